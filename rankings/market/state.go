@@ -1,0 +1,44 @@
+package market
+
+// State is everything known of one chain at one block: the picture from which
+// a generation is computed and its rows are read. It never changes.
+type State struct {
+	Chain ChainID
+	Head  Head
+
+	Tokens    Frozen[Token]
+	Owners    Frozen[Address]
+	Pools     Frozen[Pool]
+	TickLists Frozen[TickList]
+	Days      Frozen[PoolDay]
+	Minutes   Frozen[Minutes]
+	Ticks     Frozen[Tick]
+	Positions Frozen[Position]
+	Wides     Frozen[Sums]
+	Directs   Frozen[Direct]
+	Hours     Frozen[HourBucket]
+
+	// Prices (by token) and Stats (by pool) are computed for the generation.
+	Prices Frozen[Price]
+	Stats  Frozen[PoolStats]
+
+	Native       uint32 // token index of the native currency, or NoIndex
+	Transactions uint64 // entries of all positions
+	OpenCount    uint32 // NFT positions with liquidity
+}
+
+// Now is the time of the State's block: the now of every age, annualisation
+// and rolling window.
+func (s *State) Now() int64 { return s.Head.Time }
+
+// Sums returns the totals of position i.
+func (s *State) Sums(p *Position) Sums {
+	if p.Wide != NoIndex {
+		return *s.Wides.At(p.Wide)
+	}
+	return Sums{
+		Deposited0: p.Deposited0.U256(), Deposited1: p.Deposited1.U256(),
+		Withdrawn0: p.Withdrawn0.U256(), Withdrawn1: p.Withdrawn1.U256(),
+		Collected0: p.Collected0.U256(), Collected1: p.Collected1.U256(),
+	}
+}

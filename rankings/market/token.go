@@ -1,0 +1,73 @@
+package market
+
+// Token is a currency that some pool trades.
+type Token struct {
+	Address Address
+	// Symbol and Name are text as the chain gave it; nil if the call failed.
+	Symbol, Name *string
+	Decimals     uint8
+	// BadDecimals: the call failed or answered more than MaxDecimals; the
+	// token can have no price.
+	BadDecimals bool
+	// HourUsd is the price record of hour HourAt, which values everything
+	// that happens in that hour and later ones until the next record.
+	HourUsd float64
+	HourAt  uint32
+}
+
+// MaxDecimals bounds the decimals with which an amount can still be priced.
+const MaxDecimals = 36
+
+// IsNative reports whether the token is the chain's native currency.
+func (t *Token) IsNative() bool { return t.Address.IsZero() }
+
+// TokenMeta is what a feed learns of a currency when it first sees it.
+type TokenMeta struct {
+	Address      Address
+	Symbol, Name *string
+	Decimals     uint8
+	BadDecimals  bool
+}
+
+// Source says where a price comes from.
+type Source uint8
+
+// The sources, as pricing.source spells them.
+const (
+	SourceNone    Source = iota // none: there is no price
+	SourceAnchor                // a stable token, or native by its stable pools
+	SourcePool                  // markets against an anchor
+	SourceDerived               // markets against a token that itself has a pool price
+	SourceFeed                  // the configured price feed
+)
+
+// Reason says why a number is missing; ReasonNone is JSON null.
+type Reason uint8
+
+// The reasons, as pricing.reason spells them.
+const (
+	ReasonNone Reason = iota
+	ReasonNoMarket
+	ReasonThinMarket
+	ReasonUncorroborated
+	ReasonStalePrice
+	ReasonBadDecimals
+	ReasonHookDelta
+)
+
+// Price is what a token is worth in one generation, and how far to trust it.
+type Price struct {
+	Usd  float64 // per whole token; Unknown without a source
+	AsOf int64   // unix seconds of the block or answer it was taken from
+	// ExitUsd is what selling the token down to a tenth of its price would
+	// yield in priced tokens over its markets; +Inf for an anchor.
+	ExitUsd float64
+	// OnlyPool is the single pool that prices the token, or NoIndex when
+	// several do or none has to.
+	OnlyPool     uint32
+	Markets      uint16
+	Source       Source
+	Reason       Reason
+	Corroborated bool // not risky
+	Anchor       bool
+}
