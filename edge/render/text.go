@@ -1,0 +1,68 @@
+package render
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of text from the chain, in characters.
+const (
+	MaxSymbol = 64
+	MaxName   = 128
+)
+
+const hexDigits = "0123456789abcdef"
+
+// String appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func String(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for start := 0; start < len(s); {
+		i := start
+		for i < len(s) && plain(s[i]) {
+			i++
+		}
+		dst = append(dst, s[start:i]...)
+		if i == len(s) {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		dst = appendRune(dst, r)
+		start = i + n
+	}
+	return append(dst, '"')
+}
+
+// text appends s, which a contract on the chain chose, as a JSON string:
+// control characters dropped, the rest cut after limit characters; null for
+// a call that failed.
+func text(dst []byte, s *string, limit int) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '"')
+	for _, r := range *s {
+		if unicode.IsControl(r) {
+			continue
+		}
+		if limit--; limit < 0 {
+			break
+		}
+		dst = appendRune(dst, r)
+	}
+	return append(dst, '"')
+}
+
+// plain reports whether a byte stands for itself in a JSON string.
+func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' && c < 0x7f }
+
+func appendRune(dst []byte, r rune) []byte {
+	switch {
+	case r == '"' || r == '\\':
+		return append(dst, '\\', byte(r))
+	case r == '\n':
+		return append(dst, '\\', 'n')
+	case r < ' ' || r == 0x7f:
+		return append(dst, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
+	}
+	return utf8.AppendRune(dst, r)
+}
