@@ -1,0 +1,53 @@
+package clmath
+
+// Amount0 returns the raw token0 between two prices, in either order, for
+// liquidity: L * 2^96 * (b - a) / b / a, each division rounded the same way.
+func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
+	if sqrtA.Gt(sqrtB) {
+		sqrtA, sqrtB = sqrtB, sqrtA
+	}
+	shifted := U256{0, liquidity.Lo << 32, liquidity.Hi<<32 | liquidity.Lo>>32, liquidity.Hi >> 32}
+	var distance U256
+	distance.Sub(sqrtB, sqrtA)
+	if roundUp {
+		over := MulDivUp(&shifted, &distance, sqrtB)
+		return divUp(&over, sqrtA)
+	}
+	over := MulDiv(&shifted, &distance, sqrtB)
+	return *over.Div(&over, sqrtA)
+}
+
+// Amount1 returns the raw token1 between two prices, in either order, for
+// liquidity: L * (b - a) / 2^96.
+func Amount1(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
+	if sqrtA.Gt(sqrtB) {
+		sqrtA, sqrtB = sqrtB, sqrtA
+	}
+	var distance U256
+	distance.Sub(sqrtB, sqrtA)
+	w := mulWide(&distance, liquidity)
+	amount := U256{w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32, w[3]>>32 | w[4]<<32, w[4]>>32 | w[5]<<32}
+	if roundUp && (w[0] != 0 || uint32(w[1]) != 0) {
+		amount.AddUint64(&amount, 1)
+	}
+	return amount
+}
+
+// Principal returns what liquidity over a range holds at a price: rounded down
+// it is what removing pays, rounded up what adding costs. The comparison is by
+// the pool's tick, which after a falling swap that stopped on a tick is one
+// less than the tick of the price; the amounts are by the price.
+func Principal(tick int32, sqrtPrice *U256, lower, upper int32, sqrtLower, sqrtUpper *U256,
+	liquidity U128, roundUp bool,
+) (amount0, amount1 U256) {
+	switch {
+	case tick < lower:
+		amount0 = Amount0(sqrtLower, sqrtUpper, liquidity, roundUp)
+	case tick < upper:
+		amount0 = Amount0(sqrtPrice, sqrtUpper, liquidity, roundUp)
+		amount1 = Amount1(sqrtLower, sqrtPrice, liquidity, roundUp)
+	default:
+		amount1 = Amount1(sqrtLower, sqrtUpper, liquidity, roundUp)
+	}
+	return amount0, amount1
+}

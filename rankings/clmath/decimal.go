@@ -1,0 +1,112 @@
+package clmath
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// digits19 is the largest power of ten in a word; a word below it prints as at
+// most 19 digits.
+const digits19 = 10_000_000_000_000_000_000
+
+// AppendDecimal appends v in decimal, without leading zeros.
+func AppendDecimal(dst []byte, v *U256) []byte {
+	var groups [5]uint64 // of 19 digits, least significant first
+	n := 0
+	for rest := *v; ; n++ {
+		groups[n] = divWord(&rest)
+		if rest.IsZero() {
+			break
+		}
+	}
+	dst = strconv.AppendUint(dst, groups[n], 10)
+	for n--; n >= 0; n-- {
+		dst = appendGroup(dst, groups[n])
+	}
+	return dst
+}
+
+// AppendAmount appends v units of 10^-decimals exactly: no exponent, trailing
+// zeros trimmed, "0" for 0.
+func AppendAmount(dst []byte, v *U256, decimals uint8) []byte {
+	if decimals == 0 {
+		return AppendDecimal(dst, v)
+	}
+	var buf [80]byte
+	digits := AppendDecimal(buf[:0], v)
+	end := len(digits)
+	point := end - int(decimals)
+	for end > max(point, 0) && digits[end-1] == '0' {
+		end--
+	}
+	if point <= 0 {
+		dst = append(dst, '0')
+		if end == 0 {
+			return dst
+		}
+		dst = append(dst, '.')
+		for ; point < 0; point++ {
+			dst = append(dst, '0')
+		}
+		return append(dst, digits[:end]...)
+	}
+	dst = append(dst, digits[:point]...)
+	if end > point {
+		dst = append(dst, '.')
+		dst = append(dst, digits[point:end]...)
+	}
+	return dst
+}
+
+// ParseDecimal reads digits without leading zeros, below 2^256.
+func ParseDecimal(s string) (v U256, err error) {
+	if err := v.SetFromDecimal(s); err != nil || s[0] == '+' || len(s) > 1 && s[0] == '0' {
+		return U256{}, fmt.Errorf("%.80q is not a decimal integer below 2^256", s)
+	}
+	return v, nil
+}
+
+// Float64 returns the float next to v.
+func Float64(v *U256) float64 { return v.Float64() }
+
+// ToFloat returns v units of 10^-decimals as a float, for a value in USD.
+func ToFloat(v *U256, decimals uint8) float64 {
+	if v[1]|v[2]|v[3] == 0 {
+		return float64(v[0]) / pow10(decimals)
+	}
+	return v.Float64() / pow10(decimals)
+}
+
+// exactPowers are the powers of ten that a float holds exactly.
+var exactPowers = [...]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
+
+func pow10(n uint8) float64 {
+	if int(n) < len(exactPowers) {
+		return exactPowers[n]
+	}
+	return math.Pow10(int(n))
+}
+
+// divWord divides v by 10^19 and returns the remainder.
+func divWord(v *U256) (rest uint64) {
+	for i := 3; i >= 0; i-- {
+		if rest|v[i] != 0 {
+			v[i], rest = bits.Div64(rest, v[i], digits19)
+		}
+	}
+	return rest
+}
+
+func appendGroup(dst []byte, group uint64) []byte {
+	dst = append(dst, "0000000000000000000"...)
+	for i := len(dst) - 1; group != 0; i-- {
+		dst[i] = byte('0' + group%10)
+		group /= 10
+	}
+	return dst
+}
