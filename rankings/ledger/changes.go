@@ -3,10 +3,15 @@ package ledger
 import "tidemark/rankings/market"
 
 // HourPrice is the record of one token for one hour: USD per whole token,
-// Unknown when it has lost its price.
+// Unknown when it has lost its price. The series keeps Usd; where it comes
+// from stays with the token, for the positions that close in the hour.
 type HourPrice struct {
-	Token uint32
-	Usd   float64
+	Token        uint32
+	Usd          float64
+	AsOf         int64 // unix seconds
+	Markets      uint16
+	Source       market.Source
+	Corroborated bool
 }
 
 // Changes is what happened since the last call of Ledger.Changes: the rows to

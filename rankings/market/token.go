@@ -13,6 +13,11 @@ type Token struct {
 	// that happens in that hour and later ones until the next record.
 	HourUsd float64
 	HourAt  uint32
+	// Where the record's price comes from: a position that closes keeps it.
+	HourAsOf         int64 // unix seconds
+	HourMarkets      uint16
+	HourSource       Source
+	HourCorroborated bool
 }
 
 // MaxDecimals bounds the decimals with which an amount can still be priced.
