@@ -102,11 +102,23 @@ func divWord(v *U256) (rest uint64) {
 	return rest
 }
 
+// pairs is every two digits, "00" to "99".
+var pairs = func() (p [200]byte) {
+	for i := range 100 {
+		p[2*i], p[2*i+1] = byte('0'+i/10), byte('0'+i%10)
+	}
+	return p
+}()
+
+// appendGroup appends exactly 19 digits.
 func appendGroup(dst []byte, group uint64) []byte {
 	dst = append(dst, "0000000000000000000"...)
-	for i := len(dst) - 1; group != 0; i-- {
-		dst[i] = byte('0' + group%10)
-		group /= 10
+	tail := dst[len(dst)-19:]
+	for i := 17; i > 0 && group != 0; i -= 2 {
+		pair := group % 100 * 2
+		group /= 100
+		tail[i], tail[i+1] = pairs[pair], pairs[pair+1]
 	}
+	tail[0] += byte(group)
 	return dst
 }
