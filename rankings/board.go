@@ -1,0 +1,100 @@
+package rankings
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"tidemark/rankings/market"
+)
+
+// Board is where writers put what readers read: one atomic pointer to the
+// picture of all chains, so that a merged page never mixes two moments. The
+// zero value is an empty board.
+type Board struct{ picture atomic.Pointer[Picture] }
+
+// Picture is all chains at one moment; it never changes.
+type Picture struct {
+	Chains []Chain // ascending by ID
+}
+
+// Chain is one chain of a picture.
+type Chain struct {
+	ID     market.ChainID
+	View   *View // nil: nothing is published
+	Status ChainStatus
+}
+
+// ChainStatus is what is known of a chain beside its data.
+type ChainStatus struct {
+	Enabled       bool
+	Offline       bool // by the operator
+	Syncing       bool // too far behind to publish
+	Stopped       bool
+	StopReason    string
+	LastIndexed   market.Head
+	ChainHead     market.Head
+	LastIndexedAt int64 // unix milliseconds
+	ConfirmedAt   int64 // unix milliseconds; see View.Confirm for what a page needs
+	ETASeconds    int64 // of a backfill; 0 when not known
+}
+
+// Load returns the picture of now.
+func (b *Board) Load() *Picture {
+	if p := b.picture.Load(); p != nil {
+		return p
+	}
+	return &Picture{}
+}
+
+// Publish makes v the view of its chain.
+func (b *Board) Publish(v *View) {
+	b.change(v.State.Chain, func(c *Chain) { c.View = v })
+}
+
+// SetStatus replaces what is known of a chain beside its data.
+func (b *Board) SetStatus(id market.ChainID, s ChainStatus) {
+	b.change(id, func(c *Chain) { c.Status = s })
+}
+
+// Withdraw takes a chain's view away, as before it is synchronised anew.
+func (b *Board) Withdraw(id market.ChainID) {
+	b.change(id, func(c *Chain) { c.View = nil })
+}
+
+func (b *Board) change(id market.ChainID, f func(*Chain)) {
+	for {
+		old := b.picture.Load()
+		next := &Picture{}
+		if old != nil {
+			next.Chains = slices.Clone(old.Chains)
+		}
+		f(next.chain(id))
+		if b.picture.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}
+
+// chain returns the entry of id, which it makes if there is none.
+func (p *Picture) chain(id market.ChainID) *Chain {
+	i, found := p.find(id)
+	if !found {
+		p.Chains = slices.Insert(p.Chains, i, Chain{ID: id})
+	}
+	return &p.Chains[i]
+}
+
+func (p *Picture) find(id market.ChainID) (int, bool) {
+	return slices.BinarySearchFunc(p.Chains, id, func(c Chain, id market.ChainID) int {
+		return int(int64(c.ID) - int64(id))
+	})
+}
+
+// Chain returns the entry of id.
+func (p *Picture) Chain(id market.ChainID) (*Chain, bool) {
+	i, found := p.find(id)
+	if !found {
+		return nil, false
+	}
+	return &p.Chains[i], true
+}

@@ -1,0 +1,153 @@
+package rankings
+
+import "tidemark/rankings/market"
+
+// PositionSort orders positions; the direction is part of it.
+type PositionSort uint8
+
+// The position sorts, as the parameter sort spells them.
+const (
+	ByAPR PositionSort = iota
+	ByFeeAPR
+	ByROI
+	ByPnl
+	ByUnderlyingValue
+	ByAge // youngest first
+	ByIDAscending
+	ByIDDescending
+)
+
+// PositionSorts are the names of the position sorts, in the order of the
+// constants.
+var PositionSorts = []string{
+	"apr", "fee_apr", "roi", "pnl", "underlying_value", "age", "nft_id_asc", "nft_id_desc",
+}
+
+// PoolSort orders pools; the direction is part of it.
+type PoolSort uint8
+
+// The pool sorts, as the parameter sort spells them.
+const (
+	ByTVL PoolSort = iota
+	ByVolume
+	ByFees
+	ByPoolFeeAPR
+	ByPoolAge // oldest first
+)
+
+// PoolSorts are the names of the pool sorts, in the order of the constants.
+var PoolSorts = []string{"tvl", "volume", "fees", "fee_apr", "age"}
+
+// Status selects open positions, closed ones or both.
+type Status uint8
+
+// The values of Status; the first is the default.
+const (
+	Active Status = iota
+	Inactive
+	AnyStatus
+)
+
+// Statuses are the names of Status, in the order of the constants.
+var Statuses = []string{"active", "inactive", "all"}
+
+// Range selects by where the pool's tick stands: tickLower <= tick < tickUpper
+// is in, whether or not the position has liquidity.
+type Range uint8
+
+// The values of Range; the first is the default.
+const (
+	AnyRange Range = iota
+	InRange
+	OutOfRange
+)
+
+// Ranges are the names of Range, in the order of the constants.
+var Ranges = []string{"all", "in", "out"}
+
+func (s PositionSort) String() string { return PositionSorts[s] }
+func (s PoolSort) String() string     { return PoolSorts[s] }
+func (s Status) String() string       { return Statuses[s] }
+func (r Range) String() string        { return Ranges[r] }
+
+// ParsePositionSort finds a position sort by its name.
+func ParsePositionSort(name string) (PositionSort, bool) { return named[PositionSort](PositionSorts, name) }
+
+// ParsePoolSort finds a pool sort by its name.
+func ParsePoolSort(name string) (PoolSort, bool) { return named[PoolSort](PoolSorts, name) }
+
+// ParseStatus finds a status by its name.
+func ParseStatus(name string) (Status, bool) { return named[Status](Statuses, name) }
+
+// ParseRange finds a range by its name.
+func ParseRange(name string) (Range, bool) { return named[Range](Ranges, name) }
+
+func named[T ~uint8](names []string, name string) (T, bool) {
+	for i, n := range names {
+		if n == name {
+			return T(i), true
+		}
+	}
+	return 0, false
+}
+
+// The defaults of a question's page and of the floors that have one.
+const (
+	DefaultLimit         = 20
+	DefaultMinPoolTVLUsd = 1000
+)
+
+// PositionQuestion asks for a page of positions. Filters only narrow: each
+// one that is set must hold, those left at their defaults too.
+type PositionQuestion struct {
+	Chain         market.ChainID // 0: all chains in one ranking
+	Sort          PositionSort
+	Page, Limit   uint64
+	Status        Status
+	Range         Range
+	Owner         *market.Address
+	Pool          *market.PoolID
+	ID            *uint64
+	NoSuchID      bool    // positionId was given and can be nobody's
+	MinValueUsd   float64 // floors are inclusive; 0 and below admit the unknown
+	MinPoolTVLUsd float64
+	IncludeRisky  bool
+}
+
+// DefaultPositionQuestion is the question without any parameter.
+func DefaultPositionQuestion() PositionQuestion {
+	return PositionQuestion{Page: 1, Limit: DefaultLimit, MinPoolTVLUsd: DefaultMinPoolTVLUsd}
+}
+
+// Offset returns how many rows stand before the page; it saturates.
+func (q *PositionQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
+
+// PoolQuestion asks for a page of pools.
+type PoolQuestion struct {
+	Chain        market.ChainID // 0: all chains in one ranking
+	Sort         PoolSort
+	Page, Limit  uint64
+	MinTVLUsd    float64
+	IncludeRisky bool   // ignored while searching
+	Search       string // as it was sent; empty: no search
+}
+
+// DefaultPoolQuestion is the question without any parameter.
+func DefaultPoolQuestion() PoolQuestion { return PoolQuestion{Page: 1, Limit: DefaultLimit} }
+
+// Offset returns how many rows stand before the page; it saturates.
+func (q *PoolQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
+
+// maxOffset is above every possible count of rows (chains times 2^32) and low
+// enough that an offset, a limit and a budget add up in 64 bits.
+const maxOffset = 1 << 60
+
+func offset(page, limit uint64) uint64 {
+	if page <= 1 || limit == 0 {
+		return 0
+	}
+	if page-1 > maxOffset/limit {
+		return maxOffset
+	}
+	return (page - 1) * limit
+}
