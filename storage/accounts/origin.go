@@ -1,0 +1,126 @@
+package accounts
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// MaxOrigins and MaxOriginLen bound what a browser key may list: the list is
+// walked on every request of the key, and a host name has at most 253 bytes.
+const (
+	MaxOrigins   = 50
+	MaxOriginLen = 300
+)
+
+// CanonicalOrigin returns an origin as it is stored and compared:
+// scheme://host[:port], lower-case, punycode, without the scheme's own port.
+// A bare host is taken as https. Whatever else a URL may have is refused.
+func CanonicalOrigin(s string) (string, error) {
+	if !strings.Contains(s, "://") {
+		s = "https://" + s
+	}
+	return canonicalOrigin(s)
+}
+
+// headerOrigin canonicalises an Origin header; false for null and whatever no
+// browser sends. Off the usual path: browsers send origins canonically.
+func headerOrigin(h []byte) (string, bool) {
+	if len(h) == 0 || len(h) > MaxOriginLen {
+		return "", false
+	}
+	o, err := canonicalOrigin(string(h))
+	return o, err == nil
+}
+
+func canonicalOrigin(s string) (string, error) {
+	refuse := func(why string) (string, error) {
+		return "", fmt.Errorf("bad origin %q: %s; write scheme://host[:port]", s, why)
+	}
+	if len(s) > MaxOriginLen {
+		return refuse(fmt.Sprintf("longer than %d bytes", MaxOriginLen))
+	}
+	scheme, rest, ok := strings.Cut(s, "://")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case !ok || scheme != "http" && scheme != "https":
+		return refuse("the scheme is http or https")
+	case strings.ContainsAny(rest, "/\\"):
+		return refuse("it has a path")
+	case strings.Contains(rest, "?"):
+		return refuse("it has a query")
+	case strings.Contains(rest, "#"):
+		return refuse("it has a fragment")
+	case strings.Contains(rest, "@"):
+		return refuse("it has user info")
+	case strings.Contains(rest, "*"):
+		return refuse("wildcards are not allowed")
+	}
+	host, port, err := splitPort(rest)
+	if err != nil {
+		return refuse(err.Error())
+	}
+	if host, err = canonicalHost(host); err != nil {
+		return refuse(err.Error())
+	}
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		return scheme + "://" + host, nil
+	}
+	return scheme + "://" + host + ":" + port, nil
+}
+
+// splitPort cuts host[:port] and checks the port; an empty one is none.
+func splitPort(s string) (host, port string, err error) {
+	at := strings.LastIndexByte(s, ':')
+	if at < 0 || strings.HasSuffix(s, "]") {
+		return s, "", nil
+	}
+	host, port = s[:at], s[at+1:]
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", "", fmt.Errorf("port %q is not 1 to 65535", port)
+	}
+	return host, strconv.FormatUint(n, 10), nil
+}
+
+func canonicalHost(host string) (string, error) {
+	if in, ok := strings.CutPrefix(host, "["); ok {
+		addr, err := netip.ParseAddr(strings.TrimSuffix(in, "]"))
+		if err != nil || !addr.Is6() || addr.Zone() != "" || !strings.HasSuffix(in, "]") {
+			return "", fmt.Errorf("host %q is not an IPv6 address", host)
+		}
+		return "[" + addr.String() + "]", nil
+	}
+	if plainHost(host) {
+		return strings.ToLower(host), nil
+	}
+	ascii, err := idna.Lookup.ToASCII(host)
+	if err != nil || !plainHost(ascii) && !strings.Contains(ascii, "xn--") {
+		return "", fmt.Errorf("host %q is not a host name", host)
+	}
+	return ascii, nil
+}
+
+// plainHost tells whether a host is ASCII labels that need no punycode.
+func plainHost(host string) bool {
+	if len(host) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || len(label) > 63 || len(label) >= 4 && strings.EqualFold(label[:4], "xn--") {
+			return false
+		}
+		for i := range len(label) {
+			c := label[i]
+			edge := i == 0 || i == len(label)-1
+			letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+			if !letter && (edge || c != '-' && c != '_') {
+				return false
+			}
+		}
+	}
+	return true
+}

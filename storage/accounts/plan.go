@@ -1,0 +1,133 @@
+package accounts
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Plan is what an account may do. Zero units or requests mean no such limit.
+type Plan struct {
+	ID, Name          string
+	PriceUsdMonthly   float64
+	MonthlyUnits      int64
+	RequestsPerSecond int64
+	Burst             int64
+	MaxAPIKeys        int64
+	BrowserKeys       bool
+	Public            bool // listed at /v1/plans
+}
+
+// DefaultPlans are the plans of a node whose configuration names none.
+func DefaultPlans() []Plan {
+	return []Plan{
+		{"free", "Free", 0, 25_000, 5, 10, 2, false, true},
+		{"starter", "Starter", 49, 500_000, 25, 50, 5, true, true},
+		{"growth", "Growth", 199, 3_000_000, 100, 200, 20, true, true},
+		{"scale", "Scale", 799, 20_000_000, 500, 1_000, 100, true, true},
+		{"unlimited", "Unlimited", 0, 0, 0, 0, 1_000, true, false},
+	}
+}
+
+// Bounds of a plan: units must fit a cell's word with room to spare, and a
+// token's interval must be at least 1 ns.
+const (
+	maxPlanUnits = 1 << 46
+	maxPlanRate  = 1_000_000_000
+	maxPlanBurst = 1_000_000
+)
+
+// Validate checks a configured plan.
+func (p *Plan) Validate() error {
+	switch {
+	case p.ID == "" || strings.ContainsAny(p.ID, " \t\n/"):
+		return fmt.Errorf("bad plan id %q; it is a word without spaces or slashes", p.ID)
+	case p.MonthlyUnits < 0 || p.MonthlyUnits > maxPlanUnits:
+		return fmt.Errorf("plan %s: monthly-units is %d; it is 0 (none) to %d",
+			p.ID, p.MonthlyUnits, int64(maxPlanUnits))
+	case p.RequestsPerSecond < 0 || p.RequestsPerSecond > maxPlanRate:
+		return fmt.Errorf("plan %s: requests-per-second is %d; it is 0 (none) to %d",
+			p.ID, p.RequestsPerSecond, maxPlanRate)
+	case p.RequestsPerSecond > 0 && (p.Burst < 1 || p.Burst > maxPlanBurst):
+		return fmt.Errorf("plan %s: burst is %d; with requests-per-second it is 1 to %d",
+			p.ID, p.Burst, maxPlanBurst)
+	case p.MaxAPIKeys < 1:
+		return fmt.Errorf("plan %s: max-api-keys is %d; it is at least 1", p.ID, p.MaxAPIKeys)
+	case p.PriceUsdMonthly < 0 || math.IsInf(p.PriceUsdMonthly, 0) || math.IsNaN(p.PriceUsdMonthly):
+		return fmt.Errorf("plan %s: price-usd-monthly is %v; it is at least 0",
+			p.ID, p.PriceUsdMonthly)
+	}
+	return nil
+}
+
+// FindPlan returns the plan with the id. The error names those there are.
+func FindPlan(plans []Plan, id string) (*Plan, error) {
+	names := make([]string, len(plans))
+	for i := range plans {
+		if plans[i].ID == id {
+			return &plans[i], nil
+		}
+		names[i] = plans[i].ID
+	}
+	return nil, fmt.Errorf("unknown plan %q; plans are %s", id, strings.Join(names, ", "))
+}
+
+// Terms are a plan and a standing as the request path reads them: immutable,
+// replaced as a whole when either changes.
+type Terms struct {
+	Plan      Plan
+	Suspended bool
+
+	interval  int64 // ns a token takes to come back; 0: no burst limit
+	tolerance int64 // ns of tokens a full bucket holds
+	policy    [4]string
+}
+
+// NewTerms derives the terms of an account.
+func NewTerms(p *Plan, suspended bool) *Terms {
+	t := &Terms{Plan: *p, Suspended: suspended}
+	if p.RequestsPerSecond > 0 {
+		t.interval = 1_000_000_000 / p.RequestsPerSecond
+		t.tolerance = t.interval * p.Burst
+	}
+	for i := range t.policy {
+		t.policy[i] = t.describe(int64(28 + i))
+	}
+	return t
+}
+
+// Limited tells whether the account has a burst limit or a quota at all.
+func (t *Terms) Limited() bool { return t.interval > 0 || t.Plan.MonthlyUnits > 0 }
+
+// Policy is the RateLimit-Policy header in a month of that many days; empty
+// for an account without limits.
+func (t *Terms) Policy(days int) string { return t.policy[days-28] }
+
+func (t *Terms) describe(days int64) string {
+	var parts []string
+	if t.interval > 0 {
+		parts = append(parts, fmt.Sprintf(`"burst";q=%d;w=%d`, t.Plan.Burst,
+			ceilDiv(t.Plan.Burst, t.Plan.RequestsPerSecond)))
+	}
+	if t.Plan.MonthlyUnits > 0 {
+		parts = append(parts, fmt.Sprintf(`"month";q=%d;w=%d`, t.Plan.MonthlyUnits, days*86_400))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Lease bounds for plans with a quota and no rate, where nothing says how
+// fast units can go: about what one flush can carry on one machine.
+const unpacedLease = 100_000
+
+// Headroom is how many units ahead of use a lease may run, so that a paced
+// account cannot exhaust it between two flushes of that many nanoseconds.
+func (t *Terms) Headroom(flushNs int64) int64 {
+	p := &t.Plan
+	if t.interval == 0 {
+		return unpacedLease
+	}
+	perFlush := math.Ceil(2 * float64(flushNs) / 1e9 * float64(p.RequestsPerSecond) * MaxUnits)
+	return p.Burst*MaxUnits + int64(perFlush)
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -1,0 +1,164 @@
+package accounts
+
+import "sync/atomic"
+
+// Verdict is the answer to a reservation.
+type Verdict uint8
+
+const (
+	// Granted: the units are held until the request is settled.
+	Granted Verdict = iota
+	// OverQuota: fewer units than asked for are left this month.
+	OverQuota
+	// Asleep: the account has no lease now; wait for one (Book.Want), ask again.
+	Asleep
+	// Exhausted: the lease is used up before the next flush.
+	Exhausted
+	// Stalled: nothing can be written durably, so nothing may be spent.
+	Stalled
+)
+
+// Count is what a route was used.
+type Count struct{ Requests, Units int64 }
+
+// Tally is a month of an account: absolute totals, so that writing one twice
+// changes nothing.
+type Tally struct {
+	Month Month
+	// Lease is how many units may have been used; never below what was billed.
+	Lease  int64
+	Routes [NumRoutes]Count
+}
+
+// Billed is the sum of the routes' units.
+func (t *Tally) Billed() (units int64) {
+	for i := range t.Routes {
+		units += t.Routes[i].Units
+	}
+	return units
+}
+
+// slot is one month of a cell; doc.go draws the word.
+type slot struct {
+	word   atomic.Uint64
+	lease  atomic.Int64
+	routes [NumRoutes]struct{ requests, units atomic.Int64 }
+}
+
+const (
+	spentBits = 48
+	spentMask = 1<<spentBits - 1
+	openBit   = 1 << 63
+	monthMask = 1<<15 - 1
+)
+
+func closedWord(m Month, spent int64) uint64 {
+	return uint64(m&monthMask)<<spentBits | uint64(spent)
+}
+
+func isMonth(word uint64, m Month) bool {
+	return word>>spentBits&monthMask == uint64(m&monthMask)
+}
+
+func spentOf(word uint64) int64 { return int64(word & spentMask) }
+
+// reserve holds units in the month. A lease read just before it was given
+// back and taken anew cannot let more pass: a new lease reaches at least
+// MaxUnits above what is spent, or to the quota, which is checked here too.
+func (s *slot) reserve(m Month, quota, units int64) Verdict {
+	for {
+		w := s.word.Load()
+		if !isMonth(w, m) {
+			return Asleep
+		}
+		if quota > 0 && spentOf(w)+units > quota {
+			return OverQuota
+		}
+		if w&openBit == 0 {
+			return Asleep
+		}
+		if quota > 0 && spentOf(w)+units > s.lease.Load() {
+			return Exhausted
+		}
+		if s.word.CompareAndSwap(w, w+uint64(units)) {
+			return Granted
+		}
+	}
+}
+
+// release gives back units that were held in the month. A slot that has gone
+// on to another month has forgotten them already.
+func (s *slot) release(m Month, units int64) {
+	for units > 0 {
+		w := s.word.Load()
+		if !isMonth(w, m) || s.word.CompareAndSwap(w, w-uint64(units)) {
+			return
+		}
+	}
+}
+
+// spent is what was used and is held in the month.
+func (s *slot) spent(m Month) int64 {
+	if w := s.word.Load(); isMonth(w, m) {
+		return spentOf(w)
+	}
+	return 0
+}
+
+// begin makes the slot the month's (meter). It starts closed and empty.
+func (s *slot) begin(m Month) {
+	if isMonth(s.word.Load(), m) {
+		return
+	}
+	s.word.Store(closedWord(m, 0))
+	s.lease.Store(0)
+	for i := range s.routes {
+		s.routes[i].requests.Store(0)
+		s.routes[i].units.Store(0)
+	}
+}
+
+// restore makes the slot what was written (meter, before anyone asks).
+func (s *slot) restore(t *Tally) {
+	s.word.Store(closedWord(t.Month, t.Lease))
+	s.lease.Store(t.Lease)
+	for i := range s.routes {
+		s.routes[i].requests.Store(t.Routes[i].Requests)
+		s.routes[i].units.Store(t.Routes[i].Units)
+	}
+}
+
+// open lets units be reserved up to the lease, which is durable (meter).
+func (s *slot) open(lease int64) {
+	s.lease.Store(lease)
+	for {
+		w := s.word.Load()
+		if w&openBit != 0 || s.word.CompareAndSwap(w, w|openBit) {
+			return
+		}
+	}
+}
+
+// shut refuses reservations and returns what is spent, all of it (meter).
+func (s *slot) shut() int64 {
+	for {
+		w := s.word.Load()
+		if s.word.CompareAndSwap(w, w&^openBit) {
+			return spentOf(w)
+		}
+	}
+}
+
+// tally reads the totals; false when the slot is another month's. Units billed
+// while it reads may be missing: their cell is marked again.
+func (s *slot) tally(m Month) (t Tally, ok bool) {
+	w := s.word.Load()
+	if !isMonth(w, m) {
+		return t, false
+	}
+	t.Month, t.Lease = m, spentOf(w)
+	for i := range s.routes {
+		t.Routes[i] = Count{s.routes[i].requests.Load(), s.routes[i].units.Load()}
+	}
+	return t, true
+}
