@@ -1,0 +1,171 @@
+package query
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+var chains = Chains{{1, true}, {42161, true}, {43114, true}, {10, false}}
+
+const (
+	owner = "0xAbCdEf0123456789abcdef0123456789ABCDEF01"
+	pool1 = "0x00112233445566778899aAbBcCdDeEfF00112233445566778899aabbccddeeff"
+)
+
+func positionQuestion(change func(*rankings.PositionQuestion)) rankings.PositionQuestion {
+	q := rankings.DefaultPositionQuestion()
+	change(&q)
+	return q
+}
+
+func TestPositions(t *testing.T) {
+	f := func(raw string, change func(*rankings.PositionQuestion)) {
+		t.Helper()
+		got, err := chains.Positions([]byte(raw))
+		want := positionQuestion(change)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
+		}
+	}
+	type Q = rankings.PositionQuestion
+	f("", func(q *Q) {})
+	f("&&", func(q *Q) {})
+	f("chainId=42161&protocol=swapdex-v4", func(q *Q) { q.Chain = 42161 })
+	f("sort=nft_id_desc", func(q *Q) { q.Sort = rankings.ByIDDescending })
+	f("s%6Frt=fee%5fapr", func(q *Q) { q.Sort = rankings.ByFeeAPR })
+	f("page=2&limit=100", func(q *Q) { q.Page, q.Limit = 2, 100 })
+	f("page=999999999999999999", func(q *Q) { q.Page = 999999999999999999 })
+	f("status=all", func(q *Q) { q.Status = rankings.AnyStatus })
+	f("range=all", func(q *Q) {})
+	f("range=out", func(q *Q) { q.Range = rankings.OutOfRange })
+	f("includeRisky=1", func(q *Q) { q.IncludeRisky = true })
+	f("includeRisky=false", func(q *Q) {})
+	f("minValueUsd=-5", func(q *Q) {})
+	f("minValueUsd=-0", func(q *Q) {})
+	f("minValueUsd=1e2", func(q *Q) { q.MinValueUsd = 100 })
+	f("minValueUsd=1.5e%2B2", func(q *Q) { q.MinValueUsd = 150 })
+	f("minPoolTvl=12.5e-1", func(q *Q) { q.MinPoolTVLUsd = 1.25 })
+	f("minPoolTvl=0", func(q *Q) { q.MinPoolTVLUsd = 0 })
+	f("owner="+owner, func(q *Q) {
+		a, _ := market.ParseAddress(strings.ToLower(owner))
+		q.Owner = &a
+	})
+	f("poolId="+pool1, func(q *Q) {
+		id, _ := market.ParsePoolID(strings.ToLower(pool1))
+		q.Pool = &id
+	})
+	f("positionId=7", func(q *Q) { q.ID = new(uint64(7)) })
+	f("positionId=18446744073709551615", func(q *Q) { q.ID = new(uint64(1<<64 - 1)) })
+	for _, nobody := range []string{"abc", "007", "-1", "%2B7", "7.0", "18446744073709551616", "+"} {
+		f("positionId="+nobody, func(q *Q) { q.NoSuchID = true })
+	}
+}
+
+func TestPositionsRefused(t *testing.T) {
+	f := func(raw, want string) {
+		t.Helper()
+		q, err := chains.Positions([]byte(raw))
+		if err == nil {
+			t.Errorf("%q: accepted as %+v; want error %q", raw, q, want)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got error %q; want %q", raw, err, want)
+		}
+	}
+	f("foo=1", `unknown parameter "foo"; allowed are chainId, protocol, sort`)
+	f("KC-APIKey=secret", `unknown parameter "KC-APIKey"`)
+	f("Page=1", `unknown parameter "Page"`)
+	f("=1", `unknown parameter ""`)
+	f("minTvlUsd=1", `unknown parameter "minTvlUsd"`)
+	f("sort=tvl", `sort "tvl" is not allowed; allowed are apr, fee_apr, roi, pnl,`)
+	f("sort=APR", `sort "APR" is not allowed`)
+	f("status=open", `status "open" is not allowed; allowed are active, inactive, all`)
+	f("range=IN", `range "IN" is not allowed; allowed are all, in, out`)
+	f("protocol=swapdex-v3", `protocol "swapdex-v3" is not served; allowed is swapdex-v4`)
+	f("includeRisky=yes", `includeRisky "yes" is not allowed; allowed are true, false, 1, 0`)
+	f("page=1&page=1", `parameter page is given more than once`)
+	f("owner=", `parameter owner has no value`)
+	f("owner", `parameter owner has no value`)
+	f("page=%zz", `parameter page: malformed percent-encoding "%zz"`)
+	f("page=1%2", `malformed percent-encoding "%2"`)
+	f("positionId=%ff", `parameter positionId: its value is not valid UTF-8`)
+	f("positionId=\xff", `not valid UTF-8`)
+	f("positionId=%00", `NUL`)
+	f("%ff=1", `parameter name: its value is not valid UTF-8`)
+	f("chainId=5", `chainId 5 is not registered; registered are 1, 42161, 43114, 10`)
+	f("chainId=0", `chainId 0 is not registered`)
+	f("chainId=10", `chainId 10 has no enabled protocol here`)
+	f("chainId=mainnet", `chainId "mainnet" is not an integer`)
+	for _, n := range []string{"%2B5", "+5", "1e1", "1.0", "0x1", "-1", "020", "%201", "1+", "1_0", "٣"} {
+		f("page="+n, "is not an integer")
+		f("limit="+n, "is not an integer")
+	}
+	f("page=1000000000000000000", "is not an integer; allowed are up to 18 digits")
+	f("page=0", "page 0 is out of range; pages count from 1")
+	f("limit=0", "limit 0 is out of range; allowed are 1 to 100")
+	f("limit=101", "limit 101 is out of range; allowed are 1 to 100")
+	for _, x := range []string{"NaN", "Infinity", "inf", "0x10", "1_000", "1e400", ".5", "5.",
+		"%2B5", "+5", "1e", "1e%2B", "--1", "-", "1E5", "1 ", "1.e5"} {
+		f("minValueUsd="+x, "is not a finite number; the format is digits")
+		f("minPoolTvl="+x, "is not a finite number")
+	}
+	for _, a := range []string{"abc", owner[:41], owner + "0", "0X" + owner[2:], owner[:41] + "g"} {
+		f("owner="+a, "is not an address; the format is 0x and 40 hex digits")
+	}
+	for _, id := range []string{"abc", pool1[:65], "0X" + pool1[2:], owner} {
+		f("poolId="+id, "Invalid poolId")
+	}
+}
+
+func TestPrintPositions(t *testing.T) {
+	f := func(raw, want string) {
+		t.Helper()
+		q, err := chains.Positions([]byte(raw))
+		if got := string(AppendPositions([]byte("?"), &q)); got != "?"+want || err != nil {
+			t.Errorf("%q: got %q, %v; want %q", raw, got, err, "?"+want)
+		}
+	}
+	f("", "")
+	f("page=1&limit=20&minPoolTvl=1e3&sort=apr&status=active", "")
+	f("limit=5&page=3&chainId=1", "chainId=1&page=3&limit=5")
+	f("positionId=abc", "positionId=none")
+	f("minValueUsd=1e21&includeRisky=1", "minValueUsd=1e%2B21&includeRisky=true")
+	f("owner="+owner, "owner="+strings.ToLower(owner))
+	f("range=in&status=all&sort=roi", "sort=roi&status=all&range=in")
+}
+
+func FuzzPositions(f *testing.F) {
+	f.Add("chainId=1&sort=pnl&page=3&limit=7&minValueUsd=1e-7&minPoolTvl=-1")
+	f.Add("owner=" + owner + "&poolId=" + pool1 + "&positionId=12&range=in&includeRisky=1")
+	f.Add("a=%zz&&=;%00+")
+	f.Fuzz(func(t *testing.T, raw string) {
+		q, err := chains.Positions([]byte(raw))
+		if err != nil {
+			return
+		}
+		printed := AppendPositions(nil, &q)
+		again, err := chains.Positions(printed)
+		if err != nil || !reflect.DeepEqual(q, again) {
+			t.Errorf("%q: %+v prints as %q, which is %+v, %v", raw, q, printed, again, err)
+		}
+		if reprinted := AppendPositions(nil, &again); string(reprinted) != string(printed) {
+			t.Errorf("%q prints as %q, then as %q", raw, printed, reprinted)
+		}
+	})
+}
+
+func BenchmarkPositions(b *testing.B) {
+	raw := []byte("chainId=42161&sort=underlying_value&page=173&limit=20&minValueUsd=1000")
+	key := make([]byte, 0, 256)
+	for b.Loop() {
+		q, err := chains.Positions(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		key = AppendPositions(key[:0], &q)
+	}
+	b.ReportAllocs()
+}
