@@ -1,0 +1,206 @@
+package value
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// role is what a token is by configuration.
+type role uint8
+
+const (
+	ordinary role = iota
+	stable
+	native // the native currency or its wrapped form
+)
+
+// anchors finds the listed tokens, drops stables off their peg, and prices
+// what is left.
+func (s *solver) anchors() {
+	s.setRoles()
+	var pegs, natives []uint32
+	for i := range s.st.Pools.Len() {
+		pool := s.st.Pools.At(i)
+		a, b := s.roles[pool.Currency0], s.roles[pool.Currency1]
+		switch {
+		case a == ordinary || b == ordinary:
+		case a == stable && b == stable:
+			pegs = append(pegs, i)
+		case a != b:
+			natives = append(natives, i)
+		}
+	}
+	s.anchorStables()
+	s.dropUnpegged(pegs)
+	s.anchorNative(natives)
+}
+
+func (s *solver) setRoles() {
+	listed := make(map[market.Address]role, len(s.p.Stables)+2)
+	for _, a := range s.p.Stables {
+		listed[a] = stable
+	}
+	listed[market.Address{}] = native
+	if !s.p.WrappedNative.IsZero() {
+		listed[s.p.WrappedNative] = native
+	}
+	for i := range s.st.Tokens.Len() {
+		token := s.st.Tokens.At(i)
+		s.whole[i] = whole(token)
+		s.prices[i] = unpriced(market.ReasonNoMarket)
+		if token.BadDecimals {
+			s.prices[i].Reason = market.ReasonBadDecimals
+			continue
+		}
+		s.roles[i] = listed[token.Address]
+	}
+}
+
+func (s *solver) anchorStables() {
+	for i, role := range s.roles {
+		if role == stable {
+			s.setAnchor(uint32(i), market.Price{Usd: 1, AsOf: s.now, Source: market.SourceAnchor})
+		}
+	}
+}
+
+func (s *solver) setAnchor(token uint32, price market.Price) {
+	price.ExitUsd = math.Inf(1)
+	price.OnlyPool = market.NoIndex
+	price.Corroborated, price.Anchor = true, true
+	s.prices[token] = price
+	s.rawUsd[token] = price.Usd / s.whole[token]
+	s.exit[token] = price.ExitUsd
+	s.trusted[token] = true
+}
+
+// A stable/stable market off its peg says that one of the two is, and it is
+// the one that sells for less: stables fail downwards. A stable loses its
+// anchor when markets with more than half of the depth of all its markets
+// against stables say so, so that one thin pool cannot take it. It is then a
+// token as any other.
+func (s *solver) dropUnpegged(pools []uint32) {
+	if s.p.Peg == 0 {
+		return
+	}
+	all, cheap := map[uint32]float64{}, map[uint32]float64{}
+	for _, index := range pools {
+		for side := range 2 {
+			q := s.quoteOf(index, side, s.rawUsd[s.tokenOf(index, 1-side)])
+			if q.bar != market.ReasonNone {
+				continue
+			}
+			all[q.token] += q.reach
+			if s.cheapFor(index, side) {
+				cheap[q.token] += q.reach
+			}
+		}
+	}
+	for i := range s.roles {
+		token := uint32(i)
+		if depth := cheap[token]; depth > 0 && depth > all[token]/2 {
+			s.roles[i] = ordinary
+			s.prices[i] = unpriced(market.ReasonNoMarket)
+			s.rawUsd[i], s.exit[i], s.trusted[i] = market.Unknown, 0, false
+		}
+	}
+}
+
+// cheapFor reports whether every close of a stable/stable pool that stood
+// within the last PegTime has the side's token more than Peg percent cheaper
+// than the other. The minute closes that are kept reach back half an hour or
+// more; before them the closes of hours speak.
+func (s *solver) cheapFor(index uint32, side int) bool {
+	unit := s.whole[s.tokenOf(index, side)] / s.whole[s.tokenOf(index, 1-side)]
+	cheap := func(sqrt float64) bool {
+		root := sqrt / two96
+		if side == 1 {
+			root = two96 / sqrt
+		}
+		return root*root*unit < 1-s.p.Peg/100
+	}
+	since, oldest := s.now-s.p.PegTime, s.now+1
+	ring := s.st.Minutes.At(index)
+	for at := ring.Newest; ring.Minute[at] != 0; at = (at + market.MinuteSlots - 1) % market.MinuteSlots {
+		begun := int64(ring.Minute[at]) * market.Minute
+		if begun >= oldest {
+			break // once around
+		}
+		if !cheap(ring.Sqrt[at]) {
+			return false
+		}
+		if oldest = begun; begun <= since {
+			return true
+		}
+	}
+	for at := s.st.Pools.At(index).LastHour; at != market.NoIndex; {
+		bucket := s.st.Hours.At(at)
+		if ended := int64(bucket.Hour+1) * market.Hour; ended <= oldest {
+			if !cheap(bucket.Close) {
+				return false
+			}
+			if ended <= since {
+				return true
+			}
+		}
+		at = bucket.Prev
+	}
+	return false
+}
+
+// anchorNative prices the native currency and its wrapped form: the median of
+// the deepest pools of either against a stable. Without one a feed may.
+func (s *solver) anchorNative(pools []uint32) {
+	var quotes []quote
+	for _, index := range pools {
+		side := 0
+		if s.roles[s.tokenOf(index, 1)] == native {
+			side = 1
+		}
+		if by := s.tokenOf(index, 1-side); s.prices[by].Anchor {
+			quotes = append(quotes, s.quoteOf(index, side, s.rawUsd[by]))
+		}
+	}
+	price := s.nativePrice(quotes)
+	for i, role := range s.roles {
+		switch token := uint32(i); {
+		case role != native:
+		case market.Known(price.Usd):
+			s.setAnchor(token, price)
+		default:
+			s.prices[token].Reason = price.Reason
+		}
+	}
+}
+
+func (s *solver) nativePrice(quotes []quote) market.Price {
+	reason := missing(quotes)
+	quotes = slices.DeleteFunc(quotes, func(q quote) bool { return q.bar != market.ReasonNone })
+	slices.SortFunc(quotes, func(a, b quote) int {
+		return cmp.Or(cmp.Compare(b.reach, a.reach), cmp.Compare(a.pool, b.pool))
+	})
+	quotes = quotes[:min(len(quotes), max(s.p.NativePools, 1))]
+	n := len(quotes)
+	if n == 0 {
+		return s.nativeFeed(reason)
+	}
+	slices.SortFunc(quotes, func(a, b quote) int { return cmp.Compare(a.usd, b.usd) })
+	return market.Price{
+		Usd:     (quotes[(n-1)/2].usd + quotes[n/2].usd) / 2,
+		AsOf:    s.newest(quotes),
+		Markets: uint16(n),
+		Source:  market.SourceAnchor,
+	}
+}
+
+func (s *solver) nativeFeed(reason market.Reason) market.Price {
+	for _, address := range []market.Address{{}, s.p.WrappedNative} {
+		if answer, ok := s.feed[address]; ok {
+			return market.Price{Usd: answer.Usd, AsOf: answer.AsOf, Source: market.SourceFeed}
+		}
+	}
+	return unpriced(reason)
+}

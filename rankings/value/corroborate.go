@@ -1,0 +1,70 @@
+package value
+
+import "tidemark/rankings/market"
+
+// corroborated reports whether the markets that price a token, ascending in
+// price, show that somebody other than its maker believes them:
+//
+//   - two of them, within PairAgree percent of each other, with PairUsd
+//     reachable over both; or
+//   - one with LoneUsd reachable, LoneAge old, LoneSwaps swapped.
+//
+// USD that come as tokens of unproven worth prove nothing, so only markets
+// against an anchor or a token that the first hop corroborated count. Anchors
+// and tokens of the feed need none of this.
+func (s *solver) corroborated(quotes []quote) bool {
+	deepest := 0.0
+	for i := range quotes {
+		if s.lone(&quotes[i]) {
+			return true
+		}
+		if s.vouches(&quotes[i]) {
+			deepest = max(deepest, quotes[i].weight)
+		}
+	}
+	for i := range quotes {
+		if s.vouches(&quotes[i]) && quotes[i].weight+deepest >= s.p.PairUsd && s.paired(quotes, i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *solver) vouches(q *quote) bool { return !s.p.TrustedQuotes || s.trusted[q.by] }
+
+func (s *solver) lone(q *quote) bool {
+	pool := s.st.Pools.At(q.pool)
+	return s.vouches(q) && q.weight >= s.p.LoneUsd &&
+		pool.CreatedAt <= s.now-s.p.LoneAge && pool.Swaps >= s.p.LoneSwaps
+}
+
+// paired reports whether a dearer market than quotes[i] agrees with it. Both
+// are different pools: a pool quotes a token once.
+func (s *solver) paired(quotes []quote, i int) bool {
+	q := &quotes[i]
+	for j := i + 1; j < len(quotes) && quotes[j].usd <= q.usd*(1+s.p.PairAgree/100); j++ {
+		if s.vouches(&quotes[j]) && q.weight+quotes[j].weight >= s.p.PairUsd {
+			return true
+		}
+	}
+	return false
+}
+
+// Closing returns the price that a position of a pool keeps when it closes:
+// none when the token is priced by nothing but that pool's word.
+func Closing(price *market.Price, pool uint32) market.ClosePrice {
+	leg := legPrice(price, pool)
+	return market.ClosePrice{
+		Usd: leg.Usd, AsOf: leg.AsOf, Markets: leg.Markets,
+		Source: leg.Source, Corroborated: leg.Corroborated,
+	}
+}
+
+// legPrice is the price of a token as a row of a pool may use it.
+func legPrice(price *market.Price, pool uint32) market.Price {
+	leg := *price
+	if leg.OnlyPool == pool && !leg.Corroborated {
+		leg.Usd, leg.Reason = market.Unknown, market.ReasonUncorroborated
+	}
+	return leg
+}

@@ -1,0 +1,97 @@
+package value
+
+import (
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// closes are the distinct minute closes of a window and how many minutes each
+// one stood, ascending in price.
+type closes struct {
+	sqrt [market.MinuteSlots]float64
+	held [market.MinuteSlots]int
+	n    int
+}
+
+// medianSqrt returns the median sqrtPriceX96 over the last minutes up to now,
+// or 0 when the pool has no price that old. A minute without a swap closes
+// where the one before it did; the minute of now closes at the present price.
+// With an even number of minutes the two in the middle are averaged.
+//
+// A pool that did not trade in the window, as most, costs one look.
+func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
+	minutes = min(max(minutes, 1), market.MinuteSlots-1)
+	last := market.MinuteOf(now)
+	first := last - uint32(minutes) + 1
+	at := ring.Newest
+	if ring.Minute[at] == 0 {
+		return 0
+	}
+	var c closes
+	for until := last + 1; ; {
+		from := max(ring.Minute[at], first)
+		if from < until {
+			c.insert(ring.Sqrt[at], int(until-from))
+			until = from
+		}
+		if until == first {
+			return c.median(minutes)
+		}
+		older := (at + market.MinuteSlots - 1) % market.MinuteSlots
+		if older == ring.Newest || ring.Minute[older] == 0 || ring.Minute[older] >= ring.Minute[at] {
+			return 0
+		}
+		at = older
+	}
+}
+
+func (c *closes) insert(sqrt float64, minutes int) {
+	at := c.n
+	for ; at > 0 && c.sqrt[at-1] > sqrt; at-- {
+		c.sqrt[at], c.held[at] = c.sqrt[at-1], c.held[at-1]
+	}
+	c.sqrt[at], c.held[at] = sqrt, minutes
+	c.n++
+}
+
+func (c *closes) median(minutes int) float64 {
+	return (c.rank((minutes-1)/2) + c.rank(minutes/2)) / 2
+}
+
+// rank returns the k-th smallest close, counted by minutes from 0.
+func (c *closes) rank(k int) float64 {
+	i := 0
+	for ; k >= c.held[i]; i++ {
+		k -= c.held[i]
+	}
+	return c.sqrt[i]
+}
+
+// weightedMedian returns the price at which half the weight stands at or
+// below. The quotes ascend in price and their weights are positive.
+func weightedMedian(quotes []quote) float64 {
+	half := 0.0
+	for i := range quotes {
+		half += quotes[i].weight / 2
+	}
+	sum := 0.0
+	for i := range quotes {
+		if sum += quotes[i].weight; sum >= half {
+			return quotes[i].usd
+		}
+	}
+	return quotes[len(quotes)-1].usd
+}
+
+// keepNear moves the quotes within percent of a price to the front, in order,
+// and returns them. A percent of 0 keeps all.
+func keepNear(quotes []quote, usd, percent float64) []quote {
+	if percent == 0 {
+		return quotes
+	}
+	slack := usd * percent / 100
+	return slices.DeleteFunc(quotes, func(q quote) bool {
+		return q.usd < usd-slack || q.usd > usd+slack
+	})
+}

@@ -1,0 +1,88 @@
+package value
+
+import "tidemark/rankings/market"
+
+// Params are the thresholds by which a price is trusted, by the names that the
+// configuration gives them. A threshold of 0 asks for nothing: it switches its
+// rule off.
+type Params struct {
+	Stables       []market.Address `toml:"-"` // worth 1 USD while on their peg
+	WrappedNative market.Address   `toml:"-"` // worth what the native currency is
+	// HookAllow lists hooks whose pools may price although they take a part
+	// of every swap.
+	HookAllow []market.Address `toml:"-"`
+
+	// A market prices a token when selling MarketUsd of it moves the price by
+	// at most MarketImpact percent and that much is really reachable: less is
+	// moved by a single user's trade.
+	MarketUsd    float64 `toml:"market-usd"`
+	MarketImpact float64 `toml:"market-impact"`
+	// It was traded within MarketRecency seconds, or its price is history;
+	// and it is MarketAge seconds old, so that nobody prices in one sitting.
+	MarketRecency int64 `toml:"market-recency"`
+	MarketAge     int64 `toml:"market-age"`
+	// Its price is the median of the last MedianMinutes minute closes, which
+	// whoever wants to move it has to hold for half that time.
+	MedianMinutes int `toml:"median-minutes"`
+	// Markets more than Outlier percent off the median of all are dropped.
+	Outlier float64 `toml:"outlier"`
+	// NativePools is how many of the deepest native/stable pools are asked.
+	NativePools int `toml:"native-pools"`
+	// A stable more than Peg percent off for PegTime seconds is no anchor:
+	// shorter is a trade that arbitrage has not reached yet.
+	Peg     float64 `toml:"peg"`
+	PegTime int64   `toml:"peg-time"`
+
+	// Two markets corroborate a token when they are within PairAgree percent
+	// of each other and PairUsd is reachable over both.
+	PairAgree float64 `toml:"pair-agree"`
+	PairUsd   float64 `toml:"pair-usd"`
+	// One market does alone, when LoneUsd is reachable, it is LoneAge seconds
+	// old and has seen LoneSwaps swaps: a stake, a week and a crowd.
+	LoneUsd   float64 `toml:"lone-usd"`
+	LoneAge   int64   `toml:"lone-age"`
+	LoneSwaps uint64  `toml:"lone-swaps"`
+	// TrustedQuotes: only markets against an anchor or a corroborated token
+	// corroborate, so that tokens of one maker cannot vouch for each other.
+	TrustedQuotes bool `toml:"trusted-quotes"`
+	// BackedQuotes: the markets against a token count together for no more
+	// USD than that token itself can be sold for.
+	BackedQuotes bool `toml:"backed-quotes"`
+	// ExitLimit: a claim is worth no more than selling it would yield.
+	ExitLimit bool `toml:"exit-limit"`
+
+	// FeedMaxAge is how many seconds an answer of the price feed is good for.
+	FeedMaxAge int64 `toml:"feed-max-age"`
+}
+
+// DefaultParams returns the thresholds of a chain about which nothing is known
+// yet: the lists are empty.
+func DefaultParams() Params {
+	return Params{
+		MarketUsd:     1000,
+		MarketImpact:  2,
+		MarketRecency: 7 * market.Day,
+		MarketAge:     market.Day,
+		MedianMinutes: 30,
+		Outlier:       10,
+		NativePools:   3,
+		Peg:           2,
+		PegTime:       market.Hour,
+		PairAgree:     5,
+		PairUsd:       10_000,
+		LoneUsd:       50_000,
+		LoneAge:       7 * market.Day,
+		LoneSwaps:     100,
+		TrustedQuotes: true,
+		BackedQuotes:  true,
+		ExitLimit:     true,
+		FeedMaxAge:    10 * market.Minute,
+	}
+}
+
+// FeedPrice is one answer of the configured price feed.
+type FeedPrice struct {
+	Token market.Address
+	Usd   float64
+	AsOf  int64 // unix seconds
+}

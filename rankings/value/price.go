@@ -1,0 +1,261 @@
+package value
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// Prices solves what every token of the State is worth at its block, one
+// Price a token. It needs nothing of st.Prices and st.Stats.
+//
+//  1. Anchors: stables at 1 USD, the native currency by its stable pools.
+//  2. First hop: every token by its markets against anchors.
+//  3. Second hop: tokens that also, or only, trade against a token that the
+//     first hop priced are solved again over all of their markets. The price
+//     of the other token there is that of its first hop, so nothing is priced
+//     by itself, however the pools are arranged.
+//
+// The answers of ext that are not too old stand beside the markets.
+func Prices(st *market.State, p *Params, ext []FeedPrice) []market.Price {
+	s := newSolver(st, p, ext)
+	s.anchors()
+	s.hops(func(*market.Pool) bool { return true })
+	s.liftExits()
+	return s.prices
+}
+
+// HourPrices are the Prices for the record of an hour: those of the State
+// before its first block, as they stand when the hour begins.
+func HourPrices(st *market.State, p *Params, ext []FeedPrice, hour uint32) []market.Price {
+	at := *st
+	at.Head.Time = int64(hour) * market.Hour
+	return Prices(&at, p, ext)
+}
+
+// solver holds one solution on its way. All slices are by token.
+type solver struct {
+	st  *market.State
+	p   *Params
+	now int64
+
+	feed   map[market.Address]FeedPrice
+	prices []market.Price
+	roles  []role
+	whole  []float64 // raw units of a whole token
+
+	// What the tokens that quotes are against are worth: anchors, and what
+	// the first hop priced.
+	rawUsd  []float64 // of a raw unit; Unknown without a price
+	exit    []float64 // what selling the token against anchors yields
+	trusted []bool    // an anchor, or corroborated by the first hop
+	offered []float64 // scratch of back
+
+	kept []quote // scratch of resolve
+}
+
+func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
+	n := st.Tokens.Len()
+	s := &solver{
+		st: st, p: p, now: st.Now(),
+		feed:    make(map[market.Address]FeedPrice, len(ext)),
+		prices:  make([]market.Price, n),
+		roles:   make([]role, n),
+		whole:   make([]float64, n),
+		rawUsd:  make([]float64, n),
+		exit:    make([]float64, n),
+		trusted: make([]bool, n),
+		offered: make([]float64, n),
+	}
+	for i := range s.rawUsd {
+		s.rawUsd[i] = market.Unknown
+	}
+	for _, answer := range ext {
+		if age := s.now - answer.AsOf; max(age, -age) <= p.FeedMaxAge && answer.Usd > 0 {
+			s.feed[answer.Token] = answer
+		}
+	}
+	return s
+}
+
+func unpriced(reason market.Reason) market.Price {
+	return market.Price{Usd: market.Unknown, OnlyPool: market.NoIndex, Reason: reason}
+}
+
+// tokenOf returns the token on a side of a pool.
+func (s *solver) tokenOf(pool uint32, side int) uint32 {
+	if side == 0 {
+		return s.st.Pools.At(pool).Currency0
+	}
+	return s.st.Pools.At(pool).Currency1
+}
+
+// hops prices what is no anchor, over the pools that want accepts.
+func (s *solver) hops(want func(*market.Pool) bool) []quote {
+	var first, second []quote
+	var between []uint32 // pools of two tokens that are no anchors
+	for i := range s.st.Pools.Len() {
+		pool := s.st.Pools.At(i)
+		anchor0 := s.prices[pool.Currency0].Anchor
+		anchor1 := s.prices[pool.Currency1].Anchor
+		switch {
+		case anchor0 && anchor1, !want(pool):
+		case anchor0:
+			first = append(first, s.quoteOf(i, 1, s.rawUsd[pool.Currency0]))
+		case anchor1:
+			first = append(first, s.quoteOf(i, 0, s.rawUsd[pool.Currency1]))
+		default:
+			between = append(between, i)
+		}
+	}
+	first = byToken(first, s.st.Tokens.Len())
+	s.resolveAll(first, func([]quote) bool { return true })
+	s.settleFeedOnly()
+	s.openSecondHop()
+	for _, i := range between {
+		for side := range 2 {
+			if by := s.rawUsd[s.tokenOf(i, 1-side)]; market.Known(by) {
+				second = append(second, s.quoteOf(i, side, by))
+			}
+		}
+	}
+	if len(second) == 0 {
+		return first
+	}
+	all := byToken(append(first, second...), s.st.Tokens.Len())
+	s.resolveAll(all, func(quotes []quote) bool {
+		return slices.ContainsFunc(quotes, func(q quote) bool { return !q.byAnchor })
+	})
+	return all
+}
+
+func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
+	eachToken(quotes, func(token uint32, quotes []quote) {
+		if s.prices[token].Reason != market.ReasonBadDecimals && want(quotes) {
+			s.prices[token] = s.resolve(token, quotes)
+		}
+	})
+}
+
+// settleFeedOnly prices the tokens that have an answer and no market yet.
+func (s *solver) settleFeedOnly() {
+	if len(s.feed) == 0 {
+		return
+	}
+	for i := range s.prices {
+		if p := &s.prices[i]; p.Source == market.SourceNone && p.Reason == market.ReasonNoMarket {
+			s.prices[i] = s.resolve(uint32(i), nil)
+		}
+	}
+}
+
+// openSecondHop lets the tokens of the first hop price others.
+func (s *solver) openSecondHop() {
+	for i := range s.prices {
+		if p := &s.prices[i]; !p.Anchor && market.Known(p.Usd) {
+			s.rawUsd[i] = p.Usd / s.whole[i]
+			s.exit[i] = p.ExitUsd
+			s.trusted[i] = p.Corroborated
+		}
+	}
+}
+
+// resolve makes one price of a token's quotes: the depth-weighted median, and
+// again the median of those that are near it. An answer of the feed stands
+// for the first median, and for the price when no market is near it.
+func (s *solver) resolve(token uint32, quotes []quote) market.Price {
+	s.back(quotes)
+	price := unpriced(missing(quotes))
+	for i := range quotes {
+		price.ExitUsd += quotes[i].weight
+	}
+	kept := s.kept[:0]
+	for _, q := range quotes {
+		if q.bar == market.ReasonNone && q.weight > 0 {
+			kept = append(kept, q)
+		}
+	}
+	s.kept = kept
+	slices.SortFunc(kept, func(a, b quote) int {
+		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
+	})
+	answer, fed := s.feed[s.st.Tokens.At(token).Address]
+	switch {
+	case fed:
+		kept = keepNear(kept, answer.Usd, s.p.Outlier)
+	case len(kept) > 0:
+		kept = keepNear(kept, weightedMedian(kept), s.p.Outlier)
+	}
+	s.settle(&price, kept)
+	if fed {
+		s.settleFed(&price, answer)
+	}
+	return price
+}
+
+// settle fills price from the quotes that decide it.
+func (s *solver) settle(price *market.Price, kept []quote) {
+	if len(kept) == 0 {
+		return
+	}
+	usd := finite(weightedMedian(kept))
+	if !market.Known(usd) || usd <= 0 {
+		return
+	}
+	price.Usd = usd
+	price.AsOf = s.newest(kept)
+	price.Markets = uint16(min(len(kept), 1<<16-1))
+	price.Reason = market.ReasonNone
+	price.Source = market.SourceDerived
+	if slices.ContainsFunc(kept, func(q quote) bool { return q.byAnchor }) {
+		price.Source = market.SourcePool
+	}
+	if len(kept) == 1 {
+		price.OnlyPool = kept[0].pool
+	}
+	price.Corroborated = s.corroborated(kept)
+}
+
+func (s *solver) settleFed(price *market.Price, answer FeedPrice) {
+	if price.Source == market.SourceNone {
+		price.Usd, price.AsOf = answer.Usd, answer.AsOf
+		price.Source, price.Reason = market.SourceFeed, market.ReasonNone
+	}
+	price.OnlyPool = market.NoIndex
+	price.Corroborated = true
+}
+
+// liftExits takes the limit from every claim when the rule is switched off.
+func (s *solver) liftExits() {
+	if s.p.ExitLimit {
+		return
+	}
+	for i := range s.prices {
+		s.prices[i].ExitUsd = math.Inf(1)
+	}
+}
+
+// newest returns when a swap last moved one of the markets.
+func (s *solver) newest(quotes []quote) (unix int64) {
+	for i := range quotes {
+		unix = max(unix, s.st.Pools.At(quotes[i].pool).LastSwapAt)
+	}
+	return unix
+}
+
+// missing says why quotes give no price: what the market that came nearest to
+// being eligible lacks.
+func missing(quotes []quote) market.Reason {
+	nearest := market.ReasonNoMarket
+	for i := range quotes {
+		switch bar := quotes[i].bar; {
+		case bar == market.ReasonNone, bar == market.ReasonThinMarket:
+			return market.ReasonThinMarket
+		case bar == market.ReasonStalePrice, nearest == market.ReasonNoMarket:
+			nearest = bar
+		}
+	}
+	return nearest
+}

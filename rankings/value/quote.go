@@ -1,0 +1,153 @@
+package value
+
+import (
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// quote is what one pool says of a token T against another token, by, whose
+// price is known.
+type quote struct {
+	token, pool, by uint32
+	usd             float64 // per whole T; 0 when barred
+	reach           float64 // USD of by that selling T really yields
+	weight          float64 // reach, less what by itself cannot be sold for
+	bar             market.Reason
+	byAnchor        bool
+}
+
+// Permission bits of a hook's address: it takes a part of what a swap pays in
+// or out, so that the pool's price is not what a trader gets.
+const (
+	beforeSwapDelta = 1 << 3
+	afterSwapDelta  = 1 << 2
+)
+
+// takesSwapDelta reports whether the pool's hook may change what a swap moves.
+func takesSwapDelta(pool *market.Pool) bool {
+	return pool.Hooks[len(pool.Hooks)-1]&(beforeSwapDelta|afterSwapDelta) != 0
+}
+
+// hookBars reports whether the pool can be no market for its hook's sake.
+func (p *Params) hookBars(pool *market.Pool) bool {
+	return takesSwapDelta(pool) && !slices.Contains(p.HookAllow, pool.Hooks)
+}
+
+// bar says why a pool may not price anything whatever its depth: ReasonNone
+// when it may.
+func (p *Params) bar(pool *market.Pool, now int64) market.Reason {
+	switch {
+	case p.hookBars(pool):
+		return market.ReasonHookDelta
+	case pool.Liquidity.IsZero():
+		return market.ReasonThinMarket
+	case p.MarketRecency > 0 && (pool.LastSwapAt == 0 || pool.LastSwapAt < now-p.MarketRecency):
+		return market.ReasonStalePrice
+	case pool.CreatedAt > now-p.MarketAge:
+		return market.ReasonThinMarket
+	}
+	return market.ReasonNone
+}
+
+// quoteOf asks a pool for the price of its token on a side, the other one
+// being worth byUsd per raw unit.
+//
+// The price is the 30-minute median's; how deep the market is, is measured
+// from where its price stands now.
+func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
+	pool := s.st.Pools.At(index)
+	q := quote{pool: index, token: pool.Currency0, by: pool.Currency1}
+	if side == 1 {
+		q.token, q.by = q.by, q.token
+	}
+	q.byAnchor = s.prices[q.by].Anchor
+	q.bar = s.p.bar(pool, s.now)
+	if q.bar == market.ReasonHookDelta {
+		return q
+	}
+	d := depthOf(s.st, index, side, s.p.MarketImpact)
+	q.reach = d.reach * byUsd
+	q.weight = q.reach
+	if q.bar != market.ReasonNone {
+		return q
+	}
+	spot := rootOf(&pool.SqrtPriceX96, side)
+	if d.room*spot*spot*byUsd < s.p.MarketUsd || q.reach < s.p.MarketUsd {
+		q.bar = market.ReasonThinMarket
+		return q
+	}
+	root := s.medianRoot(index, side)
+	if root == 0 {
+		q.bar = market.ReasonThinMarket
+		return q
+	}
+	q.usd = root * root * byUsd * s.whole[q.token]
+	return q
+}
+
+// medianRoot is the square root of raw Q per raw T by the minute closes; 0
+// without enough of them.
+func (s *solver) medianRoot(index uint32, side int) float64 {
+	sqrt := medianSqrt(s.st.Minutes.At(index), s.now, s.p.MedianMinutes)
+	switch {
+	case sqrt == 0:
+		return 0
+	case side == 0:
+		return sqrt / two96
+	}
+	return two96 / sqrt
+}
+
+// back lets the quotes of one token against the same by, an ordinary token,
+// weigh together no more than by itself can be sold for: whoever mints a
+// token has any amount of it to offer, and only what it fetches is real.
+func (s *solver) back(quotes []quote) {
+	if !s.p.BackedQuotes {
+		return
+	}
+	for i := range quotes {
+		if q := &quotes[i]; !q.byAnchor {
+			s.offered[q.by] += q.reach
+		}
+	}
+	for i := range quotes {
+		if q := &quotes[i]; !q.byAnchor && s.offered[q.by] > s.exit[q.by] {
+			q.weight = q.reach * (s.exit[q.by] / s.offered[q.by])
+		}
+	}
+	for i := range quotes {
+		s.offered[quotes[i].by] = 0
+	}
+}
+
+// byToken sorts quotes into runs of one token each, in the order of the
+// tokens and within a run of the pools. It costs one pass over all tokens.
+func byToken(quotes []quote, tokens uint32) []quote {
+	ends := make([]uint32, tokens+1)
+	for i := range quotes {
+		ends[quotes[i].token+1]++
+	}
+	for i := range tokens {
+		ends[i+1] += ends[i]
+	}
+	sorted := make([]quote, len(quotes))
+	for i := range quotes {
+		at := &ends[quotes[i].token]
+		sorted[*at] = quotes[i]
+		*at++
+	}
+	return sorted
+}
+
+// eachToken calls visit with every run of quotes of one token.
+func eachToken(quotes []quote, visit func(token uint32, quotes []quote)) {
+	for i := 0; i < len(quotes); {
+		end := i + 1
+		for end < len(quotes) && quotes[end].token == quotes[i].token {
+			end++
+		}
+		visit(quotes[i].token, quotes[i:end])
+		i = end
+	}
+}
