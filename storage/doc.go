@@ -1,0 +1,2 @@
+// Package storage keeps the chains in Pebble.
+package storage

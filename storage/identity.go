@@ -1,0 +1,101 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The formats of the store, newest last. A change to any key, record or
+// meaning is a new one.
+//
+//	1  2026-11: the first
+const (
+	Format       = 1
+	oldestFormat = 1 // that this program reads
+)
+
+// ErrFormat is the error of a store in a format that this program cannot read.
+var ErrFormat = errors.New("unknown format")
+
+// Pair is one fact of the identity of a data directory.
+type Pair struct{ Name, Value string }
+
+// Identity returns the facts that SetIdentity wrote, ascending by name; none
+// for a new store.
+func (s *Store) Identity() ([]Pair, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: identityPrefix, UpperBound: identityEnd,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
+	}
+	var pairs []Pair
+	for ok := it.First(); ok; ok = it.Next() {
+		name := string(it.Key()[len(identityPrefix):])
+		pairs = append(pairs, Pair{Name: name, Value: string(it.Value())})
+	}
+	if err := it.Close(); err != nil {
+		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
+	}
+	return pairs, nil
+}
+
+// SetIdentity replaces the facts: what the data was made with, and with which
+// the node compares its configuration before it goes on from them.
+func (s *Store) SetIdentity(pairs []Pair) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+	must(b.DeleteRange(identityPrefix, identityEnd, nil))
+	for _, p := range pairs {
+		must(b.Set(appendIdentityKey(nil, p.Name), []byte(p.Value), nil))
+	}
+	if err := b.Commit(pebble.Sync); err != nil {
+		return fmt.Errorf("cannot write identity of store %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// checkFormat refuses a store in another format and marks a new one.
+func (s *Store) checkFormat() error {
+	value, ok, err := s.get(formatKey, nil)
+	if err != nil {
+		return fmt.Errorf("cannot read format of store %s: %w", s.dir, err)
+	}
+	if !ok {
+		return s.markFormat()
+	}
+	format, err := strconv.Atoi(string(value))
+	if err != nil || format < oldestFormat || format > Format {
+		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
+			s.dir, ErrFormat, value, oldestFormat, Format)
+	}
+	return nil
+}
+
+func (s *Store) markFormat() error {
+	if s.opts.ReadOnly {
+		return fmt.Errorf("cannot open store %s: it is empty", s.dir)
+	}
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
+	}
+	foreign := it.First()
+	if err := it.Close(); err != nil {
+		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
+	}
+	if foreign {
+		return fmt.Errorf("cannot open store %s: %w: it holds keys but names none",
+			s.dir, ErrFormat)
+	}
+	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
+		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// Restored is the last committed cut of a chain.
+type Restored struct {
+	// State is cold: its rows are read from the store when they are asked for,
+	// a chunk at a time, and panic with a *Damage when the store does not have
+	// them as they were committed. It is good until the chain's next Commit,
+	// and for ever once it is warm.
+	State *market.State
+	// Generation is the last published one, 0 for none, made at Published with
+	// this Directory. Its orders are those of State when Published is
+	// State.Head; the chain was catching up when it is not.
+	Generation uint64
+	Published  market.Head
+	Directory  []byte
+	Confirmed  int64 // unix milliseconds
+
+	lists *tickLists
+}
+
+// Current reports whether the publication is of the State.
+func (r *Restored) Current() bool {
+	return r.Generation != 0 && r.Published == r.State.Head
+}
+
+// Restore returns the last committed cut of a chain, nil when there is none.
+func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
+	h, ok, err := s.head(chain)
+	if err != nil || !ok {
+		return nil, err
+	}
+	r := &Restored{
+		State: s.coldState(chain, &h), Generation: h.Generation,
+		Published: h.PublishedAt, Confirmed: h.Confirmed,
+	}
+	r.lists = &tickLists{st: r.State}
+	r.State.TickLists = market.Cold(h.Lens.Pools, r.lists.fault)
+	if h.Generation == 0 {
+		return r, nil
+	}
+	r.Directory, ok, err = s.get(appendKind(nil, chain, kindDirectory), nil)
+	if err == nil && !ok {
+		err = errors.New("it is missing")
+	}
+	if err != nil {
+		return nil, s.damaged(chain, "directory", err)
+	}
+	return r, nil
+}
+
+// coldState is the State of a head with none of its rows in memory.
+func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
+	f, l := faults{s, chain, h}, &h.Lens
+	return &market.State{
+		Chain: chain, Head: h.At, Native: h.Native,
+		OpenCount: l.OpenCount, Transactions: l.Transactions,
+		Tokens:    cold(f, kindToken, l.Tokens, codeToken, nil),
+		Owners:    cold(f, kindOwner, l.Owners, codeOwner, nil),
+		Pools:     cold(f, kindPool, l.Pools, codePool, poolFits),
+		Days:      cold(f, kindDay, l.Pools, codeDay, nil),
+		Minutes:   cold(f, kindMinutes, l.Pools, codeMinutes, nil),
+		Ticks:     cold(f, kindTick, l.Ticks, codeTick, tickFits),
+		Positions: cold(f, kindPosition, l.Positions, codePosition, positionFits),
+		Wides:     cold(f, kindWide, l.Wides, codeWide, nil),
+		Directs:   cold(f, kindDirect, l.Directs, codeDirect, directFits),
+		Hours:     cold(f, kindHour, l.Hours, codeHour, hourFits),
+		Prices:    cold(f, kindPrice, h.Prices, codePrice, priceFits),
+		Stats:     cold(f, kindStats, h.Stats, codeStats, nil),
+	}
+}
+
+// Warm brings the whole State into memory, which takes about a second a
+// million rows. It stops early, and reports false, when stop reports true; it
+// is asked every 64 rows.
+func (r *Restored) Warm(stop func() bool) bool {
+	st, stopped := r.State, false
+	ask := func() bool { stopped = stopped || stop(); return stopped }
+	st.Ticks.Warm(ask)
+	if stopped {
+		return false
+	}
+	st.TickLists.Warm(ask)
+	st.Tokens.Warm(ask)
+	st.Owners.Warm(ask)
+	st.Pools.Warm(ask)
+	st.Days.Warm(ask)
+	st.Minutes.Warm(ask)
+	st.Positions.Warm(ask)
+	st.Wides.Warm(ask)
+	st.Directs.Warm(ask)
+	st.Hours.Warm(ask)
+	st.Prices.Warm(ask)
+	st.Stats.Warm(ask)
+	return !stopped
+}
+
+// tickLists are the lists of initialised ticks of all pools, which no record
+// holds: they are made of all ticks when the first of them is asked for.
+type tickLists struct {
+	st   *market.State
+	mu   sync.Mutex
+	made []market.TickList
+}
+
+func (t *tickLists) fault(first uint32, rows *[market.ChunkLen]market.TickList) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made == nil {
+		t.made = makeTickLists(t.st)
+	}
+	copy(rows[:], t.made[first:])
+}
+
+// Undos returns the inverses that are in force, oldest first.
+func (s *Store) Undos(chain market.ChainID) ([]*ledger.Undo, error) {
+	undos, err := s.undos(chain)
+	if err != nil {
+		return nil, s.damaged(chain, "undos", err)
+	}
+	return undos, nil
+}
+
+func (s *Store) undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendKind(nil, chain, kindUndo),
+		UpperBound: appendKind(nil, chain, kindUndo+1),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		key := it.Key()
+		u := &ledger.Undo{To: binary.BigEndian.Uint64(key[len(key)-8:])}
+		c := coder{buf: it.Value(), read: true}
+		codeUndo(&c, u)
+		if err := c.done(); err != nil {
+			return nil, fmt.Errorf("undo of block %d: %w", u.To, err)
+		}
+		undos = append(undos, u)
+	}
+	return undos, it.Error()
+}

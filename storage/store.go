@@ -1,0 +1,235 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
+)
+
+// Store is the market data of a node. Its methods may be called from any
+// goroutine; Commits of one chain wait for each other.
+type Store struct {
+	dir   string
+	opts  Options
+	db    *pebble.DB
+	lock  *pebble.Lock
+	fs    vfs.FS // as the operating system has it, without what Open wraps around
+	guard *Guard
+	tele  *telemetry
+
+	mu      sync.Mutex
+	writers map[market.ChainID]*writer
+	damage  atomic.Pointer[Damage]
+}
+
+// ErrLocked is the error of a directory that another process has open.
+var ErrLocked = errors.New("another process has it open; is a node running on it?")
+
+// Damage is what a store reports, and what reading a row of a cold State
+// panics with, when the disk does not give back what was committed. It is no
+// state to go on from: the chain is built again (chains resync), or the
+// directory restored from a backup.
+type Damage struct {
+	Chain market.ChainID
+	What  string
+	Err   error
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("store of chain %d is damaged: %s: %v", d.Chain, d.What, d.Err)
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// Open opens the store in dir, which it makes when it is not there. It refuses
+// a directory of another format, and one that another process has open.
+func Open(dir string, opts Options) (*Store, error) {
+	opts = opts.withDefaults()
+	s := &Store{
+		dir: dir, opts: opts, fs: opts.fs, tele: newTelemetry(opts.Metrics),
+		writers: make(map[market.ChainID]*writer),
+	}
+	if !opts.ReadOnly {
+		if err := opts.fs.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("cannot make directory of store %s: %w", dir, err)
+		}
+	}
+	lock, err := lockDir(dir, opts.fs)
+	if err != nil {
+		return nil, err
+	}
+	s.lock = lock
+	s.guard = newGuard(opts.fs, dir, &opts)
+	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.giveUpBallast)
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	s.tele.watch(s.db)
+	return s, nil
+}
+
+func (s *Store) open() error {
+	cache := pebble.NewCache(s.opts.CacheBytes)
+	defer cache.Unref()
+	p := s.opts.pebble(cache)
+	p.Lock = s.lock
+	p.EventListener = s.tele.listener(s.opts.Logger)
+	if s.fs == vfs.Default {
+		p.WithFSDefaults() // notices a disk that hangs
+	}
+	db, err := pebble.Open(s.dir, p)
+	if err != nil {
+		return fmt.Errorf("cannot open store %s: %w", s.dir, err)
+	}
+	s.db = db
+	if err := s.checkFormat(); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+func lockDir(dir string, fs vfs.FS) (*pebble.Lock, error) {
+	lock, err := pebble.LockDirectory(dir, fs)
+	switch {
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("cannot open store %s: %w", dir, ErrLocked)
+	case err != nil:
+		return nil, fmt.Errorf("cannot lock store %s: %w", dir, err)
+	}
+	return lock, nil
+}
+
+// Close waits for what is under way and closes the store. Nothing may be
+// called afterwards.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tele.unwatch()
+	for _, w := range s.writers {
+		if w.batch != nil {
+			w.batch.Close()
+		}
+	}
+	err := errors.Join(s.db.Close(), s.lock.Close())
+	if err != nil {
+		return fmt.Errorf("cannot close store %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// Damaged returns the first damage that was found since the store was opened,
+// or nil.
+func (s *Store) Damaged() *Damage { return s.damage.Load() }
+
+// damaged notes damage and returns it.
+func (s *Store) damaged(chain market.ChainID, what string, err error) *Damage {
+	d := &Damage{Chain: chain, What: what, Err: err}
+	if s.damage.CompareAndSwap(nil, d) {
+		s.opts.Logger.Error("store is damaged", "chain", uint64(chain), "what", what, "err", err)
+	}
+	s.tele.damages.Inc()
+	return d
+}
+
+// writable reports why the store takes no writes, if it does not.
+func (s *Store) writable() error {
+	if s.opts.ReadOnly || s.guard.full.Load() {
+		return fmt.Errorf("cannot write to store %s: %w", s.dir, ErrReadOnly)
+	}
+	return nil
+}
+
+// writer returns the writer of a chain.
+func (s *Store) writer(chain market.ChainID) *writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.writers[chain]
+	if w == nil {
+		w = &writer{chain: chain}
+		s.writers[chain] = w
+	}
+	return w
+}
+
+// get appends the value under key to dst.
+func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
+	v, closer, err := s.db.Get(key)
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		return dst, false, nil
+	case err != nil:
+		return dst, false, err
+	}
+	dst = append(dst, v...)
+	return dst, true, closer.Close()
+}
+
+// head returns the head record of a chain; ok is false before the first cut.
+func (s *Store) head(chain market.ChainID) (h head, ok bool, err error) {
+	h.Native = market.NoIndex
+	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
+	if err == nil && ok {
+		c := coder{buf: value, read: true}
+		codeHead(&c, &h)
+		err = c.done()
+	}
+	if err != nil {
+		return head{}, false, s.damaged(chain, "head", err)
+	}
+	return h, ok, nil
+}
+
+// Chains returns the chains that have a cut, ascending.
+func (s *Store) Chains() ([]market.ChainID, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{1}, UpperBound: []byte{9}})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
+	}
+	var chains []market.ChainID
+	for ok := it.First(); ok; {
+		chain, _, found := cutChain(it.Key())
+		if !found {
+			break
+		}
+		chains = append(chains, chain)
+		ok = it.SeekGE(appendChainEnd(nil, chain))
+	}
+	if err := it.Close(); err != nil {
+		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
+	}
+	return chains, nil
+}
+
+// DropChain deletes everything of a chain, for a resync. No State that was
+// restored from it may be read afterwards unless it is warm.
+func (s *Store) DropChain(chain market.ChainID) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	w := s.writer(chain)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from, to := appendChain(nil, chain), appendChainEnd(nil, chain)
+	if err := s.db.DeleteRange(from, to, pebble.Sync); err != nil {
+		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
+	}
+	w.last, w.known = head{Native: market.NoIndex}, true
+	return nil
+}
+
+// Checkpoint makes dir, which must not exist, a store that holds what this one
+// holds now: hard links where the disk has them. It is a backup that Open
+// opens.
+func (s *Store) Checkpoint(dir string) error {
+	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("cannot write checkpoint %s of store %s: %w", dir, s.dir, err)
+	}
+	return nil
+}
