@@ -1,0 +1,173 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// BeginHour announces the price records of an hour: those that changed. They
+// take effect at the start of the next Apply, which is the first of the hour,
+// and belong to its undo; when that Apply fails they are forgotten.
+func (l *Ledger) BeginHour(hour uint32, prices []HourPrice) {
+	l.hour = &hourRecord{hour, slices.Clone(prices)}
+}
+
+// Apply applies the span that follows the head. On an error the ledger is
+// exactly what it was: ErrNotNext for a span that belongs elsewhere, *Mismatch
+// for an event that contradicts the replay. For a Final span no undo is kept,
+// and older ones end with it.
+func (l *Ledger) Apply(s *market.Span) error {
+	hour := l.hour
+	l.hour = nil
+	if err := l.follows(s); err != nil {
+		return err
+	}
+	before, ops := l.begin(), len(l.ops)
+	if err := l.run(s, hour); err != nil {
+		l.abandon(before)
+		l.ops = l.ops[:ops]
+		return fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)
+	}
+	l.keep(s, before)
+	l.head = s.Head()
+	return nil
+}
+
+func (l *Ledger) follows(s *market.Span) error {
+	switch {
+	case s.From != l.head.Number+1 || s.To < s.From:
+		return fmt.Errorf("cannot apply span %d to %d at head %d: %w",
+			s.From, s.To, l.head.Number, ErrNotNext)
+	case !s.Parent.IsZero() && !l.head.Hash.IsZero() && s.Parent != l.head.Hash:
+		return fmt.Errorf("cannot apply span %d to %d with parent %s at head %s: %w",
+			s.From, s.To, s.Parent, l.head.Hash, ErrNotNext)
+	}
+	return nil
+}
+
+// begin starts a span and returns the lengths before it.
+func (l *Ledger) begin() Lens {
+	l.now.span++
+	l.tokens.begin()
+	l.owners.begin()
+	l.pools.begin()
+	l.days.begin()
+	l.minutes.begin()
+	l.ticks.begin()
+	l.positions.begin()
+	l.wides.begin()
+	l.directs.begin()
+	l.hours.begin()
+	l.drops, l.moves, l.written = nil, l.moves[:0], l.written[:0]
+	return Lens{
+		Tokens: l.tokens.Len(), Owners: l.owners.Len(), Pools: l.pools.Len(),
+		Ticks: l.ticks.Len(), Positions: l.positions.Len(), Wides: l.wides.Len(),
+		Directs: l.directs.Len(), Hours: l.hours.Len(),
+		OpenCount: l.openCount, Transactions: l.transactions,
+	}
+}
+
+func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
+	l.learn(s.Tokens)
+	if hour != nil {
+		l.advance(int64(hour.hour) * market.Hour)
+		l.record(hour)
+	}
+	l.time = l.head.Time
+	next := s.From
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		if b.Number < next || b.Number > s.To || b.Time < l.time {
+			return fmt.Errorf("block %d of time %d stands after block %d of time %d",
+				b.Number, b.Time, next-1, l.time)
+		}
+		next = b.Number + 1
+		l.advance(b.Time)
+		if err := l.block(b); err != nil {
+			return err
+		}
+	}
+	if s.Time < l.time {
+		return fmt.Errorf("block %d of time %d stands after time %d", s.To, s.Time, l.time)
+	}
+	l.advance(s.Time)
+	l.writeTickDays()
+	return nil
+}
+
+// advance moves the ledger's clock; the first moment of a day ends the one
+// before.
+func (l *Ledger) advance(time int64) {
+	l.time = time
+	if day := market.DayOf(time); day > l.day {
+		l.writeTickDays()
+		l.endDay()
+		l.day = day
+		l.sweepHours()
+	}
+}
+
+// block applies the events of a block, transaction by transaction.
+func (l *Ledger) block(b *market.Block) error {
+	for start := 0; start < len(b.Logs); {
+		tx := b.Logs[start].Tx
+		end := start + 1
+		for end < len(b.Logs) && b.Logs[end].Tx == tx {
+			end++
+		}
+		if err := ordered(b, start, end); err != nil {
+			return err
+		}
+		l.beginGas(b, b.Logs[start:end])
+		for i := start; i < end; i++ {
+			l.at = place{b, &b.Logs[i]}
+			if err := l.event(b.Logs[i].Event); err != nil {
+				return err
+			}
+		}
+		if err := l.noMoves(); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+// ordered checks the places of one transaction's logs: shares of its gas
+// depend on seeing all of them at once.
+func ordered(b *market.Block, start, end int) error {
+	logs := b.Logs
+	if int(logs[start].Tx) >= len(b.Txs) || start > 0 && logs[start].Tx < logs[start-1].Tx {
+		return fmt.Errorf("log %d of block %d names transaction %d of %d out of order",
+			logs[start].Index, b.Number, logs[start].Tx, len(b.Txs))
+	}
+	for i := max(start, 1); i < end; i++ {
+		if logs[i].Index <= logs[i-1].Index {
+			return fmt.Errorf("log %d of block %d stands after log %d",
+				logs[i].Index, b.Number, logs[i-1].Index)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) event(e market.Event) error {
+	switch e := e.(type) {
+	case market.Swap:
+		return l.swap(&e)
+	case market.ModifyLiquidity:
+		return l.modify(&e)
+	case market.TransferNFT:
+		return l.transfer(&e)
+	case market.Initialize:
+		return l.initialize(&e)
+	case market.Donate:
+		return l.donate(&e)
+	case market.ProtocolFeeUpdated:
+		return l.protocolFee(&e)
+	case market.Subscription, market.Unsubscription:
+		return nil
+	}
+	panic(fmt.Sprintf("BUG: the ledger knows no event %T", e))
+}

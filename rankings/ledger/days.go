@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// A pool's day begins with its first event. While it runs, events keep its
+// sums, highs, lows and prices; what stands at the day's end follows from the
+// pool and its ticks and is filled in when somebody is about to look.
+
+// startDay begins the present day of a pool.
+func (l *Ledger) startDay(i uint32) {
+	p, d := l.pools.At(i), l.days.edit(i)
+	*d = market.PoolDay{
+		Pool: i, Day: l.day,
+		Open: p.SqrtPriceX96, High: p.SqrtPriceX96, Low: p.SqrtPriceX96,
+	}
+	l.drops = append(l.drops, DropPoolDay{i, l.day})
+	l.touch(i, d)
+}
+
+// touchDay notes that an event changes the state of a pool today.
+func (l *Ledger) touchDay(i uint32) {
+	if l.days.At(i).Day != l.day {
+		l.startDay(i)
+		return
+	}
+	l.touch(i, l.days.edit(i))
+}
+
+func (l *Ledger) touch(i uint32, d *market.PoolDay) {
+	p := l.pools.At(i)
+	d.Price0Usd = l.tokens.At(p.Currency0).HourUsd
+	d.Price1Usd = l.tokens.At(p.Currency1).HourUsd
+	l.unsettle(i)
+}
+
+func (l *Ledger) unsettle(i uint32) {
+	if !l.isStale[i] {
+		l.isStale[i] = true
+		l.unsettled = append(l.unsettled, i)
+	}
+}
+
+// endDay ends the present day of every pool that had one.
+func (l *Ledger) endDay() {
+	for i := range l.days.Len() {
+		if l.days.At(i).Day != l.day {
+			continue
+		}
+		d := l.days.edit(i)
+		l.touch(i, d)
+		l.settleDay(i, d)
+		l.ops = append(l.ops, PutPoolDay{*d})
+	}
+}
+
+// settleDays fills in the ends of the running days that were touched.
+func (l *Ledger) settleDays() {
+	for _, i := range l.unsettled {
+		if i >= l.pools.Len() {
+			continue
+		}
+		l.isStale[i] = false
+		if l.days.At(i).Day == l.day {
+			l.settleDay(i, l.days.note(i))
+		}
+	}
+	l.unsettled = l.unsettled[:0]
+}
+
+func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
+	p := l.pools.At(i)
+	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
+	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
+	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
+	d.Amount0, d.Amount1 = l.amounts(i, p)
+}
+
+// amounts returns what the liquidity of a pool amounts to at its price, fees
+// excluded, by one walk over its ticks.
+func (l *Ledger) amounts(i uint32, p *market.Pool) (sum0, sum1 clmath.U256) {
+	var liquidity clmath.U128
+	var last *market.Tick
+	for _, ref := range l.lists.At(i).Refs {
+		t := l.ticks.At(ref.Slot)
+		if !liquidity.IsZero() {
+			a0, a1 := clmath.Principal(p.Tick, &p.SqrtPriceX96, last.Tick, t.Tick,
+				&last.SqrtPriceX96, &t.SqrtPriceX96, liquidity, false)
+			sum0.Add(&sum0, &a0)
+			sum1.Add(&sum1, &a1)
+		}
+		liquidity, _ = liquidity.Apply(t.LiquidityNet)
+		last = t
+	}
+	return sum0, sum1
+}

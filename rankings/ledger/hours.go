@@ -1,0 +1,132 @@
+package ledger
+
+import (
+	"math"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// keptHours is how far back rolling windows reach. Buckets are freed when the
+// day in which they grew older begins, so they live up to a day longer.
+const keptHours = 7 * 24
+
+// tally adds the swap in l.replay to its pool's hour, day and minute. The day
+// runs already. Out is the event's amount of the output token.
+func (l *Ledger) tally(i uint32, p *market.Pool, out clmath.I128) {
+	r := &l.replay
+	b := l.bucket(i, p)
+	if r.Down {
+		saturate(&b.In0, &r.In)
+		saturate(&b.Fees0, &r.Fees)
+	} else {
+		saturate(&b.In1, &r.In)
+		saturate(&b.Fees1, &r.Fees)
+	}
+	volume := l.volumeUsd(p, out)
+	fees := 0.0
+	if !r.Fees.IsZero() {
+		fees = volume * (clmath.Float64(&r.Fees) / clmath.Float64(&r.In))
+	}
+	b.VolumeUsd += volume
+	b.FeesUsd += fees
+	b.Close = clmath.Float64(&p.SqrtPriceX96)
+	b.Swaps++
+
+	d := l.days.edit(i)
+	d.VolumeUsd += volume
+	d.FeesUsd += fees
+	d.Swaps++
+	if p.SqrtPriceX96.Gt(&d.High) {
+		d.High = p.SqrtPriceX96
+	}
+	if p.SqrtPriceX96.Lt(&d.Low) {
+		d.Low = p.SqrtPriceX96
+	}
+	closeMinute(l.minutes.edit(i), market.MinuteOf(l.time), b.Close)
+}
+
+// volumeUsd values a swap once: by its input, or by its output when the input
+// has no price.
+func (l *Ledger) volumeUsd(p *market.Pool, out clmath.I128) float64 {
+	tokenIn, tokenOut := p.Currency1, p.Currency0
+	if l.replay.Down {
+		tokenIn, tokenOut = tokenOut, tokenIn
+	}
+	if usd := l.usd(tokenIn, &l.replay.In); market.Known(usd) {
+		return usd
+	}
+	amount := out.Abs().U256()
+	return l.usd(tokenOut, &amount)
+}
+
+func saturate(sum *clmath.U128, amount *clmath.U256) {
+	narrow, fits := clmath.Narrow(amount)
+	total, wrapped := sum.Add(narrow)
+	if wrapped || !fits {
+		total = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	}
+	*sum = total
+}
+
+// bucket returns the pool's bucket of the present hour for writing.
+func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
+	hour := market.HourOf(l.time)
+	if p.LastHour != market.NoIndex && l.hours.At(p.LastHour).Hour == hour {
+		return l.hours.edit(p.LastHour)
+	}
+	b := market.HourBucket{Pool: i, Hour: hour, Prev: p.LastHour}
+	slot, ok := l.freeHours.take()
+	if ok {
+		*l.hours.edit(slot) = b
+	} else {
+		slot = l.hours.add(b)
+	}
+	p.LastHour = slot
+	return l.hours.edit(slot)
+}
+
+// sweepHours frees the buckets that no window of today reaches.
+func (l *Ledger) sweepHours() {
+	oldest := l.day * 24
+	if oldest < keptHours {
+		return
+	}
+	oldest -= keptHours
+	for i := range l.pools.Len() {
+		newer, slot := uint32(market.NoIndex), l.pools.At(i).LastHour
+		for slot != market.NoIndex && l.hours.At(slot).Hour >= oldest {
+			newer, slot = slot, l.hours.At(slot).Prev
+		}
+		if slot == market.NoIndex {
+			continue
+		}
+		if newer == market.NoIndex {
+			l.pools.edit(i).LastHour = market.NoIndex
+		} else {
+			l.hours.edit(newer).Prev = market.NoIndex
+		}
+		l.freeBuckets(slot)
+	}
+}
+
+// freeBuckets frees a bucket and all older ones of its list.
+func (l *Ledger) freeBuckets(slot uint32) {
+	for slot != market.NoIndex {
+		b := l.hours.edit(slot)
+		prev := b.Prev
+		*b = market.HourBucket{Pool: market.NoIndex, Prev: market.NoIndex}
+		l.freeHours.put(slot)
+		slot = prev
+	}
+}
+
+// closeMinute sets the close of a minute, which is the ring's newest or a
+// later one.
+func closeMinute(m *market.Minutes, minute uint32, sqrt float64) {
+	if newest := m.Minute[m.Newest]; newest != minute && newest != 0 {
+		m.Newest = (m.Newest + 1) % market.MinuteSlots
+	}
+	m.Minute[m.Newest] = minute
+	m.Sqrt[m.Newest] = sqrt
+}

@@ -1,0 +1,86 @@
+package ledger
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// maxSpacing is the largest tickSpacing that the contracts accept.
+const maxSpacing = 32767
+
+// pool returns the index of the pool that an event names.
+func (l *Ledger) pool(id *market.PoolID) (uint32, error) {
+	if i, ok := l.poolOf[*id]; ok {
+		return i, nil
+	}
+	return 0, l.refuse("pool", id, "no such pool")
+}
+
+func (l *Ledger) initialize(e *market.Initialize) error {
+	token0, ok0 := l.tokenOf[e.Currency0]
+	token1, ok1 := l.tokenOf[e.Currency1]
+	_, known := l.poolOf[e.Pool]
+	switch {
+	case known:
+		return l.refuse("new pool", e.Pool, "the pool already")
+	case !ok0:
+		return l.refuse("currency0", e.Currency0, "no metadata of it")
+	case !ok1:
+		return l.refuse("currency1", e.Currency1, "no metadata of it")
+	case e.Fee > clmath.Pips && e.Fee != market.DynamicFee:
+		return l.refuse("fee", e.Fee, "at most 1000000")
+	case e.TickSpacing < 1 || e.TickSpacing > maxSpacing:
+		return l.refuse("tickSpacing", e.TickSpacing, "1 to 32767")
+	case e.SqrtPriceX96.Lt(&clmath.MinSqrtPrice) || !e.SqrtPriceX96.Lt(&clmath.MaxSqrtPrice):
+		return l.refuse("sqrtPriceX96", e.SqrtPriceX96.Dec(), "prices of ticks only")
+	}
+	if tick := clmath.TickAtSqrtPrice(&e.SqrtPriceX96); tick != e.Tick {
+		return l.refuse("tick", e.Tick, tick)
+	}
+	i := l.pools.add(market.Pool{
+		ID: e.Pool, Currency0: token0, Currency1: token1, Hooks: e.Hooks,
+		Fee: e.Fee, TickSpacing: e.TickSpacing,
+		CreatedAt: l.time, CreatedBlock: l.at.block.Number,
+		SqrtPriceX96: e.SqrtPriceX96, Tick: e.Tick,
+		LastFee: market.NoFee, LastHour: market.NoIndex,
+	})
+	l.poolOf[e.Pool] = i
+	l.lists.add()
+	l.minutes.add(market.Minutes{})
+	l.isStale = append(l.isStale, false)
+	l.days.add(market.PoolDay{Pool: i})
+	l.startDay(i)
+	return nil
+}
+
+func (l *Ledger) donate(e *market.Donate) error {
+	i, err := l.pool(&e.Pool)
+	if err != nil {
+		return err
+	}
+	p := l.pools.edit(i)
+	if p.Liquidity.IsZero() {
+		return l.refuse("donation to liquidity", "above 0", 0)
+	}
+	growth0 := clmath.GrowthOf(&e.Amount0, p.Liquidity)
+	growth1 := clmath.GrowthOf(&e.Amount1, p.Liquidity)
+	p.FeeGrowthGlobal0X128.Add(&p.FeeGrowthGlobal0X128, &growth0)
+	p.FeeGrowthGlobal1X128.Add(&p.FeeGrowthGlobal1X128, &growth1)
+	l.touchDay(i)
+	return nil
+}
+
+// maxProtocolFee is the contracts' limit on each direction, in pips.
+const maxProtocolFee = 1000
+
+func (l *Ledger) protocolFee(e *market.ProtocolFeeUpdated) error {
+	i, err := l.pool(&e.Pool)
+	if err != nil {
+		return err
+	}
+	if e.ProtocolFee&0xfff > maxProtocolFee || e.ProtocolFee>>12 > maxProtocolFee {
+		return l.refuse("protocolFee", e.ProtocolFee, "at most 1000 in each direction")
+	}
+	l.pools.edit(i).ProtocolFee = e.ProtocolFee
+	return nil
+}

@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"fmt"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// swap replays a swap from its event; see clmath.Replay. What the event claims
+// of price, tick, liquidity and a static pool's fee must be what the replay
+// has, or logs are missing.
+func (l *Ledger) swap(e *market.Swap) error {
+	i, err := l.pool(&e.Pool)
+	if err != nil {
+		return err
+	}
+	p := l.pools.edit(i)
+	down, nothing := clmath.Direction(&p.SqrtPriceX96, &e.SqrtPriceX96, p.Tick, e.Tick, e.Amount0, e.Amount1)
+	if err := l.checkSwap(p, e, down, nothing); err != nil {
+		return err
+	}
+	l.touchDay(i) // before the price moves: a new day opens where the old one closed
+	growth, other, in, out := &p.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal0X128, e.Amount1, e.Amount0
+	if down {
+		growth, other, in, out = other, growth, out, in
+	}
+	r := &l.replay
+	r.Begin(&p.SqrtPriceX96, p.Tick, p.Liquidity, growth, down, in, &e.SqrtPriceX96, e.Fee, p.ProtocolFee)
+	if !nothing {
+		l.walk(i, p.TickSpacing, other)
+	}
+	if err := r.Last(e.Tick, e.Liquidity); err != nil {
+		return l.refuse("swap", swapText(e), err)
+	}
+	*growth = r.GrowthX128
+	p.SqrtPriceX96, p.Tick, p.Liquidity = r.SqrtPriceX96, r.Tick, r.Liquidity
+	p.LastFee = clmath.LPFee(e.Fee, clmath.ProtocolFeeOf(p.ProtocolFee, down))
+	p.LastSwapAt = l.time
+	p.Swaps++
+	l.tally(i, p, out)
+	return nil
+}
+
+func swapText(e *market.Swap) string {
+	liquidity := e.Liquidity.U256()
+	return fmt.Sprintf("tick %d, liquidity %s, sqrtPriceX96 %s, fee %d",
+		e.Tick, liquidity.Dec(), e.SqrtPriceX96.Dec(), e.Fee)
+}
+
+// checkSwap refuses what no swap can say, before any arithmetic trusts it.
+func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) error {
+	end := &e.SqrtPriceX96
+	protocol := clmath.ProtocolFeeOf(p.ProtocolFee, down)
+	switch {
+	case !end.Gt(&clmath.MinSqrtPrice) || !end.Lt(&clmath.MaxSqrtPrice):
+		return l.refuse("sqrtPriceX96", end.Dec(), "prices between the limits only")
+	case e.Tick < clmath.MinTick || e.Tick >= clmath.MaxTick:
+		return l.refuse("tick", e.Tick, "ticks between the limits only")
+	case e.Fee > clmath.Pips || e.Fee < protocol && !nothing:
+		return l.refuse("fee", e.Fee, fmt.Sprintf("%d to 1000000", protocol))
+	case !p.IsDynamic() && !nothing && e.Fee != swapFee(p.Fee, protocol):
+		return l.refuse("fee", e.Fee, swapFee(p.Fee, protocol))
+	}
+	if lower := clmath.SqrtPriceAtTick(e.Tick); lower.Gt(end) {
+		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
+	}
+	// Equal is a falling price that stopped on the tick above.
+	if upper := clmath.SqrtPriceAtTick(e.Tick + 1); upper.Lt(end) {
+		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
+	}
+	return nil
+}
+
+// swapFee is what a swap pays in all when it pays both fees.
+func swapFee(lp, protocol uint32) uint32 {
+	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/clmath.Pips)
+}
+
+// walk takes the full steps of the swap in l.replay: to every initialised
+// tick and every word edge up to the event's price. The other growth is that
+// of the token that is not the input.
+func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
+	r := &l.replay
+	refs := l.lists.At(pool).Refs
+	k := above(refs, r.Tick)
+	if r.Down {
+		k--
+	}
+	for {
+		stop := clmath.WordEdge(r.Tick, spacing, r.Down)
+		slot := uint32(market.NoIndex)
+		if k >= 0 && k < len(refs) && (r.Down && refs[k].Tick >= stop || !r.Down && refs[k].Tick <= stop) {
+			stop, slot = refs[k].Tick, refs[k].Slot
+		}
+		if slot == market.NoIndex {
+			if sqrt := clmath.SqrtPriceAtTick(stop); !r.Full(stop, &sqrt) {
+				return
+			}
+			continue
+		}
+		if !r.Full(stop, &l.ticks.At(slot).SqrtPriceX96) {
+			return
+		}
+		l.cross(slot, other)
+		if r.Down {
+			k--
+		} else {
+			k++
+		}
+	}
+}
+
+// cross passes the initialised tick at which the replay stands.
+func (l *Ledger) cross(slot uint32, other *clmath.U256) {
+	r := &l.replay
+	t := l.ticks.edit(slot)
+	global0, global1 := other, &r.GrowthX128
+	if r.Down {
+		global0, global1 = global1, global0
+	}
+	t.FeeGrowthOutside0X128.Sub(global0, &t.FeeGrowthOutside0X128)
+	t.FeeGrowthOutside1X128.Sub(global1, &t.FeeGrowthOutside1X128)
+	l.noteOutside(slot, t)
+	r.Cross(t.LiquidityNet)
+}

@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"slices"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// tickSlot returns the record of a tick, made when there is none. A new tick
+// counts all growth so far as having happened below it.
+func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
+	if slot, ok := l.lists.find(pool, tick); ok {
+		return slot
+	}
+	t := market.Tick{Pool: pool, Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick)}
+	if tick <= p.Tick {
+		t.FeeGrowthOutside0X128 = p.FeeGrowthGlobal0X128
+		t.FeeGrowthOutside1X128 = p.FeeGrowthGlobal1X128
+	}
+	slot, ok := l.freeTicks.take()
+	if ok {
+		*l.ticks.edit(slot) = t
+	} else {
+		slot = l.ticks.add(t)
+	}
+	l.noteOutside(slot, l.ticks.edit(slot))
+	l.lists.insert(pool, market.TickRef{Tick: tick, Slot: slot})
+	return slot
+}
+
+// moveTick adds a change of liquidity to a tick; net is the change as it
+// counts at this end of the range.
+func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
+	t := l.ticks.edit(slot)
+	gross, wrapped := t.LiquidityGross.Apply(delta)
+	sum, overflowed := t.LiquidityNet.Add(net)
+	if wrapped || overflowed {
+		return l.refuse("liquidityDelta", signed(delta), "less at the tick")
+	}
+	t.LiquidityGross, t.LiquidityNet = gross, sum
+	return nil
+}
+
+// clearTick frees a tick that no liquidity refers to any more. What the tick
+// wrote today goes with it: its later life begins anew.
+func (l *Ledger) clearTick(slot uint32) {
+	t := l.ticks.edit(slot)
+	if !t.LiquidityGross.IsZero() {
+		return
+	}
+	if t.LastDay == l.day {
+		l.ops = append(l.ops, DropTickDay{t.Pool, t.Tick, l.day})
+	}
+	l.lists.remove(t.Pool, t.Tick)
+	*t = market.Tick{Pool: market.NoIndex}
+	l.freeTicks.put(slot)
+}
+
+// noteOutside remembers that a tick's fee growth outside was written.
+func (l *Ledger) noteOutside(slot uint32, t *market.Tick) {
+	t.LastDay = l.day
+	if n := len(l.written); n == 0 || l.written[n-1] != slot {
+		l.written = append(l.written, slot)
+	}
+}
+
+// writeTickDays puts the ticks written since the last call into the series,
+// at the end of a day or a span: only the last write of a day counts.
+func (l *Ledger) writeTickDays() {
+	slices.Sort(l.written)
+	for _, slot := range slices.Compact(l.written) {
+		t := l.ticks.At(slot)
+		if t.Pool == market.NoIndex {
+			continue
+		}
+		l.ops = append(l.ops, PutTickDay{tickDay(t)})
+		l.drops = append(l.drops, DropTickDay{t.Pool, t.Tick, t.LastDay})
+	}
+	l.written = l.written[:0]
+}
+
+func tickDay(t *market.Tick) market.TickDay {
+	return market.TickDay{
+		Pool: t.Pool, Day: t.LastDay, Tick: t.Tick,
+		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128,
+		FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
+	}
+}
+
+// oldTickDays are the entries that the span wrote over, as they were: those
+// of ticks that had been written on the day of the head already.
+func (l *Ledger) oldTickDays() {
+	day := market.DayOf(l.head.Time)
+	for i := range l.ticks.saved {
+		if t := &l.ticks.saved[i].Row; t.Pool != market.NoIndex && t.LastDay == day {
+			l.drops = append(l.drops, PutTickDay{tickDay(t)})
+		}
+	}
+}

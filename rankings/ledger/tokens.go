@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// learn adds the tokens that were not known. They survive a Revert, because
+// the feed tells each of them once.
+func (l *Ledger) learn(metas []market.TokenMeta) {
+	for i := range metas {
+		m := &metas[i]
+		if _, ok := l.tokenOf[m.Address]; ok {
+			continue
+		}
+		at := l.tokens.add(market.Token{
+			Address: m.Address, Symbol: m.Symbol, Name: m.Name,
+			Decimals: m.Decimals, BadDecimals: m.BadDecimals, HourUsd: market.Unknown,
+		})
+		l.tokenOf[m.Address] = at
+		if m.Address.IsZero() {
+			l.native = at
+		}
+	}
+}
+
+// record puts an hour's price records in force.
+func (l *Ledger) record(h *hourRecord) {
+	for _, p := range h.prices {
+		t := l.tokens.edit(p.Token)
+		if t.HourAt == h.hour {
+			l.drops = append(l.drops, PutHourPrice{
+				HourPrice{p.Token, t.HourUsd, t.HourAsOf, t.HourMarkets, t.HourSource, t.HourCorroborated},
+				h.hour,
+			})
+		} else {
+			l.drops = append(l.drops, DropHourPrice{p.Token, h.hour})
+		}
+		t.HourUsd, t.HourAt, t.HourAsOf = p.Usd, h.hour, p.AsOf
+		t.HourMarkets, t.HourSource, t.HourCorroborated = p.Markets, p.Source, p.Corroborated
+		l.ops = append(l.ops, PutHourPrice{p, h.hour})
+	}
+}
+
+// usd values a raw amount by the hour's record. Nothing is worth nothing,
+// whether the token has a price or not.
+func (l *Ledger) usd(token uint32, amount *clmath.U256) float64 {
+	if amount.IsZero() {
+		return 0
+	}
+	t := l.tokens.At(token)
+	return clmath.ToFloat(amount, t.Decimals) * t.HourUsd
+}
+
+// nativeUsd is the native currency's price by the hour's record.
+func (l *Ledger) nativeUsd() float64 {
+	if l.native == market.NoIndex {
+		return market.Unknown
+	}
+	return l.tokens.At(l.native).HourUsd
+}
+
+// gasUsd values wei by the hour's record.
+func (l *Ledger) gasUsd(wei clmath.U128) float64 {
+	if wei.IsZero() {
+		return 0
+	}
+	w := wei.U256()
+	return clmath.ToFloat(&w, nativeDecimals) * l.nativeUsd()
+}
+
+const nativeDecimals = 18
+
+// ownerIndex returns the record of an owner.
+func (l *Ledger) ownerIndex(a market.Address) uint32 {
+	i, ok := l.ownerOf[a]
+	if !ok {
+		i = l.owners.add(a)
+		l.ownerOf[a] = i
+	}
+	return i
+}
