@@ -5,20 +5,21 @@ import (
 	"sync/atomic"
 )
 
-// Key is an issued key. What is plain is immutable.
+// Key is an issued key. What is plain is immutable. The fields stand in the
+// order of their heat: those of every request fill one cache line.
 type Key struct {
-	ID        uint64
 	Hash      Hash
 	Cell      *Cell
-	Kind      Kind
-	Origins   []string // canonical; browser keys only
-	Prefix    string
-	Label     string
-	CreatedAt int64 // Unix ms
-
 	revokedAt atomic.Int64 // Unix ms; 0: active
 	used      atomic.Int64 // minutes since 1970; 0: never
 	dirty     atomic.Bool
+	Kind      Kind
+	Origins   []string // canonical; browser keys only
+
+	ID        uint64
+	Prefix    string
+	Label     string
+	CreatedAt int64 // Unix ms
 	next      *Key
 }
 
@@ -76,7 +77,6 @@ type Book struct {
 // listing counts the active keys that list an origin.
 type listing struct {
 	origin string
-	hash   uint64
 	active atomic.Int64
 }
 
@@ -101,14 +101,14 @@ func (b *Book) SetCalendar(c *Calendar) {
 // spending at once (meter).
 func (b *Book) SetAlive(until int64) { b.aliveUntil.Store(until) }
 
-func keyHash(k *Key) uint64 { return binary.LittleEndian.Uint64(k.Hash[:8]) }
+func indexHash(h *Hash) uint64 { return binary.LittleEndian.Uint64(h[:8]) }
 
 // Add enters an issued key (writer). Its origins count when the key is active
 // and its account is not suspended.
 func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
-	b.keys.add(k, keyHash)
+	b.keys.add(indexHash(&k.Hash), k)
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
 		b.List(k, 1)
 	}
@@ -129,8 +129,8 @@ func (b *Book) List(k *Key, by int64) {
 		h := originHash([]byte(o))
 		l := b.origins.find(h, func(l *listing) bool { return l.origin == o })
 		if l == nil {
-			l = &listing{origin: o, hash: h}
-			b.origins.add(l, func(l *listing) uint64 { return l.hash })
+			l = &listing{origin: o}
+			b.origins.add(h, l)
 		}
 		l.active.Add(by)
 	}
@@ -168,9 +168,7 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 		return nil, Malformed
 	}
 	hash := HashKey(header)
-	k := b.keys.find(binary.LittleEndian.Uint64(hash[:8]), func(k *Key) bool {
-		return k.Hash == hash
-	})
+	k := b.keys.find(indexHash(&hash), func(k *Key) bool { return k.Hash == hash })
 	switch {
 	case k == nil:
 		return nil, Unknown

@@ -4,18 +4,21 @@ import "sync/atomic"
 
 // Cell is an account on the request path: who it is, what it may, what it has
 // spent. All of it is atomics; see the package comment.
+//
+// The fields stand in the order of their heat: what every request touches
+// fills the first cache line, and its route's counts are in one other.
 type Cell struct {
+	terms  atomic.Pointer[Terms]
+	tat    atomic.Int64 // GCRA: when the bucket is full again, quota clock
+	slots  [2]slot      // by parity of the month
+	dirty  atomic.Bool  // on the book's list of cells to drain
+	next   *Cell        // in that list
+	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
+	woken  atomic.Pointer[chan struct{}]
+
 	ID        uint64
 	Name      string
 	CreatedAt int64 // Unix ms
-
-	terms atomic.Pointer[Terms]
-	tat   atomic.Int64 // GCRA: when the bucket is full again, quota clock
-	slots [2]slot      // by parity of the month
-
-	dirty atomic.Bool // on the book's list of cells to drain
-	next  *Cell       // in that list
-	woken atomic.Pointer[chan struct{}]
 }
 
 // NewCell makes an account that has used nothing.
@@ -59,31 +62,73 @@ func (c *Cell) take(t *Terms, now int64) Burst {
 	}
 }
 
-// Used is the month's totals as they stand, for reports.
-func (c *Cell) Used(m Month) Tally {
-	t, _ := c.slot(m).tally(m)
-	t.Month = m
-	return t
+// look is what take would find.
+func (c *Cell) look(t *Terms, now int64) Burst {
+	if t.interval == 0 {
+		return Burst{}
+	}
+	early := max(c.tat.Load()-now, 0)
+	return Burst{Left: max(t.tolerance-early, 0) / t.interval, FullNs: early}
 }
 
-// Restore makes a month what was written (meter, before anyone asks).
-func (c *Cell) Restore(t *Tally) { c.slot(t.Month).restore(t) }
+// count adds an answered request to the month, unless the slot has gone on
+// to another one.
+func (c *Cell) count(m Month, r Route, units int64) {
+	if !isMonth(c.slot(m).word.Load(), m) {
+		return
+	}
+	n := &c.counts[m&1][r]
+	n.requests.Add(1)
+	if units > 0 {
+		n.units.Add(units)
+	}
+}
 
-// Begin makes the slot of the month's parity the month's (meter).
-func (c *Cell) Begin(m Month) { c.slot(m).begin(m) }
+// Begin makes the slot of the month's parity the month's (meter). It starts
+// shut and empty; a slot that is the month's already stays as it is.
+func (c *Cell) Begin(m Month) {
+	if !isMonth(c.slot(m).word.Load(), m) {
+		c.Restore(&Tally{Month: m})
+	}
+}
+
+// Restore makes a month what was written, shut (meter).
+func (c *Cell) Restore(t *Tally) {
+	s := c.slot(t.Month)
+	s.word.Store(closedWord(t.Month, t.Lease))
+	s.lease.Store(t.Lease)
+	for i := range t.Routes {
+		n := &c.counts[t.Month&1][i]
+		n.requests.Store(t.Routes[i].Requests)
+		n.units.Store(t.Routes[i].Units)
+	}
+}
 
 // Tally reads a month's totals, with what is spent as its Lease; false when
-// the cell has forgotten the month or not begun it.
-func (c *Cell) Tally(m Month) (Tally, bool) { return c.slot(m).tally(m) }
+// the cell has not begun the month or has forgotten it. A request that is
+// settled meanwhile may be missing: it marks the cell again.
+func (c *Cell) Tally(m Month) (t Tally, ok bool) {
+	t.Month = m
+	word := c.slot(m).word.Load()
+	if !isMonth(word, m) {
+		return t, false
+	}
+	for i := range t.Routes {
+		n := &c.counts[m&1][i]
+		t.Routes[i] = Count{n.requests.Load(), n.units.Load()}
+	}
+	t.Lease = max(spentOf(word), t.Billed())
+	return t, true
+}
 
-// Leased is the lease that admissions of the month are held to.
-func (c *Cell) Leased(m Month) int64 { return c.slot(m).lease.Load() }
+// Lease is what admissions of the month are held to.
+func (c *Cell) Lease(m Month) int64 { return c.slot(m).lease.Load() }
 
 // Open admits reservations up to a lease that is durable (meter).
 func (c *Cell) Open(m Month, lease int64) { c.slot(m).open(lease) }
 
-// Shut refuses reservations until Open. What Tally says from now on cannot
-// grow, so the rest of the lease may be given back (meter).
+// Shut refuses reservations until Open: what is spent cannot grow from now
+// on, so the rest of the lease may be given back (meter).
 func (c *Cell) Shut(m Month) { c.slot(m).shut() }
 
 // Wake tells those who wait for a lease to ask again (meter).

@@ -8,13 +8,20 @@ import "sync/atomic"
 // table twice the size when half are full. Nothing is ever removed, so a
 // probe that meets an empty slot is done. Adding n entries costs O(n).
 type index[T any] struct {
-	slots atomic.Pointer[[]atomic.Pointer[T]]
+	slots atomic.Pointer[[]entry[T]]
 	used  int
+}
+
+// entry is a slot: the hash is written before the pointer and spares readers
+// a look at what they did not ask for.
+type entry[T any] struct {
+	hash uint64
+	at   atomic.Pointer[T]
 }
 
 const minIndex = 64
 
-// find returns the entry of that hash that is the one asked for, or nil.
+// find returns the element of that hash that is the one asked for, or nil.
 func (x *index[T]) find(hash uint64, is func(*T) bool) *T {
 	p := x.slots.Load()
 	if p == nil {
@@ -23,44 +30,44 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) *T {
 	slots := *p
 	mask := uint64(len(slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
-		e := slots[i].Load()
-		if e == nil || is(e) {
+		e := slots[i].at.Load()
+		if e == nil || slots[i].hash == hash && is(e) {
 			return e
 		}
 	}
 }
 
-// add puts in an entry that is not there yet (writer). hashOf must give the
-// hash that readers ask with.
-func (x *index[T]) add(e *T, hashOf func(*T) uint64) {
-	slots := x.grown(hashOf)
-	place(slots, e, hashOf(e))
+// add puts in an element that is not there yet (writer).
+func (x *index[T]) add(hash uint64, e *T) {
+	place(x.roomy(), hash, e)
 	x.used++
 }
 
-func (x *index[T]) grown(hashOf func(*T) uint64) []atomic.Pointer[T] {
-	var old []atomic.Pointer[T]
+// roomy returns the slots, at most half of them taken.
+func (x *index[T]) roomy() []entry[T] {
+	var old []entry[T]
 	if p := x.slots.Load(); p != nil {
 		old = *p
 	}
 	if x.used < len(old)/2 {
 		return old
 	}
-	grown := make([]atomic.Pointer[T], max(minIndex, 2*len(old)))
+	grown := make([]entry[T], max(minIndex, 2*len(old)))
 	for i := range old {
-		if e := old[i].Load(); e != nil {
-			place(grown, e, hashOf(e))
+		if e := old[i].at.Load(); e != nil {
+			place(grown, old[i].hash, e)
 		}
 	}
 	x.slots.Store(&grown)
 	return grown
 }
 
-func place[T any](slots []atomic.Pointer[T], e *T, hash uint64) {
+func place[T any](slots []entry[T], hash uint64, e *T) {
 	mask := uint64(len(slots) - 1)
 	i := hash & mask
-	for slots[i].Load() != nil {
+	for slots[i].at.Load() != nil {
 		i = (i + 1) & mask
 	}
-	slots[i].Store(e)
+	slots[i].hash = hash
+	slots[i].at.Store(e)
 }

@@ -99,6 +99,9 @@ func NewTerms(p *Plan, suspended bool) *Terms {
 // Limited tells whether the account has a burst limit or a quota at all.
 func (t *Terms) Limited() bool { return t.interval > 0 || t.Plan.MonthlyUnits > 0 }
 
+// Paced tells whether there is a burst limit.
+func (t *Terms) Paced() bool { return t.interval > 0 }
+
 // Policy is the RateLimit-Policy header in a month of that many days; empty
 // for an account without limits.
 func (t *Terms) Policy(days int) string { return t.policy[days-28] }

@@ -38,11 +38,10 @@ func (t *Tally) Billed() (units int64) {
 	return units
 }
 
-// slot is one month of a cell; doc.go draws the word.
+// slot is what may be spent in one month of a cell; doc.go draws the word.
 type slot struct {
-	word   atomic.Uint64
-	lease  atomic.Int64
-	routes [NumRoutes]struct{ requests, units atomic.Int64 }
+	word  atomic.Uint64
+	lease atomic.Int64
 }
 
 const (
@@ -105,29 +104,6 @@ func (s *slot) spent(m Month) int64 {
 	return 0
 }
 
-// begin makes the slot the month's (meter). It starts closed and empty.
-func (s *slot) begin(m Month) {
-	if isMonth(s.word.Load(), m) {
-		return
-	}
-	s.word.Store(closedWord(m, 0))
-	s.lease.Store(0)
-	for i := range s.routes {
-		s.routes[i].requests.Store(0)
-		s.routes[i].units.Store(0)
-	}
-}
-
-// restore makes the slot what was written (meter, before anyone asks).
-func (s *slot) restore(t *Tally) {
-	s.word.Store(closedWord(t.Month, t.Lease))
-	s.lease.Store(t.Lease)
-	for i := range s.routes {
-		s.routes[i].requests.Store(t.Routes[i].Requests)
-		s.routes[i].units.Store(t.Routes[i].Units)
-	}
-}
-
 // open lets units be reserved up to the lease, which is durable (meter).
 func (s *slot) open(lease int64) {
 	s.lease.Store(lease)
@@ -139,26 +115,12 @@ func (s *slot) open(lease int64) {
 	}
 }
 
-// shut refuses reservations and returns what is spent, all of it (meter).
-func (s *slot) shut() int64 {
+// shut refuses reservations from now on (meter).
+func (s *slot) shut() {
 	for {
 		w := s.word.Load()
-		if s.word.CompareAndSwap(w, w&^openBit) {
-			return spentOf(w)
+		if w&openBit == 0 || s.word.CompareAndSwap(w, w&^openBit) {
+			return
 		}
 	}
-}
-
-// tally reads the totals; false when the slot is another month's. Units billed
-// while it reads may be missing: their cell is marked again.
-func (s *slot) tally(m Month) (t Tally, ok bool) {
-	w := s.word.Load()
-	if !isMonth(w, m) {
-		return t, false
-	}
-	t.Month, t.Lease = m, spentOf(w)
-	for i := range s.routes {
-		t.Routes[i] = Count{s.routes[i].requests.Load(), s.routes[i].units.Load()}
-	}
-	return t, true
 }

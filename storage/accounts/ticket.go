@@ -23,6 +23,10 @@ func (t *Ticket) Take() bool {
 	return t.Burst.RetryNs == 0
 }
 
+// Look fills in the bucket's state without taking a token, for an answer that
+// was refused before it came to that.
+func (t *Ticket) Look() { t.Burst = t.Key.Cell.look(t.Terms, t.Now) }
+
 // Reserve holds units before the work. Only Granted holds any.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	if t.Now > b.aliveUntil.Load() {
@@ -44,13 +48,9 @@ func (b *Book) Settle(t *Ticket, r Route, charged int64) {
 		panic("BUG: charged more units than were held")
 	}
 	c, m := t.Key.Cell, t.Span.Month
-	s := c.slot(m)
-	s.release(m, t.held-charged)
+	c.count(m, r, charged)
+	c.slot(m).release(m, t.held-charged)
 	t.held = 0
-	if isMonth(s.word.Load(), m) {
-		s.routes[r].requests.Add(1)
-		s.routes[r].units.Add(charged)
-	}
 	b.mark(c)
 }
 

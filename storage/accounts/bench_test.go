@@ -1,0 +1,76 @@
+package accounts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+type chacha struct{ *rand.ChaCha8 }
+
+// filled makes a book of n accounts with a key each, all open for requests.
+func filled(tb testing.TB, n int, plan string) (*Book, []string) {
+	tb.Helper()
+	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).UnixNano()
+	month := MonthAt(now)
+	p, err := FindPlan(DefaultPlans(), plan)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b := NewBook(NewTurner(now, 0).Step(now, now))
+	b.SetAlive(now + int64(time.Hour))
+	terms := NewTerms(p, false)
+	random := chacha{rand.NewChaCha8([32]byte{1})}
+	keys := make([]string, n)
+	for i := range keys {
+		c := NewCell(uint64(i+1), fmt.Sprintf("account%d", i), 0, terms)
+		c.Begin(month)
+		c.Open(month, p.MonthlyUnits)
+		keys[i], _ = NewKey(random, Server)
+		b.Add(&Key{ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Cell: c}, 0, 0)
+	}
+	return b, keys
+}
+
+// Authentication, burst, reserve and settle with 100,000 keys in the book.
+// At most 400 ns and no allocation.
+func BenchmarkRequest(b *testing.B) {
+	book, keys := filled(b, 100_000, "scale")
+	// The headers lie in the order of the requests, as in a connection's
+	// buffer; everything they lead to is all over the memory.
+	var headers []byte
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(keys)) {
+		headers = append(headers, keys[i]...)
+	}
+	now := MonthAt(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).UnixNano()).Start().UnixNano()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		now += 10_000
+		at := i % len(keys) * KeyLen
+		k, reason := book.Resolve(headers[at : at+KeyLen])
+		if reason != Accepted {
+			b.Fatal(reason)
+		}
+		t := book.Admit(k, now)
+		if !t.Take() {
+			continue
+		}
+		if v := book.Reserve(&t, 1); v != Granted {
+			b.Fatal(v)
+		}
+		book.Settle(&t, RoutePositions, 1)
+	}
+}
+
+// Issuing is linear: the time per key must not grow with the keys there are.
+func BenchmarkIssue(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				filled(b, n, "free")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/key")
+		})
+	}
+}

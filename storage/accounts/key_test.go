@@ -1,0 +1,88 @@
+package accounts
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// zeros makes the first key of the alphabet: a fixed vector.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func TestNewKey(t *testing.T) {
+	f := func(kind Kind, want string) {
+		t.Helper()
+		got, err := NewKey(zeros{}, kind)
+		if err != nil || got != want {
+			t.Errorf("NewKey(zeros, %v) = %q, %v; want %q", kind, got, err, want)
+		}
+	}
+	// CRC-32 of the first 37 characters, worked out apart from this code.
+	f(Server, "tm_srv_000000000000000000000000000000"+"1m4K7Y")
+	f(Browser, "tm_web_000000000000000000000000000000"+"3eDdDQ")
+
+	if _, err := NewKey(bytes.NewReader(make([]byte, 29)), Server); err == nil {
+		t.Error("a key of 29 random bytes; want an error")
+	}
+	if _, err := NewKey(strings.NewReader(strings.Repeat("\xff", 99)), Server); err == nil {
+		t.Error("bytes above 247 made a key; they would favour the first digits")
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	key, err := NewKey(rand.Reader, Browser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(key string, want bool) {
+		t.Helper()
+		if _, got := ParseKey([]byte(key)); got != want {
+			t.Errorf("ParseKey(%q) = %v; want %v", key, got, want)
+		}
+	}
+	f(key, true)
+	f("", false)
+	f(key[:KeyLen-1], false)
+	f(key+"0", false)
+	f("tm_srv_"+key[tagLen:], false) // the checksum covers the tag
+	f("TM_web_"+key[tagLen:], false)
+	f(strings.Replace(key, key[10:11], "-", 1), false)
+	for i := tagLen; i < KeyLen; i++ {
+		other := byte('A')
+		if key[i] == 'A' {
+			other = 'B'
+		}
+		f(key[:i]+string(other)+key[i+1:], false)
+	}
+	if kind, ok := ParseKey([]byte(key)); !ok || kind != Browser {
+		t.Errorf("kind of %q = %v, %v", key, kind, ok)
+	}
+}
+
+func TestParseKind(t *testing.T) {
+	for _, k := range []Kind{Server, Browser} {
+		if got, err := ParseKind(k.String()); got != k || err != nil {
+			t.Errorf("ParseKind(%q) = %v, %v", k.String(), got, err)
+		}
+	}
+	if _, err := ParseKind("Server"); err == nil {
+		t.Error("ParseKind(Server); want an error")
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	key, err := NewKey(zeros{}, Server)
+	if err != nil {
+		f.Fatal(errors.Unwrap(err))
+	}
+	f.Add([]byte(key))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, ok := ParseKey(b); ok && len(b) != KeyLen {
+			t.Errorf("a key of %d bytes", len(b))
+		}
+	})
+}
