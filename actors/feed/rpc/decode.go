@@ -1,0 +1,142 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tidemark/rankings/market"
+)
+
+// Topics of the events that are read, in the order of their decoders.
+var (
+	managerTopics = []market.Hash{
+		topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)"),
+		topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)"),
+		topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"),
+		topic("Donate(bytes32,address,uint256,uint256)"),
+		topic("ProtocolFeeUpdated(bytes32,uint24)"),
+	}
+	managerEvents = []shape{
+		{4, 5, initialize}, {3, 4, modifyLiquidity}, {3, 6, swap}, {3, 2, donate},
+		{2, 1, protocolFeeUpdated},
+	}
+	positionTopics = []market.Hash{
+		topic("Transfer(address,address,uint256)"),
+		topic("Subscription(uint256,address)"),
+		topic("Unsubscription(uint256,address)"),
+	}
+	positionEvents = []shape{
+		{4, 0, transferNFT}, {3, 0, subscription}, {3, 0, unsubscription},
+	}
+)
+
+func topic(signature string) market.Hash { return keccak([]byte(signature)) }
+
+// shape is how an event is encoded: how many topics and how many words of
+// data it has, and what reads them.
+type shape struct {
+	topics, words int
+	decode        func(*words) market.Event
+}
+
+// decode returns the event of a log of one of the two contracts.
+func (f *Feed) decode(address market.Address, topics []word, data []byte) (market.Event, error) {
+	if len(topics) == 0 {
+		return nil, fmt.Errorf("log of %s has no topic", address)
+	}
+	known, shapes := managerTopics, managerEvents
+	if address == f.cfg.PositionManager {
+		known, shapes = positionTopics, positionEvents
+	}
+	for i, s := range shapes {
+		if known[i] != market.Hash(topics[0]) {
+			continue
+		}
+		if len(topics) != s.topics || len(data) != 32*s.words {
+			return nil, fmt.Errorf("event has %d topics and %d bytes of data; want %d and %d",
+				len(topics), len(data), s.topics, 32*s.words)
+		}
+		w := words{topics: topics[1:], data: data}
+		if e := s.decode(&w); w.err == nil {
+			return e, nil
+		}
+		return nil, w.err
+	}
+	return nil, fmt.Errorf("topic %s was not asked for", market.Hash(topics[0]))
+}
+
+func initialize(w *words) market.Event {
+	e := market.Initialize{
+		Pool: market.PoolID(w.next()), Currency0: w.address(), Currency1: w.address(),
+		Fee: w.unsigned(24), TickSpacing: w.signed24(), Hooks: w.address(),
+		SqrtPriceX96: w.sqrtPrice(), Tick: w.tick(),
+	}
+	w.want(e.Fee <= maxFee || e.Fee == market.DynamicFee, "fee", e.Fee)
+	w.want(e.TickSpacing >= 1 && e.TickSpacing <= maxTickSpacing, "tickSpacing", e.TickSpacing)
+	w.want(string(e.Currency0[:]) < string(e.Currency1[:]), "currency1", e.Currency1)
+	w.want(poolID(&e) == e.Pool, "pool id", e.Pool)
+	return e
+}
+
+func modifyLiquidity(w *words) market.Event {
+	e := market.ModifyLiquidity{
+		Pool: market.PoolID(w.next()), Sender: w.address(),
+		TickLower: w.tick(), TickUpper: w.tick(), LiquidityDelta: w.signed128(),
+		Salt: market.Hash(w.next()),
+	}
+	w.want(e.TickLower < e.TickUpper, "tickUpper", e.TickUpper)
+	return e
+}
+
+func swap(w *words) market.Event {
+	e := market.Swap{
+		Pool: market.PoolID(w.next()), Sender: w.address(),
+		Amount0: w.signed128(), Amount1: w.signed128(), SqrtPriceX96: w.sqrtPrice(),
+		Liquidity: w.unsigned128(), Tick: w.tick(), Fee: w.unsigned(24),
+	}
+	w.want(e.Fee <= maxFee, "fee", e.Fee)
+	return e
+}
+
+func donate(w *words) market.Event {
+	e := market.Donate{Pool: market.PoolID(w.next()), Sender: w.address()}
+	e.Amount0, e.Amount1 = w.unsigned256(), w.unsigned256()
+	return e
+}
+
+func protocolFeeUpdated(w *words) market.Event {
+	e := market.ProtocolFeeUpdated{Pool: market.PoolID(w.next()), ProtocolFee: w.unsigned(24)}
+	w.want(e.ProtocolFee&0xfff <= maxProtocolFee && e.ProtocolFee>>12 <= maxProtocolFee,
+		"protocolFee", e.ProtocolFee)
+	return e
+}
+
+func transferNFT(w *words) market.Event {
+	return market.TransferNFT{From: w.address(), To: w.address(), ID: w.unsigned64()}
+}
+
+func subscription(w *words) market.Event {
+	return market.Subscription{ID: w.unsigned64(), Subscriber: w.address()}
+}
+
+func unsubscription(w *words) market.Event {
+	return market.Unsubscription{ID: w.unsigned64(), Subscriber: w.address()}
+}
+
+// poolID is the hash of the pool's key, as the contract computes it.
+func poolID(e *market.Initialize) market.PoolID {
+	var key [5 * 32]byte
+	copy(key[12:32], e.Currency0[:])
+	copy(key[44:64], e.Currency1[:])
+	binary.BigEndian.PutUint32(key[92:96], e.Fee)
+	binary.BigEndian.PutUint32(key[124:128], uint32(e.TickSpacing))
+	copy(key[140:160], e.Hooks[:])
+	return market.PoolID(keccak(key[:]))
+}
+
+// Bounds of the contracts, beside those of clmath.
+const (
+	maxFee         = 1_000_000
+	maxProtocolFee = 1000
+	maxTickSpacing = 32767
+)

@@ -1,0 +1,169 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// rawBlock is a block with events before all of it is known.
+type rawBlock struct {
+	market.Block
+	hash  word
+	dated bool   // Time is known
+	paid  []bool // by transaction: it changes an NFT, so its gas is wanted
+}
+
+// filter is the parameter of eth_getLogs for our events in the blocks that
+// the pairs of names and values say.
+func (f *Feed) filter(pairs ...string) map[string]any {
+	var topics []string
+	for _, t := range slices.Concat(managerTopics, positionTopics) {
+		topics = append(topics, t.String())
+	}
+	m := map[string]any{"address": f.addresses(), "topics": [][]string{topics}}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return m
+}
+
+func (f *Feed) addresses() []string {
+	return []string{f.cfg.PoolManager.String(), f.cfg.PositionManager.String()}
+}
+
+// assemble makes blocks of the logs of the blocks from..to and refuses any
+// answer that is not one picture of them: each log complete, of one of our
+// contracts, in ascending order and only once, in blocks of one hash.
+func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
+	var blocks []rawBlock
+	for i := range logs {
+		l := &logs[i]
+		if err := f.checkLog(l, from, to); err != nil {
+			return nil, fmt.Errorf("log %d of %d (block %s, index %s): %w",
+				i, len(logs), l.Block, l.LogIndex, err)
+		}
+		n := uint64(*l.Block)
+		if k := len(blocks); k == 0 || blocks[k-1].Number != n {
+			if k > 0 && blocks[k-1].Number > n {
+				return nil, fmt.Errorf("logs of block %d after those of block %d", n, blocks[k-1].Number)
+			}
+			b := rawBlock{Block: market.Block{Number: n}, hash: *l.Hash, dated: l.Time != nil}
+			if b.dated {
+				b.Time = int64(*l.Time)
+			}
+			blocks = append(blocks, b)
+		}
+		if err := f.add(&blocks[len(blocks)-1], l); err != nil {
+			return nil, fmt.Errorf("log %s of block %d, transaction %s: %w",
+				l.LogIndex, n, market.Hash(*l.TxHash), err)
+		}
+	}
+	return blocks, nil
+}
+
+func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
+	switch a := market.Address(l.Address); {
+	case l.Block == nil || l.Hash == nil || l.TxHash == nil || l.TxIndex == nil || l.LogIndex == nil:
+		return fmt.Errorf("it lacks its place")
+	case l.Removed:
+		return fmt.Errorf("it is marked as removed")
+	case a != f.cfg.PoolManager && a != f.cfg.PositionManager:
+		return fmt.Errorf("it is of %s, which was not asked for", a)
+	case uint64(*l.Block) < from || uint64(*l.Block) > to:
+		return fmt.Errorf("only blocks %d to %d were asked for", from, to)
+	case *l.LogIndex > 1<<31 || *l.TxIndex > 1<<31:
+		return fmt.Errorf("transaction %s is no place in a block", l.TxIndex)
+	}
+	return nil
+}
+
+// add appends a checked log to its block.
+func (f *Feed) add(b *rawBlock, l *wireLog) error {
+	switch {
+	case b.hash != *l.Hash:
+		return fmt.Errorf("block hash %s; the log before it has %s",
+			market.Hash(*l.Hash), market.Hash(b.hash))
+	case l.Time != nil && b.dated && b.Time != int64(*l.Time):
+		return fmt.Errorf("block timestamp %s; the log before it has %d", l.Time, b.Time)
+	}
+	index := uint32(*l.LogIndex)
+	if k := len(b.Logs); k > 0 && b.Logs[k-1].Index >= index {
+		return fmt.Errorf("it follows log %d", b.Logs[k-1].Index)
+	}
+	event, err := f.decode(market.Address(l.Address), l.Topics, l.Data)
+	if err != nil {
+		return err
+	}
+	b.dated = b.dated && l.Time != nil
+	tx := len(b.Txs) - 1
+	if tx < 0 || b.Txs[tx].Hash != market.Hash(*l.TxHash) {
+		b.Txs = append(b.Txs, market.Tx{Hash: market.Hash(*l.TxHash)})
+		b.paid = append(b.paid, false)
+		tx++
+	}
+	b.paid[tx] = b.paid[tx] || f.changesNFT(event)
+	b.Logs = append(b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
+	return nil
+}
+
+func (f *Feed) changesNFT(e market.Event) bool {
+	switch e := e.(type) {
+	case market.TransferNFT:
+		return true
+	case market.ModifyLiquidity:
+		return e.Sender == f.cfg.PositionManager
+	}
+	return false
+}
+
+// date gives blocks whose logs did not tell it their time, from their headers.
+func (f *Feed) date(ctx context.Context, blocks []rawBlock, need uint64) error {
+	var numbers []uint64
+	for i := range blocks {
+		if !blocks[i].dated {
+			numbers = append(numbers, blocks[i].Number)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	var headers []*wireHeader
+	err := f.try(ctx, need, func(n *node) (err error) {
+		headers, err = n.headers(ctx, numbers)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot date blocks %d to %d: %w", numbers[0], numbers[len(numbers)-1], err)
+	}
+	for i := range blocks {
+		b := &blocks[i]
+		if b.dated {
+			continue
+		}
+		if headers[0].Hash != b.hash {
+			return fmt.Errorf("block %d is %s, its logs are of %s: %w", b.Number,
+				market.Hash(headers[0].Hash), market.Hash(b.hash), errMoved)
+		}
+		b.Time, b.dated = int64(*headers[0].Time), true
+		headers = headers[1:]
+	}
+	return nil
+}
+
+// fill completes a span by what its events need: gas and tokens.
+func (f *Feed) fill(ctx context.Context, s *market.Span, blocks []rawBlock) error {
+	if err := f.pay(ctx, blocks, s.To); err != nil {
+		return fmt.Errorf("cannot read receipts: %w", err)
+	}
+	for i := range blocks {
+		s.Blocks = append(s.Blocks, blocks[i].Block)
+	}
+	var err error
+	if s.Tokens, err = f.describe(ctx, s); err != nil {
+		return fmt.Errorf("cannot read tokens: %w", err)
+	}
+	return nil
+}
