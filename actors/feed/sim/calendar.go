@@ -1,0 +1,156 @@
+package sim
+
+import "sort"
+
+// stream is one of the sources of what happens. In a block, the streams act in
+// this order.
+type stream int
+
+const (
+	births  stream = iota // pools come into being
+	beats                 // the core pools' daily round; see rota.go
+	actions               // everything else
+	streams
+)
+
+// beatMs is the pace of the daily round: every core pool's turn comes three
+// times a day.
+const beatMs = 8 * 3600 * 1000 / corePools
+
+// calendar says when things happen, as a closed form: the i-th of a stream has
+// a slot of time to itself and a hashed moment in it, so that moments ascend
+// and any of them is found without the others.
+type calendar struct {
+	key     uint64
+	paceMs  int64 // of blocks
+	venues  []venue
+	quietMs int64 // where the dense part of the history begins
+	endMs   int64 // where the history ends
+	quiet   int64 // actions before quietMs
+	total   int64 // actions before endMs
+	liveMs  int64 // a slot after the history
+}
+
+// denseMs is the part of the history with more life in it: its last week, with
+// densePercent of all actions, if that is not most of the history anyway.
+const (
+	denseMs      = 7 * day * 1000
+	densePercent = 45
+)
+
+func newCalendar(cfg *Config, venues []venue) calendar {
+	c := calendar{
+		key: hash(cfg.Seed, 'c', uint64(cfg.Chain)), venues: venues,
+		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * day * 1000,
+		total: int64(cfg.Actions),
+	}
+	if c.endMs > 2*denseMs {
+		c.quietMs = c.endMs - denseMs
+		c.quiet = c.total * (100 - densePercent) / 100
+	}
+	c.liveMs = max(1, min(cfg.LivePace.Milliseconds(), (c.endMs-c.quietMs)/(c.total-c.quiet)))
+	return c
+}
+
+// moment returns when the i-th of a stream happens, in ms after genesis.
+func (c *calendar) moment(s stream, i int64) int64 {
+	switch {
+	case s == births:
+		return c.venues[i].bornMs
+	case s == beats:
+		return c.within(s, i, i*beatMs, (i+1)*beatMs)
+	case i < c.quiet:
+		return c.within(s, i, slot(i, c.quiet, 0, c.quietMs), slot(i+1, c.quiet, 0, c.quietMs))
+	case i < c.total:
+		k, n := i-c.quiet, c.total-c.quiet
+		return c.within(s, i, slot(k, n, c.quietMs, c.endMs), slot(k+1, n, c.quietMs, c.endMs))
+	}
+	from := c.endMs + (i-c.total)*c.liveMs
+	return c.within(s, i, from, from+c.liveMs)
+}
+
+// slot returns where the i-th of n equal parts of a stretch begins.
+func slot(i, n, from, to int64) int64 {
+	step := to - from
+	return from + step/n*i + step%n*i/n
+}
+
+func (c *calendar) within(s stream, i, from, to int64) int64 {
+	if to <= from {
+		return from
+	}
+	return from + int64(hash(c.key, uint64(s), uint64(i))%uint64(to-from))
+}
+
+// length returns how many a stream has.
+func (c *calendar) length(s stream) int64 {
+	if s == births {
+		return int64(len(c.venues))
+	}
+	return 1 << 40
+}
+
+// perDay returns how many actions a day has at t seconds.
+func (c *calendar) perDay(t int64) float64 {
+	switch ms := t * 1000; {
+	case ms >= c.endMs:
+		return day * 1000 / float64(c.liveMs)
+	case ms >= c.quietMs:
+		return float64(c.total-c.quiet) * day * 1000 / float64(c.endMs-c.quietMs)
+	}
+	return float64(c.quiet) * day * 1000 / float64(c.quietMs)
+}
+
+// agenda walks what happens from a block on, in order.
+type agenda struct {
+	*calendar
+	next [streams]int64
+}
+
+// agendaFrom returns the agenda that begins with block n, counted from genesis.
+func (c *calendar) agendaFrom(n uint64) agenda {
+	a := agenda{calendar: c}
+	for s := range streams {
+		a.next[s] = int64(sort.Search(int(c.bound(s, int64(n))), func(i int) bool {
+			return c.moment(s, int64(i))/c.paceMs >= int64(n)
+		}))
+	}
+	return a
+}
+
+// bound is a number of entries that the time before block n cannot exceed.
+func (c *calendar) bound(s stream, n int64) int64 {
+	switch s {
+	case births:
+		return c.length(births)
+	case beats:
+		return n*c.paceMs/beatMs + 2
+	}
+	return c.total + n*c.paceMs/c.liveMs + 2
+}
+
+// event is an entry of the agenda.
+type event struct {
+	stream
+	index int64
+	block uint64 // counted from genesis
+	t     int64  // seconds after genesis, of the block
+}
+
+// peek returns the next entry without taking it.
+func (a *agenda) peek() event {
+	first := event{block: 1 << 63}
+	for s := range streams {
+		if a.next[s] == a.length(s) {
+			continue
+		}
+		if block := uint64(a.moment(s, a.next[s]) / a.paceMs); block < first.block {
+			first = event{stream: s, index: a.next[s], block: block}
+		}
+	}
+	first.t = int64(first.block) * a.paceMs / 1000
+	return first
+}
+
+// take goes past an entry that peek returned.
+func (a *agenda) take(e event) { a.next[e.stream]++ }

@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/rankings/market"
+)
+
+// Config is what a simulated chain is made from. Two feeds with the same
+// Config but for Now, Every and Frozen tell the same history.
+type Config struct {
+	Chain     market.ChainID
+	Seed      uint64
+	Positions int // NFTs minted in the history
+	Pools     int // pools in all
+	Days      int // length of the history
+	// Actions are the swaps and liquidity changes of the history, about 1.25
+	// events each; 0 is 13 a position.
+	Actions int
+
+	Genesis    int64  // unix seconds of the block StartBlock
+	StartBlock uint64 // the first block
+
+	PositionManager market.Address
+	// Stables are at least two tokens worth 1 USD; the first three are traded
+	// as USDC, USDT and DAI with 6, 6 and 18 decimals.
+	Stables                  []market.Address
+	Wrapped                  market.Address
+	NativeSymbol, NativeName string
+	NativeUsd                float64 // at rest; 0 is the chain's own, or 3210
+
+	// Frozen: the head stays at the end of the history.
+	Frozen bool
+	// Every is how often a frozen chain confirms its head, and the least time
+	// that live blocks are gathered into a span; 0 is 2 s.
+	Every time.Duration
+	// BlockTime is the pace of the chain, and LivePace what an action takes
+	// after the history; 0 is the chain's own, or 12 s.
+	BlockTime, LivePace time.Duration
+	// Scale multiplies the TVL of ordinary pools; 0 is the chain's own, or 1.
+	Scale float64
+	// SpanEvents is about how many events a span of the history has; 0 is 4000.
+	SpanEvents int
+	// Now is the clock of live blocks; nil is time.Now.
+	Now func() time.Time
+}
+
+// temper is what is particular to a chain.
+type temper struct {
+	blockTime, livePace time.Duration
+	scale, nativeUsd    float64
+	symbol, name        string
+	gasWei              uint64 // price of gas at rest
+}
+
+var elsewhere = temper{12 * time.Second, 12 * time.Second, 1, 3210, "ETH", "Ether", 14e9}
+
+var tempers = map[market.ChainID]temper{
+	1:     elsewhere,
+	42161: {250 * time.Millisecond, 3 * time.Second, 0.4, 3210, "ETH", "Ether", 20e6},
+	43114: {2 * time.Second, 6 * time.Second, 0.15, 31, "AVAX", "Avalanche", 2e9},
+}
+
+func (c *Config) temper() temper {
+	if t, ok := tempers[c.Chain]; ok {
+		return t
+	}
+	return elsewhere
+}
+
+// fill replaces what is left out.
+func (c *Config) fill() {
+	t := c.temper()
+	orDefault(&c.Actions, 13*c.Positions)
+	orDefault(&c.NativeSymbol, t.symbol)
+	orDefault(&c.NativeName, t.name)
+	orDefault(&c.NativeUsd, t.nativeUsd)
+	orDefault(&c.Every, 2*time.Second)
+	orDefault(&c.BlockTime, t.blockTime)
+	orDefault(&c.LivePace, t.livePace)
+	orDefault(&c.Scale, t.scale)
+	orDefault(&c.SpanEvents, 4000)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// The least sizes that keep what the market promises.
+const (
+	minDays       = 2 // a market must be a day old to price
+	actionsAMint  = 4
+	spareMints    = 20 // beyond two a pool
+	maxBlockTime  = time.Minute
+	minStables    = 2
+	maxDays       = 3660
+	maxPools      = 1_000_000
+	maxPositions  = 100_000_000
+	positionsPool = 2
+)
+
+// check refuses sizes of which no market can be made.
+func (c *Config) check() error {
+	least := positionsPool*c.Pools + spareMints
+	switch {
+	case c.Pools < firstPools || c.Pools > maxPools:
+		return fmt.Errorf("cannot simulate %d pools; at least %d, at most %d", c.Pools, firstPools, maxPools)
+	case c.Positions < least || c.Positions > maxPositions:
+		return fmt.Errorf("cannot simulate %d positions in %d pools; at least %d, at most %d",
+			c.Positions, c.Pools, least, maxPositions)
+	case c.Days < minDays || c.Days > maxDays:
+		return fmt.Errorf("cannot simulate %d days; at least %d, at most %d", c.Days, minDays, maxDays)
+	case c.Actions != 0 && c.Actions < actionsAMint*c.Positions:
+		return fmt.Errorf("cannot simulate %d positions with %d actions; at least %d",
+			c.Positions, c.Actions, actionsAMint*c.Positions)
+	case len(c.Stables) < minStables:
+		return fmt.Errorf("cannot simulate %d stable tokens; at least %d", len(c.Stables), minStables)
+	case c.BlockTime < 0 || c.BlockTime > maxBlockTime:
+		return fmt.Errorf("cannot simulate a block time of %s; at most %s", c.BlockTime, maxBlockTime)
+	case c.StartBlock == 0:
+		return fmt.Errorf("cannot simulate a chain from block 0; at least 1")
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package sim is a simulated market.
+package sim

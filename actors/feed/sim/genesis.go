@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// found brings pool i into being: its key, its protocol fee, its founder's
+// liquidity, and what else its role needs.
+func (s *scene) found(i uint32) {
+	v := &s.venues[i]
+	s.meet(v.token0, v.new0)
+	s.meet(v.token1, v.new1)
+	at := s.reference(v)
+	p := &pool{venue: v, index: i, sqrt: clmath.SqrtPriceAtTick(at), tick: at}
+	s.pools[i] = p
+	s.nPools++
+	s.transact(480_000, true)
+	s.emit(market.Initialize{
+		Pool: v.id, Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
+		Fee: v.fee, TickSpacing: v.spacing, Hooks: v.hooks, SqrtPriceX96: p.sqrt, Tick: at,
+	})
+	lower, upper, usd := s.founding(p)
+	s.open(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+	if v.protocolFee != 0 {
+		s.setProtocolFee(p, v.protocolFee)
+	}
+	s.trick(p)
+}
+
+func (s *scene) meet(t uint32, first bool) {
+	if first {
+		s.span.Tokens = append(s.span.Tokens, s.tokens[t].meta)
+	}
+}
+
+// founder returns who opened a pool. Founders stay.
+func (p *plan) founder(pool uint32) (a market.Address) {
+	spread(a[:], hash(p.chainKey, 'f', uint64(pool)))
+	return a
+}
+
+// founding is the range of a pool's first position and what is in it.
+func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
+	lower, upper = p.wholeRange()
+	switch p.role {
+	case lure, trap:
+		// $3,000 to sell into, half of it within 2 % of the price: enough to
+		// price the token, too little to corroborate it.
+		lower, upper = p.fit(p.tick-400, p.tick+400)
+		return lower, upper, 6000
+	case tiny:
+		return lower, upper, 420
+	case shallow:
+		return lower, upper, 3
+	case claim:
+		lower, upper = p.fit(p.tick-3000, p.tick+3000)
+		return lower, upper, 300
+	case washed, circle:
+		return lower, upper, p.tvl
+	}
+	return lower, upper, p.tvl * 0.35
+}
+
+// firstMints is how many positions a pool is born with.
+func (v *venue) firstMints() int {
+	if v.role == trap || v.role == claim {
+		return 2
+	}
+	return 1
+}
+
+// trick adds the position that makes a pool a trap: an order for an absurd
+// amount of a token whose market could never pay for it.
+func (s *scene) trick(p *pool) {
+	if p.firstMints() == 1 {
+		return
+	}
+	lure, amount := p.token0, 1e9
+	if s.isReal(p.token0) {
+		lure = p.token1
+	}
+	if p.role == claim {
+		amount = 1e15
+	}
+	for range s.tokens[lure].decimals() {
+		amount *= 10
+	}
+	lower, upper := p.fit(p.tick+2000, p.tick+14_000)
+	width := 1/root(lower) - 1/root(upper)
+	if lure == p.token1 {
+		lower, upper = p.fit(p.tick-14_000, p.tick-2000)
+		width = root(upper) - root(lower)
+	}
+	s.transact(390_000, true)
+	s.open(p, s.founder(p.index), lower, upper, whole(min(amount/width, mostLiquidity)))
+}
+
+// isReal reports whether a token is the native one or a stable coin.
+func (p *plan) isReal(t uint32) bool { return int(t) < stables+len(p.cfg.Stables) }
+
+func (s *scene) setProtocolFee(p *pool, fee uint32) {
+	s.transact(60_000, false)
+	p.protocolFee = fee
+	s.emit(market.ProtocolFeeUpdated{Pool: p.id, ProtocolFee: fee})
+}

@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// keeperPermille is how many of a thousand actions that are no mint change a
+// position: about two and a half to every mint.
+const keeperPermille = 200
+
+// keepTries bounds how many positions are looked at for one that somebody
+// would change.
+const keepTries = 6
+
+// keep changes some position that is there already, more often a recent one.
+func (s *scene) keep() {
+	for range keepTries {
+		if s.nHeld == 0 {
+			return
+		}
+		i := uint32(s.below(uint64(s.nHeld)))
+		if s.chance(500) {
+			i = s.nHeld - 1 - uint32(s.below(uint64(min(s.nHeld, s.nHeld/10+8))))
+		}
+		if n := s.position(i); s.tend(s.pool(n.pool), n) {
+			return
+		}
+	}
+}
+
+// tend does to a position what its owner might; false when that is nothing.
+func (s *scene) tend(p *pool, n *position) bool {
+	switch {
+	case n.burned:
+		return false
+	case n.owner == s.founder(p.index):
+		return s.tendFounders(p, n)
+	case n.liquidity.IsZero():
+		return s.tendClosed(p, n)
+	}
+	switch x := s.below(1000); {
+	case x < 200:
+		s.transact(150_000, true)
+		s.modify(p, n, clmath.I128{})
+	case x < 330:
+		s.grow(p, n, 50, 800)
+	case x < 430:
+		s.compound(p, n)
+	case x < 550:
+		s.shrink(p, n)
+	case x < 610:
+		s.transact(70_000, true)
+		s.give(n, s.wallet(1+s.below(s.wallets)))
+	default:
+		s.transact(270_000, true)
+		s.closeOut(p, n, s.chance(350))
+	}
+	return true
+}
+
+// tendFounders collects and compounds; a founder never leaves.
+func (s *scene) tendFounders(p *pool, n *position) bool {
+	if p.role == lure || p.role == trap || p.role == claim || p.role == untraded {
+		return false
+	}
+	if s.chance(700) || p.role == tiny {
+		s.transact(150_000, true)
+		s.modify(p, n, clmath.I128{})
+	} else {
+		s.compound(p, n)
+	}
+	return true
+}
+
+// tendClosed reopens an empty NFT or burns it; most are left alone.
+func (s *scene) tendClosed(p *pool, n *position) bool {
+	switch x := s.below(1000); {
+	case x < 60:
+		s.transact(300_000, true)
+		usd := s.stake(p.venue, middle)
+		l := s.liquidityFor(p, n.lower, n.upper, usd)
+		s.modify(p, n, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+	case x < 260:
+		s.transact(60_000, true)
+		s.give(n, market.Address{})
+		n.burned = true
+	default:
+		return false
+	}
+	return true
+}
+
+// grow adds between from and to thousandths of what is there.
+func (s *scene) grow(p *pool, n *position, from, to uint64) {
+	s.transact(230_000, true)
+	s.modify(p, n, s.part(n, from+s.below(to-from)))
+}
+
+// compound collects and puts a little more in, in one transaction.
+func (s *scene) compound(p *pool, n *position) {
+	s.transact(340_000, true)
+	s.modify(p, n, clmath.I128{})
+	s.modify(p, n, s.part(n, 1+s.below(20)))
+}
+
+func (s *scene) shrink(p *pool, n *position) {
+	s.transact(210_000, true)
+	s.modify(p, n, s.part(n, 100+s.below(700)).Neg())
+}
+
+// part returns some thousandths of a position's liquidity, bounded so that no
+// position grows without end.
+func (s *scene) part(n *position, permille uint64) clmath.I128 {
+	l := n.liquidity.U256()
+	x := clmath.MulDiv(&l, &clmath.U256{permille}, &clmath.U256{1000})
+	if n.liquidity.Hi >= 1<<40 {
+		return clmath.I128{}
+	}
+	return signed(&x)
+}
+
+// give transfers an NFT.
+func (s *scene) give(n *position, to market.Address) {
+	s.emit(market.TransferNFT{From: n.owner, To: to, ID: n.id})
+	if !to.IsZero() {
+		n.owner = to
+	}
+}

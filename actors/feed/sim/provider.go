@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// habit is how a liquidity provider behaves. It is decided by the position's
+// id, so that every later block knows it again.
+type habit uint8
+
+const (
+	full     habit = iota // the whole range
+	wide                  // weeks of movement
+	middle                // days of movement
+	follower              // hours of movement, moved along with the price
+	resting               // an order on one side of the price
+	sandwich              // in and out in a block, around one swap
+	dust
+	whale
+)
+
+// habits are so many of a thousand positions.
+var habits = [...]struct {
+	habit
+	permille uint64
+}{{full, 100}, {wide, 270}, {middle, 240}, {follower, 150}, {resting, 80}, {sandwich, 50}, {dust, 80}, {whale, 30}}
+
+func (p *plan) habitOf(id uint64) habit {
+	x := hash(p.chainKey, 'b', id) % 1000
+	for _, h := range habits {
+		if x < h.permille {
+			return h.habit
+		}
+		x -= h.permille
+	}
+	return wide
+}
+
+// mint opens the next position: of a pool thrown like those for trade, of an
+// owner, a range and a size as its habit has them.
+func (s *scene) mint() {
+	id := uint64(s.nHeld) + 1
+	h := s.habitOf(id)
+	if h == follower && s.follow(id) {
+		return
+	}
+	p := s.pool(s.pickHome())
+	owner := s.ownerOf(id)
+	if h == sandwich {
+		s.squeeze(p, owner)
+		return
+	}
+	lower, upper := s.rangeOf(p, h)
+	s.transact(390_000, true)
+	s.open(p, owner, lower, upper, s.liquidityFor(p, lower, upper, s.stake(p.venue, h)))
+}
+
+// pickHome throws a pool for a position: one in which a stranger may be.
+func (s *scene) pickHome() uint32 {
+	i := uint32(s.skewed(uint64(s.nPools)))
+	switch s.venues[i].role {
+	case ordinary, core:
+		return i
+	case untraded, circle, stale:
+		if s.chance(specialPermille) {
+			return i
+		}
+	}
+	return uint32(s.below(corePools))
+}
+
+// The manager is one owner of a third of all positions, up to a thousand or so.
+const (
+	managerPermille = 355
+	managerMost     = 1060
+)
+
+// ownerOf throws the owner of a new position: the manager, somebody new, or
+// somebody who has been there before.
+func (s *scene) ownerOf(id uint64) market.Address {
+	if s.below(uint64(max(s.cfg.Positions, 1))) < min(uint64(s.cfg.Positions)*managerPermille/1000, managerMost) {
+		return s.wallet(0)
+	}
+	return s.wallet(1 + s.below(s.wallets))
+}
+
+// wallet returns the address of somebody, who is the same on every chain.
+func (p *plan) wallet(n uint64) (a market.Address) {
+	spread(a[:], hash(p.cfg.Seed, 'w', n))
+	return a
+}
+
+// open mints the next NFT: the transfer from nobody, then its liquidity.
+func (s *scene) open(p *pool, owner market.Address, lower, upper int32, l clmath.U128) *position {
+	n := &position{id: uint64(s.nHeld) + 1, pool: p.index, owner: owner, lower: lower, upper: upper}
+	s.positions[s.nHeld] = n
+	s.nHeld++
+	s.emit(market.TransferNFT{To: owner, ID: n.id})
+	s.modify(p, n, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+	return n
+}
+
+// modify changes an NFT's liquidity by delta, or only collects when it is 0.
+func (s *scene) modify(p *pool, n *position, delta clmath.I128) {
+	n.liquidity = mustApply(n.liquidity, delta)
+	s.change(p, n.lower, n.upper, delta)
+	s.emit(market.ModifyLiquidity{
+		Pool: p.id, Sender: s.cfg.PositionManager, TickLower: n.lower, TickUpper: n.upper,
+		LiquidityDelta: delta, Salt: saltOf(n.id),
+	})
+}
+
+func saltOf(id uint64) (salt market.Hash) {
+	for i := range 8 {
+		salt[31-i] = byte(id >> (8 * i))
+	}
+	return salt
+}
+
+// squeeze mints around the price, lets a large swap pass, and leaves.
+func (s *scene) squeeze(p *pool, owner market.Address) {
+	lower := clmath.Aligned(p.tick, p.spacing) - p.spacing
+	upper := lower + 3*p.spacing
+	lower, upper = p.fit(lower, upper)
+	s.transact(360_000, true)
+	n := s.open(p, owner, lower, upper, s.liquidityFor(p, lower, upper, p.tvl/6+100))
+	s.transact(160_000, false)
+	s.noise(p, s.reference(p.venue), min(8*s.size(p.venue), p.tvl/30+10))
+	s.transact(250_000, true)
+	s.closeOut(p, n, s.chance(700))
+}
+
+// follow moves an earlier follower that fell out of its range: it leaves the
+// old one and mints id around the price, in one transaction.
+func (s *scene) follow(id uint64) bool {
+	for range 6 {
+		if s.nHeld == 0 {
+			return false
+		}
+		back := s.below(uint64(min(s.nHeld, 400)))
+		n := s.position(s.nHeld - 1 - uint32(back))
+		p := s.pool(n.pool)
+		inside := n.lower <= p.tick && p.tick < n.upper
+		if inside || n.liquidity.IsZero() || s.habitOf(n.id) != follower {
+			continue
+		}
+		s.transact(560_000, true)
+		worth := s.worth(p, n)
+		s.closeOut(p, n, s.chance(500))
+		lower, upper := s.rangeOf(p, follower)
+		s.open(p, n.owner, lower, upper, s.liquidityFor(p, lower, upper, worth))
+		return true
+	}
+	return false
+}
+
+// closeOut takes everything out, burning the NFT first when burn says so.
+func (s *scene) closeOut(p *pool, n *position, burn bool) {
+	if burn {
+		n.burned = true
+		s.emit(market.TransferNFT{From: n.owner, ID: n.id})
+	}
+	s.modify(p, n, clmath.I128{Lo: n.liquidity.Lo, Hi: int64(n.liquidity.Hi)}.Neg())
+}

@@ -1,0 +1,183 @@
+package sim
+
+import (
+	"strings"
+
+	"tidemark/rankings/market"
+)
+
+// token is a currency of the simulated chain, and what it is worth.
+type token struct {
+	meta market.TokenMeta
+	asset
+}
+
+// The first tokens of every chain; its stable coins follow.
+const (
+	native = iota
+	wrapped
+	stables
+)
+
+// namedToken is a token of the cast: symbol, USD price at rest, decimals,
+// share in the market's moves in thousandths, own deviation a day in ticks.
+type namedToken struct {
+	symbol, name string
+	decimals     uint8
+	usd          float64
+	beta, vol    int64
+}
+
+var stableCoins = []namedToken{
+	{symbol: "USDC", name: "USD Coin", decimals: 6},
+	{symbol: "USDT", name: "Tether USD", decimals: 6},
+	{symbol: "DAI", name: "Dai Stablecoin", decimals: 18},
+}
+
+// named are tokens that the cast of pools calls by symbol, the same on every
+// chain but for their addresses.
+var named = []namedToken{
+	{"LINK", "ChainLink Token", 18, 14.2, 1200, 260},
+	{"AAVE", "Aave Token", 18, 186, 1250, 280},
+	{"WBTC", "Wrapped BTC", 8, 97_400, 800, 90},
+	{"UNI", "Uniswap", 18, 8.4, 1250, 320},
+	{"PEPE", "Pepe", 18, 0.0000121, 1400, 600},
+	{"LDO", "Lido DAO Token", 18, 1.31, 1300, 420},
+	{"GMX", "GMX", 18, 22.7, 1100, 380},
+	{"EURC", "Euro Coin", 6, 1.08, 0, 35},
+	{"wstETH", "Wrapped liquid staked Ether 2.0", 18, 3790, 1000, 8},
+	{"PENDLE", "Pendle", 18, 4.35, 1300, 480},
+	{"XAUt", "Tether Gold", 6, 2710, 0, 70},
+	{"ARB", "Arbitrum", 18, 0.71, 1300, 380},
+	{"CRV", "Curve DAO Token", 18, 0.48, 1250, 480},
+	{"MKR", "Maker", 18, 1540, 1000, 330},
+	{"FXN", "FXN Token", 18, 96, 1200, 520},
+	{"JOE", "JoeToken", 18, 0.34, 1300, 500},
+
+	{"SAFEMOON9", "SafeMoon 9.0 (claim at safemoon9.example)", 9, 0.002, 0, 4},
+	{"GIFT", "Visit gift-eth.example to claim 1,000 ETH", 18, 0.0000004, 0, 4},
+	{"FRESH", "Fresh Launch", 18, 0.12, 1000, 300},
+	{"OUROA", "Ouroboros Alpha", 18, 3, 0, 40},
+	{"OUROB", "Ouroboros Beta", 6, 40, 0, 40},
+	{"OUROC", "Ouroboros Gamma", 8, 0.5, 0, 40},
+	{"VOLUME", "Volume Token", 18, 1.6, 0, 60},
+	{"GHOST", "Ghost of Markets Past", 18, 0.9, 1000, 200},
+	{"REB", "Rebasing Thing", 77, 1, 0, 50},
+	{"NIL", "", 18, 2.5, 1000, 300},
+	{`"O'R<script>alert(1)</script>`, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`, 18, 0.07, 1000, 300},
+	{"\u202eNEKOT\u202c \U0001F680\U0001F468\u200d\U0001F469\u200d\U0001F467", "مرحبا \u202eright to left\u202c \x00\x01\x1b[31m\r\n\tend", 18, 0.4, 1000, 300},
+	{"LOONG", "long", 18, 1.9, 1000, 300},
+}
+
+// symbolOf and nameOf give the hostile ones of the cast their form.
+func (n *namedToken) meta(at market.Address) market.TokenMeta {
+	meta := market.TokenMeta{Address: at, Symbol: &n.symbol, Name: &n.name, Decimals: n.decimals}
+	switch n.symbol {
+	case "NIL":
+		meta.Symbol, meta.Name = nil, nil
+	case "LOONG":
+		symbol, name := "LO"+strings.Repeat("O", 997)+"NG", strings.Repeat("A very long name. ", 56)
+		meta.Symbol, meta.Name = &symbol, &name
+	}
+	meta.BadDecimals = n.decimals > market.MaxDecimals
+	return meta
+}
+
+// listing collects the tokens of a chain while its pools are planned.
+type listing struct {
+	cfg     *Config
+	tokens  []token
+	bySign  map[string]uint32
+	invents uint64
+}
+
+// list returns the tokens that every chain has.
+func list(cfg *Config) *listing {
+	l := &listing{cfg: cfg, bySign: map[string]uint32{}}
+	coin := namedToken{cfg.NativeSymbol, cfg.NativeName, 18, 3_210, 1000, 0}
+	if cfg.NativeUsd > 0 {
+		coin.usd = cfg.NativeUsd
+	}
+	wrappedCoin := coin
+	wrappedCoin.symbol, wrappedCoin.name = "W"+coin.symbol, "Wrapped "+coin.name
+	l.add(coin, market.Address{}, cfg.NativeSymbol)
+	l.add(wrappedCoin, cfg.Wrapped, cfg.NativeSymbol)
+	for i, at := range cfg.Stables {
+		n := stableCoins[min(i, len(stableCoins)-1)]
+		n.usd, n.vol = 1, 1
+		l.add(n, at, n.symbol)
+	}
+	l.losePeg()
+	return l
+}
+
+// losePeg lets the last stable coin fall to 0.86 for a day, near the end of
+// the history so that its charts show it.
+func (l *listing) losePeg() {
+	if len(l.cfg.Stables) < 3 {
+		return
+	}
+	span := int64(l.cfg.Days) * day
+	a := &l.tokens[stables+len(l.cfg.Stables)-1].asset
+	a.dip, a.depegFrom, a.depegFor = 1_508_000, span*9/10, min(day, span/10)
+}
+
+// add appends a token whose price path belongs to the asset sign.
+func (l *listing) add(n namedToken, at market.Address, sign string) uint32 {
+	l.tokens = append(l.tokens, token{n.meta(at), asset{
+		key: hashName(l.cfg.Seed, sign), base: ticksOf(n.usd), beta: n.beta, vol: n.vol * 1000,
+	}})
+	return uint32(len(l.tokens) - 1)
+}
+
+// called returns the token of the cast with a symbol.
+func (l *listing) called(symbol string) uint32 {
+	switch symbol {
+	case "native":
+		return native
+	case "wrapped":
+		return wrapped
+	case "usd0", "usd1", "usd2":
+		return stables + min(uint32(symbol[3]-'0'), uint32(len(l.cfg.Stables)-1))
+	}
+	if i, ok := l.bySign[symbol]; ok {
+		return i
+	}
+	for i := range named {
+		if named[i].symbol == symbol {
+			l.bySign[symbol] = l.add(named[i], l.address(symbol), symbol)
+			return l.bySign[symbol]
+		}
+	}
+	panic("BUG: no token of the cast is called " + symbol)
+}
+
+// address returns where a token of this chain lies: another on every chain.
+func (l *listing) address(sign string) (a market.Address) {
+	spread(a[:], hash(hashName(l.cfg.Seed, sign), uint64(l.cfg.Chain)))
+	return a
+}
+
+var syllables = strings.Fields("ba chi do el fu gor hy ix jup ka lum mo nex or pi qua ro su tri um vex wa xen yo zi")
+
+// invent appends a token with a made-up name and temper.
+func (l *listing) invent() uint32 {
+	l.invents++
+	d := dice{key: hash(l.cfg.Seed, 't', l.invents)}
+	word := ""
+	for range 2 + d.below(2) {
+		word += syllables[d.below(uint64(len(syllables)))]
+	}
+	symbol := strings.ToUpper(word)
+	if d.chance(150) {
+		symbol += [...]string{"2.0", "AI", "INU", "DAO"}[d.below(4)]
+	}
+	n := namedToken{
+		symbol: symbol, name: strings.ToUpper(word[:1]) + word[1:] + " Token",
+		decimals: [...]uint8{18, 18, 18, 18, 18, 8, 9, 6}[d.below(8)],
+		usd:      exp(d.normal() * 25), beta: 600 + int64(d.below(900)), vol: 200 + int64(d.below(500)),
+	}
+	sign := symbol + string(rune('a'+l.invents%26)) + string(rune('a'+l.invents/26%26)) +
+		string(rune('a'+l.invents/676))
+	return l.add(n, l.address(sign), sign)
+}

@@ -1,0 +1,163 @@
+package sim
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// routers are the contracts through which most swaps come.
+const routers = 5
+
+func (s *scene) router() (a market.Address) {
+	spread(a[:], hash(s.chainKey, 'r', s.below(routers)))
+	return a
+}
+
+// specialPermille is how many of the throws that fall on a pool with a role of
+// its own stay there; the others go to a core pool.
+const specialPermille = 200
+
+// wakeful is how many of the first pools are traded on every day; of the later
+// ones fewer and fewer, but at least sleepyPermille.
+const (
+	wakeful        = 70
+	sleepyPermille = 25
+)
+
+// pickVenue throws a pool to trade in: the older the likelier.
+func (s *scene) pickVenue() uint32 {
+	i := s.skewed(uint64(s.nPools))
+	v := &s.venues[i]
+	awake := uint64(1000)
+	if i >= wakeful {
+		awake = max(sleepyPermille, wakeful*1000/(i+1))
+	}
+	switch {
+	case v.role != ordinary && v.role != core && !s.chance(specialPermille),
+		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && !v.young(s.now.t):
+		return uint32(s.below(corePools))
+	}
+	return uint32(i)
+}
+
+// young reports whether a pool is less than a day old, when it does not sleep.
+func (v *venue) young(t int64) bool { return t*1000-v.bornMs < day*1000 }
+
+// trade is one swap, or what stands for one in a pool with a role.
+func (s *scene) trade(i uint32) {
+	p := s.pool(i)
+	s.transact(150_000, false)
+	switch p.role {
+	case untraded:
+	case circle:
+		s.goRound()
+	case washed:
+		s.wash(p)
+	case stale:
+		if s.now.t*1000 < p.bornMs+(s.endMs-p.bornMs)/4 {
+			s.swapToward(p)
+		}
+	default:
+		s.swapToward(p)
+	}
+}
+
+// swapToward is an arbitrage when the pool is off its reference, and a trade
+// of somebody who does not care when it is not.
+func (s *scene) swapToward(p *pool) {
+	ref := s.reference(p.venue)
+	off, free := int64(p.tick-ref), int64(s.lpFee(p.venue)/100)
+	if (off > free+1 || off < -free-1) && s.chance(850) {
+		s.arbitrage(p, ref, off, free)
+		return
+	}
+	s.noise(p, ref, s.size(p.venue))
+}
+
+// arbitrage takes the price to where its fee eats the gain.
+func (s *scene) arbitrage(p *pool, ref int32, off, free int64) {
+	o := order{down: off > 0, exactIn: true, fee: s.lpFee(p.venue)}
+	o.limit = ref + int32(free)
+	if !o.down {
+		o.limit = ref - int32(free)
+	}
+	t := p.token1
+	if o.down {
+		t = p.token0
+	}
+	o.amount = s.raw(t, 4*p.tvl+1000)
+	s.swapAs(p, o)
+}
+
+// noise is a swap of a log-normal size in either direction, by input or by
+// output, that stops where the pool gets too far off its reference.
+func (s *scene) noise(p *pool, ref int32, usd float64) {
+	o := order{down: s.chance(500), exactIn: s.chance(700), fee: s.lpFee(p.venue)}
+	if off := int64(p.tick - ref); off > p.band*3/4 {
+		o.down = true
+	} else if off < -p.band*3/4 {
+		o.down = false
+	}
+	o.limit = ref + int32(p.band)
+	if o.down {
+		o.limit = ref - int32(p.band)
+	}
+	t := p.token0
+	if o.down != o.exactIn {
+		t = p.token1
+	}
+	o.amount = s.raw(t, usd)
+	s.swapAs(p, o)
+}
+
+func (s *scene) swapAs(p *pool, o order) {
+	o.limit = min(max(o.limit, clmath.MinTick+1), clmath.MaxTick-1)
+	if e, ok := s.swap(p, o, s.router()); ok {
+		s.emit(e)
+	}
+}
+
+// size throws the USD of a swap such that the pool turns over what it should
+// in a day, however many swaps make up that day.
+func (s *scene) size(v *venue) float64 {
+	daily := max(s.perDay(s.now.t)*v.share*tradePart, 3)
+	usd := v.tvl * v.turnover / daily * s.logNormal(1200) / 2
+	return min(max(usd, 2), v.tvl/40+5)
+}
+
+// lpFee returns what liquidity providers take now. The hook of a dynamic pool
+// changes its mind every hour.
+func (s *scene) lpFee(v *venue) uint32 {
+	if v.fee != market.DynamicFee {
+		return v.fee
+	}
+	return uint32(900 + wave(hash(s.chainKey, 'y', uint64(v.id[0])), s.now.t/3600*3600, day/3)*700/waveOne)
+}
+
+// goRound passes an amount once through the tokens that know only each other.
+func (s *scene) goRound() {
+	usd := 20_000 * s.logNormal(700)
+	for i := range uint32(s.cfg.Pools) {
+		if i >= s.nPools || i > lastCircle {
+			break
+		}
+		if p := s.pool(i); p.role == circle {
+			s.noise(p, s.reference(p.venue), usd)
+		}
+	}
+}
+
+// wash buys and sells the same in one block, so that volume is all there is.
+func (s *scene) wash(p *pool) {
+	usd := 1500 * s.logNormal(300)
+	ref := s.reference(p.venue)
+	for _, down := range [...]bool{false, true} {
+		o := order{down: down, exactIn: true, fee: p.fee, limit: ref + int32(p.band)*4}
+		t := p.token1
+		if down {
+			t, o.limit = p.token0, ref-int32(p.band)*4
+		}
+		o.amount = s.raw(t, usd)
+		s.swapAs(p, o)
+	}
+}
