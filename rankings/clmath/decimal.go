@@ -35,7 +35,11 @@ func AppendAmount(dst []byte, v *U256, decimals uint8) []byte {
 		return AppendDecimal(dst, v)
 	}
 	var buf [80]byte
-	digits := AppendDecimal(buf[:0], v)
+	return AppendPoint(dst, AppendDecimal(buf[:0], v), decimals)
+}
+
+// AppendPoint appends what AppendAmount does for the integer that digits are.
+func AppendPoint(dst, digits []byte, decimals uint8) []byte {
 	end := len(digits)
 	point := end - int(decimals)
 	for end > max(point, 0) && digits[end-1] == '0' {
