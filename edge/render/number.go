@@ -1,0 +1,66 @@
+package render
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"tidemark/rankings/clmath"
+)
+
+// null is every value that is not known.
+const null = "null"
+
+// number appends a USD value, price or percentage: finite, or null.
+func number(dst []byte, x float64) []byte {
+	abs := math.Abs(x)
+	switch {
+	case abs == 0:
+		return append(dst, '0')
+	case !(abs <= math.MaxFloat64):
+		return append(dst, null...)
+	case abs < 1e-6 || abs >= 1e21:
+		return strconv.AppendFloat(dst, x, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}
+
+// MaxFeeAPR is the cap of every feeApr on output, in percent; a value that
+// stands exactly on it is not to be trusted.
+const MaxFeeAPR = 100_000
+
+// feeAPR appends a feeApr, clamped.
+func feeAPR(dst []byte, x float64) []byte {
+	return number(dst, max(-MaxFeeAPR, min(x, MaxFeeAPR)))
+}
+
+// moment appends a time about an answer, given in unix milliseconds: RFC 3339
+// with milliseconds, or null for 0.
+func moment(dst []byte, unixMilli int64) []byte {
+	if unixMilli == 0 {
+		return append(dst, null...)
+	}
+	dst = append(dst, '"')
+	dst = time.UnixMilli(unixMilli).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+	return append(dst, '"')
+}
+
+// integer appends a number that a float holds exactly.
+func integer[T ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byte, n T) []byte {
+	if n < 0 {
+		return strconv.AppendInt(dst, int64(n), 10)
+	}
+	return strconv.AppendUint(dst, uint64(n), 10)
+}
+
+// quoted appends an integer that may pass 2^53, as a string.
+func quoted(dst []byte, v *clmath.U256) []byte {
+	return append(clmath.AppendDecimal(append(dst, '"'), v), '"')
+}
+
+// amount appends v units of 10^-decimals, exactly, as a string.
+func amount(dst []byte, v *clmath.U256, decimals uint8) []byte {
+	return append(clmath.AppendAmount(append(dst, '"'), v, decimals), '"')
+}
+
+func boolean(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }

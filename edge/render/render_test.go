@@ -1,0 +1,246 @@
+package render
+
+import (
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden holds got against a file, byte for byte.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if !json.Valid(got) {
+		t.Errorf("%s: not JSON: %s", name, got)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got)+"\n" != string(want) {
+		t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
+	}
+}
+
+// testState is a chain with one pool of native and a stable token, with
+// position 0 open and position 1 closed, and a dynamic pool of spam.
+func testState() *market.State {
+	var tokens market.Table[market.Token]
+	tokens.Append(market.Token{Symbol: new("ETH"), Name: new("Ether"), Decimals: 18})
+	tokens.Append(market.Token{
+		Address: market.Address{0xa0, 0xb8}, Symbol: new("USDC"), Name: new("USD Coin"), Decimals: 6,
+	})
+	tokens.Append(market.Token{
+		Address: market.Address{0xee}, Symbol: new("<b>\"\u202e\x00sp\u0085am\""), BadDecimals: true,
+	})
+	var prices market.Table[market.Price]
+	prices.Append(market.Price{
+		Usd: 2534.75, AsOf: 1_700_000_000, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex,
+		Markets: 3, Source: market.SourceAnchor, Corroborated: true, Anchor: true,
+	})
+	prices.Append(market.Price{
+		Usd: 1, AsOf: 1_700_000_001, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex,
+		Source: market.SourceAnchor, Corroborated: true, Anchor: true,
+	})
+	prices.Append(market.Price{
+		Usd: market.Unknown, OnlyPool: market.NoIndex, Reason: market.ReasonBadDecimals,
+	})
+	var pools market.Table[market.Pool]
+	pools.Append(market.Pool{
+		ID: market.PoolID{0xcc, 31: 1}, Currency0: 0, Currency1: 1, Fee: 500, TickSpacing: 10,
+		CreatedAt: 1_690_000_000, Tick: -197_986, Swaps: 41, LiquidityChanges: 9,
+		SqrtPriceX96: clmath.SqrtPriceAtTick(-197_986), Liquidity: clmath.U128{Lo: 7_654_321_000_000},
+		FeeGrowthGlobal0X128: clmath.U256{0, 0, 1_000, 0},
+		FeeGrowthGlobal1X128: clmath.U256{0, 1 << 63, 0, 0}, OpenPositions: 1, Holders: 1,
+	})
+	pools.Append(market.Pool{
+		ID: market.PoolID{0xdd}, Currency0: 1, Currency1: 2, Fee: market.DynamicFee,
+		LastFee: market.NoFee, TickSpacing: 1, Hooks: market.Address{0x12, 19: 0x80},
+		SqrtPriceX96: clmath.SqrtPriceAtTick(5), Tick: 5,
+	})
+	var stats market.Table[market.PoolStats]
+	stats.Append(market.PoolStats{
+		TVLUsd: 1234567.875, VolumeUsd24h: 0.1, VolumeUsd7d: 1e22, FeesUsd24h: 1e-7,
+		FeeAPR: 123_456_789, CurrentPrice: 2534.25,
+	})
+	stats.Append(market.PoolStats{
+		TVLUsd: market.Unknown, FeeAPR: market.Unknown, CurrentPrice: market.Unknown, Unpriced: true,
+	})
+	st := &market.State{
+		Chain: 1, Head: market.Head{Number: 18_500_000, Time: 1_700_000_400}, Native: 0,
+		Tokens: tokens.Freeze(), Prices: prices.Freeze(), Pools: pools.Freeze(), Stats: stats.Freeze(),
+	}
+	addPositions(st)
+	return st
+}
+
+func addPositions(st *market.State) {
+	var owners market.Table[market.Address]
+	owners.Append(market.Address{0xab, 19: 0xcd})
+	var ticks market.Table[market.Tick]
+	for _, tick := range []int32{-200_000, -196_000} {
+		ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick)})
+	}
+	open := market.Position{
+		ID: 42, TickLower: -200_000, TickUpper: -196_000, LowerSlot: 0, UpperSlot: 1,
+		Wide: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
+		Deposited0: clmath.U128{Lo: 14_000_000_000_000_000}, Deposited1: clmath.U128{Lo: 35_000_000},
+		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
+		MintedAt: 1_699_000_000,
+	}
+	closed := market.Position{
+		ID: 43, TickLower: -200_000, TickUpper: -196_000, Wide: market.NoIndex, GasUnknown: true,
+		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
+		MintedAt: 1_699_000_000, ClosedAt: 1_699_500_000, CloseNativeUsd: 1800.5,
+		Close: [2]market.ClosePrice{
+			{Usd: 1800.5, AsOf: 1_699_499_990, Source: market.SourceAnchor, Corroborated: true},
+			{Usd: market.Unknown},
+		},
+	}
+	var positions market.Table[market.Position]
+	positions.Append(open)
+	positions.Append(closed)
+	st.Owners, st.Ticks, st.Positions = owners.Freeze(), ticks.Freeze(), positions.Freeze()
+}
+
+func TestPositionGolden(t *testing.T) {
+	st := testState()
+	for i, name := range []string{"position_open.json", "position_closed.json"} {
+		var m value.Metrics
+		value.Position(st, uint32(i), &m)
+		got := AppendPosition([]byte("x"), st, uint32(i), &m, nil, uint64(i))
+		golden(t, name, got[1:])
+		if m.Open {
+			share := NewShare(st, 0, &m)
+			shared := AppendPosition([]byte("x"), st, uint32(i), &m, share, uint64(i))
+			if string(shared) != string(got) {
+				t.Errorf("%s: got %s with the shared parts, want %s", name, shared, got)
+			}
+		}
+	}
+}
+
+func TestPoolGolden(t *testing.T) {
+	st := testState()
+	golden(t, "pool.json", AppendPool(nil, NewPool(st, 0), 7))
+	golden(t, "pool_dynamic.json", AppendPool(nil, NewPool(st, 1), 0))
+}
+
+func TestText(t *testing.T) {
+	f := func(s, want string) {
+		t.Helper()
+		if got := string(text([]byte("x"), &s, 4)); got != "x"+want {
+			t.Errorf("%q: got %s; want %s", s, got[1:], want)
+		}
+	}
+	f("", `""`)
+	f("abcd", `"abcd"`)
+	f("abcde", `"abcd"`)
+	f("äöüßx", `"äöüß"`)
+	f("a\x00b\n\u0085c\x7fde", `"abcd"`)
+	f(`"\/`, `"\"\\/"`)
+	f("\xffa\xc3", `"�a�"`)
+	f("</a>", `"</a>"`)
+	f("😀\u202e\u2028", "\"😀\u202e\u2028\"")
+	if got := string(text(nil, nil, 4)); got != "null" {
+		t.Errorf("nil: got %s; want null", got)
+	}
+}
+
+func TestString(t *testing.T) {
+	f := func(s string) {
+		t.Helper()
+		var back string
+		err := json.Unmarshal(String(nil, s), &back)
+		if want := strings.ToValidUTF8(s, "\ufffd"); err != nil || back != want {
+			t.Errorf("%q: got %s, %v; reads back as %q", s, String(nil, s), err, back)
+		}
+	}
+	f("")
+	f("plain")
+	f("\x00\x01\n\t\"\\\x7f")
+	f("a\xffb")
+	f("é😀\u2028")
+}
+
+func TestNumber(t *testing.T) {
+	f := func(x float64, want string) {
+		t.Helper()
+		if got := string(number([]byte("x"), x)); got != "x"+want {
+			t.Errorf("%v: got %s; want %s", x, got[1:], want)
+		}
+	}
+	f(0, "0")
+	f(math.Copysign(0, -1), "0")
+	f(0.1, "0.1")
+	f(-12.5, "-12.5")
+	f(123456789, "123456789")
+	f(1e21, "1e+21")
+	f(-1e-7, "-1e-07")
+	f(math.MaxFloat64, "1.7976931348623157e+308")
+	f(math.NaN(), "null")
+	f(math.Inf(1), "null")
+	f(math.Inf(-1), "null")
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("ab\x00\"\\\xff😀", 3)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		limit = min(max(limit, 0), 200)
+		var back string
+		if err := json.Unmarshal(text(nil, &s, limit), &back); err != nil {
+			t.Fatalf("%q: %s: %v", s, text(nil, &s, limit), err)
+		}
+		if n := len([]rune(back)); n > limit {
+			t.Errorf("%q: %d characters; want at most %d", s, n, limit)
+		}
+	})
+}
+
+func BenchmarkPosition(b *testing.B) {
+	st := testState()
+	var m value.Metrics
+	value.Position(st, 0, &m)
+	share := NewShare(st, 0, &m)
+	dst := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = AppendPosition(dst[:0], st, 0, &m, share, 1)
+	}
+	b.ReportMetric(float64(len(dst)), "bytes")
+}
+
+func BenchmarkPositionWithMetrics(b *testing.B) {
+	st := testState()
+	var m value.Metrics
+	value.Position(st, 0, &m)
+	share := NewShare(st, 0, &m)
+	dst := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		value.Position(st, 0, &m)
+		dst = AppendPosition(dst[:0], st, 0, &m, share, 1)
+	}
+}
+
+func BenchmarkNewPool(b *testing.B) {
+	st := testState()
+	for b.Loop() {
+		NewPool(st, 0)
+	}
+}

@@ -1,0 +1,53 @@
+package render
+
+import "tidemark/rankings/market"
+
+// snapshot appends a token as a row shows it. usd is its price in the row;
+// risky is its standing now, whatever the row's prices are of.
+func snapshot(dst []byte, t *market.Token, usd float64, risky bool) []byte {
+	dst = append(dst, `{"address":"`...)
+	dst = t.Address.AppendHex(dst)
+	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
+	dst = text(append(dst, `,"name":`...), t.Name, MaxName)
+	dst = integer(append(dst, `,"decimals":`...), t.Decimals)
+	dst = boolean(append(dst, `,"isNative":`...), t.IsNative())
+	dst = number(append(dst, `,"priceUsd":`...), usd)
+	dst = boolean(append(dst, `,"risky":`...), risky)
+	return append(dst, '}')
+}
+
+var sources = [...]string{
+	market.SourceNone:    "none",
+	market.SourceAnchor:  "anchor",
+	market.SourcePool:    "pool",
+	market.SourceDerived: "derived",
+	market.SourceFeed:    "feed",
+}
+
+// price appends how a leg is priced and how far that is to be trusted.
+func price(dst []byte, p *market.Price) []byte {
+	dst = number(append(dst, `{"priceUsd":`...), p.Usd)
+	dst = append(append(dst, `,"source":"`...), sources[p.Source]...)
+	dst = boolean(append(dst, `","corroborated":`...), p.Corroborated)
+	dst = integer(append(dst, `,"markets":`...), p.Markets)
+	dst = moment(append(dst, `,"asOf":`...), p.AsOf*1000)
+	return append(dst, '}')
+}
+
+var reasons = [...]string{
+	market.ReasonNone:           null,
+	market.ReasonNoMarket:       `"no_market"`,
+	market.ReasonThinMarket:     `"thin_market"`,
+	market.ReasonUncorroborated: `"uncorroborated"`,
+	market.ReasonStalePrice:     `"stale_price"`,
+	market.ReasonBadDecimals:    `"bad_decimals"`,
+	market.ReasonHookDelta:      `"hook_delta"`,
+}
+
+// prices appends the opening of a pricing group: what its two legs and gas
+// are valued at.
+func prices(dst []byte, legs *[2]market.Price, nativeUsd float64) []byte {
+	dst = price(append(dst, `"pricing":{"token0":`...), &legs[0])
+	dst = price(append(dst, `,"token1":`...), &legs[1])
+	return number(append(dst, `,"nativePriceUsd":`...), nativeUsd)
+}
