@@ -10,7 +10,7 @@ import (
 // Every key of the store. Numbers in keys are big-endian, so that keys sort as
 // they do.
 //
-//	00 name                                     the directory: format, identity
+//	00 name                                     the directory: format, identity, offline chains
 //	chain kind …                                everything of a chain
 //
 // chain is a length of 1 to 8 and as many bytes: chain 1 is 01 01, chain 42161
@@ -59,6 +59,11 @@ var (
 // appendIdentityKey is 00 "identity/" name.
 func appendIdentityKey(dst []byte, name string) []byte {
 	return append(append(dst, identityPrefix...), name...)
+}
+
+// appendOffline is 00 "offline/" chain.
+func appendOffline(dst []byte, chain market.ChainID) []byte {
+	return appendChain(append(dst, "\x00offline/"...), chain)
 }
 
 // appendChain is the first bytes of every key of the chain.

@@ -1,0 +1,218 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/anthdm/hollywood/actor"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+	"tidemark/storage"
+)
+
+// The pause before a chain is restored doubles from first to last, so that a
+// fault that stays costs little and one that passes is soon forgotten.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// paceFactor is how many times its own length a refresh is followed by rest,
+// so that refreshing takes at most a sixth of a core.
+const paceFactor = 5
+
+// chainActor drives one chain.Chain.
+type chainActor struct {
+	config chain.Config
+	store  *storage.Store
+	board  *rankings.Board
+	feed   feed.Feed
+	every  time.Duration
+	turn   chan struct{} // one chain refreshes at a time
+	log    *slog.Logger
+	panics func() // counts one
+	send   func(any)
+
+	ctx    context.Context // of the whole life
+	cancel context.CancelFunc
+
+	chain *chain.Chain
+	epoch uint64
+	pause time.Duration // before the next restore
+}
+
+// Receive handles one message.
+func (a *chainActor) Receive(c *actor.Context) {
+	switch m := c.Message().(type) {
+	case actor.Started:
+		a.open()
+	case open:
+		a.current(m.epoch, a.open)
+	case loaded:
+		a.current(m.epoch, func() { a.loaded(m.err) })
+	case fetched:
+		a.current(m.epoch, func() { a.fetched(m.step, m.err) })
+	case refresh:
+		a.current(m.epoch, a.refresh)
+	case command:
+		m.reply <- m.do(a)
+	}
+}
+
+// current drops what was meant for the chain before it was opened anew.
+func (a *chainActor) current(epoch uint64, do func()) {
+	if epoch == a.epoch && a.ctx.Err() == nil {
+		do()
+	}
+}
+
+// recovering is the middleware that turns a panic into a restore.
+func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
+	return func(c *actor.Context) {
+		defer func() {
+			if r := recover(); r != nil {
+				a.panics()
+				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain, "panic", r, "stack", string(debug.Stack()))
+				a.restore()
+			}
+		}()
+		next(c)
+	}
+}
+
+// restore opens the chain from the store again, after a pause.
+func (a *chainActor) restore() {
+	a.epoch++
+	a.pause = min(max(2*a.pause, firstPause), lastPause)
+	epoch := a.epoch
+	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
+}
+
+func (a *chainActor) open() {
+	opened, err := chain.Open(a.config, a.store, a.board)
+	if err != nil {
+		a.log.Error("cannot open a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.restore()
+		return
+	}
+	a.chain = opened
+	epoch := a.epoch
+	go func() {
+		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })
+		a.send(loaded{epoch, err})
+	}()
+}
+
+// guarded turns a panic into an error, for work outside of Receive.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return do()
+}
+
+func (a *chainActor) loaded(err error) {
+	if err != nil {
+		a.log.Error("cannot load a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.restore()
+		return
+	}
+	a.chain.Complete()
+	a.fetch()
+	a.tick(a.every)
+}
+
+// fetch asks the feed what comes next; one question is on its way at a time.
+func (a *chainActor) fetch() {
+	cursor, epoch := a.chain.Cursor(), a.epoch
+	go func() {
+		var step feed.Step
+		err := guarded(func() (err error) {
+			step, err = a.feed.Next(a.ctx, cursor)
+			return err
+		})
+		a.send(fetched{epoch, step, err})
+	}()
+}
+
+func (a *chainActor) fetched(step feed.Step, err error) {
+	if errors.Is(err, feed.ErrTooDeep) {
+		a.chain.Stop(err)
+		return
+	}
+	if err != nil {
+		a.log.Warn("feed failed; it is asked again", "chain", a.config.Ledger.Chain, "error", err)
+		a.fetch()
+		return
+	}
+	waiting := a.chain.Waiting()
+	if err := a.chain.Advance(step, time.Now()); err != nil {
+		a.chain.Stop(err)
+		return
+	}
+	if waiting && !a.chain.Waiting() || a.chain.Backlog() > maxBacklog {
+		if !a.publish() {
+			return
+		}
+	}
+	a.fetch()
+}
+
+// maxBacklog is how many events may wait for a commit while a chain catches
+// up: enough to make batches cheap, little enough to keep them small.
+const maxBacklog = 20_000
+
+func (a *chainActor) refresh() {
+	started := time.Now()
+	if !a.chain.Waiting() && !a.publish() {
+		return
+	}
+	a.tick(max(a.every, paceFactor*time.Since(started)))
+}
+
+// publish refreshes the chain when its turn comes; if it cannot, the chain is
+// restored and publish reports false.
+func (a *chainActor) publish() bool {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-a.ctx.Done():
+		return false
+	}
+	if err := a.chain.Refresh(runtime.Gosched); err != nil {
+		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
+		a.restore()
+		return false
+	}
+	a.pause = 0
+	return true
+}
+
+func (a *chainActor) tick(after time.Duration) {
+	epoch := a.epoch
+	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
+}
+
+// resync is an operator's command: whatever is on its way is dropped.
+func (a *chainActor) resync() error {
+	if a.chain == nil || !a.chain.Loaded() {
+		return errors.New("the chain's records are still loading; try again in a few seconds")
+	}
+	a.epoch++
+	if err := a.chain.Resync(); err != nil {
+		a.restore()
+		return err
+	}
+	a.fetch()
+	a.tick(a.every)
+	return nil
+}

@@ -1,0 +1,124 @@
+package chain
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// Advance takes one step of the feed into the ledger. An error stops the
+// chain: the ledger is as it was, and what the feed says cannot follow it.
+func (c *Chain) Advance(step feed.Step, now time.Time) error {
+	if !step.Confirmed.IsZero() {
+		c.confirm(c.ledger.Head(), step.Confirmed)
+	}
+	if step.RevertTo != nil {
+		if err := c.revert(*step.RevertTo); err != nil {
+			return err
+		}
+	}
+	if step.Span != nil {
+		if err := c.apply(step.Span); err != nil {
+			return err
+		}
+		if !step.SpanConfirmed.IsZero() {
+			c.confirm(c.ledger.Head(), step.SpanConfirmed)
+		}
+		c.status.LastIndexedAt = now.UnixMilli()
+	}
+	c.follow(step)
+	return nil
+}
+
+// apply cuts the span where hours begin and applies the pieces: the record of
+// an hour is solved from the state before its first block.
+func (c *Chain) apply(span *market.Span) error {
+	for _, piece := range ledger.CutHours(span, c.ledger.Head().Time) {
+		first := piece.Time
+		if len(piece.Blocks) > 0 {
+			first = piece.Blocks[0].Time
+		}
+		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
+			c.beginHour(hour)
+		}
+		if err := c.ledger.Apply(&piece); err != nil {
+			return fmt.Errorf("cannot apply blocks %d to %d: %w", piece.From, piece.To, err)
+		}
+		c.Metrics.spans.Inc()
+		for i := range piece.Blocks {
+			c.Metrics.events.Add(len(piece.Blocks[i].Logs))
+			c.backlog += len(piece.Blocks[i].Logs)
+		}
+	}
+	return nil
+}
+
+// beginHour records the prices that the hour's events are valued at.
+func (c *Chain) beginHour(hour uint32) {
+	before := c.ledger.Freeze()
+	var changed []ledger.HourPrice
+	for i, p := range value.HourPrices(before, &c.Prices, c.external(), hour) {
+		if !same(p.Usd, before.Tokens.At(uint32(i)).HourUsd) {
+			changed = append(changed, ledger.HourPrice{
+				Token: uint32(i), Usd: p.Usd, AsOf: p.AsOf,
+				Markets: p.Markets, Source: p.Source, Corroborated: p.Corroborated,
+			})
+		}
+	}
+	c.ledger.BeginHour(hour, changed)
+}
+
+func (c *Chain) external() []value.FeedPrice {
+	if c.External == nil {
+		return nil
+	}
+	return c.External()
+}
+
+// same compares floats by their bits, so that unknown is the same as unknown.
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || !market.Known(a) && !market.Known(b)
+}
+
+func (c *Chain) revert(to market.Head) error {
+	from := c.ledger.Head()
+	for c.ledger.Head().Number > to.Number {
+		if err := c.ledger.Revert(); err != nil {
+			return fmt.Errorf("cannot revert from block %d to %d: %w", from.Number, to.Number, err)
+		}
+	}
+	if at := c.ledger.Head(); at.Number != to.Number || at.Hash != to.Hash {
+		return fmt.Errorf("revert from block %d ends at %d %s; the feed named %d %s",
+			from.Number, at.Number, at.Hash, to.Number, to.Hash)
+	}
+	c.Metrics.reverts.Inc()
+	c.Log.Warn("blocks were replaced", "chain", c.ID(), "from", from.Number, "to", to.Number)
+	return nil
+}
+
+// follow tells the board where ledger and chain stand.
+func (c *Chain) follow(step feed.Step) {
+	c.status.LastIndexed = c.ledger.Head()
+	if step.Head.Number > 0 {
+		c.status.ChainHead = step.Head
+	}
+	c.status.ETASeconds = int64(step.ETA.Seconds())
+	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
+	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
+	c.tell()
+}
+
+// confirm notes that head was the chain's, and with it the view if it was
+// computed from that block.
+func (c *Chain) confirm(head market.Head, at time.Time) {
+	c.confirmed = confirmation{head, at.UnixMilli()}
+	c.status.ConfirmedAt = at.UnixMilli()
+	if c.view != nil && c.view.State.Head == head {
+		c.view.Confirm(at.UnixMilli())
+	}
+}

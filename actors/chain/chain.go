@@ -1,0 +1,93 @@
+package chain
+
+import (
+	"log/slog"
+	"time"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// Config is what a chain needs to know of itself.
+type Config struct {
+	Ledger ledger.Config
+	Prices value.Params
+	// External returns the answers of the configured price feed; nil: none.
+	External func() []value.FeedPrice
+	// WantsState: the feed computes what happens next from the market.
+	WantsState bool
+	// UnavailableAfter is how far behind its chain's head, in the chain's own
+	// time, a ledger may be and still publish generations.
+	UnavailableAfter time.Duration
+	Log              *slog.Logger
+	Metrics          *Metrics
+}
+
+// Chain is one chain. Before Load it only serves what it found in the store.
+type Chain struct {
+	Config
+	store *storage.Store
+	board *rankings.Board
+
+	kept       *storage.Restored // what the store held; nil once Complete is through
+	view       *rankings.View    // the newest generation, also while its records load
+	ledger     *ledger.Ledger    // nil until Load is through
+	generation uint64
+	prices     market.Table[market.Price]     // of the newest generation, by token
+	stats      market.Table[market.PoolStats] // of the newest generation, by pool
+	stale      []bool                         // by pool: its stats are to be computed again
+	everything bool                           // all of them are
+	backlog    int                            // events applied and not committed
+
+	confirmed confirmation
+	status    rankings.ChainStatus
+}
+
+// confirmation is a block and the last time at which the feed saw that it was
+// the chain's head.
+type confirmation struct {
+	head  market.Head
+	milli int64 // unix
+}
+
+// ID returns the chain's id.
+func (c *Chain) ID() market.ChainID { return c.Config.Ledger.Chain }
+
+// Status returns what the board last heard.
+func (c *Chain) Status() rankings.ChainStatus { return c.status }
+
+// Loaded reports whether the chain can advance.
+func (c *Chain) Loaded() bool { return c.ledger != nil }
+
+// Cursor returns where the feed goes on. It must not be called before Load.
+func (c *Chain) Cursor() feed.Cursor {
+	cursor := feed.Cursor{Anchors: c.ledger.Anchors()}
+	if c.WantsState {
+		cursor.State = c.ledger.Freeze()
+	}
+	return cursor
+}
+
+// SetOffline leaves the chain out of every answer, or takes it in again. It
+// is kept in the store.
+func (c *Chain) SetOffline(offline bool) error {
+	if err := c.store.SetOffline(c.ID(), offline); err != nil {
+		return err
+	}
+	c.status.Offline = offline
+	c.tell()
+	return nil
+}
+
+// Stop marks the chain as one that cannot go on before a resync.
+func (c *Chain) Stop(reason error) {
+	c.Log.Error("chain stopped; it needs `tidemark chains resync`", "chain", c.ID(), "reason", reason)
+	c.status.Stopped, c.status.StopReason = true, reason.Error()
+	c.tell()
+}
+
+func (c *Chain) tell() { c.board.SetStatus(c.ID(), c.status) }

@@ -1,0 +1,141 @@
+package chain
+
+import (
+	"fmt"
+	"time"
+
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// Refresh publishes the ledger's state as the next generation, if there is a
+// new block: solve prices, value pools, build orders, commit, put the view on
+// the board. While the chain is syncing it only commits. pause is called every
+// 100 µs or so of work, so that readers are not held up.
+//
+// After an error nothing was published and the ledger is ahead of the store:
+// the chain has to be restored.
+func (c *Chain) Refresh(pause func()) error {
+	if c.view != nil && c.view.State.Head == c.ledger.Head() {
+		return nil
+	}
+	started := time.Now()
+	st, changes := c.ledger.Freeze(), c.ledger.Changes()
+	cut := &storage.Cut{State: st, Changes: changes}
+	c.mark(st, changes)
+	if c.status.Syncing {
+		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
+		return c.commit(cut)
+	}
+	cut.Prices = c.solve(st)
+	cut.Stats = c.value(st, pause)
+	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
+	cut.Publication = publication
+	if c.confirmed.head == st.Head {
+		cut.Confirmed = c.confirmed.milli
+		view.Confirm(c.confirmed.milli)
+	}
+	if err := c.commit(cut); err != nil {
+		return err
+	}
+	c.generation++
+	c.view = view
+	c.board.Publish(view)
+	c.Metrics.refresh.UpdateDuration(started)
+	return nil
+}
+
+func (c *Chain) commit(cut *storage.Cut) error {
+	started := time.Now()
+	if err := c.store.Commit(cut); err != nil {
+		return fmt.Errorf("cannot commit chain %d at block %d: %w", c.ID(), cut.State.Head.Number, err)
+	}
+	c.backlog = 0
+	c.Metrics.commit.UpdateDuration(started)
+	return nil
+}
+
+// solve computes the price of every token and returns which changed; the
+// pools of those are to be valued again.
+func (c *Chain) solve(st *market.State) (changed []uint32) {
+	moved := make([]bool, st.Tokens.Len())
+	for i, p := range value.Prices(st, &c.Prices, c.external()) {
+		i := uint32(i)
+		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
+			continue
+		}
+		put(&c.prices, i, p)
+		changed = append(changed, i)
+		moved[i] = true
+	}
+	st.Prices = c.prices.Freeze()
+	for i := range st.Pools.Len() {
+		if p := st.Pools.At(i); moved[p.Currency0] || moved[p.Currency1] {
+			c.stale[i] = true
+		}
+	}
+	return changed
+}
+
+func samePrice(a, b *market.Price) bool {
+	x, y := *a, *b
+	x.Usd, x.ExitUsd, y.Usd, y.ExitUsd = 0, 0, 0, 0
+	return x == y && same(a.Usd, b.Usd) && same(a.ExitUsd, b.ExitUsd)
+}
+
+// value computes the stats of the pools that need it and returns them.
+func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
+	for i := range st.Pools.Len() {
+		if c.stale[i] || c.everything {
+			put(&c.stats, i, value.Stats(st, i))
+			changed = append(changed, i)
+			c.stale[i] = false
+			if len(changed)%64 == 0 {
+				pause()
+			}
+		}
+	}
+	c.everything = false
+	st.Stats = c.stats.Freeze()
+	return changed
+}
+
+// mark notes which pools the changes touch. When an hour has turned, the
+// windows of every pool that traded in them have too.
+func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
+	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
+		c.stale = append(c.stale, true)
+	}
+	c.stale = c.stale[:st.Pools.Len()]
+	c.prices.Truncate(min(c.prices.Len(), st.Tokens.Len()))
+	c.stats.Truncate(min(c.stats.Len(), st.Pools.Len()))
+	for _, i := range changes.Pools {
+		c.stale[i] = true
+	}
+	if c.view == nil || market.HourOf(c.view.State.Now()) != market.HourOf(st.Now()) {
+		for i := range st.Pools.Len() {
+			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex
+		}
+	}
+}
+
+// put writes row i, which is at most one past the end.
+func put[T any](t *market.Table[T], i uint32, row T) {
+	if i == t.Len() {
+		t.Append(row)
+		return
+	}
+	*t.Mut(i) = row
+}
+
+// Waiting reports whether the chain has nothing to refresh from: it has not
+// reached its chain's head for the first time yet.
+func (c *Chain) Waiting() bool {
+	return c.view == nil && (c.status.Syncing || c.status.ChainHead.Number == 0)
+}
+
+// Backlog returns how many events wait to be committed.
+func (c *Chain) Backlog() int { return c.backlog }

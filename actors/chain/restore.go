@@ -1,0 +1,101 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// Open finds what the store has of the chain and serves it at once: the last
+// generation stands on the board before any of its records is in memory. A
+// generation that is damaged is not served; Load and Refresh build another.
+func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
+	c := &Chain{Config: cfg, store: store, board: board, everything: true}
+	c.status.Enabled = true
+	var err error
+	if c.status.Offline, err = store.Offline(c.ID()); err != nil {
+		return nil, err
+	}
+	kept, err := store.Restore(c.ID())
+	if err != nil {
+		return nil, fmt.Errorf("cannot restore chain %d: %w", c.ID(), err)
+	}
+	if kept == nil {
+		c.begin()
+		return c, nil
+	}
+	c.kept, c.generation = kept, kept.Generation
+	c.status.LastIndexed, c.status.ChainHead = kept.State.Head, kept.State.Head
+	if kept.Current() {
+		if view, err := rankings.Open(kept.State, kept.Generation, kept.Directory); err != nil {
+			c.Log.Error("stored generation is damaged and will be built anew", "chain", c.ID(), "error", err)
+		} else {
+			view.Confirm(kept.Confirmed)
+			c.view = view
+			board.Publish(view)
+		}
+	}
+	c.tell()
+	return c, nil
+}
+
+// begin starts from nothing.
+func (c *Chain) begin() {
+	c.kept, c.view, c.generation, c.everything = nil, nil, 0, true
+	c.ledger = ledger.New(c.Config.Ledger)
+	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
+	c.confirmed = confirmation{}
+	c.tell()
+}
+
+// Load brings the records into memory; stop ends it early. It changes nothing
+// that a reader sees and may run beside them, but not beside other calls.
+func (c *Chain) Load(stop func() bool) error {
+	if c.ledger != nil {
+		return nil
+	}
+	undos, err := c.store.Undos(c.ID())
+	if err != nil {
+		return fmt.Errorf("cannot read the undo records of chain %d: %w", c.ID(), err)
+	}
+	if !c.kept.Warm(stop) {
+		return errors.New("stopped while loading")
+	}
+	st := c.kept.State
+	c.ledger = ledger.From(c.Config.Ledger, st, undos)
+	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
+	c.stale = make([]bool, st.Pools.Len())
+	return nil
+}
+
+// Complete gives the view of the loaded records what every question needs.
+func (c *Chain) Complete() {
+	c.kept = nil
+	if c.view == nil || c.view.Warm() {
+		return
+	}
+	view, err := rankings.Complete(c.view)
+	if err != nil {
+		c.Log.Error("stored generation does not fit its records and will be built anew", "chain", c.ID(), "error", err)
+		c.view = nil
+		c.board.Withdraw(c.ID())
+		return
+	}
+	c.view, c.everything = view, false
+	c.board.Publish(view)
+}
+
+// Resync forgets everything kept of the chain and starts from its first block.
+func (c *Chain) Resync() error {
+	c.board.Withdraw(c.ID())
+	if err := c.store.DropChain(c.ID()); err != nil {
+		return fmt.Errorf("cannot drop chain %d: %w", c.ID(), err)
+	}
+	c.status.Stopped, c.status.StopReason = false, ""
+	c.begin()
+	return nil
+}

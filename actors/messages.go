@@ -1,0 +1,28 @@
+package actors
+
+import "tidemark/actors/feed"
+
+// What a chain's actor is told. The epoch counts how often it was opened:
+// what was on its way to an earlier one is dropped.
+type (
+	// open restores the chain from the store.
+	open struct{ epoch uint64 }
+	// loaded says that the records are in memory, or why not.
+	loaded struct {
+		epoch uint64
+		err   error
+	}
+	// fetched is the feed's answer.
+	fetched struct {
+		epoch uint64
+		step  feed.Step
+		err   error
+	}
+	// refresh is the tick.
+	refresh struct{ epoch uint64 }
+	// command runs an operator's wish between two other messages.
+	command struct {
+		do    func(*chainActor) error
+		reply chan<- error // of capacity 1
+	}
+)

@@ -1,0 +1,109 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/anthdm/hollywood/actor"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// ChainSpec is a chain to run and where its events come from.
+type ChainSpec struct {
+	Config chain.Config
+	Feed   feed.Feed
+}
+
+// Node runs the chains. It is the only place that spawns and poisons actors.
+type Node struct {
+	engine *actor.Engine
+	chains map[market.ChainID]*chainActor
+	pids   []*actor.PID
+	log    *slog.Logger
+}
+
+// Start spawns an actor for every chain. What is stored is on the board when
+// it returns.
+func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every time.Duration,
+	set *metrics.Set, log *slog.Logger,
+) (*Node, error) {
+	engine, err := actor.NewEngine(actor.NewEngineConfig())
+	if err != nil {
+		return nil, fmt.Errorf("cannot start the actors: %w", err)
+	}
+	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: log}
+	turn := make(chan struct{}, 1)
+	panics := set.NewCounter("tidemark_actor_panics_total")
+	for _, spec := range specs {
+		ctx, cancel := context.WithCancel(context.Background())
+		a := &chainActor{
+			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
+			turn: turn, log: log, panics: panics.Inc, ctx: ctx, cancel: cancel,
+		}
+		n.spawn(a)
+	}
+	return n, nil
+}
+
+func (n *Node) spawn(a *chainActor) {
+	id := fmt.Sprint(a.config.Ledger.Chain)
+	pid := actor.NewPID(n.engine.Address(), "chain/"+id)
+	a.send = func(m any) { n.engine.Send(pid, m) }
+	n.chains[a.config.Ledger.Chain] = a
+	n.pids = append(n.pids, n.engine.Spawn(func() actor.Receiver { return a }, "chain",
+		actor.WithID(id), actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(a.recovering)))
+}
+
+// SetOffline leaves a chain out of every answer, or takes it in again.
+func (n *Node) SetOffline(id market.ChainID, offline bool) error {
+	return n.command(id, func(a *chainActor) error { return a.chain.SetOffline(offline) })
+}
+
+// Resync drops everything kept of a chain and indexes it from its start.
+func (n *Node) Resync(id market.ChainID) error {
+	return n.command(id, (*chainActor).resync)
+}
+
+// commandTimeout bounds how long an operator waits for a busy chain.
+const commandTimeout = 30 * time.Second
+
+func (n *Node) command(id market.ChainID, do func(*chainActor) error) error {
+	a, ok := n.chains[id]
+	if !ok {
+		return fmt.Errorf("chain %d is not enabled on this node", id)
+	}
+	reply := make(chan error, 1)
+	a.send(command{do, reply})
+	select {
+	case err := <-reply:
+		return err
+	case <-time.After(commandTimeout):
+		return fmt.Errorf("chain %d did not answer within %s", id, commandTimeout)
+	}
+}
+
+// Stop ends the chains and waits until none of them works any more, or ctx
+// ends.
+func (n *Node) Stop(ctx context.Context) error {
+	for _, a := range n.chains {
+		a.cancel()
+	}
+	for _, pid := range n.pids {
+		<-n.engine.PoisonCtx(ctx, pid).Done()
+	}
+	for id, a := range n.chains {
+		if err := a.feed.Close(); err != nil {
+			n.log.Warn("cannot close a feed", "chain", id, "error", err)
+		}
+	}
+	return ctx.Err()
+}

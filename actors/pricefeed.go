@@ -1,0 +1,141 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+const (
+	maxPriceFeedBytes = 32 << 20         // a few hundred thousand tokens
+	priceFeedTimeout  = 10 * time.Second // of one reading
+)
+
+// PriceFeed reads an independent source of prices now and then: a JSON object
+// of "chainId:address" to USD, in a file or behind a URL. A reading that fails
+// leaves the one before, whose age then speaks for itself.
+type PriceFeed struct {
+	File, URL string
+	Every     time.Duration
+	Log       *slog.Logger
+
+	prices atomic.Pointer[map[market.ChainID][]value.FeedPrice]
+}
+
+// Run reads until ctx ends.
+func (f *PriceFeed) Run(ctx context.Context) {
+	for {
+		if err := f.read(ctx); err != nil && ctx.Err() == nil {
+			f.Log.Warn("cannot read the price feed", "error", err)
+		}
+		select {
+		case <-time.After(f.Every):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Of returns the answers for a chain, which the caller must not change.
+func (f *PriceFeed) Of(id market.ChainID) []value.FeedPrice {
+	if all := f.prices.Load(); all != nil {
+		return (*all)[id]
+	}
+	return nil
+}
+
+func (f *PriceFeed) read(ctx context.Context) error {
+	text, asOf, err := f.fetch(ctx)
+	if err != nil {
+		return err
+	}
+	prices, err := parsePrices(text, asOf.Unix())
+	if err != nil {
+		return err
+	}
+	f.prices.Store(&prices)
+	return nil
+}
+
+// fetch returns the text and when it was true: the file's time of change, or
+// what the server says was the last one.
+func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
+	if f.File != "" {
+		info, err := os.Stat(f.File)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		text, err := os.ReadFile(f.File)
+		return text, info.ModTime(), err
+	}
+	ctx, cancel := context.WithTimeout(ctx, priceFeedTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, time.Time{}, fmt.Errorf("%s answers %s", f.URL, answer.Status)
+	}
+	asOf, err := http.ParseTime(answer.Header.Get("Last-Modified"))
+	if err != nil {
+		asOf = time.Now()
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxPriceFeedBytes+1))
+	if len(text) > maxPriceFeedBytes {
+		err = fmt.Errorf("%s answers more than %d bytes", f.URL, maxPriceFeedBytes)
+	}
+	return text, asOf, err
+}
+
+// parsePrices refuses the whole text when one entry is not a price: half a
+// price list is worse than an older one.
+func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice, error) {
+	var entries map[string]float64
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf(`not an object of "chainId:address" to USD: %w`, err)
+	}
+	prices := map[market.ChainID][]value.FeedPrice{}
+	for key, usd := range entries {
+		chain, token, err := parsePriceKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if usd < 0 || math.IsInf(usd, 0) {
+			return nil, fmt.Errorf("%q is priced at %g; allowed is 0 or more", key, usd)
+		}
+		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})
+	}
+	return prices, nil
+}
+
+func parsePriceKey(key string) (market.ChainID, market.Address, error) {
+	id, address, ok := strings.Cut(key, ":")
+	chain, err := strconv.ParseUint(id, 10, 63)
+	token, bad := market.ParseAddress(address)
+	if !ok {
+		err = errors.New("no colon")
+	}
+	if err = errors.Join(err, bad); err != nil {
+		return 0, token, fmt.Errorf("%.80q is not chainId:address: %w", key, err)
+	}
+	return market.ChainID(chain), token, nil
+}
