@@ -75,21 +75,21 @@ func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
 	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
-	d.Amount0, d.Amount1 = l.amounts(i, p)
+	d.Amount0, d.Amount1 = amounts(p, l.lists.At(i).Refs, &l.ticks.Frozen)
 }
 
 // amounts returns what the liquidity of a pool amounts to at its price, fees
 // excluded, by one walk over its ticks.
-func (l *Ledger) amounts(i uint32, p *market.Pool) (sum0, sum1 clmath.U256) {
+func amounts(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.Tick]) (sum0, sum1 clmath.U256) {
 	var liquidity clmath.U128
 	var last *market.Tick
-	for _, ref := range l.lists.At(i).Refs {
-		t := l.ticks.At(ref.Slot)
+	for _, ref := range refs {
+		t := ticks.At(ref.Slot)
 		if !liquidity.IsZero() {
-			a0, a1 := clmath.Principal(p.Tick, &p.SqrtPriceX96, last.Tick, t.Tick,
+			amount0, amount1 := clmath.Principal(p.Tick, &p.SqrtPriceX96, last.Tick, t.Tick,
 				&last.SqrtPriceX96, &t.SqrtPriceX96, liquidity, false)
-			sum0.Add(&sum0, &a0)
-			sum1.Add(&sum1, &a1)
+			sum0.Add(&sum0, &amount0)
+			sum1.Add(&sum1, &amount1)
 		}
 		liquidity, _ = liquidity.Apply(t.LiquidityNet)
 		last = t

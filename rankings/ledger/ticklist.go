@@ -56,9 +56,8 @@ func above(refs []market.TickRef, tick int32) int {
 	return low
 }
 
-// find returns the slot of an initialised tick.
-func (t *lists) find(pool uint32, tick int32) (slot uint32, ok bool) {
-	refs := t.At(pool).Refs
+// findTick returns the slot of an initialised tick.
+func findTick(refs []market.TickRef, tick int32) (slot uint32, ok bool) {
 	if k := above(refs, tick); k > 0 && refs[k-1].Tick == tick {
 		return refs[k-1].Slot, true
 	}

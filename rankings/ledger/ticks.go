@@ -10,7 +10,7 @@ import (
 // tickSlot returns the record of a tick, made when there is none. A new tick
 // counts all growth so far as having happened below it.
 func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
-	if slot, ok := l.lists.find(pool, tick); ok {
+	if slot, ok := findTick(l.lists.At(pool).Refs, tick); ok {
 		return slot
 	}
 	t := market.Tick{Pool: pool, Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick)}

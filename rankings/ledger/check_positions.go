@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// positionRecords checks each position by itself, and the wide sums.
+func (c *checker) positionRecords() {
+	wides := make([]bool, c.Wides.Len())
+	entries, last := uint64(0), uint64(0)
+	for i := range c.Positions.Len() {
+		p := c.Positions.At(i)
+		c.want(i == 0 || p.ID > last, "position", i, "id %d after %d", p.ID, last)
+		last = p.ID
+		entries += uint64(p.Entries)
+		c.want(p.Pool < c.Pools.Len() && p.Owner < c.Owners.Len(), "position", i,
+			"pool %d of %d, owner %d of %d", p.Pool, c.Pools.Len(), p.Owner, c.Owners.Len())
+		c.want(p.TickLower < p.TickUpper, "position", i, "range %d to %d", p.TickLower, p.TickUpper)
+		c.want(p.IsOpen() == (p.ClosedAt == 0), "position", i, "liquidity %s, closed at %d",
+			unsigned(p.Liquidity), p.ClosedAt)
+		c.want(!p.IsOpen() || !p.Burned, "position", i, "burned with liquidity %s", unsigned(p.Liquidity))
+		c.want(p.Entries > 0, "position", i, "no transactions")
+		if p.Wide == market.NoIndex {
+			continue
+		}
+		if c.want(p.Wide < c.Wides.Len() && !wides[p.Wide], "position", i, "wide sums %d of %d", p.Wide, c.Wides.Len()) {
+			wides[p.Wide] = true
+			c.want(!narrow(c.Wides.At(p.Wide)), "position", i, "wide sums %d fit 128 bits", p.Wide)
+		}
+	}
+	for i, used := range wides {
+		c.want(used, "wide sums", uint32(i), "belong to no position")
+	}
+	c.want(entries == c.Transactions, "chain", uint32(c.Chain),
+		"%d transactions; the positions have %d", c.Transactions, entries)
+}
+
+// narrow reports whether every sum fits 128 bits.
+func narrow(s *market.Sums) bool {
+	var all clmath.U256
+	for _, v := range []*clmath.U256{
+		&s.Deposited0, &s.Deposited1, &s.Withdrawn0, &s.Withdrawn1, &s.Collected0, &s.Collected1,
+	} {
+		all.Or(&all, v)
+	}
+	_, fits := clmath.Narrow(&all)
+	return fits
+}
+
+// counts checks how many positions are open and how many hold them.
+func (c *checker) counts() {
+	positions := make([]uint32, c.Pools.Len())
+	holders := make([]uint32, c.Pools.Len())
+	seen := make(map[holding]bool)
+	all := uint32(0)
+	for i := range c.Positions.Len() {
+		p := c.Positions.At(i)
+		if !p.IsOpen() || p.Pool >= c.Pools.Len() {
+			continue
+		}
+		all++
+		positions[p.Pool]++
+		if key := (holding{p.Owner, p.Pool}); !seen[key] {
+			seen[key] = true
+			holders[p.Pool]++
+		}
+	}
+	c.want(all == c.OpenCount, "chain", uint32(c.Chain), "%d open positions; counted %d", c.OpenCount, all)
+	for i := range c.Pools.Len() {
+		p := c.Pools.At(i)
+		c.want(p.OpenPositions == positions[i], "pool", i, "%d open positions; counted %d", p.OpenPositions, positions[i])
+		c.want(p.Holders == holders[i], "pool", i, "%d holders; counted %d", p.Holders, holders[i])
+	}
+}

@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// tickRecords checks that lists ascend and name every live record once. It
+// reports whether the lists can be followed.
+func (c *checker) tickRecords() (ok bool) {
+	ok = true
+	listed := make([]bool, c.Ticks.Len())
+	for i := range c.Pools.Len() {
+		spacing := max(c.Pools.At(i).TickSpacing, 1)
+		refs := c.TickLists.At(i).Refs
+		for k, ref := range refs {
+			c.want(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i, "tick %d is listed out of order", ref.Tick)
+			if !c.want(ref.Slot < c.Ticks.Len(), "pool", i, "tick %d is listed in record %d", ref.Tick, ref.Slot) {
+				ok = false
+				continue
+			}
+			t := c.Ticks.At(ref.Slot)
+			c.want(t.Pool == i && t.Tick == ref.Tick, "tick", ref.Slot,
+				"is tick %d of pool %d; listed as %d of %d", t.Tick, t.Pool, ref.Tick, i)
+			c.want(!listed[ref.Slot], "tick", ref.Slot, "is listed twice")
+			c.want(ref.Tick%spacing == 0, "tick", ref.Slot, "tick %d is no multiple of %d", ref.Tick, spacing)
+			listed[ref.Slot] = true
+		}
+	}
+	today := market.DayOf(c.Head.Time)
+	for i := range c.Ticks.Len() {
+		t := c.Ticks.At(i)
+		if t.Pool == market.NoIndex {
+			c.want(t.LiquidityGross.IsZero(), "tick", i, "is free with liquidity")
+			continue
+		}
+		c.want(listed[i], "tick", i, "is in no list")
+		c.want(!t.LiquidityGross.IsZero(), "tick", i, "is kept without liquidity")
+		c.want(t.LastDay <= today, "tick", i, "was written on day %d, after %d", t.LastDay, today)
+		if c.want(t.Tick >= clmath.MinTick && t.Tick <= clmath.MaxTick, "tick", i, "tick %d", t.Tick) {
+			sqrt := clmath.SqrtPriceAtTick(t.Tick)
+			c.want(t.SqrtPriceX96 == sqrt, "tick", i, "sqrtPriceX96 %s; its tick's is %s", t.SqrtPriceX96.Dec(), sqrt.Dec())
+		}
+	}
+	return ok
+}
+
+// tickSums checks every tick against the liquidity that refers to it, of
+// positions and of other senders alike.
+func (c *checker) tickSums() {
+	gross := make([]clmath.U128, c.Ticks.Len())
+	net := make([]clmath.I128, c.Ticks.Len())
+	add := func(slot uint32, liquidity clmath.U128, sign int) {
+		delta := clmath.I128{Lo: liquidity.Lo, Hi: int64(liquidity.Hi)}
+		if sign < 0 {
+			delta = delta.Neg()
+		}
+		gross[slot], _ = gross[slot].Add(liquidity)
+		net[slot], _ = net[slot].Add(delta)
+	}
+	for i := range c.Positions.Len() {
+		if p := c.Positions.At(i); p.IsOpen() && c.slotsOf(i, p) {
+			add(p.LowerSlot, p.Liquidity, +1)
+			add(p.UpperSlot, p.Liquidity, -1)
+		}
+	}
+	for i := range c.Directs.Len() {
+		d := c.Directs.At(i)
+		if d.Liquidity.IsZero() || !c.want(d.Pool < c.Pools.Len(), "direct", i, "pool %d", d.Pool) {
+			continue
+		}
+		lower, okLower := findTick(c.TickLists.At(d.Pool).Refs, d.TickLower)
+		upper, okUpper := findTick(c.TickLists.At(d.Pool).Refs, d.TickUpper)
+		if c.want(okLower && okUpper, "direct", i, "ticks %d and %d of pool %d are not listed",
+			d.TickLower, d.TickUpper, d.Pool) {
+			add(lower, d.Liquidity, +1)
+			add(upper, d.Liquidity, -1)
+		}
+	}
+	for i := range c.Ticks.Len() {
+		t := c.Ticks.At(i)
+		c.want(t.LiquidityGross == gross[i], "tick", i, "liquidityGross %s; the sum is %s",
+			unsigned(t.LiquidityGross), unsigned(gross[i]))
+		c.want(t.LiquidityNet == net[i], "tick", i, "liquidityNet %s; the sum is %s",
+			signed(t.LiquidityNet), signed(net[i]))
+	}
+}
+
+// slotsOf checks that an open position names its ticks.
+func (c *checker) slotsOf(i uint32, p *market.Position) bool {
+	n := c.Ticks.Len()
+	if !c.want(p.LowerSlot < n && p.UpperSlot < n, "position", i, "ticks in records %d and %d of %d",
+		p.LowerSlot, p.UpperSlot, n) {
+		return false
+	}
+	lower, upper := c.Ticks.At(p.LowerSlot), c.Ticks.At(p.UpperSlot)
+	return c.want(lower.Pool == p.Pool && lower.Tick == p.TickLower &&
+		upper.Pool == p.Pool && upper.Tick == p.TickUpper, "position", i,
+		"records %d and %d are not its ticks", p.LowerSlot, p.UpperSlot)
+}
