@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"errors"
+	"testing"
+
+	"tidemark/rankings/market"
+)
+
+// Random markets, with spans taken back, spans refused, cuts at any time and
+// restarts from what was stored, end as the surviving spans alone do.
+func TestRandomMarkets(t *testing.T) {
+	for seed := range uint64(12) {
+		steps := 150
+		if testing.Short() {
+			steps = 40
+		}
+		randomMarket(t, seed, steps)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func randomMarket(t *testing.T, seed uint64, steps int) {
+	t.Helper()
+	w, store := newWorld(seed), newShadow()
+	var kept []*step
+	for range steps {
+		s := w.step()
+		if w.r.IntN(6) == 0 {
+			refuse(t, w, s)
+		}
+		if err := s.apply(w.Ledger); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, s)
+		switch w.r.IntN(12) {
+		case 0, 1:
+			for n := w.r.IntN(6); n > 0 && len(w.undos) > 0; n-- {
+				if err := w.Revert(); err != nil {
+					t.Fatal(err)
+				}
+				kept = kept[:len(kept)-1]
+			}
+		case 2, 3, 4:
+			store.take(w.Ledger)
+			store.compare(t, w.Ledger)
+		case 5:
+			w.Freeze()
+		case 6:
+			w.Forget(w.head.Number - w.r.Uint64N(600))
+		case 7:
+			store.take(w.Ledger)
+			w.Ledger = store.restart(w.cfg)
+		}
+	}
+	store.take(w.Ledger)
+	st := w.Freeze()
+	clean(t, st)
+	fresh, want := New(w.cfg), newShadow()
+	for _, s := range kept {
+		if err := s.apply(fresh); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want.take(fresh)
+	sameState(t, st, fresh.Freeze())
+	sameSeries(t, store.series, want.series)
+	sameIndexes(t, w.Ledger, fresh)
+}
+
+// refuse breaks the last event of a span that can be broken and expects that
+// the ledger notices and stays what it is.
+func refuse(t *testing.T, w *world, s *step) {
+	t.Helper()
+	for i := len(s.span.Blocks) - 1; i >= 0; i-- {
+		logs := s.span.Blocks[i].Logs
+		for k := len(logs) - 1; k >= 0; k-- {
+			whole := logs[k].Event
+			switch e := whole.(type) {
+			case market.Swap:
+				e.Liquidity.Lo++
+				logs[k].Event = e
+			case market.TransferNFT:
+				e.From[5]++
+				logs[k].Event = e
+			default:
+				continue
+			}
+			before := w.Freeze()
+			err := s.apply(w.Ledger)
+			var m *Mismatch
+			if !errors.As(err, &m) {
+				t.Fatalf("the ledger took %+v; %v", logs[k].Event, err)
+			}
+			if m.Chain != 1 || m.Block != s.span.Blocks[i].Number || m.LogIndex != logs[k].Index {
+				t.Fatalf("the ledger names another log: %s", m)
+			}
+			sameState(t, w.Freeze(), before)
+			logs[k].Event = whole
+			return
+		}
+	}
+}
+
+// sameIndexes compares what follows from the tables.
+func sameIndexes(t *testing.T, got, want *Ledger) {
+	t.Helper()
+	if len(got.holdings) != len(want.holdings) || len(got.poolOf) != len(want.poolOf) ||
+		len(got.ownerOf) != len(want.ownerOf) || len(got.directOf) != len(want.directOf) {
+		t.Error("the indexes have other sizes")
+	}
+	for k, n := range want.holdings {
+		if got.holdings[k] != n {
+			t.Errorf("holding %+v is %d; want %d", k, got.holdings[k], n)
+		}
+	}
+	for {
+		a, okA := got.freeTicks.take()
+		b, okB := want.freeTicks.take()
+		if a != b || okA != okB {
+			t.Fatalf("the next free tick is %d %t; want %d %t", a, okA, b, okB)
+		}
+		if !okA {
+			break
+		}
+	}
+	for {
+		a, okA := got.freeHours.take()
+		b, okB := want.freeHours.take()
+		if a != b || okA != okB {
+			t.Fatalf("the next free bucket is %d %t; want %d %t", a, okA, b, okB)
+		}
+		if !okA {
+			break
+		}
+	}
+}
