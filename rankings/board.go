@@ -1,6 +1,7 @@
 package rankings
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -86,7 +87,7 @@ func (p *Picture) chain(id market.ChainID) *Chain {
 
 func (p *Picture) find(id market.ChainID) (int, bool) {
 	return slices.BinarySearchFunc(p.Chains, id, func(c Chain, id market.ChainID) int {
-		return int(int64(c.ID) - int64(id))
+		return cmp.Compare(c.ID, id)
 	})
 }
 

@@ -1,82 +1,208 @@
 package rankings
 
-// Page is a page of rows, found in fixed views.
-type Page struct {
-	Rows    []Row
-	HasMore bool // one more row follows the page
-}
+import (
+	"math"
 
-// Row is one row of a page: a position or a pool by its index in the State of
-// its view.
-type Row struct {
-	View  *View
-	Index uint32
-	Rank  uint64 // from 1, over all chains
-}
+	"tidemark/rankings/block"
+)
 
 // Search is one filter and one sort over fixed views: what a question asks,
-// less its page. It is immutable and holds its views.
+// less its page. It is immutable, may be shared, and holds its views.
 //
 // A search knows more or less of where its rows are. Total says whether it
 // knows how many there are; then any page is a seek. If not, the first pages
-// can be walked to, a Count finds the number up to a cap, and a Selection
+// can be walked to, a Count finds the number up to a limit, and a Selection
 // finds everything.
-type Search struct{}
+type Search struct {
+	runs []run
+}
 
-// SearchPositions prepares a question over the views, one a chain, of which
-// the caller has left out what is unavailable. It fails with ErrWarming.
-func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) { return &Search{}, nil }
+// SearchPositions prepares a question over views, one a chain, of which the
+// caller has left out what is unavailable. It knows its total when the filters
+// are the default ones, or none, or leave few rows to look at. A view without
+// columns answers only the first two kinds, else ErrWarming.
+func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
+	asked := *q
+	s := &Search{}
+	for _, v := range views {
+		if asked.Status != Inactive {
+			s.add(v, openOrder(asked.Sort), asked.reading(openOrder(asked.Sort)))
+		}
+		if asked.Status != Active && asked.Sort > ByROI {
+			s.add(v, closedOrder(asked.Sort), asked.reading(closedOrder(asked.Sort)))
+		}
+	}
+	for i := range s.runs {
+		r := &s.runs[i]
+		switch {
+		case asked.isOpen():
+			r.admitAll()
+		case asked.isDefault():
+			r.admitDefault(func(row uint32) bool {
+				return isStandard(r.view.State, r.view.State.Positions.At(row).Pool)
+			})
+		case !r.view.Warm():
+			return nil, ErrWarming
+		default:
+			r.admit(asked.filter(r.view, r.id))
+		}
+	}
+	return s.countFew(), nil
+}
 
-// SearchPools prepares a question over the views, as SearchPositions.
-func SearchPools(views []*View, q *PoolQuestion) (*Search, error) { return &Search{}, nil }
+// SearchPools prepares a question over views, as SearchPositions.
+func SearchPools(views []*View, q *PoolQuestion) (*Search, error) {
+	asked := *q
+	s := &Search{}
+	for _, v := range views {
+		s.add(v, poolTVL+orderID(asked.Sort), forward)
+	}
+	for i := range s.runs {
+		r := &s.runs[i]
+		switch {
+		case asked.isOpen():
+			r.admitAll()
+		case asked.isDefault():
+			r.admitDefault(func(row uint32) bool { return !isRisky(r.view.State, row) })
+		case !r.view.Warm():
+			return nil, ErrWarming
+		default:
+			r.admit(asked.filter(r.view))
+		}
+	}
+	return s, nil
+}
+
+func openOrder(sort PositionSort) orderID {
+	if sort == ByIDDescending {
+		return openID
+	}
+	return openAPR + orderID(sort)
+}
+
+// closedOrder returns the order of closed positions. They are worth nothing
+// any more, so that by underlying value they stand by id.
+func closedOrder(sort PositionSort) orderID {
+	switch sort {
+	case ByPnl:
+		return closedPnl
+	case ByAge:
+		return closedAge
+	}
+	return closedID
+}
+
+// reading returns how the sort reads an order.
+func (q *PositionQuestion) reading(id orderID) reading {
+	switch {
+	case q.Sort == ByIDDescending:
+		return backward
+	case q.Sort == ByUnderlyingValue && id == closedID:
+		return level
+	}
+	return forward
+}
+
+func (s *Search) add(v *View, id orderID, how reading) {
+	s.runs = append(s.runs, run{view: v, id: id, order: &v.orders[id], reading: how})
+}
+
+// admitAll lets every row match.
+func (r *run) admitAll() { r.sums = r.order.Rows }
+
+// admitDefault lets the rows match that the default filters admit. A view
+// without columns counts them by its directory and asks the records.
+func (r *run) admitDefault(records func(row uint32) bool) {
+	r.sums, r.match = r.order.Pass, records
+	if r.view.Warm() {
+		r.bits = r.view.columns.passing[r.id]
+	}
+}
+
+// admit lets the rows match that pass a filter. How many is not known.
+func (r *run) admit(f *filter) { r.filter, r.match = f, f.match }
+
+// fewRows is how many rows a question may have to look at for its count to be
+// made at once: some 50 µs.
+const fewRows = 4096
+
+// countFew counts what is listed and short.
+func (s *Search) countFew() *Search {
+	rows, listed := 0, false
+	for i := range s.runs {
+		if f := s.runs[i].filter; f != nil {
+			if listed = f.listed; !listed {
+				return s
+			}
+			rows += len(f.among)
+		}
+	}
+	if !listed || rows > fewRows {
+		return s
+	}
+	c := s.Count(fewRows)
+	for !c.Step(fewRows) {
+	}
+	return c.Search()
+}
 
 // Total returns how many rows there are, if that is known.
-func (s *Search) Total() (n uint64, known bool) { return 0, false }
+func (s *Search) Total() (n uint64, known bool) {
+	for i := range s.runs {
+		if s.runs[i].sums == nil {
+			return 0, false
+		}
+		n += uint64(s.runs[i].total())
+	}
+	return n, true
+}
+
+// ranked reports whether the rank of every matching row is known.
+func (s *Search) ranked() bool {
+	for i := range s.runs {
+		if !s.runs[i].ranked() {
+			return false
+		}
+	}
+	return true
+}
 
 // Walk starts on the way to the rows from offset on, at most limit of them.
-func (s *Search) Walk(offset, limit uint64) *Walk { return &Walk{} }
+func (s *Search) Walk(offset, limit uint64) *Walk {
+	w := &Walk{search: s, offset: offset, limit: limit, skip: offset}
+	w.cursors = make([]cursor, len(s.runs))
+	for i := range s.runs {
+		w.cursors[i] = cursor{run: &s.runs[i], loaded: -1}
+	}
+	w.page.Rows = make([]Row, 0, min(limit, 128))
+	return w
+}
 
 // Page walks the whole way at once: a seek when Total is known.
-func (s *Search) Page(leaves LeafReader, offset, limit uint64) (Page, error) { return Page{}, nil }
+func (s *Search) Page(leaves LeafReader, offset, limit uint64) (Page, error) {
+	w := s.Walk(offset, limit)
+	for {
+		done, err := w.Step(leaves, math.MaxInt)
+		if done || err != nil {
+			return w.Page(), err
+		}
+	}
+}
 
-// Count starts to count the rows; it ends early beyond limit.
-func (s *Search) Count(limit uint64) *Count { return &Count{} }
+// Views returns the views of the search, a chain's more than once.
+func (s *Search) Views(yield func(*View) bool) {
+	for i := range s.runs {
+		if !yield(s.runs[i].view) {
+			return
+		}
+	}
+}
 
-// Select starts to find every row.
-func (s *Search) Select() *Selection { return &Selection{} }
-
-// Walk finds one page of a Search, as far at a time as it is given budget.
-type Walk struct{}
-
-// Step goes on by about budget rows and reports whether the page is complete.
-// After an error the walk is of no more use.
-func (w *Walk) Step(leaves LeafReader, budget int) (done bool, err error) { return true, nil }
-
-// Page returns the page, once Step has reported it complete.
-func (w *Walk) Page() Page { return Page{} }
-
-// Count counts the rows of a Search up to a limit.
-type Count struct{}
-
-// Step goes on by about budget rows and reports whether the count is complete.
-func (c *Count) Step(budget int) (done bool) { return true }
-
-// Rows returns the rows counted so far: at most limit + 1.
-func (c *Count) Rows() uint64 { return 0 }
-
-// Search returns the search, which knows its Total when the complete count
-// was not beyond the limit.
-func (c *Count) Search() *Search { return nil }
-
-// Selection finds where every row of a Search stands.
-type Selection struct{}
-
-// Step goes on by about budget rows and reports whether the selection is
-// complete. After an error the selection is of no more use.
-func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) { return true, nil }
-
-// Search returns the search, which knows its Total and every row.
-func (s *Selection) Search() *Search { return nil }
-
-// Size returns the bytes that the finished selection holds beside its views.
-func (s *Selection) Size() int { return 0 }
+// sumBits returns how many of bits stand before each leaf of an order.
+func sumBits(o *block.Order, bits *block.Bitmap) []uint32 {
+	sums := make([]uint32, 0, len(o.Rows))
+	for _, rows := range o.Rows {
+		sums = append(sums, bits.Rank(rows))
+	}
+	return sums
+}

@@ -71,7 +71,9 @@ func (s Status) String() string       { return Statuses[s] }
 func (r Range) String() string        { return Ranges[r] }
 
 // ParsePositionSort finds a position sort by its name.
-func ParsePositionSort(name string) (PositionSort, bool) { return named[PositionSort](PositionSorts, name) }
+func ParsePositionSort(name string) (PositionSort, bool) {
+	return named[PositionSort](PositionSorts, name)
+}
 
 // ParsePoolSort finds a pool sort by its name.
 func ParsePoolSort(name string) (PoolSort, bool) { return named[PoolSort](PoolSorts, name) }

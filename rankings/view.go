@@ -26,14 +26,20 @@ var ErrWarming = errors.New("records of the chain are still loading")
 type View struct {
 	State      *market.State
 	Generation uint64
-	life       *life
+
+	orders  []block.Order // by orderID
+	retired []block.Retired
+	columns *columns // nil until the records of a restarted chain are loaded
+	life    *life
+	older   []*life // of generations that may still be pinned
 }
 
 // life is what changes around a view that itself never does. The cold and the
 // warmed view of a generation share it.
 type life struct {
-	confirmed atomic.Int64 // unix milliseconds
-	pins      atomic.Int64
+	generation uint64
+	confirmed  atomic.Int64 // unix milliseconds
+	pins       atomic.Int64
 }
 
 // Confirm notes that the view's block was the chain's head at that time.
@@ -60,32 +66,4 @@ func (v *View) Unpin() { v.life.pins.Add(-1) }
 
 // Warm reports whether the view has its columns, so that it can answer every
 // question.
-func (v *View) Warm() bool { return false }
-
-// Position returns the index of the position with that id.
-func (v *View) Position(id uint64) (uint32, bool) { return 0, false }
-
-// Pool returns the index of the pool with that id.
-func (v *View) Pool(id market.PoolID) (uint32, bool) { return 0, false }
-
-// Build computes the next generation of a chain from a State whose Prices and
-// Stats are filled in. prev is the generation before it, nil for the first.
-func Build(prev *View, st *market.State, gen uint64) (*View, *block.Publication) {
-	return BuildPaced(prev, st, gen, func() {})
-}
-
-// BuildPaced is Build that calls pause after every 100 µs or so of work.
-func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (*View, *block.Publication) {
-	return &View{State: st, Generation: gen, life: new(life)}, &block.Publication{Generation: gen}
-}
-
-// Open returns the view of a stored generation before any of its records is
-// in memory. It serves questions with the default filters or none.
-func Open(st *market.State, gen uint64, directory []byte) (*View, error) {
-	return &View{State: st, Generation: gen, life: new(life)}, nil
-}
-
-// Complete returns v with its columns, computed from its State, which should
-// have been warmed. An error means that the stored orders are not those of the
-// State: the generation must be built anew.
-func Complete(v *View) (*View, error) { return v, nil }
+func (v *View) Warm() bool { return v.columns != nil }

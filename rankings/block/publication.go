@@ -4,6 +4,7 @@ package block
 // everything of it is committed in the batch that holds the generation's cut.
 type Publication struct {
 	Generation uint64
+	First      bool // it uses no leaf of an earlier generation: all of those are dead
 	Directory  []byte
 	Leaves     []NewLeaf // those that no earlier generation holds
 	Dead       []uint64  // numbers that nothing reads any more; a few may be gone already

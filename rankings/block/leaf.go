@@ -1,0 +1,123 @@
+package block
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// The bounds of a leaf's rows. Below the least the directory would outgrow the
+// leaves; above the greatest one moved row would cost too many bytes.
+const (
+	MinLeafRows = 256
+	MaxLeafRows = 4096
+)
+
+const (
+	leafVersion = 1
+	leafHeader  = 8 // version, width, rows, base
+	cutMask     = 1<<10 - 1
+	maxWidth    = 32
+)
+
+// CutLeaf returns how many of ids, which must not be empty, the next leaf
+// takes, and the hash of those.
+func CutLeaf(ids []uint32) (rows int, hash uint64) {
+	ids = ids[:min(len(ids), MaxLeafRows)]
+	hash = hashSeed
+	for i, id := range ids {
+		hash = mix(hash, id)
+		if endsLeaf(id) && i+1 >= MinLeafRows {
+			return i + 1, hash
+		}
+	}
+	return len(ids), hash
+}
+
+// endsLeaf reports whether a leaf of sufficient length ends after id.
+func endsLeaf(id uint32) bool { return id*0x9e3779b1>>16&cutMask == 0 }
+
+// AppendLeaf appends the encoded form of 1 to MaxLeafRows ids.
+func AppendLeaf(dst []byte, ids []uint32) []byte {
+	if len(ids) == 0 || len(ids) > MaxLeafRows {
+		panic(fmt.Sprintf("BUG: leaf of %d rows", len(ids)))
+	}
+	base, top := ids[0], ids[0]
+	for _, id := range ids {
+		base, top = min(base, id), max(top, id)
+	}
+	width := bits.Len32(top - base)
+	start := len(dst)
+	dst = append(dst, leafVersion, byte(width))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ids)))
+	dst = binary.LittleEndian.AppendUint32(dst, base)
+	dst = appendPacked(dst, ids, base, width)
+	return appendChecksum(dst, start)
+}
+
+func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
+	var word uint64
+	var held int
+	for _, id := range ids {
+		word |= uint64(id-base) << held
+		for held += width; held >= 8; held -= 8 {
+			dst = append(dst, byte(word))
+			word >>= 8
+		}
+	}
+	if held > 0 {
+		dst = append(dst, byte(word))
+	}
+	return dst
+}
+
+// DecodeLeaf appends the ids of an encoded leaf to dst. It checks the whole of
+// b before it trusts any of it.
+func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
+	if len(b) < leafHeader+checksumSize {
+		return dst, fmt.Errorf("cannot decode leaf of %d bytes; the least is %d",
+			len(b), leafHeader+checksumSize)
+	}
+	body, err := checked(b)
+	if err != nil {
+		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
+	}
+	width, rows := int(b[1]), int(binary.LittleEndian.Uint16(b[2:]))
+	base := binary.LittleEndian.Uint32(b[4:])
+	switch {
+	case b[0] != leafVersion:
+		return dst, fmt.Errorf("cannot decode leaf of version %d; known is %d", b[0], leafVersion)
+	case width > maxWidth:
+		return dst, fmt.Errorf("cannot decode leaf of width %d; the most is %d", width, maxWidth)
+	case rows == 0 || rows > MaxLeafRows:
+		return dst, fmt.Errorf("cannot decode leaf of %d rows; allowed are 1 to %d", rows, MaxLeafRows)
+	case len(body) != leafHeader+(rows*width+7)/8:
+		return dst, fmt.Errorf("cannot decode leaf of %d rows in %d bits: %d bytes; they need %d",
+			rows, width, len(body), leafHeader+(rows*width+7)/8)
+	}
+	return unpack(dst, body[leafHeader:], rows, base, width), nil
+}
+
+// unpack reads eight bytes at a time, the last few ids from a padded copy.
+func unpack(dst []uint32, packed []byte, rows int, base uint32, width int) []uint32 {
+	mask := uint64(1)<<width - 1
+	whole := 0 // ids that eight bytes starting at their own first still hold
+	if width > 0 && len(packed) >= 8 {
+		whole = min(rows, (len(packed)-8)*8/width+1)
+	}
+	n := len(dst)
+	dst = append(dst, make([]uint32, rows)...)
+	out := dst[n:]
+	for i := range whole {
+		bit := i * width
+		word := binary.LittleEndian.Uint64(packed[bit>>3:])
+		out[i] = base + uint32(word>>(bit&7)&mask)
+	}
+	for i := whole; i < rows; i++ {
+		var tail [8]byte
+		bit := i * width
+		copy(tail[:], packed[bit>>3:])
+		out[i] = base + uint32(binary.LittleEndian.Uint64(tail[:])>>(bit&7)&mask)
+	}
+	return dst
+}

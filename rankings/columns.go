@@ -1,0 +1,174 @@
+package rankings
+
+import (
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// columns is what a view keeps of every row, so that filters and searches read
+// a few bytes of it and not its records. They hold no pointers and no order.
+type columns struct {
+	// By position.
+	pool, owner []uint32
+	value       []float64     // underlying value; 0 of the closed
+	open        *block.Bitmap // has liquidity
+	inRange     *block.Bitmap
+	valued      *block.Bitmap // open with a value that is known and not 0
+	standard    *block.Bitmap // its pool passes the default filters
+
+	// By place among the open positions, and among the closed.
+	apr, feeAPR, roi, pnl []float64
+	closedPnl             []float64
+
+	// By pool.
+	tvl       []float64
+	safe      *block.Bitmap // no token is risky
+	standards *block.Bitmap // safe, with the default floor of TVL
+
+	passing [orderCount]*block.Bitmap // by rank: what the default filters admit
+
+	pools   index    // by id, all of them
+	owners  index    // by address
+	byPool  postings // positions
+	byOwner postings
+	symbols symbols
+}
+
+// filler computes the columns of a State. What the view before it has already
+// computed from the same records is taken over.
+type filler struct {
+	*columns
+	st        *market.State
+	prev      *View // nil, or with columns
+	moved     *block.Bitmap
+	prevPlace uint32 // open positions of prev before the current one
+	pause     func()
+}
+
+func fill(prev *View, st *market.State, pause func()) *columns {
+	if prev != nil && prev.columns == nil {
+		prev = nil
+	}
+	n := st.Positions.Len()
+	f := &filler{st: st, prev: prev, pause: pause, columns: &columns{
+		pool: make([]uint32, n), owner: make([]uint32, n), value: make([]float64, n),
+		open: block.NewBitmap(n), inRange: block.NewBitmap(n),
+		valued: block.NewBitmap(n), standard: block.NewBitmap(n),
+	}}
+	f.fillPools()
+	f.fillPositions()
+	f.fillLookups()
+	return f.columns
+}
+
+// fillPools also marks the pools whose tick is not prev's: only there can a
+// closed position have gone in or out of range.
+func (f *filler) fillPools() {
+	st := f.st
+	n := st.Pools.Len()
+	f.tvl = make([]float64, n)
+	f.safe, f.standards, f.moved = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
+	for i := range n {
+		f.tvl[i] = st.Stats.At(i).TVLUsd
+		if !isRisky(st, i) {
+			f.safe.Set(i)
+		}
+		if isStandard(st, i) {
+			f.standards.Set(i)
+		}
+		if f.prev == nil || i >= f.prev.State.Pools.Len() ||
+			f.prev.State.Pools.At(i).Tick != st.Pools.At(i).Tick {
+			f.moved.Set(i)
+		}
+		if i%market.ChunkLen == 0 {
+			f.pause()
+		}
+	}
+	f.safe.Seal()
+	f.standards.Seal()
+}
+
+func (f *filler) fillPositions() {
+	n, open := f.st.Positions.Len(), f.st.OpenCount
+	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl} {
+		*c = make([]float64, 0, open)
+	}
+	f.closedPnl = make([]float64, 0, n-min(open, n))
+	for first := uint32(0); first < n; first += market.ChunkLen {
+		f.fillChunk(first, min(first+market.ChunkLen, n))
+		f.pause()
+	}
+	for _, b := range []*block.Bitmap{f.open, f.inRange, f.valued, f.standard} {
+		b.Seal()
+	}
+}
+
+// fillChunk fills the rows of a chunk. If prev's State has the very same
+// chunk, as copy-on-write leaves all that was not written, its closed rows are
+// what they were.
+func (f *filler) fillChunk(first, end uint32) {
+	known := f.prev != nil && end <= f.prev.State.Positions.Len()
+	same := known && f.prev.State.Positions.At(first) == f.st.Positions.At(first)
+	for i := first; i < end; i++ {
+		wasOpen := known && f.prev.columns.open.Has(i)
+		if same && !wasOpen {
+			f.keepClosed(i)
+		} else {
+			f.fillPosition(i, known && !wasOpen)
+		}
+		if f.standards.Has(f.pool[i]) {
+			f.standard.Set(i)
+		}
+		if wasOpen {
+			f.prevPlace++
+		}
+	}
+}
+
+// keepClosed takes over a closed row whose record did not change.
+func (f *filler) keepClosed(i uint32) {
+	old := f.prev.columns
+	f.pool[i], f.owner[i] = old.pool[i], old.owner[i]
+	f.closedPnl = append(f.closedPnl, old.closedPnl[i-f.prevPlace])
+	if !f.moved.Has(f.pool[i]) {
+		if old.inRange.Has(i) {
+			f.inRange.Set(i)
+		}
+	} else if p := f.st.Positions.At(i); contains(p, f.st.Pools.At(p.Pool).Tick) {
+		f.inRange.Set(i)
+	}
+}
+
+func contains(p *market.Position, tick int32) bool {
+	return p.TickLower <= tick && tick < p.TickUpper
+}
+
+// fillPosition fills row i from its records; wasClosed says that prev has it
+// as a closed row.
+func (f *filler) fillPosition(i uint32, wasClosed bool) {
+	p := f.st.Positions.At(i)
+	if !p.IsOpen() && wasClosed && *p == *f.prev.State.Positions.At(i) {
+		f.keepClosed(i)
+		return
+	}
+	f.pool[i], f.owner[i] = p.Pool, p.Owner
+	if contains(p, f.st.Pools.At(p.Pool).Tick) {
+		f.inRange.Set(i)
+	}
+	var m value.Metrics
+	value.Position(f.st, i, &m)
+	if !p.IsOpen() {
+		f.closedPnl = append(f.closedPnl, m.PnlUsd)
+		return
+	}
+	f.open.Set(i)
+	f.apr = append(f.apr, m.APR)
+	f.feeAPR = append(f.feeAPR, m.FeeAPR)
+	f.roi = append(f.roi, m.ROI)
+	f.pnl = append(f.pnl, m.PnlUsd)
+	f.value[i] = m.UnderlyingValueUsd
+	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
+		f.valued.Set(i)
+	}
+}

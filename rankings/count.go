@@ -1,0 +1,120 @@
+package rankings
+
+import "math/bits"
+
+// Count counts the rows of a Search up to a limit. It looks at columns only:
+// at lists of positions where the filter has one, else at all rows, 64 at a
+// time as far as sets decide. While the limit is not passed it remembers the
+// rows, and in the end finds the leaf of each, so that the pages of a filter
+// that admits few rows are seeks from then on.
+type Count struct {
+	search *Search
+	limit  uint64
+	rows   uint64
+	run    int
+	at     int        // the next 64 rows of the run, or the next of its list
+	found  [][]uint32 // of each run
+	done   bool
+	result *Search
+}
+
+// Count starts to count the rows; it ends early beyond limit.
+func (s *Search) Count(limit uint64) *Count {
+	c := &Count{search: s, limit: limit, result: s, found: make([][]uint32, len(s.runs))}
+	if total, known := s.Total(); known {
+		c.rows, c.done = min(total, limit+1), true
+	}
+	return c
+}
+
+// Rows returns the rows counted so far: at most limit + 1.
+func (c *Count) Rows() uint64 { return c.rows }
+
+// Search returns the search, which knows its Total when the complete count
+// was not beyond the limit.
+func (c *Count) Search() *Search { return c.result }
+
+// Step goes on by about budget rows and reports whether the count is complete.
+func (c *Count) Step(budget int) (done bool) {
+	for !c.done && budget > 0 {
+		switch {
+		case c.rows > c.limit:
+			c.done, c.found = true, nil
+		case c.run == len(c.search.runs):
+			c.done, c.result = true, c.place()
+		default:
+			c.scan(&budget)
+		}
+	}
+	return c.done
+}
+
+// scan looks at rows of the current run until the budget is used up, the
+// limit is passed or the run ends.
+func (c *Count) scan(budget *int) {
+	r := &c.search.runs[c.run]
+	switch f := r.filter; {
+	case r.sums != nil:
+		c.rows = min(c.rows+uint64(r.total()), c.limit+1)
+		c.at, c.run = 0, c.run+1
+	case f.listed:
+		c.scanList(f, budget)
+	default:
+		c.scanWords(f, budget)
+	}
+}
+
+func (c *Count) scanList(f *filter, budget *int) {
+	for ; *budget > 0 && c.rows <= c.limit; c.at++ {
+		if c.at == len(f.among) {
+			c.at, c.run = 0, c.run+1
+			return
+		}
+		*budget--
+		if row := f.among[c.at]; f.match(row) {
+			c.add(row)
+		}
+	}
+}
+
+func (c *Count) scanWords(f *filter, budget *int) {
+	words := f.words()
+	for ; *budget > 0 && c.rows <= c.limit; c.at++ {
+		if c.at == words {
+			c.at, c.run = 0, c.run+1
+			return
+		}
+		word := f.word(c.at)
+		*budget -= 1 + bits.OnesCount64(word)
+		for ; word != 0; word &= word - 1 {
+			if row := uint32(c.at*64 + bits.TrailingZeros64(word)); f.test(row) {
+				c.add(row)
+			}
+		}
+	}
+}
+
+func (c *Count) add(row uint32) {
+	c.rows++
+	c.found[c.run] = append(c.found[c.run], row)
+}
+
+// place returns the search with the leaf of every row found.
+func (c *Count) place() *Search {
+	s := &Search{runs: make([]run, len(c.search.runs))}
+	for i, rows := range c.found {
+		r := c.search.runs[i]
+		if r.sums == nil {
+			r.sums = make([]uint32, r.order.Leaves()+1)
+			for _, row := range rows {
+				r.sums[r.leafOf(row)+1]++
+			}
+			for n := range r.order.Leaves() {
+				r.sums[n+1] += r.sums[n]
+			}
+		}
+		s.runs[i] = r
+	}
+	c.found = nil
+	return s
+}

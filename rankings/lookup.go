@@ -1,0 +1,148 @@
+package rankings
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"tidemark/rankings/market"
+)
+
+// index finds rows by an identity that is not their number: the first rows of
+// a table in order of identity. The few after them are looked at one by one,
+// so that a new row does not make a new index.
+type index []uint32
+
+// indexSlack is how many rows may stand outside an index: a scan of them costs
+// no more than a microsecond or two.
+const indexSlack = 1024
+
+// extend returns an index of the first n rows, but for slack. prev is one of
+// the first len(prev), of which same reports whether they are still the same.
+func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) int) index {
+	if uint32(len(prev)) > n || !same {
+		prev = nil
+	}
+	covered := uint32(len(prev))
+	if n-covered <= slack {
+		return prev
+	}
+	next := make(index, 0, n)
+	for i := covered; i < n; i++ {
+		next = append(next, i)
+	}
+	slices.SortFunc(next, compare)
+	return merge(prev, next, compare)
+}
+
+func merge(a, b index, compare func(a, b uint32) int) index {
+	if len(a) == 0 {
+		return b
+	}
+	out := make(index, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if compare(a[0], b[0]) < 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// find returns the row below n for which compare says 0.
+func (x index) find(n uint32, compare func(row uint32) int) (uint32, bool) {
+	if i, found := sort.Find(len(x), func(i int) int { return -compare(x[i]) }); found {
+		return x[i], true
+	}
+	for row := uint32(len(x)); row < n; row++ {
+		if compare(row) == 0 {
+			return row, true
+		}
+	}
+	return 0, false
+}
+
+// sameRows reports whether the first n rows of two pictures of a table are the
+// same to equal. Chunks that they share are not looked into.
+func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool) bool {
+	if n > a.Len() || n > b.Len() {
+		return false
+	}
+	for first := uint32(0); first < n; first += market.ChunkLen {
+		if a.At(first) == b.At(first) {
+			continue
+		}
+		for i := first; i < min(first+market.ChunkLen, n); i++ {
+			if !equal(a.At(i), b.At(i)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Position returns the index of the position with that id.
+func (v *View) Position(id uint64) (uint32, bool) {
+	positions := &v.State.Positions
+	i, found := sort.Find(int(positions.Len()), func(i int) int {
+		at := positions.At(uint32(i)).ID
+		switch {
+		case id < at:
+			return -1
+		case id > at:
+			return 1
+		}
+		return 0
+	})
+	return uint32(i), found
+}
+
+// Pool returns the index of the pool with that id. Before the view is warmed
+// it looks at every pool.
+func (v *View) Pool(id market.PoolID) (uint32, bool) {
+	var x index
+	if v.columns != nil {
+		x = v.columns.pools
+	}
+	return x.find(v.State.Pools.Len(), func(row uint32) int {
+		return bytes.Compare(v.State.Pools.At(row).ID[:], id[:])
+	})
+}
+
+// owner returns the index of an owner; the view has its columns.
+func (v *View) owner(a *market.Address) (uint32, bool) {
+	return v.columns.owners.find(v.State.Owners.Len(), func(row uint32) int {
+		return bytes.Compare(v.State.Owners.At(row)[:], a[:])
+	})
+}
+
+func comparePools(st *market.State) func(a, b uint32) int {
+	return func(a, b uint32) int {
+		return bytes.Compare(st.Pools.At(a).ID[:], st.Pools.At(b).ID[:])
+	}
+}
+
+// fillLookups makes the indexes and postings, on the base of prev's.
+func (f *filler) fillLookups() {
+	st := f.st
+	old, before := new(columns), st
+	if f.prev != nil {
+		old, before = f.prev.columns, f.prev.State
+	}
+	samePools := sameRows(&before.Pools, &st.Pools, uint32(len(old.pools)),
+		func(a, b *market.Pool) bool { return a.ID == b.ID })
+	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, comparePools(st))
+	f.pause()
+	sameOwners := sameRows(&before.Owners, &st.Owners, uint32(len(old.owners)),
+		func(a, b *market.Address) bool { return *a == *b })
+	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners,
+		func(a, b uint32) int { return bytes.Compare(st.Owners.At(a)[:], st.Owners.At(b)[:]) })
+	f.pause()
+	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len())
+	f.pause()
+	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len())
+	f.pause()
+	f.symbols = old.symbols.extend(before, st)
+	f.pause()
+}

@@ -1,0 +1,108 @@
+package rankings
+
+import (
+	"tidemark/rankings/block"
+)
+
+// orderer computes the orders of a view from its columns, one after another,
+// in buffers that they share.
+type orderer struct {
+	sorter
+	view   *View
+	rows   []uint32 // by place, ascending by id: the rows that could be in the order
+	keys   []uint64 // by place
+	places []uint32 // those that are in it
+	ids    []uint32 // the finished order
+}
+
+// order computes one order. The ids and their keys, which key returns, are
+// good until the next call.
+func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
+	o.choose(id)
+	c := o.view.columns
+	o.keys, o.places = o.keys[:0], o.places[:0]
+	for place, row := range o.rows {
+		o.keys = append(o.keys, o.key(id, uint32(place), row))
+		if !id.onlyValued() || c.valued.Has(row) {
+			o.places = append(o.places, uint32(place))
+		}
+		if place%stretch == 0 {
+			o.pause()
+		}
+	}
+	words := o.sort(o.keys, o.places)
+	o.ids = o.ids[:0]
+	for _, w := range words {
+		o.ids = append(o.ids, o.rows[uint32(w)])
+	}
+	o.pause()
+	return o.ids, func(i int) uint64 { return o.keys[uint32(words[i])] }
+}
+
+// choose fills rows for the kind of order, when they are not there yet.
+func (o *orderer) choose(id orderID) {
+	switch id {
+	case openAPR:
+		o.rows = o.members(false)
+	case closedPnl:
+		o.rows = o.members(true)
+	case poolTVL:
+		o.rows = o.view.columns.pools
+	}
+}
+
+// members lists the open positions, or the closed ones.
+func (o *orderer) members(closed bool) []uint32 {
+	open := o.view.columns.open
+	rows := make([]uint32, 0, open.Len())
+	for i := range open.Len() {
+		if open.Has(i) != closed {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// key is View.key for the row at a place, where columns by place answer
+// without counting.
+func (o *orderer) key(id orderID, place, row uint32) uint64 {
+	c := o.view.columns
+	switch id {
+	case openAPR:
+		return descending(c.apr[place])
+	case openFeeAPR:
+		return descending(c.feeAPR[place])
+	case openROI:
+		return descending(c.roi[place])
+	case openPnl:
+		return descending(c.pnl[place])
+	case closedPnl:
+		return descending(c.closedPnl[place])
+	}
+	return o.view.key(id, row)
+}
+
+// passing marks, by rank, which ids the default filters admit.
+func (c *columns) passingOf(id orderID, ids []uint32) *block.Bitmap {
+	standard := c.standard
+	if id.ofPools() {
+		standard = c.safe
+	}
+	passing := block.NewBitmap(uint32(len(ids)))
+	for rank, row := range ids {
+		if standard.Has(row) {
+			passing.Set(uint32(rank))
+		}
+	}
+	passing.Seal()
+	return passing
+}
+
+// cut calls leaf for every leaf of an order.
+func cut(ids []uint32, leaf func(from, to int, hash uint64)) {
+	for from := 0; from < len(ids); {
+		n, hash := block.CutLeaf(ids[from:])
+		leaf(from, from+n, hash)
+		from += n
+	}
+}

@@ -1,0 +1,90 @@
+package rankings
+
+import "slices"
+
+// sorter orders places by their keys, equal keys by place. It sorts words of
+// the key's upper half and the place, so that a pass moves eight bytes a row,
+// and then the few runs in which the upper halves do not decide: for USD and
+// percentages those are values within a millionth of each other.
+//
+// Cost: about 20 ns a row at a million rows.
+type sorter struct {
+	words, spare []uint64
+	pause        func()
+}
+
+const (
+	digitBits = 11
+	digits    = 3       // that cover the upper half
+	stretch   = 1 << 15 // rows between two pauses
+)
+
+// sort returns the places, in the lower halves of the words, in order. The
+// result is good until the next call.
+func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
+	s.words, s.spare = s.words[:0], slices.Grow(s.spare[:0], len(places))[:len(places)]
+	for _, place := range places {
+		s.words = append(s.words, keys[place]&^(1<<32-1)|uint64(place))
+	}
+	for d := range digits {
+		s.pass(32 + d*digitBits)
+	}
+	s.settle(keys)
+	return s.words
+}
+
+// pass orders the words by one digit and leaves their order else as it is.
+func (s *sorter) pass(shift int) {
+	const mask = 1<<digitBits - 1
+	var starts [1 << digitBits]uint32
+	for from := 0; from < len(s.words); from += stretch {
+		for _, w := range s.words[from:min(from+stretch, len(s.words))] {
+			starts[w>>shift&mask]++
+		}
+		s.pause()
+	}
+	sum := uint32(0)
+	for d, n := range starts {
+		if int(n) == len(s.words) {
+			return // all words have the same digit
+		}
+		starts[d], sum = sum, sum+n
+	}
+	for from := 0; from < len(s.words); from += stretch {
+		for _, w := range s.words[from:min(from+stretch, len(s.words))] {
+			d := w >> shift & mask
+			s.spare[starts[d]] = w
+			starts[d]++
+		}
+		s.pause()
+	}
+	s.words, s.spare = s.spare, s.words
+}
+
+// settle orders the runs of words with the same upper half by whole keys.
+func (s *sorter) settle(keys []uint64) {
+	for i := 0; i < len(s.words); {
+		end, sorted := i+1, true
+		for ; end < len(s.words) && s.words[end]>>32 == s.words[i]>>32; end++ {
+			sorted = sorted && keys[uint32(s.words[end-1])] <= keys[uint32(s.words[end])]
+		}
+		if !sorted {
+			sortRun(s.words[i:end], keys)
+		}
+		i = end
+	}
+	s.pause()
+}
+
+func sortRun(run, keys []uint64) {
+	slices.SortStableFunc(run, func(a, b uint64) int {
+		x, y := keys[uint32(a)], keys[uint32(b)]
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+}
