@@ -41,9 +41,17 @@ func Cold[T any](n uint32, fault Fault[T]) Frozen[T] {
 	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunks(n)), n: n, fault: fault}
 }
 
-// Thaw returns a table that continues f.
+// Thaw returns a table that continues f, which stays what it is: the table is
+// younger than any chunk that f may share with others.
 func Thaw[T any](f Frozen[T]) Table[T] {
-	return Table[T]{Frozen: f.share(), epoch: 1}
+	t := Table[T]{Frozen: f.share()}
+	for i := range t.root {
+		if c := t.root[i].Load(); c != nil {
+			t.epoch = max(t.epoch, c.epoch)
+		}
+	}
+	t.epoch++
+	return t
 }
 
 func chunks(n uint32) int { return int((uint64(n) + chunkMask) >> chunkBits) }
