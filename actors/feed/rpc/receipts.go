@@ -108,10 +108,11 @@ func blockReceipts(ctx context.Context, n *node, b *rawBlock) error {
 	}
 	for i := range all {
 		for k := range b.Txs {
-			if b.Txs[k].Hash == market.Hash(all[i].TxHash) {
-				if err := all[i].fill(&b.Txs[k], b.hash); err != nil {
-					return err
-				}
+			if !b.paid[k] || b.Txs[k].Hash != market.Hash(all[i].TxHash) {
+				continue
+			}
+			if err := all[i].fill(&b.Txs[k], b.hash); err != nil {
+				return err
 			}
 		}
 	}

@@ -1,0 +1,352 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings/market"
+)
+
+// The head is the highest that any URL reports, and blocks come from a URL
+// that has them.
+func TestURLsThatLag(t *testing.T) {
+	c := busy(300)
+	first, second := newNode(t, c), newNode(t, c)
+	first.lag = 5
+	l := follow(t, nil, first, second)
+	l.to(c, 20)
+	for range 5 {
+		c.mine(minted(3)...)
+		l.to(c, 4)
+	}
+	if got := l.f.Status(); got.Errors != 0 || got.URL == "" {
+		t.Errorf("status %+v", got)
+	}
+}
+
+// One URL after the other fails in its own way; the feed goes on with what is
+// left, rests longer at each failure, and says which and why, but no secret.
+func TestURLsThatFail(t *testing.T) {
+	f := func(want string, fault func(*fakeNode)) {
+		t.Helper()
+		c := busy(300)
+		bad, good := newNode(t, c), newNode(t, c)
+		fault(bad)
+		l := follow(t, nil, bad, good)
+		l.to(c, 30)
+		s := l.f.Status()
+		if !strings.Contains(s.LastError, want) || s.Errors == 0 || s.Failures != 0 {
+			t.Errorf("status %+v; want %q", s, want)
+		}
+		if text := l.log.String() + s.LastError; strings.Contains(text, "s3cret") {
+			t.Errorf("a secret in %s", text)
+		}
+		if !strings.Contains(l.log.String(), want) {
+			t.Errorf("log %s; want %q", l.log.String(), want)
+		}
+		asked := bad.requestCount
+		for range 60 {
+			c.mine(swapped(1))
+			l.to(c, 3)
+		}
+		if asked = bad.requestCount - asked; asked > 20 {
+			t.Errorf("%s: asked %d times in a minute", want, asked)
+		}
+	}
+	f("429", func(n *fakeNode) { n.status = http.StatusTooManyRequests })
+	f("502", func(n *fakeNode) { n.status = http.StatusBadGateway })
+	f("connection refused", func(n *fakeNode) { n.Close() })
+	f("the node is on chain 5; want 1", func(n *fakeNode) { n.id = 5 })
+	f("the node does not have it", func(n *fakeNode) {
+		n.answer = func(method string, _ object) any {
+			if method == "eth_chainId" {
+				return nil
+			}
+			return null{}
+		}
+	})
+	f("is not a hex string", func(n *fakeNode) {
+		n.answer = func(method string, _ object) any { return "full" }
+	})
+	f("daily quota", func(n *fakeNode) {
+		n.answer = func(string, object) any { return fail(-32005, "daily quota exceeded") }
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	c := busy(60)
+	n := newNode(t, c)
+	n.status, n.retryAfter = http.StatusTooManyRequests, "90"
+	l := follow(t, nil, n, newNode(t, c))
+	l.to(c, 20)
+	for range 60 {
+		c.mine()
+		l.to(c, 3)
+	}
+	if n.requestCount > 2 {
+		t.Errorf("asked %d times although told to wait for 90 s", n.requestCount)
+	}
+}
+
+// A single node that is gone for a while: growing pauses, then all is well.
+func TestANodeThatComesBack(t *testing.T) {
+	c := busy(100)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	l.to(c, 20)
+	n.id = 137
+	c.mine(swapped(1))
+	l.f.nodes[0].checked = false
+	from := l.clock.now
+	for range 20 {
+		if err := l.next(); err == nil || !strings.Contains(err.Error(), "chain 137; want 1") {
+			t.Fatal(err)
+		}
+	}
+	if waited := l.clock.now.Sub(from); waited < 5*time.Minute || waited > 20*time.Minute {
+		t.Errorf("20 failures took %s", waited)
+	}
+	if s := l.f.Status(); s.Failures != 20 {
+		t.Errorf("status %+v", s)
+	}
+	n.id = 1
+	l.to(c, 4)
+	if s := l.f.Status(); s.Failures != 0 {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestPause(t *testing.T) {
+	f := func(failures int, rand float64, want time.Duration) {
+		t.Helper()
+		if got := pause(failures, rand); got != want {
+			t.Errorf("pause(%d, %g) = %s; want %s", failures, rand, got, want)
+		}
+	}
+	f(0, 0, firstPause/2)
+	f(1, 0, firstPause/2)
+	f(1, 0.5, firstPause*3/4)
+	f(4, 0, 4*firstPause)
+	f(9, 0, longestPause/2)
+	f(1<<60, 0.5, longestPause*3/4)
+}
+
+// Refusals halve a range, answers let it grow again; nodes without batches
+// and nodes that cut long answers silently are served as well.
+func TestRangesAdapt(t *testing.T) {
+	c := busy(3000)
+	n := newNode(t, c)
+	n.maxRange, n.single = 60, true
+	l := follow(t, func(c *Config) { c.MaxLogRange = 2000 }, n)
+	l.to(c, 100)
+	if s := l.f.Status(); s.Errors != 0 {
+		t.Errorf("status %+v", s)
+	}
+	n.maxRange, n.single = 0, false
+	l = follow(t, nil, n)
+	l.f.far.size = 1
+	l.to(c, 100)
+	if l.f.far.size != 100 {
+		t.Errorf("a range of 1 grew to %d", l.f.far.size)
+	}
+
+	c = newChain(1)
+	for range 170 {
+		var logs []object
+		for range 100 {
+			logs = append(logs, swapped(1))
+		}
+		c.mine(logs...)
+	}
+	n = newNode(t, c)
+	n.answer = func(_ string, o object) any {
+		if logs, ok := o["result"].([]object); ok && len(logs) > maxLogs {
+			return logs[:maxLogs]
+		}
+		return nil
+	}
+	follow(t, func(c *Config) { c.MaxLogRange = 2000 }, n).to(c, 60)
+}
+
+func TestRequestsPerSecond(t *testing.T) {
+	c := busy(600)
+	n := newNode(t, c)
+	l := follow(t, func(c *Config) { c.RequestsPerSecond = 4 }, n)
+	from := l.clock.now
+	l.to(c, 60)
+	sent := float64(l.f.Status().Requests)
+	if rate := sent / l.clock.now.Sub(from).Seconds(); rate > 4.2 || rate < 2 {
+		t.Errorf("%.1f requests a second", rate)
+	}
+}
+
+// A block whose logs come late: its header hints at them, so it is asked for
+// again, of every URL.
+func TestLogsThatComeLate(t *testing.T) {
+	f := func(late int, block func(c *fakeChain), falsePositives uint64) {
+		t.Helper()
+		c := busy(30)
+		first, second := newNode(t, c), newNode(t, c)
+		l := follow(t, nil, first, second)
+		l.to(c, 10)
+		block(c)
+		hidden := late
+		for _, n := range []*fakeNode{first, second} {
+			n.answer = func(method string, _ object) any {
+				if method != "eth_getLogs" || hidden == 0 {
+					return nil
+				}
+				hidden--
+				return []object{}
+			}
+		}
+		l.to(c, 4)
+		if got := l.f.Status().FalsePositives; got != falsePositives {
+			t.Errorf("%d false positives; want %d", got, falsePositives)
+		}
+	}
+	f(0, func(c *fakeChain) { c.mine() }, 0)
+	f(1, func(c *fakeChain) { c.mine(swapped(1)) }, 0)
+	f(6, func(c *fakeChain) { c.mine(minted(7)...) }, 0)
+	f(0, func(c *fakeChain) {
+		b := c.mine()
+		b.setBloom(swapped(1))
+	}, 1)
+	// The address of one of our contracts and a topic of the other.
+	f(0, func(c *fakeChain) {
+		b := c.mine()
+		b.setBloom(rawLog(positions, []market.Hash{managerTopics[0]}))
+	}, 0)
+	// An approval beside a transfer of some other contract.
+	f(0, func(c *fakeChain) {
+		b := c.mine(approved())
+		b.setBloom(rawLog(market.Address{1}, []market.Hash{positionTopics[0]}))
+	}, 0)
+}
+
+// Answers that are not one picture of what was asked for never become a span.
+func TestAnswersThatAreWrong(t *testing.T) {
+	f := func(want string, spoil func(logs []object)) {
+		t.Helper()
+		for _, near := range []bool{true, false} {
+			c := busy(200)
+			c.mine(append(minted(1), swapped(1), swapped(2))...)
+			if !near {
+				for range 150 {
+					c.mine()
+				}
+			}
+			n := newNode(t, c)
+			n.answer = func(_ string, o object) any {
+				if logs, ok := o["result"].([]object); ok && len(logs) > 0 {
+					spoil(logs[len(logs)-4:])
+				}
+				return nil
+			}
+			l := follow(t, nil, n)
+			l.start = 197
+			err := l.next()
+			if err == nil || l.last.Span != nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("near %v: %v; want %q", near, err, want)
+			}
+		}
+	}
+	set := func(i int, key string, v any) func([]object) {
+		return func(logs []object) { logs[i][key] = v }
+	}
+	f("removed", set(1, "removed", true))
+	f("was not asked for", set(1, "address", market.Address{1}.String()))
+	f("were asked for", set(3, "blockNumber", "0x1000"))
+	f("it follows log", set(2, "logIndex", "0x3"))
+	f("it follows log", set(2, "logIndex", "0x0"))
+	f("block hash", set(3, "blockHash", market.Hash{1}.String()))
+	f("lacks its place", set(0, "blockHash", nil))
+	f("lacks its place", set(0, "logIndex", nil))
+	f("was not asked for", set(3, "topics", []string{market.Hash{1}.String()}))
+	f("has no topic", set(3, "topics", []string{}))
+	f("bytes of data", set(3, "data", "0x00"))
+	f("not a hex string", set(3, "data", "zz"))
+	f("hex digits", set(3, "transactionHash", "0x12"))
+	f("cannot exceed 16", set(3, "logIndex", "0x11112222333344445"))
+	f("block timestamp", func(logs []object) {
+		if logs[3]["blockTimestamp"] = "0x1"; logs[0]["blockNumber"] == "0xc8" {
+			logs[3]["blockTimestamp"] = "0x2"
+		}
+	})
+}
+
+// A head that is old confirms nothing; without the limit it does.
+func TestMaxHeadAge(t *testing.T) {
+	c := busy(20)
+	l := follow(t, func(c *Config) { c.MaxHeadAge = time.Minute }, newNode(t, c))
+	for range 5 {
+		if err := l.next(); err != nil {
+			t.Fatal(err)
+		}
+		if !l.last.Confirmed.IsZero() || !l.last.SpanConfirmed.IsZero() {
+			t.Errorf("an old head confirmed: %+v", l.last)
+		}
+	}
+	if s := l.f.Status(); !strings.Contains(s.LastError, "more than 1m0s confirms nothing") {
+		t.Errorf("status %+v", s)
+	}
+	l.clock.now, l.f.due = time.Unix(c.head().time+30, 0), time.Time{}
+	l.to(c, 2)
+}
+
+// What a step says of the head while the chain grows during the poll.
+func TestSpanConfirmed(t *testing.T) {
+	c := busy(20)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	l.to(c, 10)
+	c.mine(swapped(1))
+	grown := false
+	n.answer = func(method string, _ object) any {
+		if method == "eth_getLogs" && !grown {
+			grown = true
+			n.mu.Unlock()
+			defer n.mu.Lock()
+			c.mine()
+		}
+		return nil
+	}
+	if err := l.next(); err != nil {
+		t.Fatal(err)
+	}
+	if s := l.last; s.Span.To != 20 || s.Head.Number != 21 || s.SpanConfirmed.IsZero() ||
+		!s.Confirmed.IsZero() {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	c := busy(20)
+	l := follow(t, nil, newNode(t, c))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := l.f.Next(ctx, feed.Cursor{Anchors: l.anchors()}); err == nil {
+		t.Error("no error")
+	}
+	if s := l.f.Status(); s.Errors != 0 || s.Failures != 0 {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	f := func(want string, urls ...string) {
+		t.Helper()
+		if _, err := New(Config{Chain: 7, URLs: urls}); fmt.Sprint(err) != want {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	f("chain 7 has no RPC URL")
+	f("RPC URL 2 of chain 7: is not an http or https URL", "http://a", "ftp://user:s3cret@b")
+	f("RPC URL 1 of chain 7: is not an http or https URL", "http://%zz")
+	f("RPC URL 1 of chain 7: is not an http or https URL", "")
+}
