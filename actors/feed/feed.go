@@ -51,6 +51,9 @@ type Step struct {
 	// a span that ends at Head was confirmed at SpanConfirmed.
 	Confirmed     time.Time
 	SpanConfirmed time.Time
+	// Finalized is the newest block known to be out of reach of every
+	// reorganisation; 0 when none is.
+	Finalized uint64
 	// ETA is how long catching up will take; 0 when caught up or not known.
 	ETA time.Duration
 }
