@@ -28,7 +28,8 @@ const (
 //
 // An anchor of unknown hash cannot be looked up. Alone it is trusted: nothing
 // was applied above it that could be taken back. Above others it is given up
-// for the next, which reads its blocks again.
+// for the next, which reads its blocks again. Below all others it is the start,
+// which is on every chain.
 func (f *Feed) find(ctx context.Context, head *sight, anchors []market.Head) (int, error) {
 	if anchors[0].Hash.IsZero() && len(anchors) == 1 {
 		return 0, nil
@@ -47,7 +48,7 @@ func (f *Feed) find(ctx context.Context, head *sight, anchors []market.Head) (in
 	replaced := slices.Contains(verdicts, offChain)
 	i := slices.Index(verdicts, onChain)
 	if i < 0 {
-		return 0, f.none(head, anchors, replaced)
+		return len(anchors) - 1, f.none(head, anchors, replaced)
 	}
 	f.deep = 0
 	if i > 0 && !replaced && !anchors[0].Hash.IsZero() && !f.isShorter() {
@@ -67,7 +68,8 @@ func (f *Feed) isShorter() bool {
 	return now.Sub(f.shorter) >= believeShorter
 }
 
-// none returns the error of a chain on which no anchor is.
+// none returns the error of a chain on which no anchor of known hash is. There
+// is none in the end when the oldest is the start: it holds nothing to take back.
 func (f *Feed) none(head *sight, anchors []market.Head, replaced bool) error {
 	if !replaced {
 		return fmt.Errorf("the head is %d, below every anchor of a ledger at %d",
@@ -75,8 +77,11 @@ func (f *Feed) none(head *sight, anchors []market.Head, replaced bool) error {
 	}
 	oldest := anchors[len(anchors)-1]
 	if f.deep++; f.deep < believeDeep {
-		return fmt.Errorf("block %d is not %s, nor is any anchor above it on the chain",
-			oldest.Number, oldest.Hash)
+		return fmt.Errorf("no anchor from block %d to %d is on the chain",
+			oldest.Number, anchors[0].Number)
+	}
+	if oldest.Hash.IsZero() {
+		return nil
 	}
 	return fmt.Errorf("block %d is not %s: %w", oldest.Number, oldest.Hash, feed.ErrTooDeep)
 }

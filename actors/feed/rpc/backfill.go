@@ -14,13 +14,13 @@ import (
 
 const (
 	// nearGap is how far behind the head blocks are still read one by one,
-	// without asking what is finalized.
+	// finalized or not.
 	nearGap = 64
 	// undoDepth is how many blocks under the head a reorganisation may reach
 	// whatever the node calls finalized.
 	undoDepth = 256
-	// headKept and finalizedKept are how long these are good for while far
-	// behind them.
+	// headKept is how long a head is good for while far behind it, and
+	// finalizedKept how long a finalized block is.
 	headKept      = 10 * time.Second
 	finalizedKept = 30 * time.Second
 	// maxLogs is where nodes begin to cut an answer, some without saying so.
@@ -55,7 +55,7 @@ func (f *Feed) headFor(ctx context.Context, at market.Head) (*sight, error) {
 		return nil, err
 	}
 	far.head = h
-	if uint64(*h.Number)-at.Number <= nearGap || far.known && h.at.Sub(far.at) < finalizedKept {
+	if !far.at.IsZero() && h.at.Sub(far.at) < finalizedKept {
 		return h, nil
 	}
 	return h, f.settle(ctx, h)

@@ -146,6 +146,9 @@ func (f *Feed) step(ctx context.Context, anchors []market.Head) (feed.Step, erro
 		return feed.Step{}, err
 	}
 	step := feed.Step{Head: head.head()}
+	if f.far.known {
+		step.Finalized = f.far.until
+	}
 	on, err := f.find(ctx, head, anchors)
 	if err != nil || on == waitForIt {
 		return step, err

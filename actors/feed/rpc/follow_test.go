@@ -284,6 +284,33 @@ func TestTooDeep(t *testing.T) {
 	}
 }
 
+// A ledger that keeps the inverse of its first span can go back to the start.
+func TestBackToTheStart(t *testing.T) {
+	c := busy(50)
+	l := follow(t, nil, newNode(t, c))
+	l.start = 5
+	l.to(c, 10)
+	c.cut(50)
+	for range 60 {
+		c.mine(swapped(1))
+	}
+	var err error
+	for range believeDeep {
+		anchors := append(l.anchors(), market.Head{Number: 4})
+		var step feed.Step
+		step, err = l.f.Next(t.Context(), feed.Cursor{Anchors: anchors})
+		if r := step.RevertTo; r != nil && *r != anchors[len(anchors)-1] {
+			t.Errorf("revert to %+v", *r)
+		} else if r != nil {
+			l.spans = nil
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	l.to(c, 10)
+}
+
 // The chain is replaced between two answers of one poll: what was read is not
 // one picture and must not become a span.
 func TestAChainThatMovesWhileItIsRead(t *testing.T) {
