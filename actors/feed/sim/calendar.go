@@ -65,7 +65,7 @@ func (c *calendar) moment(s stream, i int64) int64 {
 		k, n := i-c.quiet, c.total-c.quiet
 		return c.within(s, i, slot(k, n, c.quietMs, c.endMs), slot(k+1, n, c.quietMs, c.endMs))
 	}
-	from := c.endMs + (i-c.total)*c.liveMs
+	from := c.endMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
 	return c.within(s, i, from, from+c.liveMs)
 }
 

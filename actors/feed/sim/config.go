@@ -16,7 +16,7 @@ type Config struct {
 	Pools     int // pools in all
 	Days      int // length of the history
 	// Actions are the swaps and liquidity changes of the history, about 1.25
-	// events each; 0 is 13 a position.
+	// events each; 0 is 12 a position.
 	Actions int
 
 	Genesis    int64  // unix seconds of the block StartBlock
@@ -54,7 +54,7 @@ type temper struct {
 	gasWei              uint64 // price of gas at rest
 }
 
-var elsewhere = temper{12 * time.Second, 12 * time.Second, 1, 3210, "ETH", "Ether", 14e9}
+var elsewhere = temper{12 * time.Second, 12 * time.Second, 1, 3210, "ETH", "Ether", 2e9}
 
 var tempers = map[market.ChainID]temper{
 	1:     elsewhere,
@@ -72,7 +72,7 @@ func (c *Config) temper() temper {
 // fill replaces what is left out.
 func (c *Config) fill() {
 	t := c.temper()
-	orDefault(&c.Actions, 13*c.Positions)
+	orDefault(&c.Actions, 12*c.Positions)
 	orDefault(&c.NativeSymbol, t.symbol)
 	orDefault(&c.NativeName, t.name)
 	orDefault(&c.NativeUsd, t.nativeUsd)

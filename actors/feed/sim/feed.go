@@ -18,7 +18,7 @@ const confirmations = 256
 // its Cursor.
 type Feed struct {
 	*plan
-	asked time.Time // of the last answer of a chain that had nothing new
+	paced time.Time // of the last answer that had all there was; zero after others
 	wake  chan struct{}
 
 	mu     sync.Mutex
@@ -78,20 +78,21 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	if err != nil {
 		return feed.Step{}, err
 	}
-	head := f.headAt(f.headNumber(now))
-	step := feed.Step{Head: head}
 	at := c.Anchors[0]
+	head := f.headAt(max(f.headNumber(now), at.Number)) // a clock may step back
+	step := feed.Step{Head: head}
+	f.paced = time.Time{}
 	switch {
-	case !f.has(at, head):
-		if step.RevertTo = f.common(c.Anchors, head); step.RevertTo == nil {
+	case !f.has(at):
+		if step.RevertTo = f.common(c.Anchors); step.RevertTo == nil {
 			return step, feed.ErrTooDeep
 		}
 	case at.Number == head.Number:
-		step.Confirmed = now
+		step.Confirmed, f.paced = now, now
 	default:
 		step.Span = f.span(c.State, at, head)
 		if step.Span.To == head.Number {
-			step.SpanConfirmed = now
+			step.SpanConfirmed, f.paced = now, now
 		}
 	}
 	return step, nil
@@ -102,10 +103,8 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err error) {
 	for {
 		now = f.cfg.Now()
-		head := f.headNumber(now)
-		due := f.due(at, head)
-		if !f.has(at, f.headAt(head)) || !due.After(now) {
-			f.asked = now
+		due := f.due(at, f.headNumber(now))
+		if !f.has(at) || !due.After(now) {
 			return now, nil
 		}
 		timer := time.NewTimer(due.Sub(now))
@@ -122,25 +121,18 @@ func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err er
 }
 
 // due returns when there is something to say to a ledger that stands at a
-// block: at once while it is behind, and else when enough time for a span or
-// a confirmation has passed.
+// block: at once to one that has not caught up, and else when enough time for
+// a span or a confirmation has passed.
 func (f *Feed) due(at market.Head, head uint64) time.Time {
-	switch {
-	case at.Number+confirmations < head || f.asked.IsZero():
+	if f.paced.IsZero() || at.Number+confirmations < head {
 		return time.Time{}
-	case f.frozen() && at.Number < head:
-		return time.Time{}
-	case f.frozen():
-		return f.asked.Add(f.cfg.Every)
 	}
-	next := f.blockTime(max(at.Number+1, f.cfg.StartBlock))
-	if paced := f.asked.Add(min(f.cfg.Every, f.cfg.BlockTime*8)); next.Before(paced) {
-		return paced
+	due := f.paced.Add(f.cfg.Every)
+	if next := f.blockTime(at.Number + 1); !f.cfg.Frozen && next.After(due) {
+		return next
 	}
-	return next
+	return due
 }
-
-func (f *Feed) frozen() bool { return f.cfg.Frozen }
 
 // blockTime returns when the clock reaches a block.
 func (f *Feed) blockTime(number uint64) time.Time {
@@ -152,7 +144,7 @@ func (f *Feed) blockTime(number uint64) time.Time {
 // first.
 func (f *Feed) headNumber(now time.Time) uint64 {
 	ms := now.Sub(time.Unix(f.cfg.Genesis, 0)).Milliseconds()
-	if f.frozen() {
+	if f.cfg.Frozen {
 		ms = f.endMs
 	}
 	if ms < 0 {
@@ -172,19 +164,16 @@ func (f *Feed) headAt(number uint64) market.Head {
 	return h
 }
 
-// has reports whether a block is on the chain up to head. The block before the
-// first, which has no hash, is.
-func (f *Feed) has(at, head market.Head) bool {
-	if at.Number < f.cfg.StartBlock {
-		return true
-	}
-	return at.Number <= head.Number && at.Hash == f.headAt(at.Number).Hash
+// has reports whether a block is on the chain. The block before the first,
+// which has no hash, is.
+func (f *Feed) has(at market.Head) bool {
+	return at.Number < f.cfg.StartBlock || at.Hash == f.headAt(at.Number).Hash
 }
 
 // common returns the newest anchor that is on the chain.
-func (f *Feed) common(anchors []market.Head, head market.Head) *market.Head {
+func (f *Feed) common(anchors []market.Head) *market.Head {
 	for i := range anchors {
-		if f.has(anchors[i], head) {
+		if f.has(anchors[i]) {
 			return &anchors[i]
 		}
 	}

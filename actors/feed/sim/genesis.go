@@ -56,7 +56,10 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 	case claim:
 		lower, upper = p.fit(p.tick-3000, p.tick+3000)
 		return lower, upper, 300
-	case washed, circle:
+	case washed:
+		lower, upper = p.fit(p.tick-1500, p.tick+1500)
+		return lower, upper, p.tvl
+	case circle:
 		return lower, upper, p.tvl
 	}
 	return lower, upper, p.tvl * 0.35

@@ -5,9 +5,14 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keeperPermille is how many of a thousand actions that are no mint change a
-// position: about two and a half to every mint.
-const keeperPermille = 200
+// keepsAMint is how many thousandths of changes of positions go with every
+// mint, however many swaps there are besides: enough to close most of them.
+const keepsAMint = 2500
+
+// keepPermille is the part of changes in the actions that are no mint.
+func (p *plan) keepPermille() uint64 {
+	return min(uint64(keepsAMint*p.mints/(p.total-p.mints)), 700)
+}
 
 // keepTries bounds how many positions are looked at for one that somebody
 // would change.
@@ -40,16 +45,16 @@ func (s *scene) tend(p *pool, n *position) bool {
 		return s.tendClosed(p, n)
 	}
 	switch x := s.below(1000); {
-	case x < 200:
+	case x < 240:
 		s.transact(150_000, true)
 		s.modify(p, n, clmath.I128{})
-	case x < 330:
+	case x < 390:
 		s.grow(p, n, 50, 800)
-	case x < 430:
+	case x < 510:
 		s.compound(p, n)
-	case x < 550:
+	case x < 640:
 		s.shrink(p, n)
-	case x < 610:
+	case x < 700:
 		s.transact(70_000, true)
 		s.give(n, s.wallet(1+s.below(s.wallets)))
 	default:

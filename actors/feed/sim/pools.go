@@ -56,8 +56,8 @@ type casting struct {
 
 // Permission bits of a hook's address.
 const (
-	hookBeforeSwap   = 1 << 7
-	hookAfterAddPays = 1<<10 | 1<<1
+	hookBeforeSwap = 1 << 7
+	hookTakes      = hookBeforeSwap | 1<<3 | 1<<10 | 1<<1 // of swaps, and of what is added
 )
 
 var cast = []casting{
@@ -82,16 +82,16 @@ var cast = []casting{
 	{base: "AAVE", quote: "wrapped", fee: 100, role: shallow},
 	{base: "usd2", quote: "usd0", fee: 100, tvl: 6e6},
 	{base: "native", quote: "usd2", fee: 3000, tvl: 3e6},
-	{base: "LINK", quote: "native", fee: 3000, tvl: 400e3, hook: hookAfterAddPays},
+	{base: "TAXED", quote: "native", fee: 3000, tvl: 400e3, hook: hookTakes},
 	{base: "REB", quote: "native", fee: 10000, tvl: 60e3},
 	{base: "GHOST", quote: "usd0", fee: 3000, role: stale, tvl: 300e3},
 	{base: "NIL", quote: "native", fee: 10000, tvl: 150e3},
-	{base: named[26].symbol, quote: "usd0", fee: 3000, tvl: 120e3},
-	{base: named[27].symbol, quote: "native", fee: 10000, tvl: 90e3},
+	{base: named[hostile].symbol, quote: "usd0", fee: 3000, tvl: 120e3},
+	{base: named[hostile+1].symbol, quote: "native", fee: 10000, tvl: 90e3},
 	{base: "LOONG", quote: "native", fee: 3000, tvl: 80e3},
 	{base: "WBTC", quote: "native", fee: 500, tvl: 14e6},
 	{base: "WBTC", quote: "usd0", fee: 3000, tvl: 8e6},
-	{base: "wstETH", quote: "native", fee: 100, tvl: 11e6},
+	{base: "staked", quote: "native", fee: 100, tvl: 11e6},
 	{base: "UNI", quote: "native", fee: 3000, tvl: 4e6},
 	{base: "UNI", quote: "usd0", fee: 10000, tvl: 1.2e6},
 	{base: "EURC", quote: "usd0", fee: 500, tvl: 2e6},
@@ -170,7 +170,7 @@ func (a *architect) pair() (base, quote uint32) {
 var spacings = map[uint32]int32{100: 1, 500: 10, 3000: 60, 10000: 200, market.DynamicFee: 60}
 
 // turnovers are what pools of a fee trade in a day, as a part of their TVL.
-var turnovers = map[uint32]float64{100: 0.5, 500: 0.45, 3000: 0.14, 10000: 0.05, market.DynamicFee: 0.2}
+var turnovers = map[uint32]float64{100: 1.1, 500: 1.5, 3000: 0.42, 10000: 0.14, market.DynamicFee: 0.8}
 
 func (a *architect) found(i int, c casting, base, quote uint32) {
 	v := venue{

@@ -24,7 +24,7 @@ const (
 var habits = [...]struct {
 	habit
 	permille uint64
-}{{full, 100}, {wide, 270}, {middle, 240}, {follower, 150}, {resting, 80}, {sandwich, 50}, {dust, 80}, {whale, 30}}
+}{{full, 90}, {wide, 230}, {middle, 240}, {follower, 190}, {resting, 120}, {sandwich, 50}, {dust, 50}, {whale, 30}}
 
 func (p *plan) habitOf(id uint64) habit {
 	x := hash(p.chainKey, 'b', id) % 1000
@@ -142,7 +142,7 @@ func (s *scene) follow(id uint64) bool {
 		n := s.position(s.nHeld - 1 - uint32(back))
 		p := s.pool(n.pool)
 		inside := n.lower <= p.tick && p.tick < n.upper
-		if inside || n.liquidity.IsZero() || s.habitOf(n.id) != follower {
+		if inside || n.liquidity.IsZero() || s.habitOf(n.id) != follower || n.owner == s.founder(n.pool) {
 			continue
 		}
 		s.transact(560_000, true)

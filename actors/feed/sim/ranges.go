@@ -23,9 +23,9 @@ func (s *scene) rangeOf(p *pool, h habit) (lower, upper int32) {
 		half := int32(between(8, 25))
 		return p.fit(p.tick-half, p.tick+half)
 	case middle, dust:
-		return p.fit(p.tick-int32(between(25, 80)), p.tick+int32(between(25, 80)))
+		return p.fit(p.tick-int32(between(15, 55)), p.tick+int32(between(15, 55)))
 	}
-	return p.fit(p.tick-int32(between(70, 250)), p.tick+int32(between(70, 250)))
+	return p.fit(p.tick-int32(between(55, 200)), p.tick+int32(between(55, 200)))
 }
 
 // movement is about how many ticks a pair moves in a day.
@@ -91,10 +91,10 @@ func (s *scene) worth(p *pool, n *position) float64 {
 // stake throws the USD of a new position, such that the pool tends to its TVL.
 func (s *scene) stake(v *venue, h habit) float64 {
 	if h == dust {
-		return 0.2 * s.logNormal(1500)
+		return 2 * s.logNormal(1200)
 	}
 	open := max(float64(s.cfg.Positions)*v.share*openPart, 4)
-	usd := v.tvl / open * s.logNormal(1100) / 2
+	usd := v.tvl / open * s.logNormal(1700) / 4
 	switch h {
 	case whale:
 		usd *= 7
@@ -103,7 +103,7 @@ func (s *scene) stake(v *venue, h habit) float64 {
 	case resting:
 		usd *= 0.5
 	}
-	return max(usd, 5)
+	return min(max(usd, 5), v.tvl/5)
 }
 
 // openPart is about the part of positions that is open in the end, and

@@ -24,7 +24,7 @@ func (s *scene) beat(i int64) {
 	case 3:
 		s.collect(p)
 	case 4:
-		s.subscribe(p, round)
+		s.subscribe(p)
 	case 5:
 		if i%corePools == 4 {
 			s.setProtocolFee(p, uint32(s.below(1001))|uint32(s.below(1001))<<12)
@@ -50,17 +50,11 @@ func (s *scene) donate(p *pool) {
 const vaults = 3
 
 // park adds liquidity of a vault. Its salt is a small number, as are those of
-// the position manager, to which it must not be mistaken.
+// the position manager, for one of which it must not be taken.
 func (s *scene) park(p *pool) {
-	d := &direct{pool: p.index, salt: saltOf(1 + s.below(50))}
+	d := &direct{pool: p.index, salt: saltOf(uint64(s.nDirects) + 1)}
 	spread(d.sender[:], hash(s.chainKey, 'v', s.below(vaults)))
 	d.lower, d.upper = s.rangeOf(p, middle)
-	for i := range s.nDirects {
-		if o := s.direct(i); o.pool == d.pool && o.sender == d.sender && o.salt == d.salt &&
-			o.lower == d.lower && o.upper == d.upper {
-			return
-		}
-	}
 	s.directs[s.nDirects] = d
 	s.nDirects++
 	l := s.liquidityFor(p, d.lower, d.upper, 0.01*p.tvl*s.logNormal(600))
@@ -105,9 +99,8 @@ func (s *scene) collect(p *pool) {
 	s.modify(p, n, clmath.I128{})
 }
 
-// subscribe tells a contract about the founder's position in one round, and
-// stops that in the next.
-func (s *scene) subscribe(p *pool, round int64) {
+// subscribe tells a contract about the founder's position, and no more.
+func (s *scene) subscribe(p *pool) {
 	var to market.Address
 	spread(to[:], hash(s.chainKey, 'u'))
 	s.transact(110_000, false)

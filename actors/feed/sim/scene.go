@@ -55,9 +55,7 @@ type scene struct {
 
 // play lets one entry of the agenda happen.
 func (s *scene) play(e event, nonce uint64) {
-	if s.number != s.cfg.StartBlock+e.block || s.market == 0 {
-		s.market = marketAt(s.cfg.Seed, e.t)
-	}
+	s.market = marketAt(s.cfg.Seed, e.t)
 	s.now, s.number, s.nonce = e, s.cfg.StartBlock+e.block, nonce
 	s.dice = dice{key: hash(s.chainKey, s.number, nonce, uint64(e.stream), uint64(e.index))}
 	switch e.stream {
@@ -76,10 +74,10 @@ func (s *scene) act(i int64) {
 	switch {
 	case s.mintsAt(i):
 		s.mint()
-	case s.chance(keeperPermille):
+	case s.chance(s.keepPermille()):
 		s.keep()
 	default:
-		s.trade(s.pickVenue())
+		s.trade()
 	}
 }
 

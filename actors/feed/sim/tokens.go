@@ -19,6 +19,9 @@ const (
 	stables
 )
 
+// hostile is the first of two tokens whose makers mean harm by their names.
+const hostile = 26
+
 // namedToken is a token of the cast: symbol, USD price at rest, decimals,
 // share in the market's moves in thousandths, own deviation a day in ticks.
 type namedToken struct {
@@ -41,11 +44,10 @@ var named = []namedToken{
 	{"AAVE", "Aave Token", 18, 186, 1250, 280},
 	{"WBTC", "Wrapped BTC", 8, 97_400, 800, 90},
 	{"UNI", "Uniswap", 18, 8.4, 1250, 320},
-	{"PEPE", "Pepe", 18, 0.0000121, 1400, 600},
+	{"PEPE", "Pepe", 18, 0.0000121, 1400, 480},
 	{"LDO", "Lido DAO Token", 18, 1.31, 1300, 420},
 	{"GMX", "GMX", 18, 22.7, 1100, 380},
 	{"EURC", "Euro Coin", 6, 1.08, 0, 35},
-	{"wstETH", "Wrapped liquid staked Ether 2.0", 18, 3790, 1000, 8},
 	{"PENDLE", "Pendle", 18, 4.35, 1300, 480},
 	{"XAUt", "Tether Gold", 6, 2710, 0, 70},
 	{"ARB", "Arbitrum", 18, 0.71, 1300, 380},
@@ -55,13 +57,14 @@ var named = []namedToken{
 	{"JOE", "JoeToken", 18, 0.34, 1300, 500},
 
 	{"SAFEMOON9", "SafeMoon 9.0 (claim at safemoon9.example)", 9, 0.002, 0, 4},
-	{"GIFT", "Visit gift-eth.example to claim 1,000 ETH", 18, 0.0000004, 0, 4},
+	{"GIFT", "Visit gift-eth.example to claim 1,000 ETH", 18, 0.0000004, 1000, 2},
 	{"FRESH", "Fresh Launch", 18, 0.12, 1000, 300},
 	{"OUROA", "Ouroboros Alpha", 18, 3, 0, 40},
 	{"OUROB", "Ouroboros Beta", 6, 40, 0, 40},
 	{"OUROC", "Ouroboros Gamma", 8, 0.5, 0, 40},
-	{"VOLUME", "Volume Token", 18, 1.6, 0, 60},
+	{"VOLUME", "Volume Token", 18, 1.6, 0, 20},
 	{"GHOST", "Ghost of Markets Past", 18, 0.9, 1000, 200},
+	{"TAXED", "Tax On Every Swap", 18, 0.6, 1000, 250},
 	{"REB", "Rebasing Thing", 77, 1, 0, 50},
 	{"NIL", "", 18, 2.5, 1000, 300},
 	{`"O'R<script>alert(1)</script>`, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`, 18, 0.07, 1000, 300},
@@ -69,7 +72,7 @@ var named = []namedToken{
 	{"LOONG", "long", 18, 1.9, 1000, 300},
 }
 
-// symbolOf and nameOf give the hostile ones of the cast their form.
+// meta is what the chain says of the token at an address.
 func (n *namedToken) meta(at market.Address) market.TokenMeta {
 	meta := market.TokenMeta{Address: at, Symbol: &n.symbol, Name: &n.name, Decimals: n.decimals}
 	switch n.symbol {
@@ -142,6 +145,10 @@ func (l *listing) called(symbol string) uint32 {
 	}
 	if i, ok := l.bySign[symbol]; ok {
 		return i
+	}
+	if symbol == "staked" {
+		n := namedToken{"wst" + l.cfg.NativeSymbol, "Wrapped Staked " + l.cfg.NativeName, 18, l.cfg.NativeUsd * 1.18, 1000, 8}
+		return l.add(n, l.address(n.symbol), n.symbol)
 	}
 	for i := range named {
 		if named[i].symbol == symbol {

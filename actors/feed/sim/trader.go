@@ -33,7 +33,7 @@ func (s *scene) pickVenue() uint32 {
 		awake = max(sleepyPermille, wakeful*1000/(i+1))
 	}
 	switch {
-	case v.role != ordinary && v.role != core && !s.chance(specialPermille),
+	case !v.open() && v.role != washed && !s.chance(specialPermille),
 		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && !v.young(s.now.t):
 		return uint32(s.below(corePools))
 	}
@@ -43,10 +43,17 @@ func (s *scene) pickVenue() uint32 {
 // young reports whether a pool is less than a day old, when it does not sleep.
 func (v *venue) young(t int64) bool { return t*1000-v.bornMs < day*1000 }
 
-// trade is one swap, or what stands for one in a pool with a role.
-func (s *scene) trade(i uint32) {
-	p := s.pool(i)
+// open reports whether everybody trades and provides there.
+func (v *venue) open() bool { return v.role == ordinary || v.role == core }
+
+// trade is one swap, or what stands for one in a pool with a role. A part of
+// it is by those who look for a pool that is off its reference.
+func (s *scene) trade() {
 	s.transact(150_000, false)
+	if s.chance(300) && s.hunt() {
+		return
+	}
+	p := s.pool(s.pickVenue())
 	switch p.role {
 	case untraded:
 	case circle:
@@ -60,6 +67,25 @@ func (s *scene) trade(i uint32) {
 	default:
 		s.swapToward(p)
 	}
+}
+
+// hunt looks at a few pools and trades in the one where most is to be gained.
+func (s *scene) hunt() bool {
+	var best *pool
+	var most, bestOff int64
+	for range 4 {
+		p := s.pool(uint32(s.below(uint64(min(s.nPools, wakeful)))))
+		off := int64(p.tick - s.reference(p.venue))
+		gain := max(off, -off) - int64(s.lpFee(p.venue)/100)
+		if p.venue.open() && gain > most {
+			best, most, bestOff = p, gain, off
+		}
+	}
+	if best == nil {
+		return false
+	}
+	s.arbitrage(best, best.tick-int32(bestOff), bestOff, int64(s.lpFee(best.venue)/100))
+	return true
 }
 
 // swapToward is an arbitrage when the pool is off its reference, and a trade
@@ -147,14 +173,15 @@ func (s *scene) goRound() {
 	}
 }
 
-// wash buys and sells the same in one block, so that volume is all there is.
+// wash buys and sells the same in one block, again and again, so that volume
+// is all there is.
 func (s *scene) wash(p *pool) {
-	usd := 1500 * s.logNormal(300)
+	usd := 500 * s.logNormal(300)
 	ref := s.reference(p.venue)
-	for _, down := range [...]bool{false, true} {
-		o := order{down: down, exactIn: true, fee: p.fee, limit: ref + int32(p.band)*4}
+	for i := range 6 {
+		o := order{down: i%2 == 0, exactIn: true, fee: p.fee, limit: ref + int32(p.band)*4}
 		t := p.token1
-		if down {
+		if o.down {
 			t, o.limit = p.token0, ref-int32(p.band)*4
 		}
 		o.amount = s.raw(t, usd)
