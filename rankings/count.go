@@ -22,13 +22,13 @@ type Count struct {
 func (s *Search) Count(limit uint64) *Count {
 	c := &Count{search: s, limit: limit, result: s, found: make([][]uint32, len(s.runs))}
 	if total, known := s.Total(); known {
-		c.rows, c.done = min(total, limit+1), true
+		c.rows, c.done = total, true
 	}
 	return c
 }
 
 // Rows returns the rows counted so far: at most limit + 1.
-func (c *Count) Rows() uint64 { return c.rows }
+func (c *Count) Rows() uint64 { return min(c.rows, c.limit+1) }
 
 // Search returns the search, which knows its Total when the complete count
 // was not beyond the limit.
@@ -55,7 +55,7 @@ func (c *Count) scan(budget *int) {
 	r := &c.search.runs[c.run]
 	switch f := r.filter; {
 	case r.sums != nil:
-		c.rows = min(c.rows+uint64(r.total()), c.limit+1)
+		c.rows += uint64(r.total())
 		c.at, c.run = 0, c.run+1
 	case f.listed:
 		c.scanList(f, budget)

@@ -66,9 +66,6 @@ func hop(cursors []cursor, d uint64, skip *uint64) bool {
 // that end a stretch of skip/m in each run, the first ends a stretch that can
 // go.
 func probe(cursors []cursor, leaves LeafReader, skip uint64) error {
-	for i := range cursors {
-		cursors[i].next = cursors[i].run.before(cursors[i].leaf)
-	}
 	for skip > 0 {
 		left := uint64(0)
 		for i := range cursors {

@@ -58,6 +58,10 @@ func (w *Walk) begin(leaves LeafReader) error {
 		return nil
 	}
 	w.skip = seek(w.cursors, w.skip)
+	for i := range w.cursors {
+		c := &w.cursors[i]
+		c.next = c.run.before(c.leaf)
+	}
 	if !w.search.ranked() {
 		return nil
 	}

@@ -1,0 +1,227 @@
+package rankings_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// world is a chain whose state tests change at will and publish.
+type world struct {
+	*rand.Rand
+	chain     market.ChainID
+	now       int64
+	tokens    market.Table[market.Token]
+	owners    market.Table[market.Address]
+	pools     market.Table[market.Pool]
+	ticks     market.Table[market.Tick]
+	positions market.Table[market.Position]
+	prices    market.Table[market.Price]
+	stats     market.Table[market.PoolStats]
+	open      uint32
+	nextID    uint64
+
+	shelf      *shelf
+	generation uint64
+	directory  []byte
+	view       *rankings.View
+}
+
+const genesis = 1_700_000_000
+
+var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "beta"}
+
+func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}
+	for i := range symbolsOfTokens {
+		token := market.Token{Decimals: 18}
+		w.fill(token.Address[:])
+		if token.Symbol = &symbolsOfTokens[i]; i == 5 {
+			token.Symbol = nil
+		}
+		w.tokens.Append(token)
+		price := market.Price{Usd: float64(i + 1), OnlyPool: market.NoIndex, ExitUsd: math.Inf(1),
+			Source: market.SourcePool, Corroborated: i < 4, Anchor: i < 2}
+		if i == 6 {
+			price.Usd, price.Source = market.Unknown, market.SourceNone
+		}
+		if i == 3 {
+			price.ExitUsd = 1e-9
+		}
+		w.prices.Append(price)
+	}
+	for range 1 + positions/4 {
+		var a market.Address
+		w.fill(a[:])
+		w.owners.Append(a)
+	}
+	for range pools {
+		w.addPool()
+	}
+	for range positions {
+		w.mint()
+	}
+	for range positions * 13 / 20 {
+		w.close(w.Uint32N(uint32(positions)))
+	}
+	return w
+}
+
+func (w *world) fill(b []byte) {
+	for i := range b {
+		b[i] = byte(w.Uint32())
+	}
+}
+
+// some returns one of a few values, so that there are ties, or Unknown.
+func (w *world) some(values ...float64) float64 {
+	if i := w.IntN(len(values) + 1); i < len(values) {
+		return values[i]
+	}
+	return market.Unknown
+}
+
+func (w *world) addPool() {
+	p := market.Pool{CreatedAt: genesis - int64(w.IntN(5))*1000, LastHour: market.NoIndex}
+	w.fill(p.ID[:])
+	p.Currency0, p.Currency1 = w.Uint32N(4), w.Uint32N(uint32(len(symbolsOfTokens)))
+	i := w.pools.Append(p)
+	w.stats.Append(market.PoolStats{})
+	w.moveTo(i, int32(w.IntN(400))-200)
+}
+
+// moveTo moves a pool's price.
+func (w *world) moveTo(i uint32, tick int32) {
+	p := w.pools.Mut(i)
+	p.Tick, p.SqrtPriceX96 = tick, clmath.SqrtPriceAtTick(tick)
+	*w.stats.Mut(i) = market.PoolStats{
+		TVLUsd: w.some(0, 999.99, 1000, 5000, w.Float64()*1e6), VolumeUsd24h: w.some(0, 10, 1e3*w.Float64()),
+		FeesUsd24h: w.some(0, 1, w.Float64()), FeeAPR: w.some(0, 12.5, 1e7, 100*w.Float64()),
+	}
+}
+
+func (w *world) mint() {
+	lower := int32(w.IntN(8))*50 - 250
+	upper := lower + 50 + int32(w.IntN(3))*100
+	p := market.Position{
+		ID: w.nextID + 1 + uint64(w.IntN(3)), Pool: w.Uint32N(w.pools.Len()), Wide: market.NoIndex,
+		Owner: w.Uint32N(w.owners.Len()), TickLower: lower, TickUpper: upper,
+		LowerSlot: w.tick(lower), UpperSlot: w.tick(upper),
+		MintedAt:   w.now - int64(w.IntN(6))*3600,
+		GasUnknown: w.IntN(8) == 0,
+	}
+	p.GasWei.Lo = uint64(w.IntN(3)) * 1e15
+	w.nextID = p.ID
+	w.positions.Append(p)
+	w.reopen(w.positions.Len() - 1)
+}
+
+func (w *world) tick(tick int32) uint32 {
+	return w.ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick), Tick: tick})
+}
+
+func (w *world) reopen(i uint32) {
+	p := w.positions.Mut(i)
+	if p.IsOpen() {
+		return
+	}
+	unit := uint64(1e18)
+	p.Liquidity = clmath.U128{Lo: unit * (1 + w.Uint64N(3)) / 7}
+	p.Deposited0, p.Deposited1 = clmath.U128{Lo: unit * w.Uint64N(3)}, clmath.U128{Lo: unit * w.Uint64N(9)}
+	p.Collected0 = clmath.U128{Lo: unit * w.Uint64N(2) * w.Uint64N(10)}
+	p.ClosedAt = 0
+	w.open++
+}
+
+func (w *world) close(i uint32) {
+	p := w.positions.Mut(i)
+	if !p.IsOpen() {
+		return
+	}
+	p.Liquidity, p.ClosedAt = clmath.U128{}, w.now
+	p.Withdrawn0, p.Withdrawn1 = p.Deposited0, p.Deposited1
+	p.CloseNativeUsd = w.some(1, 1, 2000)
+	for leg := range p.Close {
+		p.Close[leg] = market.ClosePrice{Usd: w.some(1, 2, 3, w.Float64()), Source: market.SourcePool}
+	}
+	w.open--
+}
+
+// change lets some blocks pass. With a reorganisation the newest positions go
+// first, and others come under their indexes.
+func (w *world) change() {
+	w.now += int64(w.IntN(100))
+	if n := w.positions.Len(); w.IntN(3) == 0 && n > 20 {
+		for i := n - 5; i < n; i++ {
+			w.close(i)
+		}
+		w.positions.Truncate(n - 5)
+	}
+	for range 1 + w.IntN(8) {
+		w.mint()
+		w.close(w.Uint32N(w.positions.Len()))
+		w.reopen(w.Uint32N(w.positions.Len()))
+		w.positions.Mut(w.Uint32N(w.positions.Len())).Owner = w.Uint32N(w.owners.Len())
+	}
+	if w.IntN(4) == 0 {
+		w.addPool()
+		var a market.Address
+		w.fill(a[:])
+		w.owners.Append(a)
+	}
+	w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
+}
+
+func (w *world) state() *market.State {
+	return &market.State{
+		Chain: w.chain, Head: market.Head{Number: uint64(w.now), Time: w.now}, Native: 0,
+		Tokens: w.tokens.Freeze(), Owners: w.owners.Freeze(), Pools: w.pools.Freeze(),
+		Ticks: w.ticks.Freeze(), Positions: w.positions.Freeze(), Prices: w.prices.Freeze(),
+		Stats: w.stats.Freeze(), OpenCount: w.open,
+	}
+}
+
+// publish builds the next generation and puts its leaves on the shelf.
+func (w *world) publish() *block.Publication {
+	w.generation++
+	view, publication := rankings.Build(w.view, w.state(), w.generation)
+	w.view, w.directory = view, publication.Directory
+	w.shelf.put(w.chain, publication)
+	return publication
+}
+
+// shelf keeps encoded leaves as a store would.
+type shelf struct {
+	leaves map[string][]byte
+	reads  int
+}
+
+func newShelf() *shelf { return &shelf{leaves: map[string][]byte{}} }
+
+func shelfKey(chain market.ChainID, number uint64) string { return fmt.Sprint(chain, "/", number) }
+
+func (s *shelf) put(chain market.ChainID, p *block.Publication) {
+	for _, number := range p.Dead {
+		delete(s.leaves, shelfKey(chain, number))
+	}
+	for _, l := range p.Leaves {
+		if _, twice := s.leaves[shelfKey(chain, l.Number)]; twice {
+			panic("leaf number used twice")
+		}
+		s.leaves[shelfKey(chain, l.Number)] = l.Bytes
+	}
+}
+
+func (s *shelf) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	s.reads++
+	b, there := s.leaves[shelfKey(chain, number)]
+	if !there {
+		return nil, rankings.ErrLeafGone
+	}
+	return block.DecodeLeaf(b, nil)
+}

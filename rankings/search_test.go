@@ -1,0 +1,207 @@
+package rankings_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// ask finds a page of a search in one of the ways there are; total is -1 when
+// the way does not learn it.
+type ask func(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
+	page rankings.Page, total int, err error)
+
+var ways = map[string]ask{"walk": walk, "count": count, "select": selected}
+
+func walk(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
+	page rankings.Page, total int, err error) {
+	w := s.Walk(offset, limit)
+	for done := false; !done; {
+		if done, err = w.Step(leaves, 1+r.IntN(300)); err != nil {
+			return page, 0, err
+		}
+	}
+	total = -1
+	if n, known := s.Total(); known {
+		total = int(n)
+	}
+	return w.Page(), total, nil
+}
+
+func count(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
+	page rankings.Page, total int, err error) {
+	limitRows := uint64(r.IntN(400))
+	c := s.Count(limitRows)
+	for !c.Step(1 + r.IntN(500)) {
+	}
+	page, total, err = walk(c.Search(), leaves, r, offset, limit)
+	switch {
+	case total < 0 && c.Rows() != limitRows+1:
+		err = fmt.Errorf("count of %d rows gave no total; its limit is %d", c.Rows(), limitRows)
+	case total >= 0 && c.Rows() != min(uint64(total), limitRows+1):
+		err = fmt.Errorf("counted %d; total is %d, limit %d", c.Rows(), total, limitRows)
+	}
+	return page, total, err
+}
+
+func selected(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
+	page rankings.Page, total int, err error) {
+	sel := s.Select()
+	for done := false; !done; {
+		if done, err = sel.Step(leaves, 1+r.IntN(5000)); err != nil {
+			return page, 0, err
+		}
+	}
+	if _, known := sel.Search().Total(); !known {
+		return page, 0, errors.New("a selection does not know its total")
+	}
+	return walk(sel.Search(), leaves, r, offset, limit)
+}
+
+// check compares a page with the whole expected order.
+func check(page rankings.Page, total int, want []answer, offset, limit uint64) error {
+	if total >= 0 && total != len(want) {
+		return fmt.Errorf("total is %d; want %d", total, len(want))
+	}
+	from := min(offset, uint64(len(want)))
+	to := min(from+limit, uint64(len(want)))
+	if uint64(len(page.Rows)) != to-from {
+		return fmt.Errorf("%d rows; want %d", len(page.Rows), to-from)
+	}
+	for i, row := range page.Rows {
+		if got := (answer{row.View.State.Chain, row.Index}); got != want[from+uint64(i)] {
+			return fmt.Errorf("row %d is %v; want %v", i, got, want[from+uint64(i)])
+		}
+		if row.Rank != offset+uint64(i)+1 {
+			return fmt.Errorf("row %d has rank %d", i, row.Rank)
+		}
+	}
+	if page.HasMore != (to < uint64(len(want))) {
+		return fmt.Errorf("hasMore is %v", page.HasMore)
+	}
+	return nil
+}
+
+// table is a picture of three chains, maybe some of them just restarted.
+type table struct {
+	*rand.Rand
+	shelf     *shelf
+	views     []*rankings.View
+	model     *model
+	positions [8][]position
+	pools     [5][]pool
+}
+
+func newTable(r *rand.Rand, worlds []*world, cold func(*world) bool) *table {
+	t := &table{Rand: r, shelf: worlds[0].shelf}
+	var states []*market.State
+	for _, w := range worlds {
+		v := w.view
+		if cold(w) {
+			var err error
+			if v, err = rankings.Open(v.State, v.Generation, w.directory); err != nil {
+				panic(err)
+			}
+		}
+		t.views, states = append(t.views, v), append(states, v.State)
+	}
+	t.model = newModel(states)
+	for i := range t.positions {
+		t.positions[i] = t.model.sortPositions(rankings.PositionSort(i))
+	}
+	for i := range t.pools {
+		t.pools[i] = t.model.sortPools(rankings.PoolSort(i))
+	}
+	return t
+}
+
+func (t *table) askPosition(how ask) error {
+	q := randomPositionQuestion(t)
+	s, err := rankings.SearchPositions(t.of(q.Chain), &q)
+	if errors.Is(err, rankings.ErrWarming) {
+		return t.excuse(q.Range != 0 || q.Owner != nil || q.Pool != nil || q.ID != nil || q.NoSuchID ||
+			q.MinValueUsd > 0 || q.MinPoolTVLUsd != 1000 || q.IncludeRisky)
+	}
+	page, total, err := how(s, t.shelf, t.Rand, q.Offset(), q.Limit)
+	if err == nil {
+		err = check(page, total, filterPositions(t.positions[q.Sort], &q), q.Offset(), q.Limit)
+	}
+	if err != nil {
+		return fmt.Errorf("%+v: %w", q, err)
+	}
+	return nil
+}
+
+func (t *table) askPool(how ask) error {
+	q := randomPoolQuestion(t)
+	s, err := rankings.SearchPools(t.of(q.Chain), &q)
+	if errors.Is(err, rankings.ErrWarming) {
+		return t.excuse(q.Search != "" || q.MinTVLUsd > 0)
+	}
+	page, total, err := how(s, t.shelf, t.Rand, q.Offset(), q.Limit)
+	if err == nil {
+		err = check(page, total, filterPools(t.pools[q.Sort], &q), q.Offset(), q.Limit)
+	}
+	if err != nil {
+		return fmt.Errorf("%+v: %w", q, err)
+	}
+	return nil
+}
+
+// excuse accepts ErrWarming where a filter needs columns and a view has none.
+func (t *table) excuse(needs bool) error {
+	for _, v := range t.views {
+		if needs && !v.Warm() {
+			return nil
+		}
+	}
+	return rankings.ErrWarming
+}
+
+func (t *table) of(chain market.ChainID) (views []*rankings.View) {
+	for _, v := range t.views {
+		if chain == 0 || v.State.Chain == chain {
+			views = append(views, v)
+		}
+	}
+	return views
+}
+
+// TestModel asks random questions of random corpora, in every way there is to
+// answer them, and compares with the model.
+func TestModel(t *testing.T) {
+	asked := 0
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		positions := []int{0, 1, 40, 400, 3000}[seed%5]
+		s := newShelf()
+		var worlds []*world
+		for _, chain := range []market.ChainID{43114, 1, 42161} {
+			worlds = append(worlds, newWorld(chain, seed, 1+r.IntN(30)*len(worlds), positions, s))
+		}
+		for round := range 5 {
+			for _, w := range worlds {
+				w.publish()
+			}
+			picture := newTable(r, worlds, func(w *world) bool { return round == 4 || round == 3 && w.chain == 1 })
+			for name, how := range ways {
+				for range 30 {
+					asked += 2
+					if err := errors.Join(picture.askPosition(how), picture.askPool(how)); err != nil {
+						t.Fatalf("seed %d, round %d, %s: %v", seed, round, name, err)
+					}
+				}
+			}
+			for _, w := range worlds {
+				w.change()
+			}
+		}
+	}
+	if asked < 10_000 {
+		t.Fatalf("asked %d questions; want at least 10000", asked)
+	}
+}
