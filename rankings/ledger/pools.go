@@ -13,7 +13,7 @@ func (l *Ledger) pool(id *market.PoolID) (uint32, error) {
 	if i, ok := l.poolOf[*id]; ok {
 		return i, nil
 	}
-	return 0, l.refuse("pool", id, "no such pool")
+	return 0, l.refuse("pool", *id, "no such pool")
 }
 
 func (l *Ledger) initialize(e *market.Initialize) error {

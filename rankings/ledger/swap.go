@@ -35,7 +35,10 @@ func (l *Ledger) swap(e *market.Swap) error {
 	}
 	*growth = r.GrowthX128
 	p.SqrtPriceX96, p.Tick, p.Liquidity = r.SqrtPriceX96, r.Tick, r.Liquidity
-	p.LastFee = clmath.LPFee(e.Fee, clmath.ProtocolFeeOf(p.ProtocolFee, down))
+	p.LastFee = p.Fee
+	if p.IsDynamic() {
+		p.LastFee = clmath.LPFee(e.Fee, clmath.ProtocolFeeOf(p.ProtocolFee, down))
+	}
 	p.LastSwapAt = l.time
 	p.Swaps++
 	l.tally(i, p, out)
