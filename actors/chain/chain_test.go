@@ -1,0 +1,310 @@
+package chain
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/feed"
+	"tidemark/actors/feed/sim"
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// stage is a chain on a simulated market, with everything it needs.
+type stage struct {
+	t     *testing.T
+	dir   string
+	store *storage.Store
+	board *rankings.Board
+	feed  *sim.Feed
+	chain *Chain
+	now   time.Time
+}
+
+var (
+	manager = market.Address{0xaa}
+	stables = []market.Address{{0x01, 1}, {0x01, 2}, {0x01, 3}}
+	wrapped = market.Address{0x02}
+)
+
+const (
+	days    = 3
+	genesis = 1_767_312_000
+)
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir(), now: time.Unix(genesis+days*market.Day, 0)}
+	source, err := sim.New(sim.Config{
+		Chain: 1, Seed: 3, Positions: 120, Pools: 20, Days: days, Genesis: genesis, StartBlock: 100,
+		PositionManager: manager, Stables: stables, Wrapped: wrapped,
+		Now: func() time.Time { return s.now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.feed = source
+	s.open()
+	t.Cleanup(func() { s.store.Close() })
+	return s
+}
+
+// open starts as a process does: from the directory.
+func (s *stage) open() {
+	s.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(s.dir, storage.Options{Logger: quiet})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	params := value.DefaultParams()
+	params.Stables, params.WrappedNative = stables, wrapped
+	s.store, s.board = store, new(rankings.Board)
+	s.chain, err = Open(Config{
+		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 100},
+		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Log: quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
+	}, store, s.board)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) load() {
+	s.t.Helper()
+	if err := s.chain.Load(func() bool { return false }); err != nil {
+		s.t.Fatal(err)
+	}
+	s.chain.Complete()
+}
+
+// follow takes steps of the feed until the ledger is at its head.
+func (s *stage) follow() {
+	s.t.Helper()
+	for {
+		var step feed.Step
+		step, err := s.feed.Next(s.t.Context(), s.chain.Cursor())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := s.chain.Advance(step, s.now); err != nil {
+			s.t.Fatal(err)
+		}
+		if s.chain.ledger.Head().Number == step.Head.Number {
+			return
+		}
+	}
+}
+
+func (s *stage) refresh() {
+	s.t.Helper()
+	if err := s.chain.Refresh(func() {}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// leaves reads straight from the store.
+type leaves struct{ *storage.Store }
+
+func (l leaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	bytes, err := l.Store.Leaf(chain, number, nil)
+	if err != nil {
+		return nil, err
+	}
+	return block.DecodeLeaf(bytes, nil)
+}
+
+// page returns the ids of a page and the generation that it is of.
+func (s *stage) page(q rankings.PositionQuestion) (ids []uint64, generation uint64) {
+	s.t.Helper()
+	c, ok := s.board.Load().Chain(1)
+	if !ok || c.View == nil {
+		s.t.Fatal("nothing is published")
+	}
+	search, err := rankings.SearchPositions([]*rankings.View{c.View}, &q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	page, err := search.Page(leaves{s.store}, q.Offset(), q.Limit)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, row := range page.Rows {
+		ids = append(ids, row.View.State.Positions.At(row.Index).ID)
+	}
+	return ids, c.View.Generation
+}
+
+var ranked = []rankings.PositionQuestion{
+	{Page: 1, Limit: 20, MinPoolTVLUsd: 1000},
+	{Page: 1, Limit: 100, Sort: rankings.ByPnl, Status: rankings.AnyStatus, IncludeRisky: true},
+	{Page: 2, Limit: 10, Sort: rankings.ByIDDescending, Status: rankings.AnyStatus, IncludeRisky: true},
+}
+
+func TestHistoryIsPublished(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	ids, generation := s.page(ranked[1])
+	if generation != 1 || len(ids) < 50 {
+		t.Errorf("generation %d has %d rows on the first page", generation, len(ids))
+	}
+	s.refresh()
+	if _, generation = s.page(ranked[1]); generation != 1 {
+		t.Errorf("generation %d was made of the block of generation 1", generation)
+	}
+	if findings := ledger.Check(s.chain.ledger.Freeze()); len(findings) > 0 {
+		t.Errorf("the ledger has %d findings, the first is %v", len(findings), findings[0])
+	}
+	if status := s.chain.Status(); status.Syncing || status.LastIndexed != status.ChainHead {
+		t.Errorf("at the head the status is %+v", status)
+	}
+}
+
+// A node that starts again serves the generation that it had, before and
+// after its records are loaded, and goes on from it.
+func TestReopenServesTheSame(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	s.now = s.now.Add(5 * time.Minute)
+	s.follow()
+	s.refresh()
+	want := make([][]uint64, len(ranked))
+	for i, q := range ranked {
+		want[i], _ = s.page(q)
+	}
+	head := s.chain.ledger.Head()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	if ids, generation := s.page(ranked[0]); generation != 2 || !slices.Equal(ids, want[0]) {
+		t.Errorf("a cold generation %d has %v; want 2, %v", generation, ids, want[0])
+	}
+	s.load()
+	for i, q := range ranked {
+		if ids, generation := s.page(q); generation != 2 || !slices.Equal(ids, want[i]) {
+			t.Errorf("generation %d answers %+v with %v; want 2, %v", generation, q, ids, want[i])
+		}
+	}
+	if at := s.chain.ledger.Head(); at != head {
+		t.Errorf("the ledger is at %+v; want %+v", at, head)
+	}
+	s.now = s.now.Add(5 * time.Minute)
+	s.follow()
+	s.refresh()
+	if _, generation := s.page(ranked[0]); generation != 3 {
+		t.Errorf("generation %d follows 2", generation)
+	}
+}
+
+// Blocks that are replaced leave no trace: a chain that followed them has the
+// pages of one that never saw them.
+func TestReorganisation(t *testing.T) {
+	followed, direct := newStage(t), newStage(t)
+	for _, s := range []*stage{followed, direct} {
+		s.load()
+		s.follow()
+		s.now = s.now.Add(30 * time.Minute)
+	}
+	followed.follow()
+	followed.refresh()
+	for _, s := range []*stage{followed, direct} {
+		if err := s.feed.Reorg(100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	followed.follow()
+	direct.follow()
+	followed.refresh()
+	direct.refresh()
+	if a, b := followed.chain.ledger.Head(), direct.chain.ledger.Head(); a != b {
+		t.Fatalf("heads are %+v and %+v", a, b)
+	}
+	for _, q := range ranked {
+		a, _ := followed.page(q)
+		b, _ := direct.page(q)
+		if !slices.Equal(a, b) {
+			t.Errorf("after the reorganisation %+v is %v; want %v", q, a, b)
+		}
+	}
+	if followed.chain.Metrics.reverts.Get() == 0 {
+		t.Error("nothing was reverted")
+	}
+}
+
+// An event that contradicts the replay stops the chain and changes nothing.
+func TestMismatchIsRefused(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	head := s.chain.ledger.Head()
+	s.now = s.now.Add(time.Hour)
+	step, err := s.feed.Next(t.Context(), s.chain.Cursor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := false
+	for _, b := range step.Span.Blocks {
+		for i, log := range b.Logs {
+			if swap, ok := log.Event.(market.Swap); ok && !broken {
+				swap.Liquidity.Lo++
+				b.Logs[i].Event = swap
+				broken = true
+			}
+		}
+	}
+	var mismatch *ledger.Mismatch
+	if err := s.chain.Advance(step, s.now); !broken || !errors.As(err, &mismatch) {
+		t.Fatalf("a wrong liquidity (%v) was answered %v", broken, err)
+	}
+	if at := s.chain.ledger.Head(); at.Number < head.Number || at.Number >= step.Span.To {
+		t.Errorf("the ledger is at %d", at.Number)
+	}
+	s.chain.Stop(mismatch)
+	if c, _ := s.board.Load().Chain(1); !c.Status.Stopped || c.Status.StopReason == "" {
+		t.Errorf("the board says %+v", c.Status)
+	}
+}
+
+// What is dropped is indexed again to the same pages; offline outlives it.
+func TestResync(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	want, _ := s.page(ranked[1])
+	if err := s.chain.SetOffline(true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.chain.Resync(); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := s.board.Load().Chain(1); c.View != nil || !c.Status.Offline {
+		t.Errorf("after a resync the board says %+v", c)
+	}
+	s.follow()
+	s.refresh()
+	if ids, _ := s.page(ranked[1]); !slices.Equal(ids, want) {
+		t.Errorf("indexed again the page is %v; want %v", ids, want)
+	}
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	if !s.chain.Status().Offline {
+		t.Error("a start forgot that the chain is offline")
+	}
+}
