@@ -136,6 +136,14 @@ func (b *Book) List(k *Key, by int64) {
 	}
 }
 
+// SetTerms replaces an account's terms, at once for every request that
+// follows, and has its lease looked at (writer).
+func (b *Book) SetTerms(c *Cell, t *Terms) {
+	c.terms.Store(t)
+	b.mark(c)
+	b.signal()
+}
+
 // Listed tells whether some active browser key lists the origin of a header.
 func (b *Book) Listed(origin []byte) bool {
 	if b.listed(string(origin)) {
@@ -250,11 +258,15 @@ func (b *Book) Want(c *Cell) <-chan struct{} {
 		}
 	}
 	b.mark(c)
+	b.signal()
+	return *ch
+}
+
+func (b *Book) signal() {
 	select {
 	case b.wake <- struct{}{}:
-	default:
+	default: // it is awake already
 	}
-	return *ch
 }
 
 // Wakes is the channel that the metering side watches for Want.

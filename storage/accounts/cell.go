@@ -31,9 +31,6 @@ func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 // Terms are the account's limits and standing now.
 func (c *Cell) Terms() *Terms { return c.terms.Load() }
 
-// SetTerms replaces them, at once for every request that follows (writer).
-func (c *Cell) SetTerms(t *Terms) { c.terms.Store(t) }
-
 func (c *Cell) slot(m Month) *slot { return &c.slots[m&1] }
 
 // Burst is the state of the bucket after a request took from it.

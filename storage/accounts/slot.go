@@ -115,11 +115,16 @@ func (s *slot) open(lease int64) {
 	}
 }
 
-// shut refuses reservations from now on (meter).
+// shut refuses reservations from now on, and forgets what was left of the
+// lease (meter).
 func (s *slot) shut() {
 	for {
 		w := s.word.Load()
-		if w&openBit == 0 || s.word.CompareAndSwap(w, w&^openBit) {
+		if w&openBit == 0 {
+			return
+		}
+		if s.word.CompareAndSwap(w, w&^openBit) {
+			s.lease.Store(spentOf(w))
 			return
 		}
 	}

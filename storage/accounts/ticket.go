@@ -34,8 +34,11 @@ func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	}
 	c := t.Key.Cell
 	v := c.slot(t.Span.Month).reserve(t.Span.Month, t.Terms.Plan.MonthlyUnits, units)
-	if v == Granted {
+	switch v {
+	case Granted:
 		t.held += units
+		b.mark(c)
+	case Exhausted:
 		b.mark(c)
 	}
 	return v

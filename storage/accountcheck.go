@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"fmt"
+
+	"tidemark/storage/accounts"
+)
+
+// Check looks at every invariant of the accounts and returns what does not
+// hold, a line each:
+//
+//   - names of accounts and hashes of keys are unique, keys have an account;
+//   - a browser key lists an origin, a server key none;
+//   - what was billed in a month is within its lease;
+//   - the days of a month add up to the month, route by route.
+func (a *Accounts) Check() (findings []string, err error) {
+	c := new(AccountsContent)
+	if err := a.loadAccounts(c); err != nil {
+		return nil, err
+	}
+	if err := a.loadKeys(c); err != nil {
+		return nil, err
+	}
+	report := func(format string, args ...any) {
+		findings = append(findings, "accounts: "+fmt.Sprintf(format, args...))
+	}
+	known := checkNames(c.Accounts, report)
+	checkKeys(c.Keys, known, report)
+	err = a.each([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
+		row := AccountMonth{}
+		var err error
+		if row.Month, row.Account, err = cutMonthKey(k); err != nil {
+			return err
+		}
+		if err := row.decode(v); err != nil {
+			return err
+		}
+		if !known[row.Account] {
+			report("month %s is of account %d, which does not exist", row.Month, row.Account)
+		}
+		return a.checkMonth(&row, report)
+	})
+	return findings, err
+}
+
+func checkNames(records []AccountRecord, report func(string, ...any)) map[uint64]bool {
+	known, names := map[uint64]bool{}, map[string]uint64{}
+	for _, r := range records {
+		if other, taken := names[r.Name]; taken {
+			report("accounts %d and %d are both named %q", other, r.ID, r.Name)
+		}
+		known[r.ID], names[r.Name] = true, r.ID
+	}
+	return known
+}
+
+func checkKeys(keys []KeyRecord, known map[uint64]bool, report func(string, ...any)) {
+	hashes := map[accounts.Hash]uint64{}
+	for _, k := range keys {
+		if other, taken := hashes[k.Hash]; taken {
+			report("keys %d and %d have the same hash", other, k.ID)
+		}
+		hashes[k.Hash] = k.ID
+		if !known[k.Account] {
+			report("key %d is of account %d, which does not exist", k.ID, k.Account)
+		}
+		if (k.Kind == accounts.Browser) != (len(k.Origins) > 0) {
+			report("key %d is a %s key with %d origins", k.ID, k.Kind, len(k.Origins))
+		}
+	}
+}
+
+func (a *Accounts) checkMonth(m *AccountMonth, report func(string, ...any)) error {
+	if billed := m.Billed(); billed > m.Lease {
+		report("account %d, month %s: %d units billed, %d leased",
+			m.Account, m.Month, billed, m.Lease)
+	}
+	days, err := a.Days(m.Account, m.Month)
+	if err != nil {
+		return err
+	}
+	var sum [accounts.NumRoutes]accounts.Count
+	for _, d := range days {
+		for i, c := range d.Routes {
+			sum[i].Requests += c.Requests
+			sum[i].Units += c.Units
+		}
+	}
+	for i := range sum {
+		if sum[i] != m.Routes[i] {
+			report("account %d, month %s, %s: the days have %+v, the month %+v", m.Account,
+				m.Month, accounts.Route(i).Path(), sum[i], m.Routes[i])
+		}
+	}
+	return nil
+}

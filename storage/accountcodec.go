@@ -1,0 +1,192 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"tidemark/storage/accounts"
+)
+
+// AccountRecord is an account as it is kept.
+type AccountRecord struct {
+	ID        uint64
+	Name      string
+	Plan      string // a plan's id; the plan itself is configuration
+	Suspended bool
+	CreatedAt int64 // Unix ms
+}
+
+// KeyRecord is an issued key as it is kept: never the key, only its hash.
+type KeyRecord struct {
+	ID         uint64
+	Account    uint64
+	Hash       accounts.Hash
+	Kind       accounts.Kind
+	Origins    []string
+	Prefix     string
+	Label      string
+	CreatedAt  int64 // Unix ms
+	RevokedAt  int64 // Unix ms; 0: active
+	UsedMinute int64 // minutes since 1970; 0: never. In a row of its own
+}
+
+// AccountMonth is a month of an account.
+type AccountMonth struct {
+	Account uint64
+	accounts.Tally
+}
+
+// AccountDay is a day of an account, for reports.
+type AccountDay struct {
+	Account uint64
+	Day     accounts.Day
+	Routes  [accounts.NumRoutes]accounts.Count
+}
+
+var errBadRecord = errors.New("the record is cut short or has bytes after its end")
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// recordReader reads fields in the order they were appended. After the first
+// one that is not there it is bad, and everything it returns is zero.
+type recordReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *recordReader) number() int64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v > math.MaxInt64 {
+		r.b, r.bad = nil, true
+		return 0
+	}
+	r.b = r.b[n:]
+	return int64(v)
+}
+
+func (r *recordReader) bytes(n int64) []byte {
+	if n > int64(len(r.b)) {
+		r.b, r.bad = nil, true
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *recordReader) text() string { return string(r.bytes(r.number())) }
+
+func (r *recordReader) err() error {
+	if r.bad || len(r.b) > 0 {
+		return errBadRecord
+	}
+	return nil
+}
+
+// append writes name, plan, suspended (0 or 1), created.
+func (a *AccountRecord) append(dst []byte) []byte {
+	dst = appendText(dst, a.Name)
+	dst = appendText(dst, a.Plan)
+	suspended := uint64(0)
+	if a.Suspended {
+		suspended = 1
+	}
+	dst = binary.AppendUvarint(dst, suspended)
+	return binary.AppendUvarint(dst, uint64(a.CreatedAt))
+}
+
+func (a *AccountRecord) decode(b []byte) error {
+	r := recordReader{b: b}
+	a.Name, a.Plan = r.text(), r.text()
+	a.Suspended = r.number() != 0
+	a.CreatedAt = r.number()
+	return r.err()
+}
+
+// append writes account, hash (32 bytes), kind, prefix, label, created,
+// revoked, and the origins after their number.
+func (k *KeyRecord) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, k.Account)
+	dst = append(dst, k.Hash[:]...)
+	dst = binary.AppendUvarint(dst, uint64(k.Kind))
+	dst = appendText(dst, k.Prefix)
+	dst = appendText(dst, k.Label)
+	dst = binary.AppendUvarint(dst, uint64(k.CreatedAt))
+	dst = binary.AppendUvarint(dst, uint64(k.RevokedAt))
+	dst = binary.AppendUvarint(dst, uint64(len(k.Origins)))
+	for _, o := range k.Origins {
+		dst = appendText(dst, o)
+	}
+	return dst
+}
+
+func (k *KeyRecord) decode(b []byte) error {
+	r := recordReader{b: b}
+	k.Account = uint64(r.number())
+	copy(k.Hash[:], r.bytes(int64(len(k.Hash))))
+	k.Kind = accounts.Kind(r.number())
+	k.Prefix, k.Label = r.text(), r.text()
+	k.CreatedAt, k.RevokedAt = r.number(), r.number()
+	k.Origins = nil
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		k.Origins = append(k.Origins, r.text())
+	}
+	return r.err()
+}
+
+// appendCounts writes the number of routes that have any, and of each its
+// number, requests and units. Routes that this build does not know are refused.
+func appendCounts(dst []byte, routes *[accounts.NumRoutes]accounts.Count) []byte {
+	n := uint64(0)
+	for i := range routes {
+		if routes[i] != (accounts.Count{}) {
+			n++
+		}
+	}
+	dst = binary.AppendUvarint(dst, n)
+	for i := range routes {
+		if c := routes[i]; c != (accounts.Count{}) {
+			dst = binary.AppendUvarint(dst, uint64(i))
+			dst = binary.AppendUvarint(dst, uint64(c.Requests))
+			dst = binary.AppendUvarint(dst, uint64(c.Units))
+		}
+	}
+	return dst
+}
+
+func (r *recordReader) counts(routes *[accounts.NumRoutes]accounts.Count) {
+	clear(routes[:])
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		i := r.number()
+		c := accounts.Count{Requests: r.number(), Units: r.number()}
+		if i >= accounts.NumRoutes {
+			r.bad = true
+			return
+		}
+		routes[i] = c
+	}
+}
+
+// append writes lease and counts; the rest is in the key.
+func (m *AccountMonth) append(dst []byte) []byte {
+	return appendCounts(binary.AppendUvarint(dst, uint64(m.Lease)), &m.Routes)
+}
+
+func (m *AccountMonth) decode(b []byte) error {
+	r := recordReader{b: b}
+	m.Lease = r.number()
+	r.counts(&m.Routes)
+	return r.err()
+}
+
+// append writes the counts; the rest is in the key.
+func (d *AccountDay) append(dst []byte) []byte { return appendCounts(dst, &d.Routes) }
+
+func (d *AccountDay) decode(b []byte) error {
+	r := recordReader{b: b}
+	r.counts(&d.Routes)
+	return r.err()
+}

@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/storage/accounts"
+)
+
+// AccountsContent is everything a node holds in memory of its accounts.
+type AccountsContent struct {
+	Accounts []AccountRecord // by id
+	Keys     []KeyRecord     // by id
+	Months   []AccountMonth  // of the month asked for, by account
+}
+
+// LastMonth is the newest month that anything was charged to; 0 when none.
+func (a *Accounts) LastMonth() (m accounts.Month, err error) {
+	err = a.scan([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(it *pebble.Iterator) error {
+		if !it.Last() {
+			return nil
+		}
+		m, _, err = cutMonthKey(it.Key())
+		return err
+	})
+	return m, err
+}
+
+// Load reads all accounts and keys, and one month of usage.
+func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
+	c := new(AccountsContent)
+	if err := a.loadAccounts(c); err != nil {
+		return nil, err
+	}
+	if err := a.loadKeys(c); err != nil {
+		return nil, err
+	}
+	err := a.each(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(k, v []byte) error {
+		row := AccountMonth{}
+		var err error
+		if row.Month, row.Account, err = cutMonthKey(k); err == nil {
+			err = row.decode(v)
+		}
+		c.Months = append(c.Months, row)
+		return err
+	})
+	return c, err
+}
+
+func (a *Accounts) loadAccounts(c *AccountsContent) error {
+	return a.each([]byte{accountPrefix}, []byte{accountPrefix + 1}, func(k, v []byte) (err error) {
+		row := AccountRecord{}
+		if row.ID, err = cutNumberedKey(k); err == nil {
+			err = row.decode(v)
+		}
+		c.Accounts = append(c.Accounts, row)
+		return err
+	})
+}
+
+func (a *Accounts) loadKeys(c *AccountsContent) error {
+	used := map[uint64]int64{}
+	err := a.each([]byte{keyUsePrefix}, []byte{keyUsePrefix + 1}, func(k, v []byte) error {
+		id, err := cutNumberedKey(k)
+		r := recordReader{b: v}
+		used[id] = r.number()
+		if err != nil {
+			return err
+		}
+		return r.err()
+	})
+	if err != nil {
+		return err
+	}
+	return a.each([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
+		row := KeyRecord{}
+		if row.ID, err = cutNumberedKey(k); err == nil {
+			err = row.decode(v)
+		}
+		row.UsedMinute = used[row.ID]
+		c.Keys = append(c.Keys, row)
+		return err
+	})
+}
+
+// Days reads an account's days of a month that have any use, oldest first.
+func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, err error) {
+	from := accounts.DayAt(m.Start().UnixNano(), m)
+	to := from + accounts.Day(m.Days())
+	err = a.each(appendAccountDayKey(nil, account, from), appendAccountDayKey(nil, account, to),
+		func(k, v []byte) (err error) {
+			row := AccountDay{}
+			if row.Account, row.Day, err = cutAccountDayKey(k); err == nil {
+				err = row.decode(v)
+			}
+			days = append(days, row)
+			return err
+		})
+	return days, err
+}
+
+// each calls f with every record from lower up to upper. What f gets is
+// valid during the call.
+func (a *Accounts) each(lower, upper []byte, f func(key, value []byte) error) error {
+	return a.scan(lower, upper, func(it *pebble.Iterator) error {
+		for ok := it.First(); ok; ok = it.Next() {
+			value, err := it.ValueAndErr()
+			if err == nil {
+				err = f(it.Key(), value)
+			}
+			if err != nil {
+				return fmt.Errorf("accounts record %x: %w", it.Key(), err)
+			}
+		}
+		return nil
+	})
+}
+
+// scan calls f with an iterator and closes it.
+func (a *Accounts) scan(lower, upper []byte, f func(*pebble.Iterator) error) error {
+	it, err := a.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err == nil {
+		err = f(it)
+		if closeErr := it.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read accounts %s: %w", a.dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tidemark/storage/accounts"
+)
+
+// Every key of the accounts' own database, which shares nothing with the
+// market's: numbers are big-endian, so that keys sort as they do.
+//
+//	00 "format"              accountsFormat as a uvarint
+//	01 account(8)            an account
+//	02 key(8)                an issued key
+//	03 key(8)                the minute it was last used
+//	10 month(4) account(8)   what the account used in the month, and its lease
+//	11 account(8) day(4)     what it used on a day, by route
+//
+// Months come first in their keys: a start reads one month of every account,
+// and the last key tells the newest month that anything was charged to.
+const (
+	accountPrefix  = 0x01
+	keyPrefix      = 0x02
+	keyUsePrefix   = 0x03
+	monthPrefix    = 0x10
+	accountDayMark = 0x11
+)
+
+// accountsFormat is raised when a record changes its meaning.
+//
+//	1  the first
+const accountsFormat = 1
+
+var accountsFormatKey = []byte("\x00format")
+
+func appendNumberedKey(dst []byte, prefix byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, prefix), n)
+}
+
+func appendMonthKey(dst []byte, m accounts.Month, account uint64) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, monthPrefix), uint32(m))
+	return binary.BigEndian.AppendUint64(dst, account)
+}
+
+func appendAccountDayKey(dst []byte, account uint64, d accounts.Day) []byte {
+	dst = appendNumberedKey(dst, accountDayMark, account)
+	return binary.BigEndian.AppendUint32(dst, uint32(d))
+}
+
+func cutNumberedKey(key []byte) (uint64, error) {
+	if len(key) != 9 {
+		return 0, fmt.Errorf("bad key %x: %d bytes, want 9", key, len(key))
+	}
+	return binary.BigEndian.Uint64(key[1:]), nil
+}
+
+func cutMonthKey(key []byte) (accounts.Month, uint64, error) {
+	if len(key) != 13 {
+		return 0, 0, fmt.Errorf("bad month key %x: %d bytes, want 13", key, len(key))
+	}
+	m := accounts.Month(binary.BigEndian.Uint32(key[1:]))
+	return m, binary.BigEndian.Uint64(key[5:]), nil
+}
+
+func cutAccountDayKey(key []byte) (uint64, accounts.Day, error) {
+	if len(key) != 13 {
+		return 0, 0, fmt.Errorf("bad day key %x: %d bytes, want 13", key, len(key))
+	}
+	return binary.BigEndian.Uint64(key[1:]), accounts.Day(binary.BigEndian.Uint32(key[9:])), nil
+}
