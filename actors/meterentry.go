@@ -1,0 +1,114 @@
+package actors
+
+import (
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// entry is what the meter remembers of an account that was active since the
+// start: what the store has of it, so that only changes are written.
+type entry struct {
+	cell   *accounts.Cell
+	active int64         // when it was last marked
+	months [2]entryMonth // by parity, as the cell's slots
+	awake  bool          // on Meter.awake
+	queued bool          // on Meter.queue
+	sleepy bool          // idle: its lease is being given back
+}
+
+// entryMonth is a month of it: what the store has, and what it will have when
+// the batch being made is written.
+type entryMonth struct {
+	written, next accounts.Tally
+	day, nextDay  storage.AccountDay
+}
+
+func (e *entry) of(m accounts.Month) *entryMonth { return &e.months[m&1] }
+
+// prepare puts into the batch what has changed of an account.
+func (m *Meter) prepare(e *entry, now int64) error {
+	this := m.book.Calendar().This.Month
+	if err := m.begin(e, this); err != nil {
+		return err
+	}
+	if last := e.of(this - 1); last.written.Month == this-1 {
+		if e.sleepy {
+			e.cell.Shut(this - 1)
+		}
+		if t, ok := e.cell.Tally(this - 1); ok {
+			t.Lease = max(t.Lease, last.written.Lease)
+			if err := m.stage(e, last, t, now); err != nil {
+				return err
+			}
+		}
+	}
+	limited := e.cell.Terms().Plan.MonthlyUnits > 0
+	if e.sleepy && limited {
+		e.cell.Shut(this)
+	}
+	t, _ := e.cell.Tally(this)
+	if limited && !e.sleepy {
+		t.Lease = m.lease(e.cell, &t)
+	}
+	return m.stage(e, e.of(this), t, now)
+}
+
+// begin reads a month from the store when it is the first time in this
+// process, and starts it in the cell.
+func (m *Meter) begin(e *entry, month accounts.Month) error {
+	em := e.of(month)
+	if em.written.Month == month {
+		return nil
+	}
+	stored, err := m.store.month(e.cell.ID, month)
+	if err != nil {
+		return err
+	}
+	stored.Month = month
+	*em = entryMonth{written: stored, next: stored}
+	em.nextDay, em.day = storage.AccountDay{}, storage.AccountDay{}
+	e.cell.Begin(month)
+	return nil
+}
+
+// lease is how far an awake account may go: ahead of what is spent, up to its
+// quota, and never back while reservations are held to the old one.
+func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) int64 {
+	terms := c.Terms()
+	ahead := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
+	return max(ahead, t.Lease, c.Lease(t.Month))
+}
+
+// stage puts a month into the batch when it differs from what the store has,
+// and what was added to it into its day.
+func (m *Meter) stage(e *entry, em *entryMonth, t accounts.Tally, now int64) error {
+	em.next, em.nextDay = t, em.day
+	if t == em.written {
+		return nil
+	}
+	m.out.Months = append(m.out.Months, storage.AccountMonth{Account: e.cell.ID, Tally: t})
+	if t.Routes == em.written.Routes {
+		return nil
+	}
+	if day := accounts.DayAt(now, t.Month); em.day.Day != day {
+		stored, err := m.store.day(e.cell.ID, day)
+		if err != nil {
+			return err
+		}
+		em.day = stored
+	}
+	em.nextDay = em.day
+	for i, c := range t.Routes {
+		em.nextDay.Routes[i].Requests += c.Requests - em.written.Routes[i].Requests
+		em.nextDay.Routes[i].Units += c.Units - em.written.Routes[i].Units
+	}
+	m.out.Days = append(m.out.Days, em.nextDay)
+	return nil
+}
+
+// commit notes that the batch is in the store.
+func (e *entry) commit() {
+	for i := range e.months {
+		e.months[i].written, e.months[i].day = e.months[i].next, e.months[i].nextDay
+	}
+}

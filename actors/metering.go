@@ -1,0 +1,215 @@
+package actors
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// Meter carries what the accounts' cells have counted into the store. It
+// knows no mailbox and no clock: Drain is told the time, and is called every
+// flush and whenever the book asks for a lease (see StartMetering).
+//
+// A drain is one synced batch of absolute totals. Its order is the promise:
+//
+//   - a lease is raised in the store, then in the cell: what may be admitted
+//     was durably noted as perhaps used;
+//   - a lease is given back in the cell, then in the store: what was given
+//     back cannot be admitted any more;
+//   - units are billed when their request has its answer, and reach the store
+//     with the next batch: a crash loses at most one flush of them.
+//
+// While batches fail, or when none has succeeded for a while, the book admits
+// nothing that costs units.
+type Meter struct {
+	book    *accounts.Book
+	turner  *accounts.Turner
+	store   meterStore
+	flushNs int64
+	metrics meterMetrics
+
+	entries map[*accounts.Cell]*entry
+	awake   []*entry        // with a lease to give back some time
+	queue   []*entry        // to write; kept until a batch with them succeeded
+	keys    []*accounts.Key // the same
+	cells   []*accounts.Cell
+	out     storage.AccountsFlush
+
+	scanned int64 // when awake was last searched for idle ones
+
+	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
+}
+
+// meterStore is what a meter does to the store; tests make it fail.
+type meterStore struct {
+	flush func(*storage.AccountsFlush) error
+	month func(account uint64, m accounts.Month) (accounts.Tally, error)
+	day   func(account uint64, d accounts.Day) (storage.AccountDay, error)
+}
+
+const (
+	// idleNs is after how long without requests a lease is given back.
+	idleNs = int64(time.Second)
+	// graceFlushes and minGrace bound how long units are admitted on the word
+	// of an old batch: a disk that hangs must not let charges pile up.
+	graceFlushes = 10
+	minGraceNs   = int64(time.Second)
+)
+
+type meterMetrics struct {
+	flushes, failures, rows *metrics.Counter
+}
+
+// NewMeter makes the meter of a node's accounts. flush is how often Drain
+// will be called; leases are sized by it.
+func NewMeter(a *Admin, flush time.Duration, set *metrics.Set) *Meter {
+	m := &Meter{
+		book: a.book, turner: a.turner, flushNs: int64(flush),
+		store: meterStore{a.store.Flush, a.store.Month, a.store.Day},
+		metrics: meterMetrics{
+			flushes:  set.NewCounter("tidemark_metering_flushes_total"),
+			failures: set.NewCounter("tidemark_metering_flush_failures_total"),
+			rows:     set.NewCounter("tidemark_metering_rows_total"),
+		},
+		entries: map[*accounts.Cell]*entry{},
+	}
+	set.NewGauge("tidemark_metering_clock_mistrusted", func() float64 {
+		return float64(m.mistrusted.Load())
+	})
+	return m
+}
+
+// Drain writes what has changed and renews leases. now is the quota clock,
+// wall what the machine's clock says. An error means that nothing new may be
+// admitted until a later Drain succeeds.
+func (m *Meter) Drain(now, wall int64) error {
+	m.step(now, wall)
+	m.collect(now)
+	if now-m.scanned >= min(m.flushNs, idleNs) {
+		m.scanned = now
+		m.findIdle(now)
+	}
+	return m.write(now)
+}
+
+func (m *Meter) step(now, wall int64) {
+	m.book.SetCalendar(m.turner.Step(now, wall))
+	m.mistrusted.Store(0)
+	if m.turner.Mistrusted() {
+		m.mistrusted.Store(1)
+	}
+}
+
+// Close gives every lease back after the last request has been settled, and
+// stops all spending.
+func (m *Meter) Close(now, wall int64) error {
+	m.step(now, wall)
+	m.collect(now)
+	for _, e := range m.awake {
+		e.sleepy = true
+		m.enqueue(e)
+	}
+	err := m.write(now)
+	m.book.SetAlive(0)
+	return err
+}
+
+// collect takes the cells and keys that were marked since the last drain.
+func (m *Meter) collect(now int64) {
+	m.cells = m.book.Dirty(m.cells[:0])
+	for _, c := range m.cells {
+		e := m.entries[c]
+		if e == nil {
+			e = &entry{cell: c}
+			m.entries[c] = e
+		}
+		e.active, e.sleepy = now, false
+		if !e.awake {
+			e.awake = true
+			m.awake = append(m.awake, e)
+		}
+		m.enqueue(e)
+	}
+	m.keys = m.book.DirtyKeys(m.keys)
+}
+
+func (m *Meter) findIdle(now int64) {
+	for _, e := range m.awake {
+		if now-e.active >= idleNs {
+			e.sleepy = true
+			m.enqueue(e)
+		}
+	}
+}
+
+func (m *Meter) enqueue(e *entry) {
+	if !e.queued {
+		e.queued = true
+		m.queue = append(m.queue, e)
+	}
+}
+
+// write puts the queue into one batch and does what its success allows.
+func (m *Meter) write(now int64) error {
+	err := m.fill(now)
+	if err == nil && !m.out.Empty() {
+		err = m.store.flush(&m.out)
+		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
+	}
+	if err != nil {
+		m.metrics.failures.Inc()
+		m.book.SetAlive(0)
+		for _, e := range m.queue {
+			e.cell.Wake()
+		}
+		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
+	}
+	m.metrics.flushes.Inc()
+	m.book.SetAlive(now + max(graceFlushes*m.flushNs, minGraceNs))
+	m.settle()
+	return nil
+}
+
+// fill makes the batch of everything in the queue, anew each time: totals are
+// absolute, so a batch that failed is simply made again.
+func (m *Meter) fill(now int64) error {
+	m.out.Reset()
+	for _, e := range m.queue {
+		if err := m.prepare(e, now); err != nil {
+			return err
+		}
+	}
+	for _, k := range m.keys {
+		m.out.Keys = append(m.out.Keys, storage.KeyUse{Key: k.ID, Minute: k.UsedMinute()})
+	}
+	return nil
+}
+
+// settle opens the leases that are durable now, and empties the queue.
+func (m *Meter) settle() {
+	this := m.book.Calendar().This.Month
+	for _, e := range m.queue {
+		e.commit()
+		if e.sleepy {
+			e.awake = false
+		} else {
+			e.cell.Open(this, e.of(this).written.Lease)
+		}
+		e.queued = false
+		e.cell.Wake()
+	}
+	m.queue, m.keys = m.queue[:0], m.keys[:0]
+	awake := m.awake[:0]
+	for _, e := range m.awake {
+		if e.awake {
+			awake = append(awake, e)
+		}
+	}
+	clear(m.awake[len(awake):])
+	m.awake = awake
+}

@@ -1,0 +1,356 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// rig is a meter on a store in memory, driven by hand.
+type rig struct {
+	t     *testing.T
+	fs    *vfs.MemFS
+	store *storage.Accounts
+	admin *Admin
+	meter *Meter
+	now   int64 // quota clock
+	skew  int64 // wall clock minus quota clock
+}
+
+var testStart = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+const testFlush = 100 * time.Millisecond
+
+// newRig starts a node's accounts on a file system at a time.
+func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
+	t.Helper()
+	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := OpenAdmin(store, testPlans(), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{
+		t: t, fs: fs, store: store, admin: admin, now: start.UnixNano(),
+		meter: NewMeter(admin, testFlush, metrics.NewSet()),
+	}
+	r.drain()
+	return r
+}
+
+// testPlans are the default ones and a small quota without a burst limit.
+func testPlans() []accounts.Plan {
+	return append(accounts.DefaultPlans(), accounts.Plan{
+		ID: "small", Name: "Small", MonthlyUnits: 1000, MaxAPIKeys: 10, Public: true,
+	})
+}
+
+func (r *rig) drain() {
+	r.t.Helper()
+	if err := r.meter.Drain(r.now, r.now+r.skew); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// pass lets time go by, a drain every flush.
+func (r *rig) pass(d time.Duration) {
+	r.t.Helper()
+	for end := r.now + int64(d); r.now < end; {
+		r.now = min(r.now+int64(testFlush), end)
+		r.drain()
+	}
+}
+
+// jump moves both clocks without a drain.
+func (r *rig) jump(to time.Time) { r.now = to.UnixNano() }
+
+// account makes an account with a server key.
+func (r *rig) account(name, plan string) *accounts.Key {
+	r.t.Helper()
+	if _, err := r.admin.CreateAccount(name, plan); err != nil {
+		r.t.Fatal(err)
+	}
+	issued, err := r.admin.IssueKey(KeyRequest{Account: name})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	k, reason := r.admin.book.Resolve([]byte(issued.Key))
+	if reason != accounts.Accepted {
+		r.t.Fatalf("fresh key of %s is refused: %d", name, reason)
+	}
+	return k
+}
+
+// key finds the only key of an account again after a restart.
+func (r *rig) key(name string) *accounts.Key { return r.admin.accounts[name].keys[0] }
+
+// spend reserves and settles, waking the meter as the edge would.
+func (r *rig) spend(k *accounts.Key, units, charged int64) accounts.Verdict {
+	r.t.Helper()
+	t := r.admin.book.Admit(k, r.now)
+	v := r.reserve(&t, units)
+	if v == accounts.Granted {
+		r.admin.book.Settle(&t, accounts.RoutePools, charged)
+	}
+	return v
+}
+
+func (r *rig) reserve(t *accounts.Ticket, units int64) accounts.Verdict {
+	r.t.Helper()
+	v := r.admin.book.Reserve(t, units)
+	if v == accounts.Asleep {
+		woken := r.admin.book.Want(t.Key.Cell)
+		r.meter.Drain(r.now, r.now+r.skew)
+		<-woken
+		v = r.admin.book.Reserve(t, units)
+	}
+	return v
+}
+
+func (r *rig) usage(name string) UsageView {
+	r.t.Helper()
+	u, err := r.admin.Usage(name, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return u
+}
+
+// stored is what the store has of an account's month.
+func (r *rig) stored(k *accounts.Key) accounts.Tally {
+	r.t.Helper()
+	t, err := r.store.Month(k.Cell.ID, r.admin.book.Calendar().This.Month)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return t
+}
+
+// crash copies what a kill would leave, and starts on it.
+func (r *rig) crash(unsynced int) *rig {
+	r.t.Helper()
+	clone := r.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: testRNG(unsynced)})
+	return newRig(r.t, clone, time.Unix(0, r.now))
+}
+
+// check holds the store's own invariants.
+func (r *rig) check() {
+	r.t.Helper()
+	findings, err := r.store.Check()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, f := range findings {
+		r.t.Error(f)
+	}
+}
+
+func TestLeaseFollowsUse(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free") // 25,000 units, 5 a second, burst 10
+	headroom := k.Cell.Terms().Headroom(int64(testFlush))
+	if headroom != 10*10+2*5 {
+		t.Fatalf("headroom = %d; want burst x 10 + 2 x flush x rate x 10 = 110", headroom)
+	}
+	if v := r.spend(k, 10, 10); v != accounts.Granted {
+		t.Fatalf("first request: %d", v)
+	}
+	f := func(what string, got, want int64) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s = %d; want %d", what, got, want)
+		}
+	}
+	f("lease before the flush", r.stored(k).Lease, headroom)
+	r.pass(testFlush)
+	f("billed after it", ref(r.stored(k)).Billed(), 10)
+	f("lease after it", r.stored(k).Lease, 10+headroom)
+	r.pass(2 * time.Second)
+	f("lease after a second without requests", r.stored(k).Lease, 10)
+	f("leases kept awake", int64(len(r.meter.awake)), 0)
+	f("units used", r.usage("acme").UnitsUsed, 10)
+	r.check()
+}
+
+func ref(t accounts.Tally) *accounts.Tally { return &t }
+
+func TestQuotaIsExact(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "small")
+	var granted int64
+	for v := accounts.Granted; v != accounts.OverQuota; {
+		if v = r.spend(k, 7, 7); v == accounts.Granted {
+			granted += 7
+		} else if v != accounts.OverQuota {
+			t.Fatalf("after %d units: %d", granted, v)
+		}
+	}
+	if granted != 994 {
+		t.Errorf("granted %d of 1000 units in sevens; want 994", granted)
+	}
+	if v := r.spend(k, 6, 0); v != accounts.Granted {
+		t.Errorf("the last 6 units: %d", v)
+	}
+	if v := r.spend(k, 6, 6); v != accounts.Granted {
+		t.Errorf("the last 6 units, once given back: %d", v)
+	}
+	if v := r.spend(k, 1, 1); v != accounts.OverQuota {
+		t.Errorf("unit 1001: %d; want OverQuota", v)
+	}
+	r.pass(time.Second)
+	if u := r.usage("acme"); u.UnitsUsed != 1000 || u.Routes[0].Requests != 144 {
+		t.Errorf("usage = %+v; want 1000 units of 144 requests", u)
+	}
+	r.check()
+}
+
+// 256 clients at once, with a meter beside them, are admitted exactly the quota.
+func TestQuotaUnderConcurrency(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "small")
+	a, err := StartMetering(r.meter, r.admin, time.Millisecond, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients sync.WaitGroup
+	var mu sync.Mutex
+	var charged int64
+	for client := range 256 {
+		clients.Go(func() {
+			var mine int64
+			for i := 0; ; i++ {
+				units := int64(1 + (client+i)%10)
+				now := r.admin.clock.At(time.Now())
+				ticket := r.admin.book.Admit(k, now)
+				v := r.admin.book.Reserve(&ticket, units)
+				for v == accounts.Asleep {
+					<-r.admin.book.Want(k.Cell)
+					v = r.admin.book.Reserve(&ticket, units)
+				}
+				if v == accounts.Granted {
+					bill := units * int64((client+i)%3&1) // some answers turn out free
+					r.admin.book.Settle(&ticket, accounts.RoutePools, bill)
+					mine += bill
+				} else if v == accounts.OverQuota && units == 1 {
+					break
+				}
+			}
+			mu.Lock()
+			charged += mine
+			mu.Unlock()
+		})
+	}
+	clients.Wait()
+	// Units held at the end of one client's loop may have been given back
+	// since, so what is left is asked for alone.
+	r.now = r.admin.clock.At(time.Now())
+	for r.spend(k, 1, 1) == accounts.Granted {
+		charged++
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.usage("acme").UnitsUsed; charged != 1000 || got != 1000 {
+		t.Errorf("charged %d, usage says %d; want exactly the quota, 1000", charged, got)
+	}
+	r.check()
+}
+
+func TestFailedSync(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	u := r.account("other", "unlimited")
+	r.spend(k, 1, 1)
+	r.spend(u, 1, 1)
+	good, broken := r.meter.store.flush, errors.New("no space left on device")
+	r.meter.store.flush = func(*storage.AccountsFlush) error { return broken }
+	r.now += int64(testFlush)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
+		t.Fatalf("Drain = %v; want %v", err, broken)
+	}
+	for range 3 {
+		r.now += int64(testFlush)
+		r.meter.Drain(r.now, r.now)
+		for _, key := range []*accounts.Key{k, u} {
+			if v := r.spend(key, 1, 1); v != accounts.Stalled {
+				t.Errorf("while syncs fail: %d; want Stalled", v)
+			}
+		}
+	}
+	r.meter.store.flush = good
+	r.pass(testFlush)
+	for _, key := range []*accounts.Key{k, u} {
+		if v := r.spend(key, 1, 1); v != accounts.Granted {
+			t.Errorf("after recovery: %d; want Granted", v)
+		}
+	}
+	r.pass(testFlush)
+	if a, b := r.usage("acme").UnitsUsed, r.usage("other").UnitsUsed; a != 2 || b != 2 {
+		t.Errorf("units used = %d, %d; want 2 each", a, b)
+	}
+	r.check()
+}
+
+// A disk that hangs admits nothing for longer than the grace.
+func TestHungSync(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	u := r.account("acme", "unlimited")
+	r.spend(u, 1, 1)
+	r.drain()
+	r.now += graceFlushes*int64(testFlush) + 1
+	if v := r.spend(u, 1, 1); v != accounts.Stalled {
+		t.Errorf("a second after the last flush: %d; want Stalled", v)
+	}
+}
+
+func TestPlanChange(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "unlimited")
+	for range 2000 {
+		r.spend(k, 1, 1)
+	}
+	f := func(plan string, want accounts.Verdict) {
+		t.Helper()
+		if _, err := r.admin.SetPlan("acme", plan); err != nil {
+			t.Fatal(err)
+		}
+		r.drain()
+		if got := r.spend(k, 1, 1); got != want {
+			t.Errorf("on plan %s: %d; want %d", plan, got, want)
+		}
+	}
+	f("small", accounts.OverQuota)
+	f("free", accounts.Granted)
+	f("small", accounts.OverQuota)
+	f("unlimited", accounts.Granted)
+	if got := r.usage("acme").UnitsUsed; got != 2002 {
+		t.Errorf("units used = %d; want 2002", got)
+	}
+	r.check()
+}
+
+func TestManyAccounts(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	for i := range 300 {
+		k := r.account(fmt.Sprintf("account%d", i), "free")
+		r.spend(k, 1, 1)
+	}
+	r.pass(3 * time.Second)
+	if n := len(r.meter.awake) + len(r.meter.queue); n != 0 {
+		t.Errorf("%d accounts are awake or queued after three idle seconds; want 0", n)
+	}
+	r.check()
+}
