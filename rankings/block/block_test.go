@@ -1,0 +1,308 @@
+package block
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a dump with its file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Fatalf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func sampleDirectory() *Directory {
+	first, second := NewOrder(2), NewOrder(0)
+	first.Add(0x40590000_00000000, 7, LeafNumber(3, 0), 0x1122334455667788, 300, 280)
+	first.Add(0x40690000_00000000, 9, LeafNumber(2, 5), 0x99aabbccddeeff00, 256, 0)
+	return &Directory{
+		Chain: 42161, Generation: 3, Positions: 900, Pools: 12, Orders: []Order{first, second},
+		Retired: []Retired{{LeafNumber(1, 4), 2}},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	golden(t, "leaf", DumpLeaf(AppendLeaf(nil, []uint32{1000, 1003, 1001, 1007, 1000, 1002})))
+	golden(t, "leaf-of-one", DumpLeaf(AppendLeaf(nil, []uint32{77})))
+	golden(t, "leaf-wide", DumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5})))
+	golden(t, "directory", DumpDirectory(sampleDirectory().Append(nil)))
+}
+
+func TestLeafRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	f := func(rows int, base, span uint32) {
+		t.Helper()
+		ids := make([]uint32, rows)
+		for i := range ids {
+			ids[i] = base + r.Uint32N(max(span, 1))
+		}
+		b := AppendLeaf([]byte("prefix"), ids)
+		got, err := DecodeLeaf(b[len("prefix"):], []uint32{42})
+		if err != nil || string(b[:6]) != "prefix" || got[0] != 42 || !slices.Equal(got[1:], ids) {
+			t.Fatalf("%d rows from %d within %d: %v, %v", rows, base, span, err, got)
+		}
+	}
+	f(1, 0, 0)
+	f(1, 1<<32-1, 0)
+	f(4096, 5, 0)
+	f(4096, 0, 1<<32-1)
+	f(256, 1<<31, 1<<31)
+	for span := uint32(1); span != 0; span <<= 1 {
+		f(1, 3, span)
+		f(2, 3, span)
+		f(3+r.IntN(900), 0, span)
+	}
+}
+
+// TestDamage flips every bit and cuts at every length of what is stored.
+func TestDamage(t *testing.T) {
+	f := func(name string, b []byte, decode func([]byte) error) {
+		t.Helper()
+		if err := decode(b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i := range b {
+			if decode(b[:i]) == nil {
+				t.Fatalf("%s: the first %d bytes of %d decode", name, i, len(b))
+			}
+			for bit := range 8 {
+				c := bytes.Clone(b)
+				c[i] ^= 1 << bit
+				if decode(c) == nil {
+					t.Fatalf("%s: decodes with bit %d of byte %d flipped", name, bit, i)
+				}
+			}
+		}
+		if decode(append(bytes.Clone(b), 0)) == nil {
+			t.Fatalf("%s: decodes with a byte more", name)
+		}
+	}
+	f("leaf", AppendLeaf(nil, []uint32{9, 8, 7, 1000}), decodeLeaf)
+	f("directory", sampleDirectory().Append(nil), decodeDirectory)
+}
+
+func decodeLeaf(b []byte) error      { _, err := DecodeLeaf(b, nil); return err }
+func decodeDirectory(b []byte) error { _, err := DecodeDirectory(b); return err }
+
+// seal gives b, whose last four bytes are free, a right checksum.
+func seal(b []byte) []byte {
+	if len(b) >= checksumSize {
+		body := b[:len(b)-checksumSize]
+		binary.LittleEndian.PutUint32(b[len(body):], crc32.Checksum(body, castagnoli))
+	}
+	return b
+}
+
+// TestRefusals has blocks whose checksum is right and whose content is not.
+func TestRefusals(t *testing.T) {
+	f := func(want string, b []byte, at int, value byte, decode func([]byte) error) {
+		t.Helper()
+		c := bytes.Clone(b)
+		c[at] = value
+		if err := decode(seal(c)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("byte %d set to %d: got %v; want %q", at, value, err, want)
+		}
+	}
+	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
+	f("version 2", leaf, 0, 2, decodeLeaf)
+	f("width 33", leaf, 1, 33, decodeLeaf)
+	f("they need", leaf, 1, 32, decodeLeaf)
+	f("0 rows", leaf, 2, 0, decodeLeaf)
+	f("65284 rows", leaf, 3, 255, decodeLeaf)
+	directory := sampleDirectory().Append(nil)
+	entry := directoryHeader + 4
+	f("format", directory, 7, 9, decodeDirectory)
+	f("order 2 of 3", directory, 32, 3, decodeDirectory)
+	f("2 retired", directory, 36, 2, decodeDirectory)
+	f("retired", directory, 32, 1, decodeDirectory)
+	f("leaves need", directory, directoryHeader, 200, decodeDirectory)
+	f("it has 0 rows", directory, entry+entrySize+29, 0, decodeDirectory)
+	f("64812 rows", directory, entry+29, 253, decodeDirectory)
+	f("536 of its 300 rows", directory, entry+31, 2, decodeDirectory)
+	f("after 3", directory, entry+10, 64, decodeDirectory)
+	f("below", directory, entry+7, 0x41, decodeDirectory)
+}
+
+func TestDirectoryRoundTrip(t *testing.T) {
+	b := sampleDirectory().Append([]byte("prefix"))
+	got, err := DecodeDirectory(b[len("prefix"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := got.Append([]byte("prefix")); !bytes.Equal(again, b) {
+		t.Fatalf("got %x; want %x", again, b)
+	}
+}
+
+func TestLeafNumber(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Fatal("a generation of too many leaves passed")
+		}
+	}()
+	LeafNumber(1, 1<<leafOfBits)
+}
+
+// TestCuts checks the bounds of leaves, and that a change in one place leaves
+// nearly all of them as they were.
+func TestCuts(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	ids := make([]uint32, 200_000)
+	for i, p := range r.Perm(len(ids)) {
+		ids[i] = uint32(p)
+	}
+	cut := func() map[uint64]int {
+		leaves := map[uint64]int{}
+		for rest := ids; len(rest) > 0; {
+			n, hash := CutLeaf(rest)
+			if n > MaxLeafRows || n < MinLeafRows && n < len(rest) {
+				t.Fatalf("leaf of %d rows, %d left", n, len(rest))
+			}
+			leaves[hash] = n
+			rest = rest[n:]
+		}
+		return leaves
+	}
+	before := cut()
+	if mean := len(ids) / len(before); mean < 900 || mean > 1600 {
+		t.Fatalf("%d rows a leaf", mean)
+	}
+	for range 20 {
+		from, to := r.IntN(len(ids)), r.IntN(len(ids)-1)
+		id := ids[from]
+		ids = slices.Delete(ids, from, from+1)
+		ids = slices.Insert(ids, to, id)
+		after, fresh := cut(), 0
+		for hash := range after {
+			if before[hash] == 0 {
+				fresh++
+			}
+		}
+		if fresh == 0 || fresh > 8 {
+			t.Fatalf("a row moved from %d to %d: %d of %d leaves are new", from, to, fresh, len(after))
+		}
+		before = after
+	}
+}
+
+func TestBitmap(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	f := func(n uint32, density float64) {
+		t.Helper()
+		b, members := NewBitmap(n), []uint32{}
+		for i := range n {
+			if r.Float64() < density {
+				b.Set(i)
+				members = append(members, i)
+			}
+		}
+		b.Seal()
+		if b.Len() != n || int(b.Count()) != len(members) {
+			t.Fatalf("%d of %d; want %d of %d", b.Count(), b.Len(), len(members), n)
+		}
+		rank := 0
+		for i := range n {
+			if int(b.Rank(i)) != rank {
+				t.Fatalf("n %d: rank(%d) = %d; want %d", n, i, b.Rank(i), rank)
+			}
+			if b.Has(i) {
+				if members[rank] != i || b.Select(uint32(rank)) != i {
+					t.Fatalf("n %d: select(%d) = %d; want %d", n, rank, b.Select(uint32(rank)), i)
+				}
+				rank++
+			}
+		}
+		if int(b.Rank(n)) != len(members) {
+			t.Fatalf("rank(%d) = %d; want %d", n, b.Rank(n), len(members))
+		}
+	}
+	for _, n := range []uint32{0, 1, 63, 64, 65, 511, 512, 513, 1024, 10_000} {
+		for _, density := range []float64{0, 0.001, 0.3, 0.97, 1} {
+			f(n, density)
+		}
+	}
+}
+
+func FuzzDecodeLeaf(f *testing.F) {
+	f.Add(AppendLeaf(nil, []uint32{9, 8, 7, 1000}))
+	f.Add(AppendLeaf(nil, []uint32{0, 1<<32 - 1}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ids, err := DecodeLeaf(seal(bytes.Clone(b)), nil)
+		if err != nil {
+			return
+		}
+		if again, err := DecodeLeaf(AppendLeaf(nil, ids), nil); err != nil || !slices.Equal(again, ids) {
+			t.Fatalf("%x decodes to %v, which decodes to %v, %v", b, ids, again, err)
+		}
+		DumpLeaf(seal(bytes.Clone(b)))
+	})
+}
+
+func FuzzDecodeDirectory(f *testing.F) {
+	f.Add(sampleDirectory().Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = seal(bytes.Clone(b))
+		d, err := DecodeDirectory(b)
+		if err != nil {
+			return
+		}
+		if again := d.Append(nil); !bytes.Equal(again, b) {
+			t.Fatalf("%x encodes to %x", b, again)
+		}
+		DumpDirectory(b)
+	})
+}
+
+func BenchmarkDecodeLeaf(b *testing.B) {
+	ids := make([]uint32, 1024)
+	for i := range ids {
+		ids[i] = uint32(i*2654435761) >> 12
+	}
+	leaf := AppendLeaf(nil, ids)
+	b.SetBytes(int64(len(leaf)))
+	var dst []uint32
+	for b.Loop() {
+		dst, _ = DecodeLeaf(leaf, dst[:0])
+	}
+}
+
+func BenchmarkBitmap(b *testing.B) {
+	m := NewBitmap(1_000_000)
+	for i := uint32(0); i < m.Len(); i += 3 {
+		m.Set(i)
+	}
+	m.Seal()
+	sum := uint32(0)
+	b.Run("rank", func(b *testing.B) {
+		for i := uint32(0); b.Loop(); i += 7919 {
+			sum += m.Rank(i % m.Len())
+		}
+	})
+	b.Run("select", func(b *testing.B) {
+		for i := uint32(0); b.Loop(); i += 7919 {
+			sum += m.Select(i % m.Count())
+		}
+	})
+}
