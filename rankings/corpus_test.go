@@ -25,6 +25,7 @@ type world struct {
 	stats     market.Table[market.PoolStats]
 	open      uint32
 	nextID    uint64
+	slots     map[int32]uint32 // of ticks
 
 	shelf      *shelf
 	generation uint64
@@ -38,6 +39,7 @@ var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%",
 
 func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}
+	w.slots = map[int32]uint32{}
 	for i := range symbolsOfTokens {
 		token := market.Token{Decimals: 18}
 		w.fill(token.Address[:])
@@ -122,7 +124,12 @@ func (w *world) mint() {
 }
 
 func (w *world) tick(tick int32) uint32 {
-	return w.ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick), Tick: tick})
+	slot, there := w.slots[tick]
+	if !there {
+		slot = w.ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick), Tick: tick})
+		w.slots[tick] = slot
+	}
+	return slot
 }
 
 func (w *world) reopen(i uint32) {

@@ -73,14 +73,7 @@ func (b *Bitmap) Rank(i uint32) uint32 {
 
 // Select returns the member before which k others stand; k is below Count.
 func (b *Bitmap) Select(k uint32) uint32 {
-	lo, hi := 0, len(b.ranks)-1 // ranks[lo] <= k < ranks[hi]
-	for hi-lo > 1 {
-		if mid := int(uint(lo+hi) >> 1); b.ranks[mid] <= k {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	lo := b.stride(k)
 	k -= b.ranks[lo]
 	for w := lo * rankWords; ; w++ {
 		ones := uint32(bits.OnesCount64(b.words[w]))
@@ -89,6 +82,28 @@ func (b *Bitmap) Select(k uint32) uint32 {
 		}
 		k -= ones
 	}
+}
+
+// stride returns the last entry of ranks that is at most k. It looks first
+// where that is if members are evenly spread, and then twice as far each time.
+func (b *Bitmap) stride(k uint32) int {
+	last := len(b.ranks) - 1
+	lo := int(uint64(k) * uint64(last) / uint64(b.Count()))
+	hi := lo + 1
+	for step := 1; b.ranks[lo] > k; step *= 2 {
+		lo, hi = max(lo-step, 0), lo
+	}
+	for step := 1; hi < last && b.ranks[hi] <= k; step *= 2 {
+		lo, hi = hi, min(hi+step, last)
+	}
+	for hi-lo > 1 {
+		if mid := int(uint(lo+hi) >> 1); b.ranks[mid] <= k {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // selectWord returns the place of the bit of w before which k others stand.

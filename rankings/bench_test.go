@@ -1,0 +1,188 @@
+package rankings_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// The corpus of the benchmarks is that of the figures: a million positions a
+// chain, 35 % of them open, 50,000 pools of unequal size, 250,000 owners. The
+// three chains share their records.
+const benchPositions, benchPools = 1_000_000, 50_000
+
+type benchmark struct {
+	*world
+	views []*rankings.View
+	*decoded
+}
+
+// decoded keeps leaves decoded, as the edge's cache does.
+type decoded struct {
+	leaves map[market.ChainID]map[uint64][]uint32
+}
+
+func (d *decoded) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	return d.leaves[chain][number], nil
+}
+
+func (d *decoded) put(chain market.ChainID, p *block.Publication) {
+	if d.leaves[chain] == nil {
+		d.leaves[chain] = map[uint64][]uint32{}
+	}
+	for _, l := range p.Leaves {
+		d.leaves[chain][l.Number], _ = block.DecodeLeaf(l.Bytes, nil)
+	}
+}
+
+var bench = sync.OnceValue(func() *benchmark {
+	w := newWorld(1, 1, benchPools, benchPositions, nil)
+	for i := range w.positions.Len() {
+		p := w.positions.Mut(i)
+		p.Pool = uint32(benchPools * w.Float64() * w.Float64() * w.Float64())
+		p.MintedAt = w.now - w.Int64N(90*market.Day)
+		p.Deposited0, p.Deposited1 = clmath.U128{Lo: w.Uint64() >> 1}, clmath.U128{Lo: w.Uint64() >> 1}
+		p.GasUnknown = false
+		if p.IsOpen() {
+			p.Liquidity = clmath.U128{Lo: w.Uint64() >> w.IntN(10)}
+		}
+		for leg := range p.Close {
+			p.Close[leg].Usd, p.CloseNativeUsd = w.Float64(), 1
+		}
+	}
+	b := &benchmark{world: w, decoded: &decoded{map[market.ChainID]map[uint64][]uint32{}}}
+	for _, chain := range []market.ChainID{1, 42161, 43114} {
+		st := *w.state()
+		st.Chain = chain
+		v, p := rankings.Build(nil, &st, 1)
+		b.views = append(b.views, v)
+		b.put(chain, p)
+	}
+	return b
+})
+
+// BenchmarkBuild is a generation of one chain in which every price moved;
+// "values" is the part of it that package value takes.
+func BenchmarkBuild(b *testing.B) {
+	w := bench()
+	for i := range w.pools.Len() {
+		w.moveTo(i, int32(w.IntN(400))-200)
+	}
+	w.now += 12
+	st := w.state()
+	b.Run("orders and values", func(b *testing.B) {
+		for b.Loop() {
+			_, p := rankings.Build(w.views[0], st, 2)
+			b.ReportMetric(float64(p.Size()), "bytes")
+			b.ReportMetric(float64(len(p.Directory)), "directory-bytes")
+		}
+	})
+	b.Run("values", func(b *testing.B) {
+		var m value.Metrics
+		for b.Loop() {
+			for i := range st.Positions.Len() {
+				if st.Positions.At(i).IsOpen() {
+					value.Position(st, i, &m)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkPage is a page of 20 of the three chains merged, filters by
+// default, no page twice.
+func BenchmarkPage(b *testing.B) {
+	w := bench()
+	f := func(name string, next func(r *rand.Rand, total uint64) uint64) {
+		r := rand.New(rand.NewPCG(1, 2))
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				q := rankings.DefaultPositionQuestion()
+				q.Sort = rankings.PositionSort(r.IntN(8))
+				s, _ := rankings.SearchPositions(w.views, &q)
+				total, _ := s.Total()
+				if p, err := s.Page(w, next(r, total), 20); err != nil || len(p.Rows) != 20 {
+					b.Fatal(len(p.Rows), err)
+				}
+			}
+		})
+	}
+	f("first", func(*rand.Rand, uint64) uint64 { return 0 })
+	f("any", func(r *rand.Rand, total uint64) uint64 { return r.Uint64N(total - 20) })
+}
+
+// BenchmarkFilter is a filter never seen: its exact count to 25,000 and its
+// first page.
+func BenchmarkFilter(b *testing.B) {
+	w := bench()
+	r := rand.New(rand.NewPCG(1, 2))
+	f := func(name string, ask func(q *rankings.PositionQuestion)) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				q := rankings.DefaultPositionQuestion()
+				q.Sort = rankings.PositionSort(r.IntN(8))
+				ask(&q)
+				s, err := rankings.SearchPositions(w.views, &q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				c := s.Count(25_000)
+				for !c.Step(1 << 16) {
+				}
+				if _, err := c.Search().Page(w, 0, 20); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	f("floors", func(q *rankings.PositionQuestion) {
+		q.MinPoolTVLUsd, q.MinValueUsd = 1e6*r.Float64(), 100*r.Float64()
+	})
+	f("rare", func(q *rankings.PositionQuestion) {
+		q.Status, q.MinPoolTVLUsd = rankings.AnyStatus, 999_900+100*r.Float64()
+	})
+	f("owner", func(q *rankings.PositionQuestion) { q.Owner = w.owners.At(w.Uint32N(w.owners.Len())) })
+	f("pool", func(q *rankings.PositionQuestion) { q.Pool = &w.pools.At(w.Uint32N(w.pools.Len())).ID })
+}
+
+// BenchmarkSelection finds every row of a wide filter, so that any page of it
+// is a seek.
+func BenchmarkSelection(b *testing.B) {
+	w := bench()
+	for b.Loop() {
+		q := rankings.DefaultPositionQuestion()
+		q.Status, q.Sort, q.MinPoolTVLUsd = rankings.AnyStatus, rankings.ByPnl, 500
+		s, _ := rankings.SearchPositions(w.views, &q)
+		sel := s.Select()
+		for done := false; !done; {
+			done, _ = sel.Step(w, 1<<16)
+		}
+	}
+}
+
+// BenchmarkPoolSearch is a search text never seen, with its count.
+func BenchmarkPoolSearch(b *testing.B) {
+	w := bench()
+	for _, text := range []string{"eth", "dead", "zz"} {
+		b.Run(text, func(b *testing.B) {
+			for b.Loop() {
+				q := rankings.DefaultPoolQuestion()
+				q.Search = text
+				s, _ := rankings.SearchPools(w.views, &q)
+				c := s.Count(25_000)
+				for !c.Step(1 << 16) {
+				}
+				if _, err := c.Search().Page(w, 0, 20); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
