@@ -72,6 +72,13 @@ func (l *Ledger) begin() Lens {
 func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	l.learn(s.Tokens)
 	if hour != nil {
+		first := s.Time
+		if len(s.Blocks) > 0 {
+			first = s.Blocks[0].Time
+		}
+		if hour.hour > market.HourOf(first) {
+			return fmt.Errorf("hour %d was announced; the span begins in hour %d", hour.hour, market.HourOf(first))
+		}
 		l.advance(int64(hour.hour) * market.Hour)
 		l.record(hour)
 	}

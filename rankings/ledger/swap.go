@@ -31,7 +31,7 @@ func (l *Ledger) swap(e *market.Swap) error {
 		l.walk(i, p.TickSpacing, other)
 	}
 	if err := r.Last(e.Tick, e.Liquidity); err != nil {
-		return l.refuse("swap", swapText(e), err)
+		return l.refuseSwap(e, in, err)
 	}
 	*growth = r.GrowthX128
 	p.SqrtPriceX96, p.Tick, p.Liquidity = r.SqrtPriceX96, r.Tick, r.Liquidity
@@ -45,10 +45,16 @@ func (l *Ledger) swap(e *market.Swap) error {
 	return nil
 }
 
-func swapText(e *market.Swap) string {
-	liquidity := e.Liquidity.U256()
-	return fmt.Sprintf("tick %d, liquidity %s, sqrtPriceX96 %s, fee %d",
-		e.Tick, liquidity.Dec(), e.SqrtPriceX96.Dec(), e.Fee)
+// refuseSwap says in which quantity the replay ended elsewhere.
+func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
+	r := &l.replay
+	switch {
+	case e.Liquidity != r.Liquidity:
+		return l.refuse("liquidity", unsigned(e.Liquidity), unsigned(r.Liquidity))
+	case e.Tick != r.Tick && e.SqrtPriceX96 == r.SqrtPriceX96:
+		return l.refuse("tick", e.Tick, r.Tick)
+	}
+	return l.refuse("input", signed(in), err)
 }
 
 // checkSwap refuses what no swap can say, before any arithmetic trusts it.

@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+func hashOf(n uint64) market.Hash { return market.Hash{0: 1, 30: byte(n >> 8), 31: byte(n)} }
+
+// chainOf returns a ledger that has applied empty spans up to the ends given.
+func chainOf(t *testing.T, ends ...uint64) *Ledger {
+	t.Helper()
+	l := New(Config{Chain: 9, Start: 11})
+	for _, to := range ends {
+		head := l.Head()
+		apply(t, l, &market.Span{From: head.Number + 1, To: to, Parent: head.Hash, Hash: hashOf(to), Time: int64(to)})
+	}
+	return l
+}
+
+func TestSpansMustFollow(t *testing.T) {
+	l := chainOf(t, 20, 30)
+	f := func(s market.Span, want error) {
+		t.Helper()
+		if err := l.Apply(&s); !errors.Is(err, want) {
+			t.Errorf("Apply(%d..%d after %s) = %v; want %v", s.From, s.To, s.Parent, err, want)
+		}
+	}
+	f(market.Span{From: 30, To: 31, Time: 40}, ErrNotNext)
+	f(market.Span{From: 32, To: 33, Time: 40}, ErrNotNext)
+	f(market.Span{From: 31, To: 30, Time: 40}, ErrNotNext)
+	f(market.Span{From: 31, To: 31, Parent: hashOf(29), Time: 40}, ErrNotNext)
+	if err := l.Apply(&market.Span{From: 31, To: 31, Time: 29}); err == nil {
+		t.Error("a span may end before its parent")
+	}
+	block := func(n uint64, time int64, logs ...market.Log) market.Block {
+		return market.Block{Number: n, Time: time, Txs: make([]market.Tx, 2), Logs: logs}
+	}
+	log := func(index, tx uint32) market.Log {
+		return market.Log{Index: index, Tx: tx, Event: market.Subscription{}}
+	}
+	g := func(blocks ...market.Block) {
+		t.Helper()
+		if err := l.Apply(&market.Span{From: 31, To: 40, Time: 40, Blocks: blocks}); err == nil {
+			t.Errorf("the ledger took %+v", blocks)
+		}
+	}
+	g(block(30, 35))
+	g(block(41, 35))
+	g(block(31, 29))
+	g(block(31, 41))
+	g(block(31, 35), block(31, 35))
+	g(block(31, 35), block(32, 34))
+	g(block(31, 35, log(0, 2)))
+	g(block(31, 35, log(1, 0), log(1, 0)))
+	g(block(31, 35, log(1, 0), log(1, 1)))
+	g(block(31, 35, log(1, 1), log(2, 0)))
+	f(market.Span{From: 31, To: 31, Parent: hashOf(30), Time: 40}, nil)
+	f(market.Span{From: 32, To: 32, Parent: hashOf(77), Time: 40}, nil) // after a hash not known
+}
+
+func TestAnchorsAndForget(t *testing.T) {
+	l := chainOf(t, 20, 30, 40)
+	f := func(want ...uint64) {
+		t.Helper()
+		var got []uint64
+		for _, h := range l.Anchors() {
+			got = append(got, h.Number)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("anchors %d; want %d", got, want)
+		}
+	}
+	f(40, 30, 20, 10)
+	apply(t, l, &market.Span{From: 41, To: 45, Time: 45}) // a cut: its hash is not known
+	f(45, 40, 30, 20, 10)
+	apply(t, l, &market.Span{From: 46, To: 300, Hash: hashOf(300), Time: 300})
+	f(300, 40, 30, 20, 10)
+	l.Changes()
+	l.Forget(35)
+	f(300, 40, 30) // 30 is finalized and deep enough, 40 is not finalized
+	l.Forget(1000)
+	f(300, 40) // 45 is less than 256 blocks deep; 40 is where its undo leads
+	for range 2 {
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Revert(); !errors.Is(err, ErrNoUndo) {
+		t.Errorf("Revert below the kept history = %v", err)
+	}
+	c := l.Changes()
+	if fmt.Sprint(c.UndoDrop) != "[20 30 40 300 45]" || len(c.UndoPut) != 0 {
+		t.Errorf("undos dropped %d, put %d", c.UndoDrop, len(c.UndoPut))
+	}
+	apply(t, l, &market.Span{From: 41, To: 300, Hash: hashOf(301), Time: 300})
+	apply(t, l, &market.Span{From: 301, To: 310, Hash: hashOf(310), Time: 310, Final: true})
+	f(310)
+	if c = l.Changes(); len(c.UndoPut)+len(c.UndoDrop) != 0 {
+		t.Errorf("a final span left undos: %d dropped, %d put", c.UndoDrop, len(c.UndoPut))
+	}
+}
+
+func TestTokensSurviveRevert(t *testing.T) {
+	l := chainOf(t, 20)
+	apply(t, l, &market.Span{From: 21, To: 21, Tokens: testTokens(), Time: 30})
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.native != 0 {
+		t.Errorf("%d tokens are left, native is %d", n, l.native)
+	}
+	bad := market.Span{From: 21, To: 21, Time: 30, Tokens: []market.TokenMeta{{Address: market.Address{9}}}}
+	bad.Blocks = []market.Block{{Number: 21, Time: 30, Txs: make([]market.Tx, 1), Logs: []market.Log{{Event: market.Swap{}}}}}
+	if err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
+		t.Errorf("a refused span (%v) taught a token", err)
+	}
+}
+
+func TestMismatchNamesTheLog(t *testing.T) {
+	l := chainOf(t, 20)
+	s := market.Span{From: 21, To: 22, Time: 30, Blocks: []market.Block{{
+		Number: 22, Time: 30, Txs: []market.Tx{{}, {Hash: hashOf(5)}},
+		Logs: []market.Log{{Index: 7, Tx: 1, Event: market.Donate{Pool: market.PoolID{31: 4}}}},
+	}}}
+	want := "cannot apply span 21 to 22: chain 9 block 22 log 7 tx " + hashOf(5).String() +
+		": pool is 0x0000000000000000000000000000000000000000000000000000000000000004; the replay has no such pool"
+	if err := l.Apply(&s); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// A position whose sums pass 128 bits keeps them in the wide table.
+func TestWideSums(t *testing.T) {
+	w := newWorld(1)
+	tick := int32(-887_000)
+	pool := market.PoolID{1}
+	add := market.ModifyLiquidity{
+		Pool: pool, Sender: testManager, TickLower: -886_980, TickUpper: -886_920, Salt: saltOf(1),
+		LiquidityDelta: clmath.I128{Lo: 0, Hi: 1 << 60},
+	}
+	remove := add
+	remove.LiquidityDelta = add.LiquidityDelta.Neg()
+	events := []market.Event{
+		market.Initialize{
+			Pool: pool, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+			Fee: 100, TickSpacing: 60, Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick),
+		},
+		market.TransferNFT{To: w.owner(), ID: 1}, add, remove,
+	}
+	s := market.Span{From: 100, To: 100, Time: 50, Tokens: testTokens(), Blocks: []market.Block{{
+		Number: 100, Time: 50, Txs: make([]market.Tx, 1),
+	}}}
+	for i, e := range events {
+		s.Blocks[0].Logs = append(s.Blocks[0].Logs, market.Log{Index: uint32(i), Event: e})
+	}
+	apply(t, w.Ledger, &s)
+	st := w.Freeze()
+	clean(t, st)
+	p := st.Positions.At(0)
+	sums := st.Sums(p)
+	var less clmath.U256
+	less.Sub(&sums.Deposited0, &sums.Withdrawn0)
+	if p.Wide != 0 || sums.Deposited0.BitLen() <= 128 || less.Dec() != "1" {
+		t.Errorf("wide %d, deposited %s, withdrawn %s", p.Wide, sums.Deposited0.Dec(), sums.Withdrawn0.Dec())
+	}
+	if err := w.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, w.Freeze())
+}
+
+func TestCutHours(t *testing.T) {
+	f := func(from int64, end int64, want string, times ...int64) {
+		t.Helper()
+		s := market.Span{From: 10, To: 99, Parent: hashOf(9), Hash: hashOf(99), Time: end, Tokens: testTokens(), Final: true}
+		for i, at := range times {
+			s.Blocks = append(s.Blocks, market.Block{Number: 10 + 10*uint64(i), Time: at})
+		}
+		got, next, tokens := "", s.From, 0
+		for _, p := range CutHours(&s, from) {
+			got += fmt.Sprintf("%d..%d(%d) ", p.From, p.To, len(p.Blocks))
+			for _, b := range p.Blocks {
+				if market.HourOf(b.Time) != market.HourOf(p.Time) {
+					t.Errorf("block %d of time %d is in a piece of time %d", b.Number, b.Time, p.Time)
+				}
+			}
+			if p.From != next || !p.Final || (p.From == s.From) != (p.Parent == s.Parent) || (p.To == s.To) != (p.Hash == s.Hash) {
+				t.Errorf("piece %+v", p)
+			}
+			next, tokens = p.To+1, tokens+len(p.Tokens)
+		}
+		if got != want+" " || next != s.To+1 || tokens != len(s.Tokens) {
+			t.Errorf("CutHours(%d) = %s with %d tokens; want %s", times, got, tokens, want)
+		}
+	}
+	f(100, 200, "10..99(0)")
+	f(100, 4000, "10..99(0)")
+	f(100, 200, "10..99(2)", 110, 120)
+	f(100, 4000, "10..20(2) 21..99(0)", 110, 120)
+	f(100, 4000, "10..10(1) 11..99(1)", 110, 3600)
+	f(100, 4000, "10..99(2)", 3600, 3700)
+	f(100, 20_000, "10..10(1) 11..30(2) 31..99(0)", 110, 7300, 7301)
+	f(100, 20_000, "10..10(1) 11..20(1) 21..99(1)", 110, 7300, 19_000)
+}
+
+func TestMinuteRing(t *testing.T) {
+	var m market.Minutes
+	for k := range uint32(80) {
+		closeMinute(&m, 1000+k/2*3, float64(k))
+	}
+	if m.Minute[m.Newest] != 1117 || m.Sqrt[m.Newest] != 79 {
+		t.Errorf("the newest close is %v of minute %d", m.Sqrt[m.Newest], m.Minute[m.Newest])
+	}
+	oldest := (m.Newest + 1) % market.MinuteSlots
+	if m.Minute[oldest] != 1117-31*3 || m.Sqrt[oldest] != 17 {
+		t.Errorf("the oldest close is %v of minute %d", m.Sqrt[oldest], m.Minute[oldest])
+	}
+}
