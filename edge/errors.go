@@ -18,6 +18,8 @@ type Error struct {
 	Cause   error         // for the log; nil when the message says it all
 	Retry   time.Duration // sent as Retry-After, at least 1 s; 0 sends none
 	Quota   bool          // the monthly quota's 429: its body repeats the wait
+	Close   bool          // the connection cannot go on: where the next request begins is unsure
+	Charged bool          // the answer costs units: it says that something is not there
 }
 
 func (e *Error) Error() string {
@@ -61,6 +63,19 @@ func forbidden(message string) *Error {
 // notFound is a 404.
 func notFound(message string) *Error {
 	return &Error{Code: fasthttp.StatusNotFound, Message: message}
+}
+
+// absent is the 404 of a position or pool that does not exist: the work of
+// looking was done.
+func absent(format string, args ...any) *Error {
+	return &Error{
+		Code: fasthttp.StatusNotFound, Message: fmt.Sprintf(format, args...), Charged: true,
+	}
+}
+
+// malformed refuses a request that is not HTTP as it should be.
+func malformed(code int, message string) *Error {
+	return &Error{Code: code, Message: message, Close: true}
 }
 
 // tooMany is a 429 for requests that come too fast.

@@ -25,9 +25,8 @@ func AppendHealth(dst []byte, h Health, version string) []byte {
 	return append(dst, `,"chains":[`...)
 }
 
-// AppendChainHealth appends one chain of the body; now is in unix
-// milliseconds. What is not known is null.
-func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, now int64) []byte {
+// AppendChainHealth appends one chain of the body. What is not known is null.
+func AppendChainHealth(dst []byte, c *rankings.Chain, h Health) []byte {
 	s := &c.Status
 	dst = integer(append(dst, `{"chainId":`...), c.ID)
 	dst = append(dst, `,"protocol":"`+market.Protocol+`","status":"`...)

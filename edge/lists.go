@@ -1,0 +1,201 @@
+package edge
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"sync"
+
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// listing is a question for a page of rows, of positions or of pools.
+type listing struct {
+	question    []byte // canonical, with its page
+	filter      []byte // canonical, without
+	chain       market.ChainID
+	page, limit uint64
+	offset      uint64
+	name        string // of the array of rows
+	search      func(views []*rankings.View) (*rankings.Search, error)
+	appendRow   func(dst []byte, row *rankings.Row) []byte
+}
+
+// listed is a page as it was found, and what is known of the whole.
+type listed struct {
+	rankings.Page
+	views   []*rankings.View
+	counted uint64 // rows; more than the cap stands for any number above
+	waited  bool   // the count did not get ready in time
+}
+
+// list answers a question that is not in the page cache.
+func (s *Server) list(r *request, sc scope, l *listing) (reply, *Error) {
+	for range maxLeafRetries {
+		answer, err := s.tryList(r, sc, l)
+		var told *Error
+		switch {
+		case err == nil:
+			return answer, nil
+		case errors.As(err, &told):
+			return reply{}, told
+		case errors.Is(err, rankings.ErrWarming):
+			return reply{}, unavailable("records are loading after a restart", retryAfter)
+		case !errors.Is(err, rankings.ErrLeafGone):
+			return reply{}, broken(err)
+		}
+		// The view was overtaken by two generations: ask the newest.
+		if sc, told = s.scopeOf(r, l.chain); told != nil {
+			return reply{}, told
+		}
+	}
+	return reply{}, unavailable("generations change too fast to be read", retryAfter)
+}
+
+// broken is the answer when the store could not be read.
+func broken(cause error) *Error {
+	e := unavailable("data could not be read", retryAfter)
+	e.Cause = cause
+	return e
+}
+
+func (s *Server) tryList(r *request, sc scope, l *listing) (reply, error) {
+	search, err := l.search(sc.views)
+	if err != nil {
+		return reply{}, err
+	}
+	if total, known := search.Total(); known {
+		found := listed{views: sc.views, counted: total}
+		if found.Page, err = search.Page(s.leaves, l.offset, l.limit); err != nil {
+			return reply{}, err
+		}
+		return s.finish(r, sc, l, &found), nil
+	}
+	if l.offset < uint64(s.limits.TotalCap) {
+		return s.shallow(r, sc, l, search)
+	}
+	return s.deep(r, sc, l, search)
+}
+
+// shallow finds a page below the cap: it waits for the count, which makes the
+// page a seek when there are few rows, and else walks to the page, however
+// long that takes.
+func (s *Server) shallow(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
+	found := listed{views: sc.views, waited: true}
+	c := s.works.count(string(s.key(nil, l.filter, sc)), search)
+	if c != nil {
+		if await(c.done, s.limits.CountWait) {
+			search, found.waited = c.search, false
+		}
+		found.counted = c.soFar.Load()
+	}
+	walk := search.Walk(l.offset, l.limit)
+	for {
+		done, err := walk.Step(s.leaves, stepRows)
+		if err != nil {
+			return reply{}, err
+		}
+		if done {
+			break
+		}
+		runtime.Gosched()
+	}
+	found.Page = walk.Page()
+	if found.waited {
+		s.metrics.uncounted.Inc()
+	}
+	return s.finish(r, sc, l, &found), nil
+}
+
+// deep finds a page at or beyond the cap by its selection, or answers with
+// the copy that was served last.
+func (s *Server) deep(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
+	sel := s.works.selection(string(appendChains(bytes.Clone(l.filter), sc.views)), sc.views, search)
+	question := string(appendChains(bytes.Clone(l.question), sc.views))
+	if sel == nil || !await(sel.done, s.limits.ScanWait) || sel.search == nil {
+		s.metrics.unselected.Inc()
+		if last, ok := s.works.lastCopy(question); ok {
+			s.metrics.copies.Inc()
+			return reply{page: last.page, asOf: last.asOf, stale: true, free: last.free}, nil
+		}
+		return reply{}, unavailable("this page is still being reached; retry to go on from here", retryAfter)
+	}
+	found := listed{views: sel.views}
+	found.counted, _ = sel.search.Total()
+	var err error
+	if found.Page, err = sel.search.Page(s.leaves, l.offset, l.limit); err != nil {
+		return reply{}, err
+	}
+	p := s.renderList(sc, l, &found)
+	answer := reply{page: p, asOf: asOf(sel.views), free: p.free}
+	s.works.keepCopy(question, p, answer.asOf)
+	return answer, nil
+}
+
+// finish renders a page and keeps it, unless what it says came from a wait.
+func (s *Server) finish(r *request, sc scope, l *listing, found *listed) reply {
+	p := s.renderList(sc, l, found)
+	if !found.waited {
+		p.key = string(s.key(nil, l.question, sc))
+		s.pages.put(p)
+	}
+	return reply{page: p, asOf: asOf(found.views), free: p.free}
+}
+
+// scratch holds the rows of a page while it grows.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+func (s *Server) renderList(sc scope, l *listing, found *listed) *page {
+	room := scratch.Get().(*[]byte)
+	dst := append((*room)[:0], `{"`...)
+	dst = append(dst, l.name...)
+	dst = append(dst, `":[`...)
+	for i := range found.Rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = l.appendRow(dst, &found.Rows[i])
+	}
+	p := pagination(l, found, uint64(s.limits.TotalCap))
+	dst = render.AppendPagination(append(dst, ']'), &p)
+	dst = append(render.AppendMissing(dst, sc.missing), '}')
+	body := bytes.Clone(dst)
+	*room = dst
+	scratch.Put(room)
+	if len(sc.missing) > 0 {
+		s.metrics.partial.Inc()
+	}
+	return &page{
+		body: body, free: len(sc.missing) > 0,
+		generations: string(appendGenerations(nil, found.views)),
+	}
+}
+
+// pagination says how a page stands to its whole. A total that is capped is a
+// floor, and never below the rows that the client has seen to exist.
+func pagination(l *listing, found *listed, limit uint64) render.Pagination {
+	p := render.Pagination{
+		Page: l.page, Limit: l.limit, HasMore: found.HasMore, Total: found.counted,
+		Capped: found.waited || found.counted > limit,
+	}
+	if !p.Capped {
+		return p
+	}
+	p.Total = min(found.counted, limit)
+	if rows := uint64(len(found.Rows)); rows > 0 {
+		seen := l.offset + rows
+		if found.HasMore {
+			seen++
+		}
+		p.Total = max(p.Total, seen)
+	}
+	return p
+}
+
+// key appends what a question is kept under: itself and the generations that
+// it is asked of. These tell which chains are missing, too.
+func (s *Server) key(dst, question []byte, sc scope) []byte {
+	return appendGenerations(append(append(dst, question...), ' '), sc.views)
+}

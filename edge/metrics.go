@@ -1,0 +1,63 @@
+package edge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// codes are all that can be answered.
+var codes = []int{
+	200, 204, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505,
+}
+
+// serverMetrics are the server's own; gate, caches and listener have theirs.
+type serverMetrics struct {
+	requests [numRoutes][]*metrics.Counter // by index in codes
+	seconds  [numRoutes]*metrics.Histogram
+	inFlight *metrics.Counter
+	panics   *metrics.Counter
+	broken   *metrics.Counter // connections that ended in an error
+
+	stale, copies, partial *metrics.Counter
+	uncounted, unselected  *metrics.Counter // waits that ended without a result
+	degraded               *metrics.Counter
+}
+
+func newServerMetrics(set *metrics.Set) *serverMetrics {
+	m := &serverMetrics{
+		inFlight:   set.NewCounter(`tidemark_edge_requests_in_flight`),
+		panics:     set.NewCounter(`tidemark_edge_panics_total`),
+		broken:     set.NewCounter(`tidemark_edge_connections_broken_total`),
+		stale:      set.NewCounter(`tidemark_edge_answers_total{flag="stale"}`),
+		copies:     set.NewCounter(`tidemark_edge_answers_total{flag="copy"}`),
+		partial:    set.NewCounter(`tidemark_edge_answers_total{flag="partial"}`),
+		degraded:   set.NewCounter(`tidemark_edge_answers_total{flag="degraded"}`),
+		uncounted:  set.NewCounter(`tidemark_edge_waits_expired_total{for="count"}`),
+		unselected: set.NewCounter(`tidemark_edge_waits_expired_total{for="selection"}`),
+	}
+	for i := range routes {
+		for _, code := range codes {
+			m.requests[i] = append(m.requests[i], set.NewCounter(fmt.Sprintf(
+				`tidemark_edge_requests_total{route=%q,code="%d"}`, routes[i].name, code)))
+		}
+		m.seconds[i] = set.NewHistogram(fmt.Sprintf(
+			`tidemark_edge_request_seconds{route=%q}`, routes[i].name))
+	}
+	return m
+}
+
+func (m *serverMetrics) observe(r *request) {
+	m.count(r.route, r.ctx.Response.StatusCode())
+	m.seconds[r.route].Update(time.Since(r.now).Seconds())
+}
+
+func (m *serverMetrics) count(r route, code int) {
+	i := slices.Index(codes, code)
+	if i < 0 {
+		panic("BUG: an answer of a code that is not in the list")
+	}
+	m.requests[r][i].Inc()
+}

@@ -1,0 +1,67 @@
+package render
+
+import "tidemark/storage/accounts"
+
+// AppendPlan appends a plan of the price list. No limit is null.
+func AppendPlan(dst []byte, p *accounts.Plan) []byte {
+	dst = String(append(dst, `{"id":`...), p.ID)
+	dst = String(append(dst, `,"name":`...), p.Name)
+	dst = number(append(dst, `,"priceUsdMonthly":`...), p.PriceUsdMonthly)
+	dst = limit(append(dst, `,"monthlyUnits":`...), p.MonthlyUnits)
+	dst = limit(append(dst, `,"requestsPerSecond":`...), p.RequestsPerSecond)
+	dst = limit(append(dst, `,"burst":`...), p.Burst)
+	dst = integer(append(dst, `,"maxApiKeys":`...), p.MaxAPIKeys)
+	dst = boolean(append(dst, `,"browserKeys":`...), p.BrowserKeys)
+	return append(dst, '}')
+}
+
+// limit appends a limit of a plan, of which 0 is none.
+func limit(dst []byte, n int64) []byte {
+	if n == 0 {
+		return append(dst, null...)
+	}
+	return integer(dst, n)
+}
+
+// AppendUnits appends what a route costs.
+func AppendUnits(dst []byte, r accounts.Route) []byte {
+	dst = append(append(dst, `{"method":"GET","path":"`...), r.Path()...)
+	dst = integer(append(dst, `","units":`...), r.Units())
+	return append(dst, '}')
+}
+
+// Usage is what an account's month has come to.
+type Usage struct {
+	Account string
+	Plan    *accounts.Plan
+	Span    *accounts.Span
+	Tally   *accounts.Tally
+}
+
+// AppendUsage appends the body of /v1/usage. Routes that were not asked are
+// left out.
+func AppendUsage(dst []byte, u *Usage) []byte {
+	dst = String(append(dst, `{"account":`...), u.Account)
+	dst = String(append(dst, `,"plan":`...), u.Plan.ID)
+	dst = String(append(dst, `,"month":`...), u.Span.Month.String())
+	dst = integer(append(dst, `,"unitsUsed":`...), u.Tally.Billed())
+	dst = limit(append(dst, `,"unitsLimit":`...), u.Plan.MonthlyUnits)
+	dst = String(append(dst, `,"resetsAt":`...), u.Span.Reset)
+	dst = append(dst, `,"routes":[`...)
+	first := true
+	for r := range accounts.Route(accounts.NumRoutes) {
+		n := &u.Tally.Routes[r]
+		if n.Requests == 0 {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(dst, `{"path":"`...), r.Path()...)
+		dst = integer(append(dst, `","requests":`...), n.Requests)
+		dst = integer(append(dst, `,"units":`...), n.Units)
+		dst = append(dst, '}')
+	}
+	return append(dst, `]}`...)
+}

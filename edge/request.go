@@ -1,0 +1,186 @@
+package edge
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/query"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// request is one request on its way through serve. It and what it points at
+// are good until the handler returns.
+type request struct {
+	ctx *fasthttp.RequestCtx
+	now time.Time // with a monotonic reading
+	target
+	query []byte
+
+	ticket   ticket
+	admitted bool // the ticket has to be settled or refused
+
+	// What is asked, by route.
+	chain      market.ChainID
+	positions  rankings.PositionQuestion
+	pools      rankings.PoolQuestion
+	pool       market.PoolID
+	position   uint64
+	noPosition bool // the id names none
+	chartRange query.ChartRange
+
+	// Room for unescaped segments of the path, for the question and its key,
+	// and for a scope.
+	segments [192]byte
+	room     [512]byte
+	views    [4]*rankings.View
+	missing  [4]market.ChainID
+}
+
+// milli is the time of the request in unix milliseconds.
+func (r *request) milli() int64 { return r.now.UnixMilli() }
+
+// read checks that the request is sound HTTP, which fasthttp leaves open in
+// places, and finds where it leads.
+func (r *request) read() *Error {
+	h := &r.ctx.Request.Header
+	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
+		return malformed(fasthttp.StatusHTTPVersionNotSupported, "HTTP/1.1 or HTTP/1.0 is served")
+	}
+	if err := frame(h); err != nil {
+		return err
+	}
+	if bytes.EqualFold(h.Peek("Connection"), closeWord) {
+		r.ctx.SetConnectionClose()
+	}
+	uri := h.RequestURI()
+	if len(uri) > 0 && uri[0] != '/' {
+		var err *Error
+		if uri, err = relative(uri, h.Host()); err != nil {
+			return err
+		}
+	}
+	path, raw, _ := bytes.Cut(uri, question)
+	r.query = raw
+	r.target = match(path, r.segments[:0])
+	return nil
+}
+
+var (
+	question      = []byte{'?'}
+	closeWord     = []byte("close")
+	schemeMark    = []byte("://")
+	folds         = [2][]byte{[]byte("\n "), []byte("\n\t")}
+	contentLength = []byte("content-length:")
+)
+
+// frame refuses what makes it unsure where a request ends.
+func frame(h *fasthttp.RequestHeader) *Error {
+	raw := h.RawHeaders()
+	if bytes.Contains(raw, folds[0]) || bytes.Contains(raw, folds[1]) {
+		return malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+	}
+	chunked := len(h.Peek("Transfer-Encoding")) > 0 || h.ContentLength() == -1
+	if chunked && bytes.Contains(bytes.ToLower(raw), contentLength) {
+		return malformed(fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding are both given")
+	}
+	if (chunked || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
+		return malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
+	}
+	return nil
+}
+
+// relative takes the host off an absolute-form target, which must be the one
+// in the Host header.
+func relative(uri, host []byte) ([]byte, *Error) {
+	if string(uri) == "*" {
+		return uri, nil
+	}
+	_, rest, ok := bytes.Cut(uri, schemeMark)
+	if !ok {
+		return nil, malformed(fasthttp.StatusBadRequest, "the request target is neither a path nor a URL")
+	}
+	end := bytes.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	if !bytes.EqualFold(rest[:end], host) {
+		return nil, malformed(fasthttp.StatusBadRequest, "the request target names another host than Host does")
+	}
+	return rest[end:], nil
+}
+
+// exists answers 404 and 405, and 204 to a plain OPTIONS; done tells that the
+// request has its answer.
+func (r *request) exists() (done bool, err *Error) {
+	star := r.route == routeNone && r.ctx.IsOptions() && string(r.ctx.Request.Header.RequestURI()) == "*"
+	if r.route == routeNone && !star {
+		return false, notFound("no such route")
+	}
+	if r.ctx.IsGet() || r.ctx.IsHead() {
+		return false, nil
+	}
+	setHeader(r.ctx, "Allow", allowedMethods)
+	if !r.ctx.IsOptions() {
+		return false, &Error{Code: fasthttp.StatusMethodNotAllowed, Message: "method not allowed; allowed are " + allowedMethods}
+	}
+	r.ctx.SetStatusCode(fasthttp.StatusNoContent)
+	return true, nil
+}
+
+// ask reads the parameters of a metered route.
+func (s *Server) ask(r *request) *Error {
+	var err error
+	switch r.route {
+	case routePositions:
+		r.positions, err = s.queryChains.Positions(r.query)
+	case routePools:
+		r.pools, err = s.queryChains.Pools(r.query)
+	case routePool, routePoolCharts:
+		if r.pool, err = query.PoolID(r.protocol, r.id); err == nil {
+			err = s.askPlace(r)
+		}
+	case routePosition, routePositionCharts, routeExplain:
+		var ok bool
+		r.position, ok = query.PositionID(r.id)
+		r.noPosition = !ok
+		err = s.askPlace(r)
+	default:
+		err = query.None(r.query)
+	}
+	if err != nil {
+		return &Error{Code: fasthttp.StatusBadRequest, Message: err.Error()}
+	}
+	return nil
+}
+
+// askPlace reads the chain and protocol of a detail and its parameters.
+func (s *Server) askPlace(r *request) (err error) {
+	if r.chain, err = s.queryChains.Place(r.target.chain, r.protocol); err != nil {
+		return err
+	}
+	if r.route == routePositionCharts || r.route == routePoolCharts {
+		r.chartRange, err = query.Charts(r.query)
+		return err
+	}
+	return query.None(r.query)
+}
+
+// parseError is the answer to what fasthttp could not read as a request.
+func parseError(err error) *Error {
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.As(err, &small):
+		return malformed(fasthttp.StatusRequestHeaderFieldsTooLarge, "the request's headers are too large")
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		return malformed(fasthttp.StatusRequestEntityTooLarge, "the request's body is too large")
+	case errors.As(err, &network) && network.Timeout():
+		return malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
+	}
+	return malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
+}

@@ -1,0 +1,197 @@
+package edge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// history is what a detail shows of a position's transactions.
+type history struct {
+	entries []byte // joined, newest first
+	flags   render.History
+}
+
+// histories are the loads that outlived the wait of their request. What they
+// found is kept for at least limits.freshness, so that a retry has it.
+type histories struct {
+	mu   sync.Mutex
+	kept *recent[*load]
+}
+
+func newHistories() *histories { return &histories{kept: newRecent[*load](maxHistories)} }
+
+// load reads the history of a position, newest entries first, or, when it is
+// longer than limits.transactions-max, its oldest that many.
+type load struct {
+	done chan struct{} // closed when all is read or failed
+	at   time.Time     // when it ended
+	err  error
+
+	it        *storage.Series[market.Transaction]
+	decimals  [2]uint8
+	left      int
+	truncated bool
+	entries   []byte
+	ends      []int // of each entry
+}
+
+// history returns the transactions of position i as the view knows them.
+func (s *Server) history(v *rankings.View, i uint32) (history, *Error) {
+	deadline := time.Now().Add(s.limits.TransactionsWait)
+	key, err := s.historyKey(v, i)
+	if err != nil {
+		return history{}, broken(err)
+	}
+	if l, ok := s.loads.get(key); ok {
+		if await(l.done, s.limits.TransactionsWait) {
+			return l.history()
+		}
+		return s.newest(v, i)
+	}
+	l := s.newLoad(v, i)
+	if s.limits.TransactionsWait > 1 {
+		for time.Now().Before(deadline) {
+			if l.step(historyStep) {
+				l.end()
+				return l.history()
+			}
+		}
+	}
+	s.loadOn(key, l)
+	return s.newest(v, i)
+}
+
+// historyKey names a history: by its length and its last entry, so that one
+// that was kept is found by later generations until it grows, and never
+// across a reorganisation.
+func (s *Server) historyKey(v *rankings.View, i uint32) (string, error) {
+	st := v.State
+	it := s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.NewestFirst)
+	defer it.Close()
+	key := fmt.Appendf(nil, "%d %d %d ", st.Chain, i, st.Positions.At(i).Entries)
+	if it.Next() {
+		t := it.Entry()
+		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
+	}
+	return string(key), it.Err()
+}
+
+func (s *Server) newLoad(v *rankings.View, i uint32) *load {
+	st := v.State
+	p := st.Positions.At(i)
+	l := &load{
+		done: make(chan struct{}), left: s.limits.TransactionsMax,
+		decimals:  render.Decimals(st, st.Pools.At(p.Pool)),
+		truncated: uint64(p.Entries) > uint64(s.limits.TransactionsMax),
+	}
+	direction := storage.NewestFirst
+	if l.truncated {
+		direction = storage.OldestFirst
+	}
+	l.it = s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), direction)
+	return l
+}
+
+// step reads at most n entries and reports whether that were all.
+func (l *load) step(n int) (done bool) {
+	for ; n > 0; n-- {
+		if l.left == 0 || !l.it.Next() {
+			l.err = l.it.Err()
+			return true
+		}
+		l.left--
+		if len(l.ends) > 0 {
+			l.entries = append(l.entries, ',')
+		}
+		l.entries = render.AppendTransaction(l.entries, l.it.Entry(), l.decimals)
+		l.ends = append(l.ends, len(l.entries))
+	}
+	return false
+}
+
+// end frees the iterator and puts the entries in order.
+func (l *load) end() {
+	l.it.Close()
+	if l.truncated {
+		l.entries = reversed(l.entries, l.ends)
+	}
+	l.ends, l.at = nil, time.Now()
+	close(l.done)
+}
+
+// reversed returns joined entries in the opposite order.
+func reversed(entries []byte, ends []int) []byte {
+	out := make([]byte, 0, len(entries))
+	for i := range slices.Backward(ends) {
+		start := 0
+		if i > 0 {
+			start = ends[i-1] + 1
+		}
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, entries[start:ends[i]]...)
+	}
+	return out
+}
+
+// history is the result of a load that has ended.
+func (l *load) history() (history, *Error) {
+	if l.err != nil {
+		return history{}, broken(l.err)
+	}
+	return history{l.entries, render.History{Truncated: l.truncated}}, nil
+}
+
+// newest is a degraded answer: the newest entries, read at once.
+func (s *Server) newest(v *rankings.View, i uint32) (history, *Error) {
+	s.metrics.degraded.Inc()
+	l := s.newLoad(v, i)
+	if l.truncated {
+		l.it.Close()
+		st := v.State
+		l.it = s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.NewestFirst)
+	}
+	defer l.it.Close()
+	l.step(s.limits.TransactionsPartial)
+	if l.err != nil {
+		return history{}, broken(l.err)
+	}
+	return history{l.entries, render.History{Degraded: true, Partial: len(l.entries) > 0}}, nil
+}
+
+func (h *histories) get(key string) (*load, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.kept.get(key)
+}
+
+// loadOn goes on with a load beside its request and keeps what it finds.
+func (s *Server) loadOn(key string, l *load) {
+	s.loads.mu.Lock()
+	defer s.loads.mu.Unlock()
+	mayGo := func(old *load) bool {
+		return finished(old.done) && time.Since(old.at) > s.limits.Freshness
+	}
+	if _, ok := s.loads.kept.get(key); ok || !s.loads.kept.put(key, l, mayGo) {
+		l.it.Close()
+		return
+	}
+	begun := s.works.begin(func() {
+		for !l.step(historyStep) && !finished(s.stopping) {
+		}
+		l.end()
+	})
+	if !begun {
+		s.loads.kept.drop(key, func(old *load) bool { return old == l })
+		l.it.Close()
+	}
+}

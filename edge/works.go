@@ -1,0 +1,206 @@
+package edge
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemark/rankings"
+)
+
+// works are the counts and selections that filters nobody asked before need.
+// They run beside the requests that want them, so that a request may stop
+// waiting and a later one find the result. At most limits.selections of each
+// kind are there at once, and as many run.
+//
+// A count belongs to the generations that it was started on. A selection
+// belongs to a filter and its chains: newer generations do not restart it, it
+// pins its own until it is done and for limits.freshness after, and only then
+// does the next request start another.
+type works struct {
+	limits   *Limits
+	leaves   rankings.LeafReader
+	running  chan struct{} // a token for each that may run
+	stopping <-chan struct{}
+	wait     *sync.WaitGroup
+
+	mu         sync.Mutex
+	counts     *recent[*count]
+	selections *recent[*selection]
+	copies     *recent[*copied]
+}
+
+// count is the number of a filter's rows in fixed generations.
+type count struct {
+	done   chan struct{} // closed when the rest is final
+	soFar  atomic.Uint64 // rows, at most limits.total-cap + 1
+	search *rankings.Search
+}
+
+// selection is where every row of a filter stands, in its own generations.
+type selection struct {
+	views  []*rankings.View
+	done   chan struct{} // closed when the rest is final
+	search *rankings.Search
+	err    error
+}
+
+// copied is a deep page as it was last served.
+type copied struct {
+	*page
+	asOf int64
+}
+
+func newWorks(s *Server) *works {
+	max := s.limits.Selections
+	return &works{
+		limits: s.limits, leaves: s.leaves, running: make(chan struct{}, max),
+		stopping: s.stopping, wait: &s.background,
+		counts: newRecent[*count](max), selections: newRecent[*selection](max),
+		copies: newRecent[*copied](maxCopies),
+	}
+}
+
+func finished(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits for done, at most for a time; 0 or 1 ns does not wait.
+func await(done <-chan struct{}, atMost time.Duration) bool {
+	if atMost <= 1 || finished(done) {
+		return finished(done)
+	}
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// count returns the count of a key, which it starts if there is none; nil
+// when too much is running already.
+func (w *works) count(key string, search *rankings.Search) *count {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c, ok := w.counts.get(key); ok {
+		return c
+	}
+	c := &count{done: make(chan struct{})}
+	if !w.begin(func() { w.runCount(key, c, search) }) {
+		return nil
+	}
+	w.counts.put(key, c, func(*count) bool { return true })
+	return c
+}
+
+// begin starts work beside the request, if there is room and time for it.
+func (w *works) begin(work func()) bool {
+	if finished(w.stopping) {
+		return false
+	}
+	select {
+	case w.running <- struct{}{}:
+	default:
+		return false
+	}
+	w.wait.Go(func() {
+		defer func() { <-w.running }()
+		work()
+	})
+	return true
+}
+
+func (w *works) runCount(key string, c *count, search *rankings.Search) {
+	defer close(c.done)
+	running := search.Count(uint64(w.limits.TotalCap))
+	for !running.Step(stepRows) {
+		c.soFar.Store(running.Rows())
+		if finished(w.stopping) {
+			break
+		}
+		runtime.Gosched()
+	}
+	c.soFar.Store(running.Rows())
+	c.search = running.Search()
+}
+
+// selection returns the selection of a key, which it starts on views if there
+// is none; nil when too much is running already. views must be current.
+func (w *works) selection(key string, views []*rankings.View, search *rankings.Search) *selection {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sel, ok := w.selections.get(key); ok {
+		return sel
+	}
+	sel := &selection{views: slices.Clone(views), done: make(chan struct{})}
+	mayGo := func(old *selection) bool { return finished(old.done) }
+	if !w.selections.put(key, sel, mayGo) {
+		return nil
+	}
+	for _, v := range views {
+		v.Pin()
+	}
+	if !w.begin(func() { w.runSelection(key, sel, search) }) {
+		w.selections.drop(key, func(old *selection) bool { return old == sel })
+		sel.unpin()
+		return nil
+	}
+	return sel
+}
+
+func (sel *selection) unpin() {
+	for _, v := range sel.views {
+		v.Unpin()
+	}
+}
+
+func (w *works) runSelection(key string, sel *selection, search *rankings.Search) {
+	defer close(sel.done)
+	running := search.Select()
+	for {
+		done, err := running.Step(w.leaves, stepRows)
+		if err != nil || finished(w.stopping) {
+			sel.err = err
+			w.expire(key, sel)
+			return
+		}
+		if done {
+			break
+		}
+		runtime.Gosched()
+	}
+	sel.search = running.Search()
+	time.AfterFunc(w.limits.Freshness, func() { w.expire(key, sel) })
+}
+
+// expire lets go of a selection and of its generations.
+func (w *works) expire(key string, sel *selection) {
+	w.mu.Lock()
+	w.selections.drop(key, func(old *selection) bool { return old == sel })
+	w.mu.Unlock()
+	sel.unpin()
+}
+
+// keepCopy keeps a deep page as the last served.
+func (w *works) keepCopy(key string, p *page, asOf int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.copies.put(key, &copied{p, asOf}, func(*copied) bool { return true })
+}
+
+// lastCopy returns a deep page as it was last served.
+func (w *works) lastCopy(key string) (*copied, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.copies.get(key)
+}
