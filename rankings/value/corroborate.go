@@ -1,7 +1,5 @@
 package value
 
-import "tidemark/rankings/market"
-
 // corroborated reports whether the markets that price a token, ascending in
 // price, show that somebody other than its maker believes them:
 //
@@ -48,23 +46,4 @@ func (s *solver) paired(quotes []quote, i int) bool {
 		}
 	}
 	return false
-}
-
-// Closing returns the price that a position of a pool keeps when it closes:
-// none when the token is priced by nothing but that pool's word.
-func Closing(price *market.Price, pool uint32) market.ClosePrice {
-	leg := legPrice(price, pool)
-	return market.ClosePrice{
-		Usd: leg.Usd, AsOf: leg.AsOf, Markets: leg.Markets,
-		Source: leg.Source, Corroborated: leg.Corroborated,
-	}
-}
-
-// legPrice is the price of a token as a row of a pool may use it.
-func legPrice(price *market.Price, pool uint32) market.Price {
-	leg := *price
-	if leg.OnlyPool == pool && !leg.Corroborated {
-		leg.Usd, leg.Reason = market.Unknown, market.ReasonUncorroborated
-	}
-	return leg
 }

@@ -13,15 +13,18 @@ import "tidemark/rankings/market"
 // Where the exit through a token was cut to what that token fetches, the own
 // share is taken out whole, to the holder's disadvantage.
 
-// unrealizable reports whether a leg's claim exceeds what selling it down to
-// a tenth of its price would yield. Most rows end at the first comparison.
-func (r *row) unrealizable(leg int) bool {
-	m, price := r.m, &r.m.Price[leg]
-	if price.Anchor || !market.Known(price.Usd) {
-		return false
+// limitClaims marks the legs whose claim exceeds what selling the token down
+// to a tenth of its price would yield. The position's own share is at most
+// what it holds of the other leg, so most rows end at the first comparison.
+func (r *row) limitClaims() {
+	for leg := range r.now {
+		price, other := r.now[leg], 1-leg
+		claim := (r.held[leg] + r.pending[leg]) * r.rawUsd[leg]
+		if price.Anchor || !(claim > 0) || claim+r.held[other]*r.rawUsd[other] <= price.ExitUsd {
+			continue
+		}
+		r.f.Unrealizable[leg] = claim > price.ExitUsd-r.ownExit(leg)
 	}
-	amount := approx(&m.Current.Raw[leg]) + approx(&m.Uncollected.Raw[leg])
-	return amount != 0 && amount*r.rawUsd[leg] > price.ExitUsd-r.ownExit(leg)
 }
 
 // ownExit is what of the leg's ExitUsd is the position's own liquidity. Pools
@@ -30,7 +33,7 @@ func (r *row) unrealizable(leg int) bool {
 func (r *row) ownExit(leg int) float64 {
 	p, pool := r.position, r.pool
 	by := r.byRawUsd(leg)
-	listed := r.m.Price[leg].OnlyPool == p.Pool
+	listed := r.now[leg].OnlyPool == p.Pool
 	if !market.Known(by) || takesSwapDelta(pool) && !listed {
 		return 0
 	}
@@ -50,11 +53,10 @@ func (r *row) ownExit(leg int) float64 {
 // byRawUsd is the price at which the other leg counts in the leg's ExitUsd;
 // Unknown when it does not: a token of the second hop prices no other.
 func (r *row) byRawUsd(leg int) float64 {
-	token := r.pool.Currency1
+	by, token := r.now[1], r.pool.Currency1
 	if leg == 1 {
-		token = r.pool.Currency0
+		by, token = r.now[0], r.pool.Currency0
 	}
-	by := r.st.Prices.At(token)
 	if by.Source == market.SourceDerived {
 		return market.Unknown
 	}

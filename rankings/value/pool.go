@@ -58,21 +58,13 @@ func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (sta
 	return stats
 }
 
-// worth is what an amount is worth; an amount of 0 needs no price.
-func worth(amount, rawUsd float64) float64 {
-	if amount == 0 {
-		return 0
-	}
-	return finite(amount * rawUsd)
-}
-
 // tvl adds what is known: the other leg only, marked, when one is not.
 func tvl(usd0, usd1 float64) (usd float64, unpriced bool) {
 	switch {
 	case !market.Known(usd0):
-		return usd1, true
+		return finite(usd1), true
 	case !market.Known(usd1):
-		return usd0, true
+		return finite(usd0), true
 	}
 	return finite(usd0 + usd1), false
 }

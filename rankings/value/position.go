@@ -11,123 +11,188 @@ type Amounts struct {
 	Usd float64 // at the row's prices; Unknown when a leg that it needs has none
 }
 
-// Metrics is everything a row says of a position beyond its own record and
-// its pool's. Percentages are percent: 12.5 means 12.5 %.
-type Metrics struct {
-	Current, Deposits, Withdrawals Amounts
-	Collected, Uncollected         Amounts
-	GasUsd                         float64 // Unknown when a receipt was missing
-
-	UnderlyingValueUsd float64 // V
+// Figures are the numbers and flags by which a row is sorted and filtered.
+// Percentages are percent: 12.5 means 12.5 %. A float is finite or Unknown.
+type Figures struct {
+	UnderlyingValueUsd float64 // V: principal
 	PendingFeesUsd     float64 // the uncollected part of F
-	DivergenceUsd      float64 // V + W - D
+	CollectedUsd       float64 // the collected part of F
+	DepositsUsd        float64 // D
+	WithdrawalsUsd     float64 // W
+	GasUsd             float64 // G; Unknown when a receipt was missing
+
 	FeesUsd            float64 // F
+	DivergenceUsd      float64 // V + W - D
 	PnlUsd, PnlCostUsd float64
 	ROI, APR           float64
 	FeeAPR             float64 // before the clamp
 	AgeSeconds         int64
 
+	Open, InRange    bool
+	Risky            bool // a token without a corroborated market
+	PriceUnavailable bool // a leg that a sum needs has no independent price
+	Unrealizable     [2]bool
+	Reason           market.Reason // why a number is missing
+}
+
+// UnrealizableLeg reports whether a leg's claim exceeds its way out: it counts
+// 0 in the principal and the uncollected fees.
+func (f *Figures) UnrealizableLeg() bool { return f.Unrealizable[0] || f.Unrealizable[1] }
+
+// Metrics is everything a row says of a position beyond its own record and
+// its pool's.
+type Metrics struct {
+	Figures
+	Current, Deposits, Withdrawals Amounts
+	Collected, Uncollected         Amounts
+
 	// Price of each leg as the row uses it: of now when it is open, of its
 	// closing block when it is closed; Unknown when not independent.
 	Price     [2]market.Price
 	NativeUsd float64
-
-	Open, InRange, Risky, PriceUnavailable bool
-	Unrealizable                           [2]bool // the leg counts 0 in Current and Uncollected
-	Reason                                 market.Reason
 }
 
-// UnrealizableLeg reports whether a leg's claim exceeds its way out.
-func (m *Metrics) UnrealizableLeg() bool { return m.Unrealizable[0] || m.Unrealizable[1] }
+// Rank fills f with the figures of position i, by st.Prices. It allocates
+// nothing. A closed row's figures change with the tick of its pool and the
+// risk of its tokens only.
+func Rank(st *market.State, i uint32, f *Figures) {
+	var r row
+	r.rank(st, i, f)
+}
 
-// Position fills m with the row of position i: all of it, so m may be reused.
-// It uses st.Prices and allocates nothing.
+// Position fills m with the row of position i, all of it, so m may be reused.
+// Its Figures are those of Rank to the bit. It allocates nothing.
 func Position(st *market.State, i uint32, m *Metrics) {
-	r := row{st: st, m: m, position: st.Positions.At(i)}
+	var r row
+	r.rank(st, i, &m.Figures)
+	sums := st.Sums(r.position)
+	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
+	m.Uncollected = Amounts{r.fees, m.PendingFeesUsd}
+	m.Deposits = Amounts{[2]clmath.U256{sums.Deposited0, sums.Deposited1}, m.DepositsUsd}
+	m.Withdrawals = Amounts{[2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1}, m.WithdrawalsUsd}
+	m.Collected = Amounts{[2]clmath.U256{sums.Collected0, sums.Collected1}, m.CollectedUsd}
+	m.NativeUsd = r.nativeUsd
+	for leg := range m.Price {
+		m.Price[leg] = r.price(leg)
+	}
+}
+
+// legs are the two amounts of a group, raw, as floats.
+type legs [2]float64
+
+// row is one position on its way to its figures.
+type row struct {
+	st       *market.State
+	position *market.Position
+	pool     *market.Pool
+	f        *Figures
+
+	principal, fees [2]clmath.U256
+	now             [2]*market.Price // of the tokens in this generation
+	rawUsd          legs             // of a raw unit, at the row's prices
+	nativeUsd       float64
+	held, pending   legs
+	deposits        legs
+	withdrawals     legs
+	collected       legs
+}
+
+func (r *row) rank(st *market.State, i uint32, f *Figures) {
+	r.st, r.f, r.position = st, f, st.Positions.At(i)
 	r.pool = st.Pools.At(r.position.Pool)
-	m.Open = r.position.IsOpen()
-	m.InRange = r.position.TickLower <= r.pool.Tick && r.pool.Tick < r.position.TickUpper
+	f.Open = r.position.IsOpen()
+	f.InRange = r.position.TickLower <= r.pool.Tick && r.pool.Tick < r.position.TickUpper
 	r.flows()
-	r.holding()
 	r.prices()
+	f.Unrealizable = [2]bool{}
+	if f.Open {
+		r.hold()
+		r.limitClaims()
+	}
 	r.usd()
 	r.results()
 	r.why()
 }
 
-// row is one position on its way to Metrics.
-type row struct {
-	st       *market.State
-	m        *Metrics
-	position *market.Position
-	pool     *market.Pool
-	rawUsd   [2]float64 // of a raw unit of each leg
-}
-
 // flows takes over what went in and out since the mint.
 func (r *row) flows() {
-	p, m := r.position, r.m
+	p := r.position
 	if p.Wide != market.NoIndex {
 		sums := r.st.Wides.At(p.Wide)
-		m.Deposits.Raw = [2]clmath.U256{sums.Deposited0, sums.Deposited1}
-		m.Withdrawals.Raw = [2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1}
-		m.Collected.Raw = [2]clmath.U256{sums.Collected0, sums.Collected1}
+		r.deposits = legs{approx(&sums.Deposited0), approx(&sums.Deposited1)}
+		r.withdrawals = legs{approx(&sums.Withdrawn0), approx(&sums.Withdrawn1)}
+		r.collected = legs{approx(&sums.Collected0), approx(&sums.Collected1)}
 		return
 	}
-	m.Deposits.Raw = [2]clmath.U256{p.Deposited0.U256(), p.Deposited1.U256()}
-	m.Withdrawals.Raw = [2]clmath.U256{p.Withdrawn0.U256(), p.Withdrawn1.U256()}
-	m.Collected.Raw = [2]clmath.U256{p.Collected0.U256(), p.Collected1.U256()}
+	r.deposits = legs{approx128(p.Deposited0), approx128(p.Deposited1)}
+	r.withdrawals = legs{approx128(p.Withdrawn0), approx128(p.Withdrawn1)}
+	r.collected = legs{approx128(p.Collected0), approx128(p.Collected1)}
 }
 
-// holding computes what the contract would pay if the position were closed
-// now: principal by the pool's price, rounded down, and
+// hold computes what the contract would pay if the position were closed now:
+// principal by the pool's price, rounded down, and
 //
 //	uncollected = floor((inside - insideLast mod 2^256) * L / 2^128)
 //
 // where inside is the fee growth between the position's ticks.
-func (r *row) holding() {
-	p, pool, m := r.position, r.pool, r.m
-	if !m.Open {
-		m.Current.Raw, m.Uncollected.Raw = [2]clmath.U256{}, [2]clmath.U256{}
-		return
-	}
+func (r *row) hold() {
+	p, pool := r.position, r.pool
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
-	m.Current.Raw[0], m.Current.Raw[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
+	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
-	m.Uncollected.Raw[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, p.Liquidity)
+	r.fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, p.Liquidity)
 	inside = clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
-	m.Uncollected.Raw[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, p.Liquidity)
+	r.fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, p.Liquidity)
+	r.held = legs{approx(&r.principal[0]), approx(&r.principal[1])}
+	r.pending = legs{approx(&r.fees[0]), approx(&r.fees[1])}
 }
 
 // prices chooses the legs' prices: of now, less those that are the pool's own
 // word, or those frozen at the closing block. Risk is always now's.
 func (r *row) prices() {
-	m := r.m
-	tokens := [2]uint32{r.pool.Currency0, r.pool.Currency1}
-	m.Risky = false
-	for leg, token := range tokens {
-		now := r.st.Prices.At(token)
-		m.Risky = m.Risky || !now.Corroborated
-		if m.Open {
-			m.Price[leg] = legPrice(now, r.position.Pool)
-		} else {
-			m.Price[leg] = closedPrice(&r.position.Close[leg])
+	p, st := r.position, r.st
+	for leg, token := range [2]uint32{r.pool.Currency0, r.pool.Currency1} {
+		now := st.Prices.At(token)
+		usd := p.Close[leg].Usd
+		if r.f.Open {
+			usd = independent(now, p.Pool)
 		}
-		r.rawUsd[leg] = m.Price[leg].Usd / whole(r.st.Tokens.At(token))
+		r.now[leg] = now
+		r.rawUsd[leg] = usd / whole(st.Tokens.At(token))
 	}
-	m.NativeUsd = r.position.CloseNativeUsd
-	if m.Open {
-		m.NativeUsd = market.Unknown
-		if r.st.Native != market.NoIndex {
-			m.NativeUsd = r.st.Prices.At(r.st.Native).Usd
+	r.f.Risky = !(r.now[0].Corroborated && r.now[1].Corroborated)
+	r.nativeUsd = finite(p.CloseNativeUsd)
+	if r.f.Open {
+		r.nativeUsd = market.Unknown
+		if st.Native != market.NoIndex {
+			r.nativeUsd = st.Prices.At(st.Native).Usd
 		}
 	}
 }
 
-func closedPrice(c *market.ClosePrice) market.Price {
+// independent is the USD of a price as a row of a pool may use it: Unknown
+// when nothing but that pool vouches for it.
+func independent(price *market.Price, pool uint32) float64 {
+	if price.OnlyPool == pool && !price.Corroborated {
+		return market.Unknown
+	}
+	return price.Usd
+}
+
+// price is what the row shows of a leg's price: the one that it uses.
+func (r *row) price(leg int) market.Price {
+	if r.f.Open {
+		price := *r.now[leg]
+		price.Usd = independent(r.now[leg], r.position.Pool)
+		if market.Known(r.now[leg].Usd) && !market.Known(price.Usd) {
+			price.Reason = market.ReasonUncorroborated
+		}
+		return price
+	}
+	c := &r.position.Close[leg]
 	price := market.Price{
 		Usd: finite(c.Usd), AsOf: c.AsOf, OnlyPool: market.NoIndex,
 		Markets: c.Markets, Source: c.Source, Corroborated: c.Corroborated,
@@ -138,101 +203,11 @@ func closedPrice(c *market.ClosePrice) market.Price {
 	return price
 }
 
-// usd values every group. A leg that could not be sold for what is claimed of
-// it counts 0 in what is still to come out: principal and uncollected fees.
-func (r *row) usd() {
-	m := r.m
-	held := r.rawUsd
-	for leg := range held {
-		m.Unrealizable[leg] = m.Open && r.unrealizable(leg)
-		if m.Unrealizable[leg] {
-			held[leg] = 0
-		}
+// Closing returns the price that a position of a pool keeps when it closes,
+// which is the one its row showed.
+func Closing(price *market.Price, pool uint32) market.ClosePrice {
+	return market.ClosePrice{
+		Usd: independent(price, pool), AsOf: price.AsOf, Markets: price.Markets,
+		Source: price.Source, Corroborated: price.Corroborated,
 	}
-	value(&m.Current, &held)
-	value(&m.Uncollected, &held)
-	value(&m.Deposits, &r.rawUsd)
-	value(&m.Withdrawals, &r.rawUsd)
-	value(&m.Collected, &r.rawUsd)
-	m.GasUsd = market.Unknown
-	if !r.position.GasUnknown {
-		m.GasUsd = worth(approx128(r.position.GasWei), m.NativeUsd/weiPerNative)
-	}
-}
-
-// weiPerNative is the native currency's raw units on every chain.
-const weiPerNative = 1e18
-
-func value(a *Amounts, rawUsd *[2]float64) {
-	usd0 := worth(approx(&a.Raw[0]), rawUsd[0])
-	usd1 := worth(approx(&a.Raw[1]), rawUsd[1])
-	a.Usd = finite(usd0 + usd1)
-}
-
-// ageFloor keeps the first minutes of a position from being annualised into
-// millions of percent.
-const ageFloor = market.Hour
-
-// results computes, with V principal, F fees, W withdrawn, D deposited, G gas
-//
-//	divergence = V + W - D
-//	pnl        = divergence + F - G
-//	roi        = pnl / D * 100
-//	apr        = roi * 365 / ageDays
-//	feeApr     = F / D * 100 * 365 / ageDays
-func (r *row) results() {
-	p, m := r.position, r.m
-	m.UnderlyingValueUsd = m.Current.Usd
-	m.PendingFeesUsd = m.Uncollected.Usd
-	m.FeesUsd = finite(m.Uncollected.Usd + m.Collected.Usd)
-	m.DivergenceUsd = finite(m.Current.Usd + m.Withdrawals.Usd - m.Deposits.Usd)
-	m.PnlUsd = finite(m.DivergenceUsd + m.FeesUsd - m.GasUsd)
-	m.PnlCostUsd = finite(m.Current.Usd + m.Uncollected.Usd + p.CostUsd)
-	until := p.ClosedAt
-	if m.Open {
-		until = r.st.Now()
-	}
-	m.AgeSeconds = max(until-p.MintedAt, 0)
-	m.ROI, m.APR, m.FeeAPR = market.Unknown, market.Unknown, market.Unknown
-	if m.Deposits.Usd > 0 {
-		years := float64(max(m.AgeSeconds, ageFloor)) / (365 * market.Day)
-		m.ROI = finite(m.PnlUsd / m.Deposits.Usd * 100)
-		m.APR = finite(m.ROI / years)
-		m.FeeAPR = finite(m.FeesUsd / m.Deposits.Usd * 100 / years)
-	}
-}
-
-// why says whether a leg that the row needs has no price, and what a number
-// that is missing lacks.
-func (r *row) why() {
-	m := r.m
-	m.PriceUnavailable, m.Reason = false, market.ReasonNone
-	for leg := range m.Price {
-		if !market.Known(m.Price[leg].Usd) && r.needs(leg) {
-			m.PriceUnavailable = true
-			m.Reason = max(m.Reason, m.Price[leg].Reason)
-		}
-	}
-	native := r.st.Native
-	if !m.PriceUnavailable && !market.Known(m.GasUsd) && native != market.NoIndex {
-		m.Reason = r.st.Prices.At(native).Reason
-	}
-}
-
-// needs reports whether any group has an amount of a leg.
-func (r *row) needs(leg int) bool {
-	m := r.m
-	return !(m.Current.Raw[leg].IsZero() && m.Uncollected.Raw[leg].IsZero() &&
-		m.Deposits.Raw[leg].IsZero() && m.Withdrawals.Raw[leg].IsZero() &&
-		m.Collected.Raw[leg].IsZero())
-}
-
-// ClampFeeAPR bounds a field named feeApr on output; one on the bound is not
-// to be trusted.
-func ClampFeeAPR(x float64) float64 {
-	const limit = 100_000
-	if !market.Known(x) {
-		return x
-	}
-	return min(max(x, -limit), limit)
 }

@@ -1,0 +1,112 @@
+package value
+
+import "tidemark/rankings/market"
+
+// With V principal, F fees, W withdrawn, D deposited, G gas, all in USD at the
+// row's prices, the results are
+//
+//	divergence = V + W - D                against having held what was put in
+//	pnl        = divergence + F - G
+//	roi        = pnl / D * 100
+//	apr        = roi * 365 / ageDays
+//	feeApr     = F / D * 100 * 365 / ageDays
+//	pnlCost    = V + uncollected + (withdrawn + collected - deposited - gas,
+//	             each at its value when it happened)
+//
+// A sum is Unknown when it needs an amount whose price is. D = 0, which is a
+// position that only ever held donated or dust amounts, has no roi and no apr.
+
+// ageFloor keeps the first minutes of a position from being annualised into
+// millions of percent.
+const ageFloor = market.Hour
+
+const year = 365 * market.Day
+
+// weiPerNative is the native currency's raw units on every chain.
+const weiPerNative = 1e18
+
+// usd values every group. A leg that could not be sold for what is claimed of
+// it counts 0 in what is still to come out: principal and uncollected fees.
+func (r *row) usd() {
+	f, out := r.f, r.rawUsd
+	for leg := range out {
+		if f.Unrealizable[leg] {
+			out[leg] = 0
+		}
+	}
+	f.UnderlyingValueUsd = r.held.usd(&out)
+	f.PendingFeesUsd = r.pending.usd(&out)
+	f.DepositsUsd = r.deposits.usd(&r.rawUsd)
+	f.WithdrawalsUsd = r.withdrawals.usd(&r.rawUsd)
+	f.CollectedUsd = r.collected.usd(&r.rawUsd)
+	f.GasUsd = market.Unknown
+	if !r.position.GasUnknown {
+		f.GasUsd = worth(approx128(r.position.GasWei), r.nativeUsd/weiPerNative)
+	}
+}
+
+func (a *legs) usd(rawUsd *legs) float64 {
+	return finite(worth(a[0], rawUsd[0]) + worth(a[1], rawUsd[1]))
+}
+
+// worth is what an amount is worth; an amount of 0 needs no price.
+func worth(amount, rawUsd float64) float64 {
+	if amount == 0 {
+		return 0
+	}
+	return amount * rawUsd
+}
+
+func (r *row) results() {
+	p, f := r.position, r.f
+	f.FeesUsd = finite(f.PendingFeesUsd + f.CollectedUsd)
+	f.DivergenceUsd = finite(f.UnderlyingValueUsd + f.WithdrawalsUsd - f.DepositsUsd)
+	f.PnlUsd = finite(f.DivergenceUsd + f.FeesUsd - f.GasUsd)
+	f.PnlCostUsd = finite(f.UnderlyingValueUsd + f.PendingFeesUsd + p.CostUsd)
+	until := p.ClosedAt
+	if f.Open {
+		until = r.st.Now()
+	}
+	f.AgeSeconds = max(until-p.MintedAt, 0)
+	f.ROI, f.APR, f.FeeAPR = market.Unknown, market.Unknown, market.Unknown
+	if f.DepositsUsd > 0 {
+		perYear := year / float64(max(f.AgeSeconds, ageFloor))
+		percent := 100 / f.DepositsUsd
+		f.ROI = finite(f.PnlUsd * percent)
+		f.APR = finite(f.ROI * perYear)
+		f.FeeAPR = finite(f.FeesUsd * percent * perYear)
+	}
+}
+
+// why says whether a leg that the row needs has no price, and what a number
+// that is missing lacks.
+func (r *row) why() {
+	f := r.f
+	f.PriceUnavailable, f.Reason = false, market.ReasonNone
+	for leg := range r.rawUsd {
+		if !market.Known(r.rawUsd[leg]) && r.needs(leg) {
+			f.PriceUnavailable = true
+			f.Reason = max(f.Reason, r.price(leg).Reason)
+		}
+	}
+	native := r.st.Native
+	if !f.PriceUnavailable && !market.Known(f.GasUsd) && native != market.NoIndex {
+		f.Reason = r.st.Prices.At(native).Reason
+	}
+}
+
+// needs reports whether any group has an amount of a leg.
+func (r *row) needs(leg int) bool {
+	return r.held[leg] != 0 || r.pending[leg] != 0 || r.deposits[leg] != 0 ||
+		r.withdrawals[leg] != 0 || r.collected[leg] != 0
+}
+
+// ClampFeeAPR bounds a field named feeApr on output; one on the bound is not
+// to be trusted.
+func ClampFeeAPR(x float64) float64 {
+	const limit = 100_000
+	if !market.Known(x) {
+		return x
+	}
+	return min(max(x, -limit), limit)
+}
