@@ -1,0 +1,286 @@
+package storage
+
+import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/storage/accounts"
+)
+
+const november = accounts.Month(2026*12 + 10)
+
+func openAccounts(t *testing.T, fs vfs.FS) *Accounts {
+	t.Helper()
+	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func quietAccounts(fs vfs.FS) AccountsOptions {
+	return AccountsOptions{
+		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("the store ended the process") },
+	}
+}
+
+func sampleAccounts() ([]AccountRecord, []KeyRecord) {
+	return []AccountRecord{
+			{ID: 1, Name: "demo", Plan: "unlimited", CreatedAt: 1_795_000_000_000},
+			{ID: 2, Name: "acme", Plan: "growth", Suspended: true, CreatedAt: 1_795_000_000_001},
+		}, []KeyRecord{
+			{ID: 1, Account: 1, Hash: accounts.Hash{1, 2, 3}, Prefix: "tm_srv_012345678", CreatedAt: 7},
+			{
+				ID: 2, Account: 2, Hash: accounts.Hash{31: 9}, Kind: accounts.Browser, Label: "shop «neu»",
+				Origins: []string{"https://app.example.com", "http://localhost:3000"},
+				Prefix:  "tm_web_abcdefghi", CreatedAt: 8, RevokedAt: 9, UsedMinute: 29_900_000,
+			},
+		}
+}
+
+func sampleFlush() *AccountsFlush {
+	routes := [accounts.NumRoutes]accounts.Count{
+		accounts.RoutePositions:  {Requests: 12, Units: 10},
+		accounts.RoutePoolCharts: {Requests: 3, Units: 30},
+	}
+	return &AccountsFlush{
+		Months: []AccountMonth{
+			{2, accounts.Tally{Month: november - 1, Lease: 77}},
+			{2, accounts.Tally{Month: november, Lease: 150, Routes: routes}},
+		},
+		Days: []AccountDay{{2, accounts.DayAt(november.Start().UnixNano(), november), routes}},
+		Keys: []KeyUse{{2, 29_900_000}},
+	}
+}
+
+func TestAccountsReadBack(t *testing.T) {
+	fs := vfs.NewMem()
+	a := openAccounts(t, fs)
+	records, keys := sampleAccounts()
+	flush := sampleFlush()
+	for _, err := range []error{a.Put(records, keys), a.Flush(flush), a.Flush(flush), a.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a = openAccounts(t, fs)
+	defer a.Close()
+	got, err := a.Load(november)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &AccountsContent{Accounts: records, Keys: keys, Months: flush.Months[1:]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	if m, err := a.LastMonth(); m != november || err != nil {
+		t.Errorf("last month = %s, %v; want %s", m, err, november)
+	}
+	if days, err := a.Days(2, november); err != nil || !slices.Equal(days, flush.Days) {
+		t.Errorf("days = %+v, %v; want %+v", days, err, flush.Days)
+	}
+	if m, err := a.Month(2, november-1); err != nil || m != flush.Months[0].Tally {
+		t.Errorf("last month's row = %+v, %v; want %+v", m, err, flush.Months[0])
+	}
+	if m, err := a.Month(9, november); err != nil || m != (accounts.Tally{Month: november}) {
+		t.Errorf("a month of nobody = %+v, %v; want none", m, err)
+	}
+	if findings, err := a.Check(); err != nil || len(findings) > 0 {
+		t.Errorf("findings = %q, %v; want none", findings, err)
+	}
+}
+
+// A write that was reported done is there after a kill, whole.
+func TestAccountsCrash(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	fs := vfs.NewCrashableMem()
+	a := openAccounts(t, fs)
+	defer a.Close()
+	records, keys := sampleAccounts()
+	if err := a.Put(records, keys); err != nil {
+		t.Fatal(err)
+	}
+	flush := sampleFlush()
+	for round := range int64(40) {
+		flush.Months[1].Lease = 1000 + round
+		flush.Months[1].Routes[accounts.RoutePositions].Units = 10 + round
+		flush.Days[0].Routes = flush.Months[1].Routes
+		if err := a.Flush(flush); err != nil {
+			t.Fatal(err)
+		}
+		clone := openAccounts(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
+		if m, err := clone.Month(2, november); err != nil || m != flush.Months[1].Tally {
+			t.Errorf("round %d: %+v, %v; want %+v", round, m, err, flush.Months[1])
+		}
+		if findings, err := clone.Check(); err != nil || len(findings) > 0 {
+			t.Errorf("round %d: findings = %q, %v", round, findings, err)
+		}
+		if err := clone.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAccountsFindings(t *testing.T) {
+	a := openAccounts(t, vfs.NewMem())
+	defer a.Close()
+	if err := a.Put(
+		[]AccountRecord{{ID: 1, Name: "twin"}, {ID: 2, Name: "twin"}},
+		[]KeyRecord{{ID: 1, Account: 1, Origins: []string{"https://x.example"}}, {ID: 2, Account: 9}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	flush := sampleFlush()
+	flush.Months[1].Lease = 39
+	flush.Days[0].Routes[0].Units--
+	if err := a.Flush(flush); err != nil {
+		t.Fatal(err)
+	}
+	findings, err := a.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`accounts: accounts 1 and 2 are both named "twin"`,
+		`accounts: key 1 is a server key with 1 origins`,
+		`accounts: keys 1 and 2 have the same hash`,
+		`accounts: key 2 is of account 9, which does not exist`,
+		`accounts: account 2, month 2026-11: 40 units billed, 39 leased`,
+		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
+			`the month {Requests:12 Units:10}`,
+	}
+	if diff := cmp.Diff(want, findings); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// smallDisk is a file system that says how much room it has.
+type smallDisk struct {
+	vfs.FS
+	free uint64
+}
+
+func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
+}
+
+func TestAccountsFullDisk(t *testing.T) {
+	disk := &smallDisk{vfs.NewMem(), 1 << 40}
+	a := openAccounts(t, disk)
+	defer a.Close()
+	disk.free = accountsMinFree - 1
+	if err := a.Flush(sampleFlush()); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("a write on a full disk: %v; want ErrNoSpace", err)
+	}
+	if m, err := a.LastMonth(); m != 0 || err != nil {
+		t.Errorf("last month = %v, %v; want none", m, err)
+	}
+	disk.free = accountsMinFree
+	if err := a.Flush(sampleFlush()); err != nil {
+		t.Errorf("a write with room again: %v", err)
+	}
+}
+
+func TestAccountsRefused(t *testing.T) {
+	fs := vfs.NewMem()
+	a := openAccounts(t, fs)
+	b := a.db.NewBatch()
+	b.Set(accountsFormatKey, []byte{accountsFormat + 1}, nil)
+	if err := errors.Join(a.commit(b), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+		t.Error("a store that is open was opened again")
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+		t.Error("a store of another format was opened")
+	}
+	o := quietAccounts(vfs.NewMem())
+	o.ReadOnly = true
+	if _, err := OpenAccounts("accounts", o); err == nil {
+		t.Error("a store that is not there was opened to read")
+	}
+}
+
+func TestAccountsCheckpoint(t *testing.T) {
+	fs := vfs.NewMem()
+	a := openAccounts(t, fs)
+	defer a.Close()
+	if err := errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy")); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := OpenAccounts("copy", quietAccounts(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if c, err := copied.Load(november); err != nil || len(c.Accounts) != 2 || len(c.Keys) != 2 {
+		t.Errorf("the copy has %+v, %v", c, err)
+	}
+}
+
+func FuzzAccountCodecs(f *testing.F) {
+	_, keys := sampleAccounts()
+	f.Add(keys[1].append(nil))
+	f.Add(sampleFlush().Months[1].append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var account AccountRecord
+		var key KeyRecord
+		var month AccountMonth
+		var day AccountDay
+		if account.decode(b) == nil {
+			var again AccountRecord
+			if again.decode(account.append(nil)) != nil || again != account {
+				t.Errorf("account %+v came back as %+v", account, again)
+			}
+		}
+		if key.decode(b) == nil {
+			var again KeyRecord
+			if again.decode(key.append(nil)) != nil || !cmp.Equal(again, key) {
+				t.Errorf("key %+v came back as %+v", key, again)
+			}
+		}
+		if month.decode(b) == nil {
+			var again AccountMonth
+			if again.decode(month.append(nil)) != nil || again != month {
+				t.Errorf("month %+v came back as %+v", month, again)
+			}
+		}
+		if day.decode(b) == nil {
+			var again AccountDay
+			if again.decode(day.append([]byte("prefix"))[6:]) != nil || again != day {
+				t.Errorf("day %+v came back as %+v", day, again)
+			}
+		}
+	})
+}
+
+func BenchmarkAccountsFlush(b *testing.B) {
+	a, err := OpenAccounts(b.TempDir(), AccountsOptions{Logger: slog.New(slog.DiscardHandler), MinFreeBytes: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer a.Close()
+	flush, row := new(AccountsFlush), sampleFlush()
+	for i := range uint64(1000) {
+		flush.Months = append(flush.Months, AccountMonth{i, row.Months[1].Tally})
+		flush.Days = append(flush.Days, AccountDay{i, row.Days[0].Day, row.Days[0].Routes})
+	}
+	began := time.Now()
+	for b.Loop() {
+		if err := a.Flush(flush); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(b.N)/1000, "µs/account")
+}
