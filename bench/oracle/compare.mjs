@@ -1,0 +1,109 @@
+// Compares what a tidemark node serves with the contracts' own answers.
+const OPEN = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true'
+
+const lower = s => s.toLowerCase()
+// The exact decimal of a raw amount: no exponent, trailing zeros trimmed.
+export function decimal (raw, decimals) {
+  const s = raw.padStart(decimals + 1, '0')
+  const whole = s.slice(0, s.length - decimals), part = decimals ? s.slice(-decimals).replace(/0+$/, '') : ''
+  return part ? whole + '.' + part : whole
+}
+// What a list row and a detail have in common, keys sorted.
+function common (row) {
+  const { rank, transactions, transactionsDegraded, transactionsPartial, transactionsTruncated, stale, dataAsOf, ...rest } = row
+  return JSON.stringify(rest, (k, v) => v && typeof v === 'object' && !Array.isArray(v)
+    ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => a < b ? -1 : 1))
+    : v)
+}
+
+// readChain reads every position and pool of a chain: the lists with every
+// filter open, and the details, a few at a time.
+export async function readChain (node, chainId) {
+  const positions = await node.list(`/v1/positions?chainId=${chainId}&${OPEN}&sort=nft_id_asc&limit=100`, 'positions')
+  const pools = await node.list(`/v1/pools?chainId=${chainId}&minTvlUsd=0&includeRisky=true&sort=age&limit=100`, 'pools')
+  const details = new Map()
+  const queue = [...positions.rows.map(r => `/v1/positions/${chainId}/swapdex-v4/${r.positionId}`),
+    ...pools.rows.map(r => `/v1/pools/${chainId}/swapdex-v4/${r.poolId}`)]
+  await Promise.all(Array.from({ length: 8 }, async () => {
+    for (let p; (p = queue.pop());) { const d = await node.get(p); details.set(d.positionId ?? d.poolId, d) }
+  }))
+  return { chainId, positions, pools, details }
+}
+
+// compareChain returns what was compared and the differences. Counted as
+// values are the contracts' answers only, once each.
+export function compareChain (truth, read) {
+  const out = { values: 0, positions: 0, live: 0, pools: 0, differences: [] }
+  const say = text => out.differences.push(`chain ${read.chainId} ${text}`)
+  const same = (what, got, want) => { if (got !== want) say(`${what}: ${got}, want ${want}`) }
+  const value = (what, got, want) => { out.values++; same(what, got, want) }
+  const tokens = new Map(truth.tokens.map(t => [lower(t.address), t]))
+
+  same('head', read.positions.rows[0]?.asOfBlock, truth.final.block.number)
+  same('positions in the list', read.positions.rows.length, truth.final.positions.length)
+  same('total', read.positions.total, truth.final.positions.length)
+  const rows = new Map(read.positions.rows.map(r => [r.tokenId, r]))
+  for (const p of truth.final.positions) {
+    const r = rows.get(p.tokenId), at = 'position ' + p.tokenId
+    if (!r) { say(at + ' is missing'); continue }
+    out.positions++
+    if (!p.burned) out.live++
+    comparePosition(p, r, at, value)
+    same(`${at} list and detail`, common(read.details.get(p.tokenId) ?? {}), common(r))
+    same(`${at} positionId`, r.positionId, p.tokenId)
+    for (const [k, group] of Object.entries(r.amounts)) {
+      if (k === 'gas') continue
+      for (const i of [0, 1]) same(`${at} ${k}.amount${i}`, group['amount' + i], decimal(group[`amount${i}Raw`], r['token' + i].decimals))
+    }
+  }
+  const order = read.positions.rows.map(r => Number(r.tokenId))
+  if (order.some((x, i) => i && order[i - 1] >= x)) say('positions are not in order of their ids')
+
+  same('pools in the list', read.pools.rows.length, truth.final.pools.length)
+  const poolRows = new Map(read.pools.rows.map(r => [r.poolId, r]))
+  for (const p of truth.final.pools) {
+    const r = poolRows.get(p.poolId), at = `pool ${p.name}`
+    if (!r) { say(at + ' is missing'); continue }
+    out.pools++
+    value(`${at} sqrtPriceX96`, r.sqrtPriceX96, p.sqrtPriceX96)
+    value(`${at} tick`, r.currentTick, p.tick)
+    value(`${at} liquidity`, r.liquidity, p.liquidity)
+    same(`${at} tickSpacing`, r.tickSpacing, p.tickSpacing)
+    same(`${at} hooks`, r.hooks, lower(p.hooks))
+    if (p.fee !== 0x800000) same(`${at} fee`, r.fee, p.fee)
+    const here = truth.final.positions.filter(x => !x.burned && x.poolId === p.poolId && x.liquidity !== '0')
+    same(`${at} positionsCount`, r.positionsCount, here.length)
+    same(`${at} holdersCount`, r.holdersCount, new Set(here.map(x => x.owner)).size)
+    for (const i of [0, 1]) {
+      const t = tokens.get(lower(p['currency' + i])) ?? { symbol: r['token' + i].symbol, decimals: 18 }
+      same(`${at} token${i}`, r['token' + i].address, lower(p['currency' + i]))
+      same(`${at} symbol${i}`, r['token' + i].symbol, t.symbol)
+      same(`${at} decimals${i}`, r['token' + i].decimals, t.decimals)
+    }
+    same(`${at} list and detail`, common(read.details.get(p.poolId) ?? {}), common(r))
+  }
+  return out
+}
+
+function comparePosition (p, r, at, value) {
+  const { current, uncollectedFees } = r.amounts
+  if (p.burned) {
+    value(`${at} isActive`, r.isActive, false)
+    value(`${at} liquidity`, r.liquidity, '0')
+    value(`${at} uncollected0`, uncollectedFees.amount0Raw, '0')
+    value(`${at} uncollected1`, uncollectedFees.amount1Raw, '0')
+    return
+  }
+  value(`${at} owner`, r.owner, lower(p.owner))
+  value(`${at} pool`, r.poolId, p.poolId)
+  value(`${at} tickLower`, r.tickLower, p.tickLower)
+  value(`${at} tickUpper`, r.tickUpper, p.tickUpper)
+  value(`${at} liquidity`, r.liquidity, p.liquidity)
+  value(`${at} isActive`, r.isActive, p.liquidity !== '0')
+  value(`${at} uncollected0`, uncollectedFees.amount0Raw, p.fees0)
+  value(`${at} uncollected1`, uncollectedFees.amount1Raw, p.fees1)
+  if (p.amount0 !== undefined) {
+    value(`${at} current0`, current.amount0Raw, p.amount0)
+    value(`${at} current1`, current.amount1Raw, p.amount1)
+  }
+}

@@ -1,0 +1,147 @@
+// One tidemark node as a child process: started, killed, asked.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { sleep } from './lib.mjs'
+
+// Every process of a run, so that none stays behind however it ends.
+const pids = new Set()
+export const track = pid => { pids.add(pid); return pid }
+export const untrack = pid => pids.delete(pid)
+export function killAll () {
+  for (const pid of pids) { try { process.kill(pid, 'SIGKILL') } catch {} }
+  pids.clear()
+}
+process.on('exit', killAll)
+for (const s of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(s, () => process.exit(1))
+
+export async function freePorts (n) {
+  const servers = await Promise.all(Array.from({ length: n }, () => new Promise((resolve, reject) => {
+    const s = net.createServer().on('error', reject)
+    s.listen(0, '127.0.0.1', () => resolve(s))
+  })))
+  const ports = servers.map(s => s.address().port)
+  await Promise.all(servers.map(s => new Promise(resolve => s.close(resolve))))
+  return ports
+}
+
+// waitFor calls f until it answers something true, at most ms long.
+export async function waitFor (what, ms, f, every = 100) {
+  const end = Date.now() + ms
+  let last
+  for (;;) {
+    try { const v = await f(); if (v) return v } catch (e) { last = e }
+    if (Date.now() > end) throw new Error(`waited ${ms / 1000} s for ${what}${last ? ': ' + last.message : ''}`)
+    await sleep(every)
+  }
+}
+
+export class Tidemark {
+  // chains: [{ id, rpc, poolManager, positionManager, stables }]
+  constructor ({ binary, dir, chains, port, opsPort }) {
+    Object.assign(this, { binary, dir, port, opsPort, chains, key: '', reorgs: 0, seen: 0, lives: 0 })
+    this.url = `http://127.0.0.1:${port}`
+    fs.mkdirSync(dir, { recursive: true })
+    this.config = path.join(dir, 'tidemark.toml')
+    fs.writeFileSync(this.config, toml(chains))
+  }
+
+  async start () {
+    const log = fs.openSync(path.join(this.dir, 'serve.log'), 'a')
+    this.child = spawn(this.binary, ['serve', '--feed', 'rpc', '--config', this.config, '--data', path.join(this.dir, 'data'),
+      '--listen', `127.0.0.1:${this.port}`, '--ops-listen', `127.0.0.1:${this.opsPort}`], { stdio: ['ignore', 'pipe', log] })
+    fs.closeSync(log)
+    const child = this.child
+    track(child.pid)
+    this.lives++
+    let ended = null
+    child.on('error', e => { ended = e.message })
+    child.on('exit', (code, signal) => { ended = `it ended (${code ?? signal})`; untrack(child.pid) })
+    child.stdout.on('data', b => {
+      fs.appendFileSync(path.join(this.dir, 'serve.log'), b)
+      this.key ||= /tm_srv_[0-9A-Za-z]{36}/.exec(b)?.[0] || ''
+    })
+    await waitFor('the node to answer', 30000, async () => {
+      if (ended) return true
+      return this.key && await this.health()
+    }, 20)
+    if (ended) throw new Error(`cannot start ${this.binary}: ${ended}\n${this.tail()}`)
+  }
+
+  // kill ends the node at once, as a crash would.
+  async kill () {
+    await this.sample().catch(() => {})
+    this.reorgs += this.seen
+    this.seen = 0
+    const child = this.child
+    const gone = new Promise(resolve => child.once('exit', resolve))
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('the node ended by itself\n' + this.tail())
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  // sample reads how many reorganisations this life of the node has followed.
+  async sample () {
+    const r = await fetch(`http://127.0.0.1:${this.opsPort}/metrics`, { signal: AbortSignal.timeout(2000) })
+    let n = 0
+    for (const m of (await r.text()).matchAll(/^tidemark_feed_reorgs_total\{[^}]*\} (\d+)/gm)) n += Number(m[1])
+    this.seen = n
+  }
+
+  async health () {
+    const r = await fetch(this.url + '/health', { signal: AbortSignal.timeout(5000) })
+    const j = await r.json()
+    return Array.isArray(j.chains) ? j : null
+  }
+
+  async chainHealth (id) { return (await this.health())?.chains.find(c => c.chainId === id) }
+
+  // page returns { status, generation, text }, waiting out the 503s that say
+  // so: those of a chain whose records load after a restart.
+  async page (path, ms = 30000) {
+    return waitFor(path, ms, async () => {
+      const r = await fetch(this.url + path, { headers: { 'KC-APIKey': this.key }, signal: AbortSignal.timeout(10000) })
+      const text = await r.text()
+      if (r.status === 503 && r.headers.get('retry-after')) throw new Error(text)
+      return { status: r.status, generation: r.headers.get('x-generation'), text }
+    })
+  }
+
+  async get (path) {
+    const { status, text } = await this.page(path)
+    if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 200)}`)
+    return JSON.parse(text)
+  }
+
+  // every row of a list, by looping until hasMore is false
+  async list (path, key) {
+    const rows = []
+    for (let page = 1; page <= 1000; page++) {
+      const j = await this.get(`${path}&page=${page}`)
+      rows.push(...j[key])
+      if (!j.pagination.hasMore) return { rows, total: j.pagination.total }
+    }
+    throw new Error(path + ': more than 1000 pages')
+  }
+
+  tail (lines = 15) {
+    try { return fs.readFileSync(path.join(this.dir, 'serve.log'), 'utf8').trimEnd().split('\n').slice(-lines).join('\n') } catch { return '' }
+  }
+}
+
+function toml (chains) {
+  const list = a => '[' + a.map(x => JSON.stringify(x)).join(', ') + ']'
+  const others = [1, 42161, 43114].filter(id => !chains.some(c => c.id === id))
+  return ['feed = "rpc"', '', '[refresh]', 'every = "200ms"', ''].join('\n') +
+    others.map(id => `\n[[chains]]\nid = ${id}\nenabled = false\n`).join('') + chains.map(c => `
+[[chains]]
+id = ${c.id}
+rpc = ${list([c.rpc])}
+pool-manager = "${c.poolManager}"
+position-manager = "${c.positionManager}"
+start-block = 0
+stables = ${list(c.stables)}
+max-head-age = "0s"
+`).join('')
+}
