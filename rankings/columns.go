@@ -11,15 +11,14 @@ import (
 type columns struct {
 	// By position.
 	pool, owner []uint32
-	value       []float64     // underlying value; 0 of the closed
 	open        *block.Bitmap // has liquidity
 	inRange     *block.Bitmap
 	valued      *block.Bitmap // open with a value that is known and not 0
 	standard    *block.Bitmap // its pool passes the default filters
 
 	// By place among the open positions, and among the closed.
-	apr, feeAPR, roi, pnl []float64
-	closedPnl             []float64
+	apr, feeAPR, roi, pnl, value []float64
+	closedPnl                    []float64
 
 	// By pool.
 	tvl       []float64
@@ -52,7 +51,7 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 	}
 	n := st.Positions.Len()
 	f := &filler{st: st, prev: prev, pause: pause, columns: &columns{
-		pool: make([]uint32, n), owner: make([]uint32, n), value: make([]float64, n),
+		pool: make([]uint32, n), owner: make([]uint32, n),
 		open: block.NewBitmap(n), inRange: block.NewBitmap(n),
 		valued: block.NewBitmap(n), standard: block.NewBitmap(n),
 	}}
@@ -91,7 +90,7 @@ func (f *filler) fillPools() {
 
 func (f *filler) fillPositions() {
 	n, open := f.st.Positions.Len(), f.st.OpenCount
-	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl} {
+	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
 		*c = make([]float64, 0, open)
 	}
 	f.closedPnl = make([]float64, 0, n-min(open, n))
@@ -167,7 +166,7 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)
 	f.roi = append(f.roi, m.ROI)
 	f.pnl = append(f.pnl, m.PnlUsd)
-	f.value[i] = m.UnderlyingValueUsd
+	f.value = append(f.value, m.UnderlyingValueUsd)
 	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
 		f.valued.Set(i)
 	}

@@ -1,21 +1,19 @@
 package rankings
 
-import "math/bits"
-
 // Count counts the rows of a Search up to a limit. It looks at columns only:
 // at lists of positions where the filter has one, else at all rows, 64 at a
 // time as far as sets decide. While the limit is not passed it remembers the
 // rows, and in the end finds the leaf of each, so that the pages of a filter
 // that admits few rows are seeks from then on.
 type Count struct {
-	search *Search
-	limit  uint64
-	rows   uint64
-	run    int
-	at     int        // the next 64 rows of the run, or the next of its list
-	found  [][]uint32 // of each run
-	done   bool
-	result *Search
+	search  *Search
+	limit   uint64
+	rows    uint64
+	run     int
+	scanner scanner    // of the run
+	found   [][]uint32 // of each run
+	done    bool
+	result  *Search
 }
 
 // Count starts to count the rows; it ends early beyond limit.
@@ -53,50 +51,19 @@ func (c *Count) Step(budget int) (done bool) {
 // limit is passed or the run ends.
 func (c *Count) scan(budget *int) {
 	r := &c.search.runs[c.run]
-	switch f := r.filter; {
-	case r.sums != nil:
+	found, ended := c.found[c.run], true
+	if r.sums != nil {
 		c.rows += uint64(r.total())
-		c.at, c.run = 0, c.run+1
-	case f.listed:
-		c.scanList(f, budget)
-	default:
-		c.scanWords(f, budget)
+	} else {
+		before := len(found)
+		most := c.limit + 1 - c.rows
+		found, ended = c.scanner.scan(r.filter, found, most, budget)
+		c.rows += uint64(len(found) - before)
+		c.found[c.run] = found
 	}
-}
-
-func (c *Count) scanList(f *filter, budget *int) {
-	for ; *budget > 0 && c.rows <= c.limit; c.at++ {
-		if c.at == len(f.among) {
-			c.at, c.run = 0, c.run+1
-			return
-		}
-		*budget--
-		if row := f.among[c.at]; f.match(row) {
-			c.add(row)
-		}
+	if ended {
+		c.scanner, c.run = scanner{}, c.run+1
 	}
-}
-
-func (c *Count) scanWords(f *filter, budget *int) {
-	words := f.words()
-	for ; *budget > 0 && c.rows <= c.limit; c.at++ {
-		if c.at == words {
-			c.at, c.run = 0, c.run+1
-			return
-		}
-		word := f.word(c.at)
-		*budget -= 1 + bits.OnesCount64(word)
-		for ; word != 0; word &= word - 1 {
-			if row := uint32(c.at*64 + bits.TrailingZeros64(word)); f.test(row) {
-				c.add(row)
-			}
-		}
-	}
-}
-
-func (c *Count) add(row uint32) {
-	c.rows++
-	c.found[c.run] = append(c.found[c.run], row)
 }
 
 // place returns the search with the leaf of every row found.

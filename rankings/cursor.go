@@ -7,10 +7,11 @@ import (
 
 // cursor reads one run from front to back.
 type cursor struct {
-	run  *run
-	next uint32 // of a ranked run: the matching row to read next
-	leaf int    // of any other: the leaf, as the run counts, and the row in it
-	row  int
+	run   *run
+	next  uint32 // of a ranked run: the matching row to read next
+	bound uint32 // while seeking: rows from here on are not passed over
+	leaf  int    // of any other: the leaf, as the run counts, and the row in it
+	row   int
 
 	ids    []uint32 // of the leaf that was read last
 	loaded int      // its place in the order; -1: none

@@ -9,8 +9,16 @@ import (
 // filter is what the rows of one run must be. It can test a row, and give 64
 // of them at once as far as sets say.
 type filter struct {
-	n      uint32 // rows of the table
-	masks  []mask
+	n     uint32 // rows of the table
+	masks []mask
+	// Unless nil, the group of a row must be a member of groups.
+	groups *block.Bitmap
+	group  []uint32
+	// If above 0, the value of an open position must reach the floor.
+	floor float64
+	value []float64 // by place among the members of open
+	open  *block.Bitmap
+
 	checks []func(row uint32) bool
 	// If listed, every row that can match is among these.
 	listed bool
@@ -32,12 +40,11 @@ func (f *filter) notIn(set *block.Bitmap) { f.masks = append(f.masks, mask{set, 
 // check narrows the filter by a test.
 func (f *filter) check(test func(row uint32) bool) { f.checks = append(f.checks, test) }
 
-// only narrows the filter by a test that no row outside the list can pass.
-func (f *filter) only(rows []uint32, test func(row uint32) bool) {
+// only narrows the work to a list that has every row that can still match.
+func (f *filter) only(rows []uint32) {
 	if !f.listed || len(rows) < len(f.among) {
 		f.listed, f.among = true, rows
 	}
-	f.check(test)
 }
 
 // words returns how many times 64 rows there are.
@@ -59,6 +66,22 @@ func (f *filter) word(w int) uint64 {
 	return word
 }
 
+// match reports whether the row passes.
+func (f *filter) match(row uint32) bool {
+	for _, m := range f.masks {
+		if m.set.Has(row) == m.outside {
+			return false
+		}
+	}
+	return f.grouped(row) && (f.floor <= 0 || f.worth(f.open.Rank(row))) && f.test(row)
+}
+
+// grouped reports whether the row's group is admitted.
+func (f *filter) grouped(row uint32) bool { return f.groups == nil || f.groups.Has(f.group[row]) }
+
+// worth reports whether the position at that place reaches the floor.
+func (f *filter) worth(place uint32) bool { return f.value[place] >= f.floor }
+
 // test applies the checks.
 func (f *filter) test(row uint32) bool {
 	for _, check := range f.checks {
@@ -67,16 +90,6 @@ func (f *filter) test(row uint32) bool {
 		}
 	}
 	return true
-}
-
-// match reports whether the row passes.
-func (f *filter) match(row uint32) bool {
-	for _, m := range f.masks {
-		if m.set.Has(row) == m.outside {
-			return false
-		}
-	}
-	return f.test(row)
 }
 
 // isDefault reports whether the filters, status aside, are the default ones.
@@ -113,60 +126,72 @@ func (q *PositionQuestion) filter(v *View, id orderID) *filter {
 	case OutOfRange:
 		f.notIn(c.inRange)
 	}
-	q.checkPool(f, c)
-	if q.MinValueUsd > 0 {
-		f.check(func(row uint32) bool { return c.value[row] >= q.MinValueUsd })
+	if q.NoSuchID || q.MinValueUsd > 0 && id.ofClosed() {
+		f.none()
+		return f
 	}
-	q.lists(f, v)
+	f.floor, f.value, f.open = q.MinValueUsd, c.value, c.open
+	q.filterPool(f, c)
+	q.filterLists(f, v)
 	return f
 }
 
-// checkPool filters by what the pool of a position is. An unknown TVL, which
+// none lets no row match.
+func (f *filter) none() {
+	f.only(nil)
+	f.check(func(uint32) bool { return false })
+}
+
+// filterPool filters by what the pool of a position is. An unknown TVL, which
 // is no number, is below every floor.
-func (q *PositionQuestion) checkPool(f *filter, c *columns) {
+func (q *PositionQuestion) filterPool(f *filter, c *columns) {
 	floor := q.MinPoolTVLUsd
 	switch {
 	case floor == DefaultMinPoolTVLUsd && !q.IncludeRisky:
 		f.in(c.standard)
-	case floor > 0 && !q.IncludeRisky:
-		f.check(func(row uint32) bool { return c.tvl[c.pool[row]] >= floor && c.safe.Has(c.pool[row]) })
-	case floor > 0:
-		f.check(func(row uint32) bool { return c.tvl[c.pool[row]] >= floor })
-	case !q.IncludeRisky:
-		f.check(func(row uint32) bool { return c.safe.Has(c.pool[row]) })
+	case floor > 0 || !q.IncludeRisky:
+		f.groups, f.group = block.NewBitmap(uint32(len(c.tvl))), c.pool
+		for pool, tvl := range c.tvl {
+			if (floor <= 0 || tvl >= floor) && (q.IncludeRisky || c.safe.Has(uint32(pool))) {
+				f.groups.Set(uint32(pool))
+			}
+		}
+		if rows, few := c.byPool.ofGroups(f.groups, fewOf(f.n)); few {
+			f.only(rows)
+		}
 	}
 }
 
-// lists filters by what has a list of its positions. What the view does not
-// know has an empty one.
-func (q *PositionQuestion) lists(f *filter, v *View) {
+// fewOf is how many of n rows are worth to be listed: to look at each where it
+// stands costs about eight times as much as in sequence.
+func fewOf(n uint32) int { return int(n / 8) }
+
+// filterLists filters by what has a list of its positions.
+func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	c := v.columns
 	if q.Owner != nil {
-		var rows []uint32
-		owner, found := v.owner(q.Owner)
-		if found {
-			rows = c.byOwner.of(owner)
+		if owner, found := v.owner(q.Owner); found {
+			f.only(c.byOwner.of(owner))
+			f.check(func(row uint32) bool { return c.owner[row] == owner })
+		} else {
+			f.none()
 		}
-		f.only(rows, func(row uint32) bool { return found && c.owner[row] == owner })
 	}
 	if q.Pool != nil {
-		var rows []uint32
-		pool, found := v.Pool(*q.Pool)
-		if found {
-			rows = c.byPool.of(pool)
+		if pool, found := v.Pool(*q.Pool); found {
+			f.only(c.byPool.of(pool))
+			f.check(func(row uint32) bool { return c.pool[row] == pool })
+		} else {
+			f.none()
 		}
-		f.only(rows, func(row uint32) bool { return found && c.pool[row] == pool })
 	}
 	if q.ID != nil {
-		var rows []uint32
-		position, found := v.Position(*q.ID)
-		if found {
-			rows = []uint32{position}
+		if position, found := v.Position(*q.ID); found {
+			f.only([]uint32{position})
+			f.check(func(row uint32) bool { return row == position })
+		} else {
+			f.none()
 		}
-		f.only(rows, func(row uint32) bool { return found && row == position })
-	}
-	if q.NoSuchID {
-		f.only(nil, func(uint32) bool { return false })
 	}
 }
 

@@ -92,9 +92,6 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 }
 
 func (c *columns) sortValue(o orderID, row uint32) float64 {
-	if o == openValue {
-		return c.value[row]
-	}
 	place := c.open.Rank(row)
 	switch o {
 	case openAPR:
@@ -105,6 +102,8 @@ func (c *columns) sortValue(o orderID, row uint32) float64 {
 		return c.roi[place]
 	case openPnl:
 		return c.pnl[place]
+	case openValue:
+		return c.value[place]
 	case closedPnl:
 		return c.closedPnl[row-place]
 	}

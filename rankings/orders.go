@@ -76,6 +76,8 @@ func (o *orderer) key(id orderID, place, row uint32) uint64 {
 		return descending(c.roi[place])
 	case openPnl:
 		return descending(c.pnl[place])
+	case openValue:
+		return descending(c.value[place])
 	case closedPnl:
 		return descending(c.closedPnl[place])
 	}

@@ -1,6 +1,11 @@
 package rankings
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+
+	"tidemark/rankings/block"
+)
 
 // postings lists the positions of every group, a pool or an owner: those below
 // covered by a counting sort, and beside them the few rows that came or
@@ -62,18 +67,48 @@ func newPostings(col []uint32, groups uint32) postings {
 // of returns rows among which are all those of the group, each once. The
 // caller must not change them.
 func (p *postings) of(group uint32) []uint32 {
-	var listed []uint32
-	if int(group)+1 < len(p.starts) {
-		listed = p.rows[p.starts[group]:p.starts[group+1]]
-	}
 	if len(p.recent) == 0 {
-		return listed
+		return p.listed(group)
 	}
-	among := slices.Clone(p.recent)
-	for _, row := range listed {
+	return p.appendListed(slices.Clone(p.recent), group)
+}
+
+// listed returns the rows that were in the group when the list was made.
+func (p *postings) listed(group uint32) []uint32 {
+	if int(group)+1 >= len(p.starts) {
+		return nil
+	}
+	return p.rows[p.starts[group]:p.starts[group+1]]
+}
+
+// appendListed appends the listed rows of the group that are not recent.
+func (p *postings) appendListed(among []uint32, group uint32) []uint32 {
+	for _, row := range p.listed(group) {
 		if _, also := slices.BinarySearch(p.recent, row); !also {
 			among = append(among, row)
 		}
 	}
 	return among
+}
+
+// ofGroups returns rows among which are all those of the groups, each once,
+// unless they are more than most.
+func (p *postings) ofGroups(groups *block.Bitmap, most int) (among []uint32, few bool) {
+	n := len(p.recent)
+	words := groups.Words()
+	for w, word := range words {
+		for ; word != 0 && n <= most; word &= word - 1 {
+			n += len(p.listed(uint32(w*64 + bits.TrailingZeros64(word))))
+		}
+	}
+	if n > most {
+		return nil, false
+	}
+	among = append(make([]uint32, 0, n), p.recent...)
+	for w, word := range words {
+		for ; word != 0; word &= word - 1 {
+			among = p.appendListed(among, uint32(w*64+bits.TrailingZeros64(word)))
+		}
+	}
+	return among, true
 }

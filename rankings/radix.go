@@ -1,11 +1,15 @@
 package rankings
 
-import "slices"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // sorter orders places by their keys, equal keys by place. It sorts words of
-// the key's upper half and the place, so that a pass moves eight bytes a row,
-// and then the few runs in which the upper halves do not decide: for USD and
-// percentages those are values within a millionth of each other.
+// the 32 bits that tell the keys apart best and the place, so that a pass moves
+// eight bytes a row, and then the few runs in which those bits do not decide:
+// for USD and percentages, values within a millionth of each other.
 //
 // Cost: about 20 ns a row at a million rows.
 type sorter struct {
@@ -19,17 +23,32 @@ const (
 	stretch   = 1 << 15 // rows between two pauses
 )
 
-// sort returns the places, in the lower halves of the words, in order. The
-// result is good until the next call.
+// sort returns the places, which ascend, in the lower halves of the words, in
+// order. The result is good until the next call.
 func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
+	least, greatest, sorted, last := uint64(math.MaxUint64), uint64(0), true, uint64(0)
+	for _, place := range places {
+		key := keys[place]
+		least, greatest = min(least, key), max(greatest, key)
+		sorted = sorted && last <= key
+		last = key
+	}
+	s.pause()
+	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.words, s.spare = s.words[:0], slices.Grow(s.spare[:0], len(places))[:len(places)]
 	for _, place := range places {
-		s.words = append(s.words, keys[place]&^(1<<32-1)|uint64(place))
+		s.words = append(s.words, (keys[place]-least)>>shift<<32|uint64(place))
+	}
+	s.pause()
+	if sorted {
+		return s.words
 	}
 	for d := range digits {
 		s.pass(32 + d*digitBits)
 	}
-	s.settle(keys)
+	if shift > 0 {
+		s.settle(keys)
+	}
 	return s.words
 }
 
@@ -61,7 +80,7 @@ func (s *sorter) pass(shift int) {
 	s.words, s.spare = s.spare, s.words
 }
 
-// settle orders the runs of words with the same upper half by whole keys.
+// settle orders the runs of words with the same upper half by their keys.
 func (s *sorter) settle(keys []uint64) {
 	for i := 0; i < len(s.words); {
 		end, sorted := i+1, true

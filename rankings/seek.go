@@ -62,49 +62,61 @@ func hop(cursors []cursor, d uint64, skip *uint64) bool {
 	return true
 }
 
-// probe goes on where seek ended, over ranked runs, row by row: of the rows
-// that end a stretch of skip/m in each run, the first ends a stretch that can
-// go.
+// probe goes on where seek ended, over ranked runs, row by row. Every run has a
+// window of rows that may or may not be passed over; the row in its middle is
+// read. If skip goes beyond all the middles, so does it beyond the least of
+// them, before which come only rows before middles: that half window is passed
+// over. If not, the greatest middle is not reached, nor what follows it. So
+// every row that is read halves a window.
 func probe(cursors []cursor, leaves LeafReader, skip uint64) error {
+	for i := range cursors {
+		c := &cursors[i]
+		c.bound = c.next + uint32(min(skip, uint64(c.run.total()-c.next)))
+		c.full = false
+	}
 	for skip > 0 {
-		left := uint64(0)
-		for i := range cursors {
-			if cursors[i].next < cursors[i].run.total() {
-				left++
-			}
-		}
-		if left == 0 {
-			return nil
-		}
-		step, err := hopRows(cursors, leaves, max(skip/left, 1))
-		if err != nil {
+		least, greatest, before, err := middles(cursors, leaves)
+		if least == nil || err != nil {
 			return err
 		}
-		skip -= step
+		if skip > before {
+			passed := least.middle() - least.next + 1
+			least.next, least.full = least.next+passed, false
+			skip -= uint64(passed)
+		} else {
+			greatest.bound, greatest.full = greatest.middle(), false
+		}
+	}
+	for i := range cursors {
+		cursors[i].full = false
 	}
 	return nil
 }
 
-// hopRows moves the cursor whose stretch of at most d rows ends first.
-func hopRows(cursors []cursor, leaves LeafReader, d uint64) (uint64, error) {
-	var first *cursor
-	var least mark
-	var step uint32
+// middle returns the row in the middle of the window from next to bound.
+func (c *cursor) middle() uint32 { return c.next + (c.bound-c.next)/2 }
+
+// middles returns the cursors whose middles are least and greatest, and how
+// many rows stand before the middles in all windows; nil when all are empty.
+func middles(cursors []cursor, leaves LeafReader) (least, greatest *cursor, before uint64, err error) {
 	for i := range cursors {
 		c := &cursors[i]
-		rest := c.run.total() - c.next
-		if rest == 0 {
+		if c.next == c.bound {
 			continue
 		}
-		n := uint32(min(d, uint64(rest)))
-		m, err := c.at(leaves, c.next+n-1)
-		if err != nil {
-			return 0, err
+		if !c.full {
+			if c.head, err = c.at(leaves, c.middle()); err != nil {
+				return nil, nil, 0, err
+			}
+			c.full = true
 		}
-		if first == nil || c.run.compare(&m, &least) < 0 {
-			first, least, step = c, m, n
+		before += uint64(c.middle() - c.next)
+		if least == nil || c.run.compare(&c.head, &least.head) < 0 {
+			least = c
+		}
+		if greatest == nil || c.run.compare(&c.head, &greatest.head) > 0 {
+			greatest = c
 		}
 	}
-	first.next += step
-	return uint64(step), nil
+	return least, greatest, before, nil
 }

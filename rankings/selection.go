@@ -3,13 +3,17 @@ package rankings
 import "tidemark/rankings/block"
 
 // Selection finds where every row of a Search stands: a bitmap by rank for
-// every run, made by reading its leaves once. It keeps nothing of the leaves.
+// every run. It finds the rows in the columns, in sequence, and then reads the
+// leaves once to see their ranks; it keeps nothing of either.
 type Selection struct {
-	search *Search // what was asked
-	result *Search // the same, runs before run selected
-	run    int
-	leaf   int // of the run's order
-	bits   *block.Bitmap
+	search  *Search // what was asked
+	result  *Search // the same, runs before run selected
+	run     int
+	scanner scanner
+	found   []uint32
+	rows    *block.Bitmap // the run's matching rows; nil: not all are found yet
+	leaf    int           // of the run's order
+	bits    *block.Bitmap // by rank
 }
 
 // Select starts to find every row.
@@ -28,21 +32,38 @@ func (s *Search) Select() *Selection {
 func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) {
 	for s.run < len(s.search.runs) && budget > 0 {
 		r := &s.result.runs[s.run]
-		if s.bits == nil {
-			s.bits = block.NewBitmap(r.order.Len())
-		}
-		if s.leaf == r.order.Leaves() {
+		switch {
+		case r.sums != nil:
+			s.run++
+		case s.bits == nil:
+			s.find(r, &budget)
+		case s.leaf < r.order.Leaves():
+			if err := s.read(r, leaves, &budget); err != nil {
+				return false, err
+			}
+		default:
 			s.bits.Seal()
 			r.bits, r.sums = s.bits, sumBits(r.order, s.bits)
-			s.run, s.leaf, s.bits = s.run+1, 0, nil
-			continue
+			s.run, s.leaf, s.rows, s.bits = s.run+1, 0, nil, nil
 		}
-		if err := s.read(r, leaves, &budget); err != nil {
-			return false, err
-		}
-		s.leaf++
 	}
 	return s.run == len(s.search.runs), nil
+}
+
+// find goes on to find the matching rows of a run.
+func (s *Selection) find(r *run, budget *int) {
+	if s.rows == nil {
+		s.rows = block.NewBitmap(r.filter.n)
+	}
+	const piece = 1 << 12 // rows kept at a time
+	var ended bool
+	s.found, ended = s.scanner.scan(r.filter, s.found[:0], piece, budget)
+	for _, row := range s.found {
+		s.rows.Set(row)
+	}
+	if ended {
+		s.scanner, s.bits = scanner{}, block.NewBitmap(r.order.Len())
+	}
 }
 
 // read marks the matching rows of one leaf.
@@ -52,15 +73,16 @@ func (s *Selection) read(r *run, leaves LeafReader, budget *int) error {
 		return err
 	}
 	*budget -= len(c.ids)
-	rank := r.order.Rows[s.leaf]
+	rank, rows := r.order.Rows[s.leaf], c.rows()
 	for i, id := range c.ids {
-		if id >= c.rows() {
+		if id >= rows {
 			return c.damaged(id)
 		}
-		if r.match == nil || r.match(id) {
+		if s.rows.Has(id) {
 			s.bits.Set(rank + uint32(i))
 		}
 	}
+	s.leaf++
 	return nil
 }
 
