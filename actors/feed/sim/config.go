@@ -95,9 +95,9 @@ func orDefault[T comparable](field *T, value T) {
 
 // The least sizes that keep what the market promises.
 const (
-	minDays       = 2 // a market must be a day old to price
+	minDays       = 1 // a market must be a day old to price
 	actionsAMint  = 4
-	spareMints    = 20 // beyond two a pool
+	spareMints    = 5 // beyond two a pool
 	maxBlockTime  = time.Minute
 	minStables    = 2
 	maxDays       = 3660
@@ -110,8 +110,9 @@ const (
 func (c *Config) check() error {
 	least := positionsPool*c.Pools + spareMints
 	switch {
-	case c.Pools < firstPools || c.Pools > maxPools:
-		return fmt.Errorf("cannot simulate %d pools; at least %d, at most %d", c.Pools, firstPools, maxPools)
+	case c.Pools < minPools || c.Pools > maxPools:
+		return fmt.Errorf("cannot simulate %d pools; at least %d, at most %d",
+			c.Pools, minPools, maxPools)
 	case c.Positions < least || c.Positions > maxPositions:
 		return fmt.Errorf("cannot simulate %d positions in %d pools; at least %d, at most %d",
 			c.Positions, c.Pools, least, maxPositions)

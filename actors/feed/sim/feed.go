@@ -80,7 +80,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	}
 	at := c.Anchors[0]
 	head := f.headAt(max(f.headNumber(now), at.Number)) // a clock may step back
-	step := feed.Step{Head: head}
+	step := feed.Step{Head: head, Finalized: f.finalAt(head.Number)}
 	f.paced = time.Time{}
 	switch {
 	case !f.has(at):
@@ -164,6 +164,15 @@ func (f *Feed) headAt(number uint64) market.Head {
 	return h
 }
 
+// finalAt returns the newest block that no reorganisation reaches any more; 0
+// when there is none.
+func (f *Feed) finalAt(head uint64) uint64 {
+	if head < f.cfg.StartBlock+confirmations {
+		return 0
+	}
+	return head - confirmations
+}
+
 // has reports whether a block is on the chain. The block before the first,
 // which has no hash, is.
 func (f *Feed) has(at market.Head) bool {
@@ -185,8 +194,8 @@ func (f *Feed) common(anchors []market.Head) *market.Head {
 func (f *Feed) span(st *market.State, at, head market.Head) *market.Span {
 	span := &market.Span{From: at.Number + 1, Parent: at.Hash}
 	last := head.Number
-	if span.From+confirmations <= head.Number {
-		span.Final, last = true, head.Number-confirmations
+	if final := f.finalAt(head.Number); span.From <= final {
+		span.Final, last = true, final
 	}
 	end := f.write(span, f.enter(st), last)
 	h := f.headAt(end)

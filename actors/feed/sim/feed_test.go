@@ -213,14 +213,14 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("New: %v; want %q", err, want)
 		}
 	}
-	f(func(c *Config) { c.Pools = 9 }, "9 pools; at least 10")
-	f(func(c *Config) { c.Positions = 39 }, "39 positions in 10 pools; at least 40")
-	f(func(c *Config) { c.Days = 1 }, "1 days; at least 2")
+	f(func(c *Config) { c.Pools = 4 }, "4 pools; at least 5")
+	f(func(c *Config) { c.Positions = 24 }, "24 positions in 10 pools; at least 25")
+	f(func(c *Config) { c.Days = 0 }, "0 days; at least 1")
 	f(func(c *Config) { c.Actions = 150 }, "150 actions; at least 200")
 	f(func(c *Config) { c.Stables = c.Stables[:1] }, "1 stable tokens; at least 2")
 	f(func(c *Config) { c.StartBlock = 0 }, "at least 1")
 	f(func(c *Config) { c.BlockTime = -1 }, "block time")
-	if _, err := New(testConfig(1, 40, 10, 2)); err != nil {
+	if _, err := New(testConfig(1, 15, 5, 1)); err != nil {
 		t.Errorf("the least sizes: %v", err)
 	}
 }

@@ -17,8 +17,8 @@ func (s *scene) found(i uint32) {
 	s.nPools++
 	s.transact(480_000, true)
 	s.emit(market.Initialize{
-		Pool: v.id, Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
-		Fee: v.fee, TickSpacing: v.spacing, Hooks: v.hooks, SqrtPriceX96: p.sqrt, Tick: at,
+		Pool: v.id, Fee: v.fee, TickSpacing: v.spacing, Hooks: v.hooks, SqrtPriceX96: p.sqrt, Tick: at,
+		Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
 	})
 	lower, upper, usd := s.founding(p)
 	s.open(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
@@ -61,6 +61,9 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 		return lower, upper, p.tvl
 	case circle:
 		return lower, upper, p.tvl
+	}
+	if s.movement(p.venue) < 20 { // tokens that are worth the same
+		lower, upper = p.fit(p.tick-2500, p.tick+2500)
 	}
 	return lower, upper, p.tvl * 0.35
 }

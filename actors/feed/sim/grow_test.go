@@ -43,6 +43,7 @@ type grown struct {
 	*ledger.Ledger
 	params value.Params
 	usd    []float64 // by token, in the newest record
+	noUsd  bool      // no records: what only counts events is grown faster
 	spans  []*market.Span
 	events int
 }
@@ -69,6 +70,16 @@ func grow(t testing.TB, cfg Config) *grown {
 	return g
 }
 
+// growBare is grow without prices.
+func growBare(t testing.TB, cfg Config) *grown {
+	t.Helper()
+	g := plant(t, cfg)
+	g.noUsd = true
+	for g.step(t) {
+	}
+	return g
+}
+
 // step takes one answer of the feed; false when it was the newest.
 func (g *grown) step(t testing.TB) bool {
 	t.Helper()
@@ -84,8 +95,12 @@ func (g *grown) step(t testing.TB) bool {
 
 func (g *grown) apply(t testing.TB, s *market.Span) {
 	t.Helper()
-	for _, piece := range ledger.CutHours(s, g.Head().Time) {
-		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 {
+	pieces := []market.Span{*s}
+	if !g.noUsd {
+		pieces = ledger.CutHours(s, g.Head().Time)
+	}
+	for _, piece := range pieces {
+		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 && !g.noUsd {
 			g.BeginHour(market.HourOf(piece.Time), g.record(market.HourOf(piece.Time)))
 		}
 		if err := g.Apply(&piece); err != nil {

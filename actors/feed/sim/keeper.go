@@ -80,6 +80,9 @@ func (s *scene) tendFounders(p *pool, n *position) bool {
 
 // tendClosed reopens an empty NFT or burns it; most are left alone.
 func (s *scene) tendClosed(p *pool, n *position) bool {
+	if s.habitOf(n.id) == sandwich {
+		return false
+	}
 	switch x := s.below(1000); {
 	case x < 60:
 		s.transact(300_000, true)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -41,6 +42,7 @@ type venue struct {
 	turnover       float64 // of tvl in a day
 	band           int64   // ticks off the reference at which traders stop
 	new0, new1     bool    // no earlier pool trades the token
+	seat           uint32  // index of its founder's position; of the first pools only
 }
 
 // casting is a pool of the cast. Its order is its importance: a small market
@@ -62,15 +64,18 @@ const (
 
 var cast = []casting{
 	{base: "native", quote: "usd0", fee: 500, role: core, tvl: 34e6, protocolFee: 125 | 125<<12},
-	{base: "native", quote: "usd0", fee: market.DynamicFee, role: core, tvl: 9e6, hook: hookBeforeSwap},
+	{base: "SAFEMOON9", quote: "usd1", fee: 10000, role: lure},
+	{base: "SAFEMOON9", quote: "usd0", fee: 10000, role: trap},
+	{base: "native", quote: "usd1", fee: 10000, role: tiny},
+	{base: "GIFT", quote: "wrapped", fee: 3000, role: claim},
+	{
+		base: "native", quote: "usd0", fee: market.DynamicFee, role: core, tvl: 9e6,
+		hook: hookBeforeSwap,
+	},
 	{base: "usd0", quote: "usd1", fee: 100, role: core, tvl: 16e6},
 	{base: "wrapped", quote: "usd1", fee: 500, role: core, tvl: 12e6},
 	{base: "LINK", quote: "native", fee: 3000, role: core, tvl: 6e6, protocolFee: 500 | 750<<12},
 	{base: "LINK", quote: "usd0", fee: 3000, role: core, tvl: 4e6},
-	{base: "SAFEMOON9", quote: "usd1", fee: 10000, role: lure},
-	{base: "SAFEMOON9", quote: "usd0", fee: 10000, role: trap},
-	{base: "LINK", quote: "usd1", fee: 10000, role: tiny},
-	{base: "GIFT", quote: "wrapped", fee: 3000, role: claim},
 
 	{base: "FRESH", quote: "native", fee: 3000, role: untraded, tvl: 40e3},
 	{base: "OUROA", quote: "OUROB", fee: 3000, role: circle, tvl: 5e6},
@@ -111,15 +116,11 @@ var cast = []casting{
 	{base: "JOE", quote: "native", fee: 3000, tvl: 300e3},
 }
 
-// The core pools are the first of the cast.
 const (
-	corePools  = 6
-	lastCircle = 13
+	firstPools = 10 // are there from the first block on
+	minPools   = 5  // nothing less can keep the promises of the market
+	lastCircle = 13 // the last pool of the circle
 )
-
-// firstPools are there from the first block on; nothing less can keep the
-// promises of the market.
-const firstPools = 10
 
 // architect plans the pools of a chain in the order of their birth, which is
 // the order of their indexes in the ledger.
@@ -164,32 +165,41 @@ func (a *architect) pair() (base, quote uint32) {
 		return a.last, stables
 	}
 	a.last, a.lone = a.invent(), true
-	return a.last, [...]uint32{native, native, native, native, wrapped}[a.d.below(5)]
+	if a.d.chance(200) {
+		return a.last, wrapped
+	}
+	return a.last, native
 }
 
-var spacings = map[uint32]int32{100: 1, 500: 10, 3000: 60, 10000: 200, market.DynamicFee: 60}
-
-// turnovers are what pools of a fee trade in a day, as a part of their TVL.
-var turnovers = map[uint32]float64{100: 1.1, 500: 1.5, 3000: 0.42, 10000: 0.14, market.DynamicFee: 0.8}
+// tiers are what goes with a fee: the spacing of the ticks, what is traded in
+// a day as a part of the TVL, and how many ticks off the reference noise goes.
+var tiers = map[uint32]struct {
+	spacing  int32
+	turnover float64
+	band     int64
+}{
+	100:               {1, 1.1, 17},
+	500:               {10, 1.5, 25},
+	3000:              {60, 0.42, 75},
+	10000:             {200, 0.14, 90},
+	market.DynamicFee: {60, 0.8, 60},
+}
 
 func (a *architect) found(i int, c casting, base, quote uint32) {
 	v := venue{
-		fee: c.fee, spacing: spacings[c.fee], role: c.role, protocolFee: c.protocolFee,
-		tvl: c.tvl, bornMs: a.birth(i), turnover: turnovers[c.fee] * a.d.logNormal(350),
-		band: 15 + int64(min(c.fee, 3000+uint32(i)))/50,
-	}
-	if c.fee == market.DynamicFee {
-		v.band = 60
+		fee: c.fee, spacing: tiers[c.fee].spacing, role: c.role, protocolFee: c.protocolFee,
+		tvl: c.tvl, bornMs: a.birth(i), turnover: tiers[c.fee].turnover * a.d.logNormal(350),
+		band: tiers[c.fee].band,
 	}
 	if c.hook != 0 {
 		spread(v.hooks[:], hash(a.cfg.Seed, 'h', uint64(a.cfg.Chain), uint64(i)))
 		binary.BigEndian.PutUint16(v.hooks[18:], v.hooksHigh()|c.hook)
 	}
 	v.token0, v.token1 = base, quote
-	if at, other := &a.tokens[base].meta.Address, &a.tokens[quote].meta.Address; string(at[:]) > string(other[:]) {
+	at, other := a.tokens[base].meta.Address, a.tokens[quote].meta.Address
+	if bytes.Compare(at[:], other[:]) > 0 {
 		v.token0, v.token1 = quote, base
 	}
-	v.share = shareOf(i, a.cfg.Pools)
 	v.id = v.key(a.tokens)
 	a.venues = append(a.venues, v)
 }

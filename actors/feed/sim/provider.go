@@ -24,7 +24,10 @@ const (
 var habits = [...]struct {
 	habit
 	permille uint64
-}{{full, 90}, {wide, 230}, {middle, 240}, {follower, 190}, {resting, 120}, {sandwich, 50}, {dust, 50}, {whale, 30}}
+}{
+	{full, 90}, {wide, 230}, {middle, 240}, {follower, 190},
+	{resting, 120}, {sandwich, 50}, {dust, 50}, {whale, 30},
+}
 
 func (p *plan) habitOf(id uint64) habit {
 	x := hash(p.chainKey, 'b', id) % 1000
@@ -58,7 +61,7 @@ func (s *scene) mint() {
 
 // pickHome throws a pool for a position: one in which a stranger may be.
 func (s *scene) pickHome() uint32 {
-	i := uint32(s.skewed(uint64(s.nPools)))
+	i := s.ranked(s.skewed(uint64(s.nPools)))
 	switch s.venues[i].role {
 	case ordinary, core:
 		return i
@@ -67,7 +70,7 @@ func (s *scene) pickHome() uint32 {
 			return i
 		}
 	}
-	return uint32(s.below(corePools))
+	return s.anyCore()
 }
 
 // The manager is one owner of a third of all positions, up to a thousand or so.
@@ -79,7 +82,8 @@ const (
 // ownerOf throws the owner of a new position: the manager, somebody new, or
 // somebody who has been there before.
 func (s *scene) ownerOf(id uint64) market.Address {
-	if s.below(uint64(max(s.cfg.Positions, 1))) < min(uint64(s.cfg.Positions)*managerPermille/1000, managerMost) {
+	all := uint64(s.cfg.Positions)
+	if s.below(all) < min(all*managerPermille/1000, managerMost) {
 		return s.wallet(0)
 	}
 	return s.wallet(1 + s.below(s.wallets))
@@ -142,7 +146,8 @@ func (s *scene) follow(id uint64) bool {
 		n := s.position(s.nHeld - 1 - uint32(back))
 		p := s.pool(n.pool)
 		inside := n.lower <= p.tick && p.tick < n.upper
-		if inside || n.liquidity.IsZero() || s.habitOf(n.id) != follower || n.owner == s.founder(n.pool) {
+		stays := n.liquidity.IsZero() || n.owner == s.founder(n.pool)
+		if inside || stays || s.habitOf(n.id) != follower {
 			continue
 		}
 		s.transact(560_000, true)

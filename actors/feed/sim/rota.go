@@ -9,28 +9,38 @@ import (
 // that each is traded every day, and something rarer, so that every kind of
 // event happens on every chain however small it is.
 func (s *scene) beat(i int64) {
-	p := s.pool(uint32(i % corePools))
+	p := s.pool(s.core[i%int64(len(s.core))])
 	s.transact(150_000, false)
 	ref := s.reference(p.venue)
 	s.arbitrage(p, ref, int64(p.tick-ref), 0)
 	s.noise(p, ref, s.size(p.venue))
-	switch round := i / corePools; (round + i) % 8 {
+	switch i % 8 {
 	case 0:
 		s.donate(p)
 	case 1:
 		s.park(p)
 	case 2:
-		s.unpark()
+		s.unpark(i/8%3 != 1)
 	case 3:
 		s.collect(p)
 	case 4:
 		s.subscribe(p)
 	case 5:
-		if i%corePools == 4 {
-			s.setProtocolFee(p, uint32(s.below(1001))|uint32(s.below(1001))<<12)
-		}
+		s.setProtocolFee(p, p.venue.protocolFee^uint32(s.below(2))<<4)
 	case 6:
-		s.collect(p)
+		s.handOn()
+	case 7:
+		s.visit()
+	}
+}
+
+// visit trades a little in the small pools of the first block, so that they
+// have a price even where next to nobody trades.
+func (s *scene) visit() {
+	for _, i := range s.small {
+		p := s.pool(i)
+		s.transact(150_000, false)
+		s.noise(p, s.reference(p.venue), 15)
 	}
 }
 
@@ -62,21 +72,34 @@ func (s *scene) park(p *pool) {
 	s.vault(p, d, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
 }
 
-// unpark pokes the liquidity of a vault or takes it out.
-func (s *scene) unpark() {
-	if s.nDirects == 0 {
+// unpark takes the liquidity of a vault out, or only collects for it; mostly
+// one of the newest.
+func (s *scene) unpark(all bool) {
+	for range min(s.nDirects, keepTries) {
+		d := s.direct(s.nDirects - 1 - uint32(s.skewed(uint64(s.nDirects))))
+		if d.liquidity.IsZero() {
+			continue
+		}
+		var delta clmath.I128
+		if all {
+			delta = clmath.I128{Lo: d.liquidity.Lo, Hi: int64(d.liquidity.Hi)}.Neg()
+		}
+		s.transact(190_000, false)
+		s.vault(s.pool(d.pool), d, delta)
 		return
 	}
-	d := s.direct(uint32(s.below(uint64(s.nDirects))))
-	if d.liquidity.IsZero() {
-		return
+}
+
+// handOn transfers an NFT that is not a founder's.
+func (s *scene) handOn() {
+	for range keepTries {
+		n := s.position(uint32(s.below(uint64(s.nHeld))))
+		if !n.burned && n.owner != s.founder(n.pool) {
+			s.transact(70_000, true)
+			s.give(n, s.wallet(1+s.below(s.wallets)))
+			return
+		}
 	}
-	s.transact(190_000, false)
-	var delta clmath.I128
-	if s.chance(600) {
-		delta = clmath.I128{Lo: d.liquidity.Lo, Hi: int64(d.liquidity.Hi)}.Neg()
-	}
-	s.vault(s.pool(d.pool), d, delta)
 }
 
 func (s *scene) vault(p *pool, d *direct, delta clmath.I128) {
@@ -88,10 +111,10 @@ func (s *scene) vault(p *pool, d *direct, delta clmath.I128) {
 	})
 }
 
-// collect collects for a core pool's founder, whose NFT has the number of the
-// pool, so that some positions have a long history.
+// collect collects for a core pool's founder, so that some positions have a
+// long history.
 func (s *scene) collect(p *pool) {
-	n := s.position(p.index)
+	n := s.position(p.seat)
 	if n.pool != p.index || n.liquidity.IsZero() {
 		panic("BUG: the founder of a core pool has left")
 	}
@@ -104,6 +127,6 @@ func (s *scene) subscribe(p *pool) {
 	var to market.Address
 	spread(to[:], hash(s.chainKey, 'u'))
 	s.transact(110_000, false)
-	s.emit(market.Subscription{ID: uint64(p.index) + 1, Subscriber: to})
-	s.emit(market.Unsubscription{ID: uint64(p.index) + 1, Subscriber: to})
+	s.emit(market.Subscription{ID: uint64(p.seat) + 1, Subscriber: to})
+	s.emit(market.Unsubscription{ID: uint64(p.seat) + 1, Subscriber: to})
 }

@@ -43,7 +43,9 @@ func (w *world) swap(p *pool, o order, sender market.Address) (market.Swap, bool
 }
 
 // step moves the pool to its next stop, or to where the order ends.
-func (w *world) step(p *pool, o order, limit *clmath.U256, fee uint32, left, paid, got *clmath.U256) {
+func (w *world) step(
+	p *pool, o order, limit *clmath.U256, fee uint32, left, paid, got *clmath.U256,
+) {
 	at, ref, initialised := p.stop(o.down)
 	end := clmath.SqrtPriceAtTick(at)
 	target := end

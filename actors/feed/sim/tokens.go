@@ -67,8 +67,15 @@ var named = []namedToken{
 	{"TAXED", "Tax On Every Swap", 18, 0.6, 1000, 250},
 	{"REB", "Rebasing Thing", 77, 1, 0, 50},
 	{"NIL", "", 18, 2.5, 1000, 300},
-	{`"O'R<script>alert(1)</script>`, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`, 18, 0.07, 1000, 300},
-	{"\u202eNEKOT\u202c \U0001F680\U0001F468\u200d\U0001F469\u200d\U0001F467", "مرحبا \u202eright to left\u202c \x00\x01\x1b[31m\r\n\tend", 18, 0.4, 1000, 300},
+	{
+		`"O'R<script>alert(1)</script>`, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`,
+		18, 0.07, 1000, 300,
+	},
+	{
+		"\u202eNEKOT\u202c \U0001F680\U0001F468\u200d\U0001F469\u200d\U0001F467",
+		"\u0645\u0631\u062d\u0628\u0627 \u202eright to left\u202c \x00\x01\x1b[31m\r\n\tend",
+		18, 0.4, 1000, 300,
+	},
 	{"LOONG", "long", 18, 1.9, 1000, 300},
 }
 
@@ -114,15 +121,15 @@ func list(cfg *Config) *listing {
 	return l
 }
 
-// losePeg lets the last stable coin fall to 0.86 for a day, near the end of
-// the history so that its charts show it.
+// losePeg lets the third stable coin fall to 0.86 for a day, in the last week
+// of the history, where much is traded and every chart shows it.
 func (l *listing) losePeg() {
 	if len(l.cfg.Stables) < 3 {
 		return
 	}
 	span := int64(l.cfg.Days) * day
-	a := &l.tokens[stables+len(l.cfg.Stables)-1].asset
-	a.dip, a.depegFrom, a.depegFor = 1_508_000, span*9/10, min(day, span/10)
+	a := &l.tokens[stables+2].asset
+	a.dip, a.depegFrom, a.depegFor = 1_508_000, span-min(5*day, span/4), min(day, span/10)
 }
 
 // add appends a token whose price path belongs to the asset sign.
@@ -147,7 +154,10 @@ func (l *listing) called(symbol string) uint32 {
 		return i
 	}
 	if symbol == "staked" {
-		n := namedToken{"wst" + l.cfg.NativeSymbol, "Wrapped Staked " + l.cfg.NativeName, 18, l.cfg.NativeUsd * 1.18, 1000, 8}
+		n := namedToken{
+			"wst" + l.cfg.NativeSymbol, "Wrapped Staked " + l.cfg.NativeName,
+			18, l.cfg.NativeUsd * 1.18, 1000, 8,
+		}
 		return l.add(n, l.address(n.symbol), n.symbol)
 	}
 	for i := range named {
@@ -165,7 +175,8 @@ func (l *listing) address(sign string) (a market.Address) {
 	return a
 }
 
-var syllables = strings.Fields("ba chi do el fu gor hy ix jup ka lum mo nex or pi qua ro su tri um vex wa xen yo zi")
+var syllables = strings.Fields(
+	"ba chi do el fu gor hy ix jup ka lum mo nex or pi qua ro su tri um vex wa xen yo zi")
 
 // invent appends a token with a made-up name and temper.
 func (l *listing) invent() uint32 {
@@ -182,7 +193,8 @@ func (l *listing) invent() uint32 {
 	n := namedToken{
 		symbol: symbol, name: strings.ToUpper(word[:1]) + word[1:] + " Token",
 		decimals: [...]uint8{18, 18, 18, 18, 18, 8, 9, 6}[d.below(8)],
-		usd:      exp(d.normal() * 25), beta: 600 + int64(d.below(900)), vol: 200 + int64(d.below(500)),
+		usd:      exp(d.normal() * 25), beta: 600 + int64(d.below(900)),
+		vol: 200 + int64(d.below(500)),
 	}
 	sign := symbol + string(rune('a'+l.invents%26)) + string(rune('a'+l.invents/26%26)) +
 		string(rune('a'+l.invents/676))

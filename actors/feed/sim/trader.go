@@ -26,7 +26,7 @@ const (
 
 // pickVenue throws a pool to trade in: the older the likelier.
 func (s *scene) pickVenue() uint32 {
-	i := s.skewed(uint64(s.nPools))
+	i := uint64(s.ranked(s.skewed(uint64(s.nPools))))
 	v := &s.venues[i]
 	awake := uint64(1000)
 	if i >= wakeful {
@@ -35,7 +35,7 @@ func (s *scene) pickVenue() uint32 {
 	switch {
 	case !v.open() && v.role != washed && !s.chance(specialPermille),
 		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && !v.young(s.now.t):
-		return uint32(s.below(corePools))
+		return s.anyCore()
 	}
 	return uint32(i)
 }
@@ -84,7 +84,8 @@ func (s *scene) hunt() bool {
 	if best == nil {
 		return false
 	}
-	s.arbitrage(best, best.tick-int32(bestOff), bestOff, int64(s.lpFee(best.venue)/100))
+	free := int64(s.lpFee(best.venue) / 100)
+	s.arbitrage(best, best.tick-int32(bestOff), bestOff, free)
 	return true
 }
 
@@ -157,7 +158,8 @@ func (s *scene) lpFee(v *venue) uint32 {
 	if v.fee != market.DynamicFee {
 		return v.fee
 	}
-	return uint32(900 + wave(hash(s.chainKey, 'y', uint64(v.id[0])), s.now.t/3600*3600, day/3)*700/waveOne)
+	hour := s.now.t / 3600 * 3600
+	return uint32(900 + wave(hash(s.chainKey, 'y', uint64(v.id[0])), hour, day/3)*700/waveOne)
 }
 
 // goRound passes an amount once through the tokens that know only each other.
