@@ -62,6 +62,7 @@ type Feed struct {
 	blooms blooms
 	m      *meters
 	now    standing
+	turn   chan struct{} // held by the call of Next that reads
 
 	due      time.Time // when the next call of Next may start to ask
 	failures int       // calls of Next in a row
@@ -87,6 +88,7 @@ func New(c Config) (*Feed, error) {
 	f := &Feed{cfg: c.withDefaults(), blooms: bloomsOf(c.PoolManager, c.PositionManager)}
 	f.m = newMeters(f.cfg.Metrics, c.Chain)
 	f.far.size = f.cfg.MaxLogRange
+	f.turn = make(chan struct{}, 1)
 	f.tokens = make(map[market.Address]market.TokenMeta)
 	var limit *rate.Limiter
 	if rps := c.RequestsPerSecond; rps > 0 {
@@ -113,10 +115,17 @@ func (f *Feed) Close() error {
 
 // Next returns what follows the cursor; see feed.Feed. After a failure the
 // next call waits before it asks again, and so it does when the last one was
-// less than Config.Poll ago and found the head.
+// less than Config.Poll ago and found the head. A call that was given up, as
+// when a chain is restored, may still be ending: the next waits for it.
 func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	if len(c.Anchors) == 0 {
 		panic("BUG: a cursor without anchors")
+	}
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+		return feed.Step{}, ctx.Err()
 	}
 	wait := f.due.Sub(f.cfg.Clock.Now())
 	if err := f.cfg.Clock.Sleep(ctx, max(wait, 0)); err != nil {
