@@ -77,7 +77,8 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 			first = s.Blocks[0].Time
 		}
 		if hour.hour > market.HourOf(first) {
-			return fmt.Errorf("hour %d was announced; the span begins in hour %d", hour.hour, market.HourOf(first))
+			return fmt.Errorf("hour %d was announced; the span begins in hour %d",
+				hour.hour, market.HourOf(first))
 		}
 		l.advance(int64(hour.hour) * market.Hour)
 		l.record(hour)

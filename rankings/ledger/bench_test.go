@@ -41,7 +41,8 @@ func (w *world) benchPool(n uint32) []market.Event {
 	return []market.Event{
 		market.Initialize{
 			Pool: p, Currency0: market.Address{19: byte(n % 4)}, Currency1: market.Address{19: 4},
-			Fee: 3000, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(benchTick), Tick: benchTick,
+			Fee: 3000, TickSpacing: 60,
+			Tick: benchTick, SqrtPriceX96: clmath.SqrtPriceAtTick(benchTick),
 		},
 		market.ModifyLiquidity{
 			Pool: p, Sender: w.owner(), TickLower: 120_000, TickUpper: 240_000,
@@ -53,14 +54,17 @@ func (w *world) benchPool(n uint32) []market.Event {
 func (w *world) benchSwaps() market.Span {
 	head := w.Head()
 	amounts := []clmath.U256{{1 << 36}, {1 << 62}} // about the same price move both ways
-	s := market.Span{From: head.Number + 1, To: head.Number + 100, Time: head.Time + 1200, Final: true}
+	s := market.Span{
+		From: head.Number + 1, To: head.Number + 100, Time: head.Time + 1200, Final: true,
+	}
 	before := w.begin()
 	for n := range uint64(100) {
 		blk := market.Block{Number: s.From + n, Time: head.Time + int64(n)*12, Txs: make([]market.Tx, 20)}
 		w.advance(blk.Time)
 		for k := range uint32(20) {
 			e, ok := trade(w.Ledger, k%10, order{
-				amount: amounts[k/10], down: k < 10, exactIn: true, limit: benchTick + 500 - 1000*bool32(k < 10),
+				amount: amounts[k/10], down: k < 10, exactIn: true,
+				limit: benchTick + 500 - 1000*bool32(k < 10),
 			})
 			if !ok {
 				panic("no trade")

@@ -63,7 +63,8 @@ func (c *chain) compare(t *testing.T, l *Ledger) {
 			address(want.Owner), word(want.Salt),
 		}])
 		equal(t, "direct", want.Liquidity, d.Liquidity)
-		compareFees(t, st, want, d.Pool, d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128)
+		held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
+		compareFees(t, st, want, d.Pool, held)
 	}
 	c.compareChanges(t, l, changes)
 }
@@ -130,7 +131,8 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 		}
 		return
 	}
-	if owner := *st.Owners.At(p.Owner); owner != address(want.Owner) || p.TickLower != want.TickLower ||
+	owner := *st.Owners.At(p.Owner)
+	if owner != address(want.Owner) || p.TickLower != want.TickLower ||
 		p.TickUpper != want.TickUpper || p.Pool != l.poolOf[market.PoolID(word(want.PoolID))] {
 		t.Errorf("position %s: %+v of %s; the contracts say %+v", want.TokenID, p, owner, want)
 	}
@@ -141,9 +143,11 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 	if !p.IsOpen() {
 		return
 	}
-	compareFees(t, st, want, p.Pool, p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128)
+	held := share{&p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
+	compareFees(t, st, want, p.Pool, held)
 	if want.Amount0 != nil {
-		pool, lower, upper := st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)
+		pool := st.Pools.At(p.Pool)
+		lower, upper := st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)
 		amount0, amount1 := clmath.Principal(pool.Tick, &pool.SqrtPriceX96, p.TickLower, p.TickUpper,
 			&lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
 		equal(t, name+" amount0", *want.Amount0, &amount0)
@@ -151,9 +155,11 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 	}
 }
 
-func compareFees(t *testing.T, st *market.State, want *chainPosition, pool uint32, liquidity clmath.U128, last0, last1 *clmath.U256) {
+func compareFees(
+	t *testing.T, st *market.State, want *chainPosition, pool uint32, held share,
+) {
 	t.Helper()
-	if liquidity.IsZero() {
+	if held.liquidity.IsZero() {
 		return
 	}
 	p, refs := st.Pools.At(pool), st.TickLists.At(pool).Refs
@@ -164,8 +170,8 @@ func compareFees(t *testing.T, st *market.State, want *chainPosition, pool uint3
 		&p.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
 	inside1 := clmath.FeeGrowthInside(p.Tick, want.TickLower, want.TickUpper,
 		&p.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
-	fees0 := clmath.FeesOwed(&inside0, last0, liquidity)
-	fees1 := clmath.FeesOwed(&inside1, last1, liquidity)
+	fees0 := clmath.FeesOwed(&inside0, held.last0, *held.liquidity)
+	fees1 := clmath.FeesOwed(&inside1, held.last1, *held.liquidity)
 	equal(t, "fees0 of "+want.TokenID+want.Salt, want.Fees0, &fees0)
 	equal(t, "fees1 of "+want.TokenID+want.Salt, want.Fees1, &fees1)
 }

@@ -107,7 +107,8 @@ func (c *chain) spans() []market.Span {
 	next := 0
 	for _, b := range c.Blocks[1:] {
 		s := market.Span{
-			From: b.Number, To: b.Number, Parent: word(b.ParentHash), Hash: word(b.Hash), Time: b.Timestamp,
+			From: b.Number, To: b.Number, Time: b.Timestamp,
+			Parent: word(b.ParentHash), Hash: word(b.Hash),
 		}
 		block := market.Block{Number: b.Number, Time: b.Timestamp}
 		for ; next < len(c.Logs) && number(c.Logs[next].BlockNumber) == b.Number; next++ {
@@ -120,7 +121,8 @@ func (c *chain) spans() []market.Span {
 	}
 	spans[0].Tokens = []market.TokenMeta{{Decimals: 18}}
 	for _, t := range c.Truth.Tokens {
-		spans[0].Tokens = append(spans[0].Tokens, market.TokenMeta{Address: address(t.Address), Decimals: t.Decimals})
+		spans[0].Tokens = append(spans[0].Tokens,
+			market.TokenMeta{Address: address(t.Address), Decimals: t.Decimals})
 	}
 	return spans
 }
@@ -135,7 +137,9 @@ func (c *chain) add(b *market.Block, l *chainLog) {
 			Hash: word(l.TransactionHash), GasUsed: 150_001, GasPrice: clmath.U128{Lo: 1e9}, GasKnown: true,
 		})
 	}
-	b.Logs = append(b.Logs, market.Log{Index: uint32(number(l.LogIndex)), Tx: uint32(len(b.Txs) - 1), Event: e})
+	b.Logs = append(b.Logs, market.Log{
+		Index: uint32(number(l.LogIndex)), Tx: uint32(len(b.Txs) - 1), Event: e,
+	})
 }
 
 // words are the topics and data of a log, read one after the other.

@@ -49,7 +49,8 @@ type checker struct {
 // want notes a finding when ok is false. It reports ok.
 func (c *checker) want(ok bool, record string, i uint32, format string, args ...any) bool {
 	if !ok && len(c.found) < maxFindings {
-		c.found = append(c.found, Finding{fmt.Sprintf("%s %d", record, i), fmt.Sprintf(format, args...)})
+		name := fmt.Sprintf("%s %d", record, i)
+		c.found = append(c.found, Finding{name, fmt.Sprintf(format, args...)})
 	}
 	return ok
 }
@@ -65,7 +66,8 @@ func (c *checker) lengths() bool {
 // names checks what is unique, and the tokens of the pools.
 func (c *checker) names() {
 	native := uint32(market.NoIndex)
-	tokens := unique(c, "token", &c.Tokens, func(t *market.Token) market.Address { return t.Address })
+	address := func(t *market.Token) market.Address { return t.Address }
+	tokens := unique(c, "token", &c.Tokens, address)
 	if i, ok := tokens[market.Address{}]; ok {
 		native = i
 	}
@@ -75,13 +77,18 @@ func (c *checker) names() {
 	unique(c, "direct", &c.Directs, keyOf)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
-		c.want(p.Currency0 < c.Tokens.Len() && p.Currency1 < c.Tokens.Len() && p.Currency0 != p.Currency1,
-			"pool", i, "currencies %d and %d of %d tokens", p.Currency0, p.Currency1, c.Tokens.Len())
-		c.want(p.TickSpacing > 0 && p.TickSpacing <= maxSpacing, "pool", i, "tickSpacing %d", p.TickSpacing)
+		n := c.Tokens.Len()
+		c.want(p.Currency0 < n && p.Currency1 < n && p.Currency0 != p.Currency1,
+			"pool", i, "currencies %d and %d of %d tokens", p.Currency0, p.Currency1, n)
+		c.want(p.TickSpacing > 0 && p.TickSpacing <= maxSpacing,
+			"pool", i, "tickSpacing %d", p.TickSpacing)
 	}
 }
 
-func unique[T any, K comparable](c *checker, record string, rows *market.Frozen[T], key func(*T) K) map[K]uint32 {
+// unique checks that no two records have the same key, and returns them by it.
+func unique[T any, K comparable](
+	c *checker, record string, rows *market.Frozen[T], key func(*T) K,
+) map[K]uint32 {
 	seen := make(map[K]uint32, rows.Len())
 	for i := range rows.Len() {
 		k := key(rows.At(i))
@@ -97,7 +104,8 @@ func unique[T any, K comparable](c *checker, record string, rows *market.Frozen[
 func (c *checker) poolPrices() {
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
-		if !c.want(p.Tick >= clmath.MinTick && p.Tick < clmath.MaxTick, "pool", i, "tick %d", p.Tick) {
+		inRange := p.Tick >= clmath.MinTick && p.Tick < clmath.MaxTick
+		if !c.want(inRange, "pool", i, "tick %d", p.Tick) {
 			continue
 		}
 		lower, upper := clmath.SqrtPriceAtTick(p.Tick), clmath.SqrtPriceAtTick(p.Tick+1)
@@ -113,8 +121,11 @@ func (c *checker) poolPrices() {
 				at = sum
 			}
 		}
-		c.want(!wrapped && sum.IsZero(), "pool", i, "liquidity %s is left past the last tick", unsigned(sum))
-		c.want(at == p.Liquidity, "pool", i, "liquidity %s; its ticks sum to %s", unsigned(p.Liquidity), unsigned(at))
-		c.want(p.Swaps > 0 == (p.LastSwapAt > 0), "pool", i, "%d swaps, the last at %d", p.Swaps, p.LastSwapAt)
+		c.want(!wrapped && sum.IsZero(), "pool", i,
+			"liquidity %s is left past the last tick", unsigned(sum))
+		c.want(at == p.Liquidity, "pool", i,
+			"liquidity %s; its ticks sum to %s", unsigned(p.Liquidity), unsigned(at))
+		c.want(p.Swaps > 0 == (p.LastSwapAt > 0), "pool", i,
+			"%d swaps, the last at %d", p.Swaps, p.LastSwapAt)
 	}
 }

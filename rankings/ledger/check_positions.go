@@ -19,12 +19,14 @@ func (c *checker) positionRecords() {
 		c.want(p.TickLower < p.TickUpper, "position", i, "range %d to %d", p.TickLower, p.TickUpper)
 		c.want(p.IsOpen() == (p.ClosedAt == 0), "position", i, "liquidity %s, closed at %d",
 			unsigned(p.Liquidity), p.ClosedAt)
-		c.want(!p.IsOpen() || !p.Burned, "position", i, "burned with liquidity %s", unsigned(p.Liquidity))
+		c.want(!p.IsOpen() || !p.Burned, "position", i,
+			"burned with liquidity %s", unsigned(p.Liquidity))
 		c.want(p.Entries > 0, "position", i, "no transactions")
 		if p.Wide == market.NoIndex {
 			continue
 		}
-		if c.want(p.Wide < c.Wides.Len() && !wides[p.Wide], "position", i, "wide sums %d of %d", p.Wide, c.Wides.Len()) {
+		if c.want(p.Wide < c.Wides.Len() && !wides[p.Wide], "position", i,
+			"wide sums %d of %d", p.Wide, c.Wides.Len()) {
 			wides[p.Wide] = true
 			c.want(!narrow(c.Wides.At(p.Wide)), "position", i, "wide sums %d fit 128 bits", p.Wide)
 		}
@@ -66,10 +68,13 @@ func (c *checker) counts() {
 			holders[p.Pool]++
 		}
 	}
-	c.want(all == c.OpenCount, "chain", uint32(c.Chain), "%d open positions; counted %d", c.OpenCount, all)
+	c.want(all == c.OpenCount, "chain", uint32(c.Chain),
+		"%d open positions; counted %d", c.OpenCount, all)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
-		c.want(p.OpenPositions == positions[i], "pool", i, "%d open positions; counted %d", p.OpenPositions, positions[i])
-		c.want(p.Holders == holders[i], "pool", i, "%d holders; counted %d", p.Holders, holders[i])
+		c.want(p.OpenPositions == positions[i], "pool", i,
+			"%d open positions; counted %d", p.OpenPositions, positions[i])
+		c.want(p.Holders == holders[i], "pool", i,
+			"%d holders; counted %d", p.Holders, holders[i])
 	}
 }

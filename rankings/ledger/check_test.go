@@ -39,7 +39,9 @@ func TestCheckFindsDamage(t *testing.T) {
 		traded++
 	}
 	f("liquidityGross", func(l *Ledger) { l.positions.Mut(open).Liquidity.Lo++ })
-	f("are not its ticks", func(l *Ledger) { l.positions.Mut(open).UpperSlot = l.positions.At(open).LowerSlot })
+	f("are not its ticks", func(l *Ledger) {
+		l.positions.Mut(open).UpperSlot = l.positions.At(open).LowerSlot
+	})
 	f("ticks in records", func(l *Ledger) { l.positions.Mut(open).UpperSlot = 1 << 20 })
 	f("closed at 5", func(l *Ledger) { l.positions.Mut(open).ClosedAt = 5 })
 	f("id 1 after", func(l *Ledger) { l.positions.Mut(l.positions.Len() - 1).ID = 1 })
@@ -55,10 +57,16 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("sqrtPriceX96", func(l *Ledger) { l.ticks.Mut(0).SqrtPriceX96[0]++ })
 	f("listed as", func(l *Ledger) { l.ticks.Mut(0).Tick++ })
 	f("is free with liquidity", func(l *Ledger) { l.ticks.Mut(0).Pool = market.NoIndex })
-	f("out of order", func(l *Ledger) { refs := l.lists.edit(0).Refs; refs[0], refs[1] = refs[1], refs[0] })
+	f("out of order", func(l *Ledger) {
+		refs := l.lists.edit(0).Refs
+		refs[0], refs[1] = refs[1], refs[0]
+	})
 	f("is in no list", func(l *Ledger) { l.lists.edit(0).Refs = nil })
 	f("listed in record", func(l *Ledger) { l.lists.edit(0).Refs[0].Slot = 1 << 30 })
-	f("is listed wrongly", func(l *Ledger) { b := l.pools.At(traded).LastHour; l.hours.Mut(b).Prev = b })
+	f("is listed wrongly", func(l *Ledger) {
+		last := l.pools.At(traded).LastHour
+		l.hours.Mut(last).Prev = last
+	})
 	f("listed for", func(l *Ledger) { l.hours.Mut(l.pools.At(traded).LastHour).Pool++ })
 	f("listed false", func(l *Ledger) { l.pools.Mut(traded).LastHour = market.NoIndex })
 	f("does not end at the pool's state", func(l *Ledger) { l.days.Mut(0).Liquidity.Lo++ })

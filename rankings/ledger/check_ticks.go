@@ -14,8 +14,10 @@ func (c *checker) tickRecords() (ok bool) {
 		spacing := max(c.Pools.At(i).TickSpacing, 1)
 		refs := c.TickLists.At(i).Refs
 		for k, ref := range refs {
-			c.want(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i, "tick %d is listed out of order", ref.Tick)
-			if !c.want(ref.Slot < c.Ticks.Len(), "pool", i, "tick %d is listed in record %d", ref.Tick, ref.Slot) {
+			c.want(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i,
+				"tick %d is listed out of order", ref.Tick)
+			if !c.want(ref.Slot < c.Ticks.Len(), "pool", i,
+				"tick %d is listed in record %d", ref.Tick, ref.Slot) {
 				ok = false
 				continue
 			}
@@ -23,7 +25,8 @@ func (c *checker) tickRecords() (ok bool) {
 			c.want(t.Pool == i && t.Tick == ref.Tick, "tick", ref.Slot,
 				"is tick %d of pool %d; listed as %d of %d", t.Tick, t.Pool, ref.Tick, i)
 			c.want(!listed[ref.Slot], "tick", ref.Slot, "is listed twice")
-			c.want(ref.Tick%spacing == 0, "tick", ref.Slot, "tick %d is no multiple of %d", ref.Tick, spacing)
+			c.want(ref.Tick%spacing == 0, "tick", ref.Slot,
+				"tick %d is no multiple of %d", ref.Tick, spacing)
 			listed[ref.Slot] = true
 		}
 	}
@@ -36,10 +39,13 @@ func (c *checker) tickRecords() (ok bool) {
 		}
 		c.want(listed[i], "tick", i, "is in no list")
 		c.want(!t.LiquidityGross.IsZero(), "tick", i, "is kept without liquidity")
-		c.want(t.LastDay <= today, "tick", i, "was written on day %d, after %d", t.LastDay, today)
-		if c.want(t.Tick >= clmath.MinTick && t.Tick <= clmath.MaxTick, "tick", i, "tick %d", t.Tick) {
+		c.want(t.LastDay <= today, "tick", i,
+			"was written on day %d, after %d", t.LastDay, today)
+		inRange := t.Tick >= clmath.MinTick && t.Tick <= clmath.MaxTick
+		if c.want(inRange, "tick", i, "tick %d", t.Tick) {
 			sqrt := clmath.SqrtPriceAtTick(t.Tick)
-			c.want(t.SqrtPriceX96 == sqrt, "tick", i, "sqrtPriceX96 %s; its tick's is %s", t.SqrtPriceX96.Dec(), sqrt.Dec())
+			c.want(t.SqrtPriceX96 == sqrt, "tick", i,
+				"sqrtPriceX96 %s; its tick's is %s", t.SqrtPriceX96.Dec(), sqrt.Dec())
 		}
 	}
 	return ok
@@ -66,11 +72,13 @@ func (c *checker) tickSums() {
 	}
 	for i := range c.Directs.Len() {
 		d := c.Directs.At(i)
-		if d.Liquidity.IsZero() || !c.want(d.Pool < c.Pools.Len(), "direct", i, "pool %d", d.Pool) {
+		known := c.want(d.Pool < c.Pools.Len(), "direct", i, "pool %d", d.Pool)
+		if d.Liquidity.IsZero() || !known {
 			continue
 		}
-		lower, okLower := findTick(c.TickLists.At(d.Pool).Refs, d.TickLower)
-		upper, okUpper := findTick(c.TickLists.At(d.Pool).Refs, d.TickUpper)
+		refs := c.TickLists.At(d.Pool).Refs
+		lower, okLower := findTick(refs, d.TickLower)
+		upper, okUpper := findTick(refs, d.TickUpper)
 		if c.want(okLower && okUpper, "direct", i, "ticks %d and %d of pool %d are not listed",
 			d.TickLower, d.TickUpper, d.Pool) {
 			add(lower, d.Liquidity, +1)
@@ -89,8 +97,8 @@ func (c *checker) tickSums() {
 // slotsOf checks that an open position names its ticks.
 func (c *checker) slotsOf(i uint32, p *market.Position) bool {
 	n := c.Ticks.Len()
-	if !c.want(p.LowerSlot < n && p.UpperSlot < n, "position", i, "ticks in records %d and %d of %d",
-		p.LowerSlot, p.UpperSlot, n) {
+	if !c.want(p.LowerSlot < n && p.UpperSlot < n, "position", i,
+		"ticks in records %d and %d of %d", p.LowerSlot, p.UpperSlot, n) {
 		return false
 	}
 	lower, upper := c.Ticks.At(p.LowerSlot), c.Ticks.At(p.UpperSlot)

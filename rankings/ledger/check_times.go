@@ -10,20 +10,22 @@ func (c *checker) hourLists() {
 	for i := range c.Pools.Len() {
 		last, slot := now+1, c.Pools.At(i).LastHour
 		for slot != market.NoIndex {
-			if !c.want(slot < c.Hours.Len() && !listed[slot], "pool", i, "bucket %d of %d is listed wrongly", slot, c.Hours.Len()) {
+			if !c.want(slot < c.Hours.Len() && !listed[slot], "pool", i,
+				"bucket %d of %d is listed wrongly", slot, c.Hours.Len()) {
 				break
 			}
 			listed[slot] = true
 			b := c.Hours.At(slot)
-			c.want(b.Pool == i && b.Hour < last, "bucket", slot, "is hour %d of pool %d; listed for %d before %d",
-				b.Hour, b.Pool, i, last)
+			c.want(b.Pool == i && b.Hour < last, "bucket", slot,
+				"is hour %d of pool %d; listed for %d before %d", b.Hour, b.Pool, i, last)
 			c.want(b.Swaps > 0, "bucket", slot, "has no swaps")
 			last, slot = b.Hour, b.Prev
 		}
 	}
 	for i := range c.Hours.Len() {
 		b := c.Hours.At(i)
-		c.want(listed[i] == (b.Pool != market.NoIndex), "bucket", i, "pool %d; listed %t", b.Pool, listed[i])
+		c.want(listed[i] == (b.Pool != market.NoIndex), "bucket", i,
+			"pool %d; listed %t", b.Pool, listed[i])
 	}
 }
 
@@ -35,14 +37,17 @@ func (c *checker) dayRecords() {
 		p, d := c.Pools.At(i), c.Days.At(i)
 		c.want(d.Pool == i && d.Day <= today && d.Day >= market.DayOf(p.CreatedAt), "day", i,
 			"is day %d of pool %d; today is %d", d.Day, d.Pool, today)
-		c.want(!d.Low.Gt(&d.Open) && !d.Low.Gt(&d.Close) && !d.Open.Gt(&d.High) && !d.Close.Gt(&d.High),
-			"day", i, "open %s and close %s are not within %s and %s",
+		low := !d.Low.Gt(&d.Open) && !d.Low.Gt(&d.Close)
+		c.want(low && !d.Open.Gt(&d.High) && !d.Close.Gt(&d.High), "day", i,
+			"open %s and close %s are not within %s and %s",
 			d.Open.Dec(), d.Close.Dec(), d.Low.Dec(), d.High.Dec())
 		c.want(d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
-			d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 && d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128,
-			"day", i, "does not end at the pool's state")
+			d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
+			d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128, "day", i,
+			"does not end at the pool's state")
 		amount0, amount1 := amounts(p, c.TickLists.At(i).Refs, &c.Ticks)
-		c.want(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i, "amounts %s and %s; the ticks have %s and %s",
+		c.want(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,
+			"amounts %s and %s; the ticks have %s and %s",
 			d.Amount0.Dec(), d.Amount1.Dec(), amount0.Dec(), amount1.Dec())
 	}
 }

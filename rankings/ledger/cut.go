@@ -12,20 +12,22 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 	}
 	var pieces []market.Span
 	rest := *s
-	for start := 0; start < len(s.Blocks); {
-		end := start + 1
-		for end < len(s.Blocks) && market.HourOf(s.Blocks[end].Time) == market.HourOf(s.Blocks[start].Time) {
+	for len(rest.Blocks) > 0 {
+		hour := market.HourOf(rest.Blocks[0].Time)
+		end := 1
+		for end < len(rest.Blocks) && market.HourOf(rest.Blocks[end].Time) == hour {
 			end++
 		}
-		last := &s.Blocks[end-1]
-		if last.Number == s.To || end == len(s.Blocks) && market.HourOf(last.Time) == market.HourOf(s.Time) {
+		last := &rest.Blocks[end-1]
+		if last.Number == s.To || end == len(rest.Blocks) && market.HourOf(s.Time) == hour {
 			break
 		}
 		piece := rest
-		piece.To, piece.Hash, piece.Time, piece.Blocks = last.Number, market.Hash{}, last.Time, s.Blocks[start:end]
+		piece.To, piece.Hash, piece.Time = last.Number, market.Hash{}, last.Time
+		piece.Blocks = rest.Blocks[:end]
 		pieces = append(pieces, piece)
-		rest.From, rest.Parent, rest.Blocks, rest.Tokens = last.Number+1, market.Hash{}, s.Blocks[end:], nil
-		start = end
+		rest.From, rest.Parent = last.Number+1, market.Hash{}
+		rest.Blocks, rest.Tokens = rest.Blocks[end:], nil
 	}
 	return append(pieces, rest)
 }

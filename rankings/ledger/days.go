@@ -80,7 +80,9 @@ func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
 
 // amounts returns what the liquidity of a pool amounts to at its price, fees
 // excluded, by one walk over its ticks.
-func amounts(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.Tick]) (sum0, sum1 clmath.U256) {
+func amounts(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.Tick]) (
+	sum0, sum1 clmath.U256,
+) {
 	var liquidity clmath.U128
 	var last *market.Tick
 	for _, ref := range refs {

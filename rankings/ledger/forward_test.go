@@ -24,7 +24,8 @@ func trade(l *Ledger, pool uint32, o order) (e market.Swap, ok bool) {
 	}
 	e = market.Swap{Pool: p.ID, Fee: swapFee(fee, clmath.ProtocolFeeOf(p.ProtocolFee, o.down))}
 	limit := clmath.SqrtPriceAtTick(o.limit)
-	if o.amount.IsZero() || limit.Lt(&p.SqrtPriceX96) != o.down || limit == p.SqrtPriceX96 || !o.exactIn && e.Fee == clmath.Pips {
+	if o.amount.IsZero() || limit.Lt(&p.SqrtPriceX96) != o.down || limit == p.SqrtPriceX96 ||
+		!o.exactIn && e.Fee == clmath.Pips {
 		return e, false
 	}
 	left, in, out := o.amount, clmath.U256{}, clmath.U256{}

@@ -63,7 +63,8 @@ func (l *Ledger) modifyDirect(c *change, e *market.ModifyLiquidity) error {
 		l.directOf[key] = i
 	}
 	d := l.directs.edit(i)
-	return l.change(c, share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128})
+	held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
+	return l.change(c, held)
 }
 
 // change applies c in the contracts' order: both ticks, the growth inside, the
@@ -81,7 +82,8 @@ func (l *Ledger) change(c *change, s share) error {
 	inRange := p.Liquidity
 	if c.lower <= p.Tick && p.Tick < c.upper {
 		if inRange, wrapped = p.Liquidity.Apply(c.delta); wrapped {
-			return l.refuse("liquidityDelta", signed(c.delta), "pool liquidity "+unsigned(p.Liquidity))
+			has := "pool liquidity " + unsigned(p.Liquidity)
+			return l.refuse("liquidityDelta", signed(c.delta), has)
 		}
 	}
 	c.lowerSlot = l.tickSlot(c.pool, p, c.lower)

@@ -50,7 +50,9 @@ func (s *step) apply(l *Ledger) error {
 // step makes the next span: some blocks, all in one hour or not.
 func (w *world) step() *step {
 	head := w.Head()
-	s := &step{span: market.Span{From: head.Number + 1, To: head.Number, Parent: head.Hash, Time: max(head.Time, 1_700_000_000)}}
+	s := &step{span: market.Span{
+		From: head.Number + 1, To: head.Number, Parent: head.Hash, Time: max(head.Time, 1_700_000_000),
+	}}
 	s.span.Time += w.pause()
 	if head.Number == w.cfg.Start-1 {
 		s.span.Tokens = testTokens()
@@ -170,7 +172,9 @@ func (w *world) initPool() []market.Event {
 	b := a + 1 + w.r.Uint32N(w.tokens.Len()-1-a)
 	tick := w.r.Int32N(20_000) - 10_000
 	e := market.Initialize{
-		Pool: market.PoolID{byte(n), 1}, Currency0: w.tokens.At(a).Address, Currency1: w.tokens.At(b).Address,
+		Pool:        market.PoolID{byte(n), 1},
+		Currency0:   w.tokens.At(a).Address,
+		Currency1:   w.tokens.At(b).Address,
 		Fee:         []uint32{500, 3000, 10_000, market.DynamicFee, 0, clmath.Pips}[n%6],
 		TickSpacing: []int32{10, 60, 200, 1, 60, 2000}[n%6],
 		Hooks:       market.Address{19: []byte{0, 0, 1, 3, 0, 0}[n%6]},
@@ -210,7 +214,8 @@ func (w *world) mintEvents(pool uint32) []market.Event {
 		id = w.positions.At(n-1).ID + 1 + w.r.Uint64N(20)/19
 	}
 	lower, upper := w.ticksOf(p)
-	return []market.Event{market.TransferNFT{To: w.owner(), ID: id}, market.ModifyLiquidity{
+	transfer := market.TransferNFT{To: w.owner(), ID: id}
+	return []market.Event{transfer, market.ModifyLiquidity{
 		Pool: p.ID, Sender: testManager, TickLower: lower, TickUpper: upper,
 		LiquidityDelta: w.liquidity(), Salt: saltOf(id),
 	}}
@@ -221,8 +226,8 @@ func (w *world) positionEvents(i uint32) []market.Event {
 	row := w.positions.At(i)
 	owner := *w.owners.At(row.Owner)
 	change := market.ModifyLiquidity{
-		Pool: w.pools.At(row.Pool).ID, Sender: testManager, TickLower: row.TickLower, TickUpper: row.TickUpper,
-		Salt: saltOf(row.ID),
+		Pool: w.pools.At(row.Pool).ID, Sender: testManager, Salt: saltOf(row.ID),
+		TickLower: row.TickLower, TickUpper: row.TickUpper,
 	}
 	all := clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
 	burn := market.TransferNFT{From: owner, ID: row.ID}
@@ -237,7 +242,8 @@ func (w *world) positionEvents(i uint32) []market.Event {
 	case !row.IsOpen() || n < 5:
 		change.LiquidityDelta = w.liquidity()
 	case n < 6:
-		change.LiquidityDelta = clmath.I128{Lo: row.Liquidity.Lo >> 1, Hi: int64(row.Liquidity.Hi) >> 1}.Neg()
+		half := clmath.I128{Lo: row.Liquidity.Lo >> 1, Hi: int64(row.Liquidity.Hi) >> 1}
+		change.LiquidityDelta = half.Neg()
 	case n < 8:
 		change.LiquidityDelta = all
 	case n < 9:
@@ -253,7 +259,8 @@ func (w *world) directEvents(pool uint32) []market.Event {
 		d := w.directs.At(w.r.Uint32N(n))
 		if !d.Liquidity.IsZero() {
 			return []market.Event{market.ModifyLiquidity{
-				Pool: w.pools.At(d.Pool).ID, Sender: d.Sender, TickLower: d.TickLower, TickUpper: d.TickUpper, Salt: d.Salt,
+				Pool: w.pools.At(d.Pool).ID, Sender: d.Sender, Salt: d.Salt,
+				TickLower: d.TickLower, TickUpper: d.TickUpper,
 				LiquidityDelta: clmath.I128{Lo: d.Liquidity.Lo, Hi: int64(d.Liquidity.Hi)}.Neg(),
 			}}
 		}
@@ -267,7 +274,9 @@ func (w *world) directEvents(pool uint32) []market.Event {
 
 func (w *world) swapEvents(pool uint32) []market.Event {
 	p := w.pools.At(pool)
-	o := order{amount: w.amount(80), down: w.r.IntN(2) == 0, exactIn: w.r.IntN(2) == 0, fee: w.r.Uint32N(5000)}
+	o := order{
+		amount: w.amount(80), down: w.r.IntN(2) == 0, exactIn: w.r.IntN(2) == 0, fee: w.r.Uint32N(5000),
+	}
 	o.limit = min(p.Tick+1+w.r.Int32N(12*p.TickSpacing), clmath.MaxTick-1)
 	if o.down {
 		o.limit = max(p.Tick-w.r.Int32N(12*p.TickSpacing), clmath.MinTick+1)

@@ -27,7 +27,9 @@ func (l *Ledger) position(id uint64) (i uint32, ok bool) {
 	}
 	high := uint32(min(id-l.positions.At(0).ID, uint64(n-1)))
 	if l.positions.At(high).ID != id {
-		high = uint32(sort.Search(int(high), func(k int) bool { return l.positions.At(uint32(k)).ID >= id }))
+		high = uint32(sort.Search(int(high), func(k int) bool {
+			return l.positions.At(uint32(k)).ID >= id
+		}))
 	}
 	return high, l.positions.At(high).ID == id
 }
@@ -50,8 +52,8 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	}
 	wasOpen := row.IsOpen()
 	row.Pool, row.TickLower, row.TickUpper = c.pool, c.lower, c.upper
-	err := l.change(c, share{&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128})
-	if err != nil {
+	held := share{&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128}
+	if err := l.change(c, held); err != nil {
 		return err
 	}
 	if m.kind == moveBurn && row.IsOpen() {
@@ -82,7 +84,8 @@ func (l *Ledger) checkChange(row *market.Position, c *change, m move) error {
 	case m.kind != moveMint && c.pool != row.Pool:
 		return l.refuse("pool", l.pools.At(c.pool).ID, l.pools.At(row.Pool).ID)
 	case m.kind != moveMint && (c.lower != row.TickLower || c.upper != row.TickUpper):
-		return l.refuse("range", [2]int32{c.lower, c.upper}, [2]int32{row.TickLower, row.TickUpper})
+		want := [2]int32{row.TickLower, row.TickUpper}
+		return l.refuse("range", [2]int32{c.lower, c.upper}, want)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func sameRows[T any](t testing.TB, name string, got, want *market.Frozen[T]) {
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Float64:
-		return math.Float64bits(a.Float()) == math.Float64bits(b.Float()) || a.Float() != a.Float() && b.Float() != b.Float()
+		x, y := a.Float(), b.Float()
+		return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 	case reflect.Pointer, reflect.Interface:
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() == b.IsNil()

@@ -49,7 +49,6 @@ type script struct {
 	metas  []market.TokenMeta
 	prices []HourPrice
 	ops    []Op
-	pids   []string // pools by index
 }
 
 // scriptStart is 2023-11-14 00:00 UTC.
@@ -72,8 +71,9 @@ func runScript(t *testing.T, name string) {
 		line = strings.TrimSpace(line)
 		s.where = fmt.Sprintf("%s:%d", filepath.Base(name), n)
 		if want, ok := strings.CutPrefix(line, ">"); ok {
-			if len(shown) == 0 || shown[0] != strings.TrimSpace(want) {
-				t.Fatalf("%s: want %q of\n> %s", s.where, strings.TrimSpace(want), strings.Join(shown, "\n> "))
+			want = strings.TrimSpace(want)
+			if len(shown) == 0 || shown[0] != want {
+				t.Fatalf("%s: want %q of\n> %s", s.where, want, strings.Join(shown, "\n> "))
 			}
 			shown = shown[1:]
 			continue
@@ -93,7 +93,8 @@ func (s *script) line(line string) []string {
 	word := strings.Fields(line)
 	switch word[0] {
 	case "token":
-		m := market.TokenMeta{Address: market.Address{18: 1, 19: word[1][0]}, Decimals: uint8(s.int(word[2]))}
+		m := market.TokenMeta{Decimals: uint8(s.int(word[2]))}
+		m.Address = market.Address{18: 1, 19: word[1][0]}
 		if word[1] == "native" {
 			m.Address = market.Address{}
 		}
@@ -102,7 +103,8 @@ func (s *script) line(line string) []string {
 	case "gas":
 		s.tx = market.Tx{GasKnown: word[1] != "unknown"}
 		if s.tx.GasKnown {
-			s.tx.GasUsed, s.tx.GasPrice = uint64(s.int(word[1])), clmath.U128{Lo: uint64(s.int(word[2]))}
+			s.tx.GasUsed = uint64(s.int(word[1]))
+			s.tx.GasPrice = clmath.U128{Lo: uint64(s.int(word[2]))}
 		}
 	case "at":
 		s.time += s.int(word[1][1:])
@@ -111,7 +113,8 @@ func (s *script) line(line string) []string {
 		if err != nil {
 			usd = market.Unknown
 		}
-		s.prices = append(s.prices, HourPrice{Token: s.tokenOf[s.tokens[word[1]].Address], Usd: usd, Source: market.SourcePool})
+		at := s.tokenOf[s.tokens[word[1]].Address]
+		s.prices = append(s.prices, HourPrice{Token: at, Usd: usd, Source: market.SourcePool})
 	case "revert":
 		for range s.int(word[1]) {
 			if err := s.Revert(); err != nil {
@@ -130,7 +133,9 @@ func (s *script) line(line string) []string {
 		if !errors.As(err, &m) {
 			return []string{err.Error()}
 		}
-		return []string{fmt.Sprintf("log %d: %s is %s; the replay has %s", m.LogIndex, m.What, m.Got, m.Want)}
+		return []string{
+			fmt.Sprintf("log %d: %s is %s; the replay has %s", m.LogIndex, m.What, m.Got, m.Want),
+		}
 	default:
 		if err := s.apply(line); err != nil {
 			s.t.Fatalf("%s: %s", s.where, err)
@@ -167,19 +172,22 @@ func (s *script) events(word []string) []market.Event {
 		if len(word) > 6 {
 			tick = int32(s.int(word[6]))
 		}
-		s.pids = append(s.pids, word[1])
 		return []market.Event{market.Initialize{
-			Pool: poolID(word[1]), Currency0: s.tokens[word[2]].Address, Currency1: s.tokens[word[3]].Address,
+			Pool:      poolID(word[1]),
+			Currency0: s.tokens[word[2]].Address, Currency1: s.tokens[word[3]].Address,
 			Fee: uint32(s.int(word[4])), TickSpacing: int32(s.int(word[5])),
 			Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick),
 		}}
 	case "mint":
 		id := uint64(s.int(word[1]))
-		return []market.Event{market.TransferNFT{To: person(word[2]), ID: id}, s.change(word[3:], testManager, saltOf(id))}
+		transfer := market.TransferNFT{To: person(word[2]), ID: id}
+		return []market.Event{transfer, s.change(word[3:], testManager, saltOf(id))}
 	case "direct":
 		return []market.Event{s.change(word[2:], person(word[1]), market.Hash{})}
 	case "donate":
-		return []market.Event{market.Donate{Pool: poolID(word[1]), Amount0: s.amount(word[2]), Amount1: s.amount(word[3])}}
+		return []market.Event{market.Donate{
+			Pool: poolID(word[1]), Amount0: s.amount(word[2]), Amount1: s.amount(word[3]),
+		}}
 	case "protocol":
 		return []market.Event{market.ProtocolFeeUpdated{
 			Pool: poolID(word[1]), ProtocolFee: uint32(s.int(word[2]) | s.int(word[3])<<12),
@@ -190,13 +198,15 @@ func (s *script) events(word []string) []market.Event {
 		if down {
 			limit = clmath.MinTick + 1
 		}
-		e, ok := trade(s.Ledger, s.poolOf[poolID(word[1])], order{amount: s.amount(word[2]), down: down, exactIn: true, limit: limit})
+		o := order{amount: s.amount(word[2]), down: down, exactIn: true, limit: limit}
+		e, ok := trade(s.Ledger, s.poolOf[poolID(word[1])], o)
 		if !ok {
 			s.t.Fatalf("%s: no such trade", s.where)
 		}
 		return []market.Event{e}
 	case "crash":
-		return []market.Event{market.Swap{Pool: poolID(word[1]), SqrtPriceX96: s.amount(word[2]), Fee: 3000}}
+		e := market.Swap{Pool: poolID(word[1]), SqrtPriceX96: s.amount(word[2]), Fee: 3000}
+		return []market.Event{e}
 	}
 	return s.positionEvents(word)
 }
@@ -239,8 +249,8 @@ func (s *script) change(word []string, sender market.Address, salt market.Hash) 
 		delta = delta.Neg()
 	}
 	return market.ModifyLiquidity{
-		Pool: poolID(word[0]), Sender: sender, TickLower: int32(s.int(word[1])), TickUpper: int32(s.int(word[2])),
-		LiquidityDelta: delta, Salt: salt,
+		Pool: poolID(word[0]), Sender: sender, Salt: salt, LiquidityDelta: delta,
+		TickLower: int32(s.int(word[1])), TickUpper: int32(s.int(word[2])),
 	}
 }
 

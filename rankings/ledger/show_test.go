@@ -113,7 +113,8 @@ func opText(op Op) string {
 	switch o := op.(type) {
 	case PutTransaction:
 		text := fmt.Sprintf("entry %d %s block %d/%d delta %s principal %s/%s fees %s/%s gas %d wei %s",
-			o.Position, []string{"mint", "burn", "collect", "transfer"}[o.Type], o.Block, o.LogIndex, signed(o.LiquidityDelta),
+			o.Position, []string{"mint", "burn", "collect", "transfer"}[o.Type],
+			o.Block, o.LogIndex, signed(o.LiquidityDelta),
 			o.Amount0.Dec(), o.Amount1.Dec(), o.Fees0.Dec(), o.Fees1.Dec(), o.GasUsed, unsigned(o.GasWei))
 		if o.Moved {
 			text += " " + name(o.From) + ">" + name(o.To)

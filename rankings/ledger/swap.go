@@ -16,17 +16,19 @@ func (l *Ledger) swap(e *market.Swap) error {
 		return err
 	}
 	p := l.pools.edit(i)
-	down, nothing := clmath.Direction(&p.SqrtPriceX96, &e.SqrtPriceX96, p.Tick, e.Tick, e.Amount0, e.Amount1)
+	end := &e.SqrtPriceX96
+	down, nothing := clmath.Direction(&p.SqrtPriceX96, end, p.Tick, e.Tick, e.Amount0, e.Amount1)
 	if err := l.checkSwap(p, e, down, nothing); err != nil {
 		return err
 	}
 	l.touchDay(i) // before the price moves: a new day opens where the old one closed
-	growth, other, in, out := &p.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal0X128, e.Amount1, e.Amount0
+	growth, other := &p.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal0X128
+	in, out := e.Amount1, e.Amount0
 	if down {
 		growth, other, in, out = other, growth, out, in
 	}
 	r := &l.replay
-	r.Begin(&p.SqrtPriceX96, p.Tick, p.Liquidity, growth, down, in, &e.SqrtPriceX96, e.Fee, p.ProtocolFee)
+	r.Begin(&p.SqrtPriceX96, p.Tick, p.Liquidity, growth, down, in, end, e.Fee, p.ProtocolFee)
 	if !nothing {
 		l.walk(i, p.TickSpacing, other)
 	}
@@ -99,8 +101,10 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 	for {
 		stop := clmath.WordEdge(r.Tick, spacing, r.Down)
 		slot := uint32(market.NoIndex)
-		if k >= 0 && k < len(refs) && (r.Down && refs[k].Tick >= stop || !r.Down && refs[k].Tick <= stop) {
-			stop, slot = refs[k].Tick, refs[k].Slot
+		if k >= 0 && k < len(refs) {
+			if at := refs[k].Tick; at == stop || at > stop == r.Down {
+				stop, slot = at, refs[k].Slot
+			}
 		}
 		if slot == market.NoIndex {
 			if sqrt := clmath.SqrtPriceAtTick(stop); !r.Full(stop, &sqrt) {

@@ -29,10 +29,10 @@ func (l *Ledger) record(h *hourRecord) {
 	for _, p := range h.prices {
 		t := l.tokens.edit(p.Token)
 		if t.HourAt == h.hour {
-			l.drops = append(l.drops, PutHourPrice{
-				HourPrice{p.Token, t.HourUsd, t.HourAsOf, t.HourMarkets, t.HourSource, t.HourCorroborated},
-				h.hour,
-			})
+			l.drops = append(l.drops, PutHourPrice{HourPrice{
+				Token: p.Token, Usd: t.HourUsd, AsOf: t.HourAsOf,
+				Markets: t.HourMarkets, Source: t.HourSource, Corroborated: t.HourCorroborated,
+			}, h.hour})
 		} else {
 			l.drops = append(l.drops, DropHourPrice{p.Token, h.hour})
 		}

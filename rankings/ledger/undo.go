@@ -68,7 +68,10 @@ func (l *Ledger) Revert() error {
 // both finalized and 256 blocks under the head.
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
-	for n < len(l.undos) && l.undos[n].To <= finalized && l.undos[n].To+keptBlocks <= l.head.Number {
+	for n < len(l.undos) {
+		if to := l.undos[n].To; to > finalized || to+keptBlocks > l.head.Number {
+			break
+		}
 		n++
 	}
 	l.forget(n)
