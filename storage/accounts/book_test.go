@@ -1,0 +1,114 @@
+package accounts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestResolve(t *testing.T) {
+	b, keys := filled(t, 3000, "free")
+	f := func(key string, want Reason) *Key {
+		t.Helper()
+		k, got := b.Resolve([]byte(key))
+		if got != want || (k == nil) != (want == Malformed || want == Unknown) {
+			t.Errorf("Resolve(%q) = %v, %d; want reason %d", key, k, got, want)
+		}
+		return k
+	}
+	for i, key := range keys {
+		if k := f(key, Accepted); k.ID != uint64(i+1) || k.Cell.Name != fmt.Sprintf("account%d", i) {
+			t.Errorf("key %d is key %d of %s", i+1, k.ID, k.Cell.Name)
+		}
+	}
+	stranger, err := NewKey(chacha{rand.NewChaCha8([32]byte{2})}, Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("", Malformed)
+	f(keys[0][:KeyLen-1], Malformed)
+	f(strings.ToUpper(keys[0]), Malformed)
+	f(stranger, Unknown)
+	b.Revoke(f(keys[1], Accepted), 5)
+	f(keys[1], Revoked)
+	cell := f(keys[2], Accepted).Cell
+	b.SetTerms(cell, NewTerms(&cell.Terms().Plan, true))
+	f(keys[2], Suspended)
+	b.SetTerms(cell, NewTerms(&cell.Terms().Plan, false))
+	f(keys[2], Accepted)
+}
+
+func TestListed(t *testing.T) {
+	b := NewBook(NewTurner(0, 0).Step(0, 0))
+	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
+	var keys []*Key
+	for i := range 200 {
+		origins := []string{fmt.Sprintf("https://app%d.example.com", i), "https://shared.example.com"}
+		keys = append(keys, &Key{ID: uint64(i), Hash: Hash{byte(i)}, Cell: cell, Kind: Browser, Origins: origins})
+		b.Add(keys[i], int64(i%2), 0) // every other one is revoked
+	}
+	f := func(origin string, want bool) {
+		t.Helper()
+		if got := b.Listed([]byte(origin)); got != want {
+			t.Errorf("Listed(%q) = %v; want %v", origin, got, want)
+		}
+	}
+	f("https://app0.example.com", true)
+	f("https://APP0.example.com:443", true)
+	f("https://app1.example.com", false)
+	f("http://app0.example.com", false)
+	f("null", false)
+	f("", false)
+	f("https://shared.example.com", true)
+	for _, k := range keys[:199] {
+		b.Revoke(k, 9)
+	}
+	f("https://app0.example.com", false)
+	f("https://shared.example.com", false)
+}
+
+func TestTouch(t *testing.T) {
+	b, keys := filled(t, 2, "free")
+	now := testMonth.Start().UnixNano() + 59*int64(time.Second)
+	k, _ := b.Resolve([]byte(keys[1]))
+	for range 3 {
+		b.Admit(k, now)
+	}
+	if got := b.DirtyKeys(nil); len(got) != 1 || got[0] != k {
+		t.Errorf("keys used = %v; want the one, once", got)
+	}
+	if got, want := k.UsedMinute(), testMonth.Start().Unix()/60; got != want {
+		t.Errorf("used in minute %d; want %d", got, want)
+	}
+	b.Admit(k, now)
+	if got := b.DirtyKeys(nil); len(got) != 0 {
+		t.Errorf("keys used in the same minute = %v; want none", got)
+	}
+	b.Admit(k, now+int64(time.Second))
+	if got := b.DirtyKeys(nil); len(got) != 1 {
+		t.Errorf("keys used in the next minute = %v; want one", got)
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	book, keys := filled(t, 1000, "scale")
+	header := []byte(keys[7])
+	now := testMonth.Start().UnixNano()
+	if n := testing.AllocsPerRun(1000, func() {
+		now += int64(time.Minute)
+		k, _ := book.Resolve(header)
+		ticket := book.Admit(k, now)
+		if !ticket.Take() {
+			t.Error("no token")
+		}
+		book.SetAlive(now)
+		if v := book.Reserve(&ticket, 1); v != Granted {
+			t.Error(v)
+		}
+		book.Settle(&ticket, RoutePositions, 1)
+	}); n != 0 {
+		t.Errorf("%v allocations a request; want 0", n)
+	}
+}

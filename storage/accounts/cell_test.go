@@ -1,0 +1,213 @@
+package accounts
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const testMonth = Month(2026*12 + 10)
+
+// one makes a book with one account of a plan, open up to a lease.
+func one(t *testing.T, plan Plan, lease int64) (*Book, *Key) {
+	t.Helper()
+	now := testMonth.Start().UnixNano()
+	b := NewBook(NewTurner(now, 0).Step(now, now))
+	b.SetAlive(now + int64(time.Hour))
+	c := NewCell(1, "acme", 0, NewTerms(&plan, false))
+	c.Begin(testMonth)
+	c.Open(testMonth, lease)
+	k := &Key{ID: 1, Hash: Hash{1}, Cell: c}
+	b.Add(k, 0, 0)
+	return b, k
+}
+
+func TestBurst(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 5, Burst: 10}, 0)
+	now := testMonth.Start().UnixNano()
+	f := func(after time.Duration, ok bool, left int64, full, retry time.Duration) {
+		t.Helper()
+		now += int64(after)
+		ticket := b.Admit(k, now)
+		got := ticket.Take()
+		want := Burst{left, int64(full), int64(retry)}
+		if got != ok || ticket.Burst != want {
+			t.Errorf("after %s: %v, %+v; want %v, %+v", after, got, ticket.Burst, ok, want)
+		}
+	}
+	for left := int64(9); left >= 0; left-- {
+		f(0, true, left, time.Duration(10-left)*200*time.Millisecond, 0)
+	}
+	f(0, false, 0, 2*time.Second, 200*time.Millisecond)
+	f(50*time.Millisecond, false, 0, 1950*time.Millisecond, 150*time.Millisecond)
+	f(150*time.Millisecond, true, 0, 2*time.Second, 0)
+	f(0, false, 0, 2*time.Second, 200*time.Millisecond)
+	f(1*time.Second, true, 4, 1200*time.Millisecond, 0)
+	f(time.Hour, true, 9, 200*time.Millisecond, 0)
+	ticket := b.Admit(k, now)
+	if ticket.Look(); ticket.Burst != (Burst{9, int64(200 * time.Millisecond), 0}) {
+		t.Errorf("a look: %+v; want 9 left and none taken", ticket.Burst)
+	}
+}
+
+// However many ask at once, a bucket lets exactly its tokens through.
+func TestBurstConcurrent(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 100, Burst: 200}, 0)
+	now := testMonth.Start().UnixNano()
+	var taken atomic.Int64
+	var clients sync.WaitGroup
+	for range 64 {
+		clients.Go(func() {
+			for range 50 {
+				if ticket := b.Admit(k, now+int64(time.Second)); ticket.Take() {
+					taken.Add(1)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if taken.Load() != 200 {
+		t.Errorf("%d tokens of a bucket of 200", taken.Load())
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 60)
+	now := testMonth.Start().UnixNano()
+	var held []Ticket
+	f := func(units int64, want Verdict) {
+		t.Helper()
+		ticket := b.Admit(k, now)
+		got := b.Reserve(&ticket, units)
+		if got != want {
+			t.Errorf("%d units: %d; want %d", units, got, want)
+		}
+		if got == Granted {
+			held = append(held, ticket)
+		}
+	}
+	left := func(want int64) {
+		t.Helper()
+		ticket := b.Admit(k, now)
+		if got := ticket.Quota(); got.Limit != 100 || got.Left != want {
+			t.Errorf("quota = %+v; want %d left", got, want)
+		}
+	}
+	f(50, Granted)
+	f(11, Exhausted)
+	f(51, OverQuota)
+	f(10, Granted)
+	f(1, Exhausted)
+	left(40)
+	b.Settle(&held[0], RoutePools, 0) // 50 units back
+	left(90)
+	b.Settle(&held[1], RoutePools, 10)
+	k.Cell.Shut(testMonth)
+	f(1, Asleep)
+	f(91, OverQuota)
+	if got := k.Cell.Lease(testMonth); got != 10 {
+		t.Errorf("lease after Shut = %d; want what is spent, 10", got)
+	}
+	k.Cell.Open(testMonth, 100)
+	f(90, Granted)
+	f(1, OverQuota)
+	b.SetAlive(now - 1)
+	f(1, Stalled)
+	now = testMonth.End().UnixNano()
+	b.SetAlive(now)
+	f(1, Asleep) // the next month has not begun here
+	tally, ok := k.Cell.Tally(testMonth)
+	if want := (Count{2, 10}); !ok || tally.Routes[RoutePools] != want || tally.Lease != 100 {
+		t.Errorf("tally = %+v; want 2 requests, 10 units, 100 spent or held", tally)
+	}
+}
+
+// A settlement of a month whose slot has gone on touches nothing.
+func TestLateSettlement(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 100)
+	late := b.Admit(k, testMonth.Start().UnixNano())
+	if v := b.Reserve(&late, 10); v != Granted {
+		t.Fatal(v)
+	}
+	k.Cell.Begin(testMonth + 2)
+	b.Settle(&late, RoutePools, 5)
+	if got, _ := k.Cell.Tally(testMonth + 2); got != (Tally{Month: testMonth + 2}) {
+		t.Errorf("two months later: %+v; want nothing", got)
+	}
+	if _, ok := k.Cell.Tally(testMonth); ok {
+		t.Error("the month is still there")
+	}
+}
+
+// Leases are given back and taken anew while reservations race with them: what
+// is spent never passes what the meter calls leased.
+func TestShutRaces(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 1_000_000}, 100)
+	now := testMonth.Start().UnixNano()
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				ticket := b.Admit(k, now)
+				if b.Reserve(&ticket, 3) == Granted {
+					b.Settle(&ticket, RoutePools, 3)
+				}
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 400 {
+		k.Cell.Shut(testMonth)
+		shut, _ := k.Cell.Tally(testMonth)
+		for range rng.IntN(200) {
+			if now, _ := k.Cell.Tally(testMonth); now.Lease > shut.Lease {
+				t.Fatalf("%d spent after the lease was given back at %d", now.Lease, shut.Lease)
+			}
+		}
+		lease := shut.Lease + 100
+		k.Cell.Open(testMonth, lease)
+		for range rng.IntN(200) {
+			if now, _ := k.Cell.Tally(testMonth); now.Lease > lease {
+				t.Fatalf("%d spent of a lease up to %d", now.Lease, lease)
+			}
+		}
+	}
+	close(stop)
+	clients.Wait()
+	if tally, _ := k.Cell.Tally(testMonth); tally.Billed() != tally.Lease {
+		t.Errorf("billed %d, spent %d; want the same at rest", tally.Billed(), tally.Lease)
+	}
+}
+
+func TestWakes(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 0)
+	first, second := b.Want(k.Cell), b.Want(k.Cell)
+	if first != second {
+		t.Error("two waiters have two channels; want one")
+	}
+	select {
+	case <-b.Wakes():
+	default:
+		t.Error("nobody was told of the waiters")
+	}
+	if cells := b.Dirty(nil); len(cells) != 1 || cells[0] != k.Cell {
+		t.Errorf("dirty = %v; want the one cell once", cells)
+	}
+	k.Cell.Wake()
+	select {
+	case <-first:
+	default:
+		t.Error("the waiters were not woken")
+	}
+	if again := b.Want(k.Cell); again == first {
+		t.Error("a new waiter got the channel of an old wake")
+	}
+}
