@@ -21,7 +21,7 @@ func (s *scene) found(i uint32) {
 		Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
 	})
 	lower, upper, usd := s.founding(p)
-	s.open(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+	s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
 	if v.protocolFee != 0 {
 		s.setProtocolFee(p, v.protocolFee)
 	}
@@ -99,7 +99,7 @@ func (s *scene) trick(p *pool) {
 		width = root(upper) - root(lower)
 	}
 	s.transact(390_000, true)
-	s.open(p, s.founder(p.index), lower, upper, whole(min(amount/width, mostLiquidity)))
+	s.mintNFT(p, s.founder(p.index), lower, upper, whole(min(amount/width, mostLiquidity)))
 }
 
 // isReal reports whether a token is the native one or a stable coin.

@@ -34,9 +34,9 @@ func TestGolden(t *testing.T) {
 			t.Errorf("chain %d: %s; want %s", chain, got, want)
 		}
 	}
-	f(1, "a3aa9b6e32c80bb9048f54bd0bc54b82")
-	f(42161, "f8c15856efb5ce1b62c4bc708d0a68b0")
-	f(43114, "13a8de52781828f576778ad34c2be282")
+	f(1, "530c0b850c709ecedd70fb0b74ce9e52")
+	f(42161, "7d62392622ef1b00bf89dde1c953e08e")
+	f(43114, "85fb5f1b5810ad8ef551b9c6c6466763")
 }
 
 func writeToken(w io.Writer, m *market.TokenMeta) {

@@ -140,7 +140,12 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	}
-	eachChain(t, func(t *testing.T, g *grown) { f(g) })
+	eachChain(t, func(t *testing.T, g *grown) {
+		f(g)
+		if p := g.Freeze().Pools.At(10); p.Swaps > 0 || p.OpenPositions == 0 {
+			t.Errorf("the pool that never traded has %d swaps and %d positions", p.Swaps, p.OpenPositions)
+		}
+	})
 	for _, chain := range testChains {
 		for seed := range uint64(5) {
 			for _, cfg := range []Config{testConfig(chain, 50, 10, 2), testConfig(chain, 15, 5, 1)} {

@@ -51,12 +51,15 @@ func (s *scene) mint() {
 	p := s.pool(s.pickHome())
 	owner := s.ownerOf(id)
 	if h == sandwich {
+		if !p.open() {
+			p = s.pool(s.anyCore())
+		}
 		s.squeeze(p, owner)
 		return
 	}
 	lower, upper := s.rangeOf(p, h)
 	s.transact(390_000, true)
-	s.open(p, owner, lower, upper, s.liquidityFor(p, lower, upper, s.stake(p.venue, h)))
+	s.mintNFT(p, owner, lower, upper, s.liquidityFor(p, lower, upper, s.stake(p.venue, h)))
 }
 
 // pickHome throws a pool for a position: one in which a stranger may be.
@@ -95,8 +98,11 @@ func (p *plan) wallet(n uint64) (a market.Address) {
 	return a
 }
 
-// open mints the next NFT: the transfer from nobody, then its liquidity.
-func (s *scene) open(p *pool, owner market.Address, lower, upper int32, l clmath.U128) *position {
+// mintNFT gives an owner the next NFT: the transfer from nobody, then what it
+// holds.
+func (s *scene) mintNFT(
+	p *pool, owner market.Address, lower, upper int32, l clmath.U128,
+) *position {
 	n := &position{id: uint64(s.nHeld) + 1, pool: p.index, owner: owner, lower: lower, upper: upper}
 	s.positions[s.nHeld] = n
 	s.nHeld++
@@ -128,7 +134,7 @@ func (s *scene) squeeze(p *pool, owner market.Address) {
 	upper := lower + 3*p.spacing
 	lower, upper = p.fit(lower, upper)
 	s.transact(360_000, true)
-	n := s.open(p, owner, lower, upper, s.liquidityFor(p, lower, upper, p.tvl/6+100))
+	n := s.mintNFT(p, owner, lower, upper, s.liquidityFor(p, lower, upper, p.tvl/6+100))
 	s.transact(160_000, false)
 	s.noise(p, s.reference(p.venue), min(8*s.size(p.venue), p.tvl/30+10))
 	s.transact(250_000, true)
@@ -154,7 +160,7 @@ func (s *scene) follow(id uint64) bool {
 		worth := s.worth(p, n)
 		s.closeOut(p, n, s.chance(500))
 		lower, upper := s.rangeOf(p, follower)
-		s.open(p, n.owner, lower, upper, s.liquidityFor(p, lower, upper, worth))
+		s.mintNFT(p, n.owner, lower, upper, s.liquidityFor(p, lower, upper, worth))
 		return true
 	}
 	return false
