@@ -177,23 +177,33 @@ func (s *solver) anchorNative(pools []uint32) {
 }
 
 func (s *solver) nativePrice(quotes []quote) market.Price {
-	reason := missing(quotes)
-	quotes = slices.DeleteFunc(quotes, func(q quote) bool { return q.bar != market.ReasonNone })
-	slices.SortFunc(quotes, func(a, b quote) int {
-		return cmp.Or(cmp.Compare(b.reach, a.reach), cmp.Compare(a.pool, b.pool))
-	})
-	quotes = quotes[:min(len(quotes), max(s.p.NativePools, 1))]
-	n := len(quotes)
+	s.natives = quotes
+	asked := s.deepest(quotes)
+	n := len(asked)
 	if n == 0 {
-		return s.nativeFeed(reason)
+		return s.nativeFeed(missing(quotes))
 	}
-	slices.SortFunc(quotes, func(a, b quote) int { return cmp.Compare(a.usd, b.usd) })
 	return market.Price{
-		Usd:     (quotes[(n-1)/2].usd + quotes[n/2].usd) / 2,
-		AsOf:    s.newest(quotes),
+		Usd:     (asked[(n-1)/2].usd + asked[n/2].usd) / 2,
+		AsOf:    s.newest(asked),
 		Markets: uint16(n),
 		Source:  market.SourceAnchor,
 	}
+}
+
+// deepest returns the native's quotes that are asked, ascending in price.
+func (s *solver) deepest(quotes []quote) []quote {
+	asked := slices.DeleteFunc(slices.Clone(quotes), func(q quote) bool {
+		return q.bar != market.ReasonNone
+	})
+	slices.SortFunc(asked, func(a, b quote) int {
+		return cmp.Or(cmp.Compare(b.reach, a.reach), cmp.Compare(a.pool, b.pool))
+	})
+	asked = asked[:min(len(asked), max(s.p.NativePools, 1))]
+	slices.SortFunc(asked, func(a, b quote) int {
+		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
+	})
+	return asked
 }
 
 func (s *solver) nativeFeed(reason market.Reason) market.Price {

@@ -53,7 +53,8 @@ type solver struct {
 	trusted []bool    // an anchor, or corroborated by the first hop
 	offered []float64 // scratch of back
 
-	kept []quote // scratch of resolve
+	natives []quote // what the native currency's pools said
+	kept    []quote // scratch of keep
 }
 
 func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
@@ -171,6 +172,18 @@ func (s *solver) resolve(token uint32, quotes []quote) market.Price {
 	for i := range quotes {
 		price.ExitUsd += quotes[i].weight
 	}
+	answer, fed := s.feed[s.st.Tokens.At(token).Address]
+	s.settle(&price, s.keep(quotes, answer.Usd))
+	if fed {
+		s.settleFed(&price, answer)
+	}
+	return price
+}
+
+// keep returns the quotes that decide a price, ascending: the eligible ones
+// near the feed's answer, or near their own median when that is 0. They are
+// good until the next call.
+func (s *solver) keep(quotes []quote, answer float64) []quote {
 	kept := s.kept[:0]
 	for _, q := range quotes {
 		if q.bar == market.ReasonNone && q.weight > 0 {
@@ -178,21 +191,16 @@ func (s *solver) resolve(token uint32, quotes []quote) market.Price {
 		}
 	}
 	s.kept = kept
+	if len(kept) == 0 {
+		return nil
+	}
 	slices.SortFunc(kept, func(a, b quote) int {
 		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
 	})
-	answer, fed := s.feed[s.st.Tokens.At(token).Address]
-	switch {
-	case fed:
-		kept = keepNear(kept, answer.Usd, s.p.Outlier)
-	case len(kept) > 0:
-		kept = keepNear(kept, weightedMedian(kept), s.p.Outlier)
+	if answer == 0 {
+		answer = weightedMedian(kept)
 	}
-	s.settle(&price, kept)
-	if fed {
-		s.settleFed(&price, answer)
-	}
-	return price
+	return keepNear(kept, answer, s.p.Outlier)
 }
 
 // settle fills price from the quotes that decide it.

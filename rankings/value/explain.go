@@ -1,0 +1,256 @@
+package value
+
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// Explanation is the arithmetic of one row in the order in which it is done:
+// whoever goes down Prices, then Steps, with a calculator gets the row.
+type Explanation struct {
+	Metrics Metrics
+	Now     int64
+	// Prices of the native currency, of tokens that a leg is priced through,
+	// and of the legs, each after those it needs. A closed row has none: its
+	// prices were frozen with its closing block.
+	Prices []PriceExplanation
+	Steps  []Step
+}
+
+// PriceExplanation is how one token got its price.
+type PriceExplanation struct {
+	Token   uint32
+	Price   market.Price        // as the generation has it
+	FeedUsd float64             // the feed's answer; Unknown without one
+	Markets []MarketExplanation // deepest first
+	Omitted int                 // how many markets past MarketsExplained there are
+	Checks  []Check             // of the token: what corroborates it
+}
+
+// MarketsExplained bounds the markets that an explanation lists of a token:
+// enough for any but the few that thousands of pools trade.
+const MarketsExplained = 256
+
+// MarketExplanation is what one pool says of a token.
+type MarketExplanation struct {
+	Pool, By  uint32  // the pool, and the token that the price is in
+	ByUsd     float64 // what a whole By is worth here
+	Usd       float64 // the market's price: 30-minute median; Unknown when barred
+	ReachUsd  float64 // what selling down to a tenth of the price yields
+	WeightUsd float64 // ReachUsd, less what By itself cannot be sold for
+	Used      bool    // it is among those whose weighted median is the price
+	Reason    market.Reason
+	Checks    []Check
+}
+
+// Check is a threshold and what stands against it.
+type Check struct {
+	Name       string // as the configuration has it
+	Have, Want float64
+	Met        bool
+}
+
+// Step is one formula of the row with the numbers that go in.
+type Step struct {
+	Name, Formula string
+	Terms         []Term
+	Value         float64 // Unknown where a term that it needs is
+}
+
+// Term is a number that goes into a step, or a raw one that comes out of it.
+type Term struct {
+	Name  string
+	Value float64
+	Raw   *clmath.U256 // the exact integer, where it is one
+}
+
+// Explain returns the arithmetic of position i. The thresholds and answers of
+// the feed must be those of st.Prices. It solves the prices of the two tokens
+// again, from every pool that has a say in them: some milliseconds on a chain
+// with 100,000 pools.
+func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanation {
+	e := &Explanation{Now: st.Now()}
+	var r row
+	Position(st, i, &e.Metrics)
+	r.rank(st, i, &e.Metrics.Figures)
+	if e.Metrics.Open {
+		e.explainPrices(newSolver(st, p, ext), r.pool)
+	}
+	e.explainAmounts(&r)
+	e.explainResults(&r)
+	return e
+}
+
+// Marks of the tokens that a solution for one row needs.
+const (
+	unmarked uint8 = iota
+	neighbour
+	leg
+)
+
+// explainPrices solves the legs' tokens: over their own pools, and over the
+// pools against anchors of every token that they trade against.
+func (e *Explanation) explainPrices(s *solver, pool *market.Pool) {
+	s.anchors()
+	marks := make([]uint8, s.st.Tokens.Len())
+	marks[pool.Currency0], marks[pool.Currency1] = leg, leg
+	for i := range s.st.Pools.Len() {
+		a, b := s.tokenOf(i, 0), s.tokenOf(i, 1)
+		if marks[a] == leg && !s.prices[a].Anchor {
+			marks[b] = max(marks[b], neighbour)
+		}
+		if marks[b] == leg && !s.prices[b].Anchor {
+			marks[a] = max(marks[a], neighbour)
+		}
+	}
+	quotes := s.hops(func(pool *market.Pool) bool {
+		a, b := pool.Currency0, pool.Currency1
+		return marks[a] == leg || marks[b] == leg ||
+			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
+	})
+	s.liftExits()
+	if native := s.st.Native; native != market.NoIndex {
+		e.Prices = append(e.Prices, s.explain(native, s.natives, s.deepest(s.natives)))
+	}
+	for _, through := range s.throughs(quotes, marks) {
+		e.Prices = append(e.Prices, s.explainThrough(through, quotes))
+	}
+	for _, token := range []uint32{pool.Currency0, pool.Currency1} {
+		if token != s.st.Native {
+			e.Prices = append(e.Prices, s.explainToken(token, quotes))
+		}
+	}
+}
+
+// throughs returns the tokens that are no legs and through which an eligible
+// market prices a leg: ordinary tokens, ascending.
+func (s *solver) throughs(quotes []quote, marks []uint8) (tokens []uint32) {
+	for i := range quotes {
+		q := &quotes[i]
+		if marks[q.token] == leg && !q.byAnchor && q.bar == market.ReasonNone && marks[q.by] != leg {
+			tokens = append(tokens, q.by)
+		}
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// explainThrough explains a token as the second hop uses it: by its markets
+// against anchors alone.
+func (s *solver) explainThrough(token uint32, quotes []quote) PriceExplanation {
+	own := quotesOf(token, quotes, true)
+	s.prices[token] = s.resolve(token, own)
+	return s.explain(token, own, s.keep(own, s.feed[s.st.Tokens.At(token).Address].Usd))
+}
+
+func (s *solver) explainToken(token uint32, quotes []quote) PriceExplanation {
+	if s.prices[token].Anchor {
+		return s.explain(token, nil, nil)
+	}
+	own := quotesOf(token, quotes, false)
+	return s.explain(token, own, s.keep(own, s.feed[s.st.Tokens.At(token).Address].Usd))
+}
+
+func quotesOf(token uint32, quotes []quote, anchorsOnly bool) (own []quote) {
+	for _, q := range quotes {
+		if q.token == token && (q.byAnchor || !anchorsOnly) {
+			own = append(own, q)
+		}
+	}
+	return own
+}
+
+func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
+	e := PriceExplanation{Token: token, Price: s.prices[token], FeedUsd: market.Unknown}
+	if answer, ok := s.feed[s.st.Tokens.At(token).Address]; ok {
+		e.FeedUsd = answer.Usd
+	}
+	quotes = slices.Clone(quotes)
+	slices.SortFunc(quotes, func(a, b quote) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.pool, b.pool))
+	})
+	e.Omitted = max(len(quotes)-MarketsExplained, 0)
+	for i := range quotes[:len(quotes)-e.Omitted] {
+		in := slices.ContainsFunc(used, func(q quote) bool { return q.pool == quotes[i].pool })
+		e.Markets = append(e.Markets, s.explainMarket(&quotes[i], in))
+	}
+	if !e.Price.Anchor {
+		e.Checks = s.trustChecks(used)
+	}
+	return e
+}
+
+func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
+	m := MarketExplanation{
+		Pool: q.pool, By: q.by, ByUsd: s.rawUsd[q.by] * s.whole[q.by], Usd: market.Unknown,
+		ReachUsd: finite(q.reach), WeightUsd: finite(q.weight), Used: used, Reason: q.bar,
+	}
+	if q.bar == market.ReasonNone {
+		m.Usd = finite(q.usd)
+	}
+	m.Checks = s.marketChecks(q)
+	return m
+}
+
+// marketChecks holds a market against every threshold, also those after the
+// first that it misses.
+func (s *solver) marketChecks(q *quote) []Check {
+	pool := s.st.Pools.At(q.pool)
+	side := 0
+	if pool.Currency1 == q.token {
+		side = 1
+	}
+	d := depthOf(s.st, q.pool, side, s.p.MarketImpact)
+	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
+	barred := 0.0
+	if s.p.hookBars(pool) {
+		barred = 1
+	}
+	return []Check{
+		atMost("hook-allow", barred, 0),
+		atLeast("market-usd within market-impact", d.room*root*root*byUsd, s.p.MarketUsd),
+		atLeast("market-usd", d.reach*byUsd, s.p.MarketUsd),
+		atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(s.p.MarketRecency)),
+		atLeast("market-age", float64(s.now-pool.CreatedAt), float64(s.p.MarketAge)),
+	}
+}
+
+// trustChecks shows the nearest that the used markets come to corroborating.
+func (s *solver) trustChecks(used []quote) []Check {
+	var alone, first, second float64
+	var oldest, swaps float64
+	for i := range used {
+		q := &used[i]
+		if !s.vouches(q) {
+			continue
+		}
+		if pool := s.st.Pools.At(q.pool); q.weight > alone {
+			alone, oldest = q.weight, float64(s.now-pool.CreatedAt)
+			swaps = float64(pool.Swaps)
+		}
+		for j := i + 1; j < len(used) && used[j].usd <= q.usd*(1+s.p.PairAgree/100); j++ {
+			if s.vouches(&used[j]) && q.weight+used[j].weight > first+second {
+				first, second = q.weight, used[j].weight
+			}
+		}
+	}
+	return []Check{
+		atLeast("pair-usd within pair-agree", first+second, s.p.PairUsd),
+		atLeast("lone-usd", alone, s.p.LoneUsd),
+		atLeast("lone-age", oldest, float64(s.p.LoneAge)),
+		atLeast("lone-swaps", swaps, float64(s.p.LoneSwaps)),
+	}
+}
+
+func atLeast(name string, have, want float64) Check {
+	have = finite(have)
+	return Check{Name: name, Have: have, Want: want, Met: have >= want}
+}
+
+func atMost(name string, have, want float64) Check {
+	have = finite(have)
+	return Check{Name: name, Have: have, Want: want, Met: have <= want}
+}
