@@ -1,0 +1,175 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"tidemark/rankings/market"
+)
+
+// TestCrashKeepsOneWholeCut takes pictures of the disk in the middle of many
+// commits, with any part of what was not synced lost, and opens each: what it
+// restores is one cut, whole, and no older than the last one acknowledged
+// before the picture was taken.
+func TestCrashKeepsOneWholeCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	fs := vfs.NewCrashableMem()
+	crashes := &crasher{fs: fs, every: 25}
+	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
+	one, two := newRig(8, 1), newRig(8, 42161)
+	history := map[string]*picture{}
+	for range 20 {
+		for _, g := range []*rig{one, two} {
+			cut := g.cut(1+int(r.UintN(40)), r.UintN(4) > 0)
+			history[place(cut.State)] = g.now.clone()
+			if err := s.Commit(cut); err != nil {
+				t.Fatal(err)
+			}
+			crashes.acknowledge(cut.State.Chain, place(cut.State))
+		}
+	}
+	closeTest(t, s)
+	for _, c := range crashes.taken {
+		s := openTest(t, c.fs)
+		for chain, acked := range c.acked {
+			survives(t, s, history, chain, acked)
+		}
+		closeTest(t, s)
+	}
+	if n := len(crashes.taken); n < 50 {
+		t.Errorf("only %d crashes were tried", n)
+	}
+}
+
+// survives checks one chain after one crash.
+func survives(
+	t *testing.T, s *Store, history map[string]*picture, chain market.ChainID, acked string,
+) {
+	t.Helper()
+	got, err := s.Restore(chain)
+	if err != nil || got == nil {
+		t.Fatalf("after a crash chain %d restores %v, %v; %s was acknowledged", chain, got, err, acked)
+	}
+	want, ok := history[place(got.State)]
+	if !ok || got.State.Head.Number < history[acked].st.Head.Number {
+		t.Fatalf("chain %d restored %s, which is older than %s", chain, place(got.State), acked)
+	}
+	holds(t, s, want)
+}
+
+func place(st *market.State) string { return fmt.Sprintf("%d@%d", st.Chain, st.Head.Number) }
+
+// crasher takes a picture of the disk in front of every so many operations.
+type crasher struct {
+	fs    *vfs.MemFS
+	every int64
+	n     atomic.Int64
+	busy  atomic.Bool
+	acked atomic.Pointer[map[market.ChainID]string]
+	taken []crash
+}
+
+type crash struct {
+	fs    *vfs.MemFS
+	acked map[market.ChainID]string // at least this was acknowledged before
+}
+
+// noReuse writes a new log where an old one would be written again: the disk in
+// memory deadlocks when a picture is taken while it renames for that.
+type noReuse struct{ vfs.FS }
+
+func (n *noReuse) ReuseForWrite(was, is string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := n.Remove(was); err != nil {
+		return nil, err
+	}
+	return n.Create(is, c)
+}
+
+func (c *crasher) acknowledge(chain market.ChainID, at string) {
+	next := map[market.ChainID]string{chain: at}
+	if old := c.acked.Load(); old != nil {
+		for k, v := range *old {
+			if k != chain {
+				next[k] = v
+			}
+		}
+	}
+	c.acked.Store(&next)
+}
+
+func (c *crasher) String() string { return "crasher" }
+
+func (c *crasher) MaybeError(op errorfs.Op) error {
+	n := c.n.Add(1)
+	acked := c.acked.Load()
+	if n%c.every != 0 || acked == nil || !c.busy.CompareAndSwap(false, true) {
+		return nil
+	}
+	clone := c.fs.CrashClone(vfs.CrashCloneCfg{
+		UnsyncedDataPercent: int(n/c.every) % 3 * 50,
+		RNG:                 rand.New(rand.NewPCG(uint64(n), 1)),
+	})
+	c.taken = append(c.taken, crash{clone, *acked})
+	c.busy.Store(false)
+	return nil
+}
+
+// TestDamageIsNamed flips and removes what a cut is made of.
+func TestDamageIsNamed(t *testing.T) {
+	f := func(what string, damage func(s *Store)) {
+		t.Helper()
+		s := openTest(t, vfs.NewMem())
+		defer closeTest(t, s)
+		newRig(9, 1).commit(t, s, 100, true)
+		damage(s)
+		err := readAll(s, 1)
+		var d *Damage
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), what) || s.Damaged() == nil {
+			t.Errorf("damage to %s gave %v, noted %v", what, err, s.Damaged())
+		}
+	}
+	set := func(key, value []byte) func(s *Store) {
+		return func(s *Store) { must(s.db.Set(key, value, pebble.NoSync)) }
+	}
+	drop := func(key []byte) func(s *Store) {
+		return func(s *Store) { must(s.db.Delete(key, pebble.NoSync)) }
+	}
+	f("head", set(appendKind(nil, 1, kindHead), []byte("?")))
+	f("directory", drop(appendKind(nil, 1, kindDirectory)))
+	f("undo of block 99", set(appendNumber(nil, 1, kindUndo, 99), []byte{1}))
+	f("table positions: row 77 is missing", drop(appendRow(nil, 1, kindPosition, 77)))
+	f("table pools: row 3: bad field id", set(appendRow(nil, 1, kindPool, 3), []byte{0}))
+	f("table stats: row 0 is missing", drop(appendRow(nil, 1, kindStats, 0)))
+	stray := filledPosition(1 << 20)
+	f("table positions: row 3 names a row that is not there",
+		set(appendRow(nil, 1, kindPosition, 3), encode(nil, &stray, codePosition)))
+}
+
+func filledPosition(owner uint32) market.Position {
+	return market.Position{Owner: owner, Wide: market.NoIndex}
+}
+
+// readAll restores and warms, and turns the panic of a cold row into an error
+// as the chain's driver does.
+func readAll(s *Store, chain market.ChainID) (err error) {
+	defer func() {
+		if d, ok := recover().(*Damage); ok {
+			err = d
+		}
+	}()
+	r, err := s.Restore(chain)
+	if err != nil {
+		return err
+	}
+	r.Warm(func() bool { return false })
+	_, err = s.Undos(chain)
+	return err
+}

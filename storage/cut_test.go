@@ -1,0 +1,254 @@
+package storage
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
+)
+
+// testOptions are a small store in memory.
+func testOptions(fs vfs.FS) Options {
+	return Options{
+		CacheBytes: 4 << 20, MemTableBytes: 256 << 10, BallastBytes: -1,
+		Logger: slog.New(slog.DiscardHandler), fs: fs,
+		Exit: func() { panic("store ended the process") },
+	}
+}
+
+func openTest(t *testing.T, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("data", testOptions(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeTest(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds compares everything that the store has of a chain with a picture.
+func holds(t *testing.T, s *Store, want *picture) {
+	t.Helper()
+	chain := want.st.Chain
+	got, err := s.Restore(chain)
+	if err != nil || got == nil {
+		t.Fatalf("chain %d: restored %v, %v", chain, got, err)
+	}
+	f := func(what string, want, got any) {
+		t.Helper()
+		if d := equal(want, got); d != "" {
+			t.Errorf("chain %d: %s (-want +got):\n%s", chain, what, d)
+		}
+	}
+	f("generation", want.generation, got.Generation)
+	f("published", want.published, got.Published)
+	f("directory", want.directory, string(got.Directory))
+	f("confirmed", want.confirmed, got.Confirmed)
+	sameState(t, want.st, got.State)
+	undos, err := s.Undos(chain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("number of undos", len(want.undos), len(undos))
+	for i, u := range undos {
+		f(fmt.Sprintf("undo of %d", u.To), want.undos[u.To], *u)
+		if i > 0 && u.To <= undos[i-1].To {
+			t.Errorf("undo %d stands after %d", u.To, undos[i-1].To)
+		}
+	}
+	for number, bytes := range want.leaves {
+		leaf, err := s.Leaf(chain, number, []byte("x"))
+		if err != nil || string(leaf) != "x"+bytes {
+			t.Errorf("leaf %d is %x, %v; want %x", number, leaf, err, bytes)
+		}
+	}
+	sameSeries(t, s, want)
+}
+
+// sameState compares every field of two States, row by row.
+func sameState(t *testing.T, want, got *market.State) {
+	t.Helper()
+	a, b := reflect.ValueOf(want).Elem(), reflect.ValueOf(got).Elem()
+	for i := range a.NumField() {
+		name := a.Type().Field(i).Name
+		if name == "TickLists" {
+			continue
+		}
+		x, y := a.Field(i).Addr(), b.Field(i).Addr()
+		if x.MethodByName("At").IsValid() {
+			x, y = reflect.ValueOf(rowsOf(x)), reflect.ValueOf(rowsOf(y))
+		}
+		if d := equal(x.Interface(), y.Interface()); d != "" {
+			t.Fatalf("chain %d at block %d: %s (-want +got):\n%s",
+				want.Chain, want.Head.Number, name, d)
+		}
+	}
+}
+
+// rowsOf reads all rows of a *market.Frozen.
+func rowsOf(table reflect.Value) []any {
+	n := table.MethodByName("Len").Call(nil)[0].Uint()
+	rows := make([]any, 0, n)
+	for i := range n {
+		row := table.MethodByName("At").Call([]reflect.Value{reflect.ValueOf(uint32(i))})[0]
+		rows = append(rows, row.Elem().Interface())
+	}
+	return rows
+}
+
+// sameSeries reads every series whole, both ways.
+func sameSeries(t *testing.T, s *Store, want *picture) {
+	t.Helper()
+	chain, last := want.st.Chain, uint32(market.NoIndex)
+	var txs, days, ticks, prices int
+	for i := range uint32(5) {
+		for _, d := range []Direction{OldestFirst, NewestFirst} {
+			txs += sameRun(t, s.Transactions(chain, i, Place{}, End(1<<63), d), want.transactions,
+				func(e *market.Transaction) [3]uint64 {
+					return [3]uint64{uint64(e.Position), e.Block, uint64(e.LogIndex)}
+				})
+			days += sameRun(t, s.PoolDays(chain, i, 0, last, d), want.poolDays,
+				func(e *market.PoolDay) [2]uint32 { return [2]uint32{e.Pool, e.Day} })
+			prices += samePrices(t, s.HourPrices(chain, i, 0, last, d), want)
+			for tick := int32(-2); tick <= 2; tick++ {
+				ticks += sameRun(t, s.TickDays(chain, i, tick, 0, last, d), want.tickDays,
+					func(e *market.TickDay) [3]int64 {
+						return [3]int64{int64(e.Pool), int64(e.Tick), int64(e.Day)}
+					})
+			}
+		}
+	}
+	got := []int{txs, days, ticks, prices}
+	counts := []int{
+		2 * len(want.transactions), 2 * len(want.poolDays),
+		2 * len(want.tickDays), 2 * len(want.hourPrices),
+	}
+	if !slices.Equal(got, counts) {
+		t.Errorf("series have %d entries, want %d", got, counts)
+	}
+}
+
+// sameRun compares a run of entries with the model's and returns its length.
+func sameRun[T any, K comparable](
+	t *testing.T, it *Series[T], want map[K]T, key func(*T) K,
+) (n int) {
+	t.Helper()
+	defer it.Close()
+	for ; it.Next(); n++ {
+		k := key(it.Entry())
+		w, ok := want[k]
+		if d := equal(w, *it.Entry()); d != "" || !ok {
+			t.Fatalf("entry %v, wanted %v (-want +got):\n%s", k, ok, d)
+		}
+	}
+	if it.Err() != nil {
+		t.Fatal(it.Err())
+	}
+	return n
+}
+
+func samePrices(t *testing.T, it *Series[HourPrice], want *picture) int {
+	t.Helper()
+	wide := make(map[[2]uint32]HourPrice, len(want.hourPrices))
+	for k, p := range want.hourPrices {
+		wide[k] = HourPrice{HourPrice: p, Hour: k[1]}
+	}
+	return sameRun(t, it, wide, func(e *HourPrice) [2]uint32 { return [2]uint32{e.Token, e.Hour} })
+}
+
+func TestRestoreGivesTheCommittedCut(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	if r, err := s.Restore(1); r != nil || err != nil {
+		t.Fatalf("a new store restored %v, %v", r, err)
+	}
+	one, two := newRig(1, 1), newRig(1, 42161)
+	for i := range 25 {
+		a := one.commit(t, s, 1+i, true)
+		b := two.commit(t, s, 3, i%3 == 0)
+		if i%5 == 4 {
+			closeTest(t, s)
+			s = openTest(t, fs)
+		}
+		holds(t, s, a)
+		holds(t, s, b)
+	}
+	closeTest(t, s)
+}
+
+func TestWarmStateNeedsNoStore(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	want := newRig(3, 1).commit(t, s, 200, true)
+	r, err := s.Restore(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	if r.Warm(func() bool { asked++; return asked > 3 }) {
+		t.Error("warm although stopped")
+	}
+	if !r.Current() || !r.Warm(func() bool { return false }) {
+		t.Error("not current, or not warm")
+	}
+	closeTest(t, s)
+	sameState(t, want.st, r.State)
+	listed := uint32(0)
+	for pool := range r.State.TickLists.Len() {
+		before := int64(-1 << 40)
+		for _, ref := range r.State.TickLists.At(pool).Refs {
+			tick := r.State.Ticks.At(ref.Slot)
+			if tick.Pool != pool || tick.Tick != ref.Tick || int64(ref.Tick) < before {
+				t.Errorf("pool %d lists tick %+v after %d: %+v", pool, ref, before, tick)
+			}
+			before, listed = int64(ref.Tick), listed+1
+		}
+	}
+	for i := range want.st.Ticks.Len() {
+		if want.st.Ticks.At(i).Pool != market.NoIndex {
+			listed--
+		}
+	}
+	if listed != 0 {
+		t.Errorf("lists and ticks differ by %d", int32(listed))
+	}
+}
+
+func TestDropChainLeavesTheOthers(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	var kept []*picture
+	for _, chain := range []market.ChainID{1, 255, 256, 42161, 1 << 60} {
+		kept = append(kept, newRig(4, chain).commit(t, s, 20, true))
+	}
+	chains, err := s.Chains()
+	if err != nil || !slices.Equal(chains, []market.ChainID{1, 255, 256, 42161, 1 << 60}) {
+		t.Errorf("chains are %d, %v", chains, err)
+	}
+	for _, gone := range []int{2, 0} {
+		if err := s.DropChain(kept[gone].st.Chain); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.Restore(kept[gone].st.Chain); r != nil || err != nil {
+			t.Errorf("dropped chain restored %v, %v", r, err)
+		}
+		kept = slices.Delete(kept, gone, gone+1)
+		for _, p := range kept {
+			holds(t, s, p)
+		}
+	}
+	again := newRig(5, 1)
+	for range 3 {
+		holds(t, s, again.commit(t, s, 10, true))
+	}
+}

@@ -1,0 +1,112 @@
+package storage
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// Names in the environment that make this test binary the process that is
+// killed: the directory, the rig's seed, and after how many writes to the disk
+// every further one fails (0: never).
+const (
+	victimDirEnv  = "TIDEMARK_TEST_VICTIM_STORE"
+	victimSeedEnv = "TIDEMARK_TEST_VICTIM_SEED"
+	victimFailEnv = "TIDEMARK_TEST_VICTIM_FAIL"
+)
+
+// victimExit is the code with which a process ends that cannot go on.
+const victimExit = 7
+
+// TestKilledProcessKeepsItsLastCut ends another process in the middle of its
+// commits, by kill -9 or by a disk that fails from some write on, and opens
+// what it left: the last cut it acknowledged, or the one that was under way.
+func TestKilledProcessKeepsItsLastCut(t *testing.T) {
+	if dir := os.Getenv(victimDirEnv); dir != "" {
+		victim(dir)
+	}
+	for _, fail := range []int{0, 0, 0, 25, 40, 77, 120} {
+		dir, seed := t.TempDir(), uint64(1000+fail)
+		acked := runVictim(t, dir, seed, fail)
+		s, err := Open(dir, testOptions(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newRig(seed, 1)
+		for range acked {
+			g.cut(20, true)
+		}
+		got, err := s.Restore(1)
+		if err != nil || got == nil && acked > 0 {
+			t.Fatalf("after %d commits: restored %v, %v", acked, got, err)
+		}
+		if got != nil && (acked == 0 || got.State.Head.Number > g.now.st.Head.Number) {
+			g.cut(20, true) // the one that was under way
+		}
+		if got != nil {
+			holds(t, s, &g.now)
+		}
+		closeTest(t, s)
+	}
+}
+
+// runVictim returns how many commits the process acknowledged.
+func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
+	t.Helper()
+	p := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	p.Env = append(os.Environ(), victimDirEnv+"="+dir,
+		victimSeedEnv+"="+strconv.FormatUint(seed, 10), victimFailEnv+"="+strconv.Itoa(fail))
+	out, err := p.StdoutPipe()
+	must(err)
+	must(p.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && strings.HasPrefix(lines.Text(), "acked ") {
+		acked++
+		if fail == 0 && acked == 15 {
+			must(p.Process.Kill())
+		}
+	}
+	var ended *exec.ExitError
+	// 2 is Go's own end: Pebble panics when it cannot make a new log.
+	if err := p.Wait(); !errors.As(err, &ended) ||
+		fail > 0 && ended.ExitCode() != victimExit && ended.ExitCode() != 2 {
+		t.Fatalf("failing after %d writes the process ended with %v", fail, err)
+	}
+	return acked
+}
+
+// victim commits until it dies.
+func victim(dir string) {
+	seed, err := strconv.ParseUint(os.Getenv(victimSeedEnv), 10, 64)
+	must(err)
+	fail, err := strconv.ParseInt(os.Getenv(victimFailEnv), 10, 64)
+	must(err)
+	var writes atomic.Int64
+	opts := testOptions(errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && writes.Add(1) > fail && fail > 0 {
+			return errorfs.ErrInjected
+		}
+		return nil
+	})))
+	opts.Exit = func() { os.Exit(victimExit) }
+	s, err := Open(dir, opts)
+	if err != nil {
+		os.Exit(victimExit)
+	}
+	g := newRig(seed, 1)
+	for {
+		if err := s.Commit(g.cut(20, true)); err != nil {
+			os.Exit(victimExit)
+		}
+		fmt.Println("acked", g.now.st.Head.Number)
+	}
+}

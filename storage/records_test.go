@@ -1,0 +1,260 @@
+package storage
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+// encode appends a record to dst.
+func encode[T any](dst []byte, record *T, code func(*coder, *T)) []byte {
+	c := coder{buf: dst}
+	code(&c, record)
+	return c.buf
+}
+
+// decode reads the whole of b as one record.
+func decode[T any](b []byte, record *T, code func(*coder, *T)) error {
+	c := coder{buf: b, read: true}
+	code(&c, record)
+	return c.done()
+}
+
+// equal treats Unknown as itself, and no elements as none.
+func equal(a, b any) string {
+	if same(reflect.ValueOf(a), reflect.ValueOf(b)) {
+		return ""
+	}
+	return cmp.Diff(a, b, cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
+}
+
+// same is what cmp.Diff would say, a hundred times faster.
+func same(a, b reflect.Value) bool {
+	if a.IsValid() != b.IsValid() || a.IsValid() && a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Float64:
+		x, y := a.Float(), b.Float()
+		return x == y || x != x && y != y
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Interface, reflect.Pointer:
+		return same(a.Elem(), b.Elem())
+	case reflect.Invalid:
+		return true
+	}
+	return a.Equal(b)
+}
+
+func TestRecordsReadBackAsWritten(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		next := func(n uint64) uint64 {
+			if n == 0 {
+				return rapid.Uint64().Draw(rt, "n")
+			}
+			return rapid.Uint64Range(0, n-1).Draw(rt, "n")
+		}
+		undo := rapid.IntRange(0, 9).Draw(rt, "undo") == 0
+		roundTrips(rt, next, undo)
+	})
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func roundTrips(t failer, next source, undo bool) {
+	roundTrip(t, filled[market.Token](next), codeToken)
+	roundTrip(t, filled[market.Address](next), codeOwner)
+	roundTrip(t, filled[market.Pool](next), codePool)
+	roundTrip(t, filled[market.PoolDay](next), codeDay)
+	roundTrip(t, filled[market.Minutes](next), codeMinutes)
+	roundTrip(t, filled[market.Tick](next), codeTick)
+	roundTrip(t, filled[market.Position](next), codePosition)
+	roundTrip(t, filled[market.Sums](next), codeWide)
+	roundTrip(t, filled[market.Direct](next), codeDirect)
+	roundTrip(t, filled[market.HourBucket](next), codeHour)
+	roundTrip(t, filled[market.Price](next), codePrice)
+	roundTrip(t, filled[market.PoolStats](next), codeStats)
+	roundTrip(t, filled[head](next), codeHead)
+
+	tx := filled[market.Transaction](next)
+	tx.Position, tx.Block, tx.LogIndex = 0, 0, 0 // in the key
+	roundTrip(t, tx, codeTransaction)
+	day := filled[market.PoolDay](next)
+	day.Pool, day.Day = 0, 0
+	roundTrip(t, day, codePoolDay)
+	tick := filled[market.TickDay](next)
+	tick.Pool, tick.Tick, tick.Day = 0, 0, 0
+	roundTrip(t, tick, codeTickDay)
+	price := filled[ledger.HourPrice](next)
+	price.Token = 0
+	roundTrip(t, price, codeHourPrice)
+	if undo {
+		roundTrip(t, filledUndo(next), codeUndo)
+	}
+}
+
+// roundTrip also looks at every cut of the bytes, none of which is a record.
+func roundTrip[T any](t failer, want T, code func(*coder, *T)) {
+	t.Helper()
+	prefix := []byte("prefix")
+	b := encode(prefix, &want, code)
+	if !bytes.HasPrefix(b, prefix) {
+		t.Fatalf("encoding %+v lost what stood before it", want)
+	}
+	b = b[len(prefix):]
+	var got T
+	if err := decode(b, &got, code); err != nil {
+		t.Fatalf("cannot decode %+v from %x: %v", want, b, err)
+	}
+	if d := equal(want, got); d != "" {
+		t.Fatalf("%T read back differently (-want +got):\n%s", want, d)
+	}
+	for n := range b {
+		var cut T
+		if err := decode(b[:n:n], &cut, code); err == nil {
+			t.Fatalf("%T: the first %d of %d bytes decode: %x", want, n, len(b), b)
+		}
+	}
+	var long T
+	if err := decode(append(b, 0), &long, code); err == nil {
+		t.Fatalf("%T: decodes with a byte too many: %x", want, b)
+	}
+}
+
+func TestNumbersHaveOneEncoding(t *testing.T) {
+	f := func(b string, read func(c *coder)) {
+		t.Helper()
+		c := coder{buf: []byte(b), read: true}
+		if read(&c); c.done() == nil {
+			t.Errorf("%x decodes", b)
+		}
+	}
+	var u64 uint64
+	var u32 uint32
+	var i32 int32
+	var usd float64
+	var flag bool
+	w := words()
+	f("\x80\x00", func(c *coder) { c.u64("x", &u64) })                    // overlong
+	f("\xff\xff\xff\xff\x1f", func(c *coder) { c.u32("x", &u32) })        // past 32 bits
+	f("\xff\xff\xff\xff\x1f", func(c *coder) { c.i32("x", &i32) })        // likewise
+	f("\x01\x00", func(c *coder) { c.u256("x", &w) })                     // leading zero
+	f("\x21"+strings.Repeat("1", 33), func(c *coder) { c.u256("x", &w) }) // too long
+	f("\x02", func(c *coder) { c.usd("x", &usd) })
+	f("\x08"+strings.Repeat("\x00", 8), func(c *coder) { c.usd("x", &usd) })
+	f("\x08\x7f\xf8\x00\x00\x00\x00\x00\x01", func(c *coder) { c.usd("x", &usd) })
+	f("\x02", func(c *coder) { c.flags("x", &flag) })
+	f("\x05abc", func(c *coder) { var b []byte; c.bytes("x", &b) })
+}
+
+// TestGoldenRecords holds the layout of every record to testdata/records.txt,
+// which is also what package comment's drawing is checked against.
+func TestGoldenRecords(t *testing.T) {
+	var out bytes.Buffer
+	r := rand.New(rand.NewPCG(1, 2))
+	next := func(n uint64) uint64 {
+		if n == 0 {
+			return r.Uint64() >> r.UintN(60)
+		}
+		return r.Uint64N(n)
+	}
+	dumpRecord(&out, "head", filled[head](next), codeHead)
+	dumpRecord(&out, "token", filled[market.Token](next), codeToken)
+	dumpRecord(&out, "owner", filled[market.Address](next), codeOwner)
+	dumpRecord(&out, "pool", filled[market.Pool](next), codePool)
+	dumpRecord(&out, "day", filled[market.PoolDay](next), codeDay)
+	dumpRecord(&out, "minutes", filled[market.Minutes](next), codeMinutes)
+	dumpRecord(&out, "tick", filled[market.Tick](next), codeTick)
+	dumpRecord(&out, "position", filled[market.Position](next), codePosition)
+	dumpRecord(&out, "wide", filled[market.Sums](next), codeWide)
+	dumpRecord(&out, "direct", filled[market.Direct](next), codeDirect)
+	dumpRecord(&out, "hour", filled[market.HourBucket](next), codeHour)
+	dumpRecord(&out, "price", filled[market.Price](next), codePrice)
+	dumpRecord(&out, "stats", filled[market.PoolStats](next), codeStats)
+	dumpRecord(&out, "transaction", filled[market.Transaction](next), codeTransaction)
+	dumpRecord(&out, "pool day", filled[market.PoolDay](next), codePoolDay)
+	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
+	dumpRecord(&out, "hour price", filled[ledger.HourPrice](next), codeHourPrice)
+	dumpKeys(&out)
+	golden(t, "records.txt", out.Bytes())
+}
+
+func dumpRecord[T any](out *bytes.Buffer, name string, record T, code func(*coder, *T)) {
+	b := encode(nil, &record, code)
+	fmt.Fprintf(out, "%s: %d bytes\n", name, len(b))
+	c := coder{buf: b, read: true, note: func(field string, raw []byte) {
+		fmt.Fprintf(out, "\t%-26s%x\n", field, raw)
+	}}
+	var again T
+	code(&c, &again)
+	if err := c.done(); err != nil {
+		fmt.Fprintf(out, "\t%v\n", err)
+	}
+}
+
+func dumpKeys(out *bytes.Buffer) {
+	f := func(name string, key []byte) { fmt.Fprintf(out, "key of %s: %x\n", name, key) }
+	f("head of chain 1", appendKind(nil, 1, kindHead))
+	f("head of chain 42161", appendKind(nil, 42161, kindHead))
+	f("position row 5", appendRow(nil, 42161, kindPosition, 5))
+	f("transaction of position 5 at 300, log 7", appendTransaction(nil, 1, 5, 300, 7))
+	f("day 20000 of pool 5", appendPoolDay(nil, 1, 5, 20000))
+	f("day 20000 of pool 5, tick -60", appendTickDay(nil, 1, 5, -60, 20000))
+	f("day 20000 of pool 5, tick 60", appendTickDay(nil, 1, 5, 60, 20000))
+	f("hour 480000 of token 5", appendHourPrice(nil, 1, 5, 480000))
+	f("undo of block 300", appendNumber(nil, 1, kindUndo, 300))
+	f("leaf 70000", appendNumber(nil, 1, kindLeaf, 70000))
+	f("format", formatKey)
+	f("identity feed", appendIdentityKey(nil, "feed"))
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s changed: a new layout is a new Format (-want +got):\n%s", path, d)
+	}
+}

@@ -1,0 +1,247 @@
+package storage
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// rig makes up the life of one chain: rows that change, grow and are taken
+// back, series, undos, generations. What it says of a chain means nothing;
+// only the references between rows are in order.
+type rig struct {
+	next source
+	st   market.State // the newest frozen State
+
+	tokens    market.Table[market.Token]
+	owners    market.Table[market.Address]
+	pools     market.Table[market.Pool]
+	days      market.Table[market.PoolDay]
+	minutes   market.Table[market.Minutes]
+	ticks     market.Table[market.Tick]
+	positions market.Table[market.Position]
+	wides     market.Table[market.Sums]
+	directs   market.Table[market.Direct]
+	hours     market.Table[market.HourBucket]
+	prices    market.Table[market.Price]
+	stats     market.Table[market.PoolStats]
+
+	now picture
+}
+
+// picture is what a store should hold beside the State.
+type picture struct {
+	st           *market.State
+	generation   uint64
+	published    market.Head
+	directory    string
+	confirmed    int64
+	leaves       map[uint64]string
+	undos        map[uint64]ledger.Undo
+	transactions map[[3]uint64]market.Transaction
+	poolDays     map[[2]uint32]market.PoolDay
+	tickDays     map[[3]int64]market.TickDay
+	hourPrices   map[[2]uint32]ledger.HourPrice
+}
+
+func (p *picture) clone() *picture {
+	c := *p
+	c.leaves, c.undos = maps.Clone(p.leaves), maps.Clone(p.undos)
+	c.transactions, c.poolDays = maps.Clone(p.transactions), maps.Clone(p.poolDays)
+	c.tickDays, c.hourPrices = maps.Clone(p.tickDays), maps.Clone(p.hourPrices)
+	return &c
+}
+
+func newRig(seed uint64, chain market.ChainID) *rig {
+	r := rand.New(rand.NewPCG(seed, uint64(chain)))
+	g := &rig{st: market.State{Chain: chain}, now: picture{
+		leaves: map[uint64]string{}, undos: map[uint64]ledger.Undo{},
+		transactions: map[[3]uint64]market.Transaction{},
+		poolDays:     map[[2]uint32]market.PoolDay{},
+		tickDays:     map[[3]int64]market.TickDay{},
+		hourPrices:   map[[2]uint32]ledger.HourPrice{},
+	}}
+	g.next = func(n uint64) uint64 {
+		if n == 0 {
+			return r.Uint64()
+		}
+		return r.Uint64N(n)
+	}
+	return g
+}
+
+// touch changes some rows of a table, appends some, and returns them all.
+func touch[T any](g *rig, table *market.Table[T], grow int, fix func(row *T)) []uint32 {
+	rows := map[uint32]bool{}
+	for range min(int(table.Len()), grow) {
+		rows[uint32(g.next(uint64(table.Len())))] = true
+	}
+	for range grow {
+		rows[table.Append(*new(T))] = true
+	}
+	sorted := slices.Sorted(maps.Keys(rows))
+	for _, i := range sorted {
+		row := filled[T](g.next)
+		fix(&row)
+		*table.Mut(i) = row
+	}
+	return sorted
+}
+
+func (g *rig) below(n uint32) uint32 { return uint32(g.next(uint64(n))) }
+
+func (g *rig) maybe(n uint32) uint32 {
+	if n == 0 || g.next(2) == 0 {
+		return market.NoIndex
+	}
+	return g.below(n)
+}
+
+func (g *rig) touchPool(p *market.Pool) {
+	p.Currency0, p.Currency1 = g.below(g.tokens.Len()), g.below(g.tokens.Len())
+	p.LastHour = g.maybe(g.hours.Len())
+}
+
+func (g *rig) touchPosition(p *market.Position) {
+	p.Pool, p.Owner = g.below(g.pools.Len()), g.below(g.owners.Len())
+	p.LowerSlot, p.UpperSlot = g.below(g.ticks.Len()), g.below(g.ticks.Len())
+	p.Wide = g.maybe(g.wides.Len())
+}
+
+// cut lets the chain live on by n rows a table, and publishes a generation of
+// it or not.
+func (g *rig) cut(n int, publish bool) *Cut {
+	ch := &ledger.Changes{}
+	if g.next(4) == 0 {
+		g.positions.Truncate(g.positions.Len() / 2)
+		g.directs.Truncate(g.directs.Len() / 2)
+	}
+	ch.Tokens = touch(g, &g.tokens, 1+n/4, func(*market.Token) {})
+	ch.Owners = touch(g, &g.owners, n, func(*market.Address) {})
+	ch.Hours = touch(g, &g.hours, n, func(h *market.HourBucket) { h.Prev = g.maybe(g.hours.Len()) })
+	ch.Pools = touch(g, &g.pools, n, g.touchPool)
+	ch.Days = touch(g, &g.days, n, func(*market.PoolDay) {})
+	ch.Minutes = touch(g, &g.minutes, n, func(*market.Minutes) {})
+	ch.Ticks = touch(g, &g.ticks, n, func(t *market.Tick) { t.Pool = g.maybe(g.pools.Len()) })
+	ch.Wides = touch(g, &g.wides, n, func(*market.Sums) {})
+	ch.Positions = touch(g, &g.positions, n, g.touchPosition)
+	ch.Directs = touch(g, &g.directs, n, func(d *market.Direct) { d.Pool = g.below(g.pools.Len()) })
+	cut := &Cut{Changes: ch}
+	cut.Prices = touch(g, &g.prices, 1+n/4, func(p *market.Price) { p.OnlyPool = g.maybe(g.pools.Len()) })
+	cut.Stats = touch(g, &g.stats, n, func(*market.PoolStats) {})
+	g.series(ch, n)
+	g.freeze(ch)
+	cut.State = g.now.st
+	cut.Confirmed = g.st.Head.Time * 1000
+	g.now.confirmed = cut.Confirmed
+	if publish {
+		cut.Publication = g.publish()
+	}
+	return cut
+}
+
+func (g *rig) freeze(ch *ledger.Changes) {
+	g.st.Head.Number += 1 + g.next(3)
+	g.st.Head.Hash = filled[market.Hash](g.next)
+	g.st.Head.Time += 12
+	st := g.st
+	st.Tokens, st.Owners, st.Pools = g.tokens.Freeze(), g.owners.Freeze(), g.pools.Freeze()
+	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
+	st.Positions, st.Wides = g.positions.Freeze(), g.wides.Freeze()
+	st.Directs, st.Hours = g.directs.Freeze(), g.hours.Freeze()
+	st.Prices, st.Stats = g.prices.Freeze(), g.stats.Freeze()
+	st.Native, st.Transactions = g.maybe(g.tokens.Len()), uint64(len(g.now.transactions))
+	st.OpenCount = g.positions.Len()
+	g.now.st, ch.Head = &st, st.Head
+
+	u := filledUndo(g.next)
+	u.To = st.Head.Number
+	ch.UndoPut = append(ch.UndoPut, &u)
+	for _, to := range slices.Sorted(maps.Keys(g.now.undos)) {
+		if to+20 < u.To {
+			ch.UndoDrop = append(ch.UndoDrop, to)
+			delete(g.now.undos, to)
+		}
+	}
+	g.now.undos[u.To] = u
+}
+
+// series appends operations, some of which overwrite or take back others of
+// the same cut, and follows them in the picture.
+func (g *rig) series(ch *ledger.Changes, n int) {
+	for range n {
+		tx := filled[market.Transaction](g.next)
+		tx.Position, tx.Block, tx.LogIndex = g.below(5), g.next(50), g.below(4)
+		k := [3]uint64{uint64(tx.Position), tx.Block, uint64(tx.LogIndex)}
+		ch.Ops = append(ch.Ops, ledger.PutTransaction{Transaction: tx})
+		g.now.transactions[k] = tx
+		day := filled[market.PoolDay](g.next)
+		day.Pool, day.Day = g.below(5), 100+g.below(9)
+		ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: day})
+		g.now.poolDays[[2]uint32{day.Pool, day.Day}] = day
+		tick := filled[market.TickDay](g.next)
+		tick.Pool, tick.Tick, tick.Day = g.below(5), int32(g.below(5))-2, 100+g.below(9)
+		ch.Ops = append(ch.Ops, ledger.PutTickDay{TickDay: tick})
+		g.now.tickDays[[3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)}] = tick
+		price := filled[ledger.HourPrice](g.next)
+		price.Token = g.below(5)
+		hour := 1000 + g.below(9)
+		ch.Ops = append(ch.Ops, ledger.PutHourPrice{HourPrice: price, Hour: hour})
+		g.now.hourPrices[[2]uint32{price.Token, hour}] = price
+		if g.next(3) == 0 {
+			ch.Ops = append(ch.Ops,
+				ledger.DropTransaction{Position: tx.Position, Block: tx.Block, LogIndex: tx.LogIndex},
+				ledger.DropPoolDay{Pool: day.Pool, Day: day.Day},
+				ledger.DropTickDay{Pool: tick.Pool, Tick: tick.Tick, Day: tick.Day},
+				ledger.DropHourPrice{Token: price.Token, Hour: hour})
+			delete(g.now.transactions, k)
+			delete(g.now.poolDays, [2]uint32{day.Pool, day.Day})
+			delete(g.now.tickDays, [3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)})
+			delete(g.now.hourPrices, [2]uint32{price.Token, hour})
+		}
+	}
+}
+
+// publish makes a generation with leaves of random bytes.
+func (g *rig) publish() *block.Publication {
+	g.now.generation++
+	p := &block.Publication{Generation: g.now.generation}
+	for _, number := range slices.Sorted(maps.Keys(g.now.leaves)) {
+		if g.next(3) == 0 {
+			p.Dead = append(p.Dead, number, number+1<<40) // some that never were
+			delete(g.now.leaves, number)
+		}
+	}
+	for i := range 1 + g.next(4) {
+		leaf := block.NewLeaf{Number: g.now.generation<<8 + i, Bytes: make([]byte, 1+g.next(300))}
+		for k := range leaf.Bytes {
+			leaf.Bytes[k] = byte(g.next(256))
+		}
+		p.Leaves = append(p.Leaves, leaf)
+		g.now.leaves[leaf.Number] = string(leaf.Bytes)
+	}
+	p.Directory = []byte("directory " + leafString(g.now.leaves))
+	g.now.directory, g.now.published = string(p.Directory), g.now.st.Head
+	return p
+}
+
+func leafString(leaves map[uint64]string) (s string) {
+	for _, number := range slices.Sorted(maps.Keys(leaves)) {
+		s += leaves[number]
+	}
+	return s
+}
+
+// commit cuts and commits, and returns what the store should now hold.
+func (g *rig) commit(t *testing.T, s *Store, n int, publish bool) *picture {
+	t.Helper()
+	if err := s.Commit(g.cut(n, publish)); err != nil {
+		t.Fatal(err)
+	}
+	return g.now.clone()
+}

@@ -1,0 +1,239 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/VictoriaMetrics/metrics.summariesSwapCron"))
+}
+
+// holdDirEnv makes this test binary a second process that opens the store in
+// the directory it names, and holds it until its input ends.
+const holdDirEnv = "TIDEMARK_TEST_HOLD_STORE"
+
+func TestOpenRefusesASecondProcess(t *testing.T) {
+	if dir := os.Getenv(holdDirEnv); dir != "" {
+		hold(dir)
+	}
+	dir := t.TempDir()
+	other := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	other.Env = append(os.Environ(), holdDirEnv+"="+dir)
+	in, err := other.StdinPipe()
+	must(err)
+	out, err := other.StdoutPipe()
+	must(err)
+	must(other.Start())
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
+		t.Fatalf("the other process says %q", line)
+	}
+	_, err = Open(dir, testOptions(nil))
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the second open gave %v", err)
+	}
+	must(in.Close())
+	must(other.Wait())
+	s, err := Open(dir, testOptions(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeTest(t, s)
+}
+
+func hold(dir string) {
+	s, err := Open(dir, testOptions(nil))
+	must(err)
+	fmt.Println("open")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	must(s.Close())
+	os.Exit(0)
+}
+
+func TestOpenRefusesAnotherFormat(t *testing.T) {
+	f := func(format, message string) {
+		t.Helper()
+		fs := vfs.NewMem()
+		s := openTest(t, fs)
+		must(s.db.Set(formatKey, []byte(format), pebble.Sync))
+		closeTest(t, s)
+		_, err := Open("data", testOptions(fs))
+		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), message) {
+			t.Errorf("format %q gave %v", format, err)
+		}
+	}
+	f("2", `unknown format "2"; this program reads 1 to 1`)
+	f("0", `unknown format "0"`)
+	f("one", `unknown format "one"`)
+}
+
+func TestOpenRefusesADatabaseThatIsNoStore(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	must(s.db.Delete(formatKey, pebble.Sync))
+	must(s.db.Set([]byte("theirs"), nil, pebble.Sync))
+	closeTest(t, s)
+	if _, err := Open("data", testOptions(fs)); !errors.Is(err, ErrFormat) {
+		t.Errorf("foreign keys gave %v", err)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	f := func(set, want []Pair) {
+		t.Helper()
+		if err := s.SetIdentity(set); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Identity()
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("identity is %v, %v; want %v", got, err, want)
+		}
+	}
+	f(nil, nil)
+	f([]Pair{{"seed", "1"}, {"feed", "sim"}, {"chain/1", "a\x00b"}},
+		[]Pair{{"chain/1", "a\x00b"}, {"feed", "sim"}, {"seed", "1"}})
+	f([]Pair{{"feed", "rpc"}}, []Pair{{"feed", "rpc"}})
+	closeTest(t, s)
+	s = openTest(t, fs)
+	f([]Pair{{"feed", ""}, {"z", "z"}}, []Pair{{"feed", ""}, {"z", "z"}})
+	closeTest(t, s)
+}
+
+func TestReadOnly(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	g := newRig(1, 1)
+	want := g.commit(t, s, 30, true)
+	closeTest(t, s)
+	opts := testOptions(fs)
+	opts.ReadOnly = true
+	s, err := Open("data", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, s, want)
+	f := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, ErrReadOnly) {
+			t.Errorf("%s gave %v", what, err)
+		}
+	}
+	f("commit", s.Commit(g.cut(1, true)))
+	f("drop", s.DropChain(1))
+	f("identity", s.SetIdentity(nil))
+	closeTest(t, s)
+}
+
+func TestCheckpointIsAStore(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	g := newRig(2, 1)
+	want := g.commit(t, s, 30, true)
+	if err := s.Checkpoint("backup"); err != nil {
+		t.Fatal(err)
+	}
+	later := g.commit(t, s, 30, true)
+	if err := s.Checkpoint("backup"); err == nil {
+		t.Error("a backup replaced another")
+	}
+	backup, err := Open("backup", testOptions(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, backup, want)
+	holds(t, s, later)
+	closeTest(t, backup)
+	closeTest(t, s)
+}
+
+func TestGuardTurnsTheStoreReadOnly(t *testing.T) {
+	fs := vfs.NewMem()
+	opts := testOptions(fs)
+	opts.MinFreeBytes, opts.BallastBytes = 1000, 100
+	s, err := Open("data", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, s)
+	g := newRig(3, 1)
+	f := func(free uint64, readOnly, ballast bool) {
+		t.Helper()
+		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 9999})
+		space, err := s.Guard().Check()
+		want := Space{FreeBytes: free, TotalBytes: 9999, ReadOnly: readOnly, Ballast: ballast}
+		if err != nil || space != want {
+			t.Errorf("%d free bytes gave %+v, %v; want %+v", free, space, err, want)
+		}
+		if err := s.Commit(g.cut(1, true)); errors.Is(err, ErrReadOnly) != readOnly {
+			t.Errorf("with %d free bytes commit gave %v", free, err)
+		}
+	}
+	f(1199, false, false) // no room for the ballast
+	f(1200, false, true)
+	f(999, true, true)
+	f(1249, true, true) // not yet
+	f(1250, false, true)
+	s.guard.giveUpBallast()
+	f(1249, true, false)
+	f(1250, false, true)
+}
+
+func TestBallastIsRealBytes(t *testing.T) {
+	dir := t.TempDir()
+	opts := testOptions(nil)
+	opts.BallastBytes, opts.MinFreeBytes = 3<<20, 1
+	s, err := Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, s)
+	space, err := s.Guard().Check()
+	info, statErr := os.Stat(filepath.Join(dir, ballastName))
+	if err != nil || statErr != nil || !space.Ballast || info.Size() != 3<<20 {
+		t.Errorf("guard says %+v, %v; the file %v, %v", space, err, info, statErr)
+	}
+}
+
+func TestTelemetry(t *testing.T) {
+	set := metrics.NewSet()
+	opts := testOptions(vfs.NewMem())
+	opts.Metrics = set
+	s, err := Open("data", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newRig(1, 1).commit(t, s, 30, true)
+	var out bytes.Buffer
+	set.WritePrometheus(&out)
+	for _, want := range []string{
+		"tidemark_store_commits_total 1\n", "tidemark_store_commit_bytes_total",
+		"tidemark_store_commit_seconds", "tidemark_store_disk_bytes",
+		"tidemark_store_cache_hits_total", "tidemark_store_compaction_debt_bytes 0\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if u := s.Usage(); u.WrittenBytes() == 0 || u.DiskBytes == 0 {
+		t.Errorf("usage is %+v", u)
+	}
+	closeTest(t, s)
+	set.WritePrometheus(&out) // of a closed store
+}
