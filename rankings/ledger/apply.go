@@ -35,6 +35,8 @@ func (l *Ledger) Apply(s *market.Span) error {
 	return nil
 }
 
+// follows refuses a span that belongs elsewhere. A parent is compared when
+// both hashes are known: at a cut between blocks neither is.
 func (l *Ledger) follows(s *market.Span) error {
 	switch {
 	case s.From != l.head.Number+1 || s.To < s.From:
@@ -47,7 +49,8 @@ func (l *Ledger) follows(s *market.Span) error {
 	return nil
 }
 
-// begin starts a span and returns the lengths before it.
+// begin starts a span and returns the lengths before it. From here on every
+// row that is edited for the first time is saved, until the next begin.
 func (l *Ledger) begin() Lens {
 	l.now.span++
 	l.tokens.begin()
@@ -69,6 +72,9 @@ func (l *Ledger) begin() Lens {
 	}
 }
 
+// run applies what the span holds: its tokens, the hour that was announced,
+// its blocks, and the time up to its end. Events are trusted in nothing but
+// their types; on an error the tables are left half changed, for abandon.
 func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	l.learn(s.Tokens)
 	if hour != nil {
@@ -117,7 +123,8 @@ func (l *Ledger) advance(time int64) {
 	}
 }
 
-// block applies the events of a block, transaction by transaction.
+// block applies the events of a block, transaction by transaction: gas is
+// shared among a transaction's positions, and a mint or burn ends with it.
 func (l *Ledger) block(b *market.Block) error {
 	for start := 0; start < len(b.Logs); {
 		tx := b.Logs[start].Tx
@@ -160,6 +167,8 @@ func ordered(b *market.Block, start, end int) error {
 	return nil
 }
 
+// event applies one event. Events are values, as a feed decodes them; the
+// pointers below do not outlive the call, so a swap costs no allocation.
 func (l *Ledger) event(e market.Event) error {
 	switch e := e.(type) {
 	case market.Swap:

@@ -50,7 +50,8 @@ func narrow(s *market.Sums) bool {
 	return fits
 }
 
-// counts checks how many positions are open and how many hold them.
+// counts checks how many positions are open and how many owners hold them, in
+// every pool and in all.
 func (c *checker) counts() {
 	positions := make([]uint32, c.Pools.Len())
 	holders := make([]uint32, c.Pools.Len())

@@ -3,7 +3,8 @@ package ledger
 import "tidemark/rankings/market"
 
 // hourLists checks that every live bucket is in the list of its pool once,
-// newest first.
+// newest first, and that free ones are in none. A list that leads astray is
+// followed no further.
 func (c *checker) hourLists() {
 	listed := make([]bool, c.Hours.Len())
 	now := market.HourOf(c.Head.Time)

@@ -9,7 +9,8 @@ import (
 // sums, highs, lows and prices; what stands at the day's end follows from the
 // pool and its ticks and is filled in when somebody is about to look.
 
-// startDay begins the present day of a pool.
+// startDay begins the present day of a pool at its present price. The day
+// before was put into the series when it ended.
 func (l *Ledger) startDay(i uint32) {
 	p, d := l.pools.At(i), l.days.edit(i)
 	*d = market.PoolDay{
@@ -29,6 +30,7 @@ func (l *Ledger) touchDay(i uint32) {
 	l.touch(i, l.days.edit(i))
 }
 
+// touch notes the prices of the hour and that the day's end is out of date.
 func (l *Ledger) touch(i uint32, d *market.PoolDay) {
 	p := l.pools.At(i)
 	d.Price0Usd = l.tokens.At(p.Currency0).HourUsd
@@ -56,7 +58,9 @@ func (l *Ledger) endDay() {
 	}
 }
 
-// settleDays fills in the ends of the running days that were touched.
+// settleDays fills in the ends of the running days that were touched. It is
+// no change of a span: the same pool always gives the same end, so a Revert
+// has only to touch the days that it restores.
 func (l *Ledger) settleDays() {
 	for _, i := range l.unsettled {
 		if i >= l.pools.Len() {
@@ -70,6 +74,7 @@ func (l *Ledger) settleDays() {
 	l.unsettled = l.unsettled[:0]
 }
 
+// settleDay fills in how the pool stands, which is how the day ends so far.
 func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
 	p := l.pools.At(i)
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity

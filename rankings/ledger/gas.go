@@ -23,7 +23,8 @@ type gasShare struct {
 	unknown bool
 }
 
-// beginGas finds the positions that a transaction's logs touch.
+// beginGas finds the positions that a transaction's logs touch: each of them
+// will have an entry, or the transaction is refused.
 func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 	l.gas.ids = l.gas.ids[:0]
 	for i := range logs {
@@ -45,7 +46,8 @@ func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 	clear(l.gas.taken)
 }
 
-// takeGas returns what falls to the present entry of a position.
+// takeGas returns what falls to the present entry of a position: its whole
+// share on the first of the transaction, nothing on later ones.
 func (l *Ledger) takeGas(id uint64) gasShare {
 	k, _ := slices.BinarySearch(l.gas.ids, id)
 	if l.gas.taken[k] {

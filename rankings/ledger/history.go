@@ -19,7 +19,7 @@ type move struct {
 type moveKind uint8
 
 const (
-	moveNone moveKind = iota
+	moveNone moveKind = iota // the change stands for itself
 	moveMint
 	moveBurn
 )
@@ -44,6 +44,8 @@ func (l *Ledger) noMoves() error {
 	return l.mismatch(m.at, "transfer", "a mint or burn", "no change of its liquidity")
 }
 
+// transfer moves a position to another owner, or burns it; the owner before
+// must be the one that the ledger knows. A burned position keeps its last.
 func (l *Ledger) transfer(e *market.TransferNFT) error {
 	if e.From.IsZero() {
 		return l.mint(e)
@@ -100,7 +102,8 @@ func (l *Ledger) pass(row *market.Position, owner uint32) {
 }
 
 // enter adds an entry to a position's history: a change, which may carry a
-// move, or a move alone when c is nil.
+// move, or a move alone when c is nil. Values are those of the hour, and stay:
+// an unknown one makes CostUsd unknown for good.
 func (l *Ledger) enter(i uint32, row *market.Position, c *change, m move) {
 	p := l.pools.At(row.Pool)
 	g := l.takeGas(row.ID)

@@ -60,6 +60,8 @@ func (l *Ledger) volumeUsd(p *market.Pool, out clmath.I128) float64 {
 	return l.usd(tokenOut, &amount)
 }
 
+// saturate adds an amount to a sum that stops at the largest value: a bucket
+// of a worthless token may pass 128 bits, and no window needs the difference.
 func saturate(sum *clmath.U128, amount *clmath.U256) {
 	narrow, fits := clmath.Narrow(amount)
 	total, wrapped := sum.Add(narrow)
@@ -69,7 +71,8 @@ func saturate(sum *clmath.U128, amount *clmath.U256) {
 	*sum = total
 }
 
-// bucket returns the pool's bucket of the present hour for writing.
+// bucket returns the pool's bucket of the present hour for writing, made when
+// this is the hour's first swap; p is the pool's row, open for writing.
 func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
 	hour := market.HourOf(l.time)
 	if p.LastHour != market.NoIndex && l.hours.At(p.LastHour).Hour == hour {
@@ -86,7 +89,9 @@ func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
 	return l.hours.edit(slot)
 }
 
-// sweepHours frees the buckets that no window of today reaches.
+// sweepHours frees the buckets that no window of today reaches. Once a day is
+// enough, and cheaper than at every hour: old buckets lie scattered, and each
+// write to a frozen chunk copies it.
 func (l *Ledger) sweepHours() {
 	oldest := l.day * 24
 	if oldest < keptHours {

@@ -109,7 +109,8 @@ func From(c Config, st *market.State, undos []*Undo) *Ledger {
 	return l
 }
 
-// index builds the indexes from the tables.
+// index builds the indexes from the tables: half a second or so at a million
+// positions, once a start.
 func (l *Ledger) index() {
 	l.tokenOf = make(map[market.Address]uint32, l.tokens.Len())
 	for i := range l.tokens.Len() {

@@ -22,6 +22,8 @@ type change struct {
 	fees0, fees1         clmath.U256 // paid out
 }
 
+// modify applies a change of liquidity: added, removed, or 0, which pays the
+// fees out. The sender and the salt say whose it is.
 func (l *Ledger) modify(e *market.ModifyLiquidity) error {
 	i, err := l.pool(&e.Pool)
 	if err != nil {
@@ -53,6 +55,8 @@ func keyOf(d *market.Direct) directKey {
 	return directKey{d.Pool, d.TickLower, d.TickUpper, d.Sender, d.Salt}
 }
 
+// modifyDirect changes liquidity that is no position. Its record stays when it
+// is empty, since the contracts keep its checkpoint too.
 func (l *Ledger) modifyDirect(c *change, e *market.ModifyLiquidity) error {
 	key := directKey{c.pool, c.lower, c.upper, e.Sender, e.Salt}
 	i, ok := l.directOf[key]

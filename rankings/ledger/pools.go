@@ -16,6 +16,9 @@ func (l *Ledger) pool(id *market.PoolID) (uint32, error) {
 	return 0, l.refuse("pool", *id, "no such pool")
 }
 
+// initialize adds a pool and the rows that go with it. What a pool's key and
+// first price cannot be is refused here, so that the arithmetic of its later
+// events needs no checks: spacing, tick and price are in their ranges.
 func (l *Ledger) initialize(e *market.Initialize) error {
 	token0, ok0 := l.tokenOf[e.Currency0]
 	token1, ok1 := l.tokenOf[e.Currency1]
@@ -53,6 +56,8 @@ func (l *Ledger) initialize(e *market.Initialize) error {
 	return nil
 }
 
+// donate raises the growth of both tokens for the liquidity in range, of
+// which the contracts demand some. Donations are no volume and no fees.
 func (l *Ledger) donate(e *market.Donate) error {
 	i, err := l.pool(&e.Pool)
 	if err != nil {
@@ -73,6 +78,7 @@ func (l *Ledger) donate(e *market.Donate) error {
 // maxProtocolFee is the contracts' limit on each direction, in pips.
 const maxProtocolFee = 1000
 
+// protocolFee sets what the protocol takes of later swaps, in each direction.
 func (l *Ledger) protocolFee(e *market.ProtocolFeeUpdated) error {
 	i, err := l.pool(&e.Pool)
 	if err != nil {

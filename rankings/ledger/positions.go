@@ -97,6 +97,8 @@ const (
 	afterAddReturnsDelta    = 1 << 1
 )
 
+// takesHook reports whether the pool's hook may have kept a part of the
+// change, of which the events say nothing.
 func (c *change) takesHook(p *market.Pool) bool {
 	permissions := p.Hooks[len(p.Hooks)-1]
 	if c.delta.Sign() > 0 {
@@ -124,6 +126,7 @@ func (l *Ledger) turn(row *market.Position) {
 	l.release(row.Owner, row.Pool)
 }
 
+// closePrice is a token's price as the hour has recorded it.
 func (l *Ledger) closePrice(token uint32) market.ClosePrice {
 	t := l.tokens.At(token)
 	return market.ClosePrice{
@@ -133,6 +136,7 @@ func (l *Ledger) closePrice(token uint32) market.ClosePrice {
 }
 
 // hold counts an open position of an owner in a pool, release takes it back.
+// The pool's holders are those with at least one.
 func (l *Ledger) hold(owner, pool uint32) {
 	key := holding{owner, pool}
 	l.holdings[key]++
@@ -183,6 +187,7 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 	row.Collected1, _ = clmath.Narrow(&s.Collected1)
 }
 
+// sums returns the sums of a position from wherever they stand.
 func (l *Ledger) sums(row *market.Position) market.Sums {
 	st := market.State{Wides: l.wides.Frozen}
 	return st.Sums(row)

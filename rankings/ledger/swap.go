@@ -59,7 +59,10 @@ func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
 	return l.refuse("input", signed(in), err)
 }
 
-// checkSwap refuses what no swap can say, before any arithmetic trusts it.
+// checkSwap refuses what no swap can say, before any arithmetic trusts it: a
+// price outside the limits would never be reached, a fee above all or below
+// the protocol's would wrap. A static pool's fee must be its own; and since
+// the last step takes the event's tick, that must be the tick of its price.
 func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) error {
 	end := &e.SqrtPriceX96
 	protocol := clmath.ProtocolFeeOf(p.ProtocolFee, down)

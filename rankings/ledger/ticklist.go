@@ -43,7 +43,8 @@ func (t *lists) edit(pool uint32) *market.TickList {
 	return list
 }
 
-// above returns the place of the first of refs whose tick is above tick.
+// above returns the place of the first of refs whose tick is above tick, so
+// the one before it is the highest at or below.
 func above(refs []market.TickRef, tick int32) int {
 	low, high := 0, len(refs)
 	for low < high {
@@ -64,11 +65,14 @@ func findTick(refs []market.TickRef, tick int32) (slot uint32, ok bool) {
 	return market.NoIndex, false
 }
 
+// insert adds a tick that is not in the list. It costs a copy of what stands
+// behind it, and of the whole list on the first change after a freeze.
 func (t *lists) insert(pool uint32, ref market.TickRef) {
 	list := t.edit(pool)
 	list.Refs = slices.Insert(list.Refs, above(list.Refs, ref.Tick), ref)
 }
 
+// remove takes a tick that is in the list out of it.
 func (t *lists) remove(pool uint32, tick int32) {
 	list := t.edit(pool)
 	k := above(list.Refs, tick)

@@ -30,7 +30,7 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 }
 
 // moveTick adds a change of liquidity to a tick; net is the change as it
-// counts at this end of the range.
+// counts at this end of the range: negated at the upper one.
 func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
 	t := l.ticks.edit(slot)
 	gross, wrapped := t.LiquidityGross.Apply(delta)

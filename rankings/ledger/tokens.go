@@ -24,7 +24,8 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 	}
 }
 
-// record puts an hour's price records in force.
+// record puts an hour's price records in force, until the next one of the
+// same token. An hour announced twice keeps the later record.
 func (l *Ledger) record(h *hourRecord) {
 	for _, p := range h.prices {
 		t := l.tokens.edit(p.Token)

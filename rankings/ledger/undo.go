@@ -10,7 +10,8 @@ import (
 // chain says that it has finalized more.
 const keptBlocks = 256
 
-// keep turns what the span saved into its undo.
+// keep turns what the span saved into its undo. After a final span the older
+// ones have nothing left to lead back from.
 func (l *Ledger) keep(s *market.Span, before Lens) {
 	if s.Final {
 		l.forget(len(l.undos))
@@ -91,7 +92,8 @@ func (l *Ledger) forget(n int) {
 func (l *Ledger) undo(u *Undo) {
 	l.undoHoldings(u)
 	l.undoNames(u)
-	l.undoSlots(u)
+	l.undoTicks(u)
+	l.undoHours(u)
 	for i := u.Lens.Tokens; i < l.tokens.Len(); i++ {
 		t := l.tokens.note(i)
 		*t = market.Token{
@@ -119,7 +121,8 @@ func (l *Ledger) undo(u *Undo) {
 	l.time, l.day = l.head.Time, market.DayOf(l.head.Time)
 }
 
-// undoHoldings counts the holdings of the positions that change back.
+// undoHoldings counts the holdings of the positions that change back: each as
+// it will be, less each as it is. The pools' counts come with their rows.
 func (l *Ledger) undoHoldings(u *Undo) {
 	count := func(p *market.Position, one uint32) {
 		if !p.IsOpen() {
@@ -152,10 +155,10 @@ func (l *Ledger) undoNames(u *Undo) {
 	}
 }
 
-// undoSlots brings the lists of ticks and the free records back. All ticks
+// undoTicks brings the lists of ticks and their free records back. All ticks
 // that differ leave their lists before any comes back: one may return to
 // another record than it has now.
-func (l *Ledger) undoSlots(u *Undo) {
+func (l *Ledger) undoTicks(u *Undo) {
 	leave := func(i uint32) {
 		if t := l.ticks.At(i); t.Pool != market.NoIndex {
 			l.lists.remove(t.Pool, t.Tick)
@@ -181,14 +184,19 @@ func (l *Ledger) undoSlots(u *Undo) {
 			l.lists.insert(s.Row.Pool, market.TickRef{Tick: s.Row.Tick, Slot: s.Index})
 		}
 	}
+}
+
+// undoHours brings the free records of the buckets back; their lists are in
+// the rows themselves.
+func (l *Ledger) undoHours(u *Undo) {
 	for i := u.Lens.Hours; i < l.hours.Len(); i++ {
 		l.freeHours.drop(i)
 	}
 	for i := range u.Hours {
-		if u.Hours[i].Row.Pool == market.NoIndex {
-			l.freeHours.put(u.Hours[i].Index)
+		if s := &u.Hours[i]; s.Row.Pool == market.NoIndex {
+			l.freeHours.put(s.Index)
 		} else {
-			l.freeHours.drop(u.Hours[i].Index)
+			l.freeHours.drop(s.Index)
 		}
 	}
 }
