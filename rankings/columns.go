@@ -18,7 +18,9 @@ type columns struct {
 
 	// By place among the open positions, and among the closed.
 	apr, feeAPR, roi, pnl, value []float64
+	mintedAt                     []int64
 	closedPnl                    []float64
+	closedAge                    []uint32 // seconds
 
 	// By pool.
 	tvl       []float64
@@ -42,6 +44,7 @@ type filler struct {
 	prev      *View // nil, or with columns
 	moved     *block.Bitmap
 	prevPlace uint32 // open positions of prev before the current one
+	metrics   value.Metrics
 	pause     func()
 }
 
@@ -93,7 +96,9 @@ func (f *filler) fillPositions() {
 	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
 		*c = make([]float64, 0, open)
 	}
+	f.mintedAt = make([]int64, 0, open)
 	f.closedPnl = make([]float64, 0, n-min(open, n))
+	f.closedAge = make([]uint32, 0, n-min(open, n))
 	for first := uint32(0); first < n; first += market.ChunkLen {
 		f.fillChunk(first, min(first+market.ChunkLen, n))
 		f.pause()
@@ -130,6 +135,7 @@ func (f *filler) keepClosed(i uint32) {
 	old := f.prev.columns
 	f.pool[i], f.owner[i] = old.pool[i], old.owner[i]
 	f.closedPnl = append(f.closedPnl, old.closedPnl[i-f.prevPlace])
+	f.closedAge = append(f.closedAge, old.closedAge[i-f.prevPlace])
 	if !f.moved.Has(f.pool[i]) {
 		if old.inRange.Has(i) {
 			f.inRange.Set(i)
@@ -155,13 +161,15 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 	if contains(p, f.st.Pools.At(p.Pool).Tick) {
 		f.inRange.Set(i)
 	}
-	var m value.Metrics
-	value.Position(f.st, i, &m)
+	m := &f.metrics
+	value.Position(f.st, i, m)
 	if !p.IsOpen() {
 		f.closedPnl = append(f.closedPnl, m.PnlUsd)
+		f.closedAge = append(f.closedAge, uint32(ageKey(f.st, i)))
 		return
 	}
 	f.open.Set(i)
+	f.mintedAt = append(f.mintedAt, p.MintedAt)
 	f.apr = append(f.apr, m.APR)
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)
 	f.roi = append(f.roi, m.ROI)

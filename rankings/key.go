@@ -64,10 +64,14 @@ func (v *View) key(o orderID, row uint32) uint64 {
 		return poolKey(v.State, o, row)
 	case o == openID || o == closedID:
 		return v.State.Positions.At(row).ID
+	case v.columns != nil:
+		place := v.columns.open.Rank(row)
+		if o.ofClosed() {
+			place = row - place
+		}
+		return v.columns.key(o, place, v.State.Now())
 	case o == openAge || o == closedAge:
 		return ageKey(v.State, row)
-	case v.columns != nil:
-		return descending(v.columns.sortValue(o, row))
 	}
 	var m value.Metrics
 	value.Position(v.State, row, &m)
@@ -91,21 +95,26 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 	panic("BUG: the order sorts by no metric")
 }
 
-func (c *columns) sortValue(o orderID, row uint32) float64 {
-	place := c.open.Rank(row)
+// key returns the key at a place among the open positions, or among the
+// closed, for every order of positions but those by id.
+func (c *columns) key(o orderID, place uint32, now int64) uint64 {
 	switch o {
 	case openAPR:
-		return c.apr[place]
+		return descending(c.apr[place])
 	case openFeeAPR:
-		return c.feeAPR[place]
+		return descending(c.feeAPR[place])
 	case openROI:
-		return c.roi[place]
+		return descending(c.roi[place])
 	case openPnl:
-		return c.pnl[place]
+		return descending(c.pnl[place])
 	case openValue:
-		return c.value[place]
+		return descending(c.value[place])
+	case openAge:
+		return uint64(max(now-c.mintedAt[place], 0))
 	case closedPnl:
-		return c.closedPnl[row-place]
+		return descending(c.closedPnl[place])
+	case closedAge:
+		return uint64(c.closedAge[place])
 	}
 	panic("BUG: the order has no column")
 }

@@ -19,10 +19,17 @@ type orderer struct {
 // good until the next call.
 func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
 	o.choose(id)
-	c := o.view.columns
+	if id == openID || id == closedID {
+		return o.rows, func(i int) uint64 { return o.view.key(id, o.rows[i]) }
+	}
+	c, now := o.view.columns, o.view.State.Now()
 	o.keys, o.places = o.keys[:0], o.places[:0]
 	for place, row := range o.rows {
-		o.keys = append(o.keys, o.key(id, uint32(place), row))
+		if id.ofPools() {
+			o.keys = append(o.keys, poolKey(o.view.State, id, row))
+		} else {
+			o.keys = append(o.keys, c.key(id, uint32(place), now))
+		}
 		if !id.onlyValued() || c.valued.Has(row) {
 			o.places = append(o.places, uint32(place))
 		}
@@ -54,7 +61,11 @@ func (o *orderer) choose(id orderID) {
 // members lists the open positions, or the closed ones.
 func (o *orderer) members(closed bool) []uint32 {
 	open := o.view.columns.open
-	rows := make([]uint32, 0, open.Len())
+	n := open.Count()
+	if closed {
+		n = open.Len() - n
+	}
+	rows := make([]uint32, 0, n)
 	for i := range open.Len() {
 		if open.Has(i) != closed {
 			rows = append(rows, i)
@@ -63,28 +74,7 @@ func (o *orderer) members(closed bool) []uint32 {
 	return rows
 }
 
-// key is View.key for the row at a place, where columns by place answer
-// without counting.
-func (o *orderer) key(id orderID, place, row uint32) uint64 {
-	c := o.view.columns
-	switch id {
-	case openAPR:
-		return descending(c.apr[place])
-	case openFeeAPR:
-		return descending(c.feeAPR[place])
-	case openROI:
-		return descending(c.roi[place])
-	case openPnl:
-		return descending(c.pnl[place])
-	case openValue:
-		return descending(c.value[place])
-	case closedPnl:
-		return descending(c.closedPnl[place])
-	}
-	return o.view.key(id, row)
-}
-
-// passing marks, by rank, which ids the default filters admit.
+// passingOf marks, by rank, which ids the default filters admit.
 func (c *columns) passingOf(id orderID, ids []uint32) *block.Bitmap {
 	standard := c.standard
 	if id.ofPools() {
