@@ -35,6 +35,13 @@ type depth struct {
 	reach float64 // raw Q that comes out until the price is exitDrop of itself
 }
 
+// virtualDepth is depthOf if the liquidity at the price had no end.
+func virtualDepth(pool *market.Pool, side int, impact float64) (d depth) {
+	root := rootOf(&pool.SqrtPriceX96, side)
+	d.add(approx128(pool.Liquidity), root, root*exitRoot, root*math.Sqrt(1-impact/100))
+	return d
+}
+
 // depthOf walks the ticks of a pool as selling token0 (side 0) or token1
 // would, from the pool's price. About 20 ns a tick, and a cache miss.
 func depthOf(st *market.State, index uint32, side int, impact float64) (d depth) {

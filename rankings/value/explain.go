@@ -203,7 +203,7 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if pool.Currency1 == q.token {
 		side = 1
 	}
-	d := depthOf(s.st, q.pool, side, s.p.MarketImpact)
+	d := s.depthOf(q.pool, side)
 	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
 	barred := 0.0
 	if s.p.hookBars(pool) {

@@ -21,6 +21,9 @@ type Params struct {
 	// and it is MarketAge seconds old, so that nobody prices in one sitting.
 	MarketRecency int64 `toml:"market-recency"`
 	MarketAge     int64 `toml:"market-age"`
+	// RealTicks: what is reachable is counted by the initialised ticks. Off,
+	// it is what the liquidity at the price would hold if it never ended.
+	RealTicks bool `toml:"real-ticks"`
 	// Its price is the median of the last MedianMinutes minute closes, which
 	// whoever wants to move it has to hold for half that time.
 	MedianMinutes int `toml:"median-minutes"`
@@ -63,6 +66,7 @@ func DefaultParams() Params {
 		MarketImpact:  2,
 		MarketRecency: 7 * market.Day,
 		MarketAge:     market.Day,
+		RealTicks:     true,
 		MedianMinutes: 30,
 		Outlier:       10,
 		NativePools:   3,

@@ -66,7 +66,7 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	if q.bar == market.ReasonHookDelta {
 		return q
 	}
-	d := depthOf(s.st, index, side, s.p.MarketImpact)
+	d := s.depthOf(index, side)
 	q.reach = d.reach * byUsd
 	q.weight = q.reach
 	if q.bar != market.ReasonNone {
@@ -84,6 +84,13 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	}
 	q.usd = root * root * byUsd * s.whole[q.token]
 	return q
+}
+
+func (s *solver) depthOf(index uint32, side int) depth {
+	if !s.p.RealTicks {
+		return virtualDepth(s.st.Pools.At(index), side, s.p.MarketImpact)
+	}
+	return depthOf(s.st, index, side, s.p.MarketImpact)
 }
 
 // medianRoot is the square root of raw Q per raw T by the minute closes; 0
