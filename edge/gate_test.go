@@ -1,0 +1,250 @@
+package edge
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/storage/accounts"
+)
+
+// holder is the key behind a string that the front issued.
+func (f *front) holder(key string) *accounts.Key {
+	f.t.Helper()
+	k, reason := f.book.Resolve([]byte(key))
+	if k == nil {
+		f.t.Fatalf("key %.16s is not in the book: %d", key, reason)
+	}
+	return k
+}
+
+// TestUnauthorized: one body for every key that does not count, and the reason
+// only in the metrics; a key in a query parameter is never read.
+func TestUnauthorized(t *testing.T) {
+	s := serve(t, nil)
+	revoked, suspended := s.issue("free", accounts.Server), s.issue("free", accounts.Server)
+	s.book.Revoke(s.holder(revoked), 1)
+	cell := s.holder(suspended).Cell
+	s.book.SetTerms(cell, accounts.NewTerms(&cell.Terms().Plan, true))
+	stranger := s.key[:7] + strings.Repeat("0", 30)
+	body := ""
+	f := func(reason string, headers ...string) {
+		t.Helper()
+		a := s.get("/v1/positions", headers...)
+		if body == "" {
+			body = a.body
+		}
+		if a.code != 401 || a.body != body {
+			t.Errorf("%s: %d %s; want 401 %s", reason, a.code, a.body, body)
+		}
+		for name := range a.header {
+			if strings.HasPrefix(name, "X-Quota") || strings.HasPrefix(name, "X-Units") ||
+				strings.HasPrefix(name, "Access-Control") || strings.HasPrefix(name, "Ratelimit") {
+				t.Errorf("%s: a 401 has %s", reason, name)
+			}
+		}
+		if a.header.Get("Vary") != "Origin" || a.header.Get("X-Request-Id") == "" {
+			t.Errorf("%s: headers %v; want Vary and X-Request-Id", reason, a.header)
+		}
+		if got := s.count(`tidemark_edge_unauthorized_total{reason="` + reason + `"}`); got == "0" {
+			t.Errorf("%s is not counted", reason)
+		}
+	}
+	f("missing", headerKey+": ")
+	f("missing", headerKey+":")
+	f("missing", headerKey+":", "Origin: https://app.example.com")
+	f("malformed", headerKey+": nonsense")
+	f("malformed", headerKey+": "+s.key[:20])
+	f("malformed", headerKey+": Bearer "+s.key)
+	f("unknown", headerKey+": "+withSum(stranger))
+	f("revoked", headerKey+": "+revoked)
+	f("suspended", headerKey+": "+suspended)
+	f("repeated", headerKey+": "+s.key, headerKey+": "+s.key)
+	if a := s.get("/v1/positions?KC-APIKey="+s.key, headerKey+": "); a.code != 401 {
+		t.Errorf("a key in the query: %d; want 401", a.code)
+	}
+	if a := s.get("/v1/positions?KC-APIKey=" + s.key); a.code != 400 {
+		t.Errorf("a key in header and query: %d; want 400 for the unknown parameter", a.code)
+	}
+	if a := s.get("/v1/nothing/under", headerKey+": "); a.code != 404 {
+		t.Errorf("an unknown path elsewhere without key: %d; want 404", a.code)
+	}
+	if a := s.get("/v1/pools/x/y/z/and/more", headerKey+": "); a.code != 401 {
+		t.Errorf("an unknown path under /v1/pools without key: %d; want 401", a.code)
+	}
+}
+
+// withSum completes a key that nobody issued.
+func withSum(key string) string {
+	for _, sum := range []string{"1m4K7Y", "3eDdDQ"} { // of 30 zeros, server and browser
+		if _, ok := accounts.ParseKey([]byte(key + sum)); ok {
+			return key + sum
+		}
+	}
+	panic("BUG: no checksum fits " + key)
+}
+
+func TestOrigins(t *testing.T) {
+	s := serve(t, nil)
+	const app = "https://app.example.com"
+	web := s.issue("starter", accounts.Browser, app, "http://localhost:3000")
+	f := func(key, origin string, code int, granted, says string) {
+		t.Helper()
+		headers := []string{headerKey + ": " + key}
+		if origin != "" {
+			headers = append(headers, origin)
+		}
+		a := s.get("/v1/pools?limit=1", headers...)
+		if a.code != code || !strings.Contains(a.body, says) {
+			t.Errorf("%.7s %q: %d %.100s; want %d with %q", key, origin, a.code, a.body, code, says)
+		}
+		if got := a.header.Get(headerAllowOrigin); got != granted {
+			t.Errorf("%.7s %q: %s is %q; want %q", key, origin, headerAllowOrigin, got, granted)
+		}
+		if a.header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%.7s %q: credentials are allowed", key, origin)
+		}
+		if !strings.HasPrefix(a.header.Get("Vary"), "Origin") {
+			t.Errorf("%.7s %q: Vary is %q", key, origin, a.header.Get("Vary"))
+		}
+	}
+	f(s.key, "", 200, "", `"pools"`)
+	f(s.key, "Origin: https://app.example.com", 403, "", "server key")
+	f(s.key, "Origin: null", 403, "", "server key")
+	f(s.key, "Origin:", 403, "", "server key")
+	f(web, "", 403, "", "needs an Origin")
+	f(web, "Origin: "+app, 200, app, `"pools"`)
+	f(web, "Origin: http://localhost:3000", 200, "http://localhost:3000", `"pools"`)
+	f(web, "Origin: https://APP.example.com:443", 200, "https://APP.example.com:443", `"pools"`)
+	f(web, "Origin: http://app.example.com", 403, "", "not bound")
+	f(web, "Origin: https://evil.example", 403, "", "not bound")
+	f(web, "Origin: null", 403, "", "not bound")
+	f(web, "Origin:", 403, "", "not bound")
+	a := s.get("/v1/pools?sort=no", headerKey+": "+web, "Origin: "+app)
+	if a.code != 400 || a.header.Get(headerAllowOrigin) != app {
+		t.Errorf("an error for a listed origin: %d, granted %q", a.code, a.header.Get(headerAllowOrigin))
+	}
+	for _, name := range strings.Split(exposedHeaders, ", ") {
+		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("%s is not exposed", name)
+		}
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	s := serve(t, nil)
+	const app = "https://app.example.com"
+	web := s.issue("starter", accounts.Browser, app)
+	f := func(path, origin, granted string) {
+		t.Helper()
+		a := s.ask("OPTIONS", path, headerKey+": ", "Origin: "+origin, "Access-Control-Request-Method: GET",
+			"Access-Control-Request-Headers: kc-apikey")
+		if a.code != 204 || a.body != "" || a.header.Get(headerAllowOrigin) != granted {
+			t.Errorf("%s from %s: %d, granted %q; want 204, %q", path, origin, a.code, a.header.Get(headerAllowOrigin), granted)
+		}
+		if granted != "" && !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), headerKey) {
+			t.Errorf("%s from %s: allowed headers are %q", path, origin, a.header.Get("Access-Control-Allow-Headers"))
+		}
+	}
+	f("/v1/positions", app, app)
+	f("/v1/pools/1/swapdex-v4/0x00", app, app)
+	f("/v1/usage", app, app)
+	f("/v1/positions", "https://evil.example", "")
+	f("/v1/positions", "null", "")
+	f("/v1/plans", "https://evil.example", "*")
+	f("/health", app, "*")
+	s.book.Revoke(s.holder(web), 1)
+	f("/v1/positions", app, "")
+	a := s.ask("OPTIONS", "/v1/positions")
+	if a.code != 204 || a.header.Get("Allow") != allowedMethods || a.header.Get("X-Units-Charged") != "0" {
+		t.Errorf("a plain OPTIONS: %d %v; want 204 with Allow and no units", a.code, a.header)
+	}
+	if a := s.ask("OPTIONS", "/v1/positions", headerKey+": "); a.code != 401 {
+		t.Errorf("a plain OPTIONS without key: %d; want 401", a.code)
+	}
+}
+
+// TestStanding: the headers that tell a caller where it stands.
+func TestStanding(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	reset := s.book.Calendar().This
+	a := s.get("/v1/pools?limit=1", headerKey+": "+key)
+	f := func(name, pattern string) {
+		t.Helper()
+		if got := a.header.Get(name); !regexp.MustCompile("^" + pattern + "$").MatchString(got) {
+			t.Errorf("%s: %q; want %s", name, got, pattern)
+		}
+	}
+	window := strconv.Itoa(reset.Days * 86400)
+	f("X-Units-Charged", "2")
+	f("X-Quota-Limit", "25000")
+	f("X-Quota-Remaining", "24998")
+	f("X-Quota-Reset", regexp.QuoteMeta(reset.Reset))
+	f("RateLimit-Policy", `"burst";q=10;w=2, "month";q=25000;w=`+window)
+	f("RateLimit", `"burst";r=9;t=1, "month";r=24998;t=[1-9][0-9]*`)
+	f("Cache-Control", "private, no-store")
+	f("X-Request-Id", "[0-9a-f]{16}")
+	f("Retry-After", "")
+	if _, err := time.Parse(time.RFC3339, a.header.Get("X-Quota-Reset")); err != nil {
+		t.Error(err)
+	}
+	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: my_own-ID")
+	f("X-Request-Id", "my_own-ID")
+	f("X-Quota-Remaining", "24996")
+	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: not mine")
+	f("X-Request-Id", "[0-9a-f]{16}")
+	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: "+strings.Repeat("x", 65))
+	f("X-Request-Id", "[0-9a-f]{16}")
+	a = s.get("/v1/pools?limit=1")
+	f("X-Units-Charged", "2")
+	for _, name := range []string{"X-Quota-Limit", "X-Quota-Remaining", "X-Quota-Reset", "RateLimit", "RateLimit-Policy"} {
+		if got := a.header.Values(http.CanonicalHeaderKey(name)); len(got) > 0 {
+			t.Errorf("an unlimited account has %s: %q", name, got)
+		}
+	}
+}
+
+// TestFreeRoutes ignore keys and origins.
+func TestFreeRoutes(t *testing.T) {
+	s := serve(t, nil)
+	for _, path := range []string{"/v1/plans", "/v1/pricing/units", "/v1/stats", "/v1/chains", "/v1/protocols"} {
+		for _, h := range []string{"", "nonsense", s.key} {
+			a := s.get(path, headerKey+": "+h, "Origin: https://anywhere.example")
+			if a.code != 200 || a.header.Get(headerAllowOrigin) != "*" || a.header.Get("X-Units-Charged") != "" {
+				t.Errorf("%s with key %.7q: %d %v; want an open 200", path, h, a.code, a.header)
+			}
+		}
+	}
+}
+
+// TestIdle: the first request after idleness waits for the meter, and for
+// nothing else; without a meter it is a 503.
+func TestIdle(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	cell, month := s.holder(key).Cell, s.book.Calendar().This.Month
+	cell.Shut(month)
+	go func() {
+		<-s.book.Wakes()
+		for _, c := range s.book.Dirty(nil) {
+			c.Open(month, 1000)
+			c.Wake()
+		}
+	}()
+	if a := s.get("/v1/pools?limit=1", headerKey+": "+key); a.code != 200 {
+		t.Errorf("with a meter: %d; want 200", a.code)
+	}
+	cell.Shut(month)
+	s.server.gate.leaseWait = 10 * time.Millisecond
+	a := s.get("/v1/pools?limit=1", headerKey+": "+key)
+	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
+		t.Errorf("without: %d %v; want 503 with Retry-After: 1", a.code, a.header)
+	}
+	if a := s.get("/v1/usage", headerKey+": "+key); a.code != 200 {
+		t.Errorf("usage, which costs nothing: %d; want 200", a.code)
+	}
+}
