@@ -1,0 +1,176 @@
+package value
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// scramble builds a random world: tokens of all decimals, pools with prices
+// over many magnitudes, positions in and out of range, extremes of every sum.
+func scramble(seed uint64) (*market.State, *world) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	w := newWorld()
+	for i := range byte(12) {
+		w.token(10+i, uint8(r.IntN(37)))
+		w.tokens.Mut(uint32(i) + 2).BadDecimals = r.IntN(12) == 0
+	}
+	huge := func() clmath.U128 {
+		if r.IntN(4) == 0 {
+			return clmath.U128{}
+		}
+		return clmath.U128{Lo: r.Uint64(), Hi: r.Uint64() >> r.IntN(65)}
+	}
+	for range 30 {
+		a, b := uint32(r.IntN(14)), uint32(r.IntN(14))
+		if r.IntN(2) == 0 {
+			b = uint32(r.IntN(2)) // an anchor
+		}
+		if a == b {
+			continue
+		}
+		index := w.pool(a, b, 1)
+		sqrt := clmath.SqrtPriceAtTick(int32(r.IntN(1_600_000) - 800_000))
+		pool := w.pools.Mut(index)
+		pool.SqrtPriceX96, pool.Tick = sqrt, clmath.TickAtSqrtPrice(&sqrt)
+		*w.minutes.Mut(index) = market.Minutes{}
+		ring := w.minutes.Mut(index)
+		ring.Minute[0], ring.Sqrt[0] = 1, approx(&sqrt)
+		pool.FeeGrowthGlobal0X128 = clmath.U256{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
+		pool.LastSwapAt -= int64(r.IntN(10)) * market.Day
+		if r.IntN(5) == 0 {
+			pool.Hooks[19] = byte(r.IntN(16))
+		}
+		w.volume(index, market.HourOf(testNow)-uint32(r.IntN(300)), r.Float64()*1e6, r.Float64()*1e3)
+		for range r.IntN(8) {
+			lower := pool.Tick + int32(r.IntN(40_000)) - 30_000
+			lower = min(max(lower, clmath.MinTick), clmath.MaxTick-1)
+			upper := min(lower+1+int32(r.IntN(60_000)), clmath.MaxTick)
+			p := w.positions.Mut(w.open(index, lower, upper, math.Exp2(float64(r.IntN(110)))))
+			p.Deposited0, p.Deposited1, p.Withdrawn0 = huge(), huge(), huge()
+			p.Collected0, p.Collected1, p.GasWei = huge(), huge(), huge()
+			p.MintedAt = testNow - int64(r.IntN(1e8))
+			p.CostUsd = r.NormFloat64() * 1e6
+			p.GasUnknown = r.IntN(5) == 0
+		}
+	}
+	return w.state(), w
+}
+
+// finiteIn reports the floats of a struct that are infinite.
+func infinite(v reflect.Value) (names []string) {
+	for i := range v.NumField() {
+		field, name := v.Field(i), v.Type().Field(i).Name
+		if field.Kind() == reflect.Float64 && math.IsInf(field.Float(), 0) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestEveryRowAddsUp(t *testing.T) {
+	rows, known := 0, 0
+	for seed := range uint64(60) {
+		st, w := scramble(seed)
+		var m Metrics
+		var f Figures
+		for i := range st.Positions.Len() {
+			Position(st, i, &m)
+			Rank(st, i, &f)
+			rows++
+			if a, b := reflect.ValueOf(m.Figures), reflect.ValueOf(f); !sameFields(a, b) {
+				t.Fatalf("seed %d row %d: Rank says %+v, Position %+v", seed, i, f, m.Figures)
+			}
+			if names := infinite(reflect.ValueOf(f)); names != nil {
+				t.Fatalf("seed %d row %d: %v are infinite", seed, i, names)
+			}
+			if market.Known(f.PnlUsd) {
+				known++
+				mustNear(t, "pnl", f.PnlUsd, f.DivergenceUsd+f.FeesUsd-f.GasUsd, 1e-12)
+				mustNear(t, "divergence", f.DivergenceUsd,
+					f.UnderlyingValueUsd+f.WithdrawalsUsd-f.DepositsUsd, 1e-12)
+			}
+			if e := Explain(st, &w.params, nil, i); !sameFields(
+				reflect.ValueOf(e.Metrics.Figures), reflect.ValueOf(f)) {
+				t.Fatalf("seed %d row %d: Explain says %+v", seed, i, e.Metrics.Figures)
+			}
+		}
+		for i := range st.Prices.Len() {
+			p := st.Prices.At(i)
+			if math.IsInf(p.Usd, 0) || p.Usd <= 0 || p.ExitUsd != p.ExitUsd || p.ExitUsd < 0 ||
+				market.Known(p.Usd) != (p.Source != market.SourceNone) ||
+				market.Known(p.Usd) != (p.Reason == market.ReasonNone) {
+				t.Fatalf("seed %d token %d: %+v", seed, i, *p)
+			}
+		}
+		for i := range st.Pools.Len() {
+			stats := Stats(st, i)
+			if names := infinite(reflect.ValueOf(stats)); names != nil {
+				t.Fatalf("seed %d pool %d: %v are infinite", seed, i, names)
+			}
+		}
+	}
+	if known*4 < rows {
+		t.Errorf("only %d of %d rows have a pnl: the corpus shows little", known, rows)
+	}
+}
+
+// sameFields compares structs field by field, an Unknown equal to itself.
+func sameFields(a, b reflect.Value) bool {
+	for i := range a.NumField() {
+		x, y := a.Field(i).Interface(), b.Field(i).Interface()
+		fx, isFloat := x.(float64)
+		if x != y && !(isFloat && fx != fx && y.(float64) != y.(float64)) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestHoldingsAreTheSumOfPositions: to one raw unit for every position and
+// every range, since each of them rounds down.
+func TestHoldingsAreTheSumOfPositions(t *testing.T) {
+	for seed := range uint64(40) {
+		st, _ := scramble(seed)
+		sums := make([][2]clmath.U256, st.Pools.Len())
+		counts := make([]uint64, st.Pools.Len())
+		var m Metrics
+		for i := range st.Positions.Len() {
+			Position(st, i, &m)
+			pool := st.Positions.At(i).Pool
+			for leg := range 2 {
+				sums[pool][leg].Add(&sums[pool][leg], &m.Current.Raw[leg])
+			}
+			counts[pool]++
+		}
+		for i := uint32(1); i < st.Pools.Len(); i++ { // pool 0 has no position
+			amount0, amount1 := Holdings(st, i)
+			for leg, held := range [2]clmath.U256{amount0, amount1} {
+				diff := new(clmath.U256).Sub(&held, &sums[i][leg])
+				if diff.Sign() < 0 {
+					diff.Neg(diff)
+				}
+				if slack := 4*counts[i] + 4; !diff.LtUint64(slack) {
+					t.Errorf("seed %d pool %d leg %d: holds %s, its positions %s: more than %d apart",
+						seed, i, leg, held.Dec(), sums[i][leg].Dec(), slack)
+				}
+			}
+		}
+	}
+}
+
+// TestPricesAreStable: the same State has the same prices, whatever ran before.
+func TestPricesAreStable(t *testing.T) {
+	for seed := range uint64(20) {
+		st, w := scramble(seed)
+		for i, price := range Prices(st, &w.params, nil) {
+			if !sameFields(reflect.ValueOf(price), reflect.ValueOf(*st.Prices.At(uint32(i)))) {
+				t.Fatalf("seed %d token %d: %+v, then %+v", seed, i, *st.Prices.At(uint32(i)), price)
+			}
+		}
+	}
+}
