@@ -27,7 +27,7 @@ const (
 	insideOf   = "amount0 = L * 2^96 * (sqrtUpper - sqrtPrice) / sqrtUpper / sqrtPrice; " +
 		"amount1 = L * (sqrtPrice - sqrtLower) / 2^96"
 	feeFormula = "fees = (inside - insideLast mod 2^256) * L / 2^128"
-	rawFormula = "raw / 10^decimals * priceUsd, both legs"
+	rawFormula = "amount / unit * priceUsd, both legs; an amount of 0 needs no price"
 )
 
 func (e *Explanation) explainPrincipal(r *row) {

@@ -1,0 +1,145 @@
+package value
+
+import (
+	"math"
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+func TestWindows(t *testing.T) {
+	now := market.HourOf(testNow)
+	f := func(volume24h, volume7d float64, hours ...uint32) {
+		t.Helper()
+		w := newWorld()
+		_, pool := w.honest()
+		for _, ago := range hours {
+			w.volume(pool, now-ago, float64(ago)+1, 0.001*float64(ago+1))
+		}
+		stats := Stats(w.state(), pool)
+		mustNear(t, "24h", stats.VolumeUsd24h, volume24h, 1e-12)
+		mustNear(t, "7d", stats.VolumeUsd7d, volume7d, 1e-12)
+		mustNear(t, "fees 24h", stats.FeesUsd24h, volume24h/1000, 1e-12)
+		mustNear(t, "fees 7d", stats.FeesUsd7d, volume7d/1000, 1e-12)
+		mustNear(t, "feeApr", stats.FeeAPR, stats.FeesUsd24h/stats.TVLUsd*36500, 1e-12)
+	}
+	f(0, 0)
+	f(1, 1, 0)
+	f(24+1, 24+1, 23, 0)
+	f(0, 25, 24)
+	f(2, 168+25+2, 167, 24, 1)
+	f(2, 2, 500, 168, 1)
+}
+
+func TestUnknownBucketMakesItsWindowsUnknown(t *testing.T) {
+	w := newWorld()
+	_, pool := w.honest()
+	w.volume(pool, market.HourOf(testNow)-30, market.Unknown, 1)
+	w.volume(pool, market.HourOf(testNow)-3, 7, 1)
+	stats := Stats(w.state(), pool)
+	if market.Known(stats.VolumeUsd7d) || stats.VolumeUsd24h != 7 || stats.FeesUsd7d != 2 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestTVL(t *testing.T) {
+	f := func(name string, change func(w *world, token, pool uint32), tvl float64, unpriced bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		change(w, token, pool)
+		stats := Stats(w.state(), pool)
+		mustNear(t, name, stats.TVLUsd, tvl, 1e-9)
+		if stats.Unpriced != unpriced || (stats.FeeAPR == 0) != (tvl > 0) {
+			t.Errorf("%s: %+v", name, stats)
+		}
+	}
+	f("both legs", func(w *world, _, _ uint32) {}, 400_000, false)
+	f("one leg", func(w *world, _, pool uint32) { w.pools.Mut(pool).LastSwapAt = 0 }, 200_000, true)
+	f("no leg", func(w *world, token, pool uint32) {
+		w.pools.Mut(pool).LastSwapAt = 0
+		w.params.Stables = nil
+	}, market.Unknown, true)
+	f("nothing in it", func(w *world, _, pool uint32) { w.ranges[pool] = nil }, 0, false)
+	f("the unpriced leg is empty", func(w *world, _, pool uint32) {
+		w.pools.Mut(pool).LastSwapAt = 0
+		w.ranges[pool] = []span{{-887220, 0, 1e18}}
+	}, 1, false)
+}
+
+func TestCurrentPrice(t *testing.T) {
+	f := func(decimals0, decimals1 uint8, bad bool, want float64) {
+		t.Helper()
+		w := newWorld()
+		a, b := w.token(10, decimals0), w.token(11, decimals1)
+		pool := w.pool(a, b, 0.25)
+		w.tokens.Mut(a).BadDecimals = bad
+		mustNear(t, "current price", Stats(w.state(), pool).CurrentPrice, want, 1e-9)
+	}
+	f(18, 18, false, 0.25)
+	f(18, 6, false, 0.25)
+	f(6, 18, false, 0.25)
+	f(0, 36, false, 0.25)
+	f(18, 18, true, market.Unknown)
+}
+
+// TestDepthIsWhatASwapPays holds the walk against the contract's own swap
+// arithmetic, range by range, down to a tenth of the price.
+func TestDepthIsWhatASwapPays(t *testing.T) {
+	w := newWorld()
+	token, pool := w.honest()
+	w.around(pool, 100, 50, 1e22)
+	w.around(pool, 40_000, -2_000, 3e21)
+	w.around(pool, -500, 30_000, 2e21)
+	_ = token
+	st := w.state()
+	for side := range 2 {
+		out, in := exactSale(st, pool, side)
+		d := depthOf(st, pool, side, 90)
+		mustNear(t, "reach", d.reach, out, 1e-9)
+		mustNear(t, "room", d.room, in, 1e-9)
+	}
+}
+
+// exactSale sells until the price is a tenth, in exact integers.
+func exactSale(st *market.State, index uint32, side int) (out, in float64) {
+	pool := st.Pools.At(index)
+	price, liquidity := pool.SqrtPriceX96, pool.Liquidity
+	end := sqrtOf(math.Pow(approx(&price)/two96, 2) / 10)
+	if side == 1 {
+		end = sqrtOf(math.Pow(approx(&price)/two96, 2) * 10)
+	}
+	refs := st.TickLists.At(index).Refs
+	for step := range refs {
+		ref := refs[step]
+		if side == 0 {
+			ref = refs[len(refs)-1-step]
+		}
+		if side == 0 && ref.Tick > pool.Tick || side == 1 && ref.Tick <= pool.Tick {
+			continue
+		}
+		tick := st.Ticks.At(ref.Slot)
+		stop := tick.SqrtPriceX96
+		if last := side == 0 && stop.Lt(&end) || side == 1 && stop.Gt(&end); last {
+			stop = end
+		}
+		a0 := clmath.Amount0(&price, &stop, liquidity, false)
+		a1 := clmath.Amount1(&price, &stop, liquidity, false)
+		if side == 0 {
+			out, in = out+approx(&a1), in+approx(&a0)
+		} else {
+			out, in = out+approx(&a0), in+approx(&a1)
+		}
+		if stop == end {
+			break
+		}
+		price = stop
+		net := tick.LiquidityNet
+		if side == 0 {
+			net = net.Neg()
+		}
+		liquidity, _ = liquidity.Apply(net)
+	}
+	return out, in
+}
