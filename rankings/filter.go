@@ -163,8 +163,9 @@ func (q *PositionQuestion) filterPool(f *filter, c *columns) {
 }
 
 // fewOf is how many of n rows are worth to be listed: to look at each where it
-// stands costs about eight times as much as in sequence.
-func fewOf(n uint32) int { return int(n / 8) }
+// stands costs some ten times as much as in sequence, and lists have closed
+// positions too.
+func fewOf(n uint32) int { return int(n / 32) }
 
 // filterLists filters by what has a list of its positions.
 func (q *PositionQuestion) filterLists(f *filter, v *View) {
