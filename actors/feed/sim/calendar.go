@@ -13,9 +13,9 @@ const (
 	streams
 )
 
-// roundMs is the pace of the daily round: every core pool's turn comes three
-// times a day.
-const roundMs = 8 * 3600 * 1000
+// beatMs is the pace of the daily round: the turn of each of six core pools
+// comes three times a day.
+const beatMs = 80 * 60 * 1000
 
 // calendar says when things happen, as a closed form: the i-th of a stream has
 // a slot of time to itself and a hashed moment in it, so that moments ascend
@@ -29,7 +29,6 @@ type calendar struct {
 	quiet   int64 // actions before quietMs
 	total   int64 // actions before endMs
 	liveMs  int64 // a slot after the history
-	beatMs  int64 // a slot of the daily round
 }
 
 // denseMs is the part of the history with more life in it: its last week, with
@@ -39,11 +38,11 @@ const (
 	densePercent = 45
 )
 
-func newCalendar(cfg *Config, venues []venue, core int) calendar {
+func newCalendar(cfg *Config, venues []venue) calendar {
 	c := calendar{
 		key: hash(cfg.Seed, 'c', uint64(cfg.Chain)), venues: venues,
 		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * day * 1000,
-		total: int64(cfg.Actions), beatMs: roundMs / int64(core),
+		total: int64(cfg.Actions),
 	}
 	if c.endMs > 2*denseMs {
 		c.quietMs = c.endMs - denseMs
@@ -59,7 +58,7 @@ func (c *calendar) moment(s stream, i int64) int64 {
 	case s == births:
 		return c.venues[i].bornMs
 	case s == beats:
-		return c.within(s, i, i*c.beatMs, (i+1)*c.beatMs)
+		return c.within(s, i, i*beatMs, (i+1)*beatMs)
 	case i < c.quiet:
 		return c.within(s, i, slot(i, c.quiet, 0, c.quietMs), slot(i+1, c.quiet, 0, c.quietMs))
 	case i < c.total:
@@ -125,7 +124,7 @@ func (c *calendar) bound(s stream, n int64) int64 {
 	case births:
 		return c.length(births)
 	case beats:
-		return n*c.paceMs/c.beatMs + 2
+		return n*c.paceMs/beatMs + 2
 	}
 	return c.total + n*c.paceMs/c.liveMs + 2
 }

@@ -5,62 +5,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-// plan is what a Config decides before anything happens: a closed form, kept
-// because computing it takes a moment.
-type plan struct {
-	cfg      Config
-	chainKey uint64 // of all randomness: seed and chain
-	calendar
-	tokens  []token
-	venues  []venue
-	core    []uint32 // the core pools
-	small   []uint32 // the others of the first block
-	mints   int64    // of the history, without those at the birth of a pool
-	wallets uint64   // owners of positions
-	gasWei  uint64
-}
-
-func newPlan(cfg Config) *plan {
-	l := list(&cfg)
-	venues := planPools(&cfg, l)
-	p := &plan{
-		cfg: cfg, chainKey: hash(cfg.Seed, uint64(cfg.Chain)),
-		tokens: l.tokens, venues: venues, mints: int64(cfg.Positions),
-		wallets: uint64(cfg.Positions)*9/20 + 1, gasWei: cfg.temper().gasWei,
-	}
-	seen := make([]bool, len(p.tokens))
-	for i := range venues {
-		v := &venues[i]
-		v.seat = uint32(int64(cfg.Positions) - p.mints)
-		p.mints -= int64(v.firstMints())
-		v.new0, seen[v.token0] = !seen[v.token0], true
-		v.new1, seen[v.token1] = !seen[v.token1], true
-		switch {
-		case v.role == core:
-			p.core = append(p.core, uint32(i))
-		case i < firstPools:
-			p.small = append(p.small, uint32(i))
-		}
-	}
-	for k := range venues {
-		venues[p.ranked(uint64(k))].share = shareOf(k, len(venues))
-	}
-	p.calendar = newCalendar(&cfg, venues, len(p.core))
-	return p
-}
-
-// ranked returns the pool of a rank in popularity: the core pools come first,
-// then the others in the order of their birth.
-func (p *plan) ranked(k uint64) uint32 {
-	switch core := uint64(len(p.core)); {
-	case k < core:
-		return p.core[k]
-	case k < core+uint64(len(p.small)):
-		return p.small[k-core]
-	}
-	return uint32(k)
-}
-
 // anyCore throws a core pool.
 func (s *scene) anyCore() uint32 { return s.core[s.below(uint64(len(s.core)))] }
 
@@ -109,16 +53,6 @@ func (s *scene) act(i int64) {
 	}
 }
 
-// mintsAt reports whether action i is a mint: one of every stretch of the
-// history that holds one mint on average.
-func (p *plan) mintsAt(i int64) bool {
-	cell := i * p.mints / p.total
-	from, to := ceilDiv(cell*p.total, p.mints), ceilDiv((cell+1)*p.total, p.mints)
-	return i == from+int64(hash(p.chainKey, 'n', uint64(cell))%uint64(to-from))
-}
-
-func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
-
 // transact begins a transaction that burns about so much gas; nft says that
 // it changes a position. It is written with its first event.
 func (s *scene) transact(gas uint64, nft bool) {
@@ -157,11 +91,6 @@ func (s *scene) tx(i uint64) (tx market.Tx) {
 		tx.GasPrice = clmath.U128{Lo: price + s.below(price/16+1)}
 	}
 	return tx
-}
-
-// usd returns what a token is worth now: USD per whole token.
-func (s *scene) usd(t uint32) float64 {
-	return exp(s.tokens[t].at(s.now.t, s.market) / 1000)
 }
 
 // rawUsd returns USD per unit of a token's smallest denomination.
