@@ -9,6 +9,8 @@ import { Tidemark, freePorts, killAll, track, untrack, waitFor } from './tidemar
 import { compareChain, readChain } from './compare.mjs'
 
 const CHAINS = [1, 42161, 43114]
+// How often an operation is a mint: so that 1,800 operations leave more than 250 live positions.
+const MINT = 28
 // What a run must reach to count.
 const LEAST = { live: 250, values: 6000, reorgs: 10, kills: 10 }
 
@@ -66,7 +68,7 @@ async function main () {
 function startScenario (id, port, seed) {
   const out = path.join(OUT, 'chain-' + id)
   const args = ['scenario.mjs', '--seed', seed, '--ops', o.ops, '--chainId', id, '--port', port, '--out', out, '--pace', o.pace,
-    '--reorgEvery', o.reorgEvery, '--maxSeconds', o.maxSeconds, '--checkpoints', 0, '--keep']
+    '--reorgEvery', o.reorgEvery, '--maxSeconds', o.maxSeconds, '--checkpoints', 0, '--mint', MINT, '--keep']
   const child = spawn(process.execPath, args.map(String), { cwd: HERE, stdio: ['ignore', 'pipe', 'pipe'] })
   const c = { id, seed, child, ended: '', rpc: new Rpc(`http://127.0.0.1:${port}`), file: name => path.join(out, name) }
   let text = ''

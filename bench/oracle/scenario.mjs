@@ -6,7 +6,7 @@ import { HERE, PERMIT2, ZERO, artifact, coder, hex, addr, ours, permit2Code, par
 import { sqrtAtTick, MIN_SQRT, MAX_SQRT, MIN_TICK, MAX_TICK } from './tickmath.mjs'
 import { collect, keyArr, modifyFrames, poolIdOf } from './truth.mjs'
 
-const o = parseArgs({ seed: 1, ops: 500, out: '', port: 18545, chainId: 31337, days: 10, checkpoints: 4, keep: false, archive: false, pace: 0, reorgEvery: 0, maxSeconds: 900 })
+const o = parseArgs({ seed: 1, ops: 500, out: '', port: 18545, chainId: 31337, days: 10, checkpoints: 4, mint: 15, keep: false, archive: false, pace: 0, reorgEvery: 0, maxSeconds: 900 })
 const OUT = path.resolve(o.out || path.join(HERE, 'out', 'seed-' + o.seed))
 fs.rmSync(OUT, { recursive: true, force: true })
 fs.mkdirSync(path.join(OUT, 'home'), { recursive: true })
@@ -252,7 +252,7 @@ async function main () {
   const runRouter = (ops) => [admin, router.address, RT.encodeFunctionData('run', [ops]), 0n]
 
   // ----- one operation: returns { kind, tx: [from,to,data,value], done } -----
-  const weights = { swap: 46, mint: 15, increase: 7, decrease: 7, collect: 7, burn: 4, transfer: 3, donate: 4, direct: 4, protocolFee: 1, subscribe: 1, compound: 1, many: 4 }
+  const weights = { swap: 46, mint: o.mint, increase: 7, decrease: 7, collect: 7, burn: 4, transfer: 3, donate: 4, direct: 4, protocolFee: 1, subscribe: 1, compound: 1, many: 4 }
   const table = Object.entries(weights).flatMap(([k, w]) => Array(w).fill(k))
   const someToken = (f = () => true) => { const l = [...live.entries()].filter(([id, x]) => f(x)); return l.length ? R.pick(l) : null }
   let pendingIds = 0
