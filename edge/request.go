@@ -71,28 +71,40 @@ func (r *request) read() *Error {
 }
 
 var (
-	question      = []byte{'?'}
-	closeWord     = []byte("close")
-	schemeMark    = []byte("://")
-	folds         = [2][]byte{[]byte("\n "), []byte("\n\t")}
-	contentLength = []byte("content-length:")
+	question       = []byte{'?'}
+	closeWord      = []byte("close")
+	schemeMark     = []byte("://")
+	lengthHeader   = []byte("Content-Length")
+	encodingHeader = []byte("Transfer-Encoding")
 )
 
-// frame refuses what makes it unsure where a request ends.
+// frame refuses what makes it unsure where a request ends. It reads the raw
+// lines: fasthttp joins folded ones, and forgets an encoding once it is undone.
 func frame(h *fasthttp.RequestHeader) *Error {
-	raw := h.RawHeaders()
-	if bytes.Contains(raw, folds[0]) || bytes.Contains(raw, folds[1]) {
-		return malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+	length, encoding := false, false
+	for raw := h.RawHeaders(); len(raw) > 0; {
+		var line []byte
+		line, raw, _ = bytes.Cut(raw, newline)
+		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
+			return malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+		}
+		name, _, _ := bytes.Cut(line, colon)
+		if bytes.IndexByte(name, ' ') >= 0 {
+			return malformed(fasthttp.StatusBadRequest, "a header's name has a space")
+		}
+		length = length || bytes.EqualFold(name, lengthHeader)
+		encoding = encoding || bytes.EqualFold(name, encodingHeader)
 	}
-	chunked := len(h.Peek("Transfer-Encoding")) > 0 || h.ContentLength() == -1
-	if chunked && bytes.Contains(bytes.ToLower(raw), contentLength) {
+	if length && encoding {
 		return malformed(fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding are both given")
 	}
-	if (chunked || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
+	if (encoding || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
 		return malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
 	}
 	return nil
 }
+
+var newline, colon = []byte{'\n'}, []byte{':'}
 
 // relative takes the host off an absolute-form target, which must be the one
 // in the Host header.

@@ -67,8 +67,11 @@ func (s *Server) answer(r *request) *Error {
 
 // metered answers an admitted request.
 func (s *Server) metered(r *request) *Error {
-	if done, err := r.exists(); done || err != nil {
+	done, err := r.exists()
+	if done {
 		s.leave(r)
+	}
+	if done || err != nil {
 		return err
 	}
 	if err := s.ask(r); err != nil {

@@ -1,0 +1,208 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const somePool = "0x0000000000000000000000000000000000000000000000000000000000000001"
+
+// TestParameters holds every row of the table of parameters over HTTP: the
+// status, and what the message says.
+func TestParameters(t *testing.T) {
+	s := serve(t, nil)
+	f := func(path string, code int, want string) {
+		t.Helper()
+		a := s.get(path)
+		var e struct{ Error string }
+		if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+			t.Fatalf("%s: %v: %.200s", path, err, a.body)
+		}
+		if a.code != code || !strings.Contains(e.Error, want) {
+			t.Errorf("%s: got %d %q; want %d %q", path, a.code, e.Error, code, want)
+		}
+		if charged := a.header.Get("X-Units-Charged"); code == 400 && charged != "0" {
+			t.Errorf("%s: X-Units-Charged is %q; want 0", path, charged)
+		}
+		if kind := a.header.Get("Content-Type"); kind != "application/json" {
+			t.Errorf("%s: Content-Type is %q", path, kind)
+		}
+	}
+	const p, q = "/v1/positions", "/v1/pools"
+	detail, pool := p+"/1/swapdex-v4/1", q+"/1/swapdex-v4/"+somePool
+	f(p+"?foo=1", 400, `unknown parameter "foo"; allowed are chainId,`)
+	f(q+"?owner=1", 400, `unknown parameter "owner"`)
+	f(detail+"?page=1", 400, `unknown parameter "page"; this route takes none`)
+	f(pool+"?page=1", 400, `unknown parameter "page"`)
+	f("/v1/usage?month=1", 400, `unknown parameter "month"`)
+	f(p+"?sort=tvl", 400, "allowed are apr, fee_apr")
+	f(p+"?sort=Apr", 400, `sort "Apr" is not allowed`)
+	f(q+"?sort=apr", 400, "allowed are tvl, volume, fees, fee_apr, age")
+	f(p+"?status=open", 400, "allowed are active, inactive, all")
+	f(p+"?range=inside", 400, "allowed are all, in, out")
+	f(p+"?range=all", 200, "")
+	f(p+"?protocol=swapdex-v3", 400, "allowed is swapdex-v4")
+	f(p+"?includeRisky=TRUE", 400, "allowed are true, false, 1, 0")
+	f(p+"?owner=", 400, "parameter owner has no value")
+	f(p+"?page=1&page=2", 400, "parameter page is given more than once")
+	f(q+"?search=", 200, "")
+	f(p+"?owner=%zz", 400, `malformed percent-encoding "%zz"`)
+	f(q+"?search=%ff", 400, "not valid UTF-8")
+	f(q+"?search=%00", 400, "NUL")
+	f(q+"?search=a+b", 200, "")
+	for _, n := range []string{"%2B5", "1e1", "1.0", "0x1", "-1", "020", "%205", "5%20", "1000000000000000000"} {
+		f(p+"?page="+n, 400, "page")
+		f(p+"?limit="+n, 400, "limit")
+		f(p+"?chainId="+n, 400, "chainId")
+	}
+	f(p+"?limit=0", 400, "allowed are 1 to 100")
+	f(p+"?limit=101", 400, "allowed are 1 to 100")
+	f(p+"?page=0", 400, "pages count from 1")
+	f(p+"?page=999999999999999999", 200, "")
+	f(q+"?page=999999999999999999&limit=100", 200, "")
+	for _, x := range []string{"NaN", "Infinity", "0x1", "1_0", "1e400", ".5", "%2B5"} {
+		f(p+"?minValueUsd="+x, 400, "is not a finite number")
+		f(p+"?minPoolTvl="+x, 400, "is not a finite number")
+		f(q+"?minTvlUsd="+x, 400, "is not a finite number")
+	}
+	f(p+"?minValueUsd=-1e300&minPoolTvl=1.5e-3", 200, "")
+	f(p+"?includeRisky=1", 200, "")
+	f(p+"?owner=0X00000000000000000000000000000000000000aa", 400, "the format is 0x and 40 hex digits")
+	f(p+"?owner=0xaA000000000000000000000000000000000000Aa", 200, "")
+	f(p+"?poolId=0x1", 400, "Invalid poolId")
+	f(p+"?poolId="+somePool, 200, "")
+	f(p+"?positionId=abc", 200, "")
+	f(q+"?search="+strings.Repeat("%C3%A9", 64), 200, "")
+	f(q+"?search="+strings.Repeat("e", 65), 400, "search has 65 characters; allowed are up to 64")
+	f(p+"?KC-APIKey="+s.key, 400, `unknown parameter "KC-APIKey"`)
+	f(p+"?chainId=5", 400, "registered are 1, 10, 42161, 43114")
+	f(p+"?chainId=10", 400, "chainId 10 has no enabled protocol")
+	f(p+"/5/swapdex-v4/1", 400, "chain 5 is not registered")
+	f(p+"/10/swapdex-v4/1", 400, "chain 10 has no enabled protocol")
+	f(p+"/ethereum/swapdex-v4/1", 400, `chain "ethereum" is not an integer`)
+	f(p+"/1/swapdex-v3/1", 400, `protocol "swapdex-v3" is not served`)
+	f(p+"/1/swapdex-v4/999999", 404, "no such position on chain 1")
+	f(p+"/1/swapdex-v4/abc", 404, "no such position")
+	f(p+"/1/swapdex-v4/0", 404, "no such position")
+	f(p+"/1/swapdex-v4/%zz", 404, "no such position")
+	f(q+"/1/swapdex-v4/"+somePool, 404, "no such pool on chain 1")
+	f(q+"/5/swapdex-v4/0x1", 400, "Invalid poolId")
+	f(q+"/1/swapdex-v3/0x00000000000000000000000000000000000000aa", 400, `protocol "swapdex-v3"`)
+	f(q+"/1/swapdex-v3/"+somePool, 400, "Invalid poolId")
+	f(q+"/1/swapdex-v9/"+somePool, 400, `protocol "swapdex-v9"`)
+}
+
+func TestInvalidPoolBody(t *testing.T) {
+	s := serve(t, nil)
+	for _, under := range []string{"", "/charts"} {
+		a := s.get("/v1/pools/1/swapdex-v4/0xabc" + under)
+		if a.code != 400 || a.body != `{"error":"Invalid poolId"}` {
+			t.Errorf("%s: got %d %s", under, a.code, a.body)
+		}
+	}
+}
+
+// TestOrder holds the order of the checks: which of two faults is told.
+func TestOrder(t *testing.T) {
+	s := serve(t, nil)
+	f := func(method, path string, code int, headers ...string) {
+		t.Helper()
+		if a := s.ask(method, path, headers...); a.code != code {
+			t.Errorf("%s %s %q: got %d %s; want %d", method, path, headers, a.code, a.body, code)
+		}
+	}
+	const none, origin = headerKey + ": ", "Origin: https://app.example.com"
+	f("GET", "/v1/positions?sort=bad", 401, none)
+	f("GET", "/v1/positions/nothing/there", 401, none)
+	f("DELETE", "/v1/pools", 401, none)
+	f("OPTIONS", "/v1/pools", 401, none)
+	f("GET", "/v1/positions?sort=bad", 403, origin)
+	f("GET", "/v1/positions/nothing/there", 403, origin)
+	f("GET", "/v1/positions/nothing/there", 404)
+	f("GET", "/v1/pools/1/swapdex-v4/0x1/nothing", 404)
+	f("POST", "/v1/positions/nothing", 404)
+	f("POST", "/v1/positions?sort=bad", 405)
+	f("OPTIONS", "/v1/positions?sort=bad", 204)
+	f("OPTIONS", "/v1/positions/nothing", 404)
+	f("GET", "/v1/nothing", 404, none)
+	f("POST", "/v1/chains", 405, none)
+	f("OPTIONS", "/v1/chains", 204, none)
+	f("GET", "/v1/chains?anything=1", 200, "KC-APIKey: bad", origin)
+	f("POST", "/v1/usage", 405, none)
+	f("GET", "/v1/usage", 401, none)
+	f("GET", "/v1/usage", 403, origin)
+	f("GET", "/v1/positionsx", 404, none)
+	f("GET", "/v1/positions/", 200)
+	f("GET", "/v1/chains/", 200)
+	f("GET", "/v1//chains", 404)
+	f("GET", "//v1/chains", 404)
+	f("GET", "/v1/positions//", 404)
+	f("GET", "/v1%2Fchains", 404)
+	f("GET", "/v1/positions/1%2Fswapdex-v4/1", 404)
+	f("GET", "/v1/%63hains", 200)
+	f("GET", "/v1/positions/1/swapdex-v4/1/", 200)
+	f("GET", "/v1/../v1/chains", 404)
+	f("GET", "/", 404)
+}
+
+func TestMethods(t *testing.T) {
+	s := serve(t, nil)
+	a := s.ask("POST", "/v1/positions")
+	if got := a.header.Get("Allow"); got != "GET, HEAD, OPTIONS" || a.header.Get("X-Units-Charged") != "0" {
+		t.Errorf("405: Allow %q, charged %q", got, a.header.Get("X-Units-Charged"))
+	}
+	a = s.ask("OPTIONS", "/v1/positions")
+	if got := a.header.Get("Allow"); got != "GET, HEAD, OPTIONS" || a.body != "" || a.header.Get("X-Units-Charged") != "0" {
+		t.Errorf("OPTIONS: Allow %q, body %q, headers %v", got, a.body, a.header)
+	}
+	get, head := s.get("/v1/positions?limit=3"), s.ask("HEAD", "/v1/positions?limit=3")
+	if head.code != 200 || head.body != "" || head.header.Get("X-Units-Charged") != "1" ||
+		head.header.Get("Content-Length") != fmt.Sprint(len(get.body)) {
+		t.Errorf("HEAD: got %d, %d bytes, %v; GET has %d bytes", head.code, len(head.body), head.header, len(get.body))
+	}
+	a = s.ask("OPTIONS", "/v1/positions", headerKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
+	if a.code != 204 || a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("preflight of an origin nobody lists: got %d %v", a.code, a.header)
+	}
+	a = s.ask("OPTIONS", "/v1/nothing", headerKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
+	if a.code != 204 || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("preflight outside: got %d %v", a.code, a.header)
+	}
+}
+
+func TestCharges(t *testing.T) {
+	s := serve(t, nil)
+	f := func(path string, code int, units string) {
+		t.Helper()
+		a := s.get(path)
+		if got := a.header.Get("X-Units-Charged"); a.code != code || got != units {
+			t.Errorf("%s: got %d and %q units; want %d and %q", path, a.code, got, code, units)
+		}
+		if a.header.Get("X-Generation") == "" || a.header.Get("X-Request-Id") == "" {
+			t.Errorf("%s: headers %v", path, a.header)
+		}
+	}
+	f("/v1/positions", 200, "1")
+	f("/v1/pools", 200, "2")
+	f("/v1/positions/1/swapdex-v4/1", 200, "1")
+	f("/v1/positions/1/swapdex-v4/99999", 404, "1")
+	f("/v1/pools/1/swapdex-v4/"+somePool, 404, "1")
+	f("/v1/pools/1/swapdex-v4/0x1", 400, "0")
+	f("/v1/positions/nothing", 404, "0")
+	var usage struct {
+		UnitsUsed  int
+		UnitsLimit *int
+		Routes     []struct {
+			Path            string
+			Requests, Units int
+		}
+	}
+	if err := json.Unmarshal([]byte(s.get("/v1/usage").body), &usage); err != nil {
+		t.Fatal(err)
+	}
+	if usage.UnitsUsed != 6 || usage.UnitsLimit != nil || len(usage.Routes) != 4 {
+		t.Errorf("usage: got %+v", usage)
+	}
+}

@@ -1,0 +1,155 @@
+package edge
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// TestRaw sends requests that are not HTTP as it should be. Each gets one
+// error in JSON; where the next request would begin is unsure, so that the
+// connection is closed; and no key reaches a log.
+func TestRaw(t *testing.T) {
+	s := serve(t, nil)
+	const host = "Host: api.example.com\r\n"
+	key := headerKey + ": " + s.key + "\r\n"
+	f := func(request string, code int, want string) {
+		t.Helper()
+		a, closed := s.raw(request)
+		if a.code != code || !closed || !strings.Contains(a.body, want) ||
+			!strings.HasPrefix(a.body, `{"error":"`) || a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%.100q: got %d closed=%v %v %s; want %d %q", request, a.code, closed, a.header, a.body, code, want)
+		}
+	}
+	line := "GET /v1/positions HTTP/1.1\r\n" + host + key
+	f("GET\r\n\r\n", 400, "not well-formed")
+	f("GET /v1/positions\r\n"+host+key+"\r\n", 400, "not well-formed")
+	f("G\x00T / HTTP/1.1\r\n"+host+"\r\n", 400, "not well-formed")
+	f("GET /v1/pools?search=\x00 HTTP/1.1\r\n"+host+key+"\r\n", 400, "not well-formed")
+	f("GET /v1/positions HTTP/1.1\r\n"+key+"\r\n", 400, "not well-formed")
+	f("GET /v1/positions HTTP/3.0\r\n"+host+key+"\r\n", 505, "HTTP/1.1")
+	f("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "HTTP/1.1")
+	f(line+"X-A: "+strings.Repeat("a", maxHead)+"\r\n\r\n", 431, "headers are too large")
+	f(line+"Content-Length: 5\r\n\r\nhello", 400, "no body")
+	f(line+"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 400, "no body")
+	f(line+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "both given")
+	f("POST /v1/positions HTTP/1.1\r\n"+host+key+"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "both given")
+	f("POST /v1/positions HTTP/1.1\r\n"+host+key+"Content-Length: 99999\r\n\r\n", 413, "too large")
+	f("POST /v1/positions HTTP/1.1\r\n"+host+key+"Content-Length: 5\r\nExpect: 100-continue\r\n\r\n", 417, "expect")
+	f(line+"Content-Length: +1\r\n\r\n", 400, "not well-formed")
+	f(line+"Content-Length: 0\r\nContent-Length: 1\r\n\r\n", 400, "not well-formed")
+	f(line+"X-A: one\r\n two\r\n\r\n", 400, "folded")
+	f(line+"X-A: one\r\n\ttwo\r\n\r\n", 400, "folded")
+	f(line+"X-A: o\x00ne\r\n\r\n", 400, "not well-formed")
+	f(line+"X A: one\r\n\r\n", 400, "a space")
+	f(line+"X-A : one\r\n\r\n", 400, "not well-formed")
+	f("GET http://other.example.com/v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "another host")
+	f("GET ftp:v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "")
+	if log := s.log.String(); strings.Contains(log, s.key) || log != "" {
+		t.Errorf("the log says: %s", log)
+	}
+}
+
+// TestRawAlive sends requests after which the connection goes on.
+func TestRawAlive(t *testing.T) {
+	s := serve(t, nil)
+	const host = "Host: api.example.com\r\n"
+	key := headerKey + ": " + s.key + "\r\n"
+	f := func(request string, code int, want string) {
+		t.Helper()
+		if a, closed := s.raw(request); a.code != code || closed || !strings.Contains(a.body, want) {
+			t.Errorf("%.100q: got %d closed=%v %.200s; want %d %q", request, a.code, closed, a.body, code, want)
+		}
+	}
+	f("GET /v1/positions?limit=1 HTTP/1.1\r\n"+host+key+"\r\n", 200, "positions")
+	f("GET /v1/positions HTTP/1.1\r\n"+host+key+key+"\r\n", 401, "API key")
+	f("GET /v1/positions HTTP/1.1\r\n"+host+"kc-apikey: "+s.key+"\r\n\r\n", 200, "positions")
+	f("GET http://API.example.com/v1/chains?x=1 HTTP/1.1\r\n"+host+"\r\n", 200, "chainId")
+	f("GET /v1/chains HTTP/1.1\r\n"+host+"X-Request-Id: bad id\r\n\r\n", 200, "chainId")
+	f("OPTIONS * HTTP/1.1\r\n"+host+"\r\n", 204, "")
+	f("GET /v1/pools?search=https://x%26y HTTP/1.1\r\n"+host+key+"\r\n", 200, "pools")
+	if a, closed := s.raw("GET /v1/plans HTTP/1.1\r\n" + host + "Connection: Close\r\n\r\n"); a.code != 200 || !closed {
+		t.Errorf("Connection: Close: got %d closed=%v", a.code, closed)
+	}
+	f("BREW /v1/chains HTTP/1.1\r\n"+host+"\r\n", 405, "method not allowed")
+}
+
+func TestRequestID(t *testing.T) {
+	s := serve(t, nil)
+	if got := s.get("/v1/chains", "X-Request-Id: mine_1-A").header.Get("X-Request-Id"); got != "mine_1-A" {
+		t.Errorf("own id: got %q", got)
+	}
+	if got := s.get("/v1/chains", "X-Request-Id: not mine").header.Get("X-Request-Id"); len(got) != 16 {
+		t.Errorf("bad id: got %q", got)
+	}
+}
+
+// TestPanic: a panic in a handler is a 500 and a line in the log, and the
+// server goes on.
+func TestPanic(t *testing.T) {
+	s := serve(t, nil)
+	s.server.statics.chains = nil
+	a := s.get("/v1/chains", "X-Request-Id: here")
+	if a.code != 500 || !strings.HasPrefix(a.body, `{"error":"internal error`) {
+		t.Errorf("got %d %s", a.code, a.body)
+	}
+	if log := s.log.String(); !strings.Contains(log, "panic while serving") || !strings.Contains(log, "request=here") {
+		t.Errorf("log: %s", log)
+	}
+	if a = s.get("/v1/protocols"); a.code != 200 {
+		t.Errorf("afterwards: got %d", a.code)
+	}
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	bounded := newListener(l, metrics.NewSet())
+	bounded.maxPerAddress = 1
+	accepted := make(chan net.Conn, 2)
+	go func() {
+		for {
+			c, err := bounded.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	first, err := net.Dial("tcp", l.Addr().String())
+	must(err)
+	defer first.Close()
+	served := <-accepted
+	s := &front{t: t, addr: l.Addr().String()}
+	a, closed := s.raw("")
+	if a.code != 429 || !closed || !strings.Contains(a.body, "cannot exceed 1") || a.header.Get("Retry-After") != "1" {
+		t.Errorf("second connection: got %d closed=%v %v %s", a.code, closed, a.header, a.body)
+	}
+	must(served.Close())
+	_ = served.Close() // counted once
+	second, err := net.Dial("tcp", l.Addr().String())
+	must(err)
+	defer second.Close()
+	select {
+	case c := <-accepted:
+		must(c.Close())
+	case <-time.After(5 * time.Second):
+		t.Error("a connection after the first was closed: not accepted")
+	}
+	must(l.Close())
+}
+
+func TestAddressOf(t *testing.T) {
+	f := func(ip, want string) {
+		t.Helper()
+		if got := addressOf(&net.TCPAddr{IP: net.ParseIP(ip), Port: 1}).String(); got != want {
+			t.Errorf("%s: got %s; want %s", ip, got, want)
+		}
+	}
+	f("192.0.2.7", "192.0.2.7/32")
+	f("::ffff:192.0.2.7", "192.0.2.7/32")
+	f("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64")
+}

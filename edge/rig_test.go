@@ -1,0 +1,270 @@
+package edge
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/feed/sim"
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// node is three small simulated chains in a real store, published once and
+// shared by every test.
+type node struct {
+	dir   string
+	store *storage.Store
+	board *rankings.Board
+}
+
+var (
+	wrapped = market.Address{0x02}
+	manager = market.Address{0xaa}
+	genesis = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC).Unix()
+)
+
+var registered = []render.Chain{
+	{ID: 1, Slug: "ethereum", Name: "Ethereum", ShortName: "ETH", ExplorerURL: "https://etherscan.io",
+		NativeSymbol: "ETH", WrappedSymbol: "WETH", WrappedNative: wrapped, Enabled: true},
+	{ID: 42161, Slug: "arbitrum", Name: "Arbitrum One", Enabled: true},
+	{ID: 43114, Slug: "avalanche", Name: "Avalanche", Enabled: true},
+	{ID: 10, Slug: "optimism", Name: "OP Mainnet"},
+}
+
+var sharedNode = sync.OnceValue(func() *node {
+	dir, err := os.MkdirTemp("", "edge")
+	must(err)
+	n := &node{dir: dir, board: new(rankings.Board)}
+	n.store, err = storage.Open(dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	must(err)
+	for i, id := range []market.ChainID{1, 42161, 43114} {
+		n.grow(id, 300/(i+1))
+	}
+	return n
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	n := sharedNode()
+	must(n.store.Close())
+	must(os.RemoveAll(n.dir))
+	os.Exit(code)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// grow publishes a chain with that many positions.
+func (n *node) grow(id market.ChainID, positions int) {
+	stables := []market.Address{{0x01, byte(id)}, {0x02, byte(id)}, {0x03, byte(id)}}
+	source, err := sim.New(sim.Config{
+		Chain: id, Seed: 7, Positions: positions, Pools: 20, Days: 40, Actions: 6 * positions,
+		Genesis: genesis, StartBlock: 100, PositionManager: manager, Stables: stables,
+		Wrapped: wrapped, Frozen: true,
+	})
+	must(err)
+	params := value.DefaultParams()
+	params.Stables, params.WrappedNative = stables, wrapped
+	c, err := chain.Open(chain.Config{
+		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 100},
+		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Log: slog.New(slog.DiscardHandler), Metrics: chain.NewMetrics(metrics.NewSet(), id),
+	}, n.store, n.board)
+	must(err)
+	for {
+		step, err := source.Next(context.Background(), c.Cursor())
+		must(err)
+		must(c.Advance(step, time.Now()))
+		if c.Status().LastIndexed.Number == step.Head.Number {
+			break
+		}
+	}
+	must(c.Refresh(func() {}))
+}
+
+// front is a server over a node, with its keys.
+type front struct {
+	t      *testing.T
+	server *Server
+	set    *metrics.Set
+	log    *lockedLog
+	addr   string
+	key    string // of an account without limits
+	book   *accounts.Book
+}
+
+// serve starts a server on a loopback connection.
+func serve(t *testing.T, change func(*Config)) *front {
+	t.Helper()
+	f := &front{t: t}
+	cfg := config(f, sharedNode())
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	f.server, err = New(cfg)
+	must(err)
+	f.key = f.issue("unlimited", accounts.Server)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	f.addr = l.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- f.server.Serve(l) }()
+	t.Cleanup(func() {
+		must(f.server.Shutdown(context.Background()))
+		must(<-served)
+	})
+	return f
+}
+
+// config is what a server over a node is made of; f gets what it shares with it.
+func config(f *front, n *node) Config {
+	now := time.Now()
+	turner := accounts.NewTurner(now.UnixNano(), 0)
+	f.set, f.log = metrics.NewSet(), new(lockedLog)
+	f.book = accounts.NewBook(turner.Step(now.UnixNano(), now.UnixNano()))
+	f.book.SetAlive(now.Add(time.Hour).UnixNano())
+	return Config{
+		Board: n.board, Store: n.store, Book: f.book, Clock: accounts.NewClock(now),
+		Chains: registered, Plans: accounts.DefaultPlans(), Limits: DefaultLimits(), Version: "test",
+		Metrics: f.set, Log: slog.New(slog.NewTextHandler(f.log, nil)),
+	}
+}
+
+// issue makes an account of a plan with one key.
+func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string {
+	p, err := accounts.FindPlan(accounts.DefaultPlans(), plan)
+	must(err)
+	cell := accounts.NewCell(1, "someone", 0, accounts.NewTerms(p, false))
+	month := f.book.Calendar().This.Month
+	cell.Begin(month)
+	cell.Open(month, 1_000_000)
+	key, err := accounts.NewKey(rand.Reader, kind)
+	must(err)
+	f.book.Add(&accounts.Key{
+		Hash: accounts.HashKey([]byte(key)), Cell: cell, Kind: kind, Origins: origins,
+	}, 0, 0)
+	return key
+}
+
+// answer is a response with its body read.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// get asks with the front's key, unless headers say otherwise ("Name: value";
+// without a value the header is left out).
+func (f *front) get(path string, headers ...string) answer {
+	f.t.Helper()
+	return f.ask("GET", path, headers...)
+}
+
+func (f *front) ask(method, path string, headers ...string) answer {
+	f.t.Helper()
+	text := method + " " + path + " HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n"
+	if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(h, headerKey) }) {
+		text += headerKey + ": " + f.key + "\r\n"
+	}
+	for _, h := range headers {
+		if !strings.HasSuffix(h, ": ") {
+			text += h + "\r\n"
+		}
+	}
+	a, _ := f.send(method, text+"\r\n")
+	return a
+}
+
+// raw sends bytes and reads one answer, and whether the connection is closed
+// after it.
+func (f *front) raw(request string) (a answer, closed bool) {
+	f.t.Helper()
+	return f.send("GET", request)
+}
+
+func (f *front) send(method, request string) (a answer, closed bool) {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.addr)
+	must(err)
+	defer c.Close()
+	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+	_, err = io.WriteString(c, request)
+	must(err)
+	in := bufio.NewReader(c)
+	res, err := http.ReadResponse(in, &http.Request{Method: method})
+	if err != nil {
+		f.t.Fatalf("%.80q: %v", request, err)
+	}
+	body, err := io.ReadAll(res.Body)
+	must(err)
+	must(c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)))
+	_, err = in.ReadByte()
+	var network net.Error
+	return answer{res.StatusCode, res.Header, string(body)}, !(errors.As(err, &network) && network.Timeout())
+}
+
+// decoded reads a body as JSON.
+func (a answer) decoded(t *testing.T) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(a.body), &m); err != nil {
+		t.Fatalf("body is not an object: %v: %.300s", err, a.body)
+	}
+	return m
+}
+
+// lockedLog is a log to be read by tests.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// count reads a metric.
+func (f *front) count(name string) string {
+	var b strings.Builder
+	f.set.WritePrometheus(&b)
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return rest
+		}
+	}
+	return fmt.Sprintf("no metric %s", name)
+}

@@ -1,0 +1,217 @@
+package edge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/rankings"
+)
+
+// pageOf is what the tests look at of a list.
+func (f *front) page(path string) (rows []any, pagination, body map[string]any, a answer) {
+	f.t.Helper()
+	a = f.get(path)
+	if a.code != 200 {
+		f.t.Fatalf("%s: got %d %s", path, a.code, a.body)
+	}
+	body = a.decoded(f.t)
+	name := "positions"
+	if strings.HasPrefix(path, "/v1/pools") {
+		name = "pools"
+	}
+	return body[name].([]any), body["pagination"].(map[string]any), body, a
+}
+
+// everything shows every position.
+const everything = "/v1/positions?status=all&minPoolTvl=0&includeRisky=1&sort=nft_id_asc"
+
+func TestPaging(t *testing.T) {
+	s := serve(t, nil)
+	f := func(path, want string) {
+		t.Helper()
+		rows, p, _, _ := s.page(path)
+		got := fmt.Sprint(len(rows), " of ", p["total"], " pages ", p["totalPages"], " more ", p["hasMore"], " capped ", p["totalCapped"])
+		if got != want {
+			t.Errorf("%s: got %s; want %s", path, got, want)
+		}
+	}
+	f(everything, "20 of 550 pages 28 more true capped <nil>")
+	f(everything+"&page=28", "10 of 550 pages 28 more false capped <nil>")
+	f(everything+"&page=29", "0 of 550 pages 28 more false capped <nil>")
+	f(everything+"&page=999999999999999999", "0 of 550 pages 28 more false capped <nil>")
+	f(everything+"&limit=100&page=5", "100 of 550 pages 6 more true capped <nil>")
+	f(everything+"&limit=55&page=10", "55 of 550 pages 10 more false capped <nil>")
+	f("/v1/pools?limit=60&includeRisky=true", "60 of 60 pages 1 more false capped <nil>")
+	f("/v1/positions?owner=0x00000000000000000000000000000000000000aa", "0 of 0 pages 0 more false capped <nil>")
+	f("/v1/positions?positionId=abc", "0 of 0 pages 0 more false capped <nil>")
+}
+
+// TestWalk pages through everything and finds every position once, ranked.
+func TestWalk(t *testing.T) {
+	s := serve(t, nil)
+	seen := map[string]bool{}
+	for page := 1; ; page++ {
+		rows, p, _, _ := s.page(fmt.Sprintf("%s&limit=100&page=%d", everything, page))
+		for _, row := range rows {
+			r := row.(map[string]any)
+			seen[fmt.Sprint(r["chainId"], "/", r["positionId"])] = true
+			if rank := r["rank"].(float64); int(rank) != len(seen) {
+				t.Fatalf("row %d has rank %v", len(seen), rank)
+			}
+		}
+		if !p["hasMore"].(bool) {
+			break
+		}
+	}
+	if len(seen) != 550 {
+		t.Errorf("found %d positions; want 550", len(seen))
+	}
+}
+
+func TestTotalCap(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Limits.TotalCap = 40 })
+	f := func(path, want string) {
+		t.Helper()
+		rows, p, _, _ := s.page(path)
+		got := fmt.Sprint(len(rows), " of ", p["total"], " more ", p["hasMore"], " capped ", p["totalCapped"])
+		if got != want {
+			t.Errorf("%s: got %s; want %s", path, got, want)
+		}
+	}
+	f(everything, "20 of 40 more true capped true")
+	f(everything+"&page=3", "20 of 61 more true capped true")
+	f(everything+"&page=28", "10 of 550 more false capped true")
+	f(everything+"&page=30", "0 of 40 more false capped true")
+	f(everything+"&range=in&page=2", "20 of 41 more true capped true")
+	f(everything+"&range=in&page=3", "20 of 61 more true capped true")
+}
+
+// TestNoWait: with waits of 0 the first answer says what it does not know, and
+// what it started is there for a retry.
+func TestNoWait(t *testing.T) {
+	s := serve(t, func(c *Config) {
+		c.Limits.TotalCap, c.Limits.CountWait, c.Limits.ScanWait = 40, 0, 1
+	})
+	const filtered = everything + "&range=in"
+	_, p, _, _ := s.page("/v1/positions?status=all&minPoolTvl=0.5&includeRisky=1&range=out&minValueUsd=5000000")
+	if p["totalCapped"] != true {
+		t.Errorf("a count that was not waited for: got %v", p)
+	}
+	eventually(t, func() bool {
+		_, p, _, _ := s.page("/v1/positions?status=all&minPoolTvl=0.5&includeRisky=1&range=out&minValueUsd=5000000")
+		return p["totalCapped"] == nil
+	})
+	a := s.get(filtered + "&page=4")
+	if a.code == 503 && (a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0") {
+		t.Errorf("deep page: got %v", a.header)
+	}
+	if a.code != 503 {
+		t.Errorf("deep page: got %d; want 503 at first", a.code)
+	}
+	eventually(t, func() bool { return s.get(filtered+"&page=4").code == 200 })
+	rows, p, _, _ := s.page(filtered + "&page=4")
+	if len(rows) != 20 || p["totalCapped"] != true {
+		t.Errorf("deep page: got %d rows, %v", len(rows), p)
+	}
+}
+
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 200 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("did not happen within 2 s")
+}
+
+// TestLastCopy: a deep page whose selection is gone is served as it was.
+func TestLastCopy(t *testing.T) {
+	s := serve(t, func(c *Config) {
+		c.Limits.TotalCap, c.Limits.Freshness = 40, 50*time.Millisecond
+	})
+	const deep = everything + "&range=in&page=3"
+	rows, _, _, _ := s.page(deep)
+	time.Sleep(200 * time.Millisecond)
+	s.server.limits.ScanWait = 0
+	again, _, body, a := s.page(deep)
+	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
+		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
+	}
+	if a.header.Get("X-Units-Charged") != "1" {
+		t.Errorf("a stale page is charged: got %q", a.header.Get("X-Units-Charged"))
+	}
+}
+
+func TestStale(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Limits.Freshness = 0 })
+	fresh := serve(t, nil)
+	for _, path := range []string{
+		"/v1/positions?limit=3", "/v1/positions?limit=3", "/v1/pools?limit=3", "/v1/positions/1/swapdex-v4/1",
+	} {
+		a, b := s.get(path), fresh.get(path)
+		m := a.decoded(t)
+		at, err := time.Parse("2006-01-02T15:04:05.000Z", fmt.Sprint(m["dataAsOf"]))
+		if m["stale"] != true || err != nil || time.Since(at) > time.Minute {
+			t.Errorf("%s: stale %v, dataAsOf %v", path, m["stale"], m["dataAsOf"])
+		}
+		if !strings.HasPrefix(a.body, b.body[:len(b.body)-1]) || strings.Contains(b.body, "dataAsOf") {
+			t.Errorf("%s: the fresh answer is not what the stale one begins with", path)
+		}
+	}
+}
+
+// TestPartial leaves a chain out.
+func TestPartial(t *testing.T) {
+	n := sharedNode()
+	board := new(rankings.Board)
+	picture := n.board.Load()
+	for _, c := range picture.Chains {
+		board.SetStatus(c.ID, c.Status)
+		if c.ID != 42161 {
+			board.Publish(c.View)
+		}
+	}
+	s := serve(t, func(c *Config) { c.Board = board })
+	for range 2 {
+		_, p, body, a := s.page(everything)
+		if body["partial"] != true || fmt.Sprint(body["missingChains"]) != "[42161]" || p["total"] != 400.0 {
+			t.Errorf("got partial %v, missing %v, %v", body["partial"], body["missingChains"], p)
+		}
+		if a.header.Get("X-Units-Charged") != "0" || a.header.Get("X-Generation") != "1:1,43114:1" {
+			t.Errorf("headers: %v", a.header)
+		}
+	}
+	f := func(path string, code int) {
+		t.Helper()
+		if a := s.get(path); a.code != code || code == 503 && a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: got %d %s %v; want %d", path, a.code, a.body, a.header, code)
+		}
+	}
+	f("/v1/positions?chainId=1", 200)
+	f("/v1/positions?chainId=42161", 503)
+	f("/v1/pools?chainId=42161", 503)
+	f("/v1/positions/42161/swapdex-v4/1", 503)
+	f("/v1/positions/42161/swapdex-v4/abc", 503)
+	f("/v1/pools/42161/swapdex-v4/"+somePool, 503)
+	f("/v1/positions?chainId=42161&sort=bad", 400)
+	if health := s.get("/health").decoded(t); health["status"] != "degraded" {
+		t.Errorf("health: got %v", health)
+	}
+	status := picture.Chains[0].Status
+	status.Offline = true
+	board.SetStatus(1, status)
+	f("/v1/positions?chainId=1", 503)
+	if _, p, body, _ := s.page(everything); fmt.Sprint(body["missingChains"]) != "[1 42161]" || p["total"] != 100.0 {
+		t.Errorf("offline: got %v, %v", body["missingChains"], p)
+	}
+	s.server.limits.UnavailableAfter = 0
+	f("/v1/positions", 503)
+	a := s.get("/health")
+	if m := a.decoded(t); a.code != 503 || m["status"] != "down" || m["error"] == nil || len(m["chains"].([]any)) != 3 {
+		t.Errorf("health: got %d %s", a.code, a.body)
+	}
+}
