@@ -97,11 +97,9 @@ func BenchmarkPositions(b *testing.B) {
 	b.ReportAllocs()
 	start := spent()
 	for b.Loop() {
+		ranker := NewRanker(st)
 		for i := range uint32(n) {
-			if i%TouchLen == 0 {
-				Touch(st, i)
-			}
-			Rank(st, i, &f)
+			ranker.Rank(i, &f)
 		}
 	}
 	cpu(b, start)

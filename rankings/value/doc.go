@@ -8,7 +8,7 @@
 //
 //	Prices     once a generation   markets -> a Price for every token
 //	Stats      per changed pool    ticks and hours -> PoolStats
-//	Rank       per position        what it is sorted and filtered by
+//	Ranker     per position        what it is sorted and filtered by
 //	Position   per rendered row    the same, with the exact amounts
 //	Explain    when asked          the arithmetic of one row
 //

@@ -17,24 +17,24 @@ import "tidemark/rankings/market"
 // to a tenth of its price would yield. The position's own share is at most
 // what it holds of the other leg, so most rows end at the first comparison.
 func (r *row) limitClaims() {
-	for leg := range r.now {
-		price, other := r.now[leg], 1-leg
+	for leg, side := range r.sides {
+		other := 1 - leg
 		claim := (r.held[leg] + r.pending[leg]) * r.rawUsd[leg]
-		if price.Anchor || !(claim > 0) || claim+r.held[other]*r.rawUsd[other] <= price.ExitUsd {
+		if side.anchor || !(claim > 0) || claim+r.held[other]*r.rawUsd[other] <= side.exitUsd {
 			continue
 		}
-		r.f.Unrealizable[leg] = claim > price.ExitUsd-r.ownExit(leg)
+		r.f.Unrealizable[leg] = claim > side.exitUsd-r.ownExit(leg)
 	}
 }
 
-// ownExit is what of the leg's ExitUsd is the position's own liquidity. Pools
-// whose hook takes a part of swaps are in it only when they are listed, which
-// shows where such a pool is the one that prices the token.
+// ownExit is what of the leg's ExitUsd is the position's own liquidity. A
+// token of the second hop prices no other, so against one there is no exit.
+// Pools whose hook takes a part of swaps are in it only when they are listed,
+// which shows where such a pool is the one that prices the token.
 func (r *row) ownExit(leg int) float64 {
-	p, pool := r.position, r.pool
-	by := r.byRawUsd(leg)
-	listed := r.now[leg].OnlyPool == p.Pool
-	if !market.Known(by) || takesSwapDelta(pool) && !listed {
+	p, pool, by := r.position, r.pool(), r.sides[1-leg]
+	listed := r.sides[leg].onlyPool == p.Pool
+	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(pool) && !listed {
 		return 0
 	}
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
@@ -47,18 +47,5 @@ func (r *row) ownExit(leg int) float64 {
 	if low >= high {
 		return 0
 	}
-	return approx128(p.Liquidity) * (high - low) * by
-}
-
-// byRawUsd is the price at which the other leg counts in the leg's ExitUsd;
-// Unknown when it does not: a token of the second hop prices no other.
-func (r *row) byRawUsd(leg int) float64 {
-	by, token := r.now[1], r.pool.Currency1
-	if leg == 1 {
-		by, token = r.now[0], r.pool.Currency0
-	}
-	if by.Source == market.SourceDerived {
-		return market.Unknown
-	}
-	return by.Usd / whole(r.st.Tokens.At(token))
+	return approx128(p.Liquidity) * (high - low) * by.rawUsd
 }

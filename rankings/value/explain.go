@@ -73,11 +73,13 @@ type Term struct {
 // with 100,000 pools.
 func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanation {
 	e := &Explanation{Now: st.Now()}
-	var r row
 	Position(st, i, &e.Metrics)
-	r.rank(st, i, &e.Metrics.Figures)
+	var views [2]tokenView
+	r := row{st: st, f: &e.Metrics.Figures, position: st.Positions.At(i)}
+	r.look(&views)
+	r.rank()
 	if e.Metrics.Open {
-		e.explainPrices(newSolver(st, p, ext), r.pool)
+		e.explainPrices(newSolver(st, p, ext), r.pool())
 	}
 	e.explainAmounts(&r)
 	e.explainResults(&r)

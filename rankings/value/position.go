@@ -52,19 +52,13 @@ type Metrics struct {
 	NativeUsd float64
 }
 
-// Rank fills f with the figures of position i, by st.Prices. It allocates
-// nothing. A closed row's figures change with the tick of its pool and the
-// risk of its tokens only.
-func Rank(st *market.State, i uint32, f *Figures) {
-	var r row
-	r.rank(st, i, f)
-}
-
 // Position fills m with the row of position i, all of it, so m may be reused.
-// Its Figures are those of Rank to the bit. It allocates nothing.
+// Its Figures are those of a Ranker to the bit. It allocates nothing.
 func Position(st *market.State, i uint32, m *Metrics) {
-	var r row
-	r.rank(st, i, &m.Figures)
+	var views [2]tokenView
+	r := row{st: st, f: &m.Figures, position: st.Positions.At(i)}
+	r.look(&views)
+	r.rank()
 	sums := st.Sums(r.position)
 	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
 	m.Uncollected = Amounts{r.fees, m.PendingFeesUsd}
@@ -84,12 +78,12 @@ type legs [2]float64
 type row struct {
 	st       *market.State
 	position *market.Position
-	pool     *market.Pool
 	f        *Figures
+	at       poolView
+	sides    [2]*tokenView
 
 	principal, fees [2]clmath.U256
-	now             [2]*market.Price // of the tokens in this generation
-	rawUsd          legs             // of a raw unit, at the row's prices
+	rawUsd          legs // of a raw unit, at the row's prices
 	nativeUsd       float64
 	held, pending   legs
 	deposits        legs
@@ -97,14 +91,24 @@ type row struct {
 	collected       legs
 }
 
-func (r *row) rank(st *market.State, i uint32, f *Figures) {
-	r.st, r.f, r.position = st, f, st.Positions.At(i)
-	r.pool = st.Pools.At(r.position.Pool)
+// look takes the views of the position's pool and tokens.
+func (r *row) look(views *[2]tokenView) {
+	r.at = viewPool(r.pool())
+	for leg, token := range r.at.tokens {
+		views[leg] = viewToken(r.st, token)
+		r.sides[leg] = &views[leg]
+	}
+}
+
+func (r *row) pool() *market.Pool { return r.st.Pools.At(r.position.Pool) }
+
+func (r *row) rank() {
+	f := r.f
 	f.Open = r.position.IsOpen()
-	f.InRange = r.position.TickLower <= r.pool.Tick && r.pool.Tick < r.position.TickUpper
+	f.InRange = r.position.TickLower <= r.at.tick && r.at.tick < r.position.TickUpper
+	f.Unrealizable = [2]bool{}
 	r.flows()
 	r.prices()
-	f.Unrealizable = [2]bool{}
 	if f.Open {
 		r.hold()
 		r.limitClaims()
@@ -136,7 +140,7 @@ func (r *row) flows() {
 //
 // where inside is the fee growth between the position's ticks.
 func (r *row) hold() {
-	p, pool := r.position, r.pool
+	p, pool := r.position, r.pool()
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
@@ -153,42 +157,37 @@ func (r *row) hold() {
 // prices chooses the legs' prices: of now, less those that are the pool's own
 // word, or those frozen at the closing block. Risk is always now's.
 func (r *row) prices() {
-	p, st := r.position, r.st
-	for leg, token := range [2]uint32{r.pool.Currency0, r.pool.Currency1} {
-		now := st.Prices.At(token)
-		usd := p.Close[leg].Usd
-		if r.f.Open {
-			usd = independent(now, p.Pool)
-		}
-		r.now[leg] = now
-		r.rawUsd[leg] = usd / whole(st.Tokens.At(token))
+	p := r.position
+	r.f.Risky = !(r.sides[0].corroborated && r.sides[1].corroborated)
+	if !r.f.Open {
+		r.rawUsd = legs{p.Close[0].Usd / r.sides[0].unit, p.Close[1].Usd / r.sides[1].unit}
+		r.nativeUsd = finite(p.CloseNativeUsd)
+		return
 	}
-	r.f.Risky = !(r.now[0].Corroborated && r.now[1].Corroborated)
-	r.nativeUsd = finite(p.CloseNativeUsd)
-	if r.f.Open {
-		r.nativeUsd = market.Unknown
-		if st.Native != market.NoIndex {
-			r.nativeUsd = st.Prices.At(st.Native).Usd
+	for leg, side := range r.sides {
+		r.rawUsd[leg] = side.rawUsd
+		if r.ownWord(leg) {
+			r.rawUsd[leg] = market.Unknown
 		}
+	}
+	r.nativeUsd = market.Unknown
+	if native := r.st.Native; native != market.NoIndex {
+		r.nativeUsd = r.st.Prices.At(native).Usd
 	}
 }
 
-// independent is the USD of a price as a row of a pool may use it: Unknown
-// when nothing but that pool vouches for it.
-func independent(price *market.Price, pool uint32) float64 {
-	if price.OnlyPool == pool && !price.Corroborated {
-		return market.Unknown
-	}
-	return price.Usd
+// ownWord reports whether nothing but the position's own pool vouches for the
+// price of a leg, so that it is not independent of the position.
+func (r *row) ownWord(leg int) bool {
+	return r.sides[leg].onlyPool == r.position.Pool && !r.sides[leg].corroborated
 }
 
 // price is what the row shows of a leg's price: the one that it uses.
 func (r *row) price(leg int) market.Price {
 	if r.f.Open {
-		price := *r.now[leg]
-		price.Usd = independent(r.now[leg], r.position.Pool)
-		if market.Known(r.now[leg].Usd) && !market.Known(price.Usd) {
-			price.Reason = market.ReasonUncorroborated
+		price := *r.st.Prices.At(r.at.tokens[leg])
+		if market.Known(price.Usd) && r.ownWord(leg) {
+			price.Usd, price.Reason = market.Unknown, market.ReasonUncorroborated
 		}
 		return price
 	}
@@ -201,13 +200,4 @@ func (r *row) price(leg int) market.Price {
 		price.Reason = market.ReasonNoMarket
 	}
 	return price
-}
-
-// Closing returns the price that a position of a pool keeps when it closes,
-// which is the one its row showed.
-func Closing(price *market.Price, pool uint32) market.ClosePrice {
-	return market.ClosePrice{
-		Usd: independent(price, pool), AsOf: price.AsOf, Markets: price.Markets,
-		Source: price.Source, Corroborated: price.Corroborated,
-	}
 }

@@ -78,9 +78,10 @@ func TestEveryRowAddsUp(t *testing.T) {
 		st, w := scramble(seed)
 		var m Metrics
 		var f Figures
+		ranker := NewRanker(st)
 		for i := range st.Positions.Len() {
 			Position(st, i, &m)
-			Rank(st, i, &f)
+			ranker.Rank(i, &f)
 			rows++
 			if a, b := reflect.ValueOf(m.Figures), reflect.ValueOf(f); !sameFields(a, b) {
 				t.Fatalf("seed %d row %d: Rank says %+v, Position %+v", seed, i, f, m.Figures)

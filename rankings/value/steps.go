@@ -31,7 +31,7 @@ const (
 )
 
 func (e *Explanation) explainPrincipal(r *row) {
-	p, pool := r.position, r.pool
+	p, pool := r.position, r.pool()
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	formula := insideOf
 	switch {
@@ -50,7 +50,7 @@ func (e *Explanation) explainPrincipal(r *row) {
 }
 
 func (e *Explanation) explainFees(r *row) {
-	p, pool := r.position, r.pool
+	p, pool := r.position, r.pool()
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	inside0 := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
@@ -114,8 +114,8 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	m := &e.Metrics
 	name := "leg" + strconv.Itoa(leg)
 	e.step(name, "priceUsd, if it is independent of the position's own pool", m.Price[leg].Usd)
-	now := r.now[leg]
-	if !m.Open || now.Anchor || !market.Known(m.Price[leg].Usd) {
+	side := r.sides[leg]
+	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
 	}
 	claim := finite((r.held[leg] + r.pending[leg]) * r.rawUsd[leg])
@@ -125,7 +125,7 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	}
 	e.step(name+"Claim", "claim counts 0 when it exceeds exit - own", counted,
 		Term{Name: "claim", Value: claim},
-		Term{Name: "exit", Value: finite(now.ExitUsd)},
+		Term{Name: "exit", Value: finite(side.exitUsd)},
 		Term{Name: "own", Value: finite(r.ownExit(leg))})
 }
 
@@ -141,9 +141,9 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 		}
 	}
 	e.step(name, rawFormula, a.Usd, raw("amount0", &a.Raw[0]),
-		Term{Name: "unit0", Value: whole(r.st.Tokens.At(r.pool.Currency0))},
+		Term{Name: "unit0", Value: r.sides[0].unit},
 		Term{Name: "price0Usd", Value: price0}, raw("amount1", &a.Raw[1]),
-		Term{Name: "unit1", Value: whole(r.st.Tokens.At(r.pool.Currency1))},
+		Term{Name: "unit1", Value: r.sides[1].unit},
 		Term{Name: "price1Usd", Value: price1})
 }
 
