@@ -31,6 +31,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 		}
 		c.status.LastIndexedAt = now.UnixMilli()
 	}
+	c.ledger.Forget(step.Finalized)
 	c.follow(step)
 	return nil
 }

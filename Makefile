@@ -1,0 +1,48 @@
+# Every target works in a clean clone on a machine with Go, make, gcc, Node and npm.
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILD       := go build -ldflags "-X main.version=$(VERSION)"
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test check e2e e2e-wrong fuzz bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build ./tidemark
+	$(BUILD) -o tidemark ./cmd/tidemark
+
+run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
+	./tidemark serve
+
+test: ## the tests, under 3 minutes with a warm build cache
+	go test -timeout 170s ./...
+
+check: ## formatting, vet, staticcheck, structure, and the short tests under the race detector
+	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go test -count=1 -run 'TestFloors|TestTaste|TestPins' ./cmd/tidemark
+	go test -short -race -timeout 600s ./...
+
+e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
+
+e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
+
+FUZZTIME ?= 20s
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@go list ./... | while read -r pkg; do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; \
+	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+bench: ## the Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what the targets made, data included
+	rm -rf tidemark data bench/oracle/out bench/oracle/build

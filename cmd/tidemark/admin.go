@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/actors"
+)
+
+// AdminFlags are the flags of every command that talks to a running node.
+type AdminFlags struct {
+	Data string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// adminTimeout is longer than anything the node does while it is asked; a
+// checkpoint of a large store on a slow disk is the longest.
+const adminTimeout = 10 * time.Minute
+
+// maxAdminAnswer bounds what a node answers: 100,000 keys, generously.
+const maxAdminAnswer = 256 << 20
+
+// client talks to the node on a data directory.
+type client struct {
+	dir  string
+	http http.Client
+}
+
+// adminClient makes a client. Nothing is opened until it is used.
+func adminClient(dir string) *client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return actors.DialAdmin(ctx, dir)
+	}
+	return &client{dir, http.Client{
+		Timeout: adminTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+	}}
+}
+
+// do sends a request, with body as JSON unless it is nil, and returns the
+// answer. What the node refuses is an error with the node's message.
+func (c *client) do(method, path string, body any) ([]byte, error) {
+	sent, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: cannot encode %T: %v", body, err))
+	}
+	q, err := http.NewRequest(method, "http://admin"+path, bytes.NewReader(sent))
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.http.Do(q)
+	var unreachable *net.OpError
+	switch {
+	case errors.As(err, &unreachable) && unreachable.Op == "dial", errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("cannot reach a node on %s; start it with tidemark serve --data %s", c.dir, c.dir)
+	case err != nil:
+		return nil, fmt.Errorf("cannot ask the node on %s: %w", c.dir, err)
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAdminAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the answer of the node on %s: %w", c.dir, err)
+	}
+	if r.StatusCode == http.StatusOK {
+		return answer, nil
+	}
+	var refusal struct{ Error string }
+	if json.Unmarshal(answer, &refusal) != nil || refusal.Error == "" {
+		return nil, fmt.Errorf("the node on %s answered %s", c.dir, r.Status)
+	}
+	return nil, errors.New(refusal.Error)
+}
+
+// ask does one request and prints the answer: as it came with --json, else
+// through show, which gets it decoded.
+func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Writer, *T)) error {
+	answer, err := adminClient(f.Data).do(method, path, body)
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		var out bytes.Buffer
+		if err := json.Indent(&out, answer, "", "  "); err != nil {
+			return fmt.Errorf("cannot read the answer of the node on %s: %w", f.Data, err)
+		}
+		_, err := os.Stdout.Write(out.Bytes())
+		return err
+	}
+	var v T
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return fmt.Errorf("cannot read the answer of the node on %s: %w", f.Data, err)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	show(w, &v)
+	return w.Flush()
+}
+
+// row prints the cells of a table's row.
+func row(w io.Writer, cells ...any) {
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, c)
+	}
+	fmt.Fprintln(w)
+}
+
+// orDash is what stands for nothing in a table.
+func orDash(s *string) string {
+	if s == nil || *s == "" {
+		return "-"
+	}
+	return *s
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+)
+
+// ConfigCmd shows or checks the configuration without starting a node.
+type ConfigCmd struct {
+	Print ConfigPrintCmd `cmd:"" help:"Print the effective configuration, with where each value comes from."`
+	Check ConfigCheckCmd `cmd:"" help:"Check the configuration and say what is wrong with it."`
+}
+
+// ConfigPrintCmd prints TOML that gives the same configuration again.
+type ConfigPrintCmd struct {
+	Config string `help:"Configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run prints the configuration.
+func (c *ConfigPrintCmd) Run() error {
+	l, err := loadConfig(c.Config, os.Environ(), nil)
+	if err != nil {
+		return err
+	}
+	l.print(os.Stdout)
+	return nil
+}
+
+// ConfigCheckCmd loads the configuration and reports.
+type ConfigCheckCmd struct {
+	Config string `help:"Configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run checks the configuration.
+func (c *ConfigCheckCmd) Run() error {
+	if _, err := loadConfig(c.Config, os.Environ(), nil); err != nil {
+		return err
+	}
+	fmt.Println("configuration is good")
+	return nil
+}
+
+func (l *loaded) print(w io.Writer) {
+	table := ""
+	for _, s := range l.settings() {
+		key := s.name
+		if at := lastDot(s.name); at >= 0 {
+			key = s.name[at+1:]
+			if s.name[:at] != table {
+				table = s.name[:at]
+				fmt.Fprintf(w, "\n[%s]\n", table)
+			}
+		}
+		fmt.Fprintf(w, "%-40s # %s", key+" = "+s.text(), l.from(s.name))
+		if s.about != "" {
+			fmt.Fprintf(w, "; %s", s.about)
+		}
+		fmt.Fprintln(w)
+	}
+	printTables(w, "chains", l.Chains)
+	printTables(w, "plans", l.Plans)
+}
+
+func printTables[T any](w io.Writer, name string, list []T) {
+	for i := range list {
+		fmt.Fprintf(w, "\n[[%s]]\n", name)
+		for _, s := range settingsOf("", reflect.ValueOf(&list[i]).Elem()) {
+			fmt.Fprintf(w, "%s = %s\n", s.name, s.text())
+		}
+	}
+}
+
+func lastDot(name string) int {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '.' {
+			return i
+		}
+	}
+	return -1
+}

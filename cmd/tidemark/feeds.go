@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors"
+	"tidemark/actors/chain"
+	"tidemark/actors/feed"
+	"tidemark/actors/feed/rpc"
+	"tidemark/actors/feed/sim"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// maxPoll is the longest pause between two looks at a chain's head.
+const maxPoll = time.Second
+
+// specs are the chains to run.
+func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.Logger) ([]actors.ChainSpec, error) {
+	var specs []actors.ChainSpec
+	for i := range l.Chains {
+		c := &l.Chains[i]
+		if !c.Enabled {
+			continue
+		}
+		source, err := l.feed(c, set, log)
+		if err != nil {
+			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
+		}
+		specs = append(specs, actors.ChainSpec{
+			Feed: source,
+			Config: chain.Config{
+				Ledger: ledger.Config{
+					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
+				},
+				Prices:           l.params(c),
+				External:         func() []value.FeedPrice { return external.Of(c.ID) },
+				WantsState:       l.Feed == "sim",
+				UnavailableAfter: l.Limits.UnavailableAfter,
+				Log:              log, Metrics: chain.NewMetrics(set, c.ID),
+			},
+		})
+	}
+	return specs, nil
+}
+
+// params are the thresholds with what is particular to the chain.
+func (l *loaded) params(c *ChainConfig) value.Params {
+	p := l.Prices.Params
+	p.Stables, p.WrappedNative, p.HookAllow = c.Stables, c.WrappedNative, l.Prices.HookAllow
+	p.FeedMaxAge = int64(l.Prices.MaxAge.Seconds())
+	return p
+}
+
+func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
+	if l.Feed == "rpc" {
+		return rpc.New(rpc.Config{
+			Chain: c.ID, URLs: c.RPC, PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+			NativeSymbol: c.NativeSymbol, NativeName: or(c.NativeName, c.NativeSymbol),
+			MaxLogRange: c.MaxLogRange, RequestsPerSecond: float64(c.RequestsPerSecond),
+			MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+		})
+	}
+	positions, pools := l.Sim.share(c.ID)
+	return sim.New(sim.Config{
+		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
+		Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
+		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
+		NativeSymbol: c.NativeSymbol, NativeName: or(c.NativeName, c.NativeSymbol),
+		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
+	})
+}
+
+// share returns how large the simulated market of a chain is.
+func (c *SimConfig) share(id market.ChainID) (positions, pools int) {
+	percent := map[market.ChainID]int{42161: 80, 43114: 50}[id]
+	if percent == 0 {
+		percent = 100
+	}
+	return c.Positions * percent / 100, c.Pools * percent / 100
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "tidemark/"
+
+// floors lists every package from the ground up. A package imports only
+// packages of lower floors, so the list is also the order in which to read.
+var floors = [][]string{
+	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
+	{"rankings/market"},
+	{"rankings/ledger", "rankings/value", "actors/feed"},
+	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
+	{"actors/chain", "edge/query", "edge/render"},
+	{"actors", "edge", "bench/corpus"},
+	{"bench/peers"},
+	{"bench"},
+	{"cmd/tidemark"},
+}
+
+// owners names the only packages that may import a heavy dependency.
+var owners = map[string][]string{
+	"github.com/anthdm/hollywood":     {"actors"},
+	"github.com/cockroachdb/pebble":   {"storage"},
+	"github.com/dgraph-io/ristretto":  {"edge"},
+	"github.com/valyala/fasthttp":     {"edge", "bench/load", "bench/peers"},
+	"github.com/ethereum/go-ethereum": {"actors/feed/rpc"},
+	"github.com/holiman/uint256":      {"rankings/clmath"},
+}
+
+// strangers never import each other: what moves and what is asked.
+var strangers = map[string]string{"actors": "edge", "edge": "actors"}
+
+// pure packages compute. Time reaches them as an argument, not from a clock.
+var pure = []string{
+	"rankings", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
+	"rankings/value", "edge/query", "edge/render", "storage/accounts", "bench/report",
+}
+
+// impure imports are out of bounds for pure packages.
+var impure = []string{
+	"os", "net", "net/http", "log", "log/slog", "context", "math/rand", "math/rand/v2",
+	"crypto/rand", module + "storage",
+}
+
+type listed struct {
+	ImportPath, Dir                             string
+	Imports, GoFiles, TestGoFiles, XTestGoFiles []string
+}
+
+// name is the package's place in the tree.
+func (p *listed) name() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+func listPackages(t *testing.T) (list []listed) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles",
+		module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func TestFloors(t *testing.T) {
+	floor := map[string]int{}
+	for i, names := range floors {
+		for _, name := range names {
+			floor[name] = i
+		}
+	}
+	for _, p := range listPackages(t) {
+		at, ok := floor[p.name()]
+		if !ok {
+			t.Errorf("%s stands on no floor: add it to the list or fold it into a package that is", p.name())
+			continue
+		}
+		for _, imported := range p.Imports {
+			if dep, ok := strings.CutPrefix(imported, module); ok && floor[dep] >= at {
+				t.Errorf("%s (floor %d) imports %s (floor %d): imports must go down", p.name(), at, dep, floor[dep])
+			}
+			checkImport(t, p.name(), imported)
+		}
+	}
+}
+
+func checkImport(t *testing.T, name, imported string) {
+	t.Helper()
+	if slices.Contains(pure, name) && slices.Contains(impure, imported) {
+		t.Errorf("%s is pure and must not import %s", name, imported)
+	}
+	top, _, _ := strings.Cut(name, "/")
+	if other := strangers[top]; other != "" && strings.HasPrefix(imported+"/", module+other+"/") {
+		t.Errorf("%s imports %s: writers and readers never import each other", name, imported)
+	}
+	for heavy, who := range owners {
+		if strings.HasPrefix(imported, heavy) && !slices.Contains(who, name) {
+			t.Errorf("%s imports %s, which belongs to %v", name, imported, who)
+		}
+	}
+}

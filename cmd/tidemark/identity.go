@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// identityOf is what the data of a configuration depends on: data made with
+// one cannot be continued with another.
+func (l *loaded) identityOf() []storage.Pair {
+	pairs := []storage.Pair{{Name: "feed", Value: l.Feed}}
+	if l.Feed == "sim" {
+		pairs = append(pairs,
+			storage.Pair{Name: "sim.seed", Value: strconv.Itoa(l.Sim.Seed)},
+			storage.Pair{Name: "sim.genesis", Value: l.Sim.Genesis.Format(time.RFC3339)},
+			storage.Pair{Name: "sim.positions", Value: strconv.Itoa(l.Sim.Positions)},
+			storage.Pair{Name: "sim.pools", Value: strconv.Itoa(l.Sim.Pools)},
+			storage.Pair{Name: "sim.days", Value: strconv.Itoa(l.Sim.Days)},
+		)
+	}
+	for _, c := range l.Chains {
+		if c.Enabled {
+			name := fmt.Sprintf("chain %d ", c.ID)
+			pairs = append(pairs,
+				storage.Pair{Name: name + "pool-manager", Value: c.PoolManager.String()},
+				storage.Pair{Name: name + "position-manager", Value: c.PositionManager.String()},
+			)
+		}
+	}
+	return pairs
+}
+
+// settleIdentity fixes sim.genesis and compares the configuration with what
+// the data was made with. Chains that the data does not have yet are added.
+func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
+	kept, err := store.Identity()
+	if err != nil {
+		return err
+	}
+	find := func(name string) (string, bool) {
+		i := slices.IndexFunc(kept, func(p storage.Pair) bool { return p.Name == name })
+		if i < 0 {
+			return "", false
+		}
+		return kept[i].Value, true
+	}
+	if err := l.settleGenesis(find, now); err != nil {
+		return err
+	}
+	all := slices.Clone(kept)
+	for _, p := range l.identityOf() {
+		have, ok := find(p.Name)
+		switch {
+		case !ok && (len(kept) == 0 || p.Name[:5] == "chain"):
+			all = append(all, p)
+		case have != p.Value:
+			return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
+				"give it %s again, or another --data, or delete what it has of a chain with `tidemark chains resync ID`",
+				l.Data, p.Name, or(have, "unset"), p.Value, or(have, "none"))
+		}
+	}
+	if len(all) == len(kept) {
+		return nil
+	}
+	return store.SetIdentity(all)
+}
+
+// settleGenesis takes the genesis from the data, or on the first start from
+// the clock.
+func (l *loaded) settleGenesis(find func(string) (string, bool), now time.Time) error {
+	if !l.Sim.Genesis.IsZero() {
+		return nil
+	}
+	if text, ok := find("sim.genesis"); ok {
+		genesis, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return fmt.Errorf("the data in %s has the sim.genesis %q: %w", l.Data, text, err)
+		}
+		l.Sim.Genesis = genesis
+		return nil
+	}
+	l.Sim.Genesis = now.UTC().Add(-time.Duration(l.Sim.Days) * market.Day * time.Second).Truncate(time.Hour)
+	return nil
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

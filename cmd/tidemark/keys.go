@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+
+	"tidemark/actors"
+)
+
+// KeysCmd administers the API keys of a running node.
+type KeysCmd struct {
+	Issue  KeysIssueCmd  `cmd:"" help:"Issue a key. It is shown this once."`
+	List   KeysListCmd   `cmd:"" help:"List keys by their first characters."`
+	Revoke KeysRevokeCmd `cmd:"" help:"End a key for good."`
+}
+
+// KeysIssueCmd issues a key.
+type KeysIssueCmd struct {
+	AdminFlags
+	Account string   `required:"" help:"Name of the account." placeholder:"NAME"`
+	Kind    string   `help:"server, or browser with the origins it is used from." enum:"server,browser" default:"server"`
+	Origin  []string `help:"Origin of a browser key, as https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
+	Label   string   `help:"What the key is for." placeholder:"TEXT"`
+}
+
+// Run issues it.
+func (c *KeysIssueCmd) Run() error {
+	q := actors.KeyRequest{Account: c.Account, Kind: c.Kind, Origins: c.Origin, Label: c.Label}
+	return ask(&c.AdminFlags, "POST", "/keys", q, func(w io.Writer, v *actors.IssuedKey) {
+		row(w, "id", v.ID)
+		row(w, "key", v.Key)
+		row(w, "account", v.Account)
+		row(w, "kind", v.Kind)
+		if len(v.AllowedOrigins) > 0 {
+			row(w, "origins", strings.Join(v.AllowedOrigins, " "))
+		}
+		fmt.Fprintln(w, "Keep the key now: only its first characters are stored.")
+	})
+}
+
+// KeysListCmd lists keys.
+type KeysListCmd struct {
+	AdminFlags
+	Account string `help:"Only keys of this account." placeholder:"NAME"`
+}
+
+// Run lists them.
+func (c *KeysListCmd) Run() error {
+	return ask(&c.AdminFlags, "GET", "/keys?account="+url.QueryEscape(c.Account), nil, showKeys)
+}
+
+// KeysRevokeCmd revokes a key.
+type KeysRevokeCmd struct {
+	AdminFlags
+	ID string `arg:"" help:"Id of the key, as keys list shows it."`
+}
+
+// Run revokes it.
+func (c *KeysRevokeCmd) Run() error {
+	return ask(&c.AdminFlags, "POST", "/keys/"+url.PathEscape(c.ID)+"/revoke", nil,
+		func(w io.Writer, v *actors.KeyView) { showKeys(w, &[]actors.KeyView{*v}) })
+}
+
+func showKeys(w io.Writer, keys *[]actors.KeyView) {
+	row(w, "ID", "PREFIX", "KIND", "ACCOUNT", "STATUS", "CREATED", "LAST USED", "ORIGINS", "LABEL")
+	for _, k := range *keys {
+		origins := strings.Join(k.AllowedOrigins, " ")
+		row(w, k.ID, k.Prefix+"…", k.Kind, k.Account, k.Status, k.CreatedAt, orDash(k.LastUsedAt),
+			orDash(&origins), k.Label)
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Another dependency asks for an old fasthttp: without the explicit require
+// the build falls back to it silently.
+func TestPins(t *testing.T) {
+	f := func(path, want string) {
+		t.Helper()
+		out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", path).Output()
+		if err != nil {
+			t.Fatalf("cannot list %s: %s", path, err)
+		}
+		if got := strings.TrimSpace(string(out)); got != want {
+			t.Errorf("%s is %s; pinned is %s", path, got, want)
+		}
+	}
+	f("github.com/anthdm/hollywood", "v1.0.5")
+	f("github.com/dgraph-io/ristretto/v2", "v2.4.2")
+	f("github.com/cockroachdb/pebble/v2", "v2.1.7")
+	f("github.com/valyala/fasthttp", "v1.74.0")
+	f("github.com/VictoriaMetrics/metrics", "v1.35.1")
+	f("github.com/ethereum/go-ethereum", "v1.17.10")
+	f("github.com/holiman/uint256", "v1.3.2")
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// ServeCmd runs a node until it is told to stop.
+type ServeCmd struct {
+	Config    string `help:"Configuration file." type:"path" placeholder:"FILE"`
+	Data      string `help:"Directory of everything the node keeps (./data)." placeholder:"DIR"`
+	Listen    string `help:"Address of the API (127.0.0.1:8080)." placeholder:"ADDR"`
+	OpsListen string `help:"Address of /metrics and pprof (127.0.0.1:8081)." placeholder:"ADDR"`
+	Feed      string `help:"Where events come from: sim or rpc." placeholder:"FEED"`
+}
+
+// stopTimeout bounds an ordered stop: what has not ended by then is dropped,
+// and the next start finds a store as after a crash.
+const stopTimeout = 20 * time.Second
+
+// Run serves until SIGINT or SIGTERM.
+func (c *ServeCmd) Run() error {
+	l, err := loadConfig(c.Config, os.Environ(), map[string]string{
+		"data": c.Data, "listen": c.Listen, "ops-listen": c.OpsListen, "feed": c.Feed,
+	})
+	if err != nil {
+		return err
+	}
+	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	n := &node{loaded: l, log: newLogger(os.Stderr)}
+	if err := n.start(); err != nil {
+		return errors.Join(err, n.stop())
+	}
+	n.welcome(os.Stdout)
+	select {
+	case <-interrupted.Done():
+		n.log.Info("stopping")
+	case err = <-n.failed:
+	}
+	return errors.Join(err, n.stop())
+}
+
+// newLogger writes text to a terminal and JSON to anything else.
+func newLogger(f *os.File) *slog.Logger {
+	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		return slog.New(slog.NewTextHandler(f, nil))
+	}
+	return slog.New(slog.NewJSONHandler(f, nil))
+}
+
+// started is a part of the node that has to be stopped.
+type started struct {
+	name string
+	stop func(context.Context) error
+}
+
+// stop ends what was started, the last first, and logs how long each took.
+func (n *node) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	var errs error
+	for _, part := range slices.Backward(n.parts) {
+		from := time.Now()
+		if err := part.stop(ctx); err != nil {
+			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
+		}
+		n.log.Info("stopped", "part", part.name, "took", time.Since(from).Round(time.Millisecond).String())
+	}
+	return errs
+}
+
+func (n *node) began(name string, stop func(context.Context) error) {
+	n.parts = append(n.parts, started{name, stop})
+}
+
+// path is a place in the data directory.
+func (l *loaded) path(name string) string { return filepath.Join(l.Data, name) }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// banned calls, with what to do instead.
+var banned = map[string]string{
+	"time.Now":        "pure packages are told the time as an argument",
+	"time.Since":      "pure packages are told the time as an argument",
+	"time.Sleep":      "pure packages do not wait",
+	"sync.Mutex":      "pure packages have one writer or none",
+	"sync.RWMutex":    "pure packages have one writer or none",
+	"fmt.Println":     "return an error or a value",
+	"fmt.Printf":      "return an error or a value",
+	"reflect.ValueOf": "spell it out: reflection is slow and hides what is used",
+	"encoding/json":   "append the bytes",
+	"maps.Keys":       "map order reaches output; keep a slice, or sort in the same expression",
+}
+
+// goroutines start only here.
+var starters = []string{"actors", "edge", "bench/load", "bench/peers", "bench", "cmd/tidemark"}
+
+// drawers are names of files and packages that hold whatever was at hand.
+var drawers = []string{"util", "utils", "common", "helpers", "helper", "types", "misc", "shared"}
+
+// topLevel is everything that may stand at the root.
+var topLevel = []string{
+	"cmd", "actors", "rankings", "storage", "edge", "bench", "Makefile", "go.mod", "go.sum",
+	"README.md", "LICENSE", ".ci", ".gitignore",
+}
+
+const (
+	maxFileLines  = 400 // beyond it a file has two subjects
+	maxFuncLines  = 70  // one screen
+	maxLineLength = 120 // hard; 100 is the aim
+)
+
+func TestTaste(t *testing.T) {
+	for _, p := range listPackages(t) {
+		for _, file := range p.GoFiles {
+			checkFile(t, &p, file)
+		}
+		if len(p.GoFiles) > 0 && p.name() != "cmd/tidemark" && !slices.Contains(p.GoFiles, "doc.go") &&
+			p.name() != "actors/feed" {
+			t.Errorf("%s has no doc.go: write the essay once", p.name())
+		}
+	}
+}
+
+func checkFile(t *testing.T, p *listed, file string) {
+	t.Helper()
+	path := filepath.Join(p.Dir, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := p.name() + "/" + file
+	lines := strings.Split(string(text), "\n")
+	if len(lines) > maxFileLines {
+		t.Errorf("%s has %d lines; cannot exceed %d", at, len(lines), maxFileLines)
+	}
+	for n, line := range lines {
+		if length := len([]rune(strings.ReplaceAll(line, "\t", "    "))); length > maxLineLength {
+			t.Errorf("%s:%d has %d columns; cannot exceed %d", at, n+1, length, maxLineLength)
+		}
+		if strings.Contains(line, "TODO") || strings.Contains(line, "FIXME") {
+			t.Errorf("%s:%d: finish it, or say it in an issue", at, n+1)
+		}
+	}
+	if slices.Contains(drawers, strings.TrimSuffix(file, ".go")) {
+		t.Errorf("%s is a drawer: name what is in it", at)
+	}
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, path, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		checkNode(t, p, set, n)
+		return true
+	})
+}
+
+func checkNode(t *testing.T, p *listed, set *token.FileSet, n ast.Node) {
+	t.Helper()
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		if lines := set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1; lines > maxFuncLines {
+			t.Errorf("%s: %s has %d lines; cannot exceed %d", set.Position(n.Pos()), n.Name.Name, lines, maxFuncLines)
+		}
+	case *ast.GoStmt:
+		if !slices.Contains(starters, p.name()) {
+			t.Errorf("%s: goroutines start only in %v", set.Position(n.Pos()), starters)
+		}
+	case *ast.SelectorExpr:
+		x, ok := n.X.(*ast.Ident)
+		if why := banned[identity(x, ok)+"."+n.Sel.Name]; why != "" && slices.Contains(pure, p.name()) {
+			t.Errorf("%s: %s.%s in a pure package: %s", set.Position(n.Pos()), x.Name, n.Sel.Name, why)
+		}
+	}
+}
+
+func identity(x *ast.Ident, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return x.Name
+}
+
+func TestTasteTopLevel(t *testing.T) {
+	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
+	if err != nil {
+		t.Skip("not a checkout")
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if !slices.Contains(topLevel, name) {
+			t.Errorf("%s stands at the root; allowed are %v", name, topLevel)
+		}
+	}
+}

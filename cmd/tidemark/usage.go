@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"net/url"
+
+	"tidemark/actors"
+)
+
+// UsageCmd shows the units that an account used in a month.
+type UsageCmd struct {
+	AdminFlags
+	Name  string `arg:"" help:"Name of the account."`
+	Month string `help:"Month in UTC, as 2026-11; this month without it." placeholder:"YYYY-MM"`
+}
+
+// Run shows them.
+func (c *UsageCmd) Run() error {
+	path := "/usage/" + url.PathEscape(c.Name) + "?month=" + url.QueryEscape(c.Month)
+	return ask(&c.AdminFlags, "GET", path, nil, showUsage)
+}
+
+func showUsage(w io.Writer, v *actors.UsageView) {
+	row(w, "MONTH", "UNITS", "OF", "RESETS")
+	limit := any("no limit")
+	if v.UnitsLimit != nil {
+		limit = *v.UnitsLimit
+	}
+	row(w, v.Month, v.UnitsUsed, limit, v.ResetsAt)
+	if len(v.Routes) > 0 {
+		row(w)
+		row(w, "UNITS", "REQUESTS", "ROUTE")
+		for _, r := range v.Routes {
+			row(w, r.Units, r.Requests, r.Path)
+		}
+	}
+	if len(v.Days) > 0 {
+		row(w)
+		row(w, "DAY", "UNITS", "REQUESTS")
+		for _, d := range v.Days {
+			row(w, d.Day, d.Units, d.Requests)
+		}
+	}
+}
