@@ -108,7 +108,7 @@ func indexHash(h *Hash) uint64 { return binary.LittleEndian.Uint64(h[:8]) }
 func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
-	b.keys.add(indexHash(&k.Hash), k)
+	b.keys.add(indexHash(&k.Hash), k, k.Cell)
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
 		b.List(k, 1)
 	}
@@ -127,10 +127,10 @@ func (b *Book) Revoke(k *Key, at int64) {
 func (b *Book) List(k *Key, by int64) {
 	for _, o := range k.Origins {
 		h := originHash([]byte(o))
-		l := b.origins.find(h, func(l *listing) bool { return l.origin == o })
+		l, _ := b.origins.find(h, func(l *listing) bool { return l.origin == o })
 		if l == nil {
 			l = &listing{origin: o}
-			b.origins.add(h, l)
+			b.origins.add(h, l, nil)
 		}
 		l.active.Add(by)
 	}
@@ -154,7 +154,7 @@ func (b *Book) Listed(origin []byte) bool {
 }
 
 func (b *Book) listed(origin string) bool {
-	l := b.origins.find(originHash([]byte(origin)), func(l *listing) bool {
+	l, _ := b.origins.find(originHash([]byte(origin)), func(l *listing) bool {
 		return l.origin == origin
 	})
 	return l != nil && l.active.Load() > 0
@@ -176,14 +176,14 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 		return nil, Malformed
 	}
 	hash := HashKey(header)
-	k := b.keys.find(indexHash(&hash), func(k *Key) bool { return k.Hash == hash })
+	k, cell := b.keys.find(indexHash(&hash), func(k *Key) bool { return k.Hash == hash })
 	switch {
 	case k == nil:
 		return nil, Unknown
+	case cell.Terms().Suspended:
+		return k, Suspended
 	case k.revokedAt.Load() != 0:
 		return k, Revoked
-	case k.Cell.Terms().Suspended:
-		return k, Suspended
 	}
 	return k, Accepted
 }
