@@ -1,0 +1,29 @@
+// Package load asks an HTTP server questions, many at once, and measures the
+// answers so that the figures can be believed.
+//
+// A load generator lies in four well-known ways; this is how each is avoided.
+//
+// It waits for a slow server. In a closed loop a connection asks again when it
+// was answered, so that a server that stalls for a second loses one sample a
+// connection. In an open loop (Config.Rate) the moment of every request is a
+// function of its number alone (Pace), and its latency counts from that moment
+// whether or not a connection was free: what a user would have waited.
+//
+// It sleeps. A timer that fires half a millisecond late is half a millisecond
+// of latency that no server caused. A worker owns its thread, its epoll and
+// its connections, sleeps only while the next request is at least 2 ms away,
+// and spins below.
+//
+// It is the bottleneck. A worker reads with one buffer, parses only the head,
+// and counts the body; an answer is looked at by somebody else (Config.Check),
+// and only so many a second. The CPU of client and server stand beside every
+// figure: a client at its limit says nothing about the server.
+//
+// It averages. Latencies go to HDR histograms with three digits, from 1 µs to
+// a minute; nothing is thrown away.
+//
+// Constant is the other half of a measurement: the fastest server that this
+// stack can be, to be asked in the same run for bodies of the same size.
+//
+// The package needs Linux: epoll and /proc.
+package load

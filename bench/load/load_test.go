@@ -1,0 +1,288 @@
+package load
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// constant starts the yardstick.
+func constant(t *testing.T, size int) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- Constant(l, size) }()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+func mustRun(t *testing.T, cfg Config) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func onePath(path string) Mix { return Mix{{Name: "one", Weight: 1, Path: Fixed(path), Units: 1}} }
+
+// rawLoop is the simplest client there can be: a goroutine a connection, one
+// write, reads until so many bytes have come.
+func rawLoop(t *testing.T, addr string, connections, size int, length time.Duration) float64 {
+	t.Helper()
+	var answers atomic.Int64
+	var all sync.WaitGroup
+	for range connections {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer c.Close()
+			request, buf := []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), make([]byte, size)
+			for end := time.Now().Add(length); time.Now().Before(end); answers.Add(1) {
+				if _, err := c.Write(request); err != nil {
+					return
+				}
+				if _, err := io.ReadAtLeast(c, buf, size); err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return float64(answers.Load()) / length.Seconds()
+}
+
+// responseSize asks once and returns how long the whole response is.
+func responseSize(t *testing.T, addr string) int {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(b) - len("Connection: close\r\n")
+}
+
+// The generator is not what limits: it asks about as fast as a loop that does
+// nothing but write and read.
+func TestAsFastAsRawLoop(t *testing.T) {
+	const size, connections = 18 << 10, 32
+	addr := constant(t, size)
+	n := responseSize(t, addr)
+	best := 0.0
+	for range 3 { // machines are shared: the best of three pairs
+		raw := rawLoop(t, addr, connections, n, 300*time.Millisecond)
+		r := mustRun(t, Config{
+			Addr: addr, Connections: connections, Mix: onePath("/"),
+			Warmup: 50 * time.Millisecond, Length: 300 * time.Millisecond,
+		})
+		if r.MeanBody() != size {
+			t.Fatalf("bodies have %d bytes; want %d", r.MeanBody(), size)
+		}
+		t.Logf("raw loop %.0f/s, generator %.0f/s, its CPU %s of %s", raw, r.PerSecond(), r.ClientCPU, r.Elapsed)
+		best = max(best, r.PerSecond()/raw)
+	}
+	if best < 0.7 {
+		t.Errorf("the generator asks %.2f times as fast as a raw loop", best)
+	}
+}
+
+// What the generator counted is what the server served.
+func TestCountsAgreeWithServer(t *testing.T) {
+	var served, keyed atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		served.Add(1)
+		if q.Header.Get("KC-APIKey") == "k1" || q.Header.Get("KC-APIKey") == "k2" {
+			keyed.Add(1)
+		}
+		w.Header().Set("Content-Length", "5000")
+		w.Header().Set("X-Units-Charged", "3")
+		switch q.URL.Path {
+		case "/gone":
+			w.Header().Set("X-Units-Charged", "7")
+			w.WriteHeader(http.StatusNotFound)
+		case "/full":
+			w.Header().Set("X-Units-Charged", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		w.Write(make([]byte, 5000))
+	}))
+	defer server.Close()
+	seen := atomic.Int64{}
+	r := mustRun(t, Config{
+		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
+		Mix: Mix{
+			{Name: "well", Weight: 5, Path: Fixed("/well"), Units: 3},
+			{Name: "gone", Weight: 2, Path: Fixed("/gone"), Units: 7, Accept: []int{404}},
+			{Name: "full", Weight: 1, Path: Fixed("/full"), Units: 3},
+		},
+		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
+		CheckEvery: time.Millisecond,
+		Check: func(_, _ int, _ string, body []byte) error {
+			seen.Add(int64(len(body)))
+			return nil
+		},
+	})
+	if r.All != uint64(served.Load()) || served.Load() != keyed.Load() {
+		t.Errorf("%d answers; the server gave %d, %d of them to a key", r.All, served.Load(), keyed.Load())
+	}
+	if r.Charged != r.Expected || r.Charged == 0 {
+		t.Errorf("%d units were charged; want %d", r.Charged, r.Expected)
+	}
+	var sum uint64
+	for _, s := range r.Statuses {
+		sum += s.Count
+		if s.Status == 429 && s.Count != r.Failures {
+			t.Errorf("%d failures; want the %d answers of 429", r.Failures, s.Count)
+		}
+	}
+	if sum != r.All || len(r.Statuses) != 3 {
+		t.Errorf("statuses are %v of %d answers", r.Statuses, r.All)
+	}
+	if r.Checked == 0 || seen.Load() != int64(5000*r.Checked) {
+		t.Errorf("%d answers with %d bytes were looked at", r.Checked, seen.Load())
+	}
+	if r.Unanswered != 0 || r.Wrong != 0 {
+		t.Errorf("unanswered %d, wrong %d: %v", r.Unanswered, r.Wrong, r.Problems)
+	}
+}
+
+// A server that stalls is seen by every request that was due meanwhile, not
+// only by those that had a connection.
+func TestStallIsNotOmitted(t *testing.T) {
+	const stall = 400 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var stalled atomic.Bool
+	began := time.Now()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				for {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return
+					}
+					if line != "\r\n" {
+						continue
+					}
+					if time.Since(began) > 300*time.Millisecond && stalled.CompareAndSwap(false, true) {
+						time.Sleep(stall)
+					}
+					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+				}
+			}()
+		}
+	}()
+	began = time.Now()
+	r := mustRun(t, Config{
+		Addr: l.Addr().String(), Connections: 1, Mix: onePath("/"), Rate: 500,
+		Length: time.Second,
+	})
+	if p50, p90 := r.Quantile(50), r.Quantile(90); p90 < stall/2 || r.Quantile(100) < stall {
+		t.Errorf("with a stall of %s the quantiles are 50: %s, 90: %s, 100: %s", stall, p50, p90, r.Quantile(100))
+	}
+	if r.Requests+r.Unsent < 400 {
+		t.Errorf("%d of 500 requests were asked, %d not", r.Requests, r.Unsent)
+	}
+}
+
+// An open loop asks at its rate and no faster.
+func TestRate(t *testing.T) {
+	r := mustRun(t, Config{
+		Addr: constant(t, 200), Connections: 4, Workers: 2, Mix: onePath("/"), Rate: 2000,
+		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
+	})
+	if n := r.Requests + r.Unsent; n < 900 || n > 1001 {
+		t.Errorf("%d requests in %s at 2000/s", n, r.Elapsed)
+	}
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	r := mustRun(t, Config{
+		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Length: 200 * time.Millisecond, Requests: 100,
+	})
+	if r.All != 100 {
+		t.Errorf("%d requests; want 100", r.All)
+	}
+}
+
+// A server that goes away ends the run.
+func TestServerGone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	defer l.Close()
+	started := time.Now()
+	r := mustRun(t, Config{
+		Addr: l.Addr().String(), Connections: 4, Mix: onePath("/"), Length: 2 * time.Second,
+	})
+	if r.Unanswered == 0 || len(r.Problems) == 0 || time.Since(started) > 5*time.Second {
+		t.Errorf("after %s: unanswered %d, problems %v", time.Since(started), r.Unanswered, r.Problems)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	f := func(cfg Config) {
+		t.Helper()
+		if _, err := Run(t.Context(), cfg); err == nil {
+			t.Errorf("%+v was run", cfg)
+		}
+	}
+	ok := Config{Addr: "127.0.0.1:1", Connections: 1, Mix: onePath("/"), Length: time.Second}
+	with := func(change func(*Config)) Config {
+		c := ok
+		change(&c)
+		return c
+	}
+	f(ok) // nobody listens
+	f(with(func(c *Config) { c.Mix = nil }))
+	f(with(func(c *Config) { c.Mix[0].Weight = 0 }))
+	ok.Mix = onePath("/")
+	f(with(func(c *Config) { c.Connections = 0 }))
+	f(with(func(c *Config) { c.Connections = maxConnections + 1 }))
+	f(with(func(c *Config) { c.Length = 0 }))
+	f(with(func(c *Config) { c.Warmup = maxLength }))
+	f(with(func(c *Config) { c.Rate = -1 }))
+}

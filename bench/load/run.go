@@ -1,0 +1,273 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+// Config is one run.
+type Config struct {
+	Addr        string // host:port
+	Connections int
+	Workers     int // threads; 0: one
+	Mix         Mix
+	Keys        []string // one of them goes with every request; nil: none
+	Seed        uint64
+	Warmup      time.Duration // asked, and not measured
+	Length      time.Duration // measured
+	Requests    uint64        // at most so many; 0: maxRequests
+	Rate        float64       // of an open loop, requests a second; 0: closed loop
+
+	// ServerCPU reads the CPU time of the server's process; nil: not known.
+	ServerCPU func() time.Duration
+	// Check looks at a complete answer, every CheckEvery (0: 20 ms) one of
+	// each worker, on a goroutine of its own. nil: nobody looks.
+	Check      func(part int, status int, path string, body []byte) error
+	CheckEvery time.Duration
+}
+
+// Bounds of a run: in time, connections and requests.
+const (
+	maxRequests    = 1 << 30
+	maxLength      = time.Hour
+	maxConnections = 4096
+)
+
+func (c *Config) check() error {
+	switch {
+	case len(c.Mix) == 0:
+		return errors.New("nothing to ask: the mix is empty")
+	case c.Length <= 0 || c.Warmup < 0 || c.Warmup+c.Length > maxLength:
+		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s", c.Length, c.Warmup, maxLength)
+	case c.Workers < 1 || c.Connections < c.Workers || c.Connections > maxConnections:
+		return fmt.Errorf("cannot run %d connections in %d workers; at least one each, at most %d",
+			c.Connections, c.Workers, maxConnections)
+	case c.Rate < 0:
+		return fmt.Errorf("cannot ask %v requests a second", c.Rate)
+	}
+	for i := range c.Mix {
+		if c.Mix[i].Weight < 1 {
+			return fmt.Errorf("part %s has the weight %d; it is at least 1", c.Mix[i].Name, c.Mix[i].Weight)
+		}
+	}
+	return nil
+}
+
+// Result is what was measured.
+type Result struct {
+	Requests   uint64        // due and answered within Elapsed
+	Bytes      uint64        // of their bodies
+	Elapsed    time.Duration // without the warm-up
+	Latency    *hdrhistogram.Histogram
+	Parts      []PartResult
+	Series     []Tick
+	Began      time.Time     // of the measured time
+	ClientCPU  time.Duration // within Elapsed
+	ServerCPU  time.Duration // within Elapsed; 0 when not known
+	All        uint64        // answers, warm-up and end included
+	Statuses   []StatusCount
+	Failures   uint64 // answers with a status that was not expected
+	Unanswered uint64 // requests whose connection broke or that were never answered
+	Unsent     uint64 // requests of an open loop that found no connection in time
+	Charged    int64  // units, as the answers say; warm-up and end included
+	Expected   int64  // units, by the statuses
+	Checked    uint64
+	Wrong      uint64
+	Problems   []string // the first few of everything that went wrong
+}
+
+// PerSecond returns the measured throughput.
+func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
+
+// MeanBody returns the mean size of a body.
+func (r *Result) MeanBody() int {
+	if r.Requests == 0 {
+		return 0
+	}
+	return int(r.Bytes / r.Requests)
+}
+
+// Quantile returns a latency; q is between 0 and 100.
+func (r *Result) Quantile(q float64) time.Duration {
+	return time.Duration(r.Latency.ValueAtPercentile(q)) * time.Microsecond
+}
+
+// run is what the workers of a run share.
+type run struct {
+	cfg     *Config
+	addr    *net.TCPAddr
+	opening []byte // of every request, after the path
+	start   time.Time
+	stopped atomic.Bool
+	checks  chan answer
+
+	mu   sync.Mutex
+	errs []error
+}
+
+// answer is a response that is to be looked at.
+type answer struct {
+	part int
+	head head
+	path string
+	body []byte
+}
+
+// now returns the time since the start.
+func (r *run) now() time.Duration { return time.Since(r.start) }
+
+// fail keeps an error that ends a worker.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// checkBacklog is how many answers may wait to be looked at; more are let go.
+const checkBacklog = 16
+
+// Run asks for Warmup and Length, or until ctx ends, and returns when every
+// answer is in. It starts its own goroutines and leaves none behind.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	if cfg.Workers == 0 {
+		cfg.Workers = 1
+	}
+	if cfg.Requests == 0 {
+		cfg.Requests = maxRequests
+	}
+	if cfg.CheckEvery == 0 {
+		cfg.CheckEvery = 20 * time.Millisecond
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	addr, err := net.ResolveTCPAddr("tcp", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot resolve %s: %w", cfg.Addr, err)
+	}
+	r := &run{
+		cfg: &cfg, addr: addr, checks: make(chan answer, checkBacklog),
+		opening: []byte(" HTTP/1.1\r\nHost: " + cfg.Addr),
+	}
+	workers, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, w := range workers {
+			w.close()
+		}
+	}()
+	return r.measure(ctx, workers)
+}
+
+// open makes the workers and their connections.
+func (r *run) open() (workers []*worker, err error) {
+	for i := range r.cfg.Workers {
+		share := r.cfg.Connections / r.cfg.Workers
+		if i < r.cfg.Connections%r.cfg.Workers {
+			share++
+		}
+		w, err := r.newWorker(i, share)
+		if err != nil {
+			for _, w := range workers {
+				w.close()
+			}
+			return nil, err
+		}
+		workers = append(workers, w)
+	}
+	return workers, nil
+}
+
+// measure runs the workers and reads the clocks and CPU times around what is
+// measured.
+func (r *run) measure(ctx context.Context, workers []*worker) (*Result, error) {
+	result := new(Result)
+	var working, checking sync.WaitGroup
+	checking.Go(func() { r.checkAll(result) })
+	r.start = time.Now()
+	for _, w := range workers {
+		working.Go(w.work)
+	}
+	r.sleep(ctx, r.cfg.Warmup)
+	client, server := ownCPU(), r.serverCPU()
+	result.Began = time.Now()
+	r.sleep(ctx, r.cfg.Length)
+	result.Elapsed = time.Since(result.Began)
+	result.ClientCPU, result.ServerCPU = ownCPU()-client, r.serverCPU()-server
+	if ctx.Err() != nil {
+		r.stopped.Store(true)
+	}
+	working.Wait()
+	close(r.checks)
+	checking.Wait()
+	sum := newTally(r.cfg)
+	for _, w := range workers {
+		sum.add(&w.tally)
+	}
+	result.enter(&sum)
+	return result, errors.Join(append(r.errs, ctx.Err())...)
+}
+
+// sleep waits until ctx ends at the latest. Only the readings of clocks depend
+// on it, never a request.
+func (r *run) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (r *run) serverCPU() time.Duration {
+	if r.cfg.ServerCPU == nil {
+		return 0
+	}
+	return r.cfg.ServerCPU()
+}
+
+// checkAll looks at the answers that the workers hand over.
+func (r *run) checkAll(result *Result) {
+	for a := range r.checks {
+		result.Checked++
+		if err := r.cfg.Check(a.part, a.head.status, a.path, a.body); err != nil {
+			result.Wrong++
+			if len(result.Problems) < maxProblems {
+				result.Problems = append(result.Problems, fmt.Sprintf("%s: %v", a.path, err))
+			}
+		}
+	}
+}
+
+// enter takes over what was counted.
+func (r *Result) enter(t *tally) {
+	slices.SortFunc(t.statuses, func(a, b StatusCount) int { return a.Status - b.Status })
+	r.Requests, r.Bytes, r.Latency, r.Parts, r.Series = t.requests, t.bytes, t.latency, t.parts, t.series
+	r.All, r.Statuses, r.Failures = t.all, t.statuses, t.failures
+	r.Unanswered, r.Unsent = t.unanswered, t.unsent
+	r.Charged, r.Expected = t.charged, t.expected
+	r.Problems = append(r.Problems, t.problems...)
+}
+
+// ownCPU returns the CPU time of this process.
+func ownCPU() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic("BUG: getrusage of ourselves: " + err.Error())
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

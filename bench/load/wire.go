@@ -1,0 +1,94 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// head is what matters of a response's head.
+type head struct {
+	status  int
+	length  int   // of the body
+	charged int64 // units, as the response says
+}
+
+// maxResponseHead bounds a response's head: a server that sends more is not one
+// of ours.
+const maxResponseHead = 16 << 10
+
+var (
+	headEnd       = []byte("\r\n\r\n")
+	lineEnd       = []byte("\r\n")
+	contentLength = []byte("Content-Length")
+	unitsCharged  = []byte("X-Units-Charged")
+	transferCoded = []byte("Transfer-Encoding")
+)
+
+var errNoLength = errors.New("response without Content-Length: chunked bodies are not read")
+
+// parseHead reads the head at the start of b and returns its length with the
+// empty line; 0 when b does not hold all of it yet.
+func parseHead(b []byte) (h head, n int, err error) {
+	end := bytes.Index(b, headEnd)
+	if end < 0 {
+		if len(b) > maxResponseHead {
+			return h, 0, fmt.Errorf("response head of more than %d bytes", maxResponseHead)
+		}
+		return h, 0, nil
+	}
+	line, rest, _ := bytes.Cut(b[:end], lineEnd)
+	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
+		return h, 0, fmt.Errorf("not a response: %.40q", line)
+	}
+	if h.status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return h, 0, fmt.Errorf("bad status in %.40q", line)
+	}
+	h.length = -1
+	for len(rest) > 0 {
+		line, rest, _ = bytes.Cut(rest, lineEnd)
+		if err := h.field(line); err != nil {
+			return h, 0, err
+		}
+	}
+	if h.length < 0 {
+		if h.status != 204 {
+			return h, 0, errNoLength
+		}
+		h.length = 0
+	}
+	return h, end + len(headEnd), nil
+}
+
+// field reads one line. Lengths tell most names apart without comparing.
+func (h *head) field(line []byte) error {
+	colon := bytes.IndexByte(line, ':')
+	if colon < 0 {
+		return fmt.Errorf("bad header line %.40q", line)
+	}
+	name := line[:colon]
+	switch colon {
+	case len(contentLength):
+		if bytes.EqualFold(name, contentLength) {
+			n, err := strconv.Atoi(string(bytes.TrimSpace(line[colon+1:])))
+			if err != nil || n < 0 {
+				return fmt.Errorf("bad header line %.40q", line)
+			}
+			h.length = n
+		}
+	case len(unitsCharged):
+		if bytes.EqualFold(name, unitsCharged) {
+			n, err := strconv.ParseInt(string(bytes.TrimSpace(line[colon+1:])), 10, 64)
+			if err != nil {
+				return fmt.Errorf("bad header line %.40q", line)
+			}
+			h.charged = n
+		}
+	case len(transferCoded):
+		if bytes.EqualFold(name, transferCoded) {
+			return errNoLength
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package load
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseHead(t *testing.T) {
+	f := func(text string, want head, rest string) {
+		t.Helper()
+		h, n, err := parseHead([]byte(text))
+		if err != nil || h != want || text[n:] != rest {
+			t.Errorf("parseHead(%q) = %+v, rest %q, %v; want %+v, %q", text, h, text[n:], err, want, rest)
+		}
+		for i := range n { // every shorter piece is not all of it
+			if _, n, err := parseHead([]byte(text[:i])); n != 0 || err != nil {
+				t.Errorf("parseHead(%q) = %d, %v; want 0", text[:i], n, err)
+			}
+		}
+	}
+	f("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", head{200, 5, 0}, "hello")
+	f("HTTP/1.1 429 Slow\r\nx-units-charged: 12\r\ncontent-length:0\r\n\r\n", head{429, 0, 12}, "")
+	f("HTTP/1.1 204 No Content\r\nVary: Origin\r\n\r\n", head{204, 0, 0}, "")
+	bad := func(text string) {
+		t.Helper()
+		if h, n, err := parseHead([]byte(text)); err == nil {
+			t.Errorf("parseHead(%q) = %+v, %d; want an error", text, h, n)
+		}
+	}
+	bad("HTTP/2 200\r\n\r\n")
+	bad("HTTP/1.1 abc\r\nContent-Length: 5\r\n\r\n")
+	bad("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")
+	bad("HTTP/1.1 200 OK\r\nX-Units-Charged: many\r\nContent-Length: 5\r\n\r\n")
+	bad("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+	bad("HTTP/1.1 200 OK\r\n\r\n")
+	bad("HTTP/1.1 200 OK\r\nno colon\r\n\r\n")
+	bad(strings.Repeat("x", maxResponseHead+1))
+}
+
+// A response may come in any pieces.
+func TestTake(t *testing.T) {
+	const text = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nX-Units-Charged: 2\r\n\r\nhello world"
+	for cut := range len(text) + 1 {
+		for _, cut2 := range []int{cut, (cut + len(text)) / 2} {
+			c := conn{busy: true, sampled: true}
+			done := false
+			for _, piece := range []string{text[:cut], text[cut:cut2], text[cut2:]} {
+				if len(piece) == 0 {
+					continue
+				}
+				if done {
+					t.Fatalf("cut at %d and %d: done before %q", cut, cut2, piece)
+				}
+				var err error
+				if done, err = c.take([]byte(piece)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !done || string(c.body) != "hello world" || c.head.charged != 2 {
+				t.Errorf("cut at %d and %d: done %v, body %q", cut, cut2, done, c.body)
+			}
+		}
+	}
+	c := conn{busy: true}
+	if _, err := c.take([]byte(text + "!")); err == nil {
+		t.Error("bytes after the end were taken")
+	}
+	if _, err := (&conn{}).take([]byte("x")); err == nil {
+		t.Error("bytes that nobody asked for were taken")
+	}
+}
+
+// The moments of a pace depend on nothing but their number, and do not drift.
+func TestPace(t *testing.T) {
+	f := func(p Pace, hit uint64, want time.Duration) {
+		t.Helper()
+		if got := p.At(hit); got != want {
+			t.Errorf("At(%d) of %v/s = %s; want %s", hit, float64(p), got, want)
+		}
+	}
+	f(1000, 0, 0)
+	f(1000, 1, time.Millisecond)
+	f(1000, 1_000_000, 1000*time.Second)
+	f(3, 3_000_000, 1_000_000*time.Second)
+	f(0.5, 1, 2*time.Second)
+	if w := Pace(1000).Wait(1500*time.Microsecond, 2); w != 500*time.Microsecond {
+		t.Errorf("Wait = %s", w)
+	}
+	if w := Pace(1000).Wait(time.Second, 2); w > 0 {
+		t.Errorf("a request that is overdue waits %s", w)
+	}
+}
