@@ -69,6 +69,9 @@ func TestSizes(t *testing.T) {
 		f(testConfig(chain, 77, 13, 15))
 	}
 	f(testConfig(42161, 300, 27, 400))
+	two := testConfig(43114, 300, 47, 30)
+	two.Stables = two.Stables[:2]
+	f(two)
 	f(defaultConfig(1))
 }
 

@@ -135,13 +135,13 @@ type architect struct {
 func planPools(cfg *Config, l *listing) []venue {
 	a := &architect{listing: l, d: dice{key: hash(cfg.Seed, 'p', uint64(cfg.Chain))}}
 	for i := range cfg.Pools {
-		c := a.invented(i)
-		if i < len(cast) {
-			c = cast[i]
+		if i < len(cast) && l.knows(cast[i].base) && l.knows(cast[i].quote) {
+			c := cast[i]
 			c.tvl *= cfg.Scale
 			a.found(i, c, l.called(c.base), l.called(c.quote))
 			continue
 		}
+		c := a.invented(i)
 		base, quote := a.pair()
 		a.found(i, c, base, quote)
 	}

@@ -140,6 +140,10 @@ func (l *listing) add(n namedToken, at market.Address, sign string) uint32 {
 	return uint32(len(l.tokens) - 1)
 }
 
+// knows reports whether there is a token of the cast: the third stable coin is
+// missing on some chains.
+func (l *listing) knows(symbol string) bool { return symbol != "usd2" || len(l.cfg.Stables) > 2 }
+
 // called returns the token of the cast with a symbol.
 func (l *listing) called(symbol string) uint32 {
 	switch symbol {
@@ -148,7 +152,7 @@ func (l *listing) called(symbol string) uint32 {
 	case "wrapped":
 		return wrapped
 	case "usd0", "usd1", "usd2":
-		return stables + min(uint32(symbol[3]-'0'), uint32(len(l.cfg.Stables)-1))
+		return stables + uint32(symbol[3]-'0')
 	}
 	if i, ok := l.bySign[symbol]; ok {
 		return i
