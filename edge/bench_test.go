@@ -99,3 +99,25 @@ func BenchmarkHealth(b *testing.B) {
 		ask("/health")
 	}
 }
+
+func BenchmarkCharts(b *testing.B) {
+	for _, which := range []string{"30d", "all"} {
+		b.Run(which, func(b *testing.B) {
+			ask := bench(b, nil)
+			path, _ := busiest()
+			b.ReportAllocs()
+			defer cpu(b)()
+			for b.Loop() {
+				ask(path + "/charts?range=" + which)
+			}
+		})
+	}
+}
+
+func BenchmarkExplain(b *testing.B) {
+	ask := bench(b, nil)
+	path, _ := busiest()
+	for b.Loop() {
+		ask(path + "/explain")
+	}
+}

@@ -64,3 +64,19 @@ func (s *Server) onePosition(r *request) (reply, *Error) {
 		asOf: v.Confirmed(), free: history.flags.Degraded,
 	}, nil
 }
+
+// explain answers GET .../positions/{chainId}/{protocol}/{positionId}/explain.
+func (s *Server) explain(r *request) (reply, *Error) {
+	sc, err := s.scopeOf(r, r.chain)
+	if err != nil {
+		return reply{}, err
+	}
+	v := sc.views[0]
+	i, ok := v.Position(r.position)
+	if !ok || r.noPosition {
+		return reply{}, s.gone(r, v, "position")
+	}
+	params, answers := s.cfg.Prices(r.chain)
+	body := render.AppendExplanation(nil, v.State, i, value.Explain(v.State, params, answers, i))
+	return reply{page: &page{body: body, generations: generation(v)}, asOf: v.Confirmed()}, nil
+}

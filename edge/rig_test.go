@@ -81,18 +81,15 @@ func must(err error) {
 
 // grow publishes a chain with that many positions.
 func (n *node) grow(id market.ChainID, positions int) {
-	stables := []market.Address{{0x01, byte(id)}, {0x02, byte(id)}, {0x03, byte(id)}}
 	source, err := sim.New(sim.Config{
 		Chain: id, Seed: 7, Positions: positions, Pools: 20, Days: 40, Actions: 6 * positions,
-		Genesis: genesis, StartBlock: 100, PositionManager: manager, Stables: stables,
+		Genesis: genesis, StartBlock: 100, PositionManager: manager, Stables: params(id).Stables,
 		Wrapped: wrapped, Frozen: true,
 	})
 	must(err)
-	params := value.DefaultParams()
-	params.Stables, params.WrappedNative = stables, wrapped
 	c, err := chain.Open(chain.Config{
 		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 100},
-		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Prices: *params(id), WantsState: true, UnavailableAfter: 10 * time.Minute,
 		Log: slog.New(slog.DiscardHandler), Metrics: chain.NewMetrics(metrics.NewSet(), id),
 	}, n.store, n.board)
 	must(err)
@@ -105,6 +102,14 @@ func (n *node) grow(id market.ChainID, positions int) {
 		}
 	}
 	must(c.Refresh(func() {}))
+}
+
+// params are those that a chain's prices are solved with.
+func params(id market.ChainID) *value.Params {
+	p := value.DefaultParams()
+	p.Stables = []market.Address{{0x01, byte(id)}, {0x02, byte(id)}, {0x03, byte(id)}}
+	p.WrappedNative = wrapped
+	return &p
 }
 
 // front is a server over a node, with its keys.
@@ -152,6 +157,7 @@ func config(f *front, n *node) Config {
 	return Config{
 		Board: n.board, Store: n.store, Book: f.book, Clock: accounts.NewClock(now),
 		Chains: registered, Plans: accounts.DefaultPlans(), Limits: DefaultLimits(), Version: "test",
+		Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
 		Metrics: f.set, Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	}
 }

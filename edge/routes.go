@@ -99,7 +99,7 @@ func match(path, buf []byte) (t target) {
 		t.route = routeUnits
 	case listed && (n == 5 || n == 6):
 		t.chain, t.protocol, t.id = parts[2], parts[3], parts[4]
-		t.route = detail(s(1) == "positions", n == 5)
+		t.route = detail(s(1) == "positions", n == 5, parts[5])
 	}
 	t.access = max(t.access, routes[t.route].access)
 	return t
@@ -127,12 +127,18 @@ func top(name []byte) route {
 }
 
 // detail finds the route of one position or pool, or of what hangs under it.
-func detail(position, bare bool) route {
+func detail(position, bare bool, under []byte) route {
 	switch {
 	case position && bare:
 		return routePosition
 	case bare:
 		return routePool
+	case position && string(under) == "charts":
+		return routePositionCharts
+	case position && string(under) == "explain":
+		return routeExplain
+	case !position && string(under) == "charts":
+		return routePoolCharts
 	}
 	return routeNone
 }

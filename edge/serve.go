@@ -109,6 +109,12 @@ func (s *Server) work(r *request) (reply, *Error) {
 		return s.onePosition(r)
 	case routePool:
 		return s.onePool(r)
+	case routePositionCharts:
+		return s.positionCharts(r)
+	case routePoolCharts:
+		return s.poolCharts(r)
+	case routeExplain:
+		return s.explain(r)
 	case routeUsage:
 		return s.usage(r), nil
 	}

@@ -17,6 +17,8 @@ import (
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
@@ -33,6 +35,9 @@ type Config struct {
 	Plans   []accounts.Plan
 	Limits  Limits
 	Version string
+	// Prices returns what a chain's prices are solved with now: thresholds, and
+	// the answers of the configured price feed.
+	Prices func(market.ChainID) (*value.Params, []value.FeedPrice)
 	// NoPageCache renders every page anew: for benchmarks.
 	NoPageCache bool
 
