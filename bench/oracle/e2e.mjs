@@ -1,6 +1,6 @@
 // The whole way on real input: three real chains with reorganisations, one node that follows them and is killed again and
 // again, and at the end every answer of the contracts against what the node serves. 0 differences, or it fails.
-// node e2e.mjs --binary ../../tidemark [--seed 1] [--ops 1800] [--pace 30] [--reorgEvery 100] [--out out/e2e] [--maxSeconds 1500]
+// node e2e.mjs --binary ../../tidemark [--seed 1] [--ops 1800] [--pace 30] [--reorgEvery 75] [--out out/e2e] [--maxSeconds 1500]
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -14,7 +14,7 @@ const MINT = 28
 // What a run must reach to count.
 const LEAST = { live: 250, values: 6000, reorgs: 10, kills: 10 }
 
-const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 1800, pace: 30, reorgEvery: 100, out: 'out/e2e', maxSeconds: 1500 })
+const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 1800, pace: 30, reorgEvery: 75, out: 'out/e2e', maxSeconds: 1500 })
 const OUT = path.resolve(HERE, o.out), started = Date.now()
 const R = prng(o.seed)
 const log = text => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(7)} s  ${text}`)

@@ -75,7 +75,8 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
+	s, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
 		b.n.after.Store(int64(min(time.Duration(s)*time.Second, maxRetryAfter)))
 	}
 	resp.Body = &body{resp.Body, maxBody}
