@@ -124,7 +124,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 	}
 	since, oldest := s.now-s.p.PegTime, s.now+1
 	ring := s.st.Minutes.At(index)
-	for at := ring.Newest; ring.Minute[at] != 0; at = (at + market.MinuteSlots - 1) % market.MinuteSlots {
+	for at := ring.Newest; ring.Minute[at] != 0; at = older(at) {
 		begun := int64(ring.Minute[at]) * market.Minute
 		if begun >= oldest {
 			break // once around

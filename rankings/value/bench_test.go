@@ -137,3 +137,14 @@ func BenchmarkStats(b *testing.B) {
 	}
 	cpu(b, start)
 }
+
+func BenchmarkExplain(b *testing.B) {
+	st := corpus(100_000, 60_000, 100_000)
+	p := DefaultParams()
+	p.Stables = []market.Address{st.Tokens.At(1).Address}
+	start := spent()
+	for i := uint32(0); b.Loop(); i = (i + 100) % 100_000 {
+		Explain(st, &p, nil, i)
+	}
+	cpu(b, start)
+}

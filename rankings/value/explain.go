@@ -132,7 +132,8 @@ func (e *Explanation) explainPrices(s *solver, pool *market.Pool) {
 func (s *solver) throughs(quotes []quote, marks []uint8) (tokens []uint32) {
 	for i := range quotes {
 		q := &quotes[i]
-		if marks[q.token] == leg && !q.byAnchor && q.bar == market.ReasonNone && marks[q.by] != leg {
+		prices := marks[q.token] == leg && q.bar == market.ReasonNone
+		if prices && !q.byAnchor && marks[q.by] != leg {
 			tokens = append(tokens, q.by)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 // calculator redoes a step from its terms alone.
-var calculator = map[string]func(term map[string]float64) float64{
-	"G":              func(x map[string]float64) float64 { return x["wei"] / 1e18 * x["nativePriceUsd"] },
-	"F":              func(x map[string]float64) float64 { return x["uncollectedUsd"] + x["collectedUsd"] },
-	"divergence":     func(x map[string]float64) float64 { return x["V"] + x["W"] - x["D"] },
-	"pnlUsd":         func(x map[string]float64) float64 { return x["divergence"] + x["F"] - x["G"] },
-	"pnlCostUsd":     func(x map[string]float64) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
-	"roi":            func(x map[string]float64) float64 { return x["pnlUsd"] / x["D"] * 100 },
-	"apr":            func(x map[string]float64) float64 { return x["roi"] * 365 / x["ageDays"] },
-	"feeApr":         func(x map[string]float64) float64 { return x["F"] / x["D"] * 100 * 365 / x["ageDays"] },
+var calculator = map[string]func(x terms) float64{
+	"G":              func(x terms) float64 { return x["wei"] / 1e18 * x["nativePriceUsd"] },
+	"F":              func(x terms) float64 { return x["uncollectedUsd"] + x["collectedUsd"] },
+	"divergence":     func(x terms) float64 { return x["V"] + x["W"] - x["D"] },
+	"pnlUsd":         func(x terms) float64 { return x["divergence"] + x["F"] - x["G"] },
+	"pnlCostUsd":     func(x terms) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
+	"roi":            func(x terms) float64 { return x["pnlUsd"] / x["D"] * 100 },
+	"apr":            func(x terms) float64 { return x["roi"] * 365 / x["ageDays"] },
+	"feeApr":         func(x terms) float64 { return x["F"] / x["D"] * 100 * 365 / x["ageDays"] },
 	"V":              bothLegs,
 	"D":              bothLegs,
 	"W":              bothLegs,
@@ -26,11 +26,13 @@ var calculator = map[string]func(term map[string]float64) float64{
 	"leg1Claim":      limitedClaim,
 }
 
-func bothLegs(x map[string]float64) float64 {
+type terms map[string]float64
+
+func bothLegs(x terms) float64 {
 	return x["amount0"]/x["unit0"]*x["price0Usd"] + x["amount1"]/x["unit1"]*x["price1Usd"]
 }
 
-func limitedClaim(x map[string]float64) float64 {
+func limitedClaim(x terms) float64 {
 	if x["claim"] > x["exit"]-x["own"] {
 		return 0
 	}
@@ -44,15 +46,15 @@ func TestExplanationCanBeRedone(t *testing.T) {
 	e := Explain(st, &w.params, nil, i)
 	given, redone := map[string]float64{}, 0
 	for _, step := range e.Steps {
-		terms := map[string]float64{}
+		x := terms{}
 		for _, term := range step.Terms {
-			terms[term.Name] = term.Value
+			x[term.Name] = term.Value
 			if value, ok := given[term.Name]; ok && value != term.Value {
-				t.Errorf("%s: term %s is %v; its step gave %v", step.Name, term.Name, term.Value, value)
+				t.Errorf("%s: %s is %v; its step gave %v", step.Name, term.Name, term.Value, value)
 			}
 		}
 		if redo := calculator[step.Name]; redo != nil {
-			mustNear(t, step.Name, redo(terms), step.Value, 1e-9)
+			mustNear(t, step.Name, redo(x), step.Value, 1e-9)
 			given[step.Name] = step.Value
 			redone++
 		}

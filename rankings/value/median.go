@@ -38,13 +38,16 @@ func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
 		if until == first {
 			return c.median(minutes)
 		}
-		older := (at + market.MinuteSlots - 1) % market.MinuteSlots
-		if older == ring.Newest || ring.Minute[older] == 0 || ring.Minute[older] >= ring.Minute[at] {
-			return 0
+		before := older(at)
+		if ring.Minute[before] == 0 || ring.Minute[before] >= ring.Minute[at] {
+			return 0 // the first swap ever, or once around
 		}
-		at = older
+		at = before
 	}
 }
+
+// older returns the slot before a slot of a ring of minute closes.
+func older(slot uint32) uint32 { return (slot + market.MinuteSlots - 1) % market.MinuteSlots }
 
 func (c *closes) insert(sqrt float64, minutes int) {
 	at := c.n

@@ -186,8 +186,8 @@ func (r *row) ownWord(leg int) bool {
 func (r *row) price(leg int) market.Price {
 	if r.f.Open {
 		price := *r.st.Prices.At(r.at.tokens[leg])
-		if market.Known(price.Usd) && r.ownWord(leg) {
-			price.Usd, price.Reason = market.Unknown, market.ReasonUncorroborated
+		if !market.Known(r.rawUsd[leg]) {
+			price.Usd, price.Reason = market.Unknown, r.reason(leg)
 		}
 		return price
 	}
@@ -197,7 +197,7 @@ func (r *row) price(leg int) market.Price {
 		Markets: c.Markets, Source: c.Source, Corroborated: c.Corroborated,
 	}
 	if !market.Known(price.Usd) {
-		price.Reason = market.ReasonNoMarket
+		price.Reason = r.reason(leg)
 	}
 	return price
 }

@@ -86,13 +86,24 @@ func (r *row) why() {
 	for leg := range r.rawUsd {
 		if !market.Known(r.rawUsd[leg]) && r.needs(leg) {
 			f.PriceUnavailable = true
-			f.Reason = max(f.Reason, r.price(leg).Reason)
+			f.Reason = max(f.Reason, r.reason(leg))
 		}
 	}
 	native := r.st.Native
 	if !f.PriceUnavailable && !market.Known(f.GasUsd) && native != market.NoIndex {
 		f.Reason = r.st.Prices.At(native).Reason
 	}
+}
+
+// reason says why a leg has no price.
+func (r *row) reason(leg int) market.Reason {
+	switch {
+	case !r.f.Open:
+		return market.ReasonNoMarket
+	case market.Known(r.sides[leg].rawUsd):
+		return market.ReasonUncorroborated // the pool's own word
+	}
+	return r.st.Prices.At(r.at.tokens[leg]).Reason
 }
 
 // needs reports whether any group has an amount of a leg.
