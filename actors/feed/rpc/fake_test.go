@@ -151,7 +151,8 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(raw, &calls)
 	if n.single {
-		_ = json.NewEncoder(w).Encode(fail(-32600, "batches are not supported"))
+		refusal := object{"jsonrpc": "2.0", "error": fail(-32600, "no batches").object}
+		_ = json.NewEncoder(w).Encode(refusal)
 		return
 	}
 	var answers []any
