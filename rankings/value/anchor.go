@@ -59,10 +59,13 @@ func (s *solver) setRoles() {
 	}
 }
 
+// anchorStables anchors the stables. Their price is as of the hour, not the
+// block: a Price that differs at every block would have all pools valued again.
 func (s *solver) anchorStables() {
+	hour := s.now - s.now%market.Hour
 	for i, role := range s.roles {
 		if role == stable {
-			s.setAnchor(uint32(i), market.Price{Usd: 1, AsOf: s.now, Source: market.SourceAnchor})
+			s.setAnchor(uint32(i), market.Price{Usd: 1, AsOf: hour, Source: market.SourceAnchor})
 		}
 	}
 }
