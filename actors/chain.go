@@ -79,7 +79,8 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 		defer func() {
 			if r := recover(); r != nil {
 				a.panics()
-				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain, "panic", r, "stack", string(debug.Stack()))
+				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain,
+					"panic", r, "stack", string(debug.Stack()))
 				a.restore()
 			}
 		}()

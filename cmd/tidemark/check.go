@@ -49,7 +49,8 @@ func checkData(dir string, w io.Writer) (findings int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	books, err := storage.OpenAccounts(filepath.Join(dir, accountsDir), storage.AccountsOptions{ReadOnly: true, Logger: quiet})
+	books, err := storage.OpenAccounts(
+		filepath.Join(dir, accountsDir), storage.AccountsOptions{ReadOnly: true, Logger: quiet})
 	if err != nil {
 		return 0, err
 	}

@@ -91,7 +91,9 @@ func defaultConfig() Config {
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
-		Prices:   PricesConfig{Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams()},
+		Prices: PricesConfig{
+			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),
+		},
 		Chains: []ChainConfig{
 			{
 				ID: 1, Enabled: true, Slug: "ethereum", Name: "Ethereum", ShortName: "ETH",

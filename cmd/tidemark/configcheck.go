@@ -75,7 +75,8 @@ func (l *loaded) checkChains() error {
 				"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
 		case c.Enabled && l.Feed == "rpc" && len(c.RPC) == 0:
 			return fmt.Errorf("chain %d is enabled and has no node to read from: "+
-				`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`, c.ID, c.ID)
+				`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
+				c.ID, c.ID)
 		case c.Enabled && (c.PoolManager.IsZero() || c.PositionManager.IsZero()):
 			return fmt.Errorf("chain %d has no pool-manager or no position-manager", c.ID)
 		case c.MaxLogRange == 0:

@@ -79,7 +79,8 @@ func (l *loaded) environment(environ []string) error {
 		}
 		s, ok := byVariable[variable]
 		if !ok {
-			return fmt.Errorf("the environment has %s, which is no setting; `tidemark config print` lists them", variable)
+			return fmt.Errorf("the environment has %s, which is no setting; "+
+				"`tidemark config print` lists them", variable)
 		}
 		if err := s.set(text); err != nil {
 			return fmt.Errorf("environment %s: %w", variable, err)

@@ -60,8 +60,8 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 			all = append(all, p)
 		case have != p.Value:
 			return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
-				"give it %s again, or another --data, or delete what it has of a chain with `tidemark chains resync ID`",
-				l.Data, p.Name, or(have, "unset"), p.Value, or(have, "none"))
+				"give it %s again, or another --data, or delete what it has of a chain with "+
+				"`tidemark chains resync ID`", l.Data, p.Name, or(have, "unset"), p.Value, or(have, "none"))
 		}
 	}
 	if len(all) == len(kept) {

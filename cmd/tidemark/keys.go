@@ -20,8 +20,8 @@ type KeysCmd struct {
 type KeysIssueCmd struct {
 	AdminFlags
 	Account string   `required:"" help:"Name of the account." placeholder:"NAME"`
-	Kind    string   `help:"server, or browser with the origins it is used from." enum:"server,browser" default:"server"`
-	Origin  []string `help:"Origin of a browser key, as https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
+	Kind    string   `help:"server, or browser with its origins." enum:"server,browser" default:"server"`
+	Origin  []string `help:"As https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
 	Label   string   `help:"What the key is for." placeholder:"TEXT"`
 }
 

@@ -1,0 +1,178 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/feed"
+	"tidemark/actors/feed/sim"
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// theatre is a node with chains 1 and 2 on frozen simulated markets.
+type theatre struct {
+	t     *testing.T
+	store *storage.Store
+	board rankings.Board
+	node  *Node
+	set   *metrics.Set
+}
+
+func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := &theatre{t: t, store: store, set: metrics.NewSet()}
+	var specs []ChainSpec
+	for _, id := range []market.ChainID{1, 2} {
+		specs = append(specs, frozenChain(t, id, th.set, quiet, wrap))
+	}
+	if th.node, err = Start(specs, store, &th.board, 20*time.Millisecond, th.set, quiet); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := th.node.Stop(ctx); err != nil {
+			t.Errorf("cannot stop: %s", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return th
+}
+
+func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Logger,
+	wrap func(feed.Feed) feed.Feed,
+) ChainSpec {
+	t.Helper()
+	manager := market.Address{0xaa}
+	params := value.DefaultParams()
+	params.Stables, params.WrappedNative = []market.Address{{1, 1}, {1, 2}, {1, 3}}, market.Address{2}
+	source, err := sim.New(sim.Config{
+		Chain: id, Seed: 1, Positions: 120, Pools: 20, Days: 2, Genesis: 1_767_312_000, StartBlock: 1,
+		PositionManager: manager, Stables: params.Stables, Wrapped: params.WrappedNative,
+		Frozen: true, Every: 10 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ChainSpec{Feed: wrap(source), Config: chain.Config{
+		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 1},
+		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Log: log, Metrics: chain.NewMetrics(set, id),
+	}}
+}
+
+func plain(f feed.Feed) feed.Feed { return f }
+
+// await waits until the picture of a chain pleases.
+func (th *theatre) await(id market.ChainID, what string, pleases func(*rankings.Chain) bool) *rankings.Chain {
+	th.t.Helper()
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if c, ok := th.board.Load().Chain(id); ok && pleases(c) {
+			return c
+		}
+	}
+	c, _ := th.board.Load().Chain(id)
+	th.t.Fatalf("chain %d was never %s; it is %+v", id, what, c)
+	return nil
+}
+
+func served(c *rankings.Chain) bool { return c.View != nil && c.View.Warm() }
+
+// A panic in one chain's actor leaves the other serving and is mended from
+// the store: the same generation stands again, and the chain goes on.
+func TestPanicIsMended(t *testing.T) {
+	th := newTheatre(t, plain)
+	before := th.await(1, "served", served).View
+	th.await(2, "served", served)
+	err := make(chan error, 1)
+	th.node.chains[1].send(command{func(*chainActor) error { panic("a fault") }, err})
+	after := th.await(1, "restored", func(c *rankings.Chain) bool { return served(c) && c.View != before }).View
+	if after.Generation != before.Generation || after.State.Head != before.State.Head {
+		t.Errorf("generation %d at %+v became %d at %+v",
+			before.Generation, before.State.Head, after.Generation, after.State.Head)
+	}
+	if got := th.set.GetOrCreateCounter("tidemark_actor_panics_total").Get(); got != 1 {
+		t.Errorf("%d panics were counted; want 1", got)
+	}
+	confirmed := after.Confirmed()
+	th.await(1, "confirmed again", func(c *rankings.Chain) bool { return c.View.Confirmed() > confirmed })
+	if c := th.await(2, "served", served); c.Status.Stopped {
+		t.Errorf("the other chain is %+v", c.Status)
+	}
+}
+
+// fickle fails in every way a feed may, and then works.
+type fickle struct {
+	feed.Feed
+	calls int
+}
+
+func (f *fickle) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+	switch f.calls++; f.calls {
+	case 1:
+		return feed.Step{}, errors.New("the node is down")
+	case 2:
+		panic("a fault in the feed")
+	}
+	return f.Feed.Next(ctx, c)
+}
+
+func TestFeedThatFailsIsAskedAgain(t *testing.T) {
+	th := newTheatre(t, func(f feed.Feed) feed.Feed { return &fickle{Feed: f} })
+	th.await(1, "served", served)
+	th.await(2, "served", served)
+}
+
+type lost struct{ feed.Feed }
+
+func (lost) Next(context.Context, feed.Cursor) (feed.Step, error) {
+	return feed.Step{}, feed.ErrTooDeep
+}
+
+func TestTooDeepStops(t *testing.T) {
+	th := newTheatre(t, func(f feed.Feed) feed.Feed { return lost{f} })
+	c := th.await(1, "stopped", func(c *rankings.Chain) bool { return c.Status.Stopped })
+	if c.Status.StopReason != feed.ErrTooDeep.Error() {
+		t.Errorf("it stopped because of %q", c.Status.StopReason)
+	}
+}
+
+func TestOperatorsOrders(t *testing.T) {
+	th := newTheatre(t, plain)
+	first := th.await(1, "served", served).View
+	if err := th.node.SetOffline(1, true); err != nil {
+		t.Fatal(err)
+	}
+	th.await(1, "offline", func(c *rankings.Chain) bool { return c.Status.Offline })
+	if err := th.node.SetOffline(1, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := th.node.Resync(1); err != nil {
+		t.Fatal(err)
+	}
+	again := th.await(1, "resynchronised", func(c *rankings.Chain) bool { return served(c) && c.View != first }).View
+	if again.Generation != 1 || again.State.Head != first.State.Head {
+		t.Errorf("after a resync generation %d is of %+v; want 1 of %+v",
+			again.Generation, again.State.Head, first.State.Head)
+	}
+	if err := th.node.SetOffline(9, true); err == nil {
+		t.Error("chain 9 was switched")
+	}
+}
