@@ -17,10 +17,13 @@ func Build(prev *View, st *market.State, gen uint64) (*View, *block.Publication)
 }
 
 // BuildPaced is Build that calls pause after every 100 µs or so of work.
-func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (*View, *block.Publication) {
+func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
+	*View, *block.Publication,
+) {
 	v := &View{State: st, Generation: gen, life: &life{generation: gen}}
 	v.columns = fill(prev, st, pause)
-	b := &builder{prev: prev, view: v, publication: &block.Publication{Generation: gen, First: prev == nil}}
+	b := &builder{prev: prev, view: v}
+	b.publication = &block.Publication{Generation: gen, First: prev == nil}
 	b.directory = block.Directory{
 		Chain: uint64(st.Chain), Generation: gen,
 		Positions: st.Positions.Len(), Pools: st.Pools.Len(),

@@ -57,7 +57,7 @@ func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf)
 		}
 		w.prices.Append(price)
 	}
-	for range 1 + positions/4 {
+	for range 1 + positions/2 {
 		var a market.Address
 		w.fill(a[:])
 		w.owners.Append(a)
@@ -102,7 +102,8 @@ func (w *world) moveTo(i uint32, tick int32) {
 	p := w.pools.Mut(i)
 	p.Tick, p.SqrtPriceX96 = tick, clmath.SqrtPriceAtTick(tick)
 	*w.stats.Mut(i) = market.PoolStats{
-		TVLUsd: w.some(0, 999.99, 1000, 5000, w.Float64()*1e6), VolumeUsd24h: w.some(0, 10, 1e3*w.Float64()),
+		TVLUsd:       w.some(0, 999.99, 1000, 5000, w.Float64()*1e6),
+		VolumeUsd24h: w.some(0, 10, 1e3*w.Float64()),
 		FeesUsd24h: w.some(0, 1, w.Float64()), FeeAPR: w.some(0, 12.5, 1e7, 100*w.Float64()),
 	}
 }
@@ -139,7 +140,8 @@ func (w *world) reopen(i uint32) {
 	}
 	unit := uint64(1e18)
 	p.Liquidity = clmath.U128{Lo: unit * (1 + w.Uint64N(3)) / 7}
-	p.Deposited0, p.Deposited1 = clmath.U128{Lo: unit * w.Uint64N(3)}, clmath.U128{Lo: unit * w.Uint64N(9)}
+	p.Deposited0 = clmath.U128{Lo: unit * w.Uint64N(3)}
+	p.Deposited1 = clmath.U128{Lo: unit * w.Uint64N(9)}
 	p.Collected0 = clmath.U128{Lo: unit * w.Uint64N(2) * w.Uint64N(10)}
 	p.ClosedAt = 0
 	w.open++
@@ -168,6 +170,7 @@ func (w *world) change() {
 			w.close(i)
 		}
 		w.positions.Truncate(n - 5)
+		w.fill(w.owners.Mut(w.Uint32N(w.owners.Len()))[:])
 	}
 	for range 1 + w.IntN(8) {
 		w.mint()

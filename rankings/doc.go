@@ -13,10 +13,10 @@
 // A Search is a filter and a sort over the views of one Picture of the Board.
 // It merges runs, one or two a chain: open and closed positions are orders of
 // their own, since the closed ones hardly ever move. The total order of all
-// rows is by (sort key, chain, id), and nothing compares equal, so that every
-// place in the merged ranking is a place in each of its runs, and a page is
-// found by bisection on the directories' fences and then inside a few leaves,
-// whatever its number. How it is found depends on what is known:
+// rows is by (sort key, chain, id), and nothing compares equal, so every place
+// in the merged ranking is a place in each of its runs, and a page is found by
+// bisection on the directories' fences and then inside a few leaves, whatever
+// its number. How depends on what is known:
 //
 //	default filters or none   bitmaps by rank are part of the view: a seek
 //	few rows could match      owner, pool and id have lists: counted at once

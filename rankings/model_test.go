@@ -47,7 +47,9 @@ func newModel(states []*market.State) *model {
 			m.pools = append(m.pools, pool{st.Pools.At(i), st.Stats.At(i), st, i, risk(st.Pools.At(i))})
 		}
 		chain := m.pools[from:]
-		sort.SliceStable(chain, func(i, j int) bool { return bytes.Compare(chain[i].ID[:], chain[j].ID[:]) < 0 })
+		sort.SliceStable(chain, func(i, j int) bool {
+			return bytes.Compare(chain[i].ID[:], chain[j].ID[:]) < 0
+		})
 		for i := range st.Positions.Len() {
 			p := position{Position: st.Positions.At(i), st: st, row: i}
 			value.Position(st, i, &p.m)

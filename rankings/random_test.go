@@ -27,6 +27,9 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 		return q
 	}
 	some := t.model.positions[t.IntN(len(t.model.positions))]
+	if t.IntN(4) == 0 && market.Known(some.m.UnderlyingValueUsd) {
+		q.MinValueUsd = some.m.UnderlyingValueUsd
+	}
 	switch t.IntN(8) {
 	case 0:
 		q.Owner = some.st.Owners.At(some.Owner)
@@ -83,7 +86,8 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 	id, address := some.ID.String(), token.Address.String()
 	from := t.IntN(len(address) - 4)
 	q.Search = []string{
-		"", "", "%", "e", "T", "äpf", "ÄPFEL", "I", "i̇", "σας", "ΣΑΣ", "0X", "x", "xd", "dead", "cu", "zz",
+		"", "", "%", "e", "T", "äpf", "ÄPFEL", "I", "i̇",
+		"σας", "ΣΑΣ", "0X", "x", "xd", "dead", "cu", "zz",
 		id, id[:10], id[from : from+3], address, address[from : from+2], "ethusdc",
 	}[t.IntN(23)]
 	return q

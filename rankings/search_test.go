@@ -103,7 +103,7 @@ func newTable(r *rand.Rand, worlds []*world, cold func(*world) bool) *table {
 		v := w.view
 		if cold(w) {
 			var err error
-			if v, err = rankings.Open(v.State, v.Generation, w.directory); err != nil {
+			if v, err = rankings.Open(chilled(v.State), v.Generation, w.directory); err != nil {
 				panic(err)
 			}
 		}
@@ -187,7 +187,9 @@ func TestModel(t *testing.T) {
 			for _, w := range worlds {
 				w.publish()
 			}
-			picture := newTable(r, worlds, func(w *world) bool { return round == 4 || round == 3 && w.chain == 1 })
+			picture := newTable(r, worlds, func(w *world) bool {
+				return round == 4 || round == 3 && w.chain == 1
+			})
 			for name, how := range ways {
 				for range 30 {
 					asked += 2

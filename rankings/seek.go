@@ -98,7 +98,9 @@ func (c *cursor) middle() uint32 { return c.next + (c.bound-c.next)/2 }
 
 // middles returns the cursors whose middles are least and greatest, and how
 // many rows stand before the middles in all windows; nil when all are empty.
-func middles(cursors []cursor, leaves LeafReader) (least, greatest *cursor, before uint64, err error) {
+func middles(cursors []cursor, leaves LeafReader) (
+	least, greatest *cursor, before uint64, err error,
+) {
 	for i := range cursors {
 		c := &cursors[i]
 		if c.next == c.bound {

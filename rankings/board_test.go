@@ -1,0 +1,58 @@
+package rankings_test
+
+import (
+	"sync"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// TestBoard lets three chains publish at once, and reads pictures that are
+// whole and never go back.
+func TestBoard(t *testing.T) {
+	var board rankings.Board
+	if len(board.Load().Chains) != 0 {
+		t.Fatal("an empty board has chains")
+	}
+	ids := []market.ChainID{43114, 1, 42161}
+	const rounds = 300
+	var writers sync.WaitGroup
+	for _, id := range ids {
+		writers.Go(func() {
+			for gen := range uint64(rounds) {
+				v, _ := rankings.Build(nil, &market.State{Chain: id}, gen+1)
+				v.Confirm(int64(gen))
+				v.Confirm(int64(gen) - 1)
+				board.Publish(v)
+				board.SetStatus(id, rankings.ChainStatus{LastIndexedAt: int64(gen)})
+			}
+		})
+	}
+	seen := map[market.ChainID]uint64{}
+	for done := false; !done; {
+		done = true
+		picture := board.Load()
+		for i, c := range picture.Chains {
+			if i > 0 && c.ID <= picture.Chains[i-1].ID {
+				t.Fatalf("chain %d after %d", c.ID, picture.Chains[i-1].ID)
+			}
+			if c.View.State.Chain != c.ID || c.View.Generation < seen[c.ID] ||
+				c.View.Confirmed() != int64(c.View.Generation-1) {
+				t.Fatalf("chain %d: generation %d after %d", c.ID, c.View.Generation, seen[c.ID])
+			}
+			seen[c.ID] = c.View.Generation
+		}
+		for _, id := range ids {
+			done = done && seen[id] == rounds
+		}
+	}
+	writers.Wait()
+	board.Withdraw(1)
+	if c, found := board.Load().Chain(1); !found || c.View != nil || c.Status.LastIndexedAt != rounds-1 {
+		t.Fatalf("withdrawn: %+v, %v", c, found)
+	}
+	if _, found := board.Load().Chain(5); found {
+		t.Fatal("found a chain that nobody put there")
+	}
+}

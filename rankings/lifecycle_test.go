@@ -1,0 +1,284 @@
+package rankings_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+)
+
+// chilled returns the state as it is after a restart: no record in memory.
+func chilled(st *market.State) *market.State {
+	cold := *st
+	cold.Tokens, cold.Owners, cold.Pools = chill(st.Tokens), chill(st.Owners), chill(st.Pools)
+	cold.Ticks, cold.Positions = chill(st.Ticks), chill(st.Positions)
+	cold.Prices, cold.Stats = chill(st.Prices), chill(st.Stats)
+	return &cold
+}
+
+func chill[T any](f market.Frozen[T]) market.Frozen[T] {
+	return market.Cold(f.Len(), func(first uint32, rows *[market.ChunkLen]T) {
+		for i := first; i < min(first+market.ChunkLen, f.Len()); i++ {
+			rows[i-first] = *f.At(i)
+		}
+	})
+}
+
+// everything reads all rows of a view under a sort.
+func everything(v *rankings.View, leaves rankings.LeafReader, by rankings.PositionSort) (
+	[]uint32, error,
+) {
+	q := rankings.PositionQuestion{Sort: by, Status: rankings.AnyStatus, IncludeRisky: true}
+	s, err := rankings.SearchPositions([]*rankings.View{v}, &q)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.Page(leaves, 0, 1<<40)
+	rows := []uint32{}
+	for _, row := range page.Rows {
+		rows = append(rows, row.Index)
+	}
+	return rows, err
+}
+
+func newTestWorld(t *testing.T, positions int) *world {
+	t.Helper()
+	w := newWorld(1, 99, 20, positions, newShelf())
+	w.publish()
+	return w
+}
+
+// TestEveryRow asks for every position by its id under every sort, so that
+// every fence of every directory is looked at from both sides.
+func TestEveryRow(t *testing.T) {
+	w := newTestWorld(t, 5000)
+	for by := range rankings.PositionSort(8) {
+		rows, err := everything(w.view, w.shelf, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			id := w.view.State.Positions.At(row).ID
+			q := rankings.PositionQuestion{Sort: by, ID: &id, Status: rankings.AnyStatus}
+			q.IncludeRisky = true
+			s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := s.Page(w.shelf, 0, 1)
+			if err != nil || len(page.Rows) != 1 || page.Rows[0].Index != row || page.HasMore {
+				t.Fatalf("%v: position %d is row %d: got %+v, %v", by, id, row, page, err)
+			}
+		}
+	}
+}
+
+// TestLeavesLiveTwoGenerations follows what the store would hold: all that
+// the last two generations use and nothing else, and for a pinned one its
+// leaves too.
+func TestLeavesLiveTwoGenerations(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	first := w.view
+	want, err := everything(first, w.shelf, rankings.ByPnl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(v *rankings.View) error {
+		rows, err := everything(v, w.shelf, rankings.ByPnl)
+		if err == nil && !slices.Equal(rows, want) {
+			return errors.New("other rows than before")
+		}
+		return err
+	}
+	first.Pin()
+	for range 4 {
+		w.change()
+		w.publish()
+		if err := read(first); err != nil {
+			t.Fatalf("pinned generation 1 at generation %d: %v", w.generation, err)
+		}
+	}
+	first.Unpin()
+	w.change()
+	w.publish()
+	if err := read(first); !errors.Is(err, rankings.ErrLeafGone) {
+		t.Fatalf("generation 1, not pinned, at generation %d: got %v", w.generation, err)
+	}
+	before := w.view
+	w.change()
+	w.publish()
+	used := usedLeaves(t, w.view, before, w.shelf)
+	if len(used) != len(w.shelf.leaves) {
+		t.Fatalf("the store holds %d leaves; two generations use %d", len(w.shelf.leaves), len(used))
+	}
+}
+
+// usedLeaves reads everything of two views and returns the leaves it took.
+func usedLeaves(t *testing.T, a, b *rankings.View, s *shelf) map[string]bool {
+	used := &recorder{s, map[string]bool{}}
+	for _, v := range []*rankings.View{a, b} {
+		for by := range rankings.PositionSort(8) {
+			if _, err := everything(v, used, by); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for by := range rankings.PoolSort(5) {
+			q := rankings.PoolQuestion{Sort: by, IncludeRisky: true}
+			search, err := rankings.SearchPools([]*rankings.View{v}, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := search.Page(used, 0, 1<<40); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return used.read
+}
+
+type recorder struct {
+	*shelf
+	read map[string]bool
+}
+
+func (r *recorder) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	r.read[shelfKey(chain, number)] = true
+	return r.shelf.Leaf(chain, number)
+}
+
+// TestSameStateWritesNoLeaf builds twice from one state, the second time on a
+// view that was stored, opened cold and completed.
+func TestSameStateWritesNoLeaf(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	opened, err := rankings.Open(chilled(w.view.State), w.generation, w.directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Confirm(5)
+	whole, err := rankings.Complete(opened)
+	if err != nil || !whole.Warm() || opened.Warm() || whole.Confirmed() != 5 {
+		t.Fatalf("%v; warm %v, %v; confirmed %d", err, whole.Warm(), opened.Warm(), whole.Confirmed())
+	}
+	if again, err := rankings.Complete(whole); err != nil || again != whole {
+		t.Fatalf("completed twice: %v", err)
+	}
+	for _, prev := range []*rankings.View{w.view, whole, opened} {
+		_, p := rankings.Build(prev, w.state(), w.generation+1)
+		if len(p.Leaves) != 0 || len(p.Dead) != 0 || p.First {
+			t.Fatalf("%d new leaves, %d dead", len(p.Leaves), len(p.Dead))
+		}
+	}
+}
+
+// TestOpenRefusals opens what does not fit.
+func TestOpenRefusals(t *testing.T) {
+	w := newTestWorld(t, 2000)
+	st := w.view.State
+	f := func(want string, change func(d *block.Directory)) {
+		t.Helper()
+		d, err := block.DecodeDirectory(w.directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(d)
+		v, err := rankings.Open(st, 1, d.Append(nil))
+		if err == nil {
+			_, err = rankings.Complete(v)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("got %v; want %q", err, want)
+		}
+	}
+	f("chain 7", func(d *block.Directory) { d.Chain = 7 })
+	f("generation 9", func(d *block.Directory) { d.Generation = 9 })
+	f("3 positions", func(d *block.Directory) { d.Positions = 3 })
+	f("3 pools", func(d *block.Directory) { d.Pools = 3 })
+	f("14 orders", func(d *block.Directory) { d.Orders = d.Orders[1:] })
+	f("order 3 has", func(d *block.Directory) { d.Orders[3] = d.Orders[10] })
+	f("order 14 has row 4000", func(d *block.Directory) { d.Orders[14].First[0] = 4000 })
+	f("order 3: leaf 0", func(d *block.Directory) { d.Orders[3].Hashes[0]++ })
+	if _, err := rankings.Open(st, 1, w.directory[1:]); err == nil {
+		t.Fatal("a cut directory opens")
+	}
+}
+
+// TestDamagedLeaf reads leaves that are not what the directory says.
+func TestDamagedLeaf(t *testing.T) {
+	w := newTestWorld(t, 2000)
+	for key, b := range w.shelf.leaves {
+		ids, err := block.DecodeLeaf(b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[0] = 1 << 30
+		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
+	}
+	read := func(want string) {
+		t.Helper()
+		_, err := everything(w.view, w.shelf, rankings.ByPnl)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("got %v; want %q", err, want)
+		}
+	}
+	read("it has row")
+	for key := range w.shelf.leaves {
+		w.shelf.leaves[key] = block.AppendLeaf(nil, []uint32{1, 2})
+	}
+	read("directory says")
+}
+
+// TestPause wants a build to let others run between short pieces of work.
+func TestPause(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	pauses := 0
+	rankings.BuildPaced(w.view, w.state(), 2, func() { pauses++ })
+	if pauses < 9000/market.ChunkLen {
+		t.Fatalf("%d pauses", pauses)
+	}
+}
+
+// TestReusedIndexes lets a reorganisation give the rows of owners and pools to
+// others.
+func TestReusedIndexes(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	a, b := w.owners.Mut(0), w.owners.Mut(1)
+	*a, *b = *b, *a
+	p, q := w.pools.Mut(0), w.pools.Mut(1)
+	p.ID, q.ID = q.ID, p.ID
+	w.publish()
+	st := w.view.State
+	f := func(q rankings.PositionQuestion, mine func(p *market.Position) bool) {
+		t.Helper()
+		q.Status, q.IncludeRisky = rankings.AnyStatus, true
+		q.Sort = rankings.ByIDAscending
+		s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Count(1 << 40)
+		for !c.Step(1000) {
+		}
+		want := uint64(0)
+		for i := range st.Positions.Len() {
+			if mine(st.Positions.At(i)) {
+				want++
+			}
+		}
+		if c.Rows() != want || want == 0 {
+			t.Fatalf("%d rows; want %d", c.Rows(), want)
+		}
+	}
+	for i := range uint32(2) {
+		f(rankings.PositionQuestion{Owner: st.Owners.At(i)},
+			func(p *market.Position) bool { return p.Owner == i })
+		f(rankings.PositionQuestion{Pool: &st.Pools.At(i).ID},
+			func(p *market.Position) bool { return p.Pool == i })
+		if pool, found := w.view.Pool(st.Pools.At(i).ID); !found || pool != i {
+			t.Fatalf("pool %d is found as %d, %v", i, pool, found)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package rankings
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tidemark/rankings/market"
+)
+
+func TestNames(t *testing.T) {
+	f := func(names []string, parse func(string) (string, bool)) {
+		t.Helper()
+		for _, name := range names {
+			if got, ok := parse(name); !ok || got != name {
+				t.Fatalf("%q parses to %q, %v", name, got, ok)
+			}
+		}
+		for _, name := range []string{"", "APR", names[0] + " ", "x"} {
+			if got, ok := parse(name); ok {
+				t.Fatalf("%q parses to %q", name, got)
+			}
+		}
+	}
+	f(PositionSorts, func(s string) (string, bool) {
+		v, ok := ParsePositionSort(s)
+		return v.String(), ok
+	})
+	f(PoolSorts, func(s string) (string, bool) { v, ok := ParsePoolSort(s); return v.String(), ok })
+	f(Statuses, func(s string) (string, bool) { v, ok := ParseStatus(s); return v.String(), ok })
+	f(Ranges, func(s string) (string, bool) { v, ok := ParseRange(s); return v.String(), ok })
+}
+
+func TestOffset(t *testing.T) {
+	f := func(page, limit, want uint64) {
+		t.Helper()
+		q := PositionQuestion{Page: page, Limit: limit}
+		if got := q.Offset(); got != want {
+			t.Fatalf("page %d of %d starts at %d; want %d", page, limit, got, want)
+		}
+	}
+	f(1, 20, 0)
+	f(2, 20, 20)
+	f(1251, 20, 25_000)
+	f(999_999_999_999_999_999, 1, 999_999_999_999_999_998)
+	f(999_999_999_999_999_999, 100, maxOffset)
+	f(math.MaxUint64, math.MaxUint64, maxOffset)
+	f(0, 20, 0)
+	f(5, 0, 0)
+}
+
+func TestDescending(t *testing.T) {
+	values := []float64{math.Inf(1), 1e300, 2, 1 + 1e-15, 1, 5e-324, 0, -5e-324, -1, -2, math.Inf(-1)}
+	for i := range values[1:] {
+		if a, b := descending(values[i]), descending(values[i+1]); a >= b {
+			t.Fatalf("%v has key %x, %v has %x", values[i], a, values[i+1], b)
+		}
+	}
+	if zero, minus := descending(0), descending(math.Copysign(0, -1)); zero != minus {
+		t.Fatalf("0 has key %x, -0 has %x", zero, minus)
+	}
+	if descending(market.Unknown) <= descending(math.Inf(-1)) {
+		t.Fatal("the unknown is not last")
+	}
+}
+
+func TestSorter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	s := &sorter{pause: func() {}}
+	f := func(n int, key func() uint64) {
+		t.Helper()
+		keys, places := make([]uint64, n), []uint32{}
+		for i := range keys {
+			if keys[i] = key(); r.IntN(10) > 0 {
+				places = append(places, uint32(i))
+			}
+		}
+		want := slices.Clone(places)
+		slices.SortStableFunc(want, func(a, b uint32) int {
+			if keys[a] < keys[b] {
+				return -1
+			} else if keys[a] > keys[b] {
+				return 1
+			}
+			return 0
+		})
+		got := []uint32{}
+		for _, w := range s.sort(keys, places) {
+			got = append(got, uint32(w))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d keys: not in order", n)
+		}
+	}
+	f(0, r.Uint64)
+	f(1, r.Uint64)
+	f(2, r.Uint64)
+	f(100_000, r.Uint64)
+	f(50_000, func() uint64 { return r.Uint64N(50) })
+	f(50_000, func() uint64 { return 7 })
+	f(50_000, func() uint64 { return 1<<63 + r.Uint64N(1<<33) })
+	f(50_000, func() uint64 { return descending(math.Floor(r.NormFloat64()*1e3) / 16) })
+	f(20_000, func() uint64 { return uint64(r.IntN(3))<<40 + r.Uint64N(100) })
+	f(20_000, func() uint64 { return math.MaxUint64 * (r.Uint64() & 1) })
+}
+
+func TestIndex(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	ids := []int{}
+	compare := func(a, b uint32) int { return ids[a] - ids[b] }
+	var x index
+	for range 30 {
+		for range r.IntN(40) {
+			ids = append(ids, r.IntN(1<<40))
+		}
+		x = x.extend(uint32(len(ids)), 50, true, compare)
+		if len(ids)-len(x) > 50 {
+			t.Fatalf("%d of %d rows in the index", len(x), len(ids))
+		}
+		for row, id := range ids {
+			got, found := x.find(uint32(len(ids)), func(other uint32) int { return ids[other] - id })
+			if !found || got != uint32(row) {
+				t.Fatalf("%d is row %d, %v; want %d", id, got, found, row)
+			}
+		}
+		if _, found := x.find(uint32(len(ids)), func(row uint32) int { return ids[row] + 1 }); found {
+			t.Fatal("found what is not there")
+		}
+	}
+	if x = x.extend(10, 50, true, compare); len(x) != 0 {
+		t.Fatal("an index of rows that are gone")
+	}
+}
+
+// TestPostings moves rows between groups, there and back, adds and takes away,
+// and compares with a plain look at the column.
+func TestPostings(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	const groups = 40
+	col := []uint32{}
+	for range 3000 {
+		col = append(col, r.Uint32N(groups-1))
+	}
+	var p postings
+	old, base := []uint32(nil), slices.Clone(col)
+	for round := range 40 {
+		p = p.extend(old, col, groups)
+		for g := range uint32(groups) {
+			rows := slices.Clone(p.of(g))
+			slices.Sort(rows)
+			if len(slices.Compact(slices.Clone(rows))) != len(rows) {
+				t.Fatalf("round %d: group %d has a row twice", round, g)
+			}
+			rows = slices.DeleteFunc(rows, func(row uint32) bool { return col[row] != g })
+			want := []uint32{}
+			for i, other := range col {
+				if other == g {
+					want = append(want, uint32(i))
+				}
+			}
+			if !slices.Equal(rows, want) {
+				t.Fatalf("round %d: group %d has rows %v; want %v", round, g, rows, want)
+			}
+		}
+		old, col = col, slices.Clone(col)
+		for range 200 {
+			i := r.IntN(len(base))
+			col[i] = []uint32{base[i], r.Uint32N(groups)}[r.IntN(2)]
+			col = append(col, r.Uint32N(groups))
+		}
+		if round == 20 {
+			col = col[:2500]
+			base = base[:2500]
+		}
+	}
+}
