@@ -49,7 +49,8 @@ func TestBoard(t *testing.T) {
 	}
 	writers.Wait()
 	board.Withdraw(1)
-	if c, found := board.Load().Chain(1); !found || c.View != nil || c.Status.LastIndexedAt != rounds-1 {
+	c, found := board.Load().Chain(1)
+	if !found || c.View != nil || c.Status.LastIndexedAt != rounds-1 {
 		t.Fatalf("withdrawn: %+v, %v", c, found)
 	}
 	if _, found := board.Load().Chain(5); found {

@@ -104,7 +104,7 @@ func (w *world) moveTo(i uint32, tick int32) {
 	*w.stats.Mut(i) = market.PoolStats{
 		TVLUsd:       w.some(0, 999.99, 1000, 5000, w.Float64()*1e6),
 		VolumeUsd24h: w.some(0, 10, 1e3*w.Float64()),
-		FeesUsd24h: w.some(0, 1, w.Float64()), FeeAPR: w.some(0, 12.5, 1e7, 100*w.Float64()),
+		FeesUsd24h:   w.some(0, 1, w.Float64()), FeeAPR: w.some(0, 12.5, 1e7, 100*w.Float64()),
 	}
 }
 
