@@ -12,53 +12,33 @@ import (
 
 // poolCharts answers GET /v1/pools/{chainId}/{protocol}/{poolId}/charts.
 func (s *Server) poolCharts(r *request) (reply, *Error) {
-	sc, told := s.scopeOf(r, r.chain)
-	if told != nil {
-		return reply{}, told
-	}
-	v := sc.views[0]
-	i, ok := v.Pool(r.pool)
-	if !ok {
-		return reply{}, s.gone(r, v, "pool")
-	}
-	t, err := s.timeline(v, i, chartStart(v.State, i, r.chartRange.Days()))
-	if err != nil {
-		return reply{}, broken(err)
-	}
-	days := t.days(v.State)
-	body := s.appendCharts(r, v, i, &days, nil)
-	body = render.AppendPoolSeries(body, &days)
-	return chartReply(v, body), nil
+	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
+		t, err := s.timeline(v, i, chartStart(v.State, i, r.chartRange.Days()))
+		if err != nil {
+			return nil, broken(err)
+		}
+		days := t.days(v.State)
+		body := s.appendCharts(r, v, i, &days, nil)
+		return &page{body: append(render.AppendPoolSeries(body, &days), '}')}, nil
+	})
 }
 
 // positionCharts answers GET .../positions/{chainId}/{protocol}/{positionId}/charts.
 func (s *Server) positionCharts(r *request) (reply, *Error) {
-	sc, told := s.scopeOf(r, r.chain)
-	if told != nil {
-		return reply{}, told
-	}
-	v := sc.views[0]
-	i, ok := v.Position(r.position)
-	if !ok || r.noPosition {
-		return reply{}, s.gone(r, v, "position")
-	}
-	p := v.State.Positions.At(i)
-	t, err := s.timeline(v, p.Pool, chartStart(v.State, p.Pool, r.chartRange.Days()))
-	if err != nil {
-		return reply{}, broken(err)
-	}
-	first, series, err := s.positionSeries(v, i, t)
-	if err != nil {
-		return reply{}, broken(err)
-	}
-	days := t.days(v.State)
-	body := s.appendCharts(r, v, p.Pool, &days, p)
-	body = render.AppendPositionSeries(body, first, series)
-	return chartReply(v, body), nil
-}
-
-func chartReply(v *rankings.View, body []byte) reply {
-	return reply{page: &page{body: append(body, '}'), generations: generation(v)}, asOf: v.Confirmed()}
+	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
+		p := v.State.Positions.At(i)
+		t, err := s.timeline(v, p.Pool, chartStart(v.State, p.Pool, r.chartRange.Days()))
+		if err != nil {
+			return nil, broken(err)
+		}
+		first, series, err := s.positionSeries(v, i, t)
+		if err != nil {
+			return nil, broken(err)
+		}
+		days := t.days(v.State)
+		body := s.appendCharts(r, v, p.Pool, &days, p)
+		return &page{body: append(render.AppendPositionSeries(body, first, series), '}')}, nil
+	})
 }
 
 // appendCharts appends what both charts have.

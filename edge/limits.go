@@ -62,6 +62,9 @@ const (
 	// pageCacheBytes holds two generations of every page that is asked for
 	// more than once in the few seconds that it lives.
 	pageCacheBytes = 256 << 20
+	// maxKept keeps a single long history from taking the room of a thousand
+	// pages.
+	maxKept = 1 << 20
 	// pageTTL outlives every generation; it only frees what nobody can ask for.
 	pageTTL = time.Minute
 	// leafCacheBytes holds the decoded leaves of about 10 million rows.
@@ -77,6 +80,8 @@ const (
 	// historyStep is how many entries of a history are read between two looks
 	// at the clock.
 	historyStep = 64
+	// entryBytes is about what an entry of a history is long.
+	entryBytes = 768
 	// maxLeafRetries bounds how often a page whose leaf was deleted under it
 	// is begun anew on the newest view; twice takes two generations within it.
 	maxLeafRetries = 4

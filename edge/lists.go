@@ -9,6 +9,7 @@ import (
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 // listing is a question for a page of rows, of positions or of pools.
@@ -20,7 +21,7 @@ type listing struct {
 	offset      uint64
 	name        string // of the array of rows
 	search      func(views []*rankings.View) (*rankings.Search, error)
-	appendRow   func(dst []byte, row *rankings.Row) []byte
+	appendRow   func(dst []byte, row *rankings.Row, m *value.Metrics) []byte
 }
 
 // listed is a page as it was found, and what is known of the whole.
@@ -144,26 +145,31 @@ func (s *Server) finish(r *request, sc scope, l *listing, found *listed) reply {
 	return reply{page: p, asOf: asOf(found.views), free: p.free}
 }
 
-// scratch holds the rows of a page while it grows.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
+// scratch is room for the rows of a page while it grows.
+type scratch struct {
+	body    []byte
+	metrics value.Metrics
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func (s *Server) renderList(sc scope, l *listing, found *listed) *page {
-	room := scratch.Get().(*[]byte)
-	dst := append((*room)[:0], `{"`...)
+	room := scratches.Get().(*scratch)
+	dst := append(room.body[:0], `{"`...)
 	dst = append(dst, l.name...)
 	dst = append(dst, `":[`...)
 	for i := range found.Rows {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = l.appendRow(dst, &found.Rows[i])
+		dst = l.appendRow(dst, &found.Rows[i], &room.metrics)
 	}
 	p := pagination(l, found, uint64(s.limits.TotalCap))
 	dst = render.AppendPagination(append(dst, ']'), &p)
 	dst = append(render.AppendMissing(dst, sc.missing), '}')
 	body := bytes.Clone(dst)
-	*room = dst
-	scratch.Put(room)
+	room.body = dst
+	scratches.Put(room)
 	if len(sc.missing) > 0 {
 		s.metrics.partial.Inc()
 	}

@@ -1,11 +1,10 @@
 package edge
 
 import (
-	"strconv"
-
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/value"
 )
 
 // listPools answers GET /v1/pools.
@@ -28,7 +27,7 @@ func (s *Server) listPools(r *request) (reply, *Error) {
 		search: func(views []*rankings.View) (*rankings.Search, error) {
 			return rankings.SearchPools(views, &q)
 		},
-		appendRow: func(dst []byte, row *rankings.Row) []byte {
+		appendRow: func(dst []byte, row *rankings.Row, _ *value.Metrics) []byte {
 			return render.AppendPool(dst, s.parts.pool(row.View, row.Index), row.Rank)
 		},
 	})
@@ -36,28 +35,7 @@ func (s *Server) listPools(r *request) (reply, *Error) {
 
 // onePool answers GET /v1/pools/{chainId}/{protocol}/{poolId}.
 func (s *Server) onePool(r *request) (reply, *Error) {
-	sc, err := s.scopeOf(r, r.chain)
-	if err != nil {
-		return reply{}, err
-	}
-	v := sc.views[0]
-	i, ok := v.Pool(r.pool)
-	if !ok {
-		return reply{}, s.gone(r, v, "pool")
-	}
-	body := render.AppendPool(nil, s.parts.pool(v, i), 0)
-	return reply{page: &page{body: body, generations: generation(v)}, asOf: v.Confirmed()}, nil
-}
-
-// gone is the charged 404 of what a view does not have.
-func (s *Server) gone(r *request, v *rankings.View, what string) *Error {
-	setHeader(r.ctx, headerGeneration, generation(v))
-	return absent("no such %s on chain %d", what, v.State.Chain)
-}
-
-// generation is the X-Generation header of an answer from one view.
-func generation(v *rankings.View) string {
-	var buf [48]byte
-	dst := strconv.AppendUint(buf[:0], uint64(v.State.Chain), 10)
-	return string(strconv.AppendUint(append(dst, ':'), v.Generation, 10))
+	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
+		return &page{body: render.AppendPool(nil, s.parts.pool(v, i), 0)}, nil
+	})
 }

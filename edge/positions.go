@@ -32,51 +32,34 @@ func (s *Server) listPositions(r *request) (reply, *Error) {
 }
 
 // appendPosition appends a row of the list.
-func (s *Server) appendPosition(dst []byte, row *rankings.Row) []byte {
+func (s *Server) appendPosition(dst []byte, row *rankings.Row, m *value.Metrics) []byte {
 	st := row.View.State
-	var m value.Metrics
-	value.Position(st, row.Index, &m)
-	share := s.parts.of(row.View).share(st.Positions.At(row.Index).Pool, &m)
-	return render.AppendPosition(dst, st, row.Index, &m, share, row.Rank)
+	value.Position(st, row.Index, m)
+	share := s.parts.of(row.View).share(st.Positions.At(row.Index).Pool, m)
+	return render.AppendPosition(dst, st, row.Index, m, share, row.Rank)
 }
 
 // onePosition answers GET /v1/positions/{chainId}/{protocol}/{positionId}.
 func (s *Server) onePosition(r *request) (reply, *Error) {
-	sc, err := s.scopeOf(r, r.chain)
-	if err != nil {
-		return reply{}, err
-	}
-	v := sc.views[0]
-	i, ok := v.Position(r.position)
-	if !ok || r.noPosition {
-		return reply{}, s.gone(r, v, "position")
-	}
-	history, err := s.history(v, i)
-	if err != nil {
-		return reply{}, err
-	}
-	var m value.Metrics
-	value.Position(v.State, i, &m)
-	body := render.AppendPosition(make([]byte, 0, 4096+len(history.entries)), v.State, i, &m, nil, 0)
-	body = render.AppendHistory(body[:len(body)-1], history.entries, history.flags)
-	return reply{
-		page: &page{body: append(body, '}'), generations: generation(v)},
-		asOf: v.Confirmed(), free: history.flags.Degraded,
-	}, nil
+	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
+		history, err := s.history(v, i)
+		if err != nil {
+			return nil, err
+		}
+		var m value.Metrics
+		value.Position(v.State, i, &m)
+		body := make([]byte, 0, 4096+len(history.entries))
+		body = render.AppendPosition(body, v.State, i, &m, nil, 0)
+		body = render.AppendHistory(body[:len(body)-1], history.entries, history.flags)
+		return &page{body: append(body, '}'), free: history.flags.Degraded}, nil
+	})
 }
 
 // explain answers GET .../positions/{chainId}/{protocol}/{positionId}/explain.
 func (s *Server) explain(r *request) (reply, *Error) {
-	sc, err := s.scopeOf(r, r.chain)
-	if err != nil {
-		return reply{}, err
-	}
-	v := sc.views[0]
-	i, ok := v.Position(r.position)
-	if !ok || r.noPosition {
-		return reply{}, s.gone(r, v, "position")
-	}
-	params, answers := s.cfg.Prices(r.chain)
-	body := render.AppendExplanation(nil, v.State, i, value.Explain(v.State, params, answers, i))
-	return reply{page: &page{body: body, generations: generation(v)}, asOf: v.Confirmed()}, nil
+	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
+		params, answers := s.cfg.Prices(r.chain)
+		e := value.Explain(v.State, params, answers, i)
+		return &page{body: render.AppendExplanation(nil, v.State, i, e)}, nil
+	})
 }

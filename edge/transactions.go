@@ -92,6 +92,7 @@ func (s *Server) newLoad(v *rankings.View, i uint32) *load {
 		decimals:  render.Decimals(st, st.Pools.At(p.Pool)),
 		truncated: uint64(p.Entries) > uint64(s.limits.TransactionsMax),
 	}
+	l.entries = make([]byte, 0, entryBytes*min(int(p.Entries), s.limits.TransactionsPartial))
 	direction := storage.NewestFirst
 	if l.truncated {
 		direction = storage.OldestFirst
