@@ -85,7 +85,11 @@ func (s *Store) Usage() Usage { return usageOf(s.db) }
 
 func usageOf(db *pebble.DB) Usage {
 	m := db.Metrics()
-	total := m.Total()
+	flushed, compacted := uint64(0), uint64(0) // Total would count the log as flushed
+	for i := range m.Levels {
+		flushed += m.Levels[i].TableBytesFlushed
+		compacted += m.Levels[i].TableBytesCompacted
+	}
 	return Usage{
 		DiskBytes:      m.DiskSpaceUsage(),
 		MemTableBytes:  m.MemTable.Size,
@@ -93,8 +97,8 @@ func usageOf(db *pebble.DB) Usage {
 		CacheHits:      m.BlockCache.Hits,
 		CacheMisses:    m.BlockCache.Misses,
 		LogBytes:       m.WAL.BytesWritten,
-		FlushBytes:     total.TableBytesFlushed,
-		CompactBytes:   total.TableBytesCompacted,
+		FlushBytes:     flushed,
+		CompactBytes:   compacted,
 		CompactionDebt: m.Compact.EstimatedDebt,
 		ReadAmp:        m.ReadAmp(),
 	}
