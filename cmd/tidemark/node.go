@@ -17,6 +17,8 @@ import (
 	"tidemark/edge"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage"
 )
 
@@ -32,6 +34,7 @@ type node struct {
 	books  *storage.Accounts
 	admin  *actors.Admin
 	chains *actors.Node
+	extern *actors.PriceFeed
 	board  rankings.Board
 
 	key     string // of the demo account, on the first start only
@@ -108,6 +111,7 @@ func (n *node) startChains() error {
 	external := &actors.PriceFeed{
 		File: n.Prices.File, URL: n.Prices.URL, Every: n.Prices.Every, Log: n.log,
 	}
+	n.extern = external
 	if external.File != "" || external.URL != "" {
 		n.background("price feed", external.Run)
 	}
@@ -127,7 +131,7 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Board: &n.board, Store: n.store, Book: n.admin.Book(), Clock: n.admin.Clock(),
 		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
-		Metrics: n.set, Log: n.log,
+		Prices: n.prices, Metrics: n.set, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -157,6 +161,17 @@ func (n *node) serve(name string, l net.Listener, serve func(net.Listener) error
 		}
 	}()
 	n.began(name, stop)
+}
+
+// prices are the thresholds and answers that a chain's prices are solved with.
+func (n *node) prices(id market.ChainID) (*value.Params, []value.FeedPrice) {
+	for i := range n.Chains {
+		if c := &n.Chains[i]; c.ID == id {
+			params := n.params(c)
+			return &params, n.extern.Of(id)
+		}
+	}
+	panic("BUG: prices of a chain that is not registered")
 }
 
 // listed are the chains as the API lists them.
