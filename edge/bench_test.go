@@ -39,6 +39,8 @@ func bench(b *testing.B, change func(*Config)) (ask func(path string) []byte) {
 	}
 }
 
+func uncached(c *Config) { c.NoPageCache = true }
+
 // cpu reports the process's CPU time an operation, which a busy machine
 // changes less than the time that passes.
 func cpu(b *testing.B) (report func()) {
@@ -64,7 +66,7 @@ func BenchmarkHotPage(b *testing.B) {
 // BenchmarkUncachedPage asks for another page or sort of 20 real rows each
 // time, with the page cache off.
 func BenchmarkUncachedPage(b *testing.B) {
-	ask := bench(b, func(c *Config) { c.NoPageCache = true })
+	ask := bench(b, uncached)
 	var paths []string
 	for page := 1; page <= 5; page++ {
 		for _, sort := range rankings.PositionSorts {
@@ -83,7 +85,7 @@ func BenchmarkUncachedPage(b *testing.B) {
 }
 
 func BenchmarkDetail(b *testing.B) {
-	ask := bench(b, nil)
+	ask := bench(b, uncached)
 	path, entries := busiest()
 	b.ReportAllocs()
 	defer cpu(b)()
@@ -94,7 +96,7 @@ func BenchmarkDetail(b *testing.B) {
 }
 
 func BenchmarkHealth(b *testing.B) {
-	ask := bench(b, nil)
+	ask := bench(b, uncached)
 	for b.Loop() {
 		ask("/health")
 	}
@@ -103,7 +105,7 @@ func BenchmarkHealth(b *testing.B) {
 func BenchmarkCharts(b *testing.B) {
 	for _, which := range []string{"30d", "all"} {
 		b.Run(which, func(b *testing.B) {
-			ask := bench(b, nil)
+			ask := bench(b, uncached)
 			path, _ := busiest()
 			b.ReportAllocs()
 			defer cpu(b)()
@@ -115,7 +117,7 @@ func BenchmarkCharts(b *testing.B) {
 }
 
 func BenchmarkExplain(b *testing.B) {
-	ask := bench(b, nil)
+	ask := bench(b, uncached)
 	path, _ := busiest()
 	for b.Loop() {
 		ask(path + "/explain")

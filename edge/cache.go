@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -77,7 +76,7 @@ func (c *pageCache) close() {
 // changes, so that one that was read is good for ever.
 type leafCache struct {
 	store        *storage.Store
-	kept         *ristretto.Cache[[]byte, *leaf]
+	kept         *ristretto.Cache[uint64, *leaf]
 	hits, misses *metrics.Counter
 }
 
@@ -96,7 +95,7 @@ func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
 		misses: set.NewCounter(`tidemark_edge_leaf_cache_total{result="miss"}`),
 	}
 	var err error
-	c.kept, err = ristretto.NewCache(&ristretto.Config[[]byte, *leaf]{
+	c.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *leaf]{
 		NumCounters: 10 * leafCacheBytes / (4 << 10),
 		MaxCost:     leafCacheBytes,
 		BufferItems: 64,
@@ -109,10 +108,8 @@ func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
 
 // Leaf returns the ids of a leaf, which are shared.
 func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	var key [16]byte
-	binary.LittleEndian.PutUint64(key[:8], uint64(chain))
-	binary.LittleEndian.PutUint64(key[8:], number)
-	if l, ok := c.kept.Get(key[:]); ok && l.chain == chain && l.number == number {
+	key := leafKey(chain, number)
+	if l, ok := c.kept.Get(key); ok && l.chain == chain && l.number == number {
 		c.hits.Inc()
 		return l.ids, nil
 	}
@@ -128,8 +125,16 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
-	c.kept.Set(key[:], &leaf{chain, number, ids}, int64(4*cap(ids)+128))
+	c.kept.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
 	return ids, nil
+}
+
+// leafKey mixes a chain and a leaf's number; two leaves of one key cost reads,
+// not answers, since a hit is compared.
+func leafKey(chain market.ChainID, number uint64) uint64 {
+	x := number ^ uint64(chain)*0x9e3779b97f4a7c15
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	return x ^ x>>32
 }
 
 func (c *leafCache) close() { c.kept.Close() }
