@@ -159,6 +159,7 @@ func (m *Meter) write(now int64) error {
 	err := m.fill(now)
 	if err == nil && !m.out.Empty() {
 		err = m.store.flush(&m.out)
+		m.metrics.flushes.Inc()
 		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
 	}
 	if err != nil {
@@ -169,7 +170,6 @@ func (m *Meter) write(now int64) error {
 		}
 		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
 	}
-	m.metrics.flushes.Inc()
 	m.book.SetAlive(now + max(graceFlushes*m.flushNs, minGraceNs))
 	m.settle()
 	return nil
