@@ -23,6 +23,7 @@ type columns struct {
 	closedAge                    []uint32 // seconds
 
 	// By pool.
+	currency  [][2]uint32
 	tvl       []float64
 	safe      *block.Bitmap // no token is risky
 	standards *block.Bitmap // safe, with the default floor of TVL
@@ -69,10 +70,11 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 func (f *filler) fillPools() {
 	st := f.st
 	n := st.Pools.Len()
-	f.tvl = make([]float64, n)
+	f.tvl, f.currency = make([]float64, n), make([][2]uint32, n)
 	f.safe, f.standards, f.moved = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
 	for i := range n {
-		f.tvl[i] = st.Stats.At(i).TVLUsd
+		p := st.Pools.At(i)
+		f.tvl[i], f.currency[i] = st.Stats.At(i).TVLUsd, [2]uint32{p.Currency0, p.Currency1}
 		if !isRisky(st, i) {
 			f.safe.Set(i)
 		}
@@ -80,7 +82,7 @@ func (f *filler) fillPools() {
 			f.standards.Set(i)
 		}
 		if f.prev == nil || i >= f.prev.State.Pools.Len() ||
-			f.prev.State.Pools.At(i).Tick != st.Pools.At(i).Tick {
+			f.prev.State.Pools.At(i).Tick != p.Tick {
 			f.moved.Set(i)
 		}
 		if i%market.ChunkLen == 0 {

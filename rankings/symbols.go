@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"bytes"
+	"encoding/hex"
 	"strings"
 
 	"tidemark/rankings/block"
@@ -64,7 +65,7 @@ func (s *symbols) matching(text []byte) *block.Bitmap {
 // finder answers which pools of a view a search text finds: a literal
 // substring of the symbols, the addresses or the pool id, all lower-cased.
 type finder struct {
-	st     *market.State
+	view   *View
 	text   []byte
 	hex    bool // the text can stand in an address or id
 	tokens *block.Bitmap
@@ -73,12 +74,12 @@ type finder struct {
 func newFinder(v *View, text string) *finder {
 	lower := strings.ToLower(text)
 	f := &finder{
-		st: v.State, text: []byte(lower), hex: inSomeHex(lower),
+		view: v, text: []byte(lower), hex: inSomeHex(lower),
 		tokens: v.columns.symbols.matching([]byte(lower)),
 	}
 	if f.hex {
 		for i := range v.State.Tokens.Len() {
-			if f.inHex(v.State.Tokens.At(i).Address.AppendHex) {
+			if f.inHex(v.State.Tokens.At(i).Address[:]) {
 				f.tokens.Set(i)
 			}
 		}
@@ -96,12 +97,12 @@ func inSomeHex(text string) bool {
 }
 
 func (f *finder) finds(pool uint32) bool {
-	p := f.st.Pools.At(pool)
-	return f.tokens.Has(p.Currency0) || f.tokens.Has(p.Currency1) ||
-		f.hex && f.inHex(p.ID.AppendHex)
+	currency := f.view.columns.currency[pool]
+	return f.tokens.Has(currency[0]) || f.tokens.Has(currency[1]) ||
+		f.hex && f.inHex(f.view.State.Pools.At(pool).ID[:])
 }
 
-func (f *finder) inHex(appendHex func([]byte) []byte) bool {
-	var digits [2 + 2*len(market.PoolID{})]byte
-	return bytes.Contains(appendHex(digits[:0]), f.text)
+func (f *finder) inHex(id []byte) bool {
+	var text [2 + 2*len(market.PoolID{})]byte
+	return bytes.Contains(hex.AppendEncode(append(text[:0], "0x"...), id), f.text)
 }
