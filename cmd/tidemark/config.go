@@ -44,6 +44,7 @@ type SimConfig struct {
 	Positions int       `about:"NFTs minted in chain 1's history; 80 % and half on the others"`
 	Pools     int       `about:"pools of chain 1; 80 % and half on the others"`
 	Days      int       `about:"length of the history"`
+	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`
 	Genesis   time.Time `about:"start of the history; empty: first start less sim.days, to the hour"`
 	Frozen    bool      `about:"the head stays at the end of the history"`
 }

@@ -66,10 +66,10 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 			MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
-	positions, pools := l.Sim.share(c.ID)
+	positions, pools, actions := l.Sim.share(c.ID)
 	return sim.New(sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
-		Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
+		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
@@ -77,10 +77,10 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 }
 
 // share returns how large the simulated market of a chain is.
-func (c *SimConfig) share(id market.ChainID) (positions, pools int) {
+func (c *SimConfig) share(id market.ChainID) (positions, pools, actions int) {
 	percent := map[market.ChainID]int{42161: 80, 43114: 50}[id]
 	if percent == 0 {
 		percent = 100
 	}
-	return c.Positions * percent / 100, c.Pools * percent / 100
+	return c.Positions * percent / 100, c.Pools * percent / 100, c.Actions * percent / 100
 }

@@ -22,6 +22,9 @@ func (l *loaded) identityOf() []storage.Pair {
 			storage.Pair{Name: "sim.pools", Value: strconv.Itoa(l.Sim.Pools)},
 			storage.Pair{Name: "sim.days", Value: strconv.Itoa(l.Sim.Days)},
 		)
+		if l.Sim.Actions != 0 {
+			pairs = append(pairs, storage.Pair{Name: "sim.actions", Value: strconv.Itoa(l.Sim.Actions)})
+		}
 	}
 	for _, c := range l.Chains {
 		if c.Enabled {
