@@ -74,9 +74,8 @@ type Term struct {
 func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanation {
 	e := &Explanation{Now: st.Now()}
 	Position(st, i, &e.Metrics)
-	var views [2]tokenView
 	r := row{st: st, f: &e.Metrics.Figures, position: st.Positions.At(i)}
-	r.look(&views)
+	r.look()
 	r.rank()
 	if e.Metrics.Open {
 		e.explainPrices(newSolver(st, p, ext), r.pool())

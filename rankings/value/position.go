@@ -55,9 +55,8 @@ type Metrics struct {
 // Position fills m with the row of position i, all of it, so m may be reused.
 // Its Figures are those of a Ranker to the bit. It allocates nothing.
 func Position(st *market.State, i uint32, m *Metrics) {
-	var views [2]tokenView
 	r := row{st: st, f: &m.Figures, position: st.Positions.At(i)}
-	r.look(&views)
+	r.look()
 	r.rank()
 	sums := st.Sums(r.position)
 	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
@@ -80,7 +79,7 @@ type row struct {
 	position *market.Position
 	f        *Figures
 	at       poolView
-	sides    [2]*tokenView
+	sides    [2]tokenView
 
 	principal, fees [2]clmath.U256
 	rawUsd          legs // of a raw unit, at the row's prices
@@ -92,11 +91,10 @@ type row struct {
 }
 
 // look takes the views of the position's pool and tokens.
-func (r *row) look(views *[2]tokenView) {
+func (r *row) look() {
 	r.at = viewPool(r.pool())
 	for leg, token := range r.at.tokens {
-		views[leg] = viewToken(r.st, token)
-		r.sides[leg] = &views[leg]
+		r.sides[leg] = viewToken(r.st, token)
 	}
 }
 
@@ -164,8 +162,8 @@ func (r *row) prices() {
 		r.nativeUsd = finite(p.CloseNativeUsd)
 		return
 	}
-	for leg, side := range r.sides {
-		r.rawUsd[leg] = side.rawUsd
+	for leg := range r.sides {
+		r.rawUsd[leg] = r.sides[leg].rawUsd
 		if r.ownWord(leg) {
 			r.rawUsd[leg] = market.Unknown
 		}

@@ -175,3 +175,18 @@ func TestPricesAreStable(t *testing.T) {
 		}
 	}
 }
+
+func TestRowsAllocateNothing(t *testing.T) {
+	st, _ := scramble(1)
+	var m Metrics
+	var f Figures
+	ranker := NewRanker(st)
+	if n := testing.AllocsPerRun(10, func() {
+		for i := range st.Positions.Len() {
+			Position(st, i, &m)
+			ranker.Rank(st.Positions.Len()-1-i, &f)
+		}
+	}); n != 0 {
+		t.Errorf("a walk over all rows allocates %v times", n)
+	}
+}

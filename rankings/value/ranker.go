@@ -66,7 +66,7 @@ func (k *Ranker) Rank(i uint32, f *Figures) {
 	}
 	r := row{st: k.st, f: f, position: k.st.Positions.At(i)}
 	r.at = k.pools[r.position.Pool]
-	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
+	r.sides = [2]tokenView{k.tokens[r.at.tokens[0]], k.tokens[r.at.tokens[1]]}
 	r.rank()
 }
 

@@ -114,7 +114,7 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	m := &e.Metrics
 	name := "leg" + strconv.Itoa(leg)
 	e.step(name, "priceUsd, if it is independent of the position's own pool", m.Price[leg].Usd)
-	side := r.sides[leg]
+	side := &r.sides[leg]
 	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
 	}
