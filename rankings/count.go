@@ -1,5 +1,7 @@
 package rankings
 
+import "slices"
+
 // Count counts the rows of a Search up to a limit. It looks at columns only:
 // at lists of positions where the filter has one, else at all rows, 64 at a
 // time as far as sets decide. While the limit is not passed it remembers the
@@ -12,6 +14,8 @@ type Count struct {
 	run     int
 	scanner scanner    // of the run
 	found   [][]uint32 // of each run
+	placed  *Search    // the result in the making
+	at      int        // its next run
 	done    bool
 	result  *Search
 }
@@ -39,7 +43,7 @@ func (c *Count) Step(budget int) (done bool) {
 		case c.rows > c.limit:
 			c.done, c.found = true, nil
 		case c.run == len(c.search.runs):
-			c.done, c.result = true, c.place()
+			c.place(&budget)
 		default:
 			c.scan(&budget)
 		}
@@ -66,22 +70,32 @@ func (c *Count) scan(budget *int) {
 	}
 }
 
-// place returns the search with the leaf of every row found.
-func (c *Count) place() *Search {
-	s := &Search{runs: make([]run, len(c.search.runs))}
-	for i, rows := range c.found {
-		r := c.search.runs[i]
+// place goes on to find the leaf of every row found. In the end the search
+// knows how many stand before each.
+func (c *Count) place(budget *int) {
+	if c.placed == nil {
+		c.placed = &Search{runs: slices.Clone(c.search.runs)}
+	}
+	if c.at == len(c.placed.runs) {
+		c.done, c.result, c.found = true, c.placed, nil
+		return
+	}
+	r, rows := &c.placed.runs[c.at], c.found[c.at]
+	if c.search.runs[c.at].sums == nil {
 		if r.sums == nil {
 			r.sums = make([]uint32, r.order.Leaves()+1)
-			for _, row := range rows {
-				r.sums[r.leafOf(row)+1]++
-			}
-			for n := range r.order.Leaves() {
-				r.sums[n+1] += r.sums[n]
-			}
 		}
-		s.runs[i] = r
+		n := min(len(rows), *budget)
+		for _, row := range rows[:n] {
+			r.sums[r.leafOf(row)+1]++
+		}
+		*budget -= n
+		if c.found[c.at] = rows[n:]; n < len(rows) {
+			return
+		}
+		for i := range r.order.Leaves() {
+			r.sums[i+1] += r.sums[i]
+		}
 	}
-	c.found = nil
-	return s
+	c.at++
 }
