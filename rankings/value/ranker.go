@@ -24,6 +24,7 @@ type tokenView struct {
 	anchor       bool
 	derived      bool
 	corroborated bool
+	reason       market.Reason
 }
 
 // poolView is what every row needs of its pool.
@@ -49,7 +50,7 @@ func viewToken(st *market.State, i uint32) tokenView {
 	return tokenView{
 		rawUsd: price.Usd / unit, unit: unit, exitUsd: price.ExitUsd, onlyPool: price.OnlyPool,
 		anchor: price.Anchor, derived: price.Source == market.SourceDerived,
-		corroborated: price.Corroborated,
+		corroborated: price.Corroborated, reason: price.Reason,
 	}
 }
 
@@ -74,16 +75,24 @@ func (k *Ranker) Rank(i uint32, f *Figures) {
 // overlap, few enough for all of them to stay near.
 const aheadLen = 32
 
-// readAhead reads what the open rows from i on need beyond the views.
+// readAhead reads what the rows from i on need: all of a kind at a time.
 func (k *Ranker) readAhead(i uint32) {
 	st := k.st
+	first := i
 	k.ahead = min(i+aheadLen, st.Positions.Len())
+	var sum uint64
 	for ; i < k.ahead; i++ {
 		if p := st.Positions.At(i); p.IsOpen() {
-			lower, upper, pool := st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot), st.Pools.At(p.Pool)
-			k.sink += lower.SqrtPriceX96[0] + lower.FeeGrowthOutside1X128[3] +
-				upper.SqrtPriceX96[0] + upper.FeeGrowthOutside1X128[3] +
-				pool.SqrtPriceX96[0] + pool.FeeGrowthGlobal1X128[3]
+			pool := st.Pools.At(p.Pool)
+			sum += pool.SqrtPriceX96[0] + pool.FeeGrowthGlobal1X128[3] +
+				readTick(st.Ticks.At(p.LowerSlot)) + readTick(st.Ticks.At(p.UpperSlot))
 		}
 	}
+	for i = first; i < k.ahead; i++ {
+		at := &k.pools[st.Positions.At(i).Pool]
+		sum += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
+	}
+	k.sink += sum
 }
+
+func readTick(t *market.Tick) uint64 { return t.SqrtPriceX96[0] + t.FeeGrowthOutside1X128[3] }

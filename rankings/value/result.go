@@ -103,7 +103,7 @@ func (r *row) reason(leg int) market.Reason {
 	case market.Known(r.sides[leg].rawUsd):
 		return market.ReasonUncorroborated // the pool's own word
 	}
-	return r.st.Prices.At(r.at.tokens[leg]).Reason
+	return r.sides[leg].reason
 }
 
 // needs reports whether any group has an amount of a leg.
