@@ -33,8 +33,8 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 	o := &orderer{view: v, sorter: sorter{pause: pause}}
 	for id := range orderCount {
 		ids, key := o.order(id)
-		b.add(id, ids, key)
-		pause()
+		v.columns.passing[id] = o.passingOf(id, ids)
+		b.add(id, ids, key, pause)
 	}
 	b.publication.Directory = b.directory.Append(nil)
 	v.orders, v.retired = b.directory.Orders, b.directory.Retired
@@ -73,9 +73,8 @@ func (b *builder) retire() {
 
 // add cuts an order into leaves, keeps prev's where they are equal, writes the
 // others and retires what is left of prev's.
-func (b *builder) add(id orderID, ids []uint32, key func(i int) uint64) {
-	passing := b.view.columns.passingOf(id, ids)
-	b.view.columns.passing[id] = passing
+func (b *builder) add(id orderID, ids []uint32, key func(i int) uint64, pause func()) {
+	passing := b.view.columns.passing[id]
 	kept := b.leavesOf(id)
 	order := block.NewOrder(len(ids)/block.MinLeafRows/2 + 1)
 	cut(ids, func(from, to int, hash uint64) {
@@ -87,6 +86,7 @@ func (b *builder) add(id orderID, ids []uint32, key func(i int) uint64) {
 			number = b.write(ids[from:to])
 		}
 		order.Add(key(from), ids[from], number, hash, to-from, pass)
+		pause()
 	})
 	b.directory.Orders = append(b.directory.Orders, order)
 	if b.prev == nil {
@@ -191,7 +191,7 @@ func Complete(v *View) (*View, error) {
 	o := &orderer{view: &w, sorter: sorter{pause: func() {}}}
 	for id := range orderCount {
 		ids, _ := o.order(id)
-		w.columns.passing[id] = w.columns.passingOf(id, ids)
+		w.columns.passing[id] = o.passingOf(id, ids)
 		if err := sameLeaves(&v.orders[id], ids); err != nil {
 			return nil, fmt.Errorf("cannot complete generation %d of chain %d: order %d: %w",
 				v.Generation, v.State.Chain, id, err)

@@ -139,10 +139,8 @@ func (f *filler) fillLookups() {
 	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners,
 		func(a, b uint32) int { return bytes.Compare(st.Owners.At(a)[:], st.Owners.At(b)[:]) })
 	f.pause()
-	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len())
-	f.pause()
-	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len())
-	f.pause()
+	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len(), f.pause)
+	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len(), f.pause)
 	f.symbols = old.symbols.extend(before, st)
 	f.pause()
 }

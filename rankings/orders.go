@@ -1,6 +1,8 @@
 package rankings
 
 import (
+	"slices"
+
 	"tidemark/rankings/block"
 )
 
@@ -23,26 +25,28 @@ func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
 		return o.rows, func(i int) uint64 { return o.view.key(id, o.rows[i]) }
 	}
 	c, now := o.view.columns, o.view.State.Now()
-	o.keys, o.places = o.keys[:0], o.places[:0]
-	for place, row := range o.rows {
-		if id.ofPools() {
-			o.keys = append(o.keys, poolKey(o.view.State, id, row))
-		} else {
-			o.keys = append(o.keys, c.key(id, uint32(place), now))
+	o.keys = slices.Grow(o.keys[:0], len(o.rows))
+	o.places = slices.Grow(o.places[:0], len(o.rows))
+	inStretches(len(o.rows), o.pause, func(from, to int) {
+		for place := from; place < to; place++ {
+			row := o.rows[place]
+			if id.ofPools() {
+				o.keys = append(o.keys, poolKey(o.view.State, id, row))
+			} else {
+				o.keys = append(o.keys, c.key(id, uint32(place), now))
+			}
+			if !id.onlyValued() || c.valued.Has(row) {
+				o.places = append(o.places, uint32(place))
+			}
 		}
-		if !id.onlyValued() || c.valued.Has(row) {
-			o.places = append(o.places, uint32(place))
-		}
-		if place%stretch == 0 {
-			o.pause()
-		}
-	}
+	})
 	words := o.sort(o.keys, o.places)
-	o.ids = o.ids[:0]
-	for _, w := range words {
-		o.ids = append(o.ids, o.rows[uint32(w)])
-	}
-	o.pause()
+	o.ids = slices.Grow(o.ids[:0], len(words))
+	inStretches(len(words), o.pause, func(from, to int) {
+		for _, w := range words[from:to] {
+			o.ids = append(o.ids, o.rows[uint32(w)])
+		}
+	})
 	return o.ids, func(i int) uint64 { return o.keys[uint32(words[i])] }
 }
 
@@ -75,17 +79,19 @@ func (o *orderer) members(closed bool) []uint32 {
 }
 
 // passingOf marks, by rank, which ids the default filters admit.
-func (c *columns) passingOf(id orderID, ids []uint32) *block.Bitmap {
-	standard := c.standard
+func (o *orderer) passingOf(id orderID, ids []uint32) *block.Bitmap {
+	standard := o.view.columns.standard
 	if id.ofPools() {
-		standard = c.safe
+		standard = o.view.columns.safe
 	}
 	passing := block.NewBitmap(uint32(len(ids)))
-	for rank, row := range ids {
-		if standard.Has(row) {
-			passing.Set(uint32(rank))
+	inStretches(len(ids), o.pause, func(from, to int) {
+		for rank := from; rank < to; rank++ {
+			if standard.Has(ids[rank]) {
+				passing.Set(uint32(rank))
+			}
 		}
-	}
+	})
 	passing.Seal()
 	return passing
 }

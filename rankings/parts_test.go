@@ -145,7 +145,7 @@ func TestPostings(t *testing.T) {
 	var p postings
 	old, base := []uint32(nil), slices.Clone(col)
 	for round := range 40 {
-		p = p.extend(old, col, groups)
+		p = p.extend(old, col, groups, func() {})
 		for g := range uint32(groups) {
 			rows := slices.Clone(p.of(g))
 			slices.Sort(rows)

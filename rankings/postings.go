@@ -24,23 +24,24 @@ const postingsSlack = 4096
 
 // extend returns the postings of col, given p of old, both columns of groups
 // by position.
-func (p *postings) extend(old, col []uint32, groups uint32) postings {
+func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postings {
 	n := uint32(len(col))
 	if n < p.covered || p.starts == nil {
-		return newPostings(col, groups)
+		return newPostings(col, groups, pause)
 	}
 	recent := make([]uint32, 0, len(p.recent))
 	next := p.recent
-	for i, g := range old[:p.covered] {
-		at := uint32(i)
-		if len(next) > 0 && next[0] == at {
-			recent, next = append(recent, at), next[1:]
-		} else if g != col[i] {
-			recent = append(recent, at)
+	inStretches(int(p.covered), pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			if len(next) > 0 && next[0] == uint32(i) {
+				recent, next = append(recent, next[0]), next[1:]
+			} else if old[i] != col[i] {
+				recent = append(recent, uint32(i))
+			}
 		}
-	}
+	})
 	if len(recent)+int(n-p.covered) > postingsSlack {
-		return newPostings(col, groups)
+		return newPostings(col, groups, pause)
 	}
 	for i := p.covered; i < n; i++ {
 		recent = append(recent, i)
@@ -48,19 +49,24 @@ func (p *postings) extend(old, col []uint32, groups uint32) postings {
 	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
 }
 
-func newPostings(col []uint32, groups uint32) postings {
+func newPostings(col []uint32, groups uint32, pause func()) postings {
 	starts := make([]uint32, groups+2) // group g is counted at g+2, filled at g+1
-	for _, g := range col {
-		starts[g+2]++
-	}
+	inStretches(len(col), pause, func(from, to int) {
+		for _, g := range col[from:to] {
+			starts[g+2]++
+		}
+	})
 	for g := range groups {
 		starts[g+2] += starts[g+1]
 	}
 	rows := make([]uint32, len(col))
-	for i, g := range col {
-		rows[starts[g+1]] = uint32(i)
-		starts[g+1]++
-	}
+	inStretches(len(col), pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			g := col[i]
+			rows[starts[g+1]] = uint32(i)
+			starts[g+1]++
+		}
+	})
 	return postings{starts: starts[:groups+1], rows: rows, covered: uint32(len(col))}
 }
 

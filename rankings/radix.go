@@ -19,27 +19,29 @@ type sorter struct {
 
 const (
 	digitBits = 11
-	digits    = 3       // that cover the upper half
-	stretch   = 1 << 15 // rows between two pauses
+	digits    = 3 // that cover the upper half
 )
 
 // sort returns the places, which ascend, in the lower halves of the words, in
 // order. The result is good until the next call.
 func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 	least, greatest, sorted, last := uint64(math.MaxUint64), uint64(0), true, uint64(0)
-	for _, place := range places {
-		key := keys[place]
-		least, greatest = min(least, key), max(greatest, key)
-		sorted = sorted && last <= key
-		last = key
-	}
-	s.pause()
+	inStretches(len(places), s.pause, func(from, to int) {
+		for _, place := range places[from:to] {
+			key := keys[place]
+			least, greatest = min(least, key), max(greatest, key)
+			sorted = sorted && last <= key
+			last = key
+		}
+	})
 	shift := max(bits.Len64(greatest-least)-32, 0)
-	s.words, s.spare = s.words[:0], slices.Grow(s.spare[:0], len(places))[:len(places)]
-	for _, place := range places {
-		s.words = append(s.words, (keys[place]-least)>>shift<<32|uint64(place))
-	}
-	s.pause()
+	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
+	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
+	inStretches(len(places), s.pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			s.words[i] = (keys[places[i]]-least)>>shift<<32 | uint64(places[i])
+		}
+	})
 	if sorted {
 		return s.words
 	}
@@ -56,12 +58,11 @@ func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 func (s *sorter) pass(shift int) {
 	const mask = 1<<digitBits - 1
 	var starts [1 << digitBits]uint32
-	for from := 0; from < len(s.words); from += stretch {
-		for _, w := range s.words[from:min(from+stretch, len(s.words))] {
+	inStretches(len(s.words), s.pause, func(from, to int) {
+		for _, w := range s.words[from:to] {
 			starts[w>>shift&mask]++
 		}
-		s.pause()
-	}
+	})
 	sum := uint32(0)
 	for d, n := range starts {
 		if int(n) == len(s.words) {
@@ -69,14 +70,13 @@ func (s *sorter) pass(shift int) {
 		}
 		starts[d], sum = sum, sum+n
 	}
-	for from := 0; from < len(s.words); from += stretch {
-		for _, w := range s.words[from:min(from+stretch, len(s.words))] {
+	inStretches(len(s.words), s.pause, func(from, to int) {
+		for _, w := range s.words[from:to] {
 			d := w >> shift & mask
 			s.spare[starts[d]] = w
 			starts[d]++
 		}
-		s.pause()
-	}
+	})
 	s.words, s.spare = s.spare, s.words
 }
 
