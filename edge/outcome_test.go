@@ -21,34 +21,42 @@ type asked struct {
 // askedRoutes finds things to ask for on a front.
 func askedRoutes(s *front) []asked {
 	first := func(list, id string) string {
-		rows := s.get("/v1/" + list + "?chainId=1&limit=1&minPoolTvl=0&includeRisky=true").decoded(s.t)
-		if list == "pools" {
-			rows = s.get("/v1/pools?chainId=1&limit=1&includeRisky=true").decoded(s.t)
-		}
+		rows := s.get("/v1/" + list + "?chainId=1&limit=1&includeRisky=true").decoded(s.t)
 		return rows[list].([]any)[0].(map[string]any)[id].(string)
 	}
-	position := "/v1/positions/1/swapdex-v4/"
-	pool := "/v1/pools/1/swapdex-v4/"
+	const positions, pools = "/v1/positions/1/swapdex-v4/", "/v1/pools/1/swapdex-v4/"
+	position, pool := positions+first("positions", "positionId"), pools+first("pools", "poolId")
+	const noPosition, noPool = positions + "999999999", pools + "0x" + somewhere
+	const badPosition, badPool = "/v1/positions/7/swapdex-v4/1", pools + "0x12"
 	return []asked{
 		{"positions", accounts.RoutePositions, "/v1/positions", "/v1/positions?sort=no", ""},
 		{"pools", accounts.RoutePools, "/v1/pools", "/v1/pools?limit=101", ""},
+		{"position", accounts.RoutePosition, position, badPosition, noPosition},
+		{"pool", accounts.RoutePool, pool, badPool, noPool},
 		{
-			"position", accounts.RoutePosition, position + first("positions", "positionId"),
-			"/v1/positions/7/swapdex-v4/1", position + "999999999",
+			"position charts", accounts.RoutePositionCharts,
+			position + "/charts", badPosition + "/charts", noPosition + "/charts",
 		},
 		{
-			"pool", accounts.RoutePool, pool + first("pools", "poolId"), pool + "0x12",
-			pool + "0x" + strings.Repeat("ab", 32),
+			"pool charts", accounts.RoutePoolCharts,
+			pool + "/charts", badPool + "/charts", noPool + "/charts",
+		},
+		{
+			"explain", accounts.RouteExplain,
+			position + "/explain", badPosition + "/explain", noPosition + "/explain",
 		},
 	}
 }
 
+// somewhere is the id of no pool.
+const somewhere = "abababababababababababababababababababababababababababababababab"
+
 // outcome is a column of the table.
 type outcome struct {
 	name    string
-	change  func(*Config)        // of the server
-	prepare func(*front, string) // of the account behind the key
-	method  string               // GET when empty
+	change  func(*Config)               // of the server
+	prepare func(*front, string, asked) // of the account behind the key
+	method  string                      // GET when empty
 	path    func(asked) string
 	headers []string
 	code    func(asked) int
@@ -108,7 +116,7 @@ var outcomes = []outcome{
 	},
 	{name: "400", path: func(r asked) string { return r.bad }, code: always(400)},
 	{
-		name: "400 over quota", prepare: func(f *front, key string) { empty(f, key, 0) },
+		name: "400 over quota", prepare: func(f *front, key string, r asked) { empty(f, key, 0) },
 		path: func(r asked) string { return r.bad }, code: always(400),
 	},
 	{name: "401", path: goodPath, headers: []string{headerKey + ": nonsense"}, code: always(401)},
@@ -122,33 +130,27 @@ var outcomes = []outcome{
 	{name: "405", method: "POST", path: goodPath, code: always(405)},
 	{name: "OPTIONS", method: "OPTIONS", path: goodPath, code: always(204)},
 	{
-		name: "429 burst", prepare: func(f *front, key string) { f.takeAll(key) },
+		name: "429 burst", prepare: func(f *front, key string, r asked) { f.takeAll(key) },
 		path: goodPath, code: always(429), says: saying("too many requests"),
 	},
 	{
-		name: "429 burst before 404", prepare: func(f *front, key string) { f.takeAll(key) },
+		name: "429 burst before 404", prepare: func(f *front, key string, r asked) { f.takeAll(key) },
 		path: func(r asked) string { return under(r, "/a/b/c/d/e") }, code: always(429),
 	},
 	{
-		name: "429 quota", prepare: func(f *front, key string) { empty(f, key, 0) },
+		name: "429 quota", prepare: func(f *front, key string, r asked) { empty(f, key, 0) },
 		path: goodPath, code: always(429), says: saying(`"retryAfterSec":`),
 	},
 	{
-		name: "the last units", prepare: func(f *front, key string) { empty(f, key, 2) },
-		path: goodPath, code: always(200), charged: true,
+		name: "the last units", path: goodPath, code: always(200), charged: true,
+		prepare: func(f *front, key string, r asked) { empty(f, key, r.meter.Units()) },
 	},
 	{
-		name: "429 one unit short", prepare: func(f *front, key string) { empty(f, key, 1) },
-		path: goodPath, charged: true,
-		code: func(r asked) int {
-			if r.meter.Units() > 1 {
-				return 429
-			}
-			return 200
-		},
+		name: "429 quota, one unit short", path: goodPath, code: always(429),
+		prepare: func(f *front, key string, r asked) { empty(f, key, r.meter.Units()-1) },
 	},
 	{
-		name: "503 metering", prepare: func(f *front, key string) { f.book.SetAlive(0) },
+		name: "503 metering", prepare: func(f *front, key string, r asked) { f.book.SetAlive(0) },
 		path: goodPath, code: always(503), says: saying("metering"),
 	},
 	{
@@ -192,7 +194,7 @@ func (o *outcome) check(t *testing.T, r asked, path string) {
 	key := s.issue("starter", accounts.Server)
 	k, month := s.holder(key), s.book.Calendar().This.Month
 	if o.prepare != nil {
-		o.prepare(s, key)
+		o.prepare(s, key, r)
 	}
 	before, _ := k.Cell.Tally(month)
 	headers := append([]string{}, o.headers...)
@@ -221,7 +223,7 @@ func (o *outcome) check(t *testing.T, r asked, path string) {
 // units is what the answer must cost.
 func (o *outcome) units(r asked, a *answer) int64 {
 	switch {
-	case !o.charged || a.code == 429:
+	case !o.charged:
 		return 0
 	case o.name == "partial" && isList(r):
 		return 0
@@ -242,7 +244,7 @@ func (o *outcome) checkHeaders(t *testing.T, r asked, a *answer, units int64) {
 	if again := a.header.Get("Retry-After"); (a.code == 429 || a.code == 503) != (again != "" && again != "0") {
 		t.Errorf("%s: %d with Retry-After %q", r.name, a.code, again)
 	}
-	if strings.Contains(a.body, "retryAfterSec") != (o.name == "429 quota" || o.name == "429 one unit short" && a.code == 429) {
+	if strings.Contains(a.body, "retryAfterSec") != strings.HasPrefix(o.name, "429 quota") {
 		t.Errorf("%s: retryAfterSec stands in quota answers only: %s", r.name, a.body)
 	}
 	if o.method == "HEAD" && a.body != "" {

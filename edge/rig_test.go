@@ -204,6 +204,7 @@ func (f *front) ask(method, path string, headers ...string) answer {
 		}
 	}
 	a, _ := f.send(method, text+"\r\n")
+	conform(f.t, method, path, a)
 	return a
 }
 
