@@ -168,9 +168,9 @@ func TestOperatorsOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := th.await(1, "resynchronised", func(c *rankings.Chain) bool { return served(c) && c.View != first }).View
-	if again.Generation != 1 || again.State.Head != first.State.Head {
-		t.Errorf("after a resync generation %d is of %+v; want 1 of %+v",
-			again.Generation, again.State.Head, first.State.Head)
+	if again.Generation <= first.Generation || again.State.Head != first.State.Head {
+		t.Errorf("after a resync generation %d is of %+v; want one after %d, of %+v",
+			again.Generation, again.State.Head, first.Generation, first.State.Head)
 	}
 	if err := th.node.SetOffline(9, true); err == nil {
 		t.Error("chain 9 was switched")

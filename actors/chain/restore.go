@@ -43,12 +43,14 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 	return c, nil
 }
 
-// begin starts from nothing.
+// begin starts from nothing. The generation goes on counting: leaves are kept
+// by numbers that begin with it, and readers may still have old ones.
 func (c *Chain) begin() {
-	c.kept, c.view, c.generation, c.everything = nil, nil, 0, true
+	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.Config.Ledger)
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
 	c.confirmed = confirmation{}
+	c.status = rankings.ChainStatus{Enabled: true, Offline: c.status.Offline}
 	c.tell()
 }
 
@@ -95,7 +97,6 @@ func (c *Chain) Resync() error {
 	if err := c.store.DropChain(c.ID()); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", c.ID(), err)
 	}
-	c.status.Stopped, c.status.StopReason = false, ""
 	c.begin()
 	return nil
 }

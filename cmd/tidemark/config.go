@@ -124,7 +124,8 @@ func defaultConfig() Config {
 			},
 			{
 				ID: 43114, Enabled: true, Slug: "avalanche", Name: "Avalanche C-Chain", ShortName: "AVAX",
-				ExplorerURL: "https://snowtrace.io", NativeSymbol: "AVAX", NativeName: "Avalanche", WrappedSymbol: "WAVAX",
+				ExplorerURL:  "https://snowtrace.io",
+				NativeSymbol: "AVAX", NativeName: "Avalanche", WrappedSymbol: "WAVAX",
 				WrappedNative:   address("0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7"),
 				PoolManager:     address("0x06380c0e0912312b5150364b9dc4542ba0dbbc85"),
 				PositionManager: address("0xb74b1f14d2754acfcbbe1a221023a5cf50ab8acd"),
