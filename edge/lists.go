@@ -85,7 +85,7 @@ func (s *Server) tryList(r *request, sc scope, l *listing) (reply, error) {
 // long that takes.
 func (s *Server) shallow(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
 	found := listed{views: sc.views, waited: true}
-	c := s.works.count(string(s.key(nil, l.filter, sc)), search)
+	c := s.works.count(string(s.key(nil, l.filter, sc)), sc.views, search)
 	if c != nil {
 		if await(c.done, s.limits.CountWait) {
 			search, found.waited = c.search, false

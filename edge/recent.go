@@ -54,6 +54,18 @@ func (r *recent[V]) evict(mayGo func(V) bool) bool {
 	return false
 }
 
+// dropAll forgets every value that is says.
+func (r *recent[V]) dropAll(is func(V) bool) {
+	for e := r.order.Front(); e != nil; {
+		next := e.Next()
+		if old := e.Value.(*entry[V]); is(old.value) {
+			r.order.Remove(e)
+			delete(r.byKey, old.key)
+		}
+		e = next
+	}
+}
+
 // drop forgets a key if it still has the value that is says.
 func (r *recent[V]) drop(key string, is func(V) bool) {
 	if e, ok := r.byKey[key]; ok && is(e.Value.(*entry[V]).value) {

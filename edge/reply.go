@@ -52,7 +52,7 @@ func (s *Server) send(r *request, p *reply) {
 		return
 	}
 	setHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
-	if how := accepted(r.ctx.Request.Header.Peek("Accept-Encoding")); how != plain {
+	if how := accepted(r.ctx.Request.Header.PeekCanonical(acceptEncoding)); how != plain {
 		setHeader(r.ctx, "Content-Encoding", how.String())
 		if shared {
 			body = s.packedPage(p.page, how)
@@ -64,8 +64,9 @@ func (s *Server) send(r *request, p *reply) {
 }
 
 var (
-	contentType = []byte("Content-Type")
-	jsonValue   = []byte(contentJSON)
+	contentType    = []byte("Content-Type")
+	jsonValue      = []byte(contentJSON)
+	acceptEncoding = []byte("Accept-Encoding")
 )
 
 // appendStale returns a copy of an object's body with the flags of age.

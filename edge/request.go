@@ -51,15 +51,15 @@ func (r *request) read() *Error {
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
 		return malformed(fasthttp.StatusHTTPVersionNotSupported, "HTTP/1.1 or HTTP/1.0 is served")
 	}
-	if err := frame(h); err != nil {
+	closing, err := frame(h)
+	if err != nil {
 		return err
 	}
-	if bytes.EqualFold(h.Peek("Connection"), closeWord) {
+	if closing {
 		r.ctx.SetConnectionClose()
 	}
 	uri := h.RequestURI()
 	if len(uri) > 0 && uri[0] != '/' {
-		var err *Error
 		if uri, err = relative(uri, h.Host()); err != nil {
 			return err
 		}
@@ -71,37 +71,41 @@ func (r *request) read() *Error {
 }
 
 var (
-	question       = []byte{'?'}
-	closeWord      = []byte("close")
-	schemeMark     = []byte("://")
-	lengthHeader   = []byte("Content-Length")
-	encodingHeader = []byte("Transfer-Encoding")
+	question         = []byte{'?'}
+	closeWord        = []byte("close")
+	schemeMark       = []byte("://")
+	lengthHeader     = []byte("Content-Length")
+	encodingHeader   = []byte("Transfer-Encoding")
+	connectionHeader = []byte("Connection")
 )
 
 // frame refuses what makes it unsure where a request ends. It reads the raw
-// lines: fasthttp joins folded ones, and forgets an encoding once it is undone.
-func frame(h *fasthttp.RequestHeader) *Error {
+// lines: fasthttp joins folded ones, forgets an encoding once it is undone, and
+// knows "Connection: close" in lower case only; closing tells of any.
+func frame(h *fasthttp.RequestHeader) (closing bool, err *Error) {
 	length, encoding := false, false
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, newline)
 		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
-			return malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+			return false, malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
 		}
-		name, _, _ := bytes.Cut(line, colon)
+		name, value, _ := bytes.Cut(line, colon)
 		if bytes.IndexByte(name, ' ') >= 0 {
-			return malformed(fasthttp.StatusBadRequest, "a header's name has a space")
+			return false, malformed(fasthttp.StatusBadRequest, "a header's name has a space")
 		}
 		length = length || bytes.EqualFold(name, lengthHeader)
 		encoding = encoding || bytes.EqualFold(name, encodingHeader)
+		closing = closing || bytes.EqualFold(name, connectionHeader) &&
+			bytes.EqualFold(bytes.TrimSpace(value), closeWord)
 	}
 	if length && encoding {
-		return malformed(fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding are both given")
+		return false, malformed(fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding are both given")
 	}
 	if (encoding || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
-		return malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
+		return false, malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
 	}
-	return nil
+	return closing, nil
 }
 
 var newline, colon = []byte{'\n'}, []byte{':'}

@@ -21,6 +21,7 @@ import (
 // does the next request start another.
 type works struct {
 	limits   *Limits
+	board    *rankings.Board
 	leaves   rankings.LeafReader
 	running  chan struct{} // a token for each that may run
 	stopping <-chan struct{}
@@ -34,6 +35,7 @@ type works struct {
 
 // count is the number of a filter's rows in fixed generations.
 type count struct {
+	views  []*rankings.View
 	done   chan struct{} // closed when the rest is final
 	soFar  atomic.Uint64 // rows, at most limits.total-cap + 1
 	search *rankings.Search
@@ -56,7 +58,7 @@ type copied struct {
 func newWorks(s *Server) *works {
 	max := s.limits.Selections
 	return &works{
-		limits: s.limits, leaves: s.leaves, running: make(chan struct{}, max),
+		limits: s.limits, board: s.cfg.Board, leaves: s.leaves, running: make(chan struct{}, max),
 		stopping: s.stopping, wait: &s.background,
 		counts: newRecent[*count](max), selections: newRecent[*selection](max),
 		copies: newRecent[*copied](maxCopies),
@@ -87,20 +89,31 @@ func await(done <-chan struct{}, atMost time.Duration) bool {
 	}
 }
 
-// count returns the count of a key, which it starts if there is none; nil
-// when too much is running already.
-func (w *works) count(key string, search *rankings.Search) *count {
+// count returns the count of a key, which it starts on views if there is none;
+// nil when too much is running already. The counts of older generations go:
+// nobody asks for them again, and each would keep its generation in memory.
+func (w *works) count(key string, views []*rankings.View, search *rankings.Search) *count {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c, ok := w.counts.get(key); ok {
 		return c
 	}
-	c := &count{done: make(chan struct{})}
+	w.counts.dropAll(func(c *count) bool { return w.outdated(c.views) })
+	c := &count{views: slices.Clone(views), done: make(chan struct{})}
 	if !w.begin(func() { w.runCount(key, c, search) }) {
 		return nil
 	}
 	w.counts.put(key, c, func(*count) bool { return true })
 	return c
+}
+
+// outdated reports whether a view of views is not the published one.
+func (w *works) outdated(views []*rankings.View) bool {
+	picture := w.board.Load()
+	return slices.ContainsFunc(views, func(v *rankings.View) bool {
+		c, ok := picture.Chain(v.State.Chain)
+		return !ok || c.View != v
+	})
 }
 
 // begin starts work beside the request, if there is room and time for it.
