@@ -152,6 +152,7 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 	}
 	if err != nil {
 		a.log.Warn("feed failed; it is asked again", "chain", a.config.Ledger.Chain, "error", err)
+		a.chain.FeedFailed(time.Now())
 		a.fetch()
 		return
 	}

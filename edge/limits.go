@@ -52,6 +52,9 @@ const (
 	// maxConnectionsPerAddress leaves room for others beside one client, and
 	// for a proxy or a load test behind one address. IPv6 counts by /64.
 	maxConnectionsPerAddress = 2048
+	// feedGrace is how long a chain's feed may fail before /health says so:
+	// one lost request is mended by the next.
+	feedGrace = 5 * time.Second
 	// refuseTimeout bounds the write of an answer to a refused connection.
 	refuseTimeout = time.Second
 

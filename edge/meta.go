@@ -126,6 +126,8 @@ func (s *Server) chainHealth(p *rankings.Picture, c *rankings.Chain, now int64) 
 		return render.Down
 	case now-c.View.Confirmed() > s.limits.Freshness.Milliseconds():
 		return render.Lagging
+	case c.Status.FailingSince != 0 && now-c.Status.FailingSince > feedGrace.Milliseconds():
+		return render.Lagging
 	}
 	return render.OK
 }

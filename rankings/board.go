@@ -37,6 +37,7 @@ type ChainStatus struct {
 	LastIndexedAt int64 // unix milliseconds
 	ConfirmedAt   int64 // unix milliseconds; see View.Confirm for what a page needs
 	ETASeconds    int64 // of a backfill; 0 when not known
+	FailingSince  int64 // unix milliseconds of the feed's first failure in a row; 0: it works
 }
 
 // Load returns the picture of now.

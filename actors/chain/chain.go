@@ -90,4 +90,12 @@ func (c *Chain) Stop(reason error) {
 	c.tell()
 }
 
+// FeedFailed notes that the feed could not say what comes next.
+func (c *Chain) FeedFailed(now time.Time) {
+	if c.status.FailingSince == 0 {
+		c.status.FailingSince = now.UnixMilli()
+		c.tell()
+	}
+}
+
 func (c *Chain) tell() { c.board.SetStatus(c.ID(), c.status) }
