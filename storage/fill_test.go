@@ -20,9 +20,12 @@ func fill(next source, record any) {
 	switch r := record.(type) {
 	case *market.Token:
 		r.HourSource %= market.SourceFeed + 1
+		r.HourReason %= market.ReasonHookDelta + 1
 	case *market.Position:
 		r.Close[0].Source %= market.SourceFeed + 1
 		r.Close[1].Source %= market.SourceFeed + 1
+		r.Close[0].Reason %= market.ReasonHookDelta + 1
+		r.Close[1].Reason %= market.ReasonHookDelta + 1
 		if next(2) == 0 {
 			r.ClosedAt, r.Close, r.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
 		}
@@ -38,6 +41,7 @@ func fill(next source, record any) {
 		}
 	case *ledger.HourPrice:
 		r.Source %= market.SourceFeed + 1
+		r.Reason %= market.ReasonHookDelta + 1
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // meaning is a new one.
 //
 //	1  2026-11: the first
+//	2  2026-11: whether one pool alone made an hour's price, and why there is none
 const (
-	Format       = 1
-	oldestFormat = 1 // that this program reads
+	Format       = 2
+	oldestFormat = 2 // that this program reads
 )
 
 // ErrFormat is the error of a store in a format that this program cannot read.

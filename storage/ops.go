@@ -133,7 +133,9 @@ func (w *writer) applyOp(op ledger.Op) {
 func codeHourPrice(c *coder, p *ledger.HourPrice) {
 	c.usd("usd", &p.Usd)
 	c.i64("asOf", &p.AsOf)
+	c.index("onlyPool", &p.OnlyPool)
 	c.u16("markets", &p.Markets)
 	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
+	c.small("reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
 	c.flags("flags", &p.Corroborated)
 }

@@ -18,8 +18,10 @@ func codeToken(c *coder, t *market.Token) {
 	c.usd("hourUsd", &t.HourUsd)
 	c.u32("hourAt", &t.HourAt)
 	c.i64("hourAsOf", &t.HourAsOf)
+	c.index("hourOnlyPool", &t.HourOnlyPool)
 	c.u16("hourMarkets", &t.HourMarkets)
 	c.small("hourSource", (*uint8)(&t.HourSource), uint8(market.SourceFeed))
+	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.ReasonHookDelta))
 }
 
 func codeOwner(c *coder, a *market.Address) { c.fixed("address", a[:]) }
@@ -162,6 +164,7 @@ func codeClose(c *coder, p *market.ClosePrice) {
 	c.i64("close.asOf", &p.AsOf)
 	c.u16("close.markets", &p.Markets)
 	c.small("close.source", (*uint8)(&p.Source), uint8(market.SourceFeed))
+	c.small("close.reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
 }
 
 func codeWide(c *coder, s *market.Sums) {

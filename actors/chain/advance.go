@@ -64,11 +64,10 @@ func (c *Chain) beginHour(hour uint32) {
 	before := c.ledger.Freeze()
 	var changed []ledger.HourPrice
 	for i, p := range value.HourPrices(before, &c.Prices, c.external(), hour) {
-		if !same(p.Usd, before.Tokens.At(uint32(i)).HourUsd) {
-			changed = append(changed, ledger.HourPrice{
-				Token: uint32(i), Usd: p.Usd, AsOf: p.AsOf,
-				Markets: p.Markets, Source: p.Source, Corroborated: p.Corroborated,
-			})
+		token := uint32(i)
+		record := ledger.HourPriceOf(token, &p)
+		if !sameRecord(record, ledger.HourRecord(token, before.Tokens.At(token))) {
+			changed = append(changed, record)
 		}
 	}
 	c.ledger.BeginHour(hour, changed)
@@ -79,6 +78,15 @@ func (c *Chain) external() []value.FeedPrice {
 		return nil
 	}
 	return c.External()
+}
+
+// sameRecord also compares where the prices come from: a position that closes
+// in the hour keeps that, and a token may find or lose a second market while
+// its price stands.
+func sameRecord(a, b ledger.HourPrice) bool {
+	alike := same(a.Usd, b.Usd)
+	a.Usd, b.Usd = 0, 0
+	return alike && a == b
 }
 
 // same compares floats by their bits, so that unknown is the same as unknown.

@@ -8,10 +8,29 @@ import "tidemark/rankings/market"
 type HourPrice struct {
 	Token        uint32
 	Usd          float64
-	AsOf         int64 // unix seconds
+	AsOf         int64  // unix seconds
+	OnlyPool     uint32 // the single pool that prices the token, or NoIndex
 	Markets      uint16
 	Source       market.Source
+	Reason       market.Reason // why there is no price
 	Corroborated bool
+}
+
+// HourPriceOf makes a record of a token's price as it stands.
+func HourPriceOf(token uint32, p *market.Price) HourPrice {
+	return HourPrice{
+		Token: token, Usd: p.Usd, AsOf: p.AsOf, OnlyPool: p.OnlyPool,
+		Markets: p.Markets, Source: p.Source, Reason: p.Reason, Corroborated: p.Corroborated,
+	}
+}
+
+// HourRecord returns the record that is in force for a token.
+func HourRecord(token uint32, t *market.Token) HourPrice {
+	return HourPrice{
+		Token: token, Usd: t.HourUsd, AsOf: t.HourAsOf, OnlyPool: t.HourOnlyPool,
+		Markets: t.HourMarkets, Source: t.HourSource, Reason: t.HourReason,
+		Corroborated: t.HourCorroborated,
+	}
 }
 
 // Changes is what happened since the last call of Ledger.Changes: the rows to

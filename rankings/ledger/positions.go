@@ -119,20 +119,28 @@ func (l *Ledger) turn(row *market.Position) {
 	}
 	p := l.pools.edit(row.Pool)
 	row.ClosedAt = l.time
-	row.Close = [2]market.ClosePrice{l.closePrice(p.Currency0), l.closePrice(p.Currency1)}
+	row.Close = [2]market.ClosePrice{
+		l.closePrice(p.Currency0, row.Pool), l.closePrice(p.Currency1, row.Pool),
+	}
 	row.CloseNativeUsd = l.nativeUsd()
 	l.openCount--
 	p.OpenPositions--
 	l.release(row.Owner, row.Pool)
 }
 
-// closePrice is a token's price as the hour has recorded it.
-func (l *Ledger) closePrice(token uint32) market.ClosePrice {
+// closePrice is a token's price as the hour has recorded it, for a position
+// that closes in a pool. Where nothing but that pool vouches for the price it
+// is unknown, as it was while the position was open.
+func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	t := l.tokens.At(token)
-	return market.ClosePrice{
-		Usd: t.HourUsd, AsOf: t.HourAsOf, Markets: t.HourMarkets,
-		Source: t.HourSource, Corroborated: t.HourCorroborated,
+	c := market.ClosePrice{
+		Usd: t.HourUsd, AsOf: t.HourAsOf, Markets: t.HourMarkets, Source: t.HourSource,
+		Reason: t.HourReason, Corroborated: t.HourCorroborated,
 	}
+	if market.Known(c.Usd) && t.HourOnlyPool == pool && !t.HourCorroborated {
+		c.Usd, c.Reason = market.Unknown, market.ReasonUncorroborated
+	}
+	return c
 }
 
 // hold counts an open position of an owner in a pool, release takes it back.

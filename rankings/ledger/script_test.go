@@ -114,7 +114,9 @@ func (s *script) line(line string) []string {
 			usd = market.Unknown
 		}
 		at := s.tokenOf[s.tokens[word[1]].Address]
-		s.prices = append(s.prices, HourPrice{Token: at, Usd: usd, Source: market.SourcePool})
+		s.prices = append(s.prices, HourPrice{
+			Token: at, Usd: usd, OnlyPool: market.NoIndex, Source: market.SourcePool,
+		})
 	case "revert":
 		for range s.int(word[1]) {
 			if err := s.Revert(); err != nil {

@@ -15,7 +15,8 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 		}
 		at := l.tokens.add(market.Token{
 			Address: m.Address, Symbol: m.Symbol, Name: m.Name,
-			Decimals: m.Decimals, BadDecimals: m.BadDecimals, HourUsd: market.Unknown,
+			Decimals: m.Decimals, BadDecimals: m.BadDecimals,
+			HourUsd: market.Unknown, HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
 		})
 		l.tokenOf[m.Address] = at
 		if m.Address.IsZero() {
@@ -30,15 +31,13 @@ func (l *Ledger) record(h *hourRecord) {
 	for _, p := range h.prices {
 		t := l.tokens.edit(p.Token)
 		if t.HourAt == h.hour {
-			l.drops = append(l.drops, PutHourPrice{HourPrice{
-				Token: p.Token, Usd: t.HourUsd, AsOf: t.HourAsOf,
-				Markets: t.HourMarkets, Source: t.HourSource, Corroborated: t.HourCorroborated,
-			}, h.hour})
+			l.drops = append(l.drops, PutHourPrice{HourRecord(p.Token, t), h.hour})
 		} else {
 			l.drops = append(l.drops, DropHourPrice{p.Token, h.hour})
 		}
-		t.HourUsd, t.HourAt, t.HourAsOf = p.Usd, h.hour, p.AsOf
-		t.HourMarkets, t.HourSource, t.HourCorroborated = p.Markets, p.Source, p.Corroborated
+		t.HourUsd, t.HourAt, t.HourAsOf, t.HourOnlyPool = p.Usd, h.hour, p.AsOf, p.OnlyPool
+		t.HourMarkets, t.HourSource, t.HourReason = p.Markets, p.Source, p.Reason
+		t.HourCorroborated = p.Corroborated
 		l.ops = append(l.ops, PutHourPrice{p, h.hour})
 	}
 }

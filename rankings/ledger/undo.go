@@ -98,7 +98,8 @@ func (l *Ledger) undo(u *Undo) {
 		t := l.tokens.note(i)
 		*t = market.Token{
 			Address: t.Address, Symbol: t.Symbol, Name: t.Name,
-			Decimals: t.Decimals, BadDecimals: t.BadDecimals, HourUsd: market.Unknown,
+			Decimals: t.Decimals, BadDecimals: t.BadDecimals,
+			HourUsd: market.Unknown, HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
 		}
 	}
 	l.tokens.restore(u.Tokens, l.tokens.Len())

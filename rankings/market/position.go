@@ -41,10 +41,11 @@ func (p *Position) IsOpen() bool { return !p.Liquidity.IsZero() }
 
 // ClosePrice freezes a leg's price at the closing block.
 type ClosePrice struct {
-	Usd          float64
+	Usd          float64 // Unknown also when it was the position's own pool's word
 	AsOf         int64
 	Markets      uint16
 	Source       Source
+	Reason       Reason // why Usd is Unknown
 	Corroborated bool
 }
 

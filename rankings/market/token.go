@@ -14,9 +14,11 @@ type Token struct {
 	HourUsd float64
 	HourAt  uint32
 	// Where the record's price comes from: a position that closes keeps it.
-	HourAsOf         int64 // unix seconds
+	HourAsOf         int64  // unix seconds
+	HourOnlyPool     uint32 // as Price.OnlyPool
 	HourMarkets      uint16
 	HourSource       Source
+	HourReason       Reason // why there is no price
 	HourCorroborated bool
 }
 

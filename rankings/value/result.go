@@ -1,6 +1,10 @@
 package value
 
-import "tidemark/rankings/market"
+import (
+	"cmp"
+
+	"tidemark/rankings/market"
+)
 
 // With V principal, F fees, W withdrawn, D deposited, G gas, all in USD at the
 // row's prices, the results are
@@ -99,7 +103,7 @@ func (r *row) why() {
 func (r *row) reason(leg int) market.Reason {
 	switch {
 	case !r.f.Open:
-		return market.ReasonNoMarket
+		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
 	case market.Known(r.sides[leg].rawUsd):
 		return market.ReasonUncorroborated // the pool's own word
 	}
