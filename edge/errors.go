@@ -73,11 +73,6 @@ func absent(format string, args ...any) *Error {
 	}
 }
 
-// malformed refuses a request that is not HTTP as it should be.
-func malformed(code int, message string) *Error {
-	return &Error{Code: code, Message: message, Close: true}
-}
-
 // tooMany is a 429 for requests that come too fast.
 func tooMany(message string, retry time.Duration) *Error {
 	return &Error{Code: fasthttp.StatusTooManyRequests, Message: message, Retry: retry}

@@ -83,7 +83,9 @@ func (s *Server) tryList(r *request, sc scope, l *listing) (reply, error) {
 // shallow finds a page below the cap: it waits for the count, which makes the
 // page a seek when there are few rows, and else walks to the page, however
 // long that takes.
-func (s *Server) shallow(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
+func (s *Server) shallow(
+	r *request, sc scope, l *listing, search *rankings.Search,
+) (reply, error) {
 	found := listed{views: sc.views, waited: true}
 	c := s.works.count(string(s.key(nil, l.filter, sc)), sc.views, search)
 	if c != nil {
@@ -110,10 +112,15 @@ func (s *Server) shallow(r *request, sc scope, l *listing, search *rankings.Sear
 	return s.finish(r, sc, l, &found), nil
 }
 
+// errReaching is the 503 of a deep page before its selection is ready.
+var errReaching = unavailable("this page is still being reached; retry to go on from here",
+	retryAfter)
+
 // deep finds a page at or beyond the cap by its selection, or answers with
 // the copy that was served last.
 func (s *Server) deep(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
-	sel := s.works.selection(string(appendChains(bytes.Clone(l.filter), sc.views)), sc.views, search)
+	filter := string(appendChains(bytes.Clone(l.filter), sc.views))
+	sel := s.works.selection(filter, sc.views, search)
 	question := string(appendChains(bytes.Clone(l.question), sc.views))
 	if sel == nil || !await(sel.done, s.limits.ScanWait) || sel.search == nil {
 		s.metrics.unselected.Inc()
@@ -121,7 +128,7 @@ func (s *Server) deep(r *request, sc scope, l *listing, search *rankings.Search)
 			s.metrics.copies.Inc()
 			return reply{page: last.page, asOf: last.asOf, stale: true, free: last.free}, nil
 		}
-		return reply{}, unavailable("this page is still being reached; retry to go on from here", retryAfter)
+		return reply{}, errReaching
 	}
 	found := listed{views: sel.views}
 	found.counted, _ = sel.search.Total()

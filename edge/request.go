@@ -2,8 +2,6 @@ package edge
 
 import (
 	"bytes"
-	"errors"
-	"net"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -49,7 +47,7 @@ func (r *request) milli() int64 { return r.now.UnixMilli() }
 func (r *request) read() *Error {
 	h := &r.ctx.Request.Header
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
-		return malformed(fasthttp.StatusHTTPVersionNotSupported, "HTTP/1.1 or HTTP/1.0 is served")
+		return errVersion
 	}
 	closing, err := frame(h)
 	if err != nil {
@@ -88,11 +86,11 @@ func frame(h *fasthttp.RequestHeader) (closing bool, err *Error) {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, newline)
 		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
-			return false, malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+			return false, errFolded
 		}
 		name, value, _ := bytes.Cut(line, colon)
 		if bytes.IndexByte(name, ' ') >= 0 {
-			return false, malformed(fasthttp.StatusBadRequest, "a header's name has a space")
+			return false, errSpace
 		}
 		length = length || bytes.EqualFold(name, lengthHeader)
 		encoding = encoding || bytes.EqualFold(name, encodingHeader)
@@ -100,10 +98,10 @@ func frame(h *fasthttp.RequestHeader) (closing bool, err *Error) {
 			bytes.EqualFold(bytes.TrimSpace(value), closeWord)
 	}
 	if length && encoding {
-		return false, malformed(fasthttp.StatusBadRequest, "Content-Length and Transfer-Encoding are both given")
+		return false, errFrame
 	}
 	if (encoding || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
-		return false, malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
+		return false, errBody
 	}
 	return closing, nil
 }
@@ -118,14 +116,14 @@ func relative(uri, host []byte) ([]byte, *Error) {
 	}
 	_, rest, ok := bytes.Cut(uri, schemeMark)
 	if !ok {
-		return nil, malformed(fasthttp.StatusBadRequest, "the request target is neither a path nor a URL")
+		return nil, errTarget
 	}
 	end := bytes.IndexAny(rest, "/?")
 	if end < 0 {
 		end = len(rest)
 	}
 	if !bytes.EqualFold(rest[:end], host) {
-		return nil, malformed(fasthttp.StatusBadRequest, "the request target names another host than Host does")
+		return nil, errHost
 	}
 	return rest[end:], nil
 }
@@ -133,7 +131,8 @@ func relative(uri, host []byte) ([]byte, *Error) {
 // exists answers 404 and 405, and 204 to a plain OPTIONS; done tells that the
 // request has its answer.
 func (r *request) exists() (done bool, err *Error) {
-	star := r.route == routeNone && r.ctx.IsOptions() && string(r.ctx.Request.Header.RequestURI()) == "*"
+	uri := r.ctx.Request.Header.RequestURI()
+	star := r.ctx.IsOptions() && string(uri) == "*"
 	if r.route == routeNone && !star {
 		return false, notFound("no such route")
 	}
@@ -142,7 +141,7 @@ func (r *request) exists() (done bool, err *Error) {
 	}
 	setHeader(r.ctx, "Allow", allowedMethods)
 	if !r.ctx.IsOptions() {
-		return false, &Error{Code: fasthttp.StatusMethodNotAllowed, Message: "method not allowed; allowed are " + allowedMethods}
+		return false, errMethod
 	}
 	r.ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return true, nil
@@ -184,19 +183,4 @@ func (s *Server) askPlace(r *request) (err error) {
 		return err
 	}
 	return query.None(r.query)
-}
-
-// parseError is the answer to what fasthttp could not read as a request.
-func parseError(err error) *Error {
-	var small *fasthttp.ErrSmallBuffer
-	var network net.Error
-	switch {
-	case errors.As(err, &small):
-		return malformed(fasthttp.StatusRequestHeaderFieldsTooLarge, "the request's headers are too large")
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return malformed(fasthttp.StatusRequestEntityTooLarge, "the request's body is too large")
-	case errors.As(err, &network) && network.Timeout():
-		return malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
-	}
-	return malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
 }

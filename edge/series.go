@@ -66,7 +66,7 @@ func (s *Server) changes(v *rankings.View, i uint32) (out []change, ok bool, err
 	if int64(p.Entries) > int64(s.limits.TransactionsMax) {
 		return nil, false, nil
 	}
-	it := s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.OldestFirst)
+	it := s.entries(st, i, storage.OldestFirst)
 	defer it.Close()
 	var sum flows
 	var liquidity clmath.U128
@@ -76,7 +76,8 @@ func (s *Server) changes(v *rankings.View, i uint32) (out []change, ok bool, err
 		sum.add(t)
 		liquidity, _ = liquidity.Apply(t.LiquidityDelta)
 		if t.Type == market.Transfer && len(out) > 0 {
-			out[len(out)-1].flow.gasWei, out[len(out)-1].flow.gasUnknown = sum.gasWei, sum.gasUnknown
+			last := &out[len(out)-1].flow
+			last.gasWei, last.gasUnknown = sum.gasWei, sum.gasUnknown
 			continue
 		}
 		out = append(out, change{day: market.DayOf(t.Time), after: liquidity, flow: sum})
@@ -116,11 +117,11 @@ func (s *Server) positionSeries(v *rankings.View, i uint32, t *timeline) (
 	if err != nil || !ok || len(history) == 0 {
 		return 0, nil, err
 	}
-	lower, err := s.outsides(v, p.Pool, p.TickLower, t)
+	lower, err := s.outsides(st.Chain, p.Pool, p.TickLower, t)
 	if err != nil {
 		return 0, nil, err
 	}
-	upper, err := s.outsides(v, p.Pool, p.TickUpper, t)
+	upper, err := s.outsides(st.Chain, p.Pool, p.TickUpper, t)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -150,14 +151,16 @@ func (s *Server) positionSeries(v *rankings.View, i uint32, t *timeline) (
 }
 
 // outsides is the fee growth outside a tick at the end of every day.
-func (s *Server) outsides(v *rankings.View, pool uint32, tick int32, t *timeline) ([]market.TickDay, error) {
-	st := v.State
+func (s *Server) outsides(
+	chain market.ChainID, pool uint32, tick int32, t *timeline,
+) ([]market.TickDay, error) {
 	out := make([]market.TickDay, len(t.ends))
-	at, _, err := s.cfg.Store.TickDayAt(st.Chain, pool, tick, t.first-1)
+	at, _, err := s.cfg.Store.TickDayAt(chain, pool, tick, t.first-1)
 	if err != nil || len(t.ends) == 0 {
 		return nil, err
 	}
-	it := s.cfg.Store.TickDays(st.Chain, pool, tick, t.first, t.ends[len(t.ends)-1].Day, storage.OldestFirst)
+	last := t.ends[len(t.ends)-1].Day
+	it := s.cfg.Store.TickDays(chain, pool, tick, t.first, last, storage.OldestFirst)
 	defer it.Close()
 	n := 0
 	for it.Next() {
@@ -175,7 +178,8 @@ func (s *Server) outsides(v *rankings.View, pool uint32, tick int32, t *timeline
 func outsideNow(st *market.State, slot uint32) market.TickDay {
 	t := st.Ticks.At(slot)
 	return market.TickDay{
-		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128, FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
+		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128,
+		FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
 	}
 }
 

@@ -160,7 +160,8 @@ func writeError(ctx *fasthttp.RequestCtx, e *Error) {
 	ctx.SetStatusCode(e.Code)
 	ctx.SetContentType(contentJSON)
 	if e.Code == fasthttp.StatusTooManyRequests || e.Retry > 0 {
-		ctx.Response.Header.SetCanonical([]byte("Retry-After"), fasthttp.AppendUint(nil, int(max(1, e.RetryAfter()))))
+		seconds := fasthttp.AppendUint(nil, int(max(1, e.RetryAfter())))
+		ctx.Response.Header.SetCanonical([]byte("Retry-After"), seconds)
 	}
 	if e.Close {
 		ctx.SetConnectionClose()
@@ -178,10 +179,9 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 
 // expect refuses a body before it is sent.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
-	e := malformed(fasthttp.StatusExpectationFailed, "no request here has a body to expect")
-	s.metrics.count(routeNone, e.Code)
-	writeError(ctx, e)
-	return e.Code
+	s.metrics.count(routeNone, errExpect.Code)
+	writeError(ctx, errExpect)
+	return errExpect.Code
 }
 
 func statusText(code int) string { return fasthttp.StatusMessage(code) }

@@ -79,7 +79,8 @@ func New(cfg Config) (*Server, error) {
 			cfg.Limits.TotalCap, cfg.Limits.Selections)
 	}
 	for i := range cfg.Chains {
-		s.queryChains = append(s.queryChains, query.Chain{ID: cfg.Chains[i].ID, Enabled: cfg.Chains[i].Enabled})
+		c := &cfg.Chains[i]
+		s.queryChains = append(s.queryChains, query.Chain{ID: c.ID, Enabled: c.Enabled})
 	}
 	var err error
 	if s.packer, err = newPacker(); err != nil {

@@ -74,7 +74,7 @@ func (s *Server) history(v *rankings.View, i uint32) (history, *Error) {
 // across a reorganisation.
 func (s *Server) historyKey(v *rankings.View, i uint32) (string, error) {
 	st := v.State
-	it := s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.NewestFirst)
+	it := s.entries(st, i, storage.NewestFirst)
 	defer it.Close()
 	key := fmt.Appendf(nil, "%d %d %d ", st.Chain, i, st.Positions.At(i).Entries)
 	if it.Next() {
@@ -82,6 +82,14 @@ func (s *Server) historyKey(v *rankings.View, i uint32) (string, error) {
 		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
 	}
 	return string(key), it.Err()
+}
+
+// entries are the transactions of position i that a state knows of: the store
+// may be ahead of it.
+func (s *Server) entries(
+	st *market.State, i uint32, d storage.Direction,
+) *storage.Series[market.Transaction] {
+	return s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), d)
 }
 
 func (s *Server) newLoad(v *rankings.View, i uint32) *load {
@@ -97,7 +105,7 @@ func (s *Server) newLoad(v *rankings.View, i uint32) *load {
 	if l.truncated {
 		direction = storage.OldestFirst
 	}
-	l.it = s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), direction)
+	l.it = s.entries(st, i, direction)
 	return l
 }
 
@@ -158,8 +166,7 @@ func (s *Server) newest(v *rankings.View, i uint32) (history, *Error) {
 	l := s.newLoad(v, i)
 	if l.truncated {
 		l.it.Close()
-		st := v.State
-		l.it = s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.NewestFirst)
+		l.it = s.entries(v.State, i, storage.NewestFirst)
 	}
 	defer l.it.Close()
 	l.step(s.limits.TransactionsPartial)

@@ -67,29 +67,42 @@ func series(dst []byte, name string, first uint32, n int, value func(i int) floa
 	return append(dst, `],`...)
 }
 
+// dayValue is what a series shows of a day.
+type dayValue func(*Day) float64
+
+// The values of days that charts show.
+var (
+	tvl     dayValue = func(d *Day) float64 { return d.TVLUsd }
+	volume  dayValue = func(d *Day) float64 { return d.VolumeUsd }
+	fees    dayValue = func(d *Day) float64 { return d.FeesUsd }
+	price0  dayValue = func(d *Day) float64 { return d.Price0Usd }
+	price1  dayValue = func(d *Day) float64 { return d.Price1Usd }
+	dayRate dayValue = func(d *Day) float64 { return clamped(d.FeesTVLRatio() * 365) }
+)
+
+func (d *Days) series(dst []byte, name string, of dayValue) []byte {
+	return series(dst, name, d.First, len(d.Days), func(i int) float64 { return of(&d.Days[i]) })
+}
+
 // AppendPoolOverview appends the field poolOverview.
 func AppendPoolOverview(dst []byte, d *Days) []byte {
-	n := len(d.Days)
 	dst = append(dst, `,"poolOverview":{`...)
-	dst = series(dst, "tvlUsd", d.First, n, func(i int) float64 { return d.Days[i].TVLUsd })
-	dst = series(dst, "volumeUsd", d.First, n, func(i int) float64 { return d.Days[i].VolumeUsd })
-	dst = series(dst, "feesUsd", d.First, n, func(i int) float64 { return d.Days[i].FeesUsd })
-	dst = series(dst, "feesTvlRatio", d.First, n, func(i int) float64 { return d.Days[i].FeesTVLRatio() })
-	dst = series(dst, "token0PriceUsd", d.First, n, func(i int) float64 { return d.Days[i].Price0Usd })
-	dst = series(dst, "token1PriceUsd", d.First, n, func(i int) float64 { return d.Days[i].Price1Usd })
+	dst = d.series(dst, "tvlUsd", tvl)
+	dst = d.series(dst, "volumeUsd", volume)
+	dst = d.series(dst, "feesUsd", fees)
+	dst = d.series(dst, "feesTvlRatio", (*Day).FeesTVLRatio)
+	dst = d.series(dst, "token0PriceUsd", price0)
+	dst = d.series(dst, "token1PriceUsd", price1)
 	return append(dst, `"divergence":[]}`...)
 }
 
 // AppendPoolSeries appends the field poolSeries.
 func AppendPoolSeries(dst []byte, d *Days) []byte {
-	n := len(d.Days)
 	dst = append(dst, `,"poolSeries":{`...)
-	dst = series(dst, "volumeUsd", d.First, n, func(i int) float64 { return d.Days[i].VolumeUsd })
-	dst = series(dst, "tvlUsd", d.First, n, func(i int) float64 { return d.Days[i].TVLUsd })
-	dst = series(dst, "feesUsd", d.First, n, func(i int) float64 { return d.Days[i].FeesUsd })
-	dst = series(dst, "feeApr", d.First, n, func(i int) float64 {
-		return clamped(d.Days[i].FeesTVLRatio() * 365)
-	})
+	dst = d.series(dst, "volumeUsd", volume)
+	dst = d.series(dst, "tvlUsd", tvl)
+	dst = d.series(dst, "feesUsd", fees)
+	dst = d.series(dst, "feeApr", dayRate)
 	dst[len(dst)-1] = '}'
 	return dst
 }
@@ -107,13 +120,16 @@ func AppendPositionSeries(dst []byte, first uint32, days []PositionDay) []byte {
 	if days == nil {
 		return append(dst, null...)
 	}
-	n := len(days)
+	of := func(name string, value func(*PositionDay) float64) {
+		at := func(i int) float64 { return value(&days[i]) }
+		dst = series(dst, name, first, len(days), at)
+	}
 	dst = append(dst, '{')
-	dst = series(dst, "pnlUsd", first, n, func(i int) float64 { return days[i].PnlUsd })
-	dst = series(dst, "assetValueUsd", first, n, func(i int) float64 { return days[i].AssetValueUsd })
-	dst = series(dst, "apr", first, n, func(i int) float64 { return days[i].APR })
-	dst = series(dst, "feeApr", first, n, func(i int) float64 { return clamped(days[i].FeeAPR) })
-	dst = series(dst, "divergenceLossUsd", first, n, func(i int) float64 { return days[i].DivergenceLossUsd })
+	of("pnlUsd", func(d *PositionDay) float64 { return d.PnlUsd })
+	of("assetValueUsd", func(d *PositionDay) float64 { return d.AssetValueUsd })
+	of("apr", func(d *PositionDay) float64 { return d.APR })
+	of("feeApr", func(d *PositionDay) float64 { return clamped(d.FeeAPR) })
+	of("divergenceLossUsd", func(d *PositionDay) float64 { return d.DivergenceLossUsd })
 	dst[len(dst)-1] = '}'
 	return dst
 }
@@ -128,7 +144,9 @@ type Bin struct {
 
 // AppendDistribution appends the field liquidityDistribution. A position's
 // range is marked; nil marks none.
-func AppendDistribution(dst []byte, p *market.Pool, decimals [2]uint8, bins []Bin, of *market.Position) []byte {
+func AppendDistribution(
+	dst []byte, p *market.Pool, decimals [2]uint8, bins []Bin, of *market.Position,
+) []byte {
 	dst = integer(append(dst, `,"liquidityDistribution":{"currentTick":`...), p.Tick)
 	dst = integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
 	if of != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 var transactionTypes = [...]string{
-	market.Mint: "mint", market.Burn: "burn", market.Collect: "collect", market.Transfer: "transfer",
+	market.Mint: "mint", market.Burn: "burn",
+	market.Collect: "collect", market.Transfer: "transfer",
 }
 
 // AppendTransaction appends an entry of a position's history. decimals are

@@ -1,0 +1,55 @@
+package edge
+
+import (
+	"errors"
+	"net"
+
+	"github.com/valyala/fasthttp"
+)
+
+// The answers to what is not HTTP as it should be.
+var (
+	errVersion = malformed(fasthttp.StatusHTTPVersionNotSupported,
+		"HTTP/1.1 or HTTP/1.0 is served")
+	errFolded = malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+	errSpace  = malformed(fasthttp.StatusBadRequest, "a header's name has a space")
+	errFrame  = malformed(fasthttp.StatusBadRequest,
+		"Content-Length and Transfer-Encoding are both given")
+	errBody   = malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
+	errTarget = malformed(fasthttp.StatusBadRequest,
+		"the request target is neither a path nor a URL")
+	errHost = malformed(fasthttp.StatusBadRequest,
+		"the request target names another host than Host does")
+	errExpect = malformed(fasthttp.StatusExpectationFailed, "no request here has a body to expect")
+	errHead   = malformed(fasthttp.StatusRequestHeaderFieldsTooLarge,
+		"the request's headers are too large")
+	errLarge = malformed(fasthttp.StatusRequestEntityTooLarge, "the request's body is too large")
+	errSlow  = malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
+	errHTTP  = malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
+)
+
+// errMethod is the 405; its Allow header says the same.
+var errMethod = &Error{
+	Code:    fasthttp.StatusMethodNotAllowed,
+	Message: "method not allowed; allowed are " + allowedMethods,
+}
+
+// malformed refuses a request that is not HTTP as it should be.
+func malformed(code int, message string) *Error {
+	return &Error{Code: code, Message: message, Close: true}
+}
+
+// parseError is the answer to what fasthttp could not read as a request.
+func parseError(err error) *Error {
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.As(err, &small):
+		return errHead
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		return errLarge
+	case errors.As(err, &network) && network.Timeout():
+		return errSlow
+	}
+	return errHTTP
+}
