@@ -37,6 +37,7 @@ type node struct {
 	dir   string
 	store *storage.Store
 	board *rankings.Board
+	past  []*market.State // of chain 1, on its way
 }
 
 var (
@@ -84,7 +85,7 @@ func (n *node) grow(id market.ChainID, positions int) {
 	source, err := sim.New(sim.Config{
 		Chain: id, Seed: 7, Positions: positions, Pools: 20, Days: 40, Actions: 6 * positions,
 		Genesis: genesis, StartBlock: 100, PositionManager: manager, Stables: params(id).Stables,
-		Wrapped: wrapped, Frozen: true,
+		Wrapped: wrapped, Frozen: true, SpanEvents: 40,
 	})
 	must(err)
 	c, err := chain.Open(chain.Config{
@@ -94,7 +95,11 @@ func (n *node) grow(id market.ChainID, positions int) {
 	}, n.store, n.board)
 	must(err)
 	for {
-		step, err := source.Next(context.Background(), c.Cursor())
+		cursor := c.Cursor()
+		if id == 1 {
+			n.past = append(n.past, cursor.State)
+		}
+		step, err := source.Next(context.Background(), cursor)
 		must(err)
 		must(c.Advance(step, time.Now()))
 		if c.Status().LastIndexed.Number == step.Head.Number {
