@@ -45,7 +45,8 @@ type filler struct {
 	prev      *View // nil, or with columns
 	moved     *block.Bitmap
 	prevPlace uint32 // open positions of prev before the current one
-	metrics   value.Metrics
+	ranker    *value.Ranker
+	figures   value.Figures
 	pause     func()
 }
 
@@ -54,7 +55,7 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 		prev = nil
 	}
 	n := st.Positions.Len()
-	f := &filler{st: st, prev: prev, pause: pause, columns: &columns{
+	f := &filler{st: st, prev: prev, pause: pause, ranker: value.NewRanker(st), columns: &columns{
 		pool: make([]uint32, n), owner: make([]uint32, n),
 		open: block.NewBitmap(n), inRange: block.NewBitmap(n),
 		valued: block.NewBitmap(n), standard: block.NewBitmap(n),
@@ -163,8 +164,8 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 	if contains(p, f.st.Pools.At(p.Pool).Tick) {
 		f.inRange.Set(i)
 	}
-	m := &f.metrics
-	value.Position(f.st, i, m)
+	m := &f.figures
+	f.ranker.Rank(i, m)
 	if !p.IsOpen() {
 		f.closedPnl = append(f.closedPnl, m.PnlUsd)
 		f.closedAge = append(f.closedAge, uint32(ageKey(f.st, i)))
