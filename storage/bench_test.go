@@ -66,6 +66,14 @@ func (c *benchChain) hour(i uint32) market.HourBucket {
 	}
 }
 
+// ring is full, as that of a pool is that trades all the time.
+func (c *benchChain) ring() (m market.Minutes) {
+	for i := range m.Minute {
+		m.Minute[i], m.Sqrt[i] = market.MinuteOf(c.st.Head.Time)-uint32(i), c.usd()
+	}
+	return m
+}
+
 func (c *benchChain) poolStats() market.PoolStats {
 	return market.PoolStats{
 		TVLUsd: c.usd(), VolumeUsd24h: c.usd(), VolumeUsd7d: c.usd(), FeesUsd24h: c.usd(),
@@ -120,7 +128,7 @@ func newBenchChain(pools, positions uint32) (*benchChain, *Cut) {
 			Low: c.wide(100), FeeGrowthGlobal1X128: c.wide(120), Liquidity: c.narrow(75),
 			Price0Usd: c.usd(), Price1Usd: c.usd(),
 		})
-		c.minutes.Append(market.Minutes{})
+		c.minutes.Append(c.ring())
 		c.hours.Append(c.hour(i))
 		p, d, m := c.swap(i)
 		*c.pools.Mut(i), *c.days.Mut(i), *c.minutes.Mut(i) = p, d, m

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -31,7 +32,9 @@ func (s *Store) Check() (findings []string, err error) {
 	}
 	for _, chain := range chains {
 		c := &checker{s: s, chain: chain}
-		c.check()
+		if err := c.check(); err != nil {
+			c.report("%v", err)
+		}
 		findings = append(findings, c.found...)
 	}
 	return findings, nil
@@ -49,7 +52,6 @@ type checker struct {
 	found []string
 
 	entries []uint32 // transactions seen, by position
-	undoTo  uint64   // of the undo before
 	leaves  map[uint64]leafUse
 }
 
@@ -69,46 +71,46 @@ func (c *checker) report(format string, args ...any) {
 	}
 }
 
-// check stops at damage that leaves nothing to compare with.
-func (c *checker) check() {
-	defer func() {
-		switch d := recover().(type) {
-		case nil:
-		case *Damage:
-			c.report("%s: %v", d.What, d.Err)
-		default:
-			panic(d)
-		}
-	}()
+// check ends with an error at damage that leaves nothing to compare with.
+func (c *checker) check() (err error) {
+	defer catchDamage(&err)
 	h, ok, err := c.s.head(c.chain)
 	if err != nil || !ok {
-		c.report("head: %v", orMissing(err))
-		return
+		return errors.Join(err, errors.New("there are keys but no head"))
 	}
 	r, err := c.s.Restore(c.chain)
 	if err != nil {
-		c.report("%v", err)
-		return
+		return err
 	}
 	r.Warm(func() bool { return false })
 	c.head, c.st = &h, r.State
 	for _, f := range ledger.Check(r.State) {
 		c.report("%v", f)
 	}
+	c.undos()
 	c.directory(r)
 	c.entries = make([]uint32, c.st.Positions.Len())
 	if err := c.scan(); err != nil {
-		c.report("cannot read on: %v", err)
-		return
+		return fmt.Errorf("cannot read on: %w", err)
 	}
 	c.totals()
+	return nil
 }
 
-func orMissing(err error) error {
-	if err == nil {
-		return errors.New("it is missing")
+// undos checks that the inverses lead from the head back, block to block.
+func (c *checker) undos() {
+	undos, err := c.s.undos(c.st)
+	if err != nil {
+		c.report("undos: %v", err)
 	}
-	return err
+	at := c.head.At.Number
+	for _, u := range slices.Backward(undos) {
+		if u.To != at || u.Before.Number >= at {
+			c.report("undo of block %d leads to %d; it should lead back from %d",
+				u.To, u.Before.Number, at)
+		}
+		at = u.Before.Number
+	}
 }
 
 // directory notes every leaf that there should be.
@@ -187,9 +189,6 @@ func (c *checker) totals() {
 		if !use.seen && !use.retired {
 			c.report("leaf %d of the directory is missing", number)
 		}
-	}
-	if c.undoTo != 0 && c.undoTo != c.head.At.Number {
-		c.report("newest undo is of block %d, not of the head %d", c.undoTo, c.head.At.Number)
 	}
 	for i := range c.st.Days.Len() {
 		c.runningDay(i, c.st.Days.At(i))

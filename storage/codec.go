@@ -24,6 +24,17 @@ type coder struct {
 	read bool
 	bad  string // the first field that could not be read
 	note func(field string, raw []byte)
+	// ends, when split is set, takes the length of buf after every field that
+	// is appended.
+	split bool
+	ends  []int
+}
+
+// end ends a field that is appended.
+func (c *coder) end() {
+	if c.split {
+		c.ends = append(c.ends, len(c.buf))
+	}
 }
 
 // fail makes the rest of the walk read zeros.
@@ -70,6 +81,7 @@ func (c *coder) done() error {
 func (c *coder) u64(field string, v *uint64) {
 	if !c.read {
 		c.buf = binary.AppendUvarint(c.buf, *v)
+		c.end()
 		return
 	}
 	x, n := binary.Uvarint(c.buf)
@@ -175,6 +187,7 @@ func (c *coder) words(w []uint64, n int) {
 		c.buf = binary.LittleEndian.AppendUint64(c.buf, w[i])
 	}
 	c.buf = c.buf[:end]
+	c.end()
 }
 
 func (c *coder) readWords(field string, w []uint64) {
@@ -184,12 +197,22 @@ func (c *coder) readWords(field string, w []uint64) {
 		return
 	}
 	b := c.take(field, 1+int(c.buf[0]))
-	if len(b) > 1 && b[len(b)-1] == 0 {
+	switch {
+	case b == nil:
+		return
+	case len(b) > 1 && b[len(b)-1] == 0:
 		c.fail(field)
 		return
 	}
-	for i := 1; i < len(b); i++ {
-		w[(i-1)/8] |= uint64(b[i]) << (8 * ((i - 1) % 8))
+	for i, b := 0, b[1:]; len(b) > 0; i++ {
+		if len(b) >= 8 {
+			w[i], b = binary.LittleEndian.Uint64(b), b[8:]
+			continue
+		}
+		for k, x := range b {
+			w[i] |= uint64(x) << (8 * k)
+		}
+		break
 	}
 }
 
@@ -197,6 +220,7 @@ func (c *coder) readWords(field string, w []uint64) {
 func (c *coder) f64(field string, v *float64) {
 	if !c.read {
 		c.buf = binary.BigEndian.AppendUint64(c.buf, math.Float64bits(*v))
+		c.end()
 		return
 	}
 	if b := c.take(field, 8); b != nil {
@@ -215,6 +239,7 @@ func (c *coder) usd(field string, v *float64) {
 		default:
 			c.buf = binary.BigEndian.AppendUint64(append(c.buf, 8), x)
 		}
+		c.end()
 		return
 	}
 	n := 0
@@ -241,6 +266,7 @@ func (c *coder) usd(field string, v *float64) {
 func (c *coder) fixed(field string, v []byte) {
 	if !c.read {
 		c.buf = append(c.buf, v...)
+		c.end()
 		return
 	}
 	if b := c.take(field, len(v)); b != nil {
@@ -253,6 +279,7 @@ func (c *coder) bytes(field string, v *[]byte) {
 	n := c.count(field, len(*v))
 	if !c.read {
 		c.buf = append(c.buf, *v...)
+		c.end()
 		return
 	}
 	*v = append([]byte(nil), c.take(field, n)...)
@@ -295,6 +322,7 @@ func (c *coder) flags(field string, v ...*bool) {
 	}
 	if !c.read {
 		c.buf = append(c.buf, b)
+		c.end()
 		return
 	}
 	raw := c.take(field, 1)
@@ -314,6 +342,7 @@ func (c *coder) flags(field string, v ...*bool) {
 func (c *coder) small(field string, v *uint8, limit uint8) {
 	if !c.read {
 		c.buf = append(c.buf, *v)
+		c.end()
 		return
 	}
 	if b := c.take(field, 1); b != nil {

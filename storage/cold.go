@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -63,6 +64,80 @@ func readChunk[T any](
 			return fmt.Errorf("row %d names a row that is not there", row)
 		}
 		it.Next()
+	}
+	return it.Error()
+}
+
+// days reads a chunk of the table of days, and from the series those that are
+// kept there.
+func (f faults) days(first uint32, days *[market.ChunkLen]market.PoolDay) {
+	var rows [market.ChunkLen]dayRow
+	n := min(f.head.Lens.Pools-first, market.ChunkLen)
+	err := readChunk(f, kindDay, first, rows[:n], codeDayRow, nil)
+	for i := range rows[:n] {
+		if d := &rows[i]; err == nil && d.inSeries {
+			err = f.seriesDay(&d.PoolDay)
+		}
+		days[i] = rows[i].PoolDay
+	}
+	if err != nil {
+		panic(f.s.damaged(f.chain, "table days", err))
+	}
+}
+
+// seriesDay reads the day that d names.
+func (f faults) seriesDay(d *market.PoolDay) error {
+	var buf [maxKeyLen]byte
+	value, closer, err := f.s.db.Get(appendPoolDay(buf[:0], f.chain, d.Pool, d.Day))
+	if err != nil {
+		return fmt.Errorf("day %d of pool %d: %w", d.Day, d.Pool, err)
+	}
+	c := coder{buf: value, read: true}
+	codePoolDay(&c, d)
+	if err := errors.Join(c.done(), closer.Close()); err != nil {
+		return fmt.Errorf("day %d of pool %d: %w", d.Day, d.Pool, err)
+	}
+	return nil
+}
+
+// minutes reads a chunk of rings, of which every part is a row.
+func (f faults) minutes(first uint32, rings *[market.ChunkLen]market.Minutes) {
+	n := min(f.head.Lens.Pools-first, market.ChunkLen)
+	if err := f.readRings(first, rings[:n]); err != nil {
+		panic(f.s.damaged(f.chain, "table minutes", err))
+	}
+}
+
+func (f faults) readRings(first uint32, rings []market.Minutes) (err error) {
+	var low [maxKeyLen]byte
+	lower := appendRingPart(low[:0], f.chain, first, 0)
+	it, err := f.s.db.NewIter(&pebble.IterOptions{
+		LowerBound: lower, UpperBound: appendKind(nil, f.chain, kindMinutes+1),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	it.First()
+	for i := range rings {
+		newest := false
+		for part := range uint32(ringParts) {
+			pool := first + uint32(i)
+			key := appendRingPart(low[:0], f.chain, pool, part)
+			if !it.Valid() || !bytes.Equal(it.Key(), key) {
+				return errors.Join(fmt.Errorf("part %d of row %d is missing", part, pool), it.Error())
+			}
+			var r ringPart
+			c := coder{buf: it.Value(), read: true}
+			codeRingPart(&c, &r)
+			if err := c.done(); err != nil {
+				return fmt.Errorf("part %d of row %d: %w", part, pool, err)
+			}
+			if !r.put(&rings[i], part, &newest) || part == ringParts-1 && !newest {
+				return fmt.Errorf("row %d has no newest minute, or two", pool)
+			}
+			it.Next()
+		}
 	}
 	return it.Error()
 }

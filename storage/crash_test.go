@@ -22,13 +22,13 @@ import (
 func TestCrashKeepsOneWholeCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	fs := vfs.NewCrashableMem()
-	crashes := &crasher{fs: fs, every: 25}
+	crashes := &crasher{fs: fs, every: 20}
 	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
 	one, two := newRig(8, 1), newRig(8, 42161)
 	history := map[string]*picture{}
 	for range 20 {
 		for _, g := range []*rig{one, two} {
-			cut := g.cut(1+int(r.UintN(40)), r.UintN(4) > 0)
+			cut := g.cut(1+int(r.UintN(15)), r.UintN(4) > 0)
 			history[place(cut.State)] = g.now.clone()
 			if err := s.Commit(cut); err != nil {
 				t.Fatal(err)
@@ -160,11 +160,7 @@ func filledPosition(owner uint32) market.Position {
 // readAll restores and warms, and turns the panic of a cold row into an error
 // as the chain's driver does.
 func readAll(s *Store, chain market.ChainID) (err error) {
-	defer func() {
-		if d, ok := recover().(*Damage); ok {
-			err = d
-		}
-	}()
+	defer catchDamage(&err)
 	r, err := s.Restore(chain)
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func sameSeries(t *testing.T, s *Store, want *picture) {
 	t.Helper()
 	chain, last := want.st.Chain, uint32(market.NoIndex)
 	var txs, days, ticks, prices int
-	for i := range uint32(5) {
+	for i := range max(want.st.Pools.Len(), 5) {
 		for _, d := range []Direction{OldestFirst, NewestFirst} {
 			txs += sameRun(t, s.Transactions(chain, i, Place{}, End(1<<63), d), want.transactions,
 				func(e *market.Transaction) [3]uint64 {

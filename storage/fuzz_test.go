@@ -61,9 +61,9 @@ func FuzzUndo(f *testing.F) {
 			}
 			return r.Uint64N(n)
 		})
-		f.Add(encode(nil, &u, codeUndo))
+		f.Add(encode(nil, &u, plainUndo))
 	}
-	f.Fuzz(func(t *testing.T, b []byte) { oneEncoding(t, b, codeUndo) })
+	f.Fuzz(func(t *testing.T, b []byte) { oneEncoding(t, b, plainUndo) })
 }
 
 // TestDamagedRecords flips every bit of some records: no decoder panics, and
@@ -86,7 +86,7 @@ func TestDamagedRecords(t *testing.T) {
 		flips(t, filled[market.Transaction](next), codeTransaction)
 		flips(t, filled[ledger.HourPrice](next), codeHourPrice)
 	}
-	flips(t, filledUndo(next), codeUndo)
+	flips(t, filledUndo(next), plainUndo)
 }
 
 func flips[T any](t *testing.T, record T, code func(*coder, *T)) {

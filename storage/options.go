@@ -13,7 +13,7 @@ import (
 // Options of a store. The zero value is what a node on two cores wants.
 type Options struct {
 	CacheBytes    int64 // blocks kept in memory; 0: 256 MiB
-	MemTableBytes int   // written data kept in memory until it is flushed; 0: 32 MiB
+	MemTableBytes int   // written data kept in memory until it is flushed; 0: 64 MiB
 	ReadOnly      bool  // Commit and every other write fails
 	// BallastBytes is the size of the file that is given up when the disk is
 	// full, so that what is under way can end; 0: 64 MiB, negative: none.
@@ -35,7 +35,7 @@ const (
 	defaultCacheBytes = 256 << 20
 	// defaultMemTableBytes holds a few dozen refreshes: rows that change in
 	// each of them are flushed once, and a restart replays at most this much.
-	defaultMemTableBytes = 32 << 20
+	defaultMemTableBytes = 64 << 20
 	defaultBallastBytes  = 64 << 20
 	defaultMinFreeBytes  = 512 << 20
 

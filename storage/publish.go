@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +43,10 @@ type writer struct {
 	c     coder
 	last  head // as committed
 	known bool // last was read or written
+	// state is of the last cut, nil when that is of an earlier process. It is
+	// also on the board, so that holding it costs nothing.
+	state *market.State
+	undo  undoBasis
 }
 
 // maxRetainedBatch is how much memory the writer of a chain keeps between
@@ -69,7 +75,7 @@ func (s *Store) Commit(cut *Cut) error {
 	if err := s.db.Apply(w.batch, pebble.Sync); err != nil {
 		return fmt.Errorf("cannot commit chain %d at block %d: %w", w.chain, next.At.Number, err)
 	}
-	w.last = next
+	w.last, w.state = next, cut.State
 	s.tele.commit(size, time.Since(started))
 	return nil
 }
@@ -115,8 +121,8 @@ func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 	writeRows(w, kindToken, ch.Tokens, &st.Tokens, codeToken)
 	writeRows(w, kindOwner, ch.Owners, &st.Owners, codeOwner)
 	writeRows(w, kindPool, ch.Pools, &st.Pools, codePool)
-	writeRows(w, kindDay, ch.Days, &st.Days, codeDay)
-	writeRows(w, kindMinutes, ch.Minutes, &st.Minutes, codeMinutes)
+	w.writeDays(st, ch)
+	w.writeMinutes(st, ch.Minutes)
 	writeRows(w, kindTick, ch.Ticks, &st.Ticks, codeTick)
 	writeRows(w, kindPosition, ch.Positions, &st.Positions, codePosition)
 	writeRows(w, kindWide, ch.Wides, &st.Wides, codeWide)
@@ -128,8 +134,64 @@ func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 	for _, to := range ch.UndoDrop {
 		w.drop(appendNumber(w.key[:0], w.chain, kindUndo, to))
 	}
-	for _, u := range ch.UndoPut {
-		put(w, appendNumber(w.key[:0], w.chain, kindUndo, u.To), u, codeUndo)
+	w.writeUndos(st, ch.UndoPut)
+}
+
+// writeUndos writes from the newest to the oldest, as they are read.
+func (w *writer) writeUndos(st *market.State, undos []*ledger.Undo) {
+	w.undo.reset(st)
+	for i, u := range slices.Backward(undos) {
+		put(w, appendNumber(w.key[:0], w.chain, kindUndo, u.To), u, w.undo.code)
+		if i > 0 {
+			w.undo.older(u)
+		}
+	}
+	w.undo.reset(new(market.State))
+}
+
+// writeDays writes the changed rows of the table of days, by name only where
+// this cut puts the same record into the series.
+func (w *writer) writeDays(st *market.State, ch *ledger.Changes) {
+	last := make(map[uint32]*market.PoolDay, len(ch.Days)) // put and not dropped, by pool
+	for _, op := range ch.Ops {
+		switch op := op.(type) {
+		case ledger.PutPoolDay:
+			last[op.Pool] = &op.PoolDay
+		case ledger.DropPoolDay:
+			delete(last, op.Pool)
+		}
+	}
+	for _, i := range ch.Days {
+		row := dayRow{PoolDay: *st.Days.At(i)}
+		d := last[row.Pool]
+		row.inSeries = d != nil && d.Day == row.Day && w.sameDay(d, &row.PoolDay)
+		put(w, appendRow(w.key[:0], w.chain, kindDay, i), &row, codeDayRow)
+	}
+}
+
+// sameDay compares records by their only encoding, since NaN is no equal of
+// itself.
+func (w *writer) sameDay(a, b *market.PoolDay) bool {
+	w.c.buf = w.c.buf[:0]
+	codePoolDay(&w.c, a)
+	n := len(w.c.buf)
+	codePoolDay(&w.c, b)
+	return bytes.Equal(w.c.buf[:n], w.c.buf[n:])
+}
+
+// writeMinutes writes the parts of rings that are not as in the cut before, or
+// all of them when that is not known.
+func (w *writer) writeMinutes(st *market.State, pools []uint32) {
+	for _, i := range pools {
+		ring := st.Minutes.At(i)
+		for part := range uint32(ringParts) {
+			r := partOf(ring, part)
+			if w.state != nil && i < w.state.Minutes.Len() &&
+				r == partOf(w.state.Minutes.At(i), part) {
+				continue
+			}
+			put(w, appendRingPart(w.key[:0], w.chain, i, part), &r, codeRingPart)
+		}
 	}
 }
 
@@ -151,7 +213,11 @@ func (w *writer) dropTails(next *head) {
 	w.dropTail(kindOwner, is.Owners, was.Owners)
 	w.dropTail(kindPool, is.Pools, was.Pools)
 	w.dropTail(kindDay, is.Pools, was.Pools)
-	w.dropTail(kindMinutes, is.Pools, was.Pools)
+	for pool := is.Pools; pool < was.Pools; pool++ {
+		for part := range uint32(ringParts) {
+			w.drop(appendRingPart(w.key[:0], w.chain, pool, part))
+		}
+	}
 	w.dropTail(kindTick, is.Ticks, was.Ticks)
 	w.dropTail(kindPosition, is.Positions, was.Positions)
 	w.dropTail(kindWide, is.Wides, was.Wides)

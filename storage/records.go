@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"math"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -55,6 +57,23 @@ func codePool(c *coder, p *market.Pool) {
 	c.index("lastHour", &p.LastHour)
 }
 
+// dayRow is a row of the table of days. It is inSeries when the series of the
+// pool's days holds the same record: then the row only names it.
+type dayRow struct {
+	market.PoolDay
+	inSeries bool
+}
+
+func codeDayRow(c *coder, d *dayRow) {
+	c.flags("flags", &d.inSeries)
+	if !d.inSeries {
+		codeDay(c, &d.PoolDay)
+		return
+	}
+	c.u32("pool", &d.Pool)
+	c.u32("day", &d.Day)
+}
+
 func codeDay(c *coder, d *market.PoolDay) {
 	c.index("pool", &d.Pool)
 	c.u32("day", &d.Day)
@@ -80,34 +99,84 @@ func codePoolDay(c *coder, d *market.PoolDay) {
 	c.usd("price1Usd", &d.Price1Usd)
 }
 
-// codeMinutes keeps the slots that have an entry, named by a bit mask, from
-// the newest back around the ring; each minute is how much older it is than
-// the one before.
-func codeMinutes(c *coder, m *market.Minutes) {
-	var mask uint32
-	for i, minute := range m.Minute {
+// The ring of a pool's minutes is kept in parts, a row each: a swap changes one.
+const (
+	ringParts = 4
+	partSlots = market.MinuteSlots / ringParts
+)
+
+// ringPart is a part of a ring.
+type ringPart struct {
+	newest uint8 // the slot that is the ring's newest, plus one; 0: not in this part
+	minute [partSlots]uint32
+	sqrt   [partSlots]float64
+}
+
+func partOf(m *market.Minutes, part uint32) (r ringPart) {
+	from := part * partSlots
+	copy(r.minute[:], m.Minute[from:])
+	copy(r.sqrt[:], m.Sqrt[from:])
+	if m.Newest-from < partSlots {
+		r.newest = uint8(m.Newest-from) + 1
+	}
+	return r
+}
+
+// put puts the part into its ring and reports whether it may stand there: no
+// part before it had the newest slot too.
+func (r *ringPart) put(m *market.Minutes, part uint32, newest *bool) bool {
+	from := part * partSlots
+	copy(m.Minute[from:], r.minute[:])
+	copy(m.Sqrt[from:], r.sqrt[:])
+	if r.newest == 0 {
+		return true
+	}
+	m.Newest = from + uint32(r.newest) - 1
+	twice := *newest
+	*newest = true
+	return !twice
+}
+
+// codeRingPart keeps the slots that have an entry, named by a mask; each minute
+// is how much later it is than the one before.
+func codeRingPart(c *coder, r *ringPart) {
+	var mask uint8
+	for i, minute := range r.minute {
 		if minute != 0 {
 			mask |= 1 << i
 		}
 	}
-	c.u32("newest", &m.Newest)
-	c.u32("mask", &mask)
-	var before int64
-	for k := range uint32(market.MinuteSlots) {
-		i := (m.Newest - k) % market.MinuteSlots
+	c.small("newest", &r.newest, partSlots)
+	c.small("mask", &mask, 255)
+	var minute int64
+	for i := range r.minute {
 		if mask>>i&1 == 0 {
 			continue
 		}
-		older := before - int64(m.Minute[i])
-		c.i64("minute", &older)
-		c.f64("sqrt", &m.Sqrt[i])
-		before -= older
-		if c.read && (before <= 0 || before >= 1<<32) {
+		later := int64(r.minute[i]) - minute
+		c.i64("minute", &later)
+		c.f64("sqrt", &r.sqrt[i])
+		minute += later
+		if c.read && (minute <= 0 || minute > math.MaxUint32) {
 			c.fail("minute")
 			return
 		}
-		m.Minute[i] = uint32(before)
+		r.minute[i] = uint32(minute)
 	}
+}
+
+// codeMinutes is all parts of a ring, as an undo has it.
+func codeMinutes(c *coder, m *market.Minutes) {
+	newest := false
+	for part := range uint32(ringParts) {
+		r := partOf(m, part)
+		if c.read {
+			r = ringPart{}
+		}
+		codeRingPart(c, &r)
+		c.must("newest", r.put(m, part, &newest))
+	}
+	c.must("newest", newest)
 }
 
 func codeTick(c *coder, t *market.Tick) {

@@ -90,6 +90,13 @@ func TestRecordsReadBackAsWritten(t *testing.T) {
 	})
 }
 
+// plainUndo codes an undo against no rows at all.
+func plainUndo(c *coder, u *ledger.Undo) {
+	var b undoBasis
+	b.reset(new(market.State))
+	b.code(c, u)
+}
+
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -123,7 +130,7 @@ func roundTrips(t failer, next source, undo bool) {
 	price.Token = 0
 	roundTrip(t, price, codeHourPrice)
 	if undo {
-		roundTrip(t, filledUndo(next), codeUndo)
+		roundTrip(t, filledUndo(next), plainUndo)
 	}
 }
 
@@ -197,7 +204,9 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "owner", filled[market.Address](next), codeOwner)
 	dumpRecord(&out, "pool", filled[market.Pool](next), codePool)
 	dumpRecord(&out, "day", filled[market.PoolDay](next), codeDay)
-	dumpRecord(&out, "minutes", filled[market.Minutes](next), codeMinutes)
+	minutes := filled[market.Minutes](next)
+	dumpRecord(&out, "ring part", partOf(&minutes, minutes.Newest/partSlots), codeRingPart)
+	dumpRecord(&out, "day, kept in the series", dayRow{market.PoolDay{Pool: 300, Day: 20000}, true}, codeDayRow)
 	dumpRecord(&out, "tick", filled[market.Tick](next), codeTick)
 	dumpRecord(&out, "position", filled[market.Position](next), codePosition)
 	dumpRecord(&out, "wide", filled[market.Sums](next), codeWide)
@@ -209,6 +218,7 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "pool day", filled[market.PoolDay](next), codePoolDay)
 	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
 	dumpRecord(&out, "hour price", filled[ledger.HourPrice](next), codeHourPrice)
+	dumpUndo(&out, filled[market.Pool](next))
 	dumpKeys(&out)
 	golden(t, "records.txt", out.Bytes())
 }
@@ -224,6 +234,22 @@ func dumpRecord[T any](out *bytes.Buffer, name string, record T, code func(*code
 	if err := c.done(); err != nil {
 		fmt.Fprintf(out, "\t%v\n", err)
 	}
+}
+
+// dumpUndo is an undo of a span that moved a pool's price and tick.
+func dumpUndo(out *bytes.Buffer, after market.Pool) {
+	before := after
+	before.SqrtPriceX96, before.Tick, before.Swaps = words(0, 1<<32), 0, after.Swaps-1
+	var pools market.Table[market.Pool]
+	pools.Append(after)
+	var b undoBasis
+	b.reset(&market.State{Pools: pools.Freeze()})
+	u := ledger.Undo{
+		Before: market.Head{Number: 300, Time: 1_700_000_000},
+		Pools:  []ledger.Saved[market.Pool]{{Index: 0, Row: before}},
+		Drops:  []ledger.Op{ledger.DropPoolDay{Pool: 0, Day: 19675}},
+	}
+	dumpRecord(out, "undo", u, b.code)
 }
 
 func dumpKeys(out *bytes.Buffer) {

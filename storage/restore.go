@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -69,8 +70,8 @@ func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
 		Tokens:    cold(f, kindToken, l.Tokens, codeToken, nil),
 		Owners:    cold(f, kindOwner, l.Owners, codeOwner, nil),
 		Pools:     cold(f, kindPool, l.Pools, codePool, poolFits),
-		Days:      cold(f, kindDay, l.Pools, codeDay, nil),
-		Minutes:   cold(f, kindMinutes, l.Pools, codeMinutes, nil),
+		Days:      market.Cold(l.Pools, f.days),
+		Minutes:   market.Cold(l.Pools, f.minutes),
 		Ticks:     cold(f, kindTick, l.Ticks, codeTick, tickFits),
 		Positions: cold(f, kindPosition, l.Positions, codePosition, positionFits),
 		Wides:     cold(f, kindWide, l.Wides, codeWide, nil),
@@ -123,33 +124,43 @@ func (t *tickLists) fault(first uint32, rows *[market.ChunkLen]market.TickList) 
 	copy(rows[:], t.made[first:])
 }
 
-// Undos returns the inverses that are in force, oldest first.
-func (s *Store) Undos(chain market.ChainID) ([]*ledger.Undo, error) {
-	undos, err := s.undos(chain)
+// Undos returns the inverses that are in force, oldest first. It reads rows of
+// the cut too, for what the inverses have in common with them.
+func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
+	defer catchDamage(&err)
+	r, err := s.Restore(chain)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	undos, err = s.undos(r.State)
 	if err != nil {
 		return nil, s.damaged(chain, "undos", err)
 	}
 	return undos, nil
 }
 
-func (s *Store) undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
+func (s *Store) undos(st *market.State) (undos []*ledger.Undo, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendKind(nil, chain, kindUndo),
-		UpperBound: appendKind(nil, chain, kindUndo+1),
+		LowerBound: appendKind(nil, st.Chain, kindUndo),
+		UpperBound: appendKind(nil, st.Chain, kindUndo+1),
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	for ok := it.First(); ok; ok = it.Next() {
+	var basis undoBasis
+	basis.reset(st)
+	for ok := it.Last(); ok; ok = it.Prev() {
 		key := it.Key()
 		u := &ledger.Undo{To: binary.BigEndian.Uint64(key[len(key)-8:])}
 		c := coder{buf: it.Value(), read: true}
-		codeUndo(&c, u)
+		basis.code(&c, u)
 		if err := c.done(); err != nil {
 			return nil, fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
+		basis.older(u)
 		undos = append(undos, u)
 	}
+	slices.Reverse(undos)
 	return undos, it.Error()
 }

@@ -75,22 +75,31 @@ func newRig(seed uint64, chain market.ChainID) *rig {
 	return g
 }
 
-// touch changes some rows of a table, appends some, and returns them all.
-func touch[T any](g *rig, table *market.Table[T], grow int, fix func(row *T)) []uint32 {
+// touch changes some rows of a table as a span does, and appends some: what is
+// there is saved first, and all are dirty.
+func touch[T any](
+	g *rig, table *market.Table[T], grow int, saved *[]ledger.Saved[T], dirty *[]uint32,
+	fix func(i uint32, row *T),
+) {
 	rows := map[uint32]bool{}
-	for range min(int(table.Len()), grow) {
-		rows[uint32(g.next(uint64(table.Len())))] = true
+	before := table.Len()
+	for range min(int(before), grow) {
+		rows[g.below(before)] = true
 	}
 	for range grow {
 		rows[table.Append(*new(T))] = true
 	}
-	sorted := slices.Sorted(maps.Keys(rows))
-	for _, i := range sorted {
-		row := filled[T](g.next)
-		fix(&row)
+	for _, i := range slices.Sorted(maps.Keys(rows)) {
+		old, row := *table.At(i), filled[T](g.next)
+		if i < before && saved != nil {
+			*saved = append(*saved, ledger.Saved[T]{Index: i, Row: old})
+		}
+		fix(i, &row)
 		*table.Mut(i) = row
+		*dirty = append(*dirty, i)
 	}
-	return sorted
+	slices.Sort(*dirty)
+	*dirty = slices.Compact(*dirty)
 }
 
 func (g *rig) below(n uint32) uint32 { return uint32(g.next(uint64(n))) }
@@ -102,41 +111,80 @@ func (g *rig) maybe(n uint32) uint32 {
 	return g.below(n)
 }
 
-func (g *rig) touchPool(p *market.Pool) {
-	p.Currency0, p.Currency1 = g.below(g.tokens.Len()), g.below(g.tokens.Len())
-	p.LastHour = g.maybe(g.hours.Len())
+// span lives on by n rows a table.
+func (g *rig) span(ch *ledger.Changes, n int) {
+	pools, ticks := &g.pools.Frozen, &g.ticks.Frozen
+	u := filledUndo(g.next)
+	u = ledger.Undo{Hash: u.Hash, Lens: u.Lens, Drops: u.Drops, Before: g.st.Head}
+	touch(g, &g.tokens, 1+n/4, &u.Tokens, &ch.Tokens, func(uint32, *market.Token) {})
+	touch(g, &g.owners, n, nil, &ch.Owners, func(uint32, *market.Address) {})
+	touch(g, &g.hours, n, &u.Hours, &ch.Hours, func(_ uint32, h *market.HourBucket) {
+		h.Prev = g.maybe(g.hours.Len())
+	})
+	touch(g, &g.pools, n, &u.Pools, &ch.Pools, func(_ uint32, p *market.Pool) {
+		p.Currency0, p.Currency1 = g.below(g.tokens.Len()), g.below(g.tokens.Len())
+		p.LastHour = g.maybe(g.hours.Len())
+	})
+	touch(g, &g.days, n, &u.Days, &ch.Days, func(i uint32, d *market.PoolDay) {
+		d.Pool, d.Day = i, 1000+g.below(3)
+	})
+	touch(g, &g.minutes, n, &u.Minutes, &ch.Minutes, func(uint32, *market.Minutes) {})
+	touch(g, &g.ticks, n, &u.Ticks, &ch.Ticks, func(_ uint32, t *market.Tick) {
+		t.Pool = g.maybe(pools.Len())
+	})
+	touch(g, &g.wides, n, &u.Wides, &ch.Wides, func(uint32, *market.Sums) {})
+	touch(g, &g.positions, n, &u.Positions, &ch.Positions, func(_ uint32, p *market.Position) {
+		p.Pool, p.Owner = g.below(pools.Len()), g.below(g.owners.Len())
+		p.LowerSlot, p.UpperSlot = g.below(ticks.Len()), g.below(ticks.Len())
+		p.Wide = g.maybe(g.wides.Len())
+	})
+	touch(g, &g.directs, n, &u.Directs, &ch.Directs, func(_ uint32, d *market.Direct) {
+		d.Pool = g.below(pools.Len())
+	})
+	g.series(ch, n)
+	g.st.Head.Number += 1 + g.next(3)
+	g.st.Head.Hash = filled[market.Hash](g.next)
+	g.st.Head.Time += 12
+	u.To = g.st.Head.Number
+	ch.UndoPut = append(ch.UndoPut, &u)
+	g.now.undos[u.To] = u
 }
 
-func (g *rig) touchPosition(p *market.Position) {
-	p.Pool, p.Owner = g.below(g.pools.Len()), g.below(g.owners.Len())
-	p.LowerSlot, p.UpperSlot = g.below(g.ticks.Len()), g.below(g.ticks.Len())
-	p.Wide = g.maybe(g.wides.Len())
+// revert takes half of the positions back, and the undos with them.
+func (g *rig) revert(ch *ledger.Changes) {
+	g.positions.Truncate(g.positions.Len() / 2)
+	g.directs.Truncate(g.directs.Len() / 2)
+	g.dropUndos(ch, g.st.Head.Number)
 }
 
-// cut lets the chain live on by n rows a table, and publishes a generation of
-// it or not.
+func (g *rig) dropUndos(ch *ledger.Changes, upTo uint64) {
+	for _, to := range slices.Sorted(maps.Keys(g.now.undos)) {
+		if to <= upTo {
+			ch.UndoDrop = append(ch.UndoDrop, to)
+			delete(g.now.undos, to)
+		}
+	}
+}
+
+// cut lets the chain live on by a few spans of n rows a table, and publishes a
+// generation of it or not.
 func (g *rig) cut(n int, publish bool) *Cut {
 	ch := &ledger.Changes{}
+	g.dropUndos(ch, max(g.st.Head.Number, 20)-20)
 	if g.next(4) == 0 {
-		g.positions.Truncate(g.positions.Len() / 2)
-		g.directs.Truncate(g.directs.Len() / 2)
+		g.revert(ch)
 	}
-	ch.Tokens = touch(g, &g.tokens, 1+n/4, func(*market.Token) {})
-	ch.Owners = touch(g, &g.owners, n, func(*market.Address) {})
-	ch.Hours = touch(g, &g.hours, n, func(h *market.HourBucket) { h.Prev = g.maybe(g.hours.Len()) })
-	ch.Pools = touch(g, &g.pools, n, g.touchPool)
-	ch.Days = touch(g, &g.days, n, func(*market.PoolDay) {})
-	ch.Minutes = touch(g, &g.minutes, n, func(*market.Minutes) {})
-	ch.Ticks = touch(g, &g.ticks, n, func(t *market.Tick) { t.Pool = g.maybe(g.pools.Len()) })
-	ch.Wides = touch(g, &g.wides, n, func(*market.Sums) {})
-	ch.Positions = touch(g, &g.positions, n, g.touchPosition)
-	ch.Directs = touch(g, &g.directs, n, func(d *market.Direct) { d.Pool = g.below(g.pools.Len()) })
+	for range 1 + g.next(3) {
+		g.span(ch, n)
+	}
 	cut := &Cut{Changes: ch}
-	cut.Prices = touch(g, &g.prices, 1+n/4, func(p *market.Price) { p.OnlyPool = g.maybe(g.pools.Len()) })
-	cut.Stats = touch(g, &g.stats, n, func(*market.PoolStats) {})
-	g.series(ch, n)
-	g.freeze(ch)
-	cut.State = g.now.st
+	touch(g, &g.prices, 1+n/4, nil, &cut.Prices, func(_ uint32, p *market.Price) {
+		p.OnlyPool = g.maybe(g.pools.Len())
+	})
+	touch(g, &g.stats, n, nil, &cut.Stats, func(uint32, *market.PoolStats) {})
+	g.putDays(ch)
+	g.freeze()
+	ch.Head, cut.State = g.st.Head, g.now.st
 	cut.Confirmed = g.st.Head.Time * 1000
 	g.now.confirmed = cut.Confirmed
 	if publish {
@@ -145,10 +193,17 @@ func (g *rig) cut(n int, publish bool) *Cut {
 	return cut
 }
 
-func (g *rig) freeze(ch *ledger.Changes) {
-	g.st.Head.Number += 1 + g.next(3)
-	g.st.Head.Hash = filled[market.Hash](g.next)
-	g.st.Head.Time += 12
+// putDays puts most running days into the series too.
+func (g *rig) putDays(ch *ledger.Changes) {
+	for _, i := range ch.Days {
+		if d := *g.days.At(i); g.next(4) > 0 {
+			ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: d})
+			g.now.poolDays[[2]uint32{d.Pool, d.Day}] = d
+		}
+	}
+}
+
+func (g *rig) freeze() {
 	st := g.st
 	st.Tokens, st.Owners, st.Pools = g.tokens.Freeze(), g.owners.Freeze(), g.pools.Freeze()
 	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
@@ -157,18 +212,7 @@ func (g *rig) freeze(ch *ledger.Changes) {
 	st.Prices, st.Stats = g.prices.Freeze(), g.stats.Freeze()
 	st.Native, st.Transactions = g.maybe(g.tokens.Len()), uint64(len(g.now.transactions))
 	st.OpenCount = g.positions.Len()
-	g.now.st, ch.Head = &st, st.Head
-
-	u := filledUndo(g.next)
-	u.To = st.Head.Number
-	ch.UndoPut = append(ch.UndoPut, &u)
-	for _, to := range slices.Sorted(maps.Keys(g.now.undos)) {
-		if to+20 < u.To {
-			ch.UndoDrop = append(ch.UndoDrop, to)
-			delete(g.now.undos, to)
-		}
-	}
-	g.now.undos[u.To] = u
+	g.now.st = &st
 }
 
 // series appends operations, some of which overwrite or take back others of

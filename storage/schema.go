@@ -23,7 +23,7 @@ const (
 	kindHead      kind = 0x01 // -
 	kindDirectory kind = 0x02 // -
 
-	// Tables: row(4). One record a row.
+	// Tables: row(4), and part(1) for the parts of a pool's ring of minutes.
 	kindToken    kind = 0x10
 	kindOwner    kind = 0x11
 	kindPool     kind = 0x12
@@ -102,6 +102,11 @@ func appendKind(dst []byte, chain market.ChainID, k kind) []byte {
 // appendRow is the key of a row of a table.
 func appendRow(dst []byte, chain market.ChainID, k kind, row uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKind(dst, chain, k), row)
+}
+
+// appendRingPart is the key of a part of a pool's ring of minutes.
+func appendRingPart(dst []byte, chain market.ChainID, pool, part uint32) []byte {
+	return append(appendRow(dst, chain, kindMinutes, pool), byte(part))
 }
 
 // appendNumber is the key of an undo or a leaf.

@@ -138,6 +138,17 @@ func (s *Store) damaged(chain market.ChainID, what string, err error) *Damage {
 	return d
 }
 
+// catchDamage, deferred, turns the panic of a cold row into an error.
+func catchDamage(err *error) {
+	switch d := recover().(type) {
+	case nil:
+	case *Damage:
+		*err = d
+	default:
+		panic(d)
+	}
+}
+
 // writable reports why the store takes no writes, if it does not.
 func (s *Store) writable() error {
 	if s.opts.ReadOnly || s.guard.full.Load() {
@@ -220,7 +231,7 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	if err := s.db.DeleteRange(from, to, pebble.Sync); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
-	w.last, w.known = head{Native: market.NoIndex}, true
+	w.last, w.known, w.state = head{Native: market.NoIndex}, true, nil
 	return nil
 }
 
