@@ -36,6 +36,7 @@ type account struct {
 	record storage.AccountRecord
 	cell   *accounts.Cell
 	keys   []*accounts.Key // by id, revoked ones too
+	active int64           // of keys, those not revoked
 }
 
 // Refusal is an error that the caller can mend: what was asked cannot be done,
@@ -200,14 +201,9 @@ func (a *Admin) SetPlan(name, plan string) (AccountView, error) {
 
 // fits tells whether an account's active keys are within a plan.
 func (at *account) fits(p *accounts.Plan) error {
-	var active int64
 	var browser []string
 	for _, k := range at.keys {
-		if k.RevokedAt() != 0 {
-			continue
-		}
-		active++
-		if k.Kind == accounts.Browser {
+		if k.RevokedAt() == 0 && k.Kind == accounts.Browser {
 			browser = append(browser, keyID(k.ID))
 		}
 	}
@@ -215,9 +211,9 @@ func (at *account) fits(p *accounts.Plan) error {
 		return refuse(409, "plan %s has no browser keys; revoke %s of %s first",
 			p.ID, strings.Join(browser, ", "), at.record.Name)
 	}
-	if active > p.MaxAPIKeys {
+	if at.active > p.MaxAPIKeys {
 		return refuse(409, "plan %s has at most %d keys and %s has %d; revoke %d of them first",
-			p.ID, p.MaxAPIKeys, at.record.Name, active, active-p.MaxAPIKeys)
+			p.ID, p.MaxAPIKeys, at.record.Name, at.active, at.active-p.MaxAPIKeys)
 	}
 	return nil
 }
@@ -312,10 +308,11 @@ func (a *Admin) Usage(name, month string) (UsageView, error) {
 func (a *Admin) usage(at *account, m accounts.Month) (UsageView, error) {
 	tally, ok := at.cell.Tally(m)
 	if !ok {
-		var err error
-		if tally, err = a.store.Month(at.record.ID, m); err != nil {
+		stored, err := a.store.Month(at.record.ID, m)
+		if err != nil {
 			return UsageView{}, err
 		}
+		tally = stored.Tally
 	}
 	days, err := a.store.Days(at.record.ID, m)
 	if err != nil {

@@ -71,22 +71,16 @@ func (a *Admin) allow(at *account, q *KeyRequest) ([]string, error) {
 
 // roomForKey refuses a key more than the plan allows.
 func (a *Admin) roomForKey(at *account, plan *accounts.Plan) error {
-	var active int64
-	for _, k := range at.keys {
-		if k.RevokedAt() == 0 {
-			active++
-		}
-	}
-	if active < plan.MaxAPIKeys {
+	if at.active < plan.MaxAPIKeys {
 		return nil
 	}
-	more := a.planNames(func(p *accounts.Plan) bool { return p.MaxAPIKeys > active })
+	more := a.planNames(func(p *accounts.Plan) bool { return p.MaxAPIKeys > at.active })
 	if more == "" {
 		return refuse(409, "%s has %d active keys, the most there can be; revoke one first",
-			at.record.Name, active)
+			at.record.Name, at.active)
 	}
 	return refuse(409, "%s has %d active keys, the most of plan %s; revoke one, or move the "+
-		"account to a plan with more: %s", at.record.Name, active, plan.ID, more)
+		"account to a plan with more: %s", at.record.Name, at.active, plan.ID, more)
 }
 
 func parseOrigins(kind accounts.Kind, origins []string) ([]string, error) {
@@ -135,6 +129,9 @@ func (a *Admin) addKey(at *account, r *storage.KeyRecord) *accounts.Key {
 		Prefix: r.Prefix, Label: r.Label, CreatedAt: r.CreatedAt,
 	}
 	at.keys = append(at.keys, k)
+	if r.RevokedAt == 0 {
+		at.active++
+	}
 	a.keys[k.ID] = k
 	a.lastKey = max(a.lastKey, k.ID)
 	a.book.Add(k, r.RevokedAt, r.UsedMinute)
@@ -181,6 +178,7 @@ func (a *Admin) RevokeKey(id string) (KeyView, error) {
 		return KeyView{}, err
 	}
 	a.book.Revoke(k, at)
+	a.accounts[k.Cell.Name].active--
 	return viewKey(k), nil
 }
 

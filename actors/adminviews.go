@@ -15,7 +15,7 @@ type (
 		Name       string `json:"name"`
 		Plan       string `json:"plan"`
 		Status     string `json:"status"` // active or suspended
-		ActiveKeys int    `json:"activeKeys"`
+		ActiveKeys int64  `json:"activeKeys"`
 		CreatedAt  string `json:"createdAt"`
 	}
 	// AccountDetail is one account.
@@ -87,15 +87,10 @@ func stampOrNull(ms int64) *string {
 func (a *Admin) view(at *account) AccountView {
 	v := AccountView{
 		Name: at.record.Name, Plan: at.record.Plan, Status: "active",
-		CreatedAt: stamp(at.record.CreatedAt),
+		ActiveKeys: at.active, CreatedAt: stamp(at.record.CreatedAt),
 	}
 	if at.record.Suspended {
 		v.Status = "suspended"
-	}
-	for _, k := range at.keys {
-		if k.RevokedAt() == 0 {
-			v.ActiveKeys++
-		}
 	}
 	return v
 }

@@ -19,15 +19,14 @@ type entry struct {
 // entryMonth is a month of it: what the store has, and what it will have when
 // the batch being made is written.
 type entryMonth struct {
-	written, next accounts.Tally
-	day, nextDay  storage.AccountDay
+	written, next storage.AccountMonth
+	staged        bool // next is in the batch
 }
 
 func (e *entry) of(m accounts.Month) *entryMonth { return &e.months[m&1] }
 
 // prepare puts into the batch what has changed of an account.
-func (m *Meter) prepare(e *entry, now int64) error {
-	this := m.book.Calendar().This.Month
+func (m *Meter) prepare(e *entry, this accounts.Month) error {
 	if err := m.begin(e, this); err != nil {
 		return err
 	}
@@ -37,9 +36,7 @@ func (m *Meter) prepare(e *entry, now int64) error {
 		}
 		if t, ok := e.cell.Tally(this - 1); ok {
 			t.Lease = max(t.Lease, last.written.Lease)
-			if err := m.stage(e, last, t, now); err != nil {
-				return err
-			}
+			m.stage(last, &t, m.lastDay)
 		}
 	}
 	limited := e.cell.Terms().Plan.MonthlyUnits > 0
@@ -50,7 +47,8 @@ func (m *Meter) prepare(e *entry, now int64) error {
 	if limited && !e.sleepy {
 		t.Lease = m.lease(e.cell, &t)
 	}
-	return m.stage(e, e.of(this), t, now)
+	m.stage(e.of(this), &t, m.today)
+	return nil
 }
 
 // begin reads a month from the store when it is the first time in this
@@ -64,9 +62,7 @@ func (m *Meter) begin(e *entry, month accounts.Month) error {
 	if err != nil {
 		return err
 	}
-	stored.Month = month
-	*em = entryMonth{written: stored, next: stored}
-	em.nextDay, em.day = storage.AccountDay{}, storage.AccountDay{}
+	*em = entryMonth{written: stored}
 	e.cell.Begin(month)
 	return nil
 }
@@ -79,36 +75,30 @@ func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) int64 {
 	return max(ahead, t.Lease, c.Lease(t.Month))
 }
 
-// stage puts a month into the batch when it differs from what the store has,
-// and what was added to it into its day.
-func (m *Meter) stage(e *entry, em *entryMonth, t accounts.Tally, now int64) error {
-	em.next, em.nextDay = t, em.day
-	if t == em.written {
-		return nil
+// stage puts a month into the batch when it differs from what the store has.
+// What was used since belongs to the day it is now; the day before it, when it
+// had any use, gets its row. Days never go back.
+func (m *Meter) stage(em *entryMonth, t *accounts.Tally, day accounts.Day) {
+	em.staged = *t != em.written.Tally
+	if !em.staged {
+		return
 	}
-	m.out.Months = append(m.out.Months, storage.AccountMonth{Account: e.cell.ID, Tally: t})
-	if t.Routes == em.written.Routes {
-		return nil
-	}
-	if day := accounts.DayAt(now, t.Month); em.day.Day != day {
-		stored, err := m.store.day(e.cell.ID, day)
-		if err != nil {
-			return err
+	em.next = em.written
+	em.next.Tally = *t
+	if t.Routes != em.written.Routes && day > em.written.Day {
+		if em.written.Day != 0 {
+			m.out.Days = append(m.out.Days, em.written.Newest())
 		}
-		em.day = stored
+		em.next.Day, em.next.Before = day, em.written.Routes
 	}
-	em.nextDay = em.day
-	for i, c := range t.Routes {
-		em.nextDay.Routes[i].Requests += c.Requests - em.written.Routes[i].Requests
-		em.nextDay.Routes[i].Units += c.Units - em.written.Routes[i].Units
-	}
-	m.out.Days = append(m.out.Days, em.nextDay)
-	return nil
+	m.out.Months = append(m.out.Months, em.next)
 }
 
 // commit notes that the batch is in the store.
 func (e *entry) commit() {
 	for i := range e.months {
-		e.months[i].written, e.months[i].day = e.months[i].next, e.months[i].nextDay
+		if em := &e.months[i]; em.staged {
+			em.written, em.staged = em.next, false
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package actors
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +42,10 @@ type Meter struct {
 	cells   []*accounts.Cell
 	out     storage.AccountsFlush
 
+	// Of the drain under way: the day that use of this month and of the last
+	// one belongs to.
+	today, lastDay accounts.Day
+
 	scanned int64 // when awake was last searched for idle ones
 
 	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
@@ -48,8 +54,7 @@ type Meter struct {
 // meterStore is what a meter does to the store; tests make it fail.
 type meterStore struct {
 	flush func(*storage.AccountsFlush) error
-	month func(account uint64, m accounts.Month) (accounts.Tally, error)
-	day   func(account uint64, d accounts.Day) (storage.AccountDay, error)
+	month func(account uint64, m accounts.Month) (storage.AccountMonth, error)
 }
 
 const (
@@ -70,7 +75,7 @@ type meterMetrics struct {
 func NewMeter(a *Admin, flush time.Duration, set *metrics.Set) *Meter {
 	m := &Meter{
 		book: a.book, turner: a.turner, flushNs: int64(flush),
-		store: meterStore{a.store.Flush, a.store.Month, a.store.Day},
+		store: meterStore{a.store.Flush, a.store.Month},
 		metrics: meterMetrics{
 			flushes:  set.NewCounter("tidemark_metering_flushes_total"),
 			failures: set.NewCounter("tidemark_metering_flush_failures_total"),
@@ -176,11 +181,15 @@ func (m *Meter) write(now int64) error {
 }
 
 // fill makes the batch of everything in the queue, anew each time: totals are
-// absolute, so a batch that failed is simply made again.
+// absolute, so a batch that failed is simply made again. Ordered
+// by id it is cheapest to insert.
 func (m *Meter) fill(now int64) error {
 	m.out.Reset()
+	slices.SortFunc(m.queue, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
+	this := m.book.Calendar().This.Month
+	m.today, m.lastDay = accounts.DayAt(now, this), accounts.DayAt(now, this-1)
 	for _, e := range m.queue {
-		if err := m.prepare(e, now); err != nil {
+		if err := m.prepare(e, this); err != nil {
 			return err
 		}
 	}

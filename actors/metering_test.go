@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,11 +52,14 @@ func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
 	return r
 }
 
-// testPlans are the default ones and a small quota without a burst limit.
+// testPlans are the default ones and two of 1000 units: one whose lease reaches
+// its quota at once, and one without a burst limit.
 func testPlans() []accounts.Plan {
-	return append(accounts.DefaultPlans(), accounts.Plan{
-		ID: "small", Name: "Small", MonthlyUnits: 1000, MaxAPIKeys: 10, Public: true,
-	})
+	small := accounts.Plan{ID: "small", MonthlyUnits: 1000, MaxAPIKeys: 10}
+	unpaced := small
+	unpaced.ID = "unpaced"
+	small.RequestsPerSecond, small.Burst = 1000, 1000
+	return append(accounts.DefaultPlans(), small, unpaced)
 }
 
 func (r *rig) drain() {
@@ -136,7 +140,7 @@ func (r *rig) stored(k *accounts.Key) accounts.Tally {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return t
+	return t.Tally
 }
 
 // crash copies what a kill would leave, and starts on it.
@@ -220,7 +224,7 @@ func TestQuotaIsExact(t *testing.T) {
 // 256 clients at once, with a meter beside them, are admitted exactly the quota.
 func TestQuotaUnderConcurrency(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
-	k := r.account("acme", "small")
+	k := r.account("acme", "unpaced")
 	a, err := StartMetering(r.meter, r.admin, time.Millisecond, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -314,6 +318,35 @@ func TestHungSync(t *testing.T) {
 	if v := r.spend(u, 1, 1); v != accounts.Stalled {
 		t.Errorf("a second after the last flush: %d; want Stalled", v)
 	}
+}
+
+// Units are reported on the day of their flush, and days add up to the month,
+// over midnights and restarts, also under a clock that went back.
+func TestDays(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	for i := range int64(6) {
+		r.drain()
+		if v := r.spend(k, 1+i, 1+i); v != accounts.Granted {
+			t.Fatalf("spend %d: %d", i, v)
+		}
+		r.pass(testFlush)
+		r.now += int64(20 * time.Hour)
+		if i == 3 {
+			r.now -= int64(50 * time.Hour)
+			r = r.crash(0)
+			k = r.key("acme")
+		}
+	}
+	var got []string
+	for _, d := range r.usage("acme").Days {
+		got = append(got, fmt.Sprintf("%s: %d of %d", d.Day, d.Units, d.Requests))
+	}
+	want := []string{"2026-11-21: 1 of 1", "2026-11-22: 2 of 1", "2026-11-23: 18 of 4"}
+	if !slices.Equal(got, want) {
+		t.Errorf("days = %q; want %q", got, want)
+	}
+	r.check()
 }
 
 func TestPlanChange(t *testing.T) {

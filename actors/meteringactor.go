@@ -39,7 +39,8 @@ type Metering struct {
 	waking atomic.Bool   // a wake is in the mailbox
 	quit   chan struct{} // ends the goroutine that watches the book
 	closed bool
-	failed bool // the last drain did; logged when it changes
+	// What the last drain said, logged when it changes.
+	failed, mistrusted bool
 }
 
 // StartMetering starts the actor. The first drain runs before it returns, so
@@ -111,6 +112,12 @@ func (r *Metering) drain() {
 		r.log.Info("metering has recovered")
 	}
 	r.failed = err != nil
+	if off := r.meter.turner.Mistrusted(); off != r.mistrusted {
+		r.mistrusted = off
+		r.log.Warn("the wall clock against the clock of quotas, which counts from the start: "+
+			"while they are more than 5 minutes apart, and for 10 minutes after, no month turns; "+
+			"a restart takes the wall clock's word", "apart", off)
+	}
 }
 
 // close drains for the last time.

@@ -11,6 +11,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
@@ -232,7 +233,7 @@ func TestMeteringActor(t *testing.T) {
 		k := r.account("acme", "free")
 		var breaks atomic.Bool // the next account's drain panics
 		month := r.meter.store.month
-		r.meter.store.month = func(account uint64, m accounts.Month) (accounts.Tally, error) {
+		r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
 			if breaks.Load() {
 				panic("injected")
 			}

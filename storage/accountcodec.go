@@ -31,17 +31,31 @@ type KeyRecord struct {
 	UsedMinute int64 // minutes since 1970; 0: never. In a row of its own
 }
 
-// AccountMonth is a month of an account.
+// AccountMonth is a month of an account. Its newest day is in it too, as the
+// totals before that day, so that a flush writes one row an account.
 type AccountMonth struct {
 	Account uint64
 	accounts.Tally
+	Day    accounts.Day // 0 before anything was used
+	Before [accounts.NumRoutes]accounts.Count
 }
 
-// AccountDay is a day of an account, for reports.
+// AccountDay is a day of an account, for reports. Days before the month's
+// newest have rows of their own.
 type AccountDay struct {
 	Account uint64
 	Day     accounts.Day
 	Routes  [accounts.NumRoutes]accounts.Count
+}
+
+// Newest is the month's newest day.
+func (m *AccountMonth) Newest() AccountDay {
+	d := AccountDay{Account: m.Account, Day: m.Day}
+	for i := range d.Routes {
+		d.Routes[i].Requests = m.Routes[i].Requests - m.Before[i].Requests
+		d.Routes[i].Units = m.Routes[i].Units - m.Before[i].Units
+	}
+	return d
 }
 
 var errBadRecord = errors.New("the record is cut short or has bytes after its end")
@@ -170,15 +184,21 @@ func (r *recordReader) counts(routes *[accounts.NumRoutes]accounts.Count) {
 	}
 }
 
-// append writes lease and counts; the rest is in the key.
+// append writes lease, counts, day and the counts before it; the rest is in
+// the key.
 func (m *AccountMonth) append(dst []byte) []byte {
-	return appendCounts(binary.AppendUvarint(dst, uint64(m.Lease)), &m.Routes)
+	dst = appendCounts(binary.AppendUvarint(dst, uint64(m.Lease)), &m.Routes)
+	return appendCounts(binary.AppendUvarint(dst, uint64(m.Day)), &m.Before)
 }
 
 func (m *AccountMonth) decode(b []byte) error {
 	r := recordReader{b: b}
 	m.Lease = r.number()
 	r.counts(&m.Routes)
+	day := r.number()
+	m.Day = accounts.Day(day)
+	r.bad = r.bad || day > math.MaxInt32
+	r.counts(&m.Before)
 	return r.err()
 }
 

@@ -97,6 +97,13 @@ func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, er
 			days = append(days, row)
 			return err
 		})
+	if err != nil {
+		return nil, err
+	}
+	month, err := a.Month(account, m)
+	if err == nil && month.Day != 0 {
+		days = append(days, month.Newest())
+	}
 	return days, err
 }
 

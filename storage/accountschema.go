@@ -14,8 +14,9 @@ import (
 //	01 account(8)            an account
 //	02 key(8)                an issued key
 //	03 key(8)                the minute it was last used
-//	10 month(4) account(8)   what the account used in the month, and its lease
-//	11 account(8) day(4)     what it used on a day, by route
+//	10 month(4) account(8)   what the account used in the month, by route, its lease,
+//	                         and its newest day
+//	11 account(8) day(4)     what it used on a day before that one, by route
 //
 // Months come first in their keys: a start reads one month of every account,
 // and the last key tells the newest month that anything was charged to.

@@ -42,9 +42,11 @@ type AccountsOptions struct {
 var ErrNoSpace = errors.New("too little free disk space")
 
 const (
-	accountsMinFree  = 64 << 20
-	accountsCache    = 8 << 20
-	accountsMemTable = 16 << 20
+	accountsMinFree = 64 << 20
+	accountsCache   = 8 << 20
+	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts,
+	// of which only the last is then written again.
+	accountsMemTable = 32 << 20
 )
 
 // OpenAccounts opens or makes the store in a directory.
@@ -220,27 +222,14 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 }
 
 // Month reads what an account used in a month; zero when nothing.
-func (a *Accounts) Month(account uint64, m accounts.Month) (accounts.Tally, error) {
+func (a *Accounts) Month(account uint64, m accounts.Month) (AccountMonth, error) {
 	row := AccountMonth{Account: account, Tally: accounts.Tally{Month: m}}
 	value, ok, err := a.get(appendMonthKey(nil, m, account))
 	if err == nil && ok {
 		err = row.decode(value)
 	}
 	if err != nil {
-		return row.Tally, fmt.Errorf("cannot read month %s of account %d: %w", m, account, err)
-	}
-	return row.Tally, nil
-}
-
-// Day reads what an account used on a day; zero when nothing.
-func (a *Accounts) Day(account uint64, d accounts.Day) (AccountDay, error) {
-	row := AccountDay{Account: account, Day: d}
-	value, ok, err := a.get(appendAccountDayKey(nil, account, d))
-	if err == nil && ok {
-		err = row.decode(value)
-	}
-	if err != nil {
-		return row, fmt.Errorf("cannot read day %s of account %d: %w", d, account, err)
+		return row, fmt.Errorf("cannot read month %s of account %d: %w", m, account, err)
 	}
 	return row, nil
 }

@@ -119,7 +119,10 @@ func TestPlans(t *testing.T) {
 	}
 	f("free", 31, `"burst";q=10;w=2, "month";q=25000;w=2678400`, 110)
 	f("scale", 28, `"burst";q=1000;w=2, "month";q=20000000;w=2419200`, 11_000)
-	f("unlimited", 30, ``, unpacedLease)
+	unpaced := NewTerms(&Plan{ID: "p", MonthlyUnits: 30_000}, false)
+	if got := unpaced.Headroom(1); got != 300 {
+		t.Errorf("headroom of 30,000 units without a rate = %d; want 300", got)
+	}
 	bad := func(p Plan) {
 		t.Helper()
 		if err := p.Validate(); err == nil {

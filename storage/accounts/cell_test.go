@@ -74,7 +74,7 @@ func TestBurstConcurrent(t *testing.T) {
 }
 
 func TestVerdicts(t *testing.T) {
-	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 60)
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100, RequestsPerSecond: 9, Burst: 9}, 60)
 	now := testMonth.Start().UnixNano()
 	var held []Ticket
 	f := func(units int64, want Verdict) {

@@ -118,16 +118,20 @@ func (t *Terms) describe(days int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// Lease bounds for plans with a quota and no rate, where nothing says how
-// fast units can go: about what one flush can carry on one machine.
-const unpacedLease = 100_000
+// A plan with a quota and no rate says nothing of how fast units can go. Its
+// lease is a hundredth of the quota within these bounds: little is lost with a
+// crash, and who is faster than the flushes waits for one (Book.Reserve).
+const (
+	minUnpacedLease = 100
+	maxUnpacedLease = 2000
+)
 
 // Headroom is how many units ahead of use a lease may run, so that a paced
 // account cannot exhaust it between two flushes of that many nanoseconds.
 func (t *Terms) Headroom(flushNs int64) int64 {
 	p := &t.Plan
 	if t.interval == 0 {
-		return unpacedLease
+		return min(max(p.MonthlyUnits/100, minUnpacedLease), maxUnpacedLease)
 	}
 	perFlush := math.Ceil(2 * float64(flushNs) / 1e9 * float64(p.RequestsPerSecond) * MaxUnits)
 	return p.Burst*MaxUnits + int64(perFlush)

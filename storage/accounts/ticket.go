@@ -27,7 +27,9 @@ func (t *Ticket) Take() bool {
 // was refused before it came to that.
 func (t *Ticket) Look() { t.Burst = t.Key.Cell.look(t.Terms, t.Now) }
 
-// Reserve holds units before the work. Only Granted holds any.
+// Reserve holds units before the work. Only Granted holds any. An account
+// without a burst limit that has outrun its lease is Asleep, not Exhausted:
+// waiting for the next flush is all that paces it.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	if t.Now > b.aliveUntil.Load() {
 		return Stalled
@@ -40,6 +42,9 @@ func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 		b.mark(c)
 	case Exhausted:
 		b.mark(c)
+		if !t.Terms.Paced() {
+			return Asleep
+		}
 	}
 	return v
 }
