@@ -76,6 +76,8 @@ const (
 	// stepRows is how many rows a walk, count or selection goes on between
 	// two looks at the clock: 10 to 100 µs.
 	stepRows = 4096
+	// maxQueued bounds the work that waits for its turn beside requests.
+	maxQueued = 1024
 	// maxCopies is how many last served copies of deep pages are kept.
 	maxCopies = 256
 	// maxHistories is how many histories load or are kept at once.

@@ -193,7 +193,7 @@ func (s *Server) loadOn(key string, l *load) {
 		l.it.Close()
 		return
 	}
-	begun := s.works.begin(func() {
+	begun := s.works.begin(s.works.reading, func() {
 		for !l.step(historyStep) && !finished(s.stopping) {
 		}
 		l.end()

@@ -12,8 +12,9 @@ import (
 
 // works are the counts and selections that filters nobody asked before need.
 // They run beside the requests that want them, so that a request may stop
-// waiting and a later one find the result. At most limits.selections of each
-// kind are there at once, and as many run.
+// waiting and a later one find the result. As many of each kind run at a time
+// as there are processors, the others in the order in which they came; at most
+// limits.selections of each kind are kept.
 //
 // A count belongs to the generations that it was started on. A selection
 // belongs to a filter and its chains: newer generations do not restart it, it
@@ -23,15 +24,20 @@ type works struct {
 	limits   *Limits
 	board    *rankings.Board
 	leaves   rankings.LeafReader
-	running  chan struct{} // a token for each that may run
 	stopping <-chan struct{}
 	wait     *sync.WaitGroup
+	queued   atomic.Int64
+
+	counting, selecting, reading turns
 
 	mu         sync.Mutex
 	counts     *recent[*count]
 	selections *recent[*selection]
 	copies     *recent[*copied]
 }
+
+// turns holds a token for each piece of work of a kind that runs.
+type turns chan struct{}
 
 // count is the number of a filter's rows in fixed generations.
 type count struct {
@@ -58,9 +64,11 @@ type copied struct {
 func newWorks(s *Server) *works {
 	max := s.limits.Selections
 	return &works{
-		limits: s.limits, board: s.cfg.Board, leaves: s.leaves, running: make(chan struct{}, max),
+		limits: s.limits, board: s.cfg.Board, leaves: s.leaves,
 		stopping: s.stopping, wait: &s.background,
-		counts: newRecent[*count](max), selections: newRecent[*selection](max),
+		counting: make(turns, runtime.GOMAXPROCS(0)), selecting: make(turns, runtime.GOMAXPROCS(0)),
+		reading: make(turns, runtime.GOMAXPROCS(0)),
+		counts:  newRecent[*count](max), selections: newRecent[*selection](max),
 		copies: newRecent[*copied](maxCopies),
 	}
 }
@@ -100,7 +108,7 @@ func (w *works) count(key string, views []*rankings.View, search *rankings.Searc
 	}
 	w.counts.dropAll(func(c *count) bool { return w.outdated(c.views) })
 	c := &count{views: slices.Clone(views), done: make(chan struct{})}
-	if !w.begin(func() { w.runCount(key, c, search) }) {
+	if !w.begin(w.counting, func() { w.runCount(key, c, search) }) {
 		return nil
 	}
 	w.counts.put(key, c, func(*count) bool { return true })
@@ -116,18 +124,17 @@ func (w *works) outdated(views []*rankings.View) bool {
 	})
 }
 
-// begin starts work beside the request, if there is room and time for it.
-func (w *works) begin(work func()) bool {
-	if finished(w.stopping) {
+// begin starts work beside the request when its turn comes; false when too
+// much waits already.
+func (w *works) begin(turn turns, work func()) bool {
+	if finished(w.stopping) || w.queued.Load() >= maxQueued {
 		return false
 	}
-	select {
-	case w.running <- struct{}{}:
-	default:
-		return false
-	}
+	w.queued.Add(1)
 	w.wait.Go(func() {
-		defer func() { <-w.running }()
+		defer w.queued.Add(-1)
+		turn <- struct{}{}
+		defer func() { <-turn }()
 		work()
 	})
 	return true
@@ -163,7 +170,7 @@ func (w *works) selection(key string, views []*rankings.View, search *rankings.S
 	for _, v := range views {
 		v.Pin()
 	}
-	if !w.begin(func() { w.runSelection(key, sel, search) }) {
+	if !w.begin(w.selecting, func() { w.runSelection(key, sel, search) }) {
 		w.selections.drop(key, func(old *selection) bool { return old == sel })
 		sel.unpin()
 		return nil
