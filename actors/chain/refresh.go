@@ -34,10 +34,8 @@ func (c *Chain) Refresh(pause func()) error {
 	cut.Stats = c.value(st, pause)
 	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
 	cut.Publication = publication
-	if c.confirmed.head == st.Head {
-		cut.Confirmed = c.confirmed.milli
-		view.Confirm(c.confirmed.milli)
-	}
+	cut.Confirmed = c.confirmedAt(st.Head, started)
+	view.Confirm(cut.Confirmed)
 	if err := c.commit(cut); err != nil {
 		return err
 	}
@@ -46,6 +44,20 @@ func (c *Chain) Refresh(pause func()) error {
 	c.board.Publish(view)
 	c.Metrics.refresh.UpdateDuration(started)
 	return nil
+}
+
+// confirmedAt returns the last time at which head is known to have been the
+// chain's. A block that was passed before the feed could say so was the head
+// at its own time, and not before the block of the view.
+func (c *Chain) confirmedAt(head market.Head, now time.Time) (milli int64) {
+	if c.confirmed.head == head {
+		return c.confirmed.milli
+	}
+	milli = min(head.Time*1000, now.UnixMilli())
+	if c.view != nil {
+		milli = max(milli, c.view.Confirmed())
+	}
+	return milli
 }
 
 func (c *Chain) commit(cut *storage.Cut) error {

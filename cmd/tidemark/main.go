@@ -22,6 +22,7 @@ type CLI struct {
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`
 	Config   ConfigCmd   `cmd:"" help:"Print or check the configuration."`
+	Bench    BenchCmd    `cmd:"" help:"Measure a node, each figure beside its limit."`
 	Version  VersionCmd  `cmd:"" help:"Print the version."`
 }
 

@@ -23,6 +23,7 @@ import (
 //	                         $KEY when it prints one; waits until every chain is served
 //	down | crash             end it in order, or with -9
 //	get STATUS PATH [KEY]    ask the API; the body becomes stdout
+//	keep NAME PATTERN        set a variable to what matches in stdout
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tidemark": main})
 }
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 			"down":  func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGTERM) },
 			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGKILL) },
 			"get":   get,
+			"keep":  keep,
 		},
 	})
 }
@@ -168,5 +170,46 @@ func get(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), body)
 	if fmt.Sprint(status) != args[0] {
 		ts.Fatalf("%s is answered %d %s; want %s", args[1], status, body, args[0])
+	}
+}
+
+func keep(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: keep NAME PATTERN")
+	}
+	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
+	if found == "" {
+		ts.Fatalf("nothing matches %s in %s", args[1], ts.ReadFile("stdout"))
+	}
+	ts.Setenv(args[0], found)
+}
+
+// What the README tells an operator to type is what the script types.
+func TestReadmeDay(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("testdata/operator.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, day, found := strings.Cut(string(readme), "## An operator's day")
+	if !found {
+		t.Fatal("the README has no operator's day")
+	}
+	day, _, _ = strings.Cut(day, "\n## ")
+	typed := 0
+	for line := range strings.Lines(day) {
+		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
+		if command = strings.TrimSpace(command); strings.HasPrefix(command, "tidemark ") {
+			typed++
+			if !strings.Contains(string(script), "\n"+command+"\n") {
+				t.Errorf("no script runs %q", command)
+			}
+		}
+	}
+	if typed < 6 {
+		t.Errorf("the day has %d commands", typed)
 	}
 }
