@@ -17,7 +17,7 @@ const module = "tidemark/"
 var floors = [][]string{
 	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
 	{"rankings/market"},
-	{"rankings/ledger", "rankings/value", "actors/feed"},
+	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed"},
 	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "edge/query", "edge/render"},
 	{"actors", "edge", "bench/corpus"},
@@ -42,7 +42,8 @@ var strangers = map[string]string{"actors": "edge", "edge": "actors"}
 // pure packages compute. Time reaches them as an argument, not from a clock.
 var pure = []string{
 	"rankings", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
-	"rankings/value", "edge/query", "edge/render", "storage/accounts", "bench/report",
+	"rankings/value", "rankings/script", "edge/query", "edge/render", "storage/accounts",
+	"bench/report",
 }
 
 // impure imports are out of bounds for pure packages.

@@ -5,6 +5,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // BenchmarkSwaps applies swaps that cross no tick, 20 a block and 100 blocks a
@@ -62,9 +63,9 @@ func (w *world) benchSwaps() market.Span {
 		blk := market.Block{Number: s.From + n, Time: head.Time + int64(n)*12, Txs: make([]market.Tx, 20)}
 		w.advance(blk.Time)
 		for k := range uint32(20) {
-			e, ok := trade(w.Ledger, k%10, order{
-				amount: amounts[k/10], down: k < 10, exactIn: true,
-				limit: benchTick + 500 - 1000*bool32(k < 10),
+			e, ok := script.Trade(w.live(), k%10, script.Order{
+				Amount: amounts[k/10], Down: k < 10, ExactIn: true,
+				Limit: clmath.SqrtPriceAtTick(benchTick + 500 - 1000*bool32(k < 10)),
 			})
 			if !ok {
 				panic("no trade")

@@ -7,6 +7,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 func hashOf(n uint64) market.Hash { return market.Hash{0: 1, 30: byte(n >> 8), 31: byte(n)} }
@@ -146,7 +147,7 @@ func TestWideSums(t *testing.T) {
 	tick := int32(-887_000)
 	pool := market.PoolID{1}
 	add := market.ModifyLiquidity{
-		Pool: pool, Sender: testManager, TickLower: -886_980, TickUpper: -886_920, Salt: saltOf(1),
+		Pool: pool, Sender: testManager, TickLower: -886_980, TickUpper: -886_920, Salt: script.Salt(1),
 		LiquidityDelta: clmath.I128{Lo: 0, Hi: 1 << 60},
 	}
 	remove := add

@@ -6,9 +6,10 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
-var testManager = market.Address{19: 0x77}
+var testManager = script.Manager
 
 // world makes random valid markets: it tries each event on its ledger, in a
 // span that it then abandons, and hands out the span.
@@ -22,6 +23,14 @@ type world struct {
 func newWorld(seed uint64) *world {
 	l := New(Config{Chain: 1, PositionManager: testManager, Start: 100})
 	return &world{Ledger: l, r: rand.New(rand.NewPCG(seed, 1))}
+}
+
+// live is the market as it is in the middle of a span: good for reading until
+// the next change.
+func (l *Ledger) live() *market.State {
+	return &market.State{
+		Head: l.head, Pools: l.pools.Frozen, Ticks: l.ticks.Frozen, TickLists: l.lists.Frozen,
+	}
 }
 
 func testTokens() []market.TokenMeta {
@@ -203,11 +212,6 @@ func (w *world) ticksOf(p *market.Pool) (lower, upper int32) {
 	return lower, lower + (1+w.r.Int32N(8))*p.TickSpacing
 }
 
-func saltOf(id uint64) (salt market.Hash) {
-	binary.BigEndian.PutUint64(salt[24:], id)
-	return salt
-}
-
 func (w *world) mintEvents(pool uint32) []market.Event {
 	p, id := w.pools.At(pool), uint64(1)
 	if n := w.positions.Len(); n > 0 {
@@ -217,7 +221,7 @@ func (w *world) mintEvents(pool uint32) []market.Event {
 	transfer := market.TransferNFT{To: w.owner(), ID: id}
 	return []market.Event{transfer, market.ModifyLiquidity{
 		Pool: p.ID, Sender: testManager, TickLower: lower, TickUpper: upper,
-		LiquidityDelta: w.liquidity(), Salt: saltOf(id),
+		LiquidityDelta: w.liquidity(), Salt: script.Salt(id),
 	}}
 }
 
@@ -226,7 +230,7 @@ func (w *world) positionEvents(i uint32) []market.Event {
 	row := w.positions.At(i)
 	owner := *w.owners.At(row.Owner)
 	change := market.ModifyLiquidity{
-		Pool: w.pools.At(row.Pool).ID, Sender: testManager, Salt: saltOf(row.ID),
+		Pool: w.pools.At(row.Pool).ID, Sender: testManager, Salt: script.Salt(row.ID),
 		TickLower: row.TickLower, TickUpper: row.TickUpper,
 	}
 	all := clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
@@ -268,23 +272,24 @@ func (w *world) directEvents(pool uint32) []market.Event {
 	lower, upper := w.ticksOf(p)
 	return []market.Event{market.ModifyLiquidity{
 		Pool: p.ID, Sender: w.owner(), TickLower: lower, TickUpper: upper,
-		LiquidityDelta: w.liquidity(), Salt: saltOf(w.r.Uint64N(4)),
+		LiquidityDelta: w.liquidity(), Salt: script.Salt(w.r.Uint64N(4)),
 	}}
 }
 
 func (w *world) swapEvents(pool uint32) []market.Event {
 	p := w.pools.At(pool)
-	o := order{
-		amount: w.amount(80), down: w.r.IntN(2) == 0, exactIn: w.r.IntN(2) == 0, fee: w.r.Uint32N(5000),
+	o := script.Order{
+		Amount: w.amount(80), Down: w.r.IntN(2) == 0, ExactIn: w.r.IntN(2) == 0, Fee: w.r.Uint32N(5000),
 	}
-	o.limit = min(p.Tick+1+w.r.Int32N(12*p.TickSpacing), clmath.MaxTick-1)
-	if o.down {
-		o.limit = max(p.Tick-w.r.Int32N(12*p.TickSpacing), clmath.MinTick+1)
+	limit := min(p.Tick+1+w.r.Int32N(12*p.TickSpacing), clmath.MaxTick-1)
+	if o.Down {
+		limit = max(p.Tick-w.r.Int32N(12*p.TickSpacing), clmath.MinTick+1)
 	}
 	if w.r.IntN(3) == 0 {
-		o.limit = clmath.Aligned(o.limit, p.TickSpacing) // end on a boundary
+		limit = clmath.Aligned(limit, p.TickSpacing) // end on a boundary
 	}
-	e, ok := trade(w.Ledger, pool, o)
+	o.Limit = clmath.SqrtPriceAtTick(limit)
+	e, ok := script.Trade(w.live(), pool, o)
 	if !ok {
 		return nil
 	}

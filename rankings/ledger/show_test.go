@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // show prints records of the ledger, or the series since the last time:
 //
 //	show pool P | ticks P | hours P | day P | position ID | owners | series KIND
-func (s *script) show(what []string) []string {
+func (s *scripted) show(what []string) []string {
 	st := s.Freeze()
 	var pool uint32
 	if len(what) > 1 {
-		pool = s.poolOf[poolID(what[1])]
+		pool = s.poolOf[script.Pool(what[1])]
 	}
 	p := func() *market.Pool { return st.Pools.At(pool) }
 	switch what[0] {
@@ -37,7 +38,7 @@ func (s *script) show(what []string) []string {
 		for slot := p().LastHour; slot != market.NoIndex; slot = st.Hours.At(slot).Prev {
 			b := st.Hours.At(slot)
 			lines = append(lines, fmt.Sprintf("+%dh in %d swaps %d in %s/%s fees %s/%s usd %s of %s",
-				b.Hour-scriptStart/market.Hour, slot, b.Swaps, unsigned(b.In0), unsigned(b.In1),
+				b.Hour-script.Start/market.Hour, slot, b.Swaps, unsigned(b.In0), unsigned(b.In1),
 				unsigned(b.Fees0), unsigned(b.Fees1), usd(b.FeesUsd), usd(b.VolumeUsd)))
 		}
 		return lines
@@ -61,11 +62,11 @@ func usd(x float64) string {
 
 func dayText(d *market.PoolDay) string {
 	return fmt.Sprintf("day +%d tick %d swaps %d amounts %s/%s usd %s of %s prices %s/%s",
-		d.Day-scriptStart/market.Day, d.Tick, d.Swaps, d.Amount0.Dec(), d.Amount1.Dec(),
+		d.Day-script.Start/market.Day, d.Tick, d.Swaps, d.Amount0.Dec(), d.Amount1.Dec(),
 		usd(d.FeesUsd), usd(d.VolumeUsd), usd(d.Price0Usd), usd(d.Price1Usd))
 }
 
-func (s *script) positionText(st *market.State, id uint64) string {
+func (s *scripted) positionText(st *market.State, id uint64) string {
 	i, ok := s.position(id)
 	if !ok {
 		return "none"
@@ -77,7 +78,7 @@ func (s *script) positionText(st *market.State, id uint64) string {
 		sums.Withdrawn0.Dec(), sums.Withdrawn1.Dec(), sums.Collected0.Dec(), sums.Collected1.Dec(),
 		unsigned(p.GasWei), usd(p.CostUsd), p.Entries)
 	if p.ClosedAt != 0 {
-		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", p.ClosedAt-scriptStart,
+		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", p.ClosedAt-script.Start,
 			usd(p.Close[0].Usd), usd(p.Close[1].Usd), usd(p.CloseNativeUsd))
 	}
 	if p.Burned {
@@ -94,7 +95,7 @@ func name(a market.Address) string {
 }
 
 // seriesText drains the ledger and prints the operations of a kind.
-func (s *script) seriesText(kind string) (lines []string) {
+func (s *scripted) seriesText(kind string) (lines []string) {
 	s.ops = append(s.ops, s.Changes().Ops...)
 	rest := s.ops[:0]
 	for _, op := range s.ops {
@@ -125,17 +126,17 @@ func opText(op Op) string {
 	case PutPoolDay:
 		return dayText(&o.PoolDay)
 	case DropPoolDay:
-		return fmt.Sprintf("day +%d dropped", o.Day-scriptStart/market.Day)
+		return fmt.Sprintf("day +%d dropped", o.Day-script.Start/market.Day)
 	case PutTickDay:
-		return fmt.Sprintf("tick %d day +%d outside %s/%s", o.Tick, o.Day-scriptStart/market.Day,
+		return fmt.Sprintf("tick %d day +%d outside %s/%s", o.Tick, o.Day-script.Start/market.Day,
 			o.FeeGrowthOutside0X128.Rsh(&o.FeeGrowthOutside0X128, 64).Dec(),
 			o.FeeGrowthOutside1X128.Rsh(&o.FeeGrowthOutside1X128, 64).Dec())
 	case DropTickDay:
-		return fmt.Sprintf("tick %d day +%d dropped", o.Tick, o.Day-scriptStart/market.Day)
+		return fmt.Sprintf("tick %d day +%d dropped", o.Tick, o.Day-script.Start/market.Day)
 	case PutHourPrice:
-		return fmt.Sprintf("price %d +%dh %s", o.Token, o.Hour-scriptStart/market.Hour, usd(o.Usd))
+		return fmt.Sprintf("price %d +%dh %s", o.Token, o.Hour-script.Start/market.Hour, usd(o.Usd))
 	case DropHourPrice:
-		return fmt.Sprintf("price %d +%dh dropped", o.Token, o.Hour-scriptStart/market.Hour)
+		return fmt.Sprintf("price %d +%dh dropped", o.Token, o.Hour-script.Start/market.Hour)
 	}
 	return ""
 }
