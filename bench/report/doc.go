@@ -1,0 +1,2 @@
+// Package report draws a run of the bench suite.
+package report

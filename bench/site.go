@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// site is what is known of the node's content: where requests can go.
+type site struct {
+	chains    []int64
+	positions []string // paths of details, the most valuable first
+	pools     []string
+	owners    []string
+	rows      map[string]int // rows of the default question by chain ("" all) and sort
+	capped    bool           // at least one of rows is only a floor
+	all       int            // rows when nothing is left out
+	charts    bool           // charts are served
+	longest   string         // the detail with the most transactions that was seen
+	entries   int            // of it
+}
+
+// positionSorts are the orders of the list of positions.
+var positionSorts = []string{
+	"apr", "fee_apr", "roi", "pnl", "underlying_value", "age", "nft_id_asc", "nft_id_desc",
+}
+
+// poolSorts are the orders of the list of pools.
+var poolSorts = []string{"tvl", "volume", "fees", "fee_apr", "age"}
+
+// everything is the filter that leaves nothing out.
+const everything = "status=all&minPoolTvl=0&includeRisky=true"
+
+const (
+	discoverPages = 5 // of 100 rows, of each list and chain
+	discoverLong  = 40
+)
+
+// listed is a list's answer as far as it is of interest.
+type listed struct {
+	Positions, Pools []struct {
+		ChainID    int64
+		Protocol   string
+		PositionID string
+		PoolID     string
+		Owner      string
+	}
+	Pagination struct {
+		Total       int
+		HasMore     bool
+		TotalCapped bool
+	}
+}
+
+// discover asks the node for everything that mixes need.
+func discover(n *node, key string) (*site, error) {
+	s := &site{rows: map[string]int{}}
+	h, err := n.health()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range h.Chains {
+		if c.Generation != nil {
+			s.chains = append(s.chains, c.ChainID)
+		}
+	}
+	if err := s.findRows(n, key); err != nil {
+		return nil, err
+	}
+	for page := 1; page <= discoverPages; page++ {
+		var l listed
+		path := fmt.Sprintf("/v1/positions?sort=underlying_value&limit=100&page=%d", page)
+		if _, err := s.list(n, key, path, &l); err != nil {
+			return nil, err
+		}
+		for _, p := range l.Positions {
+			s.positions = append(s.positions, fmt.Sprintf("/v1/positions/%d/%s/%s",
+				p.ChainID, p.Protocol, url.PathEscape(p.PositionID)))
+			s.owners = append(s.owners, p.Owner)
+		}
+		l = listed{}
+		if _, err := s.list(n, key, fmt.Sprintf("/v1/pools?limit=100&page=%d", page), &l); err != nil {
+			return nil, err
+		}
+		for _, p := range l.Pools {
+			s.pools = append(s.pools, fmt.Sprintf("/v1/pools/%d/%s/%s", p.ChainID, p.Protocol, p.PoolID))
+		}
+	}
+	if len(s.positions) == 0 || len(s.pools) == 0 {
+		return nil, fmt.Errorf("the node lists %d positions and %d pools by default; "+
+			"there is nothing to ask for", len(s.positions), len(s.pools))
+	}
+	return s, s.findLong(n, key)
+}
+
+// list asks for a list and returns how many rows the whole of it has.
+func (s *site) list(n *node, key, path string, l *listed) (total int, err error) {
+	status, _, body, err := n.ask(path, key)
+	if err != nil {
+		return 0, err
+	}
+	if status != 200 {
+		return 0, fmt.Errorf("%s was answered %d: %.200s", path, status, body)
+	}
+	if err := json.Unmarshal(body, l); err != nil {
+		return 0, fmt.Errorf("cannot read the answer to %s: %w", path, err)
+	}
+	return l.Pagination.Total, nil
+}
+
+// findRows asks how long the lists are.
+func (s *site) findRows(n *node, key string) error {
+	for _, chain := range append([]int64{0}, s.chains...) {
+		for _, sort := range positionSorts {
+			where := chainFilter(chain)
+			var l listed
+			total, err := s.list(n, key, "/v1/positions?limit=1&sort="+sort+where, &l)
+			if err != nil {
+				return err
+			}
+			s.rows[where+sort] = total
+			s.capped = s.capped || l.Pagination.TotalCapped
+		}
+	}
+	var stats struct{ Positions struct{ Total int } }
+	status, _, body, err := n.ask("/v1/stats", "")
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, &stats); err != nil || status != 200 {
+		return fmt.Errorf("cannot read the answer %d to /v1/stats: %.200s", status, body)
+	}
+	s.all = stats.Positions.Total
+	return nil
+}
+
+func chainFilter(chain int64) string {
+	if chain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("&chainId=%d", chain)
+}
+
+// findLong looks for a long history among the most valuable and the oldest
+// positions, and whether charts are served.
+func (s *site) findLong(n *node, key string) error {
+	look := s.positions
+	var l listed
+	if _, err := s.list(n, key, "/v1/positions?sort=nft_id_asc&limit=100&"+everything, &l); err != nil {
+		return err
+	}
+	for _, p := range l.Positions {
+		look = append(look, fmt.Sprintf("/v1/positions/%d/%s/%s", p.ChainID, p.Protocol, p.PositionID))
+	}
+	step := max(1, len(look)/discoverLong)
+	for i := 0; i < len(look); i += step {
+		_, _, body, err := n.ask(look[i], key)
+		if err != nil {
+			return err
+		}
+		if entries := strings.Count(string(body), `"txHash"`); entries > s.entries {
+			s.longest, s.entries = look[i], entries
+		}
+	}
+	status, _, _, err := n.ask(s.positions[0]+"/charts", key)
+	s.charts = status == 200
+	return err
+}
+
+// pages returns how many pages of 20 a question has at least.
+func (s *site) pages(chain int64, sort string) int {
+	return max(1, s.rows[chainFilter(chain)+sort]/pageRows)
+}
+
+// pageRows is the default size of a page, which the figures are about.
+const pageRows = 20

@@ -1,0 +1,311 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+	"tidemark/bench/report"
+)
+
+// Settings are what a run is asked to do. Zero values are the documented
+// defaults of Fill.
+type Settings struct {
+	Exe         string        // of the node; empty: our own
+	Corpus      string        // its directory
+	URL, Key    string        // a node that runs already, instead of a corpus
+	Only        []string      // scenarios by name; empty: all that can run
+	Connections int           // 0: 64
+	Rounds      int           // 0: 3
+	Length      time.Duration // of one measurement; 0: 5 s
+	Refresh     time.Duration // between the generations of a live node; 0: 5 s
+	Keys        int           // 0: 20,000
+	Accounts    int           // that the keys belong to; 0: a tenth of them
+	Seed        uint64        // of what is asked
+	Unpinned    bool          // client and server share all cores
+	Progress    io.Writer     // a line for every scenario; nil: none
+}
+
+const (
+	defaultConnections = 64
+	defaultRounds      = 3
+	defaultLength      = 5 * time.Second
+	defaultRefresh     = 5 * time.Second
+	defaultKeys        = 20_000
+	keysAnAccount      = 10
+	// warmPart of every measurement is asked and not measured.
+	warmPart = 5
+)
+
+func (s *Settings) fill() (err error) {
+	set := func(field *int, otherwise int) {
+		if *field == 0 {
+			*field = otherwise
+		}
+	}
+	set(&s.Connections, defaultConnections)
+	set(&s.Rounds, defaultRounds)
+	set(&s.Keys, defaultKeys)
+	set(&s.Accounts, max(1, s.Keys/keysAnAccount))
+	if s.Length == 0 {
+		s.Length = defaultLength
+	}
+	if s.Refresh == 0 {
+		s.Refresh = defaultRefresh
+	}
+	if s.Progress == nil {
+		s.Progress = io.Discard
+	}
+	if s.Exe == "" {
+		if s.Exe, err = os.Executable(); err != nil {
+			return fmt.Errorf("cannot find our own executable: %w", err)
+		}
+	}
+	return nil
+}
+
+// suite is a run under way.
+type suite struct {
+	Settings
+	cores   cores
+	scratch string // everything that is made meanwhile; removed at the end
+	data    string // of the node
+	record  *corpus.Record
+	node    *node
+	live    bool // the node's market goes on
+	keys    []string
+	poor    []string // keys of accounts with a small quota
+	site    *site
+	began   time.Time
+	used    int64 // units of the key at the start, of a node that is not ours
+	run     report.Run
+}
+
+// Run measures, and returns what it measured also when a scenario failed.
+func Run(ctx context.Context, settings Settings) (*report.Run, error) {
+	if err := settings.fill(); err != nil {
+		return nil, err
+	}
+	s := &suite{Settings: settings, began: time.Now()}
+	err := s.prepare(ctx)
+	if err == nil {
+		err = s.scenarios(ctx)
+	}
+	err = errors.Join(err, s.finish())
+	s.run.Figures = figures(&s.run, s.record)
+	return &s.run, err
+}
+
+// prepare starts the node and learns what it has.
+func (s *suite) prepare(ctx context.Context) (err error) {
+	if s.cores, err = splitCores(!s.Unpinned); err != nil {
+		return err
+	}
+	if err := s.cores.settle(); err != nil {
+		return err
+	}
+	if s.URL == "" {
+		err = s.copyCorpus()
+	} else {
+		err = s.reach()
+	}
+	if err != nil {
+		return err
+	}
+	s.describe()
+	if s.URL == "" {
+		s.say("starting a node on a copy of %s", s.Corpus)
+		if err := s.serve(ctx, false); err != nil {
+			return err
+		}
+	}
+	s.site, err = discover(s.node, s.keys[0])
+	return err
+}
+
+// copyCorpus makes the data directory that the node works on.
+func (s *suite) copyCorpus() (err error) {
+	if s.record, err = corpus.Read(s.Corpus); err != nil {
+		return err
+	}
+	// Beside the corpus, so that the copy is hard links.
+	if s.scratch, err = os.MkdirTemp(s.Corpus, "run-"); err != nil {
+		return fmt.Errorf("cannot make a directory to work in: %w", err)
+	}
+	s.data = filepath.Join(s.scratch, "data")
+	if err := corpus.Copy(s.Corpus, s.data); err != nil {
+		return err
+	}
+	issued, err := corpus.AddKeys(s.data, []corpus.Grant{
+		{Plan: richPlan, Accounts: s.Accounts, Keys: s.Keys},
+		{Plan: poorPlan, Accounts: poorAccounts, Keys: poorAccounts * keysAnAccount},
+	})
+	if err != nil {
+		return err
+	}
+	s.keys, s.poor = issued[0], issued[1]
+	return nil
+}
+
+// The plans of the accounts that the bench makes: one that is limited and
+// metered and never runs out, and one that does at once.
+const (
+	richPlan     = "bench"
+	poorPlan     = "bench-poor"
+	poorAccounts = 20
+	poorUnits    = 1000
+	plans        = `
+[[plans]]
+id = "bench"
+name = "Bench"
+monthly-units = 70000000000000
+requests-per-second = 1000000
+burst = 1000000
+max-api-keys = 1000000
+public = false
+
+[[plans]]
+id = "bench-poor"
+name = "Bench, poor"
+monthly-units = 1000
+max-api-keys = 1000000
+public = false
+`
+)
+
+// serve makes sure that a node runs whose market goes on, or does not.
+func (s *suite) serve(ctx context.Context, live bool) (err error) {
+	if s.node != nil && s.live == live {
+		return nil
+	}
+	if s.URL != "" {
+		return nil // it is as it is
+	}
+	if err := s.stopNode(); err != nil {
+		return err
+	}
+	config := s.record.Spec.Config(corpus.Node{Live: live, Refresh: s.Refresh, Extra: plans})
+	if s.node, err = startNode(ctx, &s.cores, s.Exe, s.data, config, s.scratch, &s.run.Units); err != nil {
+		return err
+	}
+	s.live = live
+	return s.node.waitReady(ctx, nil)
+}
+
+func (s *suite) stopNode() error {
+	if s.node == nil || s.node.child == nil {
+		return nil
+	}
+	err := s.node.Stop()
+	s.node = nil
+	return err
+}
+
+// scenarios runs those that were asked for, in the order of the table.
+func (s *suite) scenarios(ctx context.Context) error {
+	for i := range table {
+		sc := &table[i]
+		if !s.wanted(sc) {
+			continue
+		}
+		s.say("%-12s %s", sc.Name, sc.What)
+		if err := s.serve(ctx, sc.Live); err != nil {
+			return err
+		}
+		started := machineCPU()
+		from := time.Now()
+		result := report.Scenario{Name: sc.Name, What: sc.What, Connections: s.Connections}
+		own := ownUse(s.node)
+		if err := sc.Run(ctx, s, &result); err != nil {
+			return fmt.Errorf("scenario %s: %w", sc.Name, err)
+		}
+		if mine := ownUse(s.node) - own; mine > 0 && result.Other == 0 {
+			result.Other = max(0, (machineCPU()-started-mine).Seconds()/time.Since(from).Seconds())
+		}
+		s.run.Scenarios = append(s.run.Scenarios, result)
+		s.say("%-12s %s", "", brief(&result))
+	}
+	return nil
+}
+
+// finish stops the node and compares units.
+func (s *suite) finish() error {
+	s.run.Units.Billed = -1
+	if s.URL != "" {
+		if s.node == nil {
+			return nil
+		}
+		now, err := s.node.unitsUsed(s.keys[0])
+		if err == nil {
+			s.run.Units.Billed = now - s.used
+		}
+		return err
+	}
+	err := s.stopNode()
+	if err == nil && s.keys != nil {
+		s.run.Units.Billed, err = corpus.Billed(s.data, s.began)
+	}
+	if s.scratch != "" {
+		err = errors.Join(err, os.RemoveAll(s.scratch))
+	}
+	return err
+}
+
+func (s *suite) say(format string, args ...any) {
+	fmt.Fprintf(s.Progress, format+"\n", args...)
+}
+
+// yardstick starts the constant handler for bodies of a size.
+func (s *suite) yardstick(ctx context.Context, size int) (*child, error) {
+	cmd := exec.Command(s.Exe, "bench", "constant", "--bytes", fmt.Sprint(size))
+	return spawn(ctx, &s.cores, cmd, filepath.Join(s.workDir(), "yardstick.log"))
+}
+
+// workDir is where logs go.
+func (s *suite) workDir() string {
+	if s.scratch == "" {
+		dir, err := os.MkdirTemp("", "tidemark-bench-")
+		if err != nil {
+			return os.TempDir()
+		}
+		s.scratch = dir
+	}
+	return s.scratch
+}
+
+// ask runs a load against the node and keeps its units.
+func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
+	cfg.Addr, cfg.Check = s.node.api, checkAnswer
+	if cfg.Keys == nil {
+		cfg.Keys = s.keys
+	}
+	if s.node.child != nil {
+		cfg.ServerCPU = s.node.CPU
+	}
+	r, err := s.load(ctx, cfg)
+	if r != nil {
+		s.run.Units.Answered += r.Charged
+		s.run.Units.Expected += r.Expected
+	}
+	return r, err
+}
+
+// load runs a load with the suite's settings where cfg has none.
+func (s *suite) load(ctx context.Context, cfg load.Config) (*load.Result, error) {
+	if cfg.Connections == 0 {
+		cfg.Connections = s.Connections
+	}
+	cfg.Workers = min(s.cores.workers(), cfg.Connections)
+	if cfg.Length == 0 {
+		cfg.Length = s.Length
+	}
+	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
+	return load.Run(ctx, cfg)
+}

@@ -1,0 +1,259 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tidemark/bench"
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+	"tidemark/bench/report"
+)
+
+// BenchCmd measures nodes.
+type BenchCmd struct {
+	Corpus   BenchCorpusCmd   `cmd:"" help:"Make a corpus to measure on."`
+	Run      BenchRunCmd      `cmd:"" help:"Run scenarios, each beside its limit."`
+	Compare  BenchCompareCmd  `cmd:"" help:"Say what changed between two runs."`
+	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file."`
+	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
+}
+
+// BenchCorpusCmd makes a corpus.
+type BenchCorpusCmd struct {
+	Positions int    `help:"Positions of all chains together." default:"3000000"`
+	Pools     int    `help:"Pools of all chains together; 0: 5 for every 100 positions."`
+	Chains    int    `help:"Chains, 1 to 3." default:"3"`
+	Seed      int    `help:"The same seed gives the same corpus." default:"1"`
+	Days      int    `help:"Length of the history." default:"10"`
+	Out       string `help:"Directory to make it in." default:"./corpus" placeholder:"DIR"`
+}
+
+// Run makes it.
+func (c *BenchCorpusCmd) Run() error {
+	ctx, stop := interruptible()
+	defer stop()
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find our own executable: %w", err)
+	}
+	r, err := bench.BuildCorpus(ctx, exe, c.Out, corpus.Spec{
+		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
+	}, os.Stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d events in %.0f s, %.0f a second, %.0f s of CPU\n",
+		r.Events, r.Seconds, float64(r.Events)/r.Seconds, r.CPU)
+	for i := range r.Shape.Chains {
+		fmt.Printf("chain %d: %s\n", r.Shape.Chains[i].Chain, &r.Shape.Chains[i])
+	}
+	return nil
+}
+
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+}
+
+// BenchRunCmd runs scenarios.
+type BenchRunCmd struct {
+	Corpus      string        `help:"Corpus to measure on." default:"./corpus" placeholder:"DIR"`
+	URL         string        `name:"url" help:"Measure a node that runs already." placeholder:"URL"`
+	Key         string        `help:"Key for --url." env:"TIDEMARK_BENCH_KEY" placeholder:"KEY"`
+	Own         bool          `name:"i-own-this-target" help:"Allow a --url that is not this machine."`
+	Only        []string      `help:"Scenarios to run; all when none is named." placeholder:"NAME"`
+	Figures     bool          `help:"Print the table of goals."`
+	Connections int           `help:"Connections." default:"64"`
+	Rounds      int           `help:"Rounds in which a node and its limit take turns." default:"3"`
+	Length      time.Duration `help:"Length of one measurement." default:"5s"`
+	Refresh     time.Duration `help:"Pause between generations of a live node." default:"5s"`
+	Keys        int           `help:"API keys in use." default:"20000"`
+	Accounts    int           `help:"Accounts that the keys belong to; 0: a tenth of the keys."`
+	Seed        uint64        `help:"Of what is asked." default:"1"`
+	Unpinned    bool          `help:"Do not give client and server cores of their own."`
+	Out         string        `help:"Write the run as NDJSON." placeholder:"FILE"`
+	Report      string        `help:"Write the report." placeholder:"FILE"`
+	Compare     string        `help:"Compare with an older run." placeholder:"FILE"`
+	FailOver    string        `help:"Exit with 1 when a scenario is worse by more." placeholder:"10%"`
+}
+
+// Run runs them.
+func (c *BenchRunCmd) Run() error {
+	if c.URL != "" && !bench.Loopback(c.URL) && !c.Own {
+		return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target", c.URL)
+	}
+	failOver, err := percent(c.FailOver)
+	if err != nil {
+		return err
+	}
+	var base *report.Run
+	if c.Compare != "" {
+		if base, err = readRun(c.Compare); err != nil {
+			return err
+		}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	run, err := bench.Run(ctx, bench.Settings{
+		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Connections: c.Connections,
+		Rounds: c.Rounds, Length: c.Length, Refresh: c.Refresh, Keys: c.Keys,
+		Accounts: c.Accounts, Seed: c.Seed,
+		Unpinned: c.Unpinned, Progress: os.Stderr,
+	})
+	if run == nil || len(run.Scenarios) == 0 {
+		return err
+	}
+	run.Machine.Version = version
+	return errors.Join(err, c.show(run, base, failOver))
+}
+
+// show prints and keeps what was measured.
+func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
+	if err := bench.Table(os.Stdout, run); err != nil {
+		return err
+	}
+	if c.Figures {
+		if err := bench.Figures(os.Stdout, run); err != nil {
+			return err
+		}
+	}
+	if c.Out != "" {
+		if err := writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }); err != nil {
+			return err
+		}
+	}
+	if c.Report != "" {
+		if err := writeReport(c.Report, run, base); err != nil {
+			return err
+		}
+	}
+	if base == nil {
+		return nil
+	}
+	return compareRuns(base, run, failOver)
+}
+
+// BenchCompareCmd compares two runs.
+type BenchCompareCmd struct {
+	Old      string `arg:"" help:"NDJSON of the older run."`
+	New      string `arg:"" help:"NDJSON of the newer run."`
+	FailOver string `help:"Exit with 1 when a scenario is worse by more." placeholder:"10%"`
+}
+
+// Run compares them.
+func (c *BenchCompareCmd) Run() error {
+	failOver, err := percent(c.FailOver)
+	if err != nil {
+		return err
+	}
+	old, err := readRun(c.Old)
+	if err != nil {
+		return err
+	}
+	now, err := readRun(c.New)
+	if err != nil {
+		return err
+	}
+	return compareRuns(old, now, failOver)
+}
+
+func compareRuns(old, now *report.Run, failOver float64) error {
+	worse, err := bench.PrintChanges(os.Stdout, bench.Changes(old, now), failOver)
+	if err == nil && worse > 0 {
+		err = fmt.Errorf("%d scenarios are worse by more than %.0f %%", worse, 100*failOver)
+	}
+	return err
+}
+
+// percent reads "10%"; nothing is 0, which never fails.
+func percent(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || v <= 0 {
+		return 0, fmt.Errorf("bad --fail-over %q; it is a percentage as 10%%", text)
+	}
+	return v / 100, nil
+}
+
+func readRun(path string) (*report.Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read a run: %w", err)
+	}
+	defer f.Close()
+	return bench.Read(f)
+}
+
+// BenchReportCmd draws a run.
+type BenchReportCmd struct {
+	File     string `arg:"" help:"NDJSON of the run."`
+	Baseline string `help:"NDJSON of a run to compare with." placeholder:"FILE"`
+	Out      string `help:"The report." default:"bench.html" placeholder:"FILE"`
+}
+
+// Run draws it.
+func (c *BenchReportCmd) Run() error {
+	run, err := readRun(c.File)
+	if err != nil {
+		return err
+	}
+	var base *report.Run
+	if c.Baseline != "" {
+		if base, err = readRun(c.Baseline); err != nil {
+			return err
+		}
+	}
+	return writeReport(c.Out, run, base)
+}
+
+func writeReport(path string, run, base *report.Run) error {
+	err := writeTo(path, func(w io.Writer) error {
+		_, err := w.Write(report.AppendHTML(nil, run, base))
+		return err
+	})
+	if err == nil {
+		fmt.Println("report:", path)
+	}
+	return err
+}
+
+// writeTo makes a file, and its directory.
+func writeTo(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// BenchConstantCmd is the yardstick's process.
+type BenchConstantCmd struct {
+	Bytes int `help:"Size of the body." default:"200"`
+}
+
+// Run serves until the process is ended.
+func (c *BenchConstantCmd) Run() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	fmt.Printf("http://%s/\n", l.Addr())
+	return load.Constant(l, c.Bytes)
+}
