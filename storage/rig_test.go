@@ -254,7 +254,10 @@ func (g *rig) series(ch *ledger.Changes, n int) {
 // publish makes a generation with leaves of random bytes.
 func (g *rig) publish() *block.Publication {
 	g.now.generation++
-	p := &block.Publication{Generation: g.now.generation}
+	p := &block.Publication{Generation: g.now.generation, First: g.next(8) == 0}
+	if p.First {
+		clear(g.now.leaves)
+	}
 	for _, number := range slices.Sorted(maps.Keys(g.now.leaves)) {
 		if g.next(3) == 0 {
 			p.Dead = append(p.Dead, number, number+1<<40) // some that never were
