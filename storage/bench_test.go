@@ -272,3 +272,36 @@ func BenchmarkRestore(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkEvents applies the mixed events of a simulated history and makes
+// them durable, a commit every 16,000 or so, as a chain does that catches up.
+func BenchmarkEvents(b *testing.B) {
+	l := newLife(b, 3000, 80, 90)
+	var spans []*market.Span
+	events := 0
+	for span := l.ask(b).Span; span != nil && span.Final; span = l.ask(b).Span {
+		spans = append(spans, span)
+		for i := range span.Blocks {
+			events += len(span.Blocks[i].Logs)
+		}
+		applyHours(b, l.shadow, span)
+	}
+	written := uint64(0)
+	for b.Loop() {
+		b.StopTimer()
+		s := openBench(b)
+		l.kept = ledger.New(l.cfg)
+		b.StartTimer()
+		for i, span := range spans {
+			applyHours(b, l.kept, span)
+			if i%4 == 3 || i == len(spans)-1 {
+				l.commit(b, s)
+			}
+		}
+		b.StopTimer()
+		written += s.Usage().LogBytes
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(written)/float64(events)/float64(b.N), "WAL-B/event")
+}

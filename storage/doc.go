@@ -52,6 +52,12 @@
 // of what follows) is checked while decoding; whether a row names rows that are
 // there is checked when a chunk is read; the rest is what Check is for.
 //
+// Three things are kept in fewer bytes than their records, because they are
+// written at every refresh and would otherwise be most of what it writes: an
+// undo holds the fields that differ from the row after its span (undo.go), a
+// ring of minutes is four rows of which a swap changes one, and a running day
+// is in the series alone, its row in the table of days names it.
+//
 // There is no version in a record. The store has one, Format, which stands
 // under a key of its own; see identity.go.
 //
