@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -222,6 +223,30 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 	if listed != 0 {
 		t.Errorf("lists and ticks differ by %d", int32(listed))
 	}
+}
+
+func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	one, two := newRig(6, 1), newRig(6, 2)
+	old := one.commit(t, s, 5, true)
+	other := two.commit(t, s, 5, true)
+	cut := one.cut(5, true)
+	cut.Publication.First = true
+	if err := s.Commit(cut); err != nil {
+		t.Fatal(err)
+	}
+	for number := range old.leaves {
+		if _, err := s.Leaf(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+			t.Errorf("leaf %d of a generation before gave %v", number, err)
+		}
+	}
+	for _, leaf := range cut.Publication.Leaves {
+		if _, err := s.Leaf(1, leaf.Number, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	holds(t, s, other)
 }
 
 func TestDropChainLeavesTheOthers(t *testing.T) {

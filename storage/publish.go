@@ -196,12 +196,12 @@ func (w *writer) writeMinutes(st *market.State, pools []uint32) {
 }
 
 func (w *writer) writePublication(p *block.Publication) {
-	if p.First {
-		// Whatever a damaged generation left behind.
-		must(w.batch.DeleteRange(appendKind(nil, w.chain, kindLeaf), appendKind(nil, w.chain, kindLeaf+1), nil))
+	if p.First { // whatever a damaged generation left behind
+		from := appendKind(nil, w.chain, kindLeaf)
+		must(w.batch.DeleteRange(from, appendKind(nil, w.chain, kindLeaf+1), nil))
 	}
 	for _, number := range p.Dead {
-		w.key = appendNumber(w.key[:0], w.chain, kindLeaf, number); must(w.batch.SingleDelete(w.key, nil))
+		w.drop(appendNumber(w.key[:0], w.chain, kindLeaf, number))
 	}
 	for i := range p.Leaves {
 		w.set(appendNumber(w.key[:0], w.chain, kindLeaf, p.Leaves[i].Number), p.Leaves[i].Bytes)

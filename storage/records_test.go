@@ -206,7 +206,8 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "day", filled[market.PoolDay](next), codeDay)
 	minutes := filled[market.Minutes](next)
 	dumpRecord(&out, "ring part", partOf(&minutes, minutes.Newest/partSlots), codeRingPart)
-	dumpRecord(&out, "day, kept in the series", dayRow{market.PoolDay{Pool: 300, Day: 20000}, true}, codeDayRow)
+	named := dayRow{market.PoolDay{Pool: 300, Day: 20000}, true}
+	dumpRecord(&out, "day, kept in the series", named, codeDayRow)
 	dumpRecord(&out, "tick", filled[market.Tick](next), codeTick)
 	dumpRecord(&out, "position", filled[market.Position](next), codePosition)
 	dumpRecord(&out, "wide", filled[market.Sums](next), codeWide)
