@@ -1,0 +1,120 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// published commits the ledger's state with a real generation of it.
+func (l *life) published(t *testing.T, s *Store) *block.Publication {
+	t.Helper()
+	st, changes := l.kept.Freeze(), l.kept.Changes()
+	params := value.DefaultParams()
+	var prices market.Table[market.Price]
+	for _, p := range value.Prices(st, &params, nil) {
+		prices.Append(p)
+	}
+	st.Prices = prices.Freeze()
+	var stats market.Table[market.PoolStats]
+	for i := range st.Pools.Len() {
+		stats.Append(value.Stats(st, i))
+	}
+	st.Stats = stats.Freeze()
+	_, publication := rankings.Build(nil, st, 1)
+	cut := &Cut{State: st, Changes: changes, Publication: publication}
+	if err := s.Commit(cut); err != nil {
+		t.Fatal(err)
+	}
+	return publication
+}
+
+// TestCheckFinds damages a sound store in one place at a time.
+func TestCheckFinds(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	defer closeTest(t, s)
+	l := newLife(t, 60, 8, 2)
+	for l.step(t) {
+	}
+	p := l.published(t, s)
+	sound(t, s)
+	head := l.kept.Head().Number
+	leaf := appendNumber(nil, 1, kindLeaf, p.Leaves[0].Number)
+	entry := market.Transaction{Position: 1, Block: head, LogIndex: 9999}
+
+	f := func(finding string, key []byte, change func(value []byte) []byte) {
+		t.Helper()
+		was, there, err := s.get(key, nil)
+		must(err)
+		write(s, key, change(slices.Clone(was)))
+		findings, err := s.Check()
+		if !slices.ContainsFunc(findings, func(f string) bool { return strings.Contains(f, finding) }) {
+			t.Errorf("no finding has %q: %v, %v", finding, findings, err)
+		}
+		if !there {
+			was = nil
+		}
+		write(s, key, was)
+		sound(t, s)
+	}
+	to := func(b []byte) func([]byte) []byte { return func([]byte) []byte { return b } }
+	flip := func(v []byte) []byte { v[len(v)/2] ^= 1; return v }
+
+	f("no head", appendKind(nil, 1, kindHead), to(nil))
+	f("head", appendKind(nil, 1, kindHead), to([]byte{1}))
+	f("directory", appendKind(nil, 1, kindDirectory), flip)
+	f("directory", appendKind(nil, 1, kindDirectory), to(nil))
+	f("is missing", leaf, to(nil))
+	f("leaves: key", leaf, flip)
+	last := p.Leaves[len(p.Leaves)-1].Bytes
+	f("the directory says", leaf, to(last))
+	f("no generation uses", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
+	f("row 3 is missing", appendRow(nil, 1, kindPosition, 3), to(nil))
+	f("belongs to row", appendRow(nil, 1, kindPosition, 1<<20), to([]byte{0}))
+	f("unknown key", append(appendKind(nil, 1, 0x77), 1), to([]byte{0}))
+	f("entries and counts", appendTransaction(nil, 1, 1, head, 9999),
+		to(encode(nil, &entry, codeTransaction)))
+	f("after the head", appendTransaction(nil, 1, 1, head+1, 1),
+		to(encode(nil, &entry, codeTransaction)))
+	f("undos: undo of block", appendNumber(nil, 1, kindUndo, head), func(v []byte) []byte {
+		v[len(v)-1] ^= 1 // of the checksum
+		return v
+	})
+	f("it should lead back", appendNumber(nil, 1, kindUndo, head+1),
+		to(encode(nil, &ledger.Undo{}, plainUndo)))
+	f("part 2 of row 4 is missing", appendRingPart(nil, 1, 4, 2), to(nil))
+	day := l.kept.Freeze().Days.At(0).Day
+	f("table days: day", appendPoolDay(nil, 1, 0, day), to(nil))
+	f("liquidity", appendRow(nil, 1, kindPool, 0), func(v []byte) []byte {
+		var pool market.Pool
+		must(decode(v, &pool, codePool))
+		pool.Liquidity.Lo++
+		return encode(nil, &pool, codePool)
+	})
+}
+
+func sound(t *testing.T, s *Store) {
+	t.Helper()
+	if findings, err := s.Check(); err != nil || len(findings) > 0 {
+		t.Fatalf("a sound store has findings %v, %v", findings, err)
+	}
+}
+
+// write sets a key, or deletes it when there is no value.
+func write(s *Store, key, value []byte) {
+	if value == nil {
+		must(s.db.Delete(key, pebble.NoSync))
+		return
+	}
+	must(s.db.Set(key, value, pebble.NoSync))
+}
