@@ -80,6 +80,18 @@ func oneOf(paths []string, suffix string) path {
 	}
 }
 
+// anyPosition asks about any position of any chain, each as likely; ids that
+// were never minted are 404s.
+func anyPosition(s *site, suffix string) path {
+	return func(dst []byte, r *rand.Rand) []byte {
+		ids := &s.ids[r.IntN(len(s.ids))]
+		dst = strconv.AppendInt(append(dst, "/v1/positions/"...), ids.chain, 10)
+		dst = append(dst, "/swapdex-v4/"...)
+		dst = strconv.AppendUint(dst, ids.least+r.Uint64N(ids.most-ids.least+1), 10)
+		return append(dst, suffix...)
+	}
+}
+
 // uncachedPages are pages of the default questions, all of them as likely.
 func uncachedPages(s *site) load.Mix {
 	uniform := func(r *rand.Rand, pages int) int { return r.IntN(pages) }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +33,7 @@ var table = []scenario{
 	{Name: "filter", What: "filters never seen before, one after the other", Run: oneByOne(newFilters)},
 	{Name: "later", What: "deeper pages of filters that are known by then", Run: withLimit(laterPages)},
 	{Name: "detail", What: "the position with the longest history", Run: runDetail},
+	{Name: "details", What: "any position, each as likely", Run: withLimit(anyDetail)},
 	{Name: "charts", What: "charts of positions over 30 days", Run: runCharts("")},
 	{Name: "charts-all", What: "charts of positions over all their days", Run: runCharts("?range=all")},
 	{Name: "half", What: "the hot page at half its capacity, open loop", Run: runHalf},
@@ -114,6 +114,12 @@ func runDetail(ctx context.Context, s *suite, out *report.Scenario) error {
 	return s.besideLimit(ctx, mix, out)
 }
 
+func anyDetail(s *site) load.Mix {
+	return load.Mix{{
+		Name: "detail", Weight: 1, Path: anyPosition(s, ""), Units: unitsDetail, Accept: []int{404},
+	}}
+}
+
 // runCharts measures charts, unless the node serves none.
 func runCharts(query string) func(context.Context, *suite, *report.Scenario) error {
 	return func(ctx context.Context, s *suite, out *report.Scenario) error {
@@ -121,11 +127,10 @@ func runCharts(query string) func(context.Context, *suite, *report.Scenario) err
 			out.Problems = append(out.Problems, "the node serves no charts")
 			return nil
 		}
-		all := func(dst []byte, r *rand.Rand) []byte {
-			dst = append(dst, s.site.positions[r.IntN(len(s.site.positions))]...)
-			return append(append(dst, "/charts"...), query...)
-		}
-		return s.besideLimit(ctx, load.Mix{{Name: "charts", Weight: 1, Path: all, Units: unitsCharts}}, out)
+		return s.besideLimit(ctx, load.Mix{{
+			Name: "charts", Weight: 1, Path: anyPosition(s.site, "/charts"+query), Units: unitsCharts,
+			Accept: []int{404},
+		}}, out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -17,8 +18,15 @@ type site struct {
 	capped    bool           // at least one of rows is only a floor
 	all       int            // rows when nothing is left out
 	charts    bool           // charts are served
+	ids       []idRange      // of positions, by chain
 	longest   string         // the detail with the most transactions that was seen
 	entries   int            // of it
+}
+
+// idRange is where the ids of a chain's positions lie.
+type idRange struct {
+	chain       int64
+	least, most uint64
 }
 
 // positionSorts are the orders of the list of positions.
@@ -91,7 +99,34 @@ func discover(n *node, key string) (*site, error) {
 		return nil, fmt.Errorf("the node lists %d positions and %d pools by default; "+
 			"there is nothing to ask for", len(s.positions), len(s.pools))
 	}
+	if err := s.findIDs(n, key); err != nil {
+		return nil, err
+	}
 	return s, s.findLong(n, key)
+}
+
+// findIDs asks for the least and the greatest id of every chain.
+func (s *site) findIDs(n *node, key string) error {
+	for _, chain := range s.chains {
+		ends := [2]uint64{}
+		for i, sort := range []string{"nft_id_asc", "nft_id_desc"} {
+			var l listed
+			path := "/v1/positions?limit=1&sort=" + sort + "&" + everything + chainFilter(chain)
+			if _, err := s.list(n, key, path, &l); err != nil {
+				return err
+			}
+			if len(l.Positions) == 0 {
+				continue
+			}
+			id, err := strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
+			if err != nil {
+				return fmt.Errorf("chain %d has the position %q: %w", chain, l.Positions[0].PositionID, err)
+			}
+			ends[i] = id
+		}
+		s.ids = append(s.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
+	}
+	return nil
 }
 
 // list asks for a list and returns how many rows the whole of it has.
