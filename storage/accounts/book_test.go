@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func TestResolve(t *testing.T) {
@@ -90,6 +91,22 @@ func TestTouch(t *testing.T) {
 	if got := b.DirtyKeys(nil); len(got) != 1 {
 		t.Errorf("keys used in the next minute = %v; want one", got)
 	}
+}
+
+// What every request touches of a key and of a cell is one cache line each:
+// the allocator aligns sizes that are whole lines.
+func TestLayout(t *testing.T) {
+	f := func(what string, got, limit uintptr) {
+		t.Helper()
+		if got > limit {
+			t.Errorf("%s: %d; want at most %d", what, got, limit)
+		}
+	}
+	var k Key
+	f("size of a key mod 64", unsafe.Sizeof(k)%64, 0)
+	f("end of what is hot in a key", unsafe.Offsetof(k.Kind)+1, 64)
+	var c Cell
+	f("end of what is hot in a cell", unsafe.Offsetof(c.counts), 64)
 }
 
 func TestAllocations(t *testing.T) {
