@@ -182,23 +182,3 @@ func BenchmarkSelection(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkPoolSearch is a search text never seen, with its count.
-func BenchmarkPoolSearch(b *testing.B) {
-	w := bench()
-	for _, text := range []string{"eth", "dead", "zz"} {
-		b.Run(text, func(b *testing.B) {
-			loop(b, func() {
-				q := rankings.DefaultPoolQuestion()
-				q.Search = text
-				s, _ := rankings.SearchPools(w.views, &q)
-				c := s.Count(25_000)
-				for !c.Step(1 << 16) {
-				}
-				if _, err := c.Search().Page(w, 0, 20); err != nil {
-					b.Fatal(err)
-				}
-			})
-		})
-	}
-}

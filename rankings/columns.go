@@ -23,7 +23,7 @@ type columns struct {
 	closedAge                    []uint32 // seconds
 
 	// By pool.
-	currency  [][2]uint32
+	sides     []uint32 // both tokens of each
 	tvl       []float64
 	safe      *block.Bitmap // no token is risky
 	standards *block.Bitmap // safe, with the default floor of TVL
@@ -34,7 +34,10 @@ type columns struct {
 	owners  index    // by address
 	byPool  postings // positions
 	byOwner postings
+	byToken postings // sides
 	symbols symbols
+
+	poolGrams, tokenGrams grams // of pool ids and of addresses
 }
 
 // filler computes the columns of a State. What the view before it has already
@@ -71,11 +74,12 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 func (f *filler) fillPools() {
 	st := f.st
 	n := st.Pools.Len()
-	f.tvl, f.currency = make([]float64, n), make([][2]uint32, n)
+	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safe, f.standards, f.moved = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
 	for i := range n {
 		p := st.Pools.At(i)
-		f.tvl[i], f.currency[i] = st.Stats.At(i).TVLUsd, [2]uint32{p.Currency0, p.Currency1}
+		f.tvl[i] = st.Stats.At(i).TVLUsd
+		f.sides = append(f.sides, p.Currency0, p.Currency1)
 		if !isRisky(st, i) {
 			f.safe.Set(i)
 		}

@@ -20,6 +20,7 @@
 //
 //	default filters or none   bitmaps by rank are part of the view: a seek
 //	few rows could match      owner, pool and id have lists: counted at once
+//	a search of pools         symbols and grams of ids: rare ones are looked up
 //	Count ended               the matching rows before every leaf are known: a seek
 //	Selection ended           the matching rows are known by rank: a seek
 //	none of those             Walk reads the runs from the front with the filter

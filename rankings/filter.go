@@ -217,7 +217,7 @@ func (q *PoolQuestion) filter(v *View) *filter {
 		f.check(func(row uint32) bool { return c.tvl[row] >= q.MinTVLUsd })
 	}
 	if q.Search != "" {
-		f.check(newFinder(v, q.Search).finds)
+		f.searched(v, q.Search)
 	}
 	return f
 }

@@ -141,6 +141,11 @@ func (f *filler) fillLookups() {
 	f.pause()
 	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len(), f.pause)
 	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len(), f.pause)
+	f.byToken = old.byToken.extend(old.sides, f.sides, st.Tokens.Len(), f.pause)
 	f.symbols = old.symbols.extend(before, st)
 	f.pause()
+	f.poolGrams = old.poolGrams.extend(st.Pools.Len(), samePools, poolIDs(st), f.pause)
+	sameTokens := sameRows(&before.Tokens, &st.Tokens, old.tokenGrams.rows,
+		func(a, b *market.Token) bool { return a.Address == b.Address })
+	f.tokenGrams = old.tokenGrams.extend(st.Tokens.Len(), sameTokens, addresses(st), f.pause)
 }

@@ -2,7 +2,6 @@ package rankings
 
 import (
 	"bytes"
-	"encoding/hex"
 	"strings"
 
 	"tidemark/rankings/block"
@@ -62,47 +61,54 @@ func (s *symbols) matching(text []byte) *block.Bitmap {
 	}
 }
 
-// finder answers which pools of a view a search text finds: a literal
-// substring of the symbols, the addresses or the pool id, all lower-cased.
-type finder struct {
-	view   *View
-	text   []byte
-	hex    bool // the text can stand in an address or id
-	tokens *block.Bitmap
-}
-
-func newFinder(v *View, text string) *finder {
-	lower := strings.ToLower(text)
-	f := &finder{
-		view: v, text: []byte(lower), hex: inSomeHex(lower),
-		tokens: v.columns.symbols.matching([]byte(lower)),
+// searched lets the pools match in which a text is found: a literal substring
+// of a symbol, an address or the pool id, all lower-cased. What few pools have
+// is looked up; what many have is tested as they come, so that a page and a
+// count that stop early cost little.
+func (f *filter) searched(v *View, search string) {
+	lower := strings.ToLower(search)
+	if lower == "0" || lower == "x" || lower == "0x" {
+		return // every id has it
 	}
-	if f.hex {
-		for i := range v.State.Tokens.Len() {
-			if f.inHex(v.State.Tokens.At(i).Address[:]) {
-				f.tokens.Set(i)
-			}
+	c, st, text := v.columns, v.State, []byte(lower)
+	tokens, found := c.symbols.matching(text), block.NewBitmap(f.n)
+	switch {
+	case !inSomeHex(lower):
+	case len(text) == 1:
+		digit := uint16(1) << letter(text[0])
+		f.check(func(pool uint32) bool {
+			a, b := c.sides[2*pool], c.sides[2*pool+1]
+			digits := c.poolGrams.digits[pool] | c.tokenGrams.digits[a] | c.tokenGrams.digits[b]
+			return digits&digit != 0 || tokens.Has(a) || tokens.Has(b)
+		})
+		return
+	default:
+		c.poolGrams.mark(text, poolIDs(st), found.Set)
+		c.tokenGrams.mark(text, addresses(st), tokens.Set)
+	}
+	sides, few := c.byToken.ofGroups(tokens, int(f.n/fewPools))
+	if !few {
+		f.check(func(pool uint32) bool {
+			return found.Has(pool) || tokens.Has(c.sides[2*pool]) || tokens.Has(c.sides[2*pool+1])
+		})
+		return
+	}
+	for _, side := range sides {
+		if tokens.Has(c.sides[side]) {
+			found.Set(side / 2)
 		}
 	}
-	return f
+	f.in(found)
 }
 
-// inSomeHex reports whether there are addresses that have text in them.
-func inSomeHex(text string) bool {
-	digits, _ := strings.CutPrefix(text, "0x")
-	if len(digits) == len(text) {
-		digits, _ = strings.CutPrefix(text, "x")
-	}
-	return strings.Trim(digits, "0123456789abcdef") == ""
+// fewPools is the part of all pools up to which it is cheaper to look them up:
+// then a test of each would pass over many before a page is full.
+const fewPools = 16
+
+func poolIDs(st *market.State) func(row uint32) []byte {
+	return func(row uint32) []byte { return st.Pools.At(row).ID[:] }
 }
 
-func (f *finder) finds(pool uint32) bool {
-	currency := f.view.columns.currency[pool]
-	return f.tokens.Has(currency[0]) || f.tokens.Has(currency[1]) ||
-		f.hex && f.inHex(f.view.State.Pools.At(pool).ID[:])
-}
-
-func (f *finder) inHex(id []byte) bool {
-	var text [2 + 2*len(market.PoolID{})]byte
-	return bytes.Contains(hex.AppendEncode(append(text[:0], "0x"...), id), f.text)
+func addresses(st *market.State) func(row uint32) []byte {
+	return func(row uint32) []byte { return st.Tokens.At(row).Address[:] }
 }

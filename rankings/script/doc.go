@@ -26,6 +26,7 @@
 //	push P @PRICE [FEE]                            whatever brings the pool there
 //	crash P SQRTPRICE                              a swap event that cannot be
 //	block                                          nothing
+//	wait +SECONDS|m|h|d                            nothing, that much later
 //
 //	times N LINE | LINE | …                        those lines, N times over
 //

@@ -106,6 +106,14 @@ func (m *Market) setGas(words []string) error {
 // Span makes a line of events the next span of a chain that stands at st. It
 // names every token again, which a ledger hears once.
 func (m *Market) Span(st *market.State, line string) (*market.Span, error) {
+	if pause, ok := strings.CutPrefix(line, "wait "); ok {
+		n, err := seconds(pause)
+		if err != nil {
+			return nil, fmt.Errorf("wait: %w", err)
+		}
+		m.Time += n
+		line = "block"
+	}
 	n := st.Head.Number + 1
 	b := market.Block{Number: n, Time: m.Time, Txs: []market.Tx{m.tx}}
 	binary.BigEndian.PutUint64(b.Txs[0].Hash[24:], n)

@@ -1,0 +1,70 @@
+package rankings
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestGrams lets a table of ids grow, be reorganised and shrink, and compares
+// what is found with a plain look at every id.
+func TestGrams(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var ids [][]byte
+	id := func(row uint32) []byte { return ids[row] }
+	var g grams
+	for round := range 40 {
+		same := true
+		switch {
+		case round%10 == 8 && len(ids) > 2:
+			ids, same = ids[:len(ids)/2], false
+		case round%10 == 9:
+			ids[0], same = randomID(r), false
+		default:
+			for range r.IntN(30) {
+				ids = append(ids, randomID(r))
+			}
+		}
+		before := g
+		g = g.extend(uint32(len(ids)), same, id, func() {})
+		checkGrams(t, r, &g, ids)
+		if same && before.lists != nil {
+			checkGrams(t, r, &before, ids[:before.rows]) // it shares lists, and is not written to
+		}
+	}
+}
+
+// randomID has few digits, so that pieces repeat.
+func randomID(r *rand.Rand) []byte {
+	b := make([]byte, 20)
+	for i := range b {
+		b[i] = byte(r.IntN(3)) * 0x4b
+	}
+	return b
+}
+
+func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
+	t.Helper()
+	for range 20 {
+		text := appendText(nil, randomID(r))
+		if len(ids) > 0 && r.IntN(2) == 0 {
+			text = appendText(nil, ids[r.IntN(len(ids))])
+		}
+		from := r.IntN(len(text) - 1)
+		text = text[from : from+2+r.IntN(len(text)-from-1)]
+		found := map[uint32]bool{}
+		g.mark(text, func(row uint32) []byte { return ids[row] }, func(row uint32) { found[row] = true })
+		for row := range ids {
+			want := bytes.Contains(appendText(nil, ids[row]), text)
+			if found[uint32(row)] != want {
+				t.Fatalf("%s in %x: got %v; want %v", text, ids[row], found[uint32(row)], want)
+			}
+			for digit := range 16 {
+				has := bytes.IndexByte(appendText(nil, ids[row]), "0123456789abcdef"[digit]) >= 0
+				if g.digits[row]>>digit&1 != 0 != has {
+					t.Fatalf("digit %x of %x: want %v", digit, ids[row], has)
+				}
+			}
+		}
+	}
+}
