@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -67,6 +69,8 @@ func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
 		victimSeedEnv+"="+strconv.FormatUint(seed, 10), victimFailEnv+"="+strconv.Itoa(fail))
 	out, err := p.StdoutPipe()
 	must(err)
+	_, err = p.StdinPipe() // open for as long as this process lives
+	must(err)
 	must(p.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && strings.HasPrefix(lines.Text(), "acked ") {
@@ -84,8 +88,17 @@ func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
 	return acked
 }
 
-// victim commits until it dies.
+// victimLife bounds a victim whose disk failed where Pebble tries again for
+// ever; a commit then waits, and nothing is acknowledged any more.
+const victimLife = 5 * time.Second
+
+// victim commits until it dies, at the latest with whoever started it.
 func victim(dir string) {
+	time.AfterFunc(victimLife, func() { os.Exit(victimExit) })
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(victimExit)
+	}()
 	seed, err := strconv.ParseUint(os.Getenv(victimSeedEnv), 10, 64)
 	must(err)
 	fail, err := strconv.ParseInt(os.Getenv(victimFailEnv), 10, 64)
