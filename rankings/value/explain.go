@@ -149,7 +149,10 @@ func (s *solver) explainThrough(token uint32, quotes []quote) PriceExplanation {
 }
 
 func (s *solver) explainToken(token uint32, quotes []quote) PriceExplanation {
-	if s.prices[token].Anchor {
+	switch {
+	case s.prices[token].Anchor && s.roles[token] == native:
+		return s.explain(token, s.natives, s.deepest(s.natives))
+	case s.prices[token].Anchor:
 		return s.explain(token, nil, nil)
 	}
 	own := quotesOf(token, quotes, false)
@@ -211,12 +214,15 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if s.p.hookBars(pool) {
 		barred = 1
 	}
+	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(s.p.MarketRecency))
+	recency.Met = recency.Met || s.p.MarketRecency == 0
 	return []Check{
 		atMost("hook-allow", barred, 0),
 		atLeast("market-usd within market-impact", d.room*root*root*byUsd, s.p.MarketUsd),
 		atLeast("market-usd", d.reach*byUsd, s.p.MarketUsd),
-		atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(s.p.MarketRecency)),
+		recency,
 		atLeast("market-age", float64(s.now-pool.CreatedAt), float64(s.p.MarketAge)),
+		atLeast("median-minutes", minutesBack(s.st.Minutes.At(q.pool), s.now), float64(s.p.MedianMinutes)),
 	}
 }
 

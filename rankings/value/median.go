@@ -46,6 +46,21 @@ func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
 	}
 }
 
+// minutesBack returns for how many minutes up to now a pool's closes are known.
+func minutesBack(ring *market.Minutes, now int64) float64 {
+	at := ring.Newest
+	if ring.Minute[at] == 0 {
+		return 0
+	}
+	for {
+		before := older(at)
+		if ring.Minute[before] == 0 || ring.Minute[before] >= ring.Minute[at] {
+			return float64(market.MinuteOf(now)-ring.Minute[at]) + 1
+		}
+		at = before
+	}
+}
+
 // older returns the slot before a slot of a ring of minute closes.
 func older(slot uint32) uint32 { return (slot + market.MinuteSlots - 1) % market.MinuteSlots }
 

@@ -88,8 +88,7 @@ func (e *Explanation) explainResults(r *row) {
 	e.worthStep(r, "collectedUsd", &m.Collected)
 	e.worthStep(r, "W", &m.Withdrawals)
 	e.worthStep(r, "D", &m.Deposits)
-	gas := r.position.GasWei.U256()
-	e.step("G", "wei / 10^18 * nativePriceUsd", m.GasUsd, raw("wei", &gas),
+	e.step("G", "wei / 10^18 * nativePriceUsd", m.GasUsd, gasTerm(r.position),
 		Term{Name: "nativePriceUsd", Value: m.NativeUsd})
 	e.step("F", "uncollectedUsd + collectedUsd", m.FeesUsd,
 		Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
@@ -107,6 +106,15 @@ func (e *Explanation) explainResults(r *row) {
 	e.step("apr", "roi * 365 / ageDays", m.APR, Term{Name: "roi", Value: m.ROI}, days)
 	e.step("feeApr", "F / D * 100 * 365 / ageDays, at most 100000 either way",
 		ClampFeeAPR(m.FeeAPR), f, d, days)
+}
+
+// gasTerm is what the position's transactions paid, if every receipt was there.
+func gasTerm(p *market.Position) Term {
+	if p.GasUnknown {
+		return Term{Name: "wei", Value: market.Unknown}
+	}
+	wei := p.GasWei.U256()
+	return raw("wei", &wei)
 }
 
 // explainLeg shows the price of a leg and what limits its claim.
