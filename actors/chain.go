@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/anthdm/hollywood/actor"
@@ -46,6 +47,9 @@ type chainActor struct {
 	chain *chain.Chain
 	epoch uint64
 	pause time.Duration // before the next restore
+
+	asking sync.Mutex         // held around a question to the feed
+	forget context.CancelFunc // ends the question of this epoch
 }
 
 // Receive handles one message.
@@ -88,9 +92,17 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 	}
 }
 
+// abandon starts a new epoch: what is on its way is dropped when it arrives.
+func (a *chainActor) abandon() {
+	a.epoch++
+	if a.forget != nil {
+		a.forget()
+	}
+}
+
 // restore opens the chain from the store again, after a pause.
 func (a *chainActor) restore() {
-	a.epoch++
+	a.abandon()
 	a.pause = min(max(2*a.pause, firstPause), lastPause)
 	epoch := a.epoch
 	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
@@ -132,13 +144,19 @@ func (a *chainActor) loaded(err error) {
 	a.tick(a.every)
 }
 
-// fetch asks the feed what comes next; one question is on its way at a time.
+// fetch asks the feed what comes next. One question of an epoch is on its way
+// at a time, and waits until the one that an earlier epoch dropped has ended.
 func (a *chainActor) fetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.forget = cancel
 	go func() {
+		defer cancel()
+		a.asking.Lock()
+		defer a.asking.Unlock()
 		var step feed.Step
 		err := guarded(func() (err error) {
-			step, err = a.feed.Next(a.ctx, cursor)
+			step, err = a.feed.Next(ctx, cursor)
 			return err
 		})
 		a.send(fetched{epoch, step, err})
@@ -209,7 +227,7 @@ func (a *chainActor) resync() error {
 	if a.chain == nil || !a.chain.Loaded() {
 		return errors.New("the chain's records are still loading; try again in a few seconds")
 	}
-	a.epoch++
+	a.abandon()
 	if err := a.chain.Resync(); err != nil {
 		a.restore()
 		return err

@@ -45,11 +45,6 @@ func (e *Error) AppendBody(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// badRequest is a 400: the request can never be answered as it stands.
-func badRequest(format string, args ...any) *Error {
-	return &Error{Code: fasthttp.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
-}
-
 // unauthorized is a 401: no key, or none that counts.
 func unauthorized(message string) *Error {
 	return &Error{Code: fasthttp.StatusUnauthorized, Message: message}

@@ -19,6 +19,8 @@ type Chain struct {
 type Chains []Chain
 
 // errPool is the error of every malformed pool id, to the letter.
+//
+//lint:ignore ST1005 a client may compare it
 var errPool = errors.New("Invalid poolId")
 
 // old is the protocol whose pools have addresses for ids; it is not served.

@@ -15,9 +15,7 @@ var testManager = script.Manager
 // span that it then abandons, and hands out the span.
 type world struct {
 	*Ledger
-	r     *rand.Rand
-	owned map[uint64]market.Address
-	salt  uint64
+	r *rand.Rand
 }
 
 func newWorld(seed uint64) *world {
