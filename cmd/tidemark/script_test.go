@@ -23,6 +23,7 @@ import (
 //	                         $KEY when it prints one; waits until every chain is served
 //	down | crash             end it in order, or with -9
 //	get STATUS PATH [KEY]    ask the API; the body becomes stdout
+//	pages FILE               write the first pages of every sort into a file
 //	keep NAME PATTERN        set a variable to what matches in stdout
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tidemark": main})
@@ -40,6 +41,7 @@ func TestScripts(t *testing.T) {
 			"down":  func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGTERM) },
 			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGKILL) },
 			"get":   get,
+			"pages": pages,
 			"keep":  keep,
 		},
 	})

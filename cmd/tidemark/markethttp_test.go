@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge"
+	"tidemark/edge/render"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage/accounts"
+)
+
+// overHTTP is a stage that is asked through a server, which starts with the
+// first question. Every row's explanation has to come to the row.
+func overHTTP(s *stage) *stage {
+	s.redo = true
+	s.ask = func(s *stage, path, query string) answer {
+		s.ask = s.serve()
+		return s.ask(s, path, query)
+	}
+	return s
+}
+
+func (s *stage) serve() func(s *stage, path, query string) answer {
+	now := time.Now()
+	turner := accounts.NewTurner(now.UnixNano(), 0)
+	book := accounts.NewBook(turner.Step(now.UnixNano(), now.UnixNano()))
+	book.SetAlive(now.Add(time.Hour).UnixNano())
+	var chains []render.Chain
+	for _, sc := range s.scenes {
+		chains = append(chains, render.Chain{ID: sc.id, Enabled: true})
+	}
+	server, err := edge.New(edge.Config{
+		Board: s.board, Store: s.store, Book: book, Clock: accounts.NewClock(now), Chains: chains,
+		Plans: accounts.DefaultPlans(), Limits: edge.DefaultLimits(), Version: "test",
+		Prices:  func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
+		Metrics: metrics.NewSet(), Log: quiet,
+	})
+	s.must(err)
+	key := s.issue(book)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	s.t.Cleanup(func() {
+		s.must(server.Shutdown(context.Background()))
+		s.must(<-served)
+	})
+	return func(s *stage, path, query string) answer {
+		if query != "" {
+			path += "?" + query
+		}
+		status, body, err := request("http://"+l.Addr().String()+path, key)
+		s.must(err)
+		return answer{status: status, body: body}
+	}
+}
+
+// issue makes an account without limits and its key.
+func (s *stage) issue(book *accounts.Book) string {
+	plan, err := accounts.FindPlan(accounts.DefaultPlans(), "unlimited")
+	s.must(err)
+	cell := accounts.NewCell(1, "scripts", 0, accounts.NewTerms(plan, false))
+	month := book.Calendar().This.Month
+	cell.Begin(month)
+	cell.Open(month, 1_000_000)
+	key, err := accounts.NewKey(rand.Reader, accounts.Server)
+	s.must(err)
+	k := &accounts.Key{Hash: accounts.HashKey([]byte(key)), Cell: cell, Kind: accounts.Server}
+	book.Add(k, 0, 0)
+	return key
+}
