@@ -182,12 +182,10 @@ func (n *node) counters() map[string]float64 {
 	}
 	values := map[string]float64{}
 	for line := range strings.Lines(string(body)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if i := strings.LastIndexByte(line, ' '); ok && i >= 0 {
-			name, value = line[:i], strings.TrimSpace(line[i+1:])
+		if i := strings.LastIndexByte(line, ' '); i >= 0 {
 			var f float64
-			if _, err := fmt.Sscan(value, &f); err == nil {
-				values[name] = f
+			if _, err := fmt.Sscan(line[i+1:], &f); err == nil {
+				values[line[:i]] = f
 			}
 		}
 	}
