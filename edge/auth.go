@@ -75,6 +75,13 @@ func newGateMetrics(set *metrics.Set) gateMetrics {
 
 const headerKey = "KC-APIKey"
 
+// greet sets the headers that every answer of a route behind a key has.
+func (g *gate) greet(ctx *fasthttp.RequestCtx) {
+	setHeader(ctx, "Vary", "Origin")
+	setHeader(ctx, "Cache-Control", "private, no-store")
+	g.ids.set(ctx)
+}
+
 // errKey is the one answer to a missing, malformed, unknown, revoked key and
 // to the key of a suspended account.
 var errKey = unauthorized("missing or invalid API key; send it in the " + headerKey + " header")
@@ -82,9 +89,6 @@ var errKey = unauthorized("missing or invalid API key; send it in the " + header
 // admit authenticates a request of a metered route and takes its burst token.
 // now carries a monotonic reading. On an error the response's headers are set.
 func (g *gate) admit(ctx *fasthttp.RequestCtx, now time.Time) (ticket, *Error) {
-	setHeader(ctx, "Vary", "Origin")
-	setHeader(ctx, "Cache-Control", "private, no-store")
-	g.ids.set(ctx)
 	key := g.authenticate(&ctx.Request.Header)
 	if key == nil {
 		setHeader(ctx, "WWW-Authenticate", `ApiKey header="`+headerKey+`"`)

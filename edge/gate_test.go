@@ -248,3 +248,41 @@ func TestIdle(t *testing.T) {
 		t.Errorf("usage, which costs nothing: %d; want 200", a.code)
 	}
 }
+
+// TestHeadersEverywhere: what every answer behind a key has, whatever its
+// status and wherever on the way it was found out.
+func TestHeadersEverywhere(t *testing.T) {
+	s := serve(t, nil)
+	empty := s.issue("free", accounts.Server)
+	s.takeAll(empty)
+	const path = "/v1/positions?limit=1"
+	f := func(code int, method, path string, headers ...string) {
+		t.Helper()
+		a := s.ask(method, path, headers...)
+		want := []string{"X-Request-Id", "Cache-Control", "Vary"}
+		if code != 401 {
+			want = append(want, "X-Units-Charged", "X-Generation", "Access-Control-Expose-Headers")
+		}
+		for _, name := range want {
+			if a.code != code || a.header.Get(name) == "" {
+				t.Errorf("%s %s: %d %v; want %d with %s", method, path, a.code, a.header, code, name)
+			}
+		}
+	}
+	f(200, "GET", path)
+	f(200, "HEAD", path)
+	f(200, "GET", "/v1/usage")
+	f(204, "OPTIONS", path)
+	f(400, "GET", path+"&x=1")
+	f(401, "GET", path, headerKey+": ")
+	f(403, "GET", path, "Origin: https://app.example.com")
+	f(404, "GET", "/v1/positions/1/swapdex-v4/999999")
+	f(404, "GET", "/v1/positions/nothing")
+	f(405, "POST", path)
+	f(429, "GET", path, headerKey+": "+empty)
+	for _, a := range []answer{s.ask("POST", "/v1/usage"), s.ask("OPTIONS", "/v1/usage")} {
+		if a.header.Get("X-Request-Id") == "" || a.header.Get("Vary") != "Origin" {
+			t.Errorf("usage, before its key is read: %d %v", a.code, a.header)
+		}
+	}
+}

@@ -31,6 +31,7 @@ func newBenchGate(tb testing.TB) (*gate, string) {
 
 // pass is a request's whole way through the gate.
 func (g *gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
+	g.greet(ctx)
 	t, err := g.admit(ctx, now)
 	if err == nil {
 		err = g.reserve(&t, 1)

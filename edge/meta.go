@@ -183,7 +183,7 @@ func appendUnits(dst []byte) []byte {
 func (s *Server) usage(r *request) reply {
 	t := &r.ticket
 	tally, _ := t.Key.Cell.Tally(t.Span.Month)
-	return reply{page: &page{body: render.AppendUsage(nil, &render.Usage{
+	return reply{page: &page{generations: s.published(), body: render.AppendUsage(nil, &render.Usage{
 		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
 	})}}
 }

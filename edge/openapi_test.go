@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +63,15 @@ var covered = struct {
 	cells map[string]int
 }{cells: map[string]int{}}
 
+// cover counts an answer and returns how many there were like it.
+func cover(path string, code int) int {
+	covered.Lock()
+	defer covered.Unlock()
+	cell := fmt.Sprint(path, " ", code)
+	covered.cells[cell]++
+	return covered.cells[cell]
+}
+
 // conform holds an answer against the document: its status is there, its body
 // has the schema's shape.
 func conform(t *testing.T, method, target string, a answer) {
@@ -85,10 +93,7 @@ func conform(t *testing.T, method, target string, a answer) {
 			}
 		}
 	}
-	covered.Lock()
-	covered.cells[fmt.Sprint(path, " ", a.code)]++
-	seen := covered.cells[fmt.Sprint(path, " ", a.code)]
-	covered.Unlock()
+	seen := cover(path, a.code)
 	if seen > 40 { // the validator is slow, and the shapes repeat
 		return
 	}
@@ -131,34 +136,4 @@ func template(target string) string {
 		return ""
 	}
 	return joined
-}
-
-// TestCoverage prints how often each status of each route was seen and held
-// against the document. It runs what brings about those that other tests of
-// the package may not have.
-func TestCoverage(t *testing.T) {
-	s := serve(t, nil)
-	for path := range document().Paths.Map() {
-		target := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "1",
-			"{poolId}", stateOf(1).Pools.At(0).ID.String()).Replace(path)
-		s.get(target)
-		if strings.Contains(path, "positions") || strings.Contains(path, "pools") || path == "/v1/usage" {
-			s.get(target+"?bad=1", "Origin: https://x.example")
-			s.get(target + "?bad=1")
-			s.get(target, headerKey+": ")
-			s.get(strings.Replace(target, "/1/", "/5/", 1))
-		}
-		if strings.Contains(path, "{") {
-			s.get(strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
-				"{poolId}", somePool).Replace(path))
-		}
-	}
-	covered.Lock()
-	defer covered.Unlock()
-	var lines []string
-	for cell, n := range covered.cells {
-		lines = append(lines, fmt.Sprintf("%s: %d", cell, n))
-	}
-	slices.Sort(lines)
-	t.Log("route status: answers\n" + strings.Join(lines, "\n"))
 }

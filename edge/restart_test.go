@@ -2,9 +2,6 @@ package edge
 
 import (
 	"log/slog"
-	"math/rand/v2"
-	"net/url"
-	"strconv"
 	"testing"
 	"time"
 
@@ -60,39 +57,5 @@ func TestRestart(t *testing.T) {
 	a := cold.get("/v1/positions?minValueUsd=17")
 	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("a filter that needs the records: got %d %v", a.code, a.header)
-	}
-}
-
-// TestGenerated asks random questions, sound and not: the answer is always
-// one that the contract names.
-func TestGenerated(t *testing.T) {
-	s := serve(t, nil)
-	r := rand.New(rand.NewPCG(1, 2))
-	pick := func(of ...string) string { return of[r.IntN(len(of))] }
-	values := []string{
-		"1", "0", "42161", "5", "-1", "1e3", "all", "in", "out", "active", "inactive", "true", "apr", "tvl", "age",
-		"", "%zz", "%00", "nft_id_desc", "999999999999999999", "0x" + somePool[26:], somePool, "USDC", "%E2%82%AC", "+",
-	}
-	names := []string{
-		"chainId", "protocol", "sort", "page", "limit", "status", "range", "owner", "poolId", "positionId",
-		"minValueUsd", "minPoolTvl", "includeRisky", "minTvlUsd", "search", "x",
-	}
-	for range 3000 {
-		path := pick("/v1/positions", "/v1/positions", "/v1/pools", "/v1/usage", "/v1/chains",
-			"/v1/"+pick("positions", "pools")+"/"+pick("1", "43114", "x")+"/"+pick("swapdex-v4", "swapdex-v3")+
-				"/"+pick("1", "77", somePool, "0x1", url.PathEscape("a/b"))+pick("", "/charts", "/explain", "/x"))
-		path += "?"
-		for range r.IntN(4) {
-			path += pick(names...) + "=" + pick(values...) + "&"
-		}
-		a := s.ask(pick("GET", "GET", "GET", "HEAD", "OPTIONS", "POST"), path)
-		switch a.code {
-		case 200, 204, 400, 404, 405:
-		default:
-			t.Fatalf("%s: got %d %s", path, a.code, a.body)
-		}
-	}
-	if n := s.count(`tidemark_edge_panics_total`); n != strconv.Itoa(0) {
-		t.Errorf("%s panics", n)
 	}
 }

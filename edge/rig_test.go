@@ -145,6 +145,7 @@ func serve(t *testing.T, change func(*Config)) *front {
 	f.addr = l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- f.server.Serve(l) }()
+	f.raw("GET /v1/plans HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") // it has begun to serve
 	t.Cleanup(func() {
 		must(f.server.Shutdown(context.Background()))
 		must(<-served)

@@ -48,6 +48,8 @@ func (s *Server) answer(r *request) *Error {
 	if r.access == free {
 		s.gate.ids.set(r.ctx)
 		openToAll(r.ctx)
+	} else {
+		s.gate.greet(r.ctx)
 	}
 	if r.access != priced {
 		if done, err := r.exists(); done || err != nil {
@@ -59,6 +61,9 @@ func (s *Server) answer(r *request) *Error {
 	}
 	var err *Error
 	if r.ticket, err = s.gate.admit(r.ctx, r.now); err != nil {
+		if err.Code != fasthttp.StatusUnauthorized {
+			s.nameGenerations(r)
+		}
 		return err
 	}
 	r.admitted = true
@@ -70,6 +75,7 @@ func (s *Server) metered(r *request) *Error {
 	done, err := r.exists()
 	if done {
 		s.leave(r)
+		s.nameGenerations(r)
 	}
 	if done || err != nil {
 		return err
@@ -144,8 +150,8 @@ func (s *Server) fail(r *request, e *Error) {
 		default:
 			s.settle(r, 0)
 		}
-		if len(r.ctx.Response.Header.Peek(headerGeneration)) == 0 {
-			setHeader(r.ctx, headerGeneration, s.published())
+		if e.Code != fasthttp.StatusInternalServerError { // what panicked may be the board
+			s.nameGenerations(r)
 		}
 	}
 	if e.Cause != nil {
@@ -153,6 +159,14 @@ func (s *Server) fail(r *request, e *Error) {
 			"request", string(r.ctx.Response.Header.Peek(headerRequestID)), "error", e.Cause)
 	}
 	writeError(r.ctx, e)
+}
+
+// nameGenerations names the published generations on an answer that has no
+// data of its own.
+func (s *Server) nameGenerations(r *request) {
+	if len(r.ctx.Response.Header.Peek(headerGeneration)) == 0 {
+		setHeader(r.ctx, headerGeneration, s.published())
+	}
 }
 
 // writeError writes an error's status, headers and body.
@@ -174,12 +188,14 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e := parseError(err)
 	s.metrics.count(routeNone, e.Code)
+	s.gate.ids.set(ctx)
 	writeError(ctx, e)
 }
 
 // expect refuses a body before it is sent.
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	s.metrics.count(routeNone, errExpect.Code)
+	s.gate.ids.set(ctx)
 	writeError(ctx, errExpect)
 	return errExpect.Code
 }

@@ -1,0 +1,139 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/storage/accounts"
+)
+
+// cell is one status of one route.
+type cell struct {
+	path, target string // as documented, and of something that is there
+	s            *front
+}
+
+// absent is the target of something that is not there.
+func (c *cell) absent() string {
+	return strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
+		"{poolId}", somePool).Replace(c.path)
+}
+
+// raw sends a request that never becomes one of the route, with more headers.
+func (c *cell) raw(method, version, more string) {
+	a, _ := c.s.raw(method + " " + c.target + " " + version + "\r\nHost: api.example.com\r\n" +
+		headerKey + ": " + c.s.key + "\r\n" + more + "\r\n")
+	conform(c.s.t, "GET", c.target, a)
+}
+
+// causes bring about each status on a route, if it can have it.
+var causes = map[int]func(*cell){
+	200: func(c *cell) { c.s.get(c.target) },
+	400: func(c *cell) {
+		c.s.get(c.target + "?bad=1")
+		c.raw("GET", "HTTP/1.1", "X-A: one\r\n two\r\n")
+	},
+	401: func(c *cell) { c.s.get(c.target, headerKey+": ") },
+	403: func(c *cell) { c.s.get(c.target, "Origin: https://app.example.com") },
+	404: func(c *cell) { c.s.get(c.absent()) },
+	405: func(c *cell) { conform(c.s.t, "GET", c.target, c.s.ask("POST", c.target)) },
+	408: func(c *cell) {
+		c.s = slowly(c.s.t)
+		c.raw("GET", "HTTP/1.1", "X-Never-Ends: ")
+	},
+	413: func(c *cell) { c.raw("POST", "HTTP/1.1", "Content-Length: 99999\r\n") },
+	417: func(c *cell) { c.raw("POST", "HTTP/1.1", "Content-Length: 5\r\nExpect: 100-continue\r\n") },
+	429: func(c *cell) {
+		key := c.s.issue("free", accounts.Server)
+		c.s.takeAll(key)
+		c.s.get(c.target, headerKey+": "+key)
+	},
+	431: func(c *cell) { c.raw("GET", "HTTP/1.1", "X-A: "+strings.Repeat("a", maxHead)+"\r\n") },
+	500: func(c *cell) {
+		s := serve(c.s.t, nil)
+		s.server.statics, s.server.cfg.Board = statics{}, nil
+		s.get(c.target)
+	},
+	503: func(c *cell) {
+		serve(c.s.t, func(c *Config) { offline(c, chainsWith(0, 1, 2)...) }).get(c.target)
+	},
+	505: func(c *cell) { c.raw("GET", "HTTP/3.0", "") },
+}
+
+// slowly is a server that does not wait for the end of a request.
+func slowly(t *testing.T) *front {
+	f := &front{t: t}
+	var err error
+	f.server, err = New(config(f, sharedNode()))
+	must(err)
+	f.server.http.ReadTimeout = 20 * time.Millisecond
+	f.key = f.issue("unlimited", accounts.Server)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	f.addr = l.Addr().String()
+	go f.server.Serve(l)
+	t.Cleanup(func() { must(f.server.Shutdown(context.Background())) })
+	return f
+}
+
+// named are the statuses that the contract names for a kind of route, beside
+// those that any request may get: the document must not have fewer.
+var named = map[access][]int{
+	free:   {200, 405},
+	keyed:  {200, 400, 401, 403, 405, 429},
+	priced: {200, 400, 401, 403, 405, 429, 503},
+}
+
+// TestCoverage brings about every status of every route that the document has,
+// holds each answer against it, and prints the table. An empty cell fails.
+func TestCoverage(t *testing.T) {
+	s := serve(t, nil)
+	columns := []int{200, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505}
+	table := fmt.Sprintf("%-56s%v\n", "answers held against the document", columns)
+	for _, path := range slices.Sorted(maps.Keys(document().Paths.Map())) {
+		target := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "1",
+			"{poolId}", stateOf(1).Pools.At(0).ID.String()).Replace(path)
+		table += fmt.Sprintf("%-56s", path)
+		checkNamed(t, path, target)
+		for _, code := range columns {
+			if _, documented := answerSchema(path, code); !documented {
+				table += "   -"
+				continue
+			}
+			before := covering(path, code)
+			causes[code](&cell{path, target, s})
+			if covering(path, code) == before {
+				t.Errorf("%s: no %d was seen", path, code)
+			}
+			table += fmt.Sprintf("%4d", covering(path, code))
+		}
+		table += "\n"
+	}
+	t.Log(table)
+}
+
+func checkNamed(t *testing.T, path, target string) {
+	t.Helper()
+	to := match([]byte(target), nil)
+	want := slices.Clone(named[to.access])
+	if to.access == priced && len(to.id) > 0 {
+		want = append(want, 404)
+	}
+	for _, code := range want {
+		if _, documented := answerSchema(path, code); !documented {
+			t.Errorf("%s: the contract names %d; the document does not", path, code)
+		}
+	}
+}
+
+func covering(path string, code int) int {
+	covered.Lock()
+	defer covered.Unlock()
+	return covered.cells[fmt.Sprint(path, " ", code)]
+}
