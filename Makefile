@@ -5,7 +5,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 BUILD       := go build -ldflags "-X main.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check e2e e2e-wrong fuzz bench clean
+.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick gobench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,22 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
-bench: ## the Go benchmarks
+BENCH_POSITIONS ?= 3000000
+BENCH           := out/bench
+bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
+	test -f $(BENCH)/corpus/corpus.json || \
+	  ./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus
+	./tidemark bench run --corpus $(BENCH)/corpus --figures \
+	  --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
+
+bench-quick: build ## the same on a small corpus, in less than 90 s
+	rm -rf $(BENCH)/quick
+	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
+	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 2s --figures \
+	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
+
+gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what the targets made, data included
-	rm -rf tidemark data bench/oracle/out bench/oracle/build
+	rm -rf tidemark data out bench/oracle/out bench/oracle/build

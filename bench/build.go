@@ -10,6 +10,7 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/sys/unix"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/report"
@@ -57,7 +58,7 @@ func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) 
 	if err != nil {
 		return err
 	}
-	p := newProgress(out, "events", n)
+	p := newProgress(out, n)
 	err = n.waitReady(ctx, p.look)
 	p.done()
 	r.Seconds, r.CPU = time.Since(n.Began).Seconds(), n.CPU().Seconds()
@@ -88,9 +89,9 @@ type progress struct {
 // sayEvery is the pause between lines.
 const sayEvery = 10 * time.Second
 
-func newProgress(out *os.File, _ string, n *node) *progress {
+func newProgress(out *os.File, n *node) *progress {
 	p := &progress{node: n, out: out, chain: map[int64]*mpb.Bar{}, first: map[int64]uint64{}, said: time.Now()}
-	if info, err := out.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if _, err := unix.IoctlGetTermios(int(out.Fd()), unix.TCGETS); err == nil {
 		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(60))
 	}
 	return p
@@ -136,5 +137,5 @@ func (p *progress) done() {
 	for _, b := range p.chain {
 		b.SetTotal(-1, true)
 	}
-	p.bars.Wait()
+	p.bars.Shutdown() // Wait would wait for a terminal that is gone
 }

@@ -105,6 +105,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.CacheShare = cacheShare(before, s.node.counters())
 	out.Values = append(out.Values, report.Value{Name: "page", Value: float64(last), Unit: ""})
 	compare(out, deeps, fronts, nil)
+	out.Beside = "front pages"
 	return nil
 }
 
@@ -334,7 +335,8 @@ func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make a directory: %w", err)
 	}
-	keys, err := corpus.AddKeys(filepath.Join(dir, "data"), []corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
+	keys, err := corpus.AddKeys(filepath.Join(dir, "data"),
+		[]corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
 	if err != nil {
 		return err
 	}

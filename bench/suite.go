@@ -258,6 +258,25 @@ func (s *suite) finish() error {
 	return err
 }
 
+// Faults returns what a run found wrong beside its speed, as an error: answers
+// that failed or were wrong, and units that were not charged as they should.
+func Faults(run *report.Run) error {
+	var errs []error
+	for i := range run.Scenarios {
+		s := &run.Scenarios[i]
+		if bad := s.Failures + s.Unanswered + s.Wrong; bad > 0 {
+			errs = append(errs, fmt.Errorf("scenario %s: %d answers failed, %d requests were not answered, "+
+				"%d answers were wrong: %v", s.Name, s.Failures, s.Unanswered, s.Wrong, s.Problems))
+		}
+	}
+	u := run.Units
+	if u.Answered != u.Expected || u.Billed >= 0 && u.Billed != u.Expected {
+		errs = append(errs, fmt.Errorf("units: %d expected, %d answered, %d billed",
+			u.Expected, u.Answered, u.Billed))
+	}
+	return errors.Join(errs...)
+}
+
 func (s *suite) say(format string, args ...any) {
 	fmt.Fprintf(s.Progress, format+"\n", args...)
 }

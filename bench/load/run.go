@@ -65,7 +65,7 @@ func (c *Config) check() error {
 
 // Result is what was measured.
 type Result struct {
-	Requests   uint64        // due and answered within Elapsed
+	Requests   uint64        // answered within Elapsed
 	Bytes      uint64        // of their bodies
 	Elapsed    time.Duration // without the warm-up
 	Latency    *hdrhistogram.Histogram

@@ -68,8 +68,8 @@ func newTally(cfg *Config) tally {
 	return t
 }
 
-// count enters a complete response. What was due before the end of the warm-up
-// only counts for charges and statuses.
+// count enters a complete response. What comes within the warm-up, or after the
+// end, only counts for charges and statuses.
 func (t *tally) count(p *Part, c *conn, now time.Duration) {
 	t.all++
 	t.charged += c.head.charged
@@ -79,7 +79,7 @@ func (t *tally) count(p *Part, c *conn, now time.Duration) {
 		t.failures++
 		t.problem(p.Name + " was answered " + itoa(c.head.status))
 	}
-	if c.due < t.warmup || now > t.length {
+	if now < t.warmup || now > t.length {
 		return
 	}
 	took := now - c.due

@@ -26,7 +26,11 @@ func appendLatency(dst []byte, s, old *Scenario) []byte {
 	sides := []struct {
 		class, variable, word string
 		m                     *Measure
-	}{{"l-limit", "limit", "limit", s.Limit}, {"l-base", "base", "baseline", nil}, {"l-node", "node", "node", &s.Node}}
+	}{
+		{"l-limit", "limit", beside(s), s.Limit},
+		{"l-base", "base", "baseline", nil},
+		{"l-node", "node", "node", &s.Node},
+	}
 	if old != nil {
 		sides[1].m = &old.Node
 	}
@@ -39,7 +43,8 @@ func appendLatency(dst []byte, s, old *Scenario) []byte {
 			least, most = min(least, max(float64(p.Micros), 1)), max(most, float64(p.Micros))
 		}
 	}
-	y := upright(math.Pow(10, math.Floor(math.Log10(least))), math.Pow(10, math.Ceil(math.Log10(most*1.01))), true)
+	y := upright(math.Pow(10, math.Floor(math.Log10(least))),
+		math.Pow(10, math.Ceil(math.Log10(most*1.01))), true)
 	dst = openPlot(dst, "latency by percentile of "+html.EscapeString(s.Name))
 	for v := y.from; v <= y.to*1.01; v *= 10 {
 		dst = rule(dst, y.of(v), spokenTime(v))
@@ -60,6 +65,14 @@ func appendLatency(dst []byte, s, old *Scenario) []byte {
 		caption += key(side.variable, side.word)
 	}
 	return closePlot(dst, caption)
+}
+
+// beside is what a scenario's limit is, in a word.
+func beside(s *Scenario) string {
+	if s.Beside == "" {
+		return "limit"
+	}
+	return html.EscapeString(s.Beside)
 }
 
 // appendThroughput plots a round over time, with a line where a chain published
@@ -86,7 +99,8 @@ func appendThroughput(dst []byte, s *Scenario) []byte {
 		dst = pillar(dst, x.of(v), fmt.Sprintf("%g s", v))
 	}
 	for _, r := range s.Refreshes {
-		dst = fmt.Appendf(dst, "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"><title>chain %d published</title></line>\n",
+		dst = fmt.Appendf(dst, "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\">"+
+			"<title>chain %d published</title></line>\n",
 			x.of(r.Seconds), x.of(r.Seconds), plotTop, plotHeight-plotBottom, r.Chain)
 	}
 	var rate, worst [][2]float64
@@ -109,7 +123,7 @@ func appendOverview(dst []byte, run, base *Run) []byte {
 	var shown []*Scenario
 	most := 1.0
 	for i := range run.Scenarios {
-		if s := &run.Scenarios[i]; s.Limit != nil && s.Ratio > 0 {
+		if s := &run.Scenarios[i]; s.Limit != nil && s.Ratio > 0 && s.Beside == "" {
 			shown = append(shown, s)
 			most = max(most, s.Ratio)
 		}
@@ -120,10 +134,12 @@ func appendOverview(dst []byte, run, base *Run) []byte {
 	x := scale{0, most, left, plotWidth - 44, false}
 	height := row*len(shown) + 24
 	dst = fmt.Appendf(dst, "<h2>Of the limit <small>throughput beside a constant body of the same size</small></h2>\n"+
-		"<figure>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"scenarios beside their limits\">\n", plotWidth, height)
+		"<figure class=\"one\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" "+
+		"aria-label=\"scenarios beside their limits\">\n", plotWidth, height)
 	for v := 0.0; v <= most*1.001; v += 0.25 {
 		dst = fmt.Appendf(dst, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/>"+
-			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n", x.of(v), x.of(v), height-18, x.of(v), height-4, v)
+			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
+			x.of(v), x.of(v), height-18, x.of(v), height-4, v)
 	}
 	for i, s := range shown {
 		y := i * row

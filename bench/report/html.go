@@ -42,7 +42,8 @@ func appendFacts(dst []byte, run *Run) []byte {
 	s, m, c := &run.Settings, &run.Machine, &run.Corpus
 	var chains []string
 	for _, chain := range c.Chains {
-		chains = append(chains, fmt.Sprintf("chain %d: %s in %s pools", chain.ID, count(chain.Positions), count(chain.Pools)))
+		chains = append(chains, fmt.Sprintf("chain %d: %s in %s pools",
+			chain.ID, count(chain.Positions), count(chain.Pools)))
 	}
 	facts := [][2]string{
 		{"began", s.Began},
@@ -84,13 +85,16 @@ func units(u *Units) string {
 		count(u.Expected), count(u.Answered), count(u.Billed), u.Billed-u.Expected)
 }
 
+// narrowSpace stands between thousands and does not break a line.
+const narrowSpace = '\u202f'
+
 // count spells a number with spaces between thousands.
 func count(n int64) string {
 	digits := fmt.Sprint(n)
 	var b strings.Builder
 	for i, d := range digits {
 		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteString(" ")
+			b.WriteRune(narrowSpace)
 		}
 		b.WriteRune(d)
 	}
@@ -116,7 +120,8 @@ dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; }
 th { color: var(--soft); font-weight: 500; }
 .n { text-align: right; white-space: nowrap; }
 .met { color: var(--good); } .missed { color: var(--bad); } .none { color: var(--soft); }
@@ -125,16 +130,19 @@ section { border-top: 1px solid var(--line); margin-top: 1.5rem; padding-top: 1r
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 1rem; }
 figure { margin: 0; background: var(--band); border-radius: 6px; padding: .5rem; }
 figcaption { color: var(--soft); font-size: .85rem; padding: 0 .25rem; }
+.one { max-width: 560px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
 svg .strong { fill: var(--ink); }
 .grid { stroke: var(--line); stroke-width: 1; }
 .l-node, .l-limit, .l-base { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.l-node { stroke: var(--node); } .l-limit { stroke: var(--limit); } .l-base { stroke: var(--base); stroke-dasharray: 5 3; }
+.l-node { stroke: var(--node); } .l-limit { stroke: var(--limit); }
+.l-base { stroke: var(--base); stroke-dasharray: 5 3; }
 .l-slow { fill: none; stroke: var(--base); stroke-width: 1; opacity: .8; }
 .b-node { fill: var(--node); } .b-base { fill: var(--base); }
 .mark { stroke: var(--mark); stroke-width: 1.5; }
-.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em; vertical-align: -.05em; }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em;
+  vertical-align: -.05em; }
 .note { color: var(--soft); font-size: .9rem; margin-top: 2rem; }
 ul { margin: .5rem 0; padding-left: 1.2rem; }
 `

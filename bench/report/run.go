@@ -96,8 +96,9 @@ type Scenario struct {
 	Connections int      `json:"connections"`
 	Rate        float64  `json:"rate"` // requests a second of an open loop; 0: closed
 	Node        Measure  `json:"node"`
-	Limit       *Measure `json:"limit"` // the constant handler; null: none
-	Ratio       float64  `json:"ratio"` // of throughputs, median of the rounds
+	Limit       *Measure `json:"limit"`  // null: none
+	Beside      string   `json:"beside"` // what the limit is; empty: the constant handler
+	Ratio       float64  `json:"ratio"`  // of throughputs, median of the rounds
 	RatioCPU    float64  `json:"ratioCpu"`
 	Spread      float64  `json:"spread"` // of the rounds: (largest - smallest) / median
 	Other       float64  `json:"other"`  // cores that other processes used meanwhile
@@ -156,6 +157,7 @@ type Verdict string
 // The verdicts.
 const (
 	Met         Verdict = "met"
+	MetOnLess   Verdict = "met on less" // a smaller corpus than the goal is about
 	Missed      Verdict = "missed"
 	NotMeasured Verdict = "not measured"
 )

@@ -20,16 +20,20 @@ func appendFigures(dst []byte, run *Run) []byte {
 		}
 	}
 	dst = fmt.Appendf(dst, "<h2>Figures <small>%d met, %d missed, %d not measured here</small></h2>\n"+
-		"<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th>what</th><th>goal</th><th>reached</th><th></th></tr>\n",
+		"<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th></th><th>what</th>"+
+		"<th>goal</th><th>reached</th></tr>\n",
 		met, missed, len(run.Figures)-met-missed)
 	for _, f := range run.Figures {
-		class := map[Verdict]string{Met: "met", Missed: "missed"}[f.Verdict]
-		if class == "" {
-			class = "none"
+		class := "none"
+		switch f.Verdict {
+		case Met:
+			class = "met"
+		case Missed:
+			class = "missed"
 		}
-		dst = fmt.Appendf(dst, "<tr><td class=\"n\">%d</td><td>%s</td><td>%s</td><td>%s</td><td class=\"%s\">%s</td></tr>\n",
-			f.Number, html.EscapeString(f.What), html.EscapeString(f.Goal), html.EscapeString(f.Reached),
-			class, f.Verdict)
+		dst = fmt.Appendf(dst, "<tr><td class=\"n\">%d</td><td class=\"%s\">%s</td>"+
+			"<td>%s</td><td>%s</td><td>%s</td></tr>\n", f.Number, class, f.Verdict,
+			html.EscapeString(f.What), html.EscapeString(f.Goal), html.EscapeString(f.Reached))
 	}
 	return append(dst, "</table></div>\n"...)
 }
@@ -88,7 +92,8 @@ func appendChanges(dst []byte, run, base *Run) []byte {
 	dst = fmt.Appendf(dst, "<h2>Against the baseline <small>of %s, commit %s</small></h2>\n",
 		html.EscapeString(base.Settings.Began), html.EscapeString(base.Machine.Commit))
 	dst = append(dst, "<div class=\"scroll\"><table>\n<tr><th>scenario</th><th class=\"n\">of limit by CPU</th>"+
-		"<th class=\"n\">was</th><th class=\"n\">change</th><th class=\"n\">p99 ms</th><th class=\"n\">was</th></tr>\n"...)
+		"<th class=\"n\">was</th><th class=\"n\">change</th><th class=\"n\">p99 ms</th>"+
+		"<th class=\"n\">was</th></tr>\n"...)
 	for i := range run.Scenarios {
 		now := &run.Scenarios[i]
 		was := base.Scenario(now.Name)
@@ -101,7 +106,8 @@ func appendChanges(dst []byte, run, base *Run) []byte {
 			if change < 0 {
 				class = "worse"
 			}
-			dst = fmt.Appendf(dst, "<td class=\"n\">%.2f</td><td class=\"n\">%.2f</td><td class=\"n %s\">%+.0f %%</td>",
+			dst = fmt.Appendf(dst, "<td class=\"n\">%.2f</td><td class=\"n\">%.2f</td>"+
+				"<td class=\"n %s\">%+.0f %%</td>",
 				now.RatioCPU, was.RatioCPU, class, 100*change)
 		} else {
 			dst = append(dst, "<td></td><td></td><td></td>"...)
@@ -127,7 +133,8 @@ func appendScenario(dst []byte, s, old *Scenario) []byte {
 	if len(s.Values)+len(s.Problems) > 0 {
 		dst = append(dst, "<ul>\n"...)
 		for _, v := range s.Values {
-			dst = fmt.Appendf(dst, "<li>%s: %.4g %s</li>\n", html.EscapeString(v.Name), v.Value, html.EscapeString(v.Unit))
+			dst = fmt.Appendf(dst, "<li>%s: %.4g %s</li>\n",
+				html.EscapeString(v.Name), v.Value, html.EscapeString(v.Unit))
 		}
 		for _, p := range s.Problems {
 			dst = append(text(append(dst, "<li class=\"missed\">"...), p), "</li>\n"...)

@@ -116,7 +116,7 @@ func (c *BenchRunCmd) Run() error {
 		return err
 	}
 	run.Machine.Version = version
-	return errors.Join(err, c.show(run, base, failOver))
+	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run))
 }
 
 // show prints and keeps what was measured.
