@@ -114,7 +114,7 @@ var conditions = []struct {
 	{"restarted", func(t *testing.T, c *Config) { c.Board = reopened(t) }},
 }
 
-const generatedPerCondition = 5000
+const generatedPerCondition = 4000
 
 // TestGenerated asks random questions, sound and not, of nodes in several
 // conditions: the answer is always one that the contract names, with a body

@@ -132,7 +132,7 @@ func template(target string) string {
 		}
 	}
 	joined := "/" + strings.Join(parts, "/")
-	if document().Paths.Find(joined) == nil || strings.HasPrefix(path, "//") {
+	if document().Paths.Find(joined) == nil || strings.Contains(path, "//") {
 		return ""
 	}
 	return joined

@@ -149,8 +149,10 @@ func TestLastCopy(t *testing.T) {
 func TestStale(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Limits.Freshness = 0 })
 	fresh := serve(t, nil)
+	pool := "/v1/pools/1/swapdex-v4/" + stateOf(1).Pools.At(0).ID.String()
 	for _, path := range []string{
 		"/v1/positions?limit=3", "/v1/positions?limit=3", "/v1/pools?limit=3", "/v1/positions/1/swapdex-v4/1",
+		"/v1/positions/1/swapdex-v4/1/charts", "/v1/positions/1/swapdex-v4/1/explain", pool, pool + "/charts",
 	} {
 		a, b := s.get(path), fresh.get(path)
 		m := a.decoded(t)

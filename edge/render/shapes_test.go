@@ -1,0 +1,135 @@
+package render
+
+import (
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage/accounts"
+)
+
+// testDays are two days of a pool, the second without prices.
+var testDays = Days{First: 19675, Days: []Day{
+	{
+		Open: 2500, High: 2600.5, Low: 2450.25, Close: 2534.75, Price0Usd: 2534.75, Price1Usd: 1,
+		TVLUsd: 1_000_000, VolumeUsd: 250_000, FeesUsd: 750,
+	},
+	{
+		Open: 2534.75, High: 2534.75, Low: 2534.75, Close: 2534.75,
+		Price0Usd: market.Unknown, Price1Usd: market.Unknown, TVLUsd: market.Unknown,
+	},
+}}
+
+func TestChartsGolden(t *testing.T) {
+	st := testState()
+	p := st.Pools.At(0)
+	bins := []Bin{{
+		TickLower: -200_000, TickUpper: -196_000, Liquidity: clmath.U128{Hi: 1},
+		Amount0: clmath.U256{3e18}, Amount1: clmath.U256{1_500_000}, Price: 2000.5,
+	}}
+	both := func(of *market.Position) []byte {
+		dst := AppendPoolPrice([]byte(`{"range":"30d"`), &testDays)
+		dst = AppendPoolOverview(dst, &testDays)
+		dst = AppendDistribution(dst, p, Decimals(st, p), bins, of)
+		return AppendPoolOverviewCurrent(dst, st, 0, of == nil)
+	}
+	golden(t, "charts_pool.json", append(AppendPoolSeries(both(nil), &testDays), '}'))
+	days := []PositionDay{
+		{PnlUsd: 12.5, AssetValueUsd: 1000, APR: 91.25, FeeAPR: 2e5, DivergenceLossUsd: -3.5},
+		{
+			PnlUsd: market.Unknown, AssetValueUsd: market.Unknown, APR: market.Unknown,
+			FeeAPR: market.Unknown, DivergenceLossUsd: market.Unknown,
+		},
+	}
+	of := st.Positions.At(0)
+	golden(t, "charts_position.json", append(AppendPositionSeries(both(of), 19675, days), '}'))
+	golden(t, "charts_unknown.json", append(AppendPositionSeries(both(of), 0, nil), '}'))
+}
+
+func TestTransactionsGolden(t *testing.T) {
+	mint := market.Transaction{
+		Type: market.Mint, Block: 18_000_000, LogIndex: 7, TxHash: market.Hash{0xab}, Time: 1_700_000_000,
+		Amount0: clmath.U256{3e18}, Amount1: clmath.U256{1_500_000}, LiquidityDelta: clmath.I128{Lo: 77},
+		GasUsed: 210_000, GasPrice: clmath.U128{Lo: 20e9}, GasWei: clmath.U128{Lo: 4_200_000_000_000_000},
+		Price0Usd: 2534.75, Price1Usd: 1, NativeUsd: 2534.75,
+	}
+	collect := mint
+	collect.Type, collect.LiquidityDelta, collect.LogIndex = market.Collect, clmath.I128{}, 9
+	collect.Amount0, collect.Amount1 = clmath.U256{}, clmath.U256{}
+	collect.Fees0, collect.Fees1 = clmath.U256{1e15}, clmath.U256{250_000}
+	collect.Price1Usd, collect.GasUnknown = market.Unknown, true
+	moved := market.Transaction{
+		Type: market.Transfer, Block: 18_000_001, Time: 1_700_000_012, Moved: true,
+		From: market.Address{0x01}, To: market.Address{},
+	}
+	entries := []byte{}
+	for i, e := range []market.Transaction{moved, collect, mint} {
+		if i > 0 {
+			entries = append(entries, ',')
+		}
+		entries = AppendTransaction(entries, &e, [2]uint8{18, 6})
+	}
+	f := func(name string, h History) {
+		t.Helper()
+		golden(t, name, append(AppendHistory([]byte(`{"positionId":"1"`), entries, h), '}'))
+	}
+	f("transactions.json", History{})
+	f("transactions_partial.json", History{Degraded: true, Partial: true})
+	f("transactions_truncated.json", History{Truncated: true})
+}
+
+func TestMetaGolden(t *testing.T) {
+	chains := []Chain{
+		{
+			ID: 1, Slug: "ethereum", Name: "Ethereum", ShortName: "ETH", ExplorerURL: "https://etherscan.io",
+			NativeSymbol: "ETH", WrappedSymbol: "WETH", WrappedNative: market.Address{0xc0}, Enabled: true,
+		},
+		{ID: 10, Slug: "optimism", Name: "OP Mainnet", ShortName: "OP"},
+	}
+	golden(t, "chains.json", AppendChains(nil, chains))
+	golden(t, "protocols.json", AppendProtocols(nil, chains))
+	golden(t, "stats.json", AppendStats(nil, []Corpus{
+		{Chain: 1, Positions: 10, Active: 4, Pools: 3, Transactions: 50},
+		{Chain: 42161, Positions: 5, Active: 5, Pools: 1, Transactions: 7},
+	}, 1_700_000_000_123))
+	var plans []byte
+	for i, p := range accounts.DefaultPlans() {
+		if i > 0 {
+			plans = append(plans, ',')
+		}
+		plans = AppendPlan(plans, &p)
+	}
+	golden(t, "plans.json", append(append([]byte(`[`), plans...), ']'))
+	golden(t, "units.json", AppendUnits(nil, accounts.RoutePositionCharts))
+}
+
+func TestHealthGolden(t *testing.T) {
+	indexed := market.Head{Number: 100, Time: 1_700_000_000}
+	running := rankings.Chain{ID: 1, Status: rankings.ChainStatus{
+		LastIndexed: indexed, ChainHead: market.Head{Number: 105, Time: 1_700_000_060},
+		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12,
+	}}
+	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing)
+	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, Down)
+	golden(t, "health.json", append(body, ']', '}'))
+}
+
+func TestExplanationGolden(t *testing.T) {
+	e := &value.Explanation{Now: 1_700_000_000}
+	e.Prices = []value.PriceExplanation{{
+		Token: 1, Price: market.Price{Usd: 1, Source: market.SourceAnchor, Anchor: true}, FeedUsd: market.Unknown,
+		Markets: []value.MarketExplanation{{
+			Pool: 0, By: 0, ByUsd: 2534.75, Usd: 1.01, ReachUsd: 5000, WeightUsd: 4000, Used: true,
+			Checks: []value.Check{{Name: "reachable", Have: 5000, Want: 1000, Met: true}},
+		}},
+		Omitted: 2, Checks: []value.Check{{Name: "age", Have: 1, Want: 2}},
+	}}
+	raw := clmath.U256{42}
+	e.Steps = []value.Step{{
+		Name: "V", Formula: "a + b", Value: 3,
+		Terms: []value.Term{{Name: "a", Value: 1, Raw: &raw}, {Name: "b", Value: 2}},
+	}}
+	golden(t, "explanation.json", AppendExplanation(nil, testState(), 0, e))
+}
