@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -24,13 +23,10 @@ func (s *suite) describe() {
 	s.run.Settings = report.Settings{
 		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
 		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
-		Seed: s.Seed, Pinned: s.cores.text, Checked: "a raw TCP loop in the tests; wrk is not installed",
+		Seed: s.Seed, Pinned: s.cores.text,
 	}
 	if s.URL != "" {
 		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
-	}
-	if _, err := exec.LookPath("wrk"); err == nil {
-		s.run.Settings.Checked = "wrk, in this run"
 	}
 	s.run.Machine = machine()
 	if s.record != nil {

@@ -84,11 +84,11 @@ func Table(w io.Writer, run *report.Run) error {
 		}
 		limit, cpu, spread := "-", "-", "-"
 		if s.Limit != nil {
-			limit, cpu = fmt.Sprintf("%.2f", s.Ratio), fmt.Sprintf("%.2f", s.RatioCPU)
+			limit, cpu = fmt.Sprintf("%.2f", s.Ratio), known("%.2f", s.RatioCPU)
 			spread = percentText(s.Spread)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%.1f\t%.1f\t%.1f KB\t%.2f\t%.2f\t%.2f\t%d\t\n",
-			s.Name, limit, cpu, spread, s.Node.PerSecond, s.Node.ServerMicros, s.Node.ClientMicros,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.1f\t%.1f KB\t%.2f\t%.2f\t%.2f\t%d\t\n",
+			s.Name, limit, cpu, spread, s.Node.PerSecond, known("%.1f", s.Node.ServerMicros), s.Node.ClientMicros,
 			float64(s.Node.BodyBytes)/1e3, ms(s.Node.At(50)), ms(s.Node.At(99)), ms(s.Node.At(99.9)),
 			s.Failures+s.Unanswered+s.Wrong)
 	}
@@ -131,6 +131,14 @@ func Figures(w io.Writer, run *report.Run) error {
 	return t.Flush()
 }
 
+// known prints a figure that is 0 when it is not known.
+func known(format string, v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}
+
 func ms(micros int64) float64 { return float64(micros) / 1e3 }
 
 func percentText(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
@@ -144,10 +152,10 @@ func brief(s *report.Scenario) string {
 	case s.Node.Requests == 0:
 		return "nothing was measured"
 	}
-	text := fmt.Sprintf("%.0f/s, %.1f µs of CPU each, p50 %.2f ms, p99 %.2f ms",
-		s.Node.PerSecond, s.Node.ServerMicros, ms(s.Node.At(50)), ms(s.Node.At(99)))
+	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
+		s.Node.PerSecond, known("%.1f", s.Node.ServerMicros), ms(s.Node.At(50)), ms(s.Node.At(99)))
 	if s.Limit != nil {
-		text = fmt.Sprintf("%.2f of the limit (by CPU %.2f): %s", s.Ratio, s.RatioCPU, text)
+		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, known("%.2f", s.RatioCPU), text)
 	}
 	if bad := s.Failures + s.Unanswered + s.Wrong; bad > 0 {
 		text += fmt.Sprintf("; %d answers were bad: %v", bad, s.Problems)

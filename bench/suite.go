@@ -120,6 +120,10 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	s.describe()
+	if s.run.Settings.Checked, err = s.compareWithWrk(ctx); err != nil {
+		return err
+	}
+	s.say("generator compared with %s", s.run.Settings.Checked)
 	if s.URL == "" {
 		s.say("starting a node on a copy of %s", s.Corpus)
 		if err := s.serve(ctx, false); err != nil {
