@@ -46,7 +46,9 @@ func (s *suite) besideLimit(ctx context.Context, mix load.Mix, out *report.Scena
 	watch := s.watch()
 	before := s.node.counters()
 	nodes, limits, err := s.inTurns(ctx,
-		func(ctx context.Context) (*load.Result, error) { return s.ask(ctx, load.Config{Mix: mix}) },
+		func(ctx context.Context) (*load.Result, error) {
+			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix})
+		},
 		func(ctx context.Context) (*load.Result, error) {
 			return s.load(ctx, load.Config{Addr: limit.Address, Mix: constant, Keys: s.keys, ServerCPU: limit.CPU})
 		})

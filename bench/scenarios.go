@@ -73,7 +73,7 @@ func withLimit(mix func(*site) load.Mix) func(context.Context, *suite, *report.S
 func oneByOne(mix func(*site) load.Mix) func(context.Context, *suite, *report.Scenario) error {
 	return func(ctx context.Context, s *suite, out *report.Scenario) error {
 		out.Connections = 1
-		r, err := s.ask(ctx, load.Config{Mix: mix(s.site), Connections: 1})
+		r, err := s.askProfiled(ctx, out.Name, load.Config{Mix: mix(s.site), Connections: 1})
 		if err == nil {
 			enter(out, []*load.Result{r}, nil)
 		}
@@ -94,7 +94,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	deep := pagesFrom("deep", last-many, many, unitsList)
 	one := func(mix load.Mix) side {
 		return func(ctx context.Context) (*load.Result, error) {
-			return s.ask(ctx, load.Config{Mix: mix})
+			return s.askProfiled(ctx, mix[0].Name, load.Config{Mix: mix})
 		}
 	}
 	before := s.node.counters()

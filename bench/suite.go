@@ -30,6 +30,7 @@ type Settings struct {
 	Accounts    int           // that the keys belong to; 0: a tenth of them
 	Seed        uint64        // of what is asked
 	Unpinned    bool          // client and server share all cores
+	Profiles    string        // directory for a CPU profile of every scenario; empty: none
 	Progress    io.Writer     // a line for every scenario; nil: none
 }
 
