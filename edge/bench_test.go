@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,15 +10,23 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
 // bench is a server without a network: the handler is called as fasthttp does.
 func bench(b *testing.B, change func(*Config)) (ask func(path string) []byte) {
 	b.Helper()
+	return benchOn(b, sharedNode(), change)
+}
+
+func benchOn(b *testing.B, n *node, change func(*Config)) (ask func(path string) []byte) {
+	b.Helper()
 	f := &front{}
-	cfg := config(f, sharedNode())
+	cfg := config(f, n)
 	cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	if change != nil {
 		change(&cfg)
@@ -114,6 +123,48 @@ func BenchmarkCharts(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkLong is a chain of 14 months: the detail of its position with the
+// longest history, a thousand transactions, its charts and those of its pool.
+func BenchmarkLong(b *testing.B) {
+	n := &node{dir: b.TempDir(), board: new(rankings.Board)}
+	var err error
+	n.store, err = storage.Open(n.dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	must(err)
+	defer func() { must(n.store.Close()) }()
+	n.grow(sim.Config{Chain: 1, Positions: 40, Pools: 5, Days: 430, Actions: 6500})
+	c, _ := n.board.Load().Chain(1)
+	st := c.View.State
+	most := st.Positions.At(0)
+	for i := range st.Positions.Len() {
+		p := st.Positions.At(i)
+		if days := (st.Now() - p.MintedAt) / market.Day; p.IsOpen() && days > 365 && p.Entries >= most.Entries {
+			most = p
+		}
+	}
+	f := func(name, path string) {
+		b.Run(name, func(b *testing.B) {
+			ask := benchOn(b, n, uncached)
+			days := bytes.Count(ask(path), []byte(`"open":`))
+			b.ReportAllocs()
+			b.ResetTimer()
+			report := cpu(b)
+			for b.Loop() {
+				ask(path)
+			}
+			report()
+			b.ReportMetric(float64(days), "days")
+			b.ReportMetric(float64(most.Entries), "entries")
+		})
+	}
+	position := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d", most.ID)
+	pool := fmt.Sprintf("/v1/pools/1/swapdex-v4/%s", st.Pools.At(most.Pool).ID)
+	f("detail", position)
+	f("position 30d", position+"/charts")
+	f("position all", position+"/charts?range=all")
+	f("pool 30d", pool+"/charts")
+	f("pool all", pool+"/charts?range=all")
 }
 
 func BenchmarkExplain(b *testing.B) {

@@ -47,7 +47,8 @@ func (s *Server) appendCharts(
 ) []byte {
 	st := v.State
 	p := st.Pools.At(pool)
-	body := append(make([]byte, 0, 1<<14), `{"range":"`...)
+	body := make([]byte, 0, chartBytes+chartDayBytes*len(days.Days))
+	body = append(body, `{"range":"`...)
 	body = append(append(body, r.chartRange.String()...), '"')
 	body = render.AppendPoolPrice(body, days)
 	body = render.AppendPoolOverview(body, days)

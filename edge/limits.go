@@ -87,6 +87,9 @@ const (
 	historyStep = 64
 	// entryBytes is about what an entry of a history is long.
 	entryBytes = 768
+	// chartBytes and chartDayBytes are about what charts are long, beside their
+	// days and for each.
+	chartBytes, chartDayBytes = 32 << 10, 1 << 10
 	// maxLeafRetries bounds how often a page whose leaf was deleted under it
 	// is begun anew on the newest view; twice takes two generations within it.
 	maxLeafRetries = 4

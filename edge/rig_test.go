@@ -61,7 +61,7 @@ var sharedNode = sync.OnceValue(func() *node {
 	n.store, err = storage.Open(dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	must(err)
 	for i, id := range []market.ChainID{1, 42161, 43114} {
-		n.grow(id, 300/(i+1))
+		n.grow(sim.Config{Chain: id, Positions: 300 / (i + 1), Pools: 20, Days: 40, Actions: 1800 / (i + 1)})
 	}
 	return n
 })
@@ -80,13 +80,12 @@ func must(err error) {
 	}
 }
 
-// grow publishes a chain with that many positions.
-func (n *node) grow(id market.ChainID, positions int) {
-	source, err := sim.New(sim.Config{
-		Chain: id, Seed: 7, Positions: positions, Pools: 20, Days: 40, Actions: 6 * positions,
-		Genesis: genesis, StartBlock: 100, PositionManager: manager, Stables: params(id).Stables,
-		Wrapped: wrapped, Frozen: true, SpanEvents: 40,
-	})
+// grow publishes a chain of a size.
+func (n *node) grow(size sim.Config) {
+	id := size.Chain
+	size.Seed, size.Genesis, size.StartBlock, size.PositionManager = 7, genesis, 100, manager
+	size.Stables, size.Wrapped, size.Frozen, size.SpanEvents = params(id).Stables, wrapped, true, 40
+	source, err := sim.New(size)
 	must(err)
 	c, err := chain.Open(chain.Config{
 		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 100},
