@@ -114,12 +114,19 @@ var conditions = []struct {
 	{"restarted", func(t *testing.T, c *Config) { c.Board = reopened(t) }},
 }
 
-const generatedPerCondition = 4000
+const (
+	generatedPerCondition = 4000
+	generatedShort        = 200 // under -short
+)
 
 // TestGenerated asks random questions, sound and not, of nodes in several
 // conditions: the answer is always one that the contract names, with a body
 // and headers as the document has them.
 func TestGenerated(t *testing.T) {
+	requests := generatedPerCondition
+	if testing.Short() {
+		requests = generatedShort
+	}
 	for i, with := range conditions {
 		t.Run(with.name, func(t *testing.T) {
 			s := serve(t, func(c *Config) { with.change(t, c) })
@@ -130,7 +137,7 @@ func TestGenerated(t *testing.T) {
 				s.issue("starter", accounts.Browser, "https://app.example.com"), s.issue("free", accounts.Server),
 			}}
 			var ctx fasthttp.RequestCtx
-			for range generatedPerCondition {
+			for range requests {
 				ctx.Init(&fasthttp.Request{}, nil, nil)
 				ctx.Response.Reset()
 				g.ask(&ctx.Request)

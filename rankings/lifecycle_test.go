@@ -55,7 +55,11 @@ func newTestWorld(t *testing.T, positions int) *world {
 // TestEveryRow asks for every position by its id under every sort, so that
 // every fence of every directory is looked at from both sides.
 func TestEveryRow(t *testing.T) {
-	w := newTestWorld(t, 5000)
+	positions := 5000
+	if testing.Short() {
+		positions = 500
+	}
+	w := newTestWorld(t, positions)
 	for by := range rankings.PositionSort(8) {
 		rows, err := everything(w.view, w.shelf, by)
 		if err != nil {

@@ -23,6 +23,9 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	fs := vfs.NewCrashableMem()
 	crashes := &crasher{fs: fs, every: 20}
+	if testing.Short() {
+		crashes.every = 200
+	}
 	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
 	one, two := newRig(8, 1), newRig(8, 42161)
 	history := map[string]*picture{}
@@ -44,7 +47,7 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 		}
 		closeTest(t, s)
 	}
-	if n := len(crashes.taken); n < 50 {
+	if n := len(crashes.taken); n < 50 && !testing.Short() {
 		t.Errorf("only %d crashes were tried", n)
 	}
 }

@@ -112,6 +112,7 @@ func (c *Chain) revert(to market.Head) error {
 
 // follow tells the board where ledger and chain stand.
 func (c *Chain) follow(step feed.Step) {
+	c.status.FailingSince = 0
 	c.status.LastIndexed = c.ledger.Head()
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head

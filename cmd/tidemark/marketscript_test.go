@@ -42,6 +42,9 @@ func TestMarkets(t *testing.T) {
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".market"), func(t *testing.T) {
 			t.Run("plain", func(t *testing.T) { runMarket(t, name, newStage(t)) })
+			if testing.Short() {
+				return
+			}
 			t.Run("reopened", func(t *testing.T) { runMarket(t, name, reopening(newStage(t))) })
 			t.Run("http", func(t *testing.T) { runMarket(t, name, overHTTP(newStage(t))) })
 		})
