@@ -96,7 +96,7 @@ func appendThroughput(dst []byte, s *Scenario) []byte {
 	}
 	each := step(end)
 	for v := 0.0; v <= end*1.001; v += each {
-		dst = pillar(dst, x.of(v), fmt.Sprintf("%g s", v))
+		dst = pillar(dst, x.of(v), fmt.Sprintf("%.4g s", v))
 	}
 	for _, r := range s.Refreshes {
 		dst = fmt.Appendf(dst, "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\">"+

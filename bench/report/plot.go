@@ -84,11 +84,11 @@ func line(dst []byte, class string, points [][2]float64) []byte {
 func spokenTime(micros float64) string {
 	switch {
 	case micros >= 1e6:
-		return fmt.Sprintf("%g s", micros/1e6)
+		return fmt.Sprintf("%.4g s", micros/1e6)
 	case micros >= 1e3:
-		return fmt.Sprintf("%g ms", micros/1e3)
+		return fmt.Sprintf("%.4g ms", micros/1e3)
 	}
-	return fmt.Sprintf("%g µs", micros)
+	return fmt.Sprintf("%.4g µs", micros)
 }
 
 // step returns a round distance that cuts the way to most into about five.
@@ -108,7 +108,7 @@ func step(most float64) float64 {
 // spokenCount is a number as an axis has it.
 func spokenCount(v float64) string {
 	if v >= 1000 {
-		return fmt.Sprintf("%gk", v/1000)
+		return fmt.Sprintf("%.4gk", v/1000)
 	}
-	return fmt.Sprintf("%g", v)
+	return fmt.Sprintf("%.4g", v)
 }

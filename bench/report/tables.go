@@ -21,7 +21,7 @@ func appendFigures(dst []byte, run *Run) []byte {
 	}
 	dst = fmt.Appendf(dst, "<h2>Figures <small>%d met, %d missed, %d not measured here</small></h2>\n"+
 		"<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th></th><th>what</th>"+
-		"<th>goal</th><th>reached</th></tr>\n",
+		"<th>reached</th><th>goal</th></tr>\n",
 		met, missed, len(run.Figures)-met-missed)
 	for _, f := range run.Figures {
 		class := "none"
@@ -33,7 +33,7 @@ func appendFigures(dst []byte, run *Run) []byte {
 		}
 		dst = fmt.Appendf(dst, "<tr><td class=\"n\">%d</td><td class=\"%s\">%s</td>"+
 			"<td>%s</td><td>%s</td><td>%s</td></tr>\n", f.Number, class, f.Verdict,
-			html.EscapeString(f.What), html.EscapeString(f.Goal), html.EscapeString(f.Reached))
+			html.EscapeString(f.What), html.EscapeString(f.Reached), html.EscapeString(f.Goal))
 	}
 	return append(dst, "</table></div>\n"...)
 }
