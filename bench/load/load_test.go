@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,8 +87,12 @@ func responseSize(t *testing.T, addr string) int {
 }
 
 // The generator is not what limits: it asks about as fast as a loop that does
-// nothing but write and read.
+// nothing but write and read. It compares speeds, so it wants the machine for
+// itself: CI runs it alone.
 func TestAsFastAsRawLoop(t *testing.T) {
+	if os.Getenv("TIDEMARK_TIMED") == "" {
+		t.Skip("set TIDEMARK_TIMED=1 to compare speeds")
+	}
 	const size, connections = 18 << 10, 32
 	addr := constant(t, size)
 	n := responseSize(t, addr)
@@ -205,7 +210,6 @@ func TestStallIsNotOmitted(t *testing.T) {
 			}()
 		}
 	}()
-	began = time.Now()
 	r := mustRun(t, Config{
 		Addr: l.Addr().String(), Connections: 1, Mix: onePath("/"), Rate: 500,
 		Length: time.Second,
