@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark/bench/corpus"
@@ -55,6 +57,11 @@ func (s *Settings) fill() (err error) {
 	set(&s.Rounds, defaultRounds)
 	set(&s.Keys, defaultKeys)
 	set(&s.Accounts, max(1, s.Keys/keysAnAccount))
+	for _, name := range s.Only {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("no scenario %q; there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
 	if s.Length == 0 {
 		s.Length = defaultLength
 	}
