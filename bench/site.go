@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // site is what is known of the node's content: where requests can go.
@@ -15,7 +16,6 @@ type site struct {
 	pools     []string
 	owners    []string
 	rows      map[string]int // rows of the default question by chain ("" all) and sort
-	capped    bool           // at least one of rows is only a floor
 	all       int            // rows when nothing is left out
 	charts    bool           // charts are served
 	ids       []idRange      // of positions, by chain
@@ -146,18 +146,73 @@ func (s *site) list(n *node, key, path string, l *listed) (total int, err error)
 
 // findRows asks how long the lists are.
 func (s *site) findRows(n *node, key string) error {
+	if err := s.findAll(n); err != nil {
+		return err
+	}
 	for _, chain := range append([]int64{0}, s.chains...) {
 		for _, sort := range positionSorts {
 			where := chainFilter(chain)
 			var l listed
-			total, err := s.list(n, key, "/v1/positions?limit=1&sort="+sort+where, &l)
+			path := "/v1/positions?sort=" + sort + where
+			total, err := s.list(n, key, path+"&limit=1", &l)
+			if err == nil && l.Pagination.TotalCapped {
+				total, err = s.measureList(n, key, path, total)
+			}
 			if err != nil {
 				return err
 			}
 			s.rows[where+sort] = total
-			s.capped = s.capped || l.Pagination.TotalCapped
 		}
 	}
+	return nil
+}
+
+// measureList finds how many rows a list has whose count stops at a cap, by
+// halving the pages of 100 that may be its last.
+func (s *site) measureList(n *node, key, path string, atLeast int) (int, error) {
+	const limit = 100
+	full, empty := atLeast/limit, s.all/limit+2
+	for empty-full > 1 {
+		middle := (full + empty) / 2
+		var l listed
+		asked := fmt.Sprintf("%s&limit=%d&page=%d", path, limit, middle)
+		if err := s.reachPage(n, key, asked, &l); err != nil {
+			return 0, err
+		}
+		if len(l.Positions) == limit {
+			full = middle
+		} else {
+			empty = middle
+		}
+	}
+	return full * limit, nil
+}
+
+// reachPage asks for a deep page until it is reached: its first visits may be
+// told to come again.
+func (s *site) reachPage(n *node, key, path string, l *listed) error {
+	for end := time.Now().Add(reachTimeout); ; time.Sleep(pollEvery) {
+		status, _, body, err := n.ask(path, key)
+		if err != nil {
+			return err
+		}
+		if status == 200 {
+			if err := json.Unmarshal(body, l); err != nil {
+				return fmt.Errorf("cannot read the answer to %s: %w", path, err)
+			}
+			return nil
+		}
+		if status != 503 || time.Now().After(end) {
+			return fmt.Errorf("%s was answered %d: %.200s", path, status, body)
+		}
+	}
+}
+
+// reachTimeout bounds how long a deep page may tell to come again.
+const reachTimeout = time.Minute
+
+// findAll asks how many positions there are.
+func (s *site) findAll(n *node) error {
 	var stats struct{ Positions struct{ Total int } }
 	status, _, body, err := n.ask("/v1/stats", "")
 	if err != nil {
