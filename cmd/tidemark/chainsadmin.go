@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tidemark/actors"
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
 
@@ -71,7 +72,7 @@ func (n *node) chainViews() []chainView {
 		view := chainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
 		if on, ok := picture.Chain(c.ID); ok {
 			s := &on.Status
-			view.Status, view.Reason = standing(s.Offline, s.Stopped, s.Syncing), s.StopReason
+			view.Status, view.Reason = standing(s, on.View != nil), s.StopReason
 			view.LastIndexedBlock, view.ChainHeadBlock = s.LastIndexed.Number, s.ChainHead.Number
 			view.ETASeconds = s.ETASeconds
 			if on.View != nil {
@@ -83,13 +84,13 @@ func (n *node) chainViews() []chainView {
 	return views
 }
 
-func standing(offline, stopped, syncing bool) string {
+func standing(s *rankings.ChainStatus, published bool) string {
 	switch {
-	case offline:
+	case s.Offline:
 		return "offline"
-	case stopped:
+	case s.Stopped:
 		return "stopped"
-	case syncing:
+	case s.Syncing || !published:
 		return "syncing"
 	}
 	return "ok"
