@@ -38,6 +38,7 @@ type Series[T any] struct {
 	direction Direction
 	started   bool
 	entry     T
+	c         coder
 	err       error
 	decode    func(key []byte, c *coder, entry *T)
 }
@@ -63,9 +64,9 @@ func (r *Series[T]) Next() bool {
 	}
 	var zero T
 	r.entry = zero
-	c := coder{buf: r.it.Value(), read: true}
-	r.decode(r.it.Key(), &c, &r.entry)
-	if err := c.done(); err != nil {
+	r.c = coder{buf: r.it.Value(), read: true}
+	r.decode(r.it.Key(), &r.c, &r.entry)
+	if err := r.c.done(); err != nil {
 		r.err = r.s.damaged(r.chain, r.k.String(), fmt.Errorf("key %x: %w", r.it.Key(), err))
 		return false
 	}
