@@ -175,7 +175,7 @@ func TestRestoreGivesTheCommittedCut(t *testing.T) {
 		t.Fatalf("a new store restored %v, %v", r, err)
 	}
 	one, two := newRig(1, 1), newRig(1, 42161)
-	for i := range 25 {
+	for i := range rounds(25) {
 		a := one.commit(t, s, 1+i, true)
 		b := two.commit(t, s, 3, i%3 == 0)
 		if i%5 == 4 {

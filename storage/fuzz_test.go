@@ -76,7 +76,7 @@ func TestDamagedRecords(t *testing.T) {
 		}
 		return r.Uint64N(n)
 	}
-	for range 20 {
+	for range rounds(20) {
 		flips(t, filled[market.Token](next), codeToken)
 		flips(t, filled[market.Pool](next), codePool)
 		flips(t, filled[market.Minutes](next), codeMinutes)

@@ -57,6 +57,14 @@ func (p *picture) clone() *picture {
 	return &c
 }
 
+// rounds is n, or a fifth of it under -short, for the race detector.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 func newRig(seed uint64, chain market.ChainID) *rig {
 	r := rand.New(rand.NewPCG(seed, uint64(chain)))
 	g := &rig{st: market.State{Chain: chain}, now: picture{
