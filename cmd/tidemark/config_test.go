@@ -117,10 +117,19 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[chains]]\nid = 1\nstables = [\"0x12\"]", "tidemark.toml:3: chains[0].stables[0] is \"0x12\"")
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
-	f("", "TIDEMARK_LIMIT", "TIDEMARK_LIMIT=1")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
+}
+
+func TestConfigForeignVariable(t *testing.T) {
+	l, err := loadText(t, "", "TIDEMARK_LIMIT=1", "TIDEMARK_DATA=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.ignored) != 1 || l.ignored[0] != "TIDEMARK_LIMIT" || l.Data != "x" {
+		t.Errorf("ignored are %v, data is %s", l.ignored, l.Data)
+	}
 }
 
 func TestConfigPrintIsConfig(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 // "default", "file FILE:LINE", "environment NAME" or "flag --NAME".
 type loaded struct {
 	Config
-	origin map[string]string
+	origin  map[string]string
+	ignored []string // TIDEMARK_ variables that are no settings
 }
 
 // loadConfig layers defaults, the file (none when the path is empty), the
@@ -66,7 +67,8 @@ func (l *loaded) file(path string) error {
 	return f.root(tree)
 }
 
-// environment sets what TIDEMARK_ variables say; an empty one says nothing.
+// environment sets what TIDEMARK_ variables say; an empty one says nothing. One
+// that is no setting may be somebody else's, and is only told of.
 func (l *loaded) environment(environ []string) error {
 	byVariable := map[string]setting{}
 	for _, s := range l.settings() {
@@ -79,8 +81,8 @@ func (l *loaded) environment(environ []string) error {
 		}
 		s, ok := byVariable[variable]
 		if !ok {
-			return fmt.Errorf("the environment has %s, which is no setting; "+
-				"`tidemark config print` lists them", variable)
+			l.ignored = append(l.ignored, variable)
+			continue
 		}
 		if err := s.set(text); err != nil {
 			return fmt.Errorf("environment %s: %w", variable, err)

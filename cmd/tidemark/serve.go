@@ -37,6 +37,9 @@ func (c *ServeCmd) Run() error {
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	n := &node{loaded: l, log: newLogger(os.Stderr)}
+	for _, variable := range l.ignored {
+		n.log.Warn("an environment variable is no setting; `tidemark config print` lists them", "variable", variable)
+	}
 	if err := n.start(); err != nil {
 		return errors.Join(err, n.stop())
 	}
