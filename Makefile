@@ -33,7 +33,7 @@ e2e-wrong: ## the same with five rules broken one at a time: each must be notice
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
 FUZZTIME ?= 20s
-fuzz: ## every fuzz target for FUZZTIME (20s)
+fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 	@go list ./... | while read -r pkg; do \
 	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$target"; \

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -34,6 +35,8 @@ func (c *ServeCmd) Run() error {
 	if err != nil {
 		return err
 	}
+	// A synced write holds its thread: on one processor nothing else would run.
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	n := &node{loaded: l, log: newLogger(os.Stderr)}

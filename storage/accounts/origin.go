@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -43,6 +44,9 @@ func canonicalOrigin(s string) (string, error) {
 	if len(s) > MaxOriginLen {
 		return refuse(fmt.Sprintf("longer than %d bytes", MaxOriginLen))
 	}
+	if !utf8.ValidString(s) {
+		return refuse("it is not UTF-8")
+	}
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
 	switch {
@@ -65,6 +69,10 @@ func canonicalOrigin(s string) (string, error) {
 	}
 	if host, err = canonicalHost(host); err != nil {
 		return refuse(err.Error())
+	}
+	// Some names are read once and not twice: no browser sends them.
+	if again, err := canonicalHost(host); err != nil || again != host {
+		return refuse(fmt.Sprintf("host %q is not a host name", host))
 	}
 	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
 		return scheme + "://" + host, nil

@@ -91,6 +91,7 @@ func TestAllows(t *testing.T) {
 func FuzzCanonicalOrigin(f *testing.F) {
 	f.Add("https://bücher.example:8443")
 	f.Add("http://[::1]:80")
+	f.Add("https://0\xc30")
 	f.Fuzz(func(t *testing.T, s string) {
 		once, err := CanonicalOrigin(s)
 		if err != nil {
