@@ -1,7 +1,13 @@
 package actors
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"tidemark/rankings/market"
 )
@@ -33,4 +39,43 @@ func TestParsePrices(t *testing.T) {
 	f(`{"` + token + `": 1}`)
 	f(`{"one:` + token + `": 1}`)
 	f(`{"1:0x12": 1}`)
+}
+
+// A reading replaces the one before, with the time at which it was true; one
+// that fails leaves it.
+func TestPriceFeedReads(t *testing.T) {
+	const usd = `{"1:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 2}`
+	answer := usd
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")
+		io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "prices.json")
+	if err := os.WriteFile(file, []byte(usd), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed := time.Unix(1_767_312_000, 0)
+	if err := os.Chtimes(file, changed, changed); err != nil {
+		t.Fatal(err)
+	}
+	f := func(feed *PriceFeed, asOf int64) {
+		t.Helper()
+		if err := feed.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p := feed.Of(1); len(p) != 1 || p[0].Usd != 2 || p[0].AsOf != asOf {
+			t.Errorf("read %+v; want 2 USD as of %d", p, asOf)
+		}
+		if p := feed.Of(2); p != nil {
+			t.Errorf("chain 2 has %+v", p)
+		}
+	}
+	f(&PriceFeed{File: file}, changed.Unix())
+	remote := &PriceFeed{URL: server.URL}
+	f(remote, 1_795_244_400)
+	answer = "nothing"
+	if err := remote.read(t.Context()); err == nil || len(remote.Of(1)) != 1 {
+		t.Errorf("a bad answer was %v and left %+v", err, remote.Of(1))
+	}
 }
