@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strings"
 )
 
 // ConfigCmd shows or checks the configuration without starting a node.
@@ -46,7 +47,7 @@ func (l *loaded) print(w io.Writer) {
 	table := ""
 	for _, s := range l.settings() {
 		key := s.name
-		if at := lastDot(s.name); at >= 0 {
+		if at := strings.LastIndexByte(s.name, '.'); at >= 0 {
 			key = s.name[at+1:]
 			if s.name[:at] != table {
 				table = s.name[:at]
@@ -70,13 +71,4 @@ func printTables[T any](w io.Writer, name string, list []T) {
 			fmt.Fprintf(w, "%s = %s\n", s.name, s.text())
 		}
 	}
-}
-
-func lastDot(name string) int {
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '.' {
-			return i
-		}
-	}
-	return -1
 }

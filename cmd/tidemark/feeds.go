@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -61,7 +62,7 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 	if l.Feed == "rpc" {
 		return rpc.New(rpc.Config{
 			Chain: c.ID, URLs: c.RPC, PoolManager: c.PoolManager, PositionManager: c.PositionManager,
-			NativeSymbol: c.NativeSymbol, NativeName: or(c.NativeName, c.NativeSymbol),
+			NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 			MaxLogRange: c.MaxLogRange, RequestsPerSecond: float64(c.RequestsPerSecond),
 			MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
@@ -71,7 +72,7 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
-		NativeSymbol: c.NativeSymbol, NativeName: or(c.NativeName, c.NativeSymbol),
+		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
 	})
 }

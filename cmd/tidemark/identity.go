@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -64,7 +65,7 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 		case have != p.Value:
 			return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
 				"give it %s again, or another --data, or delete what it has of a chain with "+
-				"`tidemark chains resync ID`", l.Data, p.Name, or(have, "unset"), p.Value, or(have, "none"))
+				"`tidemark chains resync ID`", l.Data, p.Name, cmp.Or(have, "unset"), p.Value, cmp.Or(have, "none"))
 		}
 	}
 	if len(all) == len(kept) {
@@ -89,11 +90,4 @@ func (l *loaded) settleGenesis(find func(string) (string, bool), now time.Time) 
 	}
 	l.Sim.Genesis = now.UTC().Add(-time.Duration(l.Sim.Days) * market.Day * time.Second).Truncate(time.Hour)
 	return nil
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -37,22 +38,15 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Clock = c.Clock.orSystem()
-	c.MaxLogRange = or(c.MaxLogRange, 2000)
-	c.Poll = or(c.Poll, time.Second)
-	c.Timeout = or(c.Timeout, 20*time.Second)
-	c.Metrics = or(c.Metrics, metrics.NewSet())
-	c.Log = or(c.Log, slog.New(slog.DiscardHandler))
+	c.MaxLogRange = cmp.Or(c.MaxLogRange, 2000)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 20*time.Second)
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
 	return c
-}
-
-func or[T comparable](v, byDefault T) T {
-	if v == *new(T) {
-		return byDefault
-	}
-	return v
 }
 
 // Feed reads one chain. Next and Close are for one goroutine, Status for any.

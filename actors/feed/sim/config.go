@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -72,24 +73,17 @@ func (c *Config) temper() temper {
 // fill replaces what is left out.
 func (c *Config) fill() {
 	t := c.temper()
-	orDefault(&c.Actions, 12*c.Positions)
-	orDefault(&c.NativeSymbol, t.symbol)
-	orDefault(&c.NativeName, t.name)
-	orDefault(&c.NativeUsd, t.nativeUsd)
-	orDefault(&c.Every, 2*time.Second)
-	orDefault(&c.BlockTime, t.blockTime)
-	orDefault(&c.LivePace, t.livePace)
-	orDefault(&c.Scale, t.scale)
-	orDefault(&c.SpanEvents, 4000)
+	c.Actions = cmp.Or(c.Actions, 12*c.Positions)
+	c.NativeSymbol = cmp.Or(c.NativeSymbol, t.symbol)
+	c.NativeName = cmp.Or(c.NativeName, t.name)
+	c.NativeUsd = cmp.Or(c.NativeUsd, t.nativeUsd)
+	c.Every = cmp.Or(c.Every, 2*time.Second)
+	c.BlockTime = cmp.Or(c.BlockTime, t.blockTime)
+	c.LivePace = cmp.Or(c.LivePace, t.livePace)
+	c.Scale = cmp.Or(c.Scale, t.scale)
+	c.SpanEvents = cmp.Or(c.SpanEvents, 4000)
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-}
-
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
 	}
 }
 
