@@ -25,7 +25,9 @@ func newBenchGate(tb testing.TB) (*gate, string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	book.Add(&accounts.Key{Hash: accounts.HashKey([]byte(key)), Cell: cell}, 0, 0)
+	book.Add(&accounts.Key{
+		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
+	}, 0, 0)
 	return newGate(book, accounts.NewClock(now), metrics.NewSet()), key
 }
 

@@ -178,7 +178,8 @@ func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string
 	key, err := accounts.NewKey(rand.Reader, kind)
 	must(err)
 	f.book.Add(&accounts.Key{
-		Hash: accounts.HashKey([]byte(key)), Cell: cell, Kind: kind, Origins: origins,
+		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
+		Cell: cell, Kind: kind, Origins: origins,
 	}, 0, 0)
 	return key
 }

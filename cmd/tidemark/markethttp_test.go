@@ -71,7 +71,10 @@ func (s *stage) issue(book *accounts.Book) string {
 	cell.Open(month, 1_000_000)
 	key, err := accounts.NewKey(rand.Reader, accounts.Server)
 	s.must(err)
-	k := &accounts.Key{Hash: accounts.HashKey([]byte(key)), Cell: cell, Kind: accounts.Server}
+	k := &accounts.Key{
+		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
+		Cell: cell, Kind: accounts.Server,
+	}
 	book.Add(k, 0, 0)
 	return key
 }

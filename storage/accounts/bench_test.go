@@ -28,7 +28,9 @@ func filled(tb testing.TB, n int, plan string) (*Book, []string) {
 		c.Begin(month)
 		c.Open(month, p.MonthlyUnits)
 		keys[i], _ = NewKey(random, Server)
-		b.Add(&Key{ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Cell: c}, 0, 0)
+		b.Add(&Key{
+			ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Prefix: keys[i][:PrefixLen], Cell: c,
+		}, 0, 0)
 	}
 	return b, keys
 }

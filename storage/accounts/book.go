@@ -3,12 +3,13 @@ package accounts
 import (
 	"encoding/binary"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Key is an issued key. What is plain is immutable. The fields stand in the
 // order of their heat: those of every request fill one cache line.
 type Key struct {
-	Hash      Hash
+	Hash      Hash // what a header must have, whatever Prefix led to the key
 	Cell      *Cell
 	revokedAt atomic.Int64 // Unix ms; 0: active
 	used      atomic.Int64 // minutes since 1970; 0: never
@@ -17,7 +18,7 @@ type Key struct {
 	Origins   []string // canonical; browser keys only
 
 	ID        uint64
-	Prefix    string
+	Prefix    string // PrefixLen characters
 	Label     string
 	CreatedAt int64 // Unix ms
 	next      *Key
@@ -103,14 +104,21 @@ func (b *Book) SetCalendar(c *Calendar) {
 // spending at once (meter).
 func (b *Book) SetAlive(until int64) { b.aliveUntil.Store(until) }
 
-func indexHash(h *Hash) uint64 { return binary.LittleEndian.Uint64(h[:8]) }
+// prefixHash is where a key stands in the index: by the random characters of
+// its prefix. They are known before its SHA-256 is, so that the memory it
+// leads to arrives while that is computed.
+func prefixHash(key []byte) uint64 {
+	h := binary.LittleEndian.Uint64(key[PrefixLen-8:]) ^ uint64(key[tagLen])<<7
+	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
 
 // Add enters an issued key (writer). Its origins count when the key is active
 // and its account is not suspended.
 func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
-	b.keys.add(indexHash(&k.Hash), k, k.Cell)
+	b.keys.add(prefixHash([]byte(k.Prefix)), k, k.Cell)
 	if revokedAt == 0 && !k.Cell.Terms().Suspended {
 		b.List(k, 1)
 	}
@@ -172,13 +180,26 @@ func originHash(s []byte) uint64 {
 }
 
 // Resolve finds the key that a header carries: checksum, hash, one probe. The
-// key is returned with Revoked and Suspended too, nil with the others.
+// key is returned with Revoked and Suspended too, nil with the others. The
+// slot is on its way from memory while the checksum is computed, and what it
+// leads to while the hash is.
 func (b *Book) Resolve(header []byte) (*Key, Reason) {
+	if len(header) != KeyLen {
+		return nil, Malformed
+	}
+	at := prefixHash(header)
+	b.keys.prefetch(at)
 	if _, ok := ParseKey(header); !ok {
 		return nil, Malformed
 	}
+	k, cell := b.keys.find(at, func(*Key) bool { return true })
+	if k == nil {
+		return nil, Unknown
+	}
+	prefetch(unsafe.Pointer(k))
+	cell.prefetch(b.calendar.Load().This.Month)
 	hash := HashKey(header)
-	k, cell := b.keys.find(indexHash(&hash), func(k *Key) bool { return k.Hash == hash })
+	k, cell = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
 	switch {
 	case k == nil:
 		return nil, Unknown

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -41,13 +42,46 @@ func TestResolve(t *testing.T) {
 	f(keys[2], Accepted)
 }
 
+// Keys may begin alike: the whole key decides.
+func TestResolveSamePrefix(t *testing.T) {
+	b := NewBook(NewTurner(0, 0).Step(0, 0))
+	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
+	issue := func(id uint64, rest string) string {
+		body := []byte("tm_srv_012345678" + rest)
+		key := string(appendSum(body, crc32.ChecksumIEEE(body)))
+		b.Add(&Key{
+			ID: id, Hash: HashKey([]byte(key)), Prefix: key[:PrefixLen], Cell: cell,
+		}, 0, 0)
+		return key
+	}
+	f := func(key string, want uint64) {
+		t.Helper()
+		if k, reason := b.Resolve([]byte(key)); reason != Accepted || k.ID != want {
+			t.Errorf("Resolve(%s) = %v, %d; want key %d", key, k, reason, want)
+		}
+	}
+	first, second := issue(1, "aaaaaaaaaaaaaaaaaaaaa"), issue(2, "bbbbbbbbbbbbbbbbbbbbb")
+	f(first, 1)
+	f(second, 2)
+	third := issue(3, "ccccccccccccccccccccc")
+	f(third, 3)
+	body := []byte("tm_srv_012345678ddddddddddddddddddddd")
+	never := appendSum(body, crc32.ChecksumIEEE(body))
+	if _, reason := b.Resolve(never); reason != Unknown {
+		t.Errorf("a key that was never issued: reason %d; want %d", reason, Unknown)
+	}
+}
+
 func TestListed(t *testing.T) {
 	b := NewBook(NewTurner(0, 0).Step(0, 0))
 	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
 	var keys []*Key
 	for i := range 200 {
 		origins := []string{fmt.Sprintf("https://app%d.example.com", i), "https://shared.example.com"}
-		keys = append(keys, &Key{ID: uint64(i), Hash: Hash{byte(i)}, Cell: cell, Kind: Browser, Origins: origins})
+		keys = append(keys, &Key{
+			ID: uint64(i), Hash: Hash{byte(i)}, Prefix: "tm_web_000000000", Cell: cell,
+			Kind: Browser, Origins: origins,
+		})
 		b.Add(keys[i], int64(i%2), 0) // every other one is revoked
 	}
 	f := func(origin string, want bool) {

@@ -1,6 +1,9 @@
 package accounts
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // Cell is an account on the request path: who it is, what it may, what it has
 // spent. All of it is atomics; see the package comment.
@@ -26,6 +29,13 @@ func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 	c := &Cell{ID: id, Name: name, CreatedAt: createdAt}
 	c.terms.Store(terms)
 	return c
+}
+
+// prefetch has the lines fetched that a request of the month writes, with the
+// counts of the first four routes: those of positions.
+func (c *Cell) prefetch(m Month) {
+	prefetch(unsafe.Pointer(c))
+	prefetch(unsafe.Pointer(&c.counts[m&1]))
 }
 
 // Terms are the account's limits and standing now.

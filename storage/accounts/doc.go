@@ -1,9 +1,9 @@
 // Package accounts holds what the edge asks about a caller on every request,
 // and answers from memory: whose key is this, may it ask now, may it spend.
 //
-// Keys and accounts stand in a Book. A key is found by its SHA-256 in a hash
-// table that one writer extends while readers walk it; the account behind it
-// is a Cell of atomics. No call of the request path locks, allocates, waits
+// Keys and accounts stand in a Book. A key is found by its prefix in a hash
+// table that one writer extends while readers walk it, and is accepted by its
+// SHA-256; the account behind it is a Cell of atomics. No call of the request path locks, allocates, waits
 // or sends a message:
 //
 //	Resolve -> *Key -> Cell     who asks (checksum, hash, one probe)

@@ -1,6 +1,9 @@
 package accounts
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // index is a hash table of pairs of pointers with one writer and any number of
 // readers. A reader probes the slots it loaded and never waits; the writer
@@ -23,6 +26,14 @@ type entry[T any] struct {
 }
 
 const minIndex = 64
+
+// prefetch has the slot fetched where find will begin.
+func (x *index[T]) prefetch(hash uint64) {
+	if p := x.slots.Load(); p != nil {
+		slots := *p
+		prefetch(unsafe.Pointer(&slots[hash&uint64(len(slots)-1)]))
+	}
+}
 
 // find returns the element of that hash that is the one asked for, and its
 // cell; nil when there is none.
