@@ -17,6 +17,10 @@ const (
 // comes three times a day.
 const beatMs = 80 * 60 * 1000
 
+// slowBeatMs is the pace of the daily round before a crowd's busy days, when
+// every core pool takes part in each.
+const slowBeatMs = 8 * 3600 * 1000
+
 // calendar says when things happen, as a closed form: the i-th of a stream has
 // a slot of time to itself and a hashed moment in it, so that moments ascend
 // and any of them is found without the others.
@@ -27,6 +31,8 @@ type calendar struct {
 	quietMs int64 // where the dense part of the history begins
 	endMs   int64 // where the history ends
 	quiet   int64 // actions before quietMs
+	slow    int64 // beats before quietMs, when they are slow
+	rounds  int64 // beats in all
 	total   int64 // actions before endMs
 	liveMs  int64 // a slot after the history
 }
@@ -44,11 +50,17 @@ func newCalendar(cfg *Config, venues []venue) calendar {
 		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * day * 1000,
 		total: int64(cfg.Actions),
 	}
-	if c.endMs > 2*denseMs {
-		c.quietMs = c.endMs - denseMs
+	if c.quietMs = cfg.quietMs(); c.quietMs > 0 {
 		c.quiet = c.total * (100 - densePercent) / 100
 	}
+	if cfg.Crowd.BusyDays > 0 {
+		c.quiet, c.slow = c.total*int64(cfg.Crowd.Early)/1000, c.quietMs/slowBeatMs
+	}
 	c.liveMs = max(1, min(cfg.LivePace.Milliseconds(), (c.endMs-c.quietMs)/(c.total-c.quiet)))
+	if c.rounds = 1 << 40; cfg.Calm {
+		c.rounds = c.slow + (c.endMs-c.slow*slowBeatMs)/beatMs
+		c.liveMs = cfg.calmPaceMs()
+	}
 	return c
 }
 
@@ -58,7 +70,8 @@ func (c *calendar) moment(s stream, i int64) int64 {
 	case s == births:
 		return c.venues[i].bornMs
 	case s == beats:
-		return c.within(s, i, i*beatMs, (i+1)*beatMs)
+		from, length := c.beatAt(i)
+		return c.within(s, i, from, from+length)
 	case i < c.quiet:
 		return c.within(s, i, slot(i, c.quiet, 0, c.quietMs), slot(i+1, c.quiet, 0, c.quietMs))
 	case i < c.total:
@@ -67,6 +80,14 @@ func (c *calendar) moment(s stream, i int64) int64 {
 	}
 	from := c.endMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
 	return c.within(s, i, from, from+c.liveMs)
+}
+
+// beatAt returns the slot of a beat.
+func (c *calendar) beatAt(i int64) (from, length int64) {
+	if i < c.slow {
+		return i * slowBeatMs, slowBeatMs
+	}
+	return c.slow*slowBeatMs + (i-c.slow)*beatMs, beatMs
 }
 
 // slot returns where the i-th of n equal parts of a stretch begins.
@@ -84,8 +105,11 @@ func (c *calendar) within(s stream, i, from, to int64) int64 {
 
 // length returns how many a stream has.
 func (c *calendar) length(s stream) int64 {
-	if s == births {
+	switch s {
+	case births:
 		return int64(len(c.venues))
+	case beats:
+		return c.rounds
 	}
 	return 1 << 40
 }
@@ -124,7 +148,7 @@ func (c *calendar) bound(s stream, n int64) int64 {
 	case births:
 		return c.length(births)
 	case beats:
-		return n*c.paceMs/beatMs + 2
+		return n*c.paceMs/beatMs + 2 // slow ones are fewer
 	}
 	return c.total + n*c.paceMs/c.liveMs + 2
 }
@@ -141,7 +165,7 @@ type event struct {
 func (a *agenda) peek() event {
 	first := event{block: 1 << 63}
 	for s := range streams {
-		if a.next[s] == a.length(s) {
+		if a.next[s] >= a.length(s) {
 			continue
 		}
 		if block := uint64(a.moment(s, a.next[s]) / a.paceMs); block < first.block {

@@ -9,7 +9,7 @@ import (
 )
 
 // Config is what a simulated chain is made from. Two feeds with the same
-// Config but for Now, Every and Frozen tell the same history.
+// Config but for Now, Every, Frozen, Behind and Calm tell the same history.
 type Config struct {
 	Chain     market.ChainID
 	Seed      uint64
@@ -39,12 +39,20 @@ type Config struct {
 	// BlockTime is the pace of the chain, and LivePace what an action takes
 	// after the history; 0 is the chain's own, or 12 s.
 	BlockTime, LivePace time.Duration
+	// Crowd is how people behave, where it is not as by default.
+	Crowd Crowd
 	// Scale multiplies the TVL of ordinary pools; 0 is the chain's own, or 1.
 	Scale float64
 	// SpanEvents is about how many events a span of the history has; 0 is 4000.
 	SpanEvents int
 	// Now is the clock of live blocks; nil is time.Now.
 	Now func() time.Time
+	// Behind is how much later than their own times blocks come: a history
+	// that ended Behind ago goes on where it ended.
+	Behind time.Duration
+	// Calm: after the history prices stand still, and all that happens is
+	// trade in a hundredth of the pools every Every.
+	Calm bool
 }
 
 // temper is what is particular to a chain.
@@ -82,6 +90,7 @@ func (c *Config) fill() {
 	c.LivePace = cmp.Or(c.LivePace, t.livePace)
 	c.Scale = cmp.Or(c.Scale, t.scale)
 	c.SpanEvents = cmp.Or(c.SpanEvents, 4000)
+	c.Crowd.fill()
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -122,5 +131,5 @@ func (c *Config) check() error {
 	case c.StartBlock == 0:
 		return fmt.Errorf("cannot simulate a chain from block 0; at least 1")
 	}
-	return nil
+	return c.Crowd.check(c.Days)
 }

@@ -30,6 +30,10 @@
 // contracts' steps (swap.go). The event says only what a log would, and the
 // ledger replays it backwards: each checks the other.
 //
+// A Crowd gives the same market another shape: who leaves, how wide ranges are,
+// which pools are traded, and a past of which little is known (crowd.go). The
+// built-in market has none.
+//
 // What the market has in it, by its cast of pools and tokens: pools.go and
 // tokens.go. A cast of five pools keeps every promise; more pools add what a
 // real market has besides, and after the cast inventions, ever smaller.

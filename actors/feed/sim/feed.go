@@ -137,13 +137,13 @@ func (f *Feed) due(at market.Head, head uint64) time.Time {
 // blockTime returns when the clock reaches a block.
 func (f *Feed) blockTime(number uint64) time.Time {
 	ms := int64(number-f.cfg.StartBlock) * f.paceMs
-	return time.Unix(f.cfg.Genesis, 0).Add(time.Duration(ms) * time.Millisecond)
+	return time.Unix(f.cfg.Genesis, 0).Add(time.Duration(ms)*time.Millisecond + f.cfg.Behind)
 }
 
 // headNumber returns the newest block at a time; StartBlock - 1 before the
 // first.
 func (f *Feed) headNumber(now time.Time) uint64 {
-	ms := now.Sub(time.Unix(f.cfg.Genesis, 0)).Milliseconds()
+	ms := (now.Sub(time.Unix(f.cfg.Genesis, 0)) - f.cfg.Behind).Milliseconds()
 	if f.cfg.Frozen {
 		ms = f.endMs
 	}

@@ -262,7 +262,7 @@ func TestMarketIsSane(t *testing.T) {
 
 func (g *grown) referenceNow(pool uint32) int32 {
 	t := g.Head().Time - g.cfg.Genesis
-	s := scene{world: &world{plan: g.plan}, now: event{t: t}, market: marketAt(g.cfg.Seed, t)}
+	s := scene{world: &world{plan: g.plan}, priced: t, market: marketAt(g.cfg.Seed, t)}
 	return s.reference(&g.venues[pool])
 }
 

@@ -44,7 +44,13 @@ func (s *scene) tend(p *pool, n *position) bool {
 	case n.liquidity.IsZero():
 		return s.tendClosed(p, n)
 	}
-	switch x := s.below(1000); {
+	x, stay := s.below(1000), uint64(1000-s.cfg.Crowd.Leave)
+	if x < stay {
+		x = x * 700 / stay
+	} else {
+		x = 700
+	}
+	switch {
 	case x < 240:
 		s.transact(150_000, true)
 		s.modify(p, n, clmath.I128{})

@@ -41,7 +41,7 @@ func TestSkewed(t *testing.T) {
 		got[d.skewed(n)]++
 	}
 	for k := range n {
-		if want := shareOf(k, n) * throws; math.Abs(got[k]-want) > 6*math.Sqrt(want) {
+		if want := new(Crowd).shareOf(k, n) * throws; math.Abs(got[k]-want) > 6*math.Sqrt(want) {
 			t.Errorf("%d was thrown %.0f times; want about %.0f", k, got[k], want)
 		}
 	}

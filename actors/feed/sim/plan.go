@@ -21,7 +21,7 @@ func newPlan(cfg Config) *plan {
 	p := &plan{
 		cfg: cfg, chainKey: hash(cfg.Seed, uint64(cfg.Chain)),
 		tokens: l.tokens, venues: venues, mints: int64(cfg.Positions),
-		wallets: uint64(cfg.Positions)*9/20 + 1, gasWei: cfg.temper().gasWei,
+		wallets: uint64(cfg.Positions)*uint64(cfg.Crowd.Wallets)/1000 + 1, gasWei: cfg.temper().gasWei,
 	}
 	seen := make([]bool, len(p.tokens))
 	for i := range venues {
@@ -38,7 +38,7 @@ func newPlan(cfg Config) *plan {
 		}
 	}
 	for k := range venues {
-		venues[p.ranked(uint64(k))].share = shareOf(k, len(venues))
+		venues[p.ranked(uint64(k))].share = cfg.Crowd.shareOf(k, len(venues))
 	}
 	p.calendar = newCalendar(&cfg, venues)
 	return p

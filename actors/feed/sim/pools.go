@@ -214,12 +214,32 @@ func (a *architect) birth(i int) int64 {
 		return 0
 	}
 	n, k := int64(a.cfg.Pools-firstPools), int64(i-firstPools)
-	span := int64(a.cfg.Days) * day * 990
-	return span*k/n*k/n + int64(a.d.below(uint64(max(span/n/n/4, 1))))
+	span, from := int64(a.cfg.Days)*day*990, int64(0)
+	if early := a.cfg.earlyPools(); early > 0 {
+		quiet := a.cfg.quietMs()
+		if k < early {
+			return slot(k, early, 0, quiet) + int64(a.d.below(uint64(quiet/early)))
+		}
+		n, k, span, from = n-early, k-early, span-quiet, quiet
+	}
+	return from + span*k/n*k/n + int64(a.d.below(uint64(max(span/n/n/4, 1))))
 }
 
-// shareOf is the part of skewed throws below n that fall on k.
-func shareOf(k, n int) float64 {
+// earlyPools is how many pools come into being after the first block and
+// before a crowd's busy days: the cast, and a part of the others.
+func (c *Config) earlyPools() int64 {
+	if c.Crowd.BusyDays == 0 {
+		return 0
+	}
+	most := max(min(len(cast), c.Pools), c.Pools*c.Crowd.Early/1000)
+	return int64(max(most-firstPools, 0))
+}
+
+// shareOf is the part of popular throws below n that fall on k.
+func (c *Crowd) shareOf(k, n int) float64 {
+	if c.Zipf {
+		return math.Log(float64(k+2)/float64(k+1)) / math.Log(float64(n+1))
+	}
 	root := func(x float64) float64 { return math.Sqrt(math.Sqrt(x / float64(n))) }
 	return root(float64(k+1)) - root(float64(k))
 }

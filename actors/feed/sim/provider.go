@@ -64,7 +64,7 @@ func (s *scene) mint() {
 
 // pickHome throws a pool for a position: one in which a stranger may be.
 func (s *scene) pickHome() uint32 {
-	i := s.ranked(s.skewed(uint64(s.nPools)))
+	i := s.ranked(s.popular(uint64(s.nPools)))
 	switch s.venues[i].role {
 	case ordinary, core:
 		return i

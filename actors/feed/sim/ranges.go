@@ -5,7 +5,7 @@ import "tidemark/rankings/clmath"
 // rangeOf throws the range of a habit around the pool's price, in multiples of
 // what the pair moves in a day.
 func (s *scene) rangeOf(p *pool, h habit) (lower, upper int32) {
-	daily := s.movement(p.venue)
+	daily := max(s.movement(p.venue)*int64(s.cfg.Crowd.Width)/1000, 1)
 	between := func(from, to int64) int64 { // tenths of a day's movement
 		return max(daily*(from+int64(s.below(uint64(to-from))))/10, int64(p.spacing))
 	}

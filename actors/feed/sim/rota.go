@@ -10,10 +10,11 @@ import (
 // event happens on every chain however small it is.
 func (s *scene) beat(i int64) {
 	p := s.pool(s.core[i%int64(len(s.core))])
-	s.transact(150_000, false)
-	ref := s.reference(p.venue)
-	s.arbitrage(p, ref, int64(p.tick-ref), 0)
-	s.noise(p, ref, s.size(p.venue))
+	if i < s.slow {
+		s.goAround()
+	} else {
+		s.turn(p)
+	}
 	switch i % 8 {
 	case 0:
 		s.donate(p)
@@ -31,6 +32,24 @@ func (s *scene) beat(i int64) {
 		s.handOn()
 	case 7:
 		s.visit()
+	}
+}
+
+// turn is a core pool's trade.
+func (s *scene) turn(p *pool) {
+	s.transact(150_000, false)
+	ref := s.reference(p.venue)
+	s.arbitrage(p, ref, int64(p.tick-ref), 0)
+	s.noise(p, ref, s.size(p.venue))
+}
+
+// goAround is the turn of every core pool in a slow beat, and its founder
+// collects.
+func (s *scene) goAround() {
+	for _, i := range s.core {
+		p := s.pool(i)
+		s.turn(p)
+		s.collect(p)
 	}
 }
 

@@ -19,6 +19,7 @@ type scene struct {
 	now    event  // that action
 	number uint64 // of its block
 	nonce  uint64
+	priced int64 // the time whose prices are right
 	market int64 // where the whole market is: see asset.at
 	gas    uint64
 	fresh  bool // the next event begins a transaction
@@ -27,7 +28,11 @@ type scene struct {
 
 // play lets one entry of the agenda happen.
 func (s *scene) play(e event, nonce uint64) {
-	s.market = marketAt(s.cfg.Seed, e.t)
+	s.priced = e.t
+	if s.cfg.Calm {
+		s.priced = min(e.t, s.endMs/1000)
+	}
+	s.market = marketAt(s.cfg.Seed, s.priced)
 	s.now, s.number, s.nonce = e, s.cfg.StartBlock+e.block, nonce
 	s.dice = dice{key: hash(s.chainKey, s.number, nonce, uint64(e.stream), uint64(e.index))}
 	switch e.stream {
@@ -44,6 +49,8 @@ func (s *scene) play(e event, nonce uint64) {
 // trade.
 func (s *scene) act(i int64) {
 	switch {
+	case s.cfg.Calm && i >= s.total:
+		s.stir()
 	case s.mintsAt(i):
 		s.mint()
 	case s.chance(s.keepPermille()):
@@ -95,14 +102,14 @@ func (s *scene) tx(i uint64) (tx market.Tx) {
 
 // rawUsd returns USD per unit of a token's smallest denomination.
 func (s *scene) rawUsd(t uint32) float64 {
-	milli := s.tokens[t].at(s.now.t, s.market) - int64(s.tokens[t].decimals())*tenfold
+	milli := s.tokens[t].at(s.priced, s.market) - int64(s.tokens[t].decimals())*tenfold
 	return exp(milli / 1000)
 }
 
 // reference returns the tick at which a pool would be without friction.
 func (s *scene) reference(v *venue) int32 {
 	t0, t1 := &s.tokens[v.token0], &s.tokens[v.token1]
-	milli := t0.at(s.now.t, s.market) - t1.at(s.now.t, s.market) +
+	milli := t0.at(s.priced, s.market) - t1.at(s.priced, s.market) +
 		int64(t1.decimals()-t0.decimals())*tenfold
 	return int32(milli / 1000)
 }

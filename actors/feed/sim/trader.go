@@ -26,22 +26,25 @@ const (
 
 // pickVenue throws a pool to trade in: the older the likelier.
 func (s *scene) pickVenue() uint32 {
-	i := uint64(s.ranked(s.skewed(uint64(s.nPools))))
+	i := uint64(s.ranked(s.popular(uint64(s.nPools))))
 	v := &s.venues[i]
-	awake := uint64(1000)
-	if i >= wakeful {
-		awake = max(sleepyPermille, wakeful*1000/(i+1))
+	awake, most := uint64(1000), uint64(s.cfg.Crowd.Awake)
+	if i >= most {
+		awake = max(uint64(s.cfg.Crowd.Sleepy), most*1000/(i+1))
 	}
 	switch {
 	case !v.open() && v.role != washed && !s.chance(specialPermille),
-		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && !v.young(s.now.t):
+		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && s.sleeps(v):
 		return s.anyCore()
 	}
 	return uint32(i)
 }
 
-// young reports whether a pool is less than a day old, when it does not sleep.
-func (v *venue) young(t int64) bool { return t*1000-v.bornMs < day*1000 }
+// sleeps reports whether a pool may be left alone for a day: not on its first,
+// unless the crowd is busy with others.
+func (s *scene) sleeps(v *venue) bool {
+	return s.now.t*1000-v.bornMs >= day*1000 || s.cfg.Crowd.BusyDays > 0
+}
 
 // open reports whether everybody trades and provides there.
 func (v *venue) open() bool { return v.role == ordinary || v.role == core }
@@ -74,7 +77,7 @@ func (s *scene) hunt() bool {
 	var best *pool
 	var most, bestOff int64
 	for range 4 {
-		p := s.pool(uint32(s.below(uint64(min(s.nPools, wakeful)))))
+		p := s.pool(uint32(s.below(uint64(min(s.nPools, uint32(s.cfg.Crowd.Awake))))))
 		off := int64(p.tick - s.reference(p.venue))
 		gain := max(off, -off) - int64(s.lpFee(p.venue)/100)
 		if p.venue.open() && gain > most {
