@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"syscall"
 	"testing"
 
@@ -69,6 +70,48 @@ func BenchmarkHotPage(b *testing.B) {
 	defer cpu(b)()
 	for b.Loop() {
 		ask("/v1/positions")
+	}
+}
+
+// BenchmarkConnections is the hot page over 64 connections in turns, both of
+// their ends.
+func BenchmarkConnections(b *testing.B) {
+	f := &front{}
+	s, err := New(config(f, sharedNode()))
+	must(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	go func() { must(s.Serve(l)) }()
+	var conns [64]net.Conn
+	for i := range conns {
+		conns[i], err = net.Dial("tcp", l.Addr().String())
+		must(err)
+		defer conns[i].Close()
+	}
+	request := []byte("GET /v1/positions HTTP/1.1\r\nHost: x\r\n" +
+		headerKey + ": " + f.issue("unlimited", accounts.Server) + "\r\n\r\n")
+	in := make([]byte, 1<<20)
+	next := 0
+	ask := func() (n int) {
+		c := conns[next%len(conns)]
+		next++
+		_, err := c.Write(request)
+		must(err)
+		for n == 0 || !bytes.HasSuffix(in[:n], []byte("}}")) {
+			more, err := c.Read(in[n:])
+			must(err)
+			n += more
+		}
+		return n
+	}
+	for range conns {
+		b.SetBytes(int64(ask()))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	defer cpu(b)()
+	for b.Loop() {
+		ask()
 	}
 }
 

@@ -35,9 +35,9 @@ const (
 	maxHead = 8 << 10
 	// maxBody bounds the body that is read to be refused.
 	maxBody = 16 << 10
-	// writeBuffer holds a page of 20 rows (46 KB) and its headers, so that
-	// they leave in one write: two cost a third of the throughput.
-	writeBuffer = 64 << 10
+	// writeBuffer holds the head of every answer and the body of a short one,
+	// so that they leave in one write: two cost a third of the throughput.
+	writeBuffer = 4 << 10
 	// readTimeout is for a request from its first byte to its last, and for
 	// the first byte of a connection; without it a silent client holds its
 	// connection, and a stop, for ever.
@@ -47,7 +47,10 @@ const (
 	// idleTimeout is longer than the keep-alive of common proxies, so that
 	// they close first and never send into a closing connection.
 	idleTimeout = 90 * time.Second
-	// maxConnections bounds the buffers: (8 + 64) KB each is 576 MB.
+	// deadlineSlack is how much earlier than asked a connection may be given
+	// up, so that its deadlines need not be set anew for every request.
+	deadlineSlack = time.Second
+	// maxConnections bounds the buffers: (8 + 4) KB each is 96 MB.
 	maxConnections = 8192
 	// maxConnectionsPerAddress leaves room for others beside one client, and
 	// for a proxy or a load test behind one address. IPv6 counts by /64.

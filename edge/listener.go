@@ -111,14 +111,3 @@ func refuse(c net.Conn, e *Error) {
 		"Content-Length: %d\r\nRetry-After: %d\r\nConnection: close\r\n\r\n%s",
 		e.Code, statusText(e.Code), len(body), max(1, e.RetryAfter()), body)
 }
-
-// conn tells its listener when it is closed.
-type conn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *conn) Close() error {
-	c.leave()
-	return c.Conn.Close()
-}

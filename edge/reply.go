@@ -48,7 +48,7 @@ func (s *Server) send(r *request, p *reply) {
 		body, shared = appendStale(p.body, p.asOf), false
 	}
 	if len(body) <= packFrom {
-		r.ctx.Response.SetBodyRaw(body)
+		setBody(r.ctx, body)
 		return
 	}
 	setHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
@@ -60,7 +60,7 @@ func (s *Server) send(r *request, p *reply) {
 			body = s.pack(body, how)
 		}
 	}
-	r.ctx.Response.SetBodyRaw(body)
+	setBody(r.ctx, body)
 }
 
 var (
