@@ -44,8 +44,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
-	test -f $(BENCH)/corpus/corpus.json || \
-	  ./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus
+	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	./tidemark bench run --corpus $(BENCH)/corpus --figures \
 	  --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 

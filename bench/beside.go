@@ -181,7 +181,7 @@ const watchEvery = 100 * time.Millisecond
 
 // watch notes when chains publish, until the returned function is called.
 func (s *suite) watch() func() []turn {
-	if !s.live && s.URL == "" {
+	if !s.mode.moves() && s.URL == "" {
 		return func() []turn { return nil }
 	}
 	var turns []turn

@@ -19,7 +19,9 @@ import (
 // BuildCorpus makes a corpus: it starts a node with the Spec's configuration,
 // waits until every chain has published the end of its history, and measures
 // what came out. The directory must not hold one already.
-func BuildCorpus(ctx context.Context, exe, dir string, spec corpus.Spec, out *os.File) (*corpus.Record, error) {
+func BuildCorpus(
+	ctx context.Context, exe, dir string, spec corpus.Spec, out *os.File,
+) (*corpus.Record, error) {
 	if err := spec.Fill(); err != nil {
 		return nil, err
 	}
@@ -53,8 +55,14 @@ func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) 
 		return err
 	}
 	var units report.Units
-	config := r.Spec.Config(corpus.Node{})
-	n, err := startNode(ctx, &all, exe, corpus.DataDir(dir), config, dir, &units)
+	engine, err := r.Spec.Engine(corpus.Node{}, time.Time{})
+	if err != nil {
+		return err
+	}
+	n, err := startNode(ctx, &all, launch{
+		exe: exe, data: corpus.DataDir(dir), config: r.Spec.Config(corpus.Node{}),
+		engine: &engine, scratch: dir,
+	}, &units)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/bench/corpus"
 	"tidemark/bench/report"
 )
 
@@ -28,26 +29,37 @@ type node struct {
 	units   *report.Units // what asking outside of the load costs
 }
 
-// startNode serves a data directory with a configuration on spare ports.
-func startNode(ctx context.Context, on *cores, exe, data, config, scratch string,
-	units *report.Units,
-) (*node, error) {
-	configPath := filepath.Join(scratch, "node.toml")
-	if err := os.WriteFile(configPath, []byte(config), 0o644); err != nil {
+// launch is how a node is started.
+type launch struct {
+	exe     string
+	data    string
+	config  string         // the file's content
+	engine  *corpus.Engine // nil: as any operator starts it
+	scratch string         // directory for its configuration and its log
+}
+
+// startNode serves a data directory on spare ports.
+func startNode(ctx context.Context, on *cores, l launch, units *report.Units) (*node, error) {
+	config := filepath.Join(l.scratch, "node.toml")
+	if err := os.WriteFile(config, []byte(l.config), 0o644); err != nil {
 		return nil, fmt.Errorf("cannot write the node's configuration: %w", err)
 	}
 	ops, err := sparePort()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(exe, "serve", "--config", configPath, "--data", data,
-		"--listen", "127.0.0.1:0", "--ops-listen", ops)
+	args := []string{"serve"}
+	if l.engine != nil {
+		args = []string{"bench", "node", "--engine", l.engine.String()}
+	}
+	cmd := exec.Command(l.exe, append(args, "--config", config, "--data", l.data,
+		"--listen", "127.0.0.1:0", "--ops-listen", ops)...)
 	cmd.Env = withoutSettings(os.Environ())
-	c, err := spawn(ctx, on, cmd, filepath.Join(scratch, "node.log"))
+	c, err := spawn(ctx, on, cmd, filepath.Join(l.scratch, "node.log"))
 	if err != nil {
 		return nil, err
 	}
-	return &node{child: c, api: c.Address, ops: ops, scratch: scratch, units: units}, nil
+	return &node{child: c, api: c.Address, ops: ops, scratch: l.scratch, units: units}, nil
 }
 
 // withoutSettings drops what would change the node beside its configuration.

@@ -17,7 +17,7 @@ import (
 // scenario is one thing to measure.
 type scenario struct {
 	Name, What string
-	Live       bool // on a market that goes on
+	Mode       mode // of the node
 	Own        bool // needs a node of our own
 	Run        func(context.Context, *suite, *report.Scenario) error
 }
@@ -39,12 +39,12 @@ var table = []scenario{
 	{Name: "half", What: "the hot page at half its capacity, open loop", Run: runHalf},
 	{Name: "overload", What: "any page at three times the sustainable rate, open loop", Run: runOverload},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
-	{Name: "refresh", What: "a market that goes on, and nobody asks", Live: true, Own: true, Run: runRefresh},
+	{Name: "refresh", What: "a market that goes on, and nobody asks", Mode: live, Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",
-		Live: true, Own: true, Run: runHalf},
-	{Name: "restart", What: "a node that stops and starts again", Live: true, Own: true, Run: runRestart},
+		Mode: live, Own: true, Run: runHalf},
+	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
 	{Name: "start", What: "an empty directory to the first page",
-		Live: true, Own: true, Run: runStart},
+		Mode: live, Own: true, Run: runStart},
 }
 
 // Names lists the scenarios.
@@ -164,7 +164,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 	}
 	out.Rate = full / 2
 	length := s.Length
-	if s.live {
+	if s.mode.moves() {
 		length = max(length, generations*s.Refresh)
 	}
 	watch := s.watch()
@@ -299,9 +299,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 	stopped := time.Since(before)
-	config := s.record.Spec.Config(corpus.Node{Live: true, Refresh: s.Refresh, Extra: plans})
-	var err error
-	if s.node, err = startNode(ctx, &s.cores, s.Exe, s.data, config, s.scratch, &s.run.Units); err != nil {
+	if err := s.startNode(ctx, live); err != nil {
 		return err
 	}
 	page, err := s.node.firstPage(ctx, s.keys[0])
@@ -347,7 +345,9 @@ func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 	var units report.Units // of other accounts
-	n, err := startNode(ctx, &s.cores, s.Exe, filepath.Join(dir, "data"), "", dir, &units)
+	n, err := startNode(ctx, &s.cores, launch{
+		exe: s.Exe, data: filepath.Join(dir, "data"), scratch: dir,
+	}, &units)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,8 @@ type suite struct {
 	data    string // of the node
 	record  *corpus.Record
 	node    *node
-	live    bool // the node's market goes on
+	mode    mode      // of the node
+	goesOn  time.Time // when the market of the corpus does
 	keys    []string
 	poor    []string // keys of accounts with a small quota
 	site    *site
@@ -134,7 +135,7 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 	s.say("generator compared with %s", s.run.Settings.Checked)
 	if s.URL == "" {
 		s.say("starting a node on a copy of %s", s.Corpus)
-		if err := s.serve(ctx, false); err != nil {
+		if err := s.serve(ctx, still); err != nil {
 			return err
 		}
 	}
@@ -192,23 +193,52 @@ public = false
 `
 )
 
-// serve makes sure that a node runs whose market goes on, or does not.
-func (s *suite) serve(ctx context.Context, live bool) (err error) {
-	if s.node != nil && s.live == live {
+// mode is how a node serves the corpus.
+type mode uint8
+
+const (
+	still    mode = iota // its market stands where the history ends
+	uncached             // the same, and every page is rendered for whoever asks
+	calm                 // its market goes on and moves few pools
+	live                 // its market goes on
+)
+
+// moves reports whether the market goes on.
+func (m mode) moves() bool { return m >= calm }
+
+// serve makes sure that a node runs in a mode. One that is not ours is as it
+// is.
+func (s *suite) serve(ctx context.Context, m mode) error {
+	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
-	}
-	if s.URL != "" {
-		return nil // it is as it is
 	}
 	if err := s.stopNode(); err != nil {
 		return err
 	}
-	config := s.record.Spec.Config(corpus.Node{Live: live, Refresh: s.Refresh, Extra: plans})
-	if s.node, err = startNode(ctx, &s.cores, s.Exe, s.data, config, s.scratch, &s.run.Units); err != nil {
+	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	s.live = live
 	return s.node.waitReady(ctx, nil)
+}
+
+// startNode starts a node on the copy of the corpus. Its market goes on when
+// the first node does whose market does, and from there like a clock.
+func (s *suite) startNode(ctx context.Context, m mode) error {
+	if m.moves() && s.goesOn.IsZero() {
+		s.goesOn = time.Now()
+	}
+	how := corpus.Node{
+		Live: m == live, Calm: m == calm, Uncached: m == uncached, Refresh: s.Refresh, Extra: plans,
+	}
+	engine, err := s.record.Spec.Engine(how, s.goesOn)
+	if err != nil {
+		return err
+	}
+	s.node, err = startNode(ctx, &s.cores, launch{
+		exe: s.Exe, data: s.data, config: s.record.Spec.Config(how), engine: &engine, scratch: s.scratch,
+	}, &s.run.Units)
+	s.mode = m
+	return err
 }
 
 func (s *suite) stopNode() error {
@@ -228,7 +258,7 @@ func (s *suite) scenarios(ctx context.Context) error {
 			continue
 		}
 		s.say("%-12s %s", sc.Name, sc.What)
-		if err := s.serve(ctx, sc.Live); err != nil {
+		if err := s.serve(ctx, sc.Mode); err != nil {
 			return err
 		}
 		started := machineCPU()

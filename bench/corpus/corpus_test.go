@@ -18,7 +18,7 @@ func TestSpec(t *testing.T) {
 	}
 	got := s.Config(Node{Live: true, Refresh: 5 * time.Second, Extra: "[extra]\n"})
 	for _, want := range []string{
-		"positions = 10000\n", "pools = 500\n", "actions = 40000\n", "days = 10\n", "frozen = false\n",
+		"positions = 10000\n", "pools = 500\n", "actions = 40000\n", "days = 400\n", "frozen = false\n",
 		"every = \"5s\"", "genesis = 2026-01-01T00:00:00Z\n", "[extra]\n",
 	} {
 		if !strings.Contains(got, want) {

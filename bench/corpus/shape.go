@@ -1,9 +1,12 @@
 package corpus
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
+	"slices"
 
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -18,15 +21,18 @@ type Shape struct {
 
 // ChainShape is one chain's.
 type ChainShape struct {
-	Chain      int64 `json:"chainId,omitempty"`
-	Positions  int64 `json:"positions"`
-	Open       int64 `json:"open"`
-	OutOfRange int64 `json:"outOfRange"` // of the open ones
-	Owners     int64 `json:"owners"`
-	Pools      int64 `json:"pools"`
-	Traded     int64 `json:"traded"`  // pools, within a day
-	Largest    int64 `json:"largest"` // positions of the largest pool
-	Ticks      int64 `json:"ticks"`
+	Chain      int64   `json:"chainId,omitempty"`
+	Positions  int64   `json:"positions"`
+	Open       int64   `json:"open"`
+	OutOfRange int64   `json:"outOfRange"` // of the open ones
+	Owners     int64   `json:"owners"`
+	Pools      int64   `json:"pools"`
+	Traded     int64   `json:"traded"`  // pools, within a day
+	Largest    int64   `json:"largest"` // positions of the largest pool
+	Zipf       float64 `json:"zipf"`    // pool sizes fall as rank to the minus this
+	Ticks      int64   `json:"ticks"`
+	Years      int64   `json:"years"` // positions of a year and more
+	Long       int64   `json:"long"`  // positions with a thousand transactions
 }
 
 // marketDir is where a data directory has the chains.
@@ -74,7 +80,12 @@ func shapeOf(st *market.State) ChainShape {
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
 		held[p.Pool]++
-		c.Largest = max(c.Largest, held[p.Pool])
+		if p.MintedAt <= st.Now()-365*market.Day {
+			c.Years++
+		}
+		if p.Entries >= 1000 {
+			c.Long++
+		}
 		if p.Liquidity.IsZero() {
 			continue
 		}
@@ -88,7 +99,26 @@ func shapeOf(st *market.State) ChainShape {
 			c.Traded++
 		}
 	}
+	slices.SortFunc(held, func(a, b int64) int { return cmp.Compare(b, a) })
+	if len(held) > 0 {
+		c.Largest, c.Zipf = held[0], slope(held[:max(1, len(held)/20)])
+	}
 	return c
+}
+
+// slope returns by which power of their rank sizes fall: the least squares of
+// the logarithms.
+func slope(sizes []int64) float64 {
+	var x, y, xx, xy float64
+	n := float64(len(sizes))
+	for i, size := range sizes {
+		a, b := math.Log(float64(i+1)), math.Log(float64(max(size, 1)))
+		x, y, xx, xy = x+a, y+b, xx+a*a, xy+a*b
+	}
+	if d := n*xx - x*x; d > 0 {
+		return -(n*xy - x*y) / d
+	}
+	return 0
 }
 
 func (c *ChainShape) add(o *ChainShape) {
@@ -99,16 +129,20 @@ func (c *ChainShape) add(o *ChainShape) {
 	c.Pools += o.Pools
 	c.Traded += o.Traded
 	c.Largest = max(c.Largest, o.Largest)
+	c.Zipf = max(c.Zipf, o.Zipf)
 	c.Ticks += o.Ticks
+	c.Years += o.Years
+	c.Long += o.Long
 }
 
 // String says the shape in one line, with what figures.md asks for beside it.
 func (c *ChainShape) String() string {
 	percent := func(part, of int64) float64 { return 100 * float64(part) / float64(max(of, 1)) }
 	return fmt.Sprintf("%d positions, %.0f %% open (figures: 35), %.0f %% of those out of range (30), "+
-		"%.2f owners a position (0.40), %d pools, the largest with %.1f %% of the positions, "+
-		"%.0f %% of them traded within a day (5)",
+		"%.2f owners a position (0.40), %d pools, sizes by rank to the power of -%.2f (zipf), "+
+		"the largest with %.1f %% of the positions, %.1f %% traded within a day (5); "+
+		"%d positions of a year, %d with 1,000 transactions",
 		c.Positions, percent(c.Open, c.Positions), percent(c.OutOfRange, c.Open),
-		float64(c.Owners)/float64(max(c.Positions, 1)), c.Pools, percent(c.Largest, c.Positions),
-		percent(c.Traded, c.Pools))
+		float64(c.Owners)/float64(max(c.Positions, 1)), c.Pools, c.Zipf,
+		percent(c.Largest, c.Positions), percent(c.Traded, c.Pools), c.Years, c.Long)
 }

@@ -29,6 +29,7 @@ type BenchCmd struct {
 	Compare  BenchCompareCmd  `cmd:"" help:"Say what changed between two runs."`
 	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file."`
 	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
+	Node     BenchNodeCmd     `cmd:"" hidden:"" help:"Serve with what only the suite sets."`
 }
 
 // BenchCorpusCmd makes a corpus.
@@ -37,8 +38,9 @@ type BenchCorpusCmd struct {
 	Pools     int    `help:"Pools of all chains together; 0: 5 for every 100 positions."`
 	Chains    int    `help:"Chains, 1 to 3." default:"3"`
 	Seed      int    `help:"The same seed gives the same corpus." default:"1"`
-	Days      int    `help:"Length of the history." default:"10"`
+	Days      int    `help:"Length of the history." default:"400"`
 	Out       string `help:"Directory to make it in." default:"./corpus" placeholder:"DIR"`
+	Reuse     bool   `help:"Keep a corpus that was made just so; replace any other."`
 }
 
 // Run makes it.
@@ -49,9 +51,17 @@ func (c *BenchCorpusCmd) Run() error {
 	if err != nil {
 		return fmt.Errorf("cannot find our own executable: %w", err)
 	}
-	r, err := bench.BuildCorpus(ctx, exe, c.Out, corpus.Spec{
+	spec := corpus.Spec{
 		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
-	}, os.Stderr)
+	}
+	if c.Reuse {
+		if why, err := corpus.Discard(c.Out, spec); err != nil || why == "" {
+			return err
+		} else {
+			fmt.Fprintln(os.Stderr, why)
+		}
+	}
+	r, err := bench.BuildCorpus(ctx, exe, c.Out, spec, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -242,6 +252,27 @@ func writeTo(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// BenchNodeCmd is the process of a node that is measured: serve, with an
+// engine that no configuration has.
+type BenchNodeCmd struct {
+	ServeCmd
+	Engine string `help:"As corpus.Engine prints it." placeholder:"JSON"`
+}
+
+// Run serves.
+func (c *BenchNodeCmd) Run() error {
+	l, err := c.load()
+	if err != nil {
+		return err
+	}
+	e, err := corpus.ParseEngine(c.Engine)
+	if err != nil {
+		return fmt.Errorf("bad --engine %q: %w", c.Engine, err)
+	}
+	l.Sim.Crowd, l.Sim.Behind, l.Sim.Calm, l.NoPageCache = e.Crowd, e.Behind, e.Calm, e.NoPageCache
+	return l.serve()
 }
 
 // BenchConstantCmd is the yardstick's process.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -25,6 +27,9 @@ func (l *loaded) identityOf() []storage.Pair {
 		)
 		if l.Sim.Actions != 0 {
 			pairs = append(pairs, storage.Pair{Name: "sim.actions", Value: strconv.Itoa(l.Sim.Actions)})
+		}
+		if l.Sim.Crowd != (sim.Crowd{}) {
+			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.Sim.Crowd)})
 		}
 	}
 	for _, c := range l.Chains {
@@ -56,22 +61,34 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 	if err := l.settleGenesis(find, now); err != nil {
 		return err
 	}
-	all := slices.Clone(kept)
-	for _, p := range l.identityOf() {
+	all, wanted := slices.Clone(kept), l.identityOf()
+	for _, p := range wanted {
 		have, ok := find(p.Name)
 		switch {
 		case !ok && (len(kept) == 0 || p.Name[:5] == "chain"):
 			all = append(all, p)
 		case have != p.Value:
-			return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
-				"give it %s again, or another --data, or delete what it has of a chain with "+
-				"`tidemark chains resync ID`", l.Data, p.Name, cmp.Or(have, "unset"), p.Value, cmp.Or(have, "none"))
+			return l.otherIdentity(p.Name, have, p.Value)
+		}
+	}
+	for _, p := range kept {
+		named := func(w storage.Pair) bool { return w.Name == p.Name }
+		if strings.HasPrefix(p.Name, "sim.") && !slices.ContainsFunc(wanted, named) {
+			return l.otherIdentity(p.Name, p.Value, "")
 		}
 	}
 	if len(all) == len(kept) {
 		return nil
 	}
 	return store.SetIdentity(all)
+}
+
+// otherIdentity is the error of data that were made with another value.
+func (l *loaded) otherIdentity(name, have, want string) error {
+	return fmt.Errorf("the data in %s was made with %s %s; the configuration says %s: "+
+		"give it %s again, or another --data, or delete what it has of a chain with "+
+		"`tidemark chains resync ID`",
+		l.Data, name, cmp.Or(have, "unset"), cmp.Or(want, "unset"), cmp.Or(have, "none"))
 }
 
 // settleGenesis takes the genesis from the data, or on the first start from

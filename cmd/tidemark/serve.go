@@ -29,12 +29,21 @@ const stopTimeout = 20 * time.Second
 
 // Run serves until SIGINT or SIGTERM.
 func (c *ServeCmd) Run() error {
-	l, err := loadConfig(c.Config, os.Environ(), map[string]string{
-		"data": c.Data, "listen": c.Listen, "ops-listen": c.OpsListen, "feed": c.Feed,
-	})
+	l, err := c.load()
 	if err != nil {
 		return err
 	}
+	return l.serve()
+}
+
+func (c *ServeCmd) load() (*loaded, error) {
+	return loadConfig(c.Config, os.Environ(), map[string]string{
+		"data": c.Data, "listen": c.Listen, "ops-listen": c.OpsListen, "feed": c.Feed,
+	})
+}
+
+// serve runs a node with a configuration.
+func (l *loaded) serve() (err error) {
 	// A synced write holds its thread: on one processor nothing else would run.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

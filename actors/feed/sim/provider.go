@@ -51,7 +51,7 @@ func (s *scene) mint() {
 	p := s.pool(s.pickHome())
 	owner := s.ownerOf(id)
 	if h == sandwich {
-		if !p.open() {
+		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.sleeps(uint64(p.index)) {
 			p = s.pool(s.anyCore())
 		}
 		s.squeeze(p, owner)

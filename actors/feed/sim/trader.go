@@ -28,22 +28,21 @@ const (
 func (s *scene) pickVenue() uint32 {
 	i := uint64(s.ranked(s.popular(uint64(s.nPools))))
 	v := &s.venues[i]
-	awake, most := uint64(1000), uint64(s.cfg.Crowd.Awake)
-	if i >= most {
-		awake = max(uint64(s.cfg.Crowd.Sleepy), most*1000/(i+1))
-	}
+	young := s.now.t*1000-v.bornMs < day*1000 && s.cfg.Crowd.BusyDays == 0
 	switch {
-	case !v.open() && v.role != washed && !s.chance(specialPermille),
-		hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake && s.sleeps(v):
+	case !v.open() && v.role != washed && !s.chance(specialPermille), s.sleeps(i) && !young:
 		return s.anyCore()
 	}
 	return uint32(i)
 }
 
-// sleeps reports whether a pool may be left alone for a day: not on its first,
-// unless the crowd is busy with others.
-func (s *scene) sleeps(v *venue) bool {
-	return s.now.t*1000-v.bornMs >= day*1000 || s.cfg.Crowd.BusyDays > 0
+// sleeps reports whether a pool is left alone today.
+func (s *scene) sleeps(i uint64) bool {
+	awake, most := uint64(1000), uint64(s.cfg.Crowd.Awake)
+	if i >= most {
+		awake = max(uint64(s.cfg.Crowd.Sleepy), most*1000/(i+1))
+	}
+	return hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake
 }
 
 // open reports whether everybody trades and provides there.
