@@ -89,7 +89,7 @@ func (c *conn) Close() error {
 // system call from where they are.
 func setBody(ctx *fasthttp.RequestCtx, body []byte) {
 	c, ok := ctx.Conn().(*conn)
-	if !ok || len(body) < writeBuffer/2 {
+	if !ok || len(body) < writeBuffer*3/4 {
 		ctx.Response.SetBodyRaw(body)
 		return
 	}
