@@ -2,19 +2,20 @@ package clmath
 
 // Amount0 returns the raw token0 between two prices, in either order, for
 // liquidity: L * 2^96 * (b - a) / b / a, each division rounded the same way.
+// One division by a * b gives the same: floors of floors are floors of the
+// whole quotient, and so are ceilings. Prices are below 2^160 and at least
+// MinSqrtPrice.
 func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
 	}
-	shifted := U256{0, liquidity.Lo << 32, liquidity.Hi<<32 | liquidity.Lo>>32, liquidity.Hi >> 32}
 	var distance U256
 	distance.Sub(sqrtB, sqrtA)
-	if roundUp {
-		over := MulDivUp(&shifted, &distance, sqrtB)
-		return divUp(&over, sqrtA)
+	amount, rest := divWide(mulWide(&distance, liquidity).shift96(), mulPrices(sqrtA, sqrtB))
+	if roundUp && rest {
+		amount.AddUint64(&amount, 1)
 	}
-	over := MulDiv(&shifted, &distance, sqrtB)
-	return *over.Div(&over, sqrtA)
+	return amount
 }
 
 // Amount1 returns the raw token1 between two prices, in either order, for

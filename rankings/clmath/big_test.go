@@ -119,3 +119,12 @@ func TestTickFactors(t *testing.T) {
 		f = new(big.Int).Rsh(mul(f, f), precision)
 	}
 }
+
+// The principal of a position below its range, as every refresh computes it.
+func BenchmarkAmount0(b *testing.B) {
+	lower, upper := SqrtPriceAtTick(-202_000), SqrtPriceAtTick(-196_000)
+	l := U128{Lo: 1 << 60, Hi: 5}
+	for b.Loop() {
+		Amount0(&lower, &upper, l, false)
+	}
+}

@@ -64,6 +64,24 @@ func mulWide(a *U256, b U128) (w wide) {
 	return w
 }
 
+// mulPrices returns the product of two prices, which are below 2^160.
+func mulPrices(a, b *U256) (w wide) {
+	w = mulWide(a, U128{b[0], b[1]})
+	var top [5]uint64
+	addMul(top[:], a, b[2])
+	var carry uint64
+	for i := 2; i < len(w); i++ {
+		w[i], carry = bits.Add64(w[i], top[i-2], carry)
+	}
+	return w
+}
+
+// shift96 returns w * 2^96 modulo 2^384.
+func (w wide) shift96() wide {
+	return wide{0, w[0] << 32, w[0]>>32 | w[1]<<32, w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32,
+		w[3]>>32 | w[4]<<32}
+}
+
 // addMul adds a * b to the five words of w. The sum always fits: the top word
 // of w is 0 before.
 func addMul(w []uint64, a *U256, b uint64) {
@@ -76,4 +94,73 @@ func addMul(w []uint64, a *U256, b uint64) {
 		w[i], carry = lo, hi+c
 	}
 	w[4] = carry
+}
+
+// divWide returns floor(n / d) modulo 2^256 and whether something is left. d is
+// at least 2^64. It is Knuth's algorithm D (TAOCP 4.3.1), which costs one
+// division of words for each word of the quotient that is not 0.
+func divWide(n, d wide) (q U256, rest bool) {
+	words := len(d)
+	for d[words-1] == 0 {
+		words--
+	}
+	s := uint(bits.LeadingZeros64(d[words-1]))
+	var u [len(n) + 1]uint64
+	u[len(n)] = n[len(n)-1] >> (64 - s)
+	for i := len(n) - 1; i > 0; i-- {
+		u[i] = n[i]<<s | n[i-1]>>(64-s)
+		d[i] = d[i]<<s | d[i-1]>>(64-s)
+	}
+	u[0], d[0] = n[0]<<s, d[0]<<s
+	for j := len(n) - words; j >= 0; j-- {
+		if digit := divStep(u[j:j+words+1], d[:words]); j < len(q) {
+			q[j] = digit
+		}
+	}
+	for _, word := range u {
+		rest = rest || word != 0
+	}
+	return q, rest
+}
+
+// divStep divides u by d, which has its top bit set and is one word shorter,
+// for a quotient of one word, and leaves the remainder in u.
+func divStep(u, d []uint64) uint64 {
+	k := len(d)
+	top, next := d[k-1], d[k-2]
+	if u[k] == 0 && u[k-1] < top {
+		return 0
+	}
+	digit, left := ^uint64(0), u[k-1]+top
+	over := left < top // left passes a word: the estimate is as good as it gets
+	if u[k] < top {
+		digit, left = bits.Div64(u[k], u[k-1], top)
+		over = false
+	}
+	for !over {
+		hi, lo := bits.Mul64(digit, next)
+		if hi < left || hi == left && lo <= u[k-2] {
+			break
+		}
+		digit--
+		left += top
+		over = left < top
+	}
+	var carry, borrow uint64
+	for i := range d {
+		hi, lo := bits.Mul64(digit, d[i])
+		lo, c := bits.Add64(lo, carry, 0)
+		u[i], borrow = bits.Sub64(u[i], lo, borrow)
+		carry = hi + c
+	}
+	u[k], borrow = bits.Sub64(u[k], carry, borrow)
+	if borrow != 0 { // one too many
+		digit--
+		var c uint64
+		for i := range d {
+			u[i], c = bits.Add64(u[i], d[i], c)
+		}
+		u[k] += c
+	}
+	return digit
 }

@@ -65,11 +65,18 @@ func (f *Frozen[T]) At(i uint32) *T {
 	if i >= f.n {
 		panic("BUG: row past the end of its table")
 	}
-	c := f.root[i>>chunkBits].Load()
-	if c == nil {
-		c = f.load(i >> chunkBits)
+	if c := f.root[i>>chunkBits].Load(); c != nil {
+		return &c.rows[i&chunkMask] // known not to be nil: no look at the chunk's head
 	}
-	return &c.rows[i&chunkMask]
+	return &f.load(i >> chunkBits).rows[i&chunkMask]
+}
+
+// Chunk returns the rows that stand beside row i, which the caller must not
+// change: from i &^ (ChunkLen - 1) on, ChunkLen of them or those there are.
+func (f *Frozen[T]) Chunk(i uint32) []T {
+	first := i &^ chunkMask
+	f.At(i)
+	return f.root[i>>chunkBits].Load().rows[:min(ChunkLen, f.n-first)]
 }
 
 // Warm brings every chunk into memory; it stops early when stop reports true.

@@ -34,14 +34,17 @@ var wholes = func() (w [market.MaxDecimals + 1]float64) {
 	return w
 }()
 
-// whole returns how many raw units a whole token has. Tokens whose decimals
-// are bad have no price; 1 keeps their amounts finite.
-func whole(t *market.Token) float64 {
+// decimalsOf returns a token's decimals. Tokens whose decimals are bad have no
+// price; 0 keeps their amounts finite.
+func decimalsOf(t *market.Token) uint8 {
 	if t.BadDecimals || t.Decimals > market.MaxDecimals {
-		return 1
+		return 0
 	}
-	return wholes[t.Decimals]
+	return t.Decimals
 }
+
+// whole returns how many raw units a whole token has.
+func whole(t *market.Token) float64 { return wholes[decimalsOf(t)] }
 
 // finite returns x, or Unknown when x is no number that can be shown.
 func finite(x float64) float64 {

@@ -18,7 +18,7 @@ import "tidemark/rankings/market"
 // what it holds of the other leg, so most rows end at the first comparison.
 func (r *row) limitClaims() {
 	for leg := range r.sides {
-		side, other := &r.sides[leg], 1-leg
+		side, other := r.sides[leg], 1-leg
 		claim := (r.held[leg] + r.pending[leg]) * r.rawUsd[leg]
 		if side.anchor || !(claim > 0) || claim+r.held[other]*r.rawUsd[other] <= side.exitUsd {
 			continue
@@ -32,14 +32,13 @@ func (r *row) limitClaims() {
 // Pools whose hook takes a part of swaps are in it only when they are listed,
 // which shows where such a pool is the one that prices the token.
 func (r *row) ownExit(leg int) float64 {
-	p, pool, by := r.position, r.pool(), &r.sides[1-leg]
+	p, pool, by := r.position, r.pool, r.sides[1-leg]
 	listed := r.sides[leg].onlyPool == p.Pool
 	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(pool) && !listed {
 		return 0
 	}
-	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	root := rootOf(&pool.SqrtPriceX96, leg)
-	high, low := rootOf(&upper.SqrtPriceX96, leg), rootOf(&lower.SqrtPriceX96, leg)
+	high, low := rootOf(&r.upper.SqrtPriceX96, leg), rootOf(&r.lower.SqrtPriceX96, leg)
 	if leg == 1 {
 		high, low = low, high
 	}

@@ -74,11 +74,11 @@ type Term struct {
 func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanation {
 	e := &Explanation{Now: st.Now()}
 	Position(st, i, &e.Metrics)
-	r := row{st: st, f: &e.Metrics.Figures, position: st.Positions.At(i)}
-	r.look()
+	var views [2]tokenView
+	r := rowOf(st, i, &e.Metrics.Figures, &views)
 	r.rank()
 	if e.Metrics.Open {
-		e.explainPrices(newSolver(st, p, ext), r.pool())
+		e.explainPrices(newSolver(st, p, ext), r.pool)
 	}
 	e.explainAmounts(&r)
 	e.explainResults(&r)

@@ -55,8 +55,8 @@ type Metrics struct {
 // Position fills m with the row of position i, all of it, so m may be reused.
 // Its Figures are those of a Ranker to the bit. It allocates nothing.
 func Position(st *market.State, i uint32, m *Metrics) {
-	r := row{st: st, f: &m.Figures, position: st.Positions.At(i)}
-	r.look()
+	var views [2]tokenView
+	r := rowOf(st, i, &m.Figures, &views)
 	r.rank()
 	sums := st.Sums(r.position)
 	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
@@ -75,11 +75,12 @@ type legs [2]float64
 
 // row is one position on its way to its figures.
 type row struct {
-	st       *market.State
-	position *market.Position
-	f        *Figures
-	at       poolView
-	sides    [2]tokenView
+	st           *market.State
+	position     *market.Position
+	f            *Figures
+	at           poolView
+	sides        [2]*tokenView
+	surroundings // of an open row
 
 	principal, fees [2]clmath.U256
 	rawUsd          legs // of a raw unit, at the row's prices
@@ -90,15 +91,18 @@ type row struct {
 	collected       legs
 }
 
-// look takes the views of the position's pool and tokens.
-func (r *row) look() {
-	r.at = viewPool(r.pool())
-	for leg, token := range r.at.tokens {
-		r.sides[leg] = viewToken(r.st, token)
+// rowOf takes what the row of position i is computed from, its tokens into views.
+func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
+	r := row{st: st, f: f, position: st.Positions.At(i)}
+	r.pool = st.Pools.At(r.position.Pool)
+	if r.position.IsOpen() {
+		r.surroundings = surround(st, r.position)
 	}
+	*views = [2]tokenView{viewToken(st, r.pool.Currency0), viewToken(st, r.pool.Currency1)}
+	r.sides = [2]*tokenView{&views[0], &views[1]}
+	r.at = viewPool(r.pool, r.sides[0], r.sides[1])
+	return r
 }
-
-func (r *row) pool() *market.Pool { return r.st.Pools.At(r.position.Pool) }
 
 func (r *row) rank() {
 	f := r.f
@@ -110,6 +114,8 @@ func (r *row) rank() {
 	if f.Open {
 		r.hold()
 		r.limitClaims()
+	} else {
+		r.held, r.pending = legs{}, legs{}
 	}
 	r.usd()
 	r.results()
@@ -138,8 +144,7 @@ func (r *row) flows() {
 //
 // where inside is the fee growth between the position's ticks.
 func (r *row) hold() {
-	p, pool := r.position, r.pool()
-	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
+	p, pool, lower, upper := r.position, r.pool, r.lower, r.upper
 	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
@@ -156,9 +161,9 @@ func (r *row) hold() {
 // word, or those frozen at the closing block. Risk is always now's.
 func (r *row) prices() {
 	p := r.position
-	r.f.Risky = !(r.sides[0].corroborated && r.sides[1].corroborated)
+	r.f.Risky = r.at.risky
 	if !r.f.Open {
-		r.rawUsd = legs{p.Close[0].Usd / r.sides[0].unit, p.Close[1].Usd / r.sides[1].unit}
+		r.rawUsd = legs{p.Close[0].Usd / r.unit(0), p.Close[1].Usd / r.unit(1)}
 		r.nativeUsd = finite(p.CloseNativeUsd)
 		return
 	}
@@ -173,6 +178,9 @@ func (r *row) prices() {
 		r.nativeUsd = r.st.Prices.At(native).Usd
 	}
 }
+
+// unit is how many raw units a whole token of a leg has.
+func (r *row) unit(leg int) float64 { return wholes[r.at.decimals[leg]] }
 
 // ownWord reports whether nothing but the position's own pool vouches for the
 // price of a leg, so that it is not independent of the position.

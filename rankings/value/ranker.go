@@ -4,95 +4,120 @@ import "tidemark/rankings/market"
 
 // Ranker measures many positions of one State. Most of a row's cost is
 // waiting for memory, so the little that a row needs of its tokens and its
-// pool stands in two dense arrays, and the ticks of rows to come are read
-// ahead. Making one costs a walk over pools and tokens; it is for one
-// goroutine, and for any order of rows, of which ascending is the fast one.
+// pool stands in two dense arrays, and what the other rows of its chunk need
+// is read with it. Making one costs a walk over pools and tokens; it is for
+// one goroutine, and for any order of rows, of which ascending is the fast one.
 type Ranker struct {
 	st     *market.State
 	tokens []tokenView
 	pools  []poolView
-	ahead  uint32 // first row that is not read ahead
+	first  uint32            // row of the chunk at hand
+	chunk  []market.Position // its rows
+	around [market.ChunkLen]surroundings
+	row    row
 	sink   uint64 // keeps the reads
 }
 
-// tokenView is what a row needs of a token, 32 bytes.
+// tokenView is what an open row needs of a token.
 type tokenView struct {
 	rawUsd       float64 // of a raw unit in this generation; Unknown
-	unit         float64 // raw units of a whole token
 	exitUsd      float64
 	onlyPool     uint32
 	anchor       bool
 	derived      bool
 	corroborated bool
+	decimals     uint8
 	reason       market.Reason
 }
 
-// poolView is what every row needs of its pool.
+// poolView is what every row needs of its pool, and all that a closed one does.
 type poolView struct {
-	tokens [2]uint32
-	tick   int32
+	tokens   [2]uint32
+	tick     int32
+	decimals [2]uint8
+	risky    bool
+}
+
+// surroundings are the records that an open row is computed from.
+type surroundings struct {
+	pool         *market.Pool
+	lower, upper *market.Tick
+}
+
+func surround(st *market.State, p *market.Position) surroundings {
+	return surroundings{st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
 }
 
 // NewRanker returns a Ranker over st at st.Prices.
 func NewRanker(st *market.State) *Ranker {
-	r := &Ranker{st: st, tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len())}
+	r := &Ranker{
+		st: st, row: row{st: st},
+		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
+	}
 	for i := range r.tokens {
 		r.tokens[i] = viewToken(st, uint32(i))
 	}
 	for i := range r.pools {
-		r.pools[i] = viewPool(st.Pools.At(uint32(i)))
+		p := st.Pools.At(uint32(i))
+		r.pools[i] = viewPool(p, &r.tokens[p.Currency0], &r.tokens[p.Currency1])
 	}
 	return r
 }
 
 func viewToken(st *market.State, i uint32) tokenView {
-	price, unit := st.Prices.At(i), whole(st.Tokens.At(i))
+	price, decimals := st.Prices.At(i), decimalsOf(st.Tokens.At(i))
 	return tokenView{
-		rawUsd: price.Usd / unit, unit: unit, exitUsd: price.ExitUsd, onlyPool: price.OnlyPool,
+		rawUsd: price.Usd / wholes[decimals], exitUsd: price.ExitUsd, onlyPool: price.OnlyPool,
 		anchor: price.Anchor, derived: price.Source == market.SourceDerived,
-		corroborated: price.Corroborated, reason: price.Reason,
+		corroborated: price.Corroborated, decimals: decimals, reason: price.Reason,
 	}
 }
 
-func viewPool(pool *market.Pool) poolView {
-	return poolView{tokens: [2]uint32{pool.Currency0, pool.Currency1}, tick: pool.Tick}
+func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
+	return poolView{
+		tokens: [2]uint32{pool.Currency0, pool.Currency1}, tick: pool.Tick,
+		decimals: [2]uint8{token0.decimals, token1.decimals},
+		risky:    !(token0.corroborated && token1.corroborated),
+	}
 }
 
 // Rank fills f with the figures of position i, all of it, so f may be reused.
 // It allocates nothing. A closed row's figures change with the tick of its
 // pool and the risk of its tokens only.
 func (k *Ranker) Rank(i uint32, f *Figures) {
-	if i >= k.ahead || i+aheadLen < k.ahead {
+	if i-k.first >= uint32(len(k.chunk)) {
 		k.readAhead(i)
 	}
-	r := row{st: k.st, f: f, position: k.st.Positions.At(i)}
+	i -= k.first
+	r := &k.row
+	r.f, r.position, r.surroundings = f, &k.chunk[i], k.around[i]
 	r.at = k.pools[r.position.Pool]
-	r.sides = [2]tokenView{k.tokens[r.at.tokens[0]], k.tokens[r.at.tokens[1]]}
+	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
 	r.rank()
 }
 
-// aheadLen is how many rows are read ahead: enough for their cache misses to
-// overlap, few enough for all of them to stay near.
-const aheadLen = 32
-
-// readAhead reads what the rows from i on need: all of a kind at a time.
+// readAhead takes the chunk of row i and reads what its rows need, all of a
+// kind at a time, so that their cache misses overlap.
 func (k *Ranker) readAhead(i uint32) {
-	st := k.st
-	first := i
-	k.ahead = min(i+aheadLen, st.Positions.Len())
-	var sum uint64
-	for ; i < k.ahead; i++ {
-		if p := st.Positions.At(i); p.IsOpen() {
-			pool := st.Pools.At(p.Pool)
-			sum += pool.SqrtPriceX96[0] + pool.FeeGrowthGlobal1X128[3] +
-				readTick(st.Ticks.At(p.LowerSlot)) + readTick(st.Ticks.At(p.UpperSlot))
+	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
+	for n := range k.chunk {
+		p, s := &k.chunk[n], &k.around[n]
+		at := &k.pools[p.Pool]
+		if !p.IsOpen() {
+			k.sink += uint64(at.tick)
+			continue
 		}
+		*s = surround(k.st, p)
+		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool) +
+			readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 	}
-	for i = first; i < k.ahead; i++ {
-		at := &k.pools[st.Positions.At(i).Pool]
-		sum += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
-	}
-	k.sink += sum
 }
 
-func readTick(t *market.Tick) uint64 { return t.SqrtPriceX96[0] + t.FeeGrowthOutside1X128[3] }
+// readPool and readTick read every cache line of what a row needs of them.
+func readPool(p *market.Pool) uint64 {
+	return p.SqrtPriceX96[0] + p.FeeGrowthGlobal0X128[1] + p.FeeGrowthGlobal1X128[3]
+}
+
+func readTick(t *market.Tick) uint64 {
+	return t.SqrtPriceX96[0] + t.FeeGrowthOutside0X128[1] + t.FeeGrowthOutside1X128[3]
+}

@@ -31,7 +31,7 @@ const (
 )
 
 func (e *Explanation) explainPrincipal(r *row) {
-	p, pool := r.position, r.pool()
+	p, pool := r.position, r.pool
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	formula := insideOf
 	switch {
@@ -50,7 +50,7 @@ func (e *Explanation) explainPrincipal(r *row) {
 }
 
 func (e *Explanation) explainFees(r *row) {
-	p, pool := r.position, r.pool()
+	p, pool := r.position, r.pool
 	lower, upper := r.st.Ticks.At(p.LowerSlot), r.st.Ticks.At(p.UpperSlot)
 	inside0 := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
@@ -122,7 +122,7 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	m := &e.Metrics
 	name := "leg" + strconv.Itoa(leg)
 	e.step(name, "priceUsd, if it is independent of the position's own pool", m.Price[leg].Usd)
-	side := &r.sides[leg]
+	side := r.sides[leg]
 	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
 	}
@@ -149,9 +149,9 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 		}
 	}
 	e.step(name, rawFormula, a.Usd, raw("amount0", &a.Raw[0]),
-		Term{Name: "unit0", Value: r.sides[0].unit},
+		Term{Name: "unit0", Value: r.unit(0)},
 		Term{Name: "price0Usd", Value: price0}, raw("amount1", &a.Raw[1]),
-		Term{Name: "unit1", Value: r.sides[1].unit},
+		Term{Name: "unit1", Value: r.unit(1)},
 		Term{Name: "price1Usd", Value: price1})
 }
 
