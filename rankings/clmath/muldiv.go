@@ -59,41 +59,46 @@ type wide [6]uint64
 
 // mulWide returns a * b in full.
 func mulWide(a *U256, b U128) (w wide) {
-	addMul(w[0:5], a, b.Lo)
-	addMul(w[1:6], a, b.Hi)
+	var c uint64
+	w[0], w[1], w[2], w[3], w[4] = mulWord(a, b.Lo)
+	x0, x1, x2, x3, x4 := mulWord(a, b.Hi)
+	w[1], c = bits.Add64(w[1], x0, 0)
+	w[2], c = bits.Add64(w[2], x1, c)
+	w[3], c = bits.Add64(w[3], x2, c)
+	w[4], c = bits.Add64(w[4], x3, c)
+	w[5] = x4 + c
 	return w
 }
 
 // mulPrices returns the product of two prices, which are below 2^160.
-func mulPrices(a, b *U256) (w wide) {
-	w = mulWide(a, U128{b[0], b[1]})
-	var top [5]uint64
-	addMul(top[:], a, b[2])
-	var carry uint64
-	for i := 2; i < len(w); i++ {
-		w[i], carry = bits.Add64(w[i], top[i-2], carry)
-	}
+func mulPrices(a, b *U256) wide {
+	w := mulWide(a, U128{b[0], b[1]})
+	var c uint64
+	x0, x1, x2, x3, _ := mulWord(a, b[2])
+	w[2], c = bits.Add64(w[2], x0, 0)
+	w[3], c = bits.Add64(w[3], x1, c)
+	w[4], c = bits.Add64(w[4], x2, c)
+	w[5] += x3 + c
 	return w
+}
+
+// mulWord returns a * b, five words.
+func mulWord(a *U256, b uint64) (w0, w1, w2, w3, w4 uint64) {
+	var c uint64
+	h0, w0 := bits.Mul64(a[0], b)
+	h1, l1 := bits.Mul64(a[1], b)
+	h2, l2 := bits.Mul64(a[2], b)
+	h3, l3 := bits.Mul64(a[3], b)
+	w1, c = bits.Add64(l1, h0, 0)
+	w2, c = bits.Add64(l2, h1, c)
+	w3, c = bits.Add64(l3, h2, c)
+	return w0, w1, w2, w3, h3 + c
 }
 
 // shift96 returns w * 2^96 modulo 2^384.
 func (w wide) shift96() wide {
 	return wide{0, w[0] << 32, w[0]>>32 | w[1]<<32, w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32,
 		w[3]>>32 | w[4]<<32}
-}
-
-// addMul adds a * b to the five words of w. The sum always fits: the top word
-// of w is 0 before.
-func addMul(w []uint64, a *U256, b uint64) {
-	var carry uint64
-	for i := range 4 {
-		hi, lo := bits.Mul64(a[i], b)
-		lo, c := bits.Add64(lo, w[i], 0)
-		hi += c
-		lo, c = bits.Add64(lo, carry, 0)
-		w[i], carry = lo, hi+c
-	}
-	w[4] = carry
 }
 
 // divWide returns floor(n / d) modulo 2^256 and whether something is left. d is
