@@ -109,6 +109,11 @@ func someRun() *report.Run {
 				Node: report.Measure{Requests: 9, ServerMicros: 10, Latency: []report.Percentile{{Percent: 50, Micros: 70}}}},
 			{Name: "uncached", Ratio: 0.5, RatioCPU: 0.5, Limit: &report.Measure{}, CacheShare: 0.4},
 			{Name: "refresh", Values: []report.Value{{Name: "CPU a refresh", Value: 0.7}}},
+			{Name: "ledger", Values: []report.Value{
+				{Name: "swaps in memory", Value: 300_000}, {Name: "mixed events durably", Value: 59_000}}},
+			{Name: "admit", Values: []report.Value{{Name: "a request", Value: 300}}},
+			{Name: "detail-1000", Node: report.Measure{ServerMicros: 2900},
+				Values: []report.Value{{Name: "transactions", Value: 1200}}},
 			{Name: "restart", Values: []report.Value{{Name: "first page", Value: 0.5}, {Name: "fresh generations", Value: 3}}},
 		},
 	}
@@ -139,7 +144,7 @@ func TestNDJSON(t *testing.T) {
 func TestFigures(t *testing.T) {
 	want := map[int]report.Verdict{
 		1: report.Met, 2: report.NotMeasured, 3: report.NotMeasured, 7: report.Missed, 11: report.MetOnLess,
-		12: report.Missed, 13: report.NotMeasured,
+		12: report.Missed, 13: report.Met, 14: report.NotMeasured, 15: report.NotMeasured,
 	}
 	table := figures(someRun(), &corpus.Record{Events: 1000, Seconds: 1})
 	if len(table) != 17 {

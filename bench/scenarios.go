@@ -3,13 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"time"
 
-	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
 )
@@ -28,23 +23,38 @@ var table = []scenario{
 	{Name: "hot", What: "the first page of 20, any of many keys", Run: withLimit(hotPage)},
 	{Name: "zipf", What: "all routes as users ask them: lists 70, details 20, charts 5, metadata 5",
 		Run: withLimit(zipfMix)},
-	{Name: "uncached", What: "any page of 20 of any order and chain", Run: withLimit(uncachedPages)},
-	{Name: "deep", What: "pages at the end of all chains merged, beside pages at the front", Run: runDeep},
 	{Name: "filter", What: "filters never seen before, one after the other", Run: oneByOne(newFilters)},
-	{Name: "later", What: "deeper pages of filters that are known by then", Run: withLimit(laterPages)},
-	{Name: "detail", What: "the position with the longest history", Run: runDetail},
-	{Name: "details", What: "any position, each as likely", Run: withLimit(anyDetail)},
-	{Name: "charts", What: "charts of positions over 30 days", Run: runCharts("")},
-	{Name: "charts-all", What: "charts of positions over all their days", Run: runCharts("?range=all")},
 	{Name: "half", What: "the hot page at half its capacity, open loop", Run: runHalf},
-	{Name: "overload", What: "any page at three times the sustainable rate, open loop", Run: runOverload},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
-	{Name: "refresh", What: "a market that goes on, and nobody asks", Mode: live, Own: true, Run: runRefresh},
+
+	{Name: "uncached", What: "any page of 20 of any order and chain; page cache off",
+		Mode: uncached, Run: withLimit(uncachedPages)},
+	{Name: "later", What: "deeper pages of filters that are known by then; page cache off",
+		Mode: uncached, Run: withLimit(laterPages)},
+	{Name: "deep", What: "pages at the end of all chains merged, beside pages at the front; page cache off",
+		Mode: uncached, Run: runDeep},
+	{Name: "detail-1000", What: "the position with the longest history; page cache off",
+		Mode: uncached, Run: runDetail},
+	{Name: "details", What: "any position, each as likely; page cache off",
+		Mode: uncached, Run: withLimit(anyDetail)},
+	{Name: "charts", What: "charts of any position over 30 days", Mode: uncached, Run: runCharts},
+	{Name: "charts-year", What: "charts of positions older than a year, over all their days",
+		Mode: uncached, Run: runYears},
+	{Name: "overload", What: "any page at three times the sustainable rate, open loop; page cache off",
+		Mode: uncached, Run: runOverload},
+
+	{Name: "refresh-calm", What: "a market in which 1 % of the pools moves a refresh, and nobody asks",
+		Mode: calm, Own: true, Run: runCalm},
+	{Name: "refresh", What: "a market that goes on, the native price too, and nobody asks",
+		Mode: live, Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",
 		Mode: live, Own: true, Run: runHalf},
 	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
-	{Name: "start", What: "an empty directory to the first page",
-		Mode: live, Own: true, Run: runStart},
+
+	{Name: "start", What: "an empty directory to the first page", Mode: alone, Own: true, Run: runStart},
+	{Name: "ledger", What: "events into the ledger, and into the store", Mode: alone, Own: true, Run: runLedger},
+	{Name: "admit", What: "authentication, burst, reserve and settle", Mode: alone, Own: true, Run: runAdmit},
+	{Name: "row", What: "rendering a position's row", Mode: alone, Own: true, Run: runRow},
 }
 
 // Names lists the scenarios.
@@ -115,6 +125,8 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
+// runDetail asks for the longest history that discovery saw: of a corpus, more
+// than a thousand transactions.
 func runDetail(ctx context.Context, s *suite, out *report.Scenario) error {
 	mix := load.Mix{{Name: "detail", Weight: 1, Path: load.Fixed(s.site.longest), Units: unitsDetail}}
 	out.Values = append(out.Values, report.Value{Name: "transactions", Value: float64(s.site.entries)})
@@ -127,18 +139,30 @@ func anyDetail(s *site) load.Mix {
 	}}
 }
 
-// runCharts measures charts, unless the node serves none.
-func runCharts(query string) func(context.Context, *suite, *report.Scenario) error {
-	return func(ctx context.Context, s *suite, out *report.Scenario) error {
-		if !s.site.charts {
-			out.Problems = append(out.Problems, "the node serves no charts")
-			return nil
-		}
-		return s.besideLimit(ctx, load.Mix{{
-			Name: "charts", Weight: 1, Path: anyPosition(s.site, "/charts"+query), Units: unitsCharts,
-			Accept: []int{404},
-		}}, out)
+// runCharts asks for the charts of any position.
+func runCharts(ctx context.Context, s *suite, out *report.Scenario) error {
+	return s.charts(ctx, out, anyPosition(s.site, "/charts"))
+}
+
+// runYears asks for charts over a year and more, of positions that are as old.
+func runYears(ctx context.Context, s *suite, out *report.Scenario) error {
+	if len(s.site.aged) == 0 {
+		out.Problems = append(out.Problems, "no position that was found is a year old")
+		return nil
 	}
+	out.Values = append(out.Values, report.Value{Name: "days at least", Value: yearDays, Unit: ""})
+	return s.charts(ctx, out, oneOf(s.site.aged, "/charts?range=all"))
+}
+
+// charts measures charts, unless the node serves none.
+func (s *suite) charts(ctx context.Context, out *report.Scenario, path path) error {
+	if !s.site.charts {
+		out.Problems = append(out.Problems, "the node serves no charts")
+		return nil
+	}
+	return s.besideLimit(ctx, load.Mix{{
+		Name: "charts", Weight: 1, Path: path, Units: unitsCharts, Accept: []int{404},
+	}}, out)
 }
 
 // capacity returns what a scenario reached, measuring it when it did not run.
@@ -218,144 +242,4 @@ func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
 		out.Problems = append(out.Problems, fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, quota))
 	}
 	return nil
-}
-
-// runRefresh looks at what refreshing costs when nobody asks.
-func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
-	const generations = 4
-	out.Connections = 0
-	if err := s.node.generations(ctx, 1); err != nil {
-		return err
-	}
-	was, before := s.node.counters(), s.node.child.CPU()
-	disk, from := written(s.node.Pid()), time.Now()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(generations * s.Refresh):
-	}
-	now := s.node.counters()
-	var count, seconds, events float64
-	for _, c := range s.site.chains {
-		name := func(metric string) string { return metric + `{chain="` + strconv.FormatInt(c, 10) + `"}` }
-		one := now[name("tidemark_chain_refresh_seconds_count")] - was[name("tidemark_chain_refresh_seconds_count")]
-		took := now[name("tidemark_chain_refresh_seconds_sum")] - was[name("tidemark_chain_refresh_seconds_sum")]
-		count, seconds = count+one, seconds+took
-		events += now[name("tidemark_chain_events_total")] - was[name("tidemark_chain_events_total")]
-		if one > 0 {
-			out.Values = append(out.Values, report.Value{
-				Name: fmt.Sprintf("refresh of chain %d", c), Value: took / one, Unit: "s"})
-		}
-	}
-	if count == 0 {
-		return fmt.Errorf("no chain refreshed within %s", time.Since(from))
-	}
-	out.Values = append(out.Values,
-		report.Value{Name: "refreshes", Value: count},
-		report.Value{Name: "CPU a refresh", Value: (s.node.child.CPU() - before).Seconds() / count, Unit: "s"},
-		report.Value{Name: "time a refresh", Value: seconds / count, Unit: "s"},
-		report.Value{Name: "written a refresh", Value: float64(written(s.node.Pid())-disk) / count / 1e6, Unit: "MB"},
-		report.Value{Name: "events a refresh", Value: events / count})
-	return nil
-}
-
-// generations waits until every chain has published so many more.
-func (n *node) generations(ctx context.Context, more uint64) error {
-	first, err := n.health()
-	if err != nil {
-		return err
-	}
-	was := map[int64]uint64{}
-	for _, c := range first.Chains {
-		if c.Generation != nil {
-			was[c.ChainID] = *c.Generation
-		}
-	}
-	for {
-		h, err := n.health()
-		if err != nil {
-			return err
-		}
-		waiting := false
-		for _, c := range h.Chains {
-			waiting = waiting || c.Generation == nil || *c.Generation < was[c.ChainID]+more
-		}
-		if !waiting {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pollEvery):
-		}
-	}
-}
-
-// runRestart times a stop and a start up to the first page and up to fresh
-// generations of all chains.
-func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
-	before := time.Now()
-	if err := s.stopNode(); err != nil {
-		return err
-	}
-	stopped := time.Since(before)
-	if err := s.startNode(ctx, live); err != nil {
-		return err
-	}
-	page, err := s.node.firstPage(ctx, s.keys[0])
-	if err != nil {
-		return err
-	}
-	if err := s.node.generations(ctx, 1); err != nil {
-		return err
-	}
-	out.Connections = 0
-	out.Values = append(out.Values,
-		report.Value{Name: "stop", Value: stopped.Seconds(), Unit: "s"},
-		report.Value{Name: "first page", Value: page.Seconds(), Unit: "s"},
-		report.Value{Name: "fresh generations", Value: time.Since(s.node.Began).Seconds(), Unit: "s"})
-	return nil
-}
-
-// firstPage asks until a page comes and returns how long after the process
-// began that was.
-func (n *node) firstPage(ctx context.Context, key string) (time.Duration, error) {
-	for {
-		status, _, _, err := n.ask("/v1/positions", key)
-		if err == nil && status == 200 {
-			return time.Since(n.Began), nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(pollEvery / 10):
-		}
-	}
-}
-
-// runStart times a node with the default configuration on an empty directory.
-func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
-	dir := filepath.Join(s.scratch, "empty")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a directory: %w", err)
-	}
-	keys, err := corpus.AddKeys(filepath.Join(dir, "data"),
-		[]corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
-	if err != nil {
-		return err
-	}
-	var units report.Units // of other accounts
-	n, err := startNode(ctx, &s.cores, launch{
-		exe: s.Exe, data: filepath.Join(dir, "data"), scratch: dir,
-	}, &units)
-	if err != nil {
-		return err
-	}
-	page, err := n.firstPage(ctx, keys[0][0])
-	if stopErr := n.Stop(); err == nil {
-		err = stopErr
-	}
-	out.Connections = 0
-	out.Values = append(out.Values, report.Value{Name: "first page", Value: page.Seconds(), Unit: "s"})
-	return err
 }

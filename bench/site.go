@@ -1,11 +1,11 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -18,6 +18,7 @@ type site struct {
 	rows      map[string]int // rows of the default question by chain ("" all) and sort
 	all       int            // rows when nothing is left out
 	charts    bool           // charts are served
+	aged      []string       // paths of details of open positions that are a year old
 	ids       []idRange      // of positions, by chain
 	longest   string         // the detail with the most transactions that was seen
 	entries   int            // of it
@@ -47,18 +48,27 @@ const (
 
 // listed is a list's answer as far as it is of interest.
 type listed struct {
-	Positions, Pools []struct {
-		ChainID    int64
-		Protocol   string
-		PositionID string
-		PoolID     string
-		Owner      string
-	}
-	Pagination struct {
+	Positions, Pools []row
+	Pagination       struct {
 		Total       int
 		HasMore     bool
 		TotalCapped bool
 	}
+}
+
+type row struct {
+	ChainID    int64
+	Protocol   string
+	PositionID string
+	PoolID     string
+	Owner      string
+	IsActive   bool
+	Metrics    struct{ AgeSeconds int64 }
+}
+
+// path is where the detail of a position is.
+func (r *row) path() string {
+	return fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol, url.PathEscape(r.PositionID))
 }
 
 // discover asks the node for everything that mixes need.
@@ -83,8 +93,7 @@ func discover(n *node, key string) (*site, error) {
 			return nil, err
 		}
 		for _, p := range l.Positions {
-			s.positions = append(s.positions, fmt.Sprintf("/v1/positions/%d/%s/%s",
-				p.ChainID, p.Protocol, url.PathEscape(p.PositionID)))
+			s.positions = append(s.positions, p.path())
 			s.owners = append(s.owners, p.Owner)
 		}
 		l = listed{}
@@ -232,25 +241,40 @@ func chainFilter(chain int64) string {
 	return fmt.Sprintf("&chainId=%d", chain)
 }
 
-// findLong looks for a long history among the most valuable and the oldest
-// positions, and whether charts are served.
+// yearDays is how old a position must be for charts over a year.
+const yearDays = 365
+
+// findLong looks for long histories: transactions among the first positions of
+// all and the most valuable ones, years among the first; and whether charts are
+// served.
 func (s *site) findLong(n *node, key string) error {
-	look := s.positions
-	var l listed
-	if _, err := s.list(n, key, "/v1/positions?sort=nft_id_asc&limit=100&"+everything, &l); err != nil {
-		return err
+	var look []string
+	for page := 1; page <= discoverPages; page++ {
+		var l listed
+		path := fmt.Sprintf("/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page, everything)
+		if _, err := s.list(n, key, path, &l); err != nil {
+			return err
+		}
+		for i := range l.Positions {
+			p := &l.Positions[i]
+			if p.IsActive && p.Metrics.AgeSeconds >= yearDays*24*3600 {
+				s.aged = append(s.aged, p.path())
+			}
+			if page == 1 {
+				look = append(look, p.path())
+			}
+		}
 	}
-	for _, p := range l.Positions {
-		look = append(look, fmt.Sprintf("/v1/positions/%d/%s/%s", p.ChainID, p.Protocol, p.PositionID))
+	for i := 0; i < len(s.positions); i += max(1, len(s.positions)/discoverLong) {
+		look = append(look, s.positions[i])
 	}
-	step := max(1, len(look)/discoverLong)
-	for i := 0; i < len(look); i += step {
-		_, _, body, err := n.ask(look[i], key)
+	for _, path := range look {
+		_, _, body, err := n.ask(path, key)
 		if err != nil {
 			return err
 		}
-		if entries := strings.Count(string(body), `"txHash"`); entries > s.entries {
-			s.longest, s.entries = look[i], entries
+		if entries := bytes.Count(body, []byte(`"txHash"`)); entries > s.entries {
+			s.longest, s.entries = path, entries
 		}
 	}
 	status, _, _, err := n.ask(s.positions[0]+"/charts", key)

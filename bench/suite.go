@@ -89,12 +89,14 @@ type suite struct {
 	node    *node
 	mode    mode      // of the node
 	goesOn  time.Time // when the market of the corpus does
-	keys    []string
-	poor    []string // keys of accounts with a small quota
-	site    *site
-	began   time.Time
-	used    int64 // units of the key at the start, of a node that is not ours
-	run     report.Run
+
+	generations map[int64]uint64 // of the node that was stopped last
+	keys        []string
+	poor        []string // keys of accounts with a small quota
+	site        *site
+	began       time.Time
+	used        int64 // units of the key at the start, of a node that is not ours
+	run         report.Run
 }
 
 // Run measures, and returns what it measured also when a scenario failed.
@@ -201,10 +203,11 @@ const (
 	uncached             // the same, and every page is rendered for whoever asks
 	calm                 // its market goes on and moves few pools
 	live                 // its market goes on
+	alone                // there is no node
 )
 
 // moves reports whether the market goes on.
-func (m mode) moves() bool { return m >= calm }
+func (m mode) moves() bool { return m == calm || m == live }
 
 // serve makes sure that a node runs in a mode. One that is not ours is as it
 // is.
@@ -212,20 +215,25 @@ func (s *suite) serve(ctx context.Context, m mode) error {
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
 	}
-	if err := s.stopNode(); err != nil {
+	if err := s.stopNode(); err != nil || m == alone {
 		return err
 	}
+	kept := s.generations // of the node before
 	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	return s.node.waitReady(ctx, nil)
+	if err := s.node.waitReady(ctx, nil); err != nil || !m.moves() {
+		return err
+	}
+	return s.node.waitPast(ctx, kept)
 }
 
 // startNode starts a node on the copy of the corpus. Its market goes on when
-// the first node does whose market does, and from there like a clock.
+// the first node does whose market does, and from there like a clock; by then
+// every chain has a block or two more, so that nobody waits for the first.
 func (s *suite) startNode(ctx context.Context, m mode) error {
 	if m.moves() && s.goesOn.IsZero() {
-		s.goesOn = time.Now()
+		s.goesOn = time.Now().Add(-firstBlocks)
 	}
 	how := corpus.Node{
 		Live: m == live, Calm: m == calm, Uncached: m == uncached, Refresh: s.Refresh, Extra: plans,
@@ -241,9 +249,15 @@ func (s *suite) startNode(ctx context.Context, m mode) error {
 	return err
 }
 
+// firstBlocks is how far a market has gone on when its first node starts.
+const firstBlocks = 25 * time.Second
+
 func (s *suite) stopNode() error {
 	if s.node == nil || s.node.child == nil {
 		return nil
+	}
+	if h, err := s.node.health(); err == nil {
+		s.generations = h.generations()
 	}
 	err := s.node.Stop()
 	s.node = nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
@@ -26,6 +27,24 @@ func Copy(dir, to string) (err error) {
 		return err
 	}
 	return errors.Join(store.Checkpoint(filepath.Join(to, marketDir)), store.Close())
+}
+
+// Open returns the first chain of a corpus as it was published, cold: rows are
+// read when they are looked at, until done. The corpus must not be in use.
+func Open(dir string) (st *market.State, done func() error, err error) {
+	store, err := storage.Open(filepath.Join(DataDir(dir), marketDir),
+		storage.Options{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := store.Restore(market.ChainID(Chains[0].ID))
+	if err == nil && kept == nil {
+		err = fmt.Errorf("the corpus in %s has no chain %d", dir, Chains[0].ID)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return kept.State, store.Close, nil
 }
 
 const (

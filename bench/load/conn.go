@@ -23,8 +23,11 @@ type conn struct {
 	missing int // bytes of the body
 
 	sampled bool
-	body    []byte // of a sampled response
+	body    []byte // of a sampled response, and of one that says what went wrong
 }
+
+// refused is the least status of a response that says what went wrong.
+const refused = 400
 
 // connectTimeout bounds one connection's start.
 const connectTimeout = 5 // seconds
@@ -104,7 +107,7 @@ func (c *conn) take(b []byte) (done bool, err error) {
 		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
 	}
 	c.missing -= len(b)
-	if c.sampled {
+	if c.sampled || c.head.status >= refused {
 		c.body = append(c.body, b...)
 	}
 	return c.missing == 0, nil

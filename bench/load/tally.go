@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -77,7 +78,7 @@ func (t *tally) count(p *Part, c *conn, now time.Duration) {
 	t.status(c.head.status, 1)
 	if !p.accepts(c.head.status) {
 		t.failures++
-		t.problem(p.Name + " was answered " + itoa(c.head.status))
+		t.problem(fmt.Sprintf("%s was answered %d: %.100s", p.Name, c.head.status, c.body))
 	}
 	if now < t.warmup || now > t.length {
 		return
