@@ -5,10 +5,10 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 BUILD       := go build -ldflags "-X main.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick gobench clean
+.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick bench-peers gobench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
 	$(BUILD) -o tidemark ./cmd/tidemark
@@ -43,9 +43,10 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
+PEERS           ?=
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
-	./tidemark bench run --corpus $(BENCH)/corpus --figures \
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
 	  --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in less than 90 s
@@ -53,6 +54,12 @@ bench-quick: build ## the same on a small corpus, in less than 90 s
 	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
 	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 2s --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
+
+bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQLite, beside a node
+	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
+	cd bench/peers && go test -timeout 120s ./... && go build -o ../../$(BENCH)/peers-bench .
+	$(BENCH)/peers-bench --corpus $(BENCH)/corpus --tidemark ./tidemark --data $(BENCH)/peers \
+	  --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

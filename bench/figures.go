@@ -258,7 +258,3 @@ func detailGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 
 // manyEntries is the length of the history that the figure is about.
 const manyEntries = 1000
-
-func peersGoal(*report.Run, *corpus.Record) (string, report.Verdict) {
-	return "", report.NotMeasured
-}

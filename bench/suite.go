@@ -33,6 +33,7 @@ type Settings struct {
 	Seed        uint64        // of what is asked
 	Unpinned    bool          // client and server share all cores
 	Profiles    string        // directory for a CPU profile of every scenario; empty: none
+	Peers       string        // what make bench-peers wrote, for the table of goals; empty: nothing
 	Progress    io.Writer     // a line for every scenario; nil: none
 }
 
@@ -110,6 +111,9 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 		err = s.scenarios(ctx)
 	}
 	err = errors.Join(err, s.finish())
+	var bad error
+	s.run.Peers, bad = peersOf(s.Peers, s.record)
+	err = errors.Join(err, bad)
 	s.run.Figures = figures(&s.run, s.record)
 	return &s.run, err
 }

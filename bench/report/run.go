@@ -8,6 +8,7 @@ type Run struct {
 	Corpus    Corpus     `json:"corpus"`
 	Scenarios []Scenario `json:"scenarios"`
 	Figures   []Figure   `json:"figures"`
+	Peers     *Peers     `json:"peers,omitempty"`
 	Units     Units      `json:"units"`
 }
 

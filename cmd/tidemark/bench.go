@@ -94,6 +94,7 @@ type BenchRunCmd struct {
 	Seed        uint64        `help:"Of what is asked." default:"1"`
 	Unpinned    bool          `help:"Do not give client and server cores of their own."`
 	Profiles    string        `help:"Keep a CPU profile of every scenario." placeholder:"DIR"`
+	Peers       string        `help:"What make bench-peers wrote about this corpus." placeholder:"FILE"`
 	Out         string        `help:"Write the run as NDJSON." placeholder:"FILE"`
 	Report      string        `help:"Write the report." placeholder:"FILE"`
 	Compare     string        `help:"Compare with an older run." placeholder:"FILE"`
@@ -121,7 +122,7 @@ func (c *BenchRunCmd) Run() error {
 		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Connections: c.Connections,
 		Rounds: c.Rounds, Length: c.Length, Refresh: c.Refresh, Keys: c.Keys,
 		Accounts: c.Accounts, Seed: c.Seed,
-		Unpinned: c.Unpinned, Profiles: c.Profiles, Progress: os.Stderr,
+		Unpinned: c.Unpinned, Profiles: c.Profiles, Peers: c.Peers, Progress: os.Stderr,
 	})
 	if run == nil || len(run.Scenarios) == 0 {
 		return err
