@@ -36,13 +36,18 @@ type runCmd struct {
 	Only        []string      `help:"Peers to compare with: PostgreSQL, Redis, SQLite." placeholder:"NAME"`
 	Connections int           `help:"Connections." default:"64"`
 	Rounds      int           `help:"Rounds in which a node and a peer take turns." default:"3"`
-	Length      time.Duration `help:"Length of one measurement." default:"1s"`
+	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
 }
+
+// maxRun bounds a run: three times what the largest corpus takes.
+const maxRun = time.Hour
 
 // Run compares, prints and keeps.
 func (c *runCmd) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, maxRun)
+	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("cannot find our own executable: %w", err)

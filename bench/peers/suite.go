@@ -302,8 +302,8 @@ func (r *suite) loadConfig(q *question, address string, mix load.Mix, cpu func()
 		Addr: address, Connections: r.connections, Workers: min(r.cores.client.Count(), r.connections),
 		Mix: mix, Seed: 1, Warmup: r.length / 4, Length: r.length, ServerCPU: cpu,
 	}
-	if q.alone {
-		cfg.Connections, cfg.Workers = 1, 1
+	if q.alone { // and slow, so that it takes longer to see many of them
+		cfg.Connections, cfg.Workers, cfg.Length = 1, 1, 3*r.length
 	}
 	return cfg
 }
