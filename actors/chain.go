@@ -208,13 +208,26 @@ func (a *chainActor) publish() bool {
 	case <-a.ctx.Done():
 		return false
 	}
-	if err := a.chain.Refresh(runtime.Gosched); err != nil {
+	if err := a.chain.Refresh(new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		a.restore()
 		return false
 	}
 	a.pause = 0
 	return true
+}
+
+// stride is how long a refresh works before it gives way to readers.
+const stride = 150 * time.Microsecond
+
+// pacer gives way once a stride, however often it is asked to.
+type pacer struct{ last time.Time }
+
+func (p *pacer) pause() {
+	if time.Since(p.last) >= stride {
+		runtime.Gosched()
+		p.last = time.Now()
+	}
 }
 
 func (a *chainActor) tick(after time.Duration) {

@@ -10,7 +10,6 @@ import (
 	"tidemark/rankings/block"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 )
 
 // The corpus of the benchmarks is that of the figures: a million positions a
@@ -84,32 +83,33 @@ func loop(b *testing.B, f func()) {
 	b.ReportMetric(float64(used)/float64(n), "cpu-ns/op")
 }
 
-// BenchmarkBuild is a generation of one chain in which every price moved;
-// "values" is the part of it that package value takes.
+// BenchmarkBuild is a generation of one chain, values included, after every
+// pool moved; after one in a hundred did and with it the native price, on which
+// every row depends; and after that one in a hundred alone.
 func BenchmarkBuild(b *testing.B) {
 	w := bench()
-	for i := range w.pools.Len() {
-		w.moveTo(i, int32(w.IntN(400))-200)
-	}
-	w.now += 12
-	st := w.state()
-	b.Run("orders and values", func(b *testing.B) {
-		loop(b, func() {
-			_, p := rankings.Build(w.views[0], st, 2)
-			b.ReportMetric(float64(p.Size()), "bytes")
-			b.ReportMetric(float64(len(p.Directory)), "directory-bytes")
-		})
-	})
-	b.Run("values", func(b *testing.B) {
-		var m value.Metrics
-		loop(b, func() {
-			for i := range st.Positions.Len() {
-				if st.Positions.At(i).IsOpen() {
-					value.Position(st, i, &m)
-				}
+	before := w.views[0]
+	f := func(name string, pools, native float64) {
+		for i := range w.pools.Len() {
+			if w.Float64() < pools {
+				w.moveTo(i, int32(w.IntN(400))-200)
 			}
+		}
+		w.prices.Mut(0).Usd *= native
+		w.now += 12
+		st := w.state()
+		b.Run(name, func(b *testing.B) {
+			loop(b, func() {
+				_, p := rankings.Build(before, st, 2)
+				b.ReportMetric(float64(p.Size()), "bytes")
+				b.ReportMetric(float64(len(p.Directory)), "directory-bytes")
+			})
 		})
-	})
+		before, _ = rankings.Build(before, st, 2)
+	}
+	f("every pool", 1, 1)
+	f("native price", 0.01, 1.001)
+	f("one pool in 100", 0.01, 1)
 }
 
 // BenchmarkPage is a page of 20 of the three chains merged, filters by

@@ -18,6 +18,7 @@ type columns struct {
 
 	// By place among the open positions, and among the closed.
 	apr, feeAPR, roi, pnl, value []float64
+	claims                       []value.Claim
 	mintedAt                     []int64
 	closedPnl                    []float64
 	closedAge                    []uint32 // seconds
@@ -45,9 +46,9 @@ type columns struct {
 type filler struct {
 	*columns
 	st        *market.State
-	prev      *View // nil, or with columns
-	moved     *block.Bitmap
-	prevPlace uint32 // open positions of prev before the current one
+	prev      *View         // nil, or with columns
+	moved     *block.Bitmap // pools
+	prevPlace uint32        // open positions of prev before the current one
 	ranker    *value.Ranker
 	figures   value.Figures
 	pause     func()
@@ -69,8 +70,8 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 	return f.columns
 }
 
-// fillPools also marks the pools whose tick is not prev's: only there can a
-// closed position have gone in or out of range.
+// fillPools also marks the pools whose price or fee growth is not prev's: only
+// there can a position have gone in or out of range, or hold something else.
 func (f *filler) fillPools() {
 	st := f.st
 	n := st.Pools.Len()
@@ -86,8 +87,7 @@ func (f *filler) fillPools() {
 		if isStandard(st, i) {
 			f.standards.Set(i)
 		}
-		if f.prev == nil || i >= f.prev.State.Pools.Len() ||
-			f.prev.State.Pools.At(i).Tick != p.Tick {
+		if f.prev == nil || i >= f.prev.State.Pools.Len() || movedOn(f.prev.State.Pools.At(i), p) {
 			f.moved.Set(i)
 		}
 		if i%market.ChunkLen == 0 {
@@ -98,12 +98,18 @@ func (f *filler) fillPools() {
 	f.standards.Seal()
 }
 
+func movedOn(was, is *market.Pool) bool {
+	return was != is && (was.Tick != is.Tick || was.SqrtPriceX96 != is.SqrtPriceX96 ||
+		was.FeeGrowthGlobal0X128 != is.FeeGrowthGlobal0X128 ||
+		was.FeeGrowthGlobal1X128 != is.FeeGrowthGlobal1X128)
+}
+
 func (f *filler) fillPositions() {
 	n, open := f.st.Positions.Len(), f.st.OpenCount
 	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
 		*c = make([]float64, 0, open)
 	}
-	f.mintedAt = make([]int64, 0, open)
+	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]int64, 0, open)
 	f.closedPnl = make([]float64, 0, n-min(open, n))
 	f.closedAge = make([]uint32, 0, n-min(open, n))
 	for first := uint32(0); first < n; first += market.ChunkLen {
@@ -117,16 +123,27 @@ func (f *filler) fillPositions() {
 
 // fillChunk fills the rows of a chunk. If prev's State has the very same
 // chunk, as copy-on-write leaves all that was not written, its closed rows are
-// what they were.
+// what they were, and its open ones hold what they held where the pool did not
+// move.
 func (f *filler) fillChunk(first, end uint32) {
 	known := f.prev != nil && end <= f.prev.State.Positions.Len()
 	same := known && f.prev.State.Positions.At(first) == f.st.Positions.At(first)
+	var ranked value.Rows
+	for n, rows := 0, f.st.Positions.Chunk(first); n < len(rows); n++ {
+		ranked[n] = !same || f.moved.Has(rows[n].Pool)
+	}
+	f.ranker.ReadAhead(first, &ranked)
 	for i := first; i < end; i++ {
 		wasOpen := known && f.prev.columns.open.Has(i)
-		if same && !wasOpen {
+		switch {
+		case same && !wasOpen:
 			f.keepClosed(i)
-		} else {
+		case ranked[i-first]:
 			f.fillPosition(i, known && !wasOpen)
+		default:
+			f.figures.Claim = f.prev.columns.claims[f.prevPlace]
+			f.ranker.Renew(i, &f.figures)
+			f.fillOpen(i)
 		}
 		if f.standards.Has(f.pool[i]) {
 			f.standard.Set(i)
@@ -164,19 +181,23 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 		f.keepClosed(i)
 		return
 	}
-	f.pool[i], f.owner[i] = p.Pool, p.Owner
-	if contains(p, f.st.Pools.At(p.Pool).Tick) {
-		f.inRange.Set(i)
-	}
-	m := &f.figures
-	f.ranker.Rank(i, m)
-	if !p.IsOpen() {
-		f.closedPnl = append(f.closedPnl, m.PnlUsd)
-		f.closedAge = append(f.closedAge, uint32(ageKey(f.st, i)))
+	f.ranker.Rank(i, &f.figures)
+	if p.IsOpen() {
+		f.fillOpen(i)
 		return
 	}
+	f.place(i)
+	f.closedPnl = append(f.closedPnl, f.figures.PnlUsd)
+	f.closedAge = append(f.closedAge, uint32(ageKey(f.st, i)))
+}
+
+// fillOpen fills row i, which is open, from its figures.
+func (f *filler) fillOpen(i uint32) {
+	m := &f.figures
+	f.place(i)
 	f.open.Set(i)
-	f.mintedAt = append(f.mintedAt, p.MintedAt)
+	f.claims = append(f.claims, m.Claim)
+	f.mintedAt = append(f.mintedAt, f.st.Positions.At(i).MintedAt)
 	f.apr = append(f.apr, m.APR)
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)
 	f.roi = append(f.roi, m.ROI)
@@ -184,5 +205,14 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 	f.value = append(f.value, m.UnderlyingValueUsd)
 	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
 		f.valued.Set(i)
+	}
+}
+
+// place fills what an open and a closed row have alike.
+func (f *filler) place(i uint32) {
+	p := f.st.Positions.At(i)
+	f.pool[i], f.owner[i] = p.Pool, p.Owner
+	if f.figures.InRange {
+		f.inRange.Set(i)
 	}
 }

@@ -185,6 +185,17 @@ func (w *world) change() {
 		w.owners.Append(a)
 	}
 	w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
+	w.earn(w.Uint32N(w.pools.Len()))
+	if price := w.prices.Mut(w.Uint32N(w.prices.Len())); market.Known(price.Usd) {
+		price.Usd *= w.some(0.5, 1.5, 1)
+	}
+}
+
+// earn adds fees to a pool whose price stays.
+func (w *world) earn(i uint32) {
+	p := w.pools.Mut(i)
+	p.FeeGrowthGlobal0X128[2] += w.Uint64N(3)
+	p.FeeGrowthGlobal1X128[1] += w.Uint64()
 }
 
 func (w *world) state() *market.State {

@@ -17,10 +17,11 @@ import "tidemark/rankings/market"
 // to a tenth of its price would yield. The position's own share is at most
 // what it holds of the other leg, so most rows end at the first comparison.
 func (r *row) limitClaims() {
+	c := &r.f.Claim
 	for leg := range r.sides {
 		side, other := r.sides[leg], 1-leg
-		claim := (r.held[leg] + r.pending[leg]) * r.rawUsd[leg]
-		if side.anchor || !(claim > 0) || claim+r.held[other]*r.rawUsd[other] <= side.exitUsd {
+		claim := (c.principal[leg] + c.fees[leg]) * r.rawUsd[leg]
+		if side.anchor || !(claim > 0) || claim+c.principal[other]*r.rawUsd[other] <= side.exitUsd {
 			continue
 		}
 		r.f.Unrealizable[leg] = claim > side.exitUsd-r.ownExit(leg)
@@ -32,13 +33,14 @@ func (r *row) limitClaims() {
 // Pools whose hook takes a part of swaps are in it only when they are listed,
 // which shows where such a pool is the one that prices the token.
 func (r *row) ownExit(leg int) float64 {
-	p, pool, by := r.position, r.pool, r.sides[1-leg]
+	p, by := r.position, r.sides[1-leg]
+	s := surround(r.st, p)
 	listed := r.sides[leg].onlyPool == p.Pool
-	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(pool) && !listed {
+	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(s.pool) && !listed {
 		return 0
 	}
-	root := rootOf(&pool.SqrtPriceX96, leg)
-	high, low := rootOf(&r.upper.SqrtPriceX96, leg), rootOf(&r.lower.SqrtPriceX96, leg)
+	root := rootOf(&s.pool.SqrtPriceX96, leg)
+	high, low := rootOf(&s.upper.SqrtPriceX96, leg), rootOf(&s.lower.SqrtPriceX96, leg)
 	if leg == 1 {
 		high, low = low, high
 	}

@@ -11,6 +11,12 @@ type Amounts struct {
 	Usd float64 // at the row's prices; Unknown when a leg that it needs has none
 }
 
+// Claim is what an open position would pay now, in raw units. It changes only
+// with its own record and with its pool's price and fee growth.
+type Claim struct {
+	principal, fees legs
+}
+
 // Figures are the numbers and flags by which a row is sorted and filtered.
 // Percentages are percent: 12.5 means 12.5 %. A float is finite or Unknown.
 type Figures struct {
@@ -33,6 +39,8 @@ type Figures struct {
 	PriceUnavailable bool // a leg that a sum needs has no independent price
 	Unrealizable     [2]bool
 	Reason           market.Reason // why a number is missing
+
+	Claim Claim // nothing when it is closed
 }
 
 // UnrealizableLeg reports whether a leg's claim exceeds its way out: it counts
@@ -85,7 +93,6 @@ type row struct {
 	principal, fees [2]clmath.U256
 	rawUsd          legs // of a raw unit, at the row's prices
 	nativeUsd       float64
-	held, pending   legs
 	deposits        legs
 	withdrawals     legs
 	collected       legs
@@ -105,17 +112,23 @@ func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
 }
 
 func (r *row) rank() {
+	r.f.Open = r.position.IsOpen()
+	r.f.Claim = Claim{}
+	if r.f.Open {
+		r.hold()
+	}
+	r.renew()
+}
+
+// renew computes the figures from those that rank begins with.
+func (r *row) renew() {
 	f := r.f
-	f.Open = r.position.IsOpen()
 	f.InRange = r.position.TickLower <= r.at.tick && r.at.tick < r.position.TickUpper
 	f.Unrealizable = [2]bool{}
 	r.flows()
 	r.prices()
 	if f.Open {
-		r.hold()
 		r.limitClaims()
-	} else {
-		r.held, r.pending = legs{}, legs{}
 	}
 	r.usd()
 	r.results()
@@ -153,8 +166,10 @@ func (r *row) hold() {
 	inside = clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
 	r.fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, p.Liquidity)
-	r.held = legs{approx(&r.principal[0]), approx(&r.principal[1])}
-	r.pending = legs{approx(&r.fees[0]), approx(&r.fees[1])}
+	r.f.Claim = Claim{
+		principal: legs{approx(&r.principal[0]), approx(&r.principal[1])},
+		fees:      legs{approx(&r.fees[0]), approx(&r.fees[1])},
+	}
 }
 
 // prices chooses the legs' prices: of now, less those that are the pool's own

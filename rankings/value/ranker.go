@@ -85,31 +85,59 @@ func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
 // It allocates nothing. A closed row's figures change with the tick of its
 // pool and the risk of its tokens only.
 func (k *Ranker) Rank(i uint32, f *Figures) {
+	k.look(i, f)
+	k.row.rank()
+}
+
+// Renew is Rank of an open row of which f.Claim, from an earlier State, still
+// holds: it needs no ticks.
+func (k *Ranker) Renew(i uint32, f *Figures) {
+	k.look(i, f)
+	f.Open = true
+	k.row.renew()
+}
+
+// look makes row i the one at hand.
+func (k *Ranker) look(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
-		k.readAhead(i)
+		k.ReadAhead(i, &everyRow)
 	}
 	i -= k.first
 	r := &k.row
 	r.f, r.position, r.surroundings = f, &k.chunk[i], k.around[i]
 	r.at = k.pools[r.position.Pool]
 	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
-	r.rank()
 }
 
-// readAhead takes the chunk of row i and reads what its rows need, all of a
-// kind at a time, so that their cache misses overlap.
-func (k *Ranker) readAhead(i uint32) {
+// Rows marks rows of a chunk.
+type Rows [market.ChunkLen]bool
+
+var everyRow = func() (all Rows) {
+	for n := range all {
+		all[n] = true
+	}
+	return all
+}()
+
+// ReadAhead makes the chunk of row i the one at hand and reads what its rows
+// need, all of a kind at a time, so that their cache misses overlap. Of the
+// open ones only those in ranked may be ranked; the others can be renewed.
+// Rank and Renew do it for every row when the row's chunk is not at hand.
+func (k *Ranker) ReadAhead(i uint32, ranked *Rows) {
 	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
 	for n := range k.chunk {
 		p, s := &k.chunk[n], &k.around[n]
 		at := &k.pools[p.Pool]
+		*s = surroundings{}
 		if !p.IsOpen() {
 			k.sink += uint64(at.tick)
 			continue
 		}
-		*s = surround(k.st, p)
-		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool) +
-			readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
+		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
+		if ranked[n] {
+			*s = surround(k.st, p)
+			k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
+		}
 	}
 }
 

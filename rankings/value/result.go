@@ -38,8 +38,8 @@ func (r *row) usd() {
 			out[leg] = 0
 		}
 	}
-	f.UnderlyingValueUsd = r.held.usd(&out)
-	f.PendingFeesUsd = r.pending.usd(&out)
+	f.UnderlyingValueUsd = f.Claim.principal.usd(&out)
+	f.PendingFeesUsd = f.Claim.fees.usd(&out)
 	f.DepositsUsd = r.deposits.usd(&r.rawUsd)
 	f.WithdrawalsUsd = r.withdrawals.usd(&r.rawUsd)
 	f.CollectedUsd = r.collected.usd(&r.rawUsd)
@@ -112,7 +112,8 @@ func (r *row) reason(leg int) market.Reason {
 
 // needs reports whether any group has an amount of a leg.
 func (r *row) needs(leg int) bool {
-	return r.held[leg] != 0 || r.pending[leg] != 0 || r.deposits[leg] != 0 ||
+	c := &r.f.Claim
+	return c.principal[leg] != 0 || c.fees[leg] != 0 || r.deposits[leg] != 0 ||
 		r.withdrawals[leg] != 0 || r.collected[leg] != 0
 }
 

@@ -126,7 +126,7 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
 	}
-	claim := finite((r.held[leg] + r.pending[leg]) * r.rawUsd[leg])
+	claim := finite((r.f.Claim.principal[leg] + r.f.Claim.fees[leg]) * r.rawUsd[leg])
 	counted := claim
 	if m.Unrealizable[leg] {
 		counted = 0
