@@ -94,7 +94,11 @@ func (r *suite) prepare(ctx context.Context) (err error) {
 	}
 	r.run.Positions, r.run.Genesis = r.record.Shape.Positions, r.record.Spec.Genesis
 	r.run.Pinned, r.run.CPU = r.cores.text, processorName()
-	if err := os.MkdirAll(r.data, 0o755); err != nil {
+	// Servers do not run in our directory.
+	if r.data, err = filepath.Abs(r.data); err == nil {
+		err = os.MkdirAll(r.data, 0o755)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot make a directory to work in: %w", err)
 	}
 	if r.dir, err = os.MkdirTemp(r.data, "run-"); err != nil {
