@@ -160,8 +160,12 @@ func bytesGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 	few, _ := still.Value("written a refresh")
 	all, _ := moved.Value("written a refresh")
 	text := fmt.Sprintf("%.2f / %.2f MB", few, all)
-	if len(still.Problems) > 0 {
-		return text + "; " + still.Problems[0], report.NotMeasured
+	calm, _ := still.Value("native prices moved")
+	live, _ := moved.Value("native prices moved")
+	refreshes, _ := moved.Value("refreshes")
+	if calm > 0 || live < refreshes/2 {
+		return fmt.Sprintf("%s, but native prices moved %.0f times, and %.0f times in %.0f refreshes",
+			text, calm, live, refreshes), report.NotMeasured
 	}
 	return text, judge(few <= 2 && all <= 15)
 }

@@ -20,10 +20,9 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	was, before := s.node.counters(), s.node.child.CPU()
 	disk, from := written(s.node.Pid()), time.Now()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(generations * s.Refresh):
+	moves, err := s.nativeMoves(ctx, generations*s.Refresh)
+	if err != nil {
+		return err
 	}
 	now := s.node.counters()
 	var count, seconds, events float64
@@ -46,6 +45,7 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	cpu, bytes := s.node.child.CPU()-before, float64(written(s.node.Pid())-disk)
 	out.Values = append(out.Values,
 		report.Value{Name: "refreshes", Value: count},
+		report.Value{Name: "native prices moved", Value: moves},
 		report.Value{Name: "CPU a refresh", Value: cpu.Seconds() / count, Unit: "s"},
 		report.Value{Name: "time a refresh", Value: seconds / count, Unit: "s"},
 		report.Value{Name: "events a refresh", Value: events / count},
@@ -53,24 +53,27 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
-// runCalm is runRefresh on a market whose native prices stand, and says so if
-// they do not.
-func runCalm(ctx context.Context, s *suite, out *report.Scenario) error {
+// nativeMoves looks for a while and returns how often the native price of a
+// chain was another than before.
+func (s *suite) nativeMoves(ctx context.Context, length time.Duration) (moves float64, err error) {
+	const every = 250 * time.Millisecond // several looks at a generation
 	before, err := s.nativePrices()
-	if err != nil {
-		return err
-	}
-	if err := runRefresh(ctx, s, out); err != nil {
-		return err
-	}
-	after, err := s.nativePrices()
-	for i := range after {
-		if after[i] != before[i] {
-			out.Problems = append(out.Problems, fmt.Sprintf("the native price of chain %d moved from %v to %v",
-				s.site.chains[i], before[i], after[i]))
+	for end := time.Now().Add(length); err == nil && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(every):
 		}
+		var now []float64
+		now, err = s.nativePrices()
+		for i := range now {
+			if now[i] != before[i] {
+				moves++
+			}
+		}
+		before = now
 	}
-	return err
+	return moves, err
 }
 
 // nativePrices asks what the native currency of every chain is worth.

@@ -44,7 +44,7 @@ var table = []scenario{
 		Mode: uncached, Run: runOverload},
 
 	{Name: "refresh-calm", What: "a market in which 1 % of the pools moves a refresh, and nobody asks",
-		Mode: calm, Own: true, Run: runCalm},
+		Mode: calm, Own: true, Run: runRefresh},
 	{Name: "refresh", What: "a market that goes on, the native price too, and nobody asks",
 		Mode: live, Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",

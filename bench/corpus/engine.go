@@ -14,6 +14,9 @@ type Engine struct {
 	// Behind is how much later than their own times blocks come, so that a
 	// corpus of any age goes on where its history ended.
 	Behind time.Duration `json:"behind,omitempty"`
+	// Brisk: a minute of the chains passes in five seconds, and moves the
+	// price of every native currency.
+	Brisk bool `json:"brisk,omitempty"`
 	// Calm: a hundredth of the pools trades in every refresh, and no price
 	// that others depend on moves.
 	Calm bool `json:"calm,omitempty"`

@@ -87,8 +87,8 @@ func (s *Spec) first(all int) int {
 
 // Node is how a node is to serve a corpus.
 type Node struct {
-	Live     bool          // the market goes on; else its head stays where the history ends
-	Calm     bool          // it does, and no price that others depend on moves
+	Live     bool          // the market goes on, and briskly; else it stays where the history ends
+	Calm     bool          // it goes on, and no price that others depend on moves
 	Uncached bool          // every page is rendered for whoever asks
 	Refresh  time.Duration // 0: the node's default
 	Extra    string        // more tables of the configuration
@@ -116,7 +116,7 @@ func (s *Spec) Config(n Node) string {
 // Engine returns what a node on the corpus gets beside its configuration. Now
 // is when its market goes on, if it does.
 func (s *Spec) Engine(n Node, now time.Time) (Engine, error) {
-	e := Engine{Crowd: s.Crowd, Calm: n.Calm, NoPageCache: n.Uncached}
+	e := Engine{Crowd: s.Crowd, Brisk: n.Live, Calm: n.Calm, NoPageCache: n.Uncached}
 	genesis, err := time.Parse(time.RFC3339, s.Genesis)
 	if err != nil {
 		return e, fmt.Errorf("cannot read the genesis of a corpus: %w", err)

@@ -272,7 +272,8 @@ func (c *BenchNodeCmd) Run() error {
 	if err != nil {
 		return fmt.Errorf("bad --engine %q: %w", c.Engine, err)
 	}
-	l.Sim.Crowd, l.Sim.Behind, l.Sim.Calm, l.NoPageCache = e.Crowd, e.Behind, e.Calm, e.NoPageCache
+	l.Sim.Crowd, l.Sim.Behind, l.Sim.Brisk, l.Sim.Calm = e.Crowd, e.Behind, e.Brisk, e.Calm
+	l.NoPageCache = e.NoPageCache
 	return l.serve()
 }
 

@@ -54,6 +54,7 @@ type SimConfig struct {
 	// For the bench suite alone: see corpus.Engine.
 	Crowd  sim.Crowd     `toml:"-"`
 	Behind time.Duration `toml:"-"`
+	Brisk  bool          `toml:"-"`
 	Calm   bool          `toml:"-"`
 }
 

@@ -74,7 +74,7 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-		Crowd: l.Sim.Crowd, Behind: l.Sim.Behind, Calm: l.Sim.Calm,
+		Crowd: l.Sim.Crowd, Behind: l.Sim.Behind, Brisk: l.Sim.Brisk, Calm: l.Sim.Calm,
 	})
 }
 

@@ -32,7 +32,10 @@ type calendar struct {
 	endMs   int64 // where the history ends
 	quiet   int64 // actions before quietMs
 	slow    int64 // beats before quietMs, when they are slow
+	ended   int64 // beats before endMs
 	rounds  int64 // beats in all
+	speed   int64 // of blocks after the history, by the clock's
+	turnMs  int64 // of a beat after the history
 	total   int64 // actions before endMs
 	liveMs  int64 // a slot after the history
 }
@@ -57,9 +60,13 @@ func newCalendar(cfg *Config, venues []venue) calendar {
 		c.quiet, c.slow = c.total*int64(cfg.Crowd.Early)/1000, c.quietMs/slowBeatMs
 	}
 	c.liveMs = max(1, min(cfg.LivePace.Milliseconds(), (c.endMs-c.quietMs)/(c.total-c.quiet)))
-	if c.rounds = 1 << 40; cfg.Calm {
-		c.rounds = c.slow + (c.endMs-c.slow*slowBeatMs)/beatMs
-		c.liveMs = cfg.calmPaceMs()
+	c.ended, c.rounds = c.slow+(c.endMs-c.slow*slowBeatMs)/beatMs, 1<<40
+	c.speed, c.turnMs = 1, beatMs
+	switch {
+	case cfg.Calm:
+		c.rounds, c.liveMs = c.ended, cfg.calmPaceMs()
+	case cfg.Brisk:
+		c.speed, c.turnMs = briskSpeed, briskBeatMs
 	}
 	return c
 }
@@ -87,7 +94,11 @@ func (c *calendar) beatAt(i int64) (from, length int64) {
 	if i < c.slow {
 		return i * slowBeatMs, slowBeatMs
 	}
-	return c.slow*slowBeatMs + (i-c.slow)*beatMs, beatMs
+	from = c.slow*slowBeatMs + (min(i, c.ended)-c.slow)*beatMs
+	if i < c.ended {
+		return from, beatMs
+	}
+	return from + (i-c.ended)*c.turnMs, c.turnMs
 }
 
 // slot returns where the i-th of n equal parts of a stretch begins.
@@ -148,7 +159,7 @@ func (c *calendar) bound(s stream, n int64) int64 {
 	case births:
 		return c.length(births)
 	case beats:
-		return n*c.paceMs/beatMs + 2 // slow ones are fewer
+		return n*c.paceMs/min(beatMs, c.turnMs) + 2 // slow ones are fewer
 	}
 	return c.total + n*c.paceMs/c.liveMs + 2
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Config is what a simulated chain is made from. Two feeds with the same
-// Config but for Now, Every, Frozen, Behind and Calm tell the same history.
+// Config but for Now, Every, Frozen, Behind, Brisk and Calm tell the same
+// history.
 type Config struct {
 	Chain     market.ChainID
 	Seed      uint64
@@ -50,6 +51,10 @@ type Config struct {
 	// Behind is how much later than their own times blocks come: a history
 	// that ended Behind ago goes on where it ended.
 	Behind time.Duration
+	// Brisk: after the history blocks come briskSpeed times as fast as the
+	// clock, and every core pool is traded in every minute of theirs, so that
+	// no minute leaves the price of the native currency where it was.
+	Brisk bool
 	// Calm: after the history prices stand still, and all that happens is
 	// trade in a hundredth of the pools every Every.
 	Calm bool

@@ -116,6 +116,33 @@ func TestCalm(t *testing.T) {
 	})
 }
 
+// A brisk market has a minute of blocks in five seconds, and a turn of every
+// core pool in each.
+func TestBrisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig(1, 60, 12, 2)
+		cfg.Frozen, cfg.Now, cfg.Every, cfg.Brisk = false, time.Now, 5*time.Second, true
+		cfg.Behind = time.Since(time.Unix(cfg.Genesis, 0).Add(48 * time.Hour))
+		g := grow(t, cfg)
+		was := g.Freeze()
+		for range 20 {
+			before, start := g.Head(), time.Now()
+			g.step(t)
+			if blocks := g.Head().Number - before.Number; blocks != 5 || time.Since(start) != 5*time.Second {
+				t.Fatalf("%d blocks after %s; want 5 after 5 s", blocks, time.Since(start))
+			}
+		}
+		if passed := g.Head().Time - cfg.Genesis - 2*day; passed != 20*5*12 {
+			t.Errorf("%d s of the chain passed in 100 s; want %d", passed, 20*5*12)
+		}
+		for _, i := range g.core {
+			if swaps := g.Freeze().Pools.At(i).Swaps - was.Pools.At(i).Swaps; swaps < 19 {
+				t.Errorf("core pool %d was traded %d times in 20 minutes", i, swaps)
+			}
+		}
+	})
+}
+
 func TestRefusesCrowds(t *testing.T) {
 	f := func(c Crowd, want string) {
 		t.Helper()

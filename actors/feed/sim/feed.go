@@ -137,6 +137,9 @@ func (f *Feed) due(at market.Head, head uint64) time.Time {
 // blockTime returns when the clock reaches a block.
 func (f *Feed) blockTime(number uint64) time.Time {
 	ms := int64(number-f.cfg.StartBlock) * f.paceMs
+	if after := ms - f.endMs; after > 0 {
+		ms -= after - after/f.speed
+	}
 	return time.Unix(f.cfg.Genesis, 0).Add(time.Duration(ms)*time.Millisecond + f.cfg.Behind)
 }
 
@@ -144,6 +147,9 @@ func (f *Feed) blockTime(number uint64) time.Time {
 // first.
 func (f *Feed) headNumber(now time.Time) uint64 {
 	ms := (now.Sub(time.Unix(f.cfg.Genesis, 0)) - f.cfg.Behind).Milliseconds()
+	if after := ms - f.endMs; after > 0 {
+		ms += after * (f.speed - 1)
+	}
 	if f.cfg.Frozen {
 		ms = f.endMs
 	}

@@ -1,5 +1,12 @@
 package sim
 
+// A brisk market has a minute of its blocks in five seconds, and in each of
+// those a turn of six core pools.
+const (
+	briskSpeed  = 12
+	briskBeatMs = 10_000
+)
+
 // calmPercent is how many of the pools a calm market trades in every Every, or
 // in every block where that takes longer.
 const calmPercent = 1
