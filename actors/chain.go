@@ -43,6 +43,7 @@ type chainActor struct {
 
 	ctx    context.Context // of the whole life
 	cancel context.CancelFunc
+	work   sync.WaitGroup // goroutines, which read the store
 
 	chain *chain.Chain
 	epoch uint64
@@ -117,10 +118,10 @@ func (a *chainActor) open() {
 	}
 	a.chain = opened
 	epoch := a.epoch
-	go func() {
+	a.work.Go(func() {
 		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })
 		a.send(loaded{epoch, err})
-	}()
+	})
 }
 
 // guarded turns a panic into an error, for work outside of Receive.
@@ -150,7 +151,7 @@ func (a *chainActor) fetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.forget = cancel
-	go func() {
+	a.work.Go(func() {
 		defer cancel()
 		a.asking.Lock()
 		defer a.asking.Unlock()
@@ -160,7 +161,7 @@ func (a *chainActor) fetch() {
 			return err
 		})
 		a.send(fetched{epoch, step, err})
-	}()
+	})
 }
 
 func (a *chainActor) fetched(step feed.Step, err error) {

@@ -100,6 +100,17 @@ func (n *Node) Stop(ctx context.Context) error {
 	for _, pid := range n.pids {
 		<-n.engine.PoisonCtx(ctx, pid).Done()
 	}
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		for _, a := range n.chains {
+			a.work.Wait()
+		}
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 	for id, a := range n.chains {
 		if err := a.feed.Close(); err != nil {
 			n.log.Warn("cannot close a feed", "chain", id, "error", err)

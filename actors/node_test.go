@@ -95,6 +95,36 @@ func (th *theatre) await(id market.ChainID, what string, pleases func(*rankings.
 
 func served(c *rankings.Chain) bool { return c.View != nil && c.View.Warm() }
 
+// A node that is stopped while it loads lets go of the store before Stop returns.
+func TestStopWhileLoading(t *testing.T) {
+	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
+	run := func(until func(*rankings.Board)) {
+		store, err := storage.Open(dir, storage.Options{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var board rankings.Board
+		set := metrics.NewSet()
+		spec := frozenChain(t, 1, set, quiet, plain)
+		node, err := Start([]ChainSpec{spec}, store, &board, time.Millisecond, set, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(&board)
+		if err := errors.Join(node.Stop(t.Context()), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(func(b *rankings.Board) {
+		for c, ok := b.Load().Chain(1); !ok || !served(c); c, ok = b.Load().Chain(1) {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	for n := range 20 {
+		run(func(*rankings.Board) { time.Sleep(time.Duration(n) * 100 * time.Microsecond) })
+	}
+}
+
 // A panic in one chain's actor leaves the other serving and is mended from
 // the store: the same generation stands again, and the chain goes on.
 func TestPanicIsMended(t *testing.T) {
