@@ -166,13 +166,19 @@ func firstAddress(out io.Reader) string {
 	}
 }
 
-// lastWords is what the log ends with: most often why a process ended.
+// lastWords is how a process ended, if it did, and what its log ends with:
+// most often why.
 func (c *child) lastWords() string {
+	const most = 2 << 10
 	b, err := os.ReadFile(c.logPath)
 	if err != nil {
 		return err.Error()
 	}
-	return lastText(b)
+	text := strings.TrimSpace(string(b[max(0, len(b)-most):]))
+	if !c.alive() {
+		text = fmt.Sprintf("%v: %s", c.cmd.ProcessState, text)
+	}
+	return text
 }
 
 func (c *child) alive() bool {

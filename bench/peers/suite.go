@@ -66,6 +66,9 @@ func measureAll(ctx context.Context, s settings) (_ *report.Peers, err error) {
 			if ctx.Err() != nil {
 				return &r.run, ctx.Err()
 			}
+			if !r.node.alive() {
+				return &r.run, fmt.Errorf("the node ended: %s", r.node.lastWords())
+			}
 			r.say("%s: %v", c.name, err)
 			faults = append(faults, fmt.Errorf("%s: %w", c.name, err))
 			r.leaveOut(c, err.Error())
@@ -211,11 +214,11 @@ func (r *suite) contest(ctx context.Context, c *contestant, number uint64) (err 
 	for i := range questions {
 		result.Question, result.Row = questions[i].name, questions[i].row
 		faults = append(faults, r.measure(ctx, &questions[i], number*peerNumbers, server, front, result))
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if ctx.Err() != nil || !r.node.alive() {
+			break
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, ctx.Err())...)
 }
 
 // reach waits until a server takes connections.
