@@ -50,7 +50,9 @@ func (s *suite) besideLimit(ctx context.Context, mix load.Mix, out *report.Scena
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix})
 		},
 		func(ctx context.Context) (*load.Result, error) {
-			return s.load(ctx, load.Config{Addr: limit.Address, Mix: constant, Keys: s.keys, ServerCPU: limit.CPU})
+			return s.load(ctx, load.Config{
+				Addr: limit.Address, Mix: constant, Keys: s.keys, ServerCPU: limit.CPU,
+			})
 		})
 	out.Refreshes = nil
 	seen := watch()
@@ -121,7 +123,8 @@ func enter(out *report.Scenario, nodes []*load.Result, seen []turn) {
 
 // percents are the points of a latency distribution that are kept.
 var percents = []float64{
-	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95, 99.99, 100,
+	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95,
+	99.99, 100,
 }
 
 func measure(r *load.Result) report.Measure {

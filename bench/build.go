@@ -98,7 +98,9 @@ type progress struct {
 const sayEvery = 10 * time.Second
 
 func newProgress(out *os.File, n *node) *progress {
-	p := &progress{node: n, out: out, chain: map[int64]*mpb.Bar{}, first: map[int64]uint64{}, said: time.Now()}
+	p := &progress{
+		node: n, out: out, chain: map[int64]*mpb.Bar{}, first: map[int64]uint64{}, said: time.Now(),
+	}
 	if _, err := unix.IoctlGetTermios(int(out.Fd()), unix.TCGETS); err == nil {
 		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(60))
 	}

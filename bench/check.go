@@ -92,9 +92,11 @@ func checkList(positions bool, query string, body []byte) error {
 	}
 	page, limit := whole(asked.Get("page"), 1), whole(asked.Get("limit"), pageRows)
 	if c.Pagination.Page != page || c.Pagination.Limit != limit || len(*rows) > limit {
-		return fmt.Errorf("page %d of %d rows; want page %d of at most %d", c.Pagination.Page, len(*rows), page, limit)
+		return fmt.Errorf("page %d of %d rows; want page %d of at most %d",
+			c.Pagination.Page, len(*rows), page, limit)
 	}
-	if *c.Pagination.HasMore && (len(*rows) < limit || c.Pagination.Total <= page*limit && !c.Pagination.TotalCapped) {
+	ends := c.Pagination.Total <= page*limit && !c.Pagination.TotalCapped
+	if *c.Pagination.HasMore && (len(*rows) < limit || ends) {
 		return fmt.Errorf("%d rows of %d in all, and hasMore", len(*rows), c.Pagination.Total)
 	}
 	return checkRows(*rows, fields, (page-1)*limit, asked.Get("sort"))

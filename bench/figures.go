@@ -90,7 +90,13 @@ func ratio(name string, least float64) func(*report.Run, *corpus.Record) (string
 			return "", report.NotMeasured
 		}
 		text := fmt.Sprintf("%.2f (by CPU %.2f), %.0f µs", s.Ratio, s.RatioCPU, s.Node.ServerMicros)
-		if s.Limit.ClientBusy > clientLimit {
+		if s.Node.ServerMicros == 0 {
+			text = fmt.Sprintf("%.2f, CPU not known", s.Ratio)
+		}
+		switch {
+		case s.Limit.ClientBusy > clientLimit && s.RatioCPU == 0:
+			return text + ", the client was the limit", report.NotMeasured
+		case s.Limit.ClientBusy > clientLimit:
 			return text + ", the client was the limit", judge(s.RatioCPU >= least)
 		}
 		return text, judge(s.Ratio >= least)
@@ -109,6 +115,8 @@ func uncachedGoal(name string) func(*report.Run, *corpus.Record) (string, report
 		}
 		s := r.Scenario(name)
 		switch {
+		case s.Node.ServerMicros == 0:
+			return text + ", nor whether pages were cached", report.NotMeasured
 		case s.CacheShare > maxCached:
 			return fmt.Sprintf("%s; %.0f %% came from the page cache", text, 100*s.CacheShare),
 				report.NotMeasured
@@ -135,7 +143,8 @@ func filterGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 		return "", report.NotMeasured
 	}
 	p50, p99 := s.Node.At(50), s.Node.At(99)
-	return fmt.Sprintf("median %.1f ms, p99 %.1f ms", ms(p50), ms(p99)), judge(p50 <= 5000 && p99 <= 15000)
+	return fmt.Sprintf("median %.1f ms, p99 %.1f ms", ms(p50), ms(p99)),
+		judge(p50 <= 5000 && p99 <= 15000)
 }
 
 func valueGoal(name, value string, most float64, format string,
@@ -176,7 +185,8 @@ func liveGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 		return "", report.NotMeasured
 	}
 	a, b := ms(still.Node.At(99)), ms(live.Node.At(99))
-	return fmt.Sprintf("%.2f ms, %.1f x without (%.2f ms)", b, b/max(a, 1e-3), a), judge(b <= 3*a && b <= 5)
+	return fmt.Sprintf("%.2f ms, %.1f x without (%.2f ms)", b, b/max(a, 1e-3), a),
+		judge(b <= 3*a && b <= 5)
 }
 
 func restartGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
@@ -196,7 +206,8 @@ func ledgerGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 	}
 	swaps, _ := s.Value("swaps in memory")
 	mixed, _ := s.Value("mixed events durably")
-	return fmt.Sprintf("%.0f / %.0f a second", swaps, mixed), judge(swaps >= 200_000 && mixed >= 60_000)
+	return fmt.Sprintf("%.0f / %.0f a second", swaps, mixed),
+		judge(swaps >= 200_000 && mixed >= 60_000)
 }
 
 // fewAllocations passes for none: the runtime's own are counted too.
@@ -234,6 +245,9 @@ func detailGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 		return "", report.NotMeasured
 	}
 	entries, _ := detail.Value("transactions")
+	if detail.Node.ServerMicros == 0 {
+		return fmt.Sprintf("CPU not known (%.0f transactions)", entries), report.NotMeasured
+	}
 	text, met, whole := "", true, entries >= manyEntries
 	for _, part := range []struct {
 		name string

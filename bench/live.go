@@ -31,7 +31,8 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 			name := metric + `{chain="` + strconv.FormatInt(c, 10) + `"}`
 			return now[name] - was[name]
 		}
-		one, took := grown("tidemark_chain_refresh_seconds_count"), grown("tidemark_chain_refresh_seconds_sum")
+		one := grown("tidemark_chain_refresh_seconds_count")
+		took := grown("tidemark_chain_refresh_seconds_sum")
 		count, seconds = count+one, seconds+took
 		events += grown("tidemark_chain_events_total")
 		if one > 0 {

@@ -27,12 +27,14 @@ func (s *suite) describe() {
 	}
 	if s.URL != "" {
 		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
+		s.run.Settings.Unknown = unknown
 	}
 	s.run.Machine = machine()
 	if s.record != nil {
 		shape := &s.record.Shape
 		s.run.Corpus = report.Corpus{
-			Positions: shape.Positions, Open: shape.Open, Pools: shape.Pools, Transactions: shape.Transactions,
+			Positions: shape.Positions, Open: shape.Open, Pools: shape.Pools,
+			Transactions: shape.Transactions,
 		}
 		for _, c := range shape.Chains {
 			s.run.Corpus.Chains = append(s.run.Corpus.Chains, report.Chain{
@@ -42,8 +44,17 @@ func (s *suite) describe() {
 	}
 }
 
+// unknown is what nobody can tell of a node from outside.
+var unknown = []string{
+	"the CPU time and the memory of the node, so nothing is said by CPU",
+	"whether pages came from its page cache, which cannot be switched off from here",
+	"its machine: the one described is the client's, and the limit stands beside the client",
+}
+
 func machine() report.Machine {
-	m := report.Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Version: "unknown", Commit: "unknown"}
+	m := report.Machine{
+		Cores: runtime.NumCPU(), Go: runtime.Version(), Version: "unknown", Commit: "unknown",
+	}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		if _, after, ok := bytes.Cut(b, []byte("model name")); ok {
 			line, _, _ := bytes.Cut(after, []byte{'\n'})

@@ -67,7 +67,9 @@ func zipfMix(s *site) load.Mix {
 	}
 	if s.charts {
 		m = append(m,
-			load.Part{Name: "position charts", Weight: 3, Path: oneOf(s.positions, "/charts"), Units: unitsCharts},
+			load.Part{
+				Name: "position charts", Weight: 3, Path: oneOf(s.positions, "/charts"), Units: unitsCharts,
+			},
 			load.Part{Name: "pool charts", Weight: 2, Path: oneOf(s.pools, "/charts"), Units: unitsCharts})
 	}
 	return m
@@ -107,14 +109,17 @@ func pagesFrom(name string, first, many int, units int64) load.Mix {
 		sort := positionSorts[3:][n%5] // those without exclusions have every row
 		dst = append(append(dst, "/v1/positions?sort="...), sort...)
 		dst = append(append(dst, '&'), everything...)
-		return strconv.AppendInt(append(dst, "&page="...), int64(first)+int64(n/5)%int64(max(1, many)), 10)
+		page := int64(first) + int64(n/5)%int64(max(1, many))
+		return strconv.AppendInt(append(dst, "&page="...), page, 10)
 	}
 	return load.Mix{{Name: name, Weight: 1, Path: walk, Units: units}}
 }
 
 // newFilters never repeats a filter.
 func newFilters(s *site) load.Mix {
-	return load.Mix{{Name: "new filter", Weight: 1, Path: filterPath(s, new(atomic.Uint64), 1), Units: unitsList}}
+	return load.Mix{{
+		Name: "new filter", Weight: 1, Path: filterPath(s, new(atomic.Uint64), 1), Units: unitsList,
+	}}
 }
 
 // filterPath makes filters that differ in two floors, and in range and status.

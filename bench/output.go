@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"tidemark/bench/report"
@@ -88,8 +89,9 @@ func Table(w io.Writer, run *report.Run) error {
 			spread = percentText(s.Spread)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.1f\t%.1f KB\t%.2f\t%.2f\t%.2f\t%d\t\n",
-			s.Name, limit, cpu, spread, s.Node.PerSecond, known("%.1f", s.Node.ServerMicros), s.Node.ClientMicros,
-			float64(s.Node.BodyBytes)/1e3, ms(s.Node.At(50)), ms(s.Node.At(99)), ms(s.Node.At(99.9)),
+			s.Name, limit, cpu, spread, s.Node.PerSecond, known("%.1f", s.Node.ServerMicros),
+			s.Node.ClientMicros, float64(s.Node.BodyBytes)/1e3,
+			ms(s.Node.At(50)), ms(s.Node.At(99)), ms(s.Node.At(99.9)),
 			s.Failures+s.Unanswered+s.Wrong)
 	}
 	if err := t.Flush(); err != nil {
@@ -109,9 +111,13 @@ func values(w io.Writer, run *report.Run) error {
 			fmt.Fprintf(w, "%-12s problem: %s\n", s.Name, p)
 		}
 	}
+	for _, what := range run.Settings.Unknown {
+		fmt.Fprintf(w, "not known of %s: %s\n", run.Settings.Target, what)
+	}
 	u := run.Units
 	if u.Billed < 0 {
-		_, err := fmt.Fprintf(w, "units: %d expected, %d answered, billed is not known\n", u.Expected, u.Answered)
+		_, err := fmt.Fprintf(w, "units: %d expected, %d answered, billed is not known\n",
+			u.Expected, u.Answered)
 		return err
 	}
 	_, err := fmt.Fprintf(w, "units: %d expected, %d answered, %d billed: difference %d\n",
@@ -121,14 +127,36 @@ func values(w io.Writer, run *report.Run) error {
 
 // Figures prints the table of goals.
 func Figures(w io.Writer, run *report.Run) error {
-	fmt.Fprintf(w, "corpus: %d positions in %d pools on %d chains; the goals are for %d positions a chain\n",
-		run.Corpus.Positions, run.Corpus.Pools, len(run.Corpus.Chains), fullSize)
+	fmt.Fprintln(w, aboutFigures(run))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\twhat\tgoal\treached\t")
 	for _, f := range run.Figures {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", f.Number, f.What, f.Goal, f.Reached, f.Verdict)
 	}
 	return t.Flush()
+}
+
+// aboutFigures says what the figures are of.
+func aboutFigures(run *report.Run) string {
+	return fmt.Sprintf(
+		"corpus: %d positions in %d pools; the goals are for %d positions a chain, on three",
+		run.Corpus.Positions, run.Corpus.Pools, fullSize)
+}
+
+// Markdown prints the table of goals as it stands in a README.
+func Markdown(w io.Writer, run *report.Run) error {
+	m := &run.Machine
+	fmt.Fprintf(w, "| # | what | goal | reached | |\n|---|---|---|---|---|\n")
+	for _, f := range run.Figures {
+		cells := []string{f.What, f.Goal, f.Reached, string(f.Verdict)}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
+		}
+		fmt.Fprintf(w, "| %d | %s |\n", f.Number, strings.Join(cells, " | "))
+	}
+	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; commit %s, %s.\n", aboutFigures(run),
+		m.CPU, m.Cores, m.Kernel, m.Commit, run.Settings.Began)
+	return err
 }
 
 // known prints a figure that is 0 when it is not known.

@@ -13,7 +13,9 @@ import (
 
 // askProfiled is ask with a CPU profile of the node beside it, when profiles
 // are wanted: NAME.pprof, of the last round.
-func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
+func (s *suite) askProfiled(
+	ctx context.Context, name string, cfg load.Config,
+) (*load.Result, error) {
 	if s.Profiles == "" || s.node.ops == "" {
 		return s.ask(ctx, cfg)
 	}

@@ -23,7 +23,8 @@ var table = []scenario{
 	{Name: "hot", What: "the first page of 20, any of many keys", Run: withLimit(hotPage)},
 	{Name: "zipf", What: "all routes as users ask them: lists 70, details 20, charts 5, metadata 5",
 		Run: withLimit(zipfMix)},
-	{Name: "filter", What: "filters never seen before, one after the other", Run: oneByOne(newFilters)},
+	{Name: "filter", What: "filters never seen before, one after the other",
+		Run: oneByOne(newFilters)},
 	{Name: "half", What: "the hot page at half its capacity, open loop", Run: runHalf},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
 
@@ -31,7 +32,7 @@ var table = []scenario{
 		Mode: uncached, Run: withLimit(uncachedPages)},
 	{Name: "later", What: "deeper pages of filters that are known by then; page cache off",
 		Mode: uncached, Run: withLimit(laterPages)},
-	{Name: "deep", What: "pages at the end of all chains merged, beside pages at the front; page cache off",
+	{Name: "deep", What: "the last pages of all chains merged, beside the first; page cache off",
 		Mode: uncached, Run: runDeep},
 	{Name: "detail-1000", What: "the position with the longest history; page cache off",
 		Mode: uncached, Run: runDetail},
@@ -49,11 +50,15 @@ var table = []scenario{
 		Mode: live, Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",
 		Mode: live, Own: true, Run: runHalf},
-	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
+	{Name: "restart", What: "a node that stops and starts again",
+		Mode: live, Own: true, Run: runRestart},
 
-	{Name: "start", What: "an empty directory to the first page", Mode: alone, Own: true, Run: runStart},
-	{Name: "ledger", What: "events into the ledger, and into the store", Mode: alone, Own: true, Run: runLedger},
-	{Name: "admit", What: "authentication, burst, reserve and settle", Mode: alone, Own: true, Run: runAdmit},
+	{Name: "start", What: "an empty directory to the first page",
+		Mode: alone, Own: true, Run: runStart},
+	{Name: "ledger", What: "events into the ledger, and into the store",
+		Mode: alone, Own: true, Run: runLedger},
+	{Name: "admit", What: "authentication, burst, reserve and settle",
+		Mode: alone, Own: true, Run: runAdmit},
 	{Name: "row", What: "rendering a position's row", Mode: alone, Own: true, Run: runRow},
 }
 
@@ -221,7 +226,9 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	}
 	out.Values = append(out.Values,
 		report.Value{Name: "of capacity", Value: r.PerSecond() / full},
-		report.Value{Name: "hot page afterwards, p99", Value: float64(after.Quantile(99).Microseconds()), Unit: "µs"})
+		report.Value{
+			Name: "hot page afterwards, p99", Value: float64(after.Quantile(99).Microseconds()), Unit: "µs",
+		})
 	return nil
 }
 
@@ -239,7 +246,8 @@ func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
 		report.Value{Name: "units of the quotas", Value: quota})
 	if r.Charged > quota {
 		out.Wrong++
-		out.Problems = append(out.Problems, fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, quota))
+		out.Problems = append(out.Problems,
+			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, quota))
 	}
 	return nil
 }

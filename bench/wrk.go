@@ -28,7 +28,8 @@ func (s *suite) compareWithWrk(ctx context.Context) (string, error) {
 	defer limit.Stop()
 	seconds := max(1, int(s.Length.Seconds())/2)
 	out, err := exec.CommandContext(ctx, path, "-t", strconv.Itoa(s.cores.workers()),
-		"-c", strconv.Itoa(s.Connections), "-d", strconv.Itoa(seconds), "http://"+limit.Address+"/").Output()
+		"-c", strconv.Itoa(s.Connections), "-d", strconv.Itoa(seconds),
+		"http://"+limit.Address+"/").Output()
 	if err != nil {
 		return "", fmt.Errorf("cannot run wrk: %w", err)
 	}
@@ -46,6 +47,7 @@ func (s *suite) compareWithWrk(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("wrk in this run, asking the yardstick: ours %.2f times as fast (%.0f and %.0f/s)",
+	return fmt.Sprintf(
+		"wrk in this run, asking the yardstick: ours %.2f times as fast (%.0f and %.0f/s)",
 		ours.PerSecond()/theirs, ours.PerSecond(), theirs), nil
 }

@@ -32,7 +32,9 @@ func TestSpec(t *testing.T) {
 	if err := one.Fill(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
 		t.Errorf("one chain is %v:\n%s", err, one.Config(Node{}))
 	}
-	for _, bad := range []Spec{{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3}} {
+	for _, bad := range []Spec{
+		{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3},
+	} {
 		if err := bad.Fill(); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}

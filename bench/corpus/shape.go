@@ -138,10 +138,11 @@ func (c *ChainShape) add(o *ChainShape) {
 // String says the shape in one line, with what figures.md asks for beside it.
 func (c *ChainShape) String() string {
 	percent := func(part, of int64) float64 { return 100 * float64(part) / float64(max(of, 1)) }
-	return fmt.Sprintf("%d positions, %.0f %% open (figures: 35), %.0f %% of those out of range (30), "+
-		"%.2f owners a position (0.40), %d pools, sizes by rank to the power of -%.2f (zipf), "+
-		"the largest with %.1f %% of the positions, %.1f %% traded within a day (5); "+
-		"%d positions of a year, %d with 1,000 transactions",
+	return fmt.Sprintf(
+		"%d positions, %.0f %% open (figures: 35), %.0f %% of those out of range (30), "+
+			"%.2f owners a position (0.40), %d pools, sizes by rank to the power of -%.2f (zipf), "+
+			"the largest with %.1f %% of the positions, %.1f %% traded within a day (5); "+
+			"%d positions of a year, %d with 1,000 transactions",
 		c.Positions, percent(c.Open, c.Positions), percent(c.OutOfRange, c.Open),
 		float64(c.Owners)/float64(max(c.Positions, 1)), c.Pools, c.Zipf,
 		percent(c.Largest, c.Positions), percent(c.Traded, c.Pools), c.Years, c.Long)

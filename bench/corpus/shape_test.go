@@ -124,7 +124,8 @@ func TestDiscard(t *testing.T) {
 	if err := os.WriteFile(dir+"/"+recordName, old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir); !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "--reuse --positions 5000") {
+	_, err := Read(dir)
+	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "--reuse --positions 5000") {
 		t.Errorf("an old corpus is %v", err)
 	}
 	f(spec, "of an older format")
@@ -140,8 +141,9 @@ func TestEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 24 * 24 * time.Hour; e.Behind != want || !e.Calm || !e.NoPageCache || e.Crowd != s.Crowd {
-		t.Errorf("%+v; want %s behind", e, want)
+	want := Engine{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true, NoPageCache: true}
+	if e != want {
+		t.Errorf("%+v; want %+v", e, want)
 	}
 	if back, err := ParseEngine(e.String()); err != nil || back != e {
 		t.Errorf("read again it is %+v, %v", back, err)

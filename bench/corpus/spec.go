@@ -63,7 +63,8 @@ func (s *Spec) Fill() error {
 		s.Pools = s.Positions * poolsPercent / 100
 	}
 	if s.Chains < 1 || s.Chains > len(Chains) {
-		return fmt.Errorf("cannot make a corpus of %d chains; at least 1, at most %d", s.Chains, len(Chains))
+		return fmt.Errorf("cannot make a corpus of %d chains; at least 1, at most %d",
+			s.Chains, len(Chains))
 	}
 	const fewest = 1000 // of a chain, below which the market keeps no promise
 	if s.Positions < fewest*s.Chains {
@@ -167,8 +168,8 @@ func Read(dir string) (*Record, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", filepath.Join(dir, recordName), err)
 	}
 	if r.Format != recordFormat || r.Store != storage.Format {
-		return r, fmt.Errorf("%w in %s: its format is %d on a store of format %d, this build reads %d on %d; "+
-			"tidemark bench corpus --reuse --positions %d --out %s makes it anew",
+		return r, fmt.Errorf("%w in %s: its format is %d on a store of format %d, "+
+			"this build reads %d on %d; tidemark bench corpus --reuse --positions %d --out %s makes it anew",
 			ErrOld, dir, r.Format, r.Store, recordFormat, storage.Format, r.Spec.Positions, dir)
 	}
 	return r, nil

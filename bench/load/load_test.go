@@ -76,7 +76,8 @@ func responseSize(t *testing.T, addr string) int {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Write([]byte("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")); err != nil {
+	const question = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	if _, err := c.Write([]byte(question)); err != nil {
 		t.Fatal(err)
 	}
 	b, err := io.ReadAll(c)
@@ -106,7 +107,8 @@ func TestAsFastAsRawLoop(t *testing.T) {
 		if r.MeanBody() != size {
 			t.Fatalf("bodies have %d bytes; want %d", r.MeanBody(), size)
 		}
-		t.Logf("raw loop %.0f/s, generator %.0f/s, its CPU %s of %s", raw, r.PerSecond(), r.ClientCPU, r.Elapsed)
+		t.Logf("raw loop %.0f/s, generator %.0f/s, its CPU %s of %s",
+			raw, r.PerSecond(), r.ClientCPU, r.Elapsed)
 		best = max(best, r.PerSecond()/raw)
 	}
 	if best < 0.7 {
@@ -151,7 +153,8 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		},
 	})
 	if r.All != uint64(served.Load()) || served.Load() != keyed.Load() {
-		t.Errorf("%d answers; the server gave %d, %d of them to a key", r.All, served.Load(), keyed.Load())
+		t.Errorf("%d answers; the server gave %d, %d of them to a key",
+			r.All, served.Load(), keyed.Load())
 	}
 	if r.Charged != r.Expected || r.Charged == 0 {
 		t.Errorf("%d units were charged; want %d", r.Charged, r.Expected)
@@ -215,7 +218,8 @@ func TestStallIsNotOmitted(t *testing.T) {
 		Length: time.Second,
 	})
 	if p50, p90 := r.Quantile(50), r.Quantile(90); p90 < stall/2 || r.Quantile(100) < stall {
-		t.Errorf("with a stall of %s the quantiles are 50: %s, 90: %s, 100: %s", stall, p50, p90, r.Quantile(100))
+		t.Errorf("with a stall of %s the quantiles are 50: %s, 90: %s, 100: %s",
+			stall, p50, p90, r.Quantile(100))
 	}
 	if r.Requests+r.Unsent < 400 {
 		t.Errorf("%d of 500 requests were asked, %d not", r.Requests, r.Unsent)
@@ -235,7 +239,8 @@ func TestRate(t *testing.T) {
 
 func TestRequestsAreBounded(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Length: 200 * time.Millisecond, Requests: 100,
+		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Length: 200 * time.Millisecond,
+		Requests: 100,
 	})
 	if r.All != 100 {
 		t.Errorf("%d requests; want 100", r.All)

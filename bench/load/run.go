@@ -47,7 +47,8 @@ func (c *Config) check() error {
 	case len(c.Mix) == 0:
 		return errors.New("nothing to ask: the mix is empty")
 	case c.Length <= 0 || c.Warmup < 0 || c.Warmup+c.Length > maxLength:
-		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s", c.Length, c.Warmup, maxLength)
+		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s",
+			c.Length, c.Warmup, maxLength)
 	case c.Workers < 1 || c.Connections < c.Workers || c.Connections > maxConnections:
 		return fmt.Errorf("cannot run %d connections in %d workers; at least one each, at most %d",
 			c.Connections, c.Workers, maxConnections)
@@ -253,7 +254,8 @@ func (r *run) checkAll(result *Result) {
 // enter takes over what was counted.
 func (r *Result) enter(t *tally) {
 	slices.SortFunc(t.statuses, func(a, b StatusCount) int { return a.Status - b.Status })
-	r.Requests, r.Bytes, r.Latency, r.Parts, r.Series = t.requests, t.bytes, t.latency, t.parts, t.series
+	r.Requests, r.Bytes, r.Latency = t.requests, t.bytes, t.latency
+	r.Parts, r.Series = t.parts, t.series
 	r.All, r.Statuses, r.Failures = t.all, t.statuses, t.failures
 	r.Unanswered, r.Unsent = t.unanswered, t.unsent
 	r.Charged, r.Expected = t.charged, t.expected

@@ -133,7 +133,8 @@ func appendOverview(dst []byte, run, base *Run) []byte {
 	}
 	x := scale{0, most, left, plotWidth - 44, false}
 	height := row*len(shown) + 24
-	dst = fmt.Appendf(dst, "<h2>Of the limit <small>throughput beside a constant body of the same size</small></h2>\n"+
+	dst = fmt.Appendf(dst, "<h2>Of the limit "+
+		"<small>throughput beside a constant body of the same size</small></h2>\n"+
 		"<figure class=\"one\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" "+
 		"aria-label=\"scenarios beside their limits\">\n", plotWidth, height)
 	for v := 0.0; v <= most*1.001; v += 0.25 {
@@ -146,9 +147,11 @@ func appendOverview(dst []byte, run, base *Run) []byte {
 		dst = fmt.Appendf(dst, "<text class=\"strong\" x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>"+
 			"<rect class=\"b-node\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"14\" rx=\"2\"/>"+
 			"<text class=\"strong\" x=\"%.1f\" y=\"%d\">%.2f</text>\n",
-			left-6, y+15, html.EscapeString(s.Name), left, y+4, x.of(s.Ratio)-left, x.of(s.Ratio)+5, y+15, s.Ratio)
+			left-6, y+15, html.EscapeString(s.Name), left, y+4, x.of(s.Ratio)-left,
+			x.of(s.Ratio)+5, y+15, s.Ratio)
 		if old := baseOf(base, s.Name); old > 0 {
-			dst = fmt.Appendf(dst, "<rect class=\"b-base\" x=\"%.1f\" y=\"%d\" width=\"3\" height=\"20\"/>\n",
+			dst = fmt.Appendf(dst,
+				"<rect class=\"b-base\" x=\"%.1f\" y=\"%d\" width=\"3\" height=\"20\"/>\n",
 				x.of(min(old, most)), y+1)
 		}
 	}

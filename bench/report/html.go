@@ -28,8 +28,8 @@ func AppendHTML(dst []byte, run, base *Run) []byte {
 		}
 		dst = appendScenario(dst, &run.Scenarios[i], old)
 	}
-	dst = append(dst, "<p class=\"note\">Ratios are to a bare handler with a constant body of the same size, "+
-		"asked in turns with the node by the same client over as many connections. "+
+	dst = append(dst, "<p class=\"note\">Ratios are to a bare handler with a constant body "+
+		"of the same size, asked in turns with the node by the same client over as many connections. "+
 		"Absolute numbers are this machine's, at that hour.</p>\n"...)
 	return append(dst, "</main>\n</body>\n</html>\n"...)
 }
@@ -42,15 +42,16 @@ func appendFacts(dst []byte, run *Run) []byte {
 	s, m, c := &run.Settings, &run.Machine, &run.Corpus
 	var chains []string
 	for _, chain := range c.Chains {
-		chains = append(chains, fmt.Sprintf("chain %d: %s in %s pools",
+		chains = append(chains, fmt.Sprintf("; chain %d: %s in %s pools",
 			chain.ID, count(chain.Positions), count(chain.Pools)))
 	}
 	facts := [][2]string{
 		{"began", s.Began},
 		{"target", s.Target},
-		{"corpus", strings.Join(append([]string{fmt.Sprintf("%s positions, %s open, %s pools, %s transactions",
-			count(c.Positions), count(c.Open), count(c.Pools), count(c.Transactions))}, chains...), "; ")},
-		{"machine", fmt.Sprintf("%s, %d cores, %.1f GB, %s", m.CPU, m.Cores, float64(m.Memory)/1e9, m.Kernel)},
+		{"corpus", fmt.Sprintf("%s positions, %s open, %s pools, %s transactions%s", count(c.Positions),
+			count(c.Open), count(c.Pools), count(c.Transactions), strings.Join(chains, ""))},
+		{"machine", fmt.Sprintf("%s, %d cores, %.1f GB, %s",
+			m.CPU, m.Cores, float64(m.Memory)/1e9, m.Kernel)},
 		{"build", fmt.Sprintf("%s, commit %s, %s", m.Version, m.Commit, m.Go)},
 		{"settings", fmt.Sprintf("%d connections, %d rounds of %.3g s, %s keys of %s accounts, seed %d",
 			s.Connections, s.Rounds, s.Seconds, count(int64(s.Keys)), count(int64(s.Accounts)), s.Seed)},
@@ -58,6 +59,9 @@ func appendFacts(dst []byte, run *Run) []byte {
 		{"generator", "compared with " + s.Checked},
 		{"noise", noise(run)},
 		{"units", units(&run.Units)},
+	}
+	if len(s.Unknown) > 0 {
+		facts = append(facts, [2]string{"not known", strings.Join(s.Unknown, "; ")})
 	}
 	dst = append(dst, "<dl>\n"...)
 	for _, f := range facts {
@@ -73,13 +77,15 @@ func noise(run *Run) string {
 		spread = max(spread, run.Scenarios[i].Spread)
 		other = max(other, run.Scenarios[i].Other)
 	}
-	return fmt.Sprintf("rounds of a scenario are at most %.0f %% apart; other processes used at most %.2f cores",
+	return fmt.Sprintf(
+		"rounds of a scenario are at most %.0f %% apart; other processes used at most %.2f cores",
 		100*spread, other)
 }
 
 func units(u *Units) string {
 	if u.Billed < 0 {
-		return fmt.Sprintf("%s expected, %s answered, billed is not known", count(u.Expected), count(u.Answered))
+		return fmt.Sprintf("%s expected, %s answered, billed is not known",
+			count(u.Expected), count(u.Answered))
 	}
 	return fmt.Sprintf("%s expected, %s answered, %s billed: difference %d",
 		count(u.Expected), count(u.Answered), count(u.Billed), u.Billed-u.Expected)
@@ -104,12 +110,15 @@ func count(n int64) string {
 // style has the colours twice and everything else once.
 const style = `
 :root { --paper: #ffffff; --ink: #1b1f24; --soft: #5b6570; --line: #d9dee4; --band: #f4f6f8;
-  --node: #1f6feb; --limit: #8a939d; --base: #c2620a; --good: #1a7f37; --bad: #c62828; --mark: #b48ae0; }
+  --node: #1f6feb; --limit: #8a939d; --base: #c2620a; --good: #1a7f37; --bad: #c62828;
+  --mark: #b48ae0; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #0f1317; --ink: #e6e9ec; --soft: #9aa4ae; --line: #2c343c; --band: #171c22;
-    --node: #6aa8ff; --limit: #8b959f; --base: #f0a35c; --good: #56c46d; --bad: #ff7b72; --mark: #7d5bb0; } }
+    --node: #6aa8ff; --limit: #8b959f; --base: #f0a35c; --good: #56c46d; --bad: #ff7b72;
+    --mark: #7d5bb0; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1120px; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.6rem; margin: .5rem 0 1rem; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
@@ -119,7 +128,8 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; ma
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .92rem;
+  font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 th { color: var(--soft); font-weight: 500; }

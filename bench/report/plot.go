@@ -43,7 +43,7 @@ func openPlot(dst []byte, label string) []byte {
 
 // closePlot ends a plot with its caption, which is HTML.
 func closePlot(dst []byte, caption string) []byte {
-	return append(append(append(dst, "</svg>\n<figcaption>"...), caption...), "</figcaption>\n</figure>\n"...)
+	return fmt.Appendf(dst, "</svg>\n<figcaption>%s</figcaption>\n</figure>\n", caption)
 }
 
 // key is a coloured square before a word of a caption.

@@ -51,7 +51,8 @@ func TestHTML(t *testing.T) {
 		wellFormed(t, got[len("before"):])
 	}
 	run := someRun()
-	f(run, nil, "a &amp; b", "1\u202f234\u202f567", "chain 42161 published", "first page: 0.5 s", "prefers-color-scheme: dark")
+	f(run, nil, "a &amp; b", "1\u202f234\u202f567", "chain 42161 published", "first page: 0.5 s",
+		"prefers-color-scheme: dark")
 	f(run, someRun(), "Against the baseline", "l-base")
 	f(new(Run), nil)
 	f(new(Run), someRun())

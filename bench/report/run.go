@@ -24,6 +24,8 @@ type Settings struct {
 	Seed        uint64  `json:"seed"`
 	Pinned      string  `json:"pinned"`  // which cores serve and which ask
 	Checked     string  `json:"checked"` // what the load generator was compared with
+	// Unknown is what could not be learnt of a node that is not the suite's own.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // Machine is where it was measured.

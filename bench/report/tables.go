@@ -91,7 +91,8 @@ func millis(micros int64) float64 { return float64(micros) / 1e3 }
 func appendChanges(dst []byte, run, base *Run) []byte {
 	dst = fmt.Appendf(dst, "<h2>Against the baseline <small>of %s, commit %s</small></h2>\n",
 		html.EscapeString(base.Settings.Began), html.EscapeString(base.Machine.Commit))
-	dst = append(dst, "<div class=\"scroll\"><table>\n<tr><th>scenario</th><th class=\"n\">of limit by CPU</th>"+
+	dst = append(dst, "<div class=\"scroll\"><table>\n<tr><th>scenario</th>"+
+		"<th class=\"n\">of limit by CPU</th>"+
 		"<th class=\"n\">was</th><th class=\"n\">change</th><th class=\"n\">p99 ms</th>"+
 		"<th class=\"n\">was</th></tr>\n"...)
 	for i := range run.Scenarios {
@@ -153,7 +154,8 @@ func how(s *Scenario) string {
 	if s.Rate > 0 {
 		loop = fmt.Sprintf("open loop at %.0f requests a second, latency from the intended start", s.Rate)
 	}
-	line := fmt.Sprintf("%d connections, %s; %s answers measured, %d of them read and checked, %d wrong.",
+	line := fmt.Sprintf(
+		"%d connections, %s; %s answers measured, %d of them read and checked, %d wrong.",
 		s.Connections, loop, count(int64(s.Node.Requests)), s.Checked, s.Wrong)
 	for _, status := range s.Statuses {
 		line += fmt.Sprintf(" %d: %s.", status.Status, count(int64(status.Count)))

@@ -27,7 +27,7 @@ type BenchCmd struct {
 	Corpus   BenchCorpusCmd   `cmd:"" help:"Make a corpus to measure on."`
 	Run      BenchRunCmd      `cmd:"" help:"Run scenarios, each beside its limit."`
 	Compare  BenchCompareCmd  `cmd:"" help:"Say what changed between two runs."`
-	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file."`
+	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file, or print its table of goals."`
 	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
 	Node     BenchNodeCmd     `cmd:"" hidden:"" help:"Serve with what only the suite sets."`
 }
@@ -104,7 +104,8 @@ type BenchRunCmd struct {
 // Run runs them.
 func (c *BenchRunCmd) Run() error {
 	if c.URL != "" && !bench.Loopback(c.URL) && !c.Own {
-		return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target", c.URL)
+		return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target",
+			c.URL)
 	}
 	failOver, err := percent(c.FailOver)
 	if err != nil {
@@ -215,6 +216,7 @@ type BenchReportCmd struct {
 	File     string `arg:"" help:"NDJSON of the run."`
 	Baseline string `help:"NDJSON of a run to compare with." placeholder:"FILE"`
 	Out      string `help:"The report." default:"bench.html" placeholder:"FILE"`
+	Markdown bool   `help:"Print the table of goals as Markdown instead."`
 }
 
 // Run draws it.
@@ -222,6 +224,9 @@ func (c *BenchReportCmd) Run() error {
 	run, err := readRun(c.File)
 	if err != nil {
 		return err
+	}
+	if c.Markdown {
+		return bench.Markdown(os.Stdout, run)
 	}
 	var base *report.Run
 	if c.Baseline != "" {

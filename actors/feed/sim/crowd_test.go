@@ -72,7 +72,8 @@ func TestCrowd(t *testing.T) {
 			}
 		}
 		if rounds := 390 * 3 * len(g.core) * 4; early < rounds/2 || early > 2*rounds {
-			t.Errorf("chain %d: %d of %d events before the busy days; want about %d", chain, early, g.events, rounds)
+			t.Errorf("chain %d: %d of %d events before the busy days; want about %d",
+				chain, early, g.events, rounds)
 		}
 		if !tradedDaily(g) {
 			t.Errorf("chain %d: a core pool is not traded on every day", chain)
