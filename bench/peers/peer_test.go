@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mattn/go-sqlite3"
 
 	"tidemark/edge/query"
 	"tidemark/rankings"
@@ -120,6 +123,55 @@ func TestSQLite(t *testing.T) {
 	checkModel(t, c, address, listPath, "?limit=100&sort=age&page=3")
 	checkModel(t, c, address, countedPath, "?limit=7&sort=nft_id_desc&chainId=42161&page=2")
 	checkModel(t, c, address, listPath, "?sort=pnl&minValueUsd=1&minPoolTvl=0.5")
+}
+
+// SQLite answers every list, and every filter above the default floor, from an
+// index alone, and seeks the mark from which a page begins.
+func TestPlans(t *testing.T) {
+	path, c := made(t)
+	all, err := markAll(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(t.TempDir(), "peer.sqlite")
+	if err := loadSQLite(at, path, c, all); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openFile("file:" + at + "?mode=ro&immutable=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := &sqliteConn{db: db, ready: map[string]*sqlite3.SQLiteStmt{}}
+	defer conn.close()
+	f := func(text string, args int, parts ...string) {
+		t.Helper()
+		plan := ""
+		values := make([]driver.Value, args)
+		err := conn.each("EXPLAIN QUERY PLAN "+text, func(v []driver.Value) { plan += v[3].(string) + "\n" }, values...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range append(parts, "COVERING INDEX of_") {
+			if !strings.Contains(plan, part) {
+				t.Errorf("%s: no %q in the plan\n%s", text, part, plan)
+			}
+		}
+	}
+	for _, l := range lists(c.chains) {
+		args := 3
+		if l.chain != 0 {
+			args = 4
+		}
+		f(pageText(l, pageRows), args, sortColumns[l.sort]+",row)>(?,?)")
+		f(countText(l), args-3)
+	}
+	for sort := range rankings.PositionSort(sortCount) {
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.MinValueUsd, q.Range = sort, 5, rankings.OutOfRange
+		page, count := filterTexts(&q)
+		f(page, 3, "of_"+sortColumns[sort])
+		f(count, 2, "of_value (value>?)")
+	}
 }
 
 func served(t *testing.T, p peer, chains []uint32) (address string) {

@@ -43,13 +43,17 @@ func loadPostgres(ctx context.Context, at, path string, c *columns, all map[list
 			return err
 		}
 	}
-	if err := run(ctx, conn, createIndexes(c.chains, func(order, carried string) string {
-		return "(" + order + ") INCLUDE (" + carried + ")"
-	})...); err != nil {
-		return err
+	for _, x := range indexes(c.chains) {
+		columns := "(" + strings.Join(x.order, ", ") + ")"
+		if x.carried != nil {
+			columns += " INCLUDE (" + strings.Join(x.carried, ", ") + ")"
+		}
+		if err := run(ctx, conn, x.create(columns)); err != nil {
+			return err
+		}
 	}
 	return run(ctx, conn,
-		"ALTER TABLE position ADD PRIMARY KEY (row)", "ALTER TABLE body ADD PRIMARY KEY (row)",
+		"ALTER TABLE body ADD PRIMARY KEY (row)",
 		"ANALYZE position", "ANALYZE body",
 		"DROP SCHEMA IF EXISTS live CASCADE", "ALTER SCHEMA next RENAME TO live", "COMMIT", "CHECKPOINT")
 }

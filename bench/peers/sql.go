@@ -30,41 +30,51 @@ var conditions = []struct {
 	{isStandard, "standard"},
 }
 
-// where spells flags as a condition; empty for none.
-func (f flags) where() string {
-	var terms []string
+// names are the columns of flags.
+func (f flags) names() (names []string) {
 	for _, c := range conditions {
 		if f.has(c.flag) {
-			terms = append(terms, c.name)
+			names = append(names, c.name)
 		}
 	}
-	return strings.Join(terms, " AND ")
+	return names
 }
 
-// createIndexes are the statements that make the indexes. include spells how
-// an index carries further columns.
-func createIndexes(chains []uint32, include func(order string, carried string) string) (all []string) {
-	const carried = "value, tvl, in_range"
-	add := func(name, columns, where string) {
-		text := "CREATE INDEX " + name + " ON position " + columns
-		if where != "" {
-			text += " WHERE " + where
-		}
-		all = append(all, text)
-	}
+// where spells flags as a condition; empty for none.
+func (f flags) where() string { return strings.Join(f.names(), " AND ") }
+
+// index is one of the indexes of positions.
+type index struct {
+	name    string
+	order   []string
+	carried []string // what it has besides, for those who look no further
+	where   flags    // it has the rows with these alone
+}
+
+// indexes are what both databases have.
+func indexes(chains []uint32) (all []index) {
 	for sort, column := range sortColumns {
 		l := list{sort: rankings.PositionSort(sort)}
-		where := l.needs().where()
-		add("of_"+column, include(column+", row", carried), where)
+		all = append(all, index{"of_" + column, []string{column, "row"},
+			[]string{"value", "tvl", "in_range"}, l.needs()})
 		if len(chains) > 1 {
-			add("of_chain_"+column, "(chain, "+column+", row)", where)
+			all = append(all, index{"of_chain_" + column, []string{"chain", column, "row"}, nil, l.needs()})
 		}
 		if !leavesOut(l.sort) {
-			add("of_every_"+column, "("+column+", row)", "")
+			all = append(all, index{"of_every_" + column, []string{column, "row"}, nil, 0})
 		}
 	}
-	add("of_value", include("value", "tvl, in_range"), "open AND safe")
-	return all
+	return append(all, index{"of_value", []string{"value"}, []string{"tvl", "in_range"}, isOpen | isSafe})
+}
+
+// create spells the statement that makes an index of columns, as a database
+// writes them.
+func (x *index) create(columns string) string {
+	text := "CREATE INDEX " + x.name + " ON position " + columns
+	if x.where != 0 {
+		text += " WHERE " + x.where.where()
+	}
+	return text
 }
 
 // pageText asks for a page of a list: rows from a mark on, $1 and $2, of chain

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-sqlite3"
@@ -78,11 +79,12 @@ func fillSQLite(db *sqlite3.SQLiteConn, path string, c *columns, all map[list]*m
 	if err := insertMarks(db, all); err != nil {
 		return err
 	}
-	indexes := createIndexes(c.chains, func(order, carried string) string {
-		return "(" + order + ", " + carried + ")"
-	})
-	if err := runSQLite(db, indexes...); err != nil {
-		return err
+	for _, x := range indexes(c.chains) {
+		// With the flags, or it would look them up that every row of it has.
+		columns := slices.Concat(x.order, x.carried, x.where.names())
+		if err := runSQLite(db, x.create("("+strings.Join(columns, ", ")+")")); err != nil {
+			return err
+		}
 	}
 	return runSQLite(db, "ANALYZE", "COMMIT")
 }
@@ -98,7 +100,8 @@ func runSQLite(db *sqlite3.SQLiteConn, statements ...string) error {
 
 func sqliteTables() []string {
 	var b strings.Builder
-	b.WriteString("CREATE TABLE position (row INTEGER PRIMARY KEY, chain INTEGER")
+	// The row is no key here: an index cannot seek by a table's key behind a score.
+	b.WriteString("CREATE TABLE position (row INTEGER, chain INTEGER")
 	for _, c := range conditions {
 		b.WriteString(", " + c.name + " INTEGER")
 	}
