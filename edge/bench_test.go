@@ -136,6 +136,25 @@ func BenchmarkUncachedPage(b *testing.B) {
 	}
 }
 
+// BenchmarkLaterPage asks for pages of a filter that is known by then and has
+// more rows than are counted, with the page cache off.
+func BenchmarkLaterPage(b *testing.B) {
+	ask := bench(b, func(c *Config) { c.NoPageCache, c.Limits.TotalCap = true, 110 })
+	var paths []string
+	for page := 5; page > 0; page-- {
+		paths = append(paths, fmt.Sprintf("/v1/positions?minPoolTvl=0&includeRisky=1&range=in&page=%d", page))
+	}
+	for _, path := range paths {
+		b.SetBytes(int64(len(ask(path))))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	defer cpu(b)()
+	for i := 0; b.Loop(); i++ {
+		ask(paths[i%len(paths)])
+	}
+}
+
 func BenchmarkDetail(b *testing.B) {
 	ask := bench(b, uncached)
 	path, entries := busiest()

@@ -20,6 +20,7 @@ type listing struct {
 	page, limit uint64
 	offset      uint64
 	name        string // of the array of rows
+	filtered    bool   // what is found is kept beside the pages
 	search      func(views []*rankings.View) (*rankings.Search, error)
 	appendRow   func(dst []byte, row *rankings.Row, m *value.Metrics) []byte
 }
@@ -63,6 +64,16 @@ func broken(cause error) *Error {
 }
 
 func (s *Server) tryList(r *request, sc scope, l *listing) (reply, error) {
+	shallow, key := l.offset < uint64(s.limits.TotalCap), ""
+	if l.filtered {
+		key = s.filterKey(l, sc, shallow)
+		if c, ok := s.works.counted(key); ok {
+			return s.shallow(r, sc, l, c, nil)
+		}
+		if sel, ok := s.works.selected(key); ok {
+			return s.deep(sc, l, sel)
+		}
+	}
 	search, err := l.search(sc.views)
 	if err != nil {
 		return reply{}, err
@@ -74,25 +85,33 @@ func (s *Server) tryList(r *request, sc scope, l *listing) (reply, error) {
 		}
 		return s.finish(r, sc, l, &found), nil
 	}
-	if l.offset < uint64(s.limits.TotalCap) {
-		return s.shallow(r, sc, l, search)
+	if shallow {
+		return s.shallow(r, sc, l, s.works.count(key, sc.views, search), search)
 	}
-	return s.deep(r, sc, l, search)
+	return s.deep(sc, l, s.works.selection(key, sc.views, search))
+}
+
+// filterKey is what is found of a filter is kept under: a count, for shallow
+// pages, belongs to its generations; a selection outlives them.
+func (s *Server) filterKey(l *listing, sc scope, shallow bool) string {
+	if shallow {
+		return string(s.key(nil, l.filter, sc))
+	}
+	return string(appendChains(bytes.Clone(l.filter), sc.views))
 }
 
 // shallow finds a page below the cap: it waits for the count, which makes the
-// page a seek when there are few rows, and else walks to the page, however
-// long that takes.
+// page a seek when there are few rows, and else walks to the page from where
+// walks before it got, however long that takes. Without a count, nil, it walks
+// all the way in search.
 func (s *Server) shallow(
-	r *request, sc scope, l *listing, search *rankings.Search,
+	r *request, sc scope, l *listing, c *count, search *rankings.Search,
 ) (reply, error) {
 	found := listed{views: sc.views, waited: true}
-	c := s.works.count(string(s.key(nil, l.filter, sc)), sc.views, search)
 	if c != nil {
-		if await(c.done, s.limits.CountWait) {
-			search, found.waited = c.search, false
-		}
+		found.waited = !await(c.done, s.limits.CountWait)
 		found.counted = c.soFar.Load()
+		search = c.search.Load()
 	}
 	walk := search.Walk(l.offset, l.limit)
 	for {
@@ -106,6 +125,9 @@ func (s *Server) shallow(
 		runtime.Gosched()
 	}
 	found.Page = walk.Page()
+	if learned := walk.Search(); c != nil && learned != search {
+		c.search.CompareAndSwap(search, learned)
+	}
 	if found.waited {
 		s.metrics.uncounted.Inc()
 	}
@@ -116,11 +138,9 @@ func (s *Server) shallow(
 var errReaching = unavailable("this page is still being reached; retry to go on from here",
 	retryAfter)
 
-// deep finds a page at or beyond the cap by its selection, or answers with
-// the copy that was served last.
-func (s *Server) deep(r *request, sc scope, l *listing, search *rankings.Search) (reply, error) {
-	filter := string(appendChains(bytes.Clone(l.filter), sc.views))
-	sel := s.works.selection(filter, sc.views, search)
+// deep finds a page at or beyond the cap by its selection, nil if it could not
+// be started, or answers with the copy that was served last.
+func (s *Server) deep(sc scope, l *listing, sel *selection) (reply, error) {
 	question := string(appendChains(bytes.Clone(l.question), sc.views))
 	if sel == nil || !await(sel.done, s.limits.ScanWait) || sel.search == nil {
 		s.metrics.unselected.Inc()

@@ -24,6 +24,7 @@ func (s *Server) listPools(r *request) (reply, *Error) {
 	return s.list(r, sc, &listing{
 		question: question, filter: query.AppendPools([]byte("pools?"), &front),
 		chain: q.Chain, page: q.Page, limit: q.Limit, offset: q.Offset(), name: "pools",
+		filtered: q.IsFiltered(),
 		search: func(views []*rankings.View) (*rankings.Search, error) {
 			return rankings.SearchPools(views, &q)
 		},

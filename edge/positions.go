@@ -24,6 +24,7 @@ func (s *Server) listPositions(r *request) (reply, *Error) {
 	return s.list(r, sc, &listing{
 		question: question, filter: query.AppendPositions([]byte("positions?"), &front),
 		chain: q.Chain, page: q.Page, limit: q.Limit, offset: q.Offset(), name: "positions",
+		filtered: q.IsFiltered(),
 		search: func(views []*rankings.View) (*rankings.Search, error) {
 			return rankings.SearchPositions(views, &q)
 		},

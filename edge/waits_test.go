@@ -88,6 +88,22 @@ func TestTotalCap(t *testing.T) {
 	f(everything+"&range=in&page=3", "20 of 61 more true capped true")
 }
 
+// TestLaterPages asks for the pages of filters in any order, from one that has
+// more rows than are counted, and one that has fewer.
+func TestLaterPages(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Limits.TotalCap = 90 })
+	for _, path := range []string{everything + "&range=in", everything + "&minValueUsd=50000"} {
+		whole, _, _, _ := s.page(path + "&limit=100")
+		for _, page := range []int{4, 1, 9, 7, 8, 2, 12, 3, 5} {
+			rows, _, _, _ := s.page(fmt.Sprintf("%s&limit=7&page=%d", path, page))
+			to := min(7*page, len(whole))
+			if want := whole[min(7*page-7, to):to]; fmt.Sprint(rows) != fmt.Sprint(want) {
+				t.Errorf("%s, page %d: got %d rows; want others, %d", path, page, len(rows), len(want))
+			}
+		}
+	}
+}
+
 // TestNoWait: with waits of 0 the first answer says what it does not know, and
 // what it started is there for a retry.
 func TestNoWait(t *testing.T) {

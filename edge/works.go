@@ -39,12 +39,13 @@ type works struct {
 // turns holds a token for each piece of work of a kind that runs.
 type turns chan struct{}
 
-// count is the number of a filter's rows in fixed generations.
+// count is the number of a filter's rows in fixed generations, and what else
+// is known of where they are.
 type count struct {
 	views  []*rankings.View
-	done   chan struct{} // closed when the rest is final
+	done   chan struct{} // closed when soFar is final
 	soFar  atomic.Uint64 // rows, at most limits.total-cap + 1
-	search *rankings.Search
+	search atomic.Pointer[rankings.Search]
 }
 
 // selection is where every row of a filter stands, in its own generations.
@@ -97,6 +98,13 @@ func await(done <-chan struct{}, atMost time.Duration) bool {
 	}
 }
 
+// counted returns the count of a key, if there is one.
+func (w *works) counted(key string) (*count, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts.get(key)
+}
+
 // count returns the count of a key, which it starts on views if there is none;
 // nil when too much is running already. The counts of older generations go:
 // nobody asks for them again, and each would keep its generation in memory.
@@ -108,7 +116,8 @@ func (w *works) count(key string, views []*rankings.View, search *rankings.Searc
 	}
 	w.counts.dropAll(func(c *count) bool { return w.outdated(c.views) })
 	c := &count{views: slices.Clone(views), done: make(chan struct{})}
-	if !w.begin(w.counting, func() { w.runCount(key, c, search) }) {
+	c.search.Store(search)
+	if !w.begin(w.counting, func() { w.runCount(c, search) }) {
 		return nil
 	}
 	w.counts.put(key, c, func(*count) bool { return true })
@@ -140,7 +149,7 @@ func (w *works) begin(turn turns, work func()) bool {
 	return true
 }
 
-func (w *works) runCount(key string, c *count, search *rankings.Search) {
+func (w *works) runCount(c *count, search *rankings.Search) {
 	defer close(c.done)
 	running := search.Count(uint64(w.limits.TotalCap))
 	for !running.Step(stepRows) {
@@ -151,7 +160,14 @@ func (w *works) runCount(key string, c *count, search *rankings.Search) {
 		runtime.Gosched()
 	}
 	c.soFar.Store(running.Rows())
-	c.search = running.Search()
+	c.search.Store(running.Search())
+}
+
+// selected returns the selection of a key, if there is one.
+func (w *works) selected(key string) (*selection, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.selections.get(key)
 }
 
 // selection returns the selection of a key, which it starts on views if there

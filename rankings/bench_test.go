@@ -168,6 +168,30 @@ func BenchmarkFilter(b *testing.B) {
 	f("pool", func(q *rankings.PositionQuestion) { q.Pool = &w.pools.At(w.Uint32N(w.pools.Len())).ID })
 }
 
+// BenchmarkLaterPage is a page, somewhere up to 10,000 rows in, of a filter
+// that admits more rows than are counted, when many were asked for before.
+func BenchmarkLaterPage(b *testing.B) {
+	w := bench()
+	r := rand.New(rand.NewPCG(1, 2))
+	q := rankings.DefaultPositionQuestion()
+	q.MinPoolTVLUsd, q.MinValueUsd = 2000, 1e-9
+	s, err := rankings.SearchPositions(w.views, &q)
+	if err != nil {
+		b.Fatal(err)
+	}
+	loop(b, func() {
+		walk := s.Walk(r.Uint64N(10_000), 20)
+		for done := false; !done; {
+			if done, err = walk.Step(w, 4096); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if s = walk.Search(); len(walk.Page().Rows) != 20 {
+			b.Fatal(len(walk.Page().Rows))
+		}
+	})
+}
+
 // BenchmarkSelection finds every row of a wide filter, so that any page of it
 // is a seek.
 func BenchmarkSelection(b *testing.B) {

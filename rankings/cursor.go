@@ -8,6 +8,7 @@ import (
 // cursor reads one run from front to back.
 type cursor struct {
 	run   *run
+	which uint32 // of the search's runs
 	next  uint32 // of a ranked run: the matching row to read next
 	bound uint32 // while seeking: rows from here on are not passed over
 	leaf  int    // of any other: the leaf, as the run counts, and the row in it

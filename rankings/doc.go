@@ -23,7 +23,8 @@
 //	a search of pools         symbols and grams of ids: rare ones are looked up
 //	Count ended               the matching rows before every leaf are known: a seek
 //	Selection ended           the matching rows are known by rank: a seek
-//	none of those             Walk reads the runs from the front with the filter
+//	none of those             Walk reads the runs from the front with the filter,
+//	                          or from where walks before it got
 //
 // A restarted node has directories before it has columns: Open gives a view
 // that serves the default questions from leaves and records, with the counts

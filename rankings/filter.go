@@ -92,6 +92,10 @@ func (f *filter) test(row uint32) bool {
 	return true
 }
 
+// IsFiltered reports whether the question has filters by which no view counts
+// its rows beforehand, so that what was once found of them is worth keeping.
+func (q *PositionQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
+
 // isDefault reports whether the filters, status aside, are the default ones.
 func (q *PositionQuestion) isDefault() bool {
 	return q.MinPoolTVLUsd == DefaultMinPoolTVLUsd && !q.IncludeRisky && !q.narrows()
@@ -195,6 +199,9 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 		}
 	}
 }
+
+// IsFiltered reports the same as that of PositionQuestion.
+func (q *PoolQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
 
 // isDefault reports whether the filters are the default ones.
 func (q *PoolQuestion) isDefault() bool {

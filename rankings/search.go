@@ -11,10 +11,11 @@ import (
 //
 // A search knows more or less of where its rows are. Total says whether it
 // knows how many there are; then any page is a seek. If not, the first pages
-// can be walked to, a Count finds the number up to a limit, and a Selection
-// finds everything.
+// can be walked to, and a Walk knows the search with what it passed; a Count
+// finds the number up to a limit, and a Selection finds everything.
 type Search struct {
-	runs []run
+	runs  []run
+	front front
 }
 
 // SearchPositions prepares a question over views, one a chain, of which the
@@ -169,13 +170,16 @@ func (s *Search) ranked() bool {
 
 // Walk starts on the way to the rows from offset on, at most limit of them.
 func (s *Search) Walk(offset, limit uint64) *Walk {
-	w := &Walk{search: s, offset: offset, limit: limit, skip: offset}
-	w.cursors = make([]cursor, len(s.runs))
+	return &Walk{search: s, offset: offset, limit: limit}
+}
+
+// cursors returns one for each run, at its front.
+func (s *Search) cursors() []cursor {
+	cursors := make([]cursor, len(s.runs))
 	for i := range s.runs {
-		w.cursors[i] = cursor{run: &s.runs[i], loaded: -1}
+		cursors[i] = cursor{run: &s.runs[i], which: uint32(i), loaded: -1}
 	}
-	w.page.Rows = make([]Row, 0, min(limit, 128))
-	return w
+	return cursors
 }
 
 // Page walks the whole way at once: a seek when Total is known.

@@ -15,7 +15,7 @@ import (
 type ask func(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
 	page rankings.Page, total int, err error)
 
-var ways = map[string]ask{"walk": walk, "count": count, "select": selected}
+var ways = map[string]ask{"walk": walk, "count": count, "select": selected, "again": again}
 
 func walk(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
 	page rankings.Page, total int, err error) {
@@ -60,6 +60,27 @@ func selected(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offs
 		return page, 0, errors.New("a selection does not know its total")
 	}
 	return walk(sel.Search(), leaves, r, offset, limit)
+}
+
+// again walks to other pages before, each walk with what those before it know.
+func again(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
+	page rankings.Page, total int, err error) {
+	if r.IntN(2) == 0 {
+		c := s.Count(400)
+		for !c.Step(1 + r.IntN(500)) {
+		}
+		s = c.Search()
+	}
+	for range r.IntN(4) {
+		w := s.Walk(r.Uint64N(min(2*offset, 3000)+1), 1+r.Uint64N(100))
+		for done := false; !done; {
+			if done, err = w.Step(leaves, 1+r.IntN(300)); err != nil {
+				return page, 0, err
+			}
+		}
+		s = w.Search()
+	}
+	return walk(s, leaves, r, offset, limit)
 }
 
 // check compares a page with the whole expected order.

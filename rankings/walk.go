@@ -16,14 +16,17 @@ type Row struct {
 
 // Walk finds one page of a Search, as far at a time as it is given budget. It
 // merges the runs from the page's first row on, which it seeks if the search
-// knows enough, else from the front, until one row past the page.
+// knows enough, else from where the walks before it got, until one row past
+// the page.
 type Walk struct {
 	search        *Search
 	cursors       []cursor
 	offset, limit uint64
 	skip          uint64 // rows still to pass over
 	begun, done   bool
-	page          Page
+	fromFront     bool
+	rows          []place // if from the front: all up to here
+	page          Page    // else
 }
 
 // Step goes on by about budget rows and reports whether the page is complete.
@@ -52,17 +55,25 @@ func (w *Walk) begin(leaves LeafReader) error {
 	total, known := w.search.Total()
 	switch {
 	case !known:
+		w.goOn()
 		return nil
 	case w.offset >= total:
 		w.done = true
 		return nil
 	}
-	w.skip = seek(w.cursors, w.skip)
+	w.cursors = w.search.cursors()
+	w.skip = seek(w.cursors, w.offset)
 	for i := range w.cursors {
 		c := &w.cursors[i]
 		c.next = c.run.before(c.leaf)
 	}
-	if !w.search.ranked() {
+	ranked := w.search.ranked()
+	if !ranked && w.search.front.isNear(w.cursors) {
+		w.goOn()
+		return nil
+	}
+	w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
+	if !ranked {
 		return nil
 	}
 	rest := w.skip
@@ -92,10 +103,13 @@ func (w *Walk) first(leaves LeafReader, budget *int) (*cursor, error) {
 	return first, nil
 }
 
-// take takes the row of a cursor: passes over it, adds it, or learns from it
-// that there is more.
+// take takes the row of a cursor: keeps it or passes over it, adds it to the
+// page, or learns from it that there is more.
 func (w *Walk) take(c *cursor) {
 	switch rows := uint64(len(w.page.Rows)); {
+	case w.fromFront:
+		w.rows = append(w.rows, place{c.head.row, c.which})
+		w.done = w.reached()
 	case w.skip > 0:
 		w.skip--
 	case rows == w.limit:
@@ -107,4 +121,16 @@ func (w *Walk) take(c *cursor) {
 }
 
 // Page returns the page, once Step has reported it complete.
-func (w *Walk) Page() Page { return w.page }
+func (w *Walk) Page() Page {
+	if !w.fromFront {
+		return w.page
+	}
+	n := uint64(len(w.rows))
+	from, to := min(w.offset, n), min(w.offset+w.limit, n)
+	page := Page{Rows: make([]Row, 0, to-from), HasMore: w.reached()}
+	for i, p := range w.rows[from:to] {
+		row := Row{w.search.runs[p.run].view, p.row, w.offset + uint64(i) + 1}
+		page.Rows = append(page.Rows, row)
+	}
+	return page
+}
