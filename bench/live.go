@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,12 +85,11 @@ func (s *suite) nativePrices() (prices []float64, err error) {
 			}
 		}
 		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		status, _, body, err := s.node.ask(path, s.keys[0])
-		if err == nil {
-			err = json.Unmarshal(body, &l)
+		if err := s.site.reachPage(s.node, s.keys[0], path, &l); err != nil {
+			return nil, err
 		}
-		if err != nil || len(l.Pools) == 0 {
-			return nil, fmt.Errorf("%s was answered %d: %.200s: %w", path, status, body, err)
+		if len(l.Pools) == 0 {
+			return nil, fmt.Errorf("%s has no pool; the native price is not known", path)
 		}
 		prices = append(prices, l.Pools[0].Pricing.NativePriceUsd)
 	}

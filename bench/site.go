@@ -140,15 +140,8 @@ func (s *site) findIDs(n *node, key string) error {
 
 // list asks for a list and returns how many rows the whole of it has.
 func (s *site) list(n *node, key, path string, l *listed) (total int, err error) {
-	status, _, body, err := n.ask(path, key)
-	if err != nil {
+	if err := s.reachPage(n, key, path, l); err != nil {
 		return 0, err
-	}
-	if status != 200 {
-		return 0, fmt.Errorf("%s was answered %d: %.200s", path, status, body)
-	}
-	if err := json.Unmarshal(body, l); err != nil {
-		return 0, fmt.Errorf("cannot read the answer to %s: %w", path, err)
 	}
 	return l.Pagination.Total, nil
 }
@@ -198,8 +191,8 @@ func (s *site) measureList(n *node, key, path string, atLeast int) (int, error) 
 }
 
 // reachPage asks for a deep page until it is reached: its first visits may be
-// told to come again.
-func (s *site) reachPage(n *node, key, path string, l *listed) error {
+// told to come again. l is what the answer is read into.
+func (s *site) reachPage(n *node, key, path string, l any) error {
 	for end := time.Now().Add(reachTimeout); ; time.Sleep(pollEvery) {
 		status, _, body, err := n.ask(path, key)
 		if err != nil {

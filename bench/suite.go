@@ -303,6 +303,10 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 	if r != nil {
 		s.run.Units.Answered += r.Charged
 		s.run.Units.Expected += r.Expected
+		if r.Charged != r.Expected {
+			r.Problems = append(r.Problems,
+				fmt.Sprintf("%d units were answered; %d expected", r.Charged, r.Expected))
+		}
 	}
 	return r, err
 }

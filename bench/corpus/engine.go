@@ -14,8 +14,8 @@ type Engine struct {
 	// Behind is how much later than their own times blocks come, so that a
 	// corpus of any age goes on where its history ended.
 	Behind time.Duration `json:"behind,omitempty"`
-	// Brisk: a minute of the chains passes in five seconds, and moves the
-	// price of every native currency.
+	// Brisk: a minute of the chains passes in a refresh, and moves the price of
+	// every native currency.
 	Brisk bool `json:"brisk,omitempty"`
 	// Calm: a hundredth of the pools trades in every refresh, and no price
 	// that others depend on moves.

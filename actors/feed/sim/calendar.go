@@ -66,7 +66,7 @@ func newCalendar(cfg *Config, venues []venue) calendar {
 	case cfg.Calm:
 		c.rounds, c.liveMs = c.ended, cfg.calmPaceMs()
 	case cfg.Brisk:
-		c.speed, c.turnMs = briskSpeed, briskBeatMs
+		c.speed, c.turnMs = cfg.briskSpeed(), briskBeatMs
 	}
 	return c
 }

@@ -117,8 +117,8 @@ func TestCalm(t *testing.T) {
 	})
 }
 
-// A brisk market has a minute of blocks in five seconds, and a turn of every
-// core pool in each.
+// A brisk market has a minute of blocks in every Every, and a turn of every core
+// pool in each.
 func TestBrisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig(1, 60, 12, 2)

@@ -1,11 +1,16 @@
 package sim
 
-// A brisk market has a minute of its blocks in five seconds, and in each of
-// those a turn of six core pools.
-const (
-	briskSpeed  = 12
-	briskBeatMs = 10_000
-)
+import "time"
+
+// briskBeatMs is the pace of the daily round of a brisk market: in a minute
+// every one of six core pools has its turn.
+const briskBeatMs = 10_000
+
+// briskSpeed is how many times as fast as the clock blocks of a brisk market
+// come: a minute in every Every.
+func (c *Config) briskSpeed() int64 {
+	return max(1, int64(time.Minute/c.Every))
+}
 
 // calmPercent is how many of the pools a calm market trades in every Every, or
 // in every block where that takes longer.
