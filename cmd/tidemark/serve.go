@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -42,10 +43,19 @@ func (c *ServeCmd) load() (*loaded, error) {
 	})
 }
 
+// gcPercent is how much garbage may stand beside a hundred parts in use, unless
+// GOGC says so. Most of what is in use are records without pointers, which the
+// collector passes over: to run it often costs little, and memory is what a
+// large market needs most.
+const gcPercent = 40
+
 // serve runs a node with a configuration.
 func (l *loaded) serve() (err error) {
 	// A synced write holds its thread: on one processor nothing else would run.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	n := &node{loaded: l, log: newLogger(os.Stderr)}

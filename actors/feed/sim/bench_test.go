@@ -15,10 +15,9 @@ func BenchmarkHistory(b *testing.B) {
 // BenchmarkPlan is what a bigger corpus costs before its first event.
 func BenchmarkPlan(b *testing.B) {
 	cfg := testConfig(1, 100_000, 5000, 90)
+	cfg.fill()
 	for b.Loop() {
-		if _, err := New(cfg); err != nil {
-			b.Fatal(err)
-		}
+		newPlan(cfg)
 	}
 }
 
