@@ -12,7 +12,7 @@ import (
 
 // Options of a store. The zero value is what a node on two cores wants.
 type Options struct {
-	CacheBytes    int64 // blocks kept in memory; 0: 256 MiB
+	CacheBytes    int64 // blocks kept in memory; 0: 128 MiB
 	MemTableBytes int   // written data kept in memory until it is flushed; 0: 64 MiB
 	ReadOnly      bool  // Commit and every other write fails
 	// BallastBytes is the size of the file that is given up when the disk is
@@ -32,7 +32,7 @@ type Options struct {
 
 // How much memory the store takes, and how it shapes its files.
 const (
-	defaultCacheBytes = 256 << 20
+	defaultCacheBytes = 128 << 20
 	// defaultMemTableBytes holds a few dozen refreshes: rows that change in
 	// each of them are flushed once, and a restart replays at most this much.
 	defaultMemTableBytes = 64 << 20
