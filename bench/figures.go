@@ -71,6 +71,15 @@ func figures(run *report.Run, record *corpus.Record) (table []report.Figure) {
 	return table
 }
 
+// thousands spells a number with commas.
+func thousands(x float64) string {
+	text := fmt.Sprintf("%.0f", x)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 func judge(ok bool) report.Verdict {
 	if ok {
 		return report.Met
@@ -206,7 +215,7 @@ func ledgerGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 	}
 	swaps, _ := s.Value("swaps in memory")
 	mixed, _ := s.Value("mixed events durably")
-	return fmt.Sprintf("%.0f / %.0f a second", swaps, mixed),
+	return fmt.Sprintf("%s / %s a second", thousands(swaps), thousands(mixed)),
 		judge(swaps >= 200_000 && mixed >= 60_000)
 }
 

@@ -143,17 +143,19 @@ func appendOverview(dst []byte, run, base *Run) []byte {
 			x.of(v), x.of(v), height-18, x.of(v), height-4, v)
 	}
 	for i, s := range shown {
-		y := i * row
+		y, bar := i*row, x.of(s.Ratio)
 		dst = fmt.Appendf(dst, "<text class=\"strong\" x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>"+
-			"<rect class=\"b-node\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"14\" rx=\"2\"/>"+
-			"<text class=\"strong\" x=\"%.1f\" y=\"%d\">%.2f</text>\n",
-			left-6, y+15, html.EscapeString(s.Name), left, y+4, x.of(s.Ratio)-left,
-			x.of(s.Ratio)+5, y+15, s.Ratio)
+			"<rect class=\"b-node\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"14\" rx=\"2\"/>\n",
+			left-6, y+15, html.EscapeString(s.Name), left, y+4, bar-left)
+		end := bar
 		if old := baseOf(base, s.Name); old > 0 {
+			mark := x.of(min(old, most))
+			end = max(bar, mark+3)
 			dst = fmt.Appendf(dst,
-				"<rect class=\"b-base\" x=\"%.1f\" y=\"%d\" width=\"3\" height=\"20\"/>\n",
-				x.of(min(old, most)), y+1)
+				"<rect class=\"b-base\" x=\"%.1f\" y=\"%d\" width=\"3\" height=\"20\"/>\n", mark, y+1)
 		}
+		dst = fmt.Appendf(dst, "<text class=\"strong\" x=\"%.1f\" y=\"%d\">%.2f</text>\n",
+			end+5, y+15, s.Ratio)
 	}
 	caption := key("node", "this run")
 	if base != nil {

@@ -151,8 +151,21 @@ svg .strong { fill: var(--ink); }
 .l-slow { fill: none; stroke: var(--base); stroke-width: 1; opacity: .8; }
 .b-node { fill: var(--node); } .b-base { fill: var(--base); }
 .mark { stroke: var(--mark); stroke-width: 1.5; }
-.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em;
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .4em;
   vertical-align: -.05em; }
+.keyed { white-space: nowrap; }
 .note { color: var(--soft); font-size: .9rem; margin-top: 2rem; }
 ul { margin: .5rem 0; padding-left: 1.2rem; }
+.figures td:nth-child(2) { white-space: nowrap; }
+@media (max-width: 640px) {
+  dl { display: block; }
+  dd { margin-bottom: .35rem; }
+  .figures tbody, .figures tr, .figures td { display: block; padding: 0; border: 0; text-align: left; }
+  .figures tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  .figures tr:first-child { display: none; }
+  .figures td:nth-child(-n+2) { display: inline-block; margin-right: .5em; }
+  .figures td:nth-child(4)::before { content: "reached "; color: var(--soft); }
+  .figures td:nth-child(5)::before { content: "goal "; color: var(--soft); }
+  svg text { font-size: 13px; }
+}
 `

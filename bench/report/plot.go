@@ -10,7 +10,7 @@ import (
 const (
 	plotWidth  = 440
 	plotHeight = 250
-	plotLeft   = 46
+	plotLeft   = 54
 	plotRight  = 10
 	plotTop    = 12
 	plotBottom = 26
@@ -48,7 +48,8 @@ func closePlot(dst []byte, caption string) []byte {
 
 // key is a coloured square before a word of a caption.
 func key(variable, word string) string {
-	return fmt.Sprintf("<span class=\"key\" style=\"background:var(--%s)\"></span>%s", variable, word)
+	return fmt.Sprintf(" <span class=\"keyed\">"+
+		"<span class=\"key\" style=\"background:var(--%s)\"></span>%s</span>", variable, word)
 }
 
 // rule draws a horizontal line with its value.

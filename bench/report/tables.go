@@ -10,19 +10,21 @@ func appendFigures(dst []byte, run *Run) []byte {
 	if len(run.Figures) == 0 {
 		return dst
 	}
-	met, missed := 0, 0
+	met, less, missed := 0, 0, 0
 	for _, f := range run.Figures {
 		switch f.Verdict {
 		case Met:
 			met++
+		case MetOnLess:
+			less++
 		case Missed:
 			missed++
 		}
 	}
-	dst = fmt.Appendf(dst, "<h2>Figures <small>%d met, %d missed, %d not measured here</small></h2>\n"+
-		"<div class=\"scroll\"><table>\n<tr><th class=\"n\">#</th><th></th><th>what</th>"+
+	dst = fmt.Appendf(dst, "<h2>Figures <small>%d met, %d met on a smaller corpus, %d missed, "+
+		"%d not measured here</small></h2>\n<div class=\"scroll\"><table class=\"figures\">\n<tr><th class=\"n\">#</th><th></th><th>what</th>"+
 		"<th>reached</th><th>goal</th></tr>\n",
-		met, missed, len(run.Figures)-met-missed)
+		met, less, missed, len(run.Figures)-met-less-missed)
 	for _, f := range run.Figures {
 		class := "none"
 		switch f.Verdict {
