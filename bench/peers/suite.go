@@ -291,6 +291,9 @@ func (r *suite) refreshNode(ctx context.Context) (err error) {
 		return err
 	}
 	took, err := measureRefresh(ctx, r.node)
+	if err != nil && !r.node.alive() {
+		err = fmt.Errorf("the node ended: %s", r.node.lastWords())
+	}
 	if err != nil {
 		return err
 	}
