@@ -14,6 +14,11 @@
 // goals it decides (figures.go). A scenario has no state; the Suite that runs
 // it holds the node, the keys and what is known of the corpus.
 //
+// A node runs in one of a few modes (mode.go): on a market that stands still,
+// the same without a page cache, on one that goes on and moves few pools, and
+// on one that moves everything. What is about a piece of the node alone runs
+// without any (parts.go): the node's own code, on the run's corpus and keys.
+//
 // A figure that was reached with wrong answers is none. So a sample of the
 // answers is read and checked (check.go) while the load runs, and at the end
 // the units that the accounts were billed must be those that the answers said

@@ -86,6 +86,14 @@ func (s *Spec) first(all int) int {
 	return (all*100 + sum - 1) / sum
 }
 
+// Events returns about how many events the history of a chain has, for those
+// who wait; which is the chain's place in Chains.
+func (s *Spec) Events(which int) int64 {
+	const quietDay = 66 // events of three rounds through the core pools
+	actions := s.Actions * s.first(s.Positions) * Chains[which].Share / 100
+	return int64(actions)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
+}
+
 // Node is how a node is to serve a corpus.
 type Node struct {
 	Live     bool          // the market goes on, and briskly; else it stays where the history ends

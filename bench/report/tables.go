@@ -22,7 +22,9 @@ func appendFigures(dst []byte, run *Run) []byte {
 		}
 	}
 	dst = fmt.Appendf(dst, "<h2>Figures <small>%d met, %d met on a smaller corpus, %d missed, "+
-		"%d not measured here</small></h2>\n<div class=\"scroll\"><table class=\"figures\">\n<tr><th class=\"n\">#</th><th></th><th>what</th>"+
+		"%d not measured here</small></h2>\n"+
+		"<div class=\"scroll\"><table class=\"figures\">\n"+
+		"<tr><th class=\"n\">#</th><th></th><th>what</th>"+
 		"<th>reached</th><th>goal</th></tr>\n",
 		met, less, missed, len(run.Figures)-met-less-missed)
 	for _, f := range run.Figures {
