@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 )
 
 // digits19 is the largest power of ten in a word; a word below it prints as at
@@ -21,7 +20,7 @@ func AppendDecimal(dst []byte, v *U256) []byte {
 			break
 		}
 	}
-	dst = strconv.AppendUint(dst, groups[n], 10)
+	dst = AppendUint(dst, groups[n])
 	for n--; n >= 0; n-- {
 		dst = appendGroup(dst, groups[n])
 	}
@@ -106,23 +105,9 @@ func divWord(v *U256) (rest uint64) {
 	return rest
 }
 
-// pairs is every two digits, "00" to "99".
-var pairs = func() (p [200]byte) {
-	for i := range 100 {
-		p[2*i], p[2*i+1] = byte('0'+i/10), byte('0'+i%10)
-	}
-	return p
-}()
-
 // appendGroup appends exactly 19 digits.
 func appendGroup(dst []byte, group uint64) []byte {
-	dst = append(dst, "0000000000000000000"...)
-	tail := dst[len(dst)-19:]
-	for i := 17; i > 0 && group != 0; i -= 2 {
-		pair := group % 100 * 2
-		group /= 100
-		tail[i], tail[i+1] = pairs[pair], pairs[pair+1]
-	}
-	tail[0] += byte(group)
-	return dst
+	first := group / 1e16
+	dst = append(dst, byte('0'+first/100), byte('0'+first/10%10), byte('0'+first%10))
+	return appendEight(appendEight(dst, group/1e8%1e8), group%1e8)
 }
