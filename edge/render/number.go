@@ -22,7 +22,15 @@ func number(dst []byte, x float64) []byte {
 	case abs < 1e-6 || abs >= 1e21:
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
-	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	digits, decimals, ok := shortest(abs)
+	if !ok {
+		return strconv.AppendFloat(dst, x, 'f', -1, 64)
+	}
+	if x < 0 {
+		dst = append(dst, '-')
+	}
+	var buf [20]byte
+	return clmath.AppendPoint(dst, clmath.AppendUint(buf[:0], digits), uint8(decimals))
 }
 
 // MaxFeeAPR is the cap of every feeApr on output, in percent; a value that
@@ -50,7 +58,7 @@ func integer[T ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byt
 	if n < 0 {
 		return strconv.AppendInt(dst, int64(n), 10)
 	}
-	return strconv.AppendUint(dst, uint64(n), 10)
+	return clmath.AppendUint(dst, uint64(n))
 }
 
 // quoted appends an integer that may pass 2^53, as a string.
