@@ -52,14 +52,14 @@ bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in
 bench-quick: build ## the same on a small corpus, in less than 90 s
 	rm -rf $(BENCH)/quick
 	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
-	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 2s --figures \
+	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
 
 bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQLite, beside a node
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go test -timeout 120s ./... && go build -o ../../$(BENCH)/peers-bench .
 	$(BENCH)/peers-bench --corpus $(BENCH)/corpus --tidemark ./tidemark --data $(BENCH)/peers \
-	  --out $(BENCH)/peers.ndjson $(PEERS)
+	  --version $(VERSION) --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

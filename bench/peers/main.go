@@ -32,6 +32,7 @@ type runCmd struct {
 	Corpus      string        `help:"Corpus to ask about." required:"" placeholder:"DIR"`
 	Tidemark    string        `help:"Executable of the node." required:"" placeholder:"FILE"`
 	Data        string        `help:"Where servers keep their data meanwhile." required:"" placeholder:"DIR"`
+	Version     string        `help:"Of the node, to be kept with what was measured."`
 	Out         string        `help:"Write what was measured as NDJSON." placeholder:"FILE"`
 	Only        []string      `help:"Peers to compare with: PostgreSQL, Redis, SQLite." placeholder:"NAME"`
 	Connections int           `help:"Connections." default:"64"`
@@ -64,6 +65,7 @@ func (c *runCmd) Run() error {
 	if run == nil || ctx.Err() != nil {
 		return err
 	}
+	run.Version = c.Version
 	err = errors.Join(err, table(os.Stdout, run))
 	if c.Out != "" {
 		err = errors.Join(err, write(c.Out, run))
