@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"runtime"
 	"sync"
@@ -230,5 +231,10 @@ func pagination(l *listing, found *listed, limit uint64) render.Pagination {
 // key appends what a question is kept under: itself and the generations that
 // it is asked of. These tell which chains are missing, too.
 func (s *Server) key(dst, question []byte, sc scope) []byte {
-	return appendGenerations(append(append(dst, question...), ' '), sc.views)
+	dst = append(append(dst, question...), ' ')
+	for _, v := range sc.views {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.State.Chain))
+		dst = binary.LittleEndian.AppendUint64(dst, v.Generation)
+	}
+	return dst
 }

@@ -1,7 +1,6 @@
 package rankings
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -86,10 +85,15 @@ func (p *Picture) chain(id market.ChainID) *Chain {
 	return &p.Chains[i]
 }
 
-func (p *Picture) find(id market.ChainID) (int, bool) {
-	return slices.BinarySearchFunc(p.Chains, id, func(c Chain, id market.ChainID) int {
-		return cmp.Compare(c.ID, id)
-	})
+// find returns the place of id, or where it would stand. Chains are few and
+// their entries long, so that it looks at one after the other in place.
+func (p *Picture) find(id market.ChainID) (i int, found bool) {
+	for i := range p.Chains {
+		if at := p.Chains[i].ID; at >= id {
+			return i, at == id
+		}
+	}
+	return len(p.Chains), false
 }
 
 // Chain returns the entry of id.
