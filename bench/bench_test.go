@@ -93,6 +93,19 @@ func TestMixes(t *testing.T) {
 	}
 }
 
+// An answer that is not whole says so, and is free.
+func TestIsFree(t *testing.T) {
+	f := func(body string, want bool) {
+		t.Helper()
+		if isFree([]byte(body)) != want {
+			t.Errorf("%s: want %v", body, want)
+		}
+	}
+	f(`{"transactions":[],"transactionsDegraded":true}`, true)
+	f(`{"positions":[],"partial":true,"missingChains":[1]}`, true)
+	f(`{"positions":[],"pagination":{}}`, false)
+}
+
 func TestZipf(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const draws, n = 100_000, 1000

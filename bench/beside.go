@@ -93,6 +93,7 @@ func enter(out *report.Scenario, nodes []*load.Result, seen []turn) {
 		}
 		out.Failures += r.Failures
 		out.Unanswered += r.Unanswered
+		out.Free += r.Free
 		out.Unsent += r.Unsent
 		out.Checked += r.Checked
 		out.Wrong += r.Wrong

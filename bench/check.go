@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -58,6 +59,13 @@ func checkAnswer(_ int, status int, target string, body []byte) error {
 		return checkFields(body, []string{"range", "poolPrice", "poolOverview", "liquidityDistribution"})
 	}
 	return nil
+}
+
+// isFree reports whether an answer says that it is not whole, and so costs
+// nothing.
+func isFree(body []byte) bool {
+	return bytes.Contains(body, []byte(`"transactionsDegraded":true`)) ||
+		bytes.Contains(body, []byte(`"partial":true`))
 }
 
 func checkFields(row []byte, fields []string) error {

@@ -292,7 +292,7 @@ func (s *suite) workDir() string {
 
 // ask runs a load against the node and keeps its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	cfg.Addr, cfg.Check = s.node.api, checkAnswer
+	cfg.Addr, cfg.Check, cfg.Free = s.node.api, checkAnswer, isFree
 	if cfg.Keys == nil {
 		cfg.Keys = s.keys
 	}

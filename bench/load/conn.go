@@ -14,6 +14,7 @@ type conn struct {
 	fd   int
 	busy bool
 	part int
+	cost int64         // units of a 200
 	due  time.Duration // when the request should have been sent
 	out  []byte        // the request
 
@@ -23,11 +24,16 @@ type conn struct {
 	missing int // bytes of the body
 
 	sampled bool
-	body    []byte // of a sampled response, and of one that says what went wrong
+	body    []byte // of a sampled response, and of one that has to say why
 }
 
 // refused is the least status of a response that says what went wrong.
 const refused = 400
+
+// unpaid reports whether a good response charged nothing although it might.
+func (c *conn) unpaid() bool {
+	return c.head.status == 200 && c.head.charged == 0 && c.cost > 0
+}
 
 // connectTimeout bounds one connection's start.
 const connectTimeout = 5 // seconds
@@ -107,7 +113,7 @@ func (c *conn) take(b []byte) (done bool, err error) {
 		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
 	}
 	c.missing -= len(b)
-	if c.sampled || c.head.status >= refused {
+	if c.sampled || c.head.status >= refused || c.unpaid() {
 		c.body = append(c.body, b...)
 	}
 	return c.missing == 0, nil

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -118,7 +119,7 @@ func TestAsFastAsRawLoop(t *testing.T) {
 
 // What the generator counted is what the server served.
 func TestCountsAgreeWithServer(t *testing.T) {
-	var served, keyed atomic.Int64
+	var served, keyed, halves atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		served.Add(1)
 		if q.Header.Get("KC-APIKey") == "k1" || q.Header.Get("KC-APIKey") == "k2" {
@@ -133,8 +134,11 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		case "/full":
 			w.Header().Set("X-Units-Charged", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
+		case "/half":
+			halves.Add(1)
+			w.Header().Set("X-Units-Charged", "0")
 		}
-		w.Write(make([]byte, 5000))
+		w.Write(append([]byte(q.URL.Path), make([]byte, 5000-len(q.URL.Path))...))
 	}))
 	defer server.Close()
 	seen := atomic.Int64{}
@@ -144,7 +148,9 @@ func TestCountsAgreeWithServer(t *testing.T) {
 			{Name: "well", Weight: 5, Path: Fixed("/well"), Units: 3},
 			{Name: "gone", Weight: 2, Path: Fixed("/gone"), Units: 7, Accept: []int{404}},
 			{Name: "full", Weight: 1, Path: Fixed("/full"), Units: 3},
+			{Name: "half", Weight: 1, Path: Fixed("/half"), Units: 3},
 		},
+		Free:   func(body []byte) bool { return bytes.HasPrefix(body, []byte("/half")) },
 		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
 		CheckEvery: time.Millisecond,
 		Check: func(_, _ int, _ string, body []byte) error {
@@ -155,6 +161,9 @@ func TestCountsAgreeWithServer(t *testing.T) {
 	if r.All != uint64(served.Load()) || served.Load() != keyed.Load() {
 		t.Errorf("%d answers; the server gave %d, %d of them to a key",
 			r.All, served.Load(), keyed.Load())
+	}
+	if r.Free != uint64(halves.Load()) || r.Free == 0 {
+		t.Errorf("%d answers said that they are free; the server gave %d", r.Free, halves.Load())
 	}
 	if r.Charged != r.Expected || r.Charged == 0 {
 		t.Errorf("%d units were charged; want %d", r.Charged, r.Expected)

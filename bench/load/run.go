@@ -33,6 +33,8 @@ type Config struct {
 	// each worker, on a goroutine of its own. nil: nobody looks.
 	Check      func(part int, status int, path string, body []byte) error
 	CheckEvery time.Duration
+	// Free reports whether a 200 that charged nothing says why; nil: none does.
+	Free func(body []byte) bool
 }
 
 // Bounds of a run: in time, connections and requests.
@@ -81,6 +83,7 @@ type Result struct {
 	Unsent     uint64 // requests of an open loop that found no connection in time
 	Charged    int64  // units, as the answers say; warm-up and end included
 	Expected   int64  // units, by the statuses
+	Free       uint64 // answers that cost nothing, and said why
 	Checked    uint64
 	Wrong      uint64
 	Problems   []string // the first few of everything that went wrong
@@ -258,7 +261,7 @@ func (r *Result) enter(t *tally) {
 	r.Parts, r.Series = t.parts, t.series
 	r.All, r.Statuses, r.Failures = t.all, t.statuses, t.failures
 	r.Unanswered, r.Unsent = t.unanswered, t.unsent
-	r.Charged, r.Expected = t.charged, t.expected
+	r.Charged, r.Expected, r.Free = t.charged, t.expected, t.free
 	r.Problems = append(r.Problems, t.problems...)
 }
 

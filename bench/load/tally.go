@@ -47,6 +47,7 @@ type tally struct {
 	unsent     uint64
 	charged    int64
 	expected   int64
+	free       uint64
 	problems   []string
 }
 
@@ -144,4 +145,5 @@ func (t *tally) add(o *tally) {
 	t.unsent += o.unsent
 	t.charged += o.charged
 	t.expected += o.expected
+	t.free += o.free
 }

@@ -144,6 +144,7 @@ func (w *worker) sendDue(now time.Duration) {
 func (w *worker) ask(index int, due, now time.Duration) {
 	c := &w.conns[index]
 	c.part, c.due = w.parts.pick(w.random), due
+	c.cost = w.cfg.Mix[c.part].Units
 	c.sampled = w.cfg.Check != nil && now >= w.sample
 	if c.sampled {
 		w.sample = now + w.cfg.CheckEvery
@@ -196,6 +197,10 @@ func (w *worker) receive(index int) {
 // answered counts a complete response.
 func (w *worker) answered(c *conn, now time.Duration) {
 	w.count(&w.cfg.Mix[c.part], c, now)
+	if c.unpaid() && w.cfg.Free != nil && w.cfg.Free(c.body) {
+		w.free++
+		w.expected -= c.cost
+	}
 	if c.sampled {
 		select {
 		case w.checks <- answer{part: c.part, head: c.head, path: target(c.out), body: c.body}:

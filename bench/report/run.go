@@ -109,6 +109,7 @@ type Scenario struct {
 	Statuses    []Status `json:"statuses"`
 	Failures    uint64   `json:"failures"`
 	Unanswered  uint64   `json:"unanswered"`
+	Free        uint64   `json:"free"` // answers that were not whole, and cost nothing
 	Unsent      uint64   `json:"unsent"`
 	Checked     uint64   `json:"checked"`
 	Wrong       uint64   `json:"wrong"`

@@ -167,6 +167,9 @@ func how(s *Scenario) string {
 	if s.CacheShare > 0 {
 		line += fmt.Sprintf(" %.0f %% of the pages came from the page cache.", 100*s.CacheShare)
 	}
+	if s.Free > 0 {
+		line += fmt.Sprintf(" %s answers were not whole, said so, and cost nothing.", count(int64(s.Free)))
+	}
 	if s.Unsent > 0 {
 		line += fmt.Sprintf(" %s requests were due and found no connection.", count(int64(s.Unsent)))
 	}
