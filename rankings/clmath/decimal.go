@@ -12,6 +12,9 @@ const digits19 = 10_000_000_000_000_000_000
 
 // AppendDecimal appends v in decimal, without leading zeros.
 func AppendDecimal(dst []byte, v *U256) []byte {
+	if v[1]|v[2]|v[3] == 0 {
+		return AppendUint(dst, v[0])
+	}
 	var groups [5]uint64 // of 19 digits, least significant first
 	n := 0
 	for rest := *v; ; n++ {
