@@ -154,8 +154,9 @@ func newRequestIDs() requestIDs {
 // set puts the client's own id on the answer when it is well-formed, else a
 // fresh one.
 func (r *requestIDs) set(ctx *fasthttp.RequestCtx) {
-	if own := ctx.Request.Header.Peek(headerRequestID); isRequestID(own) {
-		ctx.Response.Header.SetCanonical([]byte(headerRequestID), own)
+	name := []byte(headerRequestID) // as fasthttp keeps it
+	if own := ctx.Request.Header.PeekCanonical(name); isRequestID(own) {
+		ctx.Response.Header.SetCanonical(name, own)
 		return
 	}
 	x := r.seed + r.last.Add(1)*0x9e3779b97f4a7c15
@@ -167,7 +168,7 @@ func (r *requestIDs) set(ctx *fasthttp.RequestCtx) {
 		b[i] = "0123456789abcdef"[x>>60]
 		x <<= 4
 	}
-	ctx.Response.Header.SetCanonical([]byte(headerRequestID), b[:])
+	ctx.Response.Header.SetCanonical(name, b[:])
 }
 
 // isRequestID is [A-Za-z0-9_-]{1,64}.

@@ -49,10 +49,12 @@ func allowOrigin(ctx *fasthttp.RequestCtx, key *accounts.Key) *Error {
 // It takes no key, units or burst token. On a metered route an origin is
 // granted when some active browser key lists it; elsewhere every origin is.
 func (g *gate) preflight(ctx *fasthttp.RequestCtx, metered bool) bool {
+	if !ctx.IsOptions() {
+		return false
+	}
 	h := &ctx.Request.Header
 	origin := h.Peek(headerOrigin)
-	if !ctx.IsOptions() || len(origin) == 0 ||
-		len(h.Peek("Access-Control-Request-Method")) == 0 {
+	if len(origin) == 0 || len(h.Peek("Access-Control-Request-Method")) == 0 {
 		return false
 	}
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
