@@ -51,7 +51,7 @@ func (s *suite) besideLimit(ctx context.Context, mix load.Mix, out *report.Scena
 		},
 		func(ctx context.Context) (*load.Result, error) {
 			return s.load(ctx, load.Config{
-				Addr: limit.Address, Mix: constant, Keys: s.keys, ServerCPU: limit.CPU,
+				Addr: limit.Address, Mix: constant, Keys: s.asking, ServerCPU: limit.CPU,
 			})
 		})
 	out.Refreshes = nil

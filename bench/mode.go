@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
 )
 
@@ -40,17 +41,13 @@ func (s *suite) serve(ctx context.Context, m mode) error {
 	return s.node.waitPast(ctx, kept)
 }
 
-// startNode starts a node on the copy of the corpus. Its market goes on when
-// the first node does whose market does, and from there like a clock; by then
-// every chain has a block or two more, so that nobody waits for the first.
+// startNode starts a node on the copy of the corpus, with a market that goes on
+// where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
-	if m.moves() && s.goesOn.IsZero() {
-		s.goesOn = time.Now().Add(-firstBlocks)
-	}
 	how := corpus.Node{
 		Live: m == live, Calm: m == calm, Uncached: m == uncached, Refresh: s.Refresh, Extra: plans,
 	}
-	engine, err := s.record.Spec.Engine(how, s.goesOn)
+	engine, err := s.record.Spec.Engine(how, s.wentOn(m))
 	if err != nil {
 		return err
 	}
@@ -61,8 +58,31 @@ func (s *suite) startNode(ctx context.Context, m mode) error {
 	return err
 }
 
-// firstBlocks is how far a market has gone on when its first node starts.
+// firstBlocks is how far a market has gone on when its first node starts: every
+// chain has a block or two, so that nobody waits for the first.
 const firstBlocks = 25 * time.Second
+
+// wentOn returns when the market of a mode went on from the end of the history.
+// In a calm one nothing happens at first (see sim.CalmLull). A brisk one goes on
+// where the calm one is, with minutes in every refresh, and from far enough on
+// that no calm minute is left in the median that prices the native currency.
+func (s *suite) wentOn(m mode) time.Time {
+	now := time.Now()
+	switch {
+	case m == calm && s.calmed.IsZero():
+		s.calmed = now.Add(-sim.CalmLull - firstBlocks)
+	case m == live && s.goesOn.IsZero():
+		passed := firstBlocks + sim.CalmLull
+		if !s.calmed.IsZero() {
+			passed += now.Sub(s.calmed)
+		}
+		s.goesOn = now.Add(-passed / time.Duration(sim.BriskSpeed(s.Refresh)))
+	}
+	if m == calm {
+		return s.calmed
+	}
+	return s.goesOn
+}
 
 func (s *suite) stopNode() error {
 	if s.node == nil || s.node.child == nil {

@@ -14,18 +14,20 @@ type scenario struct {
 	Name, What string
 	Mode       mode // of the node
 	Own        bool // needs a node of our own
+	Everybody  bool // asks with every key of the run, else with one a connection
 	Run        func(context.Context, *suite, *report.Scenario) error
 }
 
 // table has the scenarios in the order in which they run: those on a market
 // that stands still first, since one that went on does not go back.
 var table = []scenario{
-	{Name: "hot", What: "the first page of 20, any of many keys", Run: withLimit(hotPage)},
+	{Name: "hot", What: "the first page of 20, any of many keys", Everybody: true, Run: withLimit(hotPage)},
 	{Name: "zipf", What: "all routes as users ask them: lists 70, details 20, charts 5, metadata 5",
-		Run: withLimit(zipfMix)},
+		Everybody: true, Run: withLimit(zipfMix)},
 	{Name: "filter", What: "filters never seen before, one after the other",
 		Run: oneByOne(newFilters)},
-	{Name: "half", What: "the hot page at half its capacity, open loop", Run: runHalf},
+	{Name: "half", What: "the hot page at half its capacity, open loop",
+		Everybody: true, Run: runHalf},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
 
 	{Name: "uncached", What: "any page of 20 of any order and chain; page cache off",
@@ -49,7 +51,7 @@ var table = []scenario{
 	{Name: "refresh", What: "a market that goes on, the native price too, and nobody asks",
 		Mode: live, Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",
-		Mode: live, Own: true, Run: runHalf},
+		Mode: live, Own: true, Everybody: true, Run: runHalf},
 	{Name: "restart", What: "a node that stops and starts again",
 		Mode: live, Own: true, Run: runRestart},
 

@@ -14,7 +14,7 @@ type Engine struct {
 	// Behind is how much later than their own times blocks come, so that a
 	// corpus of any age goes on where its history ended.
 	Behind time.Duration `json:"behind,omitempty"`
-	// Brisk: a minute of the chains passes in a refresh, and moves the price of
+	// Brisk: minutes of the chains pass in a refresh, and move the price of
 	// every native currency.
 	Brisk bool `json:"brisk,omitempty"`
 	// Calm: a hundredth of the pools trades in every refresh, and no price

@@ -36,6 +36,7 @@ type calendar struct {
 	rounds  int64 // beats in all
 	speed   int64 // of blocks after the history, by the clock's
 	turnMs  int64 // of a beat after the history
+	lullMs  int64 // after the history, without actions
 	total   int64 // actions before endMs
 	liveMs  int64 // a slot after the history
 }
@@ -64,9 +65,9 @@ func newCalendar(cfg *Config, venues []venue) calendar {
 	c.speed, c.turnMs = 1, beatMs
 	switch {
 	case cfg.Calm:
-		c.rounds, c.liveMs = c.ended, cfg.calmPaceMs()
+		c.rounds, c.liveMs, c.lullMs = c.ended, cfg.calmPaceMs(), CalmLull.Milliseconds()
 	case cfg.Brisk:
-		c.speed, c.turnMs = cfg.briskSpeed(), briskBeatMs
+		c.speed, c.turnMs = BriskSpeed(cfg.Every), briskBeatMs
 	}
 	return c
 }
@@ -85,7 +86,7 @@ func (c *calendar) moment(s stream, i int64) int64 {
 		k, n := i-c.quiet, c.total-c.quiet
 		return c.within(s, i, slot(k, n, c.quietMs, c.endMs), slot(k+1, n, c.quietMs, c.endMs))
 	}
-	from := c.endMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
+	from := c.endMs + c.lullMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
 	return c.within(s, i, from, from+c.liveMs)
 }
 

@@ -51,12 +51,12 @@ type Config struct {
 	// Behind is how much later than their own times blocks come: a history
 	// that ended Behind ago goes on where it ended.
 	Behind time.Duration
-	// Brisk: after the history blocks come so much faster than the clock that
-	// a minute of theirs passes in every Every, and every core pool is traded
-	// in it: hardly a minute leaves the native currency's price where it was.
+	// Brisk: after the history blocks come BriskSpeed times as fast as the
+	// clock, and every core pool is traded in every minute of theirs: hardly
+	// an Every leaves the native currency's price, which moves faster too.
 	Brisk bool
 	// Calm: after the history prices stand still, and all that happens is
-	// trade in a hundredth of the pools every Every.
+	// trade in a hundredth of the pools every Every, after CalmLull.
 	Calm bool
 }
 

@@ -6,15 +6,37 @@ import "time"
 // every one of six core pools has its turn.
 const briskBeatMs = 10_000
 
-// briskSpeed is how many times as fast as the clock blocks of a brisk market
-// come: a minute in every Every.
-func (c *Config) briskSpeed() int64 {
-	return max(1, int64(time.Minute/c.Every))
+// BriskSpeed is how many times as fast as the clock blocks of a brisk market
+// come: two minutes in every Every.
+func BriskSpeed(every time.Duration) int64 {
+	return max(1, int64(2*time.Minute/every))
+}
+
+// briskPrices is how many times as fast prices move in a brisk market: with a
+// trend in half an hour, its median moves with the minutes.
+const briskPrices = 30
+
+// pricedAt returns the time whose prices are right at t seconds.
+func (p *plan) pricedAt(t int64) int64 {
+	end := p.endMs / 1000
+	switch {
+	case t <= end:
+	case p.cfg.Calm:
+		return end
+	case p.cfg.Brisk:
+		return end + (t-end)*briskPrices
+	}
+	return t
 }
 
 // calmPercent is how many of the pools a calm market trades in every Every, or
 // in every block where that takes longer.
 const calmPercent = 1
+
+// CalmLull is how long nothing happens in a calm market at first: longer than
+// the window whose median prices the native currency, so that what happened
+// before does not leave it later.
+const CalmLull = 35 * time.Minute
 
 // calmPaceMs is what an action of a calm market takes.
 func (c *Config) calmPaceMs() int64 {

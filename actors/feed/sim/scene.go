@@ -28,10 +28,7 @@ type scene struct {
 
 // play lets one entry of the agenda happen.
 func (s *scene) play(e event, nonce uint64) {
-	s.priced = e.t
-	if s.cfg.Calm {
-		s.priced = min(e.t, s.endMs/1000)
-	}
+	s.priced = s.pricedAt(e.t)
 	s.market = marketAt(s.cfg.Seed, s.priced)
 	s.now, s.number, s.nonce = e, s.cfg.StartBlock+e.block, nonce
 	s.dice = dice{key: hash(s.chainKey, s.number, nonce, uint64(e.stream), uint64(e.index))}
