@@ -52,8 +52,8 @@ type Config struct {
 	// that ended Behind ago goes on where it ended.
 	Behind time.Duration
 	// Brisk: after the history blocks come BriskSpeed times as fast as the
-	// clock, and every core pool is traded in every minute of theirs: hardly
-	// an Every leaves the native currency's price, which moves faster too.
+	// clock, prices move faster still, and every core pool is traded in every
+	// minute: no Every leaves the native currency's price where it was.
 	Brisk bool
 	// Calm: after the history prices stand still, and all that happens is
 	// trade in a hundredth of the pools every Every, after CalmLull.
