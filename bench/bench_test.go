@@ -137,7 +137,7 @@ func someRun() *report.Run {
 			{Name: "ledger", Values: []report.Value{
 				{Name: "swaps in memory", Value: 300_000}, {Name: "mixed events durably", Value: 59_000}}},
 			{Name: "admit", Values: []report.Value{{Name: "a request", Value: 300}}},
-			{Name: "detail-1000", Node: report.Measure{ServerMicros: 2900},
+			{Name: "detail-1000", Node: report.Measure{Requests: 9, ServerMicros: 2900},
 				Values: []report.Value{{Name: "transactions", Value: 1200}}},
 			{Name: "restart", Values: []report.Value{
 				{Name: "first page", Value: 0.5}, {Name: "fresh generations", Value: 3}}},

@@ -254,7 +254,10 @@ func detailGoal(r *report.Run, _ *corpus.Record) (string, report.Verdict) {
 		return "", report.NotMeasured
 	}
 	entries, _ := detail.Value("transactions")
-	if detail.Node.ServerMicros == 0 {
+	switch {
+	case detail.Node.Requests == 0:
+		return "no answer within the measured time", report.NotMeasured
+	case detail.Node.ServerMicros == 0:
 		return fmt.Sprintf("CPU not known (%.0f transactions)", entries), report.NotMeasured
 	}
 	text, met, whole := "", true, entries >= manyEntries
