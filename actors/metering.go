@@ -61,10 +61,14 @@ const (
 	// idleNs is after how long without requests a lease is given back.
 	idleNs = int64(time.Second)
 	// graceFlushes and minGrace bound how long units are admitted on the word
-	// of an old batch: a disk that hangs must not let charges pile up.
+	// of an old batch: a disk that hangs must not let charges pile up. On
+	// processors that are full of long answers a flush may wait a second for
+	// its turn, twice; that alone must refuse nobody.
 	graceFlushes = 10
-	minGraceNs   = int64(time.Second)
+	minGraceNs   = int64(3 * time.Second)
 )
+
+func graceNs(flushNs int64) int64 { return max(graceFlushes*flushNs, minGraceNs) }
 
 type meterMetrics struct {
 	flushes, failures, rows *metrics.Counter
@@ -175,7 +179,7 @@ func (m *Meter) write(now int64) error {
 		}
 		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
 	}
-	m.book.SetAlive(now + max(graceFlushes*m.flushNs, minGraceNs))
+	m.book.SetAlive(now + graceNs(m.flushNs))
 	m.settle()
 	return nil
 }

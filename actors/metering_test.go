@@ -314,9 +314,13 @@ func TestHungSync(t *testing.T) {
 	u := r.account("acme", "unlimited")
 	r.spend(u, 1, 1)
 	r.drain()
-	r.now += graceFlushes*int64(testFlush) + 1
+	r.now += graceNs(int64(testFlush)) - 1
+	if v := r.spend(u, 1, 1); v != accounts.Granted {
+		t.Errorf("within the grace: %d; want Granted", v)
+	}
+	r.now += 2
 	if v := r.spend(u, 1, 1); v != accounts.Stalled {
-		t.Errorf("a second after the last flush: %d; want Stalled", v)
+		t.Errorf("after the grace: %d; want Stalled", v)
 	}
 }
 
