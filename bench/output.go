@@ -154,8 +154,8 @@ func Markdown(w io.Writer, run *report.Run) error {
 		}
 		fmt.Fprintf(w, "| %d | %s |\n", f.Number, strings.Join(cells, " | "))
 	}
-	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; commit %s, %s.\n", aboutFigures(run),
-		m.CPU, m.Cores, m.Kernel, m.Commit, run.Settings.Began)
+	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; Tidemark %s, %s.\n", aboutFigures(run),
+		m.CPU, m.Cores, m.Kernel, m.Version, run.Settings.Began)
 	return err
 }
 
