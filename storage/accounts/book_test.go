@@ -11,7 +11,7 @@ import (
 )
 
 func TestResolve(t *testing.T) {
-	b, keys := filled(t, 3000, "free")
+	b, keys := filled(t, 3000, 1, "free")
 	f := func(key string, want Reason) *Key {
 		t.Helper()
 		k, got := b.Resolve([]byte(key))
@@ -105,7 +105,7 @@ func TestListed(t *testing.T) {
 }
 
 func TestTouch(t *testing.T) {
-	b, keys := filled(t, 2, "free")
+	b, keys := filled(t, 2, 1, "free")
 	now := testMonth.Start().UnixNano() + 59*int64(time.Second)
 	k, _ := b.Resolve([]byte(keys[1]))
 	for range 3 {
@@ -144,7 +144,7 @@ func TestLayout(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	book, keys := filled(t, 1000, "scale")
+	book, keys := filled(t, 1000, 1, "scale")
 	header := []byte(keys[7])
 	now := testMonth.Start().UnixNano()
 	if n := testing.AllocsPerRun(1000, func() {
