@@ -16,7 +16,7 @@ var codes = []int{
 // serverMetrics are the server's own; gate, caches and listener have theirs.
 type serverMetrics struct {
 	requests [numRoutes][]*metrics.Counter // by index in codes
-	seconds  [numRoutes]*metrics.Histogram
+	seconds  [numRoutes]*metrics.PrometheusHistogram
 	inFlight *metrics.Counter
 	panics   *metrics.Counter
 	broken   *metrics.Counter // connections that ended in an error
@@ -43,7 +43,7 @@ func newServerMetrics(set *metrics.Set) *serverMetrics {
 			m.requests[i] = append(m.requests[i], set.NewCounter(fmt.Sprintf(
 				`tidemark_edge_requests_total{route=%q,code="%d"}`, routes[i].name, code)))
 		}
-		m.seconds[i] = set.NewHistogram(fmt.Sprintf(
+		m.seconds[i] = set.NewPrometheusHistogram(fmt.Sprintf(
 			`tidemark_edge_request_seconds{route=%q}`, routes[i].name))
 	}
 	return m

@@ -14,7 +14,7 @@ import (
 type telemetry struct {
 	commits     *metrics.Counter
 	commitBytes *metrics.Counter
-	commitTime  *metrics.Summary
+	commitTime  *metrics.PrometheusHistogram
 	damages     *metrics.Counter
 	stalls      *metrics.Counter
 	slow        *metrics.Counter
@@ -30,7 +30,7 @@ func newTelemetry(set *metrics.Set) *telemetry {
 	t := &telemetry{
 		commits:     set.NewCounter("tidemark_store_commits_total"),
 		commitBytes: set.NewCounter("tidemark_store_commit_bytes_total"),
-		commitTime:  set.NewSummary("tidemark_store_commit_seconds"),
+		commitTime:  set.NewPrometheusHistogram("tidemark_store_commit_seconds"),
 		damages:     set.NewCounter("tidemark_store_damages_total"),
 		stalls:      set.NewCounter("tidemark_store_write_stalls_total"),
 		slow:        set.NewCounter("tidemark_store_slow_disk_operations_total"),

@@ -13,8 +13,8 @@ type Metrics struct {
 	spans   *metrics.Counter
 	events  *metrics.Counter
 	reverts *metrics.Counter
-	refresh *metrics.Summary
-	commit  *metrics.Summary
+	refresh *metrics.PrometheusHistogram
+	commit  *metrics.PrometheusHistogram
 }
 
 // NewMetrics makes the counters of a chain on set.
@@ -24,7 +24,7 @@ func NewMetrics(set *metrics.Set, id market.ChainID) *Metrics {
 		spans:   set.NewCounter(name("tidemark_chain_spans_total")),
 		events:  set.NewCounter(name("tidemark_chain_events_total")),
 		reverts: set.NewCounter(name("tidemark_chain_reverts_total")),
-		refresh: set.NewSummary(name("tidemark_chain_refresh_seconds")),
-		commit:  set.NewSummary(name("tidemark_chain_commit_seconds")),
+		refresh: set.NewPrometheusHistogram(name("tidemark_chain_refresh_seconds")),
+		commit:  set.NewPrometheusHistogram(name("tidemark_chain_commit_seconds")),
 	}
 }

@@ -12,6 +12,7 @@ import (
 // opsServer serves what operators ask and clients must not: metrics and
 // profiles, on a listener of its own.
 func opsServer(set *metrics.Set) *http.Server {
+	metrics.ExposeMetadata(true)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")

@@ -23,7 +23,7 @@ func TestPins(t *testing.T) {
 	f("github.com/dgraph-io/ristretto/v2", "v2.4.2")
 	f("github.com/cockroachdb/pebble/v2", "v2.1.7")
 	f("github.com/valyala/fasthttp", "v1.74.0")
-	f("github.com/VictoriaMetrics/metrics", "v1.35.1")
+	f("github.com/VictoriaMetrics/metrics", "v1.44.0")
 	f("github.com/ethereum/go-ethereum", "v1.17.10")
 	f("github.com/holiman/uint256", "v1.3.2")
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // ServeCmd runs a node until it is told to stop.
@@ -76,7 +78,7 @@ func (l *loaded) serve() (err error) {
 
 // newLogger writes text to a terminal and JSON to anything else.
 func newLogger(f *os.File) *slog.Logger {
-	if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if term.IsTerminal(int(f.Fd())) {
 		return slog.New(slog.NewTextHandler(f, nil))
 	}
 	return slog.New(slog.NewJSONHandler(f, nil))
