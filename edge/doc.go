@@ -1,4 +1,4 @@
-// Package edge is the HTTP face: requests in, rows of the published picture
+// Package edge is the HTTP face: requests in, rows of the published snapshot
 // out. A request is served in one straight line, serve.go, in the order of
 // checks that api.md fixes:
 //
@@ -13,7 +13,7 @@
 //	send       flags of age, coding
 //
 // Everything that shared state is to it stands behind one atomic load: the
-// board's picture of all chains. Nothing on the way takes a lock that a writer
+// board's snapshot of all chains. Nothing on the way takes a lock that a writer
 // holds, or asks an actor; the disk is touched for leaves, histories and days
 // that are in no cache.
 //

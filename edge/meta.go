@@ -53,9 +53,9 @@ func (s *Server) tell(r *request) *Error {
 func (s *Server) corpus() *page {
 	var chains []render.Corpus
 	var views []*rankings.View
-	picture := s.cfg.Board.Load()
+	snapshot := s.cfg.Board.Load()
 	for _, c := range s.queryChains {
-		at, ok := picture.Chain(c.ID)
+		at, ok := snapshot.Chain(c.ID)
 		if !c.Enabled || !ok || at.View == nil {
 			continue
 		}
@@ -75,22 +75,22 @@ func (s *Server) corpus() *page {
 
 // health answers /health: 503 when no chain can be served.
 func (s *Server) health(r *request) {
-	picture := s.cfg.Board.Load()
+	snapshot := s.cfg.Board.Load()
 	node, served := render.OK, 0
 	var rows []byte
 	for _, c := range s.queryChains {
 		if !c.Enabled {
 			continue
 		}
-		at, ok := picture.Chain(c.ID)
+		at, ok := snapshot.Chain(c.ID)
 		if !ok {
 			at = &rankings.Chain{ID: c.ID}
 		}
-		how := s.chainHealth(picture, at, r.milli())
+		how := s.chainHealth(snapshot, at, r.milli())
 		if how != render.OK {
 			node = render.Degraded
 		}
-		if s.available(picture, c.ID, r.milli()) != nil {
+		if s.available(snapshot, c.ID, r.milli()) != nil {
 			served++
 		}
 		if len(rows) > 0 {
@@ -114,7 +114,7 @@ func (s *Server) health(r *request) {
 }
 
 // chainHealth judges one chain by what it serves, and by why it does not.
-func (s *Server) chainHealth(p *rankings.Picture, c *rankings.Chain, now int64) render.Health {
+func (s *Server) chainHealth(p *rankings.Snapshot, c *rankings.Chain, now int64) render.Health {
 	switch {
 	case c.Status.Offline:
 		return render.Offline

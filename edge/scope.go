@@ -25,16 +25,16 @@ func errUnavailable(what string) *Error {
 const unavailableRetry = 5 * time.Second
 
 // scopeOf finds what a question about one chain, or about all for 0, is asked
-// of now. One picture serves it, so merged pages never mix two moments. The
+// of now. One snapshot serves it, so merged pages never mix two moments. The
 // scope is good as long as its request.
 func (s *Server) scopeOf(r *request, chain market.ChainID) (scope, *Error) {
 	sc := scope{views: r.views[:0], missing: r.missing[:0]}
-	picture := s.cfg.Board.Load()
+	snapshot := s.cfg.Board.Load()
 	for _, c := range s.queryChains {
 		if !c.Enabled || chain != 0 && chain != c.ID {
 			continue
 		}
-		if v := s.available(picture, c.ID, r.milli()); v != nil {
+		if v := s.available(snapshot, c.ID, r.milli()); v != nil {
 			sc.views = append(sc.views, v)
 		} else {
 			sc.missing = append(sc.missing, c.ID)
@@ -50,7 +50,7 @@ func (s *Server) scopeOf(r *request, chain market.ChainID) (scope, *Error) {
 }
 
 // available returns the view of a chain that may be served, or nil.
-func (s *Server) available(p *rankings.Picture, id market.ChainID, now int64) *rankings.View {
+func (s *Server) available(p *rankings.Snapshot, id market.ChainID, now int64) *rankings.View {
 	c, ok := p.Chain(id)
 	if !ok || c.View == nil || c.Status.Offline {
 		return nil

@@ -188,8 +188,8 @@ func TestStale(t *testing.T) {
 func TestPartial(t *testing.T) {
 	n := sharedNode()
 	board := new(rankings.Board)
-	picture := n.board.Load()
-	for _, c := range picture.Chains {
+	snapshot := n.board.Load()
+	for _, c := range snapshot.Chains {
 		board.SetStatus(c.ID, c.Status)
 		if c.ID != 42161 {
 			board.Publish(c.View)
@@ -221,7 +221,7 @@ func TestPartial(t *testing.T) {
 	if health := s.get("/health").decoded(t); health["status"] != "degraded" {
 		t.Errorf("health: got %v", health)
 	}
-	status := picture.Chains[0].Status
+	status := snapshot.Chains[0].Status
 	status.Offline = true
 	board.SetStatus(1, status)
 	f("/v1/positions?chainId=1", 503)

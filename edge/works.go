@@ -126,9 +126,9 @@ func (w *works) count(key string, views []*rankings.View, search *rankings.Searc
 
 // outdated reports whether a view of views is not the published one.
 func (w *works) outdated(views []*rankings.View) bool {
-	picture := w.board.Load()
+	snapshot := w.board.Load()
 	return slices.ContainsFunc(views, func(v *rankings.View) bool {
-		c, ok := picture.Chain(v.State.Chain)
+		c, ok := snapshot.Chain(v.State.Chain)
 		return !ok || c.View != v
 	})
 }
