@@ -154,7 +154,7 @@ func TestLastCopy(t *testing.T) {
 	const deep = everything + "&range=in&limit=1&page=41"
 	rows, _, _, _ := s.page(deep)
 	time.Sleep(200 * time.Millisecond)
-	s.server.limits.ScanWait = 0
+	s.server.cfg.Limits.ScanWait = 0
 	again, _, body, a := s.page(deep)
 	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
 		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
@@ -228,7 +228,7 @@ func TestPartial(t *testing.T) {
 	if _, p, body, _ := s.page(everything + "&limit=1"); fmt.Sprint(body["missingChains"]) != "[1 42161]" || p["total"] != 100.0 {
 		t.Errorf("offline: got %v, %v", body["missingChains"], p)
 	}
-	s.server.limits.UnavailableAfter = 0
+	s.server.cfg.Limits.UnavailableAfter = 0
 	f("/v1/positions", 503)
 	a := s.get("/health")
 	if m := a.decoded(t); a.code != 503 || m["status"] != "down" || m["error"] == nil || len(m["chains"].([]any)) != 3 {

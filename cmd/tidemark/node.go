@@ -15,6 +15,7 @@ import (
 
 	"tidemark/actors"
 	"tidemark/edge"
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -129,9 +130,11 @@ func (n *node) startChains() error {
 
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
-		Board: &n.board, Store: n.store, Book: n.admin.Book(), Clock: n.admin.Clock(),
-		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
-		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.NoPageCache,
+		Config: pages.Config{
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+		},
+		Book: n.admin.Book(), Clock: n.admin.Clock(), Log: n.log,
 	})
 	if err != nil {
 		return err
