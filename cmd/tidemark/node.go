@@ -15,11 +15,13 @@ import (
 
 	"tidemark/actors"
 	"tidemark/edge"
+	"tidemark/edge/admin"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/registry"
 )
 
 // node is a running server: its parts in the order in which they started.
@@ -29,13 +31,13 @@ type node struct {
 	parts  []started
 	failed chan error // a listener ended by itself
 
-	set    *metrics.Set
-	store  *storage.Store
-	books  *storage.Accounts
-	admin  *actors.Admin
-	chains *actors.Node
-	extern *actors.PriceFeed
-	board  rankings.Board
+	set      *metrics.Set
+	store    *storage.Store
+	books    *storage.Accounts
+	registry *registry.Registry
+	chains   *actors.Node
+	extern   *actors.PriceFeed
+	board    rankings.Board
 
 	key     string // of the demo account, on the first start only
 	address string // of the API
@@ -92,14 +94,14 @@ func (n *node) background(name string, run func(context.Context)) {
 
 func (n *node) startMetering() error {
 	var err error
-	if n.admin, err = actors.OpenAdmin(n.books, n.Plans, time.Now()); err != nil {
+	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return err
 	}
-	if n.key, _, err = n.admin.Demo(); err != nil {
+	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
-	metering, err := actors.StartMetering(
-		actors.NewMeter(n.admin, n.Metering.Flush, n.set), n.admin, n.Metering.Flush, n.set, n.log)
+	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
+	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (n *node) startChains() error {
 
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
-		Board: &n.board, Store: n.store, Book: n.admin.Book(), Clock: n.admin.Clock(),
+		Board: &n.board, Store: n.store, Book: n.registry.Book(), Clock: n.registry.Clock(),
 		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
 		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.NoPageCache,
 	})
@@ -144,14 +146,25 @@ func (n *node) startServers() error {
 	ops := opsServer(n.set)
 	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
 	n.serve("API", apiListener, api.Serve, api.Shutdown)
-	socket := actors.NewAdminSocket(n.admin, n.log)
-	n.handleChains(socket)
-	n.handleBackup(socket)
-	if err := socket.Listen(n.Data); err != nil {
+	administration := admin.New(admin.Config{
+		Registry: n.registry, Control: control{n.chains, n.store, n.books},
+		Board: &n.board, Chains: n.administered(), Log: n.log,
+	})
+	if err := administration.Listen(n.Data); err != nil {
 		return err
 	}
-	n.began("administration", socket.Stop)
+	n.began("administration", administration.Stop)
 	return nil
+}
+
+// administered are the chains that operators may switch.
+func (l *loaded) administered() (list []admin.Chain) {
+	for i := range l.Chains {
+		if c := &l.Chains[i]; c.Enabled {
+			list = append(list, admin.Chain{ID: c.ID, Name: c.Name})
+		}
+	}
+	return list
 }
 
 func (n *node) serve(name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error) {
