@@ -2,7 +2,8 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILD       := go build -ldflags "-X main.version=$(VERSION)"
+COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick bench-peers gobench package clean
