@@ -25,6 +25,7 @@ type CLI struct {
 	Check    CheckCmd    `cmd:"" help:"Check every invariant of a stopped node's data."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`
+	Ready    ReadyCmd    `cmd:"" help:"Succeed when a running node should be sent requests."`
 	Config   ConfigCmd   `cmd:"" help:"Print or check the configuration."`
 	Bench    BenchCmd    `cmd:"" help:"Measure a node, each figure beside its limit."`
 	Version  VersionCmd  `cmd:"" help:"Print the version, the commit and the data format."`

@@ -38,6 +38,7 @@ type node struct {
 	chains   *actors.Node
 	extern   *actors.PriceFeed
 	board    rankings.Board
+	ready    readiness
 
 	key     string // of the demo account, on the first start only
 	address string // of the API
@@ -143,17 +144,23 @@ func (n *node) startServers() error {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	n.address = apiListener.Addr().String()
-	ops := opsServer(n.set)
+	n.ready.board = &n.board
+	for _, c := range n.administered() {
+		n.ready.chains = append(n.ready.chains, c.ID)
+	}
+
+	ops := opsServer(n.set, n.ready.check)
 	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
 	n.serve("API", apiListener, api.Serve, api.Shutdown)
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.store, n.books},
-		Board: &n.board, Chains: n.administered(), Log: n.log,
+		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err
 	}
 	n.began("administration", administration.Stop)
+	n.background("service manager", n.notify)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/term"
 )
 
@@ -71,6 +72,8 @@ func (l *loaded) serve() (err error) {
 	select {
 	case <-interrupted.Done():
 		n.log.Info("stopping")
+		n.tellManager(daemon.SdNotifyStopping)
+		n.ready.stopping.Store(true)
 	case err = <-n.failed:
 	}
 	return errors.Join(err, n.stop())
