@@ -121,6 +121,9 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
+	f("[tls]\ncert = \"a\"", "only one is set; set both or none")
+	f("[log]\nlevel = \"loud\"", `log.level is "loud"; allowed are debug, info, warn, error`)
+	f("listen = \"unix:\"", `listen is "unix:"; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH`)
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +29,7 @@ import (
 type node struct {
 	*loaded
 	log    *slog.Logger
+	level  slog.LevelVar
 	parts  []started
 	failed chan error // a listener ended by itself
 
@@ -40,8 +42,8 @@ type node struct {
 	board    rankings.Board
 	ready    readiness
 
-	key     string // of the demo account, on the first start only
-	address string // of the API
+	key string // of the demo account, on the first start only
+	url string // of the API
 }
 
 // start starts every part. What it has started stays in parts, also when a
@@ -143,7 +145,15 @@ func (n *node) startServers() error {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	n.address = apiListener.Addr().String()
+	n.url = urlOf(apiListener, n.TLS.Cert != "")
+	if n.TLS.Cert != "" {
+		pair, err := readCertificate(n.TLS, n.log)
+		if err != nil {
+			return errors.Join(err, apiListener.Close(), opsListener.Close())
+		}
+		apiListener = pair.listener(apiListener)
+		n.background("certificate", pair.watch)
+	}
 	n.ready.board = &n.board
 	for _, c := range n.administered() {
 		n.ready.chains = append(n.ready.chains, c.ID)
@@ -215,10 +225,10 @@ func (n *node) welcome(w io.Writer) {
 	if err != nil {
 		dir = n.Data
 	}
-	text := fmt.Sprintf("tidemark %s serves http://%s (feed %s, data %s)\n", version, n.address, n.Feed, dir)
+	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
 	if n.key != "" {
 		text += fmt.Sprintf("\nAPI key of the account demo, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"http://%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.address)
+			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.url)
 	}
 	io.WriteString(w, text)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -40,25 +39,4 @@ func opsServer(set *metrics.Set, ready func() error) *http.Server {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-}
-
-// listen opens the node's listeners, or takes those that a service manager
-// opened; on an error none stays open.
-func (l *loaded) listen() (api, ops net.Listener, err error) {
-	if api, ops, err = inherited(); err != nil {
-		return nil, nil, err
-	}
-
-	if api == nil {
-		if api, err = net.Listen("tcp", l.Listen); err != nil {
-			return nil, nil, err
-		}
-	}
-	if ops == nil {
-		if ops, err = net.Listen("tcp", l.OpsListen); err != nil {
-			api.Close()
-			return nil, nil, err
-		}
-	}
-	return api, ops, nil
 }
