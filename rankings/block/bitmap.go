@@ -87,12 +87,15 @@ func (b *Bitmap) stride(k uint32) int {
 	last := len(b.ranks) - 1
 	lo := int(uint64(k) * uint64(last) / uint64(b.Count()))
 	hi := lo + 1
+
+	// Widen downwards, then upwards, until [lo, hi) holds the entry.
 	for step := 1; b.ranks[lo] > k; step *= 2 {
 		lo, hi = max(lo-step, 0), lo
 	}
 	for step := 1; hi < last && b.ranks[hi] <= k; step *= 2 {
 		lo, hi = hi, min(hi+step, last)
 	}
+
 	for hi-lo > 1 {
 		if mid := int(uint(lo+hi) >> 1); b.ranks[mid] <= k {
 			lo = mid

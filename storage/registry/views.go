@@ -1,4 +1,4 @@
-package actors
+package registry
 
 import (
 	"time"
@@ -7,7 +7,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// What administration answers, as JSON. Times are RFC 3339, UTC, with
+// What the registry answers, as JSON. Times are RFC 3339, UTC, with
 // milliseconds; the last use of a key is known to the minute.
 type (
 	// AccountView is an account in a list.
@@ -84,7 +84,7 @@ func stampOrNull(ms int64) *string {
 	return &s
 }
 
-func (a *Admin) view(at *account) AccountView {
+func viewAccount(at *account) AccountView {
 	v := AccountView{
 		Name: at.record.Name, Plan: at.record.Plan, Status: "active",
 		ActiveKeys: at.active, CreatedAt: stamp(at.record.CreatedAt),
@@ -108,7 +108,7 @@ func viewKey(k *accounts.Key) KeyView {
 	return v
 }
 
-func issued(v KeyView, key string) IssuedKey {
+func viewIssued(v KeyView, key string) IssuedKey {
 	return IssuedKey{
 		ID: v.ID, Key: key, Prefix: v.Prefix, Kind: v.Kind, Account: v.Account, Label: v.Label,
 		AllowedOrigins: v.AllowedOrigins, CreatedAt: v.CreatedAt,
