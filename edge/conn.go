@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/render"
 )
 
 // conn is a connection as one serving goroutine uses it. It tells its listener
@@ -16,6 +18,8 @@ import (
 type conn struct {
 	net.Conn
 	leave       func()
+	frames      framer
+	refused     *render.Error // what no request follows any more
 	read, write deadline
 	body        outgoing
 	after       []byte    // goes out with the next Write, and behind it
@@ -60,7 +64,18 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		c.read.set = c.read.wanted
 	}
-	return c.Conn.Read(p)
+
+	if c.refused != nil {
+		return 0, c.refused
+	}
+	n, err := c.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	if n, c.refused = c.frames.pass(p[:n]); c.refused != nil && n == 0 {
+		return 0, c.refused
+	}
+	return n, err
 }
 
 func (c *conn) Write(p []byte) (int, error) {
