@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed/sim"
-	"tidemark/edge"
+	"tidemark/edge/pages"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
@@ -21,7 +21,7 @@ type Config struct {
 
 	Log      LogConfig
 	TLS      TLSConfig
-	Limits   edge.Limits
+	Limits   pages.Limits
 	Refresh  RefreshConfig
 	Metering MeteringConfig
 	Sim      SimConfig
@@ -112,7 +112,7 @@ func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
 		Log:      LogConfig{Level: "info"},
-		Limits:   edge.DefaultLimits(),
+		Limits:   pages.DefaultLimits(),
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},

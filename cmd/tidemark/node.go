@@ -17,6 +17,7 @@ import (
 	"tidemark/actors"
 	"tidemark/edge"
 	"tidemark/edge/admin"
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -134,9 +135,11 @@ func (n *node) startChains() error {
 
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
-		Board: &n.board, Store: n.store, Book: n.registry.Book(), Clock: n.registry.Clock(),
-		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
-		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.NoPageCache,
+		Config: pages.Config{
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+		},
+		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 	})
 	if err != nil {
 		return err

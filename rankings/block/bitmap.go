@@ -49,9 +49,6 @@ func (b *Bitmap) Seal() {
 // Len returns n, the bound of the numbers.
 func (b *Bitmap) Len() uint32 { return b.n }
 
-// Size returns the bytes that the set holds.
-func (b *Bitmap) Size() int { return 8*len(b.words) + 4*len(b.ranks) }
-
 // Count returns the number of members.
 func (b *Bitmap) Count() uint32 { return b.ranks[len(b.ranks)-1] }
 

@@ -1,4 +1,4 @@
-package edge
+package pages
 
 import (
 	"sync/atomic"

@@ -1,4 +1,4 @@
-package edge
+package pages
 
 import (
 	"fmt"
@@ -44,20 +44,23 @@ type load struct {
 }
 
 // history returns the transactions of position i as the view knows them.
-func (s *Server) history(v *rankings.View, i uint32) (history, *Error) {
-	deadline := time.Now().Add(s.limits.TransactionsWait)
-	key, err := s.historyKey(v, i)
+func (p *Pages) history(v *rankings.View, i uint32) (history, *render.Error) {
+	deadline := time.Now().Add(p.cfg.Limits.TransactionsWait)
+	key, err := p.historyKey(v, i)
 	if err != nil {
 		return history{}, broken(err)
 	}
-	if l, ok := s.loads.get(key); ok {
-		if await(l.done, s.limits.TransactionsWait) {
+
+	// A load that outlived an earlier request may have ended by now.
+	if l, ok := p.histories.get(key); ok {
+		if await(l.done, p.cfg.Limits.TransactionsWait) {
 			return l.history()
 		}
-		return s.newest(v, i)
+		return p.degraded(v, i)
 	}
-	l := s.newLoad(v, i)
-	if s.limits.TransactionsWait > 1 {
+
+	l := p.newLoad(v, i)
+	if p.cfg.Limits.TransactionsWait > 1 {
 		for time.Now().Before(deadline) {
 			if l.step(historyStep) {
 				l.end()
@@ -65,16 +68,16 @@ func (s *Server) history(v *rankings.View, i uint32) (history, *Error) {
 			}
 		}
 	}
-	s.loadOn(key, l)
-	return s.newest(v, i)
+	p.continueLoad(key, l)
+	return p.degraded(v, i)
 }
 
 // historyKey names a history: by its length and its last entry, so that one
 // that was kept is found by later generations until it grows, and never
 // across a reorganisation.
-func (s *Server) historyKey(v *rankings.View, i uint32) (string, error) {
+func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	st := v.State
-	it := s.entries(st, i, storage.NewestFirst)
+	it := p.entries(st, i, storage.NewestFirst)
 	defer it.Close()
 	key := fmt.Appendf(nil, "%d %d %d ", st.Chain, i, st.Positions.At(i).Entries)
 	if it.Next() {
@@ -86,30 +89,32 @@ func (s *Server) historyKey(v *rankings.View, i uint32) (string, error) {
 
 // entries are the transactions of position i that a state knows of: the store
 // may be ahead of it.
-func (s *Server) entries(
+func (p *Pages) entries(
 	st *market.State, i uint32, d storage.Direction,
 ) *storage.Series[market.Transaction] {
-	return s.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), d)
+	return p.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), d)
 }
 
-func (s *Server) newLoad(v *rankings.View, i uint32) *load {
+func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	st := v.State
-	p := st.Positions.At(i)
+	position := st.Positions.At(i)
 	l := &load{
-		done: make(chan struct{}), left: s.limits.TransactionsMax,
-		decimals:  render.Decimals(st, st.Pools.At(p.Pool)),
-		truncated: uint64(p.Entries) > uint64(s.limits.TransactionsMax),
+		done: make(chan struct{}), left: p.cfg.Limits.TransactionsMax,
+		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
+		truncated: uint64(position.Entries) > uint64(p.cfg.Limits.TransactionsMax),
 	}
-	l.entries = make([]byte, 0, entryBytes*min(int(p.Entries), s.limits.TransactionsPartial))
+	few := min(int(position.Entries), p.cfg.Limits.TransactionsPartial)
+	l.entries = make([]byte, 0, entryBytes*few)
+
 	direction := storage.NewestFirst
 	if l.truncated {
 		direction = storage.OldestFirst
 	}
-	l.it = s.entries(st, i, direction)
+	l.it = p.entries(st, i, direction)
 	return l
 }
 
-// step reads at most n entries and reports whether that were all.
+// step reads at most n more entries and reports whether none are left.
 func (l *load) step(n int) (done bool) {
 	for ; n > 0; n-- {
 		if l.left == 0 || !l.it.Next() {
@@ -153,23 +158,25 @@ func reversed(entries []byte, ends []int) []byte {
 }
 
 // history is the result of a load that has ended.
-func (l *load) history() (history, *Error) {
+func (l *load) history() (history, *render.Error) {
 	if l.err != nil {
 		return history{}, broken(l.err)
 	}
 	return history{l.entries, render.History{Truncated: l.truncated}}, nil
 }
 
-// newest is a degraded answer: the newest entries, read at once.
-func (s *Server) newest(v *rankings.View, i uint32) (history, *Error) {
-	s.metrics.degraded.Inc()
-	l := s.newLoad(v, i)
+// degraded is what a detail shows of a history that did not load in time: its
+// newest entries, read at once.
+func (p *Pages) degraded(v *rankings.View, i uint32) (history, *render.Error) {
+	p.metrics.degraded.Inc()
+	l := p.newLoad(v, i)
 	if l.truncated {
 		l.it.Close()
-		l.it = s.entries(v.State, i, storage.NewestFirst)
+		l.it = p.entries(v.State, i, storage.NewestFirst)
 	}
 	defer l.it.Close()
-	l.step(s.limits.TransactionsPartial)
+
+	l.step(p.cfg.Limits.TransactionsPartial)
 	if l.err != nil {
 		return history{}, broken(l.err)
 	}
@@ -182,24 +189,27 @@ func (h *histories) get(key string) (*load, bool) {
 	return h.kept.get(key)
 }
 
-// loadOn goes on with a load beside its request and keeps what it finds.
-func (s *Server) loadOn(key string, l *load) {
-	s.loads.mu.Lock()
-	defer s.loads.mu.Unlock()
+// continueLoad goes on with a load beside its request and keeps what it finds.
+func (p *Pages) continueLoad(key string, l *load) {
+	p.histories.mu.Lock()
+	defer p.histories.mu.Unlock()
+
+	// Another request may load the same history, or too many may load.
 	mayGo := func(old *load) bool {
-		return finished(old.done) && time.Since(old.at) > s.limits.Freshness
+		return isClosed(old.done) && time.Since(old.at) > p.cfg.Limits.Freshness
 	}
-	if _, ok := s.loads.kept.get(key); ok || !s.loads.kept.put(key, l, mayGo) {
+	if _, ok := p.histories.kept.get(key); ok || !p.histories.kept.put(key, l, mayGo) {
 		l.it.Close()
 		return
 	}
-	begun := s.works.begin(s.works.reading, func() {
-		for !l.step(historyStep) && !finished(s.stopping) {
+
+	begun := p.jobs.start(p.jobs.reading, func() {
+		for !l.step(historyStep) && !isClosed(p.jobs.stopping) {
 		}
 		l.end()
 	})
 	if !begun {
-		s.loads.kept.drop(key, func(old *load) bool { return old == l })
+		p.histories.kept.drop(key, func(old *load) bool { return old == l })
 		l.it.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package edge
+package pages
 
 import (
 	"math"
@@ -60,10 +60,10 @@ func (f *flows) add(t *market.Transaction) {
 
 // changes reads the history of position i, with its running sums. ok is false
 // when it is longer than limits.transactions-max.
-func (s *Server) changes(v *rankings.View, i uint32) (out []change, ok bool, err error) {
+func (s *Pages) changes(v *rankings.View, i uint32) (out []change, ok bool, err error) {
 	st := v.State
 	p := st.Positions.At(i)
-	if int64(p.Entries) > int64(s.limits.TransactionsMax) {
+	if int64(p.Entries) > int64(s.cfg.Limits.TransactionsMax) {
 		return nil, false, nil
 	}
 	it := s.entries(st, i, storage.OldestFirst)
@@ -108,7 +108,7 @@ func backwards(out []change, paid [][2]clmath.U256) {
 
 // positionSeries is how position i stood at the end of every day of the
 // timeline from its mint to its closing; nil when that cannot be told.
-func (s *Server) positionSeries(v *rankings.View, i uint32, t *timeline) (
+func (s *Pages) positionSeries(v *rankings.View, i uint32, t *timeline) (
 	first uint32, days []render.PositionDay, err error,
 ) {
 	st := v.State
@@ -151,7 +151,7 @@ func (s *Server) positionSeries(v *rankings.View, i uint32, t *timeline) (
 }
 
 // outsides is the fee growth outside a tick at the end of every day.
-func (s *Server) outsides(
+func (s *Pages) outsides(
 	chain market.ChainID, pool uint32, tick int32, t *timeline,
 ) ([]market.TickDay, error) {
 	out := make([]market.TickDay, len(t.ends))
@@ -184,7 +184,7 @@ func outsideNow(st *market.State, slot uint32) market.TickDay {
 }
 
 // dayNative is what the native currency was worth in the last hour of a day.
-func (s *Server) dayNative(st *market.State, d *dayEnd) (float64, error) {
+func (s *Pages) dayNative(st *market.State, d *dayEnd) (float64, error) {
 	switch p := st.Pools.At(d.Pool); st.Native {
 	case market.NoIndex:
 		return market.Unknown, nil

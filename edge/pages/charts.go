@@ -1,4 +1,4 @@
-package edge
+package pages
 
 import (
 	"math"
@@ -10,46 +10,42 @@ import (
 	"tidemark/storage"
 )
 
-// poolCharts answers GET /v1/pools/{chainId}/{protocol}/{poolId}/charts.
-func (s *Server) poolCharts(r *request) (reply, *Error) {
-	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
-		t, err := s.timeline(v, i, chartStart(v.State, i, r.chartRange.Days()))
-		if err != nil {
-			return nil, broken(err)
-		}
-		days := t.days(v.State)
-		body := s.appendCharts(r, v, i, &days, nil)
-		return &page{body: append(render.AppendPoolSeries(body, &days), '}')}, nil
-	})
+// poolCharts renders the charts of a pool.
+func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+	t, err := s.timeline(v, i, chartStart(v.State, i, q.Range.Days()))
+	if err != nil {
+		return nil, broken(err)
+	}
+	days := t.days(v.State)
+	body := appendCharts(q, v, i, &days, nil)
+	return &Page{Body: append(render.AppendPoolSeries(body, &days), '}')}, nil
 }
 
-// positionCharts answers GET .../positions/{chainId}/{protocol}/{positionId}/charts.
-func (s *Server) positionCharts(r *request) (reply, *Error) {
-	return s.detail(r, func(v *rankings.View, i uint32) (*page, *Error) {
-		p := v.State.Positions.At(i)
-		t, err := s.timeline(v, p.Pool, chartStart(v.State, p.Pool, r.chartRange.Days()))
-		if err != nil {
-			return nil, broken(err)
-		}
-		first, series, err := s.positionSeries(v, i, t)
-		if err != nil {
-			return nil, broken(err)
-		}
-		days := t.days(v.State)
-		body := s.appendCharts(r, v, p.Pool, &days, p)
-		return &page{body: append(render.AppendPositionSeries(body, first, series), '}')}, nil
-	})
+// positionCharts renders the charts of a position.
+func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+	p := v.State.Positions.At(i)
+	t, err := s.timeline(v, p.Pool, chartStart(v.State, p.Pool, q.Range.Days()))
+	if err != nil {
+		return nil, broken(err)
+	}
+	first, series, err := s.positionSeries(v, i, t)
+	if err != nil {
+		return nil, broken(err)
+	}
+	days := t.days(v.State)
+	body := appendCharts(q, v, p.Pool, &days, p)
+	return &Page{Body: append(render.AppendPositionSeries(body, first, series), '}')}, nil
 }
 
 // appendCharts appends what both charts have.
-func (s *Server) appendCharts(
-	r *request, v *rankings.View, pool uint32, days *render.Days, of *market.Position,
+func appendCharts(
+	q *Question, v *rankings.View, pool uint32, days *render.Days, of *market.Position,
 ) []byte {
 	st := v.State
 	p := st.Pools.At(pool)
 	body := make([]byte, 0, chartBytes+chartDayBytes*len(days.Days))
 	body = append(body, `{"range":"`...)
-	body = append(append(body, r.chartRange.String()...), '"')
+	body = append(append(body, q.Range.String()...), '"')
 	body = render.AppendPoolPrice(body, days)
 	body = render.AppendPoolOverview(body, days)
 	body = render.AppendDistribution(body, p, render.Decimals(st, p), distribution(st, pool), of)
@@ -80,7 +76,7 @@ type dayEnd struct {
 }
 
 // timeline reads the days of a pool from one on, to the view's own.
-func (s *Server) timeline(v *rankings.View, pool, from uint32) (*timeline, error) {
+func (s *Pages) timeline(v *rankings.View, pool, from uint32) (*timeline, error) {
 	st := v.State
 	today := market.DayOf(st.Now())
 	t := &timeline{first: from, ends: make([]dayEnd, 0, today-from+1)}
@@ -121,7 +117,7 @@ func (s *Server) timeline(v *rankings.View, pool, from uint32) (*timeline, error
 
 // extend adds a day, after those in which nothing happened. before tells that
 // the first end is of the day before the timeline.
-func (s *Server) extend(st *market.State, t *timeline, d *market.PoolDay, before bool) error {
+func (s *Pages) extend(st *market.State, t *timeline, d *market.PoolDay, before bool) error {
 	if err := s.fill(st, t, d.Day, before); err != nil {
 		return err
 	}
@@ -134,7 +130,7 @@ func (s *Server) extend(st *market.State, t *timeline, d *market.PoolDay, before
 
 // fill carries the last end forward up to a day, not included. Only what
 // tokens are worth goes on by its own records.
-func (s *Server) fill(st *market.State, t *timeline, to uint32, before bool) error {
+func (s *Pages) fill(st *market.State, t *timeline, to uint32, before bool) error {
 	for len(t.ends) > 0 {
 		next := t.first + uint32(len(t.ends))
 		if before {
@@ -160,7 +156,7 @@ func (s *Server) fill(st *market.State, t *timeline, to uint32, before bool) err
 }
 
 // dayPrice is the record of a token in the last hour of a day.
-func (s *Server) dayPrice(st *market.State, token, day uint32) (float64, error) {
+func (s *Pages) dayPrice(st *market.State, token, day uint32) (float64, error) {
 	hour := min(day*24+23, market.HourOf(st.Now()))
 	if t := st.Tokens.At(token); t.HourAt <= hour {
 		return t.HourUsd, nil

@@ -1,4 +1,4 @@
-package edge
+package gate
 
 import (
 	"crypto/rand"
@@ -12,7 +12,7 @@ import (
 )
 
 // newBenchGate is a gate with one account of a plan that nobody empties.
-func newBenchGate(tb testing.TB) (*gate, string) {
+func newBenchGate(tb testing.TB) (*Gate, string) {
 	now := time.Now()
 	ns := now.UnixNano()
 	book := accounts.NewBook(accounts.NewTurner(ns, 0).Step(ns, ns))
@@ -28,26 +28,26 @@ func newBenchGate(tb testing.TB) (*gate, string) {
 	book.Add(&accounts.Key{
 		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
 	}, 0, 0)
-	return newGate(book, accounts.NewClock(now), metrics.NewSet()), key
+	return New(book, accounts.NewClock(now), metrics.NewSet()), key
 }
 
 // pass is a request's whole way through the gate.
-func (g *gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
-	g.greet(ctx)
-	t, err := g.admit(ctx, now)
+func (g *Gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
+	SetPrivate(ctx)
+	t, err := g.Admit(ctx, now)
 	if err == nil {
-		err = g.reserve(&t, 1)
+		err = g.Reserve(&t, 1)
 	}
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g.settle(ctx, &t, accounts.RoutePositions, 1)
+	g.Settle(ctx, &t, accounts.RoutePositions, 1)
 }
 
 func TestGateAllocations(t *testing.T) {
 	g, key := newBenchGate(t)
 	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.Set(headerKey, key)
+	ctx.Request.Header.Set(HeaderKey, key)
 	now := time.Now()
 	g.pass(t, ctx, now)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -63,7 +63,7 @@ func TestGateAllocations(t *testing.T) {
 func BenchmarkGate(b *testing.B) {
 	g, key := newBenchGate(b)
 	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.Set(headerKey, key)
+	ctx.Request.Header.Set(HeaderKey, key)
 	now := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
