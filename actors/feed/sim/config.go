@@ -72,8 +72,8 @@ var elsewhere = temper{12 * time.Second, 12 * time.Second, 1, 3210, "ETH", "Ethe
 
 var tempers = map[market.ChainID]temper{
 	1:     elsewhere,
-	42161: {250 * time.Millisecond, 3 * time.Second, 0.4, 3210, "ETH", "Ether", 20e6},
-	43114: {2 * time.Second, 6 * time.Second, 0.15, 31, "AVAX", "Avalanche", 2e9},
+	42161: {250 * time.Millisecond, 10 * time.Second, 0.4, 3210, "ETH", "Ether", 20e6},
+	43114: {2 * time.Second, 15 * time.Second, 0.15, 31, "AVAX", "Avalanche", 2e9},
 }
 
 func (c *Config) temper() temper {

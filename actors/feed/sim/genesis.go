@@ -20,8 +20,10 @@ func (s *scene) found(i uint32) {
 		Pool: v.id, Fee: v.fee, TickSpacing: v.spacing, Hooks: v.hooks, SqrtPriceX96: p.sqrt, Tick: at,
 		Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
 	})
-	lower, upper, usd := s.founding(p)
-	s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+	if v.role != empty {
+		lower, upper, usd := s.founding(p)
+		s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+	}
 	if v.protocolFee != 0 {
 		s.setProtocolFee(p, v.protocolFee)
 	}
@@ -34,7 +36,8 @@ func (s *scene) meet(t uint32, first bool) {
 	}
 }
 
-// founder returns who opened a pool. Founders stay.
+// founder returns who opened a pool. Founders stay, but for those of drained
+// pools.
 func (p *plan) founder(pool uint32) (a market.Address) {
 	spread(a[:], hash(p.chainKey, 'f', uint64(pool)))
 	return a
@@ -59,7 +62,7 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 	case washed:
 		lower, upper = p.fit(p.tick-1500, p.tick+1500)
 		return lower, upper, p.tvl
-	case circle:
+	case circle, drained:
 		return lower, upper, p.tvl
 	}
 	if s.movement(p.venue) < 20 { // tokens that are worth the same
@@ -70,8 +73,11 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 
 // firstMints is how many positions a pool is born with.
 func (v *venue) firstMints() int {
-	if v.role == trap || v.role == claim {
+	switch v.role {
+	case trap, claim:
 		return 2
+	case empty:
+		return 0
 	}
 	return 1
 }
@@ -79,7 +85,7 @@ func (v *venue) firstMints() int {
 // trick adds the position that makes a pool a trap: an order for an absurd
 // amount of a token whose market could never pay for it.
 func (s *scene) trick(p *pool) {
-	if p.firstMints() == 1 {
+	if p.firstMints() < 2 {
 		return
 	}
 	lure, amount := p.token0, 1e9

@@ -28,9 +28,9 @@ func TestGolden(t *testing.T) {
 			t.Errorf("chain %d: %s; want %s", chain, got, want)
 		}
 	}
-	f(1, "949196aff7d3c94e03f0e9cc2bf4c5c9")
-	f(42161, "cd8445ef477e57ab188e031f991c6314")
-	f(43114, "9f3b2972b75ac8b6f6b202df1fd3d2c4")
+	f(1, "0c6bc04eefb331369ee43305b3da2283")
+	f(42161, "053617a8ab13f514ee716f6de43824c4")
+	f(43114, "98bd382a29fff6f4b6d2f2cfd5ff7f9e")
 }
 
 func writeSpan(w io.Writer, s *market.Span) (events int) {

@@ -116,7 +116,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 // record returns the prices that changed with an hour.
 func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
 	st := g.Freeze()
-	for i, p := range value.HourPrices(st, &g.params, nil, hour) {
+	for i, p := range value.HourPrices(st, &g.params, g.Prices(), hour) {
 		for len(g.usd) <= i {
 			g.usd = append(g.usd, market.Unknown)
 		}
@@ -135,7 +135,7 @@ func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
 func (g *grown) priced() *market.State {
 	st := g.Freeze()
 	var prices market.Table[market.Price]
-	for _, p := range value.Prices(st, &g.params, nil) {
+	for _, p := range value.Prices(st, &g.params, g.Prices()) {
 		prices.Append(p)
 	}
 	st.Prices = prices.Freeze()

@@ -62,7 +62,7 @@ func (s *scene) tend(p *pool, n *position) bool {
 		s.shrink(p, n)
 	case x < 700:
 		s.transact(70_000, true)
-		s.give(n, s.wallet(1+s.below(s.wallets)))
+		s.give(n, s.wallet(s.below(s.wallets)))
 	default:
 		s.transact(270_000, true)
 		s.closeOut(p, n, s.chance(350))
@@ -70,11 +70,16 @@ func (s *scene) tend(p *pool, n *position) bool {
 	return true
 }
 
-// tendFounders collects and compounds; a founder never leaves.
+// tendFounders collects and compounds. Only the founder of a drained pool ever
+// leaves, which drain does.
 func (s *scene) tendFounders(p *pool, n *position) bool {
-	if p.role == lure || p.role == trap || p.role == claim || p.role == untraded {
+	switch {
+	case p.role == lure, p.role == trap, p.role == claim, p.role == untraded:
+		return false
+	case n.liquidity.IsZero(): // of a drained pool
 		return false
 	}
+
 	if s.chance(700) || p.role == tiny {
 		s.transact(150_000, true)
 		s.modify(p, n, clmath.I128{})

@@ -25,6 +25,8 @@ const (
 	washed        // one trader buys from himself all day
 	shallow       // almost no liquidity
 	stale         // its trading ended
+	empty         // initialised, and nothing else ever happened
+	drained       // its founder took all liquidity out
 )
 
 // venue is the plan of a pool: what is decided before anything happens in it.
@@ -87,12 +89,22 @@ var cast = []casting{
 	{base: "AAVE", quote: "wrapped", fee: 100, role: shallow},
 	{base: "usd2", quote: "usd0", fee: 100, tvl: 6e6},
 	{base: "native", quote: "usd2", fee: 3000, tvl: 3e6},
+	{base: "stLINK", quote: "LINK", fee: 500, tvl: 3e6},
+	{base: "LNKX", quote: "LINK", fee: 10000, role: lure},
+	{base: "TBILL", quote: "usd0", fee: 500, role: untraded, tvl: 200e3},
+	{
+		base: "TBILL", quote: "native", fee: market.DynamicFee, role: untraded, tvl: 90e3,
+		hook: hookBeforeSwap,
+	},
+	{base: "native", quote: "usd1", fee: 100, role: empty},
+	{base: "RUGGED", quote: "native", fee: 10000, role: drained, tvl: 90e3},
+	{base: "SHARE", quote: "usd0", fee: 3000, tvl: 900e3},
 	{base: "TAXED", quote: "native", fee: 3000, tvl: 400e3, hook: hookTakes},
 	{base: "REB", quote: "native", fee: 10000, tvl: 60e3},
 	{base: "GHOST", quote: "usd0", fee: 3000, role: stale, tvl: 300e3},
 	{base: "NIL", quote: "native", fee: 10000, tvl: 150e3},
-	{base: named[hostile].symbol, quote: "usd0", fee: 3000, tvl: 120e3},
-	{base: named[hostile+1].symbol, quote: "native", fee: 10000, tvl: 90e3},
+	{base: hostileHTML, quote: "usd0", fee: 3000, tvl: 120e3},
+	{base: hostileBidi, quote: "native", fee: 10000, tvl: 90e3},
 	{base: "LOONG", quote: "native", fee: 3000, tvl: 80e3},
 	{base: "WBTC", quote: "native", fee: 500, tvl: 14e6},
 	{base: "WBTC", quote: "usd0", fee: 3000, tvl: 8e6},
@@ -178,11 +190,11 @@ var tiers = map[uint32]struct {
 	turnover float64
 	band     int64
 }{
-	100:               {1, 1.1, 17},
-	500:               {10, 1.5, 25},
-	3000:              {60, 0.42, 75},
-	10000:             {200, 0.14, 90},
-	market.DynamicFee: {60, 0.8, 60},
+	100:               {1, 0.45, 17},
+	500:               {10, 0.6, 25},
+	3000:              {60, 0.2, 75},
+	10000:             {200, 0.07, 90},
+	market.DynamicFee: {60, 0.35, 60},
 }
 
 func (a *architect) found(i int, c casting, base, quote uint32) {

@@ -35,7 +35,11 @@ func (p *plan) movement(v *venue) int64 {
 	if apart < 0 {
 		apart = -apart
 	}
-	return 2 + (apart*marketVol/1000+(t0.vol+t1.vol)*4/5)/1000
+	own := t0.vol + t1.vol
+	if t0.key == t1.key {
+		own = 0
+	}
+	return 2 + (apart*marketVol/1000+own*4/5)/1000
 }
 
 // fit aligns a range to the pool's ticks; it is never empty.

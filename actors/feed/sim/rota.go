@@ -115,7 +115,7 @@ func (s *scene) handOn() {
 		n := s.position(uint32(s.below(uint64(s.nHeld))))
 		if !n.burned && n.owner != s.founder(n.pool) {
 			s.transact(70_000, true)
-			s.give(n, s.wallet(1+s.below(s.wallets)))
+			s.give(n, s.wallet(s.below(s.wallets)))
 			return
 		}
 	}

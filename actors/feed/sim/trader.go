@@ -52,12 +52,19 @@ func (v *venue) open() bool { return v.role == ordinary || v.role == core }
 // it is by those who look for a pool that is off its reference.
 func (s *scene) trade() {
 	s.transact(150_000, false)
+	if s.now.t*1000 >= s.endMs && !s.chance(s.large) {
+		s.tradeSmall()
+		return
+	}
 	if s.chance(300) && s.hunt() {
 		return
 	}
+
 	p := s.pool(s.pickVenue())
 	switch p.role {
-	case untraded:
+	case untraded, empty:
+	case drained:
+		s.tradeOrDrain(p)
 	case circle:
 		s.goRound()
 	case washed:
@@ -68,6 +75,29 @@ func (s *scene) trade() {
 		}
 	default:
 		s.swapToward(p)
+	}
+}
+
+// tradeSmall is a swap that is nothing in the volume of its pool.
+func (s *scene) tradeSmall() {
+	p := s.pool(s.pickVenue())
+	if !p.open() {
+		p = s.pool(s.anyCore())
+	}
+	s.noise(p, s.reference(p.venue), min(60*s.logNormal(1000), p.tvl/2000))
+}
+
+// tradeOrDrain is trade in a pool whose founder waits for others to buy from
+// it: the first to look after two thirds of its time finds it drained.
+func (s *scene) tradeOrDrain(p *pool) {
+	founder := s.firstOf(p)
+	switch {
+	case founder.liquidity.IsZero():
+	case s.now.t*1000 < p.bornMs+(s.endMs-p.bornMs)/3*2:
+		s.swapToward(p)
+	default:
+		s.transact(260_000, true)
+		s.closeOut(p, founder, false)
 	}
 }
 

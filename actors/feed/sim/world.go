@@ -95,6 +95,17 @@ func (w *world) position(i uint32) *position {
 	return p
 }
 
+// firstOf returns the first position of a pool, which is its founder's. It looks
+// at all positions before it, so it is for what happens rarely.
+func (w *world) firstOf(p *pool) *position {
+	for i := range w.nHeld {
+		if n := w.position(i); n.pool == p.index {
+			return n
+		}
+	}
+	panic("BUG: a pool without a founder")
+}
+
 // direct returns direct liquidity i, which exists.
 func (w *world) direct(i uint32) *direct {
 	if d := w.directs[i]; d != nil {
