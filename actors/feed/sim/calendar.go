@@ -7,7 +7,7 @@ import "sort"
 type stream int
 
 const (
-	births  stream = iota // pools come into being
+	births  stream = iota // pools are initialised
 	beats                 // the core pools' daily round; see rota.go
 	actions               // everything else
 	streams
@@ -21,9 +21,9 @@ const beatMs = 80 * 60 * 1000
 // every core pool takes part in each.
 const slowBeatMs = 8 * 3600 * 1000
 
-// calendar says when things happen, as a closed form: the i-th of a stream has
-// a slot of time to itself and a hashed moment in it, so that moments ascend
-// and any of them is found without the others.
+// calendar says when things happen, in closed form: the i-th entry of a stream
+// has a slot of time to itself and happens at a hashed moment in it. So moments
+// ascend, and each is found without computing the others.
 type calendar struct {
 	key    uint64
 	paceMs int64 // of blocks

@@ -28,6 +28,7 @@ func TestGolden(t *testing.T) {
 			t.Errorf("chain %d: %s; want %s", chain, got, want)
 		}
 	}
+
 	f(1, "0c6bc04eefb331369ee43305b3da2283")
 	f(42161, "053617a8ab13f514ee716f6de43824c4")
 	f(43114, "98bd382a29fff6f4b6d2f2cfd5ff7f9e")
@@ -38,6 +39,7 @@ func writeSpan(w io.Writer, s *market.Span) (events int) {
 	for i := range s.Tokens {
 		writeToken(w, &s.Tokens[i])
 	}
+
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		fmt.Fprintln(w, b.Number, b.Time, b.Txs)

@@ -65,12 +65,15 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
+
 	for _, chain := range testChains {
 		f(testConfig(chain, 15, 5, 1))
 		f(testConfig(chain, 40, 10, 2))
 		f(testConfig(chain, 77, 13, 15))
 	}
 	f(testConfig(42161, 300, 27, 400))
+
+	// The third stable coin is missing on some chains.
 	two := testConfig(43114, 300, 47, 30)
 	two.Stables = two.Stables[:2]
 	f(two)
@@ -89,6 +92,7 @@ func TestEveryKindOfEvent(t *testing.T) {
 				}
 			}
 		}
+
 		for _, kind := range []string{
 			"Initialize", "Donate", "ProtocolFeeUpdated", "Subscription", "Unsubscription", "Swap", "Swap of a dynamic fee",
 			"mint", "burn", "transfer", "add", "remove", "collect", "direct add", "direct remove",
@@ -98,6 +102,7 @@ func TestEveryKindOfEvent(t *testing.T) {
 			}
 		}
 	}
+
 	eachChain(t, func(t *testing.T, g *grown) { f(g) })
 	for _, chain := range testChains {
 		f(grow(t, testConfig(chain, 50, 10, 2)))
@@ -136,6 +141,7 @@ func TestPromises(t *testing.T) {
 			trusted = trusted || corroborated && stats.TVLUsd > 0 && stats.TVLUsd < 1000
 			risky = risky || !corroborated && stats.TVLUsd > 1000
 		}
+
 		var long, unavailable, unrealizable bool
 		for i := range st.Positions.Len() {
 			var m value.Metrics
@@ -144,6 +150,7 @@ func TestPromises(t *testing.T) {
 			unavailable = unavailable || m.PriceUnavailable && m.Open
 			unrealizable = unrealizable || m.UnrealizableLeg()
 		}
+
 		for promise, kept := range map[string]bool{
 			"a pool as old as the history":            old,
 			"a corroborated pool below $1,000":        trusted,
@@ -159,6 +166,7 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	}
+
 	eachChain(t, func(t *testing.T, g *grown) {
 		f(g)
 		for i, v := range g.venues {
@@ -168,6 +176,8 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	})
+
+	// At every size, the least one included.
 	for _, chain := range testChains {
 		for seed := range seeds(5) {
 			for _, cfg := range []Config{testConfig(chain, 50, 10, 2), testConfig(chain, 15, 5, 1)} {
@@ -184,6 +194,7 @@ func tradedDaily(g *grown) bool {
 	for _, i := range g.core {
 		days[g.venues[i].id] = map[uint32]bool{}
 	}
+
 	for _, s := range g.spans {
 		for i := range s.Blocks {
 			for _, l := range s.Blocks[i].Logs {
@@ -193,6 +204,7 @@ func tradedDaily(g *grown) bool {
 			}
 		}
 	}
+
 	for _, on := range days {
 		for d := market.DayOf(g.cfg.Genesis + day - 1); d < market.DayOf(g.Head().Time); d++ {
 			if !on[d] {
@@ -214,6 +226,7 @@ func TestChainsAreApart(t *testing.T) {
 			}
 			seen[at.String()] = g.cfg.Chain
 		}
+
 		for i := range g.venues {
 			id := g.venues[i].id.String()
 			if was, ok := seen[id]; ok {
@@ -234,7 +247,9 @@ func TestMarketIsSane(t *testing.T) {
 				t.Errorf("%s is %g; want %g to %g", what, got, low, high)
 			}
 		}
+
 		between("USD of the native token", st.Prices.At(0).Usd/g.cfg.NativeUsd, 0.3, 3)
+
 		near, open, lively := 0.0, 0.0, 0.0
 		var tvl, volume, week, fees float64
 		for i := range st.Pools.Len() {
@@ -252,12 +267,14 @@ func TestMarketIsSane(t *testing.T) {
 			tvl, volume = tvl+stats.TVLUsd, volume+stats.VolumeUsd24h
 			week, fees = week+stats.VolumeUsd7d, fees+stats.FeesUsd24h
 		}
+
 		between("share of pools within 3 % of the reference", near/open, 0.9, 1)
 		between("share of pools traded within a day", lively/open, 0.9, 1)
 		between("volume of a day in TVL", volume/tvl, 0.1, 1.5)
 		between("volume of a week in days", week/volume, 3, 14)
 		between("fees in volume", fees/volume, 0.0003, 0.004)
 		between("TVL in M$", tvl/1e6, 5, 1000)
+
 		rows := g.rows(st)
 		between("share of open positions", rows.open/float64(st.Positions.Len()), 0.3, 0.5)
 		between("share of open positions in range", rows.inRange/rows.open, 0.6, 0.8)
@@ -332,6 +349,7 @@ func TestLosesItsPeg(t *testing.T) {
 				}
 			}
 		}
+
 		if lowest > -0.1 || lowest < -0.2 || len(off) < 3 || len(off) > 24 {
 			t.Errorf("fell by %.3f, in %d hours below 0.97; want 0.1 to 0.2, in 3 to 24 hours", -lowest, len(off))
 		}
@@ -345,6 +363,7 @@ func (g *grown) venueOf(t *testing.T, a, b string) *venue {
 		meta := &g.tokens[token].meta
 		return meta.Symbol != nil && *meta.Symbol == symbol
 	}
+
 	for i := range g.venues {
 		v := &g.venues[i]
 		if is(v.token0, a) && is(v.token1, b) || is(v.token0, b) && is(v.token1, a) {

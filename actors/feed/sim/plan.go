@@ -1,7 +1,7 @@
 package sim
 
-// plan is what a Config decides before anything happens: a closed form, kept
-// because computing it takes a moment.
+// plan is what follows from a Config alone. It is kept because computing it
+// takes a moment.
 type plan struct {
 	cfg      Config
 	chainKey uint64 // of all randomness: seed and chain
@@ -24,6 +24,7 @@ func newPlan(cfg Config) *plan {
 		tokens: l.tokens, bySymbol: l.bySymbol, venues: venues, mints: int64(cfg.Positions),
 		wallets: uint64(cfg.Positions)*uint64(cfg.Crowd.Wallets)/1000 + 1, gasWei: cfg.temper().gasWei,
 	}
+
 	seen := make([]bool, len(p.tokens))
 	for i := range venues {
 		v := &venues[i]
@@ -38,6 +39,7 @@ func newPlan(cfg Config) *plan {
 			p.small = append(p.small, uint32(i))
 		}
 	}
+
 	for k := range venues {
 		venues[p.ranked(uint64(k))].share = cfg.Crowd.shareOf(k, len(venues))
 	}

@@ -40,29 +40,31 @@ func (p *plan) habitOf(id uint64) habit {
 	return wide
 }
 
-// mint opens the next position: of a pool thrown like those for trade, of an
-// owner, a range and a size as its habit has them.
+// mint opens the next position. Its pool is drawn like those for trade; owner,
+// range and size follow from its habit.
 func (s *scene) mint() {
 	id := uint64(s.nHeld) + 1
 	h := s.habitOf(id)
-	if h == follower && s.follow(id) {
+	if h == follower && s.moveFollower(id) {
 		return
 	}
+
 	p := s.pool(s.pickHome())
 	owner := s.anyOwner()
 	if h == sandwich {
-		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.sleeps(uint64(p.index)) {
+		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.isIdle(uint64(p.index)) {
 			p = s.pool(s.anyCore())
 		}
-		s.squeeze(p, owner)
+		s.sandwich(p, owner)
 		return
 	}
+
 	lower, upper := s.rangeOf(p, h)
 	s.transact(390_000, true)
 	s.mintNFT(p, owner, lower, upper, s.liquidityFor(p, lower, upper, s.stake(p.venue, h)))
 }
 
-// pickHome throws a pool for a position: one in which a stranger may be.
+// pickHome draws a pool for a position, of those in which anybody may provide.
 func (s *scene) pickHome() uint32 {
 	i := s.ranked(s.popular(uint64(s.nPools)))
 	switch s.venues[i].role {
@@ -80,19 +82,19 @@ func (s *scene) pickHome() uint32 {
 // with it the first of 1,350 has about 5 % of all positions, the tenth 1.2 %.
 const flatOwners = 3
 
-// anyOwner throws the owner of a new position: some have hundreds, most one.
+// anyOwner draws the owner of a new position: some have hundreds, most one.
 func (s *scene) anyOwner() market.Address {
 	return s.wallet(s.zipf(s.wallets, flatOwners))
 }
 
-// wallet returns the address of somebody, who is the same on every chain.
+// wallet returns an owner's address, which is the same on every chain.
 func (p *plan) wallet(n uint64) (a market.Address) {
 	spread(a[:], hash(p.cfg.Seed, 'w', n))
 	return a
 }
 
-// mintNFT gives an owner the next NFT: the transfer from nobody, then what it
-// holds.
+// mintNFT mints the next NFT: the transfer from the zero address, then its
+// liquidity.
 func (s *scene) mintNFT(
 	p *pool, owner market.Address, lower, upper int32, l clmath.U128,
 ) *position {
@@ -107,7 +109,7 @@ func (s *scene) mintNFT(
 // modify changes an NFT's liquidity by delta, or only collects when it is 0.
 func (s *scene) modify(p *pool, n *position, delta clmath.I128) {
 	n.liquidity = mustApply(n.liquidity, delta)
-	s.change(p, n.lower, n.upper, delta)
+	s.changeRange(p, n.lower, n.upper, delta)
 	s.emit(market.ModifyLiquidity{
 		Pool: p.id, Sender: s.cfg.PositionManager, TickLower: n.lower, TickUpper: n.upper,
 		LiquidityDelta: delta, Salt: saltOf(n.id),
@@ -121,8 +123,8 @@ func saltOf(id uint64) (salt market.Hash) {
 	return salt
 }
 
-// squeeze mints around the price, lets a large swap pass, and leaves.
-func (s *scene) squeeze(p *pool, owner market.Address) {
+// sandwich mints around the price, lets a large swap pass, and leaves.
+func (s *scene) sandwich(p *pool, owner market.Address) {
 	lower := clmath.Aligned(p.tick, p.spacing) - p.spacing
 	upper := lower + 3*p.spacing
 	lower, upper = p.fit(lower, upper)
@@ -134,9 +136,9 @@ func (s *scene) squeeze(p *pool, owner market.Address) {
 	s.closeOut(p, n, s.chance(700))
 }
 
-// follow moves an earlier follower that fell out of its range: it leaves the
+// moveFollower moves an earlier follower that fell out of its range: it leaves the
 // old one and mints id around the price, in one transaction.
-func (s *scene) follow(id uint64) bool {
+func (s *scene) moveFollower(id uint64) bool {
 	for range 6 {
 		if s.nHeld == 0 {
 			return false
@@ -144,11 +146,13 @@ func (s *scene) follow(id uint64) bool {
 		back := s.below(uint64(min(s.nHeld, 400)))
 		n := s.position(s.nHeld - 1 - uint32(back))
 		p := s.pool(n.pool)
+
 		inside := n.lower <= p.tick && p.tick < n.upper
 		stays := n.liquidity.IsZero() || n.owner == s.founder(n.pool)
 		if inside || stays || s.habitOf(n.id) != follower {
 			continue
 		}
+
 		s.transact(560_000, true)
 		worth := s.worth(p, n)
 		s.closeOut(p, n, s.chance(500))

@@ -92,12 +92,14 @@ func TestEveryFlag(t *testing.T) {
 			positions.add("closed and opened again", h.again)
 			positions.add("transferred", h.moved)
 		}
+
 		for i := range st.Positions.Len() {
 			countPosition(positions, st, i)
 		}
 		for i := range st.Pools.Len() {
 			countPool(pools, st, i)
 		}
+
 		positions.check(t, "position", positionStates)
 		pools.check(t, "pool", poolStates)
 	})
@@ -120,6 +122,7 @@ func (c tally) check(t *testing.T, kind string, states []string) {
 			t.Errorf("no %s %s", kind, state)
 		}
 	}
+
 	for state := range c {
 		if !slices.Contains(states, state) {
 			t.Errorf("a %s is %q, which is not in the list", kind, state)
@@ -186,12 +189,14 @@ func countPosition(c tally, st *market.State, i uint32) {
 	var m value.Metrics
 	value.Position(st, i, &m)
 	p := st.Positions.At(i)
+
 	tick := st.Pools.At(p.Pool).Tick
 	c.add("open and in range", m.Open && m.InRange)
 	c.add("open below its range", m.Open && tick < p.TickLower)
 	c.add("open above its range", m.Open && tick >= p.TickUpper)
 	c.add("closed and in range", !m.Open && m.InRange)
 	c.add("closed and out of range", !m.Open && !m.InRange)
+
 	c.add("never changed", p.Entries == 1)
 	c.add("changed often", p.Entries >= 20)
 	c.add("risky", m.Risky)
@@ -199,10 +204,12 @@ func countPosition(c tally, st *market.State, i uint32) {
 	c.add("without a price of a leg", m.PriceUnavailable)
 	c.add("with an unrealizable leg", m.UnrealizableLeg())
 	c.add("of a hook that keeps a part", p.HookDelta)
+
 	c.add("of unknown pnl", !market.Known(m.PnlUsd))
 	c.add("of unknown pnl at cost", !market.Known(m.PnlCostUsd) && market.Known(m.PnlUsd))
 	c.add("of a gain", m.PnlUsd > 0)
 	c.add("of a loss", m.PnlUsd < 0)
+
 	c.add("missing "+reasonNames[m.Reason], true)
 	for _, price := range m.Price {
 		c.add("leg priced by "+sourceNames[price.Source], true)
@@ -216,6 +223,7 @@ func countPool(c tally, st *market.State, i uint32) {
 	corroborated := prices[0].Corroborated && prices[1].Corroborated
 	stable := func(k int) bool { return prices[k].Anchor && prices[k].Usd == 1 }
 	traded := st.Now() - p.LastSwapAt
+
 	c.add("native", tokens[0].IsNative())
 	c.add("without native", !tokens[0].IsNative())
 	c.add("of two stables", stable(0) && stable(1))
@@ -224,12 +232,14 @@ func countPool(c tally, st *market.State, i uint32) {
 	c.add("with a hook that takes a part of swaps", p.Hooks[19]&(1<<3) != 0)
 	c.add("with a protocol fee", p.ProtocolFee != 0)
 	c.add("without a protocol fee", p.ProtocolFee == 0)
+
 	c.add("never traded", p.Swaps == 0)
 	c.add("not traded within a day", p.Swaps > 0 && traded > market.Day)
 	c.add("traded within the hour", p.Swaps > 0 && traded < market.Hour)
 	c.add("only initialised", p.Swaps == 0 && p.LiquidityChanges == 0)
 	c.add("without liquidity in range", p.Liquidity.IsZero())
 	c.add("without open positions", p.OpenPositions == 0)
+
 	c.add("of unknown TVL", !market.Known(s.TVLUsd))
 	c.add("of TVL 0", s.TVLUsd == 0)
 	c.add("with one leg priced", market.Known(s.TVLUsd) && s.Unpriced)
@@ -237,6 +247,7 @@ func countPool(c tally, st *market.State, i uint32) {
 	c.add("corroborated and below $1,000", corroborated && s.TVLUsd < 1000)
 	c.add("old", st.Now()-p.CreatedAt > 80*market.Day)
 	c.add("young", st.Now()-p.CreatedAt < 7*market.Day)
+
 	for _, token := range tokens {
 		c.add("with a token without a name", token.Symbol == nil)
 		c.add("with a token of 0 decimals", token.Decimals == 0)

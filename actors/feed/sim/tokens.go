@@ -125,10 +125,12 @@ func list(cfg *Config) *listing {
 	if cfg.NativeUsd > 0 {
 		coin.usd = cfg.NativeUsd
 	}
+
 	wrappedCoin := coin
 	wrappedCoin.symbol, wrappedCoin.name = "W"+coin.symbol, "Wrapped "+coin.name
 	l.add(coin, market.Address{}, cfg.NativeSymbol)
 	l.add(wrappedCoin, cfg.Wrapped, cfg.NativeSymbol)
+
 	for i, at := range cfg.Stables {
 		n := stableCoins[min(i, len(stableCoins)-1)]
 		n.usd, n.vol = 1, 1
@@ -174,6 +176,7 @@ func (l *listing) called(symbol string) uint32 {
 	if i, ok := l.bySymbol[symbol]; ok {
 		return i
 	}
+
 	if symbol == "staked" {
 		n := namedToken{
 			"wst" + l.cfg.NativeSymbol, "Wrapped Staked " + l.cfg.NativeName,
@@ -181,6 +184,7 @@ func (l *listing) called(symbol string) uint32 {
 		}
 		return l.add(n, l.address(n.symbol), n.symbol)
 	}
+
 	for i := range named {
 		if named[i].symbol == symbol {
 			l.bySymbol[symbol] = l.add(named[i], l.address(symbol), cmp.Or(follows[symbol], symbol))
@@ -207,6 +211,7 @@ func (l *listing) invent() uint32 {
 	for range 2 + d.below(2) {
 		word += syllables[d.below(uint64(len(syllables)))]
 	}
+
 	symbol := strings.ToUpper(word)
 	if d.chance(150) {
 		symbol += [...]string{"2.0", "AI", "INU", "DAO"}[d.below(4)]
@@ -217,6 +222,8 @@ func (l *listing) invent() uint32 {
 		usd:      exp(d.normal() * 25), beta: 600 + int64(d.below(900)),
 		vol: 200 + int64(d.below(500)),
 	}
+
+	// Two invented tokens may have one symbol, as they may on a chain.
 	sign := symbol + string(rune('a'+l.invents%26)) + string(rune('a'+l.invents/26%26)) +
 		string(rune('a'+l.invents/676))
 	return l.add(n, l.address(sign), sign)

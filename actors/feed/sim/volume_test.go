@@ -18,6 +18,7 @@ func TestVolumeHasNoStep(t *testing.T) {
 		end := cfg.Now().Add(window * 24 * time.Hour)
 		cfg.Frozen, cfg.Now = false, func() time.Time { return end }
 		g := growBare(t, cfg)
+
 		volumes := make([]float64, cfg.Days/window+2)
 		for _, s := range g.spans {
 			for i := range s.Blocks {
@@ -25,6 +26,7 @@ func TestVolumeHasNoStep(t *testing.T) {
 				volumes[at] += g.volumeOf(&s.Blocks[i])
 			}
 		}
+
 		for i := settled / window; i < cfg.Days/window; i++ {
 			if rise := volumes[i+1] / volumes[i]; !(rise > 0.5 && rise < 2) {
 				t.Errorf("chain %d: from day %d on a volume of %.1fM, from day %d on %.1fM; want at most a factor of 2",
