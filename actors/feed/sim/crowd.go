@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // Crowd is how people behave where it is not as in the built-in market: it
@@ -61,7 +62,21 @@ func (c *Config) quietMs() int64 {
 // popular throws one of the n pools that there are, by its rank.
 func (s *scene) popular(n uint64) uint64 {
 	if s.cfg.Crowd.Zipf {
-		return s.zipf(n, 1)
+		return s.zipf(n)
 	}
 	return s.skewed(n)
 }
+
+// zipf returns 0 to n-1, the k-th about 1/k as often as the first: the inverse
+// of the integral of 1/x. Between two ticks of the exponential it is a line.
+func (d *dice) zipf(n uint64) uint64 {
+	const parts = 1 << 20 // of a tick
+	all := uint64(math.Round(math.Log(float64(n+1)) * ticksOfE * parts))
+	x := d.below(all)
+	at := exp(int64(x / parts))
+	between := float64(at*0.0001) * float64(x%parts) / parts
+	return min(uint64(at+between), n) - 1
+}
+
+// ticksOfE is how many ticks are a factor of e.
+const ticksOfE = 10_000.5

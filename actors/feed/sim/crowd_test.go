@@ -27,7 +27,7 @@ func TestZipf(t *testing.T) {
 	const n, throws = 5000, 200_000
 	var got [n]float64
 	for range throws {
-		got[d.zipf(n, 1)]++
+		got[d.zipf(n)]++
 	}
 	c := Crowd{Zipf: true}
 	for k := range 50 {

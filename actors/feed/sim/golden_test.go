@@ -29,9 +29,9 @@ func TestGolden(t *testing.T) {
 		}
 	}
 
-	f(1, "0c6bc04eefb331369ee43305b3da2283")
-	f(42161, "053617a8ab13f514ee716f6de43824c4")
-	f(43114, "98bd382a29fff6f4b6d2f2cfd5ff7f9e")
+	f(1, "01fcd970050aca61c9113406572c3ade")
+	f(42161, "1ad6da519d713d38036bbb14881c5bd4")
+	f(43114, "653c814e388d4335cd749d6659ddf588")
 }
 
 func writeSpan(w io.Writer, s *market.Span) (events int) {

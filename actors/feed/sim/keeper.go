@@ -67,7 +67,7 @@ func (s *scene) changePosition(p *pool, n *position) bool {
 		s.decrease(p, n)
 	case x < 700:
 		s.transact(70_000, true)
-		s.transferNFT(n, s.wallet(s.below(s.wallets)))
+		s.handOver(n)
 	default:
 		s.transact(270_000, true)
 		s.closeOut(p, n, s.chance(350))
@@ -145,7 +145,16 @@ func (s *scene) part(n *position, permille uint64) clmath.I128 {
 	return signed(&x)
 }
 
-// transferNFT transfers an NFT.
+// handOver transfers an NFT to another owner, or to a newcomer.
+func (s *scene) handOver(n *position) {
+	to := s.knownOwner()
+	if to == n.owner {
+		to = s.newcomer()
+	}
+	s.transferNFT(n, to)
+}
+
+// transferNFT transfers an NFT; to the zero address burns it.
 func (s *scene) transferNFT(n *position, to market.Address) {
 	s.emit(market.TransferNFT{From: n.owner, To: to, ID: n.id})
 	if !to.IsZero() {

@@ -82,24 +82,6 @@ func (d *dice) skewed(n uint64) uint64 {
 	return hi
 }
 
-// zipf returns 0 to n-1, each k with a chance in proportion to 1/(k+flat): the
-// larger flat, the less the first numbers stand out. It is the inverse of the
-// integral of 1/x from flat to n+flat.
-func (d *dice) zipf(n, flat uint64) uint64 {
-	const parts = 1 << 20 // of a tick
-	low := float64(flat)
-	all := uint64(math.Round(math.Log(float64(n+flat)/low) * ticksOfE * parts))
-	x := d.below(all)
-
-	// Between two ticks of the exponential it is a line.
-	at := low * exp(int64(x/parts))
-	between := float64(at*0.0001) * float64(x%parts) / parts
-	return min(uint64(at+between), n+flat-1) - flat
-}
-
-// ticksOfE is how many ticks are a factor of e.
-const ticksOfE = 10_000.5
-
 // logNormal returns a multiple of 1 with the median 1 and the given standard
 // deviation of its natural logarithm, in thousandths.
 func (d *dice) logNormal(sigma int64) float64 {

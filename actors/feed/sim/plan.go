@@ -12,7 +12,6 @@ type plan struct {
 	core     []uint32 // the core pools
 	small    []uint32 // the others of the first block
 	mints    int64    // of the history, without those at the birth of a pool
-	wallets  uint64   // owners of positions
 	gasWei   uint64
 }
 
@@ -22,7 +21,7 @@ func newPlan(cfg Config) *plan {
 	p := &plan{
 		cfg: cfg, chainKey: hash(cfg.Seed, uint64(cfg.Chain)),
 		tokens: l.tokens, bySymbol: l.bySymbol, venues: venues, mints: int64(cfg.Positions),
-		wallets: uint64(cfg.Positions)*uint64(cfg.Crowd.Wallets)/1000 + 1, gasWei: cfg.temper().gasWei,
+		gasWei: cfg.temper().gasWei,
 	}
 
 	seen := make([]bool, len(p.tokens))

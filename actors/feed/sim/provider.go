@@ -78,13 +78,29 @@ func (s *scene) pickHome() uint32 {
 	return s.anyCore()
 }
 
-// flatOwners is what keeps the largest owners from owning most of the market:
-// with it the first of 1,350 has about 5 % of all positions, the tenth 1.2 %.
-const flatOwners = 3
-
-// anyOwner draws the owner of a new position: some have hundreds, most one.
+// anyOwner draws the owner of a new position: a newcomer, or one of those who
+// have positions.
 func (s *scene) anyOwner() market.Address {
-	return s.wallet(s.zipf(s.wallets, flatOwners))
+	if s.chance(uint64(s.cfg.Crowd.Wallets)) {
+		return s.newcomer()
+	}
+	return s.knownOwner()
+}
+
+// newcomer returns the address of an owner who has had no position before this
+// one is minted. It is the same on every chain, so that some are on several.
+func (s *scene) newcomer() market.Address { return s.wallet(uint64(s.nHeld)) }
+
+// knownOwner returns the owner of a position drawn at random, founders aside.
+// Whoever has many is drawn often, so that the sizes of owners follow a power
+// law, with some percent of all positions for the largest (Yule and Simon).
+func (s *scene) knownOwner() market.Address {
+	for range keepTries {
+		if n := s.position(uint32(s.below(uint64(s.nHeld)))); n.owner != s.founder(n.pool) {
+			return n.owner
+		}
+	}
+	return s.newcomer()
 }
 
 // wallet returns an owner's address, which is the same on every chain.

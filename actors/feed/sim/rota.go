@@ -117,7 +117,7 @@ func (s *scene) transferSome() {
 		n := s.position(uint32(s.below(uint64(s.nHeld))))
 		if !n.burned && n.owner != s.founder(n.pool) {
 			s.transact(70_000, true)
-			s.transferNFT(n, s.wallet(s.below(s.wallets)))
+			s.handOver(n)
 			return
 		}
 	}
