@@ -165,6 +165,7 @@ func config(f *front, n *node) Config {
 			Metrics: f.set,
 		},
 		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Connections: DefaultConnections(),
 	}
 }
 

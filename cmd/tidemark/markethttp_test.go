@@ -44,6 +44,7 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 			Metrics: metrics.NewSet(),
 		},
 		Book: book, Clock: accounts.NewClock(now), Log: quiet,
+		Connections: edge.DefaultConnections(),
 	})
 	s.must(err)
 	key := s.issue(book)
