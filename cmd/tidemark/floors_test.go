@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed"},
 	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
-	{"edge/admin"},
+	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},
 	{"bench"},
@@ -31,8 +31,8 @@ var floors = [][]string{
 var owners = map[string][]string{
 	"github.com/anthdm/hollywood":     {"actors"},
 	"github.com/cockroachdb/pebble":   {"storage"},
-	"github.com/dgraph-io/ristretto":  {"edge"},
-	"github.com/valyala/fasthttp":     {"edge", "bench/load", "bench/peers"},
+	"github.com/dgraph-io/ristretto":  {"edge/pages"},
+	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
 	"github.com/ethereum/go-ethereum": {"actors/feed/rpc"},
 	"github.com/holiman/uint256":      {"rankings/clmath"},
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Control  Control
 	Board    *rankings.Board
 	Chains   []Chain // those that are enabled
+	Ready    func() error
 	Log      *slog.Logger
 }
 
@@ -64,6 +65,7 @@ func New(c Config) *Server {
 	s.handleKeys()
 	s.handleChains()
 	s.handleBackup()
+	s.handleReady()
 	return s
 }
 
