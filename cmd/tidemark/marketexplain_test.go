@@ -168,8 +168,10 @@ var redone = map[string]func(x map[string]float64) float64{
 	"divergence": func(x map[string]float64) float64 { return x["V"] + x["W"] - x["D"] },
 	"pnlUsd":     func(x map[string]float64) float64 { return x["divergence"] + x["F"] - x["G"] },
 	"pnlCostUsd": func(x map[string]float64) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
-	"roi":        func(x map[string]float64) float64 { return x["pnlUsd"] / x["D"] * 100 },
-	"apr":        func(x map[string]float64) float64 { return x["roi"] * 365 / x["ageDays"] },
+	"roi":        func(x map[string]float64) float64 { return clamp(x["pnlUsd"] / x["D"] * 100) },
+	"apr": func(x map[string]float64) float64 {
+		return clamp(x["pnlUsd"] / x["D"] * 100 * 365 / x["ageDays"])
+	},
 	"feeApr": func(x map[string]float64) float64 {
 		return clamp(x["F"] / x["D"] * 100 * 365 / x["ageDays"])
 	},

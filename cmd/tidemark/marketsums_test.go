@@ -48,8 +48,8 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	if !(d > 0) {
 		roi, apr, feeAPR = math.NaN(), math.NaN(), math.NaN()
 	}
-	s.near(row, "roi", number(find(row, "roi")), roi, 0)
-	s.near(row, "apr", number(find(row, "apr")), apr, 0)
+	s.near(row, "roi", number(find(row, "roi")), clamp(roi), 0)
+	s.near(row, "apr", number(find(row, "apr")), clamp(apr), 0)
 	s.near(row, "feeApr", number(find(row, "feeApr")), clamp(feeAPR), 0)
 }
 

@@ -66,7 +66,7 @@ func stats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
 	dst = number(append(dst, `,"volumeUsd7d":`...), s.VolumeUsd7d)
 	dst = number(append(dst, `,"feesUsd24h":`...), s.FeesUsd24h)
 	dst = number(append(dst, `,"feesUsd7d":`...), s.FeesUsd7d)
-	dst = feeAPR(append(dst, `,"feeApr":`...), s.FeeAPR)
+	dst = percent(append(dst, `,"feeApr":`...), s.FeeAPR)
 	dst = integer(append(dst, `,"txCount":`...), p.Swaps+p.LiquidityChanges)
 	dst = number(append(dst, `,"currentPrice":`...), s.CurrentPrice)
 	return append(dst, '}')

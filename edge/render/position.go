@@ -141,9 +141,9 @@ func group(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
 
 // metrics appends the group of the row's results.
 func metrics(dst []byte, m *value.Metrics) []byte {
-	dst = number(append(dst, `,"metrics":{"apr":`...), m.APR)
-	dst = feeAPR(append(dst, `,"feeApr":`...), m.FeeAPR)
-	dst = number(append(dst, `,"roi":`...), m.ROI)
+	dst = percent(append(dst, `,"metrics":{"apr":`...), m.APR)
+	dst = percent(append(dst, `,"feeApr":`...), m.FeeAPR)
+	dst = percent(append(dst, `,"roi":`...), m.ROI)
 	dst = number(append(dst, `,"pnlUsd":`...), m.PnlUsd)
 	dst = number(append(dst, `,"pnlCostUsd":`...), m.PnlCostUsd)
 	dst = number(append(dst, `,"underlyingValueUsd":`...), m.UnderlyingValueUsd)

@@ -15,7 +15,7 @@ var calculator = map[string]func(x terms) float64{
 	"pnlUsd":         func(x terms) float64 { return x["divergence"] + x["F"] - x["G"] },
 	"pnlCostUsd":     func(x terms) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
 	"roi":            func(x terms) float64 { return x["pnlUsd"] / x["D"] * 100 },
-	"apr":            func(x terms) float64 { return x["roi"] * 365 / x["ageDays"] },
+	"apr":            func(x terms) float64 { return x["pnlUsd"] / x["D"] * 100 * 365 / x["ageDays"] },
 	"feeApr":         func(x terms) float64 { return x["F"] / x["D"] * 100 * 365 / x["ageDays"] },
 	"V":              bothLegs,
 	"D":              bothLegs,

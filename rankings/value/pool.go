@@ -45,21 +45,24 @@ func Stats(st *market.State, index uint32) market.PoolStats {
 // with the pool only, and are most of the cost.
 func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (stats market.PoolStats) {
 	pool := st.Pools.At(index)
-	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
-	usd0 := worth(approx(amount0), st.Prices.At(pool.Currency0).Usd/whole(token0))
-	usd1 := worth(approx(amount1), st.Prices.At(pool.Currency1).Usd/whole(token1))
-	stats.TVLUsd, stats.Unpriced = tvl(usd0, usd1)
-	sumWindows(st, pool, &stats)
-	stats.FeeAPR = market.Unknown
-	if stats.TVLUsd > 0 {
-		stats.FeeAPR = finite(stats.FeesUsd24h / stats.TVLUsd * 36500)
+	quotes := [2]Quote{
+		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
 	}
-	stats.CurrentPrice = currentPrice(pool, token0, token1)
+	stats.TVLUsd, stats.Unpriced = TVL(st, pool, amount0, amount1, &quotes)
+	sumWindows(st, pool, &stats)
+	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, false) * 365)
+	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
 	return stats
 }
 
-// tvl adds what is known: the other leg only, marked, when one is not.
-func tvl(usd0, usd1 float64) (usd float64, unpriced bool) {
+// TVL is what amounts in a pool are worth, of now or of a day that is over:
+// the other leg only, marked, when one has no price.
+func TVL(
+	st *market.State, pool *market.Pool, amount0, amount1 *clmath.U256, quotes *[2]Quote,
+) (usd float64, unpriced bool) {
+	usd0 := worth(approx(amount0), quotes[0].Usd/whole(st.Tokens.At(pool.Currency0)))
+	usd1 := worth(approx(amount1), quotes[1].Usd/whole(st.Tokens.At(pool.Currency1)))
+
 	switch {
 	case !market.Known(usd0):
 		return finite(usd1), true
@@ -69,12 +72,23 @@ func tvl(usd0, usd1 float64) (usd float64, unpriced bool) {
 	return finite(usd0 + usd1), false
 }
 
-// currentPrice is token1 per token0 in whole units.
-func currentPrice(pool *market.Pool, token0, token1 *market.Token) float64 {
+// FeesRatio is fees in percent of what the pool that took them holds: Unknown
+// of a pool that holds nothing, or whose TVL lacks a leg.
+func FeesRatio(feesUsd, tvlUsd float64, unpriced bool) float64 {
+	if unpriced || !(tvlUsd > 0) {
+		return market.Unknown
+	}
+	return finite(feesUsd / tvlUsd * 100)
+}
+
+// PriceAt is token1 per token0 in whole units where a pool stands, or stood, at
+// a sqrtPriceX96.
+func PriceAt(st *market.State, pool *market.Pool, sqrtPriceX96 *clmath.U256) float64 {
+	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
 	if token0.BadDecimals || token1.BadDecimals {
 		return market.Unknown
 	}
-	root := approx(&pool.SqrtPriceX96) / two96
+	root := approx(sqrtPriceX96) / two96
 	return finite(root * root * whole(token0) / whole(token1))
 }
 
