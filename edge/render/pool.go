@@ -93,6 +93,7 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 	dst = prices(dst, legs, nativeUsd(st))
 	dst = append(append(dst, `,"reason":`...), reasons[missing(legs)]...)
 	dst = boolean(append(dst, `,"priceUnavailable":`...), s.Unpriced)
+	dst = boolean(append(dst, `,"unrealizable":`...), s.Unrealizable)
 	dst = integer(append(dst, `},"positionsCount":`...), p.OpenPositions)
 	dst = integer(append(dst, `,"holdersCount":`...), p.Holders)
 	dst = integer(append(dst, `,"asOfBlock":`...), st.Head.Number)

@@ -37,8 +37,11 @@ func (t *Timeline) Days() Days {
 		if i == len(t.ends)-1 {
 			stats := st.Stats.At(t.pool)
 			d.TVLUsd, unpriced = stats.TVLUsd, stats.Unpriced
-		} else if d.TVLUsd, unpriced = value.TVL(st, p, &e.Amount0, &e.Amount1, &e.quotes); unpriced {
-			d.TVLUsd = market.Unknown
+		} else {
+			tvl := value.TVLOf(st, p, &e.Amount0, &e.Amount1, &e.quotes)
+			if d.TVLUsd, unpriced = tvl.Usd, tvl.Unpriced; unpriced {
+				d.TVLUsd = market.Unknown
+			}
 		}
 		d.FeesTVLRatio = value.FeesRatio(d.FeesUsd, d.TVLUsd, unpriced)
 		out.Days[i] = d

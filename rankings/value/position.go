@@ -216,16 +216,18 @@ func (r *row) ownWord(leg int) bool {
 // price is what the row shows of a leg's price: the one that it uses.
 func (r *row) price(leg int) market.Price {
 	if r.f.Open {
-		price := *r.st.Prices.At(r.at.tokens[leg])
 		if !market.Known(r.rawUsd[leg]) {
-			price.Usd, price.Reason = market.Unknown, r.reason(leg)
+			price := unpriced(r.reason(leg))
+			price.ExitUsd = r.sides[leg].exitUsd
+			return price
 		}
-		return price
+		return *r.st.Prices.At(r.at.tokens[leg])
 	}
 	c := &r.position.Close[leg]
 	price := market.Price{
-		Usd: finite(c.Usd), AsOf: c.AsOf, OnlyPool: market.NoIndex,
+		Usd: finite(c.Usd), AsOf: c.AsOf, ExitUsd: market.Unknown, OnlyPool: market.NoIndex,
 		Markets: c.Markets, Source: c.Source, Corroborated: c.Corroborated,
+		Anchor: c.Source == market.SourceAnchor,
 	}
 	if !market.Known(price.Usd) {
 		price.Reason = r.reason(leg)

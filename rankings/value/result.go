@@ -17,7 +17,9 @@ import (
 //	pnlCost    = V + uncollected + (withdrawn + collected - deposited - gas,
 //	             each at its value when it happened)
 //
-// A sum is Unknown when it needs an amount whose price is. D = 0, which is a
+// A sum is Unknown when it needs an amount whose price is. With a leg that is
+// not realizable, V says what could be got out and nothing of what the leg is
+// worth, so that all results are Unknown. D = 0, which is a
 // position that only ever held donated or dust amounts, has no roi and no apr.
 
 // ageFloor keeps the first minutes of a position from being annualised into
@@ -83,6 +85,11 @@ func (v *valuation) results() {
 	f.PnlCostUsd = finite(f.UnderlyingValueUsd + f.PendingFeesUsd + v.costUsd)
 
 	f.ROI, f.APR, f.FeeAPR = market.Unknown, market.Unknown, market.Unknown
+	if f.UnrealizableLeg() {
+		// What V lacks is an exit, not a value: to call it lost would be wrong.
+		f.DivergenceUsd, f.PnlUsd, f.PnlCostUsd = market.Unknown, market.Unknown, market.Unknown
+		return
+	}
 	if f.DepositsUsd > 0 {
 		perYear := year / float64(max(f.AgeSeconds, ageFloor))
 		percent := 100 / f.DepositsUsd
@@ -104,7 +111,11 @@ func (r *row) why() {
 		}
 	}
 	native := r.st.Native
-	if !f.PriceUnavailable && !market.Known(f.GasUsd) && native != market.NoIndex {
+	switch {
+	case f.PriceUnavailable:
+	case f.UnrealizableLeg():
+		f.Reason = market.ReasonUnrealizable
+	case !market.Known(f.GasUsd) && native != market.NoIndex:
 		f.Reason = r.st.Prices.At(native).Reason
 	}
 }
@@ -115,7 +126,7 @@ func (r *row) reason(leg int) market.Reason {
 	case !r.f.Open:
 		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
 	case market.Known(r.sides[leg].rawUsd):
-		return market.ReasonUncorroborated // the pool's own word
+		return market.ReasonOwnPoolOnly
 	}
 	return r.sides[leg].reason
 }

@@ -96,10 +96,14 @@ func (e *Explanation) explainResults(r *row) {
 		Term{Name: "collectedUsd", Value: m.CollectedUsd})
 	v, w := Term{Name: "V", Value: m.UnderlyingValueUsd}, Term{Name: "W", Value: m.WithdrawalsUsd}
 	d, f := Term{Name: "D", Value: m.DepositsUsd}, Term{Name: "F", Value: m.FeesUsd}
-	e.step("divergence", "V + W - D", m.DivergenceUsd, v, w, d)
-	e.step("pnlUsd", "divergence + F - G", m.PnlUsd,
+	unless := ""
+	if m.UnrealizableLeg() {
+		unless = "; null with a leg that is unrealizable"
+	}
+	e.step("divergence", "V + W - D"+unless, m.DivergenceUsd, v, w, d)
+	e.step("pnlUsd", "divergence + F - G"+unless, m.PnlUsd,
 		Term{Name: "divergence", Value: m.DivergenceUsd}, f, Term{Name: "G", Value: m.GasUsd})
-	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened",
+	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened"+unless,
 		m.PnlCostUsd, v, Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "flows", Value: r.position.CostUsd})
 	days := Term{Name: "ageDays", Value: float64(max(m.AgeSeconds, ageFloor)) / market.Day}
@@ -107,7 +111,7 @@ func (e *Explanation) explainResults(r *row) {
 		Term{Name: "pnlUsd", Value: m.PnlUsd}, d)
 	e.step("apr", "pnlUsd / D * 100 * 365 / ageDays"+bounded, ClampPercent(m.APR),
 		Term{Name: "pnlUsd", Value: m.PnlUsd}, d, days)
-	e.step("feeApr", "F / D * 100 * 365 / ageDays"+bounded,
+	e.step("feeApr", "F / D * 100 * 365 / ageDays"+bounded+unless,
 		ClampPercent(m.FeeAPR), f, d, days)
 }
 
