@@ -138,8 +138,8 @@ func (r *row) renew() {
 // flows takes over what went in and out since the mint.
 func (r *row) flows() {
 	p := r.position
-	if p.Wide != market.NoIndex {
-		sums := r.st.Wides.At(p.Wide)
+	if p.Overflow != market.NoIndex {
+		sums := r.st.Overflow.At(p.Overflow)
 		r.deposits = legs{approx(&sums.Deposited0), approx(&sums.Deposited1)}
 		r.withdrawals = legs{approx(&sums.Withdrawn0), approx(&sums.Withdrawn1)}
 		r.collected = legs{approx(&sums.Collected0), approx(&sums.Collected1)}
