@@ -102,7 +102,7 @@ func (n *node) grow(size sim.Config) {
 			break
 		}
 	}
-	must(c.Refresh(func() {}))
+	must(c.Refresh(time.Now, func() {}))
 }
 
 // params are those that a chain's prices are solved with.
