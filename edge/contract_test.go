@@ -158,7 +158,7 @@ func TestListFields(t *testing.T) {
 	f("/v1/pricing/units", "units", "notCharged")
 	f("/v1/usage", "account", "plan", "month", "unitsUsed", "unitsLimit", "resetsAt", "routes")
 	p := s.get("/v1/pools?page=2&limit=3").decoded(t)["pagination"]
-	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:36 totalPages:12]" {
+	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:33 totalPages:11]" {
 		t.Errorf("pagination: %v", p)
 	}
 	unit := s.get("/v1/pricing/units").decoded(t)["units"].([]any)[0]

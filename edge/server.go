@@ -22,9 +22,10 @@ import (
 type Config struct {
 	pages.Config
 
-	Book  *accounts.Book
-	Clock accounts.Clock
-	Log   *slog.Logger
+	Book        *accounts.Book
+	Clock       accounts.Clock
+	Log         *slog.Logger
+	Connections Connections
 }
 
 // Server answers requests.
@@ -63,9 +64,12 @@ func New(cfg Config) (*Server, error) {
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:            s.serve,
-		ErrorHandler:       s.serveUnreadable,
-		Concurrency:        2 * maxConnections, // the listener refuses first, in JSON
+		Handler:      s.serve,
+		ErrorHandler: s.serveUnreadable,
+		ConnState:    track,
+		Logger:       droppedLog{s.metrics.broken},
+
+		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
 		ReadBufferSize:     maxHead,
 		WriteBufferSize:    writeBuffer,
 		ReadTimeout:        readTimeout,
@@ -73,12 +77,11 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		IdleTimeout:        idleTimeout,
 		MaxRequestBodySize: maxBody,
 
-		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		SecureErrorLogMessage:        true,
 		CloseOnShutdown:              true,
 		TCPKeepalive:                 true,
-		Logger:                       droppedLog{s.metrics.broken},
+		DisablePreParseMultipartForm: true,
 	}
 }
 
@@ -90,7 +93,7 @@ func (l droppedLog) Printf(string, ...any) { l.count.Inc() }
 
 // Serve answers the connections of l until Shutdown, which closes it.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(newListener(l, s.cfg.Metrics)); err != nil {
+	if err := s.http.Serve(newListener(l, s.cfg.Connections, s.cfg.Metrics)); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
 	}
 	return nil
