@@ -95,13 +95,19 @@ name = "Own"
 	}
 }
 
+// checkRefused loads a file that must be refused with a message.
+func checkRefused(t *testing.T, text, want string, environ ...string) {
+	t.Helper()
+	_, err := loadText(t, text, environ...)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s\nwas answered %v; want %q", text, err, want)
+	}
+}
+
 func TestConfigRefuses(t *testing.T) {
 	f := func(text, want string, environ ...string) {
 		t.Helper()
-		_, err := loadText(t, text, environ...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\nwas answered %v; want %q", text, err, want)
-		}
+		checkRefused(t, text, want, environ...)
 	}
 	f("listen = 5", "tidemark.toml:1: listen is 5; allowed is text")
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
@@ -116,9 +122,14 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[chains]]\nid = 5", "chain 5 is not built in and has no slug")
 	f("[[chains]]\nid = 1\nstables = [\"0x12\"]", "tidemark.toml:3: chains[0].stables[0] is \"0x12\"")
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")
+	f("\nlimits = { total-cap = -1 }", "tidemark.toml:2: limits.total-cap is -1")
+	f("\nchains = [{ id = 1, colour = \"x\" }]", "tidemark.toml:2: unknown key chains[0].colour")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
+	f("[tls]\ncert = \"a\"", "only one is set; set both or none")
+	f("[log]\nlevel = \"loud\"", `log.level is "loud"; allowed are debug, info, warn, error`)
+	f("listen = \"unix:\"", `listen is "unix:"; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH`)
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
 }
 
@@ -133,7 +144,7 @@ func TestConfigForeignVariable(t *testing.T) {
 }
 
 func TestConfigPrintIsConfig(t *testing.T) {
-	l, err := loadText(t, "[limits]\ntotal-cap = 7")
+	l, err := loadText(t, "[limits]\ntotal-cap = 7\n"+strings.Replace(twoEndpoints, `feed = "rpc"`, "", 1))
 	if err != nil {
 		t.Fatal(err)
 	}

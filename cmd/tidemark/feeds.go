@@ -33,6 +33,10 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 		if err != nil {
 			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
 		}
+		prices := func() []value.FeedPrice { return external.Of(c.ID) }
+		if simulated, ok := source.(*sim.Feed); ok && l.Prices.File == "" && l.Prices.URL == "" {
+			prices = simulated.Prices
+		}
 		specs = append(specs, actors.ChainSpec{
 			Feed: source,
 			Config: chain.Config{
@@ -40,7 +44,7 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
 				},
 				Prices:           l.params(c),
-				External:         func() []value.FeedPrice { return external.Of(c.ID) },
+				External:         prices,
 				WantsState:       l.Feed == "sim",
 				UnavailableAfter: l.Limits.UnavailableAfter,
 				Log:              log, Metrics: chain.NewMetrics(set, c.ID),
@@ -60,12 +64,18 @@ func (l *loaded) params(c *ChainConfig) value.Params {
 
 func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
+		decimals, err := c.decimals()
+		if err != nil {
+			return nil, err
+		}
 		return rpc.New(rpc.Config{
-			Chain: c.ID, Endpoints: c.endpoints(), PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+			Chain: c.ID, Endpoints: c.endpoints(),
+			PoolManager: c.PoolManager, PositionManager: c.PositionManager,
 			NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
-			Decimals:    c.decimals(),
-			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+			Decimals:    decimals,
+			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
 	positions, pools, actions := l.Sim.share(c.ID)

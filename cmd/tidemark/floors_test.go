@@ -19,7 +19,8 @@ var floors = [][]string{
 	{"rankings/market"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
 	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
-	{"actors/chain", "edge/query", "edge/render"},
+	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
+	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},
 	{"bench"},
@@ -30,8 +31,8 @@ var floors = [][]string{
 var owners = map[string][]string{
 	"github.com/anthdm/hollywood":     {"actors"},
 	"github.com/cockroachdb/pebble":   {"storage"},
-	"github.com/dgraph-io/ristretto":  {"edge"},
-	"github.com/valyala/fasthttp":     {"edge", "bench/load", "bench/peers"},
+	"github.com/dgraph-io/ristretto":  {"edge/pages"},
+	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
 	"github.com/ethereum/go-ethereum": {"actors/feed/endpoint"},
 	"github.com/holiman/uint256":      {"rankings/clmath"},
 }
