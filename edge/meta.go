@@ -43,6 +43,12 @@ func (s *Server) tell(r *request) *Error {
 		s.send(r, &reply{page: s.corpus()})
 	case routeHealth:
 		s.health(r)
+	case routeIndex:
+		setHeader(r.ctx, "Cache-Control", "no-store")
+		s.send(r, &reply{page: s.index(r)})
+		setHeader(r.ctx, "Vary", "Accept, Accept-Encoding")
+	case routeSite:
+		s.sendFile(r.ctx, r.file)
 	default:
 		panic("BUG: a free route without a handler")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidemark/edge/query"
+	"tidemark/edge/ui"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -35,6 +36,7 @@ type request struct {
 	// and for a scope.
 	segments [192]byte
 	room     [512]byte
+	file     *ui.File // of the site
 	views    [4]*rankings.View
 	missing  [4]market.ChainID
 }
@@ -66,6 +68,18 @@ func (r *request) read() *Error {
 	r.query = raw
 	r.target = match(path, r.segments[:0])
 	return nil
+}
+
+// readSite finds the page or file that a path without a route names. A program
+// that asks for / is told where everything is instead.
+func (s *Server) readSite(r *request) {
+	if r.access != free || r.route != routeNone && (r.route != routeIndex || !wantsPage(r.ctx)) {
+		return
+	}
+	path, _, _ := bytes.Cut(r.ctx.Request.Header.RequestURI(), question)
+	if r.file = s.site.Find(path); r.file != nil {
+		r.route = routeSite
+	}
 }
 
 var (

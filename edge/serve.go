@@ -42,6 +42,7 @@ func (s *Server) answer(r *request) *Error {
 		s.gate.ids.set(r.ctx)
 		return err
 	}
+	s.readSite(r)
 	if s.gate.preflight(r.ctx, r.access != free) {
 		return nil
 	}

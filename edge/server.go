@@ -16,6 +16,7 @@ import (
 
 	"tidemark/edge/query"
 	"tidemark/edge/render"
+	"tidemark/edge/ui"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -38,6 +39,8 @@ type Config struct {
 	// Prices returns what a chain's prices are solved with now: thresholds, and
 	// the answers of the configured price feed.
 	Prices func(market.ChainID) (*value.Params, []value.FeedPrice)
+	// Preview shows the head of one ranking to everyone, on the front page.
+	Preview bool
 	// NoPageCache renders every page anew: for benchmarks.
 	NoPageCache bool
 
@@ -61,6 +64,7 @@ type Server struct {
 	parts   chainParts
 	packer  *zstd.Encoder
 	statics statics
+	site    *ui.Site
 
 	background sync.WaitGroup // work that outlives its request
 	stopping   chan struct{}
@@ -94,6 +98,7 @@ func New(cfg Config) (*Server, error) {
 	s.loads = newHistories()
 	s.parts = newChainParts(cfg.Chains)
 	s.statics = newStatics(&cfg)
+	s.site = ui.Open()
 	s.http = s.newHTTP()
 	return s, nil
 }
