@@ -28,6 +28,9 @@ interface Props {
   axis?: { format: (x: number) => string; mark: number; view: [number, number]; tell: (index: number) => string };
 }
 
+const AXIS_ROOM = 62;
+const EDGE_ROOM = 24; // a label nearer to the edge would be cut
+
 const FONT = '11px Inter, system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif';
 
 /** A colour of the theme. */
@@ -93,7 +96,8 @@ function options(p: Props, width: number, setAt: (index: number | null) => void)
   const axis = { font: FONT, stroke: quiet, grid, ticks: { show: false } };
   return {
     width, height: p.height ?? 150,
-    padding: [8, 4, 0, 0],
+    // Without a vertical axis its room stays free, so that all charts are as wide.
+    padding: [8, p.axis ? AXIS_ROOM : 0, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
@@ -107,12 +111,12 @@ function options(p: Props, width: number, setAt: (index: number | null) => void)
       draw: [(u) => { if (p.ohlc) drawOhlc(u, p, text); if (p.axis) drawMark(u, p.axis.mark); }],
     },
     scales: {
-      x: { time: !p.axis, ...(p.axis && { range: () => p.axis!.view }) },
+      x: { time: !p.axis, range: (_, min, max) => p.axis?.view ?? [min - DAY / 2, max + DAY / 2] },
       y: { range: (_, min, max) => roomFor(p, min, max) },
     },
     axes: [
-      { ...axis, size: 26, space: 90, grid: { show: false }, ...(p.axis ? { values: (_, ticks) => ticks.map(p.axis!.format) } : { values: (_, days) => days.map(dayLabel) }) },
-      { ...axis, size: 62, space: 34, side: 1, show: !(p.axis), values: (_, values) => values.map((v) => p.format(v)) },
+      { ...axis, size: 26, space: 90, grid: { show: false }, filter: awayFromEdges, ...(p.axis ? { values: (_, ticks) => ticks.map((t) => (t === null ? null : p.axis!.format(t))) } : { values: (_, days) => days.map((d) => (d === null ? null : dayLabel(d))) }) },
+      { ...axis, size: AXIS_ROOM, space: 34, side: 1, show: !(p.axis), values: (_, values) => values.map((v) => p.format(v)) },
     ],
     series: [
       {},
@@ -128,6 +132,13 @@ function options(p: Props, width: number, setAt: (index: number | null) => void)
     ],
   };
 }
+
+const DAY = 86400;
+
+const awayFromEdges: uPlot.Axis.Filter = (u, splits) => splits.map((s) => {
+  const x = u.valToPos(s, "x");
+  return x < EDGE_ROOM || x > u.bbox.width / devicePixelRatio - EDGE_ROOM ? null : s;
+}) as number[];
 
 const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const dayLabel = (unix: number) => short.format(unix * 1000);

@@ -29,15 +29,18 @@ export function usd(value: number | null): string {
   return signed(value, text.startsWith("<") ? "<$0.01" : `$${text}`);
 }
 
-/** To the cent, for the few figures at the head of a page. */
+/** To the cent up to ten millions, for the few figures at the head of a page. */
 export function usdFull(value: number | null): string {
-  return value === null ? UNKNOWN : signed(value, `$${cents.format(Math.abs(value))}`);
+  if (value === null) return UNKNOWN;
+  const abs = Math.abs(value);
+  return signed(value, abs < 1e7 ? `$${cents.format(abs)}` : abs < 1e9 ? `$${(abs / 1e6).toFixed(2)}M` : `$${(abs / 1e9).toFixed(2)}B`);
 }
 
 export function percent(value: number | null): string {
   if (value === null) return UNKNOWN;
   const abs = Math.abs(value);
-  return signed(value, `${abs >= 1000 ? grouped.format(abs) : abs.toFixed(2)} %`);
+  const text = `${abs >= 1000 ? grouped.format(abs) : abs.toFixed(2)} %`;
+  return abs < 0.005 ? text : signed(value, text);
 }
 
 /** A fee in pips: 3000 is 0.30 %. */
@@ -104,8 +107,8 @@ const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 export const date = (unix: number) => day.format(unix * 1000);
 export const time = (unix: number) => `${day.format(unix * 1000)}, ${clock.format(unix * 1000)} UTC`;
 
-/** The class that colours a signed number. */
-export const sign = (value: number | null) => (value === null || value === 0 ? "" : value < 0 ? "neg" : "pos");
+/** The class that colours a signed number; what rounds to 0 has no sign. */
+export const sign = (value: number | null) => (value === null || Math.abs(value) < 0.005 ? "" : value < 0 ? "neg" : "pos");
 
 /** token1 per token0 at a tick, in human units. */
 export function priceAt(tick: number, decimals0: number, decimals1: number): number {

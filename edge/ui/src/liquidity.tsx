@@ -49,7 +49,7 @@ export function Liquidity({ of: d, token0, token1, height }: { of: Distribution;
     <Chart title="Liquidity by price" about="At each price, from all initialised ticks. The upright line is the current price."
       x={x} lines={lines} format={(v) => (v ? compact(v) : "")} height={height ?? 150}
       axis={{
-        format: (tick) => price(at(tick)), mark: d.currentTick, view,
+        format: (tick) => price(Number(at(tick).toPrecision(4))), mark: d.currentTick, view,
         tell: (i) => (i >= x.length - 1 ? `now ${price(at(d.currentTick))}` : `${price(at(x[i]!))} to ${price(at(x[i + 1]!))}`),
       }} />
   );

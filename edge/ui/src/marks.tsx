@@ -1,6 +1,6 @@
 // The small signs that stand in rows.
 import { chainOf } from "./node.js";
-import { fee, short } from "./format.js";
+import { fee, price, priceAt, short } from "./format.js";
 import { RISKY } from "./reasons.js";
 import type { Pool, PoolDetail, Position, Token } from "../../client/ts/src/index.js";
 
@@ -39,30 +39,32 @@ export function Flag({ name, tip }: { name: "risky" | "unrealizable" | "capped";
 
 const WIDTH = 120;
 const HEIGHT = 14;
+const MAX_TICK = 887_272;
+const NEAR_TICKS = 40; // within so many ticks, 0.4 %, the scale is even; beyond it is logarithmic
+
+/** Where a tick stands, with the current price in the middle. */
+function placeOf(tick: number, current: number): number {
+  const far = Math.asinh((tick - current) / NEAR_TICKS) / Math.asinh(MAX_TICK / NEAR_TICKS);
+  return WIDTH / 2 + Math.max(-1, Math.min(1, far)) * (WIDTH / 2 - 1);
+}
 
 /**
- * A position's range as a thin bar with the current price in it. In range the
- * bar is filled and the price a line across it; out of range the bar is hollow
- * and the price a pointer beside it.
+ * A position's range as a thin bar about the current price, which is the line
+ * in the middle: in range the bar is filled and crosses it, out of range it is
+ * hollow and stands beside it. The scale is the same for all rows.
  */
 export function RangeBar({ row }: { row: Position }) {
   const { tickLower: lower, tickUpper: upper, currentTick: tick } = row;
   const inside = lower <= tick && tick < upper;
-  const width = upper - lower;
-  const room = Math.max(width * 0.3, inside ? 0 : Math.min(width * 2, Math.max(lower - tick, tick - upper) + width * 0.2));
-  const from = inside || tick < lower ? lower - room : lower - width * 0.3;
-  const to = inside || tick >= upper ? upper + room : upper + width * 0.3;
-  const x = (t: number) => Math.max(2, Math.min(WIDTH - 2, ((t - from) / (to - from)) * WIDTH));
-  const left = x(lower), right = x(upper), at = x(tick), middle = HEIGHT / 2;
-
-  const state = !row.isActive ? "closed" : inside ? "in range" : tick < lower ? "out of range, price below" : "out of range, price above";
-  const pointer = tick < lower ? `M${at} ${middle} l5 -3.5 v7 z` : `M${at} ${middle} l-5 -3.5 v7 z`;
+  const left = placeOf(lower, tick), right = placeOf(upper, tick), middle = HEIGHT / 2;
+  const state = !row.isActive ? "Closed" : inside ? "In range" : `Out of range, the price is ${tick < lower ? "below" : "above"} it`;
+  const at = (t: number) => price(priceAt(t, row.token0.decimals ?? 18, row.token1.decimals ?? 18));
   return (
-    <svg class={`range ${row.isActive ? (inside ? "in" : "out") : "closed"}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img"
-      aria-label={state} data-tip={`${state[0]!.toUpperCase()}${state.slice(1)}\nticks ${lower} to ${upper}, now ${tick}`}>
+    <svg class={`range ${row.isActive ? (inside ? "in" : "out") : "closed"}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
+      aria-label={state} data-tip={`${state}\n${at(lower)} to ${at(upper)}, now ${at(tick)}\nticks ${lower} to ${upper}, now ${tick}`}>
       <line class="track" x1="0" x2={WIDTH} y1={middle} y2={middle} />
       <rect class="bar" x={left} y={middle - 2.5} width={Math.max(2, right - left)} height="5" />
-      {inside ? <line class="price" x1={at} x2={at} y1="0.5" y2={HEIGHT - 0.5} /> : <path class="pointer" d={pointer} />}
+      <line class="price" x1={WIDTH / 2} x2={WIDTH / 2} y1="1" y2={HEIGHT - 1} />
     </svg>
   );
 }

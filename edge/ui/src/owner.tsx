@@ -34,8 +34,8 @@ export function OwnerPage({ address, query }: { address: string; query: URLSearc
       <article class="column">
         <header class="head"><h1>Owner</h1><p class="sub"><code>{address}</code></p></header>
         {all.error ? <Failure error={all.error} retry={all.retry} /> : <Totals rows={all.answer} />}
-        <h2>Positions</h2>
       </article>
+      <h2 class="wide">Positions</h2>
       <ListPage kind="positions" query={query} fixed={fixed} embedded />
     </>
   );

@@ -41,8 +41,8 @@ export function PoolPage({ chain, id, query }: { chain: number; id: string; quer
         <Summary p={p} />
         <div class="section-head"><h2>Over time</h2><Ranges value={range} /></div>
         {charts.answer ? <Charts p={p} c={charts.answer} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
-        <h2>Positions</h2>
       </article>
+      <h2 class="wide">Positions</h2>
       <ListPage kind="positions" query={query} fixed={fixed} embedded />
     </>
   );
