@@ -21,7 +21,7 @@ const OPTIONS = {
 async function bundle(out) {
   const assets = join(out, "assets");
   const results = await Promise.all([
-    build({ ...OPTIONS, entryPoints: ["src/app.tsx", "src/front.tsx", "src/docs.ts"], splitting: true, format: "esm", outdir: assets }),
+    build({ ...OPTIONS, entryPoints: ["src/app.tsx", "src/front.tsx", "src/docs.ts", "src/reference.tsx"], splitting: true, format: "esm", outdir: assets }),
     build({ ...OPTIONS, entryPoints: ["src/theme.ts"], format: "iife", outdir: assets }),
     build({ ...OPTIONS, entryPoints: ["src/app.css", "src/front.css", "src/docs.css"], outdir: assets }),
   ]);

@@ -60,7 +60,7 @@ export function price(value: number | null): string {
   const abs = Math.abs(value);
   if (abs === 0) return "0";
   if (abs >= 1e15 || abs < 1e-6) return abs.toExponential(3).replace("e-", "e−").replace("e+", "e");
-  if (abs >= 1000) return new Intl.NumberFormat("en-US", { maximumFractionDigits: abs >= 1e5 ? 0 : 2 }).format(value);
+  if (abs >= 1000) return (abs >= 1e5 ? grouped : cents).format(value);
   return signed(value, trim(abs.toPrecision(6)));
 }
 
