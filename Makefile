@@ -2,10 +2,11 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILD       := go build -ldflags "-X main.version=$(VERSION)"
+COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick bench-peers gobench clean
+.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +64,9 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
+
+package: ## static binaries, archives and Debian packages for amd64 and arm64 in out/package
+	cmd/tidemark/package/build $(VERSION)
 
 clean: ## remove what the targets made, data included
 	rm -rf tidemark data out bench/oracle/out bench/oracle/build

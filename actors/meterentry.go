@@ -11,9 +11,9 @@ type entry struct {
 	cell   *accounts.Cell
 	active int64         // when it was last marked
 	months [2]entryMonth // by parity, as the cell's slots
-	awake  bool          // on Meter.awake
+	leased bool          // on Meter.leased
 	queued bool          // on Meter.queue
-	sleepy bool          // idle: its lease is being given back
+	idle   bool          // its lease is being given back
 }
 
 // entryMonth is a month of it: what the store has, and what it will have when
@@ -31,7 +31,7 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 		return err
 	}
 	if last := e.of(this - 1); last.written.Month == this-1 {
-		if e.sleepy {
+		if e.idle {
 			e.cell.Shut(this - 1)
 		}
 		if t, ok := e.cell.Tally(this - 1); ok {
@@ -40,11 +40,11 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 		}
 	}
 	limited := e.cell.Terms().Plan.MonthlyUnits > 0
-	if e.sleepy && limited {
+	if e.idle && limited {
 		e.cell.Shut(this)
 	}
 	t, _ := e.cell.Tally(this)
-	if limited && !e.sleepy {
+	if limited && !e.idle {
 		t.Lease = m.lease(e.cell, &t)
 	}
 	m.stage(e.of(this), &t, m.today)
@@ -67,7 +67,7 @@ func (m *Meter) begin(e *entry, month accounts.Month) error {
 	return nil
 }
 
-// lease is how far an awake account may go: ahead of what is spent, up to its
+// lease is how far a leased account may go: ahead of what is spent, up to its
 // quota, and never back while reservations are held to the old one.
 func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) int64 {
 	terms := c.Terms()

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/registry"
 )
 
 // Meter carries what the accounts' cells have counted into the store. It
@@ -31,12 +32,13 @@ import (
 type Meter struct {
 	book    *accounts.Book
 	turner  *accounts.Turner
+	clock   accounts.Clock
 	store   meterStore
 	flushNs int64
 	metrics meterMetrics
 
 	entries map[*accounts.Cell]*entry
-	awake   []*entry        // with a lease to give back some time
+	leased  []*entry        // with a lease to give back some time
 	queue   []*entry        // to write; kept until a batch with them succeeded
 	keys    []*accounts.Key // the same
 	cells   []*accounts.Cell
@@ -46,7 +48,7 @@ type Meter struct {
 	// one belongs to.
 	today, lastDay accounts.Day
 
-	scanned int64 // when awake was last searched for idle ones
+	scanned int64 // when leased was last searched for idle ones
 
 	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
 }
@@ -74,12 +76,14 @@ type meterMetrics struct {
 	flushes, failures, rows *metrics.Counter
 }
 
-// NewMeter makes the meter of a node's accounts. flush is how often Drain
-// will be called; leases are sized by it.
-func NewMeter(a *Admin, flush time.Duration, set *metrics.Set) *Meter {
+// NewMeter makes the meter of a node's accounts, kept in store. flush is how
+// often Drain will be called; leases are sized by it.
+func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration,
+	set *metrics.Set,
+) *Meter {
 	m := &Meter{
-		book: a.book, turner: a.turner, flushNs: int64(flush),
-		store: meterStore{a.store.Flush, a.store.Month},
+		book: r.Book(), turner: r.Turner(), clock: r.Clock(), flushNs: int64(flush),
+		store: meterStore{store.Flush, store.Month},
 		metrics: meterMetrics{
 			flushes:  set.NewCounter("tidemark_metering_flushes_total"),
 			failures: set.NewCounter("tidemark_metering_flush_failures_total"),
@@ -119,8 +123,8 @@ func (m *Meter) step(now, wall int64) {
 func (m *Meter) Close(now, wall int64) error {
 	m.step(now, wall)
 	m.collect(now)
-	for _, e := range m.awake {
-		e.sleepy = true
+	for _, e := range m.leased {
+		e.idle = true
 		m.enqueue(e)
 	}
 	err := m.write(now)
@@ -137,10 +141,10 @@ func (m *Meter) collect(now int64) {
 			e = &entry{cell: c}
 			m.entries[c] = e
 		}
-		e.active, e.sleepy = now, false
-		if !e.awake {
-			e.awake = true
-			m.awake = append(m.awake, e)
+		e.active, e.idle = now, false
+		if !e.leased {
+			e.leased = true
+			m.leased = append(m.leased, e)
 		}
 		m.enqueue(e)
 	}
@@ -148,9 +152,9 @@ func (m *Meter) collect(now int64) {
 }
 
 func (m *Meter) findIdle(now int64) {
-	for _, e := range m.awake {
+	for _, e := range m.leased {
 		if now-e.active >= idleNs {
-			e.sleepy = true
+			e.idle = true
 			m.enqueue(e)
 		}
 	}
@@ -208,8 +212,8 @@ func (m *Meter) settle() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
 		e.commit()
-		if e.sleepy {
-			e.awake = false
+		if e.idle {
+			e.leased = false
 		} else {
 			e.cell.Open(this, e.of(this).written.Lease)
 		}
@@ -217,12 +221,12 @@ func (m *Meter) settle() {
 		e.cell.Wake()
 	}
 	m.queue, m.keys = m.queue[:0], m.keys[:0]
-	awake := m.awake[:0]
-	for _, e := range m.awake {
-		if e.awake {
-			awake = append(awake, e)
+	leased := m.leased[:0]
+	for _, e := range m.leased {
+		if e.leased {
+			leased = append(leased, e)
 		}
 	}
-	clear(m.awake[len(awake):])
-	m.awake = awake
+	clear(m.leased[len(leased):])
+	m.leased = leased
 }

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/registry"
 )
 
 // rig is a meter on a store in memory, driven by hand.
@@ -21,7 +22,8 @@ type rig struct {
 	t     *testing.T
 	fs    *vfs.MemFS
 	store *storage.Accounts
-	admin *Admin
+	reg   *registry.Registry
+	keys  map[string]string // the only key of an account, by its name
 	meter *Meter
 	now   int64 // quota clock
 	skew  int64 // wall clock minus quota clock
@@ -40,13 +42,13 @@ func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := OpenAdmin(store, testPlans(), start)
+	reg, err := registry.Open(store, testPlans(), start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{
-		t: t, fs: fs, store: store, admin: admin, now: start.UnixNano(),
-		meter: NewMeter(admin, testFlush, metrics.NewSet()),
+		t: t, fs: fs, store: store, reg: reg, keys: map[string]string{}, now: start.UnixNano(),
+		meter: NewMeter(reg, store, testFlush, metrics.NewSet()),
 	}
 	r.drain()
 	return r
@@ -84,49 +86,53 @@ func (r *rig) jump(to time.Time) { r.now = to.UnixNano() }
 // account makes an account with a server key.
 func (r *rig) account(name, plan string) *accounts.Key {
 	r.t.Helper()
-	if _, err := r.admin.CreateAccount(name, plan); err != nil {
+	if _, err := r.reg.CreateAccount(name, plan); err != nil {
 		r.t.Fatal(err)
 	}
-	issued, err := r.admin.IssueKey(KeyRequest{Account: name})
+	issued, err := r.reg.IssueKey(registry.KeyRequest{Account: name})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	k, reason := r.admin.book.Resolve([]byte(issued.Key))
+	r.keys[name] = issued.Key
+	return r.key(name)
+}
+
+// key finds the only key of an account, also after a restart.
+func (r *rig) key(name string) *accounts.Key {
+	r.t.Helper()
+	k, reason := r.reg.Book().Resolve([]byte(r.keys[name]))
 	if reason != accounts.Accepted {
-		r.t.Fatalf("fresh key of %s is refused: %d", name, reason)
+		r.t.Fatalf("the key of %s is refused: %d", name, reason)
 	}
 	return k
 }
 
-// key finds the only key of an account again after a restart.
-func (r *rig) key(name string) *accounts.Key { return r.admin.accounts[name].keys[0] }
-
 // spend reserves and settles, waking the meter as the edge would.
 func (r *rig) spend(k *accounts.Key, units, charged int64) accounts.Verdict {
 	r.t.Helper()
-	t := r.admin.book.Admit(k, r.now)
+	t := r.reg.Book().Admit(k, r.now)
 	v := r.reserve(&t, units)
 	if v == accounts.Granted {
-		r.admin.book.Settle(&t, accounts.RoutePools, charged)
+		r.reg.Book().Settle(&t, accounts.RoutePools, charged)
 	}
 	return v
 }
 
 func (r *rig) reserve(t *accounts.Ticket, units int64) accounts.Verdict {
 	r.t.Helper()
-	v := r.admin.book.Reserve(t, units)
+	v := r.reg.Book().Reserve(t, units)
 	if v == accounts.Asleep {
-		woken := r.admin.book.Want(t.Key.Cell)
+		woken := r.reg.Book().Want(t.Key.Cell)
 		r.meter.Drain(r.now, r.now+r.skew)
 		<-woken
-		v = r.admin.book.Reserve(t, units)
+		v = r.reg.Book().Reserve(t, units)
 	}
 	return v
 }
 
-func (r *rig) usage(name string) UsageView {
+func (r *rig) usage(name string) registry.UsageView {
 	r.t.Helper()
-	u, err := r.admin.Usage(name, "")
+	u, err := r.reg.Usage(name, "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -136,7 +142,7 @@ func (r *rig) usage(name string) UsageView {
 // stored is what the store has of an account's month.
 func (r *rig) stored(k *accounts.Key) accounts.Tally {
 	r.t.Helper()
-	t, err := r.store.Month(k.Cell.ID, r.admin.book.Calendar().This.Month)
+	t, err := r.store.Month(k.Cell.ID, r.reg.Book().Calendar().This.Month)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -147,7 +153,9 @@ func (r *rig) stored(k *accounts.Key) accounts.Tally {
 func (r *rig) crash(unsynced int) *rig {
 	r.t.Helper()
 	clone := r.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: testRNG(unsynced)})
-	return newRig(r.t, clone, time.Unix(0, r.now))
+	after := newRig(r.t, clone, time.Unix(0, r.now))
+	after.keys = r.keys
+	return after
 }
 
 // check holds the store's own invariants.
@@ -184,7 +192,7 @@ func TestLeaseFollowsUse(t *testing.T) {
 	f("lease after it", r.stored(k).Lease, 10+headroom)
 	r.pass(2 * time.Second)
 	f("lease after a second without requests", r.stored(k).Lease, 10)
-	f("leases kept awake", int64(len(r.meter.awake)), 0)
+	f("accounts with a lease", int64(len(r.meter.leased)), 0)
 	f("units used", r.usage("acme").UnitsUsed, 10)
 	r.check()
 }
@@ -225,7 +233,7 @@ func TestQuotaIsExact(t *testing.T) {
 func TestQuotaUnderConcurrency(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "unpaced")
-	a, err := StartMetering(r.meter, r.admin, time.Millisecond, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	a, err := StartMetering(r.meter, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,16 +245,16 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 			var mine int64
 			for i := 0; ; i++ {
 				units := int64(1 + (client+i)%10)
-				now := r.admin.clock.At(time.Now())
-				ticket := r.admin.book.Admit(k, now)
-				v := r.admin.book.Reserve(&ticket, units)
+				now := r.meter.clock.At(time.Now())
+				ticket := r.reg.Book().Admit(k, now)
+				v := r.reg.Book().Reserve(&ticket, units)
 				for v == accounts.Asleep {
-					<-r.admin.book.Want(k.Cell)
-					v = r.admin.book.Reserve(&ticket, units)
+					<-r.reg.Book().Want(k.Cell)
+					v = r.reg.Book().Reserve(&ticket, units)
 				}
 				if v == accounts.Granted {
 					bill := units * int64((client+i)%3&1) // some answers turn out free
-					r.admin.book.Settle(&ticket, accounts.RoutePools, bill)
+					r.reg.Book().Settle(&ticket, accounts.RoutePools, bill)
 					mine += bill
 				} else if v == accounts.OverQuota && units == 1 {
 					break
@@ -260,7 +268,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	clients.Wait()
 	// Units held at the end of one client's loop may have been given back
 	// since, so what is left is asked for alone.
-	r.now = r.admin.clock.At(time.Now())
+	r.now = r.meter.clock.At(time.Now())
 	for r.spend(k, 1, 1) == accounts.Granted {
 		charged++
 	}
@@ -361,7 +369,7 @@ func TestPlanChange(t *testing.T) {
 	}
 	f := func(plan string, want accounts.Verdict) {
 		t.Helper()
-		if _, err := r.admin.SetPlan("acme", plan); err != nil {
+		if _, err := r.reg.SetPlan("acme", plan); err != nil {
 			t.Fatal(err)
 		}
 		r.drain()
@@ -386,8 +394,22 @@ func TestManyAccounts(t *testing.T) {
 		r.spend(k, 1, 1)
 	}
 	r.pass(3 * time.Second)
-	if n := len(r.meter.awake) + len(r.meter.queue); n != 0 {
-		t.Errorf("%d accounts are awake or queued after three idle seconds; want 0", n)
+	if n := len(r.meter.leased) + len(r.meter.queue); n != 0 {
+		t.Errorf("%d accounts are leased or queued after three idle seconds; want 0", n)
 	}
 	r.check()
+}
+
+func TestLastUsed(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	r.spend(k, 1, 1)
+	r.pass(testFlush)
+	list, err := r.crash(0).reg.KeyList("acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := list[0].LastUsedAt; got == nil || *got != "2026-11-21T08:00:00.000Z" {
+		t.Errorf("last used %v; want the minute", got)
+	}
 }

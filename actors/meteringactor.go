@@ -11,8 +11,6 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/anthdm/hollywood/actor"
-
-	"tidemark/storage/accounts"
 )
 
 // What the metering actor is told.
@@ -26,10 +24,9 @@ type (
 )
 
 // Metering is the actor that drains the accounts' cells: every flush, and at
-// once when an account wakes. Its mailbox holds at most one of each message.
+// once when an account asks for a lease. Its mailbox holds at most one of each message.
 type Metering struct {
 	meter  *Meter
-	clock  accounts.Clock
 	every  time.Duration
 	log    *slog.Logger
 	panics *metrics.Counter
@@ -45,21 +42,20 @@ type Metering struct {
 
 // StartMetering starts the actor. The first drain runs before it returns, so
 // that requests are admitted from then on.
-func StartMetering(m *Meter, a *Admin, every time.Duration, set *metrics.Set, log *slog.Logger,
-) (*Metering, error) {
+func StartMetering(m *Meter, set *metrics.Set, log *slog.Logger) (*Metering, error) {
 	engine, err := actor.NewEngine(actor.NewEngineConfig())
 	if err != nil {
 		return nil, fmt.Errorf("cannot start metering: %w", err)
 	}
 	r := &Metering{
-		meter: m, clock: a.clock, every: every, log: log, engine: engine,
+		meter: m, every: time.Duration(m.flushNs), log: log, engine: engine,
 		panics: set.NewCounter("tidemark_metering_panics_total"),
 		pid:    actor.NewPID(engine.Address(), "metering/1"),
 		quit:   make(chan struct{}),
 	}
 	engine.Spawn(func() actor.Receiver { return r }, "metering", actor.WithID("1"),
 		actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(r.recovering))
-	go r.watch(a.book.Wakes())
+	go r.watch(m.book.Wakes())
 	return r, nil
 }
 
@@ -104,7 +100,7 @@ func (r *Metering) drain() {
 		return
 	}
 	now := time.Now()
-	err := r.meter.Drain(r.clock.At(now), now.UnixNano())
+	err := r.meter.Drain(r.meter.clock.At(now), now.UnixNano())
 	switch {
 	case err != nil && !r.failed:
 		r.log.Error("metering fails; metered requests are refused until it recovers", "error", err)
@@ -124,7 +120,7 @@ func (r *Metering) drain() {
 func (r *Metering) close() error {
 	r.closed = true
 	now := time.Now()
-	return r.meter.Close(r.clock.At(now), now.UnixNano())
+	return r.meter.Close(r.meter.clock.At(now), now.UnixNano())
 }
 
 // watch turns the book's wakes into messages, one at a time.

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,10 +12,19 @@ import (
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/registry"
 )
 
-// onDisk is the accounts of a node in a directory, n of them on a plan.
-func onDisk(b *testing.B, n int, plan string) (*Admin, []*accounts.Key) {
+// bench is the accounts of a node in a directory.
+type bench struct {
+	store *storage.Accounts
+	reg   *registry.Registry
+	book  *accounts.Book
+	keys  []*accounts.Key // one of each account
+}
+
+// newBench makes n accounts on a plan.
+func newBench(b *testing.B, n int, plan string) *bench {
 	b.Helper()
 	store, err := storage.OpenAccounts(b.TempDir(), storage.AccountsOptions{
 		MinFreeBytes: 1, Logger: slog.New(slog.DiscardHandler),
@@ -23,39 +33,53 @@ func onDisk(b *testing.B, n int, plan string) (*Admin, []*accounts.Key) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { store.Close() })
+
 	var records []storage.AccountRecord
 	var rows []storage.KeyRecord
-	for i := range uint64(n) {
-		records = append(records, storage.AccountRecord{ID: i + 1, Name: fmt.Sprint("a", i), Plan: plan})
-		rows = append(rows, storage.KeyRecord{ID: i + 1, Account: i + 1, Hash: accounts.Hash{byte(i), byte(i >> 8)}})
+	var issued []string
+	for id := uint64(1); id <= uint64(n); id++ {
+		key, err := accounts.NewKey(rand.Reader, accounts.Server)
+		if err != nil {
+			b.Fatal(err)
+		}
+		issued = append(issued, key)
+		records = append(records, storage.AccountRecord{ID: id, Name: fmt.Sprint("a", id), Plan: plan})
+		rows = append(rows, storage.KeyRecord{
+			ID: id, Account: id, Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
+		})
 	}
 	if err := store.Put(records, rows); err != nil {
 		b.Fatal(err)
 	}
-	a, err := OpenAdmin(store, accounts.DefaultPlans(), time.Now())
+
+	reg, err := registry.Open(store, accounts.DefaultPlans(), time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
-	keys := make([]*accounts.Key, n)
-	for i := range keys {
-		keys[i] = a.keys[uint64(i+1)]
+	r := &bench{store: store, reg: reg, book: reg.Book()}
+	for _, key := range issued {
+		k, reason := r.book.Resolve([]byte(key))
+		if reason != accounts.Accepted {
+			b.Fatalf("a key is refused: %d", reason)
+		}
+		r.keys = append(r.keys, k)
 	}
-	return a, keys
+	return r
 }
 
 // The first request after idleness: one group commit on a real disk. Its 99th
 // percentile is to be under 20 ms.
 func BenchmarkWake(b *testing.B) {
-	a, keys := onDisk(b, 20_000, "free")
-	m, err := StartMetering(NewMeter(a, testFlush, metrics.NewSet()), a, testFlush,
-		metrics.NewSet(), slog.New(slog.DiscardHandler))
+	a := newBench(b, 20_000, "free")
+	meter := NewMeter(a.reg, a.store, testFlush, metrics.NewSet())
+	m, err := StartMetering(meter, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
 	var waits []time.Duration
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
-		ticket := a.book.Admit(keys[i%len(keys)], a.clock.At(began))
+		ticket := a.book.Admit(a.keys[i%len(a.keys)], meter.clock.At(began))
 		for a.book.Reserve(&ticket, 1) == accounts.Asleep {
 			<-a.book.Want(ticket.Key.Cell)
 		}
@@ -73,11 +97,11 @@ func BenchmarkWake(b *testing.B) {
 // A flush of 10,000 accounts that were all used since the last one: ten times
 // a second, that is 100,000 requests a second of as many callers.
 func BenchmarkDrain(b *testing.B) {
-	a, keys := onDisk(b, 10_000, "scale")
-	m := NewMeter(a, testFlush, metrics.NewSet())
-	now := a.clock.At(time.Now())
+	a := newBench(b, 10_000, "scale")
+	m := NewMeter(a.reg, a.store, testFlush, metrics.NewSet())
+	now := m.clock.At(time.Now())
 	spend := func() {
-		for _, k := range keys {
+		for _, k := range a.keys {
 			ticket := a.book.Admit(k, now)
 			if v := a.book.Reserve(&ticket, 1); v == accounts.Granted {
 				a.book.Settle(&ticket, accounts.RoutePositions, 1)

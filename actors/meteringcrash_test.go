@@ -34,14 +34,14 @@ func TestCrashPromises(t *testing.T) {
 				r.drain()
 				sinceFlush = 0
 			case 1:
-				ticket := r.admin.book.Admit(k, r.now)
+				ticket := r.reg.Book().Admit(k, r.now)
 				if r.reserve(&ticket, 10) == accounts.Granted {
 					open = append(open, ticket)
 					held += 10
 				}
 			case 2:
 				if n := len(open); n > 0 {
-					r.admin.book.Settle(&open[n-1], accounts.RoutePoolCharts, 10)
+					r.reg.Book().Settle(&open[n-1], accounts.RoutePoolCharts, 10)
 					open = open[:n-1]
 					held, charged, sinceFlush = held-10, charged+10, sinceFlush+10
 				}
@@ -99,7 +99,7 @@ func TestMonthTurn(t *testing.T) {
 	r.spend(k, 600, 600)
 	r.jump(time.Date(2026, 11, 30, 23, 59, 59, 999_999_999, time.UTC))
 	r.drain()
-	late := r.admin.book.Admit(k, r.now)
+	late := r.reg.Book().Admit(k, r.now)
 	if v := r.reserve(&late, 300); v != accounts.Granted {
 		t.Fatalf("the last nanosecond of November: %d", v)
 	}
@@ -107,11 +107,11 @@ func TestMonthTurn(t *testing.T) {
 	if v := r.spend(k, 700, 700); v != accounts.Granted {
 		t.Fatalf("the first nanosecond of December: %d", v)
 	}
-	r.admin.book.Settle(&late, accounts.RoutePools, 300)
+	r.reg.Book().Settle(&late, accounts.RoutePools, 300)
 	r.pass(2 * time.Second)
 	f := func(month string, units int64, lastDay string) {
 		t.Helper()
-		u, err := r.admin.Usage("acme", month)
+		u, err := r.reg.Usage("acme", month)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestMistrustedClock(t *testing.T) {
 		r.drain()
 		r.now += int64(9 * time.Minute)
 		r.drain()
-		if got := r.admin.book.Calendar().This.Month.String(); !turns && got != "2026-11" {
+		if got := r.reg.Book().Calendar().This.Month.String(); !turns && got != "2026-11" {
 			t.Errorf("skew %s: %s after nine minutes of agreement; want 2026-11", skew, got)
 		}
 		r.now += int64(time.Minute)
@@ -239,17 +239,17 @@ func TestMeteringActor(t *testing.T) {
 			}
 			return month(account, m)
 		}
-		a, err := StartMetering(r.meter, r.admin, testFlush, metrics.NewSet(), slog.New(slog.DiscardHandler))
+		a, err := StartMetering(r.meter, metrics.NewSet(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
 		request := func() time.Duration {
 			began := time.Now()
-			ticket := r.admin.book.Admit(k, r.admin.clock.At(began))
-			for r.admin.book.Reserve(&ticket, 1) == accounts.Asleep {
-				<-r.admin.book.Want(k.Cell)
+			ticket := r.reg.Book().Admit(k, r.meter.clock.At(began))
+			for r.reg.Book().Reserve(&ticket, 1) == accounts.Asleep {
+				<-r.reg.Book().Want(k.Cell)
 			}
-			r.admin.book.Settle(&ticket, accounts.RoutePositions, 1)
+			r.reg.Book().Settle(&ticket, accounts.RoutePositions, 1)
 			return time.Since(began)
 		}
 		time.Sleep(testFlush / 2)
@@ -258,7 +258,7 @@ func TestMeteringActor(t *testing.T) {
 		}
 		breaks.Store(true)
 		other := r.account("other", "free")
-		r.admin.book.Want(other.Cell)
+		r.reg.Book().Want(other.Cell)
 		time.Sleep(3 * testFlush)
 		if a.panics.Get() == 0 {
 			t.Error("no panic was counted")

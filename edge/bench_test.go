@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidemark/actors/feed/sim"
+	"tidemark/edge/gate"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -39,7 +40,7 @@ func benchOn(b *testing.B, n *node, change func(*Config)) (ask func(path string)
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	return func(path string) []byte {
 		ctx.Request.Header.SetRequestURI(path)
-		ctx.Request.Header.Set(headerKey, key)
+		ctx.Request.Header.Set(gate.HeaderKey, key)
 		ctx.Response.Reset()
 		s.serve(&ctx)
 		if code := ctx.Response.StatusCode(); code != 200 {
@@ -89,7 +90,7 @@ func BenchmarkConnections(b *testing.B) {
 		defer conns[i].Close()
 	}
 	request := []byte("GET /v1/positions HTTP/1.1\r\nHost: x\r\n" +
-		headerKey + ": " + f.issue("unlimited", accounts.Server) + "\r\n\r\n")
+		gate.HeaderKey + ": " + f.issue("unlimited", accounts.Server) + "\r\n\r\n")
 	in := make([]byte, 1<<20)
 	next := 0
 	ask := func() (n int) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/edge/gate"
 )
 
 // TestPipelined sends requests without waiting for answers, so that short
@@ -25,7 +27,7 @@ func TestPipelined(t *testing.T) {
 	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
 	var text strings.Builder
 	for _, a := range asked {
-		text.WriteString(a.method + " " + a.path + " HTTP/1.1\r\nHost: x\r\n" + headerKey + ": " + s.key + "\r\n\r\n")
+		text.WriteString(a.method + " " + a.path + " HTTP/1.1\r\nHost: x\r\n" + gate.HeaderKey + ": " + s.key + "\r\n\r\n")
 	}
 	_, err = io.WriteString(c, text.String())
 	must(err)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
 	"tidemark/storage/accounts"
 )
 
@@ -36,7 +38,7 @@ func TestContract(t *testing.T) {
 	for _, code := range codes {
 		want["Statuses"] = append(want["Statuses"], fmt.Sprint(code))
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Limits]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[pages.Limits]()) {
 		want["Limits"] = append(want["Limits"], f.Name)
 	}
 	for name, s := range at(doc, "components", "schemas").(map[string]any) {
@@ -156,7 +158,7 @@ func TestListFields(t *testing.T) {
 	f("/v1/pricing/units", "units", "notCharged")
 	f("/v1/usage", "account", "plan", "month", "unitsUsed", "unitsLimit", "resetsAt", "routes")
 	p := s.get("/v1/pools?page=2&limit=3").decoded(t)["pagination"]
-	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:36 totalPages:12]" {
+	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:33 totalPages:11]" {
 		t.Errorf("pagination: %v", p)
 	}
 	unit := s.get("/v1/pricing/units").decoded(t)["units"].([]any)[0]
@@ -196,7 +198,7 @@ func TestErrorBody(t *testing.T) {
 	s.takeAll(fast)
 	f := func(path, key string, code int, want ...string) {
 		t.Helper()
-		a := s.get(path, headerKey+": "+key)
+		a := s.get(path, gate.HeaderKey+": "+key)
 		if got := slices.Sorted(maps.Keys(a.decoded(t))); a.code != code || !slices.Equal(got, want) {
 			t.Errorf("%s: %d %s; want %d with %q", path, a.code, a.body, code, want)
 		}
@@ -205,7 +207,7 @@ func TestErrorBody(t *testing.T) {
 	f("/v1/pools", fast, 429, "error")
 	f("/v1/pools", "", 401, "error")
 	f("/v1/pools?x=1", s.key, 400, "error")
-	a := s.get("/v1/pools", headerKey+": "+spent)
+	a := s.get("/v1/pools", gate.HeaderKey+": "+spent)
 	if got := fmt.Sprintf("%.0f", a.decoded(t)["retryAfterSec"]); got != a.header.Get("Retry-After") {
 		t.Errorf("retryAfterSec is %s; Retry-After %s", got, a.header.Get("Retry-After"))
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
 	"tidemark/storage/accounts"
 )
 
@@ -28,18 +30,22 @@ func (c *cell) absent() string {
 // raw sends a request that never becomes one of the route, with more headers.
 func (c *cell) raw(method, version, more string) {
 	a, _ := c.s.raw(method + " " + c.target + " " + version + "\r\nHost: api.example.com\r\n" +
-		headerKey + ": " + c.s.key + "\r\n" + more + "\r\n")
+		gate.HeaderKey + ": " + c.s.key + "\r\n" + more + "\r\n")
 	conform(c.s.t, "GET", c.target, a)
 }
 
 // causes bring about each status on a route, if it can have it.
 var causes = map[int]func(*cell){
 	200: func(c *cell) { c.s.get(c.target) },
+	304: func(c *cell) {
+		tag := c.s.get(c.target).header.Get("ETag")
+		c.s.get(c.target, "If-None-Match: W/\"other\", "+tag)
+	},
 	400: func(c *cell) {
 		c.s.get(c.target + "?bad=1")
 		c.raw("GET", "HTTP/1.1", "X-A: one\r\n two\r\n")
 	},
-	401: func(c *cell) { c.s.get(c.target, headerKey+": ") },
+	401: func(c *cell) { c.s.get(c.target, gate.HeaderKey+": ") },
 	403: func(c *cell) { c.s.get(c.target, "Origin: https://app.example.com") },
 	404: func(c *cell) { c.s.get(c.absent()) },
 	405: func(c *cell) { conform(c.s.t, "GET", c.target, c.s.ask("POST", c.target)) },
@@ -52,18 +58,25 @@ var causes = map[int]func(*cell){
 	429: func(c *cell) {
 		key := c.s.issue("free", accounts.Server)
 		c.s.takeAll(key)
-		c.s.get(c.target, headerKey+": "+key)
+		c.s.get(c.target, gate.HeaderKey+": "+key)
 	},
 	431: func(c *cell) { c.raw("GET", "HTTP/1.1", "X-A: "+strings.Repeat("a", maxHead)+"\r\n") },
 	500: func(c *cell) {
 		s := serve(c.s.t, nil)
-		s.server.statics, s.server.cfg.Board = statics{}, nil
+		defer s.breakPages()()
 		s.get(c.target)
 	},
 	503: func(c *cell) {
 		serve(c.s.t, func(c *Config) { offline(c, chainsWith(0, 1, 2)...) }).get(c.target)
 	},
 	505: func(c *cell) { c.raw("GET", "HTTP/3.0", "") },
+}
+
+// breakPages makes every route panic, until it is mended.
+func (f *front) breakPages() (mend func()) {
+	kept, document := f.server.pages, f.server.openAPI
+	f.server.pages, f.server.openAPI = new(pages.Pages), nil
+	return func() { f.server.pages, f.server.openAPI = kept, document }
 }
 
 // slowly is a server that does not wait for the end of a request.

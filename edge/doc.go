@@ -1,24 +1,17 @@
-// Package edge is the HTTP face: requests in, rows of the published picture
-// out. A request is served in one straight line, serve.go, in the order of
-// checks that api.md fixes:
+// Package edge serves the API over HTTP. Every request takes one straight way,
+// serve.go, in the order of checks that api.md fixes:
 //
 //	read       sound HTTP? which route?          400, 431, 505 (or fasthttp)
-//	preflight  204
-//	admit      key, origin, burst                401, 403, 429
+//	Preflight  204                               edge/gate
+//	Admit      key, origin, burst                edge/gate: 401, 403, 429
 //	exists     route, method                     404, 405
-//	ask        parameters -> question            400
-//	reserve    units                             429, 503
-//	work       question -> page                  503
-//	settle     units billed or given back
+//	ask        parameters -> question            edge/query: 400
+//	Reserve    units                             edge/gate: 429, 503
+//	work       question -> body                  edge/pages: 404, 503
+//	settle     units billed or given back        edge/gate
 //	send       flags of age, coding
 //
-// Everything that shared state is to it stands behind one atomic load: the
-// board's picture of all chains. Nothing on the way takes a lock that a writer
-// holds, or asks an actor; the disk is touched for leaves, histories and days
-// that are in no cache.
-//
-// A list is a page of a ranking. Its bytes are kept under the question and the
-// generations it was asked of, so nothing is ever invalidated; whether they
-// are stale is judged when they are sent. A filter that nobody asked before is
-// counted and selected beside the request: works.go.
+// This package owns the connections and what stands on the wire: request.go and
+// routes.go read, reply.go and errors.go write, listener.go and conn.go carry.
+// limits.go has every bound with its reason.
 package edge

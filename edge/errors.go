@@ -1,93 +1,72 @@
 package edge
 
 import (
-	"fmt"
-	"strconv"
-	"time"
+	"errors"
+	"net"
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/gate"
 	"tidemark/edge/render"
 )
 
-// Error is an answer that is not a 200: what the client is told, and what
-// only the log is.
-type Error struct {
-	Code    int
-	Message string        // for the client; never empty
-	Cause   error         // for the log; nil when the message says it all
-	Retry   time.Duration // sent as Retry-After, at least 1 s; 0 sends none
-	Quota   bool          // the monthly quota's 429: its body repeats the wait
-	Close   bool          // the connection cannot go on: where the next request begins is unsure
-	Charged bool          // the answer costs units: it says that something is not there
+// The answers to what is not well-formed HTTP. Each closes the connection:
+// it is unclear where the next request begins.
+var (
+	errVersion = malformed(fasthttp.StatusHTTPVersionNotSupported,
+		"HTTP/1.1 or HTTP/1.0 is served")
+	errFolded = malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
+	errSpace  = malformed(fasthttp.StatusBadRequest, "a header's name has a space")
+	errFrame  = malformed(fasthttp.StatusBadRequest,
+		"Content-Length and Transfer-Encoding are both given")
+	errBody   = malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
+	errTarget = malformed(fasthttp.StatusBadRequest,
+		"the request target is neither a path nor a URL")
+	errHost = malformed(fasthttp.StatusBadRequest,
+		"the request target names another host than Host does")
+	errExpect = malformed(fasthttp.StatusExpectationFailed, "no request here has a body to expect")
+	errHead   = malformed(fasthttp.StatusRequestHeaderFieldsTooLarge,
+		"the request's headers are too large")
+	errLarge = malformed(fasthttp.StatusRequestEntityTooLarge, "the request's body is too large")
+	errSlow  = malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
+	errHTTP  = malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
+)
+
+// errMethod is the 405; its Allow header says the same.
+var errMethod = &render.Error{
+	Code:    fasthttp.StatusMethodNotAllowed,
+	Message: "method not allowed; allowed are " + gate.AllowedMethods,
 }
 
-func (e *Error) Error() string {
-	if e.Cause == nil {
-		return fmt.Sprintf("%d %s", e.Code, e.Message)
+func malformed(code int, message string) *render.Error {
+	return &render.Error{Code: code, Message: message, Close: true}
+}
+
+// parseError is the answer to what fasthttp could not read as a request.
+func parseError(err error) *render.Error {
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.As(err, &small):
+		return errHead
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		return errLarge
+	case errors.As(err, &network) && network.Timeout():
+		return errSlow
 	}
-	return fmt.Sprintf("%d %s: %v", e.Code, e.Message, e.Cause)
+	return errHTTP
 }
 
-func (e *Error) Unwrap() error { return e.Cause }
-
-// RetryAfter returns the whole seconds of the wait, rounded up.
-func (e *Error) RetryAfter() int64 { return int64((e.Retry + time.Second - 1) / time.Second) }
-
-// AppendBody appends the JSON body of the answer.
-func (e *Error) AppendBody(dst []byte) []byte {
-	dst = append(dst, `{"error":`...)
-	dst = render.String(dst, e.Message)
-	if e.Quota {
-		dst = append(dst, `,"retryAfterSec":`...)
-		dst = strconv.AppendInt(dst, max(1, e.RetryAfter()), 10)
+// sendError sends an error's status, headers and body.
+func sendError(ctx *fasthttp.RequestCtx, e *render.Error) {
+	ctx.SetStatusCode(e.Code)
+	ctx.SetContentType(contentJSON)
+	if e.Code == fasthttp.StatusTooManyRequests || e.Retry > 0 {
+		seconds := fasthttp.AppendUint(nil, int(max(1, e.RetryAfter())))
+		ctx.Response.Header.SetCanonical([]byte("Retry-After"), seconds)
 	}
-	return append(dst, '}')
-}
-
-// unauthorized is a 401: no key, or none that counts.
-func unauthorized(message string) *Error {
-	return &Error{Code: fasthttp.StatusUnauthorized, Message: message}
-}
-
-// forbidden is a 403: a key that counts, used from where it must not be.
-func forbidden(message string) *Error {
-	return &Error{Code: fasthttp.StatusForbidden, Message: message}
-}
-
-// notFound is a 404.
-func notFound(message string) *Error {
-	return &Error{Code: fasthttp.StatusNotFound, Message: message}
-}
-
-// absent is the 404 of a position or pool that does not exist: the work of
-// looking was done.
-func absent(format string, args ...any) *Error {
-	return &Error{
-		Code: fasthttp.StatusNotFound, Message: fmt.Sprintf(format, args...), Charged: true,
+	if e.Close {
+		ctx.SetConnectionClose()
 	}
-}
-
-// tooMany is a 429 for requests that come too fast.
-func tooMany(message string, retry time.Duration) *Error {
-	return &Error{Code: fasthttp.StatusTooManyRequests, Message: message, Retry: retry}
-}
-
-// overQuota is a 429 for a month whose units are used up.
-func overQuota(message string, retry time.Duration) *Error {
-	return &Error{
-		Code: fasthttp.StatusTooManyRequests, Message: message, Retry: retry, Quota: true,
-	}
-}
-
-// unavailable is a 503 that a retry can cure.
-func unavailable(message string, retry time.Duration) *Error {
-	return &Error{Code: fasthttp.StatusServiceUnavailable, Message: message, Retry: retry}
-}
-
-// internal is a 500: our fault, told to the log and to the client only by
-// the request's id.
-func internal(cause error) *Error {
-	const message = "internal error; the log has it under this X-Request-Id"
-	return &Error{Code: fasthttp.StatusInternalServerError, Message: message, Cause: cause}
+	ctx.SetBody(e.AppendBody(nil))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/edge/gate"
 	"tidemark/storage/accounts"
 )
 
@@ -53,26 +54,26 @@ func TestUnauthorized(t *testing.T) {
 			t.Errorf("%s is not counted", reason)
 		}
 	}
-	f("missing", headerKey+": ")
-	f("missing", headerKey+":")
-	f("missing", headerKey+":", "Origin: https://app.example.com")
-	f("malformed", headerKey+": nonsense")
-	f("malformed", headerKey+": "+s.key[:20])
-	f("malformed", headerKey+": Bearer "+s.key)
-	f("unknown", headerKey+": "+withSum(stranger))
-	f("revoked", headerKey+": "+revoked)
-	f("suspended", headerKey+": "+suspended)
-	f("repeated", headerKey+": "+s.key, headerKey+": "+s.key)
-	if a := s.get("/v1/positions?KC-APIKey="+s.key, headerKey+": "); a.code != 401 {
+	f("missing", gate.HeaderKey+": ")
+	f("missing", gate.HeaderKey+":")
+	f("missing", gate.HeaderKey+":", "Origin: https://app.example.com")
+	f("malformed", gate.HeaderKey+": nonsense")
+	f("malformed", gate.HeaderKey+": "+s.key[:20])
+	f("malformed", gate.HeaderKey+": Bearer "+s.key)
+	f("unknown", gate.HeaderKey+": "+withSum(stranger))
+	f("revoked", gate.HeaderKey+": "+revoked)
+	f("suspended", gate.HeaderKey+": "+suspended)
+	f("repeated", gate.HeaderKey+": "+s.key, gate.HeaderKey+": "+s.key)
+	if a := s.get("/v1/positions?KC-APIKey="+s.key, gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("a key in the query: %d; want 401", a.code)
 	}
 	if a := s.get("/v1/positions?KC-APIKey=" + s.key); a.code != 400 {
 		t.Errorf("a key in header and query: %d; want 400 for the unknown parameter", a.code)
 	}
-	if a := s.get("/v1/nothing/under", headerKey+": "); a.code != 404 {
+	if a := s.get("/v1/nothing/under", gate.HeaderKey+": "); a.code != 404 {
 		t.Errorf("an unknown path elsewhere without key: %d; want 404", a.code)
 	}
-	if a := s.get("/v1/pools/x/y/z/and/more", headerKey+": "); a.code != 401 {
+	if a := s.get("/v1/pools/x/y/z/and/more", gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("an unknown path under /v1/pools without key: %d; want 401", a.code)
 	}
 }
@@ -93,7 +94,7 @@ func TestOrigins(t *testing.T) {
 	web := s.issue("starter", accounts.Browser, app, "http://localhost:3000")
 	f := func(key, origin string, code int, granted, says string) {
 		t.Helper()
-		headers := []string{headerKey + ": " + key}
+		headers := []string{gate.HeaderKey + ": " + key}
 		if origin != "" {
 			headers = append(headers, origin)
 		}
@@ -101,8 +102,8 @@ func TestOrigins(t *testing.T) {
 		if a.code != code || !strings.Contains(a.body, says) {
 			t.Errorf("%.7s %q: %d %.100s; want %d with %q", key, origin, a.code, a.body, code, says)
 		}
-		if got := a.header.Get(headerAllowOrigin); got != granted {
-			t.Errorf("%.7s %q: %s is %q; want %q", key, origin, headerAllowOrigin, got, granted)
+		if got := a.header.Get("Access-Control-Allow-Origin"); got != granted {
+			t.Errorf("%.7s %q: %s is %q; want %q", key, origin, "Access-Control-Allow-Origin", got, granted)
 		}
 		if a.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%.7s %q: credentials are allowed", key, origin)
@@ -123,11 +124,14 @@ func TestOrigins(t *testing.T) {
 	f(web, "Origin: https://evil.example", 403, "", "not bound")
 	f(web, "Origin: null", 403, "", "not bound")
 	f(web, "Origin:", 403, "", "not bound")
-	a := s.get("/v1/pools?sort=no", headerKey+": "+web, "Origin: "+app)
-	if a.code != 400 || a.header.Get(headerAllowOrigin) != app {
-		t.Errorf("an error for a listed origin: %d, granted %q", a.code, a.header.Get(headerAllowOrigin))
+	a := s.get("/v1/pools?sort=no", gate.HeaderKey+": "+web, "Origin: "+app)
+	if a.code != 400 || a.header.Get("Access-Control-Allow-Origin") != app {
+		t.Errorf("an error for a listed origin: %d, granted %q", a.code, a.header.Get("Access-Control-Allow-Origin"))
 	}
-	for _, name := range strings.Split(exposedHeaders, ", ") {
+	for _, name := range []string{
+		"X-Units-Charged", "X-Quota-Limit", "X-Quota-Remaining", "X-Quota-Reset", "RateLimit-Policy",
+		"RateLimit", "X-Generation", "X-Request-Id", "Retry-After",
+	} {
 		if !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), name) {
 			t.Errorf("%s is not exposed", name)
 		}
@@ -140,12 +144,12 @@ func TestPreflight(t *testing.T) {
 	web := s.issue("starter", accounts.Browser, app)
 	f := func(path, origin, granted string) {
 		t.Helper()
-		a := s.ask("OPTIONS", path, headerKey+": ", "Origin: "+origin, "Access-Control-Request-Method: GET",
+		a := s.ask("OPTIONS", path, gate.HeaderKey+": ", "Origin: "+origin, "Access-Control-Request-Method: GET",
 			"Access-Control-Request-Headers: kc-apikey")
-		if a.code != 204 || a.body != "" || a.header.Get(headerAllowOrigin) != granted {
-			t.Errorf("%s from %s: %d, granted %q; want 204, %q", path, origin, a.code, a.header.Get(headerAllowOrigin), granted)
+		if a.code != 204 || a.body != "" || a.header.Get("Access-Control-Allow-Origin") != granted {
+			t.Errorf("%s from %s: %d, granted %q; want 204, %q", path, origin, a.code, a.header.Get("Access-Control-Allow-Origin"), granted)
 		}
-		if granted != "" && !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), headerKey) {
+		if granted != "" && !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), gate.HeaderKey) {
 			t.Errorf("%s from %s: allowed headers are %q", path, origin, a.header.Get("Access-Control-Allow-Headers"))
 		}
 	}
@@ -159,10 +163,10 @@ func TestPreflight(t *testing.T) {
 	s.book.Revoke(s.holder(web), 1)
 	f("/v1/positions", app, "")
 	a := s.ask("OPTIONS", "/v1/positions")
-	if a.code != 204 || a.header.Get("Allow") != allowedMethods || a.header.Get("X-Units-Charged") != "0" {
+	if a.code != 204 || a.header.Get("Allow") != gate.AllowedMethods || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("a plain OPTIONS: %d %v; want 204 with Allow and no units", a.code, a.header)
 	}
-	if a := s.ask("OPTIONS", "/v1/positions", headerKey+": "); a.code != 401 {
+	if a := s.ask("OPTIONS", "/v1/positions", gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("a plain OPTIONS without key: %d; want 401", a.code)
 	}
 }
@@ -172,7 +176,7 @@ func TestStanding(t *testing.T) {
 	s := serve(t, nil)
 	key := s.issue("free", accounts.Server)
 	reset := s.book.Calendar().This
-	a := s.get("/v1/pools?limit=1", headerKey+": "+key)
+	a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key)
 	f := func(name, pattern string) {
 		t.Helper()
 		if got := a.header.Get(name); !regexp.MustCompile("^" + pattern + "$").MatchString(got) {
@@ -192,12 +196,12 @@ func TestStanding(t *testing.T) {
 	if _, err := time.Parse(time.RFC3339, a.header.Get("X-Quota-Reset")); err != nil {
 		t.Error(err)
 	}
-	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: my_own-ID")
+	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: my_own-ID")
 	f("X-Request-Id", "my_own-ID")
 	f("X-Quota-Remaining", "24996")
-	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: not mine")
+	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: not mine")
 	f("X-Request-Id", "[0-9a-f]{16}")
-	a = s.get("/v1/pools?limit=1", headerKey+": "+key, "X-Request-Id: "+strings.Repeat("x", 65))
+	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: "+strings.Repeat("x", 65))
 	f("X-Request-Id", "[0-9a-f]{16}")
 	a = s.get("/v1/pools?limit=1")
 	f("X-Units-Charged", "2")
@@ -213,8 +217,8 @@ func TestFreeRoutes(t *testing.T) {
 	s := serve(t, nil)
 	for _, path := range []string{"/v1/plans", "/v1/pricing/units", "/v1/stats", "/v1/chains", "/v1/protocols"} {
 		for _, h := range []string{"", "nonsense", s.key} {
-			a := s.get(path, headerKey+": "+h, "Origin: https://anywhere.example")
-			if a.code != 200 || a.header.Get(headerAllowOrigin) != "*" || a.header.Get("X-Units-Charged") != "" {
+			a := s.get(path, gate.HeaderKey+": "+h, "Origin: https://anywhere.example")
+			if a.code != 200 || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("X-Units-Charged") != "" {
 				t.Errorf("%s with key %.7q: %d %v; want an open 200", path, h, a.code, a.header)
 			}
 		}
@@ -235,16 +239,16 @@ func TestIdle(t *testing.T) {
 			c.Wake()
 		}
 	}()
-	if a := s.get("/v1/pools?limit=1", headerKey+": "+key); a.code != 200 {
+	if a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key); a.code != 200 {
 		t.Errorf("with a meter: %d; want 200", a.code)
 	}
 	cell.Shut(month)
-	s.server.gate.leaseWait = 10 * time.Millisecond
-	a := s.get("/v1/pools?limit=1", headerKey+": "+key)
+	s.server.gate.LeaseWait = 10 * time.Millisecond
+	a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key)
 	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("without: %d %v; want 503 with Retry-After: 1", a.code, a.header)
 	}
-	if a := s.get("/v1/usage", headerKey+": "+key); a.code != 200 {
+	if a := s.get("/v1/usage", gate.HeaderKey+": "+key); a.code != 200 {
 		t.Errorf("usage, which costs nothing: %d; want 200", a.code)
 	}
 }
@@ -274,12 +278,12 @@ func TestHeadersEverywhere(t *testing.T) {
 	f(200, "GET", "/v1/usage")
 	f(204, "OPTIONS", path)
 	f(400, "GET", path+"&x=1")
-	f(401, "GET", path, headerKey+": ")
+	f(401, "GET", path, gate.HeaderKey+": ")
 	f(403, "GET", path, "Origin: https://app.example.com")
 	f(404, "GET", "/v1/positions/1/swapdex-v4/999999")
 	f(404, "GET", "/v1/positions/nothing")
 	f(405, "POST", path)
-	f(429, "GET", path, headerKey+": "+empty)
+	f(429, "GET", path, gate.HeaderKey+": "+empty)
 	for _, a := range []answer{s.ask("POST", "/v1/usage"), s.ask("OPTIONS", "/v1/usage")} {
 		if a.header.Get("X-Request-Id") == "" || a.header.Get("Vary") != "Origin" {
 			t.Errorf("usage, before its key is read: %d %v", a.code, a.header)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/gate"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
@@ -86,7 +87,7 @@ func (g *generator) ask(r *fasthttp.Request) {
 	r.Header.SetMethod(g.pick("GET", "GET", "GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "POST", "BREW"))
 	r.Header.SetHost("api.example.com")
 	if g.IntN(12) > 0 {
-		r.Header.Set(headerKey, g.pick(g.keys...))
+		r.Header.Set(gate.HeaderKey, g.pick(g.keys...))
 	}
 	if g.IntN(12) == 0 {
 		r.Header.Set("Origin", g.pick("https://app.example.com", "https://evil.example", "null", ""))
@@ -95,7 +96,7 @@ func (g *generator) ask(r *fasthttp.Request) {
 		r.Header.Set("Access-Control-Request-Method", "GET")
 	}
 	if g.IntN(30) == 0 {
-		r.Header.Set(headerRequestID, g.pick("mine", "not mine", strings.Repeat("x", 65)))
+		r.Header.Set(gate.HeaderRequestID, g.pick("mine", "not mine", strings.Repeat("x", 65)))
 	}
 }
 
@@ -193,8 +194,8 @@ func holds(ctx *fasthttp.RequestCtx) error {
 	if (code == 429 || code == 503) != (retry != "" && retry != "0") {
 		return fmt.Errorf("Retry-After is %q", retry)
 	}
-	if header(headerRequestID) == "" {
-		return fmt.Errorf("no %s", headerRequestID)
+	if header(gate.HeaderRequestID) == "" {
+		return fmt.Errorf("no %s", gate.HeaderRequestID)
 	}
 	return charges(path, code, body, header)
 }
@@ -213,8 +214,8 @@ func charges(path string, code int, body any, header func(string) string) error 
 		return fmt.Errorf("X-Units-Charged is %q", units)
 	case code == 200 && !free && path != "/v1/usage" && units == "0":
 		return fmt.Errorf("X-Units-Charged is 0")
-	case header(headerGeneration) == "" && code != 503:
-		return fmt.Errorf("no %s", headerGeneration)
+	case header(gate.HeaderGeneration) == "" && code != 503:
+		return fmt.Errorf("no %s", gate.HeaderGeneration)
 	case !strings.HasPrefix(header("Vary"), "Origin"):
 		return fmt.Errorf("Vary is %q", header("Vary"))
 	}

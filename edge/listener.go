@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/render"
 )
 
 // listener counts connections, in all and by address, and answers those that
@@ -74,17 +77,17 @@ func addressOf(a net.Addr) netip.Prefix {
 	return prefix
 }
 
-func (l *listener) enter(from netip.Prefix) *Error {
+func (l *listener) enter(from netip.Prefix) *render.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.byAddress[from] >= l.maxPerAddress:
 		l.crowded.Inc()
-		return tooMany(fmt.Sprintf("too many connections from your address; cannot exceed %d",
-			l.maxPerAddress), retryAfter)
+		return render.TooMany(fmt.Sprintf("too many connections from your address; cannot exceed %d",
+			l.maxPerAddress), refusedRetry)
 	case l.open >= l.max:
 		l.full.Inc()
-		return unavailable("too many connections", retryAfter)
+		return render.Unavailable("too many connections", refusedRetry)
 	}
 	l.open++
 	l.byAddress[from]++
@@ -101,7 +104,7 @@ func (l *listener) leave(from netip.Prefix) {
 }
 
 // refuse answers a connection without reading from it, and closes it.
-func refuse(c net.Conn, e *Error) {
+func refuse(c net.Conn, e *render.Error) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(refuseTimeout)) != nil {
 		return
@@ -109,5 +112,5 @@ func refuse(c net.Conn, e *Error) {
 	body := e.AppendBody(nil)
 	_, _ = fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\nRetry-After: %d\r\nConnection: close\r\n\r\n%s",
-		e.Code, statusText(e.Code), len(body), max(1, e.RetryAfter()), body)
+		e.Code, fasthttp.StatusMessage(e.Code), len(body), max(1, e.RetryAfter()), body)
 }

@@ -13,38 +13,37 @@ var codes = []int{
 	200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505,
 }
 
-// serverMetrics are the server's own; gate, caches and listener have theirs.
+// secondsBuckets reach from a cached page, some 5 µs, to the longest wait of an
+// answer, 2 s.
+var secondsBuckets = []float64{
+	5e-6, 10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 500e-6,
+	1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 100e-3, 200e-3, 500e-3, 1, 2,
+}
+
+// serverMetrics are the server's own; gate, pages and listener have theirs.
 type serverMetrics struct {
 	requests [numRoutes][]*metrics.Counter // by index in codes
 	seconds  [numRoutes]*metrics.PrometheusHistogram
 	inFlight *metrics.Counter
 	panics   *metrics.Counter
 	broken   *metrics.Counter // connections that ended in an error
-
-	stale, copies, partial *metrics.Counter
-	uncounted, unselected  *metrics.Counter // waits that ended without a result
-	degraded               *metrics.Counter
+	stale    *metrics.Counter // answers of data older than the freshness
 }
 
 func newServerMetrics(set *metrics.Set) *serverMetrics {
 	m := &serverMetrics{
-		inFlight:   set.NewCounter(`tidemark_edge_requests_in_flight`),
-		panics:     set.NewCounter(`tidemark_edge_panics_total`),
-		broken:     set.NewCounter(`tidemark_edge_connections_broken_total`),
-		stale:      set.NewCounter(`tidemark_edge_answers_total{flag="stale"}`),
-		copies:     set.NewCounter(`tidemark_edge_answers_total{flag="copy"}`),
-		partial:    set.NewCounter(`tidemark_edge_answers_total{flag="partial"}`),
-		degraded:   set.NewCounter(`tidemark_edge_answers_total{flag="degraded"}`),
-		uncounted:  set.NewCounter(`tidemark_edge_waits_expired_total{for="count"}`),
-		unselected: set.NewCounter(`tidemark_edge_waits_expired_total{for="selection"}`),
+		inFlight: set.NewCounter(`tidemark_edge_requests_in_flight`),
+		panics:   set.NewCounter(`tidemark_edge_panics_total`),
+		broken:   set.NewCounter(`tidemark_edge_connections_broken_total`),
+		stale:    set.NewCounter(`tidemark_edge_answers_total{flag="stale"}`),
 	}
 	for i := range routes {
 		for _, code := range codes {
 			m.requests[i] = append(m.requests[i], set.NewCounter(fmt.Sprintf(
 				`tidemark_edge_requests_total{route=%q,code="%d"}`, routes[i].name, code)))
 		}
-		m.seconds[i] = set.NewPrometheusHistogram(fmt.Sprintf(
-			`tidemark_edge_request_seconds{route=%q}`, routes[i].name))
+		m.seconds[i] = set.NewPrometheusHistogramExt(fmt.Sprintf(
+			`tidemark_edge_request_seconds{route=%q}`, routes[i].name), secondsBuckets)
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/edge/gate"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
@@ -119,7 +120,7 @@ var outcomes = []outcome{
 		name: "400 over quota", prepare: func(f *front, key string, r asked) { empty(f, key, 0) },
 		path: func(r asked) string { return r.bad }, code: always(400),
 	},
-	{name: "401", path: goodPath, headers: []string{headerKey + ": nonsense"}, code: always(401)},
+	{name: "401", path: goodPath, headers: []string{gate.HeaderKey + ": nonsense"}, code: always(401)},
 	{name: "403", path: goodPath, headers: []string{"Origin: https://app.example.com"}, code: always(403)},
 	{
 		name: "404", path: func(r asked) string { return r.none }, code: always(404), charged: true,
@@ -198,8 +199,8 @@ func (o *outcome) check(t *testing.T, r asked, path string) {
 	}
 	before, _ := k.Cell.Tally(month)
 	headers := append([]string{}, o.headers...)
-	if len(headers) == 0 || !strings.HasPrefix(headers[0], headerKey) {
-		headers = append(headers, headerKey+": "+key)
+	if len(headers) == 0 || !strings.HasPrefix(headers[0], gate.HeaderKey) {
+		headers = append(headers, gate.HeaderKey+": "+key)
 	}
 	method := cmp.Or(o.method, "GET")
 	a := s.ask(method, path, headers...)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tidemark/edge/gate"
 )
 
 const somePool = "0x0000000000000000000000000000000000000000000000000000000000000001"
@@ -113,7 +115,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s %s %q: got %d %s; want %d", method, path, headers, a.code, a.body, code)
 		}
 	}
-	const none, origin = headerKey + ": ", "Origin: https://app.example.com"
+	const none, origin = gate.HeaderKey + ": ", "Origin: https://app.example.com"
 	f("GET", "/v1/positions?sort=bad", 401, none)
 	f("GET", "/v1/positions/nothing/there", 401, none)
 	f("DELETE", "/v1/pools", 401, none)
@@ -144,7 +146,8 @@ func TestOrder(t *testing.T) {
 	f("GET", "/v1/%63hains", 200)
 	f("GET", "/v1/positions/1/swapdex-v4/1/", 200)
 	f("GET", "/v1/../v1/chains", 404)
-	f("GET", "/", 404)
+	f("GET", "/", 200)
+	f("GET", "/v1", 404)
 }
 
 func TestMethods(t *testing.T) {
@@ -162,11 +165,11 @@ func TestMethods(t *testing.T) {
 		head.header.Get("Content-Length") != fmt.Sprint(len(get.body)) {
 		t.Errorf("HEAD: got %d, %d bytes, %v; GET has %d bytes", head.code, len(head.body), head.header, len(get.body))
 	}
-	a = s.ask("OPTIONS", "/v1/positions", headerKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
+	a = s.ask("OPTIONS", "/v1/positions", gate.HeaderKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
 	if a.code != 204 || a.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight of an origin nobody lists: got %d %v", a.code, a.header)
 	}
-	a = s.ask("OPTIONS", "/v1/nothing", headerKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
+	a = s.ask("OPTIONS", "/v1/nothing", gate.HeaderKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
 	if a.code != 204 || a.header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("preflight outside: got %d %v", a.code, a.header)
 	}

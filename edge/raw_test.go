@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge/gate"
 )
 
 // TestRaw sends requests that are not HTTP as it should be. Each gets one
@@ -15,7 +17,7 @@ import (
 func TestRaw(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
-	key := headerKey + ": " + s.key + "\r\n"
+	key := gate.HeaderKey + ": " + s.key + "\r\n"
 	f := func(request string, code int, want string) {
 		t.Helper()
 		a, closed := s.raw(request)
@@ -57,7 +59,7 @@ func TestRaw(t *testing.T) {
 func TestRawAlive(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
-	key := headerKey + ": " + s.key + "\r\n"
+	key := gate.HeaderKey + ": " + s.key + "\r\n"
 	f := func(request string, code int, want string) {
 		t.Helper()
 		if a, closed := s.raw(request); a.code != code || closed || !strings.Contains(a.body, want) {
@@ -91,7 +93,7 @@ func TestRequestID(t *testing.T) {
 // server goes on.
 func TestPanic(t *testing.T) {
 	s := serve(t, nil)
-	s.server.statics.chains = nil
+	mend := s.breakPages()
 	a := s.get("/v1/chains", "X-Request-Id: here")
 	if a.code != 500 || !strings.HasPrefix(a.body, `{"error":"internal error`) {
 		t.Errorf("got %d %s", a.code, a.body)
@@ -99,6 +101,7 @@ func TestPanic(t *testing.T) {
 	if log := s.log.String(); !strings.Contains(log, "panic while serving") || !strings.Contains(log, "request=here") {
 		t.Errorf("log: %s", log)
 	}
+	mend()
 	if a = s.get("/v1/protocols"); a.code != 200 {
 		t.Errorf("afterwards: got %d", a.code)
 	}

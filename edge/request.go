@@ -6,10 +6,11 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
 	"tidemark/edge/query"
+	"tidemark/edge/render"
 	"tidemark/edge/ui"
-	"tidemark/rankings"
-	"tidemark/rankings/market"
 )
 
 // request is one request on its way through serve. It and what it points at
@@ -20,33 +21,17 @@ type request struct {
 	target
 	query []byte
 
-	ticket   ticket
+	pages.Question
+	ticket   gate.Ticket
 	admitted bool // the ticket has to be settled or refused
 
-	// What is asked, by route.
-	chain      market.ChainID
-	positions  rankings.PositionQuestion
-	pools      rankings.PoolQuestion
-	pool       market.PoolID
-	position   uint64
-	noPosition bool // the id names none
-	chartRange query.ChartRange
-
-	// Room for unescaped segments of the path, for the question and its key,
-	// and for a scope.
-	segments [192]byte
-	room     [512]byte
-	file     *ui.File // of the site
-	views    [4]*rankings.View
-	missing  [4]market.ChainID
+	file     *ui.File  // of the site
+	segments [192]byte // room for unescaped segments of the path
 }
-
-// milli is the time of the request in unix milliseconds.
-func (r *request) milli() int64 { return r.now.UnixMilli() }
 
 // read checks that the request is sound HTTP, which fasthttp leaves open in
 // places, and finds where it leads.
-func (r *request) read() *Error {
+func (r *request) read() *render.Error {
 	h := &r.ctx.Request.Header
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
 		return errVersion
@@ -64,26 +49,16 @@ func (r *request) read() *Error {
 			return err
 		}
 	}
-	path, raw, _ := bytes.Cut(uri, question)
-	r.query = raw
+
+	var path []byte
+	path, r.query, _ = bytes.Cut(uri, questionMark)
 	r.target = match(path, r.segments[:0])
+	r.Route = routes[r.route].meter
 	return nil
 }
 
-// readSite finds the page or file that a path without a route names. A program
-// that asks for / is told where everything is instead.
-func (s *Server) readSite(r *request) {
-	if r.access != free || r.route != routeNone && (r.route != routeIndex || !wantsPage(r.ctx)) {
-		return
-	}
-	path, _, _ := bytes.Cut(r.ctx.Request.Header.RequestURI(), question)
-	if r.file = s.site.Find(path); r.file != nil {
-		r.route = routeSite
-	}
-}
-
 var (
-	question         = []byte{'?'}
+	questionMark     = []byte{'?'}
 	closeWord        = []byte("close")
 	schemeMark       = []byte("://")
 	lengthHeader     = []byte("Content-Length")
@@ -94,7 +69,7 @@ var (
 // frame refuses what makes it unsure where a request ends. It reads the raw
 // lines: fasthttp joins folded ones, forgets an encoding once it is undone, and
 // knows "Connection: close" in lower case only; closing tells of any.
-func frame(h *fasthttp.RequestHeader) (closing bool, err *Error) {
+func frame(h *fasthttp.RequestHeader) (closing bool, err *render.Error) {
 	length, encoding := false, false
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
@@ -124,7 +99,7 @@ var newline, colon = []byte{'\n'}, []byte{':'}
 
 // relative takes the host off an absolute-form target, which must be the one
 // in the Host header.
-func relative(uri, host []byte) ([]byte, *Error) {
+func relative(uri, host []byte) ([]byte, *render.Error) {
 	if string(uri) == "*" {
 		return uri, nil
 	}
@@ -144,16 +119,17 @@ func relative(uri, host []byte) ([]byte, *Error) {
 
 // exists answers 404 and 405, and 204 to a plain OPTIONS; done tells that the
 // request has its answer.
-func (r *request) exists() (done bool, err *Error) {
+func (r *request) exists() (done bool, err *render.Error) {
 	uri := r.ctx.Request.Header.RequestURI()
 	star := r.ctx.IsOptions() && string(uri) == "*"
 	if r.route == routeNone && !star {
-		return false, notFound("no such route")
+		return false, noRoute(string(r.ctx.Path()))
 	}
 	if r.ctx.IsGet() || r.ctx.IsHead() {
 		return false, nil
 	}
-	setHeader(r.ctx, "Allow", allowedMethods)
+
+	gate.SetHeader(r.ctx, "Allow", gate.AllowedMethods)
 	if !r.ctx.IsOptions() {
 		return false, errMethod
 	}
@@ -162,38 +138,38 @@ func (r *request) exists() (done bool, err *Error) {
 }
 
 // ask reads the parameters of a metered route.
-func (s *Server) ask(r *request) *Error {
+func (r *request) ask(chains query.Chains) *render.Error {
 	var err error
 	switch r.route {
 	case routePositions:
-		r.positions, err = s.queryChains.Positions(r.query)
+		r.Positions, err = chains.Positions(r.query)
 	case routePools:
-		r.pools, err = s.queryChains.Pools(r.query)
+		r.Pools, err = chains.Pools(r.query)
 	case routePool, routePoolCharts:
-		if r.pool, err = query.PoolID(r.protocol, r.id); err == nil {
-			err = s.askPlace(r)
+		if r.Pool, err = query.PoolID(r.protocol, r.id); err == nil {
+			err = r.askPlace(chains)
 		}
 	case routePosition, routePositionCharts, routeExplain:
 		var ok bool
-		r.position, ok = query.PositionID(r.id)
-		r.noPosition = !ok
-		err = s.askPlace(r)
+		r.Position, ok = query.PositionID(r.id)
+		r.NoPosition = !ok
+		err = r.askPlace(chains)
 	default:
 		err = query.None(r.query)
 	}
 	if err != nil {
-		return &Error{Code: fasthttp.StatusBadRequest, Message: err.Error()}
+		return render.BadRequest(err)
 	}
 	return nil
 }
 
 // askPlace reads the chain and protocol of a detail and its parameters.
-func (s *Server) askPlace(r *request) (err error) {
-	if r.chain, err = s.queryChains.Place(r.target.chain, r.protocol); err != nil {
+func (r *request) askPlace(chains query.Chains) (err error) {
+	if r.Chain, err = chains.Place(r.chain, r.protocol); err != nil {
 		return err
 	}
 	if r.route == routePositionCharts || r.route == routePoolCharts {
-		r.chartRange, err = query.Charts(r.query)
+		r.Range, err = query.Charts(r.query)
 		return err
 	}
 	return query.None(r.query)

@@ -22,6 +22,8 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed/sim"
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
@@ -37,7 +39,6 @@ type node struct {
 	dir   string
 	store *storage.Store
 	board *rankings.Board
-	past  []*market.State // of chain 1, on its way
 }
 
 var (
@@ -95,9 +96,6 @@ func (n *node) grow(size sim.Config) {
 	must(err)
 	for {
 		cursor := c.Cursor()
-		if id == 1 {
-			n.past = append(n.past, cursor.State)
-		}
 		step, err := source.Next(context.Background(), cursor)
 		must(err)
 		must(c.Advance(step, time.Now()))
@@ -160,10 +158,14 @@ func config(f *front, n *node) Config {
 	f.book = accounts.NewBook(turner.Step(now.UnixNano(), now.UnixNano()))
 	f.book.SetAlive(now.Add(time.Hour).UnixNano())
 	return Config{
-		Board: n.board, Store: n.store, Book: f.book, Clock: accounts.NewClock(now),
-		Chains: registered, Plans: accounts.DefaultPlans(), Limits: DefaultLimits(), Version: "test",
-		Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
-		Metrics: f.set, Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Config: pages.Config{
+			Board: n.board, Store: n.store,
+			Chains: registered, Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
+			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
+			Metrics: f.set,
+		},
+		Preview: true,
+		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
 	}
 }
 
@@ -201,8 +203,8 @@ func (f *front) get(path string, headers ...string) answer {
 func (f *front) ask(method, path string, headers ...string) answer {
 	f.t.Helper()
 	text := method + " " + path + " HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n"
-	if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(h, headerKey) }) {
-		text += headerKey + ": " + f.key + "\r\n"
+	if !slices.ContainsFunc(headers, func(h string) bool { return strings.HasPrefix(h, gate.HeaderKey) }) {
+		text += gate.HeaderKey + ": " + f.key + "\r\n"
 	}
 	for _, h := range headers {
 		if !strings.HasSuffix(h, ": ") {

@@ -6,6 +6,11 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
+	"tidemark/edge/render"
+	"tidemark/storage/accounts"
 )
 
 var requests = sync.Pool{New: func() any { return new(request) }}
@@ -14,78 +19,71 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
+	r.Now = r.now.UnixMilli()
 	s.metrics.inFlight.Add(1)
 	defer s.end(r)
+
 	if err := s.answer(r); err != nil {
 		s.fail(r, err)
 	}
 }
 
-// end counts the request. A panic on its way is a 500 and a line in the log,
-// and takes nothing else with it.
-func (s *Server) end(r *request) {
-	if v := recover(); v != nil {
-		s.cfg.Log.Error("panic while serving", "route", routes[r.route].name,
-			"request", string(r.ctx.Response.Header.Peek(headerRequestID)),
-			"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-		s.metrics.panics.Inc()
-		s.fail(r, internal(nil))
-	}
-	s.metrics.inFlight.Add(-1)
-	s.metrics.observe(r)
-	requests.Put(r)
-}
-
 // answer checks in the order of api.md section 3, and sends what it finds.
-func (s *Server) answer(r *request) *Error {
-	if err := r.read(); err != nil {
-		s.gate.ids.set(r.ctx)
-		return err
+func (s *Server) answer(r *request) *render.Error {
+	// Is it sound HTTP, and which route does it ask for?
+	err := r.read()
+	if err == nil {
+		s.readSite(r)
 	}
-	s.readSite(r)
-	if s.gate.preflight(r.ctx, r.access != free) {
+	if err == nil && s.gate.Preflight(r.ctx, r.access != free) {
 		return nil
 	}
-	if r.access == free {
-		s.gate.ids.set(r.ctx)
-		openToAll(r.ctx)
-	} else {
-		s.gate.greet(r.ctx)
+	s.ids.set(r.ctx)
+	if err != nil {
+		return err
 	}
-	if r.access != priced {
+
+	// A free route needs nothing but to exist.
+	if r.access == free {
+		gate.AllowAnyOrigin(r.ctx)
+		if done, err := r.exists(); done || err != nil {
+			return err
+		}
+		s.serveFree(r)
+		return nil
+	}
+
+	// Whose key is it? Where there are no positions and pools to guess, a path
+	// that leads nowhere is told before that.
+	gate.SetPrivate(r.ctx)
+	if r.access == keyed {
 		if done, err := r.exists(); done || err != nil {
 			return err
 		}
 	}
-	if r.access == free {
-		return s.tell(r)
-	}
-	var err *Error
-	if r.ticket, err = s.gate.admit(r.ctx, r.now); err != nil {
+	if r.ticket, err = s.gate.Admit(r.ctx, r.now); err != nil {
 		if err.Code != fasthttp.StatusUnauthorized {
-			s.nameGenerations(r)
+			s.nameGenerations(r, "")
 		}
 		return err
 	}
 	r.admitted = true
-	return s.metered(r)
-}
 
-// metered answers an admitted request.
-func (s *Server) metered(r *request) *Error {
-	done, err := r.exists()
-	if done {
-		s.leave(r)
-		s.nameGenerations(r)
+	// What does it ask?
+	if done, err := r.exists(); err != nil {
+		return err
+	} else if done {
+		s.refuse(r)
+		s.nameGenerations(r, "")
+		return nil
 	}
-	if done || err != nil {
+	if err := r.ask(s.chains); err != nil {
 		return err
 	}
-	if err := s.ask(r); err != nil {
-		return err
-	}
-	if units := r.units(); units > 0 {
-		if err := s.gate.reserve(&r.ticket, units); err != nil {
+
+	// The units are held while the work is done, and billed by what came of it.
+	if units := r.Route.Units(); units > 0 {
+		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err
 		}
 	}
@@ -93,8 +91,8 @@ func (s *Server) metered(r *request) *Error {
 	if err != nil {
 		return err
 	}
-	charged := r.units()
-	if reply.free {
+	charged := r.Route.Units()
+	if reply.Free {
 		charged = 0
 	}
 	s.settle(r, charged)
@@ -102,103 +100,123 @@ func (s *Server) metered(r *request) *Error {
 	return nil
 }
 
-// units is what a charged answer of the request's route costs.
-func (r *request) units() int64 { return routes[r.route].meter.Units() }
-
 // work computes the answer of a metered route.
-func (s *Server) work(r *request) (reply, *Error) {
-	switch r.route {
-	case routePositions:
-		return s.listPositions(r)
-	case routePools:
-		return s.listPools(r)
-	case routePosition:
-		return s.onePosition(r)
-	case routePool:
-		return s.onePool(r)
-	case routePositionCharts:
-		return s.positionCharts(r)
-	case routePoolCharts:
-		return s.poolCharts(r)
-	case routeExplain:
-		return s.explain(r)
-	case routeUsage:
-		return s.usage(r), nil
+func (s *Server) work(r *request) (pages.Reply, *render.Error) {
+	if r.Route == accounts.RouteUsage {
+		return s.pages.Usage(&r.ticket), nil
 	}
-	panic("BUG: a metered route without a handler")
+	return s.pages.Answer(&r.Question)
+}
+
+// serveFree answers a free route.
+func (s *Server) serveFree(r *request) {
+	reply, serving := pages.Reply{}, true
+	switch r.route {
+	case routeChains:
+		reply.Page = s.pages.Chains
+	case routeProtocols:
+		reply.Page = s.pages.Protocols
+	case routePlans:
+		reply.Page = s.pages.Plans
+	case routeUnits:
+		reply.Page = s.pages.Units
+	case routeOpenAPI:
+		reply.Page = s.openAPI
+	case routeStats:
+		reply = s.pages.Stats()
+	case routeHealth:
+		reply, serving = s.pages.Health(r.Now)
+	case routeIndex:
+		reply = s.index(r)
+	case routeSite:
+		s.sendFile(r.ctx, r.file)
+		return
+	default:
+		panic("BUG: a free route without a handler")
+	}
+
+	if tag, ok := s.site.tags[reply.Page]; ok && unchanged(r.ctx, tag, documentCache) {
+		return
+	}
+	s.send(r, &reply)
+	if !serving {
+		r.ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+		gate.SetHeader(r.ctx, "Retry-After", healthRetry)
+	}
 }
 
 // settle ends the account of an admitted request that its route answered.
 func (s *Server) settle(r *request, charged int64) {
 	r.admitted = false
-	s.gate.settle(r.ctx, &r.ticket, routes[r.route].meter, charged)
+	s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
 }
 
-// leave ends the account of an admitted request that no route answered.
-func (s *Server) leave(r *request) {
+// refuse ends the account of an admitted request that no route answered.
+func (s *Server) refuse(r *request) {
 	r.admitted = false
-	s.gate.refuse(r.ctx, &r.ticket)
+	s.gate.Refuse(r.ctx, &r.ticket)
 }
 
 // fail sends what is not a 200.
-func (s *Server) fail(r *request, e *Error) {
+func (s *Server) fail(r *request, e *render.Error) {
 	if r.admitted {
 		switch {
 		case r.route == routeNone:
-			s.leave(r)
+			s.refuse(r)
 		case e.Charged:
-			s.settle(r, r.units())
+			s.settle(r, r.Route.Units())
 		default:
 			s.settle(r, 0)
 		}
 		if e.Code != fasthttp.StatusInternalServerError { // what panicked may be the board
-			s.nameGenerations(r)
+			s.nameGenerations(r, e.Generations)
 		}
 	}
+
 	if e.Cause != nil {
 		s.cfg.Log.Error("request failed", "route", routes[r.route].name, "code", e.Code,
-			"request", string(r.ctx.Response.Header.Peek(headerRequestID)), "error", e.Cause)
+			"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)), "error", e.Cause)
 	}
-	writeError(r.ctx, e)
+	sendError(r.ctx, e)
 }
 
-// nameGenerations names the published generations on an answer that has no
-// data of its own.
-func (s *Server) nameGenerations(r *request) {
-	if len(r.ctx.Response.Header.Peek(headerGeneration)) == 0 {
-		setHeader(r.ctx, headerGeneration, s.published())
+// nameGenerations names the generations that an error was computed from, or
+// those that are published.
+func (s *Server) nameGenerations(r *request, computed string) {
+	if computed == "" {
+		computed = s.pages.Published()
 	}
+	gate.SetHeader(r.ctx, gate.HeaderGeneration, computed)
 }
 
-// writeError writes an error's status, headers and body.
-func writeError(ctx *fasthttp.RequestCtx, e *Error) {
-	ctx.SetStatusCode(e.Code)
-	ctx.SetContentType(contentJSON)
-	if e.Code == fasthttp.StatusTooManyRequests || e.Retry > 0 {
-		seconds := fasthttp.AppendUint(nil, int(max(1, e.RetryAfter())))
-		ctx.Response.Header.SetCanonical([]byte("Retry-After"), seconds)
+// end counts the request. A panic on its way is a 500 and a line in the log,
+// and takes nothing else with it.
+func (s *Server) end(r *request) {
+	if v := recover(); v != nil {
+		s.cfg.Log.Error("panic while serving", "route", routes[r.route].name,
+			"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)),
+			"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		s.metrics.panics.Inc()
+		s.fail(r, render.Internal(nil))
 	}
-	if e.Close {
-		ctx.SetConnectionClose()
-	}
-	ctx.SetBody(e.AppendBody(nil))
+	s.metrics.inFlight.Add(-1)
+	s.metrics.observe(r)
+	requests.Put(r)
 }
 
-// unreadable answers what fasthttp could not read as a request.
-func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+// serveUnreadable answers what fasthttp could not read as a request.
+func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e := parseError(err)
 	s.metrics.count(routeNone, e.Code)
-	s.gate.ids.set(ctx)
-	writeError(ctx, e)
+	s.ids.set(ctx)
+	sendError(ctx, e)
 }
 
-// expect refuses a body before it is sent.
-func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
+// serveExpect refuses a body before it is sent.
+func (s *Server) serveExpect(ctx *fasthttp.RequestCtx) int {
 	s.metrics.count(routeNone, errExpect.Code)
-	s.gate.ids.set(ctx)
-	writeError(ctx, errExpect)
+	s.ids.set(ctx)
+	sendError(ctx, errExpect)
 	return errExpect.Code
 }
-
-func statusText(code int) string { return fasthttp.StatusMessage(code) }

@@ -8,118 +8,67 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"sync"
 
 	"github.com/VictoriaMetrics/metrics"
-	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
 	"tidemark/edge/query"
-	"tidemark/edge/render"
-	"tidemark/edge/ui"
-	"tidemark/rankings"
-	"tidemark/rankings/market"
-	"tidemark/rankings/value"
-	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
-// Config is what a Server reads from, and how it behaves. Everything is
-// required unless it says otherwise.
+// Config is what a Server serves, and to whom. Everything is required.
 type Config struct {
-	Board *rankings.Board
-	Store *storage.Store
+	pages.Config
+	Preview bool // show the head of one ranking on the front page, without a key
+
 	Book  *accounts.Book
 	Clock accounts.Clock
-
-	Chains  []render.Chain // the registered ones, as they are listed
-	Plans   []accounts.Plan
-	Limits  Limits
-	Version string
-	// Prices returns what a chain's prices are solved with now: thresholds, and
-	// the answers of the configured price feed.
-	Prices func(market.ChainID) (*value.Params, []value.FeedPrice)
-	// Preview shows the head of one ranking to everyone, on the front page.
-	Preview bool
-	// NoPageCache renders every page anew: for benchmarks.
-	NoPageCache bool
-
-	Metrics *metrics.Set
-	Log     *slog.Logger
+	Log   *slog.Logger
 }
 
 // Server answers requests.
 type Server struct {
-	cfg         Config
-	limits      *Limits
-	queryChains query.Chains
-	gate        *gate
-	metrics     *serverMetrics
-	http        *fasthttp.Server
-
-	pages   *pageCache
-	leaves  *leafCache
-	works   *works
-	loads   *histories
-	parts   chainParts
-	packer  *zstd.Encoder
-	statics statics
-	site    *ui.Site
-
-	background sync.WaitGroup // work that outlives its request
-	stopping   chan struct{}
+	cfg     Config
+	chains  query.Chains
+	ids     requestIDs
+	gate    *gate.Gate
+	pages   *pages.Pages
+	openAPI *pages.Page
+	site    site
+	metrics *serverMetrics
+	http    *fasthttp.Server
 }
 
 // New returns a server that does not listen yet.
 func New(cfg Config) (*Server, error) {
 	s := &Server{
-		cfg: cfg, limits: &cfg.Limits,
-		gate:     newGate(cfg.Book, cfg.Clock, cfg.Metrics),
-		metrics:  newServerMetrics(cfg.Metrics),
-		stopping: make(chan struct{}),
-	}
-	if cfg.Limits.TotalCap < 1 || cfg.Limits.Selections < 1 {
-		return nil, fmt.Errorf("limits: total-cap is %d and selections %d; both are at least 1",
-			cfg.Limits.TotalCap, cfg.Limits.Selections)
+		cfg: cfg, ids: newRequestIDs(), openAPI: &pages.Page{Body: openAPI},
+		gate:    gate.New(cfg.Book, cfg.Clock, cfg.Metrics),
+		metrics: newServerMetrics(cfg.Metrics),
 	}
 	for i := range cfg.Chains {
 		c := &cfg.Chains[i]
-		s.queryChains = append(s.queryChains, query.Chain{ID: c.ID, Enabled: c.Enabled})
+		s.chains = append(s.chains, query.Chain{ID: c.ID, Enabled: c.Enabled})
 	}
+	slices.SortFunc(s.chains, func(a, b query.Chain) int { return cmp.Compare(a.ID, b.ID) })
+
 	var err error
-	if s.packer, err = newPacker(); err != nil {
+	if s.pages, err = pages.New(&s.cfg.Config); err != nil {
 		return nil, err
 	}
-	if err = s.openCaches(); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(s.queryChains, func(a, b query.Chain) int { return cmp.Compare(a.ID, b.ID) })
-	s.works = newWorks(s)
-	s.loads = newHistories()
-	s.parts = newChainParts(cfg.Chains)
-	s.statics = newStatics(&cfg)
-	s.site = ui.Open()
+	s.site = newSite(s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans)
 	s.http = s.newHTTP()
 	return s, nil
-}
-
-// openCaches makes what is kept between requests.
-func (s *Server) openCaches() (err error) {
-	if s.pages, err = newPageCache(s.cfg.Metrics, s.cfg.NoPageCache); err != nil {
-		return err
-	}
-	if s.leaves, err = newLeafCache(s.cfg.Store, s.cfg.Metrics); err != nil {
-		return err
-	}
-	return nil
 }
 
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:               s.serve,
-		ErrorHandler:          s.unreadable,
-		ExpectHandler:         s.expect,
+		ErrorHandler:          s.serveUnreadable,
+		ExpectHandler:         s.serveExpect,
 		Concurrency:           2 * maxConnections, // the listener refuses first, in JSON
 		ReadBufferSize:        maxHead,
 		WriteBufferSize:       writeBuffer,
@@ -153,20 +102,5 @@ func (s *Server) Serve(l net.Listener) error {
 // behind them. The store may be closed once it has returned nil.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
-	close(s.stopping)
-	ended := make(chan struct{})
-	go func() {
-		s.background.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		return errors.Join(err, fmt.Errorf("cannot end background work: %w", ctx.Err()))
-	}
-	if err == nil {
-		s.pages.close()
-		s.leaves.close()
-	}
-	return err
+	return errors.Join(err, s.pages.Close(ctx))
 }

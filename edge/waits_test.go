@@ -154,7 +154,7 @@ func TestLastCopy(t *testing.T) {
 	const deep = everything + "&range=in&limit=1&page=41"
 	rows, _, _, _ := s.page(deep)
 	time.Sleep(200 * time.Millisecond)
-	s.server.limits.ScanWait = 0
+	s.server.cfg.Limits.ScanWait = 0
 	again, _, body, a := s.page(deep)
 	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
 		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
@@ -188,8 +188,8 @@ func TestStale(t *testing.T) {
 func TestPartial(t *testing.T) {
 	n := sharedNode()
 	board := new(rankings.Board)
-	picture := n.board.Load()
-	for _, c := range picture.Chains {
+	snapshot := n.board.Load()
+	for _, c := range snapshot.Chains {
 		board.SetStatus(c.ID, c.Status)
 		if c.ID != 42161 {
 			board.Publish(c.View)
@@ -221,14 +221,14 @@ func TestPartial(t *testing.T) {
 	if health := s.get("/health").decoded(t); health["status"] != "degraded" {
 		t.Errorf("health: got %v", health)
 	}
-	status := picture.Chains[0].Status
+	status := snapshot.Chains[0].Status
 	status.Offline = true
 	board.SetStatus(1, status)
 	f("/v1/positions?chainId=1", 503)
 	if _, p, body, _ := s.page(everything + "&limit=1"); fmt.Sprint(body["missingChains"]) != "[1 42161]" || p["total"] != 100.0 {
 		t.Errorf("offline: got %v, %v", body["missingChains"], p)
 	}
-	s.server.limits.UnavailableAfter = 0
+	s.server.cfg.Limits.UnavailableAfter = 0
 	f("/v1/positions", 503)
 	a := s.get("/health")
 	if m := a.decoded(t); a.code != 503 || m["status"] != "down" || m["error"] == nil || len(m["chains"].([]any)) != 3 {

@@ -8,16 +8,16 @@ import (
 )
 
 // Board is where writers put what readers read: one atomic pointer to the
-// picture of all chains, so that a merged page never mixes two moments. The
+// snapshot of all chains, so that a merged page never mixes two moments. The
 // zero value is an empty board.
-type Board struct{ picture atomic.Pointer[Picture] }
+type Board struct{ snapshot atomic.Pointer[Snapshot] }
 
-// Picture is all chains at one moment; it never changes.
-type Picture struct {
+// Snapshot is all chains at one moment; it never changes.
+type Snapshot struct {
 	Chains []Chain // ascending by ID
 }
 
-// Chain is one chain of a picture.
+// Chain is one chain of a snapshot.
 type Chain struct {
 	ID     market.ChainID
 	View   *View // nil: nothing is published
@@ -39,12 +39,12 @@ type ChainStatus struct {
 	FailingSince  int64 // unix milliseconds of the feed's first failure in a row; 0: it works
 }
 
-// Load returns the picture of now.
-func (b *Board) Load() *Picture {
-	if p := b.picture.Load(); p != nil {
+// Load returns the snapshot of now.
+func (b *Board) Load() *Snapshot {
+	if p := b.snapshot.Load(); p != nil {
 		return p
 	}
-	return &Picture{}
+	return &Snapshot{}
 }
 
 // Publish makes v the view of its chain.
@@ -64,20 +64,20 @@ func (b *Board) Withdraw(id market.ChainID) {
 
 func (b *Board) change(id market.ChainID, f func(*Chain)) {
 	for {
-		old := b.picture.Load()
-		next := &Picture{}
+		old := b.snapshot.Load()
+		next := &Snapshot{}
 		if old != nil {
 			next.Chains = slices.Clone(old.Chains)
 		}
 		f(next.chain(id))
-		if b.picture.CompareAndSwap(old, next) {
+		if b.snapshot.CompareAndSwap(old, next) {
 			return
 		}
 	}
 }
 
 // chain returns the entry of id, which it makes if there is none.
-func (p *Picture) chain(id market.ChainID) *Chain {
+func (p *Snapshot) chain(id market.ChainID) *Chain {
 	i, found := p.find(id)
 	if !found {
 		p.Chains = slices.Insert(p.Chains, i, Chain{ID: id})
@@ -87,7 +87,7 @@ func (p *Picture) chain(id market.ChainID) *Chain {
 
 // find returns the place of id, or where it would stand. Chains are few and
 // their entries long, so that it looks at one after the other in place.
-func (p *Picture) find(id market.ChainID) (i int, found bool) {
+func (p *Snapshot) find(id market.ChainID) (i int, found bool) {
 	for i := range p.Chains {
 		if at := p.Chains[i].ID; at >= id {
 			return i, at == id
@@ -97,7 +97,7 @@ func (p *Picture) find(id market.ChainID) (i int, found bool) {
 }
 
 // Chain returns the entry of id.
-func (p *Picture) Chain(id market.ChainID) (*Chain, bool) {
+func (p *Snapshot) Chain(id market.ChainID) (*Chain, bool) {
 	i, found := p.find(id)
 	if !found {
 		return nil, false

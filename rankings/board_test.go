@@ -8,7 +8,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// TestBoard lets three chains publish at once, and reads pictures that are
+// TestBoard lets three chains publish at once, and reads snapshots that are
 // whole and never go back.
 func TestBoard(t *testing.T) {
 	var board rankings.Board
@@ -35,10 +35,10 @@ func TestBoard(t *testing.T) {
 	seen := map[market.ChainID]uint64{}
 	for done := false; !done; {
 		done = true
-		picture := board.Load()
-		for i, c := range picture.Chains {
-			if i > 0 && c.ID <= picture.Chains[i-1].ID {
-				t.Fatalf("chain %d after %d", c.ID, picture.Chains[i-1].ID)
+		snapshot := board.Load()
+		for i, c := range snapshot.Chains {
+			if i > 0 && c.ID <= snapshot.Chains[i-1].ID {
+				t.Fatalf("chain %d after %d", c.ID, snapshot.Chains[i-1].ID)
 			}
 			if c.View.State.Chain != c.ID || c.View.Generation < seen[c.ID] ||
 				c.View.Confirmed() != int64(c.View.Generation-1) {

@@ -10,7 +10,7 @@
 //	State ── value ──► columns ──► keys ── radix ──► order ── cut ──► leaves
 //	                                                              └──► directory
 //
-// A Search is a filter and a sort over the views of one Picture of the Board.
+// A Search is a filter and a sort over the views of one Snapshot of the Board.
 // It merges runs, one or two a chain: open and closed positions are orders of
 // their own, since the closed ones hardly ever move. The total order of all
 // rows is by (sort key, chain, id), and nothing compares equal, so every place

@@ -63,7 +63,7 @@ func (x index) find(n uint32, compare func(row uint32) int) (uint32, bool) {
 	return 0, false
 }
 
-// sameRows reports whether the first n rows of two pictures of a table are the
+// sameRows reports whether the first n rows of two snapshots of a table are the
 // same to equal. Chunks that they share are not looked into.
 func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool) bool {
 	if n > a.Len() || n > b.Len() {

@@ -9,29 +9,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-func TestNames(t *testing.T) {
-	f := func(names []string, parse func(string) (string, bool)) {
-		t.Helper()
-		for _, name := range names {
-			if got, ok := parse(name); !ok || got != name {
-				t.Fatalf("%q parses to %q, %v", name, got, ok)
-			}
-		}
-		for _, name := range []string{"", "APR", names[0] + " ", "x"} {
-			if got, ok := parse(name); ok {
-				t.Fatalf("%q parses to %q", name, got)
-			}
-		}
-	}
-	f(PositionSorts, func(s string) (string, bool) {
-		v, ok := ParsePositionSort(s)
-		return v.String(), ok
-	})
-	f(PoolSorts, func(s string) (string, bool) { v, ok := ParsePoolSort(s); return v.String(), ok })
-	f(Statuses, func(s string) (string, bool) { v, ok := ParseStatus(s); return v.String(), ok })
-	f(Ranges, func(s string) (string, bool) { v, ok := ParseRange(s); return v.String(), ok })
-}
-
 func TestOffset(t *testing.T) {
 	f := func(page, limit, want uint64) {
 		t.Helper()

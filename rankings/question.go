@@ -70,29 +70,6 @@ func (s PoolSort) String() string     { return PoolSorts[s] }
 func (s Status) String() string       { return Statuses[s] }
 func (r Range) String() string        { return Ranges[r] }
 
-// ParsePositionSort finds a position sort by its name.
-func ParsePositionSort(name string) (PositionSort, bool) {
-	return named[PositionSort](PositionSorts, name)
-}
-
-// ParsePoolSort finds a pool sort by its name.
-func ParsePoolSort(name string) (PoolSort, bool) { return named[PoolSort](PoolSorts, name) }
-
-// ParseStatus finds a status by its name.
-func ParseStatus(name string) (Status, bool) { return named[Status](Statuses, name) }
-
-// ParseRange finds a range by its name.
-func ParseRange(name string) (Range, bool) { return named[Range](Ranges, name) }
-
-func named[T ~uint8](names []string, name string) (T, bool) {
-	for i, n := range names {
-		if n == name {
-			return T(i), true
-		}
-	}
-	return 0, false
-}
-
 // The defaults of a question's page and of the floors that have one.
 const (
 	DefaultLimit         = 20

@@ -193,15 +193,6 @@ func (s *Search) Page(leaves LeafReader, offset, limit uint64) (Page, error) {
 	}
 }
 
-// Views returns the views of the search, a chain's more than once.
-func (s *Search) Views(yield func(*View) bool) {
-	for i := range s.runs {
-		if !yield(s.runs[i].view) {
-			return
-		}
-	}
-}
-
 // sumBits returns how many of bits stand before each leaf of an order.
 func sumBits(o *block.Order, bits *block.Bitmap) []uint32 {
 	sums := make([]uint32, 0, len(o.Rows))

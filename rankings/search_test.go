@@ -107,7 +107,7 @@ func check(page rankings.Page, total int, want []answer, offset, limit uint64) e
 	return nil
 }
 
-// table is a picture of three chains, maybe some of them just restarted.
+// table is a board of three chains, maybe some of them just restarted.
 type table struct {
 	*rand.Rand
 	shelf     *shelf
@@ -211,13 +211,13 @@ func TestModel(t *testing.T) {
 			for _, w := range worlds {
 				w.publish()
 			}
-			picture := newTable(r, worlds, func(w *world) bool {
+			table := newTable(r, worlds, func(w *world) bool {
 				return round == 4 || round == 3 && w.chain == 1
 			})
 			for name, how := range ways {
 				for range 30 {
 					asked += 2
-					if err := errors.Join(picture.askPosition(how), picture.askPool(how)); err != nil {
+					if err := errors.Join(table.askPosition(how), table.askPool(how)); err != nil {
 						t.Fatalf("seed %d, round %d, %s: %v", seed, round, name, err)
 					}
 				}

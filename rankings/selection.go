@@ -88,15 +88,3 @@ func (s *Selection) read(r *run, leaves LeafReader, budget *int) error {
 
 // Search returns the search, which knows its Total and every row.
 func (s *Selection) Search() *Search { return s.result }
-
-// Size returns the bytes that the finished selection holds beside its views.
-func (s *Selection) Size() int {
-	n := 0
-	for i := range s.result.runs {
-		n += 4 * len(s.result.runs[i].sums)
-		if b := s.result.runs[i].bits; b != nil {
-			n += b.Size()
-		}
-	}
-	return n
-}

@@ -15,7 +15,7 @@ import (
 //	2  2026-11: whether one pool alone made an hour's price, and why there is none
 const (
 	Format       = 2
-	oldestFormat = 2 // that this program reads
+	OldestFormat = 2 // that this program reads
 )
 
 // ErrFormat is the error of a store in a format that this program cannot read.
@@ -72,9 +72,9 @@ func (s *Store) checkFormat() error {
 		return s.markFormat()
 	}
 	format, err := strconv.Atoi(string(value))
-	if err != nil || format < oldestFormat || format > Format {
+	if err != nil || format < OldestFormat || format > Format {
 		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
-			s.dir, ErrFormat, value, oldestFormat, Format)
+			s.dir, ErrFormat, value, OldestFormat, Format)
 	}
 	return nil
 }

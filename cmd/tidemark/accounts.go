@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/url"
 
-	"tidemark/actors"
+	"tidemark/storage/registry"
 )
 
 // AccountsCmd administers the accounts of a running node.
@@ -35,7 +35,7 @@ type AccountsListCmd struct{ AdminFlags }
 
 // Run lists them.
 func (c *AccountsListCmd) Run() error {
-	return ask(&c.AdminFlags, "GET", "/accounts", nil, func(w io.Writer, v *[]actors.AccountView) {
+	return ask(&c.AdminFlags, "GET", "/accounts", nil, func(w io.Writer, v *[]registry.AccountView) {
 		accountHead(w)
 		for i := range *v {
 			accountRow(w, &(*v)[i])
@@ -51,7 +51,7 @@ type AccountsShowCmd struct {
 
 // Run shows it.
 func (c *AccountsShowCmd) Run() error {
-	return ask(&c.AdminFlags, "GET", accountPath(c.Name), nil, func(w io.Writer, v *actors.AccountDetail) {
+	return ask(&c.AdminFlags, "GET", accountPath(c.Name), nil, func(w io.Writer, v *registry.AccountDetail) {
 		showAccount(w, &v.AccountView)
 		row(w)
 		showUsage(w, &v.Usage)
@@ -99,11 +99,11 @@ func accountPath(name string) string { return "/accounts/" + url.PathEscape(name
 
 func accountHead(w io.Writer) { row(w, "NAME", "PLAN", "STATUS", "ACTIVE KEYS", "CREATED") }
 
-func accountRow(w io.Writer, v *actors.AccountView) {
+func accountRow(w io.Writer, v *registry.AccountView) {
 	row(w, v.Name, v.Plan, v.Status, v.ActiveKeys, v.CreatedAt)
 }
 
-func showAccount(w io.Writer, v *actors.AccountView) {
+func showAccount(w io.Writer, v *registry.AccountView) {
 	accountHead(w)
 	accountRow(w, v)
 }

@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"tidemark/actors"
+	"tidemark/edge/admin"
 )
 
 // AdminFlags are the flags of every command that talks to a running node.
@@ -38,7 +38,7 @@ type client struct {
 // adminClient makes a client. Nothing is opened until it is used.
 func adminClient(dir string) *client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return actors.DialAdmin(ctx, dir)
+		return admin.Dial(ctx, dir)
 	}
 	return &client{dir, http.Client{
 		Timeout: adminTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"tidemark/actors"
+	"tidemark/edge/admin"
+	"tidemark/storage"
 )
 
 // BackupCmd writes a checkpoint of a running node.
@@ -19,15 +20,10 @@ type BackupCmd struct {
 	Dir string `arg:"" help:"Directory to make; it must not exist." type:"path"`
 }
 
-// backupView says where a checkpoint is.
-type backupView struct {
-	Dir string `json:"dir"`
-}
-
 // Run asks the node for it.
 func (c *BackupCmd) Run() error {
 	path := "/backup?dir=" + url.QueryEscape(c.Dir)
-	return ask(&c.AdminFlags, "POST", path, nil, func(w io.Writer, v *backupView) {
+	return ask(&c.AdminFlags, "POST", path, nil, func(w io.Writer, v *admin.BackupView) {
 		row(w, "checkpoint in", v.Dir)
 	})
 }
@@ -38,24 +34,20 @@ type RestoreCmd struct {
 	Data string `help:"Data directory to make; it must not exist or be empty." default:"./data" placeholder:"DIR"`
 }
 
-// handleBackup adds POST /backup {dir} to the administration. Both stores are
-// checkpointed one after the other: each is a whole cut, and billing does not
-// depend on market data.
-func (n *node) handleBackup(socket *actors.AdminSocket) {
-	socket.Handle("POST /backup", func(r *http.Request) (any, error) {
-		dir := r.URL.Query().Get("dir")
-		if !filepath.IsAbs(dir) {
-			return nil, &actors.Refusal{Status: http.StatusBadRequest, Message: "dir must be an absolute path"}
-		}
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return nil, &actors.Refusal{Status: http.StatusConflict, Message: err.Error()}
-		}
-		err := errors.Join(
-			n.store.Checkpoint(filepath.Join(dir, marketDir)),
-			n.books.Checkpoint(filepath.Join(dir, accountsDir)),
-		)
-		return backupView{dir}, err
-	})
+// control is what the administration may have the node do.
+type control struct {
+	*actors.Node
+	market   *storage.Store
+	accounts *storage.Accounts
+}
+
+// Backup checkpoints both stores one after the other: each is a whole cut, and
+// billing does not depend on market data.
+func (c control) Backup(dir string) error {
+	return errors.Join(
+		c.market.Checkpoint(filepath.Join(dir, marketDir)),
+		c.accounts.Checkpoint(filepath.Join(dir, accountsDir)),
+	)
 }
 
 // Run copies the checkpoint, which stays as it is.

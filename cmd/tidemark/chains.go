@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+
+	"tidemark/edge/admin"
 )
 
 // ChainsCmd lists, switches and resynchronises the chains of a running node.
@@ -51,7 +53,7 @@ func (f *AdminFlags) tell(id uint64, order string) error {
 	return ask(f, "POST", fmt.Sprintf("/chains/%d/%s", id, order), nil, showChains)
 }
 
-func showChains(w io.Writer, v *[]chainView) {
+func showChains(w io.Writer, v *[]admin.ChainView) {
 	row(w, "CHAIN", "NAME", "STATUS", "GENERATION", "INDEXED", "HEAD", "REASON")
 	for i := range *v {
 		c := &(*v)[i]

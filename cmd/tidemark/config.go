@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed/sim"
-	"tidemark/edge"
+	"tidemark/edge/pages"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
@@ -15,20 +15,35 @@ import (
 // with dashes, and a struct is a table.
 type Config struct {
 	Data      string `about:"directory of everything the node keeps"`
-	Listen    string `about:"address of the API"`
+	Listen    string `about:"address of the API: HOST:PORT, or unix:PATH"`
 	OpsListen string `about:"address of /metrics and pprof"`
 	Feed      string `about:"sim or rpc"`
 
-	Limits   edge.Limits
+	Log      LogConfig
+	TLS      TLSConfig
+	Limits   pages.Limits
 	Refresh  RefreshConfig
 	Metering MeteringConfig
 	Sim      SimConfig
 	Prices   PricesConfig
+	UI       UIConfig
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
 
 	NoPageCache bool `toml:"-"` // for the bench suite alone
+}
+
+// LogConfig says what is logged.
+type LogConfig struct {
+	Level string `about:"debug, info, warn or error"`
+}
+
+// TLSConfig names the files of a certificate. Both or none are set; the API
+// then speaks TLS. A changed pair is taken up within tlsPoll.
+type TLSConfig struct {
+	Cert string `about:"PEM file with the certificate chain of the API; empty: no TLS"`
+	Key  string `about:"PEM file with its private key"`
 }
 
 // RefreshConfig paces the chains.
@@ -39,6 +54,11 @@ type RefreshConfig struct {
 // MeteringConfig paces the metering actor.
 type MeteringConfig struct {
 	Flush time.Duration `about:"pause between batches of charges"`
+}
+
+// UIConfig says what the pages show.
+type UIConfig struct {
+	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
 }
 
 // SimConfig shapes the simulated market.
@@ -97,7 +117,8 @@ type PricesConfig struct {
 func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
-		Limits:   edge.DefaultLimits(),
+		Log:      LogConfig{Level: "info"},
+		Limits:   pages.DefaultLimits(),
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},

@@ -116,9 +116,14 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[chains]]\nid = 5", "chain 5 is not built in and has no slug")
 	f("[[chains]]\nid = 1\nstables = [\"0x12\"]", "tidemark.toml:3: chains[0].stables[0] is \"0x12\"")
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")
+	f("\nlimits = { total-cap = -1 }", "tidemark.toml:2: limits.total-cap is -1")
+	f("\nchains = [{ id = 1, colour = \"x\" }]", "tidemark.toml:2: unknown key chains[0].colour")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
+	f("[tls]\ncert = \"a\"", "only one is set; set both or none")
+	f("[log]\nlevel = \"loud\"", `log.level is "loud"; allowed are debug, info, warn, error`)
+	f("listen = \"unix:\"", `listen is "unix:"; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH`)
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
 }
 

@@ -12,8 +12,10 @@ import (
 func (l *loaded) check() error {
 	for _, err := range []error{
 		l.oneOf("feed", l.Feed, "sim", "rpc"),
+		l.oneOf("log.level", l.Log.Level, "debug", "info", "warn", "error"),
 		l.listenable("listen", l.Listen),
 		l.listenable("ops-listen", l.OpsListen),
+		l.checkTLS(),
 		l.between("limits.total-cap", l.Limits.TotalCap, 1, 10_000_000),
 		l.between("limits.transactions-partial", l.Limits.TransactionsPartial, 0, l.Limits.TransactionsMax),
 		l.between("limits.transactions-max", l.Limits.TransactionsMax, 1, 10_000_000),
@@ -44,8 +46,19 @@ func (l *loaded) oneOf(name, value string, allowed ...string) error {
 }
 
 func (l *loaded) listenable(name, value string) error {
-	if _, _, err := net.SplitHostPort(value); err != nil {
-		return fmt.Errorf("%s: %s is %q; allowed is HOST:PORT such as 127.0.0.1:8080", l.from(name), name, value)
+	path, isUnix := strings.CutPrefix(value, unixPrefix)
+	_, _, err := net.SplitHostPort(value)
+	if isUnix && path == "" || !isUnix && err != nil {
+		return fmt.Errorf("%s: %s is %q; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH",
+			l.from(name), name, value)
+	}
+	return nil
+}
+
+func (l *loaded) checkTLS() error {
+	if (l.TLS.Cert == "") != (l.TLS.Key == "") {
+		return fmt.Errorf("tls.cert (%s) and tls.key (%s): only one is set; set both or none",
+			l.from("tls.cert"), l.from("tls.key"))
 	}
 	return nil
 }

@@ -17,7 +17,23 @@ type tomlFile struct {
 }
 
 func (f *tomlFile) errorf(key, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", f.path, f.lines[key], fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s:%d: %s", f.path, f.line(key), fmt.Sprintf(format, args...))
+}
+
+// line returns the line of a key. A key within an inline table has none of its
+// own: it stands where the innermost table begins that has one.
+func (f *tomlFile) line(key string) int {
+	for {
+		if n, ok := f.lines[key]; ok {
+			return n
+		}
+
+		outer := strings.LastIndexAny(key, ".[")
+		if outer < 0 {
+			return 1
+		}
+		key = key[:outer]
+	}
 }
 
 func (f *tomlFile) root(tree map[string]any) error {
@@ -55,7 +71,7 @@ func (f *tomlFile) table(prefix string, table map[string]any, settings []setting
 		if err := settings[i].set(table[key]); err != nil {
 			return f.errorf(name, "%s", err)
 		}
-		f.into.origin[name] = fmt.Sprintf("file %s:%d", f.path, f.lines[name])
+		f.into.origin[name] = fmt.Sprintf("file %s:%d", f.path, f.line(name))
 	}
 	return nil
 }
@@ -63,10 +79,11 @@ func (f *tomlFile) table(prefix string, table map[string]any, settings []setting
 // merge lays an array of tables over a list: a table with the id of an entry
 // changes that entry, any other is appended.
 func merge[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) error {
-	tables, ok := raw.([]map[string]any)
+	tables, ok := tablesOf(raw)
 	if !ok {
 		return f.errorf(key, "%s is not an array of tables; write [[%s]]", key, key)
 	}
+
 	for n, table := range tables {
 		at := fmt.Sprintf("%s[%d].", key, n)
 		id, ok := table["id"]
@@ -90,6 +107,24 @@ func merge[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) e
 		}
 	}
 	return nil
+}
+
+// tablesOf returns an array of tables, whether it was written as [[name]] or
+// inline as name = [{ … }].
+func tablesOf(raw any) (tables []map[string]any, ok bool) {
+	if tables, ok := raw.([]map[string]any); ok {
+		return tables, true
+	}
+
+	list, ok := raw.([]any)
+	for _, item := range list {
+		table, isTable := item.(map[string]any)
+		if !isTable {
+			return nil, false
+		}
+		tables = append(tables, table)
+	}
+	return tables, ok
 }
 
 func hasPrefix(settings []setting, prefix string) bool {

@@ -33,6 +33,10 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 		if err != nil {
 			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
 		}
+		prices := func() []value.FeedPrice { return external.Of(c.ID) }
+		if simulated, ok := source.(*sim.Feed); ok && l.Prices.File == "" && l.Prices.URL == "" {
+			prices = simulated.Prices
+		}
 		specs = append(specs, actors.ChainSpec{
 			Feed: source,
 			Config: chain.Config{
@@ -40,7 +44,7 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
 				},
 				Prices:           l.params(c),
-				External:         func() []value.FeedPrice { return external.Of(c.ID) },
+				External:         prices,
 				WantsState:       l.Feed == "sim",
 				UnavailableAfter: l.Limits.UnavailableAfter,
 				Log:              log, Metrics: chain.NewMetrics(set, c.ID),

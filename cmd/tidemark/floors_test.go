@@ -15,11 +15,13 @@ const module = "tidemark/"
 // floors lists every package from the ground up. A package imports only
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
-	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
-	{"rankings/market"},
+	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report",
+		"edge/docs", "edge/client/go", "edge/client/typegen"},
+	{"rankings/market", "edge/ui"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed"},
 	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
-	{"actors/chain", "edge/query", "edge/render"},
+	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
+	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},
 	{"bench"},
@@ -30,8 +32,8 @@ var floors = [][]string{
 var owners = map[string][]string{
 	"github.com/anthdm/hollywood":     {"actors"},
 	"github.com/cockroachdb/pebble":   {"storage"},
-	"github.com/dgraph-io/ristretto":  {"edge"},
-	"github.com/valyala/fasthttp":     {"edge", "bench/load", "bench/peers"},
+	"github.com/dgraph-io/ristretto":  {"edge/pages"},
+	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
 	"github.com/ethereum/go-ethereum": {"actors/feed/rpc"},
 	"github.com/holiman/uint256":      {"rankings/clmath"},
 }

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tidemark/actors"
+	"tidemark/storage/registry"
 )
 
 // KeysCmd administers the API keys of a running node.
@@ -27,8 +27,8 @@ type KeysIssueCmd struct {
 
 // Run issues it.
 func (c *KeysIssueCmd) Run() error {
-	q := actors.KeyRequest{Account: c.Account, Kind: c.Kind, Origins: c.Origin, Label: c.Label}
-	return ask(&c.AdminFlags, "POST", "/keys", q, func(w io.Writer, v *actors.IssuedKey) {
+	q := registry.KeyRequest{Account: c.Account, Kind: c.Kind, Origins: c.Origin, Label: c.Label}
+	return ask(&c.AdminFlags, "POST", "/keys", q, func(w io.Writer, v *registry.IssuedKey) {
 		row(w, "id", v.ID)
 		row(w, "key", v.Key)
 		row(w, "account", v.Account)
@@ -60,10 +60,10 @@ type KeysRevokeCmd struct {
 // Run revokes it.
 func (c *KeysRevokeCmd) Run() error {
 	return ask(&c.AdminFlags, "POST", "/keys/"+url.PathEscape(c.ID)+"/revoke", nil,
-		func(w io.Writer, v *actors.KeyView) { showKeys(w, &[]actors.KeyView{*v}) })
+		func(w io.Writer, v *registry.KeyView) { showKeys(w, &[]registry.KeyView{*v}) })
 }
 
-func showKeys(w io.Writer, keys *[]actors.KeyView) {
+func showKeys(w io.Writer, keys *[]registry.KeyView) {
 	row(w, "ID", "PREFIX", "KIND", "ACCOUNT", "STATUS", "CREATED", "LAST USED", "ORIGINS", "LABEL")
 	for _, k := range *keys {
 		origins := strings.Join(k.AllowedOrigins, " ")

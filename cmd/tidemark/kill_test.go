@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark/actors"
+	"tidemark/storage/registry"
 )
 
 // How often TestKillMetering kills: enough to notice a broken promise in a few
@@ -151,10 +151,10 @@ func (v *victim) ask(method, path string, body, into any) {
 }
 
 func (v *victim) customer(name, plan string) *customer {
-	var account actors.AccountView
+	var account registry.AccountView
 	v.ask("POST", "/accounts", map[string]string{"name": name, "plan": plan}, &account)
-	var issued actors.IssuedKey
-	v.ask("POST", "/keys", actors.KeyRequest{Account: name}, &issued)
+	var issued registry.IssuedKey
+	v.ask("POST", "/keys", registry.KeyRequest{Account: name}, &issued)
 	return &customer{name: name, key: issued.Key}
 }
 
@@ -221,7 +221,7 @@ func (c *customer) ask(client *http.Client, url string) (units int64, status int
 // far back the answers go that the kill lost.
 func (c *customer) check(v *victim, died time.Time) (lost time.Duration) {
 	v.t.Helper()
-	var usage actors.UsageView
+	var usage registry.UsageView
 	v.ask("GET", "/usage/"+c.name, nil, &usage)
 	charged, answered := usage.UnitsUsed-c.used, int64(0)
 	for _, a := range c.answers {

@@ -4,12 +4,16 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+
+	"tidemark/storage"
 )
 
-// version is set by the linker.
-var version = "unknown"
+// version and commit are set by the linker.
+var version, commit = "unknown", "unknown"
 
 // CLI is the command line: a struct for every subcommand, with its flags.
 type CLI struct {
@@ -21,9 +25,14 @@ type CLI struct {
 	Check    CheckCmd    `cmd:"" help:"Check every invariant of a stopped node's data."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`
+	Ready    ReadyCmd    `cmd:"" help:"Succeed when a running node should be sent requests."`
 	Config   ConfigCmd   `cmd:"" help:"Print or check the configuration."`
 	Bench    BenchCmd    `cmd:"" help:"Measure a node, each figure beside its limit."`
-	Version  VersionCmd  `cmd:"" help:"Print the version."`
+	Version  VersionCmd  `cmd:"" help:"Print the version, the commit and the data format."`
+	Help     HelpCmd     `cmd:"" help:"Show the commands, or the flags of one."`
+
+	Completion  kongcompletion.Completion `cmd:"" help:"Print what makes bash, zsh or fish complete commands."`
+	ShowVersion kong.VersionFlag          `name:"version" help:"Print the version."`
 }
 
 // VersionCmd prints the version.
@@ -31,22 +40,47 @@ type VersionCmd struct{}
 
 // Run prints the version.
 func (VersionCmd) Run() error {
-	_, err := fmt.Println("tidemark", version)
+	_, err := fmt.Printf("tidemark %s\ncommit %s\ndata format %d (reads from %d on)\n%s %s/%s\n",
+		version, commit, storage.Format, storage.OldestFormat,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 
-func main() { os.Exit(run()) }
+// HelpCmd shows how a command is used.
+type HelpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command, such as keys issue."`
+}
 
-// run is main with an exit code, so that tests can be the command.
-func run() int {
+// Run prints what the command with --help prints.
+func (c *HelpCmd) Run(parser *kong.Kong) error {
+	// Printing the help ends the process with 0, as --help does.
+	_, err := parser.Parse(append(c.Command, "--help"))
+	return err
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// exitUsage is the exit code of a command line that cannot be understood.
+const exitUsage = 2
+
+// run is main with arguments and an exit code, so that tests can be the command.
+func run(args []string) int {
 	var cli CLI
-	command := kong.Parse(&cli,
+	parser := kong.Must(&cli,
 		kong.Name("tidemark"),
 		kong.Description("Ranked data on concentrated-liquidity positions and pools, from one low-latency node."),
-		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "tidemark " + version},
 	)
-	if err := command.Run(); err != nil {
+	kongcompletion.Register(parser)
+
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "tidemark: %v\n`tidemark help` lists the commands and their flags.\n", err)
+		return exitUsage
+	}
+
+	if err := command.Run(parser); err != nil {
 		fmt.Fprintln(os.Stderr, "tidemark:", err)
 		return 1
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/edge"
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -36,10 +37,13 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 		chains = append(chains, render.Chain{ID: sc.id, Enabled: true})
 	}
 	server, err := edge.New(edge.Config{
-		Board: s.board, Store: s.store, Book: book, Clock: accounts.NewClock(now), Chains: chains,
-		Plans: accounts.DefaultPlans(), Limits: edge.DefaultLimits(), Version: "test",
-		Prices:  func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
-		Metrics: metrics.NewSet(), Log: quiet,
+		Config: pages.Config{
+			Board: s.board, Store: s.store, Chains: chains,
+			Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
+			Prices:  func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
+			Metrics: metrics.NewSet(),
+		},
+		Book: book, Clock: accounts.NewClock(now), Log: quiet,
 	})
 	s.must(err)
 	key := s.issue(book)

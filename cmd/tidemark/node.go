@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,30 +16,35 @@ import (
 
 	"tidemark/actors"
 	"tidemark/edge"
+	"tidemark/edge/admin"
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/registry"
 )
 
 // node is a running server: its parts in the order in which they started.
 type node struct {
 	*loaded
 	log    *slog.Logger
+	level  slog.LevelVar
 	parts  []started
 	failed chan error // a listener ended by itself
 
-	set    *metrics.Set
-	store  *storage.Store
-	books  *storage.Accounts
-	admin  *actors.Admin
-	chains *actors.Node
-	extern *actors.PriceFeed
-	board  rankings.Board
+	set      *metrics.Set
+	store    *storage.Store
+	books    *storage.Accounts
+	registry *registry.Registry
+	chains   *actors.Node
+	extern   *actors.PriceFeed
+	board    rankings.Board
+	ready    readiness
 
-	key     string // of the demo account, on the first start only
-	address string // of the API
+	key string // of the demo account, on the first start only
+	url string // of the API
 }
 
 // start starts every part. What it has started stays in parts, also when a
@@ -92,14 +98,14 @@ func (n *node) background(name string, run func(context.Context)) {
 
 func (n *node) startMetering() error {
 	var err error
-	if n.admin, err = actors.OpenAdmin(n.books, n.Plans, time.Now()); err != nil {
+	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return err
 	}
-	if n.key, _, err = n.admin.Demo(); err != nil {
+	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
-	metering, err := actors.StartMetering(
-		actors.NewMeter(n.admin, n.Metering.Flush, n.set), n.admin, n.Metering.Flush, n.set, n.log)
+	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
+	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -129,9 +135,12 @@ func (n *node) startChains() error {
 
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
-		Board: &n.board, Store: n.store, Book: n.admin.Book(), Clock: n.admin.Clock(),
-		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
-		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.NoPageCache, Preview: n.Feed == "sim",
+		Config: pages.Config{
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+		},
+		Preview: n.Feed == "sim" || n.UI.Preview,
+		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -140,18 +149,43 @@ func (n *node) startServers() error {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	n.address = apiListener.Addr().String()
-	ops := opsServer(n.set)
+	n.url = urlOf(apiListener, n.TLS.Cert != "")
+	if n.TLS.Cert != "" {
+		pair, err := readCertificate(n.TLS, n.log)
+		if err != nil {
+			return errors.Join(err, apiListener.Close(), opsListener.Close())
+		}
+		apiListener = pair.listener(apiListener)
+		n.background("certificate", pair.watch)
+	}
+	n.ready.board = &n.board
+	for _, c := range n.administered() {
+		n.ready.chains = append(n.ready.chains, c.ID)
+	}
+
+	ops := opsServer(n.set, n.ready.check)
 	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
 	n.serve("API", apiListener, api.Serve, api.Shutdown)
-	socket := actors.NewAdminSocket(n.admin, n.log)
-	n.handleChains(socket)
-	n.handleBackup(socket)
-	if err := socket.Listen(n.Data); err != nil {
+	administration := admin.New(admin.Config{
+		Registry: n.registry, Control: control{n.chains, n.store, n.books},
+		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
+	})
+	if err := administration.Listen(n.Data); err != nil {
 		return err
 	}
-	n.began("administration", socket.Stop)
+	n.began("administration", administration.Stop)
+	n.background("service manager", n.notify)
 	return nil
+}
+
+// administered are the chains that operators may switch.
+func (l *loaded) administered() (list []admin.Chain) {
+	for i := range l.Chains {
+		if c := &l.Chains[i]; c.Enabled {
+			list = append(list, admin.Chain{ID: c.ID, Name: c.Name})
+		}
+	}
+	return list
 }
 
 func (n *node) serve(name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error) {
@@ -195,10 +229,10 @@ func (n *node) welcome(w io.Writer) {
 	if err != nil {
 		dir = n.Data
 	}
-	text := fmt.Sprintf("tidemark %s serves http://%s (feed %s, data %s)\n", version, n.address, n.Feed, dir)
+	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
 	if n.key != "" {
 		text += fmt.Sprintf("\nAPI key of the account demo, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"http://%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.address)
+			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.url)
 	}
 	io.WriteString(w, text)
 }

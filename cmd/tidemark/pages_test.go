@@ -39,9 +39,9 @@ func waitHead(ts *testscript.TestScript) {
 	ts.Fatalf("not at the head after %s: %s", startTimeout, said)
 }
 
-// pages writes the first two pages of everything under every sort into a file,
+// writePages writes the first two pages of everything under every sort into a file,
 // and the first of what the default filters leave.
-func pages(ts *testscript.TestScript, _ bool, args []string) {
+func writePages(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: pages FILE")
 	}

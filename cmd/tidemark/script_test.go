@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			"down":  func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGTERM) },
 			"crash": func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGKILL) },
 			"get":   get,
-			"pages": pages,
+			"pages": writePages,
 			"keep":  keep,
 		},
 	})

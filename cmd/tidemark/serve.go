@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 )
 
@@ -60,7 +62,10 @@ func (l *loaded) serve() (err error) {
 	}
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	n := &node{loaded: l, log: newLogger(os.Stderr)}
+
+	n := &node{loaded: l}
+	setLevel(&n.level, l.Log.Level)
+	n.log = newLogger(os.Stderr, &n.level)
 	for _, variable := range l.ignored {
 		n.log.Warn("an environment variable is no setting; `tidemark config print` lists them", "variable", variable)
 	}
@@ -71,17 +76,27 @@ func (l *loaded) serve() (err error) {
 	select {
 	case <-interrupted.Done():
 		n.log.Info("stopping")
+		n.tellManager(daemon.SdNotifyStopping)
+		n.ready.stopping.Store(true)
 	case err = <-n.failed:
 	}
 	return errors.Join(err, n.stop())
 }
 
-// newLogger writes text to a terminal and JSON to anything else.
-func newLogger(f *os.File) *slog.Logger {
+// newLogger writes coloured text to a terminal and JSON to anything else. The
+// level may change while the logger is used.
+func newLogger(f *os.File, level *slog.LevelVar) *slog.Logger {
 	if term.IsTerminal(int(f.Fd())) {
-		return slog.New(slog.NewTextHandler(f, nil))
+		return slog.New(tint.NewHandler(f, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
 	}
-	return slog.New(slog.NewJSONHandler(f, nil))
+	return slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}))
+}
+
+// setLevel makes a level that the configuration allows the one in use.
+func setLevel(level *slog.LevelVar, name string) {
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		panic("BUG: " + err.Error())
+	}
 }
 
 // started is a part of the node that has to be stopped.

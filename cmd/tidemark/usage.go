@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/url"
 
-	"tidemark/actors"
+	"tidemark/storage/registry"
 )
 
 // UsageCmd shows the units that an account used in a month.
@@ -20,7 +20,7 @@ func (c *UsageCmd) Run() error {
 	return ask(&c.AdminFlags, "GET", path, nil, showUsage)
 }
 
-func showUsage(w io.Writer, v *actors.UsageView) {
+func showUsage(w io.Writer, v *registry.UsageView) {
 	row(w, "MONTH", "UNITS", "OF", "RESETS")
 	limit := any("no limit")
 	if v.UnitsLimit != nil {

@@ -169,3 +169,37 @@ func BenchmarkPositions(b *testing.B) {
 	}
 	b.ReportAllocs()
 }
+
+// TestNames: every name of a parameter's values reads as itself, and nothing
+// that only looks like one does.
+func TestNames(t *testing.T) {
+	f := func(names []string, read func(v []byte) (string, error)) {
+		t.Helper()
+		for _, name := range names {
+			if got, err := read([]byte(name)); err != nil || got != name {
+				t.Errorf("%q reads as %q, %v", name, got, err)
+			}
+		}
+		for _, name := range []string{"", "APR", names[0] + " ", "x"} {
+			if got, err := read([]byte(name)); err == nil {
+				t.Errorf("%q reads as %q; want an error", name, got)
+			}
+		}
+	}
+	f(rankings.PositionSorts, reads[rankings.PositionSort](rankings.PositionSorts))
+	f(rankings.PoolSorts, reads[rankings.PoolSort](rankings.PoolSorts))
+	f(rankings.Statuses, reads[rankings.Status](rankings.Statuses))
+	f(rankings.Ranges, reads[rankings.Range](rankings.Ranges))
+}
+
+// reads returns the reader of one parameter's values.
+func reads[T interface {
+	~uint8
+	String() string
+}](names []string) func(v []byte) (string, error) {
+	return func(v []byte) (string, error) {
+		var to T
+		err := set(&to, "name", v, names)
+		return to.String(), err
+	}
+}

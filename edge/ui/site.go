@@ -121,7 +121,7 @@ func newFile(name string, body []byte) (*File, error) {
 	sum := sha256.Sum256(body)
 	f := &File{
 		Body: body, ContentType: kind, CacheControl: cacheChecked,
-		ETag: `"` + hex.EncodeToString(sum[:8]) + `"`,
+		ETag: `W/"` + hex.EncodeToString(sum[:8]) + `"`,
 	}
 
 	if strings.HasPrefix(name, "/assets/") && path.Ext(name) != ".txt" {
@@ -148,16 +148,13 @@ func (s *Site) Find(name []byte) *File {
 	return nil
 }
 
-// Gzip returns the body in that coding, or nil where it does not pay.
-func (f *File) Gzip() []byte {
+// Packed returns the body in gzip or in zstd, or nil where that does not pay.
+func (f *File) Packed(zstd bool) []byte {
 	f.pack.Do(f.packAll)
+	if zstd {
+		return f.zstd
+	}
 	return f.gzip
-}
-
-// Zstd returns the body in that coding, or nil where it does not pay.
-func (f *File) Zstd() []byte {
-	f.pack.Do(f.packAll)
-	return f.zstd
 }
 
 // packAll makes both codings at the first demand, as small as they get: they

@@ -69,20 +69,20 @@ func TestPages(t *testing.T) {
 // TestPacked: every coding of every file is the file.
 func TestPacked(t *testing.T) {
 	for path, file := range Open().files {
-		if file.Gzip() == nil {
+		if file.Packed(false) == nil {
 			if len(file.Body) >= packFrom {
 				t.Errorf("%s of %d bytes is not packed", path, len(file.Body))
 			}
 			continue
 		}
-		gz, err := gzip.NewReader(bytes.NewReader(file.Gzip()))
+		gz, err := gzip.NewReader(bytes.NewReader(file.Packed(false)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if body, err := io.ReadAll(gz); err != nil || !bytes.Equal(body, file.Body) {
 			t.Errorf("%s differs in gzip: %v", path, err)
 		}
-		zs, err := zstd.NewReader(bytes.NewReader(file.Zstd()))
+		zs, err := zstd.NewReader(bytes.NewReader(file.Packed(true)))
 		if err != nil {
 			t.Fatal(err)
 		}

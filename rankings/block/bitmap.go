@@ -49,9 +49,6 @@ func (b *Bitmap) Seal() {
 // Len returns n, the bound of the numbers.
 func (b *Bitmap) Len() uint32 { return b.n }
 
-// Size returns the bytes that the set holds.
-func (b *Bitmap) Size() int { return 8*len(b.words) + 4*len(b.ranks) }
-
 // Count returns the number of members.
 func (b *Bitmap) Count() uint32 { return b.ranks[len(b.ranks)-1] }
 
@@ -90,12 +87,15 @@ func (b *Bitmap) stride(k uint32) int {
 	last := len(b.ranks) - 1
 	lo := int(uint64(k) * uint64(last) / uint64(b.Count()))
 	hi := lo + 1
+
+	// Widen downwards, then upwards, until [lo, hi) holds the entry.
 	for step := 1; b.ranks[lo] > k; step *= 2 {
 		lo, hi = max(lo-step, 0), lo
 	}
 	for step := 1; hi < last && b.ranks[hi] <= k; step *= 2 {
 		lo, hi = hi, min(hi+step, last)
 	}
+
 	for hi-lo > 1 {
 		if mid := int(uint(lo+hi) >> 1); b.ranks[mid] <= k {
 			lo = mid

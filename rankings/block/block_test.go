@@ -24,6 +24,7 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -64,11 +65,13 @@ func TestLeafRoundTrip(t *testing.T) {
 			t.Fatalf("%d rows from %d within %d: %v, %v", rows, base, span, err, got)
 		}
 	}
+
 	f(1, 0, 0)
 	f(1, 1<<32-1, 0)
 	f(4096, 5, 0)
 	f(4096, 0, 1<<32-1)
 	f(256, 1<<31, 1<<31)
+
 	for span := uint32(1); span != 0; span <<= 1 {
 		f(1, 3, span)
 		f(2, 3, span)
@@ -83,6 +86,7 @@ func TestDamage(t *testing.T) {
 		if err := decode(b); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		for i := range b {
 			if decode(b[:i]) == nil {
 				t.Fatalf("%s: the first %d bytes of %d decode", name, i, len(b))
@@ -95,10 +99,12 @@ func TestDamage(t *testing.T) {
 				}
 			}
 		}
+
 		if decode(append(bytes.Clone(b), 0)) == nil {
 			t.Fatalf("%s: decodes with a byte more", name)
 		}
 	}
+
 	f("leaf", AppendLeaf(nil, []uint32{9, 8, 7, 1000}), decodeLeaf)
 	f("directory", sampleDirectory().Append(nil), decodeDirectory)
 }
@@ -125,12 +131,14 @@ func TestRefusals(t *testing.T) {
 			t.Fatalf("byte %d set to %d: got %v; want %q", at, value, err, want)
 		}
 	}
+
 	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
 	f("version 2", leaf, 0, 2, decodeLeaf)
 	f("width 33", leaf, 1, 33, decodeLeaf)
 	f("they need", leaf, 1, 32, decodeLeaf)
 	f("0 rows", leaf, 2, 0, decodeLeaf)
 	f("65284 rows", leaf, 3, 255, decodeLeaf)
+
 	directory := sampleDirectory().Append(nil)
 	entry := directoryHeader + 4
 	f("format", directory, 7, 9, decodeDirectory)
@@ -173,6 +181,7 @@ func TestCuts(t *testing.T) {
 	for i, p := range r.Perm(len(ids)) {
 		ids[i] = uint32(p)
 	}
+
 	cut := func() map[uint64]int {
 		leaves := map[uint64]int{}
 		for rest := ids; len(rest) > 0; {
@@ -185,15 +194,18 @@ func TestCuts(t *testing.T) {
 		}
 		return leaves
 	}
+
 	before := cut()
 	if mean := len(ids) / len(before); mean < 900 || mean > 1600 {
 		t.Fatalf("%d rows a leaf", mean)
 	}
+
 	for range 20 {
 		from, to := r.IntN(len(ids)), r.IntN(len(ids)-1)
 		id := ids[from]
 		ids = slices.Delete(ids, from, from+1)
 		ids = slices.Insert(ids, to, id)
+
 		after, fresh := cut(), 0
 		for hash := range after {
 			if before[hash] == 0 {
@@ -218,10 +230,12 @@ func TestBitmap(t *testing.T) {
 				members = append(members, i)
 			}
 		}
+
 		b.Seal()
 		if b.Len() != n || int(b.Count()) != len(members) {
 			t.Fatalf("%d of %d; want %d of %d", b.Count(), b.Len(), len(members), n)
 		}
+
 		rank := 0
 		for i := range n {
 			if int(b.Rank(i)) != rank {
@@ -238,6 +252,7 @@ func TestBitmap(t *testing.T) {
 			t.Fatalf("rank(%d) = %d; want %d", n, b.Rank(n), len(members))
 		}
 	}
+
 	for _, n := range []uint32{0, 1, 63, 64, 65, 511, 512, 513, 1024, 10_000} {
 		for _, density := range []float64{0, 0.001, 0.3, 0.97, 1} {
 			f(n, density)
@@ -294,6 +309,7 @@ func BenchmarkBitmap(b *testing.B) {
 		m.Set(i)
 	}
 	m.Seal()
+
 	sum := uint32(0)
 	b.Run("rank", func(b *testing.B) {
 		for i := uint32(0); b.Loop(); i += 7919 {

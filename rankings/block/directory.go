@@ -85,13 +85,16 @@ func (d *Directory) Append(dst []byte) []byte {
 	dst = le.AppendUint32(dst, d.Pools)
 	dst = le.AppendUint32(dst, uint32(len(d.Orders)))
 	dst = le.AppendUint32(dst, uint32(len(d.Retired)))
+
 	for i := range d.Orders {
 		dst = d.Orders[i].append(dst)
 	}
+
 	for _, r := range d.Retired {
 		dst = le.AppendUint64(dst, r.Number)
 		dst = le.AppendUint64(dst, r.Last)
 	}
+
 	return appendChecksum(dst, start)
 }
 
@@ -120,16 +123,19 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode directory of %d bytes: %w", len(b), err)
 	}
+
 	le := binary.LittleEndian
 	if m := le.Uint64(b); m != directoryMagic {
 		return nil, fmt.Errorf("cannot decode directory of format %016x; known is %016x",
 			m, uint64(directoryMagic))
 	}
+
 	d := &Directory{
 		Chain: le.Uint64(b[8:]), Generation: le.Uint64(b[16:]),
 		Positions: le.Uint32(b[24:]), Pools: le.Uint32(b[28:]),
 	}
 	orders, retired := le.Uint32(b[32:]), le.Uint32(b[36:])
+
 	rest := body[directoryHeader:]
 	for i := range orders {
 		o, n, err := decodeOrder(rest, d.Generation)
@@ -138,6 +144,8 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 		}
 		d.Orders, rest = append(d.Orders, o), rest[n:]
 	}
+
+	// The retired leaves are all that may be left.
 	if uint64(len(rest)) != uint64(retired)*retiredSize {
 		return nil, fmt.Errorf("cannot decode %d retired leaves from %d bytes", retired, len(rest))
 	}
@@ -152,17 +160,21 @@ func decodeOrder(b []byte, generation uint64) (Order, int, error) {
 	if len(b) < 4 {
 		return Order{}, 0, fmt.Errorf("%d bytes are left; it needs 4", len(b))
 	}
+
+	// The number of leaves is checked before room is made for them.
 	leaves := binary.LittleEndian.Uint32(b)
 	size := 4 + uint64(leaves)*entrySize
 	if uint64(len(b)) < size {
 		return Order{}, 0, fmt.Errorf("%d bytes are left; %d leaves need %d", len(b), leaves, size)
 	}
+
 	o := NewOrder(int(leaves))
 	for e := b[4:size]; len(e) > 0; e = e[entrySize:] {
 		if err := o.addEntry(e, generation); err != nil {
 			return Order{}, 0, fmt.Errorf("cannot take leaf %d of %d: %w", o.Leaves(), leaves, err)
 		}
 	}
+
 	return o, int(size), nil
 }
 
@@ -170,6 +182,7 @@ func (o *Order) addEntry(e []byte, generation uint64) error {
 	le := binary.LittleEndian
 	key, number, hash, first := le.Uint64(e), le.Uint64(e[8:]), le.Uint64(e[16:]), le.Uint32(e[24:])
 	rows, pass := int(le.Uint16(e[28:])), int(le.Uint16(e[30:]))
+
 	switch {
 	case rows == 0 || rows > MaxLeafRows:
 		return fmt.Errorf("it has %d rows; allowed are 1 to %d", rows, MaxLeafRows)
@@ -183,6 +196,7 @@ func (o *Order) addEntry(e []byte, generation uint64) error {
 	case o.Leaves() > 0 && key < o.Keys[o.Leaves()-1]:
 		return fmt.Errorf("its key %016x is below %016x before it", key, o.Keys[o.Leaves()-1])
 	}
+
 	o.Add(key, first, number, hash, rows, pass)
 	return nil
 }

@@ -34,6 +34,7 @@ func DumpLeaf(b []byte) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
+
 	d := &dumper{b: b}
 	d.field(1, "version =")
 	d.field(1, "width =")
@@ -42,6 +43,7 @@ func DumpLeaf(b []byte) string {
 	for d.at < len(b)-checksumSize {
 		d.field(min(8, len(b)-checksumSize-d.at), "ids")
 	}
+
 	d.field(checksumSize, "crc")
 	fmt.Fprintf(d, "ids %v\n", ids)
 	return d.String()
@@ -53,6 +55,7 @@ func DumpDirectory(b []byte) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
+
 	d := &dumper{b: b}
 	d.field(8, "magic")
 	d.field(8, "chain =")
@@ -61,6 +64,7 @@ func DumpDirectory(b []byte) string {
 	d.field(4, "pools =")
 	d.field(4, "orders =")
 	d.field(4, "retired =")
+
 	for i := range directory.Orders {
 		leaves := d.field(4, "order %d: leaves =", i)
 		for range leaves {
@@ -71,6 +75,7 @@ func DumpDirectory(b []byte) string {
 		d.number()
 		d.field(8, "  retired, last used by generation =")
 	}
+
 	d.field(checksumSize, "crc")
 	return d.String()
 }

@@ -42,11 +42,13 @@ func AppendLeaf(dst []byte, ids []uint32) []byte {
 	if len(ids) == 0 || len(ids) > MaxLeafRows {
 		panic(fmt.Sprintf("BUG: leaf of %d rows", len(ids)))
 	}
+
 	base, top := ids[0], ids[0]
 	for _, id := range ids {
 		base, top = min(base, id), max(top, id)
 	}
 	width := bits.Len32(top - base)
+
 	start := len(dst)
 	dst = append(dst, leafVersion, byte(width))
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ids)))
@@ -65,6 +67,8 @@ func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 			word >>= 8
 		}
 	}
+
+	// The last byte is filled up with zeros.
 	if held > 0 {
 		dst = append(dst, byte(word))
 	}
@@ -78,12 +82,15 @@ func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes; the least is %d",
 			len(b), leafHeader+checksumSize)
 	}
+
 	body, err := checked(b)
 	if err != nil {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
 	}
+
 	width, rows := int(b[1]), int(binary.LittleEndian.Uint16(b[2:]))
 	base := binary.LittleEndian.Uint32(b[4:])
+
 	switch {
 	case b[0] != leafVersion:
 		return dst, fmt.Errorf("cannot decode leaf of version %d; known is %d", b[0], leafVersion)
@@ -95,6 +102,7 @@ func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
 		return dst, fmt.Errorf("cannot decode leaf of %d rows in %d bits: %d bytes; they need %d",
 			rows, width, len(body), leafHeader+(rows*width+7)/8)
 	}
+
 	return unpack(dst, body[leafHeader:], rows, base, width), nil
 }
 
@@ -105,6 +113,7 @@ func unpack(dst []uint32, packed []byte, rows int, base uint32, width int) []uin
 	if width > 0 && len(packed) >= 8 {
 		whole = min(rows, (len(packed)-8)*8/width+1)
 	}
+
 	n := len(dst)
 	dst = append(dst, make([]uint32, rows)...)
 	out := dst[n:]
@@ -113,11 +122,13 @@ func unpack(dst []uint32, packed []byte, rows int, base uint32, width int) []uin
 		word := binary.LittleEndian.Uint64(packed[bit>>3:])
 		out[i] = base + uint32(word>>(bit&7)&mask)
 	}
+
 	for i := whole; i < rows; i++ {
 		var tail [8]byte
 		bit := i * width
 		copy(tail[:], packed[bit>>3:])
 		out[i] = base + uint32(binary.LittleEndian.Uint64(tail[:])>>(bit&7)&mask)
 	}
+
 	return dst
 }

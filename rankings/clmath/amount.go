@@ -9,8 +9,10 @@ func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
 	}
+
 	var distance U256
 	distance.Sub(sqrtB, sqrtA)
+
 	amount, rest := divWide(mulWide(&distance, liquidity).shift96(), mulPrices(sqrtA, sqrtB))
 	if roundUp && rest {
 		amount.AddUint64(&amount, 1)
@@ -24,9 +26,12 @@ func Amount1(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
 	}
+
 	var distance U256
 	distance.Sub(sqrtB, sqrtA)
 	w := mulWide(&distance, liquidity)
+
+	// Dividing by 2^96 drops one and a half words.
 	amount := U256{w[1]>>32 | w[2]<<32, w[2]>>32 | w[3]<<32, w[3]>>32 | w[4]<<32, w[4]>>32 | w[5]<<32}
 	if roundUp && (w[0] != 0 || uint32(w[1]) != 0) {
 		amount.AddUint64(&amount, 1)

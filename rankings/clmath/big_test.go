@@ -49,11 +49,13 @@ func TestAmountsAgainstBig(t *testing.T) {
 		if lo.Cmp(hi) > 0 {
 			lo, hi = hi, lo
 		}
+
 		for _, up := range []bool{false, true} {
 			want := quo(quo(mul(mul(liqBig(l), bigPow(96)), sub(hi, lo)), hi, up), lo, up)
 			if got := Amount0(&a, &b, l, up); toBig(&got).Cmp(want) != 0 {
 				t.Fatalf("Amount0(%s, %s, %v, %v) = %s; want %s", a.Dec(), b.Dec(), l, up, got.Dec(), want)
 			}
+
 			want = quo(mul(liqBig(l), sub(hi, lo)), bigPow(96), up)
 			if got := Amount1(&a, &b, l, up); toBig(&got).Cmp(want) != 0 {
 				t.Fatalf("Amount1(%s, %s, %v, %v) = %s; want %s", a.Dec(), b.Dec(), l, up, got.Dec(), want)
@@ -72,6 +74,7 @@ func TestGrowthAgainstBig(t *testing.T) {
 		if got := FeesOwed(&inside, &last, l); toBig(&got).Cmp(want) != 0 {
 			t.Fatalf("FeesOwed(%s, %s, %v) = %s; want %s", inside.Dec(), last.Dec(), l, got.Dec(), want)
 		}
+
 		want = quo(mul(toBig(&fee), bigPow(128)), liqBig(l), false)
 		want.Mod(want, bigPow(256))
 		if got := GrowthOf(&fee, l); toBig(&got).Cmp(want) != 0 {

@@ -15,6 +15,7 @@ func AppendDecimal(dst []byte, v *U256) []byte {
 	if v[1]|v[2]|v[3] == 0 {
 		return AppendUint(dst, v[0])
 	}
+
 	var groups [5]uint64 // of 19 digits, least significant first
 	n := 0
 	for rest := *v; ; n++ {
@@ -23,6 +24,8 @@ func AppendDecimal(dst []byte, v *U256) []byte {
 			break
 		}
 	}
+
+	// Only the leading group is printed without zeros.
 	dst = AppendUint(dst, groups[n])
 	for n--; n >= 0; n-- {
 		dst = appendGroup(dst, groups[n])
@@ -47,6 +50,8 @@ func AppendPoint(dst, digits []byte, decimals uint8) []byte {
 	for end > max(point, 0) && digits[end-1] == '0' {
 		end--
 	}
+
+	// The value is below 1: zeros stand between the point and its digits.
 	if point <= 0 {
 		dst = append(dst, '0')
 		if end == 0 {
@@ -58,6 +63,7 @@ func AppendPoint(dst, digits []byte, decimals uint8) []byte {
 		}
 		return append(dst, digits[:end]...)
 	}
+
 	dst = append(dst, digits[:point]...)
 	if end > point {
 		dst = append(dst, '.')

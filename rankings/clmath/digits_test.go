@@ -15,6 +15,7 @@ func TestAppendUint(t *testing.T) {
 			t.Fatalf("got %s; want %s", got, want)
 		}
 	}
+
 	f(0)
 	f(math.MaxUint64)
 	for power := uint64(10); power < 1e19; power *= 10 {
@@ -22,6 +23,7 @@ func TestAppendUint(t *testing.T) {
 			f(v)
 		}
 	}
+
 	for range 1_000_000 {
 		f(r.Uint64() >> r.IntN(64))
 	}
@@ -46,6 +48,7 @@ func BenchmarkAppendUint(b *testing.B) {
 				AppendUint(buf, v)
 			}
 		})
+
 		b.Run("strconv", func(b *testing.B) {
 			for b.Loop() {
 				strconv.AppendUint(buf, v, 10)

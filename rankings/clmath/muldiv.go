@@ -109,6 +109,9 @@ func divWide(n, d wide) (q U256, rest bool) {
 	for d[words-1] == 0 {
 		words--
 	}
+
+	// Normalise: shift both until the top bit of the divisor is set, which keeps
+	// each estimated digit within two of the true one.
 	s := uint(bits.LeadingZeros64(d[words-1]))
 	var u [len(n) + 1]uint64
 	u[len(n)] = n[len(n)-1] >> (64 - s)
@@ -117,11 +120,13 @@ func divWide(n, d wide) (q U256, rest bool) {
 		d[i] = d[i]<<s | d[i-1]>>(64-s)
 	}
 	u[0], d[0] = n[0]<<s, d[0]<<s
+
 	for j := len(n) - words; j >= 0; j-- {
 		if digit := divStep(u[j:j+words+1], d[:words]); j < len(q) {
 			q[j] = digit
 		}
 	}
+
 	for _, word := range u {
 		rest = rest || word != 0
 	}
@@ -136,6 +141,8 @@ func divStep(u, d []uint64) uint64 {
 	if u[k] == 0 && u[k-1] < top {
 		return 0
 	}
+
+	// Estimate the digit from the top two words, then correct it by the third.
 	digit, left := ^uint64(0), u[k-1]+top
 	over := left < top // left passes a word: the estimate is as good as it gets
 	if u[k] < top {
@@ -151,6 +158,8 @@ func divStep(u, d []uint64) uint64 {
 		left += top
 		over = left < top
 	}
+
+	// Subtract digit * d.
 	var carry, borrow uint64
 	for i := range d {
 		hi, lo := bits.Mul64(digit, d[i])
@@ -159,6 +168,7 @@ func divStep(u, d []uint64) uint64 {
 		carry = hi + c
 	}
 	u[k], borrow = bits.Sub64(u[k], carry, borrow)
+
 	if borrow != 0 { // one too many
 		digit--
 		var c uint64

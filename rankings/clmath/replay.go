@@ -85,12 +85,15 @@ func (r *Replay) Full(stop int32, sqrtStop *U256) bool {
 	if r.Down && sqrtStop.Lt(&r.end) || !r.Down && sqrtStop.Gt(&r.end) {
 		return false
 	}
+
+	// A full step pays for the whole way; what it leaves is for the next ones.
 	in := inputTo(&r.SqrtPriceX96, sqrtStop, r.Liquidity, r.Down)
 	fee := feeOn(&in, r.fee)
 	in.Add(&in, &fee)
 	if _, under := r.left.SubOverflow(&r.left, &in); under {
 		r.short = true
 	}
+
 	r.account(&in, &fee)
 	r.SqrtPriceX96 = *sqrtStop
 	r.Tick = stop
@@ -117,18 +120,23 @@ func (r *Replay) Last(tick int32, liquidity U128) error {
 	if r.short {
 		return fmt.Errorf("the steps to the event's price need more than its input of %s", r.In.Dec())
 	}
+
+	// The fee of the last step is whatever its input leaves after the swap.
 	kept := MulDiv(&r.left, &U256{uint64(Pips - r.fee)}, &U256{Pips})
 	var fee U256
 	fee.Sub(&r.left, &kept)
 	r.account(&r.left, &fee)
+
 	r.still = r.SqrtPriceX96.Eq(&r.end)
 	if r.still && tick != r.Tick {
 		return fmt.Errorf("the event's tick is %d; replayed %d", tick, r.Tick)
 	}
+
 	if liquidity != r.Liquidity {
 		want, got := liquidity.U256(), r.Liquidity.U256()
 		return fmt.Errorf("the event's liquidity is %s; replayed %s", want.Dec(), got.Dec())
 	}
+
 	r.SqrtPriceX96, r.Tick = r.end, tick
 	return nil
 }
@@ -143,6 +151,8 @@ func (r *Replay) account(total, fee *U256) {
 		}
 		fee.Sub(fee, &cut)
 	}
+
+	// Nobody is in range: the contracts give the fee to no one.
 	if r.Liquidity.IsZero() {
 		return
 	}

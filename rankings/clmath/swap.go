@@ -14,6 +14,7 @@ func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool,
 	next, amountIn, amountOut, feeAmount U256,
 ) {
 	down := !sqrtPrice.Lt(target)
+
 	if exactIn {
 		less := MulDiv(left, &U256{uint64(Pips - fee)}, &U256{Pips})
 		amountIn = inputTo(sqrtPrice, target, liquidity, down)
@@ -27,6 +28,7 @@ func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool,
 		}
 		return next, amountIn, outputTo(sqrtPrice, &next, liquidity, down), feeAmount
 	}
+
 	amountOut = outputTo(sqrtPrice, target, liquidity, down)
 	next = *target
 	if left.Lt(&amountOut) {
@@ -84,6 +86,8 @@ func NextSqrtPriceFromOutput(sqrtPrice *U256, liquidity U128, amountOut *U256, d
 		}
 		return *step.Sub(sqrtPrice, &step)
 	}
+
+	// L * 2^96 * P / (L * 2^96 - amount * P), rounded up.
 	depth.Lsh(&depth, 96)
 	var product U256
 	if _, over := product.MulOverflow(amountOut, sqrtPrice); over || !product.Lt(&depth) {

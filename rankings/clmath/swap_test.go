@@ -16,6 +16,8 @@ func TestReplayExplainsForwardSwaps(t *testing.T) {
 			protocol: []uint32{0, 500 | 1000<<12, 37}[r.IntN(3)],
 			down:     r.IntN(2) == 0, exactIn: r.IntN(2) == 0,
 		}
+
+		// An exact output cannot pay a fee of everything.
 		if p.fee == Pips {
 			p.exactIn = true
 		}
@@ -39,16 +41,19 @@ type forward struct {
 func (p *forward) run(t *testing.T, n int) {
 	t.Helper()
 	p.fee = max(p.fee, swapFeeFloor(p.protocol, p.down))
+
 	var r Replay
 	before, tickBefore := p.price, p.tick
 	growth := U256{}
 	var in U256
+
 	limit := p.tick + 400*p.spacing
 	if p.down {
 		limit = p.tick - 400*p.spacing
 	}
 	limit = min(max(limit, MinTick+1), MaxTick-1)
 	target := SqrtPriceAtTick(limit)
+
 	for !p.left.IsZero() && !p.price.Eq(&target) {
 		stop := WordEdge(p.tick, p.spacing, p.down)
 		to := SqrtPriceAtTick(stop)
@@ -56,6 +61,7 @@ func (p *forward) run(t *testing.T, n int) {
 		if p.down == to.Lt(&target) && !to.Eq(&target) {
 			goal = target
 		}
+
 		start := p.price
 		next, paid, got, fee := SwapStep(&p.price, &goal, p.liquidity, &p.left, p.exactIn, p.fee)
 		var total U256
@@ -66,6 +72,7 @@ func (p *forward) run(t *testing.T, n int) {
 		} else {
 			p.left.Sub(&p.left, &got)
 		}
+
 		if cut := ProtocolFeeOf(p.protocol, p.down); cut > 0 {
 			part := MulDiv(&total, &U256{uint64(cut)}, &U256{Pips})
 			if cut == p.fee {
@@ -73,8 +80,10 @@ func (p *forward) run(t *testing.T, n int) {
 			}
 			fee.Sub(&fee, &part)
 		}
+
 		add := GrowthOf(&fee, p.liquidity)
 		growth.Add(&growth, &add)
+
 		p.price = next
 		if next.Eq(&to) {
 			p.tick = stop
@@ -85,6 +94,8 @@ func (p *forward) run(t *testing.T, n int) {
 			p.tick = TickAtSqrtPrice(&next)
 		}
 	}
+
+	// Replay the same swap from what its event would say.
 	paid, _ := Narrow(&in)
 	r.Begin(&before, tickBefore, p.liquidity, &U256{}, p.down, I128{paid.Lo, int64(paid.Hi)}.Neg(), &p.price, p.fee, p.protocol)
 	for {
@@ -94,6 +105,7 @@ func (p *forward) run(t *testing.T, n int) {
 			break
 		}
 	}
+
 	if err := r.Last(p.tick, p.liquidity); err != nil {
 		t.Fatalf("swap %d %+v: %s", n, p, err)
 	}
@@ -124,6 +136,8 @@ func TestReplayRefuses(t *testing.T) {
 			t.Errorf("input %v, tick %d, liquidity %v were accepted", amount, tick, l)
 		}
 	}
+
+	// Token0 was received although the price fell; then the liquidity is another.
 	f(I128{Lo: 5}, -300, liquidity)
 	f(I128{Lo: 1 << 55}.Neg(), -300, U128{Lo: 7})
 }
@@ -137,6 +151,7 @@ func TestLPFee(t *testing.T) {
 			t.Errorf("LPFee(%d, %d) = %d; want at least %d", fee, protocol, got, lp)
 		}
 	}
+
 	for lp := uint32(0); lp <= Pips; lp += 997 {
 		f(lp, 0)
 		f(lp, 1)

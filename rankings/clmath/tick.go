@@ -54,12 +54,16 @@ func SqrtPriceAtTick(tick int32) U256 {
 	if tick == 0 {
 		return U256{0, 1 << 32}
 	}
+
+	// One factor for each bit that is set, the lowest first.
 	rest := uint32(max(tick, -tick))
 	i := bits.TrailingZeros32(rest)
 	ratio := tickFactors[i]
 	for rest &= rest - 1; rest != 0; rest &= rest - 1 {
 		ratio = mulHigh(ratio, tickFactors[bits.TrailingZeros32(rest)])
 	}
+
+	// The factors are of falling prices: a positive tick is the inverse.
 	price := ratio.U256()
 	if tick > 0 {
 		price.Div(&maxU256, &price)
@@ -76,8 +80,10 @@ func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 	if sqrtPrice.Lt(&MinSqrtPrice) || sqrtPrice.Gt(&MaxSqrtPrice) {
 		panic(fmt.Sprintf("BUG: no tick has the sqrtPriceX96 %s", sqrtPrice.Dec()))
 	}
+
 	guess := 2 * math.Log(sqrtPrice.Float64()/(1<<96)) / math.Log(1.0001)
 	tick := min(max(int32(math.Floor(guess)), MinTick), MaxTick)
+
 	for at := SqrtPriceAtTick(tick); at.Gt(sqrtPrice); at = SqrtPriceAtTick(tick) {
 		tick--
 	}
@@ -87,6 +93,7 @@ func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 		}
 		tick++
 	}
+
 	return tick
 }
 

@@ -9,6 +9,7 @@ func TestSqrtPriceAtTick(t *testing.T) {
 			t.Errorf("SqrtPriceAtTick(%d) = %s; want %s", tick, got.Dec(), want)
 		}
 	}
+
 	f(-887272, "4295128739")
 	f(-887271, "4295343490")
 	f(-500000, "1101692437043807371")
@@ -32,6 +33,7 @@ func TestTickAtSqrtPrice(t *testing.T) {
 		if tick == MinTick {
 			continue
 		}
+
 		at.SubUint64(&at, 1)
 		if got := TickAtSqrtPrice(&at); got != tick-1 {
 			t.Fatalf("the price below tick %d is at tick %d", tick, got)
@@ -61,6 +63,7 @@ func TestWordEdge(t *testing.T) {
 			t.Errorf("WordEdge(%d, %d, %v) = %d; want %d", tick, spacing, down, got, want)
 		}
 	}
+
 	f(0, 1, true, 0)
 	f(255, 1, true, 0)
 	f(256, 1, true, 256)

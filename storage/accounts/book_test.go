@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -162,4 +164,54 @@ func TestAllocations(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations a request; want 0", n)
 	}
+}
+
+// Keys are added and revoked while readers resolve those that are there, those
+// that are on their way and those that never come. Under -race this fails on
+// any field that a reader sees before the writer has published it.
+func TestResolveBesideWriter(t *testing.T) {
+	const n = 2000
+	b := NewBook(NewTurner(0, 0).Step(0, 0))
+	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
+	random := chacha{rand.NewChaCha8([32]byte{3})}
+	issued, absent := make([]string, n), make([]string, n)
+	for i := range n {
+		for _, list := range [][]string{issued, absent} {
+			key, err := NewKey(random, Server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list[i] = key
+		}
+	}
+
+	var readers sync.WaitGroup
+	var done atomic.Bool
+	for range 2 {
+		readers.Go(func() {
+			for i := 0; !done.Load(); i = (i + 1) % n {
+				k, reason := b.Resolve([]byte(issued[i]))
+				if reason == Accepted && k.Hash != HashKey([]byte(issued[i])) {
+					t.Errorf("key %d resolves to another one", i)
+				}
+				if _, reason := b.Resolve([]byte(absent[i])); reason != Unknown {
+					t.Errorf("a key that was never issued: reason %d", reason)
+				}
+			}
+		})
+	}
+
+	for i, key := range issued {
+		k := &Key{ID: uint64(i + 1), Hash: HashKey([]byte(key)), Prefix: key[:PrefixLen], Cell: cell}
+		b.Add(k, 0, 0)
+		if i%2 == 0 {
+			b.Revoke(k, 5)
+		}
+		want := [2]Reason{Revoked, Accepted}[i%2]
+		if _, reason := b.Resolve([]byte(key)); reason != want {
+			t.Errorf("key %d: reason %d at once; want %d", i, reason, want)
+		}
+	}
+	done.Store(true)
+	readers.Wait()
 }

@@ -47,7 +47,11 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (*T, *Cell) {
 	for i := hash & mask; ; i = (i + 1) & mask {
 		s := &slots[i]
 		e := s.at.Load()
-		if e == nil || s.hash == hash && is(e) {
+		if e == nil {
+			// Nothing else of an empty slot may be read: add may be filling it.
+			return nil, nil
+		}
+		if s.hash == hash && is(e) {
 			return e, s.cell
 		}
 	}

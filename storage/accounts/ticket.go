@@ -80,6 +80,3 @@ func (t *Ticket) Quota() Quota {
 
 // Seconds rounds a duration up to whole seconds.
 func Seconds(ns int64) int64 { return ceilDiv(ns, 1_000_000_000) }
-
-// RetrySeconds is Seconds for Retry-After: at least 1.
-func RetrySeconds(ns int64) int64 { return max(Seconds(ns), 1) }

@@ -24,7 +24,7 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkReference is what every look at a pool costs.
 func BenchmarkReference(b *testing.B) {
 	g := plant(b, defaultConfig(1))
-	s := scene{world: g.enter(g.Freeze())}
+	s := scene{world: g.newWorld(g.Freeze())}
 	for i := 0; b.Loop(); i++ {
 		s.now.t = int64(i)
 		s.reference(&s.venues[4])

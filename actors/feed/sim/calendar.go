@@ -7,7 +7,7 @@ import "sort"
 type stream int
 
 const (
-	births  stream = iota // pools come into being
+	births  stream = iota // pools are initialised
 	beats                 // the core pools' daily round; see rota.go
 	actions               // everything else
 	streams
@@ -21,46 +21,44 @@ const beatMs = 80 * 60 * 1000
 // every core pool takes part in each.
 const slowBeatMs = 8 * 3600 * 1000
 
-// calendar says when things happen, as a closed form: the i-th of a stream has
-// a slot of time to itself and a hashed moment in it, so that moments ascend
-// and any of them is found without the others.
+// calendar says when things happen, in closed form: the i-th entry of a stream
+// has a slot of time to itself and happens at a hashed moment in it. So moments
+// ascend, and each is found without computing the others.
 type calendar struct {
-	key     uint64
-	paceMs  int64 // of blocks
-	venues  []venue
-	quietMs int64 // where the dense part of the history begins
-	endMs   int64 // where the history ends
-	quiet   int64 // actions before quietMs
-	slow    int64 // beats before quietMs, when they are slow
-	ended   int64 // beats before endMs
-	rounds  int64 // beats in all
-	speed   int64 // of blocks after the history, by the clock's
-	turnMs  int64 // of a beat after the history
-	lullMs  int64 // after the history, without actions
-	total   int64 // actions before endMs
-	liveMs  int64 // a slot after the history
+	key    uint64
+	paceMs int64 // of blocks
+	venues []venue
+	before []int64 // actions before each day of the history, and before its end
+	endMs  int64   // where the history ends
+	slow   int64   // beats of the quiet days, when they are slow
+	ended  int64   // beats before endMs
+	rounds int64   // beats in all
+	speed  int64   // of blocks after the history, by the clock's
+	turnMs int64   // of a beat after the history
+	lullMs int64   // after the history, without actions
+	total  int64   // actions before endMs
+	liveMs int64   // a slot after the history
+	large  uint64  // how many thousandths of live trades are as large as before
 }
 
-// denseMs is the part of the history with more life in it: its last week, with
-// densePercent of all actions, if that is not most of the history anyway.
-const (
-	denseMs      = 7 * day * 1000
-	densePercent = 45
-)
+const dayMs = day * 1000
 
 func newCalendar(cfg *Config, venues []venue) calendar {
 	c := calendar{
 		key: hash(cfg.Seed, 'c', uint64(cfg.Chain)), venues: venues,
-		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * day * 1000,
-		total: int64(cfg.Actions),
-	}
-	if c.quietMs = cfg.quietMs(); c.quietMs > 0 {
-		c.quiet = c.total * (100 - densePercent) / 100
+		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * dayMs,
+		before: cfg.actionsByDay(), total: int64(cfg.Actions),
 	}
 	if cfg.Crowd.BusyDays > 0 {
-		c.quiet, c.slow = c.total*int64(cfg.Crowd.Early)/1000, c.quietMs/slowBeatMs
+		c.slow = cfg.quietMs() / slowBeatMs
 	}
-	c.liveMs = max(1, min(cfg.LivePace.Milliseconds(), (c.endMs-c.quietMs)/(c.total-c.quiet)))
+
+	// Live actions come at least as often as those of the last day did.
+	lastDay := c.total - c.before[cfg.Days-1]
+	// What is beyond that are small trades, so that volume goes on as it was.
+	c.liveMs = max(1, min(cfg.LivePace.Milliseconds(), dayMs/max(lastDay, 1)))
+	c.large = uint64(min(lastDay*c.liveMs*1000/dayMs+1, 1000))
+
 	c.ended, c.rounds = c.slow+(c.endMs-c.slow*slowBeatMs)/beatMs, 1<<40
 	c.speed, c.turnMs = 1, beatMs
 	switch {
@@ -72,6 +70,56 @@ func newCalendar(cfg *Config, venues []venue) calendar {
 	return c
 }
 
+// Activity grows towards the end of the history, so that its last week is dense
+// and yet no day differs much from the day before: evenPercent of the actions
+// are spread evenly, the rest so that a day has growthDaily thousandths of what
+// the next day has.
+const (
+	evenPercent = 57
+	growthDaily = 865
+)
+
+// actionsByDay returns how many actions come before each day of the history,
+// and before its end.
+func (c *Config) actionsByDay() []int64 {
+	if c.Crowd.BusyDays > 0 {
+		return c.busyByDay()
+	}
+
+	weights, sum := make([]int64, c.Days), int64(0)
+	for d, w := c.Days-1, int64(1<<32); d >= 0 && w > 0; d, w = d-1, w*growthDaily/1000 {
+		weights[d] = w
+		sum += w
+	}
+
+	before, passed := make([]int64, c.Days+1), int64(0)
+	even := int64(c.Actions) * evenPercent / 100
+	growing := float64(int64(c.Actions) - even)
+	for d, w := range weights {
+		passed += w
+		part := float64(passed) / float64(sum)
+		before[d+1] = even*int64(d+1)/int64(c.Days) + int64(growing*part)
+	}
+
+	// The sum of the rounded parts may be one short.
+	before[c.Days] = int64(c.Actions)
+	return before
+}
+
+// busyByDay is actionsByDay of a crowd with busy days.
+func (c *Config) busyByDay() []int64 {
+	before := make([]int64, c.Days+1)
+	quiet := c.Days - c.Crowd.BusyDays
+	early := int64(c.Actions) * int64(c.Crowd.Early) / 1000
+	for d := range before {
+		before[d] = early * int64(min(d, quiet)) / int64(quiet)
+		if d > quiet {
+			before[d] += (int64(c.Actions) - early) * int64(d-quiet) / int64(c.Crowd.BusyDays)
+		}
+	}
+	return before
+}
+
 // moment returns when the i-th of a stream happens, in ms after genesis.
 func (c *calendar) moment(s stream, i int64) int64 {
 	switch {
@@ -80,11 +128,11 @@ func (c *calendar) moment(s stream, i int64) int64 {
 	case s == beats:
 		from, length := c.beatAt(i)
 		return c.within(s, i, from, from+length)
-	case i < c.quiet:
-		return c.within(s, i, slot(i, c.quiet, 0, c.quietMs), slot(i+1, c.quiet, 0, c.quietMs))
 	case i < c.total:
-		k, n := i-c.quiet, c.total-c.quiet
-		return c.within(s, i, slot(k, n, c.quietMs, c.endMs), slot(k+1, n, c.quietMs, c.endMs))
+		d := int64(sort.Search(len(c.before), func(d int) bool { return c.before[d] > i })) - 1
+		k, n := i-c.before[d], c.before[d+1]-c.before[d]
+		from := d * dayMs
+		return c.within(s, i, slot(k, n, from, from+dayMs), slot(k+1, n, from, from+dayMs))
 	}
 	from := c.endMs + c.lullMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
 	return c.within(s, i, from, from+c.liveMs)
@@ -126,15 +174,14 @@ func (c *calendar) length(s stream) int64 {
 	return 1 << 40
 }
 
-// perDay returns how many actions a day has at t seconds.
+// perDay returns how many actions a day has at t seconds, live ones without
+// those that are small trades.
 func (c *calendar) perDay(t int64) float64 {
-	switch ms := t * 1000; {
-	case ms >= c.endMs:
-		return day * 1000 / float64(c.liveMs)
-	case ms >= c.quietMs:
-		return float64(c.total-c.quiet) * day * 1000 / float64(c.endMs-c.quietMs)
+	if t*1000 >= c.endMs {
+		return dayMs / float64(c.liveMs) * float64(c.large) / 1000
 	}
-	return float64(c.quiet) * day * 1000 / float64(c.quietMs)
+	d := t / day
+	return float64(c.before[d+1] - c.before[d])
 }
 
 // agenda walks what happens from a block on, in order.

@@ -17,6 +17,7 @@ func TestAgenda(t *testing.T) {
 			all = append(all, e)
 			a.take(e)
 		}
+
 		for i := 0; i < len(all); i += 1 + len(all)/50 {
 			a := c.agendaFrom(all[i].block)
 			first := i
@@ -28,6 +29,7 @@ func TestAgenda(t *testing.T) {
 			}
 		}
 	}
+
 	f(testConfig(1, 60, 12, 20), 200_000)
 	f(testConfig(42161, 60, 12, 2), 900_000)
 	f(testConfig(43114, 500, 40, 15), 700_000)
@@ -47,6 +49,8 @@ func TestMintsAt(t *testing.T) {
 				mints++
 			}
 		}
+
+		// Pools are born with positions of their own.
 		for i := range p.venues {
 			mints += p.venues[i].firstMints()
 		}
@@ -54,6 +58,7 @@ func TestMintsAt(t *testing.T) {
 			t.Errorf("%d positions in %d pools with %d actions: %d mints", positions, pools, actions, mints)
 		}
 	}
+
 	f(40, 10, 0)
 	f(40, 10, 160)
 	f(1001, 77, 0)

@@ -8,7 +8,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Config is what a simulated chain is made from. Two feeds with the same
+// Config describes a simulated chain. Two feeds with the same
 // Config but for Now, Every, Frozen, Behind, Brisk and Calm tell the same
 // history.
 type Config struct {
@@ -60,7 +60,7 @@ type Config struct {
 	Calm bool
 }
 
-// temper is what is particular to a chain.
+// temper is what differs between the chains.
 type temper struct {
 	blockTime, livePace time.Duration
 	scale, nativeUsd    float64
@@ -72,8 +72,8 @@ var elsewhere = temper{12 * time.Second, 12 * time.Second, 1, 3210, "ETH", "Ethe
 
 var tempers = map[market.ChainID]temper{
 	1:     elsewhere,
-	42161: {250 * time.Millisecond, 3 * time.Second, 0.4, 3210, "ETH", "Ether", 20e6},
-	43114: {2 * time.Second, 6 * time.Second, 0.15, 31, "AVAX", "Avalanche", 2e9},
+	42161: {250 * time.Millisecond, 10 * time.Second, 0.4, 3210, "ETH", "Ether", 20e6},
+	43114: {2 * time.Second, 15 * time.Second, 0.15, 31, "AVAX", "Avalanche", 2e9},
 }
 
 func (c *Config) temper() temper {
@@ -83,13 +83,14 @@ func (c *Config) temper() temper {
 	return elsewhere
 }
 
-// fill replaces what is left out.
+// fill sets the defaults of what is left out.
 func (c *Config) fill() {
 	t := c.temper()
 	c.Actions = cmp.Or(c.Actions, 12*c.Positions)
 	c.NativeSymbol = cmp.Or(c.NativeSymbol, t.symbol)
 	c.NativeName = cmp.Or(c.NativeName, t.name)
 	c.NativeUsd = cmp.Or(c.NativeUsd, t.nativeUsd)
+
 	c.Every = cmp.Or(c.Every, 2*time.Second)
 	c.BlockTime = cmp.Or(c.BlockTime, t.blockTime)
 	c.LivePace = cmp.Or(c.LivePace, t.livePace)
@@ -114,9 +115,10 @@ const (
 	positionsPool = 2
 )
 
-// check refuses sizes of which no market can be made.
+// check refuses sizes for which there is no market that keeps its promises.
 func (c *Config) check() error {
 	least := positionsPool*c.Pools + spareMints
+
 	switch {
 	case c.Pools < minPools || c.Pools > maxPools:
 		return fmt.Errorf("cannot simulate %d pools; at least %d, at most %d",

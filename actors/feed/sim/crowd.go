@@ -54,16 +54,9 @@ func (c *Crowd) check(days int) error {
 	)
 }
 
-// quiet is the length of the quiet part of the history, in ms.
+// quietMs is the length of the quiet part of the history, in ms.
 func (c *Config) quietMs() int64 {
-	all := int64(c.Days) * day * 1000
-	switch {
-	case c.Crowd.BusyDays > 0:
-		return all - int64(c.Crowd.BusyDays)*day*1000
-	case all > 2*denseMs:
-		return all - denseMs
-	}
-	return 0
+	return int64(c.Days-c.Crowd.BusyDays) * dayMs
 }
 
 // popular throws one of the n pools that there are, by its rank.

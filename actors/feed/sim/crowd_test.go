@@ -32,7 +32,7 @@ func TestZipf(t *testing.T) {
 	c := Crowd{Zipf: true}
 	for k := range 50 {
 		if want := c.shareOf(k, n) * throws; math.Abs(got[k]-want) > 6*math.Sqrt(want) {
-			t.Errorf("%d was thrown %.0f times; want about %.0f", k, got[k], want)
+			t.Errorf("%d was drawn %.0f times; want about %.0f", k, got[k], want)
 		}
 	}
 	tail := 0.0
@@ -40,7 +40,7 @@ func TestZipf(t *testing.T) {
 		tail += got[k]
 	}
 	if want := throws * math.Log(2) / math.Log(n+1); math.Abs(tail/want-1) > 0.05 {
-		t.Errorf("the latter half was thrown %.0f times; want about %.0f", tail, want)
+		t.Errorf("the latter half was drawn %.0f times; want about %.0f", tail, want)
 	}
 }
 

@@ -53,10 +53,12 @@ func (f *Feed) Reorg(depth uint64) error {
 		return fmt.Errorf("cannot reorganise %d blocks; at least 1, at most %d", depth, confirmations)
 	}
 	f.ready()
+
 	head := f.headNumber(f.cfg.Now())
 	f.mu.Lock()
 	f.reorgs = append(f.reorgs, max(f.cfg.StartBlock, head+1-min(depth, head)))
 	f.mu.Unlock()
+
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -87,10 +89,12 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	if err != nil {
 		return feed.Step{}, err
 	}
+
 	at := c.Anchors[0]
 	head := f.headAt(max(f.headNumber(now), at.Number)) // a clock may step back
 	step := feed.Step{Head: head, Finalized: f.finalAt(head.Number)}
 	f.paced = time.Time{}
+
 	switch {
 	case !f.has(at):
 		if step.RevertTo = f.common(c.Anchors); step.RevertTo == nil {
@@ -116,6 +120,7 @@ func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err er
 		if !f.has(at) || !due.After(now) {
 			return now, nil
 		}
+
 		timer := time.NewTimer(due.Sub(now))
 		select {
 		case <-timer.C:
@@ -123,6 +128,7 @@ func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err er
 		case <-ctx.Done():
 		}
 		timer.Stop()
+
 		if ctx.Err() != nil {
 			return now, ctx.Err()
 		}
@@ -212,7 +218,7 @@ func (f *Feed) span(st *market.State, at, head market.Head) *market.Span {
 	if final := f.finalAt(head.Number); span.From <= final {
 		span.Final, last = true, final
 	}
-	end := f.write(span, f.enter(st), last)
+	end := f.write(span, f.newWorld(st), last)
 	h := f.headAt(end)
 	span.To, span.Hash, span.Time = end, h.Hash, h.Time
 	return span
@@ -229,6 +235,7 @@ func (f *Feed) write(span *market.Span, w *world, last uint64) uint64 {
 		if number > last {
 			return last
 		}
+
 		if s.events >= f.cfg.SpanEvents && number > s.number {
 			return s.number
 		}

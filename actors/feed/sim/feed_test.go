@@ -27,6 +27,7 @@ func TestCutsDoNotMatter(t *testing.T) {
 	cfg := testConfig(42161, 200, 24, 4)
 	want := grow(t, cfg)
 	blocks, tokens := blocksOf(want)
+
 	f := func(spanEvents int) {
 		t.Helper()
 		cfg.SpanEvents = spanEvents
@@ -52,6 +53,7 @@ func TestNoStateInTheFeed(t *testing.T) {
 	cfg := testConfig(1, 100, 12, 3)
 	cfg.SpanEvents = 100
 	want, _ := blocksOf(grow(t, cfg))
+
 	g := plant(t, cfg)
 	for more := true; more; {
 		fresh, err := New(cfg)
@@ -74,6 +76,7 @@ func TestFrozen(t *testing.T) {
 		cfg := testConfig(43114, 60, 12, 2)
 		cfg.Now, cfg.Every = time.Now, 5*time.Second
 		g := grow(t, cfg)
+
 		head := g.Head()
 		if want := cfg.Genesis + 2*day; head.Time != want {
 			t.Fatalf("head at %d; want %d", head.Time, want)
@@ -81,6 +84,7 @@ func TestFrozen(t *testing.T) {
 		if last := g.spans[len(g.spans)-1]; last.Final || last.To-last.From+1 != confirmations {
 			t.Errorf("the last span is %d to %d, final %v; want the last %d blocks", last.From, last.To, last.Final, confirmations)
 		}
+
 		for range 3 {
 			start := time.Now()
 			step, err := g.Next(t.Context(), feed.Cursor{Anchors: g.Anchors(), State: g.Freeze()})
@@ -102,6 +106,7 @@ func TestLive(t *testing.T) {
 			cfg.Frozen, cfg.Now = false, time.Now
 			cfg.Genesis = time.Now().Unix() - 2*day - 1800
 			g := grow(t, cfg)
+
 			events := g.events
 			for range 200 {
 				before, start := g.Head(), time.Now()
@@ -113,6 +118,7 @@ func TestLive(t *testing.T) {
 					t.Fatalf("chain %d: the head is %d s old", chain, age)
 				}
 			}
+
 			if g.events == events {
 				t.Errorf("chain %d: no events in 200 live spans", chain)
 			}
@@ -130,6 +136,7 @@ func TestClockStepsBack(t *testing.T) {
 		cfg.Frozen, cfg.Genesis = false, time.Now().Unix()-3*day
 		cfg.Now = func() time.Time { return time.Now().Add(late) }
 		g := grow(t, cfg)
+
 		late = 0
 		head, start := g.Head(), time.Now()
 		g.step(t)
@@ -149,6 +156,7 @@ func TestReorg(t *testing.T) {
 		for range 20 {
 			g.step(t)
 		}
+
 		old, head := g.spans[len(g.spans)-1], g.Head()
 		if err := g.Reorg(5); err != nil {
 			t.Fatal(err)
@@ -157,6 +165,7 @@ func TestReorg(t *testing.T) {
 		if err != nil || step.RevertTo == nil || step.RevertTo.Number != head.Number-5 {
 			t.Fatalf("after a reorganisation of 5 at %d: revert to %+v, %v", head.Number, step.RevertTo, err)
 		}
+
 		for g.Head().Number > step.RevertTo.Number {
 			if err := g.Revert(); err != nil {
 				t.Fatal(err)
@@ -165,6 +174,7 @@ func TestReorg(t *testing.T) {
 		for g.Head().Number < head.Number {
 			g.step(t)
 		}
+
 		fresh := g.spans[len(g.spans)-1]
 		if fresh.Hash == old.Hash || g.Head().Number != head.Number {
 			t.Errorf("block %d is %s again", head.Number, fresh.Hash)
@@ -181,6 +191,7 @@ func TestReorgTooDeep(t *testing.T) {
 	if err := g.Reorg(confirmations + 1); err == nil {
 		t.Errorf("a reorganisation of %d blocks was accepted", confirmations+1)
 	}
+
 	if err := g.Reorg(100); err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +224,7 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("New: %v; want %q", err, want)
 		}
 	}
+
 	f(func(c *Config) { c.Pools = 4 }, "4 pools; at least 5")
 	f(func(c *Config) { c.Positions = 24 }, "24 positions in 10 pools; at least 25")
 	f(func(c *Config) { c.Days = 0 }, "0 days; at least 1")

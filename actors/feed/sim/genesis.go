@@ -5,36 +5,42 @@ import (
 	"tidemark/rankings/market"
 )
 
-// found brings pool i into being: its key, its protocol fee, its founder's
+// openPool brings pool i into being: its key, its protocol fee, its founder's
 // liquidity, and what else its role needs.
-func (s *scene) found(i uint32) {
+func (s *scene) openPool(i uint32) {
 	v := &s.venues[i]
-	s.meet(v.token0, v.new0)
-	s.meet(v.token1, v.new1)
+	s.announce(v.token0, v.new0)
+	s.announce(v.token1, v.new1)
+
 	at := s.reference(v)
 	p := &pool{venue: v, index: i, sqrt: clmath.SqrtPriceAtTick(at), tick: at}
 	s.pools[i] = p
 	s.nPools++
+
 	s.transact(480_000, true)
 	s.emit(market.Initialize{
 		Pool: v.id, Fee: v.fee, TickSpacing: v.spacing, Hooks: v.hooks, SqrtPriceX96: p.sqrt, Tick: at,
 		Currency0: s.tokens[v.token0].meta.Address, Currency1: s.tokens[v.token1].meta.Address,
 	})
-	lower, upper, usd := s.founding(p)
-	s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+
+	if v.role != empty {
+		lower, upper, usd := s.founding(p)
+		s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
+	}
 	if v.protocolFee != 0 {
 		s.setProtocolFee(p, v.protocolFee)
 	}
-	s.trick(p)
+	s.addClaim(p)
 }
 
-func (s *scene) meet(t uint32, first bool) {
+func (s *scene) announce(t uint32, first bool) {
 	if first {
 		s.span.Tokens = append(s.span.Tokens, s.tokens[t].meta)
 	}
 }
 
-// founder returns who opened a pool. Founders stay.
+// founder returns who opened a pool. Founders stay, but for those of drained
+// pools.
 func (p *plan) founder(pool uint32) (a market.Address) {
 	spread(a[:], hash(p.chainKey, 'f', uint64(pool)))
 	return a
@@ -59,9 +65,10 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 	case washed:
 		lower, upper = p.fit(p.tick-1500, p.tick+1500)
 		return lower, upper, p.tvl
-	case circle:
+	case circle, drained:
 		return lower, upper, p.tvl
 	}
+
 	if s.movement(p.venue) < 20 { // tokens that are worth the same
 		lower, upper = p.fit(p.tick-2500, p.tick+2500)
 	}
@@ -70,18 +77,22 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 
 // firstMints is how many positions a pool is born with.
 func (v *venue) firstMints() int {
-	if v.role == trap || v.role == claim {
+	switch v.role {
+	case trap, claim:
 		return 2
+	case empty:
+		return 0
 	}
 	return 1
 }
 
-// trick adds the position that makes a pool a trap: an order for an absurd
+// addClaim adds the position that makes a pool a trap: an order for an absurd
 // amount of a token whose market could never pay for it.
-func (s *scene) trick(p *pool) {
-	if p.firstMints() == 1 {
+func (s *scene) addClaim(p *pool) {
+	if p.firstMints() < 2 {
 		return
 	}
+
 	lure, amount := p.token0, 1e9
 	if s.isReal(p.token0) {
 		lure = p.token1
@@ -92,12 +103,16 @@ func (s *scene) trick(p *pool) {
 	for range s.tokens[lure].decimals() {
 		amount *= 10
 	}
+
+	// The order stands on the far side of the price, so that it needs none of
+	// the other token.
 	lower, upper := p.fit(p.tick+2000, p.tick+14_000)
 	width := 1/root(lower) - 1/root(upper)
 	if lure == p.token1 {
 		lower, upper = p.fit(p.tick-14_000, p.tick-2000)
 		width = root(upper) - root(lower)
 	}
+
 	s.transact(390_000, true)
 	s.mintNFT(p, s.founder(p.index), lower, upper, whole(min(amount/width, mostLiquidity)))
 }

@@ -28,9 +28,10 @@ func TestGolden(t *testing.T) {
 			t.Errorf("chain %d: %s; want %s", chain, got, want)
 		}
 	}
-	f(1, "949196aff7d3c94e03f0e9cc2bf4c5c9")
-	f(42161, "cd8445ef477e57ab188e031f991c6314")
-	f(43114, "9f3b2972b75ac8b6f6b202df1fd3d2c4")
+
+	f(1, "01fcd970050aca61c9113406572c3ade")
+	f(42161, "1ad6da519d713d38036bbb14881c5bd4")
+	f(43114, "653c814e388d4335cd749d6659ddf588")
 }
 
 func writeSpan(w io.Writer, s *market.Span) (events int) {
@@ -38,6 +39,7 @@ func writeSpan(w io.Writer, s *market.Span) (events int) {
 	for i := range s.Tokens {
 		writeToken(w, &s.Tokens[i])
 	}
+
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		fmt.Fprintln(w, b.Number, b.Time, b.Txs)

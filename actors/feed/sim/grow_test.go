@@ -99,6 +99,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 	if !g.noUsd {
 		pieces = ledger.CutHours(s, g.Head().Time)
 	}
+
 	for _, piece := range pieces {
 		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 && !g.noUsd {
 			g.BeginHour(market.HourOf(piece.Time), g.record(market.HourOf(piece.Time)))
@@ -107,6 +108,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 			t.Fatal(err)
 		}
 	}
+
 	g.spans = append(g.spans, s)
 	for i := range s.Blocks {
 		g.events += len(s.Blocks[i].Logs)
@@ -116,7 +118,8 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 // record returns the prices that changed with an hour.
 func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
 	st := g.Freeze()
-	for i, p := range value.HourPrices(st, &g.params, nil, hour) {
+
+	for i, p := range value.HourPrices(st, &g.params, g.Prices(), hour) {
 		for len(g.usd) <= i {
 			g.usd = append(g.usd, market.Unknown)
 		}
@@ -135,10 +138,11 @@ func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
 func (g *grown) priced() *market.State {
 	st := g.Freeze()
 	var prices market.Table[market.Price]
-	for _, p := range value.Prices(st, &g.params, nil) {
+	for _, p := range value.Prices(st, &g.params, g.Prices()) {
 		prices.Append(p)
 	}
 	st.Prices = prices.Freeze()
+
 	var stats market.Table[market.PoolStats]
 	for i := range st.Pools.Len() {
 		stats.Append(value.Stats(st, i))

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/ledger"
@@ -63,12 +65,15 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
+
 	for _, chain := range testChains {
 		f(testConfig(chain, 15, 5, 1))
 		f(testConfig(chain, 40, 10, 2))
 		f(testConfig(chain, 77, 13, 15))
 	}
 	f(testConfig(42161, 300, 27, 400))
+
+	// The third stable coin is missing on some chains.
 	two := testConfig(43114, 300, 47, 30)
 	two.Stables = two.Stables[:2]
 	f(two)
@@ -87,6 +92,7 @@ func TestEveryKindOfEvent(t *testing.T) {
 				}
 			}
 		}
+
 		for _, kind := range []string{
 			"Initialize", "Donate", "ProtocolFeeUpdated", "Subscription", "Unsubscription", "Swap", "Swap of a dynamic fee",
 			"mint", "burn", "transfer", "add", "remove", "collect", "direct add", "direct remove",
@@ -96,6 +102,7 @@ func TestEveryKindOfEvent(t *testing.T) {
 			}
 		}
 	}
+
 	eachChain(t, func(t *testing.T, g *grown) { f(g) })
 	for _, chain := range testChains {
 		f(grow(t, testConfig(chain, 50, 10, 2)))
@@ -112,8 +119,10 @@ func kindOf(g *grown, e market.Event) string {
 		who := map[bool]string{false: "direct "}[e.Sender == g.cfg.PositionManager]
 		return who + map[int]string{1: "add", -1: "remove", 0: "collect"}[e.LiquidityDelta.Sign()]
 	case market.Swap:
-		if e.Pool == g.venues[5].id {
-			return "Swap of a dynamic fee"
+		for i := range g.venues {
+			if v := &g.venues[i]; v.id == e.Pool && v.fee == market.DynamicFee {
+				return "Swap of a dynamic fee"
+			}
 		}
 	}
 	return reflect.TypeOf(e).Name()
@@ -132,6 +141,7 @@ func TestPromises(t *testing.T) {
 			trusted = trusted || corroborated && stats.TVLUsd > 0 && stats.TVLUsd < 1000
 			risky = risky || !corroborated && stats.TVLUsd > 1000
 		}
+
 		var long, unavailable, unrealizable bool
 		for i := range st.Positions.Len() {
 			var m value.Metrics
@@ -140,6 +150,7 @@ func TestPromises(t *testing.T) {
 			unavailable = unavailable || m.PriceUnavailable && m.Open
 			unrealizable = unrealizable || m.UnrealizableLeg()
 		}
+
 		for promise, kept := range map[string]bool{
 			"a pool as old as the history":            old,
 			"a corroborated pool below $1,000":        trusted,
@@ -155,12 +166,18 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	}
+
 	eachChain(t, func(t *testing.T, g *grown) {
 		f(g)
-		if p := g.Freeze().Pools.At(10); p.Swaps > 0 || p.OpenPositions == 0 {
-			t.Errorf("the pool that never traded has %d swaps and %d positions", p.Swaps, p.OpenPositions)
+		for i, v := range g.venues {
+			p := g.Freeze().Pools.At(uint32(i))
+			if v.role == untraded && (p.Swaps > 0 || p.OpenPositions == 0) {
+				t.Errorf("pool %d, which is never traded, has %d swaps and %d positions", i, p.Swaps, p.OpenPositions)
+			}
 		}
 	})
+
+	// At every size, the least one included.
 	for _, chain := range testChains {
 		for seed := range seeds(5) {
 			for _, cfg := range []Config{testConfig(chain, 50, 10, 2), testConfig(chain, 15, 5, 1)} {
@@ -177,6 +194,7 @@ func tradedDaily(g *grown) bool {
 	for _, i := range g.core {
 		days[g.venues[i].id] = map[uint32]bool{}
 	}
+
 	for _, s := range g.spans {
 		for i := range s.Blocks {
 			for _, l := range s.Blocks[i].Logs {
@@ -186,6 +204,7 @@ func tradedDaily(g *grown) bool {
 			}
 		}
 	}
+
 	for _, on := range days {
 		for d := market.DayOf(g.cfg.Genesis + day - 1); d < market.DayOf(g.Head().Time); d++ {
 			if !on[d] {
@@ -207,6 +226,7 @@ func TestChainsAreApart(t *testing.T) {
 			}
 			seen[at.String()] = g.cfg.Chain
 		}
+
 		for i := range g.venues {
 			id := g.venues[i].id.String()
 			if was, ok := seen[id]; ok {
@@ -227,7 +247,9 @@ func TestMarketIsSane(t *testing.T) {
 				t.Errorf("%s is %g; want %g to %g", what, got, low, high)
 			}
 		}
+
 		between("USD of the native token", st.Prices.At(0).Usd/g.cfg.NativeUsd, 0.3, 3)
+
 		near, open, lively := 0.0, 0.0, 0.0
 		var tvl, volume, week, fees float64
 		for i := range st.Pools.Len() {
@@ -245,18 +267,22 @@ func TestMarketIsSane(t *testing.T) {
 			tvl, volume = tvl+stats.TVLUsd, volume+stats.VolumeUsd24h
 			week, fees = week+stats.VolumeUsd7d, fees+stats.FeesUsd24h
 		}
+
 		between("share of pools within 3 % of the reference", near/open, 0.9, 1)
 		between("share of pools traded within a day", lively/open, 0.9, 1)
 		between("volume of a day in TVL", volume/tvl, 0.1, 1.5)
 		between("volume of a week in days", week/volume, 3, 14)
 		between("fees in volume", fees/volume, 0.0003, 0.004)
 		between("TVL in M$", tvl/1e6, 5, 1000)
+
 		rows := g.rows(st)
 		between("share of open positions", rows.open/float64(st.Positions.Len()), 0.3, 0.5)
 		between("share of open positions in range", rows.inRange/rows.open, 0.6, 0.8)
 		between("share of risky rows", rows.risky/float64(st.Positions.Len()), 0.02, 0.3)
 		between("share of rows that gain", rows.gain/rows.valued, 0.2, 0.7)
-		between("positions of the manager", rows.managed, 0.25*float64(st.Positions.Len()), 1200)
+		between("share of the largest owner", rows.largest/float64(st.Positions.Len()), 0.02, 0.07)
+		between("share of the ten largest owners", rows.ten/float64(st.Positions.Len()), 0.1, 0.3)
+		between("positions an owner", float64(st.Positions.Len())/rows.owners, 2, 6)
 	})
 }
 
@@ -267,9 +293,13 @@ func (g *grown) referenceNow(pool uint32) int32 {
 }
 
 // counts are of the rows of all positions.
-type counts struct{ open, inRange, risky, valued, gain, managed float64 }
+type counts struct {
+	open, inRange, risky, valued, gain float64
+	owners, largest, ten               float64 // how many, and positions of the largest
+}
 
 func (g *grown) rows(st *market.State) (c counts) {
+	owned := map[uint32]float64{}
 	for i := range st.Positions.Len() {
 		var m value.Metrics
 		value.Position(st, i, &m)
@@ -283,48 +313,22 @@ func (g *grown) rows(st *market.State) (c counts) {
 		add(&c.risky, m.Risky)
 		add(&c.valued, market.Known(m.PnlUsd))
 		add(&c.gain, m.PnlUsd > 0)
-		add(&c.managed, *st.Owners.At(st.Positions.At(i).Owner) == g.wallet(0))
+		owned[st.Positions.At(i).Owner]++
+	}
+
+	sizes := slices.Sorted(maps.Values(owned))
+	slices.Reverse(sizes)
+	c.owners, c.largest = float64(len(sizes)), sizes[0]
+	for _, n := range sizes[:10] {
+		c.ten += n
 	}
 	return c
-}
-
-// Every flag of a row, and every reason for a number that is missing.
-func TestEveryFlag(t *testing.T) {
-	eachChain(t, func(t *testing.T, g *grown) {
-		st := g.priced()
-		seen := map[string]int{}
-		for i := range st.Positions.Len() {
-			var m value.Metrics
-			value.Position(st, i, &m)
-			seen[fmt.Sprint("reason ", m.Reason)]++
-			seen[fmt.Sprint("open ", m.Open)]++
-			seen[fmt.Sprint("open and in range ", m.Open && m.InRange)]++
-			seen[fmt.Sprint("risky ", m.Risky)]++
-			seen[fmt.Sprint("priceUnavailable ", m.PriceUnavailable)]++
-			seen[fmt.Sprint("unrealizableLeg ", m.UnrealizableLeg())]++
-			seen[fmt.Sprint("source ", m.Price[0].Source)]++
-			seen[fmt.Sprint("burned ", st.Positions.At(i).Burned)]++
-			seen[fmt.Sprint("hook delta ", st.Positions.At(i).HookDelta)]++
-		}
-		for _, flag := range []string{"open", "open and in range", "risky", "priceUnavailable", "unrealizableLeg", "burned", "hook delta"} {
-			for _, is := range []bool{false, true} {
-				if seen[fmt.Sprint(flag, " ", is)] == 0 {
-					t.Errorf("no row has %s %v", flag, is)
-				}
-			}
-		}
-		for reason := market.ReasonNone; reason <= market.ReasonHookDelta; reason++ {
-			if seen[fmt.Sprint("reason ", reason)] == 0 {
-				t.Errorf("no row has reason %d", reason)
-			}
-		}
-	})
 }
 
 // The third stable coin is worth about a seventh less for a day.
 func TestLosesItsPeg(t *testing.T) {
 	eachChain(t, func(t *testing.T, g *grown) {
-		v := &g.venues[18]
+		v := g.venueOf(t, "DAI", "USDC")
 		lowest, off := 0.0, map[uint32]bool{}
 		for _, s := range g.spans {
 			for i := range s.Blocks {
@@ -345,8 +349,27 @@ func TestLosesItsPeg(t *testing.T) {
 				}
 			}
 		}
+
 		if lowest > -0.1 || lowest < -0.2 || len(off) < 3 || len(off) > 24 {
 			t.Errorf("fell by %.3f, in %d hours below 0.97; want 0.1 to 0.2, in 3 to 24 hours", -lowest, len(off))
 		}
 	})
+}
+
+// venueOf returns the first pool of two tokens.
+func (g *grown) venueOf(t *testing.T, a, b string) *venue {
+	t.Helper()
+	is := func(token uint32, symbol string) bool {
+		meta := &g.tokens[token].meta
+		return meta.Symbol != nil && *meta.Symbol == symbol
+	}
+
+	for i := range g.venues {
+		v := &g.venues[i]
+		if is(v.token0, a) && is(v.token1, b) || is(v.token0, b) && is(v.token1, a) {
+			return v
+		}
+	}
+	t.Fatalf("no pool of %s and %s", a, b)
+	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keepsAMint is how many thousandths of changes of positions go with every
-// mint, however many swaps there are besides: enough to close most of them.
+// keepsAMint is how many changes of positions there are for a thousand mints,
+// however many swaps there are besides: enough to close most positions.
 const keepsAMint = 2500
 
 // keepPermille is the part of changes in the actions that are no mint.
@@ -14,55 +14,60 @@ func (p *plan) keepPermille() uint64 {
 	return min(uint64(keepsAMint*p.mints/(p.total-p.mints)), 700)
 }
 
-// keepTries bounds how many positions are looked at for one that somebody
-// would change.
+// keepTries bounds how many positions are tried until one is found that its
+// owner would change.
 const keepTries = 6
 
-// keep changes some position that is there already, more often a recent one.
-func (s *scene) keep() {
+// changeSome changes an existing position, more often a recent one.
+func (s *scene) changeSome() {
 	for range keepTries {
 		if s.nHeld == 0 {
 			return
 		}
+
 		i := uint32(s.below(uint64(s.nHeld)))
 		if s.chance(500) {
 			i = s.nHeld - 1 - uint32(s.below(uint64(min(s.nHeld, s.nHeld/10+8))))
 		}
-		if n := s.position(i); s.tend(s.pool(n.pool), n) {
+		if n := s.position(i); s.changePosition(s.pool(n.pool), n) {
 			return
 		}
 	}
 }
 
-// tend does to a position what its owner might; false when that is nothing.
-func (s *scene) tend(p *pool, n *position) bool {
+// changePosition does to a position what its owner might do; false when that is
+// nothing.
+func (s *scene) changePosition(p *pool, n *position) bool {
 	switch {
 	case n.burned:
 		return false
 	case n.owner == s.founder(p.index):
-		return s.tendFounders(p, n)
+		return s.changeFounders(p, n)
 	case n.liquidity.IsZero():
-		return s.tendClosed(p, n)
+		return s.changeClosed(p, n)
 	}
+
+	// Whatever the chance to leave is, the others keep their proportions.
 	x, stay := s.below(1000), uint64(1000-s.cfg.Crowd.Leave)
 	if x < stay {
 		x = x * 700 / stay
 	} else {
 		x = 700
 	}
+
 	switch {
 	case x < 240:
 		s.transact(150_000, true)
 		s.modify(p, n, clmath.I128{})
 	case x < 390:
-		s.grow(p, n, 50, 800)
+		s.increase(p, n, 50, 800)
 	case x < 510:
 		s.compound(p, n)
 	case x < 640:
-		s.shrink(p, n)
+		s.decrease(p, n)
 	case x < 700:
 		s.transact(70_000, true)
-		s.give(n, s.wallet(1+s.below(s.wallets)))
+		s.handOver(n)
 	default:
 		s.transact(270_000, true)
 		s.closeOut(p, n, s.chance(350))
@@ -70,11 +75,16 @@ func (s *scene) tend(p *pool, n *position) bool {
 	return true
 }
 
-// tendFounders collects and compounds; a founder never leaves.
-func (s *scene) tendFounders(p *pool, n *position) bool {
-	if p.role == lure || p.role == trap || p.role == claim || p.role == untraded {
+// changeFounders collects and compounds. Only the founder of a drained pool ever
+// leaves, which drain does.
+func (s *scene) changeFounders(p *pool, n *position) bool {
+	switch {
+	case p.role == lure, p.role == trap, p.role == claim, p.role == untraded:
+		return false
+	case n.liquidity.IsZero(): // of a drained pool
 		return false
 	}
+
 	if s.chance(700) || p.role == tiny {
 		s.transact(150_000, true)
 		s.modify(p, n, clmath.I128{})
@@ -84,11 +94,12 @@ func (s *scene) tendFounders(p *pool, n *position) bool {
 	return true
 }
 
-// tendClosed reopens an empty NFT or burns it; most are left alone.
-func (s *scene) tendClosed(p *pool, n *position) bool {
+// changeClosed reopens an empty NFT or burns it; most are left alone.
+func (s *scene) changeClosed(p *pool, n *position) bool {
 	if s.habitOf(n.id) == sandwich {
 		return false
 	}
+
 	switch x := s.below(1000); {
 	case x < 60:
 		s.transact(300_000, true)
@@ -97,7 +108,7 @@ func (s *scene) tendClosed(p *pool, n *position) bool {
 		s.modify(p, n, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
 	case x < 260:
 		s.transact(60_000, true)
-		s.give(n, market.Address{})
+		s.transferNFT(n, market.Address{})
 		n.burned = true
 	default:
 		return false
@@ -105,8 +116,8 @@ func (s *scene) tendClosed(p *pool, n *position) bool {
 	return true
 }
 
-// grow adds between from and to thousandths of what is there.
-func (s *scene) grow(p *pool, n *position, from, to uint64) {
+// increase adds between from and to thousandths of what is there.
+func (s *scene) increase(p *pool, n *position, from, to uint64) {
 	s.transact(230_000, true)
 	s.modify(p, n, s.part(n, from+s.below(to-from)))
 }
@@ -118,7 +129,7 @@ func (s *scene) compound(p *pool, n *position) {
 	s.modify(p, n, s.part(n, 1+s.below(20)))
 }
 
-func (s *scene) shrink(p *pool, n *position) {
+func (s *scene) decrease(p *pool, n *position) {
 	s.transact(210_000, true)
 	s.modify(p, n, s.part(n, 100+s.below(700)).Neg())
 }
@@ -134,8 +145,17 @@ func (s *scene) part(n *position, permille uint64) clmath.I128 {
 	return signed(&x)
 }
 
-// give transfers an NFT.
-func (s *scene) give(n *position, to market.Address) {
+// handOver transfers an NFT to another owner, or to a newcomer.
+func (s *scene) handOver(n *position) {
+	to := s.knownOwner()
+	if to == n.owner {
+		to = s.newcomer()
+	}
+	s.transferNFT(n, to)
+}
+
+// transferNFT transfers an NFT; to the zero address burns it.
+func (s *scene) transferNFT(n *position, to market.Address) {
 	s.emit(market.TransferNFT{From: n.owner, To: to, ID: n.id})
 	if !to.IsZero() {
 		n.owner = to

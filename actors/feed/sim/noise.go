@@ -47,12 +47,12 @@ func spread(dst []byte, key uint64) {
 }
 
 // dice is the randomness of one action: its key names seed, chain, block and
-// action, and every throw counts.
-type dice struct{ key, throws uint64 }
+// action, and every draw counts.
+type dice struct{ key, draws uint64 }
 
 func (d *dice) next() uint64 {
-	d.throws++
-	return mix(d.key + d.throws*golden)
+	d.draws++
+	return mix(d.key + d.draws*golden)
 }
 
 // below returns 0 to n-1; n must not be 0.
@@ -61,7 +61,7 @@ func (d *dice) below(n uint64) uint64 {
 	return hi
 }
 
-// chance is true in so many of a thousand throws.
+// chance is true in so many of a thousand draws.
 func (d *dice) chance(permille uint64) bool { return d.below(1000) < permille }
 
 // normal returns about a normal deviate in thousandths of its deviation, the
@@ -126,10 +126,12 @@ func whole(x float64) clmath.U128 {
 	if exponent > 128 {
 		panic("BUG: amount above 128 bits")
 	}
+
 	mantissa := uint64(frac * (1 << 53))
 	if exponent <= 53 {
 		return clmath.U128{Lo: mantissa >> (53 - exponent)}
 	}
+
 	shift := uint(exponent - 53)
 	if shift >= 64 {
 		return clmath.U128{Hi: mantissa << (shift - 64)}

@@ -42,7 +42,7 @@ func TestSkewed(t *testing.T) {
 	}
 	for k := range n {
 		if want := new(Crowd).shareOf(k, n) * throws; math.Abs(got[k]-want) > 6*math.Sqrt(want) {
-			t.Errorf("%d was thrown %.0f times; want about %.0f", k, got[k], want)
+			t.Errorf("%d was drawn %.0f times; want about %.0f", k, got[k], want)
 		}
 	}
 }
@@ -68,6 +68,7 @@ func TestWhole(t *testing.T) {
 			t.Errorf("whole(%g) = %v; want %v", x, got, want)
 		}
 	}
+
 	f(0, clmath.U128{})
 	f(0.99, clmath.U128{})
 	f(math.NaN(), clmath.U128{})
@@ -94,6 +95,7 @@ func TestWalk(t *testing.T) {
 		}
 		calm, wild = math.Min(calm, rough), math.Max(wild, rough)
 	}
+
 	if deviation := math.Sqrt(squares / 400); deviation < 0.6*vol || deviation > 1.6*vol {
 		t.Errorf("a day moves %.0f; want about %d", deviation, vol)
 	}

@@ -1,18 +1,18 @@
 package sim
 
-// plan is what a Config decides before anything happens: a closed form, kept
-// because computing it takes a moment.
+// plan is what follows from a Config alone. It is kept because computing it
+// takes a moment.
 type plan struct {
 	cfg      Config
 	chainKey uint64 // of all randomness: seed and chain
 	calendar
-	tokens  []token
-	venues  []venue
-	core    []uint32 // the core pools
-	small   []uint32 // the others of the first block
-	mints   int64    // of the history, without those at the birth of a pool
-	wallets uint64   // owners of positions
-	gasWei  uint64
+	tokens   []token
+	bySymbol map[string]uint32 // tokens of the cast
+	venues   []venue
+	core     []uint32 // the core pools
+	small    []uint32 // the others of the first block
+	mints    int64    // of the history, without those at the birth of a pool
+	gasWei   uint64
 }
 
 func newPlan(cfg Config) *plan {
@@ -20,9 +20,10 @@ func newPlan(cfg Config) *plan {
 	venues := planPools(&cfg, l)
 	p := &plan{
 		cfg: cfg, chainKey: hash(cfg.Seed, uint64(cfg.Chain)),
-		tokens: l.tokens, venues: venues, mints: int64(cfg.Positions),
-		wallets: uint64(cfg.Positions)*uint64(cfg.Crowd.Wallets)/1000 + 1, gasWei: cfg.temper().gasWei,
+		tokens: l.tokens, bySymbol: l.bySymbol, venues: venues, mints: int64(cfg.Positions),
+		gasWei: cfg.temper().gasWei,
 	}
+
 	seen := make([]bool, len(p.tokens))
 	for i := range venues {
 		v := &venues[i]
@@ -37,6 +38,7 @@ func newPlan(cfg Config) *plan {
 			p.small = append(p.small, uint32(i))
 		}
 	}
+
 	for k := range venues {
 		venues[p.ranked(uint64(k))].share = cfg.Crowd.shareOf(k, len(venues))
 	}

@@ -10,24 +10,26 @@ import (
 	"tidemark/rankings/market"
 )
 
-// role is what a pool is there to show.
+// role is which state of a market a pool is an example of.
 type role uint8
 
 const (
 	ordinary role = iota
 	core          // from the first block on, traded every day
-	lure          // a token that two shallow markets price: uncorroborated
-	trap          // the same, with a claim on it that nothing backs
+	lure          // a token that shallow markets price, but do not corroborate
+	trap          // the same, with a claim on it that cannot be realised
 	tiny          // trusted tokens, next to no money
-	claim         // 10^15 of a token on a few hundred dollars
+	claim         // a claim of 10^15 of a token, in a market of a few hundred dollars
 	untraded      // has positions, never a swap
-	circle        // tokens that trade for each other only
+	circle        // three tokens that are traded for each other only
 	washed        // one trader buys from himself all day
 	shallow       // almost no liquidity
 	stale         // its trading ended
+	empty         // initialised, and nothing else ever happened
+	drained       // its founder took all liquidity out
 )
 
-// venue is the plan of a pool: what is decided before anything happens in it.
+// venue is the plan of a pool: what is known before anything happens in it.
 type venue struct {
 	id             market.PoolID
 	token0, token1 uint32
@@ -45,8 +47,8 @@ type venue struct {
 	seat           uint32  // index of its founder's position; of the first pools only
 }
 
-// casting is a pool of the cast. Its order is its importance: a small market
-// has the first ones only.
+// casting is a pool of the cast, which is in the order of importance: a small
+// market has the first ones only.
 type casting struct {
 	base, quote string
 	fee         uint32
@@ -87,12 +89,22 @@ var cast = []casting{
 	{base: "AAVE", quote: "wrapped", fee: 100, role: shallow},
 	{base: "usd2", quote: "usd0", fee: 100, tvl: 6e6},
 	{base: "native", quote: "usd2", fee: 3000, tvl: 3e6},
+	{base: "stLINK", quote: "LINK", fee: 500, tvl: 3e6},
+	{base: "LNKX", quote: "LINK", fee: 10000, role: lure},
+	{base: "TBILL", quote: "usd0", fee: 500, role: untraded, tvl: 200e3},
+	{
+		base: "TBILL", quote: "native", fee: market.DynamicFee, role: untraded, tvl: 90e3,
+		hook: hookBeforeSwap,
+	},
+	{base: "native", quote: "usd1", fee: 100, role: empty},
+	{base: "RUGGED", quote: "native", fee: 10000, role: drained, tvl: 90e3},
+	{base: "SHARE", quote: "usd0", fee: 3000, tvl: 900e3},
 	{base: "TAXED", quote: "native", fee: 3000, tvl: 400e3, hook: hookTakes},
 	{base: "REB", quote: "native", fee: 10000, tvl: 60e3},
 	{base: "GHOST", quote: "usd0", fee: 3000, role: stale, tvl: 300e3},
 	{base: "NIL", quote: "native", fee: 10000, tvl: 150e3},
-	{base: named[hostile].symbol, quote: "usd0", fee: 3000, tvl: 120e3},
-	{base: named[hostile+1].symbol, quote: "native", fee: 10000, tvl: 90e3},
+	{base: hostileHTML, quote: "usd0", fee: 3000, tvl: 120e3},
+	{base: hostileBidi, quote: "native", fee: 10000, tvl: 90e3},
 	{base: "LOONG", quote: "native", fee: 3000, tvl: 80e3},
 	{base: "WBTC", quote: "native", fee: 500, tvl: 14e6},
 	{base: "WBTC", quote: "usd0", fee: 3000, tvl: 8e6},
@@ -138,12 +150,13 @@ func planPools(cfg *Config, l *listing) []venue {
 		if i < len(cast) && l.knows(cast[i].base) && l.knows(cast[i].quote) {
 			c := cast[i]
 			c.tvl *= cfg.Scale
-			a.found(i, c, l.called(c.base), l.called(c.quote))
+			a.addPool(i, c, l.called(c.base), l.called(c.quote))
 			continue
 		}
+
 		c := a.invented(i)
 		base, quote := a.pair()
-		a.found(i, c, base, quote)
+		a.addPool(i, c, base, quote)
 	}
 	return a.venues
 }
@@ -178,28 +191,32 @@ var tiers = map[uint32]struct {
 	turnover float64
 	band     int64
 }{
-	100:               {1, 1.1, 17},
-	500:               {10, 1.5, 25},
-	3000:              {60, 0.42, 75},
-	10000:             {200, 0.14, 90},
-	market.DynamicFee: {60, 0.8, 60},
+	100:               {1, 0.45, 17},
+	500:               {10, 0.6, 25},
+	3000:              {60, 0.2, 75},
+	10000:             {200, 0.07, 90},
+	market.DynamicFee: {60, 0.35, 60},
 }
 
-func (a *architect) found(i int, c casting, base, quote uint32) {
+func (a *architect) addPool(i int, c casting, base, quote uint32) {
 	v := venue{
 		fee: c.fee, spacing: tiers[c.fee].spacing, role: c.role, protocolFee: c.protocolFee,
 		tvl: c.tvl, bornMs: a.birth(i), turnover: tiers[c.fee].turnover * a.d.logNormal(350),
 		band: tiers[c.fee].band,
 	}
+
 	if c.hook != 0 {
 		spread(v.hooks[:], hash(a.cfg.Seed, 'h', uint64(a.cfg.Chain), uint64(i)))
 		binary.BigEndian.PutUint16(v.hooks[18:], v.hooksHigh()|c.hook)
 	}
+
+	// A key names the lower address first.
 	v.token0, v.token1 = base, quote
 	at, other := a.tokens[base].meta.Address, a.tokens[quote].meta.Address
 	if bytes.Compare(at[:], other[:]) > 0 {
 		v.token0, v.token1 = quote, base
 	}
+
 	v.id = v.key(a.tokens)
 	a.venues = append(a.venues, v)
 }
@@ -215,6 +232,7 @@ func (a *architect) birth(i int) int64 {
 	}
 	n, k := int64(a.cfg.Pools-firstPools), int64(i-firstPools)
 	span, from := int64(a.cfg.Days)*day*990, int64(0)
+
 	if early := a.cfg.earlyPools(); early > 0 {
 		quiet := a.cfg.quietMs()
 		if k < early {
@@ -235,7 +253,7 @@ func (c *Config) earlyPools() int64 {
 	return int64(max(most-firstPools, 0))
 }
 
-// shareOf is the part of popular throws below n that fall on k.
+// shareOf is the part of popular draws below n that fall on k.
 func (c *Crowd) shareOf(k, n int) float64 {
 	if c.Zipf {
 		return math.Log(float64(k+2)/float64(k+1)) / math.Log(float64(n+1))

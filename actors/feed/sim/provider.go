@@ -40,29 +40,31 @@ func (p *plan) habitOf(id uint64) habit {
 	return wide
 }
 
-// mint opens the next position: of a pool thrown like those for trade, of an
-// owner, a range and a size as its habit has them.
+// mint opens the next position. Its pool is drawn like those for trade; owner,
+// range and size follow from its habit.
 func (s *scene) mint() {
 	id := uint64(s.nHeld) + 1
 	h := s.habitOf(id)
-	if h == follower && s.follow(id) {
+	if h == follower && s.moveFollower(id) {
 		return
 	}
+
 	p := s.pool(s.pickHome())
-	owner := s.ownerOf(id)
+	owner := s.anyOwner()
 	if h == sandwich {
-		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.sleeps(uint64(p.index)) {
+		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.isIdle(uint64(p.index)) {
 			p = s.pool(s.anyCore())
 		}
-		s.squeeze(p, owner)
+		s.sandwich(p, owner)
 		return
 	}
+
 	lower, upper := s.rangeOf(p, h)
 	s.transact(390_000, true)
 	s.mintNFT(p, owner, lower, upper, s.liquidityFor(p, lower, upper, s.stake(p.venue, h)))
 }
 
-// pickHome throws a pool for a position: one in which a stranger may be.
+// pickHome draws a pool for a position, of those in which anybody may provide.
 func (s *scene) pickHome() uint32 {
 	i := s.ranked(s.popular(uint64(s.nPools)))
 	switch s.venues[i].role {
@@ -76,30 +78,39 @@ func (s *scene) pickHome() uint32 {
 	return s.anyCore()
 }
 
-// The manager is one owner of a third of all positions, up to a thousand or so.
-const (
-	managerPermille = 355
-	managerMost     = 1060
-)
-
-// ownerOf throws the owner of a new position: the manager, somebody new, or
-// somebody who has been there before.
-func (s *scene) ownerOf(id uint64) market.Address {
-	all := uint64(s.cfg.Positions)
-	if s.below(all) < min(all*managerPermille/1000, managerMost) {
-		return s.wallet(0)
+// anyOwner draws the owner of a new position: a newcomer, or one of those who
+// have positions.
+func (s *scene) anyOwner() market.Address {
+	if s.chance(uint64(s.cfg.Crowd.Wallets)) {
+		return s.newcomer()
 	}
-	return s.wallet(1 + s.below(s.wallets))
+	return s.knownOwner()
 }
 
-// wallet returns the address of somebody, who is the same on every chain.
+// newcomer returns the address of an owner who has had no position before this
+// one is minted. It is the same on every chain, so that some are on several.
+func (s *scene) newcomer() market.Address { return s.wallet(uint64(s.nHeld)) }
+
+// knownOwner returns the owner of a position drawn at random, founders aside.
+// Whoever has many is drawn often, so that the sizes of owners follow a power
+// law, with some percent of all positions for the largest (Yule and Simon).
+func (s *scene) knownOwner() market.Address {
+	for range keepTries {
+		if n := s.position(uint32(s.below(uint64(s.nHeld)))); n.owner != s.founder(n.pool) {
+			return n.owner
+		}
+	}
+	return s.newcomer()
+}
+
+// wallet returns an owner's address, which is the same on every chain.
 func (p *plan) wallet(n uint64) (a market.Address) {
 	spread(a[:], hash(p.cfg.Seed, 'w', n))
 	return a
 }
 
-// mintNFT gives an owner the next NFT: the transfer from nobody, then what it
-// holds.
+// mintNFT mints the next NFT: the transfer from the zero address, then its
+// liquidity.
 func (s *scene) mintNFT(
 	p *pool, owner market.Address, lower, upper int32, l clmath.U128,
 ) *position {
@@ -114,7 +125,7 @@ func (s *scene) mintNFT(
 // modify changes an NFT's liquidity by delta, or only collects when it is 0.
 func (s *scene) modify(p *pool, n *position, delta clmath.I128) {
 	n.liquidity = mustApply(n.liquidity, delta)
-	s.change(p, n.lower, n.upper, delta)
+	s.changeRange(p, n.lower, n.upper, delta)
 	s.emit(market.ModifyLiquidity{
 		Pool: p.id, Sender: s.cfg.PositionManager, TickLower: n.lower, TickUpper: n.upper,
 		LiquidityDelta: delta, Salt: saltOf(n.id),
@@ -128,8 +139,8 @@ func saltOf(id uint64) (salt market.Hash) {
 	return salt
 }
 
-// squeeze mints around the price, lets a large swap pass, and leaves.
-func (s *scene) squeeze(p *pool, owner market.Address) {
+// sandwich mints around the price, lets a large swap pass, and leaves.
+func (s *scene) sandwich(p *pool, owner market.Address) {
 	lower := clmath.Aligned(p.tick, p.spacing) - p.spacing
 	upper := lower + 3*p.spacing
 	lower, upper = p.fit(lower, upper)
@@ -141,9 +152,9 @@ func (s *scene) squeeze(p *pool, owner market.Address) {
 	s.closeOut(p, n, s.chance(700))
 }
 
-// follow moves an earlier follower that fell out of its range: it leaves the
+// moveFollower moves an earlier follower that fell out of its range: it leaves the
 // old one and mints id around the price, in one transaction.
-func (s *scene) follow(id uint64) bool {
+func (s *scene) moveFollower(id uint64) bool {
 	for range 6 {
 		if s.nHeld == 0 {
 			return false
@@ -151,11 +162,13 @@ func (s *scene) follow(id uint64) bool {
 		back := s.below(uint64(min(s.nHeld, 400)))
 		n := s.position(s.nHeld - 1 - uint32(back))
 		p := s.pool(n.pool)
+
 		inside := n.lower <= p.tick && p.tick < n.upper
 		stays := n.liquidity.IsZero() || n.owner == s.founder(n.pool)
 		if inside || stays || s.habitOf(n.id) != follower {
 			continue
 		}
+
 		s.transact(560_000, true)
 		worth := s.worth(p, n)
 		s.closeOut(p, n, s.chance(500))

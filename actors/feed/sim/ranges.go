@@ -2,13 +2,14 @@ package sim
 
 import "tidemark/rankings/clmath"
 
-// rangeOf throws the range of a habit around the pool's price, in multiples of
-// what the pair moves in a day.
+// rangeOf draws the range of a habit around the pool's price, as wide as what
+// the pair moves in some tenths of a day or more.
 func (s *scene) rangeOf(p *pool, h habit) (lower, upper int32) {
 	daily := max(s.movement(p.venue)*int64(s.cfg.Crowd.Width)/1000, 1)
 	between := func(from, to int64) int64 { // tenths of a day's movement
 		return max(daily*(from+int64(s.below(uint64(to-from))))/10, int64(p.spacing))
 	}
+
 	switch h {
 	case full:
 		return p.wholeRange()
@@ -35,7 +36,11 @@ func (p *plan) movement(v *venue) int64 {
 	if apart < 0 {
 		apart = -apart
 	}
-	return 2 + (apart*marketVol/1000+(t0.vol+t1.vol)*4/5)/1000
+	own := t0.vol + t1.vol
+	if t0.key == t1.key {
+		own = 0
+	}
+	return 2 + (apart*marketVol/1000+own*4/5)/1000
 }
 
 // fit aligns a range to the pool's ticks; it is never empty.
@@ -88,13 +93,15 @@ func (s *scene) worth(p *pool, n *position) float64 {
 	return clmath.Float64(&l) * s.unitValue(p, n.lower, n.upper)
 }
 
-// stake throws the USD of a new position, such that the pool tends to its TVL.
+// stake draws the USD of a new position, such that the pool tends to its TVL.
 func (s *scene) stake(v *venue, h habit) float64 {
 	if h == dust {
 		return 2 * s.logNormal(1200)
 	}
+
 	open := max(float64(s.cfg.Positions)*v.share*openPart, 4)
 	usd := v.tvl / open * s.logNormal(1700) / 4
+
 	switch h {
 	case whale:
 		usd *= 7

@@ -11,17 +11,18 @@ import (
 func (s *scene) beat(i int64) {
 	p := s.pool(s.core[i%int64(len(s.core))])
 	if i < s.slow {
-		s.goAround()
+		s.tradeAllCore()
 	} else {
-		s.turn(p)
+		s.tradeCore(p)
 	}
+
 	switch i % 8 {
 	case 0:
 		s.donate(p)
 	case 1:
-		s.park(p)
+		s.addToVault(p)
 	case 2:
-		s.unpark(i/8%3 != 1)
+		s.takeFromVault(i/8%3 != 1)
 	case 3:
 		s.collect(p)
 	case 4:
@@ -29,33 +30,32 @@ func (s *scene) beat(i int64) {
 	case 5:
 		s.setProtocolFee(p, p.venue.protocolFee^uint32(s.below(2))<<4)
 	case 6:
-		s.handOn()
+		s.transferSome()
 	case 7:
-		s.visit()
+		s.tradeSmallPools()
 	}
 }
 
-// turn is a core pool's trade.
-func (s *scene) turn(p *pool) {
+// tradeCore is one arbitrage and one other swap in a core pool.
+func (s *scene) tradeCore(p *pool) {
 	s.transact(150_000, false)
 	ref := s.reference(p.venue)
 	s.arbitrage(p, ref, int64(p.tick-ref), 0)
 	s.noise(p, ref, s.size(p.venue))
 }
 
-// goAround is the turn of every core pool in a slow beat, and its founder
-// collects.
-func (s *scene) goAround() {
+// tradeAllCore trades in every core pool, and their founders collect.
+func (s *scene) tradeAllCore() {
 	for _, i := range s.core {
 		p := s.pool(i)
-		s.turn(p)
+		s.tradeCore(p)
 		s.collect(p)
 	}
 }
 
-// visit trades a little in the small pools of the first block, so that they
-// have a price even where next to nobody trades.
-func (s *scene) visit() {
+// tradeSmallPools trades a little in the small pools of the first block, so that
+// they have a price in a small market too.
+func (s *scene) tradeSmallPools() {
 	for _, i := range s.small {
 		p := s.pool(i)
 		s.transact(150_000, false)
@@ -63,7 +63,7 @@ func (s *scene) visit() {
 	}
 }
 
-// donate gives a little to who is in range.
+// donate gives a little to the positions that are in range.
 func (s *scene) donate(p *pool) {
 	if p.liquidity.IsZero() {
 		return
@@ -78,9 +78,9 @@ func (s *scene) donate(p *pool) {
 // vaults are contracts that hold liquidity without the position manager.
 const vaults = 3
 
-// park adds liquidity of a vault. Its salt is a small number, as are those of
+// addToVault adds liquidity of a vault. Its salt is a small number, as are those of
 // the position manager, for one of which it must not be taken.
-func (s *scene) park(p *pool) {
+func (s *scene) addToVault(p *pool) {
 	d := &direct{pool: p.index, salt: saltOf(uint64(s.nDirects) + 1)}
 	spread(d.sender[:], hash(s.chainKey, 'v', s.below(vaults)))
 	d.lower, d.upper = s.rangeOf(p, middle)
@@ -88,42 +88,44 @@ func (s *scene) park(p *pool) {
 	s.nDirects++
 	l := s.liquidityFor(p, d.lower, d.upper, 0.01*p.tvl*s.logNormal(600))
 	s.transact(260_000, false)
-	s.vault(p, d, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
+	s.modifyVault(p, d, clmath.I128{Lo: l.Lo, Hi: int64(l.Hi)})
 }
 
-// unpark takes the liquidity of a vault out, or only collects for it; mostly
+// takeFromVault takes the liquidity of a vault out, or only collects for it; mostly
 // one of the newest.
-func (s *scene) unpark(all bool) {
+func (s *scene) takeFromVault(all bool) {
 	for range min(s.nDirects, keepTries) {
 		d := s.direct(s.nDirects - 1 - uint32(s.skewed(uint64(s.nDirects))))
 		if d.liquidity.IsZero() {
 			continue
 		}
+
 		var delta clmath.I128
 		if all {
 			delta = clmath.I128{Lo: d.liquidity.Lo, Hi: int64(d.liquidity.Hi)}.Neg()
 		}
+
 		s.transact(190_000, false)
-		s.vault(s.pool(d.pool), d, delta)
+		s.modifyVault(s.pool(d.pool), d, delta)
 		return
 	}
 }
 
-// handOn transfers an NFT that is not a founder's.
-func (s *scene) handOn() {
+// transferSome transfers an NFT that is not a founder's.
+func (s *scene) transferSome() {
 	for range keepTries {
 		n := s.position(uint32(s.below(uint64(s.nHeld))))
 		if !n.burned && n.owner != s.founder(n.pool) {
 			s.transact(70_000, true)
-			s.give(n, s.wallet(1+s.below(s.wallets)))
+			s.handOver(n)
 			return
 		}
 	}
 }
 
-func (s *scene) vault(p *pool, d *direct, delta clmath.I128) {
+func (s *scene) modifyVault(p *pool, d *direct, delta clmath.I128) {
 	d.liquidity = mustApply(d.liquidity, delta)
-	s.change(p, d.lower, d.upper, delta)
+	s.changeRange(p, d.lower, d.upper, delta)
 	s.emit(market.ModifyLiquidity{
 		Pool: p.id, Sender: d.sender, TickLower: d.lower, TickUpper: d.upper,
 		LiquidityDelta: delta, Salt: d.salt,

@@ -5,7 +5,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// anyCore throws a core pool.
+// anyCore draws a core pool.
 func (s *scene) anyCore() uint32 { return s.core[s.below(uint64(len(s.core)))] }
 
 // scene is the making of one span: the world, and the blocks written so far.
@@ -32,9 +32,10 @@ func (s *scene) play(e event, nonce uint64) {
 	s.market = marketAt(s.cfg.Seed, s.priced)
 	s.now, s.number, s.nonce = e, s.cfg.StartBlock+e.block, nonce
 	s.dice = dice{key: hash(s.chainKey, s.number, nonce, uint64(e.stream), uint64(e.index))}
+
 	switch e.stream {
 	case births:
-		s.found(uint32(e.index))
+		s.openPool(uint32(e.index))
 	case beats:
 		s.beat(e.index)
 	default:
@@ -51,7 +52,7 @@ func (s *scene) act(i int64) {
 	case s.mintsAt(i):
 		s.mint()
 	case s.chance(s.keepPermille()):
-		s.keep()
+		s.changeSome()
 	default:
 		s.trade()
 	}

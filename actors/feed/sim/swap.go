@@ -21,8 +21,11 @@ func (w *world) swap(p *pool, o order, sender market.Address) (market.Swap, bool
 	if o.amount.IsZero() || o.down == !limit.Lt(&p.sqrt) || limit.Eq(&p.sqrt) {
 		return market.Swap{}, false
 	}
+
+	// The protocol takes its part first, liquidity providers theirs of the rest.
 	cut := uint64(clmath.ProtocolFeeOf(p.protocolFee, o.down))
 	fee := uint32(cut + uint64(o.fee) - cut*uint64(o.fee)/clmath.Pips)
+
 	left := o.amount.U256()
 	var paid, got clmath.U256
 	for !left.IsZero() && !p.sqrt.Eq(&limit) {
@@ -31,6 +34,7 @@ func (w *world) swap(p *pool, o order, sender market.Address) (market.Swap, bool
 	if paid.IsZero() && got.IsZero() {
 		return market.Swap{}, false
 	}
+
 	in, out := signed(&paid).Neg(), signed(&got)
 	s := market.Swap{
 		Pool: p.id, Sender: sender, Amount0: in, Amount1: out, SqrtPriceX96: p.sqrt,
@@ -52,6 +56,7 @@ func (w *world) step(
 	if o.down == end.Lt(limit) && !end.Eq(limit) {
 		target = *limit
 	}
+
 	start := p.sqrt
 	next, in, out, taken := clmath.SwapStep(&p.sqrt, &target, p.liquidity, left, o.exactIn, fee)
 	in.Add(&in, &taken)
@@ -62,6 +67,7 @@ func (w *world) step(
 	}
 	paid.Add(paid, &in)
 	got.Add(got, &out)
+
 	p.sqrt = next
 	switch {
 	case next.Eq(&end):

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"strings"
 
 	"tidemark/rankings/market"
@@ -19,8 +20,12 @@ const (
 	stables
 )
 
-// hostile is the first of two tokens whose makers mean harm by their names.
-const hostile = 26
+// Symbols of tokens whose makers mean harm by them: to pages that print them
+// as HTML, and to text that runs in both directions.
+const (
+	hostileHTML = `"O'R<script>alert(1)</script>`
+	hostileBidi = "\u202eNEKOT\u202c \U0001F680\U0001F468\u200d\U0001F469\u200d\U0001F467"
+)
 
 // namedToken is a token of the cast: symbol, USD price at rest, decimals,
 // share in the market's moves in thousandths, own deviation a day in ticks.
@@ -56,6 +61,14 @@ var named = []namedToken{
 	{"FXN", "FXN Token", 18, 96, 1200, 520},
 	{"JOE", "JoeToken", 18, 0.34, 1300, 500},
 
+	// Priced against another token only, by the price feed only, and in whole
+	// units only.
+	{"stLINK", "Staked LINK", 18, 14.9, 1200, 260},
+	{"LNKX", "Chain Link Index", 18, 0.031, 1200, 260},
+	{"TBILL", "Tokenized Treasury Bill", 6, 104.2, 0, 1},
+	{"SHARE", "Fractional Share", 0, 25, 900, 150},
+	{"RUGGED", "Liquidity Locked Forever", 18, 0.02, 1000, 300},
+
 	{"SAFEMOON9", "SafeMoon 9.0 (claim at safemoon9.example)", 9, 0.002, 0, 4},
 	{"GIFT", "Visit gift-eth.example to claim 1,000 ETH", 18, 0.0000004, 1000, 2},
 	{"FRESH", "Fresh Launch", 18, 0.12, 1000, 300},
@@ -68,16 +81,20 @@ var named = []namedToken{
 	{"REB", "Rebasing Thing", 77, 1, 0, 50},
 	{"NIL", "", 18, 2.5, 1000, 300},
 	{
-		`"O'R<script>alert(1)</script>`, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`,
+		hostileHTML, `<img src=x onerror=alert(1)> & "quoted" \ 'name'`,
 		18, 0.07, 1000, 300,
 	},
 	{
-		"\u202eNEKOT\u202c \U0001F680\U0001F468\u200d\U0001F469\u200d\U0001F467",
+		hostileBidi,
 		"\u0645\u0631\u062d\u0628\u0627 \u202eright to left\u202c \x00\x01\x1b[31m\r\n\tend",
 		18, 0.4, 1000, 300,
 	},
 	{"LOONG", "long", 18, 1.9, 1000, 300},
 }
+
+// follows names the tokens that share the path of another: what they are worth
+// in it hardly moves.
+var follows = map[string]string{"stLINK": "LINK", "LNKX": "LINK"}
 
 // meta is what the chain says of the token at an address.
 func (n *namedToken) meta(at market.Address) market.TokenMeta {
@@ -95,23 +112,25 @@ func (n *namedToken) meta(at market.Address) market.TokenMeta {
 
 // listing collects the tokens of a chain while its pools are planned.
 type listing struct {
-	cfg     *Config
-	tokens  []token
-	bySign  map[string]uint32
-	invents uint64
+	cfg      *Config
+	tokens   []token
+	bySymbol map[string]uint32
+	invents  uint64
 }
 
 // list returns the tokens that every chain has.
 func list(cfg *Config) *listing {
-	l := &listing{cfg: cfg, bySign: map[string]uint32{}}
+	l := &listing{cfg: cfg, bySymbol: map[string]uint32{}}
 	coin := namedToken{cfg.NativeSymbol, cfg.NativeName, 18, 3_210, 1000, 0}
 	if cfg.NativeUsd > 0 {
 		coin.usd = cfg.NativeUsd
 	}
+
 	wrappedCoin := coin
 	wrappedCoin.symbol, wrappedCoin.name = "W"+coin.symbol, "Wrapped "+coin.name
 	l.add(coin, market.Address{}, cfg.NativeSymbol)
 	l.add(wrappedCoin, cfg.Wrapped, cfg.NativeSymbol)
+
 	for i, at := range cfg.Stables {
 		n := stableCoins[min(i, len(stableCoins)-1)]
 		n.usd, n.vol = 1, 1
@@ -154,9 +173,10 @@ func (l *listing) called(symbol string) uint32 {
 	case "usd0", "usd1", "usd2":
 		return stables + uint32(symbol[3]-'0')
 	}
-	if i, ok := l.bySign[symbol]; ok {
+	if i, ok := l.bySymbol[symbol]; ok {
 		return i
 	}
+
 	if symbol == "staked" {
 		n := namedToken{
 			"wst" + l.cfg.NativeSymbol, "Wrapped Staked " + l.cfg.NativeName,
@@ -164,10 +184,11 @@ func (l *listing) called(symbol string) uint32 {
 		}
 		return l.add(n, l.address(n.symbol), n.symbol)
 	}
+
 	for i := range named {
 		if named[i].symbol == symbol {
-			l.bySign[symbol] = l.add(named[i], l.address(symbol), symbol)
-			return l.bySign[symbol]
+			l.bySymbol[symbol] = l.add(named[i], l.address(symbol), cmp.Or(follows[symbol], symbol))
+			return l.bySymbol[symbol]
 		}
 	}
 	panic("BUG: no token of the cast is called " + symbol)
@@ -190,6 +211,7 @@ func (l *listing) invent() uint32 {
 	for range 2 + d.below(2) {
 		word += syllables[d.below(uint64(len(syllables)))]
 	}
+
 	symbol := strings.ToUpper(word)
 	if d.chance(150) {
 		symbol += [...]string{"2.0", "AI", "INU", "DAO"}[d.below(4)]
@@ -200,6 +222,8 @@ func (l *listing) invent() uint32 {
 		usd:      exp(d.normal() * 25), beta: 600 + int64(d.below(900)),
 		vol: 200 + int64(d.below(500)),
 	}
+
+	// Two invented tokens may have one symbol, as they may on a chain.
 	sign := symbol + string(rune('a'+l.invents%26)) + string(rune('a'+l.invents/26%26)) +
 		string(rune('a'+l.invents/676))
 	return l.add(n, l.address(sign), sign)

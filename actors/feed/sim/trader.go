@@ -13,7 +13,7 @@ func (s *scene) router() (a market.Address) {
 	return a
 }
 
-// specialPermille is how many of the throws that fall on a pool with a role of
+// specialPermille is how many of the draws that fall on a pool with a role of
 // its own stay there; the others go to a core pool.
 const specialPermille = 200
 
@@ -24,20 +24,20 @@ const (
 	sleepyPermille = 25
 )
 
-// pickVenue throws a pool to trade in: the older the likelier.
+// pickVenue draws a pool to trade in: the older the likelier.
 func (s *scene) pickVenue() uint32 {
 	i := uint64(s.ranked(s.popular(uint64(s.nPools))))
 	v := &s.venues[i]
 	young := s.now.t*1000-v.bornMs < day*1000 && s.cfg.Crowd.BusyDays == 0
 	switch {
-	case !v.open() && v.role != washed && !s.chance(specialPermille), s.sleeps(i) && !young:
+	case !v.open() && v.role != washed && !s.chance(specialPermille), s.isIdle(i) && !young:
 		return s.anyCore()
 	}
 	return uint32(i)
 }
 
-// sleeps reports whether a pool is left alone today.
-func (s *scene) sleeps(i uint64) bool {
+// isIdle reports whether a pool is left alone today.
+func (s *scene) isIdle(i uint64) bool {
 	awake, most := uint64(1000), uint64(s.cfg.Crowd.Awake)
 	if i >= most {
 		awake = max(uint64(s.cfg.Crowd.Sleepy), most*1000/(i+1))
@@ -48,18 +48,25 @@ func (s *scene) sleeps(i uint64) bool {
 // open reports whether everybody trades and provides there.
 func (v *venue) open() bool { return v.role == ordinary || v.role == core }
 
-// trade is one swap, or what stands for one in a pool with a role. A part of
-// it is by those who look for a pool that is off its reference.
+// trade is one swap, or what a pool with a role has instead. A part of all trade
+// is by arbitrageurs who look for a pool that is off its reference.
 func (s *scene) trade() {
 	s.transact(150_000, false)
-	if s.chance(300) && s.hunt() {
+	if s.now.t*1000 >= s.endMs && !s.chance(s.large) {
+		s.tradeSmall()
 		return
 	}
+	if s.chance(300) && s.takeBestArbitrage() {
+		return
+	}
+
 	p := s.pool(s.pickVenue())
 	switch p.role {
-	case untraded:
+	case untraded, empty:
+	case drained:
+		s.tradeOrDrain(p)
 	case circle:
-		s.goRound()
+		s.tradeCircle()
 	case washed:
 		s.wash(p)
 	case stale:
@@ -71,8 +78,32 @@ func (s *scene) trade() {
 	}
 }
 
-// hunt looks at a few pools and trades in the one where most is to be gained.
-func (s *scene) hunt() bool {
+// tradeSmall is a swap too small to matter in the volume of its pool.
+func (s *scene) tradeSmall() {
+	p := s.pool(s.pickVenue())
+	if !p.open() {
+		p = s.pool(s.anyCore())
+	}
+	s.noise(p, s.reference(p.venue), min(60*s.logNormal(1000), p.tvl/2000))
+}
+
+// tradeOrDrain is trade in a pool whose founder waits for others to buy from
+// it: the first to look after two thirds of its time finds it drained.
+func (s *scene) tradeOrDrain(p *pool) {
+	founder := s.firstOf(p)
+	switch {
+	case founder.liquidity.IsZero():
+	case s.now.t*1000 < p.bornMs+(s.endMs-p.bornMs)/3*2:
+		s.swapToward(p)
+	default:
+		s.transact(260_000, true)
+		s.closeOut(p, founder, false)
+	}
+}
+
+// takeBestArbitrage looks at a few pools and trades in the one with the largest
+// gain.
+func (s *scene) takeBestArbitrage() bool {
 	var best *pool
 	var most, bestOff int64
 	for range 4 {
@@ -83,6 +114,7 @@ func (s *scene) hunt() bool {
 			best, most, bestOff = p, gain, off
 		}
 	}
+
 	if best == nil {
 		return false
 	}
@@ -91,8 +123,8 @@ func (s *scene) hunt() bool {
 	return true
 }
 
-// swapToward is an arbitrage when the pool is off its reference, and a trade
-// of somebody who does not care when it is not.
+// swapToward is an arbitrage when the pool is off its reference, and noise when
+// it is not.
 func (s *scene) swapToward(p *pool) {
 	ref := s.reference(p.venue)
 	off, free := int64(p.tick-ref), int64(s.lpFee(p.venue)/100)
@@ -127,10 +159,12 @@ func (s *scene) noise(p *pool, ref int32, usd float64) {
 	} else if off < -p.band*3/4 {
 		o.down = false
 	}
+
 	o.limit = ref + int32(p.band)
 	if o.down {
 		o.limit = ref - int32(p.band)
 	}
+
 	t := p.token0
 	if o.down != o.exactIn {
 		t = p.token1
@@ -146,7 +180,7 @@ func (s *scene) swapAs(p *pool, o order) {
 	}
 }
 
-// size throws the USD of a swap such that the pool turns over what it should
+// size draws the USD of a swap such that the pool turns over what it should
 // in a day, however many swaps make up that day.
 func (s *scene) size(v *venue) float64 {
 	daily := max(s.perDay(s.now.t)*v.share*tradePart, 3)
@@ -164,8 +198,8 @@ func (s *scene) lpFee(v *venue) uint32 {
 	return uint32(900 + wave(hash(s.chainKey, 'y', uint64(v.id[0])), hour, day/3)*700/waveOne)
 }
 
-// goRound passes an amount once through the tokens that know only each other.
-func (s *scene) goRound() {
+// tradeCircle passes an amount once through the tokens that know only each other.
+func (s *scene) tradeCircle() {
 	usd := 20_000 * s.logNormal(700)
 	for i := range uint32(s.cfg.Pools) {
 		if i >= s.nPools || i > lastCircle {
@@ -177,8 +211,8 @@ func (s *scene) goRound() {
 	}
 }
 
-// wash buys and sells the same in one block, again and again, so that volume
-// is all there is.
+// wash buys and sells the same amount in one block, again and again: volume
+// without a market.
 func (s *scene) wash(p *pool) {
 	usd := 500 * s.logNormal(300)
 	ref := s.reference(p.venue)

@@ -59,7 +59,7 @@ type direct struct {
 	liquidity    clmath.U128
 }
 
-func (p *plan) enter(st *market.State) *world {
+func (p *plan) newWorld(st *market.State) *world {
 	return &world{
 		plan: p, st: st, pools: map[uint32]*pool{}, positions: map[uint32]*position{},
 		directs: map[uint32]*direct{}, nPools: st.Pools.Len(), nHeld: st.Positions.Len(),
@@ -95,6 +95,17 @@ func (w *world) position(i uint32) *position {
 	return p
 }
 
+// firstOf returns the first position of a pool, which is its founder's. It looks
+// at all positions before it, so it is for what happens rarely.
+func (w *world) firstOf(p *pool) *position {
+	for i := range w.nHeld {
+		if n := w.position(i); n.pool == p.index {
+			return n
+		}
+	}
+	panic("BUG: a pool without a founder")
+}
+
 // direct returns direct liquidity i, which exists.
 func (w *world) direct(i uint32) *direct {
 	if d := w.directs[i]; d != nil {
@@ -117,20 +128,20 @@ func (w *world) netAt(p *pool, ref market.TickRef) clmath.I128 {
 	return w.st.Ticks.At(ref.Slot).LiquidityNet
 }
 
-// change adds delta to a range, as the contracts do.
-func (w *world) change(p *pool, lower, upper int32, delta clmath.I128) {
+// changeRange adds delta to a range, as the contracts do.
+func (w *world) changeRange(p *pool, lower, upper int32, delta clmath.I128) {
 	if delta.Sign() == 0 {
 		return
 	}
-	w.shift(p, lower, delta, delta)
-	w.shift(p, upper, delta, delta.Neg())
+	w.changeTick(p, lower, delta, delta)
+	w.changeTick(p, upper, delta, delta.Neg())
 	if lower <= p.tick && p.tick < upper {
 		p.liquidity = mustApply(p.liquidity, delta)
 	}
 }
 
-// shift changes one tick, initialising or freeing it.
-func (w *world) shift(p *pool, at int32, gross, net clmath.I128) {
+// changeTick changes one tick, initialising or freeing it.
+func (w *world) changeTick(p *pool, at int32, gross, net clmath.I128) {
 	i := sort.Search(len(p.refs), func(i int) bool { return p.refs[i].Tick >= at })
 	found := i < len(p.refs) && p.refs[i].Tick == at
 	t, ok := p.ticks[at]
@@ -138,17 +149,20 @@ func (w *world) shift(p *pool, at int32, gross, net clmath.I128) {
 		row := w.st.Ticks.At(p.refs[i].Slot)
 		t = tick{row.LiquidityGross, row.LiquidityNet}
 	}
+
 	t.gross = mustApply(t.gross, gross)
 	t.net, _ = t.net.Add(net)
 	if p.ticks == nil {
 		p.ticks = map[int32]tick{}
 	}
+
 	if t.gross.IsZero() {
 		delete(p.ticks, at)
 		p.ownRefs()
 		p.refs = append(p.refs[:i], p.refs[i+1:]...)
 		return
 	}
+
 	p.ticks[at] = t
 	if !found {
 		p.ownRefs()
@@ -178,6 +192,7 @@ func mustApply(v clmath.U128, d clmath.I128) clmath.U128 {
 func (p *pool) stop(down bool) (at int32, ref market.TickRef, initialised bool) {
 	edge := clmath.WordEdge(p.tick, p.spacing, down)
 	i := sort.Search(len(p.refs), func(i int) bool { return p.refs[i].Tick > p.tick })
+
 	if down {
 		if i--; i >= 0 && p.refs[i].Tick >= edge {
 			return p.refs[i].Tick, p.refs[i], true

@@ -42,7 +42,7 @@ func generate(root string) ([]output, error) {
 		return nil, fmt.Errorf("cannot format the Go types: %w", err)
 	}
 	return []output{
-		{filepath.Join(root, "edge/client/go/types.go"), types},
-		{filepath.Join(root, "edge/client/ts/src/types.ts"), typescript(doc)},
+		{filepath.Join(root, "edge/client/go/schema.go"), types},
+		{filepath.Join(root, "edge/client/ts/src/schema.ts"), typescript(doc)},
 	}, nil
 }

@@ -2,7 +2,7 @@ import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unrea
 import type {
   Chain, Explanation, Health, Plans, Pool, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
   PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
-} from "./types.js";
+} from "./schema.js";
 
 export interface Options {
   /** Where the node is, as in http://127.0.0.1:8080. In a page: "" for the page's own host. */

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// unixPrefix begins the address of a unix socket.
+const unixPrefix = "unix:"
+
+// socketMode lets a proxy of the node's group connect, and nobody else.
+const socketMode = 0o660
+
+// listen opens the node's listeners, or takes those that a service manager
+// opened; on an error none stays open.
+func (l *loaded) listen() (api, ops net.Listener, err error) {
+	if api, ops, err = inherited(); err != nil {
+		return nil, nil, err
+	}
+
+	if api == nil {
+		if api, err = listenOn(l.Listen); err != nil {
+			return nil, nil, err
+		}
+	}
+	if ops == nil {
+		if ops, err = listenOn(l.OpsListen); err != nil {
+			api.Close()
+			return nil, nil, err
+		}
+	}
+	return api, ops, nil
+}
+
+// listenOn listens on HOST:PORT or unix:PATH.
+func listenOn(address string) (net.Listener, error) {
+	path, isUnix := strings.CutPrefix(address, unixPrefix)
+	if !isUnix {
+		return net.Listen("tcp", address)
+	}
+
+	// A socket that nobody listens on was left behind by a killed node.
+	if c, err := net.Dial("unix", path); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("another process listens on %s", path)
+	} else if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+
+	socket, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, socketMode); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	return socket, nil
+}
+
+// urlOf is what a client of a listener types.
+func urlOf(l net.Listener, isTLS bool) string {
+	switch {
+	case l.Addr().Network() == "unix":
+		return unixPrefix + l.Addr().String()
+	case isTLS:
+		return "https://" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
+}
+
+// tlsPoll is how often the files of a certificate are looked at: renewals
+// happen weeks before the old certificate ends.
+const tlsPoll = 10 * time.Second
+
+// certificate is the key pair that the API presents. It is read again when one
+// of its files changes; a pair that cannot be read leaves the old one in use.
+type certificate struct {
+	TLSConfig
+	log     *slog.Logger
+	pair    atomic.Pointer[tls.Certificate]
+	changed [2]time.Time // of the files that pair was read from
+}
+
+// readCertificate reads a key pair.
+func readCertificate(c TLSConfig, log *slog.Logger) (*certificate, error) {
+	certificate := &certificate{TLSConfig: c, log: log}
+	return certificate, certificate.read()
+}
+
+func (c *certificate) read() error {
+	changed, err := c.times()
+	if err != nil {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return fmt.Errorf("cannot use tls.cert %s with tls.key %s: %w", c.Cert, c.Key, err)
+	}
+
+	c.pair.Store(&pair)
+	c.changed = changed
+	return nil
+}
+
+// times are when the files were changed last.
+func (c *certificate) times() (times [2]time.Time, err error) {
+	for i, path := range []string{c.Cert, c.Key} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return times, fmt.Errorf("cannot read the certificate: %w", err)
+		}
+		times[i] = info.ModTime()
+	}
+	return times, nil
+}
+
+// watch takes up changed files until ctx ends.
+func (c *certificate) watch(ctx context.Context) {
+	for poll := time.Tick(tlsPoll); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll:
+			c.renew()
+		}
+	}
+}
+
+// renew reads the pair again if a file changed.
+func (c *certificate) renew() {
+	if times, err := c.times(); err == nil && times == c.changed {
+		return
+	}
+
+	if err := c.read(); err != nil {
+		c.log.Warn("the certificate changed and cannot be used; the old one stays in use", "error", err)
+		return
+	}
+	c.log.Info("a new certificate is in use", "file", c.Cert)
+}
+
+// listener speaks TLS on l.
+func (c *certificate) listener(l net.Listener) net.Listener {
+	return tls.NewListener(l, &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return c.pair.Load(), nil
+		},
+	})
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"tidemark/edge/admin"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// ReadyCmd asks a running node whether it should be sent requests.
+type ReadyCmd struct{ AdminFlags }
+
+// Run succeeds when the node is ready; an error says what it waits for.
+func (c *ReadyCmd) Run() error {
+	answer, err := adminClient(c.Data).do(http.MethodGet, "/ready", nil)
+	if err != nil {
+		return err
+	}
+
+	var v admin.ReadyView
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
+	}
+	if c.JSON {
+		fmt.Printf("%s", answer)
+	}
+	if !v.Ready {
+		return errors.New(v.Reason)
+	}
+	if !c.JSON {
+		fmt.Println("ready")
+	}
+	return nil
+}
+
+// readiness tells balancers and service managers whether a node should be sent
+// requests: every chain that is not offline has a published generation, and
+// the node has not been told to stop.
+type readiness struct {
+	board    *rankings.Board
+	chains   []market.ChainID
+	stopping atomic.Bool
+}
+
+// check returns nil when the node is ready, else what it waits for.
+func (r *readiness) check() error {
+	if r.stopping.Load() {
+		return errors.New("the node is stopping")
+	}
+
+	board := r.board.Load()
+	for _, id := range r.chains {
+		c, ok := board.Chain(id)
+		if ok && (c.View != nil || c.Status.Offline) {
+			continue
+		}
+		return fmt.Errorf("chain %d has no published generation yet", id)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// readyPoll is how often a start looks whether the node has become ready.
+const readyPoll = 20 * time.Millisecond
+
+// notify tells the service manager when the node is ready, and then that it is
+// alive, at half the interval at which the manager would restart it. Without a
+// manager it does nothing.
+func (n *node) notify(ctx context.Context) {
+	for n.ready.check() != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(readyPoll):
+		}
+	}
+	n.tellManager(daemon.SdNotifyReady)
+
+	every, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		n.log.Warn("cannot read the watchdog interval of the service manager", "error", err)
+	}
+	if every == 0 {
+		return
+	}
+	for beat := time.Tick(every / 2); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat:
+			n.tellManager(daemon.SdNotifyWatchdog)
+		}
+	}
+}
+
+func (n *node) tellManager(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		n.log.Warn("cannot notify the service manager", "state", state, "error", err)
+	}
+}
+
+// inherited returns the listeners that a service manager opened: a socket unit
+// names them api and ops by FileDescriptorName.
+func inherited() (api, ops net.Listener, err error) {
+	byName, err := activation.ListenersWithNames()
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot take the sockets of the service manager: %w", err)
+	}
+
+	for name, listeners := range byName {
+		switch {
+		case name == "api" && len(listeners) == 1:
+			api = listeners[0]
+		case name == "ops" && len(listeners) == 1:
+			ops = listeners[0]
+		default:
+			return nil, nil, fmt.Errorf("the service manager passed %d sockets named %q; "+
+				"allowed are one named api and one named ops", len(listeners), name)
+		}
+	}
+	return api, ops, nil
+}

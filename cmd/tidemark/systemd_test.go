@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// A service manager is told when the node is ready, that it is alive, and that
+// it stops.
+func TestServiceManagerIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	dir := t.TempDir()
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "n"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+
+	node := exec.Command("tidemark", "serve", "--data", filepath.Join(dir, "data"),
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	node.Env = append(append(os.Environ(), smallMarket...),
+		"NOTIFY_SOCKET="+filepath.Join(dir, "n"), "WATCHDOG_USEC=200000")
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Process.Kill()
+
+	expect := func(want string) {
+		t.Helper()
+		var buf [256]byte
+		for {
+			if err := socket.SetReadDeadline(time.Now().Add(startTimeout)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := socket.Read(buf[:])
+			if err != nil {
+				t.Fatalf("waiting for %s: %v", want, err)
+			}
+			if strings.Contains(string(buf[:n]), want) {
+				return
+			}
+		}
+	}
+	expect("READY=1")
+	expect("WATCHDOG=1")
+	expect("WATCHDOG=1")
+
+	if err := node.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	expect("STOPPING=1")
+	if err := node.Wait(); err != nil {
+		t.Errorf("the node ended with %v", err)
+	}
+}
+
+func TestOpsServer(t *testing.T) {
+	var ready error
+	server := opsServer(metrics.NewSet(), func() error { return ready })
+	f := func(path string, code int, text string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		server.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != code || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("%s answered %d %s; want %d %s", path, w.Code, w.Body, code, text)
+		}
+	}
+
+	f("/live", 200, "live")
+	f("/ready", 200, "ready")
+	f("/metrics", 200, "# TYPE process_cpu_seconds_total counter")
+	f("/debug/pprof/cmdline", 200, "")
+
+	ready = errors.New("chain 1 has no published generation yet")
+	f("/live", 200, "live")
+	f("/ready", 503, "chain 1 has no published generation yet")
+}

@@ -1,0 +1,92 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage/registry"
+)
+
+// Chain is a chain that the node indexes.
+type Chain struct {
+	ID   market.ChainID
+	Name string
+}
+
+// ChainView is a chain as `chains list` shows it.
+type ChainView struct {
+	ChainID          uint64 `json:"chainId"`
+	Name             string `json:"name"`
+	Status           string `json:"status"`
+	Reason           string `json:"reason,omitempty"`
+	Generation       uint64 `json:"generation"`
+	LastIndexedBlock uint64 `json:"lastIndexedBlock"`
+	ChainHeadBlock   uint64 `json:"chainHeadBlock"`
+	ETASeconds       int64  `json:"etaSeconds"`
+}
+
+func (s *Server) handleChains() {
+	s.handle("GET /chains", func(*http.Request) (any, error) { return s.chainViews(), nil })
+	handle := func(verb string, do func(market.ChainID) error) {
+		s.handle("POST /chains/{id}/"+verb, func(r *http.Request) (any, error) {
+			id, err := s.findChain(r.PathValue("id"))
+			if err == nil {
+				err = do(id)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return s.chainViews(), nil
+		})
+	}
+
+	handle("offline", func(id market.ChainID) error { return s.Control.SetOffline(id, true) })
+	handle("online", func(id market.ChainID) error { return s.Control.SetOffline(id, false) })
+	handle("resync", s.Control.Resync)
+}
+
+func (s *Server) findChain(text string) (market.ChainID, error) {
+	id, err := strconv.ParseUint(text, 10, 63)
+	allowed := ""
+	for _, c := range s.Chains {
+		if err == nil && c.ID == market.ChainID(id) {
+			return c.ID, nil
+		}
+		allowed += " " + strconv.FormatUint(uint64(c.ID), 10)
+	}
+	return 0, refuse(registry.NotFound,
+		"no chain %q is enabled on this node; enabled are%s", text, allowed)
+}
+
+func (s *Server) chainViews() []ChainView {
+	board := s.Board.Load()
+	views := make([]ChainView, len(s.Chains))
+	for i, c := range s.Chains {
+		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
+		if on, ok := board.Chain(c.ID); ok {
+			status := &on.Status
+			v.Status, v.Reason = chainStatus(status, on.View != nil), status.StopReason
+			v.LastIndexedBlock, v.ChainHeadBlock = status.LastIndexed.Number, status.ChainHead.Number
+			v.ETASeconds = status.ETASeconds
+			if on.View != nil {
+				v.Generation = on.View.Generation
+			}
+		}
+		views[i] = v
+	}
+	return views
+}
+
+func chainStatus(s *rankings.ChainStatus, published bool) string {
+	switch {
+	case s.Offline:
+		return "offline"
+	case s.Stopped:
+		return "stopped"
+	case s.Syncing || !published:
+		return "syncing"
+	}
+	return "ok"
+}

@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage/registry"
+)
+
+// Config is what a server administers.
+type Config struct {
+	Registry *registry.Registry
+	Control  Control
+	Board    *rankings.Board
+	Chains   []Chain // those that are enabled
+	Ready    func() error
+	Log      *slog.Logger
+}
+
+// Control is what the moving parts of a node do for an operator.
+type Control interface {
+	// SetOffline leaves a chain out of every answer, or takes it in again.
+	SetOffline(chain market.ChainID, offline bool) error
+	// Resync drops what is kept of a chain and indexes it from its start.
+	Resync(chain market.ChainID) error
+	// Backup writes a checkpoint of every store into an empty directory.
+	Backup(dir string) error
+}
+
+// Server serves the administration.
+type Server struct {
+	Config
+	mux  *http.ServeMux
+	http *http.Server
+	path string // of the socket; empty before Listen
+}
+
+const (
+	// maxBody bounds what an administrator sends: a key with 50 origins.
+	maxBody = 64 << 10
+	// timeout bounds how long a client may take to send its headers, and how
+	// long an idle connection is kept.
+	timeout = time.Minute
+)
+
+// New makes a server. It serves from Listen on.
+func New(c Config) *Server {
+	s := &Server{Config: c, mux: http.NewServeMux()}
+	s.http = &http.Server{
+		Handler: s.mux, ReadHeaderTimeout: timeout, IdleTimeout: timeout,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
+	}
+	s.handleAccounts()
+	s.handleKeys()
+	s.handleChains()
+	s.handleBackup()
+	s.handleReady()
+	return s
+}
+
+// Listen makes the socket in a data directory and serves it. One that a
+// killed node left behind is replaced: the caller holds the directory's lock.
+func (s *Server) Listen(dir string) error {
+	listener, err := listenPrivately(dir)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", filepath.Join(dir, socketName), err)
+	}
+	s.path = filepath.Join(dir, socketName)
+	go func() {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.Log.Error("administration ended", "error", err)
+		}
+	}()
+	return nil
+}
+
+// Stop ends the server after the requests under way, and removes the socket.
+func (s *Server) Stop(ctx context.Context) error {
+	if s.path == "" {
+		return nil
+	}
+	return errors.Join(s.http.Shutdown(ctx), os.Remove(s.path))
+}
+
+// handle adds a route; what do returns is sent as JSON.
+func (s *Server) handle(pattern string, do func(*http.Request) (any, error)) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		status := http.StatusOK
+		answer, err := recovered(do, r)
+		if err != nil {
+			status, answer = s.failure(pattern, err)
+		}
+
+		body, err := json.Marshal(answer)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: cannot encode the answer to %s: %v", pattern, err))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		w.Write(append(body, '\n'))
+	})
+}
+
+// recovered turns a panic of a handler into an error, so that the operator
+// sees it and the node goes on.
+func recovered(do func(*http.Request) (any, error), r *http.Request) (answer any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(r)
+}
+
+// statuses are how HTTP says what was wrong with a request.
+var statuses = map[registry.Kind]int{
+	registry.Invalid:  http.StatusBadRequest,
+	registry.NotFound: http.StatusNotFound,
+	registry.Conflict: http.StatusConflict,
+}
+
+// failure answers an error. What the caller cannot mend is logged too.
+func (s *Server) failure(pattern string, err error) (status int, answer any) {
+	status = http.StatusInternalServerError
+	var refusal *registry.Refusal
+	if errors.As(err, &refusal) {
+		status = statuses[refusal.Kind]
+	} else {
+		s.Log.Error("administration failed", "request", pattern, "error", err)
+	}
+	return status, map[string]string{"error": err.Error()}
+}
+
+func refuse(kind registry.Kind, format string, args ...any) error {
+	return &registry.Refusal{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+func readJSON(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return refuse(registry.Invalid, "cannot read the request: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+	"tidemark/storage/registry"
+)
+
+// testControl notes what it was asked to do.
+type testControl struct{ asked []string }
+
+func (c *testControl) SetOffline(id market.ChainID, offline bool) error {
+	if offline {
+		panic("offline: here")
+	}
+	return errors.New("the chain is loading")
+}
+
+func (c *testControl) Resync(market.ChainID) error {
+	c.asked = append(c.asked, "resync")
+	return nil
+}
+
+func (c *testControl) Backup(dir string) error {
+	c.asked = append(c.asked, "backup "+filepath.Base(dir))
+	return nil
+}
+
+func newServer(t *testing.T, control Control) *Server {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+		FS: vfs.NewMem(), Logger: quiet, Exit: func() { panic("store ended the process") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.Open(store, accounts.DefaultPlans(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{
+		Registry: reg, Control: control, Board: new(rankings.Board), Log: quiet,
+		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},
+	})
+}
+
+func TestServer(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("long/", 30))} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		stale, err := os.Create(filepath.Join(dir, socketName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale.Close()
+		control := new(testControl)
+		s := newServer(t, control)
+		if err := s.Listen(dir); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(filepath.Join(dir, socketName))
+		if err != nil || info.Mode() != os.ModeSocket|0o600 {
+			t.Errorf("mode of the socket = %v, %v; want 0600", info.Mode(), err)
+		}
+		askSocket(t, dir)
+		if got := strings.Join(control.asked, ", "); got != "resync, backup saved" {
+			t.Errorf("the node was asked for %q", got)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+			t.Errorf("left behind: %v, %v", entries, err)
+		}
+		if _, err := Dial(t.Context(), dir); err == nil {
+			t.Error("the socket answers after its stop")
+		}
+	}
+}
+
+// askSocket asks for everything the socket serves.
+func askSocket(t *testing.T, dir string) {
+	t.Helper()
+	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, dir) },
+	}}
+	f := func(method, path, body string, status int, says string) {
+		t.Helper()
+		q, err := http.NewRequest(method, "http://admin"+path, bytes.NewBufferString(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := client.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		got, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != status || !strings.Contains(string(got), says) {
+			t.Errorf("%s %s = %d %s, %v; want %d with %s", method, path, r.StatusCode, got, err, status, says)
+		}
+	}
+	name := "acme"
+	f("POST", "/accounts", `{"name":"`+name+`","plan":"growth"}`, 200, `"plan":"growth"`)
+	f("POST", "/accounts", `{"name":"`+name+`","plan":"growth"}`, 409, `"error"`)
+	f("POST", "/accounts", `{"nam":"x"}`, 400, `unknown field`)
+	f("POST", "/accounts", `{`, 400, `cannot read`)
+	f("GET", "/accounts", "", 200, `"name":"`+name+`"`)
+	f("POST", "/keys", `{"account":"`+name+`","label":"x"}`, 200, `"key":"tm_srv_`)
+	f("GET", "/keys?account="+name, "", 200, `"prefix":"tm_srv_`)
+	f("GET", "/accounts/"+name, "", 200, `"keys":[{`)
+	f("POST", "/accounts/"+name+"/suspend", "", 200, `"status":"suspended"`)
+	f("POST", "/accounts/"+name+"/resume", "", 200, `"status":"active"`)
+	f("POST", "/accounts/"+name+"/plan", `{"plan":"scale"}`, 200, `"plan":"scale"`)
+	f("GET", "/usage/"+name, "", 200, `"unitsLimit":20000000`)
+	f("GET", "/usage/"+name+"?month=2026-10", "", 200, `"unitsUsed":0`)
+	f("GET", "/usage/nobody", "", 404, `nobody`)
+	f("POST", "/keys/key_1/revoke", "", 200, `"status":"revoked"`)
+	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"starting"`)
+	f("POST", "/chains/7/resync", "", 404, `no chain \"7\" is enabled on this node; enabled are 1 42161`)
+	f("POST", "/chains/1/resync", "", 200, `"chainId":1`)
+	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
+	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)
+	f("POST", "/backup?dir=saved", "", 400, `absolute`)
+	saved := filepath.Join(t.TempDir(), "saved")
+	f("POST", "/backup?dir="+saved, "", 200, `"dir":"`+saved+`"`)
+	f("POST", "/backup?dir="+saved, "", 409, `exists`)
+}

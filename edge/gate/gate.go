@@ -1,0 +1,72 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/valyala/fasthttp"
+
+	"tidemark/storage/accounts"
+)
+
+// Gate checks requests against a book of keys.
+type Gate struct {
+	// LeaseWait bounds the wait of the first request after an idle second.
+	// New sets it to defaultLeaseWait.
+	LeaseWait time.Duration
+
+	book    *accounts.Book
+	clock   accounts.Clock
+	metrics gateMetrics
+}
+
+// Ticket is one request on its way through the gate.
+type Ticket = accounts.Ticket
+
+// defaultLeaseWait is long beside the group commit that a lease needs, which
+// takes a millisecond or two. A disk that needs longer is a 503.
+const defaultLeaseWait = time.Second
+
+// New returns the gate of a book.
+func New(book *accounts.Book, clock accounts.Clock, set *metrics.Set) *Gate {
+	return &Gate{
+		LeaseWait: defaultLeaseWait, book: book, clock: clock, metrics: newGateMetrics(set),
+	}
+}
+
+// gateMetrics counts what the gate refuses. The reason of a 401 is told here
+// and nowhere else.
+type gateMetrics struct {
+	missing, repeated, malformed, unknown, revoked, suspended *metrics.Counter
+	origin, burst, quota, lease, stalled, waits               *metrics.Counter
+}
+
+func newGateMetrics(set *metrics.Set) gateMetrics {
+	c := set.NewCounter
+	return gateMetrics{
+		missing:   c(`tidemark_edge_unauthorized_total{reason="missing"}`),
+		repeated:  c(`tidemark_edge_unauthorized_total{reason="repeated"}`),
+		malformed: c(`tidemark_edge_unauthorized_total{reason="malformed"}`),
+		unknown:   c(`tidemark_edge_unauthorized_total{reason="unknown"}`),
+		revoked:   c(`tidemark_edge_unauthorized_total{reason="revoked"}`),
+		suspended: c(`tidemark_edge_unauthorized_total{reason="suspended"}`),
+		origin:    c(`tidemark_edge_refused_total{reason="origin"}`),
+		burst:     c(`tidemark_edge_refused_total{reason="burst"}`),
+		quota:     c(`tidemark_edge_refused_total{reason="quota"}`),
+		lease:     c(`tidemark_edge_refused_total{reason="lease"}`),
+		stalled:   c(`tidemark_edge_refused_total{reason="stalled"}`),
+		waits:     c(`tidemark_edge_lease_waits_total`),
+	}
+}
+
+// SetPrivate sets the headers that every answer of a route behind a key has:
+// nobody may cache it, and it depends on the origin.
+func SetPrivate(ctx *fasthttp.RequestCtx) {
+	SetHeader(ctx, "Vary", "Origin")
+	SetHeader(ctx, "Cache-Control", "private, no-store")
+}
+
+// SetHeader sets a header whose name is already written as it goes out.
+func SetHeader(ctx *fasthttp.RequestCtx, name, value string) {
+	ctx.Response.Header.SetCanonical([]byte(name), []byte(value))
+}

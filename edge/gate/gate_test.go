@@ -1,0 +1,73 @@
+package gate
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/valyala/fasthttp"
+
+	"tidemark/storage/accounts"
+)
+
+// newBenchGate is a gate with one account of a plan that nobody empties.
+func newBenchGate(tb testing.TB) (*Gate, string) {
+	now := time.Now()
+	ns := now.UnixNano()
+	book := accounts.NewBook(accounts.NewTurner(ns, 0).Step(ns, ns))
+	book.SetAlive(ns + int64(time.Hour))
+	plan := accounts.Plan{ID: "p", MonthlyUnits: 1 << 40, RequestsPerSecond: 1e9, Burst: 1e6}
+	cell := accounts.NewCell(1, "acme", 0, accounts.NewTerms(&plan, false))
+	cell.Begin(accounts.MonthAt(ns))
+	cell.Open(accounts.MonthAt(ns), 1<<40)
+	key, err := accounts.NewKey(rand.Reader, accounts.Server)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	book.Add(&accounts.Key{
+		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
+	}, 0, 0)
+	return New(book, accounts.NewClock(now), metrics.NewSet()), key
+}
+
+// pass is a request's whole way through the gate.
+func (g *Gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
+	SetPrivate(ctx)
+	t, err := g.Admit(ctx, now)
+	if err == nil {
+		err = g.Reserve(&t, 1)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g.Settle(ctx, &t, accounts.RoutePositions, 1)
+}
+
+func TestGateAllocations(t *testing.T) {
+	g, key := newBenchGate(t)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.Set(HeaderKey, key)
+	now := time.Now()
+	g.pass(t, ctx, now)
+	if n := testing.AllocsPerRun(1000, func() {
+		ctx.Response.Header.Reset()
+		g.pass(t, ctx, now)
+	}); n != 0 {
+		t.Errorf("%v allocations a request; want 0", n)
+	}
+}
+
+// The gate with every header, beside the accounts alone
+// (storage/accounts.BenchmarkRequest).
+func BenchmarkGate(b *testing.B) {
+	g, key := newBenchGate(b)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.Set(HeaderKey, key)
+	now := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		ctx.Response.Header.Reset()
+		g.pass(b, ctx, now)
+	}
+}

@@ -1,0 +1,245 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemark/rankings"
+)
+
+// jobs are the counts and selections of filters that nobody asked before, and
+// the histories that take longer than their request waits. They run beside the
+// requests that want them, so that a request may stop waiting and a later one
+// find the result. As many of each kind run at a time as there are processors,
+// the others in the order in which they came; at most limits.selections of
+// counts and of selections are kept.
+//
+// A count belongs to the generations that it was started on. A selection
+// belongs to a filter and its chains: newer generations do not restart it. It
+// pins its own until it is done and for limits.freshness after, and only then
+// does the next request start another.
+type jobs struct {
+	limits   *Limits
+	board    *rankings.Board
+	leaves   rankings.LeafReader
+	stopping chan struct{}
+	running  sync.WaitGroup
+	queued   atomic.Int64
+
+	counting, selecting, reading slots
+
+	mu         sync.Mutex
+	counts     *recent[*count]
+	selections *recent[*selection]
+}
+
+// slots holds a token for each job of a kind that runs.
+type slots chan struct{}
+
+// count is the number of a filter's rows in fixed generations, and what else
+// is known of where they are.
+type count struct {
+	views  []*rankings.View
+	done   chan struct{} // closed when soFar is final
+	soFar  atomic.Uint64 // rows, at most limits.total-cap + 1
+	search atomic.Pointer[rankings.Search]
+}
+
+// selection is where every row of a filter stands, in its own generations.
+type selection struct {
+	views  []*rankings.View
+	done   chan struct{} // closed when search is final
+	search *rankings.Search
+}
+
+func newJobs(cfg *Config, leaves rankings.LeafReader) *jobs {
+	kept, processors := cfg.Limits.Selections, runtime.GOMAXPROCS(0)
+	return &jobs{
+		limits: &cfg.Limits, board: cfg.Board, leaves: leaves, stopping: make(chan struct{}),
+		counting: make(slots, processors), selecting: make(slots, processors),
+		reading: make(slots, processors),
+		counts:  newRecent[*count](kept), selections: newRecent[*selection](kept),
+	}
+}
+
+// stop lets no job begin, and waits until those that run have ended.
+func (j *jobs) stop(ctx context.Context) error {
+	close(j.stopping)
+	ended := make(chan struct{})
+	go func() {
+		j.running.Wait()
+		close(ended)
+	}()
+
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("cannot end background work: %w", ctx.Err())
+	}
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits for done, at most for a time; 0 or 1 ns does not wait.
+func await(done <-chan struct{}, atMost time.Duration) bool {
+	if atMost <= 1 || isClosed(done) {
+		return isClosed(done)
+	}
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// start runs work beside the request when a slot is free; false when too many
+// jobs wait already.
+func (j *jobs) start(slot slots, work func()) bool {
+	if isClosed(j.stopping) || j.queued.Load() >= maxQueued {
+		return false
+	}
+	j.queued.Add(1)
+	j.running.Go(func() {
+		defer j.queued.Add(-1)
+		slot <- struct{}{}
+		defer func() { <-slot }()
+		work()
+	})
+	return true
+}
+
+// findCount returns the count of a key, if there is one.
+func (j *jobs) findCount(key string) (*count, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.counts.get(key)
+}
+
+// startCount returns the count of a key, which it starts on views if there is
+// none; nil when too many jobs wait already.
+func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.Search) *count {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if c, ok := j.counts.get(key); ok {
+		return c
+	}
+
+	// Nobody asks for the counts of older generations again, and each would
+	// keep its generation in memory.
+	j.counts.dropAll(func(c *count) bool { return j.isOutdated(c.views) })
+
+	c := &count{views: slices.Clone(views), done: make(chan struct{})}
+	c.search.Store(search)
+	if !j.start(j.counting, func() { j.runCount(c, search) }) {
+		return nil
+	}
+	j.counts.put(key, c, func(*count) bool { return true })
+	return c
+}
+
+// isOutdated reports whether a view of views is not the published one.
+func (j *jobs) isOutdated(views []*rankings.View) bool {
+	snapshot := j.board.Load()
+	return slices.ContainsFunc(views, func(v *rankings.View) bool {
+		c, ok := snapshot.Chain(v.State.Chain)
+		return !ok || c.View != v
+	})
+}
+
+func (j *jobs) runCount(c *count, search *rankings.Search) {
+	defer close(c.done)
+	running := search.Count(uint64(j.limits.TotalCap))
+	for !running.Step(stepRows) {
+		c.soFar.Store(running.Rows())
+		if isClosed(j.stopping) {
+			break
+		}
+		runtime.Gosched()
+	}
+	c.soFar.Store(running.Rows())
+	c.search.Store(running.Search())
+}
+
+// findSelection returns the selection of a key, if there is one.
+func (j *jobs) findSelection(key string) (*selection, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.selections.get(key)
+}
+
+// startSelection returns the selection of a key, which it starts on views if
+// there is none; nil when too many run or wait already. views must be current.
+func (j *jobs) startSelection(
+	key string, views []*rankings.View, search *rankings.Search,
+) *selection {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if sel, ok := j.selections.get(key); ok {
+		return sel
+	}
+
+	// One that is done makes room; those that run are never dropped.
+	sel := &selection{views: slices.Clone(views), done: make(chan struct{})}
+	mayGo := func(old *selection) bool { return isClosed(old.done) }
+	if !j.selections.put(key, sel, mayGo) {
+		return nil
+	}
+
+	for _, v := range views {
+		v.Pin()
+	}
+	if !j.start(j.selecting, func() { j.runSelection(key, sel, search) }) {
+		j.selections.drop(key, func(old *selection) bool { return old == sel })
+		sel.unpin()
+		return nil
+	}
+	return sel
+}
+
+func (sel *selection) unpin() {
+	for _, v := range sel.views {
+		v.Unpin()
+	}
+}
+
+func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search) {
+	defer close(sel.done)
+	running := search.Select()
+	for {
+		done, err := running.Step(j.leaves, stepRows)
+		if err != nil || isClosed(j.stopping) {
+			j.expireSelection(key, sel) // the next request starts another
+			return
+		}
+		if done {
+			break
+		}
+		runtime.Gosched()
+	}
+	sel.search = running.Search()
+	time.AfterFunc(j.limits.Freshness, func() { j.expireSelection(key, sel) })
+}
+
+// expireSelection lets go of a selection and of its generations.
+func (j *jobs) expireSelection(key string, sel *selection) {
+	j.mu.Lock()
+	j.selections.drop(key, func(old *selection) bool { return old == sel })
+	j.mu.Unlock()
+	sel.unpin()
+}

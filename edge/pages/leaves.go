@@ -1,0 +1,81 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/dgraph-io/ristretto/v2"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// leafCache reads leaves from the store and keeps them decoded. A leaf never
+// changes, so that one that was read is good for ever.
+type leafCache struct {
+	store        *storage.Store
+	kept         *ristretto.Cache[uint64, *leaf]
+	hits, misses *metrics.Counter
+}
+
+type leaf struct {
+	chain  market.ChainID
+	number uint64
+	ids    []uint32
+}
+
+var _ rankings.LeafReader = (*leafCache)(nil)
+
+func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
+	c := &leafCache{
+		store:  store,
+		hits:   set.NewCounter(`tidemark_edge_leaf_cache_total{result="hit"}`),
+		misses: set.NewCounter(`tidemark_edge_leaf_cache_total{result="miss"}`),
+	}
+	var err error
+	c.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *leaf]{
+		NumCounters: 10 * leafCacheBytes / (4 << 10),
+		MaxCost:     leafCacheBytes,
+		BufferItems: 64,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a leaf cache of %d bytes: %w", leafCacheBytes, err)
+	}
+	return c, nil
+}
+
+// Leaf returns the ids of a leaf, which are shared.
+func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	key := leafKey(chain, number)
+	if l, ok := c.kept.Get(key); ok && l.chain == chain && l.number == number {
+		c.hits.Inc()
+		return l.ids, nil
+	}
+	c.misses.Inc()
+	raw, err := c.store.Leaf(chain, number, nil)
+	if errors.Is(err, storage.ErrNoLeaf) {
+		return nil, rankings.ErrLeafGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, err := block.DecodeLeaf(raw, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
+	}
+	c.kept.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
+	return ids, nil
+}
+
+// leafKey mixes a chain and a leaf's number; two leaves of one key cost reads,
+// not answers, since a hit is compared.
+func leafKey(chain market.ChainID, number uint64) uint64 {
+	x := number ^ uint64(chain)*0x9e3779b97f4a7c15
+	x = (x ^ x>>32) * 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+func (c *leafCache) close() { c.kept.Close() }

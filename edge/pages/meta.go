@@ -1,0 +1,83 @@
+package pages
+
+import (
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/storage/accounts"
+)
+
+// appendPlans appends the body of /v1/plans.
+func appendPlans(dst []byte, plans []accounts.Plan) []byte {
+	dst = append(dst, `{"plans":[`...)
+	first := true
+	for i := range plans {
+		if !plans[i].Public {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = render.AppendPlan(dst, &plans[i])
+	}
+	return append(dst, `],"quotaResets":"monthly, 1st 00:00 UTC"}`...)
+}
+
+// notCharged lists the answers that cost no units.
+var notCharged = []string{
+	"every answer that is not a 200, but the 404 of a position or pool that does not exist",
+	"a list with partial: true", "a position with transactionsDegraded: true", "OPTIONS",
+}
+
+// appendUnits appends the body of /v1/pricing/units.
+func appendUnits(dst []byte) []byte {
+	dst = append(dst, `{"units":[`...)
+	for r := range accounts.Route(accounts.NumRoutes) {
+		if r > 0 {
+			dst = append(dst, ',')
+		}
+		dst = render.AppendUnits(dst, r)
+	}
+
+	dst = append(dst, `],"notCharged":[`...)
+	for i, text := range notCharged {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = render.String(dst, text)
+	}
+	return append(dst, `]}`...)
+}
+
+// Usage answers GET /v1/usage: what the account has used of its month.
+func (p *Pages) Usage(t *accounts.Ticket) Reply {
+	tally, _ := t.Key.Cell.Tally(t.Span.Month)
+	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
+		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
+	})}}
+}
+
+// Stats answers GET /v1/stats: how much the published views hold.
+func (p *Pages) Stats() Reply {
+	var chains []render.Corpus
+	var views []*rankings.View
+	snapshot := p.cfg.Board.Load()
+	for _, id := range p.enabled {
+		at, ok := snapshot.Chain(id)
+		if !ok || at.View == nil {
+			continue
+		}
+		st := at.View.State
+		views = append(views, at.View)
+		chains = append(chains, render.Corpus{
+			Chain: id, Positions: uint64(st.Positions.Len()), Active: uint64(st.OpenCount),
+			Pools: uint64(st.Pools.Len()), Transactions: st.Transactions,
+		})
+	}
+
+	var oldest int64
+	if len(views) > 0 {
+		oldest = asOf(views)
+	}
+	return Reply{Page: &Page{Body: render.AppendStats(nil, chains, oldest)}}
+}

@@ -1,0 +1,64 @@
+package edge
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/gate"
+)
+
+// requestIDs names requests: a counter run through a permutation, so that the
+// ids of one process never repeat and look nothing alike.
+type requestIDs struct {
+	seed uint64
+	last *atomic.Uint64
+}
+
+func newRequestIDs() requestIDs {
+	var b [8]byte
+	rand.Read(b[:])
+	return requestIDs{binary.LittleEndian.Uint64(b[:]), new(atomic.Uint64)}
+}
+
+// set puts the client's own id on the answer when it is well-formed, else a
+// fresh one.
+func (r *requestIDs) set(ctx *fasthttp.RequestCtx) {
+	name := []byte(gate.HeaderRequestID) // as fasthttp keeps it
+	if own := ctx.Request.Header.PeekCanonical(name); isRequestID(own) {
+		ctx.Response.Header.SetCanonical(name, own)
+		return
+	}
+
+	x := r.seed + r.last.Add(1)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	x ^= x >> 31
+
+	var b [16]byte
+	for i := range b {
+		b[i] = "0123456789abcdef"[x>>60]
+		x <<= 4
+	}
+	ctx.Response.Header.SetCanonical(name, b[:])
+}
+
+// maxRequestID bounds a client's own id: it comes back in a header and in the
+// log.
+const maxRequestID = 64
+
+// isRequestID tells whether id is [A-Za-z0-9_-]{1,64}.
+func isRequestID(id []byte) bool {
+	if len(id) == 0 || len(id) > maxRequestID {
+		return false
+	}
+	for _, c := range id {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		if !letter && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,199 @@
+package registry
+
+import (
+	"regexp"
+	"strings"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// accountName is what names may be: they stand in paths and tables.
+var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// CreateAccount makes an account.
+func (r *Registry) CreateAccount(name, plan string) (AccountView, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	record, err := r.newAccount(name, plan)
+	if err != nil {
+		return AccountView{}, err
+	}
+	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
+		return AccountView{}, err
+	}
+	return viewAccount(r.addAccount(record)), nil
+}
+
+// newAccount checks a request for an account and gives it an id.
+func (r *Registry) newAccount(name, plan string) (record storage.AccountRecord, err error) {
+	if !accountName.MatchString(name) {
+		return record, refuse(Invalid, "bad account name %q; it is 1 to 64 of a-z 0-9 . _ -, "+
+			"and starts with a letter or digit", name)
+	}
+	if r.accounts[name] != nil {
+		return record, refuse(Conflict, "account %q exists already; choose another name", name)
+	}
+	if _, err := accounts.FindPlan(r.plans, plan); err != nil {
+		return record, refuse(Invalid, "%v", err)
+	}
+
+	id := uint64(1)
+	if n := len(r.ordered); n > 0 {
+		id = r.ordered[n-1].record.ID + 1
+	}
+	return storage.AccountRecord{ID: id, Name: name, Plan: plan, CreatedAt: nowMs()}, nil
+}
+
+// Suspend refuses every request of an account from now on.
+func (r *Registry) Suspend(name string) (AccountView, error) { return r.setSuspended(name, true) }
+
+// Resume undoes Suspend.
+func (r *Registry) Resume(name string) (AccountView, error) { return r.setSuspended(name, false) }
+
+func (r *Registry) setSuspended(name string, suspended bool) (AccountView, error) {
+	return r.changeAccount(name, func(_ *account, record *storage.AccountRecord) error {
+		record.Suspended = suspended
+		return nil
+	})
+}
+
+// SetPlan moves an account to another plan. What it has used this month
+// stays used.
+func (r *Registry) SetPlan(name, plan string) (AccountView, error) {
+	return r.changeAccount(name, func(at *account, record *storage.AccountRecord) error {
+		p, err := accounts.FindPlan(r.plans, plan)
+		if err != nil {
+			return refuse(Invalid, "%v", err)
+		}
+		record.Plan = plan
+		return at.checkFits(p)
+	})
+}
+
+// checkFits refuses a plan that the account's active keys exceed.
+func (at *account) checkFits(p *accounts.Plan) error {
+	var browser []string
+	for _, k := range at.keys {
+		if k.RevokedAt() == 0 && k.Kind == accounts.Browser {
+			browser = append(browser, keyID(k.ID))
+		}
+	}
+	if len(browser) > 0 && !p.BrowserKeys {
+		return refuse(Conflict, "plan %s has no browser keys; revoke %s of %s first",
+			p.ID, strings.Join(browser, ", "), at.record.Name)
+	}
+
+	if at.active > p.MaxAPIKeys {
+		return refuse(Conflict, "plan %s has at most %d keys and %s has %d; revoke %d of them first",
+			p.ID, p.MaxAPIKeys, at.record.Name, at.active, at.active-p.MaxAPIKeys)
+	}
+	return nil
+}
+
+// changeAccount writes an account's edited record and puts it in force.
+func (r *Registry) changeAccount(name string, edit func(*account, *storage.AccountRecord) error,
+) (AccountView, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.findAccount(name)
+	if err != nil {
+		return AccountView{}, err
+	}
+	record := at.record
+	if err := edit(at, &record); err != nil {
+		return AccountView{}, err
+	}
+	if record == at.record {
+		return viewAccount(at), nil
+	}
+
+	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
+		return AccountView{}, err
+	}
+
+	// Origins count only while the account may be used, so they follow the
+	// suspension before the new terms are in force.
+	if record.Suspended != at.record.Suspended {
+		at.listOrigins(r.book, record.Suspended)
+	}
+	at.record = record
+	r.book.SetTerms(at.cell, r.termsOf(record.Plan, record.Suspended))
+	return viewAccount(at), nil
+}
+
+// listOrigins removes the origins of the account's active keys from the book
+// of listed origins, or adds them again.
+func (at *account) listOrigins(b *accounts.Book, suspended bool) {
+	by := int64(1)
+	if suspended {
+		by = -1
+	}
+	for _, k := range at.keys {
+		if k.RevokedAt() == 0 {
+			b.List(k, by)
+		}
+	}
+}
+
+// AccountList is every account, by id.
+func (r *Registry) AccountList() []AccountView {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	views := make([]AccountView, len(r.ordered))
+	for i, at := range r.ordered {
+		views[i] = viewAccount(at)
+	}
+	return views
+}
+
+// Account is one account, with its keys and what it has used this month.
+func (r *Registry) Account(name string) (AccountDetail, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.findAccount(name)
+	if err != nil {
+		return AccountDetail{}, err
+	}
+	d := AccountDetail{AccountView: viewAccount(at), KeyList: make([]KeyView, 0, len(at.keys))}
+	for _, k := range at.keys {
+		d.KeyList = append(d.KeyList, viewKey(k))
+	}
+	d.Usage, err = r.usage(at, r.book.Calendar().This.Month)
+	return d, err
+}
+
+// Usage is what an account used in a month, 2026-11, or now when it is empty.
+func (r *Registry) Usage(name, month string) (UsageView, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.findAccount(name)
+	if err != nil {
+		return UsageView{}, err
+	}
+	m := r.book.Calendar().This.Month
+	if month != "" {
+		if m, err = accounts.ParseMonth(month); err != nil {
+			return UsageView{}, refuse(Invalid, "%v", err)
+		}
+	}
+	return r.usage(at, m)
+}
+
+// usage reads a month from the account's cell when it is still there, else
+// from the store.
+func (r *Registry) usage(at *account, m accounts.Month) (UsageView, error) {
+	tally, ok := at.cell.Tally(m)
+	if !ok {
+		stored, err := r.store.Month(at.record.ID, m)
+		if err != nil {
+			return UsageView{}, err
+		}
+		tally = stored.Tally
+	}
+	days, err := r.store.Days(at.record.ID, m)
+	if err != nil {
+		return UsageView{}, err
+	}
+	return viewUsage(at, m, &tally, days), nil
+}

@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// KeyRequest asks for a key.
+type KeyRequest struct {
+	Account string   `json:"account"`
+	Kind    string   `json:"kind"` // server when empty
+	Origins []string `json:"origins"`
+	Label   string   `json:"label"`
+}
+
+// maxLabel bounds a label, in characters: it stands in one column of a table.
+const maxLabel = 100
+
+// IssueKey makes a key. The answer is the only time that it is told.
+func (r *Registry) IssueKey(q KeyRequest) (IssuedKey, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, err := r.findAccount(q.Account)
+	if err != nil {
+		return IssuedKey{}, err
+	}
+	kind := accounts.Server
+	if q.Kind != "" {
+		if kind, err = accounts.ParseKind(q.Kind); err != nil {
+			return IssuedKey{}, refuse(Invalid, "%v", err)
+		}
+	}
+	if err := r.checkKey(at, kind, q.Label); err != nil {
+		return IssuedKey{}, err
+	}
+	origins, err := parseOrigins(kind, q.Origins)
+	if err != nil {
+		return IssuedKey{}, err
+	}
+
+	key, record, err := r.drawKey(at.record.ID, kind, q.Label, origins)
+	if err != nil {
+		return IssuedKey{}, err
+	}
+	if err := r.store.Put(nil, []storage.KeyRecord{record}); err != nil {
+		return IssuedKey{}, err
+	}
+	return viewIssued(viewKey(r.addKey(at, &record)), key), nil
+}
+
+// checkKey checks a request for a key against the account's plan.
+func (r *Registry) checkKey(at *account, kind accounts.Kind, label string) error {
+	if utf8.RuneCountInString(label) > maxLabel {
+		return refuse(Invalid, "the label has more than %d characters", maxLabel)
+	}
+	plan := &at.cell.Terms().Plan
+	if kind == accounts.Browser && !plan.BrowserKeys {
+		return refuse(Conflict, "plan %s has no browser keys; issue a server key, or move %s to a "+
+			"plan that has them first: %s", plan.ID, at.record.Name,
+			r.planNames(func(p *accounts.Plan) bool { return p.BrowserKeys }))
+	}
+
+	if at.active < plan.MaxAPIKeys {
+		return nil
+	}
+	more := r.planNames(func(p *accounts.Plan) bool { return p.MaxAPIKeys > at.active })
+	if more == "" {
+		return refuse(Conflict, "%s has %d active keys, the most any plan allows; revoke one first",
+			at.record.Name, at.active)
+	}
+	return refuse(Conflict, "%s has %d active keys, the most of plan %s; revoke one, or move the "+
+		"account to a plan with more: %s", at.record.Name, at.active, plan.ID, more)
+}
+
+// parseOrigins returns the origins of a key in canonical form, each once.
+func parseOrigins(kind accounts.Kind, origins []string) ([]string, error) {
+	switch {
+	case kind == accounts.Server && len(origins) > 0:
+		return nil, refuse(Invalid, "a server key has no origins; issue it with --kind browser")
+	case kind == accounts.Browser && len(origins) == 0:
+		return nil, refuse(Invalid, "a browser key needs at least one origin, as https://app.example.com")
+	case len(origins) > accounts.MaxOrigins:
+		return nil, refuse(Invalid, "too many origins: %d; a key lists at most %d",
+			len(origins), accounts.MaxOrigins)
+	}
+
+	var canonical []string
+	for _, o := range origins {
+		c, err := accounts.CanonicalOrigin(o)
+		if err != nil {
+			return nil, refuse(Invalid, "%v", err)
+		}
+		if !slices.Contains(canonical, c) {
+			canonical = append(canonical, c)
+		}
+	}
+	return canonical, nil
+}
+
+// drawKey makes a key whose request was checked, and its record.
+func (r *Registry) drawKey(account uint64, kind accounts.Kind, label string, origins []string,
+) (key string, record storage.KeyRecord, err error) {
+	if key, err = accounts.NewKey(rand.Reader, kind); err != nil {
+		return "", record, err
+	}
+	return key, storage.KeyRecord{
+		ID: r.lastKey + 1, Account: account, Hash: accounts.HashKey([]byte(key)), Kind: kind,
+		Origins: origins, Prefix: key[:accounts.PrefixLen], Label: label, CreatedAt: nowMs(),
+	}, nil
+}
+
+// addKey puts a key into the registry and the book.
+func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key {
+	k := &accounts.Key{
+		ID: record.ID, Hash: record.Hash, Cell: at.cell, Kind: record.Kind,
+		Origins: record.Origins, Prefix: record.Prefix, Label: record.Label,
+		CreatedAt: record.CreatedAt,
+	}
+	at.keys = append(at.keys, k)
+	if record.RevokedAt == 0 {
+		at.active++
+	}
+	r.keys[k.ID] = k
+	r.lastKey = max(r.lastKey, k.ID)
+	r.book.Add(k, record.RevokedAt, record.UsedMinute)
+	return k
+}
+
+// KeyList is every key of an account, or of all when it is empty, by id.
+func (r *Registry) KeyList(account string) ([]KeyView, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	views := []KeyView{}
+	if account != "" {
+		at, err := r.findAccount(account)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range at.keys {
+			views = append(views, viewKey(k))
+		}
+		return views, nil
+	}
+
+	for id := uint64(1); id <= r.lastKey; id++ {
+		if k := r.keys[id]; k != nil {
+			views = append(views, viewKey(k))
+		}
+	}
+	return views, nil
+}
+
+// RevokeKey ends a key for good. Revoking it again changes nothing.
+func (r *Registry) RevokeKey(id string) (KeyView, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, err := parseKeyID(id)
+	k := r.keys[n]
+	if err != nil || k == nil {
+		return KeyView{}, refuse(NotFound, "no key %q; tidemark keys list shows all keys", id)
+	}
+	if k.RevokedAt() != 0 {
+		return viewKey(k), nil
+	}
+
+	at := nowMs()
+	if err := r.store.Put(nil, []storage.KeyRecord{recordOf(k, at)}); err != nil {
+		return KeyView{}, err
+	}
+	r.book.Revoke(k, at)
+	r.accounts[k.Cell.Name].active--
+	return viewKey(k), nil
+}
+
+func recordOf(k *accounts.Key, revokedAt int64) storage.KeyRecord {
+	return storage.KeyRecord{
+		ID: k.ID, Account: k.Cell.ID, Hash: k.Hash, Kind: k.Kind, Origins: k.Origins,
+		Prefix: k.Prefix, Label: k.Label, CreatedAt: k.CreatedAt, RevokedAt: revokedAt,
+	}
+}
+
+// A key's id is key_ and a number; it names the key in commands, never in
+// requests.
+const keyIDTag = "key_"
+
+func keyID(n uint64) string { return keyIDTag + strconv.FormatUint(n, 10) }
+
+func parseKeyID(s string) (uint64, error) {
+	return strconv.ParseUint(strings.TrimPrefix(s, keyIDTag), 10, 64)
+}

@@ -1,0 +1,198 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+var testStart = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+
+// openRegistry opens a registry on a file system in memory.
+func openRegistry(t *testing.T, fs *vfs.MemFS, plans []accounts.Plan) (*Registry, error) {
+	t.Helper()
+	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
+		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Open(store, plans, testStart)
+}
+
+func newRegistry(t *testing.T, fs *vfs.MemFS) *Registry {
+	t.Helper()
+	r, err := openRegistry(t, fs, accounts.DefaultPlans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// crashClone is what a kill leaves when nothing that was not synced survives.
+func crashClone(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{RNG: rand.New(rand.NewPCG(1, 7))})
+}
+
+func TestRefusals(t *testing.T) {
+	a := newRegistry(t, vfs.NewMem())
+	f := func(err error, kind Kind, says ...string) {
+		t.Helper()
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Kind != kind {
+			t.Errorf("error = %v; want a refusal of kind %d", err, kind)
+			return
+		}
+		for _, s := range says {
+			if !strings.Contains(refusal.Message, s) {
+				t.Errorf("refusal %q does not say %q", refusal.Message, s)
+			}
+		}
+	}
+	account := func(_ AccountView, err error) error { return err }
+	key := func(_ IssuedKey, err error) error { return err }
+
+	f(account(a.CreateAccount("Acme", "free")), Invalid, `"Acme"`)
+	f(account(a.CreateAccount("", "free")), Invalid)
+	f(account(a.CreateAccount("acme", "gold")), Invalid, `"gold"`, "free, starter, growth, scale, unlimited")
+	if err := account(a.CreateAccount("acme", "free")); err != nil {
+		t.Fatal(err)
+	}
+	f(account(a.CreateAccount("acme", "free")), Conflict, "another name")
+	f(account(a.Suspend("nobody")), NotFound, `"nobody"`)
+
+	f(key(a.IssueKey(KeyRequest{Account: "nobody"})), NotFound)
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "desktop"})), Invalid, "server or browser")
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Origins: []string{"https://a.example"}})), Invalid, "--kind browser")
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://a.example"}})),
+		Conflict, "plan free", "server key", "growth, scale, starter, unlimited")
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Label: strings.Repeat("x", 101)})), Invalid, "100")
+	for range 2 {
+		if err := key(a.IssueKey(KeyRequest{Account: "acme"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f(key(a.IssueKey(KeyRequest{Account: "acme"})), Conflict, "2 active keys", "revoke one", "starter")
+
+	if err := account(a.SetPlan("acme", "starter")); err != nil {
+		t.Fatal(err)
+	}
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser"})), Invalid, "at least one origin")
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://a.example/x"}})), Invalid, "path")
+	web, err := a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"A.example", "https://a.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(web.AllowedOrigins) != 1 || web.AllowedOrigins[0] != "https://a.example" {
+		t.Errorf("origins = %q; want one, canonical", web.AllowedOrigins)
+	}
+	f(account(a.SetPlan("acme", "free")), Conflict, web.ID)
+	if _, err := a.RevokeKey(web.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := account(a.SetPlan("acme", "free")); err != nil {
+		t.Errorf("after its browser key was revoked: %v", err)
+	}
+	_, err = a.RevokeKey("key_99")
+	f(err, NotFound)
+	_, err = a.Usage("acme", "2026-13")
+	f(err, Invalid)
+}
+
+// What is administered is in force at once, and again after a kill.
+func TestTakesEffect(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	a := newRegistry(t, fs)
+	if _, err := a.CreateAccount("acme", "starter"); err != nil {
+		t.Fatal(err)
+	}
+	server, err := a.IssueKey(KeyRequest{Account: "acme", Label: "backend"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, err := a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://app.example.com"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(what, key string, want accounts.Reason, listed bool) {
+		t.Helper()
+		for _, at := range []*Registry{a, newRegistry(t, crashClone(fs))} {
+			if _, got := at.book.Resolve([]byte(key)); got != want {
+				t.Errorf("%s: reason %d; want %d", what, got, want)
+			}
+			if got := at.book.Listed([]byte("https://app.example.com")); got != listed {
+				t.Errorf("%s: listed %v; want %v", what, got, listed)
+			}
+		}
+	}
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("issued", server.Key, accounts.Accepted, true)
+	do(a.Suspend("acme"))
+	do(a.Suspend("acme"))
+	f("suspended", server.Key, accounts.Suspended, false)
+	do(a.RevokeKey(web.ID))
+	do(a.Resume("acme"))
+	f("resumed", server.Key, accounts.Accepted, false)
+	f("resumed, revoked", web.Key, accounts.Revoked, false)
+	do(a.RevokeKey(server.ID))
+	do(a.RevokeKey(server.ID))
+	f("revoked", server.Key, accounts.Revoked, false)
+
+	list, err := a.KeyList("acme")
+	if err != nil || len(list) != 2 || list[0].Prefix != server.Key[:16] || list[0].Status != "revoked" {
+		t.Errorf("keys = %+v, %v", list, err)
+	}
+	if all, err := a.KeyList(""); err != nil || len(all) != 2 {
+		t.Errorf("all keys = %+v, %v", all, err)
+	}
+	if text, _ := json.Marshal(list); strings.Contains(string(text), server.Key) {
+		t.Error("a list shows a whole key")
+	}
+}
+
+func TestCreateDemo(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	key, created, err := newRegistry(t, fs).CreateDemo()
+	if err != nil || !created || !strings.HasPrefix(key, "tm_srv_") {
+		t.Fatalf("CreateDemo = %q, %v, %v", key, created, err)
+	}
+	again := newRegistry(t, crashClone(fs))
+	if k, reason := again.book.Resolve([]byte(key)); reason != accounts.Accepted ||
+		k.Cell.Name != "demo" || k.Cell.Terms().Plan.ID != "unlimited" {
+		t.Errorf("the demo key resolves to %+v, %d", k, reason)
+	}
+	if key, created, err := again.CreateDemo(); key != "" || created || err != nil {
+		t.Errorf("the second CreateDemo = %q, %v, %v; want nothing", key, created, err)
+	}
+}
+
+// A plan that accounts have and the configuration does not stops the start.
+func TestUnknownPlan(t *testing.T) {
+	small := accounts.Plan{ID: "small", MaxAPIKeys: 1}
+	fs := vfs.NewMem()
+	r, err := openRegistry(t, fs, []accounts.Plan{small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.CreateAccount("acme", "small"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(r.store, accounts.DefaultPlans(), testStart)
+	if err == nil || !strings.Contains(err.Error(), "acme") || !strings.Contains(err.Error(), `"small"`) {
+		t.Errorf("error = %v; want one that names account and plan", err)
+	}
+}
