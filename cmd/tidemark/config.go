@@ -27,6 +27,7 @@ type Config struct {
 	Metering MeteringConfig
 	Sim      SimConfig
 	Prices   PricesConfig
+	UI       UIConfig
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
@@ -60,6 +61,11 @@ type RefreshConfig struct {
 // MeteringConfig paces the metering actor.
 type MeteringConfig struct {
 	Flush time.Duration `about:"pause between batches of charges"`
+}
+
+// UIConfig says what the pages show.
+type UIConfig struct {
+	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
 }
 
 // SimConfig shapes the simulated market.

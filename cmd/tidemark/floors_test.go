@@ -15,8 +15,11 @@ const module = "tidemark/"
 // floors lists every package from the ground up. A package imports only
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
-	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
-	{"rankings/market"},
+	{
+		"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report",
+		"bench/consistency", "edge/docs", "edge/client/go", "edge/client/typegen",
+	},
+	{"rankings/market", "edge/ui"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
