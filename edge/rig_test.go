@@ -95,8 +95,7 @@ func (n *node) grow(size sim.Config) {
 	}, n.store, n.board)
 	must(err)
 	for {
-		cursor := c.Cursor()
-		step, err := source.Next(context.Background(), cursor)
+		step, err := source.Next(context.Background(), c.Cursor())
 		must(err)
 		must(c.Advance(step, time.Now()))
 		if c.Status().LastIndexed.Number == step.Head.Number {
@@ -165,6 +164,7 @@ func config(f *front, n *node) Config {
 			Metrics: f.set,
 		},
 		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Connections: DefaultConnections(),
 	}
 }
 

@@ -23,7 +23,7 @@ func codeToken(c *coder, t *market.Token) {
 	c.index("hourOnlyPool", &t.HourOnlyPool)
 	c.u16("hourMarkets", &t.HourMarkets)
 	c.small("hourSource", (*uint8)(&t.HourSource), uint8(market.SourceFeed))
-	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.ReasonHookDelta))
+	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.LastReason))
 }
 
 func codeOwner(c *coder, a *market.Address) { c.fixed("address", a[:]) }
@@ -233,7 +233,7 @@ func codeClose(c *coder, p *market.ClosePrice) {
 	c.i64("close.asOf", &p.AsOf)
 	c.u16("close.markets", &p.Markets)
 	c.small("close.source", (*uint8)(&p.Source), uint8(market.SourceFeed))
-	c.small("close.reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.small("close.reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 }
 
 func codeWide(c *coder, s *market.Sums) {
@@ -282,7 +282,7 @@ func codeHour(c *coder, h *market.HourBucket) {
 func codePrice(c *coder, p *market.Price) {
 	c.flags("flags", &p.Corroborated, &p.Anchor)
 	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
-	c.small("reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.small("reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 	c.usd("usd", &p.Usd)
 	c.i64("asOf", &p.AsOf)
 	c.usd("exitUsd", &p.ExitUsd)
@@ -291,7 +291,7 @@ func codePrice(c *coder, p *market.Price) {
 }
 
 func codeStats(c *coder, s *market.PoolStats) {
-	c.flags("flags", &s.Unpriced)
+	c.flags("flags", &s.Unpriced, &s.Unrealizable)
 	c.usd("tvlUsd", &s.TVLUsd)
 	c.usd("volumeUsd24h", &s.VolumeUsd24h)
 	c.usd("volumeUsd7d", &s.VolumeUsd7d)

@@ -115,8 +115,8 @@ func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
 	return changed
 }
 
-// mark notes which pools the changes touch. When an hour has turned, the
-// windows of every pool that traded in them have too.
+// mark notes which pools the changes touch. When the rolling windows have
+// taken a step, those of every pool that traded in them have too.
 func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
 	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
 		c.stale = append(c.stale, true)
@@ -127,7 +127,7 @@ func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
 	for _, i := range changes.Pools {
 		c.stale[i] = true
 	}
-	if c.view == nil || market.HourOf(c.view.State.Now()) != market.HourOf(st.Now()) {
+	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
 			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex
 		}

@@ -139,10 +139,11 @@ func (n *node) startChains() error {
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
 			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
 		},
 		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Connections: n.Limits.Connections,
 	})
 	if err != nil {
 		return err

@@ -138,7 +138,8 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 		Reason: t.HourReason, Corroborated: t.HourCorroborated,
 	}
 	if market.Known(c.Usd) && t.HourOnlyPool == pool && !t.HourCorroborated {
-		c.Usd, c.Reason = market.Unknown, market.ReasonUncorroborated
+		c.Usd, c.Source, c.Markets, c.AsOf = market.Unknown, market.SourceNone, 0, 0
+		c.Reason = market.ReasonOwnPoolOnly
 	}
 	return c
 }

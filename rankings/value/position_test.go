@@ -211,10 +211,10 @@ func TestWideSums(t *testing.T) {
 	}
 }
 
-func TestClampFeeAPR(t *testing.T) {
+func TestClampPercent(t *testing.T) {
 	f := func(x, want float64) {
 		t.Helper()
-		mustNear(t, "clamped", ClampFeeAPR(x), want, 0)
+		mustNear(t, "clamped", ClampPercent(x), want, 0)
 	}
 	f(12.5, 12.5)
 	f(1e9, 100_000)
