@@ -60,7 +60,8 @@ type RefreshConfig struct {
 
 // MeteringConfig paces the metering actor.
 type MeteringConfig struct {
-	Flush time.Duration `about:"pause between batches of charges"`
+	Flush      time.Duration `about:"pause between batches of charges"`
+	OnFullDisk string        `about:"requests that no durable lease covers: refuse or serve-uncharged"`
 }
 
 // UIConfig says what the pages show.
@@ -129,7 +130,7 @@ func defaultConfig() Config {
 		Log:      LogConfig{Level: "info"},
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
-		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
+		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),

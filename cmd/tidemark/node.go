@@ -22,6 +22,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
 
@@ -105,6 +106,7 @@ func (n *node) startMetering() error {
 	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
+	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
