@@ -132,6 +132,11 @@ func serve(t *testing.T, change func(*Config)) *front {
 	if change != nil {
 		change(&cfg)
 	}
+	for _, c := range cfg.Board.Load().Chains { // as every refresh of a frozen market does
+		if c.View != nil {
+			c.View.Confirm(time.Now().UnixMilli())
+		}
+	}
 	var err error
 	f.server, err = New(cfg)
 	must(err)

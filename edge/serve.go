@@ -209,11 +209,3 @@ func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.ids.set(ctx)
 	sendError(ctx, e)
 }
-
-// serveExpect refuses a body before it is sent.
-func (s *Server) serveExpect(ctx *fasthttp.RequestCtx) int {
-	s.metrics.count(routeNone, errExpect.Code)
-	s.ids.set(ctx)
-	sendError(ctx, errExpect)
-	return errExpect.Code
-}

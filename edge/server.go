@@ -67,22 +67,24 @@ func New(cfg Config) (*Server, error) {
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:               s.serve,
-		ErrorHandler:          s.serveUnreadable,
-		ExpectHandler:         s.serveExpect,
-		Concurrency:           2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
-		ConnState:             track,
-		ReadBufferSize:        maxHead,
-		WriteBufferSize:       writeBuffer,
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		MaxRequestBodySize:    maxBody,
-		NoDefaultServerHeader: true,
-		SecureErrorLogMessage: true,
-		CloseOnShutdown:       true,
-		TCPKeepalive:          true,
-		Logger:                droppedLog{s.metrics.broken},
+		Handler:      s.serve,
+		ErrorHandler: s.serveUnreadable,
+		ConnState:    track,
+		Logger:       droppedLog{s.metrics.broken},
+
+		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		ReadBufferSize:     maxHead,
+		WriteBufferSize:    writeBuffer,
+		ReadTimeout:        readTimeout,
+		WriteTimeout:       writeTimeout,
+		IdleTimeout:        idleTimeout,
+		MaxRequestBodySize: maxBody,
+
+		NoDefaultServerHeader:        true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		TCPKeepalive:                 true,
+		DisablePreParseMultipartForm: true,
 	}
 }
 
