@@ -209,7 +209,7 @@ func (a *chainActor) publish() bool {
 	case <-a.ctx.Done():
 		return false
 	}
-	if err := a.chain.Refresh(new(pacer).pause); err != nil {
+	if err := a.chain.Refresh(time.Now, new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		a.restore()
 		return false

@@ -26,11 +26,23 @@ const (
 	// deadlineSlack is how much earlier than asked a connection may be given
 	// up, so that its deadlines need not be set anew for every request.
 	deadlineSlack = time.Second
-	// maxConnections bounds the buffers: (8 + 4) KB each is 96 MB.
-	maxConnections = 8192
-	// maxConnectionsPerAddress leaves room for others beside one client, and
-	// for a proxy or a load test behind one address. IPv6 counts by /64.
-	maxConnectionsPerAddress = 2048
+	// minConnections are allowed whatever the open-files limit says.
+	minConnections = 64
+	// evictBatch is how many idle connections make room at once, so that a
+	// flood pays one look at all of them for as many new connections.
+	evictBatch = 32
+	// acceptPause is how long accepting rests when descriptors have run out.
+	acceptPause = 20 * time.Millisecond
+	// unsentPerAddress bounds what clients of one address can make the kernel
+	// keep unread, about: the share of the n-th connection is an n-th of it.
+	unsentPerAddress = 32 << 20
+	// minUnsent is the least that is kept for a connection: an answer's head
+	// and the rows of a page, packed.
+	minUnsent = 16 << 10
+	// longAnswer is the length from which an answer may wait for its reader.
+	longAnswer = 64 << 10
+	// slowReaderGrace is for the start of a connection that is slow at first.
+	slowReaderGrace = 5 * time.Second
 	// refuseTimeout bounds the write of an answer to a refused connection.
 	refuseTimeout = time.Second
 

@@ -163,6 +163,9 @@ func (r *request) ask(chains query.Chains) *render.Error {
 
 // askPlace reads the chain and protocol of a detail and its parameters.
 func (r *request) askPlace(chains query.Chains) (err error) {
+	if r.malformed != nil {
+		return r.malformed
+	}
 	if r.Chain, err = chains.Place(r.chain, r.protocol); err != nil {
 		return err
 	}

@@ -95,15 +95,14 @@ func (n *node) grow(size sim.Config) {
 	}, n.store, n.board)
 	must(err)
 	for {
-		cursor := c.Cursor()
-		step, err := source.Next(context.Background(), cursor)
+		step, err := source.Next(context.Background(), c.Cursor())
 		must(err)
 		must(c.Advance(step, time.Now()))
 		if c.Status().LastIndexed.Number == step.Head.Number {
 			break
 		}
 	}
-	must(c.Refresh(func() {}))
+	must(c.Refresh(time.Now, func() {}))
 }
 
 // params are those that a chain's prices are solved with.
@@ -165,6 +164,7 @@ func config(f *front, n *node) Config {
 			Metrics: f.set,
 		},
 		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Connections: DefaultConnections(),
 	}
 }
 

@@ -149,13 +149,10 @@ func (s *Server) refuse(r *request) {
 // fail sends what is not a 200.
 func (s *Server) fail(r *request, e *render.Error) {
 	if r.admitted {
-		switch {
-		case r.route == routeNone:
+		if r.route == routeNone {
 			s.refuse(r)
-		case e.Charged:
-			s.settle(r, r.Route.Units())
-		default:
-			s.settle(r, 0)
+		} else {
+			s.settle(r, e.Units)
 		}
 		if e.Code != fasthttp.StatusInternalServerError { // what panicked may be the board
 			s.nameGenerations(r, e.Generations)

@@ -22,9 +22,10 @@ import (
 type Config struct {
 	pages.Config
 
-	Book  *accounts.Book
-	Clock accounts.Clock
-	Log   *slog.Logger
+	Book        *accounts.Book
+	Clock       accounts.Clock
+	Log         *slog.Logger
+	Connections Connections
 }
 
 // Server answers requests.
@@ -66,7 +67,8 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		Handler:               s.serve,
 		ErrorHandler:          s.serveUnreadable,
 		ExpectHandler:         s.serveExpect,
-		Concurrency:           2 * maxConnections, // the listener refuses first, in JSON
+		Concurrency:           2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		ConnState:             track,
 		ReadBufferSize:        maxHead,
 		WriteBufferSize:       writeBuffer,
 		ReadTimeout:           readTimeout,
@@ -89,7 +91,7 @@ func (l droppedLog) Printf(string, ...any) { l.count.Inc() }
 
 // Serve answers the connections of l until Shutdown, which closes it.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(newListener(l, s.cfg.Metrics)); err != nil {
+	if err := s.http.Serve(newListener(l, s.cfg.Connections, s.cfg.Metrics)); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
 	}
 	return nil

@@ -21,6 +21,7 @@ process.on('uncaughtException', e => { console.error(e); process.exit(1) })
 const HEAL = 30000, SHORTER = 2000
 // Of what a limit allows, at least.
 const USED = 0.8
+const PAGE = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true&sort=nft_id_asc&limit=100'
 const problems = []
 let node, compared = 0
 
@@ -106,8 +107,6 @@ url = "${e.url}"
 timeout = "10s"
 `).join('')).join('')
 }
-
-const PAGE = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true&sort=nft_id_asc&limit=100'
 
 // rowsOf returns a page's rows without what names the chain or, where no receipt can be had, the gas.
 async function rowsOf (r) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed/sim"
+	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -21,7 +22,7 @@ type Config struct {
 
 	Log      LogConfig
 	TLS      TLSConfig
-	Limits   pages.Limits
+	Limits   LimitsConfig
 	Refresh  RefreshConfig
 	Metering MeteringConfig
 	Sim      SimConfig
@@ -31,6 +32,12 @@ type Config struct {
 	Plans  []accounts.Plan
 
 	NoPageCache bool `toml:"-"` // for the bench suite alone
+}
+
+// LimitsConfig bounds answers and connections.
+type LimitsConfig struct {
+	pages.Limits
+	edge.Connections
 }
 
 // LogConfig says what is logged.
@@ -114,7 +121,7 @@ func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
 		Log:      LogConfig{Level: "info"},
-		Limits:   pages.DefaultLimits(),
+		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},

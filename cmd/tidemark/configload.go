@@ -17,6 +17,8 @@ type loaded struct {
 	Config
 	origin  map[string]string
 	ignored []string // TIDEMARK_ variables that are no settings
+	// acceptLost is a flag alone: nobody accepts a loss in advance.
+	acceptLost bool
 }
 
 // loadConfig layers defaults, the file (none when the path is empty), the

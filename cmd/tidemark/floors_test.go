@@ -18,7 +18,7 @@ var floors = [][]string{
 	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
 	{"rankings/market"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
-	{"rankings", "storage", "actors/feed/sim", "actors/feed/rpc"},
+	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
@@ -43,7 +43,7 @@ var strangers = map[string]string{"actors": "edge", "edge": "actors"}
 // pure packages compute. Time reaches them as an argument, not from a clock.
 var pure = []string{
 	"rankings", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
-	"rankings/value", "rankings/script", "edge/query", "edge/render", "storage/accounts",
+	"rankings/value", "rankings/chart", "rankings/script", "edge/query", "edge/render", "storage/accounts",
 	"bench/report",
 }
 

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -60,8 +59,8 @@ func (n *node) start() error {
 }
 
 func (n *node) openStores() error {
-	if err := os.MkdirAll(n.Data, 0o755); err != nil {
-		return fmt.Errorf("cannot make the data directory: %w", err)
+	if err := makePrivate(n.Data); err != nil {
+		return err
 	}
 	var err error
 	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
@@ -72,9 +71,11 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {
 		return err
 	}
-	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{Logger: n.log})
+	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{
+		AcceptLost: n.acceptLost, Logger: n.log,
+	})
 	if err != nil {
-		return err
+		return adviseAccounts(n.Data, err)
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
 	n.background("disk watch", func(ctx context.Context) { actors.WatchSpace(ctx, n.store.Guard(), n.log) })
@@ -99,7 +100,7 @@ func (n *node) background(name string, run func(context.Context)) {
 func (n *node) startMetering() error {
 	var err error
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
-		return err
+		return adviseAccounts(n.Data, err)
 	}
 	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
@@ -136,10 +137,11 @@ func (n *node) startChains() error {
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
 			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
 		},
 		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Connections: n.Limits.Connections,
 	})
 	if err != nil {
 		return err
@@ -166,7 +168,7 @@ func (n *node) startServers() error {
 	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
 	n.serve("API", apiListener, api.Serve, api.Shutdown)
 	administration := admin.New(admin.Config{
-		Registry: n.registry, Control: control{n.chains, n.store, n.books},
+		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {

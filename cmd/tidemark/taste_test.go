@@ -27,7 +27,9 @@ var banned = map[string]string{
 }
 
 // goroutines start only here.
-var starters = []string{"actors", "edge", "edge/admin", "edge/pages", "bench/load", "bench/peers", "bench", "cmd/tidemark"}
+var starters = []string{
+	"actors", "edge", "edge/admin", "edge/pages", "bench/load", "bench/peers", "bench", "cmd/tidemark",
+}
 
 // drawers are names of files and packages that hold whatever was at hand.
 var drawers = []string{"util", "utils", "common", "helpers", "helper", "types", "misc", "shared"}

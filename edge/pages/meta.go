@@ -25,7 +25,8 @@ func appendPlans(dst []byte, plans []accounts.Plan) []byte {
 
 // notCharged lists the answers that cost no units.
 var notCharged = []string{
-	"every answer that is not a 200, but the 404 of a position or pool that does not exist",
+	"every answer that is not a 200, except the 404 of a position or pool that does not exist, " +
+		"which costs 1 unit on every route",
 	"a list with partial: true", "a position with transactionsDegraded: true", "OPTIONS",
 }
 

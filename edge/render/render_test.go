@@ -98,13 +98,13 @@ func addPositions(st *market.State) {
 	}
 	open := market.Position{
 		ID: 42, TickLower: -200_000, TickUpper: -196_000, LowerSlot: 0, UpperSlot: 1,
-		Wide: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
+		Overflow: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
 		Deposited0: clmath.U128{Lo: 14_000_000_000_000_000}, Deposited1: clmath.U128{Lo: 35_000_000},
 		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
 		MintedAt: 1_699_000_000,
 	}
 	closed := market.Position{
-		ID: 43, TickLower: -200_000, TickUpper: -196_000, Wide: market.NoIndex, GasUnknown: true,
+		ID: 43, TickLower: -200_000, TickUpper: -196_000, Overflow: market.NoIndex, GasUnknown: true,
 		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
 		MintedAt: 1_699_000_000, ClosedAt: 1_699_500_000, CloseNativeUsd: 1800.5,
 		Close: [2]market.ClosePrice{

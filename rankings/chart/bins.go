@@ -1,27 +1,34 @@
-package pages
+package chart
 
 import (
 	"math"
 
-	"tidemark/edge/render"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
-// maxBins bounds a liquidity distribution: more would be less than a pixel.
-const maxBins = 200
+// MaxBins bounds a liquidity distribution: more would be less than a pixel.
+const MaxBins = 200
 
-// distribution is the liquidity of a pool from tick to initialised tick, by
-// running liquidityNet. Of more than maxBins, those around the current tick
+// Bin is the liquidity between two ticks.
+type Bin struct {
+	TickLower, TickUpper int32
+	Liquidity            clmath.U128 // of a merged bin: the mean over its width
+	Amount0, Amount1     clmath.U256
+	Price                float64 // in its middle
+}
+
+// Bins is the liquidity of a pool from tick to initialised tick, by
+// running liquidityNet. Of more than MaxBins, those around the current tick
 // stand alone, and the others are merged into the outermost on their side.
-func distribution(st *market.State, pool uint32) []render.Bin {
+func Bins(st *market.State, pool uint32) []Bin {
 	p, refs := st.Pools.At(pool), st.TickLists.At(pool).Refs
 	if len(refs) < 2 {
 		return nil
 	}
 	intervals := len(refs) - 1
 	first, last := window(refs, p.Tick, intervals)
-	bins := make([]render.Bin, 0, min(intervals, maxBins))
+	bins := make([]Bin, 0, min(intervals, MaxBins))
 	var merged merge
 	var liquidity clmath.U128
 	for i := range intervals {
@@ -41,20 +48,20 @@ func distribution(st *market.State, pool uint32) []render.Bin {
 // window returns which intervals end a bin of their own: first is the last
 // one of the merged bin on the left, last the first one of that on the right.
 func window(refs []market.TickRef, tick int32, intervals int) (first, last int) {
-	if intervals <= maxBins {
+	if intervals <= MaxBins {
 		return 0, intervals
 	}
 	current := 0
 	for current < intervals-1 && refs[current+1].Tick <= tick {
 		current++
 	}
-	first = min(max(current-maxBins/2, 0), intervals-maxBins)
-	return first, first + maxBins - 1
+	first = min(max(current-MaxBins/2, 0), intervals-MaxBins)
+	return first, first + MaxBins - 1
 }
 
 // merge gathers intervals into one bin.
 type merge struct {
-	bin   render.Bin
+	bin   Bin
 	begun bool
 	sum   clmath.U256 // of liquidity times width
 }
@@ -70,7 +77,7 @@ func (m *merge) add(lower, upper int32, liquidity clmath.U128, amount0, amount1 
 	m.sum.Add(&m.sum, l.Mul(&l, &wide))
 }
 
-func (m *merge) take(st *market.State, p *market.Pool) render.Bin {
+func (m *merge) take(st *market.State, p *market.Pool) Bin {
 	width := clmath.U256{uint64(m.bin.TickUpper - m.bin.TickLower)}
 	mean := m.sum.Div(&m.sum, &width)
 	m.bin.Liquidity, _ = clmath.Narrow(mean)
