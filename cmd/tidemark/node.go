@@ -131,7 +131,7 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Board: &n.board, Store: n.store, Book: n.admin.Book(), Clock: n.admin.Clock(),
 		Chains: n.listed(), Plans: n.Plans, Limits: n.Limits, Version: version,
-		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.NoPageCache,
+		Prices: n.prices, Metrics: n.set, Log: n.log, NoPageCache: n.bench.NoPageCache,
 	})
 	if err != nil {
 		return err

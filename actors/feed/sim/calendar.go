@@ -48,7 +48,7 @@ const (
 	densePercent = 45
 )
 
-func newCalendar(cfg *Config, venues []venue) calendar {
+func newCalendar(cfg *settings, venues []venue) calendar {
 	c := calendar{
 		key: hash(cfg.Seed, 'c', uint64(cfg.Chain)), venues: venues,
 		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * day * 1000,
