@@ -3,7 +3,6 @@ package main
 import (
 	"time"
 
-	"tidemark/actors/feed/sim"
 	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/rankings/market"
@@ -31,8 +30,6 @@ type Config struct {
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
-
-	NoPageCache bool `toml:"-"` // for the bench suite alone
 }
 
 // LimitsConfig bounds answers and connections.
@@ -78,12 +75,6 @@ type SimConfig struct {
 	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`
 	Genesis   time.Time `about:"start of the history; empty: first start less sim.days, to the hour"`
 	Frozen    bool      `about:"the head stays at the end of the history"`
-
-	// For the bench suite alone: see corpus.Engine.
-	Crowd  sim.Crowd     `toml:"-"`
-	Behind time.Duration `toml:"-"`
-	Brisk  bool          `toml:"-"`
-	Calm   bool          `toml:"-"`
 }
 
 // ChainConfig is one chain. Chains in the file change the built-in one of the

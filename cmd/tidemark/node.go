@@ -140,7 +140,7 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
