@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -28,7 +29,8 @@ import (
 //     with the next batch: a crash loses at most one flush of them.
 //
 // While batches fail, or when none has succeeded for a while, the book admits
-// nothing that costs units.
+// nothing that costs units. A full disk is another matter: then leases that are
+// durable are spent, and kept, and accounts without a quota are served.
 type Meter struct {
 	book    *accounts.Book
 	turner  *accounts.Turner
@@ -49,6 +51,7 @@ type Meter struct {
 	today, lastDay accounts.Day
 
 	scanned int64 // when leased was last searched for idle ones
+	full    bool  // the last batch failed for want of disk space
 
 	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
 }
@@ -103,7 +106,8 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 func (m *Meter) Drain(now, wall int64) error {
 	m.step(now, wall)
 	m.collect(now)
-	if now-m.scanned >= min(m.flushNs, idleNs) {
+	// What is given back on a full disk cannot be had again.
+	if now-m.scanned >= min(m.flushNs, idleNs) && !m.full {
 		m.scanned = now
 		m.findIdle(now)
 	}
@@ -169,29 +173,54 @@ func (m *Meter) enqueue(e *entry) {
 
 // write puts the queue into one batch and does what its success allows.
 func (m *Meter) write(now int64) error {
-	err := m.fill(now)
-	if err == nil && !m.out.Empty() {
+	err := m.makeBatch(now)
+	if err == nil && (m.full || !m.out.Empty()) {
 		err = m.store.flush(&m.out)
 		m.metrics.flushes.Inc()
 		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
 	}
 	if err != nil {
 		m.metrics.failures.Inc()
-		m.book.SetAlive(0)
-		for _, e := range m.queue {
-			e.cell.Wake()
-		}
+		m.suspend(errors.Is(err, storage.ErrNoSpace))
 		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
 	}
+
+	m.full = false
 	m.book.SetAlive(now + graceNs(m.flushNs))
-	m.settle()
+	m.book.SetDiskFull(false)
+	m.openLeases()
 	return nil
 }
 
-// fill makes the batch of everything in the queue, anew each time: totals are
-// absolute, so a batch that failed is simply made again. Ordered
-// by id it is cheapest to insert.
-func (m *Meter) fill(now int64) error {
+// suspend stops what a batch that failed does not allow.
+func (m *Meter) suspend(full bool) {
+	m.full = full
+	if full {
+		m.keepLeases()
+	}
+	m.book.SetDiskFull(full)
+	m.book.SetAlive(0)
+	for _, e := range m.queue {
+		e.cell.Wake()
+	}
+}
+
+// keepLeases opens the months of the queue up to what the store has: a lease
+// that was to be given back stays durable, and an account that has none yet
+// can be told from one that has no quota.
+func (m *Meter) keepLeases() {
+	this := m.book.Calendar().This.Month
+	for _, e := range m.queue {
+		if em := e.of(this); em.written.Month == this {
+			e.cell.Open(this, em.written.Lease)
+		}
+	}
+}
+
+// makeBatch puts everything in the queue into a batch, anew each time: totals
+// are absolute, so a batch that failed is simply made again. Ordered by id it
+// is cheapest to insert.
+func (m *Meter) makeBatch(now int64) error {
 	m.out.Reset()
 	slices.SortFunc(m.queue, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
 	this := m.book.Calendar().This.Month
@@ -207,8 +236,8 @@ func (m *Meter) fill(now int64) error {
 	return nil
 }
 
-// settle opens the leases that are durable now, and empties the queue.
-func (m *Meter) settle() {
+// openLeases opens the leases that are durable now, and empties the queue.
+func (m *Meter) openLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
 		e.commit()

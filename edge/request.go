@@ -10,6 +10,7 @@ import (
 	"tidemark/edge/pages"
 	"tidemark/edge/query"
 	"tidemark/edge/render"
+	"tidemark/edge/ui"
 )
 
 // request is one request on its way through serve. It and what it points at
@@ -24,6 +25,7 @@ type request struct {
 	ticket   gate.Ticket
 	admitted bool // the ticket has to be settled or refused
 
+	file     *ui.File  // of the site
 	segments [192]byte // room for unescaped segments of the path
 }
 
@@ -127,7 +129,7 @@ func (r *request) exists() (done bool, err *render.Error) {
 	uri := r.ctx.Request.Header.RequestURI()
 	star := r.ctx.IsOptions() && string(uri) == "*"
 	if r.route == routeNone && !star {
-		return false, render.NoRoute()
+		return false, noRoute(string(r.ctx.Path()))
 	}
 	if r.ctx.IsGet() || r.ctx.IsHead() {
 		return false, nil

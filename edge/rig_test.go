@@ -168,7 +168,8 @@ func config(f *front, n *node) Config {
 			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
 			Metrics: f.set,
 		},
-		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Preview: true,
+		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
 		Connections: DefaultConnections(),
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
 
@@ -105,6 +106,7 @@ func (n *node) startMetering() error {
 	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
+	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
@@ -138,9 +140,10 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 		},
-		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Preview: n.Feed == "sim" || n.UI.Preview,
+		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 		Connections: n.Limits.Connections,
 	})
 	if err != nil {

@@ -5,12 +5,17 @@ import (
 	"tidemark/rankings/market"
 )
 
-// learn adds the tokens that were not known. They survive a Revert, because
-// the feed tells each of them once.
+// learn adds the tokens that were not known and completes those that had no
+// decimals. They survive a Revert, because the feed tells each of them once.
 func (l *Ledger) learn(metas []market.TokenMeta) {
 	for i := range metas {
 		m := &metas[i]
-		if _, ok := l.tokenOf[m.Address]; ok {
+		if at, ok := l.tokenOf[m.Address]; ok {
+			if l.st.Tokens.At(at).BadDecimals && !m.BadDecimals {
+				t := Tokens.note(l, at)
+				t.Symbol, t.Name = m.Symbol, m.Name
+				t.Decimals, t.BadDecimals = m.Decimals, false
+			}
 			continue
 		}
 		at := Tokens.add(l, unpriced(*m))
