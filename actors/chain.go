@@ -15,6 +15,7 @@ import (
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 	"tidemark/storage"
 )
 
@@ -51,6 +52,11 @@ type chainActor struct {
 
 	asking sync.Mutex         // held around a question to the feed
 	forget context.CancelFunc // ends the question of this epoch
+}
+
+// frozenFeed is a feed whose head may never move.
+type frozenFeed interface {
+	FrozenHead() (head market.Head, frozen bool)
 }
 
 // Receive handles one message.
@@ -117,6 +123,15 @@ func (a *chainActor) open() {
 		return
 	}
 	a.chain = opened
+
+	// A feed is asked once the records are loaded. Until then a generation of a
+	// head that never moves would be as old as its last commit.
+	if f, ok := a.feed.(frozenFeed); ok {
+		if head, frozen := f.FrozenHead(); frozen {
+			opened.Confirm(head, time.Now())
+		}
+	}
+
 	epoch := a.epoch
 	a.work.Go(func() {
 		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })

@@ -125,6 +125,45 @@ func TestStopWhileLoading(t *testing.T) {
 	}
 }
 
+// silentFeed is a frozen feed that answers no question.
+type silentFeed struct{ *sim.Feed }
+
+func (silentFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
+	<-ctx.Done()
+	return feed.Step{}, ctx.Err()
+}
+
+// The stored generation of a frozen market is confirmed when it is opened, so
+// that a node is not stale in its first seconds after a pause.
+func TestFrozenIsConfirmedAtOpen(t *testing.T) {
+	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
+	run := func(wrap func(feed.Feed) feed.Feed, serves func(*rankings.Chain) bool) (confirmed int64) {
+		store, err := storage.Open(dir, storage.Options{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		th := &theatre{t: t, store: store, set: metrics.NewSet()}
+		spec := frozenChain(t, 1, th.set, quiet, wrap)
+		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond, th.set, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		confirmed = th.await(1, "served", serves).View.Confirmed()
+		if err := errors.Join(node.Stop(t.Context()), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return confirmed
+	}
+
+	run(plain, served)
+	stopped := time.Now().UnixMilli()
+	time.Sleep(2 * time.Millisecond)
+	silent := func(f feed.Feed) feed.Feed { return silentFeed{f.(*sim.Feed)} }
+	if got := run(silent, served); got <= stopped {
+		t.Errorf("confirmed %d ms before the restart", stopped-got)
+	}
+}
+
 // A panic in one chain's actor leaves the other serving and is mended from
 // the store: the same generation stands again, and the chain goes on.
 func TestPanicIsMended(t *testing.T) {

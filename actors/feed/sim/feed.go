@@ -40,6 +40,16 @@ func (f *Feed) ready() { f.once.Do(func() { f.plan = newPlan(f.cfg) }) }
 // Close implements feed.Feed.
 func (f *Feed) Close() error { return nil }
 
+// FrozenHead returns the head of a frozen chain, which it stays whatever the
+// clock says.
+func (f *Feed) FrozenHead() (head market.Head, frozen bool) {
+	if !f.cfg.Frozen {
+		return head, false
+	}
+	f.ready()
+	return f.headAt(f.headNumber(f.cfg.Now())), true
+}
+
 // Reorg replaces the newest depth blocks by others, for tests. Next answers
 // with the revert and goes on from there. It may be called at any time.
 func (f *Feed) Reorg(depth uint64) error {
