@@ -244,7 +244,7 @@ func (a *chainActor) publish() bool {
 	case <-a.ctx.Done():
 		return false
 	}
-	if err := a.chain.Refresh(new(pacer).pause); err != nil {
+	if err := a.chain.Refresh(time.Now, new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is no fault of the chain's

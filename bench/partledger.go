@@ -227,7 +227,7 @@ func catchUp(dir string, cfg sim.Config, steps []feed.Step) (err error) {
 			return err
 		}
 		if c.Backlog() > mixedBacklog || i == len(steps)-1 {
-			if err := c.Refresh(func() {}); err != nil {
+			if err := c.Refresh(time.Now, func() {}); err != nil {
 				return err
 			}
 		}

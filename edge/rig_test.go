@@ -102,7 +102,7 @@ func (n *node) grow(size sim.Config) {
 			break
 		}
 	}
-	must(c.Refresh(func() {}))
+	must(c.Refresh(time.Now, func() {}))
 }
 
 // params are those that a chain's prices are solved with.
@@ -131,6 +131,11 @@ func serve(t *testing.T, change func(*Config)) *front {
 	cfg := config(f, sharedNode())
 	if change != nil {
 		change(&cfg)
+	}
+	for _, c := range cfg.Board.Load().Chains { // as every refresh of a frozen market does
+		if c.View != nil {
+			c.View.Confirm(time.Now().UnixMilli())
+		}
 	}
 	var err error
 	f.server, err = New(cfg)
@@ -163,7 +168,8 @@ func config(f *front, n *node) Config {
 			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
 			Metrics: f.set,
 		},
-		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Preview: true,
+		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
 		Connections: DefaultConnections(),
 	}
 }

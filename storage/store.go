@@ -169,7 +169,7 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 
 // head returns the head record of a chain; ok is false before the first cut.
 func (s *Store) head(chain market.ChainID) (h head, ok bool, err error) {
-	h.Native = market.NoIndex
+	h = noHead()
 	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
 	if err == nil && ok {
 		c := coder{buf: value, read: true}
@@ -212,11 +212,13 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	w := s.writer(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from, to := appendChain(nil, chain), appendChainEnd(nil, chain)
-	if err := s.db.DeleteRange(from, to, pebble.Sync); err != nil {
+
+	w.clear(s) // without the head, which may be damaged
+	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
+	if err := w.commit(s); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
-	w.last, w.known, w.state = head{Native: market.NoIndex}, true, nil
+	w.last, w.known, w.state = noHead(), true, nil
 	return nil
 }
 

@@ -117,7 +117,10 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
-	c.status.ETASeconds = int64(step.ETA.Seconds())
+	c.status.ETASeconds = 0
+	if step.Progress != nil {
+		c.status.ETASeconds = int64(step.Progress.ETA.Seconds())
+	}
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
 	c.tell()

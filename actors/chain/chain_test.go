@@ -107,7 +107,7 @@ func (s *stage) follow() {
 
 func (s *stage) refresh() {
 	s.t.Helper()
-	if err := s.chain.Refresh(func() {}); err != nil {
+	if err := s.chain.Refresh(time.Now, func() {}); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"errors"
-	"fmt"
 
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
@@ -22,7 +21,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 	}
 	kept, err := store.Restore(c.ID())
 	if err != nil {
-		return nil, fmt.Errorf("cannot restore chain %d: %w", c.ID(), err)
+		return nil, err
 	}
 	if kept == nil {
 		c.begin()
@@ -72,7 +71,7 @@ func (c *Chain) Load(stop func() bool) error {
 	}
 	undos, err := c.store.Undos(c.ID())
 	if err != nil {
-		return fmt.Errorf("cannot read the undo records of chain %d: %w", c.ID(), err)
+		return err
 	}
 	if !c.kept.Warm(stop) {
 		return errors.New("stopped while loading")
@@ -105,7 +104,7 @@ func (c *Chain) Complete() {
 func (c *Chain) Resync() error {
 	c.board.Withdraw(c.ID())
 	if err := c.store.DropChain(c.ID()); err != nil {
-		return fmt.Errorf("cannot drop chain %d: %w", c.ID(), err)
+		return err
 	}
 	c.begin()
 	return nil

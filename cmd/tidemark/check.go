@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tidemark/storage"
 )
@@ -17,13 +18,22 @@ const (
 	accountsDir = "accounts"
 )
 
-// CheckCmd checks a stopped node's data.
+// CheckCmd checks a stopped node's data, or a running node's answers.
 type CheckCmd struct {
-	Data string `help:"Data directory." default:"./data" placeholder:"DIR"`
+	Data     string        `help:"Data directory of a stopped node." default:"./data" placeholder:"DIR"`
+	URL      string        `name:"url" help:"Check the answers of a running node instead." placeholder:"URL"`
+	Key      string        `help:"API key for --url, of a plan without limits." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
+	Sample   int           `help:"Positions of a chain to look at one by one; 0: all."`
+	Requests int           `help:"Most requests to send." default:"200000"`
+	Timeout  time.Duration `help:"How long one answer may take." default:"30s"`
+	JSON     bool          `name:"json" help:"Print JSON, for --url."`
 }
 
 // Run prints every finding as a line and fails when there is one.
 func (c *CheckCmd) Run() error {
+	if c.URL != "" {
+		return c.checkURL()
+	}
 	if _, err := os.Stat(filepath.Join(c.Data, marketDir)); err != nil {
 		return fmt.Errorf("no data in %s: %w", c.Data, err)
 	}

@@ -89,13 +89,16 @@ func (l *loaded) atLeast(name string, value, least time.Duration) error {
 func (l *loaded) checkChains() error {
 	enabled := 0
 	for _, c := range l.Chains {
+		if err := c.checkEndpoints(); err != nil {
+			return err
+		}
 		switch {
 		case c.ID == 0:
 			return fmt.Errorf("a chain has the id 0; allowed are EVM chain ids from 1 on")
 		case c.Enabled && c.Slug == "":
 			return fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
 				"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
-		case c.Enabled && l.Feed == "rpc" && len(c.RPC) == 0:
+		case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
 			return fmt.Errorf("chain %d is enabled and has no node to read from: "+
 				`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
 				c.ID, c.ID)

@@ -64,11 +64,18 @@ func (l *loaded) params(c *ChainConfig) value.Params {
 
 func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
+		decimals, err := c.decimals()
+		if err != nil {
+			return nil, err
+		}
 		return rpc.New(rpc.Config{
-			Chain: c.ID, URLs: c.RPC, PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+			Chain: c.ID, Endpoints: c.endpoints(),
+			PoolManager: c.PoolManager, PositionManager: c.PositionManager,
 			NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
-			MaxLogRange: c.MaxLogRange, RequestsPerSecond: float64(c.RequestsPerSecond),
-			MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
+			Decimals:    decimals,
+			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
 	positions, pools, actions := l.Sim.share(c.ID)

@@ -15,9 +15,12 @@ const module = "tidemark/"
 // floors lists every package from the ground up. A package imports only
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
-	{"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report"},
-	{"rankings/market"},
-	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed"},
+	{
+		"rankings/clmath", "rankings/block", "storage/accounts", "bench/load", "bench/report",
+		"bench/consistency", "edge/docs", "edge/client/go", "edge/client/typegen",
+	},
+	{"rankings/market", "edge/ui"},
+	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
@@ -33,7 +36,7 @@ var owners = map[string][]string{
 	"github.com/cockroachdb/pebble":   {"storage"},
 	"github.com/dgraph-io/ristretto":  {"edge/pages"},
 	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
-	"github.com/ethereum/go-ethereum": {"actors/feed/rpc"},
+	"github.com/ethereum/go-ethereum": {"actors/feed/endpoint"},
 	"github.com/holiman/uint256":      {"rankings/clmath"},
 }
 

@@ -145,7 +145,8 @@ func (n *node) startServers() error {
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
 			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
 		},
-		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Preview: n.Feed == "sim" || n.UI.Preview,
+		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 		Connections: n.Limits.Connections,
 	})
 	if err != nil {

@@ -66,7 +66,7 @@ func playMarket(t *testing.T, live time.Duration) *played {
 			break
 		}
 	}
-	must(t, c.Refresh(func() {}))
+	must(t, c.Refresh(time.Now, func() {}))
 	view, _ := board.Load().Chain(1)
 	p.st = view.View.State
 	return p

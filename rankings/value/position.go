@@ -148,8 +148,8 @@ func (r *row) flows() {
 		r.gasWei = market.Unknown
 	}
 
-	if p.Wide != market.NoIndex {
-		sums := r.st.Wides.At(p.Wide)
+	if p.Overflow != market.NoIndex {
+		sums := r.st.Overflow.At(p.Overflow)
 		r.deposits = legs{approx(&sums.Deposited0), approx(&sums.Deposited1)}
 		r.withdrawals = legs{approx(&sums.Withdrawn0), approx(&sums.Withdrawn1)}
 		r.collected = legs{approx(&sums.Collected0), approx(&sums.Collected1)}

@@ -200,9 +200,9 @@ func TestWideSums(t *testing.T) {
 	_, pool := w.honest()
 	i := w.openWhole(pool, 100)
 	var wides market.Table[market.Sums]
-	w.positions.Mut(i).Wide = wides.Append(market.Sums{Deposited0: clmath.U256{0, 0, 1}})
+	w.positions.Mut(i).Overflow = wides.Append(market.Sums{Deposited0: clmath.U256{0, 0, 1}})
 	st := w.state()
-	st.Wides = wides.Freeze()
+	st.Overflow = wides.Freeze()
 	var m Metrics
 	Position(st, i, &m)
 	mustNear(t, "D", m.DepositsUsd, math.Pow(2, 128)/1e18*4, 1e-9)

@@ -113,7 +113,7 @@ func (w *world) open(index uint32, lower, upper int32, liquidity float64) uint32
 	w.ranges[index] = append(w.ranges[index], span{lower, upper, liquidity})
 	return w.positions.Append(market.Position{
 		ID: uint64(w.positions.Len()) + 1, Pool: index, TickLower: lower, TickUpper: upper,
-		Wide: market.NoIndex, Liquidity: u128(liquidity), MintedAt: testNow - 100*market.Day,
+		Overflow: market.NoIndex, Liquidity: u128(liquidity), MintedAt: testNow - 100*market.Day,
 		CloseNativeUsd: market.Unknown,
 		Close:          [2]market.ClosePrice{{Usd: market.Unknown}, {Usd: market.Unknown}},
 	})
