@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -52,8 +51,6 @@ type Meter struct {
 
 	scanned int64 // when leased was last searched for idle ones
 	full    bool  // the last batch failed for want of disk space
-
-	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
 }
 
 // meterStore is what a meter does to the store; tests make it fail.
@@ -94,9 +91,6 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 		},
 		entries: map[*accounts.Cell]*entry{},
 	}
-	set.NewGauge("tidemark_metering_clock_mistrusted", func() float64 {
-		return float64(m.mistrusted.Load())
-	})
 	return m
 }
 
@@ -104,7 +98,7 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 // wall what the machine's clock says. An error means that nothing new may be
 // admitted until a later Drain succeeds.
 func (m *Meter) Drain(now, wall int64) error {
-	m.step(now, wall)
+	m.book.SetCalendar(m.turner.Step(now, wall))
 	m.collect(now)
 	// What is given back on a full disk cannot be had again.
 	if now-m.scanned >= min(m.flushNs, idleNs) && !m.full {
@@ -114,18 +108,10 @@ func (m *Meter) Drain(now, wall int64) error {
 	return m.write(now)
 }
 
-func (m *Meter) step(now, wall int64) {
-	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.mistrusted.Store(0)
-	if m.turner.Mistrusted() {
-		m.mistrusted.Store(1)
-	}
-}
-
 // Close gives every lease back after the last request has been settled, and
 // stops all spending.
 func (m *Meter) Close(now, wall int64) error {
-	m.step(now, wall)
+	m.book.SetCalendar(m.turner.Step(now, wall))
 	m.collect(now)
 	for _, e := range m.leased {
 		e.idle = true

@@ -19,7 +19,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
-	r.Now = r.now.UnixMilli()
+	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.metrics.inFlight.Add(1)
 	defer s.end(r)
 

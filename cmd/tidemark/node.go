@@ -39,6 +39,7 @@ type node struct {
 	books    *storage.Accounts
 	registry *registry.Registry
 	chains   *actors.Node
+	watchdog *actors.Watchdog // disk and clocks, for /health
 	extern   *actors.PriceFeed
 	board    rankings.Board
 	ready    readiness
@@ -79,7 +80,6 @@ func (n *node) openStores() error {
 		return adviseAccounts(n.Data, err)
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
-	n.background("disk watch", func(ctx context.Context) { actors.WatchSpace(ctx, n.store.Guard(), n.log) })
 	return nil
 }
 
@@ -113,6 +113,8 @@ func (n *node) startMetering() error {
 		return err
 	}
 	n.began("metering", metering.Stop)
+	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
+	n.background("watchdog", n.watchdog.Run)
 	return nil
 }
 
@@ -128,7 +130,8 @@ func (n *node) startChains() error {
 	if err != nil {
 		return err
 	}
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.set, n.log)
+	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
+		n.set, n.log)
 	if err != nil {
 		return err
 	}
