@@ -166,14 +166,14 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, bad)
 }
 
-func (p *postgres) version() string { return saidVersion(postgresProgram(), "PostgreSQL") }
+func (p *postgres) version() string { return p.conn.PgConn().ParameterStatus("server_version") }
 
 // words: everything is replaced in one transaction. Bodies are kept in the row
 // and not packed, since to unpack one takes longer than to read it.
 func (p *postgres) words() *words {
 	return &words{
 		types: strings.NewReplacer(" KEY", " int8", " INT", " int8", " FLAG", " bool", " FLOAT", " float8",
-			" BYTES", " bytea", " TEXT", " text"),
+			" BYTES", " bytea"),
 		begin: []string{"BEGIN"},
 		finish: []string{"ALTER TABLE body ADD PRIMARY KEY (row)", "ANALYZE position", "ANALYZE body",
 			"COMMIT", "CHECKPOINT"},
@@ -236,8 +236,6 @@ func appendBinary(b []byte, v any) []byte {
 			one = 1
 		}
 		return append(binary.BigEndian.AppendUint32(b, 1), one)
-	case string:
-		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
 	case []byte:
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
 	}
@@ -247,10 +245,10 @@ func appendBinary(b []byte, v any) []byte {
 // connections are few: more only take turns on the same cores.
 const connections = 4
 
-func (p *postgres) serve(ctx context.Context, pages map[list]string) ([]markRow, error) {
+func (p *postgres) serve(ctx context.Context, pages map[list]string) error {
 	cfg, err := pgxpool.ParseConfig(p.conn.Config().ConnString())
 	if err != nil {
-		return nil, fmt.Errorf("cannot read where PostgreSQL is: %w", err)
+		return fmt.Errorf("cannot read where PostgreSQL is: %w", err)
 	}
 	cfg.MaxConns, cfg.MinConns = connections, connections
 	cfg.ConnConfig.StatementCacheCapacity = 1024 // every text that there is
@@ -270,16 +268,9 @@ func (p *postgres) serve(ctx context.Context, pages map[list]string) ([]markRow,
 		return nil
 	}
 	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-		return nil, fmt.Errorf("cannot reach PostgreSQL: %w", err)
+		return fmt.Errorf("cannot reach PostgreSQL: %w", err)
 	}
-
-	rows, err := p.pool.Query(ctx, marksText)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read marks: %w", err)
-	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (m markRow, err error) {
-		return m, r.Scan(&m.list, &m.n, &m.score, &m.row)
-	})
+	return p.pool.Ping(ctx)
 }
 
 // ask sends all statements of a question in one go.
