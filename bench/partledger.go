@@ -55,7 +55,7 @@ var partLedger = ledger.Config{Chain: 1, PositionManager: market.Address{9}, Sta
 // swapsInMemory applies spans of swaps to a ledger again and again.
 func (s *suite) swapsInMemory(ctx context.Context) (pace, error) {
 	l := ledger.New(partLedger)
-	if err := l.Apply(swapGenesis()); err != nil {
+	if _, err := l.Apply(swapGenesis()); err != nil {
 		return pace{}, err
 	}
 	first := l.Freeze()
@@ -70,7 +70,7 @@ func (s *suite) swapsInMemory(ctx context.Context) (pace, error) {
 	return s.timed(ctx, func() (int, error) {
 		l := ledger.From(partLedger, first, nil)
 		for i := range spans {
-			if err := l.Apply(&spans[i]); err != nil {
+			if _, err := l.Apply(&spans[i]); err != nil {
 				return 0, err
 			}
 		}
@@ -129,7 +129,7 @@ func swapSpan(l *ledger.Ledger) (all market.Span, err error) {
 				piece.Logs = append(piece.Logs, b.Logs[n])
 			}
 			// Each half is a block of its own here: a state is between them.
-			err = l.Apply(&market.Span{
+			_, err = l.Apply(&market.Span{
 				From: piece.Number, To: piece.Number, Time: piece.Time, Final: true,
 				Blocks: []market.Block{piece},
 			})
@@ -191,7 +191,7 @@ func recorded(ctx context.Context, cfg sim.Config) (steps []feed.Step, events in
 		if !step.Span.Final { // what is near the head is published, not only kept
 			return steps, events, nil
 		}
-		if err := l.Apply(step.Span); err != nil {
+		if _, err := l.Apply(step.Span); err != nil {
 			return nil, 0, err
 		}
 		for i := range step.Span.Blocks {
