@@ -37,6 +37,8 @@ type ChainStatus struct {
 	ConfirmedAt   int64 // unix milliseconds; see View.Confirm for what a page needs
 	ETASeconds    int64 // of a backfill; 0 when not known
 	FailingSince  int64 // unix milliseconds of the feed's first failure in a row; 0: it works
+
+	QuarantinedPools int // whose events contradict each other
 }
 
 // Load returns the snapshot of now.

@@ -47,8 +47,13 @@ func (c *Chain) apply(span *market.Span) error {
 		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
 			c.beginHour(hour)
 		}
-		if err := c.ledger.Apply(&piece); err != nil {
-			return fmt.Errorf("cannot apply blocks %d to %d: %w", piece.From, piece.To, err)
+		quarantined, err := c.ledger.Apply(&piece)
+		if err != nil {
+			return err
+		}
+		for _, q := range quarantined {
+			c.Log.Error("pool is quarantined: an event contradicts those before it",
+				"chain", c.ID(), "pool", q.Pool, "reason", q.Why)
 		}
 		c.Metrics.spans.Inc()
 		for i := range piece.Blocks {
@@ -121,6 +126,7 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Progress != nil {
 		c.status.ETASeconds = int64(step.Progress.ETA.Seconds())
 	}
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
 	c.tell()

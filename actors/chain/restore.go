@@ -86,6 +86,8 @@ func (c *Chain) Load(stop func() bool) error {
 // Complete gives the view of the loaded records what every question needs.
 func (c *Chain) Complete() {
 	c.kept = nil
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
+	c.tell()
 	if c.view == nil || c.view.Warm() {
 		return
 	}
