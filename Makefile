@@ -6,7 +6,7 @@ COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check e2e e2e-wrong fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test check e2e e2e-faults e2e-wrong fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check: ## formatting, vet, staticcheck, structure, and the short tests under the
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
+
+e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
 
 e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs

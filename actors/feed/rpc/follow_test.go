@@ -313,6 +313,18 @@ func TestBackToTheStart(t *testing.T) {
 	l.to(c, 10)
 }
 
+// A ledger that stands at a cut between blocks, above nothing but the start,
+// goes back to the start.
+func TestBackFromACut(t *testing.T) {
+	c := busy(50)
+	l := follow(t, nil, newNode(t, c))
+	start := market.Head{Number: 4}
+	step, err := l.f.Next(t.Context(), feed.Cursor{Anchors: []market.Head{{Number: 20}, start}})
+	if err != nil || step.RevertTo == nil || *step.RevertTo != start {
+		t.Errorf("%+v, %v", step, err)
+	}
+}
+
 // The chain is replaced between two answers of one poll: what was read is not
 // one picture and must not become a span.
 func TestAChainThatMovesWhileItIsRead(t *testing.T) {
