@@ -34,6 +34,9 @@ peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
 
+e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
+
 e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
