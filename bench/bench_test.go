@@ -108,6 +108,7 @@ func TestMixes(t *testing.T) {
 		pools: []string{"/v1/pools/1/swapdex-v4/0x1"}, rows: map[string]int{"apr": 5000},
 		ids: []idRange{{1, 5, 9}}, all: 100_000, charts: true,
 	}
+
 	random := rand.New(rand.NewPCG(1, 2))
 	mixes := map[string]load.Mix{
 		"hot": hotPage(s), "zipf": zipfMix(s), "uncached": uncachedPages(s), "filter": newFilters(s),
@@ -340,6 +341,7 @@ func TestMarkdown(t *testing.T) {
 	if err := Markdown(&b, run); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		"|---|---|---|---|---|---|\n", "\n| 1 | a\\|b | y | 0.90 | 0.92 | met |\n", "12000 positions",
 	} {
@@ -359,6 +361,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%d regressions over %v; want %d: %v\n%s", n, failOver, want, err, &b)
 		}
 	}
+
 	f(0, 0)
 	f(0.1, 1)
 	f(0.5, 0)
@@ -380,6 +383,7 @@ func TestFaults(t *testing.T) {
 			t.Error("a fault was not seen")
 		}
 	}
+
 	f(func(r *report.Run) { r.Units.Billed++ })
 	f(func(r *report.Run) { r.Units.Answered-- })
 	f(func(r *report.Run) { r.Scenarios[1].Wrong = 1 })
@@ -393,6 +397,7 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("Loopback(%q) = %v", target, got)
 		}
 	}
+
 	f("http://127.0.0.1:8080", true)
 	f("http://localhost", true)
 	f("http://[::1]:80/", true)

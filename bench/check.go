@@ -163,6 +163,7 @@ func numberOr(text string, otherwise int) int {
 // equal neighbours and clamped values pass; unknown ones come last.
 func inOrder(a, b map[string]json.RawMessage, order string) bool {
 	metric, known := sortMetrics[order]
+
 	switch {
 	case known:
 		x, y := metricOfRow(a, metric), metricOfRow(b, metric)

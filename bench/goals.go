@@ -210,33 +210,25 @@ func (p *part) holds(x float64) bool {
 
 func (p *part) text(x float64) string { return strings.TrimSpace(fmt.Sprintf("%.3g %s", x, p.unit)) }
 
-func (p *part) comparison() string {
-	if p.least {
-		return "at least "
-	}
-	return "at most "
-}
-
 // limit spells the bound.
-func (p *part) limit() string { return p.comparison() + p.text(p.bound) }
+func (p *part) limit() string {
+	if p.least {
+		return "at least " + p.text(p.bound)
+	}
+	return "at most " + p.text(p.bound)
+}
 
 // text spells the bounds; parts that follow a like one leave out the comparison.
 func (g *goal) text() string {
-	var b strings.Builder
-	last := ""
-	for i := range g.parts {
-		p := &g.parts[i]
-		comparison := p.comparison()
-		if i > 0 {
-			b.WriteString(" / ")
+	text := g.parts[0].limit()
+	for i := range g.parts[1:] {
+		if p := &g.parts[i+1]; p.least == g.parts[i].least {
+			text += " / " + p.text(p.bound)
+		} else {
+			text += " / " + p.limit()
 		}
-		if comparison != last {
-			b.WriteString(comparison)
-		}
-		b.WriteString(p.text(p.bound))
-		last = comparison
 	}
-	return b.String()
+	return text
 }
 
 // reached says what a run has of a goal, and whether that is enough. A part that

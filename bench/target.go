@@ -226,6 +226,7 @@ func (s *suite) findIDs(t *target) error {
 				return fmt.Errorf("cannot find the ids of chain %d: %w", chain, err)
 			}
 		}
+
 		t.ids = append(t.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
 	}
 	return nil

@@ -82,6 +82,7 @@ func model(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
 			rows = append(rows, i)
 		}
 	}
+
 	slices.SortStableFunc(rows, func(a, b int) int {
 		return cmp.Compare(c.rows[a].scores[q.Sort], c.rows[b].scores[q.Sort])
 	})
@@ -283,6 +284,7 @@ func TestFront(t *testing.T) {
 				t.Fatalf("%d bytes: %.100s; want %.100s", size, a.Body, want)
 			}
 		}
+
 		f := func(path, key string, status int, body string) {
 			t.Helper()
 			if a := ask(t, address, path, key); a.Status != status || !strings.Contains(string(a.Body), body) {
@@ -311,6 +313,7 @@ func TestPageEnd(t *testing.T) {
 			t.Errorf("total %d, page %d of %d rows: %s; want %s", total, number, rows, got, want)
 		}
 	}
+
 	f(0, 1, 0, `{"page":1,"limit":20,"total":0,"totalPages":0,"hasMore":false}`)
 	f(25_000, 1, 20, `{"page":1,"limit":20,"total":25000,"totalPages":1250,"hasMore":true}`)
 	f(25_001, 1, 20, `{"page":1,"limit":20,"total":25000,"totalPages":1250,"hasMore":true,"totalCapped":true}`)
@@ -332,6 +335,7 @@ func TestListOf(t *testing.T) {
 			t.Errorf("listOf(%s) = %s, %v; want %s", raw, got, ok, want)
 		}
 	}
+
 	f("", "false:0:apr")
 	f("page=7&sort=age&chainId=1", "false:1:age")
 	f("sort=pnl&status=all&minPoolTvl=0&includeRisky=true", "true:0:pnl")

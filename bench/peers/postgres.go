@@ -166,7 +166,10 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, bad)
 }
 
-func (p *postgres) version() string { return p.conn.PgConn().ParameterStatus("server_version") }
+func (p *postgres) version() string {
+	number, _, _ := strings.Cut(p.conn.PgConn().ParameterStatus("server_version"), " ")
+	return number
+}
 
 // words: everything is replaced in one transaction. Bodies are kept in the row
 // and not packed, since to unpack one takes longer than to read it.
@@ -223,6 +226,7 @@ func appendBinary(b []byte, v any) []byte {
 	fixed := func(n uint64) []byte {
 		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, 8), n)
 	}
+
 	switch v := v.(type) {
 	case nil:
 		return binary.BigEndian.AppendUint32(b, math.MaxUint32)
@@ -255,6 +259,7 @@ func (p *postgres) serve(ctx context.Context, pages map[list]string) error {
 	// Every text has one best plan, whatever its parameters are, and to find it
 	// takes ten times as long as to run it.
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		for l, text := range pages {
 			args := []any{math.Inf(1), int64(0)}
@@ -267,6 +272,7 @@ func (p *postgres) serve(ctx context.Context, pages map[list]string) error {
 		}
 		return nil
 	}
+
 	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("cannot reach PostgreSQL: %w", err)
 	}

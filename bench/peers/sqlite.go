@@ -135,6 +135,7 @@ func (s *sqlite) insert(table string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
+
 	text := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(rows[0])-1) + ")"
 	for _, row := range rows {
 		stmt, err := s.load.statement(text, row)
