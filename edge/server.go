@@ -21,6 +21,7 @@ import (
 // Config is what a Server serves, and to whom. Everything is required.
 type Config struct {
 	pages.Config
+	Preview bool // show the head of one ranking on the front page, without a key
 
 	Book        *accounts.Book
 	Clock       accounts.Clock
@@ -36,6 +37,7 @@ type Server struct {
 	gate    *gate.Gate
 	pages   *pages.Pages
 	openAPI *pages.Page
+	site    site
 	metrics *serverMetrics
 	http    *fasthttp.Server
 }
@@ -57,6 +59,7 @@ func New(cfg Config) (*Server, error) {
 	if s.pages, err = pages.New(&s.cfg.Config); err != nil {
 		return nil, err
 	}
+	s.site = newSite(s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans)
 	s.http = s.newHTTP()
 	return s, nil
 }
@@ -64,22 +67,24 @@ func New(cfg Config) (*Server, error) {
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:               s.serve,
-		ErrorHandler:          s.serveUnreadable,
-		ExpectHandler:         s.serveExpect,
-		Concurrency:           2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
-		ConnState:             track,
-		ReadBufferSize:        maxHead,
-		WriteBufferSize:       writeBuffer,
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		MaxRequestBodySize:    maxBody,
-		NoDefaultServerHeader: true,
-		SecureErrorLogMessage: true,
-		CloseOnShutdown:       true,
-		TCPKeepalive:          true,
-		Logger:                droppedLog{s.metrics.broken},
+		Handler:      s.serve,
+		ErrorHandler: s.serveUnreadable,
+		ConnState:    track,
+		Logger:       droppedLog{s.metrics.broken},
+
+		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		ReadBufferSize:     maxHead,
+		WriteBufferSize:    writeBuffer,
+		ReadTimeout:        readTimeout,
+		WriteTimeout:       writeTimeout,
+		IdleTimeout:        idleTimeout,
+		MaxRequestBodySize: maxBody,
+
+		NoDefaultServerHeader:        true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		TCPKeepalive:                 true,
+		DisablePreParseMultipartForm: true,
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
 
@@ -39,6 +40,7 @@ type node struct {
 	registry *registry.Registry
 	chains   *actors.Node
 	answers  map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
+	watchdog *actors.Watchdog                            // disk and clocks, for /health
 	board    rankings.Board
 	ready    readiness
 
@@ -78,7 +80,6 @@ func (n *node) openStores() error {
 		return adviseAccounts(n.Data, err)
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
-	n.background("disk watch", func(ctx context.Context) { actors.WatchSpace(ctx, n.store.Guard(), n.log) })
 	return nil
 }
 
@@ -105,12 +106,15 @@ func (n *node) startMetering() error {
 	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
+	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
 	n.began("metering", metering.Stop)
+	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
+	n.background("watchdog", n.watchdog.Run)
 	return nil
 }
 
@@ -129,7 +133,8 @@ func (n *node) startChains() error {
 	for i := range specs {
 		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
 	}
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.set, n.log)
+	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
+		n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -141,9 +146,10 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 		},
-		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Preview: n.Feed == "sim" || n.UI.Preview,
+		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 		Connections: n.Limits.Connections,
 	})
 	if err != nil {

@@ -144,7 +144,7 @@ func (e *Endpoint) Ask(ctx context.Context, calls []Call) error {
 	for i := range calls {
 		pending[i] = i
 	}
-	stalled := 0 // requests in a row without any answer
+	stalled, progress := 0, false // requests in a row without any answer
 	again := attempts - 1
 
 	for len(pending) > 0 {
@@ -171,13 +171,13 @@ func (e *Endpoint) Ask(ctx context.Context, calls []Call) error {
 		pending = left
 
 		if stalled++; putOff+failed < len(part) {
-			stalled = 0
+			stalled, progress = 0, true
 		}
 		if failed > 0 {
 			again--
 		}
 		if putOff > 0 {
-			if err := e.backOff(ctx, part, err, stalled); err != nil {
+			if err := e.backOff(ctx, part, err, stalled, progress); err != nil {
 				return err
 			}
 		}
@@ -194,9 +194,15 @@ func (e *Endpoint) take(calls []Call, pending []int) []Call {
 	return part[:e.pace.fit(part)]
 }
 
-// backOff slows down after a rate limit, waits, and gives up where nothing of a
+// maxStalled is how many refusals in a row of single calls end an Ask that has
+// had answers before: what those were worth would be lost.
+const maxStalled = 6
+
+// backOff slows down after a rate limit and waits. It gives up where nothing of a
 // single call gets through or the provider wants a long pause.
-func (e *Endpoint) backOff(ctx context.Context, part []Call, err error, stalled int) error {
+func (e *Endpoint) backOff(
+	ctx context.Context, part []Call, err error, stalled int, progress bool,
+) error {
 	limit := err
 	for i := range part {
 		if limit == nil && part[i].Error != nil && KindOf(part[i].Error) == Limited {
@@ -204,8 +210,10 @@ func (e *Endpoint) backOff(ctx context.Context, part []Call, err error, stalled 
 		}
 	}
 	e.pace.refused(e.clock.Now())
-	pause := max(AsError(limit).RetryAfter, firstPause<<min(stalled, 4))
-	if pause > maxLimitedPause || stalled > 0 && len(part) == 1 {
+
+	pause := max(AsError(limit).RetryAfter, firstPause<<min(stalled, 3)/2)
+	single := stalled > 0 && len(part) == 1
+	if pause > maxLimitedPause || single && (!progress || stalled > maxStalled) {
 		return limit
 	}
 	if err != nil || stalled > 0 {

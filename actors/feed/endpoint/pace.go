@@ -25,10 +25,12 @@ const (
 	// the first of them.
 	burstPart = 4
 	// cut is what is left of the pace after the provider refused, at most once
-	// in growEvery; growth is what every growEvery without a refusal adds. The
-	// mean of the resulting saw is nine tenths of what the provider takes.
-	cut       = 0.8
-	growth    = 1.03
+	// in growEvery. Every growEvery without a refusal adds growth, and creep near
+	// the pace that was refused last: a refusal costs a pause.
+	cut       = 0.85
+	growth    = 1.05
+	creep     = 1.004
+	nearLast  = 0.93
 	growEvery = time.Second
 	// slowestPace is what is asked of a provider that refuses everything.
 	slowestPace = 1.0 / 20
@@ -45,6 +47,7 @@ type pace struct {
 	units  bucket
 	factor float64 // of the configured limits that is used
 	search bool    // the learnt limit was never refused yet
+	last   float64 // the factor or learnt pace that was refused last; 0: none
 
 	changed time.Time // the last cut or growth
 	second  time.Time // start of the second that is counted
@@ -150,12 +153,19 @@ func (p *pace) tick(now time.Time, calls int) {
 	p.changed = now
 	switch {
 	case p.factor < 1:
-		p.set(now, min(p.factor*growth, 1))
+		p.set(now, min(p.grown(p.factor), 1))
 	case p.calls.base == 0 && p.search:
 		p.learn(now, 2*float64(p.calls.Limit()))
 	case p.calls.base == 0 && p.calls.Limiter != nil:
-		p.learn(now, growth*float64(p.calls.Limit()))
+		p.learn(now, p.grown(float64(p.calls.Limit())))
 	}
+}
+
+func (p *pace) grown(level float64) float64 {
+	if p.last > 0 && level > nearLast*p.last {
+		return creep * level
+	}
+	return growth * level
 }
 
 // refused slows down after the provider said that it was asked too often.
@@ -169,12 +179,13 @@ func (p *pace) refused(now time.Time) {
 	p.changed = now
 	switch {
 	case p.calls.base > 0 || p.units.base > 0:
+		p.last = p.factor
 		p.set(now, max(p.factor*cut, slowestPace))
 	case p.calls.Limiter == nil:
 		p.search = true
 		p.learn(now, max(firstPace, cut*max(p.before, p.count)/2))
 	default:
-		p.search = false
+		p.search, p.last = false, float64(p.calls.Limit())
 		p.learn(now, max(cut*float64(p.calls.Limit()), slowestPace))
 	}
 }

@@ -15,9 +15,11 @@ const (
 	// waitForIt is the place of no anchor: it cannot be told yet.
 	waitForIt = -1
 	// believeShorter is how long the chain must end below the ledger's head, at
-	// every look, before that is a reorganisation and not a node that lags. A
-	// chain that grows past the head tells at once.
-	believeShorter = time.Second
+	// every look, before that is a reorganisation and not a node that lags; and
+	// believeLaggard that where backends are known to lag. A chain that grows
+	// past the head tells at once.
+	believeShorter = 600 * time.Millisecond
+	believeLaggard = 10 * time.Second
 	// believeDeep is how often in a row no anchor may be on the chain before
 	// the ledger is told that it cannot go on.
 	believeDeep = 3
@@ -67,7 +69,13 @@ func (f *Feed) isShorter() bool {
 	if f.shorter.IsZero() {
 		f.shorter = now
 	}
-	return now.Sub(f.shorter) >= believeShorter
+	enough := believeShorter
+	for _, s := range f.sources {
+		if s.live && s.fellBack(now) {
+			enough = believeLaggard
+		}
+	}
+	return now.Sub(f.shorter) >= enough
 }
 
 // noAnchor returns the error of a chain on which no anchor of known hash is.
@@ -169,20 +177,31 @@ func (f *Feed) verdicts(
 	return out, nil
 }
 
+// absentTries is how often a source is asked for what it says it does not have:
+// behind a balancer the next backend may.
+const absentTries = 3
+
 // headers reads the headers of blocks by number; each is there and checked.
 func (s *source) headers(ctx context.Context, numbers []uint64) ([]*wireHeader, error) {
 	headers := make([]*wireHeader, len(numbers))
-	calls := make([]endpoint.Call, len(numbers))
-	for i, number := range numbers {
-		calls[i] = endpoint.Call{
-			Method: "eth_getBlockByNumber", Args: []any{hex(number), false}, Result: &headers[i],
+	for range absentTries {
+		var calls []endpoint.Call
+		for i, number := range numbers {
+			if headers[i] == nil {
+				calls = append(calls, endpoint.Call{
+					Method: "eth_getBlockByNumber", Args: []any{hex(number), false}, Result: &headers[i],
+				})
+			}
 		}
-	}
-	if err := s.Ask(ctx, calls); err != nil {
-		return nil, err
-	}
-	if err := endpoint.FirstError(calls); err != nil {
-		return nil, err
+		if len(calls) == 0 {
+			break
+		}
+		if err := s.Ask(ctx, calls); err != nil {
+			return nil, err
+		}
+		if err := endpoint.FirstError(calls); err != nil {
+			return nil, err
+		}
 	}
 
 	for i, number := range numbers {

@@ -36,6 +36,7 @@ type fakeBlock struct {
 	bloom        [bloomLen]byte
 	logs         []object
 	root         word // of its receipts
+	txs          []any
 }
 
 func newChain(blocks int) *fakeChain {
@@ -73,7 +74,11 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 		b.setBloom(l)
 		b.logs = append(b.logs, l)
 	}
-	b.root = rootOf(b.receipts())
+	receipts := b.receipts()
+	b.root, b.txs = rootOf(receipts), []any{}
+	for _, r := range receipts {
+		b.txs = append(b.txs, r["transactionHash"])
+	}
 	c.blocks = append(c.blocks, b)
 	return b
 }
@@ -82,17 +87,17 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 func (b *fakeBlock) receipts() (all []object) {
 	for _, l := range b.logs {
 		if n := len(all); n == 0 || all[n-1]["transactionHash"] != l["transactionHash"] {
-			var bloom fakeBlock
 			all = append(all, object{
 				"transactionHash": l["transactionHash"], "blockHash": b.hash.String(),
 				"transactionIndex": hex(uint64(n)), "type": "0x2", "status": "0x1",
 				"gasUsed": hex(21000 + b.number), "effectiveGasPrice": "0x1234567890abcdef0",
 				"cumulativeGasUsed": hex(uint64(n+1) * (21000 + b.number)), "logs": []object{},
-				"logsBloom": fmt.Sprintf("%#x", bloom.bloom[:]),
 			})
 		}
 		r := all[len(all)-1]
 		r["logs"] = append(r["logs"].([]object), l)
+	}
+	for _, r := range all {
 		var bloom fakeBlock
 		for _, l := range r["logs"].([]object) {
 			bloom.setBloom(l)
@@ -269,7 +274,7 @@ func (n *fakeNode) block(tag string) any {
 	b := n.blocks[at]
 	return object{"number": hex(b.number), "hash": b.hash.String(), "parentHash": b.parent.String(),
 		"timestamp": hex(uint64(b.time)), "logsBloom": fmt.Sprintf("%#x", b.bloom[:]),
-		"receiptsRoot": market.Hash(b.root).String(), "transactions": b.transactions()}
+		"receiptsRoot": market.Hash(b.root).String(), "transactions": b.txs}
 }
 
 func (n *fakeNode) getLogs(param json.RawMessage) any {
@@ -311,14 +316,6 @@ func (n *fakeNode) getLogs(param json.RawMessage) any {
 		return fail(-32000, "unknown block")
 	}
 	return out
-}
-
-func (b *fakeBlock) transactions() []any {
-	list := []any{}
-	for _, r := range b.receipts() {
-		list = append(list, r["transactionHash"])
-	}
-	return list
 }
 
 func (n *fakeNode) receipt(tx string) any {

@@ -73,6 +73,7 @@ type Feed struct {
 	partial  *rangeRead // a range of which only the completion failed
 	recheck  []reading  // ranges near the head that are read again
 	careful  uint64     // before it blocks are read one by one
+	walk     uint64     // blocks of the next poll
 	proofs   proofs
 	pace     speed
 
@@ -90,6 +91,7 @@ func New(c Config) (*Feed, error) {
 	f := &Feed{cfg: c.withDefaults(), blooms: bloomsOf(c.PoolManager, c.PositionManager)}
 	f.m = newMeters(f.cfg.Metrics, c.Chain)
 	f.next, f.wake = make(chan struct{}, 1), make(chan struct{}, 1)
+	f.walk = maxWalk
 	f.tokens.known = make(map[market.Address]market.TokenMeta)
 	for i := range c.Endpoints {
 		if err := f.addEndpoint(i, &c.Endpoints[i]); err != nil {
@@ -178,7 +180,11 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	case ctx.Err() == nil:
 		f.failures++
 		f.note(err)
-		f.due = f.cfg.Clock.Now().Add(endpoint.Pause(f.failures, f.cfg.Rand()))
+		pause := endpoint.Pause(f.failures, f.cfg.Rand())
+		if isPassing(err) {
+			pause = min(pause, f.cfg.Poll) // a block that is not there yet soon will be
+		}
+		f.due = f.cfg.Clock.Now().Add(pause)
 		if ready := f.readyAt(Live); ready.After(f.due) {
 			f.due = ready
 		}

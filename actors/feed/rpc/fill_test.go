@@ -64,7 +64,7 @@ func TestReceipts(t *testing.T) {
 			return nil
 		}
 	}, false, true, 1)
-	f(none, false, false, patience+1)
+	f(none, false, false, absentTries*(patience+1))
 	f(func(n *fakeNode) {
 		none(n)
 		hide := n.answer

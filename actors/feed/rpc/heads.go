@@ -26,9 +26,15 @@ func (f *Feed) observeHead(ctx context.Context, at market.Head) (*observedHead, 
 		list = list[:i]
 	}
 	heads, errs := make([]*observedHead, len(list)), make([]error, len(list))
+	asking, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
 	var wait sync.WaitGroup
 	for i, s := range list {
-		wait.Go(func() { heads[i], errs[i] = f.askHead(ctx, s) })
+		wait.Go(func() {
+			if heads[i], errs[i] = f.askHead(asking, s); errs[i] == nil {
+				time.AfterFunc(headGrace, cancel)
+			}
+		})
 	}
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
@@ -50,22 +56,23 @@ func (f *Feed) observeHead(ctx context.Context, at market.Head) (*observedHead, 
 	if len(seen) == 0 {
 		return nil, fmt.Errorf("cannot read the head: %w", failed)
 	}
-	best := f.choose(seen, at)
+	best := f.choose(ctx, seen, at)
 	f.top = uint64(*best.Number)
 	return best, nil
 }
 
-// headTimeout bounds a look at the head: a URL that hangs must not keep the
-// others waiting.
-const headTimeout = 5 * time.Second
+const (
+	// headTimeout bounds a look at the head, and headGrace how long the first
+	// answer waits for the others: a URL that hangs must not hold them up.
+	headTimeout = 5 * time.Second
+	headGrace   = 700 * time.Millisecond
+)
 
 func (f *Feed) askHead(ctx context.Context, s *source) (*observedHead, error) {
-	limited, cancel := context.WithTimeout(ctx, headTimeout)
-	defer cancel()
 	at := f.cfg.Clock.Now()
-	h, err := f.latest(limited, s)
+	h, err := f.latest(ctx, s)
 	if err != nil {
-		if ctx.Err() == nil && limited.Err() != nil {
+		if ctx.Err() != nil {
 			err = &endpoint.Error{Kind: endpoint.TimedOut, Text: "no answer in time"}
 		}
 		return nil, err
@@ -146,27 +153,19 @@ func (f *Feed) checkParent(ctx context.Context, h *observedHead) error {
 }
 
 // choose returns the highest head. Where sources show different blocks at its
-// height, the one that most show, or that follows the ledger's, or that of the
-// first source; the others are asked last until they agree.
-func (f *Feed) choose(seen []*observedHead, at market.Head) *observedHead {
-	best, most := seen[0], -1
-	for i, h := range seen {
-		if *h.Number != *seen[0].Number {
-			break
-		}
-		votes := 0
-		for _, other := range seen {
-			if other.Hash == h.Hash {
-				votes += 2
-			}
-		}
-		if h.Hash == word(at.Hash) || h.Parent == word(at.Hash) {
-			votes++
-		}
-		if votes > most {
-			best, most = seen[i], votes
-		}
+// height, it is the one that most of them have there, or that follows the
+// ledger's, or that of the first source; the others are asked last until they
+// agree.
+func (f *Feed) choose(ctx context.Context, seen []*observedHead, at market.Head) *observedHead {
+	top := seen[:1]
+	for len(top) < len(seen) && *seen[len(top)].Number == *seen[0].Number {
+		top = seen[:len(top)+1]
 	}
+	best := top[0]
+	if slices.ContainsFunc(top, func(h *observedHead) bool { return h.Hash != best.Hash }) {
+		best = f.mostShown(ctx, top, at)
+	}
+
 	for _, h := range seen {
 		forked := *h.Number == *best.Number && h.Hash != best.Hash
 		if forked && !h.source.forked {
@@ -175,6 +174,31 @@ func (f *Feed) choose(seen []*observedHead, at market.Head) *observedHead {
 				"block", *best.Number, "adopted", best.source.Name, "other", h.source.Name)
 		}
 		h.source.forked = forked
+	}
+	return best
+}
+
+// mostShown asks the sources of heads of one height which block they have there.
+func (f *Feed) mostShown(
+	ctx context.Context, top []*observedHead, at market.Head,
+) (best *observedHead) {
+	votes := make(map[word]int)
+	for _, h := range top {
+		votes[h.Hash]++
+		headers, err := h.source.headers(ctx, []uint64{uint64(*h.Number)})
+		if err == nil {
+			votes[headers[0].Hash] += 2
+		}
+	}
+	most := -1
+	for _, h := range top {
+		n := 2 * votes[h.Hash]
+		if h.Hash == word(at.Hash) || h.Parent == word(at.Hash) {
+			n++
+		}
+		if n > most {
+			best, most = h, n
+		}
 	}
 	return best
 }

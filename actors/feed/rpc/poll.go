@@ -9,8 +9,12 @@ import (
 	"tidemark/rankings/market"
 )
 
-// maxWalk bounds the blocks of one poll.
-const maxWalk = 256
+const (
+	// maxWalk bounds the blocks of one poll. A poll that fails is tried with half
+	// as many, leastWalk at last: less is lost when the next one fails.
+	maxWalk   = 256
+	leastWalk = 8
+)
 
 // poll reads the blocks after at, up to the head or to an earlier last block, as
 // one span: their headers from one source, and what they hold with proof.
@@ -21,7 +25,8 @@ func (f *Feed) poll(
 	if last > 0 {
 		to = min(to, last)
 	}
-	to = min(to, from+maxWalk-1)
+	to = min(to, from+f.walk-1)
+	f.walk = max(f.walk/2, leastWalk) // until this poll succeeded
 
 	var walk *headerWalk
 	err := f.try(ctx, Live, to, func(s *source) (err error) {
@@ -32,9 +37,13 @@ func (f *Feed) poll(
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
 	blocks, proven, err := f.readBlocks(ctx, walk)
-	if err != nil {
+	if err != nil && len(walk.headers) == 0 || ctx.Err() != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
+	if err != nil {
+		f.note(err)
+	}
+	to = from + uint64(len(walk.headers)) - 1
 
 	end := walk.headers[len(walk.headers)-1].head()
 	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: end.Hash, Time: end.Time}
@@ -50,7 +59,8 @@ func (f *Feed) poll(
 		f.keepReading(from, to, blocks, walk.source)
 		step.Finalized = f.outOfReach()
 	}
-	f.proofs.forget(last > 0)
+	f.proofs.forget(to, last > 0)
+	f.walk = min(4*f.walk, maxWalk)
 	step.Span, step.Proven = span, proven
 	return step, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tidemark/actors/feed/endpoint"
@@ -31,6 +32,7 @@ type proofs struct {
 }
 
 type provenBlock struct {
+	number uint64
 	events []rawBlock // none or one
 	proven bool
 }
@@ -39,13 +41,14 @@ func (p *proofs) put(h *wireHeader, b provenBlock) {
 	if p.blocks == nil || len(p.blocks) >= maxProofs {
 		p.blocks = make(map[word]provenBlock)
 	}
+	b.number = uint64(*h.Number)
 	p.blocks[h.Hash] = b
 }
 
-// forget drops what was kept of the blocks of a span that is complete. What
+// forget drops what was kept of the blocks up to the end of a complete span. What
 // sources agreed on counts on while the ledger refuses it.
-func (p *proofs) forget(refused bool) {
-	p.blocks = nil
+func (p *proofs) forget(to uint64, refused bool) {
+	maps.DeleteFunc(p.blocks, func(_ word, b provenBlock) bool { return b.number <= to })
 	if !refused {
 		p.agreed = nil
 	}
@@ -54,7 +57,8 @@ func (p *proofs) forget(refused bool) {
 // readBlocks returns the events of blocks, and whether all of them are proven.
 // A block whose bloom filter excludes them has none. What others hold, their
 // receipts tell, of which the header has the root; an answer to eth_getLogs can
-// be empty or short where the node has not indexed the block yet.
+// be empty or short where the node has not indexed the block yet. After an error
+// the walk ends before the first block that is not known.
 func (f *Feed) readBlocks(ctx context.Context, walk *headerWalk) ([]rawBlock, bool, error) {
 	var open []*wireHeader
 	for _, h := range walk.headers {
@@ -62,22 +66,27 @@ func (f *Feed) readBlocks(ctx context.Context, walk *headerWalk) ([]rawBlock, bo
 			open = append(open, h)
 		}
 	}
+	var failed error
 	for part := range slices.Chunk(open, receiptsAtOnce) {
-		if err := f.prove(ctx, part); err != nil {
-			return nil, false, err
+		if failed = f.prove(ctx, part); failed != nil {
+			break
 		}
 	}
 
 	var blocks []rawBlock
 	proven := true
-	for _, h := range walk.headers {
+	for i, h := range walk.headers {
 		b, known := f.proofs.blocks[h.Hash]
+		if !known && slices.Contains(open, h) {
+			walk.headers = walk.headers[:i]
+			break
+		}
 		if known {
 			proven = proven && b.proven
 		}
 		blocks = append(blocks, b.events...)
 	}
-	return blocks, proven, nil
+	return blocks, proven, failed
 }
 
 // mayHold reports whether a block may hold one of our events. A source whose
@@ -103,7 +112,7 @@ func (f *Feed) prove(ctx context.Context, headers []*wireHeader) error {
 		return err
 	}
 	for _, h := range left {
-		if logErr := f.readLogs(ctx, h); logErr != nil {
+		if logErr := f.readLogs(ctx, h); logErr != nil && ctx.Err() == nil {
 			return fmt.Errorf("%w; receipts: %w", logErr, err)
 		}
 	}
@@ -133,6 +142,7 @@ func (f *Feed) readReceipts(
 		if err == nil && answers[i] == nil {
 			err = absent("receipts of block %d", *h.Number)
 		}
+
 		var receipts []wireReceipt
 		switch {
 		case err == nil:
@@ -215,7 +225,7 @@ func (f *Feed) takeReceipts(h *wireHeader, receipts []wireReceipt) error {
 	if len(events) == 0 {
 		f.m.falsePositives.Inc()
 	}
-	f.proofs.put(h, provenBlock{events, true})
+	f.proofs.put(h, provenBlock{events: events, proven: true})
 	return nil
 }
 
@@ -233,7 +243,9 @@ func completeByBloom(h *wireHeader, receipts []wireReceipt) bool {
 }
 
 // errInDoubt is of a block that may hold events that no node shows.
-var errInDoubt = errors.New("the block may hold events that no node shows; waiting for its receipts")
+var errInDoubt = &endpoint.Error{
+	Kind: endpoint.Absent, Text: "the block may hold events that no node shows; waiting for its receipts",
+}
 
 // readLogs reads the logs of a block whose receipts no source has, from every
 // source and without topics, so that any log of our contracts explains the bloom
@@ -282,7 +294,7 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 	if alike == asked {
 		f.proofs.agreed[h.Hash]++
 	}
-	f.proofs.put(h, provenBlock{events, f.proofs.agreed[h.Hash] >= agreements})
+	f.proofs.put(h, provenBlock{events: events, proven: f.proofs.agreed[h.Hash] >= agreements})
 	return nil
 }
 

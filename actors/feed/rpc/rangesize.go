@@ -27,7 +27,8 @@ type rangeSize struct {
 	size    uint64
 	most    uint64 // configured
 	named   uint64 // the provider's own limit, as its refusals name it; 0: none
-	ceiling uint64 // below what was refused lately
+	good    uint64 // the largest that was answered in full
+	ceiling uint64 // what is not exceeded after a refusal
 	answers int    // since then
 	strikes int
 }
@@ -52,6 +53,7 @@ func (r *rangeSize) answered(blocks uint64) {
 		r.ceiling, r.answers = r.most, 0
 	}
 	if blocks >= r.size {
+		r.good = max(r.good, blocks)
 		r.size = r.size + r.size/8 + 1
 	}
 	r.size = min(r.size, r.limit())
@@ -78,9 +80,13 @@ func (r *rangeSize) refused(from, to uint64, err error) bool {
 	}
 
 	r.strikes, r.answers = 0, 0
-	r.size, r.ceiling = max(asked/2, 1), asked-1
+	if r.good >= asked {
+		r.good = asked / 2
+	}
+	r.size = max(asked/2, r.good, 1)
+	r.ceiling = r.size
 	if n, whole := suggestedRange(e.Text, from, asked); n > 0 {
-		r.size = n
+		r.size, r.ceiling = n, n
 		if whole {
 			r.named = n
 		}

@@ -73,7 +73,7 @@ func digest(blocks []rawBlock) (logs int, sum uint64) {
 func (f *Feed) dropReadings(above uint64) {
 	f.recheck = slices.DeleteFunc(f.recheck, func(r reading) bool { return r.to > above })
 	f.partial = nil
-	f.proofs.forget(false)
+	f.proofs = proofs{rootsHold: f.proofs.rootsHold}
 }
 
 // readAgain reads the first range that is due once more. It returns the anchor

@@ -46,9 +46,12 @@ type source struct {
 	checked atomic.Int64 // when it last answered with our chain id, unix seconds
 	head    uint64       // the number that it last reported
 	lows    lowest
+	highest uint64    // the head before it fell; 0: it did not
+	lagged  time.Time // when it last rose to there again
 	probed  time.Time // when its backends were last probed
 	ranges  rangeSize
-	forked  bool // its last head was another block than the one adopted
+	trouble float64 // how often it failed lately, from 0 to 1
+	forked  bool    // its last head was another block than the one adopted
 
 	blooms     bool // a header of it had a bloom filter that was not empty
 	wrongTimes bool // its logs were dated otherwise than their headers
@@ -79,9 +82,25 @@ func (l *lowest) saw(head uint64, at time.Time) {
 // get returns 0 when no head was seen yet.
 func (l *lowest) get() uint64 { return min(l.now, l.before) }
 
+// sawHead notes a head. One that rises again to where it was before it fell
+// shows that some backend lags.
 func (s *source) sawHead(number uint64, at time.Time) {
+	if number < s.head && s.highest < s.head {
+		s.highest = s.head
+	}
+	if s.highest > 0 && number >= s.highest {
+		s.highest, s.lagged = 0, at
+	}
 	s.head = number
 	s.lows.saw(number, at)
+}
+
+// laggardKept is how long a source counts as one with backends that lag.
+const laggardKept = 10 * time.Minute
+
+// fellBack reports whether the source's heads went back and forth lately.
+func (s *source) fellBack(now time.Time) bool {
+	return !s.lagged.IsZero() && now.Sub(s.lagged) < laggardKept
 }
 
 // recheckChain is how long an answer to eth_chainId is good for: what stands
@@ -139,18 +158,25 @@ func (f *Feed) readyAt(r Role) time.Time { return f.sourcesFor(r)[0].RestsUntil(
 
 // try calls do with the sources in order until one succeeds: first those that
 // have reported block need and are not on another fork. A source that fails
-// rests, except when it merely does not have something.
+// rests, except when it merely does not have something; when none has it, all
+// are asked again.
 func (f *Feed) try(ctx context.Context, r Role, need uint64, do func(*source) error) error {
 	list := f.sourcesFor(r)
 	slices.SortStableFunc(list, func(a, b *source) int { return a.distance(need) - b.distance(need) })
 
 	var errs joined
-	for _, s := range list {
-		err := f.use(ctx, s, do)
-		if err == nil || ctx.Err() != nil {
-			return err
+	for range absentTries {
+		errs = errs[:0]
+		for _, s := range list {
+			err := f.use(ctx, s, do)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+		if !all(errs, isAbsent) {
+			break
+		}
 	}
 	return errs
 }
@@ -163,11 +189,22 @@ func (s *source) distance(need uint64) (d int) {
 	if s.forked {
 		d += 2
 	}
-	if s.fallback {
+	if s.trouble > muchTrouble {
 		d += 4
+	}
+	if s.fallback {
+		d += 8
 	}
 	return d
 }
+
+const (
+	// oneFailure is how much a failure weighs in a source's trouble, and
+	// oneSuccess a success; above muchTrouble others are asked first.
+	oneFailure  = 0.3
+	oneSuccess  = 0.05
+	muchTrouble = 0.2
+)
 
 // use calls do with one source and keeps account of what came of it.
 func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error {
@@ -196,6 +233,7 @@ func isPassing(err error) bool {
 
 func (f *Feed) succeeded(s *source) {
 	s.Succeeded()
+	s.trouble -= oneSuccess * s.trouble
 	f.status.name.Store(&s.Name)
 	f.recovered(s)
 }
@@ -205,6 +243,7 @@ func (f *Feed) failed(s *source, err error) {
 	if endpoint.KindOf(err) == endpoint.WrongChain {
 		s.checked.Store(0)
 	}
+	s.trouble += oneFailure * (1 - s.trouble)
 	failures, rest := s.Failed(err, f.cfg.Rand())
 	f.m.failed(s.Name, endpoint.KindOf(err))
 	f.note(fmt.Errorf("%s: %w", s.Name, err))
