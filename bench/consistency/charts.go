@@ -88,7 +88,9 @@ func (ch *chart) check(name string, days int) {
 func (ch *chart) current() {
 	now := group(ch.body, "poolOverviewCurrent")
 	if now == nil {
-		ch.by("chart now").equal("poolOverviewCurrent", ch.body["poolOverviewCurrent"], nil)
+		days := len(list(ch.body, "poolPrice"))
+		ch.by("chart now").holds("poolOverviewCurrent", days == 0, ch.body["poolOverviewCurrent"],
+			"an object, as the pool has days")
 		return
 	}
 	ch.s.learnNow(ch.judge, "poolOverviewCurrent.timestamp", number(now, "timestamp"))
@@ -100,11 +102,17 @@ func (ch *chart) current() {
 	} {
 		j.near("poolOverviewCurrent."+name, number(now, name), number(ch.pool, of), 0)
 	}
-	ratio := number(now, "feesUsd24h") / number(now, "tvlUsd") * 100
-	if !(number(now, "tvlUsd") > 0) {
-		ratio = math.NaN()
-	}
+	ratio := ch.feesOfTVL(number(now, "feesUsd24h"), number(now, "tvlUsd"), true)
 	j.near("poolOverviewCurrent.feesTvlRatio", number(now, "feesTvlRatio"), ratio, 0)
+}
+
+// feesOfTVL is fees in percent of what a pool holds. Today a TVL may be that of
+// one leg alone, of which no rate is made.
+func (ch *chart) feesOfTVL(fees, tvl float64, today bool) float64 {
+	if !(tvl > 0) || today && flag(ch.pool, "pricing.priceUnavailable") {
+		return math.NaN()
+	}
+	return fees / tvl * 100
 }
 
 // daysOf checks that points follow each other day by day up to today, from the
@@ -169,14 +177,11 @@ func (ch *chart) overview() {
 
 	j := ch.by("chart rates")
 	for i := range tvl {
-		want := number(fees[i], "value") / number(tvl[i], "value") * 100
-		if !(number(tvl[i], "value") > 0) {
-			want = math.NaN()
-		}
+		want := ch.feesOfTVL(number(fees[i], "value"), number(tvl[i], "value"), i == last)
 		j.near(fmt.Sprintf("poolOverview.feesTvlRatio[%d]", i), number(ratio[i], "value"), want, 0)
 		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i),
 			!(number(fees[i], "value") > number(volume[i], "value")*(1+roundingError)), fees[i]["value"], "at most the volume")
-		if i < len(rates) && known(number(rates[i], "value")) {
+		if i < len(rates) {
 			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*365), 0)
 		}
 	}
@@ -251,6 +256,9 @@ func (ch *chart) positionEnd() {
 	}
 	r, p := ch.position, partsOf(ch.position)
 	divergence := p.divergence()
+	if flag(r, "metrics.unrealizableLeg") {
+		divergence = math.NaN()
+	}
 	j := ch.by("position series")
 	for name, want := range map[string]float64{
 		"pnlUsd": number(r, "metrics.pnlUsd"), "assetValueUsd": number(r, "metrics.underlyingValueUsd"),

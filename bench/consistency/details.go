@@ -269,14 +269,14 @@ func (h *history) times() {
 	if flag(h.row, "isActive") {
 		h.s.learnNow(h.judge, "metrics.ageSeconds after the mint", minted+age)
 	} else {
-		h.by("age").near("metrics.ageSeconds", age, closed-minted, 0)
+		h.by("age").same("metrics.ageSeconds", age, closed-minted)
 	}
 	for name, want := range map[string]float64{"openedAtTimestamp": minted, "closedAtTimestamp": closed} {
 		if name == "closedAtTimestamp" && flag(h.row, "isActive") {
 			want = math.NaN()
 		}
 		if _, ok := h.row[name]; ok {
-			h.by("age").near(name, number(h.row, name), want, 0)
+			h.by("age").same(name, number(h.row, name), want)
 		}
 	}
 }
@@ -311,12 +311,13 @@ func (h *history) atCost() {
 	h.by("pnl at cost").near("metrics.pnlCostUsd", number(h.row, "metrics.pnlCostUsd"), sum, scale)
 }
 
-// payments are what transactions paid for gas, as the entries share it out.
+// payments are what transactions paid for gas, as the entries share it out: the
+// shares of the gas used, at the price, and those of what was paid.
 type payments map[string]*payment
 
 type payment struct {
-	total, shared *big.Int
-	position      string // the last one that shares it
+	total, shared *big.Int // used times price, and native
+	position      string   // the last one that shares it
 	known         bool
 }
 
@@ -331,7 +332,7 @@ func (p payments) add(entries []map[string]any, position string) {
 			p[hash].known = false
 			continue
 		}
-		p[hash].total.Mul(used, price)
+		p[hash].total.Add(p[hash].total, used.Mul(used, price))
 		p[hash].shared.Add(p[hash].shared, weiOf(e))
 		p[hash].position = position
 	}

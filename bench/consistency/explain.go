@@ -54,7 +54,7 @@ func (e *explained) prices() {
 			}
 		}
 		omitted := number(p, "marketsOmitted") > 0
-		if !omitted {
+		if !omitted && flag(e.row, "isActive") {
 			e.equal(at+": markets", number(price, "markets"), float64(len(used)))
 		}
 		if len(used) > 0 && !omitted && known(usd[token]) {
@@ -144,10 +144,18 @@ func (e *explained) step(step map[string]any) {
 			scale = 0
 		}
 		e.known[name] = value
-		if want := redo(x.value); known(value) || flag(e.row, "metrics.unrealizableLeg") == false {
-			e.near(name, value, want, scale)
+		want := redo(x.value)
+		if flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
+			want = math.NaN()
 		}
+		e.near(name, value, want, scale)
 	}
+}
+
+// ofReturn are the steps that say nothing of a position with an unrealizable
+// leg: an exit that is not there is no loss.
+var ofReturn = map[string]bool{
+	"divergence": true, "pnlUsd": true, "pnlCostUsd": true, "roi": true, "apr": true, "feeApr": true,
 }
 
 func isWorth(name string) bool {
@@ -169,7 +177,9 @@ var redone = map[string]func(x map[string]float64) float64{
 	"pnlUsd":     func(x map[string]float64) float64 { return x["divergence"] + x["F"] - x["G"] },
 	"pnlCostUsd": func(x map[string]float64) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
 	"roi":        func(x map[string]float64) float64 { return clamped(perDeposit(x["pnlUsd"], x) * 100) },
-	"apr":        func(x map[string]float64) float64 { return clamped(x["roi"] * 365 / x["ageDays"]) },
+	"apr": func(x map[string]float64) float64 {
+		return clamped(perDeposit(x["pnlUsd"], x) * 100 * 365 / x["ageDays"])
+	},
 	"feeApr": func(x map[string]float64) float64 {
 		return clamped(perDeposit(x["F"], x) * 100 * 365 / x["ageDays"])
 	},

@@ -14,6 +14,7 @@ type order struct {
 	ascending bool
 	value     func(row) float64 // NaN comes last
 	wants     func(row) bool    // nil: every row
+	cut       bool              // rows show the value cut off at mostPercent
 }
 
 // totalCap is where counting stops.
@@ -134,7 +135,7 @@ func (j judge) page(a *answer, q *question, rows []row, page, limit int) {
 		}
 
 		// The order is by the value before it was cut off, which no answer has.
-		if !known(value) || math.Abs(value) < mostPercent {
+		if !q.order.cut || !(math.Abs(value) >= mostPercent) {
 			j.by("order").equal(at, keyOf(got[i]), keyOf(want[i]))
 		}
 	}

@@ -106,8 +106,8 @@ func (j judge) poolPricing(r row) {
 	}
 	reason, _ := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
-	j.holds("pricing.reason", (reason != nil) == (unpriced || flag(r, "pricing.unrealizable")), reason,
-		"a reason exactly where a leg has no price or is cut")
+	j.holds("pricing.reason", (reason != nil) == unpriced, reason,
+		"a reason exactly where a leg has no price")
 	j.holds("pricing.priceUnavailable", !flag(r, "pricing.priceUnavailable") || unpriced, true,
 		"false, as both legs have a price")
 }

@@ -12,7 +12,7 @@ var poolOrders = []*order{
 	{name: "tvl", value: metric("tvlUsd")},
 	{name: "volume", value: metric("volumeUsd24h")},
 	{name: "fees", value: metric("feesUsd24h")},
-	{name: "fee_apr", value: metric("feeApr")},
+	{name: "fee_apr", value: metric("feeApr"), cut: true},
 	{name: "age", value: func(r row) float64 { return number(r, "createdAtTimestamp") }, ascending: true},
 }
 

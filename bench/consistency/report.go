@@ -90,6 +90,12 @@ func (j judge) equal(field string, got, want any) {
 	j.report.compared(got == want, j.rule, j.route, field, got, want)
 }
 
+// same is equal of floats that are integers, such as times. NaN is null.
+func (j judge) same(field string, got, want float64) {
+	same := got == want || math.IsNaN(got) && math.IsNaN(want)
+	j.report.compared(same, j.rule, j.route, field, got, want)
+}
+
 // holds is a comparison that is more than an equality; want says which.
 func (j judge) holds(field string, is bool, got any, want string) {
 	j.report.compared(is, j.rule, j.route, field, got, want)

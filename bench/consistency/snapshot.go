@@ -232,7 +232,7 @@ func (s *snapshot) learnNow(j judge, field string, now float64) {
 	if s.now == 0 && known(now) {
 		s.now = now
 	}
-	j.by("now").near(field, now, s.now, 0)
+	j.by("now").same(field, now, s.now)
 }
 
 // owners are the owners of positions, those with the most first.

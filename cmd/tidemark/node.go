@@ -39,8 +39,8 @@ type node struct {
 	books    *storage.Accounts
 	registry *registry.Registry
 	chains   *actors.Node
-	watchdog *actors.Watchdog // disk and clocks, for /health
-	extern   *actors.PriceFeed
+	answers  map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
+	watchdog *actors.Watchdog                            // disk and clocks, for /health
 	board    rankings.Board
 	ready    readiness
 
@@ -153,13 +153,16 @@ func (n *node) startChains() error {
 	external := &actors.PriceFeed{
 		File: n.Prices.File, URL: n.Prices.URL, Every: n.Prices.Every, Log: n.log,
 	}
-	n.extern = external
 	if external.File != "" || external.URL != "" {
 		n.background("price feed", external.Run)
 	}
 	specs, err := n.specs(external, n.set, n.log)
 	if err != nil {
 		return err
+	}
+	n.answers = map[market.ChainID]func() []value.FeedPrice{}
+	for i := range specs {
+		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
 	}
 	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
 		n.set, n.log)
@@ -238,7 +241,7 @@ func (n *node) prices(id market.ChainID) (*value.Params, []value.FeedPrice) {
 	for i := range n.Chains {
 		if c := &n.Chains[i]; c.ID == id {
 			params := n.params(c)
-			return &params, n.extern.Of(id)
+			return &params, n.answers[id]()
 		}
 	}
 	panic("BUG: prices of a chain that is not registered")
