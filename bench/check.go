@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // checked is an answer's content as far as it is checked.
@@ -38,6 +42,10 @@ var (
 // must have, and that ranks and order of a list are right.
 func checkAnswer(_ int, status int, target string, body []byte) error {
 	route, query, _ := strings.Cut(target, "?")
+	body, err := unpacked(body)
+	if err != nil {
+		return err
+	}
 	if status != 200 {
 		var e struct{ Error string }
 		if err := json.Unmarshal(body, &e); err != nil || e.Error == "" {
@@ -48,6 +56,7 @@ func checkAnswer(_ int, status int, target string, body []byte) error {
 	if !json.Valid(body) {
 		return fmt.Errorf("not JSON: %.100q", body)
 	}
+
 	switch depth := strings.Count(route, "/"); {
 	case route == "/v1/positions", route == "/v1/pools":
 		return checkList(route == "/v1/positions", query, body)
@@ -60,6 +69,27 @@ func checkAnswer(_ int, status int, target string, body []byte) error {
 	}
 	return nil
 }
+
+// unpacked is a body without its coding, of which the first bytes tell.
+func unpacked(body []byte) (plain []byte, err error) {
+	switch {
+	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
+		var r *gzip.Reader
+		if r, err = gzip.NewReader(bytes.NewReader(body)); err == nil {
+			plain, err = io.ReadAll(r)
+		}
+	case bytes.HasPrefix(body, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		plain, err = zstdReader.DecodeAll(body, nil)
+	default:
+		return body, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a packed body cannot be read: %w", err)
+	}
+	return plain, nil
+}
+
+var zstdReader, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) // fails for bad options alone
 
 // isFree reports whether an answer says that it is not whole, and so costs
 // nothing.
@@ -91,6 +121,7 @@ func checkList(positions bool, query string, body []byte) error {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return err
 	}
+
 	rows, fields := c.Pools, append(poolFields, "rank")
 	if positions {
 		rows, fields = c.Positions, positionFields
@@ -98,11 +129,13 @@ func checkList(positions bool, query string, body []byte) error {
 	if rows == nil || c.Pagination == nil || c.Pagination.HasMore == nil {
 		return fmt.Errorf("rows or pagination are missing: %.100q", body)
 	}
+
 	page, limit := whole(asked.Get("page"), 1), whole(asked.Get("limit"), pageRows)
 	if c.Pagination.Page != page || c.Pagination.Limit != limit || len(*rows) > limit {
 		return fmt.Errorf("page %d of %d rows; want page %d of at most %d",
 			c.Pagination.Page, len(*rows), page, limit)
 	}
+
 	ends := c.Pagination.Total <= page*limit && !c.Pagination.TotalCapped
 	if *c.Pagination.HasMore && (len(*rows) < limit || ends) {
 		return fmt.Errorf("%d rows of %d in all, and hasMore", len(*rows), c.Pagination.Total)

@@ -2,11 +2,11 @@ package edge
 
 import (
 	"fmt"
-	"math"
+	"strings"
 	"testing"
 
+	"tidemark/rankings/chart"
 	"tidemark/rankings/market"
-	"tidemark/rankings/value"
 )
 
 func seriesOf(t *testing.T, m map[string]any, name string) []any {
@@ -56,6 +56,35 @@ func TestPoolCharts(t *testing.T) {
 			if len(m["poolSeries"].(map[string]any)) != 4 || m["poolOverviewCurrent"] == nil {
 				t.Errorf("%s: %v", path, m["poolOverviewCurrent"])
 			}
+			sameAsRow(t, path, m, s.get(strings.TrimSuffix(path, "/charts")).decoded(t))
+		}
+	}
+}
+
+// sameAsRow holds what a pool's charts say of now against its row.
+func sameAsRow(t *testing.T, path string, m, row map[string]any) {
+	t.Helper()
+	current := m["poolOverviewCurrent"].(map[string]any)
+	metrics := row["metrics"].(map[string]any)
+	f := func(group, name string, want any) {
+		t.Helper()
+		points := seriesOf(t, m[group].(map[string]any), name)
+		if got := points[len(points)-1].(map[string]any)["value"]; got != want {
+			t.Errorf("%s: the last %s of %s is %v; the row has %v", path, name, group, got, want)
+		}
+	}
+	f("poolOverview", "tvlUsd", metrics["tvlUsd"])
+	f("poolSeries", "tvlUsd", metrics["tvlUsd"])
+	for _, token := range []string{"token0", "token1"} {
+		price := row[token].(map[string]any)["priceUsd"]
+		f("poolOverview", token+"PriceUsd", price)
+		if current[token+"PriceUsd"] != price {
+			t.Errorf("%s: %s is at %v now; the row has %v", path, token, current[token+"PriceUsd"], price)
+		}
+	}
+	for _, name := range []string{"tvlUsd", "volumeUsd24h", "feesUsd24h"} {
+		if current[name] != metrics[name] {
+			t.Errorf("%s: %s is %v now; the row has %v", path, name, current[name], metrics[name])
 		}
 	}
 }
@@ -67,7 +96,7 @@ func TestDistribution(t *testing.T) {
 		p := st.Pools.At(i)
 		m := s.get(fmt.Sprintf("/v1/pools/1/swapdex-v4/%s/charts", p.ID)).decoded(t)
 		bins := seriesOf(t, m["liquidityDistribution"].(map[string]any), "bins")
-		if len(bins) > 200 {
+		if len(bins) > chart.MaxBins {
 			t.Errorf("pool %d: %d bins", i, len(bins))
 		}
 		for k := 1; k < len(bins); k++ {
@@ -78,68 +107,46 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestPositionSeries holds the last point of every open position's series
-// against the row, with the day's prices in place of the row's.
+// TestPositionSeries holds the last point of every position's series against
+// its row, null against null.
 func TestPositionSeries(t *testing.T) {
 	s := serve(t, nil)
 	st := stateOf(1)
-	today := float64(market.DayOf(st.Now())) * market.Day
-	compared := 0
+	open, closed := 0, 0
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
-		if p.Entries == 0 || i%3 != 0 {
-			continue
-		}
-		m := s.get(fmt.Sprintf("/v1/positions/1/swapdex-v4/%d/charts?range=all", p.ID)).decoded(t)
+		path := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d", p.ID)
+		m, row := s.get(path+"/charts?range=all").decoded(t), s.get(path).decoded(t)
 		if m["liquidityDistribution"].(map[string]any)["tickLower"] != float64(p.TickLower) {
 			t.Fatalf("position %d: no range is marked", p.ID)
 		}
 		series, ok := m["positionSeries"].(map[string]any)
 		if !ok {
+			t.Errorf("position %d has no series", p.ID)
 			continue
 		}
-		pnl := seriesOf(t, series, "pnlUsd")
-		end := today
-		if p.ClosedAt != 0 {
-			end = float64(market.DayOf(p.ClosedAt)) * market.Day
-		}
-		days := int(end/market.Day) - int(market.DayOf(p.MintedAt)) + 1
-		if len(pnl) != days || pointAt(pnl, end) == "none" {
-			t.Errorf("position %d: %d points; want %d", p.ID, len(pnl), days)
-		}
-		if want, ok := atHourPrices(st, i); ok && p.IsOpen() {
-			compared++
-			near(t, p.ID, "pnlUsd", pointAt(pnl, today), want.PnlUsd, want.Deposits.Usd)
-			near(t, p.ID, "assetValueUsd", pointAt(seriesOf(t, series, "assetValueUsd"), today), want.Current.Usd, want.Deposits.Usd)
-			near(t, p.ID, "divergenceLossUsd", pointAt(seriesOf(t, series, "divergenceLossUsd"), today), want.DivergenceUsd, want.Deposits.Usd)
-			near(t, p.ID, "apr", pointAt(seriesOf(t, series, "apr"), today), want.APR, 1e6)
-		}
-	}
-	if compared < 10 {
-		t.Errorf("only %d positions were compared", compared)
-	}
-}
 
-func near(t *testing.T, id uint64, what string, got any, want, scale float64) {
-	t.Helper()
-	x, ok := got.(float64)
-	if ok != market.Known(want) || ok && math.Abs(x-want) > 1e-9*math.Max(1, math.Abs(scale)) {
-		t.Errorf("position %d: %s is %v; want %v", id, what, got, want)
+		end := market.DayOf(st.Now())
+		if open++; p.ClosedAt != 0 {
+			open, closed, end = open-1, closed+1, market.DayOf(p.ClosedAt)
+		}
+		metrics := row["metrics"].(map[string]any)
+		for name, want := range map[string]any{
+			"pnlUsd": metrics["pnlUsd"], "assetValueUsd": metrics["underlyingValueUsd"],
+			"apr": metrics["apr"], "feeApr": metrics["feeApr"],
+		} {
+			points := seriesOf(t, series, name)
+			if days := int(end-market.DayOf(p.MintedAt)) + 1; len(points) != days {
+				t.Errorf("position %d: %d points; want %d", p.ID, len(points), days)
+			}
+			if got := pointAt(points, float64(end)*market.Day); got != want {
+				t.Errorf("position %d: the last %s is %v; the row has %v", p.ID, name, got, want)
+			}
+		}
 	}
-}
-
-// atHourPrices is the row of position i at the records of the present hour.
-func atHourPrices(st *market.State, i uint32) (m value.Metrics, ok bool) {
-	at := *st
-	var prices market.Table[market.Price]
-	for k := range st.Tokens.Len() {
-		p := *st.Prices.At(k)
-		p.Usd, p.ExitUsd, p.OnlyPool = st.Tokens.At(k).HourUsd, math.Inf(1), market.NoIndex
-		prices.Append(p)
+	if open < 100 || closed < 20 {
+		t.Errorf("only %d open and %d closed positions were compared", open, closed)
 	}
-	at.Prices = prices.Freeze()
-	value.Position(&at, i, &m)
-	return m, market.Known(m.PnlUsd) && !m.UnrealizableLeg()
 }
 
 // TestChartsOfOthers: what is not there is a charged 404.
@@ -156,8 +163,8 @@ func TestChartsOfOthers(t *testing.T) {
 	f("/v1/positions/1/swapdex-v4/1/charts?range=", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?range=60d&range=90d", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?days=3", 400, "0")
-	f("/v1/positions/1/swapdex-v4/99999/charts", 404, "10")
-	f("/v1/pools/1/swapdex-v4/"+somePool+"/charts", 404, "10")
+	f("/v1/positions/1/swapdex-v4/99999/charts", 404, "1")
+	f("/v1/pools/1/swapdex-v4/"+somePool+"/charts", 404, "1")
 	f("/v1/positions/1/swapdex-v4/1/explain", 200, "1")
 	f("/v1/positions/1/swapdex-v4/abc/explain", 404, "1")
 	f("/v1/positions/1/swapdex-v4/1/explain?x=1", 400, "0")

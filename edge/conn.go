@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/render"
 )
 
 // conn is a connection as one serving goroutine uses it. It tells its listener
@@ -15,7 +18,16 @@ import (
 // they are while they would hardly move.
 type conn struct {
 	net.Conn
-	leave       func()
+	from    peer
+	minRate int // bytes a second that a client must read of a long answer
+	leave   func()
+	// idleSince is since when the connection waits for a request, in
+	// nanoseconds of the wall clock; 0 while it serves one.
+	idleSince atomic.Int64
+
+	frames  framer
+	refused *render.Error // why no more is read
+
 	read, write deadline
 	body        outgoing
 	after       []byte    // goes out with the next Write, and behind it
@@ -60,10 +72,27 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		c.read.set = c.read.wanted
 	}
-	return c.Conn.Read(p)
+
+	if c.refused != nil {
+		return 0, c.refused
+	}
+	n, err := c.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	if n, c.refused = c.frames.pass(p[:n]); c.refused != nil && n == 0 {
+		return 0, c.refused
+	}
+	return n, err
 }
 
+// markIdle notes that the connection waits for a request from now on.
+func (c *conn) markIdle(now time.Time) { c.idleSince.Store(now.UnixNano()) }
+
 func (c *conn) Write(p []byte) (int, error) {
+	if size := len(p) + len(c.after); size > longAnswer && c.minRate > 0 {
+		c.limitSlowReader(size)
+	}
 	if c.write.overdue() {
 		if err := c.Conn.SetWriteDeadline(c.write.wanted); err != nil {
 			return 0, err
@@ -77,6 +106,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.buffers = c.both[:]
 	n, err := c.buffers.WriteTo(c.Conn)
 	return min(int(n), len(p)), err
+}
+
+// limitSlowReader ends a write of a long answer to a client that reads less
+// than the minimum rate. Short answers fit the kernel's buffer.
+func (c *conn) limitSlowReader(size int) {
+	allowed := slowReaderGrace + time.Duration(size)*time.Second/time.Duration(c.minRate)
+	if limit := time.Now().Add(allowed); c.write.wanted.IsZero() || limit.Before(c.write.wanted) {
+		c.write.wanted = limit
+	}
 }
 
 func (c *conn) Close() error {

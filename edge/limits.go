@@ -5,12 +5,16 @@ import "time"
 // Bounds of connections and requests. They are constants because changing one
 // needs the reason that stands beside it, not a file.
 const (
+	// maxTarget bounds the path and query of a request. The longest sensible
+	// one, a search of 64 escaped characters or a hundred ids, has 7 KB.
+	maxTarget = 8 << 10
 	// maxHead bounds a request's line and headers: it is the read buffer of
-	// every connection. The longest honest request, a search of 64 escaped
-	// characters with a key and a browser's headers, has about 2 KB.
-	maxHead = 8 << 10
+	// every connection. A key and a browser's headers have about 2 KB.
+	maxHead = 16 << 10
 	// maxBody bounds the body that is read to be refused.
 	maxBody = 16 << 10
+	// maxBodyBytes bounds a body with what chunks put around it.
+	maxBodyBytes = 2 * maxBody
 	// writeBuffer holds the head of every answer and the body of a short one,
 	// so that they leave in one write: two cost a third of the throughput.
 	writeBuffer = 4 << 10
@@ -26,11 +30,23 @@ const (
 	// deadlineSlack is how much earlier than asked a connection may be given
 	// up, so that its deadlines need not be set anew for every request.
 	deadlineSlack = time.Second
-	// maxConnections bounds the buffers: (8 + 4) KB each is 96 MB.
-	maxConnections = 8192
-	// maxConnectionsPerAddress leaves room for others beside one client, and
-	// for a proxy or a load test behind one address. IPv6 counts by /64.
-	maxConnectionsPerAddress = 2048
+	// minConnections are allowed whatever the open-files limit says.
+	minConnections = 64
+	// evictBatch is how many idle connections make room at once, so that a
+	// flood pays one look at all of them for as many new connections.
+	evictBatch = 32
+	// acceptPause is how long accepting rests when descriptors have run out.
+	acceptPause = 20 * time.Millisecond
+	// unsentPerAddress bounds what clients of one address can make the kernel
+	// keep unread, about: the share of the n-th connection is an n-th of it.
+	unsentPerAddress = 32 << 20
+	// minUnsent is the least that is kept for a connection: an answer's head
+	// and the rows of a page, packed.
+	minUnsent = 16 << 10
+	// longAnswer is the length from which an answer may wait for its reader.
+	longAnswer = 64 << 10
+	// slowReaderGrace is for the start of a connection that is slow at first.
+	slowReaderGrace = 5 * time.Second
 	// refuseTimeout bounds the write of an answer to a refused connection.
 	refuseTimeout = time.Second
 

@@ -226,6 +226,8 @@ func (o *outcome) units(r asked, a *answer) int64 {
 	switch {
 	case !o.charged:
 		return 0
+	case o.name == "404":
+		return 1 // whatever the route
 	case o.name == "partial" && isList(r):
 		return 0
 	case o.name == "degraded" && r.name == "position":

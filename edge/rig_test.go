@@ -95,15 +95,14 @@ func (n *node) grow(size sim.Config) {
 	}, n.store, n.board)
 	must(err)
 	for {
-		cursor := c.Cursor()
-		step, err := source.Next(context.Background(), cursor)
+		step, err := source.Next(context.Background(), c.Cursor())
 		must(err)
 		must(c.Advance(step, time.Now()))
 		if c.Status().LastIndexed.Number == step.Head.Number {
 			break
 		}
 	}
-	must(c.Refresh(func() {}))
+	must(c.Refresh(time.Now, func() {}))
 }
 
 // params are those that a chain's prices are solved with.
@@ -132,6 +131,11 @@ func serve(t *testing.T, change func(*Config)) *front {
 	cfg := config(f, sharedNode())
 	if change != nil {
 		change(&cfg)
+	}
+	for _, c := range cfg.Board.Load().Chains { // as every refresh of a frozen market does
+		if c.View != nil {
+			c.View.Confirm(time.Now().UnixMilli())
+		}
 	}
 	var err error
 	f.server, err = New(cfg)
@@ -166,6 +170,7 @@ func config(f *front, n *node) Config {
 		},
 		Preview: true,
 		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Connections: DefaultConnections(),
 	}
 }
 

@@ -3,6 +3,7 @@ package edge
 import (
 	"bytes"
 
+	"tidemark/edge/query"
 	"tidemark/storage/accounts"
 )
 
@@ -73,6 +74,7 @@ type target struct {
 	access access
 	// The segments of a detail: chain, protocol, and position or pool.
 	chain, protocol, id []byte
+	malformed           error // why a segment could not be decoded
 }
 
 // maxSegments is one more than the deepest route has.
@@ -83,7 +85,8 @@ const maxSegments = 7
 // segments of the target may stand in buf.
 func match(path, buf []byte) (t target) {
 	var parts [maxSegments][]byte
-	n, clean := split(&parts, path, buf)
+	n, clean, malformed := split(&parts, path, buf)
+	t.malformed = malformed
 	s := func(i int) string { return string(parts[i]) }
 	listed := n >= 2 && s(0) == "v1" && (s(1) == "positions" || s(1) == "pools")
 	if listed {
@@ -150,58 +153,31 @@ func detail(position, bare bool, under []byte) route {
 }
 
 // split cuts a path into decoded segments. It is not clean when a segment is
-// empty or holds a slash, or when there are too many.
-func split(parts *[maxSegments][]byte, path, buf []byte) (n int, clean bool) {
+// empty or holds a slash, or when there are too many. A segment that cannot be
+// decoded stands for itself, so that the route is found and can refuse it.
+func split(parts *[maxSegments][]byte, path, buf []byte) (n int, clean bool, malformed error) {
 	clean = true
 	path = bytes.TrimPrefix(path, slash)
 	for rest, more := path, len(path) > 0; more; n++ {
 		if n == maxSegments {
-			return n, false
+			return n, false, malformed
 		}
 		var raw []byte
 		raw, rest, more = bytes.Cut(rest, slash)
 		if len(raw) == 0 {
 			if !more && n > 0 {
-				return n, clean // a trailing slash
+				return n, clean, malformed // a trailing slash
 			}
 			clean = false
 		}
-		parts[n], buf = unescape(raw, buf)
+
+		var err error
+		if parts[n], buf, err = query.Segment(buf, raw); malformed == nil {
+			malformed = err
+		}
 		clean = clean && bytes.IndexByte(parts[n], '/') < 0
 	}
-	return n, clean
+	return n, clean, malformed
 }
 
 var slash = []byte{'/'}
-
-// unescape decodes a segment at the end of buf; one with malformed escapes
-// stands for itself.
-func unescape(raw, buf []byte) (segment, rest []byte) {
-	if bytes.IndexByte(raw, '%') < 0 {
-		return raw, buf
-	}
-	start := len(buf)
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '%' {
-			buf = append(buf, raw[i])
-			continue
-		}
-		if i+2 >= len(raw) || !isHex(raw[i+1]) || !isHex(raw[i+2]) {
-			return raw, buf[:start]
-		}
-		buf = append(buf, fromHex(raw[i+1])<<4|fromHex(raw[i+2]))
-		i += 2
-	}
-	return buf[start:len(buf):len(buf)], buf
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func fromHex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return (c | 0x20) - 'a' + 10
-}

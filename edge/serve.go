@@ -19,7 +19,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
-	r.Now = r.now.UnixMilli()
+	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.metrics.inFlight.Add(1)
 	defer s.end(r)
 
@@ -160,13 +160,10 @@ func (s *Server) refuse(r *request) {
 // fail sends what is not a 200.
 func (s *Server) fail(r *request, e *render.Error) {
 	if r.admitted {
-		switch {
-		case r.route == routeNone:
+		if r.route == routeNone {
 			s.refuse(r)
-		case e.Charged:
-			s.settle(r, r.Route.Units())
-		default:
-			s.settle(r, 0)
+		} else {
+			s.settle(r, e.Units)
 		}
 		if e.Code != fasthttp.StatusInternalServerError { // what panicked may be the board
 			s.nameGenerations(r, e.Generations)
@@ -211,12 +208,4 @@ func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.metrics.count(routeNone, e.Code)
 	s.ids.set(ctx)
 	sendError(ctx, e)
-}
-
-// serveExpect refuses a body before it is sent.
-func (s *Server) serveExpect(ctx *fasthttp.RequestCtx) int {
-	s.metrics.count(routeNone, errExpect.Code)
-	s.ids.set(ctx)
-	sendError(ctx, errExpect)
-	return errExpect.Code
 }

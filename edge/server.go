@@ -23,9 +23,10 @@ type Config struct {
 	pages.Config
 	Preview bool // show the head of one ranking on the front page, without a key
 
-	Book  *accounts.Book
-	Clock accounts.Clock
-	Log   *slog.Logger
+	Book        *accounts.Book
+	Clock       accounts.Clock
+	Log         *slog.Logger
+	Connections Connections
 }
 
 // Server answers requests.
@@ -66,21 +67,24 @@ func New(cfg Config) (*Server, error) {
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:               s.serve,
-		ErrorHandler:          s.serveUnreadable,
-		ExpectHandler:         s.serveExpect,
-		Concurrency:           2 * maxConnections, // the listener refuses first, in JSON
-		ReadBufferSize:        maxHead,
-		WriteBufferSize:       writeBuffer,
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		MaxRequestBodySize:    maxBody,
-		NoDefaultServerHeader: true,
-		SecureErrorLogMessage: true,
-		CloseOnShutdown:       true,
-		TCPKeepalive:          true,
-		Logger:                droppedLog{s.metrics.broken},
+		Handler:      s.serve,
+		ErrorHandler: s.serveUnreadable,
+		ConnState:    track,
+		Logger:       droppedLog{s.metrics.broken},
+
+		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		ReadBufferSize:     maxHead,
+		WriteBufferSize:    writeBuffer,
+		ReadTimeout:        readTimeout,
+		WriteTimeout:       writeTimeout,
+		IdleTimeout:        idleTimeout,
+		MaxRequestBodySize: maxBody,
+
+		NoDefaultServerHeader:        true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		TCPKeepalive:                 true,
+		DisablePreParseMultipartForm: true,
 	}
 }
 
@@ -92,7 +96,7 @@ func (l droppedLog) Printf(string, ...any) { l.count.Inc() }
 
 // Serve answers the connections of l until Shutdown, which closes it.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(newListener(l, s.cfg.Metrics)); err != nil {
+	if err := s.http.Serve(newListener(l, s.cfg.Connections, s.cfg.Metrics)); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
 	}
 	return nil

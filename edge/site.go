@@ -78,7 +78,7 @@ func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
 
 	ctx.SetContentType(f.ContentType)
 	body := f.Body
-	how := acceptedCoding(ctx.Request.Header.PeekCanonical(acceptEncoding))
+	how := chooseCoding(ctx.Request.Header.PeekAll("Accept-Encoding"))
 	if packed := f.Packed(how == pages.Zstd); how != pages.Identity && packed != nil {
 		body = packed
 		gate.SetHeader(ctx, "Content-Encoding", how.String())

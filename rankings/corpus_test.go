@@ -35,7 +35,7 @@ type world struct {
 
 const genesis = 1_700_000_000
 
-var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "beta"}
+var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "be\u200bt\u202ea"}
 
 func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}
@@ -112,7 +112,7 @@ func (w *world) mint() {
 	lower := int32(w.IntN(8))*50 - 250
 	upper := lower + 50 + int32(w.IntN(3))*100
 	p := market.Position{
-		ID: w.nextID + 1 + uint64(w.IntN(3)), Pool: w.Uint32N(w.pools.Len()), Wide: market.NoIndex,
+		ID: w.nextID + 1 + uint64(w.IntN(3)), Pool: w.Uint32N(w.pools.Len()), Overflow: market.NoIndex,
 		Owner: w.Uint32N(w.owners.Len()), TickLower: lower, TickUpper: upper,
 		LowerSlot: w.tick(lower), UpperSlot: w.tick(upper),
 		MintedAt:   w.now - int64(w.IntN(6))*3600,

@@ -13,7 +13,13 @@ import (
 //   - a browser key lists an origin, a server key none;
 //   - what was billed in a month is within its lease;
 //   - the days of a month add up to the month, route by route.
+//
+// It reads every record, so that damage of any of them is met: then the error
+// is an AccountsDamage.
 func (a *Accounts) Check() (findings []string, err error) {
+	if err := a.each(nil, nil, func(_, _ []byte) error { return nil }); err != nil {
+		return nil, err
+	}
 	c := new(AccountsContent)
 	if err := a.loadAccounts(c); err != nil {
 		return nil, err
@@ -24,8 +30,10 @@ func (a *Accounts) Check() (findings []string, err error) {
 	report := func(format string, args ...any) {
 		findings = append(findings, "accounts: "+fmt.Sprintf(format, args...))
 	}
+
 	known := checkNames(c.Accounts, report)
 	checkKeys(c.Keys, known, report)
+
 	err = a.each([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
 		row := AccountMonth{}
 		var err error
@@ -75,6 +83,7 @@ func (a *Accounts) checkMonth(m *AccountMonth, report func(string, ...any)) erro
 		report("account %d, month %s: %d units billed, %d leased",
 			m.Account, m.Month, billed, m.Lease)
 	}
+
 	days, err := a.Days(m.Account, m.Month)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func (a *Accounts) scan(lower, upper []byte, f func(*pebble.Iterator) error) err
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read accounts %s: %w", a.dir, err)
+		return fmt.Errorf("cannot read accounts %s: %w", a.dir, a.damaged(err))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 // market's: numbers are big-endian, so that keys sort as they do.
 //
 //	00 "format"              accountsFormat as a uvarint
+//	00 "proof"               the last batch's storedProof
 //	01 account(8)            an account
 //	02 key(8)                an issued key
 //	03 key(8)                the minute it was last used
@@ -33,7 +34,10 @@ const (
 //	1  the first
 const accountsFormat = 1
 
-var accountsFormatKey = []byte("\x00format")
+var (
+	accountsFormatKey = []byte("\x00format")
+	accountsProofKey  = []byte("\x00proof")
+)
 
 func appendNumberedKey(dst []byte, prefix byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefix), n)

@@ -4,8 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,119 +16,84 @@ import (
 // publishing, resyncs and damage to market data must not touch billing. Every
 // write is one synced batch of absolute values, so that a batch that was
 // reported failed and landed anyway does no harm when it is written again.
+// Batches are numbered and hashed; accountproof.go says what for.
 type Accounts struct {
-	db      *pebble.DB
-	cache   *pebble.Cache
-	lock    *pebble.Lock
-	fs      vfs.FS
-	dir     string
-	minFree uint64
-}
+	db        *pebble.DB
+	cache     *pebble.Cache
+	lock      *pebble.Lock
+	fs        vfs.FS
+	dir       string
+	proofPath string
+	opts      AccountsOptions
 
-// AccountsOptions of the store. The zero value is what a node wants.
-type AccountsOptions struct {
-	ReadOnly bool
-	// MinFreeBytes is the free space below which writes fail with ErrNoSpace
-	// before Pebble meets a full disk, which it does not survive; 0: 64 MiB,
-	// well below where the market's store stops.
-	MinFreeBytes uint64
-	Logger       *slog.Logger // nil: slog.Default()
-	Exit         func()       // as Options.Exit
-	FS           vfs.FS       // nil: the operating system's
+	mu     sync.Mutex // held around a batch and its proof
+	head   proof      // of the last batch in the store
+	proof  vfs.File   // nil when the store is read-only
+	sealed uint64     // the last batch that the file proves
 }
 
 // ErrNoSpace is the error of a write that the disk has no room for.
 var ErrNoSpace = errors.New("too little free disk space")
 
-const (
-	accountsMinFree = 64 << 20
-	accountsCache   = 8 << 20
-	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts,
-	// of which only the last is then written again.
-	accountsMemTable = 32 << 20
-)
-
-// OpenAccounts opens or makes the store in a directory.
-func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
-	if o.MinFreeBytes == 0 {
-		o.MinFreeBytes = accountsMinFree
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Exit == nil {
-		o.Exit = func() { os.Exit(1) }
-	}
-	if o.FS == nil {
-		o.FS = vfs.Default
-	}
-	if !o.ReadOnly {
-		if err := o.FS.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("cannot make directory of accounts %s: %w", dir, err)
-		}
-	}
-	lock, err := lockDir(dir, o.FS)
-	if err != nil {
-		return nil, err
-	}
-	cache := pebble.NewCache(accountsCache)
-	db, err := pebble.Open(dir, &pebble.Options{
-		FS: o.FS, Cache: cache, Lock: lock, ReadOnly: o.ReadOnly,
-		FormatMajorVersion: pebbleFormat,
-		MemTableSize:       accountsMemTable,
-		Logger:             &crashLogger{log: o.Logger, exit: o.Exit},
-	})
-	if err != nil {
-		cache.Unref()
-		return nil, errors.Join(fmt.Errorf("cannot open accounts %s: %w", dir, err), lock.Close())
-	}
-	a := &Accounts{
-		db: db, cache: cache, lock: lock, fs: o.FS, dir: dir, minFree: o.MinFreeBytes,
-	}
-	if err := a.checkFormat(o.ReadOnly); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
-}
-
-// checkFormat marks an empty store and refuses one of another format.
-func (a *Accounts) checkFormat(readOnly bool) error {
-	value, ok, err := a.get(accountsFormatKey)
-	switch {
-	case err != nil:
-		return err
-	case !ok && readOnly:
-		return fmt.Errorf("%s holds no accounts", a.dir)
-	case !ok:
-		b := a.db.NewBatch()
-		defer b.Close()
-		b.Set(accountsFormatKey, binary.AppendUvarint(nil, accountsFormat), nil)
-		return a.commit(b)
-	}
-	if format, n := binary.Uvarint(value); n <= 0 || format != accountsFormat {
-		return fmt.Errorf("accounts %s have format %x; this build reads %d",
-			a.dir, value, accountsFormat)
-	}
-	return nil
-}
-
-// Close ends the store. No call may be under way.
+// Close ends the store. No call may be under way. What is in the log goes into
+// tables first: after an orderly stop no damage of the log can lose anything.
 func (a *Accounts) Close() error {
-	err := errors.Join(a.db.Close(), a.lock.Close())
-	a.cache.Unref()
-	if err != nil {
+	var err error
+	if a.proof != nil && a.CheckSpace() == nil {
+		err = a.db.Flush()
+	}
+	if err = errors.Join(err, a.release()); err != nil {
 		return fmt.Errorf("cannot close accounts %s: %w", a.dir, err)
 	}
 	return nil
 }
 
-// Checkpoint makes a copy that can be opened, in a directory that must not
-// exist, while writes go on.
+// release closes what is open.
+func (a *Accounts) release() error {
+	var errs []error
+	if a.proof != nil {
+		errs = append(errs, a.proof.Close())
+	}
+	if a.db != nil {
+		errs = append(errs, a.db.Close())
+	}
+	errs = append(errs, a.lock.Close())
+	if a.cache != nil {
+		a.cache.Unref()
+	}
+	return errors.Join(errs...)
+}
+
+// Checkpoint makes a copy that can be opened, with a proof of its own, in a
+// directory that must not exist, while writes go on.
 func (a *Accounts) Checkpoint(dir string) error {
-	if err := a.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
-		return fmt.Errorf("cannot copy accounts to %s: %w", dir, err)
+	err := a.db.Checkpoint(dir, pebble.WithFlushedWAL())
+	if err == nil {
+		err = a.proveCopy(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot copy accounts to %s: %w", dir, a.damaged(err))
 	}
 	return nil
+}
+
+// proveCopy reads which batch a checkpoint ends at, and writes its proof.
+func (a *Accounts) proveCopy(dir string) error {
+	p := a.opts.pebble()
+	p.ReadOnly = true
+	copied, err := pebble.Open(dir, p)
+	if err != nil {
+		return err
+	}
+	stored := storedProof{}
+	value, closer, err := copied.Get(accountsProofKey)
+	if err == nil {
+		err = errors.Join(stored.decode(value), closer.Close())
+	}
+	if err = errors.Join(err, copied.Close()); err != nil {
+		return err
+	}
+	return replaceProof(a.fs, proofPath(dir), &stored.proof)
 }
 
 func (a *Accounts) get(key []byte) (value []byte, ok bool, err error) {
@@ -138,26 +102,60 @@ func (a *Accounts) get(key []byte) (value []byte, ok bool, err error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("cannot read accounts %s key %x: %w", a.dir, key, err)
+		return nil, false, fmt.Errorf("cannot read accounts %s key %x: %w", a.dir, key, a.damaged(err))
 	}
 	value = append([]byte(nil), v...)
 	return value, true, closer.Close()
 }
 
+// CheckSpace fails with ErrNoSpace when the disk has too little room for a batch.
+func (a *Accounts) CheckSpace() error {
+	du, err := a.fs.GetDiskUsage(a.dir)
+	if errors.Is(err, vfs.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot measure disk of %s: %w", a.dir, err)
+	}
+	if du.AvailBytes < a.opts.MinFreeBytes {
+		return fmt.Errorf("cannot write accounts %s: %w: %d bytes; at least %d must be free",
+			a.dir, ErrNoSpace, du.AvailBytes, a.opts.MinFreeBytes)
+	}
+	return nil
+}
+
 // commit writes a batch durably, or says why it did not: after an error none
 // or all of it is there.
 func (a *Accounts) commit(b *pebble.Batch) error {
-	du, err := a.fs.GetDiskUsage(a.dir)
-	if err != nil && !errors.Is(err, vfs.ErrUnsupported) {
-		return fmt.Errorf("cannot measure disk of %s: %w", a.dir, err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.CheckSpace(); err != nil {
+		return err
 	}
-	if err == nil && du.AvailBytes < a.minFree {
-		return fmt.Errorf("cannot write accounts %s: %w: %d bytes; at least %d must be free",
-			a.dir, ErrNoSpace, du.AvailBytes, a.minFree)
+	// A batch whose proof could not be written is in the store and was reported
+	// failed. The store may be one batch ahead of the file and no more.
+	if err := a.seal(); err != nil {
+		return err
 	}
+
+	next := storedProof{proof: a.head.next(b.Repr()), before: a.head.chain}
+	b.Set(accountsProofKey, next.append(nil), nil)
 	if err := b.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("cannot write accounts %s: %w", a.dir, err)
 	}
+	a.head = next.proof
+	return a.seal()
+}
+
+// seal has the file prove the last batch of the store.
+func (a *Accounts) seal() error {
+	if a.proof == nil || a.sealed == a.head.sequence {
+		return nil
+	}
+	if err := writeProof(a.proof, &a.head); err != nil {
+		return err
+	}
+	a.sealed = a.head.sequence
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (c *benchChain) position(i uint32) market.Position {
 	p := market.Position{
 		ID: uint64(i), Pool: i % benchPools, Owner: i % 1000, TickLower: -int32(i%9000) * 60,
 		TickUpper: int32(i%9000) * 60, LowerSlot: i % 1000, UpperSlot: i % 1000,
-		Wide: market.NoIndex, Entries: 2, FeeGrowthInside0LastX128: c.wide(120),
+		Overflow: market.NoIndex, Entries: 2, FeeGrowthInside0LastX128: c.wide(120),
 		FeeGrowthInside1LastX128: c.wide(256), Deposited0: c.narrow(70), Deposited1: c.narrow(70),
 		GasWei: c.narrow(55), CostUsd: c.usd(), MintedAt: c.st.Head.Time - int64(i),
 	}
@@ -112,17 +112,17 @@ func newBenchChain(pools, positions uint32) (*benchChain, *Cut) {
 	var ticks market.Table[market.Tick]
 	var rows market.Table[market.Position]
 	for i := range uint32(1000) {
-		ch.Tokens = append(ch.Tokens, tokens.Append(market.Token{HourUsd: c.usd(), HourAt: i}))
-		ch.Owners = append(ch.Owners, owners.Append(market.Address{byte(i), byte(i >> 8)}))
-		ch.Ticks = append(ch.Ticks, ticks.Append(market.Tick{Pool: market.NoIndex}))
+		tokens.Append(market.Token{HourUsd: c.usd(), HourAt: i})
+		owners.Append(market.Address{byte(i), byte(i >> 8)})
+		ticks.Append(market.Tick{Pool: market.NoIndex})
 	}
 	for i := range pools {
 		id := c.wide(256)
-		ch.Pools = append(ch.Pools, c.pools.Append(market.Pool{
+		c.pools.Append(market.Pool{
 			ID: id.Bytes32(), Currency0: i % 1000, Currency1: i / 7 % 1000,
 			Fee: 3000, TickSpacing: 60, CreatedAt: 1_690_000_000, CreatedBlock: 21_000_000 + uint64(i),
 			FeeGrowthGlobal1X128: c.wide(120), Liquidity: c.narrow(75), LastHour: market.NoIndex,
-		}))
+		})
 		c.days.Append(market.PoolDay{
 			Pool: i, Day: market.DayOf(c.st.Head.Time), Open: c.wide(100), High: c.wide(100),
 			Low: c.wide(100), FeeGrowthGlobal1X128: c.wide(120), Liquidity: c.narrow(75),
@@ -133,11 +133,10 @@ func newBenchChain(pools, positions uint32) (*benchChain, *Cut) {
 		p, d, m := c.swap(i)
 		*c.pools.Mut(i), *c.days.Mut(i), *c.minutes.Mut(i) = p, d, m
 		c.stats.Append(c.poolStats())
-		ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: d})
+		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
 	}
-	ch.Days, ch.Minutes, ch.Hours = ch.Pools, ch.Pools, ch.Pools
 	for i := range positions {
-		ch.Positions = append(ch.Positions, rows.Append(c.position(i)))
+		rows.Append(c.position(i))
 	}
 	c.st.Tokens, c.st.Owners, c.st.Ticks = tokens.Freeze(), owners.Freeze(), ticks.Freeze()
 	c.st.Positions = rows.Freeze()
@@ -179,25 +178,39 @@ func (c *benchChain) refresh(moved, leaves int) *Cut {
 	c.st.Head.Number++
 	c.st.Head.Time += 12
 	ch := &ledger.Changes{Head: c.st.Head}
-	u := &ledger.Undo{Before: before, To: c.st.Head.Number}
+	u := &ledger.Undo{
+		Before: before, To: c.st.Head.Number, Rows: make([]uint32, ledger.TableCount()),
+	}
+	changed := make([]uint32, 0, moved)
+	var savedPools []ledger.Saved[market.Pool]
+	var savedDays []ledger.Saved[market.PoolDay]
+	var savedMinutes []ledger.Saved[market.Minutes]
+	var savedHours []ledger.Saved[market.HourBucket]
 	for k := range moved {
 		i := uint32(k*int(c.pools.Len())/moved + c.IntN(int(c.pools.Len())/moved))
-		ch.Pools = append(ch.Pools, i)
-		u.Pools = append(u.Pools, ledger.Saved[market.Pool]{Index: i, Row: *c.pools.At(i)})
-		u.Days = append(u.Days, ledger.Saved[market.PoolDay]{Index: i, Row: *c.days.At(i)})
-		u.Minutes = append(u.Minutes, ledger.Saved[market.Minutes]{Index: i, Row: *c.minutes.At(i)})
-		u.Hours = append(u.Hours, ledger.Saved[market.HourBucket]{Index: i, Row: *c.hours.At(i)})
+		changed = append(changed, i)
+		savedPools = append(savedPools, ledger.Saved[market.Pool]{Index: i, Row: *c.pools.At(i)})
+		savedDays = append(savedDays, ledger.Saved[market.PoolDay]{Index: i, Row: *c.days.At(i)})
+		savedMinutes = append(savedMinutes, ledger.Saved[market.Minutes]{Index: i, Row: *c.minutes.At(i)})
+		savedHours = append(savedHours, ledger.Saved[market.HourBucket]{Index: i, Row: *c.hours.At(i)})
 		p, d, m := c.swap(i)
 		*c.pools.Mut(i), *c.days.Mut(i), *c.minutes.Mut(i) = p, d, m
 		*c.hours.Mut(i), *c.stats.Mut(i) = c.hour(i), c.poolStats()
-		ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: d})
+		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
 	}
-	ch.Days, ch.Minutes, ch.Hours = ch.Pools, ch.Pools, ch.Pools
+	ledger.Pools.SetChanged(ch, changed)
+	ledger.Days.SetChanged(ch, changed)
+	ledger.Minutes.SetChanged(ch, changed)
+	ledger.Hours.SetChanged(ch, changed)
+	ledger.Pools.SetSaved(u, savedPools)
+	ledger.Days.SetSaved(u, savedDays)
+	ledger.Minutes.SetSaved(u, savedMinutes)
+	ledger.Hours.SetSaved(u, savedHours)
 	ch.UndoPut = []*ledger.Undo{u}
 	if u.To > 256 {
 		ch.UndoDrop = []uint64{u.To - 256}
 	}
-	cut := &Cut{State: c.freeze(), Changes: ch, Stats: ch.Pools, Publication: c.publish(leaves)}
+	cut := &Cut{State: c.freeze(), Changes: ch, Stats: changed, Publication: c.publish(leaves)}
 	return cut
 }
 

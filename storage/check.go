@@ -160,14 +160,13 @@ func (c *checker) scan() (err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; ok = it.Next() {
 		_, tail, _ := cutChain(it.Key())
-		k, tail := kind(tail[0]), tail[1:]
-		length, known := tailLens[k]
-		if !known || len(tail) != length {
+		k, known := kinds[kind(tail[0])]
+		if tail = tail[1:]; !known || len(tail) != k.tail {
 			c.report("unknown key %x", it.Key())
 			continue
 		}
 		if err := c.key(k, it.Key(), tail, it.Value()); err != nil {
-			c.report("%s: key %x: %v", k, it.Key(), err)
+			c.report("%s: key %x: %v", k.name, it.Key(), err)
 		}
 	}
 	return it.Error()

@@ -79,23 +79,23 @@ func TestCheckFinds(t *testing.T) {
 	last := p.Leaves[len(p.Leaves)-1].Bytes
 	f("the directory says", leaf, to(last))
 	f("no generation uses", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
-	f("row 3 is missing", appendRow(nil, 1, kindPosition, 3), to(nil))
-	f("belongs to row", appendRow(nil, 1, kindPosition, 1<<20), to([]byte{0}))
+	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))
+	f("belongs to row", rowKey(1, "positions", 1<<20, 0), to([]byte{0}))
 	f("unknown key", append(appendKind(nil, 1, 0x77), 1), to([]byte{0}))
-	f("entries and counts", appendTransaction(nil, 1, 1, head, 9999),
+	f("entries and counts", entryKey(1, head, 9999),
 		to(encode(nil, &entry, codeTransaction)))
-	f("after the head", appendTransaction(nil, 1, 1, head+1, 1),
+	f("after the head", entryKey(1, head+1, 1),
 		to(encode(nil, &entry, codeTransaction)))
 	f("undos: undo of block", appendNumber(nil, 1, kindUndo, head), func(v []byte) []byte {
 		v[len(v)-1] ^= 1 // of the checksum
 		return v
 	})
 	f("it should lead back", appendNumber(nil, 1, kindUndo, head+1),
-		to(encode(nil, &ledger.Undo{}, plainUndo)))
-	f("part 2 of row 4 is missing", appendRingPart(nil, 1, 4, 2), to(nil))
+		to(encode(nil, &ledger.Undo{Rows: make([]uint32, ledger.TableCount())}, plainUndo)))
+	f("part 2 of row 4 is missing", rowKey(1, "minutes", 4, 2), to(nil))
 	day := l.kept.Freeze().Days.At(0).Day
-	f("table days: day", appendPoolDay(nil, 1, 0, day), to(nil))
-	f("liquidity", appendRow(nil, 1, kindPool, 0), func(v []byte) []byte {
+	f("table days: row 0: day", dayKey(0, day), to(nil))
+	f("liquidity", rowKey(1, "pools", 0, 0), func(v []byte) []byte {
 		var pool market.Pool
 		must(decode(v, &pool, codePool))
 		pool.Liquidity.Lo++

@@ -59,8 +59,8 @@ func (c *coder) take(field string, n int) []byte {
 	return b
 }
 
-// must fails a walk that reads when what it read is not as the encoder leaves it.
-func (c *coder) must(field string, ok bool) {
+// require fails a walk that reads when what it read is not as the encoder leaves it.
+func (c *coder) require(field string, ok bool) {
 	if c.read && !ok {
 		c.fail(field)
 	}

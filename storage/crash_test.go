@@ -148,16 +148,16 @@ func TestDamageIsNamed(t *testing.T) {
 	f("head", set(appendKind(nil, 1, kindHead), []byte("?")))
 	f("directory", drop(appendKind(nil, 1, kindDirectory)))
 	f("undo of block 99", set(appendNumber(nil, 1, kindUndo, 99), []byte{1}))
-	f("table positions: row 77 is missing", drop(appendRow(nil, 1, kindPosition, 77)))
-	f("table pools: row 3: bad field id", set(appendRow(nil, 1, kindPool, 3), []byte{0}))
-	f("table stats: row 0 is missing", drop(appendRow(nil, 1, kindStats, 0)))
+	f("table positions: row 77 is missing", drop(rowKey(1, "positions", 77, 0)))
+	f("table pools: row 3: bad field id", set(rowKey(1, "pools", 3, 0), []byte{0}))
+	f("table stats: row 0 is missing", drop(rowKey(1, "stats", 0, 0)))
 	stray := filledPosition(1 << 20)
 	f("table positions: row 3 names a row that is not there",
-		set(appendRow(nil, 1, kindPosition, 3), encode(nil, &stray, codePosition)))
+		set(rowKey(1, "positions", 3, 0), encode(nil, &stray, codePosition)))
 }
 
 func filledPosition(owner uint32) market.Position {
-	return market.Position{Owner: owner, Wide: market.NoIndex}
+	return market.Position{Owner: owner, Overflow: market.NoIndex}
 }
 
 // readAll restores and warms, and turns the panic of a cold row into an error

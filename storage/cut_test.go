@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
@@ -88,7 +89,7 @@ func sameState(t *testing.T, want, got *market.State) {
 		}
 		x, y := a.Field(i).Addr(), b.Field(i).Addr()
 		if x.MethodByName("At").IsValid() {
-			x, y = reflect.ValueOf(rowsOf(x)), reflect.ValueOf(rowsOf(y))
+			x, y = reflect.ValueOf(allRows(x)), reflect.ValueOf(allRows(y))
 		}
 		if d := equal(x.Interface(), y.Interface()); d != "" {
 			t.Fatalf("chain %d at block %d: %s (-want +got):\n%s",
@@ -97,8 +98,8 @@ func sameState(t *testing.T, want, got *market.State) {
 	}
 }
 
-// rowsOf reads all rows of a *market.Frozen.
-func rowsOf(table reflect.Value) []any {
+// allRows reads all rows of a *market.Frozen.
+func allRows(table reflect.Value) []any {
 	n := table.MethodByName("Len").Call(nil)[0].Uint()
 	rows := make([]any, 0, n)
 	for i := range n {
@@ -121,7 +122,8 @@ func sameSeries(t *testing.T, s *Store, want *picture) {
 				})
 			days += sameRun(t, s.PoolDays(chain, i, 0, last, d), want.poolDays,
 				func(e *market.PoolDay) [2]uint32 { return [2]uint32{e.Pool, e.Day} })
-			prices += samePrices(t, s.HourPrices(chain, i, 0, last, d), want)
+			prices += sameRun(t, s.HourPrices(chain, i, 0, last, d), want.hourPrices,
+				func(e *ledger.HourEntry) [2]uint32 { return [2]uint32{e.Token, e.Hour} })
 			for tick := int32(-2); tick <= 2; tick++ {
 				ticks += sameRun(t, s.TickDays(chain, i, tick, 0, last, d), want.tickDays,
 					func(e *market.TickDay) [3]int64 {
@@ -157,15 +159,6 @@ func sameRun[T any, K comparable](
 		t.Fatal(it.Err())
 	}
 	return n
-}
-
-func samePrices(t *testing.T, it *Series[HourPrice], want *picture) int {
-	t.Helper()
-	wide := make(map[[2]uint32]HourPrice, len(want.hourPrices))
-	for k, p := range want.hourPrices {
-		wide[k] = HourPrice{HourPrice: p, Hour: k[1]}
-	}
-	return sameRun(t, it, wide, func(e *HourPrice) [2]uint32 { return [2]uint32{e.Token, e.Hour} })
 }
 
 func TestRestoreGivesTheCommittedCut(t *testing.T) {

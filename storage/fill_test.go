@@ -10,12 +10,12 @@ import (
 	"tidemark/rankings/market"
 )
 
-// source gives numbers below n; n = 0 is any 64 bits.
-type source func(n uint64) uint64
+// numbers gives numbers below n; n = 0 is any 64 bits.
+type numbers func(n uint64) uint64
 
 // fill gives every field of a record a value, by reflection: a field that is
 // added to a record and forgotten in its walk fails the round trip.
-func fill(next source, record any) {
+func fill(next numbers, record any) {
 	fillValue(next, reflect.ValueOf(record).Elem())
 	switch r := record.(type) {
 	case *market.Token:
@@ -45,7 +45,7 @@ func fill(next source, record any) {
 	}
 }
 
-func fillMinutes(next source, m *market.Minutes) {
+func fillMinutes(next numbers, m *market.Minutes) {
 	for i := range m.Minute {
 		if m.Minute[i] == 0 || next(3) == 0 {
 			m.Minute[i], m.Sqrt[i] = 0, 0
@@ -54,7 +54,7 @@ func fillMinutes(next source, m *market.Minutes) {
 	m.Newest %= market.MinuteSlots
 }
 
-func fillValue(next source, v reflect.Value) {
+func fillValue(next numbers, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(next(2) == 1)
@@ -88,7 +88,7 @@ func fillValue(next source, v reflect.Value) {
 }
 
 // number is 0, small, large or the largest.
-func number(next source) uint64 {
+func number(next numbers) uint64 {
 	switch next(5) {
 	case 0:
 		return 0
@@ -101,45 +101,75 @@ func number(next source) uint64 {
 }
 
 // filled returns a filled record.
-func filled[T any](next source) T {
+func filled[T any](next numbers) T {
 	var r T
 	fill(next, &r)
 	return r
 }
 
-func filledRows[T any](next source, n int) []ledger.Saved[T] {
+// filledRows gives an undo up to two rows of a table.
+func filledRows[T any](next numbers, t *ledger.Table[T], u *ledger.Undo) {
 	var rows []ledger.Saved[T]
-	for range n {
+	for range int(next(3)) {
 		rows = append(rows, ledger.Saved[T]{Index: uint32(next(1 << 32)), Row: filled[T](next)})
 	}
-	return rows
+	if len(rows) > 0 {
+		t.SetSaved(u, rows)
+	}
 }
 
-func filledUndo(next source) ledger.Undo {
-	n := func() int { return int(next(3)) }
-	return ledger.Undo{
-		Before: filled[market.Head](next), Hash: filled[market.Hash](next),
-		Lens:      filled[ledger.Lens](next),
-		Tokens:    filledRows[market.Token](next, n()),
-		Pools:     filledRows[market.Pool](next, n()),
-		Days:      filledRows[market.PoolDay](next, n()),
-		Minutes:   filledRows[market.Minutes](next, n()),
-		Ticks:     filledRows[market.Tick](next, n()),
-		Positions: filledRows[market.Position](next, n()),
-		Wides:     filledRows[market.Sums](next, n()),
-		Directs:   filledRows[market.Direct](next, n()),
-		Hours:     filledRows[market.HourBucket](next, n()),
-		Drops: []ledger.Op{
-			ledger.DropTransaction{Position: 1, Block: next(0), LogIndex: 3},
-			ledger.DropPoolDay{Pool: 1, Day: 20000},
-			ledger.DropTickDay{Pool: 1, Tick: -887272, Day: 20000},
-			ledger.DropHourPrice{Token: 4, Hour: 480000},
-			ledger.PutTransaction{Transaction: filled[market.Transaction](next)},
-			ledger.PutPoolDay{PoolDay: filled[market.PoolDay](next)},
-			ledger.PutTickDay{TickDay: filled[market.TickDay](next)},
-			ledger.PutHourPrice{HourPrice: filled[ledger.HourPrice](next), Hour: 9},
-		},
+// filledLengths gives every table of the ledger a length.
+func filledLengths(next numbers, rows []uint32) {
+	for i := range ledger.TableCount() {
+		if about := tables[i].about(); about.sizeOf == i {
+			rows[i] = filled[uint32](next)
+		} else {
+			rows[i] = rows[about.sizeOf]
+		}
 	}
+}
+
+func filledHead(next numbers) head {
+	h := noHead()
+	h.At = filled[market.Head](next)
+	filledLengths(next, h.Rows)
+	h.OpenCount, h.Transactions = filled[uint32](next), filled[uint64](next)
+	h.Native = filled[uint32](next)
+	for i := ledger.TableCount(); i < len(tables); i++ {
+		h.Rows[i] = filled[uint32](next)
+	}
+	h.Generation, h.PublishedAt = filled[uint64](next), filled[market.Head](next)
+	h.Confirmed = filled[int64](next)
+	return h
+}
+
+func filledUndo(next numbers) ledger.Undo {
+	u := ledger.Undo{
+		Before: filled[market.Head](next), Hash: filled[market.Hash](next),
+		Rows: make([]uint32, ledger.TableCount()),
+	}
+	filledLengths(next, u.Rows)
+	u.OpenCount, u.Transactions = filled[uint32](next), filled[uint64](next)
+	filledRows(next, ledger.Tokens, &u)
+	filledRows(next, ledger.Pools, &u)
+	filledRows(next, ledger.Days, &u)
+	filledRows(next, ledger.Minutes, &u)
+	filledRows(next, ledger.Ticks, &u)
+	filledRows(next, ledger.Positions, &u)
+	filledRows(next, ledger.Overflow, &u)
+	filledRows(next, ledger.NonNFT, &u)
+	filledRows(next, ledger.Hours, &u)
+	u.Drops = []ledger.Op{
+		ledger.Transactions.Drop(market.Transaction{Position: 1, Block: next(0), LogIndex: 3}),
+		ledger.PoolDays.Drop(market.PoolDay{Pool: 1, Day: 20000}),
+		ledger.TickDays.Drop(market.TickDay{Pool: 1, Tick: -887272, Day: 20000}),
+		ledger.HourPrices.Drop(ledger.HourEntry{HourPrice: ledger.HourPrice{Token: 4}, Hour: 480000}),
+		ledger.Transactions.Put(filled[market.Transaction](next)),
+		ledger.PoolDays.Put(filled[market.PoolDay](next)),
+		ledger.TickDays.Put(filled[market.TickDay](next)),
+		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
+	}
+	return u
 }
 
 // words is a sample 256-bit number.

@@ -9,11 +9,11 @@ import (
 // tables are, and which publication stands beside them. It is written last in
 // every batch, so whatever it counts is there.
 type head struct {
-	At     market.Head
-	Lens   ledger.Lens
-	Native uint32
-	Prices uint32 // rows
-	Stats  uint32 // rows
+	At           market.Head
+	Rows         []uint32 // of every table, by index
+	OpenCount    uint32
+	Transactions uint64
+	Native       uint32
 
 	// Generation and PublishedAt name the last publication; its rows are these
 	// when PublishedAt is At, as it is unless the chain was catching up.
@@ -22,42 +22,50 @@ type head struct {
 	Confirmed   int64 // unix milliseconds
 }
 
+// noHead is the head of a chain that has no cut.
+func noHead() head { return head{Rows: make([]uint32, len(tables)), Native: market.NoIndex} }
+
+// indexed is a table of the ledger, whatever its rows are.
+type indexed interface{ Index() int }
+
+// has reports whether a table of the ledger has the row.
+func (h *head) has(t indexed, row uint32) bool { return row < h.Rows[t.Index()] }
+
+// hasOrNone is has of a row that need not be named.
+func (h *head) hasOrNone(t indexed, row uint32) bool {
+	return row == market.NoIndex || h.has(t, row)
+}
+
 func codeHead(c *coder, h *head) {
+	if c.read {
+		h.Rows = make([]uint32, len(tables))
+	}
 	codeBlock(c, &h.At)
-	codeLens(c, &h.Lens)
+	codeLengths(c, tables[:ledger.TableCount()], h.Rows)
+	c.u32("lens.openCount", &h.OpenCount)
+	c.u64("lens.transactions", &h.Transactions)
 	c.index("native", &h.Native)
-	c.u32("prices", &h.Prices)
-	c.u32("stats", &h.Stats)
+	codeLengths(c, tables[ledger.TableCount():], h.Rows)
 	c.u64("generation", &h.Generation)
 	codeBlock(c, &h.PublishedAt)
 	c.i64("confirmed", &h.Confirmed)
+}
+
+// codeLengths walks the lengths of some tables. Those that are always as long
+// as another are left out.
+func codeLengths(c *coder, of []table, rows []uint32) {
+	for _, t := range of {
+		about := t.about()
+		if about.sizeOf == about.index {
+			c.u32(about.field, &rows[about.index])
+		} else if c.read {
+			rows[about.index] = rows[about.sizeOf]
+		}
+	}
 }
 
 func codeBlock(c *coder, h *market.Head) {
 	c.u64("block.number", &h.Number)
 	c.fixed("block.hash", h.Hash[:])
 	c.i64("block.time", &h.Time)
-}
-
-func codeLens(c *coder, l *ledger.Lens) {
-	c.u32("lens.tokens", &l.Tokens)
-	c.u32("lens.owners", &l.Owners)
-	c.u32("lens.pools", &l.Pools)
-	c.u32("lens.ticks", &l.Ticks)
-	c.u32("lens.positions", &l.Positions)
-	c.u32("lens.wides", &l.Wides)
-	c.u32("lens.directs", &l.Directs)
-	c.u32("lens.hours", &l.Hours)
-	c.u32("lens.openCount", &l.OpenCount)
-	c.u64("lens.transactions", &l.Transactions)
-}
-
-// lensOf returns the lengths of a State's tables.
-func lensOf(st *market.State) ledger.Lens {
-	return ledger.Lens{
-		Tokens: st.Tokens.Len(), Owners: st.Owners.Len(), Pools: st.Pools.Len(),
-		Ticks: st.Ticks.Len(), Positions: st.Positions.Len(), Wides: st.Wides.Len(),
-		Directs: st.Directs.Len(), Hours: st.Hours.Len(),
-		OpenCount: st.OpenCount, Transactions: st.Transactions,
-	}
 }

@@ -13,9 +13,10 @@ import (
 //
 //	1  2026-11: the first
 //	2  2026-11: whether one pool alone made an hour's price, and why there is none
+//	3  2026-11: whether a pool's TVL was cut to its way out
 const (
-	Format       = 2
-	OldestFormat = 2 // that this program reads
+	Format       = 3
+	OldestFormat = 3 // that this program reads
 )
 
 // ErrFormat is the error of a store in a format that this program cannot read.

@@ -8,6 +8,8 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
 )
 
 // Options of a store. The zero value is what a node on two cores wants.
@@ -20,6 +22,11 @@ type Options struct {
 	BallastBytes int64
 	// MinFreeBytes is the free space under which Guard says ReadOnly; 0: 512 MiB.
 	MinFreeBytes uint64
+
+	// Tee is given every batch of a chain before it is committed, as bytes that
+	// it may not keep; see Replica.ApplyBatch. When it fails nothing is
+	// committed. nil: none.
+	Tee func(chain market.ChainID, batch []byte) error
 
 	Metrics *metrics.Set // nil: none
 	Logger  *slog.Logger // nil: slog.Default()

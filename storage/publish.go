@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,6 +39,7 @@ type writer struct {
 	chain market.ChainID
 	batch *pebble.Batch
 	key   []byte
+	walk  bigEndian
 	c     coder
 	last  head // as committed
 	known bool // last was read or written
@@ -47,6 +47,7 @@ type writer struct {
 	// also on the board, so that holding it costs nothing.
 	state *market.State
 	undo  undoBasis
+	days  map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
 }
 
 // maxRetainedBatch is how much memory the writer of a chain keeps between
@@ -60,20 +61,22 @@ const maxRetainedBatch = 8 << 20
 // The State must stay as it is (it is frozen); Changes and Publication may be
 // reused when Commit has returned.
 func (s *Store) Commit(cut *Cut) error {
+	chain, at := cut.State.Chain, cut.State.Head.Number
 	if err := s.writable(); err != nil {
-		return err
+		return fmt.Errorf("cannot commit chain %d at block %d: %w", chain, at, err)
 	}
 	started := time.Now()
-	w := s.writer(cut.State.Chain)
+	w := s.writer(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.load(s); err != nil {
 		return err
 	}
+
 	next := w.write(cut)
 	size := w.batch.Len()
-	if err := s.db.Apply(w.batch, pebble.Sync); err != nil {
-		return fmt.Errorf("cannot commit chain %d at block %d: %w", w.chain, next.At.Number, err)
+	if err := w.commit(s); err != nil {
+		return fmt.Errorf("cannot commit chain %d at block %d: %w", chain, at, err)
 	}
 	w.last, w.state = next, cut.State
 	s.tele.commit(size, time.Since(started))
@@ -82,54 +85,92 @@ func (s *Store) Commit(cut *Cut) error {
 
 // load prepares the writer: an empty batch, and the head that is in force.
 func (w *writer) load(s *Store) error {
-	if !w.known {
-		last, _, err := s.head(w.chain)
-		if err != nil {
-			return err
-		}
-		w.last, w.known = last, true
+	w.clear(s)
+	if w.known {
+		return nil
 	}
+	last, _, err := s.head(w.chain)
+	if err != nil {
+		return err
+	}
+	w.last, w.known = last, true
+	return nil
+}
+
+// clear empties the batch.
+func (w *writer) clear(s *Store) {
 	if w.batch == nil {
 		w.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxRetainedBatch))
 	}
 	w.batch.Reset()
-	return nil
+}
+
+// commit makes the batch durable.
+func (w *writer) commit(s *Store) error {
+	if s.opts.Tee != nil {
+		if err := s.opts.Tee(w.chain, w.batch.Repr()); err != nil {
+			return err
+		}
+	}
+	return s.db.Apply(w.batch, pebble.Sync)
 }
 
 // write fills the batch and returns the head that it ends with.
 func (w *writer) write(cut *Cut) head {
 	st := cut.State
 	next := w.last
-	next.At, next.Lens, next.Native = st.Head, lensOf(st), st.Native
-	next.Prices, next.Stats = st.Prices.Len(), st.Stats.Len()
+	next.At, next.Native, next.Rows = st.Head, st.Native, lengths(st)
+	next.OpenCount, next.Transactions = st.OpenCount, st.Transactions
 	next.Confirmed = max(next.Confirmed, cut.Confirmed)
+
 	w.dropTails(&next)
+	for _, t := range tables {
+		t.write(w, cut)
+	}
+	w.days = nil
 	if cut.Changes != nil {
 		w.writeChanges(st, cut.Changes)
 	}
-	writeGrown(w, kindPrice, cut.Prices, w.last.Prices, &st.Prices, codePrice)
-	writeGrown(w, kindStats, cut.Stats, w.last.Stats, &st.Stats, codeStats)
 	if p := cut.Publication; p != nil {
 		next.Generation, next.PublishedAt = p.Generation, st.Head
 		w.writePublication(p)
 	}
+
 	put(w, appendKind(w.key[:0], w.chain, kindHead), &next, codeHead)
 	return next
 }
 
+// write writes the changed rows of the table, and every row that it did not
+// have at the last commit.
+func (t *rows[T]) write(w *writer, cut *Cut) {
+	was := w.last.Rows[t.index]
+	for _, row := range t.changed(cut) {
+		if row < was {
+			t.form.write(t, w, cut, row)
+		}
+	}
+	for row := was; row < t.length(cut.State); row++ {
+		t.form.write(t, w, cut, row)
+	}
+}
+
+// dropTails deletes the rows that a revert cut off, so that a table holds
+// exactly as many rows as the head says.
+func (w *writer) dropTails(next *head) {
+	for i, t := range tables {
+		about := t.about()
+		for row := next.Rows[i]; row < w.last.Rows[i]; row++ {
+			for part := range about.parts {
+				w.drop(about.key(w.key[:0], w.chain, row, part))
+			}
+		}
+	}
+}
+
+// writeChanges writes what the ledger changed besides rows.
 func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
-	writeRows(w, kindToken, ch.Tokens, &st.Tokens, codeToken)
-	writeRows(w, kindOwner, ch.Owners, &st.Owners, codeOwner)
-	writeRows(w, kindPool, ch.Pools, &st.Pools, codePool)
-	w.writeDays(st, ch)
-	w.writeMinutes(st, ch.Minutes)
-	writeRows(w, kindTick, ch.Ticks, &st.Ticks, codeTick)
-	writeRows(w, kindPosition, ch.Positions, &st.Positions, codePosition)
-	writeRows(w, kindWide, ch.Wides, &st.Wides, codeWide)
-	writeRows(w, kindDirect, ch.Directs, &st.Directs, codeDirect)
-	writeRows(w, kindHour, ch.Hours, &st.Hours, codeHour)
-	for _, op := range ch.Ops {
-		w.applyOp(op)
+	for i := range ch.Ops {
+		allSeries[ch.Ops[i].Series].put(w, &ch.Ops[i])
 	}
 	for _, to := range ch.UndoDrop {
 		w.drop(appendNumber(w.key[:0], w.chain, kindUndo, to))
@@ -149,52 +190,6 @@ func (w *writer) writeUndos(st *market.State, undos []*ledger.Undo) {
 	w.undo.reset(new(market.State))
 }
 
-// writeDays writes the changed rows of the table of days, by name only where
-// this cut puts the same record into the series.
-func (w *writer) writeDays(st *market.State, ch *ledger.Changes) {
-	last := make(map[uint32]*market.PoolDay, len(ch.Days)) // put and not dropped, by pool
-	for _, op := range ch.Ops {
-		switch op := op.(type) {
-		case ledger.PutPoolDay:
-			last[op.Pool] = &op.PoolDay
-		case ledger.DropPoolDay:
-			delete(last, op.Pool)
-		}
-	}
-	for _, i := range ch.Days {
-		row := dayRow{PoolDay: *st.Days.At(i)}
-		d := last[row.Pool]
-		row.inSeries = d != nil && d.Day == row.Day && w.sameDay(d, &row.PoolDay)
-		put(w, appendRow(w.key[:0], w.chain, kindDay, i), &row, codeDayRow)
-	}
-}
-
-// sameDay compares records by their only encoding, since NaN is no equal of
-// itself.
-func (w *writer) sameDay(a, b *market.PoolDay) bool {
-	w.c.buf = w.c.buf[:0]
-	codePoolDay(&w.c, a)
-	n := len(w.c.buf)
-	codePoolDay(&w.c, b)
-	return bytes.Equal(w.c.buf[:n], w.c.buf[n:])
-}
-
-// writeMinutes writes the parts of rings that are not as in the cut before, or
-// all of them when that is not known.
-func (w *writer) writeMinutes(st *market.State, pools []uint32) {
-	for _, i := range pools {
-		ring := st.Minutes.At(i)
-		for part := range uint32(ringParts) {
-			r := partOf(ring, part)
-			if w.state != nil && i < w.state.Minutes.Len() &&
-				r == partOf(w.state.Minutes.At(i), part) {
-				continue
-			}
-			put(w, appendRingPart(w.key[:0], w.chain, i, part), &r, codeRingPart)
-		}
-	}
-}
-
 func (w *writer) writePublication(p *block.Publication) {
 	if p.First { // whatever a damaged generation left behind
 		from := appendKind(nil, w.chain, kindLeaf)
@@ -207,56 +202,6 @@ func (w *writer) writePublication(p *block.Publication) {
 		w.set(appendNumber(w.key[:0], w.chain, kindLeaf, p.Leaves[i].Number), p.Leaves[i].Bytes)
 	}
 	w.set(appendKind(w.key[:0], w.chain, kindDirectory), p.Directory)
-}
-
-// dropTails deletes the rows that a revert cut off, so that a table holds
-// exactly as many rows as the head says.
-func (w *writer) dropTails(next *head) {
-	was, is := &w.last.Lens, &next.Lens
-	w.dropTail(kindToken, is.Tokens, was.Tokens)
-	w.dropTail(kindOwner, is.Owners, was.Owners)
-	w.dropTail(kindPool, is.Pools, was.Pools)
-	w.dropTail(kindDay, is.Pools, was.Pools)
-	for pool := is.Pools; pool < was.Pools; pool++ {
-		for part := range uint32(ringParts) {
-			w.drop(appendRingPart(w.key[:0], w.chain, pool, part))
-		}
-	}
-	w.dropTail(kindTick, is.Ticks, was.Ticks)
-	w.dropTail(kindPosition, is.Positions, was.Positions)
-	w.dropTail(kindWide, is.Wides, was.Wides)
-	w.dropTail(kindDirect, is.Directs, was.Directs)
-	w.dropTail(kindHour, is.Hours, was.Hours)
-	w.dropTail(kindPrice, next.Prices, w.last.Prices)
-	w.dropTail(kindStats, next.Stats, w.last.Stats)
-}
-
-func (w *writer) dropTail(k kind, from, to uint32) {
-	for row := from; row < to; row++ {
-		w.drop(appendRow(w.key[:0], w.chain, k, row))
-	}
-}
-
-func writeRows[T any](
-	w *writer, k kind, rows []uint32, table *market.Frozen[T], code func(*coder, *T),
-) {
-	for _, row := range rows {
-		put(w, appendRow(w.key[:0], w.chain, k, row), table.At(row), code)
-	}
-}
-
-// writeGrown writes the named rows below was, and every row from there on.
-func writeGrown[T any](
-	w *writer, k kind, rows []uint32, was uint32, table *market.Frozen[T], code func(*coder, *T),
-) {
-	for _, row := range rows {
-		if row < was {
-			put(w, appendRow(w.key[:0], w.chain, k, row), table.At(row), code)
-		}
-	}
-	for row := was; row < table.Len(); row++ {
-		put(w, appendRow(w.key[:0], w.chain, k, row), table.At(row), code)
-	}
 }
 
 // put appends a record under a key that was built in w.key.

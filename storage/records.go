@@ -1,13 +1,12 @@
 package storage
 
 import (
-	"math"
-
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
-// The walks of the records of the tables, in the order of schema.go. A walk
+// The walks of the records of the tables, in the order of tables.go. A walk
 // that reads fills a zero record.
 
 func codeToken(c *coder, t *market.Token) {
@@ -23,7 +22,7 @@ func codeToken(c *coder, t *market.Token) {
 	c.index("hourOnlyPool", &t.HourOnlyPool)
 	c.u16("hourMarkets", &t.HourMarkets)
 	c.small("hourSource", (*uint8)(&t.HourSource), uint8(market.SourceFeed))
-	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.ReasonHookDelta))
+	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.LastReason))
 }
 
 func codeOwner(c *coder, a *market.Address) { c.fixed("address", a[:]) }
@@ -36,7 +35,7 @@ func codePool(c *coder, p *market.Pool) {
 	c.u32("currency1", &p.Currency1)
 	if hooks {
 		c.fixed("hooks", p.Hooks[:])
-		c.must("hooks", !p.Hooks.IsZero())
+		c.require("hooks", !p.Hooks.IsZero())
 	}
 	c.u32("fee", &p.Fee)
 	c.i32("tickSpacing", &p.TickSpacing)
@@ -55,23 +54,6 @@ func codePool(c *coder, p *market.Pool) {
 	c.u32("openPositions", &p.OpenPositions)
 	c.u32("holders", &p.Holders)
 	c.index("lastHour", &p.LastHour)
-}
-
-// dayRow is a row of the table of days. It is inSeries when the series of the
-// pool's days holds the same record: then the row only names it.
-type dayRow struct {
-	market.PoolDay
-	inSeries bool
-}
-
-func codeDayRow(c *coder, d *dayRow) {
-	c.flags("flags", &d.inSeries)
-	if !d.inSeries {
-		codeDay(c, &d.PoolDay)
-		return
-	}
-	c.u32("pool", &d.Pool)
-	c.u32("day", &d.Day)
 }
 
 func codeDay(c *coder, d *market.PoolDay) {
@@ -99,84 +81,21 @@ func codePoolDay(c *coder, d *market.PoolDay) {
 	c.usd("price1Usd", &d.Price1Usd)
 }
 
-// The ring of a pool's minutes is kept in parts, a row each: a swap changes one.
-const (
-	ringParts = 4
-	partSlots = market.MinuteSlots / ringParts
-)
-
-// ringPart is a part of a ring.
-type ringPart struct {
-	newest uint8 // the slot that is the ring's newest, plus one; 0: not in this part
-	minute [partSlots]uint32
-	sqrt   [partSlots]float64
-}
-
-func partOf(m *market.Minutes, part uint32) (r ringPart) {
-	from := part * partSlots
-	copy(r.minute[:], m.Minute[from:])
-	copy(r.sqrt[:], m.Sqrt[from:])
-	if m.Newest-from < partSlots {
-		r.newest = uint8(m.Newest-from) + 1
-	}
-	return r
-}
-
-// put puts the part into its ring and reports whether it may stand there: no
-// part before it had the newest slot too.
-func (r *ringPart) put(m *market.Minutes, part uint32, newest *bool) bool {
-	from := part * partSlots
-	copy(m.Minute[from:], r.minute[:])
-	copy(m.Sqrt[from:], r.sqrt[:])
-	if r.newest == 0 {
-		return true
-	}
-	m.Newest = from + uint32(r.newest) - 1
-	twice := *newest
-	*newest = true
-	return !twice
-}
-
-// codeRingPart keeps the slots that have an entry, named by a mask; each minute
-// is how much later it is than the one before.
-func codeRingPart(c *coder, r *ringPart) {
-	var mask uint8
-	for i, minute := range r.minute {
-		if minute != 0 {
-			mask |= 1 << i
-		}
-	}
-	c.small("newest", &r.newest, partSlots)
-	c.small("mask", &mask, 255)
-	var minute int64
-	for i := range r.minute {
-		if mask>>i&1 == 0 {
-			continue
-		}
-		later := int64(r.minute[i]) - minute
-		c.i64("minute", &later)
-		c.f64("sqrt", &r.sqrt[i])
-		minute += later
-		if c.read && (minute <= 0 || minute > math.MaxUint32) {
-			c.fail("minute")
-			return
-		}
-		r.minute[i] = uint32(minute)
-	}
-}
-
 // codeMinutes is all parts of a ring, as an undo has it.
 func codeMinutes(c *coder, m *market.Minutes) {
-	newest := false
+	newest := 0
 	for part := range uint32(ringParts) {
 		r := partOf(m, part)
 		if c.read {
 			r = ringPart{}
 		}
 		codeRingPart(c, &r)
-		c.must("newest", r.put(m, part, &newest))
+		r.put(m, part)
+		if r.newest != 0 {
+			newest++
+		}
 	}
-	c.must("newest", newest)
+	c.require("newest", newest == 1)
 }
 
 func codeTick(c *coder, t *market.Tick) {
@@ -200,7 +119,7 @@ func codePosition(c *coder, p *market.Position) {
 	c.i32("tickUpper", &p.TickUpper)
 	c.index("lowerSlot", &p.LowerSlot)
 	c.index("upperSlot", &p.UpperSlot)
-	c.index("wide", &p.Wide)
+	c.index("overflow", &p.Overflow)
 	c.u32("entries", &p.Entries)
 	c.u128("liquidity", &p.Liquidity)
 	c.u256("feeGrowthInside0LastX128", &p.FeeGrowthInside0LastX128)
@@ -219,7 +138,7 @@ func codePosition(c *coder, p *market.Position) {
 		codeClose(c, &p.Close[0])
 		codeClose(c, &p.Close[1])
 		c.usd("closeNativeUsd", &p.CloseNativeUsd)
-		c.must("closeNativeUsd", hasClose(p))
+		c.require("closeNativeUsd", hasClose(p))
 	}
 }
 
@@ -233,10 +152,10 @@ func codeClose(c *coder, p *market.ClosePrice) {
 	c.i64("close.asOf", &p.AsOf)
 	c.u16("close.markets", &p.Markets)
 	c.small("close.source", (*uint8)(&p.Source), uint8(market.SourceFeed))
-	c.small("close.reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.small("close.reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 }
 
-func codeWide(c *coder, s *market.Sums) {
+func codeOverflow(c *coder, s *market.Sums) {
 	for _, f := range []struct {
 		field string
 		v     *clmath.U256
@@ -249,7 +168,7 @@ func codeWide(c *coder, s *market.Sums) {
 	}
 }
 
-func codeDirect(c *coder, d *market.Direct) {
+func codeNonNFT(c *coder, d *market.NonNFT) {
 	salted := !d.Salt.IsZero()
 	c.flags("flags", &salted)
 	c.u32("pool", &d.Pool)
@@ -258,7 +177,7 @@ func codeDirect(c *coder, d *market.Direct) {
 	c.i32("tickUpper", &d.TickUpper)
 	if salted {
 		c.fixed("salt", d.Salt[:])
-		c.must("salt", !d.Salt.IsZero())
+		c.require("salt", !d.Salt.IsZero())
 	}
 	c.u128("liquidity", &d.Liquidity)
 	c.u256("feeGrowthInside0LastX128", &d.FeeGrowthInside0LastX128)
@@ -282,7 +201,7 @@ func codeHour(c *coder, h *market.HourBucket) {
 func codePrice(c *coder, p *market.Price) {
 	c.flags("flags", &p.Corroborated, &p.Anchor)
 	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
-	c.small("reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.small("reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 	c.usd("usd", &p.Usd)
 	c.i64("asOf", &p.AsOf)
 	c.usd("exitUsd", &p.ExitUsd)
@@ -291,7 +210,7 @@ func codePrice(c *coder, p *market.Price) {
 }
 
 func codeStats(c *coder, s *market.PoolStats) {
-	c.flags("flags", &s.Unpriced)
+	c.flags("flags", &s.Unpriced, &s.Unrealizable)
 	c.usd("tvlUsd", &s.TVLUsd)
 	c.usd("volumeUsd24h", &s.VolumeUsd24h)
 	c.usd("volumeUsd7d", &s.VolumeUsd7d)
@@ -321,7 +240,7 @@ func codeTransaction(c *coder, t *market.Transaction) {
 		c.u64("gasUsed", &t.GasUsed)
 		c.u128("gasPrice", &t.GasPrice)
 		c.u128("gasWei", &t.GasWei)
-		c.must("gasWei", hasGas(t))
+		c.require("gasWei", hasGas(t))
 	}
 	c.usd("price0Usd", &t.Price0Usd)
 	c.usd("price1Usd", &t.Price1Usd)
@@ -336,4 +255,15 @@ func hasGas(t *market.Transaction) bool {
 func codeTickDay(c *coder, t *market.TickDay) {
 	c.u256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
 	c.u256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
+}
+
+// codeHourPrice leaves out Token and Hour, which are its key.
+func codeHourPrice(c *coder, p *ledger.HourEntry) {
+	c.usd("usd", &p.Usd)
+	c.i64("asOf", &p.AsOf)
+	c.index("onlyPool", &p.OnlyPool)
+	c.u16("markets", &p.Markets)
+	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
+	c.small("reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.flags("flags", &p.Corroborated)
 }

@@ -102,7 +102,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func roundTrips(t failer, next source, undo bool) {
+func roundTrips(t failer, next numbers, undo bool) {
 	roundTrip(t, filled[market.Token](next), codeToken)
 	roundTrip(t, filled[market.Address](next), codeOwner)
 	roundTrip(t, filled[market.Pool](next), codePool)
@@ -110,12 +110,12 @@ func roundTrips(t failer, next source, undo bool) {
 	roundTrip(t, filled[market.Minutes](next), codeMinutes)
 	roundTrip(t, filled[market.Tick](next), codeTick)
 	roundTrip(t, filled[market.Position](next), codePosition)
-	roundTrip(t, filled[market.Sums](next), codeWide)
-	roundTrip(t, filled[market.Direct](next), codeDirect)
+	roundTrip(t, filled[market.Sums](next), codeOverflow)
+	roundTrip(t, filled[market.NonNFT](next), codeNonNFT)
 	roundTrip(t, filled[market.HourBucket](next), codeHour)
 	roundTrip(t, filled[market.Price](next), codePrice)
 	roundTrip(t, filled[market.PoolStats](next), codeStats)
-	roundTrip(t, filled[head](next), codeHead)
+	roundTrip(t, filledHead(next), codeHead)
 
 	tx := filled[market.Transaction](next)
 	tx.Position, tx.Block, tx.LogIndex = 0, 0, 0 // in the key
@@ -126,7 +126,7 @@ func roundTrips(t failer, next source, undo bool) {
 	tick := filled[market.TickDay](next)
 	tick.Pool, tick.Tick, tick.Day = 0, 0, 0
 	roundTrip(t, tick, codeTickDay)
-	price := filled[ledger.HourPrice](next)
+	price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}
 	price.Token = 0
 	roundTrip(t, price, codeHourPrice)
 	if undo {
@@ -199,7 +199,7 @@ func TestGoldenRecords(t *testing.T) {
 		}
 		return r.Uint64N(n)
 	}
-	dumpRecord(&out, "head", filled[head](next), codeHead)
+	dumpRecord(&out, "head", filledHead(next), codeHead)
 	dumpRecord(&out, "token", filled[market.Token](next), codeToken)
 	dumpRecord(&out, "owner", filled[market.Address](next), codeOwner)
 	dumpRecord(&out, "pool", filled[market.Pool](next), codePool)
@@ -210,18 +210,40 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "day, kept in the series", named, codeDayRow)
 	dumpRecord(&out, "tick", filled[market.Tick](next), codeTick)
 	dumpRecord(&out, "position", filled[market.Position](next), codePosition)
-	dumpRecord(&out, "wide", filled[market.Sums](next), codeWide)
-	dumpRecord(&out, "direct", filled[market.Direct](next), codeDirect)
+	dumpRecord(&out, "overflow", filled[market.Sums](next), codeOverflow)
+	dumpRecord(&out, "nonNFT", filled[market.NonNFT](next), codeNonNFT)
 	dumpRecord(&out, "hour", filled[market.HourBucket](next), codeHour)
 	dumpRecord(&out, "price", filled[market.Price](next), codePrice)
 	dumpRecord(&out, "stats", filled[market.PoolStats](next), codeStats)
 	dumpRecord(&out, "transaction", filled[market.Transaction](next), codeTransaction)
 	dumpRecord(&out, "pool day", filled[market.PoolDay](next), codePoolDay)
 	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
-	dumpRecord(&out, "hour price", filled[ledger.HourPrice](next), codeHourPrice)
+	dumpRecord(&out, "hour price", ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}, codeHourPrice)
 	dumpUndo(&out, filled[market.Pool](next))
 	dumpKeys(&out)
 	golden(t, "records.txt", out.Bytes())
+}
+
+// rowKey is the key of a part of a row.
+func rowKey(chain market.ChainID, table string, row uint32, part int) []byte {
+	for _, t := range tables {
+		if about := t.about(); about.name == table {
+			return about.key(nil, chain, row, part)
+		}
+	}
+	panic("BUG: there is no table " + table)
+}
+
+// entryKey is the key of an entry of a position of chain 1.
+func entryKey(position uint32, block uint64, log uint32) []byte {
+	t := market.Transaction{Position: position, Block: block, LogIndex: log}
+	return seriesFor(ledger.Transactions).appendKey(nil, 1, &t)
+}
+
+// dayKey is the key of a day of a pool of chain 1.
+func dayKey(pool, day uint32) []byte {
+	d := market.PoolDay{Pool: pool, Day: day}
+	return seriesFor(ledger.PoolDays).appendKey(nil, 1, &d)
 }
 
 func dumpRecord[T any](out *bytes.Buffer, name string, record T, code func(*coder, *T)) {
@@ -247,22 +269,28 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 	b.reset(&market.State{Pools: pools.Freeze()})
 	u := ledger.Undo{
 		Before: market.Head{Number: 300, Time: 1_700_000_000},
-		Pools:  []ledger.Saved[market.Pool]{{Index: 0, Row: before}},
-		Drops:  []ledger.Op{ledger.DropPoolDay{Pool: 0, Day: 19675}},
+		Rows:   make([]uint32, ledger.TableCount()),
+		Drops:  []ledger.Op{ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675})},
 	}
+	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)
 }
 
 func dumpKeys(out *bytes.Buffer) {
 	f := func(name string, key []byte) { fmt.Fprintf(out, "key of %s: %x\n", name, key) }
+	tickKey := func(tick int32) []byte {
+		day := market.TickDay{Pool: 5, Tick: tick, Day: 20000}
+		return seriesFor(ledger.TickDays).appendKey(nil, 1, &day)
+	}
+	price := ledger.HourEntry{HourPrice: ledger.HourPrice{Token: 5}, Hour: 480000}
 	f("head of chain 1", appendKind(nil, 1, kindHead))
 	f("head of chain 42161", appendKind(nil, 42161, kindHead))
-	f("position row 5", appendRow(nil, 42161, kindPosition, 5))
-	f("transaction of position 5 at 300, log 7", appendTransaction(nil, 1, 5, 300, 7))
-	f("day 20000 of pool 5", appendPoolDay(nil, 1, 5, 20000))
-	f("day 20000 of pool 5, tick -60", appendTickDay(nil, 1, 5, -60, 20000))
-	f("day 20000 of pool 5, tick 60", appendTickDay(nil, 1, 5, 60, 20000))
-	f("hour 480000 of token 5", appendHourPrice(nil, 1, 5, 480000))
+	f("position row 5", rowKey(42161, "positions", 5, 0))
+	f("transaction of position 5 at 300, log 7", entryKey(5, 300, 7))
+	f("day 20000 of pool 5", dayKey(5, 20000))
+	f("day 20000 of pool 5, tick -60", tickKey(-60))
+	f("day 20000 of pool 5, tick 60", tickKey(60))
+	f("hour 480000 of token 5", seriesFor(ledger.HourPrices).appendKey(nil, 1, &price))
 	f("undo of block 300", appendNumber(nil, 1, kindUndo, 300))
 	f("leaf 70000", appendNumber(nil, 1, kindLeaf, 70000))
 	f("format", formatKey)

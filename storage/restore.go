@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -47,7 +46,7 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 		Published: h.PublishedAt, Confirmed: h.Confirmed,
 	}
 	r.lists = &tickLists{st: r.State}
-	r.State.TickLists = market.Cold(h.Lens.Pools, r.lists.fault)
+	r.State.TickLists = market.Cold(r.State.Pools.Len(), r.lists.fault)
 	if h.Generation == 0 {
 		return r, nil
 	}
@@ -63,22 +62,18 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 
 // coldState is the State of a head with none of its rows in memory.
 func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
-	f, l := faults{s, chain, h}, &h.Lens
+	st := h.state(chain)
+	for _, t := range tables {
+		t.chill(faults{s, chain, h}, st)
+	}
+	return st
+}
+
+// state is a State that has what the head says, and no rows.
+func (h *head) state(chain market.ChainID) *market.State {
 	return &market.State{
 		Chain: chain, Head: h.At, Native: h.Native,
-		OpenCount: l.OpenCount, Transactions: l.Transactions,
-		Tokens:    cold(f, kindToken, l.Tokens, codeToken, nil),
-		Owners:    cold(f, kindOwner, l.Owners, codeOwner, nil),
-		Pools:     cold(f, kindPool, l.Pools, codePool, poolFits),
-		Days:      market.Cold(l.Pools, f.days),
-		Minutes:   market.Cold(l.Pools, f.minutes),
-		Ticks:     cold(f, kindTick, l.Ticks, codeTick, tickFits),
-		Positions: cold(f, kindPosition, l.Positions, codePosition, positionFits),
-		Wides:     cold(f, kindWide, l.Wides, codeWide, nil),
-		Directs:   cold(f, kindDirect, l.Directs, codeDirect, directFits),
-		Hours:     cold(f, kindHour, l.Hours, codeHour, hourFits),
-		Prices:    cold(f, kindPrice, h.Prices, codePrice, priceFits),
-		Stats:     cold(f, kindStats, h.Stats, codeStats, nil),
+		OpenCount: h.OpenCount, Transactions: h.Transactions,
 	}
 }
 
@@ -86,42 +81,15 @@ func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
 // million rows. It stops early, and reports false, when stop reports true; it
 // is asked every 64 rows.
 func (r *Restored) Warm(stop func() bool) bool {
-	st, stopped := r.State, false
+	stopped := false
 	ask := func() bool { stopped = stopped || stop(); return stopped }
-	st.Ticks.Warm(ask)
-	if stopped {
-		return false
+	for _, t := range tables {
+		t.warm(r.State, ask)
 	}
-	st.TickLists.Warm(ask)
-	st.Tokens.Warm(ask)
-	st.Owners.Warm(ask)
-	st.Pools.Warm(ask)
-	st.Days.Warm(ask)
-	st.Minutes.Warm(ask)
-	st.Positions.Warm(ask)
-	st.Wides.Warm(ask)
-	st.Directs.Warm(ask)
-	st.Hours.Warm(ask)
-	st.Prices.Warm(ask)
-	st.Stats.Warm(ask)
+	if !stopped {
+		r.State.TickLists.Warm(ask) // made of ticks, which are there by now
+	}
 	return !stopped
-}
-
-// tickLists are the lists of initialised ticks of all pools, which no record
-// holds: they are made of all ticks when the first of them is asked for.
-type tickLists struct {
-	st   *market.State
-	mu   sync.Mutex
-	made []market.TickList
-}
-
-func (t *tickLists) fault(first uint32, rows *[market.ChunkLen]market.TickList) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.made == nil {
-		t.made = makeTickLists(t.st)
-	}
-	copy(rows[:], t.made[first:])
 }
 
 // Undos returns the inverses that are in force, oldest first. It reads rows of

@@ -15,7 +15,7 @@ import (
 // back, series, undos, generations. What it says of a chain means nothing;
 // only the references between rows are in order.
 type rig struct {
-	next source
+	next numbers
 	st   market.State // the newest frozen State
 
 	tokens    market.Table[market.Token]
@@ -25,8 +25,8 @@ type rig struct {
 	minutes   market.Table[market.Minutes]
 	ticks     market.Table[market.Tick]
 	positions market.Table[market.Position]
-	wides     market.Table[market.Sums]
-	directs   market.Table[market.Direct]
+	overflow  market.Table[market.Sums]
+	nonNFT    market.Table[market.NonNFT]
 	hours     market.Table[market.HourBucket]
 	prices    market.Table[market.Price]
 	stats     market.Table[market.PoolStats]
@@ -46,7 +46,7 @@ type picture struct {
 	transactions map[[3]uint64]market.Transaction
 	poolDays     map[[2]uint32]market.PoolDay
 	tickDays     map[[3]int64]market.TickDay
-	hourPrices   map[[2]uint32]ledger.HourPrice
+	hourPrices   map[[2]uint32]ledger.HourEntry
 }
 
 func (p *picture) clone() *picture {
@@ -72,7 +72,7 @@ func newRig(seed uint64, chain market.ChainID) *rig {
 		transactions: map[[3]uint64]market.Transaction{},
 		poolDays:     map[[2]uint32]market.PoolDay{},
 		tickDays:     map[[3]int64]market.TickDay{},
-		hourPrices:   map[[2]uint32]ledger.HourPrice{},
+		hourPrices:   map[[2]uint32]ledger.HourEntry{},
 	}}
 	g.next = func(n uint64) uint64 {
 		if n == 0 {
@@ -83,12 +83,24 @@ func newRig(seed uint64, chain market.ChainID) *rig {
 	return g
 }
 
-// touch changes some rows of a table as a span does, and appends some: what is
-// there is saved first, and all are dirty.
-func touch[T any](
-	g *rig, table *market.Table[T], grow int, saved *[]ledger.Saved[T], dirty *[]uint32,
+// edit changes some rows of a table as a span does, and appends some: what is
+// there is saved in the undo first, and all are noted as changed.
+func edit[T any](
+	g *rig, t *ledger.Table[T], table *market.Table[T], grow int, u *ledger.Undo, ch *ledger.Changes,
 	fix func(i uint32, row *T),
 ) {
+	saved, dirty := touch(g, table, grow, t.Changed(ch), fix)
+	if t.Index() != ledger.Owners.Index() && len(saved) > 0 {
+		t.SetSaved(u, saved)
+	}
+	t.SetChanged(ch, dirty)
+}
+
+// touch changes some rows of a table and appends some. It returns what was
+// there, and dirty with their indexes.
+func touch[T any](
+	g *rig, table *market.Table[T], grow int, dirty []uint32, fix func(i uint32, row *T),
+) (saved []ledger.Saved[T], noted []uint32) {
 	rows := map[uint32]bool{}
 	before := table.Len()
 	for range min(int(before), grow) {
@@ -97,17 +109,18 @@ func touch[T any](
 	for range grow {
 		rows[table.Append(*new(T))] = true
 	}
+
 	for _, i := range slices.Sorted(maps.Keys(rows)) {
 		old, row := *table.At(i), filled[T](g.next)
-		if i < before && saved != nil {
-			*saved = append(*saved, ledger.Saved[T]{Index: i, Row: old})
+		if i < before {
+			saved = append(saved, ledger.Saved[T]{Index: i, Row: old})
 		}
 		fix(i, &row)
 		*table.Mut(i) = row
-		*dirty = append(*dirty, i)
+		dirty = append(dirty, i)
 	}
-	slices.Sort(*dirty)
-	*dirty = slices.Compact(*dirty)
+	slices.Sort(dirty)
+	return saved, slices.Compact(dirty)
 }
 
 func (g *rig) below(n uint32) uint32 { return uint32(g.next(uint64(n))) }
@@ -123,30 +136,33 @@ func (g *rig) maybe(n uint32) uint32 {
 func (g *rig) span(ch *ledger.Changes, n int) {
 	pools, ticks := &g.pools.Frozen, &g.ticks.Frozen
 	u := filledUndo(g.next)
-	u = ledger.Undo{Hash: u.Hash, Lens: u.Lens, Drops: u.Drops, Before: g.st.Head}
-	touch(g, &g.tokens, 1+n/4, &u.Tokens, &ch.Tokens, func(uint32, *market.Token) {})
-	touch(g, &g.owners, n, nil, &ch.Owners, func(uint32, *market.Address) {})
-	touch(g, &g.hours, n, &u.Hours, &ch.Hours, func(_ uint32, h *market.HourBucket) {
+	u = ledger.Undo{
+		Hash: u.Hash, Rows: u.Rows, OpenCount: u.OpenCount, Transactions: u.Transactions,
+		Drops: u.Drops, Before: g.st.Head,
+	}
+	edit(g, ledger.Tokens, &g.tokens, 1+n/4, &u, ch, func(uint32, *market.Token) {})
+	edit(g, ledger.Owners, &g.owners, n, &u, ch, func(uint32, *market.Address) {})
+	edit(g, ledger.Hours, &g.hours, n, &u, ch, func(_ uint32, h *market.HourBucket) {
 		h.Prev = g.maybe(g.hours.Len())
 	})
-	touch(g, &g.pools, n, &u.Pools, &ch.Pools, func(_ uint32, p *market.Pool) {
+	edit(g, ledger.Pools, &g.pools, n, &u, ch, func(_ uint32, p *market.Pool) {
 		p.Currency0, p.Currency1 = g.below(g.tokens.Len()), g.below(g.tokens.Len())
 		p.LastHour = g.maybe(g.hours.Len())
 	})
-	touch(g, &g.days, n, &u.Days, &ch.Days, func(i uint32, d *market.PoolDay) {
+	edit(g, ledger.Days, &g.days, n, &u, ch, func(i uint32, d *market.PoolDay) {
 		d.Pool, d.Day = i, 1000+g.below(3)
 	})
-	touch(g, &g.minutes, n, &u.Minutes, &ch.Minutes, func(uint32, *market.Minutes) {})
-	touch(g, &g.ticks, n, &u.Ticks, &ch.Ticks, func(_ uint32, t *market.Tick) {
+	edit(g, ledger.Minutes, &g.minutes, n, &u, ch, func(uint32, *market.Minutes) {})
+	edit(g, ledger.Ticks, &g.ticks, n, &u, ch, func(_ uint32, t *market.Tick) {
 		t.Pool = g.maybe(pools.Len())
 	})
-	touch(g, &g.wides, n, &u.Wides, &ch.Wides, func(uint32, *market.Sums) {})
-	touch(g, &g.positions, n, &u.Positions, &ch.Positions, func(_ uint32, p *market.Position) {
+	edit(g, ledger.Overflow, &g.overflow, n, &u, ch, func(uint32, *market.Sums) {})
+	edit(g, ledger.Positions, &g.positions, n, &u, ch, func(_ uint32, p *market.Position) {
 		p.Pool, p.Owner = g.below(pools.Len()), g.below(g.owners.Len())
 		p.LowerSlot, p.UpperSlot = g.below(ticks.Len()), g.below(ticks.Len())
-		p.Wide = g.maybe(g.wides.Len())
+		p.Overflow = g.maybe(g.overflow.Len())
 	})
-	touch(g, &g.directs, n, &u.Directs, &ch.Directs, func(_ uint32, d *market.Direct) {
+	edit(g, ledger.NonNFT, &g.nonNFT, n, &u, ch, func(_ uint32, d *market.NonNFT) {
 		d.Pool = g.below(pools.Len())
 	})
 	g.series(ch, n)
@@ -161,7 +177,7 @@ func (g *rig) span(ch *ledger.Changes, n int) {
 // revert takes half of the positions back, and the undos with them.
 func (g *rig) revert(ch *ledger.Changes) {
 	g.positions.Truncate(g.positions.Len() / 2)
-	g.directs.Truncate(g.directs.Len() / 2)
+	g.nonNFT.Truncate(g.nonNFT.Len() / 2)
 	g.dropUndos(ch, g.st.Head.Number)
 }
 
@@ -186,10 +202,10 @@ func (g *rig) cut(n int, publish bool) *Cut {
 		g.span(ch, n)
 	}
 	cut := &Cut{Changes: ch}
-	touch(g, &g.prices, 1+n/4, nil, &cut.Prices, func(_ uint32, p *market.Price) {
+	_, cut.Prices = touch(g, &g.prices, 1+n/4, nil, func(_ uint32, p *market.Price) {
 		p.OnlyPool = g.maybe(g.pools.Len())
 	})
-	touch(g, &g.stats, n, nil, &cut.Stats, func(uint32, *market.PoolStats) {})
+	_, cut.Stats = touch(g, &g.stats, n, nil, func(uint32, *market.PoolStats) {})
 	g.putDays(ch)
 	g.freeze()
 	ch.Head, cut.State = g.st.Head, g.now.st
@@ -203,9 +219,9 @@ func (g *rig) cut(n int, publish bool) *Cut {
 
 // putDays puts most running days into the series too.
 func (g *rig) putDays(ch *ledger.Changes) {
-	for _, i := range ch.Days {
+	for _, i := range ledger.Days.Changed(ch) {
 		if d := *g.days.At(i); g.next(4) > 0 {
-			ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: d})
+			ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
 			g.now.poolDays[[2]uint32{d.Pool, d.Day}] = d
 		}
 	}
@@ -215,8 +231,8 @@ func (g *rig) freeze() {
 	st := g.st
 	st.Tokens, st.Owners, st.Pools = g.tokens.Freeze(), g.owners.Freeze(), g.pools.Freeze()
 	st.Days, st.Minutes, st.Ticks = g.days.Freeze(), g.minutes.Freeze(), g.ticks.Freeze()
-	st.Positions, st.Wides = g.positions.Freeze(), g.wides.Freeze()
-	st.Directs, st.Hours = g.directs.Freeze(), g.hours.Freeze()
+	st.Positions, st.Overflow = g.positions.Freeze(), g.overflow.Freeze()
+	st.NonNFT, st.Hours = g.nonNFT.Freeze(), g.hours.Freeze()
 	st.Prices, st.Stats = g.prices.Freeze(), g.stats.Freeze()
 	st.Native, st.Transactions = g.maybe(g.tokens.Len()), uint64(len(g.now.transactions))
 	st.OpenCount = g.positions.Len()
@@ -230,31 +246,28 @@ func (g *rig) series(ch *ledger.Changes, n int) {
 		tx := filled[market.Transaction](g.next)
 		tx.Position, tx.Block, tx.LogIndex = g.below(5), g.next(50), g.below(4)
 		k := [3]uint64{uint64(tx.Position), tx.Block, uint64(tx.LogIndex)}
-		ch.Ops = append(ch.Ops, ledger.PutTransaction{Transaction: tx})
+		ch.Ops = append(ch.Ops, ledger.Transactions.Put(tx))
 		g.now.transactions[k] = tx
 		day := filled[market.PoolDay](g.next)
 		day.Pool, day.Day = g.below(5), 100+g.below(9)
-		ch.Ops = append(ch.Ops, ledger.PutPoolDay{PoolDay: day})
+		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(day))
 		g.now.poolDays[[2]uint32{day.Pool, day.Day}] = day
 		tick := filled[market.TickDay](g.next)
 		tick.Pool, tick.Tick, tick.Day = g.below(5), int32(g.below(5))-2, 100+g.below(9)
-		ch.Ops = append(ch.Ops, ledger.PutTickDay{TickDay: tick})
+		ch.Ops = append(ch.Ops, ledger.TickDays.Put(tick))
 		g.now.tickDays[[3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)}] = tick
-		price := filled[ledger.HourPrice](g.next)
+		price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](g.next)}
 		price.Token = g.below(5)
-		hour := 1000 + g.below(9)
-		ch.Ops = append(ch.Ops, ledger.PutHourPrice{HourPrice: price, Hour: hour})
-		g.now.hourPrices[[2]uint32{price.Token, hour}] = price
+		price.Hour = 1000 + g.below(9)
+		ch.Ops = append(ch.Ops, ledger.HourPrices.Put(price))
+		g.now.hourPrices[[2]uint32{price.Token, price.Hour}] = price
 		if g.next(3) == 0 {
-			ch.Ops = append(ch.Ops,
-				ledger.DropTransaction{Position: tx.Position, Block: tx.Block, LogIndex: tx.LogIndex},
-				ledger.DropPoolDay{Pool: day.Pool, Day: day.Day},
-				ledger.DropTickDay{Pool: tick.Pool, Tick: tick.Tick, Day: tick.Day},
-				ledger.DropHourPrice{Token: price.Token, Hour: hour})
+			ch.Ops = append(ch.Ops, ledger.Transactions.Drop(tx), ledger.PoolDays.Drop(day),
+				ledger.TickDays.Drop(tick), ledger.HourPrices.Drop(price))
 			delete(g.now.transactions, k)
 			delete(g.now.poolDays, [2]uint32{day.Pool, day.Day})
 			delete(g.now.tickDays, [3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)})
-			delete(g.now.hourPrices, [2]uint32{price.Token, hour})
+			delete(g.now.hourPrices, [2]uint32{price.Token, price.Hour})
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
@@ -23,29 +24,119 @@ const (
 	kindHead      kind = 0x01 // -
 	kindDirectory kind = 0x02 // -
 
-	// Tables: row(4), and part(1) for the parts of a pool's ring of minutes.
-	kindToken    kind = 0x10
-	kindOwner    kind = 0x11
-	kindPool     kind = 0x12
-	kindDay      kind = 0x13
-	kindMinutes  kind = 0x14
-	kindTick     kind = 0x15
-	kindPosition kind = 0x16
-	kindWide     kind = 0x17
-	kindDirect   kind = 0x18
-	kindHour     kind = 0x19
-	kindPrice    kind = 0x1a
-	kindStats    kind = 0x1b
+	// 0x10 and on: the tables, row(4), or row(4) part(1) for a table that keeps
+	// a row in parts. They have their kinds in tables.go.
 
-	// Series.
-	kindTransaction kind = 0x20 // position(4) block(8) log(4)
-	kindPoolDay     kind = 0x21 // pool(4) day(4)
-	kindTickDay     kind = 0x22 // pool(4) tick(4, sign bit flipped) day(4)
-	kindHourPrice   kind = 0x23 // token(4) hour(4)
+	// 0x20 and on: the series, with the keys below. They have their kinds in
+	// series.go.
 
 	kindUndo kind = 0x30 // the span's last block(8)
 	kindLeaf kind = 0x40 // number(8)
 )
+
+// layout is what keys of one kind look like.
+type layout struct {
+	kind kind
+	name string
+	tail int // bytes after the kind
+}
+
+// keyKind is what the keys of one kind hold: rows of a table, entries of a
+// series, or something of its own when both are -1.
+type keyKind struct {
+	layout
+	table, series int // index in tables, in allSeries
+}
+
+// kinds are all kinds of keys that a chain has.
+var kinds = allKinds()
+
+func allKinds() map[kind]keyKind {
+	all := make(map[kind]keyKind)
+	add := func(l layout, table, series int) {
+		if _, twice := all[l.kind]; twice {
+			panic("BUG: two kinds of keys begin alike: " + l.name)
+		}
+		all[l.kind] = keyKind{l, table, series}
+	}
+	add(layout{kindHead, "head", 0}, -1, -1)
+	add(layout{kindDirectory, "directory", 0}, -1, -1)
+	add(layout{kindUndo, "undos", 8}, -1, -1)
+	add(layout{kindLeaf, "leaves", 8}, -1, -1)
+	for i, t := range tables {
+		add(t.about().layout, i, -1)
+	}
+	for i, s := range allSeries {
+		add(s.about().layout, -1, i)
+	}
+	return all
+}
+
+// keyWalk visits the fields of a key in their order. There are two: bigEndian
+// is the key itself, and a coder is the key inside an undo.
+type keyWalk interface {
+	u32(field string, v *uint32)
+	u64(field string, v *uint64)
+	i32(field string, v *int32)
+}
+
+// keyTransaction is the key of an entry of a position's history:
+// position(4) block(8) log(4).
+func keyTransaction(k keyWalk, t *market.Transaction) {
+	k.u32("position", &t.Position)
+	k.u64("block", &t.Block)
+	k.u32("log", &t.LogIndex)
+}
+
+// keyPoolDay is the key of a pool's day: pool(4) day(4).
+func keyPoolDay(k keyWalk, d *market.PoolDay) {
+	k.u32("pool", &d.Pool)
+	k.u32("day", &d.Day)
+}
+
+// keyTickDay is the key of a tick's day: pool(4) tick(4, sign bit flipped) day(4).
+func keyTickDay(k keyWalk, t *market.TickDay) {
+	k.u32("pool", &t.Pool)
+	k.i32("tick", &t.Tick)
+	k.u32("day", &t.Day)
+}
+
+// keyHourPrice is the key of a token's price record: token(4) hour(4).
+func keyHourPrice(k keyWalk, p *ledger.HourEntry) {
+	k.u32("token", &p.Token)
+	k.u32("hour", &p.Hour)
+}
+
+// bigEndian walks the fields of a key that is appended to buf or read from it.
+type bigEndian struct {
+	buf  []byte
+	read bool
+}
+
+func (k *bigEndian) u32(_ string, v *uint32) {
+	if !k.read {
+		k.buf = binary.BigEndian.AppendUint32(k.buf, *v)
+		return
+	}
+	*v = binary.BigEndian.Uint32(k.buf)
+	k.buf = k.buf[4:]
+}
+
+func (k *bigEndian) u64(_ string, v *uint64) {
+	if !k.read {
+		k.buf = binary.BigEndian.AppendUint64(k.buf, *v)
+		return
+	}
+	*v = binary.BigEndian.Uint64(k.buf)
+	k.buf = k.buf[8:]
+}
+
+// i32 flips the sign bit, so that negative numbers sort first.
+func (k *bigEndian) i32(field string, v *int32) {
+	flipped := uint32(*v) ^ 1<<31
+	k.u32(field, &flipped)
+	*v = int32(flipped ^ 1<<31)
+}
 
 // maxKeyLen is the length of the longest key of a chain.
 const maxKeyLen = 9 + 1 + 16
@@ -104,38 +195,7 @@ func appendRow(dst []byte, chain market.ChainID, k kind, row uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKind(dst, chain, k), row)
 }
 
-// appendRingPart is the key of a part of a pool's ring of minutes.
-func appendRingPart(dst []byte, chain market.ChainID, pool, part uint32) []byte {
-	return append(appendRow(dst, chain, kindMinutes, pool), byte(part))
-}
-
 // appendNumber is the key of an undo or a leaf.
 func appendNumber(dst []byte, chain market.ChainID, k kind, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendKind(dst, chain, k), number)
-}
-
-// appendTransaction is the key of an entry of a position's history.
-func appendTransaction(
-	dst []byte, chain market.ChainID, position uint32, block uint64, log uint32,
-) []byte {
-	dst = appendRow(dst, chain, kindTransaction, position)
-	dst = binary.BigEndian.AppendUint64(dst, block)
-	return binary.BigEndian.AppendUint32(dst, log)
-}
-
-// appendPoolDay is the key of a pool's day.
-func appendPoolDay(dst []byte, chain market.ChainID, pool, day uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendRow(dst, chain, kindPoolDay, pool), day)
-}
-
-// appendTickDay is the key of a tick's day.
-func appendTickDay(dst []byte, chain market.ChainID, pool uint32, tick int32, day uint32) []byte {
-	dst = appendRow(dst, chain, kindTickDay, pool)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(tick)^1<<31)
-	return binary.BigEndian.AppendUint32(dst, day)
-}
-
-// appendHourPrice is the key of a token's price record.
-func appendHourPrice(dst []byte, chain market.ChainID, token, hour uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendRow(dst, chain, kindHourPrice, token), hour)
 }

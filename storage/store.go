@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -28,9 +27,6 @@ type Store struct {
 	writers map[market.ChainID]*writer
 	damage  atomic.Pointer[Damage]
 }
-
-// ErrLocked is the error of a directory that another process has open.
-var ErrLocked = errors.New("another process has it open; is a node running on it?")
 
 // Damage is what a store reports, and what reading a row of a cold State
 // panics with, when the disk does not give back what was committed. It is no
@@ -61,7 +57,7 @@ func Open(dir string, opts Options) (*Store, error) {
 			return nil, fmt.Errorf("cannot make directory of store %s: %w", dir, err)
 		}
 	}
-	lock, err := lockDir(dir, opts.fs)
+	lock, err := lockDir(dir, opts.fs, opts.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +89,6 @@ func (s *Store) open() error {
 		return errors.Join(err, db.Close())
 	}
 	return nil
-}
-
-func lockDir(dir string, fs vfs.FS) (*pebble.Lock, error) {
-	lock, err := pebble.LockDirectory(dir, fs)
-	switch {
-	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("cannot open store %s: %w", dir, ErrLocked)
-	case err != nil:
-		return nil, fmt.Errorf("cannot lock store %s: %w", dir, err)
-	}
-	return lock, nil
 }
 
 // Close waits for what is under way and closes the store. Nothing may be
@@ -184,7 +169,7 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 
 // head returns the head record of a chain; ok is false before the first cut.
 func (s *Store) head(chain market.ChainID) (h head, ok bool, err error) {
-	h.Native = market.NoIndex
+	h = noHead()
 	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
 	if err == nil && ok {
 		c := coder{buf: value, read: true}
@@ -227,11 +212,13 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	w := s.writer(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from, to := appendChain(nil, chain), appendChainEnd(nil, chain)
-	if err := s.db.DeleteRange(from, to, pebble.Sync); err != nil {
+
+	w.clear(s) // without the head, which may be damaged
+	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
+	if err := w.commit(s); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
-	w.last, w.known, w.state = head{Native: market.NoIndex}, true, nil
+	w.last, w.known, w.state = noHead(), true, nil
 	return nil
 }
 

@@ -77,8 +77,8 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 			t.Errorf("format %q gave %v", format, err)
 		}
 	}
-	f("1", `unknown format "1"; this program reads 2 to 2`)
-	f("3", `unknown format "3"`)
+	f("1", `unknown format "1"; this program reads 3 to 3`)
+	f("4", `unknown format "4"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
 }

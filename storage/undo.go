@@ -20,89 +20,136 @@ import (
 // in at the end of a day, and prices of tokens. A checksum over the whole rows
 // ends each undo.
 type undoBasis struct {
-	tokens    basis[market.Token]
-	pools     basis[market.Pool]
-	days      basis[market.PoolDay]
-	minutes   basis[market.Minutes]
-	ticks     basis[market.Tick]
-	positions basis[market.Position]
-	wides     basis[market.Sums]
-	directs   basis[market.Direct]
-	hours     basis[market.HourBucket]
+	tables []basis // of the tables with rows that undos hold
 
 	after, row  coder // scratch
 	mask, patch []byte
 	sum         uint32
+	pools       map[uint32]*market.Pool // of the undo that is coded; see poolBefore
 }
 
 // basis is what the rows of one table are after a span.
-type basis[T any] struct {
+type basis interface {
+	reset(st *market.State)
+	older(u *ledger.Undo)
+	code(b *undoBasis, c *coder, u *ledger.Undo)
+}
+
+type basisOf[T any] struct {
+	*rows[T]
 	state *market.Frozen[T]
 	newer map[uint32]*T // in undos newer than the one that is coded
 }
 
-// at returns row i, a zero row when there is none.
-func (b *basis[T]) at(i uint32) (row T) {
-	if r := b.newer[i]; r != nil {
-		return *r
+// basis returns nil for a table whose rows are in no undo.
+func (t *rows[T]) basis() basis {
+	if !t.edited {
+		return nil
 	}
-	if i < b.state.Len() {
-		return *b.state.At(i)
-	}
-	return row
+	return &basisOf[T]{rows: t}
 }
 
-func (b *basis[T]) add(rows []ledger.Saved[T]) {
+func (b *basisOf[T]) reset(st *market.State) { b.state, b.newer = b.of(st), nil }
+
+func (b *basisOf[T]) older(u *ledger.Undo) {
+	saved := b.table.Saved(u)
 	if b.newer == nil {
-		b.newer = make(map[uint32]*T, len(rows))
+		b.newer = make(map[uint32]*T, len(saved))
 	}
-	for i := range rows {
-		b.newer[rows[i].Index] = &rows[i].Row
+	for i := range saved {
+		b.newer[saved[i].Index] = &saved[i].Row
+	}
+}
+
+// at returns what row i of undo u is coded against: the row after the span, a
+// zero row when there is none, or what the table knows better.
+func (b *basisOf[T]) at(all *undoBasis, u *ledger.Undo, i uint32) T {
+	var zero T
+	after := &zero
+	if r := b.newer[i]; r != nil {
+		after = r
+	} else if i < b.state.Len() {
+		after = b.state.At(i)
+	}
+	if b.likely != nil {
+		return b.likely(all, u, i, after)
+	}
+	return *after
+}
+
+// code walks the saved rows of the table: for each its index and either the
+// fields that differ from its basis, named by a mask, or, when the two have
+// not the same fields, all of it.
+func (b *basisOf[T]) code(all *undoBasis, c *coder, u *ledger.Undo) {
+	saved := b.table.Saved(u)
+	n := c.count(b.name, len(saved))
+	if c.read && n > 0 {
+		saved = make([]ledger.Saved[T], n)
+		b.table.SetSaved(u, saved)
+	}
+
+	for i := range saved {
+		s := &saved[i]
+		c.u32(b.name, &s.Index)
+		if c.bad != "" {
+			return
+		}
+		after := b.at(all, u, s.Index)
+		splitRow(&all.after, &after, b.rows.code)
+		if !c.read {
+			splitRow(&all.row, &s.Row, b.rows.code)
+			all.writeDifference(c, b.name)
+		} else {
+			raw, whole := all.readDifference(c, b.name)
+			if c.bad != "" || !readRow(raw, &s.Row, b.rows.code) {
+				c.fail(b.name)
+				return
+			}
+			splitRow(&all.row, &s.Row, b.rows.code)
+			c.require(b.name, whole == (len(all.row.ends) != len(all.after.ends)))
+		}
+		all.sum = crc32.Update(all.sum, castagnoli, all.row.buf)
 	}
 }
 
 // reset makes st what the newest undo is coded against.
 func (b *undoBasis) reset(st *market.State) {
-	b.tokens = basis[market.Token]{state: &st.Tokens}
-	b.pools = basis[market.Pool]{state: &st.Pools}
-	b.days = basis[market.PoolDay]{state: &st.Days}
-	b.minutes = basis[market.Minutes]{state: &st.Minutes}
-	b.ticks = basis[market.Tick]{state: &st.Ticks}
-	b.positions = basis[market.Position]{state: &st.Positions}
-	b.wides = basis[market.Sums]{state: &st.Wides}
-	b.directs = basis[market.Direct]{state: &st.Directs}
-	b.hours = basis[market.HourBucket]{state: &st.Hours}
+	if b.tables == nil {
+		for _, t := range tables {
+			if basis := t.basis(); basis != nil {
+				b.tables = append(b.tables, basis)
+			}
+		}
+	}
+	for _, t := range b.tables {
+		t.reset(st)
+	}
 }
 
 // older makes u what the next older undo is coded against. u must not change
 // until the next reset.
 func (b *undoBasis) older(u *ledger.Undo) {
-	b.tokens.add(u.Tokens)
-	b.pools.add(u.Pools)
-	b.days.add(u.Days)
-	b.minutes.add(u.Minutes)
-	b.ticks.add(u.Ticks)
-	b.positions.add(u.Positions)
-	b.wides.add(u.Wides)
-	b.directs.add(u.Directs)
-	b.hours.add(u.Hours)
+	for _, t := range b.tables {
+		t.older(u)
+	}
 }
 
 // code leaves out To, which is the key.
 func (b *undoBasis) code(c *coder, u *ledger.Undo) {
-	b.sum = 0
+	b.sum, b.pools = 0, nil
 	codeBlock(c, &u.Before)
 	c.fixed("hash", u.Hash[:])
-	codeLens(c, &u.Lens)
-	codeSaved(b, c, "tokens", &u.Tokens, codeToken, b.token)
-	codeSaved(b, c, "pools", &u.Pools, codePool, b.pools.at)
-	codeSaved(b, c, "days", &u.Days, codeDay, b.dayBeside(u))
-	codeSaved(b, c, "minutes", &u.Minutes, codeMinutes, b.minutes.at)
-	codeSaved(b, c, "ticks", &u.Ticks, codeTick, b.ticks.at)
-	codeSaved(b, c, "positions", &u.Positions, codePosition, b.positions.at)
-	codeSaved(b, c, "wides", &u.Wides, codeWide, b.wides.at)
-	codeSaved(b, c, "directs", &u.Directs, codeDirect, b.directs.at)
-	codeSaved(b, c, "hours", &u.Hours, codeHour, b.hours.at)
+	if c.read {
+		u.Rows = make([]uint32, ledger.TableCount())
+	}
+	codeLengths(c, tables[:ledger.TableCount()], u.Rows)
+	c.u32("lens.openCount", &u.OpenCount)
+	c.u64("lens.transactions", &u.Transactions)
+
+	for _, t := range b.tables {
+		t.code(b, c, u)
+	}
+
 	n := c.count("drops", len(u.Drops))
 	if c.read && n > 0 {
 		u.Drops = make([]ledger.Op, n)
@@ -110,77 +157,44 @@ func (b *undoBasis) code(c *coder, u *ledger.Undo) {
 	for i := range u.Drops {
 		codeOp(c, &u.Drops[i])
 	}
+
 	sum := b.sum
 	c.u32("sum", &sum)
-	c.must("sum", sum == b.sum)
+	c.require("sum", sum == b.sum)
 }
 
-// token is what of a token never changes.
-func (b *undoBasis) token(i uint32) market.Token {
-	t := b.tokens.at(i)
+// tokenIdentity is what of a token never changes.
+func tokenIdentity(_ *undoBasis, _ *ledger.Undo, _ uint32, after *market.Token) market.Token {
 	return market.Token{
-		Address: t.Address, Symbol: t.Symbol, Name: t.Name,
-		Decimals: t.Decimals, BadDecimals: t.BadDecimals,
+		Address: after.Address, Symbol: after.Symbol, Name: after.Name,
+		Decimals: after.Decimals, BadDecimals: after.BadDecimals,
 	}
 }
 
-// dayBeside takes the end of a day not from the day after the span but from
+// dayOfPool takes the end of a day not from the day after the span but from
 // the pool before it, which the undo mostly has too.
-func (b *undoBasis) dayBeside(u *ledger.Undo) func(i uint32) market.PoolDay {
-	var pools map[uint32]*market.Pool
-	return func(i uint32) market.PoolDay {
-		if pools == nil {
-			pools = make(map[uint32]*market.Pool, len(u.Pools))
-			for k := range u.Pools {
-				pools[u.Pools[k].Index] = &u.Pools[k].Row
-			}
-		}
-		after := b.days.at(i)
-		d := market.PoolDay{
-			Pool: after.Pool, Day: after.Day, Open: after.Open, High: after.High, Low: after.Low,
-			VolumeUsd: after.VolumeUsd, FeesUsd: after.FeesUsd,
-			Price0Usd: after.Price0Usd, Price1Usd: after.Price1Usd, Swaps: after.Swaps,
-		}
-		if p := pools[i]; p != nil {
-			d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
-			d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
-			d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
-		}
-		return d
+func dayOfPool(b *undoBasis, u *ledger.Undo, i uint32, after *market.PoolDay) market.PoolDay {
+	d := market.PoolDay{
+		Pool: after.Pool, Day: after.Day, Open: after.Open, High: after.High, Low: after.Low,
+		VolumeUsd: after.VolumeUsd, FeesUsd: after.FeesUsd,
+		Price0Usd: after.Price0Usd, Price1Usd: after.Price1Usd, Swaps: after.Swaps,
 	}
+	if p := b.poolBefore(u, i); p != nil {
+		d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
+		d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
+		d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
+	}
+	return d
 }
 
-// codeSaved is the saved rows of one table: for each its index and either the
-// fields that differ from its basis, named by a mask, or, when the two have
-// not the same fields, all of it.
-func codeSaved[T any](
-	b *undoBasis, c *coder, field string, rows *[]ledger.Saved[T],
-	code func(*coder, *T), basis func(i uint32) T,
-) {
-	n := c.count(field, len(*rows))
-	if c.read && n > 0 {
-		*rows = make([]ledger.Saved[T], n)
-	}
-	for i := range *rows {
-		s := &(*rows)[i]
-		c.u32(field, &s.Index)
-		if c.bad != "" {
-			return
+// poolBefore returns a pool as the undo that is coded has it, or nil.
+func (b *undoBasis) poolBefore(u *ledger.Undo, i uint32) *market.Pool {
+	if b.pools == nil {
+		saved := ledger.Pools.Saved(u)
+		b.pools = make(map[uint32]*market.Pool, len(saved))
+		for k := range saved {
+			b.pools[saved[k].Index] = &saved[k].Row
 		}
-		after := basis(s.Index)
-		splitRow(&b.after, &after, code)
-		if !c.read {
-			splitRow(&b.row, &s.Row, code)
-			b.writeDifference(c, field)
-		} else {
-			raw, whole := b.readDifference(c, field)
-			if c.bad != "" || !readRow(raw, &s.Row, code) {
-				c.fail(field)
-				return
-			}
-			splitRow(&b.row, &s.Row, code)
-			c.must(field, whole == (len(b.row.ends) != len(b.after.ends)))
-		}
-		b.sum = crc32.Update(b.sum, castagnoli, b.row.buf)
 	}
+	return b.pools[i]
 }

@@ -67,14 +67,14 @@ func (b *undoBasis) readDifference(c *coder, name string) (row []byte, whole boo
 		return nil, false
 	}
 	if extra := fields % 8; extra != 0 {
-		c.must(name, mask[len(mask)-1]>>extra == 0)
+		c.require(name, mask[len(mask)-1]>>extra == 0)
 	}
 	b.patch = b.patch[:0]
 	for k := range fields {
 		f := b.after.field(k)
 		if mask[k/8]>>(k%8)&1 != 0 {
 			changed := c.take(name, c.count(name, 0))
-			c.must(name, !bytes.Equal(changed, f))
+			c.require(name, !bytes.Equal(changed, f))
 			f = changed
 		}
 		b.patch = append(b.patch, f...)

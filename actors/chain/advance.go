@@ -15,7 +15,7 @@ import (
 // chain: the ledger is as it was, and what the feed says cannot follow it.
 func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if !step.Confirmed.IsZero() {
-		c.confirm(c.ledger.Head(), step.Confirmed)
+		c.Confirm(c.ledger.Head(), step.Confirmed)
 	}
 	if step.RevertTo != nil {
 		if err := c.revert(*step.RevertTo); err != nil {
@@ -27,7 +27,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 			return err
 		}
 		if !step.SpanConfirmed.IsZero() {
-			c.confirm(c.ledger.Head(), step.SpanConfirmed)
+			c.Confirm(c.ledger.Head(), step.SpanConfirmed)
 		}
 		c.status.LastIndexedAt = now.UnixMilli()
 	}
@@ -117,15 +117,18 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
-	c.status.ETASeconds = int64(step.ETA.Seconds())
+	c.status.ETASeconds = 0
+	if step.Progress != nil {
+		c.status.ETASeconds = int64(step.Progress.ETA.Seconds())
+	}
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
 	c.tell()
 }
 
-// confirm notes that head was the chain's, and with it the view if it was
-// computed from that block.
-func (c *Chain) confirm(head market.Head, at time.Time) {
+// Confirm notes that head was the chain's at a time, and with it the view if it
+// was computed from that block.
+func (c *Chain) Confirm(head market.Head, at time.Time) {
 	c.confirmed = confirmation{head, at.UnixMilli()}
 	c.status.ConfirmedAt = at.UnixMilli()
 	if c.view != nil && c.view.State.Head == head {

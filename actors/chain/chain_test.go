@@ -71,7 +71,7 @@ func (s *stage) open() {
 	s.store, s.board = store, new(rankings.Board)
 	s.chain, err = Open(Config{
 		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 100},
-		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute, Opened: s.now,
 		Log: quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
 	}, store, s.board)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *stage) follow() {
 
 func (s *stage) refresh() {
 	s.t.Helper()
-	if err := s.chain.Refresh(func() {}); err != nil {
+	if err := s.chain.Refresh(time.Now, func() {}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -306,5 +306,35 @@ func TestResync(t *testing.T) {
 	s.open()
 	if !s.chain.Status().Offline {
 		t.Error("a start forgot that the chain is offline")
+	}
+}
+
+// A node that is started with a clock that was set back does not call data
+// fresh that an hour's lead of the old clock had confirmed.
+func TestReopenUnderAnEarlierClock(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	confirmed := func() time.Time {
+		c, _ := s.board.Load().Chain(1)
+		return time.UnixMilli(c.View.Confirmed())
+	}
+	was := confirmed()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	if got := confirmed(); !got.Equal(was) {
+		t.Errorf("confirmed at %s, after a restart at %s", was, got)
+	}
+
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.now = was.Add(-time.Hour)
+	s.open()
+	if age := s.now.Sub(confirmed()); age != 5*time.Minute {
+		t.Errorf("an hour before it was confirmed, data is %s old; want half of what may be served", age)
 	}
 }

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"time"
 
 	"tidemark/rankings"
@@ -14,35 +13,38 @@ import (
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block: solve prices, value pools, build orders, commit, put the view on
 // the board. While the chain is syncing it only commits. pause is called every
-// 100 µs or so of work, so that readers are not held up.
+// 100 µs or so of work, so that readers are not held up; clock tells the time.
 //
 // After an error nothing was published and the ledger is ahead of the store:
 // the chain has to be restored.
-func (c *Chain) Refresh(pause func()) error {
+func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	if c.view != nil && c.view.State.Head == c.ledger.Head() {
 		return nil
 	}
-	started := time.Now()
+	started := clock()
+
 	st, changes := c.ledger.Freeze(), c.ledger.Changes()
 	cut := &storage.Cut{State: st, Changes: changes}
 	c.mark(st, changes)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
-		return c.commit(cut)
+		return c.commit(cut, clock)
 	}
+
 	cut.Prices = c.solve(st)
 	cut.Stats = c.value(st, pause)
 	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
 	cut.Publication = publication
 	cut.Confirmed = c.confirmedAt(st.Head, started)
 	view.Confirm(cut.Confirmed)
-	if err := c.commit(cut); err != nil {
+	if err := c.commit(cut, clock); err != nil {
 		return err
 	}
+
 	c.generation++
 	c.view = view
 	c.board.Publish(view)
-	c.Metrics.refresh.UpdateDuration(started)
+	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
 }
 
@@ -60,13 +62,13 @@ func (c *Chain) confirmedAt(head market.Head, now time.Time) (milli int64) {
 	return milli
 }
 
-func (c *Chain) commit(cut *storage.Cut) error {
-	started := time.Now()
+func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
+	started := clock()
 	if err := c.store.Commit(cut); err != nil {
-		return fmt.Errorf("cannot commit chain %d at block %d: %w", c.ID(), cut.State.Head.Number, err)
+		return err
 	}
 	c.backlog = 0
-	c.Metrics.commit.UpdateDuration(started)
+	c.Metrics.commit.Update(clock().Sub(started).Seconds())
 	return nil
 }
 
@@ -115,8 +117,8 @@ func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
 	return changed
 }
 
-// mark notes which pools the changes touch. When an hour has turned, the
-// windows of every pool that traded in them have too.
+// mark notes which pools the changes touch. When the rolling windows have
+// taken a step, those of every pool that traded in them have too.
 func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
 	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
 		c.stale = append(c.stale, true)
@@ -124,10 +126,10 @@ func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
 	c.stale = c.stale[:st.Pools.Len()]
 	c.prices.Truncate(min(c.prices.Len(), st.Tokens.Len()))
 	c.stats.Truncate(min(c.stats.Len(), st.Pools.Len()))
-	for _, i := range changes.Pools {
+	for _, i := range ledger.Pools.Changed(changes) {
 		c.stale[i] = true
 	}
-	if c.view == nil || market.HourOf(c.view.State.Now()) != market.HourOf(st.Now()) {
+	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
 			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex
 		}

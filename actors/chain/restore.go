@@ -2,7 +2,6 @@ package chain
 
 import (
 	"errors"
-	"fmt"
 
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
@@ -22,7 +21,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 	}
 	kept, err := store.Restore(c.ID())
 	if err != nil {
-		return nil, fmt.Errorf("cannot restore chain %d: %w", c.ID(), err)
+		return nil, err
 	}
 	if kept == nil {
 		c.begin()
@@ -34,13 +33,23 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		if view, err := rankings.Open(kept.State, kept.Generation, kept.Directory); err != nil {
 			c.Log.Error("stored generation is damaged and will be built anew", "chain", c.ID(), "error", err)
 		} else {
-			view.Confirm(kept.Confirmed)
+			view.Confirm(c.believe(kept.Confirmed))
 			c.view = view
 			board.Publish(view)
 		}
 	}
 	c.tell()
 	return c, nil
+}
+
+// believe returns when stored data was confirmed. A time that is yet to come is
+// of a clock that was ahead: the data is served as stale until the feed
+// confirms it.
+func (c *Chain) believe(milli int64) int64 {
+	if c.Opened.IsZero() || milli <= c.Opened.UnixMilli() {
+		return milli
+	}
+	return c.Opened.Add(-c.UnavailableAfter / 2).UnixMilli()
 }
 
 // begin starts from nothing. The generation goes on counting: leaves are kept
@@ -62,7 +71,7 @@ func (c *Chain) Load(stop func() bool) error {
 	}
 	undos, err := c.store.Undos(c.ID())
 	if err != nil {
-		return fmt.Errorf("cannot read the undo records of chain %d: %w", c.ID(), err)
+		return err
 	}
 	if !c.kept.Warm(stop) {
 		return errors.New("stopped while loading")
@@ -95,7 +104,7 @@ func (c *Chain) Complete() {
 func (c *Chain) Resync() error {
 	c.board.Withdraw(c.ID())
 	if err := c.store.DropChain(c.ID()); err != nil {
-		return fmt.Errorf("cannot drop chain %d: %w", c.ID(), err)
+		return err
 	}
 	c.begin()
 	return nil

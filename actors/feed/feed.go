@@ -32,6 +32,13 @@ type Cursor struct {
 	// first. The ledger's own head is the first; a ledger that has applied
 	// nothing has a single anchor with Number = start block - 1 and no hash.
 	Anchors []market.Head
+	// Refused is the last block of a span that the ledger could not apply after
+	// the newest anchor; 0: none. A feed of real nodes reads up to it again, block
+	// by block, from every node that it needs to be sure.
+	Refused uint64
+	// MissingTokens are currencies of the ledger without decimals, to be read
+	// again.
+	MissingTokens []market.Address
 	// State is the market after the newest anchor, for a feed that computes
 	// what happens next from it; nil unless the feed was made to want it.
 	State *market.State
@@ -42,6 +49,9 @@ type Cursor struct {
 type Step struct {
 	// Span starts at the newest anchor's Number + 1 and names its hash as Parent.
 	Span *market.Span
+	// Proven: the span holds exactly the events of its blocks, as the receipts
+	// that their headers name prove, or as every node says again and again.
+	Proven bool
 	// RevertTo, when not nil, is the newest anchor that is still on the chain.
 	RevertTo *market.Head
 	// Head is the chain's head as the feed last saw it.
@@ -54,6 +64,16 @@ type Step struct {
 	// Finalized is the newest block known to be out of reach of every
 	// reorganisation; 0 when none is.
 	Finalized uint64
-	// ETA is how long catching up will take; 0 when caught up or not known.
-	ETA time.Duration
+	// Progress is how catching up goes; nil when there is nothing to catch up with.
+	Progress *Progress
+}
+
+// Progress is how far a feed has come from where it began to catch up.
+type Progress struct {
+	From, To          uint64  // blocks: where it began, and the chain's head
+	At                uint64  // the last block of the newest span
+	Events            uint64  // delivered since it began
+	RequestsPerSecond float64 // lately
+	EventsPerSecond   float64 // lately
+	ETA               time.Duration
 }

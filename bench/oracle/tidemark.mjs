@@ -38,13 +38,13 @@ export async function waitFor (what, ms, f, every = 100) {
 }
 
 export class Tidemark {
-  // chains: [{ id, rpc, poolManager, positionManager, stables }]
-  constructor ({ binary, dir, chains, port, opsPort }) {
+  // chains: [{ id, rpc, poolManager, positionManager, stables }], of which the configuration is made unless it is given
+  constructor ({ binary, dir, chains, port, opsPort, config }) {
     Object.assign(this, { binary, dir, port, opsPort, chains, key: '', reorgs: 0, seen: 0, lives: 0 })
     this.url = `http://127.0.0.1:${port}`
     fs.mkdirSync(dir, { recursive: true })
     this.config = path.join(dir, 'tidemark.toml')
-    fs.writeFileSync(this.config, toml(chains))
+    fs.writeFileSync(this.config, config ?? toml(chains))
   }
 
   async start () {

@@ -137,11 +137,8 @@ func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	return bodies(sortColumns[q.Sort], among+floors, end), capped(counted + floors)
 }
 
-// filterable refuses filters that no scenario has.
-func filterable(q *rankings.PositionQuestion) error {
-	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
-		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
-		return fmt.Errorf("no peer has this filter: %+v", *q)
-	}
-	return nil
-}
+// marksText asks for all marks, those of a list in their order.
+const marksText = "SELECT list, n, score, row FROM mark ORDER BY list, n"
+
+// pageRows is how many rows a page has when nobody says how many.
+const pageRows = rankings.DefaultLimit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type RestoreCmd struct {
 // control is what the administration may have the node do.
 type control struct {
 	*actors.Node
+	data     string
 	market   *storage.Store
 	accounts *storage.Accounts
 }
@@ -44,14 +46,19 @@ type control struct {
 // Backup checkpoints both stores one after the other: each is a whole cut, and
 // billing does not depend on market data.
 func (c control) Backup(dir string) error {
-	return errors.Join(
+	err := errors.Join(
 		c.market.Checkpoint(filepath.Join(dir, marketDir)),
 		c.accounts.Checkpoint(filepath.Join(dir, accountsDir)),
 	)
+	if err != nil {
+		return err
+	}
+	return noteBackup(c.data, dir)
 }
 
 // Run copies the checkpoint, which stays as it is.
 func (c *RestoreCmd) Run() error {
+	narrowFiles()
 	for _, part := range []string{marketDir, accountsDir} {
 		if _, err := os.Stat(filepath.Join(c.Dir, part)); err != nil {
 			return fmt.Errorf("%s is no checkpoint: %w", c.Dir, err)
@@ -64,9 +71,14 @@ func (c *RestoreCmd) Run() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty; stop its node and move it away first", c.Data)
 	}
+
 	if err := os.CopyFS(c.Data, os.DirFS(c.Dir)); err != nil {
 		return fmt.Errorf("cannot copy %s to %s: %w", c.Dir, c.Data, err)
 	}
+	if err := c.proveAccounts(); err != nil {
+		return err
+	}
+
 	findings, err := checkData(c.Data, os.Stdout)
 	if err != nil {
 		return err
@@ -76,4 +88,16 @@ func (c *RestoreCmd) Run() error {
 	}
 	fmt.Printf("restored %s from %s\n", c.Data, c.Dir)
 	return nil
+}
+
+// proveAccounts takes what the checkpoint has of accounts as all there is:
+// whatever came after it is given up by restoring it.
+func (c *RestoreCmd) proveAccounts() error {
+	store, err := storage.OpenAccounts(filepath.Join(c.Data, accountsDir), storage.AccountsOptions{
+		AcceptLost: true, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tidemark/storage"
 )
@@ -17,13 +18,22 @@ const (
 	accountsDir = "accounts"
 )
 
-// CheckCmd checks a stopped node's data.
+// CheckCmd checks a stopped node's data, or a running node's answers.
 type CheckCmd struct {
-	Data string `help:"Data directory." default:"./data" placeholder:"DIR"`
+	Data     string        `help:"Data directory of a stopped node." default:"./data" placeholder:"DIR"`
+	URL      string        `name:"url" help:"Check the answers of a running node instead." placeholder:"URL"`
+	Key      string        `help:"API key for --url, of a plan without limits." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
+	Sample   int           `help:"Positions of a chain to look at one by one; 0: all."`
+	Requests int           `help:"Most requests to send." default:"200000"`
+	Timeout  time.Duration `help:"How long one answer may take." default:"30s"`
+	JSON     bool          `name:"json" help:"Print JSON, for --url."`
 }
 
 // Run prints every finding as a line and fails when there is one.
 func (c *CheckCmd) Run() error {
+	if c.URL != "" {
+		return c.checkURL()
+	}
 	if _, err := os.Stat(filepath.Join(c.Data, marketDir)); err != nil {
 		return fmt.Errorf("no data in %s: %w", c.Data, err)
 	}
@@ -38,29 +48,47 @@ func (c *CheckCmd) Run() error {
 	return nil
 }
 
+// checkData prints every finding of both stores. Damage is a finding too: what
+// one store has of it keeps nobody from checking the other.
 func checkData(dir string, w io.Writer) (findings int, err error) {
-	quiet := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(filepath.Join(dir, marketDir), storage.Options{ReadOnly: true, Logger: quiet})
+	market, err := checkMarket(dir)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	lines, err := store.Check()
+	accounts, err := checkAccounts(dir)
 	if err != nil {
 		return 0, err
 	}
-	books, err := storage.OpenAccounts(
-		filepath.Join(dir, accountsDir), storage.AccountsOptions{ReadOnly: true, Logger: quiet})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, books.Close()) }()
-	more, err := books.Check()
-	if err != nil {
-		return 0, err
-	}
-	for _, line := range append(lines, more...) {
+	for _, line := range append(market, accounts...) {
 		fmt.Fprintln(w, line)
 	}
-	return len(lines) + len(more), nil
+	return len(market) + len(accounts), nil
+}
+
+func checkMarket(dir string) (findings []string, err error) {
+	// What ends the process is said before it does.
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	store, err := storage.Open(filepath.Join(dir, marketDir), storage.Options{ReadOnly: true, Logger: log})
+	if err == nil {
+		findings, err = store.Check()
+		err = errors.Join(err, store.Close())
+	}
+	if damage := storage.FindTableDamage(err); damage != nil {
+		return append(findings, fmt.Sprintf("market: %s; build the chain of these keys again with "+
+			"`tidemark chains resync ID`, or %s", damage, restoreAdvice(dir))), nil
+	}
+	return findings, err
+}
+
+func checkAccounts(dir string) (findings []string, err error) {
+	store, err := storage.OpenAccounts(filepath.Join(dir, accountsDir),
+		storage.AccountsOptions{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		findings, err = store.Check()
+		err = errors.Join(err, store.Close())
+	}
+	if advised := adviseAccounts(dir, err); advised != err {
+		return append(findings, advised.Error()), nil
+	}
+	return findings, err
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"tidemark/actors/feed/sim"
+	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -21,7 +21,7 @@ type Config struct {
 
 	Log      LogConfig
 	TLS      TLSConfig
-	Limits   pages.Limits
+	Limits   LimitsConfig
 	Refresh  RefreshConfig
 	Metering MeteringConfig
 	Sim      SimConfig
@@ -30,8 +30,12 @@ type Config struct {
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
+}
 
-	NoPageCache bool `toml:"-"` // for the bench suite alone
+// LimitsConfig bounds answers and connections.
+type LimitsConfig struct {
+	pages.Limits
+	edge.Connections
 }
 
 // LogConfig says what is logged.
@@ -53,7 +57,8 @@ type RefreshConfig struct {
 
 // MeteringConfig paces the metering actor.
 type MeteringConfig struct {
-	Flush time.Duration `about:"pause between batches of charges"`
+	Flush      time.Duration `about:"pause between batches of charges"`
+	OnFullDisk string        `about:"requests that no durable lease covers: refuse or serve-uncharged"`
 }
 
 // UIConfig says what the pages show.
@@ -70,12 +75,6 @@ type SimConfig struct {
 	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`
 	Genesis   time.Time `about:"start of the history; empty: first start less sim.days, to the hour"`
 	Frozen    bool      `about:"the head stays at the end of the history"`
-
-	// For the bench suite alone: see corpus.Engine.
-	Crowd  sim.Crowd     `toml:"-"`
-	Behind time.Duration `toml:"-"`
-	Brisk  bool          `toml:"-"`
-	Calm   bool          `toml:"-"`
 }
 
 // ChainConfig is one chain. Chains in the file change the built-in one of the
@@ -95,7 +94,9 @@ type ChainConfig struct {
 	PositionManager   market.Address
 	StartBlock        uint64
 	RPC               []string
+	Endpoints         []EndpointConfig // instead of RPC: [[chains.endpoints]]
 	Stables           []market.Address
+	Decimals          []string // "0x…=N": of tokens whose own answer is not waited for
 	MaxHeadAge        time.Duration
 	MaxLogRange       uint64
 	RequestsPerSecond int
@@ -118,56 +119,15 @@ func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
 		Log:      LogConfig{Level: "info"},
-		Limits:   pages.DefaultLimits(),
+		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
-		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
+		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),
 		},
-		Chains: []ChainConfig{
-			{
-				ID: 1, Enabled: true, Slug: "ethereum", Name: "Ethereum", ShortName: "ETH",
-				ExplorerURL: "https://etherscan.io", NativeSymbol: "ETH", NativeName: "Ether", WrappedSymbol: "WETH",
-				WrappedNative:   address("0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"),
-				PoolManager:     address("0x000000000004444c5dc75cb358380d2e3de08a90"),
-				PositionManager: address("0xbd216513d74c8cf14cf4747e6aaa6420ff64ee9e"),
-				StartBlock:      21688329, MaxLogRange: 2000,
-				Stables: []market.Address{
-					address("0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"),
-					address("0xdac17f958d2ee523a2206206994597c13d831ec7"),
-					address("0x6b175474e89094c44da98b954eedeac495271d0f"),
-				},
-			},
-			{
-				ID: 42161, Enabled: true, Slug: "arbitrum", Name: "Arbitrum One", ShortName: "ARB",
-				ExplorerURL: "https://arbiscan.io", NativeSymbol: "ETH", NativeName: "Ether", WrappedSymbol: "WETH",
-				WrappedNative:   address("0x82af49447d8a07e3bd95bd0d56f35241523fbab1"),
-				PoolManager:     address("0x360e68faccca8ca495c1b759fd9eee466db9fb32"),
-				PositionManager: address("0xd88f38f930b7952f2db2432cb002e7abbf3dd869"),
-				StartBlock:      297842872, MaxLogRange: 2000,
-				Stables: []market.Address{
-					address("0xaf88d065e77c8cc2239327c5edb3a432268e5831"),
-					address("0xfd086bc7cd5c481dcc9c85ebe478a1c0b69fcbb9"),
-					address("0xda10009cbd5d07dd0cecc66161fc93d7c9000da1"),
-				},
-			},
-			{
-				ID: 43114, Enabled: true, Slug: "avalanche", Name: "Avalanche C-Chain", ShortName: "AVAX",
-				ExplorerURL:  "https://snowtrace.io",
-				NativeSymbol: "AVAX", NativeName: "Avalanche", WrappedSymbol: "WAVAX",
-				WrappedNative:   address("0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7"),
-				PoolManager:     address("0x06380c0e0912312b5150364b9dc4542ba0dbbc85"),
-				PositionManager: address("0xb74b1f14d2754acfcbbe1a221023a5cf50ab8acd"),
-				StartBlock:      56195376, MaxLogRange: 2000,
-				Stables: []market.Address{
-					address("0xb97ef9ef8734c71904d8002f8b6bc66dd9c48a6e"),
-					address("0x9702230a8ea53601f5cd2dc00fdbc13d4df4a8c7"),
-					address("0xd586e7f844cea2f87f50152665bcbc2c279d8d70"),
-				},
-			},
-		},
-		Plans: accounts.DefaultPlans(),
+		Chains: defaultChains(),
+		Plans:  accounts.DefaultPlans(),
 	}
 }
 

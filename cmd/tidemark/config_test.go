@@ -95,13 +95,19 @@ name = "Own"
 	}
 }
 
+// checkRefused loads a file that must be refused with a message.
+func checkRefused(t *testing.T, text, want string, environ ...string) {
+	t.Helper()
+	_, err := loadText(t, text, environ...)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s\nwas answered %v; want %q", text, err, want)
+	}
+}
+
 func TestConfigRefuses(t *testing.T) {
 	f := func(text, want string, environ ...string) {
 		t.Helper()
-		_, err := loadText(t, text, environ...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\nwas answered %v; want %q", text, err, want)
-		}
+		checkRefused(t, text, want, environ...)
 	}
 	f("listen = 5", "tidemark.toml:1: listen is 5; allowed is text")
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
@@ -138,7 +144,7 @@ func TestConfigForeignVariable(t *testing.T) {
 }
 
 func TestConfigPrintIsConfig(t *testing.T) {
-	l, err := loadText(t, "[limits]\ntotal-cap = 7")
+	l, err := loadText(t, "[limits]\ntotal-cap = 7\n"+strings.Replace(twoEndpoints, `feed = "rpc"`, "", 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/storage/accounts"
 )
 
 // check refuses values that cannot work together or at all.
@@ -20,8 +22,15 @@ func (l *loaded) check() error {
 		l.between("limits.transactions-partial", l.Limits.TransactionsPartial, 0, l.Limits.TransactionsMax),
 		l.between("limits.transactions-max", l.Limits.TransactionsMax, 1, 10_000_000),
 		l.between("limits.selections", l.Limits.Selections, 1, 100_000),
+		l.between("limits.connections", l.Limits.Connections.Connections, 64, 1_000_000),
+		l.between("limits.connections-per-address", l.Limits.ConnectionsPerAddress, 1, 1_000_000),
+		l.between("limits.connections-per-subnet", l.Limits.ConnectionsPerSubnet, 1, 1_000_000),
+		l.between("limits.unsent-bytes", l.Limits.UnsentBytes, 16<<10, 64<<20),
+		l.between("limits.reader-min-rate", l.Limits.ReaderMinRate, 1, 1<<30),
 		l.between("sim.days", l.Sim.Days, 1, 3650),
 		l.atLeast("refresh.every", l.Refresh.Every, 10*time.Millisecond),
+		l.oneOf("metering.on-full-disk", l.Metering.OnFullDisk,
+			string(accounts.Refuse), string(accounts.ServeUncharged)),
 		l.atLeast("metering.flush", l.Metering.Flush, time.Millisecond),
 		l.atLeast("prices.every", l.Prices.Every, time.Second),
 		l.checkChains(),
@@ -80,13 +89,16 @@ func (l *loaded) atLeast(name string, value, least time.Duration) error {
 func (l *loaded) checkChains() error {
 	enabled := 0
 	for _, c := range l.Chains {
+		if err := c.checkEndpoints(); err != nil {
+			return err
+		}
 		switch {
 		case c.ID == 0:
 			return fmt.Errorf("a chain has the id 0; allowed are EVM chain ids from 1 on")
 		case c.Enabled && c.Slug == "":
 			return fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
 				"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
-		case c.Enabled && l.Feed == "rpc" && len(c.RPC) == 0:
+		case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
 			return fmt.Errorf("chain %d is enabled and has no node to read from: "+
 				`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
 				c.ID, c.ID)

@@ -66,9 +66,21 @@ func (l *loaded) print(w io.Writer) {
 
 func printTables[T any](w io.Writer, name string, list []T) {
 	for i := range list {
-		fmt.Fprintf(w, "\n[[%s]]\n", name)
-		for _, s := range settingsOf("", reflect.ValueOf(&list[i]).Elem()) {
-			fmt.Fprintf(w, "%s = %s\n", s.name, s.text())
+		printTable(w, name, reflect.ValueOf(&list[i]).Elem())
+	}
+}
+
+// printTable prints an entry of an array of tables, and the arrays within it.
+func printTable(w io.Writer, name string, entry reflect.Value) {
+	fmt.Fprintf(w, "\n[[%s]]\n", name)
+	for _, s := range settingsOf("", entry) {
+		fmt.Fprintf(w, "%s = %s\n", s.name, s.text())
+	}
+	for i := range entry.NumField() {
+		if list := entry.Field(i); isArrayOfTables(list) {
+			for n := range list.Len() {
+				printTable(w, name+"."+dashed(entry.Type().Field(i).Name), list.Index(n))
+			}
 		}
 	}
 }

@@ -102,11 +102,43 @@ func merge[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) e
 			i = len(*list)
 			*list = append(*list, probe)
 		}
-		if err := f.table(at, table, settingsOf(at, reflect.ValueOf(&(*list)[i]).Elem())); err != nil {
+		entry := reflect.ValueOf(&(*list)[i]).Elem()
+		if table, err := f.nested(at, table, entry); err != nil {
+			return err
+		} else if err := f.table(at, table, settingsOf(at, entry)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nested sets the arrays of tables within an entry, as [[chains.endpoints]], and
+// returns the table without them. An array in the file replaces what was there.
+func (f *tomlFile) nested(at string, table map[string]any, entry reflect.Value) (map[string]any, error) {
+	rest := maps.Clone(table)
+	for i := range entry.NumField() {
+		list := entry.Field(i)
+		key := dashed(entry.Type().Field(i).Name)
+		raw, given := table[key]
+		if !given || !isArrayOfTables(list) {
+			continue
+		}
+		delete(rest, key)
+		tables, ok := tablesOf(raw)
+		if !ok {
+			return nil, f.errorf(at+key, "%s%s is not an array of tables", at, key)
+		}
+
+		made := reflect.MakeSlice(list.Type(), len(tables), len(tables))
+		for n, table := range tables {
+			prefix := fmt.Sprintf("%s%s[%d].", at, key, n)
+			if err := f.table(prefix, table, settingsOf(prefix, made.Index(n))); err != nil {
+				return nil, err
+			}
+		}
+		list.Set(made)
+	}
+	return rest, nil
 }
 
 // tablesOf returns an array of tables, whether it was written as [[name]] or
@@ -151,21 +183,28 @@ func siblings(settings []setting, prefix string) string {
 }
 
 // keyLines finds the line of every key of a file that parses: a key below
-// [table] is table.key, one below the n-th [[table]] is table[n].key.
+// [table] is table.key, one below the n-th [[table]] is table[n].key, and one
+// below the m-th [[table.list]] of that is table[n].list[m].key.
 func keyLines(text string) map[string]int {
 	lines := map[string]int{}
 	count := map[string]int{}
 	prefix := ""
+	within := func(name string) string {
+		if table, below, ok := strings.Cut(name, "."); ok && count[table] > 0 {
+			return fmt.Sprintf("%s[%d].%s", table, count[table]-1, below)
+		}
+		return name
+	}
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "[["):
-			name := strings.TrimSpace(line[2:max(2, strings.Index(line, "]]"))])
+			name := within(strings.TrimSpace(line[2:max(2, strings.Index(line, "]]"))]))
 			at := fmt.Sprintf("%s[%d]", name, count[name])
 			count[name]++
 			lines[at], prefix = n+1, at+"."
 		case strings.HasPrefix(line, "["):
-			name := strings.TrimSpace(line[1:max(1, strings.IndexByte(line, ']'))])
+			name := within(strings.TrimSpace(line[1:max(1, strings.IndexByte(line, ']'))]))
 			lines[name], prefix = n+1, name+"."
 		default:
 			if key, _, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {

@@ -64,22 +64,28 @@ func (l *loaded) params(c *ChainConfig) value.Params {
 
 func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
+		decimals, err := c.decimals()
+		if err != nil {
+			return nil, err
+		}
 		return rpc.New(rpc.Config{
-			Chain: c.ID, URLs: c.RPC, PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+			Chain: c.ID, Endpoints: c.endpoints(),
+			PoolManager: c.PoolManager, PositionManager: c.PositionManager,
 			NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
-			MaxLogRange: c.MaxLogRange, RequestsPerSecond: float64(c.RequestsPerSecond),
-			MaxHeadAge: c.MaxHeadAge, Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
+			Decimals:    decimals,
+			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
 	positions, pools, actions := l.Sim.share(c.ID)
-	return sim.New(sim.Config{
+	return sim.NewWorkload(sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-		Crowd: l.Sim.Crowd, Behind: l.Sim.Behind, Brisk: l.Sim.Brisk, Calm: l.Sim.Calm,
-	})
+	}, l.bench.Workload)
 }
 
 // share returns how large the simulated market of a chain is.

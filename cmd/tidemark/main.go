@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -22,7 +23,7 @@ type CLI struct {
 	Keys     KeysCmd     `cmd:"" help:"Issue, list and revoke API keys of a running node."`
 	Usage    UsageCmd    `cmd:"" help:"Show the units that an account used."`
 	Chains   ChainsCmd   `cmd:"" help:"List, switch off and on, and resynchronise chains."`
-	Check    CheckCmd    `cmd:"" help:"Check every invariant of a stopped node's data."`
+	Check    CheckCmd    `cmd:"" help:"Check a stopped node's data, or a running node's answers against each other."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`
 	Ready    ReadyCmd    `cmd:"" help:"Succeed when a running node should be sent requests."`
@@ -60,8 +61,12 @@ func (c *HelpCmd) Run(parser *kong.Kong) error {
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// exitUsage is the exit code of a command line that cannot be understood.
-const exitUsage = 2
+// Exit codes: of a command that failed, and of a command line that cannot be
+// understood.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
 
 // run is main with arguments and an exit code, so that tests can be the command.
 func run(args []string) int {
@@ -82,7 +87,10 @@ func run(args []string) int {
 
 	if err := command.Run(parser); err != nil {
 		fmt.Fprintln(os.Stderr, "tidemark:", err)
-		return 1
+		if with := kong.ExitCoder(nil); errors.As(err, &with) {
+			return with.ExitCode()
+		}
+		return exitFailed
 	}
 	return 0
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // overHTTP is a stage that is asked through a server, which starts with the
-// first question. Every row's explanation has to come to the row.
+// first question. Every row's explanation has to come to the row, and its charts have to end
+// with it.
 func overHTTP(s *stage) *stage {
 	s.redo = true
 	s.ask = func(s *stage, path, query string) answer {
@@ -44,6 +45,7 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 			Metrics: metrics.NewSet(),
 		},
 		Book: book, Clock: accounts.NewClock(now), Log: quiet,
+		Connections: edge.DefaultConnections(),
 	})
 	s.must(err)
 	key := s.issue(book)

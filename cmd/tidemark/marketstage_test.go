@@ -162,7 +162,7 @@ func (s *stage) publish() {
 			s.happen("block")
 		}
 		if s.at.chain.Loaded() {
-			s.must(s.at.chain.Refresh(func() {}))
+			s.must(s.at.chain.Refresh(time.Now, func() {}))
 		}
 	}
 	s.at, s.changed = back, false

@@ -27,6 +27,9 @@ func (s *stage) checkAll() (positions int) {
 // checkRow recomputes a row's results from its own fields.
 func (s *stage) checkRow(list string, row map[string]any) {
 	s.t.Helper()
+	if s.redo {
+		s.chart(list, row)
+	}
 	if list == "pools" {
 		s.checkPool(row)
 		return
@@ -39,6 +42,12 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	uncollected, g := group("uncollectedFees"), group("gas")
 	fees := uncollected + group("collectedFees")
 	pnl := number(find(row, "pnlUsd"))
+	if find(row, "unrealizableLeg") == true {
+		for _, name := range []string{"pnlUsd", "pnlCostUsd", "roi", "apr", "feeApr"} {
+			s.near(row, name, number(find(row, name)), math.NaN(), 0)
+		}
+		return
+	}
 	scale := math.Abs(v) + math.Abs(w) + math.Abs(d) + math.Abs(fees) + math.Abs(g)
 	s.near(row, "pnlUsd", pnl, (v+w-d)+fees-g, scale)
 	s.near(row, "underlyingValueUsd", number(find(row, "underlyingValueUsd")), v, 0)
@@ -48,15 +57,15 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	if !(d > 0) {
 		roi, apr, feeAPR = math.NaN(), math.NaN(), math.NaN()
 	}
-	s.near(row, "roi", number(find(row, "roi")), roi, 0)
-	s.near(row, "apr", number(find(row, "apr")), apr, 0)
+	s.near(row, "roi", number(find(row, "roi")), clamp(roi), 0)
+	s.near(row, "apr", number(find(row, "apr")), clamp(apr), 0)
 	s.near(row, "feeApr", number(find(row, "feeApr")), clamp(feeAPR), 0)
 }
 
 func (s *stage) checkPool(row map[string]any) {
 	tvl := number(find(row, "tvlUsd"))
 	want := math.NaN()
-	if tvl > 0 {
+	if tvl > 0 && find(row, "pricing.priceUnavailable") == false {
 		want = clamp(number(find(row, "feesUsd24h")) / tvl * 36500)
 	}
 	s.near(row, "feeApr", number(find(row, "feeApr")), want, 0)

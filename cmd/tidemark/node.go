@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
 
@@ -39,6 +39,7 @@ type node struct {
 	books    *storage.Accounts
 	registry *registry.Registry
 	chains   *actors.Node
+	watchdog *actors.Watchdog // disk and clocks, for /health
 	extern   *actors.PriceFeed
 	board    rankings.Board
 	ready    readiness
@@ -60,8 +61,8 @@ func (n *node) start() error {
 }
 
 func (n *node) openStores() error {
-	if err := os.MkdirAll(n.Data, 0o755); err != nil {
-		return fmt.Errorf("cannot make the data directory: %w", err)
+	if err := makePrivate(n.Data); err != nil {
+		return err
 	}
 	var err error
 	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
@@ -72,12 +73,13 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {
 		return err
 	}
-	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{Logger: n.log})
+	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{
+		AcceptLost: n.acceptLost, Logger: n.log,
+	})
 	if err != nil {
-		return err
+		return adviseAccounts(n.Data, err)
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
-	n.background("disk watch", func(ctx context.Context) { actors.WatchSpace(ctx, n.store.Guard(), n.log) })
 	return nil
 }
 
@@ -99,17 +101,20 @@ func (n *node) background(name string, run func(context.Context)) {
 func (n *node) startMetering() error {
 	var err error
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
-		return err
+		return adviseAccounts(n.Data, err)
 	}
 	if n.key, _, err = n.registry.CreateDemo(); err != nil {
 		return fmt.Errorf("cannot create the demo account: %w", err)
 	}
+	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
 	n.began("metering", metering.Stop)
+	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
+	n.background("watchdog", n.watchdog.Run)
 	return nil
 }
 
@@ -125,7 +130,8 @@ func (n *node) startChains() error {
 	if err != nil {
 		return err
 	}
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.set, n.log)
+	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
+		n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -136,11 +142,12 @@ func (n *node) startChains() error {
 func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Connections: n.Limits.Connections,
 	})
 	if err != nil {
 		return err
@@ -167,7 +174,7 @@ func (n *node) startServers() error {
 	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
 	n.serve("API", apiListener, api.Serve, api.Shutdown)
 	administration := admin.New(admin.Config{
-		Registry: n.registry, Control: control{n.chains, n.store, n.books},
+		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {

@@ -26,6 +26,8 @@ type ServeCmd struct {
 	Listen    string `help:"Address of the API (127.0.0.1:8080)." placeholder:"ADDR"`
 	OpsListen string `help:"Address of /metrics and pprof (127.0.0.1:8081)." placeholder:"ADDR"`
 	Feed      string `help:"Where events come from: sim or rpc." placeholder:"FEED"`
+
+	AcceptLostAccounts bool `help:"Start with fewer account records than were written."`
 }
 
 // stopTimeout bounds an ordered stop: what has not ended by then is dropped,
@@ -38,6 +40,7 @@ func (c *ServeCmd) Run() error {
 	if err != nil {
 		return err
 	}
+	l.acceptLost = c.AcceptLostAccounts
 	return l.serve()
 }
 
@@ -62,6 +65,7 @@ func (l *loaded) serve() (err error) {
 	}
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	narrowFiles()
 
 	n := &node{loaded: l}
 	setLevel(&n.level, l.Log.Level)

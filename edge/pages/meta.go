@@ -25,7 +25,8 @@ func appendPlans(dst []byte, plans []accounts.Plan) []byte {
 
 // notCharged lists the answers that cost no units.
 var notCharged = []string{
-	"every answer that is not a 200, but the 404 of a position or pool that does not exist",
+	"every answer that is not a 200, except the 404 of a position or pool that does not exist, " +
+		"which costs 1 unit on every route",
 	"a list with partial: true", "a position with transactionsDegraded: true", "OPTIONS",
 }
 
@@ -54,6 +55,7 @@ func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	tally, _ := t.Key.Cell.Tally(t.Span.Month)
 	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
 		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
+		Reserved: t.Quota().Reserved,
 	})}}
 }
 

@@ -2,11 +2,9 @@ package query
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // shape is what the query of a route may hold.
@@ -83,61 +81,6 @@ func (p *pairs) admit(i int, value []byte) error {
 		return fmt.Errorf("parameter %s has no value; leave it out instead", p.names[i])
 	}
 	return nil
-}
-
-var (
-	errUTF8 = errors.New("its value is not valid UTF-8")
-	errNUL  = errors.New("its value holds a NUL character")
-)
-
-// decode undoes percent-encoding into dst, or returns src itself when there
-// is nothing to undo.
-func decode(dst, src []byte) ([]byte, error) {
-	out := src
-	if bytes.IndexByte(src, '%') >= 0 || bytes.IndexByte(src, '+') >= 0 {
-		var err error
-		if out, err = unescape(dst, src); err != nil {
-			return nil, err
-		}
-	}
-	if !utf8.Valid(out) {
-		return nil, errUTF8
-	}
-	if bytes.IndexByte(out, 0) >= 0 {
-		return nil, errNUL
-	}
-	return out, nil
-}
-
-func unescape(dst, src []byte) ([]byte, error) {
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; c {
-		case '+':
-			dst = append(dst, ' ')
-		case '%':
-			if i+2 >= len(src) || nibble(src[i+1]) < 0 || nibble(src[i+2]) < 0 {
-				bad := src[i:min(i+3, len(src))]
-				return nil, fmt.Errorf("malformed percent-encoding %s", quote(bad))
-			}
-			dst = append(dst, byte(nibble(src[i+1])<<4|nibble(src[i+2])))
-			i += 2
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst, nil
-}
-
-func nibble(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }
 
 // maxQuoted bounds how much of a bad value an answer repeats, in bytes.

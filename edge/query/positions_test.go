@@ -43,6 +43,9 @@ func TestPositions(t *testing.T) {
 	f("range=all", func(q *Q) {})
 	f("range=out", func(q *Q) { q.Range = rankings.OutOfRange })
 	f("includeRisky=1", func(q *Q) { q.IncludeRisky = true })
+	f("includeRisky=tRUE", func(q *Q) { q.IncludeRisky = true })
+	f("includeRisky=False", func(q *Q) {})
+	f("minValueUsd=1E3&minPoolTvl=2.5E-1", func(q *Q) { q.MinValueUsd, q.MinPoolTVLUsd = 1000, 0.25 })
 	f("includeRisky=false", func(q *Q) {})
 	f("minValueUsd=-5", func(q *Q) {})
 	f("minValueUsd=-0", func(q *Q) {})
@@ -103,13 +106,16 @@ func TestPositionsRefused(t *testing.T) {
 		f("page="+n, "is not an integer")
 		f("limit="+n, "is not an integer")
 	}
-	f("page=1000000000000000000", "is not an integer; allowed are up to 18 digits")
+	f("page=1000000000000000000", `page "1000000000000000000" is too large; allowed are up to 18 digits`)
+	for _, word := range []string{"yes", "t", "tRue ", "fal%C5%BFe", "01"} {
+		f("includeRisky="+word, "is not allowed; allowed are true, false, 1, 0")
+	}
 	f("page=0", "page 0 is out of range; pages count from 1")
 	f("limit=0", "limit 0 is out of range; allowed are 1 to 100")
 	f("limit=101", "limit 101 is out of range; allowed are 1 to 100")
 	for _, x := range []string{"NaN", "Infinity", "inf", "0x10", "1_000", "1e400", ".5", "5.",
-		"%2B5", "+5", "1e", "1e%2B", "--1", "-", "1E5", "1 ", "1.e5"} {
-		f("minValueUsd="+x, "is not a finite number; the format is digits")
+		"%2B5", "+5", "1e", "1e%2B", "--1", "-", "1 ", "1.e5"} {
+		f("minValueUsd="+x, "is not a finite number; allowed are digits")
 		f("minPoolTvl="+x, "is not a finite number")
 	}
 	for _, a := range []string{"abc", owner[:41], owner + "0", "0X" + owner[2:], owner[:41] + "g"} {

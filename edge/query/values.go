@@ -14,14 +14,18 @@ const maxDigits = 18
 
 // integer reads digits alone, without a leading zero.
 func integer(name string, v []byte) (n uint64, err error) {
-	ok := len(v) > 0 && len(v) <= maxDigits && (v[0] != '0' || len(v) == 1)
-	for _, c := range v {
-		ok = ok && '0' <= c && c <= '9'
-		n = n*10 + uint64(c-'0')
-	}
+	ok := len(v) > 0 && (v[0] != '0' || len(v) == 1) && len(digits(v)) == 0
 	if !ok {
 		return 0, fmt.Errorf("%s %s is not an integer; allowed are up to %d digits, "+
 			"without sign or leading zero", name, quote(v), maxDigits)
+	}
+	if len(v) > maxDigits {
+		return 0, fmt.Errorf("%s %s is too large; allowed are up to %d digits",
+			name, quote(v), maxDigits)
+	}
+
+	for _, c := range v {
+		n = n*10 + uint64(c-'0')
 	}
 	return n, nil
 }
@@ -35,8 +39,8 @@ func between(name string, v []byte, low, high uint64) (uint64, error) {
 	return n, err
 }
 
-// floor reads a number below which rows are left out: -?digits[.digits] with
-// an exponent at will. A negative floor is none, which is 0.
+// floor reads a number below which rows are left out. A negative floor is the
+// same as none, which is 0.
 func floor(name string, v []byte) (float64, error) {
 	if isNumber(v) {
 		x, err := strconv.ParseFloat(string(v), 64)
@@ -44,25 +48,26 @@ func floor(name string, v []byte) (float64, error) {
 			return max(x, 0) + 0, nil
 		}
 	}
-	return 0, fmt.Errorf("%s %s is not a finite number; the format is digits, "+
-		"at will with a leading -, a fraction and an exponent, as in 1000, 0.5 or 1e+3",
-		name, quote(v))
+	return 0, fmt.Errorf("%s %s is not a finite number; allowed are digits, optionally with "+
+		"a leading minus, a fraction and an exponent: 1000, 0.5, 1e+3", name, quote(v))
 }
 
-// isNumber holds v against the grammar -?digits[.digits][e[+-]digits].
+// isNumber checks v against the grammar -?digits[.digits][(e or E)[+-]digits].
 func isNumber(v []byte) bool {
 	v = skip(v, "-")
 	rest := digits(v)
 	if len(rest) == len(v) {
 		return false
 	}
+
 	if v = rest; len(v) > 0 && v[0] == '.' {
 		if rest = digits(v[1:]); len(rest) == len(v)-1 {
 			return false
 		}
 		v = rest
 	}
-	if len(v) > 0 && v[0] == 'e' {
+
+	if len(v) > 0 && v[0]|0x20 == 'e' {
 		v = skip(v[1:], "+-")
 		if rest = digits(v); len(rest) == len(v) {
 			return false
@@ -90,13 +95,19 @@ func digits(v []byte) []byte {
 
 // flag reads a boolean.
 func flag(name string, v []byte) (bool, error) {
-	switch string(v) {
-	case "true", "1":
+	switch {
+	case string(v) == "1" || spells(v, "true"):
 		return true, nil
-	case "false", "0":
+	case string(v) == "0" || spells(v, "false"):
 		return false, nil
 	}
 	return false, notAllowed(name, v, "true, false, 1, 0")
+}
+
+// spells reports whether v is word in any case. Equal lengths leave out the
+// letters beyond ASCII that fold to one within it.
+func spells(v []byte, word string) bool {
+	return len(v) == len(word) && strings.EqualFold(string(v), word)
 }
 
 // set reads one of the allowed names as its index.

@@ -15,7 +15,7 @@ type Error struct {
 	Retry   time.Duration // sent as Retry-After, at least 1 s; 0 sends none
 	Quota   bool          // the monthly quota's 429: its body repeats the wait
 	Close   bool          // close the connection: it is unclear where the next request begins
-	Charged bool          // costs units: the work of looking something up was done
+	Units   int64         // what it costs; no more than was reserved for a 200
 
 	// Generations is the X-Generation header of an error that was computed from
 	// data; empty for the others, which name what is published.
@@ -57,10 +57,14 @@ func Forbidden(message string) *Error { return &Error{Code: 403, Message: messag
 // NoRoute is the 404 of a path that leads nowhere. It is free.
 func NoRoute(message string) *Error { return &Error{Code: 404, Message: message} }
 
-// Absent is the 404 of a position or pool that does not exist. It is charged.
+// absentUnits is what it costs to ask for what does not exist, on any route:
+// the work of looking was done, and no more.
+const absentUnits = 1
+
+// Absent is the 404 of a position or pool that does not exist.
 func Absent(generations, format string, args ...any) *Error {
 	return &Error{
-		Code: 404, Message: fmt.Sprintf(format, args...), Charged: true, Generations: generations,
+		Code: 404, Message: fmt.Sprintf(format, args...), Units: absentUnits, Generations: generations,
 	}
 }
 

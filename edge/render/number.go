@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/value"
 )
 
 // null is every value that is not known.
@@ -33,14 +34,8 @@ func number(dst []byte, x float64) []byte {
 	return clmath.AppendPoint(dst, clmath.AppendUint(buf[:0], digits), uint8(decimals))
 }
 
-// MaxFeeAPR is the cap of every feeApr on output, in percent; a value that
-// stands exactly on it is not to be trusted.
-const MaxFeeAPR = 100_000
-
-// feeAPR appends a feeApr, clamped.
-func feeAPR(dst []byte, x float64) []byte {
-	return number(dst, max(-MaxFeeAPR, min(x, MaxFeeAPR)))
-}
+// percent appends an apr, feeApr or roi, clamped.
+func percent(dst []byte, x float64) []byte { return number(dst, value.ClampPercent(x)) }
 
 // moment appends a time about an answer, given in unix milliseconds: RFC 3339
 // with milliseconds, or null for 0.

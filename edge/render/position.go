@@ -39,6 +39,15 @@ func decimals(st *market.State, p *market.Pool) [2]uint8 {
 	return [2]uint8{st.Tokens.At(p.Currency0).Decimals, st.Tokens.At(p.Currency1).Decimals}
 }
 
+// snapshotPrices are those that a row's tokens show: a closed row is valued at
+// its closing block's, and shows its tokens at now's.
+func snapshotPrices(st *market.State, p *market.Pool, m *value.Metrics) *[2]market.Price {
+	if m.Open {
+		return &m.Price
+	}
+	return &[2]market.Price{*st.Prices.At(p.Currency0), *st.Prices.At(p.Currency1)}
+}
+
 // identity appends the pool of a row and its tokens.
 func identity(dst []byte, st *market.State, p *market.Pool, legs *[2]market.Price) []byte {
 	dst = p.ID.AppendHex(append(dst, `","poolId":"`...))
@@ -70,7 +79,7 @@ func AppendPosition(
 	if shared {
 		dst = append(dst, share.identity...)
 	} else {
-		dst = identity(dst, st, pool, &m.Price)
+		dst = identity(dst, st, pool, snapshotPrices(st, pool, m))
 	}
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
 	dst = integer(append(dst, `,"tickUpper":`...), p.TickUpper)
@@ -141,9 +150,9 @@ func group(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
 
 // metrics appends the group of the row's results.
 func metrics(dst []byte, m *value.Metrics) []byte {
-	dst = number(append(dst, `,"metrics":{"apr":`...), m.APR)
-	dst = feeAPR(append(dst, `,"feeApr":`...), m.FeeAPR)
-	dst = number(append(dst, `,"roi":`...), m.ROI)
+	dst = percent(append(dst, `,"metrics":{"apr":`...), m.APR)
+	dst = percent(append(dst, `,"feeApr":`...), m.FeeAPR)
+	dst = percent(append(dst, `,"roi":`...), m.ROI)
 	dst = number(append(dst, `,"pnlUsd":`...), m.PnlUsd)
 	dst = number(append(dst, `,"pnlCostUsd":`...), m.PnlCostUsd)
 	dst = number(append(dst, `,"underlyingValueUsd":`...), m.UnderlyingValueUsd)

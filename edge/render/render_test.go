@@ -98,13 +98,13 @@ func addPositions(st *market.State) {
 	}
 	open := market.Position{
 		ID: 42, TickLower: -200_000, TickUpper: -196_000, LowerSlot: 0, UpperSlot: 1,
-		Wide: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
+		Overflow: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
 		Deposited0: clmath.U128{Lo: 14_000_000_000_000_000}, Deposited1: clmath.U128{Lo: 35_000_000},
 		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
 		MintedAt: 1_699_000_000,
 	}
 	closed := market.Position{
-		ID: 43, TickLower: -200_000, TickUpper: -196_000, Wide: market.NoIndex, GasUnknown: true,
+		ID: 43, TickLower: -200_000, TickUpper: -196_000, Overflow: market.NoIndex, GasUnknown: true,
 		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
 		MintedAt: 1_699_000_000, ClosedAt: 1_699_500_000, CloseNativeUsd: 1800.5,
 		Close: [2]market.ClosePrice{
@@ -156,7 +156,11 @@ func TestText(t *testing.T) {
 	f(`"\/`, `"\"\\/"`)
 	f("\xffa\xc3", `"�a�"`)
 	f("</a>", `"</a>"`)
-	f("😀\u202e\u2028", "\"😀\u202e\u2028\"")
+	f("😀\u2028", "\"😀\u2028\"")
+	f("U\u200bS\u202eD\ufeffC", `"USDC"`)
+	f("\u200c\u200d\u200e\u200f\u202a\u202d\u2060\u2064\u2069", `""`)
+	f("\u200a\u2010\u2029\u202f\u205f", "\"\u200a\u2010\u2029\u202f\"")
+	f("\u206a", "\"\u206a\"")
 	if got := string(text(nil, nil, 4)); got != "null" {
 		t.Errorf("nil: got %s; want null", got)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tidemark/rankings"
+	"tidemark/rankings/chart"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -11,21 +12,22 @@ import (
 )
 
 // testDays are two days of a pool, the second without prices.
-var testDays = Days{First: 19675, Days: []Day{
+var testDays = chart.Days{First: 19675, Days: []chart.Day{
 	{
 		Open: 2500, High: 2600.5, Low: 2450.25, Close: 2534.75, Price0Usd: 2534.75, Price1Usd: 1,
-		TVLUsd: 1_000_000, VolumeUsd: 250_000, FeesUsd: 750,
+		TVLUsd: 1_000_000, VolumeUsd: 250_000, FeesUsd: 750, FeesTVLRatio: 0.075,
 	},
 	{
 		Open: 2534.75, High: 2534.75, Low: 2534.75, Close: 2534.75,
 		Price0Usd: market.Unknown, Price1Usd: market.Unknown, TVLUsd: market.Unknown,
+		FeesTVLRatio: market.Unknown,
 	},
 }}
 
 func TestChartsGolden(t *testing.T) {
 	st := testState()
 	p := st.Pools.At(0)
-	bins := []Bin{{
+	bins := []chart.Bin{{
 		TickLower: -200_000, TickUpper: -196_000, Liquidity: clmath.U128{Hi: 1},
 		Amount0: clmath.U256{3e18}, Amount1: clmath.U256{1_500_000}, Price: 2000.5,
 	}}
@@ -36,7 +38,7 @@ func TestChartsGolden(t *testing.T) {
 		return AppendPoolOverviewCurrent(dst, st, 0, of == nil)
 	}
 	golden(t, "charts_pool.json", append(AppendPoolSeries(both(nil), &testDays), '}'))
-	days := []PositionDay{
+	days := []chart.PositionDay{
 		{PnlUsd: 12.5, AssetValueUsd: 1000, APR: 91.25, FeeAPR: 2e5, DivergenceLossUsd: -3.5},
 		{
 			PnlUsd: market.Unknown, AssetValueUsd: market.Unknown, APR: market.Unknown,
@@ -44,8 +46,8 @@ func TestChartsGolden(t *testing.T) {
 		},
 	}
 	of := st.Positions.At(0)
-	golden(t, "charts_position.json", append(AppendPositionSeries(both(of), 19675, days), '}'))
-	golden(t, "charts_unknown.json", append(AppendPositionSeries(both(of), 0, nil), '}'))
+	golden(t, "charts_position.json", append(AppendPositionSeries(both(of), &chart.PositionDays{First: 19675, Days: days}), '}'))
+	golden(t, "charts_unknown.json", append(AppendPositionSeries(both(of), new(chart.PositionDays)), '}'))
 }
 
 func TestTransactionsGolden(t *testing.T) {

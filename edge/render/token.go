@@ -42,6 +42,8 @@ var reasons = [...]string{
 	market.ReasonStalePrice:     `"stale_price"`,
 	market.ReasonBadDecimals:    `"bad_decimals"`,
 	market.ReasonHookDelta:      `"hook_delta"`,
+	market.ReasonOwnPoolOnly:    `"own_pool_only"`,
+	market.ReasonUnrealizable:   `"unrealizable"`,
 }
 
 // prices appends the opening of a pricing group: what its two legs and gas

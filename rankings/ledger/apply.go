@@ -24,14 +24,18 @@ func (l *Ledger) Apply(s *market.Span) error {
 	if err := l.follows(s); err != nil {
 		return err
 	}
-	before, ops := l.begin(), len(l.ops)
+
+	l.begin()
+	l.final = s.Final
+	ops := len(l.ops)
 	if err := l.run(s, hour); err != nil {
-		l.abandon(before)
+		l.abandon()
 		l.ops = l.ops[:ops]
 		return fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)
 	}
-	l.keep(s, before)
-	l.head = s.Head()
+
+	l.keep(s)
+	l.st.Head = s.Head()
 	return nil
 }
 
@@ -39,37 +43,14 @@ func (l *Ledger) Apply(s *market.Span) error {
 // both hashes are known: at a cut between blocks neither is.
 func (l *Ledger) follows(s *market.Span) error {
 	switch {
-	case s.From != l.head.Number+1 || s.To < s.From:
+	case s.From != l.st.Head.Number+1 || s.To < s.From:
 		return fmt.Errorf("cannot apply span %d to %d at head %d: %w",
-			s.From, s.To, l.head.Number, ErrNotNext)
-	case !s.Parent.IsZero() && !l.head.Hash.IsZero() && s.Parent != l.head.Hash:
+			s.From, s.To, l.st.Head.Number, ErrNotNext)
+	case !s.Parent.IsZero() && !l.st.Head.Hash.IsZero() && s.Parent != l.st.Head.Hash:
 		return fmt.Errorf("cannot apply span %d to %d with parent %s at head %s: %w",
-			s.From, s.To, s.Parent, l.head.Hash, ErrNotNext)
+			s.From, s.To, s.Parent, l.st.Head.Hash, ErrNotNext)
 	}
 	return nil
-}
-
-// begin starts a span and returns the lengths before it. From here on every
-// row that is edited for the first time is saved, until the next begin.
-func (l *Ledger) begin() Lens {
-	l.now.span++
-	l.tokens.begin()
-	l.owners.begin()
-	l.pools.begin()
-	l.days.begin()
-	l.minutes.begin()
-	l.ticks.begin()
-	l.positions.begin()
-	l.wides.begin()
-	l.directs.begin()
-	l.hours.begin()
-	l.drops, l.moves, l.written = nil, l.moves[:0], l.written[:0]
-	return Lens{
-		Tokens: l.tokens.Len(), Owners: l.owners.Len(), Pools: l.pools.Len(),
-		Ticks: l.ticks.Len(), Positions: l.positions.Len(), Wides: l.wides.Len(),
-		Directs: l.directs.Len(), Hours: l.hours.Len(),
-		OpenCount: l.openCount, Transactions: l.transactions,
-	}
 }
 
 // run applies what the span holds: its tokens, the hour that was announced,
@@ -89,7 +70,7 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 		l.advance(int64(hour.hour) * market.Hour)
 		l.record(hour)
 	}
-	l.time = l.head.Time
+	l.time = l.st.Head.Time
 	next := s.From
 	for i := range s.Blocks {
 		b := &s.Blocks[i]

@@ -58,12 +58,12 @@ func (w *world) benchSwaps() market.Span {
 	s := market.Span{
 		From: head.Number + 1, To: head.Number + 100, Time: head.Time + 1200, Final: true,
 	}
-	before := w.begin()
+	w.begin()
 	for n := range uint64(100) {
 		blk := market.Block{Number: s.From + n, Time: head.Time + int64(n)*12, Txs: make([]market.Tx, 20)}
 		w.advance(blk.Time)
 		for k := range uint32(20) {
-			e, ok := script.Trade(w.live(), k%10, script.Order{
+			e, ok := script.Trade(&w.st, k%10, script.Order{
 				Amount: amounts[k/10], Down: k < 10, ExactIn: true,
 				Limit: clmath.SqrtPriceAtTick(benchTick + 500 - 1000*bool32(k < 10)),
 			})
@@ -78,7 +78,7 @@ func (w *world) benchSwaps() market.Span {
 		}
 		s.Blocks = append(s.Blocks, blk)
 	}
-	w.abandon(before)
+	w.abandon()
 	return s
 }
 

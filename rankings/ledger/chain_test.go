@@ -58,7 +58,7 @@ func (c *chain) compare(t *testing.T, l *Ledger) {
 	}
 	for i := range c.Truth.Final.DirectPositions {
 		want := &c.Truth.Final.DirectPositions[i]
-		d := st.Directs.At(l.directOf[directKey{
+		d := st.NonNFT.At(l.nonNFTOf[nonNFTKey{
 			l.poolOf[market.PoolID(word(want.PoolID))], want.TickLower, want.TickUpper,
 			address(want.Owner), word(want.Salt),
 		}])
@@ -186,8 +186,8 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 	}
 	entries := make(map[key]market.Transaction)
 	for _, op := range changes.Ops {
-		if put, ok := op.(PutTransaction); ok {
-			entries[key{put.Block, put.LogIndex}] = put.Transaction
+		if e := Transactions.Entry(&op); e != nil && !op.Drop {
+			entries[key{e.Block, e.LogIndex}] = *e
 		}
 	}
 	seen := 0
@@ -201,7 +201,7 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 		equal(t, "delta", m.LiquidityDelta, e.LiquidityDelta)
 		equal(t, "fees0 of a change", m.FeesAccrued0, &e.Fees0)
 		equal(t, "fees1 of a change", m.FeesAccrued1, &e.Fees1)
-		hooks := l.pools.At(l.poolOf[market.PoolID(word(m.PoolID))]).Hooks
+		hooks := l.st.Pools.At(l.poolOf[market.PoolID(word(m.PoolID))]).Hooks
 		if hooks[19]&(afterAddReturnsDelta|afterRemoveReturnsDelta) == 0 {
 			equalDelta(t, m.CallerDelta0, &e.Fees0, &e.Amount0, e.LiquidityDelta)
 			equalDelta(t, m.CallerDelta1, &e.Fees1, &e.Amount1, e.LiquidityDelta)

@@ -33,18 +33,23 @@ func HourRecord(token uint32, t *market.Token) HourPrice {
 	}
 }
 
+// HourEntry is an entry of the series of hour prices.
+type HourEntry struct {
+	HourPrice
+	Hour uint32
+}
+
 // Changes is what happened since the last call of Ledger.Changes: the rows to
 // write again, the series to append or take back, the inverses to keep. The
 // rows themselves are read from the State frozen at the same head.
 type Changes struct {
 	Head market.Head
 
-	// Changed rows of each table, ascending, all below its length.
-	Tokens, Owners, Pools, Days, Minutes []uint32
-	Ticks, Positions, Wides, Directs     []uint32
-	Hours                                []uint32
+	// Rows are the changed rows of each table, ascending, all below its
+	// length; see Table.Changed.
+	Rows [][]uint32
 
-	// Series, in the order in which they happened: a later operation on the
+	// Ops are in the order in which they happened: a later operation on the
 	// same key wins.
 	Ops []Op
 
@@ -52,40 +57,12 @@ type Changes struct {
 	UndoDrop []uint64 // Undo.To of those taken back or expired
 }
 
-// Op is an operation on a series kept in the store only.
-type Op interface{ op() }
-
-// The operations on series, each keyed by what its Drop names.
-type (
-	PutTransaction  struct{ market.Transaction }
-	DropTransaction struct {
-		Position uint32
-		Block    uint64
-		LogIndex uint32
-	}
-	PutPoolDay  struct{ market.PoolDay } // also for the day that is not over
-	DropPoolDay struct{ Pool, Day uint32 }
-	PutTickDay  struct{ market.TickDay }
-	DropTickDay struct {
-		Pool uint32
-		Tick int32
-		Day  uint32
-	}
-	PutHourPrice struct {
-		HourPrice
-		Hour uint32
-	}
-	DropHourPrice struct{ Token, Hour uint32 }
-)
-
-func (PutTransaction) op()  {}
-func (DropTransaction) op() {}
-func (PutPoolDay) op()      {}
-func (DropPoolDay) op()     {}
-func (PutTickDay) op()      {}
-func (DropTickDay) op()     {}
-func (PutHourPrice) op()    {}
-func (DropHourPrice) op()   {}
+// Op is an operation on a series, made and read by its Series.
+type Op struct {
+	Series int
+	Drop   bool // of the entry that has the key of Entry
+	Entry  any  // a pointer to the entry
+}
 
 // Saved is a row as it was before a span changed it.
 type Saved[T any] struct {
@@ -99,25 +76,14 @@ type Undo struct {
 	Before market.Head
 	To     uint64      // the span's last block, which names the Undo
 	Hash   market.Hash // of To; zero at a cut between blocks
-	Lens   Lens        // of the tables before the span
 
-	Tokens    []Saved[market.Token]
-	Pools     []Saved[market.Pool]
-	Days      []Saved[market.PoolDay]
-	Minutes   []Saved[market.Minutes]
-	Ticks     []Saved[market.Tick]
-	Positions []Saved[market.Position]
-	Wides     []Saved[market.Sums]
-	Directs   []Saved[market.Direct]
-	Hours     []Saved[market.HourBucket]
+	// Rows are the lengths of the tables before the span, and Saved the rows
+	// that it changed, a []Saved[T] or nil for each table; see Table.Saved.
+	Rows         []uint32
+	Saved        []any
+	OpenCount    uint32
+	Transactions uint64
 
-	// Drops takes back what the span appended to the series.
+	// Drops takes back what the span wrote into the series.
 	Drops []Op
-}
-
-// Lens are the lengths of the tables, and the counts beside them.
-type Lens struct {
-	Tokens, Owners, Pools, Ticks, Positions, Wides, Directs, Hours uint32
-	OpenCount                                                      uint32
-	Transactions                                                   uint64
 }

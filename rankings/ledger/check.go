@@ -74,7 +74,7 @@ func (c *checker) names() {
 	c.want(c.Native == native, "token", native, "is native; the state names %d", c.Native)
 	unique(c, "owner", &c.Owners, func(a *market.Address) market.Address { return *a })
 	unique(c, "pool", &c.Pools, func(p *market.Pool) market.PoolID { return p.ID })
-	unique(c, "direct", &c.Directs, keyOf)
+	unique(c, "direct", &c.NonNFT, keyOf)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
 		n := c.Tokens.Len()

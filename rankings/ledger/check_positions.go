@@ -7,7 +7,7 @@ import (
 
 // positionRecords checks each position by itself, and the wide sums.
 func (c *checker) positionRecords() {
-	wides := make([]bool, c.Wides.Len())
+	wides := make([]bool, c.Overflow.Len())
 	entries, last := uint64(0), uint64(0)
 	for i := range c.Positions.Len() {
 		p := c.Positions.At(i)
@@ -22,13 +22,13 @@ func (c *checker) positionRecords() {
 		c.want(!p.IsOpen() || !p.Burned, "position", i,
 			"burned with liquidity %s", unsigned(p.Liquidity))
 		c.want(p.Entries > 0, "position", i, "no transactions")
-		if p.Wide == market.NoIndex {
+		if p.Overflow == market.NoIndex {
 			continue
 		}
-		if c.want(p.Wide < c.Wides.Len() && !wides[p.Wide], "position", i,
-			"wide sums %d of %d", p.Wide, c.Wides.Len()) {
-			wides[p.Wide] = true
-			c.want(!narrow(c.Wides.At(p.Wide)), "position", i, "wide sums %d fit 128 bits", p.Wide)
+		if c.want(p.Overflow < c.Overflow.Len() && !wides[p.Overflow], "position", i,
+			"wide sums %d of %d", p.Overflow, c.Overflow.Len()) {
+			wides[p.Overflow] = true
+			c.want(!narrow(c.Overflow.At(p.Overflow)), "position", i, "wide sums %d fit 128 bits", p.Overflow)
 		}
 	}
 	for i, used := range wides {

@@ -31,32 +31,32 @@ func TestCheckFindsDamage(t *testing.T) {
 		t.Errorf("no finding has %q: %v", want, Check(broken))
 	}
 	open := uint32(0)
-	for !w.positions.At(open).IsOpen() {
+	for !w.st.Positions.At(open).IsOpen() {
 		open++
 	}
 	traded := uint32(0)
-	for w.pools.At(traded).LastHour == market.NoIndex {
+	for w.st.Pools.At(traded).LastHour == market.NoIndex {
 		traded++
 	}
-	f("liquidityGross", func(l *Ledger) { l.positions.Mut(open).Liquidity.Lo++ })
+	f("liquidityGross", func(l *Ledger) { Positions.in(l).Mut(open).Liquidity.Lo++ })
 	f("are not its ticks", func(l *Ledger) {
-		l.positions.Mut(open).UpperSlot = l.positions.At(open).LowerSlot
+		Positions.in(l).Mut(open).UpperSlot = l.st.Positions.At(open).LowerSlot
 	})
-	f("ticks in records", func(l *Ledger) { l.positions.Mut(open).UpperSlot = 1 << 20 })
-	f("closed at 5", func(l *Ledger) { l.positions.Mut(open).ClosedAt = 5 })
-	f("id 1 after", func(l *Ledger) { l.positions.Mut(l.positions.Len() - 1).ID = 1 })
-	f("transactions; the positions have", func(l *Ledger) { l.positions.Mut(0).Entries++ })
-	f("holders; counted", func(l *Ledger) { l.pools.Mut(0).Holders++ })
-	f("open positions; counted", func(l *Ledger) { l.openCount++ })
-	f("its ticks sum to", func(l *Ledger) { l.pools.Mut(0).Liquidity.Lo++ })
-	f("is not within tick", func(l *Ledger) { l.pools.Mut(0).Tick += 2 })
-	f("tick 900000", func(l *Ledger) { l.pools.Mut(0).Tick = 900_000 })
-	f("currencies", func(l *Ledger) { l.pools.Mut(0).Currency1 = 99 })
-	f("as 0 is", func(l *Ledger) { l.pools.Mut(1).ID = l.pools.At(0).ID })
-	f("liquidityNet", func(l *Ledger) { l.ticks.Mut(0).LiquidityNet.Lo++ })
-	f("sqrtPriceX96", func(l *Ledger) { l.ticks.Mut(0).SqrtPriceX96[0]++ })
-	f("listed as", func(l *Ledger) { l.ticks.Mut(0).Tick++ })
-	f("is free with liquidity", func(l *Ledger) { l.ticks.Mut(0).Pool = market.NoIndex })
+	f("ticks in records", func(l *Ledger) { Positions.in(l).Mut(open).UpperSlot = 1 << 20 })
+	f("closed at 5", func(l *Ledger) { Positions.in(l).Mut(open).ClosedAt = 5 })
+	f("id 1 after", func(l *Ledger) { Positions.in(l).Mut(l.st.Positions.Len() - 1).ID = 1 })
+	f("transactions; the positions have", func(l *Ledger) { Positions.in(l).Mut(0).Entries++ })
+	f("holders; counted", func(l *Ledger) { Pools.in(l).Mut(0).Holders++ })
+	f("open positions; counted", func(l *Ledger) { l.st.OpenCount++ })
+	f("its ticks sum to", func(l *Ledger) { Pools.in(l).Mut(0).Liquidity.Lo++ })
+	f("is not within tick", func(l *Ledger) { Pools.in(l).Mut(0).Tick += 2 })
+	f("tick 900000", func(l *Ledger) { Pools.in(l).Mut(0).Tick = 900_000 })
+	f("currencies", func(l *Ledger) { Pools.in(l).Mut(0).Currency1 = 99 })
+	f("as 0 is", func(l *Ledger) { Pools.in(l).Mut(1).ID = l.st.Pools.At(0).ID })
+	f("liquidityNet", func(l *Ledger) { Ticks.in(l).Mut(0).LiquidityNet.Lo++ })
+	f("sqrtPriceX96", func(l *Ledger) { Ticks.in(l).Mut(0).SqrtPriceX96[0]++ })
+	f("listed as", func(l *Ledger) { Ticks.in(l).Mut(0).Tick++ })
+	f("is free with liquidity", func(l *Ledger) { Ticks.in(l).Mut(0).Pool = market.NoIndex })
 	f("out of order", func(l *Ledger) {
 		refs := l.lists.edit(0).Refs
 		refs[0], refs[1] = refs[1], refs[0]
@@ -64,15 +64,15 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("is in no list", func(l *Ledger) { l.lists.edit(0).Refs = nil })
 	f("listed in record", func(l *Ledger) { l.lists.edit(0).Refs[0].Slot = 1 << 30 })
 	f("is listed wrongly", func(l *Ledger) {
-		last := l.pools.At(traded).LastHour
-		l.hours.Mut(last).Prev = last
+		last := l.st.Pools.At(traded).LastHour
+		Hours.in(l).Mut(last).Prev = last
 	})
-	f("listed for", func(l *Ledger) { l.hours.Mut(l.pools.At(traded).LastHour).Pool++ })
-	f("listed false", func(l *Ledger) { l.pools.Mut(traded).LastHour = market.NoIndex })
-	f("does not end at the pool's state", func(l *Ledger) { l.days.Mut(0).Liquidity.Lo++ })
-	f("amounts", func(l *Ledger) { l.days.Mut(0).Amount0[0]++ })
-	f("the last swap was at", func(l *Ledger) { l.pools.Mut(traded).LastSwapAt += 3600 })
-	f("belong to no position", func(l *Ledger) { l.wides.Append(market.Sums{}) })
-	f("minute rings", func(l *Ledger) { l.minutes.Append(market.Minutes{}) })
-	f("is native", func(l *Ledger) { l.native = 3 })
+	f("listed for", func(l *Ledger) { Hours.in(l).Mut(l.st.Pools.At(traded).LastHour).Pool++ })
+	f("listed false", func(l *Ledger) { Pools.in(l).Mut(traded).LastHour = market.NoIndex })
+	f("does not end at the pool's state", func(l *Ledger) { Days.in(l).Mut(0).Liquidity.Lo++ })
+	f("amounts", func(l *Ledger) { Days.in(l).Mut(0).Amount0[0]++ })
+	f("the last swap was at", func(l *Ledger) { Pools.in(l).Mut(traded).LastSwapAt += 3600 })
+	f("belong to no position", func(l *Ledger) { Overflow.in(l).Append(market.Sums{}) })
+	f("minute rings", func(l *Ledger) { Minutes.in(l).Append(market.Minutes{}) })
+	f("is native", func(l *Ledger) { l.st.Native = 3 })
 }

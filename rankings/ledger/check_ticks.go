@@ -70,8 +70,8 @@ func (c *checker) tickSums() {
 			add(p.UpperSlot, p.Liquidity, -1)
 		}
 	}
-	for i := range c.Directs.Len() {
-		d := c.Directs.At(i)
+	for i := range c.NonNFT.Len() {
+		d := c.NonNFT.At(i)
 		known := c.want(d.Pool < c.Pools.Len(), "direct", i, "pool %d", d.Pool)
 		if d.Liquidity.IsZero() || !known {
 			continue

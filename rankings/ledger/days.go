@@ -12,29 +12,29 @@ import (
 // startDay begins the present day of a pool at its present price. The day
 // before was put into the series when it ended.
 func (l *Ledger) startDay(i uint32) {
-	p, d := l.pools.At(i), l.days.edit(i)
+	p, d := l.st.Pools.At(i), Days.edit(l, i)
 	*d = market.PoolDay{
 		Pool: i, Day: l.day,
 		Open: p.SqrtPriceX96, High: p.SqrtPriceX96, Low: p.SqrtPriceX96,
 	}
-	l.drops = append(l.drops, DropPoolDay{i, l.day})
+	onUndo(l, PoolDays.Drop, market.PoolDay{Pool: i, Day: l.day})
 	l.touch(i, d)
 }
 
 // touchDay notes that an event changes the state of a pool today.
 func (l *Ledger) touchDay(i uint32) {
-	if l.days.At(i).Day != l.day {
+	if l.st.Days.At(i).Day != l.day {
 		l.startDay(i)
 		return
 	}
-	l.touch(i, l.days.edit(i))
+	l.touch(i, Days.edit(l, i))
 }
 
 // touch notes the prices of the hour and that the day's end is out of date.
 func (l *Ledger) touch(i uint32, d *market.PoolDay) {
-	p := l.pools.At(i)
-	d.Price0Usd = l.tokens.At(p.Currency0).HourUsd
-	d.Price1Usd = l.tokens.At(p.Currency1).HourUsd
+	p := l.st.Pools.At(i)
+	d.Price0Usd = l.st.Tokens.At(p.Currency0).HourUsd
+	d.Price1Usd = l.st.Tokens.At(p.Currency1).HourUsd
 	l.unsettle(i)
 }
 
@@ -47,14 +47,14 @@ func (l *Ledger) unsettle(i uint32) {
 
 // endDay ends the present day of every pool that had one.
 func (l *Ledger) endDay() {
-	for i := range l.days.Len() {
-		if l.days.At(i).Day != l.day {
+	for i := range l.st.Days.Len() {
+		if l.st.Days.At(i).Day != l.day {
 			continue
 		}
-		d := l.days.edit(i)
+		d := Days.edit(l, i)
 		l.touch(i, d)
 		l.settleDay(i, d)
-		l.ops = append(l.ops, PutPoolDay{*d})
+		l.ops = append(l.ops, PoolDays.Put(*d))
 	}
 }
 
@@ -63,12 +63,12 @@ func (l *Ledger) endDay() {
 // has only to touch the days that it restores.
 func (l *Ledger) settleDays() {
 	for _, i := range l.unsettled {
-		if i >= l.pools.Len() {
+		if i >= l.st.Pools.Len() {
 			continue
 		}
 		l.isStale[i] = false
-		if l.days.At(i).Day == l.day {
-			l.settleDay(i, l.days.note(i))
+		if l.st.Days.At(i).Day == l.day {
+			l.settleDay(i, Days.note(l, i))
 		}
 	}
 	l.unsettled = l.unsettled[:0]
@@ -76,11 +76,11 @@ func (l *Ledger) settleDays() {
 
 // settleDay fills in how the pool stands, which is how the day ends so far.
 func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
-	p := l.pools.At(i)
+	p := l.st.Pools.At(i)
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
 	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
-	d.Amount0, d.Amount1 = amounts(p, l.lists.At(i).Refs, &l.ticks.Frozen)
+	d.Amount0, d.Amount1 = amounts(p, l.lists.At(i).Refs, &l.st.Ticks)
 }
 
 // amounts returns what the liquidity of a pool amounts to at its price, fees

@@ -54,8 +54,8 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	if !ok {
 		return l.refuse("position", e.ID, "no such position")
 	}
-	row := l.positions.edit(i)
-	switch owner := *l.owners.At(row.Owner); {
+	row := Positions.edit(l, i)
+	switch owner := *l.st.Owners.At(row.Owner); {
 	case row.Burned || row.Pool == market.NoIndex:
 		return l.refuse("position", e.ID, "not to be moved now")
 	case owner != e.From:
@@ -77,15 +77,15 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 
 // mint begins a position; its pool and range come with the liquidity.
 func (l *Ledger) mint(e *market.TransferNFT) error {
-	if n := l.positions.Len(); n > 0 && e.ID <= l.positions.At(n-1).ID {
-		return l.refuse("minted id", e.ID, l.positions.At(n-1).ID)
+	if n := l.st.Positions.Len(); n > 0 && e.ID <= l.st.Positions.At(n-1).ID {
+		return l.refuse("minted id", e.ID, l.st.Positions.At(n-1).ID)
 	}
 	if e.To.IsZero() {
 		return l.refuse("minted to", e.To, "an owner")
 	}
-	i := l.positions.add(market.Position{
+	i := Positions.add(l, market.Position{
 		ID: e.ID, Pool: market.NoIndex, Owner: l.ownerIndex(e.To),
-		LowerSlot: market.NoIndex, UpperSlot: market.NoIndex, Wide: market.NoIndex,
+		LowerSlot: market.NoIndex, UpperSlot: market.NoIndex, Overflow: market.NoIndex,
 		MintedAt: l.time,
 	})
 	l.moves = append(l.moves, move{moveMint, i, l.at, e.From, e.To})
@@ -105,15 +105,15 @@ func (l *Ledger) pass(row *market.Position, owner uint32) {
 // move, or a move alone when c is nil. Values are those of the hour, and stay:
 // an unknown one makes CostUsd unknown for good.
 func (l *Ledger) enter(i uint32, row *market.Position, c *change, m move) {
-	p := l.pools.At(row.Pool)
+	p := l.st.Pools.At(row.Pool)
 	g := l.takeGas(row.ID)
 	t := market.Transaction{
 		Position: i, Type: market.Transfer,
 		Block: l.at.block.Number, LogIndex: l.at.log.Index, TxHash: l.at.tx().Hash, Time: l.time,
 		Moved: m.kind != moveNone, From: m.from, To: m.to,
 		GasUsed: g.used, GasPrice: g.price, GasWei: g.wei, GasUnknown: g.unknown,
-		Price0Usd: l.tokens.At(p.Currency0).HourUsd,
-		Price1Usd: l.tokens.At(p.Currency1).HourUsd,
+		Price0Usd: l.st.Tokens.At(p.Currency0).HourUsd,
+		Price1Usd: l.st.Tokens.At(p.Currency1).HourUsd,
 		NativeUsd: l.nativeUsd(),
 	}
 	if c != nil {
@@ -128,9 +128,11 @@ func (l *Ledger) enter(i uint32, row *market.Position, c *change, m move) {
 	}
 	row.GasWei, _ = row.GasWei.Add(g.wei)
 	row.Entries++
-	l.transactions++
-	l.ops = append(l.ops, PutTransaction{t})
-	l.drops = append(l.drops, DropTransaction{i, t.Block, t.LogIndex})
+	l.st.Transactions++
+	l.ops = append(l.ops, Transactions.Put(t))
+	onUndo(l, Transactions.Drop, market.Transaction{
+		Position: i, Block: t.Block, LogIndex: t.LogIndex,
+	})
 }
 
 func typeOf(delta clmath.I128) market.TransactionType {

@@ -33,7 +33,7 @@ func (l *Ledger) tally(i uint32, p *market.Pool, out clmath.I128) {
 	b.Close = clmath.Float64(&p.SqrtPriceX96)
 	b.Swaps++
 
-	d := l.days.edit(i)
+	d := Days.edit(l, i)
 	d.VolumeUsd += volume
 	d.FeesUsd += fees
 	d.Swaps++
@@ -43,7 +43,7 @@ func (l *Ledger) tally(i uint32, p *market.Pool, out clmath.I128) {
 	if p.SqrtPriceX96.Lt(&d.Low) {
 		d.Low = p.SqrtPriceX96
 	}
-	closeMinute(l.minutes.edit(i), market.MinuteOf(l.time), b.Close)
+	closeMinute(Minutes.edit(l, i), market.MinuteOf(l.time), b.Close)
 }
 
 // volumeUsd values a swap once: by its input, or by its output when the input
@@ -75,18 +75,18 @@ func saturate(sum *clmath.U128, amount *clmath.U256) {
 // this is the hour's first swap; p is the pool's row, open for writing.
 func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
 	hour := market.HourOf(l.time)
-	if p.LastHour != market.NoIndex && l.hours.At(p.LastHour).Hour == hour {
-		return l.hours.edit(p.LastHour)
+	if p.LastHour != market.NoIndex && l.st.Hours.At(p.LastHour).Hour == hour {
+		return Hours.edit(l, p.LastHour)
 	}
 	b := market.HourBucket{Pool: i, Hour: hour, Prev: p.LastHour}
 	slot, ok := l.freeHours.take()
 	if ok {
-		*l.hours.edit(slot) = b
+		*Hours.edit(l, slot) = b
 	} else {
-		slot = l.hours.add(b)
+		slot = Hours.add(l, b)
 	}
 	p.LastHour = slot
-	return l.hours.edit(slot)
+	return Hours.edit(l, slot)
 }
 
 // sweepHours frees the buckets that no window of today reaches. Once a day is
@@ -98,18 +98,18 @@ func (l *Ledger) sweepHours() {
 		return
 	}
 	oldest -= keptHours
-	for i := range l.pools.Len() {
-		newer, slot := uint32(market.NoIndex), l.pools.At(i).LastHour
-		for slot != market.NoIndex && l.hours.At(slot).Hour >= oldest {
-			newer, slot = slot, l.hours.At(slot).Prev
+	for i := range l.st.Pools.Len() {
+		newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
+		for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {
+			newer, slot = slot, l.st.Hours.At(slot).Prev
 		}
 		if slot == market.NoIndex {
 			continue
 		}
 		if newer == market.NoIndex {
-			l.pools.edit(i).LastHour = market.NoIndex
+			Pools.edit(l, i).LastHour = market.NoIndex
 		} else {
-			l.hours.edit(newer).Prev = market.NoIndex
+			Hours.edit(l, newer).Prev = market.NoIndex
 		}
 		l.freeBuckets(slot)
 	}
@@ -118,7 +118,7 @@ func (l *Ledger) sweepHours() {
 // freeBuckets frees a bucket and all older ones of its list.
 func (l *Ledger) freeBuckets(slot uint32) {
 	for slot != market.NoIndex {
-		b := l.hours.edit(slot)
+		b := Hours.edit(l, slot)
 		prev := b.Prev
 		*b = market.HourBucket{Pool: market.NoIndex, Prev: market.NoIndex}
 		l.freeHours.put(slot)

@@ -18,32 +18,20 @@ type Config struct {
 
 // Ledger is the exact state of one chain. It has a single writer.
 type Ledger struct {
-	cfg  Config
-	head market.Head
-	now  mark
-
-	tokens    rows[market.Token]
-	owners    rows[market.Address]
-	pools     rows[market.Pool]
-	days      rows[market.PoolDay]
-	minutes   rows[market.Minutes]
-	ticks     rows[market.Tick]
-	positions rows[market.Position]
-	wides     rows[market.Sums]
-	directs   rows[market.Direct]
-	hours     rows[market.HourBucket]
-	lists     lists
-
-	native       uint32
-	openCount    uint32
-	transactions uint64
+	cfg Config
+	// st is the market as it is now. Rows are read from it, and written through
+	// the journals of their tables.
+	st       market.State
+	journals []journaled // by table
+	now      mark
 
 	// Indexes: all of them follow from the tables.
 	tokenOf   map[market.Address]uint32
 	ownerOf   map[market.Address]uint32
 	poolOf    map[market.PoolID]uint32
-	directOf  map[directKey]uint32
+	nonNFTOf  map[nonNFTKey]uint32
 	holdings  map[holding]uint32 // open positions of an owner in a pool
+	lists     lists
 	freeTicks slots
 	freeHours slots
 
@@ -60,6 +48,10 @@ type Ledger struct {
 
 // pending is what belongs to the span that is being applied.
 type pending struct {
+	openBefore         uint32 // State.OpenCount when the span began
+	transactionsBefore uint64
+
+	final   bool // no undo is kept for the span
 	at      place
 	time    int64
 	day     uint32 // of time
@@ -88,21 +80,11 @@ func New(c Config) *Ledger {
 // undos, oldest first, are those in force at its head.
 func From(c Config, st *market.State, undos []*Undo) *Ledger {
 	c.Start = max(c.Start, 1)
-	l := &Ledger{
-		cfg: c, head: st.Head, now: mark{1, 1}, undos: slices.Clone(undos), put: len(undos),
-		native: st.Native, openCount: st.OpenCount, transactions: st.Transactions,
-	}
-	l.tokens.thaw(&l.now, st.Tokens)
-	l.owners.thaw(&l.now, st.Owners)
-	l.pools.thaw(&l.now, st.Pools)
-	l.days.thaw(&l.now, st.Days)
-	l.minutes.thaw(&l.now, st.Minutes)
-	l.ticks.thaw(&l.now, st.Ticks)
-	l.positions.thaw(&l.now, st.Positions)
-	l.wides.thaw(&l.now, st.Wides)
-	l.directs.thaw(&l.now, st.Directs)
-	l.hours.thaw(&l.now, st.Hours)
-	l.lists.thaw(st.TickLists)
+	l := &Ledger{cfg: c, st: *st, now: mark{1, 1}, undos: slices.Clone(undos), put: len(undos)}
+	l.st.Chain = c.Chain
+	l.st.Prices, l.st.Stats = market.Frozen[market.Price]{}, market.Frozen[market.PoolStats]{}
+	l.open()
+	l.lists.open(&l.st.TickLists)
 	l.isStale = make([]bool, st.Pools.Len())
 	l.time, l.day = st.Head.Time, market.DayOf(st.Head.Time)
 	l.index()
@@ -112,48 +94,48 @@ func From(c Config, st *market.State, undos []*Undo) *Ledger {
 // index builds the indexes from the tables: half a second or so at a million
 // positions, once a start.
 func (l *Ledger) index() {
-	l.tokenOf = make(map[market.Address]uint32, l.tokens.Len())
-	for i := range l.tokens.Len() {
-		l.tokenOf[l.tokens.At(i).Address] = i
+	l.tokenOf = make(map[market.Address]uint32, l.st.Tokens.Len())
+	for i := range l.st.Tokens.Len() {
+		l.tokenOf[l.st.Tokens.At(i).Address] = i
 	}
-	l.ownerOf = make(map[market.Address]uint32, l.owners.Len())
-	for i := range l.owners.Len() {
-		l.ownerOf[*l.owners.At(i)] = i
+	l.ownerOf = make(map[market.Address]uint32, l.st.Owners.Len())
+	for i := range l.st.Owners.Len() {
+		l.ownerOf[*l.st.Owners.At(i)] = i
 	}
-	l.poolOf = make(map[market.PoolID]uint32, l.pools.Len())
-	for i := range l.pools.Len() {
-		l.poolOf[l.pools.At(i).ID] = i
+	l.poolOf = make(map[market.PoolID]uint32, l.st.Pools.Len())
+	for i := range l.st.Pools.Len() {
+		l.poolOf[l.st.Pools.At(i).ID] = i
 	}
-	l.directOf = make(map[directKey]uint32, l.directs.Len())
-	for i := range l.directs.Len() {
-		l.directOf[keyOf(l.directs.At(i))] = i
+	l.nonNFTOf = make(map[nonNFTKey]uint32, l.st.NonNFT.Len())
+	for i := range l.st.NonNFT.Len() {
+		l.nonNFTOf[keyOf(l.st.NonNFT.At(i))] = i
 	}
 	l.holdings = make(map[holding]uint32)
-	for i := range l.positions.Len() {
-		if p := l.positions.At(i); p.IsOpen() {
+	for i := range l.st.Positions.Len() {
+		if p := l.st.Positions.At(i); p.IsOpen() {
 			l.holdings[holding{p.Owner, p.Pool}]++
 		}
 	}
-	for i := range l.ticks.Len() {
-		if l.ticks.At(i).Pool == market.NoIndex {
+	for i := range l.st.Ticks.Len() {
+		if l.st.Ticks.At(i).Pool == market.NoIndex {
 			l.freeTicks.put(i)
 		}
 	}
-	for i := range l.hours.Len() {
-		if l.hours.At(i).Pool == market.NoIndex {
+	for i := range l.st.Hours.Len() {
+		if l.st.Hours.At(i).Pool == market.NoIndex {
 			l.freeHours.put(i)
 		}
 	}
 }
 
 // Head returns the last block of the newest span.
-func (l *Ledger) Head() market.Head { return l.head }
+func (l *Ledger) Head() market.Head { return l.st.Head }
 
 // Anchors returns the heads that the ledger can be at, newest first: its own,
 // whatever is known of it, then those that Revert can return to and whose hash
 // is known, or that are the start.
 func (l *Ledger) Anchors() []market.Head {
-	heads := []market.Head{l.head}
+	heads := []market.Head{l.st.Head}
 	for i := len(l.undos) - 1; i >= 0; i-- {
 		if h := l.undos[i].Before; !h.Hash.IsZero() || h.Number == l.cfg.Start-1 {
 			heads = append(heads, h)
@@ -168,12 +150,10 @@ func (l *Ledger) Anchors() []market.Head {
 // walk over the ticks of every pool touched since the last call.
 func (l *Ledger) Freeze() *market.State {
 	l.settleDays()
-	return &market.State{
-		Chain: l.cfg.Chain, Head: l.head,
-		Tokens: l.tokens.Freeze(), Owners: l.owners.Freeze(), Pools: l.pools.Freeze(),
-		TickLists: l.lists.freeze(), Days: l.days.Freeze(), Minutes: l.minutes.Freeze(),
-		Ticks: l.ticks.Freeze(), Positions: l.positions.Freeze(), Wides: l.wides.Freeze(),
-		Directs: l.directs.Freeze(), Hours: l.hours.Freeze(),
-		Native: l.native, Transactions: l.transactions, OpenCount: l.openCount,
+	st := l.st
+	for _, j := range l.journals {
+		j.freeze(&st)
 	}
+	st.TickLists = l.lists.freeze()
+	return &st
 }

@@ -114,8 +114,8 @@ func TestTokensSurviveRevert(t *testing.T) {
 	if err := l.Revert(); err != nil {
 		t.Fatal(err)
 	}
-	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.native != 0 {
-		t.Errorf("%d tokens are left, native is %d", n, l.native)
+	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.st.Native != 0 {
+		t.Errorf("%d tokens are left, native is %d", n, l.st.Native)
 	}
 	bad := market.Span{
 		From: 21, To: 21, Time: 30, Tokens: []market.TokenMeta{{Address: market.Address{9}}},
@@ -172,9 +172,9 @@ func TestWideSums(t *testing.T) {
 	sums := st.Sums(p)
 	var less clmath.U256
 	less.Sub(&sums.Deposited0, &sums.Withdrawn0)
-	if p.Wide != 0 || sums.Deposited0.BitLen() <= 128 || less.Dec() != "1" {
+	if p.Overflow != 0 || sums.Deposited0.BitLen() <= 128 || less.Dec() != "1" {
 		t.Errorf("wide %d, deposited %s, withdrawn %s",
-			p.Wide, sums.Deposited0.Dec(), sums.Withdrawn0.Dec())
+			p.Overflow, sums.Deposited0.Dec(), sums.Withdrawn0.Dec())
 	}
 	if err := w.Revert(); err != nil {
 		t.Fatal(err)

@@ -29,44 +29,44 @@ func (l *Ledger) modify(e *market.ModifyLiquidity) error {
 	if err != nil {
 		return err
 	}
-	spacing := l.pools.At(i).TickSpacing
+	spacing := l.st.Pools.At(i).TickSpacing
 	if e.TickLower >= e.TickUpper || e.TickLower < clmath.MinTick || e.TickUpper > clmath.MaxTick ||
 		e.TickLower%spacing != 0 || e.TickUpper%spacing != 0 {
 		return l.refuse("range", [2]int32{e.TickLower, e.TickUpper}, "a range of its spacing")
 	}
 	c := change{pool: i, lower: e.TickLower, upper: e.TickUpper, delta: e.LiquidityDelta}
 	l.touchDay(i)
-	l.pools.edit(i).LiquidityChanges++
+	Pools.edit(l, i).LiquidityChanges++
 	if e.Sender == l.cfg.PositionManager {
 		return l.modifyNFT(&c, e.Salt)
 	}
-	return l.modifyDirect(&c, e)
+	return l.modifyNonNFT(&c, e)
 }
 
-// directKey is what tells direct liquidity apart.
-type directKey struct {
+// nonNFTKey is what tells direct liquidity apart.
+type nonNFTKey struct {
 	pool         uint32
 	lower, upper int32
 	sender       market.Address
 	salt         market.Hash
 }
 
-func keyOf(d *market.Direct) directKey {
-	return directKey{d.Pool, d.TickLower, d.TickUpper, d.Sender, d.Salt}
+func keyOf(d *market.NonNFT) nonNFTKey {
+	return nonNFTKey{d.Pool, d.TickLower, d.TickUpper, d.Sender, d.Salt}
 }
 
-// modifyDirect changes liquidity that is no position. Its record stays when it
+// modifyNonNFT changes liquidity that is no position. Its record stays when it
 // is empty, since the contracts keep its checkpoint too.
-func (l *Ledger) modifyDirect(c *change, e *market.ModifyLiquidity) error {
-	key := directKey{c.pool, c.lower, c.upper, e.Sender, e.Salt}
-	i, ok := l.directOf[key]
+func (l *Ledger) modifyNonNFT(c *change, e *market.ModifyLiquidity) error {
+	key := nonNFTKey{c.pool, c.lower, c.upper, e.Sender, e.Salt}
+	i, ok := l.nonNFTOf[key]
 	if !ok {
-		i = l.directs.add(market.Direct{
+		i = NonNFT.add(l, market.NonNFT{
 			Pool: c.pool, Sender: e.Sender, Salt: e.Salt, TickLower: c.lower, TickUpper: c.upper,
 		})
-		l.directOf[key] = i
+		l.nonNFTOf[key] = i
 	}
-	d := l.directs.edit(i)
+	d := NonNFT.edit(l, i)
 	held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
 	return l.change(c, held)
 }
@@ -75,7 +75,7 @@ func (l *Ledger) modifyDirect(c *change, e *market.ModifyLiquidity) error {
 // share, then ticks that fell empty are cleared, then the pool's liquidity.
 // When it refuses, the share is untouched.
 func (l *Ledger) change(c *change, s share) error {
-	p := l.pools.edit(c.pool)
+	p := Pools.edit(l, c.pool)
 	after, wrapped := s.liquidity.Apply(c.delta)
 	if wrapped {
 		return l.refuse("liquidityDelta", signed(c.delta), "liquidity "+unsigned(*s.liquidity))
@@ -109,7 +109,7 @@ func (l *Ledger) change(c *change, s share) error {
 // settleShare computes the principal, pays all fees accrued so far, and moves
 // the share's checkpoint.
 func (l *Ledger) settleShare(p *market.Pool, c *change, s share) {
-	lower, upper := l.ticks.At(c.lowerSlot), l.ticks.At(c.upperSlot)
+	lower, upper := l.st.Ticks.At(c.lowerSlot), l.st.Ticks.At(c.upperSlot)
 	inside0 := clmath.FeeGrowthInside(p.Tick, c.lower, c.upper,
 		&p.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
 	inside1 := clmath.FeeGrowthInside(p.Tick, c.lower, c.upper,

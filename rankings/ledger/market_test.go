@@ -23,14 +23,6 @@ func newWorld(seed uint64) *world {
 	return &world{Ledger: l, r: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// live is the market as it is in the middle of a span: good for reading until
-// the next change.
-func (l *Ledger) live() *market.State {
-	return &market.State{
-		Head: l.head, Pools: l.pools.Frozen, Ticks: l.ticks.Frozen, TickLists: l.lists.Frozen,
-	}
-}
-
 func testTokens() []market.TokenMeta {
 	decimals := []uint8{18, 6, 8, 18, 0}
 	metas := make([]market.TokenMeta, len(decimals))
@@ -66,7 +58,8 @@ func (w *world) step() *step {
 	} else if hour := market.HourOf(s.span.Time); hour > market.HourOf(head.Time) {
 		s.hour, s.prices = hour, w.prices()
 	}
-	before, ops := w.begin(), len(w.ops)
+	w.begin()
+	ops := len(w.ops)
 	w.learn(s.span.Tokens)
 	if s.hour != 0 {
 		w.advance(int64(s.hour) * market.Hour)
@@ -81,7 +74,7 @@ func (w *world) step() *step {
 			s.span.Time += w.pause()
 		}
 	}
-	w.abandon(before)
+	w.abandon()
 	w.ops = w.ops[:ops]
 	binary.BigEndian.PutUint64(s.span.Hash[:], w.r.Uint64()|1)
 	return s
@@ -99,13 +92,13 @@ func (w *world) pause() int64 {
 }
 
 func (w *world) prices() (prices []HourPrice) {
-	for i := range w.tokens.Len() {
+	for i := range w.st.Tokens.Len() {
 		switch w.r.IntN(4) {
 		case 0:
 			prices = append(prices, HourPrice{Token: i, Usd: market.Unknown})
 		case 1, 2:
 			prices = append(prices, HourPrice{
-				Token: i, Usd: w.r.Float64() * 100, AsOf: w.head.Time, Markets: 2, Source: market.SourcePool,
+				Token: i, Usd: w.r.Float64() * 100, AsOf: w.st.Head.Time, Markets: 2, Source: market.SourcePool,
 			})
 		}
 	}
@@ -150,23 +143,23 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 }
 
 func (w *world) events() []market.Event {
-	if w.pools.Len() == 0 || w.pools.Len() < 6 && w.r.IntN(40) == 0 {
+	if w.st.Pools.Len() == 0 || w.st.Pools.Len() < 6 && w.r.IntN(40) == 0 {
 		return w.initPool()
 	}
-	pool := w.r.Uint32N(w.pools.Len())
+	pool := w.r.Uint32N(w.st.Pools.Len())
 	switch n := w.r.IntN(100); {
 	case n < 20:
 		return w.mintEvents(pool)
 	case n < 28:
 		return w.directEvents(pool)
-	case n < 60 && w.positions.Len() > 0:
-		return w.positionEvents(w.r.Uint32N(w.positions.Len()))
+	case n < 60 && w.st.Positions.Len() > 0:
+		return w.positionEvents(w.r.Uint32N(w.st.Positions.Len()))
 	case n < 62:
 		return []market.Event{market.ProtocolFeeUpdated{
-			Pool: w.pools.At(pool).ID, ProtocolFee: w.r.Uint32N(1001) | w.r.Uint32N(1001)<<12,
+			Pool: w.st.Pools.At(pool).ID, ProtocolFee: w.r.Uint32N(1001) | w.r.Uint32N(1001)<<12,
 		}}
 	case n < 66:
-		if p := w.pools.At(pool); !p.Liquidity.IsZero() {
+		if p := w.st.Pools.At(pool); !p.Liquidity.IsZero() {
 			return []market.Event{market.Donate{Pool: p.ID, Amount0: w.amount(60), Amount1: w.amount(60)}}
 		}
 	}
@@ -174,14 +167,14 @@ func (w *world) events() []market.Event {
 }
 
 func (w *world) initPool() []market.Event {
-	n := w.pools.Len()
-	a := w.r.Uint32N(w.tokens.Len() - 1)
-	b := a + 1 + w.r.Uint32N(w.tokens.Len()-1-a)
+	n := w.st.Pools.Len()
+	a := w.r.Uint32N(w.st.Tokens.Len() - 1)
+	b := a + 1 + w.r.Uint32N(w.st.Tokens.Len()-1-a)
 	tick := w.r.Int32N(20_000) - 10_000
 	e := market.Initialize{
 		Pool:        market.PoolID{byte(n), 1},
-		Currency0:   w.tokens.At(a).Address,
-		Currency1:   w.tokens.At(b).Address,
+		Currency0:   w.st.Tokens.At(a).Address,
+		Currency1:   w.st.Tokens.At(b).Address,
 		Fee:         []uint32{500, 3000, 10_000, market.DynamicFee, 0, clmath.Pips}[n%6],
 		TickSpacing: []int32{10, 60, 200, 1, 60, 2000}[n%6],
 		Hooks:       market.Address{19: []byte{0, 0, 1, 3, 0, 0}[n%6]},
@@ -211,9 +204,9 @@ func (w *world) ticksOf(p *market.Pool) (lower, upper int32) {
 }
 
 func (w *world) mintEvents(pool uint32) []market.Event {
-	p, id := w.pools.At(pool), uint64(1)
-	if n := w.positions.Len(); n > 0 {
-		id = w.positions.At(n-1).ID + 1 + w.r.Uint64N(20)/19
+	p, id := w.st.Pools.At(pool), uint64(1)
+	if n := w.st.Positions.Len(); n > 0 {
+		id = w.st.Positions.At(n-1).ID + 1 + w.r.Uint64N(20)/19
 	}
 	lower, upper := w.ticksOf(p)
 	transfer := market.TransferNFT{To: w.owner(), ID: id}
@@ -225,10 +218,10 @@ func (w *world) mintEvents(pool uint32) []market.Event {
 
 // positionEvents changes a position in some way that its state allows.
 func (w *world) positionEvents(i uint32) []market.Event {
-	row := w.positions.At(i)
-	owner := *w.owners.At(row.Owner)
+	row := w.st.Positions.At(i)
+	owner := *w.st.Owners.At(row.Owner)
 	change := market.ModifyLiquidity{
-		Pool: w.pools.At(row.Pool).ID, Sender: testManager, Salt: script.Salt(row.ID),
+		Pool: w.st.Pools.At(row.Pool).ID, Sender: testManager, Salt: script.Salt(row.ID),
 		TickLower: row.TickLower, TickUpper: row.TickUpper,
 	}
 	all := clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
@@ -256,12 +249,12 @@ func (w *world) positionEvents(i uint32) []market.Event {
 }
 
 func (w *world) directEvents(pool uint32) []market.Event {
-	p := w.pools.At(pool)
-	if n := w.directs.Len(); n > 0 && w.r.IntN(2) == 0 {
-		d := w.directs.At(w.r.Uint32N(n))
+	p := w.st.Pools.At(pool)
+	if n := w.st.NonNFT.Len(); n > 0 && w.r.IntN(2) == 0 {
+		d := w.st.NonNFT.At(w.r.Uint32N(n))
 		if !d.Liquidity.IsZero() {
 			return []market.Event{market.ModifyLiquidity{
-				Pool: w.pools.At(d.Pool).ID, Sender: d.Sender, Salt: d.Salt,
+				Pool: w.st.Pools.At(d.Pool).ID, Sender: d.Sender, Salt: d.Salt,
 				TickLower: d.TickLower, TickUpper: d.TickUpper,
 				LiquidityDelta: clmath.I128{Lo: d.Liquidity.Lo, Hi: int64(d.Liquidity.Hi)}.Neg(),
 			}}
@@ -275,7 +268,7 @@ func (w *world) directEvents(pool uint32) []market.Event {
 }
 
 func (w *world) swapEvents(pool uint32) []market.Event {
-	p := w.pools.At(pool)
+	p := w.st.Pools.At(pool)
 	o := script.Order{
 		Amount: w.amount(80), Down: w.r.IntN(2) == 0, ExactIn: w.r.IntN(2) == 0, Fee: w.r.Uint32N(5000),
 	}
@@ -287,7 +280,7 @@ func (w *world) swapEvents(pool uint32) []market.Event {
 		limit = clmath.Aligned(limit, p.TickSpacing) // end on a boundary
 	}
 	o.Limit = clmath.SqrtPriceAtTick(limit)
-	e, ok := script.Trade(w.live(), pool, o)
+	e, ok := script.Trade(&w.st, pool, o)
 	if !ok {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (l *Ledger) initialize(e *market.Initialize) error {
 	if tick := clmath.TickAtSqrtPrice(&e.SqrtPriceX96); tick != e.Tick {
 		return l.refuse("tick", e.Tick, tick)
 	}
-	i := l.pools.add(market.Pool{
+	i := Pools.add(l, market.Pool{
 		ID: e.Pool, Currency0: token0, Currency1: token1, Hooks: e.Hooks,
 		Fee: e.Fee, TickSpacing: e.TickSpacing,
 		CreatedAt: l.time, CreatedBlock: l.at.block.Number,
@@ -49,9 +49,9 @@ func (l *Ledger) initialize(e *market.Initialize) error {
 	})
 	l.poolOf[e.Pool] = i
 	l.lists.add()
-	l.minutes.add(market.Minutes{})
+	Minutes.add(l, market.Minutes{})
 	l.isStale = append(l.isStale, false)
-	l.days.add(market.PoolDay{Pool: i})
+	Days.add(l, market.PoolDay{Pool: i})
 	l.startDay(i)
 	return nil
 }
@@ -63,7 +63,7 @@ func (l *Ledger) donate(e *market.Donate) error {
 	if err != nil {
 		return err
 	}
-	p := l.pools.edit(i)
+	p := Pools.edit(l, i)
 	if p.Liquidity.IsZero() {
 		return l.refuse("donation to liquidity", "above 0", 0)
 	}
@@ -87,6 +87,6 @@ func (l *Ledger) protocolFee(e *market.ProtocolFeeUpdated) error {
 	if e.ProtocolFee&0xfff > maxProtocolFee || e.ProtocolFee>>12 > maxProtocolFee {
 		return l.refuse("protocolFee", e.ProtocolFee, "at most 1000 in each direction")
 	}
-	l.pools.edit(i).ProtocolFee = e.ProtocolFee
+	Pools.edit(l, i).ProtocolFee = e.ProtocolFee
 	return nil
 }

@@ -21,17 +21,17 @@ func tokenID(salt market.Hash) (id uint64, ok bool) {
 // position returns the record of an id. Ids have hardly ever a gap, so the
 // distance from the first is the place or close to it.
 func (l *Ledger) position(id uint64) (i uint32, ok bool) {
-	n := l.positions.Len()
-	if n == 0 || id < l.positions.At(0).ID {
+	n := l.st.Positions.Len()
+	if n == 0 || id < l.st.Positions.At(0).ID {
 		return 0, false
 	}
-	high := uint32(min(id-l.positions.At(0).ID, uint64(n-1)))
-	if l.positions.At(high).ID != id {
+	high := uint32(min(id-l.st.Positions.At(0).ID, uint64(n-1)))
+	if l.st.Positions.At(high).ID != id {
 		high = uint32(sort.Search(int(high), func(k int) bool {
-			return l.positions.At(uint32(k)).ID >= id
+			return l.st.Positions.At(uint32(k)).ID >= id
 		}))
 	}
-	return high, l.positions.At(high).ID == id
+	return high, l.st.Positions.At(high).ID == id
 }
 
 // modifyNFT applies a change of a position's liquidity and enters it into the
@@ -46,7 +46,7 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		return l.refuse("position", id, "no such position")
 	}
 	m := l.takeMove(i)
-	row := l.positions.edit(i)
+	row := Positions.edit(l, i)
 	if err := l.checkChange(row, c, m); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		return l.refuse("burned liquidity", signed(c.delta), unsigned(row.Liquidity)+" more")
 	}
 	row.LowerSlot, row.UpperSlot = c.lowerSlot, c.upperSlot
-	if c.takesHook(l.pools.At(c.pool)) {
+	if c.takesHook(l.st.Pools.At(c.pool)) {
 		row.HookDelta = true
 	}
 	if wasOpen != row.IsOpen() {
@@ -82,7 +82,7 @@ func (l *Ledger) checkChange(row *market.Position, c *change, m move) error {
 	case m.kind == moveNone && row.Burned:
 		return l.refuse("position", row.ID, "burned")
 	case m.kind != moveMint && c.pool != row.Pool:
-		return l.refuse("pool", l.pools.At(c.pool).ID, l.pools.At(row.Pool).ID)
+		return l.refuse("pool", l.st.Pools.At(c.pool).ID, l.st.Pools.At(row.Pool).ID)
 	case m.kind != moveMint && (c.lower != row.TickLower || c.upper != row.TickUpper):
 		want := [2]int32{row.TickLower, row.TickUpper}
 		return l.refuse("range", [2]int32{c.lower, c.upper}, want)
@@ -112,18 +112,18 @@ func (c *change) takesHook(p *market.Pool) bool {
 func (l *Ledger) turn(row *market.Position) {
 	if row.IsOpen() {
 		row.ClosedAt, row.Close, row.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
-		l.openCount++
-		l.pools.edit(row.Pool).OpenPositions++
+		l.st.OpenCount++
+		Pools.edit(l, row.Pool).OpenPositions++
 		l.hold(row.Owner, row.Pool)
 		return
 	}
-	p := l.pools.edit(row.Pool)
+	p := Pools.edit(l, row.Pool)
 	row.ClosedAt = l.time
 	row.Close = [2]market.ClosePrice{
 		l.closePrice(p.Currency0, row.Pool), l.closePrice(p.Currency1, row.Pool),
 	}
 	row.CloseNativeUsd = l.nativeUsd()
-	l.openCount--
+	l.st.OpenCount--
 	p.OpenPositions--
 	l.release(row.Owner, row.Pool)
 }
@@ -132,13 +132,14 @@ func (l *Ledger) turn(row *market.Position) {
 // that closes in a pool. Where nothing but that pool vouches for the price it
 // is unknown, as it was while the position was open.
 func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
-	t := l.tokens.At(token)
+	t := l.st.Tokens.At(token)
 	c := market.ClosePrice{
 		Usd: t.HourUsd, AsOf: t.HourAsOf, Markets: t.HourMarkets, Source: t.HourSource,
 		Reason: t.HourReason, Corroborated: t.HourCorroborated,
 	}
 	if market.Known(c.Usd) && t.HourOnlyPool == pool && !t.HourCorroborated {
-		c.Usd, c.Reason = market.Unknown, market.ReasonUncorroborated
+		c.Usd, c.Source, c.Markets, c.AsOf = market.Unknown, market.SourceNone, 0, 0
+		c.Reason = market.ReasonOwnPoolOnly
 	}
 	return c
 }
@@ -149,7 +150,7 @@ func (l *Ledger) hold(owner, pool uint32) {
 	key := holding{owner, pool}
 	l.holdings[key]++
 	if l.holdings[key] == 1 {
-		l.pools.edit(pool).Holders++
+		Pools.edit(l, pool).Holders++
 	}
 }
 
@@ -157,14 +158,14 @@ func (l *Ledger) release(owner, pool uint32) {
 	key := holding{owner, pool}
 	if l.holdings[key]--; l.holdings[key] == 0 {
 		delete(l.holdings, key)
-		l.pools.edit(pool).Holders--
+		Pools.edit(l, pool).Holders--
 	}
 }
 
 // addFlows adds a change to the sums of a position, which move to the wide
 // table for good once one of them passes 128 bits.
 func (l *Ledger) addFlows(row *market.Position, c *change) {
-	s := l.sums(row)
+	s := l.st.Sums(row)
 	principal0, principal1 := &s.Withdrawn0, &s.Withdrawn1
 	if c.delta.Sign() > 0 {
 		principal0, principal1 = &s.Deposited0, &s.Deposited1
@@ -173,8 +174,8 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 	principal1.Add(principal1, &c.amount1)
 	s.Collected0.Add(&s.Collected0, &c.fees0)
 	s.Collected1.Add(&s.Collected1, &c.fees1)
-	if row.Wide != market.NoIndex {
-		*l.wides.edit(row.Wide) = s
+	if row.Overflow != market.NoIndex {
+		*Overflow.edit(l, row.Overflow) = s
 		return
 	}
 	var over clmath.U256
@@ -184,7 +185,7 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 		over.Or(&over, v)
 	}
 	if _, fits := clmath.Narrow(&over); !fits {
-		row.Wide = l.wides.add(s)
+		row.Overflow = Overflow.add(l, s)
 		return
 	}
 	row.Deposited0, _ = clmath.Narrow(&s.Deposited0)
@@ -193,10 +194,4 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 	row.Withdrawn1, _ = clmath.Narrow(&s.Withdrawn1)
 	row.Collected0, _ = clmath.Narrow(&s.Collected0)
 	row.Collected1, _ = clmath.Narrow(&s.Collected1)
-}
-
-// sums returns the sums of a position from wherever they stand.
-func (l *Ledger) sums(row *market.Position) market.Sums {
-	st := market.State{Wides: l.wides.Frozen}
-	return st.Sums(row)
 }

@@ -49,7 +49,7 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 		case 5:
 			w.Freeze()
 		case 6:
-			w.Forget(w.head.Number - w.r.Uint64N(600))
+			w.Forget(w.st.Head.Number - w.r.Uint64N(600))
 		case 7:
 			store.take(w.Ledger)
 			w.Ledger = store.restart(w.cfg)
@@ -108,7 +108,7 @@ func refuse(t *testing.T, w *world, s *step) {
 func sameIndexes(t *testing.T, got, want *Ledger) {
 	t.Helper()
 	if len(got.holdings) != len(want.holdings) || len(got.poolOf) != len(want.poolOf) ||
-		len(got.ownerOf) != len(want.ownerOf) || len(got.directOf) != len(want.directOf) {
+		len(got.ownerOf) != len(want.ownerOf) || len(got.nonNFTOf) != len(want.nonNFTOf) {
 		t.Error("the indexes have other sizes")
 	}
 	for k, n := range want.holdings {

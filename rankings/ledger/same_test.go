@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -17,18 +18,25 @@ func sameState(t testing.TB, got, want *market.State) {
 			got.Head, got.Native, got.Transactions, got.OpenCount,
 			want.Head, want.Native, want.Transactions, want.OpenCount)
 	}
-	sameRows(t, "token", &got.Tokens, &want.Tokens)
-	sameRows(t, "owner", &got.Owners, &want.Owners)
-	sameRows(t, "pool", &got.Pools, &want.Pools)
+	for _, table := range tables {
+		table.(testTable).same(t, got, want)
+	}
 	sameRows(t, "tick list", &got.TickLists, &want.TickLists)
-	sameRows(t, "day", &got.Days, &want.Days)
-	sameRows(t, "minutes", &got.Minutes, &want.Minutes)
-	sameRows(t, "tick", &got.Ticks, &want.Ticks)
-	sameRows(t, "position", &got.Positions, &want.Positions)
-	sameRows(t, "wide", &got.Wides, &want.Wides)
-	sameRows(t, "direct", &got.Directs, &want.Directs)
-	sameRows(t, "hour", &got.Hours, &want.Hours)
 }
+
+// testTable is a table whatever its rows are, as the tests look at it.
+type testTable interface {
+	same(t testing.TB, got, want *market.State)
+	take(s *shadow, c *Changes, st *market.State)
+	read(s *shadow, st, like *market.State)
+}
+
+func (t *Table[T]) same(tb testing.TB, got, want *market.State) {
+	tb.Helper()
+	sameRows(tb, t.name(), t.of(got), t.of(want))
+}
+
+func (t *Table[T]) name() string { return fmt.Sprintf("%T", *new(T)) }
 
 func sameRows[T any](t testing.TB, name string, got, want *market.Frozen[T]) {
 	t.Helper()

@@ -80,7 +80,7 @@ func (s *scripted) line(l *script.Line) []string {
 		for range s.int(l.Words[1]) {
 			s.must(s.Revert())
 		}
-		s.Market.Time = s.head.Time
+		s.Market.Time = s.st.Head.Time
 	case "show":
 		return s.show(l.Words[1:])
 	case "refuse":

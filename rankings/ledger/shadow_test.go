@@ -27,16 +27,9 @@ func newShadow() *shadow {
 func (s *shadow) take(l *Ledger) {
 	c, st := l.Changes(), l.Freeze()
 	s.st = st
-	takeRows(s, "token", c.Tokens, &st.Tokens)
-	takeRows(s, "owner", c.Owners, &st.Owners)
-	takeRows(s, "pool", c.Pools, &st.Pools)
-	takeRows(s, "day", c.Days, &st.Days)
-	takeRows(s, "minutes", c.Minutes, &st.Minutes)
-	takeRows(s, "tick", c.Ticks, &st.Ticks)
-	takeRows(s, "position", c.Positions, &st.Positions)
-	takeRows(s, "wide", c.Wides, &st.Wides)
-	takeRows(s, "direct", c.Directs, &st.Directs)
-	takeRows(s, "hour", c.Hours, &st.Hours)
+	for _, t := range tables {
+		t.(testTable).take(s, c, st)
+	}
 	for _, op := range c.Ops {
 		s.op(op)
 	}
@@ -48,30 +41,39 @@ func (s *shadow) take(l *Ledger) {
 	}
 }
 
-func takeRows[T any](s *shadow, name string, changed []uint32, rows *market.Frozen[T]) {
-	for _, i := range changed {
-		s.rows[fmt.Sprint(name, " ", i)] = *rows.At(i)
+// take notes the rows of a table that a cut has changed.
+func (t *Table[T]) take(s *shadow, c *Changes, st *market.State) {
+	for _, i := range t.Changed(c) {
+		s.rows[fmt.Sprint(t.name(), " ", i)] = *t.of(st).At(i)
 	}
 }
 
+// read makes a table of the rows that were noted, as many as in like.
+func (t *Table[T]) read(s *shadow, st, like *market.State) {
+	var table market.Table[T]
+	for i := range t.of(like).Len() {
+		row, _ := s.rows[fmt.Sprint(t.name(), " ", i)].(T)
+		table.Append(row)
+	}
+	*t.of(st) = table.Freeze()
+}
+
 func (s *shadow) op(op Op) {
-	switch o := op.(type) {
-	case PutTransaction:
-		s.series[fmt.Sprint("tx ", o.Position, o.Block, o.LogIndex)] = o.Transaction
-	case DropTransaction:
-		delete(s.series, fmt.Sprint("tx ", o.Position, o.Block, o.LogIndex))
-	case PutPoolDay:
-		s.series[fmt.Sprint("day ", o.Pool, o.Day)] = o.PoolDay
-	case DropPoolDay:
-		delete(s.series, fmt.Sprint("day ", o.Pool, o.Day))
-	case PutTickDay:
-		s.series[fmt.Sprint("tick ", o.Pool, o.Tick, o.Day)] = o.TickDay
-	case DropTickDay:
-		delete(s.series, fmt.Sprint("tick ", o.Pool, o.Tick, o.Day))
-	case PutHourPrice:
-		s.series[fmt.Sprint("hour ", o.Token, o.Hour)] = o.HourPrice
-	case DropHourPrice:
-		delete(s.series, fmt.Sprint("hour ", o.Token, o.Hour))
+	key := ""
+	switch e := op.Entry.(type) {
+	case *market.Transaction:
+		key = fmt.Sprint("tx ", e.Position, e.Block, e.LogIndex)
+	case *market.PoolDay:
+		key = fmt.Sprint("day ", e.Pool, e.Day)
+	case *market.TickDay:
+		key = fmt.Sprint("tick ", e.Pool, e.Tick, e.Day)
+	case *HourEntry:
+		key = fmt.Sprint("hour ", e.Token, e.Hour)
+	}
+	if op.Drop {
+		delete(s.series, key)
+	} else {
+		s.series[key] = op.Entry
 	}
 }
 
@@ -82,16 +84,9 @@ func (s *shadow) state() *market.State {
 		Chain: s.st.Chain, Head: s.st.Head, Native: s.st.Native,
 		Transactions: s.st.Transactions, OpenCount: s.st.OpenCount,
 	}
-	st.Tokens = readRows(s, "token", &s.st.Tokens)
-	st.Owners = readRows(s, "owner", &s.st.Owners)
-	st.Pools = readRows(s, "pool", &s.st.Pools)
-	st.Days = readRows(s, "day", &s.st.Days)
-	st.Minutes = readRows(s, "minutes", &s.st.Minutes)
-	st.Ticks = readRows(s, "tick", &s.st.Ticks)
-	st.Positions = readRows(s, "position", &s.st.Positions)
-	st.Wides = readRows(s, "wide", &s.st.Wides)
-	st.Directs = readRows(s, "direct", &s.st.Directs)
-	st.Hours = readRows(s, "hour", &s.st.Hours)
+	for _, t := range tables {
+		t.(testTable).read(s, st, s.st)
+	}
 	lists := make([]market.TickList, st.Pools.Len())
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
@@ -105,15 +100,6 @@ func (s *shadow) state() *market.State {
 	}
 	st.TickLists = table.Freeze()
 	return st
-}
-
-func readRows[T any](s *shadow, name string, like *market.Frozen[T]) market.Frozen[T] {
-	var table market.Table[T]
-	for i := range like.Len() {
-		row, _ := s.rows[fmt.Sprint(name, " ", i)].(T)
-		table.Append(row)
-	}
-	return table.Freeze()
 }
 
 // restart returns the ledger that continues from the store.

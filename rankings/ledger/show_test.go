@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 )
@@ -111,32 +112,43 @@ func (s *scripted) seriesText(kind string) (lines []string) {
 }
 
 func opText(op Op) string {
-	switch o := op.(type) {
-	case PutTransaction:
-		text := fmt.Sprintf("entry %d %s block %d/%d delta %s principal %s/%s fees %s/%s gas %d wei %s",
-			o.Position, []string{"mint", "burn", "collect", "transfer"}[o.Type],
-			o.Block, o.LogIndex, signed(o.LiquidityDelta),
-			o.Amount0.Dec(), o.Amount1.Dec(), o.Fees0.Dec(), o.Fees1.Dec(), o.GasUsed, unsigned(o.GasWei))
-		if o.Moved {
-			text += " " + name(o.From) + ">" + name(o.To)
+	switch e := op.Entry.(type) {
+	case *market.Transaction:
+		return entryText(e, op.Drop)
+	case *market.PoolDay:
+		if op.Drop {
+			return fmt.Sprintf("day +%d dropped", e.Day-script.Start/market.Day)
 		}
-		return text
-	case DropTransaction:
-		return fmt.Sprintf("entry %d dropped block %d/%d", o.Position, o.Block, o.LogIndex)
-	case PutPoolDay:
-		return dayText(&o.PoolDay)
-	case DropPoolDay:
-		return fmt.Sprintf("day +%d dropped", o.Day-script.Start/market.Day)
-	case PutTickDay:
-		return fmt.Sprintf("tick %d day +%d outside %s/%s", o.Tick, o.Day-script.Start/market.Day,
-			o.FeeGrowthOutside0X128.Rsh(&o.FeeGrowthOutside0X128, 64).Dec(),
-			o.FeeGrowthOutside1X128.Rsh(&o.FeeGrowthOutside1X128, 64).Dec())
-	case DropTickDay:
-		return fmt.Sprintf("tick %d day +%d dropped", o.Tick, o.Day-script.Start/market.Day)
-	case PutHourPrice:
-		return fmt.Sprintf("price %d +%dh %s", o.Token, o.Hour-script.Start/market.Hour, usd(o.Usd))
-	case DropHourPrice:
-		return fmt.Sprintf("price %d +%dh dropped", o.Token, o.Hour-script.Start/market.Hour)
+		return dayText(e)
+	case *market.TickDay:
+		text := fmt.Sprintf("tick %d day +%d ", e.Tick, e.Day-script.Start/market.Day)
+		if op.Drop {
+			return text + "dropped"
+		}
+		var outside0, outside1 clmath.U256
+		outside0.Rsh(&e.FeeGrowthOutside0X128, 64)
+		outside1.Rsh(&e.FeeGrowthOutside1X128, 64)
+		return text + fmt.Sprintf("outside %s/%s", outside0.Dec(), outside1.Dec())
+	case *HourEntry:
+		text := fmt.Sprintf("price %d +%dh ", e.Token, e.Hour-script.Start/market.Hour)
+		if op.Drop {
+			return text + "dropped"
+		}
+		return text + usd(e.Usd)
 	}
 	return ""
+}
+
+func entryText(e *market.Transaction, dropped bool) string {
+	if dropped {
+		return fmt.Sprintf("entry %d dropped block %d/%d", e.Position, e.Block, e.LogIndex)
+	}
+	text := fmt.Sprintf("entry %d %s block %d/%d delta %s principal %s/%s fees %s/%s gas %d wei %s",
+		e.Position, []string{"mint", "burn", "collect", "transfer"}[e.Type],
+		e.Block, e.LogIndex, signed(e.LiquidityDelta),
+		e.Amount0.Dec(), e.Amount1.Dec(), e.Fees0.Dec(), e.Fees1.Dec(), e.GasUsed, unsigned(e.GasWei))
+	if e.Moved {
+		text += " " + name(e.From) + ">" + name(e.To)
+	}
+	return text
 }

@@ -15,7 +15,7 @@ func (l *Ledger) swap(e *market.Swap) error {
 	if err != nil {
 		return err
 	}
-	p := l.pools.edit(i)
+	p := Pools.edit(l, i)
 	end := &e.SqrtPriceX96
 	down, nothing := clmath.Direction(&p.SqrtPriceX96, end, p.Tick, e.Tick, e.Amount0, e.Amount1)
 	if err := l.checkSwap(p, e, down, nothing); err != nil {
@@ -115,7 +115,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 			}
 			continue
 		}
-		if !r.Full(stop, &l.ticks.At(slot).SqrtPriceX96) {
+		if !r.Full(stop, &l.st.Ticks.At(slot).SqrtPriceX96) {
 			return
 		}
 		l.cross(slot, other)
@@ -130,7 +130,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 // cross passes the initialised tick at which the replay stands.
 func (l *Ledger) cross(slot uint32, other *clmath.U256) {
 	r := &l.replay
-	t := l.ticks.edit(slot)
+	t := Ticks.edit(l, slot)
 	global0, global1 := other, &r.GrowthX128
 	if r.Down {
 		global0, global1 = global1, global0

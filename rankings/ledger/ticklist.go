@@ -10,12 +10,14 @@ import (
 // frozen State may show is cloned before its first change.
 type lists struct {
 	market.Table[market.TickList]
+	live    *market.Frozen[market.TickList] // the field of Ledger.st; see journal.live
 	freezes uint32
 	own     []uint32 // by pool: freezes when the list was cloned
 }
 
-func (t *lists) thaw(f market.Frozen[market.TickList]) {
-	*t = lists{Table: market.Thaw(f), freezes: 1, own: make([]uint32, f.Len())}
+func (t *lists) open(live *market.Frozen[market.TickList]) {
+	*t = lists{Table: market.Thaw(*live), live: live, freezes: 1, own: make([]uint32, live.Len())}
+	*live = t.Frozen
 }
 
 func (t *lists) freeze() market.Frozen[market.TickList] {
@@ -25,11 +27,13 @@ func (t *lists) freeze() market.Frozen[market.TickList] {
 
 func (t *lists) add() {
 	t.Append(market.TickList{})
+	*t.live = t.Frozen
 	t.own = append(t.own, t.freezes)
 }
 
 func (t *lists) truncate(n uint32) {
 	t.Truncate(n)
+	*t.live = t.Frozen
 	t.own = t.own[:n]
 }
 

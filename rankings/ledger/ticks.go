@@ -20,11 +20,11 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	}
 	slot, ok := l.freeTicks.take()
 	if ok {
-		*l.ticks.edit(slot) = t
+		*Ticks.edit(l, slot) = t
 	} else {
-		slot = l.ticks.add(t)
+		slot = Ticks.add(l, t)
 	}
-	l.noteOutside(slot, l.ticks.edit(slot))
+	l.noteOutside(slot, Ticks.edit(l, slot))
 	l.lists.insert(pool, market.TickRef{Tick: tick, Slot: slot})
 	return slot
 }
@@ -32,7 +32,7 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 // moveTick adds a change of liquidity to a tick; net is the change as it
 // counts at this end of the range: negated at the upper one.
 func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
-	t := l.ticks.edit(slot)
+	t := Ticks.edit(l, slot)
 	gross, wrapped := t.LiquidityGross.Apply(delta)
 	sum, overflowed := t.LiquidityNet.Add(net)
 	if wrapped || overflowed {
@@ -45,12 +45,12 @@ func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
 // clearTick frees a tick that no liquidity refers to any more. What the tick
 // wrote today goes with it: its later life begins anew.
 func (l *Ledger) clearTick(slot uint32) {
-	t := l.ticks.edit(slot)
+	t := Ticks.edit(l, slot)
 	if !t.LiquidityGross.IsZero() {
 		return
 	}
 	if t.LastDay == l.day {
-		l.ops = append(l.ops, DropTickDay{t.Pool, t.Tick, l.day})
+		l.ops = append(l.ops, TickDays.Drop(market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day}))
 	}
 	l.lists.remove(t.Pool, t.Tick)
 	*t = market.Tick{Pool: market.NoIndex}
@@ -70,12 +70,12 @@ func (l *Ledger) noteOutside(slot uint32, t *market.Tick) {
 func (l *Ledger) writeTickDays() {
 	slices.Sort(l.written)
 	for _, slot := range slices.Compact(l.written) {
-		t := l.ticks.At(slot)
+		t := l.st.Ticks.At(slot)
 		if t.Pool == market.NoIndex {
 			continue
 		}
-		l.ops = append(l.ops, PutTickDay{tickDay(t)})
-		l.drops = append(l.drops, DropTickDay{t.Pool, t.Tick, t.LastDay})
+		l.ops = append(l.ops, TickDays.Put(tickDay(t)))
+		onUndo(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay})
 	}
 	l.written = l.written[:0]
 }
@@ -91,10 +91,11 @@ func tickDay(t *market.Tick) market.TickDay {
 // oldTickDays are the entries that the span wrote over, as they were: those
 // of ticks that had been written on the day of the head already.
 func (l *Ledger) oldTickDays() {
-	day := market.DayOf(l.head.Time)
-	for i := range l.ticks.saved {
-		if t := &l.ticks.saved[i].Row; t.Pool != market.NoIndex && t.LastDay == day {
-			l.drops = append(l.drops, PutTickDay{tickDay(t)})
+	day := market.DayOf(l.st.Head.Time)
+	saved := Ticks.in(l).saved
+	for i := range saved {
+		if t := &saved[i].Row; t.Pool != market.NoIndex && t.LastDay == day {
+			onUndo(l, TickDays.Put, tickDay(t))
 		}
 	}
 }

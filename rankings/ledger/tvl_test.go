@@ -49,8 +49,8 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 			add(p.Pool, p.TickLower, p.TickUpper, p.Liquidity)
 		}
 	}
-	for i := range st.Directs.Len() {
-		if d := st.Directs.At(i); !d.Liquidity.IsZero() {
+	for i := range st.NonNFT.Len() {
+		if d := st.NonNFT.At(i); !d.Liquidity.IsZero() {
 			add(d.Pool, d.TickLower, d.TickUpper, d.Liquidity)
 		}
 	}

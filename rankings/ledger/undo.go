@@ -12,38 +12,39 @@ const keptBlocks = 256
 
 // keep turns what the span saved into its undo. After a final span the older
 // ones have nothing left to lead back from.
-func (l *Ledger) keep(s *market.Span, before Lens) {
+func (l *Ledger) keep(s *market.Span) {
 	if s.Final {
 		l.forget(len(l.undos))
 		return
 	}
+
 	l.oldTickDays()
-	l.undos = append(l.undos, &Undo{
-		Before: l.head, To: s.To, Hash: s.Hash, Lens: before,
-		Tokens: slices.Clone(l.tokens.saved), Pools: slices.Clone(l.pools.saved),
-		Days: slices.Clone(l.days.saved), Minutes: slices.Clone(l.minutes.saved),
-		Ticks: slices.Clone(l.ticks.saved), Positions: slices.Clone(l.positions.saved),
-		Wides: slices.Clone(l.wides.saved), Directs: slices.Clone(l.directs.saved),
-		Hours: slices.Clone(l.hours.saved),
-		Drops: l.drops,
-	})
+	u := l.saved()
+	u.To, u.Hash, u.Drops = s.To, s.Hash, l.drops
+	l.undos = append(l.undos, u)
+}
+
+// onUndo notes an operation that the undo of the present span is to do. A final
+// span gets none, and so makes no garbage of them while a chain catches up.
+func onUndo[E any](l *Ledger, op func(E) Op, entry E) {
+	if !l.final {
+		l.drops = append(l.drops, op(entry))
+	}
 }
 
 // abandon takes back the span that is being applied, its tokens too.
-func (l *Ledger) abandon(before Lens) {
-	l.undo(&Undo{
-		Before: l.head, Lens: before,
-		Tokens: l.tokens.saved, Pools: l.pools.saved, Days: l.days.saved,
-		Minutes: l.minutes.saved, Ticks: l.ticks.saved, Positions: l.positions.saved,
-		Wides: l.wides.saved, Directs: l.directs.saved, Hours: l.hours.saved,
-	})
-	for i := before.Tokens; i < l.tokens.Len(); i++ {
-		delete(l.tokenOf, l.tokens.At(i).Address)
-		if i == l.native {
-			l.native = market.NoIndex
+func (l *Ledger) abandon() {
+	u := l.saved()
+	l.undo(u)
+
+	first := u.Rows[Tokens.index]
+	for i := first; i < l.st.Tokens.Len(); i++ {
+		delete(l.tokenOf, l.st.Tokens.At(i).Address)
+		if i == l.st.Native {
+			l.st.Native = market.NoIndex
 		}
 	}
-	l.tokens.restore(nil, before.Tokens)
+	Tokens.in(l).restore(new(Undo), first)
 }
 
 // Revert takes back the newest span, with the hour that began before it. The
@@ -70,7 +71,7 @@ func (l *Ledger) Revert() error {
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
 	for n < len(l.undos) {
-		if to := l.undos[n].To; to > finalized || to+keptBlocks > l.head.Number {
+		if to := l.undos[n].To; to > finalized || to+keptBlocks > l.st.Head.Number {
 			break
 		}
 		n++
@@ -94,32 +95,31 @@ func (l *Ledger) undo(u *Undo) {
 	l.undoNames(u)
 	l.undoTicks(u)
 	l.undoHours(u)
-	for i := u.Lens.Tokens; i < l.tokens.Len(); i++ {
-		t := l.tokens.note(i)
-		*t = market.Token{
+	l.undoPrices(u)
+
+	l.restore(u)
+
+	pools := u.Rows[Pools.index]
+	l.lists.truncate(pools)
+	l.isStale = l.isStale[:pools]
+	for _, d := range Days.Saved(u) {
+		l.unsettle(d.Index)
+	}
+
+	l.st.Head = u.Before
+	l.time, l.day = l.st.Head.Time, market.DayOf(l.st.Head.Time)
+}
+
+// undoPrices takes the price records from the tokens that the span taught:
+// they stay, and the hours whose records they had may not.
+func (l *Ledger) undoPrices(u *Undo) {
+	for i := u.Rows[Tokens.index]; i < l.st.Tokens.Len(); i++ {
+		t := Tokens.note(l, i)
+		*t = unpriced(market.TokenMeta{
 			Address: t.Address, Symbol: t.Symbol, Name: t.Name,
 			Decimals: t.Decimals, BadDecimals: t.BadDecimals,
-			HourUsd: market.Unknown, HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
-		}
+		})
 	}
-	l.tokens.restore(u.Tokens, l.tokens.Len())
-	l.owners.restore(nil, u.Lens.Owners)
-	l.pools.restore(u.Pools, u.Lens.Pools)
-	l.days.restore(u.Days, u.Lens.Pools)
-	l.minutes.restore(u.Minutes, u.Lens.Pools)
-	l.ticks.restore(u.Ticks, u.Lens.Ticks)
-	l.positions.restore(u.Positions, u.Lens.Positions)
-	l.wides.restore(u.Wides, u.Lens.Wides)
-	l.directs.restore(u.Directs, u.Lens.Directs)
-	l.hours.restore(u.Hours, u.Lens.Hours)
-	l.lists.truncate(u.Lens.Pools)
-	l.isStale = l.isStale[:u.Lens.Pools]
-	for i := range u.Days {
-		l.unsettle(u.Days[i].Index)
-	}
-	l.openCount, l.transactions = u.Lens.OpenCount, u.Lens.Transactions
-	l.head = u.Before
-	l.time, l.day = l.head.Time, market.DayOf(l.head.Time)
 }
 
 // undoHoldings counts the holdings of the positions that change back: each as
@@ -134,25 +134,27 @@ func (l *Ledger) undoHoldings(u *Undo) {
 			delete(l.holdings, key)
 		}
 	}
-	for i := range u.Positions {
-		count(&u.Positions[i].Row, 1)
-		count(l.positions.At(u.Positions[i].Index), ^uint32(0))
+
+	saved := Positions.Saved(u)
+	for i := range saved {
+		count(&saved[i].Row, 1)
+		count(l.st.Positions.At(saved[i].Index), ^uint32(0))
 	}
-	for i := u.Lens.Positions; i < l.positions.Len(); i++ {
-		count(l.positions.At(i), ^uint32(0))
+	for i := u.Rows[Positions.index]; i < l.st.Positions.Len(); i++ {
+		count(l.st.Positions.At(i), ^uint32(0))
 	}
 }
 
 // undoNames forgets the names of the records that vanish.
 func (l *Ledger) undoNames(u *Undo) {
-	for i := u.Lens.Owners; i < l.owners.Len(); i++ {
-		delete(l.ownerOf, *l.owners.At(i))
+	for i := u.Rows[Owners.index]; i < l.st.Owners.Len(); i++ {
+		delete(l.ownerOf, *l.st.Owners.At(i))
 	}
-	for i := u.Lens.Pools; i < l.pools.Len(); i++ {
-		delete(l.poolOf, l.pools.At(i).ID)
+	for i := u.Rows[Pools.index]; i < l.st.Pools.Len(); i++ {
+		delete(l.poolOf, l.st.Pools.At(i).ID)
 	}
-	for i := u.Lens.Directs; i < l.directs.Len(); i++ {
-		delete(l.directOf, keyOf(l.directs.At(i)))
+	for i := u.Rows[NonNFT.index]; i < l.st.NonNFT.Len(); i++ {
+		delete(l.nonNFTOf, keyOf(l.st.NonNFT.At(i)))
 	}
 }
 
@@ -161,27 +163,29 @@ func (l *Ledger) undoNames(u *Undo) {
 // another record than it has now.
 func (l *Ledger) undoTicks(u *Undo) {
 	leave := func(i uint32) {
-		if t := l.ticks.At(i); t.Pool != market.NoIndex {
+		if t := l.st.Ticks.At(i); t.Pool != market.NoIndex {
 			l.lists.remove(t.Pool, t.Tick)
 		}
 	}
-	for i := range u.Ticks {
-		if s := &u.Ticks[i]; !sameTick(&s.Row, l.ticks.At(s.Index)) {
+	saved := Ticks.Saved(u)
+	for i := range saved {
+		if s := &saved[i]; !sameTick(&s.Row, l.st.Ticks.At(s.Index)) {
 			leave(s.Index)
 		}
 	}
-	for i := u.Lens.Ticks; i < l.ticks.Len(); i++ {
+	for i := u.Rows[Ticks.index]; i < l.st.Ticks.Len(); i++ {
 		leave(i)
 		l.freeTicks.drop(i)
 	}
-	for i := range u.Ticks {
-		s := &u.Ticks[i]
+
+	for i := range saved {
+		s := &saved[i]
 		if s.Row.Pool == market.NoIndex {
 			l.freeTicks.put(s.Index)
 			continue
 		}
 		l.freeTicks.drop(s.Index)
-		if !sameTick(&s.Row, l.ticks.At(s.Index)) {
+		if !sameTick(&s.Row, l.st.Ticks.At(s.Index)) {
 			l.lists.insert(s.Row.Pool, market.TickRef{Tick: s.Row.Tick, Slot: s.Index})
 		}
 	}
@@ -190,11 +194,12 @@ func (l *Ledger) undoTicks(u *Undo) {
 // undoHours brings the free records of the buckets back; their lists are in
 // the rows themselves.
 func (l *Ledger) undoHours(u *Undo) {
-	for i := u.Lens.Hours; i < l.hours.Len(); i++ {
+	for i := u.Rows[Hours.index]; i < l.st.Hours.Len(); i++ {
 		l.freeHours.drop(i)
 	}
-	for i := range u.Hours {
-		if s := &u.Hours[i]; s.Row.Pool == market.NoIndex {
+	saved := Hours.Saved(u)
+	for i := range saved {
+		if s := &saved[i]; s.Row.Pool == market.NoIndex {
 			l.freeHours.put(s.Index)
 		} else {
 			l.freeHours.drop(s.Index)

@@ -89,4 +89,5 @@ type PoolStats struct {
 	FeeAPR       float64 // percent a year, before the clamp
 	CurrentPrice float64 // token1 per token0, whole units
 	Unpriced     bool    // a leg has no price; TVLUsd is the other leg only
+	Unrealizable bool    // a leg counts for less than its amount at its price
 }

@@ -9,7 +9,7 @@ type Position struct {
 	Pool, Owner          uint32 // Owner: the last one, after a burn
 	TickLower, TickUpper int32
 	LowerSlot, UpperSlot uint32 // tick records; meaningful while Liquidity > 0
-	Wide                 uint32 // index in State.Wides when a sum passed 128 bits, else NoIndex
+	Overflow             uint32 // index in State.Overflow when a sum passed 128 bits, else NoIndex
 	Entries              uint32 // how many Transactions it has
 
 	Liquidity                clmath.U128
@@ -56,9 +56,9 @@ type Sums struct {
 	Collected0, Collected1 clmath.U256
 }
 
-// Direct is liquidity of a sender other than the position manager: it moves
+// NonNFT is liquidity of a sender other than the position manager: it moves
 // ticks, liquidity and TVL and is never listed.
-type Direct struct {
+type NonNFT struct {
 	Pool                     uint32
 	Sender                   Address
 	TickLower, TickUpper     int32

@@ -14,8 +14,8 @@ type State struct {
 	Minutes   Frozen[Minutes]
 	Ticks     Frozen[Tick]
 	Positions Frozen[Position]
-	Wides     Frozen[Sums]
-	Directs   Frozen[Direct]
+	Overflow  Frozen[Sums]
+	NonNFT    Frozen[NonNFT]
 	Hours     Frozen[HourBucket]
 
 	// Prices (by token) and Stats (by pool) are computed for the generation.
@@ -33,8 +33,8 @@ func (s *State) Now() int64 { return s.Head.Time }
 
 // Sums returns the totals of position i.
 func (s *State) Sums(p *Position) Sums {
-	if p.Wide != NoIndex {
-		return *s.Wides.At(p.Wide)
+	if p.Overflow != NoIndex {
+		return *s.Overflow.At(p.Overflow)
 	}
 	return Sums{
 		Deposited0: p.Deposited0.U256(), Deposited1: p.Deposited1.U256(),

@@ -60,7 +60,12 @@ const (
 	ReasonStalePrice
 	ReasonBadDecimals
 	ReasonHookDelta
+	ReasonOwnPoolOnly  // nothing but the position's own pool prices a leg
+	ReasonUnrealizable // a leg's claim exceeds what selling it would yield
 )
+
+// LastReason is the largest of the reasons, which a stored one cannot exceed.
+const LastReason = ReasonUnrealizable
 
 // Price is what a token is worth in one generation, and how far to trust it.
 type Price struct {

@@ -164,7 +164,7 @@ func TestOwnPoolIsNoWitness(t *testing.T) {
 			t.Errorf("%s: %+v", name, m.Figures)
 		}
 	}
-	f("alone and not enough", 99, false, true, market.ReasonUncorroborated)
+	f("alone and not enough", 99, false, true, market.ReasonOwnPoolOnly)
 	f("alone and enough", 100, false, false, market.ReasonNone)
 	f("with another", 99, true, false, market.ReasonNone)
 }

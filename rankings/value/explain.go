@@ -14,8 +14,9 @@ type Explanation struct {
 	Metrics Metrics
 	Now     int64
 	// Prices of the native currency, of tokens that a leg is priced through,
-	// and of the legs, each after those it needs. A closed row has none: its
-	// prices were frozen with its closing block.
+	// and of the legs, each after those it needs. A closed row has those of
+	// its legs, as frozen with its closing block: without markets, which are
+	// not kept.
 	Prices []PriceExplanation
 	Steps  []Step
 }
@@ -23,7 +24,7 @@ type Explanation struct {
 // PriceExplanation is how one token got its price.
 type PriceExplanation struct {
 	Token   uint32
-	Price   market.Price        // as the generation has it
+	Price   market.Price        // as the row uses it
 	FeedUsd float64             // the feed's answer; Unknown without one
 	Markets []MarketExplanation // deepest first
 	Omitted int                 // how many markets past MarketsExplained there are
@@ -38,12 +39,13 @@ const MarketsExplained = 256
 type MarketExplanation struct {
 	Pool, By  uint32  // the pool, and the token that the price is in
 	ByUsd     float64 // what a whole By is worth here
-	Usd       float64 // the market's price: 30-minute median; Unknown when barred
+	Usd       float64 // the market's price: 30-minute median; Unknown when there is a Reason
 	ReachUsd  float64 // what selling down to a tenth of the price yields
 	WeightUsd float64 // ReachUsd, less what By itself cannot be sold for
 	Used      bool    // it is among those whose weighted median is the price
-	Reason    market.Reason
-	Checks    []Check
+	// Reason is why the market can price nothing for this row.
+	Reason market.Reason
+	Checks []Check
 }
 
 // Check is a threshold and what stands against it.
@@ -78,7 +80,9 @@ func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanatio
 	r := rowOf(st, i, &e.Metrics.Figures, &views)
 	r.rank()
 	if e.Metrics.Open {
-		e.explainPrices(newSolver(st, p, ext), r.pool)
+		e.explainPrices(newSolver(st, p, ext), &r)
+	} else {
+		e.listClosingPrices(&r)
 	}
 	e.explainAmounts(&r)
 	e.explainResults(&r)
@@ -92,12 +96,25 @@ const (
 	leg
 )
 
+// listClosingPrices lists what a closed row is valued at.
+func (e *Explanation) listClosingPrices(r *row) {
+	for leg := range e.Metrics.Price {
+		e.Prices = append(e.Prices, PriceExplanation{
+			Token: r.at.tokens[leg], Price: e.Metrics.Price[leg], FeedUsd: market.Unknown,
+		})
+	}
+}
+
 // explainPrices solves the legs' tokens: over their own pools, and over the
 // pools against anchors of every token that they trade against.
-func (e *Explanation) explainPrices(s *solver, pool *market.Pool) {
+func (e *Explanation) explainPrices(s *solver, r *row) {
 	s.anchors()
+	pool, native := r.pool, s.st.Native
 	marks := make([]uint8, s.st.Tokens.Len())
 	marks[pool.Currency0], marks[pool.Currency1] = leg, leg
+	if native != market.NoIndex {
+		marks[native] = leg
+	}
 	for i := range s.st.Pools.Len() {
 		a, b := s.tokenOf(i, 0), s.tokenOf(i, 1)
 		if marks[a] == leg && !s.prices[a].Anchor {
@@ -113,15 +130,37 @@ func (e *Explanation) explainPrices(s *solver, pool *market.Pool) {
 			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
 	})
 	s.liftExits()
-	if native := s.st.Native; native != market.NoIndex {
-		e.Prices = append(e.Prices, s.explain(native, s.natives, s.deepest(s.natives)))
+
+	if native != market.NoIndex {
+		e.Prices = append(e.Prices, s.explainToken(native, quotes))
 	}
 	for _, through := range s.throughs(quotes, marks) {
 		e.Prices = append(e.Prices, s.explainThrough(through, quotes))
 	}
-	for _, token := range []uint32{pool.Currency0, pool.Currency1} {
-		if token != s.st.Native {
+	for leg, token := range r.at.tokens {
+		if token != native {
 			e.Prices = append(e.Prices, s.explainToken(token, quotes))
+		}
+		if r.ownWord(leg) {
+			e.barOwnPool(token, r.position.Pool, &e.Metrics.Price[leg])
+		}
+	}
+}
+
+// barOwnPool corrects the explanation of a leg's token, whose price is the
+// word of the position's own pool: the row has none, so no market is used.
+func (e *Explanation) barOwnPool(token, pool uint32, price *market.Price) {
+	for i := range e.Prices {
+		p := &e.Prices[i]
+		if p.Token != token {
+			continue
+		}
+		p.Price = *price
+		for k := range p.Markets {
+			if m := &p.Markets[k]; m.Pool == pool {
+				m.Used, m.Usd, m.Reason = false, market.Unknown, market.ReasonOwnPoolOnly
+				m.Checks = append(m.Checks, atLeast("markets beside the position's pool", 0, 1))
+			}
 		}
 	}
 }
@@ -177,6 +216,9 @@ func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
 	slices.SortFunc(quotes, func(a, b quote) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.pool, b.pool))
 	})
+	if !market.Known(e.Price.Usd) {
+		used = nil // quotes that agree, and make no price all the same
+	}
 	e.Omitted = max(len(quotes)-MarketsExplained, 0)
 	for i := range quotes[:len(quotes)-e.Omitted] {
 		in := slices.ContainsFunc(used, func(q quote) bool { return q.pool == quotes[i].pool })
@@ -193,10 +235,15 @@ func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
 		Pool: q.pool, By: q.by, ByUsd: s.rawUsd[q.by] * s.whole[q.by], Usd: market.Unknown,
 		ReachUsd: finite(q.reach), WeightUsd: finite(q.weight), Used: used, Reason: q.bar,
 	}
-	if q.bar == market.ReasonNone {
+	m.Checks = s.marketChecks(q)
+	if s.st.Tokens.At(q.token).BadDecimals {
+		// What a raw unit is worth says nothing of a whole token.
+		m.Reason = cmp.Or(m.Reason, market.ReasonBadDecimals)
+		m.Checks = append(m.Checks, atLeast("decimals known", 0, 1))
+	}
+	if m.Reason == market.ReasonNone {
 		m.Usd = finite(q.usd)
 	}
-	m.Checks = s.marketChecks(q)
 	return m
 }
 

@@ -15,7 +15,7 @@ var calculator = map[string]func(x terms) float64{
 	"pnlUsd":         func(x terms) float64 { return x["divergence"] + x["F"] - x["G"] },
 	"pnlCostUsd":     func(x terms) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
 	"roi":            func(x terms) float64 { return x["pnlUsd"] / x["D"] * 100 },
-	"apr":            func(x terms) float64 { return x["roi"] * 365 / x["ageDays"] },
+	"apr":            func(x terms) float64 { return x["pnlUsd"] / x["D"] * 100 * 365 / x["ageDays"] },
 	"feeApr":         func(x terms) float64 { return x["F"] / x["D"] * 100 * 365 / x["ageDays"] },
 	"V":              bothLegs,
 	"D":              bothLegs,
@@ -134,5 +134,58 @@ func TestExplainedChecks(t *testing.T) {
 	}
 	if e.Prices[1].Token != token || missed != 1 || len(e.Prices[1].Checks) != 4 {
 		t.Errorf("%+v", e.Prices[1])
+	}
+}
+
+// TestExplainedNulls: a price that is null says why, has no source, and no
+// market is used for it.
+func TestExplainedNulls(t *testing.T) {
+	f := func(name string, reason market.Reason, change func(w *world, token, pool uint32)) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		w.pools.Mut(pool).Swaps = 99 // one short of corroborating alone
+		i := w.openWhole(pool, 10)
+		change(w, token, pool)
+		e := Explain(w.state(), &w.params, nil, i)
+		for _, p := range e.Prices {
+			if p.Token != token {
+				continue
+			}
+			if market.Known(p.Price.Usd) || p.Price.Source != market.SourceNone || p.Price.Reason != reason {
+				t.Errorf("%s: price %+v; want reason %d", name, p.Price, reason)
+			}
+			for _, m := range p.Markets {
+				met := true
+				for _, c := range m.Checks {
+					met = met && c.Met
+				}
+				if m.Used || market.Known(m.Usd) || m.Reason != reason || met {
+					t.Errorf("%s: market %+v", name, m)
+				}
+			}
+			return
+		}
+		t.Errorf("%s: not explained: %+v", name, e.Prices)
+	}
+	f("own pool", market.ReasonOwnPoolOnly, func(*world, uint32, uint32) {})
+	f("bad decimals", market.ReasonBadDecimals, func(w *world, token, _ uint32) {
+		w.tokens.Mut(token).BadDecimals = true
+	})
+	f("stale", market.ReasonStalePrice, func(w *world, _, pool uint32) {
+		w.pools.Mut(pool).LastSwapAt = 0
+	})
+}
+
+// TestExplainedClose: a closed row is explained at the prices it closed at.
+func TestExplainedClose(t *testing.T) {
+	w := newWorld()
+	token, pool := w.honest()
+	i := w.openWhole(pool, 10)
+	closed(w.positions.Mut(i))
+	e := Explain(w.state(), &w.params, nil, i)
+	if len(e.Prices) != 2 || e.Prices[0].Token != token || e.Prices[0].Price.Usd != 5 ||
+		e.Prices[1].Price.Usd != 1.5 || !e.Prices[1].Price.Anchor || e.Prices[0].Price.Anchor {
+		t.Errorf("%+v", e.Prices)
 	}
 }

@@ -45,63 +45,123 @@ func Stats(st *market.State, index uint32) market.PoolStats {
 // with the pool only, and are most of the cost.
 func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (stats market.PoolStats) {
 	pool := st.Pools.At(index)
-	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
-	usd0 := worth(approx(amount0), st.Prices.At(pool.Currency0).Usd/whole(token0))
-	usd1 := worth(approx(amount1), st.Prices.At(pool.Currency1).Usd/whole(token1))
-	stats.TVLUsd, stats.Unpriced = tvl(usd0, usd1)
-	sumWindows(st, pool, &stats)
-	stats.FeeAPR = market.Unknown
-	if stats.TVLUsd > 0 {
-		stats.FeeAPR = finite(stats.FeesUsd24h / stats.TVLUsd * 36500)
+	quotes := [2]Quote{
+		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
 	}
-	stats.CurrentPrice = currentPrice(pool, token0, token1)
+	tvl := TVLOf(st, pool, amount0, amount1, &quotes)
+	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
+	sumWindows(st, pool, &stats)
+	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
+	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
 	return stats
 }
 
-// tvl adds what is known: the other leg only, marked, when one is not.
-func tvl(usd0, usd1 float64) (usd float64, unpriced bool) {
-	switch {
-	case !market.Known(usd0):
-		return finite(usd1), true
-	case !market.Known(usd1):
-		return finite(usd0), true
-	}
-	return finite(usd0 + usd1), false
+// TVL is what a pool holds, in USD.
+type TVL struct {
+	Usd          float64
+	Unpriced     bool // a leg has no price; Usd is the other leg only
+	Unrealizable bool // exitCap cut a leg
 }
 
-// currentPrice is token1 per token0 in whole units.
-func currentPrice(pool *market.Pool, token0, token1 *market.Token) float64 {
+// exitCap bounds what a pool's leg counts for, in multiples of what selling
+// the token down to a tenth of its price yields over all its markets, this
+// pool included. A pool over all prices holds 1.46 times of that by itself;
+// whoever mints a token can put any amount of it into a range that no sale
+// reaches.
+const exitCap = 2
+
+// TVLOf values amounts in a pool, of now or of a day that is over.
+func TVLOf(
+	st *market.State, pool *market.Pool, amount0, amount1 *clmath.U256, quotes *[2]Quote,
+) (tvl TVL) {
+	usd := legs{
+		worth(approx(amount0), quotes[0].Usd/whole(st.Tokens.At(pool.Currency0))),
+		worth(approx(amount1), quotes[1].Usd/whole(st.Tokens.At(pool.Currency1))),
+	}
+	for leg := range usd {
+		if limit := exitCap * quotes[leg].ExitUsd; usd[leg] > limit {
+			usd[leg], tvl.Unrealizable = limit, true
+		}
+	}
+
+	switch tvl.Unpriced = true; {
+	case !market.Known(usd[0]):
+		tvl.Usd = finite(usd[1])
+	case !market.Known(usd[1]):
+		tvl.Usd = finite(usd[0])
+	default:
+		tvl.Usd, tvl.Unpriced = finite(usd[0]+usd[1]), false
+	}
+	return tvl
+}
+
+// FeesRatio is fees in percent of what the pool that took them holds: Unknown
+// of a pool that holds nothing, or whose TVL lacks a leg.
+func FeesRatio(feesUsd, tvlUsd float64, unpriced bool) float64 {
+	if unpriced || !(tvlUsd > 0) {
+		return market.Unknown
+	}
+	return finite(feesUsd / tvlUsd * 100)
+}
+
+// PriceAt is token1 per token0 in whole units where a pool stands, or stood, at
+// a sqrtPriceX96.
+func PriceAt(st *market.State, pool *market.Pool, sqrtPriceX96 *clmath.U256) float64 {
+	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
 	if token0.BadDecimals || token1.BadDecimals {
 		return market.Unknown
 	}
-	root := approx(&pool.SqrtPriceX96) / two96
+	root := approx(sqrtPriceX96) / two96
 	return finite(root * root * whole(token0) / whole(token1))
 }
 
-// The two rolling windows, in buckets of hours: those after hour(now) - 24,
-// and after hour(now) - 168. The present hour is among them and not over.
+// The rolling windows, in whole hours: the running one, and as many before it
+// as make the window's length less one. Of the hour before those counts the
+// share that the window still has, which falls in steps: a window is then
+// never an hour short, and never falls by a full hour's trade at once.
 const (
 	dayHours  = 24
-	weekHours = 168
+	weekHours = 7 * 24
+	// WindowStep is how many seconds of the chain's time pass between two
+	// steps. Shorter ones would have every pool valued again more often.
+	WindowStep = 5 * market.Minute
 )
+
+// oldestShare is the part of the oldest hour of a window that lies inside it.
+func oldestShare(now int64) float64 {
+	return 1 - float64(now%market.Hour/WindowStep*WindowStep)/market.Hour
+}
 
 // sumWindows adds up the pool's hour buckets. A bucket of unknown USD makes
 // its windows unknown.
 func sumWindows(st *market.State, pool *market.Pool, stats *market.PoolStats) {
-	now := market.HourOf(st.Now())
+	now, share := market.HourOf(st.Now()), oldestShare(st.Now())
 	for at := pool.LastHour; at != market.NoIndex; {
 		bucket := st.Hours.At(at)
-		if bucket.Hour+weekHours <= now {
+		age := now - bucket.Hour
+		if age > weekHours {
 			break
 		}
-		stats.VolumeUsd7d += bucket.VolumeUsd
-		stats.FeesUsd7d += bucket.FeesUsd
-		if bucket.Hour+dayHours > now {
-			stats.VolumeUsd24h += bucket.VolumeUsd
-			stats.FeesUsd24h += bucket.FeesUsd
+
+		week := inWindow(age, weekHours, share)
+		stats.VolumeUsd7d += bucket.VolumeUsd * week
+		stats.FeesUsd7d += bucket.FeesUsd * week
+		if age <= dayHours {
+			day := inWindow(age, dayHours, share)
+			stats.VolumeUsd24h += bucket.VolumeUsd * day
+			stats.FeesUsd24h += bucket.FeesUsd * day
 		}
 		at = bucket.Prev
 	}
 	stats.VolumeUsd7d, stats.FeesUsd7d = finite(stats.VolumeUsd7d), finite(stats.FeesUsd7d)
 	stats.VolumeUsd24h, stats.FeesUsd24h = finite(stats.VolumeUsd24h), finite(stats.FeesUsd24h)
+}
+
+// inWindow is the part of a bucket, age hours old, that a window of so many
+// hours has.
+func inWindow(age, hours uint32, share float64) float64 {
+	if age == hours {
+		return share
+	}
+	return 1
 }

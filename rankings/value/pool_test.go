@@ -2,6 +2,7 @@ package value
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -10,9 +11,11 @@ import (
 
 func TestWindows(t *testing.T) {
 	now := market.HourOf(testNow)
+	minute := int64(0)
 	f := func(volume24h, volume7d float64, hours ...uint32) {
 		t.Helper()
 		w := newWorld()
+		w.now += minute * 60
 		_, pool := w.honest()
 		for _, ago := range hours {
 			w.volume(pool, now-ago, float64(ago)+1, 0.001*float64(ago+1))
@@ -27,9 +30,44 @@ func TestWindows(t *testing.T) {
 	f(0, 0)
 	f(1, 1, 0)
 	f(24+1, 24+1, 23, 0)
-	f(0, 25, 24)
-	f(2, 168+25+2, 167, 24, 1)
-	f(2, 2, 500, 168, 1)
+	f(0, 26, 25)
+	f(2, 168+26+2, 167, 25, 1)
+	f(2, 2, 500, 169, 1)
+
+	// Of the hour before those counts what the window still has of it.
+	f(25, 25, 24)
+	f(25+24, 169+25+24, 168, 24, 23)
+	minute = 4
+	f(25, 25, 24)
+	minute = 5
+	f(25*11.0/12, 25, 24)
+	f(2, 169*11.0/12+2, 168, 1)
+	minute = 34
+	f(25*6.0/12+24, 169*6.0/12+25+24, 168, 24, 23)
+	minute = 59
+	f(25*1.0/12, 25, 24)
+}
+
+// TestWindowsFallInSteps: without trade a window falls every five minutes, by
+// a twelfth of its oldest hour and never more.
+func TestWindowsFallInSteps(t *testing.T) {
+	w := newWorld()
+	_, pool := w.honest()
+	for hour := market.HourOf(testNow) - 200; hour <= market.HourOf(testNow); hour++ {
+		w.volume(pool, hour, float64(100+hour%7), 1)
+	}
+	st := w.state()
+	before := Stats(st, pool)
+	for range 24 * 60 {
+		oldest := float64(100 + (market.HourOf(st.Head.Time)-dayHours)%7)
+		st.Head.Time += market.Minute
+		stats := Stats(st, pool)
+		fell := before.VolumeUsd24h - stats.VolumeUsd24h
+		if step := st.Head.Time%WindowStep == 0; step != (fell > 0) || fell > oldest/12+1e-9 {
+			t.Fatalf("at %d the volume fell by %v; its oldest hour has %v", st.Head.Time, fell, oldest)
+		}
+		before = stats
+	}
 }
 
 func TestUnknownBucketMakesItsWindowsUnknown(t *testing.T) {
@@ -51,12 +89,19 @@ func TestTVL(t *testing.T) {
 		change(w, token, pool)
 		stats := Stats(w.state(), pool)
 		mustNear(t, name, stats.TVLUsd, tvl, 1e-9)
-		if stats.Unpriced != unpriced || (stats.FeeAPR == 0) != (tvl > 0) {
+		if stats.Unrealizable != strings.Contains(name, "cut") {
+			t.Errorf("%s: unrealizable is %v", name, stats.Unrealizable)
+		}
+		if stats.Unpriced != unpriced || (stats.FeeAPR == 0) != (tvl > 0 && !unpriced) {
 			t.Errorf("%s: %+v", name, stats)
 		}
 	}
 	f("both legs", func(w *world, _, _ uint32) {}, 400_000, false)
 	f("one leg", func(w *world, _, pool uint32) { w.pools.Mut(pool).LastSwapAt = 0 }, 200_000, true)
+	f("a leg cut to twice its way out", func(w *world, _, pool uint32) {
+		tick := w.pools.At(pool).Tick
+		w.ranges[pool] = append(w.ranges[pool], span{tick + 10, tick + 2000, 1e26})
+	}, 200_000+2*(1-math.Sqrt(0.1))*200_000, false)
 	f("no leg", func(w *world, token, pool uint32) {
 		w.pools.Mut(pool).LastSwapAt = 0
 		w.params.Stables = nil

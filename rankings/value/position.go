@@ -85,22 +85,17 @@ type legs [2]float64
 type row struct {
 	st           *market.State
 	position     *market.Position
-	f            *Figures
 	at           poolView
 	sides        [2]*tokenView
 	surroundings // of an open row
+	valuation
 
 	principal, fees [2]clmath.U256
-	rawUsd          legs // of a raw unit, at the row's prices
-	nativeUsd       float64
-	deposits        legs
-	withdrawals     legs
-	collected       legs
 }
 
 // rowOf takes what the row of position i is computed from, its tokens into views.
 func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
-	r := row{st: st, f: f, position: st.Positions.At(i)}
+	r := row{st: st, position: st.Positions.At(i), valuation: valuation{f: f}}
 	r.pool = st.Pools.At(r.position.Pool)
 	if r.position.IsOpen() {
 		r.surroundings = surround(st, r.position)
@@ -130,16 +125,31 @@ func (r *row) renew() {
 	if f.Open {
 		r.limitClaims()
 	}
-	r.usd()
+	r.setAge()
+	r.valueGroups()
 	r.results()
 	r.why()
+}
+
+// setAge counts from the first mint to the close, or to now.
+func (r *row) setAge() {
+	until := r.position.ClosedAt
+	if r.f.Open {
+		until = r.st.Now()
+	}
+	r.f.AgeSeconds = max(until-r.position.MintedAt, 0)
 }
 
 // flows takes over what went in and out since the mint.
 func (r *row) flows() {
 	p := r.position
-	if p.Wide != market.NoIndex {
-		sums := r.st.Wides.At(p.Wide)
+	r.gasWei, r.costUsd = approx128(p.GasWei), p.CostUsd
+	if p.GasUnknown {
+		r.gasWei = market.Unknown
+	}
+
+	if p.Overflow != market.NoIndex {
+		sums := r.st.Overflow.At(p.Overflow)
 		r.deposits = legs{approx(&sums.Deposited0), approx(&sums.Deposited1)}
 		r.withdrawals = legs{approx(&sums.Withdrawn0), approx(&sums.Withdrawn1)}
 		r.collected = legs{approx(&sums.Collected0), approx(&sums.Collected1)}
@@ -206,16 +216,18 @@ func (r *row) ownWord(leg int) bool {
 // price is what the row shows of a leg's price: the one that it uses.
 func (r *row) price(leg int) market.Price {
 	if r.f.Open {
-		price := *r.st.Prices.At(r.at.tokens[leg])
 		if !market.Known(r.rawUsd[leg]) {
-			price.Usd, price.Reason = market.Unknown, r.reason(leg)
+			price := unpriced(r.reason(leg))
+			price.ExitUsd = r.sides[leg].exitUsd
+			return price
 		}
-		return price
+		return *r.st.Prices.At(r.at.tokens[leg])
 	}
 	c := &r.position.Close[leg]
 	price := market.Price{
-		Usd: finite(c.Usd), AsOf: c.AsOf, OnlyPool: market.NoIndex,
+		Usd: finite(c.Usd), AsOf: c.AsOf, ExitUsd: market.Unknown, OnlyPool: market.NoIndex,
 		Markets: c.Markets, Source: c.Source, Corroborated: c.Corroborated,
+		Anchor: c.Source == market.SourceAnchor,
 	}
 	if !market.Known(price.Usd) {
 		price.Reason = r.reason(leg)

@@ -200,9 +200,9 @@ func TestWideSums(t *testing.T) {
 	_, pool := w.honest()
 	i := w.openWhole(pool, 100)
 	var wides market.Table[market.Sums]
-	w.positions.Mut(i).Wide = wides.Append(market.Sums{Deposited0: clmath.U256{0, 0, 1}})
+	w.positions.Mut(i).Overflow = wides.Append(market.Sums{Deposited0: clmath.U256{0, 0, 1}})
 	st := w.state()
-	st.Wides = wides.Freeze()
+	st.Overflow = wides.Freeze()
 	var m Metrics
 	Position(st, i, &m)
 	mustNear(t, "D", m.DepositsUsd, math.Pow(2, 128)/1e18*4, 1e-9)
@@ -211,10 +211,10 @@ func TestWideSums(t *testing.T) {
 	}
 }
 
-func TestClampFeeAPR(t *testing.T) {
+func TestClampPercent(t *testing.T) {
 	f := func(x, want float64) {
 		t.Helper()
-		mustNear(t, "clamped", ClampFeeAPR(x), want, 0)
+		mustNear(t, "clamped", ClampPercent(x), want, 0)
 	}
 	f(12.5, 12.5)
 	f(1e9, 100_000)

@@ -40,10 +40,16 @@ func scramble(seed uint64) (*market.State, *world) {
 		*w.minutes.Mut(index) = market.Minutes{}
 		ring := w.minutes.Mut(index)
 		ring.Minute[0], ring.Sqrt[0] = 1, approx(&sqrt)
-		pool.FeeGrowthGlobal0X128 = clmath.U256{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
+		if r.IntN(3) == 0 { // fees that no market could pay
+			pool.FeeGrowthGlobal0X128 = clmath.U256{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
+		}
 		pool.LastSwapAt -= int64(r.IntN(10)) * market.Day
 		if r.IntN(5) == 0 {
 			pool.Hooks[19] = byte(r.IntN(16))
+		}
+		if r.IntN(2) == 0 { // as much as the largest positions, so that most can be sold
+			lower, upper := max(pool.Tick-80_000, clmath.MinTick), min(pool.Tick+80_000, clmath.MaxTick)
+			w.open(index, lower, upper, math.Exp2(108))
 		}
 		w.volume(index, market.HourOf(testNow)-uint32(r.IntN(300)), r.Float64()*1e6, r.Float64()*1e3)
 		for range r.IntN(8) {
@@ -73,7 +79,7 @@ func infinite(v reflect.Value) (names []string) {
 }
 
 func TestEveryRowAddsUp(t *testing.T) {
-	rows, known := 0, 0
+	rows, known, unrealizable := 0, 0, 0
 	for seed := range uint64(60) {
 		st, w := scramble(seed)
 		var m Metrics
@@ -88,6 +94,14 @@ func TestEveryRowAddsUp(t *testing.T) {
 			}
 			if names := infinite(reflect.ValueOf(f)); names != nil {
 				t.Fatalf("seed %d row %d: %v are infinite", seed, i, names)
+			}
+			if f.UnrealizableLeg() {
+				unrealizable++
+				for _, x := range []float64{f.PnlUsd, f.PnlCostUsd, f.ROI, f.APR, f.FeeAPR, f.DivergenceUsd} {
+					if market.Known(x) {
+						t.Fatalf("seed %d row %d: with a leg that is unrealizable: %+v", seed, i, f)
+					}
+				}
 			}
 			if market.Known(f.PnlUsd) {
 				known++
@@ -115,8 +129,9 @@ func TestEveryRowAddsUp(t *testing.T) {
 			}
 		}
 	}
-	if known*4 < rows {
-		t.Errorf("only %d of %d rows have a pnl: the corpus shows little", known, rows)
+	if known*4 < rows || unrealizable*10 < rows {
+		t.Errorf("of %d rows only %d have a pnl and %d an unrealizable leg: the corpus shows little",
+			rows, known, unrealizable)
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 //	pnlCost    = V + uncollected + (withdrawn + collected - deposited - gas,
 //	             each at its value when it happened)
 //
-// A sum is Unknown when it needs an amount whose price is. D = 0, which is a
+// A sum is Unknown when it needs an amount whose price is. With a leg that is
+// not realizable, V says what could be got out and nothing of what the leg is
+// worth, so that all results are Unknown. D = 0, which is a
 // position that only ever held donated or dust amounts, has no roi and no apr.
 
 // ageFloor keeps the first minutes of a position from being annualised into
@@ -29,24 +31,37 @@ const year = 365 * market.Day
 // weiPerNative is the native currency's raw units on every chain.
 const weiPerNative = 1e18
 
-// usd values every group. A leg that could not be sold for what is claimed of
-// it counts 0 in what is still to come out: principal and uncollected fees.
-func (r *row) usd() {
-	f, out := r.f, r.rawUsd
+// valuation is what the results of a row follow from: its Claim and flows in
+// raw units, and the prices to value them at. A row of now and a day of its
+// past differ in where these come from, and in nothing after that.
+type valuation struct {
+	f           *Figures
+	rawUsd      legs // of a raw unit
+	nativeUsd   float64
+	deposits    legs
+	withdrawals legs
+	collected   legs
+	gasWei      float64 // Unknown when a receipt was missing
+	costUsd     float64 // the flows at their values when they happened
+}
+
+// valueGroups values every group. A leg that could not be sold for what is
+// claimed of it counts 0 in what is still to come out: principal and
+// uncollected fees.
+func (v *valuation) valueGroups() {
+	f, out := v.f, v.rawUsd
 	for leg := range out {
 		if f.Unrealizable[leg] {
 			out[leg] = 0
 		}
 	}
+
 	f.UnderlyingValueUsd = f.Claim.principal.usd(&out)
 	f.PendingFeesUsd = f.Claim.fees.usd(&out)
-	f.DepositsUsd = r.deposits.usd(&r.rawUsd)
-	f.WithdrawalsUsd = r.withdrawals.usd(&r.rawUsd)
-	f.CollectedUsd = r.collected.usd(&r.rawUsd)
-	f.GasUsd = market.Unknown
-	if !r.position.GasUnknown {
-		f.GasUsd = worth(approx128(r.position.GasWei), r.nativeUsd/weiPerNative)
-	}
+	f.DepositsUsd = v.deposits.usd(&v.rawUsd)
+	f.WithdrawalsUsd = v.withdrawals.usd(&v.rawUsd)
+	f.CollectedUsd = v.collected.usd(&v.rawUsd)
+	f.GasUsd = finite(worth(v.gasWei, v.nativeUsd/weiPerNative))
 }
 
 func (a *legs) usd(rawUsd *legs) float64 {
@@ -61,18 +76,20 @@ func worth(amount, rawUsd float64) float64 {
 	return amount * rawUsd
 }
 
-func (r *row) results() {
-	p, f := r.position, r.f
+// results adds the groups up; the age is there already.
+func (v *valuation) results() {
+	f := v.f
 	f.FeesUsd = finite(f.PendingFeesUsd + f.CollectedUsd)
 	f.DivergenceUsd = finite(f.UnderlyingValueUsd + f.WithdrawalsUsd - f.DepositsUsd)
 	f.PnlUsd = finite(f.DivergenceUsd + f.FeesUsd - f.GasUsd)
-	f.PnlCostUsd = finite(f.UnderlyingValueUsd + f.PendingFeesUsd + p.CostUsd)
-	until := p.ClosedAt
-	if f.Open {
-		until = r.st.Now()
-	}
-	f.AgeSeconds = max(until-p.MintedAt, 0)
+	f.PnlCostUsd = finite(f.UnderlyingValueUsd + f.PendingFeesUsd + v.costUsd)
+
 	f.ROI, f.APR, f.FeeAPR = market.Unknown, market.Unknown, market.Unknown
+	if f.UnrealizableLeg() {
+		// What V lacks is an exit, not a value: to call it lost would be wrong.
+		f.DivergenceUsd, f.PnlUsd, f.PnlCostUsd = market.Unknown, market.Unknown, market.Unknown
+		return
+	}
 	if f.DepositsUsd > 0 {
 		perYear := year / float64(max(f.AgeSeconds, ageFloor))
 		percent := 100 / f.DepositsUsd
@@ -94,7 +111,11 @@ func (r *row) why() {
 		}
 	}
 	native := r.st.Native
-	if !f.PriceUnavailable && !market.Known(f.GasUsd) && native != market.NoIndex {
+	switch {
+	case f.PriceUnavailable:
+	case f.UnrealizableLeg():
+		f.Reason = market.ReasonUnrealizable
+	case !market.Known(f.GasUsd) && native != market.NoIndex:
 		f.Reason = r.st.Prices.At(native).Reason
 	}
 }
@@ -105,7 +126,7 @@ func (r *row) reason(leg int) market.Reason {
 	case !r.f.Open:
 		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
 	case market.Known(r.sides[leg].rawUsd):
-		return market.ReasonUncorroborated // the pool's own word
+		return market.ReasonOwnPoolOnly
 	}
 	return r.sides[leg].reason
 }
@@ -117,12 +138,10 @@ func (r *row) needs(leg int) bool {
 		r.withdrawals[leg] != 0 || r.collected[leg] != 0
 }
 
-// ClampFeeAPR bounds a field named feeApr on output; one on the bound is not
-// to be trusted.
-func ClampFeeAPR(x float64) float64 {
-	const limit = 100_000
-	if !market.Known(x) {
-		return x
-	}
-	return min(max(x, -limit), limit)
-}
+// MaxPercent bounds apr, feeApr and roi on output, either way. A value that
+// stands on the bound is not to be trusted.
+const MaxPercent = 100_000
+
+// ClampPercent bounds an apr, feeApr or roi for output; orders go by the
+// number before the clamp.
+func ClampPercent(x float64) float64 { return max(-MaxPercent, min(x, MaxPercent)) }

@@ -27,6 +27,7 @@ const (
 	insideOf   = "amount0 = L * 2^96 * (sqrtUpper - sqrtPrice) / sqrtUpper / sqrtPrice; " +
 		"amount1 = L * (sqrtPrice - sqrtLower) / 2^96"
 	feeFormula = "fees = (inside - insideLast mod 2^256) * L / 2^128"
+	bounded    = ", at most 100000 either way"
 	rawFormula = "amount / unit * priceUsd, both legs; an amount of 0 needs no price"
 )
 
@@ -95,17 +96,23 @@ func (e *Explanation) explainResults(r *row) {
 		Term{Name: "collectedUsd", Value: m.CollectedUsd})
 	v, w := Term{Name: "V", Value: m.UnderlyingValueUsd}, Term{Name: "W", Value: m.WithdrawalsUsd}
 	d, f := Term{Name: "D", Value: m.DepositsUsd}, Term{Name: "F", Value: m.FeesUsd}
-	e.step("divergence", "V + W - D", m.DivergenceUsd, v, w, d)
-	e.step("pnlUsd", "divergence + F - G", m.PnlUsd,
+	unless := ""
+	if m.UnrealizableLeg() {
+		unless = "; null with a leg that is unrealizable"
+	}
+	e.step("divergence", "V + W - D"+unless, m.DivergenceUsd, v, w, d)
+	e.step("pnlUsd", "divergence + F - G"+unless, m.PnlUsd,
 		Term{Name: "divergence", Value: m.DivergenceUsd}, f, Term{Name: "G", Value: m.GasUsd})
-	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened",
+	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened"+unless,
 		m.PnlCostUsd, v, Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "flows", Value: r.position.CostUsd})
 	days := Term{Name: "ageDays", Value: float64(max(m.AgeSeconds, ageFloor)) / market.Day}
-	e.step("roi", "pnlUsd / D * 100", m.ROI, Term{Name: "pnlUsd", Value: m.PnlUsd}, d)
-	e.step("apr", "roi * 365 / ageDays", m.APR, Term{Name: "roi", Value: m.ROI}, days)
-	e.step("feeApr", "F / D * 100 * 365 / ageDays, at most 100000 either way",
-		ClampFeeAPR(m.FeeAPR), f, d, days)
+	e.step("roi", "pnlUsd / D * 100"+bounded, ClampPercent(m.ROI),
+		Term{Name: "pnlUsd", Value: m.PnlUsd}, d)
+	e.step("apr", "pnlUsd / D * 100 * 365 / ageDays"+bounded, ClampPercent(m.APR),
+		Term{Name: "pnlUsd", Value: m.PnlUsd}, d, days)
+	e.step("feeApr", "F / D * 100 * 365 / ageDays"+bounded+unless,
+		ClampPercent(m.FeeAPR), f, d, days)
 }
 
 // gasTerm is what the position's transactions paid, if every receipt was there.

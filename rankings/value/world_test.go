@@ -25,6 +25,7 @@ type world struct {
 	ranges [][]span // by pool
 	params Params
 	feed   []FeedPrice
+	now    int64 // of the State
 
 	eth, usd uint32
 }
@@ -38,7 +39,7 @@ type span struct {
 // newWorld has a native currency at 2,000 USD by one deep pool against the
 // only stable, both of 18 decimals.
 func newWorld() *world {
-	w := &world{params: DefaultParams()}
+	w := &world{params: DefaultParams(), now: testNow}
 	w.eth = w.token(0, 18)
 	w.usd = w.token(1, 18)
 	w.params.Stables = []market.Address{w.address(w.usd)}
@@ -112,7 +113,7 @@ func (w *world) open(index uint32, lower, upper int32, liquidity float64) uint32
 	w.ranges[index] = append(w.ranges[index], span{lower, upper, liquidity})
 	return w.positions.Append(market.Position{
 		ID: uint64(w.positions.Len()) + 1, Pool: index, TickLower: lower, TickUpper: upper,
-		Wide: market.NoIndex, Liquidity: u128(liquidity), MintedAt: testNow - 100*market.Day,
+		Overflow: market.NoIndex, Liquidity: u128(liquidity), MintedAt: testNow - 100*market.Day,
 		CloseNativeUsd: market.Unknown,
 		Close:          [2]market.ClosePrice{{Usd: market.Unknown}, {Usd: market.Unknown}},
 	})
@@ -140,7 +141,7 @@ func (w *world) volume(index uint32, hour uint32, volumeUsd, feesUsd float64) {
 
 // state freezes the world with its prices.
 func (w *world) state() *market.State {
-	st := &market.State{Chain: 1, Head: market.Head{Number: 1, Time: testNow}, Native: w.eth}
+	st := &market.State{Chain: 1, Head: market.Head{Number: 1, Time: w.now}, Native: w.eth}
 	var ticks market.Table[market.Tick]
 	var lists market.Table[market.TickList]
 	for i := range w.pools.Len() {

@@ -6,38 +6,42 @@ import (
 	"slices"
 	"time"
 
-	geth "github.com/ethereum/go-ethereum/rpc"
-
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
 const (
 	// waitForIt is the place of no anchor: it cannot be told yet.
 	waitForIt = -1
-	// believeShorter is how long the chain must end below the ledger's head
-	// before that is a reorganisation and not a node that lags. A chain that
-	// grows past the head tells at once.
-	believeShorter = 10 * time.Second
+	// believeShorter is how long the chain must end below the ledger's head, at
+	// every look, before that is a reorganisation and not a node that lags; and
+	// believeLaggard that where backends are known to lag. A chain that grows
+	// past the head tells at once.
+	believeShorter = 600 * time.Millisecond
+	believeLaggard = 10 * time.Second
 	// believeDeep is how often in a row no anchor may be on the chain before
 	// the ledger is told that it cannot go on.
 	believeDeep = 3
 )
 
-// find returns the place of the newest anchor that is on the chain.
+// findAnchor returns the place of the newest anchor that is on the chain.
 //
 // An anchor of unknown hash cannot be looked up. Alone it is trusted: nothing
 // was applied above it that could be taken back. Above others it is given up
 // for the next, which reads its blocks again. Below all others it is the start,
 // which is on every chain.
-func (f *Feed) find(ctx context.Context, head *sight, anchors []market.Head) (int, error) {
+func (f *Feed) findAnchor(
+	ctx context.Context, head *observedHead, anchors []market.Head,
+) (int, error) {
 	if anchors[0].Hash.IsZero() && len(anchors) == 1 {
 		return 0, nil
 	}
 	if anchors[0].Hash == market.Hash(head.Hash) && anchors[0].Number == uint64(*head.Number) {
-		f.shorter, f.deep = time.Time{}, 0
+		f.shorter, f.offChain = time.Time{}, 0
 		return 0, nil
 	}
+
 	verdicts, err := f.verdicts(ctx, head, anchors[:1])
 	if err == nil && verdicts[0] != onChain {
 		verdicts, err = f.verdicts(ctx, head, anchors)
@@ -48,9 +52,9 @@ func (f *Feed) find(ctx context.Context, head *sight, anchors []market.Head) (in
 	replaced := slices.Contains(verdicts, offChain)
 	i := slices.Index(verdicts, onChain)
 	if i < 0 {
-		return len(anchors) - 1, f.none(head, anchors, replaced)
+		return len(anchors) - 1, f.noAnchor(ctx, head, anchors, replaced)
 	}
-	f.deep = 0
+	f.offChain = 0
 	if i > 0 && !replaced && !anchors[0].Hash.IsZero() && !f.isShorter() {
 		return waitForIt, nil
 	}
@@ -65,18 +69,35 @@ func (f *Feed) isShorter() bool {
 	if f.shorter.IsZero() {
 		f.shorter = now
 	}
-	return now.Sub(f.shorter) >= believeShorter
+	enough := believeShorter
+	for _, s := range f.sources {
+		if s.live && s.fellBack(now) {
+			enough = believeLaggard
+		}
+	}
+	return now.Sub(f.shorter) >= enough
 }
 
-// none returns the error of a chain on which no anchor of known hash is. There
-// is none in the end when the oldest is the start: it holds nothing to take back.
-func (f *Feed) none(head *sight, anchors []market.Head, replaced bool) error {
+// noAnchor returns the error of a chain on which no anchor of known hash is.
+// There is none in the end when the oldest is the start: it holds nothing to
+// take back.
+func (f *Feed) noAnchor(
+	ctx context.Context, head *observedHead, anchors []market.Head, replaced bool,
+) error {
 	if !replaced {
 		return fmt.Errorf("the head is %d, below every anchor of a ledger at %d",
 			*head.Number, anchors[0].Number)
 	}
+	if s := f.contradicts(ctx, head, anchors); s != nil {
+		err := &endpoint.Error{Kind: endpoint.Inconsistent, Text: fmt.Sprintf(
+			"its chain has none of the blocks %d to %d that %s still shows",
+			anchors[len(anchors)-1].Number, anchors[0].Number, s.Name)}
+		f.failed(head.source, err)
+		return fmt.Errorf("%s: %w", head.source.Name, err)
+	}
+
 	oldest := anchors[len(anchors)-1]
-	if f.deep++; f.deep < believeDeep {
+	if f.offChain++; f.offChain < believeDeep {
 		return fmt.Errorf("no anchor from block %d to %d is on the chain",
 			oldest.Number, anchors[0].Number)
 	}
@@ -84,6 +105,29 @@ func (f *Feed) none(head *sight, anchors []market.Head, replaced bool) error {
 		return nil
 	}
 	return fmt.Errorf("block %d is not %s: %w", oldest.Number, oldest.Hash, feed.ErrTooDeep)
+}
+
+// contradicts returns a source that shows an anchor that the head's does not:
+// one node on another fork must not make a ledger give up its chain.
+func (f *Feed) contradicts(
+	ctx context.Context, head *observedHead, anchors []market.Head,
+) *source {
+	for _, s := range f.sources {
+		if s == head.source || f.cfg.Clock.Now().Before(s.RestsUntil()) {
+			continue
+		}
+		for _, a := range anchors {
+			if a.Hash.IsZero() || a.Number > s.head {
+				continue
+			}
+			headers, err := s.headers(ctx, []uint64{a.Number})
+			if err == nil && headers[0].Hash == word(a.Hash) {
+				return s
+			}
+			break // the newest that it can have decides
+		}
+	}
+	return nil
 }
 
 // verdict is what the chain says of an anchor.
@@ -95,30 +139,32 @@ const (
 	untold                  // the chain ends below it, or its hash is not known
 )
 
-// verdicts asks one URL about all anchors.
+// verdicts asks one source about all anchors.
 func (f *Feed) verdicts(
-	ctx context.Context, head *sight, anchors []market.Head,
+	ctx context.Context, head *observedHead, anchors []market.Head,
 ) ([]verdict, error) {
 	out := make([]verdict, len(anchors))
-	var ask []uint64
+	var numbers []uint64
 	for i, a := range anchors {
 		if a.Number > uint64(*head.Number) || a.Hash.IsZero() {
 			out[i] = untold
 			continue
 		}
-		ask = append(ask, a.Number)
+		numbers = append(numbers, a.Number)
 	}
-	if len(ask) == 0 {
+	if len(numbers) == 0 {
 		return out, nil
 	}
+
 	var headers []*wireHeader
-	err := f.try(ctx, uint64(*head.Number), func(n *node) (err error) {
-		headers, err = n.headers(ctx, ask)
+	err := f.try(ctx, Live, uint64(*head.Number), func(s *source) (err error) {
+		headers, err = s.headers(ctx, numbers)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	for i, a := range anchors {
 		if out[i] == untold {
 			continue
@@ -131,27 +177,53 @@ func (f *Feed) verdicts(
 	return out, nil
 }
 
+// absentTries is how often a source is asked for what it says it does not have:
+// behind a balancer the next backend may.
+const absentTries = 3
+
 // headers reads the headers of blocks by number; each is there and checked.
-func (n *node) headers(ctx context.Context, numbers []uint64) ([]*wireHeader, error) {
+func (s *source) headers(ctx context.Context, numbers []uint64) ([]*wireHeader, error) {
 	headers := make([]*wireHeader, len(numbers))
-	calls := make([]geth.BatchElem, len(numbers))
-	for i, number := range numbers {
-		calls[i] = geth.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hex(number), false}, Result: &headers[i],
+	for range absentTries {
+		var calls []endpoint.Call
+		for i, number := range numbers {
+			if headers[i] == nil {
+				calls = append(calls, endpoint.Call{
+					Method: "eth_getBlockByNumber", Args: []any{hex(number), false}, Result: &headers[i],
+				})
+			}
+		}
+		if len(calls) == 0 {
+			break
+		}
+		if err := s.Ask(ctx, calls); err != nil {
+			return nil, err
+		}
+		if err := endpoint.FirstError(calls); err != nil {
+			return nil, err
 		}
 	}
-	if err := n.ask(ctx, calls); err != nil {
-		return nil, err
-	}
-	if err := firstError(calls); err != nil {
-		return nil, err
-	}
+
 	for i, number := range numbers {
 		if err := headers[i].check(number); err != nil {
 			return nil, err
 		}
+		s.noteHeader(headers[i])
 	}
 	return headers, nil
+}
+
+// noteHeader learns whether the source's headers have bloom filters at all.
+func (s *source) noteHeader(h *wireHeader) {
+	if h.Bloom == nil {
+		return
+	}
+	for _, b := range *h.Bloom {
+		if b != 0 {
+			s.blooms = true
+			return
+		}
+	}
 }
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }

@@ -2,217 +2,159 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	geth "github.com/ethereum/go-ethereum/rpc"
-
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
-const (
-	// nearGap is how far behind the head blocks are still read one by one,
-	// finalized or not.
-	nearGap = 64
-	// undoDepth is how many blocks under the head a reorganisation may reach
-	// whatever the node calls finalized.
-	undoDepth = 256
-	// headKept is how long a head is good for while far behind it, and
-	// finalizedKept how long a finalized block is.
-	headKept      = 10 * time.Second
-	finalizedKept = 30 * time.Second
-	// maxLogs is where nodes begin to cut an answer, some without saying so.
-	maxLogs = 10_000
-	// linesEvery is how often progress is logged.
-	linesEvery = 10 * time.Second
-)
-
-// farSight is what a feed remembers while it is far behind the head.
-type farSight struct {
-	size  uint64 // blocks of the next range
-	head  *sight
-	until uint64    // newest block that no reorganisation reaches
-	known bool      // there is such a block
-	at    time.Time // when that was asked
-
-	last         time.Time // end of the last span
-	blocks, logs float64   // a second, smoothed
-	line         time.Time // of the log
+// rangeRead is the answer for a range: its logs, and the header of its last
+// block.
+type rangeRead struct {
+	from, to uint64
+	parent   market.Hash
+	at       time.Time
+	source   *source
+	blocks   []rawBlock
+	last     *wireHeader
 }
 
-// headFor returns the head: the one seen lately while the ledger at is far
-// from it, else a new one.
-func (f *Feed) headFor(ctx context.Context, at market.Head) (*sight, error) {
-	far := &f.far
-	if h := far.head; h != nil && f.cfg.Clock.Now().Sub(h.at) < headKept &&
-		at.Number+1 <= far.until && far.known && uint64(*h.Number)-at.Number > nearGap {
-		return h, nil
-	}
-	h, err := f.look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	far.head = h
-	if !far.at.IsZero() && h.at.Sub(far.at) < finalizedKept {
-		return h, nil
-	}
-	return h, f.settle(ctx, h)
-}
-
-// settle finds the newest block that is read by ranges: the finalized one, or
-// undoDepth under the head where the node has no such tag.
-func (f *Feed) settle(ctx context.Context, head *sight) error {
-	var final *wireHeader
-	err := f.try(ctx, uint64(*head.Number), func(n *node) error {
-		err := n.call(ctx, &final, "eth_getBlockByNumber", "finalized", false)
-		if answered := geth.Error(nil); errors.As(err, &answered) && !isLimit(err) {
-			final, err = nil, nil
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("cannot read the finalized block: %w", err)
-	}
-	far, top := &f.far, uint64(*head.Number)
-	far.at = f.cfg.Clock.Now()
-	switch {
-	case final != nil && final.Number != nil:
-		far.until, far.known = min(uint64(*final.Number), top), true
-	default:
-		far.until, far.known = top-min(top, undoDepth), top >= undoDepth
-	}
-	return nil
-}
-
-func (f *Feed) isFar(head *sight, from uint64) bool {
-	return f.far.known && from <= f.far.until && uint64(*head.Number)-(from-1) > nearGap
-}
+// partialKept is how long a range that lacks its gas, times or tokens is kept
+// while those fail to come.
+const partialKept = time.Minute
 
 // backfill reads the next range of settled blocks: as large as nodes answer.
-// A refusal halves it, every answer lets it grow by an eighth.
+// Where only its receipts, times or tokens could not be had, the next call goes
+// on with those.
 func (f *Feed) backfill(
-	ctx context.Context, step feed.Step, head *sight, at market.Head,
+	ctx context.Context, step feed.Step, head *observedHead, at market.Head,
 ) (feed.Step, error) {
 	from := at.Number + 1
-	var to uint64
-	var read *ranged
-	for {
-		to = f.far.until
-		if left := to - from; left >= f.far.size {
-			to = from + f.far.size - 1
+	read := f.partial
+	if read == nil || read.from != from || read.parent != at.Hash ||
+		f.cfg.Clock.Now().Sub(read.at) > partialKept {
+		f.partial = nil
+		f.probeBackends(ctx)
+		if !f.isFar(head, from) {
+			return f.poll(ctx, step, head, at, 0)
 		}
 		var err error
-		if read, err = f.readRange(ctx, from, to); err == nil {
-			break
+		if read, err = f.readRange(ctx, from, f.rangesEnd()); err != nil {
+			return step, fmt.Errorf("blocks from %d: %w", from, err)
 		}
-		if !errors.Is(err, errTooMuch) {
-			return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
-		}
-		f.far.size = (to - from + 1) / 2
+		read.parent = at.Hash
+		f.partial = read
 	}
-	if to-from+1 == f.far.size {
-		f.far.size = min(f.far.size+f.far.size/8+1, f.cfg.MaxLogRange)
-	}
-	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: market.Hash(read.last.Hash),
-		Time: int64(*read.last.Time), Final: to+undoDepth <= uint64(*head.Number)}
-	if err := f.date(ctx, read.blocks, to); err != nil {
+
+	to := read.to
+	if err := f.dateBlocks(ctx, read, at); err != nil {
 		return step, err
 	}
-	if err := f.fill(ctx, span, read.blocks); err != nil {
+	recent := f.isRecent(read.last, head)
+	span := &market.Span{
+		From: from, To: to, Parent: at.Hash, Hash: market.Hash(read.last.Hash),
+		Time: int64(*read.last.Time), Final: to+undoDepth <= uint64(*head.Number) && !recent,
+	}
+	if err := f.complete(ctx, span, read.blocks); err != nil {
 		return step, err
+	}
+
+	f.partial = nil
+	if recent {
+		f.keepReading(from, to, read.blocks, read.source)
+		step.Finalized = f.outOfReach()
 	}
 	step.Span = span
-	step.ETA = f.progress(span, uint64(*head.Number))
 	return step, nil
 }
 
-// ranged is the answer for a range: its logs, and the header of its last block.
-type ranged struct {
-	blocks []rawBlock
-	last   *wireHeader
-}
-
-// readRange asks for a range's logs and, in the same request, for its last
-// block: a backend that has the block has the logs up to it.
-func (f *Feed) readRange(ctx context.Context, from, to uint64) (read *ranged, err error) {
-	err = f.try(ctx, to, func(n *node) error {
-		var logs *[]wireLog
-		var last *wireHeader
-		calls := []geth.BatchElem{
-			{Method: "eth_getLogs", Args: []any{f.filter("fromBlock", hex(from), "toBlock", hex(to))},
-				Result: &logs},
-			{Method: "eth_getBlockByNumber", Args: []any{hex(to), false}, Result: &last},
+// readRange reads the logs of a range from the first source that answers, as
+// many blocks as it takes.
+func (f *Feed) readRange(ctx context.Context, from, end uint64) (read *rangeRead, err error) {
+	err = f.try(ctx, Backfill, from, func(s *source) error {
+		for {
+			to := from + min(s.ranges.size-1, end-from)
+			var err error
+			if read, err = f.askRange(ctx, s, from, to); err == nil {
+				s.ranges.answered(to - from + 1)
+				return nil
+			}
+			if ctx.Err() != nil || !s.ranges.refused(from, to, err) {
+				return fmt.Errorf("blocks %d to %d: %w", from, to, err)
+			}
 		}
-		err := n.ask(ctx, calls)
-		if err == nil {
-			err = callError(&calls[0])
-		}
-		if from < to && err != nil && isTooMuch(err) && !errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%w: %w", errTooMuch, err)
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			f.far.size = max(1, f.far.size/2)
-		}
-		if err == nil {
-			err = callError(&calls[1])
-		}
-		if err == nil {
-			err = last.check(to)
-		}
-		if err != nil {
-			return err
-		}
-		if logs == nil {
-			return fmt.Errorf("logs of blocks %d to %d: %w", from, to, errNotThere)
-		}
-		if len(*logs) >= maxLogs && from < to {
-			return fmt.Errorf("%w: %d logs", errTooMuch, len(*logs))
-		}
-		read = &ranged{last: last}
-		read.blocks, err = f.assemble(*logs, from, to)
-		return err
 	})
 	return read, err
 }
 
-// progress smooths the pace over the spans and returns what is left at it.
-func (f *Feed) progress(s *market.Span, head uint64) time.Duration {
-	const weight = 0.2
-	far, now := &f.far, f.cfg.Clock.Now()
-	events := countEvents(s)
-	f.m.events.Add(events)
-	took := now.Sub(far.last).Seconds()
-	first := far.last.IsZero() || took <= 0
-	far.last = now
-	if first {
-		return 0
+// askRange asks a source for a range's logs and the header of its last block.
+// That it has the block does not show that it has the logs: behind a balancer
+// the two may come from different backends. See readAgain.
+func (f *Feed) askRange(ctx context.Context, s *source, from, to uint64) (*rangeRead, error) {
+	var logs *[]wireLog
+	var last *wireHeader
+	calls := []endpoint.Call{
+		{
+			Method: "eth_getLogs", Result: &logs,
+			Args: []any{f.filter("fromBlock", hex(from), "toBlock", hex(to))},
+		},
+		{Method: "eth_getBlockByNumber", Args: []any{hex(to), false}, Result: &last},
 	}
-	mix := func(old *float64, n float64) {
-		if *old == 0 {
-			*old = n / took
+	if err := s.Ask(ctx, calls); err != nil {
+		return nil, err
+	}
+	if err := endpoint.FirstError(calls); err != nil {
+		return nil, err
+	}
+	if err := last.check(to); err != nil {
+		return nil, err
+	}
+	if logs == nil {
+		return nil, absent("logs of blocks %d to %d", from, to)
+	}
+	if len(*logs) >= maxLogs && from < to {
+		return nil, &endpoint.Error{
+			Kind: endpoint.Oversized, Text: fmt.Sprintf("%d logs, where nodes begin to cut", len(*logs)),
 		}
-		*old += weight * (n/took - *old)
 	}
-	mix(&far.blocks, float64(s.To-s.From+1))
-	mix(&far.logs, float64(events))
-	f.m.rate.Set(far.logs)
-	if s.To >= head {
-		return 0
+
+	blocks, err := f.assemble(*logs, from, to)
+	if err != nil {
+		return nil, err
 	}
-	eta := time.Duration(float64(head-s.To) / far.blocks * float64(time.Second))
-	if now.Sub(far.line) >= linesEvery && head-s.To > nearGap {
-		far.line = now
-		f.cfg.Log.Info("catching up", "chain", f.cfg.Chain, "block", s.To, "head", head,
-			"events_per_second", int(far.logs), "eta", eta.Round(time.Second))
-	}
-	return eta
+	return &rangeRead{
+		from: from, to: to, at: f.cfg.Clock.Now(), source: s, blocks: blocks, last: last,
+	}, nil
 }
 
-func countEvents(s *market.Span) (n int) {
-	for i := range s.Blocks {
-		n += len(s.Blocks[i].Logs)
+const (
+	// probes is how often each URL is asked for its head before ranges are read
+	// from it: a backend that lags behind a balancer shows itself.
+	probes = 4
+	// probeEvery is how long that is good for.
+	probeEvery = time.Minute
+)
+
+// probeBackends learns how far the backends behind each URL lag. A URL that does
+// not answer is left to the requests that matter.
+func (f *Feed) probeBackends(ctx context.Context) {
+	now := f.cfg.Clock.Now()
+	for _, s := range f.sourcesFor(Backfill) {
+		if now.Sub(s.probed) < probeEvery {
+			continue
+		}
+		s.probed = now
+		for range probes {
+			var number *quantity
+			if err := s.Call(ctx, &number, "eth_blockNumber"); err != nil || number == nil {
+				break
+			}
+			if n := uint64(*number); n <= f.top+maxJump {
+				s.sawHead(max(n, s.head), now)
+				s.lows.saw(n, now)
+			}
+		}
 	}
-	return n
 }

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"slices"
+
 	"golang.org/x/crypto/sha3"
 
 	"tidemark/rankings/market"
@@ -48,22 +50,59 @@ func bloomsOf(manager, positions market.Address) (b blooms) {
 
 // mayHold reports whether a block with this filter may hold one of our events:
 // each of them sets the bits of its contract and those of its topic. A header
-// without a filter says nothing.
+// without a filter excludes nothing.
 func (b *blooms) mayHold(bloom *hexBytes) bool {
 	if bloom == nil || len(*bloom) != bloomLen {
-		return false
+		return true
 	}
 	for i := range b {
-		if !b[i].address.in(*bloom) {
-			continue
-		}
-		for _, t := range b[i].topics {
-			if t.in(*bloom) {
+		for k := range b[i].topics {
+			if b.hints(*bloom, i, k) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// hints reports whether a filter has the bits of a contract and one of its topics.
+func (b *blooms) hints(bloom []byte, contract, topic int) bool {
+	return b[contract].address.in(bloom) && b[contract].topics[topic].in(bloom)
+}
+
+// explained reports whether there is a log for every contract and topic that a
+// filter has the bits of.
+func (b *blooms) explained(bloom *hexBytes, logs []wireLog) bool {
+	if bloom == nil || len(*bloom) != bloomLen {
+		return false
+	}
+	for i := range b {
+		for k := range b[i].topics {
+			if b.hints(*bloom, i, k) && !slices.ContainsFunc(logs, func(l wireLog) bool {
+				return bitsOf(l.Address[:]) == b[i].address && len(l.Topics) > 0 &&
+					bitsOf(l.Topics[0][:]) == b[i].topics[k]
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// addLogs sets the bits of logs in a filter.
+func addLogs(bloom *[bloomLen]byte, logs []wireLog) {
+	for i := range logs {
+		bitsOf(logs[i].Address[:]).set(bloom)
+		for _, t := range logs[i].Topics {
+			bitsOf(t[:]).set(bloom)
+		}
+	}
+}
+
+func (bits bloomBits) set(bloom *[bloomLen]byte) {
+	for _, b := range bits {
+		bloom[bloomLen-1-b/8] |= 1 << (b % 8)
+	}
 }
 
 func keccak(b []byte) (h market.Hash) {

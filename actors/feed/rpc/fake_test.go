@@ -35,6 +35,8 @@ type fakeBlock struct {
 	time         int64
 	bloom        [bloomLen]byte
 	logs         []object
+	root         word // of its receipts
+	txs          []any
 }
 
 func newChain(blocks int) *fakeChain {
@@ -72,8 +74,49 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 		b.setBloom(l)
 		b.logs = append(b.logs, l)
 	}
+	receipts := b.receipts()
+	b.root, b.txs = rootOf(receipts), []any{}
+	for _, r := range receipts {
+		b.txs = append(b.txs, r["transactionHash"])
+	}
 	c.blocks = append(c.blocks, b)
 	return b
+}
+
+// receipts are those of the block's transactions, whose logs are all known.
+func (b *fakeBlock) receipts() (all []object) {
+	for _, l := range b.logs {
+		if n := len(all); n == 0 || all[n-1]["transactionHash"] != l["transactionHash"] {
+			all = append(all, object{
+				"transactionHash": l["transactionHash"], "blockHash": b.hash.String(),
+				"transactionIndex": hex(uint64(n)), "type": "0x2", "status": "0x1",
+				"gasUsed": hex(21000 + b.number), "effectiveGasPrice": "0x1234567890abcdef0",
+				"cumulativeGasUsed": hex(uint64(n+1) * (21000 + b.number)), "logs": []object{},
+			})
+		}
+		r := all[len(all)-1]
+		r["logs"] = append(r["logs"].([]object), l)
+	}
+	for _, r := range all {
+		var bloom fakeBlock
+		for _, l := range r["logs"].([]object) {
+			bloom.setBloom(l)
+		}
+		r["logsBloom"] = fmt.Sprintf("%#x", bloom.bloom[:])
+	}
+	return all
+}
+
+// rootOf computes the root as a node would: from the same receipts.
+func rootOf(receipts []object) word {
+	text, _ := json.Marshal(receipts)
+	var decoded []wireReceipt
+	_ = json.Unmarshal(text, &decoded)
+	root, err := receiptsRoot(decoded)
+	if err != nil {
+		panic(err)
+	}
+	return root
 }
 
 func (b *fakeBlock) setBloom(l object) {
@@ -84,9 +127,7 @@ func (b *fakeBlock) setBloom(l object) {
 		parts = append(parts, h[:])
 	}
 	for _, p := range parts {
-		for _, bit := range bitsOf(p) {
-			b.bloom[bloomLen-1-bit/8] |= 1 << (bit % 8)
-		}
+		bitsOf(p).set(&b.bloom)
 	}
 }
 
@@ -110,7 +151,7 @@ type fakeNode struct {
 	status       int // of every answer, when not 0
 	retryAfter   string
 	single       bool                     // knows no batches
-	forgets      map[string]bool          // receipts by hash
+	receiptless  bool                     // has no receipts
 	answer       func(string, object) any // overrides; nil: none
 	calls        map[string]int
 	params       map[string][]string // as they came, by method
@@ -119,7 +160,7 @@ type fakeNode struct {
 
 func newNode(t testing.TB, c *fakeChain) *fakeNode {
 	n := &fakeNode{fakeChain: c, id: 1, finalized: 32, calls: map[string]int{},
-		params: map[string][]string{}, forgets: map[string]bool{}}
+		params: map[string][]string{}}
 	n.Server = httptest.NewServer(n)
 	t.Cleanup(n.Server.Close)
 	return n
@@ -202,16 +243,12 @@ func (n *fakeNode) result(c fakeCall) any {
 		return n.block(first)
 	case "eth_getLogs":
 		return n.getLogs(c.Params[0])
+	case "eth_blockNumber":
+		return hex(n.shown()[len(n.shown())-1].number)
 	case "eth_getTransactionReceipt":
-		if n.forgets[first] {
-			return nil
-		}
-		return n.receipts(func(tx, _ string) bool { return tx == first }, false)
+		return n.receipt(first)
 	case "eth_getBlockReceipts":
-		if n.forgets[first] {
-			return nil
-		}
-		return n.receipts(func(_, block string) bool { return block == first }, true)
+		return n.blockReceipts(first)
 	}
 	return fail(-32601, "the method "+c.Method+" does not exist")
 }
@@ -236,7 +273,8 @@ func (n *fakeNode) block(tag string) any {
 	}
 	b := n.blocks[at]
 	return object{"number": hex(b.number), "hash": b.hash.String(), "parentHash": b.parent.String(),
-		"timestamp": hex(uint64(b.time)), "logsBloom": fmt.Sprintf("%#x", b.bloom[:])}
+		"timestamp": hex(uint64(b.time)), "logsBloom": fmt.Sprintf("%#x", b.bloom[:]),
+		"receiptsRoot": market.Hash(b.root).String(), "transactions": b.txs}
 }
 
 func (n *fakeNode) getLogs(param json.RawMessage) any {
@@ -280,27 +318,24 @@ func (n *fakeNode) getLogs(param json.RawMessage) any {
 	return out
 }
 
-func (n *fakeNode) receipts(want func(tx, block string) bool, many bool) any {
-	all, seen := []object{}, map[string]bool{}
+func (n *fakeNode) receipt(tx string) any {
 	for _, b := range n.shown() {
-		for _, l := range b.logs {
-			tx := l["transactionHash"].(string)
-			if seen[tx] || !want(tx, b.hash.String()) {
-				continue
-			}
-			seen[tx] = true
-			r := object{"transactionHash": tx, "blockHash": b.hash.String(),
-				"gasUsed": hex(21000 + b.number), "effectiveGasPrice": "0x1234567890abcdef0"}
-			if !many {
+		for _, r := range b.receipts() {
+			if r["transactionHash"] == tx && !n.receiptless {
 				return r
 			}
-			all = append(all, r)
 		}
 	}
-	if !many {
-		return nil
+	return nil
+}
+
+func (n *fakeNode) blockReceipts(block string) any {
+	for _, b := range n.shown() {
+		if b.hash.String() == block && !n.receiptless {
+			return append([]object{}, b.receipts()...)
+		}
 	}
-	return all
+	return nil
 }
 
 // The logs of a chain.

@@ -6,41 +6,44 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"golang.org/x/time/rate"
 
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
 // Config says where a chain is read from. Zero values are the defaults.
 type Config struct {
 	Chain           market.ChainID
-	URLs            []string // in order of preference; at least one
+	Endpoints       []EndpointConfig // in order of preference; at least one of http
 	PoolManager     market.Address
 	PositionManager market.Address
 	// NativeSymbol and NativeName describe the zero address, with 18 decimals.
 	NativeSymbol, NativeName string
+	// Required are tokens that prices hang on: without their decimals the chain
+	// waits. Decimals are those that need not be asked for.
+	Required []market.Address
+	Decimals map[market.Address]uint8
 
-	MaxLogRange       uint64        // blocks in one request for logs; 0: 2000
-	RequestsPerSecond float64       // over all URLs; 0: no limit
-	MaxHeadAge        time.Duration // an older head confirms nothing; 0: off
-	Poll              time.Duration // between two looks at the head; 0: 1 s
-	Timeout           time.Duration // of one request; 0: 20 s
+	MaxLogRange uint64        // blocks in one request for logs; 0: 2000
+	MaxHeadAge  time.Duration // an older head confirms nothing; 0: off
+	Poll        time.Duration // between two looks at the head; 0: 1 s
 
-	Clock   Clock
+	Clock   endpoint.Clock
 	Rand    func() float64 // in [0, 1), for jitter; nil: math/rand
 	Metrics *metrics.Set   // nil: the feed's own
 	Log     *slog.Logger   // nil: silent
 }
 
 func (c Config) withDefaults() Config {
-	c.Clock = c.Clock.orSystem()
+	c.Clock = c.Clock.OrSystem()
 	c.MaxLogRange = cmp.Or(c.MaxLogRange, 2000)
 	c.Poll = cmp.Or(c.Poll, time.Second)
-	c.Timeout = cmp.Or(c.Timeout, 20*time.Second)
 	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Rand == nil {
@@ -49,23 +52,35 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Feed reads one chain. Next and Close are for one goroutine, Status for any.
+// Feed reads one chain. Next and Close are for one goroutine, the rest for any.
 type Feed struct {
-	cfg    Config
-	nodes  []*node
+	cfg     Config
+	sources []*source
+	streams []*endpoint.HeadStream
+	wake    chan struct{} // a subscription told of a new head
+	stop    context.CancelFunc
+	work    sync.WaitGroup // the subscriptions
+
 	blooms blooms
 	m      *meters
-	now    standing
-	turn   chan struct{} // held by the call of Next that reads
+	status status
+	next   chan struct{} // held by the call of Next that reads
 
 	due      time.Time // when the next call of Next may start to ask
 	failures int       // calls of Next in a row
-	far      farSight  // see backfill.go
-	shorter  time.Time // since when the chain ends below the ledger's head; see anchor.go
-	deep     int       // how often in a row no anchor was on the chain
-	unpaid   int       // how often in a row receipts were missing; see receipts.go
-	unnamed  int       // how often in a row tokens could not be read; see tokens.go
-	tokens   map[market.Address]market.TokenMeta
+	top      uint64    // the highest head that was believed
+	settled  settledBlocks
+	partial  *rangeRead // a range of which only the completion failed
+	recheck  []reading  // ranges near the head that are read again
+	careful  uint64     // before it blocks are read one by one
+	walk     uint64     // blocks of the next poll
+	proofs   proofs
+	pace     speed
+
+	shorter         time.Time // since when the chain ends below the ledger's head
+	offChain        int       // how often in a row no anchor was on the chain
+	pendingReceipts int       // how often in a row receipts were missing
+	tokens          tokens
 }
 
 var _ feed.Feed = (*Feed)(nil)
@@ -73,36 +88,66 @@ var _ feed.Feed = (*Feed)(nil)
 // New makes a feed. It asks nothing yet: a node that is down, or on another
 // chain, is an error of Next and is tried again.
 func New(c Config) (*Feed, error) {
-	if len(c.URLs) == 0 {
-		return nil, fmt.Errorf("chain %d has no RPC URL", c.Chain)
-	}
-	if c.RequestsPerSecond < 0 {
-		return nil, fmt.Errorf("requests per second cannot be %g", c.RequestsPerSecond)
-	}
 	f := &Feed{cfg: c.withDefaults(), blooms: bloomsOf(c.PoolManager, c.PositionManager)}
 	f.m = newMeters(f.cfg.Metrics, c.Chain)
-	f.far.size = f.cfg.MaxLogRange
-	f.turn = make(chan struct{}, 1)
-	f.tokens = make(map[market.Address]market.TokenMeta)
-	var limit *rate.Limiter
-	if rps := c.RequestsPerSecond; rps > 0 {
-		limit = rate.NewLimiter(rate.Limit(rps), max(1, int(rps)))
-	}
-	for i, u := range c.URLs {
-		n, err := dial(u, f.cfg.Timeout)
-		if err != nil {
+	f.next, f.wake = make(chan struct{}, 1), make(chan struct{}, 1)
+	f.walk = maxWalk
+	f.tokens.known = make(map[market.Address]market.TokenMeta)
+	for i := range c.Endpoints {
+		if err := f.addEndpoint(i, &c.Endpoints[i]); err != nil {
 			return nil, fmt.Errorf("RPC URL %d of chain %d: %w", i+1, c.Chain, err)
 		}
-		n.limit, n.clock, n.m = limit, f.cfg.Clock, f.m
-		f.nodes = append(f.nodes, n)
+	}
+	if len(f.sources) == 0 {
+		return nil, fmt.Errorf("chain %d has no RPC URL", c.Chain)
+	}
+	for _, r := range []Role{Backfill, Live} {
+		if f.sourcesFor(r)[0] == nil {
+			return nil, fmt.Errorf("chain %d has no endpoint with the role %s", c.Chain, r)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f.stop = cancel
+	for _, s := range f.streams {
+		f.work.Go(func() { s.Run(ctx, f.cfg.Rand, func(err error) { f.streamFailed(s, err) }) })
 	}
 	return f, nil
 }
 
-// Close frees the connections.
+func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
+	name := cmp.Or(c.Name, fmt.Sprintf("rpc-%d", i+1))
+	if strings.HasPrefix(c.URL, "ws:") || strings.HasPrefix(c.URL, "wss:") {
+		s, err := endpoint.NewHeadStream(name, c.URL, f.cfg.Clock, f.wake)
+		f.streams = append(f.streams, s)
+		return err
+	}
+	e, err := endpoint.New(endpoint.Config{
+		Name: name, URL: c.URL, RequestsPerSecond: c.RequestsPerSecond,
+		ComputeUnitsPerSecond: c.ComputeUnitsPerSecond, Timeout: c.Timeout,
+		Clock: f.cfg.Clock, Requests: f.m.endpoint(name),
+	})
+	if err != nil {
+		return err
+	}
+	f.sources = append(f.sources, &source{
+		Endpoint: e, backfill: c.has(Backfill), live: c.has(Live), fallback: c.has(Fallback),
+		ranges: newRangeSize(f.cfg.MaxLogRange), warned: make(map[endpoint.Kind]*warning),
+	})
+	return nil
+}
+
+func (f *Feed) streamFailed(s *endpoint.HeadStream, err error) {
+	f.m.failed(s.Name, endpoint.KindOf(err))
+	f.cfg.Log.Info("a subscription to heads ended; heads are polled until it is back",
+		"chain", f.cfg.Chain, "endpoint", s.Name, "error", err)
+}
+
+// Close ends the subscriptions and frees the connections.
 func (f *Feed) Close() error {
-	for _, n := range f.nodes {
-		n.close()
+	f.stop()
+	f.work.Wait()
+	for _, s := range f.sources {
+		s.Close()
 	}
 	return nil
 }
@@ -116,72 +161,127 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 		panic("BUG: a cursor without anchors")
 	}
 	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
+	case f.next <- struct{}{}:
+		defer func() { <-f.next }()
 	case <-ctx.Done():
 		return feed.Step{}, ctx.Err()
 	}
-	wait := f.due.Sub(f.cfg.Clock.Now())
-	if err := f.cfg.Clock.Sleep(ctx, max(wait, 0)); err != nil {
+	if err := f.await(ctx); err != nil {
 		return feed.Step{}, err
 	}
+
 	started := f.cfg.Clock.Now()
-	step, err := f.step(ctx, c.Anchors)
+	step, err := f.step(ctx, &c)
+	f.progress(&step)
 	switch {
 	case err == nil:
 		f.failures = 0
-		if step.RevertTo == nil && (step.Span == nil || step.Span.To >= step.Head.Number) {
-			f.due = started.Add(f.cfg.Poll)
-		}
+		f.due = f.nextLook(started, &step)
 	case ctx.Err() == nil:
 		f.failures++
 		f.note(err)
-		f.due = f.cfg.Clock.Now().Add(pause(f.failures, f.cfg.Rand()))
+		pause := endpoint.Pause(f.failures, f.cfg.Rand())
+		if isPassing(err) {
+			pause = min(pause, f.cfg.Poll) // a block that is not there yet soon will be
+		}
+		f.due = f.cfg.Clock.Now().Add(pause)
+		if ready := f.readyAt(Live); ready.After(f.due) {
+			f.due = ready
+		}
 		err = fmt.Errorf("cannot read chain %d: %w", f.cfg.Chain, err)
 	}
-	f.now.failures.Store(int64(f.failures))
+	f.status.failures.Store(int64(f.failures))
 	return step, err
 }
 
-func (f *Feed) step(ctx context.Context, anchors []market.Head) (feed.Step, error) {
+// await sleeps until the next look is due or a subscription tells of a head.
+func (f *Feed) await(ctx context.Context) error {
+	wait := f.due.Sub(f.cfg.Clock.Now())
+	if len(f.streams) == 0 || f.failures > 0 || wait <= 0 {
+		return f.cfg.Clock.Sleep(ctx, max(wait, 0))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-f.wake:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+const (
+	// shorterPoll is the pause between two looks while the chain ends below the
+	// ledger's head: whether it stays so must be known within two seconds.
+	shorterPoll = 250 * time.Millisecond
+	// subscribedPolls is how many polls apart the head is looked at while a
+	// subscription is live.
+	subscribedPolls = 5
+)
+
+// nextLook returns when to look at the head again: at once while there is more
+// to read.
+func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
+	switch {
+	case step.RevertTo != nil || step.Span != nil && step.Span.To < step.Head.Number:
+		return time.Time{}
+	case !f.shorter.IsZero():
+		return started.Add(min(shorterPoll, f.cfg.Poll))
+	}
+	for _, s := range f.streams {
+		if s.Live() {
+			return started.Add(subscribedPolls * f.cfg.Poll)
+		}
+	}
+	return started.Add(f.cfg.Poll)
+}
+
+func (f *Feed) step(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
+	anchors := c.Anchors
 	head, err := f.headFor(ctx, anchors[0])
 	if err != nil {
 		return feed.Step{}, err
 	}
-	step := feed.Step{Head: head.head()}
-	if f.far.known {
-		step.Finalized = f.far.until
-	}
-	on, err := f.find(ctx, head, anchors)
+	step := feed.Step{Head: head.head(), Finalized: f.outOfReach()}
+	on, err := f.findAnchor(ctx, head, anchors)
 	if err != nil || on == waitForIt {
 		return step, err
+	}
+	if on == 0 {
+		on = f.readAgain(ctx, anchors)
 	}
 	at := anchors[on]
 	if on > 0 {
 		f.m.reorgs.Inc()
 		step.RevertTo = &at
+		f.dropReadings(at.Number)
+		f.tokens.tellAgain()
 		return step, nil
 	}
+	f.rereadTokens(ctx, c.MissingTokens, at.Number)
+
 	switch from := at.Number + 1; {
 	case head.Hash == word(at.Hash):
 		step.Confirmed = f.confirm(head)
 		return step, nil
 	case from > uint64(*head.Number):
 		return step, nil
+	case c.Refused > 0 && from <= c.Refused:
+		return f.poll(ctx, step, head, at, c.Refused)
 	case f.isFar(head, from):
 		return f.backfill(ctx, step, head, at)
 	default:
-		return f.poll(ctx, step, head, at)
+		return f.poll(ctx, step, head, at, 0)
 	}
 }
 
 // confirm returns when the head was seen, or zero when it is too old to
 // confirm anything.
-func (f *Feed) confirm(head *sight) time.Time {
+func (f *Feed) confirm(head *observedHead) time.Time {
 	age := head.at.Sub(time.Unix(int64(*head.Time), 0))
 	if f.cfg.MaxHeadAge > 0 && age > f.cfg.MaxHeadAge {
 		f.note(fmt.Errorf("%s: head %d is %s old; more than %s confirms nothing",
-			head.node.name, *head.Number, age.Round(time.Second), f.cfg.MaxHeadAge))
+			head.source.Name, *head.Number, age.Round(time.Second), f.cfg.MaxHeadAge))
 		return time.Time{}
 	}
 	return head.at

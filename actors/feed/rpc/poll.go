@@ -3,228 +3,149 @@ package rpc
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
-
-	geth "github.com/ethereum/go-ethereum/rpc"
 
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
 const (
-	// maxWalk bounds the blocks of one poll.
-	maxWalk = 256
-	// doubts is how often every URL is asked again for logs that a header
-	// hints at, and doubtPause how long to wait between: a node that has a
-	// block often has its logs a moment later.
-	doubts     = 3
-	doubtPause = 200 * time.Millisecond
+	// maxWalk bounds the blocks of one poll. A poll that fails is tried with half
+	// as many, leastWalk at last: less is lost when the next one fails.
+	maxWalk   = 256
+	leastWalk = 8
 )
 
-// poll reads the blocks after at up to the head as one span: its headers and logs from one URL.
+// poll reads the blocks after at, up to the head or to an earlier last block, as
+// one span: their headers from one source, and what they hold with proof.
 func (f *Feed) poll(
-	ctx context.Context, step feed.Step, head *sight, at market.Head,
+	ctx context.Context, step feed.Step, head *observedHead, at market.Head, last uint64,
 ) (feed.Step, error) {
 	from, to := at.Number+1, uint64(*head.Number)
-	to = min(to, from+maxWalk-1)
-	var headers []*wireHeader
-	var blocks []rawBlock
-	err := f.try(ctx, to, func(n *node) (err error) {
-		if headers, err = f.walk(ctx, n, from, to, at); err != nil {
-			return err
-		}
-		if last := headers[len(headers)-1]; to == uint64(*head.Number) && last.Hash != head.Hash {
-			return fmt.Errorf("block %d is %s, the head was %s: %w", to,
-				market.Hash(last.Hash), market.Hash(head.Hash), errMoved)
-		}
-		blocks, err = f.logs(ctx, n, headers)
+	if last > 0 {
+		to = min(to, last)
+	}
+	to = min(to, from+f.walk-1)
+	f.walk = max(f.walk/2, leastWalk) // until this poll succeeded
+
+	var walk *headerWalk
+	err := f.try(ctx, Live, to, func(s *source) (err error) {
+		walk, err = f.walkHeaders(ctx, s, from, to, at, head)
 		return err
 	})
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
-	last := headers[len(headers)-1].head()
-	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: last.Hash, Time: last.Time}
-	if err := f.fill(ctx, span, blocks); err != nil {
+	blocks, proven, err := f.readBlocks(ctx, walk)
+	if err != nil && len(walk.headers) == 0 || ctx.Err() != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
-	err = f.try(ctx, to, func(n *node) error { return f.again(ctx, n, &step, head, span) })
+	if err != nil {
+		f.note(err)
+	}
+	to = from + uint64(len(walk.headers)) - 1
+
+	end := walk.headers[len(walk.headers)-1].head()
+	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: end.Hash, Time: end.Time}
+	if err := f.complete(ctx, span, blocks); err != nil {
+		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
+	}
+	err = f.try(ctx, Live, to, func(s *source) error { return f.lookAgain(ctx, s, &step, head, span) })
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
-	step.Span = span
-	step.ETA = f.progress(span, step.Head.Number)
+
+	if !proven && last == 0 {
+		f.keepReading(from, to, blocks, walk.source)
+		step.Finalized = f.outOfReach()
+	}
+	f.proofs.forget(to, last > 0)
+	f.walk = min(4*f.walk, maxWalk)
+	step.Span, step.Proven = span, proven
 	return step, nil
 }
 
-// walk reads the headers of the blocks from..to and checks that each is the
-// parent of the next and at that of the first.
-func (f *Feed) walk(
-	ctx context.Context, n *node, from, to uint64, at market.Head,
-) ([]*wireHeader, error) {
-	numbers := make([]uint64, 0, to-from+1)
-	for i := from; i <= to; i++ {
-		numbers = append(numbers, i)
+// headerWalk is the headers of blocks in a row as one source showed them.
+type headerWalk struct {
+	headers []*wireHeader
+	source  *source
+}
+
+// walkHeaders reads the headers of the blocks from..to and checks that each is
+// the parent of the next, at that of the first, and the head's the last.
+func (f *Feed) walkHeaders(
+	ctx context.Context, s *source, from, to uint64, at market.Head, head *observedHead,
+) (*headerWalk, error) {
+	var headers []*wireHeader
+	if from < to || s != head.source || to != uint64(*head.Number) {
+		numbers := make([]uint64, 0, to-from+1)
+		for i := from; i <= to; i++ {
+			numbers = append(numbers, i)
+		}
+		var err error
+		if headers, err = s.headers(ctx, numbers); err != nil {
+			return nil, err
+		}
+	} else {
+		headers = []*wireHeader{&head.wireHeader}
 	}
-	headers, err := n.headers(ctx, numbers)
-	if err != nil {
-		return nil, err
-	}
+
 	parent := word(at.Hash)
 	for _, h := range headers {
 		if parent != (word{}) && h.Parent != parent {
-			return nil, fmt.Errorf("block %d follows %s, not %s: %w", *h.Number,
-				market.Hash(h.Parent), market.Hash(parent), errMoved)
+			return nil, moved("block %d follows %s, not %s", *h.Number,
+				market.Hash(h.Parent), market.Hash(parent))
 		}
 		parent = h.Hash
 	}
-	return headers, nil
+	if to == uint64(*head.Number) && parent != head.Hash {
+		return nil, moved("block %d is %s, the head was %s", to,
+			market.Hash(parent), market.Hash(head.Hash))
+	}
+	return &headerWalk{headers, s}, nil
 }
 
-// logs reads the logs of each block by its hash.
-func (f *Feed) logs(ctx context.Context, n *node, headers []*wireHeader) ([]rawBlock, error) {
-	answers := make([]*[]wireLog, len(headers))
-	calls := make([]geth.BatchElem, len(headers))
-	for i, h := range headers {
-		filter := f.filter("blockHash", market.Hash(h.Hash).String())
-		calls[i] = geth.BatchElem{Method: "eth_getLogs", Args: []any{filter}, Result: &answers[i]}
-	}
-	if err := n.ask(ctx, calls); err != nil {
-		return nil, err
-	}
-	if err := firstError(calls); err != nil {
-		return nil, err
-	}
-	var blocks []rawBlock
-	for i, h := range headers {
-		if answers[i] == nil {
-			return nil, fmt.Errorf("logs of block %d: %w", *h.Number, errNotThere)
-		}
-		logs := *answers[i]
-		if len(logs) == 0 && f.blooms.mayHold(h.Bloom) {
-			var err error
-			if logs, err = f.doubt(ctx, h); err != nil {
-				return nil, err
-			}
-		}
-		b, err := f.ofBlock(h, logs)
-		if err != nil {
-			return nil, err
-		}
-		blocks = append(blocks, b...)
-	}
-	return blocks, nil
-}
-
-// ofBlock assembles the logs of one block, none or one.
-func (f *Feed) ofBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
-	number := uint64(*h.Number)
-	blocks, err := f.assemble(logs, number, number)
-	if err != nil || len(blocks) == 0 {
-		return nil, err
-	}
-	b := &blocks[0]
-	if b.hash != h.Hash {
-		return nil, fmt.Errorf("logs of block %d are of %s; asked for %s",
-			number, market.Hash(b.hash), market.Hash(h.Hash))
-	}
-	b.Time, b.dated = int64(*h.Time), true
-	return blocks, nil
-}
-
-// doubt asks for the logs of a block again whose header hints at some of our
-// events while no log came: every URL, without topics, so that any log of our
-// contracts shows that the hint was true. Answers that agree on none show that
-// it was not.
-func (f *Feed) doubt(ctx context.Context, h *wireHeader) ([]wireLog, error) {
-	filter := map[string]any{
-		"address": f.addresses(), "blockHash": market.Hash(h.Hash).String(),
-	}
-	answered := false
-	var failed joined
-	for round := range doubts {
-		if round > 0 {
-			if err := f.cfg.Clock.Sleep(ctx, doubtPause<<round); err != nil {
-				return nil, err
-			}
-		}
-		for _, n := range f.awake() {
-			var logs *[]wireLog
-			err := f.on(ctx, n, func(n *node) error {
-				return n.call(ctx, &logs, "eth_getLogs", filter)
-			})
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case err != nil:
-				failed = append(failed, fmt.Errorf("%s: %w", n.name, err))
-			case logs != nil && len(*logs) > 0:
-				return f.asked(*logs), nil
-			case logs != nil:
-				answered = true
-			}
-		}
-	}
-	if !answered {
-		return nil, fmt.Errorf("block %d may hold events: %w", *h.Number, failed)
-	}
-	f.m.falsePositives.Inc()
-	return nil, nil
-}
-
-// asked returns the logs that the filter with topics would have let through.
-func (f *Feed) asked(logs []wireLog) (out []wireLog) {
-	known := slices.Concat(managerTopics, positionTopics)
-	for _, l := range logs {
-		if len(l.Topics) > 0 && slices.Contains(known, market.Hash(l.Topics[0])) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// again reads the span's last block and the head once more after everything
+// lookAgain reads the span's last block and the head once more after everything
 // else was read: the block must still be there. It says what that shows of
 // the head.
-func (f *Feed) again(
-	ctx context.Context, n *node, step *feed.Step, before *sight, span *market.Span,
+func (f *Feed) lookAgain(
+	ctx context.Context, s *source, step *feed.Step, before *observedHead, span *market.Span,
 ) error {
 	at := f.cfg.Clock.Now()
 	var last, latest *wireHeader
-	calls := []geth.BatchElem{
+	calls := []endpoint.Call{
 		{Method: "eth_getBlockByNumber", Args: []any{hex(span.To), false}, Result: &last},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &latest},
 	}
-	if err := n.ask(ctx, calls); err != nil {
+	if err := s.Ask(ctx, calls); err != nil {
 		return err
 	}
-	if err := firstError(calls); err != nil {
+	if err := endpoint.FirstError(calls); err != nil {
 		return err
 	}
 	if err := last.check(span.To); err != nil {
 		return err
 	}
 	if last.Hash != word(span.Hash) {
-		return fmt.Errorf("block %d was %s and is %s: %w", span.To, span.Hash,
-			market.Hash(last.Hash), errMoved)
+		return moved("block %d was %s and is %s", span.To, span.Hash, market.Hash(last.Hash))
 	}
 	if latest == nil || latest.Number == nil {
-		return fmt.Errorf("the head: %w", errNotThere)
+		return absent("the head")
 	}
 	if err := latest.check(uint64(*latest.Number)); err != nil {
 		return err
 	}
-	now := &sight{*latest, n, at}
+
+	now := &observedHead{*latest, s, at}
 	if span.To == uint64(*before.Number) {
 		step.SpanConfirmed = f.confirm(before)
 	}
 	if latest.Hash == last.Hash {
 		step.SpanConfirmed = f.confirm(now)
 	}
-	if uint64(*latest.Number) >= step.Head.Number {
+	if n := uint64(*latest.Number); n >= step.Head.Number && n <= f.top+maxJump {
 		step.Head = now.head()
-		n.head = step.Head.Number
+		s.sawHead(n, at)
 	}
 	return nil
 }

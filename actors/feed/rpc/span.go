@@ -11,9 +11,9 @@ import (
 // rawBlock is a block with events before all of it is known.
 type rawBlock struct {
 	market.Block
-	hash  word
-	dated bool   // Time is known
-	paid  []bool // by transaction: it changes an NFT, so its gas is wanted
+	hash     word
+	dated    bool   // Time is known
+	needsGas []bool // by transaction: it changes an NFT
 }
 
 // filter is the parameter of eth_getLogs for our events in the blocks that
@@ -35,7 +35,7 @@ func (f *Feed) addresses() []string {
 }
 
 // assemble makes blocks of the logs of the blocks from..to and refuses any
-// answer that is not one picture of them: each log complete, of one of our
+// answer that contradicts itself: each log must be complete, of one of our
 // contracts, in ascending order and only once, in blocks of one hash.
 func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
 	var blocks []rawBlock
@@ -45,6 +45,7 @@ func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
 			return nil, fmt.Errorf("log %d of %d (block %s, index %s): %w",
 				i, len(logs), l.Block, l.LogIndex, err)
 		}
+
 		n := uint64(*l.Block)
 		if k := len(blocks); k == 0 || blocks[k-1].Number != n {
 			if k > 0 && blocks[k-1].Number > n {
@@ -56,6 +57,7 @@ func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
 			}
 			blocks = append(blocks, b)
 		}
+
 		if err := f.add(&blocks[len(blocks)-1], l); err != nil {
 			return nil, fmt.Errorf("log %s of block %d, transaction %s: %w",
 				l.LogIndex, n, market.Hash(*l.TxHash), err)
@@ -101,10 +103,10 @@ func (f *Feed) add(b *rawBlock, l *wireLog) error {
 	tx := len(b.Txs) - 1
 	if tx < 0 || b.Txs[tx].Hash != market.Hash(*l.TxHash) {
 		b.Txs = append(b.Txs, market.Tx{Hash: market.Hash(*l.TxHash)})
-		b.paid = append(b.paid, false)
+		b.needsGas = append(b.needsGas, false)
 		tx++
 	}
-	b.paid[tx] = b.paid[tx] || f.changesNFT(event)
+	b.needsGas[tx] = b.needsGas[tx] || f.changesNFT(event)
 	b.Logs = append(b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
 	return nil
 }
@@ -119,51 +121,59 @@ func (f *Feed) changesNFT(e market.Event) bool {
 	return false
 }
 
-// date gives blocks whose logs did not tell it their time, from their headers.
-func (f *Feed) date(ctx context.Context, blocks []rawBlock, need uint64) error {
-	var numbers []uint64
-	for i := range blocks {
-		if !blocks[i].dated {
-			numbers = append(numbers, blocks[i].Number)
-		}
+// assembleBlock assembles the logs of one block, none or one.
+func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
+	number := uint64(*h.Number)
+	blocks, err := f.assemble(logs, number, number)
+	if err != nil || len(blocks) == 0 {
+		return nil, err
 	}
-	if len(numbers) == 0 {
-		return nil
+	b := &blocks[0]
+	if b.hash != h.Hash {
+		return nil, fmt.Errorf("logs of block %d are of %s; asked for %s: the block hash differs",
+			number, market.Hash(b.hash), market.Hash(h.Hash))
 	}
-	var headers []*wireHeader
-	err := f.try(ctx, need, func(n *node) (err error) {
-		headers, err = n.headers(ctx, numbers)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("cannot date blocks %d to %d: %w", numbers[0], numbers[len(numbers)-1], err)
-	}
-	for i := range blocks {
-		b := &blocks[i]
-		if b.dated {
-			continue
-		}
-		if headers[0].Hash != b.hash {
-			return fmt.Errorf("block %d is %s, its logs are of %s: %w", b.Number,
-				market.Hash(headers[0].Hash), market.Hash(b.hash), errMoved)
-		}
-		b.Time, b.dated = int64(*headers[0].Time), true
-		headers = headers[1:]
-	}
-	return nil
+	b.Time, b.dated = int64(*h.Time), true
+	return blocks, nil
 }
 
-// fill completes a span by what its events need: gas and tokens.
-func (f *Feed) fill(ctx context.Context, s *market.Span, blocks []rawBlock) error {
-	if err := f.pay(ctx, blocks, s.To); err != nil {
+// ours returns the logs of our contracts that are read.
+func (f *Feed) ours(logs []wireLog) (out []wireLog) {
+	for _, l := range logs {
+		topics := managerTopics
+		switch market.Address(l.Address) {
+		case f.cfg.PoolManager:
+		case f.cfg.PositionManager:
+			topics = positionTopics
+		default:
+			continue
+		}
+		if len(l.Topics) > 0 && slices.Contains(topics, market.Hash(l.Topics[0])) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// complete adds what a span's events need: gas and token metadata.
+func (f *Feed) complete(ctx context.Context, s *market.Span, blocks []rawBlock) error {
+	if err := f.fetchReceipts(ctx, blocks, s.To); err != nil {
 		return fmt.Errorf("cannot read receipts: %w", err)
 	}
 	for i := range blocks {
 		s.Blocks = append(s.Blocks, blocks[i].Block)
 	}
 	var err error
-	if s.Tokens, err = f.describe(ctx, s); err != nil {
+	if s.Tokens, err = f.fetchTokens(ctx, s); err != nil {
 		return fmt.Errorf("cannot read tokens: %w", err)
 	}
+	f.m.events.Add(countEvents(s))
 	return nil
+}
+
+func countEvents(s *market.Span) (n int) {
+	for i := range s.Blocks {
+		n += len(s.Blocks[i].Logs)
+	}
+	return n
 }

@@ -14,11 +14,13 @@ import (
 // stays zero, which no block has.
 type (
 	wireHeader struct {
-		Number *quantity `json:"number"`
-		Hash   word      `json:"hash"`
-		Parent word      `json:"parentHash"`
-		Time   *quantity `json:"timestamp"`
-		Bloom  *hexBytes `json:"logsBloom"`
+		Number       *quantity `json:"number"`
+		Hash         word      `json:"hash"`
+		Parent       word      `json:"parentHash"`
+		Time         *quantity `json:"timestamp"`
+		Bloom        *hexBytes `json:"logsBloom"`
+		ReceiptsRoot word      `json:"receiptsRoot"`
+		Txs          *[]word   `json:"transactions"`
 	}
 	wireLog struct {
 		Address  address   `json:"address"`
@@ -33,10 +35,17 @@ type (
 		Removed  bool      `json:"removed"`
 	}
 	wireReceipt struct {
-		TxHash   word      `json:"transactionHash"`
-		Block    *word     `json:"blockHash"`
-		GasUsed  *quantity `json:"gasUsed"`
-		GasPrice *wide     `json:"effectiveGasPrice"`
+		Type          *quantity `json:"type"`
+		Root          *hexBytes `json:"root"` // instead of a status, before Byzantium
+		Status        *quantity `json:"status"`
+		CumulativeGas *quantity `json:"cumulativeGasUsed"`
+		Bloom         *hexBytes `json:"logsBloom"`
+		Logs          []wireLog `json:"logs"`
+		Index         quantity  `json:"transactionIndex"`
+		TxHash        word      `json:"transactionHash"`
+		Block         *word     `json:"blockHash"`
+		GasUsed       *quantity `json:"gasUsed"`
+		GasPrice      *wide     `json:"effectiveGasPrice"`
 	}
 )
 
@@ -118,7 +127,7 @@ func quoted(b []byte, limit int) (string, error) {
 func (h *wireHeader) check(number uint64) error {
 	switch {
 	case h == nil:
-		return fmt.Errorf("block %d: %w", number, errNotThere)
+		return absent("block %d", number)
 	case h.Number == nil || h.Time == nil || h.Hash == word{}:
 		return fmt.Errorf("header of block %d lacks its number, hash or timestamp", number)
 	case uint64(*h.Number) != number:

@@ -63,7 +63,7 @@ func (p *plan) newWorld(st *market.State) *world {
 	return &world{
 		plan: p, st: st, pools: map[uint32]*pool{}, positions: map[uint32]*position{},
 		directs: map[uint32]*direct{}, nPools: st.Pools.Len(), nHeld: st.Positions.Len(),
-		nDirects: st.Directs.Len(),
+		nDirects: st.NonNFT.Len(),
 	}
 }
 
@@ -111,7 +111,7 @@ func (w *world) direct(i uint32) *direct {
 	if d := w.directs[i]; d != nil {
 		return d
 	}
-	row := w.st.Directs.At(i)
+	row := w.st.NonNFT.At(i)
 	d := &direct{
 		pool: row.Pool, sender: row.Sender, salt: row.Salt,
 		lower: row.TickLower, upper: row.TickUpper, liquidity: row.Liquidity,

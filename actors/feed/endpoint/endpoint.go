@@ -1,0 +1,285 @@
+package endpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	geth "github.com/ethereum/go-ethereum/rpc"
+)
+
+// Call is one JSON-RPC call: Method, Args, Result and, after it, Error. A null
+// answer leaves a Result that is a pointer to a pointer nil.
+type Call = geth.BatchElem
+
+// Config says where an endpoint is and what may be asked of it. Zero values
+// are the defaults.
+type Config struct {
+	Name string // in logs and metrics, instead of the URL
+	URL  string // http or https
+
+	RequestsPerSecond     float64       // calls, each of a batch counted; 0: no limit
+	ComputeUnitsPerSecond float64       // 0: no limit
+	Timeout               time.Duration // the longest that a request may take; 0: 20 s
+
+	Clock    Clock
+	Requests *metrics.Counter // counts calls sent; nil: not counted
+}
+
+const defaultTimeout = 20 * time.Second
+
+// Endpoint is one URL. It may be used by several goroutines.
+type Endpoint struct {
+	Name string
+
+	client   *geth.Client
+	http     *http.Client
+	clock    Clock
+	scrub    *strings.Replacer
+	requests *metrics.Counter
+
+	pace     *pace
+	batch    batch
+	deadline deadline
+	rest     rest
+}
+
+// New makes an endpoint. It asks nothing yet.
+func New(c Config) (*Endpoint, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("is not an http or https URL")
+	}
+	if c.RequestsPerSecond < 0 || c.ComputeUnitsPerSecond < 0 {
+		return nil, fmt.Errorf("cannot be limited to %g requests and %g compute units a second",
+			c.RequestsPerSecond, c.ComputeUnitsPerSecond)
+	}
+
+	e := &Endpoint{
+		Name: c.Name, clock: c.Clock.OrSystem(), scrub: scrubber(u),
+		requests: cmp.Or(c.Requests, new(metrics.Counter)),
+		pace:     newPace(c.RequestsPerSecond, c.ComputeUnitsPerSecond), batch: newBatch(),
+		deadline: newDeadline(cmp.Or(c.Timeout, defaultTimeout)),
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	e.http = &http.Client{Transport: &roundTripper{transport, e.clock}}
+	e.client, err = geth.DialOptions(context.Background(), c.URL, geth.WithHTTPClient(e.http))
+	if err != nil {
+		return nil, errors.New(e.oneLine(err.Error()))
+	}
+	return e, nil
+}
+
+// leastSecret is the shortest part of a URL that is taken out of texts: shorter
+// ones are words such as v2 that stand anywhere.
+const leastSecret = 4
+
+// scrubber replaces every part of a URL that could name a provider or be a key.
+func scrubber(u *url.URL) *strings.Replacer {
+	parts := []string{u.String(), u.Host, u.Hostname(), u.User.String()}
+	parts = append(parts, strings.Split(u.EscapedPath(), "/")...)
+	parts = append(parts, strings.Split(u.Path, "/")...)
+	for _, values := range u.Query() {
+		parts = append(parts, values...)
+	}
+	var pairs []string
+	for _, p := range parts {
+		if len(p) >= leastSecret {
+			pairs = append(pairs, p, "…")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// Close frees the connections.
+func (e *Endpoint) Close() {
+	e.client.Close()
+	e.http.CloseIdleConnections()
+}
+
+// Call sends one call. A null answer leaves result, a pointer to a pointer, nil.
+func (e *Endpoint) Call(ctx context.Context, result any, method string, args ...any) error {
+	calls := []Call{{Method: method, Args: args, Result: result}}
+	if err := e.Ask(ctx, calls); err != nil {
+		return err
+	}
+	return FirstError(calls)
+}
+
+// FirstError returns the first error of any of the calls, with its method.
+func FirstError(calls []Call) error {
+	for i := range calls {
+		if err := CallError(&calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CallError returns the error of a call, if any, with its method.
+func CallError(c *Call) error {
+	if c.Error == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", c.Method, c.Error)
+}
+
+// maxLimitedPause is the longest that Ask itself waits for a rate limit. When
+// a provider asks for more, the caller may have another one.
+const maxLimitedPause = 5 * time.Second
+
+// Ask sends calls, as many in one request as the provider takes. The error is
+// of a request that could not be made to succeed; those of single calls stay in
+// their elements. Calls that the provider put off are sent again as long as
+// some are answered; what was answered is kept.
+func (e *Endpoint) Ask(ctx context.Context, calls []Call) error {
+	pending := make([]int, len(calls))
+	for i := range calls {
+		pending[i] = i
+	}
+	stalled, progress := 0, false // requests in a row without any answer
+	again := attempts - 1
+
+	for len(pending) > 0 {
+		part := e.take(calls, pending)
+		err := e.askPart(ctx, part)
+		if err != nil && KindOf(err) != Limited {
+			return err
+		}
+
+		left := slices.Clone(pending[len(part):])
+		putOff, failed := 0, 0
+		for k, i := range pending[:len(part)] {
+			calls[i].Error = part[k].Error
+			switch {
+			case err != nil || part[k].Error != nil && KindOf(part[k].Error) == Limited:
+				putOff++
+			case part[k].Error != nil && passingAnswer(part[k].Error) && again > 0 && e.healthy():
+				failed++
+			default:
+				continue
+			}
+			left = append(left, i)
+		}
+		pending = left
+
+		if stalled++; putOff+failed < len(part) {
+			stalled, progress = 0, true
+		}
+		if failed > 0 {
+			again--
+		}
+		if putOff > 0 {
+			if err := e.backOff(ctx, part, err, stalled, progress); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take copies the next calls that fit into one request.
+func (e *Endpoint) take(calls []Call, pending []int) []Call {
+	part := make([]Call, 0, min(e.batch.get(), len(pending)))
+	for _, i := range pending[:cap(part)] {
+		part = append(part, Call{Method: calls[i].Method, Args: calls[i].Args, Result: calls[i].Result})
+	}
+	return part[:e.pace.fit(part)]
+}
+
+// maxStalled is how many refusals in a row of single calls end an Ask that has
+// had answers before: what those were worth would be lost.
+const maxStalled = 6
+
+// backOff slows down after a rate limit and waits. It gives up where nothing of a
+// single call gets through or the provider wants a long pause.
+func (e *Endpoint) backOff(
+	ctx context.Context, part []Call, err error, stalled int, progress bool,
+) error {
+	limit := err
+	for i := range part {
+		if limit == nil && part[i].Error != nil && KindOf(part[i].Error) == Limited {
+			limit = part[i].Error
+		}
+	}
+	e.pace.refused(e.clock.Now())
+
+	pause := max(AsError(limit).RetryAfter, firstPause<<min(stalled, 3)/2)
+	single := stalled > 0 && len(part) == 1
+	if pause > maxLimitedPause || single && (!progress || stalled > maxStalled) {
+		return limit
+	}
+	if err != nil || stalled > 0 {
+		e.batch.shrink()
+	}
+	return e.clock.Sleep(ctx, pause)
+}
+
+// askPart sends one request, in smaller parts where the provider refuses the
+// batch and not the calls.
+func (e *Endpoint) askPart(ctx context.Context, part []Call) error {
+	err := e.send(ctx, part)
+	if len(part) == 1 || ctx.Err() != nil {
+		return err
+	}
+	if !mayRefuseBatch(part, err) {
+		if err == nil {
+			e.batch.answered()
+		}
+		return err
+	}
+
+	// One of them alone tells whether it was the batch.
+	alone := []Call{{Method: part[0].Method, Args: part[0].Args, Result: part[0].Result}}
+	aloneErr := e.send(ctx, alone)
+	if aloneErr != nil {
+		return aloneErr
+	}
+	if err == nil && alone[0].Error != nil && sameRefusal(alone[0].Error, part[0].Error) {
+		e.batch.answered()
+		return nil
+	}
+	e.batch.refused(len(part))
+	part[0].Error = alone[0].Error
+	for rest := part[1:]; len(rest) > 0; {
+		k := min(e.batch.get(), len(rest))
+		if err := e.askPart(ctx, rest[:k]); err != nil {
+			return err
+		}
+		rest = rest[k:]
+	}
+	return nil
+}
+
+// mayRefuseBatch reports whether the same calls may be answered in a smaller
+// batch: the request was refused or not understood as a whole, or every call
+// has the same error.
+func mayRefuseBatch(part []Call, err error) bool {
+	if err != nil {
+		switch e := AsError(err); e.Kind {
+		case Refused, Unauthorized, Malformed, Oversized, TimedOut:
+			return true
+		case ServerError:
+			return e.Status == http.StatusInternalServerError
+		}
+		return false
+	}
+	for i := range part {
+		if part[i].Error == nil || !sameRefusal(part[i].Error, part[0].Error) {
+			return false
+		}
+	}
+	return KindOf(part[0].Error) != Limited
+}
+
+func sameRefusal(a, b error) bool {
+	x, y := AsError(a), AsError(b)
+	return x.Kind == y.Kind && x.Code == y.Code && x.Text == y.Text
+}

@@ -1,0 +1,105 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	geth "github.com/ethereum/go-ethereum/rpc"
+)
+
+// HeadStream is a subscription to the heads of a chain over a websocket. It
+// says only that there is a new head; what it is, the caller reads itself.
+type HeadStream struct {
+	Name string
+
+	url   string
+	clock Clock
+	scrub *strings.Replacer
+	wake  chan<- struct{}
+	live  atomic.Bool
+}
+
+// NewHeadStream makes a subscription that signals wake, without waiting, at
+// every head. Nothing is connected before Run.
+func NewHeadStream(name, rawURL string, clock Clock, wake chan<- struct{}) (*HeadStream, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
+		return nil, errors.New("is not a ws or wss URL")
+	}
+	return &HeadStream{
+		Name: name, url: rawURL, clock: clock.OrSystem(), scrub: scrubber(u), wake: wake,
+	}, nil
+}
+
+// Live reports whether heads arrive by the subscription.
+func (s *HeadStream) Live() bool { return s.live.Load() }
+
+// silent is how long a subscription may say nothing before it is made anew:
+// providers drop subscribers without a word.
+const silent = time.Minute
+
+// Run subscribes, again with growing pauses after failures, until ctx ends.
+// failed is told of each failure.
+func (s *HeadStream) Run(ctx context.Context, rand func() float64, failed func(error)) {
+	for failures := 1; ctx.Err() == nil; failures++ {
+		heads, err := s.subscribe(ctx)
+		s.live.Store(false)
+		if ctx.Err() != nil {
+			return
+		}
+		if heads > 0 {
+			failures = 1
+		}
+		e := Endpoint{scrub: s.scrub}
+		failed(e.requestError(err, new(exchange)))
+		if s.clock.Sleep(ctx, Pause(failures, rand())) != nil {
+			return
+		}
+	}
+}
+
+// subscribe signals heads until the subscription ends, and returns how many.
+func (s *HeadStream) subscribe(ctx context.Context) (heads int, err error) {
+	dialing, cancel := context.WithTimeout(ctx, firstDeadline)
+	defer cancel()
+	client, err := geth.DialOptions(dialing, s.url)
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	arrived := make(chan json.RawMessage, 16)
+	sub, err := client.EthSubscribe(dialing, arrived, "newHeads")
+	if err != nil {
+		return 0, err
+	}
+	defer sub.Unsubscribe()
+
+	s.live.Store(true)
+	quiet := time.NewTimer(silent)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-arrived:
+			heads++
+			quiet.Reset(silent)
+			select {
+			case s.wake <- struct{}{}:
+			default:
+			}
+		case err := <-sub.Err():
+			if err == nil {
+				err = errors.New("the subscription ended")
+			}
+			return heads, err
+		case <-quiet.C:
+			return heads, context.DeadlineExceeded
+		case <-ctx.Done():
+			return heads, ctx.Err()
+		}
+	}
+}

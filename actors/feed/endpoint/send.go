@@ -1,0 +1,174 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	geth "github.com/ethereum/go-ethereum/rpc"
+)
+
+// maxBody bounds an answer; the largest honest one is 10,000 logs of 1 kB, or
+// the receipts of a few full blocks.
+const maxBody = 64 << 20
+
+var errOversized = fmt.Errorf("answer is larger than %d bytes", maxBody)
+
+// maxHead is how much of a body is kept to read a refusal from.
+const maxHead = 4 << 10
+
+// exchange is what is kept of one HTTP answer beside its calls' results.
+type exchange struct {
+	status     int
+	retryAfter time.Duration
+	head       []byte
+}
+
+type exchangeKey struct{}
+
+// roundTripper ends answers that are too large and keeps what the client above
+// does not hand on.
+type roundTripper struct {
+	*http.Transport
+	clock Clock
+}
+
+func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	if x == nil {
+		return resp, nil
+	}
+	x.status = resp.StatusCode
+	x.retryAfter = retryAfter(resp.Header.Get("Retry-After"), t.clock.Now())
+	resp.Body = &body{ReadCloser: resp.Body, left: maxBody, x: x}
+	return resp, nil
+}
+
+// retryAfter reads the header: seconds or a date.
+func retryAfter(text string, now time.Time) time.Duration {
+	if s, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return min(time.Duration(s)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+type body struct {
+	io.ReadCloser
+	left int
+	x    *exchange
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	if room := maxHead - len(b.x.head); room > 0 {
+		b.x.head = append(b.x.head, p[:min(n, room)]...)
+	}
+	if b.left -= n; b.left < 0 {
+		return 0, errOversized
+	}
+	return n, err
+}
+
+const (
+	// attempts is how often a request that fails in passing is sent before the
+	// endpoint counts as failed; one that failed lately is tried once.
+	attempts = 3
+	// betweenAttempts is the pause before the second; it doubles.
+	betweenAttempts = 100 * time.Millisecond
+)
+
+// send sends one request and tries again what fails in passing. The error is
+// of the request; those of calls are in their elements.
+func (e *Endpoint) send(ctx context.Context, calls []Call) error {
+	tries := 1
+	if e.healthy() {
+		tries = attempts
+	}
+	var err error
+	for i := range tries {
+		if i > 0 {
+			if err := e.clock.Sleep(ctx, betweenAttempts<<(i-1)); err != nil {
+				return err
+			}
+		}
+		if err = e.sendOnce(ctx, calls); err == nil || ctx.Err() != nil || !passes(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// passes reports whether the same request may well succeed the next time.
+func passes(err error) bool {
+	switch e := AsError(err); e.Kind {
+	case TimedOut, Unreachable:
+		return true
+	case Malformed:
+		return e.Text != errNotBatch
+	case ServerError:
+		return e.Status != http.StatusNotImplemented
+	}
+	return false
+}
+
+const errNotBatch = "a batch was answered with a single object"
+
+func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
+	if err := e.pace.wait(ctx, e.clock, calls); err != nil {
+		return err
+	}
+	e.requests.Add(len(calls))
+
+	x := new(exchange)
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), e.deadline.get())
+	defer cancel()
+	started := time.Now()
+	var err error
+	if len(calls) > 1 {
+		err = e.client.BatchCallContext(limited, calls)
+	} else {
+		err = e.single(limited, &calls[0])
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+
+	if err != nil {
+		err = e.requestError(err, x)
+		if KindOf(err) == TimedOut {
+			e.deadline.passed()
+		}
+		if len(calls) > 1 && len(x.head) > 0 && x.head[0] == '{' && KindOf(err) == Malformed {
+			return &Error{Kind: Malformed, Text: errNotBatch}
+		}
+		return err
+	}
+	e.deadline.answered(time.Since(started))
+	for i := range calls {
+		calls[i].Error = e.callError(calls[i].Error, x)
+	}
+	return nil
+}
+
+// single sends one call; what the provider answered to it is its own error.
+func (e *Endpoint) single(ctx context.Context, c *Call) error {
+	err := e.client.CallContext(ctx, c.Result, c.Method, c.Args...)
+	c.Error = nil
+	var answered geth.Error
+	if errors.As(err, &answered) || errors.Is(err, geth.ErrNoResult) {
+		c.Error = err
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"net/http"
+	"testing"
+
+	"tidemark/actors/feed/endpoint"
+)
+
+// The refusals of providers, as they write them, and what to ask for instead.
+func TestSuggestedRange(t *testing.T) {
+	f := func(text string, from, asked, want uint64, wantWhole bool) {
+		t.Helper()
+		if got, whole := suggestedRange(text, from, asked); got != want || whole != wantWhole {
+			t.Errorf("%q: %d, %v; want %d, %v", text, got, whole, want, wantWhole)
+		}
+	}
+	f("You can make eth_getLogs requests with up to a 500 block range. Based on your parameters, "+
+		"this block range should work: [0x64, 0x257]", 100, 2000, 500, false)
+	f("Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range.",
+		5, 2000, 10, true)
+	f("range 1000000 exceeds limit of 10000 blocks", 1, 1_000_000, 10000, true)
+	f("query returned more than 10000 results. Try with this block range [0x1, 0x64].", 1, 2000, 100, false)
+	f("query returned more than 10000 results. Try with this block range [0x2, 0x64].", 1, 2000, 0, false)
+	f("exceed maximum block range: 5000", 0, 20000, 5000, true)
+	f("eth_getLogs is limited to 0 - 10,000 blocks range", 0, 20000, 10000, true)
+	f("up to a 2K block range and no limit on the response size", 0, 5000, 2000, true)
+	f("block range too large", 0, 5000, 0, false)
+	f("Log response size exceeded.", 0, 5000, 0, false)
+}
+
+func TestRangeSizeRefused(t *testing.T) {
+	f := func(err *endpoint.Error, retries int, want bool) {
+		t.Helper()
+		r := newRangeSize(2000)
+		for range retries {
+			if r.refused(1, 2000, err) {
+				t.Errorf("%v: taken as too much at once", err)
+			}
+		}
+		if got := r.refused(1, 2000, err); got != want {
+			t.Errorf("%v: %v; want %v", err, got, want)
+		}
+		if r.refused(5, 5, err) {
+			t.Errorf("%v: a single block was taken as too much", err)
+		}
+	}
+	refused := func(text string) *endpoint.Error {
+		return &endpoint.Error{Kind: endpoint.Refused, Status: 400, Text: text}
+	}
+	f(refused("your plan's capacity does not allow this range"), 0, true)
+	f(refused("no"), 0, true)
+	f(&endpoint.Error{Kind: endpoint.Oversized}, 0, true)
+	f(&endpoint.Error{Kind: endpoint.TimedOut}, 0, true)
+	f(&endpoint.Error{Kind: endpoint.Limited, Text: "capacity exceeded"}, 1, true)
+	f(&endpoint.Error{Kind: endpoint.ServerError, Status: 503}, 1, true)
+	f(&endpoint.Error{Kind: endpoint.Limited, Status: http.StatusTooManyRequests}, 5, false)
+	f(refused("block range extends beyond current head block"), 5, false)
+	f(&endpoint.Error{Kind: endpoint.Absent}, 5, false)
+}
+
+// What was refused is not asked for again at every growth.
+func TestRangeSizeRemembers(t *testing.T) {
+	r := newRangeSize(2000)
+	const most = 300 // of a provider that does not say so
+	refusals := 0
+	for range 200 {
+		for !(r.size <= most) {
+			refusals++
+			r.refused(1, r.size, &endpoint.Error{Kind: endpoint.Refused, Text: "too many blocks"})
+		}
+		r.answered(r.size)
+	}
+	if refusals > 14 || r.size < most/2 {
+		t.Errorf("%d refusals in 200 ranges, size %d at last", refusals, r.size)
+	}
+
+	r = newRangeSize(2000)
+	r.refused(1, 2000, &endpoint.Error{Kind: endpoint.Refused, Text: "max block range: 10"})
+	for range 500 {
+		if r.answered(r.size); r.size > 10 {
+			t.Fatalf("grew to %d past the provider's limit", r.size)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"tidemark/rankings/market"
+)
+
+// Some nodes answer that a range has no logs when they lack its last blocks.
+// Ranges near the head are therefore read again, from another node where there
+// is one, until the answer is old enough to be the whole one. Until then the
+// ledger can take them back.
+
+const (
+	// recentAge is how old the last block of a range must be, beside the head,
+	// not to be read again: no backend in use lags by half an hour.
+	recentAge = 30 * time.Minute
+	// firstAgain and lastAgain are after how long a range is read again.
+	firstAgain = 10 * time.Second
+	lastAgain  = 3 * time.Minute
+	// maxReadings bounds the ranges that wait: half an hour of a chain with four
+	// blocks a second in ranges of 100, were it all read at once.
+	maxReadings = 128
+)
+
+// reading is a range to be read again.
+type reading struct {
+	from, to uint64
+	logs     int
+	digest   uint64
+	source   *source
+	due      time.Time
+	last     bool // the next reading is the last one
+}
+
+// isRecent reports whether a range ends so near the head that a backend may not
+// have had it.
+func (f *Feed) isRecent(last *wireHeader, head *observedHead) bool {
+	return int64(*head.Time)-int64(*last.Time) < int64(recentAge/time.Second)
+}
+
+// keepReading has a range read again later.
+func (f *Feed) keepReading(from, to uint64, blocks []rawBlock, s *source) {
+	logs, sum := digest(blocks)
+	f.recheck = append(f.recheck, reading{
+		from: from, to: to, logs: logs, digest: sum, source: s,
+		due: f.cfg.Clock.Now().Add(firstAgain),
+	})
+	if len(f.recheck) > maxReadings {
+		f.recheck = slices.Delete(f.recheck, 0, 1)
+	}
+}
+
+// digest identifies the events of blocks.
+func digest(blocks []rawBlock) (logs int, sum uint64) {
+	h := fnv.New64a()
+	for i := range blocks {
+		b := &blocks[i]
+		fmt.Fprintf(h, "%d %x;", b.Number, b.hash)
+		for _, l := range b.Logs {
+			fmt.Fprintf(h, "%d %x %+v;", l.Index, b.Txs[l.Tx].Hash, l.Event)
+			logs++
+		}
+	}
+	return logs, h.Sum64()
+}
+
+// dropReadings forgets readings of blocks that the ledger takes back.
+func (f *Feed) dropReadings(above uint64) {
+	f.recheck = slices.DeleteFunc(f.recheck, func(r reading) bool { return r.to > above })
+	f.partial = nil
+	f.proofs = proofs{rootsHold: f.proofs.rootsHold}
+}
+
+// readAgain reads the first range that is due once more. It returns the anchor
+// to go back to: 0, the newest, unless events were missing.
+func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
+	now := f.cfg.Clock.Now()
+	i := slices.IndexFunc(f.recheck, func(r reading) bool {
+		return !r.due.After(now) && (!r.last || r.to <= f.settled.until)
+	})
+	if i < 0 {
+		return 0
+	}
+	r := &f.recheck[i]
+	read, err := f.askOther(ctx, r)
+	if err != nil {
+		f.note(fmt.Errorf("cannot read blocks %d to %d again: %w", r.from, r.to, err))
+		r.due = now.Add(firstAgain)
+		return 0
+	}
+
+	logs, sum := digest(read.blocks)
+	switch {
+	case sum == r.digest && r.last:
+		f.recheck = slices.Delete(f.recheck, i, i+1)
+	case sum == r.digest:
+		r.last, r.due = true, now.Add(lastAgain)
+	case logs < r.logs:
+		r.due = now.Add(firstAgain) // this answer is the short one
+	default:
+		return f.missed(r, logs, anchors)
+	}
+	return 0
+}
+
+// askOther reads a range from another source than before where there is one.
+func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err error) {
+	list := f.sourcesFor(Backfill)
+	slices.SortStableFunc(list, func(a, b *source) int {
+		switch {
+		case a == r.source && b != r.source:
+			return 1
+		case b == r.source && a != r.source:
+			return -1
+		}
+		return 0
+	})
+	var failed joined
+	for _, s := range list {
+		err := f.use(ctx, s, func(s *source) (err error) {
+			if r.to > s.head && s.head > 0 {
+				return absent("block %d", r.to)
+			}
+			read, err = f.askRange(ctx, s, r.from, r.to)
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			return read, err
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
+	}
+	return nil, failed
+}
+
+// missed returns the newest anchor before a range that was answered without some
+// of its events. From there its blocks are read one by one.
+func (f *Feed) missed(r *reading, logs int, anchors []market.Head) int {
+	f.m.missed.Inc()
+	f.cfg.Log.Warn("a node had answered without some events; the blocks are read again",
+		"chain", f.cfg.Chain, "endpoint", r.source.Name, "from", r.from, "to", r.to,
+		"events_before", r.logs, "events_now", logs)
+	for i, a := range anchors {
+		if a.Number < r.from && (!a.Hash.IsZero() || i == len(anchors)-1) {
+			f.careful = max(f.careful, r.to+1)
+			return i
+		}
+	}
+	f.cfg.Log.Error("the ledger cannot take those blocks back; it needs `tidemark chains resync`",
+		"chain", f.cfg.Chain, "from", r.from, "to", r.to)
+	f.dropReadings(r.from - 1)
+	return 0
+}

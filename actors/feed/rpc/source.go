@@ -1,0 +1,251 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tidemark/actors/feed/endpoint"
+	"tidemark/rankings/market"
+)
+
+// Role is what an endpoint is used for.
+type Role string
+
+// The roles. A fallback is asked when no other endpoint answers.
+const (
+	Backfill Role = "backfill" // ranges of settled blocks
+	Live     Role = "live"     // heads and the blocks near them
+	Fallback Role = "fallback"
+)
+
+// EndpointConfig is one URL of a chain. Without roles it has the first two. A
+// ws or wss URL tells of new heads and is asked nothing.
+type EndpointConfig struct {
+	Name                  string // in logs and metrics; empty: its place in the list
+	URL                   string
+	Roles                 []Role
+	RequestsPerSecond     float64
+	ComputeUnitsPerSecond float64
+	Timeout               time.Duration
+}
+
+func (c *EndpointConfig) has(r Role) bool {
+	return slices.Contains(c.Roles, r) || len(c.Roles) == 0 && r != Fallback
+}
+
+// source is an endpoint and what was learnt of the chain through it. Besides
+// the endpoint itself and checked it belongs to the goroutine of Next.
+type source struct {
+	*endpoint.Endpoint
+	backfill, live, fallback bool
+
+	checked atomic.Int64 // when it last answered with our chain id, unix seconds
+	head    uint64       // the number that it last reported
+	lows    lowest
+	highest uint64    // the head before it fell; 0: it did not
+	lagged  time.Time // when it last rose to there again
+	probed  time.Time // when its backends were last probed
+	ranges  rangeSize
+	trouble float64 // how often it failed lately, from 0 to 1
+	forked  bool    // its last head was another block than the one adopted
+
+	blooms     bool // a header of it had a bloom filter that was not empty
+	wrongTimes bool // its logs were dated otherwise than their headers
+	goodTimes  int  // ranges whose sampled times were right
+	warned     map[endpoint.Kind]*warning
+}
+
+// lowest is the lowest head that a URL reported in the last minutes. Behind a
+// balancer it is that of the backend that lags most: only up to it may an empty
+// answer mean that there is nothing.
+type lowest struct {
+	now, before uint64 // of this window and the one before it
+	since       time.Time
+}
+
+const lowestWindow = 2 * time.Minute
+
+func (l *lowest) saw(head uint64, at time.Time) {
+	if l.since.IsZero() || at.Sub(l.since) > lowestWindow {
+		l.before, l.now, l.since = l.now, head, at
+	}
+	l.now = min(l.now, head)
+	if l.before == 0 {
+		l.before = l.now
+	}
+}
+
+// get returns 0 when no head was seen yet.
+func (l *lowest) get() uint64 { return min(l.now, l.before) }
+
+// sawHead notes a head. One that rises again to where it was before it fell
+// shows that some backend lags.
+func (s *source) sawHead(number uint64, at time.Time) {
+	if number < s.head && s.highest < s.head {
+		s.highest = s.head
+	}
+	if s.highest > 0 && number >= s.highest {
+		s.highest, s.lagged = 0, at
+	}
+	s.head = number
+	s.lows.saw(number, at)
+}
+
+// laggardKept is how long a source counts as one with backends that lag.
+const laggardKept = 10 * time.Minute
+
+// fellBack reports whether the source's heads went back and forth lately.
+func (s *source) fellBack(now time.Time) bool {
+	return !s.lagged.IsZero() && now.Sub(s.lagged) < laggardKept
+}
+
+// recheckChain is how long an answer to eth_chainId is good for: what stands
+// behind a URL changes rarely.
+const recheckChain = time.Hour
+
+// checkChain makes sure that the node serves our chain.
+func (f *Feed) checkChain(ctx context.Context, s *source) error {
+	now := f.cfg.Clock.Now()
+	if now.Unix()-s.checked.Load() < int64(recheckChain/time.Second) {
+		return nil
+	}
+	var id *quantity
+	if err := s.Call(ctx, &id, "eth_chainId"); err != nil {
+		return err
+	}
+	if id == nil || market.ChainID(*id) != f.cfg.Chain {
+		return &endpoint.Error{
+			Kind: endpoint.WrongChain,
+			Text: fmt.Sprintf("the node is on chain %s; want %d", id, f.cfg.Chain),
+		}
+	}
+	s.checked.Store(now.Unix())
+	return nil
+}
+
+// sourcesFor returns the sources with a role that do not rest, in the
+// configured order with fallbacks last, or the one whose rest ends first.
+func (f *Feed) sourcesFor(r Role) (list []*source) {
+	now := f.cfg.Clock.Now()
+	var soonest *source
+	for _, fallback := range []bool{false, true} {
+		for _, s := range f.sources {
+			if s.fallback != fallback || !s.fallback && !s.serves(r) {
+				continue
+			}
+			if !s.RestsUntil().After(now) {
+				list = append(list, s)
+			}
+			if soonest == nil || s.RestsUntil().Before(soonest.RestsUntil()) {
+				soonest = s
+			}
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, soonest)
+	}
+	return list
+}
+
+func (s *source) serves(r Role) bool { return r == Live && s.live || r == Backfill && s.backfill }
+
+// readyAt returns when the first source with a role may be asked again.
+func (f *Feed) readyAt(r Role) time.Time { return f.sourcesFor(r)[0].RestsUntil() }
+
+// try calls do with the sources in order until one succeeds: first those that
+// have reported block need and are not on another fork. A source that fails
+// rests, except when it merely does not have something; when none has it, all
+// are asked again.
+func (f *Feed) try(ctx context.Context, r Role, need uint64, do func(*source) error) error {
+	list := f.sourcesFor(r)
+	slices.SortStableFunc(list, func(a, b *source) int { return a.distance(need) - b.distance(need) })
+
+	var errs joined
+	for range absentTries {
+		errs = errs[:0]
+		for _, s := range list {
+			err := f.use(ctx, s, do)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+		}
+		if !all(errs, isAbsent) {
+			break
+		}
+	}
+	return errs
+}
+
+// distance orders sources by how likely they have a block.
+func (s *source) distance(need uint64) (d int) {
+	if s.head < need {
+		d++
+	}
+	if s.forked {
+		d += 2
+	}
+	if s.trouble > muchTrouble {
+		d += 4
+	}
+	if s.fallback {
+		d += 8
+	}
+	return d
+}
+
+const (
+	// oneFailure is how much a failure weighs in a source's trouble, and
+	// oneSuccess a success; above muchTrouble others are asked first.
+	oneFailure  = 0.3
+	oneSuccess  = 0.05
+	muchTrouble = 0.2
+)
+
+// use calls do with one source and keeps account of what came of it.
+func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error {
+	err := f.checkChain(ctx, s)
+	if err == nil {
+		err = do(s)
+	}
+	switch {
+	case err == nil:
+		f.succeeded(s)
+	case ctx.Err() != nil:
+	case isPassing(err):
+		f.note(fmt.Errorf("%s: %w", s.Name, err))
+	default:
+		f.failed(s, err)
+	}
+	return err
+}
+
+// isPassing reports whether a failure says nothing against the node: it does
+// not have a block yet, or the chain moved.
+func isPassing(err error) bool {
+	kind := endpoint.KindOf(err)
+	return kind == endpoint.Absent || kind == endpoint.Inconsistent || errors.Is(err, context.Canceled)
+}
+
+func (f *Feed) succeeded(s *source) {
+	s.Succeeded()
+	s.trouble -= oneSuccess * s.trouble
+	f.status.name.Store(&s.Name)
+	f.recovered(s)
+}
+
+// failed lets a source rest.
+func (f *Feed) failed(s *source, err error) {
+	if endpoint.KindOf(err) == endpoint.WrongChain {
+		s.checked.Store(0)
+	}
+	s.trouble += oneFailure * (1 - s.trouble)
+	failures, rest := s.Failed(err, f.cfg.Rand())
+	f.m.failed(s.Name, endpoint.KindOf(err))
+	f.note(fmt.Errorf("%s: %w", s.Name, err))
+	f.warn(s, err, failures, rest)
+}

@@ -1,0 +1,354 @@
+package consistency
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+)
+
+const secondsPerDay = 86_400
+
+// chartRanges are the ranges with their days; 0 is all.
+var chartRanges = []struct {
+	name string
+	days int
+}{{"all", 0}, {"30d", 30}, {"60d", 60}, {"90d", 90}, {"180d", 180}}
+
+// poolCharts asks for the charts of a pool in every range.
+func (c *checker) poolCharts(chain int64, id, path string) error {
+	var all *answer
+	for _, r := range chartRanges {
+		path := path + "/charts?range=" + r.name
+		err := c.with(chain, path, func(s *snapshot, a *answer) {
+			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s, pool: s.pool[id]}
+			ch.check(r.name, r.days)
+			ch.samePoints("poolSeries", "poolOverview")
+			if r.days == 0 {
+				all = a
+			} else if all != nil && all.generation == a.generation {
+				ch.partOf(all.object(), "poolPrice", "poolOverview", "poolSeries")
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positionCharts asks for the charts of a position, and for those of its pool
+// where they are to be the same.
+func (c *checker) positionCharts(chain int64, id, path string) error {
+	var all *answer
+	for _, r := range chartRanges[:2] {
+		path := path + "/charts?range=" + r.name
+		err := c.with(chain, path, func(s *snapshot, a *answer) {
+			position := s.position[id]
+			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
+				pool: s.pool[text(position, "poolId")], position: position}
+			ch.check(r.name, r.days)
+			ch.positionEnd()
+			if r.days == 0 {
+				all = a
+			} else if all != nil && all.generation == a.generation {
+				ch.partOf(all.object(), "poolPrice", "poolOverview", "positionSeries")
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chart is one answer of a charts route, with the rows that it is about.
+type chart struct {
+	judge
+	body           row
+	s              *snapshot
+	pool, position row
+}
+
+func (ch *chart) check(name string, days int) {
+	if ch.pool == nil {
+		return
+	}
+	ch.equal("range", ch.body["range"], name)
+	ch.current()
+	ch.daysOf("poolPrice", list(ch.body, "poolPrice"), days)
+	for _, series := range []string{"tvlUsd", "volumeUsd", "feesUsd", "feesTvlRatio", "token0PriceUsd", "token1PriceUsd"} {
+		ch.daysOf("poolOverview."+series, list(ch.body, "poolOverview."+series), days)
+	}
+	ch.prices()
+	ch.overview()
+	ch.distribution()
+}
+
+// current checks what the charts say of now against the pool's row.
+func (ch *chart) current() {
+	now := group(ch.body, "poolOverviewCurrent")
+	if now == nil {
+		ch.by("chart now").equal("poolOverviewCurrent", ch.body["poolOverviewCurrent"], nil)
+		return
+	}
+	ch.s.learnNow(ch.judge, "poolOverviewCurrent.timestamp", number(now, "timestamp"))
+
+	j := ch.by("chart now")
+	for name, of := range map[string]string{
+		"tvlUsd": "metrics.tvlUsd", "volumeUsd24h": "metrics.volumeUsd24h", "feesUsd24h": "metrics.feesUsd24h",
+		"token0PriceUsd": "token0.priceUsd", "token1PriceUsd": "token1.priceUsd",
+	} {
+		j.near("poolOverviewCurrent."+name, number(now, name), number(ch.pool, of), 0)
+	}
+	ratio := number(now, "feesUsd24h") / number(now, "tvlUsd") * 100
+	if !(number(now, "tvlUsd") > 0) {
+		ratio = math.NaN()
+	}
+	j.near("poolOverviewCurrent.feesTvlRatio", number(now, "feesTvlRatio"), ratio, 0)
+}
+
+// daysOf checks that points follow each other day by day up to today, from the
+// range's first day or the pool's.
+func (ch *chart) daysOf(name string, points []map[string]any, days int) {
+	if ch.s.now == 0 {
+		return
+	}
+	j := ch.by("chart days")
+	today := math.Floor(ch.s.now / secondsPerDay)
+	first := math.Floor(number(ch.pool, "createdAtTimestamp") / secondsPerDay)
+	if days > 0 {
+		first = max(first, today-float64(days-1))
+	}
+	j.equal(name+" length", float64(len(points)), today-first+1)
+	for i, p := range points {
+		at := (today - float64(len(points)-1-i)) * secondsPerDay
+		j.equal(fmt.Sprintf("%s[%d].timestamp", name, i), p["timestamp"], at)
+	}
+}
+
+// prices checks the candles, and that the last one is now.
+func (ch *chart) prices() {
+	points := list(ch.body, "poolPrice")
+	if len(points) == 0 {
+		return
+	}
+	j := ch.by("candles")
+	for i, p := range points {
+		at := fmt.Sprintf("poolPrice[%d].", i)
+		low, high := number(p, "low"), number(p, "high")
+		for _, name := range []string{"open", "close"} {
+			x := number(p, name)
+			j.holds(at+name, !(x < low*(1-roundingError)) && !(x > high*(1+roundingError)), x, "between low and high")
+		}
+	}
+
+	last, j := points[len(points)-1], ch.by("chart now")
+	j.near("poolPrice close of today", number(last, "close"), number(ch.pool, "metrics.currentPrice"), 0)
+	for _, leg := range legs {
+		name := "token" + leg + "PriceUsd"
+		j.near("poolPrice "+name+" of today", number(last, name), number(ch.pool, "token"+leg+".priceUsd"), 0)
+		overview := list(ch.body, "poolOverview."+name)
+		for i := range min(len(points), len(overview)) {
+			ch.by("chart parts").equal(fmt.Sprintf("poolOverview.%s[%d]", name, i),
+				overview[i]["value"], points[i][name])
+		}
+	}
+}
+
+// overview checks the rates of every day, and that the last TVL is now's.
+func (ch *chart) overview() {
+	tvl, fees := list(ch.body, "poolOverview.tvlUsd"), list(ch.body, "poolOverview.feesUsd")
+	volume, ratio := list(ch.body, "poolOverview.volumeUsd"), list(ch.body, "poolOverview.feesTvlRatio")
+	rates := list(ch.body, "poolSeries.feeApr")
+	if n := len(tvl); n == 0 || len(fees) != n || len(ratio) != n || len(volume) != n {
+		return
+	}
+	last := len(tvl) - 1
+	ch.by("chart now").near("poolOverview.tvlUsd of today", number(tvl[last], "value"),
+		number(ch.pool, "metrics.tvlUsd"), 0)
+
+	j := ch.by("chart rates")
+	for i := range tvl {
+		want := number(fees[i], "value") / number(tvl[i], "value") * 100
+		if !(number(tvl[i], "value") > 0) {
+			want = math.NaN()
+		}
+		j.near(fmt.Sprintf("poolOverview.feesTvlRatio[%d]", i), number(ratio[i], "value"), want, 0)
+		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i),
+			!(number(fees[i], "value") > number(volume[i], "value")*(1+roundingError)), fees[i]["value"], "at most the volume")
+		if i < len(rates) && known(number(rates[i], "value")) {
+			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*365), 0)
+		}
+	}
+	ch.daysInWindows(volume, fees)
+}
+
+// daysInWindows checks days that lie within a rolling window against it: the
+// last day against 24 hours, the last seven against 7 days.
+func (ch *chart) daysInWindows(volume, fees []map[string]any) {
+	j := ch.by("days in windows")
+	for _, of := range []struct {
+		name   string
+		points []map[string]any
+	}{{"volumeUsd", volume}, {"feesUsd", fees}} {
+		sum := 0.0
+		for back := range min(len(of.points), 7) {
+			sum += number(of.points[len(of.points)-1-back], "value")
+			switch back {
+			case 0:
+				window := number(ch.pool, "metrics."+of.name+"24h")
+				j.holds("today's "+of.name, !(sum > window*(1+roundingError)+roundingError), sum, "at most "+show(window)+" of 24 hours")
+			case 6:
+				window := number(ch.pool, "metrics."+of.name+"7d")
+				j.holds("seven days' "+of.name, !(sum > window*(1+roundingError)+roundingError), sum, "at most "+show(window)+" of 7 days")
+			}
+		}
+	}
+}
+
+// samePoints checks that series of one name are the same in two groups.
+func (ch *chart) samePoints(name, other string) {
+	j := ch.by("chart parts")
+	for _, series := range []string{"volumeUsd", "tvlUsd", "feesUsd"} {
+		got, _ := field(ch.body, name+"."+series)
+		want, _ := field(ch.body, other+"."+series)
+		j.leaves(name+"."+series, got, want)
+	}
+}
+
+// partOf checks that the days of a range say what they say in the longest one.
+func (ch *chart) partOf(all row, groups ...string) {
+	j := ch.by("chart ranges")
+	for _, name := range groups {
+		ch.tail(j, name, ch.body[name], all[name])
+	}
+}
+
+func (ch *chart) tail(j judge, at string, got, all any) {
+	switch got := got.(type) {
+	case map[string]any:
+		whole, _ := all.(map[string]any)
+		for name, v := range got {
+			ch.tail(j, at+"."+name, v, whole[name])
+		}
+	case []any:
+		whole, _ := all.([]any)
+		if len(got) > len(whole) {
+			j.holds(at, false, len(got), fmt.Sprintf("at most %d points", len(whole)))
+			return
+		}
+		j.leaves(at, got, whole[len(whole)-len(got):])
+	default:
+		j.equal(at, got, all)
+	}
+}
+
+// positionEnd checks that the last day of a position is its row.
+func (ch *chart) positionEnd() {
+	series := group(ch.body, "positionSeries")
+	if series == nil || ch.position == nil {
+		return
+	}
+	r, p := ch.position, partsOf(ch.position)
+	divergence := p.divergence()
+	j := ch.by("position series")
+	for name, want := range map[string]float64{
+		"pnlUsd": number(r, "metrics.pnlUsd"), "assetValueUsd": number(r, "metrics.underlyingValueUsd"),
+		"apr": number(r, "metrics.apr"), "feeApr": number(r, "metrics.feeApr"), "divergenceLossUsd": divergence,
+	} {
+		points := list(series, name)
+		if len(points) == 0 {
+			// Nothing of a position that was closed before the range began.
+			j.holds(name, !flag(r, "isActive"), "empty", "points, as the position is open")
+			continue
+		}
+		scale := 0.0
+		if name == "divergenceLossUsd" || name == "pnlUsd" {
+			scale = p.scale()
+		}
+		if p.d > 0 && (name == "apr" || name == "feeApr") {
+			scale = p.scale() / p.d * 100 * 365 / max(number(r, "metrics.ageSeconds"), 3600) * secondsPerDay
+		}
+		j.near("positionSeries."+name+" at its end", number(points[len(points)-1], "value"), want, scale)
+	}
+}
+
+// distribution checks the bins: their arithmetic, and that they hold what the
+// pool's TVL is made of.
+func (ch *chart) distribution() {
+	d := group(ch.body, "liquidityDistribution")
+	j := ch.by("distribution")
+	j.equal("liquidityDistribution.currentTick", d["currentTick"], ch.pool["currentTick"])
+	j.equal("liquidityDistribution.tickSpacing", d["tickSpacing"], ch.pool["tickSpacing"])
+	if ch.position != nil {
+		j.equal("liquidityDistribution.tickLower", d["tickLower"], ch.position["tickLower"])
+		j.equal("liquidityDistribution.tickUpper", d["tickUpper"], ch.position["tickUpper"])
+	}
+	bins, at := list(d, "bins"), integerOf(text(ch.pool, "sqrtPriceX96"))
+	if at == nil {
+		return
+	}
+
+	var amounts [2]float64
+	for i, bin := range bins {
+		name := fmt.Sprintf("liquidityDistribution.bins[%d]", i)
+		if i > 0 {
+			j.equal(name+".tickLower", bin["tickLower"], bins[i-1]["tickUpper"])
+		}
+		for k, leg := range legs {
+			amounts[k] += decimalFloat(text(bin, "amount"+leg))
+		}
+		merged := len(bins) >= mostBins && (i == 0 || i == len(bins)-1)
+		if !merged {
+			ch.bin(j, name, bin, at)
+		}
+	}
+	ch.binsHoldTVL(j, bins, amounts)
+}
+
+// mostBins is how many bins a chart has at most; the outermost are then merged
+// ones, whose liquidity is a mean.
+const mostBins = 200
+
+func (ch *chart) bin(j judge, name string, bin map[string]any, at *big.Int) {
+	liquidity := integerOf(text(bin, "liquidity"))
+	if liquidity == nil {
+		j.holds(name+".liquidity", false, bin["liquidity"], "an integer as a string")
+		return
+	}
+	lower, upper := number(bin, "tickLower"), number(bin, "tickUpper")
+	amounts := [2]*big.Int{}
+	amounts[0], amounts[1] = principal(liquidity, at, sqrtPriceAtTick(int64(lower)), sqrtPriceAtTick(int64(upper)))
+	for k, leg := range legs {
+		decimals := int(number(ch.pool, "token"+leg+".decimals"))
+		j.equal(name+".amount"+leg, text(bin, "amount"+leg), decimalOf(amounts[k].String(), decimals))
+	}
+	if tick := number(ch.pool, "currentTick"); lower <= tick && tick < upper {
+		j.equal(name+".liquidity", text(bin, "liquidity"), text(ch.pool, "liquidity"))
+	}
+}
+
+// binsHoldTVL checks that what the bins hold is worth the TVL, where no leg
+// lacks a price or is cut to what can be sold.
+func (ch *chart) binsHoldTVL(j judge, bins []map[string]any, amounts [2]float64) {
+	if len(bins) == 0 || flag(ch.pool, "pricing.priceUnavailable") || flag(ch.pool, "pricing.unrealizable") {
+		return
+	}
+	want := 0.0
+	for k, leg := range legs {
+		if amounts[k] != 0 {
+			want += amounts[k] * number(ch.pool, "token"+leg+".priceUsd")
+		}
+	}
+	j.near("metrics.tvlUsd", number(ch.pool, "metrics.tvlUsd"), want, 0)
+}
+
+// decimalFloat is the float next to a decimal in a string.
+func decimalFloat(s string) float64 {
+	v, ok := new(big.Float).SetString(s)
+	if !ok {
+		return math.NaN()
+	}
+	x, _ := v.Float64()
+	return x
+}

@@ -1,0 +1,348 @@
+package consistency
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// poolDetails asks for every pool by itself.
+func (c *checker) poolDetails(chain int64) error {
+	for _, pool := range c.snapshots[chain].pools {
+		id := text(pool, "poolId")
+		path := fmt.Sprintf("/v1/pools/%d/swapdex-v4/%s", chain, id)
+		err := c.with(chain, path, func(s *snapshot, a *answer) {
+			j := c.judge("detail", path)
+			j.leaves("", a.object(), s.pool[id], "rank", "stale", "dataAsOf")
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.poolCharts(chain, id, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positionDetails asks for positions one by one.
+func (c *checker) positionDetails(chain int64) error {
+	before := c.snapshots[chain]
+	c.payments[chain] = payments{}
+	for _, id := range c.sampled(before) {
+		path := fmt.Sprintf("/v1/positions/%d/swapdex-v4/%s", chain, id)
+		if err := c.positionDetail(chain, id, path); err != nil {
+			return err
+		}
+		if err := c.positionCharts(chain, id, path); err != nil {
+			return err
+		}
+		if err := c.explanation(chain, id, path); err != nil {
+			return err
+		}
+	}
+
+	// A transaction's gas is all there only when all positions are.
+	switch {
+	case c.snapshots[chain] != before:
+		c.skip("gas of transactions that change several positions: chain %d moved on", chain)
+	case c.Sample > 0 && c.Sample < len(before.positions):
+		c.skip("gas of transactions that change several positions: only a sample was looked at")
+	default:
+		c.checkPayments(chain)
+	}
+	return nil
+}
+
+// positionDetail checks a detail against its row and its own history.
+func (c *checker) positionDetail(chain int64, id, path string) error {
+	for range c.Tries {
+		whole := true
+		err := c.with(chain, path, func(s *snapshot, a *answer) {
+			detail := a.object()
+			if whole = !flag(detail, "transactionsDegraded"); !whole {
+				return
+			}
+			j := c.judge("detail", path)
+			j.equal("rank", detail["rank"], nil)
+			j.leaves("", detail, s.position[id], "rank", "transactions", "transactionsTruncated",
+				"stale", "dataAsOf")
+			if flag(detail, "transactionsTruncated") {
+				c.skip("sums of histories that are longer than the node serves")
+				return
+			}
+			h := history{judge: j, row: detail, entries: list(detail, "transactions"), s: s}
+			h.check()
+			c.payments[chain].add(h.entries, id)
+		})
+		if err != nil || whole {
+			return err
+		}
+	}
+	return unfinished("the transactions of %s are not loaded, %d times", path, c.Tries)
+}
+
+// history is the transactions of a position, newest first.
+type history struct {
+	judge
+	row     row
+	entries []map[string]any
+	s       *snapshot
+}
+
+func (h *history) check() {
+	h.holds("transactions", len(h.entries) > 0, len(h.entries), "at least the mint")
+	for i, e := range h.entries {
+		h.entry(fmt.Sprintf("transactions[%d]", i), e)
+		if i > 0 {
+			h.by("history").holds(fmt.Sprintf("transactions[%d]", i), isBefore(e, h.entries[i-1]),
+				e["blockNumber"], "before the entry above it")
+		}
+	}
+	h.sums()
+	h.owner()
+	h.times()
+	h.atCost()
+}
+
+func isBefore(a, b map[string]any) bool {
+	if x, y := number(a, "blockNumber"), number(b, "blockNumber"); x != y {
+		return x < y
+	}
+	return number(a, "logIndex") < number(b, "logIndex")
+}
+
+// entry checks one entry by its own fields.
+func (h *history) entry(at string, e map[string]any) {
+	j := h.by("fields")
+	j.fieldsOf(at, e, transactionFields)
+
+	j = h.by("entry")
+	for _, leg := range legs {
+		decimals := int(number(h.row, "token"+leg+".decimals"))
+		for _, name := range []string{"amount", "fees"} {
+			j.equal(at+"."+name+leg, text(e, name+leg), decimalOf(text(e, name+leg+"Raw"), decimals))
+		}
+	}
+	delta, kind := integerOf(text(e, "liquidityDelta")), text(e, "type")
+	if delta == nil {
+		delta = new(big.Int)
+	}
+	switch kind {
+	case "mint":
+		j.holds(at+".liquidityDelta", delta.Sign() > 0, text(e, "liquidityDelta"), "above 0, as it is a mint")
+	case "burn":
+		j.holds(at+".liquidityDelta", delta.Sign() < 0, text(e, "liquidityDelta"), "below 0, as it is a burn")
+	default:
+		j.holds(at+".type", kind == "collect" || kind == "transfer", kind, "mint, burn, collect or transfer")
+		j.holds(at+".liquidityDelta", delta.Sign() == 0, text(e, "liquidityDelta"), "0")
+	}
+	if kind == "transfer" {
+		j.holds(at+".from", e["from"] != nil && e["to"] != nil, e["from"], "who transferred to whom")
+		j.equal(at+".amount0Raw", text(e, "amount0Raw"), "0")
+		j.equal(at+".amount1Raw", text(e, "amount1Raw"), "0")
+	}
+	h.entryUsd(j, at, e, kind)
+}
+
+func (h *history) entryUsd(j judge, at string, e map[string]any, kind string) {
+	want := 0.0
+	if kind != "transfer" {
+		for _, leg := range legs {
+			want += h.usd(e, "amount"+leg, leg) + h.usd(e, "fees"+leg, leg)
+		}
+	}
+	j.near(at+".valueUsd", number(e, "valueUsd"), want, 0)
+
+	// Where the native currency is a leg, gas is valued at the leg's price.
+	gas := number(e, "gasUsd")
+	for _, leg := range legs {
+		if flag(h.row, "token"+leg+".isNative") && e["gasNative"] != nil {
+			wei := weiOf(e)
+			native := floatOf(wei, nativeDecimals) * number(e, "token"+leg+"PriceUsd")
+			if wei.Sign() == 0 {
+				native = 0
+			}
+			j.near(at+".gasUsd", gas, native, 0)
+		}
+	}
+}
+
+// usd is what a raw amount of an entry was worth when it happened.
+func (h *history) usd(e map[string]any, name, leg string) float64 {
+	raw := integerOf(text(e, name+"Raw"))
+	if raw == nil || raw.Sign() == 0 {
+		return 0
+	}
+	return floatOf(raw, int(number(h.row, "token"+leg+".decimals"))) * number(e, "token"+leg+"PriceUsd")
+}
+
+// weiOf is the raw amount of an entry's gasNative.
+func weiOf(e map[string]any) *big.Int {
+	gas, ok := new(big.Rat).SetString(text(e, "gasNative"))
+	if !ok {
+		return new(big.Int)
+	}
+	scaled := gas.Mul(gas, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(nativeDecimals), nil)))
+	return new(big.Int).Div(scaled.Num(), scaled.Denom())
+}
+
+// sums checks the row's raw amounts against what went in and out.
+func (h *history) sums() {
+	sum := map[string]*big.Int{}
+	add := func(name string, v *big.Int) {
+		if sum[name] == nil {
+			sum[name] = new(big.Int)
+		}
+		if v != nil {
+			sum[name].Add(sum[name], v)
+		}
+	}
+	gasKnown := true
+	for _, e := range h.entries {
+		for _, leg := range legs {
+			add("collectedFees"+leg, integerOf(text(e, "fees"+leg+"Raw")))
+			switch text(e, "type") {
+			case "mint":
+				add("deposits"+leg, integerOf(text(e, "amount"+leg+"Raw")))
+			case "burn":
+				add("withdrawals"+leg, integerOf(text(e, "amount"+leg+"Raw")))
+			}
+		}
+		add("liquidity", integerOf(text(e, "liquidityDelta")))
+		add("gas", weiOf(e))
+		gasKnown = gasKnown && e["gasNative"] != nil
+	}
+
+	j := h.by("history sums")
+	for _, name := range []string{"deposits", "withdrawals", "collectedFees"} {
+		for _, leg := range legs {
+			add(name+leg, nil)
+			at := "amounts." + name + ".amount" + leg + "Raw"
+			j.equal(at, text(h.row, at), sum[name+leg].String())
+		}
+	}
+	add("liquidity", nil)
+	j.equal("liquidity", text(h.row, "liquidity"), sum["liquidity"].String())
+	if gasKnown {
+		add("gas", nil)
+		j.equal("amounts.gas.nativeRaw", text(h.row, "amounts.gas.nativeRaw"), sum["gas"].String())
+	} else {
+		j.equal("amounts.gas.nativeRaw", group(h.row, "amounts.gas")["nativeRaw"], nil)
+	}
+}
+
+// owner checks the owner: whoever got the NFT last, a burn aside.
+func (h *history) owner() {
+	for _, e := range h.entries {
+		if to := text(e, "to"); to != "" && to != zeroAddress {
+			h.by("owner").equal("owner", text(h.row, "owner"), to)
+			return
+		}
+	}
+}
+
+const zeroAddress = "0x0000000000000000000000000000000000000000"
+
+// times checks the age: from the first mint to now, or to the last closing.
+func (h *history) times() {
+	if len(h.entries) == 0 {
+		return
+	}
+	minted := math.NaN()
+	closed := math.NaN()
+	liquidity := new(big.Int)
+	for _, e := range slices.Backward(h.entries) {
+		if !known(minted) && text(e, "type") == "mint" {
+			minted = number(e, "timestamp")
+		}
+		if delta := integerOf(text(e, "liquidityDelta")); delta != nil && delta.Sign() != 0 {
+			liquidity.Add(liquidity, delta)
+			if liquidity.Sign() == 0 {
+				closed = number(e, "timestamp")
+			}
+		}
+	}
+
+	age := number(h.row, "metrics.ageSeconds")
+	if flag(h.row, "isActive") {
+		h.s.learnNow(h.judge, "metrics.ageSeconds after the mint", minted+age)
+	} else {
+		h.by("age").near("metrics.ageSeconds", age, closed-minted, 0)
+	}
+	for name, want := range map[string]float64{"openedAtTimestamp": minted, "closedAtTimestamp": closed} {
+		if name == "closedAtTimestamp" && flag(h.row, "isActive") {
+			want = math.NaN()
+		}
+		if _, ok := h.row[name]; ok {
+			h.by("age").near(name, number(h.row, name), want, 0)
+		}
+	}
+}
+
+// atCost recomputes pnlCostUsd: every flow at its value when it happened.
+func (h *history) atCost() {
+	p := partsOf(h.row)
+	sum, scale := p.v+p.uncollected, math.Abs(p.v)+math.Abs(p.uncollected)
+	for _, e := range h.entries {
+		sign := 0.0
+		switch text(e, "type") {
+		case "mint":
+			sign = -1
+		case "burn":
+			sign = 1
+		}
+		gas := number(e, "gasUsd")
+		sum -= gas
+		scale += math.Abs(gas)
+		for _, leg := range legs {
+			principal, fees := h.usd(e, "amount"+leg, leg), h.usd(e, "fees"+leg, leg)
+			if sign == 0 {
+				principal = 0
+			}
+			sum += sign*principal + fees
+			scale += math.Abs(principal) + math.Abs(fees)
+		}
+	}
+	if flag(h.row, "metrics.unrealizableLeg") {
+		sum = math.NaN()
+	}
+	h.by("pnl at cost").near("metrics.pnlCostUsd", number(h.row, "metrics.pnlCostUsd"), sum, scale)
+}
+
+// payments are what transactions paid for gas, as the entries share it out.
+type payments map[string]*payment
+
+type payment struct {
+	total, shared *big.Int
+	position      string // the last one that shares it
+	known         bool
+}
+
+func (p payments) add(entries []map[string]any, position string) {
+	for _, e := range entries {
+		used, price := integerOf(text(e, "gasUsed")), integerOf(text(e, "gasPrice"))
+		hash := text(e, "txHash")
+		if p[hash] == nil {
+			p[hash] = &payment{total: new(big.Int), shared: new(big.Int), known: true}
+		}
+		if used == nil || price == nil {
+			p[hash].known = false
+			continue
+		}
+		p[hash].total.Mul(used, price)
+		p[hash].shared.Add(p[hash].shared, weiOf(e))
+		p[hash].position = position
+	}
+}
+
+// checkPayments checks that the shares of a transaction's gas are all of it.
+func (c *checker) checkPayments(chain int64) {
+	for hash, p := range c.payments[chain] {
+		if p.known {
+			j := c.judge("gas shares", fmt.Sprintf("transaction %d/%s of position %s", chain, hash, p.position))
+			j.equal("gasNative of all positions", p.shared.String(), p.total.String())
+		}
+	}
+}

@@ -1,0 +1,34 @@
+// Package consistency holds the answers of a running node against each other.
+// It is a client: it knows the API's rules and nothing of the node, asks for
+// every row there is, and computes from the answers alone what the others have
+// to say. tidemark check --url runs it.
+//
+//	client.go     asks, waits where the node says so, counts requests
+//	snapshot.go   all rows of a chain in one generation, and whose turn it is
+//	fields.go     which fields an answer has
+//	exact.go      the contracts' arithmetic on big integers
+//	rows.go       a position's row: amounts, USD, results, markers
+//	poolrows.go   a pool's row, and what its positions make of it
+//	lists.go      orders, filters, totals, pages; positions.go and pools.go
+//	              say which questions
+//	merged.go     several chains in one list, and the free routes
+//	details.go    details against rows, histories against amounts and gas
+//	charts.go     charts against rows, days against each other
+//	explain.go    explanations, redone step by step
+//	report.go     what was compared and what differs
+//
+// # Generations
+//
+// Two answers can only be compared when they are of one generation, which the
+// header X-Generation names. A snapshot is all rows of one chain, read in one
+// generation. Every other answer is compared with the snapshot of its chain,
+// when it is of that generation; when the chain has moved on in between, a new
+// snapshot is taken and the question is asked again, Tries times at most. So a
+// live node is checked as a frozen one is, question by question.
+//
+// # Numbers
+//
+// Integers are compared exactly, and so are the digits of amounts. A float is
+// recomputed from the same inputs in another order, so it may differ by
+// rounding: a part in 10^9 of the largest number that went into it.
+package consistency

@@ -1,0 +1,256 @@
+package consistency
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// explanation asks how a row comes about and redoes it.
+func (c *checker) explanation(chain int64, id, path string) error {
+	path += "/explain"
+	return c.with(chain, path, func(s *snapshot, a *answer) {
+		e := explained{
+			judge: c.judge("explain", path), row: s.position[id], said: a.object(),
+			known: map[string]float64{},
+		}
+		s.learnNow(e.judge, "timestamp", number(e.said, "timestamp"))
+		e.equal("positionId", e.said["positionId"], e.row["positionId"])
+		e.equal("asOfBlock", e.said["asOfBlock"], e.row["asOfBlock"])
+		e.equal("reason", e.said["reason"], group(e.row, "pricing")["reason"])
+		e.prices()
+		for _, step := range list(e.said, "steps") {
+			e.step(step)
+		}
+		e.results()
+	})
+}
+
+// explained redoes the explanation of a row from nothing but its numbers.
+type explained struct {
+	judge
+	row, said row
+	known     map[string]float64 // results so far
+}
+
+// prices redoes the price of every token from its markets, and checks that the
+// tokens that those are priced in have been explained before.
+func (e *explained) prices() {
+	usd := map[string]float64{}
+	for _, p := range list(e.said, "prices") {
+		token, price := text(p, "token"), group(p, "price")
+		at := "price of " + token
+		usd[token] = number(price, "priceUsd")
+		var used []map[string]any
+		for _, m := range list(p, "markets") {
+			e.market(at, m)
+			if !flag(m, "used") {
+				continue
+			}
+			used = append(used, m)
+			if by, ok := usd[text(m, "against")]; ok {
+				e.near(at+": againstUsd", number(m, "againstUsd"), by, 0)
+			}
+		}
+		omitted := number(p, "marketsOmitted") > 0
+		if !omitted {
+			e.equal(at+": markets", number(price, "markets"), float64(len(used)))
+		}
+		if len(used) > 0 && !omitted && known(usd[token]) {
+			e.near(at, usd[token], medianOf(used, flag(p, "anchor")), 0)
+		}
+		e.price(at, price)
+	}
+
+	if !flag(e.row, "isActive") {
+		return
+	}
+	for _, leg := range legs {
+		by, ok := usd[text(e.row, "token"+leg+".address")]
+		e.holds("prices", ok, "none of leg "+leg, "an explanation")
+		if used := number(e.row, "pricing.token"+leg+".priceUsd"); ok && known(used) {
+			e.near("price of leg "+leg, by, used, 0)
+		}
+	}
+}
+
+// market checks that a market is left out for a threshold that it misses.
+func (e *explained) market(at string, m map[string]any) {
+	missed := 0
+	for _, check := range list(m, "checks") {
+		if !flag(check, "met") {
+			missed++
+		}
+	}
+	at += ": market " + text(m, "poolId")
+	if flag(m, "used") {
+		e.holds(at, known(number(m, "priceUsd")), m["priceUsd"], "a price, as it is used")
+		return
+	}
+	e.holds(at, missed == 0 || m["reason"] != nil, m["reason"], "a reason, as a threshold is missed")
+}
+
+// medianOf is the weighted median, or of an anchor's markets the plain one.
+func medianOf(used []map[string]any, plain bool) float64 {
+	used = slices.Clone(used)
+	slices.SortFunc(used, func(a, b map[string]any) int {
+		return int(math.Copysign(1, number(a, "priceUsd")-number(b, "priceUsd")))
+	})
+	n := len(used)
+	if plain {
+		return (number(used[(n-1)/2], "priceUsd") + number(used[n/2], "priceUsd")) / 2
+	}
+	all, sum := 0.0, 0.0
+	for _, m := range used {
+		all += number(m, "weightUsd")
+	}
+	for _, m := range used {
+		if sum += number(m, "weightUsd"); sum >= all/2 {
+			return number(m, "priceUsd")
+		}
+	}
+	return number(used[n-1], "priceUsd")
+}
+
+// terms are the numbers that go into a step, and the raw ones as integers.
+type terms struct {
+	value map[string]float64
+	raw   map[string]*big.Int
+}
+
+func (e *explained) step(step map[string]any) {
+	name := text(step, "name")
+	x := terms{map[string]float64{}, map[string]*big.Int{}}
+	for _, term := range list(step, "terms") {
+		id := text(term, "name")
+		x.value[id] = number(term, "value")
+		if before, ok := e.known[id]; ok {
+			e.near(name+" takes "+id, x.value[id], before, 0)
+		}
+		if raw := integerOf(text(term, "raw")); raw != nil {
+			x.raw[id] = raw
+		}
+	}
+	e.integers(name, &x)
+	if redo := redone[name]; redo != nil {
+		value, scale := number(step, "value"), 0.0
+		for _, v := range x.value {
+			if known(v) {
+				scale += math.Abs(v)
+			}
+		}
+		if name == "roi" || name == "apr" || name == "feeApr" || name == "G" || isWorth(name) {
+			scale = 0
+		}
+		e.known[name] = value
+		if want := redo(x.value); known(value) || flag(e.row, "metrics.unrealizableLeg") == false {
+			e.near(name, value, want, scale)
+		}
+	}
+}
+
+func isWorth(name string) bool {
+	return slices.Contains([]string{"V", "W", "D", "uncollectedUsd", "collectedUsd"}, name)
+}
+
+// redone are the steps in floats.
+var redone = map[string]func(x map[string]float64) float64{
+	"V": explainedWorth, "W": explainedWorth, "D": explainedWorth,
+	"uncollectedUsd": explainedWorth, "collectedUsd": explainedWorth,
+	"G": func(x map[string]float64) float64 {
+		if x["wei"] == 0 {
+			return 0
+		}
+		return x["wei"] / 1e18 * x["nativePriceUsd"]
+	},
+	"F":          func(x map[string]float64) float64 { return x["uncollectedUsd"] + x["collectedUsd"] },
+	"divergence": func(x map[string]float64) float64 { return x["V"] + x["W"] - x["D"] },
+	"pnlUsd":     func(x map[string]float64) float64 { return x["divergence"] + x["F"] - x["G"] },
+	"pnlCostUsd": func(x map[string]float64) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
+	"roi":        func(x map[string]float64) float64 { return clamped(perDeposit(x["pnlUsd"], x) * 100) },
+	"apr":        func(x map[string]float64) float64 { return clamped(x["roi"] * 365 / x["ageDays"]) },
+	"feeApr": func(x map[string]float64) float64 {
+		return clamped(perDeposit(x["F"], x) * 100 * 365 / x["ageDays"])
+	},
+}
+
+func perDeposit(usd float64, x map[string]float64) float64 {
+	if !(x["D"] > 0) {
+		return math.NaN()
+	}
+	return usd / x["D"]
+}
+
+func explainedWorth(x map[string]float64) (usd float64) {
+	for _, leg := range legs {
+		if x["amount"+leg] != 0 {
+			usd += x["amount"+leg] / x["unit"+leg] * x["price"+leg+"Usd"]
+		}
+	}
+	return usd
+}
+
+// integers redoes a step whose results are exact.
+func (e *explained) integers(name string, x *terms) {
+	switch name {
+	case "principal":
+		for _, end := range []string{"Lower", "Upper"} {
+			want := sqrtPriceAtTick(int64(number(e.row, "tick"+end)))
+			e.equal("principal: sqrt"+end, show(x.raw["sqrt"+end]), want.String())
+		}
+		if x.raw["L"] == nil || x.raw["sqrtPrice"] == nil || x.raw["sqrtLower"] == nil || x.raw["sqrtUpper"] == nil {
+			e.holds("principal", false, "without its terms", "L, sqrtPrice, sqrtLower, sqrtUpper")
+			return
+		}
+		amount0, amount1 := principal(x.raw["L"], x.raw["sqrtPrice"], x.raw["sqrtLower"], x.raw["sqrtUpper"])
+		e.equal("principal: amount0", show(x.raw["amount0"]), amount0.String())
+		e.equal("principal: amount1", show(x.raw["amount1"]), amount1.String())
+		e.group("current", x.raw)
+	case "uncollected":
+		fees := map[string]*big.Int{}
+		for _, leg := range legs {
+			if x.raw["inside"+leg] == nil || x.raw["insideLast"+leg] == nil || x.raw["L"] == nil {
+				e.holds("uncollected", false, "without its terms", "L, inside and insideLast of both legs")
+				return
+			}
+			fees["amount"+leg] = feesOwed(x.raw["inside"+leg], x.raw["insideLast"+leg], x.raw["L"])
+			e.equal("uncollected: fees"+leg, show(x.raw["fees"+leg]), fees["amount"+leg].String())
+		}
+		e.group("uncollectedFees", fees)
+	case "deposited":
+		e.group("deposits", x.raw)
+	case "withdrawn":
+		e.group("withdrawals", x.raw)
+	case "collected":
+		e.group("collectedFees", x.raw)
+	}
+}
+
+// group holds raw amounts against a group of the row.
+func (e *explained) group(name string, raw map[string]*big.Int) {
+	for _, leg := range legs {
+		at := "amounts." + name + ".amount" + leg + "Raw"
+		e.equal(name+": amount"+leg, show(raw["amount"+leg]), text(e.row, at))
+	}
+}
+
+// explainedFields are the fields of the row by the steps that they come from.
+var explainedFields = map[string]string{
+	"V": "metrics.underlyingValueUsd", "D": "amounts.deposits.valueUsd", "W": "amounts.withdrawals.valueUsd",
+	"uncollectedUsd": "metrics.pendingFeesUsd", "collectedUsd": "amounts.collectedFees.valueUsd",
+	"G": "amounts.gas.valueUsd", "pnlUsd": "metrics.pnlUsd", "pnlCostUsd": "metrics.pnlCostUsd",
+	"roi": "metrics.roi", "apr": "metrics.apr", "feeApr": "metrics.feeApr",
+}
+
+// results holds what comes out against the row.
+func (e *explained) results() {
+	for step, at := range explainedFields {
+		value, ok := e.known[step]
+		if !ok {
+			e.holds(step, false, "missing", fmt.Sprintf("a step, as %s comes from it", at))
+			continue
+		}
+		e.near(step, value, number(e.row, at), 0)
+	}
+}

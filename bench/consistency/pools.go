@@ -1,0 +1,95 @@
+package consistency
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+var poolOrders = []*order{
+	{name: "tvl", value: metric("tvlUsd")},
+	{name: "volume", value: metric("volumeUsd24h")},
+	{name: "fees", value: metric("feesUsd24h")},
+	{name: "fee_apr", value: metric("feeApr")},
+	{name: "age", value: func(r row) float64 { return number(r, "createdAtTimestamp") }, ascending: true},
+}
+
+var tvlFloors = []filter{
+	{"", everything},
+	{"minTvlUsd=1000", atLeast("metrics.tvlUsd", 1000)},
+	{"minTvlUsd=1.5e6", atLeast("metrics.tvlUsd", 1.5e6)},
+	{"minTvlUsd=-3", everything},
+}
+
+// manySearches bounds how many words are searched for.
+const manySearches = 120
+
+// poolLists asks every order with every filter, whole, and searches.
+func (c *checker) poolLists(chain int64) error {
+	for _, o := range poolOrders {
+		for _, risk := range risks {
+			for _, floor := range tvlFloors {
+				q := question{"pools", strings.Trim(risk.both(floor).query+"&sort="+o.name, "&"), o, risk.both(floor).admits}
+				if err := c.walk(chain, q, 30, true); err != nil {
+					return err
+				}
+			}
+		}
+	}
+
+	for n, word := range spread(c.snapshots[chain].words(), manySearches) {
+		floor := tvlFloors[n%2]
+		f := floor.both(filter{"search=" + url.QueryEscape(word), func(r row) bool { return found(r, word) }})
+		o := poolOrders[n%len(poolOrders)]
+		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
+		if err := c.walk(chain, q, 25, false); err != nil {
+			return fmt.Errorf("pools with %q: %w", word, err)
+		}
+	}
+	return nil
+}
+
+// words are what to search for: parts of symbols, of addresses and of ids, in
+// upper and in lower case. A symbol that was cut or cleaned is not searched
+// for: the row does not show what is compared.
+func (s *snapshot) words() (words []string) {
+	add := func(word string) {
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	for n, r := range s.pools {
+		for _, leg := range legs {
+			symbol := text(r, "token"+leg+".symbol")
+			if isPlain(symbol) {
+				add(strings.ToLower(symbol))
+				add(symbol[len(symbol)/3:])
+			}
+			address := text(r, "token"+leg+".address")
+			add(address[2+n%30 : 8+n%30])
+		}
+		id := text(r, "poolId")
+		add(strings.ToUpper(id[2+n%50 : 8+n%50]))
+	}
+	add("no pool has this")
+	return words
+}
+
+func isPlain(symbol string) bool {
+	return symbol != "" && len(symbol) < 60 && strings.IndexFunc(symbol, func(r rune) bool {
+		return r > unicode.MaxASCII
+	}) < 0
+}
+
+// found reports whether a pool answers to a word.
+func found(r row, word string) bool {
+	word = strings.ToLower(word)
+	for _, at := range []string{"token0.symbol", "token1.symbol", "token0.address", "token1.address", "poolId"} {
+		if strings.Contains(strings.ToLower(text(r, at)), word) {
+			return true
+		}
+	}
+	return false
+}

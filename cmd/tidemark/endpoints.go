@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark/actors/feed/rpc"
+	"tidemark/rankings/market"
+)
+
+// EndpointConfig is one URL of a chain, with what its provider allows.
+type EndpointConfig struct {
+	Name                  string // in logs and metrics; never the address, which can hold a key
+	URL                   string // http, https; ws or wss for heads only
+	Roles                 []string
+	RequestsPerSecond     float64
+	ComputeUnitsPerSecond float64
+	Timeout               time.Duration // 0: 20s
+}
+
+// roles that an endpoint can have.
+var roles = []string{string(rpc.Backfill), string(rpc.Live), string(rpc.Fallback)}
+
+// endpoints are where a chain is read from: [[chains.endpoints]], or the plain
+// list of rpc.
+func (c *ChainConfig) endpoints() (list []rpc.EndpointConfig) {
+	for _, address := range c.RPC {
+		list = append(list, rpc.EndpointConfig{
+			URL: address, RequestsPerSecond: float64(c.RequestsPerSecond),
+		})
+	}
+	for i := range c.Endpoints {
+		e := &c.Endpoints[i]
+		out := rpc.EndpointConfig{
+			Name: e.Name, URL: e.URL, RequestsPerSecond: e.RequestsPerSecond,
+			ComputeUnitsPerSecond: e.ComputeUnitsPerSecond, Timeout: e.Timeout,
+		}
+		for _, r := range e.Roles {
+			out.Roles = append(out.Roles, rpc.Role(r))
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// checkEndpoints refuses endpoints that cannot work.
+func (c *ChainConfig) checkEndpoints() error {
+	if len(c.RPC) > 0 && len(c.Endpoints) > 0 {
+		return fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID)
+	}
+	for i := range c.Endpoints {
+		e := &c.Endpoints[i]
+		at := fmt.Sprintf("chain %d, endpoint %d", c.ID, i+1)
+		u, err := url.Parse(e.URL)
+		switch {
+		case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme):
+			return fmt.Errorf("%s: url is not an http, https, ws or wss URL", at)
+		case e.RequestsPerSecond < 0 || e.ComputeUnitsPerSecond < 0:
+			return fmt.Errorf("%s: requests-per-second and compute-units-per-second cannot be negative", at)
+		}
+		for _, r := range e.Roles {
+			if !slices.Contains(roles, r) {
+				return fmt.Errorf("%s: role %q; allowed are %s", at, r, strings.Join(roles, ", "))
+			}
+		}
+		for k := range c.Endpoints[:i] {
+			if e.Name != "" && c.Endpoints[k].Name == e.Name {
+				return fmt.Errorf("%s: the name %q is that of endpoint %d too", at, e.Name, k+1)
+			}
+		}
+	}
+	_, err := c.decimals()
+	return err
+}
+
+// decimals are those of tokens that need not be asked for.
+func (c *ChainConfig) decimals() (map[market.Address]uint8, error) {
+	out := make(map[market.Address]uint8)
+	for _, entry := range c.Decimals {
+		text, number, _ := strings.Cut(entry, "=")
+		token, err := market.ParseAddress(strings.TrimSpace(text))
+		n, bad := strconv.ParseUint(strings.TrimSpace(number), 10, 8)
+		if err != nil || bad != nil || n > market.MaxDecimals {
+			return nil, fmt.Errorf(`chain %d: decimals has %q; allowed is "0x…=N", an address of 40 hex `+
+				`digits and a number from 0 to %d`, c.ID, entry, market.MaxDecimals)
+		}
+		out[token] = uint8(n)
+	}
+	return out, nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+// chart holds what the charts of a row's pool or position say of now against
+// the row, number for number.
+func (s *stage) chart(list string, row map[string]any) {
+	s.t.Helper()
+	id := row["poolId"]
+	if list == "positions" {
+		id = row["positionId"]
+	}
+	path := fmt.Sprintf("/v1/%s/%v/swapdex-v4/%v/charts", list, row["chainId"], id)
+	a := s.ask(s, path, "range=all")
+	if a.status != 200 {
+		s.t.Fatalf("%s: %s is answered %d %s", s.where, path, a.status, a.body)
+	}
+	charts := s.decode(a.body)
+	if list == "pools" {
+		s.chartPool(row, charts)
+		return
+	}
+
+	series, ok := charts["positionSeries"].(map[string]any)
+	if !ok {
+		s.t.Errorf("%s: %s has no series", s.where, path)
+		return
+	}
+	s.lastPoint(row, series, "pnlUsd", find(row, "pnlUsd"))
+	s.lastPoint(row, series, "assetValueUsd", find(row, "underlyingValueUsd"))
+	s.lastPoint(row, series, "apr", find(row, "apr"))
+	s.lastPoint(row, series, "feeApr", find(row, "feeApr"))
+	divergence := number(find(row, "current.valueUsd")) + number(find(row, "withdrawals.valueUsd")) -
+		number(find(row, "deposits.valueUsd"))
+	if find(row, "unrealizableLeg") == true {
+		divergence = math.NaN()
+	}
+	got := number(lastOf(series, "divergenceLossUsd"))
+	s.near(row, "divergenceLossUsd", got, divergence, math.Abs(number(find(row, "deposits.valueUsd"))))
+}
+
+func (s *stage) chartPool(row, charts map[string]any) {
+	s.t.Helper()
+	overview := charts["poolOverview"].(map[string]any)
+	current := charts["poolOverviewCurrent"].(map[string]any)
+	for _, name := range []string{"tvlUsd", "volumeUsd24h", "feesUsd24h"} {
+		if want := find(row, name); current[name] != want {
+			s.t.Errorf("%s: %s of pool %v is %v now; its row has %v", s.where, name, row["poolId"], current[name], want)
+		}
+	}
+
+	s.lastPoint(row, overview, "tvlUsd", find(row, "tvlUsd"))
+	s.lastPoint(row, charts["poolSeries"].(map[string]any), "tvlUsd", find(row, "tvlUsd"))
+	days := charts["poolPrice"].([]any)
+	today := days[len(days)-1].(map[string]any)
+	for _, name := range []string{"token0", "token1"} {
+		want := find(row, name+".priceUsd")
+		s.lastPoint(row, overview, name+"PriceUsd", want)
+		if today[name+"PriceUsd"] != want || current[name+"PriceUsd"] != want {
+			s.t.Errorf("%s: %s of pool %v is at %v today and %v now; its row has %v", s.where, name,
+				row["poolId"], today[name+"PriceUsd"], current[name+"PriceUsd"], want)
+		}
+	}
+	s.near(row, "close", number(today["close"]), number(find(row, "currentPrice")), 0)
+}
+
+// lastPoint compares exactly: both are printed from the same number.
+func (s *stage) lastPoint(row, group map[string]any, name string, want any) {
+	s.t.Helper()
+	if got := lastOf(group, name); got != want {
+		s.t.Errorf("%s: the last %s of %v%v is %v; its row has %v",
+			s.where, name, row["positionId"], row["poolId"], got, want)
+	}
+}
+
+func lastOf(group map[string]any, name string) any {
+	series := group[name].([]any)
+	return series[len(series)-1].(map[string]any)["value"]
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark/storage"
+)
+
+// lastBackupFile notes in the data directory where the last backup was written,
+// for the day on which somebody asks what to restore.
+const lastBackupFile = "last-backup"
+
+func noteBackup(data, dir string) error {
+	text := time.Now().UTC().Format(time.RFC3339) + " " + dir + "\n"
+	return os.WriteFile(filepath.Join(data, lastBackupFile), []byte(text), 0o600)
+}
+
+// lastBackup returns where the last backup of a data directory is, and when it
+// was made; empty when there is none any more.
+func lastBackup(data string) (dir, at string) {
+	text, err := os.ReadFile(filepath.Join(data, lastBackupFile))
+	if err != nil {
+		return "", ""
+	}
+	at, dir, _ = strings.Cut(strings.TrimSpace(string(text)), " ")
+	if _, err := os.Stat(dir); err != nil {
+		return "", ""
+	}
+	return dir, at
+}
+
+// restoreAdvice says which backup to restore, and how.
+func restoreAdvice(data string) string {
+	dir, at := lastBackup(data)
+	if dir == "" {
+		return fmt.Sprintf("restore a backup (none is known): move %s away, then "+
+			"`tidemark restore BACKUP --data %s`", data, data)
+	}
+	return fmt.Sprintf("restore the backup of %s: move %s away, then `tidemark restore %s --data %s`",
+		at, data, dir, data)
+}
+
+// adviseAccounts adds the way out to an error of the accounts' store that an
+// operator has to decide on; every other error is returned as it is.
+func adviseAccounts(data string, err error) error {
+	var lost *storage.AccountsLost
+	var damage *storage.AccountsDamage
+	switch {
+	case errors.As(err, &lost):
+		return fmt.Errorf("%w; %s; or accept the loss with `tidemark serve --accept-lost-accounts`",
+			err, restoreAdvice(data))
+	case errors.As(err, &damage):
+		return fmt.Errorf("%w; %s; without a backup, move %s away and start with "+
+			"`tidemark serve --accept-lost-accounts`: all accounts, keys and usage are lost then",
+			err, restoreAdvice(data), filepath.Join(data, accountsDir))
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/valyala/fasthttp"
+)
+
+// scripted is a listener whose connections come from the addresses that a test
+// names.
+type scripted struct {
+	net.Listener
+	accept chan func() (net.Conn, error)
+}
+
+func (s *scripted) Accept() (net.Conn, error) { return (<-s.accept)() }
+
+// from is one end of a pipe that claims an address.
+type from struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (f from) RemoteAddr() net.Addr { return f.addr }
+
+// dialler gives a listener connections.
+type dialler struct {
+	t *testing.T
+	*listener
+	accept chan func() (net.Conn, error)
+}
+
+func newDialler(t *testing.T, bounds Connections) *dialler {
+	accept := make(chan func() (net.Conn, error), 1)
+	return &dialler{t, newListener(&scripted{accept: accept}, bounds, metrics.NewSet()), accept}
+}
+
+// dial connects from an address. A refused connection has the refusal's text;
+// an accepted one is returned with the client's end.
+func (d *dialler) dial(addr string) (ours net.Conn, theirs net.Conn, refusal string) {
+	d.t.Helper()
+	server, client := net.Pipe()
+	ip := netip.MustParseAddr(addr)
+	d.accept <- func() (net.Conn, error) {
+		return from{server, net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 5))}, nil
+	}
+
+	accepted, refused := make(chan net.Conn, 1), make(chan string, 1)
+	go func() {
+		if c, err := d.Accept(); err == nil {
+			accepted <- c
+		}
+	}()
+	go func() {
+		if text, _ := io.ReadAll(client); len(text) > 0 {
+			refused <- string(text)
+		}
+	}()
+	select {
+	case ours = <-accepted:
+		return ours, client, ""
+	case refusal = <-refused:
+		// The Accept that refused waits for another; feed it an end.
+		d.accept <- func() (net.Conn, error) { return nil, net.ErrClosed }
+		return nil, nil, refusal
+	case <-time.After(5 * time.Second):
+		d.t.Fatalf("nothing came of a connection from %s", addr)
+		return nil, nil, ""
+	}
+}
+
+func TestConnectionBounds(t *testing.T) {
+	d := newDialler(t, Connections{Connections: 100, ConnectionsPerAddress: 2, ConnectionsPerSubnet: 3})
+	f := func(addr, want string) net.Conn {
+		t.Helper()
+		c, _, refusal := d.dial(addr)
+		if (refusal == "") != (want == "") || !strings.Contains(refusal, want) {
+			t.Errorf("a connection from %s: got %q; want %q", addr, refusal, want)
+		}
+		return c
+	}
+
+	first := f("::ffff:10.0.0.1", "")
+	f("10.0.0.1", "")
+	f("10.0.0.1", "HTTP/1.1 429 Too Many Requests")
+	f("10.0.0.2", "")
+	f("10.0.0.3", "too many connections from your network; cannot exceed 3")
+	f("10.0.1.1", "")
+
+	// An IPv6 network is a /64, and its addresses count by themselves too.
+	f("2001:db8::1", "")
+	f("2001:db8::1", "")
+	f("2001:db8::1", "cannot exceed 2")
+	f("2001:db8::2", "")
+	f("2001:db8::ffff:3", "cannot exceed 3")
+	f("2001:db8:0:1::1", "")
+
+	// A closed connection makes room, once.
+	first.Close()
+	first.Close()
+	f("10.0.0.3", "")
+	f("10.0.0.4", "cannot exceed 3")
+}
+
+// When all slots are taken, the connections that have been idle longest make
+// room; those that serve a request stay.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	d := newDialler(t, Connections{Connections: minConnections, ConnectionsPerAddress: 1000, ConnectionsPerSubnet: 1000})
+	d.max = minConnections
+	var open []net.Conn
+	for i := range minConnections {
+		c, _, refusal := d.dial(fmt.Sprintf("10.0.%d.1", i))
+		if refusal != "" {
+			t.Fatal(refusal)
+		}
+		open = append(open, c)
+	}
+
+	// All but the oldest and the newest serve.
+	for _, c := range open[1 : len(open)-1] {
+		track(c, fasthttp.StateActive)
+	}
+	open[len(open)-1].(*conn).markIdle(time.Now())
+	isClosed := func(c net.Conn) bool {
+		c.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := c.Read(make([]byte, 1))
+		return err == io.ErrClosedPipe
+	}
+
+	if _, _, refusal := d.dial("10.1.0.1"); refusal != "" {
+		t.Fatalf("the new connection was refused: %s", refusal)
+	}
+	for i, c := range open {
+		if idle := i == 0 || i == len(open)-1; isClosed(c) != idle {
+			t.Errorf("connection %d of %d: closed is %v; want %v", i, len(open), !idle, idle)
+		}
+	}
+
+	// Nobody is idle once every slot serves.
+	for len(d.open) < minConnections {
+		if _, _, refusal := d.dial("10.2.0.1"); refusal != "" {
+			t.Fatal(refusal)
+		}
+	}
+	for c := range d.open {
+		track(c, fasthttp.StateActive)
+	}
+	if _, _, refusal := d.dial("10.3.0.1"); !strings.Contains(refusal, "503 Service Unavailable") {
+		t.Errorf("got %q; want a 503", refusal)
+	}
+}
+
+// Running out of descriptors is a pause.
+func TestAcceptWithoutDescriptors(t *testing.T) {
+	d := newDialler(t, DefaultConnections())
+	d.accept <- func() (net.Conn, error) {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if _, err := d.Accept(); err != nil {
+			t.Errorf("Accept ended with %v", err)
+		}
+	})
+	d.accept <- func() (net.Conn, error) {
+		c, _ := net.Pipe()
+		return c, nil
+	}
+	wait.Wait()
+	if got := d.exhausted.Get(); got != 1 {
+		t.Errorf("%d pauses; want 1", got)
+	}
+}
+
+// A client that reads a long answer too slowly is cut.
+func TestSlowReader(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	c := &conn{Conn: ours, minRate: 1 << 20, leave: func() {}}
+	must(c.SetWriteDeadline(time.Now().Add(time.Hour)))
+	c.limitSlowReader(2 << 20)
+	if left := time.Until(c.write.wanted); left < slowReaderGrace || left > slowReaderGrace+3*time.Second {
+		t.Errorf("2 MiB at 1 MiB a second may take %s; want %s", left, slowReaderGrace+2*time.Second)
+	}
+
+	// An earlier deadline stays.
+	must(c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
+	c.limitSlowReader(2 << 20)
+	if left := time.Until(c.write.wanted); left > time.Millisecond {
+		t.Errorf("a deadline of 1 ms became %s", left)
+	}
+}

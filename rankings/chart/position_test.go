@@ -1,0 +1,190 @@
+package chart
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// TestLastPointsAreRows: the last point of a series is what the row says, of
+// every pool and position.
+func TestLastPointsAreRows(t *testing.T) {
+	f := func(name string, live time.Duration) {
+		t.Helper()
+		m := playMarket(t, live)
+		st := m.st
+		for i := range st.Pools.Len() {
+			m.samePool(name, i)
+		}
+
+		open, closed := 0, 0
+		for i := range st.Positions.Len() {
+			p := st.Positions.At(i)
+			line := m.timeline(p.Pool)
+			series := line.Position(i, m.records(i, line))
+			if len(series.Days) == 0 {
+				t.Errorf("%s: position %d has no series", name, p.ID)
+				continue
+			}
+			end := market.DayOf(st.Now())
+			if closed++; p.IsOpen() {
+				closed, open = closed-1, open+1
+			} else {
+				end = market.DayOf(p.ClosedAt)
+			}
+
+			var row value.Metrics
+			value.Position(st, i, &row)
+			last := series.Days[len(series.Days)-1]
+			if first := market.DayOf(p.MintedAt); series.First != first || len(series.Days) != int(end-first)+1 {
+				t.Errorf("%s: position %d has %d days from %d; want %d to %d",
+					name, p.ID, len(series.Days), series.First, first, end)
+			}
+			if want := shown(&row.Figures); !sameDay(&last, &want) {
+				t.Errorf("%s: position %d ends with %+v; the row is %+v", name, p.ID, last, want)
+			}
+		}
+		if open < 50 || closed < 20 {
+			t.Errorf("%s: only %d open and %d closed positions were compared", name, open, closed)
+		}
+	}
+	f("at the end of a day", 0)
+	f("live", 5*time.Hour)
+}
+
+func (m *played) samePool(name string, i uint32) {
+	m.t.Helper()
+	st := m.st
+	days := m.timeline(i).Days()
+	last, stats, p := &days.Days[len(days.Days)-1], st.Stats.At(i), st.Pools.At(i)
+	f := func(what string, got, want float64) {
+		m.t.Helper()
+		if got != want && (market.Known(got) || market.Known(want)) {
+			m.t.Errorf("%s: the last %s of pool %d is %v; the row has %v", name, what, i, got, want)
+		}
+	}
+	f("tvlUsd", last.TVLUsd, stats.TVLUsd)
+	f("price", last.Close, stats.CurrentPrice)
+	f("price of token 0", last.Price0Usd, st.Prices.At(p.Currency0).Usd)
+	f("price of token 1", last.Price1Usd, st.Prices.At(p.Currency1).Usd)
+	if days.First+uint32(len(days.Days))-1 != market.DayOf(st.Now()) {
+		m.t.Errorf("%s: the days of pool %d do not end today", name, i)
+	}
+}
+
+func sameDay(a, b *PositionDay) bool {
+	same := func(x, y float64) bool { return x == y || !market.Known(x) && !market.Known(y) }
+	return same(a.PnlUsd, b.PnlUsd) && same(a.AssetValueUsd, b.AssetValueUsd) &&
+		same(a.APR, b.APR) && same(a.FeeAPR, b.FeeAPR) && same(a.DivergenceLossUsd, b.DivergenceLossUsd)
+}
+
+// TestPastAmounts holds amounts and uncollected fees of past days to the raw
+// unit against states of the ledger that it had on the way, wherever such a
+// state was still the pool's when the day ended.
+func TestPastAmounts(t *testing.T) {
+	m := playMarket(t, 0)
+	compared := 0
+	for i := range m.st.Positions.Len() {
+		p := m.st.Positions.At(i)
+		line := m.timeline(p.Pool)
+		r := m.records(i, line)
+		r.History.findInside()
+		changes := r.History.changes
+		if len(changes) == 0 {
+			continue
+		}
+		for _, past := range m.past {
+			if i >= past.Positions.Len() || !past.Positions.At(i).IsOpen() {
+				continue
+			}
+			day := market.DayOf(past.Now())
+			end, then := &line.ends[day-line.first], past.Pools.At(p.Pool)
+			at := &changes[0]
+			for k := range changes {
+				if changes[k].day <= day {
+					at = &changes[k]
+				}
+			}
+			if end.FeeGrowthGlobal0X128 != then.FeeGrowthGlobal0X128 || end.Close != then.SqrtPriceX96 ||
+				end.FeeGrowthGlobal1X128 != then.FeeGrowthGlobal1X128 ||
+				at.after != past.Positions.At(i).Liquidity || at.flow.collected != collected(past, i) {
+				continue
+			}
+
+			lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
+			d := dayOf{st: m.st, p: p, end: end, change: at, lower: lower.on(day), upper: upper.on(day)}
+			held, owed := d.holding()
+			priced := *past
+			priced.Prices, priced.Native = m.st.Prices, market.NoIndex
+			var row value.Metrics
+			value.Position(&priced, i, &row)
+			compared++
+			if held != row.Current.Raw ||
+				at.known && (isOff(owed[0], row.Uncollected.Raw[0]) || isOff(owed[1], row.Uncollected.Raw[1])) {
+				t.Errorf("position %d, day %d: got %v and %v (%v); want %v and %v", p.ID, day,
+					held, owed, at.known, row.Current.Raw, row.Uncollected.Raw)
+			}
+		}
+	}
+	if compared < 300 {
+		t.Errorf("only %d days were compared", compared)
+	}
+	t.Log(compared, "days compared")
+}
+
+// isOff reports whether got is more than a hundred raw units below want, one
+// for each change since, or above it.
+func isOff(got, want clmath.U256) bool {
+	var less clmath.U256
+	less.Sub(&want, &got)
+	return less.GtUint64(100)
+}
+
+func collected(st *market.State, i uint32) [2]clmath.U256 {
+	sums := st.Sums(st.Positions.At(i))
+	return [2]clmath.U256{sums.Collected0, sums.Collected1}
+}
+
+// TestPastIsPricedByItsRecords: a past day is worth its amounts at its prices,
+// unknown where one of them was.
+func TestPastIsPricedByItsRecords(t *testing.T) {
+	m := playMarket(t, 0)
+	known, unknown, moved := 0, 0, 0
+	for i := range m.st.Pools.Len() {
+		line := m.timeline(i)
+		days := line.Days()
+		for n := range days.Days[:len(days.Days)-1] {
+			d, end := &days.Days[n], &line.ends[n]
+			usd := m.worth(i, end)
+			if known++; !market.Known(usd) {
+				known, unknown = known-1, unknown+1
+			}
+			if market.Known(usd) != market.Known(d.TVLUsd) || math.Abs(d.TVLUsd-usd) > 1e-9*usd {
+				t.Errorf("pool %d, day %d: tvl is %v; its amounts make %v", i, days.First+uint32(n), d.TVLUsd, usd)
+			}
+			if next := &line.ends[n+1]; next.Swaps == 0 && next.Amount0 == end.Amount0 &&
+				market.Known(d.TVLUsd) && days.Days[n+1].TVLUsd != d.TVLUsd {
+				moved++
+			}
+		}
+	}
+	if known < 100 || unknown < 10 || moved < 3 {
+		t.Errorf("%d known, %d unknown, %d quiet days whose prices moved: too few", known, unknown, moved)
+	}
+}
+
+// worth is what a pool held at a day's end, redone in floats.
+func (m *played) worth(pool uint32, end *dayEnd) (usd float64) {
+	p := m.st.Pools.At(pool)
+	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
+		amount := [2]*clmath.U256{&end.Amount0, &end.Amount1}[leg]
+		if !amount.IsZero() {
+			usd += clmath.ToFloat(amount, m.st.Tokens.At(token).Decimals) * end.quotes[leg].Usd
+		}
+	}
+	return usd
+}

@@ -1,0 +1,134 @@
+package chart
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/feed/sim"
+	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// played is a simulated market in a store: the State at its head, and those
+// on the way to it.
+type played struct {
+	t     *testing.T
+	store *storage.Store
+	st    *market.State
+	past  []*market.State
+}
+
+// playMarket plays some weeks of a small market, and so many hours after them.
+func playMarket(t *testing.T, live time.Duration) *played {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(t.TempDir(), storage.Options{BallastBytes: -1, Logger: quiet})
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
+
+	const days = 25
+	genesis := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	stables := []market.Address{{0x01, 1}, {0x02, 1}, {0x03, 1}}
+	source, err := sim.New(sim.Config{
+		Chain: 1, Seed: 7, Positions: 200, Pools: 20, Days: days, Actions: 1200,
+		Genesis: genesis.Unix(), StartBlock: 100, PositionManager: market.Address{0xaa},
+		Stables: stables, Wrapped: market.Address{0x02}, SpanEvents: 40,
+		Now: func() time.Time { return genesis.AddDate(0, 0, days).Add(live) },
+	})
+	must(t, err)
+	params := value.DefaultParams()
+	params.Stables, params.WrappedNative = stables, market.Address{0x02}
+	board := new(rankings.Board)
+	c, err := chain.Open(chain.Config{
+		Ledger: ledger.Config{Chain: 1, PositionManager: market.Address{0xaa}, Start: 100},
+		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Log: quiet, Metrics: chain.NewMetrics(metrics.NewSet(), 1),
+	}, store, board)
+	must(t, err)
+
+	p := &played{t: t, store: store}
+	for {
+		cursor := c.Cursor()
+		p.past = append(p.past, cursor.State)
+		step, err := source.Next(context.Background(), cursor)
+		must(t, err)
+		must(t, c.Advance(step, time.Now()))
+		if c.Status().LastIndexed.Number == step.Head.Number {
+			break
+		}
+	}
+	must(t, c.Refresh(time.Now, func() {}))
+	view, _ := board.Load().Chain(1)
+	p.st = view.View.State
+	return p
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// timeline reads all days of a pool.
+func (p *played) timeline(pool uint32) *Timeline {
+	st := p.st
+	from, today := FirstDay(st, pool, 0), market.DayOf(st.Now())
+	at := st.Pools.At(pool)
+	return NewTimeline(st, pool, from, &Records{
+		Days: all(p, p.store.PoolDays(st.Chain, pool, 0, today, storage.OldestFirst)),
+		Quotes: [2][]value.Quote{
+			p.quotes(at.Currency0, from, today), p.quotes(at.Currency1, from, today),
+		},
+	})
+}
+
+func (p *played) quotes(token, from, today uint32) (quotes []value.Quote) {
+	for day := from; day <= today; day++ {
+		record, ok, err := p.store.HourPriceAt(p.st.Chain, token, day*24+23)
+		must(p.t, err)
+		q := value.Quote{Usd: market.Unknown, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex}
+		if ok {
+			q.Usd = record.Usd
+		}
+		quotes = append(quotes, q)
+	}
+	return quotes
+}
+
+// records reads all that is kept of a position.
+func (p *played) records(i uint32, t *Timeline) *PositionRecords {
+	st, at, today := p.st, p.st.Positions.At(i), market.DayOf(p.st.Now())
+	days := func(tick int32) []market.TickDay {
+		return all(p, p.store.TickDays(st.Chain, at.Pool, tick, 0, today, storage.OldestFirst))
+	}
+	r := &PositionRecords{
+		History: NewHistory(at), Lower: days(at.TickLower), Upper: days(at.TickUpper),
+		Native: p.quotes(st.Native, t.From(), today),
+	}
+	end := storage.End(st.Head.Number)
+	entries := all(p, p.store.Transactions(st.Chain, i, storage.Place{}, end, storage.OldestFirst))
+	for k := range entries {
+		r.History.Add(&entries[k])
+	}
+	return r
+}
+
+// all reads a series to its end.
+func all[T any](p *played, it *storage.Series[T]) (entries []T) {
+	defer it.Close()
+	for it.Next() {
+		entries = append(entries, *it.Entry())
+	}
+	must(p.t, it.Err())
+	return entries
+}

@@ -1,0 +1,317 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// AccountsOptions of the store. The zero value is what a node wants.
+type AccountsOptions struct {
+	ReadOnly bool
+	// AcceptLost opens a store that has less than was acknowledged, or none,
+	// and takes what it has as all there is from now on.
+	AcceptLost bool
+	// MinFreeBytes is the free space below which writes fail with ErrNoSpace
+	// before Pebble meets a full disk, which it does not survive; 0: 64 MiB,
+	// well below where the market's store stops.
+	MinFreeBytes uint64
+	Logger       *slog.Logger // nil: slog.Default()
+	Exit         func()       // as Options.Exit
+	FS           vfs.FS       // nil: the operating system's
+}
+
+const (
+	accountsMinFree = 64 << 20
+	accountsCache   = 8 << 20
+	// accountsReadAtStart is how large a store may be that is read as a whole at
+	// every start: about 0.1 s. It has a year of some 10,000 accounts.
+	accountsReadAtStart = 64 << 20
+	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts,
+	// of which only the last is then written again.
+	accountsMemTable = 32 << 20
+)
+
+func (o AccountsOptions) withDefaults() AccountsOptions {
+	if o.MinFreeBytes == 0 {
+		o.MinFreeBytes = accountsMinFree
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Exit == nil {
+		o.Exit = func() { os.Exit(1) }
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	return o
+}
+
+// pebble returns the options of the database.
+func (o *AccountsOptions) pebble() *pebble.Options {
+	damage := &damageLog{log: o.Logger}
+	return &pebble.Options{
+		FS:                 o.FS,
+		FormatMajorVersion: pebbleFormat,
+		MemTableSize:       accountsMemTable,
+		Logger:             &crashLogger{log: o.Logger, exit: o.Exit},
+		EventListener:      damage.listener(),
+	}
+}
+
+// OpenAccounts opens or makes the store in a directory. It refuses one that
+// has less than was acknowledged (AccountsLost), is damaged (AccountsDamage),
+// or is open in another process (ErrLocked).
+func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
+	o = o.withDefaults()
+	a := &Accounts{fs: o.FS, dir: dir, proofPath: proofPath(dir), opts: o}
+	if err := a.makeDir(&o); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(dir, o.FS, o.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	a.lock = lock
+
+	// Nothing is made or changed before it is known whether something is missing.
+	acknowledged, err := a.findDatabase(&o)
+	if err == nil {
+		err = a.openDatabase(&o)
+	}
+	if err == nil {
+		err = a.checkProof(acknowledged, &o)
+	}
+	if err == nil {
+		err = a.checkFormat(o.ReadOnly)
+	}
+	if err == nil && !o.ReadOnly {
+		err = a.checkTables()
+	}
+	if err != nil {
+		return nil, errors.Join(a.damaged(err), a.release())
+	}
+	return a, nil
+}
+
+// makeDir makes the directory when there is none, unless it is one that was
+// there before.
+func (a *Accounts) makeDir(o *AccountsOptions) error {
+	if _, err := a.fs.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what else is wrong with it, the lock will tell
+	}
+	acknowledged, err := readProof(a.fs, a.proofPath)
+	if err != nil {
+		return err
+	}
+	if acknowledged != nil && acknowledged.sequence > 0 && !o.AcceptLost {
+		return a.lost("the directory is gone; batch %d of accounts, keys and usage was written to it at %s",
+			acknowledged.sequence, timeOf(acknowledged))
+	}
+
+	if o.ReadOnly {
+		return fmt.Errorf("%s holds no accounts", a.dir)
+	}
+	if err = a.fs.MkdirAll(a.dir, 0o700); err == nil {
+		err = syncDir(a.fs, a.fs.PathDir(a.dir))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make directory of accounts %s: %w", a.dir, err)
+	}
+	return nil
+}
+
+// findDatabase returns what was acknowledged of the database in the directory.
+// Pebble makes a new database where it finds no marker of one, and deletes the
+// files of the old: here a database that should be there and is not is refused.
+func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
+	acknowledged, err := readProof(a.fs, a.proofPath)
+	if err != nil {
+		if !o.AcceptLost {
+			return nil, a.lost("%v; it proves that the store is complete", err)
+		}
+		acknowledged = nil
+	}
+	described, err := pebble.Peek(a.dir, a.fs)
+	if err != nil || described.Exists {
+		return acknowledged, err
+	}
+
+	files, err := a.databaseFiles()
+	if err != nil {
+		return nil, err
+	}
+	known := acknowledged != nil && acknowledged.sequence > 0
+	switch {
+	case !known && len(files) == 0 && o.ReadOnly:
+		return nil, fmt.Errorf("%s holds no accounts", a.dir)
+	case !known && len(files) == 0: // a first start, perhaps after one that was cut short
+	case !o.AcceptLost && known:
+		return nil, a.lost("there is no database in it; batch %d of accounts, keys and usage was "+
+			"written to it at %s", acknowledged.sequence, timeOf(acknowledged))
+	case !o.AcceptLost:
+		return nil, a.lost("there is no database in it, only %s and %d more files of one",
+			files[0], len(files)-1)
+	default:
+		if err := a.setAside(files); err != nil {
+			return nil, err
+		}
+	}
+
+	// The file is there before the database is: from the first batch on, its
+	// absence means that it was removed.
+	fresh := &acknowledgement{}
+	return fresh, replaceProof(a.fs, a.proofPath, &fresh.proof)
+}
+
+// databaseFiles lists what is in the directory beside our lock.
+func (a *Accounts) databaseFiles() (files []string, err error) {
+	names, err := a.fs.List(a.dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s: %w", a.dir, err)
+	}
+	for _, name := range names {
+		if name != "LOCK" {
+			files = append(files, name)
+		}
+	}
+	return files, nil
+}
+
+// setAside keeps the files of a database that cannot be opened: its loss was
+// accepted, but somebody may still read something out of them.
+func (a *Accounts) setAside(files []string) error {
+	aside := fmt.Sprintf("%s.lost-%d", a.dir, time.Now().Unix())
+	err := a.fs.MkdirAll(aside, 0o700)
+	for i := 0; i < len(files) && err == nil; i++ {
+		err = a.fs.Rename(a.fs.PathJoin(a.dir, files[i]), a.fs.PathJoin(aside, files[i]))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot move what is left of accounts to %s: %w", aside, err)
+	}
+	return nil
+}
+
+func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
+	// Pebble panics when a marker of a new database cannot be synced.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot open accounts %s: %v", a.dir, p)
+		}
+	}()
+	a.cache = pebble.NewCache(accountsCache)
+	p := o.pebble()
+	p.Cache, p.Lock, p.ReadOnly = a.cache, a.lock, o.ReadOnly
+	db, err := pebble.Open(a.dir, p)
+	if err != nil {
+		return fmt.Errorf("cannot open accounts %s: %w", a.dir, err)
+	}
+	a.db = db
+	return nil
+}
+
+// checkProof refuses a store that does not continue what was acknowledged, and
+// makes the file ready for the next batch.
+func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions) error {
+	stored := storedProof{}
+	value, found, err := a.get(accountsProofKey)
+	if err == nil && found {
+		err = stored.decode(value)
+	}
+	if err != nil {
+		return err
+	}
+
+	missing := a.missing(&stored, acknowledged)
+	if missing != nil && !o.AcceptLost {
+		return missing
+	}
+	a.head, a.sealed = stored.proof, stored.proof.sequence
+	if o.ReadOnly {
+		return nil
+	}
+
+	// A store of a build that wrote no proofs, or whose loss is accepted, begins
+	// a new file. Else one batch may have been cut off before it was sealed.
+	if missing != nil || acknowledged == nil {
+		if err := replaceProof(a.fs, a.proofPath, &a.head); err != nil {
+			return err
+		}
+	} else {
+		a.sealed = acknowledged.sequence
+	}
+	a.proof, err = a.fs.OpenReadWrite(a.proofPath, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", a.proofPath, err)
+	}
+	if missing != nil {
+		o.Logger.Warn("accounts: a loss was accepted", "batch", stored.sequence, "loss", missing)
+	}
+	return a.seal()
+}
+
+// missing says what a store lacks of what was acknowledged; nil when nothing.
+func (a *Accounts) missing(stored *storedProof, acknowledged *acknowledgement) error {
+	switch {
+	case acknowledged == nil && stored.sequence == 0:
+		return nil // it was made by a build that wrote no proofs
+	case acknowledged == nil:
+		return a.lost("the file %s is gone, which proves that the store, at batch %d, is complete",
+			a.proofPath, stored.sequence)
+	case stored.follows(acknowledged.proof):
+		return nil
+	case stored.sequence < acknowledged.sequence:
+		return a.lost("the store ends at batch %d and batch %d was written at %s: %d batches of "+
+			"accounts, keys and usage are missing", stored.sequence, acknowledged.sequence,
+			timeOf(acknowledged), acknowledged.sequence-stored.sequence)
+	}
+	return a.lost("batch %d of the store does not continue batch %d, which was written at %s: "+
+		"the directory is of another time or another node", stored.sequence, acknowledged.sequence,
+		timeOf(acknowledged))
+}
+
+func (a *Accounts) lost(format string, args ...any) error {
+	return &AccountsLost{a.dir, fmt.Sprintf(format, args...)}
+}
+
+func timeOf(a *acknowledgement) string { return a.at.UTC().Format(time.RFC3339) }
+
+// checkFormat marks an empty store and refuses one of another format.
+func (a *Accounts) checkFormat(readOnly bool) error {
+	value, ok, err := a.get(accountsFormatKey)
+	switch {
+	case err != nil:
+		return err
+	case !ok && readOnly:
+		return fmt.Errorf("%s holds no accounts", a.dir)
+	case !ok:
+		b := a.db.NewBatch()
+		defer b.Close()
+		b.Set(accountsFormatKey, binary.AppendUvarint(nil, accountsFormat), nil)
+		return a.commit(b)
+	}
+	if format, n := binary.Uvarint(value); n <= 0 || format != accountsFormat {
+		return fmt.Errorf("accounts %s have format %x; this build reads %d",
+			a.dir, value, accountsFormat)
+	}
+	return nil
+}
+
+// checkTables reads every record, so that damage refuses the start instead of
+// the first request that meets it. What a larger store needs at its start is
+// read by Load.
+func (a *Accounts) checkTables() error {
+	metrics := a.db.Metrics()
+	if metrics.DiskSpaceUsage() > accountsReadAtStart {
+		return nil
+	}
+	return a.each(nil, nil, func(_, _ []byte) error { return nil })
+}

@@ -1,0 +1,343 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/google/go-cmp/cmp"
+)
+
+// lastLease is what the last batch of usedAccounts wrote.
+const lastLease = 1000 + 19
+
+// usedAccounts makes a store of a few acknowledged batches, of which the last
+// revokes a key and suspends an account, and returns what is on the disk when
+// it was closed, or when it was killed instead.
+func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	a := openAccounts(t, fs)
+	records, keys := sampleAccounts()
+	if err := a.Put(records, keys); err != nil {
+		t.Fatal(err)
+	}
+	flush := sampleFlush()
+	for round := range int64(20) {
+		flush.Months[1].Lease = 1000 + round
+		if err := a.Flush(flush); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records[0].Suspended, keys[0].RevokedAt = true, 99
+	if err := a.Put(records[:1], keys[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if closed {
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return fs
+	}
+	t.Cleanup(func() { a.Close() })
+	return fs.CrashClone(vfs.CrashCloneCfg{})
+}
+
+// checkUsed holds what usedAccounts wrote.
+func checkUsed(a *Accounts) error {
+	c, err := a.Load(november)
+	if err != nil {
+		return err
+	}
+	records, keys := sampleAccounts()
+	records[0].Suspended, keys[0].RevokedAt = true, 99
+	if diff := cmp.Diff(records, c.Accounts) + cmp.Diff(keys, c.Keys); diff != "" {
+		return fmt.Errorf("accounts and keys (-want +got):\n%s", diff)
+	}
+	if len(c.Months) != 1 || c.Months[0].Lease != lastLease {
+		return fmt.Errorf("months = %+v; want one, leased %d", c.Months, lastLease)
+	}
+	return nil
+}
+
+// filesOf lists the files of a store that a test damages.
+func filesOf(t *testing.T, fs vfs.FS) (paths []string) {
+	t.Helper()
+	names, err := fs.List("accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if name != "LOCK" {
+			paths = append(paths, "accounts/"+name)
+		}
+	}
+	return append(paths, "accounts.proof")
+}
+
+// What was acknowledged and is not there is refused, and can be accepted.
+func TestAccountsLost(t *testing.T) {
+	f := func(what string, closed bool, remove func(vfs.FS, string) bool, says ...string) {
+		t.Helper()
+		fs := usedAccounts(t, closed)
+		for _, path := range append(filesOf(t, fs), "accounts") {
+			if remove(fs, path) {
+				if err := fs.RemoveAll(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+
+		_, err := OpenAccounts("accounts", quietAccounts(fs))
+		var lost *AccountsLost
+		if !errors.As(err, &lost) {
+			t.Errorf("%s: error = %v; want AccountsLost", what, err)
+			return
+		}
+		for _, s := range says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%s: %q does not say %q", what, err, s)
+			}
+		}
+		if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
+			t.Errorf("%s: refused once, opened the second time", what)
+		}
+
+		o := quietAccounts(fs)
+		o.AcceptLost = true
+		accepted, err := OpenAccounts("accounts", o)
+		if err != nil {
+			t.Errorf("%s: cannot be accepted: %v", what, err)
+			return
+		}
+		if err := errors.Join(accepted.Flush(sampleFlush()), accepted.Close()); err != nil {
+			t.Errorf("%s: after it was accepted: %v", what, err)
+		}
+		again, err := OpenAccounts("accounts", quietAccounts(fs))
+		if err != nil {
+			t.Errorf("%s: the start after it was accepted: %v", what, err)
+			return
+		}
+		again.Close()
+	}
+	name := func(part string) func(vfs.FS, string) bool {
+		return func(_ vfs.FS, path string) bool { return strings.Contains(path, part) }
+	}
+	whole := func(_ vfs.FS, path string) bool { return path == "accounts" }
+
+	f("a removed log", false, name(".log"), "ends at batch 0", "batch 23", "23 batches")
+	f("a removed marker, killed", false, name("marker.manifest"), "no database", "batch 23")
+	f("a removed marker, closed", true, name("marker.manifest"), "no database", "batch 23")
+	f("a removed directory", true, whole, "the directory is gone", "batch 23")
+	f("a removed proof", true, name(".proof"), "accounts.proof is gone", "batch 23")
+	f("no marker and no proof", true, func(_ vfs.FS, path string) bool {
+		return strings.Contains(path, "marker.manifest") || strings.Contains(path, ".proof")
+	}, "no database")
+}
+
+// A directory of an earlier time is not what was acknowledged, also when it
+// has gone on since.
+func TestAccountsOfAnotherTime(t *testing.T) {
+	fs := vfs.NewMem()
+	a := openAccounts(t, fs)
+	flush := sampleFlush()
+	if err := errors.Join(a.Put(sampleAccounts()), a.Checkpoint("early"), a.Flush(flush)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Flush(flush), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	early, err := OpenAccounts("early", quietAccounts(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		flush.Months[1].Lease++
+		if err := early.Flush(flush); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := early.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, err := range []error{fs.RemoveAll("accounts"), fs.Rename("early", "accounts")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil ||
+		!strings.Contains(err.Error(), "does not continue batch") {
+		t.Errorf("error = %v; want one that tells another history", err)
+	}
+}
+
+// A flipped bit anywhere is refused, or everything acknowledged is there
+// nevertheless. It never ends the process.
+func TestAccountsFlips(t *testing.T) {
+	const flips = 40 // of each file, in each state
+	rng := rand.New(rand.NewPCG(3, 4))
+	counts := map[string]int{}
+	for _, closed := range []bool{false, true} {
+		source := usedAccounts(t, closed)
+		for _, path := range filesOf(t, source) {
+			for range flips {
+				fs := vfs.NewMem()
+				if _, err := vfs.Clone(source, fs, "", ""); err != nil {
+					t.Fatal(err)
+				}
+				at := flipBit(t, fs, path, rng)
+				outcome, err := openFlipped(fs)
+				if err != nil {
+					t.Errorf("closed %v, %s, byte %d: %v", closed, path, at, err)
+				}
+				counts[outcome]++
+			}
+		}
+	}
+	t.Logf("outcomes: %v", counts)
+	if counts["lost"] == 0 || counts["damaged"] == 0 || counts["harmless"] == 0 {
+		t.Errorf("outcomes: %v; want some of each", counts)
+	}
+}
+
+// openFlipped opens a damaged store and says how that went. An error is what
+// must not happen.
+func openFlipped(fs vfs.FS) (outcome string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	var lost *AccountsLost
+	var damage *AccountsDamage
+	switch {
+	case errors.As(err, &lost):
+		return "lost", nil
+	case errors.As(err, &damage):
+		return "damaged", nil
+	case err != nil:
+		return "refused", nil
+	}
+
+	err = checkUsed(a)
+	if errors.As(err, &damage) {
+		return "damaged", a.Close()
+	}
+	return "harmless", errors.Join(err, a.Close())
+}
+
+func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
+	t.Helper()
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() == 0 {
+		return 0
+	}
+	at = rng.Int64N(info.Size())
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	b[0] ^= 1 << rng.IntN(8)
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+const failingDiskEnv = "TIDEMARK_TEST_FAILING_DISK"
+
+// Whichever file operation fails, what was acknowledged is there afterwards,
+// and the store can be opened without anyone accepting a loss. A store whose
+// process would have ended leaves goroutines, so another process does it.
+func TestAccountsFailingDisk(t *testing.T) {
+	if os.Getenv(failingDiskEnv) != "" {
+		os.Exit(failEveryOperation())
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestAccountsFailingDisk$")
+	child.Env = append(os.Environ(), failingDiskEnv+"=1")
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func failEveryOperation() (code int) {
+	report := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+		code = 1
+	}
+	n := int32(0)
+	for ; ; n++ {
+		disk := vfs.NewCrashableMem()
+		acknowledged, reached := useFailingDisk(disk, n)
+		if !reached {
+			break // no operation has that number any more
+		}
+
+		a, err := OpenAccounts("accounts", quietAccounts(disk.CrashClone(vfs.CrashCloneCfg{})))
+		if err != nil {
+			report("operation %d failed, then: %v", n, err)
+			continue
+		}
+		m, err := a.Month(2, november)
+		if err != nil || m.Lease < acknowledged {
+			report("operation %d failed: lease %d, %v; %d was acknowledged", n, m.Lease, err, acknowledged)
+		}
+		if err := a.Close(); err != nil {
+			report("operation %d failed, then: %v", n, err)
+		}
+	}
+	if n < 50 {
+		report("only %d operations were made to fail", n)
+	}
+	return code
+}
+
+// useFailingDisk writes ever larger leases to a disk whose n-th operation
+// fails, and returns the last that was acknowledged before the process ended.
+func useFailingDisk(disk vfs.FS, n int32) (acknowledged int64, reached bool) {
+	ended := make(chan struct{})
+	var last atomic.Int64
+	injector := errorfs.OnIndex(n)
+	o := quietAccounts(errorfs.Wrap(disk, errorfs.ErrInjected.If(injector)))
+	o.Exit = func() {
+		ended <- struct{}{}
+		select {} // nothing of the process goes on
+	}
+	go func() {
+		defer func() { ended <- struct{}{} }()
+		a, err := OpenAccounts("accounts", o)
+		if err != nil {
+			return
+		}
+		if a.Put(sampleAccounts()) == nil {
+			flush := sampleFlush()
+			for lease := int64(100); lease < 110; lease++ {
+				flush.Months[1].Lease = lease
+				if a.Flush(flush) == nil {
+					last.Store(lease)
+				}
+			}
+		}
+		// It is not closed: Pebble ends the process when a log cannot be rotated.
+	}()
+	<-ended
+	return last.Load(), injector.Load() < 0
+}

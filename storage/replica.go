@@ -1,0 +1,180 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// Replica is the last cut of a chain with all of its rows in memory. Batches
+// bring it forward: after ApplyBatch it is what a restart would read from a
+// store to which the batch was committed. So a node that follows another one
+// applies the batches of that one's commits, instead of events.
+//
+// Leaves and series are left to the store: a State has neither.
+//
+// It has a single writer; every State that it gives out stays as it is.
+type Replica struct {
+	chain  market.ChainID
+	cut    *Restored // nil: there is no cut
+	undos  []*ledger.Undo
+	tables []replicated
+	lists  market.Table[market.TickList]
+	basis  undoBasis
+	err    error // what a batch failed with; the tables are half changed since
+}
+
+// replicated is a table of a Replica, whatever its rows are.
+type replicated interface {
+	// set reads a part of a row.
+	set(in daySource, row uint32, part int, value []byte) error
+	// finish makes the table as long as the head says, and checks the rows that
+	// were set since the last call.
+	finish(h *head) error
+	freeze(st *market.State)
+}
+
+// Replica returns what the store has of a chain.
+func (s *Store) Replica(chain market.ChainID) (r *Replica, err error) {
+	defer catchDamage(&err)
+	cut, err := s.Restore(chain)
+	if err != nil {
+		return nil, err
+	}
+
+	r = &Replica{chain: chain, cut: cut}
+	st := &market.State{Chain: chain}
+	if cut != nil {
+		cut.Warm(func() bool { return false })
+		if r.undos, err = s.Undos(chain); err != nil {
+			return nil, err
+		}
+		st = cut.State
+	}
+	r.thaw(st)
+	return r, nil
+}
+
+// Cut returns the cut after the last batch, nil when there is none. Its State
+// is warm.
+func (r *Replica) Cut() *Restored { return r.cut }
+
+// Undos returns the inverses that are in force, oldest first.
+func (r *Replica) Undos() []*ledger.Undo { return r.undos }
+
+// thaw makes st what the next batch changes.
+func (r *Replica) thaw(st *market.State) {
+	r.tables = r.tables[:0]
+	for _, t := range tables {
+		r.tables = append(r.tables, t.replica(st))
+	}
+	r.lists = market.Thaw(st.TickLists)
+}
+
+// ApplyBatch applies a batch that a Commit or DropChain of the chain has
+// written, given as Pebble's bytes; see Options.Tee. Batches must come in their
+// order and none may be missing: one that does not fit, or that does not
+// decode, is an error, after which the Replica is of no use.
+func (r *Replica) ApplyBatch(batch []byte) error {
+	if r.err == nil {
+		r.err = r.apply(batch)
+	}
+	if r.err != nil {
+		return fmt.Errorf("cannot apply batch to replica of chain %d: %w", r.chain, r.err)
+	}
+	return nil
+}
+
+func (r *Replica) apply(batch []byte) error {
+	b := replicaBatch{r: r, head: noHead(), days: make(batchDays), dropped: make(map[uint64]bool)}
+	if r.cut != nil {
+		b.directory = r.cut.Directory
+	}
+
+	// The series is read first: a row of a day can refer to a record that stands
+	// after it.
+	if err := eachRecord(batch, b.readSeries); err != nil {
+		return err
+	}
+	if err := eachRecord(batch, b.read); err != nil {
+		return err
+	}
+	if !b.hasHead {
+		if !b.reset {
+			return errors.New("it has no head")
+		}
+		return nil
+	}
+	return b.finish()
+}
+
+// replicaOf is a table of a Replica with rows of type T.
+type replicaOf[T any] struct {
+	*rows[T]
+	table market.Table[T]
+	parts map[uint32]rowParts // of the rows set since the last finish
+	last  []uint32            // those rows, ascending, after finish
+}
+
+// rowParts are the parts of a row, a bit each.
+type rowParts struct{ there, current uint8 }
+
+func (t *rows[T]) replica(st *market.State) replicated {
+	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st)), parts: make(map[uint32]rowParts)}
+}
+
+func (t *replicaOf[T]) set(in daySource, row uint32, part int, value []byte) error {
+	if part >= t.rows.parts {
+		return fmt.Errorf("part %d of %d", part, t.rows.parts)
+	}
+	p, seen := t.parts[row]
+	switch n := t.table.Len(); {
+	case row > n:
+		return fmt.Errorf("row %d is missing", n)
+	case row == n:
+		t.table.Append(*new(T))
+	case !seen:
+		p = rowParts{there: 1<<t.rows.parts - 1, current: 1 << t.form.current(t.table.At(row))}
+	}
+
+	current, err := t.form.read(t.rows, in, part, value, t.table.Mut(row))
+	p.there |= 1 << part
+	p.current &^= 1 << part
+	if current {
+		p.current |= 1 << part
+	}
+	t.parts[row] = p
+	return err
+}
+
+func (t *replicaOf[T]) finish(h *head) error {
+	n := h.Rows[t.index]
+	if t.table.Len() < n {
+		return fmt.Errorf("table %s: row %d is missing", t.name, t.table.Len())
+	}
+	t.table.Truncate(n)
+
+	t.last = t.last[:0]
+	for _, row := range slices.Sorted(maps.Keys(t.parts)) {
+		if row >= n {
+			break
+		}
+		t.last = append(t.last, row)
+		p := t.parts[row]
+		if p.there != 1<<t.rows.parts-1 {
+			return fmt.Errorf("table %s: row %d lacks parts", t.name, row)
+		}
+		if err := t.whole(h, row, bits.OnesCount8(p.current), t.table.At(row)); err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
+		}
+	}
+	clear(t.parts)
+	return nil
+}
+
+func (t *replicaOf[T]) freeze(st *market.State) { *t.of(st) = t.table.Freeze() }

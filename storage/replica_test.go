@@ -1,0 +1,330 @@
+package storage
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// teed is a store whose batches are kept, and a replica that takes them.
+type teed struct {
+	t       *testing.T
+	s       *Store
+	chain   market.ChainID
+	batches [][]byte
+	replica *Replica
+}
+
+func newTeed(t *testing.T, chain market.ChainID) *teed {
+	t.Helper()
+	x := &teed{t: t, chain: chain}
+	opts := testOptions(vfs.NewMem())
+	opts.Tee = func(chain market.ChainID, batch []byte) error {
+		if chain == x.chain {
+			x.batches = append(x.batches, slices.Clone(batch))
+		}
+		return nil
+	}
+	var err error
+	if x.s, err = Open("data", opts); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeTest(t, x.s) })
+	x.join()
+	return x
+}
+
+// join starts a replica from what the store has.
+func (x *teed) join() {
+	x.t.Helper()
+	r, err := x.s.Replica(x.chain)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.replica, x.batches = r, nil
+}
+
+// follow applies what was committed since the last call, and compares the
+// replica with what a restart reads.
+func (x *teed) follow() {
+	x.t.Helper()
+	for _, batch := range x.batches {
+		if err := x.replica.ApplyBatch(batch); err != nil {
+			x.t.Fatal(err)
+		}
+		clear(batch) // nothing of it may be kept
+	}
+	x.batches = nil
+
+	want, err := x.s.Restore(x.chain)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	got := x.replica.Cut()
+	if want == nil || got == nil {
+		if want != nil || got != nil {
+			x.t.Fatalf("the replica has the cut %+v; the store %+v", got, want)
+		}
+		return
+	}
+	sameState(x.t, want.State, got.State)
+	sameLists(x.t, want.State, got.State)
+	undos, err := x.s.Undos(x.chain)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+
+	head := want.State.Head
+	f := func(what string, want, got any) {
+		x.t.Helper()
+		if d := equal(want, got); d != "" {
+			x.t.Errorf("at block %d %s differs (-store +replica):\n%s", head.Number, what, d)
+		}
+	}
+	f("generation", want.Generation, got.Generation)
+	f("published", want.Published, got.Published)
+	f("directory", string(want.Directory), string(got.Directory))
+	f("confirmed", want.Confirmed, got.Confirmed)
+	f("undos", undos, x.replica.Undos())
+}
+
+// sameLists compares the lists of initialised ticks.
+func sameLists(t *testing.T, want, got *market.State) {
+	t.Helper()
+	if want.TickLists.Len() != got.TickLists.Len() {
+		t.Fatalf("%d lists of ticks; want %d", got.TickLists.Len(), want.TickLists.Len())
+	}
+	for i := range want.TickLists.Len() {
+		a, b := want.TickLists.At(i).Refs, got.TickLists.At(i).Refs
+		byTick := func(refs []market.TickRef) []market.TickRef {
+			refs = slices.Clone(refs)
+			slices.SortFunc(refs, func(a, b market.TickRef) int { return int(a.Slot) - int(b.Slot) })
+			return refs
+		}
+		ascending := slices.IsSortedFunc(b, func(a, b market.TickRef) int {
+			return int(int64(a.Tick) - int64(b.Tick))
+		})
+		if !slices.Equal(byTick(a), byTick(b)) || !ascending {
+			t.Fatalf("pool %d lists ticks %v; want %v", i, b, a)
+		}
+	}
+}
+
+// A replica that is given every batch is what a restart reads: rows that
+// change, grow and are cut off by reverts, publications, first publications,
+// another chain between, the chain dropped, and a start from any cut.
+func TestReplicaIsWhatARestartReads(t *testing.T) {
+	x := newTeed(t, 1)
+	r := rand.New(rand.NewPCG(11, 1))
+	one, two := newRig(11, 1), newRig(11, 42161)
+	for i := range rounds(60) {
+		one.commit(t, x.s, 1+r.IntN(20), r.IntN(3) > 0)
+		if r.IntN(3) == 0 {
+			two.commit(t, x.s, 3, true)
+		}
+		switch r.IntN(8) {
+		case 0, 1:
+			continue // several batches at once
+		case 2:
+			x.follow()
+			x.join()
+		case 3:
+			if i%4 == 0 {
+				if err := x.s.DropChain(1); err != nil {
+					t.Fatal(err)
+				}
+				one = newRig(uint64(i), 1)
+			}
+		}
+		x.follow()
+	}
+	x.follow()
+}
+
+// The same with a ledger on a market whose newest blocks are replaced, and
+// generations of it: views of the replica's States are those of the ledger's.
+func TestReplicaFollowsALedger(t *testing.T) {
+	x := newTeed(t, 1)
+	l := newLife(t, 60, 8, 2)
+	r := rand.New(rand.NewPCG(6, 5))
+	var view *rankings.View
+	for l.step(t) {
+		if r.UintN(4) == 0 {
+			l.commit(t, x.s)
+		}
+	}
+	x.follow()
+
+	kept := map[*market.State]market.Head{}
+	generation, reverts := uint64(0), 0
+	for range rounds(60) {
+		l.now = l.now.Add(30e9 * 60)
+		if r.UintN(3) == 0 {
+			must(l.Reorg(1 + r.Uint64N(200)))
+			reverts++
+		}
+		for more := true; more; {
+			more = l.step(t)
+			if r.UintN(3) == 0 {
+				l.commit(t, x.s)
+			}
+		}
+		generation++
+		view = l.publish(t, x.s, view, generation)
+		x.follow()
+		sameState(t, view.State, x.replica.Cut().State)
+		kept[x.replica.Cut().State] = x.replica.Cut().State.Head
+	}
+	for st, head := range kept {
+		if st.Head != head {
+			t.Errorf("a State of block %d became one of %d", head.Number, st.Head.Number)
+		}
+	}
+	if reverts < 5 {
+		t.Errorf("%d reverts are no test", reverts)
+	}
+}
+
+// publish commits the ledger's state with a generation that follows view.
+func (l *life) publish(
+	t *testing.T, s *Store, view *rankings.View, generation uint64,
+) *rankings.View {
+	t.Helper()
+	st, changes := l.kept.Freeze(), l.kept.Changes()
+	var prices market.Table[market.Price]
+	var changedPrices, changedStats []uint32
+	params := value.DefaultParams()
+	for _, p := range value.Prices(st, &params, nil) {
+		changedPrices = append(changedPrices, prices.Append(p))
+	}
+	st.Prices = prices.Freeze()
+	var stats market.Table[market.PoolStats]
+	for i := range st.Pools.Len() {
+		changedStats = append(changedStats, stats.Append(value.Stats(st, i)))
+	}
+	st.Stats = stats.Freeze()
+
+	var publication *block.Publication
+	view, publication = rankings.Build(view, st, generation)
+	cut := &Cut{
+		State: st, Changes: changes, Prices: changedPrices, Stats: changedStats,
+		Publication: publication, Confirmed: st.Head.Time * 1000,
+	}
+	if err := s.Commit(cut); err != nil {
+		t.Fatal(err)
+	}
+	return view
+}
+
+// A batch that is cut off, of another chain, or not the next is refused, and
+// the replica takes nothing afterwards.
+func TestReplicaRefuses(t *testing.T) {
+	x := newTeed(t, 1)
+	g := newRig(12, 1)
+	for range 3 {
+		g.commit(t, x.s, 6, true)
+	}
+	batches := x.batches
+	f := func(want string, tries ...[]byte) {
+		t.Helper()
+		r := &Replica{chain: 1}
+		r.thaw(&market.State{Chain: 1})
+		var err error
+		for _, batch := range tries {
+			err = r.ApplyBatch(batch)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the replica answers %v; want %q", err, want)
+		}
+		if again := r.ApplyBatch(batches[0]); again == nil {
+			t.Error("a replica that failed goes on")
+		}
+	}
+	whole := batches[0]
+	for n := range whole {
+		f("", whole[:n])
+	}
+	f("bytes", whole[:5])
+	f("is cut off", whole[:len(whole)-1])
+	more := slices.Clone(whole)
+	more[8]++
+	f("records", more)
+	f("is missing", batches[1])
+	f("is missing", batches[0], batches[2])
+	other := newTeed(t, 2)
+	newRig(12, 2).commit(t, other.s, 3, false)
+	f("not one of the chain", other.batches[0])
+	stray := filledPosition(1 << 20)
+	b := x.s.db.NewBatch()
+	must(b.SetRepr(slices.Clone(whole)))
+	must(b.Set(rowKey(1, "positions", 0, 0), encode(nil, &stray, codePosition), nil))
+	f("names a row that is not there", b.Repr())
+	must(b.Close())
+}
+
+// A Tee that fails keeps the batch from being committed.
+func TestTeeRefusesACommit(t *testing.T) {
+	refused := errors.New("no quorum")
+	opts := testOptions(vfs.NewMem())
+	fail := false
+	opts.Tee = func(market.ChainID, []byte) error {
+		if fail {
+			return refused
+		}
+		return nil
+	}
+	s, err := Open("data", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeTest(t, s)
+	g := newRig(13, 1)
+	want := g.commit(t, s, 10, true)
+
+	fail = true
+	cut := g.cut(10, true)
+	if err := s.Commit(cut); !errors.Is(err, refused) {
+		t.Errorf("a commit that was refused gave %v", err)
+	}
+	if err := s.DropChain(1); !errors.Is(err, refused) {
+		t.Errorf("a drop that was refused gave %v", err)
+	}
+	holds(t, s, want)
+
+	fail = false
+	if err := s.Commit(cut); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, s, g.now.clone())
+}
+
+// FuzzReplica changes a batch: a replica refuses it or takes it, and never
+// panics.
+func FuzzReplica(f *testing.F) {
+	for seed := range uint64(3) {
+		s, err := Open("data", testOptions(vfs.NewMem()))
+		must(err)
+		s.opts.Tee = func(_ market.ChainID, batch []byte) error {
+			f.Add(slices.Clone(batch))
+			return nil
+		}
+		must(s.Commit(newRig(seed, 1).cut(1, true)))
+		must(s.Close())
+	}
+	f.Fuzz(func(t *testing.T, batch []byte) {
+		r := &Replica{chain: 1}
+		r.thaw(&market.State{Chain: 1})
+		if r.ApplyBatch(batch) == nil && r.cut != nil {
+			r.cut.State.Ticks.Len()
+		}
+	})
+}

@@ -1,0 +1,234 @@
+package storage
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// replicaBatch is a batch while it is applied.
+type replicaBatch struct {
+	r         *Replica
+	days      batchDays
+	head      head
+	hasHead   bool
+	reset     bool // the chain was dropped
+	directory []byte
+	dropped   map[uint64]bool // undos, by block
+	undos     []undoRecord    // newest first, as they are written
+}
+
+type undoRecord struct {
+	to    uint64
+	value []byte
+}
+
+// cut returns the kind of a key and what follows it.
+func (b *replicaBatch) cut(key []byte) (k kind, tail []byte, err error) {
+	chain, rest, ok := cutChain(key)
+	if !ok || chain != b.r.chain {
+		return 0, nil, errors.New("the key is not one of the chain")
+	}
+	return kind(rest[0]), rest[1:], nil
+}
+
+// batchDays are the pool days that a batch puts into the series, by key.
+type batchDays map[[2]uint32][]byte
+
+func (d batchDays) poolDay(day *market.PoolDay) error {
+	value, ok := d[[2]uint32{day.Pool, day.Day}]
+	if !ok {
+		return errors.New("the batch does not have it")
+	}
+	c := coder{buf: value, read: true}
+	codePoolDay(&c, day)
+	return c.done()
+}
+
+// readSeries notes the days that the batch puts into the series.
+func (b *replicaBatch) readSeries(op pebble.InternalKeyKind, key, value []byte) error {
+	if op == pebble.InternalKeyKindRangeDelete {
+		return nil
+	}
+	s := seriesFor(ledger.PoolDays)
+	k, tail, err := b.cut(key)
+	if err != nil || k != s.kind || len(tail) != s.tail {
+		return err
+	}
+	var day market.PoolDay
+	s.key(&bigEndian{buf: tail, read: true}, &day)
+	if at := [2]uint32{day.Pool, day.Day}; op == pebble.InternalKeyKindSet {
+		b.days[at] = value
+	} else {
+		delete(b.days, at)
+	}
+	return nil
+}
+
+// read applies a record. Deletions of rows need nothing done: the head says how
+// many are left.
+func (b *replicaBatch) read(op pebble.InternalKeyKind, key, value []byte) error {
+	if op == pebble.InternalKeyKindRangeDelete {
+		return b.deleteRange(key, value)
+	}
+	k, tail, err := b.cut(key)
+	if err != nil {
+		return err
+	}
+	l, known := kinds[k]
+	switch {
+	case !known || len(tail) != l.tail:
+		return errors.New("the key is unknown")
+	case op == pebble.InternalKeyKindDelete:
+		if k == kindUndo {
+			b.dropped[binary.BigEndian.Uint64(tail)] = true
+		}
+		return nil
+	}
+
+	switch k {
+	case kindHead:
+		c := coder{buf: value, read: true}
+		codeHead(&c, &b.head)
+		b.hasHead = true
+		return c.done()
+	case kindDirectory:
+		b.directory = slices.Clone(value)
+	case kindUndo:
+		b.undos = append(b.undos, undoRecord{binary.BigEndian.Uint64(tail), value})
+	}
+	if l.table >= 0 {
+		part := 0
+		if len(tail) > 4 {
+			part = int(tail[4])
+		}
+		return b.r.tables[l.table].set(b.days, binary.BigEndian.Uint32(tail), part, value)
+	}
+	return nil
+}
+
+// deleteRange applies the two that are written: of the whole chain, and of all
+// leaves before a first generation.
+func (b *replicaBatch) deleteRange(from, to []byte) error {
+	chain := b.r.chain
+	leaves := appendKind(nil, chain, kindLeaf)
+	switch {
+	case string(from) == string(leaves) && string(to) == string(appendKind(nil, chain, kindLeaf+1)):
+	case string(from) == string(appendChain(nil, chain)) &&
+		string(to) == string(appendChainEnd(nil, chain)):
+		b.reset, b.directory = true, nil
+		b.r.cut, b.r.undos = nil, nil
+		b.r.thaw(&market.State{Chain: chain})
+	default:
+		return fmt.Errorf("the range that ends at %x is unknown", to)
+	}
+	return nil
+}
+
+// finish makes the next cut of what was read.
+func (b *replicaBatch) finish() error {
+	h := &b.head
+	for _, t := range b.r.tables {
+		if err := t.finish(h); err != nil {
+			return err
+		}
+	}
+
+	st := h.state(b.r.chain)
+	for _, t := range b.r.tables {
+		t.freeze(st)
+	}
+	b.r.sortTicks(st)
+	if err := b.readUndos(st); err != nil {
+		return err
+	}
+	b.r.cut = &Restored{
+		State: st, Generation: h.Generation, Published: h.PublishedAt,
+		Directory: b.directory, Confirmed: h.Confirmed,
+	}
+	return nil
+}
+
+// readUndos reads the undos of the batch, which are newer than all before it
+// and stand in it from the newest to the oldest, as each is coded against those
+// after it.
+func (b *replicaBatch) readUndos(st *market.State) error {
+	gone := b.dropped
+	for _, record := range b.undos {
+		gone[record.to] = true // a block that was replaced by another span's
+	}
+	kept := slices.DeleteFunc(slices.Clone(b.r.undos), func(u *ledger.Undo) bool {
+		return gone[u.To]
+	})
+
+	basis := &b.r.basis
+	basis.reset(st)
+	defer basis.reset(new(market.State)) // holds no rows until the next batch
+	added := make([]*ledger.Undo, 0, len(b.undos))
+	for _, record := range b.undos {
+		u := &ledger.Undo{To: record.to}
+		c := coder{buf: record.value, read: true}
+		basis.code(&c, u)
+		if err := c.done(); err != nil {
+			return fmt.Errorf("undo of block %d: %w", u.To, err)
+		}
+		basis.older(u)
+		added = append(added, u)
+	}
+
+	slices.Reverse(added)
+	b.r.undos = append(kept, added...)
+	return nil
+}
+
+// sortTicks brings the lists of initialised ticks of st up to date: those of
+// the pools whose ticks the batch has changed.
+func (r *Replica) sortTicks(st *market.State) {
+	before := &market.State{}
+	if r.cut != nil {
+		before = r.cut.State
+	}
+	ticks := r.tables[ledger.Ticks.Index()].(*replicaOf[market.Tick])
+	changed := make(map[uint32]bool, len(ticks.last)) // records
+	lists := make(map[uint32][]market.TickRef)        // by pool
+	left := func(slot uint32) {
+		changed[slot] = true
+		if slot < before.Ticks.Len() {
+			pool := before.Ticks.At(slot).Pool
+			lists[pool] = lists[pool]
+		}
+	}
+	for _, slot := range ticks.last {
+		left(slot)
+		t := st.Ticks.At(slot)
+		lists[t.Pool] = append(lists[t.Pool], market.TickRef{Tick: t.Tick, Slot: slot})
+	}
+	for slot := st.Ticks.Len(); slot < before.Ticks.Len(); slot++ {
+		left(slot)
+	}
+
+	r.lists.Truncate(min(r.lists.Len(), st.Pools.Len()))
+	for r.lists.Len() < st.Pools.Len() {
+		r.lists.Append(market.TickList{})
+	}
+	for pool, refs := range lists {
+		if pool >= st.Pools.Len() {
+			continue // the record is free, or its pool is gone
+		}
+		for _, ref := range r.lists.At(pool).Refs {
+			if !changed[ref.Slot] {
+				refs = append(refs, ref)
+			}
+		}
+		slices.SortFunc(refs, func(a, b market.TickRef) int { return cmp.Compare(a.Tick, b.Tick) })
+		r.lists.Mut(pool).Refs = refs
+	}
+	st.TickLists = r.lists.Freeze()
+}
