@@ -4,15 +4,16 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
+BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check peers-test e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test check peers-test ui ui-check ui-test ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
-	$(BUILD) -o tidemark ./cmd/tidemark
+	$(BUILD) -o $(BINARY) ./cmd/tidemark
 
 run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
 	./tidemark serve
@@ -30,6 +31,19 @@ check: ## formatting, vet, staticcheck, structure, and the short tests under the
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
 	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
+
+UI := cd edge/ui && npm ci --ignore-scripts --silent &&
+ui: ## build the pages into edge/ui/dist, which is committed
+	$(UI) npm run --silent check && node build.mjs
+
+ui-check: ## the committed pages are what their sources give
+	$(UI) npm run --silent check && node build.mjs --check
+
+ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
+	cd edge/ui && node --test --test-concurrency=1 --test-timeout=600000 test/*.test.mjs
+
+ui-pictures: build ## make the pictures of every page in edge/ui/pictures
+	$(UI) node test/pictures.mjs
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark

@@ -199,33 +199,3 @@ func keep(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv(args[0], found)
 }
-
-// What the README tells an operator to type is what the script types.
-func TestReadmeDay(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/operator.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, day, found := strings.Cut(string(readme), "## An operator's day")
-	if !found {
-		t.Fatal("the README has no operator's day")
-	}
-	day, _, _ = strings.Cut(day, "\n## ")
-	typed := 0
-	for line := range strings.Lines(day) {
-		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
-		if command = strings.TrimSpace(command); strings.HasPrefix(command, "tidemark ") {
-			typed++
-			if !strings.Contains(string(script), "\n"+command+"\n") {
-				t.Errorf("no script runs %q", command)
-			}
-		}
-	}
-	if typed < 6 {
-		t.Errorf("the day has %d commands", typed)
-	}
-}
