@@ -57,6 +57,9 @@ type chainActor struct {
 	// parked: nothing is fetched before what was fetched can be committed.
 	parked bool
 
+	feedFailures int       // since the last warning
+	warned       time.Time // when that was
+
 	asking sync.Mutex         // held around a question to the feed
 	forget context.CancelFunc // ends the question of this epoch
 }
@@ -208,10 +211,8 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		if a.chain.FeedFailed(a.now()) {
-			a.log.Warn("feed failed; it is asked until it answers",
-				"chain", a.config.Ledger.Chain, "error", err)
-		}
+		a.chain.FeedFailed(a.now())
+		a.warn(err)
 		a.fetch()
 		return
 	}
@@ -235,6 +236,20 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		}
 	}
 	a.fetch()
+}
+
+// warnEvery is how often a feed that fails is said to.
+const warnEvery = 5 * time.Minute
+
+// warn says that the feed failed, and later how often since.
+func (a *chainActor) warn(err error) {
+	a.feedFailures++
+	if time.Since(a.warned) < warnEvery {
+		return
+	}
+	a.log.Warn("feed failed; it is asked until it answers", "chain", a.config.Ledger.Chain,
+		"error", err, "failures", a.feedFailures)
+	a.warned, a.feedFailures = time.Now(), 0
 }
 
 // maxBacklog is how many events may wait for a commit while a chain catches

@@ -114,15 +114,12 @@ func (c *Chain) Stop(reason error) {
 	c.tell()
 }
 
-// FeedFailed notes that the feed could not say what comes next, and reports
-// whether that is new.
-func (c *Chain) FeedFailed(now time.Time) bool {
-	if c.status.FailingSince != 0 {
-		return false
+// FeedFailed notes that the feed could not say what comes next.
+func (c *Chain) FeedFailed(now time.Time) {
+	if c.status.FailingSince == 0 {
+		c.status.FailingSince = now.UnixMilli()
+		c.tell()
 	}
-	c.status.FailingSince = now.UnixMilli()
-	c.tell()
-	return true
 }
 
 func (c *Chain) tell() { c.board.SetStatus(c.ID(), c.status) }

@@ -53,10 +53,10 @@ async function main () {
   const out = Date.now()
   log('the last block is out')
   await reachHead(runs, last, out)
-  await followShorter(runs, () => { shown -= 3; return shown }, () => { shown = last })
-  await verifyAll(runs, last)
   watching.stop = true
   await watching.done
+  await followShorter(runs, () => { shown -= 3; return shown }, () => { shown = last })
+  await verifyAll(runs, last)
   await compareEnd(runs, truth, last)
   for (const r of runs) report(r)
 }
@@ -206,22 +206,24 @@ async function verifyAll (runs, last) {
     child.stdout.on('data', b => { text += b })
     child.stderr.on('data', b => { text += b })
     const code = await new Promise(resolve => child.once('close', resolve))
-    if (code !== want) fail(r, `verify ended with ${code}, want ${want}: ${text}`)
+    if (!want.includes(code)) fail(r, `verify ended with ${code}, want ${want}: ${text}`)
     return text
   }
   const atHead = r => waitFor(`${r.name} to be at the head`, 20000, async () => (await node.chainHealth(r.id))?.asOfBlock === last)
   await atHead(runs[0])
-  log('verify: ' + (await verify(runs[0], 0)).split('\n')[1])
+  log('verify: ' + (await verify(runs[0], [0])).split('\n')[1])
   for (const r of runs.filter(r => r.planted)) {
     await atHead(r)
     r.endpoints[0].faults.plant = false // what was left out is missing; reading it again finds it
-    const found = await verify(r, 1)
-    if (!/position \d+: feeGrowthInside/.test(found)) fail(r, 'verify did not name the position: ' + found)
+    const found = await verify(r, [0, 1])
+    // The node verifies by itself too and may have been first; then its log names the position.
+    const told = fs.readFileSync(path.join(OUT, 'node/serve.log'), 'utf8').split('\n').filter(l => l.includes('differs from a contract') && l.includes(`"chain":${r.id},`))
+    if (!/position \d+: feeGrowthInside/.test(found) && !told.some(l => /"what":"position".*feeGrowthInside/.test(l))) fail(r, 'verify did not name the position: ' + found)
     const from = Date.now()
     await waitFor('the chain to be read again', 20000, async () => (await node.chainHealth(r.id))?.asOfBlock !== last, 10).catch(() => {})
     await atHead(r)
-    await verify(r, 0)
-    log(`a planted loss was found and mended in ${Date.now() - from} ms: ${found.split('\n')[2]?.slice(0, 150)}`)
+    await verify(r, [0])
+    log(`a planted loss was found and mended in ${Date.now() - from} ms: ${told[0]?.slice(60, 220) ?? found}`)
   }
 }
 
