@@ -84,6 +84,8 @@ func (a *chainActor) Receive(c *actor.Context) {
 		a.current(m.epoch, a.refresh)
 	case verified:
 		a.verified(m.result)
+
+	// Between two other messages, so that a command finds the chain at rest.
 	case command:
 		m.reply <- m.do(a)
 	}
@@ -192,6 +194,7 @@ func (a *chainActor) fetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.forget = cancel
+
 	a.work.Go(func() {
 		defer cancel()
 		a.asking.Lock()
@@ -261,10 +264,12 @@ func (a *chainActor) refresh() {
 		a.tick(min(a.every, watchEvery))
 		return
 	}
+
 	started := time.Now()
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
+
 	if a.parked {
 		a.parked = false
 		a.fetch()
@@ -281,7 +286,8 @@ func (a *chainActor) publish() bool {
 	case <-a.ctx.Done():
 		return false
 	}
-	if err := a.chain.Refresh(time.Now, new(pacer).pause); err != nil {
+
+	if err := a.chain.Refresh(a.now, new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is no fault of the chain's

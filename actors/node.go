@@ -45,15 +45,19 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the actors: %w", err)
 	}
+
 	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: log}
 	n.checks = make(map[market.ChainID]*verifier)
+
 	turn := make(chan struct{}, 1)
 	panics := set.NewCounter("tidemark_actor_panics_total")
+
 	for _, spec := range specs {
 		ctx, cancel := context.WithCancel(context.Background())
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
-			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log, panics: panics.Inc, ctx: ctx, cancel: cancel,
+			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log,
+			panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
 		n.spawn(a)
 		if source, ok := spec.Feed.(contracts); ok {
@@ -131,6 +135,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	for _, pid := range n.pids {
 		<-n.engine.PoisonCtx(ctx, pid).Done()
 	}
+
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
@@ -142,6 +147,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
+
 	for id, a := range n.chains {
 		if err := a.feed.Close(); err != nil {
 			n.log.Warn("cannot close a feed", "chain", id, "error", err)

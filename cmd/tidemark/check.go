@@ -37,6 +37,7 @@ func (c *CheckCmd) Run() error {
 	if _, err := os.Stat(filepath.Join(c.Data, marketDir)); err != nil {
 		return fmt.Errorf("no data in %s: %w", c.Data, err)
 	}
+
 	findings, err := checkData(c.Data, os.Stdout)
 	if err != nil {
 		return err
@@ -44,6 +45,7 @@ func (c *CheckCmd) Run() error {
 	if findings > 0 {
 		return fmt.Errorf("%d findings in %s", findings, c.Data)
 	}
+
 	fmt.Println("no findings")
 	return nil
 }

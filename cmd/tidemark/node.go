@@ -66,6 +66,7 @@ func (n *node) openStores() error {
 	if err := makePrivate(n.Data); err != nil {
 		return err
 	}
+
 	var err error
 	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
 	if err != nil {
@@ -75,6 +76,7 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {
 		return err
 	}
+
 	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{
 		AcceptLost: n.acceptLost, Logger: n.log,
 	})
@@ -137,13 +139,16 @@ func (n *node) startMetering() error {
 	if err := n.makeFirstKey(); err != nil {
 		return err
 	}
+
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
+
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
 	n.began("metering", metering.Stop)
+
 	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
 	n.background("watchdog", n.watchdog.Run)
 	return nil
@@ -156,6 +161,7 @@ func (n *node) startChains() error {
 	if external.File != "" || external.URL != "" {
 		n.background("price feed", external.Run)
 	}
+
 	specs, err := n.specs(external, n.set, n.log)
 	if err != nil {
 		return err
@@ -164,6 +170,7 @@ func (n *node) startChains() error {
 	for i := range specs {
 		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
 	}
+
 	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
 		n.set, n.log)
 	if err != nil {

@@ -84,6 +84,7 @@ func serveOn(t *testing.T, dir string, out *os.File, args ...string) (*exec.Cmd,
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() {
 		err := cmd.Wait()
@@ -100,6 +101,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	if err != nil {
 		t.Skipf("no pseudo terminals: %v", err)
 	}
+
 	n, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0)
@@ -110,6 +112,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	if err != nil {
 		t.Skipf("no pseudo terminals: %v", err)
 	}
+
 	if !term.IsTerminal(int(theirs.Fd())) {
 		t.Fatal("a pseudo terminal is none")
 	}
@@ -197,12 +200,14 @@ func TestFirstKeyIsNotLogged(t *testing.T) {
 	cmd, ended := serveOn(t, dir, w, "--listen", "0.0.0.0:0")
 	w.Close()
 	said := readUntil(t, r, "tidemark keys issue --account demo --data "+dir)
+
 	var keys []registry.KeyView
 	v := &victim{t: t, dir: dir}
 	v.ask("GET", "/keys", nil, &keys)
 	if strings.Contains(said, "tm_srv_") || len(keys) != 0 {
 		t.Errorf("it says %q and has %d keys; want none", said, len(keys))
 	}
+
 	cmd.Process.Signal(syscall.SIGTERM)
 	<-ended
 }

@@ -81,6 +81,7 @@ func (s *Server) findChain(text string) (market.ChainID, error) {
 func (s *Server) chainViews() []ChainView {
 	board := s.Board.Load()
 	views := make([]ChainView, len(s.Chains))
+
 	for i, c := range s.Chains {
 		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
 		if on, ok := board.Chain(c.ID); ok {

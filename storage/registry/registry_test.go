@@ -211,6 +211,7 @@ func TestUnknownPlan(t *testing.T) {
 	if _, err := r.CreateAccount("acme", "small"); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = Open(r.store, accounts.DefaultPlans(), testStart)
 	if err == nil || !strings.Contains(err.Error(), "acme") || !strings.Contains(err.Error(), `"small"`) {
 		t.Errorf("error = %v; want one that names account and plan", err)
