@@ -19,7 +19,7 @@ import (
 func BuildCorpus(
 	ctx context.Context, exe, dir string, spec corpus.Spec, out *os.File,
 ) (*corpus.Record, error) {
-	if err := spec.Fill(); err != nil {
+	if err := spec.SetDefaults(); err != nil {
 		return nil, err
 	}
 	if _, err := corpus.Read(dir); !errors.Is(err, corpus.ErrNone) {
@@ -39,7 +39,7 @@ func BuildCorpus(
 	if err := grow(ctx, exe, dir, r, out); err != nil {
 		return nil, err
 	}
-	if err := corpus.Settle(dir); err != nil {
+	if err := corpus.Compact(dir); err != nil {
 		return nil, err
 	}
 	if r.Shape, err = corpus.Measure(corpus.DataDir(dir)); err != nil {

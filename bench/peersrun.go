@@ -69,7 +69,7 @@ const (
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Peers, err error) {
 	peers := settings.Only
 	settings.Only = nil
-	if err := settings.fill(); err != nil {
+	if err := settings.setDefaults(); err != nil {
 		return nil, err
 	}
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
