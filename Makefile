@@ -4,15 +4,16 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
+BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check peers-test e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test check peers-test ui ui-check ui-test ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
-	$(BUILD) -o tidemark ./cmd/tidemark
+	$(BUILD) -o $(BINARY) ./cmd/tidemark
 
 run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
 	./tidemark serve
@@ -31,8 +32,24 @@ check: ## formatting, vet, staticcheck, structure, and the short tests under the
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
 	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
 
+UI := cd edge/ui && npm ci --ignore-scripts --silent &&
+ui: ## build the pages into edge/ui/dist, which is committed
+	$(UI) npm run --silent check && node build.mjs
+
+ui-check: ## the committed pages are what their sources give
+	$(UI) npm run --silent check && node build.mjs --check
+
+ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
+	cd edge/ui && node --test --test-concurrency=1 --test-timeout=600000 test/*.test.mjs
+
+ui-pictures: build ## make the pictures of every page in edge/ui/pictures
+	$(UI) node test/pictures.mjs
+
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
+
+e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
 
 e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
@@ -49,17 +66,19 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 PEERS           ?=
-PIECES          := go test -run '^$$' -bench '^BenchmarkPieces$$' -benchmem
+PIECES          := go test -run '^$$' -benchmem \
+  -bench '^Benchmark(Swaps|SwapStep|Events|Batches|Admit|Hash|Position|PositionWithMetrics|PositionPlain)$$' \
+  ./rankings/ledger ./storage ./storage/accounts ./edge/render
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
-	$(PIECES) -count 3 ./bench/... | tee $(BENCH)/pieces.txt
+	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
 	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
 	rm -rf $(BENCH)/quick
 	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
-	$(PIECES) -benchtime 100ms ./bench/... > $(BENCH)/quick/pieces.txt
+	$(PIECES) -benchtime 100ms > $(BENCH)/quick/pieces.txt
 	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --refreshes 12 \
 	  --pieces $(BENCH)/quick/pieces.txt --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html

@@ -14,6 +14,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -78,6 +79,8 @@ func (a *chainActor) Receive(c *actor.Context) {
 		a.current(m.epoch, func() { a.fetched(m.step, m.err) })
 	case refresh:
 		a.current(m.epoch, a.refresh)
+	case verified:
+		a.verified(m.result)
 	case command:
 		m.reply <- m.do(a)
 	}
@@ -205,8 +208,10 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		a.log.Warn("feed failed; it is asked again", "chain", a.config.Ledger.Chain, "error", err)
-		a.chain.FeedFailed(a.now())
+		if a.chain.FeedFailed(a.now()) {
+			a.log.Warn("feed failed; it is asked until it answers",
+				"chain", a.config.Ledger.Chain, "error", err)
+		}
 		a.fetch()
 		return
 	}
@@ -214,8 +219,10 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
 	if err := a.chain.Advance(step, a.now()); err != nil {
-		a.chain.Stop(err)
-		return
+		if !a.chain.Refused(step, err) {
+			a.chain.Stop(err)
+			return
+		}
 	}
 
 	if waiting && !a.chain.Waiting() || a.chain.Backlog() > maxBacklog {
@@ -287,6 +294,42 @@ func (p *pacer) pause() {
 func (a *chainActor) tick(after time.Duration) {
 	epoch := a.epoch
 	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
+}
+
+// healedByResync is how many transactions of positions a chain may have that is
+// indexed anew, by itself, for a difference that lies too far back to be taken
+// back: that is minutes, not hours.
+const healedByResync = 20_000
+
+// verified notes what a comparison with the contracts found. What differs is
+// healed by reading the blocks again.
+func (a *chainActor) verified(result *rankings.Verification) {
+	if a.chain == nil || !a.chain.Loaded() {
+		return
+	}
+	a.chain.SetVerified(result)
+	if len(result.Differences) == 0 {
+		return
+	}
+
+	from, id := verify.Earliest(result.Differences), a.config.Ledger.Chain
+	a.abandon()
+	switch {
+	case a.chain.Reread(from, result.Block):
+		a.log.Warn("blocks are read again to mend a difference", "chain", id, "from", from, "to", result.Block)
+		a.fetch()
+		a.tick(a.every)
+	case a.chain.Transactions() <= healedByResync:
+		a.log.Warn("the chain is indexed anew to mend a difference", "chain", id, "from", from)
+		if err := a.resync(); err != nil {
+			a.log.Error("cannot index a chain anew", "chain", id, "error", err)
+		}
+	default:
+		a.log.Error("a difference lies too far back to be mended here; run `tidemark chains resync`",
+			"chain", id, "from", from, "to", result.Block)
+		a.fetch()
+		a.tick(a.every)
+	}
 }
 
 // resync is an operator's command: whatever is on its way is dropped.

@@ -148,7 +148,8 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 		}
 		th := &theatre{t: t, store: store, set: metrics.NewSet()}
 		spec := frozenChain(t, 1, th.set, quiet, wrap)
-		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond, th.set, quiet)
+		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond,
+			accounts.NewClock(time.Now()), th.set, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -359,6 +359,7 @@ func PeersTable(w io.Writer, run *report.Peers) error {
 		fmt.Fprintf(t, "%.0f\t%.0f\t%.1f\t%.1f\t%.2f x\t%d\t\n", p.Node.PerSecond, p.Other.PerSecond,
 			p.Node.CPUMicros, p.Other.CPUMicros, p.RatioCPU, p.Other.BodyBytes)
 	}
+
 	fmt.Fprintf(t, "\n")
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print a table: %w", err)

@@ -106,6 +106,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%d positions: %d events are expected; there were %d", positions, sum, seen)
 		}
 	}
+
 	f(12_000, 139_011)
 	f(30_000, 242_157)
 	f(300_000, 1_791_436)

@@ -41,7 +41,7 @@ func grow(t *testing.T, s *Spec) *market.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Apply(step.Span); err != nil {
+		if _, err := l.Apply(step.Span); err != nil {
 			t.Fatal(err)
 		}
 		if l.Head().Number == step.Head.Number {

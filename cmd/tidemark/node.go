@@ -44,6 +44,8 @@ type node struct {
 	board    rankings.Board
 	ready    readiness
 
+	apiListener, opsListener net.Listener
+
 	key string // of the demo account, on the first start only
 	url string // of the API
 }
@@ -52,7 +54,7 @@ type node struct {
 // later one fails.
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
-	for _, step := range []func() error{n.openStores, n.startMetering, n.startChains, n.startServers} {
+	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -83,6 +85,35 @@ func (n *node) openStores() error {
 	return nil
 }
 
+// listenAll binds the listeners before an account or a key is made: a start on
+// an address that is taken leaves nothing behind.
+func (n *node) listenAll() (err error) {
+	if n.apiListener, n.opsListener, err = n.listen(); err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	n.url = urlOf(n.apiListener, n.TLS.Cert != "")
+	n.began("listeners", func(context.Context) error {
+		// The servers that use them have closed them already.
+		n.apiListener.Close()
+		n.opsListener.Close()
+		return nil
+	})
+	return nil
+}
+
+// endClients lets requests under way end, but waits for no client that does not
+// read its answer: what it was charged for is settled.
+func (n *node) endClients(ctx context.Context, api *edge.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	err := api.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.log.Warn("some clients have not read their answers; they are cut off", "waited", clientTimeout.String())
+		return nil
+	}
+	return err
+}
+
 // background runs a part that ends with its context.
 func (n *node) background(name string, run func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -103,8 +134,8 @@ func (n *node) startMetering() error {
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
-	if n.key, _, err = n.registry.CreateDemo(); err != nil {
-		return fmt.Errorf("cannot create the demo account: %w", err)
+	if err := n.makeFirstKey(); err != nil {
+		return err
 	}
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
@@ -155,15 +186,11 @@ func (n *node) startServers() error {
 	if err != nil {
 		return err
 	}
-	apiListener, opsListener, err := n.listen()
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
-	}
-	n.url = urlOf(apiListener, n.TLS.Cert != "")
+	apiListener := n.apiListener
 	if n.TLS.Cert != "" {
 		pair, err := readCertificate(n.TLS, n.log)
 		if err != nil {
-			return errors.Join(err, apiListener.Close(), opsListener.Close())
+			return err
 		}
 		apiListener = pair.listener(apiListener)
 		n.background("certificate", pair.watch)
@@ -174,8 +201,10 @@ func (n *node) startServers() error {
 	}
 
 	ops := opsServer(n.set, n.ready.check)
-	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
-	n.serve("API", apiListener, api.Serve, api.Shutdown)
+	n.serve("ops server", n.opsListener, ops.Serve, ops.Shutdown)
+	n.serve("API", apiListener, api.Serve, func(ctx context.Context) error {
+		return n.endClients(ctx, api)
+	})
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
@@ -240,9 +269,6 @@ func (n *node) welcome(w io.Writer) {
 		dir = n.Data
 	}
 	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
-	if n.key != "" {
-		text += fmt.Sprintf("\nAPI key of the account demo, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.url)
-	}
+	text += n.keyAdvice()
 	io.WriteString(w, text)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -36,6 +37,13 @@ func (c *testControl) SetOffline(id market.ChainID, offline bool) error {
 func (c *testControl) Resync(market.ChainID) error {
 	c.asked = append(c.asked, "resync")
 	return nil
+}
+
+func (c *testControl) Verify(
+	_ context.Context, id market.ChainID, sample int,
+) (*rankings.Verification, error) {
+	c.asked = append(c.asked, fmt.Sprint("verify ", id, " ", sample))
+	return &rankings.Verification{Block: 7, Compared: 9}, nil
 }
 
 func (c *testControl) Backup(dir string) error {

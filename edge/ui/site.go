@@ -104,6 +104,7 @@ func (s *Site) addAll(tree fs.FS, root, below string) {
 		if err != nil {
 			return err
 		}
+
 		at := below + "/" + strings.TrimPrefix(name, root+"/")
 		s.files[at], err = newFile(at, body)
 		return err

@@ -24,6 +24,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: got %s, %s, policy %q", path, got.ContentType, got.CacheControl, got.Policy)
 		}
 	}
+
 	f("/", "text/html; charset=utf-8", "no-cache", true)
 	f("/ui", "text/html; charset=utf-8", "no-cache", true)
 	f("/ui/", "text/html; charset=utf-8", "no-cache", true)
@@ -52,6 +53,7 @@ func TestPages(t *testing.T) {
 		if file.Policy == "" {
 			continue
 		}
+
 		text := string(file.Body)
 		for _, m := range reference.FindAllStringSubmatch(text, -1) {
 			if s.Find([]byte(m[1])) == nil && !others[m[1]] {
@@ -75,6 +77,7 @@ func TestPacked(t *testing.T) {
 			}
 			continue
 		}
+
 		gz, err := gzip.NewReader(bytes.NewReader(file.Packed(false)))
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +85,7 @@ func TestPacked(t *testing.T) {
 		if body, err := io.ReadAll(gz); err != nil || !bytes.Equal(body, file.Body) {
 			t.Errorf("%s differs in gzip: %v", path, err)
 		}
+
 		zs, err := zstd.NewReader(bytes.NewReader(file.Packed(true)))
 		if err != nil {
 			t.Fatal(err)

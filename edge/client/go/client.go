@@ -194,6 +194,8 @@ func (c *Client) waitBefore(ctx context.Context, err error, attempt int) (wait t
 	if attempt >= c.Attempts || ctx.Err() != nil {
 		return 0, false
 	}
+
+	// The answer may say for how long; then that, or not at all.
 	if told := (*APIError)(nil); errors.As(err, &told) {
 		if told.Status != http.StatusTooManyRequests && told.Status < http.StatusInternalServerError {
 			return 0, false
@@ -202,6 +204,7 @@ func (c *Client) waitBefore(ctx context.Context, err error, attempt int) (wait t
 			return told.RetryAfter, told.RetryAfter <= c.MaxWait
 		}
 	}
+
 	backoff := firstBackoff << (attempt - 1)
 	return backoff/2 + rand.N(backoff), true
 }

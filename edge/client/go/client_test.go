@@ -31,6 +31,7 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 		if r.Header.Get("KC-APIKey") != "tm_srv_test" {
 			t.Errorf("the key is %q", r.Header.Get("KC-APIKey"))
 		}
+
 		a := answers[min(len(n.asked), len(answers))-1]
 		if a.retry != "" {
 			w.Header().Set("Retry-After", a.retry)
@@ -39,6 +40,7 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, a.body)
 	}))
+
 	t.Cleanup(n.Close)
 	return n, New(n.URL, "tm_srv_test")
 }
@@ -55,10 +57,12 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d: got %T", status, err)
 			return
 		}
+
 		if e.Status != status || e.RetryAfter != wait || e.RequestID != "id-1" || e.Message == "" {
 			t.Errorf("%d: got %+v", status, e)
 		}
 	}
+
 	f(400, "", `{"error":"limit 500"}`, as[*BadRequest], 0)
 	f(401, "", `{"error":"no key"}`, as[*Unauthorized], 0)
 	f(403, "", `{"error":"origin"}`, as[*Forbidden], 0)
@@ -92,6 +96,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("waited %s", time.Since(from))
 		}
 	}
+
 	f(1, false, time.Minute, ok)
 	f(2, false, time.Minute, told{503, "1", `{"error":"deep"}`}, ok)
 	f(2, false, time.Minute, told{429, "1", `{"error":"burst"}`}, ok)

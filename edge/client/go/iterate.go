@@ -19,11 +19,13 @@ func (c *Client) AllPositions(ctx context.Context, q PositionsQuery) iter.Seq2[*
 				yield(nil, err)
 				return
 			}
+
 			for i := range page.Positions {
 				if !yield(&page.Positions[i], nil) {
 					return
 				}
 			}
+
 			if !page.Pagination.HasMore {
 				return
 			}
@@ -41,6 +43,7 @@ func (c *Client) AllPools(ctx context.Context, q PoolsQuery) iter.Seq2[*Pool, er
 				yield(nil, err)
 				return
 			}
+
 			for i := range page.Pools {
 				if !yield(&page.Pools[i], nil) {
 					return

@@ -370,6 +370,8 @@ type PoolPricing struct {
 	Reason *string `json:"reason"`
 	// A leg has no price; tvlUsd is the other leg only.
 	PriceUnavailable bool `json:"priceUnavailable"`
+	// tvlUsd counts a leg for less than its amount: at most twice what selling the token down to a tenth of its price yields over all its markets.
+	Unrealizable bool `json:"unrealizable"`
 }
 
 // Position is as the OpenAPI document describes it.
@@ -623,13 +625,15 @@ type UnitsUnit struct {
 
 // Usage is as the OpenAPI document describes it.
 type Usage struct {
-	Account    string       `json:"account"`
-	Plan       string       `json:"plan"`
-	Month      string       `json:"month"`
-	UnitsUsed  int64        `json:"unitsUsed"`
-	UnitsLimit *int64       `json:"unitsLimit"`
-	ResetsAt   string       `json:"resetsAt"`
-	Routes     []UsageRoute `json:"routes"`
+	Account   string `json:"account"`
+	Plan      string `json:"plan"`
+	Month     string `json:"month"`
+	UnitsUsed int64  `json:"unitsUsed"`
+	// Units that count against the limit and are never charged: what requests may have used at the moment when the server ended without an orderly stop. Left out when there are none.
+	UnitsReserved int64        `json:"unitsReserved,omitempty"`
+	UnitsLimit    *int64       `json:"unitsLimit"`
+	ResetsAt      string       `json:"resetsAt"`
+	Routes        []UsageRoute `json:"routes"`
 }
 
 // UsageRoute is as the OpenAPI document describes it.

@@ -85,6 +85,7 @@ func (d *declarer) base(name string, s schema) string {
 	if !ok || row.Properties == nil {
 		return ""
 	}
+
 	for _, property := range row.Properties.names {
 		mine, ok := s.Properties.values[property]
 		if !ok || mine.shape() != row.Properties.values[property].shape() {
@@ -109,6 +110,7 @@ func (d *declarer) named(name string, s schema) schema {
 	if s.Properties == nil {
 		return s
 	}
+
 	key := s.shape()
 	if d.seen[key] == "" {
 		d.seen[key] = name
@@ -141,6 +143,7 @@ func (d *document) queries() (all []query) {
 		if !ok || len(get.Parameters) == 0 {
 			continue
 		}
+
 		q := query{name: list + "Query", path: path}
 		for _, p := range get.Parameters {
 			if p.In == "query" {

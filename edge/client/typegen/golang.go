@@ -27,6 +27,7 @@ func golang(doc *document) ([]byte, error) {
 			fmt.Fprintf(&b, "%s\n", goType(*d.alias, false))
 			continue
 		}
+
 		b.WriteString("struct {\n")
 		if d.base != "" {
 			fmt.Fprintf(&b, "%s\n", d.base)
@@ -41,6 +42,7 @@ func golang(doc *document) ([]byte, error) {
 		}
 		b.WriteString("}\n")
 	}
+
 	for _, q := range doc.queries() {
 		goQuery(&b, q)
 	}
@@ -58,6 +60,7 @@ func goQuery(b *bytes.Buffer, q query) {
 			"integer": "int64", "number": "*float64", "boolean": "bool", "string": "string",
 		}[p.kind()])
 	}
+
 	fmt.Fprintf(b, "}\n\nfunc (q *%s) values() url.Values {\nv := url.Values{}\n", q.name)
 	for _, p := range q.parameters {
 		field := "q." + goName(p.Name)
@@ -92,6 +95,7 @@ func goType(s schema, null bool) string {
 	case s.is("boolean"):
 		name = "bool"
 	}
+
 	if null && name != "any" {
 		return "*" + name
 	}

@@ -37,6 +37,7 @@ func generate(root string) ([]output, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	types, err := golang(doc)
 	if err != nil {
 		return nil, fmt.Errorf("cannot format the Go types: %w", err)

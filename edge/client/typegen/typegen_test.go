@@ -12,6 +12,7 @@ func TestTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range files {
 		committed, err := os.ReadFile(f.path)
 		if err != nil {

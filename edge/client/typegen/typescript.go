@@ -34,6 +34,7 @@ func typescript(doc *document) []byte {
 		}
 		b.WriteString("}\n")
 	}
+
 	for _, q := range doc.queries() {
 		fmt.Fprintf(&b, "\n/** The parameters of GET %s. */\nexport interface %s {\n", q.path, q.name)
 		for _, p := range q.parameters {
@@ -76,6 +77,7 @@ func tsType(s schema, null bool) string {
 	case s.is("object"):
 		name = "Record<string, unknown>"
 	}
+
 	if null {
 		name += " | null"
 	}

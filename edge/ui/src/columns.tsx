@@ -35,7 +35,7 @@ export const positionColumns: Column<Position>[] = [
   { id: "rank", head: "#", number: true, from: "tablet", value: (p) => ({ text: integer(p.rank), exact: String(p.rank) }) },
   { id: "pair", head: "Pair", render: (p) => <Pair row={p} href={positionHref(p)} /> },
   {
-    id: "id", head: "Position", number: true, from: "tablet", about: "The NFT's id. A second click turns the order round.",
+    id: "id", head: "Position", number: true, from: "desk", about: "The NFT's id. A second click turns the order round.",
     sorts: [{ name: "nft_id_desc", direction: "descending" }, { name: "nft_id_asc", direction: "ascending" }],
     value: (p) => ({ text: p.positionId, exact: p.positionId }),
   },
@@ -54,11 +54,11 @@ export const positionColumns: Column<Position>[] = [
     value: (p) => money(p.metrics.pnlUsd, whyOf(p), true),
   },
   {
-    id: "roi", head: "ROI", number: true, from: "desk", sorts: descending("roi"), about: "PnL as a share of what was deposited.",
+    id: "roi", head: "ROI", number: true, from: "wide", sorts: descending("roi"), about: "PnL as a share of what was deposited.",
     value: (p) => rate(p.metrics.roi, whyOf(p)),
   },
   {
-    id: "fees", head: "Fees due", number: true, from: "desk", about: "Uncollected fees, exact to the smallest unit of each token.",
+    id: "fees", head: "Fees due", number: true, from: "wide", about: "Uncollected fees, exact to the smallest unit of each token.",
     value: (p) => money(p.metrics.pendingFeesUsd, p.pricing.reason),
   },
   {
@@ -70,7 +70,7 @@ export const positionColumns: Column<Position>[] = [
     value: (p) => rate(p.metrics.apr, whyOf(p)),
   },
   {
-    id: "age", head: "Age", number: true, from: "tablet", sorts: [{ name: "age", direction: "ascending" }],
+    id: "age", head: "Age", number: true, from: "desk", sorts: [{ name: "age", direction: "ascending" }],
     about: "Since the first mint, until now or the close.",
     value: (p) => ({ text: duration(p.metrics.ageSeconds), exact: `${p.metrics.ageSeconds} s` }),
   },

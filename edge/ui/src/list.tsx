@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useStore } from "./store.js";
-import { client, health, key } from "./node.js";
+import { chains, client, health, key } from "./node.js";
 import { go, withQuery } from "./route.js";
 import { Filters, LIMITS, questionOf, sent, widest, type Question } from "./filters.js";
 import { Footnotes, poolColumns, positionColumns } from "./columns.js";
@@ -25,8 +25,8 @@ async function ask(q: Question, signal: AbortSignal): Promise<Answer> {
 
 /** The newest generations, as far as the question reads them. */
 function useGeneration(q: Question): string {
-  const chains = useStore(health)?.chains ?? [];
-  return chains.filter((c) => !q.parameters.chainId || String(c.chainId) === q.parameters.chainId).map((c) => c.generation).join();
+  const all = useStore(health)?.chains ?? [];
+  return all.filter((c) => !q.parameters.chainId || String(c.chainId) === q.parameters.chainId).map((c) => c.generation).join();
 }
 
 interface Loaded {
@@ -130,8 +130,11 @@ export function ListPage({ kind, query, fixed, embedded }: {
 }
 
 function Rows({ question: q, rows, dimmed, fixed }: { question: Question; rows: Row[] | null; dimmed: boolean; fixed: Record<string, string> | undefined }) {
-  const all = (q.kind === "positions" ? positionColumns : poolColumns) as Column<Row>[];
-  const columns = all.filter((c) => !(c.id === "owner" && fixed?.owner));
+  useStore(chains); // the marks of the rows name them
+  const columns = useMemo(() => {
+    const all = (q.kind === "positions" ? positionColumns : poolColumns) as Column<Row>[];
+    return all.filter((c) => !(c.id === "owner" && fixed?.owner));
+  }, [q.kind, fixed, chains.value]);
   return (
     <Table label={q.kind === "positions" ? "Positions" : "Pools"} columns={columns} rows={rows} expected={Math.min(q.limit, 50)}
       keyOf={keyOf} hrefOf={hrefOf} onOpen={go} sort={q.sort} sortHref={(sort) => withQuery({ sort })} dimmed={dimmed} />

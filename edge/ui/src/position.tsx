@@ -91,7 +91,7 @@ function Amounts({ p }: { p: PositionDetail }) {
   const g = p.amounts.gas;
   return (
     <table class="plain-table">
-      <thead><tr><th scope="col" /><th scope="col" class="number">{symbol(p.token0)}</th><th scope="col" class="number">{symbol(p.token1)}</th><th scope="col" class="number">USD now</th></tr></thead>
+      <thead><tr><th scope="col">Amounts</th><th scope="col" class="number">{symbol(p.token0)}</th><th scope="col" class="number">{symbol(p.token1)}</th><th scope="col" class="number">USD now</th></tr></thead>
       <tbody>
         {AMOUNTS.map(([name, title]) => {
           const a = p.amounts[name];

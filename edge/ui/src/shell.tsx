@@ -95,7 +95,7 @@ function Freshness() {
   return (
     <div class="fresh" aria-label="Freshness of the data">
       {all.map((c) => <Readout key={c.chainId} chain={c} offline={offline !== null} />)}
-      <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `Rows follow every ${every} seconds` : "Rows stand still"}
+      <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
         data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
         {every ? `${every} s` : "held"}
       </button>

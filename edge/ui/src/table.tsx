@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 /** One value of a row: what is shown, what it is exactly, and what is said of it. */
 export interface Value {
@@ -45,7 +45,7 @@ const TINT_MS = 600;
 
 export function Table<R>(props: Props<R>) {
   const body = useRef<HTMLTableSectionElement>(null);
-  useSlidingRows(body, props.rows);
+  useMovement(body, props.rows);
 
   const open = (event: MouseEvent, row: R) => {
     const target = event.target as Element;
@@ -53,19 +53,20 @@ export function Table<R>(props: Props<R>) {
     props.onOpen(props.hrefOf(row));
   };
 
+  // The same rows are the same nodes, which need no comparing.
+  const rows = useMemo(() => props.rows?.map((row) => (
+    <tr key={props.keyOf(row)} data-key={props.keyOf(row)} onClick={(event) => open(event, row)}>
+      {props.columns.map((c) => cell(c, row, isSorted(c, props.sort)))}
+    </tr>
+  )), [props.rows, props.columns, props.sort]);
+
   return (
     <table class={props.dimmed ? "list dimmed" : "list"} aria-label={props.label} aria-busy={props.rows === null} onCopy={copyExact}>
       <thead>
         <tr>{props.columns.map((c) => <Head key={c.id} column={c} sort={props.sort} sortHref={props.sortHref} />)}</tr>
       </thead>
-      <tbody ref={body}>
-        {props.rows === null
-          ? Array.from({ length: props.expected }, (_, i) => <Skeleton key={i} columns={props.columns} at={i} />)
-          : props.rows.map((row) => (
-              <tr key={props.keyOf(row)} data-key={props.keyOf(row)} onClick={(event) => open(event, row)}>
-                {props.columns.map((c) => <Cell key={c.id} column={c} row={row} sorted={isSorted(c, props.sort)} />)}
-              </tr>
-            ))}
+      <tbody ref={body} onAnimationEnd={forget}>
+        {rows ?? Array.from({ length: props.expected }, (_, i) => <Skeleton key={i} columns={props.columns} at={i} />)}
       </tbody>
     </table>
   );
@@ -97,25 +98,13 @@ function Head<R>({ column: c, sort, sortHref }: { column: Column<R>; sort: strin
   );
 }
 
-function Cell<R>({ column: c, row, sorted }: { column: Column<R>; row: R; sorted: boolean }) {
-  const cell = useRef<HTMLTableCellElement>(null);
+/** A cell is no component of its own: a hundred rows have more than a thousand. */
+function cell<R>(c: Column<R>, row: R, sorted: boolean) {
   const value = c.value?.(row);
-  const before = useRef(value?.text);
-
-  // A number that a new generation changed is marked for a moment.
-  useEffect(() => {
-    if (before.current !== value?.text && before.current !== undefined && cell.current) {
-      cell.current.classList.remove("changed");
-      void cell.current.offsetWidth;
-      cell.current.classList.add("changed");
-    }
-    before.current = value?.text;
-  }, [value?.text]);
-
-  if (!value) return <td class={classes(c, sorted)}>{c.render?.(row)}</td>;
+  if (!value) return <td key={c.id} class={classes(c, sorted)}>{c.render?.(row)}</td>;
   const said = [value.exact, value.tip].filter(Boolean).join("\n");
   return (
-    <td ref={cell} class={classes(c, sorted, value.className)} data-exact={value.exact ?? ""} onAnimationEnd={(e) => e.currentTarget.classList.remove("changed")}>
+    <td key={c.id} class={classes(c, sorted, value.className)} data-exact={value.exact ?? ""}>
       {said ? <span data-tip={said} tabIndex={value.tip ? 0 : undefined}>{value.text}</span> : value.text}
     </td>
   );
@@ -133,24 +122,36 @@ function Skeleton<R>({ columns, at }: { columns: Column<R>[]; at: number }) {
   );
 }
 
-/** Rows that change places slide there instead of jumping. */
-function useSlidingRows(body: { current: HTMLTableSectionElement | null }, rows: unknown) {
-  const places = useRef(new Map<string, number>());
+interface Seen {
+  top: number;
+  texts: string[];
+}
+
+/**
+ * Rows that change places slide there instead of jumping, and numbers that a
+ * new generation changed are marked for a moment.
+ */
+function useMovement(body: { current: HTMLTableSectionElement | null }, rows: unknown) {
+  const before = useRef(new Map<string, Seen>());
   useLayoutEffect(() => {
-    const seen = new Map<string, number>();
+    // All places are read before anything is written: the layout is made once.
+    const now = new Map<HTMLTableRowElement, Seen>();
     for (const row of body.current?.rows ?? []) {
-      const name = row.dataset.key;
-      if (name === undefined) continue;
-      seen.set(name, row.offsetTop);
-      const from = places.current.get(name);
-      const moved = from === undefined ? 0 : from - row.offsetTop;
-      if (moved !== 0 && !still()) {
-        row.animate([{ transform: `translateY(${moved}px)` }, { transform: "none" }], { duration: TINT_MS / 2, easing: "ease-out" });
-      }
+      if (row.dataset.key) now.set(row, { top: row.offsetTop, texts: [...row.cells].map((c) => c.textContent ?? "") });
     }
-    places.current = seen;
+    for (const [row, { top, texts }] of now) {
+      const was = before.current.get(row.dataset.key!);
+      if (!was) continue;
+      if (was.top !== top && !still()) {
+        row.animate([{ transform: `translateY(${was.top - top}px)` }, { transform: "none" }], { duration: TINT_MS / 2, easing: "ease-out" });
+      }
+      texts.forEach((text, i) => was.texts[i] !== text && i > 0 && row.cells[i]!.classList.add("changed"));
+    }
+    before.current = new Map([...now].map(([row, seen]) => [row.dataset.key!, seen]));
   }, [rows]);
 }
+
+const forget = (event: AnimationEvent) => (event.target as Element).classList.remove("changed");
 
 /** What is copied out of a table are its exact values, divided by tabs. */
 function copyExact(event: ClipboardEvent) {

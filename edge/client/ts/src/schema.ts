@@ -63,7 +63,7 @@ export interface Explanation {
   asOfBlock: number;
   timestamp: number;
   /** Why a number is missing; null when none is for want of a price. */
-  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | null;
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
   prices: ExplanationPrice[];
   steps: ExplanationStep[];
   /** The data is older than 45 seconds. */
@@ -77,7 +77,7 @@ export interface ExplanationPrice {
   symbol: string | null;
   price: Price;
   /** Why a number is missing; null when none is for want of a price. */
-  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | null;
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
   anchor: boolean;
   /** What selling down to a tenth of the price yields; null without a limit. */
   exitUsd: number | null;
@@ -96,7 +96,7 @@ export interface ExplanationPriceMarket {
   weightUsd: number | null;
   used: boolean;
   /** Why a number is missing; null when none is for want of a price. */
-  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | null;
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
   checks: ExplanationPriceMarketCheck[];
 }
 
@@ -332,9 +332,11 @@ export interface PoolPricing {
   token1: Price;
   nativePriceUsd: number | null;
   /** Why a number is missing; null when none is for want of a price. */
-  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | null;
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
   /** A leg has no price; tvlUsd is the other leg only. */
   priceUnavailable: boolean;
+  /** tvlUsd counts a leg for less than its amount: at most twice what selling the token down to a tenth of its price yields over all its markets. */
+  unrealizable: boolean;
 }
 
 export interface Position {
@@ -457,7 +459,7 @@ export interface PositionPricing {
   nativePriceUsd: number | null;
   pnlBasis: string;
   /** Why a number is missing; null when none is for want of a price. */
-  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | null;
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
 }
 
 export interface Price {
@@ -572,6 +574,8 @@ export interface Usage {
   plan: string;
   month: string;
   unitsUsed: number;
+  /** Units that count against the limit and are never charged: what requests may have used at the moment when the server ended without an orderly stop. Left out when there are none. */
+  unitsReserved?: number;
   unitsLimit: number | null;
   resetsAt: string;
   routes: UsageRoute[];

@@ -1,0 +1,125 @@
+// The TypeScript client against a node, and every TypeScript block of the guides.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { startNode } from "./harness.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../../..");
+const client = join(root, "edge/client/ts/src/index.ts");
+
+let node, dir, lib;
+
+/** Bundle a program for Node, with the client under its name. */
+async function bundle(code, name) {
+  const [source, out] = [join(dir, `${name}.ts`), join(dir, `${name}.mjs`)];
+  writeFileSync(source, code);
+  await build({ entryPoints: [source], outfile: out, bundle: true, platform: "node", format: "esm", target: "node20", alias: { "tidemark-client": client }, logLevel: "silent" });
+  return out;
+}
+
+before(async () => {
+  dir = mkdtempSync(join(tmpdir(), "tm-ts-"));
+  [node, lib] = await Promise.all([
+    startNode({ TIDEMARK_SIM_POSITIONS: "300", TIDEMARK_SIM_DAYS: "10" }),
+    bundle('export * from "tidemark-client";', "lib").then((path) => import(pathToFileURL(path))),
+  ]);
+});
+
+after(async () => {
+  await node?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test("the iterator reads pages until there are no more", async () => {
+  const api = new lib.Tidemark({ url: node.url, key: node.key });
+  const query = { sort: "nft_id_asc", status: "all", minPoolTvl: 0, includeRisky: true, chainId: 42161 };
+  const { pagination } = await api.positions({ ...query, limit: 1 });
+  const ids = [];
+  for await (const position of api.allPositions({ ...query, limit: 50 })) ids.push(position.positionId);
+  assert.ok(pagination.total > 100);
+  assert.ok(Math.abs(ids.length - pagination.total) <= 2, `${ids.length} of ${pagination.total}`); // the market goes on
+  assert.deepEqual(ids, ids.toSorted((a, b) => Number(a) - Number(b)));
+
+  let first = 0;
+  for await (const _ of api.allPools()) if (++first === 3) break;
+  assert.equal(first, 3);
+});
+
+test("every call of the client is answered", async () => {
+  const seen = [];
+  const api = new lib.Tidemark({ url: node.url, key: node.key, onAnswer: (meta) => seen.push(meta) });
+  const { positions: [position] } = await api.positions({ limit: 1, sort: "underlying_value" });
+  const { pools: [pool] } = await api.pools({ limit: 1 });
+  const { chainId, positionId } = position;
+  assert.equal((await api.position(chainId, positionId)).positionId, positionId);
+  assert.equal((await api.positionCharts(chainId, positionId, "90d")).range, "90d");
+  assert.ok((await api.explain(chainId, positionId)).steps.length > 0);
+  assert.equal((await api.pool(pool.chainId, pool.poolId)).poolId, pool.poolId);
+  assert.equal((await api.poolCharts(pool.chainId, pool.poolId)).range, "30d");
+  assert.equal((await api.usage()).account, "demo");
+  assert.equal((await api.chains()).length, 3);
+  assert.equal((await api.protocols())[0].key, "swapdex-v4");
+  assert.ok((await api.plans()).plans.length > 0);
+  assert.ok((await api.units()).units.length > 0);
+  assert.ok((await api.stats()).positions.total > 0);
+  assert.equal((await api.health()).chains.length, 3);
+  assert.deepEqual(seen.slice(0, 2).map((m) => [m.status, m.unitsCharged]), [[200, 1], [200, 2]]);
+  assert.match(seen[0].generation, /^1:\d+,42161:\d+,43114:\d+$/);
+});
+
+test("failures of a node are types", async () => {
+  const api = new lib.Tidemark({ url: node.url, key: node.key });
+  await assert.rejects(api.positions({ limit: 500 }), (e) => e instanceof lib.BadRequest && e.status === 400 && e.requestId !== null);
+  await assert.rejects(api.position(1, "999999"), lib.NotFound);
+  await assert.rejects(new lib.Tidemark({ url: node.url, key: "nonsense" }).usage(), lib.Unauthorized);
+  await assert.rejects(new lib.Tidemark({ url: "http://127.0.0.1:1", attempts: 1 }).health(), lib.Unreachable);
+  const stop = AbortSignal.abort();
+  await assert.rejects(api.pools({}, { signal: stop }), { name: "AbortError" });
+});
+
+test("what a retry can cure is tried again after Retry-After, anything else once", async () => {
+  let answers = [], asked = 0;
+  const server = createServer((_, response) => {
+    const [status, retry, body] = answers[Math.min(asked++, answers.length - 1)];
+    response.writeHead(status, { "Content-Type": "application/json", ...(retry && { "Retry-After": retry }) });
+    response.end(JSON.stringify(body));
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  const api = new lib.Tidemark({ url: `http://127.0.0.1:${server.address().port}`, maxWait: 5 });
+  const ok = [200, null, { pools: [], pagination: {} }];
+  const f = async (want, wrong, ...given) => {
+    [answers, asked] = [given, 0];
+    const from = performance.now();
+    if (wrong) await assert.rejects(api.pools(), wrong);
+    else await api.pools();
+    assert.equal(asked, want);
+    if (want > 1) assert.ok(performance.now() - from > 900, "did not wait");
+  };
+  await f(2, null, [503, "1", { error: "deep" }], ok);
+  await f(2, null, [429, "1", { error: "burst" }], ok);
+  await f(1, lib.QuotaSpent, [429, "2000000", { error: "spent", retryAfterSec: 2000000 }], ok);
+  await f(1, lib.NotFound, [404, null, { error: "none" }], ok);
+  await f(1, lib.Forbidden, [403, null, { error: "origin" }], ok);
+  await f(1, lib.Unavailable, [503, "60", { error: "down" }], ok);
+  server.close();
+});
+
+test("every TypeScript block of the guides runs", async () => {
+  const files = [join(root, "README.md"), ...readdirSync(join(root, "edge/docs")).filter((f) => f.endsWith(".md")).map((f) => join(root, "edge/docs", f))];
+  let blocks = 0;
+  for (const file of files) {
+    for (const [, code] of readFileSync(file, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)) {
+      const program = await bundle(code.replaceAll("http://127.0.0.1:8080", node.url), `block${blocks++}`);
+      const said = execFileSync(process.execPath, [program], { encoding: "utf8", env: { ...process.env, KEY: node.key } });
+      assert.ok(said.length > 0, `${file} says nothing`);
+    }
+  }
+  assert.ok(blocks > 0);
+});

@@ -1,0 +1,105 @@
+// What the pages say when the node cannot answer as it should.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { findings, open, rows, startBrowser, startNode } from "./harness.mjs";
+
+let browser;
+const nodes = [];
+
+before(async () => (browser = await startBrowser()));
+after(async () => {
+  await browser?.close();
+  await Promise.all(nodes.map((node) => node.stop()));
+});
+
+async function start(settings) {
+  const node = await startNode({ TIDEMARK_SIM_POSITIONS: "200", TIDEMARK_SIM_DAYS: "10", ...settings });
+  nodes.push(node);
+  return node;
+}
+
+async function done(page) {
+  assert.deepEqual(await findings(page), []);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+}
+
+test("stale data is said to be stale", async () => {
+  const node = await start({ TIDEMARK_LIMITS_FRESHNESS: "1ns" });
+  const page = await open(browser, node, "/ui/positions");
+  await rows(page);
+  await page.getByText("Stale.").waitFor();
+  await done(page);
+});
+
+test("a partial ranking names what is missing; offline is told, and keeps the rows", async () => {
+  const node = await start({});
+  node.admin("chains", "offline", "42161");
+  const page = await open(browser, node, "/ui/pools", { expected: ["ERR_CONNECTION_REFUSED"] });
+  await page.getByText("Partial.").waitFor();
+  await page.getByText("Arbitrum One cannot be served now").waitFor();
+  const chains = new Set((await rows(page)).map((key) => key.split("-")[0]));
+  assert.deepEqual([...chains].sort(), ["1", "43114"]);
+  await page.goto(`${node.url}/ui/pools?chainId=42161`);
+  await page.getByRole("heading", { name: "Not available now" }).waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("503"));
+  await page.goto(`${node.url}/ui/pools`);
+  const kept = (await rows(page)).length;
+  await node.stop();
+  nodes.splice(nodes.indexOf(node), 1);
+  await page.getByText("Offline.").waitFor();
+  assert.equal((await rows(page)).length, kept);
+  await done(page);
+});
+
+test("a spent quota says when it comes back; too many a second goes on by itself", async () => {
+  const node = await start({});
+  node.admin("accounts", "create", "small", "--plan", "free");
+  const key = node.issue("small");
+  for (let left = 25_000; left > 0;) {
+    const { body } = await node.get("/v1/usage", key);
+    if (body.unitsUsed === undefined) { await new Promise((r) => setTimeout(r, 300)); continue; }
+    left = body.unitsLimit - body.unitsUsed;
+    break;
+  }
+  // The answer that a spent month has, from this node, for this key.
+  const page = await open(browser, node, "/docs", { key, expected: [429] });
+  const spent = { error: "the quota of this month is spent", retryAfterSec: 777_600 };
+  await page.route("**/v1/positions*", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "777600", "Content-Type": "application/json" }, body: JSON.stringify(spent) }));
+  await page.goto(`${node.url}/ui/positions`);
+  await page.getByRole("heading", { name: "The month's units are spent" }).waitFor();
+  await page.getByText("They come back in 9d").waitFor();
+  await page.unroute("**/v1/positions*");
+
+  let refused = 0;
+  await page.route("**/v1/pools*", (route) => (refused++ === 0
+    ? route.fulfill({ status: 429, headers: { "Retry-After": "1", "Content-Type": "application/json" }, body: '{"error":"too many requests"}' })
+    : route.continue()));
+  await page.goto(`${node.url}/ui/pools`);
+  await rows(page);
+  assert.ok(refused >= 2);
+  await done(page);
+});
+
+test("an unknown position, a capped total and a degraded detail are told", async () => {
+  const node = await start({ TIDEMARK_LIMITS_TOTAL_CAP: "20", TIDEMARK_LIMITS_TRANSACTIONS_WAIT: "1ns" });
+  const page = await open(browser, node, "/ui/positions/1/swapdex-v4/999999", { expected: [404] });
+  await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+  await page.goto(`${node.url}/ui/positions?limit=20&minValueUsd=1`);
+  await rows(page);
+  await page.getByText(/^20\+$|^21\+$|^40\+$/).waitFor();
+  await page.goto(`${node.url}/ui/positions/1/swapdex-v4/2`);
+  await page.getByText("Still loading.").waitFor();
+  await done(page);
+});
+
+test("without a preview the front page shows the chains", async () => {
+  const node = await start({});
+  const page = await open(browser, node, "/docs");
+  await page.route(`${node.url}/`, async (route) => (route.request().headers().accept?.includes("json")
+    ? route.fulfill({ json: { name: "tidemark", version: "test", links: {} } })
+    : route.continue()));
+  await page.goto(`${node.url}/`);
+  await page.getByRole("cell", { name: "Arbitrum One" }).waitFor();
+  await done(page);
+});
