@@ -12,6 +12,7 @@ func (c *checker) poolDetails(chain int64) error {
 	for _, pool := range c.snapshots[chain].pools {
 		id := text(pool, "poolId")
 		path := fmt.Sprintf("/v1/pools/%d/swapdex-v4/%s", chain, id)
+
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			j := c.judge("detail", path)
 			j.leaves("", a.object(), s.pool[id], "rank", "stale", "dataAsOf")
@@ -64,6 +65,7 @@ func (c *checker) positionDetail(chain int64, id, path string) error {
 			if whole = !flag(detail, "transactionsDegraded"); !whole {
 				return
 			}
+
 			j := c.judge("detail", path)
 			j.equal("rank", detail["rank"], nil)
 			j.leaves("", detail, s.position[id], "rank", "transactions", "transactionsTruncated",
@@ -293,6 +295,7 @@ func (h *history) atCost() {
 		case "burn":
 			sign = 1
 		}
+
 		gas := number(e, "gasUsd")
 		sum -= gas
 		scale += math.Abs(gas)
@@ -305,6 +308,7 @@ func (h *history) atCost() {
 			scale += math.Abs(principal) + math.Abs(fees)
 		}
 	}
+
 	if flag(h.row, "metrics.unrealizableLeg") {
 		sum = math.NaN()
 	}
@@ -328,6 +332,7 @@ func (p payments) add(entries []map[string]any, position string) {
 		if p[hash] == nil {
 			p[hash] = &payment{total: new(big.Int), shared: new(big.Int), known: true}
 		}
+
 		if used == nil || price == nil {
 			p[hash].known = false
 			continue

@@ -15,6 +15,7 @@ func (c *checker) explanation(chain int64, id, path string) error {
 			judge: c.judge("explain", path), row: s.position[id], said: a.object(),
 			known: map[string]float64{},
 		}
+
 		s.learnNow(e.judge, "timestamp", number(e.said, "timestamp"))
 		e.equal("positionId", e.said["positionId"], e.row["positionId"])
 		e.equal("asOfBlock", e.said["asOfBlock"], e.row["asOfBlock"])
@@ -97,10 +98,12 @@ func medianOf(used []map[string]any, plain bool) float64 {
 	slices.SortFunc(used, func(a, b map[string]any) int {
 		return int(math.Copysign(1, number(a, "priceUsd")-number(b, "priceUsd")))
 	})
+
 	n := len(used)
 	if plain {
 		return (number(used[(n-1)/2], "priceUsd") + number(used[n/2], "priceUsd")) / 2
 	}
+
 	all, sum := 0.0, 0.0
 	for _, m := range used {
 		all += number(m, "weightUsd")
@@ -132,6 +135,7 @@ func (e *explained) step(step map[string]any) {
 			x.raw[id] = raw
 		}
 	}
+
 	e.integers(name, &x)
 	if redo := redone[name]; redo != nil {
 		value, scale := number(step, "value"), 0.0
@@ -213,6 +217,7 @@ func (e *explained) integers(name string, x *terms) {
 			e.holds("principal", false, "without its terms", "L, sqrtPrice, sqrtLower, sqrtUpper")
 			return
 		}
+
 		amount0, amount1 := principal(x.raw["L"], x.raw["sqrtPrice"], x.raw["sqrtLower"], x.raw["sqrtUpper"])
 		e.equal("principal: amount0", show(x.raw["amount0"]), amount0.String())
 		e.equal("principal: amount1", show(x.raw["amount1"]), amount1.String())

@@ -68,6 +68,7 @@ func show(v any) string {
 	default:
 		text = fmt.Sprint(v)
 	}
+
 	if len(text) > shownLength {
 		text = text[:shownLength] + "..."
 	}
@@ -129,6 +130,7 @@ func (j judge) leaves(field string, got, want any, without ...string) {
 			return
 		}
 		j.objects(field, object, want, without)
+
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
@@ -138,6 +140,7 @@ func (j judge) leaves(field string, got, want any, without ...string) {
 		for i := range want {
 			j.leaves(field+"["+strconv.Itoa(i)+"]", list[i], want[i])
 		}
+
 	default:
 		j.equal(field, got, want)
 	}

@@ -271,6 +271,22 @@ func TestCheckNotices(t *testing.T) {
 			t.Errorf("no lie is told to the rule %q", rule)
 		}
 	}
+	checkExits(t, server, s.key)
+}
+
+// checkExits checks what the command line is told: 1 where values differ, 2
+// where the check could not be done to its end.
+func checkExits(t *testing.T, lying *httptest.Server, key string) {
+	f := func(want int, args ...string) {
+		t.Helper()
+		if got := run(append([]string{"check", "--json", "--url", lying.URL}, args...)); got != want {
+			t.Errorf("check %v exits with %d; want %d", args, got, want)
+		}
+	}
+	f(exitFailed, "--key", key, "--sample", "1")
+	f(2, "--key", key, "--requests", "9")
+	lying.Close()
+	f(2, "--key", key)
 }
 
 func (l *lie) found(report *consistency.Report) bool {
