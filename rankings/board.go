@@ -37,6 +37,37 @@ type ChainStatus struct {
 	ConfirmedAt   int64 // unix milliseconds; see View.Confirm for what a page needs
 	ETASeconds    int64 // of a backfill; 0 when not known
 	FailingSince  int64 // unix milliseconds of the feed's first failure in a row; 0: it works
+
+	Role        Role
+	Progress    *Progress     // of a backfill; nil when there is none
+	Verified    *Verification // the last one; nil before the first
+	Quarantined int           // pools whose numbers are not trusted
+}
+
+// Role is what a node does for a chain.
+type Role uint8
+
+// The roles. A node that is not part of a cluster is alone.
+const (
+	Alone Role = iota
+	Writer
+	Follower
+)
+
+func (r Role) String() string { return [...]string{"alone", "writer", "follower"}[r] }
+
+// Progress is how far a backfill has come.
+type Progress struct {
+	From, To, At      uint64 // blocks
+	Events            uint64 // that were taken in since From
+	RequestsPerSecond float64
+}
+
+// Verification is a comparison of the ledger with the contracts' own answers.
+type Verification struct {
+	Block               uint64
+	At                  int64 // unix milliseconds
+	Compared, Different uint64
 }
 
 // Load returns the snapshot of now.
