@@ -165,8 +165,10 @@ func config(f *front, n *node) Config {
 		Config: pages.Config{
 			Board: n.board, Store: n.store,
 			Chains: registered, Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
-			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
-			Metrics: f.set,
+			Prices:    func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
+			Metrics:   f.set,
+			Disk:      func() storage.Disk { return storage.Disk{Status: storage.DiskOK, FreeBytes: 1 << 40} },
+			WallClock: func() accounts.ClockState { return accounts.ClockState{} },
 		},
 		Preview: true,
 		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),

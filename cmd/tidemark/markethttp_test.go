@@ -13,6 +13,7 @@ import (
 	"tidemark/edge/render"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
@@ -41,8 +42,10 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 		Config: pages.Config{
 			Board: s.board, Store: s.store, Chains: chains,
 			Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
-			Prices:  func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
-			Metrics: metrics.NewSet(),
+			Prices:    func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
+			Metrics:   metrics.NewSet(),
+			Disk:      func() storage.Disk { return storage.Disk{Status: storage.DiskOK} },
+			WallClock: func() accounts.ClockState { return accounts.ClockState{} },
 		},
 		Book: book, Clock: accounts.NewClock(now), Log: quiet,
 		Connections: edge.DefaultConnections(),

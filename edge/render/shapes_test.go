@@ -2,6 +2,7 @@ package render
 
 import (
 	"testing"
+	"time"
 
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -111,11 +112,15 @@ func TestHealthGolden(t *testing.T) {
 	indexed := market.Head{Number: 100, Time: 1_700_000_000}
 	running := rankings.Chain{ID: 1, Status: rankings.ChainStatus{
 		LastIndexed: indexed, ChainHead: market.Head{Number: 105, Time: 1_700_000_060},
-		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12,
+		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12, Role: rankings.Follower, QuarantinedPools: 2,
+		Progress: &rankings.Progress{FromBlock: 1, ToBlock: 105, AtBlock: 100, Events: 7, RequestsPerSecond: 12.5},
+		Verified: &rankings.Verification{Block: 90, At: 1_700_000_001_000, Compared: 50, Different: 1},
 	}}
-	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing)
-	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, Down)
-	golden(t, "health.json", append(body, ']', '}'))
+	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing, "catching up")
+	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, OK, "")
+	body = AppendDisk(append(body, ']'), "readonly", 1<<30)
+	body = AppendClock(body, &accounts.ClockState{Offset: -3661500 * time.Millisecond, Mistrusted: true})
+	golden(t, "health.json", append(body, '}'))
 }
 
 func TestExplanationGolden(t *testing.T) {
