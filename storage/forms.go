@@ -132,6 +132,7 @@ func codeRingPart(c *coder, r *ringPart) {
 			mask |= 1 << i
 		}
 	}
+
 	c.small("newest", &r.newest, partSlots)
 	c.small("mask", &mask, 255)
 	var minute int64

@@ -123,7 +123,7 @@ func (b *fakeBlock) setBloom(l object) {
 	a, _ := market.ParseAddress(l["address"].(string))
 	parts := [][]byte{a[:]}
 	for _, s := range l["topics"].([]string) {
-		h, _ := market.ParseHash(s)
+		h, _ := market.ParsePoolID(s)
 		parts = append(parts, h[:])
 	}
 	for _, p := range parts {
