@@ -6,7 +6,7 @@ COMMIT      := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check e2e e2e-faults e2e-wrong fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test check peers-test e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +25,11 @@ check: ## formatting, vet, staticcheck, structure, and the short tests under the
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go test -count=1 -run 'TestFloors|TestTaste|TestPins' ./cmd/tidemark
+	$(MAKE) peers-test
 	go test -short -race -timeout 600s ./...
+
+peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
+	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
@@ -48,22 +52,28 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 PEERS           ?=
+PIECES          := go test -run '^$$' -benchmem \
+  -bench '^Benchmark(Swaps|SwapStep|Events|Batches|Admit|Hash|Position|PositionWithMetrics|PositionPlain)$$' \
+  ./rankings/ledger ./storage ./storage/accounts ./edge/render
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
-	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
-	  --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
+	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
+	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
-bench-quick: build ## the same on a small corpus, in less than 90 s
+bench-quick: build ## the same on a small corpus, in about two minutes
 	rm -rf $(BENCH)/quick
 	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
-	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --figures \
+	$(PIECES) -benchtime 100ms > $(BENCH)/quick/pieces.txt
+	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --refreshes 12 \
+	  --pieces $(BENCH)/quick/pieces.txt --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
 
 bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQLite, beside a node
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
-	cd bench/peers && go test -timeout 120s ./... && go build -o ../../$(BENCH)/peers-bench .
-	$(BENCH)/peers-bench --corpus $(BENCH)/corpus --tidemark ./tidemark --data $(BENCH)/peers \
-	  --version $(VERSION) --out $(BENCH)/peers.ndjson $(PEERS)
+	cd bench/peers && go build -o ../../$(BENCH)/peers .
+	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
+	  --out $(BENCH)/peers.json $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

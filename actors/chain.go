@@ -16,7 +16,9 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/verify"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 )
 
 // The pause before a chain is restored doubles from first to last, so that a
@@ -37,10 +39,13 @@ type chainActor struct {
 	board  *rankings.Board
 	feed   feed.Feed
 	every  time.Duration
+	clock  accounts.Clock
 	turn   chan struct{} // one chain refreshes at a time
 	log    *slog.Logger
 	panics func() // counts one
 	send   func(any)
+	// readOnly tells whether the store takes no writes for want of disk space.
+	readOnly func() bool
 
 	ctx    context.Context // of the whole life
 	cancel context.CancelFunc
@@ -49,12 +54,19 @@ type chainActor struct {
 	chain *chain.Chain
 	epoch uint64
 	pause time.Duration // before the next restore
+	// parked: nothing is fetched before what was fetched can be committed.
+	parked bool
 
 	feedFailures int       // since the last warning
 	warned       time.Time // when that was
 
 	asking sync.Mutex         // held around a question to the feed
 	forget context.CancelFunc // ends the question of this epoch
+}
+
+// frozenFeed is a feed whose head may never move.
+type frozenFeed interface {
+	FrozenHead() (head market.Head, frozen bool)
 }
 
 // Receive handles one message.
@@ -102,6 +114,7 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 // abandon starts a new epoch: what is on its way is dropped when it arrives.
 func (a *chainActor) abandon() {
 	a.epoch++
+	a.parked = false
 	if a.forget != nil {
 		a.forget()
 	}
@@ -116,18 +129,40 @@ func (a *chainActor) restore() {
 }
 
 func (a *chainActor) open() {
-	opened, err := chain.Open(a.config, a.store, a.board)
+	config := a.config
+	config.Opened = a.now()
+	opened, err := chain.Open(config, a.store, a.board)
 	if err != nil {
 		a.log.Error("cannot open a chain", "chain", a.config.Ledger.Chain, "error", err)
 		a.restore()
 		return
 	}
 	a.chain = opened
+
+	// A feed is asked once the records are loaded. Until then a generation of a
+	// head that never moves would be as old as its last commit.
+	if f, ok := a.feed.(frozenFeed); ok {
+		if head, frozen := f.FrozenHead(); frozen {
+			opened.Confirm(head, time.Now())
+		}
+	}
+
 	epoch := a.epoch
 	a.work.Go(func() {
 		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })
 		a.send(loaded{epoch, err})
 	})
+}
+
+// now is the time on the node's clock, by which readers judge how old data is.
+func (a *chainActor) now() time.Time { return a.clock.Time(time.Now()) }
+
+// onClock moves a feed's time to the node's clock; zero stays zero.
+func (a *chainActor) onClock(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return a.clock.Time(t)
 }
 
 // guarded turns a panic into an error, for work outside of Receive.
@@ -176,19 +211,26 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		a.chain.FeedFailed(time.Now())
+		a.chain.FeedFailed(a.now())
 		a.warn(err)
 		a.fetch()
 		return
 	}
+
+	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
-	if err := a.chain.Advance(step, time.Now()); err != nil {
+	if err := a.chain.Advance(step, a.now()); err != nil {
 		if !a.chain.Refused(step, err) {
 			a.chain.Stop(err)
 			return
 		}
 	}
+
 	if waiting && !a.chain.Waiting() || a.chain.Backlog() > maxBacklog {
+		if a.readOnly() {
+			a.parked = true
+			return
+		}
 		if !a.publish() {
 			return
 		}
@@ -215,9 +257,17 @@ func (a *chainActor) warn(err error) {
 const maxBacklog = 20_000
 
 func (a *chainActor) refresh() {
-	started := time.Now()
-	if !a.chain.Waiting() && !a.publish() {
+	if a.readOnly() {
+		a.tick(min(a.every, watchEvery))
 		return
+	}
+	started := time.Now()
+	if (a.parked || !a.chain.Waiting()) && !a.publish() {
+		return
+	}
+	if a.parked {
+		a.parked = false
+		a.fetch()
 	}
 	a.tick(max(a.every, paceFactor*time.Since(started)))
 }
@@ -233,6 +283,9 @@ func (a *chainActor) publish() bool {
 	}
 	if err := a.chain.Refresh(time.Now, new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
+		if errors.Is(err, storage.ErrReadOnly) {
+			a.pause = 0 // the disk is no fault of the chain's
+		}
 		a.restore()
 		return false
 	}

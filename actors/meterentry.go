@@ -45,7 +45,7 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 	}
 	t, _ := e.cell.Tally(this)
 	if limited && !e.idle {
-		t.Lease = m.lease(e.cell, &t)
+		t = m.lease(e.cell, &t)
 	}
 	m.stage(e.of(this), &t, m.today)
 	return nil
@@ -67,12 +67,20 @@ func (m *Meter) begin(e *entry, month accounts.Month) error {
 	return nil
 }
 
-// lease is how far a leased account may go: ahead of what is spent, up to its
-// quota, and never back while reservations are held to the old one.
-func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) int64 {
+// lease returns the month with the lease that a leased account is to have: its
+// headroom ahead of what is spent, up to its quota. When units came back it may
+// be less than before; then admissions are held to it at once, before the store
+// knows.
+func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) accounts.Tally {
 	terms := c.Terms()
-	ahead := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
-	return max(ahead, t.Lease, c.Lease(t.Month))
+	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
+	now := *t
+	if lease < c.Lease(t.Month) {
+		c.Lower(t.Month, lease)
+		now, _ = c.Tally(t.Month) // with what was admitted until then
+	}
+	now.Lease = max(lease, now.Lease)
+	return now
 }
 
 // stage puts a month into the batch when it differs from what the store has.

@@ -2,9 +2,9 @@ package actors
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -28,7 +28,8 @@ import (
 //     with the next batch: a crash loses at most one flush of them.
 //
 // While batches fail, or when none has succeeded for a while, the book admits
-// nothing that costs units.
+// nothing that costs units. A full disk is another matter: then leases that are
+// durable are spent, and kept, and accounts without a quota are served.
 type Meter struct {
 	book    *accounts.Book
 	turner  *accounts.Turner
@@ -49,8 +50,7 @@ type Meter struct {
 	today, lastDay accounts.Day
 
 	scanned int64 // when leased was last searched for idle ones
-
-	mistrusted atomic.Int32 // 1 while the wall clock keeps months from turning
+	full    bool  // the last batch failed for want of disk space
 }
 
 // meterStore is what a meter does to the store; tests make it fail.
@@ -91,9 +91,6 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 		},
 		entries: map[*accounts.Cell]*entry{},
 	}
-	set.NewGauge("tidemark_metering_clock_mistrusted", func() float64 {
-		return float64(m.mistrusted.Load())
-	})
 	return m
 }
 
@@ -101,27 +98,20 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 // wall what the machine's clock says. An error means that nothing new may be
 // admitted until a later Drain succeeds.
 func (m *Meter) Drain(now, wall int64) error {
-	m.step(now, wall)
+	m.book.SetCalendar(m.turner.Step(now, wall))
 	m.collect(now)
-	if now-m.scanned >= min(m.flushNs, idleNs) {
+	// What is given back on a full disk cannot be had again.
+	if now-m.scanned >= min(m.flushNs, idleNs) && !m.full {
 		m.scanned = now
 		m.findIdle(now)
 	}
 	return m.write(now)
 }
 
-func (m *Meter) step(now, wall int64) {
-	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.mistrusted.Store(0)
-	if m.turner.Mistrusted() {
-		m.mistrusted.Store(1)
-	}
-}
-
 // Close gives every lease back after the last request has been settled, and
 // stops all spending.
 func (m *Meter) Close(now, wall int64) error {
-	m.step(now, wall)
+	m.book.SetCalendar(m.turner.Step(now, wall))
 	m.collect(now)
 	for _, e := range m.leased {
 		e.idle = true
@@ -169,29 +159,54 @@ func (m *Meter) enqueue(e *entry) {
 
 // write puts the queue into one batch and does what its success allows.
 func (m *Meter) write(now int64) error {
-	err := m.fill(now)
-	if err == nil && !m.out.Empty() {
+	err := m.makeBatch(now)
+	if err == nil && (m.full || !m.out.Empty()) {
 		err = m.store.flush(&m.out)
 		m.metrics.flushes.Inc()
 		m.metrics.rows.Add(len(m.out.Months) + len(m.out.Days) + len(m.out.Keys))
 	}
 	if err != nil {
 		m.metrics.failures.Inc()
-		m.book.SetAlive(0)
-		for _, e := range m.queue {
-			e.cell.Wake()
-		}
+		m.suspend(errors.Is(err, storage.ErrNoSpace))
 		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
 	}
+
+	m.full = false
 	m.book.SetAlive(now + graceNs(m.flushNs))
-	m.settle()
+	m.book.SetDiskFull(false)
+	m.openLeases()
 	return nil
 }
 
-// fill makes the batch of everything in the queue, anew each time: totals are
-// absolute, so a batch that failed is simply made again. Ordered
-// by id it is cheapest to insert.
-func (m *Meter) fill(now int64) error {
+// suspend stops what a batch that failed does not allow.
+func (m *Meter) suspend(full bool) {
+	m.full = full
+	if full {
+		m.keepLeases()
+	}
+	m.book.SetDiskFull(full)
+	m.book.SetAlive(0)
+	for _, e := range m.queue {
+		e.cell.Wake()
+	}
+}
+
+// keepLeases opens the months of the queue up to what the store has: a lease
+// that was to be given back stays durable, and an account that has none yet
+// can be told from one that has no quota.
+func (m *Meter) keepLeases() {
+	this := m.book.Calendar().This.Month
+	for _, e := range m.queue {
+		if em := e.of(this); em.written.Month == this {
+			e.cell.Open(this, em.written.Lease)
+		}
+	}
+}
+
+// makeBatch puts everything in the queue into a batch, anew each time: totals
+// are absolute, so a batch that failed is simply made again. Ordered by id it
+// is cheapest to insert.
+func (m *Meter) makeBatch(now int64) error {
 	m.out.Reset()
 	slices.SortFunc(m.queue, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
 	this := m.book.Calendar().This.Month
@@ -207,8 +222,8 @@ func (m *Meter) fill(now int64) error {
 	return nil
 }
 
-// settle opens the leases that are durable now, and empties the queue.
-func (m *Meter) settle() {
+// openLeases opens the leases that are durable now, and empties the queue.
+func (m *Meter) openLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
 		e.commit()

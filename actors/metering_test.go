@@ -36,6 +36,13 @@ const testFlush = 100 * time.Millisecond
 // newRig starts a node's accounts on a file system at a time.
 func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
 	t.Helper()
+	r := newRigOn(t, fs, start)
+	r.fs = fs
+	return r
+}
+
+func newRigOn(t *testing.T, fs vfs.FS, start time.Time) *rig {
+	t.Helper()
 	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
@@ -47,7 +54,7 @@ func newRig(t *testing.T, fs *vfs.MemFS, start time.Time) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{
-		t: t, fs: fs, store: store, reg: reg, keys: map[string]string{}, now: start.UnixNano(),
+		t: t, store: store, reg: reg, keys: map[string]string{}, now: start.UnixNano(),
 		meter: NewMeter(reg, store, testFlush, metrics.NewSet()),
 	}
 	r.drain()
@@ -174,8 +181,8 @@ func TestLeaseFollowsUse(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free") // 25,000 units, 5 a second, burst 10
 	headroom := k.Cell.Terms().Headroom(int64(testFlush))
-	if headroom != 10*10+2*5 {
-		t.Fatalf("headroom = %d; want burst x 10 + 2 x flush x rate x 10 = 110", headroom)
+	if headroom != 10*10+5 {
+		t.Fatalf("headroom = %d; want (burst + rate x flush) x 10 = 105", headroom)
 	}
 	if v := r.spend(k, 10, 10); v != accounts.Granted {
 		t.Fatalf("first request: %d", v)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/anthdm/hollywood/actor"
+
+	"tidemark/storage"
 )
 
 // What the metering actor is told.
@@ -36,8 +39,12 @@ type Metering struct {
 	waking atomic.Bool   // a wake is in the mailbox
 	quit   chan struct{} // ends the goroutine that watches the book
 	closed bool
-	// What the last drain said, logged when it changes.
-	failed, mistrusted bool
+	failed bool // the last drain, logged when it changes
+
+	// Read by others.
+	mistrusted atomic.Bool  // the wall clock keeps months from turning
+	draining   atomic.Int64 // since when, on the node's clock; 0: no drain is under way
+	took       atomic.Int64 // the last one, in ns
 }
 
 // StartMetering starts the actor. The first drain runs before it returns, so
@@ -100,20 +107,37 @@ func (r *Metering) drain() {
 		return
 	}
 	now := time.Now()
+	r.draining.Store(r.meter.clock.At(now))
 	err := r.meter.Drain(r.meter.clock.At(now), now.UnixNano())
+	r.draining.Store(0)
+	r.took.Store(int64(time.Since(now)))
+
 	switch {
+	case errors.Is(err, storage.ErrNoSpace) && !r.failed:
+		r.log.Error("the disk is full; requests that no durable lease covers are treated as "+
+			"metering.on-full-disk says", "error", err)
 	case err != nil && !r.failed:
 		r.log.Error("metering fails; metered requests are refused until it recovers", "error", err)
 	case err == nil && r.failed:
 		r.log.Info("metering has recovered")
 	}
 	r.failed = err != nil
-	if off := r.meter.turner.Mistrusted(); off != r.mistrusted {
-		r.mistrusted = off
+	if off := r.meter.turner.Mistrusted(); off != r.mistrusted.Load() {
+		r.mistrusted.Store(off)
 		r.log.Warn("the wall clock against the clock of quotas, which counts from the start: "+
 			"while they are more than 5 minutes apart, and for 10 minutes after, no month turns; "+
 			"a restart takes the wall clock's word", "apart", off)
 	}
+}
+
+// slowDrainNs is how long a drain may take before the disk is called slow. On a
+// processor that is full of long answers it may wait a second for its turn.
+const slowDrainNs = int64(2 * time.Second)
+
+// slow tells whether the last drain took long, or the one under way does.
+func (r *Metering) slow(now int64) bool {
+	since := r.draining.Load()
+	return r.took.Load() > slowDrainNs || since != 0 && now-since > slowDrainNs
 }
 
 // close drains for the last time.

@@ -16,6 +16,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 )
 
 // ChainSpec is a chain to run and where its events come from.
@@ -38,7 +39,7 @@ type Node struct {
 // Start spawns an actor for every chain. What is stored is on the board when
 // it returns.
 func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every time.Duration,
-	set *metrics.Set, log *slog.Logger,
+	clock accounts.Clock, set *metrics.Set, log *slog.Logger,
 ) (*Node, error) {
 	engine, err := actor.NewEngine(actor.NewEngineConfig())
 	if err != nil {
@@ -52,7 +53,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 		ctx, cancel := context.WithCancel(context.Background())
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
-			turn: turn, log: log, panics: panics.Inc, ctx: ctx, cancel: cancel,
+			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log, panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
 		n.spawn(a)
 		if source, ok := spec.Feed.(contracts); ok {

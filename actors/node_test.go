@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 )
 
 // theatre is a node with chains 1 and 2 on frozen simulated markets.
@@ -40,7 +42,8 @@ func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
 	for _, id := range []market.ChainID{1, 2} {
 		specs = append(specs, frozenChain(t, id, th.set, quiet, wrap))
 	}
-	if th.node, err = Start(specs, store, &th.board, 20*time.Millisecond, th.set, quiet); err != nil {
+	if th.node, err = Start(specs, store, &th.board, 20*time.Millisecond,
+		accounts.NewClock(time.Now()), th.set, quiet); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -106,7 +109,8 @@ func TestStopWhileLoading(t *testing.T) {
 		var board rankings.Board
 		set := metrics.NewSet()
 		spec := frozenChain(t, 1, set, quiet, plain)
-		node, err := Start([]ChainSpec{spec}, store, &board, time.Millisecond, set, quiet)
+		node, err := Start([]ChainSpec{spec}, store, &board, time.Millisecond,
+			accounts.NewClock(time.Now()), set, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,6 +126,46 @@ func TestStopWhileLoading(t *testing.T) {
 	})
 	for n := range 20 {
 		run(func(*rankings.Board) { time.Sleep(time.Duration(n) * 100 * time.Microsecond) })
+	}
+}
+
+// silentFeed is a frozen feed that answers no question.
+type silentFeed struct{ *sim.Feed }
+
+func (silentFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
+	<-ctx.Done()
+	return feed.Step{}, ctx.Err()
+}
+
+// The stored generation of a frozen market is confirmed when it is opened, so
+// that a node is not stale in its first seconds after a pause.
+func TestFrozenIsConfirmedAtOpen(t *testing.T) {
+	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
+	run := func(wrap func(feed.Feed) feed.Feed, serves func(*rankings.Chain) bool) (confirmed int64) {
+		store, err := storage.Open(dir, storage.Options{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		th := &theatre{t: t, store: store, set: metrics.NewSet()}
+		spec := frozenChain(t, 1, th.set, quiet, wrap)
+		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond,
+			accounts.NewClock(time.Now()), th.set, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		confirmed = th.await(1, "served", serves).View.Confirmed()
+		if err := errors.Join(node.Stop(t.Context()), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return confirmed
+	}
+
+	run(plain, served)
+	stopped := time.Now().UnixMilli()
+	time.Sleep(2 * time.Millisecond)
+	silent := func(f feed.Feed) feed.Feed { return silentFeed{f.(*sim.Feed)} }
+	if got := run(silent, served); got <= stopped {
+		t.Errorf("confirmed %d ms before the restart", stopped-got)
 	}
 }
 
@@ -204,5 +248,53 @@ func TestOperatorsOrders(t *testing.T) {
 	}
 	if err := th.node.SetOffline(9, true); err == nil {
 		t.Error("chain 9 was switched")
+	}
+}
+
+// gated answers nothing before the gate is opened.
+type gated struct {
+	feed.Feed
+	gate chan struct{}
+}
+
+func (g gated) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+	select {
+	case <-g.gate:
+		return g.Feed.Next(ctx, c)
+	case <-ctx.Done():
+		return feed.Step{}, ctx.Err()
+	}
+}
+
+// While the store takes no writes a chain waits, and it goes on within 2 s of
+// the moment at which there is room again, however long that took.
+func TestReadOnlySpell(t *testing.T) {
+	gate := make(chan struct{})
+	th := newTheatre(t, func(f feed.Feed) feed.Feed { return gated{f, gate} })
+	var full atomic.Bool
+	full.Store(true)
+	for id := range th.node.chains {
+		err := th.node.command(id, func(a *chainActor) error {
+			a.readOnly = full.Load
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(gate)
+	time.Sleep(1500 * time.Millisecond) // the market is read, and waits to be committed
+	for id := range th.node.chains {
+		if c, ok := th.board.Load().Chain(id); !ok || c.View != nil || c.Status.Stopped {
+			t.Fatalf("chain %d is %+v; want one that waits", id, c)
+		}
+	}
+
+	full.Store(false)
+	began := time.Now()
+	th.await(1, "served", served)
+	th.await(2, "served", served)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("served %s after there was room; want 2 s at most", took)
 	}
 }

@@ -3,11 +3,13 @@ package bench
 import (
 	"bytes"
 	"math/rand/v2"
-	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
@@ -44,6 +46,7 @@ func TestCheckAnswer(t *testing.T) {
 			t.Errorf("%s: %v; want %q", path, err, complaint)
 		}
 	}
+
 	f("/v1/positions", 200, page(two, `1 {"apr":5}`, `2 {"apr":5}`), "")
 	f("/v1/positions?sort=pnl", 200, page(two, `1 {"pnlUsd":-1}`, `2 {"pnlUsd":null}`), "")
 	f("/v1/positions", 200, page(two, `1 {"apr":4}`, `2 {"apr":5}`), "not in the order")
@@ -62,9 +65,45 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/positions", 503, []byte(`busy`), "without an error")
 }
 
+// A packed body is looked at like any other.
+func TestUnpacked(t *testing.T) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(`{"a":1}`)); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f := func(body []byte, want string) {
+		t.Helper()
+		got, err := unpacked(body)
+		if string(got) != want || want == "" && err == nil {
+			t.Errorf("%q is %q, %v; want %q", body, got, err, want)
+		}
+	}
+	f([]byte(`{"a":1}`), `{"a":1}`)
+	f(b.Bytes(), `{"a":1}`)
+	f(b.Bytes()[:8], "")
+	f(e.EncodeAll([]byte(`{"a":1}`), nil), `{"a":1}`)
+	f([]byte{0x28, 0xb5, 0x2f, 0xfd, 1}, "")
+}
+
+// What Go prints is read by name and unit, and repeated runs by their median.
+func TestPieces(t *testing.T) {
+	values := pieces("goos: linux\nBenchmarkSwaps-2 \t 100\t 12.5 ns/event\t 3 allocs/op\n" +
+		"BenchmarkSwaps-2 100 10 ns/event 3 allocs/op\nBenchmarkSwaps-2 9 99 ns/event 3 allocs/op\nPASS\n")
+	if len(values) != 2 || values[0].Name != "Swaps ns/event" || values[0].Value != 12.5 ||
+		values[1].Name != "Swaps allocs/op" || values[1].Value != 3 {
+		t.Errorf("%+v", values)
+	}
+}
+
 // Every path of every mix is one that a node knows, and new filters are new.
 func TestMixes(t *testing.T) {
-	s := &site{
+	s := &target{
 		chains: []int64{1, 42161}, positions: []string{"/v1/positions/1/swapdex-v4/7"},
 		pools: []string{"/v1/pools/1/swapdex-v4/0x1"}, rows: map[string]int{"apr": 5000},
 		ids: []idRange{{1, 5, 9}}, all: 100_000, charts: true,
@@ -72,7 +111,7 @@ func TestMixes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	mixes := map[string]load.Mix{
 		"hot": hotPage(s), "zipf": zipfMix(s), "uncached": uncachedPages(s), "filter": newFilters(s),
-		"later": laterPages(s), "front": pagesFrom("front", 2, 10, 1), "storm": storm(s),
+		"later": laterPages(s), "front": pagesFrom("front", 2, 10), "storm": storm(s),
 		"details": anyDetail(s),
 	}
 	for name, mix := range mixes {
@@ -122,32 +161,40 @@ func TestZipf(t *testing.T) {
 }
 
 func someRun() *report.Run {
+	values := func(pairs ...any) (values []report.Value) {
+		for i := 0; i < len(pairs); i += 2 {
+			values = append(values, report.Value{Name: pairs[i].(string), Value: pairs[i+1].(float64)})
+		}
+		return values
+	}
+	latency := []report.Percentile{{Percent: 50, Micros: 70}, {Percent: 99, Micros: 400}}
+
 	return &report.Run{
 		Settings: report.Settings{Target: "x", Rounds: 3},
 		Corpus:   report.Corpus{Positions: 12_000},
 		Units:    report.Units{Expected: 5, Answered: 5, Billed: 5},
 		Scenarios: []report.Scenario{
-			{Name: "hot", Ratio: 0.92, RatioCPU: 0.8, Limit: &report.Measure{},
-				Node: report.Measure{
-					Requests: 9, ServerMicros: 10,
-					Latency: []report.Percentile{{Percent: 50, Micros: 70}},
-				}},
-			{Name: "uncached", Ratio: 0.5, RatioCPU: 0.5, Limit: &report.Measure{}, CacheShare: 0.4},
-			{Name: "refresh", Values: []report.Value{{Name: "CPU a refresh", Value: 0.7}}},
-			{Name: "ledger", Values: []report.Value{
-				{Name: "swaps in memory", Value: 300_000}, {Name: "mixed events durably", Value: 59_000}}},
-			{Name: "admit", Values: []report.Value{{Name: "a request", Value: 300}}},
+			{Name: "hot", Ratio: 0.82, RatioCPU: 0.92, Limit: &report.Measure{},
+				Node: report.Measure{Requests: 9, ServerMicros: 10, BodyBytes: 1000, Latency: latency}},
+			{Name: "uncached", Ratio: 0.5, RatioCPU: 0.5, Limit: &report.Measure{}, CacheShare: 0.4,
+				Node: report.Measure{Requests: 9, ServerMicros: 10}},
+			{Name: "filter", Node: report.Measure{Requests: 9, Latency: latency}, Values: values(columnsPass, 0.05)},
+			{Name: "refresh", Values: values(refreshCPU, 0.7, sortCPU, 0.1, nativeMoved, 0.9, refreshes, 60.,
+				refreshBytes, 4.)},
+			{Name: "refresh-calm", Values: values(refreshCPU, 0.1, sortCPU, 0.1, nativeMoved, 0., refreshes, 60.,
+				refreshBytes, 0.9)},
+			{Name: "pieces", Values: values("Swaps ns/event", 300., "SwapStep ns/op", 100., "Events events/s", 900.,
+				"Batches events/s", 3000., "Admit ns/op", 250., "Hash ns/op", 100., "Admit allocs/op", 0.)},
 			{Name: "detail-1000", Node: report.Measure{Requests: 9, ServerMicros: 2900},
-				Values: []report.Value{{Name: "transactions", Value: 1200}}},
-			{Name: "restart", Values: []report.Value{
-				{Name: "first page", Value: 0.5}, {Name: "fresh generations", Value: 3}}},
+				Values: values(transactions, 1200., strconvMicros, 1000.)},
+			{Name: "restart", Values: values(firstPage, 0.5, freshGenerations, 3., readAll, 2., residentPeak, 1.2)},
 		},
 	}
 }
 
 func TestNDJSON(t *testing.T) {
 	run := someRun()
-	run.Figures = figures(run, nil)
+	run.Figures = figures(run)
 	var b bytes.Buffer
 	if err := Write(&b, run); err != nil {
 		t.Fatal(err)
@@ -156,6 +203,7 @@ func TestNDJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var again bytes.Buffer
 	if err := Write(&again, back); err != nil || again.String() != b.String() {
 		t.Errorf("read again, a run is\n%s\nwant\n%s\n%v", again.String(), b.String(), err)
@@ -167,21 +215,58 @@ func TestNDJSON(t *testing.T) {
 	}
 }
 
+// The text of a row and its verdict follow from the same bounds.
 func TestFigures(t *testing.T) {
-	want := map[int]report.Verdict{
-		1: report.Met, 2: report.NotMeasured, 3: report.NotMeasured, 7: report.Missed,
-		8: report.NotMeasured, 11: report.MetOnLess,
-		12: report.Missed, 13: report.Met, 14: report.NotMeasured, 15: report.NotMeasured,
+	f := func(run *report.Run, number, goal, reached string, verdict report.Verdict) {
+		t.Helper()
+		for _, got := range figures(run) {
+			if got.Number != number {
+				continue
+			}
+			if got.Goal != goal || got.Reached != reached || got.Verdict != verdict {
+				t.Errorf("row %s is %q, %q, %s; want %q, %q, %s",
+					number, got.Goal, got.Reached, got.Verdict, goal, reached, verdict)
+			}
+			return
+		}
+		t.Errorf("there is no row %s", number)
 	}
-	table := figures(someRun(), &corpus.Record{Events: 1000, Seconds: 1})
-	if len(table) != 17 {
-		t.Errorf("%d rows; want 17", len(table))
+	run := someRun()
+	if n := len(figures(run)); n != 18 {
+		t.Errorf("%d rows; want 18", n)
 	}
-	for _, f := range table {
-		if v, ok := want[f.Number]; ok && v != f.Verdict {
-			t.Errorf("row %d is %q (%s); want %q", f.Number, f.Verdict, f.Reached, v)
+
+	f(run, "1", "at least 0.9", "0.92", report.Met)
+	f(run, "1z", "at least 0.85 / 0.85", "not in this run", report.NotMeasured)
+	f(run, "3", "at least 0.2", "0.5, not comparable: share from the page cache of uncached is 0.4, and has to be at most 0.05", report.NotMeasured)
+	f(run, "5", "at most 2 x / 4 x", "1.4 x / 8 x", report.Missed)
+	f(run, "7", "at most 4 x / 1.5 x", "7 x / 1 x", report.Missed)
+	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB", report.MetOnLess)
+	f(run, "10", "at most 2.5 GiB", "1.2 GiB", report.MetOnLess)
+	f(run, "11", "at most 1 s / 2 x", "0.5 s / 1.5 x", report.MetOnLess)
+	f(run, "12", "at most 4 x / at least 0.5 x", "3 x / 0.3 x", report.Missed)
+	f(run, "13", "at most 3 x / 0.01 allocations", "2.5 x / 0 allocations", report.Met)
+	f(run, "15", "at most 3 x / 3 x / 3 x", "2.9 x / - / -", report.NotMeasured)
+	f(run, "17", "ahead on every question that it can answer", "not in this run", report.NotMeasured)
+	run.Corpus.Positions = 3_000_000
+	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB", report.Met)
+
+	// What a row is about has to have happened.
+	set := func(scenario, metric string, v float64) {
+		values := run.Scenario(scenario).Values
+		for i := range values {
+			if values[i].Name == metric {
+				values[i].Value = v
+			}
 		}
 	}
+	set("refresh-calm", nativeMoved, 0.1)
+	f(run, "8", "at most 5 MB / 1 MB",
+		"4 MB / 0.9 MB, not comparable: native prices moved a refresh of refresh-calm is 0.1, "+
+			"and has to be at most 0", report.NotMeasured)
+	set("refresh-calm", nativeMoved, 0)
+	set("refresh", refreshes, 20)
+	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB, not comparable: refreshes of refresh is 20, and has to be at least 50", report.NotMeasured)
 }
 
 // Of a node elsewhere, what is about CPU or its page cache has no verdict.
@@ -191,56 +276,72 @@ func TestFiguresFromOutside(t *testing.T) {
 		s := &run.Scenarios[i]
 		s.RatioCPU, s.CacheShare, s.Node.ServerMicros = 0, 0, 0
 	}
-	for _, f := range figures(run, nil) {
-		switch f.Number {
-		case 1:
-			if f.Verdict != report.Met || f.Reached != "0.92, CPU not known" {
-				t.Errorf("row 1 is %q, %s", f.Reached, f.Verdict)
-			}
-		case 3, 15:
-			if f.Verdict != report.NotMeasured || !strings.Contains(f.Reached, "CPU not known") {
-				t.Errorf("row %d is %q, %s", f.Number, f.Reached, f.Verdict)
-			}
+
+	for _, f := range figures(run) {
+		if n := f.Number; (n == "1" || n == "3" || n == "15") && f.Verdict != report.NotMeasured {
+			t.Errorf("row %s is %q, %s", n, f.Reached, f.Verdict)
 		}
 	}
 }
 
-// What row 8 is about has to have happened.
-func TestBytesGoal(t *testing.T) {
-	f := func(calmMoves, moves, calm, moved float64, want report.Verdict) {
+func TestPeersFigure(t *testing.T) {
+	f := func(want string, verdict report.Verdict, results ...report.Peer) {
 		t.Helper()
-		values := func(moves, megabytes float64) []report.Value {
-			return []report.Value{
-				{Name: "native prices moved", Value: moves}, {Name: "refreshes", Value: 18},
-				{Name: "written a refresh", Value: megabytes},
-			}
-		}
-		run := &report.Run{Scenarios: []report.Scenario{
-			{Name: "refresh-calm", Values: values(calmMoves, calm)},
-			{Name: "refresh", Values: values(moves, moved)},
-		}}
-		if text, got := bytesGoal(run, nil); got != want {
-			t.Errorf("%s is %q; want %q", text, got, want)
+		got := peersFigure(&report.Peers{Results: results})
+		if got.Reached != want || got.Verdict != verdict {
+			t.Errorf("%q, %s; want %q, %s", got.Reached, got.Verdict, want, verdict)
 		}
 	}
-	f(0, 15, 1.9, 14, report.Met)
-	f(0, 15, 2.1, 14, report.Missed)
-	f(0, 15, 1.9, 16, report.Missed)
-	f(1, 15, 1.9, 14, report.NotMeasured)
-	f(0, 8, 1.9, 14, report.NotMeasured)
+	fast := report.Peer{Peer: "Redis", Question: "page 1", RatioCPU: 1.5}
+	slow := report.Peer{Peer: "SQLite", Question: "any page", RatioCPU: 0.625}
+
+	f("ahead on 1 of 1", report.Met, fast, report.Peer{Peer: "Redis", Why: report.Cannot})
+	f("ahead on 1 of 2, behind SQLite on any page (0.62 x)", report.Missed, fast, slow)
+	f("ahead on 1 of 1; 1 not measured", report.NotMeasured, fast, report.Peer{Why: "it is not installed"})
+	f("ahead on 0 of 0; 0 not measured", report.NotMeasured)
+}
+
+// A file about another corpus is none.
+func TestPeersOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.json")
+	text := `{"positions":9,"genesis":"g","results":[{"peer":"Redis","question":"page 1","ratioCpu":2}]}`
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	record := &corpus.Record{
+		Spec: corpus.Spec{Genesis: "g"}, Shape: corpus.Shape{ChainShape: corpus.ChainShape{Positions: 9}},
+	}
+
+	p, err := peersOf(path, record)
+	if err != nil || p == nil || len(p.Results) != 1 || p.Results[0].RatioCPU != 2 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := peersOf(path+".none", record); err != nil || p != nil {
+		t.Errorf("no file: %+v, %v", p, err)
+	}
+	record.Shape.Positions = 10
+	if p, err := peersOf(path, record); err != nil || p != nil {
+		t.Errorf("of another corpus: %+v, %v", p, err)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := peersOf(path, record); err == nil {
+		t.Error("half a file was read")
+	}
 }
 
 func TestMarkdown(t *testing.T) {
 	run := someRun()
 	run.Figures = []report.Figure{
-		{Number: 1, What: "a|b", Goal: "0.90", Reached: "0.92", Verdict: report.Met},
+		{Number: "1", What: "a|b", Yardstick: "y", Goal: "0.90", Reached: "0.92", Verdict: report.Met},
 	}
 	var b bytes.Buffer
 	if err := Markdown(&b, run); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"|---|---|---|---|---|\n", "\n| 1 | a\\|b | 0.90 | 0.92 | met |\n", "12000 positions",
+		"|---|---|---|---|---|---|\n", "\n| 1 | a\\|b | y | 0.90 | 0.92 | met |\n", "12000 positions",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("it has no %q:\n%s", want, &b)
@@ -250,18 +351,21 @@ func TestMarkdown(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	old, now := someRun(), someRun()
-	now.Scenarios[0].RatioCPU = 0.6
-	changes := Changes(old, now)
+	now.Scenarios[0].RatioCPU = 0.7
 	var b bytes.Buffer
 	f := func(failOver float64, want int) {
 		t.Helper()
-		if n, err := PrintChanges(&b, changes, failOver); err != nil || n != want {
+		if n, err := PrintChanges(&b, old, now, failOver); err != nil || n != want {
 			t.Errorf("%d regressions over %v; want %d: %v\n%s", n, failOver, want, err, &b)
 		}
 	}
 	f(0, 0)
 	f(0.1, 1)
 	f(0.5, 0)
+	now.Corpus.Pools++
+	if _, err := PrintChanges(&b, old, now, 0); err == nil {
+		t.Error("runs of unlike corpora were compared")
+	}
 }
 
 func TestFaults(t *testing.T) {
@@ -296,30 +400,4 @@ func TestLoopback(t *testing.T) {
 	f("http://127.0.0.1.example.com", false)
 	f("http://example.com", false)
 	f("::", false)
-}
-
-// What /proc says of this process is near what it does.
-func TestOwnProcess(t *testing.T) {
-	before := processCPU(os.Getpid())
-	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
-	}
-	if used := processCPU(os.Getpid()) - before; used < 5*time.Millisecond || used > 5*time.Second {
-		t.Errorf("100 ms of work are %s of CPU", used)
-	}
-	if now, peak := resident(os.Getpid()); now < 1<<20 || peak < now {
-		t.Errorf("resident %d, at most %d", now, peak)
-	}
-	if machineCPU() <= 0 {
-		t.Error("the machine has used no CPU")
-	}
-	if _, _, err := net.SplitHostPort(must(sparePort())); err != nil {
-		t.Error(err)
-	}
-}
-
-func must(s string, err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return s
 }

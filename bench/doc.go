@@ -1,26 +1,31 @@
-// Package bench measures a node, and says beside every figure what the limit
-// is.
+// Package bench measures a node, and puts beside every figure what it is to be
+// compared with.
 //
 // A suite starts the node that it measures as a child process of its own
-// executable, on a copy of a corpus (bench/corpus) with thousands of keys, and
-// the yardstick as another: a bare handler that answers a constant body of the
+// executable, on a copy of a corpus (bench/corpus) with thousands of keys. The
+// limit is another child: a bare handler that answers a constant body of the
 // same size (load.Constant). Both are asked in turns within the same seconds,
-// over the same number of connections, by the same client; what is quoted is
-// the ratio. Absolute figures of a shared machine say little, and ratios
-// between runs hardly more.
+// over as many connections, by the same client; the ratio is what counts.
+// Absolute figures of a shared machine say little, and ratios between runs
+// hardly more. Where a constant body is no measure, a yardstick of the same
+// kind of work runs on the server's cores (yardsticks.go).
 //
-// Three kinds of things make a scenario: what is asked (mixes.go, data), how it
-// is asked (scenarios.go, a Run function each) and which row of the table of
-// goals it decides (figures.go). A scenario has no state; the Suite that runs
-// it holds the node, the keys and what is known of the corpus.
+//	suite.go       a run from the copy of the corpus to the units billed
+//	scenarios.go   what is measured, a Run function each; live.go has those of
+//	               a market that moves
+//	mixes.go       what is asked; target.go finds out what there is to ask for
+//	comparison.go  a mix on the node and on the limit, in turns
+//	market.go      the node, on a market that stands still or moves
+//	check.go       is an answer right
+//	goals.go       the table of goals, as data
+//	output.go      NDJSON, tables, Markdown
 //
-// A node runs in one of a few modes (mode.go): on a market that stands still,
-// the same without a page cache, on one that goes on and moves few pools, and
-// on one that moves everything. What is about a piece of the node alone runs
-// without any (parts.go): the node's own code, on the run's corpus and keys.
+// Pieces of the node alone are Go benchmarks of their packages, each with its
+// yardstick (yardstick_test.go); `make bench` runs them first, and the suite
+// reads what they printed (pieces.go).
 //
-// A figure that was reached with wrong answers is none. So a sample of the
-// answers is read and checked (check.go) while the load runs, and at the end
-// the units that the accounts were billed must be those that the answers said
-// and those that routes and statuses make: the difference is printed.
+// Speed reached with wrong answers is worth nothing. So a sample of the answers
+// is read and checked while the load runs, and at the end the units that the
+// accounts were billed must be those that the answers said and those that
+// follow from routes and statuses.
 package bench

@@ -9,61 +9,72 @@ import (
 	"time"
 
 	"tidemark/bench/corpus"
+	"tidemark/bench/process"
 	"tidemark/bench/report"
 )
 
-// runRefresh looks at what refreshing costs when nobody asks. The first
-// generation of a node, in which everything is new, is over by then.
+// runRefresh measures what refreshing costs when nobody asks. The first
+// generation of a node, in which everything is new, is over by then, and the
+// corpus was compacted: what is written is for these refreshes alone.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
-	const generations = 6
 	out.Connections = 0
-	was, before := s.node.counters(), s.node.child.CPU()
-	disk, from := written(s.node.Pid()), time.Now()
-	moves, err := s.nativeMoves(ctx, generations*s.Refresh)
+	was, cpu := s.node.Counters(), s.node.CPU()
+	disk := process.Written(s.node.Pid())
+	moves, err := s.nativeMoves(ctx, was)
 	if err != nil {
 		return err
 	}
-	now := s.node.counters()
-	var count, seconds, events float64
-	for _, c := range s.site.chains {
-		grown := func(metric string) float64 {
-			name := metric + `{chain="` + strconv.FormatInt(c, 10) + `"}`
-			return now[name] - was[name]
-		}
-		one := grown("tidemark_chain_refresh_seconds_count")
-		took := grown("tidemark_chain_refresh_seconds_sum")
-		count, seconds = count+one, seconds+took
-		events += grown("tidemark_chain_events_total")
-		if one > 0 {
-			out.Values = append(out.Values, report.Value{
-				Name: fmt.Sprintf("refresh of chain %d", c), Value: took / one, Unit: "s"})
-		}
-	}
-	if count == 0 {
-		return fmt.Errorf("no chain refreshed within %s", time.Since(from))
-	}
-	cpu, bytes := s.node.child.CPU()-before, float64(written(s.node.Pid())-disk)
-	out.Values = append(out.Values,
-		report.Value{Name: "refreshes", Value: count},
-		report.Value{Name: "native prices moved", Value: moves},
-		report.Value{Name: "CPU a refresh", Value: cpu.Seconds() / count, Unit: "s"},
-		report.Value{Name: "time a refresh", Value: seconds / count, Unit: "s"},
-		report.Value{Name: "events a refresh", Value: events / count},
-		report.Value{Name: "written a refresh", Value: bytes / count / 1e6, Unit: "MB"})
-	return nil
+	now := s.node.Counters()
+	cpu, disk = s.node.CPU()-cpu, process.Written(s.node.Pid())-disk
+
+	count := s.refreshed(was, now, "tidemark_chain_refresh_seconds_count")
+	seconds := s.refreshed(was, now, "tidemark_chain_refresh_seconds_sum")
+	events := s.refreshed(was, now, "tidemark_chain_events_total")
+	out.Set(refreshes, count, "")
+	out.Set(nativeMoved, moves/count, "")
+	out.Set(refreshCPU, cpu.Seconds()/count, "s")
+	out.Set("time a refresh", seconds/count, "s")
+	out.Set("events a refresh", events/count, "")
+	out.Set(refreshBytes, float64(disk)/count/1e6, "MB")
+
+	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
+	sorted, err := s.sortSeconds(int(s.record.Shape.Positions) / len(s.record.Shape.Chains))
+	out.Set(sortCPU, sorted, "s")
+	return err
 }
 
-// nativeMoves looks for a while and returns how often the native price of a
-// chain was another than before.
-func (s *suite) nativeMoves(ctx context.Context, length time.Duration) (moves float64, err error) {
+// refreshed sums how far a counter of the chains has come.
+func (s *suite) refreshed(was, now map[string]float64, counter string) (sum float64) {
+	for _, chain := range s.target.chains {
+		name := counter + `{chain="` + strconv.FormatInt(chain, 10) + `"}`
+		sum += now[name] - was[name]
+	}
+	return sum
+}
+
+// nativeMoves waits until the chains have refreshed as often as the settings
+// say, and returns how often the native price of one was another than before.
+func (s *suite) nativeMoves(ctx context.Context, was map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
+	const patience = 4                   // times what the refreshes should take
+	wanted := float64(s.Refreshes)
+	end := time.Now().Add(patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second))
+
 	before, err := s.nativePrices()
-	for end := time.Now().Add(length); err == nil && time.Now().Before(end); {
+	for err == nil {
+		const counter = "tidemark_chain_refresh_seconds_count"
+		if n := s.refreshed(was, s.node.Counters(), counter); n >= wanted {
+			return moves, nil
+		} else if time.Now().After(end) {
+			return moves, fmt.Errorf("%.0f refreshes after %s; want %.0f", n,
+				patience*time.Duration(s.Refreshes)*s.Refresh, wanted)
+		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return moves, ctx.Err()
 		case <-time.After(every):
 		}
+
 		var now []float64
 		now, err = s.nativePrices()
 		for i := range now {
@@ -78,16 +89,17 @@ func (s *suite) nativeMoves(ctx context.Context, length time.Duration) (moves fl
 
 // nativePrices asks what the native currency of every chain is worth.
 func (s *suite) nativePrices() (prices []float64, err error) {
-	for _, chain := range s.site.chains {
+	for _, chain := range s.target.chains {
 		var l struct {
 			Pools []struct {
 				Pricing struct{ NativePriceUsd float64 }
 			}
 		}
 		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		if err := s.site.reachPage(s.node, s.keys[0], path, &l); err != nil {
+		if err := s.getUntil(path, &l); err != nil {
 			return nil, err
 		}
+
 		if len(l.Pools) == 0 {
 			return nil, fmt.Errorf("%s has no pool; the native price is not known", path)
 		}
@@ -96,104 +108,80 @@ func (s *suite) nativePrices() (prices []float64, err error) {
 	return prices, nil
 }
 
-// generations are the newest ones of the chains that have any.
-func (h *health) generations() map[int64]uint64 {
-	newest := map[int64]uint64{}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			newest[c.ChainID] = *c.Generation
-		}
-	}
-	return newest
-}
-
-// waitPast waits until every chain has published past what was kept of it.
-func (n *node) waitPast(ctx context.Context, kept map[int64]uint64) error {
-	for {
-		h, err := n.health()
-		if err != nil {
-			return err
-		}
-		waiting, newest := false, h.generations()
-		for chain, was := range kept {
-			waiting = waiting || newest[chain] <= was
-		}
-		if !waiting {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pollEvery):
-		}
-	}
-}
-
 // runRestart times a stop and a start up to the first page and up to fresh
 // generations of all chains.
 func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
+	out.Connections = 0
 	before := time.Now()
 	if err := s.stopNode(); err != nil {
 		return err
 	}
 	stopped := time.Since(before)
-	if err := s.startNode(ctx, live); err != nil {
-		return err
-	}
-	page, err := s.node.firstPage(ctx, s.keys[0])
+	read, err := s.readSeconds()
 	if err != nil {
 		return err
 	}
-	if err := s.node.waitPast(ctx, s.generations); err != nil {
+
+	if err := s.startNode(ctx, live); err != nil {
 		return err
 	}
-	out.Connections = 0
-	out.Values = append(out.Values,
-		report.Value{Name: "stop", Value: stopped.Seconds(), Unit: "s"},
-		report.Value{Name: "first page", Value: page.Seconds(), Unit: "s"},
-		report.Value{Name: "fresh generations", Value: time.Since(s.node.Began).Seconds(), Unit: "s"})
+	page, err := s.firstPage(ctx, s.node, s.keys[0])
+	if err != nil {
+		return err
+	}
+	if err := s.node.WaitPast(ctx, s.generations); err != nil {
+		return err
+	}
+
+	out.Set("stop", stopped.Seconds(), "s")
+	out.Set(firstPage, page.Seconds(), "s")
+	out.Set(freshGenerations, time.Since(s.node.Began).Seconds(), "s")
+	out.Set(readAll, read, "s")
 	return nil
 }
 
-// firstPage asks until a page comes and returns how long after the process
-// began that was.
-func (n *node) firstPage(ctx context.Context, key string) (time.Duration, error) {
+// firstPage asks a node until a page comes and returns how long after the
+// process began that was.
+func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
 	for {
-		status, _, _, err := n.ask("/v1/positions", key)
-		if err == nil && status == 200 {
+		a, err := process.Ask(n.API, "/v1/positions", key)
+		if err == nil && a.Status == 200 {
+			if n == s.node {
+				s.run.Units.Answered += unitsList
+				s.run.Units.Expected += unitsList
+			}
 			return time.Since(n.Began), nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-time.After(pollEvery / 10):
+		case <-time.After(process.PollEvery / 10):
 		}
 	}
 }
 
 // runStart times a node with the default configuration on an empty directory.
 func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
+	out.Connections = 0
 	dir := filepath.Join(s.scratch, "empty")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make a directory: %w", err)
 	}
-	keys, err := corpus.AddKeys(filepath.Join(dir, "data"),
-		[]corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
+	data := filepath.Join(dir, "data")
+	keys, err := corpus.AddKeys(data, []corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
 	if err != nil {
 		return err
 	}
-	var units report.Units // of other accounts
-	n, err := startNode(ctx, &s.cores, launch{
-		exe: s.Exe, data: filepath.Join(dir, "data"), scratch: dir,
-	}, &units)
+
+	n, err := process.StartNode(ctx, s.cores, process.NodeConfig{
+		Exe: s.Exe, Args: []string{"serve"}, Data: data, Dir: dir,
+	})
 	if err != nil {
 		return err
 	}
-	page, err := n.firstPage(ctx, keys[0][0])
-	if stopErr := n.Stop(); err == nil {
-		err = stopErr
-	}
-	out.Connections = 0
-	out.Values = append(out.Values, report.Value{Name: "first page", Value: page.Seconds(), Unit: "s"})
+	defer n.Stop()
+	page, err := s.firstPage(ctx, n, keys[0][0])
+	out.Set(firstPage, page.Seconds(), "s")
 	return err
 }

@@ -29,19 +29,20 @@ func zipf(r *rand.Rand, n int) int {
 }
 
 // hotPage is the first page that everybody asks for.
-func hotPage(*site) load.Mix {
+func hotPage(*target) load.Mix {
 	return load.Mix{{Name: "page 1", Weight: 1, Path: load.Fixed("/v1/positions"), Units: unitsList}}
 }
 
 // listPage asks a default question: any chain or all, any order, and a page
 // that draw picks among so many.
-func listPage(s *site, draw func(r *rand.Rand, pages int) int) path {
-	chains := append([]int64{0}, s.chains...)
+func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
+	chains := append([]int64{0}, t.chains...)
+
 	return func(dst []byte, r *rand.Rand) []byte {
 		chain, sort := chains[r.IntN(len(chains))], positionSorts[r.IntN(len(positionSorts))]
 		dst = append(append(dst, "/v1/positions?sort="...), sort...)
 		dst = append(dst, "&page="...)
-		dst = strconv.AppendInt(dst, int64(1+draw(r, s.pages(chain, sort))), 10)
+		dst = strconv.AppendInt(dst, int64(1+draw(r, t.pages(chain, sort))), 10)
 		if chain != 0 {
 			dst = strconv.AppendInt(append(dst, "&chainId="...), chain, 10)
 		}
@@ -50,27 +51,30 @@ func listPage(s *site, draw func(r *rand.Rand, pages int) int) path {
 }
 
 // zipfMix is what users do: first pages mostly, popular rows mostly.
-func zipfMix(s *site) load.Mix {
+func zipfMix(t *target) load.Mix {
 	const deepest = 200 // pages that people go to
 	near := func(r *rand.Rand, pages int) int { return zipf(r, min(pages, deepest)) }
+
 	pools := func(dst []byte, r *rand.Rand) []byte {
 		dst = append(append(dst, "/v1/pools?sort="...), poolSorts[zipf(r, len(poolSorts))]...)
 		return strconv.AppendInt(append(dst, "&page="...), int64(1+zipf(r, 10)), 10)
 	}
+
 	m := load.Mix{
-		{Name: "positions", Weight: 60, Path: listPage(s, near), Units: unitsList},
+		{Name: "positions", Weight: 60, Path: listPage(t, near), Units: unitsList},
 		{Name: "pools", Weight: 10, Path: pools, Units: unitsPools},
-		{Name: "position", Weight: 14, Path: oneOf(s.positions, ""), Units: unitsDetail},
-		{Name: "pool", Weight: 6, Path: oneOf(s.pools, ""), Units: unitsDetail},
+		{Name: "position", Weight: 14, Path: oneOf(t.positions, ""), Units: unitsDetail},
+		{Name: "pool", Weight: 6, Path: oneOf(t.pools, ""), Units: unitsDetail},
 		{Name: "chains", Weight: 3, Path: load.Fixed("/v1/chains")},
 		{Name: "stats", Weight: 2, Path: load.Fixed("/v1/stats")},
 	}
-	if s.charts {
+
+	if t.charts {
 		m = append(m,
 			load.Part{
-				Name: "position charts", Weight: 3, Path: oneOf(s.positions, "/charts"), Units: unitsCharts,
+				Name: "position charts", Weight: 3, Path: oneOf(t.positions, "/charts"), Units: unitsCharts,
 			},
-			load.Part{Name: "pool charts", Weight: 2, Path: oneOf(s.pools, "/charts"), Units: unitsCharts})
+			load.Part{Name: "pool charts", Weight: 2, Path: oneOf(t.pools, "/charts"), Units: unitsCharts})
 	}
 	return m
 }
@@ -84,9 +88,9 @@ func oneOf(paths []string, suffix string) path {
 
 // anyPosition asks about any position of any chain, each as likely; ids that
 // were never minted are 404s.
-func anyPosition(s *site, suffix string) path {
+func anyPosition(t *target, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
-		ids := &s.ids[r.IntN(len(s.ids))]
+		ids := &t.ids[r.IntN(len(t.ids))]
 		dst = strconv.AppendInt(append(dst, "/v1/positions/"...), ids.chain, 10)
 		dst = append(dst, "/swapdex-v4/"...)
 		dst = strconv.AppendUint(dst, ids.least+r.Uint64N(ids.most-ids.least+1), 10)
@@ -95,14 +99,14 @@ func anyPosition(s *site, suffix string) path {
 }
 
 // uncachedPages are pages of the default questions, all of them as likely.
-func uncachedPages(s *site) load.Mix {
+func uncachedPages(t *target) load.Mix {
 	uniform := func(r *rand.Rand, pages int) int { return r.IntN(pages) }
-	return load.Mix{{Name: "any page", Weight: 1, Path: listPage(s, uniform), Units: unitsList}}
+	return load.Mix{{Name: "any page", Weight: 1, Path: listPage(t, uniform), Units: unitsList}}
 }
 
 // pagesFrom walks pages of all chains merged, from one on, and never asks for
 // the same page twice within so many.
-func pagesFrom(name string, first, many int, units int64) load.Mix {
+func pagesFrom(name string, first, many int) load.Mix {
 	var next atomic.Uint64
 	walk := func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
@@ -112,37 +116,14 @@ func pagesFrom(name string, first, many int, units int64) load.Mix {
 		page := int64(first) + int64(n/5)%int64(max(1, many))
 		return strconv.AppendInt(append(dst, "&page="...), page, 10)
 	}
-	return load.Mix{{Name: name, Weight: 1, Path: walk, Units: units}}
+	return load.Mix{{Name: name, Weight: 1, Path: walk, Units: unitsList}}
 }
 
 // newFilters never repeats a filter.
-func newFilters(s *site) load.Mix {
-	return load.Mix{{
-		Name: "new filter", Weight: 1, Path: filterPath(s, new(atomic.Uint64), 1), Units: unitsList,
-	}}
-}
-
-// filterPath makes filters that differ in two floors, and in range and status.
-func filterPath(s *site, next *atomic.Uint64, page int) path {
-	ranges := []string{"", "&range=in", "&range=out"}
-	sorts := positionSorts[:6]
-	return func(dst []byte, _ *rand.Rand) []byte {
-		n := next.Add(1)
-		mixed := n * 0x9e3779b97f4a7c15 // so that neighbours differ in everything
-		dst = append(append(dst, "/v1/positions?sort="...), sorts[mixed>>8%6]...)
-		dst = append(dst, ranges[mixed>>16%3]...)
-		value := math.Exp(float64(mixed>>40) / float64(1<<24) * math.Log(20_000))
-		dst = append(dst, "&minValueUsd="...)
-		dst = strconv.AppendFloat(dst, value, 'f', 3, 64)
-		dst = append(dst, "&minPoolTvl="...)
-		dst = strconv.AppendUint(dst, mixed>>20%50_000, 10)
-		dst = strconv.AppendUint(append(dst, '.'), n, 10) // never the same
-		return strconv.AppendInt(append(dst, "&page="...), int64(page), 10)
-	}
-}
+func newFilters(*target) load.Mix { return filtersFrom(0) }
 
 // laterPages are deeper pages of a few filters that are known by then.
-func laterPages(s *site) load.Mix {
+func laterPages(*target) load.Mix {
 	const filters, pages = 24, 500 // fewer than the selections that are kept
 	return load.Mix{{Name: "known filter", Weight: 1, Units: unitsList,
 		Path: func(dst []byte, r *rand.Rand) []byte {
@@ -153,15 +134,15 @@ func laterPages(s *site) load.Mix {
 }
 
 // storm accepts that a quota is used up.
-func storm(s *site) load.Mix {
-	m := hotPage(s)
+func storm(t *target) load.Mix {
+	m := hotPage(t)
 	m[0].Accept = []int{429}
 	return m
 }
 
 // overload accepts that a server says it is busy.
-func overload(s *site) load.Mix {
-	m := uncachedPages(s)
+func overload(t *target) load.Mix {
+	m := uncachedPages(t)
 	m[0].Accept = []int{429, 503}
 	return m
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,6 +32,7 @@ func Write(w io.Writer, run *report.Run) error {
 	for i := range run.Figures {
 		lines = append(lines, line{Kind: "figure", Figure: &run.Figures[i]})
 	}
+
 	out := json.NewEncoder(w)
 	for i := range lines {
 		if err := out.Encode(&lines[i]); err != nil {
@@ -40,122 +42,66 @@ func Write(w io.Writer, run *report.Run) error {
 	return nil
 }
 
-// maxLine bounds a line of NDJSON: an hour of series is 5 MB.
-const maxLine = 64 << 20
-
 // Read reads what Write wrote; of several runs the last.
-func Read(r io.Reader) (*report.Run, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, maxLine)
-	var run *report.Run
-	for n := 1; in.Scan(); n++ {
+func Read(r io.Reader) (run *report.Run, err error) {
+	in := json.NewDecoder(bufio.NewReader(r))
+	for n := 1; ; n++ {
 		var l line
-		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
-			return nil, fmt.Errorf("cannot read a run: line %d: %w", n, err)
-		}
+		err := in.Decode(&l)
 		switch {
+		case errors.Is(err, io.EOF) && run != nil:
+			return run, nil
+		case err != nil:
+			return nil, fmt.Errorf("cannot read a run: object %d: %w", n, err)
 		case l.Run != nil:
 			run = l.Run
 		case run == nil:
-			return nil, fmt.Errorf("cannot read a run: line %d is a %s before any run", n, l.Kind)
+			return nil, fmt.Errorf("cannot read a run: object %d is a %s before any run", n, l.Kind)
 		case l.Scenario != nil:
 			run.Scenarios = append(run.Scenarios, *l.Scenario)
 		case l.Figure != nil:
 			run.Figures = append(run.Figures, *l.Figure)
 		}
 	}
-	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("cannot read a run: %w", err)
-	}
-	if run == nil {
-		return nil, fmt.Errorf("cannot read a run: there is none")
-	}
-	return run, nil
 }
 
-// Table prints the scenarios of a run.
+// Table prints the scenarios of a run, with what else they measured, what to
+// keep in mind, and what went wrong.
 func Table(w io.Writer, run *report.Run) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tof limit\tby CPU\t±\trequests/s\tserver µs\tclient µs\tbody\t"+
+	fmt.Fprintln(t, "scenario\tof limit\tby CPU\t±\trequests/s\tMB/s\tserver µs\tclient µs\tbody\t"+
 		"p50 ms\tp99 ms\tp99.9 ms\tfailed\t")
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
-		if s.Node.Requests == 0 {
+		m := &s.Node
+		if m.Requests+m.Refused == 0 {
 			continue
 		}
-		limit, cpu, spread := "-", "-", "-"
-		if s.Limit != nil {
-			limit, cpu = fmt.Sprintf("%.2f", s.Ratio), known("%.2f", s.RatioCPU)
-			spread = percentText(s.Spread)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%s\t%.1f\t%.1f KB\t%.2f\t%.2f\t%.2f\t%d\t\n",
-			s.Name, limit, cpu, spread, s.Node.PerSecond, known("%.1f", s.Node.ServerMicros),
-			s.Node.ClientMicros, float64(s.Node.BodyBytes)/1e3,
-			ms(s.Node.At(50)), ms(s.Node.At(99)), ms(s.Node.At(99.9)),
-			s.Failures+s.Unanswered+s.Wrong)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%.1f\t%s\t%.1f\t%d\t%.2f\t%.2f\t%.2f\t%d\t\n",
+			s.Name, known("%.2f", s.Ratio), known("%.2f", s.RatioCPU), s.PlusMinus(), m.PerSecond,
+			m.MBPerSecond, known("%.1f", m.ServerMicros), m.ClientMicros, m.BodyBytes,
+			m.At(50), m.At(99), m.At(99.9), s.Bad())
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print a table: %w", err)
 	}
-	return values(w, run)
-}
 
-// values prints what scenarios measured besides, and what went wrong.
-func values(w io.Writer, run *report.Run) error {
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
+		for _, flag := range s.Flags() {
+			fmt.Fprintf(w, "%-14s note: %s\n", s.Name, flag)
+		}
 		for _, v := range s.Values {
-			fmt.Fprintf(w, "%-12s %s: %.4g %s\n", s.Name, v.Name, v.Value, v.Unit)
+			fmt.Fprintf(w, "%-14s %s: %.4g %s\n", s.Name, v.Name, v.Value, v.Unit)
 		}
 		for _, p := range s.Problems {
-			fmt.Fprintf(w, "%-12s problem: %s\n", s.Name, p)
+			fmt.Fprintf(w, "%-14s problem: %s\n", s.Name, p)
 		}
 	}
 	for _, what := range run.Settings.Unknown {
 		fmt.Fprintf(w, "not known of %s: %s\n", run.Settings.Target, what)
 	}
-	u := run.Units
-	if u.Billed < 0 {
-		_, err := fmt.Fprintf(w, "units: %d expected, %d answered, billed is not known\n",
-			u.Expected, u.Answered)
-		return err
-	}
-	_, err := fmt.Fprintf(w, "units: %d expected, %d answered, %d billed: difference %d\n",
-		u.Expected, u.Answered, u.Billed, u.Billed-u.Expected)
-	return err
-}
-
-// Figures prints the table of goals.
-func Figures(w io.Writer, run *report.Run) error {
-	fmt.Fprintln(w, aboutFigures(run))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\twhat\tgoal\treached\t")
-	for _, f := range run.Figures {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", f.Number, f.What, f.Goal, f.Reached, f.Verdict)
-	}
-	return t.Flush()
-}
-
-// aboutFigures says what the figures are of.
-func aboutFigures(run *report.Run) string {
-	return fmt.Sprintf(
-		"corpus: %d positions in %d pools; the goals are for %d positions a chain, on three",
-		run.Corpus.Positions, run.Corpus.Pools, fullSize)
-}
-
-// Markdown prints the table of goals as it stands in a README.
-func Markdown(w io.Writer, run *report.Run) error {
-	m := &run.Machine
-	fmt.Fprintf(w, "| # | what | goal | reached | |\n|---|---|---|---|---|\n")
-	for _, f := range run.Figures {
-		cells := []string{f.What, f.Goal, f.Reached, string(f.Verdict)}
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
-		}
-		fmt.Fprintf(w, "| %d | %s |\n", f.Number, strings.Join(cells, " | "))
-	}
-	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; Tidemark %s, %s.\n", aboutFigures(run),
-		m.CPU, m.Cores, m.Kernel, m.Version, run.Settings.Began)
+	_, err := fmt.Fprintln(w, "units:", run.Units.Text())
 	return err
 }
 
@@ -167,26 +113,79 @@ func known(format string, v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-func ms(micros int64) float64 { return float64(micros) / 1e3 }
-
-func percentText(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
-
 // brief is a scenario in a line, for whoever waits.
 func brief(s *report.Scenario) string {
+	m := &s.Node
 	switch {
-	case s.Node.Requests == 0 && len(s.Values) > 0:
-		v := s.Values[len(s.Values)-1]
-		return fmt.Sprintf("%s: %.4g %s", v.Name, v.Value, v.Unit)
-	case s.Node.Requests == 0:
+	case m.Requests+m.Refused == 0 && len(s.Values) > 0:
+		return fmt.Sprintf("%s: %.4g %s", s.Values[0].Name, s.Values[0].Value, s.Values[0].Unit)
+	case m.Requests+m.Refused == 0:
 		return "nothing was measured"
 	}
+
 	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
-		s.Node.PerSecond, known("%.1f", s.Node.ServerMicros), ms(s.Node.At(50)), ms(s.Node.At(99)))
+		m.PerSecond, known("%.1f", m.ServerMicros), m.At(50), m.At(99))
 	if s.Limit != nil {
 		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, known("%.2f", s.RatioCPU), text)
 	}
-	if bad := s.Failures + s.Unanswered + s.Wrong; bad > 0 {
-		text += fmt.Sprintf("; %d answers were bad: %v", bad, s.Problems)
+	if s.Bad() > 0 {
+		text += fmt.Sprintf("; %d answers were bad: %v", s.Bad(), s.Problems)
 	}
 	return text
+}
+
+// Figures prints the table of goals.
+func Figures(w io.Writer, run *report.Run) error {
+	fmt.Fprintln(w, aboutFigures(run))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "#\twhat\tyardstick\tgoal\treached\t")
+	for _, f := range run.Figures {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Number, f.What, f.Yardstick, f.Goal, f.Reached, f.Verdict)
+	}
+	return t.Flush()
+}
+
+// aboutFigures says what the figures are of.
+func aboutFigures(run *report.Run) string {
+	return fmt.Sprintf(
+		"corpus: %d positions in %d pools; the goals are for %d positions a chain, on three",
+		run.Corpus.Positions, run.Corpus.Pools, fullSize)
+}
+
+// Markdown prints the table of goals as a README has it.
+func Markdown(w io.Writer, run *report.Run) error {
+	fmt.Fprintf(w, "| # | what | yardstick | goal | reached | |\n|---|---|---|---|---|---|\n")
+	for _, f := range run.Figures {
+		cells := []string{f.Number, f.What, f.Yardstick, f.Goal, f.Reached, string(f.Verdict)}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
+		}
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+	}
+
+	m := &run.Machine
+	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; Tidemark %s, %s.\n", aboutFigures(run),
+		m.CPU, m.Cores, m.Kernel, m.Version, run.Settings.Began)
+	return err
+}
+
+// PrintChanges compares a run with an older one, prints what changed, and
+// returns how many scenarios are worse by more than a part.
+func PrintChanges(w io.Writer, old, now *report.Run, failOver float64) (regressions int, err error) {
+	changes, err := report.Changes(old, now)
+	if err != nil {
+		return 0, err
+	}
+
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "scenario\tmeasure\told\tnew\tchange\t")
+	for _, c := range changes {
+		mark := ""
+		if failOver > 0 && c.Worse > failOver {
+			mark = "regression"
+			regressions++
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.3g\t%.3g\t%s\t%s\n", c.Name, c.Measure, c.Old, c.New, c.Text(), mark)
+	}
+	return regressions, t.Flush()
 }

@@ -3,8 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"slices"
 
+	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
 )
@@ -15,53 +15,56 @@ type scenario struct {
 	Mode       mode // of the node
 	Own        bool // needs a node of our own
 	Everybody  bool // asks with every key of the run, else with one a connection
-	Run        func(context.Context, *suite, *report.Scenario) error
+	Run        runFunc
 }
+
+type runFunc func(context.Context, *suite, *report.Scenario) error
 
 // table has the scenarios in the order in which they run: those on a market
 // that stands still first, since one that went on does not go back.
 var table = []scenario{
-	{Name: "hot", What: "the first page of 20, any of many keys", Everybody: true, Run: withLimit(hotPage)},
+	{Name: "hot", What: "the first page of 20, any of many keys", Everybody: true,
+		Run: withLimit(hotPage, "")},
+	{Name: "hot-gzip", What: "the same, asked with gzip", Everybody: true,
+		Run: withLimit(hotPage, "Accept-Encoding: gzip\r\n")},
+	{Name: "hot-zstd", What: "the same, asked with zstd", Everybody: true,
+		Run: withLimit(hotPage, "Accept-Encoding: zstd\r\n")},
 	{Name: "zipf", What: "all routes as users ask them: lists 70, details 20, charts 5, metadata 5",
-		Everybody: true, Run: withLimit(zipfMix)},
-	{Name: "filter", What: "filters never seen before, one after the other",
-		Run: oneByOne(newFilters)},
-	{Name: "half", What: "the hot page at half its capacity, open loop",
-		Everybody: true, Run: runHalf},
+		Everybody: true, Run: withLimit(zipfMix, "")},
+	{Name: "filter", What: "filters never seen before, one after the other", Run: runFilter},
+	{Name: "half", What: "the hot page at half its capacity, open loop", Everybody: true, Run: runHalf},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
+	{Name: "half-two", What: "the hot page at half its capacity, two processors", Mode: two,
+		Own: true, Everybody: true, Run: runHalf},
 
-	{Name: "uncached", What: "any page of 20 of any order and chain; page cache off",
-		Mode: uncached, Run: withLimit(uncachedPages)},
-	{Name: "later", What: "deeper pages of filters that are known by then; page cache off",
-		Mode: uncached, Run: withLimit(laterPages)},
-	{Name: "deep", What: "the last pages of all chains merged, beside the first; page cache off",
-		Mode: uncached, Run: runDeep},
-	{Name: "detail-1000", What: "the position with the longest history; page cache off",
-		Mode: uncached, Run: runDetail},
-	{Name: "details", What: "any position, each as likely; page cache off",
-		Mode: uncached, Run: withLimit(anyDetail)},
-	{Name: "charts", What: "charts of any position over 30 days", Mode: uncached, Run: runCharts},
+	{Name: "uncached", What: "any page of 20 of any order and chain; page cache off", Mode: bare,
+		Run: withLimit(uncachedPages, "")},
+	{Name: "later", What: "deeper pages of filters that are known by then; page cache off", Mode: bare,
+		Run: withLimit(laterPages, "")},
+	{Name: "deep", What: "the last pages of all chains merged, and the first; page cache off",
+		Mode: bare, Run: runDeep},
+	{Name: "detail-1000", What: "the position with the longest history; page cache off", Mode: bare,
+		Run: runDetail},
+	{Name: "details", What: "any position, each as likely; page cache off", Mode: bare,
+		Run: withLimit(anyDetail, "")},
+	{Name: "charts", What: "charts of any position over 30 days", Mode: bare, Run: runCharts},
 	{Name: "charts-year", What: "charts of positions older than a year, over all their days",
-		Mode: uncached, Run: runYears},
+		Mode: bare, Run: runYears},
 	{Name: "overload", What: "any page at three times the sustainable rate, open loop; page cache off",
-		Mode: uncached, Run: runOverload},
+		Mode: bare, Run: runOverload},
 
 	{Name: "refresh-calm", What: "a market in which 1 % of the pools moves a refresh, and nobody asks",
 		Mode: calm, Own: true, Run: runRefresh},
-	{Name: "refresh", What: "a market that goes on, the native price too, and nobody asks",
-		Mode: live, Own: true, Run: runRefresh},
-	{Name: "half-live", What: "the hot page at half its capacity while chains refresh",
-		Mode: live, Own: true, Everybody: true, Run: runHalf},
-	{Name: "restart", What: "a node that stops and starts again",
-		Mode: live, Own: true, Run: runRestart},
+	{Name: "refresh", What: "a market in which every price moves, and nobody asks", Mode: live,
+		Own: true, Run: runRefresh},
+	{Name: "half-live", What: "the hot page at half its capacity while chains refresh", Mode: live,
+		Own: true, Everybody: true, Run: runHalf},
+	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
+	{Name: "half-live-two", What: "the same with two processors", Mode: liveTwo, Own: true,
+		Everybody: true, Run: runHalf},
 
-	{Name: "start", What: "an empty directory to the first page",
-		Mode: alone, Own: true, Run: runStart},
-	{Name: "ledger", What: "events into the ledger, and into the store",
-		Mode: alone, Own: true, Run: runLedger},
-	{Name: "admit", What: "authentication, burst, reserve and settle",
-		Mode: alone, Own: true, Run: runAdmit},
-	{Name: "row", What: "rendering a position's row", Mode: alone, Own: true, Run: runRow},
+	{Name: "start", What: "an empty directory to the first page", Mode: alone, Own: true, Run: runStart},
+	{Name: "pieces", What: "what the Go benchmarks printed", Mode: alone, Own: true, Run: readPieces},
 }
 
 // Names lists the scenarios.
@@ -72,30 +75,26 @@ func Names() (names []string) {
 	return names
 }
 
-func (s *suite) wanted(sc *scenario) bool {
-	if sc.Own && s.URL != "" {
-		return false
-	}
-	return len(s.Only) == 0 || slices.Contains(s.Only, sc.Name)
-}
-
-// withLimit measures a mix beside the yardstick.
-func withLimit(mix func(*site) load.Mix) func(context.Context, *suite, *report.Scenario) error {
+// withLimit measures a mix in comparison with the limit.
+func withLimit(mix func(*target) load.Mix, header string) runFunc {
 	return func(ctx context.Context, s *suite, out *report.Scenario) error {
-		return s.besideLimit(ctx, mix(s.site), out)
+		return s.compareWithLimit(ctx, mix(s.target), header, out)
 	}
 }
 
-// oneByOne measures latencies of one connection that waits for every answer.
-func oneByOne(mix func(*site) load.Mix) func(context.Context, *suite, *report.Scenario) error {
-	return func(ctx context.Context, s *suite, out *report.Scenario) error {
-		out.Connections = 1
-		r, err := s.askProfiled(ctx, out.Name, load.Config{Mix: mix(s.site), Connections: 1})
-		if err == nil {
-			enter(out, []*load.Result{r}, nil)
-		}
+// runFilter measures latencies of one connection that waits for every answer.
+func runFilter(ctx context.Context, s *suite, out *report.Scenario) error {
+	out.Connections = 1
+	if _, err := s.askAlone(ctx, out, load.Config{Mix: newFilters(s.target), Connections: 1}); err != nil {
 		return err
 	}
+
+	if s.record == nil {
+		return nil
+	}
+	pass, err := s.columnsPass(int(s.record.Shape.Positions))
+	out.Set(columnsPass, pass, "ms")
+	return err
 }
 
 // deepPage is the page that the table of goals is about.
@@ -105,151 +104,147 @@ const deepPage = 40_000
 // page 40,000, those that it has.
 func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	const span = 400 // pages on each side, none of them twice in a round
-	last := min(deepPage, s.site.all/pageRows-1)
+	last := min(deepPage, s.target.all/pageRows-1)
 	many := max(1, min(span, last/4))
-	front := pagesFrom("front", 2, many, unitsList)
-	deep := pagesFrom("deep", last-many, many, unitsList)
 	for _, sort := range positionSorts[3:] { // once, so that the first visits are over
 		path := fmt.Sprintf("/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
-		if err := s.site.reachPage(s.node, s.keys[0], path, new(listed)); err != nil {
+		if err := s.getUntil(path, new(listed)); err != nil {
 			return err
 		}
 	}
-	one := func(mix load.Mix) side {
+
+	side := func(mix load.Mix) load.Side {
 		return func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, mix[0].Name, load.Config{Mix: mix})
 		}
 	}
-	before := s.node.counters()
-	deeps, fronts, err := s.inTurns(ctx, one(deep), one(front))
+	err := s.compare(ctx, out, side(pagesFrom("deep", last-many, many)), side(pagesFrom("front", 2, many)))
 	if err != nil {
 		return err
 	}
-	out.CacheShare = cacheShare(before, s.node.counters())
-	out.Values = append(out.Values, report.Value{Name: "page", Value: float64(last), Unit: ""})
-	compare(out, deeps, fronts, nil)
-	out.Beside = "front pages"
+	out.Comparison = "front pages"
+	out.Set("page", float64(last), "")
+	if out.RatioCPU > 0 {
+		out.Set(timesFront, 1/out.RatioCPU, "x")
+	}
 	return nil
 }
 
-// runDetail asks for the longest history that discovery saw: of a corpus, more
-// than a thousand transactions.
+// runDetail asks for the longest history that was found: of a corpus, more than
+// a thousand transactions.
 func runDetail(ctx context.Context, s *suite, out *report.Scenario) error {
-	mix := load.Mix{{Name: "detail", Weight: 1, Path: load.Fixed(s.site.longest), Units: unitsDetail}}
-	out.Values = append(out.Values, report.Value{Name: "transactions", Value: float64(s.site.entries)})
-	return s.besideLimit(ctx, mix, out)
+	out.Set(transactions, float64(s.target.entries), "")
+	return s.compareWithNumbers(ctx, out, load.Part{
+		Name: "detail", Path: load.Fixed(s.target.longest), Units: unitsDetail,
+	})
 }
 
-func anyDetail(s *site) load.Mix {
+func anyDetail(t *target) load.Mix {
 	return load.Mix{{
-		Name: "detail", Weight: 1, Path: anyPosition(s, ""), Units: unitsDetail, Accept: []int{404},
+		Name: "detail", Weight: 1, Path: anyPosition(t, ""), Units: unitsDetail, Accept: []int{404},
 	}}
 }
 
 // runCharts asks for the charts of any position.
 func runCharts(ctx context.Context, s *suite, out *report.Scenario) error {
-	return s.charts(ctx, out, anyPosition(s.site, "/charts"))
+	return s.measureCharts(ctx, out, anyPosition(s.target, "/charts"))
 }
 
 // runYears asks for charts over a year and more, of positions that are as old.
 func runYears(ctx context.Context, s *suite, out *report.Scenario) error {
-	if len(s.site.aged) == 0 {
+	if len(s.target.aged) == 0 {
 		out.Problems = append(out.Problems, "no position that was found is a year old")
 		return nil
 	}
-	out.Values = append(out.Values, report.Value{Name: "days at least", Value: yearDays, Unit: ""})
-	return s.charts(ctx, out, oneOf(s.site.aged, "/charts?range=all"))
+	return s.measureCharts(ctx, out, oneOf(s.target.aged, "/charts?range=all"))
 }
 
-// charts measures charts, unless the node serves none.
-func (s *suite) charts(ctx context.Context, out *report.Scenario, path path) error {
-	if !s.site.charts {
+func (s *suite) measureCharts(ctx context.Context, out *report.Scenario, path path) error {
+	if !s.target.charts {
 		out.Problems = append(out.Problems, "the node serves no charts")
 		return nil
 	}
-	return s.besideLimit(ctx, load.Mix{{
-		Name: "charts", Weight: 1, Path: path, Units: unitsCharts, Accept: []int{404},
-	}}, out)
+	return s.compareWithNumbers(ctx, out, load.Part{
+		Name: "charts", Path: path, Units: unitsCharts, Accept: []int{404},
+	})
 }
 
-// capacity returns what a scenario reached, measuring it when it did not run.
-func (s *suite) capacity(ctx context.Context, name string, mix load.Mix) (float64, error) {
-	if sc := s.run.Scenario(name); sc != nil {
-		return sc.Node.PerSecond, nil
+// compareWithNumbers measures a kind of request, and how long strconv takes for
+// the numbers of its answers.
+func (s *suite) compareWithNumbers(ctx context.Context, out *report.Scenario, part load.Part) error {
+	part.Weight = 1
+	if err := s.compareWithLimit(ctx, load.Mix{part}, "", out); err != nil {
+		return err
 	}
-	r, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
-	if err != nil {
-		return 0, err
-	}
-	return r.PerSecond(), nil
-}
-
-// runHalf asks for the hot page at half the rate that it can be asked for. On
-// a live node it takes long enough to see three generations of every chain.
-func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
-	const generations = 3
-	mix := hotPage(s.site)
-	full, err := s.capacity(ctx, "hot", mix)
+	micros, err := s.numbersMicros(part.Path)
 	if err != nil {
 		return err
 	}
-	out.Rate = full / 2
+	out.Set(strconvMicros, micros, "µs")
+	return nil
+}
+
+// runHalf asks for the hot page at half the rate that the node reaches in this
+// mode. On a live node it takes long enough to see three generations of every
+// chain.
+func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
+	const generations = 3
+	mix := hotPage(s.target)
+	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
+	if err != nil {
+		return err
+	}
+
+	out.Rate = full.PerSecond() / 2
 	length := s.Length
 	if s.mode.moves() {
 		length = max(length, generations*s.Refresh)
 	}
-	watch := s.watch()
-	r, err := s.ask(ctx, load.Config{Mix: mix, Rate: out.Rate, Length: length})
-	seen := watch()
-	if err == nil {
-		enter(out, []*load.Result{r}, seen)
-	}
+	_, err = s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
 	return err
 }
 
 // runOverload asks three times as much as the node can answer, and looks at
-// what the answers say and how it is afterwards.
+// what the answers say and how the node is afterwards.
 func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	const times = 3
-	mix := overload(s.site)
-	full, err := s.capacity(ctx, "uncached", mix)
+	mix := overload(s.target)
+	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
 	if err != nil {
 		return err
 	}
-	out.Rate = times * full
-	r, err := s.ask(ctx, load.Config{Mix: mix, Rate: out.Rate})
+
+	out.Rate = times * full.PerSecond()
+	r, err := s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate})
 	if err != nil {
 		return err
 	}
-	enter(out, []*load.Result{r}, nil)
-	after, err := s.ask(ctx, load.Config{Mix: hotPage(s.site), Connections: 1, Length: s.Length / 4})
+	after, err := s.ask(ctx, load.Config{Mix: hotPage(s.target), Connections: 1, Length: s.Length / 4})
 	if err != nil {
 		return err
 	}
-	out.Values = append(out.Values,
-		report.Value{Name: "of capacity", Value: r.PerSecond() / full},
-		report.Value{
-			Name: "hot page afterwards, p99", Value: float64(after.Quantile(99).Microseconds()), Unit: "µs",
-		})
+	out.Set("of capacity", r.PerSecond()/max(full.PerSecond(), 1), "")
+	out.Set("hot page afterwards, p99", float64(after.Quantile(99).Microseconds()), "µs")
 	return nil
 }
 
 // runStorm asks with accounts whose quota ends meanwhile: every unit that they
 // have is used, and none besides.
 func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
-	r, err := s.ask(ctx, load.Config{Mix: storm(s.site), Keys: s.poor})
+	r, err := s.askAlone(ctx, out, load.Config{Mix: storm(s.target), Keys: s.limited})
 	if err != nil {
 		return err
 	}
-	enter(out, []*load.Result{r}, nil)
-	const quota = poorAccounts * poorUnits
-	out.Values = append(out.Values,
-		report.Value{Name: "units admitted", Value: float64(r.Charged)},
-		report.Value{Name: "units of the quotas", Value: quota})
-	if r.Charged > quota {
+
+	out.Set("units admitted", float64(r.Charged), "")
+	out.Set("units of the quotas", limitedQuota, "")
+	if r.Charged > limitedQuota {
 		out.Wrong++
 		out.Problems = append(out.Problems,
-			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, quota))
+			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, limitedQuota))
 	}
 	return nil
 }
+
+// limitedQuota is what the accounts of the limited plan have together.
+const limitedQuota = limitedAccounts * corpus.LimitedUnits

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/render"
 )
 
 // conn is a connection as one serving goroutine uses it. It tells its listener
@@ -22,6 +24,9 @@ type conn struct {
 	// idleSince is since when the connection waits for a request, in
 	// nanoseconds of the wall clock; 0 while it serves one.
 	idleSince atomic.Int64
+
+	frames  framer
+	refused *render.Error // why no more is read
 
 	read, write deadline
 	body        outgoing
@@ -67,7 +72,18 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		c.read.set = c.read.wanted
 	}
-	return c.Conn.Read(p)
+
+	if c.refused != nil {
+		return 0, c.refused
+	}
+	n, err := c.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	if n, c.refused = c.frames.pass(p[:n]); c.refused != nil && n == 0 {
+		return 0, c.refused
+	}
+	return n, err
 }
 
 // markIdle notes that the connection waits for a request from now on.

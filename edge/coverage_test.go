@@ -37,6 +37,10 @@ func (c *cell) raw(method, version, more string) {
 // causes bring about each status on a route, if it can have it.
 var causes = map[int]func(*cell){
 	200: func(c *cell) { c.s.get(c.target) },
+	304: func(c *cell) {
+		tag := c.s.get(c.target).header.Get("ETag")
+		c.s.get(c.target, "If-None-Match: W/\"other\", "+tag)
+	},
 	400: func(c *cell) {
 		c.s.get(c.target + "?bad=1")
 		c.raw("GET", "HTTP/1.1", "X-A: one\r\n two\r\n")

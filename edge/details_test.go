@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark/edge/pages"
 )
 
 // busiest returns the path of the position of chain 1 with the longest
@@ -124,8 +126,14 @@ func TestCompression(t *testing.T) {
 	f("gzip, deflate, br, zstd", "zstd")
 	f("GZIP;q=0.5", "gzip")
 	f("zstd;q=0, gzip;q=1.0", "gzip")
+	f("gzip;q=1.0, zstd;q=0.999", "gzip")
+	f("br;q=1, gzip;q=0.1, zstd;q=0.10", "zstd")
 	f("br", "")
 	f("gzip;q=0", "")
+	f("gzip;q=0.5, identity", "")
+	if a := s.get(path, "Accept-Encoding: gzip;q=0.2", "Accept-Encoding: zstd;q=0.1"); a.header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("two headers: got %q; want gzip", a.header.Get("Content-Encoding"))
+	}
 	if a := s.get("/v1/protocols", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("a short body was compressed")
 	}
@@ -133,6 +141,42 @@ func TestCompression(t *testing.T) {
 	if got := unpack(t, "gzip", stale.body); !strings.Contains(got, `"stale":true`) {
 		t.Errorf("stale and compressed: %.100s", got)
 	}
+}
+
+func TestChooseCoding(t *testing.T) {
+	f := func(header string, want pages.Coding) {
+		t.Helper()
+		if got := chooseCoding([][]byte{[]byte(header)}); got != want {
+			t.Errorf("%q: got %v; want %v", header, got, want)
+		}
+	}
+	f("", pages.Identity)
+	f("gzip", pages.Gzip)
+	f("x-gzip", pages.Gzip)
+	f("gzip, zstd", pages.Zstd)
+	f("zstd, gzip", pages.Zstd)
+	f("ZSTD;Q=0.3,GZIP;q=0.300", pages.Zstd)
+	f("zstd;q=0.3, gzip;q=0.31", pages.Gzip)
+	f("zstd ; q=0.001 , gzip;q=0", pages.Zstd)
+	f("gzip;q=0", pages.Identity)
+	f("gzip;q=0.0, zstd;q=0.000", pages.Identity)
+	f("*", pages.Zstd)
+	f("*;q=0.5, zstd;q=0", pages.Gzip)
+	f("*;q=0", pages.Identity)
+	f("*;q=0, gzip;q=0.1", pages.Gzip)
+	f("identity, gzip", pages.Gzip)
+	f("identity;q=0.5, gzip;q=0.5", pages.Gzip)
+	f("identity;q=0.9, gzip;q=0.5, *;q=0.1", pages.Identity)
+	f("identity;q=0", pages.Identity)
+	f("identity;q=0, *", pages.Zstd)
+	f("br, deflate", pages.Identity)
+	f("gzipped, zstandard", pages.Identity)
+	f("gzip;level=9;q=0", pages.Identity)
+	f("gzip;q=0;q=1", pages.Identity)
+	for _, q := range []string{"", "2", "1.001", "0.1234", "-1", ".5", "0,5", "1e0", "NaN", "0.x", "01"} {
+		f("gzip;q="+q, pages.Identity)
+	}
+	f(",,;,gzip,", pages.Gzip)
 }
 
 func unpack(t *testing.T, coding, body string) string {

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/valyala/fasthttp"
@@ -15,21 +16,31 @@ import (
 var (
 	errVersion = malformed(fasthttp.StatusHTTPVersionNotSupported,
 		"HTTP/1.1 or HTTP/1.0 is served")
+	errBareLF     = malformed(fasthttp.StatusBadRequest, "a line of the request's head does not end in CRLF")
+	errBlankLines = malformed(fasthttp.StatusBadRequest,
+		"more than one empty line stands before the request line")
 	errFolded = malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
 	errSpace  = malformed(fasthttp.StatusBadRequest, "a header's name has a space")
 	errFrame  = malformed(fasthttp.StatusBadRequest,
 		"Content-Length and Transfer-Encoding are both given")
+	errEncoding = malformed(fasthttp.StatusBadRequest,
+		"the only Transfer-Encoding that is read is chunked")
+	errChunks = malformed(fasthttp.StatusBadRequest,
+		"the request's body has more around its chunks than in them")
 	errBody   = malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
 	errTarget = malformed(fasthttp.StatusBadRequest,
-		"the request target is neither a path nor a URL")
+		"the request target is neither a path nor an http or https URL")
+	errLongTarget = malformed(fasthttp.StatusRequestURITooLong, fmt.Sprintf(
+		"the request target is too long; it cannot exceed %d bytes", maxTarget))
 	errHost = malformed(fasthttp.StatusBadRequest,
 		"the request target names another host than Host does")
 	errExpect = malformed(fasthttp.StatusExpectationFailed, "no request here has a body to expect")
-	errHead   = malformed(fasthttp.StatusRequestHeaderFieldsTooLarge,
-		"the request's headers are too large")
-	errLarge = malformed(fasthttp.StatusRequestEntityTooLarge, "the request's body is too large")
-	errSlow  = malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
-	errHTTP  = malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
+	errHead   = malformed(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
+		"the request's headers are too large; line and headers cannot exceed %d bytes", maxHead))
+	errLarge = malformed(fasthttp.StatusRequestEntityTooLarge, fmt.Sprintf(
+		"the request's body is too large; it cannot exceed %d bytes", maxBody))
+	errSlow = malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
+	errHTTP = malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
 )
 
 // errMethod is the 405; its Allow header says the same.
@@ -44,9 +55,12 @@ func malformed(code int, message string) *render.Error {
 
 // parseError is the answer to what fasthttp could not read as a request.
 func parseError(err error) *render.Error {
+	var told *render.Error // by the framer
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
+	case errors.As(err, &told):
+		return told
 	case errors.As(err, &small):
 		return errHead
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):

@@ -253,6 +253,64 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestReservedUnits: what an interrupted server may have answered counts
+// against the quota. Usage, the headers and the 429 tell of the same units.
+func TestReservedUnits(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	cell, month := s.holder(key).Cell, s.book.Calendar().This.Month
+	tally := accounts.Tally{Month: month, Lease: 24_990}
+	tally.Routes[accounts.RoutePools] = accounts.Count{Requests: 2, Units: 4}
+	cell.Restore(&tally)
+	cell.Open(month, 25_000)
+
+	usage := s.get("/v1/usage", gate.HeaderKey+": "+key)
+	for _, want := range []string{`"unitsUsed":4`, `"unitsReserved":24986`, `"unitsLimit":25000`} {
+		if !strings.Contains(usage.body, want) {
+			t.Errorf("usage is %s; want %s", usage.body, want)
+		}
+	}
+	if got := usage.header.Get("X-Quota-Remaining"); got != "10" {
+		t.Errorf("%s units remain; want 10", got)
+	}
+	for range 5 {
+		if a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key); a.code != 200 {
+			t.Errorf("within the quota: %d %s", a.code, a.body)
+		}
+	}
+	a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key)
+	if a.code != 429 || !strings.Contains(a.body, "0 of 25000 units are left") ||
+		!strings.Contains(a.body, "24986 are reserved") {
+		t.Errorf("beyond it: %d %s; want a 429 that tells of 24986 reserved units", a.code, a.body)
+	}
+}
+
+// TestFullDisk: an account without a quota is served and charged while nothing
+// can be written; one with a quota as metering.on-full-disk says.
+func TestFullDisk(t *testing.T) {
+	s := serve(t, nil)
+	free := s.issue("free", accounts.Server)
+	s.holder(free).Cell.Open(s.book.Calendar().This.Month, 2) // its lease
+	s.book.SetDiskFull(true)
+	s.book.SetAlive(0)
+	f := func(key string, code int, charged string) {
+		t.Helper()
+		a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key)
+		if got := a.header.Get("X-Units-Charged"); a.code != code || got != charged {
+			t.Errorf("%d, %s units charged; want %d, %s", a.code, got, code, charged)
+		}
+	}
+	f(s.key, 200, "2")
+	f(free, 200, "2")
+	f(free, 503, "0")
+
+	s.book.SetWhenFull(accounts.ServeUncharged)
+	f(free, 200, "0")
+	if u := s.get("/v1/usage", gate.HeaderKey+": "+free); !strings.Contains(u.body, `"unitsUsed":2,`) {
+		t.Errorf("usage is %s; want 2 units", u.body)
+	}
+}
+
 // TestHeadersEverywhere: what every answer behind a key has, whatever its
 // status and wherever on the way it was found out.
 func TestHeadersEverywhere(t *testing.T) {

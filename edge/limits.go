@@ -5,12 +5,16 @@ import "time"
 // Bounds of connections and requests. They are constants because changing one
 // needs the reason that stands beside it, not a file.
 const (
+	// maxTarget bounds the path and query of a request. The longest sensible
+	// one, a search of 64 escaped characters or a hundred ids, has 7 KB.
+	maxTarget = 8 << 10
 	// maxHead bounds a request's line and headers: it is the read buffer of
-	// every connection. The longest honest request, a search of 64 escaped
-	// characters with a key and a browser's headers, has about 2 KB.
-	maxHead = 8 << 10
+	// every connection. A key and a browser's headers have about 2 KB.
+	maxHead = 16 << 10
 	// maxBody bounds the body that is read to be refused.
 	maxBody = 16 << 10
+	// maxBodyBytes bounds a body with what chunks put around it.
+	maxBodyBytes = 2 * maxBody
 	// writeBuffer holds the head of every answer and the body of a short one,
 	// so that they leave in one write: two cost a third of the throughput.
 	writeBuffer = 4 << 10

@@ -28,7 +28,7 @@ type Connections struct {
 }
 
 // DefaultConnections returns the documented bounds. 8,192 connections have
-// 96 MB of buffers. 2,048 of an address leave room for a proxy or a load test
+// 160 MB of buffers. 2,048 of an address leave room for a proxy or a load test
 // behind it, and 4,096 of a subnet for as many others.
 func DefaultConnections() Connections {
 	return Connections{

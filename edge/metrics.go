@@ -10,7 +10,7 @@ import (
 
 // codes are all that can be answered.
 var codes = []int{
-	200, 204, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505,
+	200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 414, 417, 429, 431, 500, 503, 505,
 }
 
 // secondsBuckets reach from a cached page, some 5 µs, to the longest wait of an

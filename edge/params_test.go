@@ -170,7 +170,8 @@ func TestOrder(t *testing.T) {
 	f("GET", "/v1/%63hains", 200)
 	f("GET", "/v1/positions/1/swapdex-v4/1/", 200)
 	f("GET", "/v1/../v1/chains", 404)
-	f("GET", "/", 404)
+	f("GET", "/", 200)
+	f("GET", "/v1", 404)
 }
 
 func TestMethods(t *testing.T) {

@@ -47,7 +47,8 @@ func TestRaw(t *testing.T) {
 	f(line+"X-A: one\r\n\ttwo\r\n\r\n", 400, "folded")
 	f(line+"X-A: o\x00ne\r\n\r\n", 400, "not well-formed")
 	f(line+"X A: one\r\n\r\n", 400, "a space")
-	f(line+"X-A : one\r\n\r\n", 400, "not well-formed")
+	f(line+"X-A : one\r\n\r\n", 400, "a space")
+	f(line+"X-A\t: one\r\n\r\n", 400, "not well-formed")
 	f("GET http://other.example.com/v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "another host")
 	f("GET ftp:v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "")
 	if log := s.log.String(); strings.Contains(log, s.key) || log != "" {

@@ -1,9 +1,6 @@
 package edge
 
 import (
-	"bytes"
-	"strconv"
-
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 )
@@ -11,9 +8,8 @@ import (
 const contentJSON = "application/json"
 
 var (
-	contentType    = []byte("Content-Type")
-	jsonValue      = []byte(contentJSON)
-	acceptEncoding = []byte("Accept-Encoding")
+	contentType = []byte("Content-Type")
+	jsonValue   = []byte(contentJSON)
 )
 
 // send sends a 200. Its age is judged now, not when it was rendered.
@@ -31,7 +27,7 @@ func (s *Server) send(r *request, p *pages.Reply) {
 
 	if len(body) > packFrom {
 		gate.SetHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
-		how := acceptedCoding(r.ctx.Request.Header.PeekCanonical(acceptEncoding))
+		how := chooseCoding(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
 		if how != pages.Identity {
 			gate.SetHeader(r.ctx, "Content-Encoding", how.String())
 		}
@@ -44,40 +40,4 @@ func (s *Server) send(r *request, p *pages.Reply) {
 		}
 	}
 	setBody(r.ctx, body)
-}
-
-// acceptedCoding chooses the best coding that an Accept-Encoding header admits.
-func acceptedCoding(header []byte) (best pages.Coding) {
-	for len(header) > 0 {
-		var part []byte
-		part, header, _ = bytes.Cut(header, comma)
-		name, params, _ := bytes.Cut(part, semicolon)
-		var how pages.Coding
-		switch name = bytes.TrimSpace(name); {
-		case bytes.EqualFold(name, gzipName):
-			how = pages.Gzip
-		case bytes.EqualFold(name, zstdName):
-			how = pages.Zstd
-		}
-		if how > best && !refused(params) {
-			best = how
-		}
-	}
-	return best
-}
-
-var (
-	comma, semicolon = []byte{','}, []byte{';'}
-	gzipName         = []byte("gzip")
-	zstdName         = []byte("zstd")
-)
-
-// refused reports whether a coding's weight is 0.
-func refused(params []byte) bool {
-	name, value, _ := bytes.Cut(params, []byte{'='})
-	if !bytes.EqualFold(bytes.TrimSpace(name), []byte{'q'}) {
-		return false
-	}
-	weight, err := strconv.ParseFloat(string(bytes.TrimSpace(value)), 64)
-	return err == nil && weight == 0
 }

@@ -10,6 +10,7 @@ import (
 	"tidemark/edge/pages"
 	"tidemark/edge/query"
 	"tidemark/edge/render"
+	"tidemark/edge/ui"
 )
 
 // request is one request on its way through serve. It and what it points at
@@ -24,23 +25,29 @@ type request struct {
 	ticket   gate.Ticket
 	admitted bool // the ticket has to be settled or refused
 
+	file     *ui.File  // of the site
 	segments [192]byte // room for unescaped segments of the path
 }
 
-// read checks that the request is sound HTTP, which fasthttp leaves open in
-// places, and finds where it leads.
+// read checks what the framer and fasthttp leave open, and finds where the
+// request leads.
 func (r *request) read() *render.Error {
 	h := &r.ctx.Request.Header
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
 		return errVersion
 	}
-	closing, err := frame(h)
-	if err != nil {
-		return err
+
+	// Nothing is read behind a body, so that it cannot hold a request.
+	closing, chunked := connectionOptions(h)
+	body := chunked || h.ContentLength() > 0
+	if body && (h.IsGet() || h.IsHead() || h.IsOptions()) {
+		return errBody
 	}
-	if closing {
+	if body || closing {
 		r.ctx.SetConnectionClose()
 	}
+
+	var err *render.Error
 	uri := h.RequestURI()
 	if len(uri) > 0 && uri[0] != '/' {
 		if uri, err = relative(uri, h.Host()); err != nil {
@@ -57,54 +64,55 @@ func (r *request) read() *render.Error {
 
 var (
 	questionMark     = []byte{'?'}
-	closeWord        = []byte("close")
 	schemeMark       = []byte("://")
-	lengthHeader     = []byte("Content-Length")
-	encodingHeader   = []byte("Transfer-Encoding")
 	connectionHeader = []byte("Connection")
+	closeWord        = []byte("close")
+	newline          = []byte{'\n'}
+
+	httpScheme, httpsScheme = []byte("http"), []byte("https")
 )
 
-// frame refuses what makes it unsure where a request ends. It reads the raw
-// lines: fasthttp joins folded ones, forgets an encoding once it is undone, and
-// knows "Connection: close" in lower case only; closing tells of any.
-func frame(h *fasthttp.RequestHeader) (closing bool, err *render.Error) {
-	length, encoding := false, false
+// connectionOptions reads off the raw headers what fasthttp does not tell:
+// whether a Connection header has the option close, in any case and among
+// others, and whether the body came chunked.
+func connectionOptions(h *fasthttp.RequestHeader) (closing, chunked bool) {
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, newline)
-		if len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
-			return false, errFolded
-		}
 		name, value, _ := bytes.Cut(line, colon)
-		if bytes.IndexByte(name, ' ') >= 0 {
-			return false, errSpace
+		if bytes.EqualFold(name, encodingHeader) {
+			chunked = true
 		}
-		length = length || bytes.EqualFold(name, lengthHeader)
-		encoding = encoding || bytes.EqualFold(name, encodingHeader)
-		closing = closing || bytes.EqualFold(name, connectionHeader) &&
-			bytes.EqualFold(bytes.TrimSpace(value), closeWord)
+		if bytes.EqualFold(name, connectionHeader) {
+			closing = closing || hasOption(value, closeWord)
+		}
 	}
-	if length && encoding {
-		return false, errFrame
-	}
-	if (encoding || h.ContentLength() > 0) && (h.IsGet() || h.IsHead() || h.IsOptions()) {
-		return false, errBody
-	}
-	return closing, nil
+	return closing, chunked
 }
 
-var newline, colon = []byte{'\n'}, []byte{':'}
+// hasOption reports whether a comma-separated list has a word, in any case.
+func hasOption(list, word []byte) bool {
+	for len(list) > 0 {
+		var option []byte
+		option, list, _ = bytes.Cut(list, comma)
+		if bytes.EqualFold(bytes.TrimSpace(option), word) {
+			return true
+		}
+	}
+	return false
+}
 
-// relative takes the host off an absolute-form target, which must be the one
-// in the Host header.
+// relative takes scheme and host off an absolute target. The host must be the
+// one in the Host header.
 func relative(uri, host []byte) ([]byte, *render.Error) {
 	if string(uri) == "*" {
 		return uri, nil
 	}
-	_, rest, ok := bytes.Cut(uri, schemeMark)
-	if !ok {
+	scheme, rest, ok := bytes.Cut(uri, schemeMark)
+	if !ok || !bytes.EqualFold(scheme, httpScheme) && !bytes.EqualFold(scheme, httpsScheme) {
 		return nil, errTarget
 	}
+
 	end := bytes.IndexAny(rest, "/?")
 	if end < 0 {
 		end = len(rest)
@@ -121,7 +129,7 @@ func (r *request) exists() (done bool, err *render.Error) {
 	uri := r.ctx.Request.Header.RequestURI()
 	star := r.ctx.IsOptions() && string(uri) == "*"
 	if r.route == routeNone && !star {
-		return false, render.NoRoute()
+		return false, noRoute(string(r.ctx.Path()))
 	}
 	if r.ctx.IsGet() || r.ctx.IsHead() {
 		return false, nil

@@ -132,6 +132,11 @@ func serve(t *testing.T, change func(*Config)) *front {
 	if change != nil {
 		change(&cfg)
 	}
+	for _, c := range cfg.Board.Load().Chains { // as every refresh of a frozen market does
+		if c.View != nil {
+			c.View.Confirm(time.Now().UnixMilli())
+		}
+	}
 	var err error
 	f.server, err = New(cfg)
 	must(err)
@@ -163,7 +168,8 @@ func config(f *front, n *node) Config {
 			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
 			Metrics: f.set,
 		},
-		Book: f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
+		Preview: true,
+		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
 		Connections: DefaultConnections(),
 	}
 }

@@ -27,6 +27,8 @@ const (
 	routeStats
 	routeHealth
 	routeOpenAPI
+	routeIndex // of what there is, for programs
+	routeSite  // pages and what they load
 	numRoutes
 )
 
@@ -62,6 +64,8 @@ var routes = [numRoutes]struct {
 	routeStats:          {name: "stats"},
 	routeHealth:         {name: "health"},
 	routeOpenAPI:        {name: "openapi"},
+	routeIndex:          {name: "index"},
+	routeSite:           {name: "site"},
 }
 
 // target is where a path leads.
@@ -92,6 +96,8 @@ func match(path, buf []byte) (t target) {
 		return t
 	}
 	switch {
+	case n == 0 || n == 1 && s(0) == "":
+		t.route = routeIndex
 	case n == 1 && s(0) == "health":
 		t.route = routeHealth
 	case n == 1 && s(0) == "openapi.json":

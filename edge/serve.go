@@ -19,7 +19,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
-	r.Now = r.now.UnixMilli()
+	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.metrics.inFlight.Add(1)
 	defer s.end(r)
 
@@ -32,6 +32,9 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 func (s *Server) answer(r *request) *render.Error {
 	// Is it sound HTTP, and which route does it ask for?
 	err := r.read()
+	if err == nil {
+		s.readSite(r)
+	}
 	if err == nil && s.gate.Preflight(r.ctx, r.access != free) {
 		return nil
 	}
@@ -123,10 +126,18 @@ func (s *Server) serveFree(r *request) {
 		reply = s.pages.Stats()
 	case routeHealth:
 		reply, serving = s.pages.Health(r.Now)
+	case routeIndex:
+		reply = s.index(r)
+	case routeSite:
+		s.sendFile(r.ctx, r.file)
+		return
 	default:
 		panic("BUG: a free route without a handler")
 	}
 
+	if tag, ok := s.site.tags[reply.Page]; ok && unchanged(r.ctx, tag, documentCache) {
+		return
+	}
 	s.send(r, &reply)
 	if !serving {
 		r.ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
@@ -197,12 +208,4 @@ func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.metrics.count(routeNone, e.Code)
 	s.ids.set(ctx)
 	sendError(ctx, e)
-}
-
-// serveExpect refuses a body before it is sent.
-func (s *Server) serveExpect(ctx *fasthttp.RequestCtx) int {
-	s.metrics.count(routeNone, errExpect.Code)
-	s.ids.set(ctx)
-	sendError(ctx, errExpect)
-	return errExpect.Code
 }

@@ -3,11 +3,11 @@ package edge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
@@ -21,6 +21,7 @@ import (
 // Config is what a Server serves, and to whom. Everything is required.
 type Config struct {
 	pages.Config
+	Preview bool // show the head of one ranking on the front page, without a key
 
 	Book        *accounts.Book
 	Clock       accounts.Clock
@@ -36,6 +37,7 @@ type Server struct {
 	gate    *gate.Gate
 	pages   *pages.Pages
 	openAPI *pages.Page
+	site    site
 	metrics *serverMetrics
 	http    *fasthttp.Server
 }
@@ -57,6 +59,7 @@ func New(cfg Config) (*Server, error) {
 	if s.pages, err = pages.New(&s.cfg.Config); err != nil {
 		return nil, err
 	}
+	s.site = newSite(s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans)
 	s.http = s.newHTTP()
 	return s, nil
 }
@@ -64,22 +67,24 @@ func New(cfg Config) (*Server, error) {
 // newHTTP configures fasthttp; limits.go has the reasons.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:               s.serve,
-		ErrorHandler:          s.serveUnreadable,
-		ExpectHandler:         s.serveExpect,
-		Concurrency:           2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
-		ConnState:             track,
-		ReadBufferSize:        maxHead,
-		WriteBufferSize:       writeBuffer,
-		ReadTimeout:           readTimeout,
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           idleTimeout,
-		MaxRequestBodySize:    maxBody,
-		NoDefaultServerHeader: true,
-		SecureErrorLogMessage: true,
-		CloseOnShutdown:       true,
-		TCPKeepalive:          true,
-		Logger:                droppedLog{s.metrics.broken},
+		Handler:      s.serve,
+		ErrorHandler: s.serveUnreadable,
+		ConnState:    track,
+		Logger:       droppedLog{s.metrics.broken},
+
+		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		ReadBufferSize:     maxHead,
+		WriteBufferSize:    writeBuffer,
+		ReadTimeout:        readTimeout,
+		WriteTimeout:       writeTimeout,
+		IdleTimeout:        idleTimeout,
+		MaxRequestBodySize: maxBody,
+
+		NoDefaultServerHeader:        true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+		TCPKeepalive:                 true,
+		DisablePreParseMultipartForm: true,
 	}
 }
 
@@ -97,9 +102,20 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
+// workTimeout is what the work behind requests gets to end, whatever its
+// clients do: it looks often whether it is still wanted.
+const workTimeout = 3 * time.Second
+
 // Shutdown stops listening, lets requests under way end, and ends the work
-// behind them. The store may be closed once it has returned nil.
+// behind them. It waits for clients until ctx ends; the store may be closed
+// after an error that is ctx's own, too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
-	return errors.Join(err, s.pages.Close(ctx))
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
+	defer cancel()
+	if stuck := s.pages.Close(work); stuck != nil {
+		// Not a matter of ctx: the store must not be closed.
+		return fmt.Errorf("the work behind requests has not ended: %v", stuck)
+	}
+	return err
 }

@@ -39,6 +39,8 @@ type ChainStatus struct {
 	FailingSince  int64         // unix milliseconds of the feed's first failure in a row; 0: it works
 	Progress      *Progress     // of catching up; nil: it does not
 	Verified      *Verification // the last one; nil: none yet
+
+	QuarantinedPools int // whose events contradict each other
 }
 
 // Load returns the snapshot of now.

@@ -35,7 +35,7 @@ type world struct {
 
 const genesis = 1_700_000_000
 
-var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "beta"}
+var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "be\u200bt\u202ea"}
 
 func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}

@@ -68,3 +68,26 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 		}
 	}
 }
+
+// TestSearchLower: a search matches what its lower case is part of, and no
+// more; what no row shows does not stand between characters.
+func TestSearchLower(t *testing.T) {
+	f := func(symbol, search string, want bool) {
+		t.Helper()
+		var text []byte
+		for _, r := range search {
+			text = appendLower(text, r)
+		}
+		if got := bytes.Contains(appendShown(nil, symbol), text); got != want {
+			t.Errorf("%+q in %+q: got %v; want %v", search, symbol, got, want)
+		}
+	}
+	f("İSTANBUL", "i̇stanbul", true)
+	f("İSTANBUL", "İST", true)
+	f("usdi", "İ", false)
+	f("usdi", "I", true)
+	f("İ", "i", true)
+	f("U\u200bS\u202eD\ufeffC", "usdc", true)
+	f("USDC", "US\u200bDC", false)
+	f("ΑΣ", "σ", true)
+}

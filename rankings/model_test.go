@@ -2,6 +2,7 @@ package rankings_test
 
 import (
 	"bytes"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -141,6 +142,12 @@ func (m *model) sortPools(by rankings.PoolSort) []pool {
 	return rows
 }
 
+// hidden are the characters that no row shows.
+var hidden = regexp.MustCompile(`[\p{Cc}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{2060}-\x{2069}\x{FEFF}]`)
+
+// lower is the Unicode lower case, of which strings knows the simple mappings.
+func lower(text string) string { return strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307")) }
+
 func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
 	if q.Chain != 0 && q.Chain != p.st.Chain || !above(p.TVLUsd, q.MinTVLUsd) {
 		return false
@@ -153,11 +160,11 @@ func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
 		token := p.st.Tokens.At(i)
 		texts = append(texts, token.Address.String())
 		if token.Symbol != nil {
-			texts = append(texts, *token.Symbol)
+			texts = append(texts, hidden.ReplaceAllString(*token.Symbol, ""))
 		}
 	}
 	for _, text := range texts {
-		if strings.Contains(strings.ToLower(text), strings.ToLower(q.Search)) {
+		if strings.Contains(lower(text), lower(q.Search)) {
 			return true
 		}
 	}

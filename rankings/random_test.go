@@ -90,6 +90,7 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 		"σας", "ΣΑΣ", "0X", "x", "xd", "dead", "cu", "zz",
 		id, id[:10], id[from : from+3], address, address[from : from+2], "ethusdc",
 		id[from : from+2], id[len(id)-2:], id[len(id)-1:], id[:3], id[1:6], address[from:],
-	}[t.IntN(29)]
+		"İ", "SDİ", "BETA", "\u200b",
+	}[t.IntN(33)]
 	return q
 }

@@ -2,7 +2,8 @@ package rankings
 
 import (
 	"bytes"
-	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
@@ -27,11 +28,46 @@ func (s *symbols) extend(before, st *market.State) symbols {
 	}
 	for i := uint32(len(next.ends)); i < n; i++ {
 		if symbol := st.Tokens.At(i).Symbol; symbol != nil {
-			next.text = append(next.text, strings.ToLower(*symbol)...)
+			next.text = appendShown(next.text, *symbol)
 		}
 		next.ends = append(next.ends, uint32(len(next.text)))
 	}
 	return next
+}
+
+// appendShown appends a symbol as searches compare it: what rows show of it,
+// lower-cased.
+func appendShown(dst []byte, symbol string) []byte {
+	for _, r := range symbol {
+		if !IsHidden(r) {
+			dst = appendLower(dst, r)
+		}
+	}
+	return dst
+}
+
+// appendLower appends a character in lower case. Of all of Unicode only İ has
+// two characters for its lower case; its simple mapping, i, would match every
+// symbol with an i in it.
+func appendLower(dst []byte, r rune) []byte {
+	if r == 'İ' {
+		return append(dst, "i\u0307"...)
+	}
+	return utf8.AppendRune(dst, unicode.ToLower(r))
+}
+
+// IsHidden reports whether a character of a symbol or a name, which a contract
+// on the chain chose, is left out wherever it is shown: control characters,
+// which break a line, and those without a width or that reverse the text, with
+// which one symbol can look like another.
+func IsHidden(r rune) bool {
+	switch {
+	case unicode.IsControl(r), r == '\uFEFF':
+		return true
+	case r < '\u200B' || r > '\u2069':
+		return false
+	}
+	return r <= '\u200F' || r >= '\u202A' && r <= '\u202E' || r >= '\u2060'
 }
 
 func sameSymbol(a, b *market.Token) bool {
@@ -66,11 +102,15 @@ func (s *symbols) matching(text []byte) *block.Bitmap {
 // is looked up; what many have is tested as they come, so that a page and a
 // count that stop early cost little.
 func (f *filter) searched(v *View, search string) {
-	lower := strings.ToLower(search)
+	var text []byte
+	for _, r := range search {
+		text = appendLower(text, r)
+	}
+	lower := string(text)
 	if lower == "0" || lower == "x" || lower == "0x" {
 		return // every id has it
 	}
-	c, st, text := v.columns, v.State, []byte(lower)
+	c, st := v.columns, v.State
 	tokens, found := c.symbols.matching(text), block.NewBitmap(f.n)
 	switch {
 	case !inSomeHex(lower):

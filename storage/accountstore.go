@@ -39,7 +39,7 @@ var ErrNoSpace = errors.New("too little free disk space")
 // tables first: after an orderly stop no damage of the log can lose anything.
 func (a *Accounts) Close() error {
 	var err error
-	if a.proof != nil && a.checkSpace() == nil {
+	if a.proof != nil && a.CheckSpace() == nil {
 		err = a.db.Flush()
 	}
 	if err = errors.Join(err, a.release()); err != nil {
@@ -108,8 +108,8 @@ func (a *Accounts) get(key []byte) (value []byte, ok bool, err error) {
 	return value, true, closer.Close()
 }
 
-// checkSpace fails with ErrNoSpace when the disk has too little room to write.
-func (a *Accounts) checkSpace() error {
+// CheckSpace fails with ErrNoSpace when the disk has too little room for a batch.
+func (a *Accounts) CheckSpace() error {
 	du, err := a.fs.GetDiskUsage(a.dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
 		return nil
@@ -129,7 +129,7 @@ func (a *Accounts) checkSpace() error {
 func (a *Accounts) commit(b *pebble.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.checkSpace(); err != nil {
+	if err := a.CheckSpace(); err != nil {
 		return err
 	}
 	// A batch whose proof could not be written is in the store and was reported

@@ -79,6 +79,10 @@ func (g *Guard) Check() (Space, error) {
 	}, err
 }
 
+// ReadOnly tells whether the store takes no writes for want of room, as of the
+// last Check.
+func (g *Guard) ReadOnly() bool { return g.full.Load() }
+
 // keepBallast makes the ballast file when it is missing and there is room.
 func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	g.mu.Lock()

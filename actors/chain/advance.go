@@ -16,7 +16,7 @@ import (
 // chain: the ledger is as it was, and what the feed says cannot follow it.
 func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if !step.Confirmed.IsZero() {
-		c.confirm(c.ledger.Head(), step.Confirmed)
+		c.Confirm(c.ledger.Head(), step.Confirmed)
 	}
 	if step.RevertTo != nil {
 		if err := c.revert(*step.RevertTo); err != nil {
@@ -28,7 +28,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 			return err
 		}
 		if !step.SpanConfirmed.IsZero() {
-			c.confirm(c.ledger.Head(), step.SpanConfirmed)
+			c.Confirm(c.ledger.Head(), step.SpanConfirmed)
 		}
 		c.status.LastIndexedAt = now.UnixMilli()
 	}
@@ -43,6 +43,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 // apply cuts the span where hours begin and applies the pieces: the record of
 // an hour is solved from the state before its first block.
 func (c *Chain) apply(span *market.Span) error {
+	span.Strict = !c.WantsState && !c.refused.certain
 	for _, piece := range ledger.CutHours(span, c.ledger.Head().Time) {
 		first := piece.Time
 		if len(piece.Blocks) > 0 {
@@ -51,8 +52,13 @@ func (c *Chain) apply(span *market.Span) error {
 		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
 			c.beginHour(hour)
 		}
-		if err := c.ledger.Apply(&piece); err != nil {
-			return fmt.Errorf("cannot apply blocks %d to %d: %w", piece.From, piece.To, err)
+		quarantined, err := c.ledger.Apply(&piece)
+		if err != nil {
+			return err
+		}
+		for _, q := range quarantined {
+			c.Log.Error("pool is quarantined: an event contradicts those before it",
+				"chain", c.ID(), "pool", q.Pool, "reason", q.Why)
 		}
 		c.Metrics.spans.Inc()
 		for i := range piece.Blocks {
@@ -129,14 +135,15 @@ func (c *Chain) follow(step feed.Step) {
 			RequestsPerSecond: p.RequestsPerSecond,
 		}
 	}
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
 	c.tell()
 }
 
-// confirm notes that head was the chain's, and with it the view if it was
-// computed from that block.
-func (c *Chain) confirm(head market.Head, at time.Time) {
+// Confirm notes that head was the chain's at a time, and with it the view if it
+// was computed from that block.
+func (c *Chain) Confirm(head market.Head, at time.Time) {
 	c.confirmed = confirmation{head, at.UnixMilli()}
 	c.status.ConfirmedAt = at.UnixMilli()
 	if c.view != nil && c.view.State.Head == head {

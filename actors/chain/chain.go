@@ -23,8 +23,11 @@ type Config struct {
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
-	Log              *slog.Logger
-	Metrics          *Metrics
+	// Opened is now, on the clock by which readers judge how old data is; zero:
+	// stored times are believed as they are.
+	Opened  time.Time
+	Log     *slog.Logger
+	Metrics *Metrics
 }
 
 // Chain is one chain. Before Load it only serves what it found in the store.

@@ -33,13 +33,23 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		if view, err := rankings.Open(kept.State, kept.Generation, kept.Directory); err != nil {
 			c.Log.Error("stored generation is damaged and will be built anew", "chain", c.ID(), "error", err)
 		} else {
-			view.Confirm(kept.Confirmed)
+			view.Confirm(c.believe(kept.Confirmed))
 			c.view = view
 			board.Publish(view)
 		}
 	}
 	c.tell()
 	return c, nil
+}
+
+// believe returns when stored data was confirmed. A time that is yet to come is
+// of a clock that was ahead: the data is served as stale until the feed
+// confirms it.
+func (c *Chain) believe(milli int64) int64 {
+	if c.Opened.IsZero() || milli <= c.Opened.UnixMilli() {
+		return milli
+	}
+	return c.Opened.Add(-c.UnavailableAfter / 2).UnixMilli()
 }
 
 // begin starts from nothing. The generation goes on counting: leaves are kept
@@ -81,6 +91,8 @@ func (c *Chain) Load(stop func() bool) error {
 // Complete gives the view of the loaded records what every question needs.
 func (c *Chain) Complete() {
 	c.kept = nil
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
+	c.tell()
 	if c.view == nil || c.view.Warm() {
 		return
 	}

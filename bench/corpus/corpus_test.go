@@ -16,10 +16,10 @@ func TestSpec(t *testing.T) {
 	if err := s.Fill(); err != nil {
 		t.Fatal(err)
 	}
-	got := s.Config(Node{Live: true, Refresh: 5 * time.Second, Extra: "[extra]\n"})
+	got := s.Config(Node{Market: Brisk, Refresh: 5 * time.Second})
 	for _, want := range []string{
 		"positions = 10000\n", "pools = 500\n", "actions = 40000\n", "days = 400\n", "frozen = false\n",
-		"every = \"5s\"", "genesis = 2026-01-01T00:00:00Z\n", "[extra]\n",
+		"every = \"5s\"", "genesis = 2026-01-01T00:00:00Z\n", "id = \"bench-limited\"\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the configuration has no %q:\n%s", want, got)
@@ -28,10 +28,12 @@ func TestSpec(t *testing.T) {
 	if strings.Contains(got, "enabled = false") {
 		t.Errorf("a chain is off:\n%s", got)
 	}
+
 	one := Spec{Positions: 5000, Chains: 1}
 	if err := one.Fill(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
 		t.Errorf("one chain is %v:\n%s", err, one.Config(Node{}))
 	}
+
 	for _, bad := range []Spec{
 		{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3},
 	} {
@@ -46,6 +48,7 @@ func TestRecord(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty directory is %v", err)
 	}
+
 	r := &Record{Spec: Spec{Positions: 5000, Chains: 1}, Events: 9}
 	if err := r.Write(dir); err != nil {
 		t.Fatal(err)
@@ -53,6 +56,7 @@ func TestRecord(t *testing.T) {
 	if back, err := Read(dir); err != nil || back.Events != 9 || back.Spec != r.Spec {
 		t.Errorf("read again it is %+v, %v", back, err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, recordName), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +75,7 @@ func TestAddKeys(t *testing.T) {
 	if len(issued) != 2 || len(issued[0]) != 2500 || len(issued[1]) != 4 {
 		t.Fatalf("issued %d grants", len(issued))
 	}
+
 	seen := map[string]bool{}
 	for _, keys := range issued {
 		for _, k := range keys {

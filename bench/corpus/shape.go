@@ -2,14 +2,12 @@ package corpus
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"log/slog"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"tidemark/rankings/market"
-	"tidemark/storage"
 )
 
 // Shape is what a corpus looks like, over all its chains.
@@ -35,39 +33,44 @@ type ChainShape struct {
 	Long       int64   `json:"long"`  // positions with a thousand transactions
 }
 
-// marketDir is where a data directory has the chains.
-const marketDir = "market"
-
 // Measure reads the shape of a stopped node's data.
 func Measure(data string) (s Shape, err error) {
-	store, err := storage.Open(filepath.Join(data, marketDir),
-		storage.Options{ReadOnly: true, Logger: slog.New(slog.DiscardHandler)})
+	err = EachChain(data, func(st *market.State) error {
+		c := shapeOf(st)
+		s.Chains = append(s.Chains, c)
+		s.add(&c)
+		s.Transactions += int64(st.Transactions)
+		return nil
+	})
+	return s, err
+}
+
+// EachChain tells the chains of a stopped node's data, one after the other by
+// id, each with all its rows in memory.
+func EachChain(data string, tell func(*market.State) error) (err error) {
+	store, err := OpenMarket(data, true)
 	if err != nil {
-		return s, err
+		return err
 	}
-	defer func() {
-		if closeErr := store.Close(); err == nil {
-			err = closeErr
-		}
-	}()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	chains, err := store.Chains()
 	if err != nil {
-		return s, err
+		return err
 	}
+
 	for _, id := range chains {
 		kept, err := store.Restore(id)
 		if err != nil {
-			return s, fmt.Errorf("cannot restore chain %d: %w", id, err)
+			return fmt.Errorf("cannot restore chain %d: %w", id, err)
 		}
 		if kept == nil || !kept.Warm(func() bool { return false }) {
-			return s, fmt.Errorf("chain %d has nothing to measure", id)
+			return fmt.Errorf("chain %d has no positions", id)
 		}
-		c := shapeOf(kept.State)
-		s.Chains = append(s.Chains, c)
-		s.add(&c)
-		s.Transactions += int64(kept.State.Transactions)
+		if err := tell(kept.State); err != nil {
+			return fmt.Errorf("chain %d: %w", id, err)
+		}
 	}
-	return s, nil
+	return nil
 }
 
 // shapeOf walks all positions and pools of a chain.
@@ -76,7 +79,8 @@ func shapeOf(st *market.State) ChainShape {
 		Chain: int64(st.Chain), Positions: int64(st.Positions.Len()), Owners: int64(st.Owners.Len()),
 		Pools: int64(st.Pools.Len()), Ticks: int64(st.Ticks.Len()),
 	}
-	held := make([]int64, st.Pools.Len())
+
+	held := make([]int64, st.Pools.Len()) // positions of every pool
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
 		held[p.Pool]++
@@ -86,6 +90,7 @@ func shapeOf(st *market.State) ChainShape {
 		if p.Entries >= 1000 {
 			c.Long++
 		}
+
 		if p.Liquidity.IsZero() {
 			continue
 		}
@@ -94,11 +99,13 @@ func shapeOf(st *market.State) ChainShape {
 			c.OutOfRange++
 		}
 	}
+
 	for i := range st.Pools.Len() {
 		if st.Pools.At(i).LastSwapAt > st.Now()-market.Day {
 			c.Traded++
 		}
 	}
+
 	slices.SortFunc(held, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(held) > 0 {
 		c.Largest, c.Zipf = held[0], slope(held[:max(1, len(held)/20)])

@@ -26,12 +26,14 @@ func grow(t *testing.T, s *Spec) *market.State {
 		Chain: 1, Seed: uint64(s.Seed), Positions: s.first(s.Positions), Pools: s.first(s.Pools),
 		Days: s.Days, Actions: s.Actions * s.first(s.Positions), Genesis: genesis.Unix(), StartBlock: 1,
 		PositionManager: market.Address{1}, Stables: []market.Address{{2}, {3}, {4}},
-		Wrapped: market.Address{5}, Frozen: true, Crowd: s.Crowd,
+		Wrapped: market.Address{5}, Frozen: true,
 	}
-	source, err := sim.New(cfg)
+
+	source, err := sim.NewWorkload(cfg, sim.Workload{Crowd: s.Crowd})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: cfg.PositionManager, Start: 1})
 	for {
 		step, err := source.Next(context.Background(),
@@ -39,7 +41,7 @@ func grow(t *testing.T, s *Spec) *market.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Apply(step.Span); err != nil {
+		if _, err := l.Apply(step.Span); err != nil {
 			t.Fatal(err)
 		}
 		if l.Head().Number == step.Head.Number {
@@ -55,6 +57,7 @@ func TestShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shapeOf(grow(t, &s))
+
 	between := func(what string, got, low, high float64) {
 		t.Helper()
 		if !(got >= low && got <= high) {
@@ -90,6 +93,7 @@ func TestSlope(t *testing.T) {
 func TestDiscard(t *testing.T) {
 	dir := t.TempDir()
 	spec := Spec{Positions: 5000, Chains: 1, Seed: 1}
+
 	f := func(s Spec, want string) {
 		t.Helper()
 		why, err := Discard(dir, s)
@@ -108,9 +112,11 @@ func TestDiscard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	f(spec, "no corpus in "+dir)
 	write()
 	f(spec, "")
+
 	larger := spec
 	larger.Positions = 6000
 	f(larger, "has 5000 positions, not 6000")
@@ -120,6 +126,7 @@ func TestDiscard(t *testing.T) {
 	other.Seed = 2
 	f(other, "of another kind")
 	write()
+
 	old := []byte(`{"spec": {"positions": 5000}, "storeFormat": 1}`)
 	if err := os.WriteFile(dir+"/"+recordName, old, 0o644); err != nil {
 		t.Fatal(err)
@@ -131,27 +138,25 @@ func TestDiscard(t *testing.T) {
 	f(spec, "of an older format")
 }
 
-func TestEngine(t *testing.T) {
+func TestOptions(t *testing.T) {
 	s := Spec{Positions: 5000, Chains: 1, Genesis: "2025-01-01T00:00:00Z"}
 	if err := s.Fill(); err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	e, err := s.Engine(Node{Calm: true, Uncached: true}, now)
-	if err != nil {
-		t.Fatal(err)
+	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+	args, err := s.Args(Node{Market: Calm, Bare: true, Since: since})
+	if err != nil || len(args) != 4 {
+		t.Fatalf("the command line is %q, %v", args, err)
 	}
-	want := Engine{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true, NoPageCache: true}
-	if e != want {
-		t.Errorf("%+v; want %+v", e, want)
+	want := Options{sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, true}
+	if back, err := ParseOptions(args[3]); err != nil || back != want {
+		t.Errorf("read again they are %+v, %v; want %+v", back, err, want)
 	}
-	if back, err := ParseEngine(e.String()); err != nil || back != e {
-		t.Errorf("read again it is %+v, %v", back, err)
-	}
-	if still, err := s.Engine(Node{}, now); err != nil || still.Behind != 0 {
+	if still, err := s.options(Node{}); err != nil || still.Behind != 0 {
 		t.Errorf("a market that stands still is %+v, %v", still, err)
 	}
-	if _, err := ParseEngine("{"); err == nil {
-		t.Error("half an engine was read")
+	if _, err := ParseOptions("{"); err == nil {
+		t.Error("half of the options were read")
 	}
 }

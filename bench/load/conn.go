@@ -45,6 +45,7 @@ func (c *conn) dial(addr *net.TCPAddr, epoll, index int) error {
 	if err != nil {
 		return fmt.Errorf("cannot open a socket: %w", err)
 	}
+
 	wait := unix.Timeval{Sec: connectTimeout}
 	err = errors.Join(
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait),
@@ -60,6 +61,7 @@ func (c *conn) dial(addr *net.TCPAddr, epoll, index int) error {
 		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd,
 			&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(index)})
 	}
+
 	if err != nil {
 		unix.Close(fd)
 		return fmt.Errorf("cannot connect to %s: %w", addr, err)
@@ -92,7 +94,8 @@ func (c *conn) take(b []byte) (done bool, err error) {
 	if !c.busy {
 		return false, fmt.Errorf("%d bytes that nobody asked for", len(b))
 	}
-	if !c.inBody {
+
+	if !c.inBody { // the head may come in pieces
 		if len(c.started) > 0 {
 			c.started = append(c.started, b...)
 			b = c.started
@@ -109,6 +112,7 @@ func (c *conn) take(b []byte) (done bool, err error) {
 		}
 		c.inBody, c.missing, b = true, c.head.length, b[n:]
 	}
+
 	if len(b) > c.missing {
 		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
 	}

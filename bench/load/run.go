@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,6 +19,7 @@ type Config struct {
 	Workers     int // threads; 0: one
 	Mix         Mix
 	Keys        []string // one of them goes with every request; nil: none
+	Header      string   // more lines of every request's head, each with its end
 	Seed        uint64
 	Warmup      time.Duration // asked, and not measured
 	Length      time.Duration // measured
@@ -67,29 +66,16 @@ func (c *Config) check() error {
 
 // Result is what was measured.
 type Result struct {
-	Requests   uint64        // answered within Elapsed
-	Bytes      uint64        // of their bodies
-	Elapsed    time.Duration // without the warm-up
-	Latency    *hdrhistogram.Histogram
-	Parts      []PartResult
-	Series     []Tick
-	Began      time.Time     // of the measured time
-	ClientCPU  time.Duration // within Elapsed
-	ServerCPU  time.Duration // within Elapsed; 0 when not known
-	All        uint64        // answers, warm-up and end included
-	Statuses   []StatusCount
-	Failures   uint64 // answers with a status that was not expected
-	Unanswered uint64 // requests whose connection broke or that were never answered
-	Unsent     uint64 // requests of an open loop that found no connection in time
-	Charged    int64  // units, as the answers say; warm-up and end included
-	Expected   int64  // units, by the statuses
-	Free       uint64 // answers that cost nothing, and said why
-	Checked    uint64
-	Wrong      uint64
-	Problems   []string // the first few of everything that went wrong
+	Counts
+	Began     time.Time     // of the measured time
+	Elapsed   time.Duration // of it
+	ClientCPU time.Duration // within Elapsed
+	ServerCPU time.Duration // within Elapsed; 0 when not known
+	Checked   uint64        // answers that Check looked at
+	Wrong     uint64        // those that it found wrong
 }
 
-// PerSecond returns the measured throughput.
+// PerSecond returns the throughput: good answers in a second.
 func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
 
 // MeanBody returns the mean size of a body.
@@ -103,6 +89,12 @@ func (r *Result) MeanBody() int {
 // Quantile returns a latency; q is between 0 and 100.
 func (r *Result) Quantile(q float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtPercentile(q)) * time.Microsecond
+}
+
+// ServerMicros returns the server's CPU time an answer, good or not; 0 when it
+// is not known.
+func (r *Result) ServerMicros() float64 {
+	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
 }
 
 // run is what the workers of a run share.
@@ -154,14 +146,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+
 	addr, err := net.ResolveTCPAddr("tcp", cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("cannot resolve %s: %w", cfg.Addr, err)
 	}
 	r := &run{
 		cfg: &cfg, addr: addr, checks: make(chan answer, checkBacklog),
-		opening: []byte(" HTTP/1.1\r\nHost: " + cfg.Addr),
+		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
+
 	workers, err := r.open()
 	if err != nil {
 		return nil, err
@@ -196,30 +190,30 @@ func (r *run) open() (workers []*worker, err error) {
 // measure runs the workers and reads the clocks and CPU times around what is
 // measured.
 func (r *run) measure(ctx context.Context, workers []*worker) (*Result, error) {
-	result := new(Result)
+	result := &Result{Counts: newCounts(r.cfg.Length)}
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAll(result) })
 	r.start = time.Now()
 	for _, w := range workers {
 		working.Go(w.work)
 	}
+
 	r.sleep(ctx, r.cfg.Warmup)
 	client, server := ownCPU(), r.serverCPU()
 	result.Began = time.Now()
 	r.sleep(ctx, r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
 	result.ClientCPU, result.ServerCPU = ownCPU()-client, r.serverCPU()-server
+
 	if ctx.Err() != nil {
 		r.stopped.Store(true)
 	}
 	working.Wait()
 	close(r.checks)
 	checking.Wait()
-	sum := newTally(r.cfg)
 	for _, w := range workers {
-		sum.add(&w.tally)
+		result.Add(&w.Counts)
 	}
-	result.enter(&sum)
 	return result, errors.Join(append(r.errs, ctx.Err())...)
 }
 
@@ -247,22 +241,9 @@ func (r *run) checkAll(result *Result) {
 		result.Checked++
 		if err := r.cfg.Check(a.part, a.head.status, a.path, a.body); err != nil {
 			result.Wrong++
-			if len(result.Problems) < maxProblems {
-				result.Problems = append(result.Problems, fmt.Sprintf("%s: %v", a.path, err))
-			}
+			result.note(fmt.Sprintf("%s: %v", a.path, err))
 		}
 	}
-}
-
-// enter takes over what was counted.
-func (r *Result) enter(t *tally) {
-	slices.SortFunc(t.statuses, func(a, b StatusCount) int { return a.Status - b.Status })
-	r.Requests, r.Bytes, r.Latency = t.requests, t.bytes, t.latency
-	r.Parts, r.Series = t.parts, t.series
-	r.All, r.Statuses, r.Failures = t.all, t.statuses, t.failures
-	r.Unanswered, r.Unsent = t.unanswered, t.unsent
-	r.Charged, r.Expected, r.Free = t.charged, t.expected, t.free
-	r.Problems = append(r.Problems, t.problems...)
 }
 
 // ownCPU returns the CPU time of this process.

@@ -8,6 +8,28 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
+// Counts is what the answers of a run add up to. Throughput, sizes and
+// latencies are those of good answers alone: to refuse is quick, and no work
+// done.
+type Counts struct {
+	Requests uint64                  // good answers (2xx) within the measured time
+	Refused  uint64                  // other answers within it
+	Bytes    uint64                  // bodies of the good ones
+	Latency  *hdrhistogram.Histogram // of the good ones, in microseconds
+	Series   []Tick                  // the same over time
+
+	// The rest includes the warm-up and what was under way at the end.
+	All        uint64 // answers
+	Statuses   []StatusCount
+	Failures   uint64 // answers with a status that was not expected
+	Unanswered uint64 // requests whose connection broke or that were never answered
+	Unsent     uint64 // requests of an open loop that found no connection in time
+	Charged    int64  // units, as the answers say
+	Expected   int64  // units, by the statuses
+	Free       uint64 // answers that cost nothing, and said why
+	Problems   []string
+}
+
 // Tick is a stretch of TickLength.
 type Tick struct {
 	Requests uint64
@@ -17,38 +39,10 @@ type Tick struct {
 // TickLength is the resolution of a Result's Series.
 const TickLength = 100 * time.Millisecond
 
-// PartResult is what was measured of one part of the mix.
-type PartResult struct {
-	Name     string
-	Requests uint64
-	Bytes    uint64
-	Latency  *hdrhistogram.Histogram
-}
-
-// StatusCount is how many answers had a status, warm-up included.
+// StatusCount is how many answers had a status.
 type StatusCount struct {
-	Status int
-	Count  uint64
-}
-
-// tally is what a worker counts. Latencies are in microseconds.
-type tally struct {
-	warmup     time.Duration
-	length     time.Duration
-	latency    *hdrhistogram.Histogram
-	parts      []PartResult
-	series     []Tick
-	statuses   []StatusCount
-	requests   uint64 // within the measured time
-	bytes      uint64
-	all        uint64
-	failures   uint64
-	unanswered uint64
-	unsent     uint64
-	charged    int64
-	expected   int64
-	free       uint64
-	problems   []string
+	Status int    `json:"status"`
+	Count  uint64 `json:"count"`
 }
 
 const (
@@ -57,93 +51,91 @@ const (
 	maxProblems = 8 // the first of them tell what is wrong
 )
 
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, slowest, digits) }
-
-func newTally(cfg *Config) tally {
-	t := tally{
-		warmup: cfg.Warmup, length: cfg.Warmup + cfg.Length, latency: newHistogram(),
-		series: make([]Tick, (cfg.Length+TickLength-1)/TickLength),
+func newCounts(length time.Duration) Counts {
+	return Counts{
+		Latency: hdrhistogram.New(1, slowest, digits),
+		Series:  make([]Tick, (length+TickLength-1)/TickLength),
 	}
-	for i := range cfg.Mix {
-		t.parts = append(t.parts, PartResult{Name: cfg.Mix[i].Name, Latency: newHistogram()})
-	}
-	return t
 }
 
-// count enters a complete response. What comes within the warm-up, or after the
-// end, only counts for charges and statuses.
+// tally is what one worker counts.
+type tally struct {
+	Counts
+	warmup time.Duration
+	end    time.Duration // of the measured time
+}
+
+// count enters a complete response.
 func (t *tally) count(p *Part, c *conn, now time.Duration) {
-	t.all++
-	t.charged += c.head.charged
-	t.expected += p.price(c.head.status)
-	t.status(c.head.status, 1)
-	if !p.accepts(c.head.status) {
-		t.failures++
-		t.problem(fmt.Sprintf("%s was answered %d: %.100s", p.Name, c.head.status, c.body))
+	status := c.head.status
+	t.All++
+	t.Charged += c.head.charged
+	t.Expected += p.price(status)
+	t.countStatus(status, 1)
+	if !p.accepts(status) {
+		t.Failures++
+		t.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, status, c.body))
 	}
-	if now < t.warmup || now > t.length {
+
+	if now < t.warmup || now > t.end {
 		return
 	}
+	if status >= refused {
+		t.Refused++
+		return
+	}
+
 	took := now - c.due
-	micros := min(max(int64(took/time.Microsecond), 1), slowest)
-	part := &t.parts[c.part]
-	t.requests++
-	t.bytes += uint64(c.head.length)
-	part.Requests++
-	part.Bytes += uint64(c.head.length)
-	record(t.latency, micros)
-	record(part.Latency, micros)
-	tick := &t.series[min(int((now-t.warmup)/TickLength), len(t.series)-1)]
+	t.Requests++
+	t.Bytes += uint64(c.head.length)
+	if err := t.Latency.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
+		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
+	}
+	tick := &t.Series[min(int((now-t.warmup)/TickLength), len(t.Series)-1)]
 	tick.Requests++
 	tick.Slowest = max(tick.Slowest, took)
 }
 
-func record(h *hdrhistogram.Histogram, micros int64) {
-	if err := h.RecordValue(micros); err != nil {
-		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
-	}
-}
-
-func (t *tally) status(status int, n uint64) {
-	i := slices.IndexFunc(t.statuses, func(s StatusCount) bool { return s.Status == status })
+func (c *Counts) countStatus(status int, n uint64) {
+	i := slices.IndexFunc(c.Statuses, func(s StatusCount) bool { return s.Status == status })
 	if i < 0 {
-		t.statuses = append(t.statuses, StatusCount{Status: status})
-		i = len(t.statuses) - 1
+		c.Statuses = append(c.Statuses, StatusCount{Status: status})
+		i = len(c.Statuses) - 1
 	}
-	t.statuses[i].Count += n
+	c.Statuses[i].Count += n
 }
 
-func (t *tally) problem(text string) {
-	if len(t.problems) < maxProblems && !slices.Contains(t.problems, text) {
-		t.problems = append(t.problems, text)
+// note keeps the first few problems, each once.
+func (c *Counts) note(text string) {
+	if len(c.Problems) < maxProblems && !slices.Contains(c.Problems, text) {
+		c.Problems = append(c.Problems, text)
 	}
 }
 
-// add enters what another worker counted.
-func (t *tally) add(o *tally) {
-	t.latency.Merge(o.latency)
-	for i := range t.parts {
-		t.parts[i].Requests += o.parts[i].Requests
-		t.parts[i].Bytes += o.parts[i].Bytes
-		t.parts[i].Latency.Merge(o.parts[i].Latency)
+// Add enters what another worker, or another round, counted; the latencies and
+// the series are those of the same stretch of time.
+func (c *Counts) Add(o *Counts) {
+	c.Requests += o.Requests
+	c.Refused += o.Refused
+	c.Bytes += o.Bytes
+	c.Latency.Merge(o.Latency)
+	for i := range c.Series {
+		c.Series[i].Requests += o.Series[i].Requests
+		c.Series[i].Slowest = max(c.Series[i].Slowest, o.Series[i].Slowest)
 	}
-	for i := range t.series {
-		t.series[i].Requests += o.series[i].Requests
-		t.series[i].Slowest = max(t.series[i].Slowest, o.series[i].Slowest)
+
+	c.All += o.All
+	for _, s := range o.Statuses {
+		c.countStatus(s.Status, s.Count)
 	}
-	for _, s := range o.statuses {
-		t.status(s.Status, s.Count)
+	c.Failures += o.Failures
+	c.Unanswered += o.Unanswered
+	c.Unsent += o.Unsent
+	c.Charged += o.Charged
+	c.Expected += o.Expected
+	c.Free += o.Free
+	for _, p := range o.Problems {
+		c.note(p)
 	}
-	for _, p := range o.problems {
-		t.problem(p)
-	}
-	t.requests += o.requests
-	t.bytes += o.bytes
-	t.all += o.all
-	t.failures += o.failures
-	t.unanswered += o.unanswered
-	t.unsent += o.unsent
-	t.charged += o.charged
-	t.expected += o.expected
-	t.free += o.free
+	slices.SortFunc(c.Statuses, func(a, b StatusCount) int { return a.Status - b.Status })
 }

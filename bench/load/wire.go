@@ -38,6 +38,7 @@ func parseHead(b []byte) (h head, n int, err error) {
 		}
 		return h, 0, nil
 	}
+
 	line, rest, _ := bytes.Cut(b[:end], lineEnd)
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
 		return h, 0, fmt.Errorf("not a response: %.40q", line)
@@ -45,6 +46,7 @@ func parseHead(b []byte) (h head, n int, err error) {
 	if h.status, err = strconv.Atoi(string(line[9:12])); err != nil {
 		return h, 0, fmt.Errorf("bad status in %.40q", line)
 	}
+
 	h.length = -1
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, lineEnd)
@@ -52,7 +54,8 @@ func parseHead(b []byte) (h head, n int, err error) {
 			return h, 0, err
 		}
 	}
-	if h.length < 0 {
+
+	if h.length < 0 { // a body without a length would be chunked
 		if h.status != 204 {
 			return h, 0, errNoLength
 		}
@@ -67,6 +70,7 @@ func (h *head) field(line []byte) error {
 	if colon < 0 {
 		return fmt.Errorf("bad header line %.40q", line)
 	}
+
 	name := line[:colon]
 	switch colon {
 	case len(contentLength):

@@ -15,7 +15,6 @@ import (
 type worker struct {
 	*run
 	tally
-	number int
 	epoll  int
 	conns  []conn
 	idle   []int
@@ -45,13 +44,14 @@ const (
 
 func (r *run) newWorker(number, connections int) (*worker, error) {
 	w := &worker{
-		run: r, tally: newTally(r.cfg), number: number,
+		run: r, tally: tally{newCounts(r.cfg.Length), r.cfg.Warmup, r.cfg.Warmup + r.cfg.Length},
 		conns: make([]conn, connections), events: make([]unix.EpollEvent, connections),
 		buf: make([]byte, readBuffer), parts: newPicker(r.cfg.Mix),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
 		pace:   Pace(r.cfg.Rate).split(r.cfg.Workers),
 		quota:  r.cfg.Requests / uint64(r.cfg.Workers),
 	}
+
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("cannot make an epoll: %w", err)
@@ -59,6 +59,7 @@ func (r *run) newWorker(number, connections int) (*worker, error) {
 	for i := range w.conns {
 		w.conns[i].fd = -1
 	}
+
 	for i := range w.conns {
 		if err := w.conns[i].dial(r.addr, w.epoll, i); err != nil {
 			w.close()
@@ -82,15 +83,17 @@ func (w *worker) close() {
 func (w *worker) work() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+
 	for {
 		now := w.now()
-		asking := now < w.length && w.sent < w.quota && w.broken < maxBroken && !w.stopped.Load()
-		if !asking && (w.inFlight == 0 || now > w.length+drainTime || w.broken >= maxBroken) {
+		asking := now < w.end && w.sent < w.quota && w.broken < maxBroken && !w.stopped.Load()
+		if !asking && (w.inFlight == 0 || now > w.end+drainTime || w.broken >= maxBroken) {
 			break
 		}
 		if asking {
 			w.sendDue(now)
 		}
+
 		n, err := unix.EpollWait(w.epoll, w.events, w.patience(asking))
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			w.fail(fmt.Errorf("cannot wait for answers: %w", err))
@@ -100,9 +103,10 @@ func (w *worker) work() {
 			w.receive(int(e.Fd))
 		}
 	}
-	w.unanswered += uint64(w.inFlight)
+
+	w.Unanswered += uint64(w.inFlight)
 	if w.pace > 0 {
-		w.unsent = w.overdue(min(w.now(), w.length))
+		w.Unsent = w.overdue(min(w.now(), w.end))
 	}
 }
 
@@ -134,6 +138,7 @@ func (w *worker) sendDue(now time.Duration) {
 				return
 			}
 		}
+
 		index := w.idle[len(w.idle)-1]
 		w.idle = w.idle[:len(w.idle)-1]
 		w.ask(index, due, now)
@@ -149,6 +154,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 	if c.sampled {
 		w.sample = now + w.cfg.CheckEvery
 	}
+
 	c.out = append(c.out[:0], "GET "...)
 	c.out = w.cfg.Mix[c.part].Path(c.out, w.random)
 	c.out = append(c.out, w.opening...)
@@ -157,6 +163,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 		c.out = append(c.out, w.cfg.Keys[w.random.IntN(n)]...)
 	}
 	c.out = append(c.out, headEnd...)
+
 	w.sent++
 	w.inFlight++
 	if w.pace == 0 {
@@ -177,6 +184,7 @@ func (w *worker) receive(index int) {
 	case err == nil && n == 0:
 		err = errors.New("the server closed a connection")
 	}
+
 	done := false
 	if err == nil {
 		done, err = c.take(w.buf[:n])
@@ -188,6 +196,7 @@ func (w *worker) receive(index int) {
 	if !done {
 		return
 	}
+
 	w.answered(c, w.now())
 	c.busy = false
 	w.inFlight--
@@ -198,8 +207,8 @@ func (w *worker) receive(index int) {
 func (w *worker) answered(c *conn, now time.Duration) {
 	w.count(&w.cfg.Mix[c.part], c, now)
 	if c.unpaid() && w.cfg.Free != nil && w.cfg.Free(c.body) {
-		w.free++
-		w.expected -= c.cost
+		w.Free++
+		w.Expected -= c.cost
 	}
 	if c.sampled {
 		select {
@@ -226,13 +235,14 @@ func (w *worker) renew(index int, why error) {
 	w.broken++
 	if c.busy {
 		w.inFlight--
-		w.unanswered++
+		w.Unanswered++
 	}
-	w.problem(why.Error())
+	w.note(why.Error())
+
 	unix.Close(c.fd)
 	c.fd = -1
 	if err := c.dial(w.addr, w.epoll, index); err != nil {
-		w.problem(err.Error())
+		w.note(err.Error())
 		w.broken = maxBroken
 		return
 	}

@@ -1,56 +1,41 @@
-// Command peers compares a node with what else could answer its questions:
-// PostgreSQL, Redis and SQLite. `make bench-peers` runs it.
+// Command peers serves the positions of a corpus from a database: PostgreSQL,
+// Redis or SQLite. `tidemark bench peers` starts it, compares its answers with
+// a node's to the byte, and then times both in turns.
 //
-// It is a module of its own, so that drivers of databases are nothing that the
-// product depends on.
+// It is a module of its own, so that the product does not depend on drivers of
+// databases.
 //
-//	corpus ── copy ──► node (no page cache) ◄───────────────┐
-//	             └──► rows ── load ──► database ◄── front ◄─┴── the same questions
+//	corpus ── rows ── load ──► database ◄── front ◄── the questions of the suite
 //
 // What makes the comparison fair, in the peers' favour where it is in doubt:
 //
-//   - The same content. Rows are read from the store of a corpus, and their
-//     values and bytes made by the packages that make the node's. A peer keeps
-//     every row as it is sent and only puts its rank before it, while the node
-//     renders rows when they are asked for.
-//   - The same questions (questions.go), in the same sequence, by the same
-//     client (bench/load), in turns within the same seconds; servers have the
-//     first half of the cores, the client the other.
-//   - The same answers. Before anything is timed, sixty answers to every kind of
-//     question are compared to the byte: ids, order, ranks, every value, totals.
-//     Ties go by chain and id, as the API says. What differs is not timed, and
-//     the run fails.
-//   - The same front: fasthttp with the node's buffers and its way of sending a
-//     body (conn.go), and the node's own parser of questions. The node besides
-//     checks one of 20,000 keys, limits, meters and settles; a front does not.
-//   - No page cache anywhere: each of them could stand behind one, and then
-//     answers as fast as the cache.
-//   - A count cache for everybody who would have one: the totals of all lists
-//     without a filter of their own, kept from the refresh ("page 1"), beside a
-//     count made now ("page 1, counted").
-//   - CPU time is that of a front and of all processes of its database.
+//   - The same content. Values and bytes of rows are made by the packages that
+//     make the node's. A peer keeps every row as it is sent and only puts the
+//     rank before it, while the node renders rows when they are asked for.
+//   - The same front: fasthttp with room for head and body in one write, and the
+//     node's own parser of questions. Under /keyed it also checks one of 20,000
+//     keys, limits, meters and settles, as the node does; else it does not.
+//   - No page cache anywhere: each side could have one, and would then answer as
+//     fast as the cache.
+//   - A count cache for everybody: the totals of all lists without a filter of
+//     their own are kept from the refresh; under /counted they are counted now.
+//   - CPU time is that of the front and of all processes of its database.
 //
-// PostgreSQL and SQLite (sql.go) have a narrow table of what is sorted and
-// filtered by, a table of bodies, and for every list a partial index in its
-// order; those of all chains carry the filtered columns too, so that no filter
-// touches the table. Deep pages do not walk: the loader leaves every 200th row of
-// every list as a mark (marks.go), from which a page is a short step. PostgreSQL
-// is tuned for the machine (pgserver.go), rows are loaded frozen so that scans
-// read indexes alone, all plans are made beforehand, bodies are neither packed
-// nor moved out of their rows, and questions come over a socket, a page and its
-// count in one go. SQLite is asked below database/sql on an immutable, mapped
-// file. Redis (redis.go) has a sorted set for every list, and a page is one
-// command.
+// PostgreSQL and SQLite share tables, indexes, questions and loading (sql.go). A
+// narrow table has what is sorted and filtered by, another the bodies; every
+// list has a partial index in its order, and those of all chains carry the
+// filtered columns too, so that no filter touches the table. Deep pages do not
+// walk: every 200th row of every list is kept as a mark, from which a page is a
+// short step. PostgreSQL is tuned for the machine, rows are loaded frozen so
+// that scans read indexes alone, all plans are made beforehand, and a page and
+// its count are asked in one go over a socket. SQLite is asked below
+// database/sql on an immutable, mapped file. Redis has a sorted set for every
+// list, and a page is one command.
 //
-// Refresh means: every value and every ranking is replaced, at once for those
-// who ask. That is a load of everything into new tables, a new file, or an empty
-// Redis, timed into an empty database, where nothing has to be removed or to be
-// held twice. Sorting lists and making marks is left to the loader and counted
-// for nobody. The node's figure is one refresh of every chain of a market that
-// goes on, following the events included; its values change as well, but it
-// keeps nothing rendered.
+// Refresh means that every value and every ranking is replaced, at once for
+// those who ask: a load of everything into an empty database. Rendering rows,
+// sorting lists and making marks are not counted.
 //
-// Everything runs on 127.0.0.1 and on sockets, with data in one directory that
-// is removed at the end, also of an interrupted run. PostgreSQL does not run as
-// root; its packages make a user for it.
+// Everything runs on 127.0.0.1 and on sockets, with data in one directory.
+// PostgreSQL does not run as root; its packages make a user for it.
 package main

@@ -2,132 +2,206 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"strings"
+	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"tidemark/edge/query"
+	"tidemark/edge/render"
 	"tidemark/rankings"
-	"tidemark/rankings/market"
+	"tidemark/storage/accounts"
 )
 
-// peer answers questions from a database.
-type peer interface {
-	answer(out *page, q *asked) error
-	close()
-}
-
-// errCannot is a peer's answer to a question that it has no means for.
-var errCannot = errors.New("cannot")
-
-// pageRows is how many rows a page has when nobody says how many.
-const pageRows = rankings.DefaultLimit
-
-// Paths of a front: the node's own, and the same with the peer's count of now.
+// A front's path is the node's own; before it may stand /keyed and /counted.
 const (
 	listPath    = "/v1/positions"
-	countedPath = "/counted" + listPath
+	keyedMark   = "/keyed"
+	countedMark = "/counted"
+	aboutPath   = "/about"
 )
 
-// serverOf is fasthttp as the node has it.
-func serverOf(handler fasthttp.RequestHandler) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler:               handler,
-		ReadBufferSize:        readBuffer,
-		WriteBufferSize:       writeBuffer,
-		NoDefaultServerHeader: true,
-		SecureErrorLogMessage: true,
-		CloseOnShutdown:       true,
-		TCPKeepalive:          true,
-	}
+// front stands before a peer as edge stands before the rankings.
+type front struct {
+	ready atomic.Pointer[loaded]
+	book  *accounts.Book // of the keys
 }
 
-// front stands before a peer as edge stands before the rankings, but for keys,
-// quotas and limits, of which it has none.
-type front struct {
+// loaded is what a front serves once it is there.
+type loaded struct {
 	peer   peer
 	chains query.Chains
+	about  []byte // what it serves, and what loading took
 }
 
-func newFront(p peer, chains []uint32) *front {
-	f := &front{peer: p}
-	for _, id := range chains {
-		f.chains = append(f.chains, query.Chain{ID: market.ChainID(id), Enabled: true})
+// serverOf is fasthttp as the node has it, with room for a response in one
+// write.
+func serverOf(f *front) *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
+		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
 	}
-	return f
+}
+
+// conn is a connection with the page that it answers with.
+type conn struct {
+	net.Conn
+	page page
+}
+
+// listener makes conns.
+type listener struct{ net.Listener }
+
+// Accept returns the next connection.
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c}, nil
 }
 
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
-	var q asked
-	switch string(path) {
-	case listPath:
-	case countedPath:
-		q.counted = true
-	default:
+	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))
+	path, counted := bytes.CutPrefix(path, []byte(countedMark))
+	at := f.ready.Load()
+	switch {
+	case at == nil:
+		ctx.Error(`{"error":"still loading"}`, fasthttp.StatusServiceUnavailable)
+		return
+	case string(path) == aboutPath:
+		ctx.SetBody(at.about)
+		return
+	case string(path) != listPath:
 		ctx.Error(`{"error":"no such route"}`, fasthttp.StatusNotFound)
 		return
 	}
+	var ticket accounts.Ticket
+	if keyed && !f.admit(ctx.Request.Header.Peek("KC-APIKey"), &ticket) {
+		ctx.Error(`{"error":"no key"}`, fasthttp.StatusUnauthorized)
+		return
+	}
+
+	q := asked{counted: counted}
 	var err error
-	if q.PositionQuestion, err = f.chains.Positions(raw); err != nil {
+	if q.PositionQuestion, err = at.chains.Positions(raw); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
-	c := ctx.Conn().(*conn)
-	c.page.begin(&q)
-	if err := f.peer.answer(&c.page, &q); err != nil {
+	p := &ctx.Conn().(*conn).page
+	p.begin(&q)
+	if err := at.peer.answer(p, &q); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
 		return
 	}
-	c.page.end(&q)
-	c.send(ctx)
+	p.end(&q)
+	ctx.SetContentType("application/json")
+	ctx.Response.SetBodyRaw(p.body)
+	if keyed {
+		f.book.Settle(&ticket, accounts.RoutePositions, 1)
+	}
 }
 
-// serveFront serves a peer until its standard input ends or ctx does.
-func serveFront(ctx context.Context, p peer, chains []uint32, out io.Writer) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// newFront makes a front that knows the keys of a file: ten an account, none of
+// which ever runs out.
+func newFront(path string) (*front, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
+		return nil, fmt.Errorf("cannot read the keys: %w", err)
 	}
-	server := serverOf(newFront(p, chains).handle)
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener{l}) }()
-	fmt.Fprintf(out, "%s%s/\n", addressMark, l.Addr())
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-		err = server.Shutdown()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot serve a front: %w", err)
-	}
-	return nil
-}
 
-// chainsText and parseChains carry the chains to a front.
-func chainsText(chains []uint32) string { return strings.Trim(fmt.Sprint(chains), "[]") }
-
-func parseChains(text string) (chains []uint32, err error) {
-	for _, field := range strings.Fields(text) {
-		var id uint32
-		if _, err := fmt.Sscan(field, &id); err != nil {
-			return nil, fmt.Errorf("cannot read the chain %q: %w", field, err)
+	const each, units = 10, 1 << 50
+	now := time.Now().UnixNano()
+	plan := accounts.Plan{ID: "bench", MonthlyUnits: units, RequestsPerSecond: 1e6, Burst: 1e6}
+	terms, month := accounts.NewTerms(&plan, false), accounts.MonthAt(now)
+	book := accounts.NewBook(accounts.NewTurner(now, 0).Step(now, now))
+	book.SetAlive(now + int64(24*time.Hour))
+	var cell *accounts.Cell
+	for i, key := range bytes.Fields(text) {
+		if i%each == 0 {
+			cell = accounts.NewCell(uint64(i+1), fmt.Sprint("account", i), 0, terms)
+			cell.Begin(month)
+			cell.Open(month, units)
 		}
-		chains = append(chains, id)
+		book.Add(&accounts.Key{
+			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: string(key[:accounts.PrefixLen]), Cell: cell,
+		}, 0, 0)
 	}
-	return chains, nil
+	return &front{book: book}, nil
 }
 
-// removeAll removes what was made, and says what could not be.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("cannot remove %s: %w", dir, err)
+// admit checks a key as the node does.
+func (f *front) admit(header []byte, t *accounts.Ticket) bool {
+	key, why := f.book.Resolve(header)
+	if why != accounts.Accepted {
+		return false
+	}
+	*t = f.book.Admit(key, time.Now().UnixNano())
+	return t.Take() && f.book.Reserve(t, 1) == accounts.Granted
+}
+
+// totalCap is where counting rows stops, as in the node's limits.
+const totalCap = 25_000
+
+// asked is a question to a peer.
+type asked struct {
+	rankings.PositionQuestion
+	counted bool // the peer counts now; else it may know the count beforehand
+}
+
+// page is an answer while it grows. A peer adds its rows and says how many
+// there are in all, of which it need not count more than totalCap+1.
+type page struct {
+	body  []byte
+	first uint64 // rank of the first row
+	rows  uint64
+	total uint64
+}
+
+func (p *page) begin(q *asked) {
+	p.body = append(p.body[:0], `{"positions":[`...)
+	p.first, p.rows, p.total = q.Offset()+1, 0, 0
+}
+
+// add adds a row as it was kept, with its rank.
+func (p *page) add(rest []byte) {
+	if p.rows > 0 {
+		p.body = append(p.body, ',')
+	}
+	p.body = strconv.AppendUint(append(p.body, rankMark...), p.first+p.rows, 10)
+	p.body = append(p.body, rest...)
+	p.rows++
+}
+
+// end adds what a list says of the whole: to the letter what the node says.
+func (p *page) end(q *asked) {
+	seen := p.first - 1 + p.rows
+	e := render.Pagination{
+		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: seen < p.total, Capped: p.total > totalCap,
+	}
+	if e.Capped {
+		e.Total = totalCap
+		if e.HasMore {
+			seen++
+		}
+		if p.rows > 0 {
+			e.Total = max(e.Total, seen)
+		}
+	}
+	p.body = append(render.AppendPagination(append(p.body, ']'), &e), '}')
+}
+
+// filterable refuses filters that no question has.
+func filterable(q *rankings.PositionQuestion) error {
+	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
+		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
+		return errors.Join(errCannot, fmt.Errorf("no peer has this filter: %+v", *q))
 	}
 	return nil
 }

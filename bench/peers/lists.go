@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"os"
 	"slices"
 
 	"tidemark/rankings"
-	"tidemark/rankings/market"
 )
 
 // list is a ranking that is asked for without a filter of its own: an order of
@@ -26,6 +23,7 @@ func listOf(q *rankings.PositionQuestion) (list, bool) {
 	l := list{chain: uint32(q.Chain), sort: q.Sort}
 	narrow := q.Range != rankings.AnyRange || q.Owner != nil || q.Pool != nil || q.ID != nil ||
 		q.NoSuchID || q.MinValueUsd > 0
+
 	switch {
 	case narrow:
 		return l, false
@@ -54,13 +52,7 @@ func (l list) needs() flags {
 }
 
 // name tells lists apart.
-func (l list) name() string {
-	kind := "default"
-	if l.every {
-		kind = "every"
-	}
-	return fmt.Sprintf("%s:%d:%s", kind, l.chain, l.sort)
-}
+func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
 
 // lists returns all that are kept of some chains.
 func lists(chains []uint32) (all []list) {
@@ -75,30 +67,6 @@ func lists(chains []uint32) (all []list) {
 	return all
 }
 
-// columns are all rows without their bodies.
-type columns struct {
-	chains []uint32 // that there are
-	rows   []row
-}
-
-// readColumns reads a file that export wrote.
-func readColumns(path string) (*columns, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read rows: %w", err)
-	}
-	defer file.Close()
-	c := new(columns)
-	in := newRowReader(file)
-	for in.next() {
-		c.rows = append(c.rows, in.row)
-		if n := len(c.chains); n == 0 || c.chains[n-1] != in.row.chain {
-			c.chains = append(c.chains, in.row.chain)
-		}
-	}
-	return c, in.err
-}
-
 // place is a row in an order.
 type place struct {
 	score float64
@@ -106,7 +74,7 @@ type place struct {
 }
 
 // sorted returns the rows of a list in their order.
-func (c *columns) sorted(l list) []place {
+func (c *corpus) sorted(l list) []place {
 	need := l.needs()
 	var places []place
 	for i := range c.rows {
@@ -115,19 +83,48 @@ func (c *columns) sorted(l list) []place {
 			places = append(places, place{r.scores[l.sort], uint32(i)})
 		}
 	}
+
 	slices.SortFunc(places, func(a, b place) int {
-		if a.score != b.score {
-			return cmp.Compare(a.score, b.score)
-		}
-		return cmp.Compare(a.row, b.row)
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.row, b.row))
 	})
 	return places
 }
 
-// descending is the score of a value where the greatest comes first.
-func descending(x float64) float64 {
-	if !market.Known(x) {
-		return math.Inf(1)
+// marks make the n-th row of a list found without walking to it, in a database
+// whose indexes do not count: every markEvery-th row of the list, so that a
+// page begins at most so many behind one that is known. The total stands beside
+// them: a count cache. Both are made anew with every refresh.
+type marks struct {
+	total uint64
+	every []place
+}
+
+// markEvery is ten pages: a few microseconds to walk, and a mark takes 16
+// bytes of memory for 200 rows.
+const markEvery = 200
+
+func markList(sorted []place) *marks {
+	m := &marks{total: uint64(len(sorted))}
+	for i := 0; i < len(sorted); i += markEvery {
+		m.every = append(m.every, sorted[i])
 	}
-	return 0 - x // never -0
+	return m
+}
+
+// before returns the last mark at or before an offset into the list, and how
+// many rows lie between; false when the offset is at or behind the end.
+func (m *marks) before(offset uint64) (from place, skip uint64, ok bool) {
+	if m == nil || offset >= m.total {
+		return place{}, 0, false
+	}
+	return m.every[offset/markEvery], offset % markEvery, true
+}
+
+// allMarks are the marks of every list.
+func (c *corpus) allMarks() map[list]*marks {
+	all := map[list]*marks{}
+	for _, l := range lists(c.chains) {
+		all[l] = markList(c.sorted(l))
+	}
+	return all
 }

@@ -2,137 +2,134 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/jackc/pgx/v5"
+
+	"tidemark/bench/process"
+	"tidemark/bench/report"
 )
 
-// cli is the command line. What is hidden is for processes of our own.
+// cli is the command line; `tidemark bench peers` writes it.
 type cli struct {
-	Run   runCmd   `cmd:"" default:"withargs" help:"Compare a node with PostgreSQL, Redis and SQLite."`
-	Load  loadCmd  `cmd:"" hidden:""`
-	Front frontCmd `cmd:"" hidden:""`
-	Ping  pingCmd  `cmd:"" hidden:""`
+	Peer   string `help:"PostgreSQL, Redis or SQLite." required:""`
+	Corpus string `help:"Corpus to serve." required:"" placeholder:"DIR"`
+	Data   string `help:"Directory for the database, removed at the end." required:"" placeholder:"DIR"`
+	Keys   string `help:"File of the API keys to check, one a line." required:"" placeholder:"FILE"`
 }
 
 func main() {
 	var c cli
 	k := kong.Parse(&c, kong.Name("peers"), kong.UsageOnError())
-	k.FatalIfErrorf(k.Run())
-}
-
-type runCmd struct {
-	Corpus      string        `help:"Corpus to ask about." required:"" placeholder:"DIR"`
-	Tidemark    string        `help:"Executable of the node." required:"" placeholder:"FILE"`
-	Data        string        `help:"Where servers keep their data meanwhile." required:"" placeholder:"DIR"`
-	Version     string        `help:"Of the node, to be kept with what was measured."`
-	Out         string        `help:"Write what was measured as NDJSON." placeholder:"FILE"`
-	Only        []string      `help:"Peers to compare with: PostgreSQL, Redis, SQLite." placeholder:"NAME"`
-	Connections int           `help:"Connections." default:"64"`
-	Rounds      int           `help:"Rounds in which a node and a peer take turns." default:"3"`
-	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
-}
-
-// maxRun bounds a run: three times what the largest corpus takes.
-const maxRun = time.Hour
-
-// Run compares, prints and keeps.
-func (c *runCmd) Run() error {
-	ctx, stop := interruptible()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, maxRun)
-	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("cannot find our own executable: %w", err)
-	}
-	for _, name := range c.Only {
-		if named(name) == nil {
-			return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", name)
+	k.FatalIfErrorf(c.serve(ctx))
+}
+
+// contestant is a database to compare with.
+type contestant struct {
+	name, install string                   // its Debian package; empty: it is built in
+	program       func() string            // its server; "" when it is not there
+	memory        func(rows *corpus) int64 // what it takes besides what is on disk; nil: little
+	open          func(ctx context.Context, dir string) (peer, error)
+}
+
+var contestants = []contestant{
+	{name: "PostgreSQL", install: "postgresql", program: postgresProgram, open: openPostgres},
+	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis, memory: redisMemory},
+	{name: "SQLite", open: openSQLite},
+}
+
+// peer is a database. It answers questions after it has loaded a corpus.
+type peer interface {
+	version() string
+	load(ctx context.Context, c *corpus, w *clock) error
+	answer(out *page, q *asked) error
+	close() error
+}
+
+// errCannot is a peer's answer to a question that it has no means for.
+var errCannot = errors.New(report.Cannot)
+
+// serve starts the database, loads it, and answers until the process is told to
+// stop. /about says nothing until everything is loaded.
+func (c *cli) serve(ctx context.Context) (err error) {
+	var which *contestant
+	for i := range contestants {
+		if strings.EqualFold(contestants[i].name, c.Peer) {
+			which = &contestants[i]
 		}
 	}
-	run, err := measureAll(ctx, settings{
-		exe: c.Tidemark, self: self, corpus: c.Corpus, data: c.Data, only: c.Only,
-		connections: c.Connections, rounds: max(1, c.Rounds), length: c.Length, progress: os.Stderr,
+	if which == nil {
+		return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", c.Peer)
+	}
+	if which.program != nil && which.program() == "" {
+		return fmt.Errorf("%s is not installed; apt-get install %s", which.name, which.install)
+	}
+
+	f, err := newFront(c.Keys)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	server, ended := serverOf(f), make(chan error, 1)
+	go func() { ended <- server.Serve(listener{l}) }()
+	defer func() { err = errors.Join(err, server.Shutdown()) }()
+	fmt.Printf("%s%s/\n", process.AddressMark, l.Addr())
+
+	rows, err := readCorpus(ctx, c.Corpus)
+	if err != nil {
+		return err
+	}
+	if which.memory != nil {
+		need, free := which.memory(rows), process.ReadMachine().Available
+		if need > free {
+			return fmt.Errorf("it needs about %d MiB of memory for this corpus; %d are free", need>>20, free>>20)
+		}
+	}
+	p, err := which.open(ctx, c.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+
+	var w clock
+	if err := p.load(ctx, rows, &w); err != nil {
+		return err
+	}
+	about, err := json.Marshal(report.Peer{
+		Peer: which.name, Version: p.version(),
+		Other: report.PeerSide{CPUMicros: float64(w.spent.Microseconds())},
 	})
-	if run == nil || ctx.Err() != nil {
-		return err
-	}
-	run.Version = c.Version
-	err = errors.Join(err, table(os.Stdout, run))
-	if c.Out != "" {
-		err = errors.Join(err, write(c.Out, run))
-	}
-	return err
-}
-
-func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-}
-
-// loadCmd loads a peer.
-type loadCmd struct {
-	Peer, At, Rows string
-}
-
-// Run loads it and says what that took.
-func (c *loadCmd) Run() error {
-	ctx, stop := interruptible()
-	defer stop()
-	var w work
-	if err := named(c.Peer).load(ctx, c.At, c.Rows, &w); err != nil {
-		return err
-	}
-	return w.tell(os.Stdout)
-}
-
-// frontCmd serves a peer over HTTP.
-type frontCmd struct {
-	Peer, At, Chains string
-}
-
-// Run serves until it is told to stop.
-func (c *frontCmd) Run() error {
-	ctx, stop := interruptible()
-	defer stop()
-	chains, err := parseChains(c.Chains)
 	if err != nil {
 		return err
 	}
-	p, err := named(c.Peer).open(ctx, c.At, chains)
-	if err != nil {
+	f.ready.Store(&loaded{peer: p, chains: rows.parser(), about: about})
+
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-ended:
 		return err
 	}
-	defer p.close()
-	return serveFront(ctx, p, chains, os.Stdout)
 }
 
-// pingCmd tells whether a server takes connections.
-type pingCmd struct {
-	Peer, At string
-}
-
-// Run connects once.
-func (c *pingCmd) Run() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if c.Peer == "PostgreSQL" {
-		conn, err := pgx.Connect(ctx, c.At)
-		if err != nil {
-			return fmt.Errorf("cannot reach PostgreSQL: %w", err)
-		}
-		return conn.Close(ctx)
-	}
-	conn, err := net.Dial("unix", c.At)
+// start starts a database server of our own on the cores of this process.
+func start(cmd *exec.Cmd, dir string) (*process.Child, error) {
+	cores, err := process.Split(false)
 	if err != nil {
-		return fmt.Errorf("cannot reach %s: %w", c.Peer, err)
+		return nil, err
 	}
-	return conn.Close()
+	return process.Start(cores, cmd, filepath.Join(dir, "server.log"))
 }

@@ -3,33 +3,31 @@ package main
 import (
 	"cmp"
 	"context"
+	crypto "crypto/rand"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/mattn/go-sqlite3"
-
-	"tidemark/edge/query"
+	stored "tidemark/bench/corpus"
+	"tidemark/bench/process"
 	"tidemark/rankings"
+	"tidemark/storage/accounts"
 )
 
-// made is a corpus of random rows with many ties, in a file.
-func made(t *testing.T) (path string, c *columns) {
-	t.Helper()
+// made is a corpus of random rows with many ties.
+func made() *corpus {
 	r := rand.New(rand.NewPCG(7, 7))
-	var file []byte
-	for _, chain := range []uint32{1, 42161, 43114} {
-		for id := range 700 {
+	c := &corpus{chains: []uint32{1, 42161, 43114}}
+	for _, chain := range c.chains {
+		for range 700 {
 			w := row{chain: chain, tvl: r.Float64() * 60_000, value: math.Exp(r.Float64() * 12)}
 			for i := range w.scores {
 				w.scores[i] = float64(r.IntN(40)) // ties
@@ -43,6 +41,7 @@ func made(t *testing.T) (path string, c *columns) {
 			if r.IntN(9) == 0 {
 				w.value = math.NaN()
 			}
+
 			for flag, likely := range map[flags]int{isOpen: 3, isInRange: 2, isSafe: 4} {
 				if r.IntN(likely+1) > 0 {
 					w.flags |= flag
@@ -54,22 +53,22 @@ func made(t *testing.T) (path string, c *columns) {
 			if w.flags.has(isSafe) && w.tvl >= rankings.DefaultMinPoolTVLUsd {
 				w.flags |= isStandard
 			}
-			file = appendRow(file, &w, fmt.Appendf(nil, `,"chainId":%d,"positionId":"%d"}`, chain, id))
+			c.rows = append(c.rows, w)
 		}
 	}
-	path = filepath.Join(t.TempDir(), "rows")
-	if err := os.WriteFile(path, file, 0o644); err != nil {
-		t.Fatal(err)
+	c.bodies = func(tell func([]byte) error) error {
+		for i := range c.rows {
+			if err := tell(fmt.Appendf(nil, `,"chainId":%d,"positionId":"%d"}`, c.rows[i].chain, i%700)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	c, err := readColumns(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path, c
+	return c
 }
 
 // model answers a question by looking at every row.
-func model(c *columns, q *rankings.PositionQuestion) (rows []int, total int) {
+func model(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
 	for i := range c.rows {
 		w := &c.rows[i]
 		ok := q.Chain == 0 || uint32(q.Chain) == w.chain
@@ -91,63 +90,69 @@ func model(c *columns, q *rankings.PositionQuestion) (rows []int, total int) {
 	return rows[from:min(from+int(q.Limit), total)], total
 }
 
-// The answers of SQLite, behind its front, are those of the model: every kind
-// of question, and a few besides.
+// The answers of SQLite, behind its front, are those of the model: every order,
+// every chain, deep pages and filters.
 func TestSQLite(t *testing.T) {
-	path, c := made(t)
-	all, err := markAll(c, nil)
+	c := made()
+	p, err := openSQLite(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(t.TempDir(), "peer.sqlite")
-	for range 2 { // made, and replaced
-		if err := loadSQLite(at, path, c, all); err != nil {
-			t.Fatal(err)
+	var w clock
+	if err := p.load(t.Context(), c, &w); err != nil || w.spent <= 0 {
+		t.Fatalf("loading took %s: %v", w.spent, err)
+	}
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
 		}
+	})
+	address := served(t, p, c)
+	f := func(path string) {
+		t.Helper()
+		checkModel(t, c, address, path)
 	}
-	p, err := openSQLite(context.Background(), at, c.chains)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.close()
-	address := served(t, p, c.chains)
-	s := siteOf(c)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range questions {
-		q := &questions[i]
-		for n := range uint64(150) {
-			checkModel(t, c, address, q.peerPath(), string(q.ask(s, nil, n, r)))
+
+	for _, sort := range rankings.PositionSorts {
+		for _, chain := range []string{"", "&chainId=1", "&chainId=43114"} {
+			for page := 1; page < 40; page += 6 {
+				f(fmt.Sprintf("%s?sort=%s&page=%d%s", listPath, sort, page, chain))
+			}
+			f(countedMark + listPath + "?sort=" + sort + chain)
 		}
+		f(listPath + "?status=all&minPoolTvl=0&includeRisky=true&page=99&sort=" + rankings.PositionSorts[rankings.ByPnl])
 	}
-	checkModel(t, c, address, listPath, "?page=100000")
-	checkModel(t, c, address, listPath, "?limit=100&sort=age&page=3")
-	checkModel(t, c, address, countedPath, "?limit=7&sort=nft_id_desc&chainId=42161&page=2")
-	checkModel(t, c, address, listPath, "?sort=pnl&minValueUsd=1&minPoolTvl=0.5")
+	for n := range uint64(150) {
+		f(listPath + string(stored.AppendFilter(nil, n+1)))
+	}
+	f(listPath + "?page=100000")
+	f(listPath + "?limit=100&sort=age&page=3")
+	f(countedMark + listPath + "?limit=7&sort=nft_id_desc&chainId=42161&page=2")
+	f(listPath + "?sort=pnl&minValueUsd=1&minPoolTvl=0.5")
+	f(keyedMark + countedMark + listPath)
 }
 
 // SQLite answers every list, and every filter above the default floor, from an
 // index alone, and seeks the mark from which a page begins.
 func TestPlans(t *testing.T) {
-	path, c := made(t)
-	all, err := markAll(c, nil)
+	c := made()
+	p, err := openSQLite(t.Context(), t.TempDir())
+	if err == nil {
+		err = p.load(t.Context(), c, new(clock))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(t.TempDir(), "peer.sqlite")
-	if err := loadSQLite(at, path, c, all); err != nil {
-		t.Fatal(err)
-	}
-	db, err := openFile("file:" + at + "?mode=ro&immutable=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := &sqliteConn{db: db, ready: map[string]*sqlite3.SQLiteStmt{}}
+	defer p.close()
+	conn := <-p.(*sqlPeer).engine.(*sqlite).idle
 	defer conn.close()
+
 	f := func(text string, args int, parts ...string) {
 		t.Helper()
 		plan := ""
-		values := make([]driver.Value, args)
-		err := conn.each("EXPLAIN QUERY PLAN "+text, func(v []driver.Value) { plan += v[3].(string) + "\n" }, values...)
+		err := conn.each("EXPLAIN QUERY PLAN "+text, make([]any, args), func(v []driver.Value) {
+			plan += v[3].(string) + "\n"
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,28 +179,47 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-func served(t *testing.T, p peer, chains []uint32) (address string) {
+// testKey is one that every front of the tests knows.
+var testKey, _ = accounts.NewKey(crypto.Reader, accounts.Server)
+
+// served serves a peer and returns the address.
+func served(t *testing.T, p peer, c *corpus) (address string) {
 	t.Helper()
+	keys := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(keys, []byte(testKey+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := newFront(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.ready.Store(&loaded{p, c.parser(), []byte("{}")})
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serverOf(newFront(p, chains).handle)
+	server := serverOf(f)
 	go func() { _ = server.Serve(listener{l}) }()
 	t.Cleanup(func() { _ = server.Shutdown() })
 	return l.Addr().String()
 }
 
-func checkModel(t *testing.T, c *columns, address, path, raw string) {
+func ask(t *testing.T, address, path, key string) *process.Answer {
 	t.Helper()
-	chains := query.Chains{{ID: 1, Enabled: true}, {ID: 42161, Enabled: true}, {ID: 43114, Enabled: true}}
-	q, err := chains.Positions([]byte(strings.TrimPrefix(raw, "?")))
+	a, err := process.Ask(address, path, key)
 	if err != nil {
-		t.Fatalf("%s: %v", raw, err)
+		t.Fatal(err)
 	}
-	body, err := ask(address, path+raw, "")
+	return a
+}
+
+func checkModel(t *testing.T, c *corpus, address, path string) {
+	t.Helper()
+	_, raw, _ := strings.Cut(path, "?")
+	q, err := c.parser().Positions([]byte(raw))
 	if err != nil {
-		t.Fatalf("%s: %v", raw, err)
+		t.Fatalf("%s: %v", path, err)
 	}
 	var got struct {
 		Positions []struct {
@@ -208,99 +232,67 @@ func checkModel(t *testing.T, c *columns, address, path, raw string) {
 			HasMore bool
 		}
 	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatalf("%s: %v: %.200s", raw, err, body)
+	a := ask(t, address, path, testKey)
+	if err := json.Unmarshal(a.Body, &got); err != nil {
+		t.Fatalf("%s: %v: %.200s", path, err, a.Body)
 	}
+
 	rows, total := model(c, &q)
-	want := make([]string, 0, len(rows))
+	var want, have []string
 	for i, at := range rows {
-		want = append(want, fmt.Sprint(q.Offset()+uint64(i)+1, c.rows[at].chain, at%700))
+		want = append(want, fmt.Sprintf("%d %d %d", q.Offset()+uint64(i)+1, c.rows[at].chain, at%700))
 	}
-	var have []string
 	for _, p := range got.Positions {
 		have = append(have, fmt.Sprintf("%d %d %s", p.Rank, p.ChainID, p.PositionID))
 	}
 	if !slices.Equal(have, want) {
-		t.Errorf("%s%s has %v; want %v", path, raw, have, want)
+		t.Errorf("%s has %v; want %v", path, have, want)
 	}
 	more := q.Offset()+uint64(len(rows)) < uint64(total)
 	if got.Pagination.Total != total || got.Pagination.HasMore != more {
-		t.Errorf("%s%s has %+v; want %d, %v", path, raw, got.Pagination, total, more)
+		t.Errorf("%s has %+v; want %d, %v", path, got.Pagination, total, more)
 	}
 }
 
-func siteOf(c *columns) *site {
-	s := &site{chains: c.chains, rows: uint64(len(c.rows)), totals: map[list]uint64{}}
-	for _, l := range lists(c.chains) {
-		s.totals[l] = uint64(len(c.sorted(l)))
-	}
-	return s
-}
+// dumb answers every question with the same row.
+type dumb struct{ row string }
 
-// dumb answers every question with the same rows.
-type dumb struct{ rows []string }
-
-func (d dumb) answer(out *page, _ *asked) error {
-	for _, r := range d.rows {
-		out.add([]byte(r))
+func (d dumb) answer(out *page, q *asked) error {
+	if q.MinValueUsd > 0 {
+		return errCannot
 	}
-	out.total = uint64(len(d.rows))
+	out.add([]byte(d.row))
+	out.total = 1
 	return nil
 }
 
-func (d dumb) close() {}
+func (dumb) version() string                             { return "" }
+func (dumb) load(context.Context, *corpus, *clock) error { return nil }
+func (dumb) close() error                                { return nil }
 
-// Answers that differ are noticed, and a peer that cannot is told from one
-// that errs.
-func TestCompare(t *testing.T) {
-	node := served(t, dumb{[]string{`,"chainId":1,"positionId":"1"}`, `,"chainId":1,"positionId":"2"}`}}, []uint32{1})
-	q := &questions[1]
-	f := func(p peer, complaint string) {
-		t.Helper()
-		equal, err := q.compare(new(site), node, "", served(t, p, []uint32{1}))
-		if complaint == "" {
-			if err != nil || equal != comparisons {
-				t.Errorf("%d answers are equal: %v", equal, err)
-			}
-			return
-		}
-		if err == nil || !strings.Contains(err.Error(), complaint) {
-			t.Errorf("%v; want %q", err, complaint)
-		}
-	}
-	f(dumb{[]string{`,"chainId":1,"positionId":"1"}`, `,"chainId":1,"positionId":"2"}`}}, "")
-	f(dumb{[]string{`,"chainId":1,"positionId":"2"}`, `,"chainId":1,"positionId":"1"}`}}, "has the rows [1/1 1/2]")
-	f(dumb{[]string{`,"chainId":1,"positionId":"1"}`, `,"positionId":"2","chainId":1}`}}, "same, but byte")
-	f(unable{}, "cannot")
-}
-
-type unable struct{}
-
-func (unable) answer(*page, *asked) error { return errCannot }
-func (unable) close()                     {}
-
-// A body of any length arrives whole, one request after the other.
+// A body of any length arrives whole, one request after the other; what cannot
+// be answered says so, and only a known key passes where keys are checked.
 func TestFront(t *testing.T) {
-	for _, size := range []int{0, 10, writeBuffer, 100 << 10} {
+	for _, size := range []int{0, 10, 4 << 10, 300 << 10} {
 		rest := `,"x":"` + strings.Repeat("y", size) + `"}`
-		address := served(t, dumb{[]string{rest}}, []uint32{1})
-		for range 3 {
-			body, err := ask(address, listPath, "")
-			want := bodyStart + rankMark + "1" + rest +
-				`],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1,"hasMore":false}}`
-			if err != nil || string(body) != want {
-				t.Fatalf("%d bytes: %.100s, %v; want %.100s", size, body, err, want)
+		address := served(t, dumb{rest}, new(corpus))
+		want := `{"positions":[` + rankMark + "1" + rest +
+			`],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1,"hasMore":false}}`
+		for _, path := range []string{listPath, keyedMark + listPath, listPath} {
+			if a := ask(t, address, path, testKey); string(a.Body) != want {
+				t.Fatalf("%d bytes: %.100s; want %.100s", size, a.Body, want)
 			}
 		}
-		r, err := http.Get(addressMark + address + "/v1/pools")
-		if err != nil {
-			t.Fatal(err)
+		f := func(path, key string, status int, body string) {
+			t.Helper()
+			if a := ask(t, address, path, key); a.Status != status || !strings.Contains(string(a.Body), body) {
+				t.Errorf("%s is %d %.100s; want %d %s", path, a.Status, a.Body, status, body)
+			}
 		}
-		said, err := io.ReadAll(r.Body)
-		r.Body.Close()
-		if r.StatusCode != 404 || err != nil {
-			t.Errorf("another route is %d %s %v", r.StatusCode, said, err)
-		}
+		f("/v1/pools", "", 404, "no such route")
+		f(listPath+"?minValueUsd=5", "", 500, "cannot")
+		f(keyedMark+listPath, testKey[:len(testKey)-1]+"_", 401, "no key")
+		f(aboutPath, "", 200, "{}")
 	}
 }
 
@@ -328,7 +320,7 @@ func TestPageEnd(t *testing.T) {
 }
 
 func TestListOf(t *testing.T) {
-	chains := query.Chains{{ID: 1, Enabled: true}}
+	chains := (&corpus{chains: []uint32{1}}).parser()
 	f := func(raw, want string) {
 		t.Helper()
 		q, err := chains.Positions([]byte(raw))
@@ -340,9 +332,9 @@ func TestListOf(t *testing.T) {
 			t.Errorf("listOf(%s) = %s, %v; want %s", raw, got, ok, want)
 		}
 	}
-	f("", "default:0:apr")
-	f("page=7&sort=age&chainId=1", "default:1:age")
-	f("sort=pnl&status=all&minPoolTvl=0&includeRisky=true", "every:0:pnl")
+	f("", "false:0:apr")
+	f("page=7&sort=age&chainId=1", "false:1:age")
+	f("sort=pnl&status=all&minPoolTvl=0&includeRisky=true", "true:0:pnl")
 	f("sort=apr&status=all&minPoolTvl=0&includeRisky=true", "")
 	f("range=in", "")
 	f("minValueUsd=0.1", "")
@@ -351,4 +343,60 @@ func TestListOf(t *testing.T) {
 	if n := len(lists([]uint32{1, 42161})); n != 3*8+5 {
 		t.Errorf("two chains have %d lists", n)
 	}
+}
+
+// What is not known comes last, and 0 is 0.
+func TestDescending(t *testing.T) {
+	f := func(x, want float64) {
+		t.Helper()
+		if got := descending(x); math.Float64bits(got) != math.Float64bits(want) {
+			t.Errorf("descending(%v) = %v; want %v", x, got, want)
+		}
+	}
+	f(5, -5)
+	f(-5, 5)
+	f(0, 0)
+	f(math.Copysign(0, -1), 0)
+	f(math.NaN(), math.Inf(1))
+}
+
+func TestMarks(t *testing.T) {
+	var sorted []place
+	for i := range 2*markEvery + 1 {
+		sorted = append(sorted, place{float64(i), uint32(i)})
+	}
+	m := markList(sorted)
+	f := func(offset, row, skip uint64) {
+		t.Helper()
+		from, rest, ok := m.before(offset)
+		if !ok || uint64(from.row) != row || rest != skip {
+			t.Errorf("before(%d) = row %d, skip %d, %v; want %d, %d", offset, from.row, rest, ok, row, skip)
+		}
+	}
+
+	f(0, 0, 0)
+	f(markEvery-1, 0, markEvery-1)
+	f(markEvery, markEvery, 0)
+	f(2*markEvery, 2*markEvery, 0)
+	if _, _, ok := m.before(2*markEvery + 1); ok {
+		t.Error("there is a mark before the end")
+	}
+	if _, _, ok := markList(nil).before(0); ok {
+		t.Error("an empty list has a mark")
+	}
+}
+
+// PostgreSQL's binary form of every kind of value.
+func TestAppendBinary(t *testing.T) {
+	f := func(v any, want string) {
+		t.Helper()
+		if got := string(appendBinary([]byte("x"), v)); got != "x"+want {
+			t.Errorf("%v: got %q; want %q", v, got[1:], want)
+		}
+	}
+	f(nil, "\xff\xff\xff\xff")
+	f(int64(258), "\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x01\x02")
+	f(1.0, "\x00\x00\x00\x08\x3f\xf0\x00\x00\x00\x00\x00\x00")
+	f(true, "\x00\x00\x00\x01\x01")
+	f([]byte("abc"), "\x00\x00\x00\x03abc")
 }

@@ -1,19 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"net"
 	"os"
-	"strconv"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/redis/rueidis"
+
+	"tidemark/bench/process"
 )
 
 // In Redis every list is a sorted set of its own, l:NAME, with rows of four
@@ -26,148 +28,116 @@ const bodyPrefix = "b:"
 
 func listKey(l list) string { return "l:" + l.name() }
 
-func member(row uint32) (b [4]byte) {
-	binary.BigEndian.PutUint32(b[:], row)
-	return b
-}
+func member(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
 
-// addBatch is how many members one ZADD adds.
+// addBatch is how many members one ZADD adds, and how many bodies go at once.
 const addBatch = 500
 
-// loadRedis fills an empty server by a stream of commands, as redis-cli --pipe
-// does. To replace what is asked meanwhile it would take another database of
-// the server, SWAPDB at the end, and memory for both.
-func loadRedis(at, path string, c *columns) (err error) {
-	conn, err := net.Dial("unix", at)
+// redisProgram is the server in PATH.
+func redisProgram() string {
+	program, _ := exec.LookPath("redis-server") // none is ""
+	return program
+}
+
+// redisMemory: strings go up to the next size class of the allocator; a member
+// has its string, its node and its entry of the table.
+func redisMemory(c *corpus) int64 {
+	const body, member = 2300 * 5 / 4, 110
+	entries := int64(0)
+	for _, l := range lists(c.chains) {
+		entries += int64(len(c.sorted(l)))
+	}
+	return int64(len(c.rows))*body + entries*member
+}
+
+// redis is a server of our own, on a spare loopback port and a socket, with
+// nothing on disk.
+type redis struct {
+	server *process.Child
+	socket string
+	client rueidis.Client
+}
+
+func openRedis(ctx context.Context, dir string) (peer, error) {
+	sockets, err := os.MkdirTemp("", "peers-") // a socket's path is short, wherever the data is
 	if err != nil {
-		return fmt.Errorf("cannot reach Redis: %w", err)
+		return nil, fmt.Errorf("cannot make a directory for Redis: %w", err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	replies := make(chan error, 1)
-	go func() { replies <- readReplies(conn) }()
-	w := &commands{out: bufio.NewWriterSize(conn, 1<<20)}
-	if err := sendBodies(w, path); err != nil {
-		return err
-	}
-	if _, err := markAll(c, func(l list, sorted []place) error { return sendList(w, l, sorted) }); err != nil {
-		return err
-	}
-	w.command("ECHO", []byte(loadEnd))
-	if err := w.out.Flush(); err != nil {
-		return fmt.Errorf("cannot load Redis: %w", err)
-	}
-	return <-replies
-}
-
-const loadEnd = "loaded"
-
-// readReplies reads until the end of a load; the first error is the load's.
-func readReplies(conn io.Reader) error {
-	in := bufio.NewReaderSize(conn, 64<<10)
-	for {
-		line, err := in.ReadString('\n')
-		switch {
-		case err != nil:
-			return fmt.Errorf("cannot read what Redis says: %w", err)
-		case line[0] == '-':
-			return fmt.Errorf("cannot load Redis: %s", line[1:])
-		case line == loadEnd+"\r\n":
-			return nil
-		}
-	}
-}
-
-// commands writes the protocol's arrays of strings. Errors of writing come
-// back from the last Flush.
-type commands struct {
-	out *bufio.Writer
-	buf []byte
-}
-
-func (w *commands) begin(parts int) {
-	w.buf = append(strconv.AppendInt(append(w.buf[:0], '*'), int64(parts), 10), "\r\n"...)
-}
-
-func (w *commands) part(b []byte) {
-	w.buf = strconv.AppendInt(append(w.buf, '$'), int64(len(b)), 10)
-	w.buf = append(append(append(w.buf, "\r\n"...), b...), "\r\n"...)
-}
-
-func (w *commands) end() error {
-	_, err := w.out.Write(w.buf)
-	return err
-}
-
-func (w *commands) command(name string, args ...[]byte) error {
-	w.begin(1 + len(args))
-	w.part([]byte(name))
-	for _, a := range args {
-		w.part(a)
-	}
-	return w.end()
-}
-
-func sendBodies(w *commands, path string) (err error) {
-	file, err := os.Open(path)
+	address, err := process.SparePort()
 	if err != nil {
-		return fmt.Errorf("cannot read rows: %w", err)
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	in := newRowReader(file)
-	key := []byte(bodyPrefix)
-	for i := uint32(0); in.next(); i++ {
-		m := member(i)
-		key = append(key[:len(bodyPrefix)], m[:]...)
-		if err := w.command("SET", key, in.body); err != nil {
-			return fmt.Errorf("cannot load Redis: %w", err)
-		}
+	_, port, _ := net.SplitHostPort(address)
+
+	r := &redis{socket: filepath.Join(sockets, "redis")}
+	r.server, err = start(exec.Command(redisProgram(), "--bind", "127.0.0.1", "--port", port,
+		"--unixsocket", r.socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no"), dir)
+	if err != nil {
+		return nil, err
 	}
-	return in.err
-}
-
-// sendList adds members in their order, which is the fastest.
-func sendList(w *commands, l list, sorted []place) error {
-	var number []byte
-	for len(sorted) > 0 {
-		n := min(addBatch, len(sorted))
-		w.begin(2 + 2*n)
-		w.part([]byte("ZADD"))
-		w.part([]byte(listKey(l)))
-		for _, p := range sorted[:n] {
-			if number = strconv.AppendFloat(number[:0], p.score, 'g', -1, 64); math.IsInf(p.score, 1) {
-				number = append(number[:0], "+inf"...)
-			}
-			m := member(p.row)
-			w.part(number)
-			w.part(m[:])
-		}
-		if err := w.end(); err != nil {
-			return fmt.Errorf("cannot load Redis: %w", err)
-		}
-		sorted = sorted[n:]
-	}
-	return nil
-}
-
-// redis answers from Redis.
-type redis struct{ client rueidis.Client }
-
-func openRedis(_ context.Context, at string, _ []uint32) (peer, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{at}, DisableCache: true, ForceSingleClient: true,
-		// All requests share a connection: what comes together goes together.
-		PipelineMultiplex: -1,
-		DialCtxFn: func(ctx context.Context, at string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", at)
-		},
+	err = wait(ctx, r.server, func() (err error) {
+		r.client, err = rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{r.socket}, DisableCache: true, ForceSingleClient: true,
+			// All requests share a connection: what comes together goes together.
+			PipelineMultiplex: -1,
+			DialCtxFn: func(ctx context.Context, at string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return d.DialContext(ctx, "unix", at)
+			},
+		})
+		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot reach Redis: %w", err)
+		return nil, errors.Join(err, r.close())
 	}
-	return &redis{client}, nil
+	return r, nil
 }
 
-func (r *redis) close() { r.client.Close() }
+func (r *redis) version() string {
+	info, _ := r.client.Do(context.Background(), r.client.B().Info().Section("server").Build()).ToString()
+	_, after, _ := strings.Cut(info, "redis_version:")
+	return strings.TrimSpace(strings.SplitN(after, "\n", 2)[0])
+}
+
+// load fills an empty server, batch by batch. To replace what is asked
+// meanwhile it would take another database of the server, SWAPDB at the end, and
+// memory for both.
+func (r *redis) load(ctx context.Context, c *corpus, w *clock) error {
+	w.begin(r.server)
+	defer w.end()
+	var batch rueidis.Commands
+	flush := func() error {
+		for _, reply := range r.client.DoMulti(ctx, batch...) {
+			if err := reply.Error(); err != nil {
+				return fmt.Errorf("cannot load Redis: %w", err)
+			}
+		}
+		batch = batch[:0]
+		return nil
+	}
+
+	n := uint32(0)
+	err := c.bodies(func(body []byte) error {
+		batch = append(batch, r.client.B().Set().Key(bodyPrefix+member(n)).Value(string(body)).Build())
+		if n++; len(batch) < addBatch {
+			return nil
+		}
+		return flush()
+	})
+	for _, l := range lists(c.chains) {
+		// Members in their order, which is the fastest.
+		for part := range slices.Chunk(c.sorted(l), addBatch) {
+			add := r.client.B().Zadd().Key(listKey(l)).ScoreMember()
+			for _, p := range part {
+				add = add.ScoreMember(p.score, member(p.row))
+			}
+			batch = append(batch, add.Build())
+		}
+		if err == nil {
+			err = flush()
+		}
+	}
+	return err
+}
 
 func (r *redis) answer(out *page, q *asked) error {
 	l, ok := listOf(&q.PositionQuestion)
@@ -180,11 +150,13 @@ func (r *redis) answer(out *page, q *asked) error {
 		c.B().SortRo().Key(key).By("nosort").
 			Limit(int64(q.Offset()), int64(q.Limit)).
 			Get().Get(bodyPrefix+"*").Build())
+
 	total, err := replies[0].AsInt64()
 	if err != nil {
 		return fmt.Errorf("cannot count: %w", err)
 	}
 	out.total = uint64(total)
+
 	bodies, err := replies[1].ToArray()
 	if err != nil {
 		return fmt.Errorf("cannot read a page: %w", err)
@@ -197,4 +169,11 @@ func (r *redis) answer(out *page, q *asked) error {
 		out.add(body)
 	}
 	return nil
+}
+
+func (r *redis) close() error {
+	if r.client != nil {
+		r.client.Close()
+	}
+	return errors.Join(r.server.Stop(), os.RemoveAll(filepath.Dir(r.socket)))
 }

@@ -11,7 +11,6 @@ import (
 //
 //	position   what is sorted and filtered by, narrow, so that scans are short
 //	body       the rest of the answer, by row
-//	mark       see marks
 //
 // and the same indexes: for every list one in its order, partial where the list
 // is. The lists of all chains also carry what filters look at, so that a filter
@@ -137,11 +136,5 @@ func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	return bodies(sortColumns[q.Sort], among+floors, end), capped(counted + floors)
 }
 
-// filterable refuses filters that no scenario has.
-func filterable(q *rankings.PositionQuestion) error {
-	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
-		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
-		return fmt.Errorf("no peer has this filter: %+v", *q)
-	}
-	return nil
-}
+// pageRows is how many rows a page has when nobody says how many.
+const pageRows = rankings.DefaultLimit

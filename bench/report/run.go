@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // Run is everything that one run of the suite measured: what NDJSON holds line
 // by line, and what the report draws.
 type Run struct {
@@ -23,7 +25,7 @@ type Settings struct {
 	Accounts    int     `json:"accounts"`
 	Seed        uint64  `json:"seed"`
 	Pinned      string  `json:"pinned"`  // which cores serve and which ask
-	Checked     string  `json:"checked"` // what the load generator was compared with
+	Command     string  `json:"command"` // the command line, without the key
 	// Unknown is what could not be learnt of a node that is not the suite's own.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -64,14 +66,17 @@ type Units struct {
 }
 
 // Measure is one side of a scenario: the node, or the limit beside it. Of
-// several rounds it is the one whose throughput is the median.
+// several rounds it is the one whose throughput is the median. Throughput and
+// latencies are those of good answers (2xx) alone.
 type Measure struct {
 	PerSecond    float64      `json:"perSecond"`
-	ServerMicros float64      `json:"serverCpuMicros"` // CPU a request; 0: not known
+	MBPerSecond  float64      `json:"mbPerSecond"`     // of bodies
+	ServerMicros float64      `json:"serverCpuMicros"` // CPU an answer; 0: not known
 	ClientMicros float64      `json:"clientCpuMicros"`
 	ClientBusy   float64      `json:"clientBusy"` // 1: the client was at its limit
 	BodyBytes    int          `json:"bodyBytes"`
 	Requests     uint64       `json:"requests"`
+	Refused      uint64       `json:"refused"` // other answers, in the same time
 	Latency      []Percentile `json:"latency"`
 }
 
@@ -81,12 +86,12 @@ type Percentile struct {
 	Micros  int64   `json:"micros"`
 }
 
-// At returns the latency at a percentile, in microseconds; 0 when it was not
+// At returns the latency at a percentile, in milliseconds; 0 when it was not
 // measured.
-func (m *Measure) At(percent float64) int64 {
+func (m *Measure) At(percent float64) float64 {
 	for _, p := range m.Latency {
 		if p.Percent >= percent {
-			return p.Micros
+			return float64(p.Micros) / 1e3
 		}
 	}
 	return 0
@@ -97,11 +102,12 @@ type Scenario struct {
 	Name        string   `json:"name"`
 	What        string   `json:"what"`
 	Connections int      `json:"connections"`
-	Rate        float64  `json:"rate"` // requests a second of an open loop; 0: closed
+	Rate        float64  `json:"rate"`   // requests a second of an open loop; 0: closed
+	Rounds      int      `json:"rounds"` // in which the sides took turns
 	Node        Measure  `json:"node"`
-	Limit       *Measure `json:"limit"`  // null: none
-	Beside      string   `json:"beside"` // what the limit is; empty: the constant handler
-	Ratio       float64  `json:"ratio"`  // of throughputs, median of the rounds
+	Limit       *Measure `json:"limit"`      // null: none
+	Comparison  string   `json:"comparison"` // what the limit is; empty: the constant handler
+	Ratio       float64  `json:"ratio"`      // of throughputs, median of the rounds
 	RatioCPU    float64  `json:"ratioCpu"`
 	Spread      float64  `json:"spread"` // of the rounds: (largest - smallest) / median
 	Other       float64  `json:"other"`  // cores that other processes used meanwhile
@@ -125,6 +131,45 @@ type Status struct {
 	Count  uint64 `json:"count"`
 }
 
+// Bad is how many answers failed, never came or were wrong.
+func (s *Scenario) Bad() uint64 { return s.Failures + s.Unanswered + s.Wrong }
+
+// PlusMinus is how far the rounds were apart; one round says nothing of that.
+func (s *Scenario) PlusMinus() string {
+	if s.Limit == nil || s.Rounds < 2 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*s.Spread)
+}
+
+// Bounds beyond which a figure is flagged.
+const (
+	busyClient = 0.95 // of its cores: throughputs say nothing about the server
+	otherCores = 0.10 // used by other processes
+)
+
+// Saturated reports whether the client was at its limit.
+func (s *Scenario) Saturated() bool {
+	return s.Node.ClientBusy > busyClient || s.Limit != nil && s.Limit.ClientBusy > busyClient
+}
+
+// Flags say what to keep in mind about the figures.
+func (s *Scenario) Flags() (flags []string) {
+	add := func(on bool, format string, args ...any) {
+		if on {
+			flags = append(flags, fmt.Sprintf(format, args...))
+		}
+	}
+
+	add(s.Saturated(), "the client was at its limit: compare CPU, not throughput")
+	add(s.Other > otherCores, "other processes used %.2f cores", s.Other)
+	add(s.CacheShare > 0, "%.0f %% of the pages came from the page cache", 100*s.CacheShare)
+	add(s.Node.Refused > 0, "%d answers were refused, which is no throughput", s.Node.Refused)
+	add(s.Unsent > 0, "%d requests were due and found no connection", s.Unsent)
+	add(s.Free > 0, "%d answers were not whole, said so, and cost nothing", s.Free)
+	return flags
+}
+
 // Point is a tenth of a second.
 type Point struct {
 	Seconds   float64 `json:"seconds"`
@@ -143,6 +188,11 @@ type Value struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
+}
+
+// Set keeps a value.
+func (s *Scenario) Set(name string, v float64, unit string) {
+	s.Values = append(s.Values, Value{name, v, unit})
 }
 
 // Value returns a named value; false when it was not measured.
@@ -168,11 +218,12 @@ const (
 
 // Figure is a row of the table of goals.
 type Figure struct {
-	Number  int     `json:"number"`
-	What    string  `json:"what"`
-	Goal    string  `json:"goal"`
-	Reached string  `json:"reached"`
-	Verdict Verdict `json:"verdict"`
+	Number    string  `json:"number"`
+	What      string  `json:"what"`
+	Yardstick string  `json:"yardstick"`
+	Goal      string  `json:"goal"`
+	Reached   string  `json:"reached"`
+	Verdict   Verdict `json:"verdict"`
 }
 
 // Scenario returns a scenario by name; nil when the run has none.
@@ -183,4 +234,45 @@ func (r *Run) Scenario(name string) *Scenario {
 		}
 	}
 	return nil
+}
+
+// Peers are databases that were asked the same questions about the same corpus
+// as a node, in turns with it, behind a front like its own.
+type Peers struct {
+	Began     string `json:"began"` // RFC 3339
+	Positions int64  `json:"positions"`
+	Genesis   string `json:"genesis"` // of the corpus, which tells it from others of its size
+	CPU       string `json:"cpu"`
+	Pinned    string `json:"pinned"` // which cores serve and which ask
+	Version   string `json:"version"`
+	Results   []Peer `json:"results,omitempty"`
+}
+
+// Peer is one question to one peer.
+type Peer struct {
+	Peer     string   `json:"peer"`
+	Version  string   `json:"version"`
+	Question string   `json:"question"`
+	Row      int      `json:"row"` // of the table of goals
+	Equal    int      `json:"equal"`
+	Node     PeerSide `json:"node"`
+	Other    PeerSide `json:"other"`
+	// RatioCPU says how many times the node's CPU time the peer takes, of the
+	// same answers; the median of the rounds. Ratio is of throughputs, the
+	// node's by the peer's.
+	RatioCPU float64 `json:"ratioCpu"`
+	Ratio    float64 `json:"ratio"`
+	// Why says why it was not measured; empty: it was.
+	Why string `json:"why,omitempty"`
+}
+
+// Cannot is the Why of a question that a peer has no means to answer.
+const Cannot = "cannot"
+
+// PeerSide is what one of the two took.
+type PeerSide struct {
+	PerSecond float64 `json:"perSecond"`
+	CPUMicros float64 `json:"cpuMicros"` // of a request, or of a refresh
+	Median    int64   `json:"medianMicros"`
+	BodyBytes int     `json:"bodyBytes"`
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +27,8 @@ import (
 // BenchCmd measures nodes.
 type BenchCmd struct {
 	Corpus   BenchCorpusCmd   `cmd:"" help:"Make a corpus to measure on."`
-	Run      BenchRunCmd      `cmd:"" help:"Run scenarios, each beside its limit."`
+	Run      BenchRunCmd      `cmd:"" help:"Run scenarios, each in comparison with its limit."`
+	Peers    BenchPeersCmd    `cmd:"" help:"Compare a node with databases that serve the same corpus."`
 	Compare  BenchCompareCmd  `cmd:"" help:"Say what changed between two runs."`
 	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file, or print its table of goals."`
 	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
@@ -54,6 +57,7 @@ func (c *BenchCorpusCmd) Run() error {
 	spec := corpus.Spec{
 		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
 	}
+
 	if c.Reuse {
 		if why, err := corpus.Discard(c.Out, spec); err != nil || why == "" {
 			return err
@@ -61,6 +65,7 @@ func (c *BenchCorpusCmd) Run() error {
 			fmt.Fprintln(os.Stderr, why)
 		}
 	}
+
 	r, err := bench.BuildCorpus(ctx, exe, c.Out, spec, os.Stderr)
 	if err != nil {
 		return err
@@ -85,15 +90,17 @@ type BenchRunCmd struct {
 	Own         bool          `name:"i-own-this-target" help:"Allow a --url that is not this machine."`
 	Only        []string      `help:"Scenarios to run; all when none is named." placeholder:"NAME"`
 	Figures     bool          `help:"Print the table of goals."`
-	Connections int           `help:"Connections." default:"64"`
+	Connections int           `help:"Connections of the client." default:"64"`
 	Rounds      int           `help:"Rounds in which a node and its limit take turns." default:"3"`
 	Length      time.Duration `help:"Length of one measurement." default:"5s"`
 	Refresh     time.Duration `help:"Pause between generations of a live node." default:"5s"`
+	Refreshes   int           `help:"Refreshes to measure, of all chains together." default:"50"`
 	Keys        int           `help:"API keys in use." default:"20000"`
 	Accounts    int           `help:"Accounts that the keys belong to; 0: a tenth of the keys."`
-	Seed        uint64        `help:"Of what is asked." default:"1"`
+	Seed        uint64        `help:"Seed of what is asked." default:"1"`
 	Unpinned    bool          `help:"Do not give client and server cores of their own."`
 	Profiles    string        `help:"Keep a CPU profile of every scenario." placeholder:"DIR"`
+	Pieces      string        `help:"Output of the Go benchmarks, for the table of goals." placeholder:"FILE"`
 	Peers       string        `help:"What make bench-peers wrote about this corpus." placeholder:"FILE"`
 	Out         string        `help:"Write the run as NDJSON." placeholder:"FILE"`
 	Report      string        `help:"Write the report." placeholder:"FILE"`
@@ -117,19 +124,29 @@ func (c *BenchRunCmd) Run() error {
 			return err
 		}
 	}
+
 	ctx, stop := interruptible()
 	defer stop()
 	run, err := bench.Run(ctx, bench.Settings{
 		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Connections: c.Connections,
-		Rounds: c.Rounds, Length: c.Length, Refresh: c.Refresh, Keys: c.Keys,
-		Accounts: c.Accounts, Seed: c.Seed,
-		Unpinned: c.Unpinned, Profiles: c.Profiles, Peers: c.Peers, Progress: os.Stderr,
+		Rounds: c.Rounds, Length: c.Length, Refresh: c.Refresh, Refreshes: c.Refreshes, Keys: c.Keys,
+		Accounts: c.Accounts, Seed: c.Seed, Unpinned: c.Unpinned, Profiles: c.Profiles,
+		Pieces: c.Pieces, Peers: c.Peers, Command: c.command(), Progress: os.Stderr,
 	})
 	if run == nil || len(run.Scenarios) == 0 {
 		return err
 	}
 	run.Machine.Version = version
 	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run))
+}
+
+// command is the command line, without the key.
+func (c *BenchRunCmd) command() string {
+	text := strings.Join(os.Args, " ")
+	if c.Key != "" {
+		text = strings.ReplaceAll(text, c.Key, "KEY")
+	}
+	return text
 }
 
 // show prints and keeps what was measured.
@@ -142,6 +159,7 @@ func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
 			return err
 		}
 	}
+
 	if c.Out != "" {
 		if err := writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }); err != nil {
 			return err
@@ -156,6 +174,49 @@ func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
 		return nil
 	}
 	return compareRuns(base, run, failOver)
+}
+
+// BenchPeersCmd compares a node with databases.
+type BenchPeersCmd struct {
+	Corpus      string        `help:"Corpus to ask about." default:"./corpus" placeholder:"DIR"`
+	Command     string        `help:"The program of bench/peers." required:"" type:"path" placeholder:"FILE"`
+	Only        []string      `help:"PostgreSQL, Redis, SQLite; all when none is named." placeholder:"NAME"`
+	Connections int           `help:"Connections of the client." default:"64"`
+	Rounds      int           `help:"Rounds in which a node and a peer take turns." default:"3"`
+	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
+	Refreshes   int           `help:"Refreshes of the node to measure, of all chains together." default:"12"`
+	Keys        int           `help:"API keys in use." default:"20000"`
+	Out         string        `help:"Write what was measured." placeholder:"FILE"`
+}
+
+// maxPeers bounds a comparison: three times what the largest corpus takes.
+const maxPeers = 2 * time.Hour
+
+// Run compares, prints and keeps.
+func (c *BenchPeersCmd) Run() error {
+	for _, name := range c.Only {
+		if !slices.ContainsFunc(bench.PeerNames, func(s string) bool { return strings.EqualFold(s, name) }) {
+			return fmt.Errorf("no peer %q; there are %s", name, strings.Join(bench.PeerNames, ", "))
+		}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, maxPeers)
+	defer cancel()
+
+	run, err := bench.ComparePeers(ctx, bench.Settings{
+		Corpus: c.Corpus, Only: c.Only, Connections: c.Connections, Rounds: c.Rounds, Length: c.Length,
+		Refresh: 5 * time.Second, Refreshes: c.Refreshes, Keys: c.Keys, Seed: 1, Progress: os.Stderr,
+	}, c.Command)
+	if run == nil || ctx.Err() != nil {
+		return err
+	}
+	run.Version = version
+	err = errors.Join(err, bench.PeersTable(os.Stdout, run))
+	if c.Out != "" {
+		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return json.NewEncoder(w).Encode(run) }))
+	}
+	return err
 }
 
 // BenchCompareCmd compares two runs.
@@ -183,7 +244,7 @@ func (c *BenchCompareCmd) Run() error {
 }
 
 func compareRuns(old, now *report.Run, failOver float64) error {
-	worse, err := bench.PrintChanges(os.Stdout, bench.Changes(old, now), failOver)
+	worse, err := bench.PrintChanges(os.Stdout, old, now, failOver)
 	if err == nil && worse > 0 {
 		err = fmt.Errorf("%d scenarios are worse by more than %.0f %%", worse, 100*failOver)
 	}
@@ -239,8 +300,7 @@ func (c *BenchReportCmd) Run() error {
 
 func writeReport(path string, run, base *report.Run) error {
 	err := writeTo(path, func(w io.Writer) error {
-		_, err := w.Write(report.AppendHTML(nil, run, base))
-		return err
+		return report.HTML(w, run, base)
 	})
 	if err == nil {
 		fmt.Println("report:", path)
@@ -260,11 +320,11 @@ func writeTo(path string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// BenchNodeCmd is the process of a node that is measured: serve, with an
-// engine that no configuration has.
+// BenchNodeCmd is the process of a node that is measured: serve, with options
+// that no configuration has.
 type BenchNodeCmd struct {
 	ServeCmd
-	Engine string `help:"As corpus.Engine prints it." placeholder:"JSON"`
+	Options string `help:"What corpus.Spec.Args prints." placeholder:"JSON"`
 }
 
 // Run serves.
@@ -273,12 +333,9 @@ func (c *BenchNodeCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	e, err := corpus.ParseEngine(c.Engine)
-	if err != nil {
-		return fmt.Errorf("bad --engine %q: %w", c.Engine, err)
+	if l.bench, err = corpus.ParseOptions(c.Options); err != nil {
+		return fmt.Errorf("bad --options %q: %w", c.Options, err)
 	}
-	l.Sim.Crowd, l.Sim.Behind, l.Sim.Brisk, l.Sim.Calm = e.Crowd, e.Behind, e.Brisk, e.Calm
-	l.NoPageCache = e.NoPageCache
 	return l.serve()
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"time"
 
-	"tidemark/actors/feed/sim"
 	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/rankings/market"
@@ -27,11 +26,10 @@ type Config struct {
 	Metering MeteringConfig
 	Sim      SimConfig
 	Prices   PricesConfig
+	UI       UIConfig
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
-
-	NoPageCache bool `toml:"-"` // for the bench suite alone
 }
 
 // LimitsConfig bounds answers and connections.
@@ -59,7 +57,13 @@ type RefreshConfig struct {
 
 // MeteringConfig paces the metering actor.
 type MeteringConfig struct {
-	Flush time.Duration `about:"pause between batches of charges"`
+	Flush      time.Duration `about:"pause between batches of charges"`
+	OnFullDisk string        `about:"requests that no durable lease covers: refuse or serve-uncharged"`
+}
+
+// UIConfig says what the pages show.
+type UIConfig struct {
+	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
 }
 
 // SimConfig shapes the simulated market.
@@ -71,12 +75,6 @@ type SimConfig struct {
 	Actions   int       `about:"swaps and liquidity changes of chain 1's history; 0: 12 a position"`
 	Genesis   time.Time `about:"start of the history; empty: first start less sim.days, to the hour"`
 	Frozen    bool      `about:"the head stays at the end of the history"`
-
-	// For the bench suite alone: see corpus.Engine.
-	Crowd  sim.Crowd     `toml:"-"`
-	Behind time.Duration `toml:"-"`
-	Brisk  bool          `toml:"-"`
-	Calm   bool          `toml:"-"`
 }
 
 // ChainConfig is one chain. Chains in the file change the built-in one of the
@@ -123,7 +121,7 @@ func defaultConfig() Config {
 		Log:      LogConfig{Level: "info"},
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
-		Metering: MeteringConfig{Flush: 100 * time.Millisecond},
+		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),

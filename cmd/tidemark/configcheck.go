@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark/storage/accounts"
 )
 
 // check refuses values that cannot work together or at all.
@@ -27,6 +29,8 @@ func (l *loaded) check() error {
 		l.between("limits.reader-min-rate", l.Limits.ReaderMinRate, 1, 1<<30),
 		l.between("sim.days", l.Sim.Days, 1, 3650),
 		l.atLeast("refresh.every", l.Refresh.Every, 10*time.Millisecond),
+		l.oneOf("metering.on-full-disk", l.Metering.OnFullDisk,
+			string(accounts.Refuse), string(accounts.ServeUncharged)),
 		l.atLeast("metering.flush", l.Metering.Flush, time.Millisecond),
 		l.atLeast("prices.every", l.Prices.Every, time.Second),
 		l.checkChains(),

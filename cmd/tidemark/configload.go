@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"tidemark/bench/corpus"
 )
 
 // loaded is a Config and where each of its values comes from: a name maps to
@@ -19,6 +21,8 @@ type loaded struct {
 	ignored []string // TIDEMARK_ variables that are no settings
 	// acceptLost is a flag alone: nobody accepts a loss in advance.
 	acceptLost bool
+
+	bench corpus.Options // of the bench suite's own node; zero for any other
 }
 
 // loadConfig layers defaults, the file (none when the path is empty), the

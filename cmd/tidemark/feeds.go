@@ -81,14 +81,13 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 		})
 	}
 	positions, pools, actions := l.Sim.share(c.ID)
-	return sim.New(sim.Config{
+	return sim.NewWorkload(sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-		Crowd: l.Sim.Crowd, Behind: l.Sim.Behind, Brisk: l.Sim.Brisk, Calm: l.Sim.Calm,
-	})
+	}, l.bench.Workload)
 }
 
 // share returns how large the simulated market of a chain is.

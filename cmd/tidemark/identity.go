@@ -28,8 +28,8 @@ func (l *loaded) identityOf() []storage.Pair {
 		if l.Sim.Actions != 0 {
 			pairs = append(pairs, storage.Pair{Name: "sim.actions", Value: strconv.Itoa(l.Sim.Actions)})
 		}
-		if l.Sim.Crowd != (sim.Crowd{}) {
-			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.Sim.Crowd)})
+		if l.bench.Crowd != (sim.Crowd{}) {
+			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.bench.Crowd)})
 		}
 	}
 	for _, c := range l.Chains {

@@ -22,6 +22,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
 
@@ -38,9 +39,12 @@ type node struct {
 	books    *storage.Accounts
 	registry *registry.Registry
 	chains   *actors.Node
+	watchdog *actors.Watchdog // disk and clocks, for /health
 	extern   *actors.PriceFeed
 	board    rankings.Board
 	ready    readiness
+
+	apiListener, opsListener net.Listener
 
 	key string // of the demo account, on the first start only
 	url string // of the API
@@ -50,7 +54,7 @@ type node struct {
 // later one fails.
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
-	for _, step := range []func() error{n.openStores, n.startMetering, n.startChains, n.startServers} {
+	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -78,8 +82,36 @@ func (n *node) openStores() error {
 		return adviseAccounts(n.Data, err)
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
-	n.background("disk watch", func(ctx context.Context) { actors.WatchSpace(ctx, n.store.Guard(), n.log) })
 	return nil
+}
+
+// listenAll binds the listeners before an account or a key is made: a start on
+// an address that is taken leaves nothing behind.
+func (n *node) listenAll() (err error) {
+	if n.apiListener, n.opsListener, err = n.listen(); err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	n.url = urlOf(n.apiListener, n.TLS.Cert != "")
+	n.began("listeners", func(context.Context) error {
+		// The servers that use them have closed them already.
+		n.apiListener.Close()
+		n.opsListener.Close()
+		return nil
+	})
+	return nil
+}
+
+// endClients lets requests under way end, but waits for no client that does not
+// read its answer: what it was charged for is settled.
+func (n *node) endClients(ctx context.Context, api *edge.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	err := api.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.log.Warn("some clients have not read their answers; they are cut off", "waited", clientTimeout.String())
+		return nil
+	}
+	return err
 }
 
 // background runs a part that ends with its context.
@@ -102,15 +134,18 @@ func (n *node) startMetering() error {
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
-	if n.key, _, err = n.registry.CreateDemo(); err != nil {
-		return fmt.Errorf("cannot create the demo account: %w", err)
+	if err := n.makeFirstKey(); err != nil {
+		return err
 	}
+	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
 	n.began("metering", metering.Stop)
+	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
+	n.background("watchdog", n.watchdog.Run)
 	return nil
 }
 
@@ -126,7 +161,8 @@ func (n *node) startChains() error {
 	if err != nil {
 		return err
 	}
-	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.set, n.log)
+	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
+		n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -138,23 +174,20 @@ func (n *node) startServers() error {
 	api, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.NoPageCache,
+			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 		},
-		Book: n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
+		Preview: n.Feed == "sim" || n.UI.Preview,
+		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 		Connections: n.Limits.Connections,
 	})
 	if err != nil {
 		return err
 	}
-	apiListener, opsListener, err := n.listen()
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
-	}
-	n.url = urlOf(apiListener, n.TLS.Cert != "")
+	apiListener := n.apiListener
 	if n.TLS.Cert != "" {
 		pair, err := readCertificate(n.TLS, n.log)
 		if err != nil {
-			return errors.Join(err, apiListener.Close(), opsListener.Close())
+			return err
 		}
 		apiListener = pair.listener(apiListener)
 		n.background("certificate", pair.watch)
@@ -165,8 +198,10 @@ func (n *node) startServers() error {
 	}
 
 	ops := opsServer(n.set, n.ready.check)
-	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
-	n.serve("API", apiListener, api.Serve, api.Shutdown)
+	n.serve("ops server", n.opsListener, ops.Serve, ops.Shutdown)
+	n.serve("API", apiListener, api.Serve, func(ctx context.Context) error {
+		return n.endClients(ctx, api)
+	})
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
@@ -231,9 +266,6 @@ func (n *node) welcome(w io.Writer) {
 		dir = n.Data
 	}
 	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
-	if n.key != "" {
-		text += fmt.Sprintf("\nAPI key of the account demo, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.url)
-	}
+	text += n.keyAdvice()
 	io.WriteString(w, text)
 }

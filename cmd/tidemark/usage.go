@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/url"
 
@@ -27,6 +28,11 @@ func showUsage(w io.Writer, v *registry.UsageView) {
 		limit = *v.UnitsLimit
 	}
 	row(w, v.Month, v.UnitsUsed, limit, v.ResetsAt)
+	if v.UnitsReserved > 0 {
+		row(w)
+		row(w, fmt.Sprintf("%d more units count against the limit, uncharged: "+
+			"requests may have used them when the node was killed.", v.UnitsReserved))
+	}
 	if len(v.Routes) > 0 {
 		row(w)
 		row(w, "UNITS", "REQUESTS", "ROUTE")

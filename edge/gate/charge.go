@@ -20,8 +20,13 @@ var (
 // errQuota is the 429 of a month with fewer units left than the request costs.
 func errQuota(t *Ticket) *render.Error {
 	q := t.Quota()
+	reserved := ""
+	if q.Reserved > 0 {
+		reserved = strconv.FormatInt(q.Reserved, 10) + " are reserved for requests that an " +
+			"interrupted server may have answered; "
+	}
 	return render.OverQuota("monthly quota: "+strconv.FormatInt(q.Left, 10)+" of "+
-		strconv.FormatInt(q.Limit, 10)+" units are left, and this request costs more; "+
+		strconv.FormatInt(q.Limit, 10)+" units are left, and this request costs more; "+reserved+
 		"the quota resets at "+t.Span.Reset, time.Duration(q.ResetInNs))
 }
 
@@ -68,7 +73,7 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 // reserved units are billed, the others given back, the headers set. charged
 // is 0 or what was reserved.
 func (g *Gate) Settle(ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64) {
-	g.book.Settle(t, r, charged)
+	charged = g.book.Settle(t, r, charged)
 	setHeaders(ctx, t, charged)
 }
 

@@ -55,6 +55,7 @@ func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	tally, _ := t.Key.Cell.Tally(t.Span.Month)
 	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
 		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
+		Reserved: t.Quota().Reserved,
 	})}}
 }
 

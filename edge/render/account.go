@@ -36,6 +36,8 @@ type Usage struct {
 	Plan    *accounts.Plan
 	Span    *accounts.Span
 	Tally   *accounts.Tally
+	// Reserved units count against the limit and are never charged; 0: none.
+	Reserved int64
 }
 
 // AppendUsage appends the body of /v1/usage. Routes that were not asked are
@@ -45,6 +47,9 @@ func AppendUsage(dst []byte, u *Usage) []byte {
 	dst = String(append(dst, `,"plan":`...), u.Plan.ID)
 	dst = String(append(dst, `,"month":`...), u.Span.Month.String())
 	dst = integer(append(dst, `,"unitsUsed":`...), u.Tally.Billed())
+	if u.Reserved > 0 {
+		dst = integer(append(dst, `,"unitsReserved":`...), u.Reserved)
+	}
 	dst = limit(append(dst, `,"unitsLimit":`...), u.Plan.MonthlyUnits)
 	dst = String(append(dst, `,"resetsAt":`...), u.Span.Reset)
 	dst = append(dst, `,"routes":[`...)

@@ -55,7 +55,7 @@ func Unauthorized(message string) *Error { return &Error{Code: 401, Message: mes
 func Forbidden(message string) *Error { return &Error{Code: 403, Message: message} }
 
 // NoRoute is the 404 of a path that leads nowhere. It is free.
-func NoRoute() *Error { return &Error{Code: 404, Message: "no such route"} }
+func NoRoute(message string) *Error { return &Error{Code: 404, Message: message} }
 
 // absentUnits is what it costs to ask for what does not exist, on any route:
 // the work of looking was done, and no more.

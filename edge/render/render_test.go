@@ -156,7 +156,11 @@ func TestText(t *testing.T) {
 	f(`"\/`, `"\"\\/"`)
 	f("\xffa\xc3", `"�a�"`)
 	f("</a>", `"</a>"`)
-	f("😀\u202e\u2028", "\"😀\u202e\u2028\"")
+	f("😀\u2028", "\"😀\u2028\"")
+	f("U\u200bS\u202eD\ufeffC", `"USDC"`)
+	f("\u200c\u200d\u200e\u200f\u202a\u202d\u2060\u2064\u2069", `""`)
+	f("\u200a\u2010\u2029\u202f\u205f", "\"\u200a\u2010\u2029\u202f\"")
+	f("\u206a", "\"\u206a\"")
 	if got := string(text(nil, nil, 4)); got != "null" {
 		t.Errorf("nil: got %s; want null", got)
 	}

@@ -1,8 +1,9 @@
 package render
 
 import (
-	"unicode"
 	"unicode/utf8"
+
+	"tidemark/rankings"
 )
 
 // Bounds of text from the chain, in characters.
@@ -32,16 +33,16 @@ func String(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// text appends s, which a contract on the chain chose, as a JSON string:
-// control characters dropped, the rest cut after limit characters; null for
-// a call that failed.
+// text appends s, which a contract on the chain chose, as a JSON string: hidden
+// characters dropped, the rest cut after limit characters; null for a call that
+// failed.
 func text(dst []byte, s *string, limit int) []byte {
 	if s == nil {
 		return append(dst, "null"...)
 	}
 	dst = append(dst, '"')
 	for _, r := range *s {
-		if unicode.IsControl(r) {
+		if rankings.IsHidden(r) {
 			continue
 		}
 		if limit--; limit < 0 {

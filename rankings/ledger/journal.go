@@ -146,8 +146,15 @@ func (l *Ledger) saved() *Undo {
 }
 
 // restore makes the rows of every table what they were before the span of u.
-// Tokens keep their number: a feed tells each of them once.
+// Tokens keep their number and their metadata: a feed tells each of them once.
 func (l *Ledger) restore(u *Undo) {
+	tokens := Tokens.Saved(u)
+	for i := range tokens {
+		saved, now := &tokens[i].Row, l.st.Tokens.At(tokens[i].Index)
+		saved.Symbol, saved.Name = now.Symbol, now.Name
+		saved.Decimals, saved.BadDecimals = now.Decimals, now.BadDecimals
+	}
+
 	for i, j := range l.journals {
 		length := u.Rows[i]
 		if i == Tokens.index {

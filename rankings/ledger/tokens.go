@@ -11,7 +11,7 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 	for i := range metas {
 		m := &metas[i]
 		if at, ok := l.tokenOf[m.Address]; ok {
-			if Tokens.in(l).At(at).BadDecimals && !m.BadDecimals {
+			if l.st.Tokens.At(at).BadDecimals && !m.BadDecimals {
 				t := Tokens.note(l, at)
 				t.Symbol, t.Name = m.Symbol, m.Name
 				t.Decimals, t.BadDecimals = m.Decimals, false

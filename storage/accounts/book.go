@@ -71,6 +71,9 @@ type Book struct {
 	// aliveUntil is the time, on the quota clock, up to which units may be
 	// spent on the word of the last synced write.
 	aliveUntil atomic.Int64
+	// diskFull: nothing can be written for want of disk space.
+	diskFull atomic.Bool
+	whenFull WhenFull // set before the first request
 
 	dirtyCells atomic.Pointer[Cell]
 	dirtyKeys  atomic.Pointer[Key]
@@ -82,6 +85,17 @@ type listing struct {
 	origin string
 	active atomic.Int64
 }
+
+// WhenFull says what happens on a full disk to requests of accounts with a
+// quota that no durable lease covers.
+type WhenFull string
+
+const (
+	// Refuse is a 503, and what happens when nothing is set.
+	Refuse WhenFull = "refuse"
+	// ServeUncharged answers them, and neither bills nor counts their units.
+	ServeUncharged WhenFull = "serve-uncharged"
+)
 
 // NewBook makes an empty book.
 func NewBook(c *Calendar) *Book {
@@ -103,6 +117,13 @@ func (b *Book) SetCalendar(c *Calendar) {
 // SetAlive lets units be spent until a time of the quota clock; 0 stops all
 // spending at once (meter).
 func (b *Book) SetAlive(until int64) { b.aliveUntil.Store(until) }
+
+// SetWhenFull sets what happens on a full disk; before the first request.
+func (b *Book) SetWhenFull(w WhenFull) { b.whenFull = w }
+
+// SetDiskFull says whether writes fail for want of disk space (meter). It
+// matters while the book is not alive.
+func (b *Book) SetDiskFull(full bool) { b.diskFull.Store(full) }
 
 // prefixHash is where a key stands in the index: by the random characters of
 // its prefix. They are known before its SHA-256 is, so that the memory it

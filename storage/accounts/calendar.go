@@ -2,8 +2,9 @@ package accounts
 
 import "time"
 
-// Clock is the quota clock: the time of the start plus what the monotonic
-// clock has counted since, so that steps of the wall clock move no quota.
+// Clock is the node's clock: the time of the start plus what the monotonic
+// clock has counted since, so that steps of the wall clock move no quota and
+// make no data fresh.
 type Clock struct {
 	start   time.Time
 	startNs int64
@@ -14,6 +15,17 @@ func NewClock(start time.Time) Clock { return Clock{start, start.UnixNano()} }
 
 // At is the quota clock, in Unix nanoseconds, when the reading was taken.
 func (c *Clock) At(t time.Time) int64 { return c.startNs + int64(t.Sub(c.start)) }
+
+// Time is the reading as this clock has it.
+func (c *Clock) Time(t time.Time) time.Time { return time.Unix(0, c.At(t)) }
+
+// ClockState is what is known of the wall clock.
+type ClockState struct {
+	// Offset is how far the wall clock is ahead of the node's clock or, when a
+	// chain's head is later than both, of that head.
+	Offset     time.Duration
+	Mistrusted bool
+}
 
 // Calendar is the month that admissions are charged to. It is immutable; the
 // metering side replaces it.

@@ -117,8 +117,8 @@ func TestPlans(t *testing.T) {
 			t.Errorf("headroom of %s = %d; want %d", id, got, headroom)
 		}
 	}
-	f("free", 31, `"burst";q=10;w=2, "month";q=25000;w=2678400`, 110)
-	f("scale", 28, `"burst";q=1000;w=2, "month";q=20000000;w=2419200`, 11_000)
+	f("free", 31, `"burst";q=10;w=2, "month";q=25000;w=2678400`, 105)
+	f("scale", 28, `"burst";q=1000;w=2, "month";q=20000000;w=2419200`, 10_500)
 	unpaced := NewTerms(&Plan{ID: "p", MonthlyUnits: 30_000}, false)
 	if got := unpaced.Headroom(1); got != 300 {
 		t.Errorf("headroom of 30,000 units without a rate = %d; want 300", got)

@@ -18,6 +18,9 @@ type Cell struct {
 	next   *Cell        // in that list
 	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
 	woken  atomic.Pointer[chan struct{}]
+	// reserved is what counts as spent and was never billed: of each slot's
+	// month, what its lease was ahead of its bill when it was restored.
+	reserved [2]atomic.Int64
 
 	ID        uint64
 	Name      string
@@ -104,6 +107,7 @@ func (c *Cell) Restore(t *Tally) {
 	s := c.slot(t.Month)
 	s.word.Store(closedWord(t.Month, t.Lease))
 	s.lease.Store(t.Lease)
+	c.reserved[t.Month&1].Store(t.Reserved())
 	for i := range t.Routes {
 		n := &c.counts[t.Month&1][i]
 		n.requests.Store(t.Routes[i].Requests)
@@ -128,11 +132,24 @@ func (c *Cell) Tally(m Month) (t Tally, ok bool) {
 	return t, true
 }
 
+// Reserved is what counts against the month's quota without having been billed,
+// because the node ended before it could say what of a lease was used.
+func (c *Cell) Reserved(m Month) int64 {
+	if !isMonth(c.slot(m).word.Load(), m) {
+		return 0
+	}
+	return c.reserved[m&1].Load()
+}
+
 // Lease is what admissions of the month are held to.
 func (c *Cell) Lease(m Month) int64 { return c.slot(m).lease.Load() }
 
 // Open admits reservations up to a lease that is durable (meter).
 func (c *Cell) Open(m Month, lease int64) { c.slot(m).open(lease) }
+
+// Lower holds admissions to less than the lease was, from now on (meter). What
+// is spent may be more than that already, but will not grow.
+func (c *Cell) Lower(m Month, lease int64) { c.slot(m).lower(lease) }
 
 // Shut refuses reservations until Open: what is spent cannot grow from now
 // on, so the rest of the lease may be given back (meter).

@@ -187,6 +187,92 @@ func TestShutRaces(t *testing.T) {
 	}
 }
 
+// A lease is lowered while reservations race with it, and units come back: from
+// then on nothing is admitted above it.
+func TestLowerRaces(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 1_000_000, RequestsPerSecond: 1, Burst: 1}, 100)
+	now := testMonth.Start().UnixNano()
+	var stop atomic.Bool
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			for i := 0; !stop.Load(); i++ {
+				ticket := b.Admit(k, now)
+				if b.Reserve(&ticket, 10) == Granted {
+					b.Settle(&ticket, RoutePools, int64(i%10)/9) // most units come back
+				}
+			}
+		})
+	}
+
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		before, _ := k.Cell.Tally(testMonth)
+		lease := before.Lease + rng.Int64N(50)
+		k.Cell.Lower(testMonth, lease)
+		after, _ := k.Cell.Tally(testMonth)
+		bound := max(lease, after.Lease)
+		for range rng.IntN(100) {
+			if now, _ := k.Cell.Tally(testMonth); now.Lease > bound {
+				t.Fatalf("%d spent after the lease was lowered to %d with %d spent", now.Lease, lease, after.Lease)
+			}
+		}
+		k.Cell.Open(testMonth, bound+100)
+	}
+	stop.Store(true)
+	clients.Wait()
+}
+
+// On a full disk durable leases are spent and accounts without a quota are
+// served; the setting decides about the rest.
+func TestFullDisk(t *testing.T) {
+	now := testMonth.Start().UnixNano()
+	f := func(what string, b *Book, k *Key, units int64, want Verdict, billed int64) {
+		t.Helper()
+		ticket := b.Admit(k, now)
+		got := b.Reserve(&ticket, units)
+		if got != want {
+			t.Errorf("%s: %d units: %d; want %d", what, units, got, want)
+		}
+		if got != Granted {
+			return
+		}
+		if bill := b.Settle(&ticket, RoutePools, units); bill != billed {
+			t.Errorf("%s: billed %d of %d units; want %d", what, bill, units, billed)
+		}
+	}
+	full := func(plan Plan, w WhenFull) (*Book, *Key) {
+		b, k := one(t, plan, 60)
+		b.SetWhenFull(w)
+		b.SetDiskFull(true)
+		b.SetAlive(0)
+		return b, k
+	}
+	quota := Plan{ID: "p", MonthlyUnits: 100, RequestsPerSecond: 9, Burst: 9}
+
+	b, k := full(quota, Refuse)
+	f("a durable lease", b, k, 50, Granted, 50)
+	f("beyond it", b, k, 20, Stalled, 0)
+	f("the rest of it", b, k, 10, Granted, 10)
+	f("beyond the quota", b, k, 41, OverQuota, 0)
+
+	b, k = full(quota, ServeUncharged)
+	f("a durable lease", b, k, 60, Granted, 60)
+	f("beyond it", b, k, 20, Granted, 0)
+	f("beyond the quota", b, k, 41, OverQuota, 0)
+	if tally, _ := k.Cell.Tally(testMonth); tally.Billed() != 60 || tally.Routes[RoutePools].Requests != 2 {
+		t.Errorf("tally = %+v; want 60 units of 2 requests", tally)
+	}
+
+	b, k = full(Plan{ID: "p"}, Refuse)
+	f("no quota", b, k, 1000, Granted, 1000)
+	k.Cell.Shut(testMonth)
+	f("no quota, before its month was read", b, k, 10, Asleep, 0)
+
+	b.SetDiskFull(false)
+	f("no space is not why", b, k, 10, Stalled, 0)
+}
+
 func TestWakes(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 0)
 	first, second := b.Want(k.Cell), b.Want(k.Cell)

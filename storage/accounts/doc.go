@@ -3,8 +3,8 @@
 //
 // Keys and accounts stand in a Book. A key is found by its prefix in a hash
 // table that one writer extends while readers walk it, and is accepted by its
-// SHA-256; the account behind it is a Cell of atomics. No call of the request path locks, allocates, waits
-// or sends a message:
+// SHA-256; the account behind it is a Cell of atomics. No call of the request
+// path locks, allocates, waits or sends a message:
 //
 //	Resolve -> *Key -> Cell     who asks (checksum, hash, one probe)
 //	Take                        burst: GCRA on one word, the arrival time
@@ -15,17 +15,24 @@
 // last second of a month is charged to that month while the next one has begun.
 // A slot is one word, changed only by compare-and-swap, beside its totals:
 //
-//	63     62 ........ 48   47 ................................ 0
-//	open   month mod 2^15   spent: billed, held and counted as used
+//	63     62 ....... 55   54 .. 48   47 ................................ 0
+//	open   month mod 2^8   epoch      spent: billed, held and reserved
 //
 // While the open bit is set, units may be reserved up to the lease: what is
 // durably noted as perhaps used. The metering side raises the lease after a
-// synced write and never before, so that a crash cannot forget an admission;
-// it clears the bit before it gives the rest of a lease back. Since spent, bit
-// and month change together, no reservation slips in between.
+// synced write and never before, so that a crash cannot forget an admission.
+// It lowers the lease in the cell, and begins another epoch, before it writes a
+// lower one; it clears the open bit before it gives the rest of a lease back.
+// Since spent, bit, epoch and month change together, no reservation slips in
+// between.
 //
-// After a crash spent starts at the lease and billed at what was written: the
-// quota errs against the caller by at most one lease, the bill never does.
+// After a crash spent starts at the lease and billed at what was written. The
+// difference is reserved: it counts against the quota, at most one lease for
+// each crash, and is never billed.
+//
+// While nothing can be written for want of disk space, leases that are durable
+// are spent, and accounts without a quota are served. WhenFull says what
+// happens to the rest.
 //
 // Everything here is pure: time is an argument, keys come from a reader, and
 // the only goroutines are the caller's. Methods marked "writer" belong to one

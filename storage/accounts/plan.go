@@ -126,14 +126,16 @@ const (
 	maxUnpacedLease = 2000
 )
 
-// Headroom is how many units ahead of use a lease may run, so that a paced
-// account cannot exhaust it between two flushes of that many nanoseconds.
+// Headroom is how many units ahead of use a lease runs: what a paced account
+// can be admitted between two flushes of that many nanoseconds, if every
+// request costs the most there is. Exactly that much counts as used after a
+// crash.
 func (t *Terms) Headroom(flushNs int64) int64 {
 	p := &t.Plan
 	if t.interval == 0 {
 		return min(max(p.MonthlyUnits/100, minUnpacedLease), maxUnpacedLease)
 	}
-	perFlush := math.Ceil(2 * float64(flushNs) / 1e9 * float64(p.RequestsPerSecond) * MaxUnits)
+	perFlush := math.Ceil(float64(flushNs) / 1e9 * float64(p.RequestsPerSecond) * MaxUnits)
 	return p.Burst*MaxUnits + int64(perFlush)
 }
 

@@ -38,6 +38,9 @@ func (t *Tally) Billed() (units int64) {
 	return units
 }
 
+// Reserved is what counts as used beyond the bill, when no request is under way.
+func (t *Tally) Reserved() int64 { return max(t.Lease-t.Billed(), 0) }
+
 // slot is what may be spent in one month of a cell; doc.go draws the word.
 type slot struct {
 	word  atomic.Uint64
@@ -47,16 +50,30 @@ type slot struct {
 const (
 	spentBits = 48
 	spentMask = 1<<spentBits - 1
-	openBit   = 1 << 63
-	monthMask = 1<<15 - 1
+
+	epochShift = spentBits
+	epochBits  = 7
+	epochOne   = 1 << epochShift
+	epochMask  = (1<<epochBits - 1) << epochShift
+
+	monthShift = epochShift + epochBits
+	monthMask  = 1<<8 - 1
+
+	openBit = 1 << 63
 )
 
 func closedWord(m Month, spent int64) uint64 {
-	return uint64(m&monthMask)<<spentBits | uint64(spent)
+	return uint64(m&monthMask)<<monthShift | uint64(spent)
 }
 
 func isMonth(word uint64, m Month) bool {
-	return word>>spentBits&monthMask == uint64(m&monthMask)
+	return word>>monthShift&monthMask == uint64(m&monthMask)
+}
+
+// nextEpoch is a word that says the same and is another: what compares with the
+// word before fails. An epoch comes back after 128 lowered leases, one a flush.
+func nextEpoch(word uint64) uint64 {
+	return word&^epochMask | (word+epochOne)&epochMask
 }
 
 func spentOf(word uint64) int64 { return int64(word & spentMask) }
@@ -110,6 +127,19 @@ func (s *slot) open(lease int64) {
 	for {
 		w := s.word.Load()
 		if w&openBit != 0 || s.word.CompareAndSwap(w, w|openBit) {
+			return
+		}
+	}
+}
+
+// lower takes back what is left of a lease above a bound (meter). A reservation
+// that has read the old lease and not yet taken its units finds the word
+// changed, and looks again. What was taken before may be above the bound.
+func (s *slot) lower(lease int64) {
+	s.lease.Store(lease)
+	for {
+		w := s.word.Load()
+		if s.word.CompareAndSwap(w, nextEpoch(w)) {
 			return
 		}
 	}

@@ -9,6 +9,7 @@ type Ticket struct {
 	Now   int64 // quota clock at admission
 	Burst Burst
 	held  int64
+	free  bool // served without a charge, whatever the answer
 }
 
 // Admit starts the account of a request: its month is fixed, its key was used.
@@ -32,16 +33,14 @@ func (t *Ticket) Look() { t.Burst = t.Key.Cell.look(t.Terms, t.Now) }
 // waiting for the next flush is all that paces it.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	if t.Now > b.aliveUntil.Load() {
+		if b.diskFull.Load() {
+			return b.reserveWhenFull(t, units)
+		}
 		return Stalled
 	}
-	c := t.Key.Cell
-	v := c.slot(t.Span.Month).reserve(t.Span.Month, t.Terms.Plan.MonthlyUnits, units)
-	switch v {
-	case Granted:
-		t.held += units
-		b.mark(c)
-	case Exhausted:
-		b.mark(c)
+	v := b.hold(t, units)
+	if v == Exhausted {
+		b.mark(t.Key.Cell)
 		if !t.Terms.Paced() {
 			return Asleep
 		}
@@ -49,9 +48,41 @@ func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	return v
 }
 
+// hold takes units from the account's month.
+func (b *Book) hold(t *Ticket, units int64) Verdict {
+	c, m := t.Key.Cell, t.Span.Month
+	v := c.slot(m).reserve(m, t.Terms.Plan.MonthlyUnits, units)
+	if v == Granted {
+		t.held += units
+		b.mark(c)
+	}
+	return v
+}
+
+// reserveWhenFull is Reserve while nothing can be written for want of space.
+// What a lease covers was noted as perhaps used before. An account without a
+// quota needs no note; when it has no slot yet it is Asleep until the metering
+// side has read its month.
+func (b *Book) reserveWhenFull(t *Ticket, units int64) Verdict {
+	v := b.hold(t, units)
+	switch {
+	case v == Granted || v == OverQuota || t.Terms.Plan.MonthlyUnits == 0:
+		return v
+	case b.whenFull == ServeUncharged:
+		t.free = true
+		return Granted
+	}
+	return Stalled
+}
+
 // Settle ends the request: charged of the units that were held are billed to
-// the route, the others given back. It may be called with nothing held.
-func (b *Book) Settle(t *Ticket, r Route, charged int64) {
+// the route, the others given back. It returns what was billed, which is less
+// than charged for a request that is served without a charge. It may be called
+// with nothing held.
+func (b *Book) Settle(t *Ticket, r Route, charged int64) (billed int64) {
+	if t.free {
+		charged = 0
+	}
 	if charged > t.held {
 		panic("BUG: charged more units than were held")
 	}
@@ -60,11 +91,13 @@ func (b *Book) Settle(t *Ticket, r Route, charged int64) {
 	c.slot(m).release(m, t.held-charged)
 	t.held = 0
 	b.mark(c)
+	return charged
 }
 
 // Quota is what is left of the month, for headers.
 type Quota struct {
 	Limit, Left int64
+	Reserved    int64 // of what is not left, what was never billed
 	ResetInNs   int64
 }
 
@@ -72,8 +105,9 @@ type Quota struct {
 func (t *Ticket) Quota() Quota {
 	q := Quota{Limit: t.Terms.Plan.MonthlyUnits, ResetInNs: max(t.Span.EndNs-t.Now, 0)}
 	if q.Limit > 0 {
-		spent := t.Key.Cell.slot(t.Span.Month).spent(t.Span.Month)
-		q.Left = max(q.Limit-spent, 0)
+		c, m := t.Key.Cell, t.Span.Month
+		q.Left = max(q.Limit-c.slot(m).spent(m), 0)
+		q.Reserved = c.Reserved(m)
 	}
 	return q
 }

@@ -184,16 +184,17 @@ func (r *Registry) Usage(name, month string) (UsageView, error) {
 // from the store.
 func (r *Registry) usage(at *account, m accounts.Month) (UsageView, error) {
 	tally, ok := at.cell.Tally(m)
+	reserved := at.cell.Reserved(m)
 	if !ok {
 		stored, err := r.store.Month(at.record.ID, m)
 		if err != nil {
 			return UsageView{}, err
 		}
-		tally = stored.Tally
+		tally, reserved = stored.Tally, stored.Reserved()
 	}
 	days, err := r.store.Days(at.record.ID, m)
 	if err != nil {
 		return UsageView{}, err
 	}
-	return viewUsage(at, m, &tally, days), nil
+	return viewUsage(at, m, &tally, reserved, days), nil
 }

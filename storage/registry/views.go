@@ -50,14 +50,17 @@ type (
 	}
 	// UsageView is what an account used in a month.
 	UsageView struct {
-		Account    string       `json:"account"`
-		Plan       string       `json:"plan"`
-		Month      string       `json:"month"`
-		UnitsUsed  int64        `json:"unitsUsed"`
-		UnitsLimit *int64       `json:"unitsLimit"` // null: none
-		ResetsAt   string       `json:"resetsAt"`
-		Routes     []RouteUsage `json:"routes"`
-		Days       []DayUsage   `json:"days"` // as of the last flush
+		Account   string `json:"account"`
+		Plan      string `json:"plan"`
+		Month     string `json:"month"`
+		UnitsUsed int64  `json:"unitsUsed"`
+		// UnitsReserved count against the limit and were never billed: what may
+		// have been used when the node was killed.
+		UnitsReserved int64        `json:"unitsReserved,omitempty"`
+		UnitsLimit    *int64       `json:"unitsLimit"` // null: none
+		ResetsAt      string       `json:"resetsAt"`
+		Routes        []RouteUsage `json:"routes"`
+		Days          []DayUsage   `json:"days"` // as of the last flush
 	}
 	// RouteUsage is a route's share of it.
 	RouteUsage struct {
@@ -115,15 +118,18 @@ func viewIssued(v KeyView, key string) IssuedKey {
 	}
 }
 
-func viewUsage(at *account, m accounts.Month, t *accounts.Tally, days []storage.AccountDay) UsageView {
+func viewUsage(at *account, m accounts.Month, t *accounts.Tally, reserved int64,
+	days []storage.AccountDay,
+) UsageView {
 	v := UsageView{
 		Account: at.record.Name, Plan: at.record.Plan, Month: m.String(),
 		UnitsUsed: t.Billed(), ResetsAt: accounts.SpanOf(m).Reset,
 		Routes: viewRoutes(&t.Routes), Days: []DayUsage{},
 	}
 	if limit := at.cell.Terms().Plan.MonthlyUnits; limit > 0 {
-		v.UnitsLimit = &limit
+		v.UnitsLimit, v.UnitsReserved = &limit, reserved
 	}
+
 	for i := range days {
 		d := DayUsage{Day: days[i].Day.String(), Routes: viewRoutes(&days[i].Routes)}
 		for _, r := range d.Routes {

@@ -14,7 +14,7 @@ func BenchmarkHistory(b *testing.B) {
 
 // BenchmarkPlan is what a bigger corpus costs before its first event.
 func BenchmarkPlan(b *testing.B) {
-	cfg := testConfig(1, 100_000, 5000, 90)
+	cfg := settings{Config: testConfig(1, 100_000, 5000, 90)}
 	cfg.fill()
 	for b.Loop() {
 		newPlan(cfg)

@@ -43,7 +43,7 @@ type calendar struct {
 
 const dayMs = day * 1000
 
-func newCalendar(cfg *Config, venues []venue) calendar {
+func newCalendar(cfg *settings, venues []venue) calendar {
 	c := calendar{
 		key: hash(cfg.Seed, 'c', uint64(cfg.Chain)), venues: venues,
 		paceMs: cfg.BlockTime.Milliseconds(), endMs: int64(cfg.Days) * dayMs,
@@ -81,7 +81,7 @@ const (
 
 // actionsByDay returns how many actions come before each day of the history,
 // and before its end.
-func (c *Config) actionsByDay() []int64 {
+func (c *settings) actionsByDay() []int64 {
 	if c.Crowd.BusyDays > 0 {
 		return c.busyByDay()
 	}
@@ -107,7 +107,7 @@ func (c *Config) actionsByDay() []int64 {
 }
 
 // busyByDay is actionsByDay of a crowd with busy days.
-func (c *Config) busyByDay() []int64 {
+func (c *settings) busyByDay() []int64 {
 	before := make([]int64, c.Days+1)
 	quiet := c.Days - c.Crowd.BusyDays
 	early := int64(c.Actions) * int64(c.Crowd.Early) / 1000

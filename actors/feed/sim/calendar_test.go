@@ -4,7 +4,8 @@ import "testing"
 
 // Moments ascend, and an agenda begun anywhere goes on as one begun before.
 func TestAgenda(t *testing.T) {
-	f := func(cfg Config, blocks uint64) {
+	f := func(config Config, blocks uint64) {
+		cfg := settings{Config: config}
 		t.Helper()
 		cfg.fill()
 		c := newPlan(cfg).calendar
@@ -39,7 +40,7 @@ func TestAgenda(t *testing.T) {
 func TestMintsAt(t *testing.T) {
 	f := func(positions, pools, actions int) {
 		t.Helper()
-		cfg := testConfig(1, positions, pools, 3)
+		cfg := settings{Config: testConfig(1, positions, pools, 3)}
 		cfg.Actions = actions
 		cfg.fill()
 		p := newPlan(cfg)

@@ -8,9 +8,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Config describes a simulated chain. Two feeds with the same
-// Config but for Now, Every, Frozen, Behind, Brisk and Calm tell the same
-// history.
+// Config describes a simulated chain. Two feeds with the same Config but for
+// Now, Every and Frozen tell the same history.
 type Config struct {
 	Chain     market.ChainID
 	Seed      uint64
@@ -40,24 +39,18 @@ type Config struct {
 	// BlockTime is the pace of the chain, and LivePace what an action takes
 	// after the history; 0 is the chain's own, or 12 s.
 	BlockTime, LivePace time.Duration
-	// Crowd is how people behave, where it is not as by default.
-	Crowd Crowd
 	// Scale multiplies the TVL of ordinary pools; 0 is the chain's own, or 1.
 	Scale float64
 	// SpanEvents is about how many events a span of the history has; 0 is 4000.
 	SpanEvents int
 	// Now is the clock of live blocks; nil is time.Now.
 	Now func() time.Time
-	// Behind is how much later than their own times blocks come: a history
-	// that ended Behind ago goes on where it ended.
-	Behind time.Duration
-	// Brisk: after the history blocks come BriskSpeed times as fast as the
-	// clock, prices move faster still, and every core pool is traded in every
-	// minute: no Every leaves the native currency's price where it was.
-	Brisk bool
-	// Calm: after the history prices stand still, and all that happens is
-	// trade in a hundredth of the pools every Every, after CalmLull.
-	Calm bool
+}
+
+// settings are a Config with the Workload, if the market has one.
+type settings struct {
+	Config
+	Workload
 }
 
 // temper is what differs between the chains.
@@ -84,7 +77,7 @@ func (c *Config) temper() temper {
 }
 
 // fill sets the defaults of what is left out.
-func (c *Config) fill() {
+func (c *settings) fill() {
 	t := c.temper()
 	c.Actions = cmp.Or(c.Actions, 12*c.Positions)
 	c.NativeSymbol = cmp.Or(c.NativeSymbol, t.symbol)
@@ -116,7 +109,7 @@ const (
 )
 
 // check refuses sizes for which there is no market that keeps its promises.
-func (c *Config) check() error {
+func (c *settings) check() error {
 	least := positionsPool*c.Pools + spareMints
 
 	switch {

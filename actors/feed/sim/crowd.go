@@ -4,7 +4,37 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 )
+
+// Workload is what makes a simulated chain fit for measurements: people who
+// behave otherwise, and blocks after the history that cost the same in every
+// refresh. Only the bench suite has one; see NewWorkload.
+type Workload struct {
+	// Crowd is how people behave, where it is not as by default.
+	Crowd Crowd `json:"crowd"`
+	// Behind is how much later than their own times blocks come: a history
+	// that ended Behind ago goes on where it ended.
+	Behind time.Duration `json:"behind,omitempty"`
+	// Brisk: after the history blocks come BriskSpeed times as fast as the
+	// clock, prices move faster still, and every core pool is traded in every
+	// minute: no Every leaves the native currency's price where it was.
+	Brisk bool `json:"brisk,omitempty"`
+	// Calm: after the history prices stand still, and all that happens is
+	// trade in a hundredth of the pools every Every, after CalmLull.
+	Calm bool `json:"calm,omitempty"`
+}
+
+// NewWorkload is New with a Workload. Its history depends on the Crowd, and on
+// nothing else of it.
+func NewWorkload(cfg Config, w Workload) (*Feed, error) {
+	all := settings{cfg, w}
+	if err := all.check(); err != nil {
+		return nil, err
+	}
+	all.fill()
+	return &Feed{cfg: all, wake: make(chan struct{}, 1)}, nil
+}
 
 // Crowd is how people behave where it is not as in the built-in market: it
 // gives a market of another shape, by the same rules and events. A field that
@@ -55,7 +85,7 @@ func (c *Crowd) check(days int) error {
 }
 
 // quietMs is the length of the quiet part of the history, in ms.
-func (c *Config) quietMs() int64 {
+func (c *settings) quietMs() int64 {
 	return int64(c.Days-c.Crowd.BusyDays) * dayMs
 }
 

@@ -16,10 +16,10 @@ var busyCrowd = Crowd{
 	Leave: 400, Width: 500, Wallets: 380, Awake: 20, Sleepy: 40, Zipf: true, BusyDays: 10, Early: 10,
 }
 
-func crowded(chain market.ChainID, positions, pools int) Config {
+func crowded(chain market.ChainID, positions, pools int) (Config, Workload) {
 	cfg := testConfig(chain, positions, pools, 400)
-	cfg.Crowd, cfg.Actions = busyCrowd, 4*positions
-	return cfg
+	cfg.Actions = 4 * positions
+	return cfg, Workload{Crowd: busyCrowd}
 }
 
 func TestZipf(t *testing.T) {
@@ -48,8 +48,8 @@ func TestZipf(t *testing.T) {
 // is cheap: founders with a thousand transactions, next to nothing else.
 func TestCrowd(t *testing.T) {
 	for _, chain := range testChains {
-		cfg := crowded(chain, 3000, 150)
-		g := growBare(t, cfg)
+		cfg, load := crowded(chain, 3000, 150)
+		g := growBare(t, cfg, load)
 		st := g.Freeze()
 		if found := ledger.Check(st); len(found) > 0 {
 			t.Errorf("chain %d: %d findings, such as %s", chain, len(found), found[0])
@@ -85,11 +85,11 @@ func TestCrowd(t *testing.T) {
 // price that others depend on moves.
 func TestCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := crowded(42161, 4000, 400)
-		cfg.Frozen, cfg.Calm, cfg.Now, cfg.Every = false, true, time.Now, 5*time.Second
+		cfg, load := crowded(42161, 4000, 400)
+		cfg.Frozen, cfg.Now, cfg.Every = false, time.Now, 5*time.Second
 		end := time.Unix(cfg.Genesis, 0).Add(400 * 24 * time.Hour)
-		cfg.Behind = time.Since(end) - CalmLull
-		g := growBare(t, cfg)
+		load.Calm, load.Behind = true, time.Since(end)-CalmLull
+		g := growBare(t, cfg, load)
 		if over := g.Head().Time - end.Add(CalmLull).Unix(); over < 0 || over > 1 {
 			t.Fatalf("the head is %d s after the history's end; want none", over)
 		}
@@ -122,9 +122,9 @@ func TestCalm(t *testing.T) {
 func TestBrisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig(1, 60, 12, 2)
-		cfg.Frozen, cfg.Now, cfg.Every, cfg.Brisk = false, time.Now, 5*time.Second, true
-		cfg.Behind = time.Since(time.Unix(cfg.Genesis, 0).Add(48 * time.Hour))
-		g := grow(t, cfg)
+		cfg.Frozen, cfg.Now, cfg.Every = false, time.Now, 5*time.Second
+		behind := time.Since(time.Unix(cfg.Genesis, 0).Add(48 * time.Hour))
+		g := grow(t, cfg, Workload{Brisk: true, Behind: behind})
 		was := g.Freeze()
 		for range 20 {
 			before, start := g.Head(), time.Now()
@@ -147,9 +147,9 @@ func TestBrisk(t *testing.T) {
 func TestRefusesCrowds(t *testing.T) {
 	f := func(c Crowd, want string) {
 		t.Helper()
-		cfg := crowded(1, 400, 40)
-		cfg.Crowd = c
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		cfg, load := crowded(1, 400, 40)
+		load.Crowd = c
+		if _, err := NewWorkload(cfg, load); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v; want %q", c, err, want)
 		}
 	}

@@ -17,7 +17,7 @@ const confirmations = 256
 // Feed is a simulated chain. It implements feed.Feed and wants the State in
 // its Cursor.
 type Feed struct {
-	cfg   Config
+	cfg   settings
 	once  sync.Once
 	*plan // made by ready
 
@@ -33,18 +33,22 @@ var _ feed.Feed = (*Feed)(nil)
 // New takes the chain of a Config, or says which sizes are impossible. It is
 // planned when it is first asked, which a node that has data does later: a
 // plan takes 6 µs a pool.
-func New(cfg Config) (*Feed, error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
-	cfg.fill()
-	return &Feed{cfg: cfg, wake: make(chan struct{}, 1)}, nil
-}
+func New(cfg Config) (*Feed, error) { return NewWorkload(cfg, Workload{}) }
 
 func (f *Feed) ready() { f.once.Do(func() { f.plan = newPlan(f.cfg) }) }
 
 // Close implements feed.Feed.
 func (f *Feed) Close() error { return nil }
+
+// FrozenHead returns the head of a frozen chain, which it stays whatever the
+// clock says.
+func (f *Feed) FrozenHead() (head market.Head, frozen bool) {
+	if !f.cfg.Frozen {
+		return head, false
+	}
+	f.ready()
+	return f.headAt(f.headNumber(f.cfg.Now())), true
+}
 
 // Reorg replaces the newest depth blocks by others, for tests. Next answers
 // with the revert and goes on from there. It may be called at any time.

@@ -48,9 +48,9 @@ type grown struct {
 	events int
 }
 
-func plant(t testing.TB, cfg Config) *grown {
+func plant(t testing.TB, cfg Config, loads ...Workload) *grown {
 	t.Helper()
-	f, err := New(cfg)
+	f, err := NewWorkload(cfg, append(loads, Workload{})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,18 +62,18 @@ func plant(t testing.TB, cfg Config) *grown {
 }
 
 // grow returns a chain with all that there is by now.
-func grow(t testing.TB, cfg Config) *grown {
+func grow(t testing.TB, cfg Config, loads ...Workload) *grown {
 	t.Helper()
-	g := plant(t, cfg)
+	g := plant(t, cfg, loads...)
 	for g.step(t) {
 	}
 	return g
 }
 
 // growBare is grow without prices.
-func growBare(t testing.TB, cfg Config) *grown {
+func growBare(t testing.TB, cfg Config, loads ...Workload) *grown {
 	t.Helper()
-	g := plant(t, cfg)
+	g := plant(t, cfg, loads...)
 	g.noUsd = true
 	for g.step(t) {
 	}
@@ -104,7 +104,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 && !g.noUsd {
 			g.BeginHour(market.HourOf(piece.Time), g.record(market.HourOf(piece.Time)))
 		}
-		if err := g.Apply(&piece); err != nil {
+		if _, err := g.Apply(&piece); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ const calmPercent = 1
 const CalmLull = 35 * time.Minute
 
 // calmPaceMs is what an action of a calm market takes.
-func (c *Config) calmPaceMs() int64 {
+func (c *settings) calmPaceMs() int64 {
 	return max(max(c.Every, c.BlockTime).Milliseconds()*100/int64(c.Pools*calmPercent), 1)
 }
 

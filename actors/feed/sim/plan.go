@@ -3,7 +3,7 @@ package sim
 // plan is what follows from a Config alone. It is kept because computing it
 // takes a moment.
 type plan struct {
-	cfg      Config
+	cfg      settings
 	chainKey uint64 // of all randomness: seed and chain
 	calendar
 	tokens   []token
@@ -15,7 +15,7 @@ type plan struct {
 	gasWei   uint64
 }
 
-func newPlan(cfg Config) *plan {
+func newPlan(cfg settings) *plan {
 	l := list(&cfg)
 	venues := planPools(&cfg, l)
 	p := &plan{

@@ -144,7 +144,7 @@ type architect struct {
 	lone   bool
 }
 
-func planPools(cfg *Config, l *listing) []venue {
+func planPools(cfg *settings, l *listing) []venue {
 	a := &architect{listing: l, d: dice{key: hash(cfg.Seed, 'p', uint64(cfg.Chain))}}
 	for i := range cfg.Pools {
 		if i < len(cast) && l.knows(cast[i].base) && l.knows(cast[i].quote) {
@@ -245,7 +245,7 @@ func (a *architect) birth(i int) int64 {
 
 // earlyPools is how many pools come into being after the first block and
 // before a crowd's busy days: the cast, and a part of the others.
-func (c *Config) earlyPools() int64 {
+func (c *settings) earlyPools() int64 {
 	if c.Crowd.BusyDays == 0 {
 		return 0
 	}

@@ -112,14 +112,14 @@ func (n *namedToken) meta(at market.Address) market.TokenMeta {
 
 // listing collects the tokens of a chain while its pools are planned.
 type listing struct {
-	cfg      *Config
+	cfg      *settings
 	tokens   []token
 	bySymbol map[string]uint32
 	invents  uint64
 }
 
 // list returns the tokens that every chain has.
-func list(cfg *Config) *listing {
+func list(cfg *settings) *listing {
 	l := &listing{cfg: cfg, bySymbol: map[string]uint32{}}
 	coin := namedToken{cfg.NativeSymbol, cfg.NativeName, 18, 3_210, 1000, 0}
 	if cfg.NativeUsd > 0 {

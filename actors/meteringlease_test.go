@@ -1,0 +1,153 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// However units are taken and given back, what is admitted after a flush stays
+// within the headroom, and exactly that much counts as used after a kill.
+func TestKillCountsTheHeadroom(t *testing.T) {
+	rng := testRNG(11)
+	for round := range 40 {
+		r := newRig(t, vfs.NewCrashableMem(), testStart)
+		k := r.account("acme", "growth") // 100 a second, burst 200
+		headroom := k.Cell.Terms().Headroom(int64(testFlush))
+		var spent, flushed int64
+		for range 3 + rng.IntN(30) {
+			switch rng.IntN(3) {
+			case 0:
+				r.now += int64(testFlush)
+				r.drain()
+				flushed = spent
+			case 1: // most of these units come back
+				for range rng.IntN(100) {
+					r.spend(k, 10, 0)
+				}
+			case 2:
+				for range rng.IntN(100) {
+					if r.spend(k, 10, 10) == accounts.Granted {
+						spent += 10
+					}
+				}
+			}
+			if stored := r.stored(k); spent > 0 && spent > stored.Lease {
+				t.Fatalf("round %d: %d units admitted of a lease of %d", round, spent, stored.Lease)
+			}
+		}
+
+		r.now += int64(testFlush)
+		r.drain()
+		flushed = spent
+		for r.spend(k, 10, 10) == accounts.Granted {
+			spent += 10
+		}
+		if spent-flushed > headroom {
+			t.Errorf("round %d: %d units since the flush; at most %d are allowed", round, spent-flushed, headroom)
+		}
+		after := r.crash(0)
+		q := ref(after.stored(k))
+		if got := q.Lease; got != flushed+headroom {
+			t.Errorf("round %d: %d units count as used after the kill; want %d + %d", round, got, flushed, headroom)
+		}
+		if u := after.usage("acme"); u.UnitsUsed != flushed || u.UnitsReserved != headroom {
+			t.Errorf("round %d: usage = %d used, %d reserved; want %d, %d",
+				round, u.UnitsUsed, u.UnitsReserved, flushed, headroom)
+		}
+		after.check()
+	}
+}
+
+// A node that is killed again and again reserves one headroom each time, and
+// what usage says adds up to what the quota says.
+func TestKillsAddUp(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "growth")
+	headroom := k.Cell.Terms().Headroom(int64(testFlush))
+	const kills = 12
+	for range kills {
+		r.spend(k, 10, 10)
+		r.pass(testFlush)
+		r = r.crash(50)
+		k = r.key("acme")
+	}
+	u := r.usage("acme")
+	if u.UnitsUsed != kills*10 || u.UnitsReserved != kills*headroom {
+		t.Errorf("usage = %d used, %d reserved; want %d, %d", u.UnitsUsed, u.UnitsReserved,
+			kills*10, kills*headroom)
+	}
+	ticket := r.reg.Book().Admit(k, r.now)
+	if q := ticket.Quota(); q.Left != q.Limit-u.UnitsUsed-u.UnitsReserved || q.Reserved != u.UnitsReserved {
+		t.Errorf("quota = %+v; usage says %d used and %d reserved", q, u.UnitsUsed, u.UnitsReserved)
+	}
+	r.check()
+}
+
+// smallDisk is a disk that says how much room it has.
+type smallDisk struct {
+	vfs.FS
+	free uint64
+}
+
+func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
+}
+
+// On a full disk reads go on: durable leases are spent, also those of accounts
+// that have fallen idle, and accounts without a quota are served, also those
+// that have asked for nothing before. With room again all is as it was, and
+// nothing of the bill is missing.
+func TestFullDisk(t *testing.T) {
+	disk := &smallDisk{vfs.NewMem(), 1 << 40}
+	r := newRigOn(t, disk, testStart)
+	busy, idle := r.account("busy", "free"), r.account("idle", "free")
+	late, open, fresh := r.account("late", "free"), r.account("open", "unlimited"), r.account("fresh", "unlimited")
+	for _, k := range []*accounts.Key{busy, idle, open} {
+		r.spend(k, 10, 10)
+	}
+	r.pass(900 * time.Millisecond) // idle is about to lose its lease
+	r.spend(busy, 10, 10)
+	headroom := busy.Cell.Terms().Headroom(int64(testFlush))
+
+	disk.free = 0
+	r.now += int64(testFlush)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+		t.Fatalf("Drain = %v; want no space", err)
+	}
+	for range 30 { // three seconds, each with failing drains
+		r.now += int64(testFlush)
+		r.meter.Drain(r.now, r.now)
+	}
+	f := func(what string, k *accounts.Key, units int64, want accounts.Verdict) {
+		t.Helper()
+		if got := r.spend(k, units, units); got != want {
+			t.Errorf("%s: %d units: %d; want %d", what, units, got, want)
+		}
+	}
+	f("busy, of its lease", busy, 10, accounts.Granted)
+	f("idle, of its lease", idle, headroom, accounts.Granted)
+	f("idle, beyond its lease", idle, 1, accounts.Stalled)
+	f("late, without a lease", late, 1, accounts.Stalled)
+	f("open", open, 1000, accounts.Granted)
+	f("fresh", fresh, 1000, accounts.Granted)
+
+	disk.free = 1 << 40
+	r.pass(testFlush)
+	f("late, with room again", late, 1, accounts.Granted)
+	f("idle, with room again", idle, 1, accounts.Granted)
+	r.pass(2 * time.Second)
+	for name, want := range map[string]int64{
+		"busy": 30, "idle": 10 + headroom + 1, "late": 1, "open": 1010, "fresh": 1000,
+	} {
+		if u := r.usage(name); u.UnitsUsed != want || u.UnitsReserved != 0 {
+			t.Errorf("%s: %d units used, %d reserved; want %d, 0", name, u.UnitsUsed, u.UnitsReserved, want)
+		}
+	}
+	r.check()
+}

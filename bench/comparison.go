@@ -1,0 +1,261 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/bench/load"
+	"tidemark/bench/process"
+	"tidemark/bench/report"
+)
+
+// ask runs a load against the node and keeps its units.
+func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
+	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
+	if cfg.Keys == nil {
+		cfg.Keys = s.asking
+	}
+	if s.node.Child != nil {
+		cfg.ServerCPU = s.node.CPU
+	}
+
+	r, err := s.load(ctx, cfg)
+	if r != nil {
+		s.run.Units.Answered += r.Charged
+		s.run.Units.Expected += r.Expected
+		if r.Charged != r.Expected {
+			r.Problems = append(r.Problems,
+				fmt.Sprintf("%d units were answered; %d expected", r.Charged, r.Expected))
+		}
+	}
+	return r, err
+}
+
+// load runs a load with the suite's settings where cfg has none.
+func (s *suite) load(ctx context.Context, cfg load.Config) (*load.Result, error) {
+	if cfg.Connections == 0 {
+		cfg.Connections = s.Connections
+	}
+	if cfg.Length == 0 {
+		cfg.Length = s.Length
+	}
+	cfg.Workers = min(s.cores.Workers(), cfg.Connections)
+	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
+	return load.Run(ctx, cfg)
+}
+
+// askProfiled is ask with a CPU profile of the node beside it, when profiles
+// are wanted: NAME.pprof, of the last round.
+func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
+	if s.Profiles == "" || s.node.Ops == "" {
+		return s.ask(ctx, cfg)
+	}
+
+	done := make(chan error, 1)
+	go func() {
+		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
+		a, err := process.Ask(s.node.Ops, path, "")
+		if err == nil {
+			err = os.MkdirAll(s.Profiles, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.Profiles, name+".pprof"), a.Body, 0o644)
+		}
+		done <- err
+	}()
+	r, err := s.ask(ctx, cfg)
+	if bad := <-done; bad != nil {
+		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", bad))
+	}
+	return r, err
+}
+
+// compareWithLimit measures a mix on the node, and the constant handler with
+// bodies of the same size. The header is one of every request.
+func (s *suite) compareWithLimit(
+	ctx context.Context, mix load.Mix, header string, out *report.Scenario,
+) error {
+	first, err := s.ask(ctx, load.Config{Mix: mix, Header: header, Length: s.Length / warmPart})
+	if err != nil {
+		return err
+	}
+	if first.Requests == 0 {
+		return fmt.Errorf("no good answer: %v", first.Problems)
+	}
+	cmd := exec.Command(s.Exe, "bench", "constant", "--bytes", fmt.Sprint(first.MeanBody()))
+	limit, err := process.Launch(ctx, s.cores, cmd, filepath.Join(s.workDir(), "limit.log"))
+	if err != nil {
+		return err
+	}
+	defer limit.Stop()
+
+	constant := load.Mix{{Name: "constant", Weight: 1, Path: load.Fixed("/v1/positions")}}
+	return s.compare(ctx, out,
+		func(ctx context.Context) (*load.Result, error) {
+			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
+		},
+		func(ctx context.Context) (*load.Result, error) {
+			return s.load(ctx, load.Config{
+				Addr: limit.Address, Mix: constant, Keys: s.asking, Header: header, ServerCPU: limit.CPU,
+			})
+		})
+}
+
+// compare measures a node and what it is compared with in turns: the rounds
+// with the median throughput, and the medians of the rounds' ratios.
+func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
+	published := s.watch()
+	before := s.node.Counters()
+	nodes, others, err := load.InTurns(ctx, s.Rounds, node, other)
+	seen := published()
+	if err != nil {
+		return err
+	}
+
+	ratios, cpus := load.Ratios(nodes, others)
+	out.Rounds, out.Ratio, out.RatioCPU = s.Rounds, load.Median(ratios), load.Median(cpus)
+	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
+	out.CacheShare = cacheShare(before, s.node.Counters())
+	limit := measureOf(load.Middle(others))
+	out.Limit = &limit
+	enter(out, nodes, seen)
+	return nil
+}
+
+// askAlone measures the node without a comparison.
+func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Config) (*load.Result, error) {
+	published := s.watch()
+	r, err := s.askProfiled(ctx, out.Name, cfg)
+	seen := published()
+	if err != nil {
+		return nil, err
+	}
+	enter(out, []*load.Result{r}, seen)
+	return r, nil
+}
+
+// enter writes down the node's side: the middle round, and what the answers of
+// all rounds were.
+func enter(out *report.Scenario, nodes []*load.Result, seen []turn) {
+	mid := load.Middle(nodes)
+	out.Node = measureOf(mid)
+	for i, t := range mid.Series {
+		out.Series = append(out.Series, report.Point{
+			Seconds:   float64(i) * load.TickLength.Seconds(),
+			PerSecond: float64(t.Requests) / load.TickLength.Seconds(),
+			Slowest:   t.Slowest.Microseconds(),
+		})
+	}
+	for _, t := range seen {
+		if at := t.at.Sub(mid.Began); at >= 0 && at <= mid.Elapsed {
+			out.Refreshes = append(out.Refreshes, report.Moment{Seconds: at.Seconds(), Chain: t.chain})
+		}
+	}
+
+	all := nodes[0].Counts
+	for _, r := range nodes[1:] {
+		all.Add(&r.Counts)
+	}
+	for _, r := range nodes {
+		out.Checked += r.Checked
+		out.Wrong += r.Wrong
+	}
+	for _, c := range all.Statuses {
+		out.Statuses = append(out.Statuses, report.Status(c))
+	}
+	out.Failures, out.Unanswered = all.Failures, all.Unanswered
+	out.Free, out.Unsent, out.Problems = all.Free, all.Unsent, all.Problems
+}
+
+// percents are the points of a latency distribution that are kept.
+var percents = []float64{
+	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95,
+	99.99, 100,
+}
+
+func measureOf(r *load.Result) report.Measure {
+	seconds := r.Elapsed.Seconds()
+	m := report.Measure{
+		PerSecond: r.PerSecond(), MBPerSecond: float64(r.Bytes) / 1e6 / seconds,
+		ServerMicros: r.ServerMicros(), BodyBytes: r.MeanBody(),
+		Requests: r.Requests, Refused: r.Refused, ClientBusy: r.ClientCPU.Seconds() / seconds,
+		ClientMicros: r.ClientCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1)),
+	}
+	for _, p := range percents {
+		m.Latency = append(m.Latency, report.Percentile{Percent: p, Micros: r.Quantile(p).Microseconds()})
+	}
+	return m
+}
+
+// cacheShare is which part of the pages came from the page cache meanwhile.
+func cacheShare(before, after map[string]float64) float64 {
+	const name = `tidemark_edge_page_cache_total{result="`
+	hits := after[name+`hit"}`] - before[name+`hit"}`]
+	misses := after[name+`miss"}`] - before[name+`miss"}`]
+	return hits / max(hits+misses, 1)
+}
+
+// turn is when a chain was seen with another generation.
+type turn struct {
+	at    time.Time
+	chain int64
+}
+
+// watchEvery is how often generations are looked at while a live node is under
+// load: the resolution of the marks in a plot.
+const watchEvery = 100 * time.Millisecond
+
+// watch notes when chains publish, until the returned function is called.
+func (s *suite) watch() func() []turn {
+	if !s.mode.moves() && s.URL == "" {
+		return func() []turn { return nil }
+	}
+
+	var turns []turn
+	var wait sync.WaitGroup
+	stop, node := make(chan struct{}), s.node
+	wait.Go(func() {
+		last := map[int64]uint64{}
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(watchEvery):
+			}
+			h, err := node.Health()
+			if err != nil {
+				continue
+			}
+			for chain, now := range h.Generations() {
+				if was, ok := last[chain]; ok && was != now {
+					turns = append(turns, turn{time.Now(), chain})
+				}
+				last[chain] = now
+			}
+		}
+	})
+	return func() []turn {
+		close(stop)
+		wait.Wait()
+		return turns
+	}
+}
+
+// workDir is where logs go.
+func (s *suite) workDir() string {
+	if s.scratch == "" {
+		dir, err := os.MkdirTemp("", "tidemark-bench-")
+		if err != nil {
+			return os.TempDir()
+		}
+		s.scratch = dir
+	}
+	return s.scratch
+}

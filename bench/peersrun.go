@@ -1,0 +1,368 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+	"tidemark/bench/process"
+	"tidemark/bench/report"
+)
+
+// PeerNames are the databases that bench/peers knows.
+var PeerNames = []string{"PostgreSQL", "Redis", "SQLite"}
+
+// question is one kind of question, asked of a node and of a peer alike.
+type question struct {
+	name    string
+	row     int  // of the table of goals
+	counted bool // a peer counts now, and looks nothing up
+	alone   bool // by one connection
+	path    func(t *target, from uint64) path
+}
+
+var questions = []question{
+	{"page 1, counted", 1, true, false, firstPages},
+	{"page 1", 1, false, false, firstPages},
+	{"any page", 3, false, false, func(t *target, _ uint64) path { return uncachedPages(t)[0].Path }},
+	{"deep page", 4, false, false, deepPages},
+	{"new filter", 5, true, true, func(_ *target, from uint64) path { return filtersFrom(from)[0].Path }},
+}
+
+func firstPages(t *target, _ uint64) path { return hotPage(t)[0].Path }
+
+func deepPages(t *target, _ uint64) path {
+	last := min(deepPage, t.all/pageRows)
+	many := min(400, last)
+	return pagesFrom("deep", last-many+1, many)[0].Path
+}
+
+const (
+	refreshName = "refresh"
+	refreshRow  = 7
+	// comparisons is how many answers to a kind of question are compared.
+	comparisons = 60
+	// attempts is how often a round is run until no answer fails: a node refuses
+	// to serve what it cannot meter, as when others keep the disk busy.
+	attempts = 3
+	// Filters that are compared are not those that are timed, and every peer's
+	// are new to the node.
+	comparedFrom = 1 << 40
+	peerNumbers  = 1 << 32
+)
+
+// ComparePeers compares a node without its page cache with databases that the
+// command serves, and returns what it measured also when a part of it failed.
+func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Peers, err error) {
+	peers := settings.Only
+	settings.Only = nil
+	if err := settings.fill(); err != nil {
+		return nil, err
+	}
+	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
+		return nil, fmt.Errorf("cannot find the corpus: %w", err)
+	}
+
+	s := &suite{Settings: settings, began: time.Now()}
+	defer func() { err = errors.Join(err, s.finish()) }()
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	keys := filepath.Join(s.scratch, "keys")
+	err = errors.Join(os.WriteFile(keys, []byte(strings.Join(s.keys, "\n")), 0o600),
+		os.Chmod(s.scratch, 0o755)) // PostgreSQL's user passes through it
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the keys: %w", err)
+	}
+
+	out := &report.Peers{
+		Began: s.began.UTC().Format(time.RFC3339), Positions: s.record.Shape.Positions,
+		Genesis: s.record.Spec.Genesis, CPU: s.run.Machine.CPU, Pinned: s.cores.Text,
+	}
+	var faults []error
+	for number, name := range PeerNames {
+		if len(peers) > 0 && !containsFold(peers, name) {
+			continue
+		}
+		if err := s.serve(ctx, bare); err != nil {
+			return out, errors.Join(append(faults, err)...)
+		}
+		p := contest{suite: s, out: out, peer: report.Peer{Peer: name}, number: uint64(number)}
+		if err := p.run(ctx, command, keys); err != nil {
+			s.say("%s: %v", name, err)
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return out, errors.Join(append(faults, s.refreshNode(ctx, out))...)
+}
+
+func containsFold(list []string, name string) bool {
+	for _, s := range list {
+		if strings.EqualFold(s, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// contest is one peer beside the node.
+type contest struct {
+	*suite
+	out    *report.Peers
+	peer   report.Peer // with the name and the version
+	number uint64
+	front  *process.Child
+}
+
+// run starts a peer, which loads the corpus, and asks it everything.
+func (c *contest) run(ctx context.Context, command, keys string) (err error) {
+	dir := filepath.Join(c.scratch, strings.ToLower(c.peer.Peer))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cmd := exec.Command(command, "--peer", c.peer.Peer, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
+	if c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log")); err == nil {
+		defer func() { err = errors.Join(err, c.front.Stop()) }()
+		err = c.load(ctx)
+	}
+	if err != nil {
+		c.leaveOut(err)
+		return err
+	}
+
+	var faults []error
+	for i := range questions {
+		for _, keyed := range []bool{false, true} {
+			if err := c.ask(ctx, &questions[i], keyed); err != nil {
+				faults = append(faults, err)
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// load waits until the peer has loaded everything, which is its refresh.
+func (c *contest) load(ctx context.Context) error {
+	c.say("%s: loading", c.peer.Peer)
+	for {
+		a, err := process.Ask(c.front.Address, "/about", "")
+		if err == nil && a.Status == 200 {
+			if err := json.Unmarshal(a.Body, &c.peer); err != nil {
+				return fmt.Errorf("cannot read what the peer says of itself: %w", err)
+			}
+			break
+		}
+		if !c.front.Alive() {
+			return errors.New(c.front.LastWords())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(process.PollEvery):
+		}
+	}
+
+	p := c.peer
+	p.Question, p.Row = refreshName, refreshRow
+	c.out.Results = append(c.out.Results, p)
+	c.say("%s %s: loaded with %.1f s of CPU", p.Peer, p.Version, p.Other.CPUMicros/1e6)
+	return nil
+}
+
+// leaveOut says of every question that it was not measured.
+func (c *contest) leaveOut(why error) {
+	for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
+		c.peer.Question, c.peer.Row, c.peer.Why = q.name, q.row, why.Error()
+		c.out.Results = append(c.out.Results, c.peer)
+	}
+}
+
+// ask compares the answers to a question and then times both sides in turns.
+func (c *contest) ask(ctx context.Context, q *question, keyed bool) error {
+	p := c.peer
+	p.Question, p.Row, p.Other = q.name, q.row, report.PeerSide{}
+	before, key := "", "" // of the peer's path, and of its questions
+	if keyed {
+		p.Question += ", keys checked"
+		before, key = "/keyed", c.keys[0]
+	}
+	if q.counted {
+		before += "/counted"
+	}
+	defer func() { c.out.Results = append(c.out.Results, p) }()
+	err := c.compareAnswers(q, before, key, &p.Equal)
+	if err != nil {
+		if p.Why = err.Error(); p.Why == report.Cannot {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", p.Question, err)
+	}
+
+	numbers := c.number * peerNumbers
+	if keyed {
+		numbers += peerNumbers / 2
+	}
+	side := func(address, prefix string, keys []string, cpu func() time.Duration) load.Side {
+		return func(ctx context.Context) (*load.Result, error) {
+			cfg := load.Config{Addr: address, Keys: keys, ServerCPU: cpu, Mix: load.Mix{{
+				Name: q.name, Weight: 1, Path: prefixed(prefix, q.path(c.target, numbers)),
+			}}}
+			if q.alone { // and slow: it takes longer to see many of them
+				cfg.Connections, cfg.Length = 1, 3*c.Length
+			}
+			return c.loadWhole(ctx, cfg)
+		}
+	}
+	var keys []string
+	if keyed {
+		keys = c.keys
+	}
+	nodes, others, err := load.InTurns(ctx, c.Rounds, side(c.node.API, "", c.keys, c.node.CPU),
+		side(c.front.Address, before, keys, c.front.CPU))
+	if err != nil {
+		p.Why = err.Error()
+		return fmt.Errorf("%s: %w", p.Question, err)
+	}
+	throughputs, cpus := load.Ratios(nodes, others)
+	p.Node, p.Other = sideOf(load.Middle(nodes)), sideOf(load.Middle(others))
+	p.Ratio, p.RatioCPU = load.Median(throughputs), load.Median(cpus)
+	c.say("%s: %-28s %8.0f and %8.0f a second: %.2f x the CPU", p.Peer, p.Question, p.Node.PerSecond,
+		p.Other.PerSecond, p.RatioCPU)
+	return nil
+}
+
+// prefixed puts a prefix before the paths of a question.
+func prefixed(prefix string, of path) path {
+	return func(dst []byte, r *rand.Rand) []byte { return of(append(dst, prefix...), r) }
+}
+
+// filtersFrom are filters that nobody asked before, from the n-th on.
+func filtersFrom(n uint64) load.Mix {
+	var next atomic.Uint64
+	next.Store(n)
+	return load.Mix{{
+		Name: "new filter", Weight: 1, Units: unitsList,
+		Path: func(dst []byte, _ *rand.Rand) []byte {
+			return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
+		},
+	}}
+}
+
+// loadWhole runs a round in which no answer failed.
+func (s *suite) loadWhole(ctx context.Context, cfg load.Config) (took *load.Result, err error) {
+	for range attempts {
+		if took, err = s.load(ctx, cfg); err != nil {
+			return nil, err
+		}
+		bad := took.Failures + took.Unanswered
+		if bad == 0 {
+			return took, nil
+		}
+		err = fmt.Errorf("%d answers of %s failed: %v", bad, cfg.Addr, took.Problems)
+	}
+	return nil, err
+}
+
+func sideOf(r *load.Result) report.PeerSide {
+	return report.PeerSide{
+		PerSecond: r.PerSecond(), CPUMicros: r.ServerMicros(), Median: r.Quantile(50).Microseconds(),
+		BodyBytes: r.MeanBody(),
+	}
+}
+
+// compareAnswers asks both sides the same. A peer that answers something else is
+// not timed: ids, their order, ranks, every value of every row, and totals have
+// to be equal to the byte.
+func (c *contest) compareAnswers(q *question, before, key string, equal *int) error {
+	random, next := rand.New(rand.NewPCG(1, uint64(q.row))), q.path(c.target, comparedFrom)
+	for range comparisons {
+		path := string(next(nil, random))
+		theirs, err := process.Ask(c.front.Address, before+path, key)
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(string(theirs.Body)) == report.Cannot {
+			return errors.New(report.Cannot)
+		}
+
+		var ours json.RawMessage
+		if err := c.getUntil(path, &ours); err != nil {
+			return err
+		}
+		if err := same(ours, theirs.Body); err != nil {
+			return fmt.Errorf("another answer than the node's: %s: %w", path, err)
+		}
+		*equal++
+	}
+	return nil
+}
+
+// same tells where two answers differ.
+func same(ours, theirs []byte) error {
+	if bytes.Equal(ours, theirs) {
+		return nil
+	}
+	at := 0
+	for at < min(len(ours), len(theirs)) && ours[at] == theirs[at] {
+		at++
+	}
+	from := max(0, at-40)
+	return fmt.Errorf("at byte %d the node has %.80q; the peer has %.80q", at, ours[from:], theirs[from:])
+}
+
+// refreshNode measures the node's refresh of every chain, for all peers.
+func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
+	s.say("measuring the node's refresh")
+	if err := s.serve(ctx, live); err != nil {
+		return err
+	}
+	var r report.Scenario
+	if err := runRefresh(ctx, s, &r); err != nil {
+		return err
+	}
+
+	seconds, _ := r.Value(refreshCPU)
+	for i := range out.Results {
+		if p := &out.Results[i]; p.Question == refreshName && p.Why == "" {
+			p.Node.CPUMicros = seconds * 1e6 * float64(len(s.target.chains))
+			p.RatioCPU = p.Other.CPUMicros / p.Node.CPUMicros
+		}
+	}
+	return nil
+}
+
+// PeersTable prints the node beside each peer.
+func PeersTable(w io.Writer, run *report.Peers) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "row\tquestion\tpeer\tnode/s\tpeer/s\tnode CPU µs\tpeer CPU µs\tpeer : node CPU\tbody\t")
+	for i := range run.Results {
+		p := &run.Results[i]
+		fmt.Fprintf(t, "%d\t%s\t%s %s\t", p.Row, p.Question, p.Peer, p.Version)
+		if p.Why != "" {
+			fmt.Fprintf(t, "%.60s\t\t\t\t\t\t\n", process.LastLine([]byte(p.Why)))
+			continue
+		}
+		fmt.Fprintf(t, "%.0f\t%.0f\t%.1f\t%.1f\t%.2f x\t%d\t\n", p.Node.PerSecond, p.Other.PerSecond,
+			p.Node.CPUMicros, p.Other.CPUMicros, p.RatioCPU, p.Other.BodyBytes)
+	}
+	fmt.Fprintf(t, "\n")
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("cannot print a table: %w", err)
+	}
+	_, err := fmt.Fprintf(w, "%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
+	return err
+}

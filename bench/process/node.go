@@ -1,0 +1,198 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Node is a tidemark under measurement: a child of ours, or one that runs
+// elsewhere, of which less is known.
+type Node struct {
+	*Child        // nil for one that is not ours
+	API    string // host:port
+	Ops    string // host:port; "" when not known
+}
+
+// NodeConfig is how a node is started.
+type NodeConfig struct {
+	Exe    string
+	Args   []string // the subcommand and its flags
+	Data   string
+	Config string // content of the configuration file
+	Dir    string // for the configuration and the log
+}
+
+// StartNode serves a data directory on spare ports.
+func StartNode(ctx context.Context, on *Cores, cfg NodeConfig) (*Node, error) {
+	config := filepath.Join(cfg.Dir, "node.toml")
+	if err := os.WriteFile(config, []byte(cfg.Config), 0o644); err != nil {
+		return nil, fmt.Errorf("cannot write the node's configuration: %w", err)
+	}
+	ops, err := SparePort()
+	if err != nil {
+		return nil, err
+	}
+
+	cmd := exec.Command(cfg.Exe, append(cfg.Args, "--config", config, "--data", cfg.Data,
+		"--listen", "127.0.0.1:0", "--ops-listen", ops)...)
+	for _, e := range os.Environ() { // what is set for us is no setting of the node's
+		if !strings.HasPrefix(e, "TIDEMARK_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+
+	c, err := Launch(ctx, on, cmd, filepath.Join(cfg.Dir, "node.log"))
+	if err != nil {
+		return nil, err
+	}
+	return &Node{Child: c, API: c.Address, Ops: ops}, nil
+}
+
+// Answer is an answer outside of a load.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+var client = http.Client{Timeout: 30 * time.Second}
+
+// Ask asks a server once.
+func Ask(address, path, key string) (*Answer, error) {
+	q, err := http.NewRequest("GET", "http://"+address+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask %s: %w", path, err)
+	}
+	if key != "" {
+		q.Header.Set("KC-APIKey", key)
+	}
+
+	r, err := client.Do(q)
+	if err != nil {
+		return nil, fmt.Errorf("cannot ask %s: %w", path, err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the answer to %s: %w", path, err)
+	}
+	return &Answer{r.StatusCode, r.Header, body}, nil
+}
+
+// Health is what a node says of itself.
+type Health struct {
+	Chains []struct {
+		ChainID    int64
+		Status     string
+		Generation *uint64
+	}
+}
+
+// Ready reports whether every chain serves and has caught up.
+func (h *Health) Ready() bool {
+	for _, c := range h.Chains {
+		if c.Status != "ok" || c.Generation == nil {
+			return false
+		}
+	}
+	return len(h.Chains) > 0
+}
+
+// Generations are the newest ones of the chains that have any.
+func (h *Health) Generations() map[int64]uint64 {
+	newest := map[int64]uint64{}
+	for _, c := range h.Chains {
+		if c.Generation != nil {
+			newest[c.ChainID] = *c.Generation
+		}
+	}
+	return newest
+}
+
+// Health asks the node how it is.
+func (n *Node) Health() (h Health, err error) {
+	a, err := Ask(n.API, "/health", "")
+	if err == nil {
+		err = json.Unmarshal(a.Body, &h)
+	}
+	return h, err
+}
+
+// PollEvery is the pause between two looks at a node.
+const PollEvery = 50 * time.Millisecond
+
+// WaitUntil asks the node for its health until enough says that it has seen
+// enough. A node that does not answer yet is asked again, one that has ended is
+// an error.
+func (n *Node) WaitUntil(ctx context.Context, enough func(*Health) bool) error {
+	for {
+		h, err := n.Health()
+		if err == nil && enough(&h) {
+			return nil
+		}
+		if n.Child != nil && !n.Alive() {
+			return fmt.Errorf("the node ended: %s", n.LastWords())
+		}
+
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(PollEvery):
+		}
+	}
+}
+
+// WaitPast waits until every chain has published past what was kept of it.
+func (n *Node) WaitPast(ctx context.Context, kept map[int64]uint64) error {
+	return n.WaitUntil(ctx, func(h *Health) bool {
+		newest := h.Generations()
+		for chain, was := range kept {
+			if newest[chain] <= was {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Counters reads the node's metrics; nil when they cannot be had.
+func (n *Node) Counters() map[string]float64 {
+	if n.Ops == "" {
+		return nil
+	}
+	a, err := Ask(n.Ops, "/metrics", "")
+	if err != nil {
+		return nil
+	}
+
+	values := map[string]float64{}
+	for line := range strings.Lines(string(a.Body)) {
+		name, value, ok := cutLast(strings.TrimSpace(line))
+		if f, err := strconv.ParseFloat(value, 64); ok && err == nil {
+			values[name] = f
+		}
+	}
+	return values
+}
+
+// cutLast cuts a line at its last space.
+func cutLast(line string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(line, ' ')
+	if i < 0 {
+		return "", "", false
+	}
+	return line[:i], line[i+1:], true
+}

@@ -1,0 +1,72 @@
+package process
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What /proc says of this process is near what it does.
+func TestOwnProcess(t *testing.T) {
+	before, own := CPU(os.Getpid()), Own()
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+	}
+
+	for _, used := range []time.Duration{CPU(os.Getpid()) - before, Own() - own} {
+		if used < 5*time.Millisecond || used > 5*time.Second {
+			t.Errorf("100 ms of work are %s of CPU", used)
+		}
+	}
+	if now, peak := Resident(os.Getpid()); now < 1<<20 || peak < now {
+		t.Errorf("resident %d, at most %d", now, peak)
+	}
+	if m := ReadMachine(); m.Busy <= 0 || m.Memory < m.Available || m.Available <= 0 || m.Kernel == "" {
+		t.Errorf("the machine is %+v", m)
+	}
+	if _, _, err := net.SplitHostPort(must(t, SparePort)); err != nil {
+		t.Error(err)
+	}
+}
+
+func must(t *testing.T, f func() (string, error)) string {
+	t.Helper()
+	s, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A child says its address, counts what its own children use, and ends.
+func TestChild(t *testing.T) {
+	cores, err := Split(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	f := func(script string) (*Child, error) {
+		return Launch(t.Context(), cores, exec.Command("sh", "-c", script), log)
+	}
+
+	const burn = `sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; `
+	c, err := f(burn + `echo http://127.0.0.1:9/x; sleep 60'; true`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Address != "127.0.0.1:9" || !c.Alive() || c.CPU() < 5*time.Millisecond {
+		t.Errorf("its address is %q, alive %v, CPU %s", c.Address, c.Alive(), c.CPU())
+	}
+	if err := c.Stop(); err != nil || c.Alive() || c.Stop() != nil {
+		t.Errorf("stopped it is alive %v, %v", c.Alive(), err)
+	}
+	if _, err := f("echo bad luck >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "bad luck") {
+		t.Errorf("a child that ends is %v", err)
+	}
+	if (*Child)(nil).Stop() != nil || (*Child)(nil).CPU() != 0 {
+		t.Error("no child is not nothing")
+	}
+}

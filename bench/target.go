@@ -1,0 +1,367 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"tidemark/bench/process"
+	"tidemark/bench/report"
+)
+
+// target is what is known of the node's content: where requests can go.
+type target struct {
+	chains    []int64
+	positions []string // paths of details, the most valuable first
+	pools     []string
+	rows      map[string]int // rows of the default question by chain ("" all) and sort
+	all       int            // rows when nothing is left out
+	ids       []idRange      // of positions, by chain
+	charts    bool           // charts are served
+	aged      []string       // paths of details of open positions that are a year old
+	longest   string         // the detail with the most transactions that was found
+	entries   int            // of it
+}
+
+// idRange is where the ids of a chain's positions lie.
+type idRange struct {
+	chain       int64
+	least, most uint64
+}
+
+// positionSorts and poolSorts are the orders of the lists.
+var (
+	positionSorts = []string{
+		"apr", "fee_apr", "roi", "pnl", "underlying_value", "age", "nft_id_asc", "nft_id_desc",
+	}
+	poolSorts = []string{"tvl", "volume", "fees", "fee_apr", "age"}
+)
+
+const (
+	// everything is the filter that leaves nothing out.
+	everything = "status=all&minPoolTvl=0&includeRisky=true"
+	// pageRows is the default size of a page, which the figures are about.
+	pageRows = 20
+	// Pages of 100 rows of each list that are looked through, and details of
+	// the most valuable positions.
+	discoverPages   = 5
+	discoverDetails = 40
+	// yearDays is how old a position must be for charts over a year.
+	yearDays = 365
+	// patience bounds how long a deep page may tell to come again.
+	patience = time.Minute
+)
+
+// pages returns how many pages of 20 a question has at least.
+func (t *target) pages(chain int64, sort string) int {
+	return max(1, t.rows[chainFilter(chain)+sort]/pageRows)
+}
+
+func chainFilter(chain int64) string {
+	if chain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("&chainId=%d", chain)
+}
+
+// listed is a list's answer as far as it is of interest.
+type listed struct {
+	Positions, Pools []row
+	Pagination       struct {
+		Total       int
+		TotalCapped bool
+	}
+}
+
+type row struct {
+	ChainID                      int64
+	Protocol, PositionID, PoolID string
+	IsActive                     bool
+	Metrics                      struct{ AgeSeconds int64 }
+}
+
+// path is where the detail of a position is.
+func (r *row) path() string {
+	return fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol, url.PathEscape(r.PositionID))
+}
+
+// getUntil asks for a page until it comes, and reads it into l: the first visits
+// of a deep one may be told to come again.
+func (s *suite) getUntil(path string, l any) error {
+	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
+		a, err := s.get(path, s.keys[0])
+		if err == nil && a.Status == 503 && time.Now().Before(end) {
+			continue
+		}
+
+		if err == nil && a.Status != 200 {
+			err = fmt.Errorf("it is a %d: %.200s", a.Status, a.Body)
+		}
+		if err == nil {
+			err = json.Unmarshal(a.Body, l)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read the answer to %s: %w", path, err)
+		}
+		return nil
+	}
+}
+
+// list asks for a list.
+func (s *suite) list(format string, args ...any) (l listed, err error) {
+	return l, s.getUntil(fmt.Sprintf(format, args...), &l)
+}
+
+// discover asks the node for everything that mixes need.
+func (s *suite) discover() (*target, error) {
+	t := &target{rows: map[string]int{}}
+	h, err := s.node.Health()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range h.Chains {
+		if c.Generation != nil {
+			t.chains = append(t.chains, c.ChainID)
+		}
+	}
+
+	for _, find := range []func(*target) error{s.findRows, s.findPopular, s.findIDs, s.findLong} {
+		if err := find(t); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// findRows asks how long the lists are.
+func (s *suite) findRows(t *target) error {
+	var stats struct{ Positions struct{ Total int } }
+	if err := s.getUntil("/v1/stats", &stats); err != nil {
+		return err
+	}
+	t.all = stats.Positions.Total
+
+	for _, chain := range append([]int64{0}, t.chains...) {
+		for _, sort := range positionSorts {
+			where := chainFilter(chain)
+			path := "/v1/positions?sort=" + sort + where
+			l, err := s.list("%s&limit=1", path)
+			total := l.Pagination.Total
+			if err == nil && l.Pagination.TotalCapped {
+				total, err = s.countRows(path, total, t.all)
+			}
+			if err != nil {
+				return err
+			}
+			t.rows[where+sort] = total
+		}
+	}
+	return nil
+}
+
+// countRows finds how many rows a list has whose count stops at a cap, by
+// halving the pages of 100 that may be its last.
+func (s *suite) countRows(path string, atLeast, atMost int) (int, error) {
+	const limit = 100
+	full, empty := atLeast/limit, atMost/limit+2
+	for empty-full > 1 {
+		middle := (full + empty) / 2
+		l, err := s.list("%s&limit=%d&page=%d", path, limit, middle)
+		if err != nil {
+			return 0, err
+		}
+
+		if len(l.Positions) == limit {
+			full = middle
+		} else {
+			empty = middle
+		}
+	}
+	return full * limit, nil
+}
+
+// findPopular looks for what most people ask for.
+func (s *suite) findPopular(t *target) error {
+	for page := 1; page <= discoverPages; page++ {
+		positions, err := s.list("/v1/positions?sort=underlying_value&limit=100&page=%d", page)
+		if err != nil {
+			return err
+		}
+		for i := range positions.Positions {
+			t.positions = append(t.positions, positions.Positions[i].path())
+		}
+
+		pools, err := s.list("/v1/pools?limit=100&page=%d", page)
+		if err != nil {
+			return err
+		}
+		for _, p := range pools.Pools {
+			t.pools = append(t.pools, fmt.Sprintf("/v1/pools/%d/%s/%s", p.ChainID, p.Protocol, p.PoolID))
+		}
+	}
+	if len(t.positions) == 0 || len(t.pools) == 0 {
+		return fmt.Errorf("the node lists %d positions and %d pools by default; "+
+			"there is nothing to ask for", len(t.positions), len(t.pools))
+	}
+	return nil
+}
+
+// findIDs asks for the least and the greatest id of every chain.
+func (s *suite) findIDs(t *target) error {
+	for _, chain := range t.chains {
+		var ends [2]uint64
+		for i, sort := range []string{"nft_id_asc", "nft_id_desc"} {
+			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", sort, everything, chainFilter(chain))
+			if err == nil && len(l.Positions) > 0 {
+				ends[i], err = strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
+			}
+			if err != nil {
+				return fmt.Errorf("cannot find the ids of chain %d: %w", chain, err)
+			}
+		}
+		t.ids = append(t.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
+	}
+	return nil
+}
+
+// findLong looks for long histories: transactions among the first positions of
+// all and the most valuable ones, years among the first; and whether charts are
+// served.
+func (s *suite) findLong(t *target) error {
+	var candidates []string
+	for page := 1; page <= discoverPages; page++ {
+		l, err := s.list("/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page, everything)
+		if err != nil {
+			return err
+		}
+		for i := range l.Positions {
+			p := &l.Positions[i]
+			if p.IsActive && p.Metrics.AgeSeconds >= yearDays*24*3600 {
+				t.aged = append(t.aged, p.path())
+			}
+			if page == 1 {
+				candidates = append(candidates, p.path())
+			}
+		}
+	}
+	for i := 0; i < len(t.positions); i += max(1, len(t.positions)/discoverDetails) {
+		candidates = append(candidates, t.positions[i])
+	}
+
+	for _, path := range candidates {
+		a, err := s.get(path, s.keys[0])
+		if err != nil {
+			return err
+		}
+		if n := bytes.Count(a.Body, []byte(`"txHash"`)); n > t.entries {
+			t.longest, t.entries = path, n
+		}
+	}
+	a, err := s.get(t.positions[0]+"/charts", s.keys[0])
+	t.charts = err == nil && a.Status == 200
+	return err
+}
+
+// reach prepares for a node that was started elsewhere.
+func (s *suite) reach() error {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("cannot ask %q; it is http://HOST:PORT", s.URL)
+	}
+	if s.Key == "" {
+		return errors.New("a node that runs already is asked with --key")
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), "80")
+	}
+	s.keys, s.node = []string{s.Key}, &process.Node{API: host}
+
+	var stats struct {
+		Positions struct{ Total, Active int64 }
+		Pools     struct{ Total int64 }
+	}
+	if err := s.getUntil("/v1/stats", &stats); err != nil {
+		return err
+	}
+	s.run.Corpus = report.Corpus{
+		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
+	}
+	s.used, err = s.unitsUsed()
+	return err
+}
+
+// unitsUsed asks what the account of the key has used this month.
+func (s *suite) unitsUsed() (int64, error) {
+	var usage struct{ UnitsUsed int64 }
+	err := s.getUntil("/v1/usage", &usage)
+	return usage.UnitsUsed, err
+}
+
+// Loopback reports whether a URL's host is this machine, by its address: no
+// name but localhost is looked up.
+func Loopback(target string) bool {
+	u, err := url.Parse(target)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// unknown is what cannot be learnt of a node that is not ours.
+var unknown = []string{
+	"the CPU time and the memory of the node, so nothing is said by CPU",
+	"whether pages came from its page cache, which cannot be switched off from here",
+	"its machine: the one described is the client's, and the limit runs beside the client",
+}
+
+// describe writes down what a reader of the figures has to know.
+func (s *suite) describe() {
+	s.run.Settings = report.Settings{
+		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
+		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
+		Seed: s.Seed, Pinned: s.cores.Text, Command: s.Command,
+	}
+	if s.URL != "" {
+		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
+		s.run.Settings.Unknown = unknown
+	}
+
+	m := process.ReadMachine()
+	s.run.Machine = report.Machine{
+		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
+		Version: "unknown", Commit: "unknown",
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				s.run.Machine.Commit = setting.Value
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				s.run.Machine.Commit += " and changes"
+			}
+		}
+	}
+
+	if s.record == nil {
+		return
+	}
+	shape := &s.record.Shape
+	s.run.Corpus = report.Corpus{
+		Positions: shape.Positions, Open: shape.Open, Pools: shape.Pools,
+		Transactions: shape.Transactions,
+	}
+	for _, c := range shape.Chains {
+		s.run.Corpus.Chains = append(s.run.Corpus.Chains, report.Chain{
+			ID: c.Chain, Positions: c.Positions, Open: c.Open, Pools: c.Pools,
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+)
+
+// A yardstick is the plainest way to do work of the same kind. Each is timed by
+// the CPU of its own thread, on the cores that serve, in the same run as what
+// it is compared with.
+
+// yardstickRounds are enough for a median on a machine that others use too.
+const yardstickRounds = 5
+
+// timed returns the median CPU time of f in seconds.
+func (s *suite) timed(f func()) (seconds float64, err error) {
+	var all []float64
+	for range yardstickRounds {
+		cpu, err := s.cores.OnServer(f)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, cpu.Seconds())
+	}
+	return load.Median(all), nil
+}
+
+// sink keeps results, so that no compiler leaves out what makes them.
+var sink float64
+
+// columnsPass returns the milliseconds of one pass over three columns of so
+// many rows: two conditions, and a sum of what meets them.
+func (s *suite) columnsPass(rows int) (millis float64, err error) {
+	random := rand.New(rand.NewPCG(s.Seed, 5))
+	values, tvls, sums := make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	for i := range rows {
+		values[i], tvls[i], sums[i] = random.Float64(), random.Float64(), random.Float64()
+	}
+
+	seconds, err := s.timed(func() {
+		for i, v := range values {
+			if v >= 0.3 && tvls[i] >= 0.4 {
+				sink += sums[i]
+			}
+		}
+	})
+	return seconds * 1e3, err
+}
+
+// sortSeconds returns the time that slices.Sort takes for so many random floats.
+func (s *suite) sortSeconds(n int) (float64, error) {
+	random := rand.New(rand.NewPCG(s.Seed, 7))
+	floats, shuffled := make([]float64, n), make([]float64, n)
+	for i := range shuffled {
+		shuffled[i] = random.Float64()
+	}
+
+	return s.timed(func() {
+		copy(floats, shuffled) // a thousandth of the sort
+		slices.Sort(floats)
+	})
+}
+
+// readSeconds returns how long it takes to read every record of the stopped
+// node's store once.
+func (s *suite) readSeconds() (float64, error) {
+	store, err := corpus.OpenMarket(s.data, true)
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+
+	// By the clock, as the restart is: to wait for the disk is part of both.
+	from := time.Now()
+	_, pinErr := s.cores.OnServer(func() { _, _, err = store.ReadAll() })
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(from).Seconds(), pinErr
+}
+
+// numberSamples is how many answers a yardstick of their numbers is made of.
+const numberSamples = 20
+
+// numbersMicros returns how long strconv takes for the numbers of an answer to
+// one of these requests, in the mean.
+func (s *suite) numbersMicros(path path) (float64, error) {
+	random := rand.New(rand.NewPCG(s.Seed, 15))
+	var all []load.Number
+	answers := 0
+	for range numberSamples {
+		a, err := s.get(string(path(nil, random)), s.keys[0])
+		if err != nil {
+			return 0, err
+		}
+		if a.Status == 200 {
+			all = append(all, load.NumbersOf(a.Body)...)
+			answers++
+		}
+	}
+
+	dst := make([]byte, 0, 64)
+	seconds, err := s.timed(func() {
+		for i := range all {
+			dst = all[i].Append(dst[:0])
+		}
+	})
+	return seconds * 1e6 / float64(max(answers, 1)), err
+}

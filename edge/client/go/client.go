@@ -1,0 +1,218 @@
+package tidemark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	defaultAttempts = 4
+	defaultMaxWait  = time.Minute
+	firstBackoff    = time.Second // doubled with every try, give or take a half
+
+	protocol = "swapdex-v4"
+)
+
+// Client asks one node. It may be used by several goroutines at once. Change
+// its fields before the first call.
+type Client struct {
+	URL  string // as in http://127.0.0.1:8080
+	Key  string // the free routes need none
+	HTTP *http.Client
+
+	Attempts int           // how often a call is tried in all
+	MaxWait  time.Duration // a call fails instead of waiting longer than this
+}
+
+// New returns a client of the node at address, with a server key.
+func New(address, key string) *Client {
+	return &Client{
+		URL: strings.TrimSuffix(address, "/"), Key: key, HTTP: http.DefaultClient,
+		Attempts: defaultAttempts, MaxWait: defaultMaxWait,
+	}
+}
+
+// USD is a floor for a query: its fields are pointers, since 0 is a floor too.
+func USD(v float64) *float64 { return &v }
+
+// Positions returns one page of the ranking of positions.
+func (c *Client) Positions(ctx context.Context, q PositionsQuery) (*PositionList, error) {
+	return get[PositionList](ctx, c, "/v1/positions", q.values())
+}
+
+// Position returns one position with its transactions.
+func (c *Client) Position(ctx context.Context, chainID int64, positionID string) (*PositionDetail, error) {
+	return get[PositionDetail](ctx, c, place("positions", chainID, positionID, ""), nil)
+}
+
+// PositionCharts returns a position's series by day. The range is 30d, 60d,
+// 90d, 180d or all.
+func (c *Client) PositionCharts(
+	ctx context.Context, chainID int64, positionID, days string,
+) (*PositionCharts, error) {
+	return get[PositionCharts](ctx, c, place("positions", chainID, positionID, "/charts"), span(days))
+}
+
+// Explain returns the arithmetic of a position's row.
+func (c *Client) Explain(ctx context.Context, chainID int64, positionID string) (*Explanation, error) {
+	return get[Explanation](ctx, c, place("positions", chainID, positionID, "/explain"), nil)
+}
+
+// Pools returns one page of the ranking of pools.
+func (c *Client) Pools(ctx context.Context, q PoolsQuery) (*PoolList, error) {
+	return get[PoolList](ctx, c, "/v1/pools", q.values())
+}
+
+// Pool returns one pool.
+func (c *Client) Pool(ctx context.Context, chainID int64, poolID string) (*PoolDetail, error) {
+	return get[PoolDetail](ctx, c, place("pools", chainID, poolID, ""), nil)
+}
+
+// PoolCharts returns a pool's series by day, of a range as PositionCharts has.
+func (c *Client) PoolCharts(ctx context.Context, chainID int64, poolID, days string) (*PoolCharts, error) {
+	return get[PoolCharts](ctx, c, place("pools", chainID, poolID, "/charts"), span(days))
+}
+
+// Usage returns what the key's account has used this month. It is free.
+func (c *Client) Usage(ctx context.Context) (*Usage, error) {
+	return get[Usage](ctx, c, "/v1/usage", nil)
+}
+
+// Chains returns the registered chains.
+func (c *Client) Chains(ctx context.Context) ([]Chain, error) {
+	return list[Chain](ctx, c, "/v1/chains")
+}
+
+// Protocols returns the enabled protocols.
+func (c *Client) Protocols(ctx context.Context) ([]Protocol, error) {
+	return list[Protocol](ctx, c, "/v1/protocols")
+}
+
+// Plans returns the price list.
+func (c *Client) Plans(ctx context.Context) (*Plans, error) {
+	return get[Plans](ctx, c, "/v1/plans", nil)
+}
+
+// Units returns what each route costs.
+func (c *Client) Units(ctx context.Context) (*Units, error) {
+	return get[Units](ctx, c, "/v1/pricing/units", nil)
+}
+
+// Stats returns how much there is.
+func (c *Client) Stats(ctx context.Context) (*Stats, error) {
+	return get[Stats](ctx, c, "/v1/stats", nil)
+}
+
+// Health returns how each chain stands. A node that can serve nothing answers
+// Unavailable.
+func (c *Client) Health(ctx context.Context) (*Health, error) {
+	return get[Health](ctx, c, "/health", nil)
+}
+
+func place(kind string, chainID int64, id, below string) string {
+	return "/v1/" + kind + "/" + strconv.FormatInt(chainID, 10) + "/" + protocol + "/" + url.PathEscape(id) + below
+}
+
+func span(days string) url.Values {
+	if days == "" {
+		return nil
+	}
+	return url.Values{"range": {days}}
+}
+
+func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {
+	all, err := get[[]T](ctx, c, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return *all, nil
+}
+
+// get asks until there is an answer, or a failure that stands.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (*T, error) {
+	target := c.URL + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	for attempt := 1; ; attempt++ {
+		body, err := c.once(ctx, target)
+		if err == nil {
+			answer := new(T)
+			if err = json.Unmarshal(body, answer); err != nil {
+				return nil, fmt.Errorf("tidemark: cannot read the answer of %s: %w", path, err)
+			}
+			return answer, nil
+		}
+
+		wait, again := c.waitBefore(ctx, err, attempt)
+		if !again {
+			return nil, err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, target string) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Accept", "application/json")
+	if c.Key != "" {
+		q.Header.Set("KC-APIKey", c.Key)
+	}
+
+	answer, err := c.HTTP.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, errorOf(answer, body)
+	}
+	return body, nil
+}
+
+// waitBefore returns how long to wait before another try, and whether one can
+// help: after 429 and 5xx, and where no answer came.
+func (c *Client) waitBefore(ctx context.Context, err error, attempt int) (wait time.Duration, again bool) {
+	if attempt >= c.Attempts || ctx.Err() != nil {
+		return 0, false
+	}
+	if told := (*APIError)(nil); errors.As(err, &told) {
+		if told.Status != http.StatusTooManyRequests && told.Status < http.StatusInternalServerError {
+			return 0, false
+		}
+		if told.RetryAfter > 0 {
+			return told.RetryAfter, told.RetryAfter <= c.MaxWait
+		}
+	}
+	backoff := firstBackoff << (attempt - 1)
+	return backoff/2 + rand.N(backoff), true
+}
+
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,188 @@
+package tidemark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// node answers with each of the answers in turn, and remembers what was asked.
+type node struct {
+	*httptest.Server
+	asked []string
+}
+
+type told struct {
+	status int
+	retry  string
+	body   string
+}
+
+func serve(t *testing.T, answers ...told) (*node, *Client) {
+	n := new(node)
+	n.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.asked = append(n.asked, r.URL.String())
+		if r.Header.Get("KC-APIKey") != "tm_srv_test" {
+			t.Errorf("the key is %q", r.Header.Get("KC-APIKey"))
+		}
+		a := answers[min(len(n.asked), len(answers))-1]
+		if a.retry != "" {
+			w.Header().Set("Retry-After", a.retry)
+		}
+		w.Header().Set("X-Request-Id", "id-1")
+		w.WriteHeader(a.status)
+		fmt.Fprint(w, a.body)
+	}))
+	t.Cleanup(n.Close)
+	return n, New(n.URL, "tm_srv_test")
+}
+
+// TestErrors: every status is a type of its own, and tells what it knows.
+func TestErrors(t *testing.T) {
+	f := func(status int, retry, body string, is func(error) bool, wait time.Duration) {
+		t.Helper()
+		_, c := serve(t, told{status, retry, body})
+		c.Attempts = 1
+		_, err := c.Pools(t.Context(), PoolsQuery{})
+		var e *APIError
+		if !is(err) || !errors.As(err, &e) {
+			t.Errorf("%d: got %T", status, err)
+			return
+		}
+		if e.Status != status || e.RetryAfter != wait || e.RequestID != "id-1" || e.Message == "" {
+			t.Errorf("%d: got %+v", status, e)
+		}
+	}
+	f(400, "", `{"error":"limit 500"}`, as[*BadRequest], 0)
+	f(401, "", `{"error":"no key"}`, as[*Unauthorized], 0)
+	f(403, "", `{"error":"origin"}`, as[*Forbidden], 0)
+	f(404, "", `{"error":"no such pool"}`, as[*NotFound], 0)
+	f(429, "2", `{"error":"too fast"}`, as[*RateLimited], 2*time.Second)
+	f(429, "86400", `{"error":"spent","retryAfterSec":86400}`, as[*QuotaSpent], 24*time.Hour)
+	f(503, "1", `{"error":"not now"}`, as[*Unavailable], time.Second)
+	f(500, "", `{"error":"internal"}`, as[*ServerError], 0)
+	f(502, "", `<html>a proxy</html>`, as[*ServerError], 0)
+}
+
+func as[T error](err error) bool {
+	var want T
+	return errors.As(err, &want)
+}
+
+// TestRetries: what a retry can cure is tried again after the wait that was
+// asked for; anything else once.
+func TestRetries(t *testing.T) {
+	ok := told{200, "", `{"pools":[],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false}}`}
+	f := func(want int, fails bool, maxWait time.Duration, answers ...told) {
+		t.Helper()
+		n, c := serve(t, answers...)
+		c.MaxWait = maxWait
+		from := time.Now()
+		_, err := c.Pools(t.Context(), PoolsQuery{})
+		if len(n.asked) != want || (err != nil) != fails {
+			t.Errorf("got %d tries, %v; want %d", len(n.asked), err, want)
+		}
+		if want > 1 && time.Since(from) < 900*time.Millisecond {
+			t.Errorf("waited %s", time.Since(from))
+		}
+	}
+	f(1, false, time.Minute, ok)
+	f(2, false, time.Minute, told{503, "1", `{"error":"deep"}`}, ok)
+	f(2, false, time.Minute, told{429, "1", `{"error":"burst"}`}, ok)
+	f(1, true, time.Minute, told{429, "2000000", `{"error":"spent","retryAfterSec":2000000}`}, ok)
+	f(1, true, time.Millisecond, told{503, "1", `{"error":"deep"}`}, ok)
+	f(1, true, time.Minute, told{404, "1", `{"error":"none"}`}, ok)
+	f(1, true, time.Minute, told{400, "", `{"error":"bad"}`}, ok)
+}
+
+// TestBackoff: without Retry-After the waits double from about a second.
+func TestBackoff(t *testing.T) {
+	c := New("http://localhost", "")
+	for attempt, about := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second} {
+		for range 100 {
+			wait, again := c.waitBefore(t.Context(), &ServerError{APIError{Status: 500}}, attempt)
+			if !again || wait < about/2 || wait >= about*3/2 {
+				t.Fatalf("try %d: got %s, %v", attempt, wait, again)
+			}
+		}
+	}
+	if _, again := c.waitBefore(t.Context(), &ServerError{APIError{Status: 500}}, defaultAttempts); again {
+		t.Error("the last try is not the last")
+	}
+}
+
+// TestCancel: a wait ends with its context.
+func TestCancel(t *testing.T) {
+	_, c := serve(t, told{503, "30", `{"error":"deep"}`})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Pools(ctx, PoolsQuery{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAll: the iterators read pages until hasMore is false, can be left, run
+// twice, and end with a failure.
+func TestAll(t *testing.T) {
+	page := func(n int, more bool) told {
+		rows := make([]string, 2)
+		for i := range rows {
+			rows[i] = fmt.Sprintf(`{"rank":%d,"positionId":"%d"}`, 2*n+i-1, 2*n+i)
+		}
+		return told{200, "", fmt.Sprintf(
+			`{"positions":[%s],"pagination":{"page":%d,"limit":2,"total":6,"totalPages":3,"hasMore":%t}}`,
+			strings.Join(rows, ","), n, more)}
+	}
+	n, c := serve(t, page(1, true), page(2, true), page(3, false), page(1, true), told{404, "", `{"error":"x"}`})
+	q := PositionsQuery{Sort: "pnl", Limit: 2, MinValueUsd: USD(0), IncludeRisky: true}
+	all := c.AllPositions(t.Context(), q)
+
+	var got []string
+	for p, err := range all {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, p.PositionID)
+	}
+	if strings.Join(got, " ") != "2 3 4 5 6 7" {
+		t.Errorf("got %v", got)
+	}
+	want := "/v1/positions?includeRisky=true&limit=2&minValueUsd=0&page=2&sort=pnl"
+	if len(n.asked) != 3 || n.asked[1] != want {
+		t.Errorf("asked %v", n.asked)
+	}
+
+	for range all {
+		break
+	}
+	if len(n.asked) != 4 {
+		t.Errorf("a loop that was left asked %d more", len(n.asked)-3)
+	}
+	for _, err := range all {
+		if !as[*NotFound](err) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestDetail: a detail has its row's fields, and null is nil.
+func TestDetail(t *testing.T) {
+	n, c := serve(t, told{200, "", `{"positionId":"7","rank":null,"metrics":{"pnlUsd":null,"apr":1.5},"transactions":[{"type":"mint"}]}`})
+	p, err := c.Position(t.Context(), 1, "7/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.PositionID != "7" || p.Rank != nil || p.Metrics.PnLUsd != nil || *p.Metrics.APR != 1.5 || p.Transactions[0].Type != "mint" {
+		text, _ := json.Marshal(p)
+		t.Errorf("got %s", text)
+	}
+	if n.asked[0] != "/v1/positions/1/swapdex-v4/7%2F8" {
+		t.Errorf("asked %s", n.asked[0])
+	}
+}

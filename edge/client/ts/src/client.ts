@@ -1,0 +1,217 @@
+import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
+import type {
+  Chain, Explanation, Health, Plans, Pool, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
+  PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
+} from "./schema.js";
+
+export interface Options {
+  /** Where the node is, as in http://127.0.0.1:8080. In a page: "" for the page's own host. */
+  url: string;
+  /** The API key. The free routes need none. */
+  key?: string | undefined;
+  /** How often a call is tried in all. */
+  attempts?: number;
+  /** The longest Retry-After in seconds that a call waits for before it fails instead. */
+  maxWait?: number;
+  /** Called with the headers of every answer. */
+  onAnswer?: (meta: Meta) => void;
+  fetch?: typeof fetch;
+}
+
+/** What the headers of an answer say. */
+export interface Meta {
+  status: number;
+  /** X-Generation: chainId:generation, comma-separated. */
+  generation: string | null;
+  unitsCharged: number | null;
+  quotaRemaining: number | null;
+  quotaReset: string | null;
+  /** The node's clock when it answered, in milliseconds. */
+  date: number | null;
+}
+
+export type ChartRange = "30d" | "60d" | "90d" | "180d" | "all";
+
+interface Call {
+  signal?: AbortSignal | undefined;
+}
+
+const PROTOCOL = "swapdex-v4";
+const FIRST_BACKOFF_MS = 1000;
+const LARGEST_PAGE = 100;
+
+/** A client of one node. Calls retry what a retry can cure, as the API asks for it. */
+export class Tidemark {
+  readonly #options: Required<Pick<Options, "attempts" | "maxWait">> & Options;
+
+  constructor(options: Options) {
+    this.#options = { attempts: 4, maxWait: 60, ...options };
+  }
+
+  /** One page of the ranking of positions. */
+  positions(query: PositionsQuery = {}, call?: Call): Promise<PositionList> {
+    return this.get("/v1/positions", query, call);
+  }
+
+  /** One position with its transactions. */
+  position(chainId: number, positionId: string, call?: Call): Promise<PositionDetail> {
+    return this.get(place("positions", chainId, positionId), {}, call);
+  }
+
+  positionCharts(chainId: number, positionId: string, range: ChartRange = "30d", call?: Call): Promise<PositionCharts> {
+    return this.get(`${place("positions", chainId, positionId)}/charts`, { range }, call);
+  }
+
+  /** The arithmetic of a position's row. */
+  explain(chainId: number, positionId: string, call?: Call): Promise<Explanation> {
+    return this.get(`${place("positions", chainId, positionId)}/explain`, {}, call);
+  }
+
+  /** One page of the ranking of pools. */
+  pools(query: PoolsQuery = {}, call?: Call): Promise<PoolList> {
+    return this.get("/v1/pools", query, call);
+  }
+
+  pool(chainId: number, poolId: string, call?: Call): Promise<PoolDetail> {
+    return this.get(place("pools", chainId, poolId), {}, call);
+  }
+
+  poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
+    return this.get(`${place("pools", chainId, poolId)}/charts`, { range }, call);
+  }
+
+  /** Every position of a ranking in its order, read page by page until there are no more. */
+  async *allPositions(query: PositionsQuery = {}, call?: Call): AsyncGenerator<Position, void, void> {
+    for (let page = query.page ?? 1; ; page++) {
+      const answer = await this.positions({ limit: LARGEST_PAGE, ...query, page }, call);
+      yield* answer.positions;
+      if (!answer.pagination.hasMore) return;
+    }
+  }
+
+  /** Every pool of a ranking in its order, read page by page until there are no more. */
+  async *allPools(query: PoolsQuery = {}, call?: Call): AsyncGenerator<Pool, void, void> {
+    for (let page = query.page ?? 1; ; page++) {
+      const answer = await this.pools({ limit: LARGEST_PAGE, ...query, page }, call);
+      yield* answer.pools;
+      if (!answer.pagination.hasMore) return;
+    }
+  }
+
+  /** What the key's account has used this month. Free. */
+  usage(call?: Call): Promise<Usage> {
+    return this.get("/v1/usage", {}, call);
+  }
+
+  chains(call?: Call): Promise<Chain[]> {
+    return this.get("/v1/chains", {}, call);
+  }
+
+  protocols(call?: Call): Promise<Protocol[]> {
+    return this.get("/v1/protocols", {}, call);
+  }
+
+  plans(call?: Call): Promise<Plans> {
+    return this.get("/v1/plans", {}, call);
+  }
+
+  units(call?: Call): Promise<Units> {
+    return this.get("/v1/pricing/units", {}, call);
+  }
+
+  stats(call?: Call): Promise<Stats> {
+    return this.get("/v1/stats", {}, call);
+  }
+
+  /** How each chain stands. A node that can serve nothing answers too, with `error`. */
+  health(call?: Call): Promise<Health> {
+    return this.get("/health", {}, call);
+  }
+
+  /** GET any path; parameters that are undefined are left out. */
+  async get<T>(path: string, query: object = {}, call: Call = {}): Promise<T> {
+    const target = this.#options.url + path + encode(query);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#once<T>(target, call);
+      } catch (error) {
+        const wait = this.#waitBefore(error, attempt);
+        if (wait === null) throw error;
+        await sleep(wait, call.signal);
+      }
+    }
+  }
+
+  async #once<T>(target: string, call: Call): Promise<T> {
+    const headers: Record<string, string> = { Accept: "application/json" };
+    if (this.#options.key) headers["KC-APIKey"] = this.#options.key;
+
+    let answer: Response, text: string;
+    try {
+      answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
+      text = await answer.text();
+    } catch (cause) {
+      if (call.signal?.aborted) throw cause;
+      throw new Unreachable(`no answer from ${target}`, 0, null, null, { cause });
+    }
+    this.#options.onAnswer?.(metaOf(answer));
+
+    const body = parse(text);
+    // /health says how each chain stands in a 503 as well.
+    if (answer.ok || body.chains !== undefined) return body as T;
+    throw errorOf(answer, body);
+  }
+
+  /** Milliseconds to wait before another try; null when the failure stands. */
+  #waitBefore(error: unknown, attempt: number): number | null {
+    const { attempts, maxWait } = this.#options;
+    const curable = error instanceof RateLimited || error instanceof QuotaSpent ||
+      error instanceof Unavailable || error instanceof ServerError || error instanceof Unreachable;
+    if (!curable || attempt >= attempts) return null;
+
+    const asked = (error as TidemarkError).retryAfter;
+    if (asked !== null) return asked > maxWait ? null : asked * 1000;
+    return FIRST_BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random());
+  }
+}
+
+function place(kind: string, chainId: number, id: string): string {
+  return `/v1/${kind}/${chainId}/${PROTOCOL}/${encodeURIComponent(id)}`;
+}
+
+function encode(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+function parse(text: string): { error?: string; retryAfterSec?: number; chains?: unknown } {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {}; // not from the node: a proxy's page, told by its status alone
+  }
+}
+
+function metaOf(answer: Response): Meta {
+  const header = (name: string) => answer.headers.get(name);
+  const number = (name: string) => (header(name) === null ? null : Number(header(name)));
+  const date = Date.parse(header("Date") ?? "");
+  return {
+    status: answer.status,
+    generation: header("X-Generation"),
+    unitsCharged: number("X-Units-Charged"),
+    quotaRemaining: number("X-Quota-Remaining"),
+    quotaReset: header("X-Quota-Reset"),
+    date: Number.isNaN(date) ? null : date,
+  };
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, { once: true });
+  });
+}

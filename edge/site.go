@@ -1,0 +1,111 @@
+package edge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/gate"
+	"tidemark/edge/pages"
+	"tidemark/edge/render"
+	"tidemark/edge/ui"
+	"tidemark/storage/accounts"
+)
+
+// site is what is served without data: the pages, and the documents that a
+// client may keep.
+type site struct {
+	*ui.Site
+	tags map[*pages.Page]string // of the documents that only a restart changes
+}
+
+// documentCache lets a client keep a document for a minute, and then ask with
+// its ETag.
+const documentCache = "public, max-age=60"
+
+// previewQuery is the ranking whose head the front page shows to everyone,
+// where the node says so.
+var previewQuery = []byte("sort=pnl&limit=5")
+
+func newSite(documents ...*pages.Page) site {
+	s := site{ui.Open(), map[*pages.Page]string{}}
+	for _, p := range documents {
+		sum := sha256.Sum256(p.Body)
+		s.tags[p] = `W/"` + hex.EncodeToString(sum[:8]) + `"`
+	}
+	return s
+}
+
+// readSite finds the file that a path without a route names. A program that
+// asks for / is told where everything is instead.
+func (s *Server) readSite(r *request) {
+	page := r.route == routeIndex && bytes.Contains(r.ctx.Request.Header.Peek("Accept"), []byte("text/html"))
+	if r.route != routeNone && !page || r.access != free {
+		return
+	}
+	path, _, _ := bytes.Cut(r.ctx.Request.Header.RequestURI(), questionMark)
+	if r.file = s.site.Find(path); r.file != nil {
+		r.route = routeSite
+	}
+}
+
+// unchanged sets the headers by which a client keeps an answer, and answers 304
+// to one that has it already.
+func unchanged(ctx *fasthttp.RequestCtx, tag, cache string) bool {
+	gate.SetHeader(ctx, "Etag", tag)
+	gate.SetHeader(ctx, "Cache-Control", cache)
+	known := ctx.Request.Header.Peek("If-None-Match")
+	if !bytes.Contains(known, []byte(tag)) && string(known) != "*" {
+		return false
+	}
+	ctx.SetStatusCode(fasthttp.StatusNotModified)
+	return true
+}
+
+// sendFile answers with a file of the site.
+func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
+	gate.SetHeader(ctx, "Vary", "Accept, Accept-Encoding")
+	gate.SetHeader(ctx, "X-Content-Type-Options", "nosniff")
+	if f.Policy != "" {
+		gate.SetHeader(ctx, "Content-Security-Policy", f.Policy)
+		gate.SetHeader(ctx, "Referrer-Policy", "no-referrer")
+	}
+	if unchanged(ctx, f.ETag, f.CacheControl) {
+		return
+	}
+
+	ctx.SetContentType(f.ContentType)
+	body := f.Body
+	how := chooseCoding(ctx.Request.Header.PeekAll("Accept-Encoding"))
+	if packed := f.Packed(how == pages.Zstd); how != pages.Identity && packed != nil {
+		body = packed
+		gate.SetHeader(ctx, "Content-Encoding", how.String())
+	}
+	setBody(ctx, body)
+}
+
+// index answers / to a program: where everything is, and the head of one
+// ranking where the node shows it to everyone.
+func (s *Server) index(r *request) pages.Reply {
+	gate.SetHeader(r.ctx, "Cache-Control", "no-store")
+	body := append([]byte(nil), `{"name":"tidemark","version":`...)
+	body = render.String(body, s.cfg.Version)
+	body = append(body, `,"links":{"docs":"/docs","reference":"/openapi.json","dashboard":"/ui",`...)
+	body = append(body, `"health":"/health","chains":"/v1/chains","plans":"/v1/plans",`...)
+	body = append(body, `"positions":"/v1/positions","pools":"/v1/pools"}`...)
+	if !s.cfg.Preview {
+		return pages.Reply{Page: &pages.Page{Body: append(body, '}')}}
+	}
+
+	var err error
+	if r.Positions, err = s.chains.Positions(previewQuery); err != nil {
+		panic("BUG: the preview's question is refused: " + err.Error())
+	}
+	r.Route = accounts.RoutePositions
+	if top, refused := s.pages.Answer(&r.Question); refused == nil {
+		body = append(append(body, `,"preview":`...), top.Body...)
+	}
+	return pages.Reply{Page: &pages.Page{Body: append(body, '}')}}
+}

@@ -1,0 +1,117 @@
+package edge
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+const browser = "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+
+// TestSite: pages are for browsers, the index for programs, and both may be
+// asked with what was had before.
+func TestSite(t *testing.T) {
+	s := serve(t, nil)
+	f := func(path, contentType, begins string, headers ...string) {
+		t.Helper()
+		a := s.get(path, headers...)
+		if a.code != 200 || a.header.Get("Content-Type") != contentType || !strings.HasPrefix(a.body, begins) {
+			t.Errorf("%s: got %d %s %.60s", path, a.code, a.header.Get("Content-Type"), a.body)
+			return
+		}
+		tag := a.header.Get("ETag")
+		if tag == "" {
+			return
+		}
+		again := s.get(path, append(headers, "If-None-Match: "+tag)...)
+		if again.code != fasthttp.StatusNotModified || again.body != "" {
+			t.Errorf("%s: got %d with its own ETag", path, again.code)
+		}
+	}
+	const html, doctype = "text/html; charset=utf-8", "<!doctype html>"
+	f("/", html, doctype, browser)
+	f("/", contentJSON, `{"name":"tidemark"`)
+	f("/ui", html, doctype)
+	f("/ui/positions/1/swapdex-v4/1?range=90d", html, doctype, browser)
+	f("/docs", html, doctype)
+	f("/docs/errors/", html, doctype)
+	f("/docs/errors.md", "text/markdown; charset=utf-8", "# Errors")
+	f("/llms.txt", "text/plain; charset=utf-8", "# Tidemark")
+	f("/favicon.svg", "image/svg+xml", "<svg")
+
+	// The API stays what it is to a browser too.
+	f("/v1/chains", contentJSON, `[{"chainId":1`, browser)
+	f("/health", contentJSON, `{"status"`, browser)
+	if a := s.get("/v1/pools", "KC-APIKey: ", browser); a.code != 401 || a.header.Get("Content-Type") != contentJSON {
+		t.Errorf("a page in place of the API: %d", a.code)
+	}
+}
+
+// TestSiteHeaders: pages run nothing from elsewhere, and come compressed.
+func TestSiteHeaders(t *testing.T) {
+	s := serve(t, nil)
+	a := s.get("/ui", browser, "Accept-Encoding: gzip")
+	policy := a.header.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("the policy %q has no %s", policy, part)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || a.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("got %v", a.header)
+	}
+	if a := s.get("/llms.txt", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("Content-Encoding is %q", a.header.Get("Content-Encoding"))
+	}
+	if a := s.get("/openapi.json"); a.header.Get("Cache-Control") != documentCache {
+		t.Errorf("Cache-Control is %q", a.header.Get("Cache-Control"))
+	}
+	if a := s.ask("POST", "/ui"); a.code != 405 {
+		t.Errorf("POST: got %d", a.code)
+	}
+}
+
+// TestPreview: the head of a ranking is in the index only where the node says so.
+func TestPreview(t *testing.T) {
+	f := func(shown bool) {
+		t.Helper()
+		s := serve(t, func(c *Config) { c.Preview = shown })
+		var index struct {
+			Version string                                 `json:"version"`
+			Links   map[string]string                      `json:"links"`
+			Preview *struct{ Positions []json.RawMessage } `json:"preview"`
+		}
+		must(json.Unmarshal([]byte(s.get("/").body), &index))
+		if (index.Preview != nil) != shown || shown && len(index.Preview.Positions) != 5 {
+			t.Errorf("preview %t: got %+v", shown, index.Preview)
+		}
+		if index.Version != "test" || index.Links["docs"] != "/docs" {
+			t.Errorf("got %+v", index)
+		}
+	}
+	f(true)
+	f(false)
+}
+
+// TestNearest: a 404 names the route that was meant, and where all are.
+func TestNearest(t *testing.T) {
+	s := serve(t, nil)
+	f := func(path, want string) {
+		t.Helper()
+		a := s.get(path)
+		if a.code != 404 || !strings.Contains(a.body, "the nearest is "+want+",") || !strings.Contains(a.body, "/docs") {
+			t.Errorf("%s: got %d %s; want %s", path, a.code, a.body, want)
+		}
+	}
+	f("/v1/position", "/v1/positions")
+	f("/v1/pool", "/v1/pools")
+	f("/positions", "/v1/positions")
+	f("/v1/chain", "/v1/chains")
+	f("/v1/positions/1/swapdex-v4/77/chart", "/v1/positions/{chainId}/{protocol}/{positionId}/charts")
+	f("/v1/pools/1/swapdex-v4/"+somePool+"/prices", "/v1/pools/{chainId}/{protocol}/{poolId}/charts")
+	f("/v1/price/units", "/v1/pricing/units")
+	f("/doc", "/docs")
+	f("/healthz", "/health")
+}

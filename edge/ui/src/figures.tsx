@@ -1,0 +1,44 @@
+import type { ComponentChildren } from "preact";
+import { withQuery } from "./route.js";
+import { RANGES } from "./answer.js";
+import type { ChartRange, Series } from "../../client/ts/src/index.js";
+
+/** The few numbers at the head of a page. */
+export function Figures({ children }: { children: ComponentChildren }) {
+  return <dl class="figures">{children}</dl>;
+}
+
+export function Figure({ name, about, text, exact, tip, className, under }: {
+  name: string;
+  about?: string;
+  text: string;
+  exact?: string | number | null;
+  tip?: string | undefined;
+  className?: string;
+  under?: ComponentChildren;
+}) {
+  const said = [exact ?? "", tip ?? ""].filter((s) => s !== "").join("\n");
+  return (
+    <div>
+      <dt data-tip={about}>{name}</dt>
+      <dd class={className}>
+        <span data-tip={said || undefined} tabIndex={tip ? 0 : undefined}>{text}</span>
+        {under && <small>{under}</small>}
+      </dd>
+    </div>
+  );
+}
+
+/** One row of buttons for all charts of a page. */
+export function Ranges({ value }: { value: ChartRange }) {
+  return (
+    <nav class="ranges" aria-label="Time of the charts">
+      {RANGES.map((r) => (
+        <a key={r} href={withQuery({ range: r === "30d" ? null : r })} aria-current={r === value ? "true" : undefined}>{r === "all" ? "All" : r.replace("d", " d")}</a>
+      ))}
+    </nav>
+  );
+}
+
+export const days = (s: Series) => s.map((p) => p.timestamp);
+export const values = (s: Series) => s.map((p) => p.value);

@@ -1,0 +1,194 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useStore } from "./store.js";
+import { client, health, key } from "./node.js";
+import { go, withQuery } from "./route.js";
+import { Filters, LIMITS, questionOf, sent, widest, type Question } from "./filters.js";
+import { Footnotes, poolColumns, positionColumns } from "./columns.js";
+import { Table, type Column } from "./table.js";
+import { Banners, Failure, KeyForm } from "./states.js";
+import { AsRequest, RequestButton, type Shown } from "./request.js";
+import { integer } from "./format.js";
+import { poolHref, positionHref } from "./route.js";
+import { pace } from "./pace.js";
+import type { Pool, PoolList, Position, PositionList } from "../../client/ts/src/index.js";
+
+export type Row = Position | Pool;
+type Answer = Omit<PositionList & PoolList, "positions" | "pools"> & { rows: Row[] };
+
+const keyOf = (row: Row) => `${row.chainId}-${"positionId" in row ? row.positionId : row.poolId}`;
+const hrefOf = (row: Row) => ("positionId" in row ? positionHref(row) : poolHref(row));
+
+async function ask(q: Question, signal: AbortSignal): Promise<Answer> {
+  const answer = await client().get<PositionList & PoolList>(`/v1/${q.kind}`, sent(q), { signal });
+  return { ...answer, rows: q.kind === "positions" ? answer.positions : answer.pools };
+}
+
+/** The newest generations, as far as the question reads them. */
+function useGeneration(q: Question): string {
+  const chains = useStore(health)?.chains ?? [];
+  return chains.filter((c) => !q.parameters.chainId || String(c.chainId) === q.parameters.chainId).map((c) => c.generation).join();
+}
+
+interface Loaded {
+  asked: string;
+  answer: Answer | null;
+  error: Error | null;
+}
+
+/** The rows of a question, asked again as generations come. */
+function useRows(q: Question, held: () => boolean) {
+  const [loaded, setLoaded] = useState<Loaded>({ asked: "", answer: null, error: null });
+  const [again, askAgain] = useState(0);
+  const using = useStore(key);
+  const every = useStore(pace);
+  const generation = useGeneration(q);
+  const asked = JSON.stringify([q, using]);
+  const last = useRef({ at: 0, generation: "", stop: new AbortController() });
+
+  const load = async () => {
+    const { stop } = last.current;
+    last.current.at = Date.now();
+    last.current.generation = generation;
+    try {
+      const answer = await ask(q, stop.signal);
+      setLoaded({ asked, answer, error: null });
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      setLoaded((was) => ({ asked, answer: was.asked === asked ? was.answer : null, error: error as Error }));
+    }
+  };
+
+  // Another question: at once, and whatever was under way is dropped.
+  useEffect(() => {
+    if (using === null) return;
+    last.current.stop = new AbortController();
+    void load();
+    return () => last.current.stop.abort();
+  }, [asked, again]);
+
+  // Another generation: in its turn, and once the pointer has left the rows.
+  useEffect(() => {
+    if (using === null || every === 0 || last.current.generation === generation) return;
+    let timer = 0;
+    const turn = () => {
+      if (held()) timer = setTimeout(turn, 400);
+      else void load();
+    };
+    timer = setTimeout(turn, Math.max(0, last.current.at + every * 1000 - Date.now()));
+    return () => clearTimeout(timer);
+  }, [generation, every, asked]);
+
+  return { loaded, current: loaded.asked === asked, retry: () => askAgain((n) => n + 1) };
+}
+
+export function ListPage({ kind, query, fixed, embedded }: {
+  kind: "positions" | "pools";
+  query: URLSearchParams;
+  /** Parameters that the page itself sets. */
+  fixed?: Record<string, string>;
+  /** Below something else, which has its own head. */
+  embedded?: boolean;
+}) {
+  const q = questionOf(kind, query);
+  Object.assign(q.parameters, fixed);
+  const using = useStore(key);
+  const area = useRef<HTMLDivElement>(null);
+  const held = () => {
+    const rows = area.current?.querySelector("tbody");
+    const selection = getSelection();
+    return Boolean(rows && (rows.matches(":hover") || (selection && !selection.isCollapsed && selection.containsNode(rows, true))));
+  };
+  const { loaded, current, retry } = useRows(q, held);
+  // Until the new answer is there the old rows stay, dimmed; nothing jumps.
+  const answer = loaded.answer;
+  // A failure while rows are there leaves them: the banner tells of it.
+  const failed = loaded.error !== null && current && answer === null;
+
+  const shown: Shown = { path: `/v1/${kind}`, query: sent(q), method: kind, args: [] };
+  return (
+    <div class="list-page" ref={area}>
+      {!embedded && <h1 class="sr">{kind === "positions" ? "Positions" : "Pools"}</h1>}
+      <div class="toolbar">
+        <Filters question={q} fixed={fixed} />
+        {!embedded && <RequestButton />}
+      </div>
+      {!embedded && <AsRequest shown={shown} />}
+      <Banners flags={answer} />
+      {using === null ? (
+        <KeyForm />
+      ) : failed ? (
+        <Failure error={loaded.error!} retry={retry} />
+      ) : answer && answer.rows.length === 0 && current ? (
+        <Empty question={q} />
+      ) : (
+        <Rows question={q} rows={answer?.rows ?? null} dimmed={!current && answer !== null} fixed={fixed} />
+      )}
+      {using !== null && !failed && <Pager question={q} answer={answer} />}
+      {answer && !failed && <Footnotes rows={answer.rows} />}
+    </div>
+  );
+}
+
+function Rows({ question: q, rows, dimmed, fixed }: { question: Question; rows: Row[] | null; dimmed: boolean; fixed: Record<string, string> | undefined }) {
+  const all = (q.kind === "positions" ? positionColumns : poolColumns) as Column<Row>[];
+  const columns = all.filter((c) => !(c.id === "owner" && fixed?.owner));
+  return (
+    <Table label={q.kind === "positions" ? "Positions" : "Pools"} columns={columns} rows={rows} expected={Math.min(q.limit, 50)}
+      keyOf={keyOf} hrefOf={hrefOf} onOpen={go} sort={q.sort} sortHref={(sort) => withQuery({ sort })} dimmed={dimmed} />
+  );
+}
+
+/** No rows: which filters are set, and a way out of them. */
+function Empty({ question: q }: { question: Question }) {
+  const names = Object.keys(q.parameters);
+  const ranked = q.kind === "positions" && ["apr", "fee_apr", "roi"].includes(q.sort);
+  return (
+    <div class="state" role="status">
+      <h2>{q.page > 1 ? "The ranking ends before this page" : `No ${q.kind} match`}</h2>
+      <p>
+        {names.length > 0 ? `Filtered by ${names.map((n) => `${n} ${q.parameters[n]}`).join(", ")}. ` : ""}
+        {q.kind === "positions" ? "Closed positions, pools below $1,000 and risky tokens are hidden unless asked for. " : "Pools with risky tokens are hidden unless asked for. "}
+        {ranked && "This sort leaves out positions without value."}
+      </p>
+      <div class="row">
+        {q.page > 1 && <a class="button" href={withQuery({ page: null })}>First page</a>}
+        <a class="button" href={widest(q)}>Show everything</a>
+      </div>
+    </div>
+  );
+}
+
+function Pager({ question: q, answer }: { question: Question; answer: Answer | null }) {
+  const p = answer?.pagination;
+  const from = (q.page - 1) * q.limit + 1;
+  const page = (n: number) => withQuery({ page: n === 1 ? null : String(n) });
+  return (
+    <nav class="pager" aria-label="Pages">
+      <span class="count">
+        {p && answer.rows.length > 0 && <>
+          <b>{integer(from)}–{integer(from + answer.rows.length - 1)}</b> of{" "}
+          {p.totalCapped
+            ? <span class="capped" tabIndex={0} data-tip="At least so many: the count was stopped at its cap, or is not ready.">{integer(p.total)}+</span>
+            : integer(p.total)}
+        </>}
+      </span>
+      <span class="limits">
+        {LIMITS.map((n) => <a key={n} href={withQuery({ limit: n === 50 ? null : String(n) })} aria-current={n === q.limit ? "true" : undefined}>{n}</a>)}
+        <span>rows</span>
+      </span>
+      <span class="turn">
+        <PageLink href={page(1)} on={q.page > 1} label="First page">«</PageLink>
+        <PageLink href={page(q.page - 1)} on={q.page > 1} label="Previous page" rel="prev">‹</PageLink>
+        <span class="at">{integer(q.page)}</span>
+        <PageLink href={page(q.page + 1)} on={p?.hasMore ?? false} label="Next page" rel="next">›</PageLink>
+        <PageLink href={page(p?.totalPages ?? 1)} on={(p?.hasMore ?? false) && !p?.totalCapped} label="Last page">»</PageLink>
+      </span>
+    </nav>
+  );
+}
+
+function PageLink({ href, on, label, rel, children }: { href: string; on: boolean; label: string; rel?: string; children: string }) {
+  return on
+    ? <a href={href} aria-label={label} rel={rel}>{children}</a>
+    : <span class="off" aria-hidden="true">{children}</span>;
+}

@@ -1,0 +1,58 @@
+// What the page knows about the node that it talks to.
+import { Tidemark, type Chain, type Health, type Meta } from "../../client/ts/src/index.js";
+import { Store } from "./store.js";
+
+const KEY_NAME = "tidemark.key";
+const HEALTH_EVERY_MS = 2000;
+
+/** The API key: kept for this tab only, never in an address. */
+export const key = new Store<string | null>(sessionStorage.getItem(KEY_NAME));
+
+key.watch((value) => {
+  if (value === null) sessionStorage.removeItem(KEY_NAME);
+  else sessionStorage.setItem(KEY_NAME, value);
+});
+
+export const chains = new Store<Chain[]>([]);
+export const health = new Store<Health | null>(null);
+/** When the node stopped answering, in milliseconds of the node's clock; null while it answers. */
+export const offlineSince = new Store<number | null>(null);
+/** The last metered answer's headers. */
+export const meta = new Store<Meta | null>(null);
+
+// Ages are told by the node's clock, whatever the browser's says.
+let skew = 0;
+export const now = () => Date.now() + skew;
+
+function heard(answer: Meta) {
+  if (offlineSince.value !== null) offlineSince.set(null);
+  if (answer.unitsCharged !== null) meta.set(answer);
+  // The Date header has whole seconds, so a smaller difference means nothing.
+  if (answer.date !== null && Math.abs(answer.date - now()) > 1500) skew = answer.date - Date.now();
+}
+
+/** A client with the key, or without one for the free routes. */
+export function client(attempts = 2): Tidemark {
+  return new Tidemark({ url: "", key: key.value ?? undefined, attempts, maxWait: 5, onAnswer: heard });
+}
+
+const free = new Tidemark({ url: "", attempts: 1, onAnswer: heard });
+
+async function look() {
+  if (document.hidden) return;
+  try {
+    health.set(await free.health());
+    if (chains.value.length === 0) chains.set(await free.chains());
+  } catch {
+    if (offlineSince.value === null) offlineSince.set(now());
+  }
+}
+
+/** Watch the node's health for as long as the page is seen. */
+export function watchNode() {
+  void look();
+  setInterval(look, HEALTH_EVERY_MS);
+  document.addEventListener("visibilitychange", look);
+}
+
+export const chainOf = (id: number) => chains.value.find((c) => c.chainId === id);

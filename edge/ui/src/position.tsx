@@ -1,0 +1,198 @@
+import { useMemo } from "preact/hooks";
+import { amount, duration, integer, percent, price, priceAt, short, sign, time, usd, usdFull, UNKNOWN } from "./format.js";
+import { UNREALIZABLE, whyUnknown } from "./reasons.js";
+import { Flag, Pair, RangeBar, symbol } from "./marks.js";
+import { ownerHref, poolHref } from "./route.js";
+import { Banners, Failure, type Flags } from "./states.js";
+import { AsRequest, RequestButton, type Shown } from "./request.js";
+import { rangeOf, useAnswer } from "./answer.js";
+import { days, Figure, Figures, Ranges, values } from "./figures.js";
+import { Chart } from "./chart.js";
+import { Liquidity } from "./liquidity.js";
+import { Explain } from "./explain.js";
+import { chainOf } from "./node.js";
+import type { PositionCharts, PositionDetail, Transaction } from "../../client/ts/src/index.js";
+
+export function PositionPage({ chain, id, query }: { chain: number; id: string; query: URLSearchParams }) {
+  const range = rangeOf(query);
+  const detail = useAnswer((api, signal) => api.position(chain, id, { signal }), [chain, id], chain);
+  const charts = useAnswer((api, signal) => api.positionCharts(chain, id, range, { signal }), [chain, id, range]);
+  const path = `/v1/positions/${chain}/swapdex-v4/${id}`;
+  const shown: Shown = { path, query: {}, method: "position", args: [chain, id] };
+  const p = detail.answer;
+
+  if (!p) {
+    return detail.error
+      ? <div class="column"><Failure error={detail.error} retry={detail.retry} /></div>
+      : <div class="column loading" aria-busy="true"><Blank /></div>;
+  }
+  return (
+    <article class="column">
+      <Banners flags={p as Flags} />
+      <header class="head">
+        <h1><Pair row={p} /></h1>
+        <p class="sub">
+          Position <b>{p.positionId}</b> of <a class="hex" href={ownerHref(p.owner)} data-tip={p.owner}>{short(p.owner)}</a> in <a class="hex" href={poolHref(p)} data-tip={p.poolId}>pool {short(p.poolId)}</a>
+        </p>
+        <RequestButton />
+      </header>
+      <AsRequest shown={shown} />
+      <Summary p={p} />
+      <RangeLine p={p} />
+      <Amounts p={p} />
+      <div class="section-head"><h2>Over time</h2><Ranges value={range} /></div>
+      {charts.answer ? <Charts p={p} c={charts.answer} /> : charts.error ? <Failure error={charts.error} retry={charts.retry} /> : <div class="plots blank" aria-busy="true" />}
+      <h2>Transactions</h2>
+      <Transactions p={p} />
+      <Explain chain={chain} id={id} />
+    </article>
+  );
+}
+
+function Blank() {
+  return <>{[240, 420, 640, 640, 640].map((width, i) => <i key={i} style={{ width: `${width}px` }} />)}</>;
+}
+
+function Summary({ p }: { p: PositionDetail }) {
+  const m = p.metrics;
+  const why = m.unrealizableLeg ? "unrealizable" : p.pricing.reason;
+  const unknown = (v: number | null) => (v === null ? whyUnknown(why) : undefined);
+  const fees = m.pendingFeesUsd === null || p.amounts.collectedFees.valueUsd === null ? null : m.pendingFeesUsd + p.amounts.collectedFees.valueUsd;
+  return (
+    <Figures>
+      <Figure name="Value" about="Principal at current prices, without fees." text={usdFull(m.underlyingValueUsd)} exact={m.underlyingValueUsd}
+        tip={m.unrealizableLeg ? UNREALIZABLE : unknown(m.underlyingValueUsd)}
+        under={m.unrealizableLeg ? <><Flag name="unrealizable" tip={UNREALIZABLE} /> a leg counts 0</> : p.isActive ? "open" : "closed"} />
+      <Figure name="PnL against holding" about="Value + fees + withdrawn − deposited − gas, all at the same prices." text={usdFull(m.pnlUsd)} exact={m.pnlUsd}
+        tip={unknown(m.pnlUsd)} className={sign(m.pnlUsd)} under={m.roi === null ? UNKNOWN : `${percent(m.roi)} of deposits`} />
+      <Figure name="Fees" about="Earned so far: collected and uncollected." text={usdFull(fees)} exact={fees} tip={unknown(fees)} under={<>{usd(m.pendingFeesUsd)} uncollected</>} />
+      <Figure name="Fee APR" text={percent(m.feeApr)} exact={m.feeApr} tip={unknown(m.feeApr)} under={<>APR <span class={sign(m.apr)}>{percent(m.apr)}</span></>} />
+      <Figure name="Age" text={duration(m.ageSeconds)} exact={`${m.ageSeconds} s`} under={m.inRange ? "in range now" : "out of range now"} />
+    </Figures>
+  );
+}
+
+function RangeLine({ p }: { p: PositionDetail }) {
+  const at = (tick: number) => price(priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18));
+  const per = <>{symbol(p.token1)} per {symbol(p.token0)}</>;
+  return (
+    <p class="range-line">
+      <span data-tip={`tick ${p.tickLower}`}>{at(p.tickLower)}</span>
+      <RangeBar row={p} />
+      <span data-tip={`tick ${p.tickUpper}`}>{at(p.tickUpper)}</span>
+      <span class="now">now <b data-tip={`tick ${p.currentTick}`}>{price(p.poolStats.currentPrice)}</b> {per}</span>
+    </p>
+  );
+}
+
+const AMOUNTS = [["current", "Holds"], ["uncollectedFees", "Uncollected fees"], ["collectedFees", "Collected fees"], ["deposits", "Deposited"], ["withdrawals", "Withdrawn"]] as const;
+
+function Amounts({ p }: { p: PositionDetail }) {
+  const g = p.amounts.gas;
+  return (
+    <table class="plain-table">
+      <thead><tr><th scope="col" /><th scope="col" class="number">{symbol(p.token0)}</th><th scope="col" class="number">{symbol(p.token1)}</th><th scope="col" class="number">USD now</th></tr></thead>
+      <tbody>
+        {AMOUNTS.map(([name, title]) => {
+          const a = p.amounts[name];
+          return (
+            <tr key={name}>
+              <th scope="row">{title}</th>
+              <td class="number"><span data-tip={a.amount0}>{amount(a.amount0)}</span></td>
+              <td class="number"><span data-tip={a.amount1}>{amount(a.amount1)}</span></td>
+              <td class="number"><span data-tip={a.valueUsd === null ? whyUnknown(p.pricing.reason) : String(a.valueUsd)}>{usdFull(a.valueUsd)}</span></td>
+            </tr>
+          );
+        })}
+        <tr>
+          <th scope="row">Gas</th>
+          <td class="number" colSpan={2}><span data-tip={g.native ?? "A receipt is missing."}>{amount(g.native)} {chainOf(p.chainId)?.nativeToken.symbol}</span></td>
+          <td class="number">{usdFull(g.valueUsd)}</td>
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+function Charts({ p, c }: { p: PositionDetail; c: PositionCharts }) {
+  const s = c.positionSeries;
+  const at = (tick: number) => priceAt(tick, p.token0.decimals ?? 18, p.token1.decimals ?? 18);
+  // Series are new arrays only with a new answer: charts are drawn anew then.
+  const d = useMemo(() => ({
+    x: c.poolPrice.map((o) => o.timestamp),
+    price: { open: c.poolPrice.map((o) => o.open), high: c.poolPrice.map((o) => o.high), low: c.poolPrice.map((o) => o.low) },
+    close: [{ label: "C", values: c.poolPrice.map((o) => o.close) }],
+    own: s && {
+      x: days(s.assetValueUsd),
+      value: [{ label: "", values: values(s.assetValueUsd) }],
+      pnl: [{ label: "PnL", values: values(s.pnlUsd) }, { label: "Divergence", values: values(s.divergenceLossUsd), second: true }],
+      apr: [{ label: "Fee APR", values: values(s.feeApr) }, { label: "APR", values: values(s.apr), second: true }],
+    },
+  }), [c]);
+  return (
+    <div class="plots">
+      <Chart title={`Price, ${symbol(p.token1)} per ${symbol(p.token0)}`} about="Each day from low to high, with open and close. The band is the position's range."
+        x={d.x} lines={d.close} ohlc={d.price} format={price} height={220} band={{ lower: at(p.tickLower), upper: at(p.tickUpper) }} />
+      {d.own ? (
+        <>
+          <Chart title="Value" x={d.own.x} lines={d.own.value} format={usd} />
+          <Chart title="PnL against holding" about="Dashed: divergence, which is PnL without fees and gas." x={d.own.x} lines={d.own.pnl} format={usd} />
+          <Chart title="Fee APR" about="Dashed: APR, everything counted." x={d.own.x} lines={d.own.apr} format={percent} />
+        </>
+      ) : <p class="quiet">The position's own series cannot be reconstructed.</p>}
+      <Liquidity of={c.liquidityDistribution} token0={p.token0} token1={p.token1} />
+    </div>
+  );
+}
+
+const FIRST_TRANSACTIONS = 100; // more are one click away: a page of thousands is slow to lay out
+
+function Transactions({ p }: { p: PositionDetail }) {
+  const explorer = chainOf(p.chainId)?.explorerUrl;
+  const [rest, all] = [p.transactions.length - FIRST_TRANSACTIONS, p.transactions];
+  return (
+    <>
+      {p.transactionsDegraded && <p class="banner"><b>Still loading.</b> {p.transactionsPartial ? "These are the newest." : "They come within seconds."} Such an answer is free.</p>}
+      {p.transactionsTruncated && <p class="banner"><b>Truncated.</b> The history is too long; the newest are missing.</p>}
+      <TransactionTable rows={all.slice(0, FIRST_TRANSACTIONS)} p={p} explorer={explorer} />
+      {rest > 0 && <details class="more"><summary>{integer(rest)} older</summary><TransactionTable rows={all.slice(FIRST_TRANSACTIONS)} p={p} explorer={explorer} /></details>}
+    </>
+  );
+}
+
+function TransactionTable({ rows, p, explorer }: { rows: Transaction[]; p: PositionDetail; explorer: string | undefined }) {
+  return (
+    <table class="plain-table transactions">
+      <thead>
+        <tr>
+          <th scope="col">Time</th><th scope="col">What</th>
+          <th scope="col" class="number from-tablet">{symbol(p.token0)}</th><th scope="col" class="number from-tablet">{symbol(p.token1)}</th>
+          <th scope="col" class="number">USD then</th><th scope="col" class="number from-tablet">Gas</th><th scope="col">Transaction</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((t) => (
+          <tr key={`${t.txHash}${t.logIndex}`}>
+            <td><time dateTime={new Date(t.timestamp * 1000).toISOString()} data-tip={`block ${integer(t.blockNumber)}`}>{time(t.timestamp).replace(/:\d\d UTC/, "")}</time></td>
+            <td>{t.type}</td>
+            <td class="number from-tablet"><Paid principal={t.amount0} fees={t.fees0} /></td>
+            <td class="number from-tablet"><Paid principal={t.amount1} fees={t.fees1} /></td>
+            <td class="number"><span data-tip={t.valueUsd === null ? "A price was unknown then." : String(t.valueUsd)}>{usd(t.valueUsd)}</span></td>
+            <td class="number from-tablet"><span data-tip={t.gasNative ?? undefined}>{usd(t.gasUsd)}</span></td>
+            <td>{explorer ? <a class="hex" href={`${explorer}/tx/${t.txHash}`} rel="noreferrer" target="_blank" data-tip={t.txHash}>{short(t.txHash)}</a> : <code>{short(t.txHash)}</code>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** An amount, and the fees that the same change paid out. */
+function Paid({ principal, fees }: { principal: string; fees: string }) {
+  return (
+    <span data-tip={`principal ${principal}\nfees ${fees}`}>
+      {principal !== "0" || fees === "0" ? amount(principal) : ""}
+      {fees !== "0" && <span class="fees">{principal !== "0" ? " + " : ""}{amount(fees)} fees</span>}
+    </span>
+  );
+}

@@ -1,0 +1,24 @@
+// Why a number is missing, in a sentence.
+
+export const REASONS: Record<string, string> = {
+  no_market: "No market trades this token against anything with a price.",
+  thin_market: "Its markets are too thin: selling $1,000 would move the price by more than 2 %.",
+  uncorroborated: "Its only market is not corroborated by another.",
+  own_pool_only: "Only the pool that the position sits in would price it, which proves nothing.",
+  stale_price: "Its market is too young, or has not traded for a week.",
+  bad_decimals: "The token's decimals are not a number that can be used.",
+  hook_delta: "The pool's hook takes part of every swap, so its price is not what one gets.",
+  unrealizable: "Selling the claim would not yield what it is counted at.",
+  quarantined: "The pool is in quarantine: its state differed from the contract's.",
+};
+
+export const UNREALIZABLE =
+  "A leg could not be sold: the claim exceeds what all markets of the token would pay. It counts 0, which is no loss.";
+export const RISKY = "A token of the pair has no corroborated market.";
+export const CAPPED = "On the cap of ±100,000 %: not a figure to trust.";
+export const STILL_COUNTING = "Not counted yet; it comes with a later generation.";
+
+/** The tip of a number that is null. */
+export function whyUnknown(reason: string | null | undefined): string {
+  return `Unknown, which is not 0. ${(reason && REASONS[reason]) ?? "A price that it needs is not known."}`;
+}

@@ -1,0 +1,75 @@
+// What stands where the rows would be, and what is said above them.
+import { useState } from "preact/hooks";
+import { useStore } from "./store.js";
+import { chainOf, key, now, offlineSince } from "./node.js";
+import { ago, duration, time } from "./format.js";
+import { BadRequest, Forbidden, NotFound, QuotaSpent, RateLimited, Unauthorized, Unavailable, Unreachable } from "../../client/ts/src/index.js";
+
+export interface Flags {
+  stale?: boolean;
+  dataAsOf?: string;
+  partial?: boolean;
+  missingChains?: number[];
+}
+
+/** The honesty flags of an answer, in words. */
+export function Banners({ flags }: { flags: Flags | null }) {
+  const offline = useStore(offlineSince);
+  const names = flags?.missingChains?.map((id) => chainOf(id)?.name ?? `chain ${id}`).join(" and ");
+  const since = flags?.dataAsOf ? Date.parse(flags.dataAsOf) / 1000 : 0;
+  return (
+    <div role="status">
+      {offline !== null && <p class="banner"><b>Offline.</b> The node has not answered since {time(offline / 1000)}. What you see is what it said last.</p>}
+      {flags?.partial && <p class="banner"><b>Partial.</b> {names} cannot be served now: its rows and its count are left out. Such an answer is free.</p>}
+      {flags?.stale && <p class="banner"><b>Stale.</b> This was current at {time(since)}, {ago(now() / 1000 - since)}.</p>}
+    </div>
+  );
+}
+
+/** The form for a key; with what was wrong with the last one. */
+export function KeyForm({ wrong }: { wrong?: string | undefined }) {
+  const [text, setText] = useState("");
+  return (
+    <form class="state key" onSubmit={(e) => { e.preventDefault(); if (text.trim()) key.set(text.trim()); }}>
+      <h2>{wrong ? "That key was not accepted" : "Rankings need a key"}</h2>
+      <p>{wrong ?? "Paste a server key. It stays in this tab and is sent to this node only, in the KC-APIKey header."}</p>
+      <div class="row">
+        <input type="password" name="key" autocomplete="off" spellcheck={false} placeholder="tm_srv_…" aria-label="API key"
+          value={text} onInput={(e) => setText(e.currentTarget.value)} autofocus />
+        <button type="submit" class="primary">Use key</button>
+      </div>
+      <p class="quiet">The node prints one at its first start. Another: <code>tidemark keys issue --account demo</code></p>
+    </form>
+  );
+}
+
+/** A failure in place of the rows: what happened, and what can be done. */
+export function Failure({ error, retry }: { error: Error; retry: () => void }) {
+  if (error instanceof Unauthorized) return <KeyForm wrong={`The node says: ${error.message}.`} />;
+  if (error instanceof Forbidden) {
+    return <KeyForm wrong={`The node says: ${error.message}. This page asks without an Origin header, so it needs a server key (tm_srv_…).`} />;
+  }
+  const [title, text] = explain(error);
+  return (
+    <div class="state" role="alert">
+      <h2>{title}</h2>
+      <p>{text}</p>
+      {!(error instanceof BadRequest || error instanceof NotFound) && <button type="button" onClick={retry}>Try again</button>}
+    </div>
+  );
+}
+
+function explain(error: Error): [string, string] {
+  if (error instanceof QuotaSpent) {
+    const at = now() / 1000 + (error.retryAfter ?? 0);
+    return ["The month's units are spent", `They come back in ${duration(error.retryAfter ?? 0)}, on ${time(at)}. A larger plan is effective at once.`];
+  }
+  if (error instanceof RateLimited) return ["Too many requests a second", `Another is admitted in ${error.retryAfter ?? 1} s.`];
+  if (error instanceof BadRequest) return ["The node refused the question", sentence(error.message)];
+  if (error instanceof NotFound) return ["There is no such thing", sentence(error.message)];
+  if (error instanceof Unavailable) return ["Not available now", sentence(error.message)];
+  if (error instanceof Unreachable) return ["The node does not answer", "The page tries again as soon as it does."];
+  return ["The answer could not be used", sentence(error.message)];
+}
+
+const sentence = (text: string) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1).replace(/\.$/, "")}.`;

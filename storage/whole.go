@@ -1,0 +1,45 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Compact rewrites the store so that no compaction is left to do: afterwards it
+// writes for new commits alone.
+func (s *Store) Compact() error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("cannot flush store %s: %w", s.dir, err)
+	}
+
+	// Above every key: no key begins with so many of the greatest byte.
+	end := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	if err := s.db.Compact(context.Background(), nil, end, true); err != nil {
+		return fmt.Errorf("cannot compact store %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// ReadAll reads every record once, in the order of the keys, and decodes none:
+// the least that a start can do which brings everything into memory.
+func (s *Store) ReadAll() (records, bytes int64, err error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot read store %s: %w", s.dir, err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return records, bytes, fmt.Errorf("cannot read store %s: %w", s.dir, err)
+		}
+		records++
+		bytes += int64(len(it.Key()) + len(value))
+	}
+	return records, bytes, it.Error()
+}
