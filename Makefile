@@ -48,6 +48,9 @@ ui-pictures: build ## make the pictures of every page in edge/ui/pictures
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
 
+e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
+
 e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
@@ -63,17 +66,19 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 PEERS           ?=
-PIECES          := go test -run '^$$' -bench '^BenchmarkPieces$$' -benchmem
+PIECES          := go test -run '^$$' -benchmem \
+  -bench '^Benchmark(Swaps|SwapStep|Events|Batches|Admit|Hash|Position|PositionWithMetrics|PositionPlain)$$' \
+  ./rankings/ledger ./storage ./storage/accounts ./edge/render
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
-	$(PIECES) -count 3 ./bench/... | tee $(BENCH)/pieces.txt
+	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
 	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
 	rm -rf $(BENCH)/quick
 	./tidemark bench corpus --positions 12000 --out $(BENCH)/quick/corpus
-	$(PIECES) -benchtime 100ms ./bench/... > $(BENCH)/quick/pieces.txt
+	$(PIECES) -benchtime 100ms > $(BENCH)/quick/pieces.txt
 	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --refreshes 12 \
 	  --pieces $(BENCH)/quick/pieces.txt --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html

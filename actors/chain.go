@@ -14,6 +14,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -56,6 +57,9 @@ type chainActor struct {
 	// parked: nothing is fetched before what was fetched can be committed.
 	parked bool
 
+	feedFailures int       // since the last warning
+	warned       time.Time // when that was
+
 	asking sync.Mutex         // held around a question to the feed
 	forget context.CancelFunc // ends the question of this epoch
 }
@@ -78,6 +82,10 @@ func (a *chainActor) Receive(c *actor.Context) {
 		a.current(m.epoch, func() { a.fetched(m.step, m.err) })
 	case refresh:
 		a.current(m.epoch, a.refresh)
+	case verified:
+		a.verified(m.result)
+
+	// Between two other messages, so that a command finds the chain at rest.
 	case command:
 		m.reply <- m.do(a)
 	}
@@ -186,6 +194,7 @@ func (a *chainActor) fetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
 	ctx, cancel := context.WithCancel(a.ctx)
 	a.forget = cancel
+
 	a.work.Go(func() {
 		defer cancel()
 		a.asking.Lock()
@@ -205,8 +214,8 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		return
 	}
 	if err != nil {
-		a.log.Warn("feed failed; it is asked again", "chain", a.config.Ledger.Chain, "error", err)
 		a.chain.FeedFailed(a.now())
+		a.warn(err)
 		a.fetch()
 		return
 	}
@@ -214,8 +223,10 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
 	if err := a.chain.Advance(step, a.now()); err != nil {
-		a.chain.Stop(err)
-		return
+		if !a.chain.Refused(step, err) {
+			a.chain.Stop(err)
+			return
+		}
 	}
 
 	if waiting && !a.chain.Waiting() || a.chain.Backlog() > maxBacklog {
@@ -230,6 +241,20 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 	a.fetch()
 }
 
+// warnEvery is how often a feed that fails is said to.
+const warnEvery = 5 * time.Minute
+
+// warn says that the feed failed, and later how often since.
+func (a *chainActor) warn(err error) {
+	a.feedFailures++
+	if time.Since(a.warned) < warnEvery {
+		return
+	}
+	a.log.Warn("feed failed; it is asked until it answers", "chain", a.config.Ledger.Chain,
+		"error", err, "failures", a.feedFailures)
+	a.warned, a.feedFailures = time.Now(), 0
+}
+
 // maxBacklog is how many events may wait for a commit while a chain catches
 // up: enough to make batches cheap, little enough to keep them small.
 const maxBacklog = 20_000
@@ -239,10 +264,12 @@ func (a *chainActor) refresh() {
 		a.tick(min(a.every, watchEvery))
 		return
 	}
+
 	started := time.Now()
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
+
 	if a.parked {
 		a.parked = false
 		a.fetch()
@@ -259,7 +286,8 @@ func (a *chainActor) publish() bool {
 	case <-a.ctx.Done():
 		return false
 	}
-	if err := a.chain.Refresh(time.Now, new(pacer).pause); err != nil {
+
+	if err := a.chain.Refresh(a.now, new(pacer).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is no fault of the chain's
@@ -287,6 +315,42 @@ func (p *pacer) pause() {
 func (a *chainActor) tick(after time.Duration) {
 	epoch := a.epoch
 	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
+}
+
+// healedByResync is how many transactions of positions a chain may have that is
+// indexed anew, by itself, for a difference that lies too far back to be taken
+// back: that is minutes, not hours.
+const healedByResync = 20_000
+
+// verified notes what a comparison with the contracts found. What differs is
+// healed by reading the blocks again.
+func (a *chainActor) verified(result *rankings.Verification) {
+	if a.chain == nil || !a.chain.Loaded() {
+		return
+	}
+	a.chain.SetVerified(result)
+	if len(result.Differences) == 0 {
+		return
+	}
+
+	from, id := verify.Earliest(result.Differences), a.config.Ledger.Chain
+	a.abandon()
+	switch {
+	case a.chain.Reread(from, result.Block):
+		a.log.Warn("blocks are read again to mend a difference", "chain", id, "from", from, "to", result.Block)
+		a.fetch()
+		a.tick(a.every)
+	case a.chain.Transactions() <= healedByResync:
+		a.log.Warn("the chain is indexed anew to mend a difference", "chain", id, "from", from)
+		if err := a.resync(); err != nil {
+			a.log.Error("cannot index a chain anew", "chain", id, "error", err)
+		}
+	default:
+		a.log.Error("a difference lies too far back to be mended here; run `tidemark chains resync`",
+			"chain", id, "from", from, "to", result.Block)
+		a.fetch()
+		a.tick(a.every)
+	}
 }
 
 // resync is an operator's command: whatever is on its way is dropped.

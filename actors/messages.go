@@ -1,6 +1,9 @@
 package actors
 
-import "tidemark/actors/feed"
+import (
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+)
 
 // What a chain's actor is told. The epoch counts how often it was opened:
 // what was on its way to an earlier one is dropped.
@@ -20,6 +23,8 @@ type (
 	}
 	// refresh is the tick.
 	refresh struct{ epoch uint64 }
+	// verified is what a comparison with the contracts found.
+	verified struct{ result *rankings.Verification }
 	// command runs an operator's wish between two other messages.
 	command struct {
 		do    func(*chainActor) error

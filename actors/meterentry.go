@@ -30,6 +30,8 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 	if err := m.begin(e, this); err != nil {
 		return err
 	}
+
+	// A request that was admitted in the last month may be settled in this one.
 	if last := e.of(this - 1); last.written.Month == this-1 {
 		if e.idle {
 			e.cell.Shut(this - 1)
@@ -39,10 +41,13 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 			m.stage(last, &t, m.lastDay)
 		}
 	}
+
+	// What is given back is refused in the cell first: see Meter.
 	limited := e.cell.Terms().Plan.MonthlyUnits > 0
 	if e.idle && limited {
 		e.cell.Shut(this)
 	}
+
 	t, _ := e.cell.Tally(this)
 	if limited && !e.idle {
 		t = m.lease(e.cell, &t)
@@ -91,6 +96,7 @@ func (m *Meter) stage(em *entryMonth, t *accounts.Tally, day accounts.Day) {
 	if !em.staged {
 		return
 	}
+
 	em.next = em.written
 	em.next.Tally = *t
 	if t.Routes != em.written.Routes && day > em.written.Day {
@@ -99,6 +105,7 @@ func (m *Meter) stage(em *entryMonth, t *accounts.Tally, day accounts.Day) {
 		}
 		em.next.Day, em.next.Before = day, em.written.Routes
 	}
+
 	m.out.Months = append(m.out.Months, em.next)
 }
 

@@ -131,6 +131,7 @@ func (m *Meter) collect(now int64) {
 			e = &entry{cell: c}
 			m.entries[c] = e
 		}
+
 		e.active, e.idle = now, false
 		if !e.leased {
 			e.leased = true
@@ -138,6 +139,7 @@ func (m *Meter) collect(now int64) {
 		}
 		m.enqueue(e)
 	}
+
 	m.keys = m.book.DirtyKeys(m.keys)
 }
 
@@ -209,6 +211,7 @@ func (m *Meter) keepLeases() {
 func (m *Meter) makeBatch(now int64) error {
 	m.out.Reset()
 	slices.SortFunc(m.queue, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
+
 	this := m.book.Calendar().This.Month
 	m.today, m.lastDay = accounts.DayAt(now, this), accounts.DayAt(now, this-1)
 	for _, e := range m.queue {
@@ -216,6 +219,7 @@ func (m *Meter) makeBatch(now int64) error {
 			return err
 		}
 	}
+
 	for _, k := range m.keys {
 		m.out.Keys = append(m.out.Keys, storage.KeyUse{Key: k.ID, Minute: k.UsedMinute()})
 	}
@@ -235,7 +239,9 @@ func (m *Meter) openLeases() {
 		e.queued = false
 		e.cell.Wake()
 	}
+
 	m.queue, m.keys = m.queue[:0], m.keys[:0]
+
 	leased := m.leased[:0]
 	for _, e := range m.leased {
 		if e.leased {

@@ -49,10 +49,12 @@ func newRigOn(t *testing.T, fs vfs.FS, start time.Time) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	reg, err := registry.Open(store, testPlans(), start)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := &rig{
 		t: t, store: store, reg: reg, keys: map[string]string{}, now: start.UnixNano(),
 		meter: NewMeter(reg, store, testFlush, metrics.NewSet()),
@@ -128,7 +130,7 @@ func (r *rig) spend(k *accounts.Key, units, charged int64) accounts.Verdict {
 func (r *rig) reserve(t *accounts.Ticket, units int64) accounts.Verdict {
 	r.t.Helper()
 	v := r.reg.Book().Reserve(t, units)
-	if v == accounts.Asleep {
+	if v == accounts.Unleased {
 		woken := r.reg.Book().Want(t.Key.Cell)
 		r.meter.Drain(r.now, r.now+r.skew)
 		<-woken
@@ -187,12 +189,14 @@ func TestLeaseFollowsUse(t *testing.T) {
 	if v := r.spend(k, 10, 10); v != accounts.Granted {
 		t.Fatalf("first request: %d", v)
 	}
+
 	f := func(what string, got, want int64) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s = %d; want %d", what, got, want)
 		}
 	}
+
 	f("lease before the flush", r.stored(k).Lease, headroom)
 	r.pass(testFlush)
 	f("billed after it", ref(r.stored(k)).Billed(), 10)
@@ -217,9 +221,11 @@ func TestQuotaIsExact(t *testing.T) {
 			t.Fatalf("after %d units: %d", granted, v)
 		}
 	}
+
 	if granted != 994 {
 		t.Errorf("granted %d of 1000 units in sevens; want 994", granted)
 	}
+
 	if v := r.spend(k, 6, 0); v != accounts.Granted {
 		t.Errorf("the last 6 units: %d", v)
 	}
@@ -229,6 +235,7 @@ func TestQuotaIsExact(t *testing.T) {
 	if v := r.spend(k, 1, 1); v != accounts.OverQuota {
 		t.Errorf("unit 1001: %d; want OverQuota", v)
 	}
+
 	r.pass(time.Second)
 	if u := r.usage("acme"); u.UnitsUsed != 1000 || u.Routes[0].Requests != 144 {
 		t.Errorf("usage = %+v; want 1000 units of 144 requests", u)
@@ -255,7 +262,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 				now := r.meter.clock.At(time.Now())
 				ticket := r.reg.Book().Admit(k, now)
 				v := r.reg.Book().Reserve(&ticket, units)
-				for v == accounts.Asleep {
+				for v == accounts.Unleased {
 					<-r.reg.Book().Want(k.Cell)
 					v = r.reg.Book().Reserve(&ticket, units)
 				}
@@ -279,6 +286,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	for r.spend(k, 1, 1) == accounts.Granted {
 		charged++
 	}
+
 	if err := a.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -294,6 +302,7 @@ func TestFailedSync(t *testing.T) {
 	u := r.account("other", "unlimited")
 	r.spend(k, 1, 1)
 	r.spend(u, 1, 1)
+
 	good, broken := r.meter.store.flush, errors.New("no space left on device")
 	r.meter.store.flush = func(*storage.AccountsFlush) error { return broken }
 	r.now += int64(testFlush)
@@ -309,6 +318,7 @@ func TestFailedSync(t *testing.T) {
 			}
 		}
 	}
+
 	r.meter.store.flush = good
 	r.pass(testFlush)
 	for _, key := range []*accounts.Key{k, u} {
@@ -316,6 +326,7 @@ func TestFailedSync(t *testing.T) {
 			t.Errorf("after recovery: %d; want Granted", v)
 		}
 	}
+
 	r.pass(testFlush)
 	if a, b := r.usage("acme").UnitsUsed, r.usage("other").UnitsUsed; a != 2 || b != 2 {
 		t.Errorf("units used = %d, %d; want 2 each", a, b)
@@ -357,6 +368,7 @@ func TestDays(t *testing.T) {
 			k = r.key("acme")
 		}
 	}
+
 	var got []string
 	for _, d := range r.usage("acme").Days {
 		got = append(got, fmt.Sprintf("%s: %d of %d", d.Day, d.Units, d.Requests))
@@ -374,6 +386,7 @@ func TestPlanChange(t *testing.T) {
 	for range 2000 {
 		r.spend(k, 1, 1)
 	}
+
 	f := func(plan string, want accounts.Verdict) {
 		t.Helper()
 		if _, err := r.reg.SetPlan("acme", plan); err != nil {
@@ -384,6 +397,7 @@ func TestPlanChange(t *testing.T) {
 			t.Errorf("on plan %s: %d; want %d", plan, got, want)
 		}
 	}
+
 	f("small", accounts.OverQuota)
 	f("free", accounts.Granted)
 	f("small", accounts.OverQuota)

@@ -64,6 +64,7 @@ func newBench(b *testing.B, n int, plan string) *bench {
 		}
 		r.keys = append(r.keys, k)
 	}
+
 	return r
 }
 
@@ -80,12 +81,13 @@ func BenchmarkWake(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
 		ticket := a.book.Admit(a.keys[i%len(a.keys)], meter.clock.At(began))
-		for a.book.Reserve(&ticket, 1) == accounts.Asleep {
+		for a.book.Reserve(&ticket, 1) == accounts.Unleased {
 			<-a.book.Want(ticket.Key.Cell)
 		}
 		waits = append(waits, time.Since(began))
 		a.book.Settle(&ticket, accounts.RoutePositions, 1)
 	}
+
 	slices.Sort(waits)
 	b.ReportMetric(float64(waits[len(waits)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds())/1000, "p99-ms")
@@ -110,12 +112,14 @@ func BenchmarkDrain(b *testing.B) {
 			}
 		}
 	}
+
 	for range 2 {
 		spend()
 		if err := m.Drain(now, now); err != nil {
 			b.Fatal(err)
 		}
 	}
+
 	for b.Loop() {
 		b.StopTimer()
 		spend()

@@ -21,6 +21,7 @@ func testRNG(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)
 // lost: what was admitted is within what the store calls perhaps used, what it
 // bills was answered, and at most one flush of charges is missing.
 func TestCrashPromises(t *testing.T) {
+
 	rng := testRNG(1)
 	for round := range 60 {
 		r := newRig(t, vfs.NewCrashableMem(), testStart)
@@ -50,6 +51,8 @@ func TestCrashPromises(t *testing.T) {
 				sinceFlush = 0
 			}
 		}
+
+		// What the store says after the kill, against what was answered before it.
 		after := r.crash(rng.IntN(101))
 		stored := after.stored(k)
 		billed := stored.Billed()
@@ -63,6 +66,7 @@ func TestCrashPromises(t *testing.T) {
 			t.Errorf("round %d: billed %d of %d; only %d were charged since the last flush",
 				round, billed, charged, sinceFlush)
 		}
+
 		admitted := charged + held
 		for after.spend(after.key("acme"), 10, 10) == accounts.Granted {
 			admitted += 10
@@ -80,12 +84,14 @@ func TestGracefulStop(t *testing.T) {
 	k := r.account("acme", "free")
 	r.spend(k, 10, 10)
 	r.spend(k, 10, 0)
+
 	if err := r.meter.Close(r.now, r.now); err != nil {
 		t.Fatal(err)
 	}
 	if v := r.spend(k, 1, 1); v != accounts.Stalled {
 		t.Errorf("after the stop: %d; want Stalled", v)
 	}
+
 	after := r.crash(0)
 	if got := after.stored(k); got.Lease != 10 || got.Billed() != 10 {
 		t.Errorf("stored %+v; want 10 units billed and leased", got)
@@ -99,16 +105,19 @@ func TestMonthTurn(t *testing.T) {
 	r.spend(k, 600, 600)
 	r.jump(time.Date(2026, 11, 30, 23, 59, 59, 999_999_999, time.UTC))
 	r.drain()
+
 	late := r.reg.Book().Admit(k, r.now)
 	if v := r.reserve(&late, 300); v != accounts.Granted {
 		t.Fatalf("the last nanosecond of November: %d", v)
 	}
+
 	r.now++
 	if v := r.spend(k, 700, 700); v != accounts.Granted {
 		t.Fatalf("the first nanosecond of December: %d", v)
 	}
 	r.reg.Book().Settle(&late, accounts.RoutePools, 300)
 	r.pass(2 * time.Second)
+
 	f := func(month string, units int64, lastDay string) {
 		t.Helper()
 		u, err := r.reg.Usage("acme", month)
@@ -120,6 +129,7 @@ func TestMonthTurn(t *testing.T) {
 				month, u.UnitsUsed, u.Days, units, lastDay)
 		}
 	}
+
 	f("2026-11", 900, "2026-11-30")
 	f("2026-12", 700, "2026-12-01")
 	if v := r.spend(k, 301, 301); v != accounts.OverQuota {
@@ -145,12 +155,14 @@ func TestWallClockSteps(t *testing.T) {
 		r := newRig(t, vfs.NewCrashableMem(), testStart)
 		k := r.account("acme", "small")
 		total := r.quotas(k)
+
 		r.skew = int64(step)
 		for range 20 {
 			r.now += int64(time.Minute)
 			r.drain()
 			total += r.quotas(k)
 		}
+
 		r.skew = 0
 		r.pass(time.Second)
 		if total += r.quotas(k); total != 1000 {
@@ -189,6 +201,7 @@ func TestMistrustedClock(t *testing.T) {
 			t.Errorf("skew %s: %d units of %s; want 1000 of 2026-12", skew, u.UnitsUsed, u.Month)
 		}
 	}
+
 	f(time.Second, true)
 	f(-4*time.Minute, true)
 	f(6*time.Minute, false)
@@ -217,6 +230,7 @@ func TestClockStepsAcrossRestarts(t *testing.T) {
 			r = r.crash(50)
 			k = r.key("acme")
 		}
+
 		for month, units := range granted {
 			if units > 1000 {
 				t.Errorf("a step of %s: %d units of %s; the quota is 1000", step, units, month)
@@ -231,6 +245,7 @@ func TestMeteringActor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, vfs.NewCrashableMem(), time.Now())
 		k := r.account("acme", "free")
+
 		var breaks atomic.Bool // the next account's drain panics
 		month := r.meter.store.month
 		r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
@@ -239,23 +254,27 @@ func TestMeteringActor(t *testing.T) {
 			}
 			return month(account, m)
 		}
+
 		a, err := StartMetering(r.meter, metrics.NewSet(), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		request := func() time.Duration {
 			began := time.Now()
 			ticket := r.reg.Book().Admit(k, r.meter.clock.At(began))
-			for r.reg.Book().Reserve(&ticket, 1) == accounts.Asleep {
+			for r.reg.Book().Reserve(&ticket, 1) == accounts.Unleased {
 				<-r.reg.Book().Want(k.Cell)
 			}
 			r.reg.Book().Settle(&ticket, accounts.RoutePositions, 1)
 			return time.Since(began)
 		}
+
 		time.Sleep(testFlush / 2)
 		if took := request(); took != 0 {
 			t.Errorf("the first request waited %s; want no tick of the clock", took)
 		}
+
 		breaks.Store(true)
 		other := r.account("other", "free")
 		r.reg.Book().Want(other.Cell)
@@ -263,11 +282,13 @@ func TestMeteringActor(t *testing.T) {
 		if a.panics.Get() == 0 {
 			t.Error("no panic was counted")
 		}
+
 		breaks.Store(false)
 		time.Sleep(2 * testFlush)
 		if got := r.stored(k); got.Billed() != 1 {
 			t.Errorf("stored %+v after a panic; want 1 unit", got)
 		}
+
 		time.Sleep(3 * time.Second)
 		request()
 		if err := a.Stop(t.Context()); err != nil {

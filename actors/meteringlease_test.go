@@ -77,6 +77,7 @@ func TestKillsAddUp(t *testing.T) {
 		r = r.crash(50)
 		k = r.key("acme")
 	}
+
 	u := r.usage("acme")
 	if u.UnitsUsed != kills*10 || u.UnitsReserved != kills*headroom {
 		t.Errorf("usage = %d used, %d reserved; want %d, %d", u.UnitsUsed, u.UnitsReserved,
@@ -124,12 +125,14 @@ func TestFullDisk(t *testing.T) {
 		r.now += int64(testFlush)
 		r.meter.Drain(r.now, r.now)
 	}
+
 	f := func(what string, k *accounts.Key, units int64, want accounts.Verdict) {
 		t.Helper()
 		if got := r.spend(k, units, units); got != want {
 			t.Errorf("%s: %d units: %d; want %d", what, units, got, want)
 		}
 	}
+
 	f("busy, of its lease", busy, 10, accounts.Granted)
 	f("idle, of its lease", idle, headroom, accounts.Granted)
 	f("idle, beyond its lease", idle, 1, accounts.Stalled)

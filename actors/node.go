@@ -12,6 +12,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -22,12 +23,15 @@ import (
 type ChainSpec struct {
 	Config chain.Config
 	Feed   feed.Feed
+	// Verify says which contracts a feed of real nodes is verified against.
+	Verify verify.Config
 }
 
 // Node runs the chains. It is the only place that spawns and poisons actors.
 type Node struct {
 	engine *actor.Engine
 	chains map[market.ChainID]*chainActor
+	checks map[market.ChainID]*verifier // of chains whose contracts can be asked
 	pids   []*actor.PID
 	log    *slog.Logger
 }
@@ -41,18 +45,48 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the actors: %w", err)
 	}
+
 	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: log}
+	n.checks = make(map[market.ChainID]*verifier)
+
 	turn := make(chan struct{}, 1)
 	panics := set.NewCounter("tidemark_actor_panics_total")
+
 	for _, spec := range specs {
 		ctx, cancel := context.WithCancel(context.Background())
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
-			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log, panics: panics.Inc, ctx: ctx, cancel: cancel,
+			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log,
+			panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
 		n.spawn(a)
+		if source, ok := spec.Feed.(contracts); ok {
+			n.startVerifier(a, source, spec.Verify)
+		}
 	}
 	return n, nil
+}
+
+// startVerifier verifies a chain from its first generation on.
+func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {
+	v := &verifier{
+		chain: a.config.Ledger.Chain, config: config, ask: source, board: a.board, log: a.log,
+		tell: func(result *rankings.Verification) { a.send(verified{result}) },
+	}
+	n.checks[v.chain] = v
+	a.work.Go(func() { v.run(a.ctx) })
+}
+
+// Verify compares the ledger of a chain with the contracts: everything, or a
+// sample of so many pools and positions.
+func (n *Node) Verify(
+	ctx context.Context, id market.ChainID, sample int,
+) (*rankings.Verification, error) {
+	v, ok := n.checks[id]
+	if !ok {
+		return nil, fmt.Errorf("chain %d has no contracts to ask: its feed is not rpc", id)
+	}
+	return v.verify(ctx, sample)
 }
 
 func (n *Node) spawn(a *chainActor) {
@@ -101,6 +135,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	for _, pid := range n.pids {
 		<-n.engine.PoisonCtx(ctx, pid).Done()
 	}
+
 	idle := make(chan struct{})
 	go func() {
 		defer close(idle)
@@ -112,6 +147,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 	}
+
 	for id, a := range n.chains {
 		if err := a.feed.Close(); err != nil {
 			n.log.Warn("cannot close a feed", "chain", id, "error", err)

@@ -37,6 +37,7 @@ func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	th := &theatre{t: t, store: store, set: metrics.NewSet()}
 	var specs []ChainSpec
 	for _, id := range []market.ChainID{1, 2} {
@@ -46,6 +47,7 @@ func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
 		accounts.NewClock(time.Now()), th.set, quiet); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -56,6 +58,7 @@ func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
 			t.Error(err)
 		}
 	})
+
 	return th
 }
 
@@ -66,6 +69,7 @@ func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Lo
 	manager := market.Address{0xaa}
 	params := value.DefaultParams()
 	params.Stables, params.WrappedNative = []market.Address{{1, 1}, {1, 2}, {1, 3}}, market.Address{2}
+
 	source, err := sim.New(sim.Config{
 		Chain: id, Seed: 1, Positions: 120, Pools: 20, Days: 2, Genesis: 1_767_312_000, StartBlock: 1,
 		PositionManager: manager, Stables: params.Stables, Wrapped: params.WrappedNative,
@@ -74,6 +78,7 @@ func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Lo
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return ChainSpec{Feed: wrap(source), Config: chain.Config{
 		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 1},
 		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute,
@@ -119,11 +124,13 @@ func TestStopWhileLoading(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	run(func(b *rankings.Board) {
 		for c, ok := b.Load().Chain(1); !ok || !served(c); c, ok = b.Load().Chain(1) {
 			time.Sleep(time.Millisecond)
 		}
 	})
+
 	for n := range 20 {
 		run(func(*rankings.Board) { time.Sleep(time.Duration(n) * 100 * time.Microsecond) })
 	}
@@ -148,7 +155,8 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 		}
 		th := &theatre{t: t, store: store, set: metrics.NewSet()}
 		spec := frozenChain(t, 1, th.set, quiet, wrap)
-		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond, th.set, quiet)
+		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond,
+			accounts.NewClock(time.Now()), th.set, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,6 +182,7 @@ func TestPanicIsMended(t *testing.T) {
 	th := newTheatre(t, plain)
 	before := th.await(1, "served", served).View
 	th.await(2, "served", served)
+
 	err := make(chan error, 1)
 	th.node.chains[1].send(command{func(*chainActor) error { panic("a fault") }, err})
 	after := th.await(1, "restored", func(c *rankings.Chain) bool { return served(c) && c.View != before }).View
@@ -181,9 +190,11 @@ func TestPanicIsMended(t *testing.T) {
 		t.Errorf("generation %d at %+v became %d at %+v",
 			before.Generation, before.State.Head, after.Generation, after.State.Head)
 	}
+
 	if got := th.set.GetOrCreateCounter("tidemark_actor_panics_total").Get(); got != 1 {
 		t.Errorf("%d panics were counted; want 1", got)
 	}
+
 	confirmed := after.Confirmed()
 	th.await(1, "confirmed again", func(c *rankings.Chain) bool { return c.View.Confirmed() > confirmed })
 	if c := th.await(2, "served", served); c.Status.Stopped {
@@ -237,6 +248,7 @@ func TestOperatorsOrders(t *testing.T) {
 	if err := th.node.SetOffline(1, false); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := th.node.Resync(1); err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +257,7 @@ func TestOperatorsOrders(t *testing.T) {
 		t.Errorf("after a resync generation %d is of %+v; want one after %d, of %+v",
 			again.Generation, again.State.Head, first.Generation, first.State.Head)
 	}
+
 	if err := th.node.SetOffline(9, true); err == nil {
 		t.Error("chain 9 was switched")
 	}
@@ -281,6 +294,7 @@ func TestReadOnlySpell(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	close(gate)
 	time.Sleep(1500 * time.Millisecond) // the market is read, and waits to be committed
 	for id := range th.node.chains {

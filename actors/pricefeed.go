@@ -81,12 +81,14 @@ func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
 		text, err := os.ReadFile(f.File)
 		return text, info.ModTime(), err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, priceFeedTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -95,10 +97,12 @@ func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, time.Time{}, fmt.Errorf("%s answers %s", f.URL, answer.Status)
 	}
+
 	asOf, err := http.ParseTime(answer.Header.Get("Last-Modified"))
 	if err != nil {
 		asOf = time.Now()
 	}
+
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxPriceFeedBytes+1))
 	if len(text) > maxPriceFeedBytes {
 		err = fmt.Errorf("%s answers more than %d bytes", f.URL, maxPriceFeedBytes)
@@ -113,6 +117,7 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 	if err := json.Unmarshal(text, &entries); err != nil {
 		return nil, fmt.Errorf(`not an object of "chainId:address" to USD: %w`, err)
 	}
+
 	prices := map[market.ChainID][]value.FeedPrice{}
 	for key, usd := range entries {
 		chain, token, err := parsePriceKey(key)

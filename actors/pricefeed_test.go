@@ -18,6 +18,7 @@ func TestParsePrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want, _ := market.ParseAddress(token)
 	if p := got[1]; len(p) != 1 || p[0].Token != want || p[0].Usd != 0.999 || p[0].AsOf != 77 {
 		t.Errorf("chain 1 has %+v", p)
@@ -25,12 +26,14 @@ func TestParsePrices(t *testing.T) {
 	if p := got[42161]; len(p) != 1 || p[0].Usd != 2 {
 		t.Errorf("chain 42161 has %+v", p)
 	}
+
 	f := func(text string) {
 		t.Helper()
 		if got, err := parsePrices([]byte(text), 0); err == nil {
 			t.Errorf("%s was read as %v", text, got)
 		}
 	}
+
 	f(``)
 	f(`[]`)
 	f(`{"1:` + token + `": "1"}`)
@@ -51,6 +54,7 @@ func TestPriceFeedReads(t *testing.T) {
 		io.WriteString(w, answer)
 	}))
 	defer server.Close()
+
 	file := filepath.Join(t.TempDir(), "prices.json")
 	if err := os.WriteFile(file, []byte(usd), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,6 +63,7 @@ func TestPriceFeedReads(t *testing.T) {
 	if err := os.Chtimes(file, changed, changed); err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(feed *PriceFeed, asOf int64) {
 		t.Helper()
 		if err := feed.read(t.Context()); err != nil {
@@ -71,7 +76,9 @@ func TestPriceFeedReads(t *testing.T) {
 			t.Errorf("chain 2 has %+v", p)
 		}
 	}
+
 	f(&PriceFeed{File: file}, changed.Unix())
+
 	remote := &PriceFeed{URL: server.URL}
 	f(remote, 1_795_244_400)
 	answer = "nothing"

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
 	"tidemark/bench/corpus"
@@ -22,7 +19,7 @@ import (
 func BuildCorpus(
 	ctx context.Context, exe, dir string, spec corpus.Spec, out *os.File,
 ) (*corpus.Record, error) {
-	if err := spec.Fill(); err != nil {
+	if err := spec.SetDefaults(); err != nil {
 		return nil, err
 	}
 	if _, err := corpus.Read(dir); !errors.Is(err, corpus.ErrNone) {
@@ -42,7 +39,7 @@ func BuildCorpus(
 	if err := grow(ctx, exe, dir, r, out); err != nil {
 		return nil, err
 	}
-	if err := corpus.Settle(dir); err != nil {
+	if err := corpus.Compact(dir); err != nil {
 		return nil, err
 	}
 	if r.Shape, err = corpus.Measure(corpus.DataDir(dir)); err != nil {
@@ -68,12 +65,11 @@ func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) 
 		return err
 	}
 
-	p := newProgress(out, n, &r.Spec)
+	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
 	err = n.WaitUntil(ctx, func(h *process.Health) bool {
 		p.show(h.Ready())
 		return h.Ready()
 	})
-	p.close()
 
 	r.Seconds, r.CPU = time.Since(n.Began).Seconds(), n.CPU().Seconds()
 	for values, i := n.Counters(), 0; i < r.Spec.Chains; i++ {
@@ -87,62 +83,47 @@ func eventsOf(values map[string]float64, chain int64) int64 {
 	return int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, chain)])
 }
 
-// progress shows how far a node is: a bar for every chain on a terminal, lines
-// elsewhere. It counts events, since nearly all of them are in the last blocks.
+// progress shows how far a node is: on a terminal a line that is written over,
+// elsewhere a line now and then. It counts events, since nearly all of them are
+// in the last blocks.
 type progress struct {
-	node *process.Node
-	spec *corpus.Spec
-	out  io.Writer
-	bars *mpb.Progress // nil: lines
-	bar  map[int64]*mpb.Bar
-	said time.Time
+	node     *process.Node
+	spec     *corpus.Spec
+	out      *os.File
+	terminal bool
+	said     time.Time
 }
 
-// sayEvery is the pause between lines.
-const sayEvery = 10 * time.Second
-
-func newProgress(out *os.File, n *process.Node, spec *corpus.Spec) *progress {
-	p := &progress{node: n, spec: spec, out: out, bar: map[int64]*mpb.Bar{}, said: time.Now()}
-	if !term.IsTerminal(int(out.Fd())) {
-		return p
-	}
-
-	p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(60))
-	for i, c := range corpus.Chains[:spec.Chains] {
-		p.bar[c.ID] = p.bars.AddBar(spec.Events(i),
-			mpb.PrependDecorators(decor.Name(fmt.Sprintf("chain %-6d", c.ID))),
-			mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO)))
-	}
-	return p
-}
+// Pauses between two looks, on a terminal and elsewhere.
+const (
+	redrawEvery = time.Second
+	sayEvery    = 10 * time.Second
+)
 
 // show asks the node how many events it has. The number of all is an estimate:
 // until the node is ready, the last hundredth is not believed.
 func (p *progress) show(ready bool) {
-	if p.bars == nil && !ready && time.Since(p.said) < sayEvery {
+	pause, start, end := sayEvery, "", "\n"
+	if p.terminal {
+		pause, start = redrawEvery, "\r\033[K" // and clear the line
+	}
+	if !ready && time.Since(p.said) < pause {
 		return
 	}
 	p.said = time.Now()
 
-	values, line, sum := p.node.Counters(), "", int64(0)
+	line, done, all := "", int64(0), int64(0)
 	for i, c := range corpus.Chains[:p.spec.Chains] {
-		all, done := p.spec.Events(i), eventsOf(values, c.ID)
-		sum += done
-		if done = min(done, all-all/100); ready {
-			done = all
+		expected, events := p.spec.Events(i), eventsOf(p.node.Counters(), c.ID)
+		if events = min(events, expected-expected/100); ready {
+			events = expected
 		}
-		line += fmt.Sprintf("  chain %d %d %%", c.ID, 100*done/all)
-		if p.bars != nil {
-			p.bar[c.ID].SetCurrent(done)
-		}
+		line += fmt.Sprintf("  chain %d %d %%", c.ID, 100*events/expected)
+		done, all = done+events, all+expected
 	}
-	if p.bars == nil {
-		fmt.Fprintf(p.out, "%d events%s\n", sum, line)
+	left := time.Since(p.node.Began).Seconds() * float64(all-done) / float64(max(done, 1))
+	if p.terminal && !ready {
+		end = ""
 	}
-}
-
-func (p *progress) close() {
-	if p.bars != nil {
-		p.bars.Shutdown() // Wait would wait for a terminal that is gone
-	}
+	fmt.Fprintf(p.out, "%s%d of about %d events%s, about %.0f s left%s", start, done, all, line, left, end)
 }

@@ -13,30 +13,24 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// checked is an answer's content as far as it is checked.
-type checked struct {
-	Positions  *[]json.RawMessage
-	Pools      *[]json.RawMessage
-	Pagination *struct {
-		Page, Limit, Total, TotalPages int
-		HasMore                        *bool
-		TotalCapped                    bool
-	}
-}
-
-// positionFields and poolFields are the keys that every row has.
+// The keys that answers have.
 var (
-	positionFields = []string{
-		"rank", "positionId", "tokenId", "chainId", "protocol", "owner", "poolId", "token0", "token1",
-		"tickLower", "tickUpper", "currentTick", "tickSpacing", "fee", "liquidity", "isActive",
-		"amounts", "metrics", "poolStats", "pricing", "asOfBlock",
-	}
-	poolFields = []string{
-		"poolId", "chainId", "protocol", "token0", "token1", "fee", "isDynamicFee", "tickSpacing",
-		"currentTick", "sqrtPriceX96", "liquidity", "hooks", "createdAtTimestamp", "metrics",
-		"pricing", "positionsCount", "holdersCount", "asOfBlock",
-	}
+	positionFields = strings.Fields(`rank positionId tokenId chainId protocol owner poolId token0 token1
+		tickLower tickUpper currentTick tickSpacing fee liquidity isActive amounts metrics poolStats
+		pricing asOfBlock`)
+	poolFields = strings.Fields(`poolId chainId protocol token0 token1 fee isDynamicFee tickSpacing
+		currentTick sqrtPriceX96 liquidity hooks createdAtTimestamp metrics pricing positionsCount
+		holdersCount asOfBlock`)
+	chartFields = strings.Fields(`range poolPrice poolOverview liquidityDistribution`)
 )
+
+// sortMetrics are the metrics that orders go by, descending; an order that is
+// not here is by id or by time. The empty order is the default one.
+var sortMetrics = map[string]string{
+	"apr": "apr", "fee_apr": "feeApr", "roi": "roi", "pnl": "pnlUsd",
+	"underlying_value": "underlyingValueUsd", "tvl": "tvlUsd", "volume": "volumeUsd24h",
+	"fees": "feesUsd24h",
+}
 
 // checkAnswer looks at one complete answer: that it is JSON with the keys it
 // must have, and that ranks and order of a list are right.
@@ -46,29 +40,33 @@ func checkAnswer(_ int, status int, target string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if status != 200 {
-		var e struct{ Error string }
-		if err := json.Unmarshal(body, &e); err != nil || e.Error == "" {
-			return fmt.Errorf("a %d without an error: %.100q", status, body)
-		}
+	var has map[string]json.RawMessage
+	err = json.Unmarshal(body, &has)
+	switch {
+	case status != 200 && len(has["error"]) <= len(`""`):
+		return fmt.Errorf("a %d without an error: %.100q", status, body)
+	case err != nil:
+		return fmt.Errorf("not JSON: %w: %.100q", err, body)
+	case status != 200:
 		return nil
-	}
-	if !json.Valid(body) {
-		return fmt.Errorf("not JSON: %.100q", body)
 	}
 
 	switch depth := strings.Count(route, "/"); {
-	case route == "/v1/positions", route == "/v1/pools":
-		return checkList(route == "/v1/positions", query, body)
+	case route == "/v1/positions":
+		return checkList(has, "positions", positionFields, "apr", query)
+	case route == "/v1/pools":
+		return checkList(has, "pools", append(poolFields, "rank"), "tvl", query)
 	case depth == 5 && strings.HasPrefix(route, "/v1/positions/"):
-		return checkFields(body, append(positionFields, "transactions"))
+		return checkFields(has, append(positionFields, "transactions"))
 	case depth == 5 && strings.HasPrefix(route, "/v1/pools/"):
-		return checkFields(body, poolFields)
+		return checkFields(has, poolFields)
 	case depth == 6 && strings.HasSuffix(route, "/charts"):
-		return checkFields(body, []string{"range", "poolPrice", "poolOverview", "liquidityDistribution"})
+		return checkFields(has, chartFields)
 	}
 	return nil
 }
+
+var zstdReader, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) // fails for bad options alone
 
 // unpacked is a body without its coding, of which the first bytes tell.
 func unpacked(body []byte) (plain []byte, err error) {
@@ -83,13 +81,12 @@ func unpacked(body []byte) (plain []byte, err error) {
 	default:
 		return body, nil
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("a packed body cannot be read: %w", err)
 	}
 	return plain, nil
 }
-
-var zstdReader, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) // fails for bad options alone
 
 // isFree reports whether an answer says that it is not whole, and so costs
 // nothing.
@@ -98,11 +95,7 @@ func isFree(body []byte) bool {
 		bytes.Contains(body, []byte(`"partial":true`))
 }
 
-func checkFields(row []byte, fields []string) error {
-	var has map[string]json.RawMessage
-	if err := json.Unmarshal(row, &has); err != nil {
-		return fmt.Errorf("not an object: %w", err)
-	}
+func checkFields(has map[string]json.RawMessage, fields []string) error {
 	for _, f := range fields {
 		if _, ok := has[f]; !ok {
 			return fmt.Errorf("%q is missing", f)
@@ -112,38 +105,53 @@ func checkFields(row []byte, fields []string) error {
 }
 
 // checkList checks pagination, every row's keys, ranks, and the order.
-func checkList(positions bool, query string, body []byte) error {
+func checkList(has map[string]json.RawMessage, list string, fields []string, order, query string) error {
 	asked, err := url.ParseQuery(query)
 	if err != nil {
 		return fmt.Errorf("cannot read our own question %q: %w", query, err)
 	}
-	var c checked
-	if err := json.Unmarshal(body, &c); err != nil {
+	if err := checkFields(has, []string{list, "pagination"}); err != nil {
 		return err
 	}
-
-	rows, fields := c.Pools, append(poolFields, "rank")
-	if positions {
-		rows, fields = c.Positions, positionFields
+	var rows []map[string]json.RawMessage
+	var p struct {
+		Page, Limit, Total   int
+		HasMore, TotalCapped bool
 	}
-	if rows == nil || c.Pagination == nil || c.Pagination.HasMore == nil {
-		return fmt.Errorf("rows or pagination are missing: %.100q", body)
+	if err := json.Unmarshal(has[list], &rows); err != nil {
+		return fmt.Errorf("rows: %w", err)
 	}
-
-	page, limit := whole(asked.Get("page"), 1), whole(asked.Get("limit"), pageRows)
-	if c.Pagination.Page != page || c.Pagination.Limit != limit || len(*rows) > limit {
-		return fmt.Errorf("page %d of %d rows; want page %d of at most %d",
-			c.Pagination.Page, len(*rows), page, limit)
+	if err := json.Unmarshal(has["pagination"], &p); err != nil {
+		return fmt.Errorf("pagination: %w", err)
 	}
 
-	ends := c.Pagination.Total <= page*limit && !c.Pagination.TotalCapped
-	if *c.Pagination.HasMore && (len(*rows) < limit || ends) {
-		return fmt.Errorf("%d rows of %d in all, and hasMore", len(*rows), c.Pagination.Total)
+	page, limit := numberOr(asked.Get("page"), 1), numberOr(asked.Get("limit"), pageRows)
+	if p.Page != page || p.Limit != limit || len(rows) > limit {
+		return fmt.Errorf("page %d of %d rows; want page %d of at most %d", p.Page, len(rows), page, limit)
 	}
-	return checkRows(*rows, fields, (page-1)*limit, asked.Get("sort"))
+	ends := p.Total <= page*limit && !p.TotalCapped
+	if p.HasMore && (len(rows) < limit || ends) {
+		return fmt.Errorf("%d rows of %d in all, and hasMore", len(rows), p.Total)
+	}
+
+	if sort := asked.Get("sort"); sort != "" {
+		order = sort
+	}
+	for i, row := range rows {
+		if err := checkFields(row, fields); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+		if want := strconv.Itoa((page-1)*limit + i + 1); string(row["rank"]) != want {
+			return fmt.Errorf("row %d has rank %s; want %s", i, row["rank"], want)
+		}
+		if i > 0 && !inOrder(rows[i-1], row, order) {
+			return fmt.Errorf("rows %d and %d are not in the order %q", i-1, i, order)
+		}
+	}
+	return nil
 }
 
-func whole(text string, otherwise int) int {
+func numberOr(text string, otherwise int) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return otherwise
@@ -151,73 +159,39 @@ func whole(text string, otherwise int) int {
 	return n
 }
 
-// ranked is what an order is checked by. Numbers are what is shown, so equal
-// neighbours and clamped values pass.
-type ranked struct {
-	Rank       int
-	PositionID string
-	Metrics    struct {
-		APR, FeeAPR, ROI, PnlUsd, UnderlyingValueUsd *float64
-		AgeSeconds                                   *int64
-		TVLUsd, VolumeUsd24h, FeesUsd24h             *float64
-	}
-}
+// inOrder reports whether row b may follow row a. Numbers are what is shown, so
+// equal neighbours and clamped values pass; unknown ones come last.
+func inOrder(a, b map[string]json.RawMessage, order string) bool {
+	metric, known := sortMetrics[order]
 
-func checkRows(rows []json.RawMessage, fields []string, before int, sort string) error {
-	last := ranked{}
-	for i, row := range rows {
-		if err := checkFields(row, fields); err != nil {
-			return fmt.Errorf("row %d: %w", i, err)
-		}
-		var r ranked
-		if err := json.Unmarshal(row, &r); err != nil {
-			return fmt.Errorf("row %d: %w", i, err)
-		}
-		if r.Rank != before+i+1 {
-			return fmt.Errorf("row %d has rank %d; want %d", i, r.Rank, before+i+1)
-		}
-		if i > 0 && !inOrder(&last, &r, sort, len(r.PositionID) > 0) {
-			return fmt.Errorf("rows %d and %d are not in the order %q", i-1, i, sort)
-		}
-		last = r
-	}
-	return nil
-}
-
-// inOrder reports whether b may follow a.
-func inOrder(a, b *ranked, sort string, position bool) bool {
-	switch sort {
-	case "apr", "":
-		if !position {
-			return descending(a.Metrics.TVLUsd, b.Metrics.TVLUsd)
-		}
-		return descending(a.Metrics.APR, b.Metrics.APR)
-	case "fee_apr":
-		return descending(a.Metrics.FeeAPR, b.Metrics.FeeAPR)
-	case "roi":
-		return descending(a.Metrics.ROI, b.Metrics.ROI)
-	case "pnl":
-		return descending(a.Metrics.PnlUsd, b.Metrics.PnlUsd)
-	case "underlying_value":
-		return descending(a.Metrics.UnderlyingValueUsd, b.Metrics.UnderlyingValueUsd)
-	case "tvl":
-		return descending(a.Metrics.TVLUsd, b.Metrics.TVLUsd)
-	case "volume":
-		return descending(a.Metrics.VolumeUsd24h, b.Metrics.VolumeUsd24h)
-	case "fees":
-		return descending(a.Metrics.FeesUsd24h, b.Metrics.FeesUsd24h)
-	case "age":
-		return !position || *a.Metrics.AgeSeconds <= *b.Metrics.AgeSeconds
-	case "nft_id_asc":
-		return idLess(a.PositionID, b.PositionID)
-	case "nft_id_desc":
-		return idLess(b.PositionID, a.PositionID)
+	switch {
+	case known:
+		x, y := metricOfRow(a, metric), metricOfRow(b, metric)
+		return y == nil || x != nil && *x >= *y
+	case order == "age" && a["positionId"] != nil:
+		x, y := metricOfRow(a, "ageSeconds"), metricOfRow(b, "ageSeconds")
+		return x == nil || y == nil || *x <= *y
+	case order == "nft_id_asc":
+		return idLess(a["positionId"], b["positionId"])
+	case order == "nft_id_desc":
+		return idLess(b["positionId"], a["positionId"])
 	}
 	return true
 }
 
-// descending has unknown values last.
-func descending(a, b *float64) bool { return b == nil || a != nil && *a >= *b }
+// metricOfRow is nil when it is unknown.
+func metricOfRow(row map[string]json.RawMessage, name string) *float64 {
+	var metrics map[string]any
+	if json.Unmarshal(row["metrics"], &metrics) != nil {
+		return nil
+	}
+	if x, ok := metrics[name].(float64); ok {
+		return &x
+	}
+	return nil
+}
 
-// idLess compares decimal numbers of any length; ids of two chains may be equal.
-func idLess(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a <= b }
+// idLess compares quoted decimals of any length; ids of two chains may be equal.
+func idLess(a, b json.RawMessage) bool {
+	return len(a) < len(b) || len(a) == len(b) && string(a) <= string(b)
+}

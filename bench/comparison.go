@@ -125,7 +125,7 @@ func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other l
 	out.CacheShare = cacheShare(before, s.node.Counters())
 	limit := measureOf(load.Middle(others))
 	out.Limit = &limit
-	enter(out, nodes, seen)
+	recordNode(out, nodes, seen)
 	return nil
 }
 
@@ -137,13 +137,13 @@ func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Con
 	if err != nil {
 		return nil, err
 	}
-	enter(out, []*load.Result{r}, seen)
+	recordNode(out, []*load.Result{r}, seen)
 	return r, nil
 }
 
-// enter writes down the node's side: the middle round, and what the answers of
+// recordNode writes down the node's side: the middle round, and what the answers of
 // all rounds were.
-func enter(out *report.Scenario, nodes []*load.Result, seen []turn) {
+func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
 	mid := load.Middle(nodes)
 	out.Node = measureOf(mid)
 	for i, t := range mid.Series {
@@ -202,8 +202,8 @@ func cacheShare(before, after map[string]float64) float64 {
 	return hits / max(hits+misses, 1)
 }
 
-// turn is when a chain was seen with another generation.
-type turn struct {
+// publication is when a chain was seen with another generation.
+type publication struct {
 	at    time.Time
 	chain int64
 }
@@ -213,12 +213,12 @@ type turn struct {
 const watchEvery = 100 * time.Millisecond
 
 // watch notes when chains publish, until the returned function is called.
-func (s *suite) watch() func() []turn {
+func (s *suite) watch() func() []publication {
 	if !s.mode.moves() && s.URL == "" {
-		return func() []turn { return nil }
+		return func() []publication { return nil }
 	}
 
-	var turns []turn
+	var published []publication
 	var wait sync.WaitGroup
 	stop, node := make(chan struct{}), s.node
 	wait.Go(func() {
@@ -235,16 +235,16 @@ func (s *suite) watch() func() []turn {
 			}
 			for chain, now := range h.Generations() {
 				if was, ok := last[chain]; ok && was != now {
-					turns = append(turns, turn{time.Now(), chain})
+					published = append(published, publication{time.Now(), chain})
 				}
 				last[chain] = now
 			}
 		}
 	})
-	return func() []turn {
+	return func() []publication {
 		close(stop)
 		wait.Wait()
-		return turns
+		return published
 	}
 }
 

@@ -20,9 +20,9 @@
 //	goals.go       the table of goals, as data
 //	output.go      NDJSON, tables, Markdown
 //
-// Pieces of the node alone are Go benchmarks (pieces_test.go), each beside its
-// yardstick; `make bench` runs them first, and the suite reads what they
-// printed.
+// Pieces of the node alone are Go benchmarks of their packages, each with its
+// yardstick (yardstick_test.go); `make bench` runs them first, and the suite
+// reads what they printed (pieces.go).
 //
 // Speed reached with wrong answers is worth nothing. So a sample of the answers
 // is read and checked while the load runs, and at the end the units that the

@@ -114,17 +114,17 @@ var goals = []goal{
 			ratio("restart", freshGenerations, reading{"restart", readAll}, 2)}},
 	{number: "12", what: "ledger: swaps without a crossing in memory / mixed events durably",
 		yardstick: "one swap step / Pebble committing batches of the same bytes",
-		parts: []part{ratio("pieces", "Swap ns/op", reading{"pieces", "SwapYardstick ns/op"}, 4),
-			ratio("pieces", "Events ns/op", reading{"pieces", "EventsYardstick ns/op"}, 2)}},
+		parts: []part{ratio("pieces", "Swaps ns/event", reading{"pieces", "SwapStep ns/op"}, 4),
+			{reading{"pieces", "Events events/s"}, reading{"pieces", "Batches events/s"}, true, 0.5, "x"}}},
 	{number: "13", what: "authentication, burst, reserve, settle; 20,000 keys",
 		yardstick: "one SHA-256 of 43 bytes",
-		parts: []part{ratio("pieces", "Admit ns/op", reading{"pieces", "AdmitYardstick ns/op"}, 3),
+		parts: []part{ratio("pieces", "Admit ns/op", reading{"pieces", "Hash ns/op"}, 3),
 			atMost("pieces", "Admit allocs/op", fewAllocations, "allocations")}},
 	{number: "14", what: "a position row: with its values computed / known",
 		yardstick: "the same numbers by strconv and the fixed bytes by append",
-		parts: []part{ratio("pieces", "RowWithValues ns/op", reading{"pieces", "RowYardstick ns/op"}, 1.5),
-			ratio("pieces", "Row ns/op", reading{"pieces", "RowYardstick ns/op"}, 0.8),
-			atMost("pieces", "RowWithValues allocs/op", fewAllocations, "allocations")}},
+		parts: []part{ratio("pieces", "PositionWithMetrics ns/op", reading{"pieces", "PositionPlain ns/op"}, 1.5),
+			ratio("pieces", "Position ns/op", reading{"pieces", "PositionPlain ns/op"}, 0.8),
+			atMost("pieces", "Position allocs/op", fewAllocations, "allocations")}},
 	{number: "15", what: "detail of 1,000 transactions / charts of 30 days / of a year",
 		yardstick: "the same numbers by strconv", sized: true,
 		parts: []part{ratio("detail-1000", serverMicros, reading{"detail-1000", strconvMicros}, 3),
@@ -210,33 +210,25 @@ func (p *part) holds(x float64) bool {
 
 func (p *part) text(x float64) string { return strings.TrimSpace(fmt.Sprintf("%.3g %s", x, p.unit)) }
 
-func (p *part) comparison() string {
-	if p.least {
-		return "at least "
-	}
-	return "at most "
-}
-
 // limit spells the bound.
-func (p *part) limit() string { return p.comparison() + p.text(p.bound) }
+func (p *part) limit() string {
+	if p.least {
+		return "at least " + p.text(p.bound)
+	}
+	return "at most " + p.text(p.bound)
+}
 
 // text spells the bounds; parts that follow a like one leave out the comparison.
 func (g *goal) text() string {
-	var b strings.Builder
-	last := ""
-	for i := range g.parts {
-		p := &g.parts[i]
-		comparison := p.comparison()
-		if i > 0 {
-			b.WriteString(" / ")
+	text := g.parts[0].limit()
+	for i := range g.parts[1:] {
+		if p := &g.parts[i+1]; p.least == g.parts[i].least {
+			text += " / " + p.text(p.bound)
+		} else {
+			text += " / " + p.limit()
 		}
-		if comparison != last {
-			b.WriteString(comparison)
-		}
-		b.WriteString(p.text(p.bound))
-		last = comparison
 	}
-	return b.String()
+	return text
 }
 
 // reached says what a run has of a goal, and whether that is enough. A part that

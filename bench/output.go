@@ -47,6 +47,7 @@ func Read(r io.Reader) (run *report.Run, err error) {
 	in := json.NewDecoder(bufio.NewReader(r))
 	for n := 1; ; n++ {
 		var l line
+
 		err := in.Decode(&l)
 		switch {
 		case errors.Is(err, io.EOF) && run != nil:

@@ -69,7 +69,7 @@ const (
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Peers, err error) {
 	peers := settings.Only
 	settings.Only = nil
-	if err := settings.fill(); err != nil {
+	if err := settings.setDefaults(); err != nil {
 		return nil, err
 	}
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
@@ -359,6 +359,7 @@ func PeersTable(w io.Writer, run *report.Peers) error {
 		fmt.Fprintf(t, "%.0f\t%.0f\t%.1f\t%.1f\t%.2f x\t%d\t\n", p.Node.PerSecond, p.Other.PerSecond,
 			p.Node.CPUMicros, p.Other.CPUMicros, p.RatioCPU, p.Other.BodyBytes)
 	}
+
 	fmt.Fprintf(t, "\n")
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print a table: %w", err)

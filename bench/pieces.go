@@ -12,8 +12,8 @@ import (
 	"tidemark/bench/report"
 )
 
-// readPieces reads what `go test -bench Pieces` printed: pieces of the node and
-// their yardsticks.
+// readPieces reads what `go test -bench` printed: pieces of the node and their
+// yardsticks.
 func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	if s.Pieces == "" {
@@ -26,19 +26,19 @@ func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
 	}
 
 	if out.Values = pieces(string(b)); len(out.Values) == 0 {
-		return fmt.Errorf("%s has no line of BenchmarkPieces", s.Pieces)
+		return fmt.Errorf("%s has no line of a benchmark", s.Pieces)
 	}
 	return nil
 }
 
-// pieces returns the medians of every benchmark's values, named as "Swap ns/op".
-// A line is "BenchmarkPieces/Swap-2 100 12.5 ns/op 0 allocs/op".
+// pieces returns the medians of every benchmark's values, named as "Swaps ns/op".
+// A line is "BenchmarkSwaps-2 100 12.5 ns/op 0 allocs/op".
 func pieces(output string) (values []report.Value) {
 	var names []string
 	all := map[string][]float64{}
 	in := bufio.NewScanner(strings.NewReader(output))
 	for in.Scan() {
-		rest, ok := strings.CutPrefix(in.Text(), "BenchmarkPieces/")
+		rest, ok := strings.CutPrefix(in.Text(), "Benchmark")
 		fields := strings.Fields(rest)
 		if !ok || len(fields) < 2 {
 			continue

@@ -46,7 +46,7 @@ const (
 	warmPart = 5
 )
 
-func (s *Settings) fill() (err error) {
+func (s *Settings) setDefaults() (err error) {
 	if s.Accounts == 0 {
 		s.Accounts = max(1, s.Keys/keysAnAccount)
 	}
@@ -88,7 +88,7 @@ type suite struct {
 
 // Run measures, and returns what it measured also when a scenario failed.
 func Run(ctx context.Context, settings Settings) (*report.Run, error) {
-	if err := settings.fill(); err != nil {
+	if err := settings.setDefaults(); err != nil {
 		return nil, err
 	}
 

@@ -97,17 +97,20 @@ func (r *row) path() string {
 func (s *suite) getUntil(path string, l any) error {
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
 		a, err := s.get(path, s.keys[0])
-		switch {
-		case err != nil:
-			return err
-		case a.Status == 200:
-			if err := json.Unmarshal(a.Body, l); err != nil {
-				return fmt.Errorf("cannot read the answer to %s: %w", path, err)
-			}
-			return nil
-		case a.Status != 503 || time.Now().After(end):
-			return fmt.Errorf("%s was answered %d: %.200s", path, a.Status, a.Body)
+		if err == nil && a.Status == 503 && time.Now().Before(end) {
+			continue
 		}
+
+		if err == nil && a.Status != 200 {
+			err = fmt.Errorf("it is a %d: %.200s", a.Status, a.Body)
+		}
+		if err == nil {
+			err = json.Unmarshal(a.Body, l)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read the answer to %s: %w", path, err)
+		}
+		return nil
 	}
 }
 
@@ -174,6 +177,7 @@ func (s *suite) countRows(path string, atLeast, atMost int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		if len(l.Positions) == limit {
 			full = middle
 		} else {
@@ -212,21 +216,17 @@ func (s *suite) findPopular(t *target) error {
 // findIDs asks for the least and the greatest id of every chain.
 func (s *suite) findIDs(t *target) error {
 	for _, chain := range t.chains {
-		ends := [2]uint64{}
+		var ends [2]uint64
 		for i, sort := range []string{"nft_id_asc", "nft_id_desc"} {
 			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", sort, everything, chainFilter(chain))
+			if err == nil && len(l.Positions) > 0 {
+				ends[i], err = strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
+			}
 			if err != nil {
-				return err
-			}
-			if len(l.Positions) == 0 {
-				continue
-			}
-
-			text := l.Positions[0].PositionID
-			if ends[i], err = strconv.ParseUint(text, 10, 64); err != nil {
-				return fmt.Errorf("chain %d has the position %q: %w", chain, text, err)
+				return fmt.Errorf("cannot find the ids of chain %d: %w", chain, err)
 			}
 		}
+
 		t.ids = append(t.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
 	}
 	return nil

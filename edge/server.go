@@ -3,11 +3,11 @@ package edge
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
@@ -102,9 +102,20 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
+// workTimeout is what the work behind requests gets to end, whatever its
+// clients do: it looks often whether it is still wanted.
+const workTimeout = 3 * time.Second
+
 // Shutdown stops listening, lets requests under way end, and ends the work
-// behind them. The store may be closed once it has returned nil.
+// behind them. It waits for clients until ctx ends; the store may be closed
+// after an error that is ctx's own, too.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
-	return errors.Join(err, s.pages.Close(ctx))
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
+	defer cancel()
+	if stuck := s.pages.Close(work); stuck != nil {
+		// Not a matter of ctx: the store must not be closed.
+		return fmt.Errorf("the work behind requests has not ended: %v", stuck)
+	}
+	return err
 }

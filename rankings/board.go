@@ -33,10 +33,14 @@ type ChainStatus struct {
 	StopReason    string
 	LastIndexed   market.Head
 	ChainHead     market.Head
-	LastIndexedAt int64 // unix milliseconds
-	ConfirmedAt   int64 // unix milliseconds; see View.Confirm for what a page needs
-	ETASeconds    int64 // of a backfill; 0 when not known
-	FailingSince  int64 // unix milliseconds of the feed's first failure in a row; 0: it works
+	LastIndexedAt int64         // unix milliseconds
+	ConfirmedAt   int64         // unix milliseconds; see View.Confirm for what a page needs
+	ETASeconds    int64         // of a backfill; 0 when not known
+	FailingSince  int64         // unix milliseconds of the feed's first failure in a row; 0: it works
+	Progress      *Progress     // of catching up; nil: it does not
+	Verified      *Verification // the last one; nil: none yet
+
+	QuarantinedPools int // whose events contradict each other
 }
 
 // Load returns the snapshot of now.

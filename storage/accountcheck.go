@@ -68,6 +68,7 @@ func checkKeys(keys []KeyRecord, known map[uint64]bool, report func(string, ...a
 		if other, taken := hashes[k.Hash]; taken {
 			report("keys %d and %d have the same hash", other, k.ID)
 		}
+
 		hashes[k.Hash] = k.ID
 		if !known[k.Account] {
 			report("key %d is of account %d, which does not exist", k.ID, k.Account)

@@ -160,6 +160,7 @@ func appendCounts(dst []byte, routes *[accounts.NumRoutes]accounts.Count) []byte
 			n++
 		}
 	}
+
 	dst = binary.AppendUvarint(dst, n)
 	for i := range routes {
 		if c := routes[i]; c != (accounts.Count{}) {

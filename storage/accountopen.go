@@ -52,6 +52,7 @@ func (o AccountsOptions) withDefaults() AccountsOptions {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
+
 	return o
 }
 
@@ -207,6 +208,7 @@ func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
 			err = fmt.Errorf("cannot open accounts %s: %v", a.dir, p)
 		}
 	}()
+
 	a.cache = pebble.NewCache(accountsCache)
 	p := o.pebble()
 	p.Cache, p.Lock, p.ReadOnly = a.cache, a.lock, o.ReadOnly
@@ -298,6 +300,7 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 		b.Set(accountsFormatKey, binary.AppendUvarint(nil, accountsFormat), nil)
 		return a.commit(b)
 	}
+
 	if format, n := binary.Uvarint(value); n <= 0 || format != accountsFormat {
 		return fmt.Errorf("accounts %s have format %x; this build reads %d",
 			a.dir, value, accountsFormat)

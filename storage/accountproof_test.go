@@ -30,6 +30,7 @@ func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 	if err := a.Put(records, keys); err != nil {
 		t.Fatal(err)
 	}
+
 	flush := sampleFlush()
 	for round := range int64(20) {
 		flush.Months[1].Lease = 1000 + round
@@ -37,16 +38,19 @@ func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 			t.Fatal(err)
 		}
 	}
+
 	records[0].Suspended, keys[0].RevokedAt = true, 99
 	if err := a.Put(records[:1], keys[:1]); err != nil {
 		t.Fatal(err)
 	}
+
 	if closed {
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return fs
 	}
+
 	t.Cleanup(func() { a.Close() })
 	return fs.CrashClone(vfs.CrashCloneCfg{})
 }
@@ -57,6 +61,7 @@ func checkUsed(a *Accounts) error {
 	if err != nil {
 		return err
 	}
+
 	records, keys := sampleAccounts()
 	records[0].Suspended, keys[0].RevokedAt = true, 99
 	if diff := cmp.Diff(records, c.Accounts) + cmp.Diff(keys, c.Keys); diff != "" {
@@ -80,6 +85,7 @@ func filesOf(t *testing.T, fs vfs.FS) (paths []string) {
 			paths = append(paths, "accounts/"+name)
 		}
 	}
+
 	return append(paths, "accounts.proof")
 }
 
@@ -128,6 +134,7 @@ func TestAccountsLost(t *testing.T) {
 		}
 		again.Close()
 	}
+
 	name := func(part string) func(vfs.FS, string) bool {
 		return func(_ vfs.FS, path string) bool { return strings.Contains(path, part) }
 	}
@@ -174,6 +181,7 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil ||
 		!strings.Contains(err.Error(), "does not continue batch") {
 		t.Errorf("error = %v; want one that tells another history", err)
@@ -203,6 +211,7 @@ func TestAccountsFlips(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("outcomes: %v", counts)
 	if counts["lost"] == 0 || counts["damaged"] == 0 || counts["harmless"] == 0 {
 		t.Errorf("outcomes: %v; want some of each", counts)
@@ -217,6 +226,7 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+
 	a, err := OpenAccounts("accounts", quietAccounts(fs))
 	var lost *AccountsLost
 	var damage *AccountsDamage
@@ -250,6 +260,7 @@ func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 	if info.Size() == 0 {
 		return 0
 	}
+
 	at = rng.Int64N(info.Size())
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
@@ -304,6 +315,7 @@ func failEveryOperation() (code int) {
 			report("operation %d failed, then: %v", n, err)
 		}
 	}
+
 	if n < 50 {
 		report("only %d operations were made to fail", n)
 	}
@@ -321,6 +333,7 @@ func useFailingDisk(disk vfs.FS, n int32) (acknowledged int64, reached bool) {
 		ended <- struct{}{}
 		select {} // nothing of the process goes on
 	}
+
 	go func() {
 		defer func() { ended <- struct{}{} }()
 		a, err := OpenAccounts("accounts", o)
@@ -338,6 +351,7 @@ func useFailingDisk(disk vfs.FS, n int32) (acknowledged int64, reached bool) {
 		}
 		// It is not closed: Pebble ends the process when a log cannot be rotated.
 	}()
+
 	<-ended
 	return last.Load(), injector.Load() < 0
 }

@@ -36,6 +36,7 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 	if err := a.loadKeys(c); err != nil {
 		return nil, err
 	}
+
 	err := a.each(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(k, v []byte) error {
 		row := AccountMonth{}
 		var err error
@@ -73,6 +74,7 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 	if err != nil {
 		return err
 	}
+
 	return a.each([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
 		row := KeyRecord{}
 		if row.ID, err = cutNumberedKey(k); err == nil {
@@ -97,9 +99,12 @@ func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, er
 			days = append(days, row)
 			return err
 		})
+
 	if err != nil {
 		return nil, err
 	}
+
+	// The newest day is in the month's own row.
 	month, err := a.Month(account, m)
 	if err == nil && month.Day != 0 {
 		days = append(days, month.Newest())

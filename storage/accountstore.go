@@ -85,6 +85,7 @@ func (a *Accounts) proveCopy(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	stored := storedProof{}
 	value, closer, err := copied.Get(accountsProofKey)
 	if err == nil {
@@ -163,6 +164,7 @@ func (a *Accounts) seal() error {
 func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 	b := a.db.NewBatch()
 	defer b.Close()
+
 	var key, value []byte
 	for i := range changed {
 		key = appendNumberedKey(key[:0], accountPrefix, changed[i].ID)
@@ -174,6 +176,7 @@ func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 		value = keys[i].append(value[:0])
 		b.Set(key, value, nil)
 	}
+
 	return a.commit(b)
 }
 
@@ -200,22 +203,26 @@ func (f *AccountsFlush) Reset() { f.Months, f.Days, f.Keys = f.Months[:0], f.Day
 func (a *Accounts) Flush(f *AccountsFlush) error {
 	b := a.db.NewBatch()
 	defer b.Close()
+
 	var key, value []byte
 	for i := range f.Months {
 		m := &f.Months[i]
 		key, value = appendMonthKey(key[:0], m.Month, m.Account), m.append(value[:0])
 		b.Set(key, value, nil)
 	}
+
 	for i := range f.Days {
 		d := &f.Days[i]
 		key, value = appendAccountDayKey(key[:0], d.Account, d.Day), d.append(value[:0])
 		b.Set(key, value, nil)
 	}
+
 	for _, k := range f.Keys {
 		key = appendNumberedKey(key[:0], keyUsePrefix, k.Key)
 		value = binary.AppendUvarint(value[:0], uint64(k.Minute))
 		b.Set(key, value, nil)
 	}
+
 	return a.commit(b)
 }
 

@@ -76,6 +76,7 @@ func TestAccountsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	a = openAccounts(t, fs)
 	defer a.Close()
 	got, err := a.Load(november)
@@ -86,20 +87,24 @@ func TestAccountsReadBack(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
+
 	if m, err := a.LastMonth(); m != november || err != nil {
 		t.Errorf("last month = %s, %v; want %s", m, err, november)
 	}
+
 	newest := AccountDay{Account: 2, Day: flush.Days[0].Day + 5}
 	newest.Routes[accounts.RoutePositions] = accounts.Count{Requests: 8, Units: 7}
 	if days, err := a.Days(2, november); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
 		t.Errorf("days = %+v, %v; want %+v and %+v", days, err, flush.Days, newest)
 	}
+
 	if m, err := a.Month(2, november-1); err != nil || m != flush.Months[0] {
 		t.Errorf("last month's row = %+v, %v; want %+v", m, err, flush.Months[0])
 	}
 	if m, err := a.Month(9, november); err != nil || m != (AccountMonth{Account: 9, Tally: accounts.Tally{Month: november}}) {
 		t.Errorf("a month of nobody = %+v, %v; want none", m, err)
 	}
+
 	if findings, err := a.Check(); err != nil || len(findings) > 0 {
 		t.Errorf("findings = %q, %v; want none", findings, err)
 	}
@@ -115,6 +120,7 @@ func TestAccountsCrash(t *testing.T) {
 	if err := a.Put(records, keys); err != nil {
 		t.Fatal(err)
 	}
+
 	flush := sampleFlush()
 	for round := range int64(40) {
 		flush.Months[1].Lease = 1000 + round
@@ -122,6 +128,7 @@ func TestAccountsCrash(t *testing.T) {
 		if err := a.Flush(flush); err != nil {
 			t.Fatal(err)
 		}
+
 		clone := openAccounts(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
 		if m, err := clone.Month(2, november); err != nil || m != flush.Months[1] {
 			t.Errorf("round %d: %+v, %v; want %+v", round, m, err, flush.Months[1])
@@ -144,16 +151,19 @@ func TestAccountsFindings(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
+
 	flush := sampleFlush()
 	flush.Months[1].Lease = 39
 	flush.Days[0].Routes[0].Units--
 	if err := a.Flush(flush); err != nil {
 		t.Fatal(err)
 	}
+
 	findings, err := a.Check()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{
 		`accounts: accounts 1 and 2 are both named "twin"`,
 		`accounts: key 1 is a server key with 1 origins`,
@@ -163,6 +173,7 @@ func TestAccountsFindings(t *testing.T) {
 		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
 			`the month {Requests:12 Units:10}`,
 	}
+
 	if diff := cmp.Diff(want, findings); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
@@ -182,6 +193,7 @@ func TestAccountsFullDisk(t *testing.T) {
 	disk := &smallDisk{vfs.NewMem(), 1 << 40}
 	a := openAccounts(t, disk)
 	defer a.Close()
+
 	disk.free = accountsMinFree - 1
 	if err := a.Flush(sampleFlush()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("a write on a full disk: %v; want ErrNoSpace", err)
@@ -206,12 +218,14 @@ func TestAccountsRefused(t *testing.T) {
 	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
 		t.Error("a store that is open was opened again")
 	}
+
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenAccounts("accounts", quietAccounts(fs)); err == nil {
 		t.Error("a store of another format was opened")
 	}
+
 	o := quietAccounts(vfs.NewMem())
 	o.ReadOnly = true
 	if _, err := OpenAccounts("accounts", o); err == nil {
@@ -226,6 +240,7 @@ func TestAccountsCheckpoint(t *testing.T) {
 	if err := errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy")); err != nil {
 		t.Fatal(err)
 	}
+
 	copied, err := OpenAccounts("copy", quietAccounts(fs))
 	if err != nil {
 		t.Fatal(err)
@@ -251,6 +266,7 @@ func FuzzAccountCodecs(f *testing.F) {
 				t.Errorf("account %+v came back as %+v", account, again)
 			}
 		}
+
 		if key.decode(b) == nil {
 			var again KeyRecord
 			if again.decode(key.append(nil)) != nil || !cmp.Equal(again, key) {
@@ -278,16 +294,19 @@ func BenchmarkAccountsFlush(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer a.Close()
+
 	flush, row := new(AccountsFlush), sampleFlush()
 	for i := range uint64(1000) {
 		row.Months[1].Account = i
 		flush.Months = append(flush.Months, row.Months[1])
 	}
+
 	began := time.Now()
 	for b.Loop() {
 		if err := a.Flush(flush); err != nil {
 			b.Fatal(err)
 		}
 	}
+
 	b.ReportMetric(float64(time.Since(began).Microseconds())/float64(b.N)/1000, "µs/account")
 }

@@ -20,18 +20,18 @@ func fill(next numbers, record any) {
 	switch r := record.(type) {
 	case *market.Token:
 		r.HourSource %= market.SourceFeed + 1
-		r.HourReason %= market.ReasonHookDelta + 1
+		r.HourReason %= market.LastReason + 1
 	case *market.Position:
 		r.Close[0].Source %= market.SourceFeed + 1
 		r.Close[1].Source %= market.SourceFeed + 1
-		r.Close[0].Reason %= market.ReasonHookDelta + 1
-		r.Close[1].Reason %= market.ReasonHookDelta + 1
+		r.Close[0].Reason %= market.LastReason + 1
+		r.Close[1].Reason %= market.LastReason + 1
 		if next(2) == 0 {
 			r.ClosedAt, r.Close, r.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
 		}
 	case *market.Price:
 		r.Source %= market.SourceFeed + 1
-		r.Reason %= market.ReasonHookDelta + 1
+		r.Reason %= market.LastReason + 1
 	case *market.Minutes:
 		fillMinutes(next, r)
 	case *market.Transaction:
@@ -41,7 +41,7 @@ func fill(next numbers, record any) {
 		}
 	case *ledger.HourPrice:
 		r.Source %= market.SourceFeed + 1
-		r.Reason %= market.ReasonHookDelta + 1
+		r.Reason %= market.LastReason + 1
 	}
 }
 

@@ -79,7 +79,7 @@ func applyHours(t testing.TB, g *ledger.Ledger, s *market.Span) {
 		if hour > market.HourOf(g.Head().Time) {
 			g.BeginHour(hour, invented(g.Freeze(), hour))
 		}
-		if err := g.Apply(&piece); err != nil {
+		if _, err := g.Apply(&piece); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func codeOwner(c *coder, a *market.Address) { c.fixed("address", a[:]) }
 
 func codePool(c *coder, p *market.Pool) {
 	hooks := !p.Hooks.IsZero()
-	c.flags("flags", &hooks)
+	c.flags("flags", &hooks, &p.Quarantined)
 	c.fixed("id", p.ID[:])
 	c.u32("currency0", &p.Currency0)
 	c.u32("currency1", &p.Currency1)
@@ -264,6 +264,6 @@ func codeHourPrice(c *coder, p *ledger.HourEntry) {
 	c.index("onlyPool", &p.OnlyPool)
 	c.u16("markets", &p.Markets)
 	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
-	c.small("reason", (*uint8)(&p.Reason), uint8(market.ReasonHookDelta))
+	c.small("reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 	c.flags("flags", &p.Corroborated)
 }

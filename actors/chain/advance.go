@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed"
+	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -32,6 +33,9 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 		c.status.LastIndexedAt = now.UnixMilli()
 	}
 	c.ledger.Forget(step.Finalized)
+	if c.ledger.Head().Number >= c.refused.to {
+		c.refused = refusal{}
+	}
 	c.follow(step)
 	return nil
 }
@@ -47,8 +51,13 @@ func (c *Chain) apply(span *market.Span) error {
 		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
 			c.beginHour(hour)
 		}
-		if err := c.ledger.Apply(&piece); err != nil {
-			return fmt.Errorf("cannot apply blocks %d to %d: %w", piece.From, piece.To, err)
+		quarantined, err := c.ledger.Apply(&piece)
+		if err != nil {
+			return err
+		}
+		for _, q := range quarantined {
+			c.Log.Error("pool is quarantined: an event contradicts those before it",
+				"chain", c.ID(), "pool", q.Pool, "reason", q.Why)
 		}
 		c.Metrics.spans.Inc()
 		for i := range piece.Blocks {
@@ -117,10 +126,15 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
-	c.status.ETASeconds = 0
-	if step.Progress != nil {
-		c.status.ETASeconds = int64(step.Progress.ETA.Seconds())
+	c.status.ETASeconds, c.status.Progress = 0, nil
+	if p := step.Progress; p != nil {
+		c.status.ETASeconds = int64(p.ETA.Seconds())
+		c.status.Progress = &rankings.Progress{
+			FromBlock: p.From, ToBlock: p.To, AtBlock: p.At, Events: p.Events,
+			RequestsPerSecond: p.RequestsPerSecond,
+		}
 	}
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
 	c.tell()

@@ -47,6 +47,8 @@ type Chain struct {
 	backlog    int                            // events applied and not committed
 
 	confirmed confirmation
+	refused   refusal
+	missing   []market.Address // tokens of the store without decimals; nil once told
 	status    rankings.ChainStatus
 }
 
@@ -63,16 +65,29 @@ func (c *Chain) ID() market.ChainID { return c.Config.Ledger.Chain }
 // Status returns what the board last heard.
 func (c *Chain) Status() rankings.ChainStatus { return c.status }
 
+// Transactions returns how many entries the histories of its positions have.
+func (c *Chain) Transactions() uint64 { return c.ledger.Freeze().Transactions }
+
 // Loaded reports whether the chain can advance.
 func (c *Chain) Loaded() bool { return c.ledger != nil }
 
 // Cursor returns where the feed goes on. It must not be called before Load.
 func (c *Chain) Cursor() feed.Cursor {
-	cursor := feed.Cursor{Anchors: c.ledger.Anchors()}
+	cursor := feed.Cursor{
+		Anchors: c.ledger.Anchors(), Refused: c.refused.to, MissingTokens: c.missingTokens(),
+	}
 	if c.WantsState {
 		cursor.State = c.ledger.Freeze()
 	}
 	return cursor
+}
+
+// missingTokens returns the currencies without decimals that the store held: once,
+// since the feed remembers those and knows of the ones that it brought itself.
+func (c *Chain) missingTokens() []market.Address {
+	list := c.missing
+	c.missing = nil
+	return list
 }
 
 // SetOffline leaves the chain out of every answer, or takes it in again. It
@@ -84,6 +99,12 @@ func (c *Chain) SetOffline(offline bool) error {
 	c.status.Offline = offline
 	c.tell()
 	return nil
+}
+
+// SetVerified notes what a comparison with the contracts found.
+func (c *Chain) SetVerified(v *rankings.Verification) {
+	c.status.Verified = v
+	c.tell()
 }
 
 // Stop marks the chain as one that cannot go on before a resync.

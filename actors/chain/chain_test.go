@@ -1,9 +1,11 @@
 package chain
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -245,30 +247,41 @@ func TestReorganisation(t *testing.T) {
 	}
 }
 
-// An event that contradicts the replay stops the chain and changes nothing.
+// wrong returns the next step with one swap that cannot have happened, and the
+// pool that it is of.
+func (s *stage) wrong() (feed.Step, market.PoolID) {
+	s.t.Helper()
+	step, err := s.feed.Next(s.t.Context(), s.chain.Cursor())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, b := range step.Span.Blocks {
+		for i, log := range b.Logs {
+			if swap, ok := log.Event.(market.Swap); ok {
+				swap.Liquidity.Lo++
+				b.Logs[i].Event = swap
+				return step, swap.Pool
+			}
+		}
+	}
+	s.t.Fatal("there is no swap to break")
+	return step, market.PoolID{}
+}
+
+// An event that contradicts the replay stops the chain and changes nothing,
+// when its logs can be read again.
 func TestMismatchIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.load()
 	s.follow()
 	head := s.chain.ledger.Head()
 	s.now = s.now.Add(time.Hour)
-	step, err := s.feed.Next(t.Context(), s.chain.Cursor())
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := false
-	for _, b := range step.Span.Blocks {
-		for i, log := range b.Logs {
-			if swap, ok := log.Event.(market.Swap); ok && !broken {
-				swap.Liquidity.Lo++
-				b.Logs[i].Event = swap
-				broken = true
-			}
-		}
-	}
+	step, pool := s.wrong()
+	step.Span.Strict = true
+
 	var mismatch *ledger.Mismatch
-	if err := s.chain.Advance(step, s.now); !broken || !errors.As(err, &mismatch) {
-		t.Fatalf("a wrong liquidity (%v) was answered %v", broken, err)
+	if err := s.chain.Advance(step, s.now); !errors.As(err, &mismatch) || mismatch.Pool != pool {
+		t.Fatalf("a wrong liquidity of pool %s was answered %v", pool, err)
 	}
 	if at := s.chain.ledger.Head(); at.Number < head.Number || at.Number >= step.Span.To {
 		t.Errorf("the ledger is at %d", at.Number)
@@ -276,6 +289,46 @@ func TestMismatchIsRefused(t *testing.T) {
 	s.chain.Stop(mismatch)
 	if c, _ := s.board.Load().Chain(1); !c.Status.Stopped || c.Status.StopReason == "" {
 		t.Errorf("the board says %+v", c.Status)
+	}
+}
+
+// Otherwise it quarantines its pool: the log and the board say so, also after a
+// restart, and the chain goes on.
+func TestMismatchQuarantinesItsPool(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	var logged bytes.Buffer
+	s.chain.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	s.now = s.now.Add(time.Hour)
+	step, pool := s.wrong()
+	if err := s.chain.Advance(step, s.now); err != nil {
+		t.Fatal(err)
+	}
+	if at := s.chain.ledger.Head(); at.Number != step.Span.To {
+		t.Errorf("the ledger is at %d; the span ends at %d", at.Number, step.Span.To)
+	}
+	if text := logged.String(); !strings.Contains(text, pool.String()) ||
+		!strings.Contains(text, "liquidity is") {
+		t.Errorf("the log says %q; it should name pool %s and why", text, pool)
+	}
+
+	counted := func() {
+		t.Helper()
+		if c, _ := s.board.Load().Chain(1); c.Status.QuarantinedPools != 1 || c.Status.Stopped {
+			t.Errorf("the board says %+v", c.Status)
+		}
+	}
+	counted()
+	s.refresh()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	s.load()
+	counted()
+	for _, f := range ledger.Check(s.chain.ledger.Freeze()) {
+		t.Error(f)
 	}
 }
 

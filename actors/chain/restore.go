@@ -58,7 +58,7 @@ func (c *Chain) begin() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.Config.Ledger)
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
-	c.confirmed = confirmation{}
+	c.confirmed, c.refused = confirmation{}, refusal{}
 	c.status = rankings.ChainStatus{Enabled: true, Offline: c.status.Offline}
 	c.tell()
 }
@@ -78,6 +78,11 @@ func (c *Chain) Load(stop func() bool) error {
 	}
 	st := c.kept.State
 	c.ledger = ledger.From(c.Config.Ledger, st, undos)
+	for i := range st.Tokens.Len() {
+		if t := st.Tokens.At(i); t.BadDecimals {
+			c.missing = append(c.missing, t.Address)
+		}
+	}
 	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
 	c.stale = make([]bool, st.Pools.Len())
 	return nil
@@ -86,6 +91,8 @@ func (c *Chain) Load(stop func() bool) error {
 // Complete gives the view of the loaded records what every question needs.
 func (c *Chain) Complete() {
 	c.kept = nil
+	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
+	c.tell()
 	if c.view == nil || c.view.Warm() {
 		return
 	}

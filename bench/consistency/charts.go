@@ -17,10 +17,12 @@ var chartRanges = []struct {
 // poolCharts asks for the charts of a pool in every range.
 func (c *checker) poolCharts(chain int64, id, path string) error {
 	var all *answer
+
 	for _, r := range chartRanges {
 		path := path + "/charts?range=" + r.name
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s, pool: s.pool[id]}
+
 			ch.check(r.name, r.days)
 			ch.samePoints("poolSeries", "poolOverview")
 			if r.days == 0 {
@@ -40,12 +42,14 @@ func (c *checker) poolCharts(chain int64, id, path string) error {
 // where they are to be the same.
 func (c *checker) positionCharts(chain int64, id, path string) error {
 	var all *answer
+
 	for _, r := range chartRanges[:2] {
 		path := path + "/charts?range=" + r.name
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			position := s.position[id]
 			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
 				pool: s.pool[text(position, "poolId")], position: position}
+
 			ch.check(r.name, r.days)
 			ch.positionEnd()
 			if r.days == 0 {
@@ -76,9 +80,12 @@ func (ch *chart) check(name string, days int) {
 	ch.equal("range", ch.body["range"], name)
 	ch.current()
 	ch.daysOf("poolPrice", list(ch.body, "poolPrice"), days)
-	for _, series := range []string{"tvlUsd", "volumeUsd", "feesUsd", "feesTvlRatio", "token0PriceUsd", "token1PriceUsd"} {
+	for _, series := range []string{
+		"tvlUsd", "volumeUsd", "feesUsd", "feesTvlRatio", "token0PriceUsd", "token1PriceUsd",
+	} {
 		ch.daysOf("poolOverview."+series, list(ch.body, "poolOverview."+series), days)
 	}
+
 	ch.prices()
 	ch.overview()
 	ch.distribution()
@@ -88,23 +95,31 @@ func (ch *chart) check(name string, days int) {
 func (ch *chart) current() {
 	now := group(ch.body, "poolOverviewCurrent")
 	if now == nil {
-		ch.by("chart now").equal("poolOverviewCurrent", ch.body["poolOverviewCurrent"], nil)
+		days := len(list(ch.body, "poolPrice"))
+		ch.by("chart now").holds("poolOverviewCurrent", days == 0, ch.body["poolOverviewCurrent"],
+			"an object, as the pool has days")
 		return
 	}
 	ch.s.learnNow(ch.judge, "poolOverviewCurrent.timestamp", number(now, "timestamp"))
 
 	j := ch.by("chart now")
 	for name, of := range map[string]string{
-		"tvlUsd": "metrics.tvlUsd", "volumeUsd24h": "metrics.volumeUsd24h", "feesUsd24h": "metrics.feesUsd24h",
-		"token0PriceUsd": "token0.priceUsd", "token1PriceUsd": "token1.priceUsd",
+		"tvlUsd": "metrics.tvlUsd", "volumeUsd24h": "metrics.volumeUsd24h",
+		"feesUsd24h": "metrics.feesUsd24h", "token0PriceUsd": "token0.priceUsd", "token1PriceUsd": "token1.priceUsd",
 	} {
 		j.near("poolOverviewCurrent."+name, number(now, name), number(ch.pool, of), 0)
 	}
-	ratio := number(now, "feesUsd24h") / number(now, "tvlUsd") * 100
-	if !(number(now, "tvlUsd") > 0) {
-		ratio = math.NaN()
-	}
+	ratio := ch.feesOfTVL(number(now, "feesUsd24h"), number(now, "tvlUsd"), true)
 	j.near("poolOverviewCurrent.feesTvlRatio", number(now, "feesTvlRatio"), ratio, 0)
+}
+
+// feesOfTVL is fees in percent of what a pool holds. Today a TVL may be that of
+// one leg alone, of which no rate is made.
+func (ch *chart) feesOfTVL(fees, tvl float64, today bool) float64 {
+	if !(tvl > 0) || today && flag(ch.pool, "pricing.priceUnavailable") {
+		return math.NaN()
+	}
+	return fees / tvl * 100
 }
 
 // daysOf checks that points follow each other day by day up to today, from the
@@ -113,6 +128,7 @@ func (ch *chart) daysOf(name string, points []map[string]any, days int) {
 	if ch.s.now == 0 {
 		return
 	}
+
 	j := ch.by("chart days")
 	today := math.Floor(ch.s.now / secondsPerDay)
 	first := math.Floor(number(ch.pool, "createdAtTimestamp") / secondsPerDay)
@@ -120,6 +136,7 @@ func (ch *chart) daysOf(name string, points []map[string]any, days int) {
 		first = max(first, today-float64(days-1))
 	}
 	j.equal(name+" length", float64(len(points)), today-first+1)
+
 	for i, p := range points {
 		at := (today - float64(len(points)-1-i)) * secondsPerDay
 		j.equal(fmt.Sprintf("%s[%d].timestamp", name, i), p["timestamp"], at)
@@ -138,7 +155,7 @@ func (ch *chart) prices() {
 		low, high := number(p, "low"), number(p, "high")
 		for _, name := range []string{"open", "close"} {
 			x := number(p, name)
-			j.holds(at+name, !(x < low*(1-roundingError)) && !(x > high*(1+roundingError)), x, "between low and high")
+			j.holds(at+name, !(x < low*(1-roundingError)) && isAtMost(x, high), x, "between low and high")
 		}
 	}
 
@@ -169,14 +186,11 @@ func (ch *chart) overview() {
 
 	j := ch.by("chart rates")
 	for i := range tvl {
-		want := number(fees[i], "value") / number(tvl[i], "value") * 100
-		if !(number(tvl[i], "value") > 0) {
-			want = math.NaN()
-		}
+		want := ch.feesOfTVL(number(fees[i], "value"), number(tvl[i], "value"), i == last)
 		j.near(fmt.Sprintf("poolOverview.feesTvlRatio[%d]", i), number(ratio[i], "value"), want, 0)
-		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i),
-			!(number(fees[i], "value") > number(volume[i], "value")*(1+roundingError)), fees[i]["value"], "at most the volume")
-		if i < len(rates) && known(number(rates[i], "value")) {
+		paid, most := number(fees[i], "value"), number(volume[i], "value")
+		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i), isAtMost(paid, most), paid, "at most the volume")
+		if i < len(rates) {
 			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*365), 0)
 		}
 	}
@@ -191,20 +205,21 @@ func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 		name   string
 		points []map[string]any
 	}{{"volumeUsd", volume}, {"feesUsd", fees}} {
+
 		sum := 0.0
 		for back := range min(len(of.points), 7) {
 			sum += number(of.points[len(of.points)-1-back], "value")
-			switch back {
-			case 0:
-				window := number(ch.pool, "metrics."+of.name+"24h")
-				j.holds("today's "+of.name, !(sum > window*(1+roundingError)+roundingError), sum, "at most "+show(window)+" of 24 hours")
-			case 6:
-				window := number(ch.pool, "metrics."+of.name+"7d")
-				j.holds("seven days' "+of.name, !(sum > window*(1+roundingError)+roundingError), sum, "at most "+show(window)+" of 7 days")
+			if window, ok := map[int]string{0: "24h", 6: "7d"}[back]; ok {
+				most := number(ch.pool, "metrics."+of.name+window)
+				j.holds(fmt.Sprintf("%s of %d days", of.name, back+1), isAtMost(sum, most), sum,
+					"at most "+show(most)+" of "+window)
 			}
 		}
 	}
 }
+
+// isAtMost is x <= most but for rounding, and for what is not known.
+func isAtMost(x, most float64) bool { return !(x > most*(1+roundingError)) }
 
 // samePoints checks that series of one name are the same in two groups.
 func (ch *chart) samePoints(name, other string) {
@@ -231,6 +246,7 @@ func (ch *chart) tail(j judge, at string, got, all any) {
 		for name, v := range got {
 			ch.tail(j, at+"."+name, v, whole[name])
 		}
+
 	case []any:
 		whole, _ := all.([]any)
 		if len(got) > len(whole) {
@@ -251,10 +267,16 @@ func (ch *chart) positionEnd() {
 	}
 	r, p := ch.position, partsOf(ch.position)
 	divergence := p.divergence()
+	if flag(r, "metrics.unrealizableLeg") {
+		divergence = math.NaN()
+	}
+
 	j := ch.by("position series")
 	for name, want := range map[string]float64{
-		"pnlUsd": number(r, "metrics.pnlUsd"), "assetValueUsd": number(r, "metrics.underlyingValueUsd"),
-		"apr": number(r, "metrics.apr"), "feeApr": number(r, "metrics.feeApr"), "divergenceLossUsd": divergence,
+		"pnlUsd":        number(r, "metrics.pnlUsd"),
+		"assetValueUsd": number(r, "metrics.underlyingValueUsd"),
+		"apr":           number(r, "metrics.apr"), "feeApr": number(r, "metrics.feeApr"),
+		"divergenceLossUsd": divergence,
 	} {
 		points := list(series, name)
 		if len(points) == 0 {
@@ -262,6 +284,7 @@ func (ch *chart) positionEnd() {
 			j.holds(name, !flag(r, "isActive"), "empty", "points, as the position is open")
 			continue
 		}
+
 		scale := 0.0
 		if name == "divergenceLossUsd" || name == "pnlUsd" {
 			scale = p.scale()
@@ -316,13 +339,16 @@ func (ch *chart) bin(j judge, name string, bin map[string]any, at *big.Int) {
 		j.holds(name+".liquidity", false, bin["liquidity"], "an integer as a string")
 		return
 	}
+
 	lower, upper := number(bin, "tickLower"), number(bin, "tickUpper")
 	amounts := [2]*big.Int{}
-	amounts[0], amounts[1] = principal(liquidity, at, sqrtPriceAtTick(int64(lower)), sqrtPriceAtTick(int64(upper)))
+	amounts[0], amounts[1] = principal(liquidity, at,
+		sqrtPriceAtTick(int64(lower)), sqrtPriceAtTick(int64(upper)))
 	for k, leg := range legs {
 		decimals := int(number(ch.pool, "token"+leg+".decimals"))
 		j.equal(name+".amount"+leg, text(bin, "amount"+leg), decimalOf(amounts[k].String(), decimals))
 	}
+
 	if tick := number(ch.pool, "currentTick"); lower <= tick && tick < upper {
 		j.equal(name+".liquidity", text(bin, "liquidity"), text(ch.pool, "liquidity"))
 	}
@@ -334,6 +360,7 @@ func (ch *chart) binsHoldTVL(j judge, bins []map[string]any, amounts [2]float64)
 	if len(bins) == 0 || flag(ch.pool, "pricing.priceUnavailable") || flag(ch.pool, "pricing.unrealizable") {
 		return
 	}
+
 	want := 0.0
 	for k, leg := range legs {
 		if amounts[k] != 0 {

@@ -85,6 +85,7 @@ type client struct {
 func newClient(cfg Config, report *Report) *client {
 	c := &client{Config: cfg, report: report}
 	c.URL = strings.TrimRight(c.URL, "/")
+
 	if c.Requests == 0 {
 		c.Requests = defaultRequests
 	}
@@ -94,6 +95,7 @@ func newClient(cfg Config, report *Report) *client {
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}
+
 	c.http.Timeout = c.Timeout
 	return c
 }

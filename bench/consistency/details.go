@@ -12,6 +12,7 @@ func (c *checker) poolDetails(chain int64) error {
 	for _, pool := range c.snapshots[chain].pools {
 		id := text(pool, "poolId")
 		path := fmt.Sprintf("/v1/pools/%d/swapdex-v4/%s", chain, id)
+
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			j := c.judge("detail", path)
 			j.leaves("", a.object(), s.pool[id], "rank", "stale", "dataAsOf")
@@ -64,6 +65,7 @@ func (c *checker) positionDetail(chain int64, id, path string) error {
 			if whole = !flag(detail, "transactionsDegraded"); !whole {
 				return
 			}
+
 			j := c.judge("detail", path)
 			j.equal("rank", detail["rank"], nil)
 			j.leaves("", detail, s.position[id], "rank", "transactions", "transactionsTruncated",
@@ -269,14 +271,14 @@ func (h *history) times() {
 	if flag(h.row, "isActive") {
 		h.s.learnNow(h.judge, "metrics.ageSeconds after the mint", minted+age)
 	} else {
-		h.by("age").near("metrics.ageSeconds", age, closed-minted, 0)
+		h.by("age").same("metrics.ageSeconds", age, closed-minted)
 	}
 	for name, want := range map[string]float64{"openedAtTimestamp": minted, "closedAtTimestamp": closed} {
 		if name == "closedAtTimestamp" && flag(h.row, "isActive") {
 			want = math.NaN()
 		}
 		if _, ok := h.row[name]; ok {
-			h.by("age").near(name, number(h.row, name), want, 0)
+			h.by("age").same(name, number(h.row, name), want)
 		}
 	}
 }
@@ -293,6 +295,7 @@ func (h *history) atCost() {
 		case "burn":
 			sign = 1
 		}
+
 		gas := number(e, "gasUsd")
 		sum -= gas
 		scale += math.Abs(gas)
@@ -305,18 +308,20 @@ func (h *history) atCost() {
 			scale += math.Abs(principal) + math.Abs(fees)
 		}
 	}
+
 	if flag(h.row, "metrics.unrealizableLeg") {
 		sum = math.NaN()
 	}
 	h.by("pnl at cost").near("metrics.pnlCostUsd", number(h.row, "metrics.pnlCostUsd"), sum, scale)
 }
 
-// payments are what transactions paid for gas, as the entries share it out.
+// payments are what transactions paid for gas, as the entries share it out: the
+// shares of the gas used, at the price, and those of what was paid.
 type payments map[string]*payment
 
 type payment struct {
-	total, shared *big.Int
-	position      string // the last one that shares it
+	total, shared *big.Int // used times price, and native
+	position      string   // the last one that shares it
 	known         bool
 }
 
@@ -327,11 +332,12 @@ func (p payments) add(entries []map[string]any, position string) {
 		if p[hash] == nil {
 			p[hash] = &payment{total: new(big.Int), shared: new(big.Int), known: true}
 		}
+
 		if used == nil || price == nil {
 			p[hash].known = false
 			continue
 		}
-		p[hash].total.Mul(used, price)
+		p[hash].total.Add(p[hash].total, used.Mul(used, price))
 		p[hash].shared.Add(p[hash].shared, weiOf(e))
 		p[hash].position = position
 	}

@@ -15,6 +15,7 @@ func (c *checker) explanation(chain int64, id, path string) error {
 			judge: c.judge("explain", path), row: s.position[id], said: a.object(),
 			known: map[string]float64{},
 		}
+
 		s.learnNow(e.judge, "timestamp", number(e.said, "timestamp"))
 		e.equal("positionId", e.said["positionId"], e.row["positionId"])
 		e.equal("asOfBlock", e.said["asOfBlock"], e.row["asOfBlock"])
@@ -54,7 +55,7 @@ func (e *explained) prices() {
 			}
 		}
 		omitted := number(p, "marketsOmitted") > 0
-		if !omitted {
+		if !omitted && flag(e.row, "isActive") {
 			e.equal(at+": markets", number(price, "markets"), float64(len(used)))
 		}
 		if len(used) > 0 && !omitted && known(usd[token]) {
@@ -97,10 +98,12 @@ func medianOf(used []map[string]any, plain bool) float64 {
 	slices.SortFunc(used, func(a, b map[string]any) int {
 		return int(math.Copysign(1, number(a, "priceUsd")-number(b, "priceUsd")))
 	})
+
 	n := len(used)
 	if plain {
 		return (number(used[(n-1)/2], "priceUsd") + number(used[n/2], "priceUsd")) / 2
 	}
+
 	all, sum := 0.0, 0.0
 	for _, m := range used {
 		all += number(m, "weightUsd")
@@ -132,6 +135,7 @@ func (e *explained) step(step map[string]any) {
 			x.raw[id] = raw
 		}
 	}
+
 	e.integers(name, &x)
 	if redo := redone[name]; redo != nil {
 		value, scale := number(step, "value"), 0.0
@@ -144,10 +148,18 @@ func (e *explained) step(step map[string]any) {
 			scale = 0
 		}
 		e.known[name] = value
-		if want := redo(x.value); known(value) || flag(e.row, "metrics.unrealizableLeg") == false {
-			e.near(name, value, want, scale)
+		want := redo(x.value)
+		if flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
+			want = math.NaN()
 		}
+		e.near(name, value, want, scale)
 	}
+}
+
+// ofReturn are the steps that say nothing of a position with an unrealizable
+// leg: an exit that is not there is no loss.
+var ofReturn = map[string]bool{
+	"divergence": true, "pnlUsd": true, "pnlCostUsd": true, "roi": true, "apr": true, "feeApr": true,
 }
 
 func isWorth(name string) bool {
@@ -169,7 +181,9 @@ var redone = map[string]func(x map[string]float64) float64{
 	"pnlUsd":     func(x map[string]float64) float64 { return x["divergence"] + x["F"] - x["G"] },
 	"pnlCostUsd": func(x map[string]float64) float64 { return x["V"] + x["uncollectedUsd"] + x["flows"] },
 	"roi":        func(x map[string]float64) float64 { return clamped(perDeposit(x["pnlUsd"], x) * 100) },
-	"apr":        func(x map[string]float64) float64 { return clamped(x["roi"] * 365 / x["ageDays"]) },
+	"apr": func(x map[string]float64) float64 {
+		return clamped(perDeposit(x["pnlUsd"], x) * 100 * 365 / x["ageDays"])
+	},
 	"feeApr": func(x map[string]float64) float64 {
 		return clamped(perDeposit(x["F"], x) * 100 * 365 / x["ageDays"])
 	},
@@ -203,6 +217,7 @@ func (e *explained) integers(name string, x *terms) {
 			e.holds("principal", false, "without its terms", "L, sqrtPrice, sqrtLower, sqrtUpper")
 			return
 		}
+
 		amount0, amount1 := principal(x.raw["L"], x.raw["sqrtPrice"], x.raw["sqrtLower"], x.raw["sqrtUpper"])
 		e.equal("principal: amount0", show(x.raw["amount0"]), amount0.String())
 		e.equal("principal: amount1", show(x.raw["amount1"]), amount1.String())

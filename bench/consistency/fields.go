@@ -201,6 +201,8 @@ func (k kind) fits(v any) bool {
 		_, ok := v.([]any)
 		return ok
 	}
+
+	// The others are one of these or null.
 	plain := map[kind]kind{
 		isTextNull: isText, isHexNull: isHex, isIntegerNull: isInteger,
 		isAmountNull: isAmount, isDigitsNull: isDigits,

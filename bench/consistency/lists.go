@@ -14,6 +14,7 @@ type order struct {
 	ascending bool
 	value     func(row) float64 // NaN comes last
 	wants     func(row) bool    // nil: every row
+	cut       bool              // rows show the value cut off at mostPercent
 }
 
 // totalCap is where counting stops.
@@ -41,22 +42,28 @@ func (q *question) expected(snapshots ...*snapshot) (rows []row) {
 		}
 	}
 
+	q.order.sort(rows)
+	return rows
+}
+
+// sort orders rows of one chain or of several.
+func (o *order) sort(rows []row) {
 	// The values are read once: sorting asks for them n log n times.
 	values := make(map[string]float64, len(rows))
 	for _, r := range rows {
-		values[keyOf(r)] = q.order.value(r)
+		values[keyOf(r)] = o.value(r)
 	}
+
 	slices.SortFunc(rows, func(a, b row) int {
 		x, y := values[keyOf(a)], values[keyOf(b)]
 		if !known(x) || !known(y) {
 			return cmp.Or(-cmp.Compare(known01(x), known01(y)), compareIDs(a, b))
 		}
-		if !q.order.ascending {
+		if !o.ascending {
 			x, y = y, x
 		}
 		return cmp.Or(cmp.Compare(x, y), compareIDs(a, b))
 	})
-	return rows
 }
 
 func known01(x float64) int {
@@ -107,6 +114,7 @@ func (c *checker) walk(chain int64, q question, limit int, every bool) error {
 		if err != nil {
 			return err
 		}
+
 		last = max((len(rows)+limit-1)/limit, 1)
 		if !every && page == 1 {
 			page = max(page, last-1)
@@ -119,8 +127,12 @@ func (c *checker) walk(chain int64, q question, limit int, every bool) error {
 func (j judge) page(a *answer, q *question, rows []row, page, limit int) {
 	got := list(a.object(), q.list)
 	from := min((page-1)*limit, len(rows))
-	want := rows[from:min(from+limit, len(rows))]
 	j.pagination(group(a.object(), "pagination"), len(rows), len(got), page, limit)
+	j.rows(q, got, rows[from:min(from+limit, len(rows))], from)
+}
+
+// rows checks the rows of a page, so many of which stand before it.
+func (j judge) rows(q *question, got, want []row, from int) {
 	j.by("list").holds(q.list, len(got) == len(want), len(got), fmt.Sprintf("%d rows", len(want)))
 
 	for i := range min(len(got), len(want)) {
@@ -134,7 +146,7 @@ func (j judge) page(a *answer, q *question, rows []row, page, limit int) {
 		}
 
 		// The order is by the value before it was cut off, which no answer has.
-		if !known(value) || math.Abs(value) < mostPercent {
+		if !q.order.cut || !(math.Abs(value) >= mostPercent) {
 			j.by("order").equal(at, keyOf(got[i]), keyOf(want[i]))
 		}
 	}
@@ -146,6 +158,7 @@ func (j judge) pagination(p map[string]any, all, rows, page, limit int) {
 	j.equal("pagination.page", p["page"], float64(page))
 	j.equal("pagination.limit", p["limit"], float64(limit))
 	j.equal("pagination.hasMore", p["hasMore"], page*limit < all)
+
 	total := all
 	if flag(p, "totalCapped") || all > totalCap {
 		j.equal("pagination.totalCapped", flag(p, "totalCapped"), all > totalCap)

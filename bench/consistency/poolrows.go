@@ -31,6 +31,7 @@ func (j judge) poolFields(r row) {
 		zero := strings.Trim(text(token, "address"), "0x") == ""
 		j.equal("token"+leg+".isNative", flag(token, "isNative"), zero)
 	}
+
 	j.holds("token0.address", text(r, "token0.address") < text(r, "token1.address"),
 		text(r, "token0.address"), "below token1.address")
 	j.equal("protocol", r["protocol"], "swapdex-v4")
@@ -84,11 +85,12 @@ func (j judge) poolMarket(r row) {
 	windows := []string{"1h", "24h", "7d", "30d"}
 	for k := range windows {
 		volume, fees := "metrics.volumeUsd"+windows[k], "metrics.feesUsd"+windows[k]
-		j.holds(fees, !(number(r, fees) > number(r, volume)*(1+roundingError)), number(r, fees), "at most the volume")
+		paid := number(r, fees)
+		j.holds(fees, isAtMost(paid, number(r, volume)), paid, "at most the volume")
 		for _, longer := range windows[k+1:] {
 			for _, what := range []string{"metrics.volumeUsd", "metrics.feesUsd"} {
 				short, long := number(r, what+windows[k]), number(r, what+longer)
-				j.holds(what+windows[k], !(short > long*(1+roundingError)), short, "at most that of "+longer)
+				j.holds(what+windows[k], isAtMost(short, long), short, "at most that of "+longer)
 			}
 		}
 	}
@@ -104,10 +106,11 @@ func (j judge) poolPricing(r row) {
 		j.near("token"+leg+".priceUsd", number(r, "token"+leg+".priceUsd"), usd, 0)
 		j.equal("token"+leg+".risky", flag(r, "token"+leg+".risky"), !flag(r, "pricing.token"+leg+".corroborated"))
 	}
+
 	reason, _ := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
-	j.holds("pricing.reason", (reason != nil) == (unpriced || flag(r, "pricing.unrealizable")), reason,
-		"a reason exactly where a leg has no price or is cut")
+	j.holds("pricing.reason", (reason != nil) == unpriced, reason,
+		"a reason exactly where a leg has no price")
 	j.holds("pricing.priceUnavailable", !flag(r, "pricing.priceUnavailable") || unpriced, true,
 		"false, as both legs have a price")
 }
@@ -146,6 +149,7 @@ func (s *snapshot) countPositions() map[string]*openIn {
 		if !flag(r, "isActive") {
 			continue
 		}
+
 		id := text(r, "poolId")
 		if counts[id] == nil {
 			counts[id] = &openIn{owners: map[string]bool{}}

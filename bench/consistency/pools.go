@@ -12,7 +12,7 @@ var poolOrders = []*order{
 	{name: "tvl", value: metric("tvlUsd")},
 	{name: "volume", value: metric("volumeUsd24h")},
 	{name: "fees", value: metric("feesUsd24h")},
-	{name: "fee_apr", value: metric("feeApr")},
+	{name: "fee_apr", value: metric("feeApr"), cut: true},
 	{name: "age", value: func(r row) float64 { return number(r, "createdAtTimestamp") }, ascending: true},
 }
 
@@ -31,7 +31,8 @@ func (c *checker) poolLists(chain int64) error {
 	for _, o := range poolOrders {
 		for _, risk := range risks {
 			for _, floor := range tvlFloors {
-				q := question{"pools", strings.Trim(risk.both(floor).query+"&sort="+o.name, "&"), o, risk.both(floor).admits}
+				f := risk.both(floor)
+				q := question{"pools", strings.Trim(f.query+"&sort="+o.name, "&"), o, f.admits}
 				if err := c.walk(chain, q, 30, true); err != nil {
 					return err
 				}
@@ -41,7 +42,9 @@ func (c *checker) poolLists(chain int64) error {
 
 	for n, word := range spread(c.snapshots[chain].words(), manySearches) {
 		floor := tvlFloors[n%2]
-		f := floor.both(filter{"search=" + url.QueryEscape(word), func(r row) bool { return found(r, word) }})
+		f := floor.both(filter{
+			"search=" + url.QueryEscape(word), func(r row) bool { return found(r, word) },
+		})
 		o := poolOrders[n%len(poolOrders)]
 		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
 		if err := c.walk(chain, q, 25, false); err != nil {
@@ -60,6 +63,7 @@ func (s *snapshot) words() (words []string) {
 			words = append(words, word)
 		}
 	}
+
 	for n, r := range s.pools {
 		for _, leg := range legs {
 			symbol := text(r, "token"+leg+".symbol")
@@ -70,6 +74,7 @@ func (s *snapshot) words() (words []string) {
 			address := text(r, "token"+leg+".address")
 			add(address[2+n%30 : 8+n%30])
 		}
+
 		id := text(r, "poolId")
 		add(strings.ToUpper(id[2+n%50 : 8+n%50]))
 	}

@@ -16,9 +16,9 @@ func isValued(r row) bool {
 }
 
 var positionOrders = []*order{
-	{name: "apr", value: metric("apr"), wants: isValued},
-	{name: "fee_apr", value: metric("feeApr"), wants: isValued},
-	{name: "roi", value: metric("roi"), wants: isValued},
+	{name: "apr", value: metric("apr"), cut: true, wants: isValued},
+	{name: "fee_apr", value: metric("feeApr"), cut: true, wants: isValued},
+	{name: "roi", value: metric("roi"), cut: true, wants: isValued},
 	{name: "pnl", value: metric("pnlUsd")},
 	{name: "underlying_value", value: metric("underlyingValueUsd")},
 	{name: "age", value: metric("ageSeconds"), ascending: true},
@@ -59,7 +59,6 @@ var (
 		{"", func(r row) bool { return flag(r, "isActive") }},
 		{"status=inactive", func(r row) bool { return !flag(r, "isActive") }},
 		{"status=all", everything},
-		{"status=active", func(r row) bool { return flag(r, "isActive") }},
 	}
 	ranges = []filter{
 		{"", everything},

@@ -68,6 +68,7 @@ func show(v any) string {
 	default:
 		text = fmt.Sprint(v)
 	}
+
 	if len(text) > shownLength {
 		text = text[:shownLength] + "..."
 	}
@@ -88,6 +89,12 @@ func (j judge) by(rule string) judge {
 // equal compares values that are the same to the last digit.
 func (j judge) equal(field string, got, want any) {
 	j.report.compared(got == want, j.rule, j.route, field, got, want)
+}
+
+// same is equal of floats that are integers, such as times. NaN is null.
+func (j judge) same(field string, got, want float64) {
+	same := got == want || math.IsNaN(got) && math.IsNaN(want)
+	j.report.compared(same, j.rule, j.route, field, got, want)
 }
 
 // holds is a comparison that is more than an equality; want says which.
@@ -123,6 +130,7 @@ func (j judge) leaves(field string, got, want any, without ...string) {
 			return
 		}
 		j.objects(field, object, want, without)
+
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
@@ -132,6 +140,7 @@ func (j judge) leaves(field string, got, want any, without ...string) {
 		for i := range want {
 			j.leaves(field+"["+strconv.Itoa(i)+"]", list[i], want[i])
 		}
+
 	default:
 		j.equal(field, got, want)
 	}

@@ -51,6 +51,7 @@ func (j judge) positionFields(r row) {
 		j.fieldsOf("token"+leg, group(r, "token"+leg), tokenFields)
 		j.fieldsOf("pricing.token"+leg, group(r, "pricing.token"+leg), priceFields)
 	}
+
 	j.equal("tokenId", r["tokenId"], r["positionId"])
 	j.equal("protocol", r["protocol"], "swapdex-v4")
 	j.equal("pricing.pnlBasis", text(r, "pricing.pnlBasis"), "hodl")
@@ -102,7 +103,8 @@ func (j judge) positionUsd(r row) {
 	if flag(r, "metrics.unrealizableLeg") {
 		counted = [][2]float64{{0, prices[1]}, {prices[0], 0}, {0, 0}}
 	}
-	current, pending := number(r, "amounts.current.valueUsd"), number(r, "amounts.uncollectedFees.valueUsd")
+	current := number(r, "amounts.current.valueUsd")
+	pending := number(r, "amounts.uncollectedFees.valueUsd")
 	best := counted[0]
 	for _, option := range counted {
 		if isNear(current, worth(r, "current", option), 0) &&
@@ -183,7 +185,8 @@ func (j judge) positionMarkers(r row) {
 	inside := number(r, "tickLower") <= tick && tick < number(r, "tickUpper")
 	j.equal("metrics.inRange", flag(r, "metrics.inRange"), inside)
 	for _, end := range []string{"tickLower", "tickUpper"} {
-		j.holds(end, math.Mod(number(r, end), number(r, "tickSpacing")) == 0, r[end], "a multiple of tickSpacing")
+		aligned := math.Mod(number(r, end), number(r, "tickSpacing")) == 0
+		j.holds(end, aligned, r[end], "a multiple of tickSpacing")
 	}
 	j.holds("tickLower", number(r, "tickLower") < number(r, "tickUpper"), r["tickLower"], "below tickUpper")
 
@@ -200,8 +203,10 @@ func (j judge) positionMarkers(r row) {
 
 	if !open {
 		for _, leg := range legs {
-			j.equal("amounts.current.amount"+leg+"Raw", text(r, "amounts.current.amount"+leg+"Raw"), "0")
-			j.equal("amounts.uncollectedFees.amount"+leg+"Raw", text(r, "amounts.uncollectedFees.amount"+leg+"Raw"), "0")
+			for _, name := range []string{"current", "uncollectedFees"} {
+				at := "amounts." + name + ".amount" + leg + "Raw"
+				j.equal(at, text(r, at), "0")
+			}
 		}
 		j.equal("metrics.unrealizableLeg", flag(r, "metrics.unrealizableLeg"), false)
 	}
@@ -250,6 +255,7 @@ func (j judge) positionInPool(r, pool row) {
 		j.leaves("token"+leg, group(r, "token"+leg), group(pool, "token"+leg), "priceUsd")
 		j.positionPrice(r, pool, leg)
 	}
+
 	if flag(r, "isActive") {
 		j.near("pricing.nativePriceUsd", number(r, "pricing.nativePriceUsd"),
 			number(pool, "pricing.nativePriceUsd"), 0)
@@ -281,6 +287,7 @@ func (j judge) positionPrincipal(r, pool row) {
 	if liquidity == nil || at == nil {
 		return
 	}
+
 	lower, upper := number(r, "tickLower"), number(r, "tickUpper")
 	amounts := [2]*big.Int{}
 	amounts[0], amounts[1] = principal(liquidity, at,
@@ -289,6 +296,7 @@ func (j judge) positionPrincipal(r, pool row) {
 		name := "amounts.current.amount" + leg + "Raw"
 		j.equal(name, text(r, name), amounts[k].String())
 	}
+
 	for _, end := range []struct {
 		name string
 		tick float64

@@ -39,6 +39,7 @@ type checker struct {
 	chains    []int64
 	snapshots map[int64]*snapshot
 	payments  map[int64]payments // of gas, by chain
+	moving    bool               // the chains have new generations all the time
 }
 
 // Check compares the answers of a node with each other. The error is an
@@ -89,6 +90,7 @@ func (c *checker) findChains() error {
 	if err != nil {
 		return err
 	}
+
 	records, _ := a.body.([]any)
 	for _, each := range records {
 		record, _ := each.(row)
@@ -106,6 +108,7 @@ func (c *checker) findChains() error {
 func (c *checker) renew(chain int64) error {
 	for range c.Tries {
 		s := &snapshot{chain: chain, position: map[string]row{}, pool: map[string]row{}}
+
 		same, err := c.readAll(s)
 		if err != nil {
 			return err
@@ -171,6 +174,7 @@ func (c *checker) checkRows(s *snapshot) {
 		j.poolTokens(r, tokens)
 		j.poolCounts(r, counts[text(r, "poolId")])
 	}
+
 	for _, r := range s.positions {
 		j := judge{report: c.report, route: fmt.Sprintf("position %d/%s", s.chain, text(r, "positionId"))}
 		j.positionRow(r)
@@ -232,7 +236,7 @@ func (s *snapshot) learnNow(j judge, field string, now float64) {
 	if s.now == 0 && known(now) {
 		s.now = now
 	}
-	j.by("now").near(field, now, s.now, 0)
+	j.by("now").same(field, now, s.now)
 }
 
 // owners are the owners of positions, those with the most first.

@@ -27,9 +27,9 @@ func OpenMarket(data string, readOnly bool) (*storage.Store, error) {
 	return storage.Open(filepath.Join(data, marketDir), storage.Options{ReadOnly: readOnly, Logger: quiet})
 }
 
-// Settle compacts the store of a corpus, so that no node that is measured later
+// Compact compacts the store of a corpus, so that no node that is measured later
 // does it.
-func Settle(dir string) error {
+func Compact(dir string) error {
 	store, err := OpenMarket(DataDir(dir), false)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 func TestSpec(t *testing.T) {
 	s := Spec{Positions: 23_000, Chains: 3, Seed: 7, Genesis: "2026-01-01T00:00:00Z"}
-	if err := s.Fill(); err != nil {
+	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Config(Node{Market: Brisk, Refresh: 5 * time.Second})
@@ -30,14 +30,14 @@ func TestSpec(t *testing.T) {
 	}
 
 	one := Spec{Positions: 5000, Chains: 1}
-	if err := one.Fill(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
+	if err := one.SetDefaults(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
 		t.Errorf("one chain is %v:\n%s", err, one.Config(Node{}))
 	}
 
 	for _, bad := range []Spec{
 		{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3},
 	} {
-		if err := bad.Fill(); err == nil {
+		if err := bad.SetDefaults(); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
@@ -95,7 +95,7 @@ func TestEvents(t *testing.T) {
 	f := func(positions int, seen int64) {
 		t.Helper()
 		s := Spec{Positions: positions, Chains: 3, Seed: 1}
-		if err := s.Fill(); err != nil {
+		if err := s.SetDefaults(); err != nil {
 			t.Fatal(err)
 		}
 		sum := int64(0)
@@ -106,6 +106,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%d positions: %d events are expected; there were %d", positions, sum, seen)
 		}
 	}
+
 	f(12_000, 139_011)
 	f(30_000, 242_157)
 	f(300_000, 1_791_436)

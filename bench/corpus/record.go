@@ -77,7 +77,7 @@ func (r *Record) Write(dir string) error {
 // another Spec or by another build, and says why a new one is needed. An empty
 // reason means that the corpus is there already.
 func Discard(dir string, spec Spec) (why string, err error) {
-	if err := spec.Fill(); err != nil {
+	if err := spec.SetDefaults(); err != nil {
 		return "", err
 	}
 

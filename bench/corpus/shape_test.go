@@ -41,7 +41,7 @@ func grow(t *testing.T, s *Spec) *market.State {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Apply(step.Span); err != nil {
+		if _, err := l.Apply(step.Span); err != nil {
 			t.Fatal(err)
 		}
 		if l.Head().Number == step.Head.Number {
@@ -53,7 +53,7 @@ func grow(t *testing.T, s *Spec) *market.State {
 // A corpus has the shape that the figures are about.
 func TestShape(t *testing.T) {
 	s := Spec{Positions: 10_000, Chains: 1, Seed: 1, Genesis: "2025-01-01T00:00:00Z"}
-	if err := s.Fill(); err != nil {
+	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	c := shapeOf(grow(t, &s))
@@ -104,7 +104,7 @@ func TestDiscard(t *testing.T) {
 	write := func() {
 		t.Helper()
 		made := spec
-		if err := made.Fill(); err != nil {
+		if err := made.SetDefaults(); err != nil {
 			t.Fatal(err)
 		}
 		made.Genesis = "2025-01-01T00:00:00Z"
@@ -140,7 +140,7 @@ func TestDiscard(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	s := Spec{Positions: 5000, Chains: 1, Genesis: "2025-01-01T00:00:00Z"}
-	if err := s.Fill(); err != nil {
+	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

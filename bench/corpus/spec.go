@@ -35,8 +35,8 @@ var Chains = []struct {
 	Share int
 }{{1, 100}, {42161, 80}, {43114, 50}}
 
-// Fill replaces what is left out, and checks the rest.
-func (s *Spec) Fill() error {
+// SetDefaults replaces what is left out, and checks the rest.
+func (s *Spec) SetDefaults() error {
 	if s.Days == 0 {
 		s.Days = defaultDays
 	}

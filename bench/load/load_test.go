@@ -65,6 +65,7 @@ func rawLoop(t *testing.T, addr string, connections, size int, length time.Durat
 			}
 		})
 	}
+
 	all.Wait()
 	return float64(answers.Load()) / length.Seconds()
 }
@@ -77,6 +78,7 @@ func responseSize(t *testing.T, addr string) int {
 		t.Fatal(err)
 	}
 	defer c.Close()
+
 	const question = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	if _, err := c.Write([]byte(question)); err != nil {
 		t.Fatal(err)
@@ -98,6 +100,7 @@ func TestAsFastAsRawLoop(t *testing.T) {
 	const size, connections = 18 << 10, 32
 	addr := constant(t, size)
 	n := responseSize(t, addr)
+
 	best := 0.0
 	for range 3 { // machines are shared: the best of three pairs
 		raw := rawLoop(t, addr, connections, n, 300*time.Millisecond)
@@ -141,6 +144,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		w.Write(append([]byte(q.URL.Path), make([]byte, 5000-len(q.URL.Path))...))
 	}))
 	defer server.Close()
+
 	seen := atomic.Int64{}
 	r := mustRun(t, Config{
 		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
@@ -158,6 +162,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 			return nil
 		},
 	})
+
 	if r.All != uint64(served.Load()) || served.Load() != keyed.Load() {
 		t.Errorf("%d answers; the server gave %d, %d of them to a key",
 			r.All, served.Load(), keyed.Load())
@@ -222,6 +227,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 			}()
 		}
 	}()
+
 	r := mustRun(t, Config{
 		Addr: l.Addr().String(), Connections: 1, Mix: onePath("/"), Rate: 500,
 		Length: time.Second,
@@ -272,6 +278,7 @@ func TestServerGone(t *testing.T) {
 		}
 	}()
 	defer l.Close()
+
 	started := time.Now()
 	r := mustRun(t, Config{
 		Addr: l.Addr().String(), Connections: 4, Mix: onePath("/"), Length: 2 * time.Second,
@@ -294,6 +301,7 @@ func TestRefusals(t *testing.T) {
 		change(&c)
 		return c
 	}
+
 	f(ok) // nobody listens
 	f(with(func(c *Config) { c.Mix = nil }))
 	f(with(func(c *Config) { c.Mix[0].Weight = 0 }))

@@ -1,6 +1,9 @@
 package load
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Mix is what is asked: parts by weight.
 type Mix []Part
@@ -19,17 +22,7 @@ type Part struct {
 }
 
 // accepts reports whether a status is what the part may be answered with.
-func (p *Part) accepts(status int) bool {
-	if status == 200 {
-		return true
-	}
-	for _, s := range p.Accept {
-		if s == status {
-			return true
-		}
-	}
-	return false
-}
+func (p *Part) accepts(status int) bool { return status == 200 || slices.Contains(p.Accept, status) }
 
 // price is what an answer of a status costs.
 func (p *Part) price(status int) int64 {
@@ -44,28 +37,14 @@ func Fixed(path string) func([]byte, *rand.Rand) []byte {
 	return func(dst []byte, _ *rand.Rand) []byte { return append(dst, path...) }
 }
 
-// picker draws parts of a mix by weight.
-type picker struct {
-	until []int // cumulative weights
-}
-
-func newPicker(m Mix) picker {
-	var p picker
-	sum := 0
-	for i := range m {
-		sum += m[i].Weight
-		p.until = append(p.until, sum)
-	}
-	return p
-}
-
-func (p *picker) pick(r *rand.Rand) int {
-	if len(p.until) == 1 {
+// pick draws a part by weight; sum is that of all weights.
+func (m Mix) pick(r *rand.Rand, sum int) int {
+	if len(m) == 1 {
 		return 0
 	}
-	x := r.IntN(p.until[len(p.until)-1])
-	for i, until := range p.until {
-		if x < until {
+	x := r.IntN(sum)
+	for i := range m {
+		if x -= m[i].Weight; x < 0 {
 			return i
 		}
 	}

@@ -175,6 +175,7 @@ func (r *run) open() (workers []*worker, err error) {
 		if i < r.cfg.Connections%r.cfg.Workers {
 			share++
 		}
+
 		w, err := r.newWorker(i, share)
 		if err != nil {
 			for _, w := range workers {

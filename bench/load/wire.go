@@ -64,35 +64,25 @@ func parseHead(b []byte) (h head, n int, err error) {
 	return h, end + len(headEnd), nil
 }
 
-// field reads one line. Lengths tell most names apart without comparing.
-func (h *head) field(line []byte) error {
-	colon := bytes.IndexByte(line, ':')
-	if colon < 0 {
-		return fmt.Errorf("bad header line %.40q", line)
+// field reads one line.
+func (h *head) field(line []byte) (err error) {
+	name, value, ok := bytes.Cut(line, []byte{':'})
+	value = bytes.TrimSpace(value)
+	switch {
+	case !ok:
+		err = errors.New("no colon")
+	case bytes.EqualFold(name, contentLength):
+		if h.length, err = strconv.Atoi(string(value)); err == nil && h.length < 0 {
+			err = errors.New("below 0")
+		}
+	case bytes.EqualFold(name, unitsCharged):
+		h.charged, err = strconv.ParseInt(string(value), 10, 64)
+	case bytes.EqualFold(name, transferCoded):
+		return errNoLength
 	}
 
-	name := line[:colon]
-	switch colon {
-	case len(contentLength):
-		if bytes.EqualFold(name, contentLength) {
-			n, err := strconv.Atoi(string(bytes.TrimSpace(line[colon+1:])))
-			if err != nil || n < 0 {
-				return fmt.Errorf("bad header line %.40q", line)
-			}
-			h.length = n
-		}
-	case len(unitsCharged):
-		if bytes.EqualFold(name, unitsCharged) {
-			n, err := strconv.ParseInt(string(bytes.TrimSpace(line[colon+1:])), 10, 64)
-			if err != nil {
-				return fmt.Errorf("bad header line %.40q", line)
-			}
-			h.charged = n
-		}
-	case len(transferCoded):
-		if bytes.EqualFold(name, transferCoded) {
-			return errNoLength
-		}
+	if err != nil {
+		return fmt.Errorf("bad header line %.40q: %w", line, err)
 	}
 	return nil
 }

@@ -19,9 +19,11 @@ func TestParseHead(t *testing.T) {
 			}
 		}
 	}
+
 	f("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", head{200, 5, 0}, "hello")
 	f("HTTP/1.1 429 Slow\r\nx-units-charged: 12\r\ncontent-length:0\r\n\r\n", head{429, 0, 12}, "")
 	f("HTTP/1.1 204 No Content\r\nVary: Origin\r\n\r\n", head{204, 0, 0}, "")
+
 	bad := func(text string) {
 		t.Helper()
 		if h, n, err := parseHead([]byte(text)); err == nil {
@@ -62,6 +64,7 @@ func TestTake(t *testing.T) {
 			}
 		}
 	}
+
 	c := conn{busy: true}
 	if _, err := c.take([]byte(text + "!")); err == nil {
 		t.Error("bytes after the end were taken")
@@ -79,6 +82,7 @@ func TestPace(t *testing.T) {
 			t.Errorf("At(%d) of %v/s = %s; want %s", hit, float64(p), got, want)
 		}
 	}
+
 	f(1000, 0, 0)
 	f(1000, 1, time.Millisecond)
 	f(1000, 1_000_000, 1000*time.Second)

@@ -21,7 +21,7 @@ type worker struct {
 	events []unix.EpollEvent
 	buf    []byte
 	random *rand.Rand
-	parts  picker
+	weight int // of all parts
 
 	pace     Pace
 	quota    uint64 // requests that may be sent
@@ -46,12 +46,15 @@ func (r *run) newWorker(number, connections int) (*worker, error) {
 	w := &worker{
 		run: r, tally: tally{newCounts(r.cfg.Length), r.cfg.Warmup, r.cfg.Warmup + r.cfg.Length},
 		conns: make([]conn, connections), events: make([]unix.EpollEvent, connections),
-		buf: make([]byte, readBuffer), parts: newPicker(r.cfg.Mix),
+		buf:    make([]byte, readBuffer),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
 		pace:   Pace(r.cfg.Rate).split(r.cfg.Workers),
 		quota:  r.cfg.Requests / uint64(r.cfg.Workers),
 	}
 
+	for i := range r.cfg.Mix {
+		w.weight += r.cfg.Mix[i].Weight
+	}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("cannot make an epoll: %w", err)
@@ -148,7 +151,7 @@ func (w *worker) sendDue(now time.Duration) {
 // ask sends one request.
 func (w *worker) ask(index int, due, now time.Duration) {
 	c := &w.conns[index]
-	c.part, c.due = w.parts.pick(w.random), due
+	c.part, c.due = w.cfg.Mix.pick(w.random, w.weight), due
 	c.cost = w.cfg.Mix[c.part].Units
 	c.sampled = w.cfg.Check != nil && now >= w.sample
 	if c.sampled {

@@ -53,9 +53,10 @@ async function main () {
   const out = Date.now()
   log('the last block is out')
   await reachHead(runs, last, out)
-  await followShorter(runs, () => { shown -= 3; return shown }, () => { shown = last })
   watching.stop = true
   await watching.done
+  await followShorter(runs, () => { shown -= 3; return shown }, () => { shown = last })
+  await verifyAll(runs, last)
   await compareEnd(runs, truth, last)
   for (const r of runs) report(r)
 }
@@ -97,6 +98,8 @@ name = "Case ${r.id}"
 pool-manager = "${poolManager.address}"
 position-manager = "${positionManager.address}"
 start-block = 0
+native-symbol = "ETH"
+native-name = "Ether"
 stables = ["${truth.tokens[0].address}"]
 decimals = []
 wrapped-native = "${truth.tokens[1].address}"
@@ -137,7 +140,7 @@ function watch (runs, first) {
       for (const r of runs) {
         const h = await rowsOf(runs[0]).catch(() => null)
         if (h) honest.set(h.at, h.text)
-        const page = r === runs[0] ? null : await rowsOf(r).catch(() => null)
+        const page = r === runs[0] || r.planted ? null : await rowsOf(r).catch(() => null)
         if (page) waiting.push({ r, ...page })
         settle()
       }
@@ -152,7 +155,7 @@ async function meterBackfill (runs, first) {
   const h = await node.health().catch(() => null)
   for (const r of runs.filter(r => r.rate && !r.filled)) {
     const e = r.endpoints[0], c = h?.chains.find(c => c.chainId === r.id)
-    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now() - e.born, served: e.served })
+    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now() - e.asked, served: e.served })
   }
 }
 
@@ -195,6 +198,35 @@ async function followShorter (runs, cut, restore) {
   restore()
 }
 
+// verifyAll compares ledgers with the contracts: the honest one is as they are; the planted loss is found, named and mended.
+async function verifyAll (runs, last) {
+  const verify = async (r, want) => {
+    const child = spawn(path.resolve(HERE, o.binary), ['verify', '--data', path.join(OUT, 'node/data'), '--chain', r.id], { timeout: 60000 })
+    let text = ''
+    child.stdout.on('data', b => { text += b })
+    child.stderr.on('data', b => { text += b })
+    const code = await new Promise(resolve => child.once('close', resolve))
+    if (!want.includes(code)) fail(r, `verify ended with ${code}, want ${want}: ${text}`)
+    return text
+  }
+  const atHead = r => waitFor(`${r.name} to be at the head`, 20000, async () => (await node.chainHealth(r.id))?.asOfBlock === last)
+  await atHead(runs[0])
+  log('verify: ' + (await verify(runs[0], [0])).split('\n')[1])
+  for (const r of runs.filter(r => r.planted)) {
+    await atHead(r)
+    r.endpoints[0].faults.plant = false // what was left out is missing; reading it again finds it
+    const found = await verify(r, [0, 1])
+    // The node verifies by itself too and may have been first; then its log names the position.
+    const told = fs.readFileSync(path.join(OUT, 'node/serve.log'), 'utf8').split('\n').filter(l => l.includes('differs from a contract') && l.includes(`"chain":${r.id},`))
+    if (!/position \d+: feeGrowthInside/.test(found) && !told.some(l => /"what":"position".*feeGrowthInside/.test(l))) fail(r, 'verify did not name the position: ' + found)
+    const from = Date.now()
+    await waitFor('the chain to be read again', 20000, async () => (await node.chainHealth(r.id))?.asOfBlock !== last, 10).catch(() => {})
+    await atHead(r)
+    await verify(r, [0])
+    log(`a planted loss was found and mended in ${Date.now() - from} ms: ${told[0]?.slice(60, 220) ?? found}`)
+  }
+}
+
 async function compareEnd (runs, truth, last) {
   for (const r of [runs[0], ...runs.slice(1).filter(r => r.reached && !r.slow && !r.rate)]) {
     await waitFor(`${r.name} to be at the head again`, 20000, async () => { const c = await node.chainHealth(r.id); return c.asOfBlock === last && c.lastIndexedBlock === last })
@@ -208,7 +240,7 @@ async function compareEnd (runs, truth, last) {
 
 function report (r) {
   const e = r.endpoints[0]
-  const used = r.rate && (r.served ?? e.served) / r.rate / ((r.filled ?? Date.now() - e.born) / 1000)
+  const used = r.rate && (r.served ?? e.served) / r.rate / ((r.filled ?? Date.now() - e.asked) / 1000)
   if (used && used < USED) fail(r, `used ${(100 * used).toFixed(0)} % of its limit`)
   const moved = r.last?.lastIndexedBlock
   log(`${r.failed ? 'FAIL' : 'ok  '} ${r.name}: ${r.reached ? `head after ${(r.reached / 1000).toFixed(1)} s` : `at block ${moved}`}, ${r.pages} pages, ` +

@@ -1,5 +1,5 @@
 // One tidemark node as a child process: started, killed, asked.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -58,15 +58,11 @@ export class Tidemark {
     let ended = null
     child.on('error', e => { ended = e.message })
     child.on('exit', (code, signal) => { ended = `it ended (${code ?? signal})`; untrack(child.pid) })
-    child.stdout.on('data', b => {
-      fs.appendFileSync(path.join(this.dir, 'serve.log'), b)
-      this.key ||= /tm_srv_[0-9A-Za-z]{36}/.exec(b)?.[0] || ''
-    })
-    await waitFor('the node to answer', 30000, async () => {
-      if (ended) return true
-      return this.key && await this.health()
-    }, 20)
+    child.stdout.on('data', b => fs.appendFileSync(path.join(this.dir, 'serve.log'), b))
+    await waitFor('the node to answer', 30000, async () => ended || await this.health(), 20)
     if (ended) throw new Error(`cannot start ${this.binary}: ${ended}\n${this.tail()}`)
+    this.key ||= JSON.parse(execFileSync(this.binary, ['keys', 'issue', '--account', 'demo', '--json',
+      '--data', path.join(this.dir, 'data')])).key
   }
 
   // kill ends the node at once, as a crash would.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -22,7 +23,21 @@ const (
 	listPath    = "/v1/positions"
 	keyedMark   = "/keyed"
 	countedMark = "/counted"
+	aboutPath   = "/about"
 )
+
+// front stands before a peer as edge stands before the rankings.
+type front struct {
+	ready atomic.Pointer[loaded]
+	book  *accounts.Book // of the keys
+}
+
+// loaded is what a front serves once it is there.
+type loaded struct {
+	peer   peer
+	chains query.Chains
+	about  []byte // what it serves, and what loading took
+}
 
 // serverOf is fasthttp as the node has it, with room for a response in one
 // write.
@@ -57,15 +72,18 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, counted := bytes.CutPrefix(path, []byte(countedMark))
 	at := f.ready.Load()
 	switch {
-	case string(path) == aboutPath:
-		f.serveAbout(ctx)
+	case at == nil:
+		ctx.Error(`{"error":"still loading"}`, fasthttp.StatusServiceUnavailable)
 		return
-	case string(path) != listPath || at == nil:
+	case string(path) == aboutPath:
+		ctx.SetBody(at.about)
+		return
+	case string(path) != listPath:
 		ctx.Error(`{"error":"no such route"}`, fasthttp.StatusNotFound)
 		return
 	}
 	var ticket accounts.Ticket
-	if keyed && !f.gate.admit(ctx.Request.Header.Peek("KC-APIKey"), &ticket) {
+	if keyed && !f.admit(ctx.Request.Header.Peek("KC-APIKey"), &ticket) {
 		ctx.Error(`{"error":"no key"}`, fasthttp.StatusUnauthorized)
 		return
 	}
@@ -86,12 +104,9 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("application/json")
 	ctx.Response.SetBodyRaw(p.body)
 	if keyed {
-		f.gate.book.Settle(&ticket, accounts.RoutePositions, 1)
+		f.book.Settle(&ticket, accounts.RoutePositions, 1)
 	}
 }
-
-// gate checks keys as the node does.
-type gate struct{ book *accounts.Book }
 
 // newFront makes a front that knows the keys of a file: ten an account, none of
 // which ever runs out.
@@ -118,20 +133,18 @@ func newFront(path string) (*front, error) {
 			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: string(key[:accounts.PrefixLen]), Cell: cell,
 		}, 0, 0)
 	}
-	return &front{gate: gate{book}}, nil
+	return &front{book: book}, nil
 }
 
-func (g *gate) admit(header []byte, t *accounts.Ticket) bool {
-	key, why := g.book.Resolve(header)
+// admit checks a key as the node does.
+func (f *front) admit(header []byte, t *accounts.Ticket) bool {
+	key, why := f.book.Resolve(header)
 	if why != accounts.Accepted {
 		return false
 	}
-	*t = g.book.Admit(key, time.Now().UnixNano())
-	return t.Take() && g.book.Reserve(t, 1) == accounts.Granted
+	*t = f.book.Admit(key, time.Now().UnixNano())
+	return t.Take() && f.book.Reserve(t, 1) == accounts.Granted
 }
-
-// chainParser is the node's own parser of questions.
-type chainParser = query.Chains
 
 // totalCap is where counting rows stops, as in the node's limits.
 const totalCap = 25_000

@@ -52,13 +52,7 @@ func (l list) needs() flags {
 }
 
 // name tells lists apart.
-func (l list) name() string {
-	kind := "default"
-	if l.every {
-		kind = "every"
-	}
-	return fmt.Sprintf("%s:%d:%s", kind, l.chain, l.sort)
-}
+func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
 
 // lists returns all that are kept of some chains.
 func lists(chains []uint32) (all []list) {
@@ -99,8 +93,7 @@ func (c *corpus) sorted(l list) []place {
 // marks make the n-th row of a list found without walking to it, in a database
 // whose indexes do not count: every markEvery-th row of the list, so that a
 // page begins at most so many behind one that is known. The total stands beside
-// them: a count cache. Both are made anew with every refresh, and
-// a front holds them in memory.
+// them: a count cache. Both are made anew with every refresh.
 type marks struct {
 	total uint64
 	every []place
@@ -127,41 +120,11 @@ func (m *marks) before(offset uint64) (from place, skip uint64, ok bool) {
 	return m.every[offset/markEvery], offset % markEvery, true
 }
 
-// markRow is a mark as a database keeps it. Row n = -1 has the total instead.
-type markRow struct {
-	list  string
-	n     int64
-	score float64
-	row   int64
-}
-
-// markRows returns the marks of every list.
-func (c *corpus) markRows() (rows []markRow) {
+// allMarks are the marks of every list.
+func (c *corpus) allMarks() map[list]*marks {
+	all := map[list]*marks{}
 	for _, l := range lists(c.chains) {
-		m := markList(c.sorted(l))
-		rows = append(rows, markRow{l.name(), -1, 0, int64(m.total)})
-		for n, p := range m.every {
-			rows = append(rows, markRow{l.name(), int64(n), p.score, int64(p.row)})
-		}
-	}
-	return rows
-}
-
-// takeMarks are the marks that a database kept; those of a list are in their
-// order, the total first.
-func takeMarks(chains []uint32, rows []markRow) map[list]*marks {
-	names, all := map[string]list{}, map[list]*marks{}
-	for _, l := range lists(chains) {
-		names[l.name()] = l
-	}
-
-	for _, r := range rows {
-		l := names[r.list]
-		if r.n < 0 {
-			all[l] = &marks{total: uint64(r.row)}
-			continue
-		}
-		all[l].every = append(all[l].every, place{r.score, uint32(r.row)})
+		all[l] = markList(c.sorted(l))
 	}
 	return all
 }

@@ -6,17 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -75,8 +71,8 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if which == nil {
 		return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", c.Peer)
 	}
-	if err := which.find(ctx); err != nil {
-		return err
+	if which.program != nil && which.program() == "" {
+		return fmt.Errorf("%s is not installed; apt-get install %s", which.name, which.install)
 	}
 
 	f, err := newFront(c.Keys)
@@ -129,31 +125,6 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	}
 }
 
-// find makes sure that the server is there. Debian starts some servers when it
-// installs them; those are left alone.
-func (c *contestant) find(ctx context.Context) error {
-	if c.program == nil || c.program() != "" {
-		return nil
-	}
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("%s is not installed, and only root can: apt-get install %s", c.name, c.install)
-	}
-
-	// The second try is for lists of packages that are old.
-	const get = "apt-get install --yes --no-install-recommends "
-	cmd := exec.CommandContext(ctx, "sh", "-c",
-		get+c.install+" || { apt-get update && "+get+c.install+"; }")
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	said, err := cmd.CombinedOutput()
-	if err == nil && c.program() == "" {
-		err = errors.New("the server is not where it was looked for")
-	}
-	if err != nil {
-		return fmt.Errorf("cannot install %s (%s): %w: %s", c.name, c.install, err, process.LastLine(said))
-	}
-	return nil
-}
-
 // start starts a database server of our own on the cores of this process.
 func start(cmd *exec.Cmd, dir string) (*process.Child, error) {
 	cores, err := process.Split(false)
@@ -161,45 +132,4 @@ func start(cmd *exec.Cmd, dir string) (*process.Child, error) {
 		return nil, err
 	}
 	return process.Start(cores, cmd, filepath.Join(dir, "server.log"))
-}
-
-// saidVersion asks a program for its version: the first word with a digit first
-// that stands behind mark.
-func saidVersion(program, mark string) string {
-	out, err := exec.Command(program, "--version").Output()
-	if err != nil {
-		return "unknown"
-	}
-	_, after, _ := strings.Cut(string(out), mark)
-	for _, word := range strings.Fields(after) {
-		if word[0] >= '0' && word[0] <= '9' {
-			return word
-		}
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// loaded is what a front serves once it is there.
-type loaded struct {
-	peer   peer
-	chains chainParser
-	about  []byte
-}
-
-// aboutPath is where a front says what it serves and what loading took.
-const aboutPath = "/about"
-
-func (f *front) serveAbout(ctx *fasthttp.RequestCtx) {
-	at := f.ready.Load()
-	if at == nil {
-		ctx.SetStatusCode(http.StatusServiceUnavailable)
-		return
-	}
-	ctx.SetBody(at.about)
-}
-
-// front stands before a peer as edge stands before the rankings.
-type front struct {
-	ready atomic.Pointer[loaded]
-	gate  gate
 }

@@ -21,6 +21,7 @@ func TestPins(t *testing.T) {
 		}
 		return versions
 	}
+
 	ours, product := read("go.mod"), read("../../go.mod")
 	if product["github.com/valyala/fasthttp"] == "" || ours["github.com/valyala/fasthttp"] == "" {
 		t.Fatal("no fasthttp is required")

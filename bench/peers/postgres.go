@@ -166,14 +166,17 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err, bad)
 }
 
-func (p *postgres) version() string { return saidVersion(postgresProgram(), "PostgreSQL") }
+func (p *postgres) version() string {
+	number, _, _ := strings.Cut(p.conn.PgConn().ParameterStatus("server_version"), " ")
+	return number
+}
 
 // words: everything is replaced in one transaction. Bodies are kept in the row
 // and not packed, since to unpack one takes longer than to read it.
 func (p *postgres) words() *words {
 	return &words{
 		types: strings.NewReplacer(" KEY", " int8", " INT", " int8", " FLAG", " bool", " FLOAT", " float8",
-			" BYTES", " bytea", " TEXT", " text"),
+			" BYTES", " bytea"),
 		begin: []string{"BEGIN"},
 		finish: []string{"ALTER TABLE body ADD PRIMARY KEY (row)", "ANALYZE position", "ANALYZE body",
 			"COMMIT", "CHECKPOINT"},
@@ -223,6 +226,7 @@ func appendBinary(b []byte, v any) []byte {
 	fixed := func(n uint64) []byte {
 		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, 8), n)
 	}
+
 	switch v := v.(type) {
 	case nil:
 		return binary.BigEndian.AppendUint32(b, math.MaxUint32)
@@ -236,8 +240,6 @@ func appendBinary(b []byte, v any) []byte {
 			one = 1
 		}
 		return append(binary.BigEndian.AppendUint32(b, 1), one)
-	case string:
-		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
 	case []byte:
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
 	}
@@ -247,16 +249,17 @@ func appendBinary(b []byte, v any) []byte {
 // connections are few: more only take turns on the same cores.
 const connections = 4
 
-func (p *postgres) serve(ctx context.Context, pages map[list]string) ([]markRow, error) {
+func (p *postgres) serve(ctx context.Context, pages map[list]string) error {
 	cfg, err := pgxpool.ParseConfig(p.conn.Config().ConnString())
 	if err != nil {
-		return nil, fmt.Errorf("cannot read where PostgreSQL is: %w", err)
+		return fmt.Errorf("cannot read where PostgreSQL is: %w", err)
 	}
 	cfg.MaxConns, cfg.MinConns = connections, connections
 	cfg.ConnConfig.StatementCacheCapacity = 1024 // every text that there is
 	// Every text has one best plan, whatever its parameters are, and to find it
 	// takes ten times as long as to run it.
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
+
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		for l, text := range pages {
 			args := []any{math.Inf(1), int64(0)}
@@ -269,17 +272,11 @@ func (p *postgres) serve(ctx context.Context, pages map[list]string) ([]markRow,
 		}
 		return nil
 	}
-	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-		return nil, fmt.Errorf("cannot reach PostgreSQL: %w", err)
-	}
 
-	rows, err := p.pool.Query(ctx, marksText)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read marks: %w", err)
+	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return fmt.Errorf("cannot reach PostgreSQL: %w", err)
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (m markRow, err error) {
-		return m, r.Scan(&m.list, &m.n, &m.score, &m.row)
-	})
+	return p.pool.Ping(ctx)
 }
 
 // ask sends all statements of a question in one go.

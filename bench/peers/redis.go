@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -30,12 +28,9 @@ const bodyPrefix = "b:"
 
 func listKey(l list) string { return "l:" + l.name() }
 
-func member(row uint32) (b [4]byte) {
-	binary.BigEndian.PutUint32(b[:], row)
-	return b
-}
+func member(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
 
-// addBatch is how many members one ZADD adds.
+// addBatch is how many members one ZADD adds, and how many bodies go at once.
 const addBatch = 500
 
 // redisProgram is the server in PATH.
@@ -80,12 +75,16 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = wait(ctx, r.server, func() error {
-		conn, err := net.Dial("unix", r.socket)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
+	err = wait(ctx, r.server, func() (err error) {
+		r.client, err = rueidis.NewClient(rueidis.ClientOption{
+			InitAddress: []string{r.socket}, DisableCache: true, ForceSingleClient: true,
+			// All requests share a connection: what comes together goes together.
+			PipelineMultiplex: -1,
+			DialCtxFn: func(ctx context.Context, at string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return d.DialContext(ctx, "unix", at)
+			},
+		})
+		return err
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -93,123 +92,51 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	return r, nil
 }
 
-func (r *redis) version() string { return saidVersion(redisProgram(), "v=") }
+func (r *redis) version() string {
+	info, _ := r.client.Do(context.Background(), r.client.B().Info().Section("server").Build()).ToString()
+	_, after, _ := strings.Cut(info, "redis_version:")
+	return strings.TrimSpace(strings.SplitN(after, "\n", 2)[0])
+}
 
-// load fills an empty server by a stream of commands, as redis-cli --pipe does.
-// To replace what is asked meanwhile it would take another database of the
-// server, SWAPDB at the end, and memory for both.
-func (r *redis) load(_ context.Context, c *corpus, w *clock) (err error) {
-	conn, err := net.Dial("unix", r.socket)
-	if err != nil {
-		return fmt.Errorf("cannot reach Redis: %w", err)
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+// load fills an empty server, batch by batch. To replace what is asked
+// meanwhile it would take another database of the server, SWAPDB at the end, and
+// memory for both.
+func (r *redis) load(ctx context.Context, c *corpus, w *clock) error {
 	w.begin(r.server)
 	defer w.end()
-	replies := make(chan error, 1)
-	go func() { replies <- readReplies(conn) }()
-
-	out := &commands{out: bufio.NewWriterSize(conn, 1<<20)}
-	n, key := uint32(0), []byte(bodyPrefix)
-	err = c.bodies(func(body []byte) error {
-		m := member(n)
-		n++
-		key = append(key[:len(bodyPrefix)], m[:]...)
-		return out.command("SET", key, body)
-	})
-	for _, l := range lists(c.chains) {
-		err = errors.Join(err, sendList(out, l, c.sorted(l)))
-	}
-	err = errors.Join(err, out.command("ECHO", []byte(loadEnd)), out.out.Flush())
-	if err != nil {
-		return fmt.Errorf("cannot load Redis: %w", err)
-	}
-	if err := <-replies; err != nil {
-		return err
+	var batch rueidis.Commands
+	flush := func() error {
+		for _, reply := range r.client.DoMulti(ctx, batch...) {
+			if err := reply.Error(); err != nil {
+				return fmt.Errorf("cannot load Redis: %w", err)
+			}
+		}
+		batch = batch[:0]
+		return nil
 	}
 
-	r.client, err = rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{r.socket}, DisableCache: true, ForceSingleClient: true,
-		// All requests share a connection: what comes together goes together.
-		PipelineMultiplex: -1,
-		DialCtxFn: func(ctx context.Context, at string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", at)
-		},
-	})
-	return err
-}
-
-const loadEnd = "loaded"
-
-// readReplies reads until the end of a load; the first error is the load's.
-func readReplies(conn io.Reader) error {
-	in := bufio.NewReaderSize(conn, 64<<10)
-	for {
-		line, err := in.ReadString('\n')
-		switch {
-		case err != nil:
-			return fmt.Errorf("cannot read what Redis says: %w", err)
-		case line[0] == '-':
-			return fmt.Errorf("cannot load Redis: %s", line[1:])
-		case line == loadEnd+"\r\n":
+	n := uint32(0)
+	err := c.bodies(func(body []byte) error {
+		batch = append(batch, r.client.B().Set().Key(bodyPrefix+member(n)).Value(string(body)).Build())
+		if n++; len(batch) < addBatch {
 			return nil
 		}
-	}
-}
-
-// commands writes the protocol's arrays of strings. Errors of writing come
-// back from the last Flush.
-type commands struct {
-	out *bufio.Writer
-	buf []byte
-}
-
-func (w *commands) begin(parts int) {
-	w.buf = append(strconv.AppendInt(append(w.buf[:0], '*'), int64(parts), 10), "\r\n"...)
-}
-
-func (w *commands) part(b []byte) {
-	w.buf = strconv.AppendInt(append(w.buf, '$'), int64(len(b)), 10)
-	w.buf = append(append(append(w.buf, "\r\n"...), b...), "\r\n"...)
-}
-
-func (w *commands) end() error {
-	_, err := w.out.Write(w.buf)
-	return err
-}
-
-func (w *commands) command(name string, args ...[]byte) error {
-	w.begin(1 + len(args))
-	w.part([]byte(name))
-	for _, a := range args {
-		w.part(a)
-	}
-	return w.end()
-}
-
-// sendList adds members in their order, which is the fastest.
-func sendList(w *commands, l list, sorted []place) error {
-	var number []byte
-	for len(sorted) > 0 {
-		n := min(addBatch, len(sorted))
-		w.begin(2 + 2*n)
-		w.part([]byte("ZADD"))
-		w.part([]byte(listKey(l)))
-
-		for _, p := range sorted[:n] {
-			if number = strconv.AppendFloat(number[:0], p.score, 'g', -1, 64); math.IsInf(p.score, 1) {
-				number = append(number[:0], "+inf"...)
+		return flush()
+	})
+	for _, l := range lists(c.chains) {
+		// Members in their order, which is the fastest.
+		for part := range slices.Chunk(c.sorted(l), addBatch) {
+			add := r.client.B().Zadd().Key(listKey(l)).ScoreMember()
+			for _, p := range part {
+				add = add.ScoreMember(p.score, member(p.row))
 			}
-			m := member(p.row)
-			w.part(number)
-			w.part(m[:])
+			batch = append(batch, add.Build())
 		}
-		if err := w.end(); err != nil {
-			return err
+		if err == nil {
+			err = flush()
 		}
-		sorted = sorted[n:]
 	}
-	return nil
+	return err
 }
 
 func (r *redis) answer(out *page, q *asked) error {

@@ -89,6 +89,7 @@ func tellBodies(ctx context.Context, st *market.State, tell func([]byte) error) 
 		if !ok {
 			return fmt.Errorf("row %d begins with %.20q; the rank must be first", i, text)
 		}
+
 		if err := errors.Join(ctx.Err(), tell(body)); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 //
 //	position   what is sorted and filtered by, narrow, so that scans are short
 //	body       the rest of the answer, by row
-//	mark       see marks
 //
 // and the same indexes: for every list one in its order, partial where the list
 // is. The lists of all chains also carry what filters look at, so that a filter
@@ -136,9 +135,6 @@ func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	end := fmt.Sprintf("LIMIT %d OFFSET $3", q.Limit)
 	return bodies(sortColumns[q.Sort], among+floors, end), capped(counted + floors)
 }
-
-// marksText asks for all marks, those of a list in their order.
-const marksText = "SELECT list, n, score, row FROM mark ORDER BY list, n"
 
 // pageRows is how many rows a page has when nobody says how many.
 const pageRows = rankings.DefaultLimit

@@ -135,6 +135,7 @@ func (s *sqlite) insert(table string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
+
 	text := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(rows[0])-1) + ")"
 	for _, row := range rows {
 		stmt, err := s.load.statement(text, row)
@@ -150,29 +151,26 @@ func (s *sqlite) insert(table string, rows [][]any) error {
 
 // serve opens the file anew, for nobody who writes: it is mapped, and never
 // locked.
-func (s *sqlite) serve(context.Context, map[list]string) (rows []markRow, err error) {
+func (s *sqlite) serve(context.Context, map[list]string) error {
 	if err := s.load.close(); err != nil {
-		return nil, err
+		return err
 	}
 	s.load = nil
 
 	n := 2 * runtime.GOMAXPROCS(0)
 	s.idle = make(chan *sqliteConn, n)
-	var c *sqliteConn
 	for range n {
-		if c, err = dialSQLite("file:" + s.path + "?mode=ro&immutable=1&_mutex=no"); err != nil {
-			return nil, err
+		c, err := dialSQLite("file:" + s.path + "?mode=ro&immutable=1&_mutex=no")
+		if err != nil {
+			return err
 		}
 		s.idle <- c
 		// Beyond the size of any file: the build has a limit of its own.
 		if err := c.exec("PRAGMA mmap_size = 1099511627776", "PRAGMA cache_size = -65536"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	err = c.each(marksText, nil, func(v []driver.Value) {
-		rows = append(rows, markRow{v[0].(string), v[1].(int64), v[2].(float64), v[3].(int64)})
-	})
-	return rows, err
+	return nil
 }
 
 func (s *sqlite) ask(out *page, text string, args []any, count string, countArgs []any) error {

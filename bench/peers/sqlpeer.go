@@ -16,7 +16,7 @@ type engine interface {
 	exec(texts ...string) error
 	insert(table string, rows [][]any) error
 	// serve ends loading: from then on pages are asked for.
-	serve(ctx context.Context, pages map[list]string) ([]markRow, error)
+	serve(ctx context.Context, pages map[list]string) error
 	// ask adds the rows of a page, and counts where there is a text for it.
 	ask(out *page, text string, args []any, count string, countArgs []any) error
 	close() error
@@ -40,10 +40,7 @@ func tables() []string {
 	for _, c := range sortColumns {
 		position += ", " + c + " FLOAT"
 	}
-	return []string{
-		position + ")", "CREATE TABLE body (row KEY, body BYTES)",
-		"CREATE TABLE mark (list TEXT, n INT, score FLOAT, row INT)",
-	}
+	return []string{position + ")", "CREATE TABLE body (row KEY, body BYTES)"}
 }
 
 // sqlPeer answers from either.
@@ -84,9 +81,8 @@ func (s *sqlPeer) load(ctx context.Context, c *corpus, w *clock) error {
 	for _, l := range lists(c.chains) {
 		s.pages[l] = pageText(l, pageRows)
 	}
-	rows, err := s.serve(ctx, s.pages)
-	s.marks = takeMarks(c.chains, rows)
-	return err
+	s.marks = c.allMarks()
+	return s.serve(ctx, s.pages)
 }
 
 func (s *sqlPeer) loadRows(c *corpus, w *clock) error {
@@ -111,22 +107,13 @@ func (s *sqlPeer) loadRows(c *corpus, w *clock) error {
 		n++
 		return bodies.add([]any{n - 1, bytes.Clone(body)})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = positions.flush()
 	}
-
-	all := batches{s, w, "mark", nil}
-	for _, m := range c.markRows() {
-		if err := all.add([]any{m.list, m.n, m.score, m.row}); err != nil {
-			return err
-		}
+	if err == nil {
+		err = bodies.flush()
 	}
-	for _, b := range []*batches{&positions, &bodies, &all} {
-		if err := b.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // batches gathers the rows of a table.

@@ -56,6 +56,7 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := c.http.Do(q)
 	var unreachable *net.OpError
 	switch {
@@ -64,6 +65,7 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot ask the node on %s: %w", c.dir, err)
 	}
+
 	defer r.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAdminAnswer))
 	if err != nil {
@@ -72,6 +74,7 @@ func (c *client) do(method, path string, body any) ([]byte, error) {
 	if r.StatusCode == http.StatusOK {
 		return answer, nil
 	}
+
 	var refusal struct{ Error string }
 	if json.Unmarshal(answer, &refusal) != nil || refusal.Error == "" {
 		return nil, fmt.Errorf("the node on %s answered %s", c.dir, r.Status)
@@ -86,6 +89,7 @@ func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Write
 	if err != nil {
 		return err
 	}
+
 	if f.JSON {
 		var out bytes.Buffer
 		if err := json.Indent(&out, answer, "", "  "); err != nil {
@@ -94,10 +98,12 @@ func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Write
 		_, err := os.Stdout.Write(out.Bytes())
 		return err
 	}
+
 	var v T
 	if err := json.Unmarshal(answer, &v); err != nil {
 		return fmt.Errorf("cannot read the answer of the node on %s: %w", f.Data, err)
 	}
+
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	show(w, &v)
 	return w.Flush()

@@ -137,6 +137,9 @@ func (c *BenchRunCmd) Run() error {
 		return err
 	}
 	run.Machine.Version = version
+	if run.Machine.Commit == "unknown" { // built without version control at hand
+		run.Machine.Commit = version
+	}
 	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run))
 }
 

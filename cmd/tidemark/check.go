@@ -22,7 +22,7 @@ const (
 type CheckCmd struct {
 	Data     string        `help:"Data directory of a stopped node." default:"./data" placeholder:"DIR"`
 	URL      string        `name:"url" help:"Check the answers of a running node instead." placeholder:"URL"`
-	Key      string        `help:"API key for --url, of a plan without limits." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
+	Key      string        `help:"API key for --url." env:"TIDEMARK_CHECK_KEY" placeholder:"KEY"`
 	Sample   int           `help:"Positions of a chain to look at one by one; 0: all."`
 	Requests int           `help:"Most requests to send." default:"200000"`
 	Timeout  time.Duration `help:"How long one answer may take." default:"30s"`
@@ -37,6 +37,7 @@ func (c *CheckCmd) Run() error {
 	if _, err := os.Stat(filepath.Join(c.Data, marketDir)); err != nil {
 		return fmt.Errorf("no data in %s: %w", c.Data, err)
 	}
+
 	findings, err := checkData(c.Data, os.Stdout)
 	if err != nil {
 		return err
@@ -44,6 +45,7 @@ func (c *CheckCmd) Run() error {
 	if findings > 0 {
 		return fmt.Errorf("%d findings in %s", findings, c.Data)
 	}
+
 	fmt.Println("no findings")
 	return nil
 }

@@ -45,6 +45,7 @@ func TestDamagedAccounts(t *testing.T) {
 			}
 		}
 	}
+
 	wants := []string{
 		"accounts in " + filepath.Join(v.dir, accountsDir) + " are damaged: file ", table, ", keys 00",
 		"restore the backup of ", "tidemark restore " + saved + " --data " + v.dir,
@@ -62,6 +63,7 @@ func flipTable(t *testing.T, dir string) (name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ".sst") {
 			continue
@@ -77,6 +79,7 @@ func flipTable(t *testing.T, dir string) (name string) {
 			t.Fatal(err)
 		}
 	}
+
 	if name == "" {
 		t.Fatal("the accounts' store has no table after an orderly stop")
 	}

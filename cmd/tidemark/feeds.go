@@ -13,6 +13,7 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/rpc"
 	"tidemark/actors/feed/sim"
+	"tidemark/actors/verify"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -38,7 +39,8 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 			prices = simulated.Prices
 		}
 		specs = append(specs, actors.ChainSpec{
-			Feed: source,
+			Feed:   source,
+			Verify: verify.Config{PoolManager: c.PoolManager, PositionManager: c.PositionManager},
 			Config: chain.Config{
 				Ledger: ledger.Config{
 					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),

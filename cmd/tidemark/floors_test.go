@@ -22,7 +22,7 @@ var floors = [][]string{
 	{"rankings/market", "edge/ui"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
-	{"actors/chain", "storage/registry", "edge/query", "edge/render"},
+	{"actors/chain", "actors/verify", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},

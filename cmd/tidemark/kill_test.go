@@ -65,6 +65,7 @@ func TestKillMetering(t *testing.T) {
 		kills = n
 	}
 	quota := int64(1500 * kills)
+
 	v := newVictim(t, quota)
 	v.start()
 	free, bound := v.customer("free-rider", "unlimited"), v.customer("bound", "paced")
@@ -78,12 +79,14 @@ func TestKillMetering(t *testing.T) {
 			}
 		}
 	}
+
 	v.load(2*time.Second, bound)
 	v.start()
 	bound.check(v, time.Now())
 	if bound.answered > quota {
 		t.Errorf("%d units were answered; the quota is %d", bound.answered, quota)
 	}
+
 	t.Logf("%d kills: %d units answered, %d in flight; of a quota of %d %d were answered and %d "+
 		"refused; the most that a kill lost are the answers of %s", kills, free.answered,
 		free.inFlight, quota, bound.answered, bound.refused, longest.Round(time.Millisecond))
@@ -114,11 +117,13 @@ func (v *victim) start() {
 	v.cmd = exec.Command("tidemark", "serve", "--config", v.dir+".toml", "--data", v.dir,
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
 	v.cmd.Env = append(os.Environ(), smallMarket...)
+
 	var logs output
 	v.cmd.Stdout, v.cmd.Stderr = &v.welcome, &logs
 	if err := v.cmd.Start(); err != nil {
 		v.t.Fatal(err)
 	}
+
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if v.url = addressPattern.FindString(v.welcome.String()); v.url == "" {
 			continue
@@ -182,6 +187,7 @@ var killedRoutes = []string{
 func (c *customer) askUntilDead(url string) {
 	client := http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()
+
 	for i := rand.IntN(3); ; i++ {
 		units, status, err := c.ask(&client, url+killedRoutes[i%3])
 		c.mu.Lock()
@@ -230,6 +236,7 @@ func (c *customer) check(v *victim, died time.Time) (lost time.Duration) {
 	if charged > answered+c.lost {
 		v.t.Errorf("%s: charged %d units; %d were answered and %d in flight", c.name, charged, answered, c.lost)
 	}
+
 	missing := answered - charged
 	for i := len(c.answers) - 1; i >= 0 && missing > 0; i-- {
 		missing -= c.answers[i].units
@@ -240,6 +247,7 @@ func (c *customer) check(v *victim, died time.Time) (lost time.Duration) {
 		v.t.Errorf("%s: the answers of the last %s are not charged; want at most one flush of %s",
 			c.name, lost, killFlush)
 	}
+
 	c.used, c.inFlight = usage.UnitsUsed, c.inFlight+c.lost
 	return lost
 }

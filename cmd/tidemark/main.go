@@ -23,6 +23,7 @@ type CLI struct {
 	Keys     KeysCmd     `cmd:"" help:"Issue, list and revoke API keys of a running node."`
 	Usage    UsageCmd    `cmd:"" help:"Show the units that an account used."`
 	Chains   ChainsCmd   `cmd:"" help:"List, switch off and on, and resynchronise chains."`
+	Verify   VerifyCmd   `cmd:"" help:"Compare a running node's ledgers with the contracts themselves."`
 	Check    CheckCmd    `cmd:"" help:"Check a stopped node's data, or a running node's answers against each other."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`

@@ -57,11 +57,12 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 		s.must(server.Shutdown(context.Background()))
 		s.must(<-served)
 	})
+	s.url, s.key = "http://"+l.Addr().String(), key
 	return func(s *stage, path, query string) answer {
 		if query != "" {
 			path += "?" + query
 		}
-		status, body, err := request("http://"+l.Addr().String()+path, key)
+		status, body, err := request(s.url+path, s.key)
 		s.must(err)
 		return answer{status: status, body: body}
 	}

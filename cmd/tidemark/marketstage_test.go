@@ -39,6 +39,8 @@ type stage struct {
 	fresh  bool // nothing has happened since the last question
 	before func(*stage)
 	ask    func(s *stage, path, query string) answer
+	url    string // of the server, when there is one, and a key for it
+	key    string
 	redo   bool // every row that is asked for is redone from its explanation
 }
 

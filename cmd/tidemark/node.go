@@ -39,10 +39,12 @@ type node struct {
 	books    *storage.Accounts
 	registry *registry.Registry
 	chains   *actors.Node
-	watchdog *actors.Watchdog // disk and clocks, for /health
-	extern   *actors.PriceFeed
+	answers  map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
+	watchdog *actors.Watchdog                            // disk and clocks, for /health
 	board    rankings.Board
 	ready    readiness
+
+	apiListener, opsListener net.Listener
 
 	key string // of the demo account, on the first start only
 	url string // of the API
@@ -52,7 +54,7 @@ type node struct {
 // later one fails.
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
-	for _, step := range []func() error{n.openStores, n.startMetering, n.startChains, n.startServers} {
+	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -64,6 +66,7 @@ func (n *node) openStores() error {
 	if err := makePrivate(n.Data); err != nil {
 		return err
 	}
+
 	var err error
 	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
 	if err != nil {
@@ -73,6 +76,7 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {
 		return err
 	}
+
 	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{
 		AcceptLost: n.acceptLost, Logger: n.log,
 	})
@@ -81,6 +85,35 @@ func (n *node) openStores() error {
 	}
 	n.began("accounts store", func(context.Context) error { return n.books.Close() })
 	return nil
+}
+
+// listenAll binds the listeners before an account or a key is made: a start on
+// an address that is taken leaves nothing behind.
+func (n *node) listenAll() (err error) {
+	if n.apiListener, n.opsListener, err = n.listen(); err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	n.url = urlOf(n.apiListener, n.TLS.Cert != "")
+	n.began("listeners", func(context.Context) error {
+		// The servers that use them have closed them already.
+		n.apiListener.Close()
+		n.opsListener.Close()
+		return nil
+	})
+	return nil
+}
+
+// endClients lets requests under way end, but waits for no client that does not
+// read its answer: what it was charged for is settled.
+func (n *node) endClients(ctx context.Context, api *edge.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	err := api.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.log.Warn("some clients have not read their answers; they are cut off", "waited", clientTimeout.String())
+		return nil
+	}
+	return err
 }
 
 // background runs a part that ends with its context.
@@ -103,16 +136,19 @@ func (n *node) startMetering() error {
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
-	if n.key, _, err = n.registry.CreateDemo(); err != nil {
-		return fmt.Errorf("cannot create the demo account: %w", err)
+	if err := n.makeFirstKey(); err != nil {
+		return err
 	}
+
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
+
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
 	}
 	n.began("metering", metering.Stop)
+
 	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
 	n.background("watchdog", n.watchdog.Run)
 	return nil
@@ -122,14 +158,19 @@ func (n *node) startChains() error {
 	external := &actors.PriceFeed{
 		File: n.Prices.File, URL: n.Prices.URL, Every: n.Prices.Every, Log: n.log,
 	}
-	n.extern = external
 	if external.File != "" || external.URL != "" {
 		n.background("price feed", external.Run)
 	}
+
 	specs, err := n.specs(external, n.set, n.log)
 	if err != nil {
 		return err
 	}
+	n.answers = map[market.ChainID]func() []value.FeedPrice{}
+	for i := range specs {
+		n.answers[specs[i].Config.Ledger.Chain] = specs[i].Config.External
+	}
+
 	n.chains, err = actors.Start(specs, n.store, &n.board, n.Refresh.Every, n.registry.Clock(),
 		n.set, n.log)
 	if err != nil {
@@ -152,15 +193,11 @@ func (n *node) startServers() error {
 	if err != nil {
 		return err
 	}
-	apiListener, opsListener, err := n.listen()
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
-	}
-	n.url = urlOf(apiListener, n.TLS.Cert != "")
+	apiListener := n.apiListener
 	if n.TLS.Cert != "" {
 		pair, err := readCertificate(n.TLS, n.log)
 		if err != nil {
-			return errors.Join(err, apiListener.Close(), opsListener.Close())
+			return err
 		}
 		apiListener = pair.listener(apiListener)
 		n.background("certificate", pair.watch)
@@ -171,8 +208,10 @@ func (n *node) startServers() error {
 	}
 
 	ops := opsServer(n.set, n.ready.check)
-	n.serve("ops server", opsListener, ops.Serve, ops.Shutdown)
-	n.serve("API", apiListener, api.Serve, api.Shutdown)
+	n.serve("ops server", n.opsListener, ops.Serve, ops.Shutdown)
+	n.serve("API", apiListener, api.Serve, func(ctx context.Context) error {
+		return n.endClients(ctx, api)
+	})
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
@@ -209,7 +248,7 @@ func (n *node) prices(id market.ChainID) (*value.Params, []value.FeedPrice) {
 	for i := range n.Chains {
 		if c := &n.Chains[i]; c.ID == id {
 			params := n.params(c)
-			return &params, n.extern.Of(id)
+			return &params, n.answers[id]()
 		}
 	}
 	panic("BUG: prices of a chain that is not registered")
@@ -237,9 +276,6 @@ func (n *node) welcome(w io.Writer) {
 		dir = n.Data
 	}
 	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
-	if n.key != "" {
-		text += fmt.Sprintf("\nAPI key of the account demo, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", n.key, n.key, n.url)
-	}
+	text += n.keyAdvice()
 	io.WriteString(w, text)
 }

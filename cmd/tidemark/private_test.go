@@ -33,6 +33,7 @@ func TestDataIsPrivate(t *testing.T) {
 func checkPrivate(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
+
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // the node removes files while we look

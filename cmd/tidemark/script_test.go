@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,13 +15,15 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tidemark/storage/registry"
 )
 
 // The scripts in testdata are what a user could type. Beside the commands of
 // testscript they have:
 //
 //	node [flag...]           start a node on $WORK/data with a small market; sets $URL, and
-//	                         $KEY when it prints one; waits until every chain is served
+//	                         $KEY to a new key of demo; waits until every chain is served
 //	down | crash             end it in order, or with -9
 //	get STATUS PATH [KEY]    ask the API; the body becomes stdout
 //	pages FILE               write the first pages of every sort into a file
@@ -107,10 +110,7 @@ func lookPath(ts *testscript.TestScript) string {
 	return ""
 }
 
-var (
-	addressPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	keyPattern     = regexp.MustCompile(`tm_srv_[0-9A-Za-z]{36}`)
-)
+var addressPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // waitServed waits until every chain is served.
 func waitServed(ts *testscript.TestScript, p *process) {
@@ -125,12 +125,26 @@ func waitServed(ts *testscript.TestScript, p *process) {
 			continue
 		}
 		ts.Setenv("URL", url)
-		if key := keyPattern.FindString(said); key != "" {
-			ts.Setenv("KEY", key)
-		}
+		issueKey(ts, p)
 		return
 	}
 	ts.Fatalf("not served after %s: %s%s", startTimeout, p.welcome.String(), p.logs.String())
+}
+
+// issueKey issues a key of the account that a first start makes.
+func issueKey(ts *testscript.TestScript, p *process) {
+	var data string
+	for i, arg := range p.Args {
+		if arg == "--data" {
+			data = ts.MkAbs(p.Args[i+1]) // the last one counts
+		}
+	}
+	request := registry.KeyRequest{Account: registry.Demo}
+	answer, err := adminClient(data).do(http.MethodPost, "/keys", request)
+	ts.Check(err)
+	var issued registry.IssuedKey
+	ts.Check(json.Unmarshal(answer, &issued))
+	ts.Setenv("KEY", issued.Key)
 }
 
 func request(url, key string) (status int, body string, err error) {

@@ -30,9 +30,15 @@ type ServeCmd struct {
 	AcceptLostAccounts bool `help:"Start with fewer account records than were written."`
 }
 
-// stopTimeout bounds an ordered stop: what has not ended by then is dropped,
-// and the next start finds a store as after a crash.
-const stopTimeout = 20 * time.Second
+// An ordered stop gives every part a time of its own, so that one that hangs
+// takes nothing from those after it. What has not ended by then is dropped, and
+// the next start finds a store as after a crash.
+const (
+	partTimeout = 10 * time.Second
+	// clientTimeout is what clients get to read their answers. Whoever reads
+	// none must not keep leases and stores from being closed in order.
+	clientTimeout = 3 * time.Second
+)
 
 // Run serves until SIGINT or SIGTERM.
 func (c *ServeCmd) Run() error {
@@ -63,6 +69,9 @@ func (l *loaded) serve() (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	// A terminal that is closed, or a manager that asks for a reload, must not
+	// end a node.
+	signal.Ignore(syscall.SIGHUP)
 	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	narrowFiles()
@@ -105,27 +114,28 @@ func setLevel(level *slog.LevelVar, name string) {
 
 // started is a part of the node that has to be stopped.
 type started struct {
-	name string
-	stop func(context.Context) error
+	name  string
+	limit time.Duration
+	stop  func(context.Context) error
 }
 
 // stop ends what was started, the last first, and logs how long each took.
 func (n *node) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
 	var errs error
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), part.limit)
 		if err := part.stop(ctx); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}
+		cancel()
 		n.log.Info("stopped", "part", part.name, "took", time.Since(from).Round(time.Millisecond).String())
 	}
 	return errs
 }
 
 func (n *node) began(name string, stop func(context.Context) error) {
-	n.parts = append(n.parts, started{name, stop})
+	n.parts = append(n.parts, started{name, partTimeout, stop})
 }
 
 // path is a place in the data directory.

@@ -43,10 +43,9 @@ var topLevel = []string{
 // unparted are packages whose long functions have no paragraphs yet. The list
 // only gets shorter.
 var unparted = []string{
-	"bench", "bench/corpus", "bench/load", "bench/peers",
-	"actors", "actors/chain", "actors/feed", "actors/feed/rpc", "actors/feed/sim", "cmd/tidemark", "edge",
+	"actors/chain", "actors/feed", "actors/feed/rpc", "actors/feed/sim", "cmd/tidemark", "edge",
 	"edge/query", "edge/render", "rankings", "rankings/block", "rankings/clmath", "rankings/ledger",
-	"rankings/market", "rankings/script", "rankings/value", "storage", "storage/accounts",
+	"rankings/market", "rankings/script", "rankings/value", "storage",
 }
 
 const (

@@ -28,11 +28,13 @@ func showUsage(w io.Writer, v *registry.UsageView) {
 		limit = *v.UnitsLimit
 	}
 	row(w, v.Month, v.UnitsUsed, limit, v.ResetsAt)
+
 	if v.UnitsReserved > 0 {
 		row(w)
 		row(w, fmt.Sprintf("%d more units count against the limit, uncharged: "+
 			"requests may have used them when the node was killed.", v.UnitsReserved))
 	}
+
 	if len(v.Routes) > 0 {
 		row(w)
 		row(w, "UNITS", "REQUESTS", "ROUTE")
@@ -40,6 +42,7 @@ func showUsage(w io.Writer, v *registry.UsageView) {
 			row(w, r.Units, r.Requests, r.Path)
 		}
 	}
+
 	if len(v.Days) > 0 {
 		row(w)
 		row(w, "DAY", "UNITS", "REQUESTS")

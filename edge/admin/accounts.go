@@ -51,6 +51,7 @@ func (s *Server) handleKeys() {
 		}
 		return reg.IssueKey(q)
 	})
+
 	s.handle("POST /keys/{id}/revoke", func(r *http.Request) (any, error) {
 		return reg.RevokeKey(r.PathValue("id"))
 	})

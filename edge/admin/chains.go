@@ -45,6 +45,24 @@ func (s *Server) handleChains() {
 	handle("offline", func(id market.ChainID) error { return s.Control.SetOffline(id, true) })
 	handle("online", func(id market.ChainID) error { return s.Control.SetOffline(id, false) })
 	handle("resync", s.Control.Resync)
+	s.handle("POST /chains/{id}/verify", s.verify)
+}
+
+// verify compares a chain with its contracts, ?sample=N of it or all.
+func (s *Server) verify(r *http.Request) (any, error) {
+	id, err := s.findChain(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	sample := 0
+	if text := r.URL.Query().Get("sample"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return nil, refuse(registry.Invalid, "sample is %q; allowed is a whole number from 0 on", text)
+		}
+		sample = int(n)
+	}
+	return s.Control.Verify(r.Context(), id, sample)
 }
 
 func (s *Server) findChain(text string) (market.ChainID, error) {
@@ -63,6 +81,7 @@ func (s *Server) findChain(text string) (market.ChainID, error) {
 func (s *Server) chainViews() []ChainView {
 	board := s.Board.Load()
 	views := make([]ChainView, len(s.Chains))
+
 	for i, c := range s.Chains {
 		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
 		if on, ok := board.Chain(c.ID); ok {

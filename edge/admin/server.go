@@ -34,6 +34,9 @@ type Control interface {
 	SetOffline(chain market.ChainID, offline bool) error
 	// Resync drops what is kept of a chain and indexes it from its start.
 	Resync(chain market.ChainID) error
+	// Verify compares a chain's ledger with its contracts: everything, or a
+	// sample of so many pools and positions.
+	Verify(ctx context.Context, chain market.ChainID, sample int) (*rankings.Verification, error)
 	// Backup writes a checkpoint of every store into an empty directory.
 	Backup(dir string) error
 }

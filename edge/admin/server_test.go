@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -38,6 +39,13 @@ func (c *testControl) Resync(market.ChainID) error {
 	return nil
 }
 
+func (c *testControl) Verify(
+	_ context.Context, id market.ChainID, sample int,
+) (*rankings.Verification, error) {
+	c.asked = append(c.asked, fmt.Sprint("verify ", id, " ", sample))
+	return &rankings.Verification{Block: 7, Compared: 9}, nil
+}
+
 func (c *testControl) Backup(dir string) error {
 	c.asked = append(c.asked, "backup "+filepath.Base(dir))
 	return nil
@@ -52,10 +60,12 @@ func newServer(t *testing.T, control Control) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	reg, err := registry.Open(store, accounts.DefaultPlans(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return New(Config{
 		Registry: reg, Control: control, Board: new(rankings.Board), Log: quiet,
 		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},
@@ -72,19 +82,23 @@ func TestServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		stale.Close()
+
 		control := new(testControl)
 		s := newServer(t, control)
 		if err := s.Listen(dir); err != nil {
 			t.Fatal(err)
 		}
+
 		info, err := os.Stat(filepath.Join(dir, socketName))
 		if err != nil || info.Mode() != os.ModeSocket|0o600 {
 			t.Errorf("mode of the socket = %v, %v; want 0600", info.Mode(), err)
 		}
+
 		askSocket(t, dir)
 		if got := strings.Join(control.asked, ", "); got != "resync, backup saved" {
 			t.Errorf("the node was asked for %q", got)
 		}
+
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -104,6 +118,7 @@ func askSocket(t *testing.T, dir string) {
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, dir) },
 	}}
+
 	f := func(method, path, body string, status int, says string) {
 		t.Helper()
 		q, err := http.NewRequest(method, "http://admin"+path, bytes.NewBufferString(body))
@@ -120,12 +135,14 @@ func askSocket(t *testing.T, dir string) {
 			t.Errorf("%s %s = %d %s, %v; want %d with %s", method, path, r.StatusCode, got, err, status, says)
 		}
 	}
+
 	name := "acme"
 	f("POST", "/accounts", `{"name":"`+name+`","plan":"growth"}`, 200, `"plan":"growth"`)
 	f("POST", "/accounts", `{"name":"`+name+`","plan":"growth"}`, 409, `"error"`)
 	f("POST", "/accounts", `{"nam":"x"}`, 400, `unknown field`)
 	f("POST", "/accounts", `{`, 400, `cannot read`)
 	f("GET", "/accounts", "", 200, `"name":"`+name+`"`)
+
 	f("POST", "/keys", `{"account":"`+name+`","label":"x"}`, 200, `"key":"tm_srv_`)
 	f("GET", "/keys?account="+name, "", 200, `"prefix":"tm_srv_`)
 	f("GET", "/accounts/"+name, "", 200, `"keys":[{`)
@@ -136,11 +153,13 @@ func askSocket(t *testing.T, dir string) {
 	f("GET", "/usage/"+name+"?month=2026-10", "", 200, `"unitsUsed":0`)
 	f("GET", "/usage/nobody", "", 404, `nobody`)
 	f("POST", "/keys/key_1/revoke", "", 200, `"status":"revoked"`)
+
 	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"starting"`)
 	f("POST", "/chains/7/resync", "", 404, `no chain \"7\" is enabled on this node; enabled are 1 42161`)
 	f("POST", "/chains/1/resync", "", 200, `"chainId":1`)
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
 	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)
+
 	f("POST", "/backup?dir=saved", "", 400, `absolute`)
 	saved := filepath.Join(t.TempDir(), "saved")
 	f("POST", "/backup?dir="+saved, "", 200, `"dir":"`+saved+`"`)

@@ -34,7 +34,7 @@ func errQuota(t *Ticket) *render.Error {
 // idle second waits here for one synced write; no other request waits.
 func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 	v := g.book.Reserve(t, units)
-	if v == accounts.Asleep {
+	if v == accounts.Unleased {
 		v = g.awaitLease(t, units)
 	}
 	switch v {
@@ -61,9 +61,9 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 		select {
 		case <-g.book.Want(t.Key.Cell):
 		case <-timeout.C:
-			return accounts.Asleep
+			return accounts.Unleased
 		}
-		if v := g.book.Reserve(t, units); v != accounts.Asleep {
+		if v := g.book.Reserve(t, units); v != accounts.Unleased {
 			return v
 		}
 	}

@@ -44,6 +44,7 @@ var reasons = [...]string{
 	market.ReasonHookDelta:      `"hook_delta"`,
 	market.ReasonOwnPoolOnly:    `"own_pool_only"`,
 	market.ReasonUnrealizable:   `"unrealizable"`,
+	market.ReasonQuarantined:    `"quarantined"`,
 }
 
 // prices appends the opening of a pricing group: what its two legs and gas

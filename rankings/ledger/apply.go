@@ -14,29 +14,42 @@ func (l *Ledger) BeginHour(hour uint32, prices []HourPrice) {
 	l.hour = &hourRecord{hour, slices.Clone(prices)}
 }
 
-// Apply applies the span that follows the head. On an error the ledger is
-// exactly what it was: ErrNotNext for a span that belongs elsewhere, *Mismatch
-// for an event that contradicts the replay. For a Final span no undo is kept,
-// and older ones end with it.
-func (l *Ledger) Apply(s *market.Span) error {
+// Apply applies the span that follows the head, and returns the pools that it
+// had to quarantine because events of them contradict the replay. On an error
+// the ledger is exactly what it was: ErrNotNext for a span that belongs
+// elsewhere, *Mismatch for an event that contradicts the replay and is no
+// pool's, or whose span is Strict. For a Final span no undo is kept, and older
+// ones end with it.
+func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	hour := l.hour
 	l.hour = nil
 	if err := l.follows(s); err != nil {
-		return err
+		return nil, err
 	}
 
-	l.begin()
-	l.final = s.Final
+	// Every run that fails quarantines one pool more, so there are at most as
+	// many as the span has pools, and one.
 	ops := len(l.ops)
-	if err := l.run(s, hour); err != nil {
+	clear(l.condemned)
+	for {
+		l.begin()
+		l.final = s.Final
+		err := l.run(s, hour)
+		if err == nil {
+			break
+		}
 		l.abandon()
 		l.ops = l.ops[:ops]
-		return fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)
+		q, ok := l.condemn(s, err)
+		if !ok {
+			return nil, fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)
+		}
+		quarantined = append(quarantined, q)
 	}
 
 	l.keep(s)
 	l.st.Head = s.Head()
-	return nil
+	return quarantined, nil
 }
 
 // follows refuses a span that belongs elsewhere. A parent is compared when
@@ -58,6 +71,7 @@ func (l *Ledger) follows(s *market.Span) error {
 // their types; on an error the tables are left half changed, for abandon.
 func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	l.learn(s.Tokens)
+	l.quarantine()
 	if hour != nil {
 		first := s.Time
 		if len(s.Blocks) > 0 {
@@ -118,7 +132,7 @@ func (l *Ledger) block(b *market.Block) error {
 		}
 		l.beginGas(b, b.Logs[start:end])
 		for i := start; i < end; i++ {
-			l.at = place{b, &b.Logs[i]}
+			l.at = place{b, &b.Logs[i], market.NoIndex}
 			if err := l.event(b.Logs[i].Event); err != nil {
 				return err
 			}

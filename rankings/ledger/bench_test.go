@@ -71,7 +71,7 @@ func (w *world) benchSwaps() market.Span {
 				panic("no trade")
 			}
 			blk.Logs = append(blk.Logs, market.Log{Index: k, Tx: k, Event: e})
-			w.at = place{&blk, &blk.Logs[k]}
+			w.at = place{&blk, &blk.Logs[k], market.NoIndex}
 			if err := w.event(e); err != nil {
 				panic(err)
 			}

@@ -40,7 +40,7 @@ func TestChainAgainstContracts(t *testing.T) {
 
 func apply(t testing.TB, l *Ledger, s *market.Span) {
 	t.Helper()
-	if err := l.Apply(s); err != nil {
+	if _, err := l.Apply(s); err != nil {
 		t.Fatal(err)
 	}
 }

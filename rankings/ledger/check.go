@@ -63,6 +63,12 @@ func (c *checker) lengths() bool {
 	return c.want(c.Minutes.Len() == pools, "pool", pools, "%d minute rings", c.Minutes.Len()) && ok
 }
 
+// quarantined reports whether the pool is quarantined: then its ticks, sums and
+// counts of the past need not agree, and only what names a record is checked.
+func (c *checker) quarantined(pool uint32) bool {
+	return pool < c.Pools.Len() && c.Pools.At(pool).Quarantined
+}
+
 // names checks what is unique, and the tokens of the pools.
 func (c *checker) names() {
 	native := uint32(market.NoIndex)
@@ -78,7 +84,7 @@ func (c *checker) names() {
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
 		n := c.Tokens.Len()
-		c.want(p.Currency0 < n && p.Currency1 < n && p.Currency0 != p.Currency1,
+		c.want(p.Currency0 < n && p.Currency1 < n && (p.Currency0 != p.Currency1 || p.Quarantined),
 			"pool", i, "currencies %d and %d of %d tokens", p.Currency0, p.Currency1, n)
 		c.want(p.TickSpacing > 0 && p.TickSpacing <= maxSpacing,
 			"pool", i, "tickSpacing %d", p.TickSpacing)

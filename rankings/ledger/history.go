@@ -37,11 +37,13 @@ func (l *Ledger) takeMove(i uint32) move {
 
 // noMoves refuses the end of a transaction while a move still waits.
 func (l *Ledger) noMoves() error {
-	if len(l.moves) == 0 {
-		return nil
+	for _, m := range l.moves {
+		if m.at.pool == market.NoIndex || !l.st.Pools.At(m.at.pool).Quarantined {
+			return l.mismatch(m.at, "transfer", "a mint or burn", "no change of its liquidity")
+		}
 	}
-	m := l.moves[0]
-	return l.mismatch(m.at, "transfer", "a mint or burn", "no change of its liquidity")
+	l.moves = l.moves[:0]
+	return nil
 }
 
 // transfer moves a position to another owner, or burns it; the owner before
@@ -55,7 +57,13 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 		return l.refuse("position", e.ID, "no such position")
 	}
 	row := Positions.edit(l, i)
-	switch owner := *l.st.Owners.At(row.Owner); {
+	l.at.pool = row.Pool
+	owner := *l.st.Owners.At(row.Owner)
+	quarantined := row.Pool != market.NoIndex && l.st.Pools.At(row.Pool).Quarantined
+	switch {
+	case quarantined && row.Burned:
+		return nil
+	case quarantined: // whoever owned it before
 	case row.Burned || row.Pool == market.NoIndex:
 		return l.refuse("position", e.ID, "not to be moved now")
 	case owner != e.From:
@@ -69,9 +77,9 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 			return nil
 		}
 	} else {
-		l.pass(row, l.ownerIndex(e.To))
+		l.changeOwner(row, l.ownerIndex(e.To))
 	}
-	l.enter(i, row, nil, m)
+	l.appendHistory(i, row, nil, m)
 	return nil
 }
 
@@ -92,19 +100,19 @@ func (l *Ledger) mint(e *market.TransferNFT) error {
 	return nil
 }
 
-// pass gives a position to another owner.
-func (l *Ledger) pass(row *market.Position, owner uint32) {
+// changeOwner gives a position to another owner.
+func (l *Ledger) changeOwner(row *market.Position, owner uint32) {
 	if row.IsOpen() {
-		l.release(row.Owner, row.Pool)
-		l.hold(owner, row.Pool)
+		l.dropHolding(row.Owner, row.Pool)
+		l.addHolding(owner, row.Pool)
 	}
 	row.Owner = owner
 }
 
-// enter adds an entry to a position's history: a change, which may carry a
+// appendHistory adds an entry to a position's history: a change, which may carry a
 // move, or a move alone when c is nil. Values are those of the hour, and stay:
 // an unknown one makes CostUsd unknown for good.
-func (l *Ledger) enter(i uint32, row *market.Position, c *change, m move) {
+func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move) {
 	p := l.st.Pools.At(row.Pool)
 	g := l.takeGas(row.ID)
 	t := market.Transaction{

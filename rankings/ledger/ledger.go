@@ -35,6 +35,8 @@ type Ledger struct {
 	freeTicks slots
 	freeHours slots
 
+	quarantined int // pools
+
 	ops   []Op
 	undos []*Undo  // oldest first
 	put   int      // how many of them an earlier Changes has handed over
@@ -51,16 +53,17 @@ type pending struct {
 	openBefore         uint32 // State.OpenCount when the span began
 	transactionsBefore uint64
 
-	final   bool // no undo is kept for the span
-	at      place
-	time    int64
-	day     uint32 // of time
-	moves   []move
-	gas     gas
-	drops   []Op     // take back what the span put into the series
-	written []uint32 // ticks whose fee growth outside changed today
-	replay  clmath.Replay
-	hour    *hourRecord // announced for the next span
+	final     bool                   // no undo is kept for the span
+	condemned map[market.PoolID]bool // pools that the span is to quarantine
+	at        place
+	time      int64
+	day       uint32 // of time
+	moves     []move
+	gas       gas
+	drops     []Op     // take back what the span put into the series
+	written   []uint32 // ticks whose fee growth outside changed today
+	replay    clmath.Replay
+	hour      *hourRecord // announced for the next span
 }
 
 type hourRecord struct {
@@ -104,7 +107,11 @@ func (l *Ledger) index() {
 	}
 	l.poolOf = make(map[market.PoolID]uint32, l.st.Pools.Len())
 	for i := range l.st.Pools.Len() {
-		l.poolOf[l.st.Pools.At(i).ID] = i
+		p := l.st.Pools.At(i)
+		l.poolOf[p.ID] = i
+		if p.Quarantined {
+			l.quarantined++
+		}
 	}
 	l.nonNFTOf = make(map[nonNFTKey]uint32, l.st.NonNFT.Len())
 	for i := range l.st.NonNFT.Len() {

@@ -29,7 +29,7 @@ func TestSpansMustFollow(t *testing.T) {
 	l := chainOf(t, 20, 30)
 	f := func(s market.Span, want error) {
 		t.Helper()
-		if err := l.Apply(&s); !errors.Is(err, want) {
+		if _, err := l.Apply(&s); !errors.Is(err, want) {
 			t.Errorf("Apply(%d..%d after %s) = %v; want %v", s.From, s.To, s.Parent, err, want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestSpansMustFollow(t *testing.T) {
 	f(market.Span{From: 32, To: 33, Time: 40}, ErrNotNext)
 	f(market.Span{From: 31, To: 30, Time: 40}, ErrNotNext)
 	f(market.Span{From: 31, To: 31, Parent: hashOf(29), Time: 40}, ErrNotNext)
-	if err := l.Apply(&market.Span{From: 31, To: 31, Time: 29}); err == nil {
+	if _, err := l.Apply(&market.Span{From: 31, To: 31, Time: 29}); err == nil {
 		t.Error("a span may end before its parent")
 	}
 	block := func(n uint64, time int64, logs ...market.Log) market.Block {
@@ -48,7 +48,7 @@ func TestSpansMustFollow(t *testing.T) {
 	}
 	g := func(blocks ...market.Block) {
 		t.Helper()
-		if err := l.Apply(&market.Span{From: 31, To: 40, Time: 40, Blocks: blocks}); err == nil {
+		if _, err := l.Apply(&market.Span{From: 31, To: 40, Time: 40, Blocks: blocks}); err == nil {
 			t.Errorf("the ledger took %+v", blocks)
 		}
 	}
@@ -123,7 +123,7 @@ func TestTokensSurviveRevert(t *testing.T) {
 			Number: 21, Time: 30, Txs: make([]market.Tx, 1), Logs: []market.Log{{Event: market.Swap{}}},
 		}},
 	}
-	if err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
+	if _, err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
 		t.Errorf("a refused span (%v) taught a token", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestMismatchNamesTheLog(t *testing.T) {
 	}}}
 	want := "cannot apply span 21 to 22: chain 9 block 22 log 7 tx " + hashOf(5).String() +
 		": pool is " + hashOf(4).String() + "; the replay has no such pool"
-	if err := l.Apply(&s); err == nil || err.Error() != want {
+	if _, err := l.Apply(&s); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }

@@ -29,6 +29,11 @@ func (l *Ledger) modify(e *market.ModifyLiquidity) error {
 	if err != nil {
 		return err
 	}
+	if l.st.Pools.At(i).Quarantined {
+		l.modifyQuarantined(i, e)
+		return nil
+	}
+
 	spacing := l.st.Pools.At(i).TickSpacing
 	if e.TickLower >= e.TickUpper || e.TickLower < clmath.MinTick || e.TickUpper > clmath.MaxTick ||
 		e.TickLower%spacing != 0 || e.TickUpper%spacing != 0 {

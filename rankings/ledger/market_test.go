@@ -43,7 +43,8 @@ func (s *step) apply(l *Ledger) error {
 	if s.hour != 0 {
 		l.BeginHour(s.hour, s.prices)
 	}
-	return l.Apply(&s.span)
+	_, err := l.Apply(&s.span)
+	return err
 }
 
 // step makes the next span: some blocks, all in one hour or not.
@@ -134,7 +135,7 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 	}
 	w.beginGas(&tx, tx.Logs)
 	for i := range tx.Logs {
-		w.at = place{&tx, &tx.Logs[i]}
+		w.at = place{&tx, &tx.Logs[i], market.NoIndex}
 		if err := w.event(tx.Logs[i].Event); err != nil {
 			panic(err)
 		}

@@ -23,9 +23,10 @@ type Mismatch struct {
 	Block    uint64
 	LogIndex uint32
 	Tx       market.Hash
-	What     string // the quantity that differs
-	Got      string // what the event says
-	Want     string // what the ledger has
+	Pool     market.PoolID // the event's, zero when no pool can be blamed
+	What     string        // the quantity that differs
+	Got      string        // what the event says
+	Want     string        // what the ledger has
 }
 
 func (m *Mismatch) Error() string {
@@ -37,19 +38,29 @@ func (m *Mismatch) Error() string {
 type place struct {
 	block *market.Block
 	log   *market.Log
+	pool  uint32 // that the event is of, NoIndex while that is not known
 }
 
 func (p place) tx() *market.Tx { return &p.block.Txs[p.log.Tx] }
 
 // mismatch reports the event at a place.
-func (l *Ledger) mismatch(at place, what string, got, want any) error {
-	return &Mismatch{
+func (l *Ledger) mismatch(at place, what string, got, want any) *Mismatch {
+	m := &Mismatch{
 		Chain: l.cfg.Chain, Block: at.block.Number, LogIndex: at.log.Index, Tx: at.tx().Hash,
 		What: what, Got: fmt.Sprint(got), Want: fmt.Sprint(want),
 	}
+	if at.pool != market.NoIndex {
+		m.Pool = l.st.Pools.At(at.pool).ID
+	}
+	return m
 }
 
 // refuse reports the event that is being applied.
 func (l *Ledger) refuse(what string, got, want any) error {
+	return l.mismatch(l.at, what, got, want)
+}
+
+// refusal is refuse for a caller that adds the pool itself.
+func (l *Ledger) refusal(what string, got, want any) *Mismatch {
 	return l.mismatch(l.at, what, got, want)
 }

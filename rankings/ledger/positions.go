@@ -64,10 +64,10 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		row.HookDelta = true
 	}
 	if wasOpen != row.IsOpen() {
-		l.turn(row)
+		l.countOpen(row)
 	}
 	l.addFlows(row, c)
-	l.enter(i, row, c, m)
+	l.appendHistory(i, row, c, m)
 	return nil
 }
 
@@ -107,14 +107,14 @@ func (c *change) takesHook(p *market.Pool) bool {
 	return permissions&afterRemoveReturnsDelta != 0
 }
 
-// turn counts a position that was just opened, reopened or closed. A closed
+// countOpen counts a position that was just opened, reopened or closed. A closed
 // one keeps the prices of its hour.
-func (l *Ledger) turn(row *market.Position) {
+func (l *Ledger) countOpen(row *market.Position) {
 	if row.IsOpen() {
 		row.ClosedAt, row.Close, row.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
 		l.st.OpenCount++
 		Pools.edit(l, row.Pool).OpenPositions++
-		l.hold(row.Owner, row.Pool)
+		l.addHolding(row.Owner, row.Pool)
 		return
 	}
 	p := Pools.edit(l, row.Pool)
@@ -125,7 +125,7 @@ func (l *Ledger) turn(row *market.Position) {
 	row.CloseNativeUsd = l.nativeUsd()
 	l.st.OpenCount--
 	p.OpenPositions--
-	l.release(row.Owner, row.Pool)
+	l.dropHolding(row.Owner, row.Pool)
 }
 
 // closePrice is a token's price as the hour has recorded it, for a position
@@ -144,9 +144,10 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	return c
 }
 
-// hold counts an open position of an owner in a pool, release takes it back.
+// addHolding counts an open position of an owner in a pool, dropHolding takes it
+// back.
 // The pool's holders are those with at least one.
-func (l *Ledger) hold(owner, pool uint32) {
+func (l *Ledger) addHolding(owner, pool uint32) {
 	key := holding{owner, pool}
 	l.holdings[key]++
 	if l.holdings[key] == 1 {
@@ -154,7 +155,7 @@ func (l *Ledger) hold(owner, pool uint32) {
 	}
 }
 
-func (l *Ledger) release(owner, pool uint32) {
+func (l *Ledger) dropHolding(owner, pool uint32) {
 	key := holding{owner, pool}
 	if l.holdings[key]--; l.holdings[key] == 0 {
 		delete(l.holdings, key)

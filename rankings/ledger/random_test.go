@@ -89,7 +89,9 @@ func refuse(t *testing.T, w *world, s *step) {
 				continue
 			}
 			before := w.Freeze()
+			s.span.Strict = true
 			err := s.apply(w.Ledger)
+			s.span.Strict = false
 			var m *Mismatch
 			if !errors.As(err, &m) {
 				t.Fatalf("the ledger took %+v; %v", logs[k].Event, err)
@@ -98,10 +100,42 @@ func refuse(t *testing.T, w *world, s *step) {
 				t.Fatalf("the ledger names another log: %s", m)
 			}
 			sameState(t, w.Freeze(), before)
+			quarantine(t, w, s, before)
 			logs[k].Event = whole
 			return
 		}
 	}
+}
+
+// quarantine applies a broken span that is not strict: either a pool is
+// quarantined and every record is still sound, or no pool can be blamed. Taken
+// back, it leaves nothing.
+func quarantine(t *testing.T, w *world, s *step, before *market.State) {
+	t.Helper()
+	if len(s.span.Tokens) > 0 {
+		return // a feed tells them once
+	}
+	if s.hour != 0 {
+		w.BeginHour(s.hour, s.prices)
+	}
+	quarantined, err := w.Apply(&s.span)
+	var m *Mismatch
+	if errors.As(err, &m) && m.Pool == (market.PoolID{}) {
+		return
+	}
+	if err != nil || len(quarantined) == 0 || w.QuarantinedPools() != len(quarantined) {
+		t.Fatalf("a broken span gives %v, %v; %d pools are quarantined",
+			quarantined, err, w.QuarantinedPools())
+	}
+	clean(t, w.Freeze())
+
+	if err := w.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	if w.QuarantinedPools() != 0 {
+		t.Error("a quarantine outlived its span")
+	}
+	sameState(t, w.Freeze(), before)
 }
 
 // sameIndexes compares what follows from the tables.

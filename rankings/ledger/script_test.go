@@ -18,7 +18,9 @@ import (
 // has their language. Here it also knows
 //
 //	price A USD|unknown [P [corroborated]]   from the next line's hour on; by P alone
-//	revert N     show WHAT ...     refuse EVENTS
+//	revert N     show WHAT ...
+//	refuse EVENTS       in a strict span: shows the error
+//	quarantine EVENTS   shows the pools that they quarantine
 func TestScripts(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.market")
 	if err != nil || len(names) == 0 {
@@ -85,8 +87,14 @@ func (s *scripted) line(l *script.Line) []string {
 		return s.show(l.Words[1:])
 	case "refuse":
 		return s.refuse(strings.TrimPrefix(l.Text, "refuse "))
+	case "quarantine":
+		return s.quarantine(strings.TrimPrefix(l.Text, "quarantine "))
 	default:
-		s.must(s.apply(l.Text))
+		quarantined, err := s.apply(l.Text, false)
+		s.must(err)
+		if len(quarantined) > 0 {
+			s.t.Fatalf("%s: pools were quarantined: %v", s.where, quarantined)
+		}
 	}
 	return nil
 }
@@ -109,7 +117,7 @@ func (s *scripted) price(word []string) {
 }
 
 func (s *scripted) refuse(line string) []string {
-	err := s.apply(line)
+	_, err := s.apply(line, true)
 	if err == nil {
 		s.t.Fatalf("%s: the ledger took it", s.where)
 	}
@@ -117,22 +125,37 @@ func (s *scripted) refuse(line string) []string {
 	if !errors.As(err, &m) {
 		return []string{err.Error()}
 	}
-	return []string{
-		fmt.Sprintf("log %d: %s is %s; the replay has %s", m.LogIndex, m.What, m.Got, m.Want),
+	return []string{text(m)}
+}
+
+func text(m *Mismatch) string {
+	return fmt.Sprintf("log %d: %s is %s; the replay has %s", m.LogIndex, m.What, m.Got, m.Want)
+}
+
+func (s *scripted) quarantine(line string) (lines []string) {
+	quarantined, err := s.apply(line, false)
+	s.must(err)
+	clean(s.t, s.Freeze())
+	for _, q := range quarantined {
+		name := strings.Trim(string(q.Pool[:]), "\x00")
+		lines = append(lines, "pool "+name+" "+text(q.Why))
 	}
+	return lines
 }
 
 // apply applies a line of events as one span.
-func (s *scripted) apply(line string) error {
+func (s *scripted) apply(line string, strict bool) ([]Quarantined, error) {
 	span, err := s.Span(s.Freeze(), line)
 	s.must(err)
+	span.Strict = strict
 	if s.prices != nil {
 		s.BeginHour(market.HourOf(s.Market.Time), s.prices)
 	}
-	if err = s.Apply(span); err == nil {
+	quarantined, err := s.Apply(span)
+	if err == nil {
 		s.prices = nil
 	}
-	return err
+	return quarantined, err
 }
 
 func (s *scripted) int(text string) int64 {

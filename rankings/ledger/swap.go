@@ -12,7 +12,7 @@ import (
 // has, or logs are missing.
 func (l *Ledger) swap(e *market.Swap) error {
 	i, err := l.pool(&e.Pool)
-	if err != nil {
+	if err != nil || l.st.Pools.At(i).Quarantined {
 		return err
 	}
 	p := Pools.edit(l, i)
@@ -61,16 +61,18 @@ func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
 
 // checkSwap refuses what no swap can say, before any arithmetic trusts it: a
 // price outside the limits would never be reached, a fee above all or below
-// the protocol's would wrap. A static pool's fee must be its own; and since
+// the protocol's would wrap. The lower limit itself is no price that a swap can
+// go to, but one at which a pool can be initialised and a swap too small to
+// move it can leave it; no pool is ever at the upper one. A static pool's fee must be its own; and since
 // the last step takes the event's tick, that must be the tick of its price.
 func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) error {
 	end := &e.SqrtPriceX96
 	protocol := clmath.ProtocolFeeOf(p.ProtocolFee, down)
 	switch {
-	case !end.Gt(&clmath.MinSqrtPrice) || !end.Lt(&clmath.MaxSqrtPrice):
-		return l.refuse("sqrtPriceX96", end.Dec(), "prices between the limits only")
+	case end.Lt(&clmath.MinSqrtPrice) || !end.Lt(&clmath.MaxSqrtPrice):
+		return l.refuse("sqrtPriceX96", end.Dec(), priceRange)
 	case e.Tick < clmath.MinTick || e.Tick >= clmath.MaxTick:
-		return l.refuse("tick", e.Tick, "ticks between the limits only")
+		return l.refuse("tick", e.Tick, "-887272 to 887271")
 	case e.Fee > clmath.Pips || e.Fee < protocol && !nothing:
 		return l.refuse("fee", e.Fee, fmt.Sprintf("%d to 1000000", protocol))
 	case !p.IsDynamic() && !nothing && e.Fee != swapFee(p.Fee, protocol):
@@ -85,6 +87,9 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	}
 	return nil
 }
+
+// priceRange names the prices that a pool can be at.
+var priceRange = fmt.Sprintf("%s to below %s", clmath.MinSqrtPrice.Dec(), clmath.MaxSqrtPrice.Dec())
 
 // swapFee is what a swap pays in all when it pays both fees.
 func swapFee(lp, protocol uint32) uint32 {

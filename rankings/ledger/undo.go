@@ -96,6 +96,7 @@ func (l *Ledger) undo(u *Undo) {
 	l.undoTicks(u)
 	l.undoHours(u)
 	l.undoPrices(u)
+	l.undoQuarantines(u)
 
 	l.restore(u)
 

@@ -34,6 +34,10 @@ type Pool struct {
 	OpenPositions uint32 // NFT positions with liquidity
 	Holders       uint32 // distinct owners of those
 	LastHour      uint32 // the pool's newest HourBucket, or NoIndex
+
+	// Quarantined: an event of the pool contradicted those before it. Its price,
+	// liquidity, ticks and sums are those of before, and are worth nothing now.
+	Quarantined bool
 }
 
 // IsDynamic reports whether a hook decides the pool's fee.

@@ -20,6 +20,9 @@ type Span struct {
 	Tokens   []TokenMeta // currencies first seen here
 	// Final: no reorganisation can reach the span, so no undo is kept for it.
 	Final bool
+	// Strict: the logs can be read again, so an event that contradicts those
+	// before it is an error, and does not quarantine its pool.
+	Strict bool
 }
 
 // Head returns the head that a ledger has after the span.

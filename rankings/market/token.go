@@ -62,10 +62,11 @@ const (
 	ReasonHookDelta
 	ReasonOwnPoolOnly  // nothing but the position's own pool prices a leg
 	ReasonUnrealizable // a leg's claim exceeds what selling it would yield
+	ReasonQuarantined  // the pool's events contradict each other
 )
 
 // LastReason is the largest of the reasons, which a stored one cannot exceed.
-const LastReason = ReasonUnrealizable
+const LastReason = ReasonQuarantined
 
 // Price is what a token is worth in one generation, and how far to trust it.
 type Price struct {

@@ -36,6 +36,7 @@ func filled(tb testing.TB, n, each int, plan string) (*Book, []string) {
 			ID: uint64(i + 1), Hash: HashKey([]byte(keys[i])), Prefix: keys[i][:PrefixLen], Cell: c,
 		}, 0, 0)
 	}
+
 	return b, keys
 }
 
@@ -50,6 +51,7 @@ func BenchmarkRequest(b *testing.B) {
 
 func benchmarkRequest(b *testing.B, each int) {
 	book, keys := filled(b, 100_000, each, "scale")
+
 	// The headers lie in the order of the requests, as in a connection's
 	// buffer; everything they lead to is all over the memory.
 	var headers []byte
@@ -57,6 +59,7 @@ func benchmarkRequest(b *testing.B, each int) {
 		headers = append(headers, keys[i]...)
 	}
 	now := MonthAt(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).UnixNano()).Start().UnixNano()
+
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		now += 10_000

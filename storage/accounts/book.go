@@ -40,6 +40,8 @@ func (k *Key) Allows(origin []byte) bool {
 			return true
 		}
 	}
+
+	// Browsers write an origin in canonical form; others are compared as one.
 	canonical, ok := headerOrigin(origin)
 	if !ok {
 		return false
@@ -208,19 +210,25 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 	if len(header) != KeyLen {
 		return nil, Malformed
 	}
+
 	at := prefixHash(header)
 	b.keys.prefetch(at)
 	if _, ok := ParseKey(header); !ok {
 		return nil, Malformed
 	}
+
+	// Any key of that place will do: what it leads to is fetched from memory
+	// while the hash is computed.
 	k, cell := b.keys.find(at, func(*Key) bool { return true })
 	if k == nil {
 		return nil, Unknown
 	}
 	prefetch(unsafe.Pointer(k))
 	cell.prefetch(b.calendar.Load().This.Month)
+
 	hash := HashKey(header)
 	k, cell = b.keys.find(at, func(k *Key) bool { return k.Hash == hash })
+
 	switch {
 	case k == nil:
 		return nil, Unknown

@@ -14,6 +14,7 @@ import (
 
 func TestResolve(t *testing.T) {
 	b, keys := filled(t, 3000, 1, "free")
+
 	f := func(key string, want Reason) *Key {
 		t.Helper()
 		k, got := b.Resolve([]byte(key))
@@ -22,21 +23,25 @@ func TestResolve(t *testing.T) {
 		}
 		return k
 	}
+
 	for i, key := range keys {
 		if k := f(key, Accepted); k.ID != uint64(i+1) || k.Cell.Name != fmt.Sprintf("account%d", i) {
 			t.Errorf("key %d is key %d of %s", i+1, k.ID, k.Cell.Name)
 		}
 	}
+
 	stranger, err := NewKey(chacha{rand.NewChaCha8([32]byte{2})}, Server)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f("", Malformed)
 	f(keys[0][:KeyLen-1], Malformed)
 	f(strings.ToUpper(keys[0]), Malformed)
 	f(stranger, Unknown)
 	b.Revoke(f(keys[1], Accepted), 5)
 	f(keys[1], Revoked)
+
 	cell := f(keys[2], Accepted).Cell
 	b.SetTerms(cell, NewTerms(&cell.Terms().Plan, true))
 	f(keys[2], Suspended)
@@ -49,6 +54,7 @@ func TestResolveSamePrefix(t *testing.T) {
 	b := NewBook(NewTurner(0, 0).Step(0, 0))
 	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
 	issue := func(id uint64, rest string) string {
+
 		body := []byte("tm_srv_012345678" + rest)
 		key := string(appendSum(body, crc32.ChecksumIEEE(body)))
 		b.Add(&Key{
@@ -56,12 +62,14 @@ func TestResolveSamePrefix(t *testing.T) {
 		}, 0, 0)
 		return key
 	}
+
 	f := func(key string, want uint64) {
 		t.Helper()
 		if k, reason := b.Resolve([]byte(key)); reason != Accepted || k.ID != want {
 			t.Errorf("Resolve(%s) = %v, %d; want key %d", key, k, reason, want)
 		}
 	}
+
 	first, second := issue(1, "aaaaaaaaaaaaaaaaaaaaa"), issue(2, "bbbbbbbbbbbbbbbbbbbbb")
 	f(first, 1)
 	f(second, 2)
@@ -78,6 +86,7 @@ func TestListed(t *testing.T) {
 	b := NewBook(NewTurner(0, 0).Step(0, 0))
 	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
 	var keys []*Key
+
 	for i := range 200 {
 		origins := []string{fmt.Sprintf("https://app%d.example.com", i), "https://shared.example.com"}
 		keys = append(keys, &Key{
@@ -86,12 +95,14 @@ func TestListed(t *testing.T) {
 		})
 		b.Add(keys[i], int64(i%2), 0) // every other one is revoked
 	}
+
 	f := func(origin string, want bool) {
 		t.Helper()
 		if got := b.Listed([]byte(origin)); got != want {
 			t.Errorf("Listed(%q) = %v; want %v", origin, got, want)
 		}
 	}
+
 	f("https://app0.example.com", true)
 	f("https://APP0.example.com:443", true)
 	f("https://app1.example.com", false)
@@ -113,12 +124,14 @@ func TestTouch(t *testing.T) {
 	for range 3 {
 		b.Admit(k, now)
 	}
+
 	if got := b.DirtyKeys(nil); len(got) != 1 || got[0] != k {
 		t.Errorf("keys used = %v; want the one, once", got)
 	}
 	if got, want := k.UsedMinute(), testMonth.Start().Unix()/60; got != want {
 		t.Errorf("used in minute %d; want %d", got, want)
 	}
+
 	b.Admit(k, now)
 	if got := b.DirtyKeys(nil); len(got) != 0 {
 		t.Errorf("keys used in the same minute = %v; want none", got)
@@ -138,6 +151,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%s: %d; want at most %d", what, got, limit)
 		}
 	}
+
 	var k Key
 	f("size of a key mod 64", unsafe.Sizeof(k)%64, 0)
 	f("end of what is hot in a key", unsafe.Offsetof(k.Kind)+1, 64)
@@ -162,6 +176,7 @@ func TestAllocations(t *testing.T) {
 		}
 		book.Settle(&ticket, RoutePositions, 1)
 	}); n != 0 {
+
 		t.Errorf("%v allocations a request; want 0", n)
 	}
 }
@@ -212,6 +227,7 @@ func TestResolveBesideWriter(t *testing.T) {
 			t.Errorf("key %d: reason %d at once; want %d", i, reason, want)
 		}
 	}
+
 	done.Store(true)
 	readers.Wait()
 }

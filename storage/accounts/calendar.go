@@ -77,12 +77,15 @@ func (t *Turner) Step(now, wall int64) *Calendar {
 	} else if t.mistrusted && now-t.mistrustAt >= clockTrust {
 		t.mistrusted = false
 	}
+
+	// A month turns one at a time, however far the clock has gone meanwhile.
 	ready := !t.mistrusted && now-t.turnedAt >= turnPause
 	if ready && MonthAt(now) > t.month {
 		t.month++
 		t.turnedAt = now
 		ready = false
 	}
+
 	if c := t.calendar; c == nil || c.This.Month != t.month || c.Turns != ready {
 		t.calendar = &Calendar{This: SpanOf(t.month), Next: SpanOf(t.month + 1), Turns: ready}
 	}

@@ -21,6 +21,7 @@ func TestMonths(t *testing.T) {
 			t.Errorf("ParseMonth(%q) = %v, %v", month, back, err)
 		}
 	}
+
 	f("2026-11-21T08:00:00Z", "2026-11", 30, "2026-12-01T00:00:00.000Z")
 	f("2026-12-31T23:59:59.999999999Z", "2026-12", 31, "2027-01-01T00:00:00.000Z")
 	f("2027-01-01T00:00:00Z", "2027-01", 31, "2027-02-01T00:00:00.000Z")
@@ -44,6 +45,7 @@ func TestDays(t *testing.T) {
 			t.Errorf("%s in %s is %s; want %s", at, m, got, want)
 		}
 	}
+
 	f("2026-11-21T23:59:59Z", testMonth, "2026-11-21")
 	f("2026-12-01T00:00:01Z", testMonth, "2026-11-30")
 	f("2026-10-31T23:59:59Z", testMonth, "2026-11-01")
@@ -57,7 +59,9 @@ func TestTurner(t *testing.T) {
 		}
 		return when.UnixNano()
 	}
+
 	turner := NewTurner(at("2026-11-30T23:00:00Z"), 0)
+
 	f := func(now string, skew time.Duration, this, admitted string) {
 		t.Helper()
 		c := turner.Step(at(now), at(now)+int64(skew))
@@ -68,6 +72,7 @@ func TestTurner(t *testing.T) {
 			t.Errorf("%s, skew %s: admitted to %s; want %s", now, skew, got, admitted)
 		}
 	}
+
 	f("2026-11-30T23:59:00Z", 0, "2026-11", "2026-11")
 	early := turner.Step(at("2026-11-30T23:59:59Z"), at("2026-11-30T23:59:59Z"))
 	if got := early.At(at("2026-12-01T00:00:00Z")).Month.String(); got != "2026-12" {
@@ -103,6 +108,7 @@ func TestPlans(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	f := func(id string, days int, policy string, headroom int64) {
 		t.Helper()
 		p, err := FindPlan(DefaultPlans(), id)
@@ -117,18 +123,21 @@ func TestPlans(t *testing.T) {
 			t.Errorf("headroom of %s = %d; want %d", id, got, headroom)
 		}
 	}
+
 	f("free", 31, `"burst";q=10;w=2, "month";q=25000;w=2678400`, 105)
 	f("scale", 28, `"burst";q=1000;w=2, "month";q=20000000;w=2419200`, 10_500)
 	unpaced := NewTerms(&Plan{ID: "p", MonthlyUnits: 30_000}, false)
 	if got := unpaced.Headroom(1); got != 300 {
 		t.Errorf("headroom of 30,000 units without a rate = %d; want 300", got)
 	}
+
 	bad := func(p Plan) {
 		t.Helper()
 		if err := p.Validate(); err == nil {
 			t.Errorf("plan %+v is valid", p)
 		}
 	}
+
 	bad(Plan{})
 	bad(Plan{ID: "a b", MaxAPIKeys: 1})
 	bad(Plan{ID: "p"})

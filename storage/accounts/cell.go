@@ -59,6 +59,7 @@ func (c *Cell) take(t *Terms, now int64) Burst {
 	if t.interval == 0 {
 		return Burst{}
 	}
+
 	for {
 		old := c.tat.Load()
 		early := max(old-now, 0)

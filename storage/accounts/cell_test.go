@@ -27,9 +27,11 @@ func one(t *testing.T, plan Plan, lease int64) (*Book, *Key) {
 func TestBurst(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 5, Burst: 10}, 0)
 	now := testMonth.Start().UnixNano()
+
 	f := func(after time.Duration, ok bool, left int64, full, retry time.Duration) {
 		t.Helper()
 		now += int64(after)
+
 		ticket := b.Admit(k, now)
 		got := ticket.Take()
 		want := Burst{left, int64(full), int64(retry)}
@@ -37,6 +39,7 @@ func TestBurst(t *testing.T) {
 			t.Errorf("after %s: %v, %+v; want %v, %+v", after, got, ticket.Burst, ok, want)
 		}
 	}
+
 	for left := int64(9); left >= 0; left-- {
 		f(0, true, left, time.Duration(10-left)*200*time.Millisecond, 0)
 	}
@@ -67,6 +70,7 @@ func TestBurstConcurrent(t *testing.T) {
 			}
 		})
 	}
+
 	clients.Wait()
 	if taken.Load() != 200 {
 		t.Errorf("%d tokens of a bucket of 200", taken.Load())
@@ -77,6 +81,7 @@ func TestVerdicts(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100, RequestsPerSecond: 9, Burst: 9}, 60)
 	now := testMonth.Start().UnixNano()
 	var held []Ticket
+
 	f := func(units int64, want Verdict) {
 		t.Helper()
 		ticket := b.Admit(k, now)
@@ -88,6 +93,7 @@ func TestVerdicts(t *testing.T) {
 			held = append(held, ticket)
 		}
 	}
+
 	left := func(want int64) {
 		t.Helper()
 		ticket := b.Admit(k, now)
@@ -95,6 +101,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("quota = %+v; want %d left", got, want)
 		}
 	}
+
 	f(50, Granted)
 	f(11, Exhausted)
 	f(51, OverQuota)
@@ -105,19 +112,22 @@ func TestVerdicts(t *testing.T) {
 	left(90)
 	b.Settle(&held[1], RoutePools, 10)
 	k.Cell.Shut(testMonth)
-	f(1, Asleep)
+	f(1, Unleased)
 	f(91, OverQuota)
 	if got := k.Cell.Lease(testMonth); got != 10 {
 		t.Errorf("lease after Shut = %d; want what is spent, 10", got)
 	}
+
 	k.Cell.Open(testMonth, 100)
 	f(90, Granted)
 	f(1, OverQuota)
+
 	b.SetAlive(now - 1)
 	f(1, Stalled)
 	now = testMonth.End().UnixNano()
 	b.SetAlive(now)
-	f(1, Asleep) // the next month has not begun here
+	f(1, Unleased) // the next month has not begun here
+
 	tally, ok := k.Cell.Tally(testMonth)
 	if want := (Count{2, 10}); !ok || tally.Routes[RoutePools] != want || tally.Lease != 100 {
 		t.Errorf("tally = %+v; want 2 requests, 10 units, 100 spent or held", tally)
@@ -131,6 +141,7 @@ func TestLateSettlement(t *testing.T) {
 	if v := b.Reserve(&late, 10); v != Granted {
 		t.Fatal(v)
 	}
+
 	k.Cell.Begin(testMonth + 2)
 	b.Settle(&late, RoutePools, 5)
 	if got, _ := k.Cell.Tally(testMonth + 2); got != (Tally{Month: testMonth + 2}) {
@@ -163,6 +174,7 @@ func TestShutRaces(t *testing.T) {
 			}
 		})
 	}
+
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 400 {
 		k.Cell.Shut(testMonth)
@@ -180,6 +192,7 @@ func TestShutRaces(t *testing.T) {
 			}
 		}
 	}
+
 	close(stop)
 	clients.Wait()
 	if tally, _ := k.Cell.Tally(testMonth); tally.Billed() != tally.Lease {
@@ -219,6 +232,7 @@ func TestLowerRaces(t *testing.T) {
 		}
 		k.Cell.Open(testMonth, bound+100)
 	}
+
 	stop.Store(true)
 	clients.Wait()
 }
@@ -227,6 +241,7 @@ func TestLowerRaces(t *testing.T) {
 // served; the setting decides about the rest.
 func TestFullDisk(t *testing.T) {
 	now := testMonth.Start().UnixNano()
+
 	f := func(what string, b *Book, k *Key, units int64, want Verdict, billed int64) {
 		t.Helper()
 		ticket := b.Admit(k, now)
@@ -241,6 +256,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%s: billed %d of %d units; want %d", what, bill, units, billed)
 		}
 	}
+
 	full := func(plan Plan, w WhenFull) (*Book, *Key) {
 		b, k := one(t, plan, 60)
 		b.SetWhenFull(w)
@@ -248,6 +264,7 @@ func TestFullDisk(t *testing.T) {
 		b.SetAlive(0)
 		return b, k
 	}
+
 	quota := Plan{ID: "p", MonthlyUnits: 100, RequestsPerSecond: 9, Burst: 9}
 
 	b, k := full(quota, Refuse)
@@ -267,7 +284,7 @@ func TestFullDisk(t *testing.T) {
 	b, k = full(Plan{ID: "p"}, Refuse)
 	f("no quota", b, k, 1000, Granted, 1000)
 	k.Cell.Shut(testMonth)
-	f("no quota, before its month was read", b, k, 10, Asleep, 0)
+	f("no quota, before its month was read", b, k, 10, Unleased, 0)
 
 	b.SetDiskFull(false)
 	f("no space is not why", b, k, 10, Stalled, 0)
@@ -284,15 +301,18 @@ func TestWakes(t *testing.T) {
 	default:
 		t.Error("nobody was told of the waiters")
 	}
+
 	if cells := b.Dirty(nil); len(cells) != 1 || cells[0] != k.Cell {
 		t.Errorf("dirty = %v; want the one cell once", cells)
 	}
+
 	k.Cell.Wake()
 	select {
 	case <-first:
 	default:
 		t.Error("the waiters were not woken")
 	}
+
 	if again := b.Want(k.Cell); again == first {
 		t.Error("a new waiter got the channel of an old wake")
 	}

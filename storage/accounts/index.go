@@ -42,6 +42,7 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (*T, *Cell) {
 	if p == nil {
 		return nil, nil
 	}
+
 	slots := *p
 	mask := uint64(len(slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
@@ -72,6 +73,7 @@ func (x *index[T]) roomy() []entry[T] {
 	if x.used < len(old)/2 {
 		return old
 	}
+
 	grown := make([]entry[T], max(minIndex, 2*len(old)))
 	for i := range old {
 		if e := old[i].at.Load(); e != nil {

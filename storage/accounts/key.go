@@ -81,6 +81,7 @@ func NewKey(rand io.Reader, kind Kind) (string, error) {
 	if kind == Browser {
 		key = append(key[:0], webTag...)
 	}
+
 	var b [1]byte
 	for len(key) < sumAt {
 		if _, err := io.ReadFull(rand, b[:]); err != nil {
@@ -90,6 +91,7 @@ func NewKey(rand io.Reader, kind Kind) (string, error) {
 			key = append(key, digits[b[0]%62])
 		}
 	}
+
 	return string(appendSum(key, crc32.ChecksumIEEE(key))), nil
 }
 
@@ -108,6 +110,7 @@ func ParseKey(key []byte) (Kind, bool) {
 	if len(key) != KeyLen {
 		return 0, false
 	}
+
 	kind := Server
 	switch {
 	case bytes.HasPrefix(key, []byte(serverTag)):
@@ -116,11 +119,13 @@ func ParseKey(key []byte) (Kind, bool) {
 	default:
 		return 0, false
 	}
+
 	for _, c := range key[tagLen:sumAt] {
 		if digitOf[c] == 0xff {
 			return 0, false
 		}
 	}
+
 	var sum uint64
 	for _, c := range key[sumAt:] {
 		if digitOf[c] == 0xff {

@@ -21,6 +21,7 @@ func TestNewKey(t *testing.T) {
 			t.Errorf("NewKey(zeros, %v) = %q, %v; want %q", kind, got, err, want)
 		}
 	}
+
 	// CRC-32 of the first 37 characters, worked out apart from this code.
 	f(Server, "tm_srv_000000000000000000000000000000"+"1m4K7Y")
 	f(Browser, "tm_web_000000000000000000000000000000"+"3eDdDQ")
@@ -38,12 +39,14 @@ func TestParseKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(key string, want bool) {
 		t.Helper()
 		if _, got := ParseKey([]byte(key)); got != want {
 			t.Errorf("ParseKey(%q) = %v; want %v", key, got, want)
 		}
 	}
+
 	f(key, true)
 	f("", false)
 	f(key[:KeyLen-1], false)
@@ -58,6 +61,7 @@ func TestParseKey(t *testing.T) {
 		}
 		f(key[:i]+string(other)+key[i+1:], false)
 	}
+
 	if kind, ok := ParseKey([]byte(key)); !ok || kind != Browser {
 		t.Errorf("kind of %q = %v, %v", key, kind, ok)
 	}

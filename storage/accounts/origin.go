@@ -47,6 +47,7 @@ func canonicalOrigin(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return refuse("it is not UTF-8")
 	}
+
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
 	switch {
@@ -63,6 +64,7 @@ func canonicalOrigin(s string) (string, error) {
 	case strings.Contains(rest, "*"):
 		return refuse("wildcards are not allowed")
 	}
+
 	host, port, err := splitPort(rest)
 	if err != nil {
 		return refuse(err.Error())
@@ -74,6 +76,7 @@ func canonicalOrigin(s string) (string, error) {
 	if again, err := canonicalHost(host); err != nil || again != host {
 		return refuse(fmt.Sprintf("host %q is not a host name", host))
 	}
+
 	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
 		return scheme + "://" + host, nil
 	}
@@ -102,9 +105,11 @@ func canonicalHost(host string) (string, error) {
 		}
 		return "[" + addr.String() + "]", nil
 	}
+
 	if plainHost(host) {
 		return strings.ToLower(host), nil
 	}
+
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil || !plainHost(ascii) && !strings.Contains(ascii, "xn--") {
 		return "", fmt.Errorf("host %q is not a host name", host)
@@ -117,10 +122,12 @@ func plainHost(host string) bool {
 	if len(host) > 253 {
 		return false
 	}
+
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > 63 || len(label) >= 4 && strings.EqualFold(label[:4], "xn--") {
 			return false
 		}
+
 		for i := range len(label) {
 			c := label[i]
 			edge := i == 0 || i == len(label)-1

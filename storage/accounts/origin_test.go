@@ -9,6 +9,7 @@ func TestCanonicalOrigin(t *testing.T) {
 			t.Errorf("CanonicalOrigin(%q) = %q, %v; want %q", in, got, err, want)
 		}
 	}
+
 	f("app.example.com", "https://app.example.com")
 	f("https://app.example.com", "https://app.example.com")
 	f("HTTPS://App.Example.COM", "https://app.example.com")
@@ -35,6 +36,7 @@ func TestRefusedOrigin(t *testing.T) {
 			t.Errorf("CanonicalOrigin(%q) = %q; want a refusal", in, got)
 		}
 	}
+
 	f("")
 	f("null ")
 	f("https://")
@@ -70,12 +72,14 @@ func TestRefusedOrigin(t *testing.T) {
 
 func TestAllows(t *testing.T) {
 	k := &Key{Kind: Browser, Origins: []string{"https://app.example.com", "http://localhost:3000"}}
+
 	f := func(origin string, want bool) {
 		t.Helper()
 		if got := k.Allows([]byte(origin)); got != want {
 			t.Errorf("Allows(%q) = %v; want %v", origin, got, want)
 		}
 	}
+
 	f("https://app.example.com", true)
 	f("https://APP.example.com:443", true)
 	f("http://localhost:3000", true)

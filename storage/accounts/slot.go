@@ -10,8 +10,8 @@ const (
 	Granted Verdict = iota
 	// OverQuota: fewer units than asked for are left this month.
 	OverQuota
-	// Asleep: the account has no lease now; wait for one (Book.Want), ask again.
-	Asleep
+	// Unleased: the account has no lease now; wait for one (Book.Want), ask again.
+	Unleased
 	// Exhausted: the lease is used up before the next flush.
 	Exhausted
 	// Stalled: nothing can be written durably, so nothing may be spent.
@@ -85,17 +85,20 @@ func (s *slot) reserve(m Month, quota, units int64) Verdict {
 	for {
 		w := s.word.Load()
 		if !isMonth(w, m) {
-			return Asleep
+			return Unleased
 		}
+
+		// The quota is checked first: it is final, and waiting for a lease is not.
 		if quota > 0 && spentOf(w)+units > quota {
 			return OverQuota
 		}
 		if w&openBit == 0 {
-			return Asleep
+			return Unleased
 		}
 		if quota > 0 && spentOf(w)+units > s.lease.Load() {
 			return Exhausted
 		}
+
 		if s.word.CompareAndSwap(w, w+uint64(units)) {
 			return Granted
 		}

@@ -29,7 +29,7 @@ func (t *Ticket) Take() bool {
 func (t *Ticket) Look() { t.Burst = t.Key.Cell.look(t.Terms, t.Now) }
 
 // Reserve holds units before the work. Only Granted holds any. An account
-// without a burst limit that has outrun its lease is Asleep, not Exhausted:
+// without a burst limit that has outrun its lease is Unleased, not Exhausted:
 // waiting for the next flush is all that paces it.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	if t.Now > b.aliveUntil.Load() {
@@ -38,11 +38,12 @@ func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 		}
 		return Stalled
 	}
+
 	v := b.hold(t, units)
 	if v == Exhausted {
 		b.mark(t.Key.Cell)
 		if !t.Terms.Paced() {
-			return Asleep
+			return Unleased
 		}
 	}
 	return v
@@ -61,7 +62,7 @@ func (b *Book) hold(t *Ticket, units int64) Verdict {
 
 // reserveWhenFull is Reserve while nothing can be written for want of space.
 // What a lease covers was noted as perhaps used before. An account without a
-// quota needs no note; when it has no slot yet it is Asleep until the metering
+// quota needs no note; when it has no slot yet it is Unleased until the metering
 // side has read its month.
 func (b *Book) reserveWhenFull(t *Ticket, units int64) Verdict {
 	v := b.hold(t, units)

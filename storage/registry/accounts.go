@@ -171,12 +171,14 @@ func (r *Registry) Usage(name, month string) (UsageView, error) {
 	if err != nil {
 		return UsageView{}, err
 	}
+
 	m := r.book.Calendar().This.Month
 	if month != "" {
 		if m, err = accounts.ParseMonth(month); err != nil {
 			return UsageView{}, refuse(Invalid, "%v", err)
 		}
 	}
+
 	return r.usage(at, m)
 }
 
@@ -192,6 +194,7 @@ func (r *Registry) usage(at *account, m accounts.Month) (UsageView, error) {
 		}
 		tally, reserved = stored.Tally, stored.Reserved()
 	}
+
 	days, err := r.store.Days(at.record.ID, m)
 	if err != nil {
 		return UsageView{}, err

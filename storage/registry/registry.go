@@ -152,33 +152,6 @@ func (r *Registry) findAccount(name string) (*account, error) {
 	return nil, refuse(NotFound, "no account %q; tidemark accounts list shows all accounts", name)
 }
 
-// CreateDemo makes the account of a first start, with one server key, when
-// there is no account at all. Both are written together: a kill in between
-// leaves neither an account without a key nor a key that nobody was shown.
-func (r *Registry) CreateDemo() (key string, created bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ordered) > 0 {
-		return "", false, nil
-	}
-
-	account, err := r.newAccount("demo", "unlimited")
-	if err != nil {
-		return "", false, err
-	}
-	key, record, err := r.drawKey(account.ID, accounts.Server, "made on the first start", nil)
-	if err != nil {
-		return "", false, err
-	}
-
-	err = r.store.Put([]storage.AccountRecord{account}, []storage.KeyRecord{record})
-	if err != nil {
-		return "", false, err
-	}
-	r.addKey(r.addAccount(account), &record)
-	return key, true, nil
-}
-
 func nowMs() int64 { return time.Now().UnixMilli() }
 
 // planNames lists the plans that satisfy a condition, for messages.

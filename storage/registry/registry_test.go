@@ -166,17 +166,37 @@ func TestTakesEffect(t *testing.T) {
 
 func TestCreateDemo(t *testing.T) {
 	fs := vfs.NewCrashableMem()
-	key, created, err := newRegistry(t, fs).CreateDemo()
-	if err != nil || !created || !strings.HasPrefix(key, "tm_srv_") {
-		t.Fatalf("CreateDemo = %q, %v, %v", key, created, err)
+	r := newRegistry(t, fs)
+	key, err := r.CreateDemo(true)
+	if err != nil || !strings.HasPrefix(key, "tm_srv_") || r.PrintedKey() != "key_1" {
+		t.Fatalf("CreateDemo = %q, %v; printed %q", key, err, r.PrintedKey())
 	}
 	again := newRegistry(t, crashClone(fs))
 	if k, reason := again.book.Resolve([]byte(key)); reason != accounts.Accepted ||
 		k.Cell.Name != "demo" || k.Cell.Terms().Plan.ID != "unlimited" {
 		t.Errorf("the demo key resolves to %+v, %d", k, reason)
 	}
-	if key, created, err := again.CreateDemo(); key != "" || created || err != nil {
-		t.Errorf("the second CreateDemo = %q, %v, %v; want nothing", key, created, err)
+	if key, err := again.CreateDemo(true); key != "" || err != nil {
+		t.Errorf("the second CreateDemo = %q, %v; want nothing", key, err)
+	}
+
+	if id := again.PrintedKey(); id != "key_1" {
+		t.Errorf("the printed key after a restart is %q", id)
+	}
+	if _, err := again.RevokeKey("key_1"); err != nil || again.PrintedKey() != "" {
+		t.Errorf("revoked: %v, printed %q", err, again.PrintedKey())
+	}
+}
+
+// Where nobody sees it no key is made.
+func TestCreateDemoWithoutKey(t *testing.T) {
+	r := newRegistry(t, vfs.NewMem())
+	key, err := r.CreateDemo(false)
+	if err != nil || key != "" || r.PrintedKey() != "" {
+		t.Errorf("CreateDemo = %q, %v; printed %q", key, err, r.PrintedKey())
+	}
+	if list, err := r.KeyList(Demo); err != nil || len(list) != 0 {
+		t.Errorf("keys = %+v, %v; want none", list, err)
 	}
 }
 
@@ -191,6 +211,7 @@ func TestUnknownPlan(t *testing.T) {
 	if _, err := r.CreateAccount("acme", "small"); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = Open(r.store, accounts.DefaultPlans(), testStart)
 	if err == nil || !strings.Contains(err.Error(), "acme") || !strings.Contains(err.Error(), `"small"`) {
 		t.Errorf("error = %v; want one that names account and plan", err)

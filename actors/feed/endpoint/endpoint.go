@@ -194,9 +194,14 @@ func (e *Endpoint) take(calls []Call, pending []int) []Call {
 	return part[:e.pace.fit(part)]
 }
 
-// maxStalled is how many refusals in a row of single calls end an Ask that has
-// had answers before: what those were worth would be lost.
-const maxStalled = 6
+const (
+	// maxStalled is how many refusals in a row of single calls end an Ask that
+	// has had answers before: what those were worth would be lost.
+	maxStalled = 6
+	// firstStalled is how many end one that had none, at an endpoint that has not
+	// failed lately.
+	firstStalled = 3
+)
 
 // backOff slows down after a rate limit and waits. It gives up where nothing of a
 // single call gets through or the provider wants a long pause.
@@ -212,8 +217,14 @@ func (e *Endpoint) backOff(
 	e.pace.refused(e.clock.Now())
 
 	pause := max(AsError(limit).RetryAfter, firstPause<<min(stalled, 3)/2)
-	single := stalled > 0 && len(part) == 1
-	if pause > maxLimitedPause || single && (!progress || stalled > maxStalled) {
+	patience := 0
+	switch {
+	case progress:
+		patience = maxStalled
+	case e.healthy():
+		patience = firstStalled
+	}
+	if pause > maxLimitedPause || len(part) == 1 && stalled > patience {
 		return limit
 	}
 	if err != nil || stalled > 0 {

@@ -30,12 +30,13 @@ const (
 // An anchor of unknown hash cannot be looked up. Alone it is trusted: nothing
 // was applied above it that could be taken back. Above others it is given up
 // for the next, which reads its blocks again. Below all others it is the start,
-// which is on every chain.
+// which is on every chain, and the only way back from cuts of unknown hash.
 func (f *Feed) findAnchor(
 	ctx context.Context, head *observedHead, anchors []market.Head,
 ) (int, error) {
-	if anchors[0].Hash.IsZero() && len(anchors) == 1 {
-		return 0, nil
+	known := slices.ContainsFunc(anchors, func(a market.Head) bool { return !a.Hash.IsZero() })
+	if !known {
+		return len(anchors) - 1, nil
 	}
 	if anchors[0].Hash == market.Hash(head.Hash) && anchors[0].Number == uint64(*head.Number) {
 		f.shorter, f.offChain = time.Time{}, 0

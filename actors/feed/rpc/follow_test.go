@@ -44,6 +44,8 @@ type follower struct {
 	start   uint64
 	spans   []*market.Span
 	reverts int
+	refused uint64
+	proven  []bool // by span
 	last    feed.Step
 }
 
@@ -84,7 +86,7 @@ func (l *follower) next() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	anchors := l.anchors()
-	step, err := l.f.Next(ctx, feed.Cursor{Anchors: anchors})
+	step, err := l.f.Next(ctx, feed.Cursor{Anchors: anchors, Refused: l.refused})
 	if l.last = step; err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (l *follower) next() error {
 		if s.From != anchors[0].Number+1 || s.Parent != anchors[0].Hash || s.To < s.From {
 			l.t.Fatalf("span %d..%d on %s; want it after %+v", s.From, s.To, s.Parent, anchors[0])
 		}
-		l.spans = append(l.spans, s)
+		l.spans, l.proven = append(l.spans, s), append(l.proven, step.Proven)
 	}
 	return nil
 }
@@ -311,6 +313,18 @@ func TestBackToTheStart(t *testing.T) {
 		t.Error(err)
 	}
 	l.to(c, 10)
+}
+
+// A ledger that stands at a cut between blocks, above nothing but the start,
+// goes back to the start.
+func TestBackFromACut(t *testing.T) {
+	c := busy(50)
+	l := follow(t, nil, newNode(t, c))
+	start := market.Head{Number: 4}
+	step, err := l.f.Next(t.Context(), feed.Cursor{Anchors: []market.Head{{Number: 20}, start}})
+	if err != nil || step.RevertTo == nil || *step.RevertTo != start {
+		t.Errorf("%+v, %v", step, err)
+	}
 }
 
 // The chain is replaced between two answers of one poll: what was read is not

@@ -33,6 +33,9 @@ func (f *Feed) poll(
 		walk, err = f.walkHeaders(ctx, s, from, to, at, head)
 		return err
 	})
+	if len(f.sources) > 1 && all(err, isPassing) {
+		f.failed(head.source, err) // nobody can follow its head: it may be on another fork
+	}
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -265,8 +264,11 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil || logs == nil {
-			failed = append(failed, fmt.Errorf("%s: %w", s.Name, errors.Join(err, errNoLogs(logs))))
+		if err == nil && logs == nil {
+			err = absent("logs of the block")
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 			continue
 		}
 		asked++
@@ -295,12 +297,5 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 		f.proofs.agreed[h.Hash]++
 	}
 	f.proofs.put(h, provenBlock{events: events, proven: f.proofs.agreed[h.Hash] >= agreements})
-	return nil
-}
-
-func errNoLogs(logs *[]wireLog) error {
-	if logs == nil {
-		return absent("logs of the block")
-	}
 	return nil
 }

@@ -249,3 +249,20 @@ func (f *Feed) failed(s *source, err error) {
 	f.note(fmt.Errorf("%s: %w", s.Name, err))
 	f.warn(s, err, failures, rest)
 }
+
+// Ask sends calls to the first endpoint that answers them. It may be used beside
+// Next.
+func (f *Feed) Ask(ctx context.Context, calls []endpoint.Call) error {
+	var errs joined
+	for _, s := range f.sources {
+		err := f.checkChain(ctx, s)
+		if err == nil {
+			err = s.Ask(ctx, calls)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+	}
+	return errs
+}

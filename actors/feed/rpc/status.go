@@ -123,3 +123,6 @@ func (f *Feed) Status() Status {
 func (f *Feed) note(err error) {
 	f.status.problem.Store(&problem{text: err.Error(), at: f.cfg.Clock.Now()})
 }
+
+// Finalized returns the newest settled block; 0 while it is not known.
+func (f *Feed) Finalized() uint64 { return f.status.finalized.Load() }

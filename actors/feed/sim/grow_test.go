@@ -104,7 +104,7 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 && !g.noUsd {
 			g.BeginHour(market.HourOf(piece.Time), g.record(market.HourOf(piece.Time)))
 		}
-		if err := g.Apply(&piece); err != nil {
+		if _, err := g.Apply(&piece); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,10 +42,11 @@ leg priced by feed
 missing no reason
 missing for no_market
 missing for thin_market
-missing for uncorroborated
 missing for stale_price
 missing for bad_decimals
-missing for hook_delta`, "\n")
+missing for hook_delta
+missing for own_pool_only
+missing for unrealizable`, "\n")
 
 // poolStates are the states of a pool that the API tells apart.
 var poolStates = strings.Split(`native
@@ -78,7 +79,7 @@ var (
 	sourceNames = []string{"none", "anchor", "pool", "derived", "feed"}
 	reasonNames = []string{
 		"no reason", "for no_market", "for thin_market", "for uncorroborated", "for stale_price",
-		"for bad_decimals", "for hook_delta",
+		"for bad_decimals", "for hook_delta", "for own_pool_only", "for unrealizable",
 	}
 )
 

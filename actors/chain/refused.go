@@ -1,0 +1,66 @@
+package chain
+
+import (
+	"errors"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings/ledger"
+)
+
+// refusal is a span that the ledger could not apply: some event before or in it
+// is missing, wrong, or not understood.
+type refusal struct {
+	to    uint64 // its last block; 0: none
+	tries int
+	deep  bool // everything that can be taken back was
+}
+
+// maxUnproven is how often a span that no proof can be had for is read again
+// before it counts as what the chain has.
+const maxUnproven = 20
+
+// Refused decides what follows an error of Advance, and reports whether the
+// chain goes on. What the ledger refused is read again with proof; then, since
+// the event that is missing may lie further back, with everything before it that
+// can be taken back. What is refused even so stops the chain.
+func (c *Chain) Refused(step feed.Step, err error) bool {
+	var mismatch *ledger.Mismatch
+	if !errors.As(err, &mismatch) || step.Span == nil || c.WantsState {
+		return false
+	}
+
+	r := &c.refused
+	r.to = max(r.to, step.Span.To)
+	if r.tries++; r.tries == 1 {
+		c.Log.Warn("the ledger refuses an event; its blocks are read again", "chain", c.ID(),
+			"from", step.Span.From, "to", step.Span.To, "reason", err)
+	}
+	return !step.Proven && r.tries <= maxUnproven || c.goBack()
+}
+
+// goBack takes back all that can be, once.
+func (c *Chain) goBack() bool {
+	anchors := c.ledger.Anchors()
+	if c.refused.deep || len(anchors) == 1 {
+		return false
+	}
+	c.refused.deep = true
+	if err := c.revert(anchors[len(anchors)-1]); err != nil {
+		c.Log.Error("cannot go back to read blocks again", "chain", c.ID(), "error", err)
+		return false
+	}
+	return true
+}
+
+// Reread takes the ledger back to before a block, if it can, and has everything
+// up to another read again with proof.
+func (c *Chain) Reread(from, to uint64) bool {
+	for _, a := range c.ledger.Anchors() {
+		if a.Number >= from || a.Hash.IsZero() && a.Number > 0 && a.Number != c.Config.Ledger.Start-1 {
+			continue
+		}
+		c.refused = refusal{to: to}
+		return c.revert(a) == nil
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"tidemark/actors/feed/endpoint"
+	"tidemark/rankings/market"
+)
+
+// Caller sends calls to a node of the chain.
+type Caller interface {
+	Ask(ctx context.Context, calls []endpoint.Call) error
+}
+
+const (
+	// slotsAtOnce is how many words one eth_call reads: some 600,000 gas.
+	slotsAtOnce = 250
+	// callsAtOnce bounds what is held in memory of the answers.
+	callsAtOnce = 200
+)
+
+// reader reads the contracts at one block.
+type reader struct {
+	ask       Caller
+	manager   market.Address
+	positions market.Address
+	block     market.Head
+}
+
+// selector is the beginning of a call's data.
+func selector(signature string) []byte {
+	h := keccak([]byte(signature))
+	return h[:4]
+}
+
+// checkBlock makes sure that the node has the block and that it is the chain's.
+func (r *reader) checkBlock(ctx context.Context) error {
+	var header *struct{ Hash string }
+	calls := []endpoint.Call{{
+		Method: "eth_getBlockByNumber", Args: []any{fmt.Sprintf("%#x", r.block.Number), false},
+		Result: &header,
+	}}
+	if err := r.ask.Ask(ctx, calls); err != nil {
+		return err
+	}
+	if err := endpoint.FirstError(calls); err != nil {
+		return err
+	}
+	if header == nil || !strings.EqualFold(header.Hash, r.block.Hash.String()) {
+		return fmt.Errorf("block %d is not %s at the node", r.block.Number, r.block.Hash)
+	}
+	return nil
+}
+
+// call makes an eth_call at the block.
+func (r *reader) call(to market.Address, data []byte, result *string) endpoint.Call {
+	msg := map[string]string{"to": to.String(), "data": "0x" + hex.EncodeToString(data)}
+	return endpoint.Call{
+		Method: "eth_call", Args: []any{msg, fmt.Sprintf("%#x", r.block.Number)}, Result: result,
+	}
+}
+
+// words reads storage words of the pool manager.
+func (r *reader) words(ctx context.Context, slots []slot) ([]word, error) {
+	out := make([]word, 0, len(slots))
+	for len(slots) > 0 {
+		n := min(len(slots), slotsAtOnce*callsAtOnce)
+		part, err := r.somewords(ctx, slots[:n])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+		slots = slots[n:]
+	}
+	return out, nil
+}
+
+func (r *reader) somewords(ctx context.Context, slots []slot) ([]word, error) {
+	var calls []endpoint.Call
+	var counts []int
+	answers := make([]string, (len(slots)+slotsAtOnce-1)/slotsAtOnce)
+	for i := range answers {
+		part := slots[i*slotsAtOnce : min(len(slots), (i+1)*slotsAtOnce)]
+		calls = append(calls, r.call(r.manager, extsload(part), &answers[i]))
+		counts = append(counts, len(part))
+	}
+	if err := r.ask.Ask(ctx, calls); err != nil {
+		return nil, err
+	}
+	if err := endpoint.FirstError(calls); err != nil {
+		return nil, fmt.Errorf("extsload at block %d: %w", r.block.Number, err)
+	}
+
+	var out []word
+	for i, answer := range answers {
+		b, err := hex.DecodeString(strings.TrimPrefix(answer, "0x"))
+		if err != nil || len(b) != 64+32*counts[i] || binary.BigEndian.Uint64(b[56:64]) != uint64(counts[i]) {
+			return nil, fmt.Errorf("extsload of %d words gave %d bytes", counts[i], len(b))
+		}
+		for b = b[64:]; len(b) > 0; b = b[32:] {
+			out = append(out, word(b[:32]))
+		}
+	}
+	return out, nil
+}
+
+// extsload is the data of a call of extsload(bytes32[]).
+func extsload(slots []slot) []byte {
+	var offset, count word
+	offset[31] = 32
+	binary.BigEndian.PutUint64(count[24:], uint64(len(slots)))
+	data := append(selector("extsload(bytes32[])"), offset[:]...)
+	data = append(data, count[:]...)
+	for i := range slots {
+		data = append(data, slots[i][:]...)
+	}
+	return data
+}
+
+// owners reads the owners of NFTs; the zero address stands for none.
+func (r *reader) owners(ctx context.Context, ids []uint64) ([]market.Address, error) {
+	out := make([]market.Address, len(ids))
+	for at := 0; at < len(ids); at += callsAtOnce {
+		part := ids[at:min(len(ids), at+callsAtOnce)]
+		answers := make([]string, len(part))
+		calls := make([]endpoint.Call, len(part))
+		for i, id := range part {
+			salt := saltOf(id)
+			calls[i] = r.call(r.positions, append(selector("ownerOf(uint256)"), salt[:]...), &answers[i])
+		}
+		if err := r.ask.Ask(ctx, calls); err != nil {
+			return nil, err
+		}
+		for i := range part {
+			err := endpoint.CallError(&calls[i])
+			if err != nil && !reverted(err) {
+				return nil, fmt.Errorf("ownerOf at block %d: %w", r.block.Number, err)
+			}
+			if b, bad := hex.DecodeString(strings.TrimPrefix(answers[i], "0x")); err == nil && bad == nil && len(b) == 32 {
+				out[at+i] = market.Address(b[12:])
+			}
+		}
+	}
+	return out, nil
+}
+
+// nextID reads the id that the next NFT will have.
+func (r *reader) nextID(ctx context.Context) (uint64, error) {
+	var answer string
+	calls := []endpoint.Call{r.call(r.positions, selector("nextTokenId()"), &answer)}
+	if err := r.ask.Ask(ctx, calls); err != nil {
+		return 0, err
+	}
+	if err := endpoint.FirstError(calls); err != nil {
+		return 0, fmt.Errorf("nextTokenId at block %d: %w", r.block.Number, err)
+	}
+	b, err := hex.DecodeString(strings.TrimPrefix(answer, "0x"))
+	if err != nil || len(b) != 32 {
+		return 0, fmt.Errorf("nextTokenId gave %d bytes", len(b))
+	}
+	return binary.BigEndian.Uint64(b[24:]), nil
+}
+
+// reverted reports whether the contract itself refused: there is no such NFT.
+func reverted(err error) bool {
+	e := endpoint.AsError(err)
+	return e.Kind == endpoint.Refused && (e.Code == 3 || strings.Contains(strings.ToLower(e.Text), "revert"))
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"text/tabwriter"
+
+	"tidemark/edge/admin"
+	"tidemark/rankings"
+)
+
+// VerifyCmd compares a running node's ledgers with the contracts.
+type VerifyCmd struct {
+	AdminFlags
+	Chain  uint64 `help:"Chain id; all chains when it is not given." placeholder:"ID"`
+	Sample int    `help:"Pools and positions to compare, each; 0: all." placeholder:"N"`
+}
+
+// exitUnfinished is the exit code of a verification that could not be finished.
+const exitUnfinished = 2
+
+// verifyError is an error with an exit code of its own.
+type verifyError struct {
+	error
+	code int
+}
+
+// ExitCode returns 1 for differences and 2 for what could not be finished.
+func (e verifyError) ExitCode() int { return e.code }
+
+// verifiedChain is what `verify --json` prints of a chain.
+type verifiedChain struct {
+	ChainID uint64 `json:"chainId"`
+	rankings.Verification
+}
+
+// Run compares one chain after the other and prints every difference.
+func (c *VerifyCmd) Run() error {
+	if c.Sample < 0 {
+		return fmt.Errorf("--sample is %d; allowed is a whole number from 0 on", c.Sample)
+	}
+	ids, err := c.chains()
+	if err != nil {
+		return verifyError{err, exitUnfinished}
+	}
+
+	list := []verifiedChain{}
+	different := 0
+	for _, id := range ids {
+		path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, c.Sample)
+		answer, err := adminClient(c.Data).do(http.MethodPost, path, nil)
+		v := verifiedChain{ChainID: id}
+		if err == nil {
+			err = json.Unmarshal(answer, &v.Verification)
+		}
+		if err != nil {
+			return verifyError{fmt.Errorf("chain %d: %w", id, err), exitUnfinished}
+		}
+		different += v.Different
+		list = append(list, v)
+	}
+
+	if err := c.print(os.Stdout, list); err != nil {
+		return err
+	}
+	if different > 0 {
+		return verifyError{fmt.Errorf("%d values differ from the contracts", different), exitFailed}
+	}
+	return nil
+}
+
+// chains returns the chain that was named, or all that are enabled.
+func (c *VerifyCmd) chains() (ids []uint64, err error) {
+	if c.Chain != 0 {
+		return []uint64{c.Chain}, nil
+	}
+	answer, err := adminClient(c.Data).do(http.MethodGet, "/chains", nil)
+	if err != nil {
+		return nil, err
+	}
+	var views []admin.ChainView
+	if err := json.Unmarshal(answer, &views); err != nil {
+		return nil, fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
+	}
+	for i := range views {
+		ids = append(ids, views[i].ChainID)
+	}
+	return ids, nil
+}
+
+func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
+	if c.JSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(list)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row(w, "CHAIN", "BLOCK", "COMPARED", "DIFFERENT")
+	for i := range list {
+		v := &list[i]
+		row(w, v.ChainID, v.Block, v.Compared, v.Different)
+	}
+	for i := range list {
+		for _, d := range list[i].Differences {
+			fmt.Fprintf(w, "chain %d, %s %s: %s is %s, the contract has %s; blocks %d to %d\n", list[i].ChainID,
+				d.What, d.ID, d.Field, d.Ledger, d.Contract, d.FromBlock, d.ToBlock)
+		}
+	}
+	return w.Flush()
+}
