@@ -40,7 +40,7 @@ ui-check: ## the committed pages are what their sources give
 	$(UI) npm run --silent check && node build.mjs --check
 
 ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
-	cd edge/ui && node --test --test-concurrency=1 --test-timeout=600000 test/*.test.mjs
+	cd edge/ui && node --test --test-concurrency=1 --test-timeout=1200000 test/*.test.mjs
 
 ui-pictures: build ## make the pictures of every page in edge/ui/pictures
 	$(UI) node test/pictures.mjs

@@ -115,8 +115,8 @@ function options(p: Props, width: number, setAt: (index: number | null) => void)
       y: { range: (_, min, max) => roomFor(p, min, max) },
     },
     axes: [
-      { ...axis, size: 26, space: 90, grid: { show: false }, filter: awayFromEdges, ...(p.axis ? { values: (_, ticks) => ticks.map((t) => (t === null ? null : p.axis!.format(t))) } : { values: (_, days) => days.map((d) => (d === null ? null : dayLabel(d))) }) },
-      { ...axis, size: AXIS_ROOM, space: 34, side: 1, show: !(p.axis), values: (_, values) => values.map((v) => p.format(v)) },
+      { ...axis, size: 26, space: 90, grid: { show: false }, filter: awayFromEdges, ...(p.axis ? { values: (_, ticks) => ticks.map((t) => (t === null ? null : round(p.axis!.format(t)))) } : { values: (_, days) => days.map((d) => (d === null ? null : dayLabel(d))) }) },
+      { ...axis, size: AXIS_ROOM, space: 34, side: 1, show: !(p.axis), values: (_, values) => values.map((v) => round(p.format(v))) },
     ],
     series: [
       {},
@@ -132,6 +132,9 @@ function options(p: Props, width: number, setAt: (index: number | null) => void)
     ],
   };
 }
+
+/** An axis needs no cents. */
+const round = (text: string) => text.replace(/\.0+(?=\D*$)/, "");
 
 const DAY = 86400;
 

@@ -123,7 +123,7 @@ export function ListPage({ kind, query, fixed, embedded }: {
       ) : (
         <Rows question={q} rows={answer?.rows ?? null} dimmed={!current && answer !== null} fixed={fixed} />
       )}
-      {using !== null && !failed && <Pager question={q} answer={answer} />}
+      {using !== null && !failed && !(current && answer?.rows.length === 0) && <Pager question={q} answer={answer} />}
       {answer && !failed && <Footnotes rows={answer.rows} />}
     </div>
   );

@@ -31,7 +31,7 @@ export function OwnerPage({ address, query }: { address: string; query: URLSearc
   }, [address]);
   return (
     <>
-      <article class="column">
+      <article class="column owner">
         <header class="head"><h1>Owner</h1><p class="sub"><code>{address}</code></p></header>
         {all.error ? <Failure error={all.error} retry={all.retry} /> : <Totals rows={all.answer} />}
       </article>

@@ -50,7 +50,7 @@ try {
   await take("state-no-key", pages.positions, { key: "" });
   await take("state-wrong-key", pages.pools, { key: "tm_srv_000000000000000000000000000000000000", theme: "dark" });
   await take("state-empty", "/ui/positions?minValueUsd=999999999999&chainId=1");
-  await take("state-flags", "/ui/positions?includeRisky=true&minPoolTvl=0&sort=fee_apr&range=out", { act: (page) => page.keyboard.press("r") });
+  await take("state-flags", "/ui/positions?includeRisky=true&minPoolTvl=0&sort=nft_id_desc&range=out", { act: (page) => page.keyboard.press("r") });
   node.admin("chains", "offline", "42161");
   await new Promise((done) => setTimeout(done, 3000));
   await take("state-partial", pages.pools, { theme: "dark" });
