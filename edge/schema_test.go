@@ -126,6 +126,9 @@ func (s schema) admits(keyword string, want, v any) bool {
 	case "maxItems":
 		list, ok := v.([]any)
 		return !ok || len(list) <= int(want.(float64))
+	case "minimum":
+		number, ok := v.(float64)
+		return !ok || number >= want.(float64)
 	case "maxLength":
 		text, ok := v.(string)
 		return !ok || utf8.RuneCountInString(text) <= int(want.(float64))
