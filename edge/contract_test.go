@@ -29,6 +29,7 @@ func TestContract(t *testing.T) {
 				t.Errorf("%s: the page does not have %s", section, name)
 			}
 		}
+
 		slices.Sort(has)
 		for i, name := range has {
 			if i > 0 && has[i-1] == name && section != "Statuses" {
@@ -55,14 +56,17 @@ func contractParts() map[string][]string {
 	for _, code := range codes {
 		want["Statuses"] = append(want["Statuses"], fmt.Sprint(code))
 	}
+
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[pages.Limits]()) {
 		want["Limits"] = append(want["Limits"], f.Name)
 	}
+
 	for name, s := range at(doc, "components", "schemas").(map[string]any) {
 		for _, field := range fieldsOf(s, "") {
 			want["Fields"] = append(want["Fields"], name+" "+field)
 		}
 	}
+
 	for path, route := range document().Paths.Map() {
 		for _, p := range route.Get.Parameters {
 			want["Parameters"] = append(want["Parameters"], path+" "+p.Value.Name)
@@ -136,12 +140,14 @@ func fieldsOfRow(schema, within, cell string) (names []string) {
 		}
 		return names
 	}
+
 	for name := range strings.SplitSeq(cell, ", ") {
 		if within != "" {
 			name = within + "." + name
 		}
 		names = append(names, name)
 	}
+
 	return names
 }
 
@@ -192,6 +198,7 @@ func testSources(t *testing.T) map[string]string {
 		}
 		return nil
 	}))
+
 	return sources
 }
 
@@ -206,6 +213,7 @@ func TestListFields(t *testing.T) {
 			t.Errorf("%s has %q; want %q", path, got, want)
 		}
 	}
+
 	f("/v1/positions", "positions", "pagination")
 	f("/v1/pools", "pools", "pagination")
 	f("/v1/plans", "plans", "quotaResets")
@@ -215,10 +223,12 @@ func TestListFields(t *testing.T) {
 	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:33 totalPages:11]" {
 		t.Errorf("pagination: %v", p)
 	}
+
 	unit := s.get("/v1/pricing/units").decoded(t)["units"].([]any)[0]
 	if fmt.Sprint(unit) != "map[method:GET path:/v1/positions units:1]" {
 		t.Errorf("units: %v", unit)
 	}
+
 	routes := s.get("/v1/usage").decoded(t)["routes"]
 	if fmt.Sprint(routes) != "[map[path:/v1/positions requests:1 units:1] map[path:/v1/pools requests:2 units:4]"+
 		" map[path:/v1/usage requests:1 units:0]]" {
@@ -250,6 +260,7 @@ func TestErrorBody(t *testing.T) {
 	spent, fast := s.issue("free", accounts.Server), s.issue("free", accounts.Server)
 	s.drainTo(spent, 0)
 	s.takeAll(fast)
+
 	f := func(path, key string, code int, want ...string) {
 		t.Helper()
 		a := s.get(path, gate.HeaderKey+": "+key)
@@ -257,6 +268,7 @@ func TestErrorBody(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d with %q", path, a.code, a.body, code, want)
 		}
 	}
+
 	f("/v1/pools", spent, 429, "error", "retryAfterSec")
 	f("/v1/pools", fast, 429, "error")
 	f("/v1/pools", "", 401, "error")

@@ -30,6 +30,7 @@ func exampleTargets(s *front) map[string]string {
 		rows := s.get("/v1/" + list + "?chainId=1&limit=1").decoded(s.t)
 		return rows[list].([]any)[0].(map[string]any)[id].(string)
 	}
+
 	fill := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4",
 		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"))
 	targets := map[string]string{}
@@ -99,6 +100,7 @@ func locate(text []byte, keys ...string) (from, to int) {
 			must(in.Decode(&skipped))
 		}
 	}
+
 	var value json.RawMessage
 	must(in.Decode(&value))
 	to = int(in.InputOffset())
@@ -113,6 +115,7 @@ func shorten(text json.RawMessage) json.RawMessage {
 	if opened != json.Delim('{') && opened != json.Delim('[') {
 		return text
 	}
+
 	out := []byte{text[0]}
 	for n := 0; in.More(); n++ {
 		if n > 0 && (opened == json.Delim('{') || n < exampleItems) {
@@ -129,6 +132,7 @@ func shorten(text json.RawMessage) json.RawMessage {
 			out = append(out, shorten(value)...)
 		}
 	}
+
 	return append(out, text[len(text)-1])
 }
 
@@ -167,8 +171,10 @@ func sameShape(example, answer any, where string) error {
 		}
 		return nil
 	}
+
 	if example == nil || answer == nil || fmt.Sprintf("%T", example) == fmt.Sprintf("%T", answer) {
 		return nil
 	}
+
 	return fmt.Errorf("%s is %T in the example and %T in the answer", where, example, answer)
 }

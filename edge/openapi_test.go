@@ -26,12 +26,14 @@ func TestOpenAPI(t *testing.T) {
 	if a := s.get("/openapi.json"); a.code != 200 || a.body != string(openAPI) {
 		t.Errorf("got %d, %d bytes", a.code, len(a.body))
 	}
+
 	paths := document().Paths.Map()
 	for i := range routes {
 		if routes[i].access != free && paths[routes[i].meter.Path()] == nil {
 			t.Errorf("%s is not documented", routes[i].meter.Path())
 		}
 	}
+
 	// routeNone is none, and the site's files are for browsers.
 	if len(paths) != int(numRoutes)-2 {
 		t.Errorf("%d paths are documented; there are %d routes", len(paths), numRoutes-2)
@@ -49,6 +51,7 @@ func TestOpenAPIRefuses(t *testing.T) {
 			t.Errorf("%s admits %s", name, body)
 		}
 	}
+
 	f("PositionList", `{"positions":[]}`)
 	f("PositionList", `{"positions":[],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false,"totalCapped":false}}`)
 	f("PositionList", `{"positions":[{}],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false}}`)
@@ -157,6 +160,7 @@ func conform(t *testing.T, method, target string, a answer) {
 		t.Errorf("%s: %d is not documented", target, a.code)
 		return
 	}
+
 	for name := range a.header {
 		if strings.HasPrefix(name, "X-") || strings.HasPrefix(name, "Ratelimit") {
 			if !documented(response.Value.Headers, name) {
@@ -164,6 +168,7 @@ func conform(t *testing.T, method, target string, a answer) {
 			}
 		}
 	}
+
 	seen := cover(path, a.code)
 	if a.code == 304 {
 		if a.body != "" || a.header.Get("ETag") == "" {
@@ -174,16 +179,19 @@ func conform(t *testing.T, method, target string, a answer) {
 	if seen > 40 { // the validator is slow, and the shapes repeat
 		return
 	}
+
 	in := json.NewDecoder(bytes.NewReader([]byte(a.body)))
 	var body any
 	if err := in.Decode(&body); err != nil {
 		t.Errorf("%s: %v", target, err)
 		return
 	}
+
 	is := response.Value.Content.Get("application/json").Schema.Value
 	if err := is.VisitJSON(body, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse()); err != nil {
 		t.Errorf("%s: %.600v", target, err)
 	}
+
 	strict, _ := answerSchema(path, a.code)
 	if err := strict.validate(body, "body"); err != nil {
 		t.Errorf("%s: %.600v", target, err)
@@ -212,9 +220,11 @@ func template(target string) string {
 			parts[4] = "{poolId}"
 		}
 	}
+
 	joined := "/" + strings.Join(parts, "/")
 	if document().Paths.Find(joined) == nil || strings.Contains(path, "//") {
 		return ""
 	}
+
 	return joined
 }

@@ -34,9 +34,11 @@ func at(v any, keys ...string) any {
 		}
 		v = m[k]
 	}
+
 	if m, ok := v.(map[string]any); ok && m["$ref"] != nil {
 		return resolve(m["$ref"].(string))
 	}
+
 	return v
 }
 
@@ -72,11 +74,13 @@ func (s schema) validate(v any, where string) error {
 	if ref, ok := s["$ref"].(string); ok {
 		return schema(resolve(ref)).validate(v, where)
 	}
+
 	for keyword, want := range s {
 		if !s.admits(keyword, want, v) {
 			return fmt.Errorf("%s: %s %v does not admit %.80v", where, keyword, want, v)
 		}
 	}
+
 	switch v := v.(type) {
 	case []any:
 		items, _ := s["items"].(map[string]any)
@@ -97,6 +101,7 @@ func (s schema) validate(v any, where string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -133,6 +138,7 @@ func (s schema) admits(keyword string, want, v any) bool {
 		text, ok := v.(string)
 		return !ok || utf8.RuneCountInString(text) <= int(want.(float64))
 	}
+
 	panic("BUG: the tests do not know the keyword " + keyword)
 }
 
@@ -154,5 +160,6 @@ func typeOf(v any, asked []any) string {
 	case []any:
 		return "array"
 	}
+
 	return "object"
 }

@@ -53,6 +53,7 @@ func (dayForm) read(
 	if err := in.poolDay(day); err != nil {
 		return true, fmt.Errorf("day %d of pool %d: %w", day.Day, day.Pool, err)
 	}
+
 	return true, nil
 }
 

@@ -168,6 +168,7 @@ func between[E any](
 		LowerBound: line.appendKey(nil, chain, &from),
 		UpperBound: append(line.appendKey(nil, chain, &to), 0),
 	})
+
 	if err != nil {
 		r.err = s.damaged(chain, line.name, err)
 	}

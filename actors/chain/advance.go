@@ -139,6 +139,7 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
+
 	c.status.ETASeconds, c.status.Progress = 0, nil
 	if p := step.Progress; p != nil {
 		c.status.ETASeconds = int64(p.ETA.Seconds())
@@ -147,6 +148,7 @@ func (c *Chain) follow(step feed.Step) {
 			RequestsPerSecond: p.RequestsPerSecond,
 		}
 	}
+
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter

@@ -16,6 +16,7 @@ func (s *stage) broken(t *testing.T) feed.Step {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, b := range step.Span.Blocks {
 		for i, log := range b.Logs {
 			if swap, ok := log.Event.(market.Swap); ok {
@@ -25,6 +26,7 @@ func (s *stage) broken(t *testing.T) feed.Step {
 			}
 		}
 	}
+
 	t.Fatal("nothing was swapped")
 	return step
 }
@@ -69,10 +71,12 @@ func TestReread(t *testing.T) {
 		s.now = s.now.Add(5 * time.Minute)
 		s.follow()
 	}
+
 	head := s.chain.ledger.Head().Number
 	if !s.chain.Reread(head, head) || s.chain.ledger.Head().Number >= head {
 		t.Errorf("the ledger stays at %d of %d", s.chain.ledger.Head().Number, head)
 	}
+
 	if got := s.chain.Cursor().Refused; got != head {
 		t.Errorf("read again up to %d; want %d", got, head)
 	}

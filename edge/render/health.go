@@ -108,6 +108,7 @@ func published(dst []byte, v *rankings.View) []byte {
 		return append(dst, `,"dataAsOf":null,"generation":null,"asOfBlock":null,`+
 			`"asOfBlockHash":null`...)
 	}
+
 	dst = moment(append(dst, `,"dataAsOf":`...), v.Confirmed())
 	dst = integer(append(dst, `,"generation":`...), v.Generation)
 	dst = integer(append(dst, `,"asOfBlock":`...), v.State.Head.Number)
@@ -115,6 +116,7 @@ func published(dst []byte, v *rankings.View) []byte {
 	if v.State.Head.Hash.IsZero() {
 		return append(dst, null...)
 	}
+
 	dst = append(dst, '"')
 	dst = v.State.Head.Hash.AppendHex(dst)
 	return append(dst, '"')
@@ -155,6 +157,7 @@ func AppendStats(dst []byte, chains []Corpus, asOf int64) []byte {
 		all.Pools += chains[i].Pools
 		all.Transactions += chains[i].Transactions
 	}
+
 	dst = integer(append(dst, `{"positions":{"total":`...), all.Positions)
 	dst = integer(append(dst, `,"active":`...), all.Active)
 	dst = integer(append(dst, `,"inactive":`...), all.Positions-all.Active)
@@ -167,6 +170,7 @@ func AppendStats(dst []byte, chains []Corpus, asOf int64) []byte {
 		}
 		dst = appendCorpus(dst, &chains[i])
 	}
+
 	dst = append(dst, `],"asOf":`...)
 	return append(moment(dst, asOf), '}')
 }

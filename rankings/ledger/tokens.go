@@ -18,6 +18,7 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 			}
 			continue
 		}
+
 		at := Tokens.add(l, unpriced(*m))
 		l.tokenOf[m.Address] = at
 		if m.Address.IsZero() {
