@@ -18,6 +18,8 @@ type numbers func(n uint64) uint64
 func fill(next numbers, record any) {
 	fillValue(next, reflect.ValueOf(record).Elem())
 	switch r := record.(type) {
+	case *market.Pool:
+		r.Others %= 101
 	case *market.Token:
 		r.HourSource %= market.SourceFeed + 1
 		r.HourReason %= market.LastReason + 1
