@@ -20,6 +20,8 @@ func fill(next numbers, record any) {
 
 	// Values that no decoder accepts are brought into their range.
 	switch r := record.(type) {
+	case *market.Pool:
+		r.Others %= 101
 	case *market.Token:
 		r.HourSource %= market.SourceFeed + 1
 		r.HourReason %= market.LastReason + 1

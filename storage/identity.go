@@ -13,7 +13,8 @@ import (
 //
 //	1  2026-11: the first
 //	2  2026-11: whether one pool alone made an hour's price, and why there is none
-//	3  2026-11: whether a pool's TVL was cut to its way out
+//	3  2026-11: whether a pool's TVL was cut to its way out; what an hour holds of
+//	   pools and tokens, and what selling a token yields in it
 const (
 	Format       = 3
 	OldestFormat = 3 // that this program reads

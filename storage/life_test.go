@@ -79,7 +79,7 @@ func applyHours(t testing.TB, g *ledger.Ledger, s *market.Span) {
 	for _, piece := range ledger.CutHours(s, g.Head().Time) {
 		hour := market.HourOf(piece.Time)
 		if hour > market.HourOf(g.Head().Time) {
-			g.BeginHour(hour, invented(g.Freeze(), hour))
+			g.BeginHour(hour, invented(g.Freeze(), hour), nil)
 		}
 		if _, err := g.Apply(&piece); err != nil {
 			t.Fatal(err)

@@ -25,6 +25,9 @@ func codeToken(c *coder, t *market.Token) {
 	c.u16("hourMarkets", &t.HourMarkets)
 	c.small("hourSource", (*uint8)(&t.HourSource), uint8(market.SourceFeed))
 	c.small("hourReason", (*uint8)(&t.HourReason), uint8(market.LastReason))
+	c.usd("hourExitUsd", &t.HourExitUsd)
+	c.u32("priceLostAt", &t.PriceLostAt)
+	c.u32("trustLostAt", &t.TrustLostAt)
 }
 
 func codeOwner(c *coder, a *market.Address) { c.fixed("address", a[:]) }
@@ -57,6 +60,9 @@ func codePool(c *coder, p *market.Pool) {
 	c.u32("openPositions", &p.OpenPositions)
 	c.u32("holders", &p.Holders)
 	c.index("lastHour", &p.LastHour)
+	c.index("held0", &p.Held[0])
+	c.index("held1", &p.Held[1])
+	c.small("others", &p.Others, 100)
 }
 
 func codeDay(c *coder, d *market.PoolDay) {
@@ -275,4 +281,7 @@ func codeHourPrice(c *coder, p *ledger.HourEntry) {
 	c.small("source", (*uint8)(&p.Source), uint8(market.SourceFeed))
 	c.small("reason", (*uint8)(&p.Reason), uint8(market.LastReason))
 	c.flags("flags", &p.Corroborated)
+	c.usd("exitUsd", &p.ExitUsd)
+	c.u32("priceLostAt", &p.PriceLostAt)
+	c.u32("trustLostAt", &p.TrustLostAt)
 }

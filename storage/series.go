@@ -178,10 +178,11 @@ func between[E any](
 
 // Next moves to the next entry and reports whether there is one.
 func (r *Series[E]) Next() bool {
-	if r.err != nil || !r.step() {
-		return false
-	}
+	return r.err == nil && r.step() && r.read()
+}
 
+// read decodes the entry at which the iterator stands.
+func (r *Series[E]) read() bool {
 	var zero E
 	r.entry = zero
 	r.c = coder{buf: r.it.Value(), read: true}
@@ -213,6 +214,13 @@ func (r *Series[E]) step() bool {
 	}
 
 	return ok
+}
+
+// skipTo moves to the newest entry whose key is not after that of an entry,
+// and reports whether there is one.
+func (r *Series[E]) skipTo(entry *E) bool {
+	key := append(r.of.appendKey(nil, r.chain, entry), 0)
+	return r.it.SeekLT(key) && r.read()
 }
 
 // Entry returns the entry that Next moved to. It is overwritten by the next
@@ -302,9 +310,29 @@ func (s *Store) HourPrices(
 	return between(s, chain, ledger.HourPrices, key(from), key(to), d)
 }
 
-// HourPriceAt returns the record that values an hour: the newest not after it.
-func (s *Store) HourPriceAt(
-	chain market.ChainID, token, hour uint32,
-) (ledger.HourEntry, bool, error) {
-	return one(s.HourPrices(chain, token, 0, hour, NewestFirst))
+// DayPrices returns the records that value the last hours of the days from one
+// to another: the newest not after each. Before the first record a price is
+// unknown. It costs a seek for every day that has a record of its own.
+func (s *Store) DayPrices(
+	chain market.ChainID, token, from, to uint32,
+) ([]ledger.HourPrice, error) {
+	lastHour := func(day uint32) uint32 { return (day+1)*24 - 1 }
+	prices := make([]ledger.HourPrice, to-from+1)
+	it := s.HourPrices(chain, token, 0, lastHour(to), NewestFirst)
+	defer it.Close()
+
+	known := it.Next()
+	for n := len(prices) - 1; n >= 0; n-- {
+		hour := lastHour(from + uint32(n))
+		if known && it.Entry().Hour > hour {
+			known = it.skipTo(&ledger.HourEntry{HourPrice: ledger.HourPrice{Token: token}, Hour: hour})
+		}
+		if prices[n] = it.Entry().HourPrice; !known {
+			prices[n] = ledger.HourPrice{
+				Token: token, Usd: market.Unknown, OnlyPool: market.NoIndex,
+				Reason: market.ReasonNoMarket,
+			}
+		}
+	}
+	return prices, it.Err()
 }

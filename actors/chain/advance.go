@@ -79,18 +79,22 @@ func (c *Chain) apply(span *market.Span) error {
 	return nil
 }
 
-// beginHour records the prices that the hour's events are valued at.
+// beginHour records the prices that the hour's events are valued at, and what
+// stays known through it.
 func (c *Chain) beginHour(hour uint32) {
 	before := c.ledger.Freeze()
+	begun := value.BeginHour(before, &c.Prices, c.external(), hour)
+
 	var changed []ledger.HourPrice
-	for i, p := range value.HourPrices(before, &c.Prices, c.external(), hour) {
-		token := uint32(i)
-		record := ledger.HourPriceOf(token, &p)
+	for i := range begun.Prices {
+		token, p := uint32(i), &begun.Prices[i]
+		record := ledger.HourPriceOf(token, &p.Price)
+		record.PriceLostAt, record.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		if !sameRecord(record, ledger.HourRecord(token, before.Tokens.At(token))) {
 			changed = append(changed, record)
 		}
 	}
-	c.ledger.BeginHour(hour, changed)
+	c.ledger.BeginHour(hour, changed, begun.Pools)
 }
 
 func (c *Chain) external() []value.FeedPrice {

@@ -59,11 +59,18 @@ func (c *Chain) believe(milli int64) int64 {
 // by numbers that begin with it, and readers may still have old ones.
 func (c *Chain) begin() {
 	c.kept, c.view, c.everything = nil, nil, true
-	c.ledger = ledger.New(c.Config.Ledger)
+	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
 	c.confirmed, c.refused = confirmation{}, refusal{}
 	c.status = rankings.ChainStatus{Enabled: true, Offline: c.status.Offline}
 	c.tell()
+}
+
+// ledgerConfig is what the ledger knows from the start, the stables included.
+func (c *Chain) ledgerConfig() ledger.Config {
+	cfg := c.Config.Ledger
+	cfg.Stables = c.Prices.Stables
+	return cfg
 }
 
 // Load brings the records into memory; stop ends it early. It changes nothing
@@ -81,7 +88,7 @@ func (c *Chain) Load(stop func() bool) error {
 	}
 
 	st := c.kept.State
-	c.ledger = ledger.From(c.Config.Ledger, st, undos)
+	c.ledger = ledger.From(c.ledgerConfig(), st, undos)
 	for i := range st.Tokens.Len() {
 		if t := st.Tokens.At(i); t.BadDecimals {
 			c.missing = append(c.missing, t.Address)

@@ -124,7 +124,7 @@ func init() {
 		"set":     (*stage).set,
 		"feed":    (*stage).setFeed,
 		"missing": (*stage).missing,
-		"stables": func(s *stage, words []string) { s.params.Stables = s.tokens(words) },
+		"stables": func(s *stage, words []string) { s.setStables(s.tokens(words)) },
 		"wrapped": func(s *stage, words []string) { s.params.WrappedNative = s.tokens(words)[0] },
 		"allow": func(s *stage, words []string) {
 			hooks, err := market.ParseAddress("0x" + strings.Repeat("0", 40-len(words[0])) + words[0])
@@ -133,6 +133,13 @@ func init() {
 			s.changed = true
 		},
 	}
+}
+
+// setStables lists the stables before anything has happened: a ledger knows
+// them from its first block on.
+func (s *stage) setStables(stables []market.Address) {
+	s.params.Stables = stables
+	s.at.chain = s.openChain(s.at.id)
 }
 
 func (s *stage) tokens(names []string) (list []market.Address) {

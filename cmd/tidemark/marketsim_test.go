@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
+	"tidemark/storage"
 )
 
 // TestSimulatedRowsAddUp holds every row of simulated markets, asked for over
@@ -29,7 +33,7 @@ func simulatedRows(t *testing.T, clock func() time.Time) {
 	s := overHTTP(newStage(t))
 	for i, id := range []string{"1", "42161"} {
 		s.toChain([]string{id})
-		s.follow(s.simulate(uint64(3+i), clock))
+		s.follow(s.simulate(sim.Config{Seed: uint64(3 + i), Now: clock}))
 	}
 	s.where = "every row"
 	if rows := s.checkAll(); rows < 300 {
@@ -37,17 +41,18 @@ func simulatedRows(t *testing.T, clock func() time.Time) {
 	}
 }
 
-// simulate makes a market for the chain that is played.
-func (s *stage) simulate(seed uint64, clock func() time.Time) *sim.Feed {
-	s.params.Stables = []market.Address{{0x01, 1}, {0x01, 2}, {0x01, 3}}
+// simulate makes a market for the chain that is played, small and short where
+// size says nothing else. Without a clock it is frozen.
+func (s *stage) simulate(size sim.Config) *sim.Feed {
 	s.params.WrappedNative = market.Address{0x02}
-	s.at.chain.Prices = s.params
-	source, err := sim.New(sim.Config{
-		Chain: s.at.id, Seed: seed, Positions: 150, Pools: 20, Days: simDays, Actions: 2000,
-		Genesis: simGenesis, StartBlock: 1, PositionManager: script.Manager,
-		Stables: s.params.Stables, Wrapped: s.params.WrappedNative,
-		Frozen: clock == nil, Now: clock,
-	})
+	s.setStables([]market.Address{{0x01, 1}, {0x01, 2}, {0x01, 3}})
+	size.Chain, size.Genesis, size.StartBlock = s.at.id, simGenesis, 1
+	size.PositionManager, size.Stables, size.Wrapped = script.Manager, s.params.Stables, s.params.WrappedNative
+	size.Frozen = size.Now == nil
+	if size.Positions == 0 {
+		size.Positions, size.Pools, size.Days, size.Actions = 150, 20, simDays, 2000
+	}
+	source, err := sim.New(size)
 	s.must(err)
 	return source
 }
@@ -57,7 +62,7 @@ func (s *stage) simulate(seed uint64, clock func() time.Time) *sim.Feed {
 func TestWindowsGlide(t *testing.T) {
 	s := newStage(t)
 	now := time.Unix(simGenesis, 0).AddDate(0, 0, simDays)
-	source := s.simulate(3, func() time.Time { return now })
+	source := s.simulate(sim.Config{Seed: 3, Now: func() time.Time { return now }})
 	var before *market.State
 	fell := 0
 	for range 120 {
@@ -85,6 +90,61 @@ func TestWindowsGlide(t *testing.T) {
 	if fell < 50 {
 		t.Errorf("windows fell only %d times", fell)
 	}
+}
+
+// TestPricesStayKnown: over 90 days of the default market no token of the ten
+// deepest gains or loses its price, or its trust, more than once.
+func TestPricesStayKnown(t *testing.T) {
+	for _, seed := range []uint64{1, 4} {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { pricesStayKnown(t, seed) })
+	}
+}
+
+func pricesStayKnown(t *testing.T, seed uint64) {
+	s := newStage(t)
+	s.follow(s.simulate(sim.Config{Seed: seed, Positions: 3000, Pools: 80, Days: 90}))
+	s.publish()
+	c, _ := s.board.Load().Chain(1)
+	st := c.View.State
+
+	var tokens []uint32
+	for i := range st.Tokens.Len() {
+		if p := st.Prices.At(i); !p.Anchor && market.Known(p.Usd) {
+			tokens = append(tokens, i)
+		}
+	}
+	slices.SortFunc(tokens, func(a, b uint32) int {
+		return cmp.Compare(st.Prices.At(b).ExitUsd, st.Prices.At(a).ExitUsd)
+	})
+	if len(tokens) < 10 {
+		t.Fatalf("only %d tokens have a price", len(tokens))
+	}
+	for _, token := range tokens[:10] {
+		var known, trusted, wasKnown, wasTrusted int
+		it := s.store.HourPrices(1, token, 0, market.HourOf(st.Now()), storage.OldestFirst)
+		for it.Next() {
+			is := *it.Entry()
+			count(&known, &wasKnown, market.Known(is.Usd))
+			count(&trusted, &wasTrusted, is.Corroborated)
+		}
+		s.must(it.Err())
+		it.Close()
+		if known > 1 || trusted > 1 {
+			t.Errorf("token %d gained or lost its price %d times and its trust %d times", token, known, trusted)
+		}
+	}
+}
+
+// count counts how often something changed that was not so at first.
+func count(changes, was *int, is bool) {
+	now := 0
+	if is {
+		now = 1
+	}
+	if now != *was {
+		*changes++
+	}
+	*was = now
 }
 
 // tradeOf is what a pool traded in the hour so many hours ago.

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"math"
-
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -132,20 +130,22 @@ func (s *Pages) tickDays(
 // which is today and has none yet.
 func (s *Pages) quotes(st *market.State, token, from, today uint32) ([]value.Quote, error) {
 	quotes := make([]value.Quote, today-from+1)
-	for n := range quotes {
-		quotes[n] = value.Quote{Usd: market.Unknown, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex}
-		if token == market.NoIndex {
-			continue
+	if token == market.NoIndex {
+		for n := range quotes {
+			quotes[n] = value.Quote{Usd: market.Unknown, OnlyPool: market.NoIndex}
 		}
+		return quotes, nil
+	}
 
-		hour := (from+uint32(n)+1)*24 - 1
-		record, ok, err := s.cfg.Store.HourPriceAt(st.Chain, token, hour)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			quotes[n].Usd = record.Usd
-		}
+	records, err := s.cfg.Store.DayPrices(st.Chain, token, from, today)
+	if err != nil {
+		return nil, err
+	}
+	for n := range records {
+		r := &records[n]
+		quotes[n] = value.QuoteOf(&market.Price{
+			Usd: r.Usd, ExitUsd: r.ExitUsd, OnlyPool: r.OnlyPool, Corroborated: r.Corroborated,
+		})
 	}
 	return quotes, nil
 }

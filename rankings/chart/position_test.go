@@ -185,7 +185,8 @@ func (m *played) worth(pool uint32, end *dayEnd) (usd float64) {
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
 		amount := [2]*clmath.U256{&end.Amount0, &end.Amount1}[leg]
 		if !amount.IsZero() {
-			usd += clmath.ToFloat(amount, m.st.Tokens.At(token).Decimals) * end.quotes[leg].Usd
+			worth := clmath.ToFloat(amount, m.st.Tokens.At(token).Decimals) * end.quotes[leg].Usd
+			usd += min(worth, 2*end.quotes[leg].ExitUsd) // what a pool's leg counts for at most
 		}
 	}
 	return usd

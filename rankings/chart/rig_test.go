@@ -3,7 +3,6 @@ package chart
 import (
 	"context"
 	"log/slog"
-	"math"
 	"testing"
 	"time"
 
@@ -93,14 +92,12 @@ func (p *played) timeline(pool uint32) *Timeline {
 }
 
 func (p *played) quotes(token, from, today uint32) (quotes []value.Quote) {
-	for day := from; day <= today; day++ {
-		record, ok, err := p.store.HourPriceAt(p.st.Chain, token, day*24+23)
-		must(p.t, err)
-		q := value.Quote{Usd: market.Unknown, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex}
-		if ok {
-			q.Usd = record.Usd
-		}
-		quotes = append(quotes, q)
+	records, err := p.store.DayPrices(p.st.Chain, token, from, today)
+	must(p.t, err)
+	for _, r := range records {
+		quotes = append(quotes, value.QuoteOf(&market.Price{
+			Usd: r.Usd, ExitUsd: r.ExitUsd, OnlyPool: r.OnlyPool, Corroborated: r.Corroborated,
+		}))
 	}
 	return quotes
 }

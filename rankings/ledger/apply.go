@@ -7,11 +7,12 @@ import (
 	"tidemark/rankings/market"
 )
 
-// BeginHour announces the price records of an hour: those that changed. They
-// take effect at the start of the next Apply, which is the first of the hour,
-// and belong to its undo; when that Apply fails they are forgotten.
-func (l *Ledger) BeginHour(hour uint32, prices []HourPrice) {
-	l.hour = &hourRecord{hour, slices.Clone(prices)}
+// BeginHour announces the price records of an hour and what it holds of the
+// pools: those that changed. They take effect at the start of the next Apply,
+// which is the first of the hour, and belong to its undo; when that Apply
+// fails they are forgotten.
+func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldPool) {
+	l.hour = &hourRecord{hour, slices.Clone(prices), slices.Clone(pools)}
 }
 
 // Apply applies the span that follows the head, and returns the pools that it
@@ -72,6 +73,7 @@ func (l *Ledger) follows(s *market.Span) error {
 func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	l.learn(s.Tokens)
 	l.quarantine()
+
 	if hour != nil {
 		first := s.Time
 		if len(s.Blocks) > 0 {

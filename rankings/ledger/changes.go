@@ -3,8 +3,9 @@ package ledger
 import "tidemark/rankings/market"
 
 // HourPrice is the record of one token for one hour: USD per whole token,
-// Unknown when it has lost its price. The series keeps Usd; where it comes
-// from stays with the token, for the positions that close in the hour.
+// Unknown when it has lost its price. The series keeps what a chart needs of
+// it; the rest stays with the token, for the positions that close in the hour
+// and for the hours after it.
 type HourPrice struct {
 	Token        uint32
 	Usd          float64
@@ -14,6 +15,9 @@ type HourPrice struct {
 	Source       market.Source
 	Reason       market.Reason // why there is no price
 	Corroborated bool
+	ExitUsd      float64 // as market.Price has it
+	// Hours since which the price, and its corroboration, are only held.
+	PriceLostAt, TrustLostAt uint32
 }
 
 // HourPriceOf makes a record of a token's price as it stands.
@@ -21,6 +25,7 @@ func HourPriceOf(token uint32, p *market.Price) HourPrice {
 	return HourPrice{
 		Token: token, Usd: p.Usd, AsOf: p.AsOf, OnlyPool: p.OnlyPool,
 		Markets: p.Markets, Source: p.Source, Reason: p.Reason, Corroborated: p.Corroborated,
+		ExitUsd: p.ExitUsd,
 	}
 }
 
@@ -29,7 +34,8 @@ func HourRecord(token uint32, t *market.Token) HourPrice {
 	return HourPrice{
 		Token: token, Usd: t.HourUsd, AsOf: t.HourAsOf, OnlyPool: t.HourOnlyPool,
 		Markets: t.HourMarkets, Source: t.HourSource, Reason: t.HourReason,
-		Corroborated: t.HourCorroborated,
+		Corroborated: t.HourCorroborated, ExitUsd: t.HourExitUsd,
+		PriceLostAt: t.PriceLostAt, TrustLostAt: t.TrustLostAt,
 	}
 }
 

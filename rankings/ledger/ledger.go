@@ -14,6 +14,9 @@ type Config struct {
 	// Start is the first block that can have events; 0 counts as 1, since a
 	// genesis block has none.
 	Start uint64
+	// Stables are the tokens that are worth 1 USD from the first block on,
+	// before any hour has priced them.
+	Stables []market.Address
 }
 
 // Ledger is the exact state of one chain. It has a single writer.
@@ -69,6 +72,7 @@ type pending struct {
 type hourRecord struct {
 	hour   uint32
 	prices []HourPrice
+	pools  []market.HeldPool
 }
 
 // New returns a ledger that has applied nothing.

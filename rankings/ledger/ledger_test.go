@@ -252,3 +252,35 @@ func TestMinuteRing(t *testing.T) {
 		t.Errorf("the oldest close is %v of minute %d", m.Sqrt[oldest], m.Minute[oldest])
 	}
 }
+
+// TestStablesFromTheFirstBlock: a listed stable is worth 1 USD before any hour
+// has been announced, and after the span that taught it is taken back.
+func TestStablesFromTheFirstBlock(t *testing.T) {
+	listed, bad := market.Address{19: 2}, market.Address{19: 3}
+	l := New(Config{Chain: 1, Start: 1, Stables: []market.Address{listed, bad}})
+	span := market.Span{From: 1, To: 2, Hash: hashOf(2), Time: 7300, Tokens: []market.TokenMeta{
+		{Address: market.Address{19: 1}}, {Address: listed, Decimals: 6}, {Address: bad, BadDecimals: true},
+	}}
+	check := func(when string) {
+		t.Helper()
+		st := l.Freeze()
+		if s := st.Tokens.At(1); s.HourUsd != 1 || s.HourSource != market.SourceAnchor || !s.HourCorroborated {
+			t.Errorf("%s the stable is %+v", when, *s)
+		}
+		for _, i := range []uint32{0, 2} {
+			if o := st.Tokens.At(i); market.Known(o.HourUsd) {
+				t.Errorf("%s token %d is %+v", when, i, *o)
+			}
+		}
+	}
+
+	apply(t, l, &span)
+	check("at first")
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	check("after a revert")
+	span.Tokens = nil
+	apply(t, l, &span)
+	check("once more")
+}

@@ -19,7 +19,9 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	l := New(Config{Chain: 1, PositionManager: testManager, Start: 100})
+	l := New(Config{
+		Chain: 1, PositionManager: testManager, Start: 100, Stables: []market.Address{{19: 2}},
+	})
 	return &world{Ledger: l, r: rand.New(rand.NewPCG(seed, 1))}
 }
 
@@ -37,11 +39,12 @@ type step struct {
 	span   market.Span
 	hour   uint32
 	prices []HourPrice
+	pools  []market.HeldPool
 }
 
 func (s *step) apply(l *Ledger) error {
 	if s.hour != 0 {
-		l.BeginHour(s.hour, s.prices)
+		l.BeginHour(s.hour, s.prices, s.pools)
 	}
 	_, err := l.Apply(&s.span)
 	return err
@@ -57,7 +60,7 @@ func (w *world) step() *step {
 	if head.Number == w.cfg.Start-1 {
 		s.span.Tokens = testTokens()
 	} else if hour := market.HourOf(s.span.Time); hour > market.HourOf(head.Time) {
-		s.hour, s.prices = hour, w.prices()
+		s.hour, s.prices, s.pools = hour, w.prices(), w.held()
 	}
 
 	w.begin()
@@ -103,10 +106,23 @@ func (w *world) prices() (prices []HourPrice) {
 		case 1, 2:
 			prices = append(prices, HourPrice{
 				Token: i, Usd: w.r.Float64() * 100, AsOf: w.st.Head.Time, Markets: 2, Source: market.SourcePool,
+				ExitUsd: w.r.Float64() * 1e6, PriceLostAt: w.r.Uint32N(3), TrustLostAt: w.r.Uint32N(3),
 			})
 		}
 	}
 	return prices
+}
+
+// held changes what the hour holds of some pools.
+func (w *world) held() (pools []market.HeldPool) {
+	for i := range w.st.Pools.Len() {
+		if w.r.IntN(3) == 0 {
+			pools = append(pools, market.HeldPool{
+				Pool: i, Held: [2]uint32{w.r.Uint32(), market.NoIndex}, Others: uint8(w.r.IntN(51)),
+			})
+		}
+	}
+	return pools
 }
 
 func (w *world) block(n uint64) *market.Block {

@@ -82,6 +82,8 @@ func (l *Ledger) addPool(e *market.Initialize) uint32 {
 	Minutes.add(l, market.Minutes{})
 	l.isStale = append(l.isStale, false)
 	Days.add(l, market.PoolDay{Pool: i})
+	l.recordFirst(l.tokenOf[e.Currency0])
+	l.recordFirst(l.tokenOf[e.Currency1])
 	l.startDay(i)
 	return i
 }

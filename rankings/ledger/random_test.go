@@ -122,7 +122,7 @@ func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 		return // a feed tells them once
 	}
 	if s.hour != 0 {
-		w.BeginHour(s.hour, s.prices)
+		w.BeginHour(s.hour, s.prices, s.pools)
 	}
 	quarantined, err := w.Apply(&s.span)
 	var m *Mismatch

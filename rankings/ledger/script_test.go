@@ -156,7 +156,7 @@ func (s *scripted) apply(line string, strict bool) ([]Quarantined, error) {
 	s.must(err)
 	span.Strict = strict
 	if s.prices != nil {
-		s.BeginHour(market.HourOf(s.Market.Time), s.prices)
+		s.BeginHour(market.HourOf(s.Market.Time), s.prices, nil)
 	}
 	quarantined, err := s.Apply(span)
 	if err == nil {

@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"math"
+	"slices"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -19,7 +22,7 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 			continue
 		}
 
-		at := Tokens.add(l, unpriced(*m))
+		at := Tokens.add(l, l.newToken(*m))
 		l.tokenOf[m.Address] = at
 		if m.Address.IsZero() {
 			l.st.Native = at
@@ -27,13 +30,32 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 	}
 }
 
-// unpriced is a token that no hour has priced yet.
-func unpriced(m market.TokenMeta) market.Token {
-	return market.Token{
+// newToken is a token that no hour has priced yet. A listed stable needs none.
+func (l *Ledger) newToken(m market.TokenMeta) market.Token {
+	t := market.Token{
 		Address: m.Address, Symbol: m.Symbol, Name: m.Name,
 		Decimals: m.Decimals, BadDecimals: m.BadDecimals,
 		HourUsd: market.Unknown, HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
 	}
+	if slices.Contains(l.cfg.Stables, m.Address) && !m.BadDecimals {
+		t.HourUsd, t.HourSource, t.HourReason = 1, market.SourceAnchor, market.ReasonNone
+		t.HourCorroborated, t.HourExitUsd = true, math.Inf(1)
+	}
+	return t
+}
+
+// recordFirst puts the price that a stable has before any hour into the series,
+// when its first pool appears: tokens are taught once and stay, events come
+// again after a revert.
+func (l *Ledger) recordFirst(token uint32) {
+	if t := l.st.Tokens.At(token); t.HourAt != 0 || !market.Known(t.HourUsd) {
+		return
+	}
+	t := Tokens.edit(l, token)
+	t.HourAt = market.HourOf(l.time)
+	entry := HourEntry{HourRecord(token, t), t.HourAt}
+	onUndo(l, HourPrices.Drop, entry)
+	l.ops = append(l.ops, HourPrices.Put(entry))
 }
 
 // record puts an hour's price records in force, until the next one of the
@@ -50,8 +72,13 @@ func (l *Ledger) record(h *hourRecord) {
 		}
 		t.HourUsd, t.HourAt, t.HourAsOf, t.HourOnlyPool = p.Usd, h.hour, p.AsOf, p.OnlyPool
 		t.HourMarkets, t.HourSource, t.HourReason = p.Markets, p.Source, p.Reason
-		t.HourCorroborated = p.Corroborated
+		t.HourCorroborated, t.HourExitUsd = p.Corroborated, p.ExitUsd
+		t.PriceLostAt, t.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		l.ops = append(l.ops, HourPrices.Put(HourEntry{p, h.hour}))
+	}
+	for _, held := range h.pools {
+		p := Pools.edit(l, held.Pool)
+		p.Held, p.Others = held.Held, held.Others
 	}
 }
 

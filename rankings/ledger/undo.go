@@ -118,7 +118,7 @@ func (l *Ledger) undo(u *Undo) {
 func (l *Ledger) undoPrices(u *Undo) {
 	for i := u.Rows[Tokens.index]; i < l.st.Tokens.Len(); i++ {
 		t := Tokens.note(l, i)
-		*t = unpriced(market.TokenMeta{
+		*t = l.newToken(market.TokenMeta{
 			Address: t.Address, Symbol: t.Symbol, Name: t.Name,
 			Decimals: t.Decimals, BadDecimals: t.BadDecimals,
 		})

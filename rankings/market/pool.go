@@ -38,6 +38,22 @@ type Pool struct {
 	// Quarantined: an event of the pool contradicted those before it. Its price,
 	// liquidity, ticks and sums are those of before, and are worth nothing now.
 	Quarantined bool
+
+	// Held says of each token whether the pool was a market of it when the
+	// hour began: 0 for no, NoIndex for yes, else the hour since which it is
+	// one only because it was; see package value.
+	Held [2]uint32
+	// Others is how many percent of the liquidity in range belonged to others
+	// than its largest holder when the hour began: 50 for half and more, 0
+	// also when nobody asked.
+	Others uint8
+}
+
+// HeldPool is what the beginning of an hour changes of a pool.
+type HeldPool struct {
+	Pool   uint32
+	Held   [2]uint32
+	Others uint8
 }
 
 // IsDynamic reports whether a hook decides the pool's fee.

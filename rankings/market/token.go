@@ -20,6 +20,10 @@ type Token struct {
 	HourSource       Source
 	HourReason       Reason // why there is no price
 	HourCorroborated bool
+	HourExitUsd      float64 // as Price.ExitUsd
+	// Hours since which a price, or its corroboration, is only what it was
+	// the last time that markets gave it; 0 while they do.
+	PriceLostAt, TrustLostAt uint32
 }
 
 // MaxDecimals bounds the decimals with which an amount can still be priced.

@@ -178,12 +178,21 @@ func (s *solver) anchorNative(pools []uint32) {
 
 	price := s.nativePrice(quotes)
 	for i, role := range s.roles {
-		switch token := uint32(i); {
-		case role != native:
-		case market.Known(price.Usd):
-			s.setAnchor(token, price)
-		default:
-			s.prices[token].Reason = price.Reason
+		token := uint32(i)
+		if role != native {
+			continue
+		}
+
+		own := price
+		if !market.Known(own.Usd) {
+			s.prices[token].Reason = own.Reason
+			if was := s.st.Tokens.At(token).HourSource; was == market.SourceAnchor || was == market.SourceFeed {
+				s.keepPrice(token)
+			}
+			own = s.prices[token]
+		}
+		if market.Known(own.Usd) {
+			s.setAnchor(token, own)
 		}
 	}
 }

@@ -5,15 +5,17 @@ package value
 //
 //   - two of them, within PairAgree percent of each other, with PairUsd
 //     reachable over both; or
-//   - one with LoneUsd reachable, LoneAge old, LoneSwaps swapped.
+//   - one with LoneUsd reachable, LoneAge old, LoneSwaps swapped, of whose
+//     liquidity in range nobody has more than LoneHolder percent.
 //
 // USD that come as tokens of unproven worth prove nothing, so only markets
-// against an anchor or a token that the first hop corroborated count. Anchors
-// and tokens of the feed need none of this.
-func (s *solver) corroborated(quotes []quote) bool {
+// against an anchor or a token that the first hop corroborated count, and no
+// pool whose hook acts on swaps. Anchors and tokens of the feed need none of
+// this.
+func (s *solver) corroborated(quotes []quote, p *Params) bool {
 	deepest := 0.0
 	for i := range quotes {
-		if s.lone(&quotes[i]) {
+		if s.lone(&quotes[i], p) {
 			return true
 		}
 		if s.vouches(&quotes[i]) {
@@ -22,7 +24,8 @@ func (s *solver) corroborated(quotes []quote) bool {
 	}
 
 	for i := range quotes {
-		if s.vouches(&quotes[i]) && quotes[i].weight+deepest >= s.p.PairUsd && s.paired(quotes, i) {
+		q := &quotes[i]
+		if s.vouches(q) && q.weight+deepest >= p.PairUsd && s.paired(quotes, i, p) {
 			return true
 		}
 	}
@@ -30,20 +33,33 @@ func (s *solver) corroborated(quotes []quote) bool {
 	return false
 }
 
-func (s *solver) vouches(q *quote) bool { return !s.p.TrustedQuotes || s.trusted[q.by] }
+func (s *solver) vouches(q *quote) bool {
+	return (!s.p.TrustedQuotes || s.trusted[q.by]) && s.p.mayCorroborate(s.st.Pools.At(q.pool))
+}
 
-func (s *solver) lone(q *quote) bool {
+// lone reports whether a market corroborates its token alone.
+func (s *solver) lone(q *quote, p *Params) bool {
 	pool := s.st.Pools.At(q.pool)
-	return s.vouches(q) && q.weight >= s.p.LoneUsd &&
-		pool.CreatedAt <= s.now-s.p.LoneAge && pool.Swaps >= s.p.LoneSwaps
+	return s.vouches(q) && q.weight >= p.LoneUsd &&
+		pool.CreatedAt <= s.now-p.LoneAge && pool.Swaps >= p.LoneSwaps &&
+		(p.LoneHolder == 0 || s.holderOf(q.pool) <= p.LoneHolder)
+}
+
+// holderOf returns how many percent of a pool's liquidity in range its largest
+// holder has, at least half.
+func (s *solver) holderOf(pool uint32) float64 {
+	if s.others != nil {
+		return 100 - float64(s.others[pool])
+	}
+	return 100 - float64(s.st.Pools.At(pool).Others)
 }
 
 // paired reports whether a dearer market than quotes[i] agrees with it. Both
 // are different pools: a pool quotes a token once.
-func (s *solver) paired(quotes []quote, i int) bool {
+func (s *solver) paired(quotes []quote, i int, p *Params) bool {
 	q := &quotes[i]
-	for j := i + 1; j < len(quotes) && quotes[j].usd <= q.usd*(1+s.p.PairAgree/100); j++ {
-		if s.vouches(&quotes[j]) && q.weight+quotes[j].weight >= s.p.PairUsd {
+	for j := i + 1; j < len(quotes) && quotes[j].usd <= q.usd*(1+p.PairAgree/100); j++ {
+		if s.vouches(&quotes[j]) && q.weight+quotes[j].weight >= p.PairUsd {
 			return true
 		}
 	}

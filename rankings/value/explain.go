@@ -130,6 +130,11 @@ func (e *Explanation) explainPrices(s *solver, r *row) {
 		return marks[a] == leg || marks[b] == leg ||
 			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
 	})
+	for _, token := range []uint32{pool.Currency0, pool.Currency1, native} {
+		if token != market.NoIndex {
+			s.keepPrice(token)
+		}
+	}
 	s.liftExits()
 
 	if native != market.NoIndex {
@@ -229,7 +234,8 @@ func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
 	}
 
 	if !e.Price.Anchor {
-		e.Checks = s.trustChecks(used)
+		e.Checks = s.trustChecks(used, s.trustLimitsOf(token))
+		e.Checks = append(e.Checks, s.holdChecks(token)...)
 	}
 	return e
 }
@@ -262,29 +268,31 @@ func (s *solver) marketChecks(q *quote) []Check {
 		side = 1
 	}
 
-	d := s.depthOf(q.pool, side)
+	p := s.limitsOf(pool, side)
+	d := s.depthOf(q.pool, side, p.MarketImpact)
 	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
 	barred := 0.0
 	if s.p.hookBars(pool) {
 		barred = 1
 	}
 
-	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(s.p.MarketRecency))
-	recency.Met = recency.Met || s.p.MarketRecency == 0
+	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(p.MarketRecency))
+	recency.Met = recency.Met || p.MarketRecency == 0
 	return []Check{
 		atMost("hook-allow", barred, 0),
-		atLeast("market-usd within market-impact", d.room*root*root*byUsd, s.p.MarketUsd),
-		atLeast("market-usd", d.reach*byUsd, s.p.MarketUsd),
+		atLeast("market-usd within market-impact", d.room*root*root*byUsd, p.MarketUsd),
+		atLeast("market-usd", d.reach*byUsd, p.MarketUsd),
 		recency,
-		atLeast("market-age", float64(s.now-pool.CreatedAt), float64(s.p.MarketAge)),
+		atLeast("market-age", float64(s.now-pool.CreatedAt), float64(p.MarketAge)),
 		atLeast("median-minutes", minutesBack(s.st.Minutes.At(q.pool), s.now), float64(s.p.MedianMinutes)),
 	}
 }
 
 // trustChecks shows the nearest that the used markets come to corroborating.
-func (s *solver) trustChecks(used []quote) []Check {
+func (s *solver) trustChecks(used []quote, p *Params) []Check {
 	var alone, first, second float64
 	var oldest, swaps float64
+	holder := 100.0
 	for i := range used {
 		q := &used[i]
 		if !s.vouches(q) {
@@ -292,21 +300,40 @@ func (s *solver) trustChecks(used []quote) []Check {
 		}
 		if pool := s.st.Pools.At(q.pool); q.weight > alone {
 			alone, oldest = q.weight, float64(s.now-pool.CreatedAt)
-			swaps = float64(pool.Swaps)
+			swaps, holder = float64(pool.Swaps), s.holderOf(q.pool)
 		}
-		for j := i + 1; j < len(used) && used[j].usd <= q.usd*(1+s.p.PairAgree/100); j++ {
+		for j := i + 1; j < len(used) && used[j].usd <= q.usd*(1+p.PairAgree/100); j++ {
 			if s.vouches(&used[j]) && q.weight+used[j].weight > first+second {
 				first, second = q.weight, used[j].weight
 			}
 		}
 	}
 
+	largest := atMost("lone-holder", holder, p.LoneHolder)
+	largest.Met = largest.Met || p.LoneHolder == 0
 	return []Check{
-		atLeast("pair-usd within pair-agree", first+second, s.p.PairUsd),
-		atLeast("lone-usd", alone, s.p.LoneUsd),
-		atLeast("lone-age", oldest, float64(s.p.LoneAge)),
-		atLeast("lone-swaps", swaps, float64(s.p.LoneSwaps)),
+		atLeast("pair-usd within pair-agree", first+second, p.PairUsd),
+		atLeast("lone-usd", alone, p.LoneUsd),
+		atLeast("lone-age", oldest, float64(p.LoneAge)),
+		atLeast("lone-swaps", swaps, float64(p.LoneSwaps)),
+		largest,
 	}
+}
+
+// holdChecks shows for how long a token's price or corroboration is what it
+// was, if it is.
+func (s *solver) holdChecks(token uint32) (checks []Check) {
+	lapse := s.lapses[token]
+	for _, lost := range []struct {
+		name string
+		at   uint32
+	}{{"hold-time of the price", lapse.price}, {"hold-time of its corroboration", lapse.trust}} {
+		if lost.at != 0 {
+			gone := max(s.now-int64(lost.at)*market.Hour, 0)
+			checks = append(checks, atMost(lost.name, float64(gone), float64(s.p.HoldTime)))
+		}
+	}
+	return checks
 }
 
 func atLeast(name string, have, want float64) Check {

@@ -135,8 +135,7 @@ func TestExplainedChecks(t *testing.T) {
 			missed++
 		}
 	}
-
-	if e.Prices[1].Token != token || missed != 1 || len(e.Prices[1].Checks) != 4 {
+	if e.Prices[1].Token != token || missed != 1 || len(e.Prices[1].Checks) != 5 {
 		t.Errorf("%+v", e.Prices[1])
 	}
 }

@@ -103,14 +103,12 @@ func weightedMedian(quotes []quote) float64 {
 	return quotes[len(quotes)-1].usd
 }
 
-// keepNear moves the quotes within percent of a price to the front, in order,
-// and returns them. A percent of 0 keeps all.
-func keepNear(quotes []quote, usd, percent float64) []quote {
-	if percent == 0 {
-		return quotes
-	}
-	slack := usd * percent / 100
+// keepNear moves the quotes that are near a price to the front, in order, and
+// returns them: each as near as it has to be. An outlier of 0 percent keeps
+// all.
+func keepNear(quotes []quote, usd float64) []quote {
 	return slices.DeleteFunc(quotes, func(q quote) bool {
-		return q.usd < usd-slack || q.usd > usd+slack
+		slack := usd * q.outlier / 100
+		return q.outlier != 0 && (q.usd < usd-slack || q.usd > usd+slack)
 	})
 }

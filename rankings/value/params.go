@@ -45,6 +45,9 @@ type Params struct {
 	LoneUsd   float64 `toml:"lone-usd"`
 	LoneAge   int64   `toml:"lone-age"`
 	LoneSwaps uint64  `toml:"lone-swaps"`
+	// And nobody has more than LoneHolder percent of its liquidity in range:
+	// whoever has all of it risks nothing by trading with himself.
+	LoneHolder float64 `toml:"lone-holder"`
 	// TrustedQuotes: only markets against an anchor or a corroborated token
 	// corroborate, so that tokens of one maker cannot vouch for each other.
 	TrustedQuotes bool `toml:"trusted-quotes"`
@@ -53,6 +56,12 @@ type Params struct {
 	BackedQuotes bool `toml:"backed-quotes"`
 	// ExitLimit: a claim is worth no more than selling it would yield.
 	ExitLimit bool `toml:"exit-limit"`
+
+	// What was priced, a market or corroborated when an hour began stays so
+	// while it meets each minimum divided, and each maximum multiplied, by
+	// HoldSlack; and what no longer does for HoldTime seconds more.
+	HoldSlack float64 `toml:"hold-slack"`
+	HoldTime  int64   `toml:"hold-time"`
 
 	// FeedMaxAge is how many seconds an answer of the price feed is good for.
 	FeedMaxAge int64 `toml:"feed-max-age"`
@@ -77,9 +86,12 @@ func DefaultParams() Params {
 		LoneUsd:       50_000,
 		LoneAge:       7 * market.Day,
 		LoneSwaps:     100,
+		LoneHolder:    90,
 		TrustedQuotes: true,
 		BackedQuotes:  true,
 		ExitLimit:     true,
+		HoldSlack:     2,
+		HoldTime:      6 * market.Hour,
 		FeedMaxAge:    10 * market.Minute,
 	}
 }

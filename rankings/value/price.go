@@ -21,25 +21,32 @@ import (
 // The answers of ext that are not too old stand beside the markets.
 func Prices(st *market.State, p *Params, ext []FeedPrice) []market.Price {
 	s := newSolver(st, p, ext)
-	s.anchors()
-	s.hops(func(*market.Pool) bool { return true })
-	s.liftExits()
+	s.solve()
 	return s.prices
 }
 
-// HourPrices are the Prices for the record of an hour: those of the State
-// before its first block, as they stand when the hour begins.
-func HourPrices(st *market.State, p *Params, ext []FeedPrice, hour uint32) []market.Price {
-	at := *st
-	at.Head.Time = int64(hour) * market.Hour
-	return Prices(&at, p, ext)
+// solve prices every token.
+func (s *solver) solve() {
+	s.anchors()
+	s.hops(func(*market.Pool) bool { return true })
+	for i := range s.prices {
+		s.keepPrice(uint32(i))
+	}
+	s.liftExits()
 }
 
-// solver holds one solution on its way. All slices are by token.
+// solver holds one solution on its way. Slices are by token where nothing else
+// is said.
 type solver struct {
-	st  *market.State
-	p   *Params
-	now int64
+	st         *market.State
+	p          *Params
+	heldParams *Params // of what is held
+	now        int64
+	nextHour   uint32 // the first that begins after the State's block
+
+	others []uint8   // by pool: as market.Pool.Others, which it replaces; or nil
+	met    [][2]bool // by pool and side: it is a market; or nil when nobody asks
+	lapses []lapse
 
 	feed   map[market.Address]FeedPrice
 	prices []market.Price
@@ -60,7 +67,8 @@ type solver struct {
 func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
 	n := st.Tokens.Len()
 	s := &solver{
-		st: st, p: p, now: st.Now(),
+		st: st, p: p, heldParams: p.relaxed(), now: st.Now(),
+		nextHour: market.HourOf(st.Now()) + 1, lapses: make([]lapse, n),
 		feed:    make(map[market.Address]FeedPrice, len(ext)),
 		prices:  make([]market.Price, n),
 		roles:   make([]role, n),
@@ -173,15 +181,16 @@ func (s *solver) openSecondHop() {
 // again the median of those that are near it. An answer of the feed stands
 // for the first median, and for the price when no market is near it.
 func (s *solver) resolve(token uint32, quotes []quote) market.Price {
+	s.lapses[token] = lapse{}
 	s.back(quotes)
 	price := unpriced(missing(quotes))
 	for i := range quotes {
 		price.ExitUsd += quotes[i].weight
 	}
 	answer, fed := s.feed[s.st.Tokens.At(token).Address]
-	s.settle(&price, s.keep(quotes, answer.Usd))
+	s.settle(token, &price, s.keep(quotes, answer.Usd))
 	if fed {
-		s.settleFed(&price, answer)
+		s.settleFed(token, &price, answer)
 	}
 	return price
 }
@@ -208,11 +217,11 @@ func (s *solver) keep(quotes []quote, answer float64) []quote {
 	if answer == 0 {
 		answer = weightedMedian(kept)
 	}
-	return keepNear(kept, answer, s.p.Outlier)
+	return keepNear(kept, answer)
 }
 
-// settle fills price from the quotes that decide it.
-func (s *solver) settle(price *market.Price, kept []quote) {
+// settle fills the price of a token from the quotes that decide it.
+func (s *solver) settle(token uint32, price *market.Price, kept []quote) {
 	if len(kept) == 0 {
 		return
 	}
@@ -232,17 +241,17 @@ func (s *solver) settle(price *market.Price, kept []quote) {
 	if len(kept) == 1 {
 		price.OnlyPool = kept[0].pool
 	}
-
-	price.Corroborated = s.corroborated(kept)
+	price.Corroborated = s.corroborated(kept, s.trustLimitsOf(token)) || s.keepsTrust(token)
 }
 
-func (s *solver) settleFed(price *market.Price, answer FeedPrice) {
+func (s *solver) settleFed(token uint32, price *market.Price, answer FeedPrice) {
 	if price.Source == market.SourceNone {
 		price.Usd, price.AsOf = answer.Usd, answer.AsOf
 		price.Source, price.Reason = market.SourceFeed, market.ReasonNone
 	}
 	price.OnlyPool = market.NoIndex
 	price.Corroborated = true
+	s.lapses[token] = lapse{}
 }
 
 // liftExits takes the limit from every claim when the rule is switched off.

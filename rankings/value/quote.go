@@ -13,13 +13,17 @@ type quote struct {
 	usd             float64 // per whole T; 0 when barred
 	reach           float64 // USD of by that selling T really yields
 	weight          float64 // reach, less what by itself cannot be sold for
+	outlier         float64 // how many percent it may be off the median
 	bar             market.Reason
 	byAnchor        bool
 }
 
-// Permission bits of a hook's address: it takes a part of what a swap pays in
-// or out, so that the pool's price is not what a trader gets.
+// Permission bits of a hook's address: it acts before or after a swap; and it
+// takes a part of what a swap pays in or out, so that the pool's price is not
+// what a trader gets.
 const (
+	beforeSwap      = 1 << 7
+	afterSwap       = 1 << 6
 	beforeSwapDelta = 1 << 3
 	afterSwapDelta  = 1 << 2
 )
@@ -32,6 +36,14 @@ func takesSwapDelta(pool *market.Pool) bool {
 // hookBars reports whether the pool can be no market for its hook's sake.
 func (p *Params) hookBars(pool *market.Pool) bool {
 	return takesSwapDelta(pool) && !slices.Contains(p.HookAllow, pool.Hooks)
+}
+
+// mayCorroborate reports whether the pool can witness for anything: one whose
+// hook acts on swaps decides who trades in it, and so says what its maker
+// wants, unless the hook is listed.
+func (p *Params) mayCorroborate(pool *market.Pool) bool {
+	acts := pool.Hooks[len(pool.Hooks)-1]&(beforeSwap|afterSwap|beforeSwapDelta|afterSwapDelta) != 0
+	return !acts || slices.Contains(p.HookAllow, pool.Hooks)
 }
 
 // bar says why a pool may not price anything whatever its depth: ReasonNone
@@ -63,12 +75,13 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	}
 
 	q.byAnchor = s.prices[q.by].Anchor
-	q.bar = s.p.bar(pool, s.now)
+	p := s.limitsOf(pool, side)
+	q.outlier = p.Outlier
+	q.bar = p.bar(pool, s.now)
 	if q.bar == market.ReasonHookDelta {
 		return q
 	}
-
-	d := s.depthOf(index, side)
+	d := s.depthOf(index, side, p.MarketImpact)
 	q.reach = d.reach * byUsd
 	q.weight = q.reach
 	if q.bar != market.ReasonNone {
@@ -76,7 +89,7 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	}
 
 	spot := rootOf(&pool.SqrtPriceX96, side)
-	if d.room*spot*spot*byUsd < s.p.MarketUsd || q.reach < s.p.MarketUsd {
+	if d.room*spot*spot*byUsd < p.MarketUsd || q.reach < p.MarketUsd {
 		q.bar = market.ReasonThinMarket
 		return q
 	}
@@ -86,14 +99,17 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 		return q
 	}
 	q.usd = root * root * byUsd * s.whole[q.token]
+	if s.met != nil {
+		s.met[index][side] = true
+	}
 	return q
 }
 
-func (s *solver) depthOf(index uint32, side int) depth {
+func (s *solver) depthOf(index uint32, side int, impact float64) depth {
 	if !s.p.RealTicks {
-		return virtualDepth(s.st.Pools.At(index), side, s.p.MarketImpact)
+		return virtualDepth(s.st.Pools.At(index), side, impact)
 	}
-	return depthOf(s.st, index, side, s.p.MarketImpact)
+	return depthOf(s.st, index, side, impact)
 }
 
 // medianRoot is the square root of raw Q per raw T by the minute closes; 0

@@ -64,7 +64,7 @@ func (w *world) pool(a, b uint32, price float64) uint32 {
 		Currency0: a, Currency1: b, Fee: 3000, TickSpacing: 1,
 		CreatedAt: testNow - 30*market.Day, LastSwapAt: testNow - market.Hour,
 		SqrtPriceX96: sqrt, Tick: clmath.TickAtSqrtPrice(&sqrt),
-		LastFee: 3000, Swaps: 1000, LastHour: market.NoIndex,
+		LastFee: 3000, Swaps: 1000, LastHour: market.NoIndex, Others: 50,
 	})
 
 	w.minutes.Append(market.Minutes{})

@@ -102,7 +102,8 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 
 	for _, piece := range pieces {
 		if from := g.Head().Time; market.HourOf(piece.Time) > market.HourOf(from) && from > 0 && !g.noUsd {
-			g.BeginHour(market.HourOf(piece.Time), g.record(market.HourOf(piece.Time)))
+			prices, pools := g.record(market.HourOf(piece.Time))
+			g.BeginHour(market.HourOf(piece.Time), prices, pools)
 		}
 		if _, err := g.Apply(&piece); err != nil {
 			t.Fatal(err)
@@ -115,11 +116,12 @@ func (g *grown) apply(t testing.TB, s *market.Span) {
 	}
 }
 
-// record returns the prices that changed with an hour.
-func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
-	st := g.Freeze()
+// record returns the prices and pools that changed with an hour.
+func (g *grown) record(hour uint32) (changed []ledger.HourPrice, pools []market.HeldPool) {
+	begun := value.BeginHour(g.Freeze(), &g.params, g.Prices(), hour)
 
-	for i, p := range value.HourPrices(st, &g.params, g.Prices(), hour) {
+	for i := range begun.Prices {
+		p := &begun.Prices[i]
 		for len(g.usd) <= i {
 			g.usd = append(g.usd, market.Unknown)
 		}
@@ -131,7 +133,7 @@ func (g *grown) record(hour uint32) (changed []ledger.HourPrice) {
 			})
 		}
 	}
-	return changed
+	return changed, begun.Pools
 }
 
 // priced returns the State with its prices and the pools' stats.

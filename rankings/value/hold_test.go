@@ -1,0 +1,257 @@
+package value
+
+import (
+	"math"
+	"testing"
+
+	"tidemark/rankings/market"
+)
+
+// pass takes the world to the beginning of an hour, so many after now, and
+// keeps what it holds as a ledger would.
+func (w *world) pass(hours int64) {
+	st := w.state()
+	begun := BeginHour(st, &w.params, w.feed, market.HourOf(w.now)+uint32(hours))
+	for i := range begun.Prices {
+		p, t := &begun.Prices[i], w.tokens.Mut(uint32(i))
+		t.HourUsd, t.HourAsOf, t.HourOnlyPool, t.HourMarkets = p.Usd, p.AsOf, p.OnlyPool, p.Markets
+		t.HourSource, t.HourReason, t.HourExitUsd = p.Source, p.Reason, p.ExitUsd
+		t.HourCorroborated, t.PriceLostAt, t.TrustLostAt = p.Corroborated, p.PriceLostAt, p.TrustLostAt
+	}
+
+	for _, held := range begun.Pools {
+		pool := w.pools.Mut(held.Pool)
+		pool.Held = held.Held
+	}
+
+	w.now = int64(market.HourOf(w.now)+uint32(hours)) * market.Hour
+	for i := range w.pools.Len() {
+		w.pools.Mut(i).LastSwapAt = w.now - market.Minute
+	}
+}
+
+// deep sets how much USD a side of an honest market has.
+func (w *world) deep(pool uint32, usd float64) {
+	w.ranges[pool][0].liquidity = usd * 1e18 / 2 // sqrt of 4 USD
+}
+
+func TestSlack(t *testing.T) {
+	f := func(name string, usd float64, held, priced, trusted bool) {
+		t.Helper()
+		w := newWorld()
+		w.params.LoneHolder = 0 // nobody is known to own anything here
+		token, pool := w.honest()
+		if held {
+			w.pass(1)
+		}
+		w.deep(pool, usd)
+		if held {
+			w.pass(1) // the first hour that sees it
+			w.params.HoldTime = 0
+		}
+		p := w.state().Prices.At(token)
+		if market.Known(p.Usd) != priced || p.Corroborated != trusted {
+			t.Errorf("%s: %+v", name, *p)
+		}
+	}
+
+	f("all that is asked, new", 200_000, false, true, true)
+	f("half of lone-usd, new", 50_000, false, false, false) // 505 USD within 2 %
+	f("enough to price, new", 110_000, false, true, true)
+	f("enough to price and not to be trusted, new", 73_000, false, false, false)
+	f("half of lone-usd, held", 50_000, true, true, true)
+	f("less than half of lone-usd, held", 36_000, true, true, false)
+	f("half of market-usd, held", 26_000, true, true, false)
+	f("less than half of it, held", 20_000, true, false, false)
+}
+
+func TestGrace(t *testing.T) {
+	w := newWorld()
+	w.params.LoneHolder = 0
+	token, pool := w.honest()
+	w.pass(1)
+	held := *w.state().Prices.At(token)
+	w.deep(pool, 10)
+	w.push(pool, 5)
+
+	for hour := range 9 {
+		st := w.state()
+		p := st.Prices.At(token)
+		// Lost within the hour that began with it, and so for the six after it.
+		if want := hour <= 6; market.Known(p.Usd) != want || p.Corroborated != want {
+			t.Errorf("after %d hours: %+v", hour, *p)
+		} else if want && (p.Usd != held.Usd || p.Source != held.Source || p.Markets != 0) {
+			t.Errorf("after %d hours: %+v; held is %+v", hour, *p, held)
+		}
+		if p.ExitUsd > 20 {
+			t.Errorf("after %d hours there is a way out of %v", hour, p.ExitUsd)
+		}
+
+		// Within the hour nothing changes, however often it is asked.
+		w.now += 59 * market.Minute
+		if again := w.state().Prices.At(token); market.Known(again.Usd) != market.Known(p.Usd) {
+			t.Errorf("after %d hours and 59 minutes: %+v", hour, *again)
+		}
+		w.now -= 59 * market.Minute
+		w.pass(1)
+	}
+	if got := w.pools.At(pool).Held; got != [2]uint32{} {
+		t.Errorf("a market that is gone is held: %v", got)
+	}
+}
+
+// TestGraceEndsWithTheMarket: one that comes back within the grace is asked
+// for no more than before; one that comes back later is new.
+func TestGraceEndsWithTheMarket(t *testing.T) {
+	f := func(hours int64, priced bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		w.pass(1)
+		w.deep(pool, 10)
+		for range hours {
+			w.pass(1)
+		}
+		w.deep(pool, 60_000) // 600 USD within 2 %
+		w.pass(1)
+		if p := w.state().Prices.At(token); market.Known(p.Usd) != priced || priced && p.Markets != 1 {
+			t.Errorf("after %d hours: %+v", hours, *p)
+		}
+	}
+
+	f(0, true)
+	f(1, true)
+	f(5, true)
+	f(7, false)
+}
+
+// TestHoldOverAGap: hours in which no block came are not counted one by one,
+// and come to the same.
+func TestHoldOverAGap(t *testing.T) {
+	f := func(steps []int64, priced bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		w.pass(1)
+		w.deep(pool, 10)
+		for _, hours := range steps {
+			w.pass(hours)
+		}
+		if p := w.state().Prices.At(token); market.Known(p.Usd) != priced {
+			t.Errorf("%v: %+v", steps, *p)
+		}
+	}
+
+	f([]int64{1, 1, 1, 1, 1, 1}, true)
+	f([]int64{6}, true)
+	f([]int64{2, 4}, true)
+	f([]int64{1, 1, 1, 1, 1, 1, 1}, false)
+	f([]int64{7}, false)
+	f([]int64{100}, false)
+}
+
+// TestStableLosesItsPegAtOnce: what was an anchor is not held as one.
+func TestStableLosesItsPegAtOnce(t *testing.T) {
+	w := newWorld()
+	w.params.LoneHolder = 0
+	usdt := w.token(3, 6)
+	w.params.Stables = append(w.params.Stables, w.address(usdt))
+
+	pool := w.poolFull(usdt, w.usd, 1, 1_000_000)
+	w.pools.Mut(pool).Swaps = 10 // too few to be trusted as a token
+	w.pass(1)
+	w.push(pool, 0.9)
+	*w.minutes.Mut(pool) = market.Minutes{}
+	w.closeAt(pool, w.now-2*market.Hour, 0.9)
+	if p := w.state().Prices.At(usdt); p.Anchor || p.Corroborated || math.Abs(p.Usd-0.9) > 1e-9 {
+		t.Errorf("%+v", *p)
+	}
+}
+
+// TestHolders counts what others than the largest holder have in range.
+func TestHolders(t *testing.T) {
+	f := func(name string, want uint8, mine, theirs, sender float64) {
+		t.Helper()
+		w := newWorld()
+		_, pool := w.honest()
+		w.ranges[pool] = nil
+		var senders market.Table[market.NonNFT]
+		for range 3 {
+			w.open(pool, -1000, 100_000, mine/3)
+		}
+		if theirs > 0 {
+			w.positions.Mut(w.open(pool, -1000, 100_000, theirs)).Owner = 7
+		}
+		for range 2 {
+			if sender > 0 {
+				w.ranges[pool] = append(w.ranges[pool], span{-1000, 100_000, sender / 2})
+				senders.Append(market.NonNFT{
+					Pool: pool, Sender: market.Address{9}, TickLower: -1000, TickUpper: 100_000, Liquidity: u128(sender / 2),
+				})
+			}
+		}
+		w.positions.Mut(w.open(pool, 50_000, 60_000, 1e27)).Owner = 8 // out of range
+		st := w.state()
+		st.NonNFT = senders.Freeze()
+		if got := holders(st, &w.params)[pool]; got != want {
+			t.Errorf("%s: others have %d %%; want %d", name, got, want)
+		}
+	}
+	f("one holder", 0, 9e21, 0, 0)
+	f("nine tenths", 10, 9e21, 1e21, 0)
+	f("a little more", 9, 9.1e21, 0.9e21, 0)
+	f("three", 40, 3e21, 1e21, 6e21)
+	f("a sender in two ranges", 10, 0.5e21, 0.5e21, 9e21)
+	f("nobody has half", 50, 4e21, 3e21, 3e21)
+
+	w := newWorld()
+	_, pool := w.honest()
+	w.openWhole(pool, 1000)
+	w.pools.Mut(pool).Swaps = 49
+	if got := holders(w.state(), w.params.relaxed()); got[pool] != 0 {
+		t.Errorf("a pool that nobody trades was asked: %d", got[pool])
+	}
+}
+
+// TestLoneHolder: a market of one holder prices and corroborates nothing
+// alone; with another market it may.
+func TestLoneHolder(t *testing.T) {
+	f := func(others uint8, second, trusted bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		w.pools.Mut(pool).Others = others
+		if second {
+			w.pools.Mut(w.poolFull(token, w.usd, 4.1, 200_000)).Others = others
+		}
+		if p := w.state().Prices.At(token); !market.Known(p.Usd) || p.Corroborated != trusted {
+			t.Errorf("%d %%, %v: %+v", others, second, *p)
+		}
+	}
+
+	f(0, false, false)
+	f(9, false, false)
+	f(10, false, true)
+	f(0, true, true)
+}
+
+// TestSwapHooksAreNoWitness of a token, unless they are listed.
+func TestSwapHooksAreNoWitness(t *testing.T) {
+	f := func(permissions byte, listed, trusted bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.honest()
+		w.pools.Mut(pool).Hooks = market.Address{19: permissions}
+		if listed {
+			w.params.HookAllow = []market.Address{{19: permissions}}
+		}
+		if p := w.state().Prices.At(token); !market.Known(p.Usd) || p.Corroborated != trusted {
+			t.Errorf("%x, %v: %+v", permissions, listed, *p)
+		}
+	}
+
+	f(1<<5, false, true)
+	f(1<<6, false, false)
+	f(1<<7, false, false)
+	f(1<<7, true, true)
+}

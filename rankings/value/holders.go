@@ -1,0 +1,102 @@
+package value
+
+import (
+	"math"
+
+	"tidemark/rankings/market"
+)
+
+// Somebody who owns all of a pool can trade with himself for as long as it
+// takes, and pays nobody for it. What the others in a pool own is what they
+// would lose if its price were a lie. It is counted when an hour begins, by
+// two walks over the positions: one finds for every pool the only holder who
+// can have more than half (the majority vote of Boyer and Moore, by weight),
+// one adds up what that holder has. About 30 ms for a million positions.
+
+// majority is who can have more than half of a pool's liquidity in range.
+type majority struct {
+	asked  bool
+	holder uint64
+	margin float64 // of the vote
+	sum    float64 // what the holder has
+}
+
+// mostOthers is the largest share that holders returns: half of a pool and
+// more are not told apart.
+const mostOthers = 50
+
+// holders returns for each pool how many percent of its liquidity in range
+// belong to others than its largest holder, at most mostOthers. Pools that
+// are too young or too little traded to corroborate alone are not asked, and
+// have 0.
+func holders(st *market.State, p *Params) []uint8 {
+	others := make([]uint8, st.Pools.Len())
+	if p.LoneHolder == 0 {
+		return others
+	}
+
+	votes := make([]majority, st.Pools.Len())
+	for i := range votes {
+		pool := st.Pools.At(uint32(i))
+		votes[i].asked = !pool.Liquidity.IsZero() && pool.Swaps >= p.LoneSwaps &&
+			pool.CreatedAt <= st.Now()-p.LoneAge
+	}
+	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
+		switch {
+		case v.holder == holder:
+			v.margin += liquidity
+		case liquidity <= v.margin:
+			v.margin -= liquidity
+		default:
+			v.holder, v.margin = holder, liquidity-v.margin
+		}
+	})
+	eachShare(st, votes, func(v *majority, holder uint64, liquidity float64) {
+		if v.holder == holder {
+			v.sum += liquidity
+		}
+	})
+
+	for i := range votes {
+		if votes[i].asked {
+			share := 100 * votes[i].sum / approx128(st.Pools.At(uint32(i)).Liquidity)
+			others[i] = uint8(min(max(100-math.Ceil(share-1e-9), 0), mostOthers))
+		}
+	}
+	return others
+}
+
+// eachShare calls visit with all liquidity in range of the pools that are
+// asked. A holder is an owner of positions or another sender; the number says
+// only whether two are the same.
+func eachShare(
+	st *market.State, votes []majority, visit func(v *majority, holder uint64, liquidity float64),
+) {
+	for first := uint32(0); first < st.Positions.Len(); first += market.ChunkLen {
+		for _, p := range st.Positions.Chunk(first) {
+			v := &votes[p.Pool]
+			if !v.asked || !p.IsOpen() {
+				continue
+			}
+			if tick := st.Pools.At(p.Pool).Tick; p.TickLower <= tick && tick < p.TickUpper {
+				visit(v, uint64(p.Owner)+1, approx128(p.Liquidity))
+			}
+		}
+	}
+
+	const sender = 1 << 32 // beside the owners
+	senders := make(map[market.Address]uint64, st.NonNFT.Len())
+	for i := range st.NonNFT.Len() {
+		d := st.NonNFT.At(i)
+		v := &votes[d.Pool]
+		if tick := st.Pools.At(d.Pool).Tick; !v.asked || d.TickLower > tick || tick >= d.TickUpper {
+			continue
+		}
+		id, ok := senders[d.Sender]
+		if !ok {
+			id = sender + uint64(len(senders))
+			senders[d.Sender] = id
+		}
+		visit(v, id, approx128(d.Liquidity))
+	}
+}
