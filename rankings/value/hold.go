@@ -31,8 +31,10 @@ func (p *Params) relaxed() *Params {
 	r.MarketRecency = int64(float64(p.MarketRecency) * slack)
 	r.MarketAge = int64(float64(p.MarketAge) / slack)
 	r.Outlier *= slack
+
 	r.PairAgree *= slack
 	r.PairUsd /= slack
+
 	r.LoneUsd /= slack
 	r.LoneAge = int64(float64(p.LoneAge) / slack)
 	r.LoneSwaps = uint64(math.Ceil(float64(p.LoneSwaps) / slack))
