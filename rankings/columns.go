@@ -48,6 +48,7 @@ type filler struct {
 	st        *market.State
 	prev      *View         // nil, or with columns
 	moved     *block.Bitmap // pools
+	turned    *block.Bitmap // pools that were quarantined since prev, or no longer are
 	prevPlace uint32        // open positions of prev before the current one
 	ranker    *value.Ranker
 	figures   value.Figures
@@ -77,7 +78,8 @@ func (f *filler) fillPools() {
 	st := f.st
 	n := st.Pools.Len()
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
-	f.safe, f.standards, f.moved = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
+	f.safe, f.standards = block.NewBitmap(n), block.NewBitmap(n)
+	f.moved, f.turned = block.NewBitmap(n), block.NewBitmap(n)
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
@@ -90,6 +92,10 @@ func (f *filler) fillPools() {
 		}
 		if f.prev == nil || i >= f.prev.State.Pools.Len() || movedOn(f.prev.State.Pools.At(i), p) {
 			f.moved.Set(i)
+		}
+		if f.prev != nil && i < f.prev.State.Pools.Len() &&
+			f.prev.State.Pools.At(i).Quarantined != p.Quarantined {
+			f.turned.Set(i)
 		}
 		if i%market.ChunkLen == 0 {
 			f.pause()
@@ -133,7 +139,8 @@ func (f *filler) fillChunk(first, end uint32) {
 	known := f.prev != nil && end <= f.prev.State.Positions.Len()
 	same := known && f.prev.State.Positions.At(first) == f.st.Positions.At(first)
 	var ranked value.Rows
-	for n, rows := 0, f.st.Positions.Chunk(first); n < len(rows); n++ {
+	rows := f.st.Positions.Chunk(first)
+	for n := range rows {
 		ranked[n] = !same || f.moved.Has(rows[n].Pool)
 	}
 
@@ -141,9 +148,9 @@ func (f *filler) fillChunk(first, end uint32) {
 	for i := first; i < end; i++ {
 		wasOpen := known && f.prev.columns.open.Has(i)
 		switch {
-		case same && !wasOpen:
+		case same && !wasOpen && !f.turned.Has(rows[i-first].Pool):
 			f.keepClosed(i)
-		case ranked[i-first]:
+		case !wasOpen, ranked[i-first]:
 			f.fillPosition(i, known && !wasOpen)
 		default:
 			f.figures.Claim = f.prev.columns.claims[f.prevPlace]
@@ -182,7 +189,7 @@ func contains(p *market.Position, tick int32) bool {
 // as a closed row.
 func (f *filler) fillPosition(i uint32, wasClosed bool) {
 	p := f.st.Positions.At(i)
-	if !p.IsOpen() && wasClosed && *p == *f.prev.State.Positions.At(i) {
+	if !p.IsOpen() && wasClosed && !f.turned.Has(p.Pool) && *p == *f.prev.State.Positions.At(i) {
 		f.keepClosed(i)
 		return
 	}

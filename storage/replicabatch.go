@@ -206,7 +206,9 @@ func (r *Replica) sortTicks(st *market.State) {
 		changed[slot] = true
 		if slot < before.Ticks.Len() {
 			pool := before.Ticks.At(slot).Pool
-			lists[pool] = lists[pool]
+			if _, listed := lists[pool]; !listed {
+				lists[pool] = nil // to be listed anew below
+			}
 		}
 	}
 	for _, slot := range ticks.last {

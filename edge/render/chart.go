@@ -146,13 +146,14 @@ func AppendPoolOverviewCurrent(dst []byte, st *market.State, i uint32, known boo
 	}
 
 	p, s := st.Pools.At(i), st.Stats.At(i)
+	prices := value.PoolPrices(st, p)
 	dst = integer(append(dst, `{"timestamp":`...), st.Now())
 	dst = number(append(dst, `,"tvlUsd":`...), s.TVLUsd)
 	dst = number(append(dst, `,"volumeUsd24h":`...), s.VolumeUsd24h)
 	dst = number(append(dst, `,"feesUsd24h":`...), s.FeesUsd24h)
 	ratio := value.FeesRatio(s.FeesUsd24h, s.TVLUsd, s.Unpriced)
 	dst = number(append(dst, `,"feesTvlRatio":`...), ratio)
-	dst = number(append(dst, `,"token0PriceUsd":`...), st.Prices.At(p.Currency0).Usd)
-	dst = number(append(dst, `,"token1PriceUsd":`...), st.Prices.At(p.Currency1).Usd)
+	dst = number(append(dst, `,"token0PriceUsd":`...), prices[0].Usd)
+	dst = number(append(dst, `,"token1PriceUsd":`...), prices[1].Usd)
 	return append(dst, '}')
 }

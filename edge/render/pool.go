@@ -1,6 +1,9 @@
 package render
 
-import "tidemark/rankings/market"
+import (
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
 
 // Pool is the row of a pool in one generation, but for its rank. It is made
 // once, never changes, and is read by many.
@@ -9,7 +12,7 @@ type Pool struct{ row []byte }
 // NewPool renders pool i.
 func NewPool(st *market.State, i uint32) *Pool {
 	p := st.Pools.At(i)
-	legs := [2]market.Price{*st.Prices.At(p.Currency0), *st.Prices.At(p.Currency1)}
+	legs := value.PoolPrices(st, p)
 	return &Pool{poolRow(make([]byte, 0, poolRowSize), st, i, &legs)}
 }
 
@@ -92,7 +95,11 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 
 	dst = stats(append(dst, `,"metrics":`...), p, s)
 	dst = append(dst, ',')
-	dst = prices(dst, legs, nativeUsd(st))
+	native := nativeUsd(st)
+	if p.Quarantined {
+		native = market.Unknown
+	}
+	dst = prices(dst, legs, native)
 	dst = append(append(dst, `,"reason":`...), reasons[missing(legs)]...)
 	dst = boolean(append(dst, `,"priceUnavailable":`...), s.Unpriced)
 	dst = boolean(append(dst, `,"unrealizable":`...), s.Unrealizable)

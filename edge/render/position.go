@@ -47,7 +47,8 @@ func snapshotPrices(st *market.State, p *market.Pool, m *value.Metrics) *[2]mark
 	if m.Open {
 		return &m.Price
 	}
-	return &[2]market.Price{*st.Prices.At(p.Currency0), *st.Prices.At(p.Currency1)}
+	now := value.PoolPrices(st, p)
+	return &now
 }
 
 // identity appends the pool of a row and its tokens.

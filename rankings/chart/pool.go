@@ -43,6 +43,11 @@ func (t *Timeline) Days() Days {
 				d.TVLUsd = market.Unknown
 			}
 		}
+		if p.Quarantined {
+			unknown := market.Unknown
+			d.Price0Usd, d.Price1Usd, d.TVLUsd = unknown, unknown, unknown
+			d.VolumeUsd, d.FeesUsd, unpriced = unknown, unknown, true
+		}
 		d.FeesTVLRatio = value.FeesRatio(d.FeesUsd, d.TVLUsd, unpriced)
 		out.Days[i] = d
 	}

@@ -79,10 +79,10 @@ func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanatio
 	var views [2]tokenView
 	r := rowOf(st, i, &e.Metrics.Figures, &views)
 	r.rank()
-	if e.Metrics.Open {
+	if e.Metrics.Open && !r.at.quarantined {
 		e.explainPrices(newSolver(st, p, ext), &r)
 	} else {
-		e.listClosingPrices(&r)
+		e.listPrices(&r)
 	}
 
 	e.explainAmounts(&r)
@@ -97,8 +97,9 @@ const (
 	leg
 )
 
-// listClosingPrices lists what a closed row is valued at.
-func (e *Explanation) listClosingPrices(r *row) {
+// listPrices lists what a row is valued at that no market is asked for: a
+// closed one, or one of a quarantined pool.
+func (e *Explanation) listPrices(r *row) {
 	for leg := range e.Metrics.Price {
 		e.Prices = append(e.Prices, PriceExplanation{
 			Token: r.at.tokens[leg], Price: e.Metrics.Price[leg], FeedUsd: market.Unknown,
@@ -275,10 +276,14 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if s.p.hookBars(pool) {
 		barred = 1
 	}
-
+	quarantined := 0.0
+	if pool.Quarantined {
+		quarantined = 1
+	}
 	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(p.MarketRecency))
 	recency.Met = recency.Met || p.MarketRecency == 0
 	return []Check{
+		atMost("quarantined", quarantined, 0),
 		atMost("hook-allow", barred, 0),
 		atLeast("market-usd within market-impact", d.room*root*root*byUsd, p.MarketUsd),
 		atLeast("market-usd", d.reach*byUsd, p.MarketUsd),

@@ -73,6 +73,10 @@ func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 		f.Unrealizable[leg] = claimed*v.rawUsd[leg] > q.ExitUsd
 	}
 
+	if at.Quarantined {
+		f.voidUsd()
+		return f
+	}
 	v.valueGroups()
 	v.results()
 	return f

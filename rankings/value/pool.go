@@ -46,6 +46,15 @@ func Stats(st *market.State, index uint32) market.PoolStats {
 // with the pool only, and are most of the cost.
 func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (stats market.PoolStats) {
 	pool := st.Pools.At(index)
+	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
+	if pool.Quarantined {
+		unknown := market.Unknown
+		stats.TVLUsd, stats.FeeAPR, stats.Unpriced = unknown, unknown, true
+		stats.VolumeUsd24h, stats.FeesUsd24h = unknown, unknown
+		stats.VolumeUsd7d, stats.FeesUsd7d = unknown, unknown
+		return stats
+	}
+
 	quotes := [2]Quote{
 		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
 	}
@@ -53,8 +62,16 @@ func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (sta
 	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
 	sumWindows(st, pool, &stats)
 	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
-	stats.CurrentPrice = PriceAt(st, pool, &pool.SqrtPriceX96)
 	return stats
+}
+
+// PoolPrices are the prices of a pool's tokens as its row shows them: those of
+// a quarantined pool are not to be valued at any.
+func PoolPrices(st *market.State, pool *market.Pool) [2]market.Price {
+	if pool.Quarantined {
+		return [2]market.Price{unpriced(market.ReasonQuarantined), unpriced(market.ReasonQuarantined)}
+	}
+	return [2]market.Price{*st.Prices.At(pool.Currency0), *st.Prices.At(pool.Currency1)}
 }
 
 // TVL is what a pool holds, in USD.

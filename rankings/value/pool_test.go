@@ -196,3 +196,43 @@ func exactSale(st *market.State, index uint32, side int) (out, in float64) {
 
 	return out, in
 }
+
+// TestQuarantine: nothing of a quarantined pool or of its positions is worth
+// anything, not even an amount of 0, and it prices nothing.
+func TestQuarantine(t *testing.T) {
+	w := newWorld()
+	token, pool := w.honest()
+	open, shut := w.openWhole(pool, 10), w.openWhole(pool, 10)
+	closed(w.positions.Mut(shut))
+	w.pools.Mut(pool).Quarantined = true
+	st := w.state()
+	if p := st.Prices.At(token); market.Known(p.Usd) || p.Reason != market.ReasonQuarantined || p.ExitUsd != 0 {
+		t.Errorf("the token is %+v", *p)
+	}
+
+	stats := Stats(st, pool)
+	for _, usd := range []float64{
+		stats.TVLUsd, stats.VolumeUsd24h, stats.VolumeUsd7d, stats.FeesUsd24h, stats.FeesUsd7d, stats.FeeAPR,
+	} {
+		if market.Known(usd) || !stats.Unpriced || !market.Known(stats.CurrentPrice) {
+			t.Errorf("the pool is %+v", stats)
+		}
+	}
+	for _, i := range []uint32{open, shut} {
+		var m Metrics
+		Position(st, i, &m)
+		for _, usd := range []float64{
+			m.UnderlyingValueUsd, m.PendingFeesUsd, m.CollectedUsd, m.DepositsUsd, m.WithdrawalsUsd,
+			m.GasUsd, m.FeesUsd, m.PnlUsd, m.PnlCostUsd, m.ROI, m.APR, m.FeeAPR, m.NativeUsd,
+			m.Current.Usd, m.Uncollected.Usd, m.Price[0].Usd, m.Price[1].Usd,
+		} {
+			if market.Known(usd) || m.Reason != market.ReasonQuarantined || !m.PriceUnavailable {
+				t.Errorf("position %d is %+v", i, m)
+			}
+		}
+		past := PastFigures(st, pool, &Past{Legs: [2]Quote{{Usd: 4}, {Usd: 1}}, NativeUsd: 2000})
+		if market.Known(past.PnlUsd) || market.Known(past.UnderlyingValueUsd) {
+			t.Errorf("a past day is %+v", past)
+		}
+	}
+}

@@ -74,6 +74,9 @@ func Position(st *market.State, i uint32, m *Metrics) {
 	m.Withdrawals = Amounts{[2]clmath.U256{sums.Withdrawn0, sums.Withdrawn1}, m.WithdrawalsUsd}
 	m.Collected = Amounts{[2]clmath.U256{sums.Collected0, sums.Collected1}, m.CollectedUsd}
 	m.NativeUsd = r.nativeUsd
+	if r.at.quarantined {
+		m.NativeUsd = market.Unknown
+	}
 	for leg := range m.Price {
 		m.Price[leg] = r.price(leg)
 	}
@@ -126,10 +129,30 @@ func (r *row) renew() {
 	if f.Open {
 		r.limitClaims()
 	}
+
 	r.setAge()
+	if r.at.quarantined {
+		r.f.voidUsd()
+		return
+	}
+
 	r.valueGroups()
 	r.results()
 	r.why()
+}
+
+// voidUsd leaves a row of a quarantined pool nothing that is worth anything,
+// not even what it has none of: its sums are those of before.
+func (f *Figures) voidUsd() {
+	for _, usd := range []*float64{
+		&f.UnderlyingValueUsd, &f.PendingFeesUsd, &f.CollectedUsd, &f.DepositsUsd,
+		&f.WithdrawalsUsd, &f.GasUsd, &f.FeesUsd, &f.DivergenceUsd, &f.PnlUsd, &f.PnlCostUsd,
+		&f.ROI, &f.APR, &f.FeeAPR,
+	} {
+		*usd = market.Unknown
+	}
+	f.Unrealizable = [2]bool{}
+	f.PriceUnavailable, f.Reason = true, market.ReasonQuarantined
 }
 
 // setAge counts from the first mint to the close, or to now.
@@ -219,6 +242,9 @@ func (r *row) ownWord(leg int) bool {
 
 // price is what the row shows of a leg's price: the one that it uses.
 func (r *row) price(leg int) market.Price {
+	if r.at.quarantined {
+		return unpriced(market.ReasonQuarantined)
+	}
 	if r.f.Open {
 		if !market.Known(r.rawUsd[leg]) {
 			price := unpriced(r.reason(leg))

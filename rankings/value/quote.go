@@ -50,6 +50,8 @@ func (p *Params) mayCorroborate(pool *market.Pool) bool {
 // when it may.
 func (p *Params) bar(pool *market.Pool, now int64) market.Reason {
 	switch {
+	case pool.Quarantined:
+		return market.ReasonQuarantined
 	case p.hookBars(pool):
 		return market.ReasonHookDelta
 	case pool.Liquidity.IsZero():
@@ -59,6 +61,7 @@ func (p *Params) bar(pool *market.Pool, now int64) market.Reason {
 	case pool.CreatedAt > now-p.MarketAge:
 		return market.ReasonThinMarket
 	}
+
 	return market.ReasonNone
 }
 
@@ -78,8 +81,8 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	p := s.limitsOf(pool, side)
 	q.outlier = p.Outlier
 	q.bar = p.bar(pool, s.now)
-	if q.bar == market.ReasonHookDelta {
-		return q
+	if q.bar == market.ReasonQuarantined || q.bar == market.ReasonHookDelta {
+		return q // what could be sold there is not known
 	}
 	d := s.depthOf(index, side, p.MarketImpact)
 	q.reach = d.reach * byUsd

@@ -36,6 +36,8 @@ type poolView struct {
 	tick     int32
 	decimals [2]uint8
 	risky    bool
+
+	quarantined bool
 }
 
 // surroundings are the records that an open row is computed from.
@@ -78,6 +80,8 @@ func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
 		tokens: [2]uint32{pool.Currency0, pool.Currency1}, tick: pool.Tick,
 		decimals: [2]uint8{token0.decimals, token1.decimals},
 		risky:    !(token0.corroborated && token1.corroborated),
+
+		quarantined: pool.Quarantined,
 	}
 }
 

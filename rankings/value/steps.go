@@ -172,5 +172,8 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 }
 
 func (e *Explanation) step(name, formula string, value float64, terms ...Term) {
+	if e.Metrics.Reason == market.ReasonQuarantined {
+		formula += "; null in a quarantined pool"
+	}
 	e.Steps = append(e.Steps, Step{Name: name, Formula: formula, Terms: terms, Value: value})
 }
