@@ -100,7 +100,7 @@ func (l *loaded) serve() (err error) {
 // level may change while the logger is used.
 func newLogger(f *os.File, level *slog.LevelVar) *slog.Logger {
 	if term.IsTerminal(int(f.Fd())) {
-		return slog.New(tint.NewHandler(f, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(f, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
 	}
 	return slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}))
 }
