@@ -91,6 +91,7 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 		},
 		entries: map[*accounts.Cell]*entry{},
 	}
+
 	return m
 }
 

@@ -54,12 +54,14 @@ func StartMetering(m *Meter, set *metrics.Set, log *slog.Logger) (*Metering, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot start metering: %w", err)
 	}
+
 	r := &Metering{
 		meter: m, every: time.Duration(m.flushNs), log: log, engine: engine,
 		panics: set.NewCounter("tidemark_metering_panics_total"),
 		pid:    actor.NewPID(engine.Address(), "metering/1"),
 		quit:   make(chan struct{}),
 	}
+
 	engine.Spawn(func() actor.Receiver { return r }, "metering", actor.WithID("1"),
 		actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(r.recovering))
 	go r.watch(m.book.Wakes())

@@ -150,6 +150,7 @@ func (v *verifier) report(result *rankings.Verification, whole bool) {
 		v.log.Info("the ledger is as the contracts have it", "chain", v.chain,
 			"block", result.Block, "values", result.Compared)
 	}
+
 	for i, d := range result.Differences {
 		if i == maxDifferenceLines {
 			break
@@ -158,6 +159,7 @@ func (v *verifier) report(result *rankings.Verification, whole bool) {
 			"field", d.Field, "ledger", d.Ledger, "contract", d.Contract,
 			"blocks", fmt.Sprintf("%d to %d", d.FromBlock, d.ToBlock))
 	}
+
 	v.tell(result)
 }
 

@@ -136,6 +136,7 @@ func (w *Watchdog) compare(now time.Time) accounts.ClockState {
 			offset = min(offset, -ahead)
 		}
 	}
+
 	return accounts.ClockState{
 		Offset:     offset,
 		Mistrusted: offset.Abs() > clockTolerance || w.metering.mistrusted.Load(),

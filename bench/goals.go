@@ -188,6 +188,7 @@ func metricOf(s *report.Scenario, metric string) (float64, bool) {
 	case bodyBytes:
 		return float64(s.Node.BodyBytes), under
 	}
+
 	return s.Value(metric)
 }
 

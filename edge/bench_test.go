@@ -33,6 +33,7 @@ func benchOn(b *testing.B, n *node, change func(*Config)) (ask func(path string)
 	if change != nil {
 		change(&cfg)
 	}
+
 	s, err := New(cfg)
 	must(err)
 	key := f.issue("unlimited", accounts.Server)
@@ -89,6 +90,7 @@ func BenchmarkConnections(b *testing.B) {
 		must(err)
 		defer conns[i].Close()
 	}
+
 	request := []byte("GET /v1/positions HTTP/1.1\r\nHost: x\r\n" +
 		gate.HeaderKey + ": " + f.issue("unlimited", accounts.Server) + "\r\n\r\n")
 	in := make([]byte, 1<<20)
@@ -105,12 +107,15 @@ func BenchmarkConnections(b *testing.B) {
 		}
 		return n
 	}
+
 	for range conns {
 		b.SetBytes(int64(ask()))
 	}
+
 	b.ReportAllocs()
 	b.ResetTimer()
 	defer cpu(b)()
+
 	for b.Loop() {
 		ask()
 	}
@@ -126,9 +131,11 @@ func BenchmarkUncachedPage(b *testing.B) {
 			paths = append(paths, fmt.Sprintf("/v1/positions?sort=%s&page=%d&includeRisky=1&minPoolTvl=0", sort, page))
 		}
 	}
+
 	for _, path := range paths {
 		b.SetBytes(int64(len(ask(path))))
 	}
+
 	b.ReportAllocs()
 	b.ResetTimer()
 	defer cpu(b)()
@@ -145,9 +152,11 @@ func BenchmarkLaterPage(b *testing.B) {
 	for page := 5; page > 0; page-- {
 		paths = append(paths, fmt.Sprintf("/v1/positions?minPoolTvl=0&includeRisky=1&range=in&page=%d", page))
 	}
+
 	for _, path := range paths {
 		b.SetBytes(int64(len(ask(path))))
 	}
+
 	b.ReportAllocs()
 	b.ResetTimer()
 	defer cpu(b)()
@@ -196,6 +205,7 @@ func BenchmarkLong(b *testing.B) {
 	n.store, err = storage.Open(n.dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	must(err)
 	defer func() { must(n.store.Close()) }()
+
 	n.grow(sim.Config{Chain: 1, Positions: 40, Pools: 5, Days: 430, Actions: 6500})
 	c, _ := n.board.Load().Chain(1)
 	st := c.View.State
@@ -206,6 +216,7 @@ func BenchmarkLong(b *testing.B) {
 			most = p
 		}
 	}
+
 	f := func(name, path string) {
 		b.Run(name, func(b *testing.B) {
 			ask := benchOn(b, n, uncached)
@@ -221,6 +232,7 @@ func BenchmarkLong(b *testing.B) {
 			b.ReportMetric(float64(most.Entries), "entries")
 		})
 	}
+
 	position := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d", most.ID)
 	pool := fmt.Sprintf("/v1/pools/1/swapdex-v4/%s", st.Pools.At(most.Pool).ID)
 	f("detail", position)

@@ -40,15 +40,18 @@ func TestPoolCharts(t *testing.T) {
 			days        uint32
 		}{{"", "30d", 30}, {"?range=60d", "60d", 60}, {"?range=all", "all", 9999}, {"?range=7d", "30d", 30}} {
 			m := s.get(path + r.query).decoded(t)
+
 			prices := seriesOf(t, m, "poolPrice")
 			want := min(r.days, now-market.DayOf(p.CreatedAt)+1)
 			if m["range"] != r.used || len(prices) != int(want) {
 				t.Fatalf("%s%s: got range %v and %d days; want %s and %d", path, r.query, m["range"], len(prices), r.used, want)
 			}
+
 			last := prices[len(prices)-1].(map[string]any)
 			if last["timestamp"] != float64(now)*market.Day {
 				t.Errorf("%s: the last day is %v", path, last["timestamp"])
 			}
+
 			overview := m["poolOverview"].(map[string]any)
 			if len(overview) != 7 || len(seriesOf(t, overview, "tvlUsd")) != len(prices) || len(seriesOf(t, overview, "divergence")) != 0 {
 				t.Errorf("%s: overview has %d fields", path, len(overview))
@@ -73,6 +76,7 @@ func sameAsRow(t *testing.T, path string, m, row map[string]any) {
 			t.Errorf("%s: the last %s of %s is %v; the row has %v", path, name, group, got, want)
 		}
 	}
+
 	f("poolOverview", "tvlUsd", metrics["tvlUsd"])
 	f("poolSeries", "tvlUsd", metrics["tvlUsd"])
 	for _, token := range []string{"token0", "token1"} {
@@ -82,6 +86,7 @@ func sameAsRow(t *testing.T, path string, m, row map[string]any) {
 			t.Errorf("%s: %s is at %v now; the row has %v", path, token, current[token+"PriceUsd"], price)
 		}
 	}
+
 	for _, name := range []string{"tvlUsd", "volumeUsd24h", "feesUsd24h"} {
 		if current[name] != metrics[name] {
 			t.Errorf("%s: %s is %v now; the row has %v", path, name, current[name], metrics[name])
@@ -99,6 +104,7 @@ func TestDistribution(t *testing.T) {
 		if len(bins) > chart.MaxBins {
 			t.Errorf("pool %d: %d bins", i, len(bins))
 		}
+
 		for k := 1; k < len(bins); k++ {
 			if bins[k].(map[string]any)["tickLower"] != bins[k-1].(map[string]any)["tickUpper"] {
 				t.Errorf("pool %d: a gap before %v", i, bins[k])
@@ -159,6 +165,7 @@ func TestChartsOfOthers(t *testing.T) {
 			t.Errorf("%s: got %d and %s units; want %d and %s", path, a.code, a.header.Get("X-Units-Charged"), code, units)
 		}
 	}
+
 	f("/v1/positions/1/swapdex-v4/1/charts", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?range=", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?range=60d&range=90d", 200, "10")

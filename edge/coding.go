@@ -70,6 +70,7 @@ func thousandths(v []byte) int {
 	if len(v) == 0 || len(v) > len("0.123") || v[0] != '0' && v[0] != '1' || len(v) > 1 && v[1] != '.' {
 		return 0
 	}
+
 	n, unit := int(v[0]-'0')*fullWeight, fullWeight/10
 	for _, c := range v[min(2, len(v)):] {
 		if c < '0' || c > '9' {
@@ -77,6 +78,7 @@ func thousandths(v []byte) int {
 		}
 		n, unit = n+int(c-'0')*unit, unit/10
 	}
+
 	if n > fullWeight {
 		return 0
 	}

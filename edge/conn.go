@@ -93,12 +93,14 @@ func (c *conn) Write(p []byte) (int, error) {
 	if size := len(p) + len(c.after); size > longAnswer && c.minRate > 0 {
 		c.limitSlowReader(size)
 	}
+
 	if c.write.overdue() {
 		if err := c.Conn.SetWriteDeadline(c.write.wanted); err != nil {
 			return 0, err
 		}
 		c.write.set = c.write.wanted
 	}
+
 	if c.after == nil {
 		return c.Conn.Write(p)
 	}

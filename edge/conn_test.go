@@ -21,14 +21,17 @@ func TestPipelined(t *testing.T) {
 		{"GET", "/v1/positions?limit=100&page=2"}, {"GET", "/v1/positions?limit=1"},
 		{"GET", "/v1/positions"}, {"GET", "/v1/units"}, {"GET", "/v1/pools?limit=100"},
 	}
+
 	c, err := net.Dial("tcp", s.addr)
 	must(err)
 	defer c.Close()
+
 	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
 	var text strings.Builder
 	for _, a := range asked {
 		text.WriteString(a.method + " " + a.path + " HTTP/1.1\r\nHost: x\r\n" + gate.HeaderKey + ": " + s.key + "\r\n\r\n")
 	}
+
 	_, err = io.WriteString(c, text.String())
 	must(err)
 	in := bufio.NewReader(c)
@@ -57,6 +60,7 @@ func TestDeadline(t *testing.T) {
 			t.Errorf("%v is wanted, %v is set: got overdue %v", wanted, set, !want)
 		}
 	}
+
 	f(time.Time{}, time.Time{}, false)
 	f(now, time.Time{}, true)
 	f(time.Time{}, now, true)
@@ -77,9 +81,11 @@ func TestSilence(t *testing.T) {
 		must(c.SetReadDeadline(time.Now().Add(wait)))
 		must(c.SetWriteDeadline(time.Now().Add(wait)))
 	}
+
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("a read ended without a byte")
 	}
+
 	if _, err := c.Write([]byte{1}); err == nil {
 		t.Error("a write ended without a reader")
 	}

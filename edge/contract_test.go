@@ -21,14 +21,32 @@ import (
 // TestContract holds CONTRACT.md against the OpenAPI document, the limits and
 // the tests.
 func TestContract(t *testing.T) {
-	text, err := os.ReadFile("CONTRACT.md")
-	must(err)
-	tests := testSources(t)
+	want, got := contractParts(), contractPage(t)
+	for section, names := range want {
+		has := got[section]
+		for _, name := range names {
+			if !slices.Contains(has, name) {
+				t.Errorf("%s: the page does not have %s", section, name)
+			}
+		}
+
+		slices.Sort(has)
+		for i, name := range has {
+			if i > 0 && has[i-1] == name && section != "Statuses" {
+				t.Errorf("%s: the page has %s twice", section, name)
+			}
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: the page has %s, which does not exist", section, name)
+			}
+		}
+	}
+}
+
+// contractParts are what the page must have, by section.
+func contractParts() map[string][]string {
 	doc := rawDocument()
 	want := map[string][]string{
-		"Headers":  slices.Collect(maps.Keys(at(doc, "components", "headers").(map[string]any))),
-		"Statuses": {},
-		"Limits":   {},
+		"Headers": slices.Collect(maps.Keys(at(doc, "components", "headers").(map[string]any))),
 		"Flags": {
 			"stale", "dataAsOf", "partial", "missingChains", "totalCapped", "countsPending",
 			"transactionsDegraded", "transactionsPartial", "transactionsTruncated",
@@ -38,57 +56,99 @@ func TestContract(t *testing.T) {
 	for _, code := range codes {
 		want["Statuses"] = append(want["Statuses"], fmt.Sprint(code))
 	}
+
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[pages.Limits]()) {
 		want["Limits"] = append(want["Limits"], f.Name)
 	}
+
 	for name, s := range at(doc, "components", "schemas").(map[string]any) {
 		for _, field := range fieldsOf(s, "") {
 			want["Fields"] = append(want["Fields"], name+" "+field)
 		}
 	}
+
 	for path, route := range document().Paths.Map() {
 		for _, p := range route.Get.Parameters {
 			want["Parameters"] = append(want["Parameters"], path+" "+p.Value.Name)
 		}
 	}
-	got := map[string][]string{}
+	return want
+}
+
+// longPaths are the page's short names for paths.
+var longPaths = strings.NewReplacer("POSITION", "/v1/positions/{chainId}/{protocol}/{positionId}",
+	"POOL", "/v1/pools/{chainId}/{protocol}/{poolId}")
+
+// contractPage reads what the page has, by section, and checks its rows.
+func contractPage(t *testing.T) map[string][]string {
+	text, err := os.ReadFile("CONTRACT.md")
+	must(err)
+	tests, got := testSources(t), map[string][]string{}
 	section := ""
 	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "## "); ok {
-			section, _, _ = strings.Cut(strings.TrimSpace(name), ",")
+			section = name
 		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !strings.HasPrefix(line, "| ") || strings.TrimSpace(cells[len(cells)-1]) == "tests" {
+		if len(line) > 100 {
+			t.Errorf("%s: a row of %d columns: %s", section, len(line), line)
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		first, shownBy := cells[0], cells[len(cells)-1]
+		if !strings.HasPrefix(line, "| ") || shownBy == "tests" {
 			continue
 		}
+
 		var sources string
-		for name := range strings.SplitSeq(cells[len(cells)-1], ",") {
-			source, there := tests[strings.TrimSpace(name)]
-			if !there {
-				t.Errorf("%s: no test %s", section, name)
+		for name := range strings.SplitSeq(shownBy, ", ") {
+			if _, there := tests[name]; !there {
+				t.Errorf("%s: there is no test %s", section, name)
 			}
-			sources += source
+			sources += tests[name]
 		}
-		first := strings.TrimSpace(cells[0])
-		if section != "Fields" && section != "Parameters" {
+		switch section {
+		case "Fields":
+			for _, name := range fieldsOfRow(first, cells[1], cells[2]) {
+				got[section] = append(got[section], first+" "+name)
+				if last := name[strings.LastIndexByte(name, '.')+1:]; !strings.Contains(sources, last) {
+					t.Errorf("%s: none of %s mentions %s", first, shownBy, name)
+				}
+			}
+		case "Parameters":
+			for name := range strings.SplitSeq(cells[1], ", ") {
+				got[section] = append(got[section], longPaths.Replace(first)+" "+name)
+			}
+		default:
 			got[section] = append(got[section], first)
-			continue
 		}
-		for name := range strings.SplitSeq(cells[1], ",") {
-			name = strings.TrimSpace(name)
-			got[section] = append(got[section], first+" "+name)
-			if last := name[strings.LastIndexByte(name, '.')+1:]; section == "Fields" && !strings.Contains(sources, last) {
-				t.Errorf("%s: none of%s mentions %s", first, cells[len(cells)-1], name)
+	}
+	return got
+}
+
+// fieldsOfRow lists the fields of a row, "all of X" those that a schema has in
+// common with another.
+func fieldsOfRow(schema, within, cell string) (names []string) {
+	if base, ok := strings.CutPrefix(cell, "all of "); ok {
+		own := fieldsOf(resolve("#/components/schemas/"+schema), "")
+		for _, name := range fieldsOf(resolve("#/components/schemas/"+base), "") {
+			if slices.Contains(own, name) {
+				names = append(names, name)
 			}
 		}
+		return names
 	}
-	for section, names := range want {
-		slices.Sort(names)
-		slices.Sort(got[section])
-		if !slices.Equal(names, got[section]) {
-			t.Errorf("%s: there are %q;\nthe page has %q", section, names, got[section])
+
+	for name := range strings.SplitSeq(cell, ", ") {
+		if within != "" {
+			name = within + "." + name
 		}
+		names = append(names, name)
 	}
+
+	return names
 }
 
 // fieldsOf lists the properties of a schema, with those of what it holds.
@@ -138,6 +198,7 @@ func testSources(t *testing.T) map[string]string {
 		}
 		return nil
 	}))
+
 	return sources
 }
 
@@ -152,6 +213,7 @@ func TestListFields(t *testing.T) {
 			t.Errorf("%s has %q; want %q", path, got, want)
 		}
 	}
+
 	f("/v1/positions", "positions", "pagination")
 	f("/v1/pools", "pools", "pagination")
 	f("/v1/plans", "plans", "quotaResets")
@@ -161,10 +223,12 @@ func TestListFields(t *testing.T) {
 	if fmt.Sprint(p) != "map[hasMore:true limit:3 page:2 total:33 totalPages:11]" {
 		t.Errorf("pagination: %v", p)
 	}
+
 	unit := s.get("/v1/pricing/units").decoded(t)["units"].([]any)[0]
 	if fmt.Sprint(unit) != "map[method:GET path:/v1/positions units:1]" {
 		t.Errorf("units: %v", unit)
 	}
+
 	routes := s.get("/v1/usage").decoded(t)["routes"]
 	if fmt.Sprint(routes) != "[map[path:/v1/positions requests:1 units:1] map[path:/v1/pools requests:2 units:4]"+
 		" map[path:/v1/usage requests:1 units:0]]" {
@@ -196,6 +260,7 @@ func TestErrorBody(t *testing.T) {
 	spent, fast := s.issue("free", accounts.Server), s.issue("free", accounts.Server)
 	s.drainTo(spent, 0)
 	s.takeAll(fast)
+
 	f := func(path, key string, code int, want ...string) {
 		t.Helper()
 		a := s.get(path, gate.HeaderKey+": "+key)
@@ -203,6 +268,7 @@ func TestErrorBody(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d with %q", path, a.code, a.body, code, want)
 		}
 	}
+
 	f("/v1/pools", spent, 429, "error", "retryAfterSec")
 	f("/v1/pools", fast, 429, "error")
 	f("/v1/pools", "", 401, "error")

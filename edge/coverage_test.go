@@ -128,6 +128,7 @@ func TestCoverage(t *testing.T) {
 		}
 		table += "\n"
 	}
+
 	t.Log(table)
 }
 

@@ -34,6 +34,7 @@ func TestPositionDetail(t *testing.T) {
 	if len(list) != entries || entries < 4 || m["rank"] != nil || m["transactionsDegraded"] != nil {
 		t.Fatalf("got %d transactions of %d, rank %v", len(list), entries, m["rank"])
 	}
+
 	minted := 0
 	last := [2]float64{1e18, 0}
 	for _, entry := range list {
@@ -50,6 +51,7 @@ func TestPositionDetail(t *testing.T) {
 			t.Errorf("an entry has %d fields: %v", len(e), e)
 		}
 	}
+
 	if minted == 0 || list[len(list)-1].(map[string]any)["type"] != "mint" {
 		t.Errorf("no mint at the end: %v", list)
 	}
@@ -63,9 +65,11 @@ func TestTransactionsDegraded(t *testing.T) {
 	if m["transactionsDegraded"] != true || m["transactionsPartial"] != true || len(m["transactions"].([]any)) != 2 {
 		t.Errorf("first: got %v %v %v", m["transactionsDegraded"], m["transactionsPartial"], m["transactions"])
 	}
+
 	if a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("a degraded answer is not charged: got %q", a.header.Get("X-Units-Charged"))
 	}
+
 	newest := m["transactions"].([]any)[0]
 	eventually(t, func() bool { return s.get(path).decoded(t)["transactionsDegraded"] == nil })
 	a = s.get(path)
@@ -121,6 +125,7 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: unpacks to %.100s", accept, got)
 		}
 	}
+
 	f("gzip", "gzip")
 	f("gzip", "gzip")
 	f("gzip, deflate, br, zstd", "zstd")
@@ -134,9 +139,11 @@ func TestCompression(t *testing.T) {
 	if a := s.get(path, "Accept-Encoding: gzip;q=0.2", "Accept-Encoding: zstd;q=0.1"); a.header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("two headers: got %q; want gzip", a.header.Get("Content-Encoding"))
 	}
+
 	if a := s.get("/v1/protocols", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("a short body was compressed")
 	}
+
 	stale := serve(t, func(c *Config) { c.Limits.Freshness = 0 }).get(path, "Accept-Encoding: gzip")
 	if got := unpack(t, "gzip", stale.body); !strings.Contains(got, `"stale":true`) {
 		t.Errorf("stale and compressed: %.100s", got)
@@ -150,6 +157,7 @@ func TestChooseCoding(t *testing.T) {
 			t.Errorf("%q: got %v; want %v", header, got, want)
 		}
 	}
+
 	f("", pages.Identity)
 	f("gzip", pages.Gzip)
 	f("x-gzip", pages.Gzip)
@@ -176,6 +184,7 @@ func TestChooseCoding(t *testing.T) {
 	for _, q := range []string{"", "2", "1.001", "0.1234", "-1", ".5", "0,5", "1e0", "NaN", "0.x", "01"} {
 		f("gzip;q="+q, pages.Identity)
 	}
+
 	f(",,;,gzip,", pages.Gzip)
 }
 
@@ -189,6 +198,7 @@ func unpack(t *testing.T, coding, body string) string {
 	case "zstd":
 		r, err = zstd.NewReader(r)
 	}
+
 	must(err)
 	out, err := io.ReadAll(r)
 	must(err)

@@ -68,6 +68,7 @@ func parseError(err error) *render.Error {
 	case errors.As(err, &network) && network.Timeout():
 		return errSlow
 	}
+
 	return errHTTP
 }
 

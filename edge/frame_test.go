@@ -34,6 +34,7 @@ func rawCorpus(key string) (cases []rawCase) {
 	add := func(text string, codes ...int) {
 		cases = append(cases, rawCase{text, codes})
 	}
+
 	for _, r := range []struct {
 		line, headers string
 		code          int
@@ -55,6 +56,7 @@ func rawCorpus(key string) (cases []rawCase) {
 		addBadHeaders(add, head)
 		addBadTargets(add, r.line, headers)
 	}
+
 	return cases
 }
 
@@ -108,10 +110,12 @@ func addBadHeaders(add func(string, ...int), head string) {
 	} {
 		add(head+lines+"\r\n\r\n", 400)
 	}
+
 	for _, value := range []string{"100-continue", "100-Continue", "100-CONTINUE"} {
 		add(head+"Expect: "+value+"\r\n\r\n", 417)
 		add(head+"expect:"+value+"\r\n\r\n", 417)
 	}
+
 	add(head+"X-Long: "+strings.Repeat("v", maxHead)+"\r\n\r\n", 431)
 	add(head+strings.Repeat("X-Many: header\r\n", maxHead/16+1)+"\r\n", 431)
 }
@@ -127,6 +131,7 @@ func addBadTargets(add func(string, ...int), line, headers string) {
 	} {
 		add(method+" "+target+" HTTP/1.1\r\n"+headers+"\r\n", 400)
 	}
+
 	add(method+" /"+strings.Repeat("a", maxTarget)+" HTTP/1.1\r\n"+headers+"\r\n", 414)
 	add(method+" /"+strings.Repeat("a", 3*maxHead)+" HTTP/1.1\r\n"+headers+"\r\n", 414)
 	add(method+" /v1/plans HTTP/2.0\r\n"+headers+"\r\n", 505)
@@ -140,9 +145,11 @@ func addBadTargets(add func(string, ...int), line, headers string) {
 func bodyCases(key string) (cases []rawCase) {
 	head := "POST /v1/positions HTTP/1.1\r\nHost: api.example.com\r\n" + gate.HeaderKey + ": " + key + "\r\n"
 	add := func(text string, code int) { cases = append(cases, rawCase{head + text, []int{code}}) }
+
 	add("Content-Length: 5\r\n\r\nhello", 405)
 	add("Content-Length: 005\r\n\r\nhello", 405)
 	add("Content-Length: "+fmt.Sprint(len(canary))+"\r\n\r\n"+canary, 405)
+
 	add("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 405)
 	add("Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 405)
 	add("Transfer-Encoding: chunked\r\n\r\n5;name=value\r\nhello\r\n0\r\n\r\n", 405)
@@ -225,6 +232,7 @@ func framed(data []byte, piece func() int) (passed []byte, heads int, refused *r
 			heads++
 		}
 	}
+
 	return passed, heads, refused
 }
 

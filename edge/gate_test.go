@@ -30,6 +30,7 @@ func TestUnauthorized(t *testing.T) {
 	s.book.Revoke(s.holder(revoked), 1)
 	cell := s.holder(suspended).Cell
 	s.book.SetTerms(cell, accounts.NewTerms(&cell.Terms().Plan, true))
+
 	stranger := s.key[:7] + strings.Repeat("0", 30)
 	body := ""
 	f := func(reason string, headers ...string) {
@@ -54,6 +55,7 @@ func TestUnauthorized(t *testing.T) {
 			t.Errorf("%s is not counted", reason)
 		}
 	}
+
 	f("missing", gate.HeaderKey+": ")
 	f("missing", gate.HeaderKey+":")
 	f("missing", gate.HeaderKey+":", "Origin: https://app.example.com")
@@ -67,12 +69,15 @@ func TestUnauthorized(t *testing.T) {
 	if a := s.get("/v1/positions?KC-APIKey="+s.key, gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("a key in the query: %d; want 401", a.code)
 	}
+
 	if a := s.get("/v1/positions?KC-APIKey=" + s.key); a.code != 400 {
 		t.Errorf("a key in header and query: %d; want 400 for the unknown parameter", a.code)
 	}
+
 	if a := s.get("/v1/nothing/under", gate.HeaderKey+": "); a.code != 404 {
 		t.Errorf("an unknown path elsewhere without key: %d; want 404", a.code)
 	}
+
 	if a := s.get("/v1/pools/x/y/z/and/more", gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("an unknown path under /v1/pools without key: %d; want 401", a.code)
 	}
@@ -112,6 +117,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%.7s %q: Vary is %q", key, origin, a.header.Get("Vary"))
 		}
 	}
+
 	f(s.key, "", 200, "", `"pools"`)
 	f(s.key, "Origin: https://app.example.com", 403, "", "server key")
 	f(s.key, "Origin: null", 403, "", "server key")
@@ -124,10 +130,12 @@ func TestOrigins(t *testing.T) {
 	f(web, "Origin: https://evil.example", 403, "", "not bound")
 	f(web, "Origin: null", 403, "", "not bound")
 	f(web, "Origin:", 403, "", "not bound")
+
 	a := s.get("/v1/pools?sort=no", gate.HeaderKey+": "+web, "Origin: "+app)
 	if a.code != 400 || a.header.Get("Access-Control-Allow-Origin") != app {
 		t.Errorf("an error for a listed origin: %d, granted %q", a.code, a.header.Get("Access-Control-Allow-Origin"))
 	}
+
 	for _, name := range []string{
 		"X-Units-Charged", "X-Quota-Limit", "X-Quota-Remaining", "X-Quota-Reset", "RateLimit-Policy",
 		"RateLimit", "X-Generation", "X-Request-Id", "Retry-After",
@@ -153,6 +161,7 @@ func TestPreflight(t *testing.T) {
 			t.Errorf("%s from %s: allowed headers are %q", path, origin, a.header.Get("Access-Control-Allow-Headers"))
 		}
 	}
+
 	f("/v1/positions", app, app)
 	f("/v1/pools/1/swapdex-v4/0x00", app, app)
 	f("/v1/usage", app, app)
@@ -162,10 +171,12 @@ func TestPreflight(t *testing.T) {
 	f("/health", app, "*")
 	s.book.Revoke(s.holder(web), 1)
 	f("/v1/positions", app, "")
+
 	a := s.ask("OPTIONS", "/v1/positions")
 	if a.code != 204 || a.header.Get("Allow") != gate.AllowedMethods || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("a plain OPTIONS: %d %v; want 204 with Allow and no units", a.code, a.header)
 	}
+
 	if a := s.ask("OPTIONS", "/v1/positions", gate.HeaderKey+": "); a.code != 401 {
 		t.Errorf("a plain OPTIONS without key: %d; want 401", a.code)
 	}
@@ -183,6 +194,7 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s: %q; want %s", name, got, pattern)
 		}
 	}
+
 	window := strconv.Itoa(reset.Days * 86400)
 	f("X-Units-Charged", "2")
 	f("X-Quota-Limit", "25000")
@@ -196,13 +208,16 @@ func TestStanding(t *testing.T) {
 	if _, err := time.Parse(time.RFC3339, a.header.Get("X-Quota-Reset")); err != nil {
 		t.Error(err)
 	}
+
 	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: my_own-ID")
 	f("X-Request-Id", "my_own-ID")
 	f("X-Quota-Remaining", "24996")
+
 	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: not mine")
 	f("X-Request-Id", "[0-9a-f]{16}")
 	a = s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key, "X-Request-Id: "+strings.Repeat("x", 65))
 	f("X-Request-Id", "[0-9a-f]{16}")
+
 	a = s.get("/v1/pools?limit=1")
 	f("X-Units-Charged", "2")
 	for _, name := range []string{"X-Quota-Limit", "X-Quota-Remaining", "X-Quota-Reset", "RateLimit", "RateLimit-Policy"} {
@@ -242,12 +257,14 @@ func TestIdle(t *testing.T) {
 	if a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key); a.code != 200 {
 		t.Errorf("with a meter: %d; want 200", a.code)
 	}
+
 	cell.Shut(month)
 	s.server.gate.LeaseWait = 10 * time.Millisecond
 	a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key)
 	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("without: %d %v; want 503 with Retry-After: 1", a.code, a.header)
 	}
+
 	if a := s.get("/v1/usage", gate.HeaderKey+": "+key); a.code != 200 {
 		t.Errorf("usage, which costs nothing: %d; want 200", a.code)
 	}
@@ -317,6 +334,7 @@ func TestHeadersEverywhere(t *testing.T) {
 	s := serve(t, nil)
 	empty := s.issue("free", accounts.Server)
 	s.takeAll(empty)
+
 	const path = "/v1/positions?limit=1"
 	f := func(code int, method, path string, headers ...string) {
 		t.Helper()
@@ -331,6 +349,7 @@ func TestHeadersEverywhere(t *testing.T) {
 			}
 		}
 	}
+
 	f(200, "GET", path)
 	f(200, "HEAD", path)
 	f(200, "GET", "/v1/usage")

@@ -57,6 +57,7 @@ func (g *generator) path() string {
 		return g.pick("/", "/v1", "/v1/nothing", "//v1/plans", "/v1%2Fpools", "/v1/pools/1", "/v1/positions//",
 			"/v1/../health", "/%00", "/v1/positions/%zz/a/b", "/"+strings.Repeat("a", 500), "/é", "/v1/usage/x")
 	}
+
 	path := g.pick("/v1/positions", "/v1/positions", "/v1/pools", "/v1/pools", "/v1/usage", "/v1/chains",
 		"/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
 	if path == "" {
@@ -68,6 +69,7 @@ func (g *generator) path() string {
 			g.pick("swapdex-v4", "swapdex-v4", "swapdex-v4", "swapdex-v3") + "/" + id +
 			g.pick("", "", "/charts", "/charts", "/explain", "/x", "/")
 	}
+
 	return path
 }
 
@@ -83,15 +85,18 @@ func (g *generator) ask(r *fasthttp.Request) {
 		}
 		target += string("?&&&"[k]) + name + "=" + value
 	}
+
 	r.Header.SetRequestURI(target)
 	r.Header.SetMethod(g.pick("GET", "GET", "GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "POST", "BREW"))
 	r.Header.SetHost("api.example.com")
 	if g.IntN(12) > 0 {
 		r.Header.Set(gate.HeaderKey, g.pick(g.keys...))
 	}
+
 	if g.IntN(12) == 0 {
 		r.Header.Set("Origin", g.pick("https://app.example.com", "https://evil.example", "null", ""))
 	}
+
 	if g.IntN(30) == 0 {
 		r.Header.Set("Access-Control-Request-Method", "GET")
 	}
@@ -137,6 +142,7 @@ func TestGenerated(t *testing.T) {
 				s.key, s.key, s.key, s.key, s.key, s.issue("scale", accounts.Server), drained, "nonsense",
 				s.issue("starter", accounts.Browser, "https://app.example.com"), s.issue("free", accounts.Server),
 			}}
+
 			var ctx fasthttp.RequestCtx
 			for range requests {
 				ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -147,6 +153,7 @@ func TestGenerated(t *testing.T) {
 					t.Fatalf("%s\n%d %.300s\n%v", &ctx.Request, ctx.Response.StatusCode(), ctx.Response.Body(), err)
 				}
 			}
+
 			if n := s.count(`tidemark_edge_panics_total`); n != "0" {
 				t.Errorf("%s panics: %s", n, s.log)
 			}
@@ -165,6 +172,7 @@ func holds(ctx *fasthttp.RequestCtx) error {
 		}
 		return nil
 	}
+
 	is := schema{"$ref": "#/components/schemas/Error"}
 	if path != "" {
 		documented, ok := answerSchema(path, code)
@@ -180,16 +188,19 @@ func holds(ctx *fasthttp.RequestCtx) error {
 	} else if code < 400 || code >= 500 {
 		return fmt.Errorf("a %d where there is no route", code)
 	}
+
 	var body any
 	if err := json.Unmarshal(a.Body(), &body); err != nil {
 		return err
 	}
+
 	if err := is.validate(body, "body"); err != nil {
 		return err
 	}
 	if kind := header("Content-Type"); kind != contentJSON {
 		return fmt.Errorf("Content-Type is %q", kind)
 	}
+
 	retry := header("Retry-After")
 	if (code == 429 || code == 503) != (retry != "" && retry != "0") {
 		return fmt.Errorf("Retry-After is %q", retry)
@@ -197,6 +208,7 @@ func holds(ctx *fasthttp.RequestCtx) error {
 	if header(gate.HeaderRequestID) == "" {
 		return fmt.Errorf("no %s", gate.HeaderRequestID)
 	}
+
 	return charges(path, code, body, header)
 }
 
@@ -219,5 +231,6 @@ func charges(path string, code int, body any, header func(string) string) error 
 	case !strings.HasPrefix(header("Vary"), "Origin"):
 		return fmt.Errorf("Vary is %q", header("Vary"))
 	}
+
 	return nil
 }

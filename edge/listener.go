@@ -67,11 +67,13 @@ func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener
 		evicted:   set.NewCounter(`tidemark_edge_connections_evicted_total`),
 		exhausted: set.NewCounter(`tidemark_edge_accept_pauses_total`),
 	}
+
 	set.NewGauge(`tidemark_edge_connections_open`, func() float64 {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		return float64(len(n.open))
 	})
+
 	return n
 }
 

@@ -165,12 +165,14 @@ func TestAcceptWithoutDescriptors(t *testing.T) {
 	d.accept <- func() (net.Conn, error) {
 		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 	}
+
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		if _, err := d.Accept(); err != nil {
 			t.Errorf("Accept ended with %v", err)
 		}
 	})
+
 	d.accept <- func() (net.Conn, error) {
 		c, _ := net.Pipe()
 		return c, nil

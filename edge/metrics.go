@@ -37,6 +37,7 @@ func newServerMetrics(set *metrics.Set) *serverMetrics {
 		broken:   set.NewCounter(`tidemark_edge_connections_broken_total`),
 		stale:    set.NewCounter(`tidemark_edge_answers_total{flag="stale"}`),
 	}
+
 	for i := range routes {
 		for _, code := range codes {
 			m.requests[i] = append(m.requests[i], set.NewCounter(fmt.Sprintf(
@@ -45,6 +46,7 @@ func newServerMetrics(set *metrics.Set) *serverMetrics {
 		m.seconds[i] = set.NewPrometheusHistogramExt(fmt.Sprintf(
 			`tidemark_edge_request_seconds{route=%q}`, routes[i].name), secondsBuckets)
 	}
+
 	return m
 }
 

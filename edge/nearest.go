@@ -30,9 +30,11 @@ func nearest(path string) string {
 			best, fewest = route, n
 		}
 	}
+
 	for r := range accounts.Route(accounts.NumRoutes) {
 		consider(r.Path())
 	}
+
 	for _, route := range freePaths {
 		consider(route)
 	}
@@ -56,6 +58,7 @@ func distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+
 	for i := range len(a) {
 		before := row[0] // of the row above, one to the left
 		row[0] = i + 1
@@ -68,5 +71,6 @@ func distance(a, b string) int {
 			row[j+1] = min(replaced, row[j+1]+1, row[j]+1)
 		}
 	}
+
 	return row[len(b)]
 }

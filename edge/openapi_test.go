@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,12 +26,14 @@ func TestOpenAPI(t *testing.T) {
 	if a := s.get("/openapi.json"); a.code != 200 || a.body != string(openAPI) {
 		t.Errorf("got %d, %d bytes", a.code, len(a.body))
 	}
+
 	paths := document().Paths.Map()
 	for i := range routes {
 		if routes[i].access != free && paths[routes[i].meter.Path()] == nil {
 			t.Errorf("%s is not documented", routes[i].meter.Path())
 		}
 	}
+
 	// routeNone is none, and the site's files are for browsers.
 	if len(paths) != int(numRoutes)-2 {
 		t.Errorf("%d paths are documented; there are %d routes", len(paths), numRoutes-2)
@@ -48,13 +51,82 @@ func TestOpenAPIRefuses(t *testing.T) {
 			t.Errorf("%s admits %s", name, body)
 		}
 	}
+
 	f("PositionList", `{"positions":[]}`)
-	f("PositionList", `{"positions":[],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false},"x":1}`)
 	f("PositionList", `{"positions":[],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false,"totalCapped":false}}`)
 	f("PositionList", `{"positions":[{}],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false}}`)
 	f("Amounts", `{"amount0":"1.0","amount1":"1","amount0Raw":"1","amount1Raw":"1","valueUsd":0}`)
 	f("Amounts", `{"amount0":"1","amount1":"1","amount0Raw":"01","amount1Raw":"1","valueUsd":0}`)
 	f("Error", `{"message":"no"}`)
+}
+
+// TestOpenAPIOpen: a client that validates takes a property that it does not
+// know, and the tests do not.
+func TestOpenAPIOpen(t *testing.T) {
+	var v any
+	must(json.Unmarshal([]byte(`{"error":"no","added":1}`), &v))
+	if err := document().Components.Schemas["Error"].Value.VisitJSON(v, openapi3.EnableJSONSchema2020()); err != nil {
+		t.Errorf("a property more is refused: %v", err)
+	}
+	if schema(resolve("#/components/schemas/Error")).validate(v, "body") == nil {
+		t.Error("the tests admit a property that is not documented")
+	}
+	if bytes.Contains(openAPI, []byte(`"additionalProperties": false`)) {
+		t.Error("an object of the document is closed")
+	}
+}
+
+// TestOpenAPITexts: every property, parameter, operation and tag says what it
+// is, one that may be null what null means, and every component is used.
+func TestOpenAPITexts(t *testing.T) {
+	doc := rawDocument()
+	var walk func(where string, v any)
+	walk = func(where string, v any) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		properties, _ := m["properties"].(map[string]any)
+		for name, p := range properties {
+			at := where + "." + name
+			text, _ := p.(map[string]any)["description"].(string)
+			if len(text) < 10 || !strings.HasSuffix(text, ".") {
+				t.Errorf("%s: the description is %q", at, text)
+			}
+			if types, _ := p.(map[string]any)["type"].([]any); slices.Contains(types, any("null")) &&
+				!strings.Contains(text, "null") {
+				t.Errorf("%s may be null; the description does not say what that means: %q", at, text)
+			}
+			walk(at, p)
+		}
+		walk(where, m["items"])
+	}
+	for name, s := range doc["components"].(map[string]any)["schemas"].(map[string]any) {
+		walk(name, s)
+	}
+
+	tags := map[string]bool{}
+	for _, tag := range document().Tags {
+		tags[tag.Name] = len(tag.Description) > 0
+	}
+	for path, item := range document().Paths.Map() {
+		if op := item.Get; op.Summary == "" || len(op.Tags) != 1 || !tags[op.Tags[0]] {
+			t.Errorf("%s: summary %q, tags %v", path, op.Summary, op.Tags)
+		}
+		for _, p := range item.Get.Parameters {
+			if p.Value.Description == "" {
+				t.Errorf("%s: parameter %s has no description", path, p.Value.Name)
+			}
+		}
+	}
+	for kind, all := range doc["components"].(map[string]any) {
+		for name := range all.(map[string]any) {
+			ref := fmt.Sprintf(`"#/components/%s/%s"`, kind, name)
+			if kind != "securitySchemes" && !bytes.Contains(openAPI, []byte(ref)) {
+				t.Errorf("%s is used nowhere", ref)
+			}
+		}
+	}
 }
 
 // covered are the answers that were held against the document, by path and
@@ -88,6 +160,7 @@ func conform(t *testing.T, method, target string, a answer) {
 		t.Errorf("%s: %d is not documented", target, a.code)
 		return
 	}
+
 	for name := range a.header {
 		if strings.HasPrefix(name, "X-") || strings.HasPrefix(name, "Ratelimit") {
 			if !documented(response.Value.Headers, name) {
@@ -95,6 +168,7 @@ func conform(t *testing.T, method, target string, a answer) {
 			}
 		}
 	}
+
 	seen := cover(path, a.code)
 	if a.code == 304 {
 		if a.body != "" || a.header.Get("ETag") == "" {
@@ -105,14 +179,21 @@ func conform(t *testing.T, method, target string, a answer) {
 	if seen > 40 { // the validator is slow, and the shapes repeat
 		return
 	}
+
 	in := json.NewDecoder(bytes.NewReader([]byte(a.body)))
 	var body any
 	if err := in.Decode(&body); err != nil {
 		t.Errorf("%s: %v", target, err)
 		return
 	}
-	schema := response.Value.Content.Get("application/json").Schema.Value
-	if err := schema.VisitJSON(body, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse()); err != nil {
+
+	is := response.Value.Content.Get("application/json").Schema.Value
+	if err := is.VisitJSON(body, openapi3.EnableJSONSchema2020(), openapi3.VisitAsResponse()); err != nil {
+		t.Errorf("%s: %.600v", target, err)
+	}
+
+	strict, _ := answerSchema(path, a.code)
+	if err := strict.validate(body, "body"); err != nil {
 		t.Errorf("%s: %.600v", target, err)
 	}
 }
@@ -139,9 +220,11 @@ func template(target string) string {
 			parts[4] = "{poolId}"
 		}
 	}
+
 	joined := "/" + strings.Join(parts, "/")
 	if document().Paths.Find(joined) == nil || strings.Contains(path, "//") {
 		return ""
 	}
+
 	return joined
 }

@@ -25,6 +25,7 @@ func askedRoutes(s *front) []asked {
 		rows := s.get("/v1/" + list + "?chainId=1&limit=1&includeRisky=true").decoded(s.t)
 		return rows[list].([]any)[0].(map[string]any)[id].(string)
 	}
+
 	const positions, pools = "/v1/positions/1/swapdex-v4/", "/v1/pools/1/swapdex-v4/"
 	position, pool := positions+first("positions", "positionId"), pools+first("pools", "poolId")
 	const noPosition, noPool = positions + "999999999", pools + "0x" + somewhere
@@ -197,17 +198,20 @@ func (o *outcome) check(t *testing.T, r asked, path string) {
 	if o.prepare != nil {
 		o.prepare(s, key, r)
 	}
+
 	before, _ := k.Cell.Tally(month)
 	headers := append([]string{}, o.headers...)
 	if len(headers) == 0 || !strings.HasPrefix(headers[0], gate.HeaderKey) {
 		headers = append(headers, gate.HeaderKey+": "+key)
 	}
+
 	method := cmp.Or(o.method, "GET")
 	a := s.ask(method, path, headers...)
 	code, units := o.code(r), o.units(r, &a)
 	if a.code != code {
 		t.Errorf("%s: %d %.200s; want %d", r.name, a.code, a.body, code)
 	}
+
 	if o.says != nil && !strings.Contains(a.body, o.says(r)) {
 		t.Errorf("%s: body %.200s; want %s", r.name, a.body, o.says(r))
 	}
@@ -244,9 +248,11 @@ func (o *outcome) checkHeaders(t *testing.T, r asked, a *answer, units int64) {
 	if got := a.header.Get("X-Units-Charged"); got != want {
 		t.Errorf("%s: X-Units-Charged is %q; want %q", r.name, got, want)
 	}
+
 	if again := a.header.Get("Retry-After"); (a.code == 429 || a.code == 503) != (again != "" && again != "0") {
 		t.Errorf("%s: %d with Retry-After %q", r.name, a.code, again)
 	}
+
 	if strings.Contains(a.body, "retryAfterSec") != strings.HasPrefix(o.name, "429 quota") {
 		t.Errorf("%s: retryAfterSec stands in quota answers only: %s", r.name, a.body)
 	}

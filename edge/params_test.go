@@ -32,6 +32,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: Content-Type is %q", path, kind)
 		}
 	}
+
 	const p, q = "/v1/positions", "/v1/pools"
 	detail, pool := p+"/1/swapdex-v4/1", q+"/1/swapdex-v4/"+somePool
 	f(p+"?foo=1", 400, `unknown parameter "foo"; allowed are chainId,`)
@@ -63,11 +64,13 @@ func TestParameters(t *testing.T) {
 		f(p+"?limit="+n, 400, "limit")
 		f(p+"?chainId="+n, 400, "chainId")
 	}
+
 	for _, name := range []string{"page", "limit", "chainId"} {
 		f(p+"?"+name+"=1000000000000000000", 400, name+` "1000000000000000000" is too large; allowed are up to 18 digits`)
 		f(p+"?"+name+"=01000000000000000000", 400, "is not an integer")
 		f(p+"?"+name+"=9999999999999999999999", 400, "is too large")
 	}
+
 	f(p+"/1000000000000000000/swapdex-v4/1", 400, "chain \"1000000000000000000\" is too large")
 	f(p+"?minValueUsd=1E3&minPoolTvl=1E-2", 200, "")
 	f(q+"?minTvlUsd=1.5E%2B3", 200, "")
@@ -82,6 +85,7 @@ func TestParameters(t *testing.T) {
 		f(p+"?minPoolTvl="+x, 400, "is not a finite number")
 		f(q+"?minTvlUsd="+x, 400, "is not a finite number")
 	}
+
 	f(p+"?minValueUsd=-1e300&minPoolTvl=1.5e-3", 200, "")
 	f(p+"?includeRisky=1", 200, "")
 	f(p+"?owner=0X00000000000000000000000000000000000000aa", 400, "the format is 0x and 40 hex digits")
@@ -139,6 +143,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s %s %q: got %d %s; want %d", method, path, headers, a.code, a.body, code)
 		}
 	}
+
 	const none, origin = gate.HeaderKey + ": ", "Origin: https://app.example.com"
 	f("GET", "/v1/positions?sort=bad", 401, none)
 	f("GET", "/v1/positions/nothing/there", 401, none)
@@ -184,11 +189,13 @@ func TestMethods(t *testing.T) {
 	if got := a.header.Get("Allow"); got != "GET, HEAD, OPTIONS" || a.body != "" || a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("OPTIONS: Allow %q, body %q, headers %v", got, a.body, a.header)
 	}
+
 	get, head := s.get("/v1/positions?limit=3"), s.ask("HEAD", "/v1/positions?limit=3")
 	if head.code != 200 || head.body != "" || head.header.Get("X-Units-Charged") != "1" ||
 		head.header.Get("Content-Length") != fmt.Sprint(len(get.body)) {
 		t.Errorf("HEAD: got %d, %d bytes, %v; GET has %d bytes", head.code, len(head.body), head.header, len(get.body))
 	}
+
 	a = s.ask("OPTIONS", "/v1/positions", gate.HeaderKey+": ", "Origin: https://x.example", "Access-Control-Request-Method: GET")
 	if a.code != 204 || a.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight of an origin nobody lists: got %d %v", a.code, a.header)
@@ -211,6 +218,7 @@ func TestCharges(t *testing.T) {
 			t.Errorf("%s: headers %v", path, a.header)
 		}
 	}
+
 	f("/v1/positions", 200, "1")
 	f("/v1/pools", 200, "2")
 	f("/v1/positions/1/swapdex-v4/1", 200, "1")
@@ -218,6 +226,7 @@ func TestCharges(t *testing.T) {
 	f("/v1/pools/1/swapdex-v4/"+somePool, 404, "1")
 	f("/v1/pools/1/swapdex-v4/0x1", 400, "0")
 	f("/v1/positions/nothing", 404, "0")
+
 	var usage struct {
 		UnitsUsed  int
 		UnitsLimit *int
@@ -226,9 +235,11 @@ func TestCharges(t *testing.T) {
 			Requests, Units int
 		}
 	}
+
 	if err := json.Unmarshal([]byte(s.get("/v1/usage").body), &usage); err != nil {
 		t.Fatal(err)
 	}
+
 	if usage.UnitsUsed != 6 || usage.UnitsLimit != nil || len(usage.Routes) != 4 {
 		t.Errorf("usage: got %+v", usage)
 	}

@@ -26,6 +26,7 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%.100q: got %d closed=%v %v %s; want %d %q", request, a.code, closed, a.header, a.body, code, want)
 		}
 	}
+
 	line := "GET /v1/positions HTTP/1.1\r\n" + host + key
 	f("GET\r\n\r\n", 400, "not well-formed")
 	f("GET /v1/positions\r\n"+host+key+"\r\n", 400, "not well-formed")
@@ -67,6 +68,7 @@ func TestRawAlive(t *testing.T) {
 			t.Errorf("%.100q: got %d closed=%v %.200s; want %d %q", request, a.code, closed, a.body, code, want)
 		}
 	}
+
 	f("GET /v1/positions?limit=1 HTTP/1.1\r\n"+host+key+"\r\n", 200, "positions")
 	f("GET /v1/positions HTTP/1.1\r\n"+host+key+key+"\r\n", 401, "API key")
 	f("GET /v1/positions HTTP/1.1\r\n"+host+"kc-apikey: "+s.key+"\r\n\r\n", 200, "positions")
@@ -77,6 +79,7 @@ func TestRawAlive(t *testing.T) {
 	if a, closed := s.raw("GET /v1/plans HTTP/1.1\r\n" + host + "Connection: Close\r\n\r\n"); a.code != 200 || !closed {
 		t.Errorf("Connection: Close: got %d closed=%v", a.code, closed)
 	}
+
 	f("BREW /v1/chains HTTP/1.1\r\n"+host+"\r\n", 405, "method not allowed")
 }
 
@@ -99,6 +102,7 @@ func TestPanic(t *testing.T) {
 	if a.code != 500 || !strings.HasPrefix(a.body, `{"error":"internal error`) {
 		t.Errorf("got %d %s", a.code, a.body)
 	}
+
 	if log := s.log.String(); !strings.Contains(log, "panic while serving") || !strings.Contains(log, "request=here") {
 		t.Errorf("log: %s", log)
 	}
@@ -127,22 +131,26 @@ func TestConnectionsPerAddress(t *testing.T) {
 	first, err := net.Dial("tcp", l.Addr().String())
 	must(err)
 	defer first.Close()
+
 	served := <-accepted
 	s := &front{t: t, addr: l.Addr().String()}
 	a, closed := s.raw("")
 	if a.code != 429 || !closed || !strings.Contains(a.body, "cannot exceed 1") || a.header.Get("Retry-After") != "1" {
 		t.Errorf("second connection: got %d closed=%v %v %s", a.code, closed, a.header, a.body)
 	}
+
 	must(served.Close())
 	_ = served.Close() // counted once
 	second, err := net.Dial("tcp", l.Addr().String())
 	must(err)
 	defer second.Close()
+
 	select {
 	case c := <-accepted:
 		must(c.Close())
 	case <-time.After(5 * time.Second):
 		t.Error("a connection after the first was closed: not accepted")
 	}
+
 	must(l.Close())
 }

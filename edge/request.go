@@ -163,9 +163,11 @@ func (r *request) ask(chains query.Chains) *render.Error {
 	default:
 		err = query.None(r.query)
 	}
+
 	if err != nil {
 		return render.BadRequest(err)
 	}
+
 	return nil
 }
 

@@ -42,14 +42,17 @@ func TestRestart(t *testing.T) {
 				a.header.Get("X-Generation"), a.body, b.header.Get("X-Generation"), b.body)
 		}
 	}
+
 	for _, sort := range rankings.PositionSorts {
 		f("/v1/positions?sort=" + sort)
 		f("/v1/positions?page=3&limit=7&sort=" + sort)
 		f(everything + "&limit=100&page=2&chainId=1")
 	}
+
 	for _, sort := range rankings.PoolSorts {
 		f("/v1/pools?sort=" + sort)
 	}
+
 	path, _ := busiest()
 	f(path)
 	f(path + "/charts")

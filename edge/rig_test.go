@@ -93,6 +93,7 @@ func (n *node) grow(size sim.Config) {
 		Prices: *params(id), WantsState: true, UnavailableAfter: 10 * time.Minute,
 		Log: slog.New(slog.DiscardHandler), Metrics: chain.NewMetrics(metrics.NewSet(), id),
 	}, n.store, n.board)
+
 	must(err)
 	for {
 		step, err := source.Next(context.Background(), c.Cursor())
@@ -102,6 +103,7 @@ func (n *node) grow(size sim.Config) {
 			break
 		}
 	}
+
 	must(c.Refresh(time.Now, func() {}))
 }
 
@@ -132,11 +134,13 @@ func serve(t *testing.T, change func(*Config)) *front {
 	if change != nil {
 		change(&cfg)
 	}
+
 	for _, c := range cfg.Board.Load().Chains { // as every refresh of a frozen market does
 		if c.View != nil {
 			c.View.Confirm(time.Now().UnixMilli())
 		}
 	}
+
 	var err error
 	f.server, err = New(cfg)
 	must(err)
@@ -151,6 +155,7 @@ func serve(t *testing.T, change func(*Config)) *front {
 		must(f.server.Shutdown(context.Background()))
 		must(<-served)
 	})
+
 	return f
 }
 
@@ -165,8 +170,10 @@ func config(f *front, n *node) Config {
 		Config: pages.Config{
 			Board: n.board, Store: n.store,
 			Chains: registered, Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
-			Prices:  func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
-			Metrics: f.set,
+			Prices:    func(id market.ChainID) (*value.Params, []value.FeedPrice) { return params(id), nil },
+			Metrics:   f.set,
+			Disk:      func() storage.Disk { return storage.Disk{Status: storage.DiskOK, FreeBytes: 1 << 40} },
+			WallClock: func() accounts.ClockState { return accounts.ClockState{} },
 		},
 		Preview: true,
 		Book:    f.book, Clock: accounts.NewClock(now), Log: slog.New(slog.NewTextHandler(f.log, nil)),
@@ -188,6 +195,7 @@ func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string
 		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
 		Cell: cell, Kind: kind, Origins: origins,
 	}, 0, 0)
+
 	return key
 }
 
@@ -216,6 +224,7 @@ func (f *front) ask(method, path string, headers ...string) answer {
 			text += h + "\r\n"
 		}
 	}
+
 	a, _ := f.send(method, text+"\r\n")
 	conform(f.t, method, path, a)
 	return a
@@ -233,6 +242,7 @@ func (f *front) send(method, request string) (a answer, closed bool) {
 	c, err := net.Dial("tcp", f.addr)
 	must(err)
 	defer c.Close()
+
 	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
 	_, err = io.WriteString(c, request)
 	must(err)
@@ -241,6 +251,7 @@ func (f *front) send(method, request string) (a answer, closed bool) {
 	if err != nil {
 		f.t.Fatalf("%.80q: %v", request, err)
 	}
+
 	body, err := io.ReadAll(res.Body)
 	must(err)
 	must(c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)))

@@ -92,9 +92,11 @@ func match(path, buf []byte) (t target) {
 	if listed {
 		t.access = priced
 	}
+
 	if !clean {
 		return t
 	}
+
 	switch {
 	case n == 0 || n == 1 && s(0) == "":
 		t.route = routeIndex
@@ -110,6 +112,7 @@ func match(path, buf []byte) (t target) {
 		t.chain, t.protocol, t.id = parts[2], parts[3], parts[4]
 		t.route = detail(s(1) == "positions", n == 5, parts[5])
 	}
+
 	t.access = max(t.access, routes[t.route].access)
 	return t
 }
@@ -132,6 +135,7 @@ func top(name []byte) route {
 	case "usage":
 		return routeUsage
 	}
+
 	return routeNone
 }
 
@@ -149,6 +153,7 @@ func detail(position, bare bool, under []byte) route {
 	case !position && string(under) == "charts":
 		return routePoolCharts
 	}
+
 	return routeNone
 }
 

@@ -13,7 +13,8 @@ import (
 
 // schema is a schema of the OpenAPI document as the tests of thousands of
 // answers read it: the keywords that the document uses, and no others. What
-// it admits is compared with a full validator in TestOpenAPIRefuses.
+// it admits is compared with a full validator in TestOpenAPIRefuses. To clients
+// its objects are open; to the tests a property that is not there is an error.
 type schema map[string]any
 
 var rawDocument = sync.OnceValue(func() (doc map[string]any) {
@@ -33,9 +34,11 @@ func at(v any, keys ...string) any {
 		}
 		v = m[k]
 	}
+
 	if m, ok := v.(map[string]any); ok && m["$ref"] != nil {
 		return resolve(m["$ref"].(string))
 	}
+
 	return v
 }
 
@@ -71,11 +74,13 @@ func (s schema) validate(v any, where string) error {
 	if ref, ok := s["$ref"].(string); ok {
 		return schema(resolve(ref)).validate(v, where)
 	}
+
 	for keyword, want := range s {
 		if !s.admits(keyword, want, v) {
 			return fmt.Errorf("%s: %s %v does not admit %.80v", where, keyword, want, v)
 		}
 	}
+
 	switch v := v.(type) {
 	case []any:
 		items, _ := s["items"].(map[string]any)
@@ -88,7 +93,7 @@ func (s schema) validate(v any, where string) error {
 		properties, _ := s["properties"].(map[string]any)
 		for name, value := range v {
 			p, known := properties[name].(map[string]any)
-			if !known && s["additionalProperties"] == false {
+			if !known && properties != nil {
 				return fmt.Errorf("%s: %s is not documented", where, name)
 			}
 			if err := schema(p).validate(value, where+"."+name); err != nil {
@@ -96,6 +101,7 @@ func (s schema) validate(v any, where string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -125,10 +131,14 @@ func (s schema) admits(keyword string, want, v any) bool {
 	case "maxItems":
 		list, ok := v.([]any)
 		return !ok || len(list) <= int(want.(float64))
+	case "minimum":
+		number, ok := v.(float64)
+		return !ok || number >= want.(float64)
 	case "maxLength":
 		text, ok := v.(string)
 		return !ok || utf8.RuneCountInString(text) <= int(want.(float64))
 	}
+
 	panic("BUG: the tests do not know the keyword " + keyword)
 }
 
@@ -150,5 +160,6 @@ func typeOf(v any, asked []any) string {
 	case []any:
 		return "array"
 	}
+
 	return "object"
 }

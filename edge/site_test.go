@@ -59,9 +59,11 @@ func TestSiteHeaders(t *testing.T) {
 			t.Errorf("the policy %q has no %s", policy, part)
 		}
 	}
+
 	if strings.Contains(policy, "unsafe") || a.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", a.header)
 	}
+
 	if a := s.get("/llms.txt", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("Content-Encoding is %q", a.header.Get("Content-Encoding"))
 	}
@@ -91,6 +93,7 @@ func TestPreview(t *testing.T) {
 			t.Errorf("got %+v", index)
 		}
 	}
+
 	f(true)
 	f(false)
 }
@@ -105,6 +108,7 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%s: got %d %s; want %s", path, a.code, a.body, want)
 		}
 	}
+
 	f("/v1/position", "/v1/positions")
 	f("/v1/pool", "/v1/pools")
 	f("/positions", "/v1/positions")

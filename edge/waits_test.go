@@ -37,6 +37,7 @@ func TestPaging(t *testing.T) {
 			t.Errorf("%s: got %s; want %s", path, got, want)
 		}
 	}
+
 	f(everything, "20 of 550 pages 28 more true capped <nil>")
 	f(everything+"&page=28", "10 of 550 pages 28 more false capped <nil>")
 	f(everything+"&page=29", "0 of 550 pages 28 more false capped <nil>")
@@ -65,6 +66,7 @@ func TestWalk(t *testing.T) {
 			break
 		}
 	}
+
 	if len(seen) != 550 {
 		t.Errorf("found %d positions; want 550", len(seen))
 	}
@@ -80,6 +82,7 @@ func TestTotalCap(t *testing.T) {
 			t.Errorf("%s: got %s; want %s", path, got, want)
 		}
 	}
+
 	f(everything, "20 of 40 more true capped true")
 	f(everything+"&page=3", "20 of 61 more true capped true")
 	f(everything+"&page=28", "10 of 550 more false capped true")
@@ -110,11 +113,13 @@ func TestNoWait(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Limits.TotalCap, c.Limits.CountWait, c.Limits.ScanWait = 40, 0, 1
 	})
+
 	const filtered = everything + "&range=in"
 	_, p, _, _ := s.page("/v1/positions?status=all&minPoolTvl=0.5&includeRisky=1&range=out&minValueUsd=5000000")
 	if p["totalCapped"] != true {
 		t.Errorf("a count that was not waited for: got %v", p)
 	}
+
 	eventually(t, func() bool {
 		_, p, _, _ := s.page("/v1/positions?status=all&minPoolTvl=0.5&includeRisky=1&range=out&minValueUsd=5000000")
 		return p["totalCapped"] == nil
@@ -123,6 +128,7 @@ func TestNoWait(t *testing.T) {
 	if a.code == 503 && (a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0") {
 		t.Errorf("deep page: got %v", a.header)
 	}
+
 	if a.code != 503 {
 		t.Errorf("deep page: got %d; want 503 at first", a.code)
 	}
@@ -149,6 +155,7 @@ func TestLastCopy(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Limits.TotalCap, c.Limits.Freshness = 40, 50*time.Millisecond
 	})
+
 	// One row, since a vector write tells the race detector nothing of what the
 	// server had read before, and the limit is changed below.
 	const deep = everything + "&range=in&limit=1&page=41"
@@ -159,6 +166,7 @@ func TestLastCopy(t *testing.T) {
 	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
 		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
 	}
+
 	if a.header.Get("X-Units-Charged") != "1" {
 		t.Errorf("a stale page is charged: got %q", a.header.Get("X-Units-Charged"))
 	}
@@ -168,16 +176,19 @@ func TestStale(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Limits.Freshness = 0 })
 	fresh := serve(t, nil)
 	pool := "/v1/pools/1/swapdex-v4/" + stateOf(1).Pools.At(0).ID.String()
+
 	for _, path := range []string{
 		"/v1/positions?limit=3", "/v1/positions?limit=3", "/v1/pools?limit=3", "/v1/positions/1/swapdex-v4/1",
 		"/v1/positions/1/swapdex-v4/1/charts", "/v1/positions/1/swapdex-v4/1/explain", pool, pool + "/charts",
 	} {
 		a, b := s.get(path), fresh.get(path)
 		m := a.decoded(t)
+
 		at, err := time.Parse("2006-01-02T15:04:05.000Z", fmt.Sprint(m["dataAsOf"]))
 		if m["stale"] != true || err != nil || time.Since(at) > time.Minute {
 			t.Errorf("%s: stale %v, dataAsOf %v", path, m["stale"], m["dataAsOf"])
 		}
+
 		if !strings.HasPrefix(a.body, b.body[:len(b.body)-1]) || strings.Contains(b.body, "dataAsOf") {
 			t.Errorf("%s: the fresh answer is not what the stale one begins with", path)
 		}
@@ -195,6 +206,7 @@ func TestPartial(t *testing.T) {
 			board.Publish(c.View)
 		}
 	}
+
 	s := serve(t, func(c *Config) { c.Board = board })
 	for range 2 {
 		_, p, body, a := s.page(everything)
@@ -205,12 +217,14 @@ func TestPartial(t *testing.T) {
 			t.Errorf("headers: %v", a.header)
 		}
 	}
+
 	f := func(path string, code int) {
 		t.Helper()
 		if a := s.get(path); a.code != code || code == 503 && a.header.Get("Retry-After") == "" {
 			t.Errorf("%s: got %d %s %v; want %d", path, a.code, a.body, a.header, code)
 		}
 	}
+
 	f("/v1/positions?chainId=1", 200)
 	f("/v1/positions?chainId=42161", 503)
 	f("/v1/pools?chainId=42161", 503)
@@ -221,6 +235,7 @@ func TestPartial(t *testing.T) {
 	if health := s.get("/health").decoded(t); health["status"] != "degraded" {
 		t.Errorf("health: got %v", health)
 	}
+
 	status := snapshot.Chains[0].Status
 	status.Offline = true
 	board.SetStatus(1, status)
@@ -228,6 +243,7 @@ func TestPartial(t *testing.T) {
 	if _, p, body, _ := s.page(everything + "&limit=1"); fmt.Sprint(body["missingChains"]) != "[1 42161]" || p["total"] != 100.0 {
 		t.Errorf("offline: got %v, %v", body["missingChains"], p)
 	}
+
 	s.server.cfg.Limits.UnavailableAfter = 0
 	f("/v1/positions", 503)
 	a := s.get("/health")

@@ -107,6 +107,7 @@ func BenchmarkBuild(b *testing.B) {
 		})
 		before, _ = rankings.Build(before, st, 2)
 	}
+
 	f("every pool", 1, 1)
 	f("native price", 0.01, 1.001)
 	f("one pool in 100", 0.01, 1)
@@ -130,6 +131,7 @@ func BenchmarkPage(b *testing.B) {
 			})
 		})
 	}
+
 	f("first", func(*rand.Rand, uint64) uint64 { return 0 })
 	f("any", func(r *rand.Rand, total uint64) uint64 { return r.Uint64N(total - 20) })
 }
@@ -158,12 +160,15 @@ func BenchmarkFilter(b *testing.B) {
 			})
 		})
 	}
+
 	f("floors", func(q *rankings.PositionQuestion) {
 		q.MinPoolTVLUsd, q.MinValueUsd = 1e6*r.Float64(), 100*r.Float64()
 	})
+
 	f("rare", func(q *rankings.PositionQuestion) {
 		q.Status, q.MinPoolTVLUsd = rankings.AnyStatus, 999_900+100*r.Float64()
 	})
+
 	f("owner", func(q *rankings.PositionQuestion) { q.Owner = w.owners.At(w.Uint32N(w.owners.Len())) })
 	f("pool", func(q *rankings.PositionQuestion) { q.Pool = &w.pools.At(w.Uint32N(w.pools.Len())).ID })
 }
@@ -175,10 +180,12 @@ func BenchmarkLaterPage(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	q := rankings.DefaultPositionQuestion()
 	q.MinPoolTVLUsd, q.MinValueUsd = 2000, 1e-9
+
 	s, err := rankings.SearchPositions(w.views, &q)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	loop(b, func() {
 		walk := s.Walk(r.Uint64N(10_000), 20)
 		for done := false; !done; {

@@ -41,7 +41,20 @@ type ChainStatus struct {
 	Verified      *Verification // the last one; nil: none yet
 
 	QuarantinedPools int // whose events contradict each other
+	Role             Role
 }
+
+// Role is what a node does for a chain.
+type Role uint8
+
+// The roles. A node that is not part of a cluster is alone.
+const (
+	Alone Role = iota
+	Writer
+	Follower
+)
+
+func (r Role) String() string { return [...]string{"alone", "writer", "follower"}[r] }
 
 // Load returns the snapshot of now.
 func (b *Board) Load() *Snapshot {

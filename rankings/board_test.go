@@ -15,11 +15,13 @@ func TestBoard(t *testing.T) {
 	if len(board.Load().Chains) != 0 {
 		t.Fatal("an empty board has chains")
 	}
+
 	ids := []market.ChainID{43114, 1, 42161}
 	rounds := 300
 	if testing.Short() {
 		rounds = 30
 	}
+
 	var writers sync.WaitGroup
 	for _, id := range ids {
 		writers.Go(func() {
@@ -32,6 +34,7 @@ func TestBoard(t *testing.T) {
 			}
 		})
 	}
+
 	seen := map[market.ChainID]uint64{}
 	for done := false; !done; {
 		done = true
@@ -50,12 +53,14 @@ func TestBoard(t *testing.T) {
 			done = done && seen[id] == uint64(rounds)
 		}
 	}
+
 	writers.Wait()
 	board.Withdraw(1)
 	c, found := board.Load().Chain(1)
 	if !found || c.View != nil || c.Status.LastIndexedAt != int64(rounds)-1 {
 		t.Fatalf("withdrawn: %+v, %v", c, found)
 	}
+
 	if _, found := board.Load().Chain(5); found {
 		t.Fatal("found a chain that nobody put there")
 	}

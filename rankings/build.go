@@ -29,6 +29,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 		Positions: st.Positions.Len(), Pools: st.Pools.Len(),
 		Orders: make([]block.Order, 0, orderCount),
 	}
+
 	b.retire()
 	o := &orderer{view: v, sorter: sorter{pause: pause}}
 	for id := range orderCount {
@@ -36,6 +37,7 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 		v.columns.passing[id] = o.passingOf(id, ids)
 		b.add(id, ids, key, pause)
 	}
+
 	b.publication.Directory = b.directory.Append(nil)
 	v.orders, v.retired = b.directory.Orders, b.directory.Retired
 	return v, b.publication
@@ -54,6 +56,7 @@ func (b *builder) retire() {
 	if b.prev == nil {
 		return
 	}
+
 	pinned := uint64(math.MaxUint64)
 	for _, l := range b.prev.older {
 		if l.pins.Load() > 0 {
@@ -61,6 +64,7 @@ func (b *builder) retire() {
 			pinned = min(pinned, l.generation)
 		}
 	}
+
 	b.view.older = append(b.view.older, b.prev.life)
 	for _, r := range b.prev.retired {
 		if r.Last < pinned {
@@ -88,10 +92,12 @@ func (b *builder) add(id orderID, ids []uint32, key func(i int) uint64, pause fu
 		order.Add(key(from), ids[from], number, hash, to-from, pass)
 		pause()
 	})
+
 	b.directory.Orders = append(b.directory.Orders, order)
 	if b.prev == nil {
 		return
 	}
+
 	was := &b.prev.orders[id]
 	for i := range was.Leaves() {
 		if _, unused := kept[keyOf(was, i)]; unused {
@@ -159,6 +165,7 @@ func fits(d *block.Directory, st *market.State, gen uint64) error {
 	case len(d.Orders) != int(orderCount):
 		return fmt.Errorf("directory has %d orders; there are %d", len(d.Orders), orderCount)
 	}
+
 	for i := range d.Orders {
 		id, o := orderID(i), &d.Orders[i]
 		want, bound := st.OpenCount, positions
@@ -176,6 +183,7 @@ func fits(d *block.Directory, st *market.State, gen uint64) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -186,6 +194,7 @@ func Complete(v *View) (*View, error) {
 	if v.Warm() {
 		return v, nil
 	}
+
 	w := *v
 	w.columns = fill(nil, v.State, func() {})
 	o := &orderer{view: &w, sorter: sorter{pause: func() {}}}
@@ -197,6 +206,7 @@ func Complete(v *View) (*View, error) {
 				v.Generation, v.State.Chain, id, err)
 		}
 	}
+
 	return &w, nil
 }
 

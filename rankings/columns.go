@@ -64,6 +64,7 @@ func fill(prev *View, st *market.State, pause func()) *columns {
 		open: block.NewBitmap(n), inRange: block.NewBitmap(n),
 		valued: block.NewBitmap(n), standard: block.NewBitmap(n),
 	}}
+
 	f.fillPools()
 	f.fillPositions()
 	f.fillLookups()
@@ -94,6 +95,7 @@ func (f *filler) fillPools() {
 			f.pause()
 		}
 	}
+
 	f.safe.Seal()
 	f.standards.Seal()
 }
@@ -109,6 +111,7 @@ func (f *filler) fillPositions() {
 	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
 		*c = make([]float64, 0, open)
 	}
+
 	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]int64, 0, open)
 	f.closedPnl = make([]float64, 0, n-min(open, n))
 	f.closedAge = make([]uint32, 0, n-min(open, n))
@@ -116,6 +119,7 @@ func (f *filler) fillPositions() {
 		f.fillChunk(first, min(first+market.ChunkLen, n))
 		f.pause()
 	}
+
 	for _, b := range []*block.Bitmap{f.open, f.inRange, f.valued, f.standard} {
 		b.Seal()
 	}
@@ -132,6 +136,7 @@ func (f *filler) fillChunk(first, end uint32) {
 	for n, rows := 0, f.st.Positions.Chunk(first); n < len(rows); n++ {
 		ranked[n] = !same || f.moved.Has(rows[n].Pool)
 	}
+
 	f.ranker.ReadAhead(first, &ranked)
 	for i := first; i < end; i++ {
 		wasOpen := known && f.prev.columns.open.Has(i)
@@ -181,6 +186,7 @@ func (f *filler) fillPosition(i uint32, wasClosed bool) {
 		f.keepClosed(i)
 		return
 	}
+
 	f.ranker.Rank(i, &f.figures)
 	if p.IsOpen() {
 		f.fillOpen(i)
@@ -198,11 +204,13 @@ func (f *filler) fillOpen(i uint32) {
 	f.open.Set(i)
 	f.claims = append(f.claims, m.Claim)
 	f.mintedAt = append(f.mintedAt, f.st.Positions.At(i).MintedAt)
+
 	f.apr = append(f.apr, m.APR)
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)
 	f.roi = append(f.roi, m.ROI)
 	f.pnl = append(f.pnl, m.PnlUsd)
 	f.value = append(f.value, m.UnderlyingValueUsd)
+
 	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
 		f.valued.Set(i)
 	}

@@ -57,17 +57,21 @@ func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf)
 		}
 		w.prices.Append(price)
 	}
+
 	for range 1 + positions/2 {
 		var a market.Address
 		w.fill(a[:])
 		w.owners.Append(a)
 	}
+
 	for range pools {
 		w.addPool()
 	}
+
 	for range positions {
 		w.mint()
 	}
+
 	for range positions * 13 / 20 {
 		w.close(w.Uint32N(uint32(positions)))
 	}
@@ -118,6 +122,7 @@ func (w *world) mint() {
 		MintedAt:   w.now - int64(w.IntN(6))*3600,
 		GasUnknown: w.IntN(8) == 0,
 	}
+
 	p.GasWei.Lo = uint64(w.IntN(3)) * 1e15
 	w.nextID = p.ID
 	w.positions.Append(p)
@@ -172,18 +177,21 @@ func (w *world) change() {
 		w.positions.Truncate(n - 5)
 		w.fill(w.owners.Mut(w.Uint32N(w.owners.Len()))[:])
 	}
+
 	for range 1 + w.IntN(8) {
 		w.mint()
 		w.close(w.Uint32N(w.positions.Len()))
 		w.reopen(w.Uint32N(w.positions.Len()))
 		w.positions.Mut(w.Uint32N(w.positions.Len())).Owner = w.Uint32N(w.owners.Len())
 	}
+
 	if w.IntN(4) == 0 {
 		w.addPool()
 		var a market.Address
 		w.fill(a[:])
 		w.owners.Append(a)
 	}
+
 	w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
 	w.earn(w.Uint32N(w.pools.Len()))
 	if price := w.prices.Mut(w.Uint32N(w.prices.Len())); market.Known(price.Usd) {

@@ -65,6 +65,7 @@ func (c *Count) scan(budget *int) {
 		c.rows += uint64(len(found) - before)
 		c.found[c.run] = found
 	}
+
 	if ended {
 		c.scanner, c.run = scanner{}, c.run+1
 	}
@@ -76,10 +77,12 @@ func (c *Count) place(budget *int) {
 	if c.placed == nil {
 		c.placed = &Search{runs: slices.Clone(c.search.runs)}
 	}
+
 	if c.at == len(c.placed.runs) {
 		c.done, c.result, c.found = true, c.placed, nil
 		return
 	}
+
 	r, rows := &c.placed.runs[c.at], c.found[c.at]
 	if c.search.runs[c.at].sums == nil {
 		if r.sums == nil {
@@ -97,5 +100,6 @@ func (c *Count) place(budget *int) {
 			r.sums[i+1] += r.sums[i]
 		}
 	}
+
 	c.at++
 }

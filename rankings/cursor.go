@@ -28,6 +28,7 @@ func (c *cursor) fill(leaves LeafReader, budget *int) error {
 	if c.run.ranked() {
 		return c.fillRanked(leaves, budget)
 	}
+
 	order := c.run.order
 	for *budget > 0 {
 		if c.leaf == order.Leaves() {
@@ -46,6 +47,7 @@ func (c *cursor) fill(leaves LeafReader, budget *int) error {
 			return c.check()
 		}
 	}
+
 	return nil
 }
 
@@ -56,6 +58,7 @@ func (c *cursor) scan(budget *int) {
 		if c.run.reading == backward {
 			id = c.ids[len(c.ids)-1-c.row]
 		}
+
 		c.row++
 		if id >= c.rows() {
 			c.head.row, c.full = id, true
@@ -106,6 +109,7 @@ func (c *cursor) load(leaves LeafReader, leaf int) error {
 	if c.loaded == leaf {
 		return nil
 	}
+
 	r := c.run
 	ids, err := leaves.Leaf(r.view.State.Chain, r.order.Numbers[leaf])
 	if err != nil {
@@ -116,6 +120,7 @@ func (c *cursor) load(leaves LeafReader, leaf int) error {
 		return fmt.Errorf("cannot read leaf %d of chain %d: it has %d rows; the directory says %d",
 			r.order.Numbers[leaf], r.view.State.Chain, len(ids), want)
 	}
+
 	c.ids, c.loaded = ids, leaf
 	return nil
 }

@@ -124,16 +124,19 @@ func (q *PositionQuestion) filter(v *View, id orderID) *filter {
 	default:
 		f.in(c.open)
 	}
+
 	switch q.Range {
 	case InRange:
 		f.in(c.inRange)
 	case OutOfRange:
 		f.notIn(c.inRange)
 	}
+
 	if q.NoSuchID || q.MinValueUsd > 0 && id.ofClosed() {
 		f.none()
 		return f
 	}
+
 	f.floor, f.value, f.open = q.MinValueUsd, c.value, c.open
 	q.filterPool(f, c)
 	q.filterLists(f, v)
@@ -166,6 +169,7 @@ func (q *PositionQuestion) filterPool(f *filter, c *columns) {
 	default:
 		return
 	}
+
 	f.group = c.pool
 	if rows, few := c.byPool.ofGroups(f.groups, fewOf(f.n)); few {
 		f.only(rows)
@@ -185,6 +189,7 @@ func atLeast(values []float64, floor float64) *block.Bitmap {
 			}
 			word |= bit << (i & 63)
 		}
+
 		set.Words()[w] = word
 	}
 	return set
@@ -206,6 +211,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 			f.none()
 		}
 	}
+
 	if q.Pool != nil {
 		if pool, found := v.Pool(*q.Pool); found {
 			f.only(c.byPool.of(pool))
@@ -214,6 +220,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 			f.none()
 		}
 	}
+
 	if q.ID != nil {
 		if position, found := v.Position(*q.ID); found {
 			f.only([]uint32{position})

@@ -48,6 +48,7 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 	if same && n == g.rows && g.lists != nil {
 		return *g
 	}
+
 	next := grams{rows: n, lists: make([]gramList, allGrams), digits: make([]uint16, n)}
 	from := uint32(0)
 	if same && n > g.rows && g.lists != nil {
@@ -55,6 +56,7 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 		copy(next.lists, g.lists)
 		copy(next.digits, g.digits)
 	}
+
 	var own [allGrams]bool // else appending would write into g's
 	var room [maxHexText]byte
 	for row := from; row < n; row++ {
@@ -74,11 +76,13 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 			pause()
 		}
 	}
+
 	if from == 0 {
 		for i := range next.lists {
 			next.lists[i].gaps = slices.Clone(next.lists[i].gaps) // without room to grow
 		}
 	}
+
 	return next
 }
 
@@ -132,6 +136,7 @@ func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uin
 		}
 		return
 	}
+
 	var first, second gramList
 	for gram := range gramsOf(text) {
 		switch l := g.lists[gram]; {
@@ -141,10 +146,12 @@ func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uin
 			second = l
 		}
 	}
+
 	if len(text) == 3 {
 		first.each(found)
 		return
 	}
+
 	rows := make([]uint32, 0, len(first.gaps))
 	first.each(func(row uint32) { rows = append(rows, row) })
 	second.each(func(row uint32) {

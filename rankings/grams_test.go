@@ -13,6 +13,7 @@ func TestGrams(t *testing.T) {
 	var ids [][]byte
 	id := func(row uint32) []byte { return ids[row] }
 	var g grams
+
 	for round := range 40 {
 		same := true
 		switch {
@@ -25,6 +26,7 @@ func TestGrams(t *testing.T) {
 				ids = append(ids, randomID(r))
 			}
 		}
+
 		before := g
 		g = g.extend(uint32(len(ids)), same, id, func() {})
 		checkGrams(t, r, &g, ids)
@@ -50,6 +52,7 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 		if len(ids) > 0 && r.IntN(2) == 0 {
 			text = appendText(nil, ids[r.IntN(len(ids))])
 		}
+
 		from := r.IntN(len(text) - 1)
 		text = text[from : from+2+r.IntN(len(text)-from-1)]
 		found := map[uint32]bool{}
@@ -82,6 +85,7 @@ func TestSearchLower(t *testing.T) {
 			t.Errorf("%+q in %+q: got %v; want %v", search, symbol, got, want)
 		}
 	}
+
 	f("İSTANBUL", "i̇stanbul", true)
 	f("İSTANBUL", "İST", true)
 	f("usdi", "İ", false)

@@ -73,6 +73,7 @@ func (v *View) key(o orderID, row uint32) uint64 {
 	case o == openAge || o == closedAge:
 		return ageKey(v.State, row)
 	}
+
 	var m value.Metrics
 	value.Position(v.State, row, &m)
 	return descending(sortValue(o, &m))
@@ -92,6 +93,7 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 	case openValue:
 		return m.UnderlyingValueUsd
 	}
+
 	panic("BUG: the order sorts by no metric")
 }
 
@@ -116,6 +118,7 @@ func (c *columns) key(o orderID, place uint32, now int64) uint64 {
 	case closedAge:
 		return uint64(c.closedAge[place])
 	}
+
 	panic("BUG: the order has no column")
 }
 
@@ -142,6 +145,7 @@ func poolKey(st *market.State, o orderID, row uint32) uint64 {
 	case poolFees:
 		return descending(s.FeesUsd24h)
 	}
+
 	return descending(s.FeeAPR)
 }
 

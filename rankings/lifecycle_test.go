@@ -42,6 +42,7 @@ func everything(v *rankings.View, leaves rankings.LeafReader, by rankings.Positi
 	for _, row := range page.Rows {
 		rows = append(rows, row.Index)
 	}
+
 	return rows, err
 }
 
@@ -59,6 +60,7 @@ func TestEveryRow(t *testing.T) {
 	if testing.Short() {
 		positions = 500
 	}
+
 	w := newTestWorld(t, positions)
 	for by := range rankings.PositionSort(8) {
 		rows, err := everything(w.view, w.shelf, by)
@@ -91,6 +93,7 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	read := func(v *rankings.View) error {
 		rows, err := everything(v, w.shelf, rankings.ByPnl)
 		if err == nil && !slices.Equal(rows, want) {
@@ -98,6 +101,7 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 		}
 		return err
 	}
+
 	first.Pin()
 	for range 4 {
 		w.change()
@@ -106,12 +110,14 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 			t.Fatalf("pinned generation 1 at generation %d: %v", w.generation, err)
 		}
 	}
+
 	first.Unpin()
 	w.change()
 	w.publish()
 	if err := read(first); !errors.Is(err, rankings.ErrLeafGone) {
 		t.Fatalf("generation 1, not pinned, at generation %d: got %v", w.generation, err)
 	}
+
 	before := w.view
 	w.change()
 	w.publish()
@@ -130,6 +136,7 @@ func usedLeaves(t *testing.T, a, b *rankings.View, s *shelf) map[string]bool {
 				t.Fatal(err)
 			}
 		}
+
 		for by := range rankings.PoolSort(5) {
 			q := rankings.PoolQuestion{Sort: by, IncludeRisky: true}
 			search, err := rankings.SearchPools([]*rankings.View{v}, &q)
@@ -162,6 +169,7 @@ func TestSameStateWritesNoLeaf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opened.Confirm(5)
 	whole, err := rankings.Complete(opened)
 	if err != nil || !whole.Warm() || opened.Warm() || whole.Confirmed() != 5 {
@@ -170,6 +178,7 @@ func TestSameStateWritesNoLeaf(t *testing.T) {
 	if again, err := rankings.Complete(whole); err != nil || again != whole {
 		t.Fatalf("completed twice: %v", err)
 	}
+
 	for _, prev := range []*rankings.View{w.view, whole, opened} {
 		_, p := rankings.Build(prev, w.state(), w.generation+1)
 		if len(p.Leaves) != 0 || len(p.Dead) != 0 || p.First {
@@ -197,6 +206,7 @@ func TestOpenRefusals(t *testing.T) {
 			t.Fatalf("got %v; want %q", err, want)
 		}
 	}
+
 	f("chain 7", func(d *block.Directory) { d.Chain = 7 })
 	f("generation 9", func(d *block.Directory) { d.Generation = 9 })
 	f("3 positions", func(d *block.Directory) { d.Positions = 3 })
@@ -221,6 +231,7 @@ func TestDamagedLeaf(t *testing.T) {
 		ids[0] = 1 << 30
 		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
 	}
+
 	read := func(want string) {
 		t.Helper()
 		_, err := everything(w.view, w.shelf, rankings.ByPnl)
@@ -228,6 +239,7 @@ func TestDamagedLeaf(t *testing.T) {
 			t.Fatalf("got %v; want %q", err, want)
 		}
 	}
+
 	read("it has row")
 	for key := range w.shelf.leaves {
 		w.shelf.leaves[key] = block.AppendLeaf(nil, []uint32{1, 2})
@@ -251,9 +263,11 @@ func TestReusedIndexes(t *testing.T) {
 	w := newTestWorld(t, 9000)
 	a, b := w.owners.Mut(0), w.owners.Mut(1)
 	*a, *b = *b, *a
+
 	p, q := w.pools.Mut(0), w.pools.Mut(1)
 	p.ID, q.ID = q.ID, p.ID
 	w.publish()
+
 	st := w.view.State
 	f := func(q rankings.PositionQuestion, mine func(p *market.Position) bool) {
 		t.Helper()
@@ -276,6 +290,7 @@ func TestReusedIndexes(t *testing.T) {
 			t.Fatalf("%d rows; want %d", c.Rows(), want)
 		}
 	}
+
 	for i := range uint32(2) {
 		f(rankings.PositionQuestion{Owner: st.Owners.At(i)},
 			func(p *market.Position) bool { return p.Owner == i })

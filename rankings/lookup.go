@@ -31,6 +31,7 @@ func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) i
 	for i := covered; i < n; i++ {
 		next = append(next, i)
 	}
+
 	slices.SortFunc(next, compare)
 	return merge(prev, next, compare)
 }
@@ -69,6 +70,7 @@ func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool)
 	if n > a.Len() || n > b.Len() {
 		return false
 	}
+
 	for first := uint32(0); first < n; first += market.ChunkLen {
 		if a.At(first) == b.At(first) {
 			continue
@@ -79,6 +81,7 @@ func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool)
 			}
 		}
 	}
+
 	return true
 }
 
@@ -130,10 +133,12 @@ func (f *filler) fillLookups() {
 	if f.prev != nil {
 		old, before = f.prev.columns, f.prev.State
 	}
+
 	samePools := sameRows(&before.Pools, &st.Pools, uint32(len(old.pools)),
 		func(a, b *market.Pool) bool { return a.ID == b.ID })
 	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, comparePools(st))
 	f.pause()
+
 	sameOwners := sameRows(&before.Owners, &st.Owners, uint32(len(old.owners)),
 		func(a, b *market.Address) bool { return *a == *b })
 	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners,
@@ -145,6 +150,7 @@ func (f *filler) fillLookups() {
 	f.symbols = old.symbols.extend(before, st)
 	f.pause()
 	f.poolGrams = old.poolGrams.extend(st.Pools.Len(), samePools, poolIDs(st), f.pause)
+
 	sameTokens := sameRows(&before.Tokens, &st.Tokens, old.tokenGrams.rows,
 		func(a, b *market.Token) bool { return a.Address == b.Address })
 	f.tokenGrams = old.tokenGrams.extend(st.Tokens.Len(), sameTokens, addresses(st), f.pause)

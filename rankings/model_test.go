@@ -38,6 +38,7 @@ type pool struct {
 func newModel(states []*market.State) *model {
 	states = append([]*market.State(nil), states...)
 	sort.SliceStable(states, func(i, j int) bool { return states[i].Chain < states[j].Chain })
+
 	m := &model{}
 	for _, st := range states {
 		risk := func(p *market.Pool) bool {
@@ -58,6 +59,7 @@ func newModel(states []*market.State) *model {
 			m.positions = append(m.positions, p)
 		}
 	}
+
 	return m
 }
 
@@ -92,6 +94,7 @@ func (m *model) sortPositions(by rankings.PositionSort) []position {
 		}
 		return -float64(p.ID)
 	}
+
 	sort.SliceStable(rows, func(i, j int) bool { return less(number(&rows[i]), number(&rows[j])) })
 	return rows
 }
@@ -138,6 +141,7 @@ func (m *model) sortPools(by rankings.PoolSort) []pool {
 		}
 		return float64(p.CreatedAt)
 	}
+
 	sort.SliceStable(rows, func(i, j int) bool { return less(number(&rows[i]), number(&rows[j])) })
 	return rows
 }
@@ -163,11 +167,13 @@ func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
 			texts = append(texts, hidden.ReplaceAllString(*token.Symbol, ""))
 		}
 	}
+
 	for _, text := range texts {
 		if strings.Contains(lower(text), lower(q.Search)) {
 			return true
 		}
 	}
+
 	return false
 }
 

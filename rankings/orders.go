@@ -24,6 +24,7 @@ func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
 	if id == openID || id == closedID {
 		return o.rows, func(i int) uint64 { return o.view.key(id, o.rows[i]) }
 	}
+
 	c, now := o.view.columns, o.view.State.Now()
 	o.keys = slices.Grow(o.keys[:0], len(o.rows))
 	o.places = slices.Grow(o.places[:0], len(o.rows))
@@ -40,6 +41,7 @@ func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
 			}
 		}
 	})
+
 	words := o.sort(o.keys, o.places)
 	o.ids = slices.Grow(o.ids[:0], len(words))
 	inStretches(len(words), o.pause, func(from, to int) {
@@ -47,6 +49,7 @@ func (o *orderer) order(id orderID) (ids []uint32, key func(i int) uint64) {
 			o.ids = append(o.ids, o.rows[uint32(w)])
 		}
 	})
+
 	return o.ids, func(i int) uint64 { return o.keys[uint32(words[i])] }
 }
 
@@ -84,6 +87,7 @@ func (o *orderer) passingOf(id orderID, ids []uint32) *block.Bitmap {
 	if id.ofPools() {
 		standard = o.view.columns.safe
 	}
+
 	passing := block.NewBitmap(uint32(len(ids)))
 	inStretches(len(ids), o.pause, func(from, to int) {
 		for rank := from; rank < to; rank++ {
@@ -92,6 +96,7 @@ func (o *orderer) passingOf(id orderID, ids []uint32) *block.Bitmap {
 			}
 		}
 	})
+
 	passing.Seal()
 	return passing
 }

@@ -17,6 +17,7 @@ func TestOffset(t *testing.T) {
 			t.Fatalf("page %d of %d starts at %d; want %d", page, limit, got, want)
 		}
 	}
+
 	f(1, 20, 0)
 	f(2, 20, 20)
 	f(1251, 20, 25_000)
@@ -70,6 +71,7 @@ func TestSorter(t *testing.T) {
 			t.Fatalf("%d keys: not in order", n)
 		}
 	}
+
 	f(0, r.Uint64)
 	f(1, r.Uint64)
 	f(2, r.Uint64)
@@ -105,6 +107,7 @@ func TestIndex(t *testing.T) {
 			t.Fatal("found what is not there")
 		}
 	}
+
 	if x = x.extend(10, 50, true, compare); len(x) != 0 {
 		t.Fatal("an index of rows that are gone")
 	}
@@ -119,6 +122,7 @@ func TestPostings(t *testing.T) {
 	for range 3000 {
 		col = append(col, r.Uint32N(groups-1))
 	}
+
 	var p postings
 	old, base := []uint32(nil), slices.Clone(col)
 	for round := range 40 {

@@ -43,9 +43,11 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
+
 	for i := p.covered; i < n; i++ {
 		recent = append(recent, i)
 	}
+
 	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
 }
 
@@ -56,9 +58,11 @@ func newPostings(col []uint32, groups uint32, pause func()) postings {
 			starts[g+2]++
 		}
 	})
+
 	for g := range groups {
 		starts[g+2] += starts[g+1]
 	}
+
 	rows := make([]uint32, len(col))
 	inStretches(len(col), pause, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -107,6 +111,7 @@ func (p *postings) ofGroups(groups *block.Bitmap, most int) (among []uint32, few
 			n += len(p.listed(uint32(w*64 + bits.TrailingZeros64(word))))
 		}
 	}
+
 	if n > most {
 		return nil, false
 	}
@@ -116,5 +121,6 @@ func (p *postings) ofGroups(groups *block.Bitmap, most int) (among []uint32, few
 			among = p.appendListed(among, uint32(w*64+bits.TrailingZeros64(word)))
 		}
 	}
+
 	return among, true
 }

@@ -34,6 +34,7 @@ func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 			last = key
 		}
 	})
+
 	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
 	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
@@ -45,9 +46,11 @@ func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 	if sorted {
 		return s.words
 	}
+
 	for d := range digits {
 		s.pass(32 + d*digitBits)
 	}
+
 	if shift > 0 {
 		s.settle(keys)
 	}
@@ -63,6 +66,7 @@ func (s *sorter) pass(shift int) {
 			starts[w>>shift&mask]++
 		}
 	})
+
 	sum := uint32(0)
 	for d, n := range starts {
 		if int(n) == len(s.words) {
@@ -70,6 +74,7 @@ func (s *sorter) pass(shift int) {
 		}
 		starts[d], sum = sum, sum+n
 	}
+
 	inStretches(len(s.words), s.pause, func(from, to int) {
 		for _, w := range s.words[from:to] {
 			d := w >> shift & mask

@@ -19,6 +19,7 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 		q.MinPoolTVLUsd, q.IncludeRisky = -float64(t.IntN(2)), true
 		return q // no filter
 	}
+
 	q.Range = rankings.Range(t.IntN(3))
 	q.IncludeRisky = t.IntN(2) == 0
 	q.MinPoolTVLUsd = []float64{-1, 0, 1000, 1000, 1000.01, 5000, 400_000}[t.IntN(7)]
@@ -26,10 +27,12 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 	if len(t.model.positions) == 0 {
 		return q
 	}
+
 	some := t.model.positions[t.IntN(len(t.model.positions))]
 	if t.IntN(4) == 0 && market.Known(some.m.UnderlyingValueUsd) {
 		q.MinValueUsd = some.m.UnderlyingValueUsd
 	}
+
 	switch t.IntN(8) {
 	case 0:
 		q.Owner = some.st.Owners.At(some.Owner)
@@ -42,6 +45,7 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 	case 4:
 		randomStranger(t, &q)
 	}
+
 	return q
 }
 
@@ -80,6 +84,7 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 	if t.IntN(3) == 0 {
 		return q
 	}
+
 	q.MinTVLUsd = []float64{-1, 0, 0, 1000, 4000, 400_000}[t.IntN(6)]
 	some := t.model.pools[t.IntN(len(t.model.pools))]
 	token := some.st.Tokens.At(some.Currency1)
@@ -92,5 +97,6 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 		id[from : from+2], id[len(id)-2:], id[len(id)-1:], id[:3], id[1:6], address[from:],
 		"İ", "SDİ", "BETA", "\u200b",
 	}[t.IntN(33)]
+
 	return q
 }

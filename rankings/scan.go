@@ -15,6 +15,7 @@ func (s *scanner) scan(f *filter, found []uint32, most uint64, budget *int) ([]u
 	if f.listed {
 		return s.scanList(f, found, end, budget)
 	}
+
 	words := f.words()
 	for ; s.at < words && *budget > 0 && len(found) < end; s.at++ {
 		word := f.word(s.at)
@@ -30,6 +31,7 @@ func (s *scanner) scan(f *filter, found []uint32, most uint64, budget *int) ([]u
 			}
 		}
 	}
+
 	return found, s.at == words
 }
 
@@ -39,6 +41,7 @@ func (s *scanner) scanWorth(f *filter, found []uint32, word uint64) []uint32 {
 	if word == 0 {
 		return found
 	}
+
 	open, place := f.open.Words()[s.at], f.open.Rank(uint32(s.at*64))
 	for ; word != 0; word &= word - 1 {
 		below := bits.OnesCount64(open & (word&-word - 1))
@@ -50,6 +53,7 @@ func (s *scanner) scanWorth(f *filter, found []uint32, word uint64) []uint32 {
 			found = append(found, row)
 		}
 	}
+
 	return found
 }
 

@@ -33,6 +33,7 @@ func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 			s.add(v, closedOrder(asked.Sort), asked.reading(closedOrder(asked.Sort)))
 		}
 	}
+
 	for i := range s.runs {
 		r := &s.runs[i]
 		switch {
@@ -48,6 +49,7 @@ func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 			r.admit(asked.filter(r.view, r.id))
 		}
 	}
+
 	return s.countFew(), nil
 }
 
@@ -58,6 +60,7 @@ func SearchPools(views []*View, q *PoolQuestion) (*Search, error) {
 	for _, v := range views {
 		s.add(v, poolTVL+orderID(asked.Sort), forward)
 	}
+
 	for i := range s.runs {
 		r := &s.runs[i]
 		switch {
@@ -71,6 +74,7 @@ func SearchPools(views []*View, q *PoolQuestion) (*Search, error) {
 			r.admit(asked.filter(r.view))
 		}
 	}
+
 	return s, nil
 }
 
@@ -138,9 +142,11 @@ func (s *Search) countFew() *Search {
 			rows += len(f.among)
 		}
 	}
+
 	if !listed || rows > fewRows {
 		return s
 	}
+
 	c := s.Count(fewRows)
 	for !c.Step(fewRows) {
 	}

@@ -38,6 +38,7 @@ func count(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset,
 	c := s.Count(limitRows)
 	for !c.Step(1 + r.IntN(500)) {
 	}
+
 	page, total, err = walk(c.Search(), leaves, r, offset, limit)
 	switch {
 	case total < 0 && c.Rows() != limitRows+1:
@@ -71,6 +72,7 @@ func again(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset,
 		}
 		s = c.Search()
 	}
+
 	for range r.IntN(4) {
 		w := s.Walk(r.Uint64N(min(2*offset, 3000)+1), 1+r.Uint64N(100))
 		for done := false; !done; {
@@ -80,6 +82,7 @@ func again(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset,
 		}
 		s = w.Search()
 	}
+
 	return walk(s, leaves, r, offset, limit)
 }
 
@@ -93,6 +96,7 @@ func check(page rankings.Page, total int, want []answer, offset, limit uint64) e
 	if uint64(len(page.Rows)) != to-from {
 		return fmt.Errorf("%d rows; want %d", len(page.Rows), to-from)
 	}
+
 	for i, row := range page.Rows {
 		if got := (answer{row.View.State.Chain, row.Index}); got != want[from+uint64(i)] {
 			return fmt.Errorf("row %d is %v; want %v", i, got, want[from+uint64(i)])
@@ -101,6 +105,7 @@ func check(page rankings.Page, total int, want []answer, offset, limit uint64) e
 			return fmt.Errorf("row %d has rank %d", i, row.Rank)
 		}
 	}
+
 	if page.HasMore != (to < uint64(len(want))) {
 		return fmt.Errorf("hasMore is %v", page.HasMore)
 	}
@@ -130,10 +135,12 @@ func newTable(r *rand.Rand, worlds []*world, cold func(*world) bool) *table {
 		}
 		t.views, states = append(t.views, v), append(states, v.State)
 	}
+
 	t.model = newModel(states)
 	for i := range t.positions {
 		t.positions[i] = t.model.sortPositions(rankings.PositionSort(i))
 	}
+
 	for i := range t.pools {
 		t.pools[i] = t.model.sortPools(rankings.PoolSort(i))
 	}
@@ -147,10 +154,12 @@ func (t *table) askPosition(how ask) error {
 		return t.excuse(q.Range != 0 || q.Owner != nil || q.Pool != nil || q.ID != nil || q.NoSuchID ||
 			q.MinValueUsd > 0 || q.MinPoolTVLUsd != 1000 || q.IncludeRisky)
 	}
+
 	page, total, err := how(s, t.shelf, t.Rand, q.Offset(), q.Limit)
 	if err == nil {
 		err = check(page, total, filterPositions(t.positions[q.Sort], &q), q.Offset(), q.Limit)
 	}
+
 	if err != nil {
 		return fmt.Errorf("%+v: %w", q, err)
 	}
@@ -167,6 +176,7 @@ func (t *table) askPool(how ask) error {
 	if err == nil {
 		err = check(page, total, filterPools(t.pools[q.Sort], &q), q.Offset(), q.Limit)
 	}
+
 	if err != nil {
 		return fmt.Errorf("%+v: %w", q, err)
 	}
@@ -199,6 +209,7 @@ func TestModel(t *testing.T) {
 	if testing.Short() {
 		seeds = 4
 	}
+
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		positions := []int{0, 1, 40, 400, 3000}[seed%5]
@@ -227,6 +238,7 @@ func TestModel(t *testing.T) {
 			}
 		}
 	}
+
 	if asked < 10_000 && !testing.Short() {
 		t.Fatalf("asked %d questions; want at least 10000", asked)
 	}

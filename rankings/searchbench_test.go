@@ -21,9 +21,11 @@ func BenchmarkPoolSearch(b *testing.B) {
 		w.tokens.Append(token)
 		w.prices.Append(market.Price{Usd: 1, OnlyPool: market.NoIndex})
 	}
+
 	for i := range uint32(pools) {
 		w.pools.Mut(i).Currency1 = w.Uint32N(w.tokens.Len())
 	}
+
 	at := &decoded{map[market.ChainID]map[uint64][]uint32{}}
 	var views []*rankings.View
 	var before, after runtime.MemStats
@@ -36,9 +38,11 @@ func BenchmarkPoolSearch(b *testing.B) {
 		views = append(views, v)
 		at.put(chain, p)
 	}
+
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.Logf("three views of %d pools hold %d MB", pools, (after.HeapAlloc-before.HeapAlloc)>>20)
+
 	id := w.pools.At(777).ID.String()
 	address := w.tokens.At(777).Address.String()
 	for _, text := range []string{

@@ -17,6 +17,7 @@ func seek(cursors []cursor, skip uint64) uint64 {
 				runs++
 			}
 		}
+
 		if runs == 0 {
 			return skip
 		}
@@ -50,6 +51,7 @@ func hop(cursors []cursor, d uint64, skip *uint64) bool {
 			first, fence, to, step = c, m, reach, rows
 		}
 	}
+
 	if first == nil { // the stretches are everything there is
 		for i := range cursors {
 			cursors[i].leaf = cursors[i].run.order.Leaves()
@@ -57,6 +59,7 @@ func hop(cursors []cursor, d uint64, skip *uint64) bool {
 		*skip -= sum
 		return true
 	}
+
 	first.leaf = to
 	*skip -= step
 	return true
@@ -74,6 +77,7 @@ func probe(cursors []cursor, leaves LeafReader, skip uint64) error {
 		c.bound = c.next + uint32(min(skip, uint64(c.run.total()-c.next)))
 		c.full = false
 	}
+
 	for skip > 0 {
 		least, greatest, before, err := middles(cursors, leaves)
 		if least == nil || err != nil {
@@ -87,6 +91,7 @@ func probe(cursors []cursor, leaves LeafReader, skip uint64) error {
 			greatest.bound, greatest.full = greatest.middle(), false
 		}
 	}
+
 	for i := range cursors {
 		cursors[i].full = false
 	}
@@ -112,10 +117,12 @@ func middles(cursors []cursor, leaves LeafReader) (
 			}
 			c.full = true
 		}
+
 		before += uint64(c.middle() - c.next)
 		if least == nil || c.run.compare(&c.head, &least.head) < 0 {
 			least = c
 		}
+
 		if greatest == nil || c.run.compare(&c.head, &greatest.head) > 0 {
 			greatest = c
 		}

@@ -47,6 +47,7 @@ func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) {
 			s.run, s.leaf, s.rows, s.bits = s.run+1, 0, nil, nil
 		}
 	}
+
 	return s.run == len(s.search.runs), nil
 }
 
@@ -72,6 +73,7 @@ func (s *Selection) read(r *run, leaves LeafReader, budget *int) error {
 	if err := c.load(leaves, s.leaf); err != nil {
 		return err
 	}
+
 	*budget -= len(c.ids)
 	rank, rows := r.order.Rows[s.leaf], c.rows()
 	for i, id := range c.ids {
@@ -82,6 +84,7 @@ func (s *Selection) read(r *run, leaves LeafReader, budget *int) error {
 			s.bits.Set(rank + uint32(i))
 		}
 	}
+
 	s.leaf++
 	return nil
 }

@@ -26,12 +26,14 @@ func (s *symbols) extend(before, st *market.State) symbols {
 	if same {
 		next = symbols{text: bytes.Clone(s.text), ends: append([]uint32(nil), s.ends...)}
 	}
+
 	for i := uint32(len(next.ends)); i < n; i++ {
 		if symbol := st.Tokens.At(i).Symbol; symbol != nil {
 			next.text = appendShown(next.text, *symbol)
 		}
 		next.ends = append(next.ends, uint32(len(next.text)))
 	}
+
 	return next
 }
 
@@ -88,6 +90,7 @@ func (s *symbols) matching(text []byte) *block.Bitmap {
 		}
 		for at += hit; int(s.ends[token]) <= at; token++ {
 		}
+
 		if end := int(s.ends[token]); at+len(text) <= end {
 			found.Set(uint32(token))
 			at = end
@@ -106,6 +109,7 @@ func (f *filter) searched(v *View, search string) {
 	for _, r := range search {
 		text = appendLower(text, r)
 	}
+
 	lower := string(text)
 	if lower == "0" || lower == "x" || lower == "0x" {
 		return // every id has it
@@ -126,6 +130,7 @@ func (f *filter) searched(v *View, search string) {
 		c.poolGrams.mark(text, poolIDs(st), found.Set)
 		c.tokenGrams.mark(text, addresses(st), tokens.Set)
 	}
+
 	sides, few := c.byToken.ofGroups(tokens, int(f.n/fewPools))
 	if !few {
 		f.check(func(pool uint32) bool {
@@ -133,11 +138,13 @@ func (f *filter) searched(v *View, search string) {
 		})
 		return
 	}
+
 	for _, side := range sides {
 		if tokens.Has(c.sides[side]) {
 			found.Set(side / 2)
 		}
 	}
+
 	f.in(found)
 }
 

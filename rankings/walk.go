@@ -38,6 +38,7 @@ func (w *Walk) Step(leaves LeafReader, budget int) (done bool, err error) {
 			return false, err
 		}
 	}
+
 	for !w.done {
 		first, err := w.first(leaves, &budget)
 		if err != nil || first == nil && !w.done {
@@ -47,6 +48,7 @@ func (w *Walk) Step(leaves LeafReader, budget int) (done bool, err error) {
 			w.take(first)
 		}
 	}
+
 	return true, nil
 }
 
@@ -61,17 +63,20 @@ func (w *Walk) begin(leaves LeafReader) error {
 		w.done = true
 		return nil
 	}
+
 	w.cursors = w.search.cursors()
 	w.skip = seek(w.cursors, w.offset)
 	for i := range w.cursors {
 		c := &w.cursors[i]
 		c.next = c.run.before(c.leaf)
 	}
+
 	ranked := w.search.ranked()
 	if !ranked && w.search.front.isNear(w.cursors) {
 		w.goOn()
 		return nil
 	}
+
 	w.page.Rows = make([]Row, 0, min(w.limit, total-w.offset))
 	if !ranked {
 		return nil
@@ -99,6 +104,7 @@ func (w *Walk) first(leaves LeafReader, budget *int) (*cursor, error) {
 			first = c
 		}
 	}
+
 	w.done = first == nil
 	return first, nil
 }

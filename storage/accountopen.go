@@ -275,6 +275,7 @@ func (a *Accounts) missing(stored *storedProof, acknowledged *acknowledgement) e
 			"accounts, keys and usage are missing", stored.sequence, acknowledged.sequence,
 			timeOf(acknowledged), acknowledged.sequence-stored.sequence)
 	}
+
 	return a.lost("batch %d of the store does not continue batch %d, which was written at %s: "+
 		"the directory is of another time or another node", stored.sequence, acknowledged.sequence,
 		timeOf(acknowledged))

@@ -50,6 +50,7 @@ func sampleFlush() *AccountsFlush {
 		accounts.RoutePositions:  {Requests: 12, Units: 10},
 		accounts.RoutePoolCharts: {Requests: 3, Units: 30},
 	}
+
 	first := routes
 	first[accounts.RoutePositions] = accounts.Count{Requests: 4, Units: 3}
 	day := accounts.DayAt(november.Start().UnixNano(), november)

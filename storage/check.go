@@ -30,6 +30,7 @@ func (s *Store) Check() (findings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, chain := range chains {
 		c := &checker{s: s, chain: chain}
 		if err := c.check(); err != nil {
@@ -37,6 +38,7 @@ func (s *Store) Check() (findings []string, err error) {
 		}
 		findings = append(findings, c.found...)
 	}
+
 	return findings, nil
 }
 
@@ -74,25 +76,30 @@ func (c *checker) report(format string, args ...any) {
 // check ends with an error at damage that leaves nothing to compare with.
 func (c *checker) check() (err error) {
 	defer catchDamage(&err)
+
 	h, ok, err := c.s.head(c.chain)
 	if err != nil || !ok {
 		return errors.Join(err, errors.New("there are keys but no head"))
 	}
+
 	r, err := c.s.Restore(c.chain)
 	if err != nil {
 		return err
 	}
+
 	r.Warm(func() bool { return false })
 	c.head, c.st = &h, r.State
 	for _, f := range ledger.Check(r.State) {
 		c.report("%v", f)
 	}
+
 	c.undos()
 	c.directory(r)
 	c.entries = make([]uint32, c.st.Positions.Len())
 	if err := c.scan(); err != nil {
 		return fmt.Errorf("cannot read on: %w", err)
 	}
+
 	c.totals()
 	return nil
 }
@@ -103,6 +110,7 @@ func (c *checker) undos() {
 	if err != nil {
 		c.report("undos: %v", err)
 	}
+
 	at := c.head.At.Number
 	for _, u := range slices.Backward(undos) {
 		if u.To != at || u.Before.Number >= at {
@@ -124,14 +132,17 @@ func (c *checker) directory(r *Restored) {
 		c.report("directory: %v", err)
 		return
 	}
+
 	if d.Chain != uint64(c.chain) || d.Generation != r.Generation {
 		c.report("directory is of chain %d, generation %d; the head has generation %d",
 			d.Chain, d.Generation, r.Generation)
 	}
+
 	if r.Current() && (d.Positions != c.st.Positions.Len() || d.Pools != c.st.Pools.Len()) {
 		c.report("directory orders %d positions and %d pools of %d and %d",
 			d.Positions, d.Pools, c.st.Positions.Len(), c.st.Pools.Len())
 	}
+
 	for i := range d.Orders {
 		o := &d.Orders[i]
 		for k, number := range o.Numbers {
@@ -144,6 +155,7 @@ func (c *checker) directory(r *Restored) {
 			}
 		}
 	}
+
 	for _, leaf := range d.Retired {
 		c.leaves[leaf.Number] = leafUse{retired: true}
 	}
@@ -169,6 +181,7 @@ func (c *checker) scan() (err error) {
 			c.report("%s: key %x: %v", k.name, it.Key(), err)
 		}
 	}
+
 	return it.Error()
 }
 
@@ -181,14 +194,17 @@ func (c *checker) totals() {
 			c.report("position %d has %d entries and counts %d", i, n, p.Entries)
 		}
 	}
+
 	if total != c.st.Transactions {
 		c.report("there are %d entries; the head counts %d", total, c.st.Transactions)
 	}
+
 	for number, use := range c.leaves {
 		if !use.seen && !use.retired {
 			c.report("leaf %d of the directory is missing", number)
 		}
 	}
+
 	for i := range c.st.Days.Len() {
 		c.runningDay(i, c.st.Days.At(i))
 	}

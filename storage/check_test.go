@@ -24,17 +24,20 @@ func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	for _, p := range value.Prices(st, &params, nil) {
 		prices.Append(p)
 	}
+
 	st.Prices = prices.Freeze()
 	var stats market.Table[market.PoolStats]
 	for i := range st.Pools.Len() {
 		stats.Append(value.Stats(st, i))
 	}
+
 	st.Stats = stats.Freeze()
 	_, publication := rankings.Build(nil, st, 1)
 	cut := &Cut{State: st, Changes: changes, Publication: publication}
 	if err := s.Commit(cut); err != nil {
 		t.Fatal(err)
 	}
+
 	return publication
 }
 

@@ -64,6 +64,7 @@ func (c *checker) leaf(number uint64, value []byte) error {
 	if !known {
 		return fmt.Errorf("no generation uses the leaf")
 	}
+
 	use.seen = true
 	c.leaves[number] = use
 	ids, err := block.DecodeLeaf(value, nil)
@@ -74,10 +75,12 @@ func (c *checker) leaf(number uint64, value []byte) error {
 		return fmt.Errorf("has %d rows from %d on; the directory says %d from %d on",
 			len(ids), ids[0], use.rows, use.first)
 	}
+
 	for _, id := range ids {
 		if id >= use.below {
 			return fmt.Errorf("names row %d of %d", id, use.below)
 		}
 	}
+
 	return nil
 }

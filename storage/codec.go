@@ -84,11 +84,13 @@ func (c *coder) u64(field string, v *uint64) {
 		c.end()
 		return
 	}
+
 	x, n := binary.Uvarint(c.buf)
 	if n <= 0 || n > 1 && c.buf[n-1] == 0 {
 		c.fail(field)
 		return
 	}
+
 	c.take(field, n)
 	*v = x
 }
@@ -196,6 +198,7 @@ func (c *coder) readWords(field string, w []uint64) {
 		c.fail(field)
 		return
 	}
+
 	b := c.take(field, 1+int(c.buf[0]))
 	switch {
 	case b == nil:
@@ -204,6 +207,7 @@ func (c *coder) readWords(field string, w []uint64) {
 		c.fail(field)
 		return
 	}
+
 	for i, b := 0, b[1:]; len(b) > 0; i++ {
 		if len(b) >= 8 {
 			w[i], b = binary.LittleEndian.Uint64(b), b[8:]
@@ -242,10 +246,12 @@ func (c *coder) usd(field string, v *float64) {
 		c.end()
 		return
 	}
+
 	n := 0
 	if len(c.buf) > 0 && c.buf[0] == 8 {
 		n = 8
 	}
+
 	b := c.take(field, 1+n)
 	switch {
 	case n == 8 && b != nil:
@@ -320,11 +326,13 @@ func (c *coder) flags(field string, v ...*bool) {
 			b |= 1 << i
 		}
 	}
+
 	if !c.read {
 		c.buf = append(c.buf, b)
 		c.end()
 		return
 	}
+
 	raw := c.take(field, 1)
 	if raw == nil {
 		return
@@ -333,6 +341,7 @@ func (c *coder) flags(field string, v ...*bool) {
 		c.fail(field)
 		return
 	}
+
 	for i, f := range v {
 		*f = raw[0]>>i&1 != 0
 	}

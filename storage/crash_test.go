@@ -15,10 +15,10 @@ import (
 	"tidemark/rankings/market"
 )
 
-// TestCrashKeepsOneWholeCut takes pictures of the disk in the middle of many
+// TestCrashKeepsOneWholeCut takes snapshots of the disk in the middle of many
 // commits, with any part of what was not synced lost, and opens each: what it
 // restores is one cut, whole, and no older than the last one acknowledged
-// before the picture was taken.
+// before the snapshot was taken.
 func TestCrashKeepsOneWholeCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	fs := vfs.NewCrashableMem()
@@ -26,9 +26,10 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 	if testing.Short() {
 		crashes.every = 200
 	}
+
 	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
 	one, two := newRig(8, 1), newRig(8, 42161)
-	history := map[string]*picture{}
+	history := map[string]*snapshot{}
 	for range 20 {
 		for _, g := range []*rig{one, two} {
 			cut := g.cut(1+int(r.UintN(15)), r.UintN(4) > 0)
@@ -39,6 +40,7 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 			crashes.acknowledge(cut.State.Chain, place(cut.State))
 		}
 	}
+
 	closeTest(t, s)
 	for _, c := range crashes.taken {
 		s := openTest(t, c.fs)
@@ -47,6 +49,7 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 		}
 		closeTest(t, s)
 	}
+
 	if n := len(crashes.taken); n < 50 && !testing.Short() {
 		t.Errorf("only %d crashes were tried", n)
 	}
@@ -54,7 +57,7 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 
 // survives checks one chain after one crash.
 func survives(
-	t *testing.T, s *Store, history map[string]*picture, chain market.ChainID, acked string,
+	t *testing.T, s *Store, history map[string]*snapshot, chain market.ChainID, acked string,
 ) {
 	t.Helper()
 	got, err := s.Restore(chain)
@@ -70,7 +73,7 @@ func survives(
 
 func place(st *market.State) string { return fmt.Sprintf("%d@%d", st.Chain, st.Head.Number) }
 
-// crasher takes a picture of the disk in front of every so many operations.
+// crasher takes a snapshot of the disk in front of every so many operations.
 type crasher struct {
 	fs    *vfs.MemFS
 	every int64
@@ -86,7 +89,7 @@ type crash struct {
 }
 
 // noReuse writes a new log where an old one would be written again: the disk in
-// memory deadlocks when a picture is taken while it renames for that.
+// memory deadlocks when a snapshot is taken while it renames for that.
 type noReuse struct{ vfs.FS }
 
 func (n *noReuse) ReuseForWrite(was, is string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -116,10 +119,12 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 	if n%c.every != 0 || acked == nil || !c.busy.CompareAndSwap(false, true) {
 		return nil
 	}
+
 	clone := c.fs.CrashClone(vfs.CrashCloneCfg{
 		UnsyncedDataPercent: int(n/c.every) % 3 * 50,
 		RNG:                 rand.New(rand.NewPCG(uint64(n), 1)),
 	})
+
 	c.taken = append(c.taken, crash{clone, *acked})
 	c.busy.Store(false)
 	return nil
@@ -135,10 +140,11 @@ func TestDamageIsNamed(t *testing.T) {
 		damage(s)
 		err := readAll(s, 1)
 		var d *Damage
-		if !errors.As(err, &d) || !strings.Contains(err.Error(), what) || s.Damaged() == nil {
-			t.Errorf("damage to %s gave %v, noted %v", what, err, s.Damaged())
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), what) || s.damage.Load() == nil {
+			t.Errorf("damage to %s gave %v, noted %v", what, err, s.damage.Load())
 		}
 	}
+
 	set := func(key, value []byte) func(s *Store) {
 		return func(s *Store) { must(s.db.Set(key, value, pebble.NoSync)) }
 	}

@@ -39,20 +39,22 @@ func closeTest(t *testing.T, s *Store) {
 	}
 }
 
-// holds compares everything that the store has of a chain with a picture.
-func holds(t *testing.T, s *Store, want *picture) {
+// holds compares everything that the store has of a chain with a snapshot.
+func holds(t *testing.T, s *Store, want *snapshot) {
 	t.Helper()
 	chain := want.st.Chain
 	got, err := s.Restore(chain)
 	if err != nil || got == nil {
 		t.Fatalf("chain %d: restored %v, %v", chain, got, err)
 	}
+
 	f := func(what string, want, got any) {
 		t.Helper()
 		if d := equal(want, got); d != "" {
 			t.Errorf("chain %d: %s (-want +got):\n%s", chain, what, d)
 		}
 	}
+
 	f("generation", want.generation, got.Generation)
 	f("published", want.published, got.Published)
 	f("directory", want.directory, string(got.Directory))
@@ -62,6 +64,7 @@ func holds(t *testing.T, s *Store, want *picture) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f("number of undos", len(want.undos), len(undos))
 	for i, u := range undos {
 		f(fmt.Sprintf("undo of %d", u.To), want.undos[u.To], *u)
@@ -69,12 +72,14 @@ func holds(t *testing.T, s *Store, want *picture) {
 			t.Errorf("undo %d stands after %d", u.To, undos[i-1].To)
 		}
 	}
+
 	for number, bytes := range want.leaves {
 		leaf, err := s.Leaf(chain, number, []byte("x"))
 		if err != nil || string(leaf) != "x"+bytes {
 			t.Errorf("leaf %d is %x, %v; want %x", number, leaf, err, bytes)
 		}
 	}
+
 	sameSeries(t, s, want)
 }
 
@@ -87,6 +92,7 @@ func sameState(t *testing.T, want, got *market.State) {
 		if name == "TickLists" {
 			continue
 		}
+
 		x, y := a.Field(i).Addr(), b.Field(i).Addr()
 		if x.MethodByName("At").IsValid() {
 			x, y = reflect.ValueOf(allRows(x)), reflect.ValueOf(allRows(y))
@@ -110,7 +116,7 @@ func allRows(table reflect.Value) []any {
 }
 
 // sameSeries reads every series whole, both ways.
-func sameSeries(t *testing.T, s *Store, want *picture) {
+func sameSeries(t *testing.T, s *Store, want *snapshot) {
 	t.Helper()
 	chain, last := want.st.Chain, uint32(market.NoIndex)
 	var txs, days, ticks, prices int
@@ -132,11 +138,13 @@ func sameSeries(t *testing.T, s *Store, want *picture) {
 			}
 		}
 	}
+
 	got := []int{txs, days, ticks, prices}
 	counts := []int{
 		2 * len(want.transactions), 2 * len(want.poolDays),
 		2 * len(want.tickDays), 2 * len(want.hourPrices),
 	}
+
 	if !slices.Equal(got, counts) {
 		t.Errorf("series have %d entries, want %d", got, counts)
 	}
@@ -148,6 +156,7 @@ func sameRun[T any, K comparable](
 ) (n int) {
 	t.Helper()
 	defer it.Close()
+
 	for ; it.Next(); n++ {
 		k := key(it.Entry())
 		w, ok := want[k]
@@ -155,6 +164,7 @@ func sameRun[T any, K comparable](
 			t.Fatalf("entry %v, wanted %v (-want +got):\n%s", k, ok, d)
 		}
 	}
+
 	if it.Err() != nil {
 		t.Fatal(it.Err())
 	}
@@ -167,6 +177,7 @@ func TestRestoreGivesTheCommittedCut(t *testing.T) {
 	if r, err := s.Restore(1); r != nil || err != nil {
 		t.Fatalf("a new store restored %v, %v", r, err)
 	}
+
 	one, two := newRig(1, 1), newRig(1, 42161)
 	for i := range rounds(25) {
 		a := one.commit(t, s, 1+i, true)
@@ -178,6 +189,7 @@ func TestRestoreGivesTheCommittedCut(t *testing.T) {
 		holds(t, s, a)
 		holds(t, s, b)
 	}
+
 	closeTest(t, s)
 }
 
@@ -188,13 +200,16 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	asked := 0
 	if r.Warm(func() bool { asked++; return asked > 3 }) {
 		t.Error("warm although stopped")
 	}
+
 	if !r.Current() || !r.Warm(func() bool { return false }) {
 		t.Error("not current, or not warm")
 	}
+
 	closeTest(t, s)
 	sameState(t, want.st, r.State)
 	listed := uint32(0)
@@ -208,11 +223,13 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 			before, listed = int64(ref.Tick), listed+1
 		}
 	}
+
 	for i := range want.st.Ticks.Len() {
 		if want.st.Ticks.At(i).Pool != market.NoIndex {
 			listed--
 		}
 	}
+
 	if listed != 0 {
 		t.Errorf("lists and ticks differ by %d", int32(listed))
 	}
@@ -221,6 +238,7 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
 	defer closeTest(t, s)
+
 	one, two := newRig(6, 1), newRig(6, 2)
 	old := one.commit(t, s, 5, true)
 	other := two.commit(t, s, 5, true)
@@ -229,30 +247,36 @@ func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
 	if err := s.Commit(cut); err != nil {
 		t.Fatal(err)
 	}
+
 	for number := range old.leaves {
 		if _, err := s.Leaf(1, number, nil); !errors.Is(err, ErrNoLeaf) {
 			t.Errorf("leaf %d of a generation before gave %v", number, err)
 		}
 	}
+
 	for _, leaf := range cut.Publication.Leaves {
 		if _, err := s.Leaf(1, leaf.Number, nil); err != nil {
 			t.Error(err)
 		}
 	}
+
 	holds(t, s, other)
 }
 
 func TestDropChainLeavesTheOthers(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
 	defer closeTest(t, s)
-	var kept []*picture
+
+	var kept []*snapshot
 	for _, chain := range []market.ChainID{1, 255, 256, 42161, 1 << 60} {
 		kept = append(kept, newRig(4, chain).commit(t, s, 20, true))
 	}
+
 	chains, err := s.Chains()
 	if err != nil || !slices.Equal(chains, []market.ChainID{1, 255, 256, 42161, 1 << 60}) {
 		t.Errorf("chains are %d, %v", chains, err)
 	}
+
 	for _, gone := range []int{2, 0} {
 		if err := s.DropChain(kept[gone].st.Chain); err != nil {
 			t.Fatal(err)
@@ -265,6 +289,7 @@ func TestDropChainLeavesTheOthers(t *testing.T) {
 			holds(t, s, p)
 		}
 	}
+
 	again := newRig(5, 1)
 	for range 3 {
 		holds(t, s, again.commit(t, s, 10, true))

@@ -7,6 +7,7 @@
 //
 //	Commit(cut)      one batch, one sync                       publish.go
 //	Restore(chain)   the cut as a cold State and a directory   restore.go
+//	Replica(chain)   the cut in memory, kept up by batches     replica.go
 //	Leaf             a leaf's bytes, copied                    leaves.go
 //	Transactions, PoolDays, TickDays, HourPrices               series.go
 //	Undos            for a ledger that goes on                 restore.go
@@ -14,6 +15,12 @@
 //
 // The accounts live in a database of their own, beside this one
 // (accountstore.go), so that nothing that happens to chains touches billing.
+//
+// # Tables
+//
+// tables.go and series.go have a line for each table and series: kind, name, key,
+// codec and what a row refers to. Commits, restores, undos, checks and replicas
+// are loops over these two lists.
 //
 // # Keys
 //
@@ -55,20 +62,21 @@
 // Three things are kept in fewer bytes than their records, because they are
 // written at every refresh and would otherwise be most of what it writes: an
 // undo holds the fields that differ from the row after its span (undo.go), a
-// ring of minutes is four rows of which a swap changes one, and a running day
-// is in the series alone, its row in the table of days names it.
+// ring of minutes is four keys of which a swap changes one, and a running day
+// is kept in the series only, and the row in the table of days refers to it
+// (forms.go).
 //
 // There is no version in a record. The store has one, Format, which stands
 // under a key of its own; see identity.go.
 //
-// # When the disk lies
+// # When the disk returns something else
 //
 // Pebble checks blocks, a leaf carries its own checksum, and rows are decoded
 // as above. What does not check out becomes a *Damage: an error where a call
 // can return one, and a panic where a row of a cold State is read, because a
 // State has no way to fail and a page must not be made of guesses. Whoever
 // reads cold States recovers it: the edge per request, the chain's actor per
-// message. Damaged reports the first one.
+// message. The first one is logged.
 //
 // A write that fails is not an error but the end of the process (Options.Exit):
 // Pebble cannot go on from it, and the next start reads what the disk has. Guard

@@ -17,6 +17,8 @@ type numbers func(n uint64) uint64
 // added to a record and forgotten in its walk fails the round trip.
 func fill(next numbers, record any) {
 	fillValue(next, reflect.ValueOf(record).Elem())
+
+	// Values that no decoder accepts are brought into their range.
 	switch r := record.(type) {
 	case *market.Token:
 		r.HourSource %= market.SourceFeed + 1
@@ -71,6 +73,7 @@ func fillValue(next numbers, v reflect.Value) {
 			text := fmt.Sprintf("T%d ☂", next(1000))
 			v.Set(reflect.ValueOf(&text))
 		}
+
 	case reflect.Array:
 		zero := next(4) == 0 // a whole address, hash or word
 		for i := range v.Len() {
@@ -148,6 +151,7 @@ func filledUndo(next numbers) ledger.Undo {
 		Before: filled[market.Head](next), Hash: filled[market.Hash](next),
 		Rows: make([]uint32, ledger.TableCount()),
 	}
+
 	filledLengths(next, u.Rows)
 	u.OpenCount, u.Transactions = filled[uint32](next), filled[uint64](next)
 	filledRows(next, ledger.Tokens, &u)
@@ -169,6 +173,7 @@ func filledUndo(next numbers) ledger.Undo {
 		ledger.TickDays.Put(filled[market.TickDay](next)),
 		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
 	}
+
 	return u
 }
 

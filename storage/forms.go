@@ -53,6 +53,7 @@ func (dayForm) read(
 	if err := in.poolDay(day); err != nil {
 		return true, fmt.Errorf("day %d of pool %d: %w", day.Day, day.Pool, err)
 	}
+
 	return true, nil
 }
 
@@ -132,6 +133,7 @@ func codeRingPart(c *coder, r *ringPart) {
 			mask |= 1 << i
 		}
 	}
+
 	c.small("newest", &r.newest, partSlots)
 	c.small("mask", &mask, 255)
 	var minute int64

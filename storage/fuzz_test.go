@@ -74,6 +74,7 @@ func TestDamagedRecords(t *testing.T) {
 		flips(t, filled[market.Transaction](next), codeTransaction)
 		flips(t, ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}, codeHourPrice)
 	}
+
 	flips(t, filledUndo(next), plainUndo)
 }
 

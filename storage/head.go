@@ -6,8 +6,8 @@ import (
 )
 
 // head is what a chain's head record says of its cut: the block, how long the
-// tables are, and which publication stands beside them. It is written last in
-// every batch, so whatever it counts is there.
+// tables are, and which publication belongs to them. It is the last record of
+// every batch.
 type head struct {
 	At           market.Head
 	Rows         []uint32 // of every table, by index
@@ -40,6 +40,7 @@ func codeHead(c *coder, h *head) {
 	if c.read {
 		h.Rows = make([]uint32, len(tables))
 	}
+
 	codeBlock(c, &h.At)
 	codeLengths(c, tables[:ledger.TableCount()], h.Rows)
 	c.u32("lens.openCount", &h.OpenCount)

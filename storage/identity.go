@@ -34,11 +34,13 @@ func (s *Store) Identity() ([]Pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
 	}
+
 	var pairs []Pair
 	for ok := it.First(); ok; ok = it.Next() {
 		name := string(it.Key()[len(identityPrefix):])
 		pairs = append(pairs, Pair{Name: name, Value: string(it.Value())})
 	}
+
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
 	}
@@ -51,12 +53,15 @@ func (s *Store) SetIdentity(pairs []Pair) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+
 	b := s.db.NewBatch()
 	defer b.Close()
+
 	must(b.DeleteRange(identityPrefix, identityEnd, nil))
 	for _, p := range pairs {
 		must(b.Set(appendIdentityKey(nil, p.Name), []byte(p.Value), nil))
 	}
+
 	if err := b.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("cannot write identity of store %s: %w", s.dir, err)
 	}
@@ -72,6 +77,7 @@ func (s *Store) checkFormat() error {
 	if !ok {
 		return s.markFormat()
 	}
+
 	format, err := strconv.Atoi(string(value))
 	if err != nil || format < OldestFormat || format > Format {
 		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
@@ -88,6 +94,7 @@ func (s *Store) markFormat() error {
 	if err != nil {
 		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
 	}
+
 	foreign := it.First()
 	if err := it.Close(); err != nil {
 		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
@@ -99,5 +106,6 @@ func (s *Store) markFormat() error {
 	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
 		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
 	}
+
 	return nil
 }

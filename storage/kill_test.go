@@ -36,6 +36,7 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 	if dir := os.Getenv(victimDirEnv); dir != "" {
 		victim(dir)
 	}
+
 	fails := []int{0, 25, 0, 0, 40, 77, 120}
 	for _, fail := range fails[:max(rounds(len(fails)), 2)] {
 		dir, seed := t.TempDir(), uint64(1000+fail)
@@ -44,20 +45,25 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		g := newRig(seed, 1)
 		for range acked {
 			g.cut(20, true)
 		}
+
 		got, err := s.Restore(1)
 		if err != nil || got == nil && acked > 0 {
 			t.Fatalf("after %d commits: restored %v, %v", acked, got, err)
 		}
+
 		if got != nil && (acked == 0 || got.State.Head.Number > g.now.st.Head.Number) {
 			g.cut(20, true) // the one that was under way
 		}
+
 		if got != nil {
 			holds(t, s, &g.now)
 		}
+
 		closeTest(t, s)
 	}
 }
@@ -80,12 +86,14 @@ func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
 			must(p.Process.Kill())
 		}
 	}
+
 	var ended *exec.ExitError
 	// 2 is Go's own end: Pebble panics when it cannot make a new log.
 	if err := p.Wait(); !errors.As(err, &ended) ||
 		fail > 0 && ended.ExitCode() != victimExit && ended.ExitCode() != 2 {
 		t.Fatalf("failing after %d writes the process ended with %v", fail, err)
 	}
+
 	return acked
 }
 
@@ -100,6 +108,7 @@ func victim(dir string) {
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(victimExit)
 	}()
+
 	seed, err := strconv.ParseUint(os.Getenv(victimSeedEnv), 10, 64)
 	must(err)
 	fail, err := strconv.ParseInt(os.Getenv(victimFailEnv), 10, 64)
@@ -111,11 +120,13 @@ func victim(dir string) {
 		}
 		return nil
 	})))
+
 	opts.Exit = func() { os.Exit(victimExit) }
 	s, err := Open(dir, opts)
 	if err != nil {
 		os.Exit(victimExit)
 	}
+
 	g := newRig(seed, 1)
 	for {
 		if err := s.Commit(g.cut(20, true)); err != nil {

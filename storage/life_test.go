@@ -37,6 +37,7 @@ func newLife(t testing.TB, positions, pools, days int) *life {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l.cfg = ledger.Config{Chain: 1, PositionManager: market.Address{9}, Start: 1000}
 	l.kept, l.shadow = ledger.New(l.cfg), ledger.New(l.cfg)
 	return l
@@ -68,6 +69,7 @@ func (l *life) step(t testing.TB) bool {
 		}
 		g.Forget(step.Finalized)
 	}
+
 	return l.shadow.Head().Number < step.Head.Number
 }
 
@@ -133,6 +135,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 			l.commit(t, s)
 		}
 	}
+
 	reverts := 0
 	for range 200 {
 		l.now = l.now.Add(time.Duration(1+r.UintN(20)) * time.Minute)
@@ -140,6 +143,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 			must(l.Reorg(1 + r.Uint64N(200)))
 			reverts++
 		}
+
 		for more := true; more; {
 			more = l.step(t)
 			if r.UintN(3) > 0 {
@@ -154,12 +158,15 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 			sameState(t, l.shadow.Freeze(), l.kept.Freeze())
 		}
 	}
+
 	findings, err := s.Check()
 	for _, f := range findings {
 		t.Error(f)
 	}
+
 	if st := l.shadow.Freeze(); err != nil || reverts < 20 || st.Transactions < 100 {
 		t.Errorf("check: %v; %d reverts and %d entries are no test", err, reverts, st.Transactions)
 	}
+
 	closeTest(t, s)
 }

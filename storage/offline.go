@@ -9,7 +9,7 @@ import (
 )
 
 // Offline reports whether the operator has left the chain out of every answer.
-// It stands beside the chain's data, not in it, and outlives DropChain.
+// It is not part of the chain's data, so it survives DropChain.
 func (s *Store) Offline(chain market.ChainID) (bool, error) {
 	_, offline, err := s.get(appendOffline(nil, chain), nil)
 	if err != nil {
@@ -23,6 +23,7 @@ func (s *Store) SetOffline(chain market.ChainID, offline bool) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+
 	key, err := appendOffline(nil, chain), error(nil)
 	if offline {
 		err = s.db.Set(key, nil, pebble.Sync)

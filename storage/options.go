@@ -64,21 +64,27 @@ func (o Options) withDefaults() Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
+
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = defaultMemTableBytes
 	}
+
 	if o.BallastBytes == 0 {
 		o.BallastBytes = defaultBallastBytes
 	}
+
 	if o.MinFreeBytes == 0 {
 		o.MinFreeBytes = defaultMinFreeBytes
 	}
+
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+
 	if o.Exit == nil {
 		o.Exit = func() { os.Exit(1) }
 	}
+
 	if o.fs == nil {
 		o.fs = vfs.Default
 	}
@@ -104,6 +110,7 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 		FreeSpaceThresholdBytes:     o.MinFreeBytes,
 		Logger:                      &crashLogger{log: o.Logger, exit: o.Exit},
 	}
+
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockBytes
 	}

@@ -118,6 +118,7 @@ func (w *writer) commit(s *Store) error {
 // write fills the batch and returns the head that it ends with.
 func (w *writer) write(cut *Cut) head {
 	st := cut.State
+	// The generation stays the last one's while the chain catches up.
 	next := w.last
 	next.At, next.Native, next.Rows = st.Head, st.Native, lengths(st)
 	next.OpenCount, next.Transactions = st.OpenCount, st.Transactions
@@ -167,7 +168,7 @@ func (w *writer) dropTails(next *head) {
 	}
 }
 
-// writeChanges writes what the ledger changed besides rows.
+// writeChanges writes the ledger's changes other than rows: series and undos.
 func (w *writer) writeChanges(st *market.State, ch *ledger.Changes) {
 	for i := range ch.Ops {
 		allSeries[ch.Ops[i].Series].put(w, &ch.Ops[i])

@@ -12,6 +12,8 @@ import (
 func codeToken(c *coder, t *market.Token) {
 	symbol, name := t.Symbol != nil, t.Name != nil
 	c.flags("flags", &symbol, &name, &t.BadDecimals, &t.HourCorroborated)
+
+	// The flags say which of the two texts follow.
 	c.fixed("address", t.Address[:])
 	c.text("symbol", symbol, &t.Symbol)
 	c.text("name", name, &t.Name)
@@ -37,6 +39,7 @@ func codePool(c *coder, p *market.Pool) {
 		c.fixed("hooks", p.Hooks[:])
 		c.require("hooks", !p.Hooks.IsZero())
 	}
+
 	c.u32("fee", &p.Fee)
 	c.i32("tickSpacing", &p.TickSpacing)
 	c.i64("createdAt", &p.CreatedAt)
@@ -74,6 +77,7 @@ func codePoolDay(c *coder, d *market.PoolDay) {
 	c.u256("amount1", &d.Amount1)
 	c.u128("liquidity", &d.Liquidity)
 	c.i32("tick", &d.Tick)
+
 	c.u32("swaps", &d.Swaps)
 	c.usd("volumeUsd", &d.VolumeUsd)
 	c.usd("feesUsd", &d.FeesUsd)
@@ -95,6 +99,7 @@ func codeMinutes(c *coder, m *market.Minutes) {
 			newest++
 		}
 	}
+
 	c.require("newest", newest == 1)
 }
 
@@ -126,6 +131,7 @@ func codePosition(c *coder, p *market.Position) {
 	c.u256("feeGrowthInside1LastX128", &p.FeeGrowthInside1LastX128)
 	c.u128("deposited0", &p.Deposited0)
 	c.u128("deposited1", &p.Deposited1)
+
 	c.u128("withdrawn0", &p.Withdrawn0)
 	c.u128("withdrawn1", &p.Withdrawn1)
 	c.u128("collected0", &p.Collected0)
@@ -179,6 +185,7 @@ func codeNonNFT(c *coder, d *market.NonNFT) {
 		c.fixed("salt", d.Salt[:])
 		c.require("salt", !d.Salt.IsZero())
 	}
+
 	c.u128("liquidity", &d.Liquidity)
 	c.u256("feeGrowthInside0LastX128", &d.FeeGrowthInside0LastX128)
 	c.u256("feeGrowthInside1LastX128", &d.FeeGrowthInside1LastX128)
@@ -236,12 +243,14 @@ func codeTransaction(c *coder, t *market.Transaction) {
 		c.fixed("from", t.From[:])
 		c.fixed("to", t.To[:])
 	}
+
 	if gas {
 		c.u64("gasUsed", &t.GasUsed)
 		c.u128("gasPrice", &t.GasPrice)
 		c.u128("gasWei", &t.GasWei)
 		c.require("gasWei", hasGas(t))
 	}
+
 	c.usd("price0Usd", &t.Price0Usd)
 	c.usd("price1Usd", &t.Price1Usd)
 	c.usd("nativeUsd", &t.NativeUsd)

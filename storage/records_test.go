@@ -48,6 +48,7 @@ func same(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() || a.IsValid() && a.Type() != b.Type() {
 		return false
 	}
+
 	switch a.Kind() {
 	case reflect.Float64:
 		x, y := a.Float(), b.Float()
@@ -74,6 +75,7 @@ func same(a, b reflect.Value) bool {
 	case reflect.Invalid:
 		return true
 	}
+
 	return a.Equal(b)
 }
 
@@ -142,6 +144,7 @@ func roundTrip[T any](t failer, want T, code func(*coder, *T)) {
 	if !bytes.HasPrefix(b, prefix) {
 		t.Fatalf("encoding %+v lost what stood before it", want)
 	}
+
 	b = b[len(prefix):]
 	var got T
 	if err := decode(b, &got, code); err != nil {
@@ -150,12 +153,14 @@ func roundTrip[T any](t failer, want T, code func(*coder, *T)) {
 	if d := equal(want, got); d != "" {
 		t.Fatalf("%T read back differently (-want +got):\n%s", want, d)
 	}
+
 	for n := range b {
 		var cut T
 		if err := decode(b[:n:n], &cut, code); err == nil {
 			t.Fatalf("%T: the first %d of %d bytes decode: %x", want, n, len(b), b)
 		}
 	}
+
 	var long T
 	if err := decode(append(b, 0), &long, code); err == nil {
 		t.Fatalf("%T: decodes with a byte too many: %x", want, b)
@@ -170,6 +175,7 @@ func TestNumbersHaveOneEncoding(t *testing.T) {
 			t.Errorf("%x decodes", b)
 		}
 	}
+
 	var u64 uint64
 	var u32 uint32
 	var i32 int32
@@ -199,6 +205,7 @@ func TestGoldenRecords(t *testing.T) {
 		}
 		return r.Uint64N(n)
 	}
+
 	dumpRecord(&out, "head", filledHead(next), codeHead)
 	dumpRecord(&out, "token", filled[market.Token](next), codeToken)
 	dumpRecord(&out, "owner", filled[market.Address](next), codeOwner)
@@ -218,7 +225,8 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "transaction", filled[market.Transaction](next), codeTransaction)
 	dumpRecord(&out, "pool day", filled[market.PoolDay](next), codePoolDay)
 	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
-	dumpRecord(&out, "hour price", ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}, codeHourPrice)
+	price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next)}
+	dumpRecord(&out, "hour price", price, codeHourPrice)
 	dumpUndo(&out, filled[market.Pool](next))
 	dumpKeys(&out)
 	golden(t, "records.txt", out.Bytes())
@@ -272,6 +280,7 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 		Rows:   make([]uint32, ledger.TableCount()),
 		Drops:  []ledger.Op{ledger.PoolDays.Drop(market.PoolDay{Pool: 0, Day: 19675})},
 	}
+
 	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)
 }
@@ -282,6 +291,7 @@ func dumpKeys(out *bytes.Buffer) {
 		day := market.TickDay{Pool: 5, Tick: tick, Day: 20000}
 		return seriesFor(ledger.TickDays).appendKey(nil, 1, &day)
 	}
+
 	price := ledger.HourEntry{HourPrice: ledger.HourPrice{Token: 5}, Hour: 480000}
 	f("head of chain 1", appendKind(nil, 1, kindHead))
 	f("head of chain 42161", appendKind(nil, 42161, kindHead))
@@ -305,10 +315,12 @@ func golden(t *testing.T, name string, got []byte) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d := cmp.Diff(string(want), string(got)); d != "" {
 		t.Errorf("%s changed: a new layout is a new Format (-want +got):\n%s", path, d)
 	}

@@ -57,11 +57,13 @@ func (b *replicaBatch) readSeries(op pebble.InternalKeyKind, key, value []byte) 
 	if op == pebble.InternalKeyKindRangeDelete {
 		return nil
 	}
+
 	s := seriesFor(ledger.PoolDays)
 	k, tail, err := b.cut(key)
 	if err != nil || k != s.kind || len(tail) != s.tail {
 		return err
 	}
+
 	var day market.PoolDay
 	s.key(&bigEndian{buf: tail, read: true}, &day)
 	if at := [2]uint32{day.Pool, day.Day}; op == pebble.InternalKeyKindSet {
@@ -69,6 +71,7 @@ func (b *replicaBatch) readSeries(op pebble.InternalKeyKind, key, value []byte) 
 	} else {
 		delete(b.days, at)
 	}
+
 	return nil
 }
 
@@ -129,6 +132,7 @@ func (b *replicaBatch) deleteRange(from, to []byte) error {
 	default:
 		return fmt.Errorf("the range that ends at %x is unknown", to)
 	}
+
 	return nil
 }
 

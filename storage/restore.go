@@ -41,15 +41,18 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
+
 	r := &Restored{
 		State: s.coldState(chain, &h), Generation: h.Generation,
 		Published: h.PublishedAt, Confirmed: h.Confirmed,
 	}
+
 	r.lists = &tickLists{st: r.State}
 	r.State.TickLists = market.Cold(r.State.Pools.Len(), r.lists.fault)
 	if h.Generation == 0 {
 		return r, nil
 	}
+
 	r.Directory, ok, err = s.get(appendKind(nil, chain, kindDirectory), nil)
 	if err == nil && !ok {
 		err = errors.New("it is missing")
@@ -57,6 +60,7 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 	if err != nil {
 		return nil, s.damaged(chain, "directory", err)
 	}
+
 	return r, nil
 }
 
@@ -116,6 +120,7 @@ func (s *Store) undos(st *market.State) (undos []*ledger.Undo, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
+
 	var basis undoBasis
 	basis.reset(st)
 	for ok := it.Last(); ok; ok = it.Prev() {
@@ -129,6 +134,7 @@ func (s *Store) undos(st *market.State) (undos []*ledger.Undo, err error) {
 		basis.older(u)
 		undos = append(undos, u)
 	}
+
 	slices.Reverse(undos)
 	return undos, it.Error()
 }

@@ -31,11 +31,11 @@ type rig struct {
 	prices    market.Table[market.Price]
 	stats     market.Table[market.PoolStats]
 
-	now picture
+	now snapshot
 }
 
-// picture is what a store should hold beside the State.
-type picture struct {
+// snapshot is what a store should hold beside the State.
+type snapshot struct {
 	st           *market.State
 	generation   uint64
 	published    market.Head
@@ -49,7 +49,7 @@ type picture struct {
 	hourPrices   map[[2]uint32]ledger.HourEntry
 }
 
-func (p *picture) clone() *picture {
+func (p *snapshot) clone() *snapshot {
 	c := *p
 	c.leaves, c.undos = maps.Clone(p.leaves), maps.Clone(p.undos)
 	c.transactions, c.poolDays = maps.Clone(p.transactions), maps.Clone(p.poolDays)
@@ -67,19 +67,21 @@ func rounds(n int) int {
 
 func newRig(seed uint64, chain market.ChainID) *rig {
 	r := rand.New(rand.NewPCG(seed, uint64(chain)))
-	g := &rig{st: market.State{Chain: chain}, now: picture{
+	g := &rig{st: market.State{Chain: chain}, now: snapshot{
 		leaves: map[uint64]string{}, undos: map[uint64]ledger.Undo{},
 		transactions: map[[3]uint64]market.Transaction{},
 		poolDays:     map[[2]uint32]market.PoolDay{},
 		tickDays:     map[[3]int64]market.TickDay{},
 		hourPrices:   map[[2]uint32]ledger.HourEntry{},
 	}}
+
 	g.next = func(n uint64) uint64 {
 		if n == 0 {
 			return r.Uint64()
 		}
 		return r.Uint64N(n)
 	}
+
 	return g
 }
 
@@ -140,6 +142,7 @@ func (g *rig) span(ch *ledger.Changes, n int) {
 		Hash: u.Hash, Rows: u.Rows, OpenCount: u.OpenCount, Transactions: u.Transactions,
 		Drops: u.Drops, Before: g.st.Head,
 	}
+
 	edit(g, ledger.Tokens, &g.tokens, 1+n/4, &u, ch, func(uint32, *market.Token) {})
 	edit(g, ledger.Owners, &g.owners, n, &u, ch, func(uint32, *market.Address) {})
 	edit(g, ledger.Hours, &g.hours, n, &u, ch, func(_ uint32, h *market.HourBucket) {
@@ -149,6 +152,7 @@ func (g *rig) span(ch *ledger.Changes, n int) {
 		p.Currency0, p.Currency1 = g.below(g.tokens.Len()), g.below(g.tokens.Len())
 		p.LastHour = g.maybe(g.hours.Len())
 	})
+
 	edit(g, ledger.Days, &g.days, n, &u, ch, func(i uint32, d *market.PoolDay) {
 		d.Pool, d.Day = i, 1000+g.below(3)
 	})
@@ -162,6 +166,7 @@ func (g *rig) span(ch *ledger.Changes, n int) {
 		p.LowerSlot, p.UpperSlot = g.below(ticks.Len()), g.below(ticks.Len())
 		p.Overflow = g.maybe(g.overflow.Len())
 	})
+
 	edit(g, ledger.NonNFT, &g.nonNFT, n, &u, ch, func(_ uint32, d *market.NonNFT) {
 		d.Pool = g.below(pools.Len())
 	})
@@ -198,9 +203,11 @@ func (g *rig) cut(n int, publish bool) *Cut {
 	if g.next(4) == 0 {
 		g.revert(ch)
 	}
+
 	for range 1 + g.next(3) {
 		g.span(ch, n)
 	}
+
 	cut := &Cut{Changes: ch}
 	_, cut.Prices = touch(g, &g.prices, 1+n/4, nil, func(_ uint32, p *market.Price) {
 		p.OnlyPool = g.maybe(g.pools.Len())
@@ -240,7 +247,7 @@ func (g *rig) freeze() {
 }
 
 // series appends operations, some of which overwrite or take back others of
-// the same cut, and follows them in the picture.
+// the same cut, and follows them in the snapshot.
 func (g *rig) series(ch *ledger.Changes, n int) {
 	for range n {
 		tx := filled[market.Transaction](g.next)
@@ -255,6 +262,7 @@ func (g *rig) series(ch *ledger.Changes, n int) {
 		tick := filled[market.TickDay](g.next)
 		tick.Pool, tick.Tick, tick.Day = g.below(5), int32(g.below(5))-2, 100+g.below(9)
 		ch.Ops = append(ch.Ops, ledger.TickDays.Put(tick))
+
 		g.now.tickDays[[3]int64{int64(tick.Pool), int64(tick.Tick), int64(tick.Day)}] = tick
 		price := ledger.HourEntry{HourPrice: filled[ledger.HourPrice](g.next)}
 		price.Token = g.below(5)
@@ -279,12 +287,14 @@ func (g *rig) publish() *block.Publication {
 	if p.First {
 		clear(g.now.leaves)
 	}
+
 	for _, number := range slices.Sorted(maps.Keys(g.now.leaves)) {
 		if g.next(3) == 0 {
 			p.Dead = append(p.Dead, number, number+1<<40) // some that never were
 			delete(g.now.leaves, number)
 		}
 	}
+
 	for i := range 1 + g.next(4) {
 		leaf := block.NewLeaf{Number: g.now.generation<<8 + i, Bytes: make([]byte, 1+g.next(300))}
 		for k := range leaf.Bytes {
@@ -293,6 +303,7 @@ func (g *rig) publish() *block.Publication {
 		p.Leaves = append(p.Leaves, leaf)
 		g.now.leaves[leaf.Number] = string(leaf.Bytes)
 	}
+
 	p.Directory = []byte("directory " + leafString(g.now.leaves))
 	g.now.directory, g.now.published = string(p.Directory), g.now.st.Head
 	return p
@@ -306,7 +317,7 @@ func leafString(leaves map[uint64]string) (s string) {
 }
 
 // commit cuts and commits, and returns what the store should now hold.
-func (g *rig) commit(t *testing.T, s *Store, n int, publish bool) *picture {
+func (g *rig) commit(t *testing.T, s *Store, n int, publish bool) *snapshot {
 	t.Helper()
 	if err := s.Commit(g.cut(n, publish)); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,7 @@ func allKinds() map[kind]keyKind {
 		}
 		all[l.kind] = keyKind{l, table, series}
 	}
+
 	add(layout{kindHead, "head", 0}, -1, -1)
 	add(layout{kindDirectory, "directory", 0}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
@@ -66,6 +67,7 @@ func allKinds() map[kind]keyKind {
 	for i, t := range tables {
 		add(t.about().layout, i, -1)
 	}
+
 	for i, s := range allSeries {
 		add(s.about().layout, -1, i)
 	}

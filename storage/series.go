@@ -30,7 +30,7 @@ type anySeries interface {
 	decodes(value []byte) error
 }
 
-// seriesLayout is what a series is besides its entries.
+// seriesLayout describes a series without its entries.
 type seriesLayout struct {
 	layout
 	owner indexed // the table whose row is first in the keys
@@ -168,6 +168,7 @@ func between[E any](
 		LowerBound: line.appendKey(nil, chain, &from),
 		UpperBound: append(line.appendKey(nil, chain, &to), 0),
 	})
+
 	if err != nil {
 		r.err = s.damaged(chain, line.name, err)
 	}
@@ -180,6 +181,7 @@ func (r *Series[E]) Next() bool {
 	if r.err != nil || !r.step() {
 		return false
 	}
+
 	var zero E
 	r.entry = zero
 	r.c = coder{buf: r.it.Value(), read: true}
@@ -203,11 +205,13 @@ func (r *Series[E]) step() bool {
 	default:
 		ok = r.it.Next()
 	}
+
 	r.started = true
 	if err := r.it.Error(); err != nil {
 		r.err = r.s.damaged(r.chain, r.of.name, err)
 		return false
 	}
+
 	return ok
 }
 

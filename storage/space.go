@@ -66,12 +66,14 @@ func (g *Guard) Check() (Space, error) {
 	if err != nil {
 		return Space{}, fmt.Errorf("cannot measure disk of %s: %w", g.dir, err)
 	}
+
 	switch {
 	case du.AvailBytes < g.min:
 		g.full.Store(true)
 	case du.AvailBytes >= g.min+g.min/4:
 		g.full.Store(false)
 	}
+
 	there, err := g.keepBallast(du.AvailBytes)
 	return Space{
 		FreeBytes: du.AvailBytes, TotalBytes: du.TotalBytes,
@@ -87,6 +89,7 @@ func (g *Guard) ReadOnly() bool { return g.full.Load() }
 func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+
 	info, err := g.fs.Stat(g.path)
 	switch {
 	case err == nil && info.Size() == g.ballast:
@@ -96,10 +99,12 @@ func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	case g.ballast == 0 || g.full.Load() || free < g.min+2*uint64(g.ballast):
 		return false, nil
 	}
+
 	if err := g.writeBallast(); err != nil {
 		return false, fmt.Errorf("cannot write ballast %s of %d bytes: %w",
 			g.path, g.ballast, err)
 	}
+
 	return true, nil
 }
 
@@ -109,6 +114,7 @@ func (g *Guard) writeBallast() error {
 	if err != nil {
 		return err
 	}
+
 	page := make([]byte, 1<<20)
 	for left := g.ballast; left > 0 && err == nil; left -= int64(len(page)) {
 		_, err = f.Write(page[:min(left, int64(len(page)))])
@@ -116,6 +122,7 @@ func (g *Guard) writeBallast() error {
 	if err == nil {
 		err = f.Sync()
 	}
+
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, g.fs.Remove(g.path))
 	}

@@ -52,21 +52,25 @@ func Open(dir string, opts Options) (*Store, error) {
 		dir: dir, opts: opts, fs: opts.fs, tele: newTelemetry(opts.Metrics),
 		writers: make(map[market.ChainID]*writer),
 	}
+
 	if !opts.ReadOnly {
 		if err := opts.fs.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("cannot make directory of store %s: %w", dir, err)
 		}
 	}
+
 	lock, err := lockDir(dir, opts.fs, opts.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
+
 	s.lock = lock
 	s.guard = newGuard(opts.fs, dir, &opts)
 	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.giveUpBallast)
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+
 	s.tele.watch(s.db)
 	return s, nil
 }
@@ -74,20 +78,24 @@ func Open(dir string, opts Options) (*Store, error) {
 func (s *Store) open() error {
 	cache := pebble.NewCache(s.opts.CacheBytes)
 	defer cache.Unref()
+
 	p := s.opts.pebble(cache)
 	p.Lock = s.lock
 	p.EventListener = s.tele.listener(s.opts.Logger)
 	if s.fs == vfs.Default {
 		p.WithFSDefaults() // notices a disk that hangs
 	}
+
 	db, err := pebble.Open(s.dir, p)
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, err)
 	}
+
 	s.db = db
 	if err := s.checkFormat(); err != nil {
 		return errors.Join(err, db.Close())
 	}
+
 	return nil
 }
 
@@ -96,22 +104,20 @@ func (s *Store) open() error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.tele.unwatch()
 	for _, w := range s.writers {
 		if w.batch != nil {
 			w.batch.Close()
 		}
 	}
+
 	err := errors.Join(s.db.Close(), s.lock.Close())
 	if err != nil {
 		return fmt.Errorf("cannot close store %s: %w", s.dir, err)
 	}
 	return nil
 }
-
-// Damaged returns the first damage that was found since the store was opened,
-// or nil.
-func (s *Store) Damaged() *Damage { return s.damage.Load() }
 
 // damaged notes damage and returns it.
 func (s *Store) damaged(chain market.ChainID, what string, err error) *Damage {
@@ -188,6 +194,7 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
 	}
+
 	var chains []market.ChainID
 	for ok := it.First(); ok; {
 		chain, _, found := cutChain(it.Key())
@@ -197,9 +204,11 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 		chains = append(chains, chain)
 		ok = it.SeekGE(appendChainEnd(nil, chain))
 	}
+
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
 	}
+
 	return chains, nil
 }
 

@@ -32,6 +32,7 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 	if dir := os.Getenv(holdDirEnv); dir != "" {
 		hold(dir)
 	}
+
 	dir := t.TempDir()
 	other := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	other.Env = append(os.Environ(), holdDirEnv+"="+dir)
@@ -43,16 +44,19 @@ func TestOpenRefusesASecondProcess(t *testing.T) {
 	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
 		t.Fatalf("the other process says %q", line)
 	}
+
 	_, err = Open(dir, testOptions(nil))
 	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("the second open gave %v", err)
 	}
+
 	must(in.Close())
 	must(other.Wait())
 	s, err := Open(dir, testOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	closeTest(t, s)
 }
 
@@ -77,6 +81,7 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 			t.Errorf("format %q gave %v", format, err)
 		}
 	}
+
 	f("1", `unknown format "1"; this program reads 3 to 3`)
 	f("4", `unknown format "4"`)
 	f("0", `unknown format "0"`)
@@ -107,6 +112,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("identity is %v, %v; want %v", got, err, want)
 		}
 	}
+
 	f(nil, nil)
 	f([]Pair{{"seed", "1"}, {"feed", "sim"}, {"chain/1", "a\x00b"}},
 		[]Pair{{"chain/1", "a\x00b"}, {"feed", "sim"}, {"seed", "1"}})
@@ -129,6 +135,7 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	holds(t, s, want)
 	f := func(what string, err error) {
 		t.Helper()
@@ -136,6 +143,7 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("%s gave %v", what, err)
 		}
 	}
+
 	f("commit", s.Commit(g.cut(1, true)))
 	f("drop", s.DropChain(1))
 	f("identity", s.SetIdentity(nil))
@@ -150,14 +158,17 @@ func TestCheckpointIsAStore(t *testing.T) {
 	if err := s.Checkpoint("backup"); err != nil {
 		t.Fatal(err)
 	}
+
 	later := g.commit(t, s, 30, true)
 	if err := s.Checkpoint("backup"); err == nil {
 		t.Error("a backup replaced another")
 	}
+
 	backup, err := Open("backup", testOptions(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	holds(t, backup, want)
 	holds(t, s, later)
 	closeTest(t, backup)
@@ -173,6 +184,7 @@ func TestGuardTurnsTheStoreReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeTest(t, s)
+
 	g := newRig(3, 1)
 	f := func(free uint64, readOnly, ballast bool) {
 		t.Helper()
@@ -186,6 +198,7 @@ func TestGuardTurnsTheStoreReadOnly(t *testing.T) {
 			t.Errorf("with %d free bytes commit gave %v", free, err)
 		}
 	}
+
 	f(1199, false, false) // no room for the ballast
 	f(1200, false, true)
 	f(999, true, true)
@@ -205,6 +218,7 @@ func TestBallastIsRealBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeTest(t, s)
+
 	space, err := s.Guard().Check()
 	info, statErr := os.Stat(filepath.Join(dir, ballastName))
 	if err != nil || statErr != nil || !space.Ballast || info.Size() != 3<<20 {
@@ -220,6 +234,7 @@ func TestTelemetry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	newRig(1, 1).commit(t, s, 30, true)
 	var out bytes.Buffer
 	set.WritePrometheus(&out)
@@ -232,9 +247,11 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
-	if u := s.Usage(); u.WrittenBytes() == 0 || u.DiskBytes == 0 {
+
+	if u := s.Usage(); u.LogBytes == 0 || u.DiskBytes == 0 {
 		t.Errorf("usage is %+v", u)
 	}
+
 	closeTest(t, s)
 	set.WritePrometheus(&out) // of a closed store
 }

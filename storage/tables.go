@@ -15,8 +15,8 @@ import (
 // its order, then those that are computed for a generation. Committing,
 // restoring, undos, checks and replicas are loops over this list.
 //
-// What is odd about a table follows: rows that no undo holds, rows beside the
-// pools, rows kept in another form, what else an undo can take a row from.
+// Exceptions follow as calls: rows that no undo holds, a row for each pool, rows
+// that are not kept as one record, what else an undo can derive a row from.
 var tables = numbered(
 	rowsOf(0x10, "tokens", ledger.Tokens, codeToken, nil).undoneFrom(tokenIdentity),
 	rowsOf(0x11, "owners", ledger.Owners, codeOwner, nil).neverEdited(),
@@ -43,7 +43,7 @@ type table interface {
 	replica(st *market.State) replicated
 }
 
-// tableLayout is what a table is besides its rows.
+// tableLayout describes a table without its rows.
 type tableLayout struct {
 	layout
 	index  int    // in tables; of a table of the ledger, its index there too

@@ -27,6 +27,7 @@ func newTelemetry(set *metrics.Set) *telemetry {
 	if set == nil {
 		set = metrics.NewSet()
 	}
+
 	t := &telemetry{
 		commits:     set.NewCounter("tidemark_store_commits_total"),
 		commitBytes: set.NewCounter("tidemark_store_commit_bytes_total"),
@@ -35,6 +36,7 @@ func newTelemetry(set *metrics.Set) *telemetry {
 		stalls:      set.NewCounter("tidemark_store_write_stalls_total"),
 		slow:        set.NewCounter("tidemark_store_slow_disk_operations_total"),
 	}
+
 	set.RegisterMetricsWriter(t.writeUsage)
 	return t
 }
@@ -76,9 +78,6 @@ type Usage struct {
 	ReadAmp        int    // files that a read may have to look into
 }
 
-// WrittenBytes is everything written since Open.
-func (u *Usage) WrittenBytes() uint64 { return u.LogBytes + u.FlushBytes + u.CompactBytes }
-
 // Usage measures the store. It takes a lock that commits take too, for
 // microseconds.
 func (s *Store) Usage() Usage { return usageOf(s.db) }
@@ -90,6 +89,7 @@ func usageOf(db *pebble.DB) Usage {
 		flushed += m.Levels[i].TableBytesFlushed
 		compacted += m.Levels[i].TableBytesCompacted
 	}
+
 	return Usage{
 		DiskBytes:      m.DiskSpaceUsage(),
 		MemTableBytes:  m.MemTable.Size,
@@ -110,6 +110,7 @@ func (t *telemetry) writeUsage(w io.Writer) {
 	if db == nil {
 		return
 	}
+
 	u := usageOf(db)
 	metrics.WriteGaugeUint64(w, "tidemark_store_disk_bytes", u.DiskBytes)
 	metrics.WriteGaugeUint64(w, "tidemark_store_memtable_bytes", u.MemTableBytes)

@@ -34,21 +34,25 @@ func makeTickLists(st *market.State) []market.TickList {
 			counts[t.Pool]++
 		}
 	}
+
 	for i, n := range counts {
 		if n > 0 {
 			lists[i].Refs = make([]market.TickRef, 0, n)
 		}
 	}
+
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
 			refs := &lists[t.Pool].Refs
 			*refs = append(*refs, market.TickRef{Tick: t.Tick, Slot: i})
 		}
 	}
+
 	for i := range lists {
 		slices.SortFunc(lists[i].Refs, func(a, b market.TickRef) int {
 			return cmp.Compare(a.Tick, b.Tick)
 		})
 	}
+
 	return lists
 }

@@ -13,12 +13,11 @@ import (
 // bytes are written several times over. Therefore it holds the fields only
 // that are not those of the row after the span, its basis.
 //
-// The row after a span is what the next newer undo holds of it, or the State's
-// row when no newer undo does. So undos are read from the newest back. That
-// stands on the ledger's discipline that a row changes in a span that saves it
-// or not at all; the exceptions are no part of a basis: what the ledger fills
-// in at the end of a day, and prices of tokens. A checksum over the whole rows
-// ends each undo.
+// The row after a span is the one in the next newer undo that has it, or the
+// State's row when no newer undo does. So undos are read from the newest back.
+// This relies on the ledger saving every row that it changes in a span. The two
+// exceptions are left out of a basis: what the ledger fills in at the end of a
+// day, and prices of tokens. A checksum over the whole rows ends each undo.
 type undoBasis struct {
 	tables []basis // of the tables with rows that undos hold
 

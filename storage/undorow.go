@@ -39,12 +39,14 @@ func (b *undoBasis) writeDifference(c *coder, name string) {
 		c.bytes(name, &b.row.buf)
 		return
 	}
+
 	b.mask = append(b.mask[:0], make([]byte, (len(b.row.ends)+7)/8)...)
 	for k := range b.row.ends {
 		if !bytes.Equal(b.row.field(k), b.after.field(k)) {
 			b.mask[k/8] |= 1 << (k % 8)
 		}
 	}
+
 	c.fixed(name, b.mask)
 	for k := range b.row.ends {
 		if b.mask[k/8]>>(k%8)&1 != 0 {
@@ -61,14 +63,17 @@ func (b *undoBasis) readDifference(c *coder, name string) (row []byte, whole boo
 	if whole {
 		return c.take(name, c.count(name, 0)), true
 	}
+
 	fields := len(b.after.ends)
 	mask := c.take(name, (fields+7)/8)
 	if mask == nil && fields > 0 {
 		return nil, false
 	}
+
 	if extra := fields % 8; extra != 0 {
 		c.require(name, mask[len(mask)-1]>>extra == 0)
 	}
+
 	b.patch = b.patch[:0]
 	for k := range fields {
 		f := b.after.field(k)
@@ -79,5 +84,6 @@ func (b *undoBasis) readDifference(c *coder, name string) (row []byte, whole boo
 		}
 		b.patch = append(b.patch, f...)
 	}
+
 	return b.patch, false
 }

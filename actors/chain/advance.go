@@ -18,11 +18,13 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if !step.Confirmed.IsZero() {
 		c.Confirm(c.ledger.Head(), step.Confirmed)
 	}
+
 	if step.RevertTo != nil {
 		if err := c.revert(*step.RevertTo); err != nil {
 			return err
 		}
 	}
+
 	if step.Span != nil {
 		if err := c.apply(step.Span); err != nil {
 			return err
@@ -32,6 +34,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 		}
 		c.status.LastIndexedAt = now.UnixMilli()
 	}
+
 	c.ledger.Forget(step.Finalized)
 	if c.ledger.Head().Number >= c.refused.to {
 		c.refused = refusal{}
@@ -43,28 +46,36 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 // apply cuts the span where hours begin and applies the pieces: the record of
 // an hour is solved from the state before its first block.
 func (c *Chain) apply(span *market.Span) error {
+	if !c.WantsState { // the logs of real nodes can be read again
+		span.Strict = !c.refused.certain
+	}
 	for _, piece := range ledger.CutHours(span, c.ledger.Head().Time) {
 		first := piece.Time
 		if len(piece.Blocks) > 0 {
 			first = piece.Blocks[0].Time
 		}
+
 		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
 			c.beginHour(hour)
 		}
+
 		quarantined, err := c.ledger.Apply(&piece)
 		if err != nil {
 			return err
 		}
+
 		for _, q := range quarantined {
 			c.Log.Error("pool is quarantined: an event contradicts those before it",
 				"chain", c.ID(), "pool", q.Pool, "reason", q.Why)
 		}
+
 		c.Metrics.spans.Inc()
 		for i := range piece.Blocks {
 			c.Metrics.events.Add(len(piece.Blocks[i].Logs))
 			c.backlog += len(piece.Blocks[i].Logs)
 		}
 	}
+
 	return nil
 }
 
@@ -110,10 +121,12 @@ func (c *Chain) revert(to market.Head) error {
 			return fmt.Errorf("cannot revert from block %d to %d: %w", from.Number, to.Number, err)
 		}
 	}
+
 	if at := c.ledger.Head(); at.Number != to.Number || at.Hash != to.Hash {
 		return fmt.Errorf("revert from block %d ends at %d %s; the feed named %d %s",
 			from.Number, at.Number, at.Hash, to.Number, to.Hash)
 	}
+
 	c.Metrics.reverts.Inc()
 	c.Log.Warn("blocks were replaced", "chain", c.ID(), "from", from.Number, "to", to.Number)
 	return nil
@@ -126,6 +139,7 @@ func (c *Chain) follow(step feed.Step) {
 	if step.Head.Number > 0 {
 		c.status.ChainHead = step.Head
 	}
+
 	c.status.ETASeconds, c.status.Progress = 0, nil
 	if p := step.Progress; p != nil {
 		c.status.ETASeconds = int64(p.ETA.Seconds())
@@ -134,6 +148,7 @@ func (c *Chain) follow(step feed.Step) {
 			RequestsPerSecond: p.RequestsPerSecond,
 		}
 	}
+
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter

@@ -54,6 +54,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.feed = source
 	s.open()
 	t.Cleanup(func() { s.store.Close() })
@@ -68,6 +69,7 @@ func (s *stage) open() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	params := value.DefaultParams()
 	params.Stables, params.WrappedNative = stables, wrapped
 	s.store, s.board = store, new(rankings.Board)
@@ -98,6 +100,7 @@ func (s *stage) follow() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+
 		if err := s.chain.Advance(step, s.now); err != nil {
 			s.t.Fatal(err)
 		}
@@ -132,14 +135,17 @@ func (s *stage) page(q rankings.PositionQuestion) (ids []uint64, generation uint
 	if !ok || c.View == nil {
 		s.t.Fatal("nothing is published")
 	}
+
 	search, err := rankings.SearchPositions([]*rankings.View{c.View}, &q)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	page, err := search.Page(leaves{s.store}, q.Offset(), q.Limit)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	for _, row := range page.Rows {
 		ids = append(ids, row.View.State.Positions.At(row.Index).ID)
 	}
@@ -161,13 +167,16 @@ func TestHistoryIsPublished(t *testing.T) {
 	if generation != 1 || len(ids) < 50 {
 		t.Errorf("generation %d has %d rows on the first page", generation, len(ids))
 	}
+
 	s.refresh()
 	if _, generation = s.page(ranked[1]); generation != 1 {
 		t.Errorf("generation %d was made of the block of generation 1", generation)
 	}
+
 	if findings := ledger.Check(s.chain.ledger.Freeze()); len(findings) > 0 {
 		t.Errorf("the ledger has %d findings, the first is %v", len(findings), findings[0])
 	}
+
 	if status := s.chain.Status(); status.Syncing || status.LastIndexed != status.ChainHead {
 		t.Errorf("at the head the status is %+v", status)
 	}
@@ -187,23 +196,28 @@ func TestReopenServesTheSame(t *testing.T) {
 	for i, q := range ranked {
 		want[i], _ = s.page(q)
 	}
+
 	head := s.chain.ledger.Head()
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	s.open()
 	if ids, generation := s.page(ranked[0]); generation != 2 || !slices.Equal(ids, want[0]) {
 		t.Errorf("a cold generation %d has %v; want 2, %v", generation, ids, want[0])
 	}
+
 	s.load()
 	for i, q := range ranked {
 		if ids, generation := s.page(q); generation != 2 || !slices.Equal(ids, want[i]) {
 			t.Errorf("generation %d answers %+v with %v; want 2, %v", generation, q, ids, want[i])
 		}
 	}
+
 	if at := s.chain.ledger.Head(); at != head {
 		t.Errorf("the ledger is at %+v; want %+v", at, head)
 	}
+
 	s.now = s.now.Add(5 * time.Minute)
 	s.follow()
 	s.refresh()
@@ -221,6 +235,7 @@ func TestReorganisation(t *testing.T) {
 		s.follow()
 		s.now = s.now.Add(30 * time.Minute)
 	}
+
 	followed.follow()
 	followed.refresh()
 	for _, s := range []*stage{followed, direct} {
@@ -228,6 +243,7 @@ func TestReorganisation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	followed.follow()
 	direct.follow()
 	followed.refresh()
@@ -235,6 +251,7 @@ func TestReorganisation(t *testing.T) {
 	if a, b := followed.chain.ledger.Head(), direct.chain.ledger.Head(); a != b {
 		t.Fatalf("heads are %+v and %+v", a, b)
 	}
+
 	for _, q := range ranked {
 		a, _ := followed.page(q)
 		b, _ := direct.page(q)
@@ -242,6 +259,7 @@ func TestReorganisation(t *testing.T) {
 			t.Errorf("after the reorganisation %+v is %v; want %v", q, a, b)
 		}
 	}
+
 	if followed.chain.Metrics.reverts.Get() == 0 {
 		t.Error("nothing was reverted")
 	}
@@ -255,6 +273,7 @@ func (s *stage) wrong() (feed.Step, market.PoolID) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	for _, b := range step.Span.Blocks {
 		for i, log := range b.Logs {
 			if swap, ok := log.Event.(market.Swap); ok {
@@ -264,6 +283,7 @@ func (s *stage) wrong() (feed.Step, market.PoolID) {
 			}
 		}
 	}
+
 	s.t.Fatal("there is no swap to break")
 	return step, market.PoolID{}
 }
@@ -345,17 +365,21 @@ func TestResync(t *testing.T) {
 	if err := s.chain.Resync(); err != nil {
 		t.Fatal(err)
 	}
+
 	if c, _ := s.board.Load().Chain(1); c.View != nil || !c.Status.Offline {
 		t.Errorf("after a resync the board says %+v", c)
 	}
+
 	s.follow()
 	s.refresh()
 	if ids, _ := s.page(ranked[1]); !slices.Equal(ids, want) {
 		t.Errorf("indexed again the page is %v; want %v", ids, want)
 	}
+
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	s.open()
 	if !s.chain.Status().Offline {
 		t.Error("a start forgot that the chain is offline")

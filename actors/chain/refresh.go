@@ -23,6 +23,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	}
 	started := clock()
 
+	// The rows that Changes names are those of a State frozen at the same head.
 	st, changes := c.ledger.Freeze(), c.ledger.Changes()
 	cut := &storage.Cut{State: st, Changes: changes}
 	c.mark(st, changes)
@@ -85,12 +86,14 @@ func (c *Chain) solve(st *market.State) (changed []uint32) {
 		changed = append(changed, i)
 		moved[i] = true
 	}
+
 	st.Prices = c.prices.Freeze()
 	for i := range st.Pools.Len() {
 		if p := st.Pools.At(i); moved[p.Currency0] || moved[p.Currency1] {
 			c.stale[i] = true
 		}
 	}
+
 	return changed
 }
 
@@ -112,6 +115,7 @@ func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
 			}
 		}
 	}
+
 	c.everything = false
 	st.Stats = c.stats.Freeze()
 	return changed
@@ -123,12 +127,14 @@ func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
 	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
 		c.stale = append(c.stale, true)
 	}
+
 	c.stale = c.stale[:st.Pools.Len()]
 	c.prices.Truncate(min(c.prices.Len(), st.Tokens.Len()))
 	c.stats.Truncate(min(c.stats.Len(), st.Pools.Len()))
 	for _, i := range ledger.Pools.Changed(changes) {
 		c.stale[i] = true
 	}
+
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
 			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex

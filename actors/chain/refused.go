@@ -13,6 +13,9 @@ type refusal struct {
 	to    uint64 // its last block; 0: none
 	tries int
 	deep  bool // everything that can be taken back was
+	// certain: the events are what the chain has; the pools that they contradict
+	// are quarantined.
+	certain bool
 }
 
 // maxUnproven is how often a span that no proof can be had for is read again
@@ -35,7 +38,12 @@ func (c *Chain) Refused(step feed.Step, err error) bool {
 		c.Log.Warn("the ledger refuses an event; its blocks are read again", "chain", c.ID(),
 			"from", step.Span.From, "to", step.Span.To, "reason", err)
 	}
-	return !step.Proven && r.tries <= maxUnproven || c.goBack()
+	if !step.Proven && r.tries <= maxUnproven || c.goBack() {
+		return true
+	}
+	again := !r.certain
+	r.certain = true
+	return again
 }
 
 // goBack takes back all that can be, once.

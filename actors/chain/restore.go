@@ -19,6 +19,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 	if c.status.Offline, err = store.Offline(c.ID()); err != nil {
 		return nil, err
 	}
+
 	kept, err := store.Restore(c.ID())
 	if err != nil {
 		return nil, err
@@ -27,6 +28,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		c.begin()
 		return c, nil
 	}
+
 	c.kept, c.generation = kept, kept.Generation
 	c.status.LastIndexed, c.status.ChainHead = kept.State.Head, kept.State.Head
 	if kept.Current() {
@@ -38,6 +40,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 			board.Publish(view)
 		}
 	}
+
 	c.tell()
 	return c, nil
 }
@@ -64,7 +67,7 @@ func (c *Chain) begin() {
 }
 
 // Load brings the records into memory; stop ends it early. It changes nothing
-// that a reader sees and may run beside them, but not beside other calls.
+// that a reader sees, so readers may run at the same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
 	if c.ledger != nil {
 		return nil
@@ -76,6 +79,7 @@ func (c *Chain) Load(stop func() bool) error {
 	if !c.kept.Warm(stop) {
 		return errors.New("stopped while loading")
 	}
+
 	st := c.kept.State
 	c.ledger = ledger.From(c.Config.Ledger, st, undos)
 	for i := range st.Tokens.Len() {
@@ -96,13 +100,16 @@ func (c *Chain) Complete() {
 	if c.view == nil || c.view.Warm() {
 		return
 	}
+
 	view, err := rankings.Complete(c.view)
 	if err != nil {
-		c.Log.Error("stored generation does not fit its records and will be built anew", "chain", c.ID(), "error", err)
+		c.Log.Error("stored generation does not fit its records and will be built anew",
+			"chain", c.ID(), "error", err)
 		c.view = nil
 		c.board.Withdraw(c.ID())
 		return
 	}
+
 	c.view, c.everything = view, false
 	c.board.Publish(view)
 }

@@ -44,6 +44,7 @@ func (r *reader) checkBlock(ctx context.Context) error {
 		Method: "eth_getBlockByNumber", Args: []any{fmt.Sprintf("%#x", r.block.Number), false},
 		Result: &header,
 	}}
+
 	if err := r.ask.Ask(ctx, calls); err != nil {
 		return err
 	}
@@ -53,6 +54,7 @@ func (r *reader) checkBlock(ctx context.Context) error {
 	if header == nil || !strings.EqualFold(header.Hash, r.block.Hash.String()) {
 		return fmt.Errorf("block %d is not %s at the node", r.block.Number, r.block.Hash)
 	}
+
 	return nil
 }
 
@@ -132,15 +134,18 @@ func (r *reader) owners(ctx context.Context, ids []uint64) ([]market.Address, er
 			salt := saltOf(id)
 			calls[i] = r.call(r.positions, append(selector("ownerOf(uint256)"), salt[:]...), &answers[i])
 		}
+
 		if err := r.ask.Ask(ctx, calls); err != nil {
 			return nil, err
 		}
+
 		for i := range part {
 			err := endpoint.CallError(&calls[i])
 			if err != nil && !reverted(err) {
 				return nil, fmt.Errorf("ownerOf at block %d: %w", r.block.Number, err)
 			}
-			if b, bad := hex.DecodeString(strings.TrimPrefix(answers[i], "0x")); err == nil && bad == nil && len(b) == 32 {
+			b, bad := hex.DecodeString(strings.TrimPrefix(answers[i], "0x"))
+			if err == nil && bad == nil && len(b) == 32 {
 				out[at+i] = market.Address(b[12:])
 			}
 		}
@@ -158,6 +163,7 @@ func (r *reader) nextID(ctx context.Context) (uint64, error) {
 	if err := endpoint.FirstError(calls); err != nil {
 		return 0, fmt.Errorf("nextTokenId at block %d: %w", r.block.Number, err)
 	}
+
 	b, err := hex.DecodeString(strings.TrimPrefix(answer, "0x"))
 	if err != nil || len(b) != 32 {
 		return 0, fmt.Errorf("nextTokenId gave %d bytes", len(b))

@@ -51,6 +51,7 @@ func Compare(
 	run := &comparison{Config: c, st: st, reader: reader{
 		ask: ask, manager: c.PoolManager, positions: c.PositionManager, block: st.Head,
 	}}
+
 	run.out.Block = st.Head.Number
 	for _, step := range []func(context.Context) error{
 		run.checkBlock, run.comparePools, run.comparePositions, run.compareCount, run.checkBlock,
@@ -76,6 +77,7 @@ func (c *comparison) comparePools(ctx context.Context) error {
 		if !c.chosen(i, c.st.Pools.Len()) {
 			continue
 		}
+
 		p := c.st.Pools.At(i)
 		at, id := poolSlot(p.ID), p.ID.String()
 		c.add(at, check{what: "pool", id: id, field: "slot0", pool: i, want: slot0(p), mask: slot0Mask})
@@ -88,6 +90,7 @@ func (c *comparison) comparePools(ctx context.Context) error {
 		for _, ref := range c.st.TickLists.At(i).Refs {
 			c.addTick(i, at, c.st.Ticks.At(ref.Slot))
 		}
+
 		if err := c.flush(ctx, false); err != nil {
 			return err
 		}
@@ -125,6 +128,7 @@ func (c *comparison) comparePositions(ctx context.Context) error {
 			return err
 		}
 	}
+
 	for i := range c.st.NonNFT.Len() {
 		if d := c.st.NonNFT.At(i); c.chosen(i, c.st.NonNFT.Len()) {
 			c.addPosition(d.Pool, fmt.Sprintf("of %s", d.Sender), d.Liquidity,
@@ -132,9 +136,11 @@ func (c *comparison) comparePositions(ctx context.Context) error {
 				positionSlot(poolSlot(c.st.Pools.At(d.Pool).ID), d.Sender, d.TickLower, d.TickUpper, d.Salt))
 		}
 	}
+
 	if err := c.flush(ctx, true); err != nil {
 		return err
 	}
+
 	return c.compareOwners(ctx, indexes)
 }
 
@@ -153,10 +159,12 @@ func (c *comparison) compareOwners(ctx context.Context, indexes []uint32) error 
 	for k, i := range indexes {
 		ids[k] = c.st.Positions.At(i).ID
 	}
+
 	owners, err := c.owners(ctx, ids)
 	if err != nil {
 		return err
 	}
+
 	for k, i := range indexes {
 		p := c.st.Positions.At(i)
 		var want market.Address
@@ -178,10 +186,12 @@ func (c *comparison) compareCount(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	last := uint64(0)
 	if n := c.st.Positions.Len(); n > 0 {
 		last = c.st.Positions.At(n - 1).ID
 	}
+
 	c.out.Compared++
 	if last+1 != next {
 		c.differ(check{what: "position", id: strconv.FormatUint(next-1, 10), field: "minted", pool: market.NoIndex},
@@ -203,6 +213,7 @@ func (c *comparison) flush(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
+
 	for i, k := range c.checks {
 		c.out.Compared++
 		have := got[i]
@@ -215,6 +226,7 @@ func (c *comparison) flush(ctx context.Context, all bool) error {
 			c.differ(k, "0x"+hex.EncodeToString(k.want[:]), "0x"+hex.EncodeToString(have[:]))
 		}
 	}
+
 	c.slots, c.checks = c.slots[:0], c.checks[:0]
 	return nil
 }

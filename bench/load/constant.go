@@ -23,8 +23,10 @@ func Constant(l net.Listener, size int) error {
 		WriteBufferSize:       size + head,
 		NoDefaultServerHeader: true,
 	}
+
 	if err := server.Serve(l); err != nil {
 		return fmt.Errorf("cannot serve %d constant bytes on %s: %w", size, l.Addr(), err)
 	}
+
 	return nil
 }

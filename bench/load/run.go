@@ -56,11 +56,13 @@ func (c *Config) check() error {
 	case c.Rate < 0:
 		return fmt.Errorf("cannot ask %v requests a second", c.Rate)
 	}
+
 	for i := range c.Mix {
 		if c.Mix[i].Weight < 1 {
 			return fmt.Errorf("part %s has the weight %d; it is at least 1", c.Mix[i].Name, c.Mix[i].Weight)
 		}
 	}
+
 	return nil
 }
 

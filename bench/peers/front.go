@@ -185,6 +185,7 @@ func (p *page) end(q *asked) {
 	e := render.Pagination{
 		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: seen < p.total, Capped: p.total > totalCap,
 	}
+
 	if e.Capped {
 		e.Total = totalCap
 		if e.HasMore {
@@ -194,6 +195,7 @@ func (p *page) end(q *asked) {
 			e.Total = max(e.Total, seen)
 		}
 	}
+
 	p.body = append(render.AppendPagination(append(p.body, ']'), &e), '}')
 }
 

@@ -127,11 +127,13 @@ func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	case rankings.OutOfRange:
 		floors += " AND NOT in_range"
 	}
+
 	counted := (isOpen | isSafe).where()
 	among := counted
 	if q.MinPoolTVLUsd >= rankings.DefaultMinPoolTVLUsd {
 		among = list{sort: q.Sort}.needs().where()
 	}
+
 	end := fmt.Sprintf("LIMIT %d OFFSET $3", q.Limit)
 	return bodies(sortColumns[q.Sort], among+floors, end), capped(counted + floors)
 }

@@ -169,9 +169,9 @@ func (r *Run) Verdicts() string {
 
 // Text compares what was charged.
 func (u *Units) Text() string {
-	text := fmt.Sprintf("%s expected, %s answered", count(u.Expected), count(u.Answered))
+	text := fmt.Sprintf("%d expected, %d answered", u.Expected, u.Answered)
 	if u.Billed < 0 {
 		return text + ", billed is not known"
 	}
-	return fmt.Sprintf("%s, %s billed: difference %d", text, count(u.Billed), u.Billed-u.Expected)
+	return fmt.Sprintf("%s, %d billed: difference %d", text, u.Billed, u.Billed-u.Expected)
 }

@@ -235,6 +235,7 @@ func (c *BenchCompareCmd) Run() error {
 	if err != nil {
 		return err
 	}
+
 	old, err := readRun(c.Old)
 	if err != nil {
 		return err
@@ -292,12 +293,14 @@ func (c *BenchReportCmd) Run() error {
 	if c.Markdown {
 		return bench.Markdown(os.Stdout, run)
 	}
+
 	var base *report.Run
 	if c.Baseline != "" {
 		if base, err = readRun(c.Baseline); err != nil {
 			return err
 		}
 	}
+
 	return writeReport(c.Out, run, base)
 }
 

@@ -160,9 +160,11 @@ func historyLies() []*lie {
 		inner, name := at(r, "amounts.collectedFees.amount0Raw")
 		return isClosed(r) && inner[name] != "0"
 	}
+
 	native := func(r map[string]any) bool {
 		return isOpen(r) && r["token0"].(map[string]any)["isNative"] == true
 	}
+
 	const detail = "/swapdex-v4/PID$"
 	lies := []*lie{
 		{rule: "detail", field: "metrics.roi", position: isOpen, change: raise("metrics.roi", 1e-3)},
@@ -181,6 +183,7 @@ func historyLies() []*lie {
 		{rule: "pnl at cost", field: "metrics.pnlCostUsd", position: isOpen, change: ofLast("transactions", raise("token0PriceUsd", 100))},
 		{rule: "gas shares", field: "gasNative", change: ofLast("transactions", set("gasPrice", "7")), position: isClosed},
 	}
+
 	for _, l := range lies {
 		l.path = detail
 	}
@@ -226,6 +229,7 @@ func explainLies() []*lie {
 			}
 		}
 	}
+
 	return []*lie{
 		{rule: "list", field: "positions", path: "/v1/positions?sort=roi&page=1", change: without("positions")},
 		{rule: "explain", field: "pnlUsd", position: isOpen, path: explain, change: step("pnlUsd", raise("value", 1))},

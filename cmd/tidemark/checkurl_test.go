@@ -33,6 +33,7 @@ func serveMarket(t *testing.T, chains, positions, pools int) *stage {
 		s.answers = append(s.answers, source.Prices()...)
 		s.follow(source)
 	}
+
 	s.publish()
 	s.ask(s, "/health", "")
 	return s
@@ -120,9 +121,11 @@ func (r *recording) tell(path string, a *recorded) (status int, body []byte) {
 		}
 		l.tell(m)
 	}
+
 	if m == nil {
 		return a.status, a.body
 	}
+
 	changed, err := json.Marshal(m)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -136,6 +139,7 @@ func (r *recording) record(path, key string) *recorded {
 		r.t.Error(err)
 		return &recorded{}
 	}
+
 	request.Header.Set("KC-APIKey", key)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -143,6 +147,7 @@ func (r *recording) record(path, key string) *recorded {
 		return &recorded{}
 	}
 	defer response.Body.Close()
+
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		r.t.Error(err)
@@ -181,6 +186,7 @@ func (l *lie) rows(m map[string]any) (rows []map[string]any) {
 	if l.pool != nil {
 		list, id = "pools", "poolId"
 	}
+
 	if m[id] == l.id && (list == "pools") == (m["positionId"] == nil) {
 		return []map[string]any{m}
 	}
@@ -190,6 +196,7 @@ func (l *lie) rows(m map[string]any) (rows []map[string]any) {
 			rows = append(rows, row)
 		}
 	}
+
 	return rows
 }
 
@@ -205,11 +212,13 @@ func (r *recording) aim(t *testing.T, lies []*lie) {
 		if wants == nil {
 			continue
 		}
+
 		for _, row := range rows {
 			if key := row[id].(string); l.id == "" && !taken[key] && wants(row) {
 				l.id, taken[key] = key, l.path == "" || strings.HasSuffix(l.path, "$")
 			}
 		}
+
 		if l.id == "" {
 			t.Fatalf("no row for %s of %s", l.rule, l.field)
 		}
@@ -223,12 +232,14 @@ func (r *recording) load() {
 		if json.Unmarshal(a.body, &m) != nil || !strings.Contains(path, "chainId=1&") || !strings.Contains(path, "limit=100") {
 			continue
 		}
+
 		take := func(list string, to *[]map[string]any) {
 			all, _ := m[list].([]any)
 			for _, row := range all {
 				*to = append(*to, row.(map[string]any))
 			}
 		}
+
 		switch {
 		case strings.HasPrefix(path, "/v1/pools?chainId=1&minTvlUsd=0&includeRisky=true&limit=100"):
 			take("pools", &r.pools)

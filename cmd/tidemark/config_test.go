@@ -15,6 +15,7 @@ func TestDashed(t *testing.T) {
 			t.Errorf("dashed(%s) = %s; want %s", field, got, want)
 		}
 	}
+
 	f("Data", "data")
 	f("TotalCap", "total-cap")
 	f("MaxAPIKeys", "max-api-keys")
@@ -64,15 +65,18 @@ monthly-units = 9
 id = "own"
 name = "Own"
 `, "TIDEMARK_LIMITS_TOTAL_CAP=8", "TIDEMARK_REFRESH_EVERY=1s", "PATH=/bin")
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := func(what string, got, want any) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s is %v; want %v", what, got, want)
 		}
 	}
+
 	f("listen", l.Listen, "127.0.0.1:9000")
 	f("freshness", l.Limits.Freshness, 30*time.Second)
 	f("count-wait", l.Limits.CountWait, time.Duration(0))
@@ -109,6 +113,7 @@ func TestConfigRefuses(t *testing.T) {
 		t.Helper()
 		checkRefused(t, text, want, environ...)
 	}
+
 	f("listen = 5", "tidemark.toml:1: listen is 5; allowed is text")
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
 	f("[limits]\nfresh = \"1s\"", "tidemark.toml:2: unknown key limits.fresh; known are freshness, total-cap")
@@ -148,12 +153,14 @@ func TestConfigPrintIsConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var printed strings.Builder
 	l.print(&printed)
 	again, err := loadText(t, printed.String())
 	if err != nil {
 		t.Fatalf("%s in\n%s", err, printed.String())
 	}
+
 	var twice strings.Builder
 	again.print(&twice)
 	strip := func(s string) string {
@@ -164,6 +171,7 @@ func TestConfigPrintIsConfig(t *testing.T) {
 		}
 		return strings.Join(lines, "\n")
 	}
+
 	if strip(printed.String()) != strip(twice.String()) {
 		t.Errorf("printed\n%s\nis read as\n%s", printed.String(), twice.String())
 	}

@@ -40,10 +40,12 @@ func (l *loaded) check() error {
 			return err
 		}
 	}
+
 	if l.Prices.File != "" && l.Prices.URL != "" {
 		return fmt.Errorf("prices.file (%s) and prices.url (%s) are both set; give one",
 			l.from("prices.file"), l.from("prices.url"))
 	}
+
 	return nil
 }
 
@@ -111,9 +113,11 @@ func (l *loaded) checkChains() error {
 			enabled++
 		}
 	}
+
 	if enabled == 0 {
 		return fmt.Errorf("no chain is enabled; set enabled = true for one of [[chains]]")
 	}
+
 	return nil
 }
 

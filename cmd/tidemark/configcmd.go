@@ -60,6 +60,7 @@ func (l *loaded) print(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+
 	printTables(w, "chains", l.Chains)
 	printTables(w, "plans", l.Plans)
 }

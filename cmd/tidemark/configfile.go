@@ -47,6 +47,7 @@ func (f *tomlFile) root(tree map[string]any) error {
 		default:
 			err = f.table("", map[string]any{key: tree[key]}, f.into.settings())
 		}
+
 		if err != nil {
 			return err
 		}
@@ -64,6 +65,7 @@ func (f *tomlFile) table(prefix string, table map[string]any, settings []setting
 			}
 			continue
 		}
+
 		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
 		if i < 0 {
 			return f.errorf(name, "unknown key %s; known are %s", name, siblings(settings, prefix))
@@ -71,6 +73,7 @@ func (f *tomlFile) table(prefix string, table map[string]any, settings []setting
 		if err := settings[i].set(table[key]); err != nil {
 			return f.errorf(name, "%s", err)
 		}
+
 		f.into.origin[name] = fmt.Sprintf("file %s:%d", f.path, f.line(name))
 	}
 	return nil
@@ -176,9 +179,11 @@ func siblings(settings []setting, prefix string) string {
 			names = append(names, name)
 		}
 	}
+
 	if prefix == "" {
 		names = append(names, "chains", "plans")
 	}
+
 	return strings.Join(names, ", ")
 }
 
@@ -195,6 +200,7 @@ func keyLines(text string) map[string]int {
 		}
 		return name
 	}
+
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		switch {
@@ -215,5 +221,6 @@ func keyLines(text string) map[string]int {
 			}
 		}
 	}
+
 	return lines
 }

@@ -35,6 +35,7 @@ func loadConfig(path string, environ []string, flags map[string]string) (*loaded
 		func() error { return l.flags(flags) },
 		func() error { return l.check() },
 	}
+
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -57,10 +58,12 @@ func (l *loaded) file(path string) error {
 	if path == "" {
 		return nil
 	}
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read the configuration: %w", err)
 	}
+
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
 		var syntax toml.ParseError
@@ -80,6 +83,7 @@ func (l *loaded) environment(environ []string) error {
 	for _, s := range l.settings() {
 		byVariable[s.variable()] = s
 	}
+
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		variable, text, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(variable, "TIDEMARK_") || text == "" {
@@ -95,6 +99,7 @@ func (l *loaded) environment(environ []string) error {
 		}
 		l.origin[s.name] = "environment " + variable
 	}
+
 	return nil
 }
 

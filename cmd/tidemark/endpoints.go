@@ -33,6 +33,7 @@ func (c *ChainConfig) endpoints() (list []rpc.EndpointConfig) {
 			URL: address, RequestsPerSecond: float64(c.RequestsPerSecond),
 		})
 	}
+
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
 		out := rpc.EndpointConfig{
@@ -44,6 +45,7 @@ func (c *ChainConfig) endpoints() (list []rpc.EndpointConfig) {
 		}
 		list = append(list, out)
 	}
+
 	return list
 }
 
@@ -52,6 +54,7 @@ func (c *ChainConfig) checkEndpoints() error {
 	if len(c.RPC) > 0 && len(c.Endpoints) > 0 {
 		return fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID)
 	}
+
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
 		at := fmt.Sprintf("chain %d, endpoint %d", c.ID, i+1)
@@ -73,6 +76,7 @@ func (c *ChainConfig) checkEndpoints() error {
 			}
 		}
 	}
+
 	_, err := c.decimals()
 	return err
 }

@@ -44,9 +44,11 @@ func TestEndpoints(t *testing.T) {
 	if own.Name != "own" || own.Timeout != 3*time.Second || len(own.Roles) != 1 {
 		t.Errorf("first endpoint %+v", own)
 	}
+
 	if bought.RequestsPerSecond != 25 || bought.ComputeUnitsPerSecond != 500 || len(bought.Roles) != 2 {
 		t.Errorf("second endpoint %+v", bought)
 	}
+
 	decimals, err := l.Chains[0].decimals()
 	usdt, _ := market.ParseAddress("0xdac17f958d2ee523a2206206994597c13d831ec7")
 	if err != nil || decimals[usdt] != 7 {
@@ -59,6 +61,7 @@ func TestEndpointsRefused(t *testing.T) {
 		t.Helper()
 		checkRefused(t, "[[chains]]\nid = 1\n"+text, want)
 	}
+
 	f("[[chains.endpoints]]\nurl = 5", "tidemark.toml:4: chains[0].endpoints[0].url is 5; allowed is text")
 	f("[[chains.endpoints]]\ncolour = 5", "tidemark.toml:4: unknown key chains[0].endpoints[0].colour")
 	f("[[chains.endpoints]]\nurl = \"ftp://x\"", "chain 1, endpoint 1: url is not an http, https, ws or wss")

@@ -30,14 +30,17 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 		if !c.Enabled {
 			continue
 		}
+
 		source, err := l.feed(c, set, log)
 		if err != nil {
 			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
 		}
+
 		prices := func() []value.FeedPrice { return external.Of(c.ID) }
 		if simulated, ok := source.(*sim.Feed); ok && l.Prices.File == "" && l.Prices.URL == "" {
 			prices = simulated.Prices
 		}
+
 		specs = append(specs, actors.ChainSpec{
 			Feed:   source,
 			Verify: verify.Config{PoolManager: c.PoolManager, PositionManager: c.PositionManager},
@@ -80,6 +83,7 @@ func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.
 			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
+
 	positions, pools, actions := l.Sim.share(c.ID)
 	return sim.NewWorkload(sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,

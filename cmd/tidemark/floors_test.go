@@ -97,6 +97,7 @@ func TestFloors(t *testing.T) {
 			floor[name] = i
 		}
 	}
+
 	for _, p := range listPackages(t) {
 		at, ok := floor[p.name()]
 		if !ok {
@@ -121,6 +122,7 @@ func checkImport(t *testing.T, name, imported string) {
 	if other := strangers[top]; other != "" && strings.HasPrefix(imported+"/", module+other+"/") {
 		t.Errorf("%s imports %s: writers and readers never import each other", name, imported)
 	}
+
 	for heavy, who := range owners {
 		if strings.HasPrefix(imported, heavy) && !slices.Contains(who, name) {
 			t.Errorf("%s imports %s, which belongs to %v", name, imported, who)

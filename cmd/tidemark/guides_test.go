@@ -89,6 +89,7 @@ func (g *guide) run(name, path string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
+
 	blocks := fence.FindAllStringSubmatch(string(text), -1)
 	for i, block := range blocks {
 		language, code := block[1], g.local(block[2])
@@ -122,12 +123,14 @@ func (g *guide) shell(at, code string, refused bool) {
 		g.serve(at, code)
 		return
 	}
+
 	const strict = "curl() { command curl -sS --fail-with-body \"$@\"; echo; }\n"
 	const lenient = "curl() { command curl -sS \"$@\"; echo; }\n"
 	prelude := strict
 	if refused {
 		prelude = lenient
 	}
+
 	ctx, cancel := context.WithTimeout(g.t.Context(), guideTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", prelude+code)
@@ -135,6 +138,7 @@ func (g *guide) shell(at, code string, refused bool) {
 	if strings.HasPrefix(code, "make ") {
 		cmd.Dir = g.root // where BINARY puts what it builds apart from what is there
 	}
+
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		g.t.Fatalf("%s\n%v\n%s", at, err, out)
@@ -159,6 +163,7 @@ func (g *guide) serve(at, code string) {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	})
+
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		status, body, err := request("http://"+g.api+"/health", "")
 		if err == nil && status == 200 && !strings.Contains(body, `"generation":null`) {
@@ -166,6 +171,7 @@ func (g *guide) serve(at, code string) {
 			return
 		}
 	}
+
 	g.t.Fatalf("%s\ndoes not serve: %s", at, said.String())
 }
 
@@ -190,6 +196,7 @@ func (g *guide) holdAnswer(at, code string) {
 		g.t.Errorf("%s\n%v", at, err)
 		return
 	}
+
 	lines := strings.Split(strings.TrimSpace(g.answer), "\n") // each answer is one
 	if json.Unmarshal([]byte(lines[len(lines)-1]), &got) != nil {
 		g.t.Errorf("%s\nthe block before did not answer with JSON: %s", at, g.answer)
@@ -229,9 +236,11 @@ func alike(name string, want, got any) error {
 		}
 		return nil
 	}
+
 	if want != nil && got != nil && fmt.Sprintf("%T", want) != fmt.Sprintf("%T", got) {
 		return fmt.Errorf("%s is %v; the document has %v", name, got, want)
 	}
+
 	return nil
 }
 

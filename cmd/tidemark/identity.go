@@ -32,6 +32,7 @@ func (l *loaded) identityOf() []storage.Pair {
 			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.bench.Crowd)})
 		}
 	}
+
 	for _, c := range l.Chains {
 		if c.Enabled {
 			name := fmt.Sprintf("chain %d ", c.ID)
@@ -41,6 +42,7 @@ func (l *loaded) identityOf() []storage.Pair {
 			)
 		}
 	}
+
 	return pairs
 }
 
@@ -58,9 +60,11 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 		}
 		return kept[i].Value, true
 	}
+
 	if err := l.settleGenesis(find, now); err != nil {
 		return err
 	}
+
 	all, wanted := slices.Clone(kept), l.identityOf()
 	for _, p := range wanted {
 		have, ok := find(p.Name)
@@ -71,12 +75,14 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 			return l.otherIdentity(p.Name, have, p.Value)
 		}
 	}
+
 	for _, p := range kept {
 		named := func(w storage.Pair) bool { return w.Name == p.Name }
 		if strings.HasPrefix(p.Name, "sim.") && !slices.ContainsFunc(wanted, named) {
 			return l.otherIdentity(p.Name, p.Value, "")
 		}
 	}
+
 	if len(all) == len(kept) {
 		return nil
 	}
@@ -105,6 +111,7 @@ func (l *loaded) settleGenesis(find func(string) (string, bool), now time.Time) 
 		l.Sim.Genesis = genesis
 		return nil
 	}
+
 	l.Sim.Genesis = now.UTC().Add(-time.Duration(l.Sim.Days) * market.Day * time.Second).Truncate(time.Hour)
 	return nil
 }

@@ -210,6 +210,7 @@ func (c *customer) ask(client *http.Client, url string) (units int64, status int
 	if err != nil {
 		return 0, 0, err
 	}
+
 	q.Header.Set("KC-APIKey", c.key)
 	r, err := client.Do(q)
 	if err != nil {
@@ -219,6 +220,7 @@ func (c *customer) ask(client *http.Client, url string) (units int64, status int
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return 0, 0, err
 	}
+
 	units, err = strconv.ParseInt(r.Header.Get("X-Units-Charged"), 10, 64)
 	return units, r.StatusCode, err
 }

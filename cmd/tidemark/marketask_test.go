@@ -53,11 +53,13 @@ func (s *stage) showPage(words, fields []string) []string {
 	if len(words) > 1 {
 		asked = s.named(words[1])
 	}
+
 	rows, p := s.page(words[0], asked)
 	var lines []string
 	for _, row := range rows {
 		lines = append(lines, show(row, fields))
 	}
+
 	total := fmt.Sprintf("total %v", p["total"])
 	if p["totalCapped"] == true {
 		total += " capped"
@@ -113,6 +115,7 @@ func (s *stage) askPlainly(path, asked string) answer {
 	for _, sc := range s.scenes {
 		chains = append(chains, query.Chain{ID: sc.id, Enabled: true})
 	}
+
 	switch path {
 	case "/v1/positions":
 		q, err := chains.Positions([]byte(asked))
@@ -133,6 +136,7 @@ func (s *stage) askPlainly(path, asked string) answer {
 				return render.AppendPool(dst, render.NewPool(row.View.State, row.Index), row.Rank)
 			})
 	}
+
 	return s.plainDetail(path)
 }
 
@@ -152,6 +156,7 @@ func (s *stage) plainPage(
 	if errors.Is(err, rankings.ErrWarming) {
 		return answer{warming: true}
 	}
+
 	s.must(err)
 	p := render.Pagination{Page: number, Limit: limit}
 	var known bool
@@ -161,6 +166,7 @@ func (s *stage) plainPage(
 		}
 		p.Total = c.Rows()
 	}
+
 	page, err := search.Page(leaves{s.store}, offset, limit)
 	s.must(err)
 	body := []byte(`{"` + list + `":[`)
@@ -170,6 +176,7 @@ func (s *stage) plainPage(
 		}
 		body = row(body, &page.Rows[i])
 	}
+
 	p.HasMore = page.HasMore
 	return answer{status: 200, body: string(render.AppendPagination(append(body, ']'), &p)) + "}"}
 }
@@ -187,6 +194,7 @@ func (s *stage) plainDetail(path string) answer {
 		}
 		return answer{status: 404}
 	}
+
 	for i := range st.Positions.Len() {
 		if strconv.FormatUint(st.Positions.At(i).ID, 10) == part[5] {
 			var m value.Metrics
@@ -194,6 +202,7 @@ func (s *stage) plainDetail(path string) answer {
 			return answer{status: 200, body: string(render.AppendPosition(nil, st, i, &m, nil, 0))}
 		}
 	}
+
 	return answer{status: 404}
 }
 
@@ -217,12 +226,14 @@ func find(row map[string]any, path string) any {
 			v, ok = inner[first]
 		}
 	}
+
 	if inner, is := v.(map[string]any); is && deeper {
 		return find(inner, rest)
 	}
 	if !ok {
 		return "no-such-field:" + first
 	}
+
 	return v
 }
 
@@ -250,6 +261,7 @@ func text(v any) string {
 		encoded, _ := json.Marshal(v)
 		return string(encoded)
 	}
+
 	return fmt.Sprint(v)
 }
 
@@ -263,6 +275,7 @@ func nameOf(id string) string {
 		}
 		name = append(name, byte(b))
 	}
+
 	if len(name) == 0 {
 		return id
 	}

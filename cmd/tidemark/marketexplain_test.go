@@ -29,10 +29,12 @@ func (s *stage) explain(row map[string]any) {
 		t: s.t, where: s.where + " " + path, row: row, said: s.decode(a.body),
 		known: map[string]float64{},
 	}
+
 	c.prices()
 	for _, step := range c.said["steps"].([]any) {
 		c.step(step.(map[string]any))
 	}
+
 	c.results()
 }
 
@@ -68,13 +70,16 @@ func (c *calculator) prices() {
 				}
 			}
 		}
+
 		if price["priceUsd"] == nil && (price["source"] != "none" || p["reason"] == nil || len(used) > 0) {
 			c.errorf("a price that is null has %d markets: %v", len(used), price)
 		}
+
 		// The markets of a closing price are not kept.
 		if c.row["isActive"] == true && len(used) != int(number(price["markets"])) {
 			c.errorf("%d markets are used; the price says %v", len(used), price["markets"])
 		}
+
 		if len(used) > 0 {
 			c.equal("price of "+token, usd[token], medianOf(used, p["anchor"] == true))
 		}
@@ -99,6 +104,7 @@ func (c *calculator) market(m map[string]any) {
 		if name := check["name"]; name == "hook-allow" || name == "market-recency" {
 			met = have <= want || name == "market-recency" && want == 0 // a rule switched off
 		}
+
 		if check["met"] != met {
 			c.errorf("%v is %v against %v, and met is %v", check["name"], have, want, check["met"])
 		}
@@ -124,11 +130,13 @@ func medianOf(used []map[string]any, plain bool) float64 {
 	for _, m := range used {
 		all += number(m["weightUsd"])
 	}
+
 	for _, m := range used {
 		if sum += number(m["weightUsd"]); sum >= all/2 {
 			return number(m["priceUsd"])
 		}
 	}
+
 	return number(used[n-1]["priceUsd"])
 }
 
@@ -152,6 +160,7 @@ func (c *calculator) step(step map[string]any) {
 			x.raw[id], _ = new(big.Int).SetString(text, 10)
 		}
 	}
+
 	c.integers(name, &x)
 	if redo := redone[name]; redo != nil {
 		c.known[name] = number(step["value"])
@@ -227,6 +236,7 @@ func (c *calculator) integers(name string, x *terms) {
 			x.raw["amount"+leg] = fees
 		}
 		c.group("uncollectedFees", x.raw)
+
 	case "deposited":
 		c.group("deposits", x.raw)
 	case "withdrawn":
@@ -282,6 +292,7 @@ func (c *calculator) results() {
 		}
 		c.equal(field, number(find(c.row, field)), value)
 	}
+
 	if gas := number(find(c.row, "gas.valueUsd")); gas == gas {
 		c.equal("gas", gas, c.known["G"])
 	}

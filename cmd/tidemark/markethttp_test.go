@@ -13,6 +13,7 @@ import (
 	"tidemark/edge/render"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
@@ -37,26 +38,32 @@ func (s *stage) serve() func(s *stage, path, query string) answer {
 	for _, sc := range s.scenes {
 		chains = append(chains, render.Chain{ID: sc.id, Enabled: true})
 	}
+
 	server, err := edge.New(edge.Config{
 		Config: pages.Config{
 			Board: s.board, Store: s.store, Chains: chains,
 			Plans: accounts.DefaultPlans(), Limits: pages.DefaultLimits(), Version: "test",
-			Prices:  func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
-			Metrics: metrics.NewSet(),
+			Prices:    func(market.ChainID) (*value.Params, []value.FeedPrice) { return &s.params, s.answers },
+			Metrics:   metrics.NewSet(),
+			Disk:      func() storage.Disk { return storage.Disk{Status: storage.DiskOK} },
+			WallClock: func() accounts.ClockState { return accounts.ClockState{} },
 		},
 		Book: book, Clock: accounts.NewClock(now), Log: quiet,
 		Connections: edge.DefaultConnections(),
 	})
+
 	s.must(err)
 	key := s.issue(book)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
+
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	s.t.Cleanup(func() {
 		s.must(server.Shutdown(context.Background()))
 		s.must(<-served)
 	})
+
 	s.url, s.key = "http://"+l.Addr().String(), key
 	return func(s *stage, path, query string) answer {
 		if query != "" {
@@ -76,12 +83,14 @@ func (s *stage) issue(book *accounts.Book) string {
 	month := book.Calendar().This.Month
 	cell.Begin(month)
 	cell.Open(month, 1_000_000)
+
 	key, err := accounts.NewKey(rand.Reader, accounts.Server)
 	s.must(err)
 	k := &accounts.Key{
 		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen],
 		Cell: cell, Kind: accounts.Server,
 	}
+
 	book.Add(k, 0, 0)
 	return key
 }

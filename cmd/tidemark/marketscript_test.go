@@ -39,6 +39,7 @@ func TestMarkets(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
+
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".market"), func(t *testing.T) {
 			t.Run("plain", func(t *testing.T) { runMarket(t, name, newStage(t)) })
@@ -56,6 +57,7 @@ func runMarket(t *testing.T, name string, s *stage) {
 	s.must(err)
 	lines, err := script.Read(filepath.Base(name), string(text))
 	s.must(err)
+
 	shown := map[string][]string{}
 	for i := range lines {
 		l := &lines[i]
@@ -67,6 +69,7 @@ func runMarket(t *testing.T, name string, s *stage) {
 				strings.Join(got, "\n> "), strings.Join(l.Want, "\n> "))
 		}
 	}
+
 	s.where = "every row"
 	s.checkAll()
 	if *updateMarkets && strings.HasSuffix(t.Name(), "/plain") {
@@ -101,10 +104,12 @@ func (s *stage) line(l *script.Line) []string {
 		}
 		s.t.Fatalf("%s: what is %q?", s.where, words[0])
 	}
+
 	if order := orders[l.Words[0]]; order != nil {
 		order(s, l.Words[1:])
 		return nil
 	}
+
 	s.happen(l.Text)
 	return nil
 }
@@ -160,12 +165,14 @@ func (s *stage) set(words []string) {
 		s.params.Stables, s.params.WrappedNative = was.Stables, was.WrappedNative
 		return
 	}
+
 	for _, one := range settingsOf("", reflect.ValueOf(&s.params).Elem()) {
 		if one.name == words[0] {
 			s.must(one.set(words[1]))
 			return
 		}
 	}
+
 	s.t.Fatalf("%s: no threshold %q", s.where, words[0])
 }
 

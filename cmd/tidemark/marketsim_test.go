@@ -81,6 +81,7 @@ func TestWindowsGlide(t *testing.T) {
 		}
 		before, now = st, now.Add(time.Minute)
 	}
+
 	if fell < 50 {
 		t.Errorf("windows fell only %d times", fell)
 	}

@@ -74,6 +74,7 @@ func reopening(s *stage) *stage {
 			sc.chain = s.openChain(sc.id)
 		}
 	}
+
 	s.ask = func(s *stage, path, query string) answer {
 		cold := s.askPlainly(path, query)
 		for _, sc := range s.scenes {
@@ -87,6 +88,7 @@ func reopening(s *stage) *stage {
 		}
 		return warm
 	}
+
 	return s
 }
 
@@ -146,6 +148,7 @@ func (s *stage) happen(text string) {
 		if !s.at.chain.Loaded() {
 			s.load(s.at.chain)
 		}
+
 		span, err := s.at.market.Span(s.at.chain.Cursor().State, line)
 		s.must(err)
 		now := time.Now()
@@ -167,6 +170,7 @@ func (s *stage) publish() {
 			s.must(s.at.chain.Refresh(time.Now, func() {}))
 		}
 	}
+
 	s.at, s.changed = back, false
 	s.before(s)
 	s.fresh = true

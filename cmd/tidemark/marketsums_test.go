@@ -13,6 +13,7 @@ func (s *stage) checkAll() (positions int) {
 		if list == "positions" {
 			asked += "&status=all&minPoolTvl=0&sort=nft_id_asc"
 		}
+
 		for page, more := 1, true; more; page++ {
 			rows, p := s.page(list, fmt.Sprintf("%s&page=%d", asked, page))
 			more = p["hasMore"] == true
@@ -30,6 +31,7 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	if s.redo {
 		s.chart(list, row)
 	}
+
 	if list == "pools" {
 		s.checkPool(row)
 		return
@@ -37,6 +39,7 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	if s.redo {
 		s.explain(row)
 	}
+
 	group := func(name string) float64 { return number(find(row, "amounts."+name+".valueUsd")) }
 	v, w, d := group("current"), group("withdrawals"), group("deposits")
 	uncollected, g := group("uncollectedFees"), group("gas")
@@ -48,6 +51,7 @@ func (s *stage) checkRow(list string, row map[string]any) {
 		}
 		return
 	}
+
 	scale := math.Abs(v) + math.Abs(w) + math.Abs(d) + math.Abs(fees) + math.Abs(g)
 	s.near(row, "pnlUsd", pnl, (v+w-d)+fees-g, scale)
 	s.near(row, "underlyingValueUsd", number(find(row, "underlyingValueUsd")), v, 0)
@@ -57,6 +61,7 @@ func (s *stage) checkRow(list string, row map[string]any) {
 	if !(d > 0) {
 		roi, apr, feeAPR = math.NaN(), math.NaN(), math.NaN()
 	}
+
 	s.near(row, "roi", number(find(row, "roi")), clamp(roi), 0)
 	s.near(row, "apr", number(find(row, "apr")), clamp(apr), 0)
 	s.near(row, "feeApr", number(find(row, "feeApr")), clamp(feeAPR), 0)

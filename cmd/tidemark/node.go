@@ -185,6 +185,7 @@ func (n *node) startServers() error {
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
 			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
+			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock,
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,

@@ -25,6 +25,7 @@ func waitHead(ts *testscript.TestScript) {
 				AsOfBlock, ChainHeadBlock *uint64
 			}
 		}
+
 		ts.Check(json.Unmarshal([]byte(body), &health))
 		behind := 0
 		for _, c := range health.Chains {
@@ -32,6 +33,7 @@ func waitHead(ts *testscript.TestScript) {
 				behind++
 			}
 		}
+
 		if behind == 0 {
 			return
 		}
@@ -53,6 +55,7 @@ func writePages(ts *testscript.TestScript, _ bool, args []string) {
 			paths = append(paths, asked, asked+all+"&limit=100", asked+all+"&limit=100&page=2")
 		}
 	}
+
 	every("positions", "&status=all&minPoolTvl=0&includeRisky=true", rankings.PositionSorts)
 	every("pools", "&includeRisky=true", rankings.PoolSorts)
 	var out strings.Builder
@@ -61,5 +64,6 @@ func writePages(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		fmt.Fprintf(&out, "%s: %d\n%s\n", path, status, body)
 	}
+
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out.String()), 0o644))
 }

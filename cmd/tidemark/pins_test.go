@@ -19,6 +19,7 @@ func TestPins(t *testing.T) {
 			t.Errorf("%s is %s; pinned is %s", path, got, want)
 		}
 	}
+
 	f("github.com/anthdm/hollywood", "v1.0.5")
 	f("github.com/dgraph-io/ristretto/v2", "v2.4.2")
 	f("github.com/cockroachdb/pebble/v2", "v2.1.7")

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			env.Values[nodeKey{}] = new(*process)
 			return nil
 		},
+
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"node":  startNode,
 			"down":  func(ts *testscript.TestScript, _ bool, _ []string) { endNode(ts, syscall.SIGTERM) },
@@ -120,6 +121,7 @@ func waitServed(ts *testscript.TestScript, p *process) {
 		if url == "" {
 			continue
 		}
+
 		status, body, err := request(url+"/health", "")
 		if err != nil || status != http.StatusOK || strings.Contains(body, `"generation":null`) {
 			continue
@@ -152,9 +154,11 @@ func request(url, key string) (status int, body string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
+
 	if key != "" {
 		q.Header.Set("KC-APIKey", key)
 	}
+
 	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return 0, "", err
@@ -181,6 +185,7 @@ func get(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 3 {
 		key = args[2]
 	}
+
 	status, body, err := request(ts.Getenv("URL")+args[1], key)
 	ts.Check(err)
 	fmt.Fprintln(ts.Stdout(), body)

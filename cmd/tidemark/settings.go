@@ -37,6 +37,7 @@ func settingsOf(prefix string, table reflect.Value) []setting {
 			list = append(list, setting{name: name, about: field.Tag.Get("about"), value: value})
 		}
 	}
+
 	return list
 }
 
@@ -76,6 +77,7 @@ func (s setting) set(raw any) error {
 	if text, ok := raw.(string); ok {
 		return s.setText(text)
 	}
+
 	switch v := raw.(type) {
 	case bool:
 		if s.value.Kind() == reflect.Bool {
@@ -99,6 +101,7 @@ func (s setting) set(raw any) error {
 			return s.setList(v)
 		}
 	}
+
 	return fmt.Errorf("%s is %v; %s", s.name, raw, s.allowed())
 }
 
@@ -119,6 +122,7 @@ func (s setting) setInt(v int64) error {
 			return nil
 		}
 	}
+
 	return fmt.Errorf("%s is %d; %s", s.name, v, s.allowed())
 }
 
@@ -182,6 +186,7 @@ func parseAs(t reflect.Type, text string) (reflect.Value, error) {
 	default:
 		return parseList(t, text)
 	}
+
 	return out, err
 }
 
@@ -229,6 +234,7 @@ func (s setting) allowed() string {
 	case []market.Address:
 		return `allowed is a list of addresses such as ["0x…"], each 0x and 40 hex digits`
 	}
+
 	return "allowed is text"
 }
 
@@ -246,6 +252,7 @@ func (s setting) text() string {
 		return v.Format(time.RFC3339)
 	case market.Address:
 		return strconv.Quote(v.String())
+
 	case []string, []market.Address:
 		var parts []string
 		for i := range s.value.Len() {

@@ -40,14 +40,6 @@ var topLevel = []string{
 	"README.md", "LICENSE", ".ci", ".gitignore",
 }
 
-// unparted are packages whose long functions have no paragraphs yet. The list
-// only gets shorter.
-var unparted = []string{
-	"actors/chain", "actors/feed", "actors/feed/rpc", "actors/feed/sim", "cmd/tidemark", "edge",
-	"edge/query", "edge/render", "rankings", "rankings/block", "rankings/clmath", "rankings/ledger",
-	"rankings/market", "rankings/script", "rankings/value", "storage",
-}
-
 const (
 	partedLines   = 15  // from here on a function reads in steps, with a blank line between
 	maxFileLines  = 400 // beyond it a file has two subjects
@@ -80,11 +72,13 @@ func checkFile(t *testing.T, p *listed, file string) {
 	if strings.HasPrefix(string(text), "// Code generated ") {
 		return // its generator is what has a style
 	}
+
 	at := p.name() + "/" + file
 	lines := strings.Split(string(text), "\n")
 	if len(lines) > maxFileLines {
 		t.Errorf("%s has %d lines; cannot exceed %d", at, len(lines), maxFileLines)
 	}
+
 	for n, line := range lines {
 		if length := len([]rune(strings.ReplaceAll(line, "\t", "    "))); length > maxLineLength {
 			t.Errorf("%s:%d has %d columns; cannot exceed %d", at, n+1, length, maxLineLength)
@@ -93,9 +87,11 @@ func checkFile(t *testing.T, p *listed, file string) {
 			t.Errorf("%s:%d: finish it, or say it in an issue", at, n+1)
 		}
 	}
+
 	if slices.Contains(drawers, strings.TrimSuffix(file, ".go")) {
 		t.Errorf("%s is a drawer: name what is in it", at)
 	}
+
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, path, text, 0)
 	if err != nil {
@@ -111,9 +107,6 @@ func checkFile(t *testing.T, p *listed, file string) {
 // checkParagraphs finds long functions without a blank line between their steps.
 func checkParagraphs(t *testing.T, p *listed, file string) {
 	t.Helper()
-	if slices.Contains(unparted, p.name()) {
-		return
-	}
 	path := filepath.Join(p.Dir, file)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -225,10 +218,12 @@ func checkNode(t *testing.T, p *listed, set *token.FileSet, n ast.Node) {
 		if lines := set.Position(n.End()).Line - set.Position(n.Pos()).Line + 1; lines > maxFuncLines {
 			t.Errorf("%s: %s has %d lines; cannot exceed %d", set.Position(n.Pos()), n.Name.Name, lines, maxFuncLines)
 		}
+
 	case *ast.GoStmt:
 		if !slices.Contains(starters, p.name()) {
 			t.Errorf("%s: goroutines start only in %v", set.Position(n.Pos()), starters)
 		}
+
 	case *ast.SelectorExpr:
 		x, ok := n.X.(*ast.Ident)
 		if why := banned[identity(x, ok)+"."+n.Sel.Name]; why != "" && slices.Contains(pure, p.name()) {

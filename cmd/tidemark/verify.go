@@ -85,9 +85,11 @@ func (c *VerifyCmd) chains() (ids []uint64, err error) {
 	if err := json.Unmarshal(answer, &views); err != nil {
 		return nil, fmt.Errorf("cannot read the answer of the node on %s: %w", c.Data, err)
 	}
+
 	for i := range views {
 		ids = append(ids, views[i].ChainID)
 	}
+
 	return ids, nil
 }
 
@@ -103,11 +105,13 @@ func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
 		v := &list[i]
 		row(w, v.ChainID, v.Block, v.Compared, v.Different)
 	}
+
 	for i := range list {
 		for _, d := range list[i].Differences {
 			fmt.Fprintf(w, "chain %d, %s %s: %s is %s, the contract has %s; blocks %d to %d\n", list[i].ChainID,
 				d.What, d.ID, d.Field, d.Ledger, d.Contract, d.FromBlock, d.ToBlock)
 		}
 	}
+
 	return w.Flush()
 }

@@ -54,6 +54,7 @@ func (s *Server) verify(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	sample := 0
 	if text := r.URL.Query().Get("sample"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 31)

@@ -46,6 +46,7 @@ func appendRateLimit(dst []byte, t *Ticket, q *accounts.Quota) []byte {
 		dst = append(dst, `;t=`...)
 		dst = strconv.AppendInt(dst, accounts.Seconds(t.Burst.FullNs), 10)
 	}
+
 	if q.Limit > 0 {
 		if len(dst) > 0 {
 			dst = append(dst, `, `...)
@@ -55,5 +56,6 @@ func appendRateLimit(dst []byte, t *Ticket, q *accounts.Quota) []byte {
 		dst = append(dst, `;t=`...)
 		dst = strconv.AppendInt(dst, accounts.Seconds(q.ResetInNs), 10)
 	}
+
 	return dst
 }

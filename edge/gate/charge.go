@@ -37,6 +37,7 @@ func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 	if v == accounts.Unleased {
 		v = g.awaitLease(t, units)
 	}
+
 	switch v {
 	case accounts.Granted:
 		return nil
@@ -47,6 +48,7 @@ func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 		g.metrics.stalled.Inc()
 		return errStalled
 	}
+
 	g.metrics.lease.Inc()
 	return errLease
 }

@@ -51,6 +51,7 @@ func allowOrigin(ctx *fasthttp.RequestCtx, key *accounts.Key) *render.Error {
 	case len(origins) > 1 || !key.Allows(origins[0]):
 		return errOtherOrigin
 	}
+
 	ctx.Response.Header.SetCanonical([]byte(headerAllowOrigin), origins[0])
 	return nil
 }

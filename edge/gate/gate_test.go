@@ -25,9 +25,11 @@ func newBenchGate(tb testing.TB) (*Gate, string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	book.Add(&accounts.Key{
 		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
 	}, 0, 0)
+
 	return New(book, accounts.NewClock(now), metrics.NewSet()), key
 }
 

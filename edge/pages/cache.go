@@ -22,6 +22,7 @@ func newPageCache(set *metrics.Set, off bool) (*pageCache, error) {
 		hits:   set.NewCounter(`tidemark_edge_page_cache_total{result="hit"}`),
 		misses: set.NewCounter(`tidemark_edge_page_cache_total{result="miss"}`),
 	}
+
 	if off {
 		return c, nil
 	}
@@ -31,6 +32,7 @@ func newPageCache(set *metrics.Set, off bool) (*pageCache, error) {
 		MaxCost:     pageCacheBytes,
 		BufferItems: 64,
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a page cache of %d bytes: %w", pageCacheBytes, err)
 	}

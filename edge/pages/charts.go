@@ -137,6 +137,7 @@ func (s *Pages) quotes(st *market.State, token, from, today uint32) ([]value.Quo
 		if token == market.NoIndex {
 			continue
 		}
+
 		hour := (from+uint32(n)+1)*24 - 1
 		record, ok, err := s.cfg.Store.HourPriceAt(st.Chain, token, hour)
 		if err != nil {

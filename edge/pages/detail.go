@@ -94,6 +94,7 @@ func (p *Pages) build(q *Question, v *rankings.View, i uint32) (*Page, *render.E
 	case accounts.RoutePoolCharts:
 		return p.poolCharts(q, v, i)
 	}
+
 	panic("BUG: a route without a page")
 }
 

@@ -1,8 +1,12 @@
 package pages
 
 import (
+	"fmt"
+	"time"
+
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/storage"
 )
 
 // Health answers GET /health; serving is false when no chain can be served.
@@ -16,7 +20,7 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 			c = &rankings.Chain{ID: id}
 		}
 
-		health := p.chainHealth(snapshot, c, now)
+		health, reason := p.chainHealth(snapshot, c, now)
 		if health != render.OK {
 			node = render.Degraded
 		}
@@ -27,14 +31,20 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 		if len(rows) > 0 {
 			rows = append(rows, ',')
 		}
-		rows = render.AppendChainHealth(rows, c, health)
+		rows = render.AppendChainHealth(rows, c, health, reason)
+	}
+
+	disk, clock := p.cfg.Disk(), p.cfg.WallClock()
+	if disk.Status != storage.DiskOK || clock.Mistrusted {
+		node = render.Degraded
 	}
 	if !serving {
 		node = render.Down
 	}
 
 	body := append(render.AppendHealth(nil, node, p.cfg.Version), rows...)
-	body = append(body, ']')
+	body = render.AppendDisk(append(body, ']'), string(disk.Status), disk.FreeBytes)
+	body = render.AppendClock(body, &clock)
 	if !serving {
 		body = append(body, `,"error":"no chain can be served"`...)
 	}
@@ -42,21 +52,37 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 }
 
 // chainHealth judges a chain by what it serves, and by why it does not.
-func (p *Pages) chainHealth(s *rankings.Snapshot, c *rankings.Chain, now int64) render.Health {
-	failing := c.Status.FailingSince
+func (p *Pages) chainHealth(
+	s *rankings.Snapshot, c *rankings.Chain, now int64,
+) (h render.Health, reason string) {
 	switch {
 	case c.Status.Offline:
-		return render.Offline
+		return render.Offline, "the operator has taken the chain offline"
 	case c.Status.Stopped:
-		return render.Down
+		return render.Down, "the chain has stopped: " + c.Status.StopReason
 	case c.Status.Syncing:
-		return render.Syncing
+		return render.Syncing, "the node is catching up with the chain's head"
+	case c.View == nil:
+		return render.Down, "nothing is published yet"
 	case p.available(s, c.ID, now) == nil:
-		return render.Down
+		return render.Down, unconfirmed(c.View, now)
 	case now-c.View.Confirmed() > p.cfg.Limits.Freshness.Milliseconds():
-		return render.Lagging
-	case failing != 0 && now-failing > feedGrace.Milliseconds():
-		return render.Lagging
+		return render.Lagging, unconfirmed(c.View, now)
 	}
-	return render.OK
+
+	failing := c.Status.FailingSince
+	if failing != 0 && now-failing > feedGrace.Milliseconds() {
+		return render.Lagging, fmt.Sprintf("the feed has failed for %s", seconds(now-failing))
+	}
+	return render.OK, ""
+}
+
+func unconfirmed(v *rankings.View, now int64) string {
+	return fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
+		v.State.Head.Number, seconds(now-v.Confirmed()))
+}
+
+// seconds is a time in milliseconds, for a reader.
+func seconds(milli int64) time.Duration {
+	return (time.Duration(milli) * time.Millisecond).Round(time.Second)
 }

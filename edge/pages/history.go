@@ -125,6 +125,7 @@ func (l *load) step(n int) (done bool) {
 		if len(l.ends) > 0 {
 			l.entries = append(l.entries, ',')
 		}
+
 		l.entries = render.AppendTransaction(l.entries, l.it.Entry(), l.decimals)
 		l.ends = append(l.ends, len(l.entries))
 	}

@@ -232,6 +232,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 		}
 		runtime.Gosched()
 	}
+
 	sel.search = running.Search()
 	time.AfterFunc(j.limits.Freshness, func() { j.expireSelection(key, sel) })
 }

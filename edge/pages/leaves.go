@@ -35,12 +35,14 @@ func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
 		hits:   set.NewCounter(`tidemark_edge_leaf_cache_total{result="hit"}`),
 		misses: set.NewCounter(`tidemark_edge_leaf_cache_total{result="miss"}`),
 	}
+
 	var err error
 	c.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *leaf]{
 		NumCounters: 10 * leafCacheBytes / (4 << 10),
 		MaxCost:     leafCacheBytes,
 		BufferItems: 64,
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a leaf cache of %d bytes: %w", leafCacheBytes, err)
 	}
@@ -54,6 +56,7 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 		c.hits.Inc()
 		return l.ids, nil
 	}
+
 	c.misses.Inc()
 	raw, err := c.store.Leaf(chain, number, nil)
 	if errors.Is(err, storage.ErrNoLeaf) {
@@ -62,6 +65,7 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	ids, err := block.DecodeLeaf(raw, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)

@@ -20,6 +20,7 @@ func appendPlans(dst []byte, plans []accounts.Plan) []byte {
 		first = false
 		dst = render.AppendPlan(dst, &plans[i])
 	}
+
 	return append(dst, `],"quotaResets":"monthly, 1st 00:00 UTC"}`...)
 }
 

@@ -29,6 +29,9 @@ type Config struct {
 	// Prices returns what a chain's prices are solved with now: thresholds, and
 	// the answers of the configured price feed.
 	Prices func(market.ChainID) (*value.Params, []value.FeedPrice)
+	// Disk and WallClock are what the node stands on, for /health.
+	Disk      func() storage.Disk
+	WallClock func() accounts.ClockState
 	// NoPageCache renders every page anew: for benchmarks.
 	NoPageCache bool
 

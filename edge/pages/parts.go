@@ -40,12 +40,14 @@ func (c chainParts) of(v *rankings.View) *parts {
 	if p != nil && p.view.Generation > v.Generation {
 		return nil
 	}
+
 	n := v.State.Pools.Len()
 	next := &parts{
 		view:   v,
 		shares: make([]atomic.Pointer[render.Share], n),
 		pools:  make([]atomic.Pointer[render.Pool], n),
 	}
+
 	if !slot.CompareAndSwap(p, next) {
 		return c.of(v)
 	}

@@ -66,6 +66,7 @@ func (c Chains) chain(name string, v []byte) (market.ChainID, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	for i := range c {
 		if uint64(c[i].ID) != n {
 			continue
@@ -75,6 +76,7 @@ func (c Chains) chain(name string, v []byte) (market.ChainID, error) {
 		}
 		return c[i].ID, nil
 	}
+
 	return 0, fmt.Errorf("%s %d is not registered; registered are %s", name, n, c)
 }
 

@@ -43,6 +43,7 @@ func Charts(raw []byte) (ChartRange, error) {
 		if name == end {
 			return Range30d, nil
 		}
+
 		r = max(0, slices.IndexFunc(chartRanges, func(s string) bool { return s == string(v) }))
 	}
 }

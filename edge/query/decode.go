@@ -22,12 +22,14 @@ func decode(dst, src []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	if !utf8.Valid(out) {
 		return nil, errUTF8
 	}
 	if bytes.IndexByte(out, 0) >= 0 {
 		return nil, errNUL
 	}
+
 	return out, nil
 }
 
@@ -67,6 +69,7 @@ func unescape(dst, src []byte, plus byte) ([]byte, error) {
 			dst = append(dst, c)
 		}
 	}
+
 	return dst, nil
 }
 

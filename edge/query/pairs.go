@@ -39,6 +39,7 @@ func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 		}
 		piece, p.rest, _ = bytes.Cut(p.rest, ampersand)
 	}
+
 	rawName, rawValue, _ := bytes.Cut(piece, equals)
 	if name, err = p.find(buf, rawName); err != nil {
 		return end, nil, err
@@ -46,6 +47,7 @@ func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 	if value, err = decode(buf, rawValue); err != nil {
 		return end, nil, fmt.Errorf("parameter %s: %w", p.names[name], err)
 	}
+
 	return name, value, p.admit(name, value)
 }
 
@@ -56,11 +58,13 @@ func (s *shape) find(buf, raw []byte) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("parameter name: %w", err)
 	}
+
 	for i := range s.names {
 		if string(name) == s.names[i] {
 			return i, nil
 		}
 	}
+
 	if len(s.names) == 0 {
 		return 0, fmt.Errorf("unknown parameter %s; this route takes none", quote(name))
 	}

@@ -66,6 +66,7 @@ func (c Chains) setPool(q *rankings.PoolQuestion, name int, v []byte) (err error
 	case poolSearch:
 		q.Search, err = search(as, v)
 	}
+
 	return err
 }
 
@@ -84,6 +85,7 @@ func AppendPools(dst []byte, q *rankings.PoolQuestion) []byte {
 	if q.Sort != d.Sort {
 		out.text(poolSort, q.Sort.String())
 	}
+
 	out.integer(poolPage, q.Page, d.Page)
 	out.integer(poolLimit, q.Limit, d.Limit)
 	out.floor(poolMinTVL, q.MinTVLUsd, d.MinTVLUsd)
@@ -91,5 +93,6 @@ func AppendPools(dst []byte, q *rankings.PoolQuestion) []byte {
 	if q.Search != "" {
 		out.text(poolSearch, q.Search)
 	}
+
 	return out.dst
 }

@@ -18,11 +18,13 @@ func TestPools(t *testing.T) {
 			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
 		}
 	}
+
 	type Q = rankings.PoolQuestion
 	f("", func(q *Q) {})
 	f("chainId=1&sort=fee_apr&page=4&limit=1", func(q *Q) {
 		q.Chain, q.Sort, q.Page, q.Limit = 1, rankings.ByPoolFeeAPR, 4, 1
 	})
+
 	f("minTvlUsd=2.5e3&includeRisky=true", func(q *Q) { q.MinTVLUsd, q.IncludeRisky = 2500, true })
 	f("search=", func(q *Q) {})
 	f("search", func(q *Q) {})
@@ -39,6 +41,7 @@ func TestPoolsRefused(t *testing.T) {
 			t.Errorf("%q: got %+v, error %v; want %q", raw, q, err, want)
 		}
 	}
+
 	f("search="+strings.Repeat("ß", 65), "search has 65 characters; allowed are up to 64")
 	f("search=a&search=b", "parameter search is given more than once")
 	f("search=%C3", "not valid UTF-8")
@@ -55,6 +58,7 @@ func TestCharts(t *testing.T) {
 			t.Errorf("%q: got %v, %v; want %v", raw, got, err, want)
 		}
 	}
+
 	f("", "30d")
 	f("range=180d", "180d")
 	f("range=all", "all")
@@ -90,6 +94,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%q, %q: got %d, %v; want %q", chain, protocol, id, err, want)
 		}
 	}
+
 	f("1", "swapdex-v4", "")
 	f("43114", "swapdex-v4", "")
 	f("01", "swapdex-v4", `chain "01" is not an integer`)
@@ -108,6 +113,7 @@ func TestPoolID(t *testing.T) {
 			t.Errorf("%q under %q: got %v; want ok = %v", segment, protocol, err, ok)
 		}
 	}
+
 	f("swapdex-v4", pool1, true)
 	f("swapdex-v9", pool1, true)
 	f("swapdex-v4", owner, false)

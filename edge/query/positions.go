@@ -82,6 +82,7 @@ func (c Chains) setPosition(q *rankings.PositionQuestion, name int, v []byte) (e
 	case posRisky:
 		q.IncludeRisky, err = flag(as, v)
 	}
+
 	return err
 }
 
@@ -105,18 +106,21 @@ func AppendPositions(dst []byte, q *rankings.PositionQuestion) []byte {
 	if q.Range != d.Range {
 		out.text(posRange, q.Range.String())
 	}
+
 	if q.Owner != nil {
 		out.dst = q.Owner.AppendHex(out.name(posOwner))
 	}
 	if q.Pool != nil {
 		out.dst = q.Pool.AppendHex(out.name(posPool))
 	}
+
 	switch {
 	case q.NoSuchID:
 		out.text(posID, nobody)
 	case q.ID != nil:
 		out.dst = strconv.AppendUint(out.name(posID), *q.ID, 10)
 	}
+
 	out.floor(posMinValue, q.MinValueUsd, d.MinValueUsd)
 	out.floor(posMinPoolTVL, q.MinPoolTVLUsd, d.MinPoolTVLUsd)
 	out.flag(posRisky, q.IncludeRisky)

@@ -31,6 +31,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
 		}
 	}
+
 	type Q = rankings.PositionQuestion
 	f("", func(q *Q) {})
 	f("&&", func(q *Q) {})
@@ -57,10 +58,12 @@ func TestPositions(t *testing.T) {
 		a, _ := market.ParseAddress(strings.ToLower(owner))
 		q.Owner = &a
 	})
+
 	f("poolId="+pool1, func(q *Q) {
 		id, _ := market.ParsePoolID(strings.ToLower(pool1))
 		q.Pool = &id
 	})
+
 	f("positionId=7", func(q *Q) { q.ID = new(uint64(7)) })
 	f("positionId=18446744073709551615", func(q *Q) { q.ID = new(uint64(1<<64 - 1)) })
 	for _, nobody := range []string{"abc", "007", "-1", "%2B7", "7.0", "18446744073709551616", "+"} {
@@ -78,6 +81,7 @@ func TestPositionsRefused(t *testing.T) {
 			t.Errorf("%q: got error %q; want %q", raw, err, want)
 		}
 	}
+
 	f("foo=1", `unknown parameter "foo"; allowed are chainId, protocol, sort`)
 	f("KC-APIKey=secret", `unknown parameter "KC-APIKey"`)
 	f("Page=1", `unknown parameter "Page"`)
@@ -106,10 +110,12 @@ func TestPositionsRefused(t *testing.T) {
 		f("page="+n, "is not an integer")
 		f("limit="+n, "is not an integer")
 	}
+
 	f("page=1000000000000000000", `page "1000000000000000000" is too large; allowed are up to 18 digits`)
 	for _, word := range []string{"yes", "t", "tRue ", "fal%C5%BFe", "01"} {
 		f("includeRisky="+word, "is not allowed; allowed are true, false, 1, 0")
 	}
+
 	f("page=0", "page 0 is out of range; pages count from 1")
 	f("limit=0", "limit 0 is out of range; allowed are 1 to 100")
 	f("limit=101", "limit 101 is out of range; allowed are 1 to 100")
@@ -118,9 +124,11 @@ func TestPositionsRefused(t *testing.T) {
 		f("minValueUsd="+x, "is not a finite number; allowed are digits")
 		f("minPoolTvl="+x, "is not a finite number")
 	}
+
 	for _, a := range []string{"abc", owner[:41], owner + "0", "0X" + owner[2:], owner[:41] + "g"} {
 		f("owner="+a, "is not an address; the format is 0x and 40 hex digits")
 	}
+
 	for _, id := range []string{"abc", pool1[:65], "0X" + pool1[2:], owner} {
 		f("poolId="+id, "Invalid poolId")
 	}
@@ -134,6 +142,7 @@ func TestPrintPositions(t *testing.T) {
 			t.Errorf("%q: got %q, %v; want %q", raw, got, err, "?"+want)
 		}
 	}
+
 	f("", "")
 	f("page=1&limit=20&minPoolTvl=1e3&sort=apr&status=active", "")
 	f("limit=5&page=3&chainId=1", "chainId=1&page=3&limit=5")
@@ -147,11 +156,13 @@ func FuzzPositions(f *testing.F) {
 	f.Add("chainId=1&sort=pnl&page=3&limit=7&minValueUsd=1e-7&minPoolTvl=-1")
 	f.Add("owner=" + owner + "&poolId=" + pool1 + "&positionId=12&range=in&includeRisky=1")
 	f.Add("a=%zz&&=;%00+")
+
 	f.Fuzz(func(t *testing.T, raw string) {
 		q, err := chains.Positions([]byte(raw))
 		if err != nil {
 			return
 		}
+
 		printed := AppendPositions(nil, &q)
 		again, err := chains.Positions(printed)
 		if err != nil || !reflect.DeepEqual(q, again) {
@@ -192,6 +203,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
+
 	f(rankings.PositionSorts, reads[rankings.PositionSort](rankings.PositionSorts))
 	f(rankings.PoolSorts, reads[rankings.PoolSort](rankings.PoolSorts))
 	f(rankings.Statuses, reads[rankings.Status](rankings.Statuses))

@@ -50,6 +50,7 @@ func AppendUsage(dst []byte, u *Usage) []byte {
 	if u.Reserved > 0 {
 		dst = integer(append(dst, `,"unitsReserved":`...), u.Reserved)
 	}
+
 	dst = limit(append(dst, `,"unitsLimit":`...), u.Plan.MonthlyUnits)
 	dst = String(append(dst, `,"resetsAt":`...), u.Span.Reset)
 	dst = append(dst, `,"routes":[`...)
@@ -68,5 +69,6 @@ func AppendUsage(dst []byte, u *Usage) []byte {
 		dst = integer(append(dst, `,"units":`...), n.Units)
 		dst = append(dst, '}')
 	}
+
 	return append(dst, `]}`...)
 }

@@ -14,6 +14,7 @@ func AppendPoolPrice(dst []byte, d *chart.Days) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+
 		dst = timestamp(dst, d.First+uint32(i))
 		dst = number(append(dst, `,"open":`...), day.Open)
 		dst = number(append(dst, `,"high":`...), day.High)
@@ -117,6 +118,7 @@ func AppendDistribution(
 		dst = integer(append(dst, `,"tickLower":`...), of.TickLower)
 		dst = integer(append(dst, `,"tickUpper":`...), of.TickUpper)
 	}
+
 	dst = append(dst, `,"bins":[`...)
 	for i := range bins {
 		b := &bins[i]
@@ -131,6 +133,7 @@ func AppendDistribution(
 		dst = number(append(dst, `,"price":`...), b.Price)
 		dst = append(dst, '}')
 	}
+
 	return append(dst, `]}`...)
 }
 
@@ -141,6 +144,7 @@ func AppendPoolOverviewCurrent(dst []byte, st *market.State, i uint32, known boo
 	if !known {
 		return append(dst, null...)
 	}
+
 	p, s := st.Pools.At(i), st.Stats.At(i)
 	dst = integer(append(dst, `{"timestamp":`...), st.Now())
 	dst = number(append(dst, `,"tvlUsd":`...), s.TVLUsd)

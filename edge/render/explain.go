@@ -22,6 +22,7 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 		}
 		dst = explainPrice(dst, st, &e.Prices[k])
 	}
+
 	dst = append(dst, `],"steps":[`...)
 	for k := range e.Steps {
 		if k > 0 {
@@ -29,6 +30,7 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 		}
 		dst = explainStep(dst, &e.Steps[k])
 	}
+
 	return append(dst, `]}`...)
 }
 
@@ -49,6 +51,7 @@ func explainPrice(dst []byte, st *market.State, e *value.PriceExplanation) []byt
 		}
 		dst = explainMarket(dst, st, &e.Markets[k])
 	}
+
 	dst = integer(append(dst, `],"marketsOmitted":`...), int64(e.Omitted))
 	return append(checks(dst, e.Checks), '}')
 }
@@ -98,6 +101,7 @@ func explainStep(dst []byte, s *value.Step) []byte {
 		}
 		dst = append(dst, '}')
 	}
+
 	dst = number(append(dst, `],"value":`...), s.Value)
 	return append(dst, '}')
 }

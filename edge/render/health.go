@@ -1,14 +1,17 @@
 package render
 
 import (
+	"time"
+
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/storage/accounts"
 )
 
-// Health is the standing of one chain, or of the node.
+// Health is the status of one chain, or of the node.
 type Health string
 
-// The standings. A chain is one of the first, a node one of ok, degraded, down.
+// The statuses. A chain has one of the first five, a node ok, degraded or down.
 const (
 	OK       Health = "ok"
 	Syncing  Health = "syncing"
@@ -25,22 +28,78 @@ func AppendHealth(dst []byte, h Health, version string) []byte {
 	return append(dst, `,"chains":[`...)
 }
 
-// AppendChainHealth appends one chain of the body. What is not known is null.
-func AppendChainHealth(dst []byte, c *rankings.Chain, h Health) []byte {
+// AppendDisk appends the field that follows the chains.
+func AppendDisk(dst []byte, status string, freeBytes uint64) []byte {
+	dst = append(append(dst, `,"disk":{"status":"`...), status...)
+	return append(integer(append(dst, `","freeBytes":`...), freeBytes), '}')
+}
+
+// AppendClock appends the field that follows the disk.
+func AppendClock(dst []byte, c *accounts.ClockState) []byte {
+	dst = append(dst, `,"clock":{"status":"`...)
+	if c.Mistrusted {
+		dst = append(dst, "mistrusted"...)
+	} else {
+		dst = append(dst, "ok"...)
+	}
+	dst = number(append(dst, `","offsetSeconds":`...), c.Offset.Round(time.Millisecond).Seconds())
+	return append(dst, '}')
+}
+
+// AppendChainHealth appends one chain of the body. What is not known is null;
+// reason is empty for a chain that is ok.
+func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, reason string) []byte {
 	s := &c.Status
 	dst = integer(append(dst, `{"chainId":`...), c.ID)
 	dst = append(dst, `,"protocol":"`+market.Protocol+`","status":"`...)
 	dst = append(dst, h...)
+	dst = append(dst, `","reason":`...)
+	if reason == "" {
+		dst = append(dst, null...)
+	} else {
+		dst = String(dst, reason)
+	}
+
+	dst = append(append(dst, `,"role":"`...), s.Role.String()...)
 	dst = head(append(dst, `","lastIndexedBlock":`...), s.LastIndexed)
 	dst = head(append(dst, `,"chainHeadBlock":`...), s.ChainHead)
 	dst = lag(dst, s)
 	dst = moment(append(dst, `,"lastIndexedAt":`...), s.LastIndexedAt)
 	dst = published(dst, c.View)
+
+	dst = progress(append(dst, `,"progress":`...), s.Progress)
 	dst = append(dst, `,"etaSeconds":`...)
 	if s.ETASeconds == 0 {
-		return append(dst, `null}`...)
+		dst = append(dst, null...)
+	} else {
+		dst = integer(dst, s.ETASeconds)
 	}
-	return append(integer(dst, s.ETASeconds), '}')
+	dst = verification(append(dst, `,"verified":`...), s.Verified)
+	dst = integer(append(dst, `,"quarantinedPools":`...), int64(s.QuarantinedPools))
+	return append(dst, '}')
+}
+
+func progress(dst []byte, p *rankings.Progress) []byte {
+	if p == nil {
+		return append(dst, null...)
+	}
+	dst = integer(append(dst, `{"fromBlock":`...), p.FromBlock)
+	dst = integer(append(dst, `,"toBlock":`...), p.ToBlock)
+	dst = integer(append(dst, `,"atBlock":`...), p.AtBlock)
+	dst = integer(append(dst, `,"events":`...), p.Events)
+	dst = number(append(dst, `,"requestsPerSecond":`...), p.RequestsPerSecond)
+	return append(dst, '}')
+}
+
+func verification(dst []byte, v *rankings.Verification) []byte {
+	if v == nil {
+		return append(dst, null...)
+	}
+	dst = integer(append(dst, `{"block":`...), v.Block)
+	dst = moment(append(dst, `,"at":`...), v.At)
+	dst = integer(append(dst, `,"compared":`...), int64(v.Compared))
+	dst = integer(append(dst, `,"different":`...), int64(v.Different))
+	return append(dst, '}')
 }
 
 // published appends what is known of the generation that is served.
@@ -49,6 +108,7 @@ func published(dst []byte, v *rankings.View) []byte {
 		return append(dst, `,"dataAsOf":null,"generation":null,"asOfBlock":null,`+
 			`"asOfBlockHash":null`...)
 	}
+
 	dst = moment(append(dst, `,"dataAsOf":`...), v.Confirmed())
 	dst = integer(append(dst, `,"generation":`...), v.Generation)
 	dst = integer(append(dst, `,"asOfBlock":`...), v.State.Head.Number)
@@ -56,6 +116,7 @@ func published(dst []byte, v *rankings.View) []byte {
 	if v.State.Head.Hash.IsZero() {
 		return append(dst, null...)
 	}
+
 	dst = append(dst, '"')
 	dst = v.State.Head.Hash.AppendHex(dst)
 	return append(dst, '"')
@@ -96,6 +157,7 @@ func AppendStats(dst []byte, chains []Corpus, asOf int64) []byte {
 		all.Pools += chains[i].Pools
 		all.Transactions += chains[i].Transactions
 	}
+
 	dst = integer(append(dst, `{"positions":{"total":`...), all.Positions)
 	dst = integer(append(dst, `,"active":`...), all.Active)
 	dst = integer(append(dst, `,"inactive":`...), all.Positions-all.Active)
@@ -108,6 +170,7 @@ func AppendStats(dst []byte, chains []Corpus, asOf int64) []byte {
 		}
 		dst = appendCorpus(dst, &chains[i])
 	}
+
 	dst = append(dst, `],"asOf":`...)
 	return append(moment(dst, asOf), '}')
 }

@@ -53,6 +53,7 @@ func AppendProtocols(dst []byte, chains []Chain) []byte {
 			on = append(on, chains[i].ID)
 		}
 	}
+
 	if len(on) == 0 {
 		return append(dst, `[]`...)
 	}

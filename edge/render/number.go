@@ -23,6 +23,7 @@ func number(dst []byte, x float64) []byte {
 	case abs < 1e-6 || abs >= 1e21:
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
+
 	digits, decimals, ok := shortest(abs)
 	if !ok {
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)
@@ -30,6 +31,7 @@ func number(dst []byte, x float64) []byte {
 	if x < 0 {
 		dst = append(dst, '-')
 	}
+
 	var buf [20]byte
 	return clmath.AppendPoint(dst, clmath.AppendUint(buf[:0], digits), uint8(decimals))
 }

@@ -79,6 +79,7 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 	dst = p.ID.AppendHex(dst)
 	dst = chainID(append(dst, `",`...), st.Chain)
 	dst = tokens(dst, st, p, legs)
+
 	dst = fee(append(dst, `"fee":`...), p)
 	dst = boolean(append(dst, `,"isDynamicFee":`...), p.IsDynamic())
 	dst = integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
@@ -88,12 +89,14 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 	dst = append(dst, `,"hooks":"`...)
 	dst = p.Hooks.AppendHex(dst)
 	dst = integer(append(dst, `","createdAtTimestamp":`...), p.CreatedAt)
+
 	dst = stats(append(dst, `,"metrics":`...), p, s)
 	dst = append(dst, ',')
 	dst = prices(dst, legs, nativeUsd(st))
 	dst = append(append(dst, `,"reason":`...), reasons[missing(legs)]...)
 	dst = boolean(append(dst, `,"priceUnavailable":`...), s.Unpriced)
 	dst = boolean(append(dst, `,"unrealizable":`...), s.Unrealizable)
+
 	dst = integer(append(dst, `},"positionsCount":`...), p.OpenPositions)
 	dst = integer(append(dst, `,"holdersCount":`...), p.Holders)
 	dst = integer(append(dst, `,"asOfBlock":`...), st.Head.Number)

@@ -21,9 +21,11 @@ func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
 		part, buf = buf[:len(buf):len(buf)], buf[len(buf):]
 		return part
 	}
+
 	s := new(Share)
 	buf = identity(buf, st, p, &m.Price)
 	s.identity = cut()
+
 	buf = ticks(buf, p)
 	s.ticks = cut()
 	buf = poolStats(buf, st, i)
@@ -81,6 +83,7 @@ func AppendPosition(
 	} else {
 		dst = identity(dst, st, pool, snapshotPrices(st, pool, m))
 	}
+
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
 	dst = integer(append(dst, `,"tickUpper":`...), p.TickUpper)
 	if shared {
@@ -88,6 +91,7 @@ func AppendPosition(
 	} else {
 		dst = ticks(dst, pool)
 	}
+
 	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity.U256()))
 	dst = boolean(append(dst, `,"isActive":`...), m.Open)
 	dst = amounts(dst, p, m, decimals(st, pool))
@@ -97,6 +101,7 @@ func AppendPosition(
 	} else {
 		dst = prices(poolStats(dst, st, p.Pool), &m.Price, m.NativeUsd)
 	}
+
 	dst = append(append(dst, `,"pnlBasis":"hodl","reason":`...), reasons[m.Reason]...)
 	dst = integer(append(dst, `},"asOfBlock":`...), st.Head.Number)
 	return append(dst, '}')
@@ -125,6 +130,7 @@ func amounts(dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8
 	if p.GasUnknown {
 		return append(dst, `,"gas":{"native":null,"nativeRaw":null,"valueUsd":null}}`...)
 	}
+
 	wei := p.GasWei.U256()
 	dst = amount(append(dst, `,"gas":{"native":`...), &wei, nativeDecimals)
 	dst = quoted(append(dst, `,"nativeRaw":`...), &wei)

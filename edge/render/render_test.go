@@ -22,12 +22,14 @@ func golden(t *testing.T, name string, got []byte) {
 	if !json.Valid(got) {
 		t.Errorf("%s: not JSON: %s", name, got)
 	}
+
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, append(got, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +55,16 @@ func testState() *market.State {
 		Usd: 2534.75, AsOf: 1_700_000_000, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex,
 		Markets: 3, Source: market.SourceAnchor, Corroborated: true, Anchor: true,
 	})
+
 	prices.Append(market.Price{
 		Usd: 1, AsOf: 1_700_000_001, ExitUsd: math.Inf(1), OnlyPool: market.NoIndex,
 		Source: market.SourceAnchor, Corroborated: true, Anchor: true,
 	})
+
 	prices.Append(market.Price{
 		Usd: market.Unknown, OnlyPool: market.NoIndex, Reason: market.ReasonBadDecimals,
 	})
+
 	var pools market.Table[market.Pool]
 	pools.Append(market.Pool{
 		ID: market.PoolID{0xcc, 31: 1}, Currency0: 0, Currency1: 1, Fee: 500, TickSpacing: 10,
@@ -68,6 +73,7 @@ func testState() *market.State {
 		FeeGrowthGlobal0X128: clmath.U256{0, 0, 1_000, 0},
 		FeeGrowthGlobal1X128: clmath.U256{0, 1 << 63, 0, 0}, OpenPositions: 1, Holders: 1,
 	})
+
 	pools.Append(market.Pool{
 		ID: market.PoolID{0xdd}, Currency0: 1, Currency1: 2, Fee: market.DynamicFee,
 		LastFee: market.NoFee, TickSpacing: 1, Hooks: market.Address{0x12, 19: 0x80},
@@ -85,6 +91,7 @@ func testState() *market.State {
 		Chain: 1, Head: market.Head{Number: 18_500_000, Time: 1_700_000_400}, Native: 0,
 		Tokens: tokens.Freeze(), Prices: prices.Freeze(), Pools: pools.Freeze(), Stats: stats.Freeze(),
 	}
+
 	addPositions(st)
 	return st
 }
@@ -96,6 +103,7 @@ func addPositions(st *market.State) {
 	for _, tick := range []int32{-200_000, -196_000} {
 		ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick)})
 	}
+
 	open := market.Position{
 		ID: 42, TickLower: -200_000, TickUpper: -196_000, LowerSlot: 0, UpperSlot: 1,
 		Overflow: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
@@ -103,6 +111,7 @@ func addPositions(st *market.State) {
 		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
 		MintedAt: 1_699_000_000,
 	}
+
 	closed := market.Position{
 		ID: 43, TickLower: -200_000, TickUpper: -196_000, Overflow: market.NoIndex, GasUnknown: true,
 		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
@@ -112,6 +121,7 @@ func addPositions(st *market.State) {
 			{Usd: market.Unknown},
 		},
 	}
+
 	var positions market.Table[market.Position]
 	positions.Append(open)
 	positions.Append(closed)
@@ -123,6 +133,7 @@ func TestPositionGolden(t *testing.T) {
 	for i, name := range []string{"position_open.json", "position_closed.json"} {
 		var m value.Metrics
 		value.Position(st, uint32(i), &m)
+
 		got := AppendPosition([]byte("x"), st, uint32(i), &m, nil, uint64(i))
 		golden(t, name, got[1:])
 		if m.Open {
@@ -148,6 +159,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%q: got %s; want %s", s, got[1:], want)
 		}
 	}
+
 	f("", `""`)
 	f("abcd", `"abcd"`)
 	f("abcde", `"abcd"`)
@@ -175,6 +187,7 @@ func TestString(t *testing.T) {
 			t.Errorf("%q: got %s, %v; reads back as %q", s, String(nil, s), err, back)
 		}
 	}
+
 	f("")
 	f("plain")
 	f("\x00\x01\n\t\"\\\x7f")
@@ -189,6 +202,7 @@ func TestNumber(t *testing.T) {
 			t.Errorf("%v: got %s; want %s", x, got[1:], want)
 		}
 	}
+
 	f(0, "0")
 	f(math.Copysign(0, -1), "0")
 	f(0.1, "0.1")

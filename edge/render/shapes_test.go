@@ -2,6 +2,7 @@ package render
 
 import (
 	"testing"
+	"time"
 
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -31,12 +32,14 @@ func TestChartsGolden(t *testing.T) {
 		TickLower: -200_000, TickUpper: -196_000, Liquidity: clmath.U128{Hi: 1},
 		Amount0: clmath.U256{3e18}, Amount1: clmath.U256{1_500_000}, Price: 2000.5,
 	}}
+
 	both := func(of *market.Position) []byte {
 		dst := AppendPoolPrice([]byte(`{"range":"30d"`), &testDays)
 		dst = AppendPoolOverview(dst, &testDays)
 		dst = AppendDistribution(dst, p, Decimals(st, p), bins, of)
 		return AppendPoolOverviewCurrent(dst, st, 0, of == nil)
 	}
+
 	golden(t, "charts_pool.json", append(AppendPoolSeries(both(nil), &testDays), '}'))
 	days := []chart.PositionDay{
 		{PnlUsd: 12.5, AssetValueUsd: 1000, APR: 91.25, FeeAPR: 2e5, DivergenceLossUsd: -3.5},
@@ -45,6 +48,7 @@ func TestChartsGolden(t *testing.T) {
 			FeeAPR: market.Unknown, DivergenceLossUsd: market.Unknown,
 		},
 	}
+
 	of := st.Positions.At(0)
 	golden(t, "charts_position.json", append(AppendPositionSeries(both(of), &chart.PositionDays{First: 19675, Days: days}), '}'))
 	golden(t, "charts_unknown.json", append(AppendPositionSeries(both(of), new(chart.PositionDays)), '}'))
@@ -66,6 +70,7 @@ func TestTransactionsGolden(t *testing.T) {
 		Type: market.Transfer, Block: 18_000_001, Time: 1_700_000_012, Moved: true,
 		From: market.Address{0x01}, To: market.Address{},
 	}
+
 	entries := []byte{}
 	for i, e := range []market.Transaction{moved, collect, mint} {
 		if i > 0 {
@@ -73,10 +78,12 @@ func TestTransactionsGolden(t *testing.T) {
 		}
 		entries = AppendTransaction(entries, &e, [2]uint8{18, 6})
 	}
+
 	f := func(name string, h History) {
 		t.Helper()
 		golden(t, name, append(AppendHistory([]byte(`{"positionId":"1"`), entries, h), '}'))
 	}
+
 	f("transactions.json", History{})
 	f("transactions_partial.json", History{Degraded: true, Partial: true})
 	f("transactions_truncated.json", History{Truncated: true})
@@ -90,6 +97,7 @@ func TestMetaGolden(t *testing.T) {
 		},
 		{ID: 10, Slug: "optimism", Name: "OP Mainnet", ShortName: "OP"},
 	}
+
 	golden(t, "chains.json", AppendChains(nil, chains))
 	golden(t, "protocols.json", AppendProtocols(nil, chains))
 	golden(t, "stats.json", AppendStats(nil, []Corpus{
@@ -103,6 +111,7 @@ func TestMetaGolden(t *testing.T) {
 		}
 		plans = AppendPlan(plans, &p)
 	}
+
 	golden(t, "plans.json", append(append([]byte(`[`), plans...), ']'))
 	golden(t, "units.json", AppendUnits(nil, accounts.RoutePositionCharts))
 }
@@ -111,11 +120,15 @@ func TestHealthGolden(t *testing.T) {
 	indexed := market.Head{Number: 100, Time: 1_700_000_000}
 	running := rankings.Chain{ID: 1, Status: rankings.ChainStatus{
 		LastIndexed: indexed, ChainHead: market.Head{Number: 105, Time: 1_700_000_060},
-		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12,
+		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12, Role: rankings.Follower, QuarantinedPools: 2,
+		Progress: &rankings.Progress{FromBlock: 1, ToBlock: 105, AtBlock: 100, Events: 7, RequestsPerSecond: 12.5},
+		Verified: &rankings.Verification{Block: 90, At: 1_700_000_001_000, Compared: 50, Different: 1},
 	}}
-	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing)
-	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, Down)
-	golden(t, "health.json", append(body, ']', '}'))
+	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing, "catching up")
+	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, OK, "")
+	body = AppendDisk(append(body, ']'), "readonly", 1<<30)
+	body = AppendClock(body, &accounts.ClockState{Offset: -3661500 * time.Millisecond, Mistrusted: true})
+	golden(t, "health.json", append(body, '}'))
 }
 
 func TestExplanationGolden(t *testing.T) {
@@ -128,10 +141,12 @@ func TestExplanationGolden(t *testing.T) {
 		}},
 		Omitted: 2, Checks: []value.Check{{Name: "age", Have: 1, Want: 2}},
 	}}
+
 	raw := clmath.U256{42}
 	e.Steps = []value.Step{{
 		Name: "V", Formula: "a + b", Value: 3,
 		Terms: []value.Term{{Name: "a", Value: 1, Raw: &raw}, {Name: "b", Value: 2}},
 	}}
+
 	golden(t, "explanation.json", AppendExplanation(nil, testState(), 0, e))
 }

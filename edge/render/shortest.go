@@ -42,6 +42,7 @@ func shortest(x float64) (s uint64, n int, ok bool) {
 	if c == 0 || q < -72 || q > 3 {
 		return 0, 0, false
 	}
+
 	c |= fraction + 1
 	n = -(q * 1262611 >> 22) // q * log10(2), rounded down
 	down := uint(3 - q - n)
@@ -53,6 +54,7 @@ func shortest(x float64) (s uint64, n int, ok bool) {
 	} else if s += 10; 4*s <= upper {
 		return s, n, true
 	}
+
 	s = v / 4
 	if above := 4*s+4 <= upper; above && (lower > 4*s || v > 4*s+2 || v == 4*s+2 && s&1 != 0) {
 		s++

@@ -18,6 +18,7 @@ func TestShortest(t *testing.T) {
 			t.Fatalf("%b: got %s; want %s", x, got, want)
 		}
 	}
+
 	for range 100_000 {
 		f(math.Exp(r.Float64()*53 - 13.5))
 		f(-float64(r.Uint64N(1e12)) / math.Pow10(r.IntN(6)))
@@ -33,12 +34,14 @@ func BenchmarkNumber(b *testing.B) {
 	for i := range numbers {
 		numbers[i] = math.Exp(r.Float64()*20 - 5)
 	}
+
 	buf := make([]byte, 0, 64)
 	b.Run("here", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			number(buf, numbers[i%len(numbers)])
 		}
 	})
+
 	b.Run("strconv", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			strconv.AppendFloat(buf, numbers[i%len(numbers)], 'f', -1, 64)

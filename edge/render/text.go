@@ -22,6 +22,7 @@ func String(dst []byte, s string) []byte {
 		for i < len(s) && plain(s[i]) {
 			i++
 		}
+
 		dst = append(dst, s[start:i]...)
 		if i == len(s) {
 			break
@@ -40,6 +41,7 @@ func text(dst []byte, s *string, limit int) []byte {
 	if s == nil {
 		return append(dst, "null"...)
 	}
+
 	dst = append(dst, '"')
 	for _, r := range *s {
 		if rankings.IsHidden(r) {
@@ -50,6 +52,7 @@ func text(dst []byte, s *string, limit int) []byte {
 		}
 		dst = appendRune(dst, r)
 	}
+
 	return append(dst, '"')
 }
 

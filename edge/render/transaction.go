@@ -21,6 +21,7 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = integer(append(dst, `","logIndex":`...), t.LogIndex)
 	dst = integer(append(dst, `,"blockNumber":`...), t.Block)
 	dst = integer(append(dst, `,"timestamp":`...), t.Time)
+
 	dst = amount(append(dst, `,"amount0":`...), &t.Amount0, decimals[0])
 	dst = amount(append(dst, `,"amount1":`...), &t.Amount1, decimals[1])
 	dst = quoted(append(dst, `,"amount0Raw":`...), &t.Amount0)
@@ -30,8 +31,10 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = quoted(append(dst, `,"fees0Raw":`...), &t.Fees0)
 	dst = quoted(append(dst, `,"fees1Raw":`...), &t.Fees1)
 	dst = liquidityDelta(append(dst, `,"liquidityDelta":"`...), t.LiquidityDelta)
+
 	dst = moved(dst, t)
 	dst = gas(dst, t)
+
 	dst = number(append(dst, `,"token0PriceUsd":`...), t.Price0Usd)
 	dst = number(append(dst, `,"token1PriceUsd":`...), t.Price1Usd)
 	dst = number(append(dst, `,"valueUsd":`...), entryUsd(t, decimals))

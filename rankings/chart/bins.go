@@ -26,6 +26,7 @@ func Bins(st *market.State, pool uint32) []Bin {
 	if len(refs) < 2 {
 		return nil
 	}
+
 	intervals := len(refs) - 1
 	first, last := window(refs, p.Tick, intervals)
 	bins := make([]Bin, 0, min(intervals, MaxBins))
@@ -42,6 +43,7 @@ func Bins(st *market.State, pool uint32) []Bin {
 		}
 		bins = append(bins, merged.take(st, p))
 	}
+
 	return bins
 }
 

@@ -67,6 +67,7 @@ func (m *played) samePool(name string, i uint32) {
 			m.t.Errorf("%s: the last %s of pool %d is %v; the row has %v", name, what, i, got, want)
 		}
 	}
+
 	f("tvlUsd", last.TVLUsd, stats.TVLUsd)
 	f("price", last.Close, stats.CurrentPrice)
 	f("price of token 0", last.Price0Usd, st.Prices.At(p.Currency0).Usd)
@@ -172,6 +173,7 @@ func TestPastIsPricedByItsRecords(t *testing.T) {
 			}
 		}
 	}
+
 	if known < 100 || unknown < 10 || moved < 3 {
 		t.Errorf("%d known, %d unknown, %d quiet days whose prices moved: too few", known, unknown, moved)
 	}

@@ -111,10 +111,12 @@ func (p *played) records(i uint32, t *Timeline) *PositionRecords {
 	days := func(tick int32) []market.TickDay {
 		return all(p, p.store.TickDays(st.Chain, at.Pool, tick, 0, today, storage.OldestFirst))
 	}
+
 	r := &PositionRecords{
 		History: NewHistory(at), Lower: days(at.TickLower), Upper: days(at.TickUpper),
 		Native: p.quotes(st.Native, t.From(), today),
 	}
+
 	end := storage.End(st.Head.Number)
 	entries := all(p, p.store.Transactions(st.Chain, i, storage.Place{}, end, storage.OldestFirst))
 	for k := range entries {

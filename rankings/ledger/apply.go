@@ -27,8 +27,8 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 		return nil, err
 	}
 
-	// Every run that fails quarantines one pool more, so there are at most as
-	// many as the span has pools, and one.
+	// Each failed run quarantines one more pool, so the number of runs is at most
+	// the number of pools in the span plus one.
 	ops := len(l.ops)
 	clear(l.condemned)
 	for {
@@ -67,8 +67,8 @@ func (l *Ledger) follows(s *market.Span) error {
 }
 
 // run applies what the span holds: its tokens, the hour that was announced,
-// its blocks, and the time up to its end. Events are trusted in nothing but
-// their types; on an error the tables are left half changed, for abandon.
+// its blocks, and the time up to its end. Nothing of an event is trusted but its
+// type. On an error the tables are left half changed; the caller abandons them.
 func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	l.learn(s.Tokens)
 	l.quarantine()
@@ -84,6 +84,8 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 		l.advance(int64(hour.hour) * market.Hour)
 		l.record(hour)
 	}
+
+	// The hour may have moved the clock past the head; blocks count from the head.
 	l.time = l.st.Head.Time
 	next := s.From
 	for i := range s.Blocks {
@@ -98,9 +100,11 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 			return err
 		}
 	}
+
 	if s.Time < l.time {
 		return fmt.Errorf("block %d of time %d stands after time %d", s.To, s.Time, l.time)
 	}
+
 	l.advance(s.Time)
 	l.writeTickDays()
 	return nil
@@ -127,9 +131,11 @@ func (l *Ledger) block(b *market.Block) error {
 		for end < len(b.Logs) && b.Logs[end].Tx == tx {
 			end++
 		}
+
 		if err := ordered(b, start, end); err != nil {
 			return err
 		}
+
 		l.beginGas(b, b.Logs[start:end])
 		for i := start; i < end; i++ {
 			l.at = place{b, &b.Logs[i], market.NoIndex}
@@ -137,11 +143,14 @@ func (l *Ledger) block(b *market.Block) error {
 				return err
 			}
 		}
+
 		if err := l.noMoves(); err != nil {
 			return err
 		}
+
 		start = end
 	}
+
 	return nil
 }
 
@@ -153,12 +162,14 @@ func ordered(b *market.Block, start, end int) error {
 		return fmt.Errorf("log %d of block %d names transaction %d of %d out of order",
 			logs[start].Index, b.Number, logs[start].Tx, len(b.Txs))
 	}
+
 	for i := max(start, 1); i < end; i++ {
 		if logs[i].Index <= logs[i-1].Index {
 			return fmt.Errorf("log %d of block %d stands after log %d",
 				logs[i].Index, b.Number, logs[i-1].Index)
 		}
 	}
+
 	return nil
 }
 
@@ -181,5 +192,6 @@ func (l *Ledger) event(e market.Event) error {
 	case market.Subscription, market.Unsubscription:
 		return nil
 	}
+
 	panic(fmt.Sprintf("BUG: the ledger knows no event %T", e))
 }

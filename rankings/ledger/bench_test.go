@@ -19,6 +19,7 @@ func BenchmarkSwaps(b *testing.B) {
 			block.Logs = append(block.Logs, market.Log{Index: uint32(len(block.Logs)), Event: e})
 		}
 	}
+
 	first.Blocks = []market.Block{block}
 	apply(b, w.Ledger, &first)
 	st := w.Freeze()
@@ -30,15 +31,17 @@ func BenchmarkSwaps(b *testing.B) {
 		spans = append(spans, s)
 		swaps += 2000
 	}
+
 	run(b, w.cfg, st, spans, swaps)
 }
 
 // benchTick is a price of 10^8, in the middle of a word and with many bits set.
 const benchTick = 184_219
 
-// benchPool makes a pool with one direct position around the price.
+// benchPool makes a pool with liquidity around the price.
 func (w *world) benchPool(n uint32) []market.Event {
 	p := market.PoolID{byte(n), 7}
+
 	return []market.Event{
 		market.Initialize{
 			Pool: p, Currency0: market.Address{19: byte(n % 4)}, Currency1: market.Address{19: 4},
@@ -76,8 +79,10 @@ func (w *world) benchSwaps() market.Span {
 				panic(err)
 			}
 		}
+
 		s.Blocks = append(s.Blocks, blk)
 	}
+
 	w.abandon()
 	return s
 }
@@ -103,6 +108,7 @@ func BenchmarkMixed(b *testing.B) {
 			}
 		}
 	}
+
 	run(b, w.cfg, st, spans, events)
 }
 
@@ -118,6 +124,7 @@ func run(b *testing.B, c Config, st *market.State, spans []market.Span, events i
 			}
 		}
 	}
+
 	each := b.Elapsed().Seconds() / float64(b.N) / float64(events)
 	b.ReportMetric(1/each, "events/s")
 	b.ReportMetric(1e9*each, "ns/event")

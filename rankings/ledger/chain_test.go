@@ -53,19 +53,22 @@ func (c *chain) compare(t *testing.T, l *Ledger) {
 	for i := range c.Truth.Final.Pools {
 		comparePool(t, l, st, &c.Truth.Final.Pools[i])
 	}
+
 	for i := range c.Truth.Final.Positions {
 		c.comparePosition(t, l, st, &c.Truth.Final.Positions[i])
 	}
+
 	for i := range c.Truth.Final.DirectPositions {
 		want := &c.Truth.Final.DirectPositions[i]
 		d := st.NonNFT.At(l.nonNFTOf[nonNFTKey{
 			l.poolOf[market.PoolID(word(want.PoolID))], want.TickLower, want.TickUpper,
 			address(want.Owner), word(want.Salt),
 		}])
-		equal(t, "direct", want.Liquidity, d.Liquidity)
+		equal(t, "nonNFT", want.Liquidity, d.Liquidity)
 		held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
 		compareFees(t, st, want, d.Pool, held)
 	}
+
 	c.compareChanges(t, l, changes)
 }
 
@@ -88,6 +91,7 @@ func equal(t *testing.T, what, want string, got any) {
 	case *clmath.U256:
 		text = v.Dec()
 	}
+
 	if text != want {
 		t.Errorf("%s is %s; the contracts say %s", what, text, want)
 	}
@@ -106,6 +110,7 @@ func comparePool(t *testing.T, l *Ledger, st *market.State, want *chainPool) {
 		t.Fatalf("%s has tick %d, protocol fee %d, %d ticks; the contracts say %d, %d, %d",
 			want.Name, p.Tick, p.ProtocolFee, len(refs), want.Tick, want.ProtocolFee, len(want.Ticks))
 	}
+
 	for k, w := range want.Ticks {
 		tick := st.Ticks.At(refs[k].Slot)
 		if tick.Tick != w.Tick {
@@ -124,6 +129,7 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 	if !ok {
 		t.Fatalf("no position %s", want.TokenID)
 	}
+
 	p := st.Positions.At(i)
 	if want.Burned {
 		if !p.Burned || p.IsOpen() {
@@ -131,11 +137,13 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 		}
 		return
 	}
+
 	owner := *st.Owners.At(p.Owner)
 	if owner != address(want.Owner) || p.TickLower != want.TickLower ||
 		p.TickUpper != want.TickUpper || p.Pool != l.poolOf[market.PoolID(word(want.PoolID))] {
 		t.Errorf("position %s: %+v of %s; the contracts say %+v", want.TokenID, p, owner, want)
 	}
+
 	name := "position " + want.TokenID
 	equal(t, name+" liquidity", want.Liquidity, p.Liquidity)
 	equal(t, name+" last0", want.FeeGrowthInside0LastX128, &p.FeeGrowthInside0LastX128)
@@ -143,6 +151,7 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 	if !p.IsOpen() {
 		return
 	}
+
 	held := share{&p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
 	compareFees(t, st, want, p.Pool, held)
 	if want.Amount0 != nil {
@@ -162,6 +171,7 @@ func compareFees(
 	if held.liquidity.IsZero() {
 		return
 	}
+
 	p, refs := st.Pools.At(pool), st.TickLists.At(pool).Refs
 	lowerSlot, _ := findTick(refs, want.TickLower)
 	upperSlot, _ := findTick(refs, want.TickUpper)
@@ -184,12 +194,14 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 		block uint64
 		index uint32
 	}
+
 	entries := make(map[key]market.Transaction)
 	for _, op := range changes.Ops {
 		if e := Transactions.Entry(&op); e != nil && !op.Drop {
 			entries[key{e.Block, e.LogIndex}] = *e
 		}
 	}
+
 	seen := 0
 	for i := range c.Truth.Modifications {
 		m := &c.Truth.Modifications[i]
@@ -197,6 +209,7 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 		if !ok {
 			continue // of another sender
 		}
+
 		seen++
 		equal(t, "delta", m.LiquidityDelta, e.LiquidityDelta)
 		equal(t, "fees0 of a change", m.FeesAccrued0, &e.Fees0)
@@ -207,6 +220,7 @@ func (c *chain) compareChanges(t *testing.T, l *Ledger, changes *Changes) {
 			equalDelta(t, m.CallerDelta1, &e.Fees1, &e.Amount1, e.LiquidityDelta)
 		}
 	}
+
 	if seen < len(c.Truth.Modifications)/2 {
 		t.Errorf("compared %d of %d changes", seen, len(c.Truth.Modifications))
 	}
@@ -220,10 +234,12 @@ func equalDelta(t *testing.T, want string, fees, principal *clmath.U256, delta c
 	} else {
 		got.Add(fees, principal)
 	}
+
 	text := got.Dec()
 	if got.Sign() < 0 {
 		text = "-" + new(clmath.U256).Neg(&got).Dec()
 	}
+
 	if text != want {
 		t.Errorf("a change gave the caller %s; the contracts say %s", text, want)
 	}

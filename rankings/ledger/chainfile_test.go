@@ -81,19 +81,23 @@ func readChain(t testing.TB) *chain {
 	if given := os.Getenv("TIDEMARK_LEDGER_CHAIN"); given != "" {
 		name = given
 	}
+
 	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := new(chain)
 	if err := json.NewDecoder(z).Decode(c); err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -119,11 +123,13 @@ func (c *chain) spans() []market.Span {
 		}
 		spans = append(spans, s)
 	}
+
 	spans[0].Tokens = []market.TokenMeta{{Decimals: 18}}
 	for _, t := range c.Truth.Tokens {
 		spans[0].Tokens = append(spans[0].Tokens,
 			market.TokenMeta{Address: address(t.Address), Decimals: t.Decimals})
 	}
+
 	return spans
 }
 
@@ -132,11 +138,13 @@ func (c *chain) add(b *market.Block, l *chainLog) {
 	if e == nil {
 		return
 	}
+
 	if n := len(b.Txs); n == 0 || b.Txs[n-1].Hash != word(l.TransactionHash) {
 		b.Txs = append(b.Txs, market.Tx{
 			Hash: word(l.TransactionHash), GasUsed: 150_001, GasPrice: clmath.U128{Lo: 1e9}, GasKnown: true,
 		})
 	}
+
 	b.Logs = append(b.Logs, market.Log{
 		Index: uint32(number(l.LogIndex)), Tx: uint32(len(b.Txs) - 1), Event: e,
 	})
@@ -169,10 +177,12 @@ func decode(l *chainLog) market.Event {
 	for i := len(l.Topics) - 1; i > 0; i-- {
 		text = l.Topics[i][2:] + text
 	}
+
 	b, err := hex.DecodeString(text)
 	if err != nil {
 		panic(err)
 	}
+
 	w := words(b)
 	switch l.Topics[0][:10] {
 	case "0xdd466e67":
@@ -199,6 +209,7 @@ func decode(l *chainLog) market.Event {
 	case "0xddf252ad":
 		return market.TransferNFT{From: w.addr(), To: w.addr(), ID: w.unsigned().Lo}
 	}
+
 	return nil
 }
 
@@ -211,11 +222,11 @@ func address(s string) market.Address {
 }
 
 func word(s string) market.Hash {
-	h, err := market.ParseHash(s)
+	h, err := market.ParsePoolID(s)
 	if err != nil {
 		panic(err)
 	}
-	return h
+	return market.Hash(h)
 }
 
 // number reads a decimal, or hex digits after 0x.

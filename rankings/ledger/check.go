@@ -27,10 +27,12 @@ func Check(st *market.State) []Finding {
 	if !c.lengths() {
 		return c.found
 	}
+
 	c.names()
 	if !c.tickRecords() {
 		return c.found
 	}
+
 	c.tickSums()
 	c.poolPrices()
 	c.positionRecords()
@@ -77,10 +79,11 @@ func (c *checker) names() {
 	if i, ok := tokens[market.Address{}]; ok {
 		native = i
 	}
+
 	c.want(c.Native == native, "token", native, "is native; the state names %d", c.Native)
 	unique(c, "owner", &c.Owners, func(a *market.Address) market.Address { return *a })
 	unique(c, "pool", &c.Pools, func(p *market.Pool) market.PoolID { return p.ID })
-	unique(c, "direct", &c.NonNFT, keyOf)
+	unique(c, "nonNFT", &c.NonNFT, keyOf)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
 		n := c.Tokens.Len()
@@ -114,6 +117,7 @@ func (c *checker) poolPrices() {
 		if !c.want(inRange, "pool", i, "tick %d", p.Tick) {
 			continue
 		}
+
 		lower, upper := clmath.SqrtPriceAtTick(p.Tick), clmath.SqrtPriceAtTick(p.Tick+1)
 		c.want(!p.SqrtPriceX96.Lt(&lower) && !p.SqrtPriceX96.Gt(&upper), "pool", i,
 			"sqrtPriceX96 %s is not within tick %d", p.SqrtPriceX96.Dec(), p.Tick)
@@ -127,6 +131,7 @@ func (c *checker) poolPrices() {
 				at = sum
 			}
 		}
+
 		c.want(!wrapped && sum.IsZero(), "pool", i,
 			"liquidity %s is left past the last tick", unsigned(sum))
 		c.want(at == p.Liquidity, "pool", i,

@@ -5,9 +5,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// positionRecords checks each position by itself, and the wide sums.
+// positionRecords checks each position by itself, and the sums that passed 128 bits.
 func (c *checker) positionRecords() {
-	wides := make([]bool, c.Overflow.Len())
+	used := make([]bool, c.Overflow.Len())
 	entries, last := uint64(0), uint64(0)
 	for i := range c.Positions.Len() {
 		p := c.Positions.At(i)
@@ -24,18 +24,22 @@ func (c *checker) positionRecords() {
 				"burned with liquidity %s", unsigned(p.Liquidity))
 			c.want(p.Entries > 0, "position", i, "no transactions")
 		}
+
 		if p.Overflow == market.NoIndex {
 			continue
 		}
-		if c.want(p.Overflow < c.Overflow.Len() && !wides[p.Overflow], "position", i,
-			"wide sums %d of %d", p.Overflow, c.Overflow.Len()) {
-			wides[p.Overflow] = true
-			c.want(!narrow(c.Overflow.At(p.Overflow)), "position", i, "wide sums %d fit 128 bits", p.Overflow)
+
+		if c.want(p.Overflow < c.Overflow.Len() && !used[p.Overflow], "position", i,
+			"overflow sums %d of %d", p.Overflow, c.Overflow.Len()) {
+			used[p.Overflow] = true
+			c.want(!narrow(c.Overflow.At(p.Overflow)), "position", i, "sums %d fit 128 bits", p.Overflow)
 		}
 	}
-	for i, used := range wides {
-		c.want(used, "wide sums", uint32(i), "belong to no position")
+
+	for i, taken := range used {
+		c.want(taken, "overflow", uint32(i), "belong to no position")
 	}
+
 	c.want(entries == c.Transactions, "chain", uint32(c.Chain),
 		"%d transactions; the positions have %d", c.Transactions, entries)
 }
@@ -71,6 +75,7 @@ func (c *checker) counts() {
 			holders[p.Pool]++
 		}
 	}
+
 	c.want(all == c.OpenCount, "chain", uint32(c.Chain),
 		"%d open positions; counted %d", c.OpenCount, all)
 	for i := range c.Pools.Len() {

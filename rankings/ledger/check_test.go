@@ -15,6 +15,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	clean(t, w.Freeze())
 	f := func(want string, damage func(l *Ledger)) {
 		t.Helper()
@@ -30,14 +31,17 @@ func TestCheckFindsDamage(t *testing.T) {
 		}
 		t.Errorf("no finding has %q: %v", want, Check(broken))
 	}
+
 	open := uint32(0)
 	for !w.st.Positions.At(open).IsOpen() {
 		open++
 	}
+
 	traded := uint32(0)
 	for w.st.Pools.At(traded).LastHour == market.NoIndex {
 		traded++
 	}
+
 	f("liquidityGross", func(l *Ledger) { Positions.in(l).Mut(open).Liquidity.Lo++ })
 	f("are not its ticks", func(l *Ledger) {
 		Positions.in(l).Mut(open).UpperSlot = l.st.Positions.At(open).LowerSlot
@@ -61,12 +65,14 @@ func TestCheckFindsDamage(t *testing.T) {
 		refs := l.lists.edit(0).Refs
 		refs[0], refs[1] = refs[1], refs[0]
 	})
+
 	f("is in no list", func(l *Ledger) { l.lists.edit(0).Refs = nil })
 	f("listed in record", func(l *Ledger) { l.lists.edit(0).Refs[0].Slot = 1 << 30 })
 	f("is listed wrongly", func(l *Ledger) {
 		last := l.st.Pools.At(traded).LastHour
 		Hours.in(l).Mut(last).Prev = last
 	})
+
 	f("listed for", func(l *Ledger) { Hours.in(l).Mut(l.st.Pools.At(traded).LastHour).Pool++ })
 	f("listed false", func(l *Ledger) { Pools.in(l).Mut(traded).LastHour = market.NoIndex })
 	f("does not end at the pool's state", func(l *Ledger) { Days.in(l).Mut(0).Liquidity.Lo++ })

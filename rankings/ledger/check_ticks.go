@@ -21,6 +21,7 @@ func (c *checker) tickRecords() (ok bool) {
 				ok = false
 				continue
 			}
+
 			t := c.Ticks.At(ref.Slot)
 			c.want(t.Pool == i && t.Tick == ref.Tick, "tick", ref.Slot,
 				"is tick %d of pool %d; listed as %d of %d", t.Tick, t.Pool, ref.Tick, i)
@@ -30,6 +31,7 @@ func (c *checker) tickRecords() (ok bool) {
 			listed[ref.Slot] = true
 		}
 	}
+
 	today := market.DayOf(c.Head.Time)
 	for i := range c.Ticks.Len() {
 		t := c.Ticks.At(i)
@@ -37,6 +39,7 @@ func (c *checker) tickRecords() (ok bool) {
 			c.want(t.LiquidityGross.IsZero(), "tick", i, "is free with liquidity")
 			continue
 		}
+
 		c.want(listed[i], "tick", i, "is in no list")
 		c.want(!t.LiquidityGross.IsZero() || c.quarantined(t.Pool), "tick", i,
 			"is kept without liquidity")
@@ -49,6 +52,7 @@ func (c *checker) tickRecords() (ok bool) {
 				"sqrtPriceX96 %s; its tick's is %s", t.SqrtPriceX96.Dec(), sqrt.Dec())
 		}
 	}
+
 	return ok
 }
 
@@ -65,27 +69,31 @@ func (c *checker) tickSums() {
 		gross[slot], _ = gross[slot].Add(liquidity)
 		net[slot], _ = net[slot].Add(delta)
 	}
+
 	for i := range c.Positions.Len() {
 		if p := c.Positions.At(i); p.IsOpen() && c.slotsOf(i, p) {
 			add(p.LowerSlot, p.Liquidity, +1)
 			add(p.UpperSlot, p.Liquidity, -1)
 		}
 	}
+
 	for i := range c.NonNFT.Len() {
 		d := c.NonNFT.At(i)
-		known := c.want(d.Pool < c.Pools.Len(), "direct", i, "pool %d", d.Pool)
+		known := c.want(d.Pool < c.Pools.Len(), "nonNFT", i, "pool %d", d.Pool)
 		if d.Liquidity.IsZero() || !known {
 			continue
 		}
+
 		refs := c.TickLists.At(d.Pool).Refs
 		lower, okLower := findTick(refs, d.TickLower)
 		upper, okUpper := findTick(refs, d.TickUpper)
-		if c.want(okLower && okUpper, "direct", i, "ticks %d and %d of pool %d are not listed",
+		if c.want(okLower && okUpper, "nonNFT", i, "ticks %d and %d of pool %d are not listed",
 			d.TickLower, d.TickUpper, d.Pool) {
 			add(lower, d.Liquidity, +1)
 			add(upper, d.Liquidity, -1)
 		}
 	}
+
 	for i := range c.Ticks.Len() {
 		t := c.Ticks.At(i)
 		if c.quarantined(t.Pool) {

@@ -23,6 +23,7 @@ func (c *checker) hourLists() {
 			last, slot = b.Hour, b.Prev
 		}
 	}
+
 	for i := range c.Hours.Len() {
 		b := c.Hours.At(i)
 		c.want(listed[i] == (b.Pool != market.NoIndex), "bucket", i,
@@ -46,6 +47,7 @@ func (c *checker) dayRecords() {
 			d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
 			d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128, "day", i,
 			"does not end at the pool's state")
+
 		amount0, amount1 := amounts(p, c.TickLists.At(i).Refs, &c.Ticks)
 		c.want(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,
 			"amounts %s and %s; the ticks have %s and %s",
@@ -60,8 +62,11 @@ func (c *checker) minuteRings() {
 		if !c.want(m.Newest < market.MinuteSlots, "minutes", i, "newest is %d", m.Newest) {
 			continue
 		}
+
 		c.want(m.Minute[m.Newest] == market.MinuteOf(p.LastSwapAt), "minutes", i,
 			"end at %d; the last swap was at %d", m.Minute[m.Newest], p.LastSwapAt)
+
+		// From the newest back; slots that were never used are at the end.
 		last := m.Minute[m.Newest]
 		for k := uint32(1); k < market.MinuteSlots; k++ {
 			minute := m.Minute[(m.Newest+market.MinuteSlots-k)%market.MinuteSlots]

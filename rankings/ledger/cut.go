@@ -10,6 +10,7 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 	if market.HourOf(fromTime) == market.HourOf(s.Time) {
 		return []market.Span{*s}
 	}
+
 	var pieces []market.Span
 	rest := *s
 	for len(rest.Blocks) > 0 {
@@ -18,10 +19,12 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 		for end < len(rest.Blocks) && market.HourOf(rest.Blocks[end].Time) == hour {
 			end++
 		}
+
 		last := &rest.Blocks[end-1]
 		if last.Number == s.To || end == len(rest.Blocks) && market.HourOf(s.Time) == hour {
 			break
 		}
+
 		piece := rest
 		piece.To, piece.Hash, piece.Time = last.Number, market.Hash{}, last.Time
 		piece.Blocks = rest.Blocks[:end]
@@ -29,5 +32,6 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 		rest.From, rest.Parent = last.Number+1, market.Hash{}
 		rest.Blocks, rest.Tokens = rest.Blocks[end:], nil
 	}
+
 	return append(pieces, rest)
 }

@@ -5,9 +5,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// A pool's day begins with its first event. While it runs, events keep its
-// sums, highs, lows and prices; what stands at the day's end follows from the
-// pool and its ticks and is filled in when somebody is about to look.
+// A pool's day begins with its first event of that day. Events update its sums,
+// highs, lows and prices at once. Its closing values follow from the pool and
+// its ticks; they are filled in only before the row is read or stored.
 
 // startDay begins the present day of a pool at its present price. The day
 // before was put into the series when it ended.
@@ -58,9 +58,9 @@ func (l *Ledger) endDay() {
 	}
 }
 
-// settleDays fills in the ends of the running days that were touched. It is
-// no change of a span: the same pool always gives the same end, so a Revert
-// has only to touch the days that it restores.
+// settleDays fills in the closing values of the running days that were touched.
+// That does not belong to a span's undo: the same pool always gives the same
+// values, so a Revert only has to touch the days that it restores.
 func (l *Ledger) settleDays() {
 	for _, i := range l.unsettled {
 		if i >= l.st.Pools.Len() {
@@ -74,7 +74,7 @@ func (l *Ledger) settleDays() {
 	l.unsettled = l.unsettled[:0]
 }
 
-// settleDay fills in how the pool stands, which is how the day ends so far.
+// settleDay fills in the closing values from the pool as it is now.
 func (l *Ledger) settleDay(i uint32, d *market.PoolDay) {
 	p := l.st.Pools.At(i)
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
@@ -101,5 +101,6 @@ func amounts(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.
 		liquidity, _ = liquidity.Apply(t.LiquidityNet)
 		last = t
 	}
+
 	return sum0, sum1
 }

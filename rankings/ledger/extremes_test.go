@@ -46,6 +46,7 @@ func (x *extremes) amount() clmath.U256 {
 		v := maxAmount
 		return *v.Rsh(&v, 1)
 	}
+
 	v := clmath.U256{uint64(x.pick(256)) + 1}
 	return *v.Lsh(&v, uint(x.pick(120)))
 }
@@ -65,6 +66,7 @@ func (x *extremes) price() clmath.U256 {
 	case 4:
 		return clmath.SqrtPriceAtTick(clmath.MaxTick - 1)
 	}
+
 	tick := int32(x.pick(256)<<8|x.pick(256)) * 27 % clmath.MaxTick
 	v = clmath.SqrtPriceAtTick(tick - 2*tick*int32(x.pick(2)))
 	return *v.AddUint64(&v, uint64(x.pick(2)))
@@ -78,14 +80,17 @@ func (x *extremes) apply(events ...market.Event) {
 	for i, e := range events {
 		b.Logs = append(b.Logs, market.Log{Index: uint32(i), Event: e})
 	}
+
 	s := market.Span{From: b.Number, To: b.Number, Time: b.Time, Blocks: []market.Block{b}}
 	if len(x.spans) == 0 {
 		s.Tokens = testTokens()
 	}
+
 	quarantined, err := x.Apply(&s)
 	if err != nil || len(quarantined) > 0 {
 		x.t.Fatalf("%+v is refused: %v, %v", events, quarantined, err)
 	}
+
 	x.spans = append(x.spans, s)
 }
 
@@ -118,18 +123,22 @@ func (x *extremes) modify(pool uint32) {
 		{-edge, edge}, {-edge, -edge + p.TickSpacing}, {edge - p.TickSpacing, edge},
 		{at, at + p.TickSpacing}, {at - p.TickSpacing, at}, {-edge, at}, {at, edge},
 	}
+
 	r := ranges[x.pick(len(ranges))]
 	if r[0] < -edge || r[1] > edge || r[0] >= r[1] {
 		return
 	}
+
 	e := market.ModifyLiquidity{
 		Pool: p.ID, Sender: script.Person("x"), TickLower: r[0], TickUpper: r[1],
 		Salt: script.Salt(uint64(x.pick(2))),
 	}
+
 	held := clmath.U128{}
 	if i, ok := x.nonNFTOf[nonNFTKey{pool, r[0], r[1], e.Sender, e.Salt}]; ok {
 		held = x.st.NonNFT.At(i).Liquidity
 	}
+
 	switch x.pick(5) {
 	case 0, 1:
 		e.LiquidityDelta = x.added(pool, r)
@@ -144,6 +153,7 @@ func (x *extremes) modify(pool uint32) {
 	case 3:
 		e.LiquidityDelta = clmath.I128{Lo: held.Lo, Hi: int64(held.Hi)}.Neg()
 	}
+
 	if (e.LiquidityDelta.Sign() > 0 || !held.IsZero()) && x.fits(p, &e) {
 		x.apply(e)
 	}
@@ -162,12 +172,14 @@ func (x *extremes) added(pool uint32, r [2]int32) clmath.I128 {
 			}
 		}
 	}
+
 	if room.IsZero() {
 		return clmath.I128{}
 	}
 	if x.pick(2) == 0 {
 		return clmath.I128{Lo: 1}
 	}
+
 	return clmath.I128{Lo: room[0], Hi: int64(room[1])}
 }
 
@@ -179,11 +191,13 @@ func (x *extremes) fits(p *market.Pool, e *market.ModifyLiquidity) bool {
 	if e.Sender == testManager {
 		return principalFits(p, e)
 	}
+
 	key := nonNFTKey{l.poolOf[e.Pool], e.TickLower, e.TickUpper, e.Sender, e.Salt}
 	k, ok := l.nonNFTOf[key]
 	if !ok || i+j == 0 {
 		return principalFits(p, e)
 	}
+
 	d := *l.st.NonNFT.At(k)
 	c := change{pool: d.Pool, lower: d.TickLower, upper: d.TickUpper}
 	l.begin()
@@ -195,6 +209,7 @@ func (x *extremes) fits(p *market.Pool, e *market.ModifyLiquidity) bool {
 	if err := l.change(&c, held); err != nil {
 		return false
 	}
+
 	return !c.fees0.Gt(&maxAmount) && !c.fees1.Gt(&maxAmount) && principalFits(p, e)
 }
 
@@ -236,6 +251,7 @@ func (x *extremes) event() {
 		x.initialize()
 		return
 	}
+
 	pool := uint32(x.pick(int(x.st.Pools.Len())))
 	p := x.st.Pools.At(pool)
 	switch x.pick(10) {
@@ -258,10 +274,14 @@ func (x *extremes) event() {
 	}
 }
 
-// run plays a fuzz input, and takes all of it back.
+// maxSpans ends an input: a swap over all prices with spacing 1 takes 7,000
+// steps, and more of them find nothing more.
+const maxSpans = 60
+
+// runExtremes plays a fuzz input, and takes all of it back.
 func runExtremes(t testing.TB, choices []byte) {
 	x := &extremes{Ledger: New(Config{Chain: 1, PositionManager: testManager}), t: t, choices: choices}
-	for len(x.choices) > 0 && len(x.spans) < 200 {
+	for len(x.choices) > 0 && len(x.spans) < maxSpans {
 		x.event()
 	}
 	if t, ok := t.(*testing.T); ok {
@@ -285,9 +305,9 @@ func runExtremes(t testing.TB, choices []byte) {
 
 // Everything that the contracts can emit at their limits is taken.
 func TestExtremes(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(80) {
 		w := newWorld(seed)
-		choices := make([]byte, 1500)
+		choices := make([]byte, 400)
 		for i := range choices {
 			choices[i] = byte(w.r.Uint32())
 		}
@@ -298,7 +318,7 @@ func TestExtremes(t *testing.T) {
 func FuzzExtremes(f *testing.F) {
 	for seed := range uint64(8) {
 		w := newWorld(seed)
-		choices := make([]byte, 300)
+		choices := make([]byte, 200)
 		for i := range choices {
 			choices[i] = byte(w.r.Uint32())
 		}

@@ -8,8 +8,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// gas shares what a transaction paid among the positions that it touches:
-// evenly, the odd rest to the lowest id, to each on its first entry.
+// gas divides what a transaction paid evenly among the positions that it
+// touches; the remainder goes to the lowest id. A position's share stands on its
+// first entry of the transaction.
 type gas struct {
 	ids   []uint64 // ascending
 	taken []bool   // by place in ids
@@ -37,9 +38,11 @@ func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 			l.gas.ids = append(l.gas.ids, e.ID)
 		}
 	}
+
 	if len(l.gas.ids) == 0 {
 		return
 	}
+
 	slices.Sort(l.gas.ids)
 	l.gas.ids = slices.Compact(l.gas.ids)
 	l.gas.taken = slices.Grow(l.gas.taken[:0], len(l.gas.ids))[:len(l.gas.ids)]
@@ -53,11 +56,14 @@ func (l *Ledger) takeGas(id uint64) gasShare {
 	if l.gas.taken[k] {
 		return gasShare{}
 	}
+
 	l.gas.taken[k] = true
 	tx := l.at.tx()
 	if !tx.GasKnown {
 		return gasShare{unknown: true}
 	}
+
+	// What is paid is divided, not the gas and the price: so no wei is lost.
 	n := uint64(len(l.gas.ids))
 	price, wei, rest := tx.GasPrice.U256(), clmath.U256{}, clmath.U256{}
 	wei.Mul(&price, &clmath.U256{tx.GasUsed})
@@ -67,6 +73,7 @@ func (l *Ledger) takeGas(id uint64) gasShare {
 		wei.Add(&wei, &rest)
 		used += tx.GasUsed % n
 	}
+
 	narrow, fits := clmath.Narrow(&wei)
 	if !fits {
 		narrow = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}

@@ -47,7 +47,7 @@ func (l *Ledger) noMoves() error {
 }
 
 // transfer moves a position to another owner, or burns it; the owner before
-// must be the one that the ledger knows. A burned position keeps its last.
+// must be the one that the ledger knows. A burned position keeps its last owner.
 func (l *Ledger) transfer(e *market.TransferNFT) error {
 	if e.From.IsZero() {
 		return l.mint(e)
@@ -56,6 +56,7 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	if !ok {
 		return l.refuse("position", e.ID, "no such position")
 	}
+
 	row := Positions.edit(l, i)
 	l.at.pool = row.Pool
 	owner := *l.st.Owners.At(row.Owner)
@@ -69,6 +70,8 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	case owner != e.From:
 		return l.refuse("owner", e.From, owner)
 	}
+
+	// A burn with liquidity becomes one entry with the removal that follows it.
 	m := move{moveBurn, i, l.at, e.From, e.To}
 	if e.To.IsZero() {
 		row.Burned = true
@@ -79,6 +82,7 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	} else {
 		l.changeOwner(row, l.ownerIndex(e.To))
 	}
+
 	l.appendHistory(i, row, nil, m)
 	return nil
 }
@@ -91,11 +95,13 @@ func (l *Ledger) mint(e *market.TransferNFT) error {
 	if e.To.IsZero() {
 		return l.refuse("minted to", e.To, "an owner")
 	}
+
 	i := Positions.add(l, market.Position{
 		ID: e.ID, Pool: market.NoIndex, Owner: l.ownerIndex(e.To),
 		LowerSlot: market.NoIndex, UpperSlot: market.NoIndex, Overflow: market.NoIndex,
 		MintedAt: l.time,
 	})
+
 	l.moves = append(l.moves, move{moveMint, i, l.at, e.From, e.To})
 	return nil
 }
@@ -109,9 +115,9 @@ func (l *Ledger) changeOwner(row *market.Position, owner uint32) {
 	row.Owner = owner
 }
 
-// appendHistory adds an entry to a position's history: a change, which may carry a
-// move, or a move alone when c is nil. Values are those of the hour, and stay:
-// an unknown one makes CostUsd unknown for good.
+// appendHistory adds an entry to a position's history: a change, which may carry
+// a move, or a move alone when c is nil. USD values are those of the hour and are
+// never computed again, so an unknown one makes CostUsd unknown for good.
 func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move) {
 	p := l.st.Pools.At(row.Pool)
 	g := l.takeGas(row.ID)
@@ -124,16 +130,19 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move
 		Price1Usd: l.st.Tokens.At(p.Currency1).HourUsd,
 		NativeUsd: l.nativeUsd(),
 	}
+
 	if c != nil {
 		t.Type = typeOf(c.delta)
 		t.LiquidityDelta = c.delta
 		t.Amount0, t.Amount1, t.Fees0, t.Fees1 = c.amount0, c.amount1, c.fees0, c.fees1
 		row.CostUsd += l.cost(p, c)
 	}
+
 	row.CostUsd -= l.gasUsd(g.wei)
 	if g.unknown {
 		row.GasUnknown, row.CostUsd = true, market.Unknown
 	}
+
 	row.GasWei, _ = row.GasWei.Add(g.wei)
 	row.Entries++
 	l.st.Transactions++

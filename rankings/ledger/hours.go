@@ -11,8 +11,8 @@ import (
 // day in which they grew older begins, so they live up to a day longer.
 const keptHours = 7 * 24
 
-// tally adds the swap in l.replay to its pool's hour, day and minute. The day
-// runs already. Out is the event's amount of the output token.
+// tally adds the swap in l.replay to its pool's hour, day and minute. The pool's
+// day has begun already. Out is the event's amount of the output token.
 func (l *Ledger) tally(i uint32, p *market.Pool, out clmath.I128) {
 	r := &l.replay
 	b := l.bucket(i, p)
@@ -78,6 +78,7 @@ func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
 	if p.LastHour != market.NoIndex && l.st.Hours.At(p.LastHour).Hour == hour {
 		return Hours.edit(l, p.LastHour)
 	}
+
 	b := market.HourBucket{Pool: i, Hour: hour, Prev: p.LastHour}
 	slot, ok := l.freeHours.take()
 	if ok {
@@ -85,6 +86,7 @@ func (l *Ledger) bucket(i uint32, p *market.Pool) *market.HourBucket {
 	} else {
 		slot = Hours.add(l, b)
 	}
+
 	p.LastHour = slot
 	return Hours.edit(l, slot)
 }
@@ -97,20 +99,25 @@ func (l *Ledger) sweepHours() {
 	if oldest < keptHours {
 		return
 	}
+
 	oldest -= keptHours
 	for i := range l.st.Pools.Len() {
+		// The list runs from the newest back: cut it where the old ones begin.
 		newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
 		for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {
 			newer, slot = slot, l.st.Hours.At(slot).Prev
 		}
+
 		if slot == market.NoIndex {
 			continue
 		}
+
 		if newer == market.NoIndex {
 			Pools.edit(l, i).LastHour = market.NoIndex
 		} else {
 			Hours.edit(l, newer).Prev = market.NoIndex
 		}
+
 		l.freeBuckets(slot)
 	}
 }

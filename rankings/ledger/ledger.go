@@ -101,10 +101,12 @@ func (l *Ledger) index() {
 	for i := range l.st.Tokens.Len() {
 		l.tokenOf[l.st.Tokens.At(i).Address] = i
 	}
+
 	l.ownerOf = make(map[market.Address]uint32, l.st.Owners.Len())
 	for i := range l.st.Owners.Len() {
 		l.ownerOf[*l.st.Owners.At(i)] = i
 	}
+
 	l.poolOf = make(map[market.PoolID]uint32, l.st.Pools.Len())
 	for i := range l.st.Pools.Len() {
 		p := l.st.Pools.At(i)
@@ -113,21 +115,25 @@ func (l *Ledger) index() {
 			l.quarantined++
 		}
 	}
+
 	l.nonNFTOf = make(map[nonNFTKey]uint32, l.st.NonNFT.Len())
 	for i := range l.st.NonNFT.Len() {
 		l.nonNFTOf[keyOf(l.st.NonNFT.At(i))] = i
 	}
+
 	l.holdings = make(map[holding]uint32)
 	for i := range l.st.Positions.Len() {
 		if p := l.st.Positions.At(i); p.IsOpen() {
 			l.holdings[holding{p.Owner, p.Pool}]++
 		}
 	}
+
 	for i := range l.st.Ticks.Len() {
 		if l.st.Ticks.At(i).Pool == market.NoIndex {
 			l.freeTicks.put(i)
 		}
 	}
+
 	for i := range l.st.Hours.Len() {
 		if l.st.Hours.At(i).Pool == market.NoIndex {
 			l.freeHours.put(i)

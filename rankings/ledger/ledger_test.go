@@ -33,6 +33,7 @@ func TestSpansMustFollow(t *testing.T) {
 			t.Errorf("Apply(%d..%d after %s) = %v; want %v", s.From, s.To, s.Parent, err, want)
 		}
 	}
+
 	f(market.Span{From: 30, To: 31, Time: 40}, ErrNotNext)
 	f(market.Span{From: 32, To: 33, Time: 40}, ErrNotNext)
 	f(market.Span{From: 31, To: 30, Time: 40}, ErrNotNext)
@@ -40,6 +41,7 @@ func TestSpansMustFollow(t *testing.T) {
 	if _, err := l.Apply(&market.Span{From: 31, To: 31, Time: 29}); err == nil {
 		t.Error("a span may end before its parent")
 	}
+
 	block := func(n uint64, time int64, logs ...market.Log) market.Block {
 		return market.Block{Number: n, Time: time, Txs: make([]market.Tx, 2), Logs: logs}
 	}
@@ -52,6 +54,7 @@ func TestSpansMustFollow(t *testing.T) {
 			t.Errorf("the ledger took %+v", blocks)
 		}
 	}
+
 	g(block(30, 35))
 	g(block(41, 35))
 	g(block(31, 29))
@@ -78,6 +81,7 @@ func TestAnchorsAndForget(t *testing.T) {
 			t.Errorf("anchors %d; want %d", got, want)
 		}
 	}
+
 	f(40, 30, 20, 10)
 	apply(t, l, &market.Span{From: 41, To: 45, Time: 45}) // a cut: its hash is not known
 	f(45, 40, 30, 20, 10)
@@ -93,13 +97,16 @@ func TestAnchorsAndForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := l.Revert(); !errors.Is(err, ErrNoUndo) {
 		t.Errorf("Revert below the kept history = %v", err)
 	}
+
 	c := l.Changes()
 	if fmt.Sprint(c.UndoDrop) != "[20 30 40 300 45]" || len(c.UndoPut) != 0 {
 		t.Errorf("undos dropped %d, put %d", c.UndoDrop, len(c.UndoPut))
 	}
+
 	apply(t, l, &market.Span{From: 41, To: 300, Hash: hashOf(301), Time: 300})
 	apply(t, l, &market.Span{From: 301, To: 310, Hash: hashOf(310), Time: 310, Final: true})
 	f(310)
@@ -114,15 +121,18 @@ func TestTokensSurviveRevert(t *testing.T) {
 	if err := l.Revert(); err != nil {
 		t.Fatal(err)
 	}
+
 	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.st.Native != 0 {
 		t.Errorf("%d tokens are left, native is %d", n, l.st.Native)
 	}
+
 	bad := market.Span{
 		From: 21, To: 21, Time: 30, Tokens: []market.TokenMeta{{Address: market.Address{9}}},
 		Blocks: []market.Block{{
 			Number: 21, Time: 30, Txs: make([]market.Tx, 1), Logs: []market.Log{{Event: market.Swap{}}},
 		}},
 	}
+
 	if _, err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
 		t.Errorf("a refused span (%v) taught a token", err)
 	}
@@ -141,7 +151,7 @@ func TestMismatchNamesTheLog(t *testing.T) {
 	}
 }
 
-// A position whose sums pass 128 bits keeps them in the wide table.
+// A position whose sums pass 128 bits keeps them in the overflow table.
 func TestWideSums(t *testing.T) {
 	w := newWorld(1)
 	tick := int32(-887_000)
@@ -150,6 +160,7 @@ func TestWideSums(t *testing.T) {
 		Pool: pool, Sender: testManager, TickLower: -886_980, TickUpper: -886_920, Salt: script.Salt(1),
 		LiquidityDelta: clmath.I128{Lo: 0, Hi: 1 << 60},
 	}
+
 	remove := add
 	remove.LiquidityDelta = add.LiquidityDelta.Neg()
 	events := []market.Event{
@@ -159,12 +170,14 @@ func TestWideSums(t *testing.T) {
 		},
 		market.TransferNFT{To: w.owner(), ID: 1}, add, remove,
 	}
+
 	s := market.Span{From: 100, To: 100, Time: 50, Tokens: testTokens(), Blocks: []market.Block{{
 		Number: 100, Time: 50, Txs: make([]market.Tx, 1),
 	}}}
 	for i, e := range events {
 		s.Blocks[0].Logs = append(s.Blocks[0].Logs, market.Log{Index: uint32(i), Event: e})
 	}
+
 	apply(t, w.Ledger, &s)
 	st := w.Freeze()
 	clean(t, st)
@@ -173,12 +186,14 @@ func TestWideSums(t *testing.T) {
 	var less clmath.U256
 	less.Sub(&sums.Deposited0, &sums.Withdrawn0)
 	if p.Overflow != 0 || sums.Deposited0.BitLen() <= 128 || less.Dec() != "1" {
-		t.Errorf("wide %d, deposited %s, withdrawn %s",
+		t.Errorf("overflow %d, deposited %s, withdrawn %s",
 			p.Overflow, sums.Deposited0.Dec(), sums.Withdrawn0.Dec())
 	}
+
 	if err := w.Revert(); err != nil {
 		t.Fatal(err)
 	}
+
 	clean(t, w.Freeze())
 }
 
@@ -189,9 +204,11 @@ func TestCutHours(t *testing.T) {
 			From: 10, To: 99, Parent: hashOf(9), Hash: hashOf(99), Time: end,
 			Tokens: testTokens(), Final: true,
 		}
+
 		for i, at := range times {
 			s.Blocks = append(s.Blocks, market.Block{Number: 10 + 10*uint64(i), Time: at})
 		}
+
 		got, next, tokens := "", s.From, 0
 		for _, p := range CutHours(&s, from) {
 			got += fmt.Sprintf("%d..%d(%d) ", p.From, p.To, len(p.Blocks))
@@ -206,10 +223,12 @@ func TestCutHours(t *testing.T) {
 			}
 			next, tokens = p.To+1, tokens+len(p.Tokens)
 		}
+
 		if got != want+" " || next != s.To+1 || tokens != len(s.Tokens) {
 			t.Errorf("CutHours(%d) = %s with %d tokens; want %s", times, got, tokens, want)
 		}
 	}
+
 	f(100, 200, "10..99(0)")
 	f(100, 4000, "10..99(0)")
 	f(100, 200, "10..99(2)", 110, 120)

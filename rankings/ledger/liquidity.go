@@ -6,13 +6,13 @@ import (
 )
 
 // share is one owner's liquidity over a range: the part that positions and
-// direct liquidity have in common.
+// non-NFT liquidity have in common.
 type share struct {
 	liquidity    *clmath.U128
 	last0, last1 *clmath.U256 // growth inside at the last change
 }
 
-// change is what a change of liquidity does besides.
+// change is a change of liquidity, and what it does to tokens.
 type change struct {
 	pool                 uint32
 	lower, upper         int32
@@ -48,7 +48,7 @@ func (l *Ledger) modify(e *market.ModifyLiquidity) error {
 	return l.modifyNonNFT(&c, e)
 }
 
-// nonNFTKey is what tells direct liquidity apart.
+// nonNFTKey identifies non-NFT liquidity.
 type nonNFTKey struct {
 	pool         uint32
 	lower, upper int32
@@ -60,8 +60,8 @@ func keyOf(d *market.NonNFT) nonNFTKey {
 	return nonNFTKey{d.Pool, d.TickLower, d.TickUpper, d.Sender, d.Salt}
 }
 
-// modifyNonNFT changes liquidity that is no position. Its record stays when it
-// is empty, since the contracts keep its checkpoint too.
+// modifyNonNFT changes liquidity of another sender than the position manager.
+// An empty record is kept, because the contracts keep its fee growth too.
 func (l *Ledger) modifyNonNFT(c *change, e *market.ModifyLiquidity) error {
 	key := nonNFTKey{c.pool, c.lower, c.upper, e.Sender, e.Salt}
 	i, ok := l.nonNFTOf[key]
@@ -88,6 +88,8 @@ func (l *Ledger) change(c *change, s share) error {
 	if s.liquidity.IsZero() && after.IsZero() {
 		return l.refuse("liquidityDelta", 0, "an empty position")
 	}
+
+	// Everything that can overflow is computed before the first write.
 	inRange := p.Liquidity
 	if c.lower <= p.Tick && p.Tick < c.upper {
 		if inRange, wrapped = p.Liquidity.Apply(c.delta); wrapped {
@@ -95,6 +97,7 @@ func (l *Ledger) change(c *change, s share) error {
 			return l.refuse("liquidityDelta", signed(c.delta), has)
 		}
 	}
+
 	c.lowerSlot = l.tickSlot(c.pool, p, c.lower)
 	c.upperSlot = l.tickSlot(c.pool, p, c.upper)
 	if err := l.moveTick(c.lowerSlot, c.delta, c.delta); err != nil {
@@ -103,6 +106,7 @@ func (l *Ledger) change(c *change, s share) error {
 	if err := l.moveTick(c.upperSlot, c.delta, c.delta.Neg()); err != nil {
 		return err
 	}
+
 	l.settleShare(p, c, s)
 	*s.liquidity = after
 	l.clearTick(c.lowerSlot)
@@ -127,8 +131,8 @@ func (l *Ledger) settleShare(p *market.Pool, c *change, s share) {
 }
 
 func unsigned(v clmath.U128) string {
-	wide := v.U256()
-	return wide.Dec()
+	full := v.U256()
+	return full.Dec()
 }
 
 func signed(v clmath.I128) string {

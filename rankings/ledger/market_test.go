@@ -59,12 +59,14 @@ func (w *world) step() *step {
 	} else if hour := market.HourOf(s.span.Time); hour > market.HourOf(head.Time) {
 		s.hour, s.prices = hour, w.prices()
 	}
+
 	w.begin()
 	ops := len(w.ops)
 	w.learn(s.span.Tokens)
 	if s.hour != 0 {
 		w.advance(int64(s.hour) * market.Hour)
 	}
+
 	for range 1 + w.r.IntN(4) {
 		s.span.To += 1 + uint64(w.r.IntN(3))
 		w.advance(s.span.Time)
@@ -75,6 +77,7 @@ func (w *world) step() *step {
 			s.span.Time += w.pause()
 		}
 	}
+
 	w.abandon()
 	w.ops = w.ops[:ops]
 	binary.BigEndian.PutUint64(s.span.Hash[:], w.r.Uint64()|1)
@@ -122,6 +125,7 @@ func (w *world) block(n uint64) *market.Block {
 		})
 		b.Logs = append(b.Logs, logs...)
 	}
+
 	return b
 }
 
@@ -133,6 +137,7 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 			Index: uint32(2*len(b.Logs) + 2*len(*logs) + len(tx.Logs)), Tx: uint32(len(b.Txs)), Event: e,
 		})
 	}
+
 	w.beginGas(&tx, tx.Logs)
 	for i := range tx.Logs {
 		w.at = place{&tx, &tx.Logs[i], market.NoIndex}
@@ -140,6 +145,7 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 			panic(err)
 		}
 	}
+
 	*logs = append(*logs, tx.Logs...)
 }
 
@@ -147,6 +153,7 @@ func (w *world) events() []market.Event {
 	if w.st.Pools.Len() == 0 || w.st.Pools.Len() < 6 && w.r.IntN(40) == 0 {
 		return w.initPool()
 	}
+
 	pool := w.r.Uint32N(w.st.Pools.Len())
 	switch n := w.r.IntN(100); {
 	case n < 20:
@@ -164,6 +171,7 @@ func (w *world) events() []market.Event {
 			return []market.Event{market.Donate{Pool: p.ID, Amount0: w.amount(60), Amount1: w.amount(60)}}
 		}
 	}
+
 	return w.swapEvents(pool)
 }
 
@@ -181,6 +189,7 @@ func (w *world) initPool() []market.Event {
 		Hooks:       market.Address{19: []byte{0, 0, 1, 3, 0, 0}[n%6]},
 		Tick:        tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick),
 	}
+
 	return []market.Event{e}
 }
 
@@ -225,6 +234,7 @@ func (w *world) positionEvents(i uint32) []market.Event {
 		Pool: w.st.Pools.At(row.Pool).ID, Sender: testManager, Salt: script.Salt(row.ID),
 		TickLower: row.TickLower, TickUpper: row.TickUpper,
 	}
+
 	all := clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
 	burn := market.TransferNFT{From: owner, ID: row.ID}
 	n := w.r.IntN(10)
@@ -246,6 +256,7 @@ func (w *world) positionEvents(i uint32) []market.Event {
 		change.LiquidityDelta = all
 		return []market.Event{burn, change}
 	}
+
 	return []market.Event{change}
 }
 
@@ -261,6 +272,7 @@ func (w *world) directEvents(pool uint32) []market.Event {
 			}}
 		}
 	}
+
 	lower, upper := w.ticksOf(p)
 	return []market.Event{market.ModifyLiquidity{
 		Pool: p.ID, Sender: w.owner(), TickLower: lower, TickUpper: upper,
@@ -277,13 +289,16 @@ func (w *world) swapEvents(pool uint32) []market.Event {
 	if o.Down {
 		limit = max(p.Tick-w.r.Int32N(12*p.TickSpacing), clmath.MinTick+1)
 	}
+
 	if w.r.IntN(3) == 0 {
 		limit = clmath.Aligned(limit, p.TickSpacing) // end on a boundary
 	}
+
 	o.Limit = clmath.SqrtPriceAtTick(limit)
 	e, ok := script.Trade(&w.st, pool, o)
 	if !ok {
 		return nil
 	}
+
 	return []market.Event{e}
 }

@@ -59,9 +59,11 @@ func (l *Ledger) checkInitialize(e *market.Initialize) *Mismatch {
 	case e.SqrtPriceX96.Lt(&clmath.MinSqrtPrice) || !e.SqrtPriceX96.Lt(&clmath.MaxSqrtPrice):
 		return l.refusal("sqrtPriceX96", e.SqrtPriceX96.Dec(), priceRange)
 	}
+
 	if tick := clmath.TickAtSqrtPrice(&e.SqrtPriceX96); tick != e.Tick {
 		return l.refusal("tick", e.Tick, tick)
 	}
+
 	return nil
 }
 

@@ -18,8 +18,8 @@ func tokenID(salt market.Hash) (id uint64, ok bool) {
 	return binary.BigEndian.Uint64(salt[24:]), high == 0
 }
 
-// position returns the record of an id. Ids have hardly ever a gap, so the
-// distance from the first is the place or close to it.
+// position returns the record of an id. Ids are almost without gaps, so the
+// distance from the first id is the index or slightly above it.
 func (l *Ledger) position(id uint64) (i uint32, ok bool) {
 	n := l.st.Positions.Len()
 	if n == 0 || id < l.st.Positions.At(0).ID {
@@ -34,7 +34,7 @@ func (l *Ledger) position(id uint64) (i uint32, ok bool) {
 	return high, l.st.Positions.At(high).ID == id
 }
 
-// modifyNFT applies a change of a position's liquidity and enters it into the
+// modifyNFT applies a change of a position's liquidity and adds it to the
 // position's history.
 func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	id, ok := tokenID(salt)
@@ -45,11 +45,13 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	if !ok {
 		return l.refuse("position", id, "no such position")
 	}
+
 	m := l.takeMove(i)
 	row := Positions.edit(l, i)
 	if err := l.checkChange(row, c, m); err != nil {
 		return err
 	}
+
 	wasOpen := row.IsOpen()
 	row.Pool, row.TickLower, row.TickUpper = c.pool, c.lower, c.upper
 	held := share{&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128}
@@ -59,13 +61,16 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	if m.kind == moveBurn && row.IsOpen() {
 		return l.refuse("burned liquidity", signed(c.delta), unsigned(row.Liquidity)+" more")
 	}
+
 	row.LowerSlot, row.UpperSlot = c.lowerSlot, c.upperSlot
 	if c.takesHook(l.st.Pools.At(c.pool)) {
 		row.HookDelta = true
 	}
+
 	if wasOpen != row.IsOpen() {
 		l.countOpen(row)
 	}
+
 	l.addFlows(row, c)
 	l.appendHistory(i, row, c, m)
 	return nil
@@ -87,6 +92,7 @@ func (l *Ledger) checkChange(row *market.Position, c *change, m move) error {
 		want := [2]int32{row.TickLower, row.TickUpper}
 		return l.refuse("range", [2]int32{c.lower, c.upper}, want)
 	}
+
 	return nil
 }
 
@@ -117,6 +123,7 @@ func (l *Ledger) countOpen(row *market.Position) {
 		l.addHolding(row.Owner, row.Pool)
 		return
 	}
+
 	p := Pools.edit(l, row.Pool)
 	row.ClosedAt = l.time
 	row.Close = [2]market.ClosePrice{
@@ -129,8 +136,8 @@ func (l *Ledger) countOpen(row *market.Position) {
 }
 
 // closePrice is a token's price as the hour has recorded it, for a position
-// that closes in a pool. Where nothing but that pool vouches for the price it
-// is unknown, as it was while the position was open.
+// that closes in a pool. A price that only that pool supports is unknown, as it
+// was while the position was open.
 func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	t := l.st.Tokens.At(token)
 	c := market.ClosePrice{
@@ -144,9 +151,8 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	return c
 }
 
-// addHolding counts an open position of an owner in a pool, dropHolding takes it
-// back.
-// The pool's holders are those with at least one.
+// addHolding counts an open position of an owner in a pool. The pool's holders
+// are the owners with at least one.
 func (l *Ledger) addHolding(owner, pool uint32) {
 	key := holding{owner, pool}
 	l.holdings[key]++
@@ -155,6 +161,7 @@ func (l *Ledger) addHolding(owner, pool uint32) {
 	}
 }
 
+// dropHolding takes an addHolding back.
 func (l *Ledger) dropHolding(owner, pool uint32) {
 	key := holding{owner, pool}
 	if l.holdings[key]--; l.holdings[key] == 0 {
@@ -163,14 +170,15 @@ func (l *Ledger) dropHolding(owner, pool uint32) {
 	}
 }
 
-// addFlows adds a change to the sums of a position, which move to the wide
-// table for good once one of them passes 128 bits.
+// addFlows adds a change to the sums of a position. Once one of them passes 128
+// bits all of them move to the overflow table, for good.
 func (l *Ledger) addFlows(row *market.Position, c *change) {
 	s := l.st.Sums(row)
 	principal0, principal1 := &s.Withdrawn0, &s.Withdrawn1
 	if c.delta.Sign() > 0 {
 		principal0, principal1 = &s.Deposited0, &s.Deposited1
 	}
+
 	principal0.Add(principal0, &c.amount0)
 	principal1.Add(principal1, &c.amount1)
 	s.Collected0.Add(&s.Collected0, &c.fees0)
@@ -179,16 +187,19 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 		*Overflow.edit(l, row.Overflow) = s
 		return
 	}
+
 	var over clmath.U256
 	for _, v := range []*clmath.U256{
 		&s.Deposited0, &s.Deposited1, &s.Withdrawn0, &s.Withdrawn1, &s.Collected0, &s.Collected1,
 	} {
 		over.Or(&over, v)
 	}
+
 	if _, fits := clmath.Narrow(&over); !fits {
 		row.Overflow = Overflow.add(l, s)
 		return
 	}
+
 	row.Deposited0, _ = clmath.Narrow(&s.Deposited0)
 	row.Deposited1, _ = clmath.Narrow(&s.Deposited1)
 	row.Withdrawn0, _ = clmath.Narrow(&s.Withdrawn0)

@@ -31,9 +31,11 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 		if w.r.IntN(6) == 0 {
 			refuse(t, w, s)
 		}
+
 		if err := s.apply(w.Ledger); err != nil {
 			t.Fatal(err)
 		}
+
 		kept = append(kept, s)
 		switch w.r.IntN(12) {
 		case 0, 1:
@@ -55,6 +57,7 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 			w.Ledger = store.restart(w.cfg)
 		}
 	}
+
 	store.take(w.Ledger)
 	st := w.Freeze()
 	clean(t, st)
@@ -64,6 +67,7 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 			t.Fatal(err)
 		}
 	}
+
 	want.take(fresh)
 	sameState(t, st, fresh.Freeze())
 	sameSeries(t, store.series, want.series)
@@ -88,6 +92,7 @@ func refuse(t *testing.T, w *world, s *step) {
 			default:
 				continue
 			}
+
 			before := w.Freeze()
 			s.span.Strict = true
 			err := s.apply(w.Ledger)
@@ -100,6 +105,7 @@ func refuse(t *testing.T, w *world, s *step) {
 				t.Fatalf("the ledger names another log: %s", m)
 			}
 			sameState(t, w.Freeze(), before)
+
 			quarantine(t, w, s, before)
 			logs[k].Event = whole
 			return
@@ -145,11 +151,13 @@ func sameIndexes(t *testing.T, got, want *Ledger) {
 		len(got.ownerOf) != len(want.ownerOf) || len(got.nonNFTOf) != len(want.nonNFTOf) {
 		t.Error("the indexes have other sizes")
 	}
+
 	for k, n := range want.holdings {
 		if got.holdings[k] != n {
 			t.Errorf("holding %+v is %d; want %d", k, got.holdings[k], n)
 		}
 	}
+
 	for {
 		a, okA := got.freeTicks.take()
 		b, okB := want.freeTicks.take()
@@ -160,6 +168,7 @@ func sameIndexes(t *testing.T, got, want *Ledger) {
 			break
 		}
 	}
+
 	for {
 		a, okA := got.freeHours.take()
 		b, okB := want.freeHours.take()

@@ -81,5 +81,6 @@ func same(a, b reflect.Value) bool {
 		}
 		return true
 	}
+
 	return a.Equal(b)
 }

@@ -49,6 +49,7 @@ func runScript(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := &scripted{
 		Ledger: New(Config{Chain: 1, PositionManager: script.Manager}), Market: script.New(), t: t,
 	}
@@ -59,6 +60,7 @@ func runScript(t *testing.T, name string) {
 				strings.Join(got, "\n> "), strings.Join(lines[i].Want, "\n> "))
 		}
 	}
+
 	clean(t, s.Freeze())
 }
 
@@ -75,6 +77,7 @@ func (s *scripted) line(l *script.Line) []string {
 		s.must(err)
 		return nil
 	}
+
 	switch l.Words[0] {
 	case "price":
 		s.price(l.Words)
@@ -96,6 +99,7 @@ func (s *scripted) line(l *script.Line) []string {
 			s.t.Fatalf("%s: pools were quarantined: %v", s.where, quarantined)
 		}
 	}
+
 	return nil
 }
 
@@ -104,15 +108,18 @@ func (s *scripted) price(word []string) {
 	if err != nil {
 		usd = market.Unknown
 	}
+
 	token, err := s.Token(word[1])
 	s.must(err)
 	p := HourPrice{
 		Token: s.tokenOf[token], Usd: usd, OnlyPool: market.NoIndex, Source: market.SourcePool,
 		Corroborated: len(word) > 4,
 	}
+
 	if len(word) > 3 {
 		p.OnlyPool = s.poolOf[script.Pool(word[3])]
 	}
+
 	s.prices = append(s.prices, p)
 }
 

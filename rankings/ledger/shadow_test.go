@@ -30,12 +30,15 @@ func (s *shadow) take(l *Ledger) {
 	for _, t := range tables {
 		t.(testTable).take(s, c, st)
 	}
+
 	for _, op := range c.Ops {
 		s.op(op)
 	}
+
 	for _, to := range c.UndoDrop {
 		delete(s.undos, to)
 	}
+
 	for _, u := range c.UndoPut {
 		s.undos[u.To] = u
 	}
@@ -70,6 +73,7 @@ func (s *shadow) op(op Op) {
 	case *HourEntry:
 		key = fmt.Sprint("hour ", e.Token, e.Hour)
 	}
+
 	if op.Drop {
 		delete(s.series, key)
 	} else {
@@ -84,9 +88,11 @@ func (s *shadow) state() *market.State {
 		Chain: s.st.Chain, Head: s.st.Head, Native: s.st.Native,
 		Transactions: s.st.Transactions, OpenCount: s.st.OpenCount,
 	}
+
 	for _, t := range tables {
 		t.(testTable).read(s, st, s.st)
 	}
+
 	lists := make([]market.TickList, st.Pools.Len())
 	for i := range st.Ticks.Len() {
 		if t := st.Ticks.At(i); t.Pool != market.NoIndex {
@@ -94,10 +100,12 @@ func (s *shadow) state() *market.State {
 			*refs = slices.Insert(*refs, above(*refs, t.Tick), market.TickRef{Tick: t.Tick, Slot: i})
 		}
 	}
+
 	var table market.Table[market.TickList]
 	for _, list := range lists {
 		table.Append(list)
 	}
+
 	st.TickLists = table.Freeze()
 	return st
 }
@@ -134,6 +142,7 @@ func sameSeries(t testing.TB, got, want map[string]any) {
 			t.Errorf("series has %s: %+v", k, got[k])
 		}
 	}
+
 	for _, k := range keys {
 		g, ok := got[k]
 		if !ok || !same(reflect.ValueOf(&g), reflect.ValueOf(valueOf(want[k]))) {

@@ -20,6 +20,7 @@ func (s *scripted) show(what []string) []string {
 	if len(what) > 1 {
 		pool = s.poolOf[script.Pool(what[1])]
 	}
+
 	p := func() *market.Pool { return st.Pools.At(pool) }
 	switch what[0] {
 	case "pool":
@@ -50,6 +51,7 @@ func (s *scripted) show(what []string) []string {
 	case "series":
 		return s.seriesText(what[1])
 	}
+
 	s.t.Fatalf("%s: cannot show %s", s.where, what[0])
 	return nil
 }
@@ -72,16 +74,19 @@ func (s *scripted) positionText(st *market.State, id uint64) string {
 	if !ok {
 		return "none"
 	}
+
 	p := st.Positions.At(i)
 	sums := st.Sums(p)
 	text := fmt.Sprintf("%s liquidity %s in %s/%s out %s/%s fees %s/%s gas %s cost %s entries %d",
 		name(*st.Owners.At(p.Owner)), unsigned(p.Liquidity), sums.Deposited0.Dec(), sums.Deposited1.Dec(),
 		sums.Withdrawn0.Dec(), sums.Withdrawn1.Dec(), sums.Collected0.Dec(), sums.Collected1.Dec(),
 		unsigned(p.GasWei), usd(p.CostUsd), p.Entries)
+
 	if p.ClosedAt != 0 {
 		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", p.ClosedAt-script.Start,
 			usd(p.Close[0].Usd), usd(p.Close[1].Usd), usd(p.CloseNativeUsd))
 	}
+
 	if p.Burned {
 		text += " burned"
 	}
@@ -107,6 +112,7 @@ func (s *scripted) seriesText(kind string) (lines []string) {
 			rest = append(rest, op)
 		}
 	}
+
 	s.ops = slices.Clip(rest)
 	return lines
 }
@@ -136,6 +142,7 @@ func opText(op Op) string {
 		}
 		return text + usd(e.Usd)
 	}
+
 	return ""
 }
 

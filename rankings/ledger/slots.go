@@ -2,9 +2,9 @@ package ledger
 
 import "math/bits"
 
-// slots is the set of free records of a table. The lowest is used first, so
-// that which record a new tick or bucket gets follows from the tables alone:
-// a ledger that was reverted or restarted goes on like one that never was.
+// slots is the set of free records of a table. The lowest is used first, so the
+// record of a new tick or bucket depends on the tables alone: a ledger that was
+// reverted or restarted chooses the same ones as a ledger that never was.
 type slots struct {
 	words []uint64
 	low   int // no word below is set

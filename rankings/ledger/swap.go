@@ -15,32 +15,39 @@ func (l *Ledger) swap(e *market.Swap) error {
 	if err != nil || l.st.Pools.At(i).Quarantined {
 		return err
 	}
+
 	p := Pools.edit(l, i)
 	end := &e.SqrtPriceX96
 	down, nothing := clmath.Direction(&p.SqrtPriceX96, end, p.Tick, e.Tick, e.Amount0, e.Amount1)
 	if err := l.checkSwap(p, e, down, nothing); err != nil {
 		return err
 	}
+
 	l.touchDay(i) // before the price moves: a new day opens where the old one closed
 	growth, other := &p.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal0X128
 	in, out := e.Amount1, e.Amount0
 	if down {
 		growth, other, in, out = other, growth, out, in
 	}
+
 	r := &l.replay
 	r.Begin(&p.SqrtPriceX96, p.Tick, p.Liquidity, growth, down, in, end, e.Fee, p.ProtocolFee)
 	if !nothing {
 		l.walk(i, p.TickSpacing, other)
 	}
+
 	if err := r.Last(e.Tick, e.Liquidity); err != nil {
 		return l.refuseSwap(e, in, err)
 	}
+
+	// The replay agrees with the event: only now is the pool changed.
 	*growth = r.GrowthX128
 	p.SqrtPriceX96, p.Tick, p.Liquidity = r.SqrtPriceX96, r.Tick, r.Liquidity
 	p.LastFee = p.Fee
 	if p.IsDynamic() {
 		p.LastFee = clmath.LPFee(e.Fee, clmath.ProtocolFeeOf(p.ProtocolFee, down))
 	}
+
 	p.LastSwapAt = l.time
 	p.Swaps++
 	l.tally(i, p, out)
@@ -63,8 +70,9 @@ func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
 // price outside the limits would never be reached, a fee above all or below
 // the protocol's would wrap. The lower limit itself is no price that a swap can
 // go to, but one at which a pool can be initialised and a swap too small to
-// move it can leave it; no pool is ever at the upper one. A static pool's fee must be its own; and since
-// the last step takes the event's tick, that must be the tick of its price.
+// move it can leave it; no pool is ever at the upper one. A static pool's fee
+// must be its own; and since the last step takes the event's tick, that must be
+// the tick of its price.
 func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) error {
 	end := &e.SqrtPriceX96
 	protocol := clmath.ProtocolFeeOf(p.ProtocolFee, down)
@@ -78,6 +86,7 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	case !p.IsDynamic() && !nothing && e.Fee != swapFee(p.Fee, protocol):
 		return l.refuse("fee", e.Fee, swapFee(p.Fee, protocol))
 	}
+
 	if lower := clmath.SqrtPriceAtTick(e.Tick); lower.Gt(end) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
@@ -85,6 +94,7 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	if upper := clmath.SqrtPriceAtTick(e.Tick + 1); upper.Lt(end) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
+
 	return nil
 }
 
@@ -106,6 +116,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 	if r.Down {
 		k--
 	}
+
 	for {
 		stop := clmath.WordEdge(r.Tick, spacing, r.Down)
 		slot := uint32(market.NoIndex)
@@ -114,6 +125,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 				stop, slot = at, refs[k].Slot
 			}
 		}
+
 		if slot == market.NoIndex {
 			if sqrt := clmath.SqrtPriceAtTick(stop); !r.Full(stop, &sqrt) {
 				return
@@ -123,6 +135,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 		if !r.Full(stop, &l.st.Ticks.At(slot).SqrtPriceX96) {
 			return
 		}
+
 		l.cross(slot, other)
 		if r.Down {
 			k--

@@ -13,17 +13,20 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	if slot, ok := findTick(l.lists.At(pool).Refs, tick); ok {
 		return slot
 	}
+
 	t := market.Tick{Pool: pool, Tick: tick, SqrtPriceX96: clmath.SqrtPriceAtTick(tick)}
 	if tick <= p.Tick {
 		t.FeeGrowthOutside0X128 = p.FeeGrowthGlobal0X128
 		t.FeeGrowthOutside1X128 = p.FeeGrowthGlobal1X128
 	}
+
 	slot, ok := l.freeTicks.take()
 	if ok {
 		*Ticks.edit(l, slot) = t
 	} else {
 		slot = Ticks.add(l, t)
 	}
+
 	l.noteOutside(slot, Ticks.edit(l, slot))
 	l.lists.insert(pool, market.TickRef{Tick: tick, Slot: slot})
 	return slot
@@ -42,8 +45,8 @@ func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
 	return nil
 }
 
-// clearTick frees a tick that no liquidity refers to any more. What the tick
-// wrote today goes with it: its later life begins anew.
+// clearTick frees a tick that no liquidity refers to any more. Its entry of
+// today is dropped too: if it is initialised again, its fee growth starts anew.
 func (l *Ledger) clearTick(slot uint32) {
 	t := Ticks.edit(l, slot)
 	if !t.LiquidityGross.IsZero() {
@@ -88,8 +91,8 @@ func tickDay(t *market.Tick) market.TickDay {
 	}
 }
 
-// oldTickDays are the entries that the span wrote over, as they were: those
-// of ticks that had been written on the day of the head already.
+// oldTickDays puts into the undo the entries that the span has overwritten: those
+// of ticks that had already been written on the day of the head.
 func (l *Ledger) oldTickDays() {
 	day := market.DayOf(l.st.Head.Time)
 	saved := Ticks.in(l).saved

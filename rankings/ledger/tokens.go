@@ -18,6 +18,7 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 			}
 			continue
 		}
+
 		at := Tokens.add(l, unpriced(*m))
 		l.tokenOf[m.Address] = at
 		if m.Address.IsZero() {
@@ -40,6 +41,8 @@ func unpriced(m market.TokenMeta) market.Token {
 func (l *Ledger) record(h *hourRecord) {
 	for _, p := range h.prices {
 		t := Tokens.edit(l, p.Token)
+
+		// The undo puts back the record that is overwritten, or none.
 		if t.HourAt == h.hour {
 			onUndo(l, HourPrices.Put, HourEntry{HourRecord(p.Token, t), h.hour})
 		} else {
@@ -52,8 +55,8 @@ func (l *Ledger) record(h *hourRecord) {
 	}
 }
 
-// usd values a raw amount by the hour's record. Nothing is worth nothing,
-// whether the token has a price or not.
+// usd values a raw amount by the hour's record. An amount of 0 is worth 0 even
+// when the token has no price.
 func (l *Ledger) usd(token uint32, amount *clmath.U256) float64 {
 	if amount.IsZero() {
 		return 0

@@ -22,6 +22,7 @@ func TestHoldingsAreThoseOfThePositions(t *testing.T) {
 			checked += compareHoldings(t, l.Freeze())
 		}
 	}
+
 	if checked < 100 {
 		t.Errorf("only %d pools with liquidity were compared", checked)
 	}
@@ -33,6 +34,7 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 		amount [2]clmath.U256
 		parts  uint64
 	}
+
 	sums := make([]sum, st.Pools.Len())
 	add := func(pool uint32, lower, upper int32, liquidity clmath.U128) {
 		p := st.Pools.At(pool)
@@ -44,16 +46,19 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 		s.amount[1].Add(&s.amount[1], &amount1)
 		s.parts++
 	}
+
 	for i := range st.Positions.Len() {
 		if p := st.Positions.At(i); p.IsOpen() {
 			add(p.Pool, p.TickLower, p.TickUpper, p.Liquidity)
 		}
 	}
+
 	for i := range st.NonNFT.Len() {
 		if d := st.NonNFT.At(i); !d.Liquidity.IsZero() {
 			add(d.Pool, d.TickLower, d.TickUpper, d.Liquidity)
 		}
 	}
+
 	for pool := range st.Pools.Len() {
 		s := &sums[pool]
 		if s.parts == 0 {
@@ -65,6 +70,7 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 		withinParts(t, pool, &amount0, &s.amount[0], parts)
 		withinParts(t, pool, &amount1, &s.amount[1], parts)
 	}
+
 	return checked
 }
 

@@ -10,8 +10,8 @@ import (
 // chain says that it has finalized more.
 const keptBlocks = 256
 
-// keep turns what the span saved into its undo. After a final span the older
-// ones have nothing left to lead back from.
+// keep turns what the span saved into its undo. A final span ends all undos: it
+// has none itself, so older ones cannot be reached.
 func (l *Ledger) keep(s *market.Span) {
 	if s.Final {
 		l.forget(len(l.undos))
@@ -54,6 +54,7 @@ func (l *Ledger) Revert() error {
 	if n == 0 {
 		return ErrNoUndo
 	}
+
 	u := l.undos[n-1]
 	l.undo(u)
 	l.ops = append(l.ops, u.Drops...)
@@ -62,12 +63,13 @@ func (l *Ledger) Revert() error {
 		l.put--
 		l.gone = append(l.gone, u.To)
 	}
+
 	l.hour = nil
 	return nil
 }
 
 // Forget drops the inverses of spans that no reorganisation can reach: those
-// both finalized and 256 blocks under the head.
+// both finalized and at least 256 blocks below the head.
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
 	for n < len(l.undos) {
@@ -123,8 +125,9 @@ func (l *Ledger) undoPrices(u *Undo) {
 	}
 }
 
-// undoHoldings counts the holdings of the positions that change back: each as
-// it will be, less each as it is. The pools' counts come with their rows.
+// undoHoldings corrects the holdings for the positions that change back: it adds
+// each as it will be and subtracts each as it is. The counts in the pools come
+// back with their rows.
 func (l *Ledger) undoHoldings(u *Undo) {
 	count := func(p *market.Position, one uint32) {
 		if !p.IsOpen() {
@@ -146,7 +149,7 @@ func (l *Ledger) undoHoldings(u *Undo) {
 	}
 }
 
-// undoNames forgets the names of the records that vanish.
+// undoNames removes the rows that are dropped from the indexes by name.
 func (l *Ledger) undoNames(u *Undo) {
 	for i := u.Rows[Owners.index]; i < l.st.Owners.Len(); i++ {
 		delete(l.ownerOf, *l.st.Owners.At(i))

@@ -52,9 +52,6 @@ func (h Hash) IsZero() bool { return h == Hash{} }
 // ParseAddress reads 0x and 40 hex digits of any case.
 func ParseAddress(s string) (a Address, err error) { return a, parseHex(a[:], s) }
 
-// ParseHash reads 0x and 64 hex digits of any case.
-func ParseHash(s string) (h Hash, err error) { return h, parseHex(h[:], s) }
-
 // ParsePoolID reads 0x and 64 hex digits of any case.
 func ParsePoolID(s string) (id PoolID, err error) { return id, parseHex(id[:], s) }
 

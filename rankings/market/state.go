@@ -1,6 +1,6 @@
 package market
 
-// State is everything known of one chain at one block: the picture from which
+// State is everything known of one chain at one block: the snapshot from which
 // a generation is computed and its rows are read. It never changes.
 type State struct {
 	Chain ChainID

@@ -21,7 +21,7 @@ type chunk[T any] struct {
 type Fault[T any] func(first uint32, rows *[ChunkLen]T)
 
 // Table is a growing sequence of records with a single writer. Freeze gives
-// readers an immutable picture; the next write to a chunk then copies it.
+// readers an immutable snapshot; the next write to a chunk then copies it.
 // The zero value is an empty table.
 type Table[T any] struct {
 	Frozen[T]
@@ -71,7 +71,7 @@ func (f *Frozen[T]) At(i uint32) *T {
 	return &f.load(i >> chunkBits).rows[i&chunkMask]
 }
 
-// Chunk returns the rows that stand beside row i, which the caller must not
+// Chunk returns the rows in the same chunk as row i, which the caller must not
 // change: from i &^ (ChunkLen - 1) on, ChunkLen of them or those there are.
 func (f *Frozen[T]) Chunk(i uint32) []T {
 	first := i &^ chunkMask
@@ -149,6 +149,7 @@ func (t *Table[T]) Append(row T) uint32 {
 		t.root = t.root[:len(t.root)+1]
 		t.root[i>>chunkBits].Store(&chunk[T]{epoch: t.epoch})
 	}
+
 	t.n++
 	t.own(i >> chunkBits).rows[i&chunkMask] = row
 	return i

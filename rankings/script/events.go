@@ -38,6 +38,7 @@ func (m *Market) events(st *market.State, word []string) ([]market.Event, error)
 	if len(word) == 0 {
 		return nil, nil
 	}
+
 	kind, ok := kinds[word[0]]
 	switch {
 	case !ok:
@@ -45,6 +46,7 @@ func (m *Market) events(st *market.State, word []string) ([]market.Event, error)
 	case len(word) < kind.words:
 		return nil, fmt.Errorf("%s needs %d words more", word[0], kind.words-len(word))
 	}
+
 	events, err := kind.make(m, st, word)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", word[0], err)
@@ -59,6 +61,7 @@ func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, err
 		Pool: Pool(word[1]), Currency0: token0.Address, Currency1: token1.Address,
 		Fee: market.DynamicFee,
 	}
+
 	if word[4] != "dynamic" {
 		fee, err := integer(word[4])
 		if err != nil {
@@ -66,10 +69,12 @@ func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, err
 		}
 		e.Fee = uint32(fee)
 	}
+
 	spacing, err := integer(word[5])
 	if err != nil {
 		return nil, err
 	}
+
 	e.TickSpacing = int32(spacing)
 	if len(word) > 7 {
 		hooks, err := hex.DecodeString(word[7])
@@ -78,12 +83,14 @@ func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, err
 		}
 		copy(e.Hooks[len(e.Hooks)-len(hooks):], hooks)
 	}
+
 	at := append(word[6:], "0")[0]
 	if strings.HasPrefix(at, "@") {
 		e.SqrtPriceX96, err = sqrtPrice(at, token0.Decimals, token1.Decimals)
 		e.Tick = clmath.TickAtSqrtPrice(&e.SqrtPriceX96)
 		return []market.Event{e}, err
 	}
+
 	tick, err := integer(at)
 	e.Tick, e.SqrtPriceX96 = int32(tick), clmath.SqrtPriceAtTick(int32(tick))
 	return []market.Event{e}, err
@@ -128,6 +135,7 @@ func (m *Market) tick(st *market.State, id market.PoolID, text string) (int32, e
 	if err != nil {
 		return 0, err
 	}
+
 	p := st.Pools.At(i)
 	edge := clmath.MaxTick / p.TickSpacing * p.TickSpacing
 	switch text {
@@ -136,6 +144,7 @@ func (m *Market) tick(st *market.State, id market.PoolID, text string) (int32, e
 	case "max":
 		return edge, nil
 	}
+
 	sqrt, err := priceIn(st, p, text)
 	return clmath.Aligned(clmath.TickAtSqrtPrice(&sqrt), p.TickSpacing), err
 }
@@ -189,6 +198,7 @@ func (m *Market) push(st *market.State, word []string) ([]market.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := st.Pools.At(i)
 	limit, err := priceIn(st, p, word[2])
 	if err != nil {
@@ -204,6 +214,7 @@ func trade(st *market.State, word []string, o *Order) ([]market.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(word) > 3 {
 		fee, err := integer(word[3])
 		if err != nil {
@@ -211,10 +222,12 @@ func trade(st *market.State, word []string, o *Order) ([]market.Event, error) {
 		}
 		o.Fee = uint32(fee)
 	}
+
 	e, ok := Trade(st, i, *o)
 	if !ok {
 		return nil, fmt.Errorf("no such trade in %s", word[1])
 	}
+
 	return []market.Event{e}, nil
 }
 
@@ -225,6 +238,7 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 	if err != nil {
 		return nil, err
 	}
+
 	e := market.ModifyLiquidity{Sender: Manager, Salt: Salt(uint64(id))}
 	owner, all := market.Address{}, clmath.I128{}
 	for i := range st.Positions.Len() {
@@ -234,6 +248,7 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 			all = clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
 		}
 	}
+
 	leave := market.TransferNFT{From: owner, ID: uint64(id)}
 	switch {
 	case word[0] == "add":
@@ -253,6 +268,7 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 		e.LiquidityDelta = all
 		return []market.Event{leave, e}, nil
 	}
+
 	return []market.Event{e}, err
 }
 

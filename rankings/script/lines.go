@@ -33,6 +33,7 @@ func Read(name, text string) (lines []Line, err error) {
 			last.Want = append(last.Want, strings.TrimSpace(want))
 		}
 	}
+
 	return lines, nil
 }
 
@@ -43,15 +44,18 @@ func Repeat(line string) (lines []string, err error) {
 	if !ok {
 		return []string{line}, nil
 	}
+
 	count, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	n, err := strconv.Atoi(count)
 	if err != nil {
 		return nil, fmt.Errorf("times %q is no number", count)
 	}
+
 	for range n {
 		for each := range strings.SplitSeq(rest, "|") {
 			lines = append(lines, strings.TrimSpace(each))
 		}
 	}
+
 	return lines, nil
 }

@@ -15,7 +15,7 @@ const Start = 19675 * market.Day
 // Manager is the position manager of every script.
 var Manager = market.Address{19: 0x77}
 
-// Market is what a script has said so far, beside what the ledger knows.
+// Market is what a script has said so far and the ledger does not know.
 type Market struct {
 	Time  int64
 	tx    market.Tx
@@ -54,6 +54,7 @@ func (m *Market) Set(words []string) (known bool, err error) {
 	if len(words) < 2 {
 		return false, nil
 	}
+
 	switch words[0] {
 	case "token":
 		return true, m.setToken(words[1:])
@@ -64,6 +65,7 @@ func (m *Market) Set(words []string) (known bool, err error) {
 		m.Time += n
 		return true, err
 	}
+
 	return false, nil
 }
 
@@ -75,6 +77,7 @@ func (m *Market) setToken(words []string) error {
 	if err != nil {
 		return err
 	}
+
 	name := words[0]
 	meta := market.TokenMeta{
 		Symbol: &name, Name: &name, Decimals: uint8(decimals), BadDecimals: len(words) > 2,
@@ -83,6 +86,7 @@ func (m *Market) setToken(words []string) error {
 		copy(meta.Address[len(meta.Address)-len(name):], name)
 		meta.Address[len(meta.Address)-len(name)-1] = 1
 	}
+
 	m.metas[name] = meta
 	m.order = append(m.order, name)
 	return nil
@@ -97,6 +101,7 @@ func (m *Market) setGas(words []string) error {
 	if err != nil || len(words) < 2 {
 		return fmt.Errorf("gas is not USED PRICE: %w", err)
 	}
+
 	price, err := Amount(words[1])
 	m.tx.GasUsed = uint64(used)
 	m.tx.GasPrice, _ = clmath.Narrow(&price)
@@ -114,6 +119,7 @@ func (m *Market) Span(st *market.State, line string) (*market.Span, error) {
 		m.Time += n
 		line = "block"
 	}
+
 	n := st.Head.Number + 1
 	b := market.Block{Number: n, Time: m.Time, Txs: []market.Tx{m.tx}}
 	binary.BigEndian.PutUint64(b.Txs[0].Hash[24:], n)
@@ -126,10 +132,12 @@ func (m *Market) Span(st *market.State, line string) (*market.Span, error) {
 			b.Logs = append(b.Logs, market.Log{Index: uint32(len(b.Logs)), Event: e})
 		}
 	}
+
 	s := &market.Span{From: n, To: n, Time: m.Time}
 	if len(b.Logs) > 0 {
 		s.Blocks = []market.Block{b}
 	}
+
 	for _, name := range m.order {
 		s.Tokens = append(s.Tokens, m.metas[name])
 	}

@@ -19,14 +19,17 @@ func Amount(text string) (v clmath.U256, err error) {
 			return v, fmt.Errorf("%q is no amount", text)
 		}
 	}
+
 	whole, part, _ := strings.Cut(digits, ".")
 	if zeros -= len(part); zeros < 0 {
 		return v, fmt.Errorf("%q is no whole amount", text)
 	}
+
 	v, err = clmath.ParseDecimal(whole + part + strings.Repeat("0", zeros))
 	if err != nil {
 		return v, fmt.Errorf("%q is no amount: %w", text, err)
 	}
+
 	return v, nil
 }
 
@@ -36,10 +39,12 @@ func liquidity(text string) (delta clmath.I128, err error) {
 	if err != nil {
 		return delta, err
 	}
+
 	narrow, fits := clmath.Narrow(&v)
 	if !fits || narrow.Hi>>63 != 0 {
 		return delta, fmt.Errorf("liquidity %s is not below 2^127", text)
 	}
+
 	delta = clmath.I128{Lo: narrow.Lo, Hi: int64(narrow.Hi)}
 	if text[0] == '-' {
 		delta = delta.Neg()

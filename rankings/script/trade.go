@@ -26,15 +26,18 @@ func Trade(st *market.State, pool uint32, o Order) (e market.Swap, ok bool) {
 	if p.IsDynamic() {
 		fee = o.Fee
 	}
+
 	e = market.Swap{Pool: p.ID, Fee: swapFee(fee, clmath.ProtocolFeeOf(p.ProtocolFee, o.Down))}
 	if o.Amount.IsZero() || o.Limit.Lt(&p.SqrtPriceX96) != o.Down || o.Limit == p.SqrtPriceX96 ||
 		!o.ExactIn && e.Fee == clmath.Pips {
 		return e, false
 	}
+
 	left, in, out := o.Amount, clmath.U256{}, clmath.U256{}
 	for !left.IsZero() && p.SqrtPriceX96 != o.Limit {
 		step(st, pool, &p, &o, e.Fee, &left, &in, &out)
 	}
+
 	e.SqrtPriceX96, e.Tick, e.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 	e.Amount0, ok = change(&in, &out, o.Down)
 	if ok {
@@ -53,6 +56,7 @@ func step(
 	if sqrt.Lt(&o.Limit) == o.Down {
 		target = o.Limit
 	}
+
 	before := p.SqrtPriceX96
 	next, paid, got, cut := clmath.SwapStep(&before, &target, p.Liquidity, left, o.ExactIn, fee)
 	paid.Add(&paid, &cut)
@@ -63,6 +67,7 @@ func step(
 	} else {
 		left.Sub(left, &got)
 	}
+
 	p.SqrtPriceX96 = next
 	switch {
 	case next == sqrt:

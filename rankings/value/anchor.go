@@ -33,6 +33,7 @@ func (s *solver) anchors() {
 			natives = append(natives, i)
 		}
 	}
+
 	s.anchorStables()
 	s.dropUnpegged(pegs)
 	s.anchorNative(natives)
@@ -43,10 +44,12 @@ func (s *solver) setRoles() {
 	for _, a := range s.p.Stables {
 		listed[a] = stable
 	}
+
 	listed[market.Address{}] = native
 	if !s.p.WrappedNative.IsZero() {
 		listed[s.p.WrappedNative] = native
 	}
+
 	for i := range s.st.Tokens.Len() {
 		token := s.st.Tokens.At(i)
 		s.whole[i] = whole(token)
@@ -89,6 +92,7 @@ func (s *solver) dropUnpegged(pools []uint32) {
 	if s.p.Peg == 0 {
 		return
 	}
+
 	all, cheap := map[uint32]float64{}, map[uint32]float64{}
 	for _, index := range pools {
 		for side := range 2 {
@@ -102,6 +106,7 @@ func (s *solver) dropUnpegged(pools []uint32) {
 			}
 		}
 	}
+
 	for i := range s.roles {
 		token := uint32(i)
 		if depth := cheap[token]; depth > 0 && depth > all[token]/2 {
@@ -125,6 +130,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 		}
 		return root*root*unit < 1-s.p.Peg/100
 	}
+
 	since, oldest := s.now-s.p.PegTime, s.now+1
 	ring := s.st.Minutes.At(index)
 	for at := ring.Newest; ring.Minute[at] != 0; at = older(at) {
@@ -139,6 +145,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 			return true
 		}
 	}
+
 	for at := s.st.Pools.At(index).LastHour; at != market.NoIndex; {
 		bucket := s.st.Hours.At(at)
 		if ended := int64(bucket.Hour+1) * market.Hour; ended <= oldest {
@@ -151,6 +158,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 		}
 		at = bucket.Prev
 	}
+
 	return false
 }
 
@@ -167,6 +175,7 @@ func (s *solver) anchorNative(pools []uint32) {
 			quotes = append(quotes, s.quoteOf(index, side, s.rawUsd[by]))
 		}
 	}
+
 	price := s.nativePrice(quotes)
 	for i, role := range s.roles {
 		switch token := uint32(i); {

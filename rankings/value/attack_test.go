@@ -141,6 +141,7 @@ func TestAttackRulesHoldAlone(t *testing.T) {
 			t.Errorf("%s: corroborated: %+v", name, *p)
 		}
 	}
+
 	f("paper is backed", func(p *Params) { p.TrustedQuotes = false })
 	f("paper is not trusted", func(p *Params) { p.BackedQuotes = false })
 }
@@ -164,6 +165,7 @@ func TestOwnPoolIsNoWitness(t *testing.T) {
 			t.Errorf("%s: %+v", name, m.Figures)
 		}
 	}
+
 	f("alone and not enough", 99, false, true, market.ReasonOwnPoolOnly)
 	f("alone and enough", 100, false, false, market.ReasonNone)
 	f("with another", 99, true, false, market.ReasonNone)

@@ -20,6 +20,7 @@ func corpus(pools, tokens, positions int) *market.State {
 			Decimals: []uint8{6, 8, 18}[i%3],
 		})
 	}
+
 	for i := range pools - 1 {
 		token, by := uint32(2+i%(tokens-2)), w.eth
 		switch i % 10 {
@@ -42,6 +43,7 @@ func corpus(pools, tokens, positions int) *market.State {
 			}
 		}
 	}
+
 	zipf := rand.NewZipf(r, 1.1, 20, uint64(pools-1))
 	for i := range positions {
 		index := uint32(zipf.Uint64())
@@ -60,6 +62,7 @@ func corpus(pools, tokens, positions int) *market.State {
 			w.ranges[index] = w.ranges[index][:last]
 		}
 	}
+
 	return w.state()
 }
 
@@ -120,6 +123,7 @@ func BenchmarkPosition(b *testing.B) {
 			}
 		})
 	}
+
 	f("in range", func(m *Metrics) bool { return m.Open && m.InRange })
 	f("out of range", func(m *Metrics) bool { return m.Open && !m.InRange })
 	f("closed", func(m *Metrics) bool { return !m.Open })

@@ -20,11 +20,13 @@ func (s *solver) corroborated(quotes []quote) bool {
 			deepest = max(deepest, quotes[i].weight)
 		}
 	}
+
 	for i := range quotes {
 		if s.vouches(&quotes[i]) && quotes[i].weight+deepest >= s.p.PairUsd && s.paired(quotes, i) {
 			return true
 		}
 	}
+
 	return false
 }
 

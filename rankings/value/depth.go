@@ -52,6 +52,7 @@ func depthOf(st *market.State, index uint32, side int, impact float64) (d depth)
 	if side == 0 {
 		next, step = next-1, -1
 	}
+
 	root := rootOf(&pool.SqrtPriceX96, side)
 	mark, end := root*math.Sqrt(1-impact/100), root*exitRoot
 	for liquidity := pool.Liquidity; next >= 0 && next < len(refs); next += step {
@@ -68,6 +69,7 @@ func depthOf(st *market.State, index uint32, side int, impact float64) (d depth)
 		liquidity, _ = liquidity.Apply(net)
 		root = stop
 	}
+
 	return d
 }
 

@@ -39,11 +39,13 @@ func (r *row) ownExit(leg int) float64 {
 	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(s.pool) && !listed {
 		return 0
 	}
+
 	root := rootOf(&s.pool.SqrtPriceX96, leg)
 	high, low := rootOf(&s.upper.SqrtPriceX96, leg), rootOf(&s.lower.SqrtPriceX96, leg)
 	if leg == 1 {
 		high, low = low, high
 	}
+
 	high, low = min(high, root), max(low, root*exitRoot)
 	if low >= high {
 		return 0

@@ -84,6 +84,7 @@ func Explain(st *market.State, p *Params, ext []FeedPrice, i uint32) *Explanatio
 	} else {
 		e.listClosingPrices(&r)
 	}
+
 	e.explainAmounts(&r)
 	e.explainResults(&r)
 	return e
@@ -155,6 +156,7 @@ func (e *Explanation) barOwnPool(token, pool uint32, price *market.Price) {
 		if p.Token != token {
 			continue
 		}
+
 		p.Price = *price
 		for k := range p.Markets {
 			if m := &p.Markets[k]; m.Pool == pool {
@@ -219,11 +221,13 @@ func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
 	if !market.Known(e.Price.Usd) {
 		used = nil // quotes that agree, and make no price all the same
 	}
+
 	e.Omitted = max(len(quotes)-MarketsExplained, 0)
 	for i := range quotes[:len(quotes)-e.Omitted] {
 		in := slices.ContainsFunc(used, func(q quote) bool { return q.pool == quotes[i].pool })
 		e.Markets = append(e.Markets, s.explainMarket(&quotes[i], in))
 	}
+
 	if !e.Price.Anchor {
 		e.Checks = s.trustChecks(used)
 	}
@@ -235,12 +239,14 @@ func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
 		Pool: q.pool, By: q.by, ByUsd: s.rawUsd[q.by] * s.whole[q.by], Usd: market.Unknown,
 		ReachUsd: finite(q.reach), WeightUsd: finite(q.weight), Used: used, Reason: q.bar,
 	}
+
 	m.Checks = s.marketChecks(q)
 	if s.st.Tokens.At(q.token).BadDecimals {
 		// What a raw unit is worth says nothing of a whole token.
 		m.Reason = cmp.Or(m.Reason, market.ReasonBadDecimals)
 		m.Checks = append(m.Checks, atLeast("decimals known", 0, 1))
 	}
+
 	if m.Reason == market.ReasonNone {
 		m.Usd = finite(q.usd)
 	}
@@ -255,12 +261,14 @@ func (s *solver) marketChecks(q *quote) []Check {
 	if pool.Currency1 == q.token {
 		side = 1
 	}
+
 	d := s.depthOf(q.pool, side)
 	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
 	barred := 0.0
 	if s.p.hookBars(pool) {
 		barred = 1
 	}
+
 	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(s.p.MarketRecency))
 	recency.Met = recency.Met || s.p.MarketRecency == 0
 	return []Check{
@@ -292,6 +300,7 @@ func (s *solver) trustChecks(used []quote) []Check {
 			}
 		}
 	}
+
 	return []Check{
 		atLeast("pair-usd within pair-agree", first+second, s.p.PairUsd),
 		atLeast("lone-usd", alone, s.p.LoneUsd),

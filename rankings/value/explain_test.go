@@ -59,9 +59,11 @@ func TestExplanationCanBeRedone(t *testing.T) {
 			redone++
 		}
 	}
+
 	if want := len(calculator) - 1; redone != want { // the stable leg claims nothing
 		t.Errorf("%d steps could be redone; want %d", redone, want)
 	}
+
 	redoPrincipal(t, e)
 }
 
@@ -121,6 +123,7 @@ func TestExplainedChecks(t *testing.T) {
 	w := newWorld()
 	token, pool := w.honest()
 	w.pools.Mut(pool).LastSwapAt = testNow - 8*market.Day
+
 	i := w.openWhole(pool, 10)
 	e := Explain(w.state(), &w.params, nil, i)
 	missed := 0
@@ -132,6 +135,7 @@ func TestExplainedChecks(t *testing.T) {
 			missed++
 		}
 	}
+
 	if e.Prices[1].Token != token || missed != 1 || len(e.Prices[1].Checks) != 4 {
 		t.Errorf("%+v", e.Prices[1])
 	}
@@ -168,10 +172,12 @@ func TestExplainedNulls(t *testing.T) {
 		}
 		t.Errorf("%s: not explained: %+v", name, e.Prices)
 	}
+
 	f("own pool", market.ReasonOwnPoolOnly, func(*world, uint32, uint32) {})
 	f("bad decimals", market.ReasonBadDecimals, func(w *world, token, _ uint32) {
 		w.tokens.Mut(token).BadDecimals = true
 	})
+
 	f("stale", market.ReasonStalePrice, func(w *world, _, pool uint32) {
 		w.pools.Mut(pool).LastSwapAt = 0
 	})

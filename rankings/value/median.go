@@ -28,6 +28,7 @@ func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
 	if ring.Minute[at] == 0 {
 		return 0
 	}
+
 	var c closes
 	for until := last + 1; ; {
 		from := max(ring.Minute[at], first)

@@ -32,6 +32,7 @@ func Holdings(st *market.State, index uint32) (amount0, amount1 clmath.U256) {
 		amount0.Add(&amount0, &a0)
 		amount1.Add(&amount1, &a1)
 	}
+
 	return amount0, amount1
 }
 

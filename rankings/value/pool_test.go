@@ -56,6 +56,7 @@ func TestWindowsFallInSteps(t *testing.T) {
 	for hour := market.HourOf(testNow) - 200; hour <= market.HourOf(testNow); hour++ {
 		w.volume(pool, hour, float64(100+hour%7), 1)
 	}
+
 	st := w.state()
 	before := Stats(st, pool)
 	for range 24 * 60 {
@@ -96,16 +97,19 @@ func TestTVL(t *testing.T) {
 			t.Errorf("%s: %+v", name, stats)
 		}
 	}
+
 	f("both legs", func(w *world, _, _ uint32) {}, 400_000, false)
 	f("one leg", func(w *world, _, pool uint32) { w.pools.Mut(pool).LastSwapAt = 0 }, 200_000, true)
 	f("a leg cut to twice its way out", func(w *world, _, pool uint32) {
 		tick := w.pools.At(pool).Tick
 		w.ranges[pool] = append(w.ranges[pool], span{tick + 10, tick + 2000, 1e26})
 	}, 200_000+2*(1-math.Sqrt(0.1))*200_000, false)
+
 	f("no leg", func(w *world, token, pool uint32) {
 		w.pools.Mut(pool).LastSwapAt = 0
 		w.params.Stables = nil
 	}, market.Unknown, true)
+
 	f("nothing in it", func(w *world, _, pool uint32) { w.ranges[pool] = nil }, 0, false)
 	f("the unpriced leg is empty", func(w *world, _, pool uint32) {
 		w.pools.Mut(pool).LastSwapAt = 0
@@ -122,6 +126,7 @@ func TestCurrentPrice(t *testing.T) {
 		w.tokens.Mut(a).BadDecimals = bad
 		mustNear(t, "current price", Stats(w.state(), pool).CurrentPrice, want, 1e-9)
 	}
+
 	f(18, 18, false, 0.25)
 	f(18, 6, false, 0.25)
 	f(6, 18, false, 0.25)
@@ -138,6 +143,7 @@ func TestDepthIsWhatASwapPays(t *testing.T) {
 	w.around(pool, 40_000, -2_000, 3e21)
 	w.around(pool, -500, 30_000, 2e21)
 	_ = token
+
 	st := w.state()
 	for side := range 2 {
 		out, in := exactSale(st, pool, side)
@@ -155,6 +161,7 @@ func exactSale(st *market.State, index uint32, side int) (out, in float64) {
 	if side == 1 {
 		end = sqrtOf(math.Pow(approx(&price)/two96, 2) * 10)
 	}
+
 	refs := st.TickLists.At(index).Refs
 	for step := range refs {
 		ref := refs[step]
@@ -186,5 +193,6 @@ func exactSale(st *market.State, index uint32, side int) (out, in float64) {
 		}
 		liquidity, _ = liquidity.Apply(net)
 	}
+
 	return out, in
 }

@@ -66,6 +66,7 @@ func Position(st *market.State, i uint32, m *Metrics) {
 	var views [2]tokenView
 	r := rowOf(st, i, &m.Figures, &views)
 	r.rank()
+
 	sums := st.Sums(r.position)
 	m.Current = Amounts{r.principal, m.UnderlyingValueUsd}
 	m.Uncollected = Amounts{r.fees, m.PendingFeesUsd}
@@ -173,6 +174,7 @@ func (r *row) hold() {
 	inside := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
 	r.fees[0] = clmath.FeesOwed(&inside, &p.FeeGrowthInside0LastX128, p.Liquidity)
+
 	inside = clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
 	r.fees[1] = clmath.FeesOwed(&inside, &p.FeeGrowthInside1LastX128, p.Liquidity)
@@ -192,12 +194,14 @@ func (r *row) prices() {
 		r.nativeUsd = finite(p.CloseNativeUsd)
 		return
 	}
+
 	for leg := range r.sides {
 		r.rawUsd[leg] = r.sides[leg].rawUsd
 		if r.ownWord(leg) {
 			r.rawUsd[leg] = market.Unknown
 		}
 	}
+
 	r.nativeUsd = market.Unknown
 	if native := r.st.Native; native != market.NoIndex {
 		r.nativeUsd = r.st.Prices.At(native).Usd
@@ -223,12 +227,14 @@ func (r *row) price(leg int) market.Price {
 		}
 		return *r.st.Prices.At(r.at.tokens[leg])
 	}
+
 	c := &r.position.Close[leg]
 	price := market.Price{
 		Usd: finite(c.Usd), AsOf: c.AsOf, ExitUsd: market.Unknown, OnlyPool: market.NoIndex,
 		Markets: c.Markets, Source: c.Source, Corroborated: c.Corroborated,
 		Anchor: c.Source == market.SourceAnchor,
 	}
+
 	if !market.Known(price.Usd) {
 		price.Reason = r.reason(leg)
 	}

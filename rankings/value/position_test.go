@@ -22,6 +22,7 @@ func measured(change func(w *world, p *market.Position)) Metrics {
 	for leg := range m.Price {
 		m.Unrealizable[leg], m.Price[leg].Usd = true, 77 // must be overwritten
 	}
+
 	Position(st, i, &m)
 	return m
 }
@@ -43,10 +44,12 @@ func TestOpenPosition(t *testing.T) {
 		p.Withdrawn1, p.Collected0 = u128(50e18), u128(10e18)
 		p.CostUsd = 50 + 30 - 700 - 1500
 	})
+
 	f := func(name string, got, want float64) {
 		t.Helper()
 		mustNear(t, name, got, want, 1e-9)
 	}
+
 	f("V", m.UnderlyingValueUsd, 800)
 	f("D", m.DepositsUsd, 800)
 	f("W", m.WithdrawalsUsd, 50)
@@ -68,10 +71,12 @@ func TestClosedPositionKeepsItsPrices(t *testing.T) {
 		closed(p)
 		p.CostUsd = -11
 	})
+
 	f := func(name string, got, want float64) {
 		t.Helper()
 		mustNear(t, name, got, want, 1e-9)
 	}
+
 	f("V", m.UnderlyingValueUsd, 0)
 	f("D", m.DepositsUsd, 100*5+400*1.5)
 	f("W", m.WithdrawalsUsd, 90*5+500*1.5)
@@ -163,6 +168,7 @@ func TestAnnualisationFloor(t *testing.T) {
 			t.Errorf("age %d; want %d", m.AgeSeconds, age)
 		}
 	}
+
 	f(-5, 1)
 	f(0, 1)
 	f(1, 1)
@@ -190,6 +196,7 @@ func TestUnrealizableLeg(t *testing.T) {
 		mustNear(t, name, m.UnderlyingValueUsd, worth, 1e-9)
 		mustNear(t, name+": deposits", m.DepositsUsd, 2*tokens*4, 1e-9)
 	}
+
 	// The others' 200,000 USD a side pay out 1 - sqrt(0.1) of it: 136,754.
 	f("a claim below the exit", 34_188, false)
 	f("a claim above it", 34_189, true)
@@ -201,6 +208,7 @@ func TestWideSums(t *testing.T) {
 	i := w.openWhole(pool, 100)
 	var wides market.Table[market.Sums]
 	w.positions.Mut(i).Overflow = wides.Append(market.Sums{Deposited0: clmath.U256{0, 0, 1}})
+
 	st := w.state()
 	st.Overflow = wides.Freeze()
 	var m Metrics

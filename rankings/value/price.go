@@ -70,9 +70,11 @@ func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
 		trusted: make([]bool, n),
 		offered: make([]float64, n),
 	}
+
 	for i := range s.rawUsd {
 		s.rawUsd[i] = market.Unknown
 	}
+
 	for _, answer := range ext {
 		if age := s.now - answer.AsOf; max(age, -age) <= p.FeedMaxAge && answer.Usd > 0 {
 			s.feed[answer.Token] = answer
@@ -111,6 +113,7 @@ func (s *solver) hops(want func(*market.Pool) bool) []quote {
 			between = append(between, i)
 		}
 	}
+
 	first = byToken(first, s.st.Tokens.Len())
 	s.resolveAll(first, func([]quote) bool { return true })
 	s.settleFeedOnly()
@@ -122,13 +125,16 @@ func (s *solver) hops(want func(*market.Pool) bool) []quote {
 			}
 		}
 	}
+
 	if len(second) == 0 {
 		return first
 	}
+
 	all := byToken(append(first, second...), s.st.Tokens.Len())
 	s.resolveAll(all, func(quotes []quote) bool {
 		return slices.ContainsFunc(quotes, func(q quote) bool { return !q.byAnchor })
 	})
+
 	return all
 }
 
@@ -190,10 +196,12 @@ func (s *solver) keep(quotes []quote, answer float64) []quote {
 			kept = append(kept, q)
 		}
 	}
+
 	s.kept = kept
 	if len(kept) == 0 {
 		return nil
 	}
+
 	slices.SortFunc(kept, func(a, b quote) int {
 		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
 	})
@@ -220,9 +228,11 @@ func (s *solver) settle(price *market.Price, kept []quote) {
 	if slices.ContainsFunc(kept, func(q quote) bool { return q.byAnchor }) {
 		price.Source = market.SourcePool
 	}
+
 	if len(kept) == 1 {
 		price.OnlyPool = kept[0].pool
 	}
+
 	price.Corroborated = s.corroborated(kept)
 }
 

@@ -48,21 +48,26 @@ func TestEligibility(t *testing.T) {
 			t.Errorf("%s: price %v, reason %d; want reason %d", name, price.Usd, price.Reason, reason)
 		}
 	}
+
 	thin, stale := market.ReasonThinMarket, market.ReasonStalePrice
 	f("nothing", func(w *world, _, p uint32) {}, market.ReasonNone)
 	f("a week without a swap", func(w *world, _, p uint32) {
 		w.pools.Mut(p).LastSwapAt = testNow - 7*market.Day - 1
 	}, stale)
+
 	f("never swapped", func(w *world, _, p uint32) { w.pools.Mut(p).LastSwapAt = 0 }, stale)
 	f("created today", func(w *world, _, p uint32) {
 		w.pools.Mut(p).CreatedAt = testNow - market.Day + 1
 	}, thin)
+
 	f("as old as needed", func(w *world, _, p uint32) {
 		w.pools.Mut(p).CreatedAt = testNow - market.Day
 	}, market.ReasonNone)
+
 	f("no liquidity at the price", func(w *world, _, p uint32) {
 		w.ranges[p] = []span{{-887220, -800000, 1e24}}
 	}, thin)
+
 	f("impact", func(w *world, _, p uint32) { w.ranges[p][0].liquidity /= 4.2 }, thin)
 	f("impact just met", func(w *world, _, p uint32) { w.ranges[p][0].liquidity /= 1.9 }, market.ReasonNone)
 	f("a hook that takes", func(w *world, _, p uint32) { w.pools.Mut(p).Hooks[19] = 1 << 2 },
@@ -98,9 +103,11 @@ func TestHops(t *testing.T) {
 	if p := st.Prices.At(a); p.Source != market.SourcePool {
 		t.Errorf("source of the first hop is %d", p.Source)
 	}
+
 	if p := st.Prices.At(b); p.Source != market.SourceDerived || p.OnlyPool == market.NoIndex {
 		t.Errorf("second hop is %+v", *p)
 	}
+
 	for _, token := range []uint32{c, d} {
 		if p := st.Prices.At(token); market.Known(p.Usd) || p.Reason != market.ReasonNoMarket {
 			t.Errorf("third hop is %+v", *p)
@@ -133,18 +140,21 @@ func TestMedianOfMinutes(t *testing.T) {
 		}
 		mustNear(t, "median", w.state().Prices.At(token).Usd, want, 1e-9)
 	}
+
 	repeat := func(n int, price float64) (out []float64) {
 		for range n {
 			out = append(out, price)
 		}
 		return out
 	}
+
 	f(5)
 	f(5, 50)
 	f(5, repeat(14, 50)...)
 	f(50, repeat(16, 50)...)
 	f(50, repeat(31, 50)...)
 	f(6, append(repeat(30, 6), 1)...)
+
 	middle := (math.Sqrt(5) + math.Sqrt(50)) / 2
 	f(middle*middle, repeat(15, 50)...)
 }
@@ -193,6 +203,7 @@ func TestPeg(t *testing.T) {
 			t.Errorf("%s: the sound stable is %+v", name, *p)
 		}
 	}
+
 	off := func(ago int64) func(*world, uint32) {
 		return func(w *world, pool uint32) {
 			w.volume(pool, market.HourOf(testNow)-3, 1, 1)
@@ -204,6 +215,7 @@ func TestPeg(t *testing.T) {
 			w.closeAt(pool, testNow-ago, 0.9)
 		}
 	}
+
 	f("on its peg", true, func(*world, uint32) {})
 	f("off since two hours", false, off(2*market.Hour))
 	f("off since an hour", false, off(market.Hour))
@@ -212,6 +224,7 @@ func TestPeg(t *testing.T) {
 		off(2*market.Hour)(w, pool)
 		w.poolFull(w.tokens.Len()-1, w.usd, 1, 3_000_000)
 	})
+
 	f("off, with more closes than are kept", false, func(w *world, pool uint32) {
 		w.push(pool, 0.9)
 		w.volume(pool, market.HourOf(testNow)-2, 1, 1)

@@ -19,12 +19,14 @@ func scramble(seed uint64) (*market.State, *world) {
 		w.token(10+i, uint8(r.IntN(37)))
 		w.tokens.Mut(uint32(i) + 2).BadDecimals = r.IntN(12) == 0
 	}
+
 	huge := func() clmath.U128 {
 		if r.IntN(4) == 0 {
 			return clmath.U128{}
 		}
 		return clmath.U128{Lo: r.Uint64(), Hi: r.Uint64() >> r.IntN(65)}
 	}
+
 	for range 30 {
 		a, b := uint32(r.IntN(14)), uint32(r.IntN(14))
 		if r.IntN(2) == 0 {
@@ -64,6 +66,7 @@ func scramble(seed uint64) (*market.State, *world) {
 			p.GasUnknown = r.IntN(5) == 0
 		}
 	}
+
 	return w.state(), w
 }
 
@@ -114,6 +117,7 @@ func TestEveryRowAddsUp(t *testing.T) {
 				t.Fatalf("seed %d row %d: Explain says %+v", seed, i, e.Metrics.Figures)
 			}
 		}
+
 		for i := range st.Prices.Len() {
 			p := st.Prices.At(i)
 			if math.IsInf(p.Usd, 0) || p.Usd <= 0 || p.ExitUsd != p.ExitUsd || p.ExitUsd < 0 ||
@@ -122,6 +126,7 @@ func TestEveryRowAddsUp(t *testing.T) {
 				t.Fatalf("seed %d token %d: %+v", seed, i, *p)
 			}
 		}
+
 		for i := range st.Pools.Len() {
 			stats := Stats(st, i)
 			if names := infinite(reflect.ValueOf(stats)); names != nil {
@@ -163,6 +168,7 @@ func TestHoldingsAreTheSumOfPositions(t *testing.T) {
 			}
 			counts[pool]++
 		}
+
 		for i := uint32(1); i < st.Pools.Len(); i++ { // pool 0 has no position
 			amount0, amount1 := Holdings(st, i)
 			for leg, held := range [2]clmath.U256{amount0, amount1} {

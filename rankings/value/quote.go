@@ -61,17 +61,20 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	if side == 1 {
 		q.token, q.by = q.by, q.token
 	}
+
 	q.byAnchor = s.prices[q.by].Anchor
 	q.bar = s.p.bar(pool, s.now)
 	if q.bar == market.ReasonHookDelta {
 		return q
 	}
+
 	d := s.depthOf(index, side)
 	q.reach = d.reach * byUsd
 	q.weight = q.reach
 	if q.bar != market.ReasonNone {
 		return q
 	}
+
 	spot := rootOf(&pool.SqrtPriceX96, side)
 	if d.room*spot*spot*byUsd < s.p.MarketUsd || q.reach < s.p.MarketUsd {
 		q.bar = market.ReasonThinMarket
@@ -118,11 +121,13 @@ func (s *solver) back(quotes []quote) {
 			s.offered[q.by] += q.reach
 		}
 	}
+
 	for i := range quotes {
 		if q := &quotes[i]; !q.byAnchor && s.offered[q.by] > s.exit[q.by] {
 			q.weight = q.reach * (s.exit[q.by] / s.offered[q.by])
 		}
 	}
+
 	for i := range quotes {
 		s.offered[quotes[i].by] = 0
 	}
@@ -135,9 +140,11 @@ func byToken(quotes []quote, tokens uint32) []quote {
 	for i := range quotes {
 		ends[quotes[i].token+1]++
 	}
+
 	for i := range tokens {
 		ends[i+1] += ends[i]
 	}
+
 	sorted := make([]quote, len(quotes))
 	for i := range quotes {
 		at := &ends[quotes[i].token]

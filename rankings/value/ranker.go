@@ -133,6 +133,7 @@ func (k *Ranker) ReadAhead(i uint32, ranked *Rows) {
 			k.sink += uint64(at.tick)
 			continue
 		}
+
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
 		if ranked[n] {
 			*s = surround(k.st, p)

@@ -110,6 +110,7 @@ func (r *row) why() {
 			f.Reason = max(f.Reason, r.reason(leg))
 		}
 	}
+
 	native := r.st.Native
 	switch {
 	case f.PriceUnavailable:

@@ -41,6 +41,7 @@ func (e *Explanation) explainPrincipal(r *row) {
 	case pool.Tick >= p.TickUpper:
 		formula = aboveRange
 	}
+
 	liquidity := p.Liquidity.U256()
 	e.Steps = append(e.Steps, Step{Name: "principal", Formula: formula, Value: market.Unknown,
 		Terms: []Term{
@@ -57,6 +58,7 @@ func (e *Explanation) explainFees(r *row) {
 		&pool.FeeGrowthGlobal0X128, &lower.FeeGrowthOutside0X128, &upper.FeeGrowthOutside0X128)
 	inside1 := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
+
 	liquidity := p.Liquidity.U256()
 	e.Steps = append(e.Steps, Step{Name: "uncollected", Formula: feeFormula, Value: market.Unknown,
 		Terms: []Term{
@@ -84,6 +86,7 @@ func (e *Explanation) explainResults(r *row) {
 	for leg := range m.Price {
 		e.explainLeg(r, leg)
 	}
+
 	e.worthStep(r, "V", &m.Current)
 	e.worthStep(r, "uncollectedUsd", &m.Uncollected)
 	e.worthStep(r, "collectedUsd", &m.Collected)
@@ -94,18 +97,21 @@ func (e *Explanation) explainResults(r *row) {
 	e.step("F", "uncollectedUsd + collectedUsd", m.FeesUsd,
 		Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "collectedUsd", Value: m.CollectedUsd})
+
 	v, w := Term{Name: "V", Value: m.UnderlyingValueUsd}, Term{Name: "W", Value: m.WithdrawalsUsd}
 	d, f := Term{Name: "D", Value: m.DepositsUsd}, Term{Name: "F", Value: m.FeesUsd}
 	unless := ""
 	if m.UnrealizableLeg() {
 		unless = "; null with a leg that is unrealizable"
 	}
+
 	e.step("divergence", "V + W - D"+unless, m.DivergenceUsd, v, w, d)
 	e.step("pnlUsd", "divergence + F - G"+unless, m.PnlUsd,
 		Term{Name: "divergence", Value: m.DivergenceUsd}, f, Term{Name: "G", Value: m.GasUsd})
 	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened"+unless,
 		m.PnlCostUsd, v, Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "flows", Value: r.position.CostUsd})
+
 	days := Term{Name: "ageDays", Value: float64(max(m.AgeSeconds, ageFloor)) / market.Day}
 	e.step("roi", "pnlUsd / D * 100"+bounded, ClampPercent(m.ROI),
 		Term{Name: "pnlUsd", Value: m.PnlUsd}, d)
@@ -133,11 +139,13 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
 	}
+
 	claim := finite((r.f.Claim.principal[leg] + r.f.Claim.fees[leg]) * r.rawUsd[leg])
 	counted := claim
 	if m.Unrealizable[leg] {
 		counted = 0
 	}
+
 	e.step(name+"Claim", "claim counts 0 when it exceeds exit - own", counted,
 		Term{Name: "claim", Value: claim},
 		Term{Name: "exit", Value: finite(side.exitUsd)},
@@ -155,6 +163,7 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 			price1 = 0
 		}
 	}
+
 	e.step(name, rawFormula, a.Usd, raw("amount0", &a.Raw[0]),
 		Term{Name: "unit0", Value: r.unit(0)},
 		Term{Name: "price0Usd", Value: price0}, raw("amount1", &a.Raw[1]),

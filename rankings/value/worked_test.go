@@ -20,12 +20,14 @@ func workedExample() (*market.State, *world, uint32) {
 	tide := w.token(9, 18)
 	pool := w.pool(tide, w.usd, 4)
 	w.ranges[pool] = []span{{0, 27726, 100_000e18}}
+
 	i := w.open(pool, 0, 27726, 400e18)
 	p := w.positions.Mut(i)
 	p.MintedAt = testNow - 73*market.Day
 	p.Deposited0, p.Withdrawn0, p.Collected0 = u128(375e18), u128(75e18), u128(5e18)
 	p.GasWei = u128(4e15)
 	p.CostUsd = 75 + 10 - 375 - 8
+
 	// 20 USD of fees for 400e18 of liquidity: 20 / 400 * 2^128.
 	w.pools.Mut(pool).FeeGrowthGlobal1X128 = clmath.GrowthOf(
 		&clmath.U256{50_000_000_000_000_000}, clmath.U128{Lo: 1_000_000_000_000_000_000})

@@ -66,6 +66,7 @@ func (w *world) pool(a, b uint32, price float64) uint32 {
 		SqrtPriceX96: sqrt, Tick: clmath.TickAtSqrtPrice(&sqrt),
 		LastFee: 3000, Swaps: 1000, LastHour: market.NoIndex,
 	})
+
 	w.minutes.Append(market.Minutes{})
 	w.closeAt(index, testNow-market.Hour, price)
 	w.ranges = append(w.ranges, nil)
@@ -147,6 +148,7 @@ func (w *world) state() *market.State {
 	for i := range w.pools.Len() {
 		lists.Append(w.ticksOf(i, &ticks))
 	}
+
 	slot := func(pool uint32, tick int32) uint32 {
 		refs := lists.At(pool).Refs
 		at, _ := slices.BinarySearchFunc(refs, tick, func(r market.TickRef, t int32) int {
@@ -154,11 +156,13 @@ func (w *world) state() *market.State {
 		})
 		return refs[at].Slot
 	}
+
 	for i := range w.positions.Len() {
 		if p := w.positions.Mut(i); p.IsOpen() {
 			p.LowerSlot, p.UpperSlot = slot(p.Pool, p.TickLower), slot(p.Pool, p.TickUpper)
 		}
 	}
+
 	st.Tokens, st.Pools, st.Minutes = w.tokens.Freeze(), w.pools.Freeze(), w.minutes.Freeze()
 	st.Positions, st.Hours = w.positions.Freeze(), w.hours.Freeze()
 	st.Ticks, st.TickLists = ticks.Freeze(), lists.Freeze()
@@ -184,6 +188,7 @@ func (w *world) ticksOf(index uint32, ticks *market.Table[market.Tick]) (list ma
 		t.LiquidityGross, _ = t.LiquidityGross.Add(liquidity)
 		t.LiquidityNet, _ = t.LiquidityNet.Add(net)
 	}
+
 	for _, r := range w.ranges[index] {
 		liquidity := u128(r.liquidity)
 		net := clmath.I128{Lo: liquidity.Lo, Hi: int64(liquidity.Hi)}
@@ -193,9 +198,11 @@ func (w *world) ticksOf(index uint32, ticks *market.Table[market.Tick]) (list ma
 			pool.Liquidity, _ = pool.Liquidity.Add(liquidity)
 		}
 	}
+
 	for _, tick := range slices.Sorted(maps.Keys(at)) {
 		list.Refs = append(list.Refs, market.TickRef{Tick: tick, Slot: ticks.Append(*at[tick])})
 	}
+
 	return list
 }
 

@@ -57,6 +57,7 @@ func (p *Plan) Validate() error {
 		return fmt.Errorf("plan %s: price-usd-monthly is %v; it is at least 0",
 			p.ID, p.PriceUsdMonthly)
 	}
+
 	return nil
 }
 

@@ -122,6 +122,7 @@ func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key 
 		Origins: record.Origins, Prefix: record.Prefix, Label: record.Label,
 		CreatedAt: record.CreatedAt,
 	}
+
 	at.keys = append(at.keys, k)
 	if record.RevokedAt == 0 {
 		at.active++

@@ -89,6 +89,7 @@ func scrubber(u *url.URL) *strings.Replacer {
 	for _, values := range u.Query() {
 		parts = append(parts, values...)
 	}
+
 	var pairs []string
 	for _, p := range parts {
 		if len(p) >= leastSecret {
@@ -282,11 +283,13 @@ func mayRefuseBatch(part []Call, err error) bool {
 		}
 		return false
 	}
+
 	for i := range part {
 		if part[i].Error == nil || !sameRefusal(part[i].Error, part[0].Error) {
 			return false
 		}
 	}
+
 	return KindOf(part[0].Error) != Limited
 }
 

@@ -89,6 +89,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ID     json.RawMessage
 		Params []int
 	}
+
 	var calls []call
 	single := raw[0] != '['
 	if single {
@@ -97,9 +98,11 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		_ = json.Unmarshal(raw, &calls)
 	}
+
 	if p.refuse != nil && (p.most == 0 || len(calls) > p.most) && p.refuse(w, len(calls)) {
 		return
 	}
+
 	var out []map[string]any
 	for _, c := range calls {
 		answer := map[string]any{"jsonrpc": "2.0", "id": c.ID, "result": c.Params[0]}
@@ -110,6 +113,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		out = append(out, answer)
 	}
+
 	if single {
 		_ = json.NewEncoder(w).Encode(out[0])
 		return
@@ -125,6 +129,7 @@ func ask(t *testing.T, e *Endpoint, n int) (right int, err error) {
 	for i := range calls {
 		calls[i] = Call{Method: "echo", Args: []any{i}, Result: &got[i]}
 	}
+
 	err = e.Ask(t.Context(), calls)
 	for i := range got {
 		if got[i] != nil && *got[i] == i && calls[i].Error == nil {
@@ -158,9 +163,11 @@ func TestBatchesRefused(t *testing.T) {
 			t.Errorf("%s: %d requests for 800 calls in batches of %d", name, p.requests, most)
 		}
 	}
+
 	status := func(code int, body string) func(http.ResponseWriter, int) {
 		return func(w http.ResponseWriter, _ int) { w.WriteHeader(code); fmt.Fprint(w, body) }
 	}
+
 	f("403", 1, status(403, "forbidden"))
 	f("413", 1, status(413, ""))
 	f("500", 1, status(500, "oops"))
@@ -207,6 +214,7 @@ func TestRateLimits(t *testing.T) {
 			t.Errorf("%s: %.2f of the limit was used", name, used)
 		}
 	}
+
 	f("configured", 25, 25, false)
 	f("not known", 25, 0, false)
 	f("by call, not known", 25, 0, true)
@@ -221,6 +229,7 @@ func TestRetryAfterHeader(t *testing.T) {
 			t.Errorf("%q: %s; want %s", text, got, want)
 		}
 	}
+
 	f("", 0)
 	f("7", 7*time.Second)
 	f("soon", 0)
@@ -249,6 +258,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%d %s: %s, %v; want %s", status, body, KindOf(err), err, want)
 		}
 	}
+
 	f(429, "", Limited)
 	f(200, errorBody(-32005, "limit exceeded"), Limited)
 	f(200, errorBody(429, "whatever"), Limited)
@@ -269,11 +279,13 @@ func TestErrorsAreScrubbed(t *testing.T) {
 		fmt.Fprint(w, errorBody(-32000, "key s3cret of "+p.URL+" is not known"))
 		return true
 	}
+
 	var got *int
 	err := p.endpoint(t, nil).Call(t.Context(), &got, "echo", 0)
 	if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("error %v", err)
 	}
+
 	p.Close()
 	err = p.endpoint(t, nil).Call(t.Context(), &got, "echo", 0)
 	if err == nil || strings.Contains(err.Error(), "127.0.0.1") || KindOf(err) != Unreachable {
@@ -291,12 +303,14 @@ func TestDeadline(t *testing.T) {
 	for range 50 {
 		d.answered(10 * time.Millisecond)
 	}
+
 	if d.get() != leastDeadline {
 		t.Errorf("after fast answers %s", d.get())
 	}
 	for range 5 {
 		d.passed()
 	}
+
 	if d.get() != 20*time.Second {
 		t.Errorf("after timeouts %s", d.get())
 	}

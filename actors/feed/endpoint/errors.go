@@ -104,6 +104,7 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 			out.Kind = Limited
 		}
 	}
+
 	return out
 }
 
@@ -123,6 +124,7 @@ func (e *Endpoint) describeStatus(out *Error, status geth.HTTPError) {
 	default:
 		out.Kind = Refused
 	}
+
 	if out.Kind == Refused && soundsLimited(out) {
 		out.Kind = Limited
 	}
@@ -142,10 +144,12 @@ func refusalIn(body []byte, code int, text string) (int, string) {
 	} else if json.Unmarshal(body, &one) != nil {
 		return code, text
 	}
+
 	var inner struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
+
 	var bare string
 	switch {
 	case json.Unmarshal(one.Error, &inner) == nil && (inner.Code != 0 || inner.Message != ""):
@@ -155,6 +159,7 @@ func refusalIn(body []byte, code int, text string) (int, string) {
 	case one.Message != "":
 		return code, one.Message
 	}
+
 	return code, text
 }
 
@@ -179,6 +184,7 @@ func (e *Endpoint) callError(err error, x *exchange) error {
 	case errors.Is(err, geth.ErrMissingBatchResponse):
 		return &Error{Kind: Malformed, Text: errUnanswered}
 	}
+
 	return &Error{Kind: Malformed, Text: e.oneLine(err.Error())}
 }
 

@@ -55,6 +55,7 @@ func (s *HeadStream) Run(ctx context.Context, rand func() float64, failed func(e
 		if heads > 0 {
 			failures = 1
 		}
+
 		e := Endpoint{scrub: s.scrub}
 		failed(e.requestError(err, new(exchange)))
 		if s.clock.Sleep(ctx, Pause(failures, rand())) != nil {

@@ -12,6 +12,7 @@ func TestPause(t *testing.T) {
 			t.Errorf("Pause(%d, %g) = %s; want %s", failures, rand, got, want)
 		}
 	}
+
 	f(0, 0, firstPause/2)
 	f(1, 0, firstPause/2)
 	f(1, 0.5, firstPause*3/4)

@@ -95,6 +95,7 @@ func (e *Endpoint) send(ctx context.Context, calls []Call) error {
 	if e.healthy() {
 		tries = attempts
 	}
+
 	var err error
 	for i := range tries {
 		if i > 0 {
@@ -106,6 +107,7 @@ func (e *Endpoint) send(ctx context.Context, calls []Call) error {
 			return err
 		}
 	}
+
 	return err
 }
 

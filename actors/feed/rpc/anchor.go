@@ -117,6 +117,7 @@ func (f *Feed) contradicts(
 		if s == head.source || f.cfg.Clock.Now().Before(s.RestsUntil()) {
 			continue
 		}
+
 		for _, a := range anchors {
 			if a.Hash.IsZero() || a.Number > s.head {
 				continue

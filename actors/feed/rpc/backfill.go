@@ -86,6 +86,7 @@ func (f *Feed) readRange(ctx context.Context, from, end uint64) (read *rangeRead
 			}
 		}
 	})
+
 	return read, err
 }
 
@@ -145,6 +146,7 @@ func (f *Feed) probeBackends(ctx context.Context) {
 		if now.Sub(s.probed) < probeEvery {
 			continue
 		}
+
 		s.probed = now
 		for range probes {
 			var number *quantity

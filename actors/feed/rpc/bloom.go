@@ -76,6 +76,7 @@ func (b *blooms) explained(bloom *hexBytes, logs []wireLog) bool {
 	if bloom == nil || len(*bloom) != bloomLen {
 		return false
 	}
+
 	for i := range b {
 		for k := range b[i].topics {
 			if b.hints(*bloom, i, k) && !slices.ContainsFunc(logs, func(l wireLog) bool {
@@ -86,6 +87,7 @@ func (b *blooms) explained(bloom *hexBytes, logs []wireLog) bool {
 			}
 		}
 	}
+
 	return true
 }
 

@@ -48,6 +48,7 @@ func (f *Feed) decode(address market.Address, topics []word, data []byte) (marke
 	if address == f.cfg.PositionManager {
 		known, shapes = positionTopics, positionEvents
 	}
+
 	for i, s := range shapes {
 		if known[i] != market.Hash(topics[0]) {
 			continue
@@ -62,6 +63,7 @@ func (f *Feed) decode(address market.Address, topics []word, data []byte) (marke
 		}
 		return nil, w.err
 	}
+
 	return nil, fmt.Errorf("topic %s was not asked for", market.Hash(topics[0]))
 }
 

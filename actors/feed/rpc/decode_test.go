@@ -21,6 +21,7 @@ func TestTopics(t *testing.T) {
 			t.Errorf("topic %s; want %s", got, want)
 		}
 	}
+
 	f(managerTopics[0], "0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438")
 	f(managerTopics[1], "0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec")
 	f(managerTopics[2], "0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f")
@@ -39,12 +40,14 @@ func TestBloom(t *testing.T) {
 	owner, _ := market.ParseAddress("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 	b.setBloom(rawLog(contract, []market.Hash{
 		topic("OwnershipTransferred(address,address)"), {}, padded(owner)}))
+
 	got := ""
 	for i, v := range b.bloom {
 		if v != 0 {
 			got += fmt.Sprintf("%d:%02x ", i, v)
 		}
 	}
+
 	want := "25:80 81:01 99:40 100:02 107:01 110:08 127:40 155:02 195:40 199:20 212:20 222:20 "
 	if got != want {
 		t.Errorf("filter\n got %s\nwant %s", got, want)
@@ -127,9 +130,11 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("swap %+v", s)
 			}
 		}
+
 		if (e == nil) == (err == nil) {
 			t.Errorf("event %v, error %v", e, err)
 		}
+
 		_, _ = d.assemble([]wireLog{w}, 0, 1<<40)
 	})
 }
@@ -142,6 +147,7 @@ func FuzzWire(f *testing.F) {
 		if json.Unmarshal(b, &h) == nil && h.check(1) == nil && h.head().Number != 1 {
 			t.Errorf("header %+v", h)
 		}
+
 		var r wireReceipt
 		_ = json.Unmarshal(b, &r)
 		var answer hexBytes

@@ -60,6 +60,7 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 	if n > 0 {
 		b.parent = c.head().hash
 	}
+
 	tx := -1
 	for i, l := range logs {
 		if _, same := l["same"]; !same {
@@ -74,11 +75,13 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 		b.setBloom(l)
 		b.logs = append(b.logs, l)
 	}
+
 	receipts := b.receipts()
 	b.root, b.txs = rootOf(receipts), []any{}
 	for _, r := range receipts {
 		b.txs = append(b.txs, r["transactionHash"])
 	}
+
 	c.blocks = append(c.blocks, b)
 	return b
 }
@@ -97,6 +100,7 @@ func (b *fakeBlock) receipts() (all []object) {
 		r := all[len(all)-1]
 		r["logs"] = append(r["logs"].([]object), l)
 	}
+
 	for _, r := range all {
 		var bloom fakeBlock
 		for _, l := range r["logs"].([]object) {
@@ -104,6 +108,7 @@ func (b *fakeBlock) receipts() (all []object) {
 		}
 		r["logsBloom"] = fmt.Sprintf("%#x", bloom.bloom[:])
 	}
+
 	return all
 }
 
@@ -123,7 +128,7 @@ func (b *fakeBlock) setBloom(l object) {
 	a, _ := market.ParseAddress(l["address"].(string))
 	parts := [][]byte{a[:]}
 	for _, s := range l["topics"].([]string) {
-		h, _ := market.ParseHash(s)
+		h, _ := market.ParsePoolID(s)
 		parts = append(parts, h[:])
 	}
 	for _, p := range parts {
@@ -181,6 +186,7 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(n.status)
 		return
 	}
+
 	var raw json.RawMessage
 	_ = json.NewDecoder(r.Body).Decode(&raw)
 	var calls []fakeCall
@@ -190,6 +196,7 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(n.reply(calls[0]))
 		return
 	}
+
 	_ = json.Unmarshal(raw, &calls)
 	if n.single {
 		refusal := object{"jsonrpc": "2.0", "error": fail(-32600, "no batches").object}
@@ -200,6 +207,7 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, c := range calls {
 		answers = append(answers, n.reply(c))
 	}
+
 	_ = json.NewEncoder(w).Encode(answers)
 }
 
@@ -212,9 +220,11 @@ func (n *fakeNode) reply(c fakeCall) object {
 			result = o
 		}
 	}
+
 	if e, ok := result.(failure); ok {
 		return object{"jsonrpc": "2.0", "id": c.ID, "error": e.object}
 	}
+
 	if _, ok := result.(null); ok {
 		result = nil
 	}
@@ -236,6 +246,7 @@ func (n *fakeNode) result(c fakeCall) any {
 	if len(c.Params) > 0 {
 		_ = json.Unmarshal(c.Params[0], &first)
 	}
+
 	switch c.Method {
 	case "eth_chainId":
 		return hex(n.id)
@@ -250,6 +261,7 @@ func (n *fakeNode) result(c fakeCall) any {
 	case "eth_getBlockReceipts":
 		return n.blockReceipts(first)
 	}
+
 	return fail(-32601, "the method "+c.Method+" does not exist")
 }
 
@@ -271,6 +283,7 @@ func (n *fakeNode) block(tag string) any {
 		}
 		at = int(v)
 	}
+
 	b := n.blocks[at]
 	return object{"number": hex(b.number), "hash": b.hash.String(), "parentHash": b.parent.String(),
 		"timestamp": hex(uint64(b.time)), "logsBloom": fmt.Sprintf("%#x", b.bloom[:]),
@@ -285,12 +298,14 @@ func (n *fakeNode) getLogs(param json.RawMessage) any {
 		BlockHash string
 		Topics    [][]string
 	}
+
 	_ = json.Unmarshal(param, &q)
 	from, _ := strconv.ParseUint(q.FromBlock, 0, 64)
 	to, _ := strconv.ParseUint(q.ToBlock, 0, 64)
 	if n.maxRange > 0 && q.BlockHash == "" && to-from+1 > n.maxRange {
 		return fail(-32005, "query returned more than 10000 results")
 	}
+
 	found, out := false, []object{}
 	for _, b := range n.shown() {
 		if q.BlockHash != "" && b.hash.String() != q.BlockHash ||
@@ -312,9 +327,11 @@ func (n *fakeNode) getLogs(param json.RawMessage) any {
 			out = append(out, copied)
 		}
 	}
+
 	if q.BlockHash != "" && !found {
 		return fail(-32000, "unknown block")
 	}
+
 	return out
 }
 

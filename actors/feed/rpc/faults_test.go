@@ -58,6 +58,7 @@ func TestURLsThatFail(t *testing.T) {
 			t.Errorf("%s: asked %d times in a minute", want, asked)
 		}
 	}
+
 	f("429", func(n *fakeNode) { n.status = http.StatusTooManyRequests })
 	f("502", func(n *fakeNode) { n.status = http.StatusBadGateway })
 	f("connection refused", func(n *fakeNode) { n.Close() })
@@ -70,9 +71,11 @@ func TestURLsThatFail(t *testing.T) {
 			return null{}
 		}
 	})
+
 	f("is not a hex string", func(n *fakeNode) {
 		n.answer = func(method string, _ object) any { return "full" }
 	})
+
 	f("daily quota", func(n *fakeNode) {
 		n.answer = func(string, object) any { return fail(-32005, "daily quota exceeded") }
 	})
@@ -108,12 +111,15 @@ func TestANodeThatComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if waited := l.clock.now.Sub(from); waited < 2*time.Minute || waited > 5*time.Minute {
 		t.Errorf("20 failures took %s", waited)
 	}
+
 	if s := l.f.Status(); s.Failures != 20 {
 		t.Errorf("status %+v", s)
 	}
+
 	n.id = 1
 	l.to(c, 4)
 	if s := l.f.Status(); s.Failures != 0 {
@@ -200,17 +206,21 @@ func TestReceiptsThatComeLate(t *testing.T) {
 			t.Errorf("%d false positives; want %d", got, falsePositives)
 		}
 	}
+
 	f(0, func(c *fakeChain) { c.mine() }, 0)
 	f(1, func(c *fakeChain) { c.mine(swapped(1)) }, 0)
 	f(6, func(c *fakeChain) { c.mine(minted(7)...) }, 0)
+
 	// Bits of our events without any: another log before them set those.
 	hinted := func(hint object) func(c *fakeChain) {
 		return func(c *fakeChain) { c.mine(approved()).setBloom(hint) }
 	}
+
 	f(0, hinted(swapped(1)), 1)
 	f(5, hinted(swapped(1)), 1)
 	// The address of one of our contracts and a topic of the other.
 	f(0, hinted(rawLog(positions, []market.Hash{managerTopics[0]})), 0)
+
 	// An approval beside a transfer of some other contract.
 	f(0, hinted(rawLog(market.Address{1}, []market.Hash{positionTopics[0]})), 1)
 }
@@ -326,11 +336,13 @@ func TestAnswersThatAreWrong(t *testing.T) {
 			}
 		}
 	}
+
 	f := func(want string, spoil func(logs []object)) { t.Helper(); try(want, spoil, true, false) }
 	ranged := func(want string, spoil func(logs []object)) { t.Helper(); try(want, spoil, false) }
 	set := func(i int, key string, v any) func([]object) {
 		return func(logs []object) { logs[i][key] = v }
 	}
+
 	f("removed", set(1, "removed", true))
 	f("was not asked for", set(1, "address", market.Address{1}.String()))
 	f("were asked for", set(3, "blockNumber", "0x1000"))
@@ -339,6 +351,7 @@ func TestAnswersThatAreWrong(t *testing.T) {
 	f("block hash", set(3, "blockHash", market.Hash{1}.String()))
 	f("lacks its place", set(0, "blockHash", nil))
 	f("lacks its place", set(0, "logIndex", nil))
+
 	// Near the head all topics are asked for.
 	ranged("was not asked for", set(3, "topics", []string{market.Hash{1}.String()}))
 	ranged("has no topic", set(3, "topics", []string{}))
@@ -365,9 +378,11 @@ func TestMaxHeadAge(t *testing.T) {
 			t.Errorf("an old head confirmed: %+v", l.last)
 		}
 	}
+
 	if s := l.f.Status(); !strings.Contains(s.LastError, "more than 1m0s confirms nothing") {
 		t.Errorf("status %+v", s)
 	}
+
 	l.clock.now, l.f.due = time.Unix(c.head().time+30, 0), time.Time{}
 	l.to(c, 2)
 }
@@ -389,9 +404,11 @@ func TestSpanConfirmed(t *testing.T) {
 		}
 		return nil
 	}
+
 	if err := l.next(); err != nil {
 		t.Fatal(err)
 	}
+
 	if s := l.last; s.Span.To != 20 || s.Head.Number != 21 || s.SpanConfirmed.IsZero() ||
 		!s.Confirmed.IsZero() {
 		t.Errorf("%+v", s)
@@ -422,6 +439,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
+
 	f("chain 7 has no RPC URL")
 	f("RPC URL 2 of chain 7: is not an http or https URL", "http://a", "ftp://user:s3cret@b")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "http://%zz")

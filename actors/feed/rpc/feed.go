@@ -98,14 +98,17 @@ func New(c Config) (*Feed, error) {
 			return nil, fmt.Errorf("RPC URL %d of chain %d: %w", i+1, c.Chain, err)
 		}
 	}
+
 	if len(f.sources) == 0 {
 		return nil, fmt.Errorf("chain %d has no RPC URL", c.Chain)
 	}
+
 	for _, r := range []Role{Backfill, Live} {
 		if f.sourcesFor(r)[0] == nil {
 			return nil, fmt.Errorf("chain %d has no endpoint with the role %s", c.Chain, r)
 		}
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	f.stop = cancel
 	for _, s := range f.streams {
@@ -121,11 +124,13 @@ func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 		f.streams = append(f.streams, s)
 		return err
 	}
+
 	e, err := endpoint.New(endpoint.Config{
 		Name: name, URL: c.URL, RequestsPerSecond: c.RequestsPerSecond,
 		ComputeUnitsPerSecond: c.ComputeUnitsPerSecond, Timeout: c.Timeout,
 		Clock: f.cfg.Clock, Requests: f.m.endpoint(name),
 	})
+
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func TestReceipts(t *testing.T) {
 			t.Errorf("%d receipts were asked for; want %d", got, calls)
 		}
 	}
+
 	// The hash of the transaction, then also that of its block.
 	none := func(n *fakeNode) {
 		n.answer = func(method string, _ object) any {
@@ -54,6 +55,7 @@ func TestReceipts(t *testing.T) {
 			return nil
 		}
 	}
+
 	f(func(*fakeNode) {}, true, true, 0)
 	f(func(*fakeNode) {}, false, true, 1)
 	f(func(n *fakeNode) {
@@ -64,6 +66,7 @@ func TestReceipts(t *testing.T) {
 			return nil
 		}
 	}, false, true, 1)
+
 	f(none, false, false, absentTries*(patience+1))
 	f(func(n *fakeNode) {
 		none(n)
@@ -81,9 +84,11 @@ func TestTokens(t *testing.T) {
 	word := func(s string) string {
 		return market.Hash([]byte(s + strings.Repeat("\x00", 32-len(s)))).String()[2:]
 	}
+
 	abi := func(s string) string {
 		return number(32).String() + number(int64(len(s))).String()[2:] + word(s)
 	}
+
 	reverted := fail(3, "execution reverted: no")
 	f := func(symbol, name, decimals any, want market.TokenMeta) {
 		t.Helper()
@@ -117,6 +122,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%d calls; want 3", got)
 		}
 	}
+
 	six := number(6).String()
 	f(abi("USDC"), abi("USD Coin"), six,
 		market.TokenMeta{Symbol: text0("USDC"), Name: text0("USD Coin"), Decimals: 6})
@@ -137,6 +143,7 @@ func TestTokensOfANodeInTrouble(t *testing.T) {
 	c := newChain(5)
 	n := newNode(t, c)
 	c.mine(created(token))
+
 	left := 4
 	n.answer = func(method string, _ object) any {
 		if method != "eth_call" {
@@ -147,6 +154,7 @@ func TestTokensOfANodeInTrouble(t *testing.T) {
 		}
 		return number(8).String()
 	}
+
 	l := follow(t, nil, n)
 	l.to(c, 10)
 	if got := l.spans[0].Tokens[1]; got.BadDecimals || got.Decimals != 8 {

@@ -54,10 +54,12 @@ func follow(t testing.TB, change func(*Config), nodes ...*fakeNode) *follower {
 	c := Config{Chain: 1, PoolManager: manager, PositionManager: positions,
 		NativeSymbol: "ETH", NativeName: "Ether", Clock: l.clock.clock(), MaxLogRange: 100,
 		Rand: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(&l.log, nil))}
+
 	for _, n := range nodes {
 		c.Endpoints = append(c.Endpoints,
 			EndpointConfig{URL: n.URL + "/key/s3cret?token=s3cret"})
 	}
+
 	if change != nil {
 		change(&c)
 	}
@@ -85,6 +87,7 @@ func (l *follower) next() error {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+
 	anchors := l.anchors()
 	step, err := l.f.Next(ctx, feed.Cursor{Anchors: anchors, Refused: l.refused})
 	if l.last = step; err != nil {
@@ -100,12 +103,14 @@ func (l *follower) next() error {
 		}
 		return nil
 	}
+
 	if s := step.Span; s != nil {
 		if s.From != anchors[0].Number+1 || s.Parent != anchors[0].Hash || s.To < s.From {
 			l.t.Fatalf("span %d..%d on %s; want it after %+v", s.From, s.To, s.Parent, anchors[0])
 		}
 		l.spans, l.proven = append(l.spans, s), append(l.proven, step.Proven)
 	}
+
 	return nil
 }
 
@@ -138,6 +143,7 @@ func (l *follower) same(c *fakeChain) {
 			}
 		}
 	}
+
 	for _, b := range c.blocks[l.start:] {
 		for _, e := range b.logs {
 			if e["topics"].([]string)[0][:4] == "0x8c" {
@@ -149,6 +155,7 @@ func (l *follower) same(c *fakeChain) {
 				e["transactionHash"]))
 		}
 	}
+
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		l.t.Fatalf("events\n got %v\nwant %v", got, want)
 	}
@@ -186,13 +193,16 @@ func TestFollowsAChain(t *testing.T) {
 			}
 		}
 	}
+
 	if ranges < 6 || final < 4 {
 		t.Errorf("%d ranges, %d final of %d spans", ranges, final, len(l.spans))
 	}
+
 	for range 30 {
 		c.mine(swapped(1))
 		l.to(c, 3)
 	}
+
 	if s := l.f.Status(); s.Errors != 0 || s.Failures != 0 || s.Events < 250 || s.LastError != "" {
 		t.Errorf("status %+v", s)
 	}
@@ -207,12 +217,14 @@ func TestDatesBlocksFromTheirHeaders(t *testing.T) {
 	c := busy(1000)
 	n := newNode(t, c)
 	n.undated, n.finalized = true, -1
+
 	l := follow(t, nil, n)
 	l.start = 300
 	l.to(c, 60)
 	if got := n.calls["eth_getBlockByNumber"]; got > 500 {
 		t.Errorf("%d headers were read for 700 blocks, of which 443 are settled", got)
 	}
+
 	for _, s := range l.spans {
 		if s.To > 999-256 && s.From < 999-256 && s.To-s.From > 80 {
 			t.Errorf("span %d..%d by range", s.From, s.To)
@@ -236,6 +248,7 @@ func TestReorganisations(t *testing.T) {
 		}
 		l.to(c, 8)
 	}
+
 	if l.reverts != 12 || l.f.Status().Reorgs != 12 {
 		t.Errorf("%d reverts, status %+v", l.reverts, l.f.Status())
 	}
@@ -251,18 +264,21 @@ func TestAShorterChainIsBelievedLater(t *testing.T) {
 		c.mine(swapped(2))
 		l.to(c, 4)
 	}
+
 	c.cut(3)
 	from := l.clock.now
 	l.to(c, 30)
 	if waited := l.clock.now.Sub(from); waited < believeShorter || l.reverts != 1 {
 		t.Errorf("believed after %s, %d reverts", waited, l.reverts)
 	}
+
 	c.mine(swapped(3))
 	l.to(c, 4)
 	c.cut(1)
 	if err := l.next(); err != nil || l.last.RevertTo != nil || !l.last.Confirmed.IsZero() {
 		t.Errorf("a node that lags: %+v, %v", l.last, err)
 	}
+
 	c.mine()
 	c.mine(swapped(9))
 	from = l.clock.now
@@ -280,6 +296,7 @@ func TestTooDeep(t *testing.T) {
 	for range 60 {
 		c.mine(swapped(1))
 	}
+
 	for i := range believeDeep {
 		err := l.next()
 		if err == nil || errors.Is(err, feed.ErrTooDeep) != (i == believeDeep-1) {
@@ -298,6 +315,7 @@ func TestBackToTheStart(t *testing.T) {
 	for range 60 {
 		c.mine(swapped(1))
 	}
+
 	var err error
 	for range believeDeep {
 		anchors := append(l.anchors(), market.Head{Number: 4})
@@ -309,9 +327,11 @@ func TestBackToTheStart(t *testing.T) {
 			l.spans = nil
 		}
 	}
+
 	if err != nil {
 		t.Error(err)
 	}
+
 	l.to(c, 10)
 }
 
@@ -348,9 +368,11 @@ func TestAChainThatMovesWhileItIsRead(t *testing.T) {
 			}
 			return nil
 		}
+
 		if err := l.next(); err == nil || l.last.Span != nil {
 			t.Errorf("%s: %v, span %v", during, err, l.last.Span)
 		}
+
 		n.receiptless = false
 		l.to(c, 8)
 	}

@@ -84,6 +84,7 @@ func (f *Feed) latest(ctx context.Context, s *source) (*wireHeader, error) {
 	if err := f.checkChain(ctx, s); err != nil {
 		return nil, err
 	}
+
 	var h *wireHeader
 	if err := s.Call(ctx, &h, "eth_getBlockByNumber", "latest", false); err != nil {
 		return nil, err
@@ -94,6 +95,7 @@ func (f *Feed) latest(ctx context.Context, s *source) (*wireHeader, error) {
 	if err := h.check(uint64(*h.Number)); err != nil {
 		return nil, err
 	}
+
 	s.noteHeader(h)
 	return h, nil
 }
@@ -114,6 +116,7 @@ func (f *Feed) believable(ctx context.Context, seen []*observedHead) []*observed
 		}
 		return 0
 	})
+
 	now := f.cfg.Clock.Now()
 	for len(seen) > 0 && (f.top > 0 || len(seen) > 1) {
 		h, known := seen[0], f.top
@@ -130,9 +133,11 @@ func (f *Feed) believable(ctx context.Context, seen []*observedHead) []*observed
 		f.failed(h.source, err)
 		seen = seen[1:]
 	}
+
 	for _, h := range seen {
 		h.source.sawHead(uint64(*h.Number), now)
 	}
+
 	return seen
 }
 
@@ -190,6 +195,7 @@ func (f *Feed) mostShown(
 			votes[headers[0].Hash] += 2
 		}
 	}
+
 	most := -1
 	for _, h := range top {
 		n := 2 * votes[h.Hash]
@@ -200,5 +206,6 @@ func (f *Feed) mostShown(
 			best, most = h, n
 		}
 	}
+
 	return best
 }

@@ -27,6 +27,7 @@ func TestAHeadTooHigh(t *testing.T) {
 		lie["number"], lie["hash"] = high, market.Hash{9}.String()
 		return lie
 	}
+
 	l := follow(t, nil, liar, honest)
 	l.to(c, 40)
 	from := l.clock.now
@@ -34,9 +35,11 @@ func TestAHeadTooHigh(t *testing.T) {
 		c.mine(swapped(1))
 		l.to(c, 4)
 	}
+
 	if took := l.clock.now.Sub(from); took > 60*time.Second {
 		t.Errorf("20 blocks took %s", took)
 	}
+
 	if n := l.last.Head.Number; n != c.head().number {
 		t.Errorf("head %d", n)
 	}
@@ -62,12 +65,14 @@ func TestTwoBlocksAtOneHeight(t *testing.T) {
 		lie["hash"] = market.Hash{7}.String()
 		return lie
 	}
+
 	l := follow(t, nil, odd, honest)
 	l.to(c, 30)
 	for range 5 {
 		c.mine(swapped(1))
 		l.to(c, 4)
 	}
+
 	if l.f.m.forks.Get() == 0 || l.reverts != 0 {
 		t.Errorf("%d conflicts, %d reverts", l.f.m.forks.Get(), l.reverts)
 	}
@@ -84,9 +89,11 @@ func TestAForkOfOneNode(t *testing.T) {
 			other.blocks[i].parent = other.blocks[i-1].hash
 		}
 	}
+
 	for range 3 {
 		other.mine()
 	}
+
 	l := follow(t, nil, newNode(t, c))
 	l.to(c, 10)
 	both := follow(t, nil, newNode(t, other), newNode(t, c))
@@ -94,6 +101,7 @@ func TestAForkOfOneNode(t *testing.T) {
 	for range 12 {
 		_ = both.next()
 	}
+
 	if len(both.spans) < len(l.spans) || both.reverts != 0 {
 		t.Errorf("%d spans, %d reverts", len(both.spans), both.reverts)
 	}
@@ -108,6 +116,7 @@ func TestABackendThatLags(t *testing.T) {
 		c := busy(600)
 		n := newNode(t, c)
 		n.finalized = 2
+
 		asked := 0
 		n.answer = func(method string, o object) any {
 			if asked++; asked%3 != 0 {
@@ -128,6 +137,7 @@ func TestABackendThatLags(t *testing.T) {
 			}
 			return nil
 		}
+
 		l := follow(t, nil, n)
 		l.to(c, 120)
 	}
@@ -154,15 +164,18 @@ func TestShortRangesAreReadAgain(t *testing.T) {
 		short = false
 		return append([]object{}, r[:len(r)-2]...)
 	}
+
 	l := follow(t, nil, n)
 	for range 10 {
 		if err := l.next(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if short {
 		t.Fatal("no range was answered short")
 	}
+
 	c.mine(swapped(1))
 	l.clock.now = l.clock.now.Add(firstAgain)
 	l.to(c, 60)
@@ -210,6 +223,7 @@ func TestTimesAreChecked(t *testing.T) {
 			t.Error("the times were believed")
 		}
 	}
+
 	f(func(uint64) uint64 { return 0 })
 	f(func(v uint64) uint64 { return v + 7200 })
 	f(func(v uint64) uint64 { return v - 7200 })

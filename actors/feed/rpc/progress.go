@@ -85,6 +85,7 @@ func InWords(d time.Duration) string {
 		}
 		return "about 1 " + unit
 	}
+
 	switch {
 	case d <= 0:
 		return "unknown"
@@ -95,5 +96,6 @@ func InWords(d time.Duration) string {
 	case d < 48*time.Hour:
 		return count(d.Hours(), "hour")
 	}
+
 	return count(d.Hours()/24, "day")
 }

@@ -107,9 +107,11 @@ func (f *Feed) prove(ctx context.Context, headers []*wireHeader) error {
 		left, err = f.readReceipts(ctx, s, left)
 		return err
 	})
+
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+
 	for _, h := range left {
 		if logErr := f.readLogs(ctx, h); logErr != nil && ctx.Err() == nil {
 			return fmt.Errorf("%w; receipts: %w", logErr, err)
@@ -170,6 +172,7 @@ func (s *source) receiptsOneByOne(ctx context.Context, h *wireHeader) ([]wireRec
 			Result: &answers[i],
 		}
 	}
+
 	if err := s.Ask(ctx, calls); err != nil {
 		return nil, err
 	}
@@ -183,6 +186,7 @@ func (s *source) receiptsOneByOne(ctx context.Context, h *wireHeader) ([]wireRec
 		}
 		receipts[i] = *r
 	}
+
 	return receipts, nil
 }
 

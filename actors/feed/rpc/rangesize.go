@@ -113,6 +113,7 @@ func isTooLarge(e *endpoint.Error) bool {
 	case endpoint.Oversized, endpoint.TimedOut:
 		return true
 	}
+
 	return false
 }
 
@@ -136,6 +137,7 @@ func suggestedRange(text string, from, asked uint64) (blocks uint64, whole bool)
 			return b - a + 1, false
 		}
 	}
+
 	for _, m := range blockCount.FindAllStringSubmatch(strings.ToLower(text), -1) {
 		n, err := strconv.ParseUint(strings.NewReplacer(",", "", "_", "").Replace(m[1]), 10, 64)
 		if m[2] != "" {
@@ -145,5 +147,6 @@ func suggestedRange(text string, from, asked uint64) (blocks uint64, whole bool)
 			return n, true
 		}
 	}
+
 	return 0, false
 }

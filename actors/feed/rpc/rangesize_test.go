@@ -15,6 +15,7 @@ func TestSuggestedRange(t *testing.T) {
 			t.Errorf("%q: %d, %v; want %d, %v", text, got, whole, want, wantWhole)
 		}
 	}
+
 	f("You can make eth_getLogs requests with up to a 500 block range. Based on your parameters, "+
 		"this block range should work: [0x64, 0x257]", 100, 2000, 500, false)
 	f("Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range.",
@@ -45,9 +46,11 @@ func TestRangeSizeRefused(t *testing.T) {
 			t.Errorf("%v: a single block was taken as too much", err)
 		}
 	}
+
 	refused := func(text string) *endpoint.Error {
 		return &endpoint.Error{Kind: endpoint.Refused, Status: 400, Text: text}
 	}
+
 	f(refused("your plan's capacity does not allow this range"), 0, true)
 	f(refused("no"), 0, true)
 	f(&endpoint.Error{Kind: endpoint.Oversized}, 0, true)

@@ -28,6 +28,7 @@ func receiptsRoot(receipts []wireReceipt) (word, error) {
 		}
 		leaves[i] = trieLeaf{nibbles(rlpUint(nil, uint64(i))), value}
 	}
+
 	if len(leaves) == 0 {
 		return emptyRoot, nil
 	}
@@ -141,6 +142,7 @@ func hexPrefix(path []byte, leaf bool) []byte {
 		out[0] |= 1<<4 | path[0]
 		path = path[1:]
 	}
+
 	for i := 0; i < len(path); i += 2 {
 		out = append(out, path[i]<<4|path[i+1])
 	}

@@ -22,6 +22,7 @@ func manyReceipts(n int) []wireReceipt {
 			}
 			r.Logs = append(r.Logs, l)
 		}
+
 		var bits [bloomLen]byte
 		addLogs(&bits, r.Logs)
 		bloom := hexBytes(bits[:])
@@ -41,6 +42,7 @@ func TestReceiptsRoot(t *testing.T) {
 			t.Errorf("%d receipts: %s, %v; want %s", n, market.Hash(got), err, want)
 		}
 	}
+
 	f(0, "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
 	f(1, "0x642cd2bcdba228efb3996bf53981250d3608289522b80754c4e3c085c93c806f")
 	f(2, "0xefa475a081088d0ec6c359d6adfbec3d4e84af331b4e00f579d296646a636b46")

@@ -120,6 +120,7 @@ func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err e
 		}
 		return 0
 	})
+
 	var failed joined
 	for _, s := range list {
 		err := f.use(ctx, s, func(s *source) (err error) {
@@ -134,6 +135,7 @@ func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err e
 		}
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
+
 	return nil, failed
 }
 
@@ -144,12 +146,14 @@ func (f *Feed) missed(r *reading, logs int, anchors []market.Head) int {
 	f.cfg.Log.Warn("a node had answered without some events; the blocks are read again",
 		"chain", f.cfg.Chain, "endpoint", r.source.Name, "from", r.from, "to", r.to,
 		"events_before", r.logs, "events_now", logs)
+
 	for i, a := range anchors {
 		if a.Number < r.from && (!a.Hash.IsZero() || i == len(anchors)-1) {
 			f.careful = max(f.careful, r.to+1)
 			return i
 		}
 	}
+
 	f.cfg.Log.Error("the ledger cannot take those blocks back; it needs `tidemark chains resync`",
 		"chain", f.cfg.Chain, "from", r.from, "to", r.to)
 	f.dropReadings(r.from - 1)

@@ -113,6 +113,7 @@ func (f *Feed) checkChain(ctx context.Context, s *source) error {
 	if now.Unix()-s.checked.Load() < int64(recheckChain/time.Second) {
 		return nil
 	}
+
 	var id *quantity
 	if err := s.Call(ctx, &id, "eth_chainId"); err != nil {
 		return err
@@ -123,6 +124,7 @@ func (f *Feed) checkChain(ctx context.Context, s *source) error {
 			Text: fmt.Sprintf("the node is on chain %s; want %d", id, f.cfg.Chain),
 		}
 	}
+
 	s.checked.Store(now.Unix())
 	return nil
 }
@@ -145,9 +147,11 @@ func (f *Feed) sourcesFor(r Role) (list []*source) {
 			}
 		}
 	}
+
 	if len(list) == 0 {
 		list = append(list, soonest)
 	}
+
 	return list
 }
 
@@ -189,6 +193,7 @@ func (s *source) distance(need uint64) (d int) {
 	if s.forked {
 		d += 2
 	}
+
 	if s.trouble > muchTrouble {
 		d += 4
 	}
@@ -212,6 +217,7 @@ func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error
 	if err == nil {
 		err = do(s)
 	}
+
 	switch {
 	case err == nil:
 		f.succeeded(s)
@@ -221,6 +227,7 @@ func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error
 	default:
 		f.failed(s, err)
 	}
+
 	return err
 }
 

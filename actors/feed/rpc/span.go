@@ -79,6 +79,7 @@ func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
 	case *l.LogIndex > 1<<31 || *l.TxIndex > 1<<31:
 		return fmt.Errorf("transaction %s is no place in a block", l.TxIndex)
 	}
+
 	return nil
 }
 
@@ -91,10 +92,12 @@ func (f *Feed) add(b *rawBlock, l *wireLog) error {
 	case l.Time != nil && b.dated && b.Time != int64(*l.Time):
 		return fmt.Errorf("block timestamp %s; the log before it has %d", l.Time, b.Time)
 	}
+
 	index := uint32(*l.LogIndex)
 	if k := len(b.Logs); k > 0 && b.Logs[k-1].Index >= index {
 		return fmt.Errorf("it follows log %d", b.Logs[k-1].Index)
 	}
+
 	event, err := f.decode(market.Address(l.Address), l.Topics, l.Data)
 	if err != nil {
 		return err
@@ -106,6 +109,7 @@ func (f *Feed) add(b *rawBlock, l *wireLog) error {
 		b.needsGas = append(b.needsGas, false)
 		tx++
 	}
+
 	b.needsGas[tx] = b.needsGas[tx] || f.changesNFT(event)
 	b.Logs = append(b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
 	return nil
@@ -148,6 +152,7 @@ func (f *Feed) ours(logs []wireLog) (out []wireLog) {
 		default:
 			continue
 		}
+
 		if len(l.Topics) > 0 && slices.Contains(topics, market.Hash(l.Topics[0])) {
 			out = append(out, l)
 		}

@@ -111,9 +111,11 @@ func (f *Feed) Status() Status {
 		NoReceipts:     f.m.noReceipts.Get(),
 		EventsPerSec:   f.m.rate.Get(),
 	}
+
 	if name := f.status.name.Load(); name != nil {
 		s.Endpoint = *name
 	}
+
 	if p := f.status.problem.Load(); p != nil {
 		s.LastError, s.LastErrorAt = p.text, p.at
 	}

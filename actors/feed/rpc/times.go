@@ -76,6 +76,7 @@ func sampleDated(blocks []rawBlock, one bool, turn uint64) (sample []int) {
 			dated = append(dated, i)
 		}
 	}
+
 	switch n := len(dated); {
 	case n == 0:
 		return nil

@@ -105,6 +105,7 @@ func currencies(s *market.Span) (list []market.Address) {
 			if !ok {
 				continue
 			}
+
 			for _, a := range []market.Address{e.Currency0, e.Currency1} {
 				if !seen[a] {
 					seen[a] = true
@@ -231,6 +232,7 @@ func (f *Feed) keepToken(t market.TokenMeta) {
 	if d, ok := f.cfg.Decimals[t.Address]; ok {
 		t.Decimals, t.BadDecimals = d, false
 	}
+
 	f.tokens.known[t.Address] = t
 	delete(f.tokens.strikes, t.Address)
 	if !t.BadDecimals {
@@ -240,6 +242,7 @@ func (f *Feed) keepToken(t market.TokenMeta) {
 	if f.tokens.missing == nil {
 		f.tokens.missing = make(map[market.Address]*missingToken)
 	}
+
 	m := f.tokens.missing[t.Address]
 	if m == nil && len(f.tokens.missing) < maxMissing {
 		m = &missingToken{pause: firstReread / 10}
@@ -300,6 +303,7 @@ func text(answer *hexBytes) *string {
 	if answer == nil || len(*answer) < 32 {
 		return nil
 	}
+
 	b := []byte(*answer)
 	if len(b) == 32 {
 		b = b[:len(strings.TrimRight(string(b), "\x00"))]
@@ -314,6 +318,7 @@ func text(answer *hexBytes) *string {
 		}
 		b = b[at+32:][:size]
 	}
+
 	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "")
 	return &s
 }
@@ -332,6 +337,7 @@ func callReverted(err error) bool {
 			return !strings.Contains(text, "timeout")
 		}
 	}
+
 	return e.Code == revertedCode
 }
 

@@ -26,6 +26,7 @@ func (f *Feed) warn(s *source, err error, failures int, rest time.Duration) {
 			"error", err, "rest", rest.Round(time.Millisecond))
 		return
 	}
+
 	w.count++
 	if now.Sub(w.line) >= warnAgain {
 		w.line = now

@@ -134,6 +134,7 @@ func (c *calendar) moment(s stream, i int64) int64 {
 		from := d * dayMs
 		return c.within(s, i, slot(k, n, from, from+dayMs), slot(k+1, n, from, from+dayMs))
 	}
+
 	from := c.endMs + c.lullMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
 	return c.within(s, i, from, from+c.liveMs)
 }

@@ -29,12 +29,14 @@ func TestZipf(t *testing.T) {
 	for range throws {
 		got[d.zipf(n)]++
 	}
+
 	c := Crowd{Zipf: true}
 	for k := range 50 {
 		if want := c.shareOf(k, n) * throws; math.Abs(got[k]-want) > 6*math.Sqrt(want) {
 			t.Errorf("%d was drawn %.0f times; want about %.0f", k, got[k], want)
 		}
 	}
+
 	tail := 0.0
 	for k := n / 2; k < n; k++ {
 		tail += got[k]
@@ -57,12 +59,14 @@ func TestCrowd(t *testing.T) {
 		if st.Positions.Len() != 3000 || st.Pools.Len() != 150 {
 			t.Errorf("chain %d: %d positions, %d pools", chain, st.Positions.Len(), st.Pools.Len())
 		}
+
 		for _, i := range g.core {
 			if p := st.Positions.At(g.venues[i].seat); p.Entries < 1000 || st.Now()-p.MintedAt < 365*day {
 				t.Errorf("chain %d: the founder of pool %d has %d transactions in %d days",
 					chain, i, p.Entries, (st.Now()-p.MintedAt)/day)
 			}
 		}
+
 		early := 0
 		for _, s := range g.spans {
 			for i := range s.Blocks {
@@ -71,6 +75,7 @@ func TestCrowd(t *testing.T) {
 				}
 			}
 		}
+
 		if rounds := 390 * 3 * len(g.core) * 4; early < rounds/2 || early > 2*rounds {
 			t.Errorf("chain %d: %d of %d events before the busy days; want about %d",
 				chain, early, g.events, rounds)
@@ -98,6 +103,7 @@ func TestCalm(t *testing.T) {
 		for range rounds {
 			g.step(t)
 		}
+
 		after, moved := g.Freeze(), 0
 		for i := range after.Pools.Len() {
 			was, is := before.Pools.At(i), after.Pools.At(i)
@@ -108,9 +114,11 @@ func TestCalm(t *testing.T) {
 				t.Errorf("pool %d of the cast was traded", i)
 			}
 		}
+
 		if want := 400 * rounds / 100; moved < want/2 || moved > want {
 			t.Errorf("%d pools moved in %d rounds; want nearly %d", moved, rounds, want)
 		}
+
 		if passed := after.Now() - before.Now(); passed < 5*rounds-10 || passed > 5*rounds+10 {
 			t.Errorf("%d rounds took %d s", rounds, passed)
 		}
@@ -133,9 +141,11 @@ func TestBrisk(t *testing.T) {
 				t.Fatalf("%d blocks after %s; want 10 after 5 s", blocks, time.Since(start))
 			}
 		}
+
 		if passed := g.Head().Time - cfg.Genesis - 2*day; passed != 20*120 {
 			t.Errorf("%d s of the chain passed in 100 s; want %d", passed, 20*120)
 		}
+
 		for _, i := range g.core {
 			if swaps := g.Freeze().Pools.At(i).Swaps - was.Pools.At(i).Swaps; swaps < 39 {
 				t.Errorf("core pool %d was traded %d times in 40 minutes", i, swaps)

@@ -125,6 +125,7 @@ func kindOf(g *grown, e market.Event) string {
 			}
 		}
 	}
+
 	return reflect.TypeOf(e).Name()
 }
 

@@ -80,6 +80,7 @@ var (
 	reasonNames = []string{
 		"no reason", "for no_market", "for thin_market", "for uncorroborated", "for stale_price",
 		"for bad_decimals", "for hook_delta", "for own_pool_only", "for unrealizable",
+		"for quarantined",
 	}
 )
 

@@ -52,5 +52,6 @@ func (g *grown) volumeOf(b *market.Block) (usd float64) {
 			usd += clmath.Float64(&amount) * s.rawUsd(v.token0)
 		}
 	}
+
 	return usd
 }

@@ -9,341 +9,545 @@ import (
 
 // Amounts is as the OpenAPI document describes it.
 type Amounts struct {
-	// Exact decimal, in whole tokens.
+	// Amount of token0 in whole tokens, an exact decimal.
 	Amount0 string `json:"amount0"`
+	// Amount of token1 in whole tokens, an exact decimal.
 	Amount1 string `json:"amount1"`
-	// In the token's smallest unit.
+	// The same in token0's smallest unit.
 	Amount0Raw string `json:"amount0Raw"`
+	// The same in token1's smallest unit.
 	Amount1Raw string `json:"amount1Raw"`
-	// At the row's prices. USD; null when unknown.
+	// Both amounts at the row's current prices. USD; null when a price that it needs is unknown.
 	ValueUsd *float64 `json:"valueUsd"`
 }
 
 // Chain is as the OpenAPI document describes it.
 type Chain struct {
-	ChainID            int64            `json:"chainId"`
-	Slug               string           `json:"slug"`
-	Name               string           `json:"name"`
-	ShortName          string           `json:"shortName"`
-	ExplorerURL        string           `json:"explorerUrl"`
-	NativeToken        ChainNativeToken `json:"nativeToken"`
-	WrappedNativeToken ChainNativeToken `json:"wrappedNativeToken"`
-	// Empty: registered and serving nothing.
+	// Chain id, as every other route takes it.
+	ChainID int64 `json:"chainId"`
+	// Identifier for display; no parameter takes it.
+	Slug string `json:"slug"`
+	// Name for display.
+	Name string `json:"name"`
+	// Short name for display.
+	ShortName string `json:"shortName"`
+	// Base address of a block explorer.
+	ExplorerURL string `json:"explorerUrl"`
+	// The currency in which gas is paid.
+	NativeToken ChainNativeToken `json:"nativeToken"`
+	// The token that wraps the native currency.
+	WrappedNativeToken ChainWrappedNativeToken `json:"wrappedNativeToken"`
+	// Protocols that this deployment serves on the chain. Empty: the chain is registered, and every question about it is a 400.
 	Protocols []ProtocolKey `json:"protocols"`
 }
 
-// ChainNativeToken is as the OpenAPI document describes it.
+// ChainNativeToken is described as: The currency in which gas is paid.
 type ChainNativeToken struct {
-	Symbol  string `json:"symbol"`
+	// Symbol of the native currency.
+	Symbol string `json:"symbol"`
+	// The zero address, which stands for the native currency.
+	Address string `json:"address"`
+}
+
+// ChainWrappedNativeToken is described as: The token that wraps the native currency.
+type ChainWrappedNativeToken struct {
+	// Symbol of the wrapped currency.
+	Symbol string `json:"symbol"`
+	// Contract of the wrapped currency.
 	Address string `json:"address"`
 }
 
 // Distribution is as the OpenAPI document describes it.
 type Distribution struct {
+	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
+	// Ticks between two ticks that can be initialised.
 	TickSpacing int64 `json:"tickSpacing"`
-	// Of the position, on its charts only.
+	// Lower end of the position's range, a tick. On a position's charts only.
 	TickLower int64 `json:"tickLower,omitempty"`
+	// Upper end of the position's range, a tick. On a position's charts only.
 	TickUpper int64 `json:"tickUpper,omitempty"`
-	// At most 200, ascending; beyond them the outermost on either side hold the rest.
+	// Liquidity between initialised ticks, ascending, at most 200 bins around the current tick; those further out are merged into the outermost.
 	Bins []DistributionBin `json:"bins"`
 }
 
 // DistributionBin is as the OpenAPI document describes it.
 type DistributionBin struct {
+	// First tick of the bin.
 	TickLower int64 `json:"tickLower"`
+	// First tick behind the bin.
 	TickUpper int64 `json:"tickUpper"`
-	// Of a merged bin the mean over its width.
+	// Liquidity in the bin, in the pool's own unit; of a merged bin the mean over its width.
 	Liquidity string `json:"liquidity"`
-	Amount0   string `json:"amount0"`
-	Amount1   string `json:"amount1"`
-	// At the bin's middle.
+	// Amount of token0 that the bin holds, in whole tokens.
+	Amount0 string `json:"amount0"`
+	// Amount of token1 that the bin holds, in whole tokens.
+	Amount1 string `json:"amount1"`
+	// Price in the middle of the bin: token1 per token0 in whole tokens; null when the decimals of a token are unknown.
 	Price *float64 `json:"price"`
 }
 
 // ErrorBody is as the OpenAPI document describes it.
 type ErrorBody struct {
-	// What is wrong; branch on the status, not on this text.
+	// What is wrong, for people. Programs should look at the status.
 	Error string `json:"error"`
-	// On the monthly quota's 429 only: seconds until units are there again.
+	// On the monthly quota's 429 only: seconds until the quota resets.
 	RetryAfterSec int64 `json:"retryAfterSec,omitempty"`
 }
 
 // Explanation is as the OpenAPI document describes it.
 type Explanation struct {
-	PositionID string      `json:"positionId"`
-	ChainID    int64       `json:"chainId"`
-	Protocol   ProtocolKey `json:"protocol"`
-	AsOfBlock  int64       `json:"asOfBlock"`
-	Timestamp  int64       `json:"timestamp"`
-	// Why a number is missing; null when none is for want of a price.
-	Reason *string            `json:"reason"`
+	// Id of the position.
+	PositionID string `json:"positionId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// Block that the arithmetic was done at.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// Time of that block, unix seconds.
+	Timestamp int64 `json:"timestamp"`
+	// Why a number of the row is null; null when none is for want of a price.
+	Reason *string `json:"reason"`
+	// The tokens whose prices the row uses: both legs and the native currency.
 	Prices []ExplanationPrice `json:"prices"`
-	Steps  []ExplanationStep  `json:"steps"`
-	// The data is older than 45 seconds.
+	// The steps of the arithmetic, each after those that it uses.
+	Steps []ExplanationStep `json:"steps"`
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
 // ExplanationPrice is as the OpenAPI document describes it.
 type ExplanationPrice struct {
-	Token  string  `json:"token"`
+	// Address of the token.
+	Token string `json:"token"`
+	// Symbol of the token; null if the call that reads it failed.
 	Symbol *string `json:"symbol"`
-	Price  Price   `json:"price"`
-	// Why a number is missing; null when none is for want of a price.
+	// The price as rows show it.
+	Price Price `json:"price"`
+	// Why the price is null or not corroborated; null when it is neither.
 	Reason *string `json:"reason"`
-	Anchor bool    `json:"anchor"`
-	// What selling down to a tenth of the price yields; null without a limit.
-	ExitUsd        *float64                      `json:"exitUsd"`
-	FeedUsd        *float64                      `json:"feedUsd"`
-	Markets        []ExplanationPriceMarket      `json:"markets"`
-	MarketsOmitted int64                         `json:"marketsOmitted"`
-	Checks         []ExplanationPriceMarketCheck `json:"checks"`
+	// The token is an anchor: a listed stable token or the native currency.
+	Anchor bool `json:"anchor"`
+	// What selling the token down to a tenth of its price yields over its markets. USD; null when there is no bound.
+	ExitUsd *float64 `json:"exitUsd"`
+	// Price by the configured price feed. USD; null when it has none.
+	FeedUsd *float64 `json:"feedUsd"`
+	// Pools in which the token trades against a priced one, the deepest first.
+	Markets []ExplanationPriceMarket `json:"markets"`
+	// Number of further markets that are left out.
+	MarketsOmitted int64 `json:"marketsOmitted"`
+	// Thresholds that decide whether the token is corroborated.
+	Checks []ExplanationPriceMarketCheck `json:"checks"`
 }
 
 // ExplanationPriceMarket is as the OpenAPI document describes it.
 type ExplanationPriceMarket struct {
-	PoolID       string   `json:"poolId"`
-	Against      string   `json:"against"`
-	AgainstUsd   *float64 `json:"againstUsd"`
-	PriceUsd     *float64 `json:"priceUsd"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// Address of the other token, whose price is used.
+	Against string `json:"against"`
+	// Price of the other token. USD; null when unknown.
+	AgainstUsd *float64 `json:"againstUsd"`
+	// Price of the token by this market. USD; null when the market gives none.
+	PriceUsd *float64 `json:"priceUsd"`
+	// What of the other token can really be had by selling the token here. USD; null when unknown.
 	ReachableUsd *float64 `json:"reachableUsd"`
-	WeightUsd    *float64 `json:"weightUsd"`
-	Used         bool     `json:"used"`
-	// Why a number is missing; null when none is for want of a price.
-	Reason *string                       `json:"reason"`
+	// Weight of the market in the median. USD; null when unknown.
+	WeightUsd *float64 `json:"weightUsd"`
+	// The market is part of the price.
+	Used bool `json:"used"`
+	// Why the market is not used; null when it is.
+	Reason *string `json:"reason"`
+	// Thresholds that the market was held against.
 	Checks []ExplanationPriceMarketCheck `json:"checks"`
 }
 
 // ExplanationPriceMarketCheck is as the OpenAPI document describes it.
 type ExplanationPriceMarketCheck struct {
-	Name string   `json:"name"`
+	// What is compared.
+	Name string `json:"name"`
+	// What was found, in the unit of want; null when unknown.
 	Have *float64 `json:"have"`
+	// The threshold; its unit follows from the name. null when there is none.
 	Want *float64 `json:"want"`
-	Met  bool     `json:"met"`
+	// The threshold is met.
+	Met bool `json:"met"`
 }
 
 // ExplanationStep is as the OpenAPI document describes it.
 type ExplanationStep struct {
-	Name    string                `json:"name"`
-	Formula string                `json:"formula"`
-	Terms   []ExplanationStepTerm `json:"terms"`
-	Value   *float64              `json:"value"`
+	// Name of the result; later steps use it by this name.
+	Name string `json:"name"`
+	// The formula, over the names of its terms.
+	Formula string `json:"formula"`
+	// The terms of the formula.
+	Terms []ExplanationStepTerm `json:"terms"`
+	// The result, in USD, percent, days or whole tokens as its name says; null when unknown.
+	Value *float64 `json:"value"`
 }
 
 // ExplanationStepTerm is as the OpenAPI document describes it.
 type ExplanationStepTerm struct {
-	Name  string   `json:"name"`
+	// Name of the term.
+	Name string `json:"name"`
+	// Its value, in the unit of what it is; null when unknown.
 	Value *float64 `json:"value"`
-	Raw   string   `json:"raw,omitempty"`
+	// The exact integer behind the value, in the token's smallest unit. Left out where there is none.
+	Raw string `json:"raw,omitempty"`
 }
 
 // Gas is described as: What the position's transactions paid; null when a receipt is missing.
 type Gas struct {
-	Native    *string  `json:"native"`
-	NativeRaw *string  `json:"nativeRaw"`
-	ValueUsd  *float64 `json:"valueUsd"`
+	// Gas that the position's transactions paid, in whole units of the native currency; null when a receipt is missing.
+	Native *string `json:"native"`
+	// The same in wei; null when a receipt is missing.
+	NativeRaw *string `json:"nativeRaw"`
+	// The same at the row's price of the native currency. USD; null when a price that it needs is unknown.
+	ValueUsd *float64 `json:"valueUsd"`
 }
 
 // Health is as the OpenAPI document describes it.
 type Health struct {
-	Status  string        `json:"status"`
-	Version string        `json:"version"`
-	Chains  []HealthChain `json:"chains"`
-	// On a 503 only.
+	// ok; degraded: a chain, the disk or the clock is not ok; down: no chain can be served.
+	Status string `json:"status"`
+	// Version of the node.
+	Version string `json:"version"`
+	// The enabled chains, ascending.
+	Chains []HealthChain `json:"chains"`
+	// What the disk lets the node do.
+	Disk HealthDisk `json:"disk"`
+	// The wall clock beside the node's own, which counts from its start.
+	Clock HealthClock `json:"clock"`
+	// On a 503 only: why nothing can be served.
 	Error string `json:"error,omitempty"`
 }
 
 // HealthChain is as the OpenAPI document describes it.
 type HealthChain struct {
-	ChainID          int64       `json:"chainId"`
-	Protocol         ProtocolKey `json:"protocol"`
-	Status           string      `json:"status"`
-	LastIndexedBlock *int64      `json:"lastIndexedBlock"`
-	ChainHeadBlock   *int64      `json:"chainHeadBlock"`
-	LagBlocks        *int64      `json:"lagBlocks"`
-	LagSeconds       *int64      `json:"lagSeconds"`
-	LastIndexedAt    *string     `json:"lastIndexedAt"`
-	DataAsOf         *string     `json:"dataAsOf"`
-	Generation       *int64      `json:"generation"`
-	AsOfBlock        *int64      `json:"asOfBlock"`
-	AsOfBlockHash    *string     `json:"asOfBlockHash"`
-	EtaSeconds       *int64      `json:"etaSeconds"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// ok; syncing: too far behind to publish; lagging: served, but its head is not confirmed in time; down: not served; offline: taken out by the operator.
+	Status string `json:"status"`
+	// Why the chain is not ok, for people; null when it is.
+	Reason *string `json:"reason"`
+	// What this node does for the chain: alone outside of a cluster, else writer or follower.
+	Role string `json:"role"`
+	// Newest block that was taken in; null before the first.
+	LastIndexedBlock *int64 `json:"lastIndexedBlock"`
+	// The chain's head as the feed last saw it; null before that.
+	ChainHeadBlock *int64 `json:"chainHeadBlock"`
+	// Blocks between the two; null when one is not known.
+	LagBlocks *int64 `json:"lagBlocks"`
+	// Seconds between the two in the chain's own time; null when one is not known.
+	LagSeconds *int64 `json:"lagSeconds"`
+	// When the newest block was taken in; null before the first.
+	LastIndexedAt *string `json:"lastIndexedAt"`
+	// When the served block was last confirmed as the chain's head; null when nothing is served.
+	DataAsOf *string `json:"dataAsOf"`
+	// Number of the generation that is served; null when none is.
+	Generation *int64 `json:"generation"`
+	// Block of that generation; null when none is served.
+	AsOfBlock *int64 `json:"asOfBlock"`
+	// Hash of that block; null when none is served or it is not known.
+	AsOfBlockHash *string `json:"asOfBlockHash"`
+	// How far a backfill has come; null when there is none.
+	Progress *HealthChainProgress `json:"progress"`
+	// Seconds that catching up will take; null when caught up or not known.
+	EtaSeconds *int64 `json:"etaSeconds"`
+	// The last comparison of the data with the contracts' own answers; null before the first.
+	Verified *HealthChainVerified `json:"verified"`
+	// Number of pools whose USD values are withheld because their data contradicts itself.
+	QuarantinedPools int64 `json:"quarantinedPools"`
+}
+
+// HealthChainProgress is described as: How far a backfill has come; null when there is none.
+type HealthChainProgress struct {
+	// Block that it began at.
+	FromBlock int64 `json:"fromBlock"`
+	// Block that it goes to.
+	ToBlock int64 `json:"toBlock"`
+	// Block that it has reached.
+	AtBlock int64 `json:"atBlock"`
+	// Events that it has taken in.
+	Events int64 `json:"events"`
+	// Requests a second to the chain's nodes.
+	RequestsPerSecond float64 `json:"requestsPerSecond"`
+}
+
+// HealthChainVerified is described as: The last comparison of the data with the contracts' own answers; null before the first.
+type HealthChainVerified struct {
+	// Block that was compared at.
+	Block int64 `json:"block"`
+	// When it was compared.
+	At string `json:"at"`
+	// Values that were compared.
+	Compared int64 `json:"compared"`
+	// Values that differed.
+	Different int64 `json:"different"`
+}
+
+// HealthDisk is described as: What the disk lets the node do.
+type HealthDisk struct {
+	// ok; slow: a write takes seconds; readonly: too full for new market data; full: too full for accounts as well.
+	Status string `json:"status"`
+	// Free bytes on the disk.
+	FreeBytes int64 `json:"freeBytes"`
+}
+
+// HealthClock is described as: The wall clock beside the node's own, which counts from its start.
+type HealthClock struct {
+	// ok, or mistrusted: it was set or disagrees with a chain by more than a minute.
+	Status string `json:"status"`
+	// Seconds that the wall clock is ahead; negative: behind.
+	OffsetSeconds float64 `json:"offsetSeconds"`
 }
 
 // Pagination is as the OpenAPI document describes it.
 type Pagination struct {
-	Page  int64 `json:"page"`
+	// Number of this page, from 1.
+	Page int64 `json:"page"`
+	// Rows a page, at most.
 	Limit int64 `json:"limit"`
-	// Exact, or a floor with totalCapped.
-	Total      int64 `json:"total"`
+	// Rows in all. Exact, or a floor when totalCapped is there.
+	Total int64 `json:"total"`
+	// total / limit, rounded up.
 	TotalPages int64 `json:"totalPages"`
-	// Always exact.
+	// There are rows behind this page. Always exact: page until it is false.
 	HasMore bool `json:"hasMore"`
-	// The count exceeds 25,000 or was not ready in time.
+	// total is a floor: the count exceeds 25,000 or was not ready within 2 seconds. Left out when total is exact.
 	TotalCapped bool `json:"totalCapped,omitempty"`
 }
 
 // Plan is as the OpenAPI document describes it.
 type Plan struct {
-	ID                string  `json:"id"`
-	Name              string  `json:"name"`
-	PriceUsdMonthly   float64 `json:"priceUsdMonthly"`
-	MonthlyUnits      *int64  `json:"monthlyUnits"`
-	RequestsPerSecond *int64  `json:"requestsPerSecond"`
-	Burst             *int64  `json:"burst"`
-	MaxAPIKeys        int64   `json:"maxApiKeys"`
-	BrowserKeys       bool    `json:"browserKeys"`
+	// Id of the plan.
+	ID string `json:"id"`
+	// Name for display.
+	Name string `json:"name"`
+	// Price of a month, USD.
+	PriceUsdMonthly float64 `json:"priceUsdMonthly"`
+	// Units a month; null: no quota.
+	MonthlyUnits *int64 `json:"monthlyUnits"`
+	// Requests a second that are sustained; null: no limit.
+	RequestsPerSecond *int64 `json:"requestsPerSecond"`
+	// Requests that may come at once; null: no limit.
+	Burst *int64 `json:"burst"`
+	// Keys of an account, at most.
+	MaxAPIKeys int64 `json:"maxApiKeys"`
+	// The account may have browser keys.
+	BrowserKeys bool `json:"browserKeys"`
 }
 
 // Plans is as the OpenAPI document describes it.
 type Plans struct {
-	Plans       []Plan `json:"plans"`
+	// The plans that are on offer, the smallest first.
+	Plans []Plan `json:"plans"`
+	// When monthly quotas reset.
 	QuotaResets string `json:"quotaResets"`
 }
 
 // Point is as the OpenAPI document describes it.
 type Point struct {
-	// The UTC day's start, unix seconds.
-	Timestamp int64    `json:"timestamp"`
-	Value     *float64 `json:"value"`
+	// Start of the UTC day, unix seconds.
+	Timestamp int64 `json:"timestamp"`
+	// Value of the day, in the unit of the series; null when unknown.
+	Value *float64 `json:"value"`
 }
 
 // Pool is as the OpenAPI document describes it.
 type Pool struct {
-	Rank     int64       `json:"rank"`
-	PoolID   string      `json:"poolId"`
-	ChainID  int64       `json:"chainId"`
+	// Place in the ranking over all chains asked for, from 1.
+	Rank int64 `json:"rank"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
 	Protocol ProtocolKey `json:"protocol"`
-	Token0   Token       `json:"token0"`
-	Token1   Token       `json:"token1"`
-	// Pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid, null before the first.
-	Fee          *int64 `json:"fee"`
-	IsDynamicFee bool   `json:"isDynamicFee"`
-	TickSpacing  int64  `json:"tickSpacing"`
-	CurrentTick  int64  `json:"currentTick"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// The fee is set by the hook, swap by swap.
+	IsDynamicFee bool `json:"isDynamicFee"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Square root of the price in smallest units, times 2^96.
 	SqrtPriceX96 string `json:"sqrtPriceX96"`
-	Liquidity    string `json:"liquidity"`
-	Hooks        string `json:"hooks"`
-	// Unix seconds.
-	CreatedAtTimestamp int64       `json:"createdAtTimestamp"`
-	Metrics            PoolMetrics `json:"metrics"`
-	Pricing            PoolPricing `json:"pricing"`
-	// Open positions; null while not known.
+	// Liquidity in range, in the pool's own unit.
+	Liquidity string `json:"liquidity"`
+	// Contract of the hook; the zero address: none.
+	Hooks string `json:"hooks"`
+	// When the pool was initialised, unix seconds.
+	CreatedAtTimestamp int64 `json:"createdAtTimestamp"`
+	// Metrics of the pool.
+	Metrics PoolMetrics `json:"metrics"`
+	// What the pool is valued at.
+	Pricing PoolPricing `json:"pricing"`
+	// Number of open positions; null while not known yet.
 	PositionsCount *int64 `json:"positionsCount"`
-	// Distinct owners of open positions; null while not known.
+	// Number of distinct owners of open positions; null while not known yet.
 	HoldersCount *int64 `json:"holdersCount"`
-	AsOfBlock    int64  `json:"asOfBlock"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
 }
 
 // PoolCharts is as the OpenAPI document describes it.
 type PoolCharts struct {
 	// The range that was used.
-	Range                 string               `json:"range"`
-	PoolPrice             PoolPrice            `json:"poolPrice"`
-	PoolOverview          PoolOverview         `json:"poolOverview"`
-	LiquidityDistribution Distribution         `json:"liquidityDistribution"`
-	PoolOverviewCurrent   PoolOverviewCurrent  `json:"poolOverviewCurrent"`
-	PoolSeries            PoolChartsPoolSeries `json:"poolSeries"`
-	// The data is older than 45 seconds.
+	Range string `json:"range"`
+	// Prices of the pool by day.
+	PoolPrice PoolPrice `json:"poolPrice"`
+	// The pool by day.
+	PoolOverview PoolOverview `json:"poolOverview"`
+	// Liquidity of the pool by tick, now.
+	LiquidityDistribution Distribution `json:"liquidityDistribution"`
+	// The pool now; null before its first day.
+	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
+	// Further series of the pool.
+	PoolSeries PoolChartsPoolSeries `json:"poolSeries"`
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
-// PoolChartsPoolSeries is as the OpenAPI document describes it.
+// PoolChartsPoolSeries is described as: Further series of the pool.
 type PoolChartsPoolSeries struct {
+	// Volume of each day, USD.
 	VolumeUsd Series `json:"volumeUsd"`
-	TVLUsd    Series `json:"tvlUsd"`
-	FeesUsd   Series `json:"feesUsd"`
-	FeeAPR    Series `json:"feeApr"`
+	// TVL at the end of each day, USD.
+	TVLUsd Series `json:"tvlUsd"`
+	// Fees of each day, USD.
+	FeesUsd Series `json:"feesUsd"`
+	// Fees / TVL * 36500 of each day, clamped to +-100000, percent.
+	FeeAPR Series `json:"feeApr"`
 }
 
 // PoolDetail is as the OpenAPI document describes it.
 type PoolDetail struct {
-	PoolID   string      `json:"poolId"`
-	ChainID  int64       `json:"chainId"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
 	Protocol ProtocolKey `json:"protocol"`
-	Token0   Token       `json:"token0"`
-	Token1   Token       `json:"token1"`
-	// Pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid, null before the first.
-	Fee          *int64 `json:"fee"`
-	IsDynamicFee bool   `json:"isDynamicFee"`
-	TickSpacing  int64  `json:"tickSpacing"`
-	CurrentTick  int64  `json:"currentTick"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// The fee is set by the hook, swap by swap.
+	IsDynamicFee bool `json:"isDynamicFee"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Square root of the price in smallest units, times 2^96.
 	SqrtPriceX96 string `json:"sqrtPriceX96"`
-	Liquidity    string `json:"liquidity"`
-	Hooks        string `json:"hooks"`
-	// Unix seconds.
-	CreatedAtTimestamp int64       `json:"createdAtTimestamp"`
-	Metrics            PoolMetrics `json:"metrics"`
-	Pricing            PoolPricing `json:"pricing"`
-	// Open positions; null while not known.
+	// Liquidity in range, in the pool's own unit.
+	Liquidity string `json:"liquidity"`
+	// Contract of the hook; the zero address: none.
+	Hooks string `json:"hooks"`
+	// When the pool was initialised, unix seconds.
+	CreatedAtTimestamp int64 `json:"createdAtTimestamp"`
+	// Metrics of the pool.
+	Metrics PoolMetrics `json:"metrics"`
+	// What the pool is valued at.
+	Pricing PoolPricing `json:"pricing"`
+	// Number of open positions; null while not known yet.
 	PositionsCount *int64 `json:"positionsCount"`
-	// Distinct owners of open positions; null while not known.
+	// Number of distinct owners of open positions; null while not known yet.
 	HoldersCount *int64 `json:"holdersCount"`
-	AsOfBlock    int64  `json:"asOfBlock"`
-	// The data is older than 45 seconds.
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
 // PoolList is as the OpenAPI document describes it.
 type PoolList struct {
-	Pools      []Pool     `json:"pools"`
+	// The rows of the page, in order.
+	Pools []Pool `json:"pools"`
+	// Where the page stands.
 	Pagination Pagination `json:"pagination"`
-	// A chain is left out; not charged.
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
 	Partial bool `json:"partial,omitempty"`
-	// Ascending.
+	// With partial: the chain ids that are left out, ascending.
 	MissingChains []int64 `json:"missingChains,omitempty"`
-	// The data is older than 45 seconds.
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
-	// Some counts are still null.
+	// Some counts are still null. Left out otherwise.
 	CountsPending bool `json:"countsPending,omitempty"`
 }
 
 // PoolMetrics is as the OpenAPI document describes it.
 type PoolMetrics struct {
-	// What the pool's liquidity amounts to, fees excluded. USD; null when unknown.
+	// What the pool's liquidity holds at the current price, fees excluded. A leg without a price is left out and pricing.priceUnavailable set; a leg beyond its exit value is cut and pricing.unrealizable set. USD; null when no leg has a price.
 	TVLUsd *float64 `json:"tvlUsd"`
-	// Swaps of the last 24 hours, one side each. USD; null when unknown.
+	// Swaps of the last 24 hours, one side of each. USD; null when a price that it needs is unknown.
 	VolumeUsd24h *float64 `json:"volumeUsd24h"`
-	VolumeUsd7d  *float64 `json:"volumeUsd7d"`
-	// To liquidity providers. USD; null when unknown.
+	// Swaps of the last 7 days, one side of each. USD; null when a price that it needs is unknown.
+	VolumeUsd7d *float64 `json:"volumeUsd7d"`
+	// Fees of the last 24 hours to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
 	FeesUsd24h *float64 `json:"feesUsd24h"`
-	FeesUsd7d  *float64 `json:"feesUsd7d"`
-	// feesUsd24h / tvlUsd * 365, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %; null when unknown.
+	// Fees of the last 7 days to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
+	FeesUsd7d *float64 `json:"feesUsd7d"`
+	// feesUsd24h / tvlUsd * 36500, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a leg has no price or tvlUsd is 0.
 	FeeAPR *float64 `json:"feeApr"`
 	// Swaps and liquidity changes since creation.
 	TxCount int64 `json:"txCount"`
-	// token1 per token0 in whole tokens.
+	// token1 per token0 in whole tokens; null when the decimals of a token are unknown.
 	CurrentPrice *float64 `json:"currentPrice"`
 }
 
 // PoolOverview is as the OpenAPI document describes it.
 type PoolOverview struct {
-	TVLUsd    Series `json:"tvlUsd"`
+	// TVL at the end of each day, USD.
+	TVLUsd Series `json:"tvlUsd"`
+	// Volume of each day, USD.
 	VolumeUsd Series `json:"volumeUsd"`
-	FeesUsd   Series `json:"feesUsd"`
-	// Percent.
-	FeesTVLRatio   Series `json:"feesTvlRatio"`
+	// Fees of each day to liquidity providers, USD.
+	FeesUsd Series `json:"feesUsd"`
+	// Fees of each day in percent of its TVL.
+	FeesTVLRatio Series `json:"feesTvlRatio"`
+	// Price of token0 at the end of each day, USD.
 	Token0PriceUsd Series `json:"token0PriceUsd"`
+	// Price of token1 at the end of each day, USD.
 	Token1PriceUsd Series `json:"token1PriceUsd"`
-	Divergence     []any  `json:"divergence"`
+	// Always empty; reserved for a series of the same form.
+	Divergence Series `json:"divergence"`
 }
 
 // PoolOverviewCurrent is as the OpenAPI document describes it.
 type PoolOverviewCurrent struct {
-	Timestamp      int64    `json:"timestamp"`
-	TVLUsd         *float64 `json:"tvlUsd"`
-	VolumeUsd24h   *float64 `json:"volumeUsd24h"`
-	FeesUsd24h     *float64 `json:"feesUsd24h"`
-	FeesTVLRatio   *float64 `json:"feesTvlRatio"`
+	// Time of the block that the values are of, unix seconds.
+	Timestamp int64 `json:"timestamp"`
+	// metrics.tvlUsd of the pool now. USD; null when a price that it needs is unknown.
+	TVLUsd *float64 `json:"tvlUsd"`
+	// metrics.volumeUsd24h of the pool now. USD; null when a price that it needs is unknown.
+	VolumeUsd24h *float64 `json:"volumeUsd24h"`
+	// metrics.feesUsd24h of the pool now. USD; null when a price that it needs is unknown.
+	FeesUsd24h *float64 `json:"feesUsd24h"`
+	// feesUsd24h in percent of tvlUsd. Percent: 12.5 means 12.5 %. null when unknown or tvlUsd is 0.
+	FeesTVLRatio *float64 `json:"feesTvlRatio"`
+	// Price of token0 now. USD; null when unknown.
 	Token0PriceUsd *float64 `json:"token0PriceUsd"`
+	// Price of token1 now. USD; null when unknown.
 	Token1PriceUsd *float64 `json:"token1PriceUsd"`
 }
 
@@ -352,180 +556,279 @@ type PoolPrice []PoolPriceItem
 
 // PoolPriceItem is as the OpenAPI document describes it.
 type PoolPriceItem struct {
-	Timestamp      int64    `json:"timestamp"`
-	Open           *float64 `json:"open"`
-	High           *float64 `json:"high"`
-	Low            *float64 `json:"low"`
-	Close          *float64 `json:"close"`
+	// Start of the UTC day, unix seconds.
+	Timestamp int64 `json:"timestamp"`
+	// First price of the day, token1 per token0 in whole tokens; null when the decimals of a token are unknown.
+	Open *float64 `json:"open"`
+	// Highest price of the day, in the unit of open; null when that is.
+	High *float64 `json:"high"`
+	// Lowest price of the day, in the unit of open; null when that is.
+	Low *float64 `json:"low"`
+	// Last price of the day, in the unit of open; null when that is.
+	Close *float64 `json:"close"`
+	// Price of token0 at the end of the day. USD; null when unknown.
 	Token0PriceUsd *float64 `json:"token0PriceUsd"`
+	// Price of token1 at the end of the day. USD; null when unknown.
 	Token1PriceUsd *float64 `json:"token1PriceUsd"`
 }
 
 // PoolPricing is as the OpenAPI document describes it.
 type PoolPricing struct {
-	Token0         Price    `json:"token0"`
-	Token1         Price    `json:"token1"`
+	// How token0 is priced.
+	Token0 Price `json:"token0"`
+	// How token1 is priced.
+	Token1 Price `json:"token1"`
+	// Price of the chain's native currency. USD; null when unknown.
 	NativePriceUsd *float64 `json:"nativePriceUsd"`
-	// Why a number is missing; null when none is for want of a price.
+	// Why a number of the pool is null; null when none is for want of a price.
 	Reason *string `json:"reason"`
-	// A leg has no price; tvlUsd is the other leg only.
+	// A leg has no price: tvlUsd counts the other leg only.
 	PriceUnavailable bool `json:"priceUnavailable"`
-	// tvlUsd counts a leg for less than its amount: at most twice what selling the token down to a tenth of its price yields over all its markets.
+	// tvlUsd was cut: a leg claims more than selling it would yield.
 	Unrealizable bool `json:"unrealizable"`
 }
 
 // Position is as the OpenAPI document describes it.
 type Position struct {
-	// Place in the ranking over all chains; null on the detail.
-	Rank        *int64      `json:"rank"`
-	PositionID  string      `json:"positionId"`
-	TokenID     string      `json:"tokenId"`
-	ChainID     int64       `json:"chainId"`
-	Protocol    ProtocolKey `json:"protocol"`
-	Owner       string      `json:"owner"`
-	PoolID      string      `json:"poolId"`
-	Token0      Token       `json:"token0"`
-	Token1      Token       `json:"token1"`
-	TickLower   int64       `json:"tickLower"`
-	TickUpper   int64       `json:"tickUpper"`
-	CurrentTick int64       `json:"currentTick"`
-	TickSpacing int64       `json:"tickSpacing"`
-	// Pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid, null before the first.
-	Fee       *int64 `json:"fee"`
+	// Place in the ranking over all chains asked for, from 1.
+	Rank int64 `json:"rank"`
+	// Id of the position; equal to tokenId.
+	PositionID string `json:"positionId"`
+	// Id of the NFT.
+	TokenID string `json:"tokenId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// Owner of the NFT, or its last one if it was burned.
+	Owner string `json:"owner"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Lower end of the range, a tick.
+	TickLower int64 `json:"tickLower"`
+	// Upper end of the range, a tick; not part of it.
+	TickUpper int64 `json:"tickUpper"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// Liquidity, in the pool's own unit.
 	Liquidity string `json:"liquidity"`
-	// liquidity > 0.
-	IsActive  bool            `json:"isActive"`
-	Amounts   PositionAmounts `json:"amounts"`
-	Metrics   PositionMetrics `json:"metrics"`
-	PoolStats PoolMetrics     `json:"poolStats"`
-	Pricing   PositionPricing `json:"pricing"`
-	AsOfBlock int64           `json:"asOfBlock"`
+	// The position is open: liquidity > 0.
+	IsActive bool `json:"isActive"`
+	// Token amounts of the position.
+	Amounts PositionAmounts `json:"amounts"`
+	// Results of the position.
+	Metrics PositionMetrics `json:"metrics"`
+	// Metrics of the position's pool.
+	PoolStats PoolMetrics `json:"poolStats"`
+	// What the row is valued at.
+	Pricing PositionPricing `json:"pricing"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
 }
 
-// PositionAmounts is as the OpenAPI document describes it.
+// PositionAmounts is described as: Token amounts of the position.
 type PositionAmounts struct {
-	Current         Amounts `json:"current"`
-	Deposits        Amounts `json:"deposits"`
-	Withdrawals     Amounts `json:"withdrawals"`
-	CollectedFees   Amounts `json:"collectedFees"`
+	// Principal that the position holds.
+	Current Amounts `json:"current"`
+	// Principal that was paid in.
+	Deposits Amounts `json:"deposits"`
+	// Principal that was taken out.
+	Withdrawals Amounts `json:"withdrawals"`
+	// Fees that were paid out.
+	CollectedFees Amounts `json:"collectedFees"`
+	// Fees that wait to be collected, to the wei.
 	UncollectedFees Amounts `json:"uncollectedFees"`
-	Gas             Gas     `json:"gas"`
+	// Gas of the position's transactions.
+	Gas Gas `json:"gas"`
 }
 
 // PositionCharts is as the OpenAPI document describes it.
 type PositionCharts struct {
 	// The range that was used.
-	Range                 string              `json:"range"`
-	PoolPrice             PoolPrice           `json:"poolPrice"`
-	PoolOverview          PoolOverview        `json:"poolOverview"`
-	LiquidityDistribution Distribution        `json:"liquidityDistribution"`
-	PoolOverviewCurrent   PoolOverviewCurrent `json:"poolOverviewCurrent"`
-	// From the mint to the closing, at each day's prices; null when it cannot be told.
+	Range string `json:"range"`
+	// Prices of the pool by day.
+	PoolPrice PoolPrice `json:"poolPrice"`
+	// The pool by day.
+	PoolOverview PoolOverview `json:"poolOverview"`
+	// Liquidity of the pool by tick, now.
+	LiquidityDistribution Distribution `json:"liquidityDistribution"`
+	// The pool now; null before its first day.
+	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
+	// The position from its mint to its closing; null when it cannot be reconstructed.
 	PositionSeries *PositionChartsPositionSeries `json:"positionSeries"`
-	// The data is older than 45 seconds.
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
-// PositionChartsPositionSeries is described as: From the mint to the closing, at each day's prices; null when it cannot be told.
+// PositionChartsPositionSeries is described as: The position from its mint to its closing; null when it cannot be reconstructed.
 type PositionChartsPositionSeries struct {
-	PnLUsd        Series `json:"pnlUsd"`
+	// pnlUsd at the end of each day, USD.
+	PnLUsd Series `json:"pnlUsd"`
+	// Principal at the end of each day, USD.
 	AssetValueUsd Series `json:"assetValueUsd"`
-	APR           Series `json:"apr"`
-	FeeAPR        Series `json:"feeApr"`
-	// Value + withdrawals - deposits; negative is a loss.
+	// apr at the end of each day, percent.
+	APR Series `json:"apr"`
+	// feeApr at the end of each day, percent.
+	FeeAPR Series `json:"feeApr"`
+	// Value + withdrawals - deposits at the end of each day, USD; negative is a loss against holding.
 	DivergenceLossUsd Series `json:"divergenceLossUsd"`
 }
 
 // PositionDetail is as the OpenAPI document describes it.
 type PositionDetail struct {
-	Position
-	// Newest first.
+	// Always null on the detail.
+	Rank *int64 `json:"rank"`
+	// Id of the position; equal to tokenId.
+	PositionID string `json:"positionId"`
+	// Id of the NFT.
+	TokenID string `json:"tokenId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// Owner of the NFT, or its last one if it was burned.
+	Owner string `json:"owner"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Lower end of the range, a tick.
+	TickLower int64 `json:"tickLower"`
+	// Upper end of the range, a tick; not part of it.
+	TickUpper int64 `json:"tickUpper"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// Liquidity, in the pool's own unit.
+	Liquidity string `json:"liquidity"`
+	// The position is open: liquidity > 0.
+	IsActive bool `json:"isActive"`
+	// Token amounts of the position.
+	Amounts PositionAmounts `json:"amounts"`
+	// Results of the position.
+	Metrics PositionMetrics `json:"metrics"`
+	// Metrics of the position's pool.
+	PoolStats PoolMetrics `json:"poolStats"`
+	// What the row is valued at.
+	Pricing PositionPricing `json:"pricing"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// Every mint, burn, collect and transfer, newest first. Not all of them when a flag below says so.
 	Transactions []Transaction `json:"transactions"`
-	// Not loaded in time; not charged, retry in a few seconds.
+	// The history did not load in time. The answer is free; retry in a few seconds. Left out otherwise.
 	TransactionsDegraded bool `json:"transactionsDegraded,omitempty"`
-	// With transactionsDegraded: the newest only.
+	// With transactionsDegraded: transactions holds the newest entries only. Left out otherwise.
 	TransactionsPartial bool `json:"transactionsPartial,omitempty"`
-	// The history is longer than 100,000; the newest are missing.
+	// The history is longer than 100,000 entries: the newest are missing. Left out otherwise.
 	TransactionsTruncated bool `json:"transactionsTruncated,omitempty"`
-	// The data is older than 45 seconds.
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
 // PositionList is as the OpenAPI document describes it.
 type PositionList struct {
-	Positions  []Position `json:"positions"`
+	// The rows of the page, in order.
+	Positions []Position `json:"positions"`
+	// Where the page stands.
 	Pagination Pagination `json:"pagination"`
-	// A chain is left out; not charged.
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
 	Partial bool `json:"partial,omitempty"`
-	// Ascending.
+	// With partial: the chain ids that are left out, ascending.
 	MissingChains []int64 `json:"missingChains,omitempty"`
-	// The data is older than 45 seconds.
+	// The data is older than 45 seconds. Left out otherwise.
 	Stale bool `json:"stale,omitempty"`
-	// With stale: when the oldest data in the answer was current.
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
 // PositionMetrics is as the OpenAPI document describes it.
 type PositionMetrics struct {
-	// roi, annualised over the position's age of at least an hour. Percent: 12.5 means 12.5 %; null when unknown.
+	// roi * 365 / age in days, the age at least an hour, clamped to +-100000; sorted before the clamp. Percent: 12.5 means 12.5 %. null when roi is.
 	APR *float64 `json:"apr"`
-	// Fees over deposits, annualised, clamped to +-100000. Percent: 12.5 means 12.5 %; null when unknown.
+	// Fees / deposits * 36500 / age in days, the age at least an hour, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a price is unknown or nothing was deposited.
 	FeeAPR *float64 `json:"feeApr"`
-	// pnlUsd / deposits. Percent: 12.5 means 12.5 %; null when unknown.
+	// pnlUsd / deposits * 100, clamped to +-100000. Percent: 12.5 means 12.5 %. null when pnlUsd is or nothing was deposited.
 	ROI *float64 `json:"roi"`
-	// Value + fees + withdrawals - deposits - gas, all at the row's prices. USD; null when unknown.
+	// Value + fees + withdrawals - deposits - gas, all at the row's current prices: against holding. USD; null when a price is unknown or a leg unrealizable.
 	PnLUsd *float64 `json:"pnlUsd"`
-	// The same with every flow at its value when it happened. USD; null when unknown.
+	// The same with every flow at its value when it happened. USD; null when one of them is unknown or a leg unrealizable.
 	PnLCostUsd *float64 `json:"pnlCostUsd"`
-	// Principal at the row's prices. USD; null when unknown.
+	// Principal at the row's current prices; an unrealizable leg counts 0. USD; null when a price that it needs is unknown.
 	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
-	// Uncollected fees. USD; null when unknown.
+	// Uncollected fees at the row's current prices; an unrealizable leg counts 0. USD; null when a price that it needs is unknown.
 	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
-	// From the first mint to now, or to the closing.
+	// Seconds from the first mint to now, or to the closing.
 	AgeSeconds int64 `json:"ageSeconds"`
-	// tickLower <= currentTick < tickUpper.
+	// tickLower <= currentTick < tickUpper, whether or not the position is open.
 	InRange bool `json:"inRange"`
-	// A leg could not be priced independently: unknown, not zero.
+	// A leg could not be priced from any independent source: unknown, not zero.
 	PriceUnavailable bool `json:"priceUnavailable"`
-	// A leg counts 0 because the claim exceeds what selling it would yield.
+	// A leg counts 0 because its claim exceeds what selling it would yield: not a genuine zero.
 	UnrealizableLeg bool `json:"unrealizableLeg"`
 }
 
 // PositionPricing is as the OpenAPI document describes it.
 type PositionPricing struct {
-	Token0         Price    `json:"token0"`
-	Token1         Price    `json:"token1"`
+	// How token0 is priced. Of a closed position: at its closing block.
+	Token0 Price `json:"token0"`
+	// How token1 is priced. Of a closed position: at its closing block.
+	Token1 Price `json:"token1"`
+	// Price of the chain's native currency, which gas is valued at. USD; null when unknown.
 	NativePriceUsd *float64 `json:"nativePriceUsd"`
-	PnLBasis       string   `json:"pnlBasis"`
-	// Why a number is missing; null when none is for want of a price.
+	// What pnlUsd compares with: holding the deposited tokens.
+	PnLBasis string `json:"pnlBasis"`
+	// Why a number of the row is null; null when none is for want of a price.
 	Reason *string `json:"reason"`
 }
 
 // Price is as the OpenAPI document describes it.
 type Price struct {
-	PriceUsd     *float64 `json:"priceUsd"`
-	Source       string   `json:"source"`
-	Corroborated bool     `json:"corroborated"`
-	// How many markets decide the price.
-	Markets int64   `json:"markets"`
-	AsOf    *string `json:"asOf"`
+	// Price of a whole token. USD; null when unknown.
+	PriceUsd *float64 `json:"priceUsd"`
+	// Where the price comes from: anchor (a stable token or the native currency), pool (a market against an anchor), derived (over another priced token), feed (the configured price feed), none (there is no price).
+	Source string `json:"source"`
+	// Enough independent markets agree on the price.
+	Corroborated bool `json:"corroborated"`
+	// Number of markets that decide the price.
+	Markets int64 `json:"markets"`
+	// When the price was formed; null when there is none.
+	AsOf *string `json:"asOf"`
 }
 
 // Protocol is as the OpenAPI document describes it.
 type Protocol struct {
-	Key         ProtocolKey `json:"key"`
-	DisplayName string      `json:"displayName"`
-	Version     string      `json:"version"`
-	Family      string      `json:"family"`
-	Chains      []int64     `json:"chains"`
-	Enabled     bool        `json:"enabled"`
+	// Value that the parameter protocol takes.
+	Key ProtocolKey `json:"key"`
+	// Name for display.
+	DisplayName string `json:"displayName"`
+	// Version of the protocol.
+	Version string `json:"version"`
+	// Family of the protocol.
+	Family string `json:"family"`
+	// Chain ids on which it is enabled, ascending.
+	Chains []int64 `json:"chains"`
+	// Always true: others are not listed.
+	Enabled bool `json:"enabled"`
 }
 
-// ProtocolKey is as the OpenAPI document describes it.
+// ProtocolKey is described as: The one protocol that is served.
 type ProtocolKey string
 
 // Series is described as: One point a UTC day, ascending, without gaps.
@@ -533,120 +836,175 @@ type Series []Point
 
 // Stats is as the OpenAPI document describes it.
 type Stats struct {
-	Positions    StatsPositions `json:"positions"`
-	Pools        StatsPools     `json:"pools"`
-	Transactions StatsPools     `json:"transactions"`
-	Chains       []StatsChain   `json:"chains"`
-	AsOf         *string        `json:"asOf"`
+	// Positions of all chains.
+	Positions StatsPositions `json:"positions"`
+	// Pools of all chains.
+	Pools StatsPools `json:"pools"`
+	// Transactions of positions of all chains.
+	Transactions StatsTransactions `json:"transactions"`
+	// The same by chain, ascending.
+	Chains []StatsChain `json:"chains"`
+	// When the oldest of the chains' data was current; null when nothing is published.
+	AsOf *string `json:"asOf"`
 }
 
-// StatsPositions is as the OpenAPI document describes it.
+// StatsPositions is described as: Positions of all chains.
 type StatsPositions struct {
-	Total    int64 `json:"total"`
-	Active   int64 `json:"active"`
+	// Number of positions.
+	Total int64 `json:"total"`
+	// Number of open ones.
+	Active int64 `json:"active"`
+	// Number of closed ones.
 	Inactive int64 `json:"inactive"`
 }
 
-// StatsPools is as the OpenAPI document describes it.
+// StatsPools is described as: Pools of all chains.
 type StatsPools struct {
+	// Number of pools.
+	Total int64 `json:"total"`
+}
+
+// StatsTransactions is described as: Transactions of positions of all chains.
+type StatsTransactions struct {
+	// Number of transactions.
 	Total int64 `json:"total"`
 }
 
 // StatsChain is as the OpenAPI document describes it.
 type StatsChain struct {
-	ChainID         int64 `json:"chainId"`
-	Positions       int64 `json:"positions"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Number of positions.
+	Positions int64 `json:"positions"`
+	// Number of open positions.
 	ActivePositions int64 `json:"activePositions"`
-	Pools           int64 `json:"pools"`
-	Transactions    int64 `json:"transactions"`
+	// Number of pools.
+	Pools int64 `json:"pools"`
+	// Number of transactions.
+	Transactions int64 `json:"transactions"`
 }
 
 // Token is as the OpenAPI document describes it.
 type Token struct {
-	// The zero address is the chain's native currency.
+	// Contract of the token; the zero address is the chain's native currency.
 	Address string `json:"address"`
-	// Text from the chain, cut at 64 characters, control characters dropped; null if the call failed.
+	// Text from the chain, cut at 64 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
 	Symbol *string `json:"symbol"`
-	// Text from the chain, cut at 128 characters; null if the call failed.
-	Name     *string `json:"name"`
-	Decimals int64   `json:"decimals"`
-	IsNative bool    `json:"isNative"`
-	// Price of a whole token as this row uses it. USD; null when unknown.
+	// Text from the chain, cut at 128 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
+	Name *string `json:"name"`
+	// Decimal places of a whole token.
+	Decimals int64 `json:"decimals"`
+	// The token is the chain's native currency.
+	IsNative bool `json:"isNative"`
+	// Price of a whole token. USD; null when unknown.
 	PriceUsd *float64 `json:"priceUsd"`
-	// The token has no corroborated on-chain market now.
+	// No market corroborates the token now.
 	Risky bool `json:"risky"`
 }
 
 // Transaction is as the OpenAPI document describes it.
 type Transaction struct {
-	Type        string `json:"type"`
-	TxHash      string `json:"txHash"`
-	LogIndex    int64  `json:"logIndex"`
-	BlockNumber int64  `json:"blockNumber"`
-	Timestamp   int64  `json:"timestamp"`
-	// Principal.
-	Amount0    string `json:"amount0"`
-	Amount1    string `json:"amount1"`
+	// mint: liquidity was added; burn: removed; collect: fees were paid out without a change; transfer: the NFT changed its owner.
+	Type string `json:"type"`
+	// Hash of the transaction.
+	TxHash string `json:"txHash"`
+	// Index of the log in its block.
+	LogIndex int64 `json:"logIndex"`
+	// Number of the block.
+	BlockNumber int64 `json:"blockNumber"`
+	// Time of the block, unix seconds.
+	Timestamp int64 `json:"timestamp"`
+	// Principal of token0 that moved, in whole tokens; unsigned.
+	Amount0 string `json:"amount0"`
+	// Principal of token1 that moved, in whole tokens; unsigned.
+	Amount1 string `json:"amount1"`
+	// The same in token0's smallest unit.
 	Amount0Raw string `json:"amount0Raw"`
+	// The same in token1's smallest unit.
 	Amount1Raw string `json:"amount1Raw"`
-	// Fees that the same change paid out.
-	Fees0          string `json:"fees0"`
-	Fees1          string `json:"fees1"`
-	Fees0Raw       string `json:"fees0Raw"`
-	Fees1Raw       string `json:"fees1Raw"`
+	// Fees of token0 that the same change paid out, in whole tokens.
+	Fees0 string `json:"fees0"`
+	// Fees of token1 that the same change paid out, in whole tokens.
+	Fees1 string `json:"fees1"`
+	// The same in token0's smallest unit.
+	Fees0Raw string `json:"fees0Raw"`
+	// The same in token1's smallest unit.
+	Fees1Raw string `json:"fees1Raw"`
+	// Change of the position's liquidity, in the pool's own unit; signed.
 	LiquidityDelta string `json:"liquidityDelta"`
-	// null unless the entry moved the NFT.
+	// Owner before; null unless the entry moved the NFT.
 	From *string `json:"from"`
-	To   *string `json:"to"`
-	// The position's share; on its first entry of a transaction only.
-	GasUsed   *string  `json:"gasUsed"`
-	GasPrice  *string  `json:"gasPrice"`
-	GasNative *string  `json:"gasNative"`
-	GasUsd    *float64 `json:"gasUsd"`
-	// By the record of the hour. USD; null when unknown.
+	// Owner after; null unless the entry moved the NFT.
+	To *string `json:"to"`
+	// The position's share of the gas, in units of gas; 0 on its later entries of the same transaction. null when the receipt is missing.
+	GasUsed *string `json:"gasUsed"`
+	// Price of a unit of gas in wei; null when the receipt is missing.
+	GasPrice *string `json:"gasPrice"`
+	// The position's share of the fee, in whole units of the native currency; null when the receipt is missing.
+	GasNative *string `json:"gasNative"`
+	// The same at the time of the entry. USD; null when a price that it needs is unknown.
+	GasUsd *float64 `json:"gasUsd"`
+	// Price of token0 by the record of the hour. USD; null when unknown.
 	Token0PriceUsd *float64 `json:"token0PriceUsd"`
+	// Price of token1 by the record of the hour. USD; null when unknown.
 	Token1PriceUsd *float64 `json:"token1PriceUsd"`
-	// Principal and fees at the time. USD; null when unknown.
+	// Principal and fees at the time of the entry, 0 for a transfer. USD; null when a price that it needs is unknown.
 	ValueUsd *float64 `json:"valueUsd"`
 }
 
 // Units is as the OpenAPI document describes it.
 type Units struct {
-	Units      []UnitsUnit `json:"units"`
-	NotCharged []string    `json:"notCharged"`
+	// What each metered route costs.
+	Units []UnitsUnit `json:"units"`
+	// Answers that cost nothing, in words.
+	NotCharged []string `json:"notCharged"`
 }
 
 // UnitsUnit is as the OpenAPI document describes it.
 type UnitsUnit struct {
+	// Method of the route; HEAD costs the same.
 	Method string `json:"method"`
-	Path   string `json:"path"`
-	Units  int64  `json:"units"`
+	// Path of the route.
+	Path string `json:"path"`
+	// Units of an answer that is charged.
+	Units int64 `json:"units"`
 }
 
 // Usage is as the OpenAPI document describes it.
 type Usage struct {
-	Account   string `json:"account"`
-	Plan      string `json:"plan"`
-	Month     string `json:"month"`
-	UnitsUsed int64  `json:"unitsUsed"`
+	// Name of the account that the key belongs to.
+	Account string `json:"account"`
+	// Id of its plan.
+	Plan string `json:"plan"`
+	// The running UTC month, YYYY-MM.
+	Month string `json:"month"`
+	// Units charged this month.
+	UnitsUsed int64 `json:"unitsUsed"`
 	// Units that count against the limit and are never charged: what requests may have used at the moment when the server ended without an orderly stop. Left out when there are none.
-	UnitsReserved int64        `json:"unitsReserved,omitempty"`
-	UnitsLimit    *int64       `json:"unitsLimit"`
-	ResetsAt      string       `json:"resetsAt"`
-	Routes        []UsageRoute `json:"routes"`
+	UnitsReserved int64 `json:"unitsReserved,omitempty"`
+	// Units of a month; null: no quota.
+	UnitsLimit *int64 `json:"unitsLimit"`
+	// When the month ends.
+	ResetsAt string `json:"resetsAt"`
+	// The same by route; routes that were not asked are left out.
+	Routes []UsageRoute `json:"routes"`
 }
 
 // UsageRoute is as the OpenAPI document describes it.
 type UsageRoute struct {
-	Path     string `json:"path"`
-	Requests int64  `json:"requests"`
-	Units    int64  `json:"units"`
+	// Path of the route.
+	Path string `json:"path"`
+	// Requests that were answered this month.
+	Requests int64 `json:"requests"`
+	// Units that they were charged.
+	Units int64 `json:"units"`
 }
 
 // Index is as the OpenAPI document describes it.
 type Index struct {
+	// Name of the service.
 	Name string `json:"name"`
-	// Of the node.
+	// Version of the node.
 	Version string `json:"version"`
 	// Paths by what they lead to.
 	Links any `json:"links"`
@@ -656,31 +1014,31 @@ type Index struct {
 
 // PositionsQuery is the question of GET /v1/positions; a zero field takes the default.
 type PositionsQuery struct {
-	// One chain; without it every enabled chain is merged into one ranking.
+	// Rows of this chain. Left out: every enabled chain, merged into one ranking.
 	ChainID int64
 	// The only value served.
 	Protocol string
-	// From 1; there is no last page to exceed.
+	// Number of the page, from 1. A page behind the last has no rows and the real total.
 	Page int64
 	// Rows a page.
 	Limit int64
-	// Descending, but age (youngest first) and nft_id_asc. apr, fee_apr and roi leave out closed rows and rows without value.
+	// Order of the rows: descending, except age (youngest first) and nft_id_asc. apr, fee_apr and roi leave out closed rows and rows without value.
 	Sort string
-	// active is open, inactive closed.
+	// active: open positions; inactive: closed ones; all: both.
 	Status string
-	// Whether the range contains the pool's tick now.
+	// in: positions whose range contains the pool's tick now; out: those whose does not; all: both.
 	Range string
-	// Case-insensitive.
+	// Positions of this owner: 0x and 40 hex digits of any case.
 	Owner string
-	// All positions of one pool.
+	// Positions of this pool.
 	PoolID string
-	// Exact match; the other filters still apply.
+	// The position with this id, on any chain. The other filters still apply.
 	PositionID string
-	// Floor on underlyingValueUsd. Inclusive; a row of which it is unknown passes a floor of 0 only; negative is none.
+	// Least underlyingValueUsd, in USD, inclusive. A row of which it is unknown passes a floor of 0 only; a negative floor is none.
 	MinValueUsd *float64
-	// Floor on the pool's tvlUsd. Inclusive; a row of which it is unknown passes a floor of 0 only; negative is none.
+	// Least the pool's tvlUsd, in USD, inclusive. A row of which it is unknown passes a floor of 0 only; a negative floor is none.
 	MinPoolTVL *float64
-	// Admit positions with a token that no market corroborates.
+	// Admit positions with a token that no market corroborates. true and false in any case, 1 and 0.
 	IncludeRisky bool
 }
 
@@ -698,18 +1056,23 @@ func (q *PositionsQuery) values() url.Values {
 	if q.Limit != 0 {
 		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
+
 	if q.Sort != "" {
 		v.Set("sort", q.Sort)
 	}
+
 	if q.Status != "" {
 		v.Set("status", q.Status)
 	}
+
 	if q.Range != "" {
 		v.Set("range", q.Range)
 	}
+
 	if q.Owner != "" {
 		v.Set("owner", q.Owner)
 	}
+
 	if q.PoolID != "" {
 		v.Set("poolId", q.PoolID)
 	}
@@ -730,21 +1093,21 @@ func (q *PositionsQuery) values() url.Values {
 
 // PoolsQuery is the question of GET /v1/pools; a zero field takes the default.
 type PoolsQuery struct {
-	// One chain; without it every enabled chain is merged into one ranking.
+	// Rows of this chain. Left out: every enabled chain, merged into one ranking.
 	ChainID int64
 	// The only value served.
 	Protocol string
-	// From 1; there is no last page to exceed.
+	// Number of the page, from 1. A page behind the last has no rows and the real total.
 	Page int64
 	// Rows a page.
 	Limit int64
-	// Descending, but age (oldest first). volume and fees are of 24 hours.
+	// Order of the rows: descending, except age (oldest first). volume and fees are those of 24 hours.
 	Sort string
-	// Floor on tvlUsd. Inclusive; a row of which it is unknown passes a floor of 0 only; negative is none.
+	// Least tvlUsd, in USD, inclusive. A row of which it is unknown passes a floor of 0 only; a negative floor is none.
 	MinTVLUsd *float64
-	// Admit pools with a token that no market corroborates; ignored while searching.
+	// Admit pools with a token that no market corroborates; ignored while searching. true and false in any case, 1 and 0.
 	IncludeRisky bool
-	// Literal substring of symbols, token addresses and the pool id, in any case.
+	// Pools with this text in a symbol, a token address or the pool id, in any case. Empty: no search. While searching, includeRisky is ignored.
 	Search string
 }
 
@@ -759,12 +1122,15 @@ func (q *PoolsQuery) values() url.Values {
 	if q.Page != 0 {
 		v.Set("page", strconv.FormatInt(q.Page, 10))
 	}
+
 	if q.Limit != 0 {
 		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
+
 	if q.Sort != "" {
 		v.Set("sort", q.Sort)
 	}
+
 	if q.MinTVLUsd != nil {
 		v.Set("minTvlUsd", strconv.FormatFloat(*q.MinTVLUsd, 'g', -1, 64))
 	}

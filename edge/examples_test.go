@@ -1,0 +1,180 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/edge/gate"
+	"tidemark/storage/accounts"
+)
+
+var update = flag.Bool("update", false, "write the examples of the OpenAPI document anew")
+
+// exampleItems is how many elements of an array an example shows.
+const exampleItems = 2
+
+// optional are properties that an answer has only at times.
+var optional = []string{"stale", "dataAsOf", "totalCapped", "raw", "unitsReserved", "preview"}
+
+// exampleTargets are the questions that the examples answer, by documented
+// path: lists of one row, and the things in those rows.
+func exampleTargets(s *front) map[string]string {
+	first := func(list, id string) string {
+		rows := s.get("/v1/" + list + "?chainId=1&limit=1").decoded(s.t)
+		return rows[list].([]any)[0].(map[string]any)[id].(string)
+	}
+
+	fill := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4",
+		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"))
+	targets := map[string]string{}
+	for path := range document().Paths.Map() {
+		targets[path] = fill.Replace(path)
+	}
+	targets["/v1/positions"] += "?limit=1"
+	targets["/v1/pools"] += "?limit=1"
+	return targets
+}
+
+// TestExamples holds the example of every 200 against its schema and against
+// what a node with a frozen market answers. With -update it writes them.
+func TestExamples(t *testing.T) {
+	s := serve(t, func(c *Config) { c.Preview = false })
+	text, targets := openAPI, exampleTargets(s)
+	key := gate.HeaderKey + ": " + s.issue("starter", accounts.Server)
+	for _, path := range slices.Sorted(maps.Keys(targets)) {
+		if path == "/openapi.json" { // cannot hold itself
+			continue
+		}
+		a := s.get(targets[path], key)
+		if a.code != 200 {
+			t.Fatalf("%s: %d %s", targets[path], a.code, a.body)
+		}
+		at := []string{"paths", path, "get", "responses", "200", "content", "application/json", "example"}
+		from, to := locate(text, at...)
+		if *update {
+			var shown bytes.Buffer
+			must(json.Indent(&shown, shorten([]byte(a.body)), strings.Repeat(" ", len(at)), " "))
+			text = slices.Concat(text[:from], shown.Bytes(), text[to:])
+			continue
+		}
+
+		var example, answer any
+		must(json.Unmarshal(text[from:to], &example))
+		must(json.Unmarshal([]byte(a.body), &answer))
+		is, _ := answerSchema(path, 200)
+		if err := is.validate(example, "example"); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err := sameShape(example, answer, "example"); err != nil {
+			t.Errorf("%s: %v; write it anew with -update", path, err)
+		}
+	}
+	if *update {
+		must(os.WriteFile("openapi.json", text, 0o644))
+	}
+}
+
+// locate returns where the value of a path of keys stands in a document.
+func locate(text []byte, keys ...string) (from, to int) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	for _, key := range keys {
+		token, err := in.Token()
+		must(err)
+		if token != json.Delim('{') {
+			panic(fmt.Sprintf("BUG: %v stands where %s is looked for", token, key))
+		}
+		for name := any(nil); ; {
+			name, err = in.Token()
+			must(err)
+			if name == key {
+				break
+			}
+			var skipped json.RawMessage
+			must(in.Decode(&skipped))
+		}
+	}
+
+	var value json.RawMessage
+	must(in.Decode(&value))
+	to = int(in.InputOffset())
+	return to - len(value), to
+}
+
+// shorten cuts every array of a JSON text after exampleItems elements.
+func shorten(text json.RawMessage) json.RawMessage {
+	in := json.NewDecoder(bytes.NewReader(text))
+	opened, err := in.Token()
+	must(err)
+	if opened != json.Delim('{') && opened != json.Delim('[') {
+		return text
+	}
+
+	out := []byte{text[0]}
+	for n := 0; in.More(); n++ {
+		if n > 0 && (opened == json.Delim('{') || n < exampleItems) {
+			out = append(out, ',')
+		}
+		if opened == json.Delim('{') {
+			name, err := in.Token()
+			must(err)
+			out = append(append(out, fmt.Sprintf("%q", name)...), ':')
+		}
+		var value json.RawMessage
+		must(in.Decode(&value))
+		if opened == json.Delim('{') || n < exampleItems {
+			out = append(out, shorten(value)...)
+		}
+	}
+
+	return append(out, text[len(text)-1])
+}
+
+// sameShape reports where two values differ in more than their content: by the
+// names of properties, or by the types of what is not null. An array has the
+// shape of its first element.
+func sameShape(example, answer any, where string) error {
+	switch e := example.(type) {
+	case map[string]any:
+		a, ok := answer.(map[string]any)
+		if !ok {
+			break
+		}
+		for _, name := range slices.Concat(slices.Collect(maps.Keys(e)), slices.Collect(maps.Keys(a))) {
+			_, shown := e[name]
+			_, answered := a[name]
+			if shown != answered && !slices.Contains(optional, name) {
+				return fmt.Errorf("%s.%s is in the example: %v, in the answer: %v", where, name, shown, answered)
+			}
+			if err := sameShape(e[name], a[name], where+"."+name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		a, ok := answer.([]any)
+		if !ok {
+			break
+		}
+		for i := range e {
+			if len(a) > 0 {
+				if err := sameShape(e[i], a[0], fmt.Sprint(where, "[", i, "]")); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+
+	if example == nil || answer == nil || fmt.Sprintf("%T", example) == fmt.Sprintf("%T", answer) {
+		return nil
+	}
+
+	return fmt.Errorf("%s is %T in the example and %T in the answer", where, example, answer)
+}
