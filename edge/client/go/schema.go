@@ -1056,23 +1056,18 @@ func (q *PositionsQuery) values() url.Values {
 	if q.Limit != 0 {
 		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
-
 	if q.Sort != "" {
 		v.Set("sort", q.Sort)
 	}
-
 	if q.Status != "" {
 		v.Set("status", q.Status)
 	}
-
 	if q.Range != "" {
 		v.Set("range", q.Range)
 	}
-
 	if q.Owner != "" {
 		v.Set("owner", q.Owner)
 	}
-
 	if q.PoolID != "" {
 		v.Set("poolId", q.PoolID)
 	}
@@ -1122,15 +1117,12 @@ func (q *PoolsQuery) values() url.Values {
 	if q.Page != 0 {
 		v.Set("page", strconv.FormatInt(q.Page, 10))
 	}
-
 	if q.Limit != 0 {
 		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
-
 	if q.Sort != "" {
 		v.Set("sort", q.Sort)
 	}
-
 	if q.MinTVLUsd != nil {
 		v.Set("minTvlUsd", strconv.FormatFloat(*q.MinTVLUsd, 'g', -1, 64))
 	}
