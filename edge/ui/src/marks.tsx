@@ -2,7 +2,7 @@
 import { chainOf } from "./node.js";
 import { fee, price, priceAt, short } from "./format.js";
 import { RISKY } from "./reasons.js";
-import type { Pool, PoolDetail, Position, Token } from "../../client/ts/src/index.js";
+import type { Pool, PoolDetail, Position, PositionDetail, Token } from "../../client/ts/src/index.js";
 
 export function ChainMark({ id }: { id: number }) {
   const chain = chainOf(id);
@@ -12,7 +12,7 @@ export function ChainMark({ id }: { id: number }) {
 /** A token's symbol is text from the chain: it may be missing, or written to deceive. */
 export const symbol = (t: Token) => t.symbol || short(t.address);
 
-export function Pair({ row, href }: { row: Position | Pool | PoolDetail; href?: string }) {
+export function Pair({ row, href }: { row: Position | PositionDetail | Pool | PoolDetail; href?: string }) {
   const name = (
     <>
       <bdi>{symbol(row.token0)}</bdi>
@@ -53,7 +53,7 @@ function placeOf(tick: number, current: number): number {
  * in the middle: in range the bar is filled and crosses it, out of range it is
  * hollow and stands beside it. The scale is the same for all rows.
  */
-export function RangeBar({ row }: { row: Position }) {
+export function RangeBar({ row }: { row: Position | PositionDetail }) {
   const { tickLower: lower, tickUpper: upper, currentTick: tick } = row;
   const inside = lower <= tick && tick < upper;
   const left = placeOf(lower, tick), right = placeOf(upper, tick), middle = HEIGHT / 2;

@@ -155,7 +155,7 @@ function typeOf(s: Schema): string {
 function limits(s: Schema) {
   const words = s.enum?.filter((w) => w !== null).map(String);
   if (words && words.length > 1) return <span class="words">One of {words.map((w, i) => <span key={w}>{i > 0 && ", "}<code>{w}</code></span>)}.</span>;
-  if (s.minimum !== undefined && s.maximum !== undefined) return <span>From {s.minimum} to {s.maximum}.</span>;
+  if (s.minimum !== undefined && s.maximum !== undefined && s.maximum <= Number.MAX_SAFE_INTEGER) return <span>From {s.minimum} to {s.maximum}.</span>;
   return null;
 }
 

@@ -93,7 +93,7 @@ function Freshness() {
   const every = useStore(pace);
   const next = PACES[(PACES.indexOf(every as (typeof PACES)[number]) + 1) % PACES.length]!;
   return (
-    <div class="fresh" aria-label="Freshness of the data">
+    <div class="fresh" role="group" aria-label="Freshness of the data">
       {all.map((c) => <Readout key={c.chainId} chain={c} offline={offline !== null} />)}
       <button type="button" class="icon pace" onClick={() => pace.set(next)} aria-label={every ? `${every} s, how often rows follow` : "held, rows stand still"}
         data-tip={every ? `Rows follow new generations every ${every} s, a question each.\nHeld while the pointer is on them. Next: ${next ? `${next} s` : "stand still"}.` : "Rows stand still. Next: follow every 5 s."}>
