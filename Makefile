@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check peers-test ui ui-check ui-test ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test lint check peers-test ui ui-check ui-test ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,12 +21,13 @@ run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
 test: ## the tests, under 3 minutes with a warm build cache
 	go test -timeout 170s ./...
 
-check: ## formatting, vet, staticcheck, structure, and the short tests under the race detector
+lint: ## formatting, vet, staticcheck and structure
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	go test -count=1 -run 'TestFloors|TestTaste|TestPins' ./cmd/tidemark
-	$(MAKE) peers-test
+
+check: lint peers-test ## lint, the tests of bench/peers, and the short tests under the race detector
 	go test -short -race -timeout 600s ./...
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
