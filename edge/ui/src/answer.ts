@@ -16,7 +16,7 @@ export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promis
   const [error, setError] = useState<Error | null>(null);
   const [again, askAgain] = useState(0);
   const using = useStore(key);
-  const generation = useSlow(useStore(health)?.chains.find((c) => c.chainId === follow)?.generation ?? null);
+  const turns = useTurns(useStore(health)?.chains.find((c) => c.chainId === follow)?.generation ?? null);
 
   useEffect(() => {
     const stop = new AbortController();
@@ -25,25 +25,33 @@ export function useAnswer<T>(ask: (api: Tidemark, signal: AbortSignal) => Promis
       (failure) => { if (!stop.signal.aborted) setError(failure); },
     );
     return () => stop.abort();
-  }, [...on, using, again, generation]);
+  }, [...on, using, again, turns]);
 
   return { answer, error, retry: () => askAgain((n) => n + 1) };
 }
 
-/** A value that changes at most once in the pace of the page. */
-function useSlow<T>(value: T): T {
+/**
+ * How many generations the page has followed, at most one in its pace. The first
+ * one that becomes known is no turn: the question has been asked by then.
+ */
+function useTurns(generation: number | null): number {
   const every = useStore(pace);
-  const [slow, setSlow] = useState(value);
+  const [turns, setTurns] = useState(0);
+  const [shown, setShown] = useState<number | null>(null);
+
   useEffect(() => {
-    if (slow === value || every === 0) return;
-    if (slow === null) {
-      setSlow(value);
+    if (generation === null || generation === shown) return;
+    if (shown === null) {
+      setShown(generation);
       return;
     }
-    const timer = setTimeout(() => setSlow(value), every * 1000);
+    if (every === 0) return;
+
+    const timer = setTimeout(() => { setShown(generation); setTurns((n) => n + 1); }, every * 1000);
     return () => clearTimeout(timer);
-  }, [value === slow, every]);
-  return slow;
+  }, [generation === shown, shown, every]);
+
+  return turns;
 }
 
 export const RANGES: ChartRange[] = ["30d", "60d", "90d", "180d", "all"];

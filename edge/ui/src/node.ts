@@ -24,7 +24,7 @@ export const meta = new Store<Meta | null>(null);
 let skew = 0;
 export const now = () => Date.now() + skew;
 
-function heard(answer: Meta) {
+function noteAnswer(answer: Meta) {
   if (offlineSince.value !== null) offlineSince.set(null);
   if (answer.unitsCharged !== null) meta.set(answer);
   // The Date header has whole seconds, so a smaller difference means nothing.
@@ -33,12 +33,12 @@ function heard(answer: Meta) {
 
 /** A client with the key, or without one for the free routes. */
 export function client(attempts = 2): Tidemark {
-  return new Tidemark({ url: "", key: key.value ?? undefined, attempts, maxWait: 5, onAnswer: heard });
+  return new Tidemark({ url: "", key: key.value ?? undefined, attempts, maxWait: 5, onAnswer: noteAnswer });
 }
 
-const free = new Tidemark({ url: "", attempts: 1, onAnswer: heard });
+const free = new Tidemark({ url: "", attempts: 1, onAnswer: noteAnswer });
 
-async function look() {
+async function pollHealth() {
   if (document.hidden) return;
   try {
     health.set(await free.health());
@@ -50,9 +50,9 @@ async function look() {
 
 /** Watch the node's health for as long as the page is seen. */
 export function watchNode() {
-  void look();
-  setInterval(look, HEALTH_EVERY_MS);
-  document.addEventListener("visibilitychange", look);
+  void pollHealth();
+  setInterval(pollHealth, HEALTH_EVERY_MS);
+  document.addEventListener("visibilitychange", pollHealth);
 }
 
 export const chainOf = (id: number) => chains.value.find((c) => c.chainId === id);

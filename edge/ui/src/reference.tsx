@@ -5,6 +5,7 @@ import "./docs.js";
 import { copyFrom } from "./copy.js";
 import { Store, useStore } from "./store.js";
 import { client, key, meta } from "./node.js";
+import { Failure } from "./states.js";
 import { TidemarkError } from "../../client/ts/src/index.js";
 
 interface Schema {
@@ -53,6 +54,7 @@ interface Document {
 }
 
 const loaded = new Store<Document | null>(null);
+const failure = new Store<Error | null>(null);
 
 const last = (ref: string) => ref.slice(ref.lastIndexOf("/") + 1);
 const schemaOf = (s: Schema): Schema => (s.$ref ? { ...loaded.value!.components.schemas[last(s.$ref)], ...(s.description && { description: s.description }) } : s);
@@ -60,6 +62,8 @@ const answerOf = (a: Answer): Answer => (a.$ref ? loaded.value!.components.respo
 
 function Reference() {
   const doc = useStore(loaded);
+  const failed = useStore(failure);
+  if (!doc && failed) return <Failure error={failed} retry={() => void load()} />;
   if (!doc) return <div class="reference" aria-busy="true" />;
   const all = Object.entries(doc.paths);
   return (
@@ -257,8 +261,16 @@ const place = document.createElement("div");
 document.querySelector("main .beside")!.before(place);
 render(<Reference />, place);
 
-void client().get<Document>("/openapi.json").then((doc) => {
-  loaded.set(doc);
+async function load() {
+  failure.set(null);
+  try {
+    loaded.set(await client().get<Document>("/openapi.json"));
+  } catch (error) {
+    failure.set(error as Error);
+    return;
+  }
   // The address may name a route that was not there until now.
   requestAnimationFrame(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
-});
+}
+
+void load();

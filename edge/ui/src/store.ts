@@ -18,7 +18,11 @@ export class Store<T> {
 }
 
 export function useStore<T>(store: Store<T>): T {
-  const [, render] = useState({});
-  useEffect(() => store.watch(() => render({})), [store]);
+  const [, show] = useState(store.value);
+  useEffect(() => {
+    // What was set between the drawing and this moment told no one yet.
+    show(() => store.value);
+    return store.watch((value) => show(() => value));
+  }, [store]);
   return store.value;
 }

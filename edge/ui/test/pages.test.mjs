@@ -259,6 +259,21 @@ test("a position shows its charts, transactions and arithmetic", async () => {
   await done(page);
 });
 
+test("a position is asked for once when it opens, and again as generations come", async () => {
+  const page = await open(browser, node, "/docs");
+  const asked = [];
+  page.on("request", (request) => { if (new URL(request.url()).pathname === positionPath().replace("/ui", "/v1")) asked.push(Date.now()); });
+  await page.goto(node.url + positionPath());
+  await page.waitForFunction(() => document.querySelectorAll(".plot canvas").length === 5);
+  await page.waitForResponse("**/health");
+  assert.equal(asked.length, 1);
+
+  // A unit is paid for each look, so they keep the pace: five seconds.
+  while (asked.length < 3) await page.waitForRequest((request) => request.url().includes("/v1/positions/"));
+  for (const [i, at] of asked.slice(1).entries()) assert.ok(at - asked[i] > 4500, `asked again after ${at - asked[i]} ms`);
+  await done(page);
+});
+
 test("a pool shows its charts and positions, an owner totals and positions", async () => {
   const page = await open(browser, node, poolPath());
   await page.waitForFunction(() => document.querySelectorAll(".plot canvas").length === 6);
@@ -352,6 +367,23 @@ test("the guides can be read and copied, the reference tried", async () => {
   await route.getByRole("button", { name: "Try it" }).click();
   await route.getByText(/^200, \d+ ms, 2 units$/).waitFor();
   assert.equal(JSON.parse(await route.locator(".answer code").innerText()).pools.length, 1);
+  await done(page);
+});
+
+test("the reference is drawn however early its document comes", async () => {
+  const page = await open(browser, node, "/docs/reference");
+  const text = JSON.stringify((await node.get("/openapi.json")).body);
+  // Answered before the page's effects have run, as a cached document is.
+  await page.addInitScript((document) => {
+    const real = window.fetch;
+    window.fetch = (target, ...rest) => (String(target).endsWith("/openapi.json")
+      ? Promise.resolve(new Response(document, { headers: { "Content-Type": "application/json" } }))
+      : real(target, ...rest));
+  }, text);
+  for (let i = 0; i < 5; i++) {
+    await page.reload();
+    await page.locator("#listPools").waitFor();
+  }
   await done(page);
 });
 
