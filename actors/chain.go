@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -287,7 +286,7 @@ func (a *chainActor) publish() bool {
 		return false
 	}
 
-	if err := a.chain.Refresh(a.now, new(pacer).pause); err != nil {
+	if err := a.chain.Refresh(a.now, newPacer(a.board.Requests).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is no fault of the chain's
@@ -297,19 +296,6 @@ func (a *chainActor) publish() bool {
 	}
 	a.pause = 0
 	return true
-}
-
-// stride is how long a refresh works before it gives way to readers.
-const stride = 150 * time.Microsecond
-
-// pacer gives way once a stride, however often it is asked to.
-type pacer struct{ last time.Time }
-
-func (p *pacer) pause() {
-	if time.Since(p.last) >= stride {
-		runtime.Gosched()
-		p.last = time.Now()
-	}
 }
 
 func (a *chainActor) tick(after time.Duration) {

@@ -20,6 +20,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
 	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
+	s.cfg.Board.NoteRequest()
 	s.metrics.inFlight.Add(1)
 	defer s.end(r)
 

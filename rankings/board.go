@@ -10,7 +10,11 @@ import (
 // Board is where writers put what readers read: one atomic pointer to the
 // snapshot of all chains, so that a merged page never mixes two moments. The
 // zero value is an empty board.
-type Board struct{ snapshot atomic.Pointer[Snapshot] }
+type Board struct {
+	snapshot atomic.Pointer[Snapshot]
+	_        [56]byte // readers write requests: not in the snapshot's cache line
+	requests atomic.Uint64
+}
 
 // Snapshot is all chains at one moment; it never changes.
 type Snapshot struct {
@@ -63,6 +67,12 @@ func (b *Board) Load() *Snapshot {
 	}
 	return &Snapshot{}
 }
+
+// NoteRequest counts a request. Writers give way while requests come.
+func (b *Board) NoteRequest() { b.requests.Add(1) }
+
+// Requests returns how many requests came so far.
+func (b *Board) Requests() uint64 { return b.requests.Load() }
 
 // Publish makes v the view of its chain.
 func (b *Board) Publish(v *View) {
