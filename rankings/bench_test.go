@@ -23,7 +23,7 @@ type benchmark struct {
 	*decoded
 }
 
-// decoded keeps leaves decoded, as the edge's cache does.
+// decoded holds decoded leaves, as the edge's cache does.
 type decoded struct {
 	leaves map[market.ChainID]map[uint64][]uint32
 }
@@ -67,8 +67,8 @@ var bench = sync.OnceValue(func() *benchmark {
 	return b
 })
 
-// loop runs f b.N times and reports the CPU time of one, which other work on
-// the machine does not stretch as it does the time that passes.
+// loop runs f b.N times and reports the CPU time of one run, which depends less
+// on other work on the machine than elapsed time.
 func loop(b *testing.B, f func()) {
 	b.ReportAllocs()
 	var before, after syscall.Rusage
@@ -136,8 +136,8 @@ func BenchmarkPage(b *testing.B) {
 	f("any", func(r *rand.Rand, total uint64) uint64 { return r.Uint64N(total - 20) })
 }
 
-// BenchmarkFilter is a filter never seen: its exact count to 25,000 and its
-// first page.
+// BenchmarkFilter is the first question with a filter: its count up to 25,000
+// rows and its first page.
 func BenchmarkFilter(b *testing.B) {
 	w := bench()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -173,8 +173,8 @@ func BenchmarkFilter(b *testing.B) {
 	f("pool", func(q *rankings.PositionQuestion) { q.Pool = &w.pools.At(w.Uint32N(w.pools.Len())).ID })
 }
 
-// BenchmarkLaterPage is a page, somewhere up to 10,000 rows in, of a filter
-// that admits more rows than are counted, when many were asked for before.
+// BenchmarkLaterPage is a page within the first 10,000 rows of a filter that
+// admits more rows than are counted, after many other pages of it.
 func BenchmarkLaterPage(b *testing.B) {
 	w := bench()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,16 +7,17 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Board is where writers put what readers read: one atomic pointer to the
-// snapshot of all chains, so that a merged page never mixes two moments. The
-// zero value is an empty board.
+// Board passes published views from writers to readers. It is one atomic pointer
+// to a snapshot of all chains, so all parts of a merged page are of the same
+// moment. The zero value is an empty board.
 type Board struct {
 	snapshot atomic.Pointer[Snapshot]
-	_        [56]byte // readers write requests: not in the snapshot's cache line
+	_        [56]byte // requests is written by readers: keep it out of snapshot's cache line
 	requests atomic.Uint64
 }
 
-// Snapshot is all chains at one moment; it never changes.
+
+// Snapshot is all chains at one moment. It is immutable.
 type Snapshot struct {
 	Chains []Chain // ascending by ID
 }
@@ -28,7 +29,7 @@ type Chain struct {
 	Status ChainStatus
 }
 
-// ChainStatus is what is known of a chain beside its data.
+// ChainStatus is the state of a chain's indexing.
 type ChainStatus struct {
 	Enabled       bool
 	Offline       bool // by the operator
@@ -44,14 +45,14 @@ type ChainStatus struct {
 	Progress      *Progress     // of catching up; nil: it does not
 	Verified      *Verification // the last one; nil: none yet
 
-	QuarantinedPools int // whose events contradict each other
+	QuarantinedPools int // pools whose events contradict each other
 	Role             Role
 }
 
 // Role is what a node does for a chain.
 type Role uint8
 
-// The roles. A node that is not part of a cluster is alone.
+// The roles. A node that is not in a cluster is Alone.
 const (
 	Alone Role = iota
 	Writer
@@ -60,7 +61,7 @@ const (
 
 func (r Role) String() string { return [...]string{"alone", "writer", "follower"}[r] }
 
-// Load returns the snapshot of now.
+// Load returns the present snapshot.
 func (b *Board) Load() *Snapshot {
 	if p := b.snapshot.Load(); p != nil {
 		return p
@@ -79,12 +80,12 @@ func (b *Board) Publish(v *View) {
 	b.change(v.State.Chain, func(c *Chain) { c.View = v })
 }
 
-// SetStatus replaces what is known of a chain beside its data.
+// SetStatus replaces the status of a chain.
 func (b *Board) SetStatus(id market.ChainID, s ChainStatus) {
 	b.change(id, func(c *Chain) { c.Status = s })
 }
 
-// Withdraw takes a chain's view away, as before it is synchronised anew.
+// Withdraw removes the view of a chain, for example before it is synced again.
 func (b *Board) Withdraw(id market.ChainID) {
 	b.change(id, func(c *Chain) { c.View = nil })
 }
@@ -103,7 +104,7 @@ func (b *Board) change(id market.ChainID, f func(*Chain)) {
 	}
 }
 
-// chain returns the entry of id, which it makes if there is none.
+// chain returns the entry of id and adds one if there is none.
 func (p *Snapshot) chain(id market.ChainID) *Chain {
 	i, found := p.find(id)
 	if !found {
@@ -112,8 +113,8 @@ func (p *Snapshot) chain(id market.ChainID) *Chain {
 	return &p.Chains[i]
 }
 
-// find returns the place of id, or where it would stand. Chains are few and
-// their entries long, so that it looks at one after the other in place.
+// find returns the index of id, or where it would be inserted. A linear search
+// is fastest: chains are few.
 func (p *Snapshot) find(id market.ChainID) (i int, found bool) {
 	for i := range p.Chains {
 		if at := p.Chains[i].ID; at >= id {

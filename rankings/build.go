@@ -8,20 +8,21 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Build computes the next generation of a chain from a State whose Prices and
-// Stats are filled in. prev is the generation before it, which must have been
-// stored; nil for the first. Numbers of generations are never used again: they
-// are part of the leaves' numbers, by which leaves are cached.
+// Build computes generation gen of a chain from a State whose Prices and Stats
+// are filled in. It returns the view, and what has to be stored for it. prev is
+// the generation before, which must have been stored, or nil for the first. A
+// generation number must never be used twice, because leaf numbers contain it
+// and leaves are cached by number.
 func Build(prev *View, st *market.State, gen uint64) (*View, *block.Publication) {
 	return BuildPaced(prev, st, gen, func() {})
 }
 
-// BuildPaced is Build that calls pause after every 100 µs or so of work.
+// BuildPaced is Build that calls pause about every 100 µs of work.
 func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 	*View, *block.Publication,
 ) {
-	v := &View{State: st, Generation: gen, life: &life{generation: gen}}
-	v.columns = fill(prev, st, pause)
+	v := &View{State: st, Generation: gen, shared: &viewState{generation: gen}}
+	v.columns = buildColumns(prev, st, pause)
 	b := &builder{prev: prev, view: v}
 	b.publication = &block.Publication{Generation: gen, First: prev == nil}
 	b.directory = block.Directory{
@@ -30,12 +31,12 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 		Orders: make([]block.Order, 0, orderCount),
 	}
 
-	b.retire()
-	o := &orderer{view: v, sorter: sorter{pause: pause}}
+	b.retireLeaves()
+	o := &orderBuilder{view: v, sorter: sorter{pause: pause}}
 	for id := range orderCount {
-		ids, key := o.order(id)
-		v.columns.passing[id] = o.passingOf(id, ids)
-		b.add(id, ids, key, pause)
+		ids, key := o.build(id)
+		v.columns.passingByRank[id] = o.markPassing(id, ids)
+		b.addOrder(id, ids, key, pause)
 	}
 
 	b.publication.Directory = b.directory.Append(nil)
@@ -43,20 +44,21 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 	return v, b.publication
 }
 
-// builder turns orders into leaves and keeps those that are there already.
+// builder cuts orders into leaves and reuses the leaves of prev.
 type builder struct {
 	prev, view  *View
 	publication *block.Publication
 	directory   block.Directory
 }
 
-// retire lists as dead what neither prev nor a pinned generation before it
-// uses, and takes over the rest of prev's retired leaves.
-func (b *builder) retire() {
+// retireLeaves goes through prev's retired leaves. It lists as dead those that
+// no pinned generation uses, and keeps the others as retired.
+func (b *builder) retireLeaves() {
 	if b.prev == nil {
 		return
 	}
 
+	// A pinned generation may read every leaf that was in use at it or after.
 	pinned := uint64(math.MaxUint64)
 	for _, l := range b.prev.older {
 		if l.pins.Load() > 0 {
@@ -65,7 +67,7 @@ func (b *builder) retire() {
 		}
 	}
 
-	b.view.older = append(b.view.older, b.prev.life)
+	b.view.older = append(b.view.older, b.prev.shared)
 	for _, r := range b.prev.retired {
 		if r.Last < pinned {
 			b.publication.Dead = append(b.publication.Dead, r.Number)
@@ -75,95 +77,101 @@ func (b *builder) retire() {
 	}
 }
 
-// add cuts an order into leaves, keeps prev's where they are equal, writes the
-// others and retires what is left of prev's.
-func (b *builder) add(id orderID, ids []uint32, key func(i int) uint64, pause func()) {
-	passing := b.view.columns.passing[id]
-	kept := b.leavesOf(id)
+// addOrder cuts an order into leaves. It reuses those that prev has, writes the
+// others, and retires the leaves of prev that were not reused.
+func (b *builder) addOrder(id orderID, ids []uint32, key func(i int) uint64, pause func()) {
+	passing := b.view.columns.passingByRank[id]
+	kept := b.leavesOfPrev(id)
 	order := block.NewOrder(len(ids)/block.MinLeafRows/2 + 1)
-	cut(ids, func(from, to int, hash uint64) {
+
+	cutLeaves(ids, func(from, to int, hash uint64) {
 		pass := int(passing.Rank(uint32(to)) - passing.Rank(uint32(from)))
 		number, there := kept[leafKey{hash, ids[from], to - from}]
 		if there {
 			delete(kept, leafKey{hash, ids[from], to - from})
 		} else {
-			number = b.write(ids[from:to])
+			number = b.writeLeaf(ids[from:to])
 		}
 		order.Add(key(from), ids[from], number, hash, to-from, pass)
 		pause()
 	})
 
 	b.directory.Orders = append(b.directory.Orders, order)
+
 	if b.prev == nil {
 		return
 	}
-
 	was := &b.prev.orders[id]
 	for i := range was.Leaves() {
-		if _, unused := kept[keyOf(was, i)]; unused {
+		if _, unused := kept[leafKeyAt(was, i)]; unused {
 			b.directory.Retired = append(b.directory.Retired,
 				block.Retired{Number: was.Numbers[i], Last: b.prev.Generation})
 		}
 	}
 }
 
-// leafKey is what makes two leaves the same.
+// leafKey identifies a leaf by its content: leaves of one order with equal keys
+// are taken to be equal.
 type leafKey struct {
 	hash  uint64
 	first uint32
 	rows  int
 }
 
-func keyOf(o *block.Order, i int) leafKey {
+// leafKeyAt returns the key of the i-th leaf of an order.
+func leafKeyAt(o *block.Order, i int) leafKey {
 	return leafKey{o.Hashes[i], o.First[i], int(o.Rows[i+1] - o.Rows[i])}
 }
 
-func (b *builder) leavesOf(id orderID) map[leafKey]uint64 {
+// leavesOfPrev returns the leaf numbers of prev's order by content.
+func (b *builder) leavesOfPrev(id orderID) map[leafKey]uint64 {
 	if b.prev == nil {
 		return nil
 	}
 	was := &b.prev.orders[id]
 	leaves := make(map[leafKey]uint64, was.Leaves())
 	for i := range was.Leaves() {
-		leaves[keyOf(was, i)] = was.Numbers[i]
+		leaves[leafKeyAt(was, i)] = was.Numbers[i]
 	}
 	return leaves
 }
 
-func (b *builder) write(ids []uint32) uint64 {
+// writeLeaf adds a leaf to the publication and returns its number.
+func (b *builder) writeLeaf(ids []uint32) uint64 {
 	p := b.publication
 	number := block.LeafNumber(b.view.Generation, len(p.Leaves))
 	p.Leaves = append(p.Leaves, block.NewLeaf{Number: number, Bytes: block.AppendLeaf(nil, ids)})
 	return number
 }
 
-// Open returns the view of a stored generation before any of its records is
-// in memory. It serves questions with the default filters or none.
+// Open returns the view of a stored generation; none of its records needs to be
+// in memory. The view answers questions with the default filters or none. It
+// refuses a directory that does not fit st.
 func Open(st *market.State, gen uint64, directory []byte) (*View, error) {
 	d, err := block.DecodeDirectory(directory)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open generation %d of chain %d: %w", gen, st.Chain, err)
 	}
-	if err := fits(d, st, gen); err != nil {
+	if err := checkDirectory(d, st, gen); err != nil {
 		return nil, fmt.Errorf("cannot open generation %d of chain %d: %w", gen, st.Chain, err)
 	}
 	return &View{
-		State: st, Generation: gen, life: &life{generation: gen},
+		State: st, Generation: gen, shared: &viewState{generation: gen},
 		orders: d.Orders, retired: d.Retired,
 	}, nil
 }
 
-// fits checks the directory against the State before anything is read by it.
-func fits(d *block.Directory, st *market.State, gen uint64) error {
+// checkDirectory checks a directory against the State before it is used.
+func checkDirectory(d *block.Directory, st *market.State, gen uint64) error {
 	positions, pools := st.Positions.Len(), st.Pools.Len()
 	switch {
 	case d.Chain != uint64(st.Chain) || d.Generation != gen:
-		return fmt.Errorf("directory is of chain %d, generation %d", d.Chain, d.Generation)
+		return fmt.Errorf("directory is for chain %d, generation %d", d.Chain, d.Generation)
 	case d.Positions != positions || d.Pools != pools:
-		return fmt.Errorf("directory is of %d positions and %d pools; the records are %d and %d",
+		return fmt.Errorf("directory is for %d positions and %d pools; the store has %d and %d",
 			d.Positions, d.Pools, positions, pools)
 	case len(d.Orders) != int(orderCount):
-		return fmt.Errorf("directory has %d orders; there are %d", len(d.Orders), orderCount)
+		return fmt.Errorf("directory has %d orders; want %d", len(d.Orders), orderCount)
 	}
 
 	for i := range d.Orders {
@@ -175,11 +183,11 @@ func fits(d *block.Directory, st *market.State, gen uint64) error {
 			want = positions - min(st.OpenCount, positions)
 		}
 		if o.Len() != want && !(id.onlyValued() && o.Len() < want) {
-			return fmt.Errorf("order %d has %d rows; it needs %d", i, o.Len(), want)
+			return fmt.Errorf("order %d has %d rows; want %d", i, o.Len(), want)
 		}
 		for _, first := range o.First {
 			if first >= bound {
-				return fmt.Errorf("order %d has row %d; there are %d", i, first, bound)
+				return fmt.Errorf("order %d has row %d; the table has %d rows", i, first, bound)
 			}
 		}
 	}
@@ -187,21 +195,21 @@ func fits(d *block.Directory, st *market.State, gen uint64) error {
 	return nil
 }
 
-// Complete returns v with its columns, computed from its State, which should
-// have been warmed. An error means that the stored orders are not those of the
-// State: the generation must be built anew.
+// Complete returns v with its columns, computed from its State, whose records
+// should all be in memory. An error means that the stored orders do not match
+// the State, and that the generation must be built again.
 func Complete(v *View) (*View, error) {
 	if v.Warm() {
 		return v, nil
 	}
 
 	w := *v
-	w.columns = fill(nil, v.State, func() {})
-	o := &orderer{view: &w, sorter: sorter{pause: func() {}}}
+	w.columns = buildColumns(nil, v.State, func() {})
+	o := &orderBuilder{view: &w, sorter: sorter{pause: func() {}}}
 	for id := range orderCount {
-		ids, _ := o.order(id)
-		w.columns.passing[id] = o.passingOf(id, ids)
-		if err := sameLeaves(&v.orders[id], ids); err != nil {
+		ids, _ := o.build(id)
+		w.columns.passingByRank[id] = o.markPassing(id, ids)
+		if err := checkLeaves(&v.orders[id], ids); err != nil {
 			return nil, fmt.Errorf("cannot complete generation %d of chain %d: order %d: %w",
 				v.Generation, v.State.Chain, id, err)
 		}
@@ -210,16 +218,18 @@ func Complete(v *View) (*View, error) {
 	return &w, nil
 }
 
-func sameLeaves(o *block.Order, ids []uint32) (err error) {
+// checkLeaves compares the leaves of a stored order with those that ids give.
+func checkLeaves(o *block.Order, ids []uint32) (err error) {
 	i := 0
-	cut(ids, func(from, to int, hash uint64) {
-		if err == nil && (i >= o.Leaves() || keyOf(o, i) != leafKey{hash, ids[from], to - from}) {
-			err = fmt.Errorf("leaf %d at row %d is not what its records say", i, from)
+	cutLeaves(ids, func(from, to int, hash uint64) {
+		if err == nil && (i >= o.Leaves() || leafKeyAt(o, i) != leafKey{hash, ids[from], to - from}) {
+			err = fmt.Errorf("leaf %d at row %d differs from its records", i, from)
 		}
 		i++
 	})
+
 	if err == nil && i != o.Leaves() {
-		err = fmt.Errorf("it has %d leaves; its records say %d", o.Leaves(), i)
+		err = fmt.Errorf("it has %d leaves; its records give %d", o.Leaves(), i)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// world is a chain whose state tests change at will and publish.
+// world is a chain whose state a test can change and publish.
 type world struct {
 	*rand.Rand
 	chain     market.ChainID
@@ -84,7 +84,7 @@ func (w *world) fill(b []byte) {
 	}
 }
 
-// some returns one of a few values, so that there are ties, or Unknown.
+// some returns one of a few values, which makes ties likely, or Unknown.
 func (w *world) some(values ...float64) float64 {
 	if i := w.IntN(len(values) + 1); i < len(values) {
 		return values[i]
@@ -166,8 +166,8 @@ func (w *world) close(i uint32) {
 	w.open--
 }
 
-// change lets some blocks pass. With a reorganisation the newest positions go
-// first, and others come under their indexes.
+// change simulates some blocks. In a third of the calls a reorg first removes
+// the newest positions, so that others get their indexes.
 func (w *world) change() {
 	w.now += int64(w.IntN(100))
 	if n := w.positions.Len(); w.IntN(3) == 0 && n > 20 {
@@ -215,7 +215,7 @@ func (w *world) state() *market.State {
 	}
 }
 
-// publish builds the next generation and puts its leaves on the shelf.
+// publish builds the next generation and stores its leaves.
 func (w *world) publish() *block.Publication {
 	w.generation++
 	view, publication := rankings.Build(w.view, w.state(), w.generation)

@@ -2,25 +2,24 @@ package rankings
 
 import "slices"
 
-// Count counts the rows of a Search up to a limit. It looks at columns only:
-// at lists of positions where the filter has one, else at all rows, 64 at a
-// time as far as sets decide. While the limit is not passed it remembers the
-// rows, and in the end finds the leaf of each, so that the pages of a filter
-// that admits few rows are seeks from then on.
+// Count counts the rows of a Search up to a limit. It reads columns only: the
+// filter's list of candidates if it has one, else all rows, 64 at a time where
+// bitmaps decide. It keeps the rows while they are within the limit, and at the
+// end finds the leaf of each. The search it returns then seeks its pages.
 type Count struct {
 	search  *Search
 	limit   uint64
 	rows    uint64
 	run     int
-	scanner scanner    // of the run
-	found   [][]uint32 // of each run
-	placed  *Search    // the result in the making
-	at      int        // its next run
+	scanner scanner    // of the current run
+	found   [][]uint32 // matching rows of each run
+	placed  *Search    // the result under construction
+	placing int        // its next run
 	done    bool
 	result  *Search
 }
 
-// Count starts to count the rows; it ends early beyond limit.
+// Count starts to count the rows. It stops once it has found more than limit.
 func (s *Search) Count(limit uint64) *Count {
 	c := &Count{search: s, limit: limit, result: s, found: make([][]uint32, len(s.runs))}
 	if total, known := s.Total(); known {
@@ -29,34 +28,35 @@ func (s *Search) Count(limit uint64) *Count {
 	return c
 }
 
-// Rows returns the rows counted so far: at most limit + 1.
+// Rows returns the number of rows counted so far, at most limit + 1.
 func (c *Count) Rows() uint64 { return min(c.rows, c.limit+1) }
 
-// Search returns the search, which knows its Total when the complete count
-// was not beyond the limit.
+// Search returns the search. It knows its Total if the count is complete and
+// within the limit.
 func (c *Count) Search() *Search { return c.result }
 
-// Step goes on by about budget rows and reports whether the count is complete.
+// Step reads about budget rows and reports whether the count is complete.
 func (c *Count) Step(budget int) (done bool) {
 	for !c.done && budget > 0 {
 		switch {
 		case c.rows > c.limit:
 			c.done, c.found = true, nil
 		case c.run == len(c.search.runs):
-			c.place(&budget)
+			c.placeRows(&budget)
 		default:
-			c.scan(&budget)
+			c.scanRun(&budget)
 		}
 	}
 	return c.done
 }
 
-// scan looks at rows of the current run until the budget is used up, the
-// limit is passed or the run ends.
-func (c *Count) scan(budget *int) {
+// scanRun reads rows of the current run until the budget is used up, the limit
+// is passed or the run ends.
+func (c *Count) scanRun(budget *int) {
 	r := &c.search.runs[c.run]
 	found, ended := c.found[c.run], true
-	if r.sums != nil {
+
+	if r.sums != nil { // its rows are counted already
 		c.rows += uint64(r.total())
 	} else {
 		before := len(found)
@@ -71,20 +71,20 @@ func (c *Count) scan(budget *int) {
 	}
 }
 
-// place goes on to find the leaf of every row found. In the end the search
-// knows how many stand before each.
-func (c *Count) place(budget *int) {
+// placeRows counts the found rows by leaf, one run a call as far as the budget
+// goes. When all runs are done, the placed search is the result.
+func (c *Count) placeRows(budget *int) {
 	if c.placed == nil {
 		c.placed = &Search{runs: slices.Clone(c.search.runs)}
 	}
 
-	if c.at == len(c.placed.runs) {
+	if c.placing == len(c.placed.runs) {
 		c.done, c.result, c.found = true, c.placed, nil
 		return
 	}
 
-	r, rows := &c.placed.runs[c.at], c.found[c.at]
-	if c.search.runs[c.at].sums == nil {
+	r, rows := &c.placed.runs[c.placing], c.found[c.placing]
+	if c.search.runs[c.placing].sums == nil {
 		if r.sums == nil {
 			r.sums = make([]uint32, r.order.Leaves()+1)
 		}
@@ -93,13 +93,16 @@ func (c *Count) place(budget *int) {
 			r.sums[r.leafOf(row)+1]++
 		}
 		*budget -= n
-		if c.found[c.at] = rows[n:]; n < len(rows) {
+
+		if c.found[c.placing] = rows[n:]; n < len(rows) {
 			return
 		}
+
+		// From rows in each leaf to rows before each leaf.
 		for i := range r.order.Leaves() {
 			r.sums[i+1] += r.sums[i]
 		}
 	}
 
-	c.at++
+	c.placing++
 }

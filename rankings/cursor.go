@@ -7,65 +7,73 @@ import (
 
 // cursor reads one run from front to back.
 type cursor struct {
-	run   *run
-	which uint32 // of the search's runs
-	next  uint32 // of a ranked run: the matching row to read next
-	bound uint32 // while seeking: rows from here on are not passed over
-	leaf  int    // of any other: the leaf, as the run counts, and the row in it
-	row   int
+	run      *run
+	runIndex uint32 // in the search's runs
 
-	ids    []uint32 // of the leaf that was read last
-	loaded int      // its place in the order; -1: none
+	// Position in a ranked run.
+	nextMatch uint32 // the matching row to read next
+	windowEnd uint32 // while seeking: the first row that is not to be skipped
 
-	head mark
-	full bool // head is read
-	end  bool
+	// Position in any other run.
+	leaf int // as the run counts
+	row  int // in the leaf
+
+	ids        []uint32 // of the leaf that was read last
+	loadedLeaf int      // its index in the order; -1: none
+
+	head    orderKey // the row that was read and not yet taken
+	hasHead bool
+	atEnd   bool
 }
 
-// fill reads the next matching row into head. It takes one of budget for
-// every row that it tests, and stops when there is none left.
-func (c *cursor) fill(leaves LeafReader, budget *int) error {
+// readNext reads the next matching row into head. Every row that it tests costs
+// 1 of budget; it stops without a head when the budget is used up.
+func (c *cursor) readNext(leaves LeafReader, budget *int) error {
 	if c.run.ranked() {
-		return c.fillRanked(leaves, budget)
+		return c.readNextRanked(leaves, budget)
 	}
 
 	order := c.run.order
 	for *budget > 0 {
 		if c.leaf == order.Leaves() {
-			c.end = true
+			c.atEnd = true
 			return nil
 		}
-		if c.run.sums != nil && c.run.before(c.leaf) == c.run.before(c.leaf+1) {
+
+		// A leaf without a matching row is not read.
+		if c.run.sums != nil && c.run.rowsBefore(c.leaf) == c.run.rowsBefore(c.leaf+1) {
 			c.leaf++
 			*budget--
 			continue
 		}
-		if err := c.load(leaves, c.run.leaf(c.leaf)); err != nil {
+
+		if err := c.loadLeaf(leaves, c.run.leafIndex(c.leaf)); err != nil {
 			return err
 		}
-		if c.scan(budget); c.full {
-			return c.check()
+		if c.scanLeaf(budget); c.hasHead {
+			return c.checkHead()
 		}
 	}
 
 	return nil
 }
 
-// scan looks for a matching row in what is left of the loaded leaf.
-func (c *cursor) scan(budget *int) {
+// scanLeaf looks for a matching row in the rest of the loaded leaf. A row that
+// is not in the table becomes the head too, for checkHead to refuse.
+func (c *cursor) scanLeaf(budget *int) {
 	for ; c.row < len(c.ids) && *budget > 0; *budget-- {
 		id := c.ids[c.row]
-		if c.run.reading == backward {
+		if c.run.direction == backward {
 			id = c.ids[len(c.ids)-1-c.row]
 		}
 
 		c.row++
-		if id >= c.rows() {
-			c.head.row, c.full = id, true
+		if id >= c.tableRows() {
+			c.head.row, c.hasHead = id, true
 			return
 		}
 		if c.run.match(id) {
-			c.head, c.full = c.run.mark(id), true
+			c.head, c.hasHead = c.run.orderKey(id), true
 			return
 		}
 	}
@@ -74,39 +82,43 @@ func (c *cursor) scan(budget *int) {
 	}
 }
 
-func (c *cursor) fillRanked(leaves LeafReader, budget *int) error {
-	if c.next == c.run.total() {
-		c.end = true
+// readNextRanked is readNext for a ranked run.
+func (c *cursor) readNextRanked(leaves LeafReader, budget *int) error {
+	if c.nextMatch == c.run.total() {
+		c.atEnd = true
 		return nil
 	}
-	m, err := c.at(leaves, c.next)
+
+	m, err := c.readMatch(leaves, c.nextMatch)
 	if err != nil {
 		return err
 	}
+
 	*budget--
-	c.head, c.full, c.next = m, true, c.next+1
+	c.head, c.hasHead, c.nextMatch = m, true, c.nextMatch+1
 	return nil
 }
 
-// at returns the k-th matching row of a ranked run.
-func (c *cursor) at(leaves LeafReader, k uint32) (mark, error) {
+// readMatch returns the order key of the k-th matching row of a ranked run.
+func (c *cursor) readMatch(leaves LeafReader, k uint32) (orderKey, error) {
 	rank, rows := c.run.rank(k), c.run.order.Rows
-	if c.loaded < 0 || rank < rows[c.loaded] || rank >= rows[c.loaded+1] {
+	if c.loadedLeaf < 0 || rank < rows[c.loadedLeaf] || rank >= rows[c.loadedLeaf+1] {
 		leaf := sort.Search(len(rows)-1, func(i int) bool { return rows[i+1] > rank })
-		if err := c.load(leaves, leaf); err != nil {
-			return mark{}, err
+		if err := c.loadLeaf(leaves, leaf); err != nil {
+			return orderKey{}, err
 		}
 	}
-	id := c.ids[rank-rows[c.loaded]]
-	if id >= c.rows() {
-		return mark{}, c.damaged(id)
+
+	id := c.ids[rank-rows[c.loadedLeaf]]
+	if id >= c.tableRows() {
+		return orderKey{}, c.rowError(id)
 	}
-	return c.run.mark(id), nil
+	return c.run.orderKey(id), nil
 }
 
-// load reads a leaf by its place in the order.
-func (c *cursor) load(leaves LeafReader, leaf int) error {
-	if c.loaded == leaf {
+// loadLeaf reads a leaf by its index in the order, unless it is loaded already.
+func (c *cursor) loadLeaf(leaves LeafReader, leaf int) error {
+	if c.loadedLeaf == leaf {
 		return nil
 	}
 
@@ -117,31 +129,31 @@ func (c *cursor) load(leaves LeafReader, leaf int) error {
 			r.order.Numbers[leaf], r.view.State.Chain, err)
 	}
 	if want := r.order.Rows[leaf+1] - r.order.Rows[leaf]; uint32(len(ids)) != want {
-		return fmt.Errorf("cannot read leaf %d of chain %d: it has %d rows; the directory says %d",
+		return fmt.Errorf("cannot read leaf %d of chain %d: it has %d rows; the directory has %d",
 			r.order.Numbers[leaf], r.view.State.Chain, len(ids), want)
 	}
 
-	c.ids, c.loaded = ids, leaf
+	c.ids, c.loadedLeaf = ids, leaf
 	return nil
 }
 
-// rows returns the length of the table that the run's rows are in.
-func (c *cursor) rows() uint32 {
+// tableRows returns the length of the table that the run's rows index.
+func (c *cursor) tableRows() uint32 {
 	if c.run.id.ofPools() {
 		return c.run.view.State.Pools.Len()
 	}
 	return c.run.view.State.Positions.Len()
 }
 
-// check refuses a head that no record has.
-func (c *cursor) check() error {
-	if c.head.row >= c.rows() {
-		return c.damaged(c.head.row)
+// checkHead refuses a head that is not a row of the table.
+func (c *cursor) checkHead() error {
+	if c.head.row >= c.tableRows() {
+		return c.rowError(c.head.row)
 	}
 	return nil
 }
 
-func (c *cursor) damaged(id uint32) error {
-	return fmt.Errorf("cannot read leaf %d of chain %d: it has row %d; there are %d",
-		c.run.order.Numbers[c.loaded], c.run.view.State.Chain, id, c.rows())
+func (c *cursor) rowError(id uint32) error {
+	return fmt.Errorf("cannot read leaf %d of chain %d: it has row %d; the table has %d rows",
+		c.run.order.Numbers[c.loadedLeaf], c.run.view.State.Chain, id, c.tableRows())
 }

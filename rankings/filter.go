@@ -6,23 +6,26 @@ import (
 	"tidemark/rankings/block"
 )
 
-// filter is what the rows of one run must be. It can test a row, and give 64
-// of them at once as far as sets say.
+// filter is the condition for the rows of one run. It can test a single row, and
+// apply its masks to 64 rows at once.
 type filter struct {
 	n     uint32 // rows of the table
 	masks []mask
-	// Unless nil, the group of a row must be a member of groups.
+
+	// Unless groups is nil, it must contain the group of a row.
 	groups *block.Bitmap
 	group  []uint32
-	// If above 0, the value of an open position must reach the floor.
+
+	// If floor is above 0, the value of an open position must reach it.
 	floor float64
 	value []float64 // by place among the members of open
 	open  *block.Bitmap
 
-	checks []func(row uint32) bool
-	// If listed, every row that can match is among these.
-	listed bool
-	among  []uint32
+	tests []func(row uint32) bool
+
+	// If listed, every row that can match is one of the candidates.
+	listed     bool
+	candidates []uint32
 }
 
 // mask is a set of rows, or the rows outside it.
@@ -31,27 +34,29 @@ type mask struct {
 	outside bool
 }
 
-// in narrows the filter to the members of set.
-func (f *filter) in(set *block.Bitmap) { f.masks = append(f.masks, mask{set, false}) }
+// require restricts the filter to members of set.
+func (f *filter) require(set *block.Bitmap) { f.masks = append(f.masks, mask{set, false}) }
 
-// notIn narrows the filter to rows outside set.
-func (f *filter) notIn(set *block.Bitmap) { f.masks = append(f.masks, mask{set, true}) }
+// exclude restricts the filter to rows outside set.
+func (f *filter) exclude(set *block.Bitmap) { f.masks = append(f.masks, mask{set, true}) }
 
-// check narrows the filter by a test.
-func (f *filter) check(test func(row uint32) bool) { f.checks = append(f.checks, test) }
+// addTest restricts the filter to rows that pass a test.
+func (f *filter) addTest(test func(row uint32) bool) { f.tests = append(f.tests, test) }
 
-// only narrows the work to a list that has every row that can still match.
-func (f *filter) only(rows []uint32) {
-	if !f.listed || len(rows) < len(f.among) {
-		f.listed, f.among = true, rows
+// limitTo notes a list of candidates that includes every row that can match.
+// The shortest list is used.
+func (f *filter) limitTo(rows []uint32) {
+	if !f.listed || len(rows) < len(f.candidates) {
+		f.listed, f.candidates = true, rows
 	}
 }
 
-// words returns how many times 64 rows there are.
-func (f *filter) words() int { return int((uint64(f.n) + 63) / 64) }
+// wordCount returns the number of words of 64 rows.
+func (f *filter) wordCount() int { return int((uint64(f.n) + 63) / 64) }
 
-// word returns the rows from 64*w on that the masks admit, low bit first.
-func (f *filter) word(w int) uint64 {
+// maskWord returns which of the 64 rows from 64*w on pass the masks, low bit
+// first.
+func (f *filter) maskWord(w int) uint64 {
 	word := uint64(math.MaxUint64)
 	if rest := f.n - uint32(w)*64; rest < 64 {
 		word = 1<<rest - 1
@@ -66,25 +71,29 @@ func (f *filter) word(w int) uint64 {
 	return word
 }
 
-// match reports whether the row passes.
+// match reports whether a row passes.
 func (f *filter) match(row uint32) bool {
 	for _, m := range f.masks {
 		if m.set.Has(row) == m.outside {
 			return false
 		}
 	}
-	return f.grouped(row) && (f.floor <= 0 || f.worth(f.open.Rank(row))) && f.test(row)
+
+	return f.groupAllowed(row) && (f.floor <= 0 || f.reachesFloor(f.open.Rank(row))) &&
+		f.passesTests(row)
 }
 
-// grouped reports whether the row's group is admitted.
-func (f *filter) grouped(row uint32) bool { return f.groups == nil || f.groups.Has(f.group[row]) }
+// groupAllowed reports whether groups contains the row's group.
+func (f *filter) groupAllowed(row uint32) bool {
+	return f.groups == nil || f.groups.Has(f.group[row])
+}
 
-// worth reports whether the position at that place reaches the floor.
-func (f *filter) worth(place uint32) bool { return f.value[place] >= f.floor }
+// reachesFloor reports whether the open position at a place reaches the floor.
+func (f *filter) reachesFloor(place uint32) bool { return f.value[place] >= f.floor }
 
-// test applies the checks.
-func (f *filter) test(row uint32) bool {
-	for _, check := range f.checks {
+// passesTests reports whether a row passes every test.
+func (f *filter) passesTests(row uint32) bool {
+	for _, check := range f.tests {
 		if !check(row) {
 			return false
 		}
@@ -92,48 +101,49 @@ func (f *filter) test(row uint32) bool {
 	return true
 }
 
-// IsFiltered reports whether the question has filters by which no view counts
-// its rows beforehand, so that what was once found of them is worth keeping.
+// IsFiltered reports whether the question has other filters than the default
+// ones or none. No view counts the rows of those in advance, so a search that
+// has found some of them is worth keeping.
 func (q *PositionQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
 
-// isDefault reports whether the filters, status aside, are the default ones.
+// isDefault reports whether all filters but status are the default ones.
 func (q *PositionQuestion) isDefault() bool {
-	return q.MinPoolTVLUsd == DefaultMinPoolTVLUsd && !q.IncludeRisky && !q.narrows()
+	return q.MinPoolTVLUsd == DefaultMinPoolTVLUsd && !q.IncludeRisky && !q.hasFilter()
 }
 
-// isOpen reports whether nothing, status aside, is filtered.
+// isOpen reports whether nothing but status is filtered.
 func (q *PositionQuestion) isOpen() bool {
-	return q.MinPoolTVLUsd <= 0 && q.IncludeRisky && !q.narrows()
+	return q.MinPoolTVLUsd <= 0 && q.IncludeRisky && !q.hasFilter()
 }
 
-// narrows reports whether a filter is set that the default does not have.
-func (q *PositionQuestion) narrows() bool {
+// hasFilter reports whether a filter is set that the default question leaves out.
+func (q *PositionQuestion) hasFilter() bool {
 	return q.Range != AnyRange || q.Owner != nil || q.Pool != nil || q.ID != nil ||
 		q.NoSuchID || q.MinValueUsd > 0
 }
 
-// filter returns the question's filter over a warm view, for an order.
+// filter returns the question's filter for an order of a warm view.
 func (q *PositionQuestion) filter(v *View, id orderID) *filter {
 	c := v.columns
 	f := &filter{n: v.State.Positions.Len()}
 	switch {
 	case id.onlyValued():
-		f.in(c.valued)
+		f.require(c.valued)
 	case id.ofClosed():
-		f.notIn(c.open)
+		f.exclude(c.open)
 	default:
-		f.in(c.open)
+		f.require(c.open)
 	}
 
 	switch q.Range {
 	case InRange:
-		f.in(c.inRange)
+		f.require(c.inRange)
 	case OutOfRange:
-		f.notIn(c.inRange)
+		f.exclude(c.inRange)
 	}
 
 	if q.NoSuchID || q.MinValueUsd > 0 && id.ofClosed() {
-		f.none()
+		f.rejectAll()
 		return f
 	}
 
@@ -143,41 +153,41 @@ func (q *PositionQuestion) filter(v *View, id orderID) *filter {
 	return f
 }
 
-// none lets no row match.
-func (f *filter) none() {
-	f.only(nil)
-	f.check(func(uint32) bool { return false })
+// rejectAll makes the filter reject every row.
+func (f *filter) rejectAll() {
+	f.limitTo(nil)
+	f.addTest(func(uint32) bool { return false })
 }
 
-// filterPool filters by what the pool of a position is. An unknown TVL, which
-// is no number, is below every floor.
+// filterPool filters by the TVL and the risk of a position's pool. An unknown
+// TVL is NaN, so it is below every floor above 0.
 func (q *PositionQuestion) filterPool(f *filter, c *columns) {
 	floor := q.MinPoolTVLUsd
 	switch {
 	case floor == DefaultMinPoolTVLUsd && !q.IncludeRisky:
-		f.in(c.standard)
+		f.require(c.defaultPositions)
 		return
 	case floor > 0:
 		f.groups = atLeast(c.tvl, floor)
 		if !q.IncludeRisky {
-			for w, safe := range c.safe.Words() {
+			for w, safe := range c.safePools.Words() {
 				f.groups.Words()[w] &= safe
 			}
 		}
 	case !q.IncludeRisky:
-		f.groups = c.safe
+		f.groups = c.safePools
 	default:
 		return
 	}
 
 	f.group = c.pool
-	if rows, few := c.byPool.ofGroups(f.groups, fewOf(f.n)); few {
-		f.only(rows)
+	if rows, few := c.byPool.candidatesOfGroups(f.groups, maxListed(f.n)); few {
+		f.limitTo(rows)
 	}
 }
 
-// atLeast returns the places of values that reach a floor, a nanosecond each:
-// a word at a time, so that the outcome of no test has to be guessed.
+// atLeast returns the indexes of values that reach a floor, at about 1 ns a
+// value: words are built without branches, so no comparison is mispredicted.
 func atLeast(values []float64, floor float64) *block.Bitmap {
 	set := block.NewBitmap(uint32(len(values)))
 	for w := range set.Words() {
@@ -195,43 +205,44 @@ func atLeast(values []float64, floor float64) *block.Bitmap {
 	return set
 }
 
-// fewOf is how many of n rows are worth to be listed: to look at each where it
-// stands costs some ten times as much as in sequence, and lists have closed
-// positions too.
-func fewOf(n uint32) int { return int(n / 32) }
+// maxListed is up to how many candidates of n rows a list is worth it. Reading a
+// row out of sequence costs about ten times as much as in sequence, and lists
+// include closed positions.
+func maxListed(n uint32) int { return int(n / 32) }
 
-// filterLists filters by what has a list of its positions.
+// filterLists filters by owner, pool and id, which have lists of positions.
 func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	c := v.columns
 	if q.Owner != nil {
 		if owner, found := v.owner(q.Owner); found {
-			f.only(c.byOwner.of(owner))
-			f.check(func(row uint32) bool { return c.owner[row] == owner })
+			f.limitTo(c.byOwner.candidates(owner))
+			f.addTest(func(row uint32) bool { return c.owner[row] == owner })
 		} else {
-			f.none()
+			f.rejectAll()
 		}
 	}
 
 	if q.Pool != nil {
 		if pool, found := v.Pool(*q.Pool); found {
-			f.only(c.byPool.of(pool))
-			f.check(func(row uint32) bool { return c.pool[row] == pool })
+			f.limitTo(c.byPool.candidates(pool))
+			f.addTest(func(row uint32) bool { return c.pool[row] == pool })
 		} else {
-			f.none()
+			f.rejectAll()
 		}
 	}
 
 	if q.ID != nil {
 		if position, found := v.Position(*q.ID); found {
-			f.only([]uint32{position})
-			f.check(func(row uint32) bool { return row == position })
+			f.limitTo([]uint32{position})
+			f.addTest(func(row uint32) bool { return row == position })
 		} else {
-			f.none()
+			f.rejectAll()
 		}
 	}
 }
 
-// IsFiltered reports the same as that of PositionQuestion.
+// IsFiltered reports whether the question has other filters than the default
+// ones or none; see PositionQuestion.IsFiltered.
 func (q *PoolQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
 
 // isDefault reports whether the filters are the default ones.
@@ -249,13 +260,13 @@ func (q *PoolQuestion) filter(v *View) *filter {
 	c := v.columns
 	f := &filter{n: v.State.Pools.Len()}
 	if !q.IncludeRisky && q.Search == "" {
-		f.in(c.safe)
+		f.require(c.safePools)
 	}
 	if q.MinTVLUsd > 0 {
-		f.in(atLeast(c.tvl, q.MinTVLUsd))
+		f.require(atLeast(c.tvl, q.MinTVLUsd))
 	}
 	if q.Search != "" {
-		f.searched(v, q.Search)
+		f.filterSearch(v, q.Search)
 	}
 	return f
 }

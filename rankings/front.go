@@ -1,21 +1,21 @@
 package rankings
 
-// front is the first rows of a search in their merged order, as a walk has
-// passed them, and its cursors behind them. It never changes: a walk that goes
-// on from there makes a longer one.
+// front is the first rows of a search in merged order, as far as a walk has read
+// them, and cursors that stand after them. It is immutable: a walk that continues
+// there makes a longer one.
 type front struct {
-	rows    []place
-	cursors []cursor // nil: nothing is passed
+	rows    []runRow
+	cursors []cursor // nil: no row was read
 }
 
-// place is a row of one of the search's runs.
-type place struct{ row, run uint32 }
+// runRow is a row of one of the search's runs.
+type runRow struct{ row, run uint32 }
 
-// nearLeaves is how many leaves a walk reads rather than seeks over, some 10 µs
-// each, so that the front grows by them and no later walk has to.
+// nearLeaves is how many leaves, some 10 µs each, a walk reads to make the front
+// longer instead of seeking over them: later walks then need not read them.
 const nearLeaves = 32
 
-// isNear reports whether the front ends only a few leaves before cursors.
+// isNear reports whether at most nearLeaves stand between the front and cursors.
 func (f *front) isNear(cursors []cursor) bool {
 	leaves := 0
 	for i := range cursors {
@@ -27,27 +27,29 @@ func (f *front) isNear(cursors []cursor) bool {
 	return leaves <= nearLeaves
 }
 
-// goOn makes the walk begin where the front of its search ends.
-func (w *Walk) goOn() {
+// resumeFront makes the walk begin where the front of its search ends.
+func (w *Walk) resumeFront() {
 	f := &w.search.front
 	w.fromFront, w.rows = true, f.rows[:len(f.rows):len(f.rows)]
 	w.cursors = w.search.cursors()
 	copy(w.cursors, f.cursors)
-	w.done = w.reached()
+	w.done = w.pageComplete()
 }
 
-// reached reports whether the rows passed have the page and one more.
-func (w *Walk) reached() bool { return uint64(len(w.rows)) > w.offset+w.limit }
+// pageComplete reports whether the rows include the page and one more.
+func (w *Walk) pageComplete() bool { return uint64(len(w.rows)) > w.offset+w.limit }
 
-// Search returns the search, which also knows the rows that the walk passed
-// from the first one on, 8 bytes each: a walk to a page among them reads
-// nothing.
+// Search returns the search with the walk's rows as its front, 8 bytes a row, if
+// the walk started at the front and made it longer. A walk to a page within the
+// front reads nothing.
 func (w *Walk) Search() *Search {
 	if len(w.rows) <= len(w.search.front.rows) {
 		return w.search
 	}
+
+	// The cursors must not keep leaves in memory.
 	for i := range w.cursors {
-		w.cursors[i].ids, w.cursors[i].loaded = nil, -1
+		w.cursors[i].ids, w.cursors[i].loadedLeaf = nil, -1
 	}
 	return &Search{runs: w.search.runs, front: front{w.rows, w.cursors}}
 }

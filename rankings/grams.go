@@ -10,31 +10,31 @@ import (
 	"tidemark/rankings/market"
 )
 
-// grams finds the rows of a table by a piece of an identity, an address or a
-// pool id, as people write it. It lists, for every three characters in a row,
-// the rows that have them somewhere:
+// grams is a trigram index: it finds the rows of a table by a substring of an
+// address or a pool id in hex. For every three consecutive characters it lists
+// the rows that contain them:
 //
 //	0xab12…ef$   is listed under   0xa xab ab1 b12 … ef$
 //
-// where $ stands for the end, so that every two characters begin a gram. A
-// list has the rows ascending, as the rows left out before each, in varints:
-// some 75 bytes a pool id and 45 an address in all. A piece of two characters
-// is found in up to 18 lists, one of three in one, and a longer one by testing
-// what stands in both of its shortest. Single digits nearly every row has; they
-// are a set for each.
+// The $ marks the end, so that every two characters begin a gram. A list holds
+// ascending rows as varints, each the number of rows left out before it: some 75
+// bytes for a pool id and 45 for an address, all grams together. A text of two
+// characters is looked up in up to 18 lists and one of three in one list. For a
+// longer text the rows in both of its two shortest lists are tested. Nearly
+// every row has any one digit, so those are kept as a set for each row instead.
 type grams struct {
-	rows   uint32 // that are listed
-	lists  []gramList
-	digits []uint16 // of each row
+	rows   uint32     // number of rows in the index
+	lists  []gramList // by gram
+	digits []uint16   // by row: the set of its hex digits
 }
 
-// gramList is one gram's rows: all below next.
+// gramList is the rows of one gram, all of them below next.
 type gramList struct {
 	next uint32
 	gaps []byte
 }
 
-// The characters of a gram are hex digits and these.
+// The characters of a gram are the 16 hex digits and these two.
 const (
 	letterX   = 16
 	letterEnd = 17
@@ -42,8 +42,9 @@ const (
 	allGrams  = letters * letters * letters
 )
 
-// extend returns the grams of the first n rows, given g of rows of which same
-// reports whether they are still the same. It shares the lists that stay.
+// extend returns the index of the first n rows, given g. same reports whether
+// the rows of g are unchanged; if so, the new index shares the lists of g that
+// did not grow. g itself stays valid.
 func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause func()) grams {
 	if same && n == g.rows && g.lists != nil {
 		return *g
@@ -57,7 +58,7 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 		copy(next.digits, g.digits)
 	}
 
-	var own [allGrams]bool // else appending would write into g's
+	var own [allGrams]bool // lists that do not share their capacity with g
 	var room [maxHexText]byte
 	for row := from; row < n; row++ {
 		next.digits[row] = digitsOf(id(row))
@@ -79,17 +80,17 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 
 	if from == 0 {
 		for i := range next.lists {
-			next.lists[i].gaps = slices.Clone(next.lists[i].gaps) // without room to grow
+			next.lists[i].gaps = slices.Clone(next.lists[i].gaps) // drop spare capacity
 		}
 	}
 
 	return next
 }
 
-// maxHexText holds the text of a pool id and its end.
+// maxHexText is the length of a pool id as text with its end mark.
 const maxHexText = 2 + 2*len(market.PoolID{}) + 1
 
-// appendText appends an identity as people write it.
+// appendText appends an id as text: 0x and hex digits.
 func appendText(dst, id []byte) []byte { return hex.AppendEncode(append(dst, "0x"...), id) }
 
 // gramsOf yields the grams of a text.
@@ -107,13 +108,14 @@ func gramsOf(text []byte) func(yield func(gram int) bool) {
 
 // digitsOf returns the set of the hex digits in the text of id.
 func digitsOf(id []byte) (set uint16) {
-	set = 1 // of 0x
+	set = 1 // the 0 of 0x
 	for _, b := range id {
 		set |= 1<<(b>>4) | 1<<(b&15)
 	}
 	return set
 }
 
+// letter returns the number of a character of a gram.
 func letter(c byte) int {
 	switch {
 	case c <= '$':
@@ -126,9 +128,9 @@ func letter(c byte) int {
 	return int(c-'a') + 10
 }
 
-// mark finds the rows whose identity has text in it: two or more characters
-// that inSomeHex admits.
-func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uint32)) {
+// findText calls found for every row whose id contains text, which must have at
+// least two characters and pass inSomeHex. A row may be found more than once.
+func (g *grams) findText(text []byte, id func(row uint32) []byte, found func(row uint32)) {
 	if len(text) == 2 {
 		first := (letter(text[0])*letters + letter(text[1])) * letters
 		for i := range g.lists[first : first+letters] {
@@ -137,6 +139,7 @@ func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uin
 		return
 	}
 
+	// The two shortest lists.
 	var first, second gramList
 	for gram := range gramsOf(text) {
 		switch l := g.lists[gram]; {
@@ -152,6 +155,7 @@ func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uin
 		return
 	}
 
+	// Both lists ascend: the rows of the first are dropped as the second passes.
 	rows := make([]uint32, 0, len(first.gaps))
 	first.each(func(row uint32) { rows = append(rows, row) })
 	second.each(func(row uint32) {
@@ -164,6 +168,7 @@ func (g *grams) mark(text []byte, id func(row uint32) []byte, found func(row uin
 	})
 }
 
+// each calls f for every row of the list.
 func (l *gramList) each(f func(row uint32)) {
 	row := uint32(0)
 	for gaps := l.gaps; len(gaps) > 0; row++ {
@@ -173,7 +178,8 @@ func (l *gramList) each(f func(row uint32)) {
 	}
 }
 
-// inSomeHex reports whether there are identities that have text in them.
+// inSomeHex reports whether text can occur in an id: hex digits, with a 0x, or
+// the x of one, at most at the start.
 func inSomeHex(text string) bool {
 	digits, _ := strings.CutPrefix(text, "0x")
 	if len(digits) == len(text) {
@@ -182,6 +188,7 @@ func inSomeHex(text string) bool {
 	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
+// inHex reports whether an id as text contains text.
 func inHex(id, text []byte) bool {
 	var room [maxHexText]byte
 	return bytes.Contains(appendText(room[:0], id), text)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGrams lets a table of ids grow, be reorganised and shrink, and compares
-// what is found with a plain look at every id.
+// TestGrams grows, changes and shrinks a table of ids, and compares what is found
+// with a test of every id.
 func TestGrams(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var ids [][]byte
@@ -31,7 +31,7 @@ func TestGrams(t *testing.T) {
 		g = g.extend(uint32(len(ids)), same, id, func() {})
 		checkGrams(t, r, &g, ids)
 		if same && before.lists != nil {
-			checkGrams(t, r, &before, ids[:before.rows]) // it shares lists, and is not written to
+			checkGrams(t, r, &before, ids[:before.rows]) // its shared lists did not change
 		}
 	}
 }
@@ -56,7 +56,8 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 		from := r.IntN(len(text) - 1)
 		text = text[from : from+2+r.IntN(len(text)-from-1)]
 		found := map[uint32]bool{}
-		g.mark(text, func(row uint32) []byte { return ids[row] }, func(row uint32) { found[row] = true })
+		id := func(row uint32) []byte { return ids[row] }
+		g.findText(text, id, func(row uint32) { found[row] = true })
 		for row := range ids {
 			want := bytes.Contains(appendText(nil, ids[row]), text)
 			if found[uint32(row)] != want {
@@ -72,8 +73,8 @@ func checkGrams(t *testing.T, r *rand.Rand, g *grams, ids [][]byte) {
 	}
 }
 
-// TestSearchLower: a search matches what its lower case is part of, and no
-// more; what no row shows does not stand between characters.
+// TestSearchLower: a search is a case-insensitive substring of a symbol without
+// its hidden characters.
 func TestSearchLower(t *testing.T) {
 	f := func(symbol, search string, want bool) {
 		t.Helper()

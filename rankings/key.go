@@ -1,22 +1,27 @@
 package rankings
 
 import (
+	"fmt"
 	"math"
 
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
 
-// A sort value becomes a key: 64 bits that ascend in the sort's direction, so
-// that every order, every directory and every merge compares plain integers.
-// Ties go by chain and then by row, which is by id. unknownKey is last.
+// Every sort value is mapped to a 64-bit key that ascends in the direction of
+// the sort, so orders, directories and merges compare plain integers. Equal
+// keys are ordered by chain and then by id. unknownKey, for a value that is not
+// known, sorts last.
 const unknownKey = math.MaxUint64
 
-// descending returns the key of x where the greatest value comes first.
+// descending returns the key of x for an order with the greatest value first.
 func descending(x float64) uint64 {
 	if !market.Known(x) {
 		return unknownKey
 	}
+
+	// The bits of negative floats already ascend as the values fall, and are
+	// above those of positive ones, which have to be reversed.
 	bits := math.Float64bits(x + 0) // -0 becomes 0
 	if bits>>63 != 0 {
 		return bits
@@ -24,8 +29,8 @@ func descending(x float64) uint64 {
 	return bits ^ math.MaxInt64
 }
 
-// orderID names an order that is kept. The numbers are stored: the directory
-// has the orders in this sequence.
+// orderID names a stored order. The numbers are part of the stored format: the
+// directory lists the orders in this sequence.
 type orderID uint8
 
 const (
@@ -53,12 +58,13 @@ func (o orderID) ofPools() bool { return o >= poolTVL }
 // ofClosed reports whether the rows of the order are closed positions.
 func (o orderID) ofClosed() bool { return o >= closedPnl && o <= closedID }
 
-// onlyValued reports whether the order leaves out positions without a value.
+// onlyValued reports whether the order leaves out positions whose value is 0
+// or unknown.
 func (o orderID) onlyValued() bool { return o <= openROI }
 
-// key returns the key that row has in the order: from the columns when they
-// are there, else from its records, with the same result.
-func (v *View) key(o orderID, row uint32) uint64 {
+// sortKey returns the key of row in the order. It reads the columns, or the
+// records while the view has no columns; both give the same key.
+func (v *View) sortKey(o orderID, row uint32) uint64 {
 	switch {
 	case o.ofPools():
 		return poolKey(v.State, o, row)
@@ -69,7 +75,7 @@ func (v *View) key(o orderID, row uint32) uint64 {
 		if o.ofClosed() {
 			place = row - place
 		}
-		return v.columns.key(o, place, v.State.Now())
+		return v.columns.sortKey(o, place, v.State.Now())
 	case o == openAge || o == closedAge:
 		return ageKey(v.State, row)
 	}
@@ -94,12 +100,13 @@ func sortValue(o orderID, m *value.Metrics) float64 {
 		return m.UnderlyingValueUsd
 	}
 
-	panic("BUG: the order sorts by no metric")
+	panic(fmt.Sprintf("BUG: order %d does not sort by a metric", o))
 }
 
-// key returns the key at a place among the open positions, or among the
-// closed, for every order of positions but those by id.
-func (c *columns) key(o orderID, place uint32, now int64) uint64 {
+// sortKey returns the key of a position in any order except those by id. place
+// counts among the open positions for an order of open ones, else among the
+// closed.
+func (c *columns) sortKey(o orderID, place uint32, now int64) uint64 {
 	switch o {
 	case openAPR:
 		return descending(c.apr[place])
@@ -119,10 +126,10 @@ func (c *columns) key(o orderID, place uint32, now int64) uint64 {
 		return uint64(c.closedAge[place])
 	}
 
-	panic("BUG: the order has no column")
+	panic(fmt.Sprintf("BUG: order %d has no column", o))
 }
 
-// ageKey is the age in seconds: of a closed position, the age that it reached.
+// ageKey returns a position's age in seconds, which stops when it closes.
 func ageKey(st *market.State, row uint32) uint64 {
 	p := st.Positions.At(row)
 	end := st.Now()
@@ -132,10 +139,12 @@ func ageKey(st *market.State, row uint32) uint64 {
 	return uint64(max(end-p.MintedAt, 0))
 }
 
+// poolKey returns the key of a pool in an order of pools.
 func poolKey(st *market.State, o orderID, row uint32) uint64 {
 	if o == poolAge {
 		return uint64(max(st.Pools.At(row).CreatedAt, 0))
 	}
+
 	s := st.Stats.At(row)
 	switch o {
 	case poolTVL:
@@ -145,7 +154,6 @@ func poolKey(st *market.State, o orderID, row uint32) uint64 {
 	case poolFees:
 		return descending(s.FeesUsd24h)
 	}
-
 	return descending(s.FeeAPR)
 }
 

@@ -11,7 +11,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// chilled returns the state as it is after a restart: no record in memory.
+// chilled returns the state as after a restart, with no record in memory.
 func chilled(st *market.State) *market.State {
 	cold := *st
 	cold.Tokens, cold.Owners, cold.Pools = chill(st.Tokens), chill(st.Owners), chill(st.Pools)
@@ -83,9 +83,8 @@ func TestEveryRow(t *testing.T) {
 	}
 }
 
-// TestLeavesLiveTwoGenerations follows what the store would hold: all that
-// the last two generations use and nothing else, and for a pinned one its
-// leaves too.
+// TestLeavesLiveTwoGenerations checks which leaves the store holds: those of the
+// last two generations and of a pinned one, and no others.
 func TestLeavesLiveTwoGenerations(t *testing.T) {
 	w := newTestWorld(t, 9000)
 	first := w.view
@@ -187,7 +186,7 @@ func TestSameStateWritesNoLeaf(t *testing.T) {
 	}
 }
 
-// TestOpenRefusals opens what does not fit.
+// TestOpenRefusals opens directories that do not fit the state.
 func TestOpenRefusals(t *testing.T) {
 	w := newTestWorld(t, 2000)
 	st := w.view.State
@@ -220,7 +219,7 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
-// TestDamagedLeaf reads leaves that are not what the directory says.
+// TestDamagedLeaf reads leaves that do not match the directory.
 func TestDamagedLeaf(t *testing.T) {
 	w := newTestWorld(t, 2000)
 	for key, b := range w.shelf.leaves {
@@ -240,14 +239,14 @@ func TestDamagedLeaf(t *testing.T) {
 		}
 	}
 
-	read("it has row")
+	read("it has row 1073741824; the table has 2000 rows")
 	for key := range w.shelf.leaves {
 		w.shelf.leaves[key] = block.AppendLeaf(nil, []uint32{1, 2})
 	}
-	read("directory says")
+	read("the directory has")
 }
 
-// TestPause wants a build to let others run between short pieces of work.
+// TestPause checks that a build pauses at least once a chunk.
 func TestPause(t *testing.T) {
 	w := newTestWorld(t, 9000)
 	pauses := 0
@@ -257,8 +256,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestReusedIndexes lets a reorganisation give the rows of owners and pools to
-// others.
+// TestReusedIndexes swaps the rows of two owners and of two pools, as a reorg
+// can.
 func TestReusedIndexes(t *testing.T) {
 	w := newTestWorld(t, 9000)
 	a, b := w.owners.Mut(0), w.owners.Mut(1)

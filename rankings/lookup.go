@@ -8,17 +8,17 @@ import (
 	"tidemark/rankings/market"
 )
 
-// index finds rows by an identity that is not their number: the first rows of
-// a table in order of identity. The few after them are looked at one by one,
-// so that a new row does not make a new index.
+// index finds rows by an id that is not their index: it is the first rows of a
+// table, sorted by id. The few rows after them are compared one by one, so that
+// not every new row needs a new index.
 type index []uint32
 
-// indexSlack is how many rows may stand outside an index: a scan of them costs
-// no more than a microsecond or two.
+// indexSlack is how many rows may be missing from an index; comparing them all
+// takes one or two microseconds.
 const indexSlack = 1024
 
-// extend returns an index of the first n rows, but for slack. prev is one of
-// the first len(prev), of which same reports whether they are still the same.
+// extend returns an index of the first n rows, from which up to slack may be
+// missing, given prev. same reports whether the rows of prev are unchanged.
 func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) int) index {
 	if uint32(len(prev)) > n || !same {
 		prev = nil
@@ -27,16 +27,18 @@ func (prev index) extend(n, slack uint32, same bool, compare func(a, b uint32) i
 	if n-covered <= slack {
 		return prev
 	}
+
 	next := make(index, 0, n)
 	for i := covered; i < n; i++ {
 		next = append(next, i)
 	}
 
 	slices.SortFunc(next, compare)
-	return merge(prev, next, compare)
+	return mergeIndexes(prev, next, compare)
 }
 
-func merge(a, b index, compare func(a, b uint32) int) index {
+// mergeIndexes merges two sorted indexes.
+func mergeIndexes(a, b index, compare func(a, b uint32) int) index {
 	if len(a) == 0 {
 		return b
 	}
@@ -51,7 +53,7 @@ func merge(a, b index, compare func(a, b uint32) int) index {
 	return append(append(out, a...), b...)
 }
 
-// find returns the row below n for which compare says 0.
+// find returns the row below n for which compare returns 0.
 func (x index) find(n uint32, compare func(row uint32) int) (uint32, bool) {
 	if i, found := sort.Find(len(x), func(i int) int { return -compare(x[i]) }); found {
 		return x[i], true
@@ -64,8 +66,8 @@ func (x index) find(n uint32, compare func(row uint32) int) (uint32, bool) {
 	return 0, false
 }
 
-// sameRows reports whether the first n rows of two snapshots of a table are the
-// same to equal. Chunks that they share are not looked into.
+// sameRows reports whether the first n rows of two snapshots of a table are
+// equal. Chunks that the snapshots share are not compared.
 func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool) bool {
 	if n > a.Len() || n > b.Len() {
 		return false
@@ -85,7 +87,7 @@ func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool)
 	return true
 }
 
-// Position returns the index of the position with that id.
+// Position returns the index of the position with that id, by bisection.
 func (v *View) Position(id uint64) (uint32, bool) {
 	positions := &v.State.Positions
 	i, found := sort.Find(int(positions.Len()), func(i int) int {
@@ -101,8 +103,8 @@ func (v *View) Position(id uint64) (uint32, bool) {
 	return uint32(i), found
 }
 
-// Pool returns the index of the pool with that id. Before the view is warmed
-// it looks at every pool.
+// Pool returns the index of the pool with that id. A view without columns
+// compares every pool.
 func (v *View) Pool(id market.PoolID) (uint32, bool) {
 	var x index
 	if v.columns != nil {
@@ -113,7 +115,7 @@ func (v *View) Pool(id market.PoolID) (uint32, bool) {
 	})
 }
 
-// owner returns the index of an owner; the view has its columns.
+// owner returns the index of an owner. The view must be warm.
 func (v *View) owner(a *market.Address) (uint32, bool) {
 	return v.columns.owners.find(v.State.Owners.Len(), func(row uint32) int {
 		return bytes.Compare(v.State.Owners.At(row)[:], a[:])
@@ -126,8 +128,8 @@ func comparePools(st *market.State) func(a, b uint32) int {
 	}
 }
 
-// fillLookups makes the indexes and postings, on the base of prev's.
-func (f *filler) fillLookups() {
+// fillLookups fills the indexes, postings and grams, starting from prev's.
+func (f *columnBuilder) fillLookups() {
 	st := f.st
 	old, before := new(columns), st
 	if f.prev != nil {

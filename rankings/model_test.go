@@ -11,8 +11,8 @@ import (
 	"tidemark/rankings/value"
 )
 
-// model answers questions the plain way: all rows, a filter, a stable sort.
-// It shares nothing with what it judges but the nouns and the numbers.
+// model answers questions by brute force: all rows, a filter, a stable sort. It
+// shares with the code under test only the market types and the metrics.
 type model struct {
 	positions []position // by chain, then id
 	pools     []pool
@@ -69,8 +69,8 @@ type answer struct {
 	row   uint32
 }
 
-// above reports whether a known value meets an inclusive floor; an unknown one
-// meets those of 0 and below.
+// above reports whether a value reaches an inclusive floor. An unknown value
+// reaches floors of 0 and below.
 func above(x, floor float64) bool { return floor <= 0 || x >= floor }
 
 func (m *model) sortPositions(by rankings.PositionSort) []position {
@@ -99,7 +99,7 @@ func (m *model) sortPositions(by rankings.PositionSort) []position {
 	return rows
 }
 
-// less puts what is unknown last.
+// less sorts unknown values last.
 func less(a, b float64) bool { return a < b || a == a && b != b }
 
 func keepsPosition(q *rankings.PositionQuestion, p *position) bool {

@@ -39,7 +39,7 @@ func TestDescending(t *testing.T) {
 		t.Fatalf("0 has key %x, -0 has %x", zero, minus)
 	}
 	if descending(market.Unknown) <= descending(math.Inf(-1)) {
-		t.Fatal("the unknown is not last")
+		t.Fatal("an unknown value does not sort last")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestSorter(t *testing.T) {
 			return 0
 		})
 		got := []uint32{}
-		for _, w := range s.sort(keys, places) {
+		for _, w := range s.sortPlaces(keys, places) {
 			got = append(got, uint32(w))
 		}
 		if !slices.Equal(got, want) {
@@ -113,8 +113,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestPostings moves rows between groups, there and back, adds and takes away,
-// and compares with a plain look at the column.
+// TestPostings moves rows between groups and back, adds and removes rows, and
+// compares the lists with the column.
 func TestPostings(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const groups = 40
@@ -128,7 +128,7 @@ func TestPostings(t *testing.T) {
 	for round := range 40 {
 		p = p.extend(old, col, groups, func() {})
 		for g := range uint32(groups) {
-			rows := slices.Clone(p.of(g))
+			rows := slices.Clone(p.candidates(g))
 			slices.Sort(rows)
 			if len(slices.Compact(slices.Clone(rows))) != len(rows) {
 				t.Fatalf("round %d: group %d has a row twice", round, g)

@@ -1,13 +1,13 @@
 package rankings
 
-// stretch is how many rows are worked on between two pauses: some 100 µs.
-const stretch = 1 << 15
+// strideRows is how many rows are processed between two pauses: some 100 µs.
+const strideRows = 1 << 15
 
-// inStretches calls work for the rows from 0 to n, and pause in between, so
-// that readers are not held up behind a build on a machine with few cores.
-func inStretches(n int, pause func(), work func(from, to int)) {
-	for from := 0; from < n; from += stretch {
-		work(from, min(from+stretch, n))
+// inStrides calls work for the rows from 0 to n, a stride at a time, and pause
+// after each, so that a build does not delay readers on a machine with few cores.
+func inStrides(n int, pause func(), work func(from, to int)) {
+	for from := 0; from < n; from += strideRows {
+		work(from, min(from+strideRows, n))
 		pause()
 	}
 }

@@ -7,31 +7,33 @@ import (
 	"tidemark/rankings/block"
 )
 
-// postings lists the positions of every group, a pool or an owner: those below
-// covered by a counting sort, and beside them the few rows that came or
-// changed their group since it was made.
+// postings lists the rows of every group; a group is a pool, an owner or a
+// token. Rows below covered are in lists that were built by a counting sort.
+// The few rows that were added or changed their group since then are in recent.
 type postings struct {
-	starts  []uint32 // of each group in rows, and the end
+	starts  []uint32 // where each group starts in rows, and the end
 	rows    []uint32
-	covered uint32
-	recent  []uint32 // ascending: changed ones, then all from covered on
+	covered uint32   // rows below were sorted
+	recent  []uint32 // ascending: changed rows, then all from covered on
 }
 
-// postingsSlack is how many recent rows a list may carry along: each question
-// that uses it tests them all, some microseconds, while a new one costs
+// postingsSlack is how many recent rows there may be. A question that uses the
+// list tests them all, which takes microseconds; building new lists takes
 // milliseconds.
 const postingsSlack = 4096
 
-// extend returns the postings of col, given p of old, both columns of groups
-// by position.
+// extend returns the postings of col, given p, the postings of old. A column has
+// the group of each row.
 func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postings {
 	n := uint32(len(col))
 	if n < p.covered || p.starts == nil {
 		return newPostings(col, groups, pause)
 	}
+
+	// A row that was recent once stays so: the lists have it in an older group.
 	recent := make([]uint32, 0, len(p.recent))
 	next := p.recent
-	inStretches(int(p.covered), pause, func(from, to int) {
+	inStrides(int(p.covered), pause, func(from, to int) {
 		for i := from; i < to; i++ {
 			if len(next) > 0 && next[0] == uint32(i) {
 				recent, next = append(recent, next[0]), next[1:]
@@ -40,6 +42,7 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 			}
 		}
 	})
+
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
@@ -51,9 +54,12 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
 }
 
+// newPostings sorts the rows by group.
 func newPostings(col []uint32, groups uint32, pause func()) postings {
-	starts := make([]uint32, groups+2) // group g is counted at g+2, filled at g+1
-	inStretches(len(col), pause, func(from, to int) {
+	// Group g is counted at g+2 and filled at g+1, so that its start is at g in
+	// the end.
+	starts := make([]uint32, groups+2)
+	inStrides(len(col), pause, func(from, to int) {
 		for _, g := range col[from:to] {
 			starts[g+2]++
 		}
@@ -64,7 +70,7 @@ func newPostings(col []uint32, groups uint32, pause func()) postings {
 	}
 
 	rows := make([]uint32, len(col))
-	inStretches(len(col), pause, func(from, to int) {
+	inStrides(len(col), pause, func(from, to int) {
 		for i := from; i < to; i++ {
 			g := col[i]
 			rows[starts[g+1]] = uint32(i)
@@ -74,26 +80,26 @@ func newPostings(col []uint32, groups uint32, pause func()) postings {
 	return postings{starts: starts[:groups+1], rows: rows, covered: uint32(len(col))}
 }
 
-// of returns rows among which are all those of the group, each once. The
+// candidates returns rows that include all those of the group, each once. The
 // caller must not change them.
-func (p *postings) of(group uint32) []uint32 {
+func (p *postings) candidates(group uint32) []uint32 {
 	if len(p.recent) == 0 {
-		return p.listed(group)
+		return p.builtRows(group)
 	}
-	return p.appendListed(slices.Clone(p.recent), group)
+	return p.appendBuilt(slices.Clone(p.recent), group)
 }
 
-// listed returns the rows that were in the group when the list was made.
-func (p *postings) listed(group uint32) []uint32 {
+// builtRows returns the rows that were in the group when the lists were built.
+func (p *postings) builtRows(group uint32) []uint32 {
 	if int(group)+1 >= len(p.starts) {
 		return nil
 	}
 	return p.rows[p.starts[group]:p.starts[group+1]]
 }
 
-// appendListed appends the listed rows of the group that are not recent.
-func (p *postings) appendListed(among []uint32, group uint32) []uint32 {
-	for _, row := range p.listed(group) {
+// appendBuilt appends the built rows of the group that are not recent.
+func (p *postings) appendBuilt(among []uint32, group uint32) []uint32 {
+	for _, row := range p.builtRows(group) {
 		if _, also := slices.BinarySearch(p.recent, row); !also {
 			among = append(among, row)
 		}
@@ -101,24 +107,25 @@ func (p *postings) appendListed(among []uint32, group uint32) []uint32 {
 	return among
 }
 
-// ofGroups returns rows among which are all those of the groups, each once,
-// unless they are more than most.
-func (p *postings) ofGroups(groups *block.Bitmap, most int) (among []uint32, few bool) {
+// candidatesOfGroups returns rows that include all those of the groups, each
+// once; few is false if they are more than most.
+func (p *postings) candidatesOfGroups(groups *block.Bitmap, most int) (among []uint32, few bool) {
 	n := len(p.recent)
 	words := groups.Words()
 	for w, word := range words {
 		for ; word != 0 && n <= most; word &= word - 1 {
-			n += len(p.listed(uint32(w*64 + bits.TrailingZeros64(word))))
+			n += len(p.builtRows(uint32(w*64 + bits.TrailingZeros64(word))))
 		}
 	}
 
 	if n > most {
 		return nil, false
 	}
+
 	among = append(make([]uint32, 0, n), p.recent...)
 	for w, word := range words {
 		for ; word != 0; word &= word - 1 {
-			among = p.appendListed(among, uint32(w*64+bits.TrailingZeros64(word)))
+			among = p.appendBuilt(among, uint32(w*64+bits.TrailingZeros64(word)))
 		}
 	}
 

@@ -51,8 +51,8 @@ const (
 // Statuses are the names of Status, in the order of the constants.
 var Statuses = []string{"active", "inactive", "all"}
 
-// Range selects by where the pool's tick stands: tickLower <= tick < tickUpper
-// is in, whether or not the position has liquidity.
+// Range selects by the pool's tick: a position with tickLower <= tick < tickUpper
+// is in range, whether or not it has liquidity.
 type Range uint8
 
 // The values of Range; the first is the default.
@@ -76,8 +76,8 @@ const (
 	DefaultMinPoolTVLUsd = 1000
 )
 
-// PositionQuestion asks for a page of positions. Filters only narrow: each
-// one that is set must hold, those left at their defaults too.
+// PositionQuestion asks for a page of positions. A row must pass every filter,
+// including those that have their default value.
 type PositionQuestion struct {
 	Chain         market.ChainID // 0: all chains in one ranking
 	Sort          PositionSort
@@ -87,7 +87,7 @@ type PositionQuestion struct {
 	Owner         *market.Address
 	Pool          *market.PoolID
 	ID            *uint64
-	NoSuchID      bool    // positionId was given and can be nobody's
+	NoSuchID      bool    // positionId was given, and no position can have it
 	MinValueUsd   float64 // floors are inclusive; 0 and below admit the unknown
 	MinPoolTVLUsd float64
 	IncludeRisky  bool
@@ -98,7 +98,7 @@ func DefaultPositionQuestion() PositionQuestion {
 	return PositionQuestion{Page: 1, Limit: DefaultLimit, MinPoolTVLUsd: DefaultMinPoolTVLUsd}
 }
 
-// Offset returns how many rows stand before the page; it saturates.
+// Offset returns the number of rows before the page. It stops at maxOffset.
 func (q *PositionQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
 
 // PoolQuestion asks for a page of pools.
@@ -107,18 +107,18 @@ type PoolQuestion struct {
 	Sort         PoolSort
 	Page, Limit  uint64
 	MinTVLUsd    float64
-	IncludeRisky bool   // ignored while searching
+	IncludeRisky bool   // ignored when Search is set
 	Search       string // as it was sent; empty: no search
 }
 
 // DefaultPoolQuestion is the question without any parameter.
 func DefaultPoolQuestion() PoolQuestion { return PoolQuestion{Page: 1, Limit: DefaultLimit} }
 
-// Offset returns how many rows stand before the page; it saturates.
+// Offset returns the number of rows before the page. It stops at maxOffset.
 func (q *PoolQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
 
-// maxOffset is above every possible count of rows (chains times 2^32) and low
-// enough that an offset, a limit and a budget add up in 64 bits.
+// maxOffset is above every possible count of rows (2^32 a chain), and low enough
+// that adding a limit to it does not overflow.
 const maxOffset = 1 << 60
 
 func offset(page, limit uint64) uint64 {

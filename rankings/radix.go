@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// sorter orders places by their keys, equal keys by place. It sorts words of
-// the 32 bits that tell the keys apart best and the place, so that a pass moves
-// eight bytes a row, and then the few runs in which those bits do not decide:
-// for USD and percentages, values within a millionth of each other.
+// sorter sorts places by key, equal keys by place. It packs the most significant
+// 32 bits in which the keys differ and the place into one word and radix-sorts
+// the words, so a pass moves eight bytes a row. Rows whose 32 bits are equal are
+// then sorted by the whole key. For USD and percentages those are values within
+// a millionth of each other.
 //
 // Cost: about 20 ns a row at a million rows.
 type sorter struct {
@@ -19,14 +20,14 @@ type sorter struct {
 
 const (
 	digitBits = 11
-	digits    = 3 // that cover the upper half
+	digits    = 3 // enough for the 32 bits of the key
 )
 
-// sort returns the places, which ascend, in the lower halves of the words, in
-// order. The result is good until the next call.
-func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
+// sortPlaces sorts places, which must ascend, by keys. It returns words with
+// the places in their lower halves. The result is valid until the next call.
+func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 	least, greatest, sorted, last := uint64(math.MaxUint64), uint64(0), true, uint64(0)
-	inStretches(len(places), s.pause, func(from, to int) {
+	inStrides(len(places), s.pause, func(from, to int) {
 		for _, place := range places[from:to] {
 			key := keys[place]
 			least, greatest = min(least, key), max(greatest, key)
@@ -38,7 +39,7 @@ func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
 	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
-	inStretches(len(places), s.pause, func(from, to int) {
+	inStrides(len(places), s.pause, func(from, to int) {
 		for i := from; i < to; i++ {
 			s.words[i] = (keys[places[i]]-least)>>shift<<32 | uint64(places[i])
 		}
@@ -48,20 +49,19 @@ func (s *sorter) sort(keys []uint64, places []uint32) []uint64 {
 	}
 
 	for d := range digits {
-		s.pass(32 + d*digitBits)
+		s.sortByDigit(32 + d*digitBits)
 	}
-
-	if shift > 0 {
-		s.settle(keys)
+	if shift > 0 { // the words do not have all bits of the keys
+		s.sortTies(keys)
 	}
 	return s.words
 }
 
-// pass orders the words by one digit and leaves their order else as it is.
-func (s *sorter) pass(shift int) {
+// sortByDigit sorts the words by one digit; the sort is stable.
+func (s *sorter) sortByDigit(shift int) {
 	const mask = 1<<digitBits - 1
 	var starts [1 << digitBits]uint32
-	inStretches(len(s.words), s.pause, func(from, to int) {
+	inStrides(len(s.words), s.pause, func(from, to int) {
 		for _, w := range s.words[from:to] {
 			starts[w>>shift&mask]++
 		}
@@ -75,7 +75,7 @@ func (s *sorter) pass(shift int) {
 		starts[d], sum = sum, sum+n
 	}
 
-	inStretches(len(s.words), s.pause, func(from, to int) {
+	inStrides(len(s.words), s.pause, func(from, to int) {
 		for _, w := range s.words[from:to] {
 			d := w >> shift & mask
 			s.spare[starts[d]] = w
@@ -85,22 +85,23 @@ func (s *sorter) pass(shift int) {
 	s.words, s.spare = s.spare, s.words
 }
 
-// settle orders the runs of words with the same upper half by their keys.
-func (s *sorter) settle(keys []uint64) {
+// sortTies sorts each run of words that have the same upper half by their keys.
+func (s *sorter) sortTies(keys []uint64) {
 	for i := 0; i < len(s.words); {
 		end, sorted := i+1, true
 		for ; end < len(s.words) && s.words[end]>>32 == s.words[i]>>32; end++ {
 			sorted = sorted && keys[uint32(s.words[end-1])] <= keys[uint32(s.words[end])]
 		}
 		if !sorted {
-			sortRun(s.words[i:end], keys)
+			sortTie(s.words[i:end], keys)
 		}
 		i = end
 	}
 	s.pause()
 }
 
-func sortRun(run, keys []uint64) {
+// sortTie sorts one such run.
+func sortTie(run, keys []uint64) {
 	slices.SortStableFunc(run, func(a, b uint64) int {
 		x, y := keys[uint32(a)], keys[uint32(b)]
 		switch {

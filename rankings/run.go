@@ -8,39 +8,42 @@ import (
 	"tidemark/rankings/block"
 )
 
-// run is one order of one chain as a search reads it: maybe backwards, maybe
-// only the rows that pass a filter. A search merges one run or two a chain.
+// run is one order of one chain as a search reads it: in a direction, and with
+// only the rows that pass a filter. A search merges one or two runs a chain.
 type run struct {
-	view    *View
-	id      orderID
-	order   *block.Order
-	reading reading
-	filter  *filter               // over a warm view; nil when bits or sums came with it
-	match   func(row uint32) bool // nil: every row
-	// sums says how many matching rows stand before each leaf, the last entry
-	// before the end; nil when that is not known. bits says by rank which
-	// rows they are; nil when that is not known, or every row matches.
+	view      *View
+	id        orderID
+	order     *block.Order
+	direction direction
+	filter    *filter               // nil when sums came with the view
+	match     func(row uint32) bool // nil: every row matches
+
+	// sums are the matching rows before each leaf, and the total as the last
+	// entry; nil while they are not known.
 	sums []uint32
+	// bits are the matching rows by rank; nil while they are not known, or when
+	// every row matches.
 	bits *block.Bitmap
 }
 
-// reading is how the keys of a run follow from those of its order.
-type reading uint8
+// direction is how a run reads its order.
+type direction uint8
 
 const (
-	forward  reading = iota
-	backward         // last row first; no two rows have one key
-	level            // by id only: the sort value of every row is 0
+	forward  direction = iota
+	backward           // last row first; needs an order without equal keys
+	idOnly             // an order by id, with the sort value 0 for every row
 )
 
-// mark is a place in the total order of all rows: by key, chain, and id.
-type mark struct {
+// orderKey places a row in the order of all rows: by key, then chain, then id.
+type orderKey struct {
 	key  uint64
 	view *View
 	row  uint32
 }
 
-func (r *run) compare(a, b *mark) int {
+// compare compares two rows of the merged order, of this chain or of another.
+func (r *run) compare(a, b *orderKey) int {
 	if a.key != b.key {
 		return cmp.Compare(a.key, b.key)
 	}
@@ -50,7 +53,7 @@ func (r *run) compare(a, b *mark) int {
 	return r.id.compareRows(a.view, a.row, b.row)
 }
 
-// compareRows compares two rows by id. Positions stand in that order.
+// compareRows compares two rows of a view by id. Positions are stored by id.
 func (o orderID) compareRows(v *View, a, b uint32) int {
 	if o.ofPools() {
 		return bytes.Compare(v.State.Pools.At(a).ID[:], v.State.Pools.At(b).ID[:])
@@ -58,70 +61,70 @@ func (o orderID) compareRows(v *View, a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// mark returns the place of a row.
-func (r *run) mark(row uint32) mark {
-	if r.reading == level {
-		return mark{descending(0), r.view, row}
+// orderKey returns the order key of a row.
+func (r *run) orderKey(row uint32) orderKey {
+	if r.direction == idOnly {
+		return orderKey{descending(0), r.view, row}
 	}
-	return mark{r.read(r.view.key(r.id, row)), r.view, row}
+	return orderKey{r.runKey(r.view.sortKey(r.id, row)), r.view, row}
 }
 
-// read turns a key of the order into one of the run.
-func (r *run) read(key uint64) uint64 {
-	switch r.reading {
+// runKey maps a key of the order to one that ascends as the run reads.
+func (r *run) runKey(key uint64) uint64 {
+	switch r.direction {
 	case backward:
 		return ^key
-	case level:
+	case idOnly:
 		return descending(0)
 	}
 	return key
 }
 
-// Leaves are counted as the run reads them: the n-th of a backward run is the
-// n-th from the end of its order.
+// The methods below count leaves as the run reads them: the n-th leaf of a
+// backward run is the n-th from the end of its order.
 
-// leaf returns the place in the order of the run's n-th leaf.
-func (r *run) leaf(n int) int {
-	if r.reading == backward {
+// leafIndex returns the index in the order of the run's n-th leaf.
+func (r *run) leafIndex(n int) int {
+	if r.direction == backward {
 		return r.order.Leaves() - 1 - n
 	}
 	return n
 }
 
-// before returns how many matching rows stand before the n-th leaf.
-func (r *run) before(n int) uint32 {
-	if r.reading == backward {
+// rowsBefore returns the number of matching rows before the n-th leaf.
+func (r *run) rowsBefore(n int) uint32 {
+	if r.direction == backward {
 		return r.total() - r.sums[len(r.sums)-1-n]
 	}
 	return r.sums[n]
 }
 
-// total returns how many rows match.
+// total returns the number of matching rows.
 func (r *run) total() uint32 { return r.sums[len(r.sums)-1] }
 
-// fence returns a mark at or above every row before the n-th leaf and at or
-// below every row from it on; n is neither the first leaf nor the end.
-func (r *run) fence(n int) mark {
-	if r.reading == backward {
-		n-- // the last row that was read, which comes first in its leaf
+// fence returns an order key that is not below any row before the n-th leaf and
+// not above any row from it on. n is neither 0 nor the number of leaves.
+func (r *run) fence(n int) orderKey {
+	if r.direction == backward {
+		n-- // read backwards, the leaf before ends with its first row
 	}
-	at := r.leaf(n)
-	return mark{r.read(r.order.Keys[at]), r.view, r.order.First[at]}
+	at := r.leafIndex(n)
+	return orderKey{r.runKey(r.order.Keys[at]), r.view, r.order.First[at]}
 }
 
-// reach returns the last leaf, after from, before which at most d more rows
-// stand than before from, or from+1 if there is none.
-func (r *run) reach(from int, d uint64) int {
-	bound := uint64(r.before(from)) + d
+// lastLeafWithin returns the last leaf after from with at most d matching rows
+// between the two, or from+1 if there is none.
+func (r *run) lastLeafWithin(from int, d uint64) int {
+	bound := uint64(r.rowsBefore(from)) + d
 	n := sort.Search(r.order.Leaves()-from, func(i int) bool {
-		return uint64(r.before(from+1+i)) > bound
+		return uint64(r.rowsBefore(from+1+i)) > bound
 	})
 	return from + max(n, 1)
 }
 
-// leafOf returns the place in the order of the leaf that has a row.
+// leafOf returns the index in the order of the leaf that holds a row.
 func (r *run) leafOf(row uint32) int {
-	key := r.view.key(r.id, row)
+	key := r.view.sortKey(r.id, row)
 	return sort.Search(r.order.Leaves()-1, func(i int) bool {
 		fence := r.order.Keys[i+1]
 		return fence > key ||
@@ -129,12 +132,12 @@ func (r *run) leafOf(row uint32) int {
 	})
 }
 
-// ranked reports whether the rank of the k-th matching row is known.
+// ranked reports whether rank can be called.
 func (r *run) ranked() bool { return r.bits != nil || r.match == nil }
 
-// rank returns the rank in the order of the k-th matching row as it is read.
+// rank returns the rank, in the order, of the run's k-th matching row.
 func (r *run) rank(k uint32) uint32 {
-	if r.reading == backward {
+	if r.direction == backward {
 		k = r.total() - 1 - k
 	}
 	if r.bits != nil {

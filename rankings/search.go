@@ -6,31 +6,31 @@ import (
 	"tidemark/rankings/block"
 )
 
-// Search is one filter and one sort over fixed views: what a question asks,
-// less its page. It is immutable, may be shared, and holds its views.
+// Search is one filter and one sort over fixed views: a question without its
+// page. It is immutable, safe to share, and keeps its views in memory.
 //
-// A search knows more or less of where its rows are. Total says whether it
-// knows how many there are; then any page is a seek. If not, the first pages
-// can be walked to, and a Walk knows the search with what it passed; a Count
-// finds the number up to a limit, and a Selection finds everything.
+// A search may or may not know where its rows are. If Total is known, any page
+// is a seek. If not, Walk reads from the front, and the search that it returns
+// remembers the rows it read. Count finds the total up to a limit, and Select
+// finds the rank of every row; both return a search that knows more.
 type Search struct {
 	runs  []run
 	front front
 }
 
-// SearchPositions prepares a question over views, one a chain, of which the
-// caller has left out what is unavailable. It knows its total when the filters
-// are the default ones, or none, or leave few rows to look at. A view without
-// columns answers only the first two kinds, else ErrWarming.
+// SearchPositions prepares a question over views, one a chain; q.Chain and
+// q.Page are not read. The search knows its total if the filters are the default
+// ones or none, or if few rows can match. A view without columns answers only
+// the first two kinds; for others the error is ErrWarming.
 func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 	asked := *q
 	s := &Search{}
 	for _, v := range views {
 		if asked.Status != Inactive {
-			s.add(v, openOrder(asked.Sort), asked.reading(openOrder(asked.Sort)))
+			s.addRun(v, openOrder(asked.Sort), asked.direction(openOrder(asked.Sort)))
 		}
 		if asked.Status != Active && asked.Sort > ByROI {
-			s.add(v, closedOrder(asked.Sort), asked.reading(closedOrder(asked.Sort)))
+			s.addRun(v, closedOrder(asked.Sort), asked.direction(closedOrder(asked.Sort)))
 		}
 	}
 
@@ -38,46 +38,47 @@ func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 		r := &s.runs[i]
 		switch {
 		case asked.isOpen():
-			r.admitAll()
+			r.useAllRows()
 		case asked.isDefault():
-			r.admitDefault(func(row uint32) bool {
+			r.useDefaultFilters(func(row uint32) bool {
 				return isStandard(r.view.State, r.view.State.Positions.At(row).Pool)
 			})
 		case !r.view.Warm():
 			return nil, ErrWarming
 		default:
-			r.admit(asked.filter(r.view, r.id))
+			r.useFilter(asked.filter(r.view, r.id))
 		}
 	}
 
 	return s.countFew(), nil
 }
 
-// SearchPools prepares a question over views, as SearchPositions.
+// SearchPools prepares a question over views; see SearchPositions.
 func SearchPools(views []*View, q *PoolQuestion) (*Search, error) {
 	asked := *q
 	s := &Search{}
 	for _, v := range views {
-		s.add(v, poolTVL+orderID(asked.Sort), forward)
+		s.addRun(v, poolTVL+orderID(asked.Sort), forward)
 	}
 
 	for i := range s.runs {
 		r := &s.runs[i]
 		switch {
 		case asked.isOpen():
-			r.admitAll()
+			r.useAllRows()
 		case asked.isDefault():
-			r.admitDefault(func(row uint32) bool { return !isRisky(r.view.State, row) })
+			r.useDefaultFilters(func(row uint32) bool { return !isRisky(r.view.State, row) })
 		case !r.view.Warm():
 			return nil, ErrWarming
 		default:
-			r.admit(asked.filter(r.view))
+			r.useFilter(asked.filter(r.view))
 		}
 	}
 
 	return s, nil
 }
 
+// openOrder returns the order of open positions for a sort.
 func openOrder(sort PositionSort) orderID {
 	if sort == ByIDDescending {
 		return openID
@@ -85,8 +86,8 @@ func openOrder(sort PositionSort) orderID {
 	return openAPR + orderID(sort)
 }
 
-// closedOrder returns the order of closed positions. They are worth nothing
-// any more, so that by underlying value they stand by id.
+// closedOrder returns the order of closed positions for a sort. All of them have
+// an underlying value of 0, so that sort leaves them in order of id.
 func closedOrder(sort PositionSort) orderID {
 	switch sort {
 	case ByPnl:
@@ -97,41 +98,43 @@ func closedOrder(sort PositionSort) orderID {
 	return closedID
 }
 
-// reading returns how the sort reads an order.
-func (q *PositionQuestion) reading(id orderID) reading {
+// direction returns how the question reads an order.
+func (q *PositionQuestion) direction(id orderID) direction {
 	switch {
 	case q.Sort == ByIDDescending:
 		return backward
 	case q.Sort == ByUnderlyingValue && id == closedID:
-		return level
+		return idOnly
 	}
 	return forward
 }
 
-func (s *Search) add(v *View, id orderID, how reading) {
-	s.runs = append(s.runs, run{view: v, id: id, order: &v.orders[id], reading: how})
+func (s *Search) addRun(v *View, id orderID, how direction) {
+	s.runs = append(s.runs, run{view: v, id: id, order: &v.orders[id], direction: how})
 }
 
-// admitAll lets every row match.
-func (r *run) admitAll() { r.sums = r.order.Rows }
+// useAllRows makes every row match.
+func (r *run) useAllRows() { r.sums = r.order.Rows }
 
-// admitDefault lets the rows match that the default filters admit. A view
-// without columns counts them by its directory and asks the records.
-func (r *run) admitDefault(records func(row uint32) bool) {
+// useDefaultFilters makes the rows match that the default filters admit. Their
+// counts are in the directory. A view without columns has no bitmap of them, and
+// tests its records instead.
+func (r *run) useDefaultFilters(records func(row uint32) bool) {
 	r.sums, r.match = r.order.Pass, records
 	if r.view.Warm() {
-		r.bits = r.view.columns.passing[r.id]
+		r.bits = r.view.columns.passingByRank[r.id]
 	}
 }
 
-// admit lets the rows match that pass a filter. How many is not known.
-func (r *run) admit(f *filter) { r.filter, r.match = f, f.match }
+// useFilter makes the rows match that pass f; their number is not known.
+func (r *run) useFilter(f *filter) { r.filter, r.match = f, f.match }
 
-// fewRows is how many rows a question may have to look at for its count to be
-// made at once: some 50 µs.
+// fewRows is up to how many candidates a search counts its rows at once, which
+// takes some 50 µs.
 const fewRows = 4096
 
-// countFew counts what is listed and short.
+// countFew counts the rows at once if all filters have lists of candidates with
+// at most fewRows rows in all.
 func (s *Search) countFew() *Search {
 	rows, listed := 0, false
 	for i := range s.runs {
@@ -139,7 +142,7 @@ func (s *Search) countFew() *Search {
 			if listed = f.listed; !listed {
 				return s
 			}
-			rows += len(f.among)
+			rows += len(f.candidates)
 		}
 	}
 
@@ -153,7 +156,7 @@ func (s *Search) countFew() *Search {
 	return c.Search()
 }
 
-// Total returns how many rows there are, if that is known.
+// Total returns the number of rows, if it is known.
 func (s *Search) Total() (n uint64, known bool) {
 	for i := range s.runs {
 		if s.runs[i].sums == nil {
@@ -164,7 +167,7 @@ func (s *Search) Total() (n uint64, known bool) {
 	return n, true
 }
 
-// ranked reports whether the rank of every matching row is known.
+// ranked reports whether all runs are ranked; see run.ranked.
 func (s *Search) ranked() bool {
 	for i := range s.runs {
 		if !s.runs[i].ranked() {
@@ -174,21 +177,21 @@ func (s *Search) ranked() bool {
 	return true
 }
 
-// Walk starts on the way to the rows from offset on, at most limit of them.
+// Walk starts to find the rows from offset on, at most limit of them.
 func (s *Search) Walk(offset, limit uint64) *Walk {
 	return &Walk{search: s, offset: offset, limit: limit}
 }
 
-// cursors returns one for each run, at its front.
+// cursors returns a cursor at the front of each run.
 func (s *Search) cursors() []cursor {
 	cursors := make([]cursor, len(s.runs))
 	for i := range s.runs {
-		cursors[i] = cursor{run: &s.runs[i], which: uint32(i), loaded: -1}
+		cursors[i] = cursor{run: &s.runs[i], runIndex: uint32(i), loadedLeaf: -1}
 	}
 	return cursors
 }
 
-// Page walks the whole way at once: a seek when Total is known.
+// Page runs a whole Walk without a budget. It is cheap if Total is known.
 func (s *Search) Page(leaves LeafReader, offset, limit uint64) (Page, error) {
 	w := s.Walk(offset, limit)
 	for {
@@ -199,7 +202,8 @@ func (s *Search) Page(leaves LeafReader, offset, limit uint64) (Page, error) {
 	}
 }
 
-// sumBits returns how many of bits stand before each leaf of an order.
+// sumBits returns the members of bits, a set by rank, before each leaf of an
+// order, and their number as the last entry.
 func sumBits(o *block.Order, bits *block.Bitmap) []uint32 {
 	sums := make([]uint32, 0, len(o.Rows))
 	for _, rows := range o.Rows {

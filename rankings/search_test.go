@@ -10,8 +10,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// ask finds a page of a search in one of the ways there are; total is -1 when
-// the way does not learn it.
+// ask finds a page of a search in one way; total is -1 if it stays unknown.
 type ask func(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
 	page rankings.Page, total int, err error)
 
@@ -63,7 +62,8 @@ func selected(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offs
 	return walk(sel.Search(), leaves, r, offset, limit)
 }
 
-// again walks to other pages before, each walk with what those before it know.
+// again first walks to other pages, each walk on the search that the one before
+// returned.
 func again(s *rankings.Search, leaves rankings.LeafReader, r *rand.Rand, offset, limit uint64) (
 	page rankings.Page, total int, err error) {
 	if r.IntN(2) == 0 {
@@ -112,7 +112,8 @@ func check(page rankings.Page, total int, want []answer, offset, limit uint64) e
 	return nil
 }
 
-// table is a board of three chains, maybe some of them just restarted.
+// table is the views of three chains, some of them without columns, and the
+// model of the same states.
 type table struct {
 	*rand.Rand
 	shelf     *shelf
@@ -202,8 +203,8 @@ func (t *table) of(chain market.ChainID) (views []*rankings.View) {
 	return views
 }
 
-// TestModel asks random questions of random corpora, in every way there is to
-// answer them, and compares with the model.
+// TestModel asks random questions about random corpora, answers each in one of
+// the four ways, and compares with the model.
 func TestModel(t *testing.T) {
 	asked, seeds := 0, uint64(12)
 	if testing.Short() {

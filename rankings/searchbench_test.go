@@ -9,8 +9,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// BenchmarkPoolSearch is a search text never seen over 300,000 pools of
-// 150,000 tokens in three chains: its count to 25,000 and its first page.
+// BenchmarkPoolSearch is the first search for a text over 300,000 pools of
+// 150,000 tokens in three chains: its count up to 25,000 and its first page.
 func BenchmarkPoolSearch(b *testing.B) {
 	const pools, tokens = 100_000, 50_000
 	w := newWorld(1, 1, pools, 0, nil)

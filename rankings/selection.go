@@ -2,18 +2,18 @@ package rankings
 
 import "tidemark/rankings/block"
 
-// Selection finds where every row of a Search stands: a bitmap by rank for
-// every run. It finds the rows in the columns, in sequence, and then reads the
-// leaves once to see their ranks; it keeps nothing of either.
+// Selection finds the rank of every row of a Search: for each run it first finds
+// the matching rows in the columns, then reads the leaves once and makes a
+// bitmap by rank. The bitmaps are all that it keeps.
 type Selection struct {
-	search  *Search // what was asked
-	result  *Search // the same, runs before run selected
-	run     int
-	scanner scanner
-	found   []uint32
-	rows    *block.Bitmap // the run's matching rows; nil: not all are found yet
-	leaf    int           // of the run's order
-	bits    *block.Bitmap // by rank
+	search   *Search // what was asked
+	result   *Search // the same search; runs before run have their bitmaps
+	run      int
+	scanner  scanner
+	found    []uint32
+	rows     *block.Bitmap // the run's matching rows; nil before the first is found
+	nextLeaf int           // of the run's order
+	bits     *block.Bitmap // matching rows by rank; nil until all of rows are found
 }
 
 // Select starts to find every row.
@@ -27,8 +27,8 @@ func (s *Search) Select() *Selection {
 	return sel
 }
 
-// Step goes on by about budget rows and reports whether the selection is
-// complete. After an error the selection is of no more use.
+// Step reads about budget rows and reports whether the selection is complete.
+// The selection cannot be used after an error.
 func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) {
 	for s.run < len(s.search.runs) && budget > 0 {
 		r := &s.result.runs[s.run]
@@ -36,58 +36,61 @@ func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) {
 		case r.sums != nil:
 			s.run++
 		case s.bits == nil:
-			s.find(r, &budget)
-		case s.leaf < r.order.Leaves():
-			if err := s.read(r, leaves, &budget); err != nil {
+			s.findRows(r, &budget)
+		case s.nextLeaf < r.order.Leaves():
+			if err := s.markLeaf(r, leaves, &budget); err != nil {
 				return false, err
 			}
 		default:
 			s.bits.Seal()
 			r.bits, r.sums = s.bits, sumBits(r.order, s.bits)
-			s.run, s.leaf, s.rows, s.bits = s.run+1, 0, nil, nil
+			s.run, s.nextLeaf, s.rows, s.bits = s.run+1, 0, nil, nil
 		}
 	}
 
 	return s.run == len(s.search.runs), nil
 }
 
-// find goes on to find the matching rows of a run.
-func (s *Selection) find(r *run, budget *int) {
+// findRows continues to find the matching rows of a run.
+func (s *Selection) findRows(r *run, budget *int) {
 	if s.rows == nil {
 		s.rows = block.NewBitmap(r.filter.n)
 	}
-	const piece = 1 << 12 // rows kept at a time
+
+	const piece = 1 << 12 // rows that found holds at a time
 	var ended bool
 	s.found, ended = s.scanner.scan(r.filter, s.found[:0], piece, budget)
 	for _, row := range s.found {
 		s.rows.Set(row)
 	}
+
 	if ended {
 		s.scanner, s.bits = scanner{}, block.NewBitmap(r.order.Len())
 	}
 }
 
-// read marks the matching rows of one leaf.
-func (s *Selection) read(r *run, leaves LeafReader, budget *int) error {
-	c := cursor{run: r, loaded: -1}
-	if err := c.load(leaves, s.leaf); err != nil {
+// markLeaf marks the matching rows of one leaf.
+func (s *Selection) markLeaf(r *run, leaves LeafReader, budget *int) error {
+	c := cursor{run: r, loadedLeaf: -1}
+	if err := c.loadLeaf(leaves, s.nextLeaf); err != nil {
 		return err
 	}
 
 	*budget -= len(c.ids)
-	rank, rows := r.order.Rows[s.leaf], c.rows()
+	rank, rows := r.order.Rows[s.nextLeaf], c.tableRows()
 	for i, id := range c.ids {
 		if id >= rows {
-			return c.damaged(id)
+			return c.rowError(id)
 		}
 		if s.rows.Has(id) {
 			s.bits.Set(rank + uint32(i))
 		}
 	}
 
-	s.leaf++
+	s.nextLeaf++
 	return nil
 }
 
-// Search returns the search, which knows its Total and every row.
+// Search returns the search. Once the selection is complete, it knows its Total
+// and the rank of every row.
 func (s *Selection) Search() *Search { return s.result }

@@ -9,19 +9,20 @@ import (
 	"tidemark/rankings/market"
 )
 
-// symbols are the lower-cased symbols of all tokens in one piece.
+// symbols is the lower-cased symbols of all tokens in one buffer.
 type symbols struct {
 	text []byte
-	ends []uint32 // of each token's symbol in text
+	ends []uint32 // by token: where its symbol ends in text
 }
 
-// extend returns the symbols of st, given s of before.
+// extend returns the symbols of st, given s, the symbols of before.
 func (s *symbols) extend(before, st *market.State) symbols {
 	n := st.Tokens.Len()
 	same := sameRows(&before.Tokens, &st.Tokens, uint32(len(s.ends)), sameSymbol)
 	if same && n == uint32(len(s.ends)) {
 		return *s
 	}
+
 	next := symbols{}
 	if same {
 		next = symbols{text: bytes.Clone(s.text), ends: append([]uint32(nil), s.ends...)}
@@ -37,8 +38,8 @@ func (s *symbols) extend(before, st *market.State) symbols {
 	return next
 }
 
-// appendShown appends a symbol as searches compare it: what rows show of it,
-// lower-cased.
+// appendShown appends the characters of a symbol that rows show, lower-cased.
+// That is the text which searches compare.
 func appendShown(dst []byte, symbol string) []byte {
 	for _, r := range symbol {
 		if !IsHidden(r) {
@@ -48,9 +49,9 @@ func appendShown(dst []byte, symbol string) []byte {
 	return dst
 }
 
-// appendLower appends a character in lower case. Of all of Unicode only İ has
-// two characters for its lower case; its simple mapping, i, would match every
-// symbol with an i in it.
+// appendLower appends a character in lower case. İ is the only character in
+// Unicode whose full lower case has two characters. Its simple mapping would be
+// i, which occurs in many symbols.
 func appendLower(dst []byte, r rune) []byte {
 	if r == 'İ' {
 		return append(dst, "i\u0307"...)
@@ -58,10 +59,10 @@ func appendLower(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, unicode.ToLower(r))
 }
 
-// IsHidden reports whether a character of a symbol or a name, which a contract
-// on the chain chose, is left out wherever it is shown: control characters,
-// which break a line, and those without a width or that reverse the text, with
-// which one symbol can look like another.
+// IsHidden reports whether a character is left out of token symbols and names,
+// which contracts choose freely: control characters, and characters without
+// width or that change the direction of text, which can make one symbol look
+// like another.
 func IsHidden(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == '\uFEFF':
@@ -79,8 +80,8 @@ func sameSymbol(a, b *market.Token) bool {
 	return *a.Symbol == *b.Symbol
 }
 
-// matching returns the tokens whose symbol has text, which is not empty, in it.
-func (s *symbols) matching(text []byte) *block.Bitmap {
+// findText returns the tokens whose symbol contains text, which is not empty.
+func (s *symbols) findText(text []byte) *block.Bitmap {
 	found := block.NewBitmap(uint32(len(s.ends)))
 	token, at := 0, 0
 	for {
@@ -88,23 +89,24 @@ func (s *symbols) matching(text []byte) *block.Bitmap {
 		if hit < 0 {
 			return found
 		}
+
+		// The token whose symbol starts the match.
 		for at += hit; int(s.ends[token]) <= at; token++ {
 		}
-
 		if end := int(s.ends[token]); at+len(text) <= end {
 			found.Set(uint32(token))
 			at = end
 		} else {
-			at++ // it reaches into the next symbol
+			at++ // the match extends into the next symbol
 		}
 	}
 }
 
-// searched lets the pools match in which a text is found: a literal substring
-// of a symbol, an address or the pool id, all lower-cased. What few pools have
-// is looked up; what many have is tested as they come, so that a page and a
-// count that stop early cost little.
-func (f *filter) searched(v *View, search string) {
+// filterSearch restricts f to pools that contain search as a literal substring
+// of a symbol, a token address or the pool id, all lower-cased. If few pools can
+// match, they are looked up. If many can, each pool is tested as it is read, so
+// that a page or a count that stops early costs little.
+func (f *filter) filterSearch(v *View, search string) {
 	var text []byte
 	for _, r := range search {
 		text = appendLower(text, r)
@@ -112,28 +114,31 @@ func (f *filter) searched(v *View, search string) {
 
 	lower := string(text)
 	if lower == "0" || lower == "x" || lower == "0x" {
-		return // every id has it
+		return // every id contains it
 	}
+
+	// Matching pool ids and token addresses, by trigrams.
 	c, st := v.columns, v.State
-	tokens, found := c.symbols.matching(text), block.NewBitmap(f.n)
+	tokens, found := c.symbols.findText(text), block.NewBitmap(f.n)
 	switch {
 	case !inSomeHex(lower):
 	case len(text) == 1:
 		digit := uint16(1) << letter(text[0])
-		f.check(func(pool uint32) bool {
+		f.addTest(func(pool uint32) bool {
 			a, b := c.sides[2*pool], c.sides[2*pool+1]
 			digits := c.poolGrams.digits[pool] | c.tokenGrams.digits[a] | c.tokenGrams.digits[b]
 			return digits&digit != 0 || tokens.Has(a) || tokens.Has(b)
 		})
 		return
 	default:
-		c.poolGrams.mark(text, poolIDs(st), found.Set)
-		c.tokenGrams.mark(text, addresses(st), tokens.Set)
+		c.poolGrams.findText(text, poolIDs(st), found.Set)
+		c.tokenGrams.findText(text, addresses(st), tokens.Set)
 	}
 
-	sides, few := c.byToken.ofGroups(tokens, int(f.n/fewPools))
+	// Pools of the matching tokens.
+	sides, few := c.byToken.candidatesOfGroups(tokens, int(f.n/fewPools))
 	if !few {
-		f.check(func(pool uint32) bool {
+		f.addTest(func(pool uint32) bool {
 			return found.Has(pool) || tokens.Has(c.sides[2*pool]) || tokens.Has(c.sides[2*pool+1])
 		})
 		return
@@ -145,11 +150,11 @@ func (f *filter) searched(v *View, search string) {
 		}
 	}
 
-	f.in(found)
+	f.require(found)
 }
 
-// fewPools is the part of all pools up to which it is cheaper to look them up:
-// then a test of each would pass over many before a page is full.
+// fewPools: up to 1/fewPools of all pools are looked up. With more, testing each
+// pool as it is read fills a page sooner.
 const fewPools = 16
 
 func poolIDs(st *market.State) func(row uint32) []byte {

@@ -2,10 +2,10 @@ package rankings
 
 import "tidemark/rankings/market"
 
-// Progress is how a chain that catches up is doing.
+// Progress is the progress of a chain that is catching up.
 type Progress struct {
-	FromBlock, ToBlock, AtBlock uint64 // where it began, the chain's head, and where it is
-	Events                      uint64 // read since it began
+	FromBlock, ToBlock, AtBlock uint64 // first block, the chain's head, current block
+	Events                      uint64 // read since FromBlock
 	RequestsPerSecond           float64
 }
 
@@ -18,11 +18,12 @@ type Verification struct {
 	Differences []Difference `json:"differences,omitempty"` // the first MaxDifferences
 }
 
-// MaxDifferences bounds those that are listed: the first tell what to read again.
+// MaxDifferences bounds how many are listed; the first ones show which blocks
+// have to be read again.
 const MaxDifferences = 100
 
-// Difference is a value of the ledger that is not the contract's. The event that
-// is missing lies in FromBlock to ToBlock.
+// Difference is a value in which the ledger and the contract differ. The missing
+// event is in a block from FromBlock to ToBlock.
 type Difference struct {
 	What      string        `json:"what"` // pool, tick or position
 	ID        string        `json:"id"`

@@ -8,18 +8,18 @@ import (
 	"tidemark/rankings/market"
 )
 
-// LeafReader gives the decoded ids of a leaf. They are shared: the caller
-// must not change them. A number that is not there any more is ErrLeafGone.
+// LeafReader returns the decoded ids of a leaf. They are shared: the caller must
+// not change them. The error for a deleted leaf is ErrLeafGone.
 type LeafReader interface {
 	Leaf(chain market.ChainID, number uint64) ([]uint32, error)
 }
 
-// ErrLeafGone reports that a leaf was deleted: the view is too old to be read.
-// The cure is to load the board again.
-var ErrLeafGone = errors.New("leaf of an old generation is gone")
+// ErrLeafGone reports that a leaf was deleted, because the view is too old. The
+// caller should load the board again.
+var ErrLeafGone = errors.New("the leaf was deleted; its generation is too old")
 
-// ErrWarming reports a filter that needs columns which are not there until
-// the records of a restarted chain are loaded.
+// ErrWarming reports a filter that needs columns. A restarted chain has none
+// until its records are loaded.
 var ErrWarming = errors.New("records of the chain are still loading")
 
 // View is one published generation of one chain.
@@ -30,23 +30,24 @@ type View struct {
 	orders  []block.Order // by orderID
 	retired []block.Retired
 	columns *columns // nil until the records of a restarted chain are loaded
-	life    *life
-	older   []*life // of generations that may still be pinned
+	shared  *viewState
+	older   []*viewState // of earlier generations that may still be pinned
 }
 
-// life is what changes around a view that itself never does. The cold and the
-// warmed view of a generation share it.
-type life struct {
+// viewState is the mutable state of a generation. The view without columns and
+// the one that Complete returns share it.
+type viewState struct {
 	generation uint64
 	confirmed  atomic.Int64 // unix milliseconds
 	pins       atomic.Int64
 }
 
-// Confirm notes that the view's block was the chain's head at that time.
+// Confirm notes that the view's block was the chain's head at that time. Earlier
+// times than the last one are ignored.
 func (v *View) Confirm(unixMilli int64) {
 	for {
-		old := v.life.confirmed.Load()
-		if unixMilli <= old || v.life.confirmed.CompareAndSwap(old, unixMilli) {
+		old := v.shared.confirmed.Load()
+		if unixMilli <= old || v.shared.confirmed.CompareAndSwap(old, unixMilli) {
 			return
 		}
 	}
@@ -55,15 +56,15 @@ func (v *View) Confirm(unixMilli int64) {
 // Confirmed returns the last time at which the view's block was known to be
 // the chain's head, in unix milliseconds: the dataAsOf of every answer that is
 // computed from the view.
-func (v *View) Confirmed() int64 { return v.life.confirmed.Load() }
+func (v *View) Confirmed() int64 { return v.shared.confirmed.Load() }
 
 // Pin keeps the leaves of the view in the store until Unpin, however many
-// generations follow. Call it before the view is out of date.
-func (v *View) Pin() { v.life.pins.Add(1) }
+// generations follow. It must be called while the view's leaves are kept anyway,
+// that is until two generations later.
+func (v *View) Pin() { v.shared.pins.Add(1) }
 
 // Unpin takes one Pin back.
-func (v *View) Unpin() { v.life.pins.Add(-1) }
+func (v *View) Unpin() { v.shared.pins.Add(-1) }
 
-// Warm reports whether the view has its columns, so that it can answer every
-// question.
+// Warm reports whether the view has its columns and can answer every question.
 func (v *View) Warm() bool { return v.columns != nil }

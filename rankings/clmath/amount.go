@@ -1,10 +1,9 @@
 package clmath
 
-// Amount0 returns the raw token0 between two prices, in either order, for
-// liquidity: L * 2^96 * (b - a) / b / a, each division rounded the same way.
-// One division by a * b gives the same: floors of floors are floors of the
-// whole quotient, and so are ceilings. Prices are below 2^160 and at least
-// MinSqrtPrice.
+// Amount0 returns the raw token0 of liquidity L between two prices a <= b, given
+// in either order: L * 2^96 * (b - a) / b / a. The contracts round each division
+// in the same direction, which equals one rounded division by a * b. Prices are
+// below 2^160 and at least MinSqrtPrice.
 func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
@@ -20,8 +19,8 @@ func Amount0(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	return amount
 }
 
-// Amount1 returns the raw token1 between two prices, in either order, for
-// liquidity: L * (b - a) / 2^96.
+// Amount1 returns the raw token1 of liquidity L between two prices a <= b, given
+// in either order: L * (b - a) / 2^96.
 func Amount1(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	if sqrtA.Gt(sqrtB) {
 		sqrtA, sqrtB = sqrtB, sqrtA
@@ -39,10 +38,12 @@ func Amount1(sqrtA, sqrtB *U256, liquidity U128, roundUp bool) U256 {
 	return amount
 }
 
-// Principal returns what liquidity over a range holds at a price: rounded down
-// it is what removing pays, rounded up what adding costs. The comparison is by
-// the pool's tick, which after a falling swap that stopped on a tick is one
-// less than the tick of the price; the amounts are by the price.
+// Principal returns the raw amounts that liquidity over a range holds at a price:
+// rounded down, what removing it pays; rounded up, what adding it costs.
+//
+// Which side of the range the price is on is decided by the pool's tick, as the
+// contracts do, and the amounts by the price. The two can differ: a falling swap
+// that stops exactly on a tick leaves the pool's tick one below it.
 func Principal(tick int32, sqrtPrice *U256, lower, upper int32, sqrtLower, sqrtUpper *U256,
 	liquidity U128, roundUp bool,
 ) (amount0, amount1 U256) {

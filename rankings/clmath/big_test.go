@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The model is the contracts' arithmetic in math/big, written from the
-// formulas alone.
+// The functions below are the contracts' formulas in math/big, written
+// independently of the code under test.
 
 func toBig(v *U256) *big.Int     { return v.ToBig() }
 func liqBig(v U128) *big.Int     { u := v.U256(); return u.ToBig() }
@@ -23,7 +23,7 @@ func quo(a, b *big.Int, up bool) *big.Int {
 	return q
 }
 
-// random returns n random bits or fewer: small numbers are as likely as large.
+// random returns a random number of up to n bits; every length is equally likely.
 func random(r *rand.Rand, n int) U256 {
 	var v U256
 	for i := range v {

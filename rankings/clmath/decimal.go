@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// digits19 is the largest power of ten in a word; a word below it prints as at
-// most 19 digits.
-const digits19 = 10_000_000_000_000_000_000
+// tenTo19 is the largest power of ten below 2^64; a number below it has at most
+// 19 digits.
+const tenTo19 = 10_000_000_000_000_000_000
 
 // AppendDecimal appends v in decimal, without leading zeros.
 func AppendDecimal(dst []byte, v *U256) []byte {
@@ -16,42 +16,46 @@ func AppendDecimal(dst []byte, v *U256) []byte {
 		return AppendUint(dst, v[0])
 	}
 
-	var groups [5]uint64 // of 19 digits, least significant first
+	// Split v into groups of 19 digits, the least significant first.
+	var groups [5]uint64
 	n := 0
 	for rest := *v; ; n++ {
-		groups[n] = divWord(&rest)
+		groups[n] = divByDigits19(&rest)
 		if rest.IsZero() {
 			break
 		}
 	}
 
-	// Only the leading group is printed without zeros.
+	// Only the first group is printed without leading zeros.
 	dst = AppendUint(dst, groups[n])
 	for n--; n >= 0; n-- {
-		dst = appendGroup(dst, groups[n])
+		dst = append19(dst, groups[n])
 	}
 	return dst
 }
 
-// AppendAmount appends v units of 10^-decimals exactly: no exponent, trailing
-// zeros trimmed, "0" for 0.
+// AppendAmount appends v * 10^-decimals exactly: no exponent, no trailing zeros
+// after the point, "0" for 0.
 func AppendAmount(dst []byte, v *U256, decimals uint8) []byte {
 	if decimals == 0 {
 		return AppendDecimal(dst, v)
 	}
-	var buf [80]byte
+
+	var buf [80]byte // 2^256 has 78 digits
 	return AppendPoint(dst, AppendDecimal(buf[:0], v), decimals)
 }
 
-// AppendPoint appends what AppendAmount does for the integer that digits are.
+// AppendPoint is AppendAmount for an integer that is given by its digits, without
+// leading zeros.
 func AppendPoint(dst, digits []byte, decimals uint8) []byte {
+	// Zeros at the end are dropped, but only behind the point.
 	end := len(digits)
 	point := end - int(decimals)
 	for end > max(point, 0) && digits[end-1] == '0' {
 		end--
 	}
 
-	// The value is below 1: zeros stand between the point and its digits.
+	// A value below 1 may need zeros after the point.
 	if point <= 0 {
 		dst = append(dst, '0')
 		if end == 0 {
@@ -72,7 +76,8 @@ func AppendPoint(dst, digits []byte, decimals uint8) []byte {
 	return dst
 }
 
-// ParseDecimal reads digits without leading zeros, below 2^256.
+// ParseDecimal parses a decimal integer below 2^256, without sign or leading
+// zeros.
 func ParseDecimal(s string) (v U256, err error) {
 	if err := v.SetFromDecimal(s); err != nil || s[0] == '+' || len(s) > 1 && s[0] == '0' {
 		return U256{}, fmt.Errorf("%.80q is not a decimal integer below 2^256", s)
@@ -80,10 +85,10 @@ func ParseDecimal(s string) (v U256, err error) {
 	return v, nil
 }
 
-// Float64 returns the float next to v.
+// Float64 returns v rounded to a float.
 func Float64(v *U256) float64 { return v.Float64() }
 
-// ToFloat returns v units of 10^-decimals as a float, for a value in USD.
+// ToFloat returns v * 10^-decimals as a float, for values in USD.
 func ToFloat(v *U256, decimals uint8) float64 {
 	if v[1]|v[2]|v[3] == 0 {
 		return float64(v[0]) / pow10(decimals)
@@ -91,7 +96,7 @@ func ToFloat(v *U256, decimals uint8) float64 {
 	return v.Float64() / pow10(decimals)
 }
 
-// exactPowers are the powers of ten that a float holds exactly.
+// exactPowers are the powers of ten that are exact as floats.
 var exactPowers = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -104,19 +109,19 @@ func pow10(n uint8) float64 {
 	return math.Pow10(int(n))
 }
 
-// divWord divides v by 10^19 and returns the remainder.
-func divWord(v *U256) (rest uint64) {
+// divByDigits19 divides v by 10^19 in place and returns the remainder.
+func divByDigits19(v *U256) (rest uint64) {
 	for i := 3; i >= 0; i-- {
 		if rest|v[i] != 0 {
-			v[i], rest = bits.Div64(rest, v[i], digits19)
+			v[i], rest = bits.Div64(rest, v[i], tenTo19)
 		}
 	}
 	return rest
 }
 
-// appendGroup appends exactly 19 digits.
-func appendGroup(dst []byte, group uint64) []byte {
+// append19 appends exactly 19 digits.
+func append19(dst []byte, group uint64) []byte {
 	first := group / 1e16
 	dst = append(dst, byte('0'+first/100), byte('0'+first/10%10), byte('0'+first%10))
-	return appendEight(appendEight(dst, group/1e8%1e8), group%1e8)
+	return append8(append8(dst, group/1e8%1e8), group%1e8)
 }

@@ -34,7 +34,7 @@ func TestEightDigits(t *testing.T) {
 	for v := range uint64(10_000) {
 		both := v*1e4 + 9999 - v
 		want := strconv.FormatUint(1e8+both, 10)[1:]
-		if got := string(appendEight(nil, both)); got != want {
+		if got := string(append8(nil, both)); got != want {
 			t.Fatalf("got %s; want %s", got, want)
 		}
 	}

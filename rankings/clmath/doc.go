@@ -1,11 +1,11 @@
-// Package clmath is the arithmetic of a singleton AMM with concentrated
-// liquidity: exactly the contracts' integers, rounding included.
+// Package clmath is the integer arithmetic of a concentrated-liquidity AMM,
+// bit-exact with the contracts, rounding included.
 //
 // Prices are sqrtPriceX96: the square root of raw token1 per raw token0, times
 // 2^96. Liquidity has at most 128 bits, raw amounts at most 256. Fee growth is
-// raw fees per unit of liquidity times 2^128 and wraps modulo 2^256 by design;
-// only differences of it mean anything.
+// raw fees per unit of liquidity, times 2^128. It wraps modulo 2^256 by design,
+// so only differences of it are meaningful.
 //
-// Rounding is never a choice here: what is paid into a pool rounds up, what
-// leaves it rounds down, and a swap rounds at every step it takes.
+// Amounts paid into a pool round up, amounts paid out round down, and a swap
+// rounds at each of its steps.
 package clmath

@@ -1,8 +1,12 @@
 package clmath
 
-// FeeGrowthInside returns the growth between two ticks, modulo 2^256, from the
-// global counter and those kept outside each tick, all of the same token.
-func FeeGrowthInside(tick, lower, upper int32, global, outsideLower, outsideUpper *U256) (inside U256) {
+// FeeGrowthInside returns the fee growth of one token between two ticks, modulo
+// 2^256. tick is the pool's, global the pool's growth, and outsideLower and
+// outsideUpper the growth outside of each tick. A tick that the pool stands on
+// counts as inside as the lower bound and as outside as the upper one.
+func FeeGrowthInside(
+	tick, lower, upper int32, global, outsideLower, outsideUpper *U256,
+) (inside U256) {
 	switch {
 	case tick < lower:
 		inside.Sub(outsideLower, outsideUpper)
@@ -15,8 +19,9 @@ func FeeGrowthInside(tick, lower, upper int32, global, outsideLower, outsideUppe
 	return inside
 }
 
-// FeesOwed returns floor((inside - last mod 2^256) * liquidity / 2^128), what
-// the position manager would pay: raw fees since the growth inside was last.
+// FeesOwed returns the raw fees of liquidity since the growth inside was last:
+// floor(((inside - last) mod 2^256) * liquidity / 2^128), as the position manager
+// pays them.
 func FeesOwed(inside, last *U256, liquidity U128) U256 {
 	var growth U256
 	growth.Sub(inside, last)
@@ -24,14 +29,17 @@ func FeesOwed(inside, last *U256, liquidity U128) U256 {
 	return U256{w[2], w[3], w[4], w[5]}
 }
 
-// GrowthOf returns floor(fee * 2^128 / liquidity) modulo 2^256: what a fee
-// adds to the global growth. Liquidity is not 0.
+// GrowthOf returns what a raw fee adds to the global fee growth:
+// floor(fee * 2^128 / liquidity) modulo 2^256. liquidity must not be 0.
 func GrowthOf(fee *U256, liquidity U128) (growth U256) {
 	divisor := liquidity.U256()
+
+	// A fee below 2^128 needs no 512-bit product.
 	if fee[2]|fee[3] == 0 {
 		shifted := U256{0, 0, fee[0], fee[1]}
 		return *growth.Div(&shifted, &divisor)
 	}
+
 	growth.MulDivOverflow(fee, &q128, &divisor)
 	return growth
 }

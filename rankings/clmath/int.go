@@ -6,21 +6,21 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// U256 is an unsigned 256-bit integer, four little-endian words.
-// The rest of the tree names it through this alias only.
+// U256 is an unsigned 256-bit integer of four words, the lowest first. Other
+// packages use it only by this alias.
 type U256 = uint256.Int
 
-// U128 is an unsigned 128-bit integer without pointers, for records.
+// U128 is an unsigned 128-bit integer.
 type U128 struct{ Lo, Hi uint64 }
 
-// I128 is a two's-complement signed 128-bit integer: the contracts' int128,
-// and every liquidityDelta, which they cast to int128 before they use it.
+// I128 is a signed 128-bit integer in two's complement: the contracts' int128.
+// A liquidityDelta is one too, because the contracts cast it to int128.
 type I128 struct {
 	Lo uint64
 	Hi int64
 }
 
-// U256 returns v widened.
+// U256 returns v as 256 bits.
 func (v U128) U256() U256 { return U256{v.Lo, v.Hi, 0, 0} }
 
 // IsZero reports whether v is 0.
@@ -51,7 +51,7 @@ func (v U128) Sub(w U128) (U128, bool) {
 	return U128{lo, hi}, b != 0
 }
 
-// Narrow returns v as 128 bits and whether it fits.
+// Narrow returns the low 128 bits of v and whether v fits in them.
 func Narrow(v *U256) (U128, bool) { return U128{v[0], v[1]}, v[2]|v[3] == 0 }
 
 // Sign returns -1, 0 or +1.
@@ -65,7 +65,7 @@ func (v I128) Sign() int {
 	return 1
 }
 
-// Abs returns the magnitude of v.
+// Abs returns the absolute value of v.
 func (v I128) Abs() U128 {
 	u := U128{v.Lo, uint64(v.Hi)}
 	if v.Hi >= 0 {
@@ -88,7 +88,7 @@ func (v I128) Add(w I128) (I128, bool) {
 	return sum, v.Hi < 0 == (w.Hi < 0) && sum.Hi < 0 != (v.Hi < 0)
 }
 
-// Apply returns v + d and whether the result left the range of a U128.
+// Apply returns v + d modulo 2^128 and whether the sum does not fit a U128.
 func (v U128) Apply(d I128) (U128, bool) {
 	if d.Hi < 0 {
 		return v.Sub(d.Abs())

@@ -1,6 +1,9 @@
 package clmath
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 var (
 	maxU256 = U256{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
@@ -8,17 +11,17 @@ var (
 	q128    = U256{0, 0, 1}
 )
 
-// MulDiv returns floor(x * y / d) through a 512-bit product. It panics when
-// the quotient passes 256 bits, as the contracts revert there.
+// MulDiv returns floor(x * y / d), computed with a 512-bit product. It panics if
+// the quotient does not fit 256 bits; the contracts revert then.
 func MulDiv(x, y, d *U256) (q U256) {
 	if _, over := q.MulDivOverflow(x, y, d); over {
-		panic("BUG: quotient passes 256 bits")
+		panic(fmt.Sprintf("BUG: %s * %s / %s does not fit 256 bits", x.Dec(), y.Dec(), d.Dec()))
 	}
 	return q
 }
 
-// MulDivUp is MulDiv rounded up. The remainder is below d, so the low 256 bits
-// of x*y - q*d are all of it.
+// MulDivUp is MulDiv rounded up. The remainder x*y - q*d is below d, so its low
+// 256 bits tell whether it is 0.
 func MulDivUp(x, y, d *U256) U256 {
 	q := MulDiv(x, y, d)
 	var product, whole U256
@@ -70,7 +73,8 @@ func mulWide(a *U256, b U128) (w wide) {
 	return w
 }
 
-// mulPrices returns the product of two prices, which are below 2^160.
+// mulPrices returns the product of two prices. They are below 2^160, so their top
+// words are 0 and the product fits.
 func mulPrices(a, b *U256) wide {
 	w := mulWide(a, U128{b[0], b[1]})
 	var c uint64
@@ -101,9 +105,9 @@ func (w wide) shift96() wide {
 		w[3]>>32 | w[4]<<32}
 }
 
-// divWide returns floor(n / d) modulo 2^256 and whether something is left. d is
-// at least 2^64. It is Knuth's algorithm D (TAOCP 4.3.1), which costs one
-// division of words for each word of the quotient that is not 0.
+// divWide returns floor(n / d) modulo 2^256 and whether there is a remainder. d
+// is at least 2^64. It is Knuth's algorithm D (TAOCP 4.3.1): one division of
+// words for each word of the quotient that is not 0.
 func divWide(n, d wide) (q U256, rest bool) {
 	words := len(d)
 	for d[words-1] == 0 {
@@ -122,7 +126,7 @@ func divWide(n, d wide) (q U256, rest bool) {
 	u[0], d[0] = n[0]<<s, d[0]<<s
 
 	for j := len(n) - words; j >= 0; j-- {
-		if digit := divStep(u[j:j+words+1], d[:words]); j < len(q) {
+		if digit := divDigit(u[j:j+words+1], d[:words]); j < len(q) {
 			q[j] = digit
 		}
 	}
@@ -133,9 +137,9 @@ func divWide(n, d wide) (q U256, rest bool) {
 	return q, rest
 }
 
-// divStep divides u by d, which has its top bit set and is one word shorter,
-// for a quotient of one word, and leaves the remainder in u.
-func divStep(u, d []uint64) uint64 {
+// divDigit divides u by d and leaves the remainder in u. The quotient fits one
+// word: d has its top bit set and is one word shorter than u.
+func divDigit(u, d []uint64) uint64 {
 	k := len(d)
 	top, next := d[k-1], d[k-2]
 	if u[k] == 0 && u[k-1] < top {
@@ -144,7 +148,7 @@ func divStep(u, d []uint64) uint64 {
 
 	// Estimate the digit from the top two words, then correct it by the third.
 	digit, left := ^uint64(0), u[k-1]+top
-	over := left < top // left passes a word: the estimate is as good as it gets
+	over := left < top // left overflows a word, so the estimate needs no correction
 	if u[k] < top {
 		digit, left = bits.Div64(u[k], u[k-1], top)
 		over = false
@@ -169,7 +173,8 @@ func divStep(u, d []uint64) uint64 {
 	}
 	u[k], borrow = bits.Sub64(u[k], carry, borrow)
 
-	if borrow != 0 { // one too many
+	// The estimate was one too large: add d back.
+	if borrow != 0 {
 		digit--
 		var c uint64
 		for i := range d {

@@ -2,22 +2,22 @@ package clmath
 
 import "fmt"
 
-// Replay recomputes from a Swap event everything that the event does not say:
-// which ticks were crossed and what the fee growth became, to the last wei.
+// Replay recomputes from a Swap event what the event does not contain: which
+// ticks were crossed and the exact fee growth.
 //
-// Given the pool before the swap, the event fixes every rounding. Steps stop
-// at the next initialised tick within the current bitmap word or at the word's
-// edge, and every stop up to the final price was a full step, whatever made
-// the swap stop there. What is left of the input after the full steps is the
-// last step's, fee included; its fee is left - floor(left * (1 - f)), and that
-// holds for exact input, exact output and price limits alike, because the
-// excess of rounding an input up is below 1 and is scaled by less than 1.
+// With the pool before the swap, the event determines every rounding. A step
+// ends at the next initialised tick within the current bitmap word, or at the
+// word's edge, and every stop up to the final price is a full step. The input
+// that is left after the full steps belongs to the last step, fee included. Its
+// fee is left - floor(left * (1 - f)). That holds for exact input, exact output
+// and price limits alike: rounding an input up adds less than 1, and the factor
+// 1 - f is below 1.
 //
-// The caller walks the ticks, since it owns them:
+// The caller has the ticks and runs the loop:
 //
 //	for {
 //		stop, initialised := next stop from r.Tick in direction r.Down
-//		if !r.Full(stop, sqrt price of stop) {
+//		if !r.StepTo(stop, sqrt price of stop) {
 //			break
 //		}
 //		if initialised {
@@ -25,28 +25,29 @@ import "fmt"
 //			r.Cross(liquidityNet)
 //		}
 //	}
-//	err := r.Last(event's tick, event's liquidity)
+//	err := r.Finish(event's tick, event's liquidity)
 type Replay struct {
 	SqrtPriceX96 U256
 	Tick         int32
 	Liquidity    U128
 	GrowthX128   U256 // global fee growth of the input token
 	Down         bool // the price falls: token0 is the input (zeroForOne)
-	Fees         U256 // paid to liquidity so far, less the protocol's part
-	In           U256 // input of the whole swap, fee included
+	Fees         U256 // raw fees paid to liquidity so far, without the protocol's part
+	In           U256 // raw input of the whole swap, fee included
 
-	left     U256 // input not yet explained, fee included
-	end      U256
-	fee      uint32
-	protocol uint32
-	short    bool // the steps cost more than the event paid
-	still    bool // the last step did not move the price
+	inputLeft   U256 // input of the steps still to come, fee included
+	end         U256 // the event's price
+	fee         uint32
+	protocolFee uint32 // of this direction
+	impossible  bool   // the steps need more input or liquidity than there is
 }
 
-// Direction tells from a Swap event whether the price fell, or in a swap that
-// did not move it, whether token0 was the input. Nothing happened (a hook took
-// the whole amount) when none is true.
-func Direction(before, after *U256, tickBefore, tickAfter int32, amount0, amount1 I128) (down, nothing bool) {
+// Direction returns the direction of a swap from its event: whether the price
+// fell, or if it did not move, whether token0 was the input. nothing is true if
+// price, tick and amounts are all unchanged: a hook took the whole amount.
+func Direction(
+	before, after *U256, tickBefore, tickAfter int32, amount0, amount1 I128,
+) (down, nothing bool) {
 	switch {
 	case !after.Eq(before):
 		return after.Lt(before), false
@@ -56,23 +57,23 @@ func Direction(before, after *U256, tickBefore, tickAfter int32, amount0, amount
 	return tickAfter < tickBefore, amount0.Sign() == 0 && tickAfter == tickBefore
 }
 
-// Begin sets r to the pool before the swap. The growth is the input token's,
-// amountIn the event's amount of it (negative: paid into the pool), end the
-// event's price, fee the event's, protocolFee the pool's of both directions.
+// Begin sets r to the pool before the swap. growth is the input token's, and
+// amountIn the event's amount of it, negative if paid into the pool. end and fee
+// are the event's price and fee. protocolFee is the pool's, of both directions.
 func (r *Replay) Begin(sqrtPrice *U256, tick int32, liquidity U128, growth *U256, down bool,
 	amountIn I128, end *U256, fee, protocolFee uint32,
 ) {
 	*r = Replay{
 		SqrtPriceX96: *sqrtPrice, Tick: tick, Liquidity: liquidity, GrowthX128: *growth, Down: down,
-		end: *end, fee: fee, protocol: ProtocolFeeOf(protocolFee, down),
+		end: *end, fee: fee, protocolFee: ProtocolFeeOf(protocolFee, down),
 	}
-	r.short = amountIn.Sign() > 0
+	r.impossible = amountIn.Sign() > 0
 	r.In = amountIn.Abs().U256()
-	r.left = r.In
+	r.inputLeft = r.In
 }
 
-// ProtocolFeeOf returns the part of a pool's protocol fee that a direction
-// pays, in pips: the low 12 bits when the price falls, the high ones else.
+// ProtocolFeeOf returns a pool's protocol fee for one direction in pips: the low
+// 12 bits if the price falls, else the high ones.
 func ProtocolFeeOf(protocolFee uint32, down bool) uint32 {
 	if down {
 		return protocolFee & 0xfff
@@ -80,21 +81,22 @@ func ProtocolFeeOf(protocolFee uint32, down bool) uint32 {
 	return protocolFee >> 12
 }
 
-// Full takes the step to stop and reports true, unless the swap ended before.
-func (r *Replay) Full(stop int32, sqrtStop *U256) bool {
+// StepTo takes a full step to the price of stop, unless the swap ended before it.
+// It reports whether it took the step.
+func (r *Replay) StepTo(stop int32, sqrtStop *U256) bool {
 	if r.Down && sqrtStop.Lt(&r.end) || !r.Down && sqrtStop.Gt(&r.end) {
 		return false
 	}
 
-	// A full step pays for the whole way; what it leaves is for the next ones.
+	// A full step costs the input for the whole distance and the fee on it.
 	in := inputTo(&r.SqrtPriceX96, sqrtStop, r.Liquidity, r.Down)
-	fee := feeOn(&in, r.fee)
+	fee := feeOnTop(&in, r.fee)
 	in.Add(&in, &fee)
-	if _, under := r.left.SubOverflow(&r.left, &in); under {
-		r.short = true
+	if _, under := r.inputLeft.SubOverflow(&r.inputLeft, &in); under {
+		r.impossible = true
 	}
 
-	r.account(&in, &fee)
+	r.addFee(&in, &fee)
 	r.SqrtPriceX96 = *sqrtStop
 	r.Tick = stop
 	if r.Down {
@@ -103,32 +105,34 @@ func (r *Replay) Full(stop int32, sqrtStop *U256) bool {
 	return true
 }
 
-// Cross applies the liquidityNet of the initialised tick just reached.
+// Cross applies the liquidityNet of the initialised tick that was just reached.
 func (r *Replay) Cross(net I128) {
 	if r.Down {
 		net = net.Neg()
 	}
 	var over bool
 	if r.Liquidity, over = r.Liquidity.Apply(net); over {
-		r.short = true
+		r.impossible = true
 	}
 }
 
-// Last takes the last step, which ends at the event's price and may not move
-// it, and compares what the event claims with what was replayed.
-func (r *Replay) Last(tick int32, liquidity U128) error {
-	if r.short {
-		return fmt.Errorf("the steps to the event's price need more than its input of %s", r.In.Dec())
+// Finish takes the last step, from the last stop to the event's price, which may
+// be the same. It returns an error if the event's input, tick or liquidity cannot
+// be right.
+func (r *Replay) Finish(tick int32, liquidity U128) error {
+	if r.impossible {
+		return fmt.Errorf("its price cannot be reached with an input of %s", r.In.Dec())
 	}
 
-	// The fee of the last step is whatever its input leaves after the swap.
-	kept := MulDiv(&r.left, &U256{uint64(Pips - r.fee)}, &U256{Pips})
+	// All input that is left belongs to this step.
+	kept := MulDiv(&r.inputLeft, &U256{uint64(Pips - r.fee)}, &U256{Pips})
 	var fee U256
-	fee.Sub(&r.left, &kept)
-	r.account(&r.left, &fee)
+	fee.Sub(&r.inputLeft, &kept)
+	r.addFee(&r.inputLeft, &fee)
 
-	r.still = r.SqrtPriceX96.Eq(&r.end)
-	if r.still && tick != r.Tick {
+	// Without a move the tick is that of the last stop, which a price alone does
+	// not determine.
+	if r.SqrtPriceX96.Eq(&r.end) && tick != r.Tick {
 		return fmt.Errorf("the event's tick is %d; replayed %d", tick, r.Tick)
 	}
 
@@ -141,32 +145,37 @@ func (r *Replay) Last(tick int32, liquidity U128) error {
 	return nil
 }
 
-// account adds a step's fee to the growth, less the protocol's part, which is
-// taken from the whole input, or is the whole fee when nobody else takes one.
-func (r *Replay) account(total, fee *U256) {
-	if r.protocol > 0 {
+// addFee adds a step's fee to the growth, without the protocol's part. That is a
+// part of the step's whole input, total, or the whole fee if there is no fee but
+// the protocol's.
+func (r *Replay) addFee(total, fee *U256) {
+	if r.protocolFee > 0 {
 		cut := *fee
-		if r.fee != r.protocol {
-			cut = MulDiv(total, &U256{uint64(r.protocol)}, &U256{Pips})
+		if r.fee != r.protocolFee {
+			cut = MulDiv(total, &U256{uint64(r.protocolFee)}, &U256{Pips})
 		}
 		fee.Sub(fee, &cut)
 	}
 
-	// Nobody is in range: the contracts give the fee to no one.
+	// With no liquidity in range the contracts credit the fee to nobody.
 	if r.Liquidity.IsZero() {
 		return
 	}
+
 	growth := GrowthOf(fee, r.Liquidity)
 	r.GrowthX128.Add(&r.GrowthX128, &growth)
 	r.Fees.Add(&r.Fees, fee)
 }
 
-// LPFee returns the liquidity providers' fee behind a swap's: the largest l
-// with p + l - floor(p * l / 10^6) = fee, p being the protocol's.
+// LPFee returns the liquidity providers' fee l of a swap, in pips, from the fee
+// of the swap and the protocol's fee p. It is the largest l with
+// p + l - floor(p * l / 10^6) = fee.
 func LPFee(fee, protocol uint32) uint32 {
 	if protocol == 0 || fee >= Pips {
 		return fee
 	}
+
+	// The search starts at fee, which is at least l, and takes few steps.
 	p, l := uint64(protocol), uint64(fee)
 	swapFee := func(l uint64) uint64 { return p + l - p*l/Pips }
 	for l > 0 && swapFee(l) > uint64(fee) {

@@ -1,15 +1,17 @@
 package clmath
 
-// Pips is the whole of which fees are parts: 3000 pips are 0.30 %.
+import "fmt"
+
+// Pips is the unit of fees: Pips are 100 %, 3000 pips are 0.30 %.
 const Pips = 1_000_000
 
-// SwapStep is one step of a swap computed forwards: to target, or as far as
-// the amount left reaches within liquidity. Exact input counts what is still
-// to be paid, fee included; exact output what is still to be received.
+// SwapStep computes one step of a swap, to target or as far as left suffices
+// within liquidity. left is what is still to be paid, fee included, if exactIn,
+// and else what is still to be received. fee is in pips, and below Pips for an
+// exact output.
 //
-// It returns the price after the step, what was paid without and what was
-// taken as fee, and what was received. The fee of an exact output must be
-// below Pips.
+// It returns the price after the step, the input without fee, the output, and
+// the fee.
 func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool, fee uint32) (
 	next, amountIn, amountOut, feeAmount U256,
 ) {
@@ -24,7 +26,7 @@ func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool,
 			feeAmount.Sub(left, &less)
 		} else {
 			next = *target
-			feeAmount = feeOn(&amountIn, fee)
+			feeAmount = feeOnTop(&amountIn, fee)
 		}
 		return next, amountIn, outputTo(sqrtPrice, &next, liquidity, down), feeAmount
 	}
@@ -36,10 +38,10 @@ func SwapStep(sqrtPrice, target *U256, liquidity U128, left *U256, exactIn bool,
 		next = NextSqrtPriceFromOutput(sqrtPrice, liquidity, left, down)
 	}
 	amountIn = inputTo(sqrtPrice, &next, liquidity, down)
-	return next, amountIn, amountOut, feeOn(&amountIn, fee)
+	return next, amountIn, amountOut, feeOnTop(&amountIn, fee)
 }
 
-// inputTo is what moving the price costs, rounded up.
+// inputTo returns the input that moves the price, without fee, rounded up.
 func inputTo(from, to *U256, liquidity U128, down bool) U256 {
 	if down {
 		return Amount0(to, from, liquidity, true)
@@ -47,7 +49,7 @@ func inputTo(from, to *U256, liquidity U128, down bool) U256 {
 	return Amount1(from, to, liquidity, true)
 }
 
-// outputTo is what moving the price pays, rounded down.
+// outputTo returns the output when the price moves, rounded down.
 func outputTo(from, to *U256, liquidity U128, down bool) U256 {
 	if down {
 		return Amount1(to, from, liquidity, false)
@@ -55,34 +57,34 @@ func outputTo(from, to *U256, liquidity U128, down bool) U256 {
 	return Amount0(from, to, liquidity, false)
 }
 
-// feeOn is the fee that comes on top of an input: ceil(in * fee / (1 - fee)).
-// At a fee of everything the input of a full step is its own fee.
-func feeOn(amountIn *U256, fee uint32) U256 {
+// feeOnTop returns the fee that is added to an input: ceil(in * fee / (1 - fee)).
+// At a fee of 100 % the contracts take the input itself.
+func feeOnTop(amountIn *U256, fee uint32) U256 {
 	if fee == Pips {
 		return *amountIn
 	}
 	return MulDivUp(amountIn, &U256{uint64(fee)}, &U256{uint64(Pips - fee)})
 }
 
-// NextSqrtPriceFromInput returns the price after amountIn, without its fee,
-// was paid into liquidity; rounded away from the target.
+// NextSqrtPriceFromInput returns the price after amountIn, without its fee, was
+// paid in. It is rounded so that the price moves less.
 func NextSqrtPriceFromInput(sqrtPrice *U256, liquidity U128, amountIn *U256, down bool) U256 {
 	if down {
-		return addAmount0(sqrtPrice, liquidity, amountIn)
+		return priceAfterAmount0(sqrtPrice, liquidity, amountIn)
 	}
 	depth := liquidity.U256()
 	step := MulDiv(amountIn, &q96, &depth)
 	return *step.Add(&step, sqrtPrice)
 }
 
-// NextSqrtPriceFromOutput returns the price after amountOut was taken out of
-// liquidity. It panics when liquidity does not hold that much.
+// NextSqrtPriceFromOutput returns the price after amountOut was taken out. It
+// panics if liquidity does not hold that much.
 func NextSqrtPriceFromOutput(sqrtPrice *U256, liquidity U128, amountOut *U256, down bool) U256 {
 	depth := liquidity.U256()
 	if down {
 		step := MulDivUp(amountOut, &q96, &depth)
 		if !step.Lt(sqrtPrice) {
-			panic("BUG: output exceeds the liquidity's token1")
+			panic(fmt.Sprintf("BUG: output %s exceeds the token1 in range", amountOut.Dec()))
 		}
 		return *step.Sub(sqrtPrice, &step)
 	}
@@ -91,15 +93,16 @@ func NextSqrtPriceFromOutput(sqrtPrice *U256, liquidity U128, amountOut *U256, d
 	depth.Lsh(&depth, 96)
 	var product U256
 	if _, over := product.MulOverflow(amountOut, sqrtPrice); over || !product.Lt(&depth) {
-		panic("BUG: output exceeds the liquidity's token0")
+		panic(fmt.Sprintf("BUG: output %s exceeds the token0 in range", amountOut.Dec()))
 	}
 	product.Sub(&depth, &product)
 	return MulDivUp(&depth, sqrtPrice, &product)
 }
 
-// addAmount0 returns L * 2^96 * P / (L * 2^96 + amount * P), rounded up, or
-// the contracts' less precise form where that product passes 256 bits.
-func addAmount0(sqrtPrice *U256, liquidity U128, amount *U256) U256 {
+// priceAfterAmount0 returns the price P after amount of token0 was paid in:
+// L * 2^96 * P / (L * 2^96 + amount * P), rounded up. If that does not fit 256
+// bits it uses the contracts' less precise form, L * 2^96 / (L * 2^96 / P + amount).
+func priceAfterAmount0(sqrtPrice *U256, liquidity U128, amount *U256) U256 {
 	depth := liquidity.U256()
 	depth.Lsh(&depth, 96)
 	var product, sum U256
@@ -108,6 +111,7 @@ func addAmount0(sqrtPrice *U256, liquidity U128, amount *U256) U256 {
 			return MulDivUp(&depth, sqrtPrice, &sum)
 		}
 	}
+
 	sum.Div(&depth, sqrtPrice)
 	sum.Add(&sum, amount)
 	return divUp(&depth, &sum)

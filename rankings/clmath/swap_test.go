@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A swap computed forwards and replayed from its event alone agrees on the
-// fee growth to the last unit, whatever kind of swap it was.
+// A swap that is computed step by step, and then replayed from its event alone,
+// gives exactly the same fee growth.
 func TestReplayExplainsForwardSwaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for i := range 30_000 {
@@ -28,8 +28,8 @@ func TestReplayExplainsForwardSwaps(t *testing.T) {
 	}
 }
 
-// forward is a pool without initialised ticks, so that its liquidity is the
-// same everywhere and only word edges are stops.
+// forward is a swap in a pool without initialised ticks: liquidity is the same
+// everywhere, and steps end at word edges only.
 type forward struct {
 	spacing, tick int32
 	price, left   U256
@@ -97,16 +97,17 @@ func (p *forward) run(t *testing.T, n int) {
 
 	// Replay the same swap from what its event would say.
 	paid, _ := Narrow(&in)
-	r.Begin(&before, tickBefore, p.liquidity, &U256{}, p.down, I128{paid.Lo, int64(paid.Hi)}.Neg(), &p.price, p.fee, p.protocol)
+	amountIn := I128{paid.Lo, int64(paid.Hi)}.Neg()
+	r.Begin(&before, tickBefore, p.liquidity, &U256{}, p.down, amountIn, &p.price, p.fee, p.protocol)
 	for {
 		stop := WordEdge(r.Tick, p.spacing, p.down)
 		to := SqrtPriceAtTick(stop)
-		if !r.Full(stop, &to) {
+		if !r.StepTo(stop, &to) {
 			break
 		}
 	}
 
-	if err := r.Last(p.tick, p.liquidity); err != nil {
+	if err := r.Finish(p.tick, p.liquidity); err != nil {
 		t.Fatalf("swap %d %+v: %s", n, p, err)
 	}
 	if !r.GrowthX128.Eq(&growth) {
@@ -128,11 +129,11 @@ func TestReplayRefuses(t *testing.T) {
 		for {
 			stop := WordEdge(r.Tick, 60, true)
 			to := SqrtPriceAtTick(stop)
-			if !r.Full(stop, &to) {
+			if !r.StepTo(stop, &to) {
 				break
 			}
 		}
-		if err := r.Last(tick, l); err == nil {
+		if err := r.Finish(tick, l); err == nil {
 			t.Errorf("input %v, tick %d, liquidity %v were accepted", amount, tick, l)
 		}
 	}
@@ -167,7 +168,7 @@ func BenchmarkReplayStep(b *testing.B) {
 	for b.Loop() {
 		var r Replay
 		r.Begin(&price, 30, liquidity, &U256{}, true, I128{Lo: 1 << 48}.Neg(), &end, 3000, 0)
-		if err := r.Last(29, liquidity); err != nil {
+		if err := r.Finish(29, liquidity); err != nil {
 			b.Fatal(err)
 		}
 	}

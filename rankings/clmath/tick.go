@@ -6,19 +6,21 @@ import (
 	"math/bits"
 )
 
-// The ticks at which a price can stand.
+// The bounds of ticks.
 const (
 	MinTick = -887272
 	MaxTick = 887272
 )
 
-// The prices of MinTick and MaxTick. A swap never leaves them.
+// The prices of MinTick and MaxTick. A pool's price is at least MinSqrtPrice and
+// below MaxSqrtPrice.
 var (
 	MinSqrtPrice = U256{4295128739}
 	MaxSqrtPrice = U256{0x5d951d5263988d26, 0xefd1fc6a50648849, 0xfffd8963}
 )
 
-// tickFactors[i] is 2^128 / sqrt(1.0001)^(2^i), rounded to the nearest integer.
+// tickFactors[i] is 2^128 / sqrt(1.0001)^(2^i), rounded to the nearest integer,
+// as in the contracts' TickMath.
 var tickFactors = [20]U128{
 	{0xaa2d162d1a594001, 0xfffcb933bd6fad37},
 	{0x59a46990580e213a, 0xfff97272373d4132},
@@ -46,7 +48,7 @@ var tickFactors = [20]U128{
 // it: the factors of the bits of |tick| multiplied in Q128, inverted when tick
 // is positive, and rounded up to Q96. About 130 ns.
 //
-// It panics when tick is not between MinTick and MaxTick.
+// It panics if tick is not between MinTick and MaxTick.
 func SqrtPriceAtTick(tick int32) U256 {
 	if tick < MinTick || tick > MaxTick {
 		panic(fmt.Sprintf("BUG: tick %d is not between %d and %d", tick, MinTick, MaxTick))
@@ -63,7 +65,7 @@ func SqrtPriceAtTick(tick int32) U256 {
 		ratio = mulHigh(ratio, tickFactors[bits.TrailingZeros32(rest)])
 	}
 
-	// The factors are of falling prices: a positive tick is the inverse.
+	// The factors are for negative ticks; a positive tick takes the inverse.
 	price := ratio.U256()
 	if tick > 0 {
 		price.Div(&maxU256, &price)
@@ -72,10 +74,11 @@ func SqrtPriceAtTick(tick int32) U256 {
 	return *price.Rsh(&price, 32)
 }
 
-// TickAtSqrtPrice returns the greatest tick whose price is at most sqrtPrice.
-// A float's logarithm is right to one tick; the exact price settles it.
+// TickAtSqrtPrice returns the greatest tick whose price is at most sqrtPrice. A
+// logarithm in floats is off by at most one tick, which comparing exact prices
+// corrects.
 //
-// It panics when sqrtPrice is not between MinSqrtPrice and MaxSqrtPrice.
+// It panics if sqrtPrice is not between MinSqrtPrice and MaxSqrtPrice.
 func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 	if sqrtPrice.Lt(&MinSqrtPrice) || sqrtPrice.Gt(&MaxSqrtPrice) {
 		panic(fmt.Sprintf("BUG: no tick has the sqrtPriceX96 %s", sqrtPrice.Dec()))
@@ -97,9 +100,10 @@ func TickAtSqrtPrice(sqrtPrice *U256) int32 {
 	return tick
 }
 
-// WordEdge returns the last tick of the 256-tick bitmap word in which a swap
-// looks for its next stop: at or below tick when the price falls, above it
-// when it rises. A swap rounds there even when no tick is initialised.
+// WordEdge returns the last tick of the bitmap word in which a swap looks for
+// its next stop: at or below tick if the price falls, above it if it rises. A
+// word covers 256 multiples of spacing. A swap stops, and rounds, at the edge
+// even if no tick is initialised there.
 func WordEdge(tick, spacing int32, down bool) int32 {
 	word := floorDiv(tick, spacing)
 	if down {
@@ -113,6 +117,7 @@ func WordEdge(tick, spacing int32, down bool) int32 {
 // Aligned returns the greatest multiple of spacing that is at most tick.
 func Aligned(tick, spacing int32) int32 { return floorDiv(tick, spacing) * spacing }
 
+// floorDiv returns a / b rounded down.
 func floorDiv(a, b int32) int32 {
 	q := a / b
 	if a%b < 0 {

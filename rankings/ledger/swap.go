@@ -36,7 +36,7 @@ func (l *Ledger) swap(e *market.Swap) error {
 		l.walk(i, p.TickSpacing, other)
 	}
 
-	if err := r.Last(e.Tick, e.Liquidity); err != nil {
+	if err := r.Finish(e.Tick, e.Liquidity); err != nil {
 		return l.refuseSwap(e, in, err)
 	}
 
@@ -127,12 +127,12 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 		}
 
 		if slot == market.NoIndex {
-			if sqrt := clmath.SqrtPriceAtTick(stop); !r.Full(stop, &sqrt) {
+			if sqrt := clmath.SqrtPriceAtTick(stop); !r.StepTo(stop, &sqrt) {
 				return
 			}
 			continue
 		}
-		if !r.Full(stop, &l.st.Ticks.At(slot).SqrtPriceX96) {
+		if !r.StepTo(stop, &l.st.Ticks.At(slot).SqrtPriceX96) {
 			return
 		}
 

@@ -1,11 +1,11 @@
-// Package market holds the nouns: chains, tokens, pools, ticks, positions, the
-// events that change them, the spans of blocks in which those arrive, and the
-// State, which is everything known of one chain at one block.
+// Package market has the types that the other packages share: chains, tokens,
+// pools, ticks, positions, the events that change them, spans of blocks with
+// events, and State, which is everything known of one chain at one block.
 //
-// Records are fixed-size and free of pointers wherever there are many of them,
-// so that a million cost the garbage collector nothing. They name each other
-// by index: a record's place in its Table. NoIndex is no record.
+// Records that are numerous have a fixed size and no pointers, so a million of
+// them cost the garbage collector nothing. They refer to each other by index,
+// which is a record's place in its Table; NoIndex refers to no record.
 //
-// On-chain quantities are integers. USD is float64, and a float that is not
-// known is Unknown (NaN), never 0.
+// On-chain quantities are integers in raw units. USD values, prices and
+// percentages are float64; one that is not known is Unknown (NaN), never 0.
 package market

@@ -17,7 +17,8 @@ type (
 		SqrtPriceX96         clmath.U256
 		Tick                 int32
 	}
-	// ModifyLiquidity adds, removes (liquidityDelta < 0) or pokes (= 0).
+	// ModifyLiquidity adds liquidity, removes it (LiquidityDelta < 0), or only
+	// collects fees (LiquidityDelta = 0).
 	ModifyLiquidity struct {
 		Pool                 PoolID
 		Sender               Address
@@ -25,7 +26,8 @@ type (
 		LiquidityDelta       clmath.I128
 		Salt                 Hash
 	}
-	// Swap carries the swapper's deltas: negative is paid into the pool.
+	// Swap has the swapper's amounts: a negative one is paid into the pool. Price,
+	// liquidity and tick are those after the swap; Fee is in pips.
 	Swap struct {
 		Pool             PoolID
 		Sender           Address
@@ -35,13 +37,13 @@ type (
 		Tick             int32
 		Fee              uint32
 	}
-	// Donate gives to the liquidity in range.
+	// Donate pays both amounts to the liquidity in range.
 	Donate struct {
 		Pool             PoolID
 		Sender           Address
 		Amount0, Amount1 clmath.U256
 	}
-	// ProtocolFeeUpdated sets a pool's protocol fee.
+	// ProtocolFeeUpdated sets a pool's protocol fee; see Pool.ProtocolFee.
 	ProtocolFeeUpdated struct {
 		Pool        PoolID
 		ProtocolFee uint32
@@ -50,12 +52,12 @@ type (
 
 // The events of the position manager.
 type (
-	// TransferNFT moves a position; From zero mints it, To zero burns it.
+	// TransferNFT transfers a position. A zero From mints it; a zero To burns it.
 	TransferNFT struct {
 		From, To Address
 		ID       uint64
 	}
-	// Subscription and Unsubscription change nothing that is served.
+	// Subscription and Unsubscription have no effect on what is served.
 	Subscription struct {
 		ID         uint64
 		Subscriber Address

@@ -9,22 +9,23 @@ import (
 // ChainID is an EVM chain id, as every endpoint takes it.
 type ChainID uint64
 
-// Protocol is the key of the one protocol that is served.
+// Protocol is the key of the only protocol that is served.
 const Protocol = "swapdex-v4"
 
 // Address is an EVM address; all zero is the chain's native currency.
 type Address [20]byte
 
-// Hash is a 32-byte word: a block or transaction hash, or a salt.
+// Hash is a 32-byte word: a block hash, a transaction hash or a salt.
 type Hash [32]byte
 
 // PoolID is the keccak-256 of a pool's key.
 type PoolID [32]byte
 
-// NoIndex is the index of no record.
+// NoIndex stands for no record where an index is expected.
 const NoIndex = math.MaxUint32
 
-// Unknown is the USD value, price or percentage that is not known.
+// Unknown is a USD value, price or percentage that is not known. It is NaN, so
+// compare with Known, not with ==.
 var Unknown = math.NaN()
 
 // Known reports whether x is a known value.
@@ -46,7 +47,7 @@ func (id PoolID) String() string { return string(id.AppendHex(nil)) }
 // IsZero reports whether a is the zero address: nobody, or the native currency.
 func (a Address) IsZero() bool { return a == Address{} }
 
-// IsZero reports whether h is all zero, which stands for a hash not known.
+// IsZero reports whether h is all zero, which stands for an unknown hash.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
 // ParseAddress reads 0x and 40 hex digits of any case.

@@ -2,14 +2,14 @@ package market
 
 import "tidemark/rankings/clmath"
 
-// DynamicFee is the fee of a pool key whose fee a hook decides.
+// DynamicFee is the fee in the key of a pool whose hook sets the fee.
 const DynamicFee = 0x800000
 
-// NoFee is the LastFee of a pool in which nothing was swapped yet.
+// NoFee is the LastFee of a pool before its first swap.
 const NoFee = NoIndex
 
-// Pool is the state of one pool. TickLists, Days, Minutes and Stats have one
-// record for each pool under the same index.
+// Pool is the state of one pool. TickLists, Days, Minutes and Stats have a record
+// for each pool at the same index.
 type Pool struct {
 	ID                   PoolID
 	Currency0, Currency1 uint32 // tokens
@@ -24,7 +24,7 @@ type Pool struct {
 	FeeGrowthGlobal1X128 clmath.U256
 	Liquidity            clmath.U128
 	Tick                 int32
-	ProtocolFee          uint32 // low 12 bits zeroForOne, high 12 oneForZero, pips
+	ProtocolFee          uint32 // pips: low 12 bits zeroForOne, high 12 bits oneForZero
 	LastFee              uint32 // LP fee of the last swap, pips; NoFee before the first
 
 	LastSwapAt       int64 // unix seconds; 0 before the first
@@ -35,21 +35,22 @@ type Pool struct {
 	Holders       uint32 // distinct owners of those
 	LastHour      uint32 // the pool's newest HourBucket, or NoIndex
 
-	// Quarantined: an event of the pool contradicted those before it. Its price,
-	// liquidity, ticks and sums are those of before, and are worth nothing now.
+	// Quarantined: an event of the pool contradicted earlier ones. Its price,
+	// liquidity, ticks and sums are as before that event, and not to be trusted.
 	Quarantined bool
 
-	// Held says of each token whether the pool was a market of it when the
-	// hour began: 0 for no, NoIndex for yes, else the hour since which it is
-	// one only because it was; see package value.
+	// Held tells for each token whether the pool counted as a market of it when
+	// the hour began: 0 for no, NoIndex for yes. Any other value is the hour since
+	// which the pool no longer qualifies and is kept as a market for a while; see
+	// package value.
 	Held [2]uint32
-	// Others is how many percent of the liquidity in range belonged to others
-	// than its largest holder when the hour began: 50 for half and more, 0
-	// also when nobody asked.
+	// Others is the share of the liquidity in range, in percent, that did not
+	// belong to its largest holder when the hour began. It stops at 50, and is 0
+	// if it was not computed.
 	Others uint8
 }
 
-// HeldPool is what the beginning of an hour changes of a pool.
+// HeldPool is a change of a pool's Held and Others at the start of an hour.
 type HeldPool struct {
 	Pool   uint32
 	Held   [2]uint32
@@ -59,13 +60,13 @@ type HeldPool struct {
 // IsDynamic reports whether a hook decides the pool's fee.
 func (p *Pool) IsDynamic() bool { return p.Fee == DynamicFee }
 
-// HourBucket sums the swaps of one pool in one hour. The buckets of a pool are
-// a list from the newest back; those older than the longest window are freed.
+// HourBucket sums the swaps of one pool in one hour. The buckets of a pool form a
+// linked list, newest first; those older than the longest window are freed.
 type HourBucket struct {
-	In0, In1     clmath.U128 // input side of the swaps, fee included; saturates
-	Fees0, Fees1 clmath.U128 // to liquidity providers: less the protocol's part; saturates
-	// USD at the prices of the hour's own record. A swap whose input has no
-	// price counts with its output; without either the sum is Unknown.
+	In0, In1     clmath.U128 // raw input of the swaps, fee included; saturates
+	Fees0, Fees1 clmath.U128 // raw fees of liquidity providers, without the protocol's; saturates
+	// USD at the hour's own prices. A swap whose input has no price counts its
+	// output; if neither has one, the sum is Unknown.
 	VolumeUsd, FeesUsd float64
 	Close              float64 // sqrtPriceX96 after the hour's last swap
 	Pool, Hour         uint32
@@ -73,16 +74,16 @@ type HourBucket struct {
 	Swaps              uint32
 }
 
-// PoolDay is one UTC day of a pool: the day that is not over lives in
-// State.Days, ended ones in the store. Prices are sqrtPriceX96.
+// PoolDay is one UTC day of a pool. State.Days has the newest day of each pool;
+// ended days are in the store. Prices are sqrtPriceX96.
 type PoolDay struct {
 	Open, High, Low, Close clmath.U256
 	FeeGrowthGlobal0X128   clmath.U256 // at the day's end
 	FeeGrowthGlobal1X128   clmath.U256
-	Amount0, Amount1       clmath.U256 // in the pool at the day's end, by walking its ticks
+	Amount0, Amount1       clmath.U256 // raw principal of the liquidity at the day's end
 	Liquidity              clmath.U128
 	VolumeUsd, FeesUsd     float64 // sums over the day's hours
-	Price0Usd, Price1Usd   float64 // the record of the day's last hour so far
+	Price0Usd, Price1Usd   float64 // of the last hour with an event, or the day's last
 	Pool, Day              uint32
 	Tick                   int32
 	Swaps                  uint32
@@ -91,15 +92,16 @@ type PoolDay struct {
 // MinuteSlots is how many minute closes a pool keeps for its price median.
 const MinuteSlots = 32
 
-// Minutes is the ring of a pool's newest minute closes: the sqrtPriceX96 after
-// the last swap of each minute that had one, newest at Newest.
+// Minutes is a ring buffer of a pool's newest minute closes: the sqrtPriceX96
+// after the last swap of each minute that had one.
 type Minutes struct {
 	Sqrt   [MinuteSlots]float64
-	Minute [MinuteSlots]uint32 // 0: no entry
-	Newest uint32
+	Minute [MinuteSlots]uint32 // minutes since the epoch; 0: no entry
+	Newest uint32              // the slot of the newest close
 }
 
-// PoolStats is what a generation says of a pool's market; see package value.
+// PoolStats is the USD statistics of a pool, computed for each generation by
+// package value.
 type PoolStats struct {
 	TVLUsd       float64
 	VolumeUsd24h float64
@@ -108,6 +110,6 @@ type PoolStats struct {
 	FeesUsd7d    float64
 	FeeAPR       float64 // percent a year, before the clamp
 	CurrentPrice float64 // token1 per token0, whole units
-	Unpriced     bool    // a leg has no price; TVLUsd is the other leg only
-	Unrealizable bool    // a leg counts for less than its amount at its price
+	Unpriced     bool    // a leg has no price; TVLUsd has only the other leg
+	Unrealizable bool    // a leg counts for less than its amount times its price
 }

@@ -2,15 +2,15 @@ package market
 
 import "tidemark/rankings/clmath"
 
-// Position is one NFT of the position manager, burned ones included. Records
-// stand in order of ID, because ids are minted ascending.
+// Position is one NFT of the position manager, burned or not. Records are in
+// order of ID, because ids are minted ascending.
 type Position struct {
 	ID                   uint64
 	Pool, Owner          uint32 // Owner: the last one, after a burn
 	TickLower, TickUpper int32
-	LowerSlot, UpperSlot uint32 // tick records; meaningful while Liquidity > 0
-	Overflow             uint32 // index in State.Overflow when a sum passed 128 bits, else NoIndex
-	Entries              uint32 // how many Transactions it has
+	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while Liquidity > 0
+	Overflow             uint32 // index in State.Overflow if a sum passed 128 bits, else NoIndex
+	Entries              uint32 // number of its Transactions
 
 	Liquidity                clmath.U128
 	FeeGrowthInside0LastX128 clmath.U256
@@ -20,10 +20,10 @@ type Position struct {
 	Deposited0, Deposited1 clmath.U128
 	Withdrawn0, Withdrawn1 clmath.U128
 	Collected0, Collected1 clmath.U128
-	GasWei                 clmath.U128 // its share of what its transactions paid
+	GasWei                 clmath.U128 // its share of its transactions' gas; saturates
 
-	// CostUsd is withdrawn + collected - deposited - gas, every flow at its
-	// value when it happened; Unknown when one of them was.
+	// CostUsd is withdrawn + collected - deposited - gas, every flow valued when it
+	// happened; Unknown if the value of one of them was.
 	CostUsd float64
 
 	MintedAt       int64 // unix seconds of the first mint
@@ -33,31 +33,31 @@ type Position struct {
 
 	Burned     bool
 	GasUnknown bool // a receipt was missing
-	HookDelta  bool // a hook may have kept part of a change: see Pool.Hooks bits 0 and 1
+	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
 }
 
 // IsOpen reports whether the position has liquidity (isActive).
 func (p *Position) IsOpen() bool { return !p.Liquidity.IsZero() }
 
-// ClosePrice freezes a leg's price at the closing block.
+// ClosePrice is the price of a leg when the position closed.
 type ClosePrice struct {
-	Usd          float64 // Unknown also when it was the position's own pool's word
-	AsOf         int64
+	Usd          float64 // Unknown also if only the position's own pool priced it
+	AsOf         int64   // unix seconds
 	Markets      uint16
 	Source       Source
 	Reason       Reason // why Usd is Unknown
 	Corroborated bool
 }
 
-// Sums are a position's totals since its mint, in raw units.
+// Sums are a position's totals since its mint, in raw units, of up to 256 bits.
 type Sums struct {
 	Deposited0, Deposited1 clmath.U256
 	Withdrawn0, Withdrawn1 clmath.U256
 	Collected0, Collected1 clmath.U256
 }
 
-// NonNFT is liquidity of a sender other than the position manager: it moves
-// ticks, liquidity and TVL and is never listed.
+// NonNFT is liquidity of a sender other than the position manager. It counts in
+// ticks, pool liquidity and TVL, and is never listed.
 type NonNFT struct {
 	Pool                     uint32
 	Sender                   Address
@@ -79,8 +79,8 @@ const (
 	Transfer                        // the owner changed
 )
 
-// Transaction is one entry of a position's history: one ModifyLiquidity, or a
-// Transfer that stands for itself.
+// Transaction is one entry of a position's history: one ModifyLiquidity, or one
+// Transfer that neither mints nor burns liquidity.
 type Transaction struct {
 	Position         uint32
 	Type             TransactionType
@@ -91,14 +91,14 @@ type Transaction struct {
 	Amount0, Amount1 clmath.U256 // principal
 	Fees0, Fees1     clmath.U256 // paid out by the same change
 	LiquidityDelta   clmath.I128
-	Moved            bool // From and To are given
+	Moved            bool // the NFT was transferred; From and To are set
 	From, To         Address
-	// Gas is the position's share and stands on its first entry of a
-	// transaction only; all 0 on later ones.
+	// Gas is the position's share. It is on its first entry of a transaction; later
+	// ones of the same transaction have 0.
 	GasUsed    uint64
 	GasPrice   clmath.U128
 	GasWei     clmath.U128
 	GasUnknown bool
-	// USD per whole token by the hour's record; Unknown when there was none.
+	// USD per whole token in that hour; Unknown if there was no price.
 	Price0Usd, Price1Usd, NativeUsd float64
 }

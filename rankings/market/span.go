@@ -2,15 +2,16 @@ package market
 
 import "tidemark/rankings/clmath"
 
-// Head names a block. A zero Hash is one that is not known, as at a cut
-// between the blocks of a span.
+// Head is a block. A zero Hash is unknown: a span that is cut between its blocks
+// has no hash at the cut.
 type Head struct {
 	Number uint64
 	Hash   Hash
 	Time   int64 // unix seconds
 }
 
-// Span is every event of our contracts in the blocks From to To.
+// Span is every event of the two contracts in the blocks From to To, both
+// included.
 type Span struct {
 	From, To uint64
 	Parent   Hash        // of From; zero when not known
@@ -18,14 +19,14 @@ type Span struct {
 	Time     int64       // of To, unix seconds
 	Blocks   []Block     // those that have events, ascending
 	Tokens   []TokenMeta // currencies first seen here
-	// Final: no reorganisation can reach the span, so no undo is kept for it.
+	// Final: no reorg can reach the span, so no undo is kept for it.
 	Final bool
-	// Strict: the logs can be read again, so an event that contradicts those
-	// before it is an error, and does not quarantine its pool.
+	// Strict: an event that contradicts earlier ones is an error, because the logs
+	// can be read again. Otherwise it quarantines its pool.
 	Strict bool
 }
 
-// Head returns the head that a ledger has after the span.
+// Head returns the last block of the span.
 func (s *Span) Head() Head { return Head{Number: s.To, Hash: s.Hash, Time: s.Time} }
 
 // Block is a block with events.
@@ -36,15 +37,15 @@ type Block struct {
 	Logs   []Log // ascending in Index
 }
 
-// Log is an event and its place.
+// Log is an event and its position in the block.
 type Log struct {
 	Index uint32 // in the block
 	Tx    uint32 // index in Block.Txs
 	Event Event
 }
 
-// Tx is a transaction that emitted events. Gas is there for those that change
-// an NFT; without a receipt GasKnown is false.
+// Tx is a transaction that emitted events. Gas is set for those that change an
+// NFT. GasKnown is false if the receipt is missing.
 type Tx struct {
 	Hash     Hash
 	GasUsed  uint64

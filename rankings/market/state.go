@@ -1,7 +1,7 @@
 package market
 
-// State is everything known of one chain at one block: the snapshot from which
-// a generation is computed and its rows are read. It never changes.
+// State is everything known of one chain at one block. A generation is computed
+// from it, and its rows are read from it. It is immutable.
 type State struct {
 	Chain ChainID
 	Head  Head
@@ -23,15 +23,16 @@ type State struct {
 	Stats  Frozen[PoolStats]
 
 	Native       uint32 // token index of the native currency, or NoIndex
-	Transactions uint64 // entries of all positions
+	Transactions uint64 // history entries of all positions
 	OpenCount    uint32 // NFT positions with liquidity
 }
 
-// Now is the time of the State's block: the now of every age, annualisation
-// and rolling window.
+// Now returns the time of the State's block in unix seconds. Ages, annual rates
+// and rolling windows are relative to it.
 func (s *State) Now() int64 { return s.Head.Time }
 
-// Sums returns the totals of position i.
+// Sums returns the totals of a position, from the overflow table if it has an
+// entry there.
 func (s *State) Sums(p *Position) Sums {
 	if p.Overflow != NoIndex {
 		return *s.Overflow.At(p.Overflow)

@@ -1,10 +1,13 @@
 package market
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
-// Rows of a table stand in chunks: small enough that copying one on the first
-// write after a freeze is cheap, large enough that a root of a million rows
-// copies in microseconds.
+// The rows of a table are stored in chunks. A chunk is small enough to be copied
+// cheaply on the first write after a freeze, and large enough that the root of a
+// million rows is copied in microseconds.
 const (
 	chunkBits = 6
 	ChunkLen  = 1 << chunkBits
@@ -12,39 +15,40 @@ const (
 )
 
 type chunk[T any] struct {
-	epoch uint64 // the table's when the chunk was made; older ones are shared
+	epoch uint64 // of the table when the chunk was made; a chunk of an older epoch is shared
 	rows  [ChunkLen]T
 }
 
-// Fault reads the rows of a chunk that is not in memory yet: those from first
-// on, at most ChunkLen, into rows. It must give the same rows at every call.
+// Fault reads a chunk that is not in memory: the rows from first on, at most
+// ChunkLen, into rows. It must return the same rows at every call, and may be
+// called by several readers at once.
 type Fault[T any] func(first uint32, rows *[ChunkLen]T)
 
-// Table is a growing sequence of records with a single writer. Freeze gives
-// readers an immutable snapshot; the next write to a chunk then copies it.
-// The zero value is an empty table.
+// Table is a growing sequence of records with a single writer. Freeze returns an
+// immutable snapshot for readers; the next write to a chunk then copies it. The
+// zero value is an empty table.
 type Table[T any] struct {
 	Frozen[T]
 	epoch uint64
 }
 
-// Frozen is an immutable sequence of records, shared without locks. Chunks
-// that are not in memory are read through the table's Fault when asked for.
+// Frozen is an immutable sequence of records, shared without locks. A chunk that
+// is not in memory is read by the Fault when it is first used.
 type Frozen[T any] struct {
 	root  []atomic.Pointer[chunk[T]]
 	n     uint32
 	fault Fault[T]
 }
 
-// Cold returns a sequence of n rows of which none is in memory.
+// Cold returns a sequence of n rows, none of which is in memory.
 func Cold[T any](n uint32, fault Fault[T]) Frozen[T] {
-	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunks(n)), n: n, fault: fault}
+	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunkCount(n)), n: n, fault: fault}
 }
 
-// Thaw returns a table that continues f, which stays what it is: the table is
-// younger than any chunk that f may share with others.
+// Thaw returns a table that starts with the rows of f. f does not change: the
+// table's epoch is above that of every chunk, so each is copied before a write.
 func Thaw[T any](f Frozen[T]) Table[T] {
-	t := Table[T]{Frozen: f.share()}
+	t := Table[T]{Frozen: f.copyRoot()}
 	for i := range t.root {
 		if c := t.root[i].Load(); c != nil {
 			t.epoch = max(t.epoch, c.epoch)
@@ -54,44 +58,47 @@ func Thaw[T any](f Frozen[T]) Table[T] {
 	return t
 }
 
-func chunks(n uint32) int { return int((uint64(n) + chunkMask) >> chunkBits) }
+func chunkCount(n uint32) int { return int((uint64(n) + chunkMask) >> chunkBits) }
 
 // Len returns the number of rows.
 func (f *Frozen[T]) Len() uint32 { return f.n }
 
-// At returns row i, which the caller must not change. It panics when i is not
-// less than Len.
+// At returns row i, which the caller must not change. It panics if i is not less
+// than Len.
 func (f *Frozen[T]) At(i uint32) *T {
 	if i >= f.n {
-		panic("BUG: row past the end of its table")
+		panicRange(i, f.n)
 	}
+
+	// c is known not to be nil here, which saves a read of the chunk's header.
 	if c := f.root[i>>chunkBits].Load(); c != nil {
-		return &c.rows[i&chunkMask] // known not to be nil: no look at the chunk's head
+		return &c.rows[i&chunkMask]
 	}
-	return &f.load(i >> chunkBits).rows[i&chunkMask]
+	return &f.loadChunk(i >> chunkBits).rows[i&chunkMask]
 }
 
-// Chunk returns the rows in the same chunk as row i, which the caller must not
-// change: from i &^ (ChunkLen - 1) on, ChunkLen of them or those there are.
+// Chunk returns the chunk of row i, which the caller must not change: the rows
+// from i &^ (ChunkLen - 1) on, ChunkLen of them except at the end of the table.
 func (f *Frozen[T]) Chunk(i uint32) []T {
 	first := i &^ chunkMask
-	f.At(i)
+	f.At(i) // loads the chunk
 	return f.root[i>>chunkBits].Load().rows[:min(ChunkLen, f.n-first)]
 }
 
-// Warm brings every chunk into memory; it stops early when stop reports true.
+// Warm loads every chunk into memory. It stops early when stop reports true.
 func (f *Frozen[T]) Warm(stop func() bool) {
 	for i := range f.root {
 		if f.root[i].Load() == nil {
 			if stop() {
 				return
 			}
-			f.load(uint32(i))
+			f.loadChunk(uint32(i))
 		}
 	}
 }
 
-func (f *Frozen[T]) load(i uint32) *chunk[T] {
+func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] {
+	// Another reader may load the same chunk; all use the one stored first.
 	c := new(chunk[T])
 	f.fault(i<<chunkBits, &c.rows)
 	if !f.root[i].CompareAndSwap(nil, c) {
@@ -100,7 +107,7 @@ func (f *Frozen[T]) load(i uint32) *chunk[T] {
 	return c
 }
 
-func (f *Frozen[T]) share() Frozen[T] {
+func (f *Frozen[T]) copyRoot() Frozen[T] {
 	root := make([]atomic.Pointer[chunk[T]], len(f.root))
 	for i := range f.root {
 		root[i].Store(f.root[i].Load())
@@ -108,25 +115,26 @@ func (f *Frozen[T]) share() Frozen[T] {
 	return Frozen[T]{root: root, n: f.n, fault: f.fault}
 }
 
-// Freeze returns the rows as they are now. It costs one pointer a chunk.
+// Freeze returns the rows as they are now. It copies one pointer a chunk.
 func (t *Table[T]) Freeze() Frozen[T] {
 	t.epoch++
-	return t.share()
+	return t.copyRoot()
 }
 
-// Mut returns row i for writing. The pointer is good until the next Freeze,
-// Append or Truncate.
+// Mut returns row i for writing. The pointer is valid until the next Freeze,
+// Append or Truncate. It panics if i is not less than Len.
 func (t *Table[T]) Mut(i uint32) *T {
 	if i >= t.n {
-		panic("BUG: row past the end of its table")
+		panicRange(i, t.n)
 	}
-	return &t.own(i >> chunkBits).rows[i&chunkMask]
+	return &t.ownChunk(i >> chunkBits).rows[i&chunkMask]
 }
 
-func (t *Table[T]) own(i uint32) *chunk[T] {
+// ownChunk returns chunk i, copied if a snapshot may share it.
+func (t *Table[T]) ownChunk(i uint32) *chunk[T] {
 	c := t.root[i].Load()
 	if c == nil {
-		c = t.load(i)
+		c = t.loadChunk(i)
 	}
 	if c.epoch != t.epoch {
 		c = &chunk[T]{epoch: t.epoch, rows: c.rows}
@@ -151,12 +159,17 @@ func (t *Table[T]) Append(row T) uint32 {
 	}
 
 	t.n++
-	t.own(i >> chunkBits).rows[i&chunkMask] = row
+	t.ownChunk(i >> chunkBits).rows[i&chunkMask] = row
 	return i
 }
 
-// Truncate drops the rows from n on.
+// Truncate drops the rows from n on; n is at most Len.
 func (t *Table[T]) Truncate(n uint32) {
 	t.n = n
-	t.root = t.root[:chunks(n)]
+	t.root = t.root[:chunkCount(n)]
+}
+
+// panicRange is separate so that At can be inlined.
+func panicRange(i, n uint32) {
+	panic(fmt.Sprintf("BUG: row %d of a table of %d rows", i, n))
 }

@@ -2,17 +2,17 @@ package market
 
 import "tidemark/rankings/clmath"
 
-// Tick is an initialised tick of a pool. Its record is freed when
-// LiquidityGross falls to 0 and its place may then be used by another tick.
+// Tick is an initialised tick of a pool. When LiquidityGross falls to 0 the
+// record is freed, and may then be used for another tick.
 type Tick struct {
-	SqrtPriceX96          clmath.U256 // at this tick, so that no row computes it
+	SqrtPriceX96          clmath.U256 // at this tick; kept because it is slow to compute
 	FeeGrowthOutside0X128 clmath.U256
 	FeeGrowthOutside1X128 clmath.U256
 	LiquidityGross        clmath.U128
 	LiquidityNet          clmath.I128
 	Pool                  uint32 // NoIndex: the record is free
 	Tick                  int32
-	// LastDay is the UTC day of the last write of the fee growth outside:
+	// LastDay is the UTC day in which the fee growth outside was last written, and
 	// the day of the tick's newest TickDay.
 	LastDay uint32
 }
@@ -27,8 +27,8 @@ type TickRef struct {
 // changed in place once its table is frozen.
 type TickList struct{ Refs []TickRef }
 
-// TickDay is the fee growth outside of a tick as it stood at a day's end, or
-// at the last write of the day that is not over.
+// TickDay is the fee growth outside of a tick at the end of a day, or so far if
+// the day is not over. Only days in which it was written have one.
 type TickDay struct {
 	Pool, Day             uint32
 	Tick                  int32

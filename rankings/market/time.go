@@ -1,6 +1,6 @@
 package market
 
-// Lengths of time in the chain's own seconds.
+// Durations in seconds.
 const (
 	Minute = 60
 	Hour   = 3600

@@ -1,19 +1,19 @@
 package market
 
-// Token is a currency that some pool trades.
+// Token is a currency of at least one pool, with its price of the current hour.
 type Token struct {
 	Address Address
-	// Symbol and Name are text as the chain gave it; nil if the call failed.
+	// Symbol and Name are as the contract returned them; nil if the call failed.
 	Symbol, Name *string
 	Decimals     uint8
-	// BadDecimals: the call failed or answered more than MaxDecimals; the
-	// token can have no price.
+	// BadDecimals: the call failed or returned more than MaxDecimals. The token
+	// never has a price.
 	BadDecimals bool
-	// HourUsd is the price record of hour HourAt, which values everything
-	// that happens in that hour and later ones until the next record.
+	// HourUsd is the price record of hour HourAt, in USD per whole token. It values
+	// what happens from that hour on until the next record.
 	HourUsd float64
 	HourAt  uint32
-	// Where the record's price comes from: a position that closes keeps it.
+	// The origin of the record's price. A position that closes keeps it.
 	HourAsOf         int64  // unix seconds
 	HourOnlyPool     uint32 // as Price.OnlyPool
 	HourMarkets      uint16
@@ -21,18 +21,18 @@ type Token struct {
 	HourReason       Reason // why there is no price
 	HourCorroborated bool
 	HourExitUsd      float64 // as Price.ExitUsd
-	// Hours since which a price, or its corroboration, is only what it was
-	// the last time that markets gave it; 0 while they do.
+	// The hour since which no market gives the price, or corroborates it, and the
+	// last known one is kept; 0 while markets do.
 	PriceLostAt, TrustLostAt uint32
 }
 
-// MaxDecimals bounds the decimals with which an amount can still be priced.
+// MaxDecimals is the most decimals with which a token can be priced.
 const MaxDecimals = 36
 
 // IsNative reports whether the token is the chain's native currency.
 func (t *Token) IsNative() bool { return t.Address.IsZero() }
 
-// TokenMeta is what a feed learns of a currency when it first sees it.
+// TokenMeta is a token's metadata, which a feed reads when it first sees it.
 type TokenMeta struct {
 	Address      Address
 	Symbol, Name *string
@@ -40,19 +40,19 @@ type TokenMeta struct {
 	BadDecimals  bool
 }
 
-// Source says where a price comes from.
+// Source is where a price comes from.
 type Source uint8
 
 // The sources, as pricing.source spells them.
 const (
-	SourceNone    Source = iota // none: there is no price
-	SourceAnchor                // a stable token, or native by its stable pools
+	SourceNone    Source = iota // there is no price
+	SourceAnchor                // a stable token, or the native currency by its stable pools
 	SourcePool                  // markets against an anchor
-	SourceDerived               // markets against a token that itself has a pool price
+	SourceDerived               // markets against a token that has a pool price
 	SourceFeed                  // the configured price feed
 )
 
-// Reason says why a number is missing; ReasonNone is JSON null.
+// Reason is why a number is missing. ReasonNone is null in JSON.
 type Reason uint8
 
 // The reasons, as pricing.reason spells them.
@@ -64,23 +64,22 @@ const (
 	ReasonStalePrice
 	ReasonBadDecimals
 	ReasonHookDelta
-	ReasonOwnPoolOnly  // nothing but the position's own pool prices a leg
-	ReasonUnrealizable // a leg's claim exceeds what selling it would yield
+	ReasonOwnPoolOnly  // only the position's own pool prices a leg
+	ReasonUnrealizable // selling the claim on a leg would yield less than it counts
 	ReasonQuarantined  // the pool's events contradict each other
 )
 
-// LastReason is the largest of the reasons, which a stored one cannot exceed.
+// LastReason is the largest Reason; a stored one must not exceed it.
 const LastReason = ReasonQuarantined
 
-// Price is what a token is worth in one generation, and how far to trust it.
+// Price is a token's price in one generation, with its origin.
 type Price struct {
 	Usd  float64 // per whole token; Unknown without a source
-	AsOf int64   // unix seconds of the block or answer it was taken from
-	// ExitUsd is what selling the token down to a tenth of its price would
-	// yield in priced tokens over its markets; +Inf for an anchor.
+	AsOf int64   // unix seconds of the block or answer that it was taken from
+	// ExitUsd is the USD that selling the token in its markets would yield until
+	// its price has fallen to a tenth; +Inf for an anchor.
 	ExitUsd float64
-	// OnlyPool is the single pool that prices the token, or NoIndex when
-	// several do or none has to.
+	// OnlyPool is the pool if exactly one prices the token, else NoIndex.
 	OnlyPool     uint32
 	Markets      uint16
 	Source       Source
