@@ -16,7 +16,6 @@ type Board struct {
 	requests atomic.Uint64
 }
 
-
 // Snapshot is all chains at one moment. It is immutable.
 type Snapshot struct {
 	Chains []Chain // ascending by ID

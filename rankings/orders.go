@@ -77,11 +77,13 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 	}
 
 	rows := make([]uint32, 0, n)
-	for i := range open.Len() {
-		if open.Has(i) != closed {
-			rows = append(rows, i)
+	inStrides(int(open.Len()), o.pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			if open.Has(uint32(i)) != closed {
+				rows = append(rows, uint32(i))
+			}
 		}
-	}
+	})
 	return rows
 }
 

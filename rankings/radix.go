@@ -87,7 +87,13 @@ func (s *sorter) sortByDigit(shift int) {
 
 // sortTies sorts each run of words that have the same upper half by their keys.
 func (s *sorter) sortTies(keys []uint64) {
+	stride := 0
 	for i := 0; i < len(s.words); {
+		if i >= stride {
+			stride = i + strideRows
+			s.pause()
+		}
+
 		end, sorted := i+1, true
 		for ; end < len(s.words) && s.words[end]>>32 == s.words[i]>>32; end++ {
 			sorted = sorted && keys[uint32(s.words[end-1])] <= keys[uint32(s.words[end])]
@@ -97,7 +103,6 @@ func (s *sorter) sortTies(keys []uint64) {
 		}
 		i = end
 	}
-	s.pause()
 }
 
 // sortTie sorts one such run.

@@ -21,7 +21,7 @@ func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	st, changes := l.kept.Freeze(), l.kept.Changes()
 	params := value.DefaultParams()
 	var prices market.Table[market.Price]
-	for _, p := range value.Prices(st, &params, nil) {
+	for _, p := range value.Prices(st, &params, nil, func() {}) {
 		prices.Append(p)
 	}
 

@@ -26,6 +26,8 @@ type Cut struct {
 	// Publication is nil while the chain catches up.
 	Publication *block.Publication
 	Confirmed   int64 // unix milliseconds at which State.Head was seen to be the chain's
+	// Pause is called every 100 µs or so while the batch is built; nil: never.
+	Pause func()
 }
 
 // ErrReadOnly is the error of a write to a store that takes none, because of
@@ -48,6 +50,9 @@ type writer struct {
 	state *market.State
 	undo  undoBasis
 	days  map[uint32]*market.PoolDay // of the cut that is being written; see newestDays
+
+	pause   func()
+	records int // written to the batch since the last pause
 }
 
 // maxRetainedBatch is how much memory the writer of a chain keeps between
@@ -73,6 +78,7 @@ func (s *Store) Commit(cut *Cut) error {
 		return err
 	}
 
+	w.pause = cut.Pause
 	next := w.write(cut)
 	size := w.batch.Len()
 	if err := w.commit(s); err != nil {
@@ -215,11 +221,23 @@ func put[T any](w *writer, key []byte, record *T, code func(*coder, *T)) {
 func (w *writer) set(key, value []byte) {
 	w.key = key
 	must(w.batch.Set(key, value, nil))
+	w.countRecord()
 }
 
 func (w *writer) drop(key []byte) {
 	w.key = key
 	must(w.batch.Delete(key, nil))
+	w.countRecord()
+}
+
+// recordsPerPause is about 100 µs of coding and copying.
+const recordsPerPause = 128
+
+func (w *writer) countRecord() {
+	if w.records++; w.records >= recordsPerPause && w.pause != nil {
+		w.records = 0
+		w.pause()
+	}
 }
 
 // must stands around writes to a batch in memory, which fail only for a batch

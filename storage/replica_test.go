@@ -209,7 +209,7 @@ func (l *life) publish(
 	var prices market.Table[market.Price]
 	var changedPrices, changedStats []uint32
 	params := value.DefaultParams()
-	for _, p := range value.Prices(st, &params, nil) {
+	for _, p := range value.Prices(st, &params, nil, func() {}) {
 		changedPrices = append(changedPrices, prices.Append(p))
 	}
 	st.Prices = prices.Freeze()

@@ -25,14 +25,14 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 
 	// The rows that Changes names are those of a State frozen at the same head.
 	st, changes := c.ledger.Freeze(), c.ledger.Changes()
-	cut := &storage.Cut{State: st, Changes: changes}
+	cut := &storage.Cut{State: st, Changes: changes, Pause: pause}
 	c.mark(st, changes)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
 		return c.commit(cut, clock)
 	}
 
-	cut.Prices = c.solve(st)
+	cut.Prices = c.solve(st, pause)
 	cut.Stats = c.value(st, pause)
 	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
 	cut.Publication = publication
@@ -75,9 +75,9 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 
 // solve computes the price of every token and returns which changed; the
 // pools of those are to be valued again.
-func (c *Chain) solve(st *market.State) (changed []uint32) {
+func (c *Chain) solve(st *market.State, pause func()) (changed []uint32) {
 	moved := make([]bool, st.Tokens.Len())
-	for i, p := range value.Prices(st, &c.Prices, c.external()) {
+	for i, p := range value.Prices(st, &c.Prices, c.external(), pause) {
 		i := uint32(i)
 		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
 			continue

@@ -88,7 +88,7 @@ func BenchmarkPrices(b *testing.B) {
 	p.Stables = []market.Address{st.Tokens.At(1).Address}
 	start := spent()
 	for b.Loop() {
-		Prices(st, &p, nil)
+		Prices(st, &p, nil, func() {})
 	}
 	cpu(b, start)
 }

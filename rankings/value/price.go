@@ -18,9 +18,11 @@ import (
 //     of the other token there is that of its first hop, so nothing is priced
 //     by itself, however the pools are arranged.
 //
-// The answers of ext that are not too old stand beside the markets.
-func Prices(st *market.State, p *Params, ext []FeedPrice) []market.Price {
+// The answers of ext that are not too old stand beside the markets. pause is
+// called every 100 µs or so of work.
+func Prices(st *market.State, p *Params, ext []FeedPrice, pause func()) []market.Price {
 	s := newSolver(st, p, ext)
+	s.pause = pause
 	s.solve()
 	return s.prices
 }
@@ -60,6 +62,8 @@ type solver struct {
 	trusted []bool    // an anchor, or corroborated by the first hop
 	offered []float64 // scratch of back
 
+	pause func()
+
 	natives []quote // what the native currency's pools said
 	kept    []quote // scratch of keep
 }
@@ -67,7 +71,7 @@ type solver struct {
 func newSolver(st *market.State, p *Params, ext []FeedPrice) *solver {
 	n := st.Tokens.Len()
 	s := &solver{
-		st: st, p: p, heldParams: p.relaxed(), now: st.Now(),
+		st: st, p: p, pause: func() {}, heldParams: p.relaxed(), now: st.Now(),
 		nextHour: market.HourOf(st.Now()) + 1, lapses: make([]lapse, n),
 		feed:    make(map[market.Address]FeedPrice, len(ext)),
 		prices:  make([]market.Price, n),
@@ -103,11 +107,19 @@ func (s *solver) tokenOf(pool uint32, side int) uint32 {
 	return s.st.Pools.At(pool).Currency1
 }
 
+// strideLen is how many pools or tokens are looked at between two pauses; the
+// depth of a pool takes a few microseconds.
+const strideLen = 32
+
 // hops prices what is no anchor, over the pools that want accepts.
 func (s *solver) hops(want func(*market.Pool) bool) []quote {
 	var first, second []quote
 	var between []uint32 // pools of two tokens that are no anchors
 	for i := range s.st.Pools.Len() {
+		if i%strideLen == 0 {
+			s.pause()
+		}
+
 		pool := s.st.Pools.At(i)
 		anchor0 := s.prices[pool.Currency0].Anchor
 		anchor1 := s.prices[pool.Currency1].Anchor
@@ -126,7 +138,11 @@ func (s *solver) hops(want func(*market.Pool) bool) []quote {
 	s.resolveAll(first, func([]quote) bool { return true })
 	s.settleFeedOnly()
 	s.openSecondHop()
-	for _, i := range between {
+	for n, i := range between {
+		if n%strideLen == 0 {
+			s.pause()
+		}
+
 		for side := range 2 {
 			if by := s.rawUsd[s.tokenOf(i, 1-side)]; market.Known(by) {
 				second = append(second, s.quoteOf(i, side, by))
@@ -147,7 +163,11 @@ func (s *solver) hops(want func(*market.Pool) bool) []quote {
 }
 
 func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
+	n := 0
 	eachToken(quotes, func(token uint32, quotes []quote) {
+		if n++; n%strideLen == 0 {
+			s.pause()
+		}
 		if s.prices[token].Reason != market.ReasonBadDecimals && want(quotes) {
 			s.prices[token] = s.resolve(token, quotes)
 		}

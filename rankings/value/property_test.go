@@ -189,7 +189,7 @@ func TestHoldingsAreTheSumOfPositions(t *testing.T) {
 func TestPricesAreStable(t *testing.T) {
 	for seed := range uint64(20) {
 		st, w := scramble(seed)
-		for i, price := range Prices(st, &w.params, nil) {
+		for i, price := range Prices(st, &w.params, nil, func() {}) {
 			if !sameFields(reflect.ValueOf(price), reflect.ValueOf(*st.Prices.At(uint32(i)))) {
 				t.Fatalf("seed %d token %d: %+v, then %+v", seed, i, *st.Prices.At(uint32(i)), price)
 			}

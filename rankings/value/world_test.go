@@ -167,7 +167,7 @@ func (w *world) state() *market.State {
 	st.Positions, st.Hours = w.positions.Freeze(), w.hours.Freeze()
 	st.Ticks, st.TickLists = ticks.Freeze(), lists.Freeze()
 	var prices market.Table[market.Price]
-	for _, price := range Prices(st, &w.params, w.feed) {
+	for _, price := range Prices(st, &w.params, w.feed, func() {}) {
 		prices.Append(price)
 	}
 	st.Prices = prices.Freeze()

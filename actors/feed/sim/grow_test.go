@@ -140,7 +140,7 @@ func (g *grown) record(hour uint32) (changed []ledger.HourPrice, pools []market.
 func (g *grown) priced() *market.State {
 	st := g.Freeze()
 	var prices market.Table[market.Price]
-	for _, p := range value.Prices(st, &g.params, g.Prices()) {
+	for _, p := range value.Prices(st, &g.params, g.Prices(), func() {}) {
 		prices.Append(p)
 	}
 	st.Prices = prices.Freeze()
