@@ -21,7 +21,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// testNode is a node with chains 1 and 2 on frozen simulated markets.
+// testNode runs chains 1 and 2 on frozen simulated markets.
 type testNode struct {
 	t     *testing.T
 	store *storage.Store
@@ -88,11 +88,11 @@ func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Lo
 
 func plain(f feed.Feed) feed.Feed { return f }
 
-// await waits until the picture of a chain pleases.
-func (th *testNode) await(id market.ChainID, what string, pleases func(*rankings.Chain) bool) *rankings.Chain {
+// await waits until a chain of the board satisfies a condition.
+func (th *testNode) await(id market.ChainID, what string, ok func(*rankings.Chain) bool) *rankings.Chain {
 	th.t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if c, ok := th.board.Load().Chain(id); ok && pleases(c) {
+		if c, found := th.board.Load().Chain(id); found && ok(c) {
 			return c
 		}
 	}
@@ -103,7 +103,7 @@ func (th *testNode) await(id market.ChainID, what string, pleases func(*rankings
 
 func served(c *rankings.Chain) bool { return c.View != nil && c.View.Warm() }
 
-// A node that is stopped while it loads lets go of the store before Stop returns.
+// A node that is stopped while it loads no longer uses the store after Stop.
 func TestStopWhileLoading(t *testing.T) {
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	run := func(until func(*rankings.Board)) {
@@ -136,7 +136,7 @@ func TestStopWhileLoading(t *testing.T) {
 	}
 }
 
-// silentFeed is a frozen feed that answers no question.
+// silentFeed is a frozen feed that never answers.
 type silentFeed struct{ *sim.Feed }
 
 func (silentFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
@@ -176,7 +176,7 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 	}
 }
 
-// A panic in one chain's actor leaves the other serving and is mended from
+// After a panic in one chain's actor the other chain serves, and the first is restored from
 // the store: the same generation stands again, and the chain goes on.
 func TestPanicIsMended(t *testing.T) {
 	th := newTestNode(t, plain)
@@ -202,7 +202,7 @@ func TestPanicIsMended(t *testing.T) {
 	}
 }
 
-// failingFeed fails in every way a feed may, and then works.
+// failingFeed fails, panics, and then works.
 type failingFeed struct {
 	feed.Feed
 	calls int
@@ -263,7 +263,7 @@ func TestOperatorsOrders(t *testing.T) {
 	}
 }
 
-// gatedFeed answers nothing before the gate is opened.
+// gatedFeed does not answer before the gate is opened.
 type gatedFeed struct {
 	feed.Feed
 	gate chan struct{}
