@@ -20,15 +20,15 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// The pause before a chain is restored doubles from first to last, so that a
-// fault that stays costs little and one that passes is soon forgotten.
+// The pause before a chain is restored doubles from firstPause to lastPause, so that
+// a permanent fault costs little and a chain recovers quickly from a passing one.
 const (
 	firstPause = time.Second
 	lastPause  = time.Minute
 )
 
-// paceFactor is how many times its own length a refresh is followed by rest,
-// so that refreshing takes at most a sixth of a core.
+// paceFactor is the minimum ratio of the pause after a refresh to the length of the
+// refresh, so that refreshing takes at most a sixth of a core.
 const paceFactor = 5
 
 // chainActor drives one chain.Chain.
@@ -39,28 +39,28 @@ type chainActor struct {
 	feed   feed.Feed
 	every  time.Duration
 	clock  accounts.Clock
-	turn   chan struct{} // one chain refreshes at a time
+	slot   chan struct{} // of capacity 1, shared: one chain refreshes at a time
 	log    *slog.Logger
-	panics func() // counts one
+	panics func() // counts a panic
 	send   func(any)
-	// readOnly tells whether the store takes no writes for want of disk space.
+	// readOnly reports whether the disk has too little space for writes.
 	readOnly func() bool
 
-	ctx    context.Context // of the whole life
+	ctx    context.Context // ends when the node stops
 	cancel context.CancelFunc
-	work   sync.WaitGroup // goroutines, which read the store
+	work   sync.WaitGroup // goroutines that read the store or the feed
 
 	chain *chain.Chain
 	epoch uint64
 	pause time.Duration // before the next restore
-	// parked: nothing is fetched before what was fetched can be committed.
+	// parked: the disk is full and events wait for a commit, so nothing is fetched.
 	parked bool
 
 	feedFailures int       // since the last warning
-	warned       time.Time // when that was
+	warned       time.Time // when the last warning was
 
-	asking sync.Mutex         // held around a question to the feed
-	forget context.CancelFunc // ends the question of this epoch
+	feedMu      sync.Mutex         // held during a call of the feed
+	cancelFetch context.CancelFunc // of this epoch
 }
 
 // frozenFeed is a feed whose head may never move.
@@ -72,32 +72,32 @@ type frozenFeed interface {
 func (a *chainActor) Receive(c *actor.Context) {
 	switch m := c.Message().(type) {
 	case actor.Started:
-		a.open()
+		a.openChain()
 	case open:
-		a.current(m.epoch, a.open)
+		a.ifCurrent(m.epoch, a.openChain)
 	case loaded:
-		a.current(m.epoch, func() { a.loaded(m.err) })
+		a.ifCurrent(m.epoch, func() { a.finishLoading(m.err) })
 	case fetched:
-		a.current(m.epoch, func() { a.fetched(m.step, m.err) })
+		a.ifCurrent(m.epoch, func() { a.handleStep(m.step, m.err) })
 	case refresh:
-		a.current(m.epoch, a.refresh)
+		a.ifCurrent(m.epoch, a.handleTick)
 	case verified:
-		a.verified(m.result)
+		a.handleVerification(m.result)
 
-	// Between two other messages, so that a command finds the chain at rest.
+	// Commands run here too, so that no other code uses the chain meanwhile.
 	case command:
 		m.reply <- m.do(a)
 	}
 }
 
-// current drops what was meant for the chain before it was opened anew.
-func (a *chainActor) current(epoch uint64, do func()) {
+// ifCurrent drops messages of an earlier epoch.
+func (a *chainActor) ifCurrent(epoch uint64, do func()) {
 	if epoch == a.epoch && a.ctx.Err() == nil {
 		do()
 	}
 }
 
-// recovering is the middleware that turns a panic into a restore.
+// recovering is a middleware that restores the chain after a panic.
 func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 	return func(c *actor.Context) {
 		defer func() {
@@ -105,43 +105,43 @@ func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 				a.panics()
 				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain,
 					"panic", r, "stack", string(debug.Stack()))
-				a.restore()
+				a.restoreLater()
 			}
 		}()
 		next(c)
 	}
 }
 
-// abandon starts a new epoch: what is on its way is dropped when it arrives.
-func (a *chainActor) abandon() {
+// beginEpoch starts a new epoch: messages of the last one will be dropped.
+func (a *chainActor) beginEpoch() {
 	a.epoch++
 	a.parked = false
-	if a.forget != nil {
-		a.forget()
+	if a.cancelFetch != nil {
+		a.cancelFetch()
 	}
 }
 
-// restore opens the chain from the store again, after a pause.
-func (a *chainActor) restore() {
-	a.abandon()
+// restoreLater opens the chain from the store again, after a pause.
+func (a *chainActor) restoreLater() {
+	a.beginEpoch()
 	a.pause = min(max(2*a.pause, firstPause), lastPause)
 	epoch := a.epoch
 	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
 }
 
-func (a *chainActor) open() {
+func (a *chainActor) openChain() {
 	config := a.config
 	config.Opened = a.now()
 	opened, err := chain.Open(config, a.store, a.board)
 	if err != nil {
 		a.log.Error("cannot open a chain", "chain", a.config.Ledger.Chain, "error", err)
-		a.restore()
+		a.restoreLater()
 		return
 	}
 	a.chain = opened
 
-	// A feed is asked once the records are loaded. Until then a generation of a
-	// head that never moves would be as old as its last commit.
+	// The feed is first asked after loading. Until then, a generation of a head that
+	// never moves would look as old as its last commit.
 	if f, ok := a.feed.(frozenFeed); ok {
 		if head, frozen := f.FrozenHead(); frozen {
 			opened.Confirm(head, time.Now())
@@ -155,10 +155,11 @@ func (a *chainActor) open() {
 	})
 }
 
-// now is the time on the node's clock, by which readers judge how old data is.
+// now returns the time of the node's clock, which readers compare with the age of
+// data.
 func (a *chainActor) now() time.Time { return a.clock.Time(time.Now()) }
 
-// onClock moves a feed's time to the node's clock; zero stays zero.
+// onClock converts a feed's time to the node's clock. Zero stays zero.
 func (a *chainActor) onClock(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -166,7 +167,7 @@ func (a *chainActor) onClock(t time.Time) time.Time {
 	return a.clock.Time(t)
 }
 
-// guarded turns a panic into an error, for work outside of Receive.
+// guarded turns a panic into an error, for work outside Receive.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -176,28 +177,28 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-func (a *chainActor) loaded(err error) {
+func (a *chainActor) finishLoading(err error) {
 	if err != nil {
 		a.log.Error("cannot load a chain", "chain", a.config.Ledger.Chain, "error", err)
-		a.restore()
+		a.restoreLater()
 		return
 	}
 	a.chain.Complete()
-	a.fetch()
-	a.tick(a.every)
+	a.startFetch()
+	a.scheduleTick(a.every)
 }
 
-// fetch asks the feed what comes next. One question of an epoch is on its way
-// at a time, and waits until the one that an earlier epoch dropped has ended.
-func (a *chainActor) fetch() {
+// startFetch asks the feed for the next step. There is one call per epoch at a time.
+// It waits until a cancelled call of an earlier epoch has returned.
+func (a *chainActor) startFetch() {
 	cursor, epoch := a.chain.Cursor(), a.epoch
 	ctx, cancel := context.WithCancel(a.ctx)
-	a.forget = cancel
+	a.cancelFetch = cancel
 
 	a.work.Go(func() {
 		defer cancel()
-		a.asking.Lock()
-		defer a.asking.Unlock()
+		a.feedMu.Lock()
+		defer a.feedMu.Unlock()
 		var step feed.Step
 		err := guarded(func() (err error) {
 			step, err = a.feed.Next(ctx, cursor)
@@ -207,15 +208,15 @@ func (a *chainActor) fetch() {
 	})
 }
 
-func (a *chainActor) fetched(step feed.Step, err error) {
+func (a *chainActor) handleStep(step feed.Step, err error) {
 	if errors.Is(err, feed.ErrTooDeep) {
 		a.chain.Stop(err)
 		return
 	}
 	if err != nil {
 		a.chain.FeedFailed(a.now())
-		a.warn(err)
-		a.fetch()
+		a.warnFeedFailed(err)
+		a.startFetch()
 		return
 	}
 
@@ -237,30 +238,30 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 			return
 		}
 	}
-	a.fetch()
+	a.startFetch()
 }
 
-// warnEvery is how often a feed that fails is said to.
+// warnEvery is the minimum time between two warnings about a failing feed.
 const warnEvery = 5 * time.Minute
 
-// warn says that the feed failed, and later how often since.
-func (a *chainActor) warn(err error) {
+// warnFeedFailed logs that the feed failed, and how often since the last warning.
+func (a *chainActor) warnFeedFailed(err error) {
 	a.feedFailures++
 	if time.Since(a.warned) < warnEvery {
 		return
 	}
-	a.log.Warn("feed failed; it is asked until it answers", "chain", a.config.Ledger.Chain,
+	a.log.Warn("feed failed; retrying", "chain", a.config.Ledger.Chain,
 		"error", err, "failures", a.feedFailures)
 	a.warned, a.feedFailures = time.Now(), 0
 }
 
-// maxBacklog is how many events may wait for a commit while a chain catches
-// up: enough to make batches cheap, little enough to keep them small.
+// maxBacklog is how many events may wait for a commit while a chain catches up. It
+// keeps batches cheap per event and small in memory.
 const maxBacklog = 20_000
 
-func (a *chainActor) refresh() {
+func (a *chainActor) handleTick() {
 	if a.readOnly() {
-		a.tick(min(a.every, watchEvery))
+		a.scheduleTick(min(a.every, watchEvery))
 		return
 	}
 
@@ -271,17 +272,17 @@ func (a *chainActor) refresh() {
 
 	if a.parked {
 		a.parked = false
-		a.fetch()
+		a.startFetch()
 	}
-	a.tick(max(a.every, paceFactor*time.Since(started)))
+	a.scheduleTick(max(a.every, paceFactor*time.Since(started)))
 }
 
-// publish refreshes the chain when its turn comes; if it cannot, the chain is
-// restored and publish reports false.
+// publish refreshes the chain once no other chain is refreshing. If that fails, the
+// chain will be restored, and publish returns false.
 func (a *chainActor) publish() bool {
 	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
+	case a.slot <- struct{}{}:
+		defer func() { <-a.slot }()
 	case <-a.ctx.Done():
 		return false
 	}
@@ -289,28 +290,28 @@ func (a *chainActor) publish() bool {
 	if err := a.chain.Refresh(a.now, newPacer(a.board.Requests).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
-			a.pause = 0 // the disk is no fault of the chain's
+			a.pause = 0 // the disk is full; the chain is not at fault
 		}
-		a.restore()
+		a.restoreLater()
 		return false
 	}
 	a.pause = 0
 	return true
 }
 
-func (a *chainActor) tick(after time.Duration) {
+func (a *chainActor) scheduleTick(after time.Duration) {
 	epoch := a.epoch
 	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
 }
 
-// healedByResync is how many transactions of positions a chain may have that is
-// indexed anew, by itself, for a difference that lies too far back to be taken
-// back: that is minutes, not hours.
-const healedByResync = 20_000
+// maxAutoResync is the number of transactions up to which a chain is resynced
+// automatically, because of a difference that is too old to revert. Indexing that
+// many takes minutes, not hours.
+const maxAutoResync = 20_000
 
-// verified notes what a comparison with the contracts found. What differs is
-// healed by reading the blocks again.
-func (a *chainActor) verified(result *rankings.Verification) {
+// handleVerification records the result of a comparison with the contracts. To
+// correct a difference, the blocks are read again.
+func (a *chainActor) handleVerification(result *rankings.Verification) {
 	if a.chain == nil || !a.chain.Loaded() {
 		return
 	}
@@ -320,36 +321,36 @@ func (a *chainActor) verified(result *rankings.Verification) {
 	}
 
 	from, id := verify.Earliest(result.Differences), a.config.Ledger.Chain
-	a.abandon()
+	a.beginEpoch()
 	switch {
 	case a.chain.Reread(from, result.Block):
-		a.log.Warn("blocks are read again to mend a difference", "chain", id, "from", from, "to", result.Block)
-		a.fetch()
-		a.tick(a.every)
-	case a.chain.Transactions() <= healedByResync:
-		a.log.Warn("the chain is indexed anew to mend a difference", "chain", id, "from", from)
+		a.log.Warn("reading blocks again to correct a difference", "chain", id, "from", from, "to", result.Block)
+		a.startFetch()
+		a.scheduleTick(a.every)
+	case a.chain.Transactions() <= maxAutoResync:
+		a.log.Warn("resyncing the chain to correct a difference", "chain", id, "from", from)
 		if err := a.resync(); err != nil {
-			a.log.Error("cannot index a chain anew", "chain", id, "error", err)
+			a.log.Error("cannot resync a chain", "chain", id, "error", err)
 		}
 	default:
-		a.log.Error("a difference lies too far back to be mended here; run `tidemark chains resync`",
+		a.log.Error("a difference is too old to be corrected automatically; run `tidemark chains resync`",
 			"chain", id, "from", from, "to", result.Block)
-		a.fetch()
-		a.tick(a.every)
+		a.startFetch()
+		a.scheduleTick(a.every)
 	}
 }
 
-// resync is an operator's command: whatever is on its way is dropped.
+// resync drops the chain's data and starts again. It is an operator's command.
 func (a *chainActor) resync() error {
 	if a.chain == nil || !a.chain.Loaded() {
 		return errors.New("the chain's records are still loading; try again in a few seconds")
 	}
-	a.abandon()
+	a.beginEpoch()
 	if err := a.chain.Resync(); err != nil {
-		a.restore()
+		a.restoreLater()
 		return err
 	}
-	a.fetch()
-	a.tick(a.every)
+	a.startFetch()
+	a.scheduleTick(a.every)
 	return nil
 }

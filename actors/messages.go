@@ -5,12 +5,12 @@ import (
 	"tidemark/rankings"
 )
 
-// What a chain's actor is told. The epoch counts how often it was opened:
-// what was on its way to an earlier one is dropped.
+// Messages to a chain's actor. The epoch counts how often the chain was opened.
+// Messages of an earlier epoch are dropped.
 type (
 	// open restores the chain from the store.
 	open struct{ epoch uint64 }
-	// loaded says that the records are in memory, or why not.
+	// loaded says that the records are in memory, or why they are not.
 	loaded struct {
 		epoch uint64
 		err   error
@@ -25,7 +25,7 @@ type (
 	refresh struct{ epoch uint64 }
 	// verified is what a comparison with the contracts found.
 	verified struct{ result *rankings.Verification }
-	// command runs an operator's wish between two other messages.
+	// command runs an operator's command.
 	command struct {
 		do    func(*chainActor) error
 		reply chan<- error // of capacity 1

@@ -5,8 +5,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// entry is what the meter remembers of an account that was active since the
-// start: what the store has of it, so that only changes are written.
+// entry is an account that was active since the start, with the totals that the
+// store has, so that only changes are written.
 type entry struct {
 	cell   *accounts.Cell
 	active int64         // when it was last marked
@@ -16,8 +16,8 @@ type entry struct {
 	idle   bool          // its lease is being given back
 }
 
-// entryMonth is a month of it: what the store has, and what it will have when
-// the batch being made is written.
+// entryMonth is a month of an entry: as stored, and as it will be after the batch
+// being made.
 type entryMonth struct {
 	written, next storage.AccountMonth
 	staged        bool // next is in the batch
@@ -25,24 +25,24 @@ type entryMonth struct {
 
 func (e *entry) of(m accounts.Month) *entryMonth { return &e.months[m&1] }
 
-// prepare puts into the batch what has changed of an account.
-func (m *Meter) prepare(e *entry, this accounts.Month) error {
-	if err := m.begin(e, this); err != nil {
+// prepareEntry puts the changes of an account into the batch.
+func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
+	if err := m.beginMonth(e, this); err != nil {
 		return err
 	}
 
-	// A request that was admitted in the last month may be settled in this one.
+	// A request admitted in the last month may be settled in this one.
 	if last := e.of(this - 1); last.written.Month == this-1 {
 		if e.idle {
 			e.cell.Shut(this - 1)
 		}
 		if t, ok := e.cell.Tally(this - 1); ok {
 			t.Lease = max(t.Lease, last.written.Lease)
-			m.stage(last, &t, m.lastDay)
+			m.stageMonth(last, &t, m.lastDay)
 		}
 	}
 
-	// What is given back is refused in the cell first: see Meter.
+	// Shut the cell before the store gives the lease back: see Meter.
 	limited := e.cell.Terms().Plan.MonthlyUnits > 0
 	if e.idle && limited {
 		e.cell.Shut(this)
@@ -50,15 +50,14 @@ func (m *Meter) prepare(e *entry, this accounts.Month) error {
 
 	t, _ := e.cell.Tally(this)
 	if limited && !e.idle {
-		t = m.lease(e.cell, &t)
+		t = m.renewLease(e.cell, &t)
 	}
-	m.stage(e.of(this), &t, m.today)
+	m.stageMonth(e.of(this), &t, m.today)
 	return nil
 }
 
-// begin reads a month from the store when it is the first time in this
-// process, and starts it in the cell.
-func (m *Meter) begin(e *entry, month accounts.Month) error {
+// beginMonth reads a month from the store the first time, and starts it in the cell.
+func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 	em := e.of(month)
 	if em.written.Month == month {
 		return nil
@@ -72,26 +71,25 @@ func (m *Meter) begin(e *entry, month accounts.Month) error {
 	return nil
 }
 
-// lease returns the month with the lease that a leased account is to have: its
-// headroom ahead of what is spent, up to its quota. When units came back it may
-// be less than before; then admissions are held to it at once, before the store
-// knows.
-func (m *Meter) lease(c *accounts.Cell, t *accounts.Tally) accounts.Tally {
+// renewLease returns the month with the new lease of an active account: its headroom
+// ahead of the units spent, but not above the quota. If units were given back, the
+// lease may be lower than before. Then the cell is lowered at once, before the store.
+func (m *Meter) renewLease(c *accounts.Cell, t *accounts.Tally) accounts.Tally {
 	terms := c.Terms()
 	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
 	now := *t
 	if lease < c.Lease(t.Month) {
 		c.Lower(t.Month, lease)
-		now, _ = c.Tally(t.Month) // with what was admitted until then
+		now, _ = c.Tally(t.Month) // includes what was admitted before Lower
 	}
 	now.Lease = max(lease, now.Lease)
 	return now
 }
 
-// stage puts a month into the batch when it differs from what the store has.
-// What was used since belongs to the day it is now; the day before it, when it
-// had any use, gets its row. Days never go back.
-func (m *Meter) stage(em *entryMonth, t *accounts.Tally, day accounts.Day) {
+// stageMonth puts a month into the batch if it differs from the stored one. New usage
+// is added to the given day. If that is a new day, the previous day gets its own
+// record. Days never go back.
+func (m *Meter) stageMonth(em *entryMonth, t *accounts.Tally, day accounts.Day) {
 	em.staged = *t != em.written.Tally
 	if !em.staged {
 		return
@@ -109,8 +107,8 @@ func (m *Meter) stage(em *entryMonth, t *accounts.Tally, day accounts.Day) {
 	m.out.Months = append(m.out.Months, em.next)
 }
 
-// commit notes that the batch is in the store.
-func (e *entry) commit() {
+// markWritten notes that the batch is in the store.
+func (e *entry) markWritten() {
 	for i := range e.months {
 		if em := &e.months[i]; em.staged {
 			em.written, em.staged = em.next, false

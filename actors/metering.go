@@ -14,22 +14,22 @@ import (
 	"tidemark/storage/registry"
 )
 
-// Meter carries what the accounts' cells have counted into the store. It
-// knows no mailbox and no clock: Drain is told the time, and is called every
-// flush and whenever the book asks for a lease (see StartMetering).
+// Meter writes the counts of the accounts' cells to the store. It has no mailbox and
+// no clock: the caller passes the time to Drain, every flush and whenever the book
+// asks for a lease (see StartMetering).
 //
-// A drain is one synced batch of absolute totals. Its order is the promise:
+// A drain is one synced batch of absolute totals. The order of its steps matters:
 //
-//   - a lease is raised in the store, then in the cell: what may be admitted
-//     was durably noted as perhaps used;
-//   - a lease is given back in the cell, then in the store: what was given
-//     back cannot be admitted any more;
-//   - units are billed when their request has its answer, and reach the store
-//     with the next batch: a crash loses at most one flush of them.
+//   - a lease is raised in the store first, then in the cell: units are admitted
+//     only after they were durably noted as possibly used;
+//   - a lease is given back in the cell first, then in the store: units that were
+//     given back cannot be admitted any more;
+//   - units are billed when the request is answered, and written with the next
+//     batch: a crash loses at most one flush of them.
 //
-// While batches fail, or when none has succeeded for a while, the book admits
-// nothing that costs units. A full disk is another matter: then leases that are
-// durable are spent, and kept, and accounts without a quota are served.
+// While batches fail, or if none has succeeded for a while, the book admits no
+// request that costs units. On a full disk, however, durable leases are kept and
+// spent, and accounts without a quota are served.
 type Meter struct {
 	book    *accounts.Book
 	turner  *accounts.Turner
@@ -39,33 +39,33 @@ type Meter struct {
 	metrics meterMetrics
 
 	entries map[*accounts.Cell]*entry
-	leased  []*entry        // with a lease to give back some time
-	queue   []*entry        // to write; kept until a batch with them succeeded
-	keys    []*accounts.Key // the same
+	leased  []*entry        // entries with a lease
+	queue   []*entry        // entries to write; emptied when a batch succeeded
+	keys    []*accounts.Key // keys to write; likewise
 	cells   []*accounts.Cell
 	out     storage.AccountsFlush
 
-	// Of the drain under way: the day that use of this month and of the last
-	// one belongs to.
+	// The days to which the running drain adds usage of this month and of the last
+	// month.
 	today, lastDay accounts.Day
 
-	scanned int64 // when leased was last searched for idle ones
-	full    bool  // the last batch failed for want of disk space
+	scanned int64 // when leased was last searched for idle entries
+	full    bool  // the last batch failed because the disk is full
 }
 
-// meterStore is what a meter does to the store; tests make it fail.
+// meterStore is the part of the store that a meter uses. Tests make it fail.
 type meterStore struct {
 	flush func(*storage.AccountsFlush) error
 	month func(account uint64, m accounts.Month) (storage.AccountMonth, error)
 }
 
 const (
-	// idleNs is after how long without requests a lease is given back.
+	// idleNs is the time without requests after which a lease is given back.
 	idleNs = int64(time.Second)
-	// graceFlushes and minGrace bound how long units are admitted on the word
-	// of an old batch: a disk that hangs must not let charges pile up. On
-	// processors that are full of long answers a flush may wait a second for
-	// its turn, twice; that alone must refuse nobody.
+	// graceFlushes and minGraceNs bound how long units are admitted after the last
+	// successful batch, so that charges do not pile up while a disk hangs. On
+	// saturated processors a flush may be delayed by a second, twice; that alone must
+	// not refuse any request.
 	graceFlushes = 10
 	minGraceNs   = int64(3 * time.Second)
 )
@@ -76,8 +76,8 @@ type meterMetrics struct {
 	flushes, failures, rows *metrics.Counter
 }
 
-// NewMeter makes the meter of a node's accounts, kept in store. flush is how
-// often Drain will be called; leases are sized by it.
+// NewMeter makes the meter of a node's accounts. flush is the interval at which the
+// caller will call Drain; leases are sized by it.
 func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration,
 	set *metrics.Set,
 ) *Meter {
@@ -91,40 +91,39 @@ func NewMeter(r *registry.Registry, store *storage.Accounts, flush time.Duration
 		},
 		entries: map[*accounts.Cell]*entry{},
 	}
-
 	return m
 }
 
-// Drain writes what has changed and renews leases. now is the quota clock,
-// wall what the machine's clock says. An error means that nothing new may be
-// admitted until a later Drain succeeds.
+// Drain writes what has changed and renews leases. now is the time of the quota
+// clock, wall that of the wall clock. After an error nothing is admitted until a
+// later Drain succeeds.
 func (m *Meter) Drain(now, wall int64) error {
 	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.collect(now)
-	// What is given back on a full disk cannot be had again.
+	m.collectDirty(now)
+	// On a full disk leases are kept: no new ones could be written.
 	if now-m.scanned >= min(m.flushNs, idleNs) && !m.full {
 		m.scanned = now
-		m.findIdle(now)
+		m.queueIdle(now)
 	}
-	return m.write(now)
+	return m.flushQueue(now)
 }
 
-// Close gives every lease back after the last request has been settled, and
-// stops all spending.
+// Close gives every lease back and stops all spending. Every request must have been
+// settled.
 func (m *Meter) Close(now, wall int64) error {
 	m.book.SetCalendar(m.turner.Step(now, wall))
-	m.collect(now)
+	m.collectDirty(now)
 	for _, e := range m.leased {
 		e.idle = true
 		m.enqueue(e)
 	}
-	err := m.write(now)
+	err := m.flushQueue(now)
 	m.book.SetAlive(0)
 	return err
 }
 
-// collect takes the cells and keys that were marked since the last drain.
-func (m *Meter) collect(now int64) {
+// collectDirty queues the cells and keys that changed since the last drain.
+func (m *Meter) collectDirty(now int64) {
 	m.cells = m.book.Dirty(m.cells[:0])
 	for _, c := range m.cells {
 		e := m.entries[c]
@@ -144,7 +143,8 @@ func (m *Meter) collect(now int64) {
 	m.keys = m.book.DirtyKeys(m.keys)
 }
 
-func (m *Meter) findIdle(now int64) {
+// queueIdle queues the entries whose lease is to be given back.
+func (m *Meter) queueIdle(now int64) {
 	for _, e := range m.leased {
 		if now-e.active >= idleNs {
 			e.idle = true
@@ -160,8 +160,8 @@ func (m *Meter) enqueue(e *entry) {
 	}
 }
 
-// write puts the queue into one batch and does what its success allows.
-func (m *Meter) write(now int64) error {
+// flushQueue writes the queue in one batch and then opens the leases.
+func (m *Meter) flushQueue(now int64) error {
 	err := m.makeBatch(now)
 	if err == nil && (m.full || !m.out.Empty()) {
 		err = m.store.flush(&m.out)
@@ -170,8 +170,8 @@ func (m *Meter) write(now int64) error {
 	}
 	if err != nil {
 		m.metrics.failures.Inc()
-		m.suspend(errors.Is(err, storage.ErrNoSpace))
-		return fmt.Errorf("cannot meter %d accounts: %w", len(m.queue), err)
+		m.stopSpending(errors.Is(err, storage.ErrNoSpace))
+		return fmt.Errorf("cannot write usage of %d accounts: %w", len(m.queue), err)
 	}
 
 	m.full = false
@@ -181,8 +181,9 @@ func (m *Meter) write(now int64) error {
 	return nil
 }
 
-// suspend stops what a batch that failed does not allow.
-func (m *Meter) suspend(full bool) {
+// stopSpending stops spending after a failed batch, or on a full disk all spending
+// beyond durable leases.
+func (m *Meter) stopSpending(full bool) {
 	m.full = full
 	if full {
 		m.keepLeases()
@@ -194,9 +195,8 @@ func (m *Meter) suspend(full bool) {
 	}
 }
 
-// keepLeases opens the months of the queue up to what the store has: a lease
-// that was to be given back stays durable, and an account that has none yet
-// can be told from one that has no quota.
+// keepLeases opens the months of the queue up to the stored leases. A lease that was
+// to be given back stays durable, and an account without a quota can be served.
 func (m *Meter) keepLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
@@ -206,9 +206,8 @@ func (m *Meter) keepLeases() {
 	}
 }
 
-// makeBatch puts everything in the queue into a batch, anew each time: totals
-// are absolute, so a batch that failed is simply made again. Ordered by id it
-// is cheapest to insert.
+// makeBatch makes a batch of the whole queue. Totals are absolute, so a batch that
+// failed is simply made again. Sorting by id makes it cheap to insert.
 func (m *Meter) makeBatch(now int64) error {
 	m.out.Reset()
 	slices.SortFunc(m.queue, func(a, b *entry) int { return cmp.Compare(a.cell.ID, b.cell.ID) })
@@ -216,7 +215,7 @@ func (m *Meter) makeBatch(now int64) error {
 	this := m.book.Calendar().This.Month
 	m.today, m.lastDay = accounts.DayAt(now, this), accounts.DayAt(now, this-1)
 	for _, e := range m.queue {
-		if err := m.prepare(e, this); err != nil {
+		if err := m.prepareEntry(e, this); err != nil {
 			return err
 		}
 	}
@@ -227,11 +226,11 @@ func (m *Meter) makeBatch(now int64) error {
 	return nil
 }
 
-// openLeases opens the leases that are durable now, and empties the queue.
+// openLeases opens the leases that are now durable, and empties the queue.
 func (m *Meter) openLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
-		e.commit()
+		e.markWritten()
 		if e.idle {
 			e.leased = false
 		} else {
@@ -243,6 +242,7 @@ func (m *Meter) openLeases() {
 
 	m.queue, m.keys = m.queue[:0], m.keys[:0]
 
+	// Drop the entries that gave their lease back.
 	leased := m.leased[:0]
 	for _, e := range m.leased {
 		if e.leased {

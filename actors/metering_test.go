@@ -17,7 +17,7 @@ import (
 	"tidemark/storage/registry"
 )
 
-// rig is a meter on a store in memory, driven by hand.
+// rig is a meter on a store in memory; the test calls Drain.
 type rig struct {
 	t     *testing.T
 	fs    *vfs.MemFS
@@ -334,7 +334,7 @@ func TestFailedSync(t *testing.T) {
 	r.check()
 }
 
-// A disk that hangs admits nothing for longer than the grace.
+// While the disk hangs, nothing is admitted after the grace period.
 func TestHungSync(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	u := r.account("acme", "unlimited")

@@ -16,18 +16,18 @@ import (
 	"tidemark/storage"
 )
 
-// What the metering actor is told.
+// Messages to the metering actor.
 type (
-	// drain is the tick.
+	// drain is the regular tick.
 	drain struct{}
-	// wake says that an account waits for a lease.
+	// wake says that a request waits for a lease.
 	wake struct{}
-	// closeMeter gives the leases back; nothing is drained after it.
+	// closeMeter gives the leases back and ends draining.
 	closeMeter struct{ reply chan<- error } // of capacity 1
 )
 
-// Metering is the actor that drains the accounts' cells: every flush, and at
-// once when an account asks for a lease. Its mailbox holds at most one of each message.
+// Metering is the actor that drains the accounts' cells every flush, and at once when
+// a request waits for a lease. Its mailbox holds at most one message of each type.
 type Metering struct {
 	meter  *Meter
 	every  time.Duration
@@ -39,16 +39,16 @@ type Metering struct {
 	waking atomic.Bool   // a wake is in the mailbox
 	quit   chan struct{} // ends the goroutine that watches the book
 	closed bool
-	failed bool // the last drain, logged when it changes
+	failed bool // the last drain failed
 
-	// Read by others.
-	mistrusted atomic.Bool  // the wall clock keeps months from turning
-	draining   atomic.Int64 // since when, on the node's clock; 0: no drain is under way
-	took       atomic.Int64 // the last one, in ns
+	// Read by other goroutines.
+	mistrusted atomic.Bool  // no month may begin: the wall clock is off
+	draining   atomic.Int64 // start of the running drain, on the node's clock; 0: none
+	took       atomic.Int64 // length of the last drain, in ns
 }
 
-// StartMetering starts the actor. The first drain runs before it returns, so
-// that requests are admitted from then on.
+// StartMetering starts the actor. It returns after the first drain: from then on
+// requests are admitted.
 func StartMetering(m *Meter, set *metrics.Set, log *slog.Logger) (*Metering, error) {
 	engine, err := actor.NewEngine(actor.NewEngineConfig())
 	if err != nil {
@@ -81,8 +81,8 @@ func (r *Metering) Receive(c *actor.Context) {
 	}
 }
 
-// recovering keeps the actor and its state after a panic: what the panic
-// interrupted is still queued in the meter, and the next drain does it again.
+// recovering keeps the actor and its state after a panic. The work that the panic
+// interrupted is still queued in the meter, and the next drain repeats it.
 func (r *Metering) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 	return func(c *actor.Context) {
 		defer func() {
@@ -95,7 +95,7 @@ func (r *Metering) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 	}
 }
 
-// tick drains and asks for the next tick, however the drain ends.
+// tick drains, and schedules the next tick even after a panic.
 func (r *Metering) tick() {
 	if r.closed {
 		return
@@ -108,6 +108,7 @@ func (r *Metering) drain() {
 	if r.closed {
 		return
 	}
+
 	now := time.Now()
 	r.draining.Store(r.meter.clock.At(now))
 	err := r.meter.Drain(r.meter.clock.At(now), now.UnixNano())
@@ -116,40 +117,44 @@ func (r *Metering) drain() {
 
 	switch {
 	case errors.Is(err, storage.ErrNoSpace) && !r.failed:
-		r.log.Error("the disk is full; requests that no durable lease covers are treated as "+
-			"metering.on-full-disk says", "error", err)
+		r.log.Error("the disk is full; metering.on-full-disk applies to requests beyond the "+
+			"durable leases", "error", err)
 	case err != nil && !r.failed:
-		r.log.Error("metering fails; metered requests are refused until it recovers", "error", err)
+		r.log.Error("cannot write usage; metered requests are refused until it works again", "error", err)
 	case err == nil && r.failed:
 		r.log.Info("metering has recovered")
 	}
 	r.failed = err != nil
+
 	if off := r.meter.turner.Mistrusted(); off != r.mistrusted.Load() {
 		r.mistrusted.Store(off)
-		r.log.Warn("the wall clock against the clock of quotas, which counts from the start: "+
-			"while they are more than 5 minutes apart, and for 10 minutes after, no month turns; "+
-			"a restart takes the wall clock's word", "apart", off)
+		if off {
+			r.log.Warn("the wall clock is more than 5 minutes off the node's clock; no new month " +
+				"begins until they have agreed for 10 minutes; a restart adopts the wall clock")
+		} else {
+			r.log.Info("the wall clock and the node's clock agree again; new months may begin")
+		}
 	}
 }
 
-// slowDrainNs is how long a drain may take before the disk is called slow. On a
-// processor that is full of long answers it may wait a second for its turn.
+// slowDrainNs is how long a drain may take before the disk counts as slow. On
+// saturated processors a drain alone may be delayed by a second.
 const slowDrainNs = int64(2 * time.Second)
 
-// slow tells whether the last drain took long, or the one under way does.
+// slow reports whether the last drain took too long, or the running one does.
 func (r *Metering) slow(now int64) bool {
 	since := r.draining.Load()
 	return r.took.Load() > slowDrainNs || since != 0 && now-since > slowDrainNs
 }
 
-// close drains for the last time.
+// close drains for the last time and gives the leases back.
 func (r *Metering) close() error {
 	r.closed = true
 	now := time.Now()
 	return r.meter.Close(r.meter.clock.At(now), now.UnixNano())
 }
 
-// watch turns the book's wakes into messages, one at a time.
+// watch turns the book's wakes into messages, of which one is pending at a time.
 func (r *Metering) watch(wakes <-chan struct{}) {
 	for {
 		select {
@@ -163,8 +168,8 @@ func (r *Metering) watch(wakes <-chan struct{}) {
 	}
 }
 
-// Stop writes what is left and gives the leases back, after the last request
-// was settled. It may be called once.
+// Stop writes the last usage and gives the leases back. Every request must have been
+// settled. It may be called once.
 func (r *Metering) Stop(ctx context.Context) error {
 	close(r.quit)
 	reply := make(chan error, 1)

@@ -78,7 +78,7 @@ func TestCrashPromises(t *testing.T) {
 	}
 }
 
-// A graceful stop gives leases back: nothing of the quota is lost.
+// An orderly stop gives leases back, so that no units of the quota are lost.
 func TestGracefulStop(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free")
@@ -98,7 +98,7 @@ func TestGracefulStop(t *testing.T) {
 	}
 }
 
-// A month belongs to the moment of admission, and is granted once.
+// A request is charged to the month of its admission, and each quota is granted once.
 func TestMonthTurn(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC))
 	k := r.account("acme", "small")
@@ -146,7 +146,7 @@ func (r *rig) quotas(k *accounts.Key) (units int64) {
 	return units
 }
 
-// Steps of the wall clock within a process move no quota, either way.
+// Steps of the wall clock within a process do not change a quota.
 func TestWallClockSteps(t *testing.T) {
 	for _, step := range []time.Duration{
 		time.Second, -time.Second, time.Minute, 6 * time.Minute, -6 * time.Minute,
@@ -210,7 +210,7 @@ func TestMistrustedClock(t *testing.T) {
 	f(-40*24*time.Hour, false)
 }
 
-// Restarts under a clock that steps grant every month once.
+// Restarts with a clock that steps grant every month once.
 func TestClockStepsAcrossRestarts(t *testing.T) {
 	for _, step := range []time.Duration{
 		time.Second, -time.Second, 24 * time.Hour, -24 * time.Hour,

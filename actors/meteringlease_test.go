@@ -11,7 +11,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// However units are taken and given back, what is admitted after a flush stays
+// However units are reserved and given back, the units admitted after a flush stay
 // within the headroom, and exactly that much counts as used after a kill.
 func TestKillCountsTheHeadroom(t *testing.T) {
 	rng := testRNG(11)
@@ -64,8 +64,8 @@ func TestKillCountsTheHeadroom(t *testing.T) {
 	}
 }
 
-// A node that is killed again and again reserves one headroom each time, and
-// what usage says adds up to what the quota says.
+// Every kill of a node reserves one headroom, and
+// usage and quota agree.
 func TestKillsAddUp(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "growth")

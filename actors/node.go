@@ -23,7 +23,8 @@ import (
 type ChainSpec struct {
 	Config chain.Config
 	Feed   feed.Feed
-	// Verify says which contracts a feed of real nodes is verified against.
+	// Verify names the contracts to verify the ledger against, for a feed that has
+	// them.
 	Verify verify.Config
 }
 
@@ -36,8 +37,8 @@ type Node struct {
 	log    *slog.Logger
 }
 
-// Start spawns an actor for every chain. What is stored is on the board when
-// it returns.
+// Start spawns an actor for every chain. When it returns, stored generations are on
+// the board.
 func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every time.Duration,
 	clock accounts.Clock, set *metrics.Set, log *slog.Logger,
 ) (*Node, error) {
@@ -48,15 +49,14 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 
 	n := &Node{engine: engine, chains: map[market.ChainID]*chainActor{}, log: log}
 	n.checks = make(map[market.ChainID]*verifier)
-
-	turn := make(chan struct{}, 1)
+	slot := make(chan struct{}, 1)
 	panics := set.NewCounter("tidemark_actor_panics_total")
 
 	for _, spec := range specs {
 		ctx, cancel := context.WithCancel(context.Background())
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
-			clock: clock, readOnly: store.Guard().ReadOnly, turn: turn, log: log,
+			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
 			panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
 		n.spawn(a)
@@ -67,7 +67,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	return n, nil
 }
 
-// startVerifier verifies a chain from its first generation on.
+// startVerifier starts verifying a chain.
 func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Config) {
 	v := &verifier{
 		chain: a.config.Ledger.Chain, config: config, ask: source, board: a.board, log: a.log,
@@ -77,14 +77,14 @@ func (n *Node) startVerifier(a *chainActor, source contracts, config verify.Conf
 	a.work.Go(func() { v.run(a.ctx) })
 }
 
-// Verify compares the ledger of a chain with the contracts: everything, or a
-// sample of so many pools and positions.
+// Verify compares the ledger of a chain with the contracts: all of it, or a sample
+// of that many pools and positions.
 func (n *Node) Verify(
 	ctx context.Context, id market.ChainID, sample int,
 ) (*rankings.Verification, error) {
 	v, ok := n.checks[id]
 	if !ok {
-		return nil, fmt.Errorf("chain %d has no contracts to ask: its feed is not rpc", id)
+		return nil, fmt.Errorf("cannot verify chain %d: its feed is not rpc", id)
 	}
 	return v.verify(ctx, sample)
 }
@@ -98,12 +98,12 @@ func (n *Node) spawn(a *chainActor) {
 		actor.WithID(id), actor.WithMaxRestarts(math.MaxInt32), actor.WithMiddleware(a.recovering)))
 }
 
-// SetOffline leaves a chain out of every answer, or takes it in again.
+// SetOffline takes a chain offline, or online again.
 func (n *Node) SetOffline(id market.ChainID, offline bool) error {
 	return n.command(id, func(a *chainActor) error { return a.chain.SetOffline(offline) })
 }
 
-// Resync drops everything kept of a chain and indexes it from its start.
+// Resync drops all data of a chain and indexes it from its start.
 func (n *Node) Resync(id market.ChainID) error {
 	return n.command(id, (*chainActor).resync)
 }
@@ -126,8 +126,7 @@ func (n *Node) command(id market.ChainID, do func(*chainActor) error) error {
 	}
 }
 
-// Stop ends the chains and waits until none of them works any more, or ctx
-// ends.
+// Stop stops the chains and waits for their goroutines, or until ctx ends.
 func (n *Node) Stop(ctx context.Context) error {
 	for _, a := range n.chains {
 		a.cancel()

@@ -21,8 +21,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// theatre is a node with chains 1 and 2 on frozen simulated markets.
-type theatre struct {
+// testNode runs chains 1 and 2 on frozen simulated markets.
+type testNode struct {
 	t     *testing.T
 	store *storage.Store
 	board rankings.Board
@@ -30,7 +30,7 @@ type theatre struct {
 	set   *metrics.Set
 }
 
-func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
+func newTestNode(t *testing.T, wrap func(feed.Feed) feed.Feed) *testNode {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet})
@@ -38,7 +38,7 @@ func newTheatre(t *testing.T, wrap func(feed.Feed) feed.Feed) *theatre {
 		t.Fatal(err)
 	}
 
-	th := &theatre{t: t, store: store, set: metrics.NewSet()}
+	th := &testNode{t: t, store: store, set: metrics.NewSet()}
 	var specs []ChainSpec
 	for _, id := range []market.ChainID{1, 2} {
 		specs = append(specs, frozenChain(t, id, th.set, quiet, wrap))
@@ -88,11 +88,11 @@ func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Lo
 
 func plain(f feed.Feed) feed.Feed { return f }
 
-// await waits until the picture of a chain pleases.
-func (th *theatre) await(id market.ChainID, what string, pleases func(*rankings.Chain) bool) *rankings.Chain {
+// await waits until a chain of the board satisfies a condition.
+func (th *testNode) await(id market.ChainID, what string, ok func(*rankings.Chain) bool) *rankings.Chain {
 	th.t.Helper()
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if c, ok := th.board.Load().Chain(id); ok && pleases(c) {
+		if c, found := th.board.Load().Chain(id); found && ok(c) {
 			return c
 		}
 	}
@@ -103,7 +103,7 @@ func (th *theatre) await(id market.ChainID, what string, pleases func(*rankings.
 
 func served(c *rankings.Chain) bool { return c.View != nil && c.View.Warm() }
 
-// A node that is stopped while it loads lets go of the store before Stop returns.
+// A node that is stopped while it loads no longer uses the store after Stop.
 func TestStopWhileLoading(t *testing.T) {
 	quiet, dir := slog.New(slog.DiscardHandler), t.TempDir()
 	run := func(until func(*rankings.Board)) {
@@ -136,7 +136,7 @@ func TestStopWhileLoading(t *testing.T) {
 	}
 }
 
-// silentFeed is a frozen feed that answers no question.
+// silentFeed is a frozen feed that never answers.
 type silentFeed struct{ *sim.Feed }
 
 func (silentFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
@@ -153,7 +153,7 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		th := &theatre{t: t, store: store, set: metrics.NewSet()}
+		th := &testNode{t: t, store: store, set: metrics.NewSet()}
 		spec := frozenChain(t, 1, th.set, quiet, wrap)
 		node, err := Start([]ChainSpec{spec}, store, &th.board, time.Millisecond,
 			accounts.NewClock(time.Now()), th.set, quiet)
@@ -176,10 +176,10 @@ func TestFrozenIsConfirmedAtOpen(t *testing.T) {
 	}
 }
 
-// A panic in one chain's actor leaves the other serving and is mended from
+// After a panic in one chain's actor the other chain serves, and the first is restored from
 // the store: the same generation stands again, and the chain goes on.
 func TestPanicIsMended(t *testing.T) {
-	th := newTheatre(t, plain)
+	th := newTestNode(t, plain)
 	before := th.await(1, "served", served).View
 	th.await(2, "served", served)
 
@@ -202,13 +202,13 @@ func TestPanicIsMended(t *testing.T) {
 	}
 }
 
-// fickle fails in every way a feed may, and then works.
-type fickle struct {
+// failingFeed fails, panics, and then works.
+type failingFeed struct {
 	feed.Feed
 	calls int
 }
 
-func (f *fickle) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+func (f *failingFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	switch f.calls++; f.calls {
 	case 1:
 		return feed.Step{}, errors.New("the node is down")
@@ -219,19 +219,19 @@ func (f *fickle) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 }
 
 func TestFeedThatFailsIsAskedAgain(t *testing.T) {
-	th := newTheatre(t, func(f feed.Feed) feed.Feed { return &fickle{Feed: f} })
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return &failingFeed{Feed: f} })
 	th.await(1, "served", served)
 	th.await(2, "served", served)
 }
 
-type lost struct{ feed.Feed }
+type tooDeepFeed struct{ feed.Feed }
 
-func (lost) Next(context.Context, feed.Cursor) (feed.Step, error) {
+func (tooDeepFeed) Next(context.Context, feed.Cursor) (feed.Step, error) {
 	return feed.Step{}, feed.ErrTooDeep
 }
 
 func TestTooDeepStops(t *testing.T) {
-	th := newTheatre(t, func(f feed.Feed) feed.Feed { return lost{f} })
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return tooDeepFeed{f} })
 	c := th.await(1, "stopped", func(c *rankings.Chain) bool { return c.Status.Stopped })
 	if c.Status.StopReason != feed.ErrTooDeep.Error() {
 		t.Errorf("it stopped because of %q", c.Status.StopReason)
@@ -239,7 +239,7 @@ func TestTooDeepStops(t *testing.T) {
 }
 
 func TestOperatorsOrders(t *testing.T) {
-	th := newTheatre(t, plain)
+	th := newTestNode(t, plain)
 	first := th.await(1, "served", served).View
 	if err := th.node.SetOffline(1, true); err != nil {
 		t.Fatal(err)
@@ -263,13 +263,13 @@ func TestOperatorsOrders(t *testing.T) {
 	}
 }
 
-// gated answers nothing before the gate is opened.
-type gated struct {
+// gatedFeed does not answer before the gate is opened.
+type gatedFeed struct {
 	feed.Feed
 	gate chan struct{}
 }
 
-func (g gated) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+func (g gatedFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	select {
 	case <-g.gate:
 		return g.Feed.Next(ctx, c)
@@ -282,7 +282,7 @@ func (g gated) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 // the moment at which there is room again, however long that took.
 func TestReadOnlySpell(t *testing.T) {
 	gate := make(chan struct{})
-	th := newTheatre(t, func(f feed.Feed) feed.Feed { return gated{f, gate} })
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return gatedFeed{f, gate} })
 	var full atomic.Bool
 	full.Store(true)
 	for id := range th.node.chains {

@@ -21,12 +21,12 @@ import (
 
 const (
 	maxPriceFeedBytes = 32 << 20         // a few hundred thousand tokens
-	priceFeedTimeout  = 10 * time.Second // of one reading
+	priceFeedTimeout  = 10 * time.Second // for one read
 )
 
-// PriceFeed reads an independent source of prices now and then: a JSON object
-// of "chainId:address" to USD, in a file or behind a URL. A reading that fails
-// leaves the one before, whose age then speaks for itself.
+// PriceFeed regularly reads an independent source of prices: a JSON object of
+// "chainId:address" to USD, in a file or at a URL. After a failed read the previous
+// prices stay, with their time.
 type PriceFeed struct {
 	File, URL string
 	Every     time.Duration
@@ -49,7 +49,7 @@ func (f *PriceFeed) Run(ctx context.Context) {
 	}
 }
 
-// Of returns the answers for a chain, which the caller must not change.
+// Of returns the prices of a chain. The caller must not change them.
 func (f *PriceFeed) Of(id market.ChainID) []value.FeedPrice {
 	if all := f.prices.Load(); all != nil {
 		return (*all)[id]
@@ -70,8 +70,8 @@ func (f *PriceFeed) read(ctx context.Context) error {
 	return nil
 }
 
-// fetch returns the text and when it was true: the file's time of change, or
-// what the server says was the last one.
+// fetch returns the text and the time of its last change, according to the file
+// system or the server.
 func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
 	if f.File != "" {
 		info, err := os.Stat(f.File)
@@ -110,8 +110,8 @@ func (f *PriceFeed) fetch(ctx context.Context) ([]byte, time.Time, error) {
 	return text, asOf, err
 }
 
-// parsePrices refuses the whole text when one entry is not a price: half a
-// price list is worse than an older one.
+// parsePrices refuses the whole text if one entry is not a price: an older list is
+// better than half of a list.
 func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice, error) {
 	var entries map[string]float64
 	if err := json.Unmarshal(text, &entries); err != nil {
@@ -125,7 +125,7 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 			return nil, err
 		}
 		if usd < 0 || math.IsInf(usd, 0) {
-			return nil, fmt.Errorf("%q is priced at %g; allowed is 0 or more", key, usd)
+			return nil, fmt.Errorf("bad price of %q: %g; want 0 or more", key, usd)
 		}
 		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})
 	}

@@ -13,10 +13,10 @@ import (
 	"tidemark/rankings/market"
 )
 
-// contracts is a feed through which the contracts can be asked.
+// contracts is a feed that can call the contracts.
 type contracts interface {
 	verify.Caller
-	// Finalized returns the newest block out of reach of reorganisations.
+	// Finalized returns the newest finalized block.
 	Finalized() uint64
 }
 
@@ -25,17 +25,17 @@ const (
 	// pools and positions it has, each: a few dozen calls an hour.
 	verifyEvery  = time.Hour
 	verifySample = 200
-	// lookEvery is how often the board is looked at for a state to keep.
-	lookEvery = 2 * time.Second
-	// verifyAgain is the pause after a verification that could not be finished.
+	// pollEvery is the interval at which the board is polled for a newer state.
+	pollEvery = 2 * time.Second
+	// verifyAgain is the pause after a verification that failed.
 	verifyAgain = time.Minute
-	// verifyTries is how many states one verification takes until a node has the
-	// contracts' state at that block.
+	// verifyTries is how many states one verification tries, until a node still has
+	// the contracts' state at that block.
 	verifyTries = 3
 )
 
-// verifier verifies one chain: all of it after the first backfill, a sample
-// every hour, and what an operator asks for.
+// verifier verifies one chain: all of it after the first backfill, a sample every
+// hour, and on an operator's command.
 type verifier struct {
 	chain  market.ChainID
 	config verify.Config
@@ -44,18 +44,19 @@ type verifier struct {
 	log    *slog.Logger
 	tell   func(*rankings.Verification) // the chain's actor
 
-	mu            sync.Mutex    // held by the verification that runs
-	ready, coming *market.State // the newest that was finalized, and the next
-	good          uint64        // the last block at which nothing differed
-	turn          uint64
+	mu    sync.Mutex // held during a verification
+	good  uint64     // the last block at which nothing differed
+	round uint64     // number of the verification; it selects the sample
 
-	held sync.Mutex // of ready and coming
+	statesMu sync.Mutex
+	ready    *market.State // the newest finalized state
+	coming   *market.State // the next one, not finalized yet
 }
 
 // run verifies until ctx ends.
 func (v *verifier) run(ctx context.Context) {
-	looks := time.NewTicker(lookEvery)
-	defer looks.Stop()
+	polls := time.NewTicker(pollEvery)
+	defer polls.Stop()
 	var next time.Time
 	sample := 0
 
@@ -63,14 +64,14 @@ func (v *verifier) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-looks.C:
+		case <-polls.C:
 		}
 		if !v.keepStates() || time.Now().Before(next) {
 			continue
 		}
 		next = time.Now().Add(verifyEvery)
 		if _, err := v.verify(ctx, sample); err != nil {
-			v.log.Warn("cannot verify a chain; it is tried again", "chain", v.chain, "error", err)
+			v.log.Warn("cannot verify a chain; retrying", "chain", v.chain, "error", err)
 			next = time.Now().Add(verifyAgain)
 			continue
 		}
@@ -78,18 +79,18 @@ func (v *verifier) run(ctx context.Context) {
 	}
 }
 
-// keepStates holds on to a state until its block is finalized, then to the
-// next, and reports whether there is one to verify.
+// keepStates keeps a state until its block is finalized, and then the next one. It
+// reports whether the chain can be verified.
 func (v *verifier) keepStates() bool {
 	c, ok := v.board.Load().Chain(v.chain)
 	if !ok || c.View == nil || !c.View.Warm() || c.Status.Syncing {
 		return false
 	}
-	v.held.Lock()
-	defer v.held.Unlock()
+	v.statesMu.Lock()
+	defer v.statesMu.Unlock()
 
 	if v.coming != nil && v.coming.Head.Number > c.View.State.Head.Number {
-		v.coming = nil // the chain was taken back
+		v.coming = nil // the chain was reverted
 	}
 	if v.coming == nil {
 		v.coming = c.View.State
@@ -100,10 +101,10 @@ func (v *verifier) keepStates() bool {
 	return true
 }
 
-// state returns the one to verify: a finalized one, later the newest there is.
+// state returns the state to verify: first a finalized one, then the newest.
 func (v *verifier) state(try int) *market.State {
-	v.held.Lock()
-	defer v.held.Unlock()
+	v.statesMu.Lock()
+	defer v.statesMu.Unlock()
 	if try == 0 && v.ready != nil {
 		return v.ready
 	}
@@ -113,16 +114,17 @@ func (v *verifier) state(try int) *market.State {
 	return nil
 }
 
-// verify compares a sample, or everything where it is 0. Where no node has the
-// contracts' state at the block any more, a newer one is taken.
+// verify compares a sample, or everything if it is 0. If no node has the contracts'
+// state at that block any more, it tries a newer one.
 func (v *verifier) verify(ctx context.Context, sample int) (*rankings.Verification, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 
-	v.turn++
+	v.round++
 	config := v.config
-	config.Sample, config.Turn, config.Good = sample, v.turn, v.good
+	config.Sample, config.Turn, config.Good = sample, v.round, v.good
 	failed := errors.New("nothing is published yet")
+
 	for try := range verifyTries {
 		st := v.state(try)
 		if st == nil {
@@ -147,7 +149,7 @@ func (v *verifier) report(result *rankings.Verification, whole bool) {
 		if whole {
 			v.good = result.Block
 		}
-		v.log.Info("the ledger is as the contracts have it", "chain", v.chain,
+		v.log.Info("the ledger equals the contracts", "chain", v.chain,
 			"block", result.Block, "values", result.Compared)
 	}
 

@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	// watchEvery is how often disk and clocks are looked at: a node writes a few
-	// megabytes in that time, far less than the guard keeps free, and goes on
-	// within two of them when there is room again.
+	// watchEvery is the interval at which disk and clocks are checked. A node writes a
+	// few megabytes in that time, far less than the guard keeps free, and recovers
+	// within two intervals when there is space again.
 	watchEvery = time.Second
-	// clockTolerance is how far the wall clock may be off before it is told of:
-	// more than time synchronisation leaves and less than makes data look fresh.
+	// clockTolerance is how far the wall clock may be off before it is reported: more
+	// than time synchronisation leaves, and too little to make old data look fresh.
 	clockTolerance = time.Minute
 )
 
-// Watchdog looks at what a node stands on: the room on its disk, and its
-// clocks. It keeps the market's store away from a full disk, and says so when
-// something changes.
+// Watchdog checks the free disk space and the clocks. It turns the market store
+// read-only before the disk is full, and logs every change.
 type Watchdog struct {
 	guard    *storage.Guard
 	accounts *storage.Accounts
@@ -40,7 +39,7 @@ type Watchdog struct {
 	state atomic.Pointer[accounts.ClockState]
 }
 
-// NewWatchdog makes the watchdog of a node and measures once.
+// NewWatchdog makes the watchdog of a node and checks once.
 func NewWatchdog(market *storage.Store, books *storage.Accounts, m *Metering, board *rankings.Board,
 	set *metrics.Set, log *slog.Logger,
 ) *Watchdog {
@@ -50,7 +49,7 @@ func NewWatchdog(market *storage.Store, books *storage.Accounts, m *Metering, bo
 	}
 	w.disk.Store(&storage.Disk{Status: storage.DiskOK})
 	w.state.Store(&accounts.ClockState{})
-	w.look(time.Now())
+	w.checkAll(time.Now())
 
 	set.NewGauge("tidemark_disk_free_bytes", func() float64 { return float64(w.Disk().FreeBytes) })
 	for _, status := range storage.DiskStatuses {
@@ -70,41 +69,41 @@ func oneIf(b bool) float64 {
 	return 0
 }
 
-// Disk is the disk as it was last measured.
+// Disk returns the result of the last check of the disk.
 func (w *Watchdog) Disk() storage.Disk { return *w.disk.Load() }
 
-// Clock is the wall clock as it was last compared.
+// Clock returns the result of the last check of the wall clock.
 func (w *Watchdog) Clock() accounts.ClockState { return *w.state.Load() }
 
-// Run looks every second until ctx ends.
+// Run checks every second until ctx ends.
 func (w *Watchdog) Run(ctx context.Context) {
 	for {
 		select {
 		case now := <-time.After(watchEvery):
-			w.look(now)
+			w.checkAll(now)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (w *Watchdog) look(now time.Time) {
-	disk, was := w.measure(now), w.Disk()
+func (w *Watchdog) checkAll(now time.Time) {
+	disk, was := w.measureDisk(now), w.Disk()
 	w.disk.Store(&disk)
 	if disk.Status != was.Status {
-		w.log.Warn("the disk has changed", "status", disk.Status, "was", was.Status,
+		w.log.Warn("disk status changed", "status", disk.Status, "was", was.Status,
 			"freeBytes", disk.FreeBytes)
 	}
 
-	clock, before := w.compare(now), w.Clock()
+	clock, before := w.compareClocks(now), w.Clock()
 	w.state.Store(&clock)
 	if clock.Mistrusted != before.Mistrusted {
-		w.log.Warn("the wall clock against the node's own, which counts from the start",
+		w.log.Warn("wall clock compared with the node's clock",
 			"mistrusted", clock.Mistrusted, "offset", clock.Offset.Round(time.Second).String())
 	}
 }
 
-func (w *Watchdog) measure(now time.Time) storage.Disk {
+func (w *Watchdog) measureDisk(now time.Time) storage.Disk {
 	space, err := w.guard.Check()
 	if err != nil {
 		w.log.Error("cannot measure the disk", "error", err)
@@ -122,13 +121,13 @@ func (w *Watchdog) measure(now time.Time) storage.Disk {
 	return disk
 }
 
-// compare finds how far the wall clock is off. Within the process the node's
-// own clock tells of steps. One that was behind at the start already is told by
-// a chain's head, which cannot be in the future; one that was ahead cannot be
-// told from a chain that lags.
-func (w *Watchdog) compare(now time.Time) accounts.ClockState {
+// compareClocks finds how far the wall clock is off. Comparing it with the node's
+// clock shows steps since the start. A wall clock that was already behind at the
+// start is found by a chain's head, which cannot be in the future. One that was
+// ahead cannot be told from a chain that lags.
+func (w *Watchdog) compareClocks(now time.Time) accounts.ClockState {
 	steady := w.clock.Time(now)
-	// Round strips the monotonic reading, so that walls are compared.
+	// Round strips the monotonic reading, so that Sub compares wall clocks.
 	offset := now.Round(0).Sub(steady)
 	for _, c := range w.board.Load().Chains {
 		ahead := time.Unix(c.Status.ChainHead.Time, 0).Sub(steady)

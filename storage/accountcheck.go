@@ -6,18 +6,17 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Check looks at every invariant of the accounts and returns what does not
-// hold, a line each:
+// Check verifies every invariant of the accounts and returns a line for each
+// violation:
 //
 //   - names of accounts and hashes of keys are unique, keys have an account;
 //   - a browser key lists an origin, a server key none;
-//   - what was billed in a month is within its lease;
-//   - the days of a month add up to the month, route by route.
+//   - the units billed in a month are within its lease;
+//   - the days of a month add up to the month, for every route.
 //
-// It reads every record, so that damage of any of them is met: then the error
-// is an AccountsDamage.
+// It reads every record, and returns an AccountsDamage if one is damaged.
 func (a *Accounts) Check() (findings []string, err error) {
-	if err := a.each(nil, nil, func(_, _ []byte) error { return nil }); err != nil {
+	if err := a.forEach(nil, nil, func(_, _ []byte) error { return nil }); err != nil {
 		return nil, err
 	}
 	c := new(AccountsContent)
@@ -34,17 +33,17 @@ func (a *Accounts) Check() (findings []string, err error) {
 	known := checkNames(c.Accounts, report)
 	checkKeys(c.Keys, known, report)
 
-	err = a.each([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
+	err = a.forEach([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
 		row := AccountMonth{}
 		var err error
-		if row.Month, row.Account, err = cutMonthKey(k); err != nil {
+		if row.Month, row.Account, err = parseMonthKey(k); err != nil {
 			return err
 		}
 		if err := row.decode(v); err != nil {
 			return err
 		}
 		if !known[row.Account] {
-			report("month %s is of account %d, which does not exist", row.Month, row.Account)
+			report("month %s belongs to account %d, which does not exist", row.Month, row.Account)
 		}
 		return a.checkMonth(&row, report)
 	})
@@ -71,7 +70,7 @@ func checkKeys(keys []KeyRecord, known map[uint64]bool, report func(string, ...a
 
 		hashes[k.Hash] = k.ID
 		if !known[k.Account] {
-			report("key %d is of account %d, which does not exist", k.ID, k.Account)
+			report("key %d belongs to account %d, which does not exist", k.ID, k.Account)
 		}
 		if (k.Kind == accounts.Browser) != (len(k.Origins) > 0) {
 			report("key %d is a %s key with %d origins", k.ID, k.Kind, len(k.Origins))

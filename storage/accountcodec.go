@@ -8,7 +8,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// AccountRecord is an account as it is kept.
+// AccountRecord is a stored account.
 type AccountRecord struct {
 	ID        uint64
 	Name      string
@@ -17,7 +17,7 @@ type AccountRecord struct {
 	CreatedAt int64 // Unix ms
 }
 
-// KeyRecord is an issued key as it is kept: never the key, only its hash.
+// KeyRecord is a stored key. It has the hash of the key, never the key itself.
 type KeyRecord struct {
 	ID         uint64
 	Account    uint64
@@ -28,27 +28,27 @@ type KeyRecord struct {
 	Label      string
 	CreatedAt  int64 // Unix ms
 	RevokedAt  int64 // Unix ms; 0: active
-	UsedMinute int64 // minutes since 1970; 0: never. In a row of its own
+	UsedMinute int64 // minutes since 1970; 0: never. Stored under its own key
 }
 
-// AccountMonth is a month of an account. Its newest day is in it too, as the
-// totals before that day, so that a flush writes one row an account.
+// AccountMonth is a month of an account. It also has the totals before its newest
+// day, so that a flush writes one record per account.
 type AccountMonth struct {
 	Account uint64
 	accounts.Tally
-	Day    accounts.Day // 0 before anything was used
+	Day    accounts.Day // the newest day with usage; 0: none
 	Before [accounts.NumRoutes]accounts.Count
 }
 
-// AccountDay is a day of an account, for reports. Days before the month's
-// newest have rows of their own.
+// AccountDay is a day of an account, for reports. A day before the month's newest
+// has its own record.
 type AccountDay struct {
 	Account uint64
 	Day     accounts.Day
 	Routes  [accounts.NumRoutes]accounts.Count
 }
 
-// Newest is the month's newest day.
+// Newest returns the month's newest day.
 func (m *AccountMonth) Newest() AccountDay {
 	d := AccountDay{Account: m.Account, Day: m.Day}
 	for i := range d.Routes {
@@ -58,14 +58,14 @@ func (m *AccountMonth) Newest() AccountDay {
 	return d
 }
 
-var errBadRecord = errors.New("the record is cut short or has bytes after its end")
+var errBadRecord = errors.New("record is truncated or has trailing bytes")
 
 func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// recordReader reads fields in the order they were appended. After the first
-// one that is not there it is bad, and everything it returns is zero.
+// recordReader reads fields in the order in which they were appended. After the
+// first field that is missing it is bad and returns zeros.
 type recordReader struct {
 	b   []byte
 	bad bool
@@ -151,8 +151,8 @@ func (k *KeyRecord) decode(b []byte) error {
 	return r.err()
 }
 
-// appendCounts writes the number of routes that have any, and of each its
-// number, requests and units. Routes that this build does not know are refused.
+// appendCounts writes the number of routes with usage, and of each its number,
+// requests and units. The decoder refuses routes that this build does not know.
 func appendCounts(dst []byte, routes *[accounts.NumRoutes]accounts.Count) []byte {
 	n := uint64(0)
 	for i := range routes {
@@ -185,8 +185,8 @@ func (r *recordReader) counts(routes *[accounts.NumRoutes]accounts.Count) {
 	}
 }
 
-// append writes lease, counts, day and the counts before it; the rest is in
-// the key.
+// append writes lease, counts, newest day and the counts before that day. The
+// rest is in the key.
 func (m *AccountMonth) append(dst []byte) []byte {
 	dst = appendCounts(binary.AppendUvarint(dst, uint64(m.Lease)), &m.Routes)
 	return appendCounts(binary.AppendUvarint(dst, uint64(m.Day)), &m.Before)
@@ -203,7 +203,7 @@ func (m *AccountMonth) decode(b []byte) error {
 	return r.err()
 }
 
-// append writes the counts; the rest is in the key.
+// append writes the counts. The rest is in the key.
 func (d *AccountDay) append(dst []byte) []byte { return appendCounts(dst, &d.Routes) }
 
 func (d *AccountDay) decode(b []byte) error {

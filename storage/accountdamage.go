@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// AccountsLost is the error of a store that has less than was acknowledged, or
-// whose proof is missing. AccountsOptions.AcceptLost opens it nevertheless.
+// AccountsLost is the error of a store that lacks acknowledged batches, or whose
+// proof file is missing. AccountsOptions.AcceptLost opens it nevertheless.
 type AccountsLost struct {
 	Dir  string
 	What string // what is missing, as a sentence
@@ -18,11 +18,10 @@ type AccountsLost struct {
 
 func (l *AccountsLost) Error() string { return fmt.Sprintf("accounts in %s: %s", l.Dir, l.What) }
 
-// AccountsDamage is the error of a store whose files do not hold what was
-// written to them.
+// AccountsDamage is the error of a store with corrupt files.
 type AccountsDamage struct {
 	Dir   string
-	Table *TableDamage // nil: the damage is not in a table
+	Table *TableDamage // nil: no table file is damaged
 	Err   error
 }
 
@@ -35,7 +34,7 @@ func (d *AccountsDamage) Error() string {
 
 func (d *AccountsDamage) Unwrap() error { return d.Err }
 
-// TableDamage names a damaged table file and the keys that it may hold.
+// TableDamage describes a damaged table file and the range of its keys.
 type TableDamage struct {
 	File         string
 	Lower, Upper []byte // inclusive
@@ -46,8 +45,8 @@ func (t *TableDamage) String() string {
 	return fmt.Sprintf("file %s, keys %x to %x: %s", t.File, t.Lower, t.Upper, t.What)
 }
 
-// FindTableDamage finds in an error of a store which table is damaged; nil when
-// it is not of one.
+// FindTableDamage returns the damaged table that caused an error of a store, nil
+// if there is none.
 func FindTableDamage(err error) *TableDamage {
 	info := pebble.ExtractDataCorruptionInfo(err)
 	if info == nil {
@@ -64,8 +63,8 @@ func newTableDamage(info *pebble.DataCorruptionInfo) *TableDamage {
 	}
 }
 
-// damageLog tells of damage once. Without it Pebble would end the process, on
-// a read too.
+// damageLog logs the first damage. Without a listener Pebble would end the process,
+// even if a read meets the damage.
 type damageLog struct {
 	log  *slog.Logger
 	told atomic.Bool
@@ -74,7 +73,7 @@ type damageLog struct {
 func (l *damageLog) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			// Pebble comes back to a damaged table with every compaction.
+			// Pebble reports a damaged table again with every compaction.
 			if l.told.CompareAndSwap(false, true) {
 				d := newTableDamage(&info)
 				l.log.Error("accounts are damaged; stop the node and restore a backup",
@@ -89,8 +88,8 @@ func (l *damageLog) listener() *pebble.EventListener {
 	}
 }
 
-// damaged makes an error of Pebble an AccountsDamage when it is corruption.
-func (a *Accounts) damaged(err error) error {
+// asDamage makes an error of Pebble an AccountsDamage when it is corruption.
+func (a *Accounts) asDamage(err error) error {
 	var known *AccountsDamage
 	if !pebble.IsCorruptionError(err) || errors.As(err, &known) {
 		return err

@@ -13,15 +13,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// AccountsOptions of the store. The zero value is what a node wants.
+// AccountsOptions configure the accounts' store. The zero value suits a node.
 type AccountsOptions struct {
 	ReadOnly bool
-	// AcceptLost opens a store that has less than was acknowledged, or none,
-	// and takes what it has as all there is from now on.
+	// AcceptLost opens a store that lacks acknowledged batches, or is missing, and
+	// accepts its content as complete from now on.
 	AcceptLost bool
-	// MinFreeBytes is the free space below which writes fail with ErrNoSpace
-	// before Pebble meets a full disk, which it does not survive; 0: 64 MiB,
-	// well below where the market's store stops.
+	// MinFreeBytes is the free space below which writes fail with ErrNoSpace,
+	// because Pebble does not survive a full disk. 0: 64 MiB, far less than the
+	// free space at which the market store stops.
 	MinFreeBytes uint64
 	Logger       *slog.Logger // nil: slog.Default()
 	Exit         func()       // as Options.Exit
@@ -31,11 +31,11 @@ type AccountsOptions struct {
 const (
 	accountsMinFree = 64 << 20
 	accountsCache   = 8 << 20
-	// accountsReadAtStart is how large a store may be that is read as a whole at
-	// every start: about 0.1 s. It has a year of some 10,000 accounts.
+	// accountsReadAtStart is the size up to which the whole store is read at every
+	// start, in about 0.1 s. It is a year of about 10,000 accounts.
 	accountsReadAtStart = 64 << 20
-	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts,
-	// of which only the last is then written again.
+	// accountsMemTable holds a few seconds of flushes of 10,000 busy accounts. Only
+	// the last version of each record is then written to a table.
 	accountsMemTable = 32 << 20
 )
 
@@ -68,13 +68,13 @@ func (o *AccountsOptions) pebble() *pebble.Options {
 	}
 }
 
-// OpenAccounts opens or makes the store in a directory. It refuses one that
-// has less than was acknowledged (AccountsLost), is damaged (AccountsDamage),
-// or is open in another process (ErrLocked).
+// OpenAccounts opens or creates the store in a directory. It refuses a store that
+// lacks acknowledged batches (AccountsLost), is damaged (AccountsDamage) or is
+// open in another process (ErrLocked).
 func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
 	o = o.withDefaults()
 	a := &Accounts{fs: o.FS, dir: dir, proofPath: proofPath(dir), opts: o}
-	if err := a.makeDir(&o); err != nil {
+	if err := a.makeDirectory(&o); err != nil {
 		return nil, err
 	}
 	lock, err := lockDir(dir, o.FS, o.ReadOnly)
@@ -83,7 +83,7 @@ func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
 	}
 	a.lock = lock
 
-	// Nothing is made or changed before it is known whether something is missing.
+	// Nothing is created or changed before it is known whether data is missing.
 	acknowledged, err := a.findDatabase(&o)
 	if err == nil {
 		err = a.openDatabase(&o)
@@ -98,23 +98,23 @@ func OpenAccounts(dir string, o AccountsOptions) (*Accounts, error) {
 		err = a.checkTables()
 	}
 	if err != nil {
-		return nil, errors.Join(a.damaged(err), a.release())
+		return nil, errors.Join(a.asDamage(err), a.closeFiles())
 	}
 	return a, nil
 }
 
-// makeDir makes the directory when there is none, unless it is one that was
-// there before.
-func (a *Accounts) makeDir(o *AccountsOptions) error {
+// makeDirectory creates a missing directory, unless the proof file says that it
+// had data.
+func (a *Accounts) makeDirectory(o *AccountsOptions) error {
 	if _, err := a.fs.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
-		return nil // what else is wrong with it, the lock will tell
+		return nil // locking it reports other errors
 	}
 	acknowledged, err := readProof(a.fs, a.proofPath)
 	if err != nil {
 		return err
 	}
 	if acknowledged != nil && acknowledged.sequence > 0 && !o.AcceptLost {
-		return a.lost("the directory is gone; batch %d of accounts, keys and usage was written to it at %s",
+		return a.lossError("the directory is gone; batch %d of accounts, keys and usage was written to it at %s",
 			acknowledged.sequence, timeOf(acknowledged))
 	}
 
@@ -130,14 +130,14 @@ func (a *Accounts) makeDir(o *AccountsOptions) error {
 	return nil
 }
 
-// findDatabase returns what was acknowledged of the database in the directory.
-// Pebble makes a new database where it finds no marker of one, and deletes the
-// files of the old: here a database that should be there and is not is refused.
+// findDatabase returns the last acknowledged batch. Where Pebble finds no marker
+// of a database, it creates a new one and deletes the files of the old. So a
+// database that should exist and does not is refused here.
 func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
 	acknowledged, err := readProof(a.fs, a.proofPath)
 	if err != nil {
 		if !o.AcceptLost {
-			return nil, a.lost("%v; it proves that the store is complete", err)
+			return nil, a.lossError("%v; it proves that the store is complete", err)
 		}
 		acknowledged = nil
 	}
@@ -154,12 +154,12 @@ func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
 	switch {
 	case !known && len(files) == 0 && o.ReadOnly:
 		return nil, fmt.Errorf("%s holds no accounts", a.dir)
-	case !known && len(files) == 0: // a first start, perhaps after one that was cut short
+	case !known && len(files) == 0: // a first start, or the first one was interrupted
 	case !o.AcceptLost && known:
-		return nil, a.lost("there is no database in it; batch %d of accounts, keys and usage was "+
+		return nil, a.lossError("there is no database in it; batch %d of accounts, keys and usage was "+
 			"written to it at %s", acknowledged.sequence, timeOf(acknowledged))
 	case !o.AcceptLost:
-		return nil, a.lost("there is no database in it, only %s and %d more files of one",
+		return nil, a.lossError("there is no database in it, only %s and %d more files of one",
 			files[0], len(files)-1)
 	default:
 		if err := a.setAside(files); err != nil {
@@ -167,13 +167,13 @@ func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
 		}
 	}
 
-	// The file is there before the database is: from the first batch on, its
-	// absence means that it was removed.
+	// The proof file is created before the database. So if the database has a
+	// batch and there is no file, the file was removed.
 	fresh := &acknowledgement{}
 	return fresh, replaceProof(a.fs, a.proofPath, &fresh.proof)
 }
 
-// databaseFiles lists what is in the directory beside our lock.
+// databaseFiles lists the files in the directory except the lock.
 func (a *Accounts) databaseFiles() (files []string, err error) {
 	names, err := a.fs.List(a.dir)
 	if err != nil {
@@ -187,8 +187,8 @@ func (a *Accounts) databaseFiles() (files []string, err error) {
 	return files, nil
 }
 
-// setAside keeps the files of a database that cannot be opened: its loss was
-// accepted, but somebody may still read something out of them.
+// setAside moves the files of a database that cannot be opened to another
+// directory. Its loss was accepted, but something may be recovered from them.
 func (a *Accounts) setAside(files []string) error {
 	aside := fmt.Sprintf("%s.lost-%d", a.dir, time.Now().Unix())
 	err := a.fs.MkdirAll(aside, 0o700)
@@ -202,7 +202,7 @@ func (a *Accounts) setAside(files []string) error {
 }
 
 func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
-	// Pebble panics when a marker of a new database cannot be synced.
+	// Pebble panics if the marker of a new database cannot be synced.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cannot open accounts %s: %v", a.dir, p)
@@ -220,8 +220,8 @@ func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
 	return nil
 }
 
-// checkProof refuses a store that does not continue what was acknowledged, and
-// makes the file ready for the next batch.
+// checkProof refuses a store that lacks acknowledged batches, and opens the proof
+// file for the next batch.
 func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions) error {
 	stored := storedProof{}
 	value, found, err := a.get(accountsProofKey)
@@ -232,62 +232,63 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 		return err
 	}
 
-	missing := a.missing(&stored, acknowledged)
+	missing := a.findLoss(&stored, acknowledged)
 	if missing != nil && !o.AcceptLost {
 		return missing
 	}
-	a.head, a.sealed = stored.proof, stored.proof.sequence
+	a.head, a.proven = stored.proof, stored.proof.sequence
 	if o.ReadOnly {
 		return nil
 	}
 
-	// A store of a build that wrote no proofs, or whose loss is accepted, begins
-	// a new file. Else one batch may have been cut off before it was sealed.
+	// A store without a proof file, or with an accepted loss, gets a new file.
+	// Otherwise the store may be one batch ahead of the file, after a crash.
 	if missing != nil || acknowledged == nil {
 		if err := replaceProof(a.fs, a.proofPath, &a.head); err != nil {
 			return err
 		}
 	} else {
-		a.sealed = acknowledged.sequence
+		a.proven = acknowledged.sequence
 	}
 	a.proof, err = a.fs.OpenReadWrite(a.proofPath, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", a.proofPath, err)
 	}
 	if missing != nil {
-		o.Logger.Warn("accounts: a loss was accepted", "batch", stored.sequence, "loss", missing)
+		o.Logger.Warn("accounts: loss of data accepted", "batch", stored.sequence, "loss", missing)
 	}
-	return a.seal()
+	return a.updateProof()
 }
 
-// missing says what a store lacks of what was acknowledged; nil when nothing.
-func (a *Accounts) missing(stored *storedProof, acknowledged *acknowledgement) error {
+// findLoss returns an AccountsLost if the store lacks acknowledged batches.
+func (a *Accounts) findLoss(stored *storedProof, acknowledged *acknowledgement) error {
 	switch {
 	case acknowledged == nil && stored.sequence == 0:
-		return nil // it was made by a build that wrote no proofs
+		return nil // an earlier build without proofs made it
 	case acknowledged == nil:
-		return a.lost("the file %s is gone, which proves that the store, at batch %d, is complete",
+		return a.lossError("the file %s is gone, which proves that the store, at batch %d, is complete",
 			a.proofPath, stored.sequence)
 	case stored.follows(acknowledged.proof):
 		return nil
 	case stored.sequence < acknowledged.sequence:
-		return a.lost("the store ends at batch %d and batch %d was written at %s: %d batches of "+
+		return a.lossError("the store ends at batch %d and batch %d was written at %s: %d batches of "+
 			"accounts, keys and usage are missing", stored.sequence, acknowledged.sequence,
 			timeOf(acknowledged), acknowledged.sequence-stored.sequence)
 	}
 
-	return a.lost("batch %d of the store does not continue batch %d, which was written at %s: "+
+	return a.lossError("batch %d of the store does not continue batch %d, which was written at %s: "+
 		"the directory is of another time or another node", stored.sequence, acknowledged.sequence,
 		timeOf(acknowledged))
 }
 
-func (a *Accounts) lost(format string, args ...any) error {
+func (a *Accounts) lossError(format string, args ...any) error {
 	return &AccountsLost{a.dir, fmt.Sprintf(format, args...)}
 }
 
 func timeOf(a *acknowledgement) string { return a.at.UTC().Format(time.RFC3339) }
 
-// checkFormat marks an empty store and refuses one of another format.
+// checkFormat refuses a store in another format, and writes the format of a new
+// store.
 func (a *Accounts) checkFormat(readOnly bool) error {
 	value, ok, err := a.get(accountsFormatKey)
 	switch {
@@ -309,13 +310,12 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 	return nil
 }
 
-// checkTables reads every record, so that damage refuses the start instead of
-// the first request that meets it. What a larger store needs at its start is
-// read by Load.
+// checkTables reads every record, so that damage is found at the start and not by
+// a request. Of a larger store, Load reads what the start needs.
 func (a *Accounts) checkTables() error {
 	metrics := a.db.Metrics()
 	if metrics.DiskSpaceUsage() > accountsReadAtStart {
 		return nil
 	}
-	return a.each(nil, nil, func(_, _ []byte) error { return nil })
+	return a.forEach(nil, nil, func(_, _ []byte) error { return nil })
 }

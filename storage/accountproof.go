@@ -14,12 +14,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Pebble takes damage near the end of its log for the end of the log: records
-// that were durable are gone, and it opens without an error. A revocation must
-// not be undone in this way, so every batch of accounts is numbered and hashed
-// into a chain, and the last number and hash are kept twice: in the batch
-// itself, and in a file beside the store. A batch is acknowledged when both
-// are synced. A store that is behind the file has lost something.
+// Pebble treats damage near the end of its log as the end of the log: it opens
+// without an error, and durable records are missing. That must not undo the
+// revocation of a key. So every batch of accounts has a number and a hash that
+// covers all batches before it, and both are stored twice: in the batch itself,
+// and in a proof file beside the store. A batch is acknowledged when both are
+// synced. A store that is behind its proof file has lost data.
 //
 //	chain(0) = 0
 //	chain(n) = SHA-256(chain(n-1) | n, 8 bytes big-endian | batch n)
@@ -27,13 +27,13 @@ import (
 // Batches are written one at a time, so a crash leaves the store at most one
 // batch ahead of the file.
 
-// proof is the number and the hash of a batch.
+// proof is the number and the chained hash of a batch.
 type proof struct {
 	sequence uint64
 	chain    [sha256.Size]byte
 }
 
-// next is the proof of the batch that follows.
+// next returns the proof of the next batch.
 func (p *proof) next(batch []byte) proof {
 	n := proof{sequence: p.sequence + 1}
 	h := sha256.New()
@@ -44,8 +44,8 @@ func (p *proof) next(batch []byte) proof {
 	return n
 }
 
-// storedProof is what a batch says of itself: its own proof, and the hash of
-// the batch before it.
+// storedProof is the record inside a batch: its proof and the hash of the batch
+// before it.
 type storedProof struct {
 	proof
 	before [sha256.Size]byte
@@ -69,8 +69,8 @@ func (p *storedProof) decode(b []byte) error {
 	return nil
 }
 
-// follows tells whether the store has everything that was acknowledged: it is
-// at the acknowledged batch, or one batch further.
+// follows reports whether the store has every acknowledged batch: it is at the
+// acknowledged batch or one further.
 func (p *storedProof) follows(acknowledged proof) bool {
 	switch p.sequence {
 	case acknowledged.sequence:
@@ -81,8 +81,8 @@ func (p *storedProof) follows(acknowledged proof) bool {
 	return false
 }
 
-// The proof's file has two slots, a disk block each. Batch n is written into
-// slot n mod 2, so that a write that is torn leaves the one before it:
+// The proof file has two slots of one disk block each. Batch n goes into slot
+// n mod 2, so that a torn write leaves the previous slot intact:
 //
 //	0  "TMPROOF1"
 //	8  sequence, big-endian
@@ -103,7 +103,7 @@ func (p *proof) appendSlot(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[from:], castagnoli))
 }
 
-// decodeSlot reports false for a slot that is empty, torn or damaged.
+// decodeSlot returns false for a slot that is empty, torn or damaged.
 func (p *proof) decodeSlot(b []byte) bool {
 	b = b[:proofBytes]
 	sum := proofBytes - 4
@@ -116,17 +116,17 @@ func (p *proof) decodeSlot(b []byte) bool {
 	return true
 }
 
-// proofPath is where the file stands: beside the directory, so that it is
-// still there when the directory is not.
+// proofPath is the path of the proof file. It is beside the directory, so that it
+// still exists when the directory was removed.
 func proofPath(dir string) string { return dir + ".proof" }
 
-// acknowledgement is what the file says, and when it was written.
+// acknowledgement is the content of the proof file and when it was written.
 type acknowledgement struct {
 	proof
 	at time.Time
 }
 
-// readProof reads the file; nil when there is none.
+// readProof reads the proof file; nil if there is none.
 func readProof(fsys vfs.FS, path string) (*acknowledgement, error) {
 	f, err := fsys.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,12 +153,12 @@ func readProof(fsys vfs.FS, path string) (*acknowledgement, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("cannot read %s: no slot of it is intact", path)
+		return nil, fmt.Errorf("cannot read %s: both slots are damaged", path)
 	}
 	return &acknowledgement{best, info.ModTime()}, nil
 }
 
-// replaceProof makes the file anew, whatever it said.
+// replaceProof writes a new proof file.
 func replaceProof(fsys vfs.FS, path string, p *proof) error {
 	content := make([]byte, proofFileSize)
 	for at := 0; at < proofFileSize; at += proofSlot {
@@ -186,8 +186,8 @@ func replaceProof(fsys vfs.FS, path string, p *proof) error {
 	return nil
 }
 
-// writeProof writes a proof into its slot, synced. The blocks are there
-// already: it needs no disk space.
+// writeProof writes a proof into its slot, synced. It overwrites existing blocks
+// and so needs no free disk space.
 func writeProof(f vfs.File, p *proof) error {
 	_, err := f.WriteAt(p.appendSlot(nil), int64(p.sequence%2)*proofSlot)
 	if err == nil {

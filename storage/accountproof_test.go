@@ -19,9 +19,9 @@ import (
 // lastLease is what the last batch of usedAccounts wrote.
 const lastLease = 1000 + 19
 
-// usedAccounts makes a store of a few acknowledged batches, of which the last
-// revokes a key and suspends an account, and returns what is on the disk when
-// it was closed, or when it was killed instead.
+// usedAccounts writes a few batches to a store, of which the last revokes a key and
+// suspends an account. It returns the disk after a close or, if closed is false,
+// after a kill.
 func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -55,7 +55,7 @@ func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{})
 }
 
-// checkUsed holds what usedAccounts wrote.
+// checkUsed checks that the store has what usedAccounts wrote.
 func checkUsed(a *Accounts) error {
 	c, err := a.Load(november)
 	if err != nil {
@@ -89,7 +89,7 @@ func filesOf(t *testing.T, fs vfs.FS) (paths []string) {
 	return append(paths, "accounts.proof")
 }
 
-// What was acknowledged and is not there is refused, and can be accepted.
+// A store that lacks acknowledged batches is refused, and the loss can be accepted.
 func TestAccountsLost(t *testing.T) {
 	f := func(what string, closed bool, remove func(vfs.FS, string) bool, says ...string) {
 		t.Helper()
@@ -150,8 +150,8 @@ func TestAccountsLost(t *testing.T) {
 	}, "no database")
 }
 
-// A directory of an earlier time is not what was acknowledged, also when it
-// has gone on since.
+// An older copy of the directory is refused, even if more batches were written to
+// it.
 func TestAccountsOfAnotherTime(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
@@ -188,8 +188,8 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 	}
 }
 
-// A flipped bit anywhere is refused, or everything acknowledged is there
-// nevertheless. It never ends the process.
+// A store with a flipped bit is refused, or it still has every acknowledged batch.
+// A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
 	const flips = 40 // of each file, in each state
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -218,8 +218,8 @@ func TestAccountsFlips(t *testing.T) {
 	}
 }
 
-// openFlipped opens a damaged store and says how that went. An error is what
-// must not happen.
+// openFlipped opens a damaged store and returns the outcome. An error is an
+// outcome that must not happen.
 func openFlipped(fs vfs.FS) (outcome string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -275,9 +275,9 @@ func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 
 const failingDiskEnv = "TIDEMARK_TEST_FAILING_DISK"
 
-// Whichever file operation fails, what was acknowledged is there afterwards,
-// and the store can be opened without anyone accepting a loss. A store whose
-// process would have ended leaves goroutines, so another process does it.
+// Whichever file operation fails, the store can be opened afterwards without
+// accepting a loss, and has every acknowledged batch. A store that ends its process
+// leaves goroutines behind, so the test runs in a process of its own.
 func TestAccountsFailingDisk(t *testing.T) {
 	if os.Getenv(failingDiskEnv) != "" {
 		os.Exit(failEveryOperation())
@@ -349,7 +349,7 @@ func useFailingDisk(disk vfs.FS, n int32) (acknowledged int64, reached bool) {
 				}
 			}
 		}
-		// It is not closed: Pebble ends the process when a log cannot be rotated.
+		// It is not closed: Pebble ends the process if a log cannot be rotated.
 	}()
 
 	<-ended

@@ -8,26 +8,26 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// AccountsContent is everything a node holds in memory of its accounts.
+// AccountsContent is everything that a node keeps of its accounts in memory.
 type AccountsContent struct {
 	Accounts []AccountRecord // by id
 	Keys     []KeyRecord     // by id
 	Months   []AccountMonth  // of the month asked for, by account
 }
 
-// LastMonth is the newest month that anything was charged to; 0 when none.
+// LastMonth returns the newest month with a charge, 0 if there is none.
 func (a *Accounts) LastMonth() (m accounts.Month, err error) {
-	err = a.scan([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(it *pebble.Iterator) error {
+	err = a.iterate([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(it *pebble.Iterator) error {
 		if !it.Last() {
 			return nil
 		}
-		m, _, err = cutMonthKey(it.Key())
+		m, _, err = parseMonthKey(it.Key())
 		return err
 	})
 	return m, err
 }
 
-// Load reads all accounts and keys, and one month of usage.
+// Load reads all accounts and keys and one month of usage.
 func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 	c := new(AccountsContent)
 	if err := a.loadAccounts(c); err != nil {
@@ -37,10 +37,10 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 		return nil, err
 	}
 
-	err := a.each(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(k, v []byte) error {
+	err := a.forEach(appendMonthKey(nil, m, 0), appendMonthKey(nil, m+1, 0), func(k, v []byte) error {
 		row := AccountMonth{}
 		var err error
-		if row.Month, row.Account, err = cutMonthKey(k); err == nil {
+		if row.Month, row.Account, err = parseMonthKey(k); err == nil {
 			err = row.decode(v)
 		}
 		c.Months = append(c.Months, row)
@@ -50,9 +50,9 @@ func (a *Accounts) Load(m accounts.Month) (*AccountsContent, error) {
 }
 
 func (a *Accounts) loadAccounts(c *AccountsContent) error {
-	return a.each([]byte{accountPrefix}, []byte{accountPrefix + 1}, func(k, v []byte) (err error) {
+	return a.forEach([]byte{accountPrefix}, []byte{accountPrefix + 1}, func(k, v []byte) (err error) {
 		row := AccountRecord{}
-		if row.ID, err = cutNumberedKey(k); err == nil {
+		if row.ID, err = parseNumberedKey(k); err == nil {
 			err = row.decode(v)
 		}
 		c.Accounts = append(c.Accounts, row)
@@ -62,8 +62,8 @@ func (a *Accounts) loadAccounts(c *AccountsContent) error {
 
 func (a *Accounts) loadKeys(c *AccountsContent) error {
 	used := map[uint64]int64{}
-	err := a.each([]byte{keyUsePrefix}, []byte{keyUsePrefix + 1}, func(k, v []byte) error {
-		id, err := cutNumberedKey(k)
+	err := a.forEach([]byte{keyUsePrefix}, []byte{keyUsePrefix + 1}, func(k, v []byte) error {
+		id, err := parseNumberedKey(k)
 		r := recordReader{b: v}
 		used[id] = r.number()
 		if err != nil {
@@ -75,9 +75,9 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 		return err
 	}
 
-	return a.each([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
+	return a.forEach([]byte{keyPrefix}, []byte{keyPrefix + 1}, func(k, v []byte) (err error) {
 		row := KeyRecord{}
-		if row.ID, err = cutNumberedKey(k); err == nil {
+		if row.ID, err = parseNumberedKey(k); err == nil {
 			err = row.decode(v)
 		}
 		row.UsedMinute = used[row.ID]
@@ -86,20 +86,19 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 	})
 }
 
-// Days reads an account's days of a month that have any use, oldest first.
+// Days reads the days of a month on which an account was used, oldest first.
 func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, err error) {
 	from := accounts.DayAt(m.Start().UnixNano(), m)
 	to := from + accounts.Day(m.Days())
-	err = a.each(appendAccountDayKey(nil, account, from), appendAccountDayKey(nil, account, to),
+	err = a.forEach(appendAccountDayKey(nil, account, from), appendAccountDayKey(nil, account, to),
 		func(k, v []byte) (err error) {
 			row := AccountDay{}
-			if row.Account, row.Day, err = cutAccountDayKey(k); err == nil {
+			if row.Account, row.Day, err = parseAccountDayKey(k); err == nil {
 				err = row.decode(v)
 			}
 			days = append(days, row)
 			return err
 		})
-
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +111,10 @@ func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, er
 	return days, err
 }
 
-// each calls f with every record from lower up to upper. What f gets is
+// forEach calls f with every record from lower up to upper. Key and value are
 // valid during the call.
-func (a *Accounts) each(lower, upper []byte, f func(key, value []byte) error) error {
-	return a.scan(lower, upper, func(it *pebble.Iterator) error {
+func (a *Accounts) forEach(lower, upper []byte, f func(key, value []byte) error) error {
+	return a.iterate(lower, upper, func(it *pebble.Iterator) error {
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.ValueAndErr()
 			if err == nil {
@@ -129,8 +128,8 @@ func (a *Accounts) each(lower, upper []byte, f func(key, value []byte) error) er
 	})
 }
 
-// scan calls f with an iterator and closes it.
-func (a *Accounts) scan(lower, upper []byte, f func(*pebble.Iterator) error) error {
+// iterate calls f with an iterator and closes it.
+func (a *Accounts) iterate(lower, upper []byte, f func(*pebble.Iterator) error) error {
 	it, err := a.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err == nil {
 		err = f(it)
@@ -139,7 +138,7 @@ func (a *Accounts) scan(lower, upper []byte, f func(*pebble.Iterator) error) err
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read accounts %s: %w", a.dir, a.damaged(err))
+		return fmt.Errorf("cannot read accounts %s: %w", a.dir, a.asDamage(err))
 	}
 	return nil
 }

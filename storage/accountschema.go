@@ -7,20 +7,19 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Every key of the accounts' own database, which shares nothing with the
-// market's: numbers are big-endian, so that keys sort as they do.
+// Every key of the accounts' database. Numbers are big-endian, so keys sort by
+// number.
 //
 //	00 "format"              accountsFormat as a uvarint
 //	00 "proof"               the last batch's storedProof
 //	01 account(8)            an account
 //	02 key(8)                an issued key
 //	03 key(8)                the minute it was last used
-//	10 month(4) account(8)   what the account used in the month, by route, its lease,
-//	                         and its newest day
-//	11 account(8) day(4)     what it used on a day before that one, by route
+//	10 month(4) account(8)   usage in the month by route, lease, newest day
+//	11 account(8) day(4)     usage by route on a day before the newest
 //
-// Months come first in their keys: a start reads one month of every account,
-// and the last key tells the newest month that anything was charged to.
+// The month comes first in its key: a start reads one month of every account, and
+// the last of these keys has the newest month with a charge.
 const (
 	accountPrefix  = 0x01
 	keyPrefix      = 0x02
@@ -53,14 +52,14 @@ func appendAccountDayKey(dst []byte, account uint64, d accounts.Day) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(d))
 }
 
-func cutNumberedKey(key []byte) (uint64, error) {
+func parseNumberedKey(key []byte) (uint64, error) {
 	if len(key) != 9 {
 		return 0, fmt.Errorf("bad key %x: %d bytes, want 9", key, len(key))
 	}
 	return binary.BigEndian.Uint64(key[1:]), nil
 }
 
-func cutMonthKey(key []byte) (accounts.Month, uint64, error) {
+func parseMonthKey(key []byte) (accounts.Month, uint64, error) {
 	if len(key) != 13 {
 		return 0, 0, fmt.Errorf("bad month key %x: %d bytes, want 13", key, len(key))
 	}
@@ -68,7 +67,7 @@ func cutMonthKey(key []byte) (accounts.Month, uint64, error) {
 	return m, binary.BigEndian.Uint64(key[5:]), nil
 }
 
-func cutAccountDayKey(key []byte) (uint64, accounts.Day, error) {
+func parseAccountDayKey(key []byte) (uint64, accounts.Day, error) {
 	if len(key) != 13 {
 		return 0, 0, fmt.Errorf("bad day key %x: %d bytes, want 13", key, len(key))
 	}

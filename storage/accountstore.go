@@ -12,11 +12,11 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Accounts keeps accounts, keys and usage, in a database of their own:
-// publishing, resyncs and damage to market data must not touch billing. Every
-// write is one synced batch of absolute values, so that a batch that was
-// reported failed and landed anyway does no harm when it is written again.
-// Batches are numbered and hashed; accountproof.go says what for.
+// Accounts stores accounts, keys and usage in a database of their own, so that
+// publishing, resyncs and damaged market data cannot affect billing. Every write
+// is one synced batch of absolute values: writing a batch again that failed but
+// reached the disk changes nothing. Batches are numbered and hashed; see
+// accountproof.go.
 type Accounts struct {
 	db        *pebble.DB
 	cache     *pebble.Cache
@@ -29,27 +29,27 @@ type Accounts struct {
 	mu     sync.Mutex // held around a batch and its proof
 	head   proof      // of the last batch in the store
 	proof  vfs.File   // nil when the store is read-only
-	sealed uint64     // the last batch that the file proves
+	proven uint64     // the last batch recorded in the proof file
 }
 
-// ErrNoSpace is the error of a write that the disk has no room for.
+// ErrNoSpace is the error of a write for which the disk has too little space.
 var ErrNoSpace = errors.New("too little free disk space")
 
-// Close ends the store. No call may be under way. What is in the log goes into
-// tables first: after an orderly stop no damage of the log can lose anything.
+// Close flushes the log into tables and closes the store, so that damage of the
+// log cannot lose anything after an orderly stop. No other call may be running.
 func (a *Accounts) Close() error {
 	var err error
 	if a.proof != nil && a.CheckSpace() == nil {
 		err = a.db.Flush()
 	}
-	if err = errors.Join(err, a.release()); err != nil {
+	if err = errors.Join(err, a.closeFiles()); err != nil {
 		return fmt.Errorf("cannot close accounts %s: %w", a.dir, err)
 	}
 	return nil
 }
 
-// release closes what is open.
-func (a *Accounts) release() error {
+// closeFiles closes every open file.
+func (a *Accounts) closeFiles() error {
 	var errs []error
 	if a.proof != nil {
 		errs = append(errs, a.proof.Close())
@@ -64,20 +64,20 @@ func (a *Accounts) release() error {
 	return errors.Join(errs...)
 }
 
-// Checkpoint makes a copy that can be opened, with a proof of its own, in a
-// directory that must not exist, while writes go on.
+// Checkpoint copies the store, with a proof file, to a directory that must not
+// exist. Writes may go on meanwhile.
 func (a *Accounts) Checkpoint(dir string) error {
 	err := a.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	if err == nil {
 		err = a.proveCopy(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot copy accounts to %s: %w", dir, a.damaged(err))
+		return fmt.Errorf("cannot copy accounts to %s: %w", dir, a.asDamage(err))
 	}
 	return nil
 }
 
-// proveCopy reads which batch a checkpoint ends at, and writes its proof.
+// proveCopy writes the proof file of a checkpoint.
 func (a *Accounts) proveCopy(dir string) error {
 	p := a.opts.pebble()
 	p.ReadOnly = true
@@ -103,13 +103,13 @@ func (a *Accounts) get(key []byte) (value []byte, ok bool, err error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("cannot read accounts %s key %x: %w", a.dir, key, a.damaged(err))
+		return nil, false, fmt.Errorf("cannot read accounts %s key %x: %w", a.dir, key, a.asDamage(err))
 	}
 	value = append([]byte(nil), v...)
 	return value, true, closer.Close()
 }
 
-// CheckSpace fails with ErrNoSpace when the disk has too little room for a batch.
+// CheckSpace returns ErrNoSpace if the disk has too little space for a batch.
 func (a *Accounts) CheckSpace() error {
 	du, err := a.fs.GetDiskUsage(a.dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
@@ -125,17 +125,18 @@ func (a *Accounts) CheckSpace() error {
 	return nil
 }
 
-// commit writes a batch durably, or says why it did not: after an error none
-// or all of it is there.
+// commit writes a batch durably. After an error the store has all of the batch or
+// nothing of it.
 func (a *Accounts) commit(b *pebble.Batch) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.CheckSpace(); err != nil {
 		return err
 	}
-	// A batch whose proof could not be written is in the store and was reported
-	// failed. The store may be one batch ahead of the file and no more.
-	if err := a.seal(); err != nil {
+	// If the proof of the previous batch could not be written, that batch is in the
+	// store but was reported failed. The store must not get two batches ahead of
+	// the file.
+	if err := a.updateProof(); err != nil {
 		return err
 	}
 
@@ -145,22 +146,22 @@ func (a *Accounts) commit(b *pebble.Batch) error {
 		return fmt.Errorf("cannot write accounts %s: %w", a.dir, err)
 	}
 	a.head = next.proof
-	return a.seal()
+	return a.updateProof()
 }
 
-// seal has the file prove the last batch of the store.
-func (a *Accounts) seal() error {
-	if a.proof == nil || a.sealed == a.head.sequence {
+// updateProof records the last batch of the store in the proof file.
+func (a *Accounts) updateProof() error {
+	if a.proof == nil || a.proven == a.head.sequence {
 		return nil
 	}
 	if err := writeProof(a.proof, &a.head); err != nil {
 		return err
 	}
-	a.sealed = a.head.sequence
+	a.proven = a.head.sequence
 	return nil
 }
 
-// Put writes accounts and keys, new ones and changed ones, in one batch.
+// Put writes new and changed accounts and keys in one batch.
 func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 	b := a.db.NewBatch()
 	defer b.Close()
@@ -180,20 +181,20 @@ func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 	return a.commit(b)
 }
 
-// KeyUse is when a key was last used.
+// KeyUse is the minute in which a key was last used.
 type KeyUse struct {
 	Key    uint64
 	Minute int64
 }
 
-// AccountsFlush is what one flush of metering writes: absolute totals.
+// AccountsFlush is one flush of metering: absolute totals.
 type AccountsFlush struct {
 	Months []AccountMonth
 	Days   []AccountDay
 	Keys   []KeyUse
 }
 
-// Empty tells whether there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (f *AccountsFlush) Empty() bool { return len(f.Months)+len(f.Days)+len(f.Keys) == 0 }
 
 // Reset empties it for the next flush.
@@ -226,7 +227,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 	return a.commit(b)
 }
 
-// Month reads what an account used in a month; zero when nothing.
+// Month reads the usage of an account in a month; zero if there is none.
 func (a *Accounts) Month(account uint64, m accounts.Month) (AccountMonth, error) {
 	row := AccountMonth{Account: account, Tally: accounts.Tally{Month: m}}
 	value, ok, err := a.get(appendMonthKey(nil, m, account))

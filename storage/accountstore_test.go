@@ -111,7 +111,7 @@ func TestAccountsReadBack(t *testing.T) {
 	}
 }
 
-// A write that was reported done is there after a kill, whole.
+// An acknowledged write is there as a whole after a kill.
 func TestAccountsCrash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	fs := vfs.NewCrashableMem()
@@ -169,7 +169,7 @@ func TestAccountsFindings(t *testing.T) {
 		`accounts: accounts 1 and 2 are both named "twin"`,
 		`accounts: key 1 is a server key with 1 origins`,
 		`accounts: keys 1 and 2 have the same hash`,
-		`accounts: key 2 is of account 9, which does not exist`,
+		`accounts: key 2 belongs to account 9, which does not exist`,
 		`accounts: account 2, month 2026-11: 40 units billed, 39 leased`,
 		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
 			`the month {Requests:12 Units:10}`,

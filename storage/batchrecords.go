@@ -7,20 +7,19 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// batchHeaderLen is the length of the sequence number (8) and the count of
-// records (4, low byte first) with which the bytes of a Pebble batch begin.
+// batchHeaderLen is the length of a Pebble batch's header: sequence number (8)
+// and number of records (4, little-endian).
 const batchHeaderLen = 12
 
-// eachRecord calls f for every record of a batch: its operation, its key, and
-// its value, which for a range deletion is the end of the range. A record is
-// the operation (1), the key and, unless it is a deletion, the value, both
-// after a varint of their length.
+// eachRecord calls f for every record of a batch. The value of a range deletion
+// is the end of the range. A record is the operation (1), the key and, unless it
+// is a deletion, the value. Key and value follow a varint of their length.
 //
-// Pebble's own reader does not check that a length is there, and looks past the
-// end of bytes that were cut off.
+// Pebble's own reader does not check every length, and reads past the end of a
+// truncated batch.
 func eachRecord(batch []byte, f func(op pebble.InternalKeyKind, key, value []byte) error) error {
 	if len(batch) < batchHeaderLen {
-		return fmt.Errorf("a batch of %d bytes; it has at least %d", len(batch), batchHeaderLen)
+		return fmt.Errorf("batch too short: %d bytes; want at least %d", len(batch), batchHeaderLen)
 	}
 	count := binary.LittleEndian.Uint32(batch[8:])
 	rest := batch[batchHeaderLen:]
@@ -28,19 +27,19 @@ func eachRecord(batch []byte, f func(op pebble.InternalKeyKind, key, value []byt
 	n := uint32(0)
 	for ; len(rest) > 0; n++ {
 		op := pebble.InternalKeyKind(rest[0])
-		key, after, ok := cutString(rest[1:])
+		key, after, ok := readString(rest[1:])
 		var value []byte
 		switch op {
 		case pebble.InternalKeyKindDelete:
 		case pebble.InternalKeyKindSet, pebble.InternalKeyKindRangeDelete:
 			if ok {
-				value, after, ok = cutString(after)
+				value, after, ok = readString(after)
 			}
 		default:
-			return fmt.Errorf("record %d of %d has the unknown operation %d", n, count, rest[0])
+			return fmt.Errorf("record %d of %d has unknown operation %d", n, count, rest[0])
 		}
 		if !ok {
-			return fmt.Errorf("record %d of %d is cut off", n, count)
+			return fmt.Errorf("record %d of %d is truncated", n, count)
 		}
 		if err := f(op, key, value); err != nil {
 			return fmt.Errorf("record %d of %d, key %x: %w", n, count, key, err)
@@ -48,13 +47,13 @@ func eachRecord(batch []byte, f func(op pebble.InternalKeyKind, key, value []byt
 		rest = after
 	}
 	if n != count {
-		return fmt.Errorf("a batch of %d records has %d", count, n)
+		return fmt.Errorf("batch header counts %d records; there are %d", count, n)
 	}
 	return nil
 }
 
-// cutString cuts a string off b that stands after its length.
-func cutString(b []byte) (s, rest []byte, ok bool) {
+// readString reads a string that follows its length.
+func readString(b []byte) (s, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 || length > uint64(len(b)-n) {
 		return nil, nil, false

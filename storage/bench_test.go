@@ -260,7 +260,7 @@ func BenchmarkCommit(b *testing.B) {
 	f("moved=1%/leaves=all", benchMoved, 2200)
 }
 
-// written is everything that Pebble has written.
+// written returns the number of bytes that Pebble has written.
 func written(u Usage) uint64 { return u.LogBytes + u.FlushBytes + u.CompactBytes }
 
 func openBench(b *testing.B) *Store {

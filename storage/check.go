@@ -12,19 +12,20 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Check looks at every invariant of the store and returns what does not hold,
-// a line each. It reads and decodes everything that is there, and holds one
-// chain after the other in memory:
+// Check verifies every invariant of the store and returns a line for each
+// violation. It reads and decodes all data, and holds one chain at a time in
+// memory:
 //
 //   - every key is one of schema.go and every record decodes;
-//   - every table has the rows that the head counts, and no more;
-//   - entries of the series belong to rows, and are as many as those say;
-//   - undos follow each other up to the head;
-//   - every leaf of the directory is there, whole, with the rows that the
-//     directory counts, and every other leaf is one that it has retired;
-//   - the State is one that a ledger can be in (ledger.Check).
+//   - every table has exactly the rows that the head counts;
+//   - entries of the series belong to existing rows, and positions have as many
+//     entries as they count;
+//   - undos lead from the head back without a gap;
+//   - every leaf of the directory exists and has the rows that the directory
+//     counts, and every other leaf is listed as retired;
+//   - the State is consistent (ledger.Check).
 //
-// An error is a store that cannot be read at all.
+// It returns an error if the store cannot be read at all.
 func (s *Store) Check() (findings []string, err error) {
 	chains, err := s.Chains()
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *Store) Check() (findings []string, err error) {
 
 	for _, chain := range chains {
 		c := &checker{s: s, chain: chain}
-		if err := c.check(); err != nil {
+		if err := c.checkChain(); err != nil {
 			c.report("%v", err)
 		}
 		findings = append(findings, c.found...)
@@ -42,10 +43,10 @@ func (s *Store) Check() (findings []string, err error) {
 	return findings, nil
 }
 
-// maxFindings a chain is what a check lists: more lines help nobody.
+// maxFindings is how many findings of a chain are listed.
 const maxFindings = 1000
 
-// checker looks at one chain.
+// checker checks one chain.
 type checker struct {
 	s     *Store
 	chain market.ChainID
@@ -59,11 +60,11 @@ type checker struct {
 
 // leafUse is how the directory uses a leaf.
 type leafUse struct {
-	rows    int    // as the directory has it
-	first   uint32 // row
-	below   uint32 // all rows are below
-	retired bool   // no order of the directory uses it
-	seen    bool
+	rows    int    // number of rows
+	first   uint32 // its first row
+	below   uint32 // every row is below this
+	retired bool   // only an earlier generation uses it
+	seen    bool   // the store has it
 }
 
 func (c *checker) report(format string, args ...any) {
@@ -73,13 +74,13 @@ func (c *checker) report(format string, args ...any) {
 	}
 }
 
-// check ends with an error at damage that leaves nothing to compare with.
-func (c *checker) check() (err error) {
+// checkChain returns an error if there is too much damage to check the rest.
+func (c *checker) checkChain() (err error) {
 	defer catchDamage(&err)
 
-	h, ok, err := c.s.head(c.chain)
+	h, ok, err := c.s.readHead(c.chain)
 	if err != nil || !ok {
-		return errors.Join(err, errors.New("there are keys but no head"))
+		return errors.Join(err, errors.New("there are keys but no head record"))
 	}
 
 	r, err := c.s.Restore(c.chain)
@@ -93,36 +94,35 @@ func (c *checker) check() (err error) {
 		c.report("%v", f)
 	}
 
-	c.undos()
-	c.directory(r)
+	c.checkUndos()
+	c.collectLeaves(r)
 	c.entries = make([]uint32, c.st.Positions.Len())
-	if err := c.scan(); err != nil {
-		return fmt.Errorf("cannot read on: %w", err)
+	if err := c.scanKeys(); err != nil {
+		return fmt.Errorf("cannot read all keys: %w", err)
 	}
 
-	c.totals()
+	c.compareTotals()
 	return nil
 }
 
-// undos checks that the inverses lead from the head back, block to block.
-func (c *checker) undos() {
-	undos, err := c.s.undos(c.st)
+// checkUndos checks that the undos lead from the head back without a gap.
+func (c *checker) checkUndos() {
+	undos, err := c.s.readUndos(c.st)
 	if err != nil {
 		c.report("undos: %v", err)
 	}
-
 	at := c.head.At.Number
 	for _, u := range slices.Backward(undos) {
 		if u.To != at || u.Before.Number >= at {
-			c.report("undo of block %d leads to %d; it should lead back from %d",
+			c.report("undo of block %d leads to block %d; want an undo that leads back from %d",
 				u.To, u.Before.Number, at)
 		}
 		at = u.Before.Number
 	}
 }
 
-// directory notes every leaf that there should be.
-func (c *checker) directory(r *Restored) {
+// collectLeaves collects every leaf that the directory uses.
+func (c *checker) collectLeaves(r *Restored) {
 	c.leaves = make(map[uint64]leafUse)
 	if r.Generation == 0 {
 		return
@@ -134,12 +134,12 @@ func (c *checker) directory(r *Restored) {
 	}
 
 	if d.Chain != uint64(c.chain) || d.Generation != r.Generation {
-		c.report("directory is of chain %d, generation %d; the head has generation %d",
+		c.report("directory belongs to chain %d, generation %d; the head has generation %d",
 			d.Chain, d.Generation, r.Generation)
 	}
 
 	if r.Current() && (d.Positions != c.st.Positions.Len() || d.Pools != c.st.Pools.Len()) {
-		c.report("directory orders %d positions and %d pools of %d and %d",
+		c.report("directory has %d positions and %d pools; the tables have %d and %d",
 			d.Positions, d.Pools, c.st.Positions.Len(), c.st.Pools.Len())
 	}
 
@@ -161,8 +161,8 @@ func (c *checker) directory(r *Restored) {
 	}
 }
 
-// scan reads every key of the chain.
-func (c *checker) scan() (err error) {
+// scanKeys reads every key of the chain.
+func (c *checker) scanKeys() (err error) {
 	it, err := c.s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendChain(nil, c.chain), UpperBound: appendChainEnd(nil, c.chain),
 	})
@@ -171,13 +171,13 @@ func (c *checker) scan() (err error) {
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; ok = it.Next() {
-		_, tail, _ := cutChain(it.Key())
+		_, tail, _ := parseChain(it.Key())
 		k, known := kinds[kind(tail[0])]
 		if tail = tail[1:]; !known || len(tail) != k.tail {
 			c.report("unknown key %x", it.Key())
 			continue
 		}
-		if err := c.key(k, it.Key(), tail, it.Value()); err != nil {
+		if err := c.checkKey(k, it.Key(), tail, it.Value()); err != nil {
 			c.report("%s: key %x: %v", k.name, it.Key(), err)
 		}
 	}
@@ -185,18 +185,18 @@ func (c *checker) scan() (err error) {
 	return it.Error()
 }
 
-// totals compares what the scan has counted.
-func (c *checker) totals() {
+// compareTotals compares what the scan counted with what the records say.
+func (c *checker) compareTotals() {
 	total := uint64(0)
 	for i, n := range c.entries {
 		total += uint64(n)
 		if p := c.st.Positions.At(uint32(i)); p.Entries != n {
-			c.report("position %d has %d entries and counts %d", i, n, p.Entries)
+			c.report("position %d has %d entries; its row counts %d", i, n, p.Entries)
 		}
 	}
 
 	if total != c.st.Transactions {
-		c.report("there are %d entries; the head counts %d", total, c.st.Transactions)
+		c.report("there are %d transactions; the head counts %d", total, c.st.Transactions)
 	}
 
 	for number, use := range c.leaves {
@@ -206,12 +206,12 @@ func (c *checker) totals() {
 	}
 
 	for i := range c.st.Days.Len() {
-		c.runningDay(i, c.st.Days.At(i))
+		c.checkRunningDay(i, c.st.Days.At(i))
 	}
 }
 
-// runningDay checks that the series has what the table of days has.
-func (c *checker) runningDay(pool uint32, want *market.PoolDay) {
+// checkRunningDay checks that the series has the running day of a pool.
+func (c *checker) checkRunningDay(pool uint32, want *market.PoolDay) {
 	if want.Day == 0 {
 		return
 	}
@@ -220,7 +220,7 @@ func (c *checker) runningDay(pool uint32, want *market.PoolDay) {
 	codeDay(&a, want)
 	codeDay(&b, &got)
 	if err != nil || !ok || string(a.buf) != string(b.buf) {
-		c.report("pool %d: newest day of the series, %d, is not the running day %d: %v",
+		c.report("pool %d: the newest day of the series is %d and differs from the running day %d: %v",
 			pool, got.Day, want.Day, err)
 	}
 }

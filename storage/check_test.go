@@ -15,7 +15,7 @@ import (
 	"tidemark/rankings/value"
 )
 
-// published commits the ledger's state with a real generation of it.
+// published commits the ledger's state with a generation built from it.
 func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	t.Helper()
 	st, changes := l.kept.Freeze(), l.kept.Changes()
@@ -41,7 +41,7 @@ func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	return publication
 }
 
-// TestCheckFinds damages a sound store in one place at a time.
+// TestCheckFinds damages a valid store in one place at a time.
 func TestCheckFinds(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, fs)
@@ -81,11 +81,11 @@ func TestCheckFinds(t *testing.T) {
 	f("leaves: key", leaf, flip)
 	last := p.Leaves[len(p.Leaves)-1].Bytes
 	f("the directory says", leaf, to(last))
-	f("no generation uses", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
+	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
 	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))
 	f("belongs to row", rowKey(1, "positions", 1<<20, 0), to([]byte{0}))
 	f("unknown key", append(appendKind(nil, 1, 0x77), 1), to([]byte{0}))
-	f("entries and counts", entryKey(1, head, 9999),
+	f("entries; its row counts", entryKey(1, head, 9999),
 		to(encode(nil, &entry, codeTransaction)))
 	f("after the head", entryKey(1, head+1, 1),
 		to(encode(nil, &entry, codeTransaction)))
@@ -93,7 +93,7 @@ func TestCheckFinds(t *testing.T) {
 		v[len(v)-1] ^= 1 // of the checksum
 		return v
 	})
-	f("it should lead back", appendNumber(nil, 1, kindUndo, head+1),
+	f("want an undo that leads back", appendNumber(nil, 1, kindUndo, head+1),
 		to(encode(nil, &ledger.Undo{Rows: make([]uint32, ledger.TableCount())}, plainUndo)))
 	f("part 2 of row 4 is missing", rowKey(1, "minutes", 4, 2), to(nil))
 	day := l.kept.Freeze().Days.At(0).Day
@@ -113,7 +113,7 @@ func sound(t *testing.T, s *Store) {
 	}
 }
 
-// write sets a key, or deletes it when there is no value.
+// write sets a key, or deletes it if value is nil.
 func write(s *Store, key, value []byte) {
 	if value == nil {
 		must(s.db.Delete(key, pebble.NoSync))

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"tidemark/rankings/block"
@@ -9,42 +10,42 @@ import (
 	"tidemark/rankings/market"
 )
 
-// key checks one key. Rows of tables were decoded when the State was warmed;
-// here they need only be within their table.
-func (c *checker) key(k keyKind, key, tail, value []byte) error {
+// checkKey checks one key. Rows of tables were decoded when the State was loaded;
+// here only their number is checked.
+func (c *checker) checkKey(k keyKind, key, tail, value []byte) error {
 	switch {
 	case k.table >= 0:
-		return belongs(binary.BigEndian.Uint32(tail), c.head.Rows[k.table])
+		return checkOwner(binary.BigEndian.Uint32(tail), c.head.Rows[k.table])
 	case k.series >= 0:
-		return c.entry(k.series, key, tail, value)
+		return c.checkEntry(k.series, key, tail, value)
 	case k.kind == kindLeaf:
-		return c.leaf(binary.BigEndian.Uint64(tail), value)
+		return c.checkLeaf(binary.BigEndian.Uint64(tail), value)
 	}
-	return nil // head, directory and undos are read whole elsewhere
+	return nil // head, directory and undos are checked elsewhere
 }
 
-// entry checks an entry of a series.
-func (c *checker) entry(series int, key, tail, value []byte) error {
+// checkEntry checks an entry of a series.
+func (c *checker) checkEntry(series int, key, tail, value []byte) error {
 	s := allSeries[series]
 	owner := c.head.Rows[s.about().owner.Index()]
-	if err := belongs(binary.BigEndian.Uint32(tail), owner); err != nil {
+	if err := checkOwner(binary.BigEndian.Uint32(tail), owner); err != nil {
 		return err
 	}
 	if series == ledger.Transactions.Index() {
-		return c.transaction(key, value)
+		return c.countTransaction(key, value)
 	}
-	return s.decodes(value)
+	return s.checkRecord(value)
 }
 
-func belongs(row, n uint32) error {
+func checkOwner(row, n uint32) error {
 	if row >= n {
-		return fmt.Errorf("belongs to row %d of %d", row, n)
+		return fmt.Errorf("belongs to row %d; the table has %d", row, n)
 	}
 	return nil
 }
 
-// transaction counts an entry of a position's history.
-func (c *checker) transaction(key, value []byte) error {
+// countTransaction counts an entry of a position's history.
+func (c *checker) countTransaction(key, value []byte) error {
 	var t market.Transaction
 	dec := coder{buf: value, read: true}
 	seriesFor(ledger.Transactions).decode(key, &dec, &t)
@@ -54,15 +55,15 @@ func (c *checker) transaction(key, value []byte) error {
 
 	c.entries[t.Position]++
 	if t.Block > c.head.At.Number {
-		return fmt.Errorf("is of block %d, after the head %d", t.Block, c.head.At.Number)
+		return fmt.Errorf("block %d is after the head %d", t.Block, c.head.At.Number)
 	}
 	return nil
 }
 
-func (c *checker) leaf(number uint64, value []byte) error {
+func (c *checker) checkLeaf(number uint64, value []byte) error {
 	use, known := c.leaves[number]
 	if !known {
-		return fmt.Errorf("no generation uses the leaf")
+		return errors.New("the directory does not list this leaf")
 	}
 
 	use.seen = true
@@ -72,13 +73,13 @@ func (c *checker) leaf(number uint64, value []byte) error {
 		return err
 	}
 	if len(ids) != use.rows || ids[0] != use.first {
-		return fmt.Errorf("has %d rows from %d on; the directory says %d from %d on",
+		return fmt.Errorf("leaf has %d rows from %d on; the directory says %d from %d on",
 			len(ids), ids[0], use.rows, use.first)
 	}
 
 	for _, id := range ids {
 		if id >= use.below {
-			return fmt.Errorf("names row %d of %d", id, use.below)
+			return fmt.Errorf("leaf has row %d; the table has %d", id, use.below)
 		}
 	}
 

@@ -10,27 +10,24 @@ import (
 	"tidemark/rankings/market"
 )
 
-// coder walks the fields of a record. One walk per record is all that a codec
-// is here: the same function appends the record, reads it back, and, with note
-// set, shows which bytes belong to which field. Writing and reading can
-// therefore not disagree about a layout.
+// coder walks the fields of a record. Each record has one walk, which appends it,
+// reads it back and, with note set, reports which bytes belong to which field. So
+// encoder and decoder cannot disagree about a layout.
 //
-// Every encoding is the only one of its value: a decoder refuses bytes that
-// the encoder would not have written, so whatever decodes without an error
-// encodes to the same bytes again.
+// Every value has exactly one encoding. A decoder refuses bytes that the encoder
+// would not have written: what decodes without an error encodes to the same bytes.
 type coder struct {
-	// buf is what was appended so far, or what is left to be read.
+	// buf holds the bytes appended so far, or the bytes left to read.
 	buf  []byte
 	read bool
-	bad  string // the first field that could not be read
+	bad  string // name of the first field that could not be read
 	note func(field string, raw []byte)
-	// ends, when split is set, takes the length of buf after every field that
-	// is appended.
+	// With split set, ends receives the length of buf after every appended field.
 	split bool
 	ends  []int
 }
 
-// end ends a field that is appended.
+// end notes the end of an appended field.
 func (c *coder) end() {
 	if c.split {
 		c.ends = append(c.ends, len(c.buf))
@@ -59,25 +56,25 @@ func (c *coder) take(field string, n int) []byte {
 	return b
 }
 
-// require fails a walk that reads when what it read is not as the encoder leaves it.
+// require fails a reading walk unless ok.
 func (c *coder) require(field string, ok bool) {
 	if c.read && !ok {
 		c.fail(field)
 	}
 }
 
-// done reports what kept the bytes from being the whole of one record.
+// done returns an error unless the bytes were exactly one record.
 func (c *coder) done() error {
 	switch {
 	case c.bad != "":
 		return fmt.Errorf("bad field %s", c.bad)
 	case len(c.buf) > 0:
-		return fmt.Errorf("%d bytes too many", len(c.buf))
+		return fmt.Errorf("%d bytes after the end of the record", len(c.buf))
 	}
 	return nil
 }
 
-// u64 is a base-128 varint, low groups first, of as few bytes as it takes.
+// u64 is a base-128 varint, low groups first, in the shortest form.
 func (c *coder) u64(field string, v *uint64) {
 	if !c.read {
 		c.buf = binary.AppendUvarint(c.buf, *v)
@@ -291,8 +288,7 @@ func (c *coder) bytes(field string, v *[]byte) {
 	*v = append([]byte(nil), c.take(field, n)...)
 }
 
-// text is a string that may be missing: present is its flag, which the caller
-// has coded.
+// text is an optional string. present is its flag, which the caller codes.
 func (c *coder) text(field string, present bool, v **string) {
 	if !present {
 		return
@@ -306,8 +302,8 @@ func (c *coder) text(field string, present bool, v **string) {
 	*v = &s
 }
 
-// count is the number of elements that follow, each at least one byte long:
-// no decoder allocates more elements than there are bytes left.
+// count is the number of elements that follow. Each takes at least one byte, so a
+// decoder never allocates more elements than there are bytes left.
 func (c *coder) count(field string, n int) int {
 	x := uint64(n)
 	c.u64(field, &x)
@@ -318,7 +314,7 @@ func (c *coder) count(field string, n int) int {
 	return int(x)
 }
 
-// flags is a byte of booleans, the first in the lowest bit; the others are 0.
+// flags is a byte of booleans, the first in the lowest bit. Unused bits are 0.
 func (c *coder) flags(field string, v ...*bool) {
 	var b byte
 	for i, f := range v {

@@ -7,15 +7,15 @@ import (
 	"tidemark/rankings/market"
 )
 
-// faults reads chunks of the tables of one cut.
-type faults struct {
+// rowReader reads rows of one cut.
+type rowReader struct {
 	s     *Store
 	chain market.ChainID
 	head  *head
 }
 
-// poolDay reads the day that d names from the series.
-func (f faults) poolDay(d *market.PoolDay) error {
+// poolDay reads the record of d.Pool and d.Day from the series.
+func (f rowReader) poolDay(d *market.PoolDay) error {
 	var buf [maxKeyLen]byte
 	key := seriesFor(ledger.PoolDays).appendKey(buf[:0], f.chain, d)
 	value, closer, err := f.s.db.Get(key)

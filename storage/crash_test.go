@@ -15,10 +15,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// TestCrashKeepsOneWholeCut takes snapshots of the disk in the middle of many
-// commits, with any part of what was not synced lost, and opens each: what it
-// restores is one cut, whole, and no older than the last one acknowledged
-// before the snapshot was taken.
+// TestCrashKeepsOneWholeCut clones the disk in the middle of many commits, loses
+// some of the unsynced data, and opens each clone. Every clone must restore one
+// whole cut, not older than the last one acknowledged before the crash.
 func TestCrashKeepsOneWholeCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	fs := vfs.NewCrashableMem()
@@ -73,7 +72,7 @@ func survives(
 
 func place(st *market.State) string { return fmt.Sprintf("%d@%d", st.Chain, st.Head.Number) }
 
-// crasher takes a snapshot of the disk in front of every so many operations.
+// crasher clones the disk before every n-th operation.
 type crasher struct {
 	fs    *vfs.MemFS
 	every int64
@@ -85,11 +84,11 @@ type crasher struct {
 
 type crash struct {
 	fs    *vfs.MemFS
-	acked map[market.ChainID]string // at least this was acknowledged before
+	acked map[market.ChainID]string // acknowledged before the crash
 }
 
-// noReuse writes a new log where an old one would be written again: the disk in
-// memory deadlocks when a snapshot is taken while it renames for that.
+// noReuse creates a new log instead of recycling an old one: the file system in
+// memory deadlocks if it is cloned during the rename.
 type noReuse struct{ vfs.FS }
 
 func (n *noReuse) ReuseForWrite(was, is string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -130,7 +129,7 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// TestDamageIsNamed flips and removes what a cut is made of.
+// TestDamageIsNamed damages and removes records of a cut.
 func TestDamageIsNamed(t *testing.T) {
 	f := func(what string, damage func(s *Store)) {
 		t.Helper()
@@ -158,7 +157,7 @@ func TestDamageIsNamed(t *testing.T) {
 	f("table pools: row 3: bad field id", set(rowKey(1, "pools", 3, 0), []byte{0}))
 	f("table stats: row 0 is missing", drop(rowKey(1, "stats", 0, 0)))
 	stray := filledPosition(1 << 20)
-	f("table positions: row 3 names a row that is not there",
+	f("table positions: row 3 refers to a row that does not exist",
 		set(rowKey(1, "positions", 3, 0), encode(nil, &stray, codePosition)))
 }
 
@@ -166,8 +165,8 @@ func filledPosition(owner uint32) market.Position {
 	return market.Position{Owner: owner, Overflow: market.NoIndex}
 }
 
-// readAll restores and warms, and turns the panic of a cold row into an error
-// as the chain's driver does.
+// readAll restores and loads a chain, and turns the panic of a cold row into an
+// error.
 func readAll(s *Store, chain market.ChainID) (err error) {
 	defer catchDamage(&err)
 	r, err := s.Restore(chain)

@@ -14,7 +14,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// testOptions are a small store in memory.
+// testOptions are the options of a small store.
 func testOptions(fs vfs.FS) Options {
 	return Options{
 		CacheBytes: 4 << 20, MemTableBytes: 256 << 10, BallastBytes: -1,
@@ -39,7 +39,7 @@ func closeTest(t *testing.T, s *Store) {
 	}
 }
 
-// holds compares everything that the store has of a chain with a snapshot.
+// holds compares all data of a chain with a snapshot.
 func holds(t *testing.T, s *Store, want *snapshot) {
 	t.Helper()
 	chain := want.st.Chain
@@ -115,7 +115,7 @@ func allRows(table reflect.Value) []any {
 	return rows
 }
 
-// sameSeries reads every series whole, both ways.
+// sameSeries reads every series as a whole, in both directions.
 func sameSeries(t *testing.T, s *Store, want *snapshot) {
 	t.Helper()
 	chain, last := want.st.Chain, uint32(market.NoIndex)

@@ -1,20 +1,20 @@
 package storage
 
-// DiskStatus is what the disk lets a node do.
+// DiskStatus says which writes the disk allows.
 type DiskStatus string
 
 const (
-	// DiskOK: both stores take writes.
+	// DiskOK: both stores accept writes.
 	DiskOK DiskStatus = "ok"
-	// DiskSlow: they do, but a synced write takes seconds.
+	// DiskSlow: both accept writes, but a synced write takes seconds.
 	DiskSlow DiskStatus = "slow"
-	// DiskReadOnly: there is too little room for new market data.
+	// DiskReadOnly: there is too little space for new market data.
 	DiskReadOnly DiskStatus = "readonly"
-	// DiskFull: there is none for accounts and charges either.
+	// DiskFull: there is too little space for accounts and charges too.
 	DiskFull DiskStatus = "full"
 )
 
-// DiskStatuses are all of them.
+// DiskStatuses lists all statuses.
 var DiskStatuses = []DiskStatus{DiskOK, DiskSlow, DiskReadOnly, DiskFull}
 
 // Disk is the disk under a node's data as it was last measured.

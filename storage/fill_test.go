@@ -10,11 +10,11 @@ import (
 	"tidemark/rankings/market"
 )
 
-// numbers gives numbers below n; n = 0 is any 64 bits.
+// numbers returns random numbers below n, or any 64 bits if n is 0.
 type numbers func(n uint64) uint64
 
-// fill gives every field of a record a value, by reflection: a field that is
-// added to a record and forgotten in its walk fails the round trip.
+// fill sets every field of a record by reflection. So the round trip fails for a
+// field that was added to a record but not to its walk.
 func fill(next numbers, record any) {
 	fillValue(next, reflect.ValueOf(record).Elem())
 

@@ -9,11 +9,11 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Two tables are kept in fewer bytes than their records, because swaps write
+// Two tables are stored in fewer bytes than their records, because swaps write
 // them at every refresh.
 
-// dayRow is a row of the table of days. It is inSeries when the series of the
-// pool's days holds the same record: then the row only names it.
+// dayRow is a row of the table of days. If the series of the pool's days holds
+// the same record, inSeries is true and only the key of that record is stored.
 type dayRow struct {
 	market.PoolDay
 	inSeries bool
@@ -29,15 +29,15 @@ func codeDayRow(c *coder, d *dayRow) {
 	c.u32("day", &d.Day)
 }
 
-// dayForm keeps a running day by name where this cut puts the same record into
-// the series.
+// dayForm stores only the key of a running day if this cut writes the same record
+// to the series.
 type dayForm struct{}
 
 func (dayForm) write(t *rows[market.PoolDay], w *writer, cut *Cut, i uint32) {
 	row := dayRow{PoolDay: *t.of(cut.State).At(i)}
 	d := w.newestDays(cut)[row.Pool]
 	row.inSeries = d != nil && d.Day == row.Day && w.sameDay(d, &row.PoolDay)
-	put(w, t.key(w.key[:0], w.chain, i, 0), &row, codeDayRow)
+	putRecord(w, t.key(w.key[:0], w.chain, i, 0), &row, codeDayRow)
 }
 
 func (dayForm) read(
@@ -59,8 +59,8 @@ func (dayForm) read(
 
 func (dayForm) current(*market.PoolDay) int { return 0 }
 
-// newestDays are the days that the cut puts into the series and does not drop
-// again, by pool.
+// newestDays returns, by pool, the newest day that the cut puts into the series
+// and does not drop again.
 func (w *writer) newestDays(cut *Cut) map[uint32]*market.PoolDay {
 	if w.days != nil || cut.Changes == nil {
 		return w.days
@@ -81,8 +81,7 @@ func (w *writer) newestDays(cut *Cut) map[uint32]*market.PoolDay {
 	return w.days
 }
 
-// sameDay compares records by their only encoding, since NaN is no equal of
-// itself.
+// sameDay compares encoded records, because NaN does not equal itself.
 func (w *writer) sameDay(a, b *market.PoolDay) bool {
 	w.c.buf = w.c.buf[:0]
 	codePoolDay(&w.c, a)
@@ -91,7 +90,7 @@ func (w *writer) sameDay(a, b *market.PoolDay) bool {
 	return bytes.Equal(w.c.buf[:n], w.c.buf[n:])
 }
 
-// The ring of a pool's minutes is kept in parts, a row each: a swap changes one.
+// The ring of a pool's minutes is stored in parts, of which a swap changes one.
 const (
 	ringParts = 4
 	partSlots = market.MinuteSlots / ringParts
@@ -99,12 +98,12 @@ const (
 
 // ringPart is a part of a ring.
 type ringPart struct {
-	newest uint8 // the slot that is the ring's newest, plus one; 0: not in this part
+	newest uint8 // slot of the ring's newest minute, plus one; 0: in another part
 	minute [partSlots]uint32
 	sqrt   [partSlots]float64
 }
 
-func partOf(m *market.Minutes, part uint32) (r ringPart) {
+func ringPartOf(m *market.Minutes, part uint32) (r ringPart) {
 	from := part * partSlots
 	copy(r.minute[:], m.Minute[from:])
 	copy(r.sqrt[:], m.Sqrt[from:])
@@ -114,8 +113,8 @@ func partOf(m *market.Minutes, part uint32) (r ringPart) {
 	return r
 }
 
-// put puts the part into its ring.
-func (r *ringPart) put(m *market.Minutes, part uint32) {
+// copyTo copies the part into its ring.
+func (r *ringPart) copyTo(m *market.Minutes, part uint32) {
 	from := part * partSlots
 	copy(m.Minute[from:], r.minute[:])
 	copy(m.Sqrt[from:], r.sqrt[:])
@@ -124,8 +123,8 @@ func (r *ringPart) put(m *market.Minutes, part uint32) {
 	}
 }
 
-// codeRingPart keeps the slots that have an entry, named by a mask; each minute
-// is how much later it is than the one before.
+// codeRingPart stores a mask of the slots that have an entry, and those entries.
+// A minute is stored as the difference to the one before.
 func codeRingPart(c *coder, r *ringPart) {
 	var mask uint8
 	for i, minute := range r.minute {
@@ -153,19 +152,19 @@ func codeRingPart(c *coder, r *ringPart) {
 	}
 }
 
-// ringForm keeps every part of a ring under a key. The part that holds the
-// newest minute is the current one.
+// ringForm stores every part of a ring under its own key. The part that holds
+// the newest minute is the current one.
 type ringForm struct{}
 
-// write leaves out parts that are as in the cut before, when that is known.
+// write skips parts that equal those of the previous cut, if it is known.
 func (ringForm) write(t *rows[market.Minutes], w *writer, cut *Cut, i uint32) {
 	ring := cut.State.Minutes.At(i)
 	for part := range uint32(ringParts) {
-		r := partOf(ring, part)
-		if w.state != nil && i < w.state.Minutes.Len() && r == partOf(w.state.Minutes.At(i), part) {
+		r := ringPartOf(ring, part)
+		if w.state != nil && i < w.state.Minutes.Len() && r == ringPartOf(w.state.Minutes.At(i), part) {
 			continue
 		}
-		put(w, t.key(w.key[:0], w.chain, i, int(part)), &r, codeRingPart)
+		putRecord(w, t.key(w.key[:0], w.chain, i, int(part)), &r, codeRingPart)
 	}
 }
 
@@ -175,7 +174,7 @@ func (ringForm) read(
 	var r ringPart
 	c := coder{buf: value, read: true}
 	codeRingPart(&c, &r)
-	r.put(ring, uint32(part))
+	r.copyTo(ring, uint32(part))
 	return r.newest != 0, c.done()
 }
 

@@ -5,9 +5,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// head is what a chain's head record says of its cut: the block, how long the
-// tables are, and which publication belongs to them. It is the last record of
-// every batch.
+// head is a chain's head record: the block of its cut, the lengths of the tables
+// and the last publication. It is the last record of every batch.
 type head struct {
 	At           market.Head
 	Rows         []uint32 // of every table, by index
@@ -15,23 +14,23 @@ type head struct {
 	Transactions uint64
 	Native       uint32
 
-	// Generation and PublishedAt name the last publication; its rows are these
-	// when PublishedAt is At, as it is unless the chain was catching up.
+	// Generation and PublishedAt name the last publication. PublishedAt is At
+	// unless the chain was catching up.
 	Generation  uint64
 	PublishedAt market.Head
 	Confirmed   int64 // unix milliseconds
 }
 
-// noHead is the head of a chain that has no cut.
+// noHead is the head of a chain without a cut.
 func noHead() head { return head{Rows: make([]uint32, len(tables)), Native: market.NoIndex} }
 
-// indexed is a table of the ledger, whatever its rows are.
+// indexed is a table of the ledger with rows of any type.
 type indexed interface{ Index() int }
 
-// has reports whether a table of the ledger has the row.
+// has reports whether the row exists in a table of the ledger.
 func (h *head) has(t indexed, row uint32) bool { return row < h.Rows[t.Index()] }
 
-// hasOrNone is has of a row that need not be named.
+// hasOrNone is has for an optional reference.
 func (h *head) hasOrNone(t indexed, row uint32) bool {
 	return row == market.NoIndex || h.has(t, row)
 }
@@ -52,8 +51,8 @@ func codeHead(c *coder, h *head) {
 	c.i64("confirmed", &h.Confirmed)
 }
 
-// codeLengths walks the lengths of some tables. Those that are always as long
-// as another are left out.
+// codeLengths walks the lengths of some tables. A table that always has the
+// length of another one is left out.
 func codeLengths(c *coder, of []table, rows []uint32) {
 	for _, t := range of {
 		about := t.about()

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// The formats of the store, newest last. A change to any key, record or
-// meaning is a new one.
+// The formats of the store, newest last. A change to any key, record or meaning
+// needs a new format.
 //
 //	1  2026-11: the first
 //	2  2026-11: whether one pool alone made an hour's price, and why there is none
@@ -23,11 +23,11 @@ const (
 // ErrFormat is the error of a store in a format that this program cannot read.
 var ErrFormat = errors.New("unknown format")
 
-// Pair is one fact of the identity of a data directory.
+// Pair is one entry of the identity of a data directory.
 type Pair struct{ Name, Value string }
 
-// Identity returns the facts that SetIdentity wrote, ascending by name; none
-// for a new store.
+// Identity returns the pairs that SetIdentity wrote, ascending by name; none for
+// a new store.
 func (s *Store) Identity() ([]Pair, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: identityPrefix, UpperBound: identityEnd,
@@ -48,10 +48,10 @@ func (s *Store) Identity() ([]Pair, error) {
 	return pairs, nil
 }
 
-// SetIdentity replaces the facts: what the data was made with, and with which
-// the node compares its configuration before it goes on from them.
+// SetIdentity replaces the identity: the settings that the data was made with.
+// The node compares them with its configuration at every start.
 func (s *Store) SetIdentity(pairs []Pair) error {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return err
 	}
 
@@ -69,7 +69,8 @@ func (s *Store) SetIdentity(pairs []Pair) error {
 	return nil
 }
 
-// checkFormat refuses a store in another format and marks a new one.
+// checkFormat refuses a store in another format, and writes the format of a new
+// store.
 func (s *Store) checkFormat() error {
 	value, ok, err := s.get(formatKey, nil)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Store) markFormat() error {
 		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
 	}
 	if foreign {
-		return fmt.Errorf("cannot open store %s: %w: it holds keys but names none",
+		return fmt.Errorf("cannot open store %s: %w: it has data but no format key",
 			s.dir, ErrFormat)
 	}
 	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {

@@ -17,21 +17,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// Names in the environment that make this test binary the process that is
-// killed: the directory, the rig's seed, and after how many writes to the disk
-// every further one fails (0: never).
+// These environment variables make this test binary the process that is killed:
+// the directory, the rig's seed, and the number of writes after which every write
+// fails (0: never).
 const (
 	victimDirEnv  = "TIDEMARK_TEST_VICTIM_STORE"
 	victimSeedEnv = "TIDEMARK_TEST_VICTIM_SEED"
 	victimFailEnv = "TIDEMARK_TEST_VICTIM_FAIL"
 )
 
-// victimExit is the code with which a process ends that cannot go on.
+// victimExit is the exit code of a process whose store failed.
 const victimExit = 7
 
 // TestKilledProcessKeepsItsLastCut ends another process in the middle of its
-// commits, by kill -9 or by a disk that fails from some write on, and opens
-// what it left: the last cut it acknowledged, or the one that was under way.
+// commits, by kill -9 or by a disk whose writes begin to fail. The store must then
+// have the last acknowledged cut, or the one that was being committed.
 func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 	if dir := os.Getenv(victimDirEnv); dir != "" {
 		victim(dir)
@@ -57,7 +57,7 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 		}
 
 		if got != nil && (acked == 0 || got.State.Head.Number > g.now.st.Head.Number) {
-			g.cut(20, true) // the one that was under way
+			g.cut(20, true) // the one that was being committed
 		}
 
 		if got != nil {
@@ -88,7 +88,7 @@ func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
 	}
 
 	var ended *exec.ExitError
-	// 2 is Go's own end: Pebble panics when it cannot make a new log.
+	// 2 is the exit code of a panic: Pebble panics if it cannot create a new log.
 	if err := p.Wait(); !errors.As(err, &ended) ||
 		fail > 0 && ended.ExitCode() != victimExit && ended.ExitCode() != 2 {
 		t.Fatalf("failing after %d writes the process ended with %v", fail, err)
@@ -97,11 +97,11 @@ func runVictim(t *testing.T, dir string, seed uint64, fail int) (acked int) {
 	return acked
 }
 
-// victimLife bounds a victim whose disk failed where Pebble tries again for
-// ever; a commit then waits, and nothing is acknowledged any more.
+// victimLife ends a victim whose disk failed where Pebble retries for ever: no
+// commit returns any more.
 const victimLife = 5 * time.Second
 
-// victim commits until it dies, at the latest with whoever started it.
+// victim commits until it is killed or its parent process ends.
 func victim(dir string) {
 	time.AfterFunc(victimLife, func() { os.Exit(victimExit) })
 	go func() {

@@ -7,18 +7,18 @@ import (
 	"tidemark/rankings/market"
 )
 
-// ErrNoLeaf is the error of a leaf that is not there: deleted since the reader
-// took its view.
+// ErrNoLeaf is the error of a leaf that was deleted after the reader took its
+// view.
 var ErrNoLeaf = errors.New("no such leaf")
 
-// Leaf appends the bytes of a leaf to dst. They carry their own checksum,
-// which decoding them checks; see package block.
+// Leaf appends the bytes of a leaf to dst. They contain a checksum that the
+// decoder checks; see package block.
 func (s *Store) Leaf(chain market.ChainID, number uint64, dst []byte) ([]byte, error) {
 	var buf [maxKeyLen]byte
 	dst, ok, err := s.get(appendNumber(buf[:0], chain, kindLeaf, number), dst)
 	switch {
 	case err != nil:
-		return dst, s.damaged(chain, fmt.Sprintf("leaf %d", number), err)
+		return dst, s.reportDamage(chain, fmt.Sprintf("leaf %d", number), err)
 	case !ok:
 		return dst, fmt.Errorf("cannot read leaf %d of chain %d: %w", number, chain, ErrNoLeaf)
 	}

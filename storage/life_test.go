@@ -14,8 +14,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// life is a simulated chain, a ledger that restarts from the store now and
-// then, and one that never does.
+// life is a simulated chain with two ledgers: kept is restarted from the store now
+// and then, shadow never is.
 type life struct {
 	*sim.Feed
 	cfg          ledger.Config
@@ -43,7 +43,7 @@ func newLife(t testing.TB, positions, pools, days int) *life {
 	return l
 }
 
-// ask returns what follows the shadow.
+// ask returns the next step of the feed after the shadow's head.
 func (l *life) ask(t testing.TB) feed.Step {
 	t.Helper()
 	step, err := l.Next(context.Background(),
@@ -54,7 +54,8 @@ func (l *life) ask(t testing.TB) feed.Step {
 	return step
 }
 
-// step takes one answer of the feed and reports whether there is more.
+// step applies one step of the feed to both ledgers and reports whether there is
+// more.
 func (l *life) step(t testing.TB) bool {
 	t.Helper()
 	step := l.ask(t)
@@ -105,7 +106,7 @@ func (l *life) commit(t testing.TB, s *Store) {
 	}
 }
 
-// restart puts what the store has in the place of the ledger.
+// restart replaces the kept ledger by one made from the store.
 func (l *life) restart(t testing.TB, s *Store) {
 	t.Helper()
 	undos, err := s.Undos(1)
@@ -120,11 +121,10 @@ func (l *life) restart(t testing.TB, s *Store) {
 	l.kept = ledger.From(l.cfg, r.State, undos)
 }
 
-// TestALedgerGoesOnFromTheStore follows a market whose newest blocks are
-// replaced again and again, with a ledger that is restarted from the store in
-// between. It must be at every block what one is that never was: that holds
-// only if undos read back exactly, also those written long before and those
-// whose successors were taken back.
+// TestALedgerGoesOnFromTheStore follows a market with many reorganisations, with
+// one ledger that is restarted from the store again and again. At every block it
+// must equal a ledger that never was restarted. So undos must read back exactly,
+// also old ones and those whose successors were reverted.
 func TestALedgerGoesOnFromTheStore(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, fs)
@@ -147,7 +147,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 		for more := true; more; {
 			more = l.step(t)
 			if r.UintN(3) > 0 {
-				continue // so that a cut has several spans, or a revert alone
+				continue // a cut may have several spans, or only a revert
 			}
 			l.commit(t, s)
 			if r.UintN(2) == 0 {

@@ -29,9 +29,9 @@ func lockDir(dir string, fs vfs.FS, readOnly bool) (*pebble.Lock, error) {
 	return lock, nil
 }
 
-// readOnlyLock locks for readers: where the lock file cannot be written, as on
-// a file system that is mounted read-only, a shared lock must do. It keeps no
-// second reader out, but finds a node that has the directory open.
+// readOnlyLock locks a directory for reading. If the lock file cannot be written,
+// for example on a read-only mount, it takes a shared lock: several readers may
+// hold it, but not while a node has the directory open.
 type readOnlyLock struct{ vfs.FS }
 
 func (l readOnlyLock) Lock(name string) (io.Closer, error) {
@@ -47,6 +47,7 @@ func (l readOnlyLock) Lock(name string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	shared := syscall.Flock_t{Type: syscall.F_RDLCK, Whence: io.SeekStart}
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &shared); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -54,8 +55,8 @@ func (l readOnlyLock) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-// unwritable tells a file that may not be opened for writing from a lock that
-// another process has, which is EACCES on some systems too.
+// unwritable reports whether a file cannot be opened for writing. A lock that
+// another process holds is EACCES on some systems too, but not a PathError.
 func unwritable(err error) bool {
 	var open *os.PathError
 	return errors.As(err, &open) &&

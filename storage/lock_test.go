@@ -29,8 +29,7 @@ func (readOnlyFS) Remove(name string) error                  { return refused(na
 func (readOnlyFS) Rename(name, _ string) error               { return refused(name) }
 func (readOnlyFS) Link(name, _ string) error                 { return refused(name) }
 
-// Both stores can be checked on a copy that cannot be written to, with the
-// lock file of its node and without.
+// Both stores can be checked on a read-only copy, with and without the lock file.
 func TestCheckReadOnlyCopy(t *testing.T) {
 	dir := t.TempDir()
 	a, err := OpenAccounts(filepath.Join(dir, "accounts"), quietAccounts(vfs.Default))

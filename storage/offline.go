@@ -8,8 +8,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Offline reports whether the operator has left the chain out of every answer.
-// It is not part of the chain's data, so it survives DropChain.
+// Offline reports whether the operator has taken the chain offline. The flag is
+// not part of the chain's data and survives DropChain.
 func (s *Store) Offline(chain market.ChainID) (bool, error) {
 	_, offline, err := s.get(appendOffline(nil, chain), nil)
 	if err != nil {
@@ -18,9 +18,9 @@ func (s *Store) Offline(chain market.ChainID) (bool, error) {
 	return offline, nil
 }
 
-// SetOffline keeps what Offline reports.
+// SetOffline stores the flag that Offline reports.
 func (s *Store) SetOffline(chain market.ChainID, offline bool) error {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return err
 	}
 
@@ -31,7 +31,7 @@ func (s *Store) SetOffline(chain market.ChainID, offline bool) error {
 		err = s.db.Delete(key, pebble.Sync)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep whether chain %d is offline: %w", chain, err)
+		return fmt.Errorf("cannot store whether chain %d is offline: %w", chain, err)
 	}
 	return nil
 }

@@ -12,52 +12,53 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Options of a store. The zero value is what a node on two cores wants.
+// Options configure a store. The zero value suits a node with two cores.
 type Options struct {
 	CacheBytes    int64 // blocks kept in memory; 0: 128 MiB
 	MemTableBytes int   // written data kept in memory until it is flushed; 0: 64 MiB
-	ReadOnly      bool  // Commit and every other write fails
-	// BallastBytes is the size of the file that is given up when the disk is
-	// full, so that what is under way can end; 0: 64 MiB, negative: none.
+	ReadOnly      bool  // every write fails
+	// BallastBytes is the size of a file that is deleted when the disk is full,
+	// so that running writes can finish; 0: 64 MiB, negative: none.
 	BallastBytes int64
-	// MinFreeBytes is the free space under which Guard says ReadOnly; 0: 512 MiB.
+	// MinFreeBytes is the free space below which the store turns read-only;
+	// 0: 512 MiB.
 	MinFreeBytes uint64
 
-	// Tee is given every batch of a chain before it is committed, as bytes that
-	// it may not keep; see Replica.ApplyBatch. When it fails nothing is
+	// Tee receives every batch of a chain before it is committed; see
+	// Replica.ApplyBatch. It must not keep the bytes. If it fails, nothing is
 	// committed. nil: none.
 	Tee func(chain market.ChainID, batch []byte) error
 
 	Metrics *metrics.Set // nil: none
 	Logger  *slog.Logger // nil: slog.Default()
-	// Exit ends the process after damage that Pebble cannot go on from, as a
-	// failed write of its log. It must not return. nil: os.Exit(1).
+	// Exit ends the process when Pebble cannot continue, for example after a
+	// failed write to its log. It must not return. nil: os.Exit(1).
 	Exit func()
 
 	fs vfs.FS // nil: the operating system's
 }
 
-// How much memory the store takes, and how it shapes its files.
+// Sizes of memory and files.
 const (
 	defaultCacheBytes = 128 << 20
-	// defaultMemTableBytes holds a few dozen refreshes: rows that change in
-	// each of them are flushed once, and a restart replays at most this much.
+	// defaultMemTableBytes holds a few dozen refreshes, so that a row that changes
+	// in each of them is flushed once. A restart replays at most this much.
 	defaultMemTableBytes = 64 << 20
 	defaultBallastBytes  = 64 << 20
 	defaultMinFreeBytes  = 512 << 20
 
-	// Reads are of single rows out of runs of small ones: small blocks keep a
-	// miss cheap. A leaf is larger than a block and gets one of its own.
+	// Most reads are of single small rows, so small blocks make a cache miss
+	// cheap. A leaf is larger than a block and gets one of its own.
 	blockBytes = 8 << 10
 	// syncBytes spreads the write-back of large files.
 	syncBytes = 512 << 10
-	// manifestBytes is small because an edit is written per flush only.
+	// manifestBytes is small because the manifest only grows with each flush.
 	manifestBytes = 16 << 20
-	// deletionRate spreads unlinking, which stalls some disks, in bytes/s.
+	// deletionRate is in bytes/s. Deleting faster stalls some disks.
 	deletionRate = 256 << 20
 )
 
-// pebbleFormat pins Pebble's own file format: raising it is one-way.
+// pebbleFormat pins Pebble's file format. It can be raised but never lowered.
 const pebbleFormat = pebble.FormatValueSeparation
 
 func (o Options) withDefaults() Options {
@@ -117,15 +118,15 @@ func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 	return p
 }
 
-// crashLogger is Pebble's log. What Pebble calls fatal it cannot recover from
-// inside the process, and going on would serve or keep something wrong: the
-// process ends, and the next start reads what the disk has.
+// crashLogger is Pebble's log. Pebble cannot recover from a fatal error inside
+// the process, and continuing could serve or store wrong data. So the process
+// ends, and the next start reads what is on the disk.
 type crashLogger struct {
 	log  *slog.Logger
 	exit func()
 }
 
-// Infof is for every flush and compaction: nobody reads those.
+// Infof drops the lines that Pebble writes for every flush and compaction.
 func (l *crashLogger) Infof(string, ...any) {}
 
 func (l *crashLogger) Errorf(format string, args ...any) {
@@ -133,7 +134,7 @@ func (l *crashLogger) Errorf(format string, args ...any) {
 }
 
 func (l *crashLogger) Fatalf(format string, args ...any) {
-	l.log.Error("store cannot go on, the process ends: " + fmt.Sprintf(format, args...))
+	l.log.Error("store failed, stopping the process: " + fmt.Sprintf(format, args...))
 	l.exit()
 	panic("BUG: Options.Exit returned")
 }

@@ -6,8 +6,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// The walks of the records of the tables, in the order of tables.go. A walk
-// that reads fills a zero record.
+// The walks of the tables' records, in the order of tables.go. A reading walk
+// expects a zero record.
 
 func codeToken(c *coder, t *market.Token) {
 	symbol, name := t.Symbol != nil, t.Name != nil
@@ -71,7 +71,7 @@ func codeDay(c *coder, d *market.PoolDay) {
 	codePoolDay(c, d)
 }
 
-// codePoolDay leaves out Pool and Day, which the key of the series has.
+// codePoolDay leaves out Pool and Day, which are in the key.
 func codePoolDay(c *coder, d *market.PoolDay) {
 	c.u256("open", &d.Open)
 	c.u256("high", &d.High)
@@ -91,16 +91,16 @@ func codePoolDay(c *coder, d *market.PoolDay) {
 	c.usd("price1Usd", &d.Price1Usd)
 }
 
-// codeMinutes is all parts of a ring, as an undo has it.
+// codeMinutes codes all parts of a ring, for undos.
 func codeMinutes(c *coder, m *market.Minutes) {
 	newest := 0
 	for part := range uint32(ringParts) {
-		r := partOf(m, part)
+		r := ringPartOf(m, part)
 		if c.read {
 			r = ringPart{}
 		}
 		codeRingPart(c, &r)
-		r.put(m, part)
+		r.copyTo(m, part)
 		if r.newest != 0 {
 			newest++
 		}
@@ -123,6 +123,7 @@ func codeTick(c *coder, t *market.Tick) {
 func codePosition(c *coder, p *market.Position) {
 	closed := hasClose(p)
 	c.flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta)
+
 	c.u64("id", &p.ID)
 	c.u32("pool", &p.Pool)
 	c.u32("owner", &p.Owner)
@@ -137,7 +138,6 @@ func codePosition(c *coder, p *market.Position) {
 	c.u256("feeGrowthInside1LastX128", &p.FeeGrowthInside1LastX128)
 	c.u128("deposited0", &p.Deposited0)
 	c.u128("deposited1", &p.Deposited1)
-
 	c.u128("withdrawn0", &p.Withdrawn0)
 	c.u128("withdrawn1", &p.Withdrawn1)
 	c.u128("collected0", &p.Collected0)
@@ -145,6 +145,8 @@ func codePosition(c *coder, p *market.Position) {
 	c.u128("gasWei", &p.GasWei)
 	c.usd("costUsd", &p.CostUsd)
 	c.i64("mintedAt", &p.MintedAt)
+
+	// Most positions are open and have no close record.
 	if closed {
 		c.i64("closedAt", &p.ClosedAt)
 		codeClose(c, &p.Close[0])
@@ -233,7 +235,7 @@ func codeStats(c *coder, s *market.PoolStats) {
 	c.usd("currentPrice", &s.CurrentPrice)
 }
 
-// codeTransaction leaves out Position, Block and LogIndex, which are its key.
+// codeTransaction leaves out Position, Block and LogIndex, which are in the key.
 func codeTransaction(c *coder, t *market.Transaction) {
 	gas := hasGas(t)
 	c.small("type", (*uint8)(&t.Type), uint8(market.Transfer))
@@ -266,13 +268,13 @@ func hasGas(t *market.Transaction) bool {
 	return t.GasUsed != 0 || !t.GasPrice.IsZero() || !t.GasWei.IsZero()
 }
 
-// codeTickDay leaves out Pool, Tick and Day, which are its key.
+// codeTickDay leaves out Pool, Tick and Day, which are in the key.
 func codeTickDay(c *coder, t *market.TickDay) {
 	c.u256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
 	c.u256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 }
 
-// codeHourPrice leaves out Token and Hour, which are its key.
+// codeHourPrice leaves out Token and Hour, which are in the key.
 func codeHourPrice(c *coder, p *ledger.HourEntry) {
 	c.usd("usd", &p.Usd)
 	c.i64("asOf", &p.AsOf)

@@ -43,7 +43,7 @@ func equal(a, b any) string {
 	return cmp.Diff(a, b, cmpopts.EquateNaNs(), cmpopts.EquateEmpty())
 }
 
-// same is what cmp.Diff would say, a hundred times faster.
+// same compares like cmp.Diff, a hundred times faster.
 func same(a, b reflect.Value) bool {
 	if a.IsValid() != b.IsValid() || a.IsValid() && a.Type() != b.Type() {
 		return false
@@ -212,7 +212,7 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "pool", filled[market.Pool](next), codePool)
 	dumpRecord(&out, "day", filled[market.PoolDay](next), codeDay)
 	minutes := filled[market.Minutes](next)
-	dumpRecord(&out, "ring part", partOf(&minutes, minutes.Newest/partSlots), codeRingPart)
+	dumpRecord(&out, "ring part", ringPartOf(&minutes, minutes.Newest/partSlots), codeRingPart)
 	named := dayRow{market.PoolDay{Pool: 300, Day: 20000}, true}
 	dumpRecord(&out, "day, kept in the series", named, codeDayRow)
 	dumpRecord(&out, "tick", filled[market.Tick](next), codeTick)

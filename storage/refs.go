@@ -5,8 +5,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// What the rows of one table name in others. Each function reports whether all
-// of it is there.
+// The references of a row to rows of other tables. Each function reports whether
+// all of those rows exist.
 
 func poolRefs(h *head, p *market.Pool) bool {
 	return h.has(ledger.Tokens, p.Currency0) && h.has(ledger.Tokens, p.Currency1) &&

@@ -11,14 +11,14 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Replica is the last cut of a chain with all of its rows in memory. Batches
-// bring it forward: after ApplyBatch it is what a restart would read from a
-// store to which the batch was committed. So a node that follows another one
-// applies the batches of that one's commits, instead of events.
+// Replica is the last cut of a chain with all of its rows in memory. ApplyBatch
+// brings it to the next cut: it then equals what a restart would read from a store
+// with that batch. A node that follows another one applies the batches of that
+// node's commits instead of events.
 //
-// Leaves and series are left to the store: a State has neither.
+// A Replica has no leaves and no series, because a State has neither.
 //
-// It has a single writer; every State that it gives out stays as it is.
+// It has a single writer. The States that it returns never change.
 type Replica struct {
 	chain  market.ChainID
 	cut    *Restored // nil: there is no cut
@@ -26,20 +26,20 @@ type Replica struct {
 	tables []replicated
 	lists  market.Table[market.TickList]
 	basis  undoBasis
-	err    error // what a batch failed with; the tables are half changed since
+	err    error // of a batch that failed and left the tables half changed
 }
 
-// replicated is a table of a Replica, whatever its rows are.
+// replicated is a table of a Replica with rows of any type.
 type replicated interface {
-	// set reads a part of a row.
-	set(in daySource, row uint32, part int, value []byte) error
-	// finish makes the table as long as the head says, and checks the rows that
+	// setPart reads a part of a row.
+	setPart(in daySource, row uint32, part int, value []byte) error
+	// finish cuts the table to the length in the head and checks the rows that
 	// were set since the last call.
 	finish(h *head) error
 	freeze(st *market.State)
 }
 
-// Replica returns what the store has of a chain.
+// Replica loads the last cut of a chain.
 func (s *Store) Replica(chain market.ChainID) (r *Replica, err error) {
 	defer catchDamage(&err)
 	cut, err := s.Restore(chain)
@@ -60,14 +60,14 @@ func (s *Store) Replica(chain market.ChainID) (r *Replica, err error) {
 	return r, nil
 }
 
-// Cut returns the cut after the last batch, nil when there is none. Its State
-// is warm.
+// Cut returns the cut after the last batch, nil if there is none. Its State is
+// warm.
 func (r *Replica) Cut() *Restored { return r.cut }
 
-// Undos returns the inverses that are in force, oldest first.
+// Undos returns the undos of the chain, oldest first.
 func (r *Replica) Undos() []*ledger.Undo { return r.undos }
 
-// thaw makes st what the next batch changes.
+// thaw makes the tables of st the ones that the next batch changes.
 func (r *Replica) thaw(st *market.State) {
 	r.tables = r.tables[:0]
 	for _, t := range tables {
@@ -76,13 +76,12 @@ func (r *Replica) thaw(st *market.State) {
 	r.lists = market.Thaw(st.TickLists)
 }
 
-// ApplyBatch applies a batch that a Commit or DropChain of the chain has
-// written, given as Pebble's bytes; see Options.Tee. Batches must come in their
-// order and none may be missing: one that does not fit, or that does not
-// decode, is an error, after which the Replica is of no use.
+// ApplyBatch applies a batch that Commit or DropChain wrote, as Pebble's bytes;
+// see Options.Tee. Every batch of the chain must be applied, in order. After an
+// error the Replica cannot be used any more.
 func (r *Replica) ApplyBatch(batch []byte) error {
 	if r.err == nil {
-		r.err = r.apply(batch)
+		r.err = r.applyBatch(batch)
 	}
 	if r.err != nil {
 		return fmt.Errorf("cannot apply batch to replica of chain %d: %w", r.chain, r.err)
@@ -90,27 +89,27 @@ func (r *Replica) ApplyBatch(batch []byte) error {
 	return nil
 }
 
-func (r *Replica) apply(batch []byte) error {
+func (r *Replica) applyBatch(batch []byte) error {
 	b := replicaBatch{r: r, head: noHead(), days: make(batchDays), dropped: make(map[uint64]bool)}
 	if r.cut != nil {
 		b.directory = r.cut.Directory
 	}
 
-	// The series is read first: a row of a day can refer to a record that stands
-	// after it.
+	// The series is read first: a row of a day can refer to a record that comes
+	// later in the batch.
 	if err := eachRecord(batch, b.readSeries); err != nil {
 		return err
 	}
-	if err := eachRecord(batch, b.read); err != nil {
+	if err := eachRecord(batch, b.applyRecord); err != nil {
 		return err
 	}
 	if !b.hasHead {
 		if !b.reset {
-			return errors.New("it has no head")
+			return errors.New("the batch has no head record")
 		}
 		return nil
 	}
-	return b.finish()
+	return b.makeCut()
 }
 
 // replicaOf is a table of a Replica with rows of type T.
@@ -118,17 +117,17 @@ type replicaOf[T any] struct {
 	*rows[T]
 	table market.Table[T]
 	parts map[uint32]rowParts // of the rows set since the last finish
-	last  []uint32            // those rows, ascending, after finish
+	last  []uint32            // the same rows, ascending, after finish
 }
 
-// rowParts are the parts of a row, a bit each.
+// rowParts has a bit for each part of a row: it exists, it is the current one.
 type rowParts struct{ there, current uint8 }
 
 func (t *rows[T]) replica(st *market.State) replicated {
 	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st)), parts: make(map[uint32]rowParts)}
 }
 
-func (t *replicaOf[T]) set(in daySource, row uint32, part int, value []byte) error {
+func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte) error {
 	if part >= t.rows.parts {
 		return fmt.Errorf("part %d of %d", part, t.rows.parts)
 	}
@@ -169,7 +168,7 @@ func (t *replicaOf[T]) finish(h *head) error {
 		if p.there != 1<<t.rows.parts-1 {
 			return fmt.Errorf("table %s: row %d lacks parts", t.name, row)
 		}
-		if err := t.whole(h, row, bits.OnesCount8(p.current), t.table.At(row)); err != nil {
+		if err := t.checkRow(h, row, bits.OnesCount8(p.current), t.table.At(row)); err != nil {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}

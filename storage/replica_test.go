@@ -15,7 +15,7 @@ import (
 	"tidemark/rankings/value"
 )
 
-// teed is a store whose batches are kept, and a replica that takes them.
+// teed is a store whose batches are recorded, and a replica that applies them.
 type teed struct {
 	t       *testing.T
 	s       *Store
@@ -264,7 +264,7 @@ func TestReplicaRefuses(t *testing.T) {
 	}
 
 	f("bytes", whole[:5])
-	f("is cut off", whole[:len(whole)-1])
+	f("is truncated", whole[:len(whole)-1])
 	more := slices.Clone(whole)
 	more[8]++
 	f("records", more)
@@ -272,16 +272,16 @@ func TestReplicaRefuses(t *testing.T) {
 	f("is missing", batches[0], batches[2])
 	other := newTeed(t, 2)
 	newRig(12, 2).commit(t, other.s, 3, false)
-	f("not one of the chain", other.batches[0])
+	f("belongs to another chain", other.batches[0])
 	stray := filledPosition(1 << 20)
 	b := x.s.db.NewBatch()
 	must(b.SetRepr(slices.Clone(whole)))
 	must(b.Set(rowKey(1, "positions", 0, 0), encode(nil, &stray, codePosition), nil))
-	f("names a row that is not there", b.Repr())
+	f("refers to a row that does not exist", b.Repr())
 	must(b.Close())
 }
 
-// A Tee that fails keeps the batch from being committed.
+// If Tee fails, the batch is not committed.
 func TestTeeRefusesACommit(t *testing.T) {
 	refused := errors.New("no quorum")
 	opts := testOptions(vfs.NewMem())

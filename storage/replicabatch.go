@@ -13,7 +13,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// replicaBatch is a batch while it is applied.
+// replicaBatch is the state of one ApplyBatch.
 type replicaBatch struct {
 	r         *Replica
 	days      batchDays
@@ -30,11 +30,11 @@ type undoRecord struct {
 	value []byte
 }
 
-// cut returns the kind of a key and what follows it.
-func (b *replicaBatch) cut(key []byte) (k kind, tail []byte, err error) {
-	chain, rest, ok := cutChain(key)
+// splitKey returns the kind of a key and what follows it.
+func (b *replicaBatch) splitKey(key []byte) (k kind, tail []byte, err error) {
+	chain, rest, ok := parseChain(key)
 	if !ok || chain != b.r.chain {
-		return 0, nil, errors.New("the key is not one of the chain")
+		return 0, nil, errors.New("the key belongs to another chain")
 	}
 	return kind(rest[0]), rest[1:], nil
 }
@@ -45,21 +45,21 @@ type batchDays map[[2]uint32][]byte
 func (d batchDays) poolDay(day *market.PoolDay) error {
 	value, ok := d[[2]uint32{day.Pool, day.Day}]
 	if !ok {
-		return errors.New("the batch does not have it")
+		return errors.New("the batch does not contain the record of that day")
 	}
 	c := coder{buf: value, read: true}
 	codePoolDay(&c, day)
 	return c.done()
 }
 
-// readSeries notes the days that the batch puts into the series.
+// readSeries collects the days that the batch puts into the series.
 func (b *replicaBatch) readSeries(op pebble.InternalKeyKind, key, value []byte) error {
 	if op == pebble.InternalKeyKindRangeDelete {
 		return nil
 	}
 
 	s := seriesFor(ledger.PoolDays)
-	k, tail, err := b.cut(key)
+	k, tail, err := b.splitKey(key)
 	if err != nil || k != s.kind || len(tail) != s.tail {
 		return err
 	}
@@ -75,20 +75,20 @@ func (b *replicaBatch) readSeries(op pebble.InternalKeyKind, key, value []byte) 
 	return nil
 }
 
-// read applies a record. Deletions of rows need nothing done: the head says how
-// many are left.
-func (b *replicaBatch) read(op pebble.InternalKeyKind, key, value []byte) error {
+// applyRecord applies a record. It ignores deletions of rows, because the head has
+// the lengths of the tables.
+func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte) error {
 	if op == pebble.InternalKeyKindRangeDelete {
 		return b.deleteRange(key, value)
 	}
-	k, tail, err := b.cut(key)
+	k, tail, err := b.splitKey(key)
 	if err != nil {
 		return err
 	}
 	l, known := kinds[k]
 	switch {
 	case !known || len(tail) != l.tail:
-		return errors.New("the key is unknown")
+		return errors.New("unknown key")
 	case op == pebble.InternalKeyKindDelete:
 		if k == kindUndo {
 			b.dropped[binary.BigEndian.Uint64(tail)] = true
@@ -112,13 +112,13 @@ func (b *replicaBatch) read(op pebble.InternalKeyKind, key, value []byte) error 
 		if len(tail) > 4 {
 			part = int(tail[4])
 		}
-		return b.r.tables[l.table].set(b.days, binary.BigEndian.Uint32(tail), part, value)
+		return b.r.tables[l.table].setPart(b.days, binary.BigEndian.Uint32(tail), part, value)
 	}
 	return nil
 }
 
-// deleteRange applies the two that are written: of the whole chain, and of all
-// leaves before a first generation.
+// deleteRange applies the two range deletions that are ever written: of the whole
+// chain, and of all leaves before a first generation.
 func (b *replicaBatch) deleteRange(from, to []byte) error {
 	chain := b.r.chain
 	leaves := appendKind(nil, chain, kindLeaf)
@@ -130,14 +130,14 @@ func (b *replicaBatch) deleteRange(from, to []byte) error {
 		b.r.cut, b.r.undos = nil, nil
 		b.r.thaw(&market.State{Chain: chain})
 	default:
-		return fmt.Errorf("the range that ends at %x is unknown", to)
+		return fmt.Errorf("unknown range deletion, ending at %x", to)
 	}
 
 	return nil
 }
 
-// finish makes the next cut of what was read.
-func (b *replicaBatch) finish() error {
+// makeCut makes the next cut from the records of the batch.
+func (b *replicaBatch) makeCut() error {
 	h := &b.head
 	for _, t := range b.r.tables {
 		if err := t.finish(h); err != nil {
@@ -145,10 +145,11 @@ func (b *replicaBatch) finish() error {
 		}
 	}
 
-	st := h.state(b.r.chain)
+	st := h.emptyState(b.r.chain)
 	for _, t := range b.r.tables {
 		t.freeze(st)
 	}
+
 	b.r.sortTicks(st)
 	if err := b.readUndos(st); err != nil {
 		return err
@@ -160,13 +161,12 @@ func (b *replicaBatch) finish() error {
 	return nil
 }
 
-// readUndos reads the undos of the batch, which are newer than all before it
-// and stand in it from the newest to the oldest, as each is coded against those
-// after it.
+// readUndos reads the undos of the batch. They are newer than all earlier ones,
+// and the batch has them newest first, because each is coded against newer ones.
 func (b *replicaBatch) readUndos(st *market.State) error {
 	gone := b.dropped
 	for _, record := range b.undos {
-		gone[record.to] = true // a block that was replaced by another span's
+		gone[record.to] = true // the block was replaced in a reorganisation
 	}
 	kept := slices.DeleteFunc(slices.Clone(b.r.undos), func(u *ledger.Undo) bool {
 		return gone[u.To]
@@ -174,7 +174,7 @@ func (b *replicaBatch) readUndos(st *market.State) error {
 
 	basis := &b.r.basis
 	basis.reset(st)
-	defer basis.reset(new(market.State)) // holds no rows until the next batch
+	defer basis.reset(new(market.State)) // release the rows
 	added := make([]*ledger.Undo, 0, len(b.undos))
 	for _, record := range b.undos {
 		u := &ledger.Undo{To: record.to}
@@ -183,7 +183,7 @@ func (b *replicaBatch) readUndos(st *market.State) error {
 		if err := c.done(); err != nil {
 			return fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
-		basis.older(u)
+		basis.advance(u)
 		added = append(added, u)
 	}
 
@@ -192,17 +192,19 @@ func (b *replicaBatch) readUndos(st *market.State) error {
 	return nil
 }
 
-// sortTicks brings the lists of initialised ticks of st up to date: those of
-// the pools whose ticks the batch has changed.
+// sortTicks updates the lists of initialised ticks of the pools whose ticks the
+// batch changed.
 func (r *Replica) sortTicks(st *market.State) {
 	before := &market.State{}
 	if r.cut != nil {
 		before = r.cut.State
 	}
+
 	ticks := r.tables[ledger.Ticks.Index()].(*replicaOf[market.Tick])
 	changed := make(map[uint32]bool, len(ticks.last)) // records
 	lists := make(map[uint32][]market.TickRef)        // by pool
-	left := func(slot uint32) {
+	// leave notes that a tick may have left the pool of the last cut.
+	leave := func(slot uint32) {
 		changed[slot] = true
 		if slot < before.Ticks.Len() {
 			pool := before.Ticks.At(slot).Pool
@@ -211,19 +213,21 @@ func (r *Replica) sortTicks(st *market.State) {
 			}
 		}
 	}
+
 	for _, slot := range ticks.last {
-		left(slot)
+		leave(slot)
 		t := st.Ticks.At(slot)
 		lists[t.Pool] = append(lists[t.Pool], market.TickRef{Tick: t.Tick, Slot: slot})
 	}
 	for slot := st.Ticks.Len(); slot < before.Ticks.Len(); slot++ {
-		left(slot)
+		leave(slot) // a revert removed the record
 	}
 
 	r.lists.Truncate(min(r.lists.Len(), st.Pools.Len()))
 	for r.lists.Len() < st.Pools.Len() {
 		r.lists.Append(market.TickList{})
 	}
+
 	for pool, refs := range lists {
 		if pool >= st.Pools.Len() {
 			continue // the record is free, or its pool is gone

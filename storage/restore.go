@@ -14,14 +14,13 @@ import (
 
 // Restored is the last committed cut of a chain.
 type Restored struct {
-	// State is cold: its rows are read from the store when they are asked for,
-	// a chunk at a time, and panic with a *Damage when the store does not have
-	// them as they were committed. It is good until the chain's next Commit,
-	// and for ever once it is warm.
+	// State is cold: its rows are read from the store on demand, a chunk at a
+	// time. A row that is not as it was committed panics with a *Damage. The State
+	// is valid until the chain's next Commit, and for ever once it is warm.
 	State *market.State
-	// Generation is the last published one, 0 for none, made at Published with
-	// this Directory. Its orders are those of State when Published is
-	// State.Head; the chain was catching up when it is not.
+	// Generation is the last published one, 0 for none. It was published at block
+	// Published with this Directory. If Published is not State.Head, the chain was
+	// catching up, and the generation does not belong to State.
 	Generation uint64
 	Published  market.Head
 	Directory  []byte
@@ -30,14 +29,14 @@ type Restored struct {
 	lists *tickLists
 }
 
-// Current reports whether the publication is of the State.
+// Current reports whether the last generation belongs to State.
 func (r *Restored) Current() bool {
 	return r.Generation != 0 && r.Published == r.State.Head
 }
 
-// Restore returns the last committed cut of a chain, nil when there is none.
+// Restore returns the last committed cut of a chain, nil if there is none.
 func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
-	h, ok, err := s.head(chain)
+	h, ok, err := s.readHead(chain)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -46,9 +45,9 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 		State: s.coldState(chain, &h), Generation: h.Generation,
 		Published: h.PublishedAt, Confirmed: h.Confirmed,
 	}
-
 	r.lists = &tickLists{st: r.State}
 	r.State.TickLists = market.Cold(r.State.Pools.Len(), r.lists.fault)
+
 	if h.Generation == 0 {
 		return r, nil
 	}
@@ -58,32 +57,31 @@ func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 		err = errors.New("it is missing")
 	}
 	if err != nil {
-		return nil, s.damaged(chain, "directory", err)
+		return nil, s.reportDamage(chain, "directory", err)
 	}
 
 	return r, nil
 }
 
-// coldState is the State of a head with none of its rows in memory.
+// coldState returns the State of a head with no rows in memory.
 func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
-	st := h.state(chain)
+	st := h.emptyState(chain)
 	for _, t := range tables {
-		t.chill(faults{s, chain, h}, st)
+		t.makeCold(rowReader{s, chain, h}, st)
 	}
 	return st
 }
 
-// state is a State that has what the head says, and no rows.
-func (h *head) state(chain market.ChainID) *market.State {
+// emptyState returns a State with the fields of the head and no rows.
+func (h *head) emptyState(chain market.ChainID) *market.State {
 	return &market.State{
 		Chain: chain, Head: h.At, Native: h.Native,
 		OpenCount: h.OpenCount, Transactions: h.Transactions,
 	}
 }
 
-// Warm brings the whole State into memory, which takes about a second a
-// million rows. It stops early, and reports false, when stop reports true; it
-// is asked every 64 rows.
+// Warm loads the whole State into memory, which takes about a second per million
+// rows. It calls stop every 64 rows, and returns false once stop returns true.
 func (r *Restored) Warm(stop func() bool) bool {
 	stopped := false
 	ask := func() bool { stopped = stopped || stop(); return stopped }
@@ -91,27 +89,27 @@ func (r *Restored) Warm(stop func() bool) bool {
 		t.warm(r.State, ask)
 	}
 	if !stopped {
-		r.State.TickLists.Warm(ask) // made of ticks, which are there by now
+		r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now
 	}
 	return !stopped
 }
 
-// Undos returns the inverses that are in force, oldest first. It reads rows of
-// the cut too, for what the inverses have in common with them.
+// Undos returns the undos of a chain, oldest first. It also reads rows of the cut:
+// an undo stores only what differs from them.
 func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
 	r, err := s.Restore(chain)
 	if err != nil || r == nil {
 		return nil, err
 	}
-	undos, err = s.undos(r.State)
+	undos, err = s.readUndos(r.State)
 	if err != nil {
-		return nil, s.damaged(chain, "undos", err)
+		return nil, s.reportDamage(chain, "undos", err)
 	}
 	return undos, nil
 }
 
-func (s *Store) undos(st *market.State) (undos []*ledger.Undo, err error) {
+func (s *Store) readUndos(st *market.State) (undos []*ledger.Undo, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendKind(nil, st.Chain, kindUndo),
 		UpperBound: appendKind(nil, st.Chain, kindUndo+1),
@@ -131,7 +129,7 @@ func (s *Store) undos(st *market.State) (undos []*ledger.Undo, err error) {
 		if err := c.done(); err != nil {
 			return nil, fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
-		basis.older(u)
+		basis.advance(u)
 		undos = append(undos, u)
 	}
 

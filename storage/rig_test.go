@@ -11,9 +11,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// rig makes up the life of one chain: rows that change, grow and are taken
-// back, series, undos, generations. What it says of a chain means nothing;
-// only the references between rows are in order.
+// rig generates random cuts of one chain: rows that change, are added and are
+// reverted, series, undos, generations. The values mean nothing; only the
+// references between rows are valid.
 type rig struct {
 	next numbers
 	st   market.State // the newest frozen State
@@ -34,7 +34,7 @@ type rig struct {
 	now snapshot
 }
 
-// snapshot is what a store should hold beside the State.
+// snapshot is the expected content of a store.
 type snapshot struct {
 	st           *market.State
 	generation   uint64
@@ -57,7 +57,7 @@ func (p *snapshot) clone() *snapshot {
 	return &c
 }
 
-// rounds is n, or a fifth of it under -short, for the race detector.
+// rounds returns n, or a fifth of it under -short.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -85,8 +85,8 @@ func newRig(seed uint64, chain market.ChainID) *rig {
 	return g
 }
 
-// edit changes some rows of a table as a span does, and appends some: what is
-// there is saved in the undo first, and all are noted as changed.
+// edit changes and appends rows of a table as a span does. It saves the old rows
+// in the undo and marks all rows as changed.
 func edit[T any](
 	g *rig, t *ledger.Table[T], table *market.Table[T], grow int, u *ledger.Undo, ch *ledger.Changes,
 	fix func(i uint32, row *T),
@@ -98,8 +98,8 @@ func edit[T any](
 	t.SetChanged(ch, dirty)
 }
 
-// touch changes some rows of a table and appends some. It returns what was
-// there, and dirty with their indexes.
+// touch changes and appends rows of a table. It returns the old rows, and dirty
+// with the indexes added.
 func touch[T any](
 	g *rig, table *market.Table[T], grow int, dirty []uint32, fix func(i uint32, row *T),
 ) (saved []ledger.Saved[T], noted []uint32) {
@@ -134,7 +134,7 @@ func (g *rig) maybe(n uint32) uint32 {
 	return g.below(n)
 }
 
-// span lives on by n rows a table.
+// span adds a span that changes n rows of every table.
 func (g *rig) span(ch *ledger.Changes, n int) {
 	pools, ticks := &g.pools.Frozen, &g.ticks.Frozen
 	u := filledUndo(g.next)
@@ -179,7 +179,7 @@ func (g *rig) span(ch *ledger.Changes, n int) {
 	g.now.undos[u.To] = u
 }
 
-// revert takes half of the positions back, and the undos with them.
+// revert removes half of the positions, and every undo.
 func (g *rig) revert(ch *ledger.Changes) {
 	g.positions.Truncate(g.positions.Len() / 2)
 	g.nonNFT.Truncate(g.nonNFT.Len() / 2)
@@ -195,8 +195,8 @@ func (g *rig) dropUndos(ch *ledger.Changes, upTo uint64) {
 	}
 }
 
-// cut lets the chain live on by a few spans of n rows a table, and publishes a
-// generation of it or not.
+// cut adds a few spans that change n rows of every table, and optionally publishes
+// a generation.
 func (g *rig) cut(n int, publish bool) *Cut {
 	ch := &ledger.Changes{}
 	g.dropUndos(ch, max(g.st.Head.Number, 20)-20)
@@ -224,7 +224,7 @@ func (g *rig) cut(n int, publish bool) *Cut {
 	return cut
 }
 
-// putDays puts most running days into the series too.
+// putDays also puts most running days into the series.
 func (g *rig) putDays(ch *ledger.Changes) {
 	for _, i := range ledger.Days.Changed(ch) {
 		if d := *g.days.At(i); g.next(4) > 0 {
@@ -246,8 +246,8 @@ func (g *rig) freeze() {
 	g.now.st = &st
 }
 
-// series appends operations, some of which overwrite or take back others of
-// the same cut, and follows them in the snapshot.
+// series appends operations, some of which overwrite or drop others of the same
+// cut, and applies them to the snapshot.
 func (g *rig) series(ch *ledger.Changes, n int) {
 	for range n {
 		tx := filled[market.Transaction](g.next)
@@ -290,7 +290,7 @@ func (g *rig) publish() *block.Publication {
 
 	for _, number := range slices.Sorted(maps.Keys(g.now.leaves)) {
 		if g.next(3) == 0 {
-			p.Dead = append(p.Dead, number, number+1<<40) // some that never were
+			p.Dead = append(p.Dead, number, number+1<<40) // and one that never existed
 			delete(g.now.leaves, number)
 		}
 	}
@@ -316,7 +316,7 @@ func leafString(leaves map[uint64]string) (s string) {
 	return s
 }
 
-// commit cuts and commits, and returns what the store should now hold.
+// commit commits the next cut and returns the expected content of the store.
 func (g *rig) commit(t *testing.T, s *Store, n int, publish bool) *snapshot {
 	t.Helper()
 	if err := s.Commit(g.cut(n, publish)); err != nil {

@@ -8,15 +8,14 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Every key of the store. Numbers in keys are big-endian, so that keys sort as
-// they do.
+// Every key of the store. Numbers in keys are big-endian, so keys sort by number.
 //
-//	00 name                                     the directory: format, identity, offline chains
-//	chain kind …                                everything of a chain
+//	00 name                                     format, identity, offline chains
+//	chain kind …                                all data of a chain
 //
-// chain is a length of 1 to 8 and as many bytes: chain 1 is 01 01, chain 42161
-// is 02 a4 b1. So no chain's keys lie among another's, and dropping a chain is
-// one range deletion.
+// chain is a length from 1 to 8 and that many bytes: chain 1 is 01 01, chain
+// 42161 is 02 a4 b1. The keys of a chain are therefore contiguous, and dropping a
+// chain is one range deletion.
 type kind byte
 
 // The kinds, and what follows each in its key.
@@ -24,25 +23,24 @@ const (
 	kindHead      kind = 0x01 // -
 	kindDirectory kind = 0x02 // -
 
-	// 0x10 and on: the tables, row(4), or row(4) part(1) for a table that keeps
-	// a row in parts. They have their kinds in tables.go.
+	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
+	// row in parts. tables.go has their kinds.
 
-	// 0x20 and on: the series, with the keys below. They have their kinds in
-	// series.go.
+	// From 0x20: the series, with the keys below. series.go has their kinds.
 
 	kindUndo kind = 0x30 // the span's last block(8)
 	kindLeaf kind = 0x40 // number(8)
 )
 
-// layout is what keys of one kind look like.
+// layout describes the keys of one kind.
 type layout struct {
 	kind kind
 	name string
 	tail int // bytes after the kind
 }
 
-// keyKind is what the keys of one kind hold: rows of a table, entries of a
-// series, or something of its own when both are -1.
+// keyKind says what the keys of one kind hold: rows of a table, entries of a
+// series, or something else if both indexes are -1.
 type keyKind struct {
 	layout
 	table, series int // index in tables, in allSeries
@@ -55,7 +53,7 @@ func allKinds() map[kind]keyKind {
 	all := make(map[kind]keyKind)
 	add := func(l layout, table, series int) {
 		if _, twice := all[l.kind]; twice {
-			panic("BUG: two kinds of keys begin alike: " + l.name)
+			panic("BUG: two kinds of keys have the same prefix: " + l.name)
 		}
 		all[l.kind] = keyKind{l, table, series}
 	}
@@ -74,8 +72,8 @@ func allKinds() map[kind]keyKind {
 	return all
 }
 
-// keyWalk visits the fields of a key in their order. There are two: bigEndian
-// is the key itself, and a coder is the key inside an undo.
+// keyWalk visits the fields of a key in order. bigEndian codes the key itself; a
+// coder codes the key inside an undo.
 type keyWalk interface {
 	u32(field string, v *uint32)
 	u64(field string, v *uint64)
@@ -109,7 +107,7 @@ func keyHourPrice(k keyWalk, p *ledger.HourEntry) {
 	k.u32("hour", &p.Hour)
 }
 
-// bigEndian walks the fields of a key that is appended to buf or read from it.
+// bigEndian appends the fields of a key to buf, or reads them from it.
 type bigEndian struct {
 	buf  []byte
 	read bool
@@ -140,7 +138,7 @@ func (k *bigEndian) i32(field string, v *int32) {
 	*v = int32(flipped ^ 1<<31)
 }
 
-// maxKeyLen is the length of the longest key of a chain.
+// maxKeyLen is the length of a chain's longest key.
 const maxKeyLen = 9 + 1 + 16
 
 var (
@@ -149,17 +147,17 @@ var (
 	identityEnd    = []byte("\x00identity0")
 )
 
-// appendIdentityKey is 00 "identity/" name.
+// appendIdentityKey appends 00 "identity/" name.
 func appendIdentityKey(dst []byte, name string) []byte {
 	return append(append(dst, identityPrefix...), name...)
 }
 
-// appendOffline is 00 "offline/" chain.
+// appendOffline appends 00 "offline/" chain.
 func appendOffline(dst []byte, chain market.ChainID) []byte {
 	return appendChain(append(dst, "\x00offline/"...), chain)
 }
 
-// appendChain is the first bytes of every key of the chain.
+// appendChain appends the prefix of every key of the chain.
 func appendChain(dst []byte, chain market.ChainID) []byte {
 	n := (bits.Len64(uint64(chain)|1) + 7) / 8
 	dst = append(dst, byte(n))
@@ -169,13 +167,14 @@ func appendChain(dst []byte, chain market.ChainID) []byte {
 	return dst
 }
 
-// appendChainEnd is the first key after those of the chain.
+// appendChainEnd appends the upper bound of the chain's keys.
 func appendChainEnd(dst []byte, chain market.ChainID) []byte {
 	return append(appendChain(dst, chain), 0xff)
 }
 
-// cutChain reads the chain of a key and returns the rest, from its kind on.
-func cutChain(key []byte) (chain market.ChainID, rest []byte, ok bool) {
+// parseChain reads the chain of a key and returns the rest, which begins with
+// the kind.
+func parseChain(key []byte) (chain market.ChainID, rest []byte, ok bool) {
 	if len(key) == 0 || key[0] < 1 || key[0] > 8 || len(key) < 2+int(key[0]) {
 		return 0, nil, false
 	}
@@ -186,18 +185,18 @@ func cutChain(key []byte) (chain market.ChainID, rest []byte, ok bool) {
 	return chain, key[n:], true
 }
 
-// appendKind is the key of a head or directory, and the first bytes of every
-// key of a kind.
+// appendKind appends the key of a head or directory. It is also the prefix of
+// every key of a kind.
 func appendKind(dst []byte, chain market.ChainID, k kind) []byte {
 	return append(appendChain(dst, chain), byte(k))
 }
 
-// appendRow is the key of a row of a table.
+// appendRow appends the key of a row of a table.
 func appendRow(dst []byte, chain market.ChainID, k kind, row uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKind(dst, chain, k), row)
 }
 
-// appendNumber is the key of an undo or a leaf.
+// appendNumber appends the key of an undo or a leaf.
 func appendNumber(dst []byte, chain market.ChainID, k kind, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendKind(dst, chain, k), number)
 }

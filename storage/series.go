@@ -9,8 +9,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// The series, a line each, in the order in which the ledger defines them: kind,
-// name, the table whose row a key begins with, key and record of an entry.
+// The list of series, in the ledger's order: kind, name, the table whose row a
+// key begins with, and the walks of an entry's key and record.
 var allSeries = []anySeries{
 	seriesOf(0x20, "transactions", ledger.Transactions, ledger.Positions, keyTransaction, codeTransaction),
 	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codePoolDay),
@@ -18,19 +18,18 @@ var allSeries = []anySeries{
 	seriesOf(0x23, "hour prices", ledger.HourPrices, ledger.Tokens, keyHourPrice, codeHourPrice),
 }
 
-// anySeries is one of them, whatever its entries are.
+// anySeries is a series with entries of any type.
 type anySeries interface {
 	about() *seriesLayout
-	// put writes the entry of an operation on the series into the batch, or
-	// deletes it.
-	put(w *writer, op *ledger.Op)
+	// writeOp puts or deletes the entry of an operation.
+	writeOp(w *writer, op *ledger.Op)
 	// code walks the fields of an operation inside an undo.
 	code(c *coder, op *ledger.Op)
-	// decodes reports why a record cannot be one of the series.
-	decodes(value []byte) error
+	// checkRecord returns an error if value is no record of the series.
+	checkRecord(value []byte) error
 }
 
-// seriesLayout describes a series without its entries.
+// seriesLayout describes a series.
 type seriesLayout struct {
 	layout
 	owner indexed // the table whose row is first in the keys
@@ -54,7 +53,7 @@ func seriesOf[E any](
 	return &series[E]{about, s, key, record}
 }
 
-// seriesFor returns the store's side of a series of the ledger.
+// seriesFor returns the series in which the store keeps one of the ledger's.
 func seriesFor[E any](s ledger.Series[E]) *series[E] { return allSeries[s.Index()].(*series[E]) }
 
 func (s *series[E]) about() *seriesLayout { return &s.seriesLayout }
@@ -66,21 +65,21 @@ func (s *series[E]) appendKey(dst []byte, chain market.ChainID, entry *E) []byte
 	return k.buf
 }
 
-// decode reads an entry that c is about to read the record of.
+// decode reads an entry from its key and from c, which holds its record.
 func (s *series[E]) decode(key []byte, c *coder, entry *E) {
 	s.key(&bigEndian{buf: key[len(key)-s.tail:], read: true}, entry)
 	s.record(c, entry)
 }
 
-func (s *series[E]) put(w *writer, op *ledger.Op) {
+func (s *series[E]) writeOp(w *writer, op *ledger.Op) {
 	entry := s.ledger.Entry(op)
 	w.walk.buf = appendKind(w.key[:0], w.chain, s.kind)
 	s.key(&w.walk, entry)
 	if op.Drop {
-		w.drop(w.walk.buf)
+		w.deleteKey(w.walk.buf)
 		return
 	}
-	put(w, w.walk.buf, entry, s.record)
+	putRecord(w, w.walk.buf, entry, s.record)
 }
 
 func (s *series[E]) code(c *coder, op *ledger.Op) {
@@ -94,18 +93,17 @@ func (s *series[E]) code(c *coder, op *ledger.Op) {
 	}
 }
 
-func (s *series[E]) decodes(value []byte) error {
+func (s *series[E]) checkRecord(value []byte) error {
 	c := coder{buf: value, read: true}
 	s.record(&c, new(E))
 	return c.done()
 }
 
-// opPut marks the tag of an operation that puts; one that drops has the bare
-// kind of its series.
+// opPut is added to the kind of the series in the tag of an operation that puts.
 const opPut = 0x80
 
-// codeOp is an operation inside an undo: its tag, the fields of its key, and
-// the record that it puts.
+// codeOp codes an operation inside an undo: tag, fields of the key, and the record
+// if it puts one.
 func codeOp(c *coder, op *ledger.Op) {
 	var tag uint8
 	if !c.read {
@@ -126,7 +124,7 @@ func codeOp(c *coder, op *ledger.Op) {
 	c.fail("op")
 }
 
-// Direction is the way in which a series is read.
+// Direction is the order in which a series is read.
 type Direction bool
 
 // The directions.
@@ -144,8 +142,9 @@ const (
 //	}
 //	return it.Err()
 //
-// It sees the store as it was when it was made, and keeps that on the disk
-// until it is closed: it is for one request. It may not be shared.
+// It reads the store as of its creation. Until it is closed the disk space of
+// that version is not freed, so use it for one request. It is not for concurrent
+// use.
 type Series[E any] struct {
 	s         *Store
 	of        *series[E]
@@ -158,19 +157,19 @@ type Series[E any] struct {
 	err       error
 }
 
-// between opens the entries with the keys of from to to, both inclusive.
-func between[E any](
+// openSeries opens the entries between two keys, both inclusive.
+func openSeries[E any](
 	s *Store, chain market.ChainID, of ledger.Series[E], from, to E, d Direction,
 ) *Series[E] {
 	line := seriesFor(of)
 	r := &Series[E]{s: s, of: line, chain: chain, direction: d}
+
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: line.appendKey(nil, chain, &from),
 		UpperBound: append(line.appendKey(nil, chain, &to), 0),
 	})
-
 	if err != nil {
-		r.err = s.damaged(chain, line.name, err)
+		r.err = s.reportDamage(chain, line.name, err)
 	}
 	r.it = it
 	return r
@@ -178,23 +177,23 @@ func between[E any](
 
 // Next moves to the next entry and reports whether there is one.
 func (r *Series[E]) Next() bool {
-	return r.err == nil && r.step() && r.read()
+	return r.err == nil && r.move() && r.decodeEntry()
 }
 
-// read decodes the entry at which the iterator stands.
-func (r *Series[E]) read() bool {
+// decodeEntry decodes the entry at which the iterator stands.
+func (r *Series[E]) decodeEntry() bool {
 	var zero E
 	r.entry = zero
 	r.c = coder{buf: r.it.Value(), read: true}
 	r.of.decode(r.it.Key(), &r.c, &r.entry)
 	if err := r.c.done(); err != nil {
-		r.err = r.s.damaged(r.chain, r.of.name, fmt.Errorf("key %x: %w", r.it.Key(), err))
+		r.err = r.s.reportDamage(r.chain, r.of.name, fmt.Errorf("key %x: %w", r.it.Key(), err))
 		return false
 	}
 	return true
 }
 
-func (r *Series[E]) step() bool {
+func (r *Series[E]) move() bool {
 	var ok bool
 	switch {
 	case !r.started && r.direction == NewestFirst:
@@ -209,36 +208,35 @@ func (r *Series[E]) step() bool {
 
 	r.started = true
 	if err := r.it.Error(); err != nil {
-		r.err = r.s.damaged(r.chain, r.of.name, err)
+		r.err = r.s.reportDamage(r.chain, r.of.name, err)
 		return false
 	}
 
 	return ok
 }
 
-// skipTo moves to the newest entry whose key is not after that of an entry,
-// and reports whether there is one.
+// skipTo moves to the newest entry that is not after the given one, and reports
+// whether there is one.
 func (r *Series[E]) skipTo(entry *E) bool {
 	key := append(r.of.appendKey(nil, r.chain, entry), 0)
-	return r.it.SeekLT(key) && r.read()
+	return r.it.SeekLT(key) && r.decodeEntry()
 }
 
-// Entry returns the entry that Next moved to. It is overwritten by the next
-// call of Next.
+// Entry returns the current entry. The next call of Next overwrites it.
 func (r *Series[E]) Entry() *E { return &r.entry }
 
-// Err returns what ended the series, nil for its end.
+// Err returns the error that ended the series, nil if it was read to its end.
 func (r *Series[E]) Err() error { return r.err }
 
-// Close frees what the series holds. The error of reading is Err's.
+// Close releases the iterator. Errors of reading are returned by Err.
 func (r *Series[E]) Close() {
 	if r.it != nil {
 		_ = r.it.Close()
 	}
 }
 
-// one returns the first entry of a series and closes it.
-func one[E any](r *Series[E]) (entry E, ok bool, err error) {
+// readFirst returns the first entry of a series and closes it.
+func readFirst[E any](r *Series[E]) (entry E, ok bool, err error) {
 	defer r.Close()
 	if ok = r.Next(); ok {
 		entry = *r.Entry()
@@ -246,7 +244,7 @@ func one[E any](r *Series[E]) (entry E, ok bool, err error) {
 	return entry, ok, r.Err()
 }
 
-// Place is where an entry of a position's history stands.
+// Place is the position of an entry in a position's history.
 type Place struct {
 	Block uint64
 	Log   uint32
@@ -255,64 +253,63 @@ type Place struct {
 // End is after every place of a block.
 func End(block uint64) Place { return Place{Block: block, Log: market.NoIndex} }
 
-// Transactions are the entries of a position from one place to another, both
-// inclusive. A reader of a State asks up to End(State.Head.Number), since the
-// store may be a refresh ahead of its board; one that goes on later asks from,
-// or up to, the place next to its last.
+// Transactions returns the entries of a position between two places, both
+// inclusive. A reader of a State should read up to End(State.Head.Number), because
+// the store may be one refresh ahead of the State.
 func (s *Store) Transactions(
 	chain market.ChainID, position uint32, from, to Place, d Direction,
 ) *Series[market.Transaction] {
 	key := func(p Place) market.Transaction {
 		return market.Transaction{Position: position, Block: p.Block, LogIndex: p.Log}
 	}
-	return between(s, chain, ledger.Transactions, key(from), key(to), d)
+	return openSeries(s, chain, ledger.Transactions, key(from), key(to), d)
 }
 
-// PoolDays are the days of a pool from one day to another, both inclusive.
-// Days in which nothing happened have no entry.
+// PoolDays returns the days of a pool between two days, both inclusive. A day
+// without events has no entry.
 func (s *Store) PoolDays(
 	chain market.ChainID, pool, from, to uint32, d Direction,
 ) *Series[market.PoolDay] {
 	key := func(day uint32) market.PoolDay { return market.PoolDay{Pool: pool, Day: day} }
-	return between(s, chain, ledger.PoolDays, key(from), key(to), d)
+	return openSeries(s, chain, ledger.PoolDays, key(from), key(to), d)
 }
 
 // PoolDayAt returns the newest day of a pool that is not after day.
 func (s *Store) PoolDayAt(chain market.ChainID, pool, day uint32) (market.PoolDay, bool, error) {
-	return one(s.PoolDays(chain, pool, 0, day, NewestFirst))
+	return readFirst(s.PoolDays(chain, pool, 0, day, NewestFirst))
 }
 
-// TickDays are the days of a tick from one day to another, both inclusive.
+// TickDays returns the days of a tick between two days, both inclusive.
 func (s *Store) TickDays(
 	chain market.ChainID, pool uint32, tick int32, from, to uint32, d Direction,
 ) *Series[market.TickDay] {
 	key := func(day uint32) market.TickDay {
 		return market.TickDay{Pool: pool, Tick: tick, Day: day}
 	}
-	return between(s, chain, ledger.TickDays, key(from), key(to), d)
+	return openSeries(s, chain, ledger.TickDays, key(from), key(to), d)
 }
 
 // TickDayAt returns the newest day of a tick that is not after day.
 func (s *Store) TickDayAt(
 	chain market.ChainID, pool uint32, tick int32, day uint32,
 ) (market.TickDay, bool, error) {
-	return one(s.TickDays(chain, pool, tick, 0, day, NewestFirst))
+	return readFirst(s.TickDays(chain, pool, tick, 0, day, NewestFirst))
 }
 
-// HourPrices are the price records of a token from one hour to another, both
-// inclusive. A record values every hour until the next.
+// HourPrices returns the price records of a token between two hours, both
+// inclusive. A record is valid until the next one.
 func (s *Store) HourPrices(
 	chain market.ChainID, token, from, to uint32, d Direction,
 ) *Series[ledger.HourEntry] {
 	key := func(hour uint32) ledger.HourEntry {
 		return ledger.HourEntry{HourPrice: ledger.HourPrice{Token: token}, Hour: hour}
 	}
-	return between(s, chain, ledger.HourPrices, key(from), key(to), d)
+	return openSeries(s, chain, ledger.HourPrices, key(from), key(to), d)
 }
 
-// DayPrices returns the records that value the last hours of the days from one
-// to another: the newest not after each. Before the first record a price is
-// unknown. It costs a seek for every day that has a record of its own.
+// DayPrices returns, for every day between two days, the record that is valid in
+// the day's last hour. Before the first record a price is unknown. It costs a seek
+// for every day with records.
 func (s *Store) DayPrices(
 	chain market.ChainID, token, from, to uint32,
 ) ([]ledger.HourPrice, error) {

@@ -10,14 +10,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Guard keeps a store away from a full disk, which Pebble does not survive: a
-// write of its log that fails ends the process. It has two lines. Well before
-// the cliff Check turns the store read-only, so that commits fail with
-// ErrReadOnly while reads go on. If the disk fills between two calls of Check,
-// the ballast file is deleted inside the failing write, which Pebble then
-// tries once more.
+// Guard protects a store from a full disk. A write to Pebble's log that fails
+// ends the process, so the guard acts in two ways. Check turns the store read-only
+// while there is still space: commits fail with ErrReadOnly and reads go on. If
+// the disk fills up between two calls of Check, the failing write deletes the
+// ballast file, and Pebble tries once more.
 //
-// Whoever has a clock calls Check every few seconds; the guard has none.
+// The guard has no clock: the caller calls Check every few seconds.
 type Guard struct {
 	fs      vfs.FS
 	dir     string
@@ -29,16 +28,16 @@ type Guard struct {
 	mu sync.Mutex // held around changes of the ballast file
 }
 
-// Space is how much room the disk of a store has.
+// Space is the space on the disk of a store.
 type Space struct {
 	FreeBytes, TotalBytes uint64
-	// ReadOnly: the store takes no writes until there is more room.
+	// ReadOnly: the store accepts no writes until there is more space.
 	ReadOnly bool
-	// Ballast is whether the file that is given up on a full disk is there.
+	// Ballast: the ballast file exists.
 	Ballast bool
 }
 
-// ballastName is the file that stands for the last bytes of the disk.
+// ballastName is the name of the ballast file.
 const ballastName = "BALLAST"
 
 func newGuard(fs vfs.FS, dir string, o *Options) *Guard {
@@ -55,9 +54,9 @@ func newGuard(fs vfs.FS, dir string, o *Options) *Guard {
 // Guard returns the guard of the store's disk.
 func (s *Store) Guard() *Guard { return s.guard }
 
-// Check measures the disk. It turns the store read-only when less than
-// Options.MinFreeBytes are free, back when a quarter more than that is, and
-// lays the ballast down again when there is room for it twice over.
+// Check measures the disk. The store turns read-only when less than
+// Options.MinFreeBytes is free, and writable again at a quarter more than that.
+// The ballast file is written again when there is space for two of it.
 func (g *Guard) Check() (Space, error) {
 	du, err := g.fs.GetDiskUsage(g.dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
@@ -81,11 +80,10 @@ func (g *Guard) Check() (Space, error) {
 	}, err
 }
 
-// ReadOnly tells whether the store takes no writes for want of room, as of the
-// last Check.
+// ReadOnly reports whether the last Check found too little space for writes.
 func (g *Guard) ReadOnly() bool { return g.full.Load() }
 
-// keepBallast makes the ballast file when it is missing and there is room.
+// keepBallast writes the ballast file if it is missing and there is space.
 func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,20 +93,20 @@ func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	case err == nil && info.Size() == g.ballast:
 		return true, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("cannot look for ballast %s: %w", g.path, err)
+		return false, fmt.Errorf("cannot stat ballast file %s: %w", g.path, err)
 	case g.ballast == 0 || g.full.Load() || free < g.min+2*uint64(g.ballast):
 		return false, nil
 	}
 
 	if err := g.writeBallast(); err != nil {
-		return false, fmt.Errorf("cannot write ballast %s of %d bytes: %w",
+		return false, fmt.Errorf("cannot write ballast file %s of %d bytes: %w",
 			g.path, g.ballast, err)
 	}
 
 	return true, nil
 }
 
-// writeBallast writes real bytes: a hole would hold no room.
+// writeBallast writes real bytes: a sparse file would reserve no space.
 func (g *Guard) writeBallast() error {
 	f, err := g.fs.Create(g.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -129,12 +127,12 @@ func (g *Guard) writeBallast() error {
 	return nil
 }
 
-// giveUpBallast is called inside a write that found the disk full.
-func (g *Guard) giveUpBallast() {
+// deleteBallast is called inside a write that found the disk full.
+func (g *Guard) deleteBallast() {
 	g.full.Store(true)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.fs.Remove(g.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return // nothing to give: the write fails, and Pebble ends the process
+		return // the write fails and Pebble ends the process
 	}
 }

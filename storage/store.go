@@ -28,10 +28,9 @@ type Store struct {
 	damage  atomic.Pointer[Damage]
 }
 
-// Damage is what a store reports, and what reading a row of a cold State
-// panics with, when the disk does not give back what was committed. It is no
-// state to go on from: the chain is built again (chains resync), or the
-// directory restored from a backup.
+// Damage is the error of data that is not as it was committed. Reading a row of
+// a cold State panics with it. The chain has to be built again (chains resync),
+// or the directory restored from a backup.
 type Damage struct {
 	Chain market.ChainID
 	What  string
@@ -66,8 +65,8 @@ func Open(dir string, opts Options) (*Store, error) {
 
 	s.lock = lock
 	s.guard = newGuard(opts.fs, dir, &opts)
-	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.giveUpBallast)
-	if err := s.open(); err != nil {
+	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.deleteBallast)
+	if err := s.openDatabase(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 
@@ -75,7 +74,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open() error {
+func (s *Store) openDatabase() error {
 	cache := pebble.NewCache(s.opts.CacheBytes)
 	defer cache.Unref()
 
@@ -83,7 +82,7 @@ func (s *Store) open() error {
 	p.Lock = s.lock
 	p.EventListener = s.tele.listener(s.opts.Logger)
 	if s.fs == vfs.Default {
-		p.WithFSDefaults() // notices a disk that hangs
+		p.WithFSDefaults() // detects a disk that hangs
 	}
 
 	db, err := pebble.Open(s.dir, p)
@@ -99,7 +98,7 @@ func (s *Store) open() error {
 	return nil
 }
 
-// Close waits for what is under way and closes the store. Nothing may be
+// Close waits for running operations and closes the store. No method may be
 // called afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -119,8 +118,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// damaged notes damage and returns it.
-func (s *Store) damaged(chain market.ChainID, what string, err error) *Damage {
+// reportDamage logs the first damage of the store and counts each.
+func (s *Store) reportDamage(chain market.ChainID, what string, err error) *Damage {
 	d := &Damage{Chain: chain, What: what, Err: err}
 	if s.damage.CompareAndSwap(nil, d) {
 		s.opts.Logger.Error("store is damaged", "chain", uint64(chain), "what", what, "err", err)
@@ -129,7 +128,7 @@ func (s *Store) damaged(chain market.ChainID, what string, err error) *Damage {
 	return d
 }
 
-// catchDamage, deferred, turns the panic of a cold row into an error.
+// catchDamage must be deferred. It turns the panic of a cold row into an error.
 func catchDamage(err *error) {
 	switch d := recover().(type) {
 	case nil:
@@ -140,16 +139,16 @@ func catchDamage(err *error) {
 	}
 }
 
-// writable reports why the store takes no writes, if it does not.
-func (s *Store) writable() error {
+// checkWritable returns ErrReadOnly while the store accepts no writes.
+func (s *Store) checkWritable() error {
 	if s.opts.ReadOnly || s.guard.full.Load() {
 		return fmt.Errorf("cannot write to store %s: %w", s.dir, ErrReadOnly)
 	}
 	return nil
 }
 
-// writer returns the writer of a chain.
-func (s *Store) writer(chain market.ChainID) *writer {
+// writerOf returns the writer of a chain.
+func (s *Store) writerOf(chain market.ChainID) *writer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.writers[chain]
@@ -173,8 +172,8 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 	return dst, true, closer.Close()
 }
 
-// head returns the head record of a chain; ok is false before the first cut.
-func (s *Store) head(chain market.ChainID) (h head, ok bool, err error) {
+// readHead returns the head record of a chain; ok is false before the first cut.
+func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	h = noHead()
 	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
 	if err == nil && ok {
@@ -183,7 +182,7 @@ func (s *Store) head(chain market.ChainID) (h head, ok bool, err error) {
 		err = c.done()
 	}
 	if err != nil {
-		return head{}, false, s.damaged(chain, "head", err)
+		return head{}, false, s.reportDamage(chain, "head", err)
 	}
 	return h, ok, nil
 }
@@ -197,7 +196,7 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 
 	var chains []market.ChainID
 	for ok := it.First(); ok; {
-		chain, _, found := cutChain(it.Key())
+		chain, _, found := parseChain(it.Key())
 		if !found {
 			break
 		}
@@ -212,28 +211,27 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 	return chains, nil
 }
 
-// DropChain deletes everything of a chain, for a resync. No State that was
-// restored from it may be read afterwards unless it is warm.
+// DropChain deletes all data of a chain before a resync. A State restored from
+// it may only be read afterwards if it is warm.
 func (s *Store) DropChain(chain market.ChainID) error {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return err
 	}
-	w := s.writer(chain)
+	w := s.writerOf(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	w.clear(s) // without the head, which may be damaged
+	w.resetBatch(s) // the head is not read: it may be damaged
 	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
-	if err := w.commit(s); err != nil {
+	if err := w.commitBatch(s); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state = noHead(), true, nil
 	return nil
 }
 
-// Checkpoint makes dir, which must not exist, a store that holds what this one
-// holds now: hard links where the disk has them. It is a backup that Open
-// opens.
+// Checkpoint writes a copy of the store to dir, which must not exist. It uses
+// hard links where the file system has them. Open can open the copy.
 func (s *Store) Checkpoint(dir string) error {
 	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("cannot write checkpoint %s of store %s: %w", dir, s.dir, err)

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/VictoriaMetrics/metrics.summariesSwapCron"))
 }
 
-// holdDirEnv makes this test binary a second process that opens the store in
-// the directory it names, and holds it until its input ends.
+// holdDirEnv makes this test binary a second process: it opens the store in the
+// directory named and keeps it open until its input ends.
 const holdDirEnv = "TIDEMARK_TEST_HOLD_STORE"
 
 func TestOpenRefusesASecondProcess(t *testing.T) {
@@ -204,7 +204,7 @@ func TestGuardTurnsTheStoreReadOnly(t *testing.T) {
 	f(999, true, true)
 	f(1249, true, true) // not yet
 	f(1250, false, true)
-	s.guard.giveUpBallast()
+	s.guard.deleteBallast()
 	f(1249, true, false)
 	f(1250, false, true)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// telemetry is what the store tells of itself on the node's metrics set.
+// telemetry holds the store's metrics.
 type telemetry struct {
 	commits     *metrics.Counter
 	commitBytes *metrics.Counter
@@ -21,8 +21,8 @@ type telemetry struct {
 	db          atomic.Pointer[pebble.DB]
 }
 
-// newTelemetry registers the metrics. Without a set they are counted and never
-// shown.
+// newTelemetry registers the metrics on set. Without a set they are counted but
+// not exposed.
 func newTelemetry(set *metrics.Set) *telemetry {
 	if set == nil {
 		set = metrics.NewSet()
@@ -52,10 +52,10 @@ func (t *telemetry) commit(bytes int, took time.Duration) {
 
 func (t *telemetry) listener(log *slog.Logger) *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { log.Error("store: background work failed", "err", err) },
+		BackgroundError: func(err error) { log.Error("store: flush or compaction failed", "error", err) },
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
 			t.stalls.Inc()
-			log.Warn("store: writes wait", "reason", i.Reason)
+			log.Warn("store: writes are stalled", "reason", i.Reason)
 		},
 		DiskSlow: func(i pebble.DiskSlowInfo) {
 			t.slow.Inc()
@@ -64,7 +64,7 @@ func (t *telemetry) listener(log *slog.Logger) *pebble.EventListener {
 	}
 }
 
-// Usage is what the store takes of the machine.
+// Usage is the store's use of disk and memory.
 type Usage struct {
 	DiskBytes      uint64 // all files
 	MemTableBytes  uint64
@@ -74,12 +74,11 @@ type Usage struct {
 	LogBytes       uint64 // written to the log since Open
 	FlushBytes     uint64 // written by flushes since Open
 	CompactBytes   uint64 // written by compactions since Open
-	CompactionDebt uint64 // bytes that compactions have still to do
-	ReadAmp        int    // files that a read may have to look into
+	CompactionDebt uint64 // bytes still to be compacted
+	ReadAmp        int    // files that a read may have to search
 }
 
-// Usage measures the store. It takes a lock that commits take too, for
-// microseconds.
+// Usage measures the store. For microseconds it holds a lock that commits need.
 func (s *Store) Usage() Usage { return usageOf(s.db) }
 
 func usageOf(db *pebble.DB) Usage {

@@ -8,8 +8,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// tickLists are the lists of initialised ticks of all pools, which no record
-// holds: they are made of all ticks when the first of them is asked for.
+// tickLists are the lists of initialised ticks of all pools. They are not stored:
+// they are built from all ticks when the first list is asked for.
 type tickLists struct {
 	st   *market.State
 	mu   sync.Mutex

@@ -7,40 +7,40 @@ import (
 	"tidemark/rankings/market"
 )
 
-// An undo holds rows as they were before a span: for every pool that was
-// swapped its row, its day, its ring of minutes and its hour, of which the span
-// has changed a few fields each. It is kept for hundreds of blocks, so its
-// bytes are written several times over. Therefore it holds the fields only
-// that are not those of the row after the span, its basis.
+// An undo holds rows as they were before a span. For every pool with a swap these
+// are its row, its day, its ring of minutes and its hour, and the span changed a
+// few fields of each. Undos are kept for hundreds of blocks and compacted several
+// times, so size matters: an undo stores only the fields that differ from the row
+// after the span, the base row.
 //
-// The row after a span is the one in the next newer undo that has it, or the
-// State's row when no newer undo does. So undos are read from the newest back.
-// This relies on the ledger saving every row that it changes in a span. The two
-// exceptions are left out of a basis: what the ledger fills in at the end of a
-// day, and prices of tokens. A checksum over the whole rows ends each undo.
+// The row after a span is in the next newer undo that holds it, or in the State
+// if no newer undo does. So undos are read newest first. This works because the
+// ledger saves every row that it changes in a span. The two exceptions, the
+// fields that the ledger fills in at the end of a day and the prices of tokens,
+// are left out of a base row. Each undo ends with a checksum over its whole rows.
 type undoBasis struct {
-	tables []basis // of the tables with rows that undos hold
+	tables []basis // of every table whose rows can be edited
 
 	after, row  coder // scratch
 	mask, patch []byte
 	sum         uint32
-	pools       map[uint32]*market.Pool // of the undo that is coded; see poolBefore
+	pools       map[uint32]*market.Pool // of the undo being coded; see poolBefore
 }
 
-// basis is what the rows of one table are after a span.
+// basis gives the base rows of one table.
 type basis interface {
 	reset(st *market.State)
-	older(u *ledger.Undo)
+	advance(u *ledger.Undo)
 	code(b *undoBasis, c *coder, u *ledger.Undo)
 }
 
 type basisOf[T any] struct {
 	*rows[T]
 	state *market.Frozen[T]
-	newer map[uint32]*T // in undos newer than the one that is coded
+	newer map[uint32]*T // rows in undos newer than the one being coded
 }
 
-// basis returns nil for a table whose rows are in no undo.
+// basis returns nil for a table whose rows are never edited.
 func (t *rows[T]) basis() basis {
 	if !t.edited {
 		return nil
@@ -50,7 +50,7 @@ func (t *rows[T]) basis() basis {
 
 func (b *basisOf[T]) reset(st *market.State) { b.state, b.newer = b.of(st), nil }
 
-func (b *basisOf[T]) older(u *ledger.Undo) {
+func (b *basisOf[T]) advance(u *ledger.Undo) {
 	saved := b.table.Saved(u)
 	if b.newer == nil {
 		b.newer = make(map[uint32]*T, len(saved))
@@ -60,9 +60,9 @@ func (b *basisOf[T]) older(u *ledger.Undo) {
 	}
 }
 
-// at returns what row i of undo u is coded against: the row after the span, a
-// zero row when there is none, or what the table knows better.
-func (b *basisOf[T]) at(all *undoBasis, u *ledger.Undo, i uint32) T {
+// baseRow returns the row against which row i of undo u is coded: the row after
+// the span, a zero row if there is none, or the table's prediction.
+func (b *basisOf[T]) baseRow(all *undoBasis, u *ledger.Undo, i uint32) T {
 	var zero T
 	after := &zero
 	if r := b.newer[i]; r != nil {
@@ -70,15 +70,15 @@ func (b *basisOf[T]) at(all *undoBasis, u *ledger.Undo, i uint32) T {
 	} else if i < b.state.Len() {
 		after = b.state.At(i)
 	}
-	if b.likely != nil {
-		return b.likely(all, u, i, after)
+	if b.predict != nil {
+		return b.predict(all, u, i, after)
 	}
 	return *after
 }
 
-// code walks the saved rows of the table: for each its index and either the
-// fields that differ from its basis, named by a mask, or, when the two have
-// not the same fields, all of it.
+// code walks the saved rows of the table. Each row is its index and a mask of
+// the fields that differ from the base row, followed by those fields. If the two
+// rows do not have the same fields, the whole row follows instead.
 func (b *basisOf[T]) code(all *undoBasis, c *coder, u *ledger.Undo) {
 	saved := b.table.Saved(u)
 	n := c.count(b.name, len(saved))
@@ -93,7 +93,8 @@ func (b *basisOf[T]) code(all *undoBasis, c *coder, u *ledger.Undo) {
 		if c.bad != "" {
 			return
 		}
-		after := b.at(all, u, s.Index)
+
+		after := b.baseRow(all, u, s.Index)
 		splitRow(&all.after, &after, b.rows.code)
 		if !c.read {
 			splitRow(&all.row, &s.Row, b.rows.code)
@@ -111,7 +112,7 @@ func (b *basisOf[T]) code(all *undoBasis, c *coder, u *ledger.Undo) {
 	}
 }
 
-// reset makes st what the newest undo is coded against.
+// reset makes the rows of st the base rows of the newest undo.
 func (b *undoBasis) reset(st *market.State) {
 	if b.tables == nil {
 		for _, t := range tables {
@@ -125,11 +126,11 @@ func (b *undoBasis) reset(st *market.State) {
 	}
 }
 
-// older makes u what the next older undo is coded against. u must not change
+// advance makes the rows of u base rows of the next older undo. u must not change
 // until the next reset.
-func (b *undoBasis) older(u *ledger.Undo) {
+func (b *undoBasis) advance(u *ledger.Undo) {
 	for _, t := range b.tables {
-		t.older(u)
+		t.advance(u)
 	}
 }
 
@@ -162,7 +163,7 @@ func (b *undoBasis) code(c *coder, u *ledger.Undo) {
 	c.require("sum", sum == b.sum)
 }
 
-// tokenIdentity is what of a token never changes.
+// tokenIdentity returns the fields of a token that never change.
 func tokenIdentity(_ *undoBasis, _ *ledger.Undo, _ uint32, after *market.Token) market.Token {
 	return market.Token{
 		Address: after.Address, Symbol: after.Symbol, Name: after.Name,
@@ -170,8 +171,8 @@ func tokenIdentity(_ *undoBasis, _ *ledger.Undo, _ uint32, after *market.Token) 
 	}
 }
 
-// dayOfPool takes the end of a day not from the day after the span but from
-// the pool before it, which the undo mostly has too.
+// dayOfPool predicts the closing values of a day from the pool before the span,
+// which the undo usually holds too, instead of from the day after it.
 func dayOfPool(b *undoBasis, u *ledger.Undo, i uint32, after *market.PoolDay) market.PoolDay {
 	d := market.PoolDay{
 		Pool: after.Pool, Day: after.Day, Open: after.Open, High: after.High, Low: after.Low,
@@ -186,7 +187,7 @@ func dayOfPool(b *undoBasis, u *ledger.Undo, i uint32, after *market.PoolDay) ma
 	return d
 }
 
-// poolBefore returns a pool as the undo that is coded has it, or nil.
+// poolBefore returns the pool in the undo being coded, or nil.
 func (b *undoBasis) poolBefore(u *ledger.Undo, i uint32) *market.Pool {
 	if b.pools == nil {
 		saved := ledger.Pools.Saved(u)

@@ -7,7 +7,7 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// splitRow appends a record and notes where its fields end.
+// splitRow appends a record and records where its fields end.
 func splitRow[T any](c *coder, row *T, code func(*coder, *T)) {
 	c.buf, c.ends, c.split = c.buf[:0], c.ends[:0], true
 	code(c, row)
@@ -22,16 +22,16 @@ func (c *coder) field(k int) []byte {
 	return c.buf[from:c.ends[k]]
 }
 
-// readRow reads the whole of raw as a record.
+// readRow decodes raw as one record.
 func readRow[T any](raw []byte, row *T, code func(*coder, *T)) bool {
 	c := coder{buf: raw, read: true}
 	code(&c, row)
 	return c.done() == nil
 }
 
-// writeDifference appends how b.row differs from b.after: a flag, 1 and the
-// whole row when they have not the same fields, or 0, a mask of the fields that
-// differ, and those.
+// writeDifference appends the difference between b.row and b.after. If the rows
+// have different fields it is the flag 1 and the whole row; otherwise the flag 0,
+// a mask of the fields that differ, and those fields.
 func (b *undoBasis) writeDifference(c *coder, name string) {
 	whole := len(b.row.ends) != len(b.after.ends)
 	c.flags(name, &whole)
@@ -56,8 +56,8 @@ func (b *undoBasis) writeDifference(c *coder, name string) {
 	}
 }
 
-// readDifference returns the row that writeDifference wrote, good until its
-// next call, and whether it stood there whole.
+// readDifference returns the row that writeDifference wrote, and whether it was
+// stored whole. The row is valid until the next call.
 func (b *undoBasis) readDifference(c *coder, name string) (row []byte, whole bool) {
 	c.flags(name, &whole)
 	if whole {

@@ -6,17 +6,16 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the store so that no compaction is left to do: afterwards it
-// writes for new commits alone.
+// Compact rewrites the whole store, so that no compaction is left to do.
 func (s *Store) Compact() error {
-	if err := s.writable(); err != nil {
+	if err := s.checkWritable(); err != nil {
 		return err
 	}
 	if err := s.db.Flush(); err != nil {
 		return fmt.Errorf("cannot flush store %s: %w", s.dir, err)
 	}
 
-	// Above every key: no key begins with so many of the greatest byte.
+	// This is above every key.
 	end := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	if err := s.db.Compact(context.Background(), nil, end, true); err != nil {
 		return fmt.Errorf("cannot compact store %s: %w", s.dir, err)
@@ -24,8 +23,8 @@ func (s *Store) Compact() error {
 	return nil
 }
 
-// ReadAll reads every record once, in the order of the keys, and decodes none:
-// the least that a start can do which brings everything into memory.
+// ReadAll reads every record once, in key order, without decoding it. It is the
+// lower bound for the time that loading everything takes.
 func (s *Store) ReadAll() (records, bytes int64, err error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {

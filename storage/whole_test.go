@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A compacted store holds the same, owes no compaction, and every record of it
-// is read.
+// Compacting changes no data and leaves no compaction to do. ReadAll reads every
+// record.
 func TestCompactAndReadAll(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, fs)
@@ -41,7 +41,7 @@ func TestCompactAndReadAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Compact(); !errors.Is(err, ErrReadOnly) {
-		t.Errorf("a store that takes no writes is compacted: %v", err)
+		t.Errorf("compacting a read-only store: %v", err)
 	}
 	closeTest(t, s)
 }

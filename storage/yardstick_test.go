@@ -12,8 +12,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// BenchmarkBatches is the yardstick of BenchmarkEvents: Pebble alone commits as
-// many batches of as many bytes.
+// BenchmarkBatches is the reference for BenchmarkEvents: Pebble alone commits as
+// many batches of the same size.
 func BenchmarkBatches(b *testing.B) {
 	l, s := newLife(b, 3000, 80, 90), openBench(b)
 	l.kept = ledger.New(l.cfg)
@@ -54,7 +54,7 @@ func eventsIn(span *market.Span) (n int) {
 	return n
 }
 
-// silent keeps what Pebble says out of the output of benchmarks.
+// silent is a logger that drops Pebble's messages.
 type silent struct{}
 
 func (silent) Infof(string, ...any)           {}

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// Key is an issued key. What is plain is immutable. The fields stand in the
-// order of their heat: those of every request fill one cache line.
+// Key is an issued key. Its plain fields are immutable. The fields that every
+// request reads come first, in one cache line.
 type Key struct {
-	Hash      Hash // what a header must have, whatever Prefix led to the key
+	Hash      Hash // of the whole key; the index finds it by Prefix
 	Cell      *Cell
 	revokedAt atomic.Int64 // Unix ms; 0: active
 	used      atomic.Int64 // minutes since 1970; 0: never
@@ -23,17 +23,16 @@ type Key struct {
 	CreatedAt int64 // Unix ms
 	next      *Key
 
-	_ [48]byte // three whole cache lines, so that the first is never split
+	_ [48]byte // pads to three whole cache lines, so that the first is never split
 }
 
-// RevokedAt is when the key was revoked, in Unix ms; 0 when it is active.
+// RevokedAt returns when the key was revoked, in Unix ms; 0: it is active.
 func (k *Key) RevokedAt() int64 { return k.revokedAt.Load() }
 
-// UsedMinute is when the key was last used, in minutes since 1970; 0: never.
+// UsedMinute returns when the key was last used, in minutes since 1970; 0: never.
 func (k *Key) UsedMinute() int64 { return k.used.Load() }
 
-// Allows tells whether a browser at that origin may use the key. The header
-// is compared as browsers write it first, and canonically when that fails.
+// Allows reports whether a browser at that origin may use the key.
 func (k *Key) Allows(origin []byte) bool {
 	for _, o := range k.Origins {
 		if o == string(origin) {
@@ -41,7 +40,7 @@ func (k *Key) Allows(origin []byte) bool {
 		}
 	}
 
-	// Browsers write an origin in canonical form; others are compared as one.
+	// Browsers send the canonical form. Other forms are converted to it.
 	canonical, ok := headerOrigin(origin)
 	if !ok {
 		return false
@@ -54,7 +53,7 @@ func (k *Key) Allows(origin []byte) bool {
 	return false
 }
 
-// Reason is why a key was refused; all of them look alike from outside.
+// Reason says why a key was refused. Clients get the same answer for all of them.
 type Reason uint8
 
 const (
@@ -65,15 +64,15 @@ const (
 	Suspended
 )
 
-// Book is every key and account of a node, in memory.
+// Book holds every key and account of a node in memory.
 type Book struct {
 	keys     index[Key]
 	origins  index[listing]
 	calendar atomic.Pointer[Calendar]
-	// aliveUntil is the time, on the quota clock, up to which units may be
-	// spent on the word of the last synced write.
+	// aliveUntil is the time, on the quota clock, until which units may be spent
+	// after the last synced write.
 	aliveUntil atomic.Int64
-	// diskFull: nothing can be written for want of disk space.
+	// diskFull: writes fail because the disk has too little space.
 	diskFull atomic.Bool
 	whenFull WhenFull // set before the first request
 
@@ -88,14 +87,14 @@ type listing struct {
 	active atomic.Int64
 }
 
-// WhenFull says what happens on a full disk to requests of accounts with a
-// quota that no durable lease covers.
+// WhenFull says what happens on a full disk to requests that no durable lease
+// covers, for accounts with a quota.
 type WhenFull string
 
 const (
-	// Refuse is a 503, and what happens when nothing is set.
+	// Refuse answers 503. It is the default.
 	Refuse WhenFull = "refuse"
-	// ServeUncharged answers them, and neither bills nor counts their units.
+	// ServeUncharged answers them without billing or counting units.
 	ServeUncharged WhenFull = "serve-uncharged"
 )
 
@@ -106,38 +105,38 @@ func NewBook(c *Calendar) *Book {
 	return b
 }
 
-// Calendar is the month that admissions are charged to.
+// Calendar returns the calendar by which requests are charged.
 func (b *Book) Calendar() *Calendar { return b.calendar.Load() }
 
-// SetCalendar replaces it (meter).
+// SetCalendar replaces the calendar (meter).
 func (b *Book) SetCalendar(c *Calendar) {
 	if b.calendar.Load() != c {
 		b.calendar.Store(c)
 	}
 }
 
-// SetAlive lets units be spent until a time of the quota clock; 0 stops all
-// spending at once (meter).
+// SetAlive allows spending until a time of the quota clock; 0 stops it at once
+// (meter).
 func (b *Book) SetAlive(until int64) { b.aliveUntil.Store(until) }
 
-// SetWhenFull sets what happens on a full disk; before the first request.
+// SetWhenFull sets what happens on a full disk. Call it before the first request.
 func (b *Book) SetWhenFull(w WhenFull) { b.whenFull = w }
 
-// SetDiskFull says whether writes fail for want of disk space (meter). It
-// matters while the book is not alive.
+// SetDiskFull notes whether writes fail because the disk is full (meter). It has an
+// effect only after the time set by SetAlive.
 func (b *Book) SetDiskFull(full bool) { b.diskFull.Store(full) }
 
-// prefixHash is where a key stands in the index: by the random characters of
-// its prefix. They are known before its SHA-256 is, so that the memory it
-// leads to arrives while that is computed.
+// prefixHash returns a key's place in the index, from the random characters of its
+// prefix. It is known before the SHA-256, so the key's memory can be fetched while
+// that is computed.
 func prefixHash(key []byte) uint64 {
 	h := binary.LittleEndian.Uint64(key[PrefixLen-8:]) ^ uint64(key[tagLen])<<7
 	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
 	return h ^ h>>32
 }
 
-// Add enters an issued key (writer). Its origins count when the key is active
-// and its account is not suspended.
+// Add adds an issued key (writer). Its origins are listed if the key is active and
+// its account is not suspended.
 func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	k.revokedAt.Store(revokedAt)
 	k.used.Store(usedMinute)
@@ -147,7 +146,7 @@ func (b *Book) Add(k *Key, revokedAt, usedMinute int64) {
 	}
 }
 
-// Revoke ends a key, at once for every request that follows (writer).
+// Revoke revokes a key for every later request (writer).
 func (b *Book) Revoke(k *Key, at int64) {
 	if k.revokedAt.Load() == 0 && !k.Cell.Terms().Suspended {
 		b.List(k, -1)
@@ -155,8 +154,8 @@ func (b *Book) Revoke(k *Key, at int64) {
 	k.revokedAt.Store(at)
 }
 
-// List adds to the count of active keys at each origin of a key (writer):
-// +1 when it becomes usable, -1 when it ceases to be.
+// List changes the count of active keys at each origin of a key (writer): by +1
+// when the key becomes usable, by -1 when it no longer is.
 func (b *Book) List(k *Key, by int64) {
 	for _, o := range k.Origins {
 		h := originHash([]byte(o))
@@ -169,31 +168,31 @@ func (b *Book) List(k *Key, by int64) {
 	}
 }
 
-// SetTerms replaces an account's terms, at once for every request that
-// follows, and has its lease looked at (writer).
+// SetTerms replaces an account's terms for every later request, and wakes metering
+// to adjust its lease (writer).
 func (b *Book) SetTerms(c *Cell, t *Terms) {
 	c.terms.Store(t)
-	b.mark(c)
-	b.signal()
+	b.markDirty(c)
+	b.wakeMeter()
 }
 
-// Listed tells whether some active browser key lists the origin of a header.
+// Listed reports whether an active browser key lists the origin of a header.
 func (b *Book) Listed(origin []byte) bool {
-	if b.listed(string(origin)) {
+	if b.isListed(string(origin)) {
 		return true
 	}
 	canonical, ok := headerOrigin(origin)
-	return ok && b.listed(canonical)
+	return ok && b.isListed(canonical)
 }
 
-func (b *Book) listed(origin string) bool {
+func (b *Book) isListed(origin string) bool {
 	l, _ := b.origins.find(originHash([]byte(origin)), func(l *listing) bool {
 		return l.origin == origin
 	})
 	return l != nil && l.active.Load() > 0
 }
 
-// originHash is FNV-1a: only operators put origins in.
+// originHash is FNV-1a, which is enough because only operators add origins.
 func originHash(s []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range s {
@@ -202,10 +201,10 @@ func originHash(s []byte) uint64 {
 	return h
 }
 
-// Resolve finds the key that a header carries: checksum, hash, one probe. The
-// key is returned with Revoked and Suspended too, nil with the others. The
-// slot is on its way from memory while the checksum is computed, and what it
-// leads to while the hash is.
+// Resolve finds the key in a header: checksum, hash, one probe. It also returns
+// the key with Revoked and Suspended, and nil with Malformed and Unknown. The
+// index slot is prefetched while the checksum is computed, and the key and its
+// cell while the hash is.
 func (b *Book) Resolve(header []byte) (*Key, Reason) {
 	if len(header) != KeyLen {
 		return nil, Malformed
@@ -217,8 +216,8 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 		return nil, Malformed
 	}
 
-	// Any key of that place will do: what it leads to is fetched from memory
-	// while the hash is computed.
+	// The first key with this prefix hash is nearly always the right one: prefetch
+	// it and its cell while the hash is computed.
 	k, cell := b.keys.find(at, func(*Key) bool { return true })
 	if k == nil {
 		return nil, Unknown
@@ -242,7 +241,7 @@ func (b *Book) Resolve(header []byte) (*Key, Reason) {
 
 const minuteNs = 60_000_000_000
 
-// Touch notes that a key is used. It is written once a minute.
+// Touch notes the use of a key, at most once a minute.
 func (b *Book) Touch(k *Key, now int64) {
 	minute := now / minuteNs
 	if k.used.Load() >= minute {
@@ -254,15 +253,15 @@ func (b *Book) Touch(k *Key, now int64) {
 	}
 }
 
-// mark puts a cell on the list of those to drain.
-func (b *Book) mark(c *Cell) {
+// markDirty puts a cell on the list of cells to drain.
+func (b *Book) markDirty(c *Cell) {
 	if !c.dirty.Load() && c.dirty.CompareAndSwap(false, true) {
 		push(&b.dirtyCells, c, &c.next)
 	}
 }
 
-// push is a stack that many push to and one takes as a whole, so that no
-// element comes back while another goroutine still looks at it.
+// push adds an element to a lock-free stack. The single consumer takes the whole
+// stack at once, so there is no ABA problem.
 func push[T any](head *atomic.Pointer[T], e *T, next **T) {
 	for {
 		*next = head.Load()
@@ -272,8 +271,8 @@ func push[T any](head *atomic.Pointer[T], e *T, next **T) {
 	}
 }
 
-// Dirty appends the cells marked since the last call, each once, and unmarks
-// them: what changes from now on marks them again (meter).
+// Dirty appends the cells marked since the last call, each once, and unmarks them
+// (meter). A later change marks a cell again.
 func (b *Book) Dirty(dst []*Cell) []*Cell {
 	for c := b.dirtyCells.Swap(nil); c != nil; {
 		next := c.next
@@ -285,7 +284,7 @@ func (b *Book) Dirty(dst []*Cell) []*Cell {
 	return dst
 }
 
-// DirtyKeys does the same for keys used in a new minute (meter).
+// DirtyKeys does the same for the keys noted by Touch (meter).
 func (b *Book) DirtyKeys(dst []*Key) []*Key {
 	for k := b.dirtyKeys.Swap(nil); k != nil; {
 		next := k.next
@@ -297,8 +296,8 @@ func (b *Book) DirtyKeys(dst []*Key) []*Key {
 	return dst
 }
 
-// Want asks the metering side for a lease, and returns the channel that is
-// closed when it has tried. The one place where a request waits.
+// Want asks metering for a lease, and returns a channel that is closed when
+// metering has tried. It is the only place where a request waits.
 func (b *Book) Want(c *Cell) <-chan struct{} {
 	ch := c.woken.Load()
 	for ch == nil {
@@ -309,17 +308,17 @@ func (b *Book) Want(c *Cell) <-chan struct{} {
 			ch = c.woken.Load()
 		}
 	}
-	b.mark(c)
-	b.signal()
+	b.markDirty(c)
+	b.wakeMeter()
 	return *ch
 }
 
-func (b *Book) signal() {
+func (b *Book) wakeMeter() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // it is awake already
+	default: // a wake is pending already
 	}
 }
 
-// Wakes is the channel that the metering side watches for Want.
+// Wakes returns the channel on which Want wakes metering.
 func (b *Book) Wakes() <-chan struct{} { return b.wake }

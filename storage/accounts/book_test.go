@@ -49,7 +49,7 @@ func TestResolve(t *testing.T) {
 	f(keys[2], Accepted)
 }
 
-// Keys may begin alike: the whole key decides.
+// Keys with the same prefix are told apart by the whole key.
 func TestResolveSamePrefix(t *testing.T) {
 	b := NewBook(NewTurner(0, 0).Step(0, 0))
 	cell := NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p"}, false))
@@ -142,7 +142,7 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// What every request touches of a key and of a cell is one cache line each:
+// The fields of a key and of a cell that every request uses are one cache line each:
 // the allocator aligns sizes that are whole lines.
 func TestLayout(t *testing.T) {
 	f := func(what string, got, limit uintptr) {

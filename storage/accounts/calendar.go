@@ -2,9 +2,8 @@ package accounts
 
 import "time"
 
-// Clock is the node's clock: the time of the start plus what the monotonic
-// clock has counted since, so that steps of the wall clock move no quota and
-// make no data fresh.
+// Clock is the node's clock: the time of the start plus the monotonic time since.
+// Steps of the wall clock do not affect it, and so neither quotas nor freshness.
 type Clock struct {
 	start   time.Time
 	startNs int64
@@ -13,29 +12,29 @@ type Clock struct {
 // NewClock starts the clock at a reading that carries a monotonic time.
 func NewClock(start time.Time) Clock { return Clock{start, start.UnixNano()} }
 
-// At is the quota clock, in Unix nanoseconds, when the reading was taken.
+// At converts a reading of time.Now to the quota clock, in Unix nanoseconds.
 func (c *Clock) At(t time.Time) int64 { return c.startNs + int64(t.Sub(c.start)) }
 
-// Time is the reading as this clock has it.
+// Time converts a reading of time.Now to this clock.
 func (c *Clock) Time(t time.Time) time.Time { return time.Unix(0, c.At(t)) }
 
 // ClockState is what is known of the wall clock.
 type ClockState struct {
-	// Offset is how far the wall clock is ahead of the node's clock or, when a
-	// chain's head is later than both, of that head.
+	// Offset is how far the wall clock is ahead of the node's clock, or of a chain's
+	// head if that is later than both.
 	Offset     time.Duration
 	Mistrusted bool
 }
 
-// Calendar is the month that admissions are charged to. It is immutable; the
-// metering side replaces it.
+// Calendar says which month a request is charged to. It is immutable; metering
+// replaces it.
 type Calendar struct {
 	This, Next Span
-	// Turns tells whether Next may begin when This has ended.
+	// Turns: Next may begin when This has ended.
 	Turns bool
 }
 
-// At is the month of an admission at a time on the quota clock.
+// At returns the month of a request admitted at a time of the quota clock.
 func (c *Calendar) At(now int64) *Span {
 	if now >= c.This.EndNs && c.Turns {
 		return &c.Next
@@ -43,19 +42,19 @@ func (c *Calendar) At(now int64) *Span {
 	return &c.This
 }
 
-// Rules of the month's turn.
+// When a new month may begin.
 const (
-	// clockSlack is how far wall and quota clock may be apart.
+	// clockSlack is how far wall clock and quota clock may differ.
 	clockSlack = int64(5 * time.Minute)
-	// clockTrust is how long they must have agreed before a month turns.
+	// clockTrust is how long they must have agreed before a month begins.
 	clockTrust = int64(10 * time.Minute)
-	// turnPause is the shortest month: the slot of a month is used again two
-	// months later, and by then no request of it may be unsettled.
+	// turnPause is the minimum time between two turns. A slot is reused two months
+	// later, and by then every request of the first month must be settled.
 	turnPause = int64(time.Minute)
 )
 
-// Turner decides when months turn. The month never goes back: it starts at
-// the later of what the clock says and what was charged before.
+// Turner decides when a new month begins. The month never goes back: it starts at
+// the clock's month or the last month with a charge, whichever is later.
 type Turner struct {
 	month      Month
 	turnedAt   int64
@@ -64,13 +63,13 @@ type Turner struct {
 	calendar   *Calendar
 }
 
-// NewTurner starts at a time of the quota clock. last is the newest month
-// that anything was charged to, or 0.
+// NewTurner starts at a time of the quota clock. last is the newest month with a
+// charge, or 0.
 func NewTurner(now int64, last Month) *Turner {
 	return &Turner{month: max(MonthAt(now), last), turnedAt: now - turnPause}
 }
 
-// Step looks at both clocks and returns the calendar from now on.
+// Step compares the clocks and returns the calendar that is valid from now on.
 func (t *Turner) Step(now, wall int64) *Calendar {
 	if off := wall - now; off > clockSlack || off < -clockSlack {
 		t.mistrusted, t.mistrustAt = true, now
@@ -78,7 +77,7 @@ func (t *Turner) Step(now, wall int64) *Calendar {
 		t.mistrusted = false
 	}
 
-	// A month turns one at a time, however far the clock has gone meanwhile.
+	// Advance one month at a time, however far the clock has moved.
 	ready := !t.mistrusted && now-t.turnedAt >= turnPause
 	if ready && MonthAt(now) > t.month {
 		t.month++
@@ -92,5 +91,5 @@ func (t *Turner) Step(now, wall int64) *Calendar {
 	return t.calendar
 }
 
-// Mistrusted tells whether the wall clock keeps the month from turning.
+// Mistrusted reports whether no month may begin because the clocks disagree.
 func (t *Turner) Mistrusted() bool { return t.mistrusted }

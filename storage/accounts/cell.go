@@ -5,21 +5,21 @@ import (
 	"unsafe"
 )
 
-// Cell is an account on the request path: who it is, what it may, what it has
-// spent. All of it is atomics; see the package comment.
+// Cell is an account on the request path: its terms, its burst bucket and the units
+// that it spent. Every field that changes is atomic; see the package comment.
 //
-// The fields stand in the order of their heat: what every request touches
-// fills the first cache line, and its route's counts are in one other.
+// The fields that every request uses come first, in one cache line. The counts of
+// its route are in one other line.
 type Cell struct {
 	terms  atomic.Pointer[Terms]
-	tat    atomic.Int64 // GCRA: when the bucket is full again, quota clock
+	tat    atomic.Int64 // GCRA: when the bucket will be full, on the quota clock
 	slots  [2]slot      // by parity of the month
 	dirty  atomic.Bool  // on the book's list of cells to drain
 	next   *Cell        // in that list
 	counts [2][NumRoutes]struct{ requests, units atomic.Int64 }
 	woken  atomic.Pointer[chan struct{}]
-	// reserved is what counts as spent and was never billed: of each slot's
-	// month, what its lease was ahead of its bill when it was restored.
+	// reserved is, for each slot, how far the lease was ahead of the bill when the
+	// month was restored. These units count as spent but were never billed.
 	reserved [2]atomic.Int64
 
 	ID        uint64
@@ -34,14 +34,14 @@ func NewCell(id uint64, name string, createdAt int64, terms *Terms) *Cell {
 	return c
 }
 
-// prefetch has the lines fetched that a request of the month writes, with the
-// counts of the first four routes: those of positions.
+// prefetch fetches the cache lines that a request of the month writes, with the
+// counts of the first four routes, those of positions.
 func (c *Cell) prefetch(m Month) {
 	prefetch(unsafe.Pointer(c))
 	prefetch(unsafe.Pointer(&c.counts[m&1]))
 }
 
-// Terms are the account's limits and standing now.
+// Terms returns the account's current limits and status.
 func (c *Cell) Terms() *Terms { return c.terms.Load() }
 
 func (c *Cell) slot(m Month) *slot { return &c.slots[m&1] }
@@ -53,9 +53,8 @@ type Burst struct {
 	RetryNs int64 // until there is a token; 0 when this request got one
 }
 
-// take takes a token (GCRA): a request may come a bucket's worth of intervals
-// early and no more, and one that may not leaves no trace. About 15 ns.
-func (c *Cell) take(t *Terms, now int64) Burst {
+// takeToken takes a token (GCRA). A refused request changes nothing. About 15 ns.
+func (c *Cell) takeToken(t *Terms, now int64) Burst {
 	if t.interval == 0 {
 		return Burst{}
 	}
@@ -73,8 +72,8 @@ func (c *Cell) take(t *Terms, now int64) Burst {
 	}
 }
 
-// look is what take would find.
-func (c *Cell) look(t *Terms, now int64) Burst {
+// peekBurst returns the state of the bucket without taking a token.
+func (c *Cell) peekBurst(t *Terms, now int64) Burst {
 	if t.interval == 0 {
 		return Burst{}
 	}
@@ -82,9 +81,9 @@ func (c *Cell) look(t *Terms, now int64) Burst {
 	return Burst{Left: max(t.tolerance-early, 0) / t.interval, FullNs: early}
 }
 
-// count adds an answered request to the month, unless the slot has gone on
-// to another one.
-func (c *Cell) count(m Month, r Route, units int64) {
+// countRequest adds an answered request to the month, unless the slot has moved on
+// to another month.
+func (c *Cell) countRequest(m Month, r Route, units int64) {
 	if !isMonth(c.slot(m).word.Load(), m) {
 		return
 	}
@@ -95,15 +94,15 @@ func (c *Cell) count(m Month, r Route, units int64) {
 	}
 }
 
-// Begin makes the slot of the month's parity the month's (meter). It starts
-// shut and empty; a slot that is the month's already stays as it is.
+// Begin starts a month in its slot (meter): without units and shut. It does nothing
+// if the slot has that month already.
 func (c *Cell) Begin(m Month) {
 	if !isMonth(c.slot(m).word.Load(), m) {
 		c.Restore(&Tally{Month: m})
 	}
 }
 
-// Restore makes a month what was written, shut (meter).
+// Restore sets a month to the stored totals, shut (meter).
 func (c *Cell) Restore(t *Tally) {
 	s := c.slot(t.Month)
 	s.word.Store(closedWord(t.Month, t.Lease))
@@ -116,9 +115,9 @@ func (c *Cell) Restore(t *Tally) {
 	}
 }
 
-// Tally reads a month's totals, with what is spent as its Lease; false when
-// the cell has not begun the month or has forgotten it. A request that is
-// settled meanwhile may be missing: it marks the cell again.
+// Tally returns a month's totals, with the units spent as its Lease. It returns
+// false if no slot has the month. A request that is settled at the same time may be
+// missing: it marks the cell dirty again.
 func (c *Cell) Tally(m Month) (t Tally, ok bool) {
 	t.Month = m
 	word := c.slot(m).word.Load()
@@ -133,8 +132,8 @@ func (c *Cell) Tally(m Month) (t Tally, ok bool) {
 	return t, true
 }
 
-// Reserved is what counts against the month's quota without having been billed,
-// because the node ended before it could say what of a lease was used.
+// Reserved returns the units that count against the month's quota but were never
+// billed, because the node was killed before it wrote how much of a lease was used.
 func (c *Cell) Reserved(m Month) int64 {
 	if !isMonth(c.slot(m).word.Load(), m) {
 		return 0
@@ -142,21 +141,21 @@ func (c *Cell) Reserved(m Month) int64 {
 	return c.reserved[m&1].Load()
 }
 
-// Lease is what admissions of the month are held to.
+// Lease returns the current lease of the month.
 func (c *Cell) Lease(m Month) int64 { return c.slot(m).lease.Load() }
 
-// Open admits reservations up to a lease that is durable (meter).
+// Open allows reservations up to a durable lease (meter).
 func (c *Cell) Open(m Month, lease int64) { c.slot(m).open(lease) }
 
-// Lower holds admissions to less than the lease was, from now on (meter). What
-// is spent may be more than that already, but will not grow.
+// Lower reduces the lease (meter). The units spent may already exceed it, but will
+// not grow.
 func (c *Cell) Lower(m Month, lease int64) { c.slot(m).lower(lease) }
 
-// Shut refuses reservations until Open: what is spent cannot grow from now
-// on, so the rest of the lease may be given back (meter).
+// Shut refuses reservations until Open (meter). The units spent cannot grow any
+// more, so the rest of the lease may be given back.
 func (c *Cell) Shut(m Month) { c.slot(m).shut() }
 
-// Wake tells those who wait for a lease to ask again (meter).
+// Wake wakes the requests that wait for a lease (meter).
 func (c *Cell) Wake() {
 	if ch := c.woken.Swap(nil); ch != nil {
 		close(*ch)

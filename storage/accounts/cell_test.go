@@ -55,7 +55,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// However many ask at once, a bucket lets exactly its tokens through.
+// A bucket admits exactly its tokens, however many requests come at once.
 func TestBurstConcurrent(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 100, Burst: 200}, 0)
 	now := testMonth.Start().UnixNano()
@@ -134,7 +134,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A settlement of a month whose slot has gone on touches nothing.
+// Settling a request of a month that no slot has any more changes nothing.
 func TestLateSettlement(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 100)
 	late := b.Admit(k, testMonth.Start().UnixNano())

@@ -1,40 +1,38 @@
-// Package accounts holds what the edge asks about a caller on every request,
-// and answers from memory: whose key is this, may it ask now, may it spend.
+// Package accounts answers from memory what the edge needs to know about a caller on
+// every request: the account of its key, its burst limit and its quota.
 //
-// Keys and accounts stand in a Book. A key is found by its prefix in a hash
-// table that one writer extends while readers walk it, and is accepted by its
-// SHA-256; the account behind it is a Cell of atomics. No call of the request
-// path locks, allocates, waits or sends a message:
+// A Book holds keys and accounts. A key is found by its prefix in a hash table that
+// one writer extends while readers search it, and is verified by its SHA-256. Its
+// account is a Cell of atomics. No call on the request path locks, allocates, waits
+// or sends a message:
 //
-//	Resolve -> *Key -> Cell     who asks (checksum, hash, one probe)
-//	Take                        burst: GCRA on one word, the arrival time
-//	Reserve                     quota: units held before the work
-//	Settle                      the answer is known: units billed or given back
+//	Resolve -> *Key -> Cell     find the key: checksum, hash, one probe
+//	Take                        take a burst token (GCRA on one word)
+//	Reserve                     hold units of the quota before the work
+//	Settle                      bill the units or give them back
 //
-// A cell has two slots, by the parity of the month, so that a request of the
-// last second of a month is charged to that month while the next one has begun.
-// A slot is one word, changed only by compare-and-swap, beside its totals:
+// A cell has two slots, one for even and one for odd months, so that a request of a
+// month's last second is charged to that month after the next one has begun. A slot
+// is one word, changed only by compare-and-swap, and the month's totals:
 //
 //	63     62 ....... 55   54 .. 48   47 ................................ 0
 //	open   month mod 2^8   epoch      spent: billed, held and reserved
 //
-// While the open bit is set, units may be reserved up to the lease: what is
-// durably noted as perhaps used. The metering side raises the lease after a
-// synced write and never before, so that a crash cannot forget an admission.
-// It lowers the lease in the cell, and begins another epoch, before it writes a
-// lower one; it clears the open bit before it gives the rest of a lease back.
-// Since spent, bit, epoch and month change together, no reservation slips in
-// between.
+// While the open bit is set, units may be reserved up to the lease, which is stored
+// durably as possibly used. Metering raises the lease in the cell only after a
+// synced write, so that a crash cannot lose an admission. Before it writes a lower
+// lease it lowers the one in the cell and begins another epoch; before it gives a
+// lease back it clears the open bit. Since spent, open bit, epoch and month are in
+// one word, no reservation can happen in between.
 //
-// After a crash spent starts at the lease and billed at what was written. The
-// difference is reserved: it counts against the quota, at most one lease for
-// each crash, and is never billed.
+// After a crash spent starts at the lease and billed at the stored bill. The
+// difference is reserved: it counts against the quota, at most one lease per crash,
+// and is never billed.
 //
-// While nothing can be written for want of disk space, leases that are durable
-// are spent, and accounts without a quota are served. WhenFull says what
-// happens to the rest.
+// On a full disk durable leases are spent, and accounts without a quota are served.
+// WhenFull says what happens to other requests.
 //
-// Everything here is pure: time is an argument, keys come from a reader, and
-// the only goroutines are the caller's. Methods marked "writer" belong to one
-// goroutine at a time, those marked "meter" to the metering side.
+// The package is pure: time is an argument, keys come from a reader, and it starts
+// no goroutines. Methods marked "writer" must be called by one goroutine at a time,
+// those marked "meter" by metering.
 package accounts

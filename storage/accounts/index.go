@@ -5,20 +5,19 @@ import (
 	"unsafe"
 )
 
-// index is a hash table of pairs of pointers with one writer and any number of
-// readers. A reader probes the slots it loaded and never waits; the writer
-// fills empty slots, which readers see or do not see yet, and publishes a
-// table twice the size when half are full. Nothing is ever removed, so a
-// probe that meets an empty slot is done. Adding n entries costs O(n).
+// index is a hash table with one writer and any number of readers. A reader probes
+// the slots that it loaded and never waits. The writer fills empty slots, which a
+// concurrent reader may or may not see, and replaces the table by one of twice the
+// size when it is half full. Entries are never removed, so a probe ends at the first
+// empty slot. Adding n entries costs O(n).
 type index[T any] struct {
 	slots atomic.Pointer[[]entry[T]]
 	used  int
 }
 
-// entry is a slot. Hash and cell are written before at, which tells that the
-// slot is taken. The hash spares readers a look at what they did not ask for;
-// the cell, if the element leads to one, stands here too so that memory fetches
-// both at once: two misses one after the other become one.
+// entry is a slot. The writer sets hash and cell before at, which marks the slot as
+// used. The hash saves readers from loading other elements. The element's cell is
+// here too, so that element and cell can be fetched from memory at the same time.
 type entry[T any] struct {
 	hash uint64
 	cell *Cell
@@ -27,7 +26,7 @@ type entry[T any] struct {
 
 const minIndex = 64
 
-// prefetch has the slot fetched where find will begin.
+// prefetch fetches the slot where find will begin.
 func (x *index[T]) prefetch(hash uint64) {
 	if p := x.slots.Load(); p != nil {
 		slots := *p
@@ -35,8 +34,8 @@ func (x *index[T]) prefetch(hash uint64) {
 	}
 }
 
-// find returns the element of that hash that is the one asked for, and its
-// cell; nil when there is none.
+// find returns the first element with that hash that satisfies is, and its cell;
+// nil if there is none.
 func (x *index[T]) find(hash uint64, is func(*T) bool) (*T, *Cell) {
 	p := x.slots.Load()
 	if p == nil {
@@ -49,7 +48,7 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (*T, *Cell) {
 		s := &slots[i]
 		e := s.at.Load()
 		if e == nil {
-			// Nothing else of an empty slot may be read: add may be filling it.
+			// The slot's other fields must not be read: add may be writing them.
 			return nil, nil
 		}
 		if s.hash == hash && is(e) {
@@ -58,14 +57,14 @@ func (x *index[T]) find(hash uint64, is func(*T) bool) (*T, *Cell) {
 	}
 }
 
-// add puts in an element that is not there yet (writer).
+// add adds an element that the index does not have (writer).
 func (x *index[T]) add(hash uint64, e *T, cell *Cell) {
-	place(x.roomy(), hash, e, cell)
+	insertEntry(x.slotsWithRoom(), hash, e, cell)
 	x.used++
 }
 
-// roomy returns the slots, at most half of them taken.
-func (x *index[T]) roomy() []entry[T] {
+// slotsWithRoom returns the slots, and grows the table if half of them are used.
+func (x *index[T]) slotsWithRoom() []entry[T] {
 	var old []entry[T]
 	if p := x.slots.Load(); p != nil {
 		old = *p
@@ -77,14 +76,14 @@ func (x *index[T]) roomy() []entry[T] {
 	grown := make([]entry[T], max(minIndex, 2*len(old)))
 	for i := range old {
 		if e := old[i].at.Load(); e != nil {
-			place(grown, old[i].hash, e, old[i].cell)
+			insertEntry(grown, old[i].hash, e, old[i].cell)
 		}
 	}
 	x.slots.Store(&grown)
 	return grown
 }
 
-func place[T any](slots []entry[T], hash uint64, e *T, cell *Cell) {
+func insertEntry[T any](slots []entry[T], hash uint64, e *T, cell *Cell) {
 	mask := uint64(len(slots) - 1)
 	i := hash & mask
 	for slots[i].at.Load() != nil {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Kind says where a key may be used from.
+// Kind says where a key may be used.
 type Kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	Browser
 )
 
-// String is the kind as commands and JSON have it.
+// String returns the kind as used in commands and JSON.
 func (k Kind) String() string {
 	if k == Browser {
 		return "browser"
@@ -50,7 +50,7 @@ const (
 	randomLen = 30
 	sumAt     = tagLen + randomLen
 	KeyLen    = sumAt + 6
-	// PrefixLen characters identify a key in lists; the rest is never kept.
+	// PrefixLen characters identify a key in lists. The rest is never stored.
 	PrefixLen = 16
 
 	digits    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -69,7 +69,7 @@ var digitOf = func() (t [256]byte) {
 	return t
 }()
 
-// Hash is what a key is kept and found by.
+// Hash identifies a key. The key itself is never stored.
 type Hash [sha256.Size]byte
 
 // HashKey returns the hash of a key's characters.
@@ -85,7 +85,7 @@ func NewKey(rand io.Reader, kind Kind) (string, error) {
 	var b [1]byte
 	for len(key) < sumAt {
 		if _, err := io.ReadFull(rand, b[:]); err != nil {
-			return "", fmt.Errorf("cannot draw a key: %w", err)
+			return "", fmt.Errorf("cannot generate a key: %w", err)
 		}
 		if b[0] < 4*62 { // 248..255 would favour the first digits
 			key = append(key, digits[b[0]%62])
@@ -104,8 +104,8 @@ func appendSum(dst []byte, sum uint32) []byte {
 	return append(dst, d[:]...)
 }
 
-// ParseKey tells the kind of a well-formed key. It looks nothing up: false
-// means that no such key can ever have been issued.
+// ParseKey returns the kind of a well-formed key. It does no lookup: false means
+// that such a key can never have been issued.
 func ParseKey(key []byte) (Kind, bool) {
 	if len(key) != KeyLen {
 		return 0, false

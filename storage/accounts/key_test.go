@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// zeros makes the first key of the alphabet: a fixed vector.
+// zeros reads as zero bytes, which give a fixed key.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

@@ -32,7 +32,7 @@ func (m Month) String() string { return m.Start().Format("2006-01") }
 func ParseMonth(s string) (Month, error) {
 	t, err := time.Parse("2006-01", s)
 	if err != nil {
-		return 0, fmt.Errorf("bad month %q; it is written 2026-11", s)
+		return 0, fmt.Errorf("bad month %q; write it as 2026-11", s)
 	}
 	return MonthAt(t.UnixNano()), nil
 }
@@ -42,8 +42,8 @@ type Day int32
 
 const dayNs = 86_400_000_000_000
 
-// DayAt is the day of a time, moved into the month when it lies outside: what
-// is settled just after a month's end belongs to its last day.
+// DayAt returns the day of a time, clamped to the month: a request settled just
+// after the end of its month belongs to the last day.
 func DayAt(ns int64, m Month) Day {
 	first := Day(m.Start().Unix() / 86_400)
 	last := Day(m.End().Unix()/86_400) - 1
@@ -53,7 +53,7 @@ func DayAt(ns int64, m Month) Day {
 // String is the day as 2026-11-21.
 func (d Day) String() string { return time.Unix(int64(d)*86_400, 0).UTC().Format(time.DateOnly) }
 
-// Span is a month with what headers need, computed once.
+// Span is a month with the values that headers need, computed once.
 type Span struct {
 	Month Month
 	Days  int

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// MaxOrigins and MaxOriginLen bound what a browser key may list: the list is
-// walked on every request of the key, and a host name has at most 253 bytes.
+// MaxOrigins and MaxOriginLen bound the origins of a browser key. The list is
+// searched on every request of the key, and a host name has at most 253 bytes.
 const (
 	MaxOrigins   = 50
 	MaxOriginLen = 300
 )
 
-// CanonicalOrigin returns an origin as it is stored and compared:
-// scheme://host[:port], lower-case, punycode, without the scheme's own port.
-// A bare host is taken as https. Whatever else a URL may have is refused.
+// CanonicalOrigin returns an origin in the form in which it is stored and compared:
+// scheme://host[:port], lower case, punycode, without the scheme's default port. A
+// host without a scheme is taken as https. Other parts of a URL are refused.
 func CanonicalOrigin(s string) (string, error) {
 	if !strings.Contains(s, "://") {
 		s = "https://" + s
@@ -27,8 +27,8 @@ func CanonicalOrigin(s string) (string, error) {
 	return canonicalOrigin(s)
 }
 
-// headerOrigin canonicalises an Origin header; false for null and whatever no
-// browser sends. Off the usual path: browsers send origins canonically.
+// headerOrigin canonicalises an Origin header. It returns false for null and for
+// what no browser sends. It is rarely called: browsers send the canonical form.
 func headerOrigin(h []byte) (string, bool) {
 	if len(h) == 0 || len(h) > MaxOriginLen {
 		return "", false
@@ -72,7 +72,8 @@ func canonicalOrigin(s string) (string, error) {
 	if host, err = canonicalHost(host); err != nil {
 		return refuse(err.Error())
 	}
-	// Some names are read once and not twice: no browser sends them.
+	// Some names change again when they are canonicalised twice. No browser sends
+	// them.
 	if again, err := canonicalHost(host); err != nil || again != host {
 		return refuse(fmt.Sprintf("host %q is not a host name", host))
 	}
@@ -83,7 +84,7 @@ func canonicalOrigin(s string) (string, error) {
 	return scheme + "://" + host + ":" + port, nil
 }
 
-// splitPort cuts host[:port] and checks the port; an empty one is none.
+// splitPort splits host[:port] and checks the port, which may be missing.
 func splitPort(s string) (host, port string, err error) {
 	at := strings.LastIndexByte(s, ':')
 	if at < 0 || strings.HasSuffix(s, "]") {
@@ -117,7 +118,7 @@ func canonicalHost(host string) (string, error) {
 	return ascii, nil
 }
 
-// plainHost tells whether a host is ASCII labels that need no punycode.
+// plainHost reports whether a host consists of ASCII labels without punycode.
 func plainHost(host string) bool {
 	if len(host) > 253 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Plan is what an account may do. Zero units or requests mean no such limit.
+// Plan is the limits of an account. Zero units or requests mean no limit.
 type Plan struct {
 	ID, Name          string
 	PriceUsdMonthly   float64
@@ -29,8 +29,8 @@ func DefaultPlans() []Plan {
 	}
 }
 
-// Bounds of a plan: units must fit a cell's word with room to spare, and a
-// token's interval must be at least 1 ns.
+// Bounds of a plan. Units must fit into a slot's word with some margin, and the
+// interval of a token must be at least 1 ns.
 const (
 	maxPlanUnits = 1 << 46
 	maxPlanRate  = 1_000_000_000
@@ -61,7 +61,7 @@ func (p *Plan) Validate() error {
 	return nil
 }
 
-// FindPlan returns the plan with the id. The error names those there are.
+// FindPlan returns the plan with an id. The error lists the existing ids.
 func FindPlan(plans []Plan, id string) (*Plan, error) {
 	names := make([]string, len(plans))
 	for i := range plans {
@@ -73,18 +73,18 @@ func FindPlan(plans []Plan, id string) (*Plan, error) {
 	return nil, fmt.Errorf("unknown plan %q; plans are %s", id, strings.Join(names, ", "))
 }
 
-// Terms are a plan and a standing as the request path reads them: immutable,
-// replaced as a whole when either changes.
+// Terms are a plan and the account's status, as the request path reads them. They
+// are immutable and replaced as a whole.
 type Terms struct {
 	Plan      Plan
 	Suspended bool
 
-	interval  int64 // ns a token takes to come back; 0: no burst limit
-	tolerance int64 // ns of tokens a full bucket holds
+	interval  int64 // ns per token; 0: no burst limit
+	tolerance int64 // ns that a full bucket of tokens is worth
 	policy    [4]string
 }
 
-// NewTerms derives the terms of an account.
+// NewTerms returns the terms of an account on a plan.
 func NewTerms(p *Plan, suspended bool) *Terms {
 	t := &Terms{Plan: *p, Suspended: suspended}
 	if p.RequestsPerSecond > 0 {
@@ -92,22 +92,22 @@ func NewTerms(p *Plan, suspended bool) *Terms {
 		t.tolerance = t.interval * p.Burst
 	}
 	for i := range t.policy {
-		t.policy[i] = t.describe(int64(28 + i))
+		t.policy[i] = t.formatPolicy(int64(28 + i))
 	}
 	return t
 }
 
-// Limited tells whether the account has a burst limit or a quota at all.
+// Limited reports whether the account has a burst limit or a quota.
 func (t *Terms) Limited() bool { return t.interval > 0 || t.Plan.MonthlyUnits > 0 }
 
-// Paced tells whether there is a burst limit.
+// Paced reports whether the account has a burst limit.
 func (t *Terms) Paced() bool { return t.interval > 0 }
 
-// Policy is the RateLimit-Policy header in a month of that many days; empty
+// Policy returns the RateLimit-Policy header for a month of that many days, empty
 // for an account without limits.
 func (t *Terms) Policy(days int) string { return t.policy[days-28] }
 
-func (t *Terms) describe(days int64) string {
+func (t *Terms) formatPolicy(days int64) string {
 	var parts []string
 	if t.interval > 0 {
 		parts = append(parts, fmt.Sprintf(`"burst";q=%d;w=%d`, t.Plan.Burst,
@@ -119,18 +119,17 @@ func (t *Terms) describe(days int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// A plan with a quota and no rate says nothing of how fast units can go. Its
-// lease is a hundredth of the quota within these bounds: little is lost with a
-// crash, and who is faster than the flushes waits for one (Book.Reserve).
+// A plan with a quota and no rate does not limit how fast units are spent. Its lease
+// is a hundredth of the quota, within these bounds: a crash costs little, and an
+// account that spends its lease between two flushes waits (Book.Reserve).
 const (
 	minUnpacedLease = 100
 	maxUnpacedLease = 2000
 )
 
-// Headroom is how many units ahead of use a lease runs: what a paced account
-// can be admitted between two flushes of that many nanoseconds, if every
-// request costs the most there is. Exactly that much counts as used after a
-// crash.
+// Headroom returns how far a lease is ahead of the units spent. For an account with
+// a burst limit it is the most that can be admitted between two flushes, if every
+// request costs MaxUnits. Exactly that much counts as used after a crash.
 func (t *Terms) Headroom(flushNs int64) int64 {
 	p := &t.Plan
 	if t.interval == 0 {

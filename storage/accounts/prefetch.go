@@ -4,8 +4,8 @@ package accounts
 
 import "unsafe"
 
-// prefetch has the cache fetch the line at p. Unlike a load it is over at
-// once, wherever the line is now.
+// prefetch starts to fetch the cache line at p and, unlike a load, does not wait
+// for it.
 //
 //go:noescape
 func prefetch(p unsafe.Pointer)

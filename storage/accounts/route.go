@@ -1,6 +1,6 @@
 package accounts
 
-// Route is a route that needs a key. The numbers are stored: never reuse one.
+// Route is a route that requires a key. The numbers are stored: never reuse one.
 type Route uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 
 	// NumRoutes is how many there are.
 	NumRoutes = 8
-	// MaxUnits is what the dearest of them costs; leases are sized by it.
+	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 )
 
@@ -33,8 +33,8 @@ var routes = [NumRoutes]struct {
 	RouteUsage:          {"/v1/usage", 0},
 }
 
-// Path is the route's template as the price list and usage reports have it.
+// Path returns the route's template, as in the price list and in usage reports.
 func (r Route) Path() string { return routes[r].path }
 
-// Units is what a charged answer of the route costs.
+// Units returns the cost of a charged answer of the route.
 func (r Route) Units() int64 { return routes[r].units }

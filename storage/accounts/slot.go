@@ -10,19 +10,19 @@ const (
 	Granted Verdict = iota
 	// OverQuota: fewer units than asked for are left this month.
 	OverQuota
-	// Unleased: the account has no lease now; wait for one (Book.Want), ask again.
+	// Unleased: the account has no lease. Wait for one (Book.Want) and try again.
 	Unleased
-	// Exhausted: the lease is used up before the next flush.
+	// Exhausted: the lease was used up before the next flush.
 	Exhausted
-	// Stalled: nothing can be written durably, so nothing may be spent.
+	// Stalled: nothing can be written durably, so no units may be spent.
 	Stalled
 )
 
-// Count is what a route was used.
+// Count is the usage of a route.
 type Count struct{ Requests, Units int64 }
 
-// Tally is a month of an account: absolute totals, so that writing one twice
-// changes nothing.
+// Tally is a month of an account, in absolute totals: writing one twice changes
+// nothing.
 type Tally struct {
 	Month Month
 	// Lease is how many units may have been used; never below what was billed.
@@ -30,7 +30,7 @@ type Tally struct {
 	Routes [NumRoutes]Count
 }
 
-// Billed is the sum of the routes' units.
+// Billed returns the sum of the units of all routes.
 func (t *Tally) Billed() (units int64) {
 	for i := range t.Routes {
 		units += t.Routes[i].Units
@@ -38,10 +38,11 @@ func (t *Tally) Billed() (units int64) {
 	return units
 }
 
-// Reserved is what counts as used beyond the bill, when no request is under way.
+// Reserved returns the units that count as used but were not billed. It is exact
+// while no request is running.
 func (t *Tally) Reserved() int64 { return max(t.Lease-t.Billed(), 0) }
 
-// slot is what may be spent in one month of a cell; doc.go draws the word.
+// slot holds the units of one month of a cell. doc.go shows the layout of word.
 type slot struct {
 	word  atomic.Uint64
 	lease atomic.Int64
@@ -70,17 +71,17 @@ func isMonth(word uint64, m Month) bool {
 	return word>>monthShift&monthMask == uint64(m&monthMask)
 }
 
-// nextEpoch is a word that says the same and is another: what compares with the
-// word before fails. An epoch comes back after 128 lowered leases, one a flush.
+// nextEpoch returns the word with another epoch, so that a compare-and-swap with
+// the old word fails. Epochs repeat after 128 lowered leases, at most one a flush.
 func nextEpoch(word uint64) uint64 {
 	return word&^epochMask | (word+epochOne)&epochMask
 }
 
 func spentOf(word uint64) int64 { return int64(word & spentMask) }
 
-// reserve holds units in the month. A lease read just before it was given
-// back and taken anew cannot let more pass: a new lease reaches at least
-// MaxUnits above what is spent, or to the quota, which is checked here too.
+// reserve holds units of the month. If the lease is given back and taken again
+// between the reads of word and lease, no unit too many is granted: a new lease is
+// at least MaxUnits above what is spent, or at the quota, which is checked too.
 func (s *slot) reserve(m Month, quota, units int64) Verdict {
 	for {
 		w := s.word.Load()
@@ -88,7 +89,7 @@ func (s *slot) reserve(m Month, quota, units int64) Verdict {
 			return Unleased
 		}
 
-		// The quota is checked first: it is final, and waiting for a lease is not.
+		// The quota is checked first: waiting for a lease would not help.
 		if quota > 0 && spentOf(w)+units > quota {
 			return OverQuota
 		}
@@ -105,8 +106,8 @@ func (s *slot) reserve(m Month, quota, units int64) Verdict {
 	}
 }
 
-// release gives back units that were held in the month. A slot that has gone
-// on to another month has forgotten them already.
+// release gives back units that were held in the month. If the slot has moved on
+// to another month, it no longer counts them.
 func (s *slot) release(m Month, units int64) {
 	for units > 0 {
 		w := s.word.Load()
@@ -116,7 +117,7 @@ func (s *slot) release(m Month, units int64) {
 	}
 }
 
-// spent is what was used and is held in the month.
+// spent returns the units used and held in the month.
 func (s *slot) spent(m Month) int64 {
 	if w := s.word.Load(); isMonth(w, m) {
 		return spentOf(w)
@@ -124,7 +125,7 @@ func (s *slot) spent(m Month) int64 {
 	return 0
 }
 
-// open lets units be reserved up to the lease, which is durable (meter).
+// open allows reservations up to a durable lease (meter).
 func (s *slot) open(lease int64) {
 	s.lease.Store(lease)
 	for {
@@ -135,9 +136,9 @@ func (s *slot) open(lease int64) {
 	}
 }
 
-// lower takes back what is left of a lease above a bound (meter). A reservation
-// that has read the old lease and not yet taken its units finds the word
-// changed, and looks again. What was taken before may be above the bound.
+// lower reduces the lease (meter). A reservation that has read the old lease and
+// not yet taken its units fails its compare-and-swap and tries again. Units taken
+// before may exceed the new lease.
 func (s *slot) lower(lease int64) {
 	s.lease.Store(lease)
 	for {
@@ -148,8 +149,7 @@ func (s *slot) lower(lease int64) {
 	}
 }
 
-// shut refuses reservations from now on, and forgets what was left of the
-// lease (meter).
+// shut refuses reservations from now on and drops the rest of the lease (meter).
 func (s *slot) shut() {
 	for {
 		w := s.word.Load()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkAdmit is what every request passes before and after it is answered,
+// BenchmarkAdmit measures what every request does before and after its answer,
 // with 20,000 keys in use: the figure that has BenchmarkHash as its yardstick.
 func BenchmarkAdmit(b *testing.B) {
 	const keys = 20_000
@@ -37,7 +37,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// BenchmarkHash is one SHA-256 of a key.
+// BenchmarkHash measures one SHA-256 of a key.
 func BenchmarkHash(b *testing.B) {
 	key := bytes.Repeat([]byte{'k'}, KeyLen)
 	for b.Loop() {

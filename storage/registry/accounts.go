@@ -8,7 +8,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// accountName is what names may be: they stand in paths and tables.
+// accountName matches allowed names. They are shown in paths and tables.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // CreateAccount makes an account.
@@ -25,7 +25,7 @@ func (r *Registry) CreateAccount(name, plan string) (AccountView, error) {
 	return viewAccount(r.addAccount(record)), nil
 }
 
-// newAccount checks a request for an account and gives it an id.
+// newAccount checks a request for an account and returns its record.
 func (r *Registry) newAccount(name, plan string) (record storage.AccountRecord, err error) {
 	if !accountName.MatchString(name) {
 		return record, refuse(Invalid, "bad account name %q; it is 1 to 64 of a-z 0-9 . _ -, "+
@@ -45,7 +45,7 @@ func (r *Registry) newAccount(name, plan string) (record storage.AccountRecord, 
 	return storage.AccountRecord{ID: id, Name: name, Plan: plan, CreatedAt: nowMs()}, nil
 }
 
-// Suspend refuses every request of an account from now on.
+// Suspend refuses every later request of an account.
 func (r *Registry) Suspend(name string) (AccountView, error) { return r.setSuspended(name, true) }
 
 // Resume undoes Suspend.
@@ -58,8 +58,7 @@ func (r *Registry) setSuspended(name string, suspended bool) (AccountView, error
 	})
 }
 
-// SetPlan moves an account to another plan. What it has used this month
-// stays used.
+// SetPlan moves an account to another plan. The units used this month still count.
 func (r *Registry) SetPlan(name, plan string) (AccountView, error) {
 	return r.changeAccount(name, func(at *account, record *storage.AccountRecord) error {
 		p, err := accounts.FindPlan(r.plans, plan)
@@ -91,7 +90,7 @@ func (at *account) checkFits(p *accounts.Plan) error {
 	return nil
 }
 
-// changeAccount writes an account's edited record and puts it in force.
+// changeAccount writes an account's edited record and applies it.
 func (r *Registry) changeAccount(name string, edit func(*account, *storage.AccountRecord) error,
 ) (AccountView, error) {
 	r.mu.Lock()
@@ -112,8 +111,8 @@ func (r *Registry) changeAccount(name string, edit func(*account, *storage.Accou
 		return AccountView{}, err
 	}
 
-	// Origins count only while the account may be used, so they follow the
-	// suspension before the new terms are in force.
+	// Origins are listed only while the account is active. They change before the
+	// new terms apply.
 	if record.Suspended != at.record.Suspended {
 		at.listOrigins(r.book, record.Suspended)
 	}
@@ -136,7 +135,7 @@ func (at *account) listOrigins(b *accounts.Book, suspended bool) {
 	}
 }
 
-// AccountList is every account, by id.
+// AccountList returns every account, by id.
 func (r *Registry) AccountList() []AccountView {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +146,7 @@ func (r *Registry) AccountList() []AccountView {
 	return views
 }
 
-// Account is one account, with its keys and what it has used this month.
+// Account returns an account with its keys and this month's usage.
 func (r *Registry) Account(name string) (AccountDetail, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,11 +158,12 @@ func (r *Registry) Account(name string) (AccountDetail, error) {
 	for _, k := range at.keys {
 		d.KeyList = append(d.KeyList, viewKey(k))
 	}
-	d.Usage, err = r.usage(at, r.book.Calendar().This.Month)
+	d.Usage, err = r.readUsage(at, r.book.Calendar().This.Month)
 	return d, err
 }
 
-// Usage is what an account used in a month, 2026-11, or now when it is empty.
+// Usage returns the usage of an account in a month, such as 2026-11, or in the
+// current month if it is empty.
 func (r *Registry) Usage(name, month string) (UsageView, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,12 +179,12 @@ func (r *Registry) Usage(name, month string) (UsageView, error) {
 		}
 	}
 
-	return r.usage(at, m)
+	return r.readUsage(at, m)
 }
 
-// usage reads a month from the account's cell when it is still there, else
+// readUsage reads a month from the account's cell if it has that month, otherwise
 // from the store.
-func (r *Registry) usage(at *account, m accounts.Month) (UsageView, error) {
+func (r *Registry) readUsage(at *account, m accounts.Month) (UsageView, error) {
 	tally, ok := at.cell.Tally(m)
 	reserved := at.cell.Reserved(m)
 	if !ok {

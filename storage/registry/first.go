@@ -5,9 +5,9 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// A first start makes the account demo, and a key for it where somebody sees
-// it. The key is known by its label later on: it was printed, so it must not
-// be what stands between the data and a network.
+// The first start makes the account demo and, on a terminal, prints a key for it.
+// The label tells later that the key was printed: such a key must not protect a
+// node that is reachable from the network.
 const (
 	// Demo is the account of a first start.
 	Demo         = "demo"
@@ -15,10 +15,9 @@ const (
 	printedLabel = "printed at the first start"
 )
 
-// CreateDemo makes the account of a first start when there is no account at
-// all, with a server key that is to be printed if withKey says so. Both are
-// written together: a kill in between leaves neither an account without its
-// key nor a key that nobody was shown.
+// CreateDemo makes the demo account if there is no account at all, with a server key
+// to print if withKey is set. Both are written in one batch: a kill cannot leave an
+// account without its key, or a key that was never printed.
 func (r *Registry) CreateDemo(withKey bool) (key string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +32,7 @@ func (r *Registry) CreateDemo(withKey bool) (key string, err error) {
 	var records []storage.KeyRecord
 	if withKey {
 		var record storage.KeyRecord
-		key, record, err = r.drawKey(account.ID, accounts.Server, printedLabel, nil)
+		key, record, err = r.generateKey(account.ID, accounts.Server, printedLabel, nil)
 		if err != nil {
 			return "", err
 		}
@@ -50,8 +49,8 @@ func (r *Registry) CreateDemo(withKey bool) (key string, err error) {
 	return key, nil
 }
 
-// PrintedKey returns the id of a key that was printed at a first start and is
-// active; empty when there is none.
+// PrintedKey returns the id of an active key that was printed at the first start,
+// empty if there is none.
 func (r *Registry) PrintedKey() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// KeyRequest asks for a key.
+// KeyRequest is a request for a new key.
 type KeyRequest struct {
 	Account string   `json:"account"`
 	Kind    string   `json:"kind"` // server when empty
@@ -19,10 +19,11 @@ type KeyRequest struct {
 	Label   string   `json:"label"`
 }
 
-// maxLabel bounds a label, in characters: it stands in one column of a table.
+// maxLabel is the maximum length of a label, in characters: it is shown in one
+// column of a table.
 const maxLabel = 100
 
-// IssueKey makes a key. The answer is the only time that it is told.
+// IssueKey makes a key. Only its answer contains the key.
 func (r *Registry) IssueKey(q KeyRequest) (IssuedKey, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +45,7 @@ func (r *Registry) IssueKey(q KeyRequest) (IssuedKey, error) {
 		return IssuedKey{}, err
 	}
 
-	key, record, err := r.drawKey(at.record.ID, kind, q.Label, origins)
+	key, record, err := r.generateKey(at.record.ID, kind, q.Label, origins)
 	if err != nil {
 		return IssuedKey{}, err
 	}
@@ -103,8 +104,8 @@ func parseOrigins(kind accounts.Kind, origins []string) ([]string, error) {
 	return canonical, nil
 }
 
-// drawKey makes a key whose request was checked, and its record.
-func (r *Registry) drawKey(account uint64, kind accounts.Kind, label string, origins []string,
+// generateKey makes a key and its record. The request must have been checked.
+func (r *Registry) generateKey(account uint64, kind accounts.Kind, label string, origins []string,
 ) (key string, record storage.KeyRecord, err error) {
 	if key, err = accounts.NewKey(rand.Reader, kind); err != nil {
 		return "", record, err
@@ -133,7 +134,7 @@ func (r *Registry) addKey(at *account, record *storage.KeyRecord) *accounts.Key 
 	return k
 }
 
-// KeyList is every key of an account, or of all when it is empty, by id.
+// KeyList returns the keys of an account, or all keys if account is empty, by id.
 func (r *Registry) KeyList(account string) ([]KeyView, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +158,7 @@ func (r *Registry) KeyList(account string) ([]KeyView, error) {
 	return views, nil
 }
 
-// RevokeKey ends a key for good. Revoking it again changes nothing.
+// RevokeKey revokes a key for good. Revoking it again changes nothing.
 func (r *Registry) RevokeKey(id string) (KeyView, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,8 +187,7 @@ func recordOf(k *accounts.Key, revokedAt int64) storage.KeyRecord {
 	}
 }
 
-// A key's id is key_ and a number; it names the key in commands, never in
-// requests.
+// A key's id is key_ and a number. Commands use it; requests never do.
 const keyIDTag = "key_"
 
 func keyID(n uint64) string { return keyIDTag + strconv.FormatUint(n, 10) }

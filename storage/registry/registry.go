@@ -11,8 +11,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Registry is every account and key of a node: durable in the store, and in
-// force in the book.
+// Registry holds every account and key of a node, in the store and in the book.
 type Registry struct {
 	store  *storage.Accounts
 	plans  []accounts.Plan
@@ -28,25 +27,24 @@ type Registry struct {
 	lastKey  uint64
 }
 
-// account is what the registry knows of one.
+// account is an account with its keys.
 type account struct {
 	record storage.AccountRecord
 	cell   *accounts.Cell
 	keys   []*accounts.Key // by id, revoked ones too
-	active int64           // of keys, those not revoked
+	active int64           // keys that are not revoked
 }
 
-// Kind says what is wrong with a request that was refused.
+// Kind says why a request was refused.
 type Kind uint8
 
 const (
 	Invalid  Kind = iota // a value is not allowed
-	NotFound             // what it names does not exist
-	Conflict             // it does not fit what exists
+	NotFound             // the account or key does not exist
+	Conflict             // it conflicts with existing accounts or keys
 )
 
-// Refusal is an error that the caller can mend: what was asked cannot be done,
-// and the message says what could.
+// Refusal is an error that the caller can correct. The message says how.
 type Refusal struct {
 	Kind    Kind
 	Message string
@@ -58,8 +56,8 @@ func refuse(kind Kind, format string, args ...any) error {
 	return &Refusal{kind, fmt.Sprintf(format, args...)}
 }
 
-// Open reads the accounts into a new book. start carries a monotonic reading;
-// the quota clock counts from it.
+// Open reads the accounts into a new book. start must have a monotonic reading: the
+// quota clock counts from it.
 func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Registry, error) {
 	r := &Registry{
 		store: store, plans: plans, clock: accounts.NewClock(start),
@@ -71,8 +69,8 @@ func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Reg
 		r.terms[p.ID] = &[2]*accounts.Terms{accounts.NewTerms(p, false), accounts.NewTerms(p, true)}
 	}
 
-	// The month is the later of the clock's and the last one charged to, so
-	// that a clock that was set back grants no month twice.
+	// The month is the clock's or the last month with a charge, whichever is later,
+	// so that a clock set back does not grant a month twice.
 	last, err := store.LastMonth()
 	if err != nil {
 		return nil, err
@@ -86,11 +84,11 @@ func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Reg
 	if err != nil {
 		return nil, err
 	}
-	return r, r.restore(content)
+	return r, r.fillBook(content)
 }
 
-// restore fills the book with what the store has.
-func (r *Registry) restore(c *storage.AccountsContent) error {
+// fillBook puts the content of the store into the book.
+func (r *Registry) fillBook(c *storage.AccountsContent) error {
 	byID := map[uint64]*account{}
 	for _, record := range c.Accounts {
 		if _, err := accounts.FindPlan(r.plans, record.Plan); err != nil {
@@ -109,7 +107,7 @@ func (r *Registry) restore(c *storage.AccountsContent) error {
 	for i := range c.Keys {
 		at := byID[c.Keys[i].Account]
 		if at == nil {
-			return fmt.Errorf("key %d is of account %d, which does not exist; see tidemark check",
+			return fmt.Errorf("key %d belongs to account %d, which does not exist; run tidemark check",
 				c.Keys[i].ID, c.Keys[i].Account)
 		}
 		r.addKey(at, &c.Keys[i])
@@ -117,13 +115,13 @@ func (r *Registry) restore(c *storage.AccountsContent) error {
 	return nil
 }
 
-// Book is what the request path asks.
+// Book returns the book that the request path reads.
 func (r *Registry) Book() *accounts.Book { return r.book }
 
-// Clock is the quota clock.
+// Clock returns the quota clock.
 func (r *Registry) Clock() accounts.Clock { return r.clock }
 
-// Turner decides when the book's month turns; it belongs to the metering side.
+// Turner returns what decides when a month begins. Only metering may use it.
 func (r *Registry) Turner() *accounts.Turner { return r.turner }
 
 // addAccount puts an account into the registry.
@@ -154,7 +152,7 @@ func (r *Registry) findAccount(name string) (*account, error) {
 
 func nowMs() int64 { return time.Now().UnixMilli() }
 
-// planNames lists the plans that satisfy a condition, for messages.
+// planNames lists the plans for which ok returns true, for messages.
 func (r *Registry) planNames(ok func(*accounts.Plan) bool) string {
 	var names []string
 	for i := range r.plans {

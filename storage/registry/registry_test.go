@@ -38,7 +38,7 @@ func newRegistry(t *testing.T, fs *vfs.MemFS) *Registry {
 	return r
 }
 
-// crashClone is what a kill leaves when nothing that was not synced survives.
+// crashClone returns the disk after a kill, without any unsynced data.
 func crashClone(fs *vfs.MemFS) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{RNG: rand.New(rand.NewPCG(1, 7))})
 }
@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 	f(err, Invalid)
 }
 
-// What is administered is in force at once, and again after a kill.
+// Changes apply at once and survive a kill.
 func TestTakesEffect(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	a := newRegistry(t, fs)
@@ -188,7 +188,7 @@ func TestCreateDemo(t *testing.T) {
 	}
 }
 
-// Where nobody sees it no key is made.
+// No key is made if nobody would see it.
 func TestCreateDemoWithoutKey(t *testing.T) {
 	r := newRegistry(t, vfs.NewMem())
 	key, err := r.CreateDemo(false)
@@ -200,7 +200,7 @@ func TestCreateDemoWithoutKey(t *testing.T) {
 	}
 }
 
-// A plan that accounts have and the configuration does not stops the start.
+// The start fails if an account has a plan that the configuration lacks.
 func TestUnknownPlan(t *testing.T) {
 	small := accounts.Plan{ID: "small", MaxAPIKeys: 1}
 	fs := vfs.NewMem()

@@ -7,8 +7,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// What the registry answers, as JSON. Times are RFC 3339, UTC, with
-// milliseconds; the last use of a key is known to the minute.
+// The registry's answers, as JSON. Times are RFC 3339, UTC, with milliseconds. The
+// last use of a key is known to the minute.
 type (
 	// AccountView is an account in a list.
 	AccountView struct {
@@ -24,7 +24,7 @@ type (
 		KeyList []KeyView `json:"keys"`
 		Usage   UsageView `json:"usage"`
 	}
-	// KeyView is a key in a list; its first characters are all that is known.
+	// KeyView is a key in a list. Only its first characters are stored.
 	KeyView struct {
 		ID             string   `json:"id"`
 		Prefix         string   `json:"prefix"`
@@ -37,7 +37,7 @@ type (
 		RevokedAt      *string  `json:"revokedAt"`
 		LastUsedAt     *string  `json:"lastUsedAt"`
 	}
-	// IssuedKey is a key at the one time that it is told.
+	// IssuedKey is the answer to IssueKey, the only one with the whole key.
 	IssuedKey struct {
 		ID             string   `json:"id"`
 		Key            string   `json:"key"`
@@ -48,14 +48,14 @@ type (
 		AllowedOrigins []string `json:"allowedOrigins"`
 		CreatedAt      string   `json:"createdAt"`
 	}
-	// UsageView is what an account used in a month.
+	// UsageView is the usage of an account in a month.
 	UsageView struct {
 		Account   string `json:"account"`
 		Plan      string `json:"plan"`
 		Month     string `json:"month"`
 		UnitsUsed int64  `json:"unitsUsed"`
-		// UnitsReserved count against the limit and were never billed: what may
-		// have been used when the node was killed.
+		// UnitsReserved count against the limit but were never billed: they may have
+		// been used when the node was killed.
 		UnitsReserved int64        `json:"unitsReserved,omitempty"`
 		UnitsLimit    *int64       `json:"unitsLimit"` // null: none
 		ResetsAt      string       `json:"resetsAt"`
@@ -141,7 +141,7 @@ func viewUsage(at *account, m accounts.Month, t *accounts.Tally, reserved int64,
 	return v
 }
 
-// viewRoutes lists the routes that were used.
+// viewRoutes lists the routes with usage.
 func viewRoutes(counts *[accounts.NumRoutes]accounts.Count) []RouteUsage {
 	routes := []RouteUsage{}
 	for i, c := range counts {
