@@ -6,13 +6,13 @@ import (
 	"tidemark/edge/pages"
 )
 
-// chooseCoding chooses the content coding that Accept-Encoding headers weigh
-// most. Of equal weights zstd comes before gzip, and that before identity,
-// which is what remains when nothing is admitted.
+// chooseCoding returns the content coding with the highest weight in
+// Accept-Encoding headers. At equal weights zstd is preferred to gzip, and gzip
+// to identity. It returns identity when no coding is acceptable.
 func chooseCoding(headers [][]byte) pages.Coding {
-	const unsaid = -1
-	weights := [...]int{pages.Identity: unsaid, pages.Gzip: unsaid, pages.Zstd: unsaid}
-	others := unsaid // the weight of "*"
+	const unset = -1
+	weights := [...]int{pages.Identity: unset, pages.Gzip: unset, pages.Zstd: unset}
+	others := unset // the weight of "*"
 	for _, list := range headers {
 		for len(list) > 0 {
 			var part []byte
@@ -31,12 +31,12 @@ func chooseCoding(headers [][]byte) pages.Coding {
 		}
 	}
 
-	// A coding that is not named has the weight of "*". Identity is admitted
-	// without being named, behind all that are.
+	// A coding that is not listed has the weight of "*". Identity is always
+	// acceptable, after all others, even if it is not listed.
 	best, most := pages.Identity, max(weights[pages.Identity], 0)
 	for _, c := range [...]pages.Coding{pages.Gzip, pages.Zstd} {
 		weight := weights[c]
-		if weight == unsaid {
+		if weight == unset {
 			weight = others
 		}
 		if weight > 0 && weight >= most {
@@ -46,12 +46,11 @@ func chooseCoding(headers [][]byte) pages.Coding {
 	return best
 }
 
-// fullWeight is the weight of a coding that is named without one, in
-// thousandths.
+// fullWeight is q=1, the default weight of a listed coding, in thousandths.
 const fullWeight = 1000
 
-// weightOf reads the weight among the parameters of a coding, in thousandths.
-// One that is malformed does not admit the coding.
+// weightOf returns the q parameter of a coding in thousandths. A malformed one
+// counts as 0, which makes the coding unacceptable.
 func weightOf(params []byte) int {
 	for len(params) > 0 {
 		var param []byte
@@ -60,14 +59,17 @@ func weightOf(params []byte) int {
 		if !bytes.EqualFold(bytes.TrimSpace(name), weightName) {
 			continue
 		}
-		return thousandths(bytes.TrimSpace(value))
+
+		return parseWeight(bytes.TrimSpace(value))
 	}
 	return fullWeight
 }
 
-// thousandths reads 0 to 1 with up to three decimals; 0 for anything else.
-func thousandths(v []byte) int {
-	if len(v) == 0 || len(v) > len("0.123") || v[0] != '0' && v[0] != '1' || len(v) > 1 && v[1] != '.' {
+// parseWeight parses a number from 0 to 1 with up to three decimals. It returns 0
+// for anything else.
+func parseWeight(v []byte) int {
+	if len(v) == 0 || len(v) > len("0.123") ||
+		v[0] != '0' && v[0] != '1' || len(v) > 1 && v[1] != '.' {
 		return 0
 	}
 

@@ -56,7 +56,7 @@ func TestDeadline(t *testing.T) {
 	now := time.Now()
 	f := func(wanted, set time.Time, want bool) {
 		t.Helper()
-		if d := (deadline{wanted, set}); d.overdue() != want {
+		if d := (deadline{wanted, set}); d.needsUpdate() != want {
 			t.Errorf("%v is wanted, %v is set: got overdue %v", wanted, set, !want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestDeadline(t *testing.T) {
 func TestSilence(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	c := &conn{Conn: ours, leave: func() {}}
+	c := &conn{Conn: ours, onClose: func() {}}
 	defer c.Close()
 	for _, wait := range []time.Duration{time.Hour, 20 * time.Millisecond, 10 * time.Millisecond} {
 		must(c.SetReadDeadline(time.Now().Add(wait)))

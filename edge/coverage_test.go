@@ -134,7 +134,7 @@ func TestCoverage(t *testing.T) {
 
 func checkNamed(t *testing.T, path, target string) {
 	t.Helper()
-	to := match([]byte(target), nil)
+	to := matchRoute([]byte(target), nil)
 	want := slices.Clone(named[to.access])
 	if to.access == priced && len(to.id) > 0 {
 		want = append(want, 404)

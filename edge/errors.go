@@ -11,68 +11,72 @@ import (
 	"tidemark/edge/render"
 )
 
-// The answers to what is not well-formed HTTP. Each closes the connection:
-// it is unclear where the next request begins.
+// The answers to malformed HTTP. Each closes the connection, since it is unclear
+// where the next request begins.
 var (
-	errVersion = malformed(fasthttp.StatusHTTPVersionNotSupported,
-		"HTTP/1.1 or HTTP/1.0 is served")
-	errBareLF     = malformed(fasthttp.StatusBadRequest, "a line of the request's head does not end in CRLF")
-	errBlankLines = malformed(fasthttp.StatusBadRequest,
-		"more than one empty line stands before the request line")
-	errFolded = malformed(fasthttp.StatusBadRequest, "a header is folded over several lines")
-	errSpace  = malformed(fasthttp.StatusBadRequest, "a header's name has a space")
-	errFrame  = malformed(fasthttp.StatusBadRequest,
+	errVersion = refusal(fasthttp.StatusHTTPVersionNotSupported,
+		"unsupported HTTP version; supported are HTTP/1.1 and HTTP/1.0")
+	errBareLF = refusal(fasthttp.StatusBadRequest,
+		"a line of the request head does not end in CRLF")
+	errBlankLines = refusal(fasthttp.StatusBadRequest,
+		"more than one empty line before the request line")
+	errFolded = refusal(fasthttp.StatusBadRequest,
+		"a header is continued on the next line; that is not supported")
+	errSpaceInName = refusal(fasthttp.StatusBadRequest, "a header name contains a space")
+	errTwoLengths  = refusal(fasthttp.StatusBadRequest,
 		"Content-Length and Transfer-Encoding are both given")
-	errEncoding = malformed(fasthttp.StatusBadRequest,
-		"the only Transfer-Encoding that is read is chunked")
-	errChunks = malformed(fasthttp.StatusBadRequest,
-		"the request's body has more around its chunks than in them")
-	errBody   = malformed(fasthttp.StatusBadRequest, "a request with this method has no body")
-	errTarget = malformed(fasthttp.StatusBadRequest,
+	errEncoding = refusal(fasthttp.StatusBadRequest,
+		"unsupported Transfer-Encoding; supported is chunked")
+	errChunkOverhead = refusal(fasthttp.StatusBadRequest,
+		fmt.Sprintf("the chunked body is too large; with its chunk headers it cannot exceed %d bytes",
+			maxBodyBytes))
+	errBody   = refusal(fasthttp.StatusBadRequest, "requests with this method must have no body")
+	errTarget = refusal(fasthttp.StatusBadRequest,
 		"the request target is neither a path nor an http or https URL")
-	errLongTarget = malformed(fasthttp.StatusRequestURITooLong, fmt.Sprintf(
+	errLongTarget = refusal(fasthttp.StatusRequestURITooLong, fmt.Sprintf(
 		"the request target is too long; it cannot exceed %d bytes", maxTarget))
-	errHost = malformed(fasthttp.StatusBadRequest,
-		"the request target names another host than Host does")
-	errExpect = malformed(fasthttp.StatusExpectationFailed, "no request here has a body to expect")
-	errHead   = malformed(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
-		"the request's headers are too large; line and headers cannot exceed %d bytes", maxHead))
-	errLarge = malformed(fasthttp.StatusRequestEntityTooLarge, fmt.Sprintf(
-		"the request's body is too large; it cannot exceed %d bytes", maxBody))
-	errSlow = malformed(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
-	errHTTP = malformed(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
+	errHost = refusal(fasthttp.StatusBadRequest,
+		"the host in the request target differs from the Host header")
+	errExpect = refusal(fasthttp.StatusExpectationFailed,
+		"Expect: 100-continue is not supported; no route reads a body")
+	errHeadTooLarge = refusal(fasthttp.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf(
+		"the request headers are too large; request line and headers cannot exceed %d bytes", maxHead))
+	errBodyTooLarge = refusal(fasthttp.StatusRequestEntityTooLarge, fmt.Sprintf(
+		"the request body is too large; it cannot exceed %d bytes", maxBody))
+	errTimeout = refusal(fasthttp.StatusRequestTimeout, "the request did not arrive in time")
+	errNotHTTP = refusal(fasthttp.StatusBadRequest, "the request is not well-formed HTTP")
 )
 
-// errMethod is the 405; its Allow header says the same.
+// errMethod is the 405. The Allow header lists the same methods.
 var errMethod = &render.Error{
 	Code:    fasthttp.StatusMethodNotAllowed,
 	Message: "method not allowed; allowed are " + gate.AllowedMethods,
 }
 
-func malformed(code int, message string) *render.Error {
+func refusal(code int, message string) *render.Error {
 	return &render.Error{Code: code, Message: message, Close: true}
 }
 
-// parseError is the answer to what fasthttp could not read as a request.
-func parseError(err error) *render.Error {
-	var told *render.Error // by the framer
+// errorOfParse returns the answer to a request that fasthttp could not parse.
+func errorOfParse(err error) *render.Error {
+	var told *render.Error // from the framer
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
 	case errors.As(err, &told):
 		return told
 	case errors.As(err, &small):
-		return errHead
+		return errHeadTooLarge
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return errLarge
+		return errBodyTooLarge
 	case errors.As(err, &network) && network.Timeout():
-		return errSlow
+		return errTimeout
 	}
 
-	return errHTTP
+	return errNotHTTP
 }
 
-// sendError sends an error's status, headers and body.
+// sendError sends the status, headers and body of an error.
 func sendError(ctx *fasthttp.RequestCtx, e *render.Error) {
 	ctx.SetStatusCode(e.Code)
 	ctx.SetContentType(contentJSON)

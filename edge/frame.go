@@ -6,25 +6,25 @@ import (
 	"tidemark/edge/render"
 )
 
-// framer follows the heads of a connection's requests before fasthttp reads
-// them, and refuses every request of which two readers could disagree where it
-// ends: a proxy in front of this server may be one of them. fasthttp itself
-// takes a bare LF for the end of a line, joins folded headers, prefers
-// Transfer-Encoding to Content-Length, and puts no bound on chunk extensions.
+// framer checks the request heads of a connection before fasthttp parses them. It
+// refuses every request whose end is ambiguous, because a proxy in front of this
+// server might see another request there (request smuggling). fasthttp itself
+// accepts a bare LF as the end of a line, joins folded headers, prefers
+// Transfer-Encoding to Content-Length, and does not bound chunk extensions.
 //
 //	start    one empty line is skipped; the request line ends in CRLF
 //	headers  every line ends in CRLF and begins with its name
-//	body     the rest: no request follows one with a body on a connection
+//	body     everything else; the connection closes after a request with a body
 //
-// Each line is looked at once, when it is complete. The zero value is ready.
+// Each line is checked once, when it is complete. The zero value is ready to use.
 type framer struct {
-	state frameState
-	line  []byte // an unfinished line, as far as it came
-	head  int    // bytes of the head so far
-	blank bool   // the empty line before a request was seen
+	state       frameState
+	line        []byte // an unfinished line, as far as it came
+	headBytes   int    // bytes of the head so far
+	skippedLine bool   // the empty line before a request was seen
 
-	length, encoding, body bool // what the headers announce
-	bodyBytes              int  // that have passed
+	hasLength, hasEncoding, hasBody bool // what the headers announce
+	bodyBytes                       int  // that have passed
 }
 
 type frameState uint8
@@ -35,16 +35,18 @@ const (
 	frameBody
 )
 
-// pass returns how many bytes of p may be read, and why nothing after them may:
-// nil as long as the requests are sound. It may change p behind what has passed
-// before it was called.
-func (f *framer) pass(p []byte) (n int, refused *render.Error) {
+// scan checks the next bytes of a connection. It returns how many of them
+// fasthttp may read and, if the rest is refused, the error. It may overwrite one
+// byte of p.
+func (f *framer) scan(p []byte) (n int, refused *render.Error) {
 	for n < len(p) && f.state != frameBody {
 		end := bytes.IndexByte(p[n:], '\n')
 		if end < 0 {
 			f.line = append(f.line, p[n:]...)
 			if refused = f.checkUnfinished(); refused != nil {
-				return len(p) - 1, refused // fasthttp's buffer is not full, so that it asks on
+				// Leave room in fasthttp's buffer: it then reads again and gets the
+				// error, instead of failing on a full buffer.
+				return len(p) - 1, refused
 			}
 			return len(p), nil
 		}
@@ -54,11 +56,12 @@ func (f *framer) pass(p []byte) (n int, refused *render.Error) {
 			f.line = append(f.line, line...)
 			line = f.line
 		}
+
 		wasStart := f.state == frameStart
 		if refused = f.checkLine(line); refused != nil {
 			if wasStart {
-				// fasthttp closes a connection without an answer when no byte of a
-				// request has come: let it see that one has begun.
+				// fasthttp closes a connection without an answer when it has no byte
+				// of a request: give it one.
 				p[n] = '?'
 				n++
 			}
@@ -69,36 +72,36 @@ func (f *framer) pass(p []byte) (n int, refused *render.Error) {
 	}
 
 	if f.bodyBytes += len(p) - n; f.state == frameBody && f.bodyBytes > maxBodyBytes {
-		return n, errChunks
+		return n, errChunkOverhead
 	}
 	return len(p), nil
 }
 
-// checkUnfinished refuses a line that is too long already.
+// checkUnfinished refuses an unfinished line that is already too long.
 func (f *framer) checkUnfinished() *render.Error {
-	const version = len(" HTTP/1.1") // may be part of what has come
+	const version = len(" HTTP/1.1") // the line may already include it
 	switch {
 	case f.state == frameStart && targetBytes(f.line) > maxTarget+version:
 		return errLongTarget
-	case f.head+len(f.line) > maxHead:
-		return errHead
+	case f.headBytes+len(f.line) > maxHead:
+		return errHeadTooLarge
 	}
 	return nil
 }
 
-// checkLine takes a complete line, without its LF.
+// checkLine checks a complete line, which is given without its LF.
 func (f *framer) checkLine(line []byte) *render.Error {
 	if len(line) == 0 || line[len(line)-1] != '\r' {
 		return errBareLF
 	}
-	f.head += len(line) + 1
+	f.headBytes += len(line) + 1
 	line = line[:len(line)-1]
 
 	if f.state == frameStart {
 		return f.checkRequestLine(line)
 	}
-	if f.head > maxHead {
-		return errHead
+	if f.headBytes > maxHead {
+		return errHeadTooLarge
 	}
 	if len(line) > 0 {
 		return f.checkHeader(line)
@@ -108,10 +111,10 @@ func (f *framer) checkLine(line []byte) *render.Error {
 
 func (f *framer) checkRequestLine(line []byte) *render.Error {
 	if len(line) == 0 {
-		if f.blank {
+		if f.skippedLine {
 			return errBlankLines
 		}
-		f.blank = true
+		f.skippedLine = true
 		return nil
 	}
 
@@ -123,7 +126,7 @@ func (f *framer) checkRequestLine(line []byte) *render.Error {
 	return nil
 }
 
-// targetBytes is how many bytes of a request line stand behind its method.
+// targetBytes is the number of bytes of a request line after its method.
 func targetBytes(line []byte) int { return len(line) - bytes.IndexByte(line, ' ') - 1 }
 
 func (f *framer) checkHeader(line []byte) *render.Error {
@@ -132,31 +135,32 @@ func (f *framer) checkHeader(line []byte) *render.Error {
 	}
 	name, value, _ := bytes.Cut(line, colon)
 	if bytes.IndexByte(name, ' ') >= 0 {
-		return errSpace
+		return errSpaceInName
 	}
 
 	switch value = bytes.TrimSpace(value); {
 	case bytes.EqualFold(name, lengthHeader):
-		f.length = true
-		f.body = f.body || len(bytes.Trim(value, "0")) > 0
+		f.hasLength = true
+		f.hasBody = f.hasBody || len(bytes.Trim(value, "0")) > 0
 	case bytes.EqualFold(name, encodingHeader):
 		if !bytes.EqualFold(value, chunkedWord) {
 			return errEncoding
 		}
-		f.encoding, f.body = true, true
+		f.hasEncoding, f.hasBody = true, true
 	case bytes.EqualFold(name, expectHeader) && bytes.EqualFold(value, continueWord):
 		return errExpect
 	}
 	return nil
 }
 
-// endHead ends a head: the next line begins a request, unless a body follows.
+// endHead ends a request head. The next line begins a request, unless a body
+// follows.
 func (f *framer) endHead() *render.Error {
-	if f.length && f.encoding {
-		return errFrame
+	if f.hasLength && f.hasEncoding {
+		return errTwoLengths
 	}
 	next := framer{line: f.line[:0]}
-	if f.body {
+	if f.hasBody {
 		next.state = frameBody
 	}
 	*f = next

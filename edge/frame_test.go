@@ -226,7 +226,7 @@ func framed(data []byte, piece func() int) (passed []byte, heads int, refused *r
 		data = data[len(p):]
 		var n int
 		before := f.state
-		n, refused = f.pass(p)
+		n, refused = f.scan(p)
 		passed = append(passed, p[:n]...)
 		if before == frameHeaders && f.state != frameHeaders {
 			heads++

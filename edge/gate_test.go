@@ -126,10 +126,10 @@ func TestOrigins(t *testing.T) {
 	f(web, "Origin: "+app, 200, app, `"pools"`)
 	f(web, "Origin: http://localhost:3000", 200, "http://localhost:3000", `"pools"`)
 	f(web, "Origin: https://APP.example.com:443", 200, "https://APP.example.com:443", `"pools"`)
-	f(web, "Origin: http://app.example.com", 403, "", "not bound")
-	f(web, "Origin: https://evil.example", 403, "", "not bound")
-	f(web, "Origin: null", 403, "", "not bound")
-	f(web, "Origin:", 403, "", "not bound")
+	f(web, "Origin: http://app.example.com", 403, "", "not allowed from that origin")
+	f(web, "Origin: https://evil.example", 403, "", "not allowed from that origin")
+	f(web, "Origin: null", 403, "", "not allowed from that origin")
+	f(web, "Origin:", 403, "", "not allowed from that origin")
 
 	a := s.get("/v1/pools?sort=no", gate.HeaderKey+": "+web, "Origin: "+app)
 	if a.code != 400 || a.header.Get("Access-Control-Allow-Origin") != app {

@@ -2,60 +2,65 @@ package edge
 
 import "time"
 
-// Bounds of connections and requests. They are constants because changing one
-// needs the reason that stands beside it, not a file.
+// Bounds of connections and requests. They are constants and not settings,
+// because a change needs the reason that stands beside each.
 const (
-	// maxTarget bounds the path and query of a request. The longest sensible
-	// one, a search of 64 escaped characters or a hundred ids, has 7 KB.
+	// maxTarget bounds the path and query of a request. The longest useful one,
+	// with a search of 64 escaped characters or a hundred ids, has 7 KB.
 	maxTarget = 8 << 10
 	// maxHead bounds a request's line and headers: it is the read buffer of
 	// every connection. A key and a browser's headers have about 2 KB.
 	maxHead = 16 << 10
-	// maxBody bounds the body that is read to be refused.
+	// maxBody bounds a request body. No route accepts one, but a small one is
+	// read before the request is refused.
 	maxBody = 16 << 10
-	// maxBodyBytes bounds a body with what chunks put around it.
+	// maxBodyBytes bounds a body including its chunk headers and extensions.
 	maxBodyBytes = 2 * maxBody
 	// writeBuffer holds the head of every answer and the body of a short one,
-	// so that they leave in one write: two cost a third of the throughput.
+	// so that they are sent by one write: two cost a third of the throughput.
 	writeBuffer = 4 << 10
-	// readTimeout is for a request from its first byte to its last, and for
-	// the first byte of a connection; without it a silent client holds its
-	// connection, and a stop, for ever.
+	// readTimeout bounds the time from a request's first byte to its last, and
+	// the wait for the first byte of a connection. Without it a silent client
+	// would hold its connection, and a shutdown, for ever.
 	readTimeout = 10 * time.Second
-	// writeTimeout is for an answer: 100 MB of transactions on a slow line.
+	// writeTimeout bounds the sending of an answer. It is enough for 100 MB of
+	// transactions on a slow line.
 	writeTimeout = 60 * time.Second
 	// idleTimeout is longer than the keep-alive of common proxies, so that
 	// they close first and never send into a closing connection.
 	idleTimeout = 90 * time.Second
-	// deadlineSlack is how much earlier than asked a connection may be given
-	// up, so that its deadlines need not be set anew for every request.
+	// deadlineSlack is how much too early a deadline may be, so that it need not
+	// be set again for every request.
 	deadlineSlack = time.Second
-	// minConnections are allowed whatever the open-files limit says.
+	// minConnections is the least cap, however low the open-files limit is.
 	minConnections = 64
-	// evictBatch is how many idle connections make room at once, so that a
-	// flood pays one look at all of them for as many new connections.
+	// evictBatch is how many idle connections are closed at once. Each search
+	// visits all connections, so it should make room for several new ones.
 	evictBatch = 32
-	// acceptPause is how long accepting rests when descriptors have run out.
+	// acceptPause is how long accepting pauses when file descriptors run out.
 	acceptPause = 20 * time.Millisecond
-	// unsentPerAddress bounds what clients of one address can make the kernel
-	// keep unread, about: the share of the n-th connection is an n-th of it.
+	// unsentPerAddress is roughly the unread data that the kernel holds for all
+	// clients of one address: the n-th connection gets an n-th of it.
 	unsentPerAddress = 32 << 20
-	// minUnsent is the least that is kept for a connection: an answer's head
-	// and the rows of a page, packed.
+	// minUnsent is the least buffer of a connection: the head of an answer and a
+	// compressed page fit.
 	minUnsent = 16 << 10
-	// longAnswer is the length from which an answer may wait for its reader.
+	// longAnswer is the length from which a client must read at the minimum
+	// rate. A shorter answer fits the kernel's buffer.
 	longAnswer = 64 << 10
-	// slowReaderGrace is for the start of a connection that is slow at first.
+	// slowReaderGrace is added to the time that the minimum rate allows, since
+	// connections start slowly.
 	slowReaderGrace = 5 * time.Second
 	// refuseTimeout bounds the write of an answer to a refused connection.
 	refuseTimeout = time.Second
 
-	// packFrom is the smallest body worth compressing: below, it fits one
-	// packet anyway.
+	// packFrom is the size from which a body is compressed. A smaller one fits
+	// one network packet anyway.
 	packFrom = 1 << 10
 
-	// refusedRetry is the Retry-After of a connection that was one too many.
+	// refusedRetry is the Retry-After of a refused connection.
 	refusedRetry = time.Second
-	// healthRetry is that of /health when no chain can be served, in seconds.
+	// healthRetry is the Retry-After, in seconds, of /health when no chain can be
+	// served.
 	healthRetry = "5"
 )

@@ -18,18 +18,18 @@ import (
 	"tidemark/edge/render"
 )
 
-// Connections bound what clients may hold open, idle or unread.
+// Connections bounds the connections of clients.
 type Connections struct {
-	Connections           int `about:"open connections; idle ones make room for new ones, oldest first"`
-	ConnectionsPerAddress int `about:"open connections of one address"`
-	ConnectionsPerSubnet  int `about:"open connections of one /24, or /64 of IPv6"`
-	UnsentBytes           int `about:"bytes of answers that wait in the kernel for one connection"`
-	ReaderMinRate         int `about:"bytes a second that a client must at least read of a long answer"`
+	Connections           int `about:"open connections; beyond it the longest idle ones are closed"`
+	ConnectionsPerAddress int `about:"open connections per client address"`
+	ConnectionsPerSubnet  int `about:"open connections per /24, or /64 for IPv6"`
+	UnsentBytes           int `about:"bytes of unread answers that the kernel buffers per connection"`
+	ReaderMinRate         int `about:"bytes per second at which clients must read long answers"`
 }
 
-// DefaultConnections returns the documented bounds. 8,192 connections have
-// 160 MB of buffers. 2,048 of an address leave room for a proxy or a load test
-// behind it, and 4,096 of a subnet for as many others.
+// DefaultConnections returns the documented bounds. The buffers of 8,192
+// connections take 160 MB. 2,048 connections per address are enough for a proxy
+// or a load test, and the subnet has room for a second one.
 func DefaultConnections() Connections {
 	return Connections{
 		Connections: 8192, ConnectionsPerAddress: 2048, ConnectionsPerSubnet: 4096,
@@ -37,22 +37,22 @@ func DefaultConnections() Connections {
 	}
 }
 
-// listener counts connections, in all, by address and by subnet, and answers
-// those that are too many itself: fasthttp's own bounds answer in plain text.
-// When all slots are taken, the connections that have been idle longest are
-// closed instead: clients of HTTP expect that of an idle connection, and a
-// flood of silent ones cannot lock the others out.
+// listener limits connections in total, per address and per subnet. It answers
+// refused connections itself, because fasthttp's own limits answer in plain text.
+// When the total is reached, it closes the connections that have been idle
+// longest. HTTP clients expect that of an idle connection, and so a flood of
+// silent connections cannot lock others out.
 type listener struct {
 	net.Listener
 	bounds Connections
-	max    int // bounds.Connections, or what the descriptors of the process allow
+	max    int // bounds.Connections, or less if the open-files limit is low
 
 	mu        sync.Mutex
 	open      map[*conn]struct{}
 	byAddress map[netip.Prefix]int
 	bySubnet  map[netip.Prefix]int
 
-	crowded, dense, full, evicted, exhausted *metrics.Counter
+	refusedAddress, refusedSubnet, refusedAll, evicted, acceptPauses *metrics.Counter
 }
 
 func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener {
@@ -61,11 +61,11 @@ func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener
 		Listener: l, bounds: bounds, max: min(bounds.Connections, descriptorCap()),
 		open:      map[*conn]struct{}{},
 		byAddress: map[netip.Prefix]int{}, bySubnet: map[netip.Prefix]int{},
-		crowded:   set.NewCounter(refused + `{reason="address"}`),
-		dense:     set.NewCounter(refused + `{reason="subnet"}`),
-		full:      set.NewCounter(refused + `{reason="all"}`),
-		evicted:   set.NewCounter(`tidemark_edge_connections_evicted_total`),
-		exhausted: set.NewCounter(`tidemark_edge_accept_pauses_total`),
+		refusedAddress: set.NewCounter(refused + `{reason="address"}`),
+		refusedSubnet:  set.NewCounter(refused + `{reason="subnet"}`),
+		refusedAll:     set.NewCounter(refused + `{reason="all"}`),
+		evicted:        set.NewCounter(`tidemark_edge_connections_evicted_total`),
+		acceptPauses:   set.NewCounter(`tidemark_edge_accept_pauses_total`),
 	}
 
 	set.NewGauge(`tidemark_edge_connections_open`, func() float64 {
@@ -77,8 +77,8 @@ func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener
 	return n
 }
 
-// descriptorCap is how many connections the open-files limit allows; half of
-// it stays for the stores and for connections that are being refused.
+// descriptorCap returns how many connections the open-files limit allows. Half of
+// it is left for the stores and for connections that are being refused.
 func descriptorCap() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -87,13 +87,13 @@ func descriptorCap() int {
 	return max(minConnections, int(min(limit.Cur, 1<<30)/2))
 }
 
-// Accept returns the next connection that is not one too many. Running out of
-// descriptors is a pause: fasthttp would take any error for the end.
+// Accept returns the next connection within the bounds. When descriptors run out
+// it pauses and retries, since any error would make fasthttp stop serving.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
-		if isPassing(err) {
-			l.exhausted.Inc()
+		if isTemporary(err) {
+			l.acceptPauses.Inc()
 			time.Sleep(acceptPause)
 			continue
 		}
@@ -101,26 +101,27 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 
-		c := &conn{Conn: accepted, from: peerOf(accepted.RemoteAddr()), minRate: l.bounds.ReaderMinRate}
+		c := &conn{Conn: accepted, peer: peerOf(accepted.RemoteAddr()), minRate: l.bounds.ReaderMinRate}
 		c.markIdle(time.Now())
 		if refused := l.admit(c); refused != nil {
-			go refuse(accepted, refused)
+			go refuseConnection(accepted, refused)
 			continue
 		}
-		c.leave = sync.OnceFunc(func() { l.remove(c) })
+		c.onClose = sync.OnceFunc(func() { l.remove(c) })
 		return c, nil
 	}
 }
 
-// isPassing reports whether an error of Accept goes away when others close.
-func isPassing(err error) bool {
+// isTemporary reports whether Accept may succeed after a pause.
+func isTemporary(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
 		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) ||
 		errors.Is(err, syscall.ECONNABORTED)
 }
 
-// peer is whom a connection is counted for. Both are the zero Prefix where
-// addresses say nothing, as on a unix socket: those are counted in all only.
+// peer is the address and subnet that a connection is counted for. Both are the
+// zero Prefix when there is no IP address, as on a unix socket. Such connections
+// count only towards the total.
 type peer struct{ address, subnet netip.Prefix }
 
 func peerOf(a net.Addr) peer {
@@ -141,52 +142,52 @@ func peerOf(a net.Addr) peer {
 	return peer{netip.PrefixFrom(ip, ip.BitLen()), subnet}
 }
 
-// admit counts a connection, or says why it is one too many.
+// admit counts a connection, or returns why it is refused.
 func (l *listener) admit(c *conn) *render.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := c.from.address.IsValid()
+	known := c.peer.address.IsValid()
 	switch {
-	case known && l.byAddress[c.from.address] >= l.bounds.ConnectionsPerAddress:
-		l.crowded.Inc()
+	case known && l.byAddress[c.peer.address] >= l.bounds.ConnectionsPerAddress:
+		l.refusedAddress.Inc()
 		return render.TooMany(fmt.Sprintf("too many connections from your address; cannot exceed %d",
 			l.bounds.ConnectionsPerAddress), refusedRetry)
-	case known && l.bySubnet[c.from.subnet] >= l.bounds.ConnectionsPerSubnet:
-		l.dense.Inc()
+	case known && l.bySubnet[c.peer.subnet] >= l.bounds.ConnectionsPerSubnet:
+		l.refusedSubnet.Inc()
 		return render.TooMany(fmt.Sprintf("too many connections from your network; cannot exceed %d",
 			l.bounds.ConnectionsPerSubnet), refusedRetry)
-	case len(l.open) >= l.max && !l.evict():
-		l.full.Inc()
+	case len(l.open) >= l.max && !l.evictIdle():
+		l.refusedAll.Inc()
 		return render.Unavailable("too many connections", refusedRetry)
 	}
 
 	l.open[c] = struct{}{}
 	if known {
-		l.byAddress[c.from.address]++
-		l.bySubnet[c.from.subnet]++
-		l.boundUnsent(c)
+		l.byAddress[c.peer.address]++
+		l.bySubnet[c.peer.subnet]++
+		l.limitUnsent(c)
 	}
 	return nil
 }
 
-// boundUnsent bounds what the kernel keeps of answers that a client does not
-// read: bounds.UnsentBytes for a connection, and less for each when an address
-// has so many that they would pass unsentPerAddress together.
-func (l *listener) boundUnsent(c *conn) {
-	share := unsentPerAddress / l.byAddress[c.from.address]
+// limitUnsent bounds the unread data that the kernel buffers for a connection:
+// bounds.UnsentBytes, or less when the connections of its address would exceed
+// unsentPerAddress together.
+func (l *listener) limitUnsent(c *conn) {
+	share := unsentPerAddress / l.byAddress[c.peer.address]
 	socket := c.Conn
 	if secure, ok := socket.(*tls.Conn); ok {
 		socket = secure.NetConn()
 	}
 	if tcp, ok := socket.(*net.TCPConn); ok {
-		// A connection that cannot be bounded is cut by its deadlines alone.
+		// If this fails, the write deadlines still end a slow connection.
 		_ = tcp.SetWriteBuffer(max(minUnsent, min(l.bounds.UnsentBytes, share)))
 	}
 }
 
-// evict closes the connections that have been idle longest and reports whether
-// there was one. Looking at all of them is worth it only for several at once.
-func (l *listener) evict() bool {
+// evictIdle closes the connections that have been idle longest and reports
+// whether there was any. It closes several, since it has to visit all of them.
+func (l *listener) evictIdle() bool {
 	var idle []*conn
 	for c := range l.open {
 		if c.idleSince.Load() != 0 {
@@ -199,10 +200,9 @@ func (l *listener) evict() bool {
 
 	idle = idle[:min(len(idle), evictBatch)]
 	for _, c := range idle {
-		l.forget(c)
+		l.uncount(c)
 		l.evicted.Inc()
-		// Its serving goroutine sees the end and closes the rest.
-		c.Conn.Close()
+		c.Conn.Close() // its serving goroutine notices and cleans up
 	}
 	return len(idle) > 0
 }
@@ -210,30 +210,30 @@ func (l *listener) evict() bool {
 func (l *listener) remove(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(c)
+	l.uncount(c)
 }
 
-// forget takes a connection out of the counts, once.
-func (l *listener) forget(c *conn) {
+// uncount removes a connection from the counts. Further calls do nothing.
+func (l *listener) uncount(c *conn) {
 	if _, counted := l.open[c]; !counted {
 		return
 	}
 	delete(l.open, c)
-	if !c.from.address.IsValid() {
+	if !c.peer.address.IsValid() {
 		return
 	}
 
-	if l.byAddress[c.from.address]--; l.byAddress[c.from.address] == 0 {
-		delete(l.byAddress, c.from.address)
+	if l.byAddress[c.peer.address]--; l.byAddress[c.peer.address] == 0 {
+		delete(l.byAddress, c.peer.address)
 	}
-	if l.bySubnet[c.from.subnet]--; l.bySubnet[c.from.subnet] == 0 {
-		delete(l.bySubnet, c.from.subnet)
+	if l.bySubnet[c.peer.subnet]--; l.bySubnet[c.peer.subnet] == 0 {
+		delete(l.bySubnet, c.peer.subnet)
 	}
 }
 
-// track keeps since when a connection waits for a request; fasthttp calls it
-// twice a request.
-func track(nc net.Conn, state fasthttp.ConnState) {
+// trackIdle records when a connection begins to wait for a request. fasthttp
+// calls it twice per request.
+func trackIdle(nc net.Conn, state fasthttp.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
 		return
@@ -246,8 +246,9 @@ func track(nc net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// refuse answers a connection without reading from it, and closes it.
-func refuse(c net.Conn, e *render.Error) {
+// refuseConnection answers a connection without reading its request, and closes
+// it.
+func refuseConnection(c net.Conn, e *render.Error) {
 	defer c.Close()
 	if c.SetDeadline(time.Now().Add(refuseTimeout)) != nil {
 		return

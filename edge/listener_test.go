@@ -127,7 +127,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 
 	// All but the oldest and the newest serve.
 	for _, c := range open[1 : len(open)-1] {
-		track(c, fasthttp.StateActive)
+		trackIdle(c, fasthttp.StateActive)
 	}
 	open[len(open)-1].(*conn).markIdle(time.Now())
 	isClosed := func(c net.Conn) bool {
@@ -152,7 +152,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		}
 	}
 	for c := range d.open {
-		track(c, fasthttp.StateActive)
+		trackIdle(c, fasthttp.StateActive)
 	}
 	if _, _, refusal := d.dial("10.3.0.1"); !strings.Contains(refusal, "503 Service Unavailable") {
 		t.Errorf("got %q; want a 503", refusal)
@@ -178,7 +178,7 @@ func TestAcceptWithoutDescriptors(t *testing.T) {
 		return c, nil
 	}
 	wait.Wait()
-	if got := d.exhausted.Get(); got != 1 {
+	if got := d.acceptPauses.Get(); got != 1 {
 		t.Errorf("%d pauses; want 1", got)
 	}
 }
@@ -187,17 +187,17 @@ func TestAcceptWithoutDescriptors(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	c := &conn{Conn: ours, minRate: 1 << 20, leave: func() {}}
+	c := &conn{Conn: ours, minRate: 1 << 20, onClose: func() {}}
 	must(c.SetWriteDeadline(time.Now().Add(time.Hour)))
 	c.limitSlowReader(2 << 20)
-	if left := time.Until(c.write.wanted); left < slowReaderGrace || left > slowReaderGrace+3*time.Second {
+	if left := time.Until(c.writeDeadline.wanted); left < slowReaderGrace || left > slowReaderGrace+3*time.Second {
 		t.Errorf("2 MiB at 1 MiB a second may take %s; want %s", left, slowReaderGrace+2*time.Second)
 	}
 
 	// An earlier deadline stays.
 	must(c.SetWriteDeadline(time.Now().Add(time.Millisecond)))
 	c.limitSlowReader(2 << 20)
-	if left := time.Until(c.write.wanted); left > time.Millisecond {
+	if left := time.Until(c.writeDeadline.wanted); left > time.Millisecond {
 		t.Errorf("a deadline of 1 ms became %s", left)
 	}
 }

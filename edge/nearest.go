@@ -7,26 +7,27 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// freePaths are the routes that the meter does not know.
+// freePaths are the routes that are not metered.
 var freePaths = []string{
 	"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health",
 	"/openapi.json", "/docs", "/ui", "/llms.txt",
 }
 
-// longestCompared bounds the work for a path that nobody meant.
-const longestCompared = 200
+// maxComparedPath bounds how much of a path is compared with the routes.
+const maxComparedPath = 200
 
-// noRoute is the 404 of a path that leads nowhere: it names the nearest route.
-func noRoute(path string) *render.Error {
-	return render.NoRoute("no such route; the nearest is " + nearest(path) + ", and /docs has them all")
+// errNoRoute is the 404 for a path without a route. It suggests the nearest one.
+func errNoRoute(path string) *render.Error {
+	return render.NoRoute("no such route; the nearest is " + nearestRoute(path) +
+		", and /docs lists them all")
 }
 
-// nearest returns the route whose path takes the fewest changes.
-func nearest(path string) string {
-	path = path[:min(len(path), longestCompared)]
+// nearestRoute returns the route with the smallest edit distance from path.
+func nearestRoute(path string) string {
+	path = path[:min(len(path), maxComparedPath)]
 	best, fewest := "", 1<<30
 	consider := func(route string) {
-		if n := distance(filled(route, path), path); n < fewest {
+		if n := editDistance(fillPlaceholders(route, path), path); n < fewest {
 			best, fewest = route, n
 		}
 	}
@@ -34,15 +35,15 @@ func nearest(path string) string {
 	for r := range accounts.Route(accounts.NumRoutes) {
 		consider(r.Path())
 	}
-
 	for _, route := range freePaths {
 		consider(route)
 	}
 	return best
 }
 
-// filled puts the segments of a path in the places that a route leaves open.
-func filled(route, path string) string {
+// fillPlaceholders replaces the {placeholders} of a route by the segments of a
+// path.
+func fillPlaceholders(route, path string) string {
 	parts, given := strings.Split(route, "/"), strings.Split(path, "/")
 	for i := range parts {
 		if strings.HasPrefix(parts[i], "{") && i < len(given) && given[i] != "" {
@@ -52,15 +53,16 @@ func filled(route, path string) string {
 	return strings.Join(parts, "/")
 }
 
-// distance counts the bytes to insert, delete or replace to make b of a.
-func distance(a, b string) int {
+// editDistance is the number of bytes to insert, delete or replace to turn a into
+// b (Levenshtein).
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 
 	for i := range len(a) {
-		before := row[0] // of the row above, one to the left
+		before := row[0] // the value up and to the left
 		row[0] = i + 1
 		for j := range len(b) {
 			replaced := before

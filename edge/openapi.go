@@ -2,7 +2,7 @@ package edge
 
 import _ "embed"
 
-// openAPI is the document of exactly what is served.
+// openAPI is the OpenAPI document, which describes exactly what is served.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -12,13 +12,14 @@ var (
 	jsonValue   = []byte(contentJSON)
 )
 
-// send sends a 200. Its age is judged now, not when it was rendered.
-func (s *Server) send(r *request, p *pages.Reply) {
+// sendReply sends a 200.
+func (s *Server) sendReply(r *request, p *pages.Reply) {
 	r.ctx.Response.Header.SetCanonical(contentType, jsonValue)
 	if p.Generations != "" {
 		gate.SetHeader(r.ctx, gate.HeaderGeneration, p.Generations)
 	}
 
+	// A cached page may have become stale since it was rendered.
 	body, shared := p.Body, true
 	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.cfg.Limits.Freshness.Milliseconds() {
 		s.metrics.stale.Inc()

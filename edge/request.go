@@ -13,32 +13,32 @@ import (
 	"tidemark/edge/ui"
 )
 
-// request is one request on its way through serve. It and what it points at
-// are good until the handler returns.
+// request is the state of one request. It and everything it points to is valid
+// until the handler returns.
 type request struct {
 	ctx *fasthttp.RequestCtx
-	now time.Time // with a monotonic reading
+	now time.Time // has a monotonic reading
 	target
 	query []byte
 
 	pages.Question
 	ticket   gate.Ticket
-	admitted bool // the ticket has to be settled or refused
+	admitted bool // the ticket still has to be settled
 
-	file     *ui.File  // of the site
-	segments [192]byte // room for unescaped segments of the path
+	file     *ui.File  // the file of routeSite
+	segments [192]byte // buffer for decoded segments of the path
 }
 
-// read checks what the framer and fasthttp leave open, and finds where the
-// request leads.
-func (r *request) read() *render.Error {
+// parseTarget makes the HTTP checks that the framer and fasthttp do not make, and
+// finds the route.
+func (r *request) parseTarget() *render.Error {
 	h := &r.ctx.Request.Header
 	if p := string(h.Protocol()); p != "HTTP/1.1" && p != "HTTP/1.0" {
 		return errVersion
 	}
 
-	// Nothing is read behind a body, so that it cannot hold a request.
-	closing, chunked := connectionOptions(h)
+	// No request is read behind a body, so none can be smuggled in one.
+	closing, chunked := scanConnectionHeaders(h)
 	body := chunked || h.ContentLength() > 0
 	if body && (h.IsGet() || h.IsHead() || h.IsOptions()) {
 		return errBody
@@ -50,14 +50,14 @@ func (r *request) read() *render.Error {
 	var err *render.Error
 	uri := h.RequestURI()
 	if len(uri) > 0 && uri[0] != '/' {
-		if uri, err = relative(uri, h.Host()); err != nil {
+		if uri, err = trimAuthority(uri, h.Host()); err != nil {
 			return err
 		}
 	}
 
 	var path []byte
 	path, r.query, _ = bytes.Cut(uri, questionMark)
-	r.target = match(path, r.segments[:0])
+	r.target = matchRoute(path, r.segments[:0])
 	r.Route = routes[r.route].meter
 	return nil
 }
@@ -72,10 +72,10 @@ var (
 	httpScheme, httpsScheme = []byte("http"), []byte("https")
 )
 
-// connectionOptions reads off the raw headers what fasthttp does not tell:
+// scanConnectionHeaders reads from the raw headers what fasthttp does not report:
 // whether a Connection header has the option close, in any case and among
 // others, and whether the body came chunked.
-func connectionOptions(h *fasthttp.RequestHeader) (closing, chunked bool) {
+func scanConnectionHeaders(h *fasthttp.RequestHeader) (closing, chunked bool) {
 	for raw := h.RawHeaders(); len(raw) > 0; {
 		var line []byte
 		line, raw, _ = bytes.Cut(raw, newline)
@@ -84,14 +84,14 @@ func connectionOptions(h *fasthttp.RequestHeader) (closing, chunked bool) {
 			chunked = true
 		}
 		if bytes.EqualFold(name, connectionHeader) {
-			closing = closing || hasOption(value, closeWord)
+			closing = closing || listContains(value, closeWord)
 		}
 	}
 	return closing, chunked
 }
 
-// hasOption reports whether a comma-separated list has a word, in any case.
-func hasOption(list, word []byte) bool {
+// listContains reports whether a comma-separated list has a word, ignoring case.
+func listContains(list, word []byte) bool {
 	for len(list) > 0 {
 		var option []byte
 		option, list, _ = bytes.Cut(list, comma)
@@ -102,9 +102,9 @@ func hasOption(list, word []byte) bool {
 	return false
 }
 
-// relative takes scheme and host off an absolute target. The host must be the
-// one in the Host header.
-func relative(uri, host []byte) ([]byte, *render.Error) {
+// trimAuthority removes scheme and host from an absolute target. The host must be
+// the one in the Host header.
+func trimAuthority(uri, host []byte) ([]byte, *render.Error) {
 	if string(uri) == "*" {
 		return uri, nil
 	}
@@ -123,13 +123,13 @@ func relative(uri, host []byte) ([]byte, *render.Error) {
 	return rest[end:], nil
 }
 
-// exists answers 404 and 405, and 204 to a plain OPTIONS; done tells that the
-// request has its answer.
-func (r *request) exists() (done bool, err *render.Error) {
+// checkRoute returns the 404 or 405 of a request. It answers an OPTIONS itself,
+// with a 204, and then returns done.
+func (r *request) checkRoute() (done bool, err *render.Error) {
 	uri := r.ctx.Request.Header.RequestURI()
 	star := r.ctx.IsOptions() && string(uri) == "*"
 	if r.route == routeNone && !star {
-		return false, noRoute(string(r.ctx.Path()))
+		return false, errNoRoute(string(r.ctx.Path()))
 	}
 	if r.ctx.IsGet() || r.ctx.IsHead() {
 		return false, nil
@@ -139,12 +139,13 @@ func (r *request) exists() (done bool, err *render.Error) {
 	if !r.ctx.IsOptions() {
 		return false, errMethod
 	}
+
 	r.ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return true, nil
 }
 
-// ask reads the parameters of a metered route.
-func (r *request) ask(chains query.Chains) *render.Error {
+// parseParameters parses the parameters of a metered route.
+func (r *request) parseParameters(chains query.Chains) *render.Error {
 	var err error
 	switch r.route {
 	case routePositions:
@@ -153,13 +154,13 @@ func (r *request) ask(chains query.Chains) *render.Error {
 		r.Pools, err = chains.Pools(r.query)
 	case routePool, routePoolCharts:
 		if r.Pool, err = query.PoolID(r.protocol, r.id); err == nil {
-			err = r.askPlace(chains)
+			err = r.parsePlace(chains)
 		}
 	case routePosition, routePositionCharts, routeExplain:
 		var ok bool
 		r.Position, ok = query.PositionID(r.id)
 		r.NoPosition = !ok
-		err = r.askPlace(chains)
+		err = r.parsePlace(chains)
 	default:
 		err = query.None(r.query)
 	}
@@ -167,12 +168,11 @@ func (r *request) ask(chains query.Chains) *render.Error {
 	if err != nil {
 		return render.BadRequest(err)
 	}
-
 	return nil
 }
 
-// askPlace reads the chain and protocol of a detail and its parameters.
-func (r *request) askPlace(chains query.Chains) (err error) {
+// parsePlace parses the chain, protocol and parameters of a detail.
+func (r *request) parsePlace(chains query.Chains) (err error) {
 	if r.malformed != nil {
 		return r.malformed
 	}

@@ -10,8 +10,8 @@ import (
 	"tidemark/edge/gate"
 )
 
-// requestIDs names requests: a counter run through a permutation, so that the
-// ids of one process never repeat and look nothing alike.
+// requestIDs generates ids for requests: a counter run through a permutation, so
+// that the ids of one process are distinct and cannot be guessed by counting.
 type requestIDs struct {
 	seed uint64
 	last *atomic.Uint64
@@ -23,15 +23,16 @@ func newRequestIDs() requestIDs {
 	return requestIDs{binary.LittleEndian.Uint64(b[:]), new(atomic.Uint64)}
 }
 
-// set puts the client's own id on the answer when it is well-formed, else a
-// fresh one.
-func (r *requestIDs) set(ctx *fasthttp.RequestCtx) {
-	name := []byte(gate.HeaderRequestID) // as fasthttp keeps it
+// setID sets X-Request-Id of the answer: the client's own id if it is
+// well-formed, or else a new one.
+func (r *requestIDs) setID(ctx *fasthttp.RequestCtx) {
+	name := []byte(gate.HeaderRequestID) // in canonical form
 	if own := ctx.Request.Header.PeekCanonical(name); isRequestID(own) {
 		ctx.Response.Header.SetCanonical(name, own)
 		return
 	}
 
+	// The mixing steps of splitmix64, which map distinct counters to distinct ids.
 	x := r.seed + r.last.Add(1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -45,11 +46,11 @@ func (r *requestIDs) set(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.SetCanonical(name, b[:])
 }
 
-// maxRequestID bounds a client's own id: it comes back in a header and in the
+// maxRequestID bounds a client's own id, which is repeated in a header and in the
 // log.
 const maxRequestID = 64
 
-// isRequestID tells whether id is [A-Za-z0-9_-]{1,64}.
+// isRequestID reports whether id matches [A-Za-z0-9_-]{1,64}.
 func isRequestID(id []byte) bool {
 	if len(id) == 0 || len(id) > maxRequestID {
 		return false

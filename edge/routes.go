@@ -7,7 +7,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// route is one kind of question.
+// route is a route of the API or the site.
 type route uint8
 
 const (
@@ -27,22 +27,22 @@ const (
 	routeStats
 	routeHealth
 	routeOpenAPI
-	routeIndex // of what there is, for programs
-	routeSite  // pages and what they load
+	routeIndex // / as JSON, for programs
+	routeSite  // the web pages and their assets
 	numRoutes
 )
 
-// access is what stands before a route.
+// access is what a route requires, and when that is checked.
 type access uint8
 
 const (
 	free   access = iota // no key
-	keyed                // a key; 404 and 405 come before it
-	priced               // a key, which comes before everything
+	keyed                // a key, checked after 404 and 405
+	priced               // a key, checked first
 )
 
-// routes says of each route how metrics call it, what stands before it, and
-// what it is to the meter.
+// routes has, for each route, its name in metrics, its access and the route that
+// its requests are metered as.
 var routes = [numRoutes]struct {
 	name   string
 	access access
@@ -68,31 +68,33 @@ var routes = [numRoutes]struct {
 	routeSite:           {name: "site"},
 }
 
-// target is where a path leads.
+// target is what a path refers to.
 type target struct {
 	route  route
 	access access
-	// The segments of a detail: chain, protocol, and position or pool.
+	// The decoded path segments of a detail; id is of a position or pool.
 	chain, protocol, id []byte
 	malformed           error // why a segment could not be decoded
 }
 
-// maxSegments is one more than the deepest route has.
+// maxSegments is one more than the longest route has, so that a longer path is
+// recognised as such.
 const maxSegments = 7
 
-// match finds the route of a path, which begins with a slash. A trailing slash
-// is the same route; an empty segment or an escaped slash is none. The
-// segments of the target may stand in buf.
-func match(path, buf []byte) (t target) {
+// matchRoute finds the route of a path, which begins with a slash. A trailing
+// slash is ignored; a path with an empty segment or an escaped slash has no
+// route. The segments of the target may point into buf.
+func matchRoute(path, buf []byte) (t target) {
 	var parts [maxSegments][]byte
-	n, clean, malformed := split(&parts, path, buf)
+	n, clean, malformed := splitPath(&parts, path, buf)
 	t.malformed = malformed
 	s := func(i int) string { return string(parts[i]) }
+
+	// Everything below these two needs a key, whether it is a route or not.
 	listed := n >= 2 && s(0) == "v1" && (s(1) == "positions" || s(1) == "pools")
 	if listed {
 		t.access = priced
 	}
-
 	if !clean {
 		return t
 	}
@@ -105,20 +107,20 @@ func match(path, buf []byte) (t target) {
 	case n == 1 && s(0) == "openapi.json":
 		t.route = routeOpenAPI
 	case n == 2 && s(0) == "v1":
-		t.route = top(parts[1])
+		t.route = matchTop(parts[1])
 	case n == 3 && s(0) == "v1" && s(1) == "pricing" && s(2) == "units":
 		t.route = routeUnits
 	case listed && (n == 5 || n == 6):
 		t.chain, t.protocol, t.id = parts[2], parts[3], parts[4]
-		t.route = detail(s(1) == "positions", n == 5, parts[5])
+		t.route = matchDetail(s(1) == "positions", n == 5, parts[5])
 	}
 
 	t.access = max(t.access, routes[t.route].access)
 	return t
 }
 
-// top finds the route /v1/{name}.
-func top(name []byte) route {
+// matchTop finds the route /v1/{name}.
+func matchTop(name []byte) route {
 	switch string(name) {
 	case "positions":
 		return routePositions
@@ -139,8 +141,9 @@ func top(name []byte) route {
 	return routeNone
 }
 
-// detail finds the route of one position or pool, or of what hangs under it.
-func detail(position, bare bool, under []byte) route {
+// matchDetail finds the route of one position or pool (bare) or of a route below
+// it.
+func matchDetail(position, bare bool, under []byte) route {
 	switch {
 	case position && bare:
 		return routePosition
@@ -157,16 +160,17 @@ func detail(position, bare bool, under []byte) route {
 	return routeNone
 }
 
-// split cuts a path into decoded segments. It is not clean when a segment is
-// empty or holds a slash, or when there are too many. A segment that cannot be
-// decoded stands for itself, so that the route is found and can refuse it.
-func split(parts *[maxSegments][]byte, path, buf []byte) (n int, clean bool, malformed error) {
+// splitPath splits a path into decoded segments. clean is false when a segment is
+// empty or contains a slash, or when there are too many. A segment that cannot be
+// decoded is returned as it is, so that its route can refuse it.
+func splitPath(parts *[maxSegments][]byte, path, buf []byte) (n int, clean bool, malformed error) {
 	clean = true
 	path = bytes.TrimPrefix(path, slash)
 	for rest, more := path, len(path) > 0; more; n++ {
 		if n == maxSegments {
 			return n, false, malformed
 		}
+
 		var raw []byte
 		raw, rest, more = bytes.Cut(rest, slash)
 		if len(raw) == 0 {

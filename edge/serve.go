@@ -15,94 +15,98 @@ import (
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// serve is the way of every request.
+// serve handles a request.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
 	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
 	s.cfg.Board.NoteRequest()
 	s.metrics.inFlight.Add(1)
-	defer s.end(r)
+	defer s.finishRequest(r)
 
 	if err := s.answer(r); err != nil {
-		s.fail(r, err)
+		s.sendFailure(r, err)
 	}
 }
 
-// answer checks in the order of api.md section 3, and sends what it finds.
+// answer makes the checks in the order of api.md section 3 and sends the answer,
+// unless it is an error.
 func (s *Server) answer(r *request) *render.Error {
-	// Is it sound HTTP, and which route does it ask for?
-	err := r.read()
+	// Find the route. Malformed HTTP is refused only after a preflight is
+	// answered and the request has an id.
+	err := r.parseTarget()
 	if err == nil {
-		s.readSite(r)
+		s.findFile(r)
 	}
 	if err == nil && s.gate.Preflight(r.ctx, r.access != free) {
 		return nil
 	}
-	s.ids.set(r.ctx)
+	s.ids.setID(r.ctx)
 	if err != nil {
 		return err
 	}
 
-	// A free route needs nothing but to exist.
+	// A free route has no further checks.
 	if r.access == free {
 		gate.AllowAnyOrigin(r.ctx)
-		if done, err := r.exists(); done || err != nil {
+		if done, err := r.checkRoute(); done || err != nil {
 			return err
 		}
 		s.serveFree(r)
 		return nil
 	}
 
-	// Whose key is it? Where there are no positions and pools to guess, a path
-	// that leads nowhere is told before that.
+	// Check the key. Below /v1/positions and /v1/pools this comes before 404 and
+	// 405, so that a client without a key learns nothing about routes.
 	gate.SetPrivate(r.ctx)
 	if r.access == keyed {
-		if done, err := r.exists(); done || err != nil {
+		if done, err := r.checkRoute(); done || err != nil {
 			return err
 		}
 	}
+
 	if r.ticket, err = s.gate.Admit(r.ctx, r.now); err != nil {
 		if err.Code != fasthttp.StatusUnauthorized {
-			s.nameGenerations(r, "")
+			s.setGenerations(r, "")
 		}
 		return err
 	}
 	r.admitted = true
 
-	// What does it ask?
-	if done, err := r.exists(); err != nil {
+	// Check route, method and parameters.
+	if done, err := r.checkRoute(); err != nil {
 		return err
 	} else if done {
-		s.refuse(r)
-		s.nameGenerations(r, "")
+		s.settleRefused(r)
+		s.setGenerations(r, "")
 		return nil
 	}
-	if err := r.ask(s.chains); err != nil {
+	if err := r.parseParameters(s.chains); err != nil {
 		return err
 	}
 
-	// The units are held while the work is done, and billed by what came of it.
+	// Hold the units during the work; then bill or release them.
 	if units := r.Route.Units(); units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err
 		}
 	}
-	reply, err := s.work(r)
+	reply, err := s.compute(r)
 	if err != nil {
 		return err
 	}
+
 	charged := r.Route.Units()
 	if reply.Free {
 		charged = 0
 	}
-	s.settle(r, charged)
-	s.send(r, &reply)
+	s.settleCharge(r, charged)
+	s.sendReply(r, &reply)
 	return nil
 }
 
-// work computes the answer of a metered route.
-func (s *Server) work(r *request) (pages.Reply, *render.Error) {
+// compute computes the answer of a metered route.
+func (s *Server) compute(r *request) (pages.Reply, *render.Error) {
 	if r.Route == accounts.RouteUsage {
 		return s.pages.Usage(&r.ticket), nil
 	}
@@ -128,46 +132,47 @@ func (s *Server) serveFree(r *request) {
 	case routeHealth:
 		reply, serving = s.pages.Health(r.Now)
 	case routeIndex:
-		reply = s.index(r)
+		reply = s.answerIndex(r)
 	case routeSite:
 		s.sendFile(r.ctx, r.file)
 		return
 	default:
-		panic("BUG: a free route without a handler")
+		panic("BUG: free route " + routes[r.route].name + " has no handler")
 	}
 
-	if tag, ok := s.site.tags[reply.Page]; ok && unchanged(r.ctx, tag, documentCache) {
+	if tag, ok := s.site.tags[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
 		return
 	}
-	s.send(r, &reply)
+	s.sendReply(r, &reply)
 	if !serving {
 		r.ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 		gate.SetHeader(r.ctx, "Retry-After", healthRetry)
 	}
 }
 
-// settle ends the account of an admitted request that its route answered.
-func (s *Server) settle(r *request, charged int64) {
+// settleCharge settles an admitted request that its route answered.
+func (s *Server) settleCharge(r *request, charged int64) {
 	r.admitted = false
 	s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
 }
 
-// refuse ends the account of an admitted request that no route answered.
-func (s *Server) refuse(r *request) {
+// settleRefused settles an admitted request that no route answered.
+func (s *Server) settleRefused(r *request) {
 	r.admitted = false
 	s.gate.Refuse(r.ctx, &r.ticket)
 }
 
-// fail sends what is not a 200.
-func (s *Server) fail(r *request, e *render.Error) {
+// sendFailure settles a failed request and sends the error.
+func (s *Server) sendFailure(r *request, e *render.Error) {
 	if r.admitted {
 		if r.route == routeNone {
-			s.refuse(r)
+			s.settleRefused(r)
 		} else {
-			s.settle(r, e.Units)
+			s.settleCharge(r, e.Units)
 		}
-		if e.Code != fasthttp.StatusInternalServerError { // what panicked may be the board
-			s.nameGenerations(r, e.Generations)
+		// After a panic the board may be what is broken: do not read it again.
+		if e.Code != fasthttp.StatusInternalServerError {
+			s.setGenerations(r, e.Generations)
 		}
 	}
 
@@ -178,35 +183,36 @@ func (s *Server) fail(r *request, e *render.Error) {
 	sendError(r.ctx, e)
 }
 
-// nameGenerations names the generations that an error was computed from, or
-// those that are published.
-func (s *Server) nameGenerations(r *request, computed string) {
+// setGenerations sets X-Generation to the generations that an answer was computed
+// from, or to the published ones when there are none.
+func (s *Server) setGenerations(r *request, computed string) {
 	if computed == "" {
 		computed = s.pages.Published()
 	}
 	gate.SetHeader(r.ctx, gate.HeaderGeneration, computed)
 }
 
-// end counts the request. A panic on its way is a 500 and a line in the log,
-// and takes nothing else with it.
-func (s *Server) end(r *request) {
+// finishRequest turns a panic of the request into a 500 and a line in the log,
+// and counts the request.
+func (s *Server) finishRequest(r *request) {
 	if v := recover(); v != nil {
 		s.cfg.Log.Error("panic while serving", "route", routes[r.route].name,
 			"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)),
 			"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		s.metrics.panics.Inc()
-		s.fail(r, render.Internal(nil))
+		s.sendFailure(r, render.Internal(nil))
 	}
+
 	s.metrics.inFlight.Add(-1)
-	s.metrics.observe(r)
+	s.metrics.observeRequest(r)
 	requests.Put(r)
 }
 
-// serveUnreadable answers what fasthttp could not read as a request.
-func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
+// answerUnreadable answers a request that fasthttp could not parse.
+func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
-	e := parseError(err)
-	s.metrics.count(routeNone, e.Code)
-	s.ids.set(ctx)
+	e := errorOfParse(err)
+	s.metrics.countAnswer(routeNone, e.Code)
+	s.ids.setID(ctx)
 	sendError(ctx, e)
 }

@@ -18,10 +18,10 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Config is what a Server serves, and to whom. Everything is required.
+// Config configures a Server. Every field is required.
 type Config struct {
 	pages.Config
-	Preview bool // show the head of one ranking on the front page, without a key
+	Preview bool // show the top of one ranking on the front page, without a key
 
 	Book        *accounts.Book
 	Clock       accounts.Clock
@@ -29,7 +29,7 @@ type Config struct {
 	Connections Connections
 }
 
-// Server answers requests.
+// Server serves the API.
 type Server struct {
 	cfg     Config
 	chains  query.Chains
@@ -42,7 +42,7 @@ type Server struct {
 	http    *fasthttp.Server
 }
 
-// New returns a server that does not listen yet.
+// New returns a server. It answers nothing until Serve is called.
 func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, ids: newRequestIDs(), openAPI: &pages.Page{Body: openAPI},
@@ -64,15 +64,16 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// newHTTP configures fasthttp; limits.go has the reasons.
+// newHTTP configures fasthttp. limits.go explains the values.
 func (s *Server) newHTTP() *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler:      s.serve,
-		ErrorHandler: s.serveUnreadable,
-		ConnState:    track,
-		Logger:       droppedLog{s.metrics.broken},
+		ErrorHandler: s.answerUnreadable,
+		ConnState:    trackIdle,
+		Logger:       countingLog{s.metrics.brokenConnections},
 
-		Concurrency:        2 * s.cfg.Connections.Connections, // the listener refuses first, in JSON
+		// The listener refuses connections first, with an error in JSON.
+		Concurrency:        2 * s.cfg.Connections.Connections,
 		ReadBufferSize:     maxHead,
 		WriteBufferSize:    writeBuffer,
 		ReadTimeout:        readTimeout,
@@ -88,13 +89,13 @@ func (s *Server) newHTTP() *fasthttp.Server {
 	}
 }
 
-// droppedLog counts what fasthttp would log. Its messages quote requests,
-// keys included, and say nothing that an operator could act on.
-type droppedLog struct{ count *metrics.Counter }
+// countingLog counts the messages that fasthttp would log, and drops them: they
+// quote requests with their keys, and an operator cannot act on them.
+type countingLog struct{ count *metrics.Counter }
 
-func (l droppedLog) Printf(string, ...any) { l.count.Inc() }
+func (l countingLog) Printf(string, ...any) { l.count.Inc() }
 
-// Serve answers the connections of l until Shutdown, which closes it.
+// Serve accepts connections on l until Shutdown, which closes l.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(newListener(l, s.cfg.Connections, s.cfg.Metrics)); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
@@ -102,20 +103,21 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// workTimeout is what the work behind requests gets to end, whatever its
-// clients do: it looks often whether it is still wanted.
+// workTimeout bounds the wait for background work at a shutdown, apart from
+// the wait for clients. The work checks every few microseconds whether to stop.
 const workTimeout = 3 * time.Second
 
-// Shutdown stops listening, lets requests under way end, and ends the work
-// behind them. It waits for clients until ctx ends; the store may be closed
-// after an error that is ctx's own, too.
+// Shutdown stops listening, waits for requests under way until ctx ends, and
+// stops background work. If the error is ctx's own, the work has stopped and the
+// store may be closed; after any other error it may not.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
+
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
 	if stuck := s.pages.Close(work); stuck != nil {
-		// Not a matter of ctx: the store must not be closed.
-		return fmt.Errorf("the work behind requests has not ended: %v", stuck)
+		// %v hides the deadline error, so that the caller does not take it for ctx's.
+		return fmt.Errorf("background work of requests is still running: %v", stuck)
 	}
 	return err
 }

@@ -14,19 +14,19 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// site is what is served without data: the pages, and the documents that a
-// client may keep.
+// site is everything that is served without market data: the web pages, and
+// documents that clients may cache.
 type site struct {
 	*ui.Site
-	tags map[*pages.Page]string // of the documents that only a restart changes
+	tags map[*pages.Page]string // ETags of the documents, which only a restart changes
 }
 
-// documentCache lets a client keep a document for a minute, and then ask with
-// its ETag.
+// documentCache lets a client cache a document for a minute and then revalidate
+// it by its ETag.
 const documentCache = "public, max-age=60"
 
-// previewQuery is the ranking whose head the front page shows to everyone,
-// where the node says so.
+// previewQuery is the ranking whose first rows the front page shows without a
+// key, if the node is configured so.
 var previewQuery = []byte("sort=pnl&limit=5")
 
 func newSite(documents ...*pages.Page) site {
@@ -38,22 +38,24 @@ func newSite(documents ...*pages.Page) site {
 	return s
 }
 
-// readSite finds the file that a path without a route names. A program that
-// asks for / is told where everything is instead.
-func (s *Server) readSite(r *request) {
-	page := r.route == routeIndex && bytes.Contains(r.ctx.Request.Header.Peek("Accept"), []byte("text/html"))
+// findFile sets the file of a path that is not an API route. For / only browsers
+// get a file; programs get the JSON index.
+func (s *Server) findFile(r *request) {
+	accept := r.ctx.Request.Header.Peek("Accept")
+	page := r.route == routeIndex && bytes.Contains(accept, []byte("text/html"))
 	if r.route != routeNone && !page || r.access != free {
 		return
 	}
+
 	path, _, _ := bytes.Cut(r.ctx.Request.Header.RequestURI(), questionMark)
 	if r.file = s.site.Find(path); r.file != nil {
 		r.route = routeSite
 	}
 }
 
-// unchanged sets the headers by which a client keeps an answer, and answers 304
-// to one that has it already.
-func unchanged(ctx *fasthttp.RequestCtx, tag, cache string) bool {
+// answerNotModified sets the caching headers of an answer. If the client already
+// has it, it answers 304 and returns true.
+func answerNotModified(ctx *fasthttp.RequestCtx, tag, cache string) bool {
 	gate.SetHeader(ctx, "Etag", tag)
 	gate.SetHeader(ctx, "Cache-Control", cache)
 	known := ctx.Request.Header.Peek("If-None-Match")
@@ -64,7 +66,7 @@ func unchanged(ctx *fasthttp.RequestCtx, tag, cache string) bool {
 	return true
 }
 
-// sendFile answers with a file of the site.
+// sendFile sends a file of the site.
 func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
 	gate.SetHeader(ctx, "Vary", "Accept, Accept-Encoding")
 	gate.SetHeader(ctx, "X-Content-Type-Options", "nosniff")
@@ -72,7 +74,7 @@ func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
 		gate.SetHeader(ctx, "Content-Security-Policy", f.Policy)
 		gate.SetHeader(ctx, "Referrer-Policy", "no-referrer")
 	}
-	if unchanged(ctx, f.ETag, f.CacheControl) {
+	if answerNotModified(ctx, f.ETag, f.CacheControl) {
 		return
 	}
 
@@ -86,9 +88,9 @@ func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
 	setBody(ctx, body)
 }
 
-// index answers / to a program: where everything is, and the head of one
-// ranking where the node shows it to everyone.
-func (s *Server) index(r *request) pages.Reply {
+// answerIndex answers / to a program: links to everything, and the preview if it
+// is configured.
+func (s *Server) answerIndex(r *request) pages.Reply {
 	gate.SetHeader(r.ctx, "Cache-Control", "no-store")
 	body := append([]byte(nil), `{"name":"tidemark","version":`...)
 	body = render.String(body, s.cfg.Version)
@@ -101,7 +103,7 @@ func (s *Server) index(r *request) pages.Reply {
 
 	var err error
 	if r.Positions, err = s.chains.Positions(previewQuery); err != nil {
-		panic("BUG: the preview's question is refused: " + err.Error())
+		panic("BUG: the query of the preview is refused: " + err.Error())
 	}
 	r.Route = accounts.RoutePositions
 	if top, refused := s.pages.Answer(&r.Question); refused == nil {

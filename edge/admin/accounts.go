@@ -16,7 +16,6 @@ func (s *Server) handleAccounts() {
 		}
 		return reg.CreateAccount(q.Name, q.Plan)
 	})
-
 	s.handle("GET /accounts/{name}", func(r *http.Request) (any, error) {
 		return reg.Account(r.PathValue("name"))
 	})
@@ -34,6 +33,7 @@ func (s *Server) handleAccounts() {
 		return reg.SetPlan(r.PathValue("name"), q.Plan)
 	})
 
+	// Usage is per account too: its keys share the quota.
 	s.handle("GET /usage/{name}", func(r *http.Request) (any, error) {
 		return reg.Usage(r.PathValue("name"), r.URL.Query().Get("month"))
 	})

@@ -8,21 +8,21 @@ import (
 	"tidemark/storage/registry"
 )
 
-// BackupView says where a checkpoint is.
+// BackupView is the answer to a backup: the directory of the checkpoint.
 type BackupView struct {
 	Dir string `json:"dir"`
 }
 
-// handleBackup makes the directory itself: one that exists is refused, so that
-// no backup is ever written over another.
+// handleBackup creates the directory itself and refuses one that exists, so that
+// a backup never overwrites another.
 func (s *Server) handleBackup() {
 	s.handle("POST /backup", func(r *http.Request) (any, error) {
 		dir := r.URL.Query().Get("dir")
 		if !filepath.IsAbs(dir) {
-			return nil, refuse(registry.Invalid, "dir is %q; it must be an absolute path", dir)
+			return nil, refusal(registry.Invalid, "dir is %q; it must be an absolute path", dir)
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, refuse(registry.Conflict, "%v", err)
+			return nil, refusal(registry.Conflict, "%v", err)
 		}
 		return BackupView{dir}, s.Control.Backup(dir)
 	})

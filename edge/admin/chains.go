@@ -48,7 +48,8 @@ func (s *Server) handleChains() {
 	s.handle("POST /chains/{id}/verify", s.verify)
 }
 
-// verify compares a chain with its contracts, ?sample=N of it or all.
+// verify compares a chain's data with its contracts: a sample of N pools and
+// positions with ?sample=N, or everything.
 func (s *Server) verify(r *http.Request) (any, error) {
 	id, err := s.findChain(r.PathValue("id"))
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Server) verify(r *http.Request) (any, error) {
 	if text := r.URL.Query().Get("sample"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return nil, refuse(registry.Invalid, "sample is %q; allowed is a whole number from 0 on", text)
+			return nil, refusal(registry.Invalid, "sample is %q; it must be a whole number, 0 or more", text)
 		}
 		sample = int(n)
 	}
@@ -68,23 +69,24 @@ func (s *Server) verify(r *http.Request) (any, error) {
 
 func (s *Server) findChain(text string) (market.ChainID, error) {
 	id, err := strconv.ParseUint(text, 10, 63)
-	allowed := ""
+	enabled := ""
 	for _, c := range s.Chains {
 		if err == nil && c.ID == market.ChainID(id) {
 			return c.ID, nil
 		}
-		allowed += " " + strconv.FormatUint(uint64(c.ID), 10)
+		enabled += " " + strconv.FormatUint(uint64(c.ID), 10)
 	}
-	return 0, refuse(registry.NotFound,
-		"no chain %q is enabled on this node; enabled are%s", text, allowed)
+	return 0, refusal(registry.NotFound,
+		"chain %q is not enabled on this node; enabled are%s", text, enabled)
 }
 
 func (s *Server) chainViews() []ChainView {
 	board := s.Board.Load()
 	views := make([]ChainView, len(s.Chains))
-
 	for i, c := range s.Chains {
 		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
+
+		// A chain is on the board once its actor has started.
 		if on, ok := board.Chain(c.ID); ok {
 			status := &on.Status
 			v.Status, v.Reason = chainStatus(status, on.View != nil), status.StopReason

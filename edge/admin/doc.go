@@ -1,6 +1,7 @@
-// Package admin is the administration of a running node: accounts, keys,
+// Package admin serves the administration of a running node: accounts, keys,
 // chains and backups, as JSON over HTTP on a unix socket in the data directory.
-// Whoever may open the socket may do all of it; its mode is 0600.
+// Access is by file permission: whoever can open the socket, whose mode is 0600,
+// may do everything.
 //
 //	GET  /accounts                 POST /accounts             {name, plan}
 //	GET  /accounts/{name}          POST /accounts/{name}/suspend, …/resume
@@ -8,8 +9,9 @@
 //	GET  /keys?account=            POST /keys                 registry.KeyRequest
 //	POST /keys/{id}/revoke         GET  /usage/{name}?month=
 //	GET  /chains                   POST /chains/{id}/offline, …/online, …/resync
-//	POST /backup?dir=
+//	POST /chains/{id}/verify?sample=
+//	POST /backup?dir=              GET  /ready
 //
-// An answer is 200 with JSON; an error is {"error": message} with the status
-// 400, 404 or 409 when the caller can mend it, else 500.
+// A success is 200 with JSON. An error is {"error": message} with status 400, 404
+// or 409 when the caller can correct the request, and 500 otherwise.
 package admin

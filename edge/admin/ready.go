@@ -2,10 +2,10 @@ package admin
 
 import "net/http"
 
-// ReadyView says whether the node should be sent requests.
+// ReadyView is whether the node is ready to serve requests.
 type ReadyView struct {
 	Ready  bool   `json:"ready"`
-	Reason string `json:"reason,omitempty"` // what it waits for
+	Reason string `json:"reason,omitempty"` // why it is not ready
 }
 
 func (s *Server) handleReady() {

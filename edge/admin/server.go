@@ -18,7 +18,7 @@ import (
 	"tidemark/storage/registry"
 )
 
-// Config is what a server administers.
+// Config is what a Server administers.
 type Config struct {
 	Registry *registry.Registry
 	Control  Control
@@ -28,20 +28,20 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Control is what the moving parts of a node do for an operator.
+// Control is what the actors of a node do for an operator.
 type Control interface {
-	// SetOffline leaves a chain out of every answer, or takes it in again.
+	// SetOffline leaves a chain out of all answers, or includes it again.
 	SetOffline(chain market.ChainID, offline bool) error
-	// Resync drops what is kept of a chain and indexes it from its start.
+	// Resync deletes the data of a chain and indexes it again from its start.
 	Resync(chain market.ChainID) error
-	// Verify compares a chain's ledger with its contracts: everything, or a
-	// sample of so many pools and positions.
+	// Verify compares a chain's ledger with its contracts: sample pools and
+	// positions, or everything when sample is 0.
 	Verify(ctx context.Context, chain market.ChainID, sample int) (*rankings.Verification, error)
 	// Backup writes a checkpoint of every store into an empty directory.
 	Backup(dir string) error
 }
 
-// Server serves the administration.
+// Server serves the administration of a node.
 type Server struct {
 	Config
 	mux  *http.ServeMux
@@ -50,14 +50,14 @@ type Server struct {
 }
 
 const (
-	// maxBody bounds what an administrator sends: a key with 50 origins.
+	// maxBody bounds a request body. The largest is a key with 50 origins.
 	maxBody = 64 << 10
-	// timeout bounds how long a client may take to send its headers, and how
-	// long an idle connection is kept.
+	// timeout bounds the sending of headers, and how long an idle connection is
+	// kept open.
 	timeout = time.Minute
 )
 
-// New makes a server. It serves from Listen on.
+// New returns a server. It answers nothing until Listen is called.
 func New(c Config) *Server {
 	s := &Server{Config: c, mux: http.NewServeMux()}
 	s.http = &http.Server{
@@ -72,23 +72,24 @@ func New(c Config) *Server {
 	return s
 }
 
-// Listen makes the socket in a data directory and serves it. One that a
-// killed node left behind is replaced: the caller holds the directory's lock.
+// Listen creates the socket in a data directory and serves it. It replaces the
+// socket of a node that was killed; the caller must hold the directory's lock.
 func (s *Server) Listen(dir string) error {
 	listener, err := listenPrivately(dir)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", filepath.Join(dir, socketName), err)
 	}
 	s.path = filepath.Join(dir, socketName)
+
 	go func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			s.Log.Error("administration ended", "error", err)
+			s.Log.Error("the admin socket stopped serving", "socket", s.path, "error", err)
 		}
 	}()
 	return nil
 }
 
-// Stop ends the server after the requests under way, and removes the socket.
+// Stop waits for requests under way, stops the server and removes the socket.
 func (s *Server) Stop(ctx context.Context) error {
 	if s.path == "" {
 		return nil
@@ -96,14 +97,14 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.http.Shutdown(ctx), os.Remove(s.path))
 }
 
-// handle adds a route; what do returns is sent as JSON.
+// handle adds a route. The value that do returns is sent as JSON.
 func (s *Server) handle(pattern string, do func(*http.Request) (any, error)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		status := http.StatusOK
-		answer, err := recovered(do, r)
+		answer, err := callHandler(do, r)
 		if err != nil {
-			status, answer = s.failure(pattern, err)
+			status, answer = s.errorAnswer(pattern, err)
 		}
 
 		body, err := json.Marshal(answer)
@@ -116,9 +117,9 @@ func (s *Server) handle(pattern string, do func(*http.Request) (any, error)) {
 	})
 }
 
-// recovered turns a panic of a handler into an error, so that the operator
-// sees it and the node goes on.
-func recovered(do func(*http.Request) (any, error), r *http.Request) (answer any, err error) {
+// callHandler calls do and turns a panic into an error, so that the operator sees
+// it and the node keeps running.
+func callHandler(do func(*http.Request) (any, error), r *http.Request) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -127,26 +128,27 @@ func recovered(do func(*http.Request) (any, error), r *http.Request) (answer any
 	return do(r)
 }
 
-// statuses are how HTTP says what was wrong with a request.
+// statuses are the HTTP statuses of refusals.
 var statuses = map[registry.Kind]int{
 	registry.Invalid:  http.StatusBadRequest,
 	registry.NotFound: http.StatusNotFound,
 	registry.Conflict: http.StatusConflict,
 }
 
-// failure answers an error. What the caller cannot mend is logged too.
-func (s *Server) failure(pattern string, err error) (status int, answer any) {
+// errorAnswer returns the status and body for an error. An error that the caller
+// cannot correct is logged too.
+func (s *Server) errorAnswer(pattern string, err error) (status int, answer any) {
 	status = http.StatusInternalServerError
 	var refusal *registry.Refusal
 	if errors.As(err, &refusal) {
 		status = statuses[refusal.Kind]
 	} else {
-		s.Log.Error("administration failed", "request", pattern, "error", err)
+		s.Log.Error("admin request failed", "request", pattern, "error", err)
 	}
 	return status, map[string]string{"error": err.Error()}
 }
 
-func refuse(kind registry.Kind, format string, args ...any) error {
+func refusal(kind registry.Kind, format string, args ...any) error {
 	return &registry.Refusal{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -154,7 +156,7 @@ func readJSON(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return refuse(registry.Invalid, "cannot read the request: %v", err)
+		return refusal(registry.Invalid, "cannot read the request body: %v", err)
 	}
 	return nil
 }

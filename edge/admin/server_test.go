@@ -24,7 +24,8 @@ import (
 	"tidemark/storage/registry"
 )
 
-// testControl notes what it was asked to do.
+// testControl records what it was asked to do. Switching a chain off panics, and
+// switching one on fails.
 type testControl struct{ asked []string }
 
 func (c *testControl) SetOffline(id market.ChainID, offline bool) error {
@@ -60,18 +61,19 @@ func newServer(t *testing.T, control Control) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	reg, err := registry.Open(store, accounts.DefaultPlans(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	return New(Config{
 		Registry: reg, Control: control, Board: new(rankings.Board), Log: quiet,
 		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},
 	})
 }
 
+// TestServer asks the socket for everything, in a short data directory and in one
+// whose path is too long for a socket's address. A file that a killed node left
+// behind is in the way.
 func TestServer(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("long/", 30))} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -88,7 +90,6 @@ func TestServer(t *testing.T) {
 		if err := s.Listen(dir); err != nil {
 			t.Fatal(err)
 		}
-
 		info, err := os.Stat(filepath.Join(dir, socketName))
 		if err != nil || info.Mode() != os.ModeSocket|0o600 {
 			t.Errorf("mode of the socket = %v, %v; want 0600", info.Mode(), err)
@@ -99,6 +100,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("the node was asked for %q", got)
 		}
 
+		// Nothing is left of the socket after a stop.
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -111,7 +113,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// askSocket asks for everything the socket serves.
+// askSocket sends a request to every route of the socket.
 func askSocket(t *testing.T, dir string) {
 	t.Helper()
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
@@ -155,7 +157,7 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/keys/key_1/revoke", "", 200, `"status":"revoked"`)
 
 	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"starting"`)
-	f("POST", "/chains/7/resync", "", 404, `no chain \"7\" is enabled on this node; enabled are 1 42161`)
+	f("POST", "/chains/7/resync", "", 404, `chain \"7\" is not enabled on this node; enabled are 1 42161`)
 	f("POST", "/chains/1/resync", "", 200, `"chainId":1`)
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
 	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)

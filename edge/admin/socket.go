@@ -12,20 +12,20 @@ import (
 
 const (
 	socketName = "admin.sock"
-	// maxSocketPath is what every system takes in a socket's address.
+	// maxSocketPath is a path length that every system accepts for a socket.
 	maxSocketPath = 100
 )
 
-// listenPrivately makes the socket in a directory that only we can enter,
-// narrows its mode, and moves it to its place: nobody else can connect to it
-// at any moment.
+// listenPrivately creates the socket in a temporary directory that only this user
+// can enter, sets its mode, and moves it to its place. So there is no moment at
+// which another user could connect.
 func listenPrivately(dir string) (net.Listener, error) {
-	nest, err := os.MkdirTemp(dir, "admin-")
+	private, err := os.MkdirTemp(dir, "admin-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(nest)
-	short, done, err := shortPath(nest)
+	defer os.RemoveAll(private)
+	short, done, err := shortPath(private)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func listenPrivately(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // its name moves; Stop removes it
+	l.SetUnlinkOnClose(false) // it is renamed below; Stop removes it
 
-	made := filepath.Join(nest, "s")
-	err = os.Chmod(made, 0o600)
+	created := filepath.Join(private, "s")
+	err = os.Chmod(created, 0o600)
 	if err == nil {
-		err = os.Rename(made, filepath.Join(dir, socketName))
+		err = os.Rename(created, filepath.Join(dir, socketName))
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -48,24 +48,26 @@ func listenPrivately(dir string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to the node on a data directory.
+// Dial connects to the node that runs on a data directory.
 func Dial(ctx context.Context, dir string) (net.Conn, error) {
 	short, done, err := shortPath(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+
 	var d net.Dialer
 	return d.DialContext(ctx, "unix", filepath.Join(short, socketName))
 }
 
-// shortPath returns a name of a directory that is short enough for a socket's
-// address, valid until done is called: itself, or the kernel's name for an
-// open file.
+// shortPath returns a path of a directory that is short enough for a socket's
+// address. It is valid until done is called. For a long path it is the kernel's
+// name for an open file descriptor of the directory.
 func shortPath(dir string) (path string, done func(), err error) {
 	if len(dir) <= maxSocketPath-len("/"+socketName) {
 		return dir, func() {}, nil
 	}
+
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return "", nil, &os.PathError{Op: "open", Path: dir, Err: err}

@@ -1,10 +1,10 @@
-// Package docs holds the guides, as they are written. The pages made of them
-// are in edge/ui; every code block is run by a test.
+// Package docs holds the guides in Markdown. edge/ui has the pages that are built
+// from them. A test runs every code block.
 package docs
 
 import "embed"
 
-// Files are the guides, one file each.
+// Files holds the guides.
 //
 //go:embed *.md
 var Files embed.FS

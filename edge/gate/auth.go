@@ -12,13 +12,15 @@ import (
 // HeaderKey is the header that carries the API key.
 const HeaderKey = "KC-APIKey"
 
-// errKey is the one answer to a missing, malformed, unknown or revoked key, and
-// to the key of a suspended account.
-var errKey = render.Unauthorized("missing or invalid API key; send it in the " + HeaderKey + " header")
+// errKey is the 401. It is the same for a missing, malformed, unknown or
+// revoked key and for a suspended account, so that it reveals nothing about
+// keys.
+var errKey = render.Unauthorized(
+	"missing or invalid API key; send it in the " + HeaderKey + " header")
 
-// Admit authenticates a request of a metered route and takes its burst token.
-// now carries a monotonic reading. On an error the response's headers are set
-// and there is nothing to settle.
+// Admit authenticates a request to a metered route, checks its origin and takes
+// a burst token. now must carry a monotonic clock reading. On error the
+// response headers are already set, and the request must not be settled.
 func (g *Gate) Admit(ctx *fasthttp.RequestCtx, now time.Time) (Ticket, *render.Error) {
 	key := g.authenticate(&ctx.Request.Header)
 	if key == nil {
@@ -27,13 +29,13 @@ func (g *Gate) Admit(ctx *fasthttp.RequestCtx, now time.Time) (Ticket, *render.E
 	}
 
 	t := g.book.Admit(key, g.clock.At(now))
-	if err := allowOrigin(ctx, key); err != nil {
+	if err := checkOrigin(ctx, key); err != nil {
+		// A 403 reports the burst bucket without taking a token from it.
 		g.metrics.origin.Inc()
 		t.Look()
 		g.Refuse(ctx, &t)
 		return t, err
 	}
-
 	if !t.Take() {
 		g.metrics.burst.Inc()
 		g.Refuse(ctx, &t)
@@ -42,7 +44,8 @@ func (g *Gate) Admit(ctx *fasthttp.RequestCtx, now time.Time) (Ticket, *render.E
 	return t, nil
 }
 
-// authenticate resolves the key header in memory; nil is a 401.
+// authenticate returns the key that the request carries, or nil when it is not
+// valid. It counts the reason, which the client is not told.
 func (g *Gate) authenticate(h *fasthttp.RequestHeader) *accounts.Key {
 	values := h.PeekAll(HeaderKey)
 	switch {

@@ -10,23 +10,23 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// errBurst is the 429 of a request that found no burst token.
+// errBurst is the 429 for a request that exceeds the burst limit.
 func errBurst(t *Ticket) *render.Error {
 	p := &t.Terms.Plan
 	return render.TooMany("too many requests: plan "+p.ID+" allows "+
-		strconv.FormatInt(p.RequestsPerSecond, 10)+" a second and bursts of "+
+		strconv.FormatInt(p.RequestsPerSecond, 10)+" per second and bursts of up to "+
 		strconv.FormatInt(p.Burst, 10), time.Duration(t.Burst.RetryNs))
 }
 
-// setLimits sets the headers that tell a caller how much of its limits is
-// left; an account without limits gets none.
-func setLimits(ctx *fasthttp.RequestCtx, t *Ticket) {
+// setLimitHeaders reports how much of the burst and monthly limits is left. An
+// account without limits gets no such headers.
+func setLimitHeaders(ctx *fasthttp.RequestCtx, t *Ticket) {
 	if !t.Terms.Limited() {
 		return
 	}
 	h := &ctx.Response.Header
 	q := t.Quota()
-	var buf [96]byte
+	var buf [96]byte // both limits fit; longer values would allocate
 
 	if q.Limit > 0 {
 		h.SetCanonical([]byte("X-Quota-Limit"), strconv.AppendInt(buf[:0], q.Limit, 10))
@@ -38,7 +38,7 @@ func setLimits(ctx *fasthttp.RequestCtx, t *Ticket) {
 }
 
 // appendRateLimit appends the value of the RateLimit header: for each policy,
-// what remains and after how many seconds all of it is back.
+// what remains and in how many seconds it is fully restored.
 func appendRateLimit(dst []byte, t *Ticket, q *accounts.Quota) []byte {
 	if t.Terms.Paced() {
 		dst = append(dst, `"burst";r=`...)

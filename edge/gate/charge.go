@@ -10,28 +10,30 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// The 503s of metering. Nothing was charged, and a retry a second later may
+// The 503s of metering. Nothing was charged, and a retry one second later may
 // succeed.
 var (
-	errLease   = render.Unavailable("the account's units are being renewed", time.Second)
+	errLease = render.Unavailable(
+		"units for this account could not be reserved in time; nothing was charged", time.Second)
 	errStalled = render.Unavailable("metering is not available", time.Second)
 )
 
-// errQuota is the 429 of a month with fewer units left than the request costs.
+// errQuota is the 429 for a month with fewer units left than the request costs.
 func errQuota(t *Ticket) *render.Error {
 	q := t.Quota()
 	reserved := ""
 	if q.Reserved > 0 {
-		reserved = strconv.FormatInt(q.Reserved, 10) + " are reserved for requests that an " +
-			"interrupted server may have answered; "
+		reserved = "; " + strconv.FormatInt(q.Reserved, 10) + " are reserved for requests that may " +
+			"have been answered before a crash"
 	}
-	return render.OverQuota("monthly quota: "+strconv.FormatInt(q.Left, 10)+" of "+
-		strconv.FormatInt(q.Limit, 10)+" units are left, and this request costs more; "+reserved+
-		"the quota resets at "+t.Span.Reset, time.Duration(q.ResetInNs))
+	return render.OverQuota("monthly quota exceeded: "+strconv.FormatInt(q.Left, 10)+" of "+
+		strconv.FormatInt(q.Limit, 10)+" units are left and this request costs more"+reserved+
+		"; the quota resets at "+t.Span.Reset, time.Duration(q.ResetInNs))
 }
 
-// Reserve holds a request's units before the work. The first request after an
-// idle second waits here for one synced write; no other request waits.
+// Reserve holds the units of a request before its work begins. An account's
+// first request after an idle second waits here for one synced write; no other
+// request waits.
 func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 	v := g.book.Reserve(t, units)
 	if v == accounts.Unleased {
@@ -53,7 +55,8 @@ func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 	return errLease
 }
 
-// awaitLease asks for a lease until the units are held, or cannot be.
+// awaitLease asks metering for a lease and retries until the units are held,
+// are refused, or LeaseWait has passed.
 func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 	g.metrics.waits.Inc()
 	timeout := time.NewTimer(g.LeaseWait)
@@ -71,22 +74,24 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 	}
 }
 
-// Settle ends an admitted request that a route answered: charged of the
-// reserved units are billed, the others given back, the headers set. charged
-// is 0 or what was reserved.
+// Settle ends an admitted request that a route answered. It bills charged of
+// the reserved units, releases the others and sets the headers. charged is at
+// most what was reserved.
 func (g *Gate) Settle(ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64) {
 	charged = g.book.Settle(t, r, charged)
-	setHeaders(ctx, t, charged)
+	setMeterHeaders(ctx, t, charged)
 }
 
-// Refuse ends an admitted request that no route answered.
-func (g *Gate) Refuse(ctx *fasthttp.RequestCtx, t *Ticket) { setHeaders(ctx, t, 0) }
+// Refuse ends an admitted request for which nothing was reserved: it only sets
+// the headers.
+func (g *Gate) Refuse(ctx *fasthttp.RequestCtx, t *Ticket) { setMeterHeaders(ctx, t, 0) }
 
-// setHeaders sets the headers of every metered answer after authentication.
-func setHeaders(ctx *fasthttp.RequestCtx, t *Ticket, charged int64) {
+// setMeterHeaders sets the headers that every metered answer has once its key
+// is known.
+func setMeterHeaders(ctx *fasthttp.RequestCtx, t *Ticket, charged int64) {
 	var buf [20]byte
 	ctx.Response.Header.SetCanonical([]byte("X-Units-Charged"),
 		strconv.AppendInt(buf[:0], charged, 10))
-	setLimits(ctx, t)
+	setLimitHeaders(ctx, t)
 	SetHeader(ctx, "Access-Control-Expose-Headers", exposedHeaders)
 }

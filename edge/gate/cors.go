@@ -7,7 +7,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Headers of requests and answers that the gate knows.
+// Headers that the gate reads or writes.
 const (
 	HeaderRequestID  = "X-Request-Id"
 	HeaderGeneration = "X-Generation"
@@ -17,29 +17,30 @@ const (
 )
 
 const (
-	// AllowedMethods are those that every route has.
+	// AllowedMethods are the methods of every route.
 	AllowedMethods = "GET, HEAD, OPTIONS"
 
 	allowedHeaders = HeaderKey + ", " + HeaderRequestID
-	// preflightAge is how many seconds a browser may keep the answer to a
-	// preflight: at most the minute within which a revocation takes effect.
+	// preflightAge is how many seconds a browser may cache a preflight answer.
+	// A revocation must take effect within a minute, so it is at most that.
 	preflightAge = "60"
 
-	// exposedHeaders are those that a browser lets its page read.
+	// exposedHeaders are the response headers that scripts may read.
 	exposedHeaders = "X-Units-Charged, X-Quota-Limit, X-Quota-Remaining, X-Quota-Reset, " +
 		"RateLimit-Policy, RateLimit, " + HeaderGeneration + ", " + HeaderRequestID + ", Retry-After"
 )
 
-// The 403s of a valid key that is used from the wrong place.
+// The 403s of a valid key that is used from the wrong origin.
 var (
-	errServerOrigin  = render.Forbidden("this is a server key; it is refused with an Origin header")
+	errServerOrigin = render.Forbidden(
+		"this is a server key; requests with an Origin header are refused")
 	errMissingOrigin = render.Forbidden("this is a browser key; it needs an Origin header")
-	errOtherOrigin   = render.Forbidden("this browser key is not bound to that origin")
+	errOtherOrigin   = render.Forbidden("this browser key is not allowed from that origin")
 )
 
-// allowOrigin checks a valid key against the Origin header and lets a listed
-// origin read the answer, errors included. Credentials are never allowed.
-func allowOrigin(ctx *fasthttp.RequestCtx, key *accounts.Key) *render.Error {
+// checkOrigin checks a valid key against the Origin header. An allowed origin
+// may read the answer, errors included; credentials are never allowed.
+func checkOrigin(ctx *fasthttp.RequestCtx, key *accounts.Key) *render.Error {
 	origins := ctx.Request.Header.PeekAll(headerOrigin)
 	switch {
 	case key.Kind == accounts.Server && len(origins) > 0:
@@ -57,8 +58,9 @@ func allowOrigin(ctx *fasthttp.RequestCtx, key *accounts.Key) *render.Error {
 }
 
 // Preflight answers a CORS preflight and reports whether the request was one.
-// It takes no key, units or burst token. On a metered route an origin is
-// allowed when some active browser key lists it; elsewhere every origin is.
+// A preflight needs no key, costs no units and takes no burst token. On a
+// metered route an origin is allowed when some active browser key lists it; on
+// the other routes every origin is allowed.
 func (g *Gate) Preflight(ctx *fasthttp.RequestCtx, metered bool) bool {
 	if !ctx.IsOptions() {
 		return false
@@ -75,7 +77,7 @@ func (g *Gate) Preflight(ctx *fasthttp.RequestCtx, metered bool) bool {
 	} else {
 		SetHeader(ctx, "Vary", "Origin")
 		if !g.book.Listed(origin) {
-			return true
+			return true // a 204 without permission
 		}
 		ctx.Response.Header.SetCanonical([]byte(headerAllowOrigin), origin)
 	}
@@ -86,5 +88,5 @@ func (g *Gate) Preflight(ctx *fasthttp.RequestCtx, metered bool) bool {
 	return true
 }
 
-// AllowAnyOrigin lets every origin read the answer of a free route.
+// AllowAnyOrigin lets scripts of every origin read the answer.
 func AllowAnyOrigin(ctx *fasthttp.RequestCtx) { SetHeader(ctx, headerAllowOrigin, "*") }

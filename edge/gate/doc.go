@@ -1,21 +1,20 @@
-// Package gate stands before every metered route. It decides whose key a
-// request carries, where it may come from, how fast, and how many units are
-// left. The server calls it in the order of checks that api.md fixes:
+// Package gate authenticates, rate-limits and charges the requests of metered
+// routes. The server calls it in the order of checks that api.md fixes:
 //
-//	Preflight                answered at once
+//	Preflight                answers a CORS preflight
 //	Admit                    401, 403, 429 burst
-//	(no such route, parameters: the server's own 404, 405, 400)
+//	(the server's own 404, 405 and 400)
 //	Reserve                  429 quota, 503
 //	(the work)
-//	Settle or Refuse         headers set, units billed or given back
+//	Settle or Refuse         sets headers, bills or releases the units
 //
-// An admitted request ends in exactly one Settle (a route answered it) or
-// Refuse (no route did), whatever happens in between. Both only set headers, so
-// the caller may set body and status before or after. Nobody may reset the
-// response's headers after Admit.
+// Every admitted request ends in exactly one Settle (a route answered it) or
+// Refuse (no route did), whatever happens in between. On the response both only
+// set headers, so the caller may set status and body before or after. Nobody
+// may reset the response headers after Admit.
 //
-// Everything is decided in memory, from immutable maps and atomic counters of
-// storage/accounts: no lock, no message, no allocation. The one exception is
-// the first request of an account after an idle second, which waits for a lease
-// of units to be written to disk.
+// All checks run in memory on immutable maps and atomic counters of
+// storage/accounts, without locks, messages or allocations. The one exception is
+// an account's first request after an idle second: it waits until a lease of
+// units is written to disk.
 package gate

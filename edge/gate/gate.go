@@ -20,22 +20,21 @@ type Gate struct {
 	metrics gateMetrics
 }
 
-// Ticket is one request on its way through the gate.
+// Ticket is the state of one admitted request.
 type Ticket = accounts.Ticket
 
-// defaultLeaseWait is long beside the group commit that a lease needs, which
-// takes a millisecond or two. A disk that needs longer is a 503.
+// defaultLeaseWait is far longer than the group commit that a lease needs, which
+// takes a millisecond or two. If the disk takes longer, the request is a 503.
 const defaultLeaseWait = time.Second
 
-// New returns the gate of a book.
+// New returns a gate over a book of keys.
 func New(book *accounts.Book, clock accounts.Clock, set *metrics.Set) *Gate {
 	return &Gate{
 		LeaseWait: defaultLeaseWait, book: book, clock: clock, metrics: newGateMetrics(set),
 	}
 }
 
-// gateMetrics counts what the gate refuses. The reason of a 401 is told here
-// and nowhere else.
+// gateMetrics counts refusals. The reason for a 401 is reported only here.
 type gateMetrics struct {
 	missing, repeated, malformed, unknown, revoked, suspended *metrics.Counter
 	origin, burst, quota, lease, stalled, waits               *metrics.Counter
@@ -59,14 +58,15 @@ func newGateMetrics(set *metrics.Set) gateMetrics {
 	}
 }
 
-// SetPrivate sets the headers that every answer of a route behind a key has:
-// nobody may cache it, and it depends on the origin.
+// SetPrivate sets the headers of every answer that needs a key: it must not be
+// cached, and it depends on the origin.
 func SetPrivate(ctx *fasthttp.RequestCtx) {
 	SetHeader(ctx, "Vary", "Origin")
 	SetHeader(ctx, "Cache-Control", "private, no-store")
 }
 
-// SetHeader sets a header whose name is already written as it goes out.
+// SetHeader sets a header. name must be in the canonical form that fasthttp
+// would normalise it to.
 func SetHeader(ctx *fasthttp.RequestCtx, name, value string) {
 	ctx.Response.Header.SetCanonical([]byte(name), []byte(value))
 }

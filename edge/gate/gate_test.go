@@ -11,10 +11,12 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// newBenchGate is a gate with one account of a plan that nobody empties.
+// newBenchGate returns a gate and the key of an account that cannot run out of
+// units or burst tokens.
 func newBenchGate(tb testing.TB) (*Gate, string) {
 	now := time.Now()
 	ns := now.UnixNano()
+
 	book := accounts.NewBook(accounts.NewTurner(ns, 0).Step(ns, ns))
 	book.SetAlive(ns + int64(time.Hour))
 	plan := accounts.Plan{ID: "p", MonthlyUnits: 1 << 40, RequestsPerSecond: 1e9, Burst: 1e6}
@@ -25,7 +27,6 @@ func newBenchGate(tb testing.TB) (*Gate, string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-
 	book.Add(&accounts.Key{
 		Hash: accounts.HashKey([]byte(key)), Prefix: key[:accounts.PrefixLen], Cell: cell,
 	}, 0, 0)
@@ -33,7 +34,7 @@ func newBenchGate(tb testing.TB) (*Gate, string) {
 	return New(book, accounts.NewClock(now), metrics.NewSet()), key
 }
 
-// pass is a request's whole way through the gate.
+// pass takes a request through all the steps of the gate.
 func (g *Gate) pass(tb testing.TB, ctx *fasthttp.RequestCtx, now time.Time) {
 	SetPrivate(ctx)
 	t, err := g.Admit(ctx, now)
@@ -51,7 +52,8 @@ func TestGateAllocations(t *testing.T) {
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Request.Header.Set(HeaderKey, key)
 	now := time.Now()
-	g.pass(t, ctx, now)
+	g.pass(t, ctx, now) // the first use allocates the headers' room
+
 	if n := testing.AllocsPerRun(1000, func() {
 		ctx.Response.Header.Reset()
 		g.pass(t, ctx, now)
@@ -60,8 +62,8 @@ func TestGateAllocations(t *testing.T) {
 	}
 }
 
-// The gate with every header, beside the accounts alone
-// (storage/accounts.BenchmarkRequest).
+// BenchmarkGate measures the gate with all its headers. Compare it with
+// storage/accounts.BenchmarkRequest, which measures the accounts alone.
 func BenchmarkGate(b *testing.B) {
 	g, key := newBenchGate(b)
 	ctx := new(fasthttp.RequestCtx)

@@ -8,12 +8,12 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 )
 
-// pageCache keeps finished pages under their canonical question and the
-// generations that it was asked of, so that nothing is ever invalidated: an
-// older page is only never asked for again. Ristretto compares hashes, so the
-// key stands in the page too and is compared on a hit.
+// pageCache keeps finished pages by canonical question and generations. Nothing
+// is invalidated: when a new generation is published, requests no longer ask for
+// the keys of the old one. Ristretto compares only hashes of keys, so each page
+// has its key too, which is compared on a hit.
 type pageCache struct {
-	kept         *ristretto.Cache[[]byte, *Page] // nil: keeps nothing
+	pages        *ristretto.Cache[[]byte, *Page] // nil when the cache is off
 	hits, misses *metrics.Counter
 }
 
@@ -22,27 +22,26 @@ func newPageCache(set *metrics.Set, off bool) (*pageCache, error) {
 		hits:   set.NewCounter(`tidemark_edge_page_cache_total{result="hit"}`),
 		misses: set.NewCounter(`tidemark_edge_page_cache_total{result="miss"}`),
 	}
-
 	if off {
 		return c, nil
 	}
+
 	var err error
-	c.kept, err = ristretto.NewCache(&ristretto.Config[[]byte, *Page]{
+	c.pages, err = ristretto.NewCache(&ristretto.Config[[]byte, *Page]{
 		NumCounters: 10 * pageCacheBytes / (32 << 10),
 		MaxCost:     pageCacheBytes,
 		BufferItems: 64,
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a page cache of %d bytes: %w", pageCacheBytes, err)
 	}
 	return c, nil
 }
 
-// get returns the page of a key; the key may be reused.
+// get returns the page of a key. It does not keep the key.
 func (c *pageCache) get(key []byte) (*Page, bool) {
-	if c.kept != nil {
-		if p, ok := c.kept.Get(key); ok && p.key == string(key) {
+	if c.pages != nil {
+		if p, ok := c.pages.Get(key); ok && p.key == string(key) {
 			c.hits.Inc()
 			return p, true
 		}
@@ -51,41 +50,42 @@ func (c *pageCache) get(key []byte) (*Page, bool) {
 	return nil, false
 }
 
-// pageOverhead is what a page costs beside its body: its key, its record and
-// the cache's own; and its packed bodies, a fifth of it each.
+// pageOverhead is the memory of a page beside its bodies: its key, its record
+// and the cache's entry.
 const pageOverhead = 512
 
-// put keeps a page, or not: the cache decides.
+// put offers a page to the cache, which may decline it.
 func (c *pageCache) put(p *Page) {
-	if c.kept != nil {
+	if c.pages != nil {
+		// Each of the two packed bodies has about a fifth of the body's length.
 		cost := int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead)
-		c.kept.SetWithTTL([]byte(p.key), p, cost, pageTTL)
+		c.pages.SetWithTTL([]byte(p.key), p, cost, pageTTL)
 	}
 }
 
 func (c *pageCache) close() {
-	if c.kept != nil {
-		c.kept.Close()
+	if c.pages != nil {
+		c.pages.Close()
 	}
 }
 
-// lastCopies keep deep pages as they were last served, under their question and
-// chains: they outlive generations.
+// lastCopies keeps deep pages as they were last served, by question and chains.
+// They outlive their generations.
 type lastCopies struct {
-	mu   sync.Mutex
-	kept *recent[Reply]
+	mu      sync.Mutex
+	replies *recent[Reply]
 }
 
-func newLastCopies() *lastCopies { return &lastCopies{kept: newRecent[Reply](maxCopies)} }
+func newLastCopies() *lastCopies { return &lastCopies{replies: newRecent[Reply](maxCopies)} }
 
 func (c *lastCopies) get(key string) (Reply, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept.get(key)
+	return c.replies.get(key)
 }
 
 func (c *lastCopies) put(key string, r Reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept.put(key, r, func(Reply) bool { return true })
+	c.replies.put(key, r, func(Reply) bool { return true })
 }

@@ -13,7 +13,7 @@ import (
 func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
 	t, err := s.timeline(v.State, i, q.Range.Days())
 	if err != nil {
-		return nil, broken(err)
+		return nil, errUnreadable(err)
 	}
 
 	days := t.Days()
@@ -26,11 +26,11 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	p := v.State.Positions.At(i)
 	t, err := s.timeline(v.State, p.Pool, q.Range.Days())
 	if err != nil {
-		return nil, broken(err)
+		return nil, errUnreadable(err)
 	}
 	series, err := s.positionSeries(v.State, i, t)
 	if err != nil {
-		return nil, broken(err)
+		return nil, errUnreadable(err)
 	}
 
 	days := t.Days()
@@ -38,7 +38,8 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	return &Page{Body: append(render.AppendPositionSeries(body, &series), '}')}, nil
 }
 
-// appendCharts appends what both charts have.
+// appendCharts begins the body of a chart with the parts that pools and positions
+// have in common. of is the position whose range is marked, or nil.
 func appendCharts(
 	q *Question, st *market.State, pool uint32, days *chart.Days, of *market.Position,
 ) []byte {
@@ -52,10 +53,13 @@ func appendCharts(
 	return render.AppendPoolOverviewCurrent(body, st, pool, len(days.Days) > 0)
 }
 
-// timeline reads what is kept of a pool's last so many days, of all for 0.
+// timeline reads the stored days of a pool: the last days of them, or all when
+// days is 0.
 func (s *Pages) timeline(st *market.State, pool, days uint32) (*chart.Timeline, error) {
 	from, today := chart.FirstDay(st, pool, days), market.DayOf(st.Now())
 	var kept chart.Records
+
+	// The last day before the range carries its price into a gap at the start.
 	before, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
 	if err != nil {
 		return nil, err
@@ -64,21 +68,21 @@ func (s *Pages) timeline(st *market.State, pool, days uint32) (*chart.Timeline, 
 		kept.Days = append(kept.Days, before)
 	}
 	it := s.cfg.Store.PoolDays(st.Chain, pool, from, today, storage.OldestFirst)
-	if kept.Days, err = collect(it, kept.Days); err != nil {
+	if kept.Days, err = readSeries(it, kept.Days); err != nil {
 		return nil, err
 	}
 
 	p := st.Pools.At(pool)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		if kept.Quotes[leg], err = s.quotes(st, token, from, today); err != nil {
+		if kept.Quotes[leg], err = s.dayQuotes(st, token, from, today); err != nil {
 			return nil, err
 		}
 	}
 	return chart.NewTimeline(st, pool, from, &kept), nil
 }
 
-// positionSeries reads what is kept of position i. The series cannot be told
-// when the history is longer than limits.transactions-max.
+// positionSeries computes the daily series of position i. There are none when
+// its history is longer than limits.transactions-max.
 func (s *Pages) positionSeries(
 	st *market.State, i uint32, t *chart.Timeline,
 ) (chart.PositionDays, error) {
@@ -86,8 +90,9 @@ func (s *Pages) positionSeries(
 	if int64(p.Entries) > int64(s.cfg.Limits.TransactionsMax) {
 		return chart.PositionDays{}, nil
 	}
+
 	kept := chart.PositionRecords{History: chart.NewHistory(p)}
-	it := s.entries(st, i, storage.OldestFirst)
+	it := s.transactions(st, i, storage.OldestFirst)
 	defer it.Close()
 	for it.Next() {
 		kept.History.Add(it.Entry())
@@ -104,14 +109,14 @@ func (s *Pages) positionSeries(
 	if kept.Upper, err = s.tickDays(st.Chain, p.Pool, p.TickUpper, from, today); err != nil {
 		return chart.PositionDays{}, err
 	}
-	if kept.Native, err = s.quotes(st, st.Native, from, today); err != nil {
+	if kept.Native, err = s.dayQuotes(st, st.Native, from, today); err != nil {
 		return chart.PositionDays{}, err
 	}
 	return t.Position(i, &kept), nil
 }
 
-// tickDays are the writes of the fee growth outside a tick from one day to
-// another, led by the newest before them.
+// tickDays reads the daily fee growth outside a tick, preceded by the newest
+// record before the first day.
 func (s *Pages) tickDays(
 	id market.ChainID, pool uint32, tick int32, from, to uint32,
 ) ([]market.TickDay, error) {
@@ -123,12 +128,12 @@ func (s *Pages) tickDays(
 	if known {
 		days = append(days, before)
 	}
-	return collect(s.cfg.Store.TickDays(id, pool, tick, from, to, storage.OldestFirst), days)
+	return readSeries(s.cfg.Store.TickDays(id, pool, tick, from, to, storage.OldestFirst), days)
 }
 
-// quotes are the records of a token's last hour of each day but the last,
-// which is today and has none yet.
-func (s *Pages) quotes(st *market.State, token, from, today uint32) ([]value.Quote, error) {
+// dayQuotes reads a token's price at the end of each day. The last day is today
+// and has none yet.
+func (s *Pages) dayQuotes(st *market.State, token, from, today uint32) ([]value.Quote, error) {
 	quotes := make([]value.Quote, today-from+1)
 	if token == market.NoIndex {
 		for n := range quotes {
@@ -150,8 +155,8 @@ func (s *Pages) quotes(st *market.State, token, from, today uint32) ([]value.Quo
 	return quotes, nil
 }
 
-// collect appends the entries of a series and closes it.
-func collect[T any](it *storage.Series[T], to []T) ([]T, error) {
+// readSeries appends all entries of a series to a slice and closes the series.
+func readSeries[T any](it *storage.Series[T], to []T) ([]T, error) {
 	defer it.Close()
 	for it.Next() {
 		to = append(to, *it.Entry())

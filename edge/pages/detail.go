@@ -9,31 +9,31 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// detail answers a question about one position or pool, which it finds in the
-// newest view of its chain.
-func (p *Pages) detail(q *Question) (Reply, *render.Error) {
+// answerDetail answers a question about one position or pool from the newest
+// view of its chain.
+func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 	sc, err := p.scopeOf(q, q.Chain)
 	if err != nil {
 		return Reply{}, err
 	}
+
 	v := sc.views[0]
-	i, ok := q.find(v)
+	i, ok := q.findIndex(v)
 	if !ok {
 		return Reply{}, q.errAbsent(v)
 	}
 
-	// The page may have been rendered for the same question and generation.
 	text := q.appendDetail(q.text[:0])
 	key := sc.appendKey(text[len(text):], text)
 	if page, ok := p.cache.get(key); ok {
 		return Reply{Page: page, AsOf: v.Confirmed()}, nil
 	}
 
-	page, err := p.build(q, v, i)
+	page, err := p.renderDetail(q, v, i)
 	if err != nil {
 		return Reply{}, err
 	}
-	page.Generations = generations(v)
+	page.Generations = formatGenerations(v)
 	if !page.free && len(page.Body) <= maxKept {
 		page.key = string(key)
 		p.cache.put(page)
@@ -41,14 +41,14 @@ func (p *Pages) detail(q *Question) (Reply, *render.Error) {
 	return Reply{Page: page, AsOf: v.Confirmed(), Free: page.free}, nil
 }
 
-// aboutPool tells whether a detail is about a pool; else it is about a
+// aboutPool reports whether a detail is about a pool; otherwise it is about a
 // position.
 func (q *Question) aboutPool() bool {
 	return q.Route == accounts.RoutePool || q.Route == accounts.RoutePoolCharts
 }
 
-// find returns the index of what is asked for.
-func (q *Question) find(v *rankings.View) (uint32, bool) {
+// findIndex returns the index of the position or pool in a view.
+func (q *Question) findIndex(v *rankings.View) (uint32, bool) {
 	switch {
 	case q.aboutPool():
 		return v.Pool(q.Pool)
@@ -58,16 +58,16 @@ func (q *Question) find(v *rankings.View) (uint32, bool) {
 	return v.Position(q.Position)
 }
 
-// errAbsent is the 404 of what a view does not have.
+// errAbsent is the 404 for a position or pool that a view does not have.
 func (q *Question) errAbsent(v *rankings.View) *render.Error {
 	what := "position"
 	if q.aboutPool() {
 		what = "pool"
 	}
-	return render.Absent(generations(v), "no such %s on chain %d", what, v.State.Chain)
+	return render.Absent(formatGenerations(v), "no such %s on chain %d", what, v.State.Chain)
 }
 
-// appendDetail appends the canonical text of a question for a detail.
+// appendDetail appends the canonical text of a detail's question.
 func (q *Question) appendDetail(dst []byte) []byte {
 	dst = append(append(dst, q.Route.Path()...), ' ')
 	if q.aboutPool() {
@@ -78,13 +78,13 @@ func (q *Question) appendDetail(dst []byte) []byte {
 	return append(append(dst, ' '), q.Range.String()...)
 }
 
-// build renders what is asked of position or pool i.
-func (p *Pages) build(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// renderDetail renders the answer about position or pool i.
+func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePosition:
-		return p.position(v, i)
+		return p.renderPosition(v, i)
 	case accounts.RoutePool:
-		return &Page{Body: render.AppendPool(nil, p.parts.pool(v, i), 0)}, nil
+		return &Page{Body: render.AppendPool(nil, p.parts.poolRow(v, i), 0)}, nil
 	case accounts.RouteExplain:
 		params, answers := p.cfg.Prices(q.Chain)
 		e := value.Explain(v.State, params, answers, i)
@@ -98,9 +98,9 @@ func (p *Pages) build(q *Question, v *rankings.View, i uint32) (*Page, *render.E
 	panic("BUG: a route without a page")
 }
 
-// position renders a position with its history.
-func (p *Pages) position(v *rankings.View, i uint32) (*Page, *render.Error) {
-	h, err := p.history(v, i)
+// renderPosition renders a position with its history.
+func (p *Pages) renderPosition(v *rankings.View, i uint32) (*Page, *render.Error) {
+	h, err := p.findHistory(v, i)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 		if health != render.OK {
 			node = render.Degraded
 		}
-		if p.available(snapshot, id, now) != nil {
+		if p.availableView(snapshot, id, now) != nil {
 			serving = true
 		}
 
@@ -51,38 +51,39 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 	return Reply{Page: &Page{Body: append(body, '}')}}, serving
 }
 
-// chainHealth judges a chain by what it serves, and by why it does not.
+// chainHealth returns the status of a chain and, unless it is OK, the reason.
 func (p *Pages) chainHealth(
 	s *rankings.Snapshot, c *rankings.Chain, now int64,
 ) (h render.Health, reason string) {
 	switch {
 	case c.Status.Offline:
-		return render.Offline, "the operator has taken the chain offline"
+		return render.Offline, "taken offline by the operator"
 	case c.Status.Stopped:
-		return render.Down, "the chain has stopped: " + c.Status.StopReason
+		return render.Down, "indexing has stopped: " + c.Status.StopReason
 	case c.Status.Syncing:
-		return render.Syncing, "the node is catching up with the chain's head"
+		return render.Syncing, "catching up with the chain head"
 	case c.View == nil:
-		return render.Down, "nothing is published yet"
-	case p.available(s, c.ID, now) == nil:
-		return render.Down, unconfirmed(c.View, now)
+		return render.Down, "no ranking has been published yet"
+	case p.availableView(s, c.ID, now) == nil:
+		return render.Down, unconfirmedReason(c.View, now)
 	case now-c.View.Confirmed() > p.cfg.Limits.Freshness.Milliseconds():
-		return render.Lagging, unconfirmed(c.View, now)
+		return render.Lagging, unconfirmedReason(c.View, now)
 	}
 
 	failing := c.Status.FailingSince
 	if failing != 0 && now-failing > feedGrace.Milliseconds() {
-		return render.Lagging, fmt.Sprintf("the feed has failed for %s", seconds(now-failing))
+		return render.Lagging, fmt.Sprintf("the feed has been failing for %s",
+			roundToSeconds(now-failing))
 	}
 	return render.OK, ""
 }
 
-func unconfirmed(v *rankings.View, now int64) string {
+func unconfirmedReason(v *rankings.View, now int64) string {
 	return fmt.Sprintf("block %d was last confirmed as the chain's head %s ago",
-		v.State.Head.Number, seconds(now-v.Confirmed()))
+		v.State.Head.Number, roundToSeconds(now-v.Confirmed()))
 }
 
-// seconds is a time in milliseconds, for a reader.
-func seconds(milli int64) time.Duration {
+// roundToSeconds returns a number of milliseconds as a readable duration.
+func roundToSeconds(milli int64) time.Duration {
 	return (time.Duration(milli) * time.Millisecond).Round(time.Second)
 }

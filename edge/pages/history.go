@@ -13,72 +13,73 @@ import (
 	"tidemark/storage"
 )
 
-// history is what a detail shows of a position's transactions.
+// history is the transactions of a position as its detail shows them.
 type history struct {
-	entries []byte // joined, newest first
+	entries []byte // JSON objects separated by commas, newest first
 	flags   render.History
 }
 
-// histories are the loads that outlived the wait of their request. What they
-// found is kept for at least limits.freshness, so that a retry has it.
+// histories holds the loads that took longer than their request waited. Their
+// results are kept for at least limits.freshness, so that a retry finds them.
 type histories struct {
-	mu   sync.Mutex
-	kept *recent[*load]
+	mu    sync.Mutex
+	loads *recent[*load]
 }
 
-func newHistories() *histories { return &histories{kept: newRecent[*load](maxHistories)} }
+func newHistories() *histories { return &histories{loads: newRecent[*load](maxHistories)} }
 
-// load reads the history of a position, newest entries first, or, when it is
-// longer than limits.transactions-max, its oldest that many.
+// load reads the history of a position, newest entries first. If there are more
+// than limits.transactions-max, it reads that many from the oldest on.
 type load struct {
-	done chan struct{} // closed when all is read or failed
-	at   time.Time     // when it ended
-	err  error
+	done    chan struct{} // closed when all is read or failed
+	endedAt time.Time     // when it ended
+	err     error
 
 	it        *storage.Series[market.Transaction]
 	decimals  [2]uint8
-	left      int
+	remaining int
 	truncated bool
 	entries   []byte
-	ends      []int // of each entry
+	entryEnds []int // of each entry
 }
 
-// history returns the transactions of position i as the view knows them.
-func (p *Pages) history(v *rankings.View, i uint32) (history, *render.Error) {
+// findHistory returns the transactions of position i as the view knows them.
+func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error) {
 	deadline := time.Now().Add(p.cfg.Limits.TransactionsWait)
 	key, err := p.historyKey(v, i)
 	if err != nil {
-		return history{}, broken(err)
+		return history{}, errUnreadable(err)
 	}
 
-	// A load that outlived an earlier request may have ended by now.
+	// An earlier request may have started to load this history.
 	if l, ok := p.histories.get(key); ok {
 		if await(l.done, p.cfg.Limits.TransactionsWait) {
-			return l.history()
+			return l.result()
 		}
-		return p.degraded(v, i)
+		return p.degradedHistory(v, i)
 	}
 
 	l := p.newLoad(v, i)
 	if p.cfg.Limits.TransactionsWait > 1 {
 		for time.Now().Before(deadline) {
-			if l.step(historyStep) {
-				l.end()
-				return l.history()
+			if l.readEntries(historyStep) {
+				l.finishLoad()
+				return l.result()
 			}
 		}
 	}
 	p.continueLoad(key, l)
-	return p.degraded(v, i)
+	return p.degradedHistory(v, i)
 }
 
-// historyKey names a history: by its length and its last entry, so that one
-// that was kept is found by later generations until it grows, and never
-// across a reorganisation.
+// historyKey identifies a history by its length and its last entry. A later
+// generation finds a kept history as long as it has not grown, and never one
+// from before a reorganisation.
 func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	st := v.State
-	it := p.entries(st, i, storage.NewestFirst)
+	it := p.transactions(st, i, storage.NewestFirst)
 	defer it.Close()
+
 	key := fmt.Appendf(nil, "%d %d %d ", st.Chain, i, st.Positions.At(i).Entries)
 	if it.Next() {
 		t := it.Entry()
@@ -87,9 +88,9 @@ func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
 	return string(key), it.Err()
 }
 
-// entries are the transactions of position i that a state knows of: the store
-// may be ahead of it.
-func (p *Pages) entries(
+// transactions iterates over the transactions of position i up to the block of a
+// state. The store may have later ones.
+func (p *Pages) transactions(
 	st *market.State, i uint32, d storage.Direction,
 ) *storage.Series[market.Transaction] {
 	return p.cfg.Store.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), d)
@@ -99,7 +100,7 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	st := v.State
 	position := st.Positions.At(i)
 	l := &load{
-		done: make(chan struct{}), left: p.cfg.Limits.TransactionsMax,
+		done: make(chan struct{}), remaining: p.cfg.Limits.TransactionsMax,
 		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
 		truncated: uint64(position.Entries) > uint64(p.cfg.Limits.TransactionsMax),
 	}
@@ -110,45 +111,45 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	if l.truncated {
 		direction = storage.OldestFirst
 	}
-	l.it = p.entries(st, i, direction)
+	l.it = p.transactions(st, i, direction)
 	return l
 }
 
-// step reads at most n more entries and reports whether none are left.
-func (l *load) step(n int) (done bool) {
+// readEntries reads at most n more entries and reports whether that was all.
+func (l *load) readEntries(n int) (done bool) {
 	for ; n > 0; n-- {
-		if l.left == 0 || !l.it.Next() {
+		if l.remaining == 0 || !l.it.Next() {
 			l.err = l.it.Err()
 			return true
 		}
-		l.left--
-		if len(l.ends) > 0 {
+		l.remaining--
+
+		if len(l.entryEnds) > 0 {
 			l.entries = append(l.entries, ',')
 		}
-
 		l.entries = render.AppendTransaction(l.entries, l.it.Entry(), l.decimals)
-		l.ends = append(l.ends, len(l.entries))
+		l.entryEnds = append(l.entryEnds, len(l.entries))
 	}
 	return false
 }
 
-// end frees the iterator and puts the entries in order.
-func (l *load) end() {
+// finishLoad closes the iterator and puts the entries in order, newest first.
+func (l *load) finishLoad() {
 	l.it.Close()
 	if l.truncated {
-		l.entries = reversed(l.entries, l.ends)
+		l.entries = reverseEntries(l.entries, l.entryEnds)
 	}
-	l.ends, l.at = nil, time.Now()
+	l.entryEnds, l.endedAt = nil, time.Now()
 	close(l.done)
 }
 
-// reversed returns joined entries in the opposite order.
-func reversed(entries []byte, ends []int) []byte {
+// reverseEntries returns comma-separated entries in reverse order.
+func reverseEntries(entries []byte, ends []int) []byte {
 	out := make([]byte, 0, len(entries))
 	for i := range slices.Backward(ends) {
 		start := 0
 		if i > 0 {
-			start = ends[i-1] + 1
+			start = ends[i-1] + 1 // behind the comma
 		}
 		if len(out) > 0 {
 			out = append(out, ',')
@@ -158,28 +159,28 @@ func reversed(entries []byte, ends []int) []byte {
 	return out
 }
 
-// history is the result of a load that has ended.
-func (l *load) history() (history, *render.Error) {
+// result returns the history of a finished load.
+func (l *load) result() (history, *render.Error) {
 	if l.err != nil {
-		return history{}, broken(l.err)
+		return history{}, errUnreadable(l.err)
 	}
 	return history{l.entries, render.History{Truncated: l.truncated}}, nil
 }
 
-// degraded is what a detail shows of a history that did not load in time: its
-// newest entries, read at once.
-func (p *Pages) degraded(v *rankings.View, i uint32) (history, *render.Error) {
+// degradedHistory returns the newest entries only, for a history that did not
+// load in time.
+func (p *Pages) degradedHistory(v *rankings.View, i uint32) (history, *render.Error) {
 	p.metrics.degraded.Inc()
 	l := p.newLoad(v, i)
 	if l.truncated {
 		l.it.Close()
-		l.it = p.entries(v.State, i, storage.NewestFirst)
+		l.it = p.transactions(v.State, i, storage.NewestFirst)
 	}
 	defer l.it.Close()
 
-	l.step(p.cfg.Limits.TransactionsPartial)
+	l.readEntries(p.cfg.Limits.TransactionsPartial)
 	if l.err != nil {
-		return history{}, broken(l.err)
+		return history{}, errUnreadable(l.err)
 	}
 	return history{l.entries, render.History{Degraded: true, Partial: len(l.entries) > 0}}, nil
 }
@@ -187,30 +188,30 @@ func (p *Pages) degraded(v *rankings.View, i uint32) (history, *render.Error) {
 func (h *histories) get(key string) (*load, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.kept.get(key)
+	return h.loads.get(key)
 }
 
-// continueLoad goes on with a load beside its request and keeps what it finds.
+// continueLoad finishes a load in the background and keeps its result.
 func (p *Pages) continueLoad(key string, l *load) {
 	p.histories.mu.Lock()
 	defer p.histories.mu.Unlock()
 
-	// Another request may load the same history, or too many may load.
-	mayGo := func(old *load) bool {
-		return isClosed(old.done) && time.Since(old.at) > p.cfg.Limits.Freshness
+	// Give up if another request loads the same history, or too many are loading.
+	expired := func(old *load) bool {
+		return isClosed(old.done) && time.Since(old.endedAt) > p.cfg.Limits.Freshness
 	}
-	if _, ok := p.histories.kept.get(key); ok || !p.histories.kept.put(key, l, mayGo) {
+	if _, ok := p.histories.loads.get(key); ok || !p.histories.loads.put(key, l, expired) {
 		l.it.Close()
 		return
 	}
 
-	begun := p.jobs.start(p.jobs.reading, func() {
-		for !l.step(historyStep) && !isClosed(p.jobs.stopping) {
+	begun := p.jobs.startJob(p.jobs.reading, func() {
+		for !l.readEntries(historyStep) && !isClosed(p.jobs.stopping) {
 		}
-		l.end()
+		l.finishLoad()
 	})
 	if !begun {
-		p.histories.kept.drop(key, func(old *load) bool { return old == l })
+		p.histories.loads.drop(key, func(old *load) bool { return old == l })
 		l.it.Close()
 	}
 }

@@ -12,17 +12,16 @@ import (
 	"tidemark/rankings"
 )
 
-// jobs are the counts and selections of filters that nobody asked before, and
-// the histories that take longer than their request waits. They run beside the
-// requests that want them, so that a request may stop waiting and a later one
-// find the result. As many of each kind run at a time as there are processors,
-// the others in the order in which they came; at most limits.selections of
-// counts and of selections are kept.
+// jobs runs the counts and selections of new filters, and the loading of long
+// histories, in the background. A request waits for its job for a limited time;
+// if it gives up, a later request finds the result. Of each kind as many jobs run
+// at once as there are processors, in the order in which they were asked for.
+// At most limits.selections counts and as many selections are kept.
 //
-// A count belongs to the generations that it was started on. A selection
-// belongs to a filter and its chains: newer generations do not restart it. It
-// pins its own until it is done and for limits.freshness after, and only then
-// does the next request start another.
+// A count is of the generations that it was started on. A selection is of a
+// filter and its chains, so a new generation does not restart it. It pins its
+// generations until it is done and for limits.freshness after that; only then
+// does the next request start a new one.
 type jobs struct {
 	limits   *Limits
 	board    *rankings.Board
@@ -38,23 +37,23 @@ type jobs struct {
 	selections *recent[*selection]
 }
 
-// slots holds a token for each job of a kind that runs.
+// slots limits how many jobs of a kind run at once: each holds one slot.
 type slots chan struct{}
 
-// count is the number of a filter's rows in fixed generations, and what else
-// is known of where they are.
+// count is the number of a filter's rows in fixed generations, and a search that
+// remembers where some of these rows are.
 type count struct {
 	views  []*rankings.View
 	done   chan struct{} // closed when soFar is final
-	soFar  atomic.Uint64 // rows, at most limits.total-cap + 1
+	soFar  atomic.Uint64 // rows found, at most limits.total-cap + 1
 	search atomic.Pointer[rankings.Search]
 }
 
-// selection is where every row of a filter stands, in its own generations.
+// selection is the places of all rows of a filter, in pinned generations.
 type selection struct {
 	views  []*rankings.View
-	done   chan struct{} // closed when search is final
-	search *rankings.Search
+	done   chan struct{}    // closed when search may be read
+	search *rankings.Search // nil when the selection failed
 }
 
 func newJobs(cfg *Config, leaves rankings.LeafReader) *jobs {
@@ -67,7 +66,7 @@ func newJobs(cfg *Config, leaves rankings.LeafReader) *jobs {
 	}
 }
 
-// stop lets no job begin, and waits until those that run have ended.
+// stop prevents further jobs and waits until the running ones have ended.
 func (j *jobs) stop(ctx context.Context) error {
 	close(j.stopping)
 	ended := make(chan struct{})
@@ -80,7 +79,7 @@ func (j *jobs) stop(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("cannot end background work: %w", ctx.Err())
+		return fmt.Errorf("cannot stop counts, selections and histories in time: %w", ctx.Err())
 	}
 }
 
@@ -93,11 +92,13 @@ func isClosed(done <-chan struct{}) bool {
 	}
 }
 
-// await waits for done, at most for a time; 0 or 1 ns does not wait.
+// await waits until done is closed and reports whether it is. It waits at most
+// atMost; 0 or 1 ns does not wait.
 func await(done <-chan struct{}, atMost time.Duration) bool {
 	if atMost <= 1 || isClosed(done) {
 		return isClosed(done)
 	}
+
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
@@ -108,9 +109,9 @@ func await(done <-chan struct{}, atMost time.Duration) bool {
 	}
 }
 
-// start runs work beside the request when a slot is free; false when too many
-// jobs wait already.
-func (j *jobs) start(slot slots, work func()) bool {
+// startJob runs work in the background as soon as a slot is free. It returns
+// false when too many jobs wait already.
+func (j *jobs) startJob(slot slots, work func()) bool {
 	if isClosed(j.stopping) || j.queued.Load() >= maxQueued {
 		return false
 	}
@@ -124,15 +125,15 @@ func (j *jobs) start(slot slots, work func()) bool {
 	return true
 }
 
-// findCount returns the count of a key, if there is one.
+// findCount returns the count of a key.
 func (j *jobs) findCount(key string) (*count, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.counts.get(key)
 }
 
-// startCount returns the count of a key, which it starts on views if there is
-// none; nil when too many jobs wait already.
+// startCount returns the count of a key and starts one on views if there is none.
+// It returns nil when too many jobs wait already.
 func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.Search) *count {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -140,20 +141,20 @@ func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.S
 		return c
 	}
 
-	// Nobody asks for the counts of older generations again, and each would
-	// keep its generation in memory.
+	// Counts of older generations are not asked for again, and each would keep
+	// its generation in memory.
 	j.counts.dropAll(func(c *count) bool { return j.isOutdated(c.views) })
 
 	c := &count{views: slices.Clone(views), done: make(chan struct{})}
 	c.search.Store(search)
-	if !j.start(j.counting, func() { j.runCount(c, search) }) {
+	if !j.startJob(j.counting, func() { j.runCount(c, search) }) {
 		return nil
 	}
 	j.counts.put(key, c, func(*count) bool { return true })
 	return c
 }
 
-// isOutdated reports whether a view of views is not the published one.
+// isOutdated reports whether any of views is no longer the published one.
 func (j *jobs) isOutdated(views []*rankings.View) bool {
 	snapshot := j.board.Load()
 	return slices.ContainsFunc(views, func(v *rankings.View) bool {
@@ -176,15 +177,16 @@ func (j *jobs) runCount(c *count, search *rankings.Search) {
 	c.search.Store(running.Search())
 }
 
-// findSelection returns the selection of a key, if there is one.
+// findSelection returns the selection of a key.
 func (j *jobs) findSelection(key string) (*selection, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.selections.get(key)
 }
 
-// startSelection returns the selection of a key, which it starts on views if
-// there is none; nil when too many run or wait already. views must be current.
+// startSelection returns the selection of a key and starts one on views if there
+// is none. It returns nil when too many run or wait already. views must be the
+// published ones.
 func (j *jobs) startSelection(
 	key string, views []*rankings.View, search *rankings.Search,
 ) *selection {
@@ -194,17 +196,17 @@ func (j *jobs) startSelection(
 		return sel
 	}
 
-	// One that is done makes room; those that run are never dropped.
+	// A finished selection may be evicted; a running one may not.
 	sel := &selection{views: slices.Clone(views), done: make(chan struct{})}
-	mayGo := func(old *selection) bool { return isClosed(old.done) }
-	if !j.selections.put(key, sel, mayGo) {
+	finished := func(old *selection) bool { return isClosed(old.done) }
+	if !j.selections.put(key, sel, finished) {
 		return nil
 	}
 
 	for _, v := range views {
 		v.Pin()
 	}
-	if !j.start(j.selecting, func() { j.runSelection(key, sel, search) }) {
+	if !j.startJob(j.selecting, func() { j.runSelection(key, sel, search) }) {
 		j.selections.drop(key, func(old *selection) bool { return old == sel })
 		sel.unpin()
 		return nil
@@ -224,7 +226,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 	for {
 		done, err := running.Step(j.leaves, stepRows)
 		if err != nil || isClosed(j.stopping) {
-			j.expireSelection(key, sel) // the next request starts another
+			j.expireSelection(key, sel) // the next request starts a new one
 			return
 		}
 		if done {
@@ -237,7 +239,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 	time.AfterFunc(j.limits.Freshness, func() { j.expireSelection(key, sel) })
 }
 
-// expireSelection lets go of a selection and of its generations.
+// expireSelection forgets a selection and unpins its generations.
 func (j *jobs) expireSelection(key string, sel *selection) {
 	j.mu.Lock()
 	j.selections.drop(key, func(old *selection) bool { return old == sel })

@@ -13,11 +13,11 @@ import (
 	"tidemark/storage"
 )
 
-// leafCache reads leaves from the store and keeps them decoded. A leaf never
-// changes, so that one that was read is good for ever.
+// leafCache reads leaves from the store and keeps them decoded. Leaves are
+// immutable, so an entry never becomes invalid.
 type leafCache struct {
 	store        *storage.Store
-	kept         *ristretto.Cache[uint64, *leaf]
+	leaves       *ristretto.Cache[uint64, *leaf]
 	hits, misses *metrics.Counter
 }
 
@@ -37,22 +37,21 @@ func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
 	}
 
 	var err error
-	c.kept, err = ristretto.NewCache(&ristretto.Config[uint64, *leaf]{
+	c.leaves, err = ristretto.NewCache(&ristretto.Config[uint64, *leaf]{
 		NumCounters: 10 * leafCacheBytes / (4 << 10),
 		MaxCost:     leafCacheBytes,
 		BufferItems: 64,
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a leaf cache of %d bytes: %w", leafCacheBytes, err)
 	}
 	return c, nil
 }
 
-// Leaf returns the ids of a leaf, which are shared.
+// Leaf returns the ids of a leaf. The slice is shared and must not be changed.
 func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	key := leafKey(chain, number)
-	if l, ok := c.kept.Get(key); ok && l.chain == chain && l.number == number {
+	if l, ok := c.leaves.Get(key); ok && l.chain == chain && l.number == number {
 		c.hits.Inc()
 		return l.ids, nil
 	}
@@ -65,21 +64,20 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 	if err != nil {
 		return nil, err
 	}
-
 	ids, err := block.DecodeLeaf(raw, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
-	c.kept.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
+	c.leaves.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
 	return ids, nil
 }
 
-// leafKey mixes a chain and a leaf's number; two leaves of one key cost reads,
-// not answers, since a hit is compared.
+// leafKey hashes a chain and a leaf's number. A collision costs a read of the
+// store but never a wrong answer: Leaf compares chain and number on a hit.
 func leafKey(chain market.ChainID, number uint64) uint64 {
 	x := number ^ uint64(chain)*0x9e3779b97f4a7c15
 	x = (x ^ x>>32) * 0xd6e8feb86659fd93
 	return x ^ x>>32
 }
 
-func (c *leafCache) close() { c.kept.Close() }
+func (c *leafCache) close() { c.leaves.Close() }

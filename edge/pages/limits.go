@@ -2,18 +2,18 @@ package pages
 
 import "time"
 
-// Limits bound what answers wait for and hold; api.md gives each its meaning.
-// A wait of 0 or 1 ns does not wait. DefaultLimits are the documented ones.
+// Limits bounds what answers wait for and how much they hold. A wait of 0 or 1 ns
+// means not to wait. DefaultLimits returns the documented values.
 type Limits struct {
-	Freshness           time.Duration // older data is served only flagged stale
-	TotalCap            int           // counting rows stops here
+	Freshness           time.Duration // older data is flagged stale
+	TotalCap            int           // counts stop at this number of rows
 	CountWait           time.Duration // how long a list waits for its count
 	ScanWait            time.Duration // how long a deep page waits for its selection
 	TransactionsWait    time.Duration // how long a detail waits for its history
 	TransactionsPartial int           // entries of a partial history
 	TransactionsMax     int           // entries of the longest history
 	UnavailableAfter    time.Duration // a chain whose data is older is left out
-	Selections          int           // selections that run or are pinned at once
+	Selections          int           // selections kept at once, running or pinned
 }
 
 // DefaultLimits returns the documented limits.
@@ -26,52 +26,53 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Bounds of memory and of work. They are constants because whoever changes one
-// needs the reason beside it.
+// Bounds of memory and work. They are constants and not settings, because a
+// change needs the reason that stands beside each.
 const (
-	// pageCacheBytes holds two generations of every page that is asked for
-	// more than once in the few seconds that it lives.
+	// pageCacheBytes holds two generations of all pages that are requested more
+	// than once in their few seconds of life.
 	pageCacheBytes = 256 << 20
-	// maxKept keeps a single long history from taking the room of a thousand
-	// pages.
+	// maxKept is the largest body that is cached. Without it, one long history
+	// would take the room of a thousand pages.
 	maxKept = 1 << 20
-	// pageTTL outlives every generation; it only frees what nobody can ask for.
+	// pageTTL is longer than any generation lives. It only frees memory of pages
+	// that can no longer be asked for.
 	pageTTL = time.Minute
 	// leafCacheBytes holds the decoded leaves of about 10 million rows.
 	leafCacheBytes = 64 << 20
 
-	// stepRows is how many rows a walk, count or selection goes on between
-	// two looks at the clock: 10 to 100 µs.
+	// stepRows is how many rows a walk, count or selection processes before it
+	// yields and checks whether to stop: 10 to 100 µs of work.
 	stepRows = 4096
-	// maxQueued bounds the jobs that wait for their turn.
+	// maxQueued bounds the jobs that wait for a slot.
 	maxQueued = 1024
-	// maxCopies is how many last served copies of deep pages are kept.
+	// maxCopies bounds the last served copies of deep pages.
 	maxCopies = 256
-	// maxHistories is how many histories load or are kept at once.
+	// maxHistories bounds the histories that are loading or kept.
 	maxHistories = 64
-	// historyStep is how many entries of a history are read between two looks
-	// at the clock.
+	// historyStep is how many entries of a history are read before its load
+	// checks the time.
 	historyStep = 64
 
-	// rowBytes holds the row of a position.
+	// rowBytes is more than the row of a position needs.
 	rowBytes = 4096
 	// entryBytes is the usual length of an entry of a history.
 	entryBytes = 768
 	// chartBytes and chartDayBytes are the usual lengths of a chart without its
-	// days, and of each day.
+	// days, and of one day.
 	chartBytes, chartDayBytes = 32 << 10, 1 << 10
 
-	// maxLeafRetries bounds how often a page whose leaf was deleted while it was
-	// read is begun again on the newest view. A second time needs two
-	// generations within one page.
+	// maxLeafRetries bounds how often a page is restarted on the newest view
+	// because a leaf was deleted while it was read. Each restart takes two
+	// generations within the time of one page.
 	maxLeafRetries = 4
 
-	// retryAfter is the Retry-After of a 503 that ends by itself soon.
+	// retryAfter is the Retry-After of a 503 that soon ends by itself.
 	retryAfter = time.Second
-	// unavailableRetry is that of a missing chain: it has to catch up, or its
-	// operator has to act.
+	// unavailableRetry is the Retry-After of an unavailable chain: it has to
+	// catch up, or its operator has to act.
 	unavailableRetry = 5 * time.Second
-	// feedGrace is how long a chain's feed may fail before /health says so:
-	// the next request makes up for a single lost one.
+	// feedGrace is how long a chain's feed may fail before /health reports it.
+	// A single lost request is repeated within that time.
 	feedGrace = 5 * time.Second
 )

@@ -14,76 +14,77 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// listing is a question for a page of rows, of positions or of pools, that is
-// not in the page cache.
+// listing is a question for a page of positions or pools that is not in the page
+// cache.
 type listing struct {
 	*Question
 	page, limit, offset uint64
-	text                []byte // canonical, with its page
-	filtered            bool   // what is found of the filter is kept for its other pages
-	filter              []byte // canonical, without the page
+	text                []byte // the canonical question
+	filter              []byte // the canonical question without page and limit
+	filtered            bool   // counts and selections of the filter are kept
 }
 
-// found is the rows of a page, and what is known of the whole list.
+// found is the rows of a page and what is known about the whole list.
 type found struct {
 	rankings.Page
-	views   []*rankings.View
-	counted uint64 // rows; more than the cap stands for any number above
-	waited  bool   // the count did not get ready in time
-	deep    bool   // by a selection, whose generations may be older
-	copied  *Reply // instead of rows: the page as it was last served
+	views         []*rankings.View // that the rows come from
+	count         uint64           // rows of the list; above the cap it is not exact
+	countPending  bool             // the count was not ready in time
+	fromSelection bool             // the views may be older than the published ones
+	lastCopy      *Reply           // set instead of rows: the page as last served
 }
 
-// list answers a question for a page of positions or of pools.
-func (p *Pages) list(q *Question) (Reply, *render.Error) {
+// answerList answers a question for a page of positions or pools.
+func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 	sc, err := p.scopeOf(q, q.listChain())
 	if err != nil {
 		return Reply{}, err
 	}
 
-	// The page may have been rendered for the same question and generations.
 	text := q.appendList(q.text[:0])
 	key := sc.appendKey(text[len(text):], text)
 	if page, ok := p.cache.get(key); ok {
-		return Reply{Page: page, AsOf: asOf(sc.views), Free: page.free}, nil
+		return Reply{Page: page, AsOf: oldestConfirmed(sc.views), Free: page.free}, nil
 	}
 
 	l := newListing(q, text)
 	for range maxLeafRetries {
 		f, cause := p.findRows(l, &sc)
 		if cause == nil {
-			return p.finish(l, &sc, &f), nil
+			return p.renderAndKeep(l, &sc, &f), nil
 		}
 		if !errors.Is(cause, rankings.ErrLeafGone) {
 			return Reply{}, listError(cause)
 		}
-		// Two generations were published since the board was read: their leaves
-		// have replaced those of the view. Ask the newest.
+
+		// Two generations were published since the board was read, and a leaf of
+		// our view has been deleted. Try again with the newest view.
 		if sc, err = p.scopeOf(q, q.listChain()); err != nil {
 			return Reply{}, err
 		}
 	}
-	return Reply{}, render.Unavailable("generations change too fast to be read", retryAfter)
+	return Reply{}, render.Unavailable("rankings changed repeatedly while this page was read",
+		retryAfter)
 }
 
-// listError is the answer when no page was found.
+// listError is the error answer when no page could be found.
 func listError(cause error) *render.Error {
 	var told *render.Error
 	switch {
 	case errors.As(cause, &told):
 		return told
 	case errors.Is(cause, rankings.ErrWarming):
-		return render.Unavailable("records are loading after a restart", retryAfter)
+		return render.Unavailable("records are still loading after a restart", retryAfter)
 	}
-	return broken(cause)
+	return errUnreadable(cause)
 }
 
-// The next functions are all in which the two lists differ.
+// The two lists differ only in the functions from here to appendRow.
 
-// listsPools tells which list is asked for.
+// listsPools reports whether the list is of pools; otherwise it is of positions.
 func (q *Question) listsPools() bool { return q.Route == accounts.RoutePools }
 
-// listChain is the chain that a list is asked of, 0 for all.
+// listChain returns the chain of a list, or 0 for all chains.
 func (q *Question) listChain() market.ChainID {
 	if q.listsPools() {
 		return q.Pools.Chain
@@ -91,7 +92,7 @@ func (q *Question) listChain() market.ChainID {
 	return q.Positions.Chain
 }
 
-// appendList appends the canonical text of a question for a list.
+// appendList appends the canonical text of a list's question.
 func (q *Question) appendList(dst []byte) []byte {
 	if q.listsPools() {
 		return query.AppendPools(append(dst, "pools?"...), &q.Pools)
@@ -118,7 +119,7 @@ func newListing(q *Question, text []byte) *listing {
 	return l
 }
 
-// search prepares the list over views.
+// search prepares a search of the list in views.
 func (l *listing) search(views []*rankings.View) (*rankings.Search, error) {
 	if l.listsPools() {
 		return rankings.SearchPools(views, &l.Pools)
@@ -126,28 +127,29 @@ func (l *listing) search(views []*rankings.View) (*rankings.Search, error) {
 	return rankings.SearchPositions(views, &l.Positions)
 }
 
-// appendRow renders a row of the list.
+// appendRow appends a rendered row of the list.
 func (p *Pages) appendRow(dst []byte, l *listing, row *rankings.Row, m *value.Metrics) []byte {
 	if l.listsPools() {
-		return render.AppendPool(dst, p.parts.pool(row.View, row.Index), row.Rank)
+		return render.AppendPool(dst, p.parts.poolRow(row.View, row.Index), row.Rank)
 	}
 	st := row.View.State
 	value.Position(st, row.Index, m)
-	share := p.parts.of(row.View).share(st.Positions.At(row.Index).Pool, m)
+	share := p.parts.partsOf(row.View).share(st.Positions.At(row.Index).Pool, m)
 	return render.AppendPosition(dst, st, row.Index, m, share, row.Rank)
 }
 
-// findRows finds the rows of a page: by a seek where the view knows its rows, else
-// by a walk below the cap, and by a selection from there on.
+// findRows finds the rows of a page. When the view knows all rows of the list it
+// seeks. Otherwise it walks to a page below the cap, and uses a selection for a
+// deeper one.
 func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	shallow, key := l.offset < uint64(p.cfg.Limits.TotalCap), ""
 
-	// What an earlier question found of the same filter is taken up. A count,
-	// for shallow pages, belongs to its generations; a selection outlives them.
+	// Reuse what an earlier request found out about this filter. A count, for
+	// shallow pages, is of fixed generations; a selection may outlive them.
 	if l.filtered && shallow {
 		key = string(sc.appendKey(nil, l.filter))
 		if c, ok := p.jobs.findCount(key); ok {
-			return p.walk(l, sc, c, nil)
+			return p.walkToPage(l, sc, c, nil)
 		}
 	} else if l.filtered {
 		key = string(sc.appendChainKey(nil, l.filter))
@@ -160,29 +162,30 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+
 	total, known := search.Total()
 	switch {
 	case known:
-		f := found{views: sc.views, counted: total}
+		f := found{views: sc.views, count: total}
 		f.Page, err = search.Page(p.leaves, l.offset, l.limit)
 		return f, err
 	case shallow:
-		return p.walk(l, sc, p.jobs.startCount(key, sc.views, search), search)
+		return p.walkToPage(l, sc, p.jobs.startCount(key, sc.views, search), search)
 	}
 	return p.selectPage(l, sc, p.jobs.startSelection(key, sc.views, search))
 }
 
-// walk finds a page below the cap. It waits for the count, which makes the page
-// a seek when there are few rows, and else walks to the page from where walks
-// before it got, however long that takes. Without a count (nil: too many jobs
-// wait) it walks all the way in search.
-func (p *Pages) walk(
+// walkToPage finds a page below the cap. It first waits for the count, since a
+// filter with few rows is then known completely and the page is a seek.
+// Otherwise it walks on from where earlier walks got, however long that takes. c
+// is nil when too many jobs wait already; then it walks from the start of search.
+func (p *Pages) walkToPage(
 	l *listing, sc *scope, c *count, search *rankings.Search,
 ) (found, error) {
-	f := found{views: sc.views, waited: true}
+	f := found{views: sc.views, countPending: true}
 	if c != nil {
-		f.waited = !await(c.done, p.cfg.Limits.CountWait)
-		f.counted = c.soFar.Load()
+		f.countPending = !await(c.done, p.cfg.Limits.CountWait)
+		f.count = c.soFar.Load()
 		search = c.search.Load()
 	}
 
@@ -199,59 +202,60 @@ func (p *Pages) walk(
 	}
 	f.Page = walk.Page()
 
-	// The next page of the filter need not walk over these rows again.
+	// The walk noted where pages begin: later pages of the filter start there.
 	if learned := walk.Search(); c != nil && learned != search {
 		c.search.CompareAndSwap(search, learned)
 	}
-	if f.waited {
+	if f.countPending {
 		p.metrics.uncounted.Inc()
 	}
 	return f, nil
 }
 
-// errReaching is the 503 of a deep page before its selection is ready.
+// errReaching is the 503 for a deep page whose selection is not ready.
 var errReaching = render.Unavailable("this page is still being reached; retry to go on from here",
 	retryAfter)
 
-// selectPage finds a page at or beyond the cap by its selection (nil: too many
-// run), or else the copy of it that was served last.
+// selectPage finds a page at or beyond the cap by the filter's selection. If that
+// is not ready in time, the page is the copy that was served last. sel is nil
+// when no selection could be started.
 func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error) {
 	if sel == nil || !await(sel.done, p.cfg.Limits.ScanWait) || sel.search == nil {
 		p.metrics.unselected.Inc()
 		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
 			p.metrics.copies.Inc()
-			return found{copied: &last}, nil
+			return found{lastCopy: &last}, nil
 		}
 		return found{}, errReaching
 	}
 
-	f := found{views: sel.views, deep: true}
-	f.counted, _ = sel.search.Total()
+	f := found{views: sel.views, fromSelection: true}
+	f.count, _ = sel.search.Total()
 	var err error
 	f.Page, err = sel.search.Page(p.leaves, l.offset, l.limit)
 	return f, err
 }
 
-// finish renders a page and keeps it where a later question will look for it. A
-// page whose flags came from a wait is not kept.
-func (p *Pages) finish(l *listing, sc *scope, f *found) Reply {
-	if f.copied != nil {
-		return Reply{Page: f.copied.Page, AsOf: f.copied.AsOf, Stale: true, Free: f.copied.Free}
+// renderAndKeep renders a page and keeps it for later requests. A page whose
+// count was not ready is not kept, since the next request may have the count.
+func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
+	if f.lastCopy != nil {
+		return Reply{Page: f.lastCopy.Page, AsOf: f.lastCopy.AsOf, Stale: true, Free: f.lastCopy.Free}
 	}
 
-	page := p.render(l, sc, f)
-	reply := Reply{Page: page, AsOf: asOf(f.views), Free: page.free}
+	page := p.renderList(l, sc, f)
+	reply := Reply{Page: page, AsOf: oldestConfirmed(f.views), Free: page.free}
 	switch {
-	case f.deep:
+	case f.fromSelection:
 		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
-	case !f.waited:
+	case !f.countPending:
 		page.key = string(sc.appendKey(nil, l.text))
 		p.cache.put(page)
 	}
 	return reply
 }
 
-// scratch is room for the rows of a page while it grows.
+// scratch holds the buffers for rendering a page, which are reused.
 type scratch struct {
 	body    []byte
 	metrics value.Metrics
@@ -259,8 +263,8 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// render renders a page of a list.
-func (p *Pages) render(l *listing, sc *scope, f *found) *Page {
+// renderList renders the body of a page of a list.
+func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 	room := scratches.Get().(*scratch)
 	defer scratches.Put(room)
 
@@ -284,23 +288,24 @@ func (p *Pages) render(l *listing, sc *scope, f *found) *Page {
 		p.metrics.partial.Inc()
 	}
 	return &Page{
-		Body: bytes.Clone(dst), free: len(sc.missing) > 0, Generations: generations(f.views...),
+		Body: bytes.Clone(dst), free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}
 }
 
-// paginate tells how a page stands to its whole. A total that is capped is a
-// floor, and never below the rows that the client has seen to exist.
+// paginate returns the pagination object of a page. A capped total is a lower
+// bound, and at least the number of rows that are known to exist.
 func paginate(l *listing, f *found, limit uint64) render.Pagination {
 	p := render.Pagination{
-		Page: l.page, Limit: l.limit, HasMore: f.HasMore, Total: f.counted,
-		Capped: f.waited || f.counted > limit,
+		Page: l.page, Limit: l.limit, HasMore: f.HasMore, Total: f.count,
+		Capped: f.countPending || f.count > limit,
 	}
 	if !p.Capped {
 		return p
 	}
 
-	p.Total = min(f.counted, limit)
+	p.Total = min(f.count, limit)
 	if rows := uint64(len(f.Rows)); rows > 0 {
+		// Every row up to this page exists, and one more when hasMore says so.
 		seen := l.offset + rows
 		if f.HasMore {
 			seen++

@@ -24,7 +24,7 @@ func appendPlans(dst []byte, plans []accounts.Plan) []byte {
 	return append(dst, `],"quotaResets":"monthly, 1st 00:00 UTC"}`...)
 }
 
-// notCharged lists the answers that cost no units.
+// notCharged lists the answers that cost no units, for /v1/pricing/units.
 var notCharged = []string{
 	"every answer that is not a 200, except the 404 of a position or pool that does not exist, " +
 		"which costs 1 unit on every route",
@@ -51,7 +51,7 @@ func appendUnits(dst []byte) []byte {
 	return append(dst, `]}`...)
 }
 
-// Usage answers GET /v1/usage: what the account has used of its month.
+// Usage answers GET /v1/usage: what the account has used in the current month.
 func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	tally, _ := t.Key.Cell.Tally(t.Span.Month)
 	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
@@ -60,7 +60,8 @@ func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	})}}
 }
 
-// Stats answers GET /v1/stats: how much the published views hold.
+// Stats answers GET /v1/stats: how many positions, pools and transactions the
+// published views have.
 func (p *Pages) Stats() Reply {
 	var chains []render.Corpus
 	var views []*rankings.View
@@ -80,7 +81,7 @@ func (p *Pages) Stats() Reply {
 
 	var oldest int64
 	if len(views) > 0 {
-		oldest = asOf(views)
+		oldest = oldestConfirmed(views)
 	}
 	return Reply{Page: &Page{Body: render.AppendStats(nil, chains, oldest)}}
 }

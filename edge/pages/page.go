@@ -11,39 +11,40 @@ import (
 	"tidemark/edge/render"
 )
 
-// Page is a finished body: a JSON object or array, without the flags that
-// depend on when it is sent. It never changes and may be shared.
+// Page is a finished body: a JSON object or array without the flags that depend
+// on the time of sending. It is immutable and may be shared.
 type Page struct {
 	Body        []byte
 	Generations string // the X-Generation header
 
-	key    string // canonical; compared on a hit of the cache
-	free   bool   // costs nothing: partial or degraded
+	key    string // of the page cache, which compares it on a hit
+	free   bool   // not charged: partial or degraded
 	packed [numCodings]atomic.Pointer[[]byte]
 }
 
-// Reply is an answer that is a 200.
+// Reply is a 200.
 type Reply struct {
 	*Page
-	AsOf  int64 // unix milliseconds of its oldest data; 0: it has no age
-	Stale bool  // to be flagged stale whatever its age
-	Free  bool  // costs nothing
+	AsOf  int64 // unix milliseconds of its oldest data; 0 when it has no age
+	Stale bool  // flag it stale even if it is not old
+	Free  bool  // not charged
 }
 
-// StaleBody returns a copy of the body with the flags of age.
+// StaleBody returns a copy of the body with stale and dataAsOf added.
 func (r *Reply) StaleBody() []byte {
 	out := make([]byte, 0, len(r.Body)+staleBytes)
 	out = append(out, r.Body[:len(r.Body)-1]...)
 	return append(render.AppendStale(out, r.AsOf), '}')
 }
 
-// staleBytes holds the flags of age.
+// staleBytes is room for stale and dataAsOf.
 const staleBytes = 64
 
 // Coding is a content coding.
 type Coding uint8
 
-// The content codings. Of those that a client weighs equally, the last is best.
+// The content codings, in ascending order of preference when a client accepts
+// several equally.
 const (
 	Identity Coding = iota
 	Gzip
@@ -53,8 +54,8 @@ const (
 
 func (c Coding) String() string { return [...]string{"identity", "gzip", "zstd"}[c] }
 
-// Packed returns the page's body in a coding. It is compressed at the first
-// demand and then kept with the page.
+// Packed returns the page's body in a coding. The first call compresses it; the
+// result is kept with the page.
 func (p *Page) Packed(c Coding) []byte {
 	if kept := p.packed[c].Load(); kept != nil {
 		return *kept
@@ -64,11 +65,13 @@ func (p *Page) Packed(c Coding) []byte {
 	return body
 }
 
-// Pack compresses a body with the fastest settings: pages live for seconds.
+// Pack compresses a body with the fastest settings, since a page lives for a few
+// seconds only.
 func Pack(body []byte, c Coding) []byte {
 	if c == Zstd {
 		return zstdEncoder().EncodeAll(body, make([]byte, 0, len(body)/4))
 	}
+
 	var out bytes.Buffer
 	out.Grow(len(body) / 4)
 	w := gzipWriters.Get().(*gzip.Writer)
@@ -84,12 +87,13 @@ func Pack(body []byte, c Coding) []byte {
 	return out.Bytes()
 }
 
-// zstdEncoder returns the one encoder; its EncodeAll may run concurrently.
+// zstdEncoder returns the shared encoder, whose EncodeAll is safe for concurrent
+// use.
 var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic("BUG: the options of the zstd encoder are refused")
+		panic("BUG: the zstd encoder refuses its options: " + err.Error())
 	}
 	return e
 })
@@ -97,7 +101,7 @@ var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 var gzipWriters = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic("BUG: the fastest level is refused")
+		panic("BUG: gzip refuses its fastest level: " + err.Error())
 	}
 	return w
 }}

@@ -16,23 +16,23 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Config is what answers are made of. Everything is required unless it says
-// otherwise.
+// Config is what answers are computed from. Every field is required unless its
+// comment says otherwise.
 type Config struct {
 	Board *rankings.Board
 	Store *storage.Store
 
-	Chains  []render.Chain // the registered ones, as they are listed
+	Chains  []render.Chain // all registered chains, in the order of /v1/chains
 	Plans   []accounts.Plan
 	Limits  Limits
 	Version string
-	// Prices returns what a chain's prices are solved with now: thresholds, and
-	// the answers of the configured price feed.
+	// Prices returns the inputs of a chain's current prices: the thresholds, and
+	// the prices of the configured feed.
 	Prices func(market.ChainID) (*value.Params, []value.FeedPrice)
-	// Disk and WallClock are what the node stands on, for /health.
+	// Disk and WallClock report the state of the machine, for /health.
 	Disk      func() storage.Disk
 	WallClock func() accounts.ClockState
-	// NoPageCache renders every page anew: for benchmarks.
+	// NoPageCache turns the page cache off, for benchmarks.
 	NoPageCache bool
 
 	Metrics *metrics.Set
@@ -40,7 +40,7 @@ type Config struct {
 
 // Pages answers questions.
 type Pages struct {
-	// The answers that the configuration alone decides.
+	// Answers that depend on the configuration only.
 	Chains, Protocols, Plans, Units *Page
 
 	cfg     *Config
@@ -56,13 +56,14 @@ type Pages struct {
 	histories *histories
 }
 
-// New returns the pages of a configuration, which stays the caller's and must
-// not change while they are used.
+// New returns pages over a configuration, which must not change afterwards.
 func New(cfg *Config) (*Pages, error) {
 	if cfg.Limits.TotalCap < 1 || cfg.Limits.Selections < 1 {
-		return nil, fmt.Errorf("limits: total-cap is %d and selections %d; both are at least 1",
+		return nil, fmt.Errorf(
+			"limits.total-cap is %d and limits.selections is %d; both must be at least 1",
 			cfg.Limits.TotalCap, cfg.Limits.Selections)
 	}
+
 	p := &Pages{
 		Chains:    &Page{Body: render.AppendChains(nil, cfg.Chains)},
 		Protocols: &Page{Body: render.AppendProtocols(nil, cfg.Chains)},
@@ -90,8 +91,8 @@ func New(cfg *Config) (*Pages, error) {
 	return p, nil
 }
 
-// Close ends the jobs that run beside requests. Nothing may be asked any more.
-// The store may be closed once it has returned nil.
+// Close stops background jobs. No request may be under way or arrive later. When
+// it returns nil, the store may be closed.
 func (p *Pages) Close(ctx context.Context) error {
 	if err := p.jobs.stop(ctx); err != nil {
 		return err
@@ -101,49 +102,48 @@ func (p *Pages) Close(ctx context.Context) error {
 	return nil
 }
 
-// Question is one question about positions or pools, and room for its answer:
-// what points into it is good until it is asked again.
+// Question is one request for positions or pools. It also holds buffers that its
+// answer uses, so it must not be reused before the answer is sent.
 type Question struct {
 	Route accounts.Route
 	Now   int64 // unix milliseconds
 
-	// Of a list.
+	// Set for a list.
 	Positions rankings.PositionQuestion
 	Pools     rankings.PoolQuestion
 
-	// Of a detail or a chart.
+	// Set for a detail or a chart.
 	Chain      market.ChainID
 	Position   uint64
-	NoPosition bool // the id names no position
+	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
 	Range      query.ChartRange
 
-	text    [512]byte // the canonical question and its key
+	text    [512]byte // the canonical question and its cache key
 	views   [4]*rankings.View
 	missing [4]market.ChainID
 }
 
-// Answer answers a question. A page that was rendered before for the same
-// question and generations is served as it is.
+// Answer answers a question, from the page cache when it can.
 func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePositions, accounts.RoutePools:
-		return p.list(q)
+		return p.answerList(q)
 	}
-	return p.detail(q)
+	return p.answerDetail(q)
 }
 
-// broken is the answer when the store could not be read.
-func broken(cause error) *render.Error {
+// errUnreadable is the 503 when the store could not be read; cause is logged.
+func errUnreadable(cause error) *render.Error {
 	e := render.Unavailable("data could not be read", retryAfter)
 	e.Cause = cause
 	return e
 }
 
-// pageMetrics count what answers had to leave out.
+// pageMetrics counts incomplete answers.
 type pageMetrics struct {
 	copies, partial, degraded *metrics.Counter
-	uncounted, unselected     *metrics.Counter // waits that ended without a result
+	uncounted, unselected     *metrics.Counter // waits that expired
 }
 
 func newPageMetrics(set *metrics.Set) pageMetrics {

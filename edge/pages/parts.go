@@ -9,16 +9,15 @@ import (
 	"tidemark/rankings/value"
 )
 
-// parts are the fragments that the rows of one view share, by pool, each made
-// by the first request that needs it.
+// parts are the rendered fragments that rows of one view share, by pool. The
+// first request that needs a fragment renders it.
 type parts struct {
 	view   *rankings.View
 	shares []atomic.Pointer[render.Share]
 	pools  []atomic.Pointer[render.Pool]
 }
 
-// chainParts holds, for each chain, the parts of its newest view. They are
-// let go of with the view.
+// chainParts holds the parts of each chain's newest view.
 type chainParts map[market.ChainID]*atomic.Pointer[parts]
 
 func newChainParts(chains []render.Chain) chainParts {
@@ -29,9 +28,9 @@ func newChainParts(chains []render.Chain) chainParts {
 	return c
 }
 
-// of returns the parts of a view, or nil for one that is not the newest: its
-// rows are rendered without.
-func (c chainParts) of(v *rankings.View) *parts {
+// partsOf returns the parts of a view, or nil when a newer view of the chain has
+// been asked for. Rows of an older view are rendered without shared parts.
+func (c chainParts) partsOf(v *rankings.View) *parts {
 	slot := c[v.State.Chain]
 	p := slot.Load()
 	if p != nil && p.view == v {
@@ -47,14 +46,14 @@ func (c chainParts) of(v *rankings.View) *parts {
 		shares: make([]atomic.Pointer[render.Share], n),
 		pools:  make([]atomic.Pointer[render.Pool], n),
 	}
-
 	if !slot.CompareAndSwap(p, next) {
-		return c.of(v)
+		return c.partsOf(v) // another request was first
 	}
 	return next
 }
 
-// share returns what the positions of a pool share; m is of an open one.
+// share returns the fragment that the open positions of a pool share, or nil when
+// there is none to use. m are the metrics of one of these positions.
 func (p *parts) share(pool uint32, m *value.Metrics) *render.Share {
 	if p == nil || !m.Open {
 		return nil
@@ -67,9 +66,9 @@ func (p *parts) share(pool uint32, m *value.Metrics) *render.Share {
 	return made
 }
 
-// pool returns the row of a pool of a view.
-func (c chainParts) pool(v *rankings.View, pool uint32) *render.Pool {
-	p := c.of(v)
+// poolRow returns the rendered row of a pool.
+func (c chainParts) poolRow(v *rankings.View, pool uint32) *render.Pool {
+	p := c.partsOf(v)
 	if p == nil {
 		return render.NewPool(v.State, pool)
 	}

@@ -2,12 +2,12 @@ package pages
 
 import "container/list"
 
-// recent keeps the values that were used last, at most max of them. It has no
-// lock of its own.
+// recent is a map that keeps at most max values and evicts the least recently
+// used one. It is not safe for concurrent use.
 type recent[V any] struct {
 	max   int
 	byKey map[string]*list.Element
-	order *list.List // of entry[V], the last used first
+	order *list.List // of *entry[V], the most recently used first
 }
 
 type entry[V any] struct {
@@ -28,24 +28,25 @@ func (r *recent[V]) get(key string) (value V, ok bool) {
 	return e.Value.(*entry[V]).value, true
 }
 
-// put keeps a value; when there are too many, the last used of those that may
-// go does. It reports false, and keeps nothing, when none may.
-func (r *recent[V]) put(key string, value V, mayGo func(V) bool) bool {
+// put stores a value. If the map is full it evicts the least recently used value
+// that is evictable; if there is none, it stores nothing and returns false.
+func (r *recent[V]) put(key string, value V, evictable func(V) bool) bool {
 	if e, ok := r.byKey[key]; ok {
 		e.Value.(*entry[V]).value = value
 		r.order.MoveToFront(e)
 		return true
 	}
-	if r.order.Len() >= r.max && !r.evict(mayGo) {
+	if r.order.Len() >= r.max && !r.evict(evictable) {
 		return false
 	}
+
 	r.byKey[key] = r.order.PushFront(&entry[V]{key, value})
 	return true
 }
 
-func (r *recent[V]) evict(mayGo func(V) bool) bool {
+func (r *recent[V]) evict(evictable func(V) bool) bool {
 	for e := r.order.Back(); e != nil; e = e.Prev() {
-		if old := e.Value.(*entry[V]); mayGo(old.value) {
+		if old := e.Value.(*entry[V]); evictable(old.value) {
 			r.order.Remove(e)
 			delete(r.byKey, old.key)
 			return true
@@ -54,11 +55,11 @@ func (r *recent[V]) evict(mayGo func(V) bool) bool {
 	return false
 }
 
-// dropAll forgets every value that is says.
-func (r *recent[V]) dropAll(is func(V) bool) {
+// dropAll removes every value that matches.
+func (r *recent[V]) dropAll(matches func(V) bool) {
 	for e := r.order.Front(); e != nil; {
 		next := e.Next()
-		if old := e.Value.(*entry[V]); is(old.value) {
+		if old := e.Value.(*entry[V]); matches(old.value) {
 			r.order.Remove(e)
 			delete(r.byKey, old.key)
 		}
@@ -66,9 +67,9 @@ func (r *recent[V]) dropAll(is func(V) bool) {
 	}
 }
 
-// drop forgets a key if it still has the value that is says.
-func (r *recent[V]) drop(key string, is func(V) bool) {
-	if e, ok := r.byKey[key]; ok && is(e.Value.(*entry[V]).value) {
+// drop removes a key if its value matches.
+func (r *recent[V]) drop(key string, matches func(V) bool) {
+	if e, ok := r.byKey[key]; ok && matches(e.Value.(*entry[V]).value) {
 		r.order.Remove(e)
 		delete(r.byKey, key)
 	}

@@ -9,21 +9,21 @@ import (
 	"tidemark/rankings/market"
 )
 
-// scope is what a question is asked of: the views of the chains that are
-// available, ascending by chain, and the enabled chains that are not.
+// scope is the views that a question is answered from, ascending by chain, and
+// the enabled chains that are unavailable.
 type scope struct {
 	views   []*rankings.View
 	missing []market.ChainID
 }
 
-// errUnavailable is the 503 of a chain, or of all, without current data.
+// errUnavailable is the 503 when a chain, or every chain, has no current data.
 func errUnavailable(what string) *render.Error {
 	return render.Unavailable(what+" temporarily unavailable", unavailableRetry)
 }
 
-// scopeOf finds what a question about one chain, or about all for 0, is asked
-// of now. It reads one snapshot of the board, so merged pages never mix two
-// moments. The scope is good as long as its question.
+// scopeOf returns the scope of a question about one chain, or about all when
+// chain is 0. It reads the board once, so a merged page never mixes snapshots.
+// The scope uses the question's buffers and is valid as long as the question.
 func (p *Pages) scopeOf(q *Question, chain market.ChainID) (scope, *render.Error) {
 	sc := scope{views: q.views[:0], missing: q.missing[:0]}
 	snapshot := p.cfg.Board.Load()
@@ -31,7 +31,7 @@ func (p *Pages) scopeOf(q *Question, chain market.ChainID) (scope, *render.Error
 		if chain != 0 && chain != id {
 			continue
 		}
-		if v := p.available(snapshot, id, q.Now); v != nil {
+		if v := p.availableView(snapshot, id, q.Now); v != nil {
 			sc.views = append(sc.views, v)
 		} else {
 			sc.missing = append(sc.missing, id)
@@ -47,8 +47,8 @@ func (p *Pages) scopeOf(q *Question, chain market.ChainID) (scope, *render.Error
 	return sc, errUnavailable("every chain is")
 }
 
-// available returns the view of a chain that may be served, or nil.
-func (p *Pages) available(s *rankings.Snapshot, id market.ChainID, now int64) *rankings.View {
+// availableView returns the view of a chain, or nil when it must not be served.
+func (p *Pages) availableView(s *rankings.Snapshot, id market.ChainID, now int64) *rankings.View {
 	c, ok := s.Chain(id)
 	if !ok || c.View == nil || c.Status.Offline {
 		return nil
@@ -59,8 +59,8 @@ func (p *Pages) available(s *rankings.Snapshot, id market.ChainID, now int64) *r
 	return c.View
 }
 
-// appendKey appends what a question is kept under: itself and the generations
-// that it is asked of. These tell which chains are missing, too.
+// appendKey appends the cache key of a question: its canonical text and the
+// generations that answer it. These imply which chains are missing.
 func (sc *scope) appendKey(dst, question []byte) []byte {
 	dst = append(append(dst, question...), ' ')
 	for _, v := range sc.views {
@@ -70,8 +70,8 @@ func (sc *scope) appendKey(dst, question []byte) []byte {
 	return dst
 }
 
-// appendChainKey appends what a question is kept under for longer than a
-// generation: itself and the chains that it is asked of.
+// appendChainKey appends a key that outlives generations: the question's
+// canonical text and the chains that answer it.
 func (sc *scope) appendChainKey(dst, question []byte) []byte {
 	dst = append(dst, question...)
 	for _, v := range sc.views {
@@ -80,9 +80,10 @@ func (sc *scope) appendChainKey(dst, question []byte) []byte {
 	return dst
 }
 
-// asOf is the oldest of the times at which each view's block was last known to
-// be its chain's head, in unix milliseconds.
-func asOf(views []*rankings.View) int64 {
+// oldestConfirmed returns when the views were last all known to be current, in
+// unix milliseconds: the oldest of the times at which each view's block was
+// confirmed as its chain's head.
+func oldestConfirmed(views []*rankings.View) int64 {
 	oldest := views[0].Confirmed()
 	for _, v := range views[1:] {
 		oldest = min(oldest, v.Confirmed())
@@ -90,8 +91,8 @@ func asOf(views []*rankings.View) int64 {
 	return oldest
 }
 
-// generations is the X-Generation header of an answer from views.
-func generations(views ...*rankings.View) string {
+// formatGenerations returns the X-Generation header of an answer from views.
+func formatGenerations(views ...*rankings.View) string {
 	var dst []byte
 	for i, v := range views {
 		if i > 0 {
@@ -104,7 +105,8 @@ func generations(views ...*rankings.View) string {
 	return string(dst)
 }
 
-// Published is the X-Generation header of an answer that has no data.
+// Published returns the X-Generation header of an answer without data: all
+// published generations.
 func (p *Pages) Published() string {
 	var views []*rankings.View
 	for _, c := range p.cfg.Board.Load().Chains {
@@ -112,5 +114,5 @@ func (p *Pages) Published() string {
 			views = append(views, c.View)
 		}
 	}
-	return generations(views...)
+	return formatGenerations(views...)
 }

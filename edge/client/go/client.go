@@ -17,23 +17,23 @@ import (
 const (
 	defaultAttempts = 4
 	defaultMaxWait  = time.Minute
-	firstBackoff    = time.Second // doubled with every try, give or take a half
+	firstBackoff    = time.Second // doubles with every attempt, plus or minus half
 
 	protocol = "swapdex-v4"
 )
 
-// Client asks one node. It may be used by several goroutines at once. Change
-// its fields before the first call.
+// Client calls the API of one node. It is safe for concurrent use, as long as its
+// fields are not changed after the first call.
 type Client struct {
-	URL  string // as in http://127.0.0.1:8080
-	Key  string // the free routes need none
+	URL  string // such as http://127.0.0.1:8080
+	Key  string // not needed for the free routes
 	HTTP *http.Client
 
-	Attempts int           // how often a call is tried in all
-	MaxWait  time.Duration // a call fails instead of waiting longer than this
+	Attempts int           // how often a call is tried in total
+	MaxWait  time.Duration // the longest Retry-After to wait for; beyond it a call fails
 }
 
-// New returns a client of the node at address, with a server key.
+// New returns a client for the node at address. key is a server key.
 func New(address, key string) *Client {
 	return &Client{
 		URL: strings.TrimSuffix(address, "/"), Key: key, HTTP: http.DefaultClient,
@@ -41,7 +41,8 @@ func New(address, key string) *Client {
 	}
 }
 
-// USD is a floor for a query: its fields are pointers, since 0 is a floor too.
+// USD returns a pointer to v, for the minimums of a query: 0 is a minimum too, and
+// nil means the default.
 func USD(v float64) *float64 { return &v }
 
 // Positions returns one page of the ranking of positions.
@@ -50,21 +51,26 @@ func (c *Client) Positions(ctx context.Context, q PositionsQuery) (*PositionList
 }
 
 // Position returns one position with its transactions.
-func (c *Client) Position(ctx context.Context, chainID int64, positionID string) (*PositionDetail, error) {
-	return get[PositionDetail](ctx, c, place("positions", chainID, positionID, ""), nil)
+func (c *Client) Position(
+	ctx context.Context, chainID int64, positionID string,
+) (*PositionDetail, error) {
+	return get[PositionDetail](ctx, c, detailPath("positions", chainID, positionID, ""), nil)
 }
 
-// PositionCharts returns a position's series by day. The range is 30d, 60d,
-// 90d, 180d or all.
+// PositionCharts returns the daily series of a position. days is 30d, 60d, 90d,
+// 180d or all.
 func (c *Client) PositionCharts(
 	ctx context.Context, chainID int64, positionID, days string,
 ) (*PositionCharts, error) {
-	return get[PositionCharts](ctx, c, place("positions", chainID, positionID, "/charts"), span(days))
+	path := detailPath("positions", chainID, positionID, "/charts")
+	return get[PositionCharts](ctx, c, path, rangeQuery(days))
 }
 
-// Explain returns the arithmetic of a position's row.
-func (c *Client) Explain(ctx context.Context, chainID int64, positionID string) (*Explanation, error) {
-	return get[Explanation](ctx, c, place("positions", chainID, positionID, "/explain"), nil)
+// Explain returns how the numbers of a position's row were computed.
+func (c *Client) Explain(
+	ctx context.Context, chainID int64, positionID string,
+) (*Explanation, error) {
+	return get[Explanation](ctx, c, detailPath("positions", chainID, positionID, "/explain"), nil)
 }
 
 // Pools returns one page of the ranking of pools.
@@ -74,15 +80,17 @@ func (c *Client) Pools(ctx context.Context, q PoolsQuery) (*PoolList, error) {
 
 // Pool returns one pool.
 func (c *Client) Pool(ctx context.Context, chainID int64, poolID string) (*PoolDetail, error) {
-	return get[PoolDetail](ctx, c, place("pools", chainID, poolID, ""), nil)
+	return get[PoolDetail](ctx, c, detailPath("pools", chainID, poolID, ""), nil)
 }
 
-// PoolCharts returns a pool's series by day, of a range as PositionCharts has.
-func (c *Client) PoolCharts(ctx context.Context, chainID int64, poolID, days string) (*PoolCharts, error) {
-	return get[PoolCharts](ctx, c, place("pools", chainID, poolID, "/charts"), span(days))
+// PoolCharts returns the daily series of a pool. days is as for PositionCharts.
+func (c *Client) PoolCharts(
+	ctx context.Context, chainID int64, poolID, days string,
+) (*PoolCharts, error) {
+	return get[PoolCharts](ctx, c, detailPath("pools", chainID, poolID, "/charts"), rangeQuery(days))
 }
 
-// Usage returns what the key's account has used this month. It is free.
+// Usage returns what the key's account has used this month. The call is free.
 func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return get[Usage](ctx, c, "/v1/usage", nil)
 }
@@ -107,22 +115,23 @@ func (c *Client) Units(ctx context.Context) (*Units, error) {
 	return get[Units](ctx, c, "/v1/pricing/units", nil)
 }
 
-// Stats returns how much there is.
+// Stats returns the number of positions, pools and transactions.
 func (c *Client) Stats(ctx context.Context) (*Stats, error) {
 	return get[Stats](ctx, c, "/v1/stats", nil)
 }
 
-// Health returns how each chain stands. A node that can serve nothing answers
-// Unavailable.
+// Health returns the status of the node and its chains. If no chain can be
+// served, the call fails with Unavailable.
 func (c *Client) Health(ctx context.Context) (*Health, error) {
 	return get[Health](ctx, c, "/health", nil)
 }
 
-func place(kind string, chainID int64, id, below string) string {
-	return "/v1/" + kind + "/" + strconv.FormatInt(chainID, 10) + "/" + protocol + "/" + url.PathEscape(id) + below
+func detailPath(kind string, chainID int64, id, below string) string {
+	chain := strconv.FormatInt(chainID, 10)
+	return "/v1/" + kind + "/" + chain + "/" + protocol + "/" + url.PathEscape(id) + below
 }
 
-func span(days string) url.Values {
+func rangeQuery(days string) url.Values {
 	if days == "" {
 		return nil
 	}
@@ -137,23 +146,24 @@ func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {
 	return *all, nil
 }
 
-// get asks until there is an answer, or a failure that stands.
+// get calls the API and retries until there is an answer or a retry is pointless.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (*T, error) {
 	target := c.URL + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
+
 	for attempt := 1; ; attempt++ {
-		body, err := c.once(ctx, target)
+		body, err := c.fetch(ctx, target)
 		if err == nil {
 			answer := new(T)
 			if err = json.Unmarshal(body, answer); err != nil {
-				return nil, fmt.Errorf("tidemark: cannot read the answer of %s: %w", path, err)
+				return nil, fmt.Errorf("tidemark: cannot decode the answer to %s: %w", path, err)
 			}
 			return answer, nil
 		}
 
-		wait, again := c.waitBefore(ctx, err, attempt)
+		wait, again := c.retryWait(ctx, err, attempt)
 		if !again {
 			return nil, err
 		}
@@ -163,7 +173,7 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 	}
 }
 
-func (c *Client) once(ctx context.Context, target string) ([]byte, error) {
+func (c *Client) fetch(ctx context.Context, target string) ([]byte, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return nil, err
@@ -183,19 +193,21 @@ func (c *Client) once(ctx context.Context, target string) ([]byte, error) {
 		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
-		return nil, errorOf(answer, body)
+		return nil, newError(answer, body)
 	}
 	return body, nil
 }
 
-// waitBefore returns how long to wait before another try, and whether one can
-// help: after 429 and 5xx, and where no answer came.
-func (c *Client) waitBefore(ctx context.Context, err error, attempt int) (wait time.Duration, again bool) {
+// retryWait returns how long to wait before the next attempt, and whether there
+// is one: after a 429, a 5xx, or no answer at all.
+func (c *Client) retryWait(
+	ctx context.Context, err error, attempt int,
+) (wait time.Duration, again bool) {
 	if attempt >= c.Attempts || ctx.Err() != nil {
 		return 0, false
 	}
 
-	// The answer may say for how long; then that, or not at all.
+	// Wait for Retry-After exactly. If that is too long, fail now.
 	if told := (*APIError)(nil); errors.As(err, &told) {
 		if told.Status != http.StatusTooManyRequests && told.Status < http.StatusInternalServerError {
 			return 0, false

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// node answers with each of the answers in turn, and remembers what was asked.
+// node is a server that gives scripted answers, and records the paths asked for.
 type node struct {
 	*httptest.Server
 	asked []string
@@ -32,6 +32,7 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 			t.Errorf("the key is %q", r.Header.Get("KC-APIKey"))
 		}
 
+		// The last answer is repeated.
 		a := answers[min(len(n.asked), len(answers))-1]
 		if a.retry != "" {
 			w.Header().Set("Retry-After", a.retry)
@@ -40,12 +41,12 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, a.body)
 	}))
-
 	t.Cleanup(n.Close)
 	return n, New(n.URL, "tm_srv_test")
 }
 
-// TestErrors: every status is a type of its own, and tells what it knows.
+// TestErrors checks that every status has its own type, with all that the answer
+// says.
 func TestErrors(t *testing.T) {
 	f := func(status int, retry, body string, is func(error) bool, wait time.Duration) {
 		t.Helper()
@@ -57,7 +58,6 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%d: got %T", status, err)
 			return
 		}
-
 		if e.Status != status || e.RetryAfter != wait || e.RequestID != "id-1" || e.Message == "" {
 			t.Errorf("%d: got %+v", status, e)
 		}
@@ -79,8 +79,8 @@ func as[T error](err error) bool {
 	return errors.As(err, &want)
 }
 
-// TestRetries: what a retry can cure is tried again after the wait that was
-// asked for; anything else once.
+// TestRetries checks that temporary failures are retried after Retry-After, and
+// others are not.
 func TestRetries(t *testing.T) {
 	ok := told{200, "", `{"pools":[],"pagination":{"page":1,"limit":1,"total":0,"totalPages":0,"hasMore":false}}`}
 	f := func(want int, fails bool, maxWait time.Duration, answers ...told) {
@@ -90,10 +90,10 @@ func TestRetries(t *testing.T) {
 		from := time.Now()
 		_, err := c.Pools(t.Context(), PoolsQuery{})
 		if len(n.asked) != want || (err != nil) != fails {
-			t.Errorf("got %d tries, %v; want %d", len(n.asked), err, want)
+			t.Errorf("got %d attempts, %v; want %d", len(n.asked), err, want)
 		}
 		if want > 1 && time.Since(from) < 900*time.Millisecond {
-			t.Errorf("waited %s", time.Since(from))
+			t.Errorf("waited %s; want about 1s", time.Since(from))
 		}
 	}
 
@@ -106,34 +106,35 @@ func TestRetries(t *testing.T) {
 	f(1, true, time.Minute, told{400, "", `{"error":"bad"}`}, ok)
 }
 
-// TestBackoff: without Retry-After the waits double from about a second.
+// TestBackoff checks that without Retry-After the waits double, from about one
+// second on.
 func TestBackoff(t *testing.T) {
 	c := New("http://localhost", "")
 	for attempt, about := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second} {
 		for range 100 {
-			wait, again := c.waitBefore(t.Context(), &ServerError{APIError{Status: 500}}, attempt)
+			wait, again := c.retryWait(t.Context(), &ServerError{APIError{Status: 500}}, attempt)
 			if !again || wait < about/2 || wait >= about*3/2 {
-				t.Fatalf("try %d: got %s, %v", attempt, wait, again)
+				t.Fatalf("attempt %d: got %s, %v; want about %s", attempt, wait, again, about)
 			}
 		}
 	}
-	if _, again := c.waitBefore(t.Context(), &ServerError{APIError{Status: 500}}, defaultAttempts); again {
-		t.Error("the last try is not the last")
+	if _, again := c.retryWait(t.Context(), &ServerError{APIError{Status: 500}}, defaultAttempts); again {
+		t.Errorf("there is another attempt after %d", defaultAttempts)
 	}
 }
 
-// TestCancel: a wait ends with its context.
+// TestCancel checks that a wait ends when its context does.
 func TestCancel(t *testing.T) {
 	_, c := serve(t, told{503, "30", `{"error":"deep"}`})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := c.Pools(ctx, PoolsQuery{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v; want a deadline error", err)
 	}
 }
 
-// TestAll: the iterators read pages until hasMore is false, can be left, run
-// twice, and end with a failure.
+// TestAll checks that an iterator reads pages until hasMore is false, that a loop
+// may be left and run again, and that an error ends it.
 func TestAll(t *testing.T) {
 	page := func(n int, more bool) told {
 		rows := make([]string, 2)
@@ -144,6 +145,7 @@ func TestAll(t *testing.T) {
 			`{"positions":[%s],"pagination":{"page":%d,"limit":2,"total":6,"totalPages":3,"hasMore":%t}}`,
 			strings.Join(rows, ","), n, more)}
 	}
+
 	n, c := serve(t, page(1, true), page(2, true), page(3, false), page(1, true), told{404, "", `{"error":"x"}`})
 	q := PositionsQuery{Sort: "pnl", Limit: 2, MinValueUsd: USD(0), IncludeRisky: true}
 	all := c.AllPositions(t.Context(), q)
@@ -156,27 +158,28 @@ func TestAll(t *testing.T) {
 		got = append(got, p.PositionID)
 	}
 	if strings.Join(got, " ") != "2 3 4 5 6 7" {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v; want positions 2 to 7", got)
 	}
 	want := "/v1/positions?includeRisky=true&limit=2&minValueUsd=0&page=2&sort=pnl"
 	if len(n.asked) != 3 || n.asked[1] != want {
-		t.Errorf("asked %v", n.asked)
+		t.Errorf("asked %v; want 3 pages, the second as %s", n.asked, want)
 	}
 
+	// A loop that is left asks for no further page, and the next one starts anew.
 	for range all {
 		break
 	}
 	if len(n.asked) != 4 {
-		t.Errorf("a loop that was left asked %d more", len(n.asked)-3)
+		t.Errorf("a loop that was left asked for %d pages; want 1", len(n.asked)-3)
 	}
 	for _, err := range all {
 		if !as[*NotFound](err) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v; want NotFound", err)
 		}
 	}
 }
 
-// TestDetail: a detail has its row's fields, and null is nil.
+// TestDetail checks that a detail has its row's fields, and that null becomes nil.
 func TestDetail(t *testing.T) {
 	n, c := serve(t, told{200, "", `{"positionId":"7","rank":null,"metrics":{"pnlUsd":null,"apr":1.5},"transactions":[{"type":"mint"}]}`})
 	p, err := c.Position(t.Context(), 1, "7/8")

@@ -1,11 +1,11 @@
-// Package tidemark is a client of the Tidemark API. It needs the standard
-// library only.
+// Package tidemark is a client of the Tidemark API. It uses only the standard
+// library.
 //
 //	api := tidemark.New("http://127.0.0.1:8080", os.Getenv("KEY"))
 //	for position, err := range api.AllPositions(ctx, tidemark.PositionsQuery{Sort: "pnl"}) {
 //
-// Types follow the OpenAPI document: typegen writes schema.go. A pointer is nil
-// where the API says null, which is unknown and never 0. A call waits and tries
-// again where the API says that it may succeed later, and its failures are
-// types: see APIError.
+// The types in schema.go are generated from the OpenAPI document. A nil pointer
+// stands for the API's null, which means unknown and never 0. A call that fails
+// temporarily waits and retries as the API asks. Each kind of failure is a type
+// that embeds APIError.
 package tidemark

@@ -8,31 +8,30 @@ import (
 	"time"
 )
 
-// APIError is what every failed answer has in common. The types that embed it say
-// which failure it is; errors.As finds either.
+// APIError has what every failed answer has in common. The types that embed it
+// tell which failure it is; errors.As finds either.
 type APIError struct {
 	Status     int           // of the answer
-	Message    string        // in plain words; branch on the type instead
-	RequestID  string        // under which the node's log has the request
-	RetryAfter time.Duration // 0 when the answer does not say
+	Message    string        // for people; branch on the type or the status
+	RequestID  string        // the id of the request in the node's log
+	RetryAfter time.Duration // 0 when the answer has no Retry-After
 }
 
 func (e *APIError) Error() string { return fmt.Sprintf("tidemark: %d %s", e.Status, e.Message) }
 
-// The failures, by status. All but the last three stand: asking again gives
-// the same answer.
+// The failures, by status. Only the last three are worth a retry soon.
 type (
-	BadRequest   struct{ APIError } // 400: a parameter is malformed or not known
+	BadRequest   struct{ APIError } // 400: a parameter is malformed or unknown
 	Unauthorized struct{ APIError } // 401: the key is missing, unknown or revoked
-	Forbidden    struct{ APIError } // 403: the key is valid, but not from here
+	Forbidden    struct{ APIError } // 403: the key must not be used from this origin
 	NotFound     struct{ APIError } // 404: no such position, pool or route
-	QuotaSpent   struct{ APIError } // 429: the month's units are spent
-	RateLimited  struct{ APIError } // 429: too many requests a second
-	Unavailable  struct{ APIError } // 503: not now
+	QuotaSpent   struct{ APIError } // 429: the month's units are used up
+	RateLimited  struct{ APIError } // 429: too many requests per second
+	Unavailable  struct{ APIError } // 503: temporarily unavailable
 	ServerError  struct{ APIError } // another 5xx: a fault of the service
 )
 
-// Unwrap lets errors.As find the part that all failures share.
+// Unwrap lets errors.As find the embedded APIError.
 func (e *BadRequest) Unwrap() error   { return &e.APIError }
 func (e *Unauthorized) Unwrap() error { return &e.APIError }
 func (e *Forbidden) Unwrap() error    { return &e.APIError }
@@ -42,16 +41,18 @@ func (e *RateLimited) Unwrap() error  { return &e.APIError }
 func (e *Unavailable) Unwrap() error  { return &e.APIError }
 func (e *ServerError) Unwrap() error  { return &e.APIError }
 
-// errorOf is the failure that an answer tells of.
-func errorOf(answer *http.Response, body []byte) error {
+// newError returns the failure that an answer describes.
+func newError(answer *http.Response, body []byte) error {
 	var told ErrorBody
 	if json.Unmarshal(body, &told) != nil || told.Error == "" {
-		told.Error = http.StatusText(answer.StatusCode) // not from the node: a proxy's page
+		told.Error = http.StatusText(answer.StatusCode) // a proxy answered, not the node
 	}
+
 	e := APIError{
 		Status: answer.StatusCode, Message: told.Error, RequestID: answer.Header.Get("X-Request-Id"),
 	}
-	if seconds, err := strconv.ParseInt(answer.Header.Get("Retry-After"), 10, 64); err == nil && seconds > 0 {
+	seconds, err := strconv.ParseInt(answer.Header.Get("Retry-After"), 10, 64)
+	if err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 
@@ -65,7 +66,7 @@ func errorOf(answer *http.Response, body []byte) error {
 	case e.Status == http.StatusNotFound:
 		return &NotFound{e}
 	case e.Status == http.StatusTooManyRequests && told.RetryAfterSec > 0:
-		return &QuotaSpent{e} // only the quota's body repeats the wait
+		return &QuotaSpent{e} // only its body has retryAfterSec
 	case e.Status == http.StatusTooManyRequests:
 		return &RateLimited{e}
 	case e.Status == http.StatusServiceUnavailable:

@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// largestPage is the most rows that a page may have.
+// largestPage is the largest limit that the API allows.
 const largestPage = 100
 
-// AllPositions reads a ranking page by page until there are no more. The page
-// of the query is where it begins. A failure is the last pair.
+// AllPositions iterates over a ranking of positions, page by page. It begins at
+// the page of the query. An error ends the iteration.
 func (c *Client) AllPositions(ctx context.Context, q PositionsQuery) iter.Seq2[*Position, error] {
 	q.Page, q.Limit = max(1, q.Page), orLargest(q.Limit)
 	return func(yield func(*Position, error) bool) {
@@ -25,7 +25,6 @@ func (c *Client) AllPositions(ctx context.Context, q PositionsQuery) iter.Seq2[*
 					return
 				}
 			}
-
 			if !page.Pagination.HasMore {
 				return
 			}
@@ -33,7 +32,7 @@ func (c *Client) AllPositions(ctx context.Context, q PositionsQuery) iter.Seq2[*
 	}
 }
 
-// AllPools reads a ranking of pools as AllPositions does one of positions.
+// AllPools iterates over a ranking of pools like AllPositions.
 func (c *Client) AllPools(ctx context.Context, q PoolsQuery) iter.Seq2[*Pool, error] {
 	q.Page, q.Limit = max(1, q.Page), orLargest(q.Limit)
 	return func(yield func(*Pool, error) bool) {
