@@ -27,6 +27,9 @@ type Connections struct {
 	ReaderMinRate         int `about:"bytes a second that a client must at least read of a long answer"`
 }
 
+// MaxConnections is the most that Connections.Connections can be.
+const MaxConnections = 1_000_000
+
 // DefaultConnections returns the documented bounds. 8,192 connections have
 // 160 MB of buffers. 2,048 of an address leave room for a proxy or a load test
 // behind it, and 4,096 of a subnet for as many others.
@@ -44,10 +47,10 @@ func DefaultConnections() Connections {
 // flood of silent ones cannot lock the others out.
 type listener struct {
 	net.Listener
-	bounds Connections
-	max    int // bounds.Connections, or what the descriptors of the process allow
 
 	mu        sync.Mutex
+	bounds    Connections
+	max       int // bounds.Connections, or what the descriptors of the process allow
 	open      map[*conn]struct{}
 	byAddress map[netip.Prefix]int
 	bySubnet  map[netip.Prefix]int
@@ -77,6 +80,13 @@ func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener
 	return n
 }
 
+// setBounds changes what may be opened from now on; what is open stays.
+func (l *listener) setBounds(b Connections) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bounds, l.max = b, min(b.Connections, descriptorCap())
+}
+
 // descriptorCap is how many connections the open-files limit allows; half of
 // it stays for the stores and for connections that are being refused.
 func descriptorCap() int {
@@ -101,7 +111,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 
-		c := &conn{Conn: accepted, from: peerOf(accepted.RemoteAddr()), minRate: l.bounds.ReaderMinRate}
+		c := &conn{Conn: accepted, from: peerOf(accepted.RemoteAddr())}
 		c.markIdle(time.Now())
 		if refused := l.admit(c); refused != nil {
 			go refuse(accepted, refused)
@@ -161,6 +171,7 @@ func (l *listener) admit(c *conn) *render.Error {
 	}
 
 	l.open[c] = struct{}{}
+	c.minRate = l.bounds.ReaderMinRate
 	if known {
 		l.byAddress[c.from.address]++
 		l.bySubnet[c.from.subnet]++

@@ -20,7 +20,7 @@ func (s *Server) send(r *request, p *pages.Reply) {
 	}
 
 	body, shared := p.Body, true
-	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.cfg.Limits.Freshness.Milliseconds() {
+	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
 		s.metrics.stale.Inc()
 		body, shared = p.StaleBody(), false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -117,7 +118,7 @@ func (s *Server) serveFree(r *request) {
 	case routeProtocols:
 		reply.Page = s.pages.Protocols
 	case routePlans:
-		reply.Page = s.pages.Plans
+		reply.Page = s.pages.Plans()
 	case routeUnits:
 		reply.Page = s.pages.Units
 	case routeOpenAPI:
@@ -135,7 +136,7 @@ func (s *Server) serveFree(r *request) {
 		panic("BUG: a free route without a handler")
 	}
 
-	if tag, ok := s.site.tags[reply.Page]; ok && unchanged(r.ctx, tag, documentCache) {
+	if tag, ok := (*s.tags.Load())[reply.Page]; ok && unchanged(r.ctx, tag, documentCache) {
 		return
 	}
 	s.send(r, &reply)
@@ -148,7 +149,10 @@ func (s *Server) serveFree(r *request) {
 // settle ends the account of an admitted request that its route answered.
 func (s *Server) settle(r *request, charged int64) {
 	r.admitted = false
-	s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
+	billed := s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
+	if billed > 0 {
+		s.metrics.units[r.route].Add(int(billed))
+	}
 }
 
 // refuse ends the account of an admitted request that no route answered.
@@ -196,16 +200,36 @@ func (s *Server) end(r *request) {
 		s.metrics.panics.Inc()
 		s.fail(r, render.Internal(nil))
 	}
+
+	took, status := time.Since(r.now), r.ctx.Response.StatusCode()
 	s.metrics.inFlight.Add(-1)
-	s.metrics.observe(r)
+	s.metrics.observe(r.route, status, took)
+	if slow := s.slow.Load(); slow > 0 && int64(took) >= slow {
+		s.logSlow(r, status, took)
+	}
+	if s.draining.Load() {
+		r.ctx.SetConnectionClose()
+	}
 	requests.Put(r)
+}
+
+// logSlow tells which kind of question took long, and whose it was. Keys and
+// parameters stay out of the log.
+func (s *Server) logSlow(r *request, status int, took time.Duration) {
+	account := ""
+	if r.ticket.Key != nil {
+		account = r.ticket.Key.Cell.Name
+	}
+	s.cfg.Log.Warn("slow request", "route", routes[r.route].name, "account", account,
+		"status", status, "took", took,
+		"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)))
 }
 
 // serveUnreadable answers what fasthttp could not read as a request.
 func (s *Server) serveUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e := parseError(err)
-	s.metrics.count(routeNone, e.Code)
+	s.metrics.observe(routeNone, e.Code, 0)
 	s.ids.set(ctx)
 	sendError(ctx, e)
 }

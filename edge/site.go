@@ -14,13 +14,6 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// site is what is served without data: the pages, and the documents that a
-// client may keep.
-type site struct {
-	*ui.Site
-	tags map[*pages.Page]string // of the documents that only a restart changes
-}
-
 // documentCache lets a client keep a document for a minute, and then ask with
 // its ETag.
 const documentCache = "public, max-age=60"
@@ -29,13 +22,15 @@ const documentCache = "public, max-age=60"
 // where the node says so.
 var previewQuery = []byte("sort=pnl&limit=5")
 
-func newSite(documents ...*pages.Page) site {
-	s := site{ui.Open(), map[*pages.Page]string{}}
-	for _, p := range documents {
+// tagDocuments makes the ETags of the documents that only the configuration
+// changes: a client may keep them.
+func (s *Server) tagDocuments() {
+	tags := map[*pages.Page]string{}
+	for _, p := range []*pages.Page{s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans()} {
 		sum := sha256.Sum256(p.Body)
-		s.tags[p] = `W/"` + hex.EncodeToString(sum[:8]) + `"`
+		tags[p] = `W/"` + hex.EncodeToString(sum[:8]) + `"`
 	}
-	return s
+	s.tags.Store(&tags)
 }
 
 // readSite finds the file that a path without a route names. A program that

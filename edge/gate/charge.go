@@ -73,10 +73,13 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 
 // Settle ends an admitted request that a route answered: charged of the
 // reserved units are billed, the others given back, the headers set. charged
-// is 0 or what was reserved.
-func (g *Gate) Settle(ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64) {
-	charged = g.book.Settle(t, r, charged)
-	setHeaders(ctx, t, charged)
+// is 0 or what was reserved. It returns what was billed.
+func (g *Gate) Settle(
+	ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64,
+) (billed int64) {
+	billed = g.book.Settle(t, r, charged)
+	setHeaders(ctx, t, billed)
+	return billed
 }
 
 // Refuse ends an admitted request that no route answered.

@@ -6,6 +6,7 @@ import (
 
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 	"tidemark/storage"
 )
 
@@ -51,6 +52,17 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 	return Reply{Page: &Page{Body: append(body, '}')}}, serving
 }
 
+// ChainHealth returns a chain's status and why it is not ok.
+func (p *Pages) ChainHealth(id market.ChainID, now int64) (status, reason string) {
+	snapshot := p.cfg.Board.Load()
+	c, ok := snapshot.Chain(id)
+	if !ok {
+		c = &rankings.Chain{ID: id}
+	}
+	health, reason := p.chainHealth(snapshot, c, now)
+	return string(health), reason
+}
+
 // chainHealth judges a chain by what it serves, and by why it does not.
 func (p *Pages) chainHealth(
 	s *rankings.Snapshot, c *rankings.Chain, now int64,
@@ -66,7 +78,7 @@ func (p *Pages) chainHealth(
 		return render.Down, "nothing is published yet"
 	case p.available(s, c.ID, now) == nil:
 		return render.Down, unconfirmed(c.View, now)
-	case now-c.View.Confirmed() > p.cfg.Limits.Freshness.Milliseconds():
+	case now-c.View.Confirmed() > p.limits.Load().Freshness.Milliseconds():
 		return render.Lagging, unconfirmed(c.View, now)
 	}
 

@@ -45,7 +45,7 @@ type load struct {
 
 // history returns the transactions of position i as the view knows them.
 func (p *Pages) history(v *rankings.View, i uint32) (history, *render.Error) {
-	deadline := time.Now().Add(p.cfg.Limits.TransactionsWait)
+	deadline := time.Now().Add(p.limits.Load().TransactionsWait)
 	key, err := p.historyKey(v, i)
 	if err != nil {
 		return history{}, broken(err)
@@ -53,14 +53,14 @@ func (p *Pages) history(v *rankings.View, i uint32) (history, *render.Error) {
 
 	// A load that outlived an earlier request may have ended by now.
 	if l, ok := p.histories.get(key); ok {
-		if await(l.done, p.cfg.Limits.TransactionsWait) {
+		if await(l.done, p.limits.Load().TransactionsWait) {
 			return l.history()
 		}
 		return p.degraded(v, i)
 	}
 
 	l := p.newLoad(v, i)
-	if p.cfg.Limits.TransactionsWait > 1 {
+	if p.limits.Load().TransactionsWait > 1 {
 		for time.Now().Before(deadline) {
 			if l.step(historyStep) {
 				l.end()
@@ -99,11 +99,11 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	st := v.State
 	position := st.Positions.At(i)
 	l := &load{
-		done: make(chan struct{}), left: p.cfg.Limits.TransactionsMax,
+		done: make(chan struct{}), left: p.limits.Load().TransactionsMax,
 		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
-		truncated: uint64(position.Entries) > uint64(p.cfg.Limits.TransactionsMax),
+		truncated: uint64(position.Entries) > uint64(p.limits.Load().TransactionsMax),
 	}
-	few := min(int(position.Entries), p.cfg.Limits.TransactionsPartial)
+	few := min(int(position.Entries), p.limits.Load().TransactionsPartial)
 	l.entries = make([]byte, 0, entryBytes*few)
 
 	direction := storage.NewestFirst
@@ -177,7 +177,7 @@ func (p *Pages) degraded(v *rankings.View, i uint32) (history, *render.Error) {
 	}
 	defer l.it.Close()
 
-	l.step(p.cfg.Limits.TransactionsPartial)
+	l.step(p.limits.Load().TransactionsPartial)
 	if l.err != nil {
 		return history{}, broken(l.err)
 	}
@@ -197,7 +197,7 @@ func (p *Pages) continueLoad(key string, l *load) {
 
 	// Another request may load the same history, or too many may load.
 	mayGo := func(old *load) bool {
-		return isClosed(old.done) && time.Since(old.at) > p.cfg.Limits.Freshness
+		return isClosed(old.done) && time.Since(old.at) > p.limits.Load().Freshness
 	}
 	if _, ok := p.histories.kept.get(key); ok || !p.histories.kept.put(key, l, mayGo) {
 		l.it.Close()

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"tidemark/rankings"
 )
 
@@ -24,7 +26,7 @@ import (
 // pins its own until it is done and for limits.freshness after, and only then
 // does the next request start another.
 type jobs struct {
-	limits   *Limits
+	limits   *atomic.Pointer[Limits]
 	board    *rankings.Board
 	leaves   rankings.LeafReader
 	stopping chan struct{}
@@ -36,6 +38,8 @@ type jobs struct {
 	mu         sync.Mutex
 	counts     *recent[*count]
 	selections *recent[*selection]
+
+	started, refused *metrics.Counter // selections
 }
 
 // slots holds a token for each job of a kind that runs.
@@ -57,14 +61,26 @@ type selection struct {
 	search *rankings.Search
 }
 
-func newJobs(cfg *Config, leaves rankings.LeafReader) *jobs {
+func newJobs(
+	cfg *Config, limits *atomic.Pointer[Limits], leaves rankings.LeafReader,
+) *jobs {
 	kept, processors := cfg.Limits.Selections, runtime.GOMAXPROCS(0)
-	return &jobs{
-		limits: &cfg.Limits, board: cfg.Board, leaves: leaves, stopping: make(chan struct{}),
+	j := &jobs{
+		limits: limits, board: cfg.Board, leaves: leaves, stopping: make(chan struct{}),
 		counting: make(slots, processors), selecting: make(slots, processors),
 		reading: make(slots, processors),
 		counts:  newRecent[*count](kept), selections: newRecent[*selection](kept),
+		started: cfg.Metrics.NewCounter(`tidemark_edge_selections_started_total`),
+		refused: cfg.Metrics.NewCounter(`tidemark_edge_selections_refused_total`),
 	}
+
+	cfg.Metrics.NewGauge(`tidemark_edge_selections`, func() float64 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return float64(j.selections.len())
+	})
+	cfg.Metrics.NewGauge(`tidemark_edge_jobs_queued`, func() float64 { return float64(j.queued.Load()) })
+	return j
 }
 
 // stop lets no job begin, and waits until those that run have ended.
@@ -164,7 +180,7 @@ func (j *jobs) isOutdated(views []*rankings.View) bool {
 
 func (j *jobs) runCount(c *count, search *rankings.Search) {
 	defer close(c.done)
-	running := search.Count(uint64(j.limits.TotalCap))
+	running := search.Count(uint64(j.limits.Load().TotalCap))
 	for !running.Step(stepRows) {
 		c.soFar.Store(running.Rows())
 		if isClosed(j.stopping) {
@@ -198,6 +214,7 @@ func (j *jobs) startSelection(
 	sel := &selection{views: slices.Clone(views), done: make(chan struct{})}
 	mayGo := func(old *selection) bool { return isClosed(old.done) }
 	if !j.selections.put(key, sel, mayGo) {
+		j.refused.Inc()
 		return nil
 	}
 
@@ -207,8 +224,10 @@ func (j *jobs) startSelection(
 	if !j.start(j.selecting, func() { j.runSelection(key, sel, search) }) {
 		j.selections.drop(key, func(old *selection) bool { return old == sel })
 		sel.unpin()
+		j.refused.Inc()
 		return nil
 	}
+	j.started.Inc()
 	return sel
 }
 
@@ -234,7 +253,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 	}
 
 	sel.search = running.Search()
-	time.AfterFunc(j.limits.Freshness, func() { j.expireSelection(key, sel) })
+	time.AfterFunc(j.limits.Load().Freshness, func() { j.expireSelection(key, sel) })
 }
 
 // expireSelection lets go of a selection and of its generations.

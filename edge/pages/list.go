@@ -140,7 +140,7 @@ func (p *Pages) appendRow(dst []byte, l *listing, row *rankings.Row, m *value.Me
 // findRows finds the rows of a page: by a seek where the view knows its rows, else
 // by a walk below the cap, and by a selection from there on.
 func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
-	shallow, key := l.offset < uint64(p.cfg.Limits.TotalCap), ""
+	shallow, key := l.offset < uint64(p.limits.Load().TotalCap), ""
 
 	// What an earlier question found of the same filter is taken up. A count,
 	// for shallow pages, belongs to its generations; a selection outlives them.
@@ -181,7 +181,7 @@ func (p *Pages) walk(
 ) (found, error) {
 	f := found{views: sc.views, waited: true}
 	if c != nil {
-		f.waited = !await(c.done, p.cfg.Limits.CountWait)
+		f.waited = !await(c.done, p.limits.Load().CountWait)
 		f.counted = c.soFar.Load()
 		search = c.search.Load()
 	}
@@ -216,7 +216,7 @@ var errReaching = render.Unavailable("this page is still being reached; retry to
 // selectPage finds a page at or beyond the cap by its selection (nil: too many
 // run), or else the copy of it that was served last.
 func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error) {
-	if sel == nil || !await(sel.done, p.cfg.Limits.ScanWait) || sel.search == nil {
+	if sel == nil || !await(sel.done, p.limits.Load().ScanWait) || sel.search == nil {
 		p.metrics.unselected.Inc()
 		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
 			p.metrics.copies.Inc()
@@ -275,7 +275,7 @@ func (p *Pages) render(l *listing, sc *scope, f *found) *Page {
 		dst = p.appendRow(dst, l, &f.Rows[i], &room.metrics)
 	}
 
-	pagination := paginate(l, f, uint64(p.cfg.Limits.TotalCap))
+	pagination := paginate(l, f, uint64(p.limits.Load().TotalCap))
 	dst = render.AppendPagination(append(dst, ']'), &pagination)
 	dst = append(render.AppendMissing(dst, sc.missing), '}')
 	room.body = dst

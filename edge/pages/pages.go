@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -41,7 +42,10 @@ type Config struct {
 // Pages answers questions.
 type Pages struct {
 	// The answers that the configuration alone decides.
-	Chains, Protocols, Plans, Units *Page
+	Chains, Protocols, Units *Page
+
+	plans  atomic.Pointer[Page] // SetPlans replaces it
+	limits atomic.Pointer[Limits]
 
 	cfg     *Config
 	enabled []market.ChainID // ascending
@@ -66,12 +70,13 @@ func New(cfg *Config) (*Pages, error) {
 	p := &Pages{
 		Chains:    &Page{Body: render.AppendChains(nil, cfg.Chains)},
 		Protocols: &Page{Body: render.AppendProtocols(nil, cfg.Chains)},
-		Plans:     &Page{Body: appendPlans(nil, cfg.Plans)},
 		Units:     &Page{Body: appendUnits(nil)},
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
 	}
+	p.SetLimits(cfg.Limits)
+	p.SetPlans(cfg.Plans)
 	for i := range cfg.Chains {
 		if cfg.Chains[i].Enabled {
 			p.enabled = append(p.enabled, cfg.Chains[i].ID)
@@ -86,8 +91,24 @@ func New(cfg *Config) (*Pages, error) {
 	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
 		return nil, err
 	}
-	p.jobs = newJobs(cfg, p.leaves)
+	p.jobs = newJobs(cfg, &p.limits, p.leaves)
 	return p, nil
+}
+
+// Limits returns the limits in force.
+func (p *Pages) Limits() *Limits { return p.limits.Load() }
+
+// SetLimits puts other limits in force for the requests that follow; a page that
+// is cached stays until the next generation. How many selections are kept is
+// fixed by New.
+func (p *Pages) SetLimits(l Limits) { p.limits.Store(&l) }
+
+// Plans is the list of public plans.
+func (p *Pages) Plans() *Page { return p.plans.Load() }
+
+// SetPlans replaces the list of public plans.
+func (p *Pages) SetPlans(plans []accounts.Plan) {
+	p.plans.Store(&Page{Body: appendPlans(nil, plans)})
 }
 
 // Close ends the jobs that run beside requests. Nothing may be asked any more.

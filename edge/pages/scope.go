@@ -53,7 +53,7 @@ func (p *Pages) available(s *rankings.Snapshot, id market.ChainID, now int64) *r
 	if !ok || c.View == nil || c.Status.Offline {
 		return nil
 	}
-	if now-c.View.Confirmed() > p.cfg.Limits.UnavailableAfter.Milliseconds() {
+	if now-c.View.Confirmed() > p.limits.Load().UnavailableAfter.Milliseconds() {
 		return nil
 	}
 	return c.View

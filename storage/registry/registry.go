@@ -62,14 +62,10 @@ func refuse(kind Kind, format string, args ...any) error {
 // the quota clock counts from it.
 func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Registry, error) {
 	r := &Registry{
-		store: store, plans: plans, clock: accounts.NewClock(start),
+		store: store, clock: accounts.NewClock(start),
 		accounts: map[string]*account{}, keys: map[uint64]*accounts.Key{},
-		terms: map[string]*[2]*accounts.Terms{},
 	}
-	for i := range plans {
-		p := &plans[i]
-		r.terms[p.ID] = &[2]*accounts.Terms{accounts.NewTerms(p, false), accounts.NewTerms(p, true)}
-	}
+	r.setPlans(plans)
 
 	// The month is the later of the clock's and the last one charged to, so
 	// that a clock that was set back grants no month twice.
@@ -89,13 +85,48 @@ func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Reg
 	return r, r.restore(content)
 }
 
+func (r *Registry) setPlans(plans []accounts.Plan) {
+	r.plans, r.terms = plans, map[string]*[2]*accounts.Terms{}
+	for i := range plans {
+		p := &plans[i]
+		r.terms[p.ID] = &[2]*accounts.Terms{accounts.NewTerms(p, false), accounts.NewTerms(p, true)}
+	}
+}
+
+// ReplacePlans puts other plans in force, for every account at once. It changes
+// nothing when an account has a plan that is not among them. What an account
+// has used this month stays used, and its keys stay active.
+func (r *Registry) ReplacePlans(plans []accounts.Plan) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range r.ordered {
+		if err := checkPlan(plans, &at.record); err != nil {
+			return err
+		}
+	}
+
+	r.setPlans(plans)
+	for _, at := range r.ordered {
+		r.book.SetTerms(at.cell, r.termsOf(at.record.Plan, at.record.Suspended))
+	}
+	return nil
+}
+
+// checkPlan refuses plans that lack the one of an account.
+func checkPlan(plans []accounts.Plan, a *storage.AccountRecord) error {
+	if _, err := accounts.FindPlan(plans, a.Plan); err != nil {
+		return fmt.Errorf("account %s: %w; add the plan to the configuration, or move the "+
+			"account to another plan first", a.Name, err)
+	}
+	return nil
+}
+
 // restore fills the book with what the store has.
 func (r *Registry) restore(c *storage.AccountsContent) error {
 	byID := map[uint64]*account{}
 	for _, record := range c.Accounts {
-		if _, err := accounts.FindPlan(r.plans, record.Plan); err != nil {
-			return fmt.Errorf("account %s: %w; add the plan to the configuration, or move the "+
-				"account to another plan first", record.Name, err)
+		if err := checkPlan(r.plans, &record); err != nil {
+			return err
 		}
 		byID[record.ID] = r.addAccount(record)
 	}
