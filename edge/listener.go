@@ -27,6 +27,9 @@ type Connections struct {
 	ReaderMinRate         int `about:"bytes per second at which clients must read long answers"`
 }
 
+// MaxConnections is the most that Connections.Connections can be.
+const MaxConnections = 1_000_000
+
 // DefaultConnections returns the documented bounds. The buffers of 8,192
 // connections take 160 MB. 2,048 connections per address are enough for a proxy
 // or a load test, and the subnet has room for a second one.
@@ -44,10 +47,10 @@ func DefaultConnections() Connections {
 // silent connections cannot lock others out.
 type listener struct {
 	net.Listener
-	bounds Connections
-	max    int // bounds.Connections, or less if the open-files limit is low
 
 	mu        sync.Mutex
+	bounds    Connections
+	max       int // bounds.Connections, or what the descriptors of the process allow
 	open      map[*conn]struct{}
 	byAddress map[netip.Prefix]int
 	bySubnet  map[netip.Prefix]int
@@ -77,6 +80,13 @@ func newListener(l net.Listener, bounds Connections, set *metrics.Set) *listener
 	return n
 }
 
+// setBounds changes the bounds of connections to come; open ones stay.
+func (l *listener) setBounds(b Connections) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bounds, l.max = b, min(b.Connections, descriptorCap())
+}
+
 // descriptorCap returns how many connections the open-files limit allows. Half of
 // it is left for the stores and for connections that are being refused.
 func descriptorCap() int {
@@ -101,7 +111,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 
-		c := &conn{Conn: accepted, peer: peerOf(accepted.RemoteAddr()), minRate: l.bounds.ReaderMinRate}
+		c := &conn{Conn: accepted, peer: peerOf(accepted.RemoteAddr())}
 		c.markIdle(time.Now())
 		if refused := l.admit(c); refused != nil {
 			go refuseConnection(accepted, refused)
@@ -162,6 +172,7 @@ func (l *listener) admit(c *conn) *render.Error {
 	}
 
 	l.open[c] = struct{}{}
+	c.minRate = l.bounds.ReaderMinRate
 	if known {
 		l.byAddress[c.peer.address]++
 		l.bySubnet[c.peer.subnet]++

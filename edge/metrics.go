@@ -3,6 +3,7 @@ package edge
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -23,9 +24,14 @@ var secondsBuckets = []float64{
 // serverMetrics are the server's metrics; gate, pages and listener have their
 // own.
 type serverMetrics struct {
-	requests          [numRoutes][]*metrics.Counter // by index in codes
-	seconds           [numRoutes]*metrics.PrometheusHistogram
-	inFlight          *metrics.Counter
+	set *metrics.Set
+
+	// By route and index in codes. A histogram is made when it is first used,
+	// since most pairs never occur.
+	seconds [numRoutes][]atomic.Pointer[metrics.PrometheusHistogram]
+
+	units             [numRoutes]*metrics.Counter // charged; nil for a free route
+	inFlight          *metrics.Gauge
 	panics            *metrics.Counter
 	brokenConnections *metrics.Counter // connections that ended in an error
 	stale             *metrics.Counter // answers of data older than the freshness
@@ -33,33 +39,36 @@ type serverMetrics struct {
 
 func newServerMetrics(set *metrics.Set) *serverMetrics {
 	m := &serverMetrics{
-		inFlight:          set.NewCounter(`tidemark_edge_requests_in_flight`),
+		set:               set,
+		inFlight:          set.NewGauge(`tidemark_edge_requests_in_flight`, nil),
 		panics:            set.NewCounter(`tidemark_edge_panics_total`),
 		brokenConnections: set.NewCounter(`tidemark_edge_connections_broken_total`),
 		stale:             set.NewCounter(`tidemark_edge_answers_total{flag="stale"}`),
 	}
 
 	for i := range routes {
-		for _, code := range codes {
-			m.requests[i] = append(m.requests[i], set.NewCounter(fmt.Sprintf(
-				`tidemark_edge_requests_total{route=%q,code="%d"}`, routes[i].name, code)))
+		m.seconds[i] = make([]atomic.Pointer[metrics.PrometheusHistogram], len(codes))
+		if routes[i].access != free && routes[i].meter.Units() > 0 {
+			m.units[i] = set.NewCounter(fmt.Sprintf(
+				`tidemark_edge_units_charged_total{route=%q}`, routes[i].name))
 		}
-		m.seconds[i] = set.NewPrometheusHistogramExt(fmt.Sprintf(
-			`tidemark_edge_request_seconds{route=%q}`, routes[i].name), secondsBuckets)
 	}
 
 	return m
 }
 
-func (m *serverMetrics) observeRequest(r *request) {
-	m.countAnswer(r.route, r.ctx.Response.StatusCode())
-	m.seconds[r.route].Update(time.Since(r.now).Seconds())
-}
-
-func (m *serverMetrics) countAnswer(r route, code int) {
-	i := slices.Index(codes, code)
+// observe counts an answer and how long it took.
+func (m *serverMetrics) observe(r route, status int, took time.Duration) {
+	i := slices.Index(codes, status)
 	if i < 0 {
-		panic(fmt.Sprintf("BUG: status %d is not in codes", code))
+		panic(fmt.Sprintf("BUG: status %d is not in codes", status))
 	}
-	m.requests[r][i].Inc()
+
+	seconds := m.seconds[r][i].Load()
+	if seconds == nil {
+		seconds = m.set.GetOrCreatePrometheusHistogramExt(fmt.Sprintf(
+			`tidemark_edge_request_seconds{route=%q,status="%d"}`, routes[r].name, status), secondsBuckets)
+		m.seconds[r][i].Store(seconds)
+	}
+	seconds.Update(took.Seconds())
 }

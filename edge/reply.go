@@ -21,7 +21,7 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 
 	// A cached page may have become stale since it was rendered.
 	body, shared := p.Body, true
-	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.cfg.Limits.Freshness.Milliseconds() {
+	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
 		s.metrics.stale.Inc()
 		body, shared = p.StaleBody(), false
 	}

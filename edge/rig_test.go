@@ -199,6 +199,13 @@ func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string
 	return key
 }
 
+// limit changes the limits of a server that runs.
+func (f *front) limit(change func(*pages.Limits)) {
+	l := *f.server.pages.Limits()
+	change(&l)
+	f.server.pages.SetLimits(l)
+}
+
 // answer is a response with its body read.
 type answer struct {
 	code   int

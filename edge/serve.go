@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -86,7 +87,8 @@ func (s *Server) answer(r *request) *render.Error {
 	}
 
 	// Hold the units during the work; then bill or release them.
-	if units := r.Route.Units(); units > 0 {
+	units := r.Route.Units()
+	if units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err
 		}
@@ -96,11 +98,10 @@ func (s *Server) answer(r *request) *render.Error {
 		return err
 	}
 
-	charged := r.Route.Units()
 	if reply.Free {
-		charged = 0
+		units = 0
 	}
-	s.settleCharge(r, charged)
+	s.settleCharge(r, units)
 	s.sendReply(r, &reply)
 	return nil
 }
@@ -122,7 +123,7 @@ func (s *Server) serveFree(r *request) {
 	case routeProtocols:
 		reply.Page = s.pages.Protocols
 	case routePlans:
-		reply.Page = s.pages.Plans
+		reply.Page = s.pages.Plans()
 	case routeUnits:
 		reply.Page = s.pages.Units
 	case routeOpenAPI:
@@ -140,7 +141,7 @@ func (s *Server) serveFree(r *request) {
 		panic("BUG: free route " + routes[r.route].name + " has no handler")
 	}
 
-	if tag, ok := s.site.tags[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
+	if tag, ok := (*s.tags.Load())[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
 		return
 	}
 	s.sendReply(r, &reply)
@@ -153,7 +154,10 @@ func (s *Server) serveFree(r *request) {
 // settleCharge settles an admitted request that its route answered.
 func (s *Server) settleCharge(r *request, charged int64) {
 	r.admitted = false
-	s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
+	billed := s.gate.Settle(r.ctx, &r.ticket, r.Route, charged)
+	if billed > 0 {
+		s.metrics.units[r.route].Add(int(billed))
+	}
 }
 
 // settleRefused settles an admitted request that no route answered.
@@ -203,16 +207,35 @@ func (s *Server) finishRequest(r *request) {
 		s.sendFailure(r, render.Internal(nil))
 	}
 
+	took, status := time.Since(r.now), r.ctx.Response.StatusCode()
 	s.metrics.inFlight.Add(-1)
-	s.metrics.observeRequest(r)
+	s.metrics.observe(r.route, status, took)
+	if slow := s.slow.Load(); slow > 0 && int64(took) >= slow {
+		s.logSlow(r, status, took)
+	}
+	if s.draining.Load() {
+		r.ctx.SetConnectionClose()
+	}
 	requests.Put(r)
+}
+
+// logSlow logs which kind of request took long, and whose it was. Keys and
+// parameters stay out of the log.
+func (s *Server) logSlow(r *request, status int, took time.Duration) {
+	account := ""
+	if r.ticket.Key != nil {
+		account = r.ticket.Key.Cell.Name
+	}
+	s.cfg.Log.Warn("slow request", "route", routes[r.route].name, "account", account,
+		"status", status, "took", took,
+		"request", string(r.ctx.Response.Header.Peek(gate.HeaderRequestID)))
 }
 
 // answerUnreadable answers a request that fasthttp could not parse.
 func (s *Server) answerUnreadable(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Reset()
 	e := errorOfParse(err)
-	s.metrics.countAnswer(routeNone, e.Code)
+	s.metrics.observe(routeNone, e.Code, 0)
 	s.ids.setID(ctx)
 	sendError(ctx, e)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -15,6 +16,8 @@ import (
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 	"tidemark/edge/query"
+	"tidemark/edge/ui"
+	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
 )
 
@@ -27,6 +30,8 @@ type Config struct {
 	Clock       accounts.Clock
 	Log         *slog.Logger
 	Connections Connections
+	// Slow is from when on a request is logged; 0: never.
+	Slow time.Duration
 }
 
 // Server serves the API.
@@ -37,9 +42,14 @@ type Server struct {
 	gate    *gate.Gate
 	pages   *pages.Pages
 	openAPI *pages.Page
-	site    site
+	site    *ui.Site
 	metrics *serverMetrics
 	http    *fasthttp.Server
+
+	tags     atomic.Pointer[map[*pages.Page]string] // ETags of the documents that a client may keep
+	listener atomic.Pointer[listener]               // nil before Serve
+	slow     atomic.Int64                           // from when on a request is logged, in ns
+	draining atomic.Bool                            // every answer closes its connection
 }
 
 // New returns a server. It answers nothing until Serve is called.
@@ -59,7 +69,9 @@ func New(cfg Config) (*Server, error) {
 	if s.pages, err = pages.New(&s.cfg.Config); err != nil {
 		return nil, err
 	}
-	s.site = newSite(s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans)
+	s.site = ui.Open()
+	s.tagDocuments()
+	s.slow.Store(int64(cfg.Slow))
 	s.http = s.newHTTP()
 	return s, nil
 }
@@ -73,7 +85,7 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		Logger:       countingLog{s.metrics.brokenConnections},
 
 		// The listener refuses connections first, with an error in JSON.
-		Concurrency:        2 * s.cfg.Connections.Connections,
+		Concurrency:        2 * MaxConnections,
 		ReadBufferSize:     maxHead,
 		WriteBufferSize:    writeBuffer,
 		ReadTimeout:        readTimeout,
@@ -97,11 +109,41 @@ func (l countingLog) Printf(string, ...any) { l.count.Inc() }
 
 // Serve accepts connections on l until Shutdown, which closes l.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(newListener(l, s.cfg.Connections, s.cfg.Metrics)); err != nil {
+	bounded := newListener(l, s.cfg.Connections, s.cfg.Metrics)
+	s.listener.Store(bounded)
+	if err := s.http.Serve(bounded); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", l.Addr(), err)
 	}
 	return nil
 }
+
+// Settings are what may change while a server serves.
+type Settings struct {
+	Limits      pages.Limits
+	Connections Connections
+	Plans       []accounts.Plan
+	Slow        time.Duration
+}
+
+// Apply replaces the settings for the requests and connections that follow.
+func (s *Server) Apply(c Settings) {
+	s.pages.SetLimits(c.Limits)
+	s.pages.SetPlans(c.Plans)
+	s.tagDocuments()
+	s.slow.Store(int64(c.Slow))
+	if l := s.listener.Load(); l != nil {
+		l.setBounds(c.Connections)
+	}
+}
+
+// ChainHealth returns a chain's status and its reason, as /health does.
+func (s *Server) ChainHealth(id market.ChainID) (status, reason string) {
+	return s.pages.ChainHealth(id, s.cfg.Clock.Time(time.Now()).UnixMilli())
+}
+
+// Drain makes every answer from now on close its connection and say so, so that
+// clients with open connections move elsewhere without losing a request.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // workTimeout bounds the wait for background work at a shutdown, apart from
 // the wait for clients. The work checks every few microseconds whether to stop.

@@ -14,13 +14,6 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// site is everything that is served without market data: the web pages, and
-// documents that clients may cache.
-type site struct {
-	*ui.Site
-	tags map[*pages.Page]string // ETags of the documents, which only a restart changes
-}
-
 // documentCache lets a client cache a document for a minute and then revalidate
 // it by its ETag.
 const documentCache = "public, max-age=60"
@@ -29,13 +22,15 @@ const documentCache = "public, max-age=60"
 // key, if the node is configured so.
 var previewQuery = []byte("sort=pnl&limit=5")
 
-func newSite(documents ...*pages.Page) site {
-	s := site{ui.Open(), map[*pages.Page]string{}}
-	for _, p := range documents {
+// tagDocuments makes the ETags of the documents that only the configuration
+// changes: a client may keep them.
+func (s *Server) tagDocuments() {
+	tags := map[*pages.Page]string{}
+	for _, p := range []*pages.Page{s.openAPI, s.pages.Chains, s.pages.Protocols, s.pages.Plans()} {
 		sum := sha256.Sum256(p.Body)
-		s.tags[p] = `W/"` + hex.EncodeToString(sum[:8]) + `"`
+		tags[p] = `W/"` + hex.EncodeToString(sum[:8]) + `"`
 	}
-	return s
+	s.tags.Store(&tags)
 }
 
 // findFile sets the file of a path that is not an API route. For / only browsers

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/edge/pages"
 	"tidemark/rankings"
 )
 
@@ -161,7 +162,7 @@ func TestLastCopy(t *testing.T) {
 	const deep = everything + "&range=in&limit=1&page=41"
 	rows, _, _, _ := s.page(deep)
 	time.Sleep(200 * time.Millisecond)
-	s.server.cfg.Limits.ScanWait = 0
+	s.limit(func(l *pages.Limits) { l.ScanWait = 0 })
 	again, _, body, a := s.page(deep)
 	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
 		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
@@ -244,7 +245,7 @@ func TestPartial(t *testing.T) {
 		t.Errorf("offline: got %v, %v", body["missingChains"], p)
 	}
 
-	s.server.cfg.Limits.UnavailableAfter = 0
+	s.limit(func(l *pages.Limits) { l.UnavailableAfter = 0 })
 	f("/v1/positions", 503)
 	a := s.get("/health")
 	if m := a.decoded(t); a.code != 503 || m["status"] != "down" || m["error"] == nil || len(m["chains"].([]any)) != 3 {

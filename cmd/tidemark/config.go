@@ -19,6 +19,8 @@ type Config struct {
 	OpsListen string `about:"address of /metrics and pprof"`
 	Feed      string `about:"sim or rpc"`
 
+	Drain time.Duration `about:"how long a stopping node answers on, closing each connection after its answer"`
+
 	Log      LogConfig
 	TLS      TLSConfig
 	Limits   LimitsConfig
@@ -40,7 +42,8 @@ type LimitsConfig struct {
 
 // LogConfig says what is logged.
 type LogConfig struct {
-	Level string `about:"debug, info, warn or error"`
+	Level string        `about:"debug, info, warn or error"`
+	Slow  time.Duration `about:"a request that takes longer is logged; 0s: none"`
 }
 
 // TLSConfig names the files of a certificate. Both or none are set; the API
@@ -118,7 +121,7 @@ type PricesConfig struct {
 func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
-		Log:      LogConfig{Level: "info"},
+		Log:      LogConfig{Level: "info", Slow: time.Second},
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,7 @@ enabled = false
 [[chains]]
 id = 31337
 slug = "dev"
+stables = ["0x0000000000000000000000000000000000000001", "0x0000000000000000000000000000000000000002"]
 pool-manager = "0x00000000000000000000000000000000000000aa"
 position-manager = "0x00000000000000000000000000000000000000ab"
 [[plans]]
@@ -132,10 +134,179 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
-	f("[tls]\ncert = \"a\"", "only one is set; set both or none")
+	f("[tls]\ncert = \"a\"", "tidemark.toml:2: tls.cert is set and tls.key is not; set both or none")
+	f("[tls]\nkey = \"a\"", "tidemark.toml:2: tls.key is set and tls.cert is not")
 	f("[log]\nlevel = \"loud\"", `log.level is "loud"; allowed are debug, info, warn, error`)
 	f("listen = \"unix:\"", `listen is "unix:"; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH`)
 	f("[refresh]\nevery = \"1ms\"", "refresh.every is 1ms; allowed is 10ms or more")
+}
+
+// A bare number is no duration: nobody means nanoseconds.
+func TestDurationNeedsUnit(t *testing.T) {
+	for _, name := range []string{"refresh.every", "limits.freshness", "metering.flush", "log.slow", "drain"} {
+		table, key, found := strings.Cut(name, ".")
+		text, line := "["+table+"]\n"+key, 2
+		if !found {
+			text, line = name, 1
+		}
+		where := fmt.Sprintf("tidemark.toml:%d: ", line)
+		checkRefused(t, text+" = 45", where+name+" is 45; allowed is a duration such as")
+		checkRefused(t, text+` = "45"`, where+name+` is "45"; allowed is a duration such as`)
+	}
+}
+
+// Every bound of a setting holds on both sides, by the file and by the
+// environment.
+func TestConfigBounds(t *testing.T) {
+	variable := func(name string, value any) string {
+		return setting{name: name}.variable() + "=" + fmt.Sprint(value)
+	}
+	accepted := func(name string, value any) {
+		t.Helper()
+		// Other settings bound transactions-partial too.
+		if _, err := loadText(t, "", variable("limits.transactions-max", 10_000_000), variable(name, value)); err != nil {
+			t.Errorf("%s = %v is refused: %v", name, value, err)
+		}
+	}
+
+	for _, b := range bounds {
+		checkRefused(t, "", fmt.Sprintf("environment %s: %s is %d; allowed is %d to %d",
+			setting{name: b.name}.variable(), b.name, b.most+1, b.least, b.most), variable(b.name, b.most+1))
+		if b.least > 0 {
+			checkRefused(t, "", fmt.Sprintf("%s is %d; allowed is", b.name, b.least-1), variable(b.name, b.least-1))
+		}
+		accepted(b.name, b.most)
+		if b.name != "limits.transactions-max" {
+			accepted(b.name, b.least)
+		}
+	}
+
+	for _, d := range durations {
+		accepted(d.name, d.least)
+		if d.least > 0 {
+			checkRefused(t, "", fmt.Sprintf("%s is %s; allowed is", d.name, d.least-1), variable(d.name, d.least-1))
+		}
+		if d.most < 24*time.Hour {
+			accepted(d.name, d.most)
+			checkRefused(t, "", fmt.Sprintf("%s is %s; allowed is", d.name, d.most+1), variable(d.name, d.most+1))
+		}
+	}
+}
+
+// The bounds themselves, as they are documented.
+func TestDocumentedBounds(t *testing.T) {
+	f := func(name string, least, most int64) {
+		t.Helper()
+		for _, b := range bounds {
+			if b.name == name && b.least == least && b.most == most {
+				return
+			}
+		}
+		t.Errorf("%s is not bounded by %d and %d", name, least, most)
+	}
+
+	f("limits.total-cap", 1, 10_000_000)
+	f("limits.selections", 1, 100_000)
+	f("limits.connections", 64, 1_000_000)
+	f("limits.unsent-bytes", 16_384, 67_108_864)
+	f("sim.days", 1, 3650)
+}
+
+// Defaults, the file, the environment, flags: each wins over those before it.
+func TestConfigOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tidemark.toml")
+	if err := os.WriteFile(path, []byte("data = \"file\"\nlisten = \"127.0.0.1:1\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(environ, flag, want, from string) {
+		t.Helper()
+		l, err := loadConfig(path, []string{"TIDEMARK_DATA=" + environ}, map[string]string{"data": flag})
+		if err != nil || l.Data != want || l.from("data") != from {
+			t.Errorf("environment %q, flag %q: data is %s from %s, %v; want %s from %s",
+				environ, flag, l.Data, l.from("data"), err, want, from)
+		}
+	}
+
+	f("", "", "file", "file "+path+":1")
+	f("environ", "", "environ", "environment TIDEMARK_DATA")
+	f("", "flag", "flag", "flag --data")
+	f("environ", "flag", "flag", "flag --data")
+}
+
+// Every mistake is told at once, with its place and what is allowed.
+func TestConfigTellsEveryMistake(t *testing.T) {
+	_, err := loadText(t, `listen = "nowhere"
+[limits]
+freshnes = "1s"
+total-cap = 0
+[sim]
+pools = 1
+[[chains]]
+id = 1
+max-log-range = 0
+[[chains]]
+id = 1
+[[plans]]
+id = "free"
+max-api-keys = 0
+`, "TIDEMARK_SIM_DAYS=many")
+	if err == nil {
+		t.Fatal("it is accepted")
+	}
+
+	said := err.Error()
+	for _, want := range []string{
+		"8 mistakes in the configuration:",
+		`tidemark.toml:1: listen is "nowhere"; allowed is HOST:PORT`,
+		"tidemark.toml:3: unknown key limits.freshnes; known are freshness, ",
+		"tidemark.toml:4: limits.total-cap is 0; allowed is 1 to 10000000",
+		"tidemark.toml:6: chain 42161 with sim.pools = 1, ",
+		"cannot simulate 0 pools; at least 5",
+		"tidemark.toml:9: chain 1: max-log-range is 0; allowed is 1 or more",
+		"tidemark.toml:10: the id 1 is that of the entry in line 7 too",
+		"tidemark.toml:14: plan free: max-api-keys is 0; it is at least 1",
+		`environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says\n%s\nwant %q", said, want)
+		}
+	}
+}
+
+// What made serve fail and was good to config check: the feeds are made by both.
+func TestConfigMakesFeeds(t *testing.T) {
+	others := "[[chains]]\nid = 42161\nenabled = false\n[[chains]]\nid = 43114\nenabled = false\n"
+	f := func(text, want string) {
+		t.Helper()
+		checkRefused(t, text, want)
+	}
+
+	f("feed = \"rpc\"\n"+others+"[[chains]]\nid = 1\nrpc = [\"127.0.0.1:8545\"]",
+		"tidemark.toml:10: chain 1: address 1 of rpc is not an http, https, ws or wss URL; "+
+			"allowed is a URL with its scheme such as http://127.0.0.1:8545")
+	f("feed = \"rpc\"\n"+others+"[[chains]]\nid = 1\nrpc = [\"ws://127.0.0.1:8545\"]",
+		"tidemark.toml:10: cannot make the feed of chain 1: chain 1 has no RPC URL")
+	f("[sim]\npools = 1", "tidemark.toml:2: chain 1 with sim.pools = 1, ")
+	f("[sim]\npositions = 100", "tidemark.toml:2: chain 1 with sim.pools = 80, sim.positions = 100")
+	f("[sim]\nactions = 9", "cannot simulate 3000 positions with 9 actions; at least 12000")
+	f("[tls]\ncert = \"no\"\nkey = \"no\"", "tidemark.toml:2: cannot use tls.cert no with tls.key no: open no")
+}
+
+func TestStrayVariable(t *testing.T) {
+	l, err := loadText(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(variable, want string) {
+		t.Helper()
+		if said := l.strayVariable(variable); !strings.Contains(said, want) {
+			t.Errorf("%s: %s; want %q", variable, said, want)
+		}
+	}
+
+	f("TIDEMARK_LISTN", "environment TIDEMARK_LISTN is not a setting and has no effect; did you mean TIDEMARK_LISTEN?")
+	f("TIDEMARK_LIMITS_TOTALCAP", "did you mean TIDEMARK_LIMITS_TOTAL_CAP?")
+	f("TIDEMARK_PORT_8080_TCP_ADDR", "`tidemark config print` lists the settings")
 }
 
 func TestConfigForeignVariable(t *testing.T) {

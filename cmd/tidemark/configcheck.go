@@ -1,131 +1,224 @@
 package main
 
 import (
+	"cmp"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge"
 	"tidemark/storage/accounts"
 )
 
-// check refuses values that cannot work together or at all.
-func (l *loaded) check() error {
-	for _, err := range []error{
-		l.oneOf("feed", l.Feed, "sim", "rpc"),
-		l.oneOf("log.level", l.Log.Level, "debug", "info", "warn", "error"),
-		l.listenable("listen", l.Listen),
-		l.listenable("ops-listen", l.OpsListen),
-		l.checkTLS(),
-		l.between("limits.total-cap", l.Limits.TotalCap, 1, 10_000_000),
-		l.between("limits.transactions-partial", l.Limits.TransactionsPartial, 0, l.Limits.TransactionsMax),
-		l.between("limits.transactions-max", l.Limits.TransactionsMax, 1, 10_000_000),
-		l.between("limits.selections", l.Limits.Selections, 1, 100_000),
-		l.between("limits.connections", l.Limits.Connections.Connections, 64, 1_000_000),
-		l.between("limits.connections-per-address", l.Limits.ConnectionsPerAddress, 1, 1_000_000),
-		l.between("limits.connections-per-subnet", l.Limits.ConnectionsPerSubnet, 1, 1_000_000),
-		l.between("limits.unsent-bytes", l.Limits.UnsentBytes, 16<<10, 64<<20),
-		l.between("limits.reader-min-rate", l.Limits.ReaderMinRate, 1, 1<<30),
-		l.between("sim.days", l.Sim.Days, 1, 3650),
-		l.atLeast("refresh.every", l.Refresh.Every, 10*time.Millisecond),
-		l.oneOf("metering.on-full-disk", l.Metering.OnFullDisk,
-			string(accounts.Refuse), string(accounts.ServeUncharged)),
-		l.atLeast("metering.flush", l.Metering.Flush, time.Millisecond),
-		l.atLeast("prices.every", l.Prices.Every, time.Second),
-		l.checkChains(),
-		l.checkPlans(),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-
-	if l.Prices.File != "" && l.Prices.URL != "" {
-		return fmt.Errorf("prices.file (%s) and prices.url (%s) are both set; give one",
-			l.from("prices.file"), l.from("prices.url"))
-	}
-
-	return nil
+// words are what settings of a few values may be.
+var words = []struct {
+	name    string
+	allowed []string
+}{
+	{"feed", []string{"sim", "rpc"}},
+	{"log.level", []string{"debug", "info", "warn", "error"}},
+	{"metering.on-full-disk", []string{string(accounts.Refuse), string(accounts.ServeUncharged)}},
 }
 
-func (l *loaded) oneOf(name, value string, allowed ...string) error {
+// bounds are what whole numbers may be.
+var bounds = []struct {
+	name        string
+	least, most int64
+}{
+	{"limits.total-cap", 1, 10_000_000},
+	{"limits.transactions-partial", 0, 10_000_000},
+	{"limits.transactions-max", 1, 10_000_000},
+	{"limits.selections", 1, 100_000},
+	{"limits.connections", 64, edge.MaxConnections},
+	{"limits.connections-per-address", 1, edge.MaxConnections},
+	{"limits.connections-per-subnet", 1, edge.MaxConnections},
+	{"limits.unsent-bytes", 16 << 10, 64 << 20},
+	{"limits.reader-min-rate", 1, 1 << 30},
+	{"sim.days", 1, 3650},
+}
+
+// durations are what durations may be.
+var durations = []struct {
+	name        string
+	least, most time.Duration
+}{
+	{"refresh.every", 10 * time.Millisecond, math.MaxInt64},
+	{"metering.flush", time.Millisecond, math.MaxInt64},
+	{"prices.every", time.Second, math.MaxInt64},
+	{"drain", 0, 10 * time.Minute},
+}
+
+// check notes every value that cannot work, alone or with others.
+func (l *loaded) check() {
+	for _, w := range words {
+		l.refuse(l.checkWord(w.name, w.allowed))
+	}
+	for _, b := range bounds {
+		l.refuse(l.checkBounds(b.name, b.least, b.most))
+	}
+	for _, d := range durations {
+		l.refuse(l.checkDuration(d.name, d.least, d.most))
+	}
+	if l.Limits.TransactionsPartial > l.Limits.TransactionsMax {
+		l.refuse(fmt.Errorf("%slimits.transactions-partial is %d; allowed is at most limits.transactions-max, %d",
+			l.at("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
+	}
+
+	l.refuse(l.checkListen("listen", l.Listen))
+	l.refuse(l.checkListen("ops-listen", l.OpsListen))
+	l.refuse(l.checkTLS())
+	if l.Prices.File != "" && l.Prices.URL != "" {
+		l.refuse(fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.at("prices.url")))
+	}
+	l.checkPlans()
+	l.checkChains()
+}
+
+func (l *loaded) checkWord(name string, allowed []string) error {
+	value := l.setting(name).value.String()
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is %q; allowed are %s", l.from(name), name, value, strings.Join(allowed, ", "))
+	return fmt.Errorf("%s%s is %q; allowed are %s", l.at(name), name, value, strings.Join(allowed, ", "))
 }
 
-func (l *loaded) listenable(name, value string) error {
+func (l *loaded) checkBounds(name string, least, most int64) error {
+	if value := l.setting(name).value.Int(); value < least || value > most {
+		return fmt.Errorf("%s%s is %d; allowed is %d to %d", l.at(name), name, value, least, most)
+	}
+	return nil
+}
+
+func (l *loaded) checkDuration(name string, least, most time.Duration) error {
+	value := time.Duration(l.setting(name).value.Int())
+	switch {
+	case value < least:
+		return fmt.Errorf("%s%s is %s; allowed is %s or more", l.at(name), name, value, least)
+	case value > most:
+		return fmt.Errorf("%s%s is %s; allowed is at most %s", l.at(name), name, value, most)
+	}
+	return nil
+}
+
+func (l *loaded) checkListen(name, value string) error {
 	path, isUnix := strings.CutPrefix(value, unixPrefix)
 	_, _, err := net.SplitHostPort(value)
 	if isUnix && path == "" || !isUnix && err != nil {
-		return fmt.Errorf("%s: %s is %q; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH",
-			l.from(name), name, value)
+		return fmt.Errorf("%s%s is %q; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH",
+			l.at(name), name, value)
 	}
 	return nil
 }
 
 func (l *loaded) checkTLS() error {
-	if (l.TLS.Cert == "") != (l.TLS.Key == "") {
-		return fmt.Errorf("tls.cert (%s) and tls.key (%s): only one is set; set both or none",
-			l.from("tls.cert"), l.from("tls.key"))
+	switch {
+	case l.TLS.Cert == "" && l.TLS.Key == "":
+		return nil
+	case l.TLS.Cert == "":
+		return fmt.Errorf("%stls.key is set and tls.cert is not; set both or none", l.at("tls.key"))
+	case l.TLS.Key == "":
+		return fmt.Errorf("%stls.cert is set and tls.key is not; set both or none", l.at("tls.cert"))
+	}
+
+	if _, err := tls.LoadX509KeyPair(l.TLS.Cert, l.TLS.Key); err != nil {
+		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w", l.at("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
 	}
 	return nil
 }
 
-func (l *loaded) between(name string, value, least, most int) error {
-	if value < least || value > most {
-		return fmt.Errorf("%s: %s is %d; allowed is %d to %d", l.from(name), name, value, least, most)
+func (l *loaded) checkPlans() {
+	for i := range l.Plans {
+		if err := l.Plans[i].Validate(); err != nil {
+			// The message names the key first: plan free: burst is 0.
+			id := l.Plans[i].ID
+			key, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "plan "+id+": "), " ")
+			l.refuse(fmt.Errorf("%s%w", l.inTable("plans", id, key), err))
+		}
 	}
-	return nil
 }
 
-func (l *loaded) atLeast(name string, value, least time.Duration) error {
-	if value < least {
-		return fmt.Errorf("%s: %s is %s; allowed is %s or more", l.from(name), name, value, least)
-	}
-	return nil
-}
-
-func (l *loaded) checkChains() error {
+func (l *loaded) checkChains() {
 	enabled := 0
-	for _, c := range l.Chains {
-		if err := c.checkEndpoints(); err != nil {
-			return err
-		}
-		switch {
-		case c.ID == 0:
-			return fmt.Errorf("a chain has the id 0; allowed are EVM chain ids from 1 on")
-		case c.Enabled && c.Slug == "":
-			return fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
-				"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
-		case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
-			return fmt.Errorf("chain %d is enabled and has no node to read from: "+
-				`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
-				c.ID, c.ID)
-		case c.Enabled && (c.PoolManager.IsZero() || c.PositionManager.IsZero()):
-			return fmt.Errorf("chain %d has no pool-manager or no position-manager", c.ID)
-		case c.MaxLogRange == 0:
-			return fmt.Errorf("chain %d: max-log-range is 0; allowed is 1 or more", c.ID)
-		}
+	for i := range l.Chains {
+		c := &l.Chains[i]
 		if c.Enabled {
 			enabled++
+		}
+		// The feed of a chain that is wrong already would only repeat it.
+		key, err := l.checkChain(c)
+		if err == nil && c.Enabled && !slices.ContainsFunc(l.wrong, isAboutFeed) {
+			key, err = l.checkFeed(c)
+		}
+		if err != nil {
+			l.refuse(fmt.Errorf("%s%w", l.inTable("chains", c.ID, key), err))
 		}
 	}
 
 	if enabled == 0 {
-		return fmt.Errorf("no chain is enabled; set enabled = true for one of [[chains]]")
+		l.refuse(errors.New("no chain is enabled; set enabled = true for one of [[chains]]"))
 	}
-
-	return nil
 }
 
-func (l *loaded) checkPlans() error {
-	for i := range l.Plans {
-		if err := l.Plans[i].Validate(); err != nil {
-			return err
-		}
+// checkChain returns what is wrong with a chain, and which key it is about.
+func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
+	if key, err = c.checkEndpoints(); err != nil {
+		return key, err
 	}
-	return nil
+
+	switch {
+	case c.ID == 0:
+		return "id", errors.New("a chain has the id 0; allowed are EVM chain ids from 1 on")
+	case c.Enabled && c.Slug == "":
+		return "id", fmt.Errorf("chain %d is not built in and has no slug; give slug, name, short-name, "+
+			"explorer-url, native-symbol, wrapped-native and wrapped-symbol", c.ID)
+	case c.Enabled && l.Feed == "rpc" && len(c.RPC)+len(c.Endpoints) == 0:
+		return "enabled", fmt.Errorf("chain %d is enabled and has no node to read from: "+
+			`give it rpc = ["http://…"] under [[chains]] id = %d, or switch it off there with enabled = false`,
+			c.ID, c.ID)
+	case c.Enabled && (c.PoolManager.IsZero() || c.PositionManager.IsZero()):
+		return "id", fmt.Errorf("chain %d has no pool-manager or no position-manager", c.ID)
+	case c.MaxLogRange == 0:
+		return "max-log-range", fmt.Errorf("chain %d: max-log-range is 0; allowed is 1 or more", c.ID)
+	}
+	return "", nil
+}
+
+// errFeed is a mistake in what every feed is made of.
+type errFeed struct{ error }
+
+func isAboutFeed(err error) bool { return errors.As(err, new(errFeed)) }
+
+// checkFeed makes a chain's feed as serve does, which asks nothing yet.
+func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
+	quiet := *l
+	if quiet.Sim.Genesis.IsZero() {
+		quiet.Sim.Genesis = time.Now() // settled by the data of a node
+	}
+	source, err := quiet.feed(c, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	if err == nil {
+		return "", source.Close()
+	}
+
+	if l.Feed == "rpc" {
+		return "rpc", fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
+	}
+	// What is wrong with one simulated chain is wrong with the settings of all.
+	at := ""
+	for _, name := range []string{"sim.actions", "sim.positions", "sim.pools"} {
+		at = cmp.Or(l.at(name), at)
+	}
+	if at == "" {
+		return "id", fmt.Errorf("chain %d: %w", c.ID, err)
+	}
+	l.refuse(errFeed{fmt.Errorf("%schain %d with sim.pools = %d, sim.positions = %d, sim.actions = %d: %w",
+		at, c.ID, l.Sim.Pools, l.Sim.Positions, l.Sim.Actions, err)})
+	return "", nil
 }

@@ -29,15 +29,20 @@ func (c *ConfigPrintCmd) Run() error {
 	return nil
 }
 
-// ConfigCheckCmd loads the configuration and reports.
+// ConfigCheckCmd loads the configuration as serve does, makes the feeds, and
+// reports every mistake at once.
 type ConfigCheckCmd struct {
 	Config string `help:"Configuration file." type:"path" placeholder:"FILE"`
 }
 
 // Run checks the configuration.
 func (c *ConfigCheckCmd) Run() error {
-	if _, err := loadConfig(c.Config, os.Environ(), nil); err != nil {
+	l, err := loadConfig(c.Config, os.Environ(), nil)
+	if err != nil {
 		return err
+	}
+	for _, variable := range l.ignored {
+		fmt.Println("warning:", l.strayVariable(variable))
 	}
 	fmt.Println("configuration is good")
 	return nil

@@ -36,68 +36,82 @@ func (f *tomlFile) line(key string) int {
 	}
 }
 
-func (f *tomlFile) root(tree map[string]any) error {
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		var err error
-		switch key {
-		case "chains":
-			err = merge(f, key, tree[key], &f.into.Chains, newChain)
-		case "plans":
-			err = merge(f, key, tree[key], &f.into.Plans, newPlan)
-		default:
-			err = f.table("", map[string]any{key: tree[key]}, f.into.settings())
-		}
-
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// refuse notes a mistake in the file.
+func (f *tomlFile) refuse(key, format string, args ...any) {
+	f.into.refuse(f.errorf(key, format, args...))
 }
 
-// table sets every key of a table, descending into tables below it.
-func (f *tomlFile) table(prefix string, table map[string]any, settings []setting) error {
+func (f *tomlFile) readRoot(tree map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		switch key {
+		case "chains":
+			mergeTables(f, key, tree[key], &f.into.Chains, newChain)
+		case "plans":
+			mergeTables(f, key, tree[key], &f.into.Plans, newPlan)
+		default:
+			f.readTable("", map[string]any{key: tree[key]}, f.into.settings())
+		}
+	}
+}
+
+// readTable sets every key of a table, descending into tables below it.
+func (f *tomlFile) readTable(prefix string, table map[string]any, settings []setting) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		name := prefix + key
 		if below, ok := table[key].(map[string]any); ok && hasPrefix(settings, name+".") {
-			if err := f.table(name+".", below, settings); err != nil {
-				return err
-			}
+			f.readTable(name+".", below, settings)
 			continue
 		}
 
 		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
 		if i < 0 {
-			return f.errorf(name, "unknown key %s; known are %s", name, siblings(settings, prefix))
+			f.refuse(name, "unknown key %s; known are %s", name, siblings(settings, prefix))
+			continue
 		}
 		if err := settings[i].set(table[key]); err != nil {
-			return f.errorf(name, "%s", err)
+			f.refuse(name, "%s", err)
+			continue
 		}
-
-		f.into.origin[name] = fmt.Sprintf("file %s:%d", f.path, f.line(name))
+		f.noteOrigin(name)
 	}
-	return nil
 }
 
-// merge lays an array of tables over a list: a table with the id of an entry
-// changes that entry, any other is appended.
-func merge[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) error {
+// noteOrigin notes that a name is set by the file.
+func (f *tomlFile) noteOrigin(name string) {
+	f.into.origin[name] = fmt.Sprintf("file %s:%d", f.path, f.line(name))
+}
+
+// mergeTables lays an array of tables over a list: a table with the id of an
+// entry changes that entry, any other is appended.
+func mergeTables[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) {
 	tables, ok := tablesOf(raw)
 	if !ok {
-		return f.errorf(key, "%s is not an array of tables; write [[%s]]", key, key)
+		f.refuse(key, "%s is not an array of tables; write [[%s]]", key, key)
+		return
 	}
 
 	for n, table := range tables {
-		at := fmt.Sprintf("%s[%d].", key, n)
+		name := fmt.Sprintf("%s[%d]", key, n)
 		id, ok := table["id"]
 		if !ok {
-			return f.errorf(strings.TrimSuffix(at, "."), "an entry of [[%s]] has no id", key)
+			f.refuse(name, "an entry of [[%s]] has no id", key)
+			continue
 		}
 		probe := blank()
-		probed := settingsOf(at, reflect.ValueOf(&probe).Elem())
+		probed := settingsOf(name+".", reflect.ValueOf(&probe).Elem())
 		if err := probed[0].set(id); err != nil {
-			return f.errorf(at+"id", "%s", err)
+			f.refuse(name+".id", "%s", err)
+			continue
 		}
+
+		entry := fmt.Sprint(key, " ", id)
+		if earlier, ok := f.into.tables[entry]; ok {
+			f.refuse(name, "the id %v is that of the entry in line %d too; give each id once", id, f.line(earlier))
+			continue
+		}
+		f.into.tables[entry] = name
+		f.noteOrigin(name)
+
 		i := slices.IndexFunc(*list, func(have T) bool {
 			return reflect.ValueOf(have).Field(0).Equal(reflect.ValueOf(probe).Field(0))
 		})
@@ -105,19 +119,13 @@ func merge[T any](f *tomlFile, key string, raw any, list *[]T, blank func() T) e
 			i = len(*list)
 			*list = append(*list, probe)
 		}
-		entry := reflect.ValueOf(&(*list)[i]).Elem()
-		if table, err := f.nested(at, table, entry); err != nil {
-			return err
-		} else if err := f.table(at, table, settingsOf(at, entry)); err != nil {
-			return err
-		}
+		f.readEntry(name+".", table, reflect.ValueOf(&(*list)[i]).Elem())
 	}
-	return nil
 }
 
-// nested sets the arrays of tables within an entry, as [[chains.endpoints]], and
-// returns the table without them. An array in the file replaces what was there.
-func (f *tomlFile) nested(at string, table map[string]any, entry reflect.Value) (map[string]any, error) {
+// readEntry sets an entry of an array of tables, and the arrays of tables within
+// it, as [[chains.endpoints]]. An array in the file replaces what was there.
+func (f *tomlFile) readEntry(prefix string, table map[string]any, entry reflect.Value) {
 	rest := maps.Clone(table)
 	for i := range entry.NumField() {
 		list := entry.Field(i)
@@ -129,19 +137,19 @@ func (f *tomlFile) nested(at string, table map[string]any, entry reflect.Value) 
 		delete(rest, key)
 		tables, ok := tablesOf(raw)
 		if !ok {
-			return nil, f.errorf(at+key, "%s%s is not an array of tables", at, key)
+			f.refuse(prefix+key, "%s%s is not an array of tables", prefix, key)
+			continue
 		}
 
 		made := reflect.MakeSlice(list.Type(), len(tables), len(tables))
 		for n, table := range tables {
-			prefix := fmt.Sprintf("%s%s[%d].", at, key, n)
-			if err := f.table(prefix, table, settingsOf(prefix, made.Index(n))); err != nil {
-				return nil, err
-			}
+			within := fmt.Sprintf("%s%s[%d]", prefix, key, n)
+			f.noteOrigin(within)
+			f.readTable(within+".", table, settingsOf(within+".", made.Index(n)))
 		}
 		list.Set(made)
 	}
-	return rest, nil
+	f.readTable(prefix, rest, settingsOf(prefix, entry))
 }
 
 // tablesOf returns an array of tables, whether it was written as [[name]] or

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,68 +18,121 @@ import (
 // "default", "file FILE:LINE", "environment NAME" or "flag --NAME".
 type loaded struct {
 	Config
+	file    string // the configuration file; empty: none
 	origin  map[string]string
-	ignored []string // TIDEMARK_ variables that are no settings
+	tables  map[string]string // "chains 1" is the table of chain 1 in the file, as chains[0]
+	ignored []string          // TIDEMARK_ variables that are no settings
+	wrong   mistakes
+
 	// acceptLost is a flag alone: nobody accepts a loss in advance.
 	acceptLost bool
+	// reload loads the configuration again, from where it came.
+	reload func() (*loaded, error)
 
 	bench corpus.Options // of the bench suite's own node; zero for any other
 }
 
-// loadConfig layers defaults, the file (none when the path is empty), the
-// environment and flags, and checks the whole.
-func loadConfig(path string, environ []string, flags map[string]string) (*loaded, error) {
-	l := &loaded{Config: defaultConfig(), origin: map[string]string{}}
-	steps := []func() error{
-		func() error { return l.file(path) },
-		func() error { return l.environment(environ) },
-		func() error { return l.flags(flags) },
-		func() error { return l.check() },
-	}
+// mistakes are everything that is wrong with a configuration.
+type mistakes []error
 
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return nil, err
-		}
+func (m mistakes) Error() string {
+	if len(m) == 1 {
+		return m[0].Error()
+	}
+	lines := make([]string, len(m))
+	for i, err := range m {
+		lines[i] = "\n  " + err.Error()
+	}
+	return fmt.Sprintf("%d mistakes in the configuration:%s", len(m), strings.Join(lines, ""))
+}
+
+// loadConfig layers defaults, the file (none when the path is empty), the
+// environment and flags, and checks the whole. The error is of type mistakes.
+// `serve` and `config check` both use it.
+func loadConfig(path string, environ []string, flags map[string]string) (*loaded, error) {
+	l := &loaded{
+		Config: defaultConfig(), file: path, origin: map[string]string{}, tables: map[string]string{},
+	}
+	l.reload = func() (*loaded, error) { return loadConfig(path, environ, flags) }
+
+	l.readFile(path)
+	l.readEnvironment(environ)
+	l.readFlags(flags)
+	l.check()
+	if len(l.wrong) > 0 {
+		return nil, l.wrong
 	}
 	return l, nil
 }
 
-func (l *loaded) settings() []setting { return settingsOf("", reflect.ValueOf(&l.Config).Elem()) }
-
-// from says where a setting's value comes from.
-func (l *loaded) from(name string) string {
-	if origin, ok := l.origin[name]; ok {
-		return origin
+// refuse notes a mistake; nil is none.
+func (l *loaded) refuse(err error) {
+	if err != nil {
+		l.wrong = append(l.wrong, err)
 	}
-	return "default"
 }
 
-func (l *loaded) file(path string) error {
-	if path == "" {
-		return nil
-	}
+func (l *loaded) settings() []setting { return settingsOf("", reflect.ValueOf(&l.Config).Elem()) }
 
+// setting returns the setting of a name.
+func (l *loaded) setting(name string) setting {
+	for _, s := range l.settings() {
+		if s.name == name {
+			return s
+		}
+	}
+	panic("BUG: no setting " + name)
+}
+
+// from says where a setting's value comes from.
+func (l *loaded) from(name string) string { return cmp.Or(l.origin[name], "default") }
+
+// at begins a message on a setting: FILE:LINE, environment NAME or flag --NAME,
+// and nothing for a default.
+func (l *loaded) at(name string) string {
+	origin := strings.TrimPrefix(l.origin[name], "file ")
+	if origin == "" {
+		return ""
+	}
+	return origin + ": "
+}
+
+// inTable begins a message on a key of a table, such as ("chains", 1, "rpc"): the
+// line of the key, else that of the table.
+func (l *loaded) inTable(list string, id any, key string) string {
+	table := l.tables[fmt.Sprint(list, " ", id)]
+	return cmp.Or(l.at(table+"."+key), l.at(table))
+}
+
+func (l *loaded) readFile(path string) {
+	if path == "" {
+		return
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("cannot read the configuration: %w", err)
+		l.refuse(fmt.Errorf("cannot read the configuration: %w", err))
+		return
 	}
 
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
 		var syntax toml.ParseError
 		if errors.As(err, &syntax) {
-			return fmt.Errorf("%s:%d: %s", path, syntax.Position.Line, syntax.Message)
+			err = fmt.Errorf("%s:%d: %s", path, syntax.Position.Line, syntax.Message)
+		} else {
+			err = fmt.Errorf("%s: %w", path, err)
 		}
-		return fmt.Errorf("%s: %w", path, err)
+		l.refuse(err)
+		return
 	}
+
 	f := &tomlFile{path: path, lines: keyLines(string(text)), into: l}
-	return f.root(tree)
+	f.readRoot(tree)
 }
 
-// environment sets what TIDEMARK_ variables say; an empty one says nothing. One
-// that is no setting may be somebody else's, and is only told of.
-func (l *loaded) environment(environ []string) error {
+// readEnvironment sets what TIDEMARK_ variables say; an empty one says nothing.
+// One that is no setting may be somebody else's, and is only reported.
+func (l *loaded) readEnvironment(environ []string) {
 	byVariable := map[string]setting{}
 	for _, s := range l.settings() {
 		byVariable[s.variable()] = s
@@ -95,23 +149,63 @@ func (l *loaded) environment(environ []string) error {
 			continue
 		}
 		if err := s.set(text); err != nil {
-			return fmt.Errorf("environment %s: %w", variable, err)
+			l.refuse(fmt.Errorf("environment %s: %w", variable, err))
+			continue
 		}
 		l.origin[s.name] = "environment " + variable
 	}
-
-	return nil
 }
 
-// flags sets what the command line gave; an empty value is a flag not given.
-func (l *loaded) flags(flags map[string]string) error {
+// readFlags sets what the command line gave; an empty value is a flag not given.
+func (l *loaded) readFlags(flags map[string]string) {
 	for _, s := range l.settings() {
-		if text := flags[s.name]; text != "" {
-			if err := s.set(text); err != nil {
-				return fmt.Errorf("flag --%s: %w", s.name, err)
-			}
-			l.origin[s.name] = "flag --" + s.name
+		text := flags[s.name]
+		if text == "" {
+			continue
+		}
+		if err := s.set(text); err != nil {
+			l.refuse(fmt.Errorf("flag --%s: %w", s.name, err))
+			continue
+		}
+		l.origin[s.name] = "flag --" + s.name
+	}
+}
+
+// strayVariable warns of a TIDEMARK_ variable that is no setting, and names the
+// one that was probably meant.
+func (l *loaded) strayVariable(variable string) string {
+	text := fmt.Sprintf("environment %s is not a setting and has no effect", variable)
+	nearest, least := "", len(variable)/3
+	for _, s := range l.settings() {
+		if d := editDistance(variable, s.variable()); d <= least {
+			nearest, least = s.variable(), d-1
 		}
 	}
-	return nil
+	if nearest != "" {
+		return text + "; did you mean " + nearest + "?"
+	}
+	return text + "; `tidemark config print` lists the settings"
+}
+
+// editDistance is how many letters have to change to make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, diagonal+1, row[j]+1)
+		}
+	}
+
+	return row[len(b)]
 }

@@ -49,36 +49,60 @@ func (c *ChainConfig) endpoints() (list []rpc.EndpointConfig) {
 	return list
 }
 
-// checkEndpoints refuses endpoints that cannot work.
-func (c *ChainConfig) checkEndpoints() error {
+// checkEndpoints returns what is wrong with the addresses of a chain, and which
+// key it is about.
+func (c *ChainConfig) checkEndpoints() (key string, err error) {
 	if len(c.RPC) > 0 && len(c.Endpoints) > 0 {
-		return fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID)
+		return "rpc", fmt.Errorf("chain %d has rpc and [[chains.endpoints]]; give one of them", c.ID)
+	}
+	for i, address := range c.RPC {
+		if !isURL(address, "http", "https", "ws", "wss") {
+			return "rpc", fmt.Errorf("chain %d: address %d of rpc is not an http, https, ws or wss URL; "+
+				"allowed is a URL with its scheme such as http://127.0.0.1:8545", c.ID, i+1)
+		}
 	}
 
 	for i := range c.Endpoints {
-		e := &c.Endpoints[i]
-		at := fmt.Sprintf("chain %d, endpoint %d", c.ID, i+1)
-		u, err := url.Parse(e.URL)
-		switch {
-		case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme):
-			return fmt.Errorf("%s: url is not an http, https, ws or wss URL", at)
-		case e.RequestsPerSecond < 0 || e.ComputeUnitsPerSecond < 0:
-			return fmt.Errorf("%s: requests-per-second and compute-units-per-second cannot be negative", at)
-		}
-		for _, r := range e.Roles {
-			if !slices.Contains(roles, r) {
-				return fmt.Errorf("%s: role %q; allowed are %s", at, r, strings.Join(roles, ", "))
-			}
-		}
-		for k := range c.Endpoints[:i] {
-			if e.Name != "" && c.Endpoints[k].Name == e.Name {
-				return fmt.Errorf("%s: the name %q is that of endpoint %d too", at, e.Name, k+1)
-			}
+		if key, err := c.checkEndpoint(i); err != nil {
+			return fmt.Sprintf("endpoints[%d].%s", i, key), err
 		}
 	}
+	_, err = c.decimals()
+	return "decimals", err
+}
 
-	_, err := c.decimals()
-	return err
+func (c *ChainConfig) checkEndpoint(i int) (key string, err error) {
+	e := &c.Endpoints[i]
+	at := fmt.Sprintf("chain %d, endpoint %d", c.ID, i+1)
+	switch {
+	case !isURL(e.URL, "http", "https", "ws", "wss"):
+		return "url", fmt.Errorf("%s: url is not an http, https, ws or wss URL", at)
+	case e.RequestsPerSecond < 0:
+		return "requests-per-second", fmt.Errorf("%s: requests-per-second is %g; allowed is 0 (none) or more",
+			at, e.RequestsPerSecond)
+	case e.ComputeUnitsPerSecond < 0:
+		return "compute-units-per-second", fmt.Errorf("%s: compute-units-per-second is %g; allowed is 0 (none) or more",
+			at, e.ComputeUnitsPerSecond)
+	}
+
+	for _, r := range e.Roles {
+		if !slices.Contains(roles, r) {
+			return "roles", fmt.Errorf("%s: role %q; allowed are %s", at, r, strings.Join(roles, ", "))
+		}
+	}
+	for k := range c.Endpoints[:i] {
+		if e.Name != "" && c.Endpoints[k].Name == e.Name {
+			return "name", fmt.Errorf("%s: the name %q is that of endpoint %d too", at, e.Name, k+1)
+		}
+	}
+	return "", nil
+}
+
+// isURL tells whether an address has a host and one of the schemes. Addresses
+// can hold a provider's key, so that messages do not repeat them.
+func isURL(address string, schemes ...string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme)
 }
 
 // decimals are those of tokens that need not be asked for.

@@ -80,7 +80,7 @@ func (l *loaded) serve() (err error) {
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(os.Stderr, &n.level)
 	for _, variable := range l.ignored {
-		n.log.Warn("an environment variable is no setting; `tidemark config print` lists them", "variable", variable)
+		n.log.Warn(l.strayVariable(variable))
 	}
 	if err := n.start(); err != nil {
 		return errors.Join(err, n.stop())

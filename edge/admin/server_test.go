@@ -55,6 +55,7 @@ func (c *testControl) Backup(dir string) error {
 func newServer(t *testing.T, control Control) *Server {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
+
 	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
 		FS: vfs.NewMem(), Logger: quiet, Exit: func() { panic("store ended the process") },
 	})
@@ -65,6 +66,7 @@ func newServer(t *testing.T, control Control) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return New(Config{
 		Registry: reg, Control: control, Board: new(rankings.Board), Log: quiet,
 		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},

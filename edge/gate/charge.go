@@ -75,11 +75,14 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 }
 
 // Settle ends an admitted request that a route answered. It bills charged of
-// the reserved units, releases the others and sets the headers. charged is at
-// most what was reserved.
-func (g *Gate) Settle(ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64) {
-	charged = g.book.Settle(t, r, charged)
-	setMeterHeaders(ctx, t, charged)
+// the reserved units, releases the others, sets the headers and returns what it
+// billed. charged is at most what was reserved.
+func (g *Gate) Settle(
+	ctx *fasthttp.RequestCtx, t *Ticket, r accounts.Route, charged int64,
+) (billed int64) {
+	billed = g.book.Settle(t, r, charged)
+	setMeterHeaders(ctx, t, billed)
+	return billed
 }
 
 // Refuse ends an admitted request for which nothing was reserved: it only sets

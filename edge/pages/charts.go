@@ -87,7 +87,7 @@ func (s *Pages) positionSeries(
 	st *market.State, i uint32, t *chart.Timeline,
 ) (chart.PositionDays, error) {
 	p := st.Positions.At(i)
-	if int64(p.Entries) > int64(s.cfg.Limits.TransactionsMax) {
+	if int64(p.Entries) > int64(s.limits.Load().TransactionsMax) {
 		return chart.PositionDays{}, nil
 	}
 

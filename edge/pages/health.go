@@ -6,6 +6,7 @@ import (
 
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/market"
 	"tidemark/storage"
 )
 
@@ -51,7 +52,18 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 	return Reply{Page: &Page{Body: append(body, '}')}}, serving
 }
 
-// chainHealth returns the status of a chain and, unless it is OK, the reason.
+// ChainHealth returns the status of a chain and, unless it is OK, the reason.
+func (p *Pages) ChainHealth(id market.ChainID, now int64) (status, reason string) {
+	snapshot := p.cfg.Board.Load()
+	c, ok := snapshot.Chain(id)
+	if !ok {
+		c = &rankings.Chain{ID: id}
+	}
+	health, reason := p.chainHealth(snapshot, c, now)
+	return string(health), reason
+}
+
+// chainHealth is ChainHealth of a chain of the snapshot.
 func (p *Pages) chainHealth(
 	s *rankings.Snapshot, c *rankings.Chain, now int64,
 ) (h render.Health, reason string) {
@@ -66,7 +78,7 @@ func (p *Pages) chainHealth(
 		return render.Down, "no ranking has been published yet"
 	case p.availableView(s, c.ID, now) == nil:
 		return render.Down, unconfirmedReason(c.View, now)
-	case now-c.View.Confirmed() > p.cfg.Limits.Freshness.Milliseconds():
+	case now-c.View.Confirmed() > p.limits.Load().Freshness.Milliseconds():
 		return render.Lagging, unconfirmedReason(c.View, now)
 	}
 

@@ -45,7 +45,7 @@ type load struct {
 
 // findHistory returns the transactions of position i as the view knows them.
 func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error) {
-	deadline := time.Now().Add(p.cfg.Limits.TransactionsWait)
+	deadline := time.Now().Add(p.limits.Load().TransactionsWait)
 	key, err := p.historyKey(v, i)
 	if err != nil {
 		return history{}, errUnreadable(err)
@@ -53,14 +53,14 @@ func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error)
 
 	// An earlier request may have started to load this history.
 	if l, ok := p.histories.get(key); ok {
-		if await(l.done, p.cfg.Limits.TransactionsWait) {
+		if await(l.done, p.limits.Load().TransactionsWait) {
 			return l.result()
 		}
 		return p.degradedHistory(v, i)
 	}
 
 	l := p.newLoad(v, i)
-	if p.cfg.Limits.TransactionsWait > 1 {
+	if p.limits.Load().TransactionsWait > 1 {
 		for time.Now().Before(deadline) {
 			if l.readEntries(historyStep) {
 				l.finishLoad()
@@ -100,11 +100,11 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 	st := v.State
 	position := st.Positions.At(i)
 	l := &load{
-		done: make(chan struct{}), remaining: p.cfg.Limits.TransactionsMax,
+		done: make(chan struct{}), remaining: p.limits.Load().TransactionsMax,
 		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
-		truncated: uint64(position.Entries) > uint64(p.cfg.Limits.TransactionsMax),
+		truncated: uint64(position.Entries) > uint64(p.limits.Load().TransactionsMax),
 	}
-	few := min(int(position.Entries), p.cfg.Limits.TransactionsPartial)
+	few := min(int(position.Entries), p.limits.Load().TransactionsPartial)
 	l.entries = make([]byte, 0, entryBytes*few)
 
 	direction := storage.NewestFirst
@@ -178,7 +178,7 @@ func (p *Pages) degradedHistory(v *rankings.View, i uint32) (history, *render.Er
 	}
 	defer l.it.Close()
 
-	l.readEntries(p.cfg.Limits.TransactionsPartial)
+	l.readEntries(p.limits.Load().TransactionsPartial)
 	if l.err != nil {
 		return history{}, errUnreadable(l.err)
 	}
@@ -198,7 +198,7 @@ func (p *Pages) continueLoad(key string, l *load) {
 
 	// Give up if another request loads the same history, or too many are loading.
 	expired := func(old *load) bool {
-		return isClosed(old.done) && time.Since(old.endedAt) > p.cfg.Limits.Freshness
+		return isClosed(old.done) && time.Since(old.endedAt) > p.limits.Load().Freshness
 	}
 	if _, ok := p.histories.loads.get(key); ok || !p.histories.loads.put(key, l, expired) {
 		l.it.Close()

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"tidemark/rankings"
 )
 
@@ -23,7 +25,7 @@ import (
 // generations until it is done and for limits.freshness after that; only then
 // does the next request start a new one.
 type jobs struct {
-	limits   *Limits
+	limits   *atomic.Pointer[Limits]
 	board    *rankings.Board
 	leaves   rankings.LeafReader
 	stopping chan struct{}
@@ -35,6 +37,8 @@ type jobs struct {
 	mu         sync.Mutex
 	counts     *recent[*count]
 	selections *recent[*selection]
+
+	started, refused *metrics.Counter // selections
 }
 
 // slots limits how many jobs of a kind run at once: each holds one slot.
@@ -56,14 +60,26 @@ type selection struct {
 	search *rankings.Search // nil when the selection failed
 }
 
-func newJobs(cfg *Config, leaves rankings.LeafReader) *jobs {
+func newJobs(
+	cfg *Config, limits *atomic.Pointer[Limits], leaves rankings.LeafReader,
+) *jobs {
 	kept, processors := cfg.Limits.Selections, runtime.GOMAXPROCS(0)
-	return &jobs{
-		limits: &cfg.Limits, board: cfg.Board, leaves: leaves, stopping: make(chan struct{}),
+	j := &jobs{
+		limits: limits, board: cfg.Board, leaves: leaves, stopping: make(chan struct{}),
 		counting: make(slots, processors), selecting: make(slots, processors),
 		reading: make(slots, processors),
 		counts:  newRecent[*count](kept), selections: newRecent[*selection](kept),
+		started: cfg.Metrics.NewCounter(`tidemark_edge_selections_started_total`),
+		refused: cfg.Metrics.NewCounter(`tidemark_edge_selections_refused_total`),
 	}
+
+	cfg.Metrics.NewGauge(`tidemark_edge_selections`, func() float64 {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return float64(j.selections.len())
+	})
+	cfg.Metrics.NewGauge(`tidemark_edge_jobs_queued`, func() float64 { return float64(j.queued.Load()) })
+	return j
 }
 
 // stop prevents further jobs and waits until the running ones have ended.
@@ -165,7 +181,7 @@ func (j *jobs) isOutdated(views []*rankings.View) bool {
 
 func (j *jobs) runCount(c *count, search *rankings.Search) {
 	defer close(c.done)
-	running := search.Count(uint64(j.limits.TotalCap))
+	running := search.Count(uint64(j.limits.Load().TotalCap))
 	for !running.Step(stepRows) {
 		c.soFar.Store(running.Rows())
 		if isClosed(j.stopping) {
@@ -200,6 +216,7 @@ func (j *jobs) startSelection(
 	sel := &selection{views: slices.Clone(views), done: make(chan struct{})}
 	finished := func(old *selection) bool { return isClosed(old.done) }
 	if !j.selections.put(key, sel, finished) {
+		j.refused.Inc()
 		return nil
 	}
 
@@ -209,8 +226,10 @@ func (j *jobs) startSelection(
 	if !j.startJob(j.selecting, func() { j.runSelection(key, sel, search) }) {
 		j.selections.drop(key, func(old *selection) bool { return old == sel })
 		sel.unpin()
+		j.refused.Inc()
 		return nil
 	}
+	j.started.Inc()
 	return sel
 }
 
@@ -236,7 +255,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 	}
 
 	sel.search = running.Search()
-	time.AfterFunc(j.limits.Freshness, func() { j.expireSelection(key, sel) })
+	time.AfterFunc(j.limits.Load().Freshness, func() { j.expireSelection(key, sel) })
 }
 
 // expireSelection forgets a selection and unpins its generations.

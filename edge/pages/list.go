@@ -142,7 +142,7 @@ func (p *Pages) appendRow(dst []byte, l *listing, row *rankings.Row, m *value.Me
 // seeks. Otherwise it walks to a page below the cap, and uses a selection for a
 // deeper one.
 func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
-	shallow, key := l.offset < uint64(p.cfg.Limits.TotalCap), ""
+	shallow, key := l.offset < uint64(p.limits.Load().TotalCap), ""
 
 	// Reuse what an earlier request found out about this filter. A count, for
 	// shallow pages, is of fixed generations; a selection may outlive them.
@@ -184,7 +184,7 @@ func (p *Pages) walkToPage(
 ) (found, error) {
 	f := found{views: sc.views, countPending: true}
 	if c != nil {
-		f.countPending = !await(c.done, p.cfg.Limits.CountWait)
+		f.countPending = !await(c.done, p.limits.Load().CountWait)
 		f.count = c.soFar.Load()
 		search = c.search.Load()
 	}
@@ -220,7 +220,7 @@ var errReaching = render.Unavailable("this page is still being reached; retry to
 // is not ready in time, the page is the copy that was served last. sel is nil
 // when no selection could be started.
 func (p *Pages) selectPage(l *listing, sc *scope, sel *selection) (found, error) {
-	if sel == nil || !await(sel.done, p.cfg.Limits.ScanWait) || sel.search == nil {
+	if sel == nil || !await(sel.done, p.limits.Load().ScanWait) || sel.search == nil {
 		p.metrics.unselected.Inc()
 		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
 			p.metrics.copies.Inc()
@@ -279,7 +279,7 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 		dst = p.appendRow(dst, l, &f.Rows[i], &room.metrics)
 	}
 
-	pagination := paginate(l, f, uint64(p.cfg.Limits.TotalCap))
+	pagination := paginate(l, f, uint64(p.limits.Load().TotalCap))
 	dst = render.AppendPagination(append(dst, ']'), &pagination)
 	dst = append(render.AppendMissing(dst, sc.missing), '}')
 	room.body = dst

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -41,7 +42,10 @@ type Config struct {
 // Pages answers questions.
 type Pages struct {
 	// Answers that depend on the configuration only.
-	Chains, Protocols, Plans, Units *Page
+	Chains, Protocols, Units *Page
+
+	plans  atomic.Pointer[Page] // replaced by SetPlans
+	limits atomic.Pointer[Limits]
 
 	cfg     *Config
 	enabled []market.ChainID // ascending
@@ -67,12 +71,13 @@ func New(cfg *Config) (*Pages, error) {
 	p := &Pages{
 		Chains:    &Page{Body: render.AppendChains(nil, cfg.Chains)},
 		Protocols: &Page{Body: render.AppendProtocols(nil, cfg.Chains)},
-		Plans:     &Page{Body: appendPlans(nil, cfg.Plans)},
 		Units:     &Page{Body: appendUnits(nil)},
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
 	}
+	p.SetLimits(cfg.Limits)
+	p.SetPlans(cfg.Plans)
 	for i := range cfg.Chains {
 		if cfg.Chains[i].Enabled {
 			p.enabled = append(p.enabled, cfg.Chains[i].ID)
@@ -87,8 +92,23 @@ func New(cfg *Config) (*Pages, error) {
 	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
 		return nil, err
 	}
-	p.jobs = newJobs(cfg, p.leaves)
+	p.jobs = newJobs(cfg, &p.limits, p.leaves)
 	return p, nil
+}
+
+// Limits returns the limits in force.
+func (p *Pages) Limits() *Limits { return p.limits.Load() }
+
+// SetLimits replaces the limits for the requests that follow. Cached pages stay
+// until the next generation. New fixes how many selections are kept.
+func (p *Pages) SetLimits(l Limits) { p.limits.Store(&l) }
+
+// Plans returns the list of public plans.
+func (p *Pages) Plans() *Page { return p.plans.Load() }
+
+// SetPlans replaces the list of public plans.
+func (p *Pages) SetPlans(plans []accounts.Plan) {
+	p.plans.Store(&Page{Body: appendPlans(nil, plans)})
 }
 
 // Close stops background jobs. No request may be under way or arrive later. When

@@ -19,6 +19,8 @@ func newRecent[V any](max int) *recent[V] {
 	return &recent[V]{max: max, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
+func (r *recent[V]) len() int { return r.order.Len() }
+
 func (r *recent[V]) get(key string) (value V, ok bool) {
 	e, ok := r.byKey[key]
 	if !ok {

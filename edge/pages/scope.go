@@ -53,7 +53,7 @@ func (p *Pages) availableView(s *rankings.Snapshot, id market.ChainID, now int64
 	if !ok || c.View == nil || c.Status.Offline {
 		return nil
 	}
-	if now-c.View.Confirmed() > p.cfg.Limits.UnavailableAfter.Milliseconds() {
+	if now-c.View.Confirmed() > p.limits.Load().UnavailableAfter.Milliseconds() {
 		return nil
 	}
 	return c.View

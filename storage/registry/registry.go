@@ -60,14 +60,10 @@ func refuse(kind Kind, format string, args ...any) error {
 // quota clock counts from it.
 func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Registry, error) {
 	r := &Registry{
-		store: store, plans: plans, clock: accounts.NewClock(start),
+		store: store, clock: accounts.NewClock(start),
 		accounts: map[string]*account{}, keys: map[uint64]*accounts.Key{},
-		terms: map[string]*[2]*accounts.Terms{},
 	}
-	for i := range plans {
-		p := &plans[i]
-		r.terms[p.ID] = &[2]*accounts.Terms{accounts.NewTerms(p, false), accounts.NewTerms(p, true)}
-	}
+	r.setPlans(plans)
 
 	// The month is the clock's or the last month with a charge, whichever is later,
 	// so that a clock set back does not grant a month twice.
@@ -87,13 +83,48 @@ func Open(store *storage.Accounts, plans []accounts.Plan, start time.Time) (*Reg
 	return r, r.fillBook(content)
 }
 
+func (r *Registry) setPlans(plans []accounts.Plan) {
+	r.plans, r.terms = plans, map[string]*[2]*accounts.Terms{}
+	for i := range plans {
+		p := &plans[i]
+		r.terms[p.ID] = &[2]*accounts.Terms{accounts.NewTerms(p, false), accounts.NewTerms(p, true)}
+	}
+}
+
+// ReplacePlans replaces the plans for every account at once. If an account has
+// a plan that is not among them, it changes nothing. What an account has used
+// this month stays used, and its keys stay active.
+func (r *Registry) ReplacePlans(plans []accounts.Plan) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range r.ordered {
+		if err := checkPlan(plans, &at.record); err != nil {
+			return err
+		}
+	}
+
+	r.setPlans(plans)
+	for _, at := range r.ordered {
+		r.book.SetTerms(at.cell, r.termsOf(at.record.Plan, at.record.Suspended))
+	}
+	return nil
+}
+
+// checkPlan returns an error if the plan of an account is not among plans.
+func checkPlan(plans []accounts.Plan, a *storage.AccountRecord) error {
+	if _, err := accounts.FindPlan(plans, a.Plan); err != nil {
+		return fmt.Errorf("account %s: %w; add the plan to the configuration, or move the "+
+			"account to another plan first", a.Name, err)
+	}
+	return nil
+}
+
 // fillBook puts the content of the store into the book.
 func (r *Registry) fillBook(c *storage.AccountsContent) error {
 	byID := map[uint64]*account{}
 	for _, record := range c.Accounts {
-		if _, err := accounts.FindPlan(r.plans, record.Plan); err != nil {
-			return fmt.Errorf("account %s: %w; add the plan to the configuration, or move the "+
-				"account to another plan first", record.Name, err)
+		if err := checkPlan(r.plans, &record); err != nil {
+			return err
 		}
 		byID[record.ID] = r.addAccount(record)
 	}

@@ -217,3 +217,41 @@ func TestUnknownPlan(t *testing.T) {
 		t.Errorf("error = %v; want one that names account and plan", err)
 	}
 }
+
+// Other plans are in force at once, for active and suspended accounts, and all
+// of them or none.
+func TestReplacePlans(t *testing.T) {
+	r := newRegistry(t, vfs.NewMem())
+	for _, name := range []string{"acme", "idle"} {
+		if _, err := r.CreateAccount(name, "free"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := r.Suspend("idle"); err != nil {
+		t.Fatal(err)
+	}
+	f := func(name string, units int64, suspended bool) {
+		t.Helper()
+		terms := r.accounts[name].cell.Terms()
+		if terms.Plan.MonthlyUnits != units || terms.Suspended != suspended {
+			t.Errorf("%s has the terms %+v; want %d units, suspended %v", name, terms, units, suspended)
+		}
+	}
+
+	plans := accounts.DefaultPlans()
+	plans[0].MonthlyUnits = 77
+	if err := r.ReplacePlans(plans); err != nil {
+		t.Fatal(err)
+	}
+	f("acme", 77, false)
+	f("idle", 77, true)
+
+	err := r.ReplacePlans(plans[1:])
+	if err == nil || !strings.Contains(err.Error(), `account acme: unknown plan "free"`) {
+		t.Errorf("error = %v; want one that names account and plan", err)
+	}
+	f("acme", 77, false)
+	if _, err := r.SetPlan("acme", "growth"); err != nil {
+		t.Error(err)
+	}
+}
