@@ -14,7 +14,6 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
-	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -56,6 +55,8 @@ type chainActor struct {
 	pause time.Duration // before the next restore
 	// parked: nothing is fetched before what was fetched can be committed.
 	parked bool
+
+	mended mending // since the last comparison that found no difference
 
 	feedFailures int       // since the last warning
 	warned       time.Time // when that was
@@ -223,8 +224,7 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
 	if err := a.chain.Advance(step, a.now()); err != nil {
-		if !a.chain.Refused(step, err) {
-			a.chain.Stop(err)
+		if !a.refused(step, err) {
 			return
 		}
 	}
@@ -315,42 +315,6 @@ func (p *pacer) pause() {
 func (a *chainActor) tick(after time.Duration) {
 	epoch := a.epoch
 	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
-}
-
-// healedByResync is how many transactions of positions a chain may have that is
-// indexed anew, by itself, for a difference that lies too far back to be taken
-// back: that is minutes, not hours.
-const healedByResync = 20_000
-
-// verified notes what a comparison with the contracts found. What differs is
-// healed by reading the blocks again.
-func (a *chainActor) verified(result *rankings.Verification) {
-	if a.chain == nil || !a.chain.Loaded() {
-		return
-	}
-	a.chain.SetVerified(result)
-	if len(result.Differences) == 0 {
-		return
-	}
-
-	from, id := verify.Earliest(result.Differences), a.config.Ledger.Chain
-	a.abandon()
-	switch {
-	case a.chain.Reread(from, result.Block):
-		a.log.Warn("blocks are read again to mend a difference", "chain", id, "from", from, "to", result.Block)
-		a.fetch()
-		a.tick(a.every)
-	case a.chain.Transactions() <= healedByResync:
-		a.log.Warn("the chain is indexed anew to mend a difference", "chain", id, "from", from)
-		if err := a.resync(); err != nil {
-			a.log.Error("cannot index a chain anew", "chain", id, "error", err)
-		}
-	default:
-		a.log.Error("a difference lies too far back to be mended here; run `tidemark chains resync`",
-			"chain", id, "from", from, "to", result.Block)
-		a.fetch()
-		a.tick(a.every)
-	}
 }
 
 // resync is an operator's command: whatever is on its way is dropped.

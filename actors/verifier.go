@@ -29,13 +29,18 @@ const (
 	lookEvery = 2 * time.Second
 	// verifyAgain is the pause after a verification that could not be finished.
 	verifyAgain = time.Minute
+	// mendWait is how long blocks that differ may take to be read again, and
+	// mendTries how often in a row they are: once for every way to mend them.
+	mendWait  = 10 * time.Minute
+	mendTries = 3
 	// verifyTries is how many states one verification takes until a node has the
 	// contracts' state at that block.
 	verifyTries = 3
 )
 
-// verifier verifies one chain: all of it after the first backfill, a sample
-// every hour, and what an operator asks for.
+// verifier verifies one chain: all of it when the process has reached the head for
+// the first time, a sample every hour, and what an operator asks for. So what the
+// feed was still to read again when the process ended is found after a restart.
 type verifier struct {
 	chain  market.ChainID
 	config verify.Config
@@ -49,7 +54,9 @@ type verifier struct {
 	good          uint64        // the last block at which nothing differed
 	turn          uint64
 
-	held sync.Mutex // of ready and coming
+	held       sync.Mutex // of ready, coming and these
+	differed   *market.State
+	differedAt time.Time
 }
 
 // run verifies until ctx ends.
@@ -57,7 +64,7 @@ func (v *verifier) run(ctx context.Context) {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
 	var next time.Time
-	sample := 0
+	sample, different := 0, 0
 
 	for {
 		select {
@@ -65,17 +72,45 @@ func (v *verifier) run(ctx context.Context) {
 			return
 		case <-looks.C:
 		}
-		if !v.keepStates() || time.Now().Before(next) {
+		if !v.keepStates() || time.Now().Before(next) || different > 0 && !v.isMended() {
 			continue
 		}
 		next = time.Now().Add(verifyEvery)
-		if _, err := v.verify(ctx, sample); err != nil {
+		result, err := v.verify(ctx, sample)
+		if err != nil {
 			v.log.Warn("cannot verify a chain; it is tried again", "chain", v.chain, "error", err)
 			next = time.Now().Add(verifyAgain)
 			continue
 		}
-		sample = verifySample
+
+		// Whether a difference was mended is seen soon.
+		sample, different = verifySample, different+1
+		if result.Different == 0 {
+			different = 0
+		} else if sample = 0; different <= mendTries {
+			next = time.Now()
+		}
 	}
+}
+
+// isMended reports whether the blocks that differed were read again: another state
+// of them, or of later ones, is published. After mendWait it is not waited for.
+func (v *verifier) isMended() bool {
+	v.held.Lock()
+	defer v.held.Unlock()
+	c, ok := v.board.Load().Chain(v.chain)
+	return v.differed == nil || time.Since(v.differedAt) > mendWait ||
+		ok && c.View != nil && c.View.State != v.differed &&
+			c.View.State.Head.Number >= v.differed.Head.Number
+}
+
+// drop forgets a state that differs from the contracts, and those kept to be
+// verified later: they have the same fault.
+func (v *verifier) drop(st *market.State) {
+	v.held.Lock()
+	defer v.held.Unlock()
+	v.ready, v.coming = nil, nil
+	v.differed, v.differedAt = st, time.Now()
 }
 
 // keepStates holds on to a state until its block is finalized, then to the
@@ -134,6 +169,9 @@ func (v *verifier) verify(ctx context.Context, sample int) (*rankings.Verificati
 				break
 			}
 			continue
+		}
+		if result.Different > 0 {
+			v.drop(st)
 		}
 		result.At = time.Now().UnixMilli()
 		v.report(result, sample == 0)
