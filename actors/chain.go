@@ -13,7 +13,6 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
-	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -55,6 +54,8 @@ type chainActor struct {
 	pause time.Duration // before the next restore
 	// parked: the disk is full and events wait for a commit, so nothing is fetched.
 	parked bool
+
+	mended mending // since the last comparison that found no difference
 
 	feedFailures int       // since the last warning
 	warned       time.Time // when the last warning was
@@ -223,8 +224,7 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 	step.Confirmed, step.SpanConfirmed = a.onClock(step.Confirmed), a.onClock(step.SpanConfirmed)
 	waiting := a.chain.Waiting()
 	if err := a.chain.Advance(step, a.now()); err != nil {
-		if !a.chain.Refused(step, err) {
-			a.chain.Stop(err)
+		if !a.handleRefused(step, err) {
 			return
 		}
 	}
@@ -302,42 +302,6 @@ func (a *chainActor) publish() bool {
 func (a *chainActor) scheduleTick(after time.Duration) {
 	epoch := a.epoch
 	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
-}
-
-// maxAutoResync is the number of transactions up to which a chain is resynced
-// automatically, because of a difference that is too old to revert. Indexing that
-// many takes minutes, not hours.
-const maxAutoResync = 20_000
-
-// handleVerification records the result of a comparison with the contracts. To
-// correct a difference, the blocks are read again.
-func (a *chainActor) handleVerification(result *rankings.Verification) {
-	if a.chain == nil || !a.chain.Loaded() {
-		return
-	}
-	a.chain.SetVerified(result)
-	if len(result.Differences) == 0 {
-		return
-	}
-
-	from, id := verify.Earliest(result.Differences), a.config.Ledger.Chain
-	a.beginEpoch()
-	switch {
-	case a.chain.Reread(from, result.Block):
-		a.log.Warn("reading blocks again to correct a difference", "chain", id, "from", from, "to", result.Block)
-		a.startFetch()
-		a.scheduleTick(a.every)
-	case a.chain.Transactions() <= maxAutoResync:
-		a.log.Warn("resyncing the chain to correct a difference", "chain", id, "from", from)
-		if err := a.resync(); err != nil {
-			a.log.Error("cannot resync a chain", "chain", id, "error", err)
-		}
-	default:
-		a.log.Error("a difference is too old to be corrected automatically; run `tidemark chains resync`",
-			"chain", id, "from", from, "to", result.Block)
-		a.startFetch()
-		a.scheduleTick(a.every)
-	}
 }
 
 // resync drops the chain's data and starts again. It is an operator's command.

@@ -29,13 +29,19 @@ const (
 	pollEvery = 2 * time.Second
 	// verifyAgain is the pause after a verification that failed.
 	verifyAgain = time.Minute
+	// mendWait is how long a difference may take to be corrected before it is
+	// verified again, and mendTries how many times in a row that is done: once for
+	// each way to correct it.
+	mendWait  = 10 * time.Minute
+	mendTries = 3
 	// verifyTries is how many states one verification tries, until a node still has
 	// the contracts' state at that block.
 	verifyTries = 3
 )
 
-// verifier verifies one chain: all of it after the first backfill, a sample every
-// hour, and on an operator's command.
+// verifier verifies one chain: all of it when the process first reaches the head, a
+// sample every hour, and on an operator's command. So blocks that the feed still had
+// to read again when the last process ended are found after a restart.
 type verifier struct {
 	chain  market.ChainID
 	config verify.Config
@@ -51,6 +57,9 @@ type verifier struct {
 	statesMu sync.Mutex
 	ready    *market.State // the newest finalized state
 	coming   *market.State // the next one, not finalized yet
+
+	differed   *market.State // the last one that differed; nil: none
+	differedAt time.Time
 }
 
 // run verifies until ctx ends.
@@ -58,7 +67,7 @@ func (v *verifier) run(ctx context.Context) {
 	polls := time.NewTicker(pollEvery)
 	defer polls.Stop()
 	var next time.Time
-	sample := 0
+	sample, different := 0, 0
 
 	for {
 		select {
@@ -66,17 +75,47 @@ func (v *verifier) run(ctx context.Context) {
 			return
 		case <-polls.C:
 		}
-		if !v.keepStates() || time.Now().Before(next) {
+		if !v.keepStates() || time.Now().Before(next) || different > 0 && !v.isMended() {
 			continue
 		}
 		next = time.Now().Add(verifyEvery)
-		if _, err := v.verify(ctx, sample); err != nil {
+		result, err := v.verify(ctx, sample)
+		if err != nil {
 			v.log.Warn("cannot verify a chain; retrying", "chain", v.chain, "error", err)
 			next = time.Now().Add(verifyAgain)
 			continue
 		}
-		sample = verifySample
+
+		// After a difference, verify everything again soon.
+		sample, different = verifySample, different+1
+		if result.Different == 0 {
+			different = 0
+		} else if sample = 0; different <= mendTries {
+			next = time.Now()
+		}
 	}
+}
+
+// isMended reports whether the blocks that differed were read again: another state
+// of them, or of later blocks, is published. After mendWait it no longer waits.
+func (v *verifier) isMended() bool {
+	v.statesMu.Lock()
+	defer v.statesMu.Unlock()
+	if v.differed == nil || time.Since(v.differedAt) > mendWait {
+		return true
+	}
+	c, ok := v.board.Load().Chain(v.chain)
+	return ok && c.View != nil && c.View.State != v.differed &&
+		c.View.State.Head.Number >= v.differed.Head.Number
+}
+
+// dropState forgets a state that differs from the contracts, and the states kept
+// to be verified later: they have the same fault.
+func (v *verifier) dropState(st *market.State) {
+	v.statesMu.Lock()
+	defer v.statesMu.Unlock()
+	v.ready, v.coming = nil, nil
+	v.differed, v.differedAt = st, time.Now()
 }
 
 // keepStates keeps a state until its block is finalized, and then the next one. It
@@ -136,6 +175,9 @@ func (v *verifier) verify(ctx context.Context, sample int) (*rankings.Verificati
 				break
 			}
 			continue
+		}
+		if result.Different > 0 {
+			v.dropState(st)
 		}
 		result.At = time.Now().UnixMilli()
 		v.report(result, sample == 0)

@@ -47,14 +47,8 @@ func (s *Server) answer(r *request) *render.Error {
 		return err
 	}
 
-	// A free route has no further checks.
 	if r.access == free {
-		gate.AllowAnyOrigin(r.ctx)
-		if done, err := r.checkRoute(); done || err != nil {
-			return err
-		}
-		s.serveFree(r)
-		return nil
+		return s.serveFree(r)
 	}
 
 	// Check the key. Below /v1/positions and /v1/pools this comes before 404 and
@@ -114,8 +108,13 @@ func (s *Server) compute(r *request) (pages.Reply, *render.Error) {
 	return s.pages.Answer(&r.Question)
 }
 
-// serveFree answers a free route.
-func (s *Server) serveFree(r *request) {
+// serveFree answers a free route, which needs no key and no units.
+func (s *Server) serveFree(r *request) *render.Error {
+	gate.AllowAnyOrigin(r.ctx)
+	if done, err := r.checkRoute(); done || err != nil {
+		return err
+	}
+
 	reply, serving := pages.Reply{}, true
 	switch r.route {
 	case routeChains:
@@ -136,19 +135,20 @@ func (s *Server) serveFree(r *request) {
 		reply = s.answerIndex(r)
 	case routeSite:
 		s.sendFile(r.ctx, r.file)
-		return
+		return nil
 	default:
 		panic("BUG: free route " + routes[r.route].name + " has no handler")
 	}
 
 	if tag, ok := (*s.tags.Load())[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
-		return
+		return nil
 	}
 	s.sendReply(r, &reply)
 	if !serving {
 		r.ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 		gate.SetHeader(r.ctx, "Retry-After", healthRetry)
 	}
+	return nil
 }
 
 // settleCharge settles an admitted request that its route answered.

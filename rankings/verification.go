@@ -16,6 +16,17 @@ type Verification struct {
 	Compared    int          `json:"compared"`
 	Different   int          `json:"different"`
 	Differences []Difference `json:"differences,omitempty"` // the first MaxDifferences
+	Short       int          `json:"short,omitempty"`       // currencies of which the contract holds too little
+	Shortfalls  []Shortfall  `json:"shortfalls,omitempty"`  // the first MaxDifferences
+}
+
+// Shortfall is a currency of which the pool manager holds less than positions may
+// take out, in raw units: a token that takes a fee on transfers, or one that
+// changes balances by itself.
+type Shortfall struct {
+	Token   string `json:"token"`
+	Claimed string `json:"claimed"`
+	Held    string `json:"held"`
 }
 
 // MaxDifferences bounds how many are listed; the first ones show which blocks

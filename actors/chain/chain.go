@@ -48,6 +48,7 @@ type Chain struct {
 
 	confirmed confirmation
 	refused   refusal
+	corrected bool             // blocks were read again: the same head may have other rows
 	missing   []market.Address // tokens of the store without decimals; nil once told
 	status    rankings.ChainStatus
 }

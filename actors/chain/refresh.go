@@ -11,14 +11,14 @@ import (
 )
 
 // Refresh publishes the ledger's state as the next generation, if there is a
-// new block: solve prices, value pools, build orders, commit, put the view on
+// new block, or blocks were read again: solve prices, value pools, build orders, commit, put the view on
 // the board. While the chain is syncing it only commits. pause is called every
 // 100 µs or so of work, so that readers are not held up; clock tells the time.
 //
 // After an error nothing was published and the ledger is ahead of the store:
 // the chain has to be restored.
 func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
-	if c.view != nil && c.view.State.Head == c.ledger.Head() {
+	if c.view != nil && c.view.State.Head == c.ledger.Head() && !c.corrected {
 		return nil
 	}
 	started := clock()
@@ -43,7 +43,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	}
 
 	c.generation++
-	c.view = view
+	c.view, c.corrected = view, c.refused.to > 0
 	c.board.Publish(view)
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil

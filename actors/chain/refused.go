@@ -2,9 +2,11 @@ package chain
 
 import (
 	"errors"
+	"slices"
 
 	"tidemark/actors/feed"
 	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
 )
 
 // refusal is a span that the ledger could not apply: some event before or in it
@@ -52,7 +54,7 @@ func (c *Chain) goBack() bool {
 	if c.refused.deep || len(anchors) == 1 {
 		return false
 	}
-	c.refused.deep = true
+	c.refused.deep, c.corrected = true, true
 	if err := c.revert(anchors[len(anchors)-1]); err != nil {
 		c.Log.Error("cannot go back to read blocks again", "chain", c.ID(), "error", err)
 		return false
@@ -60,15 +62,19 @@ func (c *Chain) goBack() bool {
 	return true
 }
 
-// Reread takes the ledger back to before a block, if it can, and has everything
-// up to another read again with proof.
+// Reread takes the ledger back to before a block, or as far as it can, and has
+// everything up to another read again with proof. It reports whether the ledger
+// went back.
 func (c *Chain) Reread(from, to uint64) bool {
-	for _, a := range c.ledger.Anchors() {
-		if a.Number >= from || a.Hash.IsZero() && a.Number > 0 && a.Number != c.Config.Ledger.Start-1 {
-			continue
-		}
-		c.refused = refusal{to: to}
-		return c.revert(a) == nil
+	older := c.ledger.Anchors()[1:]
+	if len(older) == 0 {
+		return false
 	}
-	return false
+
+	at := older[len(older)-1]
+	if i := slices.IndexFunc(older, func(a market.Head) bool { return a.Number < from }); i >= 0 {
+		at = older[i]
+	}
+	c.refused, c.corrected = refusal{to: to}, true
+	return c.revert(at) == nil
 }

@@ -80,7 +80,58 @@ func TestReread(t *testing.T) {
 	if got := s.chain.Cursor().Refused; got != head {
 		t.Errorf("read again up to %d; want %d", got, head)
 	}
-	if s.chain.Reread(1, 2) && s.chain.ledger.Head().Number > 100 {
+
+	// What lies further back is read again from where the kept history begins.
+	for range 3 {
+		s.now = s.now.Add(5 * time.Minute)
+		s.follow()
+	}
+	anchors := s.chain.ledger.Anchors()
+	oldest := anchors[len(anchors)-1]
+	if !s.chain.Reread(1, 2) || s.chain.ledger.Head() != oldest {
+		t.Errorf("the ledger is at %+v; its oldest anchor is %+v", s.chain.ledger.Head(), oldest)
+	}
+	if s.chain.Reread(1, 2) {
 		t.Error("went back further than it can")
+	}
+}
+
+// What was read again is published, also when it ends at the same head.
+func TestRereadIsPublished(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.now = s.now.Add(5 * time.Minute)
+	step, err := s.feed.Next(t.Context(), s.chain.Cursor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := *step.Span
+	advance := func(span market.Span) {
+		t.Helper()
+		step.Span = &span
+		if err := s.chain.Advance(step, s.now); err != nil {
+			t.Fatal(err)
+		}
+		s.refresh()
+	}
+	advance(again)
+	before := s.chain.view
+
+	if !s.chain.Reread(before.State.Head.Number, before.State.Head.Number) {
+		t.Fatal("nothing can be read again")
+	}
+	advance(again)
+	if at := s.chain.ledger.Head(); at != before.State.Head {
+		t.Fatalf("the ledger is at %+v; want %+v", at, before.State.Head)
+	}
+	if s.chain.view.Generation <= before.Generation {
+		t.Errorf("generation %d is served after %d", s.chain.view.Generation, before.Generation)
+	}
+
+	generation := s.chain.view.Generation
+	s.refresh()
+	if s.chain.view.Generation != generation {
+		t.Error("the same block is published for ever")
 	}
 }

@@ -16,7 +16,7 @@ import (
 //	+2 feeGrowthGlobal1X128
 //	+3 liquidity, 128 bits
 //	+4 ticks by tick: liquidity net 128 bits | gross 128; fee growths outside
-//	+5 tickBitmap
+//	+5 tickBitmap by the high 16 bits of tick / spacing: one bit a tick that can be used
 //	+6 positions by the hash of owner, ticks and salt: liquidity; fee growths inside
 const (
 	poolsSlot       = 6
@@ -24,6 +24,7 @@ const (
 	growth1Offset   = 2
 	liquidityOffset = 3
 	ticksOffset     = 4
+	bitmapOffset    = 5
 	positionsOffset = 6
 )
 
@@ -60,15 +61,25 @@ func poolSlot(id market.PoolID) slot {
 }
 
 func tickSlot(pool slot, tick int32) slot {
-	var key word
-	if tick < 0 {
+	key, ticks := signedKey(tick), pool.plus(ticksOffset)
+	return keccak(key[:], ticks[:])
+}
+
+// bitmapSlot is the place of the 256 bits that begin at tick / spacing = 256 * at.
+func bitmapSlot(pool slot, at int32) slot {
+	key, bitmap := signedKey(at), pool.plus(bitmapOffset)
+	return keccak(key[:], bitmap[:])
+}
+
+// signedKey is an integer as the key of a mapping.
+func signedKey(v int32) (key word) {
+	if v < 0 {
 		for i := range key {
 			key[i] = 0xff
 		}
 	}
-	binary.BigEndian.PutUint32(key[28:], uint32(tick))
-	ticks := pool.plus(ticksOffset)
-	return keccak(key[:], ticks[:])
+	binary.BigEndian.PutUint32(key[28:], uint32(v))
+	return key
 }
 
 func positionSlot(pool slot, owner market.Address, lower, upper int32, salt market.Hash) slot {

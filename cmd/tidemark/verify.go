@@ -111,6 +111,10 @@ func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
 			fmt.Fprintf(w, "chain %d, %s %s: %s is %s, the contract has %s; blocks %d to %d\n", list[i].ChainID,
 				d.What, d.ID, d.Field, d.Ledger, d.Contract, d.FromBlock, d.ToBlock)
 		}
+		for _, s := range list[i].Shortfalls {
+			fmt.Fprintf(w, "chain %d, token %s: positions may take out %s, the contract holds %s\n",
+				list[i].ChainID, s.Token, s.Claimed, s.Held)
+		}
 	}
 
 	return w.Flush()

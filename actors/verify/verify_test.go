@@ -1,0 +1,300 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/actors/feed/endpoint"
+	"tidemark/rankings"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/script"
+)
+
+// contracts answers calls as the contracts would whose state is that of a ledger.
+type contracts struct {
+	st       *market.State
+	storage  map[slot]word
+	owners   map[uint64]market.Address
+	balances map[market.Address]clmath.U256
+	next     uint64
+	calls    int
+}
+
+var testManager = market.Address{0xaa}
+
+func deploy(st *market.State) *contracts {
+	c := &contracts{
+		st: st, storage: map[slot]word{}, owners: map[uint64]market.Address{}, next: 1,
+		balances: map[market.Address]clmath.U256{},
+	}
+	for i := range st.Pools.Len() {
+		c.storePool(i)
+	}
+	for i := range st.Positions.Len() {
+		p := st.Positions.At(i)
+		c.storeShare(p.Pool, script.Manager, p.TickLower, p.TickUpper, saltOf(p.ID), p.Liquidity,
+			&p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128)
+		c.next = p.ID + 1
+		if !p.Burned {
+			c.owners[p.ID] = *st.Owners.At(p.Owner)
+		}
+	}
+	for i := range st.NonNFT.Len() {
+		d := st.NonNFT.At(i)
+		c.storeShare(d.Pool, d.Sender, d.TickLower, d.TickUpper, d.Salt, d.Liquidity,
+			&d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128)
+	}
+	return c
+}
+
+func (c *contracts) storePool(i uint32) {
+	p := c.st.Pools.At(i)
+	at := poolSlot(p.ID)
+	c.storage[at] = slot0(p)
+	c.storage[at.plus(1)] = word256(&p.FeeGrowthGlobal0X128)
+	c.storage[at.plus(2)] = word256(&p.FeeGrowthGlobal1X128)
+	c.storage[at.plus(3)] = word128(p.Liquidity)
+
+	for _, ref := range c.st.TickLists.At(i).Refs {
+		t := c.st.Ticks.At(ref.Slot)
+		gross, net := t.LiquidityGross, t.LiquidityNet
+		var packed word
+		binary.BigEndian.PutUint64(packed[0:], uint64(net.Hi))
+		binary.BigEndian.PutUint64(packed[8:], net.Lo)
+		binary.BigEndian.PutUint64(packed[16:], gross.Hi)
+		binary.BigEndian.PutUint64(packed[24:], gross.Lo)
+		c.storage[tickSlot(at, t.Tick)] = packed
+		c.storage[tickSlot(at, t.Tick).plus(1)] = word256(&t.FeeGrowthOutside0X128)
+		c.storage[tickSlot(at, t.Tick).plus(2)] = word256(&t.FeeGrowthOutside1X128)
+
+		place := t.Tick / p.TickSpacing // ticks are multiples of the spacing
+		bits := c.storage[bitmapSlot(at, place>>8)]
+		bits[31-uint8(place)/8] |= 1 << (uint8(place) % 8)
+		c.storage[bitmapSlot(at, place>>8)] = bits
+	}
+}
+
+func (c *contracts) storeShare(pool uint32, owner market.Address, lower, upper int32,
+	salt market.Hash, liquidity clmath.U128, last0, last1 *clmath.U256,
+) {
+	at := positionSlot(poolSlot(c.st.Pools.At(pool).ID), owner, lower, upper, salt)
+	c.storage[at] = word128(liquidity)
+	c.storage[at.plus(1)], c.storage[at.plus(2)] = word256(last0), word256(last1)
+}
+
+func (c *contracts) Ask(_ context.Context, calls []endpoint.Call) error {
+	for i := range calls {
+		c.calls++
+		switch k := &calls[i]; k.Method {
+		case "eth_getBlockByNumber":
+			*k.Result.(**struct{ Hash string }) = &struct{ Hash string }{c.st.Head.Hash.String()}
+		case "eth_getBalance":
+			v := c.balances[market.Address{}]
+			*k.Result.(*string) = v.Hex()
+		case "eth_call":
+			msg := k.Args[0].(map[string]string)
+			answer, err := c.call(msg["to"], msg["data"])
+			*k.Result.(*string), k.Error = answer, err
+		default:
+			k.Error = fmt.Errorf("the method %s does not exist", k.Method)
+		}
+	}
+	return nil
+}
+
+func (c *contracts) call(to, text string) (string, error) {
+	data, err := hex.DecodeString(text[2:])
+	if err != nil {
+		return "", err
+	}
+	args := data[4:]
+	switch string(data[:4]) {
+	case string(selector("extsload(bytes32[])")):
+		out := slices.Clone(args[:64])
+		for at := 64; at < len(args); at += 32 {
+			w := c.storage[slot(args[at:at+32])]
+			out = append(out, w[:]...)
+		}
+		return "0x" + hex.EncodeToString(out), nil
+	case string(selector("ownerOf(uint256)")):
+		owner, ok := c.owners[binary.BigEndian.Uint64(args[24:])]
+		if !ok {
+			return "", &endpoint.Error{Kind: endpoint.Refused, Code: 3, Text: "execution reverted"}
+		}
+		return fmt.Sprintf("0x%064x", owner[:]), nil
+	case string(selector("nextTokenId()")):
+		return fmt.Sprintf("0x%064x", c.next), nil
+	case string(selector("balanceOf(address)")):
+		token, _ := market.ParseAddress(to)
+		v, ok := c.balances[token]
+		if !ok {
+			return "", &endpoint.Error{Kind: endpoint.Refused, Code: 3, Text: "execution reverted"}
+		}
+		b := v.Bytes32()
+		return "0x" + hex.EncodeToString(b[:]), nil
+	}
+	return "", fmt.Errorf("no function %x", data[:4])
+}
+
+// history is a market of which single lines can be left out without that the
+// replay of what follows could notice.
+const history = `
+pool P A B 3000 60
+pool Q A B 500 1
+pool W A B 100 32767
+mint 1 alice P -600 600 1e18
+direct bob P -60000 60000 1e18
+mint 2 alice P 6000 6600 1e18
+mint 3 carol Q -887272 887272 1e18
+direct dave W min max 1e18
+direct erin Q 100 200 5e17
+sell0 P 1e15
+sell1 Q 1e15
+mint 4 carol P -600 600 1e18
+`
+
+// ledgerOf replays history and then the lines but the lost ones.
+func ledgerOf(t *testing.T, lines, lost string) *market.State {
+	t.Helper()
+	l, m := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager}), script.New()
+	for _, token := range []string{"A", "B"} {
+		if _, err := m.Set([]string{"token", token, "18"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	text := strings.TrimSpace(history + lines)
+	for line := range strings.SplitSeq(text, "\n") {
+		st := l.Freeze()
+		span, err := m.Span(st, line)
+		if err != nil {
+			t.Fatalf("%s: %s", line, err)
+		}
+		if line == lost {
+			span.Blocks = nil
+		}
+		if quarantined, err := l.Apply(span); err != nil || len(quarantined) > 0 {
+			t.Fatalf("%s: %v %v", line, err, quarantined)
+		}
+	}
+	return l.Freeze()
+}
+
+func compare(t *testing.T, c *contracts, st *market.State, config Config) *rankings.Verification {
+	t.Helper()
+	config.PoolManager, config.PositionManager = testManager, script.Manager
+	result, err := Compare(context.Background(), c, st, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// An event of any kind that the ledger lacks is found, and named.
+func TestLostEventsAreFound(t *testing.T) {
+	f := func(lost string, want string) {
+		t.Helper()
+		lines := lost
+		if strings.Contains(history, "\n"+lost+"\n") {
+			lines = ""
+		}
+		c := deploy(ledgerOf(t, lines, ""))
+		if v := compare(t, c, c.st, Config{}); v.Different != 0 || v.Compared == 0 {
+			t.Fatalf("%s: nothing is lost and %d of %d values differ: %+v", lost, v.Different, v.Compared,
+				v.Differences)
+		}
+
+		v := compare(t, c, ledgerOf(t, lines, lost), Config{})
+		for _, d := range v.Differences {
+			if got := fmt.Sprintf("%s %s %s", d.What, strings.TrimLeft(d.ID, "0x"), d.Field); got == want {
+				return
+			}
+		}
+		t.Errorf("%s: lost, and not found as %s: %+v", lost, want, v.Differences)
+	}
+
+	id := hex.EncodeToString([]byte{'P'})
+	q := hex.EncodeToString([]byte{'Q'})
+	f("sell0 P 5e14", "pool "+id+" slot0")
+	f("sell1 Q 5e14", "pool "+q+" feeGrowthGlobal1X128")
+	f("donate P 1e15 1e15", "pool "+id+" feeGrowthGlobal0X128")
+	f("protocol P 500 1000", "pool "+id+" slot0")
+	f("mint 5 dora P -120 120 1e17", "position 5 minted")
+	f("mint 5 dora Q 7 9 1e17", "tick "+q+"/7 initialised")
+	f("mint 4 carol P -600 600 1e18", "position 4 minted")
+	f("mint 2 alice P 6000 6600 1e18", "tick "+id+"/6600 initialised")
+	f("direct erin Q 100 200 5e17", "tick "+q+"/100 initialised")
+	f("direct frank P -887220 -887160 1", "tick "+id+"/-887220 initialised")
+	f("direct erin Q 100 200 1e17", "tick "+q+"/200 liquidity")
+	f("direct bob P -60000 60000 -1e17", "pool "+id+" liquidity")
+	f("direct bob P -60000 60000 0", "position of "+script.Person("bob").String()+" feeGrowthInside0LastX128")
+	f("add 1 1e17", "position 1 liquidity")
+	f("remove 1 all", "position 1 liquidity")
+	f("collect 1", "position 1 feeGrowthInside0LastX128")
+	f("give 1 bob", "position 1 owner")
+	f("burn 1", "position 1 owner")
+}
+
+// A sample looks at every pool and position in turn.
+func TestSamplesTakeTurns(t *testing.T) {
+	lost := "direct erin Q 100 200 1e17"
+	c := deploy(ledgerOf(t, lost, ""))
+	st := ledgerOf(t, lost, lost)
+	found := 0
+	for turn := range uint64(3) {
+		if compare(t, c, st, Config{Sample: 1, Turn: turn}).Different > 0 {
+			found++
+		}
+	}
+	if found == 0 || found == 3 {
+		t.Errorf("%d of 3 samples of one pool found the loss in one of three", found)
+	}
+}
+
+// What differs lies after the last block at which all was well.
+func TestDifferencesNameBlocks(t *testing.T) {
+	lost := "sell0 P 5e14"
+	c := deploy(ledgerOf(t, lost, ""))
+	v := compare(t, c, ledgerOf(t, lost, lost), Config{Good: 7})
+	if len(v.Differences) == 0 || v.Differences[0].FromBlock != 8 ||
+		v.Differences[0].ToBlock != c.st.Head.Number || Earliest(v.Differences) != 8 {
+		t.Errorf("%+v", v.Differences)
+	}
+}
+
+// A pool manager that holds less of a token than positions may take out is told
+// of, and is no difference.
+func TestBalances(t *testing.T) {
+	c := deploy(ledgerOf(t, "", ""))
+	token0, token1 := c.st.Tokens.At(0).Address, c.st.Tokens.At(1).Address
+	f := func(held string, short bool) {
+		t.Helper()
+		var balance clmath.U256
+		if err := balance.SetFromDecimal(held); err != nil {
+			t.Fatal(err)
+		}
+		c.balances[token0] = balance
+		v := compare(t, c, c.st, Config{})
+		if v.Different != 0 || (v.Short == 1) != short || len(v.Shortfalls) != v.Short {
+			t.Errorf("%s held: %d short, %+v", held, v.Short, v.Shortfalls)
+		}
+		if short && (v.Shortfalls[0].Token != token0.String() || v.Shortfalls[0].Held != held) {
+			t.Errorf("%+v", v.Shortfalls)
+		}
+	}
+
+	run := comparison{st: c.st}
+	claims := run.claims()
+	c.balances[token1] = claims[1].sum
+	exact := claims[0].sum.Dec()
+	f(exact, false)
+	f("1"+exact, false)
+	f("1000", true)
+}
