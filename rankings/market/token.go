@@ -60,7 +60,7 @@ const (
 	ReasonNone Reason = iota
 	ReasonNoMarket
 	ReasonThinMarket
-	ReasonUncorroborated
+	ReasonUncorroborated // other markets contradict the only one that may count
 	ReasonStalePrice
 	ReasonBadDecimals
 	ReasonHookDelta
@@ -81,9 +81,12 @@ type Price struct {
 	ExitUsd float64
 	// OnlyPool is the single pool that prices the token, or NoIndex when
 	// several do or none has to.
-	OnlyPool     uint32
-	Markets      uint16
-	Source       Source
+	OnlyPool uint32
+	Markets  uint16
+	Source   Source
+	// Reason is why there is no price. Beside the price of an OnlyPool it may
+	// be ReasonUncorroborated: other markets price the token too, and none of
+	// them agrees with it. Positions of that pool have no price for that reason.
 	Reason       Reason
 	Corroborated bool // not risky
 	Anchor       bool
