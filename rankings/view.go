@@ -6,6 +6,7 @@ import (
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 // LeafReader gives the decoded ids of a leaf. They are shared: the caller
@@ -26,6 +27,9 @@ var ErrWarming = errors.New("records of the chain are still loading")
 type View struct {
 	State      *market.State
 	Generation uint64
+	// FeedPrices are the answers of the price feed that State.Prices were solved
+	// with. They are not stored: nil in a view that was restored.
+	FeedPrices []value.FeedPrice
 
 	orders  []block.Order // by orderID
 	retired []block.Retired

@@ -86,9 +86,7 @@ func (p *Pages) build(q *Question, v *rankings.View, i uint32) (*Page, *render.E
 	case accounts.RoutePool:
 		return &Page{Body: render.AppendPool(nil, p.parts.pool(v, i), 0)}, nil
 	case accounts.RouteExplain:
-		params, answers := p.cfg.Prices(q.Chain)
-		e := value.Explain(v.State, params, answers, i)
-		return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}, nil
+		return p.explanation(q, v, i), nil
 	case accounts.RoutePositionCharts:
 		return p.positionCharts(q, v, i)
 	case accounts.RoutePoolCharts:
@@ -96,6 +94,17 @@ func (p *Pages) build(q *Question, v *rankings.View, i uint32) (*Page, *render.E
 	}
 
 	panic("BUG: a route without a page")
+}
+
+// explanation renders how position i comes to its numbers. The feed's answers
+// are those of the view; of one that was restored they are the present ones.
+func (p *Pages) explanation(q *Question, v *rankings.View, i uint32) *Page {
+	params, answers := p.cfg.Prices(q.Chain)
+	if v.FeedPrices != nil {
+		answers = v.FeedPrices
+	}
+	e := value.Explain(v.State, params, answers, i)
+	return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}
 }
 
 // position renders a position with its history.
