@@ -95,9 +95,8 @@ func (ch *chart) check(name string, days int) {
 func (ch *chart) current() {
 	now := group(ch.body, "poolOverviewCurrent")
 	if now == nil {
-		days := len(list(ch.body, "poolPrice"))
-		ch.by("chart now").holds("poolOverviewCurrent", days == 0, ch.body["poolOverviewCurrent"],
-			"an object, as the pool has days")
+		ch.by("chart now").holds("poolOverviewCurrent", false, ch.body["poolOverviewCurrent"],
+			"an object, as every listed pool has a day")
 		return
 	}
 	ch.s.learnNow(ch.judge, "poolOverviewCurrent.timestamp", number(now, "timestamp"))

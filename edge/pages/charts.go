@@ -49,7 +49,7 @@ func appendCharts(
 	body = render.AppendPoolPrice(body, days)
 	body = render.AppendPoolOverview(body, days)
 	body = render.AppendDistribution(body, p, render.Decimals(st, p), chart.Bins(st, pool), of)
-	return render.AppendPoolOverviewCurrent(body, st, pool, len(days.Days) > 0)
+	return render.AppendPoolOverviewCurrent(body, st, pool)
 }
 
 // timeline reads what is kept of a pool's last so many days, of all for 0.
