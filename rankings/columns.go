@@ -29,6 +29,9 @@ type columns struct {
 	safe      *block.Bitmap // no token is risky
 	standards *block.Bitmap // safe, with the default floor of TVL
 
+	quarantined     *block.Bitmap
+	someQuarantined bool
+
 	passing [orderCount]*block.Bitmap // by rank: what the default filters admit
 
 	pools   index    // by id, all of them
@@ -79,13 +82,17 @@ func (f *filler) fillPools() {
 	n := st.Pools.Len()
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safe, f.standards = block.NewBitmap(n), block.NewBitmap(n)
-	f.moved, f.turned = block.NewBitmap(n), block.NewBitmap(n)
+	f.moved, f.turned, f.quarantined = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
 		f.sides = append(f.sides, p.Currency0, p.Currency1)
 		if !isRisky(st, i) {
 			f.safe.Set(i)
+		}
+		if p.Quarantined {
+			f.quarantined.Set(i)
+			f.someQuarantined = true
 		}
 		if isStandard(st, i) {
 			f.standards.Set(i)

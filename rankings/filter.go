@@ -94,7 +94,15 @@ func (f *filter) test(row uint32) bool {
 
 // IsFiltered reports whether the question has filters by which no view counts
 // its rows beforehand, so that what was once found of them is worth keeping.
-func (q *PositionQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
+func (q *PositionQuestion) IsFiltered() bool {
+	return !q.isDefault() && !q.isOpen() || q.hasClosedValues()
+}
+
+// hasClosedValues reports whether the question ranks closed positions by their
+// value: 0, or unknown in a quarantined pool, of which no order keeps track.
+func (q *PositionQuestion) hasClosedValues() bool {
+	return q.Sort == ByUnderlyingValue && q.Status != Active
+}
 
 // isDefault reports whether the filters, status aside, are the default ones.
 func (q *PositionQuestion) isDefault() bool {

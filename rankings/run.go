@@ -28,9 +28,10 @@ type run struct {
 type reading uint8
 
 const (
-	forward  reading = iota
-	backward         // last row first; no two rows have one key
-	level            // by id only: the sort value of every row is 0
+	forward      reading = iota
+	backward             // last row first; no two rows have one key
+	level                // by id only: the sort value of every row is 0
+	levelUnknown         // by id only: the sort value of every row is unknown
 )
 
 // mark is a place in the total order of all rows: by key, chain, and id.
@@ -60,8 +61,8 @@ func (o orderID) compareRows(v *View, a, b uint32) int {
 
 // mark returns the place of a row.
 func (r *run) mark(row uint32) mark {
-	if r.reading == level {
-		return mark{descending(0), r.view, row}
+	if r.reading >= level {
+		return mark{r.read(0), r.view, row}
 	}
 	return mark{r.read(r.view.key(r.id, row)), r.view, row}
 }
@@ -73,6 +74,8 @@ func (r *run) read(key uint64) uint64 {
 		return ^key
 	case level:
 		return descending(0)
+	case levelUnknown:
+		return unknownKey
 	}
 	return key
 }

@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"math"
+	"slices"
 
 	"tidemark/rankings/block"
 )
@@ -20,11 +21,13 @@ type Search struct {
 
 // SearchPositions prepares a question over views, one a chain, of which the
 // caller has left out what is unavailable. It knows its total when the filters
-// are the default ones, or none, or leave few rows to look at. A view without
+// are the default ones, or none, or leave few rows to look at, and no pool of
+// the closed positions that it ranks by value is quarantined. A view without
 // columns answers only the first two kinds, else ErrWarming.
 func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 	asked := *q
 	s := &Search{}
+	split := asked.hasClosedValues() && slices.ContainsFunc(views, (*View).hasQuarantined)
 	for _, v := range views {
 		if asked.Status != Inactive {
 			s.add(v, openOrder(asked.Sort), asked.reading(openOrder(asked.Sort)))
@@ -32,11 +35,19 @@ func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 		if asked.Status != Active && asked.Sort > ByROI {
 			s.add(v, closedOrder(asked.Sort), asked.reading(closedOrder(asked.Sort)))
 		}
+		if split {
+			s.add(v, closedOrder(asked.Sort), levelUnknown)
+		}
 	}
 
 	for i := range s.runs {
 		r := &s.runs[i]
 		switch {
+		case split && !r.view.Warm():
+			return nil, ErrWarming
+		case split:
+			r.admit(asked.filter(r.view, r.id))
+			r.splitQuarantined()
 		case asked.isOpen():
 			r.admitAll()
 		case asked.isDefault():
@@ -121,6 +132,16 @@ func (r *run) admitDefault(records func(row uint32) bool) {
 	r.sums, r.match = r.order.Pass, records
 	if r.view.Warm() {
 		r.bits = r.view.columns.passing[r.id]
+	}
+}
+
+// splitQuarantined parts the closed rows of quarantined pools, whose value is
+// unknown, from the others, whose value is 0.
+func (r *run) splitQuarantined() {
+	if c := r.view.columns; r.reading >= level {
+		r.filter.check(func(row uint32) bool {
+			return c.quarantined.Has(c.pool[row]) == (r.reading == levelUnknown)
+		})
 	}
 }
 

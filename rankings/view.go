@@ -68,6 +68,20 @@ func (v *View) Pin() { v.life.pins.Add(1) }
 // Unpin takes one Pin back.
 func (v *View) Unpin() { v.life.pins.Add(-1) }
 
+// hasQuarantined reports whether a pool of the view is quarantined. Before the
+// columns are there it asks every pool.
+func (v *View) hasQuarantined() bool {
+	if v.columns != nil {
+		return v.columns.someQuarantined
+	}
+	for i := range v.State.Pools.Len() {
+		if v.State.Pools.At(i).Quarantined {
+			return true
+		}
+	}
+	return false
+}
+
 // Warm reports whether the view has its columns, so that it can answer every
 // question.
 func (v *View) Warm() bool { return v.columns != nil }
