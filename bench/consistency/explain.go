@@ -163,7 +163,7 @@ func (e *explained) step(step map[string]any) {
 		}
 		e.known[name] = value
 		want := redo(x.value)
-		if flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
+		if isQuarantined(e.row) || flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
 			want = math.NaN()
 		}
 		e.near(name, value, want, scale)
