@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ client-check: ## TypeScript types of the OpenAPI document by openapi-typescript,
 
 ui-pictures: build ## make the pictures of every page in edge/ui/pictures
 	$(UI) node test/pictures.mjs
+
+consistency: build ## answers against each other: frozen and live simulated markets, in about a minute
+	bench/consistency/markets.sh $(BINARY)
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark
