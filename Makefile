@@ -7,10 +7,10 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint check peers-test ui ui-check ui-test ui-pictures e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
 	$(BUILD) -o $(BINARY) ./cmd/tidemark
@@ -43,8 +43,14 @@ ui-check: ## the committed pages are what their sources give
 ui-test: build ui-check ## pages, guides and the TypeScript client, in a browser and against a node
 	cd edge/ui && node --test --test-concurrency=1 --test-timeout=1200000 test/*.test.mjs
 
+client-check: ## TypeScript types of the OpenAPI document by openapi-typescript, and calls that compile with them
+	cd edge/client/ts/check && npm ci --ignore-scripts --silent && npm run --silent check
+
 ui-pictures: build ## make the pictures of every page in edge/ui/pictures
 	$(UI) node test/pictures.mjs
+
+consistency: build ## answers against each other: frozen and live simulated markets, in about a minute
+	bench/consistency/markets.sh $(BINARY)
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark

@@ -32,6 +32,9 @@ type columns struct {
 	safePools    *block.Bitmap // neither token is risky
 	defaultPools *block.Bitmap // safe, and at least DefaultMinPoolTVLUsd
 
+	quarantined     *block.Bitmap
+	someQuarantined bool
+
 	passingByRank [orderCount]*block.Bitmap // rows that the default filters admit
 
 	// Lookups.
@@ -91,6 +94,7 @@ func (f *columnBuilder) fillPools() {
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.moved, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n)
+	f.quarantined = block.NewBitmap(n)
 
 	for i := range n {
 		p := st.Pools.At(i)
@@ -98,6 +102,10 @@ func (f *columnBuilder) fillPools() {
 		f.sides = append(f.sides, p.Currency0, p.Currency1)
 		if !isRisky(st, i) {
 			f.safePools.Set(i)
+		}
+		if p.Quarantined {
+			f.quarantined.Set(i)
+			f.someQuarantined = true
 		}
 		if isStandard(st, i) {
 			f.defaultPools.Set(i)

@@ -96,6 +96,7 @@ func (w *world) addPool() {
 	p := market.Pool{CreatedAt: genesis - int64(w.IntN(5))*1000, LastHour: market.NoIndex}
 	w.fill(p.ID[:])
 	p.Currency0, p.Currency1 = w.Uint32N(4), w.Uint32N(uint32(len(symbolsOfTokens)))
+	p.Quarantined = w.chain == 42161 && w.IntN(5) == 0
 	i := w.pools.Append(p)
 	w.stats.Append(market.PoolStats{})
 	w.moveTo(i, int32(w.IntN(400))-200)
@@ -109,6 +110,18 @@ func (w *world) moveTo(i uint32, tick int32) {
 		TVLUsd:       w.some(0, 999.99, 1000, 5000, w.Float64()*1e6),
 		VolumeUsd24h: w.some(0, 10, 1e3*w.Float64()),
 		FeesUsd24h:   w.some(0, 1, w.Float64()), FeeAPR: w.some(0, 12.5, 1e7, 100*w.Float64()),
+	}
+	if p.Quarantined {
+		w.stats.Mut(i).TVLUsd = market.Unknown
+	}
+}
+
+// quarantine turns one quarantine of a chain that has such pools on or off.
+func (w *world) quarantine() {
+	if i := w.Uint32N(w.pools.Len()); w.chain == 42161 {
+		p := w.pools.Mut(i)
+		p.Quarantined = !p.Quarantined
+		w.moveTo(i, p.Tick)
 	}
 }
 
@@ -194,6 +207,9 @@ func (w *world) change() {
 
 	w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
 	w.earn(w.Uint32N(w.pools.Len()))
+	if w.IntN(6) == 0 {
+		w.quarantine()
+	}
 	if price := w.prices.Mut(w.Uint32N(w.prices.Len())); market.Known(price.Usd) {
 		price.Usd *= w.some(0.5, 1.5, 1)
 	}

@@ -101,10 +101,17 @@ func (f *filter) passesTests(row uint32) bool {
 	return true
 }
 
-// IsFiltered reports whether the question has other filters than the default
-// ones or none. No view counts the rows of those in advance, so a search that
-// has found some of them is worth keeping.
-func (q *PositionQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
+// IsFiltered reports whether no view counts the rows of the question in advance,
+// so that a search that has found some of them is worth keeping.
+func (q *PositionQuestion) IsFiltered() bool {
+	return !q.isDefault() && !q.isOpen() || q.hasClosedValues()
+}
+
+// hasClosedValues reports whether the question ranks closed positions by their
+// value. That is 0, or unknown in a quarantined pool, which no order tells apart.
+func (q *PositionQuestion) hasClosedValues() bool {
+	return q.Sort == ByUnderlyingValue && q.Status != Active
+}
 
 // isDefault reports whether all filters but status are the default ones.
 func (q *PositionQuestion) isDefault() bool {

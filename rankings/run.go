@@ -30,9 +30,10 @@ type run struct {
 type direction uint8
 
 const (
-	forward  direction = iota
-	backward           // last row first; needs an order without equal keys
-	idOnly             // an order by id, with the sort value 0 for every row
+	forward       direction = iota
+	backward                // last row first; needs an order without equal keys
+	idOnly                  // an order by id, with the sort value 0 for every row
+	idOnlyUnknown           // an order by id, with an unknown sort value for every row
 )
 
 // orderKey places a row in the order of all rows: by key, then chain, then id.
@@ -63,8 +64,8 @@ func (o orderID) compareRows(v *View, a, b uint32) int {
 
 // orderKey returns the order key of a row.
 func (r *run) orderKey(row uint32) orderKey {
-	if r.direction == idOnly {
-		return orderKey{descending(0), r.view, row}
+	if r.direction >= idOnly {
+		return orderKey{r.runKey(0), r.view, row}
 	}
 	return orderKey{r.runKey(r.view.sortKey(r.id, row)), r.view, row}
 }
@@ -76,6 +77,8 @@ func (r *run) runKey(key uint64) uint64 {
 		return ^key
 	case idOnly:
 		return descending(0)
+	case idOnlyUnknown:
+		return unknownKey
 	}
 	return key
 }

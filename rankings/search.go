@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"math"
+	"slices"
 
 	"tidemark/rankings/block"
 )
@@ -20,11 +21,13 @@ type Search struct {
 
 // SearchPositions prepares a question over views, one a chain; q.Chain and
 // q.Page are not read. The search knows its total if the filters are the default
-// ones or none, or if few rows can match. A view without columns answers only
-// the first two kinds; for others the error is ErrWarming.
+// ones or none, or if few rows can match, unless it ranks closed positions of a
+// quarantined pool by value. A view without columns answers only the first two
+// kinds; for others the error is ErrWarming.
 func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 	asked := *q
 	s := &Search{}
+	split := asked.hasClosedValues() && slices.ContainsFunc(views, (*View).hasQuarantined)
 	for _, v := range views {
 		if asked.Status != Inactive {
 			s.addRun(v, openOrder(asked.Sort), asked.direction(openOrder(asked.Sort)))
@@ -32,11 +35,19 @@ func SearchPositions(views []*View, q *PositionQuestion) (*Search, error) {
 		if asked.Status != Active && asked.Sort > ByROI {
 			s.addRun(v, closedOrder(asked.Sort), asked.direction(closedOrder(asked.Sort)))
 		}
+		if split {
+			s.addRun(v, closedOrder(asked.Sort), idOnlyUnknown)
+		}
 	}
 
 	for i := range s.runs {
 		r := &s.runs[i]
 		switch {
+		case split && !r.view.Warm():
+			return nil, ErrWarming
+		case split:
+			r.useFilter(asked.filter(r.view, r.id))
+			r.splitQuarantined()
 		case asked.isOpen():
 			r.useAllRows()
 		case asked.isDefault():
@@ -123,6 +134,16 @@ func (r *run) useDefaultFilters(records func(row uint32) bool) {
 	r.sums, r.match = r.order.Pass, records
 	if r.view.Warm() {
 		r.bits = r.view.columns.passingByRank[r.id]
+	}
+}
+
+// splitQuarantined separates the closed rows of quarantined pools, whose value is
+// unknown, from the others, whose value is 0.
+func (r *run) splitQuarantined() {
+	if c := r.view.columns; r.direction >= idOnly {
+		r.filter.addTest(func(row uint32) bool {
+			return c.quarantined.Has(c.pool[row]) == (r.direction == idOnlyUnknown)
+		})
 	}
 }
 

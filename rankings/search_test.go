@@ -153,7 +153,8 @@ func (t *table) askPosition(how ask) error {
 	s, err := rankings.SearchPositions(t.of(q.Chain), &q)
 	if errors.Is(err, rankings.ErrWarming) {
 		return t.excuse(q.Range != 0 || q.Owner != nil || q.Pool != nil || q.ID != nil || q.NoSuchID ||
-			q.MinValueUsd > 0 || q.MinPoolTVLUsd != 1000 || q.IncludeRisky)
+			q.MinValueUsd > 0 || q.MinPoolTVLUsd != 1000 || q.IncludeRisky ||
+			q.Sort == rankings.ByUnderlyingValue && q.Status != rankings.Active)
 	}
 
 	page, total, err := how(s, t.shelf, t.Rand, q.Offset(), q.Limit)

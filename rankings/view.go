@@ -6,6 +6,7 @@ import (
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 // LeafReader returns the decoded ids of a leaf. They are shared: the caller must
@@ -26,6 +27,9 @@ var ErrWarming = errors.New("records of the chain are still loading")
 type View struct {
 	State      *market.State
 	Generation uint64
+	// FeedPrices are the answers of the price feed that State.Prices were solved
+	// with. They are not stored: nil in a view that was restored.
+	FeedPrices []value.FeedPrice
 
 	orders  []block.Order // by orderID
 	retired []block.Retired
@@ -65,6 +69,20 @@ func (v *View) Pin() { v.shared.pins.Add(1) }
 
 // Unpin takes one Pin back.
 func (v *View) Unpin() { v.shared.pins.Add(-1) }
+
+// hasQuarantined reports whether a pool of the view is quarantined. Before the
+// columns are there it looks at every pool.
+func (v *View) hasQuarantined() bool {
+	if v.columns != nil {
+		return v.columns.someQuarantined
+	}
+	for i := range v.State.Pools.Len() {
+		if v.State.Pools.At(i).Quarantined {
+			return true
+		}
+	}
+	return false
+}
 
 // Warm reports whether the view has its columns and can answer every question.
 func (v *View) Warm() bool { return v.columns != nil }

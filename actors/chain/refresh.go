@@ -32,11 +32,13 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 		return c.commit(cut, clock)
 	}
 
-	cut.Prices = c.solve(st, pause)
+	answers := c.external()
+	cut.Prices = c.solve(st, answers, pause)
 	cut.Stats = c.value(st, pause)
 	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
 	cut.Publication = publication
 	cut.Confirmed = c.confirmedAt(st.Head, started)
+	view.FeedPrices = append([]value.FeedPrice{}, answers...)
 	view.Confirm(cut.Confirmed)
 	if err := c.commit(cut, clock); err != nil {
 		return err
@@ -73,11 +75,13 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 	return nil
 }
 
-// solve computes the price of every token and returns which changed; the
-// pools of those are to be valued again.
-func (c *Chain) solve(st *market.State, pause func()) (changed []uint32) {
+// solve computes the price of every token, with the answers of the price feed,
+// and returns which changed; the pools of those are to be valued again.
+func (c *Chain) solve(
+	st *market.State, answers []value.FeedPrice, pause func(),
+) (changed []uint32) {
 	moved := make([]bool, st.Tokens.Len())
-	for i, p := range value.Prices(st, &c.Prices, c.external(), pause) {
+	for i, p := range value.Prices(st, &c.Prices, answers, pause) {
 		i := uint32(i)
 		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
 			continue

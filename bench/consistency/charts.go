@@ -95,9 +95,8 @@ func (ch *chart) check(name string, days int) {
 func (ch *chart) current() {
 	now := group(ch.body, "poolOverviewCurrent")
 	if now == nil {
-		days := len(list(ch.body, "poolPrice"))
-		ch.by("chart now").holds("poolOverviewCurrent", days == 0, ch.body["poolOverviewCurrent"],
-			"an object, as the pool has days")
+		ch.by("chart now").holds("poolOverviewCurrent", false, ch.body["poolOverviewCurrent"],
+			"an object, as every listed pool has a day")
 		return
 	}
 	ch.s.learnNow(ch.judge, "poolOverviewCurrent.timestamp", number(now, "timestamp"))
@@ -195,6 +194,20 @@ func (ch *chart) overview() {
 		}
 	}
 	ch.daysInWindows(volume, fees)
+	ch.noDaysUsd(map[string][]map[string]any{"tvlUsd": tvl, "volumeUsd": volume, "feesUsd": fees})
+}
+
+// noDaysUsd checks that no day of a quarantined pool is worth anything.
+func (ch *chart) noDaysUsd(series map[string][]map[string]any) {
+	if !isQuarantined(ch.pool) {
+		return
+	}
+	j := ch.by("quarantine")
+	for name, points := range series {
+		for i := range points {
+			j.near(fmt.Sprintf("poolOverview.%s[%d]", name, i), number(points[i], "value"), math.NaN(), 0)
+		}
+	}
 }
 
 // daysInWindows checks days that lie within a rolling window against it: the

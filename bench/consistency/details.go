@@ -309,7 +309,7 @@ func (h *history) atCost() {
 		}
 	}
 
-	if flag(h.row, "metrics.unrealizableLeg") {
+	if isQuarantined(h.row) || flag(h.row, "metrics.unrealizableLeg") {
 		sum = math.NaN()
 	}
 	h.by("pnl at cost").near("metrics.pnlCostUsd", number(h.row, "metrics.pnlCostUsd"), sum, scale)

@@ -76,17 +76,31 @@ func (e *explained) prices() {
 	}
 }
 
+// bounded are the checks of a market whose threshold is the most that it may
+// have; switchedOff those of them that a threshold of 0 does without.
+var (
+	bounded     = map[string]bool{"quarantined": true, "hook-allow": true, "market-recency": true, "outlier": true}
+	switchedOff = map[string]bool{"market-recency": true}
+)
+
 // market checks that a market is left out for a threshold that it misses.
 func (e *explained) market(at string, m map[string]any) {
+	at += ": market " + text(m, "poolId")
 	missed := 0
 	for _, check := range list(m, "checks") {
+		name, have, want := text(check, "name"), number(check, "have"), number(check, "want")
+		met := have >= want
+		if bounded[name] {
+			met = have <= want || want == 0 && switchedOff[name]
+		}
+		e.equal(at+": "+name, flag(check, "met"), met)
 		if !flag(check, "met") {
 			missed++
 		}
 	}
-	at += ": market " + text(m, "poolId")
 	if flag(m, "used") {
 		e.holds(at, known(number(m, "priceUsd")), m["priceUsd"], "a price, as it is used")
+		e.holds(at, missed == 0, missed, "no threshold missed, as it is used")
 		return
 	}
 	e.holds(at, missed == 0 || m["reason"] != nil, m["reason"], "a reason, as a threshold is missed")
@@ -149,7 +163,7 @@ func (e *explained) step(step map[string]any) {
 		}
 		e.known[name] = value
 		want := redo(x.value)
-		if flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
+		if isQuarantined(e.row) || flag(e.row, "metrics.unrealizableLeg") && ofReturn[name] {
 			want = math.NaN()
 		}
 		e.near(name, value, want, scale)

@@ -96,7 +96,26 @@ func (j judge) poolMarket(r row) {
 	}
 }
 
+// poolQuarantine checks that nothing of a quarantined pool is worth anything.
+// The risk of its tokens is what it is elsewhere.
+func (j judge) poolQuarantine(r row) {
+	j = j.by("quarantine")
+	for _, name := range []string{
+		"metrics.tvlUsd", "metrics.volumeUsd24h", "metrics.volumeUsd7d", "metrics.feesUsd24h",
+		"metrics.feesUsd7d", "metrics.feeApr", "pricing.nativePriceUsd",
+		"pricing.token0.priceUsd", "pricing.token1.priceUsd", "token0.priceUsd", "token1.priceUsd",
+	} {
+		j.near(name, number(r, name), math.NaN(), 0)
+	}
+	j.equal("pricing.priceUnavailable", flag(r, "pricing.priceUnavailable"), true)
+	j.equal("pricing.unrealizable", flag(r, "pricing.unrealizable"), false)
+}
+
 func (j judge) poolPricing(r row) {
+	if isQuarantined(r) {
+		j.poolQuarantine(r)
+		return
+	}
 	j = j.by("pricing")
 	unpriced := false
 	for _, leg := range legs {
@@ -128,6 +147,12 @@ func (j judge) poolTokens(r row, seen map[string]tokenSeen) {
 		token, price := group(r, "token"+leg), group(r, "pricing.token"+leg)
 		at := text(token, "address")
 		before, ok := seen[at]
+		if isQuarantined(r) { // shows no price, whatever the token has
+			if ok {
+				j.leaves("token"+leg, token, before.snapshot, "priceUsd")
+			}
+			continue
+		}
 		if !ok {
 			seen[at] = tokenSeen{text(r, "poolId"), token, price}
 			continue

@@ -89,8 +89,31 @@ func worth(r row, name string, prices [2]float64) (usd float64) {
 	return usd
 }
 
+// isQuarantined reports whether a row is of a pool whose events contradict each
+// other, or is that pool's: nothing of it is worth anything, not even an amount
+// of 0.
+func isQuarantined(r row) bool { return text(r, "pricing.reason") == "quarantined" }
+
+// noUsd checks that the values of a quarantined position are null.
+func (j judge) noUsd(r row) {
+	j = j.by("quarantine")
+	for _, name := range amountGroups {
+		j.near("amounts."+name+".valueUsd", number(r, "amounts."+name+".valueUsd"), math.NaN(), 0)
+	}
+	for _, name := range []string{
+		"amounts.gas.valueUsd", "metrics.pnlCostUsd", "pricing.nativePriceUsd",
+		"pricing.token0.priceUsd", "pricing.token1.priceUsd",
+	} {
+		j.near(name, number(r, name), math.NaN(), 0)
+	}
+}
+
 // positionUsd checks what the groups are worth at the row's own prices.
 func (j judge) positionUsd(r row) {
+	if isQuarantined(r) {
+		j.noUsd(r)
+		return
+	}
 	j = j.by("usd")
 	prices := [2]float64{number(r, "pricing.token0.priceUsd"), number(r, "pricing.token1.priceUsd")}
 	for _, name := range []string{"deposits", "withdrawals", "collectedFees"} {
@@ -190,7 +213,7 @@ func (j judge) positionMarkers(r row) {
 	}
 	j.holds("tickLower", number(r, "tickLower") < number(r, "tickUpper"), r["tickLower"], "below tickUpper")
 
-	unpriced := false
+	unpriced := isQuarantined(r)
 	for _, leg := range legs {
 		if known(number(r, "pricing.token"+leg+".priceUsd")) {
 			continue
@@ -251,6 +274,7 @@ func (j judge) positionInPool(r, pool row) {
 		j.equal(name, r[name], pool[name])
 	}
 	j.leaves("poolStats", group(r, "poolStats"), group(pool, "metrics"))
+	j.equal("pricing.reason is quarantined", isQuarantined(r), isQuarantined(pool))
 	for _, leg := range legs {
 		j.leaves("token"+leg, group(r, "token"+leg), group(pool, "token"+leg), "priceUsd")
 		j.positionPrice(r, pool, leg)

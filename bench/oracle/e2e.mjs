@@ -12,7 +12,7 @@ const CHAINS = [1, 42161, 43114]
 // How often an operation is a mint: so that 1,800 operations leave more than 250 live positions.
 const MINT = 28
 // What a run must reach to count.
-const LEAST = { live: 250, values: 6000, reorgs: 10, kills: 10 }
+const LEAST = { live: 250, values: 6000, checked: 1000000, reorgs: 10, kills: 10 }
 
 const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 1800, pace: 30, reorgEvery: 75, out: 'out/e2e', maxSeconds: 1500 })
 const OUT = path.resolve(HERE, o.out), started = Date.now()
@@ -22,7 +22,7 @@ setTimeout(() => { console.error(`FAIL: not done after ${o.maxSeconds} s`); proc
 process.on('uncaughtException', e => { console.error(e); process.exit(1) })
 
 const problems = []
-const result = { values: 0, positions: 0, live: [], pools: 0, reorgs: 0, seen: 0, kills: 0, pages: 0 }
+const result = { values: 0, checked: 0, positions: 0, live: [], pools: 0, reorgs: 0, seen: 0, kills: 0, pages: 0 }
 let node
 try {
   await main()
@@ -59,6 +59,7 @@ async function main () {
   await restart()
   await indexed(truths)
   await again(truths, reads)
+  await checkAnswers()
   result.reorgs = truths.reduce((n, t) => n + t.reorgs.length, 0)
   result.seen = node.reorgs + node.seen
   checkLeast()
@@ -182,10 +183,20 @@ async function again (truths, before) {
   })
 }
 
+// checkAnswers holds everything that the node answers against itself: lists, details, charts, explanations.
+async function checkAnswers () {
+  const r = await node.check()
+  for (const d of r.differences.slice(0, 20)) problems.push(`${d.rule}: ${d.route}: ${d.field} is ${d.got}; other answers make it ${d.want}`)
+  if (r.different > 20) problems.push(`tidemark check found ${r.different - 20} differences more`)
+  result.checked = r.values
+  log(`checked against itself: ${r.values} values in ${r.requests} answers, ${r.different} differences`)
+}
+
 function checkLeast () {
   const few = (what, got, least) => { if (got < least) problems.push(`only ${got} ${what}; a run counts from ${least}`) }
   for (const [i, n] of result.live.entries()) few(`live positions on chain ${CHAINS[i]}`, n, LEAST.live)
   few('values', result.values, LEAST.values)
+  few('values of the node\'s own answers', result.checked, LEAST.checked)
   few('reorganisations', result.reorgs, LEAST.reorgs)
   few('reorganisations that reached the node', result.seen, LEAST.reorgs)
   few('kills while blocks arrived', result.kills, LEAST.kills)
@@ -194,6 +205,6 @@ function checkLeast () {
 
 function report () {
   for (const p of problems) console.error('DIFFERENCE ' + p)
-  console.log(`${result.values} values compared, ${result.positions} positions (${result.live.join(' + ')} live), ${result.pools} pools, ` +
+  console.log(`${result.values} values compared, ${result.checked} checked against each other, ${result.positions} positions (${result.live.join(' + ')} live), ${result.pools} pools, ` +
     `${result.reorgs} reorgs (${result.seen} reached the node), ${result.kills} kills, ${result.pages} first pages, ${problems.length} differences`)
 }

@@ -1,5 +1,5 @@
 // One tidemark node as a child process: started, killed, asked.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -119,6 +119,22 @@ export class Tidemark {
       if (!j.pagination.hasMore) return { rows, total: j.pagination.total }
     }
     throw new Error(path + ': more than 1000 pages')
+  }
+
+  // check holds all answers of the node against each other and returns the report of what was compared.
+  async check () {
+    const file = path.join(this.dir, 'check.json')
+    const error = await new Promise(resolve => {
+      const child = execFile(this.binary, ['check', '--url', this.url, '--json'],
+        { env: { ...process.env, TIDEMARK_CHECK_KEY: this.key }, maxBuffer: 64 << 20 }, (error, stdout) => {
+          untrack(child.pid)
+          fs.writeFileSync(file, stdout)
+          resolve(error)
+        })
+      track(child.pid)
+    })
+    if (error && error.code !== 1) throw new Error(`tidemark check did not finish: ${error.message.slice(0, 500)}`)
+    return JSON.parse(fs.readFileSync(file))
   }
 
   tail (lines = 15) {

@@ -101,7 +101,8 @@ func (c *calculator) market(m map[string]any) {
 		check := each.(map[string]any)
 		have, want := number(check["have"]), number(check["want"])
 		met := have >= want
-		if name := check["name"]; name == "hook-allow" || name == "market-recency" || name == "quarantined" {
+		name := check["name"]
+		if slices.Contains([]any{"hook-allow", "market-recency", "quarantined", "outlier"}, name) {
 			met = have <= want || name == "market-recency" && want == 0 // a rule switched off
 		}
 

@@ -50,7 +50,7 @@ func appendCharts(
 	body = render.AppendPoolPrice(body, days)
 	body = render.AppendPoolOverview(body, days)
 	body = render.AppendDistribution(body, p, render.Decimals(st, p), chart.Bins(st, pool), of)
-	return render.AppendPoolOverviewCurrent(body, st, pool, len(days.Days) > 0)
+	return render.AppendPoolOverviewCurrent(body, st, pool)
 }
 
 // timeline reads the stored days of a pool: the last days of them, or all when

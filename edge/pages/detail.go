@@ -86,9 +86,7 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 	case accounts.RoutePool:
 		return &Page{Body: render.AppendPool(nil, p.parts.poolRow(v, i), 0)}, nil
 	case accounts.RouteExplain:
-		params, answers := p.cfg.Prices(q.Chain)
-		e := value.Explain(v.State, params, answers, i)
-		return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}, nil
+		return p.renderExplanation(q, v, i), nil
 	case accounts.RoutePositionCharts:
 		return p.positionCharts(q, v, i)
 	case accounts.RoutePoolCharts:
@@ -96,6 +94,17 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 	}
 
 	panic("BUG: a route without a page")
+}
+
+// renderExplanation renders how position i comes to its numbers. The feed's
+// answers are those of the view; a view that was restored has the present ones.
+func (p *Pages) renderExplanation(q *Question, v *rankings.View, i uint32) *Page {
+	params, answers := p.cfg.Prices(q.Chain)
+	if v.FeedPrices != nil {
+		answers = v.FeedPrices
+	}
+	e := value.Explain(v.State, params, answers, i)
+	return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}
 }
 
 // renderPosition renders a position with its history.

@@ -137,17 +137,12 @@ func AppendDistribution(
 	return append(dst, `]}`...)
 }
 
-// AppendPoolOverviewCurrent appends the field poolOverviewCurrent; known is
-// false for a pool without a day.
-func AppendPoolOverviewCurrent(dst []byte, st *market.State, i uint32, known bool) []byte {
-	dst = append(dst, `,"poolOverviewCurrent":`...)
-	if !known {
-		return append(dst, null...)
-	}
-
+// AppendPoolOverviewCurrent appends the field poolOverviewCurrent. It is never
+// null: a pool has a day from the block that creates it.
+func AppendPoolOverviewCurrent(dst []byte, st *market.State, i uint32) []byte {
 	p, s := st.Pools.At(i), st.Stats.At(i)
 	prices := value.PoolPrices(st, p)
-	dst = integer(append(dst, `{"timestamp":`...), st.Now())
+	dst = integer(append(dst, `,"poolOverviewCurrent":{"timestamp":`...), st.Now())
 	dst = number(append(dst, `,"tvlUsd":`...), s.TVLUsd)
 	dst = number(append(dst, `,"volumeUsd24h":`...), s.VolumeUsd24h)
 	dst = number(append(dst, `,"feesUsd24h":`...), s.FeesUsd24h)

@@ -37,7 +37,7 @@ func TestChartsGolden(t *testing.T) {
 		dst := AppendPoolPrice([]byte(`{"range":"30d"`), &testDays)
 		dst = AppendPoolOverview(dst, &testDays)
 		dst = AppendDistribution(dst, p, Decimals(st, p), bins, of)
-		return AppendPoolOverviewCurrent(dst, st, 0, of == nil)
+		return AppendPoolOverviewCurrent(dst, st, 0)
 	}
 
 	golden(t, "charts_pool.json", append(AppendPoolSeries(both(nil), &testDays), '}'))

@@ -56,6 +56,34 @@ func TestLastPointsAreRows(t *testing.T) {
 	f("live", 5*time.Hour)
 }
 
+// TestEveryPoolHasADay: from the block that creates it a pool has a day, and
+// every day since, whatever happened in it or did not.
+func TestEveryPoolHasADay(t *testing.T) {
+	m := playMarket(t, 0)
+	pools, untouched := 0, 0
+	for _, past := range append(m.past, m.st) {
+		st := *past
+		st.Prices = m.st.Prices
+		at := &played{t: t, store: m.store, st: &st}
+		for i := range st.Pools.Len() {
+			p, line := st.Pools.At(i), at.timeline(i)
+			first, today := market.DayOf(p.CreatedAt), market.DayOf(st.Now())
+			if len(line.ends) != int(today-first)+1 || line.first != first || line.ends[0].Day != first {
+				t.Errorf("pool %d has %d days from %d on; it is of day %d, today is %d",
+					i, len(line.ends), line.first, first, today)
+			}
+			pools++
+			if p.Swaps+p.LiquidityChanges == 0 {
+				untouched++
+			}
+		}
+	}
+
+	if pools < 1000 || untouched == 0 {
+		t.Errorf("%d pools at some time were looked at, %d of them only created", pools, untouched)
+	}
+}
+
 func (m *played) samePool(name string, i uint32) {
 	m.t.Helper()
 	st := m.st

@@ -38,7 +38,7 @@ func playMarket(t *testing.T, live time.Duration) *played {
 	genesis := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	stables := []market.Address{{0x01, 1}, {0x02, 1}, {0x03, 1}}
 	source, err := sim.New(sim.Config{
-		Chain: 1, Seed: 7, Positions: 200, Pools: 20, Days: days, Actions: 1200,
+		Chain: 1, Seed: 7, Positions: 200, Pools: 26, Days: days, Actions: 1200,
 		Genesis: genesis.Unix(), StartBlock: 100, PositionManager: market.Address{0xaa},
 		Stables: stables, Wrapped: market.Address{0x02}, SpanEvents: 40,
 		Now: func() time.Time { return genesis.AddDate(0, 0, days).Add(live) },

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/binary"
 	"sort"
 
@@ -144,9 +145,13 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 		Usd: t.HourUsd, AsOf: t.HourAsOf, Markets: t.HourMarkets, Source: t.HourSource,
 		Reason: t.HourReason, Corroborated: t.HourCorroborated,
 	}
-	if market.Known(c.Usd) && t.HourOnlyPool == pool && !t.HourCorroborated {
+	switch {
+	case !market.Known(c.Usd):
+	case t.HourOnlyPool == pool && !t.HourCorroborated:
 		c.Usd, c.Source, c.Markets, c.AsOf = market.Unknown, market.SourceNone, 0, 0
-		c.Reason = market.ReasonOwnPoolOnly
+		c.Reason = cmp.Or(t.HourReason, market.ReasonOwnPoolOnly)
+	default:
+		c.Reason = market.ReasonNone
 	}
 	return c
 }

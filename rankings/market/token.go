@@ -60,7 +60,7 @@ const (
 	ReasonNone Reason = iota
 	ReasonNoMarket
 	ReasonThinMarket
-	ReasonUncorroborated
+	ReasonUncorroborated // other markets contradict the only one that may count
 	ReasonStalePrice
 	ReasonBadDecimals
 	ReasonHookDelta
@@ -80,9 +80,12 @@ type Price struct {
 	// its price has fallen to a tenth; +Inf for an anchor.
 	ExitUsd float64
 	// OnlyPool is the pool if exactly one prices the token, else NoIndex.
-	OnlyPool     uint32
-	Markets      uint16
-	Source       Source
+	OnlyPool uint32
+	Markets  uint16
+	Source   Source
+	// Reason says why there is no price. Beside the price of an OnlyPool it may be
+	// ReasonUncorroborated: the token has other markets, and none of them agrees
+	// with it. Then positions of that pool have no price for that reason.
 	Reason       Reason
 	Corroborated bool // not risky
 	Anchor       bool

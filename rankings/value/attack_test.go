@@ -146,17 +146,49 @@ func TestAttackRulesHoldAlone(t *testing.T) {
 	f("paper is not trusted", func(p *Params) { p.BackedQuotes = false })
 }
 
+// TestSecondTokenIsNoWitness: a pair corroborates only when both of its markets
+// are against tokens that are trusted themselves. One's own second token can be
+// sold for money, but nobody else believes in it.
+func TestSecondTokenIsNoWitness(t *testing.T) {
+	f := func(name string, second func(w *world) uint32, first, other float64, trusted bool) {
+		t.Helper()
+		w := newWorld()
+		token := w.token(61, 18)
+		w.pools.Mut(w.poolFull(token, w.usd, 4, first)).Swaps = 10
+		w.pools.Mut(w.poolFull(token, second(w), 4.1, other)).Swaps = 10
+		price := w.state().Prices.At(token)
+		if price.Markets != 2 || price.Corroborated != trusted {
+			t.Errorf("%s: %+v", name, *price)
+		}
+	}
+
+	own := func(w *world) uint32 {
+		paper := w.token(60, 18)
+		w.pools.Mut(w.poolFull(paper, w.usd, 1, 200_000)).Swaps = 10
+		return paper
+	}
+	believed := func(w *world) uint32 {
+		paper := own(w)
+		w.poolFull(paper, w.usd, 1, 200_000)
+		return paper
+	}
+	f("one's own", own, 120_000, 120_000, false)
+	f("one's own, and more of it", own, 120_000, 200_000, false)
+	f("one that others believe in", believed, 120_000, 120_000, true)
+	f("a stable", func(w *world) uint32 { return w.usd }, 120_000, 120_000, true)
+}
+
 // TestOwnPoolIsNoWitness: a leg that nothing but the position's pool prices
 // is unknown, unless that pool alone corroborates the token.
 func TestOwnPoolIsNoWitness(t *testing.T) {
-	f := func(name string, swaps uint64, other bool, unavailable bool, reason market.Reason) {
+	f := func(name string, swaps uint64, other float64, unavailable bool, reason market.Reason) {
 		t.Helper()
 		w := newWorld()
 		token, pool := w.honest()
 		w.pools.Mut(pool).Swaps = swaps
 		i := w.openWhole(pool, 100)
-		if other {
-			w.pools.Mut(w.poolFull(token, w.usd, 4.3, 200_000)).Swaps = swaps
+		if other > 0 {
+			w.pools.Mut(w.poolFull(token, w.usd, other, 190_000)).Swaps = swaps
 		}
 		var m Metrics
 		Position(w.state(), i, &m)
@@ -166,7 +198,49 @@ func TestOwnPoolIsNoWitness(t *testing.T) {
 		}
 	}
 
-	f("alone and not enough", 99, false, true, market.ReasonOwnPoolOnly)
-	f("alone and enough", 100, false, false, market.ReasonNone)
-	f("with another", 99, true, false, market.ReasonNone)
+	f("alone and not enough", 99, 0, true, market.ReasonOwnPoolOnly)
+	f("alone and enough", 100, 0, false, market.ReasonNone)
+	f("with another that agrees", 99, 4.3, false, market.ReasonNone)
+	f("with another that does not", 99, 4.6, true, market.ReasonUncorroborated)
+	f("enough, with another that does not", 100, 4.6, false, market.ReasonNone)
+}
+
+// TestContradictedPool: where two markets contradict each other, positions of
+// the one that decides the price have none, those of the other do; and a price
+// that is held keeps the reason.
+func TestContradictedPool(t *testing.T) {
+	w := newWorld()
+	w.params.LoneHolder = 0
+	token, pool := w.honest()
+	other := w.poolFull(token, w.usd, 5, 150_000)
+	for _, p := range []uint32{pool, other} {
+		w.pools.Mut(p).Swaps = 10
+	}
+	inside, outside := w.openWhole(pool, 100), w.openWhole(other, 100)
+
+	f := func(when string) {
+		t.Helper()
+		st := w.state()
+		var m Metrics
+		Position(st, inside, &m)
+		if market.Known(m.Price[0].Usd) || m.Price[0].Reason != market.ReasonUncorroborated ||
+			m.Reason != market.ReasonUncorroborated || !m.PriceUnavailable {
+			t.Errorf("%s, in the pool that decides: %+v", when, m)
+		}
+		Position(st, outside, &m)
+		if m.Price[0].Usd != st.Prices.At(token).Usd || m.Price[0].Reason != market.ReasonNone ||
+			m.PriceUnavailable {
+			t.Errorf("%s, in the other pool: %+v", when, m)
+		}
+		if legs := PoolPrices(st, st.Pools.At(pool)); legs[0].Reason != market.ReasonNone {
+			t.Errorf("%s: the pool's own row has %+v", when, legs[0])
+		}
+	}
+
+	f("new")
+	w.pass(1)
+	for _, p := range []uint32{pool, other} {
+		w.ranges[p] = w.ranges[p][1:] // next to nothing is left to trade with
+	}
+	f("held")
 }

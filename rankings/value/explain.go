@@ -39,11 +39,12 @@ const MarketsExplained = 256
 type MarketExplanation struct {
 	Pool, By  uint32  // the pool, and the token that the price is in
 	ByUsd     float64 // what a whole By is worth here
-	Usd       float64 // the market's price: 30-minute median; Unknown when there is a Reason
+	Usd       float64 // the market's price: 30-minute median; Unknown when it can price nothing
 	ReachUsd  float64 // what selling down to a tenth of the price yields
 	WeightUsd float64 // ReachUsd, less what By itself cannot be sold for
 	Used      bool    // it is among those whose weighted median is the price
-	// Reason is why the market can price nothing for this row.
+	// Reason is why the market does not count: it can price nothing for this
+	// row, or no other agrees with it.
 	Reason market.Reason
 	Checks []Check
 }
@@ -166,8 +167,8 @@ func (e *Explanation) barOwnPool(token, pool uint32, price *market.Price) {
 		p.Price = *price
 		for k := range p.Markets {
 			if m := &p.Markets[k]; m.Pool == pool {
-				m.Used, m.Usd, m.Reason = false, market.Unknown, market.ReasonOwnPoolOnly
-				m.Checks = append(m.Checks, atLeast("markets beside the position's pool", 0, 1))
+				m.Used, m.Usd, m.Reason = false, market.Unknown, price.Reason
+				m.Checks = append(m.Checks, atLeast("other markets within outlier", 0, 1))
 			}
 		}
 	}
@@ -216,8 +217,11 @@ func quotesOf(token uint32, quotes []quote, anchorsOnly bool) (own []quote) {
 }
 
 func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
-	e := PriceExplanation{Token: token, Price: s.prices[token], FeedUsd: market.Unknown}
-	if answer, ok := s.feed[s.st.Tokens.At(token).Address]; ok {
+	e := PriceExplanation{
+		Token: token, Price: shownPrice(&s.prices[token]), FeedUsd: market.Unknown,
+	}
+	answer, fed := s.feed[s.st.Tokens.At(token).Address]
+	if fed {
 		e.FeedUsd = answer.Usd
 	}
 	quotes = slices.Clone(quotes)
@@ -233,120 +237,13 @@ func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
 		in := slices.ContainsFunc(used, func(q quote) bool { return q.pool == quotes[i].pool })
 		e.Markets = append(e.Markets, s.explainMarket(&quotes[i], in))
 	}
+	if market.Known(e.Price.Usd) && !e.Price.Anchor {
+		e.markOutliers(quotes, answer.Usd)
+	}
 
 	if !e.Price.Anchor {
 		e.Checks = s.trustChecks(used, s.trustLimitsOf(token))
 		e.Checks = append(e.Checks, s.holdChecks(token)...)
 	}
 	return e
-}
-
-func (s *solver) explainMarket(q *quote, used bool) MarketExplanation {
-	m := MarketExplanation{
-		Pool: q.pool, By: q.by, ByUsd: s.rawUsd[q.by] * s.whole[q.by], Usd: market.Unknown,
-		ReachUsd: finite(q.reach), WeightUsd: finite(q.weight), Used: used, Reason: q.bar,
-	}
-
-	m.Checks = s.marketChecks(q)
-	if s.st.Tokens.At(q.token).BadDecimals {
-		// What a raw unit is worth says nothing of a whole token.
-		m.Reason = cmp.Or(m.Reason, market.ReasonBadDecimals)
-		m.Checks = append(m.Checks, atLeast("decimals known", 0, 1))
-	}
-
-	if m.Reason == market.ReasonNone {
-		m.Usd = finite(q.usd)
-	}
-	return m
-}
-
-// marketChecks holds a market against every threshold, also those after the
-// first that it misses.
-func (s *solver) marketChecks(q *quote) []Check {
-	pool := s.st.Pools.At(q.pool)
-	side := 0
-	if pool.Currency1 == q.token {
-		side = 1
-	}
-
-	p := s.limitsOf(pool, side)
-	d := s.depthOf(q.pool, side, p.MarketImpact)
-	root, byUsd := rootOf(&pool.SqrtPriceX96, side), s.rawUsd[q.by]
-	barred := 0.0
-	if s.p.hookBars(pool) {
-		barred = 1
-	}
-	quarantined := 0.0
-	if pool.Quarantined {
-		quarantined = 1
-	}
-	recency := atMost("market-recency", float64(s.now-pool.LastSwapAt), float64(p.MarketRecency))
-	recency.Met = recency.Met || p.MarketRecency == 0
-	return []Check{
-		atMost("quarantined", quarantined, 0),
-		atMost("hook-allow", barred, 0),
-		atLeast("market-usd within market-impact", d.room*root*root*byUsd, p.MarketUsd),
-		atLeast("market-usd", d.reach*byUsd, p.MarketUsd),
-		recency,
-		atLeast("market-age", float64(s.now-pool.CreatedAt), float64(p.MarketAge)),
-		atLeast("median-minutes", minutesBack(s.st.Minutes.At(q.pool), s.now), float64(s.p.MedianMinutes)),
-	}
-}
-
-// trustChecks shows the nearest that the used markets come to corroborating.
-func (s *solver) trustChecks(used []quote, p *Params) []Check {
-	var alone, first, second float64
-	var oldest, swaps float64
-	holder := 100.0
-	for i := range used {
-		q := &used[i]
-		if !s.vouches(q) {
-			continue
-		}
-		if pool := s.st.Pools.At(q.pool); q.weight > alone {
-			alone, oldest = q.weight, float64(s.now-pool.CreatedAt)
-			swaps, holder = float64(pool.Swaps), s.holderOf(q.pool)
-		}
-		for j := i + 1; j < len(used) && used[j].usd <= q.usd*(1+p.PairAgree/100); j++ {
-			if s.vouches(&used[j]) && q.weight+used[j].weight > first+second {
-				first, second = q.weight, used[j].weight
-			}
-		}
-	}
-
-	largest := atMost("lone-holder", holder, p.LoneHolder)
-	largest.Met = largest.Met || p.LoneHolder == 0
-	return []Check{
-		atLeast("pair-usd within pair-agree", first+second, p.PairUsd),
-		atLeast("lone-usd", alone, p.LoneUsd),
-		atLeast("lone-age", oldest, float64(p.LoneAge)),
-		atLeast("lone-swaps", swaps, float64(p.LoneSwaps)),
-		largest,
-	}
-}
-
-// holdChecks shows for how long a token's price or corroboration is what it
-// was, if it is.
-func (s *solver) holdChecks(token uint32) (checks []Check) {
-	lapse := s.lapses[token]
-	for _, lost := range []struct {
-		name string
-		at   uint32
-	}{{"hold-time of the price", lapse.price}, {"hold-time of its corroboration", lapse.trust}} {
-		if lost.at != 0 {
-			gone := max(s.now-int64(lost.at)*market.Hour, 0)
-			checks = append(checks, atMost(lost.name, float64(gone), float64(s.p.HoldTime)))
-		}
-	}
-	return checks
-}
-
-func atLeast(name string, have, want float64) Check {
-	have = finite(have)
-	return Check{Name: name, Have: have, Want: want, Met: have >= want}
-}
-
-func atMost(name string, have, want float64) Check {
-	have = finite(have)
-	return Check{Name: name, Have: have, Want: want, Met: have <= want}
 }

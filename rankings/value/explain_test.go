@@ -114,7 +114,7 @@ func TestExplainedPrices(t *testing.T) {
 		t.Errorf("market %d is missing", pool)
 	}
 	f(good, 6, true, market.ReasonNone)
-	f(off, 10, false, market.ReasonNone)
+	f(off, 10, false, market.ReasonUncorroborated)
 	f(dead, market.Unknown, false, market.ReasonStalePrice)
 }
 
@@ -163,7 +163,8 @@ func TestExplainedNulls(t *testing.T) {
 				for _, c := range m.Checks {
 					met = met && c.Met
 				}
-				if m.Used || market.Known(m.Usd) || m.Reason != reason || met {
+				own := m.Pool == pool
+				if m.Used || own && market.Known(m.Usd) || m.Reason != reason || met {
 					t.Errorf("%s: market %+v", name, m)
 				}
 			}
@@ -173,6 +174,9 @@ func TestExplainedNulls(t *testing.T) {
 	}
 
 	f("own pool", market.ReasonOwnPoolOnly, func(*world, uint32, uint32) {})
+	f("contradicted", market.ReasonUncorroborated, func(w *world, token, _ uint32) {
+		w.pools.Mut(w.poolFull(token, w.usd, 4.6, 150_000)).Swaps = 99
+	})
 	f("bad decimals", market.ReasonBadDecimals, func(w *world, token, _ uint32) {
 		w.tokens.Mut(token).BadDecimals = true
 	})

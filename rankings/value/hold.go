@@ -99,7 +99,7 @@ func (s *solver) keepPrice(token uint32) {
 	}
 
 	price.Usd, price.AsOf, price.Source = t.HourUsd, t.HourAsOf, t.HourSource
-	price.Markets, price.OnlyPool, price.Reason = 0, t.HourOnlyPool, market.ReasonNone
+	price.Markets, price.OnlyPool, price.Reason = 0, t.HourOnlyPool, t.HourReason
 	price.Corroborated = s.keepsTrust(token)
 	s.lapses[token].price = lostAt
 }

@@ -71,7 +71,19 @@ func PoolPrices(st *market.State, pool *market.Pool) [2]market.Price {
 	if pool.Quarantined {
 		return [2]market.Price{unpriced(market.ReasonQuarantined), unpriced(market.ReasonQuarantined)}
 	}
-	return [2]market.Price{*st.Prices.At(pool.Currency0), *st.Prices.At(pool.Currency1)}
+	return [2]market.Price{
+		shownPrice(st.Prices.At(pool.Currency0)), shownPrice(st.Prices.At(pool.Currency1)),
+	}
+}
+
+// shownPrice is a price as a row shows it: one that is known has no Reason,
+// which is about the positions of its OnlyPool.
+func shownPrice(p *market.Price) market.Price {
+	shown := *p
+	if market.Known(shown.Usd) {
+		shown.Reason = market.ReasonNone
+	}
+	return shown
 }
 
 // TVL is what a pool holds, in USD.

@@ -251,7 +251,7 @@ func (r *row) price(leg int) market.Price {
 			price.ExitUsd = r.sides[leg].exitUsd
 			return price
 		}
-		return *r.st.Prices.At(r.at.tokens[leg])
+		return shownPrice(r.st.Prices.At(r.at.tokens[leg]))
 	}
 
 	c := &r.position.Close[leg]

@@ -202,6 +202,35 @@ func TestUnrealizableLeg(t *testing.T) {
 	f("a claim above it", 34_189, true)
 }
 
+// TestOwnExit: what a position itself would pay for the token is no way out of
+// it, whichever side of the pool the token stands on.
+func TestOwnExit(t *testing.T) {
+	f := func(name string, leg int, tokens float64, want bool) {
+		t.Helper()
+		w := newWorld()
+		token, pool := w.token(50, 18), uint32(0)
+		whole0 := tokens
+		if leg == 0 {
+			pool = w.poolFull(token, w.usd, 4, 200_000)
+		} else {
+			pool = w.poolFull(w.usd, token, 0.25, 50_000)
+			whole0 = tokens * 4
+		}
+
+		i := w.openWhole(pool, whole0)
+		var m Metrics
+		Position(w.state(), i, &m)
+		if m.Unrealizable[leg] != want || m.Unrealizable[1-leg] || m.PriceUnavailable {
+			t.Errorf("%s, leg %d: %+v", name, leg, m.Figures)
+		}
+	}
+
+	for leg := range 2 {
+		f("a claim below the exit of the others", leg, 34_188, false)
+		f("a claim above it", leg, 34_189, true)
+	}
+}
+
 func TestWideSums(t *testing.T) {
 	w := newWorld()
 	_, pool := w.honest()

@@ -219,25 +219,33 @@ func (s *solver) resolve(token uint32, quotes []quote) market.Price {
 // near the feed's answer, or near their own median when that is 0. They are
 // good until the next call.
 func (s *solver) keep(quotes []quote, answer float64) []quote {
-	kept := s.kept[:0]
-	for _, q := range quotes {
-		if q.bar == market.ReasonNone && q.weight > 0 {
-			kept = append(kept, q)
-		}
-	}
-
-	s.kept = kept
-	if len(kept) == 0 {
+	s.kept = appendEligible(s.kept[:0], quotes)
+	if len(s.kept) == 0 {
 		return nil
 	}
+	return keepNear(s.kept, centerOf(s.kept, answer))
+}
 
-	slices.SortFunc(kept, func(a, b quote) int {
+// appendEligible appends the quotes that may decide a price, ascending.
+func appendEligible(dst, quotes []quote) []quote {
+	for _, q := range quotes {
+		if q.bar == market.ReasonNone && q.weight > 0 {
+			dst = append(dst, q)
+		}
+	}
+	slices.SortFunc(dst, func(a, b quote) int {
 		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
 	})
-	if answer == 0 {
-		answer = weightedMedian(kept)
+	return dst
+}
+
+// centerOf is what eligible quotes have to be near: the feed's answer, or
+// their own median when that is 0.
+func centerOf(eligible []quote, answer float64) float64 {
+	if answer != 0 {
+		return answer
 	}
-	return keepNear(kept, answer)
+	return weightedMedian(eligible)
 }
 
 // settle fills the price of a token from the quotes that decide it.
@@ -262,14 +270,16 @@ func (s *solver) settle(token uint32, price *market.Price, kept []quote) {
 		price.OnlyPool = kept[0].pool
 	}
 	price.Corroborated = s.corroborated(kept, s.trustLimitsOf(token)) || s.keepsTrust(token)
+	if len(kept) == 1 && len(s.kept) > 1 && !price.Corroborated {
+		price.Reason = market.ReasonUncorroborated // keepNear dropped all others
+	}
 }
 
 func (s *solver) settleFed(token uint32, price *market.Price, answer FeedPrice) {
 	if price.Source == market.SourceNone {
-		price.Usd, price.AsOf = answer.Usd, answer.AsOf
-		price.Source, price.Reason = market.SourceFeed, market.ReasonNone
+		price.Usd, price.AsOf, price.Source = answer.Usd, answer.AsOf, market.SourceFeed
 	}
-	price.OnlyPool = market.NoIndex
+	price.OnlyPool, price.Reason = market.NoIndex, market.ReasonNone
 	price.Corroborated = true
 	s.lapses[token] = lapse{}
 }

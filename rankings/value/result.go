@@ -127,7 +127,7 @@ func (r *row) reason(leg int) market.Reason {
 	case !r.f.Open:
 		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
 	case market.Known(r.sides[leg].rawUsd):
-		return market.ReasonOwnPoolOnly
+		return cmp.Or(r.sides[leg].reason, market.ReasonOwnPoolOnly)
 	}
 	return r.sides[leg].reason
 }

@@ -50,11 +50,15 @@ func (p *plan) founder(pool uint32) (a market.Address) {
 func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 	lower, upper = p.wholeRange()
 	switch p.role {
-	case lure, trap:
+	case lure, trap, apart:
 		// $3,000 to sell into, half of it within 2 % of the price: enough to
 		// price the token, too little to corroborate it.
-		lower, upper = p.fit(p.tick-400, p.tick+400)
-		return lower, upper, 6000
+		lower, upper, usd = p.tick-400, p.tick+400, 6000
+		if p.role == apart {
+			usd = 9000
+		}
+		lower, upper = p.fit(lower, upper)
+		return lower, upper, usd
 	case tiny:
 		return lower, upper, 420
 	case shallow:

@@ -29,8 +29,8 @@ func TestGolden(t *testing.T) {
 		}
 	}
 
-	f(1, "01fcd970050aca61c9113406572c3ade")
-	f(42161, "1ad6da519d713d38036bbb14881c5bd4")
+	f(1, "bc469209b306db90c3f7bad56adc21d5")
+	f(42161, "f481677d5030f44a66809f10e71e5c61")
 	f(43114, "653c814e388d4335cd749d6659ddf588")
 }
 

@@ -79,7 +79,7 @@ func (s *scene) changePosition(p *pool, n *position) bool {
 // leaves, which drain does.
 func (s *scene) changeFounders(p *pool, n *position) bool {
 	switch {
-	case p.role == lure, p.role == trap, p.role == claim, p.role == untraded:
+	case p.role == lure, p.role == trap, p.role == apart, p.role == claim, p.role == untraded:
 		return false
 	case n.liquidity.IsZero(): // of a drained pool
 		return false

@@ -17,6 +17,7 @@ const (
 	ordinary role = iota
 	core          // from the first block on, traded every day
 	lure          // a token that shallow markets price, but do not corroborate
+	apart         // a deeper lure whose traders think the token worth a third more
 	trap          // the same, with a claim on it that cannot be realised
 	tiny          // trusted tokens, next to no money
 	claim         // a claim of 10^15 of a token, in a market of a few hundred dollars
@@ -109,8 +110,8 @@ var cast = []casting{
 	{base: "WBTC", quote: "native", fee: 500, tvl: 14e6},
 	{base: "WBTC", quote: "usd0", fee: 3000, tvl: 8e6},
 	{base: "staked", quote: "native", fee: 100, tvl: 11e6},
-	{base: "UNI", quote: "native", fee: 3000, tvl: 4e6},
-	{base: "UNI", quote: "usd0", fee: 10000, tvl: 1.2e6},
+	{base: "SPLIT", quote: "usd0", fee: 3000, role: lure},
+	{base: "SPLIT", quote: "usd1", fee: 3000, role: apart},
 	{base: "EURC", quote: "usd0", fee: 500, tvl: 2e6},
 	{base: "PEPE", quote: "native", fee: 10000, tvl: 3e6},
 	{base: "PEPE", quote: "usd0", fee: 3000, tvl: 1.5e6},
@@ -126,6 +127,8 @@ var cast = []casting{
 	{base: "CRV", quote: "native", fee: 3000, tvl: 500e3},
 	{base: "FXN", quote: "native", fee: 10000, tvl: 200e3},
 	{base: "JOE", quote: "native", fee: 3000, tvl: 300e3},
+	{base: "UNI", quote: "native", fee: 3000, tvl: 4e6},
+	{base: "UNI", quote: "usd0", fee: 10000, tvl: 1.2e6},
 }
 
 const (

@@ -109,8 +109,18 @@ func (s *scene) reference(v *venue) int32 {
 	t0, t1 := &s.tokens[v.token0], &s.tokens[v.token1]
 	milli := t0.at(s.priced, s.market) - t1.at(s.priced, s.market) +
 		int64(t1.decimals()-t0.decimals())*tenfold
+	if v.role == apart {
+		if s.isReal(v.token1) {
+			milli += apartBy
+		} else {
+			milli -= apartBy
+		}
+	}
 	return int32(milli / 1000)
 }
+
+// apartBy is a third, in thousandths of a tick.
+const apartBy = 2_877_000
 
 // decimals returns what traders take a token's decimals for.
 func (t *token) decimals() int {

@@ -42,6 +42,7 @@ leg priced by feed
 missing no reason
 missing for no_market
 missing for thin_market
+missing for uncorroborated
 missing for stale_price
 missing for bad_decimals
 missing for hook_delta

@@ -76,6 +76,7 @@ var named = []namedToken{
 	{"OUROB", "Ouroboros Beta", 6, 40, 0, 40},
 	{"OUROC", "Ouroboros Gamma", 8, 0.5, 0, 40},
 	{"VOLUME", "Volume Token", 18, 1.6, 0, 20},
+	{"SPLIT", "Split Opinion", 18, 6.5, 0, 4},
 	{"GHOST", "Ghost of Markets Past", 18, 0.9, 1000, 200},
 	{"TAXED", "Tax On Every Swap", 18, 0.6, 1000, 250},
 	{"REB", "Rebasing Thing", 77, 1, 0, 50},

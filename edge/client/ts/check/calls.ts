@@ -1,0 +1,111 @@
+// Calls of every route, by types that openapi-typescript makes of the document. They must compile with `strict`,
+// and no answer may have `unknown` in it.
+import createClient from "openapi-fetch";
+import type { operations, paths } from "./generated/api.js";
+import { typed, type Untyped } from "./nounknown.js";
+
+const api = createClient<paths>({ baseUrl: "http://127.0.0.1:8080", headers: { "KC-APIKey": "tm_srv_" } });
+const protocol = "swapdex-v4";
+
+/** Every answer of every operation, whatever its status. */
+type Answers = {
+  [Name in keyof operations]: operations[Name]["responses"] extends infer R
+    ? { [Status in keyof R & number]: R[Status] extends { content: { "application/json": infer Body } } ? Body : null }
+    : never;
+};
+const untyped: [Untyped<Answers>] extends [never] ? null : Untyped<Answers> = null;
+export const nothingIsUntyped: null = untyped;
+
+// That `unknown` is found, however deep:
+// @ts-expect-error
+typed({ rows: [{}] } as { rows: { usd?: unknown }[] });
+// @ts-expect-error
+typed([] as { usd: any }[]);
+
+/** A position that gained, with what it is made of. */
+export async function ofOwner(owner: string): Promise<string[]> {
+  const { data, error, response } = await api.GET("/v1/positions", {
+    params: { query: { owner, sort: "pnl", status: "all", range: "in", minPoolTvl: 0, includeRisky: true, page: 1, limit: 100 } },
+  });
+  if (!data) throw new Error(`${response.status}: ${error.error}`);
+  typed(data);
+
+  const lines: string[] = [];
+  for (const row of data.positions) {
+    const pnl: number | null = row.metrics.pnlUsd;
+    const symbol: string | null = row.token0.symbol;
+    const raw: bigint = BigInt(row.amounts.current.amount0Raw);
+    if (pnl === null || row.metrics.priceUnavailable || row.metrics.unrealizableLeg) {
+      lines.push(`${row.positionId}: ${row.pricing.reason ?? "unknown"}`);
+      continue;
+    }
+    lines.push(`#${row.rank} ${symbol ?? row.token0.address}: ${pnl.toFixed(2)} USD, ${raw}, ${row.isActive && row.metrics.inRange}`);
+  }
+  const { total, hasMore, totalCapped }: { total: number; hasMore: boolean; totalCapped?: boolean } = data.pagination;
+  lines.push(`${total}${totalCapped ? "+" : ""} ${hasMore} ${data.stale ? data.dataAsOf : ""} ${data.missingChains?.join() ?? ""}`);
+  return lines;
+}
+
+/** One position: its history, its charts and its arithmetic. */
+export async function position(chainId: number, positionId: string): Promise<number> {
+  const path = { chainId, protocol, positionId } as const;
+  const detail = await api.GET("/v1/positions/{chainId}/{protocol}/{positionId}", { params: { path } });
+  const charts = await api.GET("/v1/positions/{chainId}/{protocol}/{positionId}/charts", { params: { path, query: { range: "90d" } } });
+  const explained = await api.GET("/v1/positions/{chainId}/{protocol}/{positionId}/explain", { params: { path } });
+  if (!detail.data || !charts.data || !explained.data) throw new Error(detail.error?.error ?? charts.error?.error ?? explained.error?.error);
+  typed(detail.data);
+  typed(charts.data);
+  typed(explained.data);
+
+  let sum = 0;
+  for (const t of detail.data.transactions) {
+    const kind: "mint" | "burn" | "collect" | "transfer" = t.type;
+    if (kind !== "transfer" && t.valueUsd !== null) sum += t.valueUsd;
+  }
+  for (const point of charts.data.positionSeries?.pnlUsd ?? []) sum += point.value ?? 0;
+  for (const divergence of charts.data.poolOverview.divergence) sum += divergence.value ?? 0;
+  for (const price of explained.data.prices) for (const market of price.markets) sum += market.used ? (market.priceUsd ?? 0) : 0;
+  for (const step of explained.data.steps) for (const term of step.terms) sum += term.value ?? Number(term.raw ?? 0);
+  return sum;
+}
+
+/** The deepest pools of a token, and the liquidity around the price of the first. */
+export async function deepest(search: string): Promise<[string, number | null][]> {
+  const { data, error } = await api.GET("/v1/pools", { params: { query: { search, sort: "tvl", minTvlUsd: 1000 } } });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  const [first] = data.pools;
+  if (!first) return [];
+  const path = { chainId: first.chainId, protocol, poolId: first.poolId } as const;
+  const pool = await api.GET("/v1/pools/{chainId}/{protocol}/{poolId}", { params: { path } });
+  const charts = await api.GET("/v1/pools/{chainId}/{protocol}/{poolId}/charts", { params: { path, query: { range: "all" } } });
+  if (!pool.data || !charts.data) return [];
+  typed(pool.data);
+  typed(charts.data);
+
+  const holders: number | null = pool.data.holdersCount;
+  const candle = charts.data.poolPrice.at(-1);
+  const bins = charts.data.liquidityDistribution.bins.map((bin): [string, number | null] => [bin.liquidity, bin.price]);
+  const now = charts.data.poolOverviewCurrent?.tvlUsd ?? charts.data.poolSeries.tvlUsd.at(-1)?.value ?? null;
+  return [...bins, [String(holders), candle?.close ?? null], [pool.data.metrics.txCount.toString(), now]];
+}
+
+/** What needs no key, and the account. */
+export async function about(): Promise<string[]> {
+  const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([
+    api.GET("/v1/chains"), api.GET("/v1/protocols"), api.GET("/v1/plans"), api.GET("/v1/pricing/units"),
+    api.GET("/v1/stats"), api.GET("/health"), api.GET("/v1/usage"),
+  ]);
+  for (const { data } of [chains, protocols, plans, units, stats, health, usage]) if (data) typed(data);
+
+  return [
+    ...(chains.data ?? []).map((c) => `${c.chainId} ${c.nativeToken.symbol} ${c.protocols.join()}`),
+    ...(protocols.data ?? []).map((p) => `${p.key} ${p.chains.join()}`),
+    ...(plans.data?.plans ?? []).map((p) => `${p.id} ${p.priceUsdMonthly}`),
+    ...(units.data?.units ?? []).map((u) => `${u.method} ${u.path} ${u.units}`),
+    ...(stats.data?.chains ?? []).map((c) => `${c.chainId} ${c.positions}`),
+    ...(health.data?.chains ?? []).map((c) => `${c.chainId} ${c.status} ${c.reason ?? ""} ${c.progress?.atBlock ?? ""} ${c.verified?.different ?? ""}`),
+    ...(usage.data?.routes ?? []).map((r) => `${r.path} ${r.units} of ${usage.data?.unitsLimit ?? "no limit"}`),
+  ];
+}
