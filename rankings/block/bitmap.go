@@ -121,6 +121,7 @@ func selectInWord(w uint64, k uint32) uint32 {
 			place += half
 		}
 	}
+
 	for ; k > 0; k-- {
 		w &= w - 1
 	}
