@@ -93,8 +93,11 @@ func (m *Market) initializeEvents(_ *market.State, word []string) ([]market.Even
 	at := append(word[6:], "0")[0]
 	if strings.HasPrefix(at, "@") {
 		e.SqrtPriceX96, err = parseSqrtPrice(at, token0.Decimals, token1.Decimals)
+		if err != nil {
+			return nil, err
+		}
 		e.Tick = clmath.TickAtSqrtPrice(&e.SqrtPriceX96)
-		return []market.Event{e}, err
+		return []market.Event{e}, nil
 	}
 
 	tick, err := parseInteger(at)
@@ -157,7 +160,10 @@ func (m *Market) parseTick(st *market.State, id market.PoolID, text string) (int
 	}
 
 	sqrt, err := parsePoolPrice(st, p, text)
-	return clmath.Aligned(clmath.TickAtSqrtPrice(&sqrt), p.TickSpacing), err
+	if err != nil {
+		return 0, err
+	}
+	return clmath.Aligned(clmath.TickAtSqrtPrice(&sqrt), p.TickSpacing), nil
 }
 
 // parsePoolPrice reads @PRICE in a pool.
