@@ -40,6 +40,11 @@ func TestPrincipal(t *testing.T) {
 		}
 	}
 
+	// The price within the lowest tick of the range is inside.
+	within := lower
+	within.AddUint64(&within, 1<<40)
+	f(-60, within, Amount0(&within, &upper, l, false), Amount1(&lower, &within, l, false))
+
 	below, inside, top := SqrtPriceAtTick(-61), SqrtPriceAtTick(0), SqrtPriceAtTick(59)
 	f(-61, below, all0, U256{})
 	f(-61, lower, all0, U256{}) // a falling price stopped on the lower tick
