@@ -119,7 +119,7 @@ async function show ({ truth, config }, m, wrong) {
   const binary = build(m), [port, opsPort] = await freePorts(2), dir = path.join(OUT, m.name.replace(/\W/g, '-'))
   const node = new Tidemark({ binary, dir, chains: [config], port, opsPort })
   await node.start()
-  const report = () => /[^"]*; the replay has [^"]*/.exec(fs.readFileSync(path.join(dir, 'serve.log'), 'utf8'))?.[0]
+  const report = () => /[^"]*; expected [^"]*/.exec(fs.readFileSync(path.join(dir, 'serve.log'), 'utf8'))?.[0]
   const stopped = await waitFor(`the node with "${m.name}"`, 120000, async () => {
     const c = await node.chainHealth(config.id)
     return report() || (c?.asOfBlockHash === truth.final.block.hash && 'no')

@@ -8,50 +8,51 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Chain is a registered chain. One that is not enabled has no protocols, and
-// every question about it is refused.
+// Chain is a registered chain. A chain that is not enabled has no protocols, and
+// every request for it is refused.
 type Chain struct {
 	ID      market.ChainID
 	Enabled bool
 }
 
-// Chains are the registered chains in the order in which messages list them.
+// Chains are the registered chains, in the order in which errors list them.
 type Chains []Chain
 
-// errPool is the error of every malformed pool id, to the letter.
+// errPool is the error for every malformed pool id. The contract has this text.
 //
 //lint:ignore ST1005 a client may compare it
 var errPool = errors.New("Invalid poolId")
 
-// old is the protocol whose pools have addresses for ids; it is not served.
-const old = "swapdex-v3"
+// unservedProtocol is the protocol whose pool ids are addresses. It is not served.
+const unservedProtocol = "swapdex-v3"
 
 // Place reads the chain and protocol segments of a path.
 func (c Chains) Place(chain, protocol []byte) (market.ChainID, error) {
-	id, err := c.chain("chain", chain)
+	id, err := c.parseChain("chain", chain)
 	if err != nil {
 		return 0, err
 	}
-	return id, served(protocol)
+	return id, checkProtocol(protocol)
 }
 
-// PositionID reads the position segment of a path: opaque, and ok is false
-// for text that names none.
-func PositionID(segment []byte) (id uint64, ok bool) { return tokenID(segment) }
+// PositionID reads the position segment of a path. ok is false for text that
+// cannot be the id of a position.
+func PositionID(segment []byte) (id uint64, ok bool) { return parseTokenID(segment) }
 
-// PoolID reads the pool segment of a path, before the segments to its left
-// are looked at; only the length that is right depends on the protocol.
+// PoolID reads the pool segment of a path. It is checked before the chain and the
+// protocol are; the protocol only decides how long the id has to be.
 func PoolID(protocol, segment []byte) (id market.PoolID, err error) {
-	if string(protocol) == old {
-		if _, err = address("poolId", segment); err != nil {
+	if string(protocol) == unservedProtocol {
+		if _, err = parseAddress("poolId", segment); err != nil {
 			return id, errPool
 		}
 		return id, nil
 	}
-	return pool(segment)
+	return parsePool(segment)
 }
 
-func pool(v []byte) (market.PoolID, error) {
+// parsePool reads a pool id of 0x and 64 hex digits.
+func parsePool(v []byte) (market.PoolID, error) {
 	if len(v) == 66 {
 		if id, err := market.ParsePoolID(string(v)); err == nil {
 			return id, nil
@@ -60,9 +61,9 @@ func pool(v []byte) (market.PoolID, error) {
 	return market.PoolID{}, errPool
 }
 
-// chain reads the id of an enabled chain.
-func (c Chains) chain(name string, v []byte) (market.ChainID, error) {
-	n, err := integer(name, v)
+// parseChain reads the id of an enabled chain.
+func (c Chains) parseChain(name string, v []byte) (market.ChainID, error) {
+	n, err := parseInteger(name, v)
 	if err != nil {
 		return 0, err
 	}
@@ -91,10 +92,10 @@ func (c Chains) String() string {
 	return b.String()
 }
 
-// served refuses every protocol but the one.
-func served(v []byte) error {
+// checkProtocol refuses every protocol but the one that is served.
+func checkProtocol(v []byte) error {
 	if string(v) == market.Protocol {
 		return nil
 	}
-	return fmt.Errorf("protocol %s is not served; allowed is %s", quote(v), market.Protocol)
+	return fmt.Errorf("protocol %s is not served; allowed is %s", quoteValue(v), market.Protocol)
 }

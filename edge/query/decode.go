@@ -9,16 +9,16 @@ import (
 
 var (
 	errUTF8 = errors.New("its value is not valid UTF-8")
-	errNUL  = errors.New("its value holds a NUL character")
+	errNUL  = errors.New("its value contains a NUL character")
 )
 
-// decode undoes the encoding of a parameter's name or value into dst, or
+// decodeValue undoes the encoding of a parameter's name or value into dst, or
 // returns src itself when there is nothing to undo.
-func decode(dst, src []byte) ([]byte, error) {
+func decodeValue(dst, src []byte) ([]byte, error) {
 	out := src
 	if bytes.IndexByte(src, '%') >= 0 || bytes.IndexByte(src, '+') >= 0 {
 		var err error
-		if out, err = unescape(dst, src, ' '); err != nil {
+		if out, err = appendUnescaped(dst, src, ' '); err != nil {
 			return nil, err
 		}
 	}
@@ -33,37 +33,38 @@ func decode(dst, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Segment decodes a segment of a path, in which '+' is itself. It stands behind
-// what is in room, which is returned with it, or is raw itself when there is
-// nothing to undo. On an error it is raw, too.
+// Segment decodes a segment of a path, in which '+' is an ordinary character. The
+// result is raw itself if there is nothing to decode or on an error. Otherwise it
+// is appended to room, which is returned as used.
 func Segment(room, raw []byte) (segment, used []byte, err error) {
 	start := len(room)
 	segment, used = raw, room
 	if bytes.IndexByte(raw, '%') >= 0 {
-		if used, err = unescape(room, raw, '+'); err != nil {
-			return raw, room, fmt.Errorf("path segment %s: %w", quote(raw), err)
+		if used, err = appendUnescaped(room, raw, '+'); err != nil {
+			return raw, room, fmt.Errorf("path segment %s: %w", quoteValue(raw), err)
 		}
 		segment = used[start:len(used):len(used)]
 	}
+
 	if !utf8.Valid(segment) {
-		return raw, room, fmt.Errorf("path segment %s: %w", quote(raw), errUTF8)
+		return raw, room, fmt.Errorf("path segment %s: %w", quoteValue(raw), errUTF8)
 	}
 	return segment, used, nil
 }
 
-// unescape appends src to dst with percent-encoding undone; plus is what stands
+// appendUnescaped appends src to dst with percent-encoding undone; plus is what stands
 // for '+'.
-func unescape(dst, src []byte, plus byte) ([]byte, error) {
+func appendUnescaped(dst, src []byte, plus byte) ([]byte, error) {
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; c {
 		case '+':
 			dst = append(dst, plus)
 		case '%':
-			if i+2 >= len(src) || nibble(src[i+1]) < 0 || nibble(src[i+2]) < 0 {
+			if i+2 >= len(src) || hexValue(src[i+1]) < 0 || hexValue(src[i+2]) < 0 {
 				bad := src[i:min(i+3, len(src))]
-				return nil, fmt.Errorf("malformed percent-encoding %s", quote(bad))
+				return nil, fmt.Errorf("malformed percent-encoding %s", quoteValue(bad))
 			}
-			dst = append(dst, byte(nibble(src[i+1])<<4|nibble(src[i+2])))
+			dst = append(dst, byte(hexValue(src[i+1])<<4|hexValue(src[i+2])))
 			i += 2
 		default:
 			dst = append(dst, c)
@@ -73,8 +74,8 @@ func unescape(dst, src []byte, plus byte) ([]byte, error) {
 	return dst, nil
 }
 
-// nibble is the value of a hex digit; -1 for any other character.
-func nibble(c byte) int {
+// hexValue is the value of a hex digit; -1 for any other character.
+func hexValue(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

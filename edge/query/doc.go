@@ -1,8 +1,8 @@
-// Package query turns the bytes of a request's query and path into questions,
-// and back. It is strict: whatever it does not fully understand is an error
-// whose text names the value and what is allowed, for the client to read.
+// Package query parses the query and path of a request into questions, and prints
+// questions as queries. It is strict: everything that it does not fully understand
+// is an error, whose text names the value and what is allowed.
 //
-// A value is decoded once: percent-encoding must be well-formed, the result
-// UTF-8 without NUL, '+' is a space. A pair without '=' has an empty value; an
-// empty piece between two '&' is nothing.
+// A value is decoded once. Percent-encoding must be well-formed, the result must be
+// UTF-8 without NUL, and '+' is a space. A pair without '=' has an empty value. An
+// empty part between two '&' is ignored.
 package query

@@ -7,54 +7,55 @@ import (
 	"strings"
 )
 
-// shape is what the query of a route may hold.
-type shape struct {
+// paramSet is the parameters of a route.
+type paramSet struct {
 	names    []string
-	mayEmpty string // the name whose value may be empty
-	repeats  bool   // a name may be given again, and any value be empty
+	mayEmpty string // the parameter whose value may be empty
+	repeats  bool   // parameters may be repeated, and every value may be empty
 }
 
-// pairs walks the pairs of a raw query in order.
+// pairs iterates over the pairs of a raw query in order.
 type pairs struct {
-	*shape
+	*paramSet
 	rest []byte
-	seen uint32 // a bit for each name that was given
+	seen uint32 // a bit for each name that has occurred
 }
 
-// scratch is room for a decoded name or value; a longer one is allocated.
-type scratch [192]byte
+// valueBuffer holds a decoded name or value; a longer one is allocated.
+type valueBuffer [192]byte
 
-// end is the name after the last pair.
-const end = -1
+// noMorePairs is the name that next returns after the last pair.
+const noMorePairs = -1
 
-func (s *shape) pairs(raw []byte) pairs { return pairs{shape: s, rest: raw} }
+func (s *paramSet) readPairs(raw []byte) pairs { return pairs{paramSet: s, rest: raw} }
 
-// next returns the next pair as its index in names and its decoded value,
-// which may stand in buf.
+// next returns the next pair: the index of its name, and its decoded value, which
+// may be in buf.
 func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 	var piece []byte
 	for len(piece) == 0 {
 		if len(p.rest) == 0 {
-			return end, nil, nil
+			return noMorePairs, nil, nil
 		}
 		piece, p.rest, _ = bytes.Cut(p.rest, ampersand)
 	}
 
 	rawName, rawValue, _ := bytes.Cut(piece, equals)
-	if name, err = p.find(buf, rawName); err != nil {
-		return end, nil, err
+	if name, err = p.findName(buf, rawName); err != nil {
+		return noMorePairs, nil, err
 	}
-	if value, err = decode(buf, rawValue); err != nil {
-		return end, nil, fmt.Errorf("parameter %s: %w", p.names[name], err)
+	if value, err = decodeValue(buf, rawValue); err != nil {
+		return noMorePairs, nil, fmt.Errorf("parameter %s: %w", p.names[name], err)
 	}
 
-	return name, value, p.admit(name, value)
+	return name, value, p.checkPair(name, value)
 }
 
 var ampersand, equals = []byte{'&'}, []byte{'='}
 
-func (s *shape) find(buf, raw []byte) (int, error) {
-	name, err := decode(buf, raw)
+// findName decodes a name and returns its index.
+func (s *paramSet) findName(buf, raw []byte) (int, error) {
+	name, err := decodeValue(buf, raw)
 	if err != nil {
 		return 0, fmt.Errorf("parameter name: %w", err)
 	}
@@ -66,14 +67,15 @@ func (s *shape) find(buf, raw []byte) (int, error) {
 	}
 
 	if len(s.names) == 0 {
-		return 0, fmt.Errorf("unknown parameter %s; this route takes none", quote(name))
+		return 0, fmt.Errorf("unknown parameter %s; this route takes none", quoteValue(name))
 	}
 	allowed := strings.Join(s.names, ", ")
-	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quote(name), allowed)
+	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quoteValue(name), allowed)
 }
 
-// admit refuses what is given twice, and empty values.
-func (p *pairs) admit(i int, value []byte) error {
+// checkPair refuses a parameter that is repeated or has no value, unless the set
+// allows it.
+func (p *pairs) checkPair(i int, value []byte) error {
 	if p.repeats {
 		return nil
 	}
@@ -81,17 +83,18 @@ func (p *pairs) admit(i int, value []byte) error {
 		return fmt.Errorf("parameter %s is given more than once", p.names[i])
 	}
 	p.seen |= 1 << i
+
 	if len(value) == 0 && p.names[i] != p.mayEmpty {
 		return fmt.Errorf("parameter %s has no value; leave it out instead", p.names[i])
 	}
 	return nil
 }
 
-// maxQuoted bounds how much of a bad value an answer repeats, in bytes.
+// maxQuoted is how many bytes of a bad value an error repeats.
 const maxQuoted = 80
 
-// quote is a value as messages show it: cut, and safe to print.
-func quote(value []byte) string {
+// quoteValue returns a value as errors show it: truncated and safe to print.
+func quoteValue(value []byte) string {
 	if len(value) > maxQuoted {
 		value = append(value[:maxQuoted:maxQuoted], "..."...)
 	}

@@ -7,10 +7,10 @@ import (
 	"tidemark/rankings"
 )
 
-// maxSearch bounds the text of a search, in characters.
+// maxSearch is the longest text of a search in characters.
 const maxSearch = 64
 
-// The parameters of the list of pools, as indexes into its shape.
+// The parameters of the list of pools, as indexes into poolShape.names.
 const (
 	poolChain = iota
 	poolProtocol
@@ -22,7 +22,7 @@ const (
 	poolSearch
 )
 
-var poolShape = shape{
+var poolShape = paramSet{
 	names: []string{
 		poolChain: "chainId", poolProtocol: "protocol", poolSort: "sort",
 		poolPage: "page", poolLimit: "limit", poolMinTVL: "minTvlUsd",
@@ -34,10 +34,10 @@ var poolShape = shape{
 // Pools reads the query of the list of pools.
 func (c Chains) Pools(raw []byte) (rankings.PoolQuestion, error) {
 	q := rankings.DefaultPoolQuestion()
-	var buf scratch
-	for p := poolShape.pairs(raw); ; {
+	var buf valueBuffer
+	for p := poolShape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
-		if err != nil || name == end {
+		if err != nil || name == noMorePairs {
 			return q, err
 		}
 		if err = c.setPool(&q, name, v); err != nil {
@@ -46,52 +46,54 @@ func (c Chains) Pools(raw []byte) (rankings.PoolQuestion, error) {
 	}
 }
 
+// setPool sets the parameter with that index.
 func (c Chains) setPool(q *rankings.PoolQuestion, name int, v []byte) (err error) {
 	as := poolShape.names[name]
 	switch name {
 	case poolChain:
-		q.Chain, err = c.chain(as, v)
+		q.Chain, err = c.parseChain(as, v)
 	case poolProtocol:
-		err = served(v)
+		err = checkProtocol(v)
 	case poolSort:
-		err = set(&q.Sort, as, v, rankings.PoolSorts)
+		err = parseName(&q.Sort, as, v, rankings.PoolSorts)
 	case poolPage:
-		q.Page, err = page(as, v)
+		q.Page, err = parsePage(as, v)
 	case poolLimit:
-		q.Limit, err = between(as, v, 1, maxLimit)
+		q.Limit, err = parseBetween(as, v, 1, maxLimit)
 	case poolMinTVL:
-		q.MinTVLUsd, err = floor(as, v)
+		q.MinTVLUsd, err = parseFloor(as, v)
 	case poolRisky:
-		q.IncludeRisky, err = flag(as, v)
+		q.IncludeRisky, err = parseFlag(as, v)
 	case poolSearch:
-		q.Search, err = search(as, v)
+		q.Search, err = parseSearch(as, v)
 	}
 
 	return err
 }
 
-func search(name string, v []byte) (string, error) {
+// parseSearch reads the text of a search.
+func parseSearch(name string, v []byte) (string, error) {
 	if n := utf8.RuneCount(v); n > maxSearch {
 		return "", fmt.Errorf("%s has %d characters; allowed are up to %d", name, n, maxSearch)
 	}
 	return string(v), nil
 }
 
-// AppendPools appends the one query that every way to ask q comes to.
+// AppendPools appends the canonical query of q; see AppendPositions.
 func AppendPools(dst []byte, q *rankings.PoolQuestion) []byte {
 	d := rankings.DefaultPoolQuestion()
-	out := printer{dst: dst, start: len(dst), names: poolShape.names}
-	out.integer(poolChain, uint64(q.Chain), 0)
+	out := queryPrinter{dst: dst, start: len(dst), names: poolShape.names}
+	out.appendInteger(poolChain, uint64(q.Chain), 0)
 	if q.Sort != d.Sort {
-		out.text(poolSort, q.Sort.String())
+		out.appendText(poolSort, q.Sort.String())
 	}
 
-	out.integer(poolPage, q.Page, d.Page)
-	out.integer(poolLimit, q.Limit, d.Limit)
-	out.floor(poolMinTVL, q.MinTVLUsd, d.MinTVLUsd)
-	out.flag(poolRisky, q.IncludeRisky)
+	out.appendInteger(poolPage, q.Page, d.Page)
+	out.appendInteger(poolLimit, q.Limit, d.Limit)
+	out.appendFloor(poolMinTVL, q.MinTVLUsd, d.MinTVLUsd)
+	out.appendFlag(poolRisky, q.IncludeRisky)
 	if q.Search != "" {
-		out.text(poolSearch, q.Search)
+		out.appendText(poolSearch, q.Search)
 	}
 
 	return out.dst

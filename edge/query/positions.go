@@ -6,10 +6,10 @@ import (
 	"tidemark/rankings"
 )
 
-// maxLimit is the most rows of a page.
+// maxLimit is the largest number of rows of a page.
 const maxLimit = 100
 
-// The parameters of the list of positions, as indexes into its shape.
+// The parameters of the list of positions, as indexes into positionShape.names.
 const (
 	posChain = iota
 	posProtocol
@@ -26,7 +26,7 @@ const (
 	posRisky
 )
 
-var positionShape = shape{names: []string{
+var positionShape = paramSet{names: []string{
 	posChain: "chainId", posProtocol: "protocol", posSort: "sort", posPage: "page",
 	posLimit: "limit", posStatus: "status", posRange: "range", posOwner: "owner",
 	posPool: "poolId", posID: "positionId", posMinValue: "minValueUsd",
@@ -36,10 +36,10 @@ var positionShape = shape{names: []string{
 // Positions reads the query of the list of positions.
 func (c Chains) Positions(raw []byte) (rankings.PositionQuestion, error) {
 	q := rankings.DefaultPositionQuestion()
-	var buf scratch
-	for p := positionShape.pairs(raw); ; {
+	var buf valueBuffer
+	for p := positionShape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
-		if err != nil || name == end {
+		if err != nil || name == noMorePairs {
 			return q, err
 		}
 		if err = c.setPosition(&q, name, v); err != nil {
@@ -48,81 +48,82 @@ func (c Chains) Positions(raw []byte) (rankings.PositionQuestion, error) {
 	}
 }
 
+// setPosition sets the parameter with that index.
 func (c Chains) setPosition(q *rankings.PositionQuestion, name int, v []byte) (err error) {
 	as := positionShape.names[name]
 	switch name {
 	case posChain:
-		q.Chain, err = c.chain(as, v)
+		q.Chain, err = c.parseChain(as, v)
 	case posProtocol:
-		err = served(v)
+		err = checkProtocol(v)
 	case posSort:
-		err = set(&q.Sort, as, v, rankings.PositionSorts)
+		err = parseName(&q.Sort, as, v, rankings.PositionSorts)
 	case posPage:
-		q.Page, err = page(as, v)
+		q.Page, err = parsePage(as, v)
 	case posLimit:
-		q.Limit, err = between(as, v, 1, maxLimit)
+		q.Limit, err = parseBetween(as, v, 1, maxLimit)
 	case posStatus:
-		err = set(&q.Status, as, v, rankings.Statuses)
+		err = parseName(&q.Status, as, v, rankings.Statuses)
 	case posRange:
-		err = set(&q.Range, as, v, rankings.Ranges)
+		err = parseName(&q.Range, as, v, rankings.Ranges)
 	case posOwner:
-		q.Owner, err = address(as, v)
+		q.Owner, err = parseAddress(as, v)
 	case posPool:
-		id, bad := pool(v)
+		id, bad := parsePool(v)
 		q.Pool, err = &id, bad
 	case posID:
-		id, ok := tokenID(v)
+		id, ok := parseTokenID(v)
 		if q.ID = &id; !ok {
 			q.ID, q.NoSuchID = nil, true
 		}
 	case posMinValue:
-		q.MinValueUsd, err = floor(as, v)
+		q.MinValueUsd, err = parseFloor(as, v)
 	case posMinPoolTVL:
-		q.MinPoolTVLUsd, err = floor(as, v)
+		q.MinPoolTVLUsd, err = parseFloor(as, v)
 	case posRisky:
-		q.IncludeRisky, err = flag(as, v)
+		q.IncludeRisky, err = parseFlag(as, v)
 	}
 
 	return err
 }
 
-// nobody is a positionId that every NoSuchID question prints as.
-const nobody = "none"
+// noPosition is the positionId that AppendPositions prints for NoSuchID.
+const noPosition = "none"
 
-// AppendPositions appends the one query that every way to ask q comes to:
-// parameters in a fixed order, defaults left out.
+// AppendPositions appends the canonical query of q, which is the same for all
+// queries that mean q: parameters in a fixed order, without those at their default.
 func AppendPositions(dst []byte, q *rankings.PositionQuestion) []byte {
 	d := rankings.DefaultPositionQuestion()
-	out := printer{dst: dst, start: len(dst), names: positionShape.names}
-	out.integer(posChain, uint64(q.Chain), 0)
+	out := queryPrinter{dst: dst, start: len(dst), names: positionShape.names}
+	out.appendInteger(posChain, uint64(q.Chain), 0)
 	if q.Sort != d.Sort {
-		out.text(posSort, q.Sort.String())
+		out.appendText(posSort, q.Sort.String())
 	}
-	out.integer(posPage, q.Page, d.Page)
-	out.integer(posLimit, q.Limit, d.Limit)
+	out.appendInteger(posPage, q.Page, d.Page)
+	out.appendInteger(posLimit, q.Limit, d.Limit)
 	if q.Status != d.Status {
-		out.text(posStatus, q.Status.String())
+		out.appendText(posStatus, q.Status.String())
 	}
 	if q.Range != d.Range {
-		out.text(posRange, q.Range.String())
+		out.appendText(posRange, q.Range.String())
 	}
 
 	if q.Owner != nil {
-		out.dst = q.Owner.AppendHex(out.name(posOwner))
+		out.dst = q.Owner.AppendHex(out.appendName(posOwner))
 	}
 	if q.Pool != nil {
-		out.dst = q.Pool.AppendHex(out.name(posPool))
+		out.dst = q.Pool.AppendHex(out.appendName(posPool))
 	}
 
 	switch {
 	case q.NoSuchID:
-		out.text(posID, nobody)
+		out.appendText(posID, noPosition)
 	case q.ID != nil:
-		out.dst = strconv.AppendUint(out.name(posID), *q.ID, 10)
+		out.dst = strconv.AppendUint(out.appendName(posID), *q.ID, 10)
 	}
 
-	out.floor(posMinValue, q.MinValueUsd, d.MinValueUsd)
-	out.floor(posMinPoolTVL, q.MinPoolTVLUsd, d.MinPoolTVLUsd)
-	out.flag(posRisky, q.IncludeRisky)
+	out.appendFloor(posMinValue, q.MinValueUsd, d.MinValueUsd)
+	out.appendFloor(posMinPoolTVL, q.MinPoolTVLUsd, d.MinPoolTVLUsd)
+	out.appendFlag(posRisky, q.IncludeRisky)
 	return out.dst
 }

@@ -217,7 +217,7 @@ func reads[T interface {
 }](names []string) func(v []byte) (string, error) {
 	return func(v []byte) (string, error) {
 		var to T
-		err := set(&to, "name", v, names)
+		err := parseName(&to, "name", v, names)
 		return to.String(), err
 	}
 }

@@ -2,45 +2,47 @@ package query
 
 import "strconv"
 
-// printer appends name=value pairs.
-type printer struct {
+// queryPrinter appends name=value pairs to dst.
+type queryPrinter struct {
 	dst   []byte
 	start int
 	names []string
 }
 
-// name appends what stands before a value.
-func (p *printer) name(i int) []byte {
+// appendName returns dst with the separator, the name and "=" appended.
+func (p *queryPrinter) appendName(i int) []byte {
 	if len(p.dst) > p.start {
 		p.dst = append(p.dst, '&')
 	}
 	return append(append(p.dst, p.names[i]...), '=')
 }
 
-func (p *printer) integer(i int, n, unless uint64) {
+// appendInteger appends a parameter unless it has its default.
+func (p *queryPrinter) appendInteger(i int, n, unless uint64) {
 	if n != unless {
-		p.dst = strconv.AppendUint(p.name(i), n, 10)
+		p.dst = strconv.AppendUint(p.appendName(i), n, 10)
 	}
 }
 
-// floor prints a floor; an exponent's '+' would be read as a space.
-func (p *printer) floor(i int, x, unless float64) {
+// appendFloor appends a floor unless it has its default. It is escaped because an
+// exponent can have a '+', which would be read as a space.
+func (p *queryPrinter) appendFloor(i int, x, unless float64) {
 	if x != unless {
 		var buf [32]byte
-		p.dst = escape(p.name(i), strconv.AppendFloat(buf[:0], x, 'g', -1, 64))
+		p.dst = appendEscaped(p.appendName(i), strconv.AppendFloat(buf[:0], x, 'g', -1, 64))
 	}
 }
 
-func (p *printer) flag(i int, set bool) {
+func (p *queryPrinter) appendFlag(i int, set bool) {
 	if set {
-		p.dst = append(p.name(i), "true"...)
+		p.dst = append(p.appendName(i), "true"...)
 	}
 }
 
-func (p *printer) text(i int, s string) { p.dst = escape(p.name(i), s) }
+func (p *queryPrinter) appendText(i int, s string) { p.dst = appendEscaped(p.appendName(i), s) }
 
-// escape percent-encodes all but the characters that are never special.
-func escape[T []byte | string](dst []byte, s T) []byte {
+// appendEscaped appends s with all but the unreserved characters percent-encoded.
+func appendEscaped[T []byte | string](dst []byte, s T) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

@@ -2,46 +2,47 @@ package render
 
 import "tidemark/storage/accounts"
 
-// AppendPlan appends a plan of the price list. No limit is null.
+// AppendPlan appends a plan of the price list. A limit that the plan does not have
+// is null.
 func AppendPlan(dst []byte, p *accounts.Plan) []byte {
 	dst = String(append(dst, `{"id":`...), p.ID)
 	dst = String(append(dst, `,"name":`...), p.Name)
 	dst = number(append(dst, `,"priceUsdMonthly":`...), p.PriceUsdMonthly)
-	dst = limit(append(dst, `,"monthlyUnits":`...), p.MonthlyUnits)
-	dst = limit(append(dst, `,"requestsPerSecond":`...), p.RequestsPerSecond)
-	dst = limit(append(dst, `,"burst":`...), p.Burst)
+	dst = appendLimit(append(dst, `,"monthlyUnits":`...), p.MonthlyUnits)
+	dst = appendLimit(append(dst, `,"requestsPerSecond":`...), p.RequestsPerSecond)
+	dst = appendLimit(append(dst, `,"burst":`...), p.Burst)
 	dst = integer(append(dst, `,"maxApiKeys":`...), p.MaxAPIKeys)
 	dst = boolean(append(dst, `,"browserKeys":`...), p.BrowserKeys)
 	return append(dst, '}')
 }
 
-// limit appends a limit of a plan, of which 0 is none.
-func limit(dst []byte, n int64) []byte {
+// appendLimit appends a limit of a plan; 0 is no limit, and null in JSON.
+func appendLimit(dst []byte, n int64) []byte {
 	if n == 0 {
 		return append(dst, null...)
 	}
 	return integer(dst, n)
 }
 
-// AppendUnits appends what a route costs.
+// AppendUnits appends the price of a route in units.
 func AppendUnits(dst []byte, r accounts.Route) []byte {
 	dst = append(append(dst, `{"method":"GET","path":"`...), r.Path()...)
 	dst = integer(append(dst, `","units":`...), r.Units())
 	return append(dst, '}')
 }
 
-// Usage is what an account's month has come to.
+// Usage is an account's usage in a month.
 type Usage struct {
 	Account string
 	Plan    *accounts.Plan
 	Span    *accounts.Span
 	Tally   *accounts.Tally
-	// Reserved units count against the limit and are never charged; 0: none.
+	// Reserved units count against the limit but are not charged. They are left out
+	// of the answer if 0.
 	Reserved int64
 }
 
-// AppendUsage appends the body of /v1/usage. Routes that were not asked are
-// left out.
+// AppendUsage appends the body of /v1/usage. Routes without requests are left out.
 func AppendUsage(dst []byte, u *Usage) []byte {
 	dst = String(append(dst, `{"account":`...), u.Account)
 	dst = String(append(dst, `,"plan":`...), u.Plan.ID)
@@ -51,7 +52,7 @@ func AppendUsage(dst []byte, u *Usage) []byte {
 		dst = integer(append(dst, `,"unitsReserved":`...), u.Reserved)
 	}
 
-	dst = limit(append(dst, `,"unitsLimit":`...), u.Plan.MonthlyUnits)
+	dst = appendLimit(append(dst, `,"unitsLimit":`...), u.Plan.MonthlyUnits)
 	dst = String(append(dst, `,"resetsAt":`...), u.Span.Reset)
 	dst = append(dst, `,"routes":[`...)
 	first := true

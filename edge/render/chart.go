@@ -15,7 +15,7 @@ func AppendPoolPrice(dst []byte, d *chart.Days) []byte {
 			dst = append(dst, ',')
 		}
 
-		dst = timestamp(dst, d.First+uint32(i))
+		dst = appendTimestamp(dst, d.First+uint32(i))
 		dst = number(append(dst, `,"open":`...), day.Open)
 		dst = number(append(dst, `,"high":`...), day.High)
 		dst = number(append(dst, `,"low":`...), day.Low)
@@ -27,25 +27,26 @@ func AppendPoolPrice(dst []byte, d *chart.Days) []byte {
 	return append(dst, ']')
 }
 
-func timestamp(dst []byte, day uint32) []byte {
+// appendTimestamp opens the object of a day with the day's start.
+func appendTimestamp(dst []byte, day uint32) []byte {
 	return integer(append(dst, `{"timestamp":`...), int64(day)*market.Day)
 }
 
-// series appends a named series of one value a day.
-func series(dst []byte, name string, first uint32, n int, at func(i int) float64) []byte {
+// appendSeries appends a named series of one value a day.
+func appendSeries(dst []byte, name string, first uint32, n int, at func(i int) float64) []byte {
 	dst = append(append(append(dst, '"'), name...), `":[`...)
 	for i := range n {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = timestamp(dst, first+uint32(i))
+		dst = appendTimestamp(dst, first+uint32(i))
 		dst = number(append(dst, `,"value":`...), at(i))
 		dst = append(dst, '}')
 	}
 	return append(dst, `],`...)
 }
 
-// dayValue is what a series shows of a day.
+// dayValue selects the value of a day that a series shows.
 type dayValue func(*chart.Day) float64
 
 // The values of days that charts show.
@@ -59,35 +60,36 @@ var (
 	dayRate dayValue = func(d *chart.Day) float64 { return value.ClampPercent(d.FeesTVLRatio * 365) }
 )
 
-func daySeries(dst []byte, d *chart.Days, name string, of dayValue) []byte {
-	return series(dst, name, d.First, len(d.Days), func(i int) float64 { return of(&d.Days[i]) })
+// appendDaySeries appends a named series of a pool's days.
+func appendDaySeries(dst []byte, d *chart.Days, name string, of dayValue) []byte {
+	return appendSeries(dst, name, d.First, len(d.Days), func(i int) float64 { return of(&d.Days[i]) })
 }
 
 // AppendPoolOverview appends the field poolOverview.
 func AppendPoolOverview(dst []byte, d *chart.Days) []byte {
 	dst = append(dst, `,"poolOverview":{`...)
-	dst = daySeries(dst, d, "tvlUsd", tvl)
-	dst = daySeries(dst, d, "volumeUsd", volume)
-	dst = daySeries(dst, d, "feesUsd", fees)
-	dst = daySeries(dst, d, "feesTvlRatio", feesTVL)
-	dst = daySeries(dst, d, "token0PriceUsd", price0)
-	dst = daySeries(dst, d, "token1PriceUsd", price1)
+	dst = appendDaySeries(dst, d, "tvlUsd", tvl)
+	dst = appendDaySeries(dst, d, "volumeUsd", volume)
+	dst = appendDaySeries(dst, d, "feesUsd", fees)
+	dst = appendDaySeries(dst, d, "feesTvlRatio", feesTVL)
+	dst = appendDaySeries(dst, d, "token0PriceUsd", price0)
+	dst = appendDaySeries(dst, d, "token1PriceUsd", price1)
 	return append(dst, `"divergence":[]}`...)
 }
 
 // AppendPoolSeries appends the field poolSeries.
 func AppendPoolSeries(dst []byte, d *chart.Days) []byte {
 	dst = append(dst, `,"poolSeries":{`...)
-	dst = daySeries(dst, d, "volumeUsd", volume)
-	dst = daySeries(dst, d, "tvlUsd", tvl)
-	dst = daySeries(dst, d, "feesUsd", fees)
-	dst = daySeries(dst, d, "feeApr", dayRate)
+	dst = appendDaySeries(dst, d, "volumeUsd", volume)
+	dst = appendDaySeries(dst, d, "tvlUsd", tvl)
+	dst = appendDaySeries(dst, d, "feesUsd", fees)
+	dst = appendDaySeries(dst, d, "feeApr", dayRate)
 	dst[len(dst)-1] = '}'
 	return dst
 }
 
-// AppendPositionSeries appends the field positionSeries, null when it cannot
-// be told.
+// AppendPositionSeries appends the field positionSeries, which is null if the
+// series cannot be computed.
 func AppendPositionSeries(dst []byte, p *chart.PositionDays) []byte {
 	dst = append(dst, `,"positionSeries":`...)
 	if p.Days == nil {
@@ -95,7 +97,7 @@ func AppendPositionSeries(dst []byte, p *chart.PositionDays) []byte {
 	}
 
 	of := func(name string, of func(*chart.PositionDay) float64) {
-		dst = series(dst, name, p.First, len(p.Days), func(i int) float64 { return of(&p.Days[i]) })
+		dst = appendSeries(dst, name, p.First, len(p.Days), func(i int) float64 { return of(&p.Days[i]) })
 	}
 	dst = append(dst, '{')
 	of("pnlUsd", func(d *chart.PositionDay) float64 { return d.PnlUsd })
@@ -107,8 +109,8 @@ func AppendPositionSeries(dst []byte, p *chart.PositionDays) []byte {
 	return dst
 }
 
-// AppendDistribution appends the field liquidityDistribution. A position's
-// range is marked; nil marks none.
+// AppendDistribution appends the field liquidityDistribution, with the range of a
+// position unless it is nil.
 func AppendDistribution(
 	dst []byte, p *market.Pool, decimals [2]uint8, bins []chart.Bin, of *market.Position,
 ) []byte {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Error is an answer that is not a 200: what the client is told, and what only
-// the log is told.
+// Error is an answer other than 200: a message for the client and a cause for the
+// log.
 type Error struct {
 	Code    int
 	Message string        // for the client; never empty
-	Cause   error         // for the log; nil when the message says it all
-	Retry   time.Duration // sent as Retry-After, at least 1 s; 0 sends none
-	Quota   bool          // the monthly quota's 429: its body repeats the wait
-	Close   bool          // close the connection: it is unclear where the next request begins
-	Units   int64         // what it costs; no more than was reserved for a 200
+	Cause   error         // for the log; nil if the message is complete
+	Retry   time.Duration // sent as Retry-After, rounded up to seconds; 0 sends none
+	Quota   bool          // the 429 of a monthly quota, whose body repeats the wait
+	Close   bool          // close the connection: the start of the next request is unclear
+	Units   int64         // price of the answer; at most what was reserved for a 200
 
 	// Generations is the X-Generation header of an error that was computed from
-	// data; empty for the others, which name what is published.
+	// data. If it is empty, the header names the published generations.
 	Generations string
 }
 
@@ -45,45 +45,45 @@ func (e *Error) AppendBody(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// BadRequest is the 400 of parameters that cannot be understood.
+// BadRequest is the 400 for parameters that are not valid.
 func BadRequest(cause error) *Error { return &Error{Code: 400, Message: cause.Error()} }
 
-// Unauthorized is a 401: no valid key.
+// Unauthorized is the 401 for a request without a valid key.
 func Unauthorized(message string) *Error { return &Error{Code: 401, Message: message} }
 
-// Forbidden is a 403: a valid key that must not be used from where it was.
+// Forbidden is the 403 for a valid key that may not be used from this origin.
 func Forbidden(message string) *Error { return &Error{Code: 403, Message: message} }
 
-// NoRoute is the 404 of a path that leads nowhere. It is free.
+// NoRoute is the 404 for a path without a route. It is free.
 func NoRoute(message string) *Error { return &Error{Code: 404, Message: message} }
 
-// absentUnits is what it costs to ask for what does not exist, on any route:
-// the work of looking was done, and no more.
+// absentUnits is the price of a 404 for a position or pool, on any route: only the
+// lookup was done.
 const absentUnits = 1
 
-// Absent is the 404 of a position or pool that does not exist.
+// Absent is the 404 for a position or pool that does not exist.
 func Absent(generations, format string, args ...any) *Error {
 	return &Error{
 		Code: 404, Message: fmt.Sprintf(format, args...), Units: absentUnits, Generations: generations,
 	}
 }
 
-// TooMany is the 429 of requests that come too fast.
+// TooMany is the 429 for exceeding the burst rate limit.
 func TooMany(message string, retry time.Duration) *Error {
 	return &Error{Code: 429, Message: message, Retry: retry}
 }
 
-// OverQuota is the 429 of a month with too few units left.
+// OverQuota is the 429 for a month with too few units left.
 func OverQuota(message string, retry time.Duration) *Error {
 	return &Error{Code: 429, Message: message, Retry: retry, Quota: true}
 }
 
-// Unavailable is a 503 that a retry can cure.
+// Unavailable is a 503; a retry can succeed.
 func Unavailable(message string, retry time.Duration) *Error {
 	return &Error{Code: 503, Message: message, Retry: retry}
 }
 
-// Internal is a 500. The cause goes to the log, under the request's id.
+// Internal is a 500. The cause is logged with the request's id.
 func Internal(cause error) *Error {
 	const message = "internal error; the log has it under this X-Request-Id"
 	return &Error{Code: 500, Message: message, Cause: cause}

@@ -5,12 +5,12 @@ import (
 	"tidemark/rankings/value"
 )
 
-// AppendExplanation appends the arithmetic of the row of position i: the
-// prices, then the steps, each after those that it needs.
+// AppendExplanation appends how the row of position i is computed: the prices,
+// then the steps, each after those that it depends on.
 func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanation) []byte {
 	p := st.Positions.At(i)
 	dst = integer(append(dst, `{"positionId":"`...), p.ID)
-	dst = chainID(append(dst, `",`...), st.Chain)
+	dst = appendChainID(append(dst, `",`...), st.Chain)
 	dst = integer(append(dst, `"asOfBlock":`...), st.Head.Number)
 	dst = integer(append(dst, `,"timestamp":`...), e.Now)
 	dst = append(dst, `,"reason":`...)
@@ -20,7 +20,7 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = explainPrice(dst, st, &e.Prices[k])
+		dst = appendPriceExplanation(dst, st, &e.Prices[k])
 	}
 
 	dst = append(dst, `],"steps":[`...)
@@ -28,17 +28,17 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = explainStep(dst, &e.Steps[k])
+		dst = appendStep(dst, &e.Steps[k])
 	}
 
 	return append(dst, `]}`...)
 }
 
-func explainPrice(dst []byte, st *market.State, e *value.PriceExplanation) []byte {
+func appendPriceExplanation(dst []byte, st *market.State, e *value.PriceExplanation) []byte {
 	t := st.Tokens.At(e.Token)
 	dst = t.Address.AppendHex(append(dst, `{"token":"`...))
 	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
-	dst = price(append(dst, `,"price":`...), &e.Price)
+	dst = appendPrice(append(dst, `,"price":`...), &e.Price)
 	dst = append(dst, `,"reason":`...)
 	dst = append(dst, reasons[e.Price.Reason]...)
 	dst = boolean(append(dst, `,"anchor":`...), e.Price.Anchor)
@@ -49,14 +49,14 @@ func explainPrice(dst []byte, st *market.State, e *value.PriceExplanation) []byt
 		if k > 0 {
 			dst = append(dst, ',')
 		}
-		dst = explainMarket(dst, st, &e.Markets[k])
+		dst = appendMarketExplanation(dst, st, &e.Markets[k])
 	}
 
 	dst = integer(append(dst, `],"marketsOmitted":`...), int64(e.Omitted))
-	return append(checks(dst, e.Checks), '}')
+	return append(appendChecks(dst, e.Checks), '}')
 }
 
-func explainMarket(dst []byte, st *market.State, m *value.MarketExplanation) []byte {
+func appendMarketExplanation(dst []byte, st *market.State, m *value.MarketExplanation) []byte {
 	dst = st.Pools.At(m.Pool).ID.AppendHex(append(dst, `{"poolId":"`...))
 	dst = st.Tokens.At(m.By).Address.AppendHex(append(dst, `","against":"`...))
 	dst = number(append(dst, `","againstUsd":`...), m.ByUsd)
@@ -66,11 +66,11 @@ func explainMarket(dst []byte, st *market.State, m *value.MarketExplanation) []b
 	dst = boolean(append(dst, `,"used":`...), m.Used)
 	dst = append(dst, `,"reason":`...)
 	dst = append(dst, reasons[m.Reason]...)
-	return append(checks(dst, m.Checks), '}')
+	return append(appendChecks(dst, m.Checks), '}')
 }
 
-// checks appends the thresholds that something was held against.
-func checks(dst []byte, all []value.Check) []byte {
+// appendChecks appends the thresholds that a price or a market was checked against.
+func appendChecks(dst []byte, all []value.Check) []byte {
 	dst = append(dst, `,"checks":[`...)
 	for k := range all {
 		c := &all[k]
@@ -85,7 +85,7 @@ func checks(dst []byte, all []value.Check) []byte {
 	return append(dst, ']')
 }
 
-func explainStep(dst []byte, s *value.Step) []byte {
+func appendStep(dst []byte, s *value.Step) []byte {
 	dst = String(append(dst, `{"name":`...), s.Name)
 	dst = String(append(dst, `,"formula":`...), s.Formula)
 	dst = append(dst, `,"terms":[`...)

@@ -8,7 +8,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// Health is the status of one chain, or of the node.
+// Health is the status of a chain or of the node.
 type Health string
 
 // The statuses. A chain has one of the first five, a node ok, degraded or down.
@@ -21,20 +21,20 @@ const (
 	Degraded Health = "degraded"
 )
 
-// AppendHealth opens the body of /health up to its chains.
+// AppendHealth appends the body of /health up to the array of chains.
 func AppendHealth(dst []byte, h Health, version string) []byte {
 	dst = append(append(dst, `{"status":"`...), h...)
 	dst = String(append(dst, `","version":`...), version)
 	return append(dst, `,"chains":[`...)
 }
 
-// AppendDisk appends the field that follows the chains.
+// AppendDisk appends the field disk, which follows the chains.
 func AppendDisk(dst []byte, status string, freeBytes uint64) []byte {
 	dst = append(append(dst, `,"disk":{"status":"`...), status...)
 	return append(integer(append(dst, `","freeBytes":`...), freeBytes), '}')
 }
 
-// AppendClock appends the field that follows the disk.
+// AppendClock appends the field clock, which follows the disk.
 func AppendClock(dst []byte, c *accounts.ClockState) []byte {
 	dst = append(dst, `,"clock":{"status":"`...)
 	if c.Mistrusted {
@@ -46,8 +46,8 @@ func AppendClock(dst []byte, c *accounts.ClockState) []byte {
 	return append(dst, '}')
 }
 
-// AppendChainHealth appends one chain of the body. What is not known is null;
-// reason is empty for a chain that is ok.
+// AppendChainHealth appends one chain of the body. Values that are not known are
+// null. reason is empty for a chain that is ok.
 func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, reason string) []byte {
 	s := &c.Status
 	dst = integer(append(dst, `{"chainId":`...), c.ID)
@@ -61,25 +61,25 @@ func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, reason string) [
 	}
 
 	dst = append(append(dst, `,"role":"`...), s.Role.String()...)
-	dst = head(append(dst, `","lastIndexedBlock":`...), s.LastIndexed)
-	dst = head(append(dst, `,"chainHeadBlock":`...), s.ChainHead)
-	dst = lag(dst, s)
+	dst = appendHeadNumber(append(dst, `","lastIndexedBlock":`...), s.LastIndexed)
+	dst = appendHeadNumber(append(dst, `,"chainHeadBlock":`...), s.ChainHead)
+	dst = appendLag(dst, s)
 	dst = moment(append(dst, `,"lastIndexedAt":`...), s.LastIndexedAt)
-	dst = published(dst, c.View)
+	dst = appendGeneration(dst, c.View)
 
-	dst = progress(append(dst, `,"progress":`...), s.Progress)
+	dst = appendProgress(append(dst, `,"progress":`...), s.Progress)
 	dst = append(dst, `,"etaSeconds":`...)
 	if s.ETASeconds == 0 {
 		dst = append(dst, null...)
 	} else {
 		dst = integer(dst, s.ETASeconds)
 	}
-	dst = verification(append(dst, `,"verified":`...), s.Verified)
+	dst = appendVerification(append(dst, `,"verified":`...), s.Verified)
 	dst = integer(append(dst, `,"quarantinedPools":`...), int64(s.QuarantinedPools))
 	return append(dst, '}')
 }
 
-func progress(dst []byte, p *rankings.Progress) []byte {
+func appendProgress(dst []byte, p *rankings.Progress) []byte {
 	if p == nil {
 		return append(dst, null...)
 	}
@@ -91,7 +91,7 @@ func progress(dst []byte, p *rankings.Progress) []byte {
 	return append(dst, '}')
 }
 
-func verification(dst []byte, v *rankings.Verification) []byte {
+func appendVerification(dst []byte, v *rankings.Verification) []byte {
 	if v == nil {
 		return append(dst, null...)
 	}
@@ -102,8 +102,8 @@ func verification(dst []byte, v *rankings.Verification) []byte {
 	return append(dst, '}')
 }
 
-// published appends what is known of the generation that is served.
-func published(dst []byte, v *rankings.View) []byte {
+// appendGeneration appends the fields of the published generation.
+func appendGeneration(dst []byte, v *rankings.View) []byte {
 	if v == nil {
 		return append(dst, `,"dataAsOf":null,"generation":null,"asOfBlock":null,`+
 			`"asOfBlockHash":null`...)
@@ -122,16 +122,16 @@ func published(dst []byte, v *rankings.View) []byte {
 	return append(dst, '"')
 }
 
-func head(dst []byte, h market.Head) []byte {
+func appendHeadNumber(dst []byte, h market.Head) []byte {
 	if h == (market.Head{}) {
 		return append(dst, null...)
 	}
 	return integer(dst, h.Number)
 }
 
-// lag appends how far the ledger is behind the chain, in blocks and in the
-// chain's own seconds.
-func lag(dst []byte, s *rankings.ChainStatus) []byte {
+// appendLag appends how far the ledger is behind the chain's head, in blocks and
+// in seconds of block time.
+func appendLag(dst []byte, s *rankings.ChainStatus) []byte {
 	known := s.LastIndexed != (market.Head{}) && s.ChainHead != (market.Head{})
 	dst = append(dst, `,"lagBlocks":`...)
 	if !known {
@@ -142,7 +142,7 @@ func lag(dst []byte, s *rankings.ChainStatus) []byte {
 	return integer(append(dst, `,"lagSeconds":`...), max(s.ChainHead.Time-s.LastIndexed.Time, 0))
 }
 
-// Corpus is how much there is of one chain.
+// Corpus is the numbers of records of one chain.
 type Corpus struct {
 	Chain                                  market.ChainID
 	Positions, Active, Pools, Transactions uint64

@@ -2,14 +2,14 @@ package render
 
 import "tidemark/rankings/market"
 
-// Pagination is how a list stands to its whole.
+// Pagination is the pagination object of a list.
 type Pagination struct {
 	Page, Limit, Total uint64
 	HasMore            bool
 	Capped             bool // Total is a floor
 }
 
-// AppendPagination appends the field that follows a list's rows.
+// AppendPagination appends the field pagination, which follows a list's rows.
 func AppendPagination(dst []byte, p *Pagination) []byte {
 	dst = integer(append(dst, `,"pagination":{"page":`...), p.Page)
 	dst = integer(append(dst, `,"limit":`...), p.Limit)
@@ -22,22 +22,22 @@ func AppendPagination(dst []byte, p *Pagination) []byte {
 	return append(dst, '}')
 }
 
-// AppendMissing appends the flags of a list without some chains; nothing when
-// none is missing.
+// AppendMissing appends the flags of a list in which some chains are missing, and
+// nothing if none is.
 func AppendMissing(dst []byte, missing []market.ChainID) []byte {
 	if len(missing) == 0 {
 		return dst
 	}
-	return append(chainIDs(append(dst, `,"partial":true,"missingChains":[`...), missing), ']')
+	return append(appendChainIDs(append(dst, `,"partial":true,"missingChains":[`...), missing), ']')
 }
 
-// AppendStale appends the flags of an answer from data of that unix
-// millisecond, which was found too old when it was sent.
+// AppendStale appends the flags of an answer whose data, of that unix time in
+// milliseconds, is too old.
 func AppendStale(dst []byte, dataAsOf int64) []byte {
 	return moment(append(dst, `,"stale":true,"dataAsOf":`...), dataAsOf)
 }
 
-func chainIDs(dst []byte, ids []market.ChainID) []byte {
+func appendChainIDs(dst []byte, ids []market.ChainID) []byte {
 	for i, id := range ids {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -2,7 +2,7 @@ package render
 
 import "tidemark/rankings/market"
 
-// Chain is a registered chain as /v1/chains tells it.
+// Chain is a registered chain as /v1/chains shows it.
 type Chain struct {
 	ID                          market.ChainID
 	Slug, Name, ShortName       string
@@ -30,22 +30,22 @@ func appendChain(dst []byte, c *Chain) []byte {
 	dst = String(append(dst, `,"name":`...), c.Name)
 	dst = String(append(dst, `,"shortName":`...), c.ShortName)
 	dst = String(append(dst, `,"explorerUrl":`...), c.ExplorerURL)
-	dst = currency(append(dst, `,"nativeToken":`...), c.NativeSymbol, market.Address{})
-	dst = currency(append(dst, `,"wrappedNativeToken":`...), c.WrappedSymbol, c.WrappedNative)
+	dst = appendCurrency(append(dst, `,"nativeToken":`...), c.NativeSymbol, market.Address{})
+	dst = appendCurrency(append(dst, `,"wrappedNativeToken":`...), c.WrappedSymbol, c.WrappedNative)
 	if c.Enabled {
 		return append(dst, `,"protocols":["`+market.Protocol+`"]}`...)
 	}
 	return append(dst, `,"protocols":[]}`...)
 }
 
-func currency(dst []byte, symbol string, a market.Address) []byte {
+func appendCurrency(dst []byte, symbol string, a market.Address) []byte {
 	dst = String(append(dst, `{"symbol":`...), symbol)
 	dst = a.AppendHex(append(dst, `,"address":"`...))
 	return append(dst, `"}`...)
 }
 
-// AppendProtocols appends the array of protocol records: the one protocol
-// with the chains where it is enabled, or none.
+// AppendProtocols appends the array of protocol records. It has the one protocol,
+// with the chains on which it is enabled, or is empty if there are none.
 func AppendProtocols(dst []byte, chains []Chain) []byte {
 	var on []market.ChainID
 	for i := range chains {
@@ -59,6 +59,6 @@ func AppendProtocols(dst []byte, chains []Chain) []byte {
 	}
 	dst = append(dst, `[{"key":"`+market.Protocol+`","displayName":"Swapdex v4",`+
 		`"version":"v4","family":"swapdex","chains":[`...)
-	dst = chainIDs(dst, on)
+	dst = appendChainIDs(dst, on)
 	return append(dst, `],"enabled":true}]`...)
 }

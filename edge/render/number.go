@@ -9,10 +9,11 @@ import (
 	"tidemark/rankings/value"
 )
 
-// null is every value that is not known.
+// null is the JSON of a value that is not known.
 const null = "null"
 
-// number appends a USD value, price or percentage: finite, or null.
+// number appends a USD value, price or percentage in its shortest form, or null if
+// it is not finite.
 func number(dst []byte, x float64) []byte {
 	abs := math.Abs(x)
 	switch {
@@ -36,11 +37,11 @@ func number(dst []byte, x float64) []byte {
 	return clmath.AppendPoint(dst, clmath.AppendUint(buf[:0], digits), uint8(decimals))
 }
 
-// percent appends an apr, feeApr or roi, clamped.
+// percent appends an apr, feeApr or roi, clamped to its bounds.
 func percent(dst []byte, x float64) []byte { return number(dst, value.ClampPercent(x)) }
 
-// moment appends a time about an answer, given in unix milliseconds: RFC 3339
-// with milliseconds, or null for 0.
+// moment appends a unix time in milliseconds as RFC 3339 with milliseconds, or
+// null for 0.
 func moment(dst []byte, unixMilli int64) []byte {
 	if unixMilli == 0 {
 		return append(dst, null...)
@@ -50,7 +51,8 @@ func moment(dst []byte, unixMilli int64) []byte {
 	return append(dst, '"')
 }
 
-// integer appends a number that a float holds exactly.
+// integer appends an integer. JSON clients read it as a float, so it must be below
+// 2^53 or in quotes.
 func integer[T ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byte, n T) []byte {
 	if n < 0 {
 		return strconv.AppendInt(dst, int64(n), 10)
@@ -58,14 +60,15 @@ func integer[T ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byt
 	return clmath.AppendUint(dst, uint64(n))
 }
 
-// quoted appends an integer that may pass 2^53, as a string.
+// quoted appends an integer of any size as a string.
 func quoted(dst []byte, v *clmath.U256) []byte {
 	return append(clmath.AppendDecimal(append(dst, '"'), v), '"')
 }
 
-// amount appends v units of 10^-decimals, exactly, as a string.
+// amount appends v * 10^-decimals exactly, as a string.
 func amount(dst []byte, v *clmath.U256, decimals uint8) []byte {
 	return append(clmath.AppendAmount(append(dst, '"'), v, decimals), '"')
 }
 
+// boolean appends true or false.
 func boolean(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }

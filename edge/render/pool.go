@@ -5,22 +5,21 @@ import (
 	"tidemark/rankings/value"
 )
 
-// Pool is the row of a pool in one generation, but for its rank. It is made
-// once, never changes, and is read by many.
+// Pool is the rendered row of a pool in one generation, without its rank. It is
+// immutable and shared.
 type Pool struct{ row []byte }
 
 // NewPool renders pool i.
 func NewPool(st *market.State, i uint32) *Pool {
 	p := st.Pools.At(i)
 	legs := value.PoolPrices(st, p)
-	return &Pool{poolRow(make([]byte, 0, poolRowSize), st, i, &legs)}
+	return &Pool{appendPoolRow(make([]byte, 0, poolRowSize), st, i, &legs)}
 }
 
 // poolRowSize holds nearly every row of a pool.
 const poolRowSize = 2048
 
-// AppendPool appends a pool's row; rank 0 leaves the rank out, as the detail
-// does.
+// AppendPool appends a pool's row. A rank of 0 is left out, for the detail.
 func AppendPool(dst []byte, p *Pool, rank uint64) []byte {
 	dst = append(dst, '{')
 	if rank > 0 {
@@ -31,27 +30,27 @@ func AppendPool(dst []byte, p *Pool, rank uint64) []byte {
 	return append(dst, p.row...)
 }
 
-// chainID appends the fields that say where a row lives.
-func chainID(dst []byte, id market.ChainID) []byte {
+// appendChainID appends the fields chainId and protocol.
+func appendChainID(dst []byte, id market.ChainID) []byte {
 	dst = integer(append(dst, `"chainId":`...), id)
 	return append(dst, `,"protocol":"`+market.Protocol+`",`...)
 }
 
-// tokens appends both snapshots of a pool at the prices of legs.
-func tokens(dst []byte, st *market.State, p *market.Pool, legs *[2]market.Price) []byte {
+// appendTokens appends both tokens of a pool with the prices of legs.
+func appendTokens(dst []byte, st *market.State, p *market.Pool, legs *[2]market.Price) []byte {
 	for side, index := range [2]uint32{p.Currency0, p.Currency1} {
 		dst = append(dst, `"token`...)
 		dst = append(dst, byte('0'+side), '"', ':')
 		risky := !st.Prices.At(index).Corroborated
-		dst = snapshot(dst, st.Tokens.At(index), legs[side].Usd, risky)
+		dst = appendToken(dst, st.Tokens.At(index), legs[side].Usd, risky)
 		dst = append(dst, ',')
 	}
 	return dst
 }
 
-// fee appends a pool's fee in pips: of a dynamic pool what the last swap
-// paid, null before the first.
-func fee(dst []byte, p *market.Pool) []byte {
+// appendFee appends a pool's fee in pips. For a dynamic pool it is that of the last
+// swap, or null before the first.
+func appendFee(dst []byte, p *market.Pool) []byte {
 	switch {
 	case !p.IsDynamic():
 		return integer(dst, p.Fee)
@@ -61,9 +60,9 @@ func fee(dst []byte, p *market.Pool) []byte {
 	return integer(dst, p.LastFee)
 }
 
-// stats appends the group that is a pool's metrics and its positions'
-// poolStats.
-func stats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
+// appendStats appends the group that is metrics in a pool's row and poolStats in
+// its positions' rows.
+func appendStats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
 	dst = number(append(dst, `{"tvlUsd":`...), s.TVLUsd)
 	dst = number(append(dst, `,"volumeUsd24h":`...), s.VolumeUsd24h)
 	dst = number(append(dst, `,"volumeUsd7d":`...), s.VolumeUsd7d)
@@ -75,15 +74,15 @@ func stats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
 	return append(dst, '}')
 }
 
-// poolRow appends a pool's row from after its rank to its end.
-func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []byte {
+// appendPoolRow appends a pool's row from after its rank to the end.
+func appendPoolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []byte {
 	p, s := st.Pools.At(i), st.Stats.At(i)
 	dst = append(dst, `"poolId":"`...)
 	dst = p.ID.AppendHex(dst)
-	dst = chainID(append(dst, `",`...), st.Chain)
-	dst = tokens(dst, st, p, legs)
+	dst = appendChainID(append(dst, `",`...), st.Chain)
+	dst = appendTokens(dst, st, p, legs)
 
-	dst = fee(append(dst, `"fee":`...), p)
+	dst = appendFee(append(dst, `"fee":`...), p)
 	dst = boolean(append(dst, `,"isDynamicFee":`...), p.IsDynamic())
 	dst = integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
 	dst = integer(append(dst, `,"currentTick":`...), p.Tick)
@@ -93,14 +92,14 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 	dst = p.Hooks.AppendHex(dst)
 	dst = integer(append(dst, `","createdAtTimestamp":`...), p.CreatedAt)
 
-	dst = stats(append(dst, `,"metrics":`...), p, s)
+	dst = appendStats(append(dst, `,"metrics":`...), p, s)
 	dst = append(dst, ',')
 	native := nativeUsd(st)
 	if p.Quarantined {
 		native = market.Unknown
 	}
-	dst = prices(dst, legs, native)
-	dst = append(append(dst, `,"reason":`...), reasons[missing(legs)]...)
+	dst = appendPricing(dst, legs, native)
+	dst = append(append(dst, `,"reason":`...), reasons[missingReason(legs)]...)
 	dst = boolean(append(dst, `,"priceUnavailable":`...), s.Unpriced)
 	dst = boolean(append(dst, `,"unrealizable":`...), s.Unrealizable)
 
@@ -110,6 +109,7 @@ func poolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price) []by
 	return append(dst, '}')
 }
 
+// nativeUsd returns the present price of the native currency.
 func nativeUsd(st *market.State) float64 {
 	if st.Native == market.NoIndex {
 		return market.Unknown
@@ -117,9 +117,9 @@ func nativeUsd(st *market.State) float64 {
 	return st.Prices.At(st.Native).Usd
 }
 
-// missing says why a number of a pool is missing: the reason of the first leg
-// without a price.
-func missing(legs *[2]market.Price) market.Reason {
+// missingReason returns why numbers of a pool are missing: the reason of the first
+// leg without a price.
+func missingReason(legs *[2]market.Price) market.Reason {
 	if legs[0].Reason != market.ReasonNone {
 		return legs[0].Reason
 	}

@@ -6,14 +6,14 @@ import (
 	"tidemark/rankings/value"
 )
 
-// Share is what the rows of one pool's positions share in one generation. It
-// is made once, never changes, and is read by many.
+// Share is the rendered parts that the rows of one pool's open positions have in
+// common in one generation. It is immutable and shared.
 type Share struct {
-	identity, ticks, market []byte // parts of an open row, in its order
+	identity, ticks, market []byte // in the order of a row
 }
 
-// NewShare renders what the positions of pool i share. m is the Metrics of
-// any open one of them, for the prices that they have in common.
+// NewShare renders the common parts of pool i. m is the Metrics of any of its open
+// positions, which all have the same prices.
 func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
 	p := st.Pools.At(i)
 	buf := make([]byte, 0, shareSize)
@@ -23,26 +23,27 @@ func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
 	}
 
 	s := new(Share)
-	buf = identity(buf, st, p, &m.Price)
+	buf = appendIdentity(buf, st, p, &m.Price)
 	s.identity = cut()
 
-	buf = ticks(buf, p)
+	buf = appendPoolTicks(buf, p)
 	s.ticks = cut()
-	buf = poolStats(buf, st, i)
-	buf = prices(buf, &m.Price, m.NativeUsd)
+	buf = appendPoolStats(buf, st, i)
+	buf = appendPricing(buf, &m.Price, m.NativeUsd)
 	s.market = cut()
 	return s
 }
 
-// shareSize holds what nearly every pool's rows share.
+// shareSize holds nearly every Share.
 const shareSize = 2048
 
-func decimals(st *market.State, p *market.Pool) [2]uint8 {
+// Decimals returns the decimals of a pool's tokens.
+func Decimals(st *market.State, p *market.Pool) [2]uint8 {
 	return [2]uint8{st.Tokens.At(p.Currency0).Decimals, st.Tokens.At(p.Currency1).Decimals}
 }
 
-// snapshotPrices are those that a row's tokens show: a closed row is valued at
-// its closing block's, and shows its tokens at now's.
+// snapshotPrices returns the prices that a row's tokens show, which are the present
+// ones. A closed row is valued at the prices of its close.
 func snapshotPrices(st *market.State, p *market.Pool, m *value.Metrics) *[2]market.Price {
 	if m.Open {
 		return &m.Price
@@ -51,38 +52,38 @@ func snapshotPrices(st *market.State, p *market.Pool, m *value.Metrics) *[2]mark
 	return &now
 }
 
-// identity appends the pool of a row and its tokens.
-func identity(dst []byte, st *market.State, p *market.Pool, legs *[2]market.Price) []byte {
+// appendIdentity appends the pool of a row and its tokens.
+func appendIdentity(dst []byte, st *market.State, p *market.Pool, legs *[2]market.Price) []byte {
 	dst = p.ID.AppendHex(append(dst, `","poolId":"`...))
-	return tokens(append(dst, `",`...), st, p, legs)
+	return appendTokens(append(dst, `",`...), st, p, legs)
 }
 
-// ticks appends what of the range group is the pool's.
-func ticks(dst []byte, p *market.Pool) []byte {
+// appendPoolTicks appends the fields of the range group that are the pool's.
+func appendPoolTicks(dst []byte, p *market.Pool) []byte {
 	dst = integer(append(dst, `,"currentTick":`...), p.Tick)
 	dst = integer(append(dst, `,"tickSpacing":`...), p.TickSpacing)
-	return fee(append(dst, `,"fee":`...), p)
+	return appendFee(append(dst, `,"fee":`...), p)
 }
 
-func poolStats(dst []byte, st *market.State, i uint32) []byte {
+func appendPoolStats(dst []byte, st *market.State, i uint32) []byte {
 	dst = append(dst, `,"poolStats":`...)
-	return append(stats(dst, st.Pools.At(i), st.Stats.At(i)), ',')
+	return append(appendStats(dst, st.Pools.At(i), st.Stats.At(i)), ',')
 }
 
-// AppendPosition appends the row of position i. share is its pool's, or nil
-// to render everything; it is used when the row is open. Rank 0 is null, as
-// on the detail, whose other fields follow in the place of the last brace.
+// AppendPosition appends the row of position i. share is its pool's, which an open
+// row uses, or nil to render everything. A rank of 0 is null, for the detail, which
+// replaces the last brace by its other fields.
 func AppendPosition(
 	dst []byte, st *market.State, i uint32, m *value.Metrics, share *Share, rank uint64,
 ) []byte {
 	p := st.Positions.At(i)
-	dst = place(dst, st, p, rank)
+	dst = appendPositionIDs(dst, st, p, rank)
 	pool := st.Pools.At(p.Pool)
 	shared := share != nil && m.Open
 	if shared {
 		dst = append(dst, share.identity...)
 	} else {
-		dst = identity(dst, st, pool, snapshotPrices(st, pool, m))
+		dst = appendIdentity(dst, st, pool, snapshotPrices(st, pool, m))
 	}
 
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
@@ -90,17 +91,17 @@ func AppendPosition(
 	if shared {
 		dst = append(dst, share.ticks...)
 	} else {
-		dst = ticks(dst, pool)
+		dst = appendPoolTicks(dst, pool)
 	}
 
 	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity.U256()))
 	dst = boolean(append(dst, `,"isActive":`...), m.Open)
-	dst = amounts(dst, p, m, decimals(st, pool))
-	dst = metrics(dst, m)
+	dst = appendAmounts(dst, p, m, Decimals(st, pool))
+	dst = appendMetrics(dst, m)
 	if shared {
 		dst = append(dst, share.market...)
 	} else {
-		dst = prices(poolStats(dst, st, p.Pool), &m.Price, m.NativeUsd)
+		dst = appendPricing(appendPoolStats(dst, st, p.Pool), &m.Price, m.NativeUsd)
 	}
 
 	dst = append(append(dst, `,"pnlBasis":"hodl","reason":`...), reasons[m.Reason]...)
@@ -108,8 +109,8 @@ func AppendPosition(
 	return append(dst, '}')
 }
 
-// place appends the fields up to the owner, whose string is left open.
-func place(dst []byte, st *market.State, p *market.Position, rank uint64) []byte {
+// appendPositionIDs appends the fields up to the owner, without its closing quote.
+func appendPositionIDs(dst []byte, st *market.State, p *market.Position, rank uint64) []byte {
 	if rank == 0 {
 		dst = append(dst, `{"rank":null`...)
 	} else {
@@ -117,17 +118,17 @@ func place(dst []byte, st *market.State, p *market.Position, rank uint64) []byte
 	}
 	dst = integer(append(dst, `,"positionId":"`...), p.ID)
 	dst = integer(append(dst, `","tokenId":"`...), p.ID)
-	dst = chainID(append(dst, `",`...), st.Chain)
+	dst = appendChainID(append(dst, `",`...), st.Chain)
 	return st.Owners.At(p.Owner).AppendHex(append(dst, `"owner":"`...))
 }
 
-// amounts appends the six groups of what is and what flowed.
-func amounts(dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8) []byte {
-	dst = group(append(dst, `,"amounts":{"current":{`...), &m.Current, decimals)
-	dst = group(append(dst, `,"deposits":{`...), &m.Deposits, decimals)
-	dst = group(append(dst, `,"withdrawals":{`...), &m.Withdrawals, decimals)
-	dst = group(append(dst, `,"collectedFees":{`...), &m.Collected, decimals)
-	dst = group(append(dst, `,"uncollectedFees":{`...), &m.Uncollected, decimals)
+// appendAmounts appends the six groups of amounts.
+func appendAmounts(dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8) []byte {
+	dst = appendAmountPair(append(dst, `,"amounts":{"current":{`...), &m.Current, decimals)
+	dst = appendAmountPair(append(dst, `,"deposits":{`...), &m.Deposits, decimals)
+	dst = appendAmountPair(append(dst, `,"withdrawals":{`...), &m.Withdrawals, decimals)
+	dst = appendAmountPair(append(dst, `,"collectedFees":{`...), &m.Collected, decimals)
+	dst = appendAmountPair(append(dst, `,"uncollectedFees":{`...), &m.Uncollected, decimals)
 	if p.GasUnknown {
 		return append(dst, `,"gas":{"native":null,"nativeRaw":null,"valueUsd":null}}`...)
 	}
@@ -139,11 +140,12 @@ func amounts(dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8
 	return append(dst, "}}"...)
 }
 
-// nativeDecimals are those of the native currency of every chain.
+// nativeDecimals are the decimals of every chain's native currency.
 const nativeDecimals = 18
 
-// group appends both amounts, each converted to digits once.
-func group(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
+// appendAmountPair appends a group of two amounts. Each is converted to digits once
+// and printed twice, with and without the point.
+func appendAmountPair(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
 	var buf [2][80]byte
 	raw0 := clmath.AppendDecimal(buf[0][:0], &a.Raw[0])
 	raw1 := clmath.AppendDecimal(buf[1][:0], &a.Raw[1])
@@ -155,8 +157,8 @@ func group(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
 	return append(dst, '}')
 }
 
-// metrics appends the group of the row's results.
-func metrics(dst []byte, m *value.Metrics) []byte {
+// appendMetrics appends the group metrics.
+func appendMetrics(dst []byte, m *value.Metrics) []byte {
 	dst = percent(append(dst, `,"metrics":{"apr":`...), m.APR)
 	dst = percent(append(dst, `,"feeApr":`...), m.FeeAPR)
 	dst = percent(append(dst, `,"roi":`...), m.ROI)

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden holds got against a file, byte for byte.
+// golden compares got with a file, byte for byte.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if !json.Valid(got) {

@@ -50,8 +50,11 @@ func TestChartsGolden(t *testing.T) {
 	}
 
 	of := st.Positions.At(0)
-	golden(t, "charts_position.json", append(AppendPositionSeries(both(of), &chart.PositionDays{First: 19675, Days: days}), '}'))
-	golden(t, "charts_unknown.json", append(AppendPositionSeries(both(of), new(chart.PositionDays)), '}'))
+	position := func(name string, days *chart.PositionDays) {
+		golden(t, name, append(AppendPositionSeries(both(of), days), '}'))
+	}
+	position("charts_position.json", &chart.PositionDays{First: 19675, Days: days})
+	position("charts_unknown.json", new(chart.PositionDays))
 }
 
 func TestTransactionsGolden(t *testing.T) {
@@ -121,20 +124,24 @@ func TestHealthGolden(t *testing.T) {
 	running := rankings.Chain{ID: 1, Status: rankings.ChainStatus{
 		LastIndexed: indexed, ChainHead: market.Head{Number: 105, Time: 1_700_000_060},
 		LastIndexedAt: 1_700_000_001_500, ETASeconds: 12, Role: rankings.Follower, QuarantinedPools: 2,
-		Progress: &rankings.Progress{FromBlock: 1, ToBlock: 105, AtBlock: 100, Events: 7, RequestsPerSecond: 12.5},
+		Progress: &rankings.Progress{
+			FromBlock: 1, ToBlock: 105, AtBlock: 100, Events: 7, RequestsPerSecond: 12.5,
+		},
 		Verified: &rankings.Verification{Block: 90, At: 1_700_000_001_000, Compared: 50, Different: 1},
 	}}
 	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing, "catching up")
 	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, OK, "")
 	body = AppendDisk(append(body, ']'), "readonly", 1<<30)
-	body = AppendClock(body, &accounts.ClockState{Offset: -3661500 * time.Millisecond, Mistrusted: true})
+	offset := -3661500 * time.Millisecond
+	body = AppendClock(body, &accounts.ClockState{Offset: offset, Mistrusted: true})
 	golden(t, "health.json", append(body, '}'))
 }
 
 func TestExplanationGolden(t *testing.T) {
 	e := &value.Explanation{Now: 1_700_000_000}
 	e.Prices = []value.PriceExplanation{{
-		Token: 1, Price: market.Price{Usd: 1, Source: market.SourceAnchor, Anchor: true}, FeedUsd: market.Unknown,
+		Token: 1, Price: market.Price{Usd: 1, Source: market.SourceAnchor, Anchor: true},
+		FeedUsd: market.Unknown,
 		Markets: []value.MarketExplanation{{
 			Pool: 0, By: 0, ByUsd: 2534.75, Usd: 1.01, ReachUsd: 5000, WeightUsd: 4000, Used: true,
 			Checks: []value.Check{{Name: "reachable", Have: 5000, Want: 1000, Met: true}},

@@ -6,7 +6,7 @@ import (
 	"tidemark/rankings"
 )
 
-// Bounds of text from the chain, in characters.
+// The longest text from a contract that is shown, in characters.
 const (
 	MaxSymbol = 64
 	MaxName   = 128
@@ -34,9 +34,8 @@ func String(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// text appends s, which a contract on the chain chose, as a JSON string: hidden
-// characters dropped, the rest cut after limit characters; null for a call that
-// failed.
+// text appends text from a contract as a JSON string, without hidden characters and
+// truncated to limit characters. nil, for a call that failed, is null.
 func text(dst []byte, s *string, limit int) []byte {
 	if s == nil {
 		return append(dst, "null"...)
@@ -56,9 +55,10 @@ func text(dst []byte, s *string, limit int) []byte {
 	return append(dst, '"')
 }
 
-// plain reports whether a byte stands for itself in a JSON string.
+// plain reports whether a byte is ASCII and needs no escape in a JSON string.
 func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' && c < 0x7f }
 
+// appendRune appends a character of a JSON string, escaped if necessary.
 func appendRune(dst []byte, r rune) []byte {
 	switch {
 	case r == '"' || r == '\\':

@@ -2,9 +2,9 @@ package render
 
 import "tidemark/rankings/market"
 
-// snapshot appends a token as a row shows it. usd is its price in the row;
-// risky is its standing now, whatever the row's prices are of.
-func snapshot(dst []byte, t *market.Token, usd float64, risky bool) []byte {
+// appendToken appends a token as a row shows it. usd is its price in the row. risky
+// is whether it is risky now, also if the row has older prices.
+func appendToken(dst []byte, t *market.Token, usd float64, risky bool) []byte {
 	dst = append(dst, `{"address":"`...)
 	dst = t.Address.AppendHex(dst)
 	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
@@ -24,8 +24,8 @@ var sources = [...]string{
 	market.SourceFeed:    "feed",
 }
 
-// price appends how a leg is priced and how far that is to be trusted.
-func price(dst []byte, p *market.Price) []byte {
+// appendPrice appends a leg's price and its origin.
+func appendPrice(dst []byte, p *market.Price) []byte {
 	dst = number(append(dst, `{"priceUsd":`...), p.Usd)
 	dst = append(append(dst, `,"source":"`...), sources[p.Source]...)
 	dst = boolean(append(dst, `","corroborated":`...), p.Corroborated)
@@ -47,10 +47,10 @@ var reasons = [...]string{
 	market.ReasonQuarantined:    `"quarantined"`,
 }
 
-// prices appends the opening of a pricing group: what its two legs and gas
-// are valued at.
-func prices(dst []byte, legs *[2]market.Price, nativeUsd float64) []byte {
-	dst = price(append(dst, `"pricing":{"token0":`...), &legs[0])
-	dst = price(append(dst, `,"token1":`...), &legs[1])
+// appendPricing opens a pricing group with the prices of both legs and of the
+// native currency.
+func appendPricing(dst []byte, legs *[2]market.Price, nativeUsd float64) []byte {
+	dst = appendPrice(append(dst, `"pricing":{"token0":`...), &legs[0])
+	dst = appendPrice(append(dst, `,"token1":`...), &legs[1])
 	return number(append(dst, `,"nativePriceUsd":`...), nativeUsd)
 }

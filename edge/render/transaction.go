@@ -30,26 +30,26 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = amount(append(dst, `,"fees1":`...), &t.Fees1, decimals[1])
 	dst = quoted(append(dst, `,"fees0Raw":`...), &t.Fees0)
 	dst = quoted(append(dst, `,"fees1Raw":`...), &t.Fees1)
-	dst = liquidityDelta(append(dst, `,"liquidityDelta":"`...), t.LiquidityDelta)
+	dst = appendLiquidityDelta(append(dst, `,"liquidityDelta":"`...), t.LiquidityDelta)
 
-	dst = moved(dst, t)
-	dst = gas(dst, t)
+	dst = appendTransfer(dst, t)
+	dst = appendGas(dst, t)
 
 	dst = number(append(dst, `,"token0PriceUsd":`...), t.Price0Usd)
 	dst = number(append(dst, `,"token1PriceUsd":`...), t.Price1Usd)
-	dst = number(append(dst, `,"valueUsd":`...), entryUsd(t, decimals))
+	dst = number(append(dst, `,"valueUsd":`...), entryValueUsd(t, decimals))
 	return append(dst, '}')
 }
 
-func liquidityDelta(dst []byte, d clmath.I128) []byte {
+func appendLiquidityDelta(dst []byte, d clmath.I128) []byte {
 	if d.Sign() < 0 {
 		dst = append(dst, '-')
 	}
 	return append(clmath.AppendDecimal(dst, new(d.Abs().U256())), '"')
 }
 
-// moved appends who gave the NFT to whom, null unless the entry moved it.
-func moved(dst []byte, t *market.Transaction) []byte {
+// appendTransfer appends from and to, which are null unless the NFT was transferred.
+func appendTransfer(dst []byte, t *market.Transaction) []byte {
 	if !t.Moved {
 		return append(dst, `,"from":null,"to":null`...)
 	}
@@ -58,8 +58,8 @@ func moved(dst []byte, t *market.Transaction) []byte {
 	return append(dst, '"')
 }
 
-// gas appends the entry's share of what its transaction paid.
-func gas(dst []byte, t *market.Transaction) []byte {
+// appendGas appends the entry's share of its transaction's gas.
+func appendGas(dst []byte, t *market.Transaction) []byte {
 	if t.GasUnknown {
 		return append(dst, `,"gasUsed":null,"gasPrice":null,"gasNative":null,"gasUsd":null`...)
 	}
@@ -67,17 +67,20 @@ func gas(dst []byte, t *market.Transaction) []byte {
 	dst = integer(append(dst, `,"gasUsed":"`...), t.GasUsed)
 	dst = quoted(append(dst, `","gasPrice":`...), new(t.GasPrice.U256()))
 	dst = amount(append(dst, `,"gasNative":`...), &wei, nativeDecimals)
-	return number(append(dst, `,"gasUsd":`...), worth(&wei, nativeDecimals, t.NativeUsd))
+	return number(append(dst, `,"gasUsd":`...), valueUsd(&wei, nativeDecimals, t.NativeUsd))
 }
 
-// entryUsd is principal and fees at the time of the entry.
-func entryUsd(t *market.Transaction, decimals [2]uint8) float64 {
-	return worth(&t.Amount0, decimals[0], t.Price0Usd) + worth(&t.Fees0, decimals[0], t.Price0Usd) +
-		worth(&t.Amount1, decimals[1], t.Price1Usd) + worth(&t.Fees1, decimals[1], t.Price1Usd)
+// entryValueUsd returns the USD value of principal and fees at the time of the
+// entry.
+func entryValueUsd(t *market.Transaction, decimals [2]uint8) float64 {
+	sum := valueUsd(&t.Amount0, decimals[0], t.Price0Usd)
+	sum += valueUsd(&t.Fees0, decimals[0], t.Price0Usd)
+	sum += valueUsd(&t.Amount1, decimals[1], t.Price1Usd)
+	return sum + valueUsd(&t.Fees1, decimals[1], t.Price1Usd)
 }
 
-// worth is what an amount is worth; an amount of 0 needs no price.
-func worth(v *clmath.U256, decimals uint8, usd float64) float64 {
+// valueUsd returns the USD value of a raw amount; an amount of 0 needs no price.
+func valueUsd(v *clmath.U256, decimals uint8, usd float64) float64 {
 	if v.IsZero() {
 		return 0
 	}
@@ -87,15 +90,15 @@ func worth(v *clmath.U256, decimals uint8, usd float64) float64 {
 	return market.Unknown
 }
 
-// History says how much of a history an answer has.
+// History describes which part of a history an answer has.
 type History struct {
 	Degraded  bool // not loaded in time
 	Partial   bool // the newest entries only
 	Truncated bool // longer than is served; the oldest entries only
 }
 
-// AppendHistory appends the transactions field, of entries that are joined
-// already, and its flags.
+// AppendHistory appends the field transactions, from entries that are joined by
+// commas, and its flags.
 func AppendHistory(dst, entries []byte, h History) []byte {
 	dst = append(append(dst, `,"transactions":[`...), entries...)
 	dst = append(dst, ']')
@@ -110,6 +113,3 @@ func AppendHistory(dst, entries []byte, h History) []byte {
 	}
 	return dst
 }
-
-// Decimals returns the decimals of a pool's tokens.
-func Decimals(st *market.State, p *market.Pool) [2]uint8 { return decimals(st, p) }

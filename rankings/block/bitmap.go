@@ -2,17 +2,18 @@ package block
 
 import "math/bits"
 
-// Bitmap is a set of the numbers 0 to n-1 that answers how many members stand
-// before a number and which one is the k-th, both in some ten nanoseconds at
-// any size: beside the words stands a count for every 512 bits.
+// Bitmap is a set of numbers from 0 to n-1 with fast rank and select: how many
+// members are below a number, and which member is the k-th. Both take some 10 ns
+// at any size, because it keeps a count for every 512 bits besides the words:
 //
 //	words  |0101..|..64 bits..|      |      |      |      |      |      |      | ...
 //	ranks  |0                                                           |17      ...
 //
-// Fill it with Set, or through Words, then call Seal; the questions come after.
+// Fill it with Set or through Words, then call Seal, before any other method but
+// Has and Len.
 type Bitmap struct {
 	words []uint64
-	ranks []uint32 // members before every eighth word; the last entry is all
+	ranks []uint32 // members before every eighth word, and the total as the last entry
 	n     uint32
 }
 
@@ -22,7 +23,7 @@ const (
 	rankStride = rankWords * wordBits
 )
 
-// NewBitmap returns the empty set of numbers below n.
+// NewBitmap returns an empty set of numbers below n.
 func NewBitmap(n uint32) *Bitmap {
 	return &Bitmap{words: make([]uint64, (uint64(n)+wordBits-1)/wordBits), n: n}
 }
@@ -30,10 +31,11 @@ func NewBitmap(n uint32) *Bitmap {
 // Set adds i.
 func (b *Bitmap) Set(i uint32) { b.words[i/wordBits] |= 1 << (i % wordBits) }
 
-// Words gives the words, low bit first; bits from n on must stay 0.
+// Words returns the words, low bit first. The caller may change them, except bits
+// from n on, which must stay 0.
 func (b *Bitmap) Words() []uint64 { return b.words }
 
-// Seal counts the members. It must be called again after a change.
+// Seal counts the members. It must be called again after every change.
 func (b *Bitmap) Seal() {
 	b.ranks = make([]uint32, 0, len(b.words)/rankWords+2)
 	total := uint32(0)
@@ -55,11 +57,12 @@ func (b *Bitmap) Count() uint32 { return b.ranks[len(b.ranks)-1] }
 // Has reports whether i, which is below n, is a member.
 func (b *Bitmap) Has(i uint32) bool { return b.words[i/wordBits]>>(i%wordBits)&1 != 0 }
 
-// Rank returns the number of members below i, which is at most n.
+// Rank returns the number of members below i, for any i.
 func (b *Bitmap) Rank(i uint32) uint32 {
 	if i >= b.n {
 		return b.Count()
 	}
+
 	w := i / wordBits
 	r := b.ranks[w/rankWords]
 	for _, word := range b.words[w&^(rankWords-1) : w] {
@@ -68,22 +71,23 @@ func (b *Bitmap) Rank(i uint32) uint32 {
 	return r + uint32(bits.OnesCount64(b.words[w]&(1<<(i%wordBits)-1)))
 }
 
-// Select returns the member before which k others stand; k is below Count.
+// Select returns the k-th member, counted from 0; k must be below Count.
 func (b *Bitmap) Select(k uint32) uint32 {
-	lo := b.stride(k)
+	lo := b.findStride(k)
 	k -= b.ranks[lo]
 	for w := lo * rankWords; ; w++ {
 		ones := uint32(bits.OnesCount64(b.words[w]))
 		if k < ones {
-			return uint32(w*wordBits) + selectWord(b.words[w], k)
+			return uint32(w*wordBits) + selectInWord(b.words[w], k)
 		}
 		k -= ones
 	}
 }
 
-// stride returns the last entry of ranks that is at most k. It looks first
-// where that is if members are evenly spread, and then twice as far each time.
-func (b *Bitmap) stride(k uint32) int {
+// findStride returns the index of the last entry of ranks that is at most k. It
+// starts where that would be if members were evenly spread, and doubles its step
+// until it has passed the entry.
+func (b *Bitmap) findStride(k uint32) int {
 	last := len(b.ranks) - 1
 	lo := int(uint64(k) * uint64(last) / uint64(b.Count()))
 	hi := lo + 1
@@ -106,8 +110,9 @@ func (b *Bitmap) stride(k uint32) int {
 	return lo
 }
 
-// selectWord returns the place of the bit of w before which k others stand.
-func selectWord(w uint64, k uint32) uint32 {
+// selectInWord returns the position of the k-th set bit of w, counted from 0.
+func selectInWord(w uint64, k uint32) uint32 {
+	// Halve the word until 8 bits are left, then clear the bits before the k-th.
 	place := uint32(0)
 	for half := uint32(32); half >= 8; half /= 2 {
 		if ones := uint32(bits.OnesCount64(w & (1<<half - 1))); k >= ones {
@@ -116,6 +121,7 @@ func selectWord(w uint64, k uint32) uint32 {
 			place += half
 		}
 	}
+
 	for ; k > 0; k-- {
 		w &= w - 1
 	}

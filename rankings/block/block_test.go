@@ -79,7 +79,7 @@ func TestLeafRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDamage flips every bit and cuts at every length of what is stored.
+// TestDamage flips every bit of a block and truncates it to every length.
 func TestDamage(t *testing.T) {
 	f := func(name string, b []byte, decode func([]byte) error) {
 		t.Helper()
@@ -112,7 +112,7 @@ func TestDamage(t *testing.T) {
 func decodeLeaf(b []byte) error      { _, err := DecodeLeaf(b, nil); return err }
 func decodeDirectory(b []byte) error { _, err := DecodeDirectory(b); return err }
 
-// seal gives b, whose last four bytes are free, a right checksum.
+// seal overwrites the last four bytes of b with the right checksum.
 func seal(b []byte) []byte {
 	if len(b) >= checksumSize {
 		body := b[:len(b)-checksumSize]
@@ -121,7 +121,7 @@ func seal(b []byte) []byte {
 	return b
 }
 
-// TestRefusals has blocks whose checksum is right and whose content is not.
+// TestRefusals decodes blocks with a right checksum and wrong content.
 func TestRefusals(t *testing.T) {
 	f := func(want string, b []byte, at int, value byte, decode func([]byte) error) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
 	f("version 2", leaf, 0, 2, decodeLeaf)
 	f("width 33", leaf, 1, 33, decodeLeaf)
-	f("they need", leaf, 1, 32, decodeLeaf)
+	f("bytes; want", leaf, 1, 32, decodeLeaf)
 	f("0 rows", leaf, 2, 0, decodeLeaf)
 	f("65284 rows", leaf, 3, 255, decodeLeaf)
 
@@ -145,11 +145,11 @@ func TestRefusals(t *testing.T) {
 	f("order 2 of 3", directory, 32, 3, decodeDirectory)
 	f("2 retired", directory, 36, 2, decodeDirectory)
 	f("retired", directory, 32, 1, decodeDirectory)
-	f("leaves need", directory, directoryHeader, 200, decodeDirectory)
+	f("for 200 leaves", directory, directoryHeader, 200, decodeDirectory)
 	f("it has 0 rows", directory, entry+entrySize+29, 0, decodeDirectory)
 	f("64812 rows", directory, entry+29, 253, decodeDirectory)
 	f("536 of its 300 rows", directory, entry+31, 2, decodeDirectory)
-	f("after 3", directory, entry+10, 64, decodeDirectory)
+	f("after the directory's 3", directory, entry+10, 64, decodeDirectory)
 	f("below", directory, entry+7, 0x41, decodeDirectory)
 }
 
@@ -167,14 +167,13 @@ func TestDirectoryRoundTrip(t *testing.T) {
 func TestLeafNumber(t *testing.T) {
 	defer func() {
 		if recover() == nil {
-			t.Fatal("a generation of too many leaves passed")
+			t.Fatal("no panic for a leaf number that does not fit")
 		}
 	}()
-	LeafNumber(1, 1<<leafOfBits)
+	LeafNumber(1, 1<<leafIndexBits)
 }
 
-// TestCuts checks the bounds of leaves, and that a change in one place leaves
-// nearly all of them as they were.
+// TestCuts checks the bounds of leaves, and that moving a row changes few of them.
 func TestCuts(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	ids := make([]uint32, 200_000)

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Directory is where everything of one generation stands.
+// Directory lists the leaves of all orders of one generation.
 type Directory struct {
 	Chain, Generation uint64
 	Positions, Pools  uint32 // rows of the generation's State
@@ -14,18 +14,18 @@ type Directory struct {
 	Retired           []Retired
 }
 
-// Order is one order, a column a field. Keys, First, Numbers and Hashes have
-// one entry a leaf; Rows and Pass, which are sums, one more.
+// Order lists the leaves of one order, by column. Keys, First, Numbers and Hashes
+// have one entry a leaf. Rows and Pass are running sums with one entry more.
 type Order struct {
-	Keys    []uint64 // sort key of the leaf's first row, ascending
-	First   []uint32 // that row
-	Numbers []uint64
-	Hashes  []uint64
-	Rows    []uint32 // rows before the leaf; the last entry is all rows
-	Pass    []uint32 // of those, how many the default filters admit
+	Keys    []uint64 // sort key of the leaf's first row; ascending
+	First   []uint32 // the leaf's first row
+	Numbers []uint64 // see LeafNumber
+	Hashes  []uint64 // see CutLeaf
+	Rows    []uint32 // rows before the leaf; the last entry is the total
+	Pass    []uint32 // how many of those rows the default filters admit
 }
 
-// Retired is a leaf that generation Last was the last to use.
+// Retired is a leaf that is no longer used; Last is the last generation that did.
 type Retired struct{ Number, Last uint64 }
 
 const (
@@ -33,15 +33,16 @@ const (
 	directoryHeader = 40
 	entrySize       = 32
 	retiredSize     = 16
-	leafOfBits      = 20
+	leafIndexBits   = 20
 )
 
-// LeafNumber returns the number of the n-th leaf that a generation writes.
+// LeafNumber returns the number of the n-th leaf that a generation writes. It
+// panics if n does not fit 20 bits.
 func LeafNumber(generation uint64, n int) uint64 {
-	if n >= 1<<leafOfBits {
+	if n >= 1<<leafIndexBits {
 		panic(fmt.Sprintf("BUG: generation %d writes more than %d leaves", generation, n))
 	}
-	return generation<<leafOfBits | uint64(n)
+	return generation<<leafIndexBits | uint64(n)
 }
 
 // Len returns the number of rows.
@@ -53,7 +54,7 @@ func (o *Order) Passing() uint32 { return o.Pass[len(o.Pass)-1] }
 // Leaves returns the number of leaves.
 func (o *Order) Leaves() int { return len(o.Keys) }
 
-// NewOrder returns an order without leaves, with room for some.
+// NewOrder returns an order without leaves, with capacity for some.
 func NewOrder(leaves int) Order {
 	return Order{
 		Keys:    make([]uint64, 0, leaves),
@@ -65,7 +66,7 @@ func NewOrder(leaves int) Order {
 	}
 }
 
-// Add adds a leaf of so many rows, of which so many pass.
+// Add adds a leaf with a number of rows, pass of which the default filters admit.
 func (o *Order) Add(key uint64, first uint32, number, hash uint64, rows, pass int) {
 	o.Keys = append(o.Keys, key)
 	o.First = append(o.First, first)
@@ -87,7 +88,7 @@ func (d *Directory) Append(dst []byte) []byte {
 	dst = le.AppendUint32(dst, uint32(len(d.Retired)))
 
 	for i := range d.Orders {
-		dst = d.Orders[i].append(dst)
+		dst = d.Orders[i].appendTo(dst)
 	}
 
 	for _, r := range d.Retired {
@@ -98,7 +99,8 @@ func (d *Directory) Append(dst []byte) []byte {
 	return appendChecksum(dst, start)
 }
 
-func (o *Order) append(dst []byte) []byte {
+// appendTo appends the encoded order.
+func (o *Order) appendTo(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint32(dst, uint32(o.Leaves()))
 	for i := range o.Keys {
@@ -112,21 +114,23 @@ func (o *Order) append(dst []byte) []byte {
 	return dst
 }
 
-// DecodeDirectory reads an encoded directory. It checks every bound and that
-// keys ascend, rows are in range and no leaf is of a later generation.
+// DecodeDirectory decodes a directory. It checks the checksum, every length, that
+// keys ascend, that leaves have allowed numbers of rows, and that no leaf is of a
+// later generation.
 func DecodeDirectory(b []byte) (*Directory, error) {
 	if len(b) < directoryHeader+checksumSize {
-		return nil, fmt.Errorf("cannot decode directory of %d bytes; the least is %d",
+		return nil, fmt.Errorf("cannot decode directory of %d bytes; it must have at least %d",
 			len(b), directoryHeader+checksumSize)
 	}
-	body, err := checked(b)
+
+	body, err := stripChecksum(b)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode directory of %d bytes: %w", len(b), err)
 	}
 
 	le := binary.LittleEndian
 	if m := le.Uint64(b); m != directoryMagic {
-		return nil, fmt.Errorf("cannot decode directory of format %016x; known is %016x",
+		return nil, fmt.Errorf("cannot decode directory of format %016x; supported is %016x",
 			m, uint64(directoryMagic))
 	}
 
@@ -145,7 +149,7 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 		d.Orders, rest = append(d.Orders, o), rest[n:]
 	}
 
-	// The retired leaves are all that may be left.
+	// Nothing but the retired leaves may be left.
 	if uint64(len(rest)) != uint64(retired)*retiredSize {
 		return nil, fmt.Errorf("cannot decode %d retired leaves from %d bytes", retired, len(rest))
 	}
@@ -155,30 +159,32 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 	return d, nil
 }
 
-// decodeOrder reads an order from the start of b and returns its size.
+// decodeOrder decodes an order at the start of b and returns its size in bytes.
 func decodeOrder(b []byte, generation uint64) (Order, int, error) {
 	if len(b) < 4 {
-		return Order{}, 0, fmt.Errorf("%d bytes are left; it needs 4", len(b))
+		return Order{}, 0, fmt.Errorf("%d bytes are left; need 4", len(b))
 	}
 
-	// The number of leaves is checked before room is made for them.
+	// The number of leaves is checked before memory is allocated for them.
 	leaves := binary.LittleEndian.Uint32(b)
 	size := 4 + uint64(leaves)*entrySize
 	if uint64(len(b)) < size {
-		return Order{}, 0, fmt.Errorf("%d bytes are left; %d leaves need %d", len(b), leaves, size)
+		return Order{}, 0, fmt.Errorf("%d bytes are left; need %d for %d leaves",
+			len(b), size, leaves)
 	}
 
 	o := NewOrder(int(leaves))
 	for e := b[4:size]; len(e) > 0; e = e[entrySize:] {
-		if err := o.addEntry(e, generation); err != nil {
-			return Order{}, 0, fmt.Errorf("cannot take leaf %d of %d: %w", o.Leaves(), leaves, err)
+		if err := o.decodeEntry(e, generation); err != nil {
+			return Order{}, 0, fmt.Errorf("cannot decode leaf %d of %d: %w", o.Leaves(), leaves, err)
 		}
 	}
 
 	return o, int(size), nil
 }
 
-func (o *Order) addEntry(e []byte, generation uint64) error {
+// decodeEntry decodes the entry of one leaf and adds it.
+func (o *Order) decodeEntry(e []byte, generation uint64) error {
 	le := binary.LittleEndian
 	key, number, hash, first := le.Uint64(e), le.Uint64(e[8:]), le.Uint64(e[16:]), le.Uint32(e[24:])
 	rows, pass := int(le.Uint16(e[28:])), int(le.Uint16(e[30:]))
@@ -189,12 +195,13 @@ func (o *Order) addEntry(e []byte, generation uint64) error {
 	case pass > rows:
 		return fmt.Errorf("%d of its %d rows pass", pass, rows)
 	case uint64(o.Len())+uint64(rows) > math.MaxUint32:
-		return fmt.Errorf("%d rows and %d more pass the limit of 32 bits", o.Len(), rows)
-	case number>>leafOfBits > generation:
-		return fmt.Errorf("its number %d is of generation %d, after %d",
-			number, number>>leafOfBits, generation)
+		return fmt.Errorf("%d rows and %d more do not fit 32 bits", o.Len(), rows)
+	case number>>leafIndexBits > generation:
+		return fmt.Errorf("its number %d is of generation %d, after the directory's %d",
+			number, number>>leafIndexBits, generation)
 	case o.Leaves() > 0 && key < o.Keys[o.Leaves()-1]:
-		return fmt.Errorf("its key %016x is below %016x before it", key, o.Keys[o.Leaves()-1])
+		return fmt.Errorf("its key %016x is below the key %016x before it",
+			key, o.Keys[o.Leaves()-1])
 	}
 
 	o.Add(key, first, number, hash, rows, pass)

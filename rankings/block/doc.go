@@ -1,6 +1,6 @@
-// Package block is the stored form of the rankings: leaves, which are runs of
-// row numbers in ranked order, and the directory, which says where in an order
-// a leaf stands. Both are little-endian and end in a CRC-32C of what is before.
+// Package block is the stored format of rankings: leaves, which are stretches of
+// row indexes in ranked order, and the directory, which lists the leaves of every
+// order. Both are little-endian and end with a CRC-32C of all bytes before it.
 //
 // A leaf:
 //
@@ -9,14 +9,13 @@
 //	| u8      | u8    | u16    | u32    | each, from the low bit up | u32   |
 //	+---------+-------+--------+--------+---------------------------+-------+
 //
-// An order is cut into leaves after every id whose hash is 0 modulo 1024, but
-// no leaf has fewer than 256 rows (the last of an order may) nor more than
-// 4096. So where a leaf begins and ends depends on what is near it alone: a row
-// that moves changes the leaf that it left and the one that it came to, and
-// all others keep their content, their number and their bytes.
+// An order is cut into leaves after every id whose hash is 0 modulo 1024. A leaf
+// has at least 256 rows (except the last of an order) and at most 4096. The cuts
+// depend only on nearby rows: a row that moves changes the leaf that it leaves
+// and the leaf that it enters. Nearly all others keep their content and number.
 //
-// A number is given once. It begins with the generation that wrote the leaf,
-// so a leaf never changes and may be cached for ever:
+// A number is never used twice, because it contains the generation that wrote the
+// leaf. A leaf is therefore immutable and can be cached for ever:
 //
 //	63                          20 19            0
 //	+-----------------------------+---------------+
@@ -45,9 +44,9 @@
 //	| u32     |
 //	+---------+
 //
-// key is the sort key of the leaf's first row and first that row; hash is over
-// the leaf's ids, so that the next generation knows it again; pass is how many
-// of its rows the default filters admit, so that pages and totals of a node
-// that has just started are those of the one that stopped. A retired leaf is
-// one that no order of this generation uses, but generation last did.
+// key is the sort key of the leaf's first row, and first is that row. hash is
+// over the leaf's ids, so that the next generation recognises a leaf. pass is how
+// many of its rows the default filters admit: a node that has just started needs
+// it for pages and totals. A retired leaf is one that no order of this generation
+// uses; generation last was the last that did.
 package block

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// dumper writes the fields of a block, one a line: offset, bytes, meaning.
+// dumper prints the fields of a block, one a line: offset, bytes, meaning.
 type dumper struct {
 	strings.Builder
 	b  []byte
 	at int
 }
 
-// field takes the next n bytes and returns them as a number.
-func (d *dumper) field(n int, format string, args ...any) uint64 {
+// printField prints the next n bytes and returns them as a number. A format that
+// ends in "=" gets the number appended.
+func (d *dumper) printField(n int, format string, args ...any) uint64 {
 	var word [8]byte
 	copy(word[:], d.b[d.at:d.at+n])
 	v := binary.LittleEndian.Uint64(word[:])
@@ -27,8 +28,8 @@ func (d *dumper) field(n int, format string, args ...any) uint64 {
 	return v
 }
 
-// DumpLeaf explains the bytes of a leaf. It is for people; a leaf that does
-// not decode is answered with the error.
+// DumpLeaf returns an annotated dump of a leaf for people to read, or the error
+// if it does not decode.
 func DumpLeaf(b []byte) string {
 	ids, err := DecodeLeaf(b, nil)
 	if err != nil {
@@ -36,20 +37,20 @@ func DumpLeaf(b []byte) string {
 	}
 
 	d := &dumper{b: b}
-	d.field(1, "version =")
-	d.field(1, "width =")
-	d.field(2, "rows =")
-	d.field(4, "base =")
+	d.printField(1, "version =")
+	d.printField(1, "width =")
+	d.printField(2, "rows =")
+	d.printField(4, "base =")
 	for d.at < len(b)-checksumSize {
-		d.field(min(8, len(b)-checksumSize-d.at), "ids")
+		d.printField(min(8, len(b)-checksumSize-d.at), "ids")
 	}
 
-	d.field(checksumSize, "crc")
+	d.printField(checksumSize, "crc")
 	fmt.Fprintf(d, "ids %v\n", ids)
 	return d.String()
 }
 
-// DumpDirectory explains the bytes of a directory, as DumpLeaf.
+// DumpDirectory returns an annotated dump of a directory; see DumpLeaf.
 func DumpDirectory(b []byte) string {
 	directory, err := DecodeDirectory(b)
 	if err != nil {
@@ -57,39 +58,39 @@ func DumpDirectory(b []byte) string {
 	}
 
 	d := &dumper{b: b}
-	d.field(8, "magic")
-	d.field(8, "chain =")
-	d.field(8, "generation =")
-	d.field(4, "positions =")
-	d.field(4, "pools =")
-	d.field(4, "orders =")
-	d.field(4, "retired =")
+	d.printField(8, "magic")
+	d.printField(8, "chain =")
+	d.printField(8, "generation =")
+	d.printField(4, "positions =")
+	d.printField(4, "pools =")
+	d.printField(4, "orders =")
+	d.printField(4, "retired =")
 
 	for i := range directory.Orders {
-		leaves := d.field(4, "order %d: leaves =", i)
+		leaves := d.printField(4, "order %d: leaves =", i)
 		for range leaves {
-			d.entry()
+			d.printEntry()
 		}
 	}
 	for range directory.Retired {
-		d.number()
-		d.field(8, "  retired, last used by generation =")
+		d.printLeafNumber()
+		d.printField(8, "  retired, last used by generation =")
 	}
 
-	d.field(checksumSize, "crc")
+	d.printField(checksumSize, "crc")
 	return d.String()
 }
 
-func (d *dumper) entry() {
-	d.field(8, "  key")
-	d.number()
-	d.field(8, "  hash")
-	d.field(4, "  first =")
-	d.field(2, "  rows =")
-	d.field(2, "  pass =")
+func (d *dumper) printEntry() {
+	d.printField(8, "  key")
+	d.printLeafNumber()
+	d.printField(8, "  hash")
+	d.printField(4, "  first =")
+	d.printField(2, "  rows =")
+	d.printField(2, "  pass =")
 }
 
-func (d *dumper) number() {
+func (d *dumper) printLeafNumber() {
 	v := binary.LittleEndian.Uint64(d.b[d.at:])
-	d.field(8, "  leaf %d of generation %d", v&(1<<leafOfBits-1), v>>leafOfBits)
+	d.printField(8, "  leaf %d of generation %d", v&(1<<leafIndexBits-1), v>>leafIndexBits)
 }

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// The bounds of a leaf's rows. Below the least the directory would outgrow the
-// leaves; above the greatest one moved row would cost too many bytes.
+// The bounds of a leaf's rows. With smaller leaves the directory would be larger
+// than the leaves; with larger ones a single moved row would write too much.
 const (
 	MinLeafRows = 256
 	MaxLeafRows = 4096
@@ -20,13 +20,13 @@ const (
 	maxWidth    = 32
 )
 
-// CutLeaf returns how many of ids, which must not be empty, the next leaf
-// takes, and the hash of those.
+// CutLeaf returns how many of ids, which must not be empty, the next leaf has, and
+// the hash of those.
 func CutLeaf(ids []uint32) (rows int, hash uint64) {
 	ids = ids[:min(len(ids), MaxLeafRows)]
 	hash = hashSeed
 	for i, id := range ids {
-		hash = mix(hash, id)
+		hash = mixHash(hash, id)
 		if endsLeaf(id) && i+1 >= MinLeafRows {
 			return i + 1, hash
 		}
@@ -34,13 +34,14 @@ func CutLeaf(ids []uint32) (rows int, hash uint64) {
 	return len(ids), hash
 }
 
-// endsLeaf reports whether a leaf of sufficient length ends after id.
+// endsLeaf reports whether a leaf with enough rows ends after id.
 func endsLeaf(id uint32) bool { return id*0x9e3779b1>>16&cutMask == 0 }
 
-// AppendLeaf appends the encoded form of 1 to MaxLeafRows ids.
+// AppendLeaf appends an encoded leaf of ids. It panics unless they are 1 to
+// MaxLeafRows.
 func AppendLeaf(dst []byte, ids []uint32) []byte {
 	if len(ids) == 0 || len(ids) > MaxLeafRows {
-		panic(fmt.Sprintf("BUG: leaf of %d rows", len(ids)))
+		panic(fmt.Sprintf("BUG: leaf of %d rows; allowed are 1 to %d", len(ids), MaxLeafRows))
 	}
 
 	base, top := ids[0], ids[0]
@@ -57,6 +58,7 @@ func AppendLeaf(dst []byte, ids []uint32) []byte {
 	return appendChecksum(dst, start)
 }
 
+// appendPacked appends the ids less base in width bits each, low bit first.
 func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 	var word uint64
 	var held int
@@ -68,22 +70,22 @@ func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 		}
 	}
 
-	// The last byte is filled up with zeros.
+	// The last byte is padded with zeros.
 	if held > 0 {
 		dst = append(dst, byte(word))
 	}
 	return dst
 }
 
-// DecodeLeaf appends the ids of an encoded leaf to dst. It checks the whole of
-// b before it trusts any of it.
+// DecodeLeaf appends the ids of an encoded leaf to dst. It checks all of b before
+// it uses any of it.
 func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
 	if len(b) < leafHeader+checksumSize {
-		return dst, fmt.Errorf("cannot decode leaf of %d bytes; the least is %d",
+		return dst, fmt.Errorf("cannot decode leaf of %d bytes; it must have at least %d",
 			len(b), leafHeader+checksumSize)
 	}
 
-	body, err := checked(b)
+	body, err := stripChecksum(b)
 	if err != nil {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
 	}
@@ -93,23 +95,24 @@ func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
 
 	switch {
 	case b[0] != leafVersion:
-		return dst, fmt.Errorf("cannot decode leaf of version %d; known is %d", b[0], leafVersion)
+		return dst, fmt.Errorf("cannot decode leaf of version %d; supported is %d", b[0], leafVersion)
 	case width > maxWidth:
-		return dst, fmt.Errorf("cannot decode leaf of width %d; the most is %d", width, maxWidth)
+		return dst, fmt.Errorf("cannot decode leaf of width %d; the maximum is %d", width, maxWidth)
 	case rows == 0 || rows > MaxLeafRows:
 		return dst, fmt.Errorf("cannot decode leaf of %d rows; allowed are 1 to %d", rows, MaxLeafRows)
 	case len(body) != leafHeader+(rows*width+7)/8:
-		return dst, fmt.Errorf("cannot decode leaf of %d rows in %d bits: %d bytes; they need %d",
+		return dst, fmt.Errorf("cannot decode leaf of %d rows of %d bits: it has %d bytes; want %d",
 			rows, width, len(body), leafHeader+(rows*width+7)/8)
 	}
 
-	return unpack(dst, body[leafHeader:], rows, base, width), nil
+	return appendUnpacked(dst, body[leafHeader:], rows, base, width), nil
 }
 
-// unpack reads eight bytes at a time, the last few ids from a padded copy.
-func unpack(dst []uint32, packed []byte, rows int, base uint32, width int) []uint32 {
+// appendUnpacked appends the ids of a packed leaf. It reads eight bytes at a time,
+// and the last few ids from a padded copy.
+func appendUnpacked(dst []uint32, packed []byte, rows int, base uint32, width int) []uint32 {
 	mask := uint64(1)<<width - 1
-	whole := 0 // ids that eight bytes starting at their own first still hold
+	whole := 0 // ids for which eight bytes can be read from their first byte on
 	if width > 0 && len(packed) >= 8 {
 		whole = min(rows, (len(packed)-8)*8/width+1)
 	}

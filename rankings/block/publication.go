@@ -1,22 +1,22 @@
 package block
 
-// Publication is what a generation adds to the store, and what it takes away:
-// everything of it is committed in the batch that holds the generation's cut.
+// Publication is what a generation adds to the store and deletes from it. All of
+// it must be committed in one batch, with the state of the generation.
 type Publication struct {
 	Generation uint64
-	First      bool // it uses no leaf of an earlier generation: all of those are dead
-	Directory  []byte
-	Leaves     []NewLeaf // those that no earlier generation holds
-	Dead       []uint64  // numbers that nothing reads any more; a few may be gone already
+	First      bool      // it uses no earlier leaf, so all of those are to be deleted
+	Directory  []byte    // encoded
+	Leaves     []NewLeaf // leaves to write
+	Dead       []uint64  // numbers of leaves to delete; some may be deleted already
 }
 
-// NewLeaf is an encoded leaf under its number, which no other leaf ever has.
+// NewLeaf is an encoded leaf with its number, which no other leaf ever has.
 type NewLeaf struct {
 	Number uint64
 	Bytes  []byte
 }
 
-// Size returns the bytes that the publication writes.
+// Size returns the number of bytes of leaves and directory.
 func (p *Publication) Size() int {
 	n := len(p.Directory)
 	for i := range p.Leaves {

@@ -7,55 +7,57 @@ import (
 	"tidemark/rankings/market"
 )
 
-// BeginHour announces the price records of an hour and what it holds of the
-// pools: those that changed. They take effect at the start of the next Apply,
-// which is the first of the hour, and belong to its undo; when that Apply
-// fails they are forgotten.
+// BeginHour announces the price records of an hour and the pools' Held and
+// Others, as far as they changed. They take effect at the start of the next
+// Apply, which must be the first of the hour, and are part of its undo. If that
+// Apply fails they are discarded.
 func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldPool) {
 	l.hour = &hourRecord{hour, slices.Clone(prices), slices.Clone(pools)}
 }
 
-// Apply applies the span that follows the head, and returns the pools that it
-// had to quarantine because events of them contradict the replay. On an error
-// the ledger is exactly what it was: ErrNotNext for a span that belongs
-// elsewhere, *Mismatch for an event that contradicts the replay and is no
-// pool's, or whose span is Strict. For a Final span no undo is kept, and older
-// ones end with it.
+// Apply applies the span that follows the head. It returns the pools that it
+// quarantined, because events of them contradict the replay.
+//
+// On an error the ledger is unchanged. The error is ErrNotNext if the span does
+// not follow the head, and a *Mismatch if an event contradicts the replay and the
+// span is Strict or no pool can be blamed. A Final span keeps no undo, and drops
+// all older ones.
 func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	hour := l.hour
 	l.hour = nil
-	if err := l.follows(s); err != nil {
+	if err := l.checkFollows(s); err != nil {
 		return nil, err
 	}
 
-	// Each failed run quarantines one more pool, so the number of runs is at most
-	// the number of pools in the span plus one.
+	// Each failed run blames one more pool, so there are at most as many runs as
+	// pools in the span, plus one.
 	ops := len(l.ops)
-	clear(l.condemned)
+	clear(l.blamed)
 	for {
-		l.begin()
+		l.beginSpan()
 		l.final = s.Final
-		err := l.run(s, hour)
+		err := l.applyParts(s, hour)
 		if err == nil {
 			break
 		}
-		l.abandon()
+
+		l.abandonSpan()
 		l.ops = l.ops[:ops]
-		q, ok := l.condemn(s, err)
+		q, ok := l.blamePool(s, err)
 		if !ok {
 			return nil, fmt.Errorf("cannot apply span %d to %d: %w", s.From, s.To, err)
 		}
 		quarantined = append(quarantined, q)
 	}
 
-	l.keep(s)
+	l.keepUndo(s)
 	l.st.Head = s.Head()
 	return quarantined, nil
 }
 
-// follows refuses a span that belongs elsewhere. A parent is compared when
-// both hashes are known: at a cut between blocks neither is.
-func (l *Ledger) follows(s *market.Span) error {
+// checkFollows refuses a span that does not follow the head. The parent is
+// compared if both hashes are known; a cut between blocks has none.
+func (l *Ledger) checkFollows(s *market.Span) error {
 	switch {
 	case s.From != l.st.Head.Number+1 || s.To < s.From:
 		return fmt.Errorf("cannot apply span %d to %d at head %d: %w",
@@ -67,12 +69,13 @@ func (l *Ledger) follows(s *market.Span) error {
 	return nil
 }
 
-// run applies what the span holds: its tokens, the hour that was announced,
-// its blocks, and the time up to its end. Nothing of an event is trusted but its
-// type. On an error the tables are left half changed; the caller abandons them.
-func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
-	l.learn(s.Tokens)
-	l.quarantine()
+// applyParts applies the parts of a span in order: its tokens, the announced
+// hour, its blocks, and the time up to its end. Nothing in an event is trusted
+// but its type. On an error the tables are left half changed, and the caller must
+// abandon the span.
+func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
+	l.addTokens(s.Tokens)
+	l.quarantineBlamed()
 
 	if hour != nil {
 		first := s.Time
@@ -80,11 +83,11 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 			first = s.Blocks[0].Time
 		}
 		if hour.hour > market.HourOf(first) {
-			return fmt.Errorf("hour %d was announced; the span begins in hour %d",
+			return fmt.Errorf("announced hour %d is after hour %d, in which the span begins",
 				hour.hour, market.HourOf(first))
 		}
-		l.advance(int64(hour.hour) * market.Hour)
-		l.record(hour)
+		l.advanceClock(int64(hour.hour) * market.Hour)
+		l.applyHour(hour)
 	}
 
 	// The hour may have moved the clock past the head; blocks count from the head.
@@ -93,28 +96,29 @@ func (l *Ledger) run(s *market.Span, hour *hourRecord) error {
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		if b.Number < next || b.Number > s.To || b.Time < l.time {
-			return fmt.Errorf("block %d of time %d stands after block %d of time %d",
-				b.Number, b.Time, next-1, l.time)
+			return fmt.Errorf("block %d of time %d is out of order: after block %d of time %d, up to %d",
+				b.Number, b.Time, next-1, l.time, s.To)
 		}
+
 		next = b.Number + 1
-		l.advance(b.Time)
-		if err := l.block(b); err != nil {
+		l.advanceClock(b.Time)
+		if err := l.applyBlock(b); err != nil {
 			return err
 		}
 	}
 
 	if s.Time < l.time {
-		return fmt.Errorf("block %d of time %d stands after time %d", s.To, s.Time, l.time)
+		return fmt.Errorf("last block %d of time %d is before time %d", s.To, s.Time, l.time)
 	}
 
-	l.advance(s.Time)
+	l.advanceClock(s.Time)
 	l.writeTickDays()
 	return nil
 }
 
-// advance moves the ledger's clock; the first moment of a day ends the one
+// advanceClock sets the ledger's clock. When a new day begins, it ends the day
 // before.
-func (l *Ledger) advance(time int64) {
+func (l *Ledger) advanceClock(time int64) {
 	l.time = time
 	if day := market.DayOf(time); day > l.day {
 		l.writeTickDays()
@@ -124,29 +128,31 @@ func (l *Ledger) advance(time int64) {
 	}
 }
 
-// block applies the events of a block, transaction by transaction: gas is
-// shared among a transaction's positions, and a mint or burn ends with it.
-func (l *Ledger) block(b *market.Block) error {
+// applyBlock applies the events of a block, one transaction after another: gas is
+// divided among a transaction's positions, and a mint or burn is complete at its
+// end.
+func (l *Ledger) applyBlock(b *market.Block) error {
 	for start := 0; start < len(b.Logs); {
+		// The logs of one transaction.
 		tx := b.Logs[start].Tx
 		end := start + 1
 		for end < len(b.Logs) && b.Logs[end].Tx == tx {
 			end++
 		}
 
-		if err := ordered(b, start, end); err != nil {
+		if err := checkLogOrder(b, start, end); err != nil {
 			return err
 		}
 
 		l.beginGas(b, b.Logs[start:end])
 		for i := start; i < end; i++ {
-			l.at = place{b, &b.Logs[i], market.NoIndex}
-			if err := l.event(b.Logs[i].Event); err != nil {
+			l.at = eventPlace{b, &b.Logs[i], market.NoIndex}
+			if err := l.applyEvent(b.Logs[i].Event); err != nil {
 				return err
 			}
 		}
 
-		if err := l.noMoves(); err != nil {
+		if err := l.checkMovesDone(); err != nil {
 			return err
 		}
 
@@ -156,18 +162,18 @@ func (l *Ledger) block(b *market.Block) error {
 	return nil
 }
 
-// ordered checks the places of one transaction's logs: shares of its gas
-// depend on seeing all of them at once.
-func ordered(b *market.Block, start, end int) error {
+// checkLogOrder checks that the logs of one transaction are in order and not
+// interrupted by others, since its gas is divided over all of them.
+func checkLogOrder(b *market.Block, start, end int) error {
 	logs := b.Logs
 	if int(logs[start].Tx) >= len(b.Txs) || start > 0 && logs[start].Tx < logs[start-1].Tx {
-		return fmt.Errorf("log %d of block %d names transaction %d of %d out of order",
+		return fmt.Errorf("log %d of block %d is of transaction %d of %d, out of order",
 			logs[start].Index, b.Number, logs[start].Tx, len(b.Txs))
 	}
 
 	for i := max(start, 1); i < end; i++ {
 		if logs[i].Index <= logs[i-1].Index {
-			return fmt.Errorf("log %d of block %d stands after log %d",
+			return fmt.Errorf("log %d of block %d is after log %d",
 				logs[i].Index, b.Number, logs[i-1].Index)
 		}
 	}
@@ -175,25 +181,25 @@ func ordered(b *market.Block, start, end int) error {
 	return nil
 }
 
-// event applies one event. Events are values, as a feed decodes them; the
-// pointers below do not outlive the call, so a swap costs no allocation.
-func (l *Ledger) event(e market.Event) error {
+// applyEvent applies one event. Events are passed by value; the pointers below do
+// not escape, so a swap does not allocate.
+func (l *Ledger) applyEvent(e market.Event) error {
 	switch e := e.(type) {
 	case market.Swap:
-		return l.swap(&e)
+		return l.applySwap(&e)
 	case market.ModifyLiquidity:
-		return l.modify(&e)
+		return l.modifyLiquidity(&e)
 	case market.TransferNFT:
-		return l.transfer(&e)
+		return l.transferNFT(&e)
 	case market.Initialize:
-		return l.initialize(&e)
+		return l.initializePool(&e)
 	case market.Donate:
 		return l.donate(&e)
 	case market.ProtocolFeeUpdated:
-		return l.protocolFee(&e)
+		return l.setProtocolFee(&e)
 	case market.Subscription, market.Unsubscription:
 		return nil
 	}
 
-	panic(fmt.Sprintf("BUG: the ledger knows no event %T", e))
+	panic(fmt.Sprintf("BUG: the ledger does not handle events of type %T", e))
 }

@@ -61,10 +61,10 @@ func (w *world) benchSwaps() market.Span {
 	s := market.Span{
 		From: head.Number + 1, To: head.Number + 100, Time: head.Time + 1200, Final: true,
 	}
-	w.begin()
+	w.beginSpan()
 	for n := range uint64(100) {
 		blk := market.Block{Number: s.From + n, Time: head.Time + int64(n)*12, Txs: make([]market.Tx, 20)}
-		w.advance(blk.Time)
+		w.advanceClock(blk.Time)
 		for k := range uint32(20) {
 			e, ok := script.Trade(&w.st, k%10, script.Order{
 				Amount: amounts[k/10], Down: k < 10, ExactIn: true,
@@ -74,8 +74,8 @@ func (w *world) benchSwaps() market.Span {
 				panic("no trade")
 			}
 			blk.Logs = append(blk.Logs, market.Log{Index: k, Tx: k, Event: e})
-			w.at = place{&blk, &blk.Logs[k], market.NoIndex}
-			if err := w.event(e); err != nil {
+			w.at = eventPlace{&blk, &blk.Logs[k], market.NoIndex}
+			if err := w.applyEvent(e); err != nil {
 				panic(err)
 			}
 		}
@@ -83,7 +83,7 @@ func (w *world) benchSwaps() market.Span {
 		s.Blocks = append(s.Blocks, blk)
 	}
 
-	w.abandon()
+	w.abandonSpan()
 	return s
 }
 

@@ -65,7 +65,7 @@ func (c *chain) compare(t *testing.T, l *Ledger) {
 			address(want.Owner), word(want.Salt),
 		}])
 		equal(t, "nonNFT", want.Liquidity, d.Liquidity)
-		held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
+		held := liquidityShare{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
 		compareFees(t, st, want, d.Pool, held)
 	}
 
@@ -125,7 +125,7 @@ func comparePool(t *testing.T, l *Ledger, st *market.State, want *chainPool) {
 
 func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want *chainPosition) {
 	t.Helper()
-	i, ok := l.position(number(want.TokenID))
+	i, ok := l.findPosition(number(want.TokenID))
 	if !ok {
 		t.Fatalf("no position %s", want.TokenID)
 	}
@@ -152,7 +152,7 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 		return
 	}
 
-	held := share{&p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
+	held := liquidityShare{&p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
 	compareFees(t, st, want, p.Pool, held)
 	if want.Amount0 != nil {
 		pool := st.Pools.At(p.Pool)
@@ -165,7 +165,7 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 }
 
 func compareFees(
-	t *testing.T, st *market.State, want *chainPosition, pool uint32, held share,
+	t *testing.T, st *market.State, want *chainPosition, pool uint32, held liquidityShare,
 ) {
 	t.Helper()
 	if held.liquidity.IsZero() {

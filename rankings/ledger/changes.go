@@ -2,10 +2,10 @@ package ledger
 
 import "tidemark/rankings/market"
 
-// HourPrice is the record of one token for one hour: USD per whole token,
-// Unknown when it has lost its price. The series keeps what a chart needs of
-// it; the rest stays with the token, for the positions that close in the hour
-// and for the hours after it.
+// HourPrice is the price record of one token for one hour: USD per whole token,
+// Unknown if the token lost its price. The series keeps what charts need of it.
+// The rest is kept with the token, for positions that close in the hour and for
+// the hours after it.
 type HourPrice struct {
 	Token        uint32
 	Usd          float64
@@ -16,11 +16,11 @@ type HourPrice struct {
 	Reason       market.Reason // why there is no price
 	Corroborated bool
 	ExitUsd      float64 // as market.Price has it
-	// Hours since which the price, and its corroboration, are only held.
+	// As in market.Token.
 	PriceLostAt, TrustLostAt uint32
 }
 
-// HourPriceOf makes a record of a token's price as it stands.
+// HourPriceOf returns a record of a token's present price.
 func HourPriceOf(token uint32, p *market.Price) HourPrice {
 	return HourPrice{
 		Token: token, Usd: p.Usd, AsOf: p.AsOf, OnlyPool: p.OnlyPool,
@@ -29,7 +29,7 @@ func HourPriceOf(token uint32, p *market.Price) HourPrice {
 	}
 }
 
-// HourRecord returns the record that is in force for a token.
+// HourRecord returns the record that a token has now.
 func HourRecord(token uint32, t *market.Token) HourPrice {
 	return HourPrice{
 		Token: token, Usd: t.HourUsd, AsOf: t.HourAsOf, OnlyPool: t.HourOnlyPool,
@@ -45,9 +45,9 @@ type HourEntry struct {
 	Hour uint32
 }
 
-// Changes is what happened since the last call of Ledger.Changes: the rows to
-// write again, the series to append or take back, the inverses to keep. The
-// rows themselves are read from the State frozen at the same head.
+// Changes is what has to be stored since the last call of Ledger.Changes: changed
+// rows, operations on the series, and undos. The rows themselves are read from
+// the State frozen at the same head.
 type Changes struct {
 	Head market.Head
 
@@ -55,18 +55,17 @@ type Changes struct {
 	// length; see Table.Changed.
 	Rows [][]uint32
 
-	// Ops are in the order in which they happened: a later operation on the
-	// same key wins.
+	// Ops are in order: a later operation on the same key wins.
 	Ops []Op
 
-	UndoPut  []*Undo  // inverses still in force
-	UndoDrop []uint64 // Undo.To of those taken back or expired
+	UndoPut  []*Undo  // new undos
+	UndoDrop []uint64 // Undo.To of stored ones that were reverted or dropped
 }
 
-// Op is an operation on a series, made and read by its Series.
+// Op is an operation on a series; see Series for how to make and read one.
 type Op struct {
 	Series int
-	Drop   bool // of the entry that has the key of Entry
+	Drop   bool // delete the entry with the key of Entry; else write Entry
 	Entry  any  // a pointer to the entry
 }
 
@@ -76,11 +75,10 @@ type Saved[T any] struct {
 	Row   T
 }
 
-// Undo is the inverse of one span: applied, it makes the ledger what it was
-// at Before.
+// Undo is the inverse of one span: it restores the ledger at Before.
 type Undo struct {
 	Before market.Head
-	To     uint64      // the span's last block, which names the Undo
+	To     uint64      // the span's last block, which identifies the Undo
 	Hash   market.Hash // of To; zero at a cut between blocks
 
 	// Rows are the lengths of the tables before the span, and Saved the rows
@@ -90,6 +88,6 @@ type Undo struct {
 	OpenCount    uint32
 	Transactions uint64
 
-	// Drops takes back what the span wrote into the series.
+	// Drops reverts what the span wrote into the series.
 	Drops []Op
 }

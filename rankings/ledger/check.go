@@ -7,7 +7,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Finding is an invariant that a State breaks.
+// Finding is a violated invariant of a State.
 type Finding struct {
 	Record string // such as "pool 7"
 	What   string
@@ -15,31 +15,31 @@ type Finding struct {
 
 func (f Finding) String() string { return f.Record + ": " + f.What }
 
-// maxFindings ends a check: beyond it, more lines help nobody.
+// maxFindings bounds the findings of a check.
 const maxFindings = 1000
 
-// Check returns every invariant that a state of a ledger breaks: records name
-// each other rightly, ticks and pools carry the sums of the liquidity over
-// them, counts count, lists ascend, prices stand within their ticks. It reads
-// all records, once or twice each.
+// Check returns the invariants that a state violates, at most maxFindings. It
+// checks references between records, the liquidity of ticks and pools against
+// the positions, counts, the order of lists, and that prices are within their
+// ticks. It reads every record once or twice.
 func Check(st *market.State) []Finding {
 	c := &checker{State: st}
-	if !c.lengths() {
+	if !c.checkLengths() {
 		return c.found
 	}
 
-	c.names()
-	if !c.tickRecords() {
+	c.checkUniqueNames()
+	if !c.checkTicks() {
 		return c.found
 	}
 
-	c.tickSums()
-	c.poolPrices()
-	c.positionRecords()
-	c.counts()
-	c.hourLists()
-	c.dayRecords()
-	c.minuteRings()
+	c.checkTickSums()
+	c.checkPools()
+	c.checkPositions()
+	c.checkCounts()
+	c.checkHours()
+	c.checkDays()
+	c.checkMinutes()
 	return c.found
 }
 
@@ -48,8 +48,8 @@ type checker struct {
 	found []Finding
 }
 
-// want notes a finding when ok is false. It reports ok.
-func (c *checker) want(ok bool, record string, i uint32, format string, args ...any) bool {
+// expect adds a finding if ok is false, and returns ok.
+func (c *checker) expect(ok bool, record string, i uint32, format string, args ...any) bool {
 	if !ok && len(c.found) < maxFindings {
 		name := fmt.Sprintf("%s %d", record, i)
 		c.found = append(c.found, Finding{name, fmt.Sprintf(format, args...)})
@@ -57,70 +57,73 @@ func (c *checker) want(ok bool, record string, i uint32, format string, args ...
 	return ok
 }
 
-// lengths checks that records which share an index are as many.
-func (c *checker) lengths() bool {
+// checkLengths checks that tables with a row for each pool have the same length.
+func (c *checker) checkLengths() bool {
 	pools := c.Pools.Len()
-	ok := c.want(c.TickLists.Len() == pools, "pool", pools, "%d tick lists", c.TickLists.Len())
-	ok = c.want(c.Days.Len() == pools, "pool", pools, "%d days", c.Days.Len()) && ok
-	return c.want(c.Minutes.Len() == pools, "pool", pools, "%d minute rings", c.Minutes.Len()) && ok
+	ok := c.expect(c.TickLists.Len() == pools, "pool", pools, "%d tick lists", c.TickLists.Len())
+	ok = c.expect(c.Days.Len() == pools, "pool", pools, "%d days", c.Days.Len()) && ok
+	return c.expect(c.Minutes.Len() == pools, "pool", pools, "%d minute rings", c.Minutes.Len()) && ok
 }
 
-// quarantined reports whether the pool is quarantined: then its ticks, sums and
-// counts of the past need not agree, and only what names a record is checked.
+// quarantined reports whether a pool is quarantined. Ticks and sums of such a pool
+// need not agree; only references are checked.
 func (c *checker) quarantined(pool uint32) bool {
 	return pool < c.Pools.Len() && c.Pools.At(pool).Quarantined
 }
 
-// names checks what is unique, and the tokens of the pools.
-func (c *checker) names() {
+// checkUniqueNames checks that ids and addresses are unique, the native token, and
+// the tokens and spacings of pools.
+func (c *checker) checkUniqueNames() {
 	native := uint32(market.NoIndex)
 	address := func(t *market.Token) market.Address { return t.Address }
-	tokens := unique(c, "token", &c.Tokens, address)
+	tokens := checkUnique(c, "token", &c.Tokens, address)
 	if i, ok := tokens[market.Address{}]; ok {
 		native = i
 	}
 
-	c.want(c.Native == native, "token", native, "is native; the state names %d", c.Native)
-	unique(c, "owner", &c.Owners, func(a *market.Address) market.Address { return *a })
-	unique(c, "pool", &c.Pools, func(p *market.Pool) market.PoolID { return p.ID })
-	unique(c, "nonNFT", &c.NonNFT, keyOf)
+	c.expect(c.Native == native, "token", native, "is native; the state names %d", c.Native)
+	checkUnique(c, "owner", &c.Owners, func(a *market.Address) market.Address { return *a })
+	checkUnique(c, "pool", &c.Pools, func(p *market.Pool) market.PoolID { return p.ID })
+	checkUnique(c, "nonNFT", &c.NonNFT, nonNFTKeyOf)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
 		n := c.Tokens.Len()
-		c.want(p.Currency0 < n && p.Currency1 < n && (p.Currency0 != p.Currency1 || p.Quarantined),
+		c.expect(p.Currency0 < n && p.Currency1 < n && (p.Currency0 != p.Currency1 || p.Quarantined),
 			"pool", i, "currencies %d and %d of %d tokens", p.Currency0, p.Currency1, n)
-		c.want(p.TickSpacing > 0 && p.TickSpacing <= maxSpacing,
+		c.expect(p.TickSpacing > 0 && p.TickSpacing <= maxSpacing,
 			"pool", i, "tickSpacing %d", p.TickSpacing)
 	}
 }
 
-// unique checks that no two records have the same key, and returns them by it.
-func unique[T any, K comparable](
+// checkUnique checks that no two records have the same key. It returns the records
+// by key.
+func checkUnique[T any, K comparable](
 	c *checker, record string, rows *market.Frozen[T], key func(*T) K,
 ) map[K]uint32 {
 	seen := make(map[K]uint32, rows.Len())
 	for i := range rows.Len() {
 		k := key(rows.At(i))
 		first, twice := seen[k]
-		c.want(!twice, record, i, "is %v, as %d is", k, first)
+		c.expect(!twice, record, i, "is %v, as %d is", k, first)
 		seen[k] = i
 	}
 	return seen
 }
 
-// poolPrices checks price, tick and liquidity of every pool: the liquidity is
-// the running sum of its ticks up to the price, and 0 past the last.
-func (c *checker) poolPrices() {
+// checkPools checks price, tick and liquidity of every pool. The liquidity is the
+// sum over its ticks up to the price, and the sum over all ticks is 0.
+func (c *checker) checkPools() {
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
 		inRange := p.Tick >= clmath.MinTick && p.Tick < clmath.MaxTick
-		if !c.want(inRange, "pool", i, "tick %d", p.Tick) {
+		if !c.expect(inRange, "pool", i, "tick %d", p.Tick) {
 			continue
 		}
 
 		lower, upper := clmath.SqrtPriceAtTick(p.Tick), clmath.SqrtPriceAtTick(p.Tick+1)
-		c.want(!p.SqrtPriceX96.Lt(&lower) && !p.SqrtPriceX96.Gt(&upper), "pool", i,
+		c.expect(!p.SqrtPriceX96.Lt(&lower) && !p.SqrtPriceX96.Gt(&upper), "pool", i,
 			"sqrtPriceX96 %s is not within tick %d", p.SqrtPriceX96.Dec(), p.Tick)
+
 		var sum, at clmath.U128
 		wrapped := false
 		for _, ref := range c.TickLists.At(i).Refs {
@@ -132,11 +135,11 @@ func (c *checker) poolPrices() {
 			}
 		}
 
-		c.want(!wrapped && sum.IsZero(), "pool", i,
+		c.expect(!wrapped && sum.IsZero(), "pool", i,
 			"liquidity %s is left past the last tick", unsigned(sum))
-		c.want(at == p.Liquidity, "pool", i,
+		c.expect(at == p.Liquidity, "pool", i,
 			"liquidity %s; its ticks sum to %s", unsigned(p.Liquidity), unsigned(at))
-		c.want(p.Swaps > 0 == (p.LastSwapAt > 0), "pool", i,
+		c.expect(p.Swaps > 0 == (p.LastSwapAt > 0), "pool", i,
 			"%d swaps, the last at %d", p.Swaps, p.LastSwapAt)
 	}
 }

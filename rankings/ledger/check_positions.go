@@ -5,47 +5,48 @@ import (
 	"tidemark/rankings/market"
 )
 
-// positionRecords checks each position by itself, and the sums that passed 128 bits.
-func (c *checker) positionRecords() {
+// checkPositions checks each position by itself, and the overflow table.
+func (c *checker) checkPositions() {
 	used := make([]bool, c.Overflow.Len())
 	entries, last := uint64(0), uint64(0)
 	for i := range c.Positions.Len() {
 		p := c.Positions.At(i)
-		c.want(i == 0 || p.ID > last, "position", i, "id %d after %d", p.ID, last)
+		c.expect(i == 0 || p.ID > last, "position", i, "id %d after %d", p.ID, last)
 		last = p.ID
 		entries += uint64(p.Entries)
-		c.want(p.Pool < c.Pools.Len() && p.Owner < c.Owners.Len(), "position", i,
+
+		c.expect(p.Pool < c.Pools.Len() && p.Owner < c.Owners.Len(), "position", i,
 			"pool %d of %d, owner %d of %d", p.Pool, c.Pools.Len(), p.Owner, c.Owners.Len())
-		c.want(p.TickLower < p.TickUpper, "position", i, "range %d to %d", p.TickLower, p.TickUpper)
-		c.want(p.IsOpen() == (p.ClosedAt == 0), "position", i, "liquidity %s, closed at %d",
+		c.expect(p.TickLower < p.TickUpper, "position", i, "range %d to %d", p.TickLower, p.TickUpper)
+		c.expect(p.IsOpen() == (p.ClosedAt == 0), "position", i, "liquidity %s, closed at %d",
 			unsigned(p.Liquidity), p.ClosedAt)
 		if !c.quarantined(p.Pool) {
-			c.want(!p.IsOpen() || !p.Burned, "position", i,
+			c.expect(!p.IsOpen() || !p.Burned, "position", i,
 				"burned with liquidity %s", unsigned(p.Liquidity))
-			c.want(p.Entries > 0, "position", i, "no transactions")
+			c.expect(p.Entries > 0, "position", i, "no transactions")
 		}
 
 		if p.Overflow == market.NoIndex {
 			continue
 		}
 
-		if c.want(p.Overflow < c.Overflow.Len() && !used[p.Overflow], "position", i,
+		if c.expect(p.Overflow < c.Overflow.Len() && !used[p.Overflow], "position", i,
 			"overflow sums %d of %d", p.Overflow, c.Overflow.Len()) {
 			used[p.Overflow] = true
-			c.want(!narrow(c.Overflow.At(p.Overflow)), "position", i, "sums %d fit 128 bits", p.Overflow)
+			c.expect(!sumsFit(c.Overflow.At(p.Overflow)), "position", i, "sums %d fit 128 bits", p.Overflow)
 		}
 	}
 
 	for i, taken := range used {
-		c.want(taken, "overflow", uint32(i), "belong to no position")
+		c.expect(taken, "overflow", uint32(i), "belong to no position")
 	}
 
-	c.want(entries == c.Transactions, "chain", uint32(c.Chain),
+	c.expect(entries == c.Transactions, "chain", uint32(c.Chain),
 		"%d transactions; the positions have %d", c.Transactions, entries)
 }
 
-// narrow reports whether every sum fits 128 bits.
-func narrow(s *market.Sums) bool {
+// sumsFit reports whether all sums fit 128 bits.
+func sumsFit(s *market.Sums) bool {
 	var all clmath.U256
 	for _, v := range []*clmath.U256{
 		&s.Deposited0, &s.Deposited1, &s.Withdrawn0, &s.Withdrawn1, &s.Collected0, &s.Collected1,
@@ -56,9 +57,9 @@ func narrow(s *market.Sums) bool {
 	return fits
 }
 
-// counts checks how many positions are open and how many owners hold them, in
-// every pool and in all.
-func (c *checker) counts() {
+// checkCounts checks the number of open positions and of their owners, in every
+// pool and in all.
+func (c *checker) checkCounts() {
 	positions := make([]uint32, c.Pools.Len())
 	holders := make([]uint32, c.Pools.Len())
 	seen := make(map[holding]bool)
@@ -76,13 +77,13 @@ func (c *checker) counts() {
 		}
 	}
 
-	c.want(all == c.OpenCount, "chain", uint32(c.Chain),
+	c.expect(all == c.OpenCount, "chain", uint32(c.Chain),
 		"%d open positions; counted %d", c.OpenCount, all)
 	for i := range c.Pools.Len() {
 		p := c.Pools.At(i)
-		c.want(p.OpenPositions == positions[i], "pool", i,
+		c.expect(p.OpenPositions == positions[i], "pool", i,
 			"%d open positions; counted %d", p.OpenPositions, positions[i])
-		c.want(p.Holders == holders[i], "pool", i,
+		c.expect(p.Holders == holders[i], "pool", i,
 			"%d holders; counted %d", p.Holders, holders[i])
 	}
 }

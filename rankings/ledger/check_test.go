@@ -62,12 +62,12 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("listed as", func(l *Ledger) { Ticks.in(l).Mut(0).Tick++ })
 	f("is free with liquidity", func(l *Ledger) { Ticks.in(l).Mut(0).Pool = market.NoIndex })
 	f("out of order", func(l *Ledger) {
-		refs := l.lists.edit(0).Refs
+		refs := l.tickRefs.edit(0).Refs
 		refs[0], refs[1] = refs[1], refs[0]
 	})
 
-	f("is in no list", func(l *Ledger) { l.lists.edit(0).Refs = nil })
-	f("listed in record", func(l *Ledger) { l.lists.edit(0).Refs[0].Slot = 1 << 30 })
+	f("is in no list", func(l *Ledger) { l.tickRefs.edit(0).Refs = nil })
+	f("listed in record", func(l *Ledger) { l.tickRefs.edit(0).Refs[0].Slot = 1 << 30 })
 	f("is listed wrongly", func(l *Ledger) {
 		last := l.st.Pools.At(traded).LastHour
 		Hours.in(l).Mut(last).Prev = last

@@ -5,28 +5,28 @@ import (
 	"tidemark/rankings/market"
 )
 
-// tickRecords checks that lists ascend and name every live record once. It
-// reports whether the lists can be followed.
-func (c *checker) tickRecords() (ok bool) {
+// checkTicks checks that the lists of ticks ascend and have every live record
+// once. It reports whether all records in the lists exist.
+func (c *checker) checkTicks() (ok bool) {
 	ok = true
 	listed := make([]bool, c.Ticks.Len())
 	for i := range c.Pools.Len() {
 		spacing := max(c.Pools.At(i).TickSpacing, 1)
 		refs := c.TickLists.At(i).Refs
 		for k, ref := range refs {
-			c.want(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i,
+			c.expect(k == 0 || refs[k-1].Tick < ref.Tick, "pool", i,
 				"tick %d is listed out of order", ref.Tick)
-			if !c.want(ref.Slot < c.Ticks.Len(), "pool", i,
+			if !c.expect(ref.Slot < c.Ticks.Len(), "pool", i,
 				"tick %d is listed in record %d", ref.Tick, ref.Slot) {
 				ok = false
 				continue
 			}
 
 			t := c.Ticks.At(ref.Slot)
-			c.want(t.Pool == i && t.Tick == ref.Tick, "tick", ref.Slot,
+			c.expect(t.Pool == i && t.Tick == ref.Tick, "tick", ref.Slot,
 				"is tick %d of pool %d; listed as %d of %d", t.Tick, t.Pool, ref.Tick, i)
-			c.want(!listed[ref.Slot], "tick", ref.Slot, "is listed twice")
-			c.want(ref.Tick%spacing == 0 || c.quarantined(i), "tick", ref.Slot,
+			c.expect(!listed[ref.Slot], "tick", ref.Slot, "is listed twice")
+			c.expect(ref.Tick%spacing == 0 || c.quarantined(i), "tick", ref.Slot,
 				"tick %d is no multiple of %d", ref.Tick, spacing)
 			listed[ref.Slot] = true
 		}
@@ -36,19 +36,19 @@ func (c *checker) tickRecords() (ok bool) {
 	for i := range c.Ticks.Len() {
 		t := c.Ticks.At(i)
 		if t.Pool == market.NoIndex {
-			c.want(t.LiquidityGross.IsZero(), "tick", i, "is free with liquidity")
+			c.expect(t.LiquidityGross.IsZero(), "tick", i, "is free with liquidity")
 			continue
 		}
 
-		c.want(listed[i], "tick", i, "is in no list")
-		c.want(!t.LiquidityGross.IsZero() || c.quarantined(t.Pool), "tick", i,
+		c.expect(listed[i], "tick", i, "is in no list")
+		c.expect(!t.LiquidityGross.IsZero() || c.quarantined(t.Pool), "tick", i,
 			"is kept without liquidity")
-		c.want(t.LastDay <= today, "tick", i,
+		c.expect(t.LastDay <= today, "tick", i,
 			"was written on day %d, after %d", t.LastDay, today)
 		inRange := t.Tick >= clmath.MinTick && t.Tick <= clmath.MaxTick
-		if c.want(inRange, "tick", i, "tick %d", t.Tick) {
+		if c.expect(inRange, "tick", i, "tick %d", t.Tick) {
 			sqrt := clmath.SqrtPriceAtTick(t.Tick)
-			c.want(t.SqrtPriceX96 == sqrt, "tick", i,
+			c.expect(t.SqrtPriceX96 == sqrt, "tick", i,
 				"sqrtPriceX96 %s; its tick's is %s", t.SqrtPriceX96.Dec(), sqrt.Dec())
 		}
 	}
@@ -56,9 +56,9 @@ func (c *checker) tickRecords() (ok bool) {
 	return ok
 }
 
-// tickSums checks every tick against the liquidity that refers to it, of
-// positions and of other senders alike.
-func (c *checker) tickSums() {
+// checkTickSums checks the liquidity of every tick against that of positions and
+// of other senders.
+func (c *checker) checkTickSums() {
 	gross := make([]clmath.U128, c.Ticks.Len())
 	net := make([]clmath.I128, c.Ticks.Len())
 	add := func(slot uint32, liquidity clmath.U128, sign int) {
@@ -71,7 +71,7 @@ func (c *checker) tickSums() {
 	}
 
 	for i := range c.Positions.Len() {
-		if p := c.Positions.At(i); p.IsOpen() && c.slotsOf(i, p) {
+		if p := c.Positions.At(i); p.IsOpen() && c.checkSlots(i, p) {
 			add(p.LowerSlot, p.Liquidity, +1)
 			add(p.UpperSlot, p.Liquidity, -1)
 		}
@@ -79,7 +79,7 @@ func (c *checker) tickSums() {
 
 	for i := range c.NonNFT.Len() {
 		d := c.NonNFT.At(i)
-		known := c.want(d.Pool < c.Pools.Len(), "nonNFT", i, "pool %d", d.Pool)
+		known := c.expect(d.Pool < c.Pools.Len(), "nonNFT", i, "pool %d", d.Pool)
 		if d.Liquidity.IsZero() || !known {
 			continue
 		}
@@ -87,7 +87,7 @@ func (c *checker) tickSums() {
 		refs := c.TickLists.At(d.Pool).Refs
 		lower, okLower := findTick(refs, d.TickLower)
 		upper, okUpper := findTick(refs, d.TickUpper)
-		if c.want(okLower && okUpper, "nonNFT", i, "ticks %d and %d of pool %d are not listed",
+		if c.expect(okLower && okUpper, "nonNFT", i, "ticks %d and %d of pool %d are not listed",
 			d.TickLower, d.TickUpper, d.Pool) {
 			add(lower, d.Liquidity, +1)
 			add(upper, d.Liquidity, -1)
@@ -99,22 +99,22 @@ func (c *checker) tickSums() {
 		if c.quarantined(t.Pool) {
 			continue
 		}
-		c.want(t.LiquidityGross == gross[i], "tick", i, "liquidityGross %s; the sum is %s",
+		c.expect(t.LiquidityGross == gross[i], "tick", i, "liquidityGross %s; the sum is %s",
 			unsigned(t.LiquidityGross), unsigned(gross[i]))
-		c.want(t.LiquidityNet == net[i], "tick", i, "liquidityNet %s; the sum is %s",
+		c.expect(t.LiquidityNet == net[i], "tick", i, "liquidityNet %s; the sum is %s",
 			signed(t.LiquidityNet), signed(net[i]))
 	}
 }
 
-// slotsOf checks that an open position names its ticks.
-func (c *checker) slotsOf(i uint32, p *market.Position) bool {
+// checkSlots checks that an open position refers to its ticks.
+func (c *checker) checkSlots(i uint32, p *market.Position) bool {
 	n := c.Ticks.Len()
-	if !c.want(p.LowerSlot < n && p.UpperSlot < n, "position", i,
+	if !c.expect(p.LowerSlot < n && p.UpperSlot < n, "position", i,
 		"ticks in records %d and %d of %d", p.LowerSlot, p.UpperSlot, n) {
 		return false
 	}
 	lower, upper := c.Ticks.At(p.LowerSlot), c.Ticks.At(p.UpperSlot)
-	return c.want(lower.Pool == p.Pool && lower.Tick == p.TickLower &&
+	return c.expect(lower.Pool == p.Pool && lower.Tick == p.TickLower &&
 		upper.Pool == p.Pool && upper.Tick == p.TickUpper, "position", i,
 		"records %d and %d are not its ticks", p.LowerSlot, p.UpperSlot)
 }

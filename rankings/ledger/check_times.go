@@ -2,75 +2,75 @@ package ledger
 
 import "tidemark/rankings/market"
 
-// hourLists checks that every live bucket is in the list of its pool once,
-// newest first, and that free ones are in none. A list that leads astray is
-// followed no further.
-func (c *checker) hourLists() {
+// checkHours checks that every live bucket is in the list of its pool once, newest
+// first, and that free ones are in no list. It stops at the first wrong bucket of
+// a list.
+func (c *checker) checkHours() {
 	listed := make([]bool, c.Hours.Len())
 	now := market.HourOf(c.Head.Time)
 	for i := range c.Pools.Len() {
 		last, slot := now+1, c.Pools.At(i).LastHour
 		for slot != market.NoIndex {
-			if !c.want(slot < c.Hours.Len() && !listed[slot], "pool", i,
+			if !c.expect(slot < c.Hours.Len() && !listed[slot], "pool", i,
 				"bucket %d of %d is listed wrongly", slot, c.Hours.Len()) {
 				break
 			}
 			listed[slot] = true
 			b := c.Hours.At(slot)
-			c.want(b.Pool == i && b.Hour < last, "bucket", slot,
+			c.expect(b.Pool == i && b.Hour < last, "bucket", slot,
 				"is hour %d of pool %d; listed for %d before %d", b.Hour, b.Pool, i, last)
-			c.want(b.Swaps > 0, "bucket", slot, "has no swaps")
+			c.expect(b.Swaps > 0, "bucket", slot, "has no swaps")
 			last, slot = b.Hour, b.Prev
 		}
 	}
 
 	for i := range c.Hours.Len() {
 		b := c.Hours.At(i)
-		c.want(listed[i] == (b.Pool != market.NoIndex), "bucket", i,
+		c.expect(listed[i] == (b.Pool != market.NoIndex), "bucket", i,
 			"pool %d; listed %t", b.Pool, listed[i])
 	}
 }
 
-// dayRecords checks the newest day of every pool; a pool at rest stands where
-// its last day left it.
-func (c *checker) dayRecords() {
+// checkDays checks the newest day of every pool, which must end at the pool's
+// present state.
+func (c *checker) checkDays() {
 	today := market.DayOf(c.Head.Time)
 	for i := range c.Days.Len() {
 		p, d := c.Pools.At(i), c.Days.At(i)
-		c.want(d.Pool == i && d.Day <= today && d.Day >= market.DayOf(p.CreatedAt), "day", i,
+		c.expect(d.Pool == i && d.Day <= today && d.Day >= market.DayOf(p.CreatedAt), "day", i,
 			"is day %d of pool %d; today is %d", d.Day, d.Pool, today)
 		low := !d.Low.Gt(&d.Open) && !d.Low.Gt(&d.Close)
-		c.want(low && !d.Open.Gt(&d.High) && !d.Close.Gt(&d.High), "day", i,
+		c.expect(low && !d.Open.Gt(&d.High) && !d.Close.Gt(&d.High), "day", i,
 			"open %s and close %s are not within %s and %s",
 			d.Open.Dec(), d.Close.Dec(), d.Low.Dec(), d.High.Dec())
-		c.want(d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
+		c.expect(d.Close == p.SqrtPriceX96 && d.Tick == p.Tick && d.Liquidity == p.Liquidity &&
 			d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
 			d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128, "day", i,
 			"does not end at the pool's state")
 
-		amount0, amount1 := amounts(p, c.TickLists.At(i).Refs, &c.Ticks)
-		c.want(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,
+		amount0, amount1 := principalOf(p, c.TickLists.At(i).Refs, &c.Ticks)
+		c.expect(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,
 			"amounts %s and %s; the ticks have %s and %s",
 			d.Amount0.Dec(), d.Amount1.Dec(), amount0.Dec(), amount1.Dec())
 	}
 }
 
-// minuteRings checks that the closes ascend and end with the last swap.
-func (c *checker) minuteRings() {
+// checkMinutes checks that minute closes ascend and end at the last swap.
+func (c *checker) checkMinutes() {
 	for i := range c.Minutes.Len() {
 		p, m := c.Pools.At(i), c.Minutes.At(i)
-		if !c.want(m.Newest < market.MinuteSlots, "minutes", i, "newest is %d", m.Newest) {
+		if !c.expect(m.Newest < market.MinuteSlots, "minutes", i, "newest is %d", m.Newest) {
 			continue
 		}
 
-		c.want(m.Minute[m.Newest] == market.MinuteOf(p.LastSwapAt), "minutes", i,
+		c.expect(m.Minute[m.Newest] == market.MinuteOf(p.LastSwapAt), "minutes", i,
 			"end at %d; the last swap was at %d", m.Minute[m.Newest], p.LastSwapAt)
 
-		// From the newest back; slots that were never used are at the end.
+		// From the newest back; slots that were never used come last.
 		last := m.Minute[m.Newest]
 		for k := uint32(1); k < market.MinuteSlots; k++ {
 			minute := m.Minute[(m.Newest+market.MinuteSlots-k)%market.MinuteSlots]
-			c.want(minute < last || minute == 0, "minutes", i, "%d stands before %d", minute, last)
+			c.expect(minute < last || minute == 0, "minutes", i, "%d stands before %d", minute, last)
 			last = min(last, minute)
 		}
 	}

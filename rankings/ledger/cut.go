@@ -2,10 +2,10 @@ package ledger
 
 import "tidemark/rankings/market"
 
-// CutHours cuts a span between its blocks wherever an hour of the chain's time
-// begins, so that all of a piece, its end included, lies in one hour: that of
-// the piece's Time. fromTime is the time of the block before the span. A cut
-// stands after the last block that has events, whose hash is not known.
+// CutHours cuts a span between blocks wherever a new hour of the chain's time
+// begins, so that every piece lies in one hour, that of its Time. fromTime is the
+// time of the block before the span. A piece ends at the last block with events
+// in its hour, the hash of which is not known.
 func CutHours(s *market.Span, fromTime int64) []market.Span {
 	if market.HourOf(fromTime) == market.HourOf(s.Time) {
 		return []market.Span{*s}
@@ -20,6 +20,7 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 			end++
 		}
 
+		// The rest is one piece if nothing of another hour follows.
 		last := &rest.Blocks[end-1]
 		if last.Number == s.To || end == len(rest.Blocks) && market.HourOf(s.Time) == hour {
 			break
@@ -29,6 +30,7 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 		piece.To, piece.Hash, piece.Time = last.Number, market.Hash{}, last.Time
 		piece.Blocks = rest.Blocks[:end]
 		pieces = append(pieces, piece)
+
 		rest.From, rest.Parent = last.Number+1, market.Hash{}
 		rest.Blocks, rest.Tokens = rest.Blocks[end:], nil
 	}

@@ -200,13 +200,13 @@ func (x *extremes) fits(p *market.Pool, e *market.ModifyLiquidity) bool {
 
 	d := *l.st.NonNFT.At(k)
 	c := change{pool: d.Pool, lower: d.TickLower, upper: d.TickUpper}
-	l.begin()
-	l.at = place{pool: market.NoIndex}
-	held := share{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
+	l.beginSpan()
+	l.at = eventPlace{pool: market.NoIndex}
+	held := liquidityShare{&d.Liquidity, &d.FeeGrowthInside0LastX128, &d.FeeGrowthInside1LastX128}
 	if d.Liquidity.IsZero() {
 		return principalFits(p, e)
 	}
-	if err := l.change(&c, held); err != nil {
+	if err := l.changeLiquidity(&c, held); err != nil {
 		return false
 	}
 

@@ -8,12 +8,12 @@ import (
 	"tidemark/rankings/market"
 )
 
-// gas divides what a transaction paid evenly among the positions that it
-// touches; the remainder goes to the lowest id. A position's share stands on its
-// first entry of the transaction.
+// gas divides a transaction's gas evenly among the positions that it changes; the
+// remainder goes to the lowest id. A position's share is on its first entry of
+// the transaction.
 type gas struct {
 	ids   []uint64 // ascending
-	taken []bool   // by place in ids
+	taken []bool   // by index in ids
 }
 
 // gasShare is a position's part of a transaction's gas.
@@ -24,8 +24,8 @@ type gasShare struct {
 	unknown bool
 }
 
-// beginGas finds the positions that a transaction's logs touch: each of them
-// will have an entry, or the transaction is refused.
+// beginGas finds the positions that a transaction's logs change. Each of them
+// gets an entry, unless the transaction is refused.
 func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 	l.gas.ids = l.gas.ids[:0]
 	for i := range logs {
@@ -49,8 +49,8 @@ func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 	clear(l.gas.taken)
 }
 
-// takeGas returns what falls to the present entry of a position: its whole
-// share on the first of the transaction, nothing on later ones.
+// takeGas returns the gas for the next entry of a position: its whole share at
+// the first call in a transaction, then 0.
 func (l *Ledger) takeGas(id uint64) gasShare {
 	k, _ := slices.BinarySearch(l.gas.ids, id)
 	if l.gas.taken[k] {
@@ -63,7 +63,7 @@ func (l *Ledger) takeGas(id uint64) gasShare {
 		return gasShare{unknown: true}
 	}
 
-	// What is paid is divided, not the gas and the price: so no wei is lost.
+	// The product is divided, not gas used and price, so that no wei is lost.
 	n := uint64(len(l.gas.ids))
 	price, wei, rest := tx.GasPrice.U256(), clmath.U256{}, clmath.U256{}
 	wei.Mul(&price, &clmath.U256{tx.GasUsed})

@@ -1,60 +1,64 @@
 package ledger
 
 import (
+	"fmt"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
-// A mint is logged as a Transfer from zero and then the liquidity added; a
-// burn as a Transfer to zero and then, if there is any, all the liquidity
-// removed. The move waits for its change, which must come in the same
-// transaction; together they are one entry.
-type move struct {
+// nftMove is a transfer that waits for its change of liquidity. A mint is logged
+// as a Transfer from zero and then the liquidity that is added; a burn as a
+// Transfer to zero and then the removal of all liquidity, if there is any. Both
+// logs are in the same transaction and make one entry.
+type nftMove struct {
 	kind     moveKind
 	position uint32
-	at       place
+	at       eventPlace
 	from, to market.Address
 }
 
 type moveKind uint8
 
 const (
-	moveNone moveKind = iota // the change stands for itself
+	moveNone moveKind = iota // a change without a transfer
 	moveMint
 	moveBurn
 )
 
-// takeMove returns the move that waits for a change of position i, if any.
-func (l *Ledger) takeMove(i uint32) move {
+// takeMove returns and removes the move that waits for a change of position i;
+// its kind is moveNone if there is none.
+func (l *Ledger) takeMove(i uint32) nftMove {
 	for k := range l.moves {
 		if m := l.moves[k]; m.position == i {
 			l.moves = append(l.moves[:k], l.moves[k+1:]...)
 			return m
 		}
 	}
-	return move{}
+	return nftMove{}
 }
 
-// noMoves refuses the end of a transaction while a move still waits.
-func (l *Ledger) noMoves() error {
+// checkMovesDone returns a mismatch if a move still waits at the end of its
+// transaction. In a quarantined pool it may.
+func (l *Ledger) checkMovesDone() error {
 	for _, m := range l.moves {
 		if m.at.pool == market.NoIndex || !l.st.Pools.At(m.at.pool).Quarantined {
-			return l.mismatch(m.at, "transfer", "a mint or burn", "no change of its liquidity")
+			return l.mismatch(m.at, "mint or burn", "without a change of liquidity", "one")
 		}
 	}
 	l.moves = l.moves[:0]
 	return nil
 }
 
-// transfer moves a position to another owner, or burns it; the owner before
-// must be the one that the ledger knows. A burned position keeps its last owner.
-func (l *Ledger) transfer(e *market.TransferNFT) error {
+// transferNFT gives a position to another owner, or burns it. The sender must be
+// its owner. A burned position keeps its last owner.
+func (l *Ledger) transferNFT(e *market.TransferNFT) error {
 	if e.From.IsZero() {
-		return l.mint(e)
+		return l.mintNFT(e)
 	}
-	i, ok := l.position(e.ID)
+	i, ok := l.findPosition(e.ID)
 	if !ok {
-		return l.refuse("position", e.ID, "no such position")
+		return l.refuse("position", e.ID, "one that was minted")
 	}
 
 	row := Positions.edit(l, i)
@@ -64,15 +68,17 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	switch {
 	case quarantined && row.Burned:
 		return nil
-	case quarantined: // whoever owned it before
-	case row.Burned || row.Pool == market.NoIndex:
-		return l.refuse("position", e.ID, "not to be moved now")
+	case quarantined: // earlier transfers may be missing
+	case row.Burned:
+		return l.refuse("position", e.ID, "one that is not burned")
+	case row.Pool == market.NoIndex:
+		return l.refuse("position", e.ID, "one that has its liquidity")
 	case owner != e.From:
 		return l.refuse("owner", e.From, owner)
 	}
 
 	// A burn with liquidity becomes one entry with the removal that follows it.
-	m := move{moveBurn, i, l.at, e.From, e.To}
+	m := nftMove{moveBurn, i, l.at, e.From, e.To}
 	if e.To.IsZero() {
 		row.Burned = true
 		if row.IsOpen() {
@@ -87,13 +93,13 @@ func (l *Ledger) transfer(e *market.TransferNFT) error {
 	return nil
 }
 
-// mint begins a position; its pool and range come with the liquidity.
-func (l *Ledger) mint(e *market.TransferNFT) error {
+// mintNFT adds a position. Its pool and range come with the liquidity.
+func (l *Ledger) mintNFT(e *market.TransferNFT) error {
 	if n := l.st.Positions.Len(); n > 0 && e.ID <= l.st.Positions.At(n-1).ID {
-		return l.refuse("minted id", e.ID, l.st.Positions.At(n-1).ID)
+		return l.refuse("minted id", e.ID, fmt.Sprintf("more than %d", l.st.Positions.At(n-1).ID))
 	}
 	if e.To.IsZero() {
-		return l.refuse("minted to", e.To, "an owner")
+		return l.refuse("owner", e.To, "an address other than zero")
 	}
 
 	i := Positions.add(l, market.Position{
@@ -102,7 +108,7 @@ func (l *Ledger) mint(e *market.TransferNFT) error {
 		MintedAt: l.time,
 	})
 
-	l.moves = append(l.moves, move{moveMint, i, l.at, e.From, e.To})
+	l.moves = append(l.moves, nftMove{moveMint, i, l.at, e.From, e.To})
 	return nil
 }
 
@@ -115,10 +121,10 @@ func (l *Ledger) changeOwner(row *market.Position, owner uint32) {
 	row.Owner = owner
 }
 
-// appendHistory adds an entry to a position's history: a change, which may carry
-// a move, or a move alone when c is nil. USD values are those of the hour and are
-// never computed again, so an unknown one makes CostUsd unknown for good.
-func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move) {
+// appendHistory adds an entry to a position's history: a change with or without a
+// move, or a move alone if c is nil. Flows are valued at the hour's prices and
+// never again, so an unknown price makes CostUsd unknown for good.
+func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m nftMove) {
 	p := l.st.Pools.At(row.Pool)
 	g := l.takeGas(row.ID)
 	t := market.Transaction{
@@ -135,7 +141,7 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move
 		t.Type = typeOf(c.delta)
 		t.LiquidityDelta = c.delta
 		t.Amount0, t.Amount1, t.Fees0, t.Fees1 = c.amount0, c.amount1, c.fees0, c.fees1
-		row.CostUsd += l.cost(p, c)
+		row.CostUsd += l.flowUsd(p, c)
 	}
 
 	row.CostUsd -= l.gasUsd(g.wei)
@@ -147,11 +153,12 @@ func (l *Ledger) appendHistory(i uint32, row *market.Position, c *change, m move
 	row.Entries++
 	l.st.Transactions++
 	l.ops = append(l.ops, Transactions.Put(t))
-	onUndo(l, Transactions.Drop, market.Transaction{
+	addUndoOp(l, Transactions.Drop, market.Transaction{
 		Position: i, Block: t.Block, LogIndex: t.LogIndex,
 	})
 }
 
+// typeOf returns the type of an entry with a change of liquidity.
 func typeOf(delta clmath.I128) market.TransactionType {
 	switch delta.Sign() {
 	case +1:
@@ -162,11 +169,11 @@ func typeOf(delta clmath.I128) market.TransactionType {
 	return market.Collect
 }
 
-// cost is what a change gave the position's owner in USD: what was withdrawn
-// or, negative, deposited, and the fees.
-func (l *Ledger) cost(p *market.Pool, c *change) float64 {
-	principal := l.usd(p.Currency0, &c.amount0) + l.usd(p.Currency1, &c.amount1)
-	fees := l.usd(p.Currency0, &c.fees0) + l.usd(p.Currency1, &c.fees1)
+// flowUsd returns what a change paid to the position's owner in USD: fees, plus
+// what was withdrawn or minus what was deposited.
+func (l *Ledger) flowUsd(p *market.Pool, c *change) float64 {
+	principal := l.valueUsd(p.Currency0, &c.amount0) + l.valueUsd(p.Currency1, &c.amount1)
+	fees := l.valueUsd(p.Currency0, &c.fees0) + l.valueUsd(p.Currency1, &c.fees1)
 	if c.delta.Sign() > 0 {
 		return fees - principal
 	}

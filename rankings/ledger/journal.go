@@ -6,27 +6,27 @@ import (
 	"tidemark/rankings/market"
 )
 
-// mark says in which span a row was last saved and in which batch of Changes
-// it was last noted.
-type mark struct{ span, batch uint32 }
+// stamp is the span in which a row was last saved, and the batch of Changes in
+// which it was last noted.
+type stamp struct{ span, batch uint32 }
 
-// journal is the writer's side of a table. It remembers what a span changed,
-// to take it back, and what changed since the last Changes, to store it. Both
-// are stamps beside the rows, so that the hot path looks nothing up.
+// journal is the writer's side of a table. It keeps the old rows of a span, for
+// undo, and the indexes of rows that changed since the last Changes, for storing.
+// Stamps by row tell whether a row is in either already, without a map lookup.
 type journal[T any] struct {
 	market.Table[T]
-	// live is the table's field of the ledger's own State, from which rows are
-	// read. It shares the chunks, and is set again whenever the length changes.
+	// live is the table's field in the ledger's own State, from which rows are
+	// read. It shares the chunks and must be set whenever the length changes.
 	live   *market.Frozen[T]
 	table  *Table[T]
-	now    *mark      // of the ledger
-	marks  []mark     // one a row
-	before uint32     // the length when the span began
-	saved  []Saved[T] // rows below before as they were when the span began
+	now    *stamp     // of the ledger
+	stamps []stamp    // by row
+	before uint32     // the length at the start of the span
+	saved  []Saved[T] // rows below before, as they were at the start of the span
 	dirty  []uint32   // rows noted since the last Changes
 }
 
-// journaled is a journal whatever its rows are: what the loops below need.
+// journaled is a journal of any row type, for loops over all tables.
 type journaled interface {
 	begin()
 	length() uint32
@@ -36,20 +36,21 @@ type journaled interface {
 	freeze(st *market.State)
 }
 
-func (t *Table[T]) open(st *market.State, now *mark) journaled {
+// open returns a journal for the table's field of the live State.
+func (t *Table[T]) open(st *market.State, now *stamp) journaled {
 	live := t.of(st)
 	j := &journal[T]{
 		Table: market.Thaw(*live), live: live, table: t,
-		now: now, marks: make([]mark, live.Len()), before: live.Len(),
+		now: now, stamps: make([]stamp, live.Len()), before: live.Len(),
 	}
 	*live = j.Frozen
 	return j
 }
 
-// edit returns row i for writing, saved first when this is the span's first
-// change of it. The pointer is good until the next Freeze.
+// edit returns row i for writing, and saves it first if this is the span's first
+// change of it. The pointer is valid until the next Freeze or add.
 func (j *journal[T]) edit(i uint32) *T {
-	if m := &j.marks[i]; m.span != j.now.span {
+	if m := &j.stamps[i]; m.span != j.now.span {
 		m.span = j.now.span
 		if i < j.before {
 			j.saved = append(j.saved, Saved[T]{Index: i, Row: *j.At(i)})
@@ -60,7 +61,7 @@ func (j *journal[T]) edit(i uint32) *T {
 
 // note returns row i for writing without saving it.
 func (j *journal[T]) note(i uint32) *T {
-	if m := &j.marks[i]; m.batch != j.now.batch {
+	if m := &j.stamps[i]; m.batch != j.now.batch {
 		m.batch = j.now.batch
 		j.dirty = append(j.dirty, i)
 	}
@@ -71,11 +72,12 @@ func (j *journal[T]) note(i uint32) *T {
 func (j *journal[T]) add(row T) uint32 {
 	i := j.Append(row)
 	*j.live = j.Frozen
-	j.marks = append(j.marks, *j.now)
+	j.stamps = append(j.stamps, *j.now)
 	j.dirty = append(j.dirty, i)
 	return i
 }
 
+// begin starts a span.
 func (j *journal[T]) begin() {
 	j.before = j.Len()
 	j.saved = j.saved[:0]
@@ -83,7 +85,7 @@ func (j *journal[T]) begin() {
 
 func (j *journal[T]) length() uint32 { return j.Len() }
 
-// save puts into u the length at the span's begin and what edit has saved.
+// save sets in u the length at the start of the span and the saved rows.
 func (j *journal[T]) save(u *Undo) {
 	u.Rows[j.table.index] = j.before
 	if len(j.saved) > 0 {
@@ -91,7 +93,7 @@ func (j *journal[T]) save(u *Undo) {
 	}
 }
 
-// restore puts the rows of u back and drops those from length on.
+// restore writes the rows saved in u and drops the rows from length on.
 func (j *journal[T]) restore(u *Undo, length uint32) {
 	saved := j.table.Saved(u)
 	for i := range saved {
@@ -100,11 +102,11 @@ func (j *journal[T]) restore(u *Undo, length uint32) {
 
 	j.Truncate(length)
 	*j.live = j.Frozen
-	j.marks = j.marks[:length]
+	j.stamps = j.stamps[:length]
 }
 
-// drain puts into c the noted rows that still exist, ascending, and forgets
-// them. The caller then begins a new batch.
+// drain moves the noted rows that still exist to c, ascending. The caller must
+// begin a new batch.
 func (j *journal[T]) drain(c *Changes) {
 	slices.Sort(j.dirty)
 	noted := slices.Compact(j.dirty)
@@ -115,26 +117,26 @@ func (j *journal[T]) drain(c *Changes) {
 
 func (j *journal[T]) freeze(st *market.State) { *j.table.of(st) = j.Freeze() }
 
-// open opens a journal for every table of the live State.
-func (l *Ledger) open() {
+// openJournals opens the journals of all tables.
+func (l *Ledger) openJournals() {
 	for _, t := range tables {
 		l.journals = append(l.journals, t.open(&l.st, &l.now))
 	}
 }
 
-// begin starts a span: from here on every row that is edited for the first
-// time is saved, until the next begin.
-func (l *Ledger) begin() {
+// beginSpan starts a span: every row is saved at its first edit from here on.
+func (l *Ledger) beginSpan() {
 	l.now.span++
 	for _, j := range l.journals {
 		j.begin()
 	}
 	l.openBefore, l.transactionsBefore = l.st.OpenCount, l.st.Transactions
-	l.drops, l.moves, l.written = nil, l.moves[:0], l.written[:0]
+	l.undoOps, l.moves, l.writtenTicks = nil, l.moves[:0], l.writtenTicks[:0]
 }
 
-// saved returns the inverse of what was changed since begin, without its name.
-func (l *Ledger) saved() *Undo {
+// makeUndo returns the inverse of the changes since beginSpan, without To, Hash
+// and Drops.
+func (l *Ledger) makeUndo() *Undo {
 	u := &Undo{
 		Before: l.st.Head, Rows: make([]uint32, len(tables)),
 		OpenCount: l.openBefore, Transactions: l.transactionsBefore,
@@ -145,9 +147,9 @@ func (l *Ledger) saved() *Undo {
 	return u
 }
 
-// restore makes the rows of every table what they were before the span of u.
-// Tokens keep their number and their metadata: a feed tells each of them once.
-func (l *Ledger) restore(u *Undo) {
+// restoreRows restores the rows of every table to before the span of u. Tokens
+// keep their count and their metadata, because a feed reports each token once.
+func (l *Ledger) restoreRows(u *Undo) {
 	tokens := Tokens.Saved(u)
 	for i := range tokens {
 		saved, now := &tokens[i].Row, l.st.Tokens.At(tokens[i].Index)
@@ -165,31 +167,30 @@ func (l *Ledger) restore(u *Undo) {
 	l.st.OpenCount, l.st.Transactions = u.OpenCount, u.Transactions
 }
 
-// Changes returns what happened since the last call, and forgets it. The rows
-// it names are those of a Freeze at the same head. A State's TickLists are not
-// among them, since they follow from its Ticks; a pool whose list changed is
-// among the changed Pools.
+// Changes returns what has to be stored since the last call. The rows that it
+// names are to be read from a Freeze at the same head. TickLists are not included,
+// since they follow from Ticks; a pool whose list changed is in the changed Pools.
 func (l *Ledger) Changes() *Changes {
-	l.settleDays()
+	l.fillStaleDays()
 	c := &Changes{
-		Head: l.st.Head, Ops: l.ops, UndoPut: slices.Clone(l.undos[l.put:]), UndoDrop: l.gone,
+		Head: l.st.Head, Ops: l.ops,
+		UndoPut: slices.Clone(l.undos[l.storedUndos:]), UndoDrop: l.droppedUndos,
 	}
 	for _, j := range l.journals {
 		j.drain(c)
 	}
 
-	// The running days go into their series too, so that it has the newest day.
+	// The series has the running days too.
 	for _, i := range Days.Changed(c) {
 		c.Ops = append(c.Ops, PoolDays.Put(*l.st.Days.At(i)))
 	}
 
-	// A block whose inverse was replaced by that of another span of the same
-	// block is not to be deleted.
+	// Another span with the same last block may have replaced a dropped undo.
 	c.UndoDrop = slices.DeleteFunc(c.UndoDrop, func(to uint64) bool {
 		return slices.ContainsFunc(c.UndoPut, func(u *Undo) bool { return u.To == to })
 	})
 
-	l.ops, l.gone, l.put = nil, nil, len(l.undos)
+	l.ops, l.droppedUndos, l.storedUndos = nil, nil, len(l.undos)
 	l.now.batch++
 	return c
 }

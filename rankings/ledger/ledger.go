@@ -7,67 +7,68 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Config is what a ledger knows of its chain from the start.
+// Config is the configuration of a ledger.
 type Config struct {
 	Chain           market.ChainID
 	PositionManager market.Address
-	// Start is the first block that can have events; 0 counts as 1, since a
-	// genesis block has none.
+	// Start is the first block that can have events; 0 means 1, since a genesis
+	// block has none.
 	Start uint64
-	// Stables are the tokens that are worth 1 USD from the first block on,
-	// before any hour has priced them.
+	// Stables are tokens that are worth 1 USD until an hour's record prices them.
 	Stables []market.Address
 }
 
 // Ledger is the exact state of one chain. It has a single writer.
 type Ledger struct {
 	cfg Config
-	// st is the market as it is now. Rows are read from it, and written through
-	// the journals of their tables.
+	// st is the present state. Rows are read from it, and written through the
+	// journals of their tables.
 	st       market.State
 	journals []journaled // by table
-	now      mark
+	now      stamp
 
-	// Indexes: all of them follow from the tables.
+	// Indexes, which follow from the tables.
 	tokenOf   map[market.Address]uint32
 	ownerOf   map[market.Address]uint32
 	poolOf    map[market.PoolID]uint32
 	nonNFTOf  map[nonNFTKey]uint32
 	holdings  map[holding]uint32 // open positions of an owner in a pool
-	lists     lists
-	freeTicks slots
-	freeHours slots
+	tickRefs  tickLists
+	freeTicks freeSlots
+	freeHours freeSlots
 
-	quarantined int // pools
+	quarantined int // number of pools
 
-	ops   []Op
-	undos []*Undo  // oldest first
-	put   int      // how many of them an earlier Changes has handed over
-	gone  []uint64 // To of handed over ones that are no longer in force
+	ops          []Op     // since the last Changes
+	undos        []*Undo  // oldest first
+	storedUndos  int      // how many of undos an earlier Changes returned
+	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since
 
-	unsettled []uint32 // pools whose running day lacks its end
-	isStale   []bool   // by pool: it is in unsettled
+	staleDays []uint32 // pools whose running day has out-of-date closing values
+	isStale   []bool   // by pool: it is in staleDays
 
 	pending
 }
 
-// pending is what belongs to the span that is being applied.
+// pending is the state of the span that is being applied.
 type pending struct {
 	openBefore         uint32 // State.OpenCount when the span began
 	transactionsBefore uint64
 
-	final     bool                   // no undo is kept for the span
-	condemned map[market.PoolID]bool // pools that the span is to quarantine
-	at        place
-	time      int64
-	day       uint32 // of time
-	moves     []move
-	gas       gas
-	drops     []Op     // take back what the span put into the series
-	written   []uint32 // ticks whose fee growth outside changed today
-	replay    clmath.Replay
-	hour      *hourRecord // announced for the next span
+	final        bool                   // no undo is kept for the span
+	blamed       map[market.PoolID]bool // pools that the next run is to quarantine
+	at           eventPlace             // the event being applied
+	time         int64                  // of its block, unix seconds
+	day          uint32                 // of time
+	moves        []nftMove              // that wait for a change of liquidity
+	gas          gas                    // of the transaction being applied
+	undoOps      []Op                   // revert what the span put into the series
+	writtenTicks []uint32               // ticks whose fee growth outside changed today
+	replay       clmath.Replay          // of the swap being applied
+	hour         *hourRecord            // announced for the next span
 }
+
+// hourRecord is the arguments of BeginHour.
 
 type hourRecord struct {
 	hour   uint32
@@ -83,24 +84,27 @@ func New(c Config) *Ledger {
 	}, nil)
 }
 
-// From returns a ledger that continues st, all of which is in memory. The
-// undos, oldest first, are those in force at its head.
+// From returns a ledger that continues from st, all of which must be in memory.
+// undos, oldest first, are those that can be reverted at its head.
 func From(c Config, st *market.State, undos []*Undo) *Ledger {
 	c.Start = max(c.Start, 1)
-	l := &Ledger{cfg: c, st: *st, now: mark{1, 1}, undos: slices.Clone(undos), put: len(undos)}
+	l := &Ledger{
+		cfg: c, st: *st, now: stamp{1, 1}, undos: slices.Clone(undos), storedUndos: len(undos),
+	}
 	l.st.Chain = c.Chain
 	l.st.Prices, l.st.Stats = market.Frozen[market.Price]{}, market.Frozen[market.PoolStats]{}
-	l.open()
-	l.lists.open(&l.st.TickLists)
+
+	l.openJournals()
+	l.tickRefs.open(&l.st.TickLists)
 	l.isStale = make([]bool, st.Pools.Len())
 	l.time, l.day = st.Head.Time, market.DayOf(st.Head.Time)
-	l.index()
+	l.buildIndexes()
 	return l
 }
 
-// index builds the indexes from the tables: half a second or so at a million
-// positions, once a start.
-func (l *Ledger) index() {
+// buildIndexes builds the indexes from the tables. It takes about half a second
+// at a million positions, once a start.
+func (l *Ledger) buildIndexes() {
 	l.tokenOf = make(map[market.Address]uint32, l.st.Tokens.Len())
 	for i := range l.st.Tokens.Len() {
 		l.tokenOf[l.st.Tokens.At(i).Address] = i
@@ -122,7 +126,7 @@ func (l *Ledger) index() {
 
 	l.nonNFTOf = make(map[nonNFTKey]uint32, l.st.NonNFT.Len())
 	for i := range l.st.NonNFT.Len() {
-		l.nonNFTOf[keyOf(l.st.NonNFT.At(i))] = i
+		l.nonNFTOf[nonNFTKeyOf(l.st.NonNFT.At(i))] = i
 	}
 
 	l.holdings = make(map[holding]uint32)
@@ -134,13 +138,13 @@ func (l *Ledger) index() {
 
 	for i := range l.st.Ticks.Len() {
 		if l.st.Ticks.At(i).Pool == market.NoIndex {
-			l.freeTicks.put(i)
+			l.freeTicks.add(i)
 		}
 	}
 
 	for i := range l.st.Hours.Len() {
 		if l.st.Hours.At(i).Pool == market.NoIndex {
-			l.freeHours.put(i)
+			l.freeHours.add(i)
 		}
 	}
 }
@@ -148,9 +152,9 @@ func (l *Ledger) index() {
 // Head returns the last block of the newest span.
 func (l *Ledger) Head() market.Head { return l.st.Head }
 
-// Anchors returns the heads that the ledger can be at, newest first: its own,
-// whatever is known of it, then those that Revert can return to and whose hash
-// is known, or that are the start.
+// Anchors returns the heads that the ledger can return to, newest first. The
+// first is its present head. The others are those before kept undos that have a
+// known hash, or that are the start.
 func (l *Ledger) Anchors() []market.Head {
 	heads := []market.Head{l.st.Head}
 	for i := len(l.undos) - 1; i >= 0; i-- {
@@ -161,16 +165,16 @@ func (l *Ledger) Anchors() []market.Head {
 	return heads
 }
 
-// Freeze returns the state at the head, with Prices and Stats left empty. It
-// never changes; the ledger copies what it writes to afterwards. Not to be
-// called between BeginHour and Apply. It costs a pointer per 64 records, and a
-// walk over the ticks of every pool touched since the last call.
+// Freeze returns the state at the head, with empty Prices and Stats. It is
+// immutable: the ledger copies a chunk before it writes to it again. It must not
+// be called between BeginHour and Apply. It costs a pointer per 64 records, and
+// a walk over the ticks of every pool with events since the last call.
 func (l *Ledger) Freeze() *market.State {
-	l.settleDays()
+	l.fillStaleDays()
 	st := l.st
 	for _, j := range l.journals {
 		j.freeze(&st)
 	}
-	st.TickLists = l.lists.freeze()
+	st.TickLists = l.tickRefs.freeze()
 	return &st
 }

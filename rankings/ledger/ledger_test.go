@@ -145,7 +145,7 @@ func TestMismatchNamesTheLog(t *testing.T) {
 		Logs: []market.Log{{Index: 7, Tx: 1, Event: market.Donate{Pool: market.PoolID(hashOf(4))}}},
 	}}}
 	want := "cannot apply span 21 to 22: chain 9 block 22 log 7 tx " + hashOf(5).String() +
-		": pool is " + hashOf(4).String() + "; the replay has no such pool"
+		": pool is " + hashOf(4).String() + "; expected one that was initialized"
 	if _, err := l.Apply(&s); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

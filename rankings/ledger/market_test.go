@@ -63,16 +63,16 @@ func (w *world) step() *step {
 		s.hour, s.prices, s.pools = hour, w.prices(), w.held()
 	}
 
-	w.begin()
+	w.beginSpan()
 	ops := len(w.ops)
-	w.learn(s.span.Tokens)
+	w.addTokens(s.span.Tokens)
 	if s.hour != 0 {
-		w.advance(int64(s.hour) * market.Hour)
+		w.advanceClock(int64(s.hour) * market.Hour)
 	}
 
 	for range 1 + w.r.IntN(4) {
 		s.span.To += 1 + uint64(w.r.IntN(3))
-		w.advance(s.span.Time)
+		w.advanceClock(s.span.Time)
 		if b := w.block(s.span.To); len(b.Logs) > 0 {
 			s.span.Blocks = append(s.span.Blocks, *b)
 		}
@@ -81,7 +81,7 @@ func (w *world) step() *step {
 		}
 	}
 
-	w.abandon()
+	w.abandonSpan()
 	w.ops = w.ops[:ops]
 	binary.BigEndian.PutUint64(s.span.Hash[:], w.r.Uint64()|1)
 	return s
@@ -156,8 +156,8 @@ func (w *world) try(b *market.Block, logs *[]market.Log) {
 
 	w.beginGas(&tx, tx.Logs)
 	for i := range tx.Logs {
-		w.at = place{&tx, &tx.Logs[i], market.NoIndex}
-		if err := w.event(tx.Logs[i].Event); err != nil {
+		w.at = eventPlace{&tx, &tx.Logs[i], market.NoIndex}
+		if err := w.applyEvent(tx.Logs[i].Event); err != nil {
 			panic(err)
 		}
 	}

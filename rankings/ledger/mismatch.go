@@ -7,44 +7,44 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Errors that callers tell apart from a Mismatch.
+// Errors other than a Mismatch that callers handle.
 var (
-	// ErrNotNext is a span that does not start after the head, or whose parent
-	// is another block than the head.
+	// ErrNotNext reports a span that does not start after the head, or whose parent
+	// is not the head.
 	ErrNotNext = errors.New("the span does not follow the head")
-	// ErrNoUndo is a Revert below the kept history.
-	ErrNoUndo = errors.New("no inverse is kept for the newest span")
+	// ErrNoUndo reports a Revert of a span that has no undo.
+	ErrNoUndo = errors.New("no undo is kept for the newest span")
 )
 
-// Mismatch is an event that cannot have happened in the market that the
-// ledger replayed: logs are missing, doubled or out of order.
+// Mismatch is an event that contradicts the replayed state: logs are missing,
+// duplicated or out of order.
 type Mismatch struct {
 	Chain    market.ChainID
 	Block    uint64
 	LogIndex uint32
 	Tx       market.Hash
-	Pool     market.PoolID // the event's, zero when no pool can be blamed
+	Pool     market.PoolID // of the event; zero if no pool can be blamed
 	What     string        // the quantity that differs
-	Got      string        // what the event says
-	Want     string        // what the ledger has
+	Got      string        // its value in the event
+	Want     string        // the expected value, or a description of it
 }
 
 func (m *Mismatch) Error() string {
-	return fmt.Sprintf("chain %d block %d log %d tx %s: %s is %s; the replay has %s",
+	return fmt.Sprintf("chain %d block %d log %d tx %s: %s is %s; expected %s",
 		m.Chain, m.Block, m.LogIndex, m.Tx, m.What, m.Got, m.Want)
 }
 
-// place is where the event stands that is being applied.
-type place struct {
+// eventPlace is an event's block, log and pool.
+type eventPlace struct {
 	block *market.Block
 	log   *market.Log
-	pool  uint32 // that the event is of, NoIndex while that is not known
+	pool  uint32 // NoIndex until it is known
 }
 
-func (p place) tx() *market.Tx { return &p.block.Txs[p.log.Tx] }
+func (p eventPlace) tx() *market.Tx { return &p.block.Txs[p.log.Tx] }
 
-// mismatch reports the event at a place.
-func (l *Ledger) mismatch(at place, what string, got, want any) *Mismatch {
+// mismatch returns a Mismatch of the event at a place.
+func (l *Ledger) mismatch(at eventPlace, what string, got, want any) *Mismatch {
 	m := &Mismatch{
 		Chain: l.cfg.Chain, Block: at.block.Number, LogIndex: at.log.Index, Tx: at.tx().Hash,
 		What: what, Got: fmt.Sprint(got), Want: fmt.Sprint(want),
@@ -55,12 +55,12 @@ func (l *Ledger) mismatch(at place, what string, got, want any) *Mismatch {
 	return m
 }
 
-// refuse reports the event that is being applied.
+// refuse returns a Mismatch of the event that is being applied.
 func (l *Ledger) refuse(what string, got, want any) error {
 	return l.mismatch(l.at, what, got, want)
 }
 
-// refusal is refuse for a caller that adds the pool itself.
+// refusal is refuse for a caller that sets the pool itself.
 func (l *Ledger) refusal(what string, got, want any) *Mismatch {
 	return l.mismatch(l.at, what, got, want)
 }

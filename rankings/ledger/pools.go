@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -8,27 +10,27 @@ import (
 // maxSpacing is the largest tickSpacing that the contracts accept.
 const maxSpacing = 32767
 
-// pool returns the index of the pool that an event names.
-func (l *Ledger) pool(id *market.PoolID) (uint32, error) {
+// findPool returns the index of the pool that an event names.
+func (l *Ledger) findPool(id *market.PoolID) (uint32, error) {
 	if i, ok := l.poolOf[*id]; ok {
 		l.at.pool = i
 		return i, nil
 	}
-	return 0, l.refuse("pool", *id, "no such pool")
+	return 0, l.refuse("pool", *id, "one that was initialized")
 }
 
-// initialize adds a pool and the rows that go with it. What a pool's key and
-// first price cannot be is refused here, so that the arithmetic of its later
-// events needs no checks: spacing, tick and price are in their ranges.
-func (l *Ledger) initialize(e *market.Initialize) error {
+// initializePool adds a pool and its rows in other tables. It checks the pool's
+// key and first price, so that later arithmetic can rely on spacing, tick and
+// price being in range.
+func (l *Ledger) initializePool(e *market.Initialize) error {
 	if i, known := l.poolOf[e.Pool]; known {
 		l.at.pool = i
 		if l.st.Pools.At(i).Quarantined {
 			return nil
 		}
-		return l.refuse("new pool", e.Pool, "the pool already")
+		return l.refuse("new pool", e.Pool, "one that does not exist yet")
 	}
-	if l.condemned[e.Pool] {
+	if l.blamed[e.Pool] {
 		l.initializeQuarantined(e)
 		return nil
 	}
@@ -41,21 +43,21 @@ func (l *Ledger) initialize(e *market.Initialize) error {
 	return nil
 }
 
-// checkInitialize refuses what the contracts do not accept.
+// checkInitialize returns a Mismatch for values that the contracts do not accept.
 func (l *Ledger) checkInitialize(e *market.Initialize) *Mismatch {
 	_, ok0 := l.tokenOf[e.Currency0]
 	_, ok1 := l.tokenOf[e.Currency1]
 	switch {
 	case !ok0:
-		return l.refusal("currency0", e.Currency0, "no metadata of it")
+		return l.refusal("currency0", e.Currency0, "one with known metadata")
 	case !ok1:
-		return l.refusal("currency1", e.Currency1, "no metadata of it")
+		return l.refusal("currency1", e.Currency1, "one with known metadata")
 	case e.Currency0 == e.Currency1:
-		return l.refusal("currency1", e.Currency1, "another currency than currency0")
+		return l.refusal("currency1", e.Currency1, "one other than currency0")
 	case e.Fee > clmath.Pips && e.Fee != market.DynamicFee:
-		return l.refusal("fee", e.Fee, "at most 1000000")
+		return l.refusal("fee", e.Fee, fmt.Sprintf("at most %d", clmath.Pips))
 	case e.TickSpacing < 1 || e.TickSpacing > maxSpacing:
-		return l.refusal("tickSpacing", e.TickSpacing, "1 to 32767")
+		return l.refusal("tickSpacing", e.TickSpacing, fmt.Sprintf("1 to %d", maxSpacing))
 	case e.SqrtPriceX96.Lt(&clmath.MinSqrtPrice) || !e.SqrtPriceX96.Lt(&clmath.MaxSqrtPrice):
 		return l.refusal("sqrtPriceX96", e.SqrtPriceX96.Dec(), priceRange)
 	}
@@ -67,7 +69,7 @@ func (l *Ledger) checkInitialize(e *market.Initialize) *Mismatch {
 	return nil
 }
 
-// addPool adds the pool of an event whose values are in their ranges.
+// addPool adds the pool of an event whose values are in range.
 func (l *Ledger) addPool(e *market.Initialize) uint32 {
 	i := Pools.add(l, market.Pool{
 		ID: e.Pool, Currency0: l.tokenOf[e.Currency0], Currency1: l.tokenOf[e.Currency1],
@@ -78,28 +80,29 @@ func (l *Ledger) addPool(e *market.Initialize) uint32 {
 	})
 	l.poolOf[e.Pool] = i
 
-	l.lists.add()
+	l.tickRefs.add()
 	Minutes.add(l, market.Minutes{})
 	l.isStale = append(l.isStale, false)
 	Days.add(l, market.PoolDay{Pool: i})
-	l.recordFirst(l.tokenOf[e.Currency0])
-	l.recordFirst(l.tokenOf[e.Currency1])
+	l.recordStable(l.tokenOf[e.Currency0])
+	l.recordStable(l.tokenOf[e.Currency1])
 	l.startDay(i)
 	return i
 }
 
-// donate raises the growth of both tokens for the liquidity in range, of
-// which the contracts demand some. Donations are no volume and no fees.
+// donate adds both amounts to the fee growth of the liquidity in range, which the
+// contracts require not to be 0. Donations count neither as volume nor as fees.
 func (l *Ledger) donate(e *market.Donate) error {
-	i, err := l.pool(&e.Pool)
+	i, err := l.findPool(&e.Pool)
 	if err != nil || l.st.Pools.At(i).Quarantined {
 		return err
 	}
 
 	p := Pools.edit(l, i)
 	if p.Liquidity.IsZero() {
-		return l.refuse("donation to liquidity", "above 0", 0)
+		return l.refuse("liquidity for a donation", 0, "more than 0")
 	}
+
 	growth0 := clmath.GrowthOf(&e.Amount0, p.Liquidity)
 	growth1 := clmath.GrowthOf(&e.Amount1, p.Liquidity)
 	p.FeeGrowthGlobal0X128.Add(&p.FeeGrowthGlobal0X128, &growth0)
@@ -108,18 +111,19 @@ func (l *Ledger) donate(e *market.Donate) error {
 	return nil
 }
 
-// maxProtocolFee is the contracts' limit on each direction, in pips.
+// maxProtocolFee is the contracts' limit for each direction, in pips.
 const maxProtocolFee = 1000
 
-// protocolFee sets what the protocol takes of later swaps, in each direction.
-func (l *Ledger) protocolFee(e *market.ProtocolFeeUpdated) error {
-	i, err := l.pool(&e.Pool)
+// setProtocolFee sets the protocol fee of later swaps in both directions.
+func (l *Ledger) setProtocolFee(e *market.ProtocolFeeUpdated) error {
+	i, err := l.findPool(&e.Pool)
 	if err != nil || l.st.Pools.At(i).Quarantined {
 		return err
 	}
 
 	if e.ProtocolFee&0xfff > maxProtocolFee || e.ProtocolFee>>12 > maxProtocolFee {
-		return l.refuse("protocolFee", e.ProtocolFee, "at most 1000 in each direction")
+		return l.refuse("protocolFee", e.ProtocolFee,
+			fmt.Sprintf("at most %d in each direction", maxProtocolFee))
 	}
 	Pools.edit(l, i).ProtocolFee = e.ProtocolFee
 	return nil

@@ -9,23 +9,25 @@ import (
 	"tidemark/rankings/market"
 )
 
-// holding is an owner's open positions in a pool.
+// holding is the key of an owner's open positions in a pool.
 type holding struct{ owner, pool uint32 }
 
-// tokenID reads the id in the salt of the position manager's liquidity.
+// tokenID returns the position id in the salt of the position manager's
+// liquidity; ok is false if it does not fit 64 bits.
 func tokenID(salt market.Hash) (id uint64, ok bool) {
 	high := binary.BigEndian.Uint64(salt[0:]) | binary.BigEndian.Uint64(salt[8:]) |
 		binary.BigEndian.Uint64(salt[16:])
 	return binary.BigEndian.Uint64(salt[24:]), high == 0
 }
 
-// position returns the record of an id. Ids are almost without gaps, so the
-// distance from the first id is the index or slightly above it.
-func (l *Ledger) position(id uint64) (i uint32, ok bool) {
+// findPosition returns the index of the position with an id. Ids have few gaps,
+// so id minus the first id is the index or slightly more.
+func (l *Ledger) findPosition(id uint64) (i uint32, ok bool) {
 	n := l.st.Positions.Len()
 	if n == 0 || id < l.st.Positions.At(0).ID {
 		return 0, false
 	}
+
 	high := uint32(min(id-l.st.Positions.At(0).ID, uint64(n-1)))
 	if l.st.Positions.At(high).ID != id {
 		high = uint32(sort.Search(int(high), func(k int) bool {
@@ -35,16 +37,15 @@ func (l *Ledger) position(id uint64) (i uint32, ok bool) {
 	return high, l.st.Positions.At(high).ID == id
 }
 
-// modifyNFT applies a change of a position's liquidity and adds it to the
-// position's history.
+// modifyNFT changes a position's liquidity and adds the change to its history.
 func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	id, ok := tokenID(salt)
 	if !ok {
-		return l.refuse("position", salt, "an id below 2^64")
+		return l.refuse("position in salt", salt, "an id below 2^64")
 	}
-	i, ok := l.position(id)
+	i, ok := l.findPosition(id)
 	if !ok {
-		return l.refuse("position", id, "no such position")
+		return l.refuse("position", id, "one that was minted")
 	}
 
 	m := l.takeMove(i)
@@ -55,16 +56,18 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 
 	wasOpen := row.IsOpen()
 	row.Pool, row.TickLower, row.TickUpper = c.pool, c.lower, c.upper
-	held := share{&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128}
-	if err := l.change(c, held); err != nil {
+	held := liquidityShare{
+		&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128,
+	}
+	if err := l.changeLiquidity(c, held); err != nil {
 		return err
 	}
 	if m.kind == moveBurn && row.IsOpen() {
-		return l.refuse("burned liquidity", signed(c.delta), unsigned(row.Liquidity)+" more")
+		return l.refuse("liquidity left by a burn", unsigned(row.Liquidity), "0")
 	}
 
 	row.LowerSlot, row.UpperSlot = c.lowerSlot, c.upperSlot
-	if c.takesHook(l.st.Pools.At(c.pool)) {
+	if c.hookMayKeep(l.st.Pools.At(c.pool)) {
 		row.HookDelta = true
 	}
 
@@ -77,16 +80,16 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	return nil
 }
 
-// checkChange refuses a change that the position cannot have had: ids keep
-// their pool and range, are minted with liquidity, and end when burned.
-func (l *Ledger) checkChange(row *market.Position, c *change, m move) error {
+// checkChange refuses a change that the position cannot have: a position keeps
+// its pool and range, is minted with liquidity, and does not change once burned.
+func (l *Ledger) checkChange(row *market.Position, c *change, m nftMove) error {
 	switch {
 	case m.kind == moveMint && c.delta.Sign() <= 0:
 		return l.refuse("minted liquidity", signed(c.delta), "more than 0")
 	case m.kind == moveBurn && c.delta.Sign() >= 0:
-		return l.refuse("burned liquidity", signed(c.delta), unsigned(row.Liquidity))
+		return l.refuse("burned liquidity", signed(c.delta), "-"+unsigned(row.Liquidity))
 	case m.kind == moveNone && row.Burned:
-		return l.refuse("position", row.ID, "burned")
+		return l.refuse("position", row.ID, "one that is not burned")
 	case m.kind != moveMint && c.pool != row.Pool:
 		return l.refuse("pool", l.st.Pools.At(c.pool).ID, l.st.Pools.At(row.Pool).ID)
 	case m.kind != moveMint && (c.lower != row.TickLower || c.upper != row.TickUpper):
@@ -97,16 +100,16 @@ func (l *Ledger) checkChange(row *market.Position, c *change, m move) error {
 	return nil
 }
 
-// Permissions in the last byte of a hook's address: it may return a delta, and
-// so keep or add a part, after liquidity was added or removed.
+// Permission bits in the last byte of a hook's address: the hook may return a
+// delta after liquidity was added or removed, and so keep or add a part of it.
 const (
 	afterRemoveReturnsDelta = 1 << 0
 	afterAddReturnsDelta    = 1 << 1
 )
 
-// takesHook reports whether the pool's hook may have kept a part of the
-// change, of which the events say nothing.
-func (c *change) takesHook(p *market.Pool) bool {
+// hookMayKeep reports whether the pool's hook may have kept a part of the change.
+// Events do not show it.
+func (c *change) hookMayKeep(p *market.Pool) bool {
 	permissions := p.Hooks[len(p.Hooks)-1]
 	if c.delta.Sign() > 0 {
 		return permissions&afterAddReturnsDelta != 0
@@ -114,8 +117,8 @@ func (c *change) takesHook(p *market.Pool) bool {
 	return permissions&afterRemoveReturnsDelta != 0
 }
 
-// countOpen counts a position that was just opened, reopened or closed. A closed
-// one keeps the prices of its hour.
+// countOpen updates the counts for a position that was just opened, reopened or
+// closed. A closed one gets the prices of its hour.
 func (l *Ledger) countOpen(row *market.Position) {
 	if row.IsOpen() {
 		row.ClosedAt, row.Close, row.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
@@ -136,9 +139,8 @@ func (l *Ledger) countOpen(row *market.Position) {
 	l.dropHolding(row.Owner, row.Pool)
 }
 
-// closePrice is a token's price as the hour has recorded it, for a position
-// that closes in a pool. A price that only that pool supports is unknown, as it
-// was while the position was open.
+// closePrice returns a token's recorded price for a position that closes in a
+// pool. As for an open position, it is unknown if only that pool supports it.
 func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	t := l.st.Tokens.At(token)
 	c := market.ClosePrice{
@@ -156,7 +158,7 @@ func (l *Ledger) closePrice(token, pool uint32) market.ClosePrice {
 	return c
 }
 
-// addHolding counts an open position of an owner in a pool. The pool's holders
+// addHolding counts an open position of an owner in a pool. The holders of a pool
 // are the owners with at least one.
 func (l *Ledger) addHolding(owner, pool uint32) {
 	key := holding{owner, pool}
@@ -166,7 +168,7 @@ func (l *Ledger) addHolding(owner, pool uint32) {
 	}
 }
 
-// dropHolding takes an addHolding back.
+// dropHolding reverts an addHolding.
 func (l *Ledger) dropHolding(owner, pool uint32) {
 	key := holding{owner, pool}
 	if l.holdings[key]--; l.holdings[key] == 0 {
@@ -175,8 +177,8 @@ func (l *Ledger) dropHolding(owner, pool uint32) {
 	}
 }
 
-// addFlows adds a change to the sums of a position. Once one of them passes 128
-// bits all of them move to the overflow table, for good.
+// addFlows adds a change to the sums of a position. Once one of them exceeds 128
+// bits, all of them move to the overflow table and stay there.
 func (l *Ledger) addFlows(row *market.Position, c *change) {
 	s := l.st.Sums(row)
 	principal0, principal1 := &s.Withdrawn0, &s.Withdrawn1
@@ -193,6 +195,7 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 		return
 	}
 
+	// Whether all sums fit 128 bits shows in the bits that any of them has.
 	var over clmath.U256
 	for _, v := range []*clmath.U256{
 		&s.Deposited0, &s.Deposited1, &s.Withdrawn0, &s.Withdrawn1, &s.Collected0, &s.Collected1,

@@ -8,19 +8,18 @@ import (
 	"tidemark/rankings/market"
 )
 
-// A pool is quarantined when an event of it cannot have happened after those
-// that the ledger has seen: logs are missing, doubled, out of order or made up.
-// One pool's numbers are then not to be trusted, and all others are as good as
-// before, so the chain goes on without it.
+// A pool is quarantined when one of its events contradicts earlier ones: logs are
+// missing, duplicated, out of order or false. Its numbers cannot be trusted then.
+// Those of all other pools can, so the chain continues without it.
 //
-// The span with the event is taken back and applied again, with the pool in
-// quarantine from the span's start; so its last rows are those that were exact.
-// From then on nothing moves its price, ticks or fees. What still follows from
-// the events alone is kept up to date: who owns its positions, and their ids,
-// ranges and liquidity. A quarantine ends only by a Revert to before it, or by
-// a resync.
+// The span with the event is reverted and applied again with the pool in
+// quarantine from the start of the span, so its rows stay as they were when they
+// were exact. From then on its price, ticks and fees do not change. What follows
+// from single events is still kept up to date: the owners of its positions, and
+// their ids, ranges and liquidity. A quarantine ends by a Revert to before it, or
+// by a resync.
 
-// Quarantined is a pool that a span has quarantined, and the event that did it.
+// Quarantined is a pool that a span quarantined, and the event that caused it.
 type Quarantined struct {
 	Pool market.PoolID
 	Why  *Mismatch
@@ -29,24 +28,26 @@ type Quarantined struct {
 // QuarantinedPools returns how many pools are quarantined.
 func (l *Ledger) QuarantinedPools() int { return l.quarantined }
 
-// condemn decides what a span that failed with err leads to: when a pool is to
-// blame, and the span is not Strict, the next run is to quarantine it.
-func (l *Ledger) condemn(s *market.Span, err error) (Quarantined, bool) {
+// blamePool notes the pool that made a span fail with err, for the next run to
+// quarantine. It reports false if no other pool can be blamed, or if the span is
+// Strict.
+func (l *Ledger) blamePool(s *market.Span, err error) (Quarantined, bool) {
 	var m *Mismatch
-	if s.Strict || !errors.As(err, &m) || m.Pool == (market.PoolID{}) || l.condemned[m.Pool] {
+	if s.Strict || !errors.As(err, &m) || m.Pool == (market.PoolID{}) || l.blamed[m.Pool] {
 		return Quarantined{}, false
 	}
-	if l.condemned == nil {
-		l.condemned = make(map[market.PoolID]bool)
+
+	if l.blamed == nil {
+		l.blamed = make(map[market.PoolID]bool)
 	}
-	l.condemned[m.Pool] = true
+	l.blamed[m.Pool] = true
 	return Quarantined{Pool: m.Pool, Why: m}, true
 }
 
-// quarantine marks the condemned pools that there are. The others begin in the
-// span, and are marked when they do.
-func (l *Ledger) quarantine() {
-	for id := range l.condemned {
+// quarantineBlamed quarantines the blamed pools that exist. Those that the span
+// initializes are quarantined by initializePool.
+func (l *Ledger) quarantineBlamed() {
+	for id := range l.blamed {
 		if i, ok := l.poolOf[id]; ok {
 			Pools.edit(l, i).Quarantined = true
 			l.quarantined++
@@ -54,7 +55,7 @@ func (l *Ledger) quarantine() {
 	}
 }
 
-// undoQuarantines counts the quarantines that end with what u takes back.
+// undoQuarantines subtracts the quarantines that u ends from their count.
 func (l *Ledger) undoQuarantines(u *Undo) {
 	saved := Pools.Saved(u)
 	for i := range saved {
@@ -69,11 +70,11 @@ func (l *Ledger) undoQuarantines(u *Undo) {
 	}
 }
 
-// initializeQuarantined adds a pool whose first event already cannot be. What
-// of it is out of range is made to fit, since every reader may rely on that.
+// initializeQuarantined adds a pool with an invalid first event. Values that are
+// out of range are clamped, since all readers rely on the ranges.
 func (l *Ledger) initializeQuarantined(e *market.Initialize) {
 	for _, currency := range []market.Address{e.Currency0, e.Currency1} {
-		l.learn([]market.TokenMeta{{Address: currency, BadDecimals: true}})
+		l.addTokens([]market.TokenMeta{{Address: currency, BadDecimals: true}})
 	}
 
 	made := *e
@@ -93,14 +94,15 @@ func (l *Ledger) initializeQuarantined(e *market.Initialize) {
 	l.quarantined++
 }
 
-// modifyQuarantined follows the liquidity of a position in a quarantined pool.
-// Its amounts and fees cannot be known, so it gets no entry in its history.
+// modifyQuarantined updates the liquidity of a position in a quarantined pool.
+// Amounts and fees cannot be known, so the change is not in its history.
 func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 	id, ok := tokenID(e.Salt)
-	i, found := l.position(id)
+	i, found := l.findPosition(id)
 	if !ok || !found || e.Sender != l.cfg.PositionManager {
 		return
 	}
+
 	m := l.takeMove(i)
 	row := Positions.edit(l, i)
 	if m.kind == moveMint {
@@ -123,8 +125,8 @@ func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 	}
 	row.CostUsd = market.Unknown
 
-	// An open position names two ticks, whatever becomes of its pool. Ticks of a
-	// quarantined pool are never cleared, so they stay the position's.
+	// An open position refers to two ticks, in a quarantined pool too. Its ticks
+	// are never cleared, so the references stay valid.
 	l.touchDay(pool)
 	p := l.st.Pools.At(pool)
 	row.LowerSlot = l.tickSlot(pool, p, row.TickLower)

@@ -136,7 +136,7 @@ func (s *scripted) refuse(line string) []string {
 }
 
 func text(m *Mismatch) string {
-	return fmt.Sprintf("log %d: %s is %s; the replay has %s", m.LogIndex, m.What, m.Got, m.Want)
+	return fmt.Sprintf("log %d: %s is %s; expected %s", m.LogIndex, m.What, m.Got, m.Want)
 }
 
 func (s *scripted) quarantine(line string) (lines []string) {

@@ -70,7 +70,7 @@ func dayText(d *market.PoolDay) string {
 }
 
 func (s *scripted) positionText(st *market.State, id uint64) string {
-	i, ok := s.position(id)
+	i, ok := s.findPosition(id)
 	if !ok {
 		return "none"
 	}

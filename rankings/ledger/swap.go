@@ -7,11 +7,10 @@ import (
 	"tidemark/rankings/market"
 )
 
-// swap replays a swap from its event; see clmath.Replay. What the event claims
-// of price, tick, liquidity and a static pool's fee must be what the replay
-// has, or logs are missing.
-func (l *Ledger) swap(e *market.Swap) error {
-	i, err := l.pool(&e.Pool)
+// applySwap replays a swap from its event; see clmath.Replay. The event's price,
+// tick, liquidity and, in a pool with a static fee, its fee must match the replay.
+func (l *Ledger) applySwap(e *market.Swap) error {
+	i, err := l.findPool(&e.Pool)
 	if err != nil || l.st.Pools.At(i).Quarantined {
 		return err
 	}
@@ -23,7 +22,9 @@ func (l *Ledger) swap(e *market.Swap) error {
 		return err
 	}
 
-	l.touchDay(i) // before the price moves: a new day opens where the old one closed
+	// Before the price moves, because a new day opens at the old price.
+	l.touchDay(i)
+
 	growth, other := &p.FeeGrowthGlobal1X128, &p.FeeGrowthGlobal0X128
 	in, out := e.Amount1, e.Amount0
 	if down {
@@ -33,14 +34,14 @@ func (l *Ledger) swap(e *market.Swap) error {
 	r := &l.replay
 	r.Begin(&p.SqrtPriceX96, p.Tick, p.Liquidity, growth, down, in, end, e.Fee, p.ProtocolFee)
 	if !nothing {
-		l.walk(i, p.TickSpacing, other)
+		l.replaySteps(i, p.TickSpacing, other)
 	}
 
 	if err := r.Finish(e.Tick, e.Liquidity); err != nil {
-		return l.refuseSwap(e, in, err)
+		return l.refuseSwap(e, in)
 	}
 
-	// The replay agrees with the event: only now is the pool changed.
+	// The event agrees with the replay; change the pool.
 	*growth = r.GrowthX128
 	p.SqrtPriceX96, p.Tick, p.Liquidity = r.SqrtPriceX96, r.Tick, r.Liquidity
 	p.LastFee = p.Fee
@@ -50,12 +51,12 @@ func (l *Ledger) swap(e *market.Swap) error {
 
 	p.LastSwapAt = l.time
 	p.Swaps++
-	l.tally(i, p, out)
+	l.addSwapTotals(i, p, out)
 	return nil
 }
 
-// refuseSwap says in which quantity the replay ended elsewhere.
-func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
+// refuseSwap names the quantity in which event and replay differ.
+func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128) error {
 	r := &l.replay
 	switch {
 	case e.Liquidity != r.Liquidity:
@@ -63,16 +64,17 @@ func (l *Ledger) refuseSwap(e *market.Swap, in clmath.I128, err error) error {
 	case e.Tick != r.Tick && e.SqrtPriceX96 == r.SqrtPriceX96:
 		return l.refuse("tick", e.Tick, r.Tick)
 	}
-	return l.refuse("input", signed(in), err)
+	return l.refuse("input", signed(in), "enough to reach its price")
 }
 
-// checkSwap refuses what no swap can say, before any arithmetic trusts it: a
-// price outside the limits would never be reached, a fee above all or below
-// the protocol's would wrap. The lower limit itself is no price that a swap can
-// go to, but one at which a pool can be initialised and a swap too small to
-// move it can leave it; no pool is ever at the upper one. A static pool's fee
-// must be its own; and since the last step takes the event's tick, that must be
-// the tick of its price.
+// checkSwap refuses values that no swap can have, before they are used: a price
+// out of bounds would never be reached, and a fee above 100 % or below the
+// protocol's would wrap.
+//
+// No swap moves the price to the lower bound, but a pool can be initialised there
+// and a swap too small to move the price leaves it there; no pool is ever at the
+// upper bound. A pool with a static fee takes just that. The last step takes the
+// event's tick as it is, so that must be the tick of its price.
 func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) error {
 	end := &e.SqrtPriceX96
 	protocol := clmath.ProtocolFeeOf(p.ProtocolFee, down)
@@ -87,10 +89,10 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 		return l.refuse("fee", e.Fee, swapFee(p.Fee, protocol))
 	}
 
+	// The price may equal that of the next tick: a falling price that stopped there.
 	if lower := clmath.SqrtPriceAtTick(e.Tick); lower.Gt(end) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
-	// Equal is a falling price that stopped on the tick above.
 	if upper := clmath.SqrtPriceAtTick(e.Tick + 1); upper.Lt(end) {
 		return l.refuse("tick", e.Tick, clmath.TickAtSqrtPrice(end))
 	}
@@ -98,26 +100,28 @@ func (l *Ledger) checkSwap(p *market.Pool, e *market.Swap, down, nothing bool) e
 	return nil
 }
 
-// priceRange names the prices that a pool can be at.
+// priceRange describes the prices that a pool can have.
 var priceRange = fmt.Sprintf("%s to below %s", clmath.MinSqrtPrice.Dec(), clmath.MaxSqrtPrice.Dec())
 
-// swapFee is what a swap pays in all when it pays both fees.
+// swapFee returns the whole fee of a swap in pips, as the contracts combine the
+// liquidity providers' and the protocol's.
 func swapFee(lp, protocol uint32) uint32 {
 	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/clmath.Pips)
 }
 
-// walk takes the full steps of the swap in l.replay: to every initialised
-// tick and every word edge up to the event's price. The other growth is that
-// of the token that is not the input.
-func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
+// replaySteps takes the full steps of the swap in l.replay, to every initialised
+// tick and every word edge up to the event's price. other is the fee growth of
+// the output token.
+func (l *Ledger) replaySteps(pool uint32, spacing int32, other *clmath.U256) {
 	r := &l.replay
-	refs := l.lists.At(pool).Refs
-	k := above(refs, r.Tick)
+	refs := l.tickRefs.At(pool).Refs
+	k := countUpTo(refs, r.Tick)
 	if r.Down {
 		k--
 	}
 
 	for {
+		// The stop is the next initialised tick, or the word's edge if that is nearer.
 		stop := clmath.WordEdge(r.Tick, spacing, r.Down)
 		slot := uint32(market.NoIndex)
 		if k >= 0 && k < len(refs) {
@@ -136,7 +140,7 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 			return
 		}
 
-		l.cross(slot, other)
+		l.crossTick(slot, other)
 		if r.Down {
 			k--
 		} else {
@@ -145,8 +149,9 @@ func (l *Ledger) walk(pool uint32, spacing int32, other *clmath.U256) {
 	}
 }
 
-// cross passes the initialised tick at which the replay stands.
-func (l *Ledger) cross(slot uint32, other *clmath.U256) {
+// crossTick crosses the initialised tick that the replay has reached: it flips the
+// tick's fee growth outside and applies its liquidity.
+func (l *Ledger) crossTick(slot uint32, other *clmath.U256) {
 	r := &l.replay
 	t := Ticks.edit(l, slot)
 	global0, global1 := other, &r.GrowthX128

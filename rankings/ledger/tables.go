@@ -2,12 +2,11 @@ package ledger
 
 import "tidemark/rankings/market"
 
-// The tables of a ledger, a line each. Everything else that has to be done to
-// every table (journal.go here, and the store) is a loop over them, in this
-// order.
+// The tables of a ledger. Code that concerns all tables (journal.go and the
+// store) loops over them in this order.
 //
-// A new table needs its record and field of market.State, a line here, and a
-// line and a codec in the store.
+// A new table needs a record and a field in market.State, a line here, and a line
+// and a codec in the store.
 var (
 	Tokens    = define(func(st *market.State) *market.Frozen[market.Token] { return &st.Tokens })
 	Owners    = define(func(st *market.State) *market.Frozen[market.Address] { return &st.Owners })
@@ -21,8 +20,8 @@ var (
 	Hours     = define(func(st *market.State) *market.Frozen[market.HourBucket] { return &st.Hours })
 )
 
-// The series, a line each: what grows without end and is kept in the store
-// only. A ledger writes them by operations.
+// The series: data that grows without bound and is kept in the store only. A
+// ledger writes them by Ops.
 var (
 	Transactions = defineSeries[market.Transaction]()
 	PoolDays     = defineSeries[market.PoolDay]() // also the day that is not over
@@ -30,20 +29,20 @@ var (
 	HourPrices   = defineSeries[HourEntry]()
 )
 
-// Table names a table with rows of type T: its place in the order of tables,
-// and its field of a State.
+// Table is a table with rows of type T: its index among the tables, and its field
+// of a State.
 type Table[T any] struct {
 	index int
 	of    func(*market.State) *market.Frozen[T]
 }
 
-// tables are all that were defined, by index.
+// tables are all tables, by index.
 var tables []table
 
-// table is a Table whatever its rows are.
+// table is a Table of any row type.
 type table interface {
 	// open returns the journal of the table in a ledger whose live State is st.
-	open(st *market.State, now *mark) journaled
+	open(st *market.State, now *stamp) journaled
 }
 
 func define[T any](of func(*market.State) *market.Frozen[T]) *Table[T] {
@@ -61,8 +60,7 @@ func (t *Table[T]) Index() int { return t.index }
 // Of returns the table in a State.
 func (t *Table[T]) Of(st *market.State) *market.Frozen[T] { return t.of(st) }
 
-// Changed returns the rows of the table that c says are to be written again,
-// ascending.
+// Changed returns the rows of the table that c requires to be stored, ascending.
 func (t *Table[T]) Changed(c *Changes) []uint32 {
 	if t.index >= len(c.Rows) {
 		return nil
@@ -78,7 +76,7 @@ func (t *Table[T]) SetChanged(c *Changes, rows []uint32) {
 	c.Rows[t.index] = rows
 }
 
-// Saved returns the rows of the table that u puts back.
+// Saved returns the rows of the table that u restores.
 func (t *Table[T]) Saved(u *Undo) []Saved[T] {
 	if t.index >= len(u.Saved) {
 		return nil
@@ -95,7 +93,7 @@ func (t *Table[T]) SetSaved(u *Undo, rows []Saved[T]) {
 	u.Saved[t.index] = rows
 }
 
-// in returns the table's journal in l, through which its rows are written.
+// in returns the table's journal in l.
 func (t *Table[T]) in(l *Ledger) *journal[T] { return l.journals[t.index].(*journal[T]) }
 
 // edit returns row i for writing; see journal.edit.
@@ -107,7 +105,7 @@ func (t *Table[T]) note(l *Ledger, i uint32) *T { return t.in(l).note(i) }
 // add appends a row and returns its index.
 func (t *Table[T]) add(l *Ledger, row T) uint32 { return t.in(l).add(row) }
 
-// Series names a series with entries of type E.
+// Series is a series with entries of type E.
 type Series[E any] struct{ index int }
 
 // seriesCount is how many series were defined.
@@ -121,16 +119,16 @@ func defineSeries[E any]() Series[E] {
 // Index returns the number of the series in an Op.
 func (s Series[E]) Index() int { return s.index }
 
-// Put returns the operation that writes an entry, over the one with the same
-// key if there is any.
+// Put returns the operation that writes an entry, replacing one with the same
+// key.
 func (s Series[E]) Put(entry E) Op { return Op{Series: s.index, Entry: &entry} }
 
-// Drop returns the operation that deletes the entry with the key of key, the
-// other fields of which are not looked at.
+// Drop returns the operation that deletes the entry with the key of key; its other
+// fields are ignored.
 func (s Series[E]) Drop(key E) Op { return Op{Series: s.index, Drop: true, Entry: &key} }
 
-// Entry returns the entry of an operation on this series, nil for one on
-// another.
+// Entry returns the entry of an operation on this series, or nil if the operation
+// is on another.
 func (s Series[E]) Entry(op *Op) *E {
 	if op.Series != s.index {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"tidemark/rankings/market"
 )
 
-// tickSlot returns the record of a tick, made when there is none. A new tick
-// counts all growth so far as having happened below it.
+// tickSlot returns the record of a tick and adds one if there is none. By the
+// contracts' convention all fee growth so far happened below a new tick.
 func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
-	if slot, ok := findTick(l.lists.At(pool).Refs, tick); ok {
+	if slot, ok := findTick(l.tickRefs.At(pool).Refs, tick); ok {
 		return slot
 	}
 
@@ -28,25 +28,27 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	}
 
 	l.noteOutside(slot, Ticks.edit(l, slot))
-	l.lists.insert(pool, market.TickRef{Tick: tick, Slot: slot})
+	l.tickRefs.insert(pool, market.TickRef{Tick: tick, Slot: slot})
 	return slot
 }
 
-// moveTick adds a change of liquidity to a tick; net is the change as it
-// counts at this end of the range: negated at the upper one.
+// moveTick adds a change of liquidity to a tick. net is delta at the lower end of
+// the range and -delta at the upper one.
 func (l *Ledger) moveTick(slot uint32, delta, net clmath.I128) error {
 	t := Ticks.edit(l, slot)
 	gross, wrapped := t.LiquidityGross.Apply(delta)
 	sum, overflowed := t.LiquidityNet.Add(net)
 	if wrapped || overflowed {
-		return l.refuse("liquidityDelta", signed(delta), "less at the tick")
+		return l.refuse("liquidityDelta", signed(delta),
+			"one that fits the tick's liquidity "+unsigned(t.LiquidityGross))
 	}
+
 	t.LiquidityGross, t.LiquidityNet = gross, sum
 	return nil
 }
 
-// clearTick frees a tick that no liquidity refers to any more. Its entry of
-// today is dropped too: if it is initialised again, its fee growth starts anew.
+// clearTick frees a tick that has no liquidity any more. Its entry of today is
+// dropped too, because its fee growth starts again when it is next initialised.
 func (l *Ledger) clearTick(slot uint32) {
 	t := Ticks.edit(l, slot)
 	if !t.LiquidityGross.IsZero() {
@@ -55,34 +57,37 @@ func (l *Ledger) clearTick(slot uint32) {
 	if t.LastDay == l.day {
 		l.ops = append(l.ops, TickDays.Drop(market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day}))
 	}
-	l.lists.remove(t.Pool, t.Tick)
+
+	l.tickRefs.remove(t.Pool, t.Tick)
 	*t = market.Tick{Pool: market.NoIndex}
-	l.freeTicks.put(slot)
+	l.freeTicks.add(slot)
 }
 
-// noteOutside remembers that a tick's fee growth outside was written.
+// noteOutside notes that a tick's fee growth outside was written.
 func (l *Ledger) noteOutside(slot uint32, t *market.Tick) {
 	t.LastDay = l.day
-	if n := len(l.written); n == 0 || l.written[n-1] != slot {
-		l.written = append(l.written, slot)
+	if n := len(l.writtenTicks); n == 0 || l.writtenTicks[n-1] != slot {
+		l.writtenTicks = append(l.writtenTicks, slot)
 	}
 }
 
-// writeTickDays puts the ticks written since the last call into the series,
-// at the end of a day or a span: only the last write of a day counts.
+// writeTickDays puts the ticks that were written since the last call into the
+// series. It is called at the end of a day and of a span, since only the last
+// write of a day counts.
 func (l *Ledger) writeTickDays() {
-	slices.Sort(l.written)
-	for _, slot := range slices.Compact(l.written) {
+	slices.Sort(l.writtenTicks)
+	for _, slot := range slices.Compact(l.writtenTicks) {
 		t := l.st.Ticks.At(slot)
 		if t.Pool == market.NoIndex {
-			continue
+			continue // it was cleared
 		}
 		l.ops = append(l.ops, TickDays.Put(tickDay(t)))
-		onUndo(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay})
+		addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay})
 	}
-	l.written = l.written[:0]
+	l.writtenTicks = l.writtenTicks[:0]
 }
 
+// tickDay returns the series entry of a tick's last write.
 func tickDay(t *market.Tick) market.TickDay {
 	return market.TickDay{
 		Pool: t.Pool, Day: t.LastDay, Tick: t.Tick,
@@ -91,14 +96,14 @@ func tickDay(t *market.Tick) market.TickDay {
 	}
 }
 
-// oldTickDays puts into the undo the entries that the span has overwritten: those
-// of ticks that had already been written on the day of the head.
-func (l *Ledger) oldTickDays() {
+// undoTickDays adds to the undo the entries that the span overwrote: those of
+// ticks that had been written before on the day of the head.
+func (l *Ledger) undoTickDays() {
 	day := market.DayOf(l.st.Head.Time)
 	saved := Ticks.in(l).saved
 	for i := range saved {
 		if t := &saved[i].Row; t.Pool != market.NoIndex && t.LastDay == day {
-			onUndo(l, TickDays.Put, tickDay(t))
+			addUndoOp(l, TickDays.Put, tickDay(t))
 		}
 	}
 }

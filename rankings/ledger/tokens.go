@@ -8,9 +8,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// learn adds the tokens that were not known and completes those that had no
-// decimals. They survive a Revert, because the feed tells each of them once.
-func (l *Ledger) learn(metas []market.TokenMeta) {
+// addTokens adds tokens that are not known, and sets the metadata of those whose
+// decimals were bad. Both survive a Revert, because a feed reports a token once.
+func (l *Ledger) addTokens(metas []market.TokenMeta) {
 	for i := range metas {
 		m := &metas[i]
 		if at, ok := l.tokenOf[m.Address]; ok {
@@ -30,7 +30,8 @@ func (l *Ledger) learn(metas []market.TokenMeta) {
 	}
 }
 
-// newToken is a token that no hour has priced yet. A listed stable needs none.
+// newToken returns a token without a price record. A configured stable has the
+// price 1.
 func (l *Ledger) newToken(m market.TokenMeta) market.Token {
 	t := market.Token{
 		Address: m.Address, Symbol: m.Symbol, Name: m.Name,
@@ -44,47 +45,49 @@ func (l *Ledger) newToken(m market.TokenMeta) market.Token {
 	return t
 }
 
-// recordFirst puts the price that a stable has before any hour into the series,
-// when its first pool appears: tokens are taught once and stay, events come
-// again after a revert.
-func (l *Ledger) recordFirst(token uint32) {
+// recordStable puts the first price of a stable into the series, when its first
+// pool is initialised. It cannot be done when the token is added: that is not
+// repeated after a Revert, and events are.
+func (l *Ledger) recordStable(token uint32) {
 	if t := l.st.Tokens.At(token); t.HourAt != 0 || !market.Known(t.HourUsd) {
 		return
 	}
 	t := Tokens.edit(l, token)
 	t.HourAt = market.HourOf(l.time)
 	entry := HourEntry{HourRecord(token, t), t.HourAt}
-	onUndo(l, HourPrices.Drop, entry)
+	addUndoOp(l, HourPrices.Drop, entry)
 	l.ops = append(l.ops, HourPrices.Put(entry))
 }
 
-// record puts an hour's price records in force, until the next one of the
-// same token. An hour announced twice keeps the later record.
-func (l *Ledger) record(h *hourRecord) {
+// applyHour sets the tokens' price records, which hold until the next record of
+// the token. Of an hour announced twice the later record counts.
+func (l *Ledger) applyHour(h *hourRecord) {
 	for _, p := range h.prices {
 		t := Tokens.edit(l, p.Token)
 
 		// The undo puts back the record that is overwritten, or none.
 		if t.HourAt == h.hour {
-			onUndo(l, HourPrices.Put, HourEntry{HourRecord(p.Token, t), h.hour})
+			addUndoOp(l, HourPrices.Put, HourEntry{HourRecord(p.Token, t), h.hour})
 		} else {
-			onUndo(l, HourPrices.Drop, HourEntry{HourPrice{Token: p.Token}, h.hour})
+			addUndoOp(l, HourPrices.Drop, HourEntry{HourPrice{Token: p.Token}, h.hour})
 		}
+
 		t.HourUsd, t.HourAt, t.HourAsOf, t.HourOnlyPool = p.Usd, h.hour, p.AsOf, p.OnlyPool
 		t.HourMarkets, t.HourSource, t.HourReason = p.Markets, p.Source, p.Reason
 		t.HourCorroborated, t.HourExitUsd = p.Corroborated, p.ExitUsd
 		t.PriceLostAt, t.TrustLostAt = p.PriceLostAt, p.TrustLostAt
 		l.ops = append(l.ops, HourPrices.Put(HourEntry{p, h.hour}))
 	}
+
 	for _, held := range h.pools {
 		p := Pools.edit(l, held.Pool)
 		p.Held, p.Others = held.Held, held.Others
 	}
 }
 
-// usd values a raw amount by the hour's record. An amount of 0 is worth 0 even
-// when the token has no price.
-func (l *Ledger) usd(token uint32, amount *clmath.U256) float64 {
+// valueUsd returns the USD value of a raw amount by the hour's record. An amount
+// of 0 is worth 0 even if the token has no price.
+func (l *Ledger) valueUsd(token uint32, amount *clmath.U256) float64 {
 	if amount.IsZero() {
 		return 0
 	}
@@ -92,7 +95,7 @@ func (l *Ledger) usd(token uint32, amount *clmath.U256) float64 {
 	return clmath.ToFloat(amount, t.Decimals) * t.HourUsd
 }
 
-// nativeUsd is the native currency's price by the hour's record.
+// nativeUsd returns the native currency's price by the hour's record.
 func (l *Ledger) nativeUsd() float64 {
 	if l.st.Native == market.NoIndex {
 		return market.Unknown
@@ -100,7 +103,7 @@ func (l *Ledger) nativeUsd() float64 {
 	return l.st.Tokens.At(l.st.Native).HourUsd
 }
 
-// gasUsd values wei by the hour's record.
+// gasUsd returns the USD value of wei by the hour's record.
 func (l *Ledger) gasUsd(wei clmath.U128) float64 {
 	if wei.IsZero() {
 		return 0
@@ -111,7 +114,7 @@ func (l *Ledger) gasUsd(wei clmath.U128) float64 {
 
 const nativeDecimals = 18
 
-// ownerIndex returns the record of an owner.
+// ownerIndex returns the index of an owner, who is added if not known.
 func (l *Ledger) ownerIndex(a market.Address) uint32 {
 	i, ok := l.ownerOf[a]
 	if !ok {

@@ -6,36 +6,36 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keptBlocks is how far back a reorganisation can be followed even where the
-// chain says that it has finalized more.
+// keptBlocks is how many blocks below the head a reorg can be followed, even if
+// the chain has finalized them.
 const keptBlocks = 256
 
-// keep turns what the span saved into its undo. A final span ends all undos: it
-// has none itself, so older ones cannot be reached.
-func (l *Ledger) keep(s *market.Span) {
+// keepUndo keeps the undo of a span that was applied. A final span has none, so
+// older ones cannot be reached and are dropped.
+func (l *Ledger) keepUndo(s *market.Span) {
 	if s.Final {
-		l.forget(len(l.undos))
+		l.dropOldestUndos(len(l.undos))
 		return
 	}
 
-	l.oldTickDays()
-	u := l.saved()
-	u.To, u.Hash, u.Drops = s.To, s.Hash, l.drops
+	l.undoTickDays()
+	u := l.makeUndo()
+	u.To, u.Hash, u.Drops = s.To, s.Hash, l.undoOps
 	l.undos = append(l.undos, u)
 }
 
-// onUndo notes an operation that the undo of the present span is to do. A final
-// span gets none, and so makes no garbage of them while a chain catches up.
-func onUndo[E any](l *Ledger, op func(E) Op, entry E) {
+// addUndoOp adds an operation to the undo of the present span. For a final span it
+// does nothing, which saves garbage while a chain catches up.
+func addUndoOp[E any](l *Ledger, op func(E) Op, entry E) {
 	if !l.final {
-		l.drops = append(l.drops, op(entry))
+		l.undoOps = append(l.undoOps, op(entry))
 	}
 }
 
-// abandon takes back the span that is being applied, its tokens too.
-func (l *Ledger) abandon() {
-	u := l.saved()
-	l.undo(u)
+// abandonSpan reverts the span that is being applied, including its tokens.
+func (l *Ledger) abandonSpan() {
+	u := l.makeUndo()
+	l.applyUndo(u)
 
 	first := u.Rows[Tokens.index]
 	for i := first; i < l.st.Tokens.Len(); i++ {
@@ -47,8 +47,9 @@ func (l *Ledger) abandon() {
 	Tokens.in(l).restore(new(Undo), first)
 }
 
-// Revert takes back the newest span, with the hour that began before it. The
-// tokens that it taught stay. ErrNoUndo when its inverse is not kept.
+// Revert undoes the newest span, with the hour that began before it. Its tokens
+// stay. An hour that was announced and not applied is discarded. The error is
+// ErrNoUndo if the span's undo is not kept.
 func (l *Ledger) Revert() error {
 	n := len(l.undos)
 	if n == 0 {
@@ -56,20 +57,20 @@ func (l *Ledger) Revert() error {
 	}
 
 	u := l.undos[n-1]
-	l.undo(u)
+	l.applyUndo(u)
 	l.ops = append(l.ops, u.Drops...)
 	l.undos = l.undos[:n-1]
-	if l.put == n {
-		l.put--
-		l.gone = append(l.gone, u.To)
+	if l.storedUndos == n {
+		l.storedUndos--
+		l.droppedUndos = append(l.droppedUndos, u.To)
 	}
 
 	l.hour = nil
 	return nil
 }
 
-// Forget drops the inverses of spans that no reorganisation can reach: those
-// both finalized and at least 256 blocks below the head.
+// Forget drops the undos of spans that no reorg can reach: those that are
+// finalized and at least 256 blocks below the head.
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
 	for n < len(l.undos) {
@@ -78,21 +79,21 @@ func (l *Ledger) Forget(finalized uint64) {
 		}
 		n++
 	}
-	l.forget(n)
+	l.dropOldestUndos(n)
 }
 
-// forget drops the oldest n undos.
-func (l *Ledger) forget(n int) {
-	for _, u := range l.undos[:min(n, l.put)] {
-		l.gone = append(l.gone, u.To)
+// dropOldestUndos drops the oldest n undos.
+func (l *Ledger) dropOldestUndos(n int) {
+	for _, u := range l.undos[:min(n, l.storedUndos)] {
+		l.droppedUndos = append(l.droppedUndos, u.To)
 	}
-	l.put = max(l.put-n, 0)
+	l.storedUndos = max(l.storedUndos-n, 0)
 	l.undos = slices.Delete(l.undos, 0, n)
 }
 
-// undo puts everything back as it was at u.Before: the indexes first, while
-// the rows still show what they hold, then the rows.
-func (l *Ledger) undo(u *Undo) {
+// applyUndo restores the ledger at u.Before: first the indexes, which need the
+// present rows, then the rows.
+func (l *Ledger) applyUndo(u *Undo) {
 	l.undoHoldings(u)
 	l.undoNames(u)
 	l.undoTicks(u)
@@ -100,21 +101,22 @@ func (l *Ledger) undo(u *Undo) {
 	l.undoPrices(u)
 	l.undoQuarantines(u)
 
-	l.restore(u)
+	l.restoreRows(u)
 
+	// What is not in the journals: lists, stale days, head and clock.
 	pools := u.Rows[Pools.index]
-	l.lists.truncate(pools)
+	l.tickRefs.truncate(pools)
 	l.isStale = l.isStale[:pools]
 	for _, d := range Days.Saved(u) {
-		l.unsettle(d.Index)
+		l.markDayStale(d.Index)
 	}
 
 	l.st.Head = u.Before
 	l.time, l.day = l.st.Head.Time, market.DayOf(l.st.Head.Time)
 }
 
-// undoPrices takes the price records from the tokens that the span taught:
-// they stay, and the hours whose records they had may not.
+// undoPrices removes the price records of the tokens that the span added: the
+// tokens stay, but the hour of the record may be undone.
 func (l *Ledger) undoPrices(u *Undo) {
 	for i := u.Rows[Tokens.index]; i < l.st.Tokens.Len(); i++ {
 		t := Tokens.note(l, i)
@@ -125,9 +127,9 @@ func (l *Ledger) undoPrices(u *Undo) {
 	}
 }
 
-// undoHoldings corrects the holdings for the positions that change back: it adds
-// each as it will be and subtracts each as it is. The counts in the pools come
-// back with their rows.
+// undoHoldings updates the holdings for positions that are restored: it adds each
+// as it will be and subtracts each as it is. The pools' counts are restored with
+// their rows.
 func (l *Ledger) undoHoldings(u *Undo) {
 	count := func(p *market.Position, one uint32) {
 		if !p.IsOpen() {
@@ -149,7 +151,7 @@ func (l *Ledger) undoHoldings(u *Undo) {
 	}
 }
 
-// undoNames removes the rows that are dropped from the indexes by name.
+// undoNames removes dropped rows from the indexes by name.
 func (l *Ledger) undoNames(u *Undo) {
 	for i := u.Rows[Owners.index]; i < l.st.Owners.Len(); i++ {
 		delete(l.ownerOf, *l.st.Owners.At(i))
@@ -158,17 +160,17 @@ func (l *Ledger) undoNames(u *Undo) {
 		delete(l.poolOf, l.st.Pools.At(i).ID)
 	}
 	for i := u.Rows[NonNFT.index]; i < l.st.NonNFT.Len(); i++ {
-		delete(l.nonNFTOf, keyOf(l.st.NonNFT.At(i)))
+		delete(l.nonNFTOf, nonNFTKeyOf(l.st.NonNFT.At(i)))
 	}
 }
 
-// undoTicks brings the lists of ticks and their free records back. All ticks
-// that differ leave their lists before any comes back: one may return to
+// undoTicks restores the lists of ticks and their free records. All ticks that
+// differ leave their lists before any is inserted, because a tick may return to
 // another record than it has now.
 func (l *Ledger) undoTicks(u *Undo) {
 	leave := func(i uint32) {
 		if t := l.st.Ticks.At(i); t.Pool != market.NoIndex {
-			l.lists.remove(t.Pool, t.Tick)
+			l.tickRefs.remove(t.Pool, t.Tick)
 		}
 	}
 	saved := Ticks.Saved(u)
@@ -179,34 +181,34 @@ func (l *Ledger) undoTicks(u *Undo) {
 	}
 	for i := u.Rows[Ticks.index]; i < l.st.Ticks.Len(); i++ {
 		leave(i)
-		l.freeTicks.drop(i)
+		l.freeTicks.remove(i)
 	}
 
 	for i := range saved {
 		s := &saved[i]
 		if s.Row.Pool == market.NoIndex {
-			l.freeTicks.put(s.Index)
+			l.freeTicks.add(s.Index)
 			continue
 		}
-		l.freeTicks.drop(s.Index)
+		l.freeTicks.remove(s.Index)
 		if !sameTick(&s.Row, l.st.Ticks.At(s.Index)) {
-			l.lists.insert(s.Row.Pool, market.TickRef{Tick: s.Row.Tick, Slot: s.Index})
+			l.tickRefs.insert(s.Row.Pool, market.TickRef{Tick: s.Row.Tick, Slot: s.Index})
 		}
 	}
 }
 
-// undoHours brings the free records of the buckets back; their lists are in
-// the rows themselves.
+// undoHours restores the free records of hour buckets. Their lists are in the rows
+// themselves.
 func (l *Ledger) undoHours(u *Undo) {
 	for i := u.Rows[Hours.index]; i < l.st.Hours.Len(); i++ {
-		l.freeHours.drop(i)
+		l.freeHours.remove(i)
 	}
 	saved := Hours.Saved(u)
 	for i := range saved {
 		if s := &saved[i]; s.Row.Pool == market.NoIndex {
-			l.freeHours.put(s.Index)
+			l.freeHours.add(s.Index)
 		} else {
-			l.freeHours.drop(s.Index)
+			l.freeHours.remove(s.Index)
 		}
 	}
 }

@@ -10,41 +10,43 @@ import (
 	"tidemark/rankings/market"
 )
 
-// kinds are the events, with the fewest words that they need.
-var kinds = map[string]struct {
+// eventKinds are the events, with the least number of words that each needs.
+var eventKinds = map[string]struct {
 	words int
 	make  func(m *Market, st *market.State, word []string) ([]market.Event, error)
 }{
-	"block":    {1, func(*Market, *market.State, []string) ([]market.Event, error) { return nil, nil }},
-	"pool":     {6, (*Market).initialize},
-	"mint":     {7, (*Market).mint},
-	"direct":   {6, (*Market).direct},
-	"donate":   {4, (*Market).donate},
-	"protocol": {4, (*Market).protocol},
-	"sell0":    {3, (*Market).swap},
-	"sell1":    {3, (*Market).swap},
-	"buy0":     {3, (*Market).swap},
-	"buy1":     {3, (*Market).swap},
-	"push":     {3, (*Market).push},
-	"crash":    {3, (*Market).crash},
-	"add":      {3, (*Market).position},
-	"remove":   {3, (*Market).position},
-	"collect":  {2, (*Market).position},
-	"give":     {3, (*Market).position},
-	"burn":     {2, (*Market).position},
+	"block":    {1, (*Market).noEvents},
+	"pool":     {6, (*Market).initializeEvents},
+	"mint":     {7, (*Market).mintEvents},
+	"direct":   {6, (*Market).directEvents},
+	"donate":   {4, (*Market).donateEvents},
+	"protocol": {4, (*Market).protocolFeeEvents},
+	"sell0":    {3, (*Market).swapEvents},
+	"sell1":    {3, (*Market).swapEvents},
+	"buy0":     {3, (*Market).swapEvents},
+	"buy1":     {3, (*Market).swapEvents},
+	"push":     {3, (*Market).pushEvents},
+	"crash":    {3, (*Market).impossibleSwapEvents},
+	"add":      {3, (*Market).positionEvents},
+	"remove":   {3, (*Market).positionEvents},
+	"collect":  {2, (*Market).positionEvents},
+	"give":     {3, (*Market).positionEvents},
+	"burn":     {2, (*Market).positionEvents},
 }
 
+// events returns the log events of one event in a script.
 func (m *Market) events(st *market.State, word []string) ([]market.Event, error) {
 	if len(word) == 0 {
 		return nil, nil
 	}
 
-	kind, ok := kinds[word[0]]
+	kind, ok := eventKinds[word[0]]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("what is %q?", word[0])
+		return nil, fmt.Errorf("unknown event %q", word[0])
 	case len(word) < kind.words:
-		return nil, fmt.Errorf("%s needs %d words more", word[0], kind.words-len(word))
+		return nil, fmt.Errorf("%s has %d words; it needs at least %d",
+			word[0], len(word), kind.words)
 	}
 
 	events, err := kind.make(m, st, word)
@@ -54,8 +56,12 @@ func (m *Market) events(st *market.State, word []string) ([]market.Event, error)
 	return events, nil
 }
 
-// initialize leaves a currency that no token names to the ledger to refuse.
-func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, error) {
+// noEvents makes an empty block.
+func (m *Market) noEvents(*market.State, []string) ([]market.Event, error) { return nil, nil }
+
+// initializeEvents makes the event of a new pool. An unknown token becomes the zero
+// address, which the ledger refuses.
+func (m *Market) initializeEvents(_ *market.State, word []string) ([]market.Event, error) {
 	token0, token1 := m.metas[word[2]], m.metas[word[3]]
 	e := market.Initialize{
 		Pool: Pool(word[1]), Currency0: token0.Address, Currency1: token1.Address,
@@ -63,14 +69,14 @@ func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, err
 	}
 
 	if word[4] != "dynamic" {
-		fee, err := integer(word[4])
+		fee, err := parseInteger(word[4])
 		if err != nil {
 			return nil, err
 		}
 		e.Fee = uint32(fee)
 	}
 
-	spacing, err := integer(word[5])
+	spacing, err := parseInteger(word[5])
 	if err != nil {
 		return nil, err
 	}
@@ -86,49 +92,57 @@ func (m *Market) initialize(_ *market.State, word []string) ([]market.Event, err
 
 	at := append(word[6:], "0")[0]
 	if strings.HasPrefix(at, "@") {
-		e.SqrtPriceX96, err = sqrtPrice(at, token0.Decimals, token1.Decimals)
+		e.SqrtPriceX96, err = parseSqrtPrice(at, token0.Decimals, token1.Decimals)
+		if err != nil {
+			return nil, err
+		}
 		e.Tick = clmath.TickAtSqrtPrice(&e.SqrtPriceX96)
-		return []market.Event{e}, err
+		return []market.Event{e}, nil
 	}
 
-	tick, err := integer(at)
+	tick, err := parseInteger(at)
 	e.Tick, e.SqrtPriceX96 = int32(tick), clmath.SqrtPriceAtTick(int32(tick))
 	return []market.Event{e}, err
 }
 
-func (m *Market) mint(st *market.State, word []string) ([]market.Event, error) {
-	id, err := integer(word[1])
+// mintEvents makes the transfer and the liquidity of a new position.
+func (m *Market) mintEvents(st *market.State, word []string) ([]market.Event, error) {
+	id, err := parseInteger(word[1])
 	if err != nil {
 		return nil, err
 	}
-	e, err := m.change(st, word[3:])
+	e, err := m.liquidityChange(st, word[3:])
 	e.Sender, e.Salt = Manager, Salt(uint64(id))
 	return []market.Event{market.TransferNFT{To: Person(word[2]), ID: uint64(id)}, e}, err
 }
 
-func (m *Market) direct(st *market.State, word []string) ([]market.Event, error) {
-	e, err := m.change(st, word[2:])
+// directEvents makes a change of liquidity by a sender other than the position
+// manager.
+func (m *Market) directEvents(st *market.State, word []string) ([]market.Event, error) {
+	e, err := m.liquidityChange(st, word[2:])
 	e.Sender = Person(word[1])
 	return []market.Event{e}, err
 }
 
-// change reads P LOWER UPPER LIQUIDITY.
-func (m *Market) change(st *market.State, word []string) (e market.ModifyLiquidity, err error) {
+// liquidityChange reads P LOWER UPPER LIQUIDITY.
+func (m *Market) liquidityChange(
+	st *market.State, word []string,
+) (e market.ModifyLiquidity, err error) {
 	e.Pool = Pool(word[0])
-	if e.TickLower, err = m.tick(st, e.Pool, word[1]); err != nil {
+	if e.TickLower, err = m.parseTick(st, e.Pool, word[1]); err != nil {
 		return e, err
 	}
-	if e.TickUpper, err = m.tick(st, e.Pool, word[2]); err != nil {
+	if e.TickUpper, err = m.parseTick(st, e.Pool, word[2]); err != nil {
 		return e, err
 	}
-	e.LiquidityDelta, err = liquidity(word[3])
+	e.LiquidityDelta, err = parseLiquidity(word[3])
 	return e, err
 }
 
-// tick reads a tick of a pool: a number, @PRICE, min or max.
-func (m *Market) tick(st *market.State, id market.PoolID, text string) (int32, error) {
+// parseTick reads a tick of a pool: a number, @PRICE, min or max.
+func (m *Market) parseTick(st *market.State, id market.PoolID, text string) (int32, error) {
 	if strings.Trim(text, "-0123456789") == "" {
-		n, err := integer(text)
+		n, err := parseInteger(text)
 		return int32(n), err
 	}
 	i, err := findPool(st, id)
@@ -145,15 +159,20 @@ func (m *Market) tick(st *market.State, id market.PoolID, text string) (int32, e
 		return edge, nil
 	}
 
-	sqrt, err := priceIn(st, p, text)
-	return clmath.Aligned(clmath.TickAtSqrtPrice(&sqrt), p.TickSpacing), err
+	sqrt, err := parsePoolPrice(st, p, text)
+	if err != nil {
+		return 0, err
+	}
+	return clmath.Aligned(clmath.TickAtSqrtPrice(&sqrt), p.TickSpacing), nil
 }
 
-func priceIn(st *market.State, p *market.Pool, text string) (clmath.U256, error) {
-	return sqrtPrice(text, st.Tokens.At(p.Currency0).Decimals, st.Tokens.At(p.Currency1).Decimals)
+// parsePoolPrice reads @PRICE in a pool.
+func parsePoolPrice(st *market.State, p *market.Pool, text string) (clmath.U256, error) {
+	return parseSqrtPrice(text, st.Tokens.At(p.Currency0).Decimals, st.Tokens.At(p.Currency1).Decimals)
 }
 
-func (m *Market) donate(_ *market.State, word []string) ([]market.Event, error) {
+// donateEvents makes a donation.
+func (m *Market) donateEvents(_ *market.State, word []string) ([]market.Event, error) {
 	amount0, err := Amount(word[2])
 	if err != nil {
 		return nil, err
@@ -162,24 +181,26 @@ func (m *Market) donate(_ *market.State, word []string) ([]market.Event, error) 
 	return []market.Event{market.Donate{Pool: Pool(word[1]), Amount0: amount0, Amount1: amount1}}, err
 }
 
-func (m *Market) protocol(_ *market.State, word []string) ([]market.Event, error) {
-	down, err := integer(word[2])
+// protocolFeeEvents makes a change of the protocol fee.
+func (m *Market) protocolFeeEvents(_ *market.State, word []string) ([]market.Event, error) {
+	down, err := parseInteger(word[2])
 	if err != nil {
 		return nil, err
 	}
-	up, err := integer(word[3])
+	up, err := parseInteger(word[3])
 	return []market.Event{
 		market.ProtocolFeeUpdated{Pool: Pool(word[1]), ProtocolFee: uint32(down | up<<12)},
 	}, err
 }
 
-func (m *Market) crash(_ *market.State, word []string) ([]market.Event, error) {
+// impossibleSwapEvents makes a swap with a price and without amounts.
+func (m *Market) impossibleSwapEvents(_ *market.State, word []string) ([]market.Event, error) {
 	sqrt, err := Amount(word[2])
 	return []market.Event{market.Swap{Pool: Pool(word[1]), SqrtPriceX96: sqrt, Fee: 3000}}, err
 }
 
-// swap sells or buys an amount at any price.
-func (m *Market) swap(st *market.State, word []string) (_ []market.Event, err error) {
+// swapEvents makes a swap of an amount without a price limit.
+func (m *Market) swapEvents(st *market.State, word []string) (_ []market.Event, err error) {
 	o := Order{ExactIn: strings.HasPrefix(word[0], "sell")}
 	o.Down = o.ExactIn == strings.HasSuffix(word[0], "0")
 	if o.Amount, err = Amount(word[2]); err != nil {
@@ -189,34 +210,35 @@ func (m *Market) swap(st *market.State, word []string) (_ []market.Event, err er
 	if o.Down {
 		o.Limit = clmath.SqrtPriceAtTick(clmath.MinTick + 1)
 	}
-	return trade(st, word, &o)
+	return tradeEvents(st, word, &o)
 }
 
-// push trades without end until the pool is at a price.
-func (m *Market) push(st *market.State, word []string) ([]market.Event, error) {
+// pushEvents makes a swap that ends at a price, whatever the amount.
+func (m *Market) pushEvents(st *market.State, word []string) ([]market.Event, error) {
 	i, err := findPool(st, Pool(word[1]))
 	if err != nil {
 		return nil, err
 	}
 
 	p := st.Pools.At(i)
-	limit, err := priceIn(st, p, word[2])
+	limit, err := parsePoolPrice(st, p, word[2])
 	if err != nil {
 		return nil, err
 	}
-	return trade(st, word, &Order{
+	return tradeEvents(st, word, &Order{
 		Amount: clmath.U256{0, 1 << 62}, ExactIn: true, Limit: limit, Down: limit.Lt(&p.SqrtPriceX96),
 	})
 }
 
-func trade(st *market.State, word []string, o *Order) ([]market.Event, error) {
+// tradeEvents makes the event of an order, with the fee in word if there is one.
+func tradeEvents(st *market.State, word []string, o *Order) ([]market.Event, error) {
 	i, err := findPool(st, Pool(word[1]))
 	if err != nil {
 		return nil, err
 	}
 
 	if len(word) > 3 {
-		fee, err := integer(word[3])
+		fee, err := parseInteger(word[3])
 		if err != nil {
 			return nil, err
 		}
@@ -225,16 +247,16 @@ func trade(st *market.State, word []string, o *Order) ([]market.Event, error) {
 
 	e, ok := Trade(st, i, *o)
 	if !ok {
-		return nil, fmt.Errorf("no such trade in %s", word[1])
+		return nil, fmt.Errorf("nothing can be traded in pool %s", word[1])
 	}
 
 	return []market.Event{e}, nil
 }
 
-// position makes the events of one that exists; of any other the ledger is to
-// refuse the change of nothing.
-func (m *Market) position(st *market.State, word []string) ([]market.Event, error) {
-	id, err := integer(word[1])
+// positionEvents makes a change of a position. For an unknown id it makes events
+// that the ledger refuses.
+func (m *Market) positionEvents(st *market.State, word []string) ([]market.Event, error) {
+	id, err := parseInteger(word[1])
 	if err != nil {
 		return nil, err
 	}
@@ -252,9 +274,9 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 	leave := market.TransferNFT{From: owner, ID: uint64(id)}
 	switch {
 	case word[0] == "add":
-		e.LiquidityDelta, err = liquidity(word[2])
+		e.LiquidityDelta, err = parseLiquidity(word[2])
 	case word[0] == "remove" && word[2] != "all":
-		e.LiquidityDelta, err = liquidity(word[2])
+		e.LiquidityDelta, err = parseLiquidity(word[2])
 		e.LiquidityDelta = e.LiquidityDelta.Neg()
 	case word[0] == "remove":
 		e.LiquidityDelta = all
@@ -262,7 +284,7 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 		leave.To = Person(word[2])
 		return []market.Event{leave}, nil
 	case word[0] == "burn":
-		if all.Sign() == 0 || len(word) > 2 { // burn ID only: the liquidity is forgotten
+		if all.Sign() == 0 || len(word) > 2 { // burn ID only
 			return []market.Event{leave}, nil
 		}
 		e.LiquidityDelta = all
@@ -272,6 +294,7 @@ func (m *Market) position(st *market.State, word []string) ([]market.Event, erro
 	return []market.Event{e}, err
 }
 
+// findPool returns the index of a pool.
 func findPool(st *market.State, id market.PoolID) (uint32, error) {
 	for i := range st.Pools.Len() {
 		if st.Pools.At(i).ID == id {
@@ -281,7 +304,7 @@ func findPool(st *market.State, id market.PoolID) (uint32, error) {
 	return 0, fmt.Errorf("no pool %s", id)
 }
 
-// Salt is the salt of the position manager's liquidity for an id.
+// Salt returns the salt of the position manager's liquidity for an id.
 func Salt(id uint64) (salt market.Hash) {
 	binary.BigEndian.PutUint64(salt[24:], id)
 	return salt

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Line is a line that says or asks something.
+// Line is a command of a script, with its expected output.
 type Line struct {
 	Where string // file:line
 	Text  string
@@ -14,7 +14,7 @@ type Line struct {
 	Want  []string // the lines after it that begin with ">"
 }
 
-// Read cuts a script into lines; what follows a "#" is a remark.
+// Read splits a script into lines. A "#" begins a comment.
 func Read(name, text string) (lines []Line, err error) {
 	for n, raw := range strings.Split(text, "\n") {
 		said, _, _ := strings.Cut(raw, "#")
@@ -27,7 +27,7 @@ func Read(name, text string) (lines []Line, err error) {
 				Where: fmt.Sprintf("%s:%d", name, n+1), Text: said, Words: strings.Fields(said),
 			})
 		case len(lines) == 0:
-			return nil, fmt.Errorf("%s:%d: nothing was asked yet", name, n+1)
+			return nil, fmt.Errorf("%s:%d: expected output before the first command", name, n+1)
 		default:
 			last := &lines[len(lines)-1]
 			last.Want = append(last.Want, strings.TrimSpace(want))
@@ -37,8 +37,8 @@ func Read(name, text string) (lines []Line, err error) {
 	return lines, nil
 }
 
-// Repeat returns the lines that a line stands for: itself, unless it begins
-// with "times".
+// Repeat returns the lines that a line stands for: the line itself, unless it
+// begins with "times".
 func Repeat(line string) (lines []string, err error) {
 	rest, ok := strings.CutPrefix(line, "times ")
 	if !ok {
@@ -48,7 +48,7 @@ func Repeat(line string) (lines []string, err error) {
 	count, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	n, err := strconv.Atoi(count)
 	if err != nil {
-		return nil, fmt.Errorf("times %q is no number", count)
+		return nil, fmt.Errorf("times %q is not a number", count)
 	}
 
 	for range n {

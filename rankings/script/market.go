@@ -9,17 +9,18 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Start is the time of every script's first line: 2023-11-14 00:00 UTC.
+// Start is the time at which every script begins: 2023-11-14 00:00 UTC.
 const Start = 19675 * market.Day
 
-// Manager is the position manager of every script.
+// Manager is the position manager in every script.
 var Manager = market.Address{19: 0x77}
 
-// Market is what a script has said so far and the ledger does not know.
+// Market is the state of a script that the ledger does not have: the clock, the
+// gas of transactions, and the tokens.
 type Market struct {
 	Time  int64
 	tx    market.Tx
-	order []string // of the tokens
+	order []string // names of the tokens, in order of appearance
 	metas map[string]market.TokenMeta
 }
 
@@ -30,7 +31,7 @@ func New() *Market {
 	}
 }
 
-// Token returns the address of a token that the script has named.
+// Token returns the address of a token of the script.
 func (m *Market) Token(name string) (market.Address, error) {
 	meta, ok := m.metas[name]
 	if !ok {
@@ -39,17 +40,17 @@ func (m *Market) Token(name string) (market.Address, error) {
 	return meta.Address, nil
 }
 
-// Pool is the id of the pool of that name.
+// Pool returns the id of the pool with that name.
 func Pool(name string) (id market.PoolID) {
 	copy(id[max(len(id)-len(name), 0):], name)
 	return id
 }
 
-// Person is the address of somebody: it ends with the name's first letter.
+// Person returns the address of a person. It ends with the name's first letter.
 func Person(name string) market.Address { return market.Address{0: 0xaa, 19: name[0]} }
 
-// Set takes a line that is no event: the clock, a token, gas. It reports false
-// for any other.
+// Set runs a line that sets the clock, a token or the gas. It reports false for
+// any other line.
 func (m *Market) Set(words []string) (known bool, err error) {
 	if len(words) < 2 {
 		return false, nil
@@ -61,7 +62,7 @@ func (m *Market) Set(words []string) (known bool, err error) {
 	case "gas":
 		return true, m.setGas(words[1:])
 	case "at":
-		n, err := seconds(words[1])
+		n, err := parseDuration(words[1])
 		m.Time += n
 		return true, err
 	}
@@ -73,7 +74,7 @@ func (m *Market) setToken(words []string) error {
 	if len(words) < 2 {
 		return fmt.Errorf("token %s has no decimals", words[0])
 	}
-	decimals, err := integer(words[1])
+	decimals, err := parseInteger(words[1])
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (m *Market) setGas(words []string) error {
 	if !m.tx.GasKnown {
 		return nil
 	}
-	used, err := integer(words[0])
+	used, err := parseInteger(words[0])
 	if err != nil || len(words) < 2 {
 		return fmt.Errorf("gas is not USED PRICE: %w", err)
 	}
@@ -108,11 +109,11 @@ func (m *Market) setGas(words []string) error {
 	return err
 }
 
-// Span makes a line of events the next span of a chain that stands at st. It
-// names every token again, which a ledger hears once.
+// Span returns a line of events as the span after st. It has the metadata of every
+// token; a ledger ignores those that it knows.
 func (m *Market) Span(st *market.State, line string) (*market.Span, error) {
 	if pause, ok := strings.CutPrefix(line, "wait "); ok {
-		n, err := seconds(pause)
+		n, err := parseDuration(pause)
 		if err != nil {
 			return nil, fmt.Errorf("wait: %w", err)
 		}

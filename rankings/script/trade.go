@@ -16,10 +16,9 @@ type Order struct {
 	Fee     uint32      // the LP fee, for a dynamic pool
 }
 
-// Trade computes a swap forwards, from the order to the event, on a pool as it
-// is in st: what the contracts do, and the reverse of the ledger's replay. It
-// reads Pools, Ticks and TickLists of st, and changes nothing. It reports false
-// when nothing can be traded.
+// Trade computes the event of an order on a pool of st, as the contracts do: the
+// inverse of the ledger's replay. It reads Pools, Ticks and TickLists of st and
+// changes nothing. It reports false if nothing can be traded.
 func Trade(st *market.State, pool uint32, o Order) (e market.Swap, ok bool) {
 	p := *st.Pools.At(pool)
 	fee := p.Fee
@@ -35,19 +34,20 @@ func Trade(st *market.State, pool uint32, o Order) (e market.Swap, ok bool) {
 
 	left, in, out := o.Amount, clmath.U256{}, clmath.U256{}
 	for !left.IsZero() && p.SqrtPriceX96 != o.Limit {
-		step(st, pool, &p, &o, e.Fee, &left, &in, &out)
+		takeStep(st, pool, &p, &o, e.Fee, &left, &in, &out)
 	}
 
 	e.SqrtPriceX96, e.Tick, e.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
-	e.Amount0, ok = change(&in, &out, o.Down)
+	e.Amount0, ok = swapperDelta(&in, &out, o.Down)
 	if ok {
-		e.Amount1, ok = change(&in, &out, !o.Down)
+		e.Amount1, ok = swapperDelta(&in, &out, !o.Down)
 	}
 	return e, ok
 }
 
-// step moves p to the next tick or word edge, or to where the order ends.
-func step(
+// takeStep moves p to the next initialised tick or word edge, or to where the
+// order ends, and updates the amounts.
+func takeStep(
 	st *market.State, pool uint32, p *market.Pool, o *Order, fee uint32, left, in, out *clmath.U256,
 ) {
 	stop, slot := nextStop(st, pool, p, o.Down)
@@ -71,14 +71,14 @@ func step(
 	p.SqrtPriceX96 = next
 	switch {
 	case next == sqrt:
-		pass(st, p, stop, slot, o.Down)
+		reachTick(st, p, stop, slot, o.Down)
 	case next != before:
 		p.Tick = clmath.TickAtSqrtPrice(&next)
 	}
 }
 
-// pass crosses a tick at which p stands.
-func pass(st *market.State, p *market.Pool, tick int32, slot uint32, down bool) {
+// reachTick moves p onto a tick and crosses it if it is initialised.
+func reachTick(st *market.State, p *market.Pool, tick int32, slot uint32, down bool) {
 	p.Tick = tick
 	if slot != market.NoIndex {
 		net := st.Ticks.At(slot).LiquidityNet
@@ -92,7 +92,8 @@ func pass(st *market.State, p *market.Pool, tick int32, slot uint32, down bool) 
 	}
 }
 
-// nextStop returns where the step from p's tick ends, and the tick's record.
+// nextStop returns the tick at which the step from p's tick ends, and its record,
+// or NoIndex if it is not initialised.
 func nextStop(st *market.State, pool uint32, p *market.Pool, down bool) (stop int32, slot uint32) {
 	stop = clmath.WordEdge(p.Tick, p.TickSpacing, down)
 	refs := st.TickLists.At(pool).Refs
@@ -106,14 +107,15 @@ func nextStop(st *market.State, pool uint32, p *market.Pool, down bool) (stop in
 	return stop, market.NoIndex
 }
 
-// swapFee is what a swap pays in all when liquidity providers take lp of what
-// the protocol leaves.
+// swapFee returns the whole fee of a swap in pips: the protocol's, and lp of the
+// rest.
 func swapFee(lp, protocol uint32) uint32 {
 	return protocol + lp - uint32(uint64(protocol)*uint64(lp)/clmath.Pips)
 }
 
-// change is the swapper's change of one token.
-func change(in, out *clmath.U256, isIn bool) (d clmath.I128, ok bool) {
+// swapperDelta returns the swapper's amount of one token; ok is false if it does
+// not fit 128 bits.
+func swapperDelta(in, out *clmath.U256, isIn bool) (d clmath.I128, ok bool) {
 	v := out
 	if isIn {
 		v = in

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"errors"
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/script"
+)
+
+// strictSpan returns a span of one block with these events.
+func strictSpan(l *Ledger, events ...market.Event) *market.Span {
+	head := l.Head()
+	b := market.Block{Number: head.Number + 1, Time: head.Time + 12, Txs: make([]market.Tx, 1)}
+	for i, e := range events {
+		b.Logs = append(b.Logs, market.Log{Index: uint32(i), Event: e})
+	}
+	return &market.Span{
+		From: b.Number, To: b.Number, Time: b.Time, Strict: true, Blocks: []market.Block{b},
+	}
+}
+
+// poolOfTwo returns a ledger with a pool at tick 0 that has the initialised ticks
+// -600, -60, 60 and 600, and a protocol fee of 1000 pips when the price falls.
+func poolOfTwo(t *testing.T, fee uint32) *Ledger {
+	t.Helper()
+	l := New(Config{Chain: 1, PositionManager: testManager})
+	add := func(lower, upper int32) market.ModifyLiquidity {
+		return market.ModifyLiquidity{
+			Pool: market.PoolID{1}, Sender: script.Person("x"), TickLower: lower, TickUpper: upper,
+			LiquidityDelta: clmath.I128{Lo: 1e15},
+		}
+	}
+
+	s := strictSpan(l,
+		market.Initialize{
+			Pool: market.PoolID{1}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+			Fee: fee, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+		},
+		add(-600, 600), add(-60, 60),
+		market.ProtocolFeeUpdated{Pool: market.PoolID{1}, ProtocolFee: 1000},
+	)
+	s.Tokens = testTokens()
+	apply(t, l, s)
+	return l
+}
+
+// TestRefusedSwaps changes one field of a valid swap at a time.
+func TestRefusedSwaps(t *testing.T) {
+	check := func(fee uint32, changes map[string][]func(e *market.Swap)) {
+		t.Helper()
+		l := poolOfTwo(t, fee)
+		good, ok := script.Trade(&l.st, 0, script.Order{
+			Amount: clmath.U256{1e13}, Down: true, ExactIn: true, Fee: 3000,
+			Limit: clmath.SqrtPriceAtTick(-500),
+		})
+		if !ok || good.Tick >= -60 {
+			t.Fatalf("the swap should cross tick -60: %+v, %v", good, ok)
+		}
+
+		for what, list := range changes {
+			for i, change := range list {
+				bad := good
+				change(&bad)
+				_, err := l.Apply(strictSpan(l, bad))
+				var m *Mismatch
+				if !errors.As(err, &m) || m.What != what {
+					t.Errorf("fee %d, %s, change %d: got %v", fee, what, i, err)
+				}
+			}
+		}
+		apply(t, l, strictSpan(l, good))
+	}
+
+	check(3000, map[string][]func(e *market.Swap){
+		"fee": {
+			func(e *market.Swap) { e.Fee++ },
+			func(e *market.Swap) { e.Fee-- },
+			func(e *market.Swap) { e.Fee = 3000 }, // without the protocol's part
+		},
+		"tick": {
+			func(e *market.Swap) { e.Tick++ },
+			func(e *market.Swap) { e.Tick-- },
+			func(e *market.Swap) { e.Tick = clmath.MaxTick },
+			func(e *market.Swap) { e.Tick = clmath.MinTick - 1 },
+		},
+		"sqrtPriceX96": {
+			func(e *market.Swap) { e.SqrtPriceX96 = clmath.MaxSqrtPrice },
+			func(e *market.Swap) { e.SqrtPriceX96.SubUint64(&clmath.MinSqrtPrice, 1) },
+		},
+		"liquidity": {func(e *market.Swap) { e.Liquidity.Lo++ }},
+		"input": {
+			func(e *market.Swap) { e.Amount0 = e.Amount0.Neg() },
+			func(e *market.Swap) { e.Amount0 = clmath.I128{Lo: 1e11}.Neg() },
+		},
+	})
+
+	check(market.DynamicFee, map[string][]func(e *market.Swap){"fee": {
+		func(e *market.Swap) { e.Fee = 999 }, // below the protocol's
+		func(e *market.Swap) { e.Fee = clmath.Pips + 1 },
+	}})
+}
+
+// TestHookDelta: bit 1 of a hook's address is for added liquidity, bit 0 for
+// removed liquidity and collected fees.
+func TestHookDelta(t *testing.T) {
+	f := func(hooks byte, delta clmath.I128, want bool) {
+		t.Helper()
+		c := change{delta: delta}
+		if got := c.hookMayKeep(&market.Pool{Hooks: market.Address{19: hooks}}); got != want {
+			t.Errorf("hooks %b, delta %s: got %v; want %v", hooks, signed(delta), got, want)
+		}
+	}
+
+	one := clmath.I128{Lo: 1}
+	f(0b10, one, true)
+	f(0b10, one.Neg(), false)
+	f(0b10, clmath.I128{}, false)
+	f(0b01, one, false)
+	f(0b01, one.Neg(), true)
+	f(0b01, clmath.I128{}, true)
+	f(0b11, one, true)
+	f(0b100, one, false)
+	f(0b100, one.Neg(), false)
+}
+
+// TestRefusedSpanForgetsTokens: a span that is refused leaves neither its tokens
+// nor the native currency, so that they can be in the next one.
+func TestRefusedSpanForgetsTokens(t *testing.T) {
+	l := New(Config{Chain: 1})
+	bad := strictSpan(l, market.Donate{})
+	bad.Tokens = testTokens()
+	if _, err := l.Apply(bad); err == nil {
+		t.Fatal("a donation to an unknown pool was accepted")
+	}
+	if l.st.Native != market.NoIndex || l.st.Tokens.Len() != 0 || len(l.tokenOf) != 0 {
+		t.Fatalf("native is %d, %d tokens", l.st.Native, l.st.Tokens.Len())
+	}
+	clean(t, l.Freeze())
+
+	good := strictSpan(l)
+	good.Tokens = testTokens()[1:]
+	apply(t, l, good)
+	clean(t, l.Freeze())
+}
+
+// TestRevertDiscardsAnnouncedHour: prices that were announced before a Revert do
+// not take effect after it.
+func TestRevertDiscardsAnnouncedHour(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	apply(t, l, strictSpan(l))
+	l.BeginHour(market.HourOf(l.Head().Time), []HourPrice{{Token: 1, Usd: 5}}, nil)
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+
+	apply(t, l, strictSpan(l))
+	if usd := l.Freeze().Tokens.At(1).HourUsd; market.Known(usd) {
+		t.Errorf("token 1 has the price %v", usd)
+	}
+}

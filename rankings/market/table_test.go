@@ -1,0 +1,171 @@
+package market
+
+import (
+	"strings"
+	"testing"
+)
+
+func numbers(n int) (t Table[int]) {
+	for i := range n {
+		t.Append(i)
+	}
+	return t
+}
+
+// check compares the rows of a sequence, by At and by Chunk.
+func check(t *testing.T, what string, f *Frozen[int], want ...int) {
+	t.Helper()
+	if int(f.Len()) != len(want) {
+		t.Fatalf("%s: %d rows; want %d", what, f.Len(), len(want))
+	}
+	for i, w := range want {
+		if got := *f.At(uint32(i)); got != w {
+			t.Fatalf("%s: row %d is %d; want %d", what, i, got, w)
+		}
+		chunk := f.Chunk(uint32(i))
+		if got := chunk[i%ChunkLen]; got != w || len(chunk) != min(ChunkLen, len(want)-i/ChunkLen*ChunkLen) {
+			t.Fatalf("%s: row %d is %d in a chunk of %d", what, i, got, len(chunk))
+		}
+	}
+}
+
+func upTo(n int) (rows []int) {
+	for i := range n {
+		rows = append(rows, i)
+	}
+	return rows
+}
+
+// TestTableSnapshots: a frozen sequence never changes, whatever is written,
+// appended or truncated afterwards.
+func TestTableSnapshots(t *testing.T) {
+	for _, n := range []int{1, ChunkLen - 1, ChunkLen, ChunkLen + 1, 3*ChunkLen + 5} {
+		table := numbers(n)
+		first := table.Freeze()
+		last := uint32(n - 1)
+		*table.Mut(last) = -1
+		second := table.Freeze()
+		table.Truncate(last)
+		table.Append(-2)
+		table.Append(-3)
+
+		check(t, "first", &first, upTo(n)...)
+		check(t, "second", &second, append(upTo(n-1), -1)...)
+		check(t, "table", &table.Frozen, append(upTo(n-1), -2, -3)...)
+	}
+}
+
+// TestThaw: a table that continues a snapshot does not write to it, nor to the
+// table that the snapshot is from.
+func TestThaw(t *testing.T) {
+	table := numbers(ChunkLen + 2)
+	frozen := table.Freeze()
+	*table.Mut(1) = -1
+	newer := table.Freeze()
+
+	thawed := Thaw(newer)
+	*thawed.Mut(0) = -5
+	*thawed.Mut(ChunkLen) = -6
+	check(t, "frozen", &frozen, upTo(ChunkLen+2)...)
+	want := upTo(ChunkLen + 2)
+	want[1] = -1
+	check(t, "newer", &newer, want...)
+	want[0], want[ChunkLen] = -5, -6
+	check(t, "thawed", &thawed.Frozen, want...)
+}
+
+// TestCold: a chunk is read when it is first used, and once; Warm reads the rest.
+func TestCold(t *testing.T) {
+	reads := 0
+	cold := func(n uint32) Frozen[int] {
+		reads = 0
+		return Cold(n, func(first uint32, rows *[ChunkLen]int) {
+			reads++
+			for i := range rows {
+				rows[i] = int(first) + i
+			}
+		})
+	}
+
+	f := cold(2*ChunkLen + 1)
+	check(t, "cold", &f, upTo(2*ChunkLen+1)...)
+	if reads != 3 {
+		t.Errorf("3 chunks were read %d times", reads)
+	}
+
+	f = cold(2*ChunkLen + 1)
+	f.At(ChunkLen)
+	f.Warm(func() bool { return reads == 2 })
+	if reads != 2 {
+		t.Errorf("Warm read %d chunks after it was stopped", reads)
+	}
+	f.Warm(func() bool { return false })
+	if reads != 3 {
+		t.Errorf("%d chunks of 3 are warm", reads)
+	}
+
+	// A table over cold rows reads a chunk before it writes to it.
+	table := Thaw(cold(ChunkLen))
+	*table.Mut(3) = -1
+	want := upTo(ChunkLen)
+	want[3] = -1
+	check(t, "thawed", &table.Frozen, want...)
+}
+
+func TestRowPastTheEnd(t *testing.T) {
+	table := numbers(3)
+	f := func(read func(i uint32) *int) {
+		t.Helper()
+		defer func() {
+			if r := recover(); r != "BUG: row 3 of a table of 3 rows" {
+				t.Errorf("got panic %v", r)
+			}
+		}()
+		read(2)
+		read(3)
+	}
+
+	f(table.At)
+	f(table.Mut)
+}
+
+func TestParseHex(t *testing.T) {
+	f := func(s string, ok bool) {
+		t.Helper()
+		a, err := ParseAddress(s)
+		if (err == nil) != ok || ok && a.String() != strings.ToLower(s) {
+			t.Errorf("%q: got %s, %v", s, a, err)
+		}
+	}
+
+	digits := strings.Repeat("aB3f5", 8)
+	f("0x"+digits, true)
+	f("0X"+digits, false)
+	f(digits, false)
+	f("0x"+digits[1:], false)
+	f("0x"+digits+"0", false)
+	f("0x"+digits[1:]+"g", false)
+	f("", false)
+}
+
+// TestSums: sums are those of the record, or of the overflow table if it has one.
+func TestSums(t *testing.T) {
+	var overflow Table[Sums]
+	overflow.Append(Sums{Collected1: [4]uint64{0, 0, 1}})
+	st := State{Overflow: overflow.Freeze()}
+	p := Position{Overflow: NoIndex}
+	p.Deposited0.Lo, p.Deposited1.Lo, p.Withdrawn0.Lo = 1, 2, 3
+	p.Withdrawn1.Lo, p.Collected0.Lo, p.Collected1.Lo = 4, 5, 6
+
+	want := Sums{
+		Deposited0: [4]uint64{1}, Deposited1: [4]uint64{2}, Withdrawn0: [4]uint64{3},
+		Withdrawn1: [4]uint64{4}, Collected0: [4]uint64{5}, Collected1: [4]uint64{6},
+	}
+	if got := st.Sums(&p); got != want {
+		t.Errorf("got %v; want %v", got, want)
+	}
+	p.Overflow = 0
+	if got := st.Sums(&p); got != *overflow.At(0) {
+		t.Errorf("with an overflow record: got %v", got)
+	}
+}
