@@ -19,7 +19,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// bench is a server without a network: the handler is called as fasthttp does.
+// bench returns a function that calls the server's handler directly, without a
+// network.
 func bench(b *testing.B, change func(*Config)) (ask func(path string) []byte) {
 	b.Helper()
 	return benchOn(b, sharedNode(), change)
@@ -53,9 +54,9 @@ func benchOn(b *testing.B, n *node, change func(*Config)) (ask func(path string)
 
 func uncached(c *Config) { c.NoPageCache = true }
 
-// cpu reports the process's CPU time an operation, which a busy machine
-// changes less than the time that passes.
-func cpu(b *testing.B) (report func()) {
+// measureCPU reports CPU time per operation, which depends less on other load of
+// the machine than elapsed time.
+func measureCPU(b *testing.B) (report func()) {
 	var from, to syscall.Rusage
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &from))
 	return func() {
@@ -69,14 +70,14 @@ func BenchmarkHotPage(b *testing.B) {
 	ask := bench(b, nil)
 	b.SetBytes(int64(len(ask("/v1/positions"))))
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measureCPU(b)()
 	for b.Loop() {
 		ask("/v1/positions")
 	}
 }
 
-// BenchmarkConnections is the hot page over 64 connections in turns, both of
-// their ends.
+// BenchmarkConnections requests the hot page over 64 connections in turn. It
+// includes the work of the client.
 func BenchmarkConnections(b *testing.B) {
 	f := &front{}
 	s, err := New(config(f, sharedNode()))
@@ -114,15 +115,15 @@ func BenchmarkConnections(b *testing.B) {
 
 	b.ReportAllocs()
 	b.ResetTimer()
-	defer cpu(b)()
+	defer measureCPU(b)()
 
 	for b.Loop() {
 		ask()
 	}
 }
 
-// BenchmarkUncachedPage asks for another page or sort of 20 real rows each
-// time, with the page cache off.
+// BenchmarkUncachedPage requests a different page or sort each time, with the page
+// cache off.
 func BenchmarkUncachedPage(b *testing.B) {
 	ask := bench(b, uncached)
 	var paths []string
@@ -138,14 +139,14 @@ func BenchmarkUncachedPage(b *testing.B) {
 
 	b.ReportAllocs()
 	b.ResetTimer()
-	defer cpu(b)()
+	defer measureCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		ask(paths[i%len(paths)])
 	}
 }
 
-// BenchmarkLaterPage asks for pages of a filter that is known by then and has
-// more rows than are counted, with the page cache off.
+// BenchmarkLaterPage requests pages of a filter that was used before and has more
+// rows than are counted, with the page cache off.
 func BenchmarkLaterPage(b *testing.B) {
 	ask := bench(b, func(c *Config) { c.NoPageCache, c.Limits.TotalCap = true, 110 })
 	var paths []string
@@ -159,7 +160,7 @@ func BenchmarkLaterPage(b *testing.B) {
 
 	b.ReportAllocs()
 	b.ResetTimer()
-	defer cpu(b)()
+	defer measureCPU(b)()
 	for i := 0; b.Loop(); i++ {
 		ask(paths[i%len(paths)])
 	}
@@ -169,7 +170,7 @@ func BenchmarkDetail(b *testing.B) {
 	ask := bench(b, uncached)
 	path, entries := busiest()
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measureCPU(b)()
 	for b.Loop() {
 		ask(path)
 	}
@@ -189,7 +190,7 @@ func BenchmarkCharts(b *testing.B) {
 			ask := bench(b, uncached)
 			path, _ := busiest()
 			b.ReportAllocs()
-			defer cpu(b)()
+			defer measureCPU(b)()
 			for b.Loop() {
 				ask(path + "/charts?range=" + which)
 			}
@@ -197,8 +198,9 @@ func BenchmarkCharts(b *testing.B) {
 	}
 }
 
-// BenchmarkLong is a chain of 14 months: the detail of its position with the
-// longest history, a thousand transactions, its charts and those of its pool.
+// BenchmarkLong uses a chain with 14 months of data. It requests the detail of the
+// position with the longest history (a thousand transactions), its charts and the
+// charts of its pool.
 func BenchmarkLong(b *testing.B) {
 	n := &node{dir: b.TempDir(), board: new(rankings.Board)}
 	var err error
@@ -223,7 +225,7 @@ func BenchmarkLong(b *testing.B) {
 			days := bytes.Count(ask(path), []byte(`"open":`))
 			b.ReportAllocs()
 			b.ResetTimer()
-			report := cpu(b)
+			report := measureCPU(b)
 			for b.Loop() {
 				ask(path)
 			}

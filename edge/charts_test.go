@@ -18,7 +18,7 @@ func seriesOf(t *testing.T, m map[string]any, name string) []any {
 	return s
 }
 
-// pointAt returns a point of a series by its timestamp.
+// pointAt returns the value of a series at a timestamp.
 func pointAt(s []any, at float64) any {
 	for _, p := range s {
 		if p.(map[string]any)["timestamp"] == at {
@@ -64,7 +64,7 @@ func TestPoolCharts(t *testing.T) {
 	}
 }
 
-// sameAsRow holds what a pool's charts say of now against its row.
+// sameAsRow checks that the current values in a pool's charts equal its row.
 func sameAsRow(t *testing.T, path string, m, row map[string]any) {
 	t.Helper()
 	current := m["poolOverviewCurrent"].(map[string]any)
@@ -113,8 +113,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// TestPositionSeries holds the last point of every position's series against
-// its row, null against null.
+// TestPositionSeries checks that the last point of every position's series equals
+// its row, including nulls.
 func TestPositionSeries(t *testing.T) {
 	s := serve(t, nil)
 	st := stateOf(1)
@@ -155,7 +155,8 @@ func TestPositionSeries(t *testing.T) {
 	}
 }
 
-// TestChartsOfOthers: what is not there is a charged 404.
+// TestChartsOfOthers checks statuses and charges of charts and explain: the 404 of
+// what does not exist costs 1 unit.
 func TestChartsOfOthers(t *testing.T) {
 	s := serve(t, nil)
 	f := func(path string, code int, units string) {

@@ -12,8 +12,8 @@ import (
 	"tidemark/edge/gate"
 )
 
-// TestPipelined sends requests without waiting for answers, so that short
-// bodies wait in the write buffer before long ones, and heads stand alone.
+// TestPipelined sends requests without waiting for answers, so that short bodies,
+// long bodies and answers to HEAD share the write buffer.
 func TestPipelined(t *testing.T) {
 	s := serve(t, nil)
 	asked := []struct{ method, path string }{
@@ -70,8 +70,8 @@ func TestDeadline(t *testing.T) {
 	f(now.Add(-1), now, true)
 }
 
-// TestSilence: a deadline that is taken over from an earlier request ends a
-// connection all the same.
+// TestSilence checks that a connection ends at its deadline when an earlier one
+// was still set.
 func TestSilence(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
@@ -85,7 +85,6 @@ func TestSilence(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("a read ended without a byte")
 	}
-
 	if _, err := c.Write([]byte{1}); err == nil {
 		t.Error("a write ended without a reader")
 	}

@@ -18,8 +18,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// TestContract holds CONTRACT.md against the OpenAPI document, the limits and
-// the tests.
+// TestContract checks CONTRACT.md against the OpenAPI document, the limits and the
+// tests.
 func TestContract(t *testing.T) {
 	want, got := contractParts(), contractPage(t)
 	for section, names := range want {
@@ -42,11 +42,11 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// contractParts are what the page must have, by section.
+// contractParts lists what the page must have, by section.
 func contractParts() map[string][]string {
 	doc := rawDocument()
 	want := map[string][]string{
-		"Headers": slices.Collect(maps.Keys(at(doc, "components", "headers").(map[string]any))),
+		"Headers": slices.Collect(maps.Keys(lookup(doc, "components", "headers").(map[string]any))),
 		"Flags": {
 			"stale", "dataAsOf", "partial", "missingChains", "totalCapped", "countsPending",
 			"transactionsDegraded", "transactionsPartial", "transactionsTruncated",
@@ -61,7 +61,7 @@ func contractParts() map[string][]string {
 		want["Limits"] = append(want["Limits"], f.Name)
 	}
 
-	for name, s := range at(doc, "components", "schemas").(map[string]any) {
+	for name, s := range lookup(doc, "components", "schemas").(map[string]any) {
 		for _, field := range fieldsOf(s, "") {
 			want["Fields"] = append(want["Fields"], name+" "+field)
 		}
@@ -75,11 +75,11 @@ func contractParts() map[string][]string {
 	return want
 }
 
-// longPaths are the page's short names for paths.
+// longPaths replaces the page's abbreviations of paths.
 var longPaths = strings.NewReplacer("POSITION", "/v1/positions/{chainId}/{protocol}/{positionId}",
 	"POOL", "/v1/pools/{chainId}/{protocol}/{poolId}")
 
-// contractPage reads what the page has, by section, and checks its rows.
+// contractPage returns what the page has, by section, and checks its rows.
 func contractPage(t *testing.T) map[string][]string {
 	text, err := os.ReadFile("CONTRACT.md")
 	must(err)
@@ -128,8 +128,8 @@ func contractPage(t *testing.T) map[string][]string {
 	return got
 }
 
-// fieldsOfRow lists the fields of a row, "all of X" those that a schema has in
-// common with another.
+// fieldsOfRow returns the fields of a row. "all of X" means those that the schema
+// has in common with X.
 func fieldsOfRow(schema, within, cell string) (names []string) {
 	if base, ok := strings.CutPrefix(cell, "all of "); ok {
 		own := fieldsOf(resolve("#/components/schemas/"+schema), "")
@@ -151,7 +151,7 @@ func fieldsOfRow(schema, within, cell string) (names []string) {
 	return names
 }
 
-// fieldsOf lists the properties of a schema, with those of what it holds.
+// fieldsOf returns the properties of a schema, including nested ones.
 func fieldsOf(s any, before string) (names []string) {
 	m, _ := s.(map[string]any)
 	properties, _ := m["properties"].(map[string]any)
@@ -168,8 +168,8 @@ func itemsOf(m map[string]any, before string) []string {
 	return nil
 }
 
-// testSources are the tests of the project by name. Those with golden files
-// have these too.
+// testSources returns the source of each test below edge, by name, with the golden
+// files that it reads.
 func testSources(t *testing.T) map[string]string {
 	t.Helper()
 	sources := map[string]string{}
@@ -202,7 +202,7 @@ func testSources(t *testing.T) map[string]string {
 	return sources
 }
 
-// TestListFields names what lists and the free routes have at their top.
+// TestListFields checks the top-level fields of lists and free routes.
 func TestListFields(t *testing.T) {
 	s := serve(t, nil)
 	f := func(path string, want ...string) {
@@ -236,11 +236,10 @@ func TestListFields(t *testing.T) {
 	}
 }
 
-// TestCountsPending: counts of pools are part of a generation, so that they
-// are there from the first page, after a restart too, and countsPending and
-// null never are.
+// TestCountsPending checks that pools have their counts from the first page on,
+// after a restart too, since the counts are part of a generation.
 func TestCountsPending(t *testing.T) {
-	for _, s := range []*front{serve(t, nil), serve(t, func(c *Config) { c.Board = reopened(t) })} {
+	for _, s := range []*front{serve(t, nil), serve(t, func(c *Config) { c.Board = reopenBoard(t) })} {
 		rows, _, body, _ := s.page("/v1/pools?limit=100&includeRisky=1")
 		if body["countsPending"] != nil {
 			t.Errorf("countsPending is %v", body["countsPending"])
@@ -254,7 +253,7 @@ func TestCountsPending(t *testing.T) {
 	}
 }
 
-// TestErrorBody: an error is one field, but for the monthly quota's.
+// TestErrorBody checks that only the 429 of the monthly quota has a second field.
 func TestErrorBody(t *testing.T) {
 	s := serve(t, nil)
 	spent, fast := s.issue("free", accounts.Server), s.issue("free", accounts.Server)

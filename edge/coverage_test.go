@@ -15,26 +15,26 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// cell is one status of one route.
+// cell is one status of one route in the table of TestCoverage.
 type cell struct {
-	path, target string // as documented, and of something that is there
+	path, target string // the documented path, and one of something that exists
 	s            *front
 }
 
-// absent is the target of something that is not there.
+// absent returns a target of something that does not exist.
 func (c *cell) absent() string {
 	return strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
 		"{poolId}", somePool).Replace(c.path)
 }
 
-// raw sends a request that never becomes one of the route, with more headers.
+// raw sends a request that fails before it reaches the route.
 func (c *cell) raw(method, version, more string) {
-	a, _ := c.s.raw(method + " " + c.target + " " + version + "\r\nHost: api.example.com\r\n" +
+	a, _ := c.s.sendRaw(method + " " + c.target + " " + version + "\r\nHost: api.example.com\r\n" +
 		gate.HeaderKey + ": " + c.s.key + "\r\n" + more + "\r\n")
 	conform(c.s.t, "GET", c.target, a)
 }
 
-// causes bring about each status on a route, if it can have it.
+// causes has, for each status, a function that makes a route answer with it.
 var causes = map[int]func(*cell){
 	200: func(c *cell) { c.s.get(c.target) },
 	304: func(c *cell) {
@@ -50,7 +50,7 @@ var causes = map[int]func(*cell){
 	404: func(c *cell) { c.s.get(c.absent()) },
 	405: func(c *cell) { conform(c.s.t, "GET", c.target, c.s.ask("POST", c.target)) },
 	408: func(c *cell) {
-		c.s = slowly(c.s.t)
+		c.s = startImpatient(c.s.t)
 		c.raw("GET", "HTTP/1.1", "X-Never-Ends: ")
 	},
 	413: func(c *cell) { c.raw("POST", "HTTP/1.1", "Content-Length: 99999\r\n") },
@@ -72,15 +72,15 @@ var causes = map[int]func(*cell){
 	505: func(c *cell) { c.raw("GET", "HTTP/3.0", "") },
 }
 
-// breakPages makes every route panic, until it is mended.
+// breakPages makes every route panic until mend is called.
 func (f *front) breakPages() (mend func()) {
 	kept, document := f.server.pages, f.server.openAPI
 	f.server.pages, f.server.openAPI = new(pages.Pages), nil
 	return func() { f.server.pages, f.server.openAPI = kept, document }
 }
 
-// slowly is a server that does not wait for the end of a request.
-func slowly(t *testing.T) *front {
+// startImpatient starts a server with a very short read timeout.
+func startImpatient(t *testing.T) *front {
 	f := &front{t: t}
 	var err error
 	f.server, err = New(config(f, sharedNode()))
@@ -95,16 +95,16 @@ func slowly(t *testing.T) *front {
 	return f
 }
 
-// named are the statuses that the contract names for a kind of route, beside
-// those that any request may get: the document must not have fewer.
-var named = map[access][]int{
+// requiredStatuses are the statuses that the contract names for each kind of
+// route. The document must have them all.
+var requiredStatuses = map[access][]int{
 	free:   {200, 405},
 	keyed:  {200, 400, 401, 403, 405, 429},
 	priced: {200, 400, 401, 403, 405, 429, 503},
 }
 
-// TestCoverage brings about every status of every route that the document has,
-// holds each answer against it, and prints the table. An empty cell fails.
+// TestCoverage produces every documented status of every route, checks each answer
+// against the document, and prints the table.
 func TestCoverage(t *testing.T) {
 	s := serve(t, nil)
 	columns := []int{200, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505}
@@ -135,7 +135,7 @@ func TestCoverage(t *testing.T) {
 func checkNamed(t *testing.T, path, target string) {
 	t.Helper()
 	to := matchRoute([]byte(target), nil)
-	want := slices.Clone(named[to.access])
+	want := slices.Clone(requiredStatuses[to.access])
 	if to.access == priced && len(to.id) > 0 {
 		want = append(want, 404)
 	}

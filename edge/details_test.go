@@ -13,8 +13,7 @@ import (
 	"tidemark/edge/pages"
 )
 
-// busiest returns the path of the position of chain 1 with the longest
-// history.
+// busiest returns the path of chain 1's position with the longest history.
 func busiest() (path string, entries int) {
 	c, _ := sharedNode().board.Load().Chain(1)
 	st := c.View.State
@@ -65,7 +64,6 @@ func TestTransactionsDegraded(t *testing.T) {
 	if m["transactionsDegraded"] != true || m["transactionsPartial"] != true || len(m["transactions"].([]any)) != 2 {
 		t.Errorf("first: got %v %v %v", m["transactionsDegraded"], m["transactionsPartial"], m["transactions"])
 	}
-
 	if a.header.Get("X-Units-Charged") != "0" {
 		t.Errorf("a degraded answer is not charged: got %q", a.header.Get("X-Units-Charged"))
 	}
@@ -96,7 +94,7 @@ func TestTransactionsTruncated(t *testing.T) {
 	}
 }
 
-// TestPoolDetail: the detail is the list's row without its rank.
+// TestPoolDetail checks that a detail is the list's row without its rank.
 func TestPoolDetail(t *testing.T) {
 	s := serve(t, nil)
 	rows, _, _, _ := s.page("/v1/pools?limit=100&includeRisky=1")
@@ -198,7 +196,6 @@ func unpack(t *testing.T, coding, body string) string {
 	case "zstd":
 		r, err = zstd.NewReader(r)
 	}
-
 	must(err)
 	out, err := io.ReadAll(r)
 	must(err)

@@ -17,19 +17,19 @@ import (
 	"tidemark/edge/render"
 )
 
-// rawCase is what a client sends, and the statuses of the answers until the
-// connection is closed.
+// rawCase is what a client sends, and the statuses of the answers that it gets
+// until the connection is closed.
 type rawCase struct {
 	text  string
 	codes []int
 }
 
-// canary is sent behind every case. It is answered if and only if the
-// connection went on.
+// canary is a request that is sent behind every case. It is answered only if the
+// connection stays open.
 const canary = "GET /v1/protocols HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n"
 
-// rawCorpus makes the cases: requests that are sound, each with every way to
-// make it ambiguous.
+// rawCorpus returns valid requests, and each of them with every kind of
+// ambiguity.
 func rawCorpus(key string) (cases []rawCase) {
 	add := func(text string, codes ...int) {
 		cases = append(cases, rawCase{text, codes})
@@ -60,7 +60,7 @@ func rawCorpus(key string) (cases []rawCase) {
 	return cases
 }
 
-// addSound adds what is unusual and has one meaning.
+// addSound adds requests that are unusual but unambiguous.
 func addSound(add func(string, ...int), head string, code int) {
 	add("\r\n"+head+"\r\n", code, 200)
 	for _, value := range []string{"close", "Close", "foo, close", "close, foo", "keep-alive,\tCLOSE ,x"} {
@@ -76,7 +76,7 @@ func addSound(add func(string, ...int), head string, code int) {
 	}
 }
 
-// addBareLF makes each line in turn, and all of them, end in LF alone.
+// addBareLF adds requests in which one line, or every line, ends in a bare LF.
 func addBareLF(add func(string, ...int), head string) {
 	add(strings.ReplaceAll(head, "\r\n", "\n"), 400)
 	for at := 0; at < len(head); at++ {
@@ -92,7 +92,7 @@ func addBareLF(add func(string, ...int), head string) {
 	}
 }
 
-// addBadHeaders adds what must not stand among the headers.
+// addBadHeaders adds requests with malformed or forbidden headers.
 func addBadHeaders(add func(string, ...int), head string) {
 	for _, lines := range []string{
 		" folded", "\tfolded", "X-A: one\r\n two", "X A: one", "X-A : one", ": nameless", "X-A: o\x00ne",
@@ -120,7 +120,7 @@ func addBadHeaders(add func(string, ...int), head string) {
 	add(head+strings.Repeat("X-Many: header\r\n", maxHead/16+1)+"\r\n", 431)
 }
 
-// addBadTargets puts other targets into the request line.
+// addBadTargets adds requests with malformed request lines.
 func addBadTargets(add func(string, ...int), line, headers string) {
 	method, _, _ := strings.Cut(line, " ")
 	for _, target := range []string{
@@ -141,7 +141,8 @@ func addBadTargets(add func(string, ...int), line, headers string) {
 	add(" "+line+"\r\n"+headers+"\r\n", 400)
 }
 
-// bodyCases are requests with bodies: each is answered, and nothing behind it.
+// bodyCases returns requests with bodies. Each is answered, but nothing behind it
+// is.
 func bodyCases(key string) (cases []rawCase) {
 	head := "POST /v1/positions HTTP/1.1\r\nHost: api.example.com\r\n" + gate.HeaderKey + ": " + key + "\r\n"
 	add := func(text string, code int) { cases = append(cases, rawCase{head + text, []int{code}}) }
@@ -162,8 +163,8 @@ func bodyCases(key string) (cases []rawCase) {
 	return cases
 }
 
-// TestRawCorpus sends every case whole and in pieces. No request has two
-// answers or none, and nothing is read behind one that is refused.
+// TestRawCorpus sends every case in one piece and in two. It checks that every
+// request gets one answer and that nothing is read behind a refused one.
 func TestRawCorpus(t *testing.T) {
 	s := serve(t, nil)
 	cases := append(rawCorpus(s.key), bodyCases(s.key)...)
@@ -178,8 +179,8 @@ func TestRawCorpus(t *testing.T) {
 	t.Log(len(cases), "cases, each whole and in pieces")
 }
 
-// checkRaw sends a case, cut behind the first so many bytes unless it is 0, and
-// reads answers until the connection is closed.
+// checkRaw sends a case, in two pieces if cut is not 0, and reads answers until
+// the connection is closed.
 func (f *front) checkRaw(c rawCase, cut int) {
 	f.t.Helper()
 	conn, err := net.Dial("tcp", f.addr)
@@ -217,9 +218,9 @@ func (f *front) checkRaw(c rawCase, cut int) {
 	}
 }
 
-// framed runs bytes through a framer in pieces, and returns what passed, how
-// many heads ended in it, and what the rest was refused with.
-func framed(data []byte, piece func() int) (passed []byte, heads int, refused *render.Error) {
+// runFramer feeds data to a framer in pieces. It returns the bytes that passed,
+// the number of request heads in them, and why the rest was refused.
+func runFramer(data []byte, piece func() int) (passed []byte, heads int, refused *render.Error) {
 	var f framer
 	for len(data) > 0 && refused == nil {
 		p := bytes.Clone(data[:min(piece(), len(data))])
@@ -236,8 +237,8 @@ func framed(data []byte, piece func() int) (passed []byte, heads int, refused *r
 	return passed, heads, refused
 }
 
-// FuzzFramer: how bytes are cut into reads does not matter, and what passes is
-// as many requests to net/http as to the framer.
+// FuzzFramer checks that the result does not depend on how the bytes are cut into
+// reads, and that net/http finds no more requests than the framer does.
 func FuzzFramer(f *testing.F) {
 	for i, c := range append(rawCorpus("key"), bodyCases("key")...) {
 		if i%7 == 0 && len(c.text) < 2000 {
@@ -246,9 +247,9 @@ func FuzzFramer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		whole, _, refused := framed(data, func() int { return len(data) })
-		single, heads, refusedSingly := framed(data, func() int { return 1 })
-		cut, _, refusedCut := framed(data, func() int { return 1 + r.IntN(20) })
+		whole, _, refused := runFramer(data, func() int { return len(data) })
+		single, heads, refusedSingly := runFramer(data, func() int { return 1 })
+		cut, _, refusedCut := runFramer(data, func() int { return 1 + r.IntN(20) })
 		if refused != refusedSingly || refused != refusedCut {
 			t.Fatalf("refused with %v whole, %v by bytes, %v in pieces", refused, refusedSingly, refusedCut)
 		}

@@ -12,8 +12,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// holder is the key behind a string that the front issued.
-func (f *front) holder(key string) *accounts.Key {
+// findKey returns the book's entry of a key that issue made.
+func (f *front) findKey(key string) *accounts.Key {
 	f.t.Helper()
 	k, reason := f.book.Resolve([]byte(key))
 	if k == nil {
@@ -22,13 +22,13 @@ func (f *front) holder(key string) *accounts.Key {
 	return k
 }
 
-// TestUnauthorized: one body for every key that does not count, and the reason
-// only in the metrics; a key in a query parameter is never read.
+// TestUnauthorized checks that every 401 has the same body, that its reason is in
+// the metrics, and that a key in the query is never read.
 func TestUnauthorized(t *testing.T) {
 	s := serve(t, nil)
 	revoked, suspended := s.issue("free", accounts.Server), s.issue("free", accounts.Server)
-	s.book.Revoke(s.holder(revoked), 1)
-	cell := s.holder(suspended).Cell
+	s.book.Revoke(s.findKey(revoked), 1)
+	cell := s.findKey(suspended).Cell
 	s.book.SetTerms(cell, accounts.NewTerms(&cell.Terms().Plan, true))
 
 	stranger := s.key[:7] + strings.Repeat("0", 30)
@@ -51,7 +51,7 @@ func TestUnauthorized(t *testing.T) {
 		if a.header.Get("Vary") != "Origin" || a.header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: headers %v; want Vary and X-Request-Id", reason, a.header)
 		}
-		if got := s.count(`tidemark_edge_unauthorized_total{reason="` + reason + `"}`); got == "0" {
+		if got := s.metric(`tidemark_edge_unauthorized_total{reason="` + reason + `"}`); got == "0" {
 			t.Errorf("%s is not counted", reason)
 		}
 	}
@@ -83,7 +83,7 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-// withSum completes a key that nobody issued.
+// withSum adds the checksum to a key that was never issued.
 func withSum(key string) string {
 	for _, sum := range []string{"1m4K7Y", "3eDdDQ"} { // of 30 zeros, server and browser
 		if _, ok := accounts.ParseKey([]byte(key + sum)); ok {
@@ -169,7 +169,7 @@ func TestPreflight(t *testing.T) {
 	f("/v1/positions", "null", "")
 	f("/v1/plans", "https://evil.example", "*")
 	f("/health", app, "*")
-	s.book.Revoke(s.holder(web), 1)
+	s.book.Revoke(s.findKey(web), 1)
 	f("/v1/positions", app, "")
 
 	a := s.ask("OPTIONS", "/v1/positions")
@@ -182,7 +182,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestStanding: the headers that tell a caller where it stands.
+// TestStanding checks the headers about units, quota and burst limit.
 func TestStanding(t *testing.T) {
 	s := serve(t, nil)
 	key := s.issue("free", accounts.Server)
@@ -227,7 +227,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestFreeRoutes ignore keys and origins.
+// TestFreeRoutes checks that free routes ignore keys and origins.
 func TestFreeRoutes(t *testing.T) {
 	s := serve(t, nil)
 	for _, path := range []string{"/v1/plans", "/v1/pricing/units", "/v1/stats", "/v1/chains", "/v1/protocols"} {
@@ -240,12 +240,12 @@ func TestFreeRoutes(t *testing.T) {
 	}
 }
 
-// TestIdle: the first request after idleness waits for the meter, and for
-// nothing else; without a meter it is a 503.
+// TestIdle checks that the first request after idleness waits for a lease, and is
+// a 503 if none comes.
 func TestIdle(t *testing.T) {
 	s := serve(t, nil)
 	key := s.issue("free", accounts.Server)
-	cell, month := s.holder(key).Cell, s.book.Calendar().This.Month
+	cell, month := s.findKey(key).Cell, s.book.Calendar().This.Month
 	cell.Shut(month)
 	go func() {
 		<-s.book.Wakes()
@@ -270,12 +270,12 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestReservedUnits: what an interrupted server may have answered counts
-// against the quota. Usage, the headers and the 429 tell of the same units.
+// TestReservedUnits checks that units which were leased before a crash count
+// against the quota, and that usage, headers and the 429 agree about them.
 func TestReservedUnits(t *testing.T) {
 	s := serve(t, nil)
 	key := s.issue("free", accounts.Server)
-	cell, month := s.holder(key).Cell, s.book.Calendar().This.Month
+	cell, month := s.findKey(key).Cell, s.book.Calendar().This.Month
 	tally := accounts.Tally{Month: month, Lease: 24_990}
 	tally.Routes[accounts.RoutePools] = accounts.Count{Requests: 2, Units: 4}
 	cell.Restore(&tally)
@@ -302,12 +302,12 @@ func TestReservedUnits(t *testing.T) {
 	}
 }
 
-// TestFullDisk: an account without a quota is served and charged while nothing
-// can be written; one with a quota as metering.on-full-disk says.
+// TestFullDisk checks that on a full disk an account without a quota is served and
+// charged, and that one with a quota is treated as metering.on-full-disk says.
 func TestFullDisk(t *testing.T) {
 	s := serve(t, nil)
 	free := s.issue("free", accounts.Server)
-	s.holder(free).Cell.Open(s.book.Calendar().This.Month, 2) // its lease
+	s.findKey(free).Cell.Open(s.book.Calendar().This.Month, 2) // its lease
 	s.book.SetDiskFull(true)
 	s.book.SetAlive(0)
 	f := func(key string, code int, charged string) {
@@ -328,8 +328,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestHeadersEverywhere: what every answer behind a key has, whatever its
-// status and wherever on the way it was found out.
+// TestHeadersEverywhere checks the headers that every answer of a metered route
+// has, whatever its status.
 func TestHeadersEverywhere(t *testing.T) {
 	s := serve(t, nil)
 	empty := s.issue("free", accounts.Server)

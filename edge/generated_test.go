@@ -18,7 +18,7 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// generator makes requests, sound and not, to every route.
+// generator makes random requests, valid and invalid, to every route.
 type generator struct {
 	*rand.Rand
 	keys []string
@@ -26,7 +26,7 @@ type generator struct {
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 
-// values are what parameters are given, by name; others get any of them.
+// values has values for each parameter. Sometimes a parameter gets another one's.
 var values = map[string][]string{
 	"chainId":  {"1", "42161", "43114", "10", "5", "", "0", "-1", "1e0", "01"},
 	"protocol": {"swapdex-v4", "swapdex-v3", "", "SWAPDEX-V4"},
@@ -73,7 +73,7 @@ func (g *generator) path() string {
 	return path
 }
 
-// ask fills in a request.
+// ask sets up a random request.
 func (g *generator) ask(r *fasthttp.Request) {
 	r.Reset()
 	target := g.path()
@@ -105,7 +105,7 @@ func (g *generator) ask(r *fasthttp.Request) {
 	}
 }
 
-// conditions are the nodes that are asked.
+// conditions are the configurations that are tested.
 var conditions = []struct {
 	name   string
 	change func(*testing.T, *Config)
@@ -117,7 +117,7 @@ var conditions = []struct {
 	}},
 	{"partial", func(_ *testing.T, c *Config) { offline(c, chainsWith(0)...) }},
 	{"nothing", func(_ *testing.T, c *Config) { offline(c, chainsWith(0, 1, 2)...) }},
-	{"restarted", func(t *testing.T, c *Config) { c.Board = reopened(t) }},
+	{"restarted", func(t *testing.T, c *Config) { c.Board = reopenBoard(t) }},
 }
 
 const (
@@ -125,9 +125,8 @@ const (
 	generatedShort        = 200 // under -short
 )
 
-// TestGenerated asks random questions, sound and not, of nodes in several
-// conditions: the answer is always one that the contract names, with a body
-// and headers as the document has them.
+// TestGenerated sends random requests to nodes in several conditions. Each answer
+// must have a documented status, body and headers.
 func TestGenerated(t *testing.T) {
 	requests := generatedPerCondition
 	if testing.Short() {
@@ -149,20 +148,20 @@ func TestGenerated(t *testing.T) {
 				ctx.Response.Reset()
 				g.ask(&ctx.Request)
 				s.server.serve(&ctx)
-				if err := holds(&ctx); err != nil {
+				if err := checkAnswer(&ctx); err != nil {
 					t.Fatalf("%s\n%d %.300s\n%v", &ctx.Request, ctx.Response.StatusCode(), ctx.Response.Body(), err)
 				}
 			}
 
-			if n := s.count(`tidemark_edge_panics_total`); n != "0" {
+			if n := s.metric(`tidemark_edge_panics_total`); n != "0" {
 				t.Errorf("%s panics: %s", n, s.log)
 			}
 		})
 	}
 }
 
-// holds reports what an answer has that the contract does not allow.
-func holds(ctx *fasthttp.RequestCtx) error {
+// checkAnswer returns an error if the contract does not allow an answer.
+func checkAnswer(ctx *fasthttp.RequestCtx) error {
 	q, a := &ctx.Request.Header, &ctx.Response
 	code, path := a.StatusCode(), template(string(q.RequestURI()))
 	header := func(name string) string { return string(a.Header.Peek(name)) }
@@ -193,7 +192,6 @@ func holds(ctx *fasthttp.RequestCtx) error {
 	if err := json.Unmarshal(a.Body(), &body); err != nil {
 		return err
 	}
-
 	if err := is.validate(body, "body"); err != nil {
 		return err
 	}
@@ -209,11 +207,11 @@ func holds(ctx *fasthttp.RequestCtx) error {
 		return fmt.Errorf("no %s", gate.HeaderRequestID)
 	}
 
-	return charges(path, code, body, header)
+	return checkCharge(path, code, body, header)
 }
 
-// charges holds the headers of units against what the answer is.
-func charges(path string, code int, body any, header func(string) string) error {
+// checkCharge returns an error if the charge or the headers of metering are wrong.
+func checkCharge(path string, code int, body any, header func(string) string) error {
 	units := header("X-Units-Charged")
 	m, _ := body.(map[string]any)
 	free := m["partial"] == true || m["transactionsDegraded"] == true

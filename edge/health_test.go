@@ -10,8 +10,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// TestHealth: a chain that is not ok says why, and the node is degraded by a
-// chain, by its disk and by its clock.
+// TestHealth checks the status of a chain and its reason, and that the node is
+// degraded by a chain, its disk or its clock.
 func TestHealth(t *testing.T) {
 	f := func(name, node, chain string, change func(*Config, *rankings.Chain)) {
 		t.Helper()

@@ -15,24 +15,23 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// scripted is a listener whose connections come from the addresses that a test
-// names.
-type scripted struct {
+// fakeListener is a listener whose connections come from a test.
+type fakeListener struct {
 	net.Listener
 	accept chan func() (net.Conn, error)
 }
 
-func (s *scripted) Accept() (net.Conn, error) { return (<-s.accept)() }
+func (s *fakeListener) Accept() (net.Conn, error) { return (<-s.accept)() }
 
-// from is one end of a pipe that claims an address.
-type from struct {
+// fakeConn is one end of a pipe with a remote address.
+type fakeConn struct {
 	net.Conn
 	addr net.Addr
 }
 
-func (f from) RemoteAddr() net.Addr { return f.addr }
+func (f fakeConn) RemoteAddr() net.Addr { return f.addr }
 
-// dialler gives a listener connections.
+// dialler connects to a listener from made-up addresses.
 type dialler struct {
 	t *testing.T
 	*listener
@@ -41,17 +40,17 @@ type dialler struct {
 
 func newDialler(t *testing.T, bounds Connections) *dialler {
 	accept := make(chan func() (net.Conn, error), 1)
-	return &dialler{t, newListener(&scripted{accept: accept}, bounds, metrics.NewSet()), accept}
+	return &dialler{t, newListener(&fakeListener{accept: accept}, bounds, metrics.NewSet()), accept}
 }
 
-// dial connects from an address. A refused connection has the refusal's text;
-// an accepted one is returned with the client's end.
+// dial connects from an address. It returns both ends of an accepted connection,
+// or the text that a refused one was sent.
 func (d *dialler) dial(addr string) (ours net.Conn, theirs net.Conn, refusal string) {
 	d.t.Helper()
 	server, client := net.Pipe()
 	ip := netip.MustParseAddr(addr)
 	d.accept <- func() (net.Conn, error) {
-		return from{server, net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 5))}, nil
+		return fakeConn{server, net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 5))}, nil
 	}
 
 	accepted, refused := make(chan net.Conn, 1), make(chan string, 1)
@@ -111,8 +110,8 @@ func TestConnectionBounds(t *testing.T) {
 	f("10.0.0.4", "cannot exceed 3")
 }
 
-// When all slots are taken, the connections that have been idle longest make
-// room; those that serve a request stay.
+// TestIdleConnectionsMakeRoom checks that the longest idle connections are closed
+// when all slots are taken, and that connections with a request are not.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	d := newDialler(t, Connections{Connections: minConnections, ConnectionsPerAddress: 1000, ConnectionsPerSubnet: 1000})
 	d.max = minConnections
@@ -159,7 +158,8 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-// Running out of descriptors is a pause.
+// TestAcceptWithoutDescriptors checks that Accept pauses and retries when file
+// descriptors run out.
 func TestAcceptWithoutDescriptors(t *testing.T) {
 	d := newDialler(t, DefaultConnections())
 	d.accept <- func() (net.Conn, error) {
@@ -183,7 +183,7 @@ func TestAcceptWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// A client that reads a long answer too slowly is cut.
+// TestSlowReader checks the time that a client gets to read a long answer.
 func TestSlowReader(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

@@ -12,14 +12,14 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// asked is a metered route as the table of outcomes asks it.
+// asked is a metered route with the paths that lead to its outcomes.
 type asked struct {
 	name            string
 	meter           accounts.Route
 	good, bad, none string // a 200, a 400, and a 404 of a thing that is not there
 }
 
-// askedRoutes finds things to ask for on a front.
+// askedRoutes returns the metered routes with existing ids.
 func askedRoutes(s *front) []asked {
 	first := func(list, id string) string {
 		rows := s.get("/v1/" + list + "?chainId=1&limit=1&includeRisky=true").decoded(s.t)
@@ -28,7 +28,7 @@ func askedRoutes(s *front) []asked {
 
 	const positions, pools = "/v1/positions/1/swapdex-v4/", "/v1/pools/1/swapdex-v4/"
 	position, pool := positions+first("positions", "positionId"), pools+first("pools", "poolId")
-	const noPosition, noPool = positions + "999999999", pools + "0x" + somewhere
+	const noPosition, noPool = positions + "999999999", pools + "0x" + noSuchPool
 	const badPosition, badPool = "/v1/positions/7/swapdex-v4/1", pools + "0x12"
 	return []asked{
 		{"positions", accounts.RoutePositions, "/v1/positions", "/v1/positions?sort=no", ""},
@@ -50,8 +50,8 @@ func askedRoutes(s *front) []asked {
 	}
 }
 
-// somewhere is the id of no pool.
-const somewhere = "abababababababababababababababababababababababababababababababab"
+// noSuchPool is the id of a pool that does not exist.
+const noSuchPool = "abababababababababababababababababababababababababababababababab"
 
 // outcome is a column of the table.
 type outcome struct {
@@ -74,16 +74,16 @@ func under(r asked, path string) string           { return r.good + path }
 func empty(f *front, key string, left int64)      { f.drainTo(key, left) }
 func offline(c *Config, chains ...rankings.Chain) { c.Board = boardOf(chains...) }
 
-// drainTo leaves an account with that many units of its month.
+// drainTo reserves all but left of an account's units.
 func (f *front) drainTo(key string, left int64) {
-	k := f.holder(key)
+	k := f.findKey(key)
 	ticket := f.book.Admit(k, time.Now().UnixNano())
 	if v := f.book.Reserve(&ticket, ticket.Quota().Left-left); v != accounts.Granted {
 		f.t.Fatalf("cannot spend down to %d units: %d", left, v)
 	}
 }
 
-// boardOf is a board with those chains.
+// boardOf returns a board with the given chains.
 func boardOf(chains ...rankings.Chain) *rankings.Board {
 	b := new(rankings.Board)
 	for _, c := range chains {
@@ -93,7 +93,8 @@ func boardOf(chains ...rankings.Chain) *rankings.Board {
 	return b
 }
 
-// chainsWith are the shared node's chains, those named switched off.
+// chainsWith returns the shared node's chains, with those at the given indices
+// offline.
 func chainsWith(off ...int) []rankings.Chain {
 	var chains []rankings.Chain
 	for i, c := range sharedNode().board.Load().Chains {
@@ -165,9 +166,9 @@ var outcomes = []outcome{
 	},
 }
 
-// takeAll empties an account's bucket for a while.
+// takeAll takes all burst tokens of an account, and those of the next minute.
 func (f *front) takeAll(key string) {
-	k := f.holder(key)
+	k := f.findKey(key)
 	for {
 		ticket := f.book.Admit(k, time.Now().Add(time.Minute).UnixNano())
 		if !ticket.Take() {
@@ -176,8 +177,8 @@ func (f *front) takeAll(key string) {
 	}
 }
 
-// TestOutcomes holds every cell of outcome x route: the status, what is
-// charged, and that header, cell and usage agree on it.
+// TestOutcomes checks every outcome of every metered route: the status, the
+// charge, and that headers and the account agree about it.
 func TestOutcomes(t *testing.T) {
 	routes := askedRoutes(serve(t, nil))
 	for _, o := range outcomes {
@@ -194,7 +195,7 @@ func TestOutcomes(t *testing.T) {
 func (o *outcome) check(t *testing.T, r asked, path string) {
 	s := serve(t, o.change)
 	key := s.issue("starter", accounts.Server)
-	k, month := s.holder(key), s.book.Calendar().This.Month
+	k, month := s.findKey(key), s.book.Calendar().This.Month
 	if o.prepare != nil {
 		o.prepare(s, key, r)
 	}
@@ -225,7 +226,7 @@ func (o *outcome) check(t *testing.T, r asked, path string) {
 	o.checkHeaders(t, r, &a, units)
 }
 
-// units is what the answer must cost.
+// units returns what the answer must cost.
 func (o *outcome) units(r asked, a *answer) int64 {
 	switch {
 	case !o.charged:

@@ -11,8 +11,8 @@ import (
 
 const somePool = "0x0000000000000000000000000000000000000000000000000000000000000001"
 
-// TestParameters holds every row of the table of parameters over HTTP: the
-// status, and what the message says.
+// TestParameters checks the table of parameters in api.md over HTTP: the status
+// and what the message says.
 func TestParameters(t *testing.T) {
 	s := serve(t, nil)
 	f := func(path string, code int, want string) {
@@ -134,7 +134,7 @@ func TestInvalidPoolBody(t *testing.T) {
 	}
 }
 
-// TestOrder holds the order of the checks: which of two faults is told.
+// TestOrder checks the order of checks: which of two errors is reported.
 func TestOrder(t *testing.T) {
 	s := serve(t, nil)
 	f := func(method, path string, code int, headers ...string) {

@@ -11,16 +11,15 @@ import (
 	"tidemark/edge/gate"
 )
 
-// TestRaw sends requests that are not HTTP as it should be. Each gets one
-// error in JSON; where the next request would begin is unsure, so that the
-// connection is closed; and no key reaches a log.
+// TestRaw sends malformed requests. Each gets one error in JSON, the connection is
+// closed, and nothing is logged.
 func TestRaw(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
 	key := gate.HeaderKey + ": " + s.key + "\r\n"
 	f := func(request string, code int, want string) {
 		t.Helper()
-		a, closed := s.raw(request)
+		a, closed := s.sendRaw(request)
 		if a.code != code || !closed || !strings.Contains(a.body, want) ||
 			!strings.HasPrefix(a.body, `{"error":"`) || a.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%.100q: got %d closed=%v %v %s; want %d %q", request, a.code, closed, a.header, a.body, code, want)
@@ -57,14 +56,14 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestRawAlive sends requests after which the connection goes on.
+// TestRawAlive sends requests after which the connection stays open.
 func TestRawAlive(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
 	key := gate.HeaderKey + ": " + s.key + "\r\n"
 	f := func(request string, code int, want string) {
 		t.Helper()
-		if a, closed := s.raw(request); a.code != code || closed || !strings.Contains(a.body, want) {
+		if a, closed := s.sendRaw(request); a.code != code || closed || !strings.Contains(a.body, want) {
 			t.Errorf("%.100q: got %d closed=%v %.200s; want %d %q", request, a.code, closed, a.body, code, want)
 		}
 	}
@@ -76,7 +75,7 @@ func TestRawAlive(t *testing.T) {
 	f("GET /v1/chains HTTP/1.1\r\n"+host+"X-Request-Id: bad id\r\n\r\n", 200, "chainId")
 	f("OPTIONS * HTTP/1.1\r\n"+host+"\r\n", 204, "")
 	f("GET /v1/pools?search=https://x%26y HTTP/1.1\r\n"+host+key+"\r\n", 200, "pools")
-	if a, closed := s.raw("GET /v1/plans HTTP/1.1\r\n" + host + "Connection: Close\r\n\r\n"); a.code != 200 || !closed {
+	if a, closed := s.sendRaw("GET /v1/plans HTTP/1.1\r\n" + host + "Connection: Close\r\n\r\n"); a.code != 200 || !closed {
 		t.Errorf("Connection: Close: got %d closed=%v", a.code, closed)
 	}
 
@@ -93,8 +92,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic in a handler is a 500 and a line in the log, and the
-// server goes on.
+// TestPanic checks that a panic in a handler is a 500 and a line in the log, and
+// that the server keeps serving.
 func TestPanic(t *testing.T) {
 	s := serve(t, nil)
 	mend := s.breakPages()
@@ -134,7 +133,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 
 	served := <-accepted
 	s := &front{t: t, addr: l.Addr().String()}
-	a, closed := s.raw("")
+	a, closed := s.sendRaw("")
 	if a.code != 429 || !closed || !strings.Contains(a.body, "cannot exceed 1") || a.header.Get("Retry-After") != "1" {
 		t.Errorf("second connection: got %d closed=%v %v %s", a.code, closed, a.header, a.body)
 	}

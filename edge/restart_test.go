@@ -13,9 +13,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// reopened is a board as a restarted process has it: the stored generations,
-// with no record in memory.
-func reopened(t *testing.T) *rankings.Board {
+// reopenBoard returns a board as it is right after a restart: the stored
+// generations, with no records loaded yet.
+func reopenBoard(t *testing.T) *rankings.Board {
 	t.Helper()
 	n, board := sharedNode(), new(rankings.Board)
 	for _, id := range []market.ChainID{1, 42161, 43114} {
@@ -29,10 +29,10 @@ func reopened(t *testing.T) *rankings.Board {
 	return board
 }
 
-// TestRestart: before the records are loaded, questions with the default
-// filters or none have the same answers to the byte, and others a 503.
+// TestRestart checks that before the records are loaded, default rankings and
+// details are answered with the same bytes, and new filters with a 503.
 func TestRestart(t *testing.T) {
-	cold := serve(t, func(c *Config) { c.Board = reopened(t) })
+	cold := serve(t, func(c *Config) { c.Board = reopenBoard(t) })
 	warm := serve(t, nil)
 	f := func(path string) {
 		t.Helper()

@@ -33,8 +33,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// node is three small simulated chains in a real store, published once and
-// shared by every test.
+// node is three small simulated chains in a real store. All tests share one, which
+// is published once.
 type node struct {
 	dir   string
 	store *storage.Store
@@ -81,7 +81,7 @@ func must(err error) {
 	}
 }
 
-// grow publishes a chain of a size.
+// grow simulates a chain and publishes its first generation.
 func (n *node) grow(size sim.Config) {
 	id := size.Chain
 	size.Seed, size.Genesis, size.StartBlock, size.PositionManager = 7, genesis, 100, manager
@@ -93,7 +93,6 @@ func (n *node) grow(size sim.Config) {
 		Prices: *params(id), WantsState: true, UnavailableAfter: 10 * time.Minute,
 		Log: slog.New(slog.DiscardHandler), Metrics: chain.NewMetrics(metrics.NewSet(), id),
 	}, n.store, n.board)
-
 	must(err)
 	for {
 		step, err := source.Next(context.Background(), c.Cursor())
@@ -107,7 +106,7 @@ func (n *node) grow(size sim.Config) {
 	must(c.Refresh(time.Now, func() {}))
 }
 
-// params are those that a chain's prices are solved with.
+// params returns the parameters of a chain's prices.
 func params(id market.ChainID) *value.Params {
 	p := value.DefaultParams()
 	p.Stables = []market.Address{{0x01, byte(id)}, {0x02, byte(id)}, {0x03, byte(id)}}
@@ -115,7 +114,7 @@ func params(id market.ChainID) *value.Params {
 	return &p
 }
 
-// front is a server over a node, with its keys.
+// front is a running server over a node.
 type front struct {
 	t      *testing.T
 	server *Server
@@ -126,7 +125,7 @@ type front struct {
 	book   *accounts.Book
 }
 
-// serve starts a server on a loopback connection.
+// serve starts a server on a loopback address.
 func serve(t *testing.T, change func(*Config)) *front {
 	t.Helper()
 	f := &front{t: t}
@@ -150,7 +149,7 @@ func serve(t *testing.T, change func(*Config)) *front {
 	f.addr = l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- f.server.Serve(l) }()
-	f.raw("GET /v1/plans HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") // it has begun to serve
+	f.sendRaw("GET /v1/plans HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") // it has begun to serve
 	t.Cleanup(func() {
 		must(f.server.Shutdown(context.Background()))
 		must(<-served)
@@ -159,7 +158,8 @@ func serve(t *testing.T, change func(*Config)) *front {
 	return f
 }
 
-// config is what a server over a node is made of; f gets what it shares with it.
+// config returns the configuration of a server over a node, and sets the parts of
+// f that the server uses.
 func config(f *front, n *node) Config {
 	now := time.Now()
 	turner := accounts.NewTurner(now.UnixNano(), 0)
@@ -181,7 +181,7 @@ func config(f *front, n *node) Config {
 	}
 }
 
-// issue makes an account of a plan with one key.
+// issue creates an account with one key.
 func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string {
 	p, err := accounts.FindPlan(accounts.DefaultPlans(), plan)
 	must(err)
@@ -213,8 +213,8 @@ type answer struct {
 	body   string
 }
 
-// get asks with the front's key, unless headers say otherwise ("Name: value";
-// without a value the header is left out).
+// get sends a GET with the front's key, unless headers has another. A header is
+// "Name: value"; with an empty value it is left out.
 func (f *front) get(path string, headers ...string) answer {
 	f.t.Helper()
 	return f.ask("GET", path, headers...)
@@ -237,9 +237,9 @@ func (f *front) ask(method, path string, headers ...string) answer {
 	return a
 }
 
-// raw sends bytes and reads one answer, and whether the connection is closed
-// after it.
-func (f *front) raw(request string) (a answer, closed bool) {
+// sendRaw sends bytes and reads one answer. It also returns whether the server then
+// closed the connection.
+func (f *front) sendRaw(request string) (a answer, closed bool) {
 	f.t.Helper()
 	return f.send("GET", request)
 }
@@ -277,7 +277,7 @@ func (a answer) decoded(t *testing.T) map[string]any {
 	return m
 }
 
-// lockedLog is a log to be read by tests.
+// lockedLog is a log that tests can read while the server writes.
 type lockedLog struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -295,8 +295,8 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-// count reads a metric.
-func (f *front) count(name string) string {
+// metric returns the value of a metric.
+func (f *front) metric(name string) string {
 	var b strings.Builder
 	f.set.WritePrometheus(&b)
 	for line := range strings.SplitSeq(b.String(), "\n") {

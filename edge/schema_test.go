@@ -22,8 +22,8 @@ var rawDocument = sync.OnceValue(func() (doc map[string]any) {
 	return doc
 })
 
-// at follows keys into the document; nil when there is nothing.
-func at(v any, keys ...string) any {
+// lookup follows keys into the document; nil when there is nothing.
+func lookup(v any, keys ...string) any {
 	for _, k := range keys {
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -43,18 +43,18 @@ func at(v any, keys ...string) any {
 }
 
 func resolve(ref string) map[string]any {
-	m, _ := at(rawDocument(), strings.Split(strings.TrimPrefix(ref, "#/"), "/")...).(map[string]any)
+	m, _ := lookup(rawDocument(), strings.Split(strings.TrimPrefix(ref, "#/"), "/")...).(map[string]any)
 	return m
 }
 
 // answerSchema is the schema of a path's answer of a status; ok is false when
 // the document does not have the status.
 func answerSchema(path string, code int) (s schema, ok bool) {
-	v := at(rawDocument(), "paths", path, "get", "responses", fmt.Sprint(code))
+	v := lookup(rawDocument(), "paths", path, "get", "responses", fmt.Sprint(code))
 	if v == nil {
 		return nil, false
 	}
-	m, _ := at(v, "content", "application/json", "schema").(map[string]any)
+	m, _ := lookup(v, "content", "application/json", "schema").(map[string]any)
 	return m, true
 }
 

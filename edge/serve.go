@@ -80,13 +80,19 @@ func (s *Server) answer(r *request) *render.Error {
 		return err
 	}
 
-	// Hold the units during the work; then bill or release them.
+	return s.answerMetered(r)
+}
+
+// answerMetered holds the units of an admitted request while its answer is
+// computed, bills or releases them, and sends the answer.
+func (s *Server) answerMetered(r *request) *render.Error {
 	units := r.Route.Units()
 	if units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err
 		}
 	}
+
 	reply, err := s.compute(r)
 	if err != nil {
 		return err

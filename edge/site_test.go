@@ -10,8 +10,8 @@ import (
 
 const browser = "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 
-// TestSite: pages are for browsers, the index for programs, and both may be
-// asked with what was had before.
+// TestSite checks that / is a page for browsers and the index for programs, and
+// that ETags work.
 func TestSite(t *testing.T) {
 	s := serve(t, nil)
 	f := func(path, contentType, begins string, headers ...string) {
@@ -49,7 +49,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// TestSiteHeaders: pages run nothing from elsewhere, and come compressed.
+// TestSiteHeaders checks the security headers of pages and their compression.
 func TestSiteHeaders(t *testing.T) {
 	s := serve(t, nil)
 	a := s.get("/ui", browser, "Accept-Encoding: gzip")
@@ -75,7 +75,7 @@ func TestSiteHeaders(t *testing.T) {
 	}
 }
 
-// TestPreview: the head of a ranking is in the index only where the node says so.
+// TestPreview checks that the index shows a ranking only if that is configured.
 func TestPreview(t *testing.T) {
 	f := func(shown bool) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestPreview(t *testing.T) {
 	f(false)
 }
 
-// TestNearest: a 404 names the route that was meant, and where all are.
+// TestNearest checks that the 404 of an unknown route suggests the nearest one.
 func TestNearest(t *testing.T) {
 	s := serve(t, nil)
 	f := func(path, want string) {

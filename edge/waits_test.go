@@ -10,7 +10,7 @@ import (
 	"tidemark/rankings"
 )
 
-// pageOf is what the tests look at of a list.
+// page requests a list and returns the parts that tests look at.
 func (f *front) page(path string) (rows []any, pagination, body map[string]any, a answer) {
 	f.t.Helper()
 	a = f.get(path)
@@ -25,7 +25,7 @@ func (f *front) page(path string) (rows []any, pagination, body map[string]any, 
 	return body[name].([]any), body["pagination"].(map[string]any), body, a
 }
 
-// everything shows every position.
+// everything is a list of all positions.
 const everything = "/v1/positions?status=all&minPoolTvl=0&includeRisky=1&sort=nft_id_asc"
 
 func TestPaging(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPaging(t *testing.T) {
 	f("/v1/positions?positionId=abc", "0 of 0 pages 0 more false capped <nil>")
 }
 
-// TestWalk pages through everything and finds every position once, ranked.
+// TestWalk pages through everything and finds every position once, in order.
 func TestWalk(t *testing.T) {
 	s := serve(t, nil)
 	seen := map[string]bool{}
@@ -92,8 +92,8 @@ func TestTotalCap(t *testing.T) {
 	f(everything+"&range=in&page=3", "20 of 61 more true capped true")
 }
 
-// TestLaterPages asks for the pages of filters in any order, from one that has
-// more rows than are counted, and one that has fewer.
+// TestLaterPages requests pages in random order, of a filter with more rows than
+// are counted and of one with fewer.
 func TestLaterPages(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Limits.TotalCap = 90 })
 	for _, path := range []string{everything + "&range=in", everything + "&minValueUsd=50000"} {
@@ -108,8 +108,8 @@ func TestLaterPages(t *testing.T) {
 	}
 }
 
-// TestNoWait: with waits of 0 the first answer says what it does not know, and
-// what it started is there for a retry.
+// TestNoWait checks that without waits the first answer is incomplete, and that a
+// retry finds the result of the work that it started.
 func TestNoWait(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Limits.TotalCap, c.Limits.CountWait, c.Limits.ScanWait = 40, 0, 1
@@ -129,7 +129,6 @@ func TestNoWait(t *testing.T) {
 	if a.code == 503 && (a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0") {
 		t.Errorf("deep page: got %v", a.header)
 	}
-
 	if a.code != 503 {
 		t.Errorf("deep page: got %d; want 503 at first", a.code)
 	}
@@ -151,7 +150,8 @@ func eventually(t *testing.T, done func() bool) {
 	t.Error("did not happen within 2 s")
 }
 
-// TestLastCopy: a deep page whose selection is gone is served as it was.
+// TestLastCopy checks that a deep page without a selection is served from the last
+// copy, flagged stale.
 func TestLastCopy(t *testing.T) {
 	s := serve(t, func(c *Config) {
 		c.Limits.TotalCap, c.Limits.Freshness = 40, 50*time.Millisecond
@@ -167,7 +167,6 @@ func TestLastCopy(t *testing.T) {
 	if fmt.Sprint(again) != fmt.Sprint(rows) || body["stale"] != true || body["dataAsOf"] == nil {
 		t.Errorf("got %d rows, stale %v, dataAsOf %v", len(again), body["stale"], body["dataAsOf"])
 	}
-
 	if a.header.Get("X-Units-Charged") != "1" {
 		t.Errorf("a stale page is charged: got %q", a.header.Get("X-Units-Charged"))
 	}
@@ -196,7 +195,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestPartial leaves a chain out.
+// TestPartial checks lists and details when a chain is unavailable.
 func TestPartial(t *testing.T) {
 	n := sharedNode()
 	board := new(rankings.Board)

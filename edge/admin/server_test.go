@@ -62,6 +62,7 @@ func newServer(t *testing.T, control Control) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	reg, err := registry.Open(store, accounts.DefaultPlans(), time.Now())
 	if err != nil {
 		t.Fatal(err)
