@@ -159,7 +159,7 @@ type ExplanationPriceMarket struct {
 	WeightUsd *float64 `json:"weightUsd"`
 	// The market is part of the price.
 	Used bool `json:"used"`
-	// Why the market is not used: uncorroborated when it is too far off the others. Null when it is used, and when deeper markets are enough.
+	// Why the market is not used, uncorroborated when it is too far off the others; null when it is used, or when deeper markets are enough.
 	Reason *string `json:"reason"`
 	// Thresholds that the market was held against.
 	Checks []ExplanationPriceMarketCheck `json:"checks"`
@@ -411,7 +411,7 @@ type PoolCharts struct {
 	PoolOverview PoolOverview `json:"poolOverview"`
 	// Liquidity of the pool by tick, now.
 	LiquidityDistribution Distribution `json:"liquidityDistribution"`
-	// The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it.
+	// The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it.
 	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
 	// Further series of the pool.
 	PoolSeries PoolChartsPoolSeries `json:"poolSeries"`
@@ -660,7 +660,7 @@ type PositionCharts struct {
 	PoolOverview PoolOverview `json:"poolOverview"`
 	// Liquidity of the pool by tick, now.
 	LiquidityDistribution Distribution `json:"liquidityDistribution"`
-	// The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it.
+	// The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it.
 	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
 	// The position from its mint to its closing; null when it cannot be reconstructed.
 	PositionSeries *PositionChartsPositionSeries `json:"positionSeries"`

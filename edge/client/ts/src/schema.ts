@@ -144,7 +144,7 @@ export interface ExplanationPriceMarket {
   weightUsd: number | null;
   /** The market is part of the price. */
   used: boolean;
-  /** Why the market is not used: uncorroborated when it is too far off the others. Null when it is used, and when deeper markets are enough. */
+  /** Why the market is not used, uncorroborated when it is too far off the others; null when it is used, or when deeper markets are enough. */
   reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
   /** Thresholds that the market was held against. */
   checks: ExplanationPriceMarketCheck[];
@@ -385,7 +385,7 @@ export interface PoolCharts {
   poolOverview: PoolOverview;
   /** Liquidity of the pool by tick, now. */
   liquidityDistribution: Distribution;
-  /** The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it. */
+  /** The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it. */
   poolOverviewCurrent: PoolOverviewCurrent;
   /** Further series of the pool. */
   poolSeries: PoolChartsPoolSeries;
@@ -625,7 +625,7 @@ export interface PositionCharts {
   poolOverview: PoolOverview;
   /** Liquidity of the pool by tick, now. */
   liquidityDistribution: Distribution;
-  /** The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it. */
+  /** The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it. */
   poolOverviewCurrent: PoolOverviewCurrent;
   /** The position from its mint to its closing; null when it cannot be reconstructed. */
   positionSeries: PositionChartsPositionSeries | null;
