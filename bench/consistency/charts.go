@@ -3,7 +3,6 @@ package consistency
 import (
 	"fmt"
 	"math"
-	"math/big"
 )
 
 const secondsPerDay = 86_400
@@ -23,7 +22,7 @@ func (c *checker) poolCharts(chain int64, id, path string) error {
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s, pool: s.pool[id]}
 
-			ch.check(r.name, r.days)
+			ch.checkAll(r.name, r.days)
 			ch.samePoints("poolSeries", "poolOverview")
 			if r.days == 0 {
 				all = a
@@ -50,7 +49,7 @@ func (c *checker) positionCharts(chain int64, id, path string) error {
 			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
 				pool: s.pool[text(position, "poolId")], position: position}
 
-			ch.check(r.name, r.days)
+			ch.checkAll(r.name, r.days)
 			ch.positionEnd()
 			if r.days == 0 {
 				all = a
@@ -73,12 +72,12 @@ type chart struct {
 	pool, position row
 }
 
-func (ch *chart) check(name string, days int) {
+func (ch *chart) checkAll(name string, days int) {
 	if ch.pool == nil {
 		return
 	}
 	ch.equal("range", ch.body["range"], name)
-	ch.current()
+	ch.checkCurrent()
 	ch.daysOf("poolPrice", list(ch.body, "poolPrice"), days)
 	for _, series := range []string{
 		"tvlUsd", "volumeUsd", "feesUsd", "feesTvlRatio", "token0PriceUsd", "token1PriceUsd",
@@ -86,13 +85,13 @@ func (ch *chart) check(name string, days int) {
 		ch.daysOf("poolOverview."+series, list(ch.body, "poolOverview."+series), days)
 	}
 
-	ch.prices()
-	ch.overview()
-	ch.distribution()
+	ch.checkPrices()
+	ch.checkOverview()
+	ch.checkDistribution()
 }
 
-// current checks what the charts say of now against the pool's row.
-func (ch *chart) current() {
+// checkCurrent checks what the charts say of now against the pool's row.
+func (ch *chart) checkCurrent() {
 	now := group(ch.body, "poolOverviewCurrent")
 	if now == nil {
 		ch.by("chart now").holds("poolOverviewCurrent", false, ch.body["poolOverviewCurrent"],
@@ -142,8 +141,8 @@ func (ch *chart) daysOf(name string, points []map[string]any, days int) {
 	}
 }
 
-// prices checks the candles, and that the last one is now.
-func (ch *chart) prices() {
+// checkPrices checks the candles, and that the last one is now.
+func (ch *chart) checkPrices() {
 	points := list(ch.body, "poolPrice")
 	if len(points) == 0 {
 		return
@@ -171,8 +170,8 @@ func (ch *chart) prices() {
 	}
 }
 
-// overview checks the rates of every day, and that the last TVL is now's.
-func (ch *chart) overview() {
+// checkOverview checks the rates of every day, and that the last TVL is now's.
+func (ch *chart) checkOverview() {
 	tvl, fees := list(ch.body, "poolOverview.tvlUsd"), list(ch.body, "poolOverview.feesUsd")
 	volume, ratio := list(ch.body, "poolOverview.volumeUsd"), list(ch.body, "poolOverview.feesTvlRatio")
 	rates := list(ch.body, "poolSeries.feeApr")
@@ -248,16 +247,16 @@ func (ch *chart) samePoints(name, other string) {
 func (ch *chart) partOf(all row, groups ...string) {
 	j := ch.by("chart ranges")
 	for _, name := range groups {
-		ch.tail(j, name, ch.body[name], all[name])
+		ch.checkTail(j, name, ch.body[name], all[name])
 	}
 }
 
-func (ch *chart) tail(j judge, at string, got, all any) {
+func (ch *chart) checkTail(j judge, at string, got, all any) {
 	switch got := got.(type) {
 	case map[string]any:
 		whole, _ := all.(map[string]any)
 		for name, v := range got {
-			ch.tail(j, at+"."+name, v, whole[name])
+			ch.checkTail(j, at+"."+name, v, whole[name])
 		}
 
 	case []any:
@@ -307,88 +306,4 @@ func (ch *chart) positionEnd() {
 		}
 		j.near("positionSeries."+name+" at its end", number(points[len(points)-1], "value"), want, scale)
 	}
-}
-
-// distribution checks the bins: their arithmetic, and that they hold what the
-// pool's TVL is made of.
-func (ch *chart) distribution() {
-	d := group(ch.body, "liquidityDistribution")
-	j := ch.by("distribution")
-	j.equal("liquidityDistribution.currentTick", d["currentTick"], ch.pool["currentTick"])
-	j.equal("liquidityDistribution.tickSpacing", d["tickSpacing"], ch.pool["tickSpacing"])
-	if ch.position != nil {
-		j.equal("liquidityDistribution.tickLower", d["tickLower"], ch.position["tickLower"])
-		j.equal("liquidityDistribution.tickUpper", d["tickUpper"], ch.position["tickUpper"])
-	}
-	bins, at := list(d, "bins"), integerOf(text(ch.pool, "sqrtPriceX96"))
-	if at == nil {
-		return
-	}
-
-	var amounts [2]float64
-	for i, bin := range bins {
-		name := fmt.Sprintf("liquidityDistribution.bins[%d]", i)
-		if i > 0 {
-			j.equal(name+".tickLower", bin["tickLower"], bins[i-1]["tickUpper"])
-		}
-		for k, leg := range legs {
-			amounts[k] += decimalFloat(text(bin, "amount"+leg))
-		}
-		merged := len(bins) >= mostBins && (i == 0 || i == len(bins)-1)
-		if !merged {
-			ch.bin(j, name, bin, at)
-		}
-	}
-	ch.binsHoldTVL(j, bins, amounts)
-}
-
-// mostBins is how many bins a chart has at most; the outermost are then merged
-// ones, whose liquidity is a mean.
-const mostBins = 200
-
-func (ch *chart) bin(j judge, name string, bin map[string]any, at *big.Int) {
-	liquidity := integerOf(text(bin, "liquidity"))
-	if liquidity == nil {
-		j.holds(name+".liquidity", false, bin["liquidity"], "an integer as a string")
-		return
-	}
-
-	lower, upper := number(bin, "tickLower"), number(bin, "tickUpper")
-	amounts := [2]*big.Int{}
-	amounts[0], amounts[1] = principal(liquidity, at,
-		sqrtPriceAtTick(int64(lower)), sqrtPriceAtTick(int64(upper)))
-	for k, leg := range legs {
-		decimals := int(number(ch.pool, "token"+leg+".decimals"))
-		j.equal(name+".amount"+leg, text(bin, "amount"+leg), decimalOf(amounts[k].String(), decimals))
-	}
-
-	if tick := number(ch.pool, "currentTick"); lower <= tick && tick < upper {
-		j.equal(name+".liquidity", text(bin, "liquidity"), text(ch.pool, "liquidity"))
-	}
-}
-
-// binsHoldTVL checks that what the bins hold is worth the TVL, where no leg
-// lacks a price or is cut to what can be sold.
-func (ch *chart) binsHoldTVL(j judge, bins []map[string]any, amounts [2]float64) {
-	if len(bins) == 0 || flag(ch.pool, "pricing.priceUnavailable") || flag(ch.pool, "pricing.unrealizable") {
-		return
-	}
-
-	want := 0.0
-	for k, leg := range legs {
-		if amounts[k] != 0 {
-			want += amounts[k] * number(ch.pool, "token"+leg+".priceUsd")
-		}
-	}
-	j.near("metrics.tvlUsd", number(ch.pool, "metrics.tvlUsd"), want, 0)
-}
-
-// decimalFloat is the float next to a decimal in a string.
-func decimalFloat(s string) float64 {
-	v, ok := new(big.Float).SetString(s)
-	if !ok {
-		return math.NaN()
-	}
-	x, _ := v.Float64()
-	return x
 }

@@ -109,7 +109,7 @@ func (c *client) progress(format string, args ...any) {
 // get asks until the node has an answer that is neither 429 nor 503.
 func (c *client) get(ctx context.Context, path string) (*answer, error) {
 	for range busyTries {
-		a, pause, err := c.once(ctx, path)
+		a, pause, err := c.askOnce(ctx, path)
 		if err != nil || pause == 0 {
 			return a, err
 		}
@@ -122,8 +122,8 @@ func (c *client) get(ctx context.Context, path string) (*answer, error) {
 	return nil, unfinished("%s is answered 429 or 503 %d times", path, busyTries)
 }
 
-// once asks one time. A pause above 0 says to ask again after it.
-func (c *client) once(ctx context.Context, path string) (*answer, time.Duration, error) {
+// askOnce asks one time. A pause above 0 says to ask again after it.
+func (c *client) askOnce(ctx context.Context, path string) (*answer, time.Duration, error) {
 	if c.report.Requests >= c.Requests {
 		return nil, 0, unfinished("%d requests are not enough", c.Requests)
 	}

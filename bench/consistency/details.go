@@ -31,7 +31,7 @@ func (c *checker) poolDetails(chain int64) error {
 func (c *checker) positionDetails(chain int64) error {
 	before := c.snapshots[chain]
 	c.payments[chain] = payments{}
-	for _, id := range c.sampled(before) {
+	for _, id := range c.sampledIDs(before) {
 		path := fmt.Sprintf("/v1/positions/%d/swapdex-v4/%s", chain, id)
 		if err := c.positionDetail(chain, id, path); err != nil {
 			return err
@@ -39,7 +39,7 @@ func (c *checker) positionDetails(chain int64) error {
 		if err := c.positionCharts(chain, id, path); err != nil {
 			return err
 		}
-		if err := c.explanation(chain, id, path); err != nil {
+		if err := c.checkExplanation(chain, id, path); err != nil {
 			return err
 		}
 	}
@@ -47,9 +47,9 @@ func (c *checker) positionDetails(chain int64) error {
 	// A transaction's gas is all there only when all positions are.
 	switch {
 	case c.snapshots[chain] != before:
-		c.skip("gas of transactions that change several positions: chain %d moved on", chain)
+		c.noteSkipped("gas of transactions that change several positions: chain %d moved on", chain)
 	case c.Sample > 0 && c.Sample < len(before.positions):
-		c.skip("gas of transactions that change several positions: only a sample was looked at")
+		c.noteSkipped("gas of transactions that change several positions: only a sample was looked at")
 	default:
 		c.checkPayments(chain)
 	}
@@ -71,11 +71,11 @@ func (c *checker) positionDetail(chain int64, id, path string) error {
 			j.leaves("", detail, s.position[id], "rank", "transactions", "transactionsTruncated",
 				"stale", "dataAsOf")
 			if flag(detail, "transactionsTruncated") {
-				c.skip("sums of histories that are longer than the node serves")
+				c.noteSkipped("sums of histories that are longer than the node serves")
 				return
 			}
 			h := history{judge: j, row: detail, entries: list(detail, "transactions"), s: s}
-			h.check()
+			h.checkAll()
 			c.payments[chain].add(h.entries, id)
 		})
 		if err != nil || whole {
@@ -93,18 +93,18 @@ type history struct {
 	s       *snapshot
 }
 
-func (h *history) check() {
+func (h *history) checkAll() {
 	h.holds("transactions", len(h.entries) > 0, len(h.entries), "at least the mint")
 	for i, e := range h.entries {
-		h.entry(fmt.Sprintf("transactions[%d]", i), e)
+		h.checkEntry(fmt.Sprintf("transactions[%d]", i), e)
 		if i > 0 {
 			h.by("history").holds(fmt.Sprintf("transactions[%d]", i), isBefore(e, h.entries[i-1]),
 				e["blockNumber"], "before the entry above it")
 		}
 	}
-	h.sums()
-	h.owner()
-	h.times()
+	h.checkSums()
+	h.checkOwner()
+	h.checkTimes()
 	h.atCost()
 }
 
@@ -115,8 +115,8 @@ func isBefore(a, b map[string]any) bool {
 	return number(a, "logIndex") < number(b, "logIndex")
 }
 
-// entry checks one entry by its own fields.
-func (h *history) entry(at string, e map[string]any) {
+// checkEntry checks one entry by its own fields.
+func (h *history) checkEntry(at string, e map[string]any) {
 	j := h.by("fields")
 	j.fieldsOf(at, e, transactionFields)
 
@@ -190,8 +190,8 @@ func weiOf(e map[string]any) *big.Int {
 	return new(big.Int).Div(scaled.Num(), scaled.Denom())
 }
 
-// sums checks the row's raw amounts against what went in and out.
-func (h *history) sums() {
+// checkSums checks the row's raw amounts against what went in and out.
+func (h *history) checkSums() {
 	sum := map[string]*big.Int{}
 	add := func(name string, v *big.Int) {
 		if sum[name] == nil {
@@ -235,8 +235,8 @@ func (h *history) sums() {
 	}
 }
 
-// owner checks the owner: whoever got the NFT last, a burn aside.
-func (h *history) owner() {
+// checkOwner checks the owner: whoever got the NFT last, a burn aside.
+func (h *history) checkOwner() {
 	for _, e := range h.entries {
 		if to := text(e, "to"); to != "" && to != zeroAddress {
 			h.by("owner").equal("owner", text(h.row, "owner"), to)
@@ -247,8 +247,8 @@ func (h *history) owner() {
 
 const zeroAddress = "0x0000000000000000000000000000000000000000"
 
-// times checks the age: from the first mint to now, or to the last closing.
-func (h *history) times() {
+// checkTimes checks the age: from the first mint to now, or to the last closing.
+func (h *history) checkTimes() {
 	if len(h.entries) == 0 {
 		return
 	}
@@ -313,42 +313,4 @@ func (h *history) atCost() {
 		sum = math.NaN()
 	}
 	h.by("pnl at cost").near("metrics.pnlCostUsd", number(h.row, "metrics.pnlCostUsd"), sum, scale)
-}
-
-// payments are what transactions paid for gas, as the entries share it out: the
-// shares of the gas used, at the price, and those of what was paid.
-type payments map[string]*payment
-
-type payment struct {
-	total, shared *big.Int // used times price, and native
-	position      string   // the last one that shares it
-	known         bool
-}
-
-func (p payments) add(entries []map[string]any, position string) {
-	for _, e := range entries {
-		used, price := integerOf(text(e, "gasUsed")), integerOf(text(e, "gasPrice"))
-		hash := text(e, "txHash")
-		if p[hash] == nil {
-			p[hash] = &payment{total: new(big.Int), shared: new(big.Int), known: true}
-		}
-
-		if used == nil || price == nil {
-			p[hash].known = false
-			continue
-		}
-		p[hash].total.Add(p[hash].total, used.Mul(used, price))
-		p[hash].shared.Add(p[hash].shared, weiOf(e))
-		p[hash].position = position
-	}
-}
-
-// checkPayments checks that the shares of a transaction's gas are all of it.
-func (c *checker) checkPayments(chain int64) {
-	for hash, p := range c.payments[chain] {
-		if p.known {
-			j := c.judge("gas shares", fmt.Sprintf("transaction %d/%s of position %s", chain, hash, p.position))
-			j.equal("gasNative of all positions", p.shared.String(), p.total.String())
-		}
-	}
 }

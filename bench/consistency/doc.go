@@ -12,8 +12,10 @@
 //	lists.go      orders, filters, totals, pages; positions.go and pools.go
 //	              say which questions
 //	merged.go     several chains in one list, and the free routes
-//	details.go    details against rows, histories against amounts and gas
-//	charts.go     charts against rows, days against each other
+//	details.go    details against rows, histories against amounts
+//	payments.go   shares of gas against what transactions paid
+//	charts.go     charts against rows, days against each other; the bins of
+//	              a distribution in distribution.go
 //	explain.go    explanations, redone step by step
 //	report.go     what was compared and what differs
 //

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// explanation asks how a row comes about and redoes it.
-func (c *checker) explanation(chain int64, id, path string) error {
+// checkExplanation asks how a row comes about and redoes it.
+func (c *checker) checkExplanation(chain int64, id, path string) error {
 	path += "/explain"
 	return c.with(chain, path, func(s *snapshot, a *answer) {
 		e := explained{
@@ -20,11 +20,11 @@ func (c *checker) explanation(chain int64, id, path string) error {
 		e.equal("positionId", e.said["positionId"], e.row["positionId"])
 		e.equal("asOfBlock", e.said["asOfBlock"], e.row["asOfBlock"])
 		e.equal("reason", e.said["reason"], group(e.row, "pricing")["reason"])
-		e.prices()
+		e.checkPrices()
 		for _, step := range list(e.said, "steps") {
-			e.step(step)
+			e.checkStep(step)
 		}
-		e.results()
+		e.checkResults()
 	})
 }
 
@@ -35,9 +35,9 @@ type explained struct {
 	known     map[string]float64 // results so far
 }
 
-// prices redoes the price of every token from its markets, and checks that the
+// checkPrices redoes the price of every token from its markets, and checks that the
 // tokens that those are priced in have been explained before.
-func (e *explained) prices() {
+func (e *explained) checkPrices() {
 	usd := map[string]float64{}
 	for _, p := range list(e.said, "prices") {
 		token, price := text(p, "token"), group(p, "price")
@@ -45,7 +45,7 @@ func (e *explained) prices() {
 		usd[token] = number(price, "priceUsd")
 		var used []map[string]any
 		for _, m := range list(p, "markets") {
-			e.market(at, m)
+			e.checkMarket(at, m)
 			if !flag(m, "used") {
 				continue
 			}
@@ -61,7 +61,8 @@ func (e *explained) prices() {
 		if len(used) > 0 && !omitted && known(usd[token]) {
 			e.near(at, usd[token], medianOf(used, flag(p, "anchor")), 0)
 		}
-		e.price(at, price)
+		e.checkPrice(at, price)
+		e.checkHeld(at, p, price)
 	}
 
 	if !flag(e.row, "isActive") {
@@ -76,6 +77,21 @@ func (e *explained) prices() {
 	}
 }
 
+// checkHeld checks that a price from markets of which none is left is held for a
+// while, and no longer. What a closed row's price was is not kept.
+func (e *explained) checkHeld(at string, p, price map[string]any) {
+	source := text(price, "source")
+	if !flag(e.row, "isActive") || source != "pool" && source != "derived" || number(price, "markets") > 0 {
+		return
+	}
+
+	held := false
+	for _, check := range list(p, "checks") {
+		held = held || text(check, "name") == "hold-time of the price" && flag(check, "met")
+	}
+	e.holds(at, held, "of no market", "a price that is held, by its checks")
+}
+
 // bounded are the checks of a market whose threshold is the most that it may
 // have; switchedOff those of them that a threshold of 0 does without.
 var (
@@ -83,8 +99,8 @@ var (
 	switchedOff = map[string]bool{"market-recency": true}
 )
 
-// market checks that a market is left out for a threshold that it misses.
-func (e *explained) market(at string, m map[string]any) {
+// checkMarket checks that a market is left out for a threshold that it misses.
+func (e *explained) checkMarket(at string, m map[string]any) {
 	at += ": market " + text(m, "poolId")
 	missed := 0
 	for _, check := range list(m, "checks") {
@@ -98,6 +114,7 @@ func (e *explained) market(at string, m map[string]any) {
 			missed++
 		}
 	}
+
 	if flag(m, "used") {
 		e.holds(at, known(number(m, "priceUsd")), m["priceUsd"], "a price, as it is used")
 		e.holds(at, missed == 0, missed, "no threshold missed, as it is used")
@@ -136,7 +153,7 @@ type terms struct {
 	raw   map[string]*big.Int
 }
 
-func (e *explained) step(step map[string]any) {
+func (e *explained) checkStep(step map[string]any) {
 	name := text(step, "name")
 	x := terms{map[string]float64{}, map[string]*big.Int{}}
 	for _, term := range list(step, "terms") {
@@ -150,7 +167,7 @@ func (e *explained) step(step map[string]any) {
 		}
 	}
 
-	e.integers(name, &x)
+	e.checkIntegers(name, &x)
 	if redo := redone[name]; redo != nil {
 		value, scale := number(step, "value"), 0.0
 		for _, v := range x.value {
@@ -219,8 +236,8 @@ func explainedWorth(x map[string]float64) (usd float64) {
 	return usd
 }
 
-// integers redoes a step whose results are exact.
-func (e *explained) integers(name string, x *terms) {
+// checkIntegers redoes a step whose results are exact.
+func (e *explained) checkIntegers(name string, x *terms) {
 	switch name {
 	case "principal":
 		for _, end := range []string{"Lower", "Upper"} {
@@ -235,7 +252,7 @@ func (e *explained) integers(name string, x *terms) {
 		amount0, amount1 := principal(x.raw["L"], x.raw["sqrtPrice"], x.raw["sqrtLower"], x.raw["sqrtUpper"])
 		e.equal("principal: amount0", show(x.raw["amount0"]), amount0.String())
 		e.equal("principal: amount1", show(x.raw["amount1"]), amount1.String())
-		e.group("current", x.raw)
+		e.checkGroup("current", x.raw)
 	case "uncollected":
 		fees := map[string]*big.Int{}
 		for _, leg := range legs {
@@ -246,18 +263,18 @@ func (e *explained) integers(name string, x *terms) {
 			fees["amount"+leg] = feesOwed(x.raw["inside"+leg], x.raw["insideLast"+leg], x.raw["L"])
 			e.equal("uncollected: fees"+leg, show(x.raw["fees"+leg]), fees["amount"+leg].String())
 		}
-		e.group("uncollectedFees", fees)
+		e.checkGroup("uncollectedFees", fees)
 	case "deposited":
-		e.group("deposits", x.raw)
+		e.checkGroup("deposits", x.raw)
 	case "withdrawn":
-		e.group("withdrawals", x.raw)
+		e.checkGroup("withdrawals", x.raw)
 	case "collected":
-		e.group("collectedFees", x.raw)
+		e.checkGroup("collectedFees", x.raw)
 	}
 }
 
-// group holds raw amounts against a group of the row.
-func (e *explained) group(name string, raw map[string]*big.Int) {
+// checkGroup holds raw amounts against a group of the row.
+func (e *explained) checkGroup(name string, raw map[string]*big.Int) {
 	for _, leg := range legs {
 		at := "amounts." + name + ".amount" + leg + "Raw"
 		e.equal(name+": amount"+leg, show(raw["amount"+leg]), text(e.row, at))
@@ -272,8 +289,8 @@ var explainedFields = map[string]string{
 	"roi": "metrics.roi", "apr": "metrics.apr", "feeApr": "metrics.feeApr",
 }
 
-// results holds what comes out against the row.
-func (e *explained) results() {
+// checkResults holds what comes out against the row.
+func (e *explained) checkResults() {
 	for step, at := range explainedFields {
 		value, ok := e.known[step]
 		if !ok {

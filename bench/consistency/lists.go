@@ -27,9 +27,9 @@ type question struct {
 	admits      func(row) bool
 }
 
-// expected returns the rows of a question in order, of one snapshot or of
+// expectedRows returns the rows of a question in order, of one snapshot or of
 // several.
-func (q *question) expected(snapshots ...*snapshot) (rows []row) {
+func (q *question) expectedRows(snapshots ...*snapshot) (rows []row) {
 	for _, s := range snapshots {
 		all := s.positions
 		if q.list == "pools" {
@@ -99,17 +99,17 @@ func (q *question) path(chain int64, page, limit int) string {
 	return path
 }
 
-// walk asks for every page of a question, or for the first, the last and the
+// walkList asks for every page of a question, or for the first, the last and the
 // one after it.
-func (c *checker) walk(chain int64, q question, limit int, every bool) error {
+func (c *checker) walkList(chain int64, q question, limit int, every bool) error {
 	var rows []row
 	var of *snapshot
 	for page, last := 1, 1; page <= last+1; page++ {
 		err := c.with(chain, q.path(chain, page, limit), func(s *snapshot, a *answer) {
 			if of != s {
-				rows, of = q.expected(s), s
+				rows, of = q.expectedRows(s), s
 			}
-			c.judge("list", a.path).page(a, &q, rows, page, limit)
+			c.judge("list", a.path).checkPage(a, &q, rows, page, limit)
 		})
 		if err != nil {
 			return err
@@ -123,16 +123,16 @@ func (c *checker) walk(chain int64, q question, limit int, every bool) error {
 	return nil
 }
 
-// page checks one page: its rows, their order and values, and the pagination.
-func (j judge) page(a *answer, q *question, rows []row, page, limit int) {
+// checkPage checks one page: its rows, their order and values, and the pagination.
+func (j judge) checkPage(a *answer, q *question, rows []row, page, limit int) {
 	got := list(a.object(), q.list)
 	from := min((page-1)*limit, len(rows))
-	j.pagination(group(a.object(), "pagination"), len(rows), len(got), page, limit)
-	j.rows(q, got, rows[from:min(from+limit, len(rows))], from)
+	j.checkPagination(group(a.object(), "pagination"), len(rows), len(got), page, limit)
+	j.checkRows(q, got, rows[from:min(from+limit, len(rows))], from)
 }
 
-// rows checks the rows of a page, so many of which stand before it.
-func (j judge) rows(q *question, got, want []row, from int) {
+// checkRows checks the rows of a page, so many of which stand before it.
+func (j judge) checkRows(q *question, got, want []row, from int) {
 	j.by("list").holds(q.list, len(got) == len(want), len(got), fmt.Sprintf("%d rows", len(want)))
 
 	for i := range min(len(got), len(want)) {
@@ -152,8 +152,8 @@ func (j judge) rows(q *question, got, want []row, from int) {
 	}
 }
 
-// pagination checks the counts of a page that has so many of all rows.
-func (j judge) pagination(p map[string]any, all, rows, page, limit int) {
+// checkPagination checks the counts of a page that has so many of all rows.
+func (j judge) checkPagination(p map[string]any, all, rows, page, limit int) {
 	j = j.by("pagination")
 	j.equal("pagination.page", p["page"], float64(page))
 	j.equal("pagination.limit", p["limit"], float64(limit))

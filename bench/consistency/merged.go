@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// merged asks for all chains in one list, and the free routes that sum them up.
-func (c *checker) merged() error {
+// checkMerged asks for all chains in one list, and the free routes that sum them up.
+func (c *checker) checkMerged() error {
 	for _, o := range positionOrders {
-		for _, f := range []filter{{everyPosition, everything}, statuses[0].both(risks[0]).both(poolFloors[0])} {
+		for _, f := range []filter{{everyPosition, anyRow}, statuses[0].both(risks[0]).both(poolFloors[0])} {
 			if err := c.mergedList(positionQuestion(f, o)); err != nil {
 				return err
 			}
@@ -16,7 +16,7 @@ func (c *checker) merged() error {
 	}
 
 	for _, o := range poolOrders {
-		q := question{"pools", everyPool + "&sort=" + o.name, o, everything}
+		q := question{"pools", everyPool + "&sort=" + o.name, o, anyRow}
 		if err := c.mergedList(q); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (c *checker) mergedList(q question) error {
 	const limit = 50
 	rows := 0
 	for _, s := range c.snapshots {
-		rows += len(q.expected(s))
+		rows += len(q.expectedRows(s))
 	}
 	pages := max((rows+limit-1)/limit, 1)
 	for _, page := range []int{1, (1 + pages) / 2, pages, pages + 1} {
@@ -71,13 +71,13 @@ func (c *checker) firstMerged(q question) error {
 
 		q.order.sort(rows)
 		j := c.judge("list", all.path)
-		j.rows(&q, list(all.object(), q.list), rows[:min(len(rows), pageLength)], 0)
+		j.checkRows(&q, list(all.object(), q.list), rows[:min(len(rows), pageLength)], 0)
 		if total <= totalCap {
 			j.by("pagination").equal("pagination.total", number(all.object(), "pagination.total"), total)
 		}
 		return nil
 	}
-	c.skip("lists of all chains: one of them moved on %d times", c.Tries)
+	c.noteSkipped("lists of all chains: one of them moved on %d times", c.Tries)
 	return nil
 }
 
@@ -103,17 +103,17 @@ func (c *checker) deepMerged(q question, page, limit int) error {
 
 		c.judge("status", a.path).equal("status", a.status, 200)
 		if a.status == 200 {
-			rows := q.expected(c.all()...)
-			c.judge("list", a.path).page(a, &q, rows, page, limit)
+			rows := q.expectedRows(c.allSnapshots()...)
+			c.judge("list", a.path).checkPage(a, &q, rows, page, limit)
 		}
 		return nil
 	}
 	c.moving = true
-	c.skip("deep pages of all chains: they do not stand still for it")
+	c.noteSkipped("deep pages of all chains: they do not stand still for it")
 	return nil
 }
 
-func (c *checker) all() (all []*snapshot) {
+func (c *checker) allSnapshots() (all []*snapshot) {
 	for _, chain := range c.chains {
 		all = append(all, c.snapshots[chain])
 	}
@@ -138,7 +138,7 @@ func (c *checker) renewOthers(generations string) error {
 		if slices.Contains(parts, c.snapshots[chain].generation) {
 			continue
 		}
-		if err := c.renew(chain); err != nil {
+		if err := c.renewSnapshot(chain); err != nil {
 			return err
 		}
 	}
@@ -163,20 +163,20 @@ func (c *checker) freeRoutes() error {
 			return err
 		}
 		if after.status == 200 && c.isOf(after.generation) && c.healthIsOf(health) {
-			c.stats(stats)
-			c.health(health)
+			c.checkStats(stats)
+			c.checkHealth(health)
 			return nil
 		}
 		if err := c.renewOthers(after.generation); err != nil {
 			return err
 		}
 	}
-	c.skip("/v1/stats and /health: a chain moved on every time")
+	c.noteSkipped("/v1/stats and /health: a chain moved on every time")
 	return nil
 }
 
-// stats checks what there is of every chain, and the sums.
-func (c *checker) stats(a *answer) {
+// checkStats checks what there is of every chain, and the sums.
+func (c *checker) checkStats(a *answer) {
 	j := c.judge("stats", a.path)
 	var positions, active, pools float64
 	records := map[float64]row{}
@@ -184,7 +184,7 @@ func (c *checker) stats(a *answer) {
 		records[number(r, "chainId")] = r
 	}
 
-	for _, s := range c.all() {
+	for _, s := range c.allSnapshots() {
 		open := 0.0
 		for _, r := range s.positions {
 			if flag(r, "isActive") {
@@ -214,8 +214,8 @@ func (c *checker) healthIsOf(a *answer) bool {
 	return true
 }
 
-// health checks the block that every chain's rows are of.
-func (c *checker) health(a *answer) {
+// checkHealth checks the block that every chain's rows are of.
+func (c *checker) checkHealth(a *answer) {
 	j := c.judge("health", a.path)
 	for _, r := range list(a.object(), "chains") {
 		s := c.snapshots[int64(number(r, "chainId"))]

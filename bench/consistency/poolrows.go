@@ -119,7 +119,7 @@ func (j judge) poolPricing(r row) {
 	j = j.by("pricing")
 	unpriced := false
 	for _, leg := range legs {
-		j.price("pricing.token"+leg, group(r, "pricing.token"+leg))
+		j.checkPrice("pricing.token"+leg, group(r, "pricing.token"+leg))
 		usd := number(r, "pricing.token"+leg+".priceUsd")
 		unpriced = unpriced || !known(usd)
 		j.near("token"+leg+".priceUsd", number(r, "token"+leg+".priceUsd"), usd, 0)
@@ -153,6 +153,7 @@ func (j judge) poolTokens(r row, seen map[string]tokenSeen) {
 			}
 			continue
 		}
+
 		if !ok {
 			seen[at] = tokenSeen{text(r, "poolId"), token, price}
 			continue

@@ -9,18 +9,18 @@ import (
 )
 
 var poolOrders = []*order{
-	{name: "tvl", value: metric("tvlUsd")},
-	{name: "volume", value: metric("volumeUsd24h")},
-	{name: "fees", value: metric("feesUsd24h")},
-	{name: "fee_apr", value: metric("feeApr"), cut: true},
+	{name: "tvl", value: byMetric("tvlUsd")},
+	{name: "volume", value: byMetric("volumeUsd24h")},
+	{name: "fees", value: byMetric("feesUsd24h")},
+	{name: "fee_apr", value: byMetric("feeApr"), cut: true},
 	{name: "age", value: func(r row) float64 { return number(r, "createdAtTimestamp") }, ascending: true},
 }
 
 var tvlFloors = []filter{
-	{"", everything},
+	{"", anyRow},
 	{"minTvlUsd=1000", atLeast("metrics.tvlUsd", 1000)},
 	{"minTvlUsd=1.5e6", atLeast("metrics.tvlUsd", 1.5e6)},
-	{"minTvlUsd=-3", everything},
+	{"minTvlUsd=-3", anyRow},
 }
 
 // manySearches bounds how many words are searched for.
@@ -33,31 +33,31 @@ func (c *checker) poolLists(chain int64) error {
 			for _, floor := range tvlFloors {
 				f := risk.both(floor)
 				q := question{"pools", strings.Trim(f.query+"&sort="+o.name, "&"), o, f.admits}
-				if err := c.walk(chain, q, 30, true); err != nil {
+				if err := c.walkList(chain, q, 30, true); err != nil {
 					return err
 				}
 			}
 		}
 	}
 
-	for n, word := range spread(c.snapshots[chain].words(), manySearches) {
+	for n, word := range spread(c.snapshots[chain].searchWords(), manySearches) {
 		floor := tvlFloors[n%2]
 		f := floor.both(filter{
-			"search=" + url.QueryEscape(word), func(r row) bool { return found(r, word) },
+			"search=" + url.QueryEscape(word), func(r row) bool { return hasWord(r, word) },
 		})
 		o := poolOrders[n%len(poolOrders)]
 		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
-		if err := c.walk(chain, q, 25, false); err != nil {
+		if err := c.walkList(chain, q, 25, false); err != nil {
 			return fmt.Errorf("pools with %q: %w", word, err)
 		}
 	}
 	return nil
 }
 
-// words are what to search for: parts of symbols, of addresses and of ids, in
+// searchWords returns what to search for: parts of symbols, of addresses and of ids, in
 // upper and in lower case. A symbol that was cut or cleaned is not searched
 // for: the row does not show what is compared.
-func (s *snapshot) words() (words []string) {
+func (s *snapshot) searchWords() (words []string) {
 	add := func(word string) {
 		if word != "" && !slices.Contains(words, word) {
 			words = append(words, word)
@@ -88,8 +88,8 @@ func isPlain(symbol string) bool {
 	}) < 0
 }
 
-// found reports whether a pool answers to a word.
-func found(r row, word string) bool {
+// hasWord reports whether a pool answers to a word.
+func hasWord(r row, word string) bool {
 	word = strings.ToLower(word)
 	for _, at := range []string{"token0.symbol", "token1.symbol", "token0.address", "token1.address", "poolId"} {
 		if strings.Contains(strings.ToLower(text(r, at)), word) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-func metric(name string) func(row) float64 {
+func byMetric(name string) func(row) float64 {
 	return func(r row) float64 { return number(r, "metrics."+name) }
 }
 
@@ -16,12 +16,12 @@ func isValued(r row) bool {
 }
 
 var positionOrders = []*order{
-	{name: "apr", value: metric("apr"), cut: true, wants: isValued},
-	{name: "fee_apr", value: metric("feeApr"), cut: true, wants: isValued},
-	{name: "roi", value: metric("roi"), cut: true, wants: isValued},
-	{name: "pnl", value: metric("pnlUsd")},
-	{name: "underlying_value", value: metric("underlyingValueUsd")},
-	{name: "age", value: metric("ageSeconds"), ascending: true},
+	{name: "apr", value: byMetric("apr"), cut: true, wants: isValued},
+	{name: "fee_apr", value: byMetric("feeApr"), cut: true, wants: isValued},
+	{name: "roi", value: byMetric("roi"), cut: true, wants: isValued},
+	{name: "pnl", value: byMetric("pnlUsd")},
+	{name: "underlying_value", value: byMetric("underlyingValueUsd")},
+	{name: "age", value: byMetric("ageSeconds"), ascending: true},
 	{name: "nft_id_asc", value: positionNumber, ascending: true},
 	{name: "nft_id_desc", value: positionNumber},
 }
@@ -40,7 +40,7 @@ func (f filter) both(g filter) filter {
 	return filter{query, func(r row) bool { return f.admits(r) && g.admits(r) }}
 }
 
-func everything(row) bool { return true }
+func anyRow(row) bool { return true }
 
 // atLeast is a floor: an unknown value passes none above 0.
 func atLeast(path string, floor float64) func(row) bool {
@@ -58,21 +58,21 @@ var (
 	statuses = []filter{
 		{"", func(r row) bool { return flag(r, "isActive") }},
 		{"status=inactive", func(r row) bool { return !flag(r, "isActive") }},
-		{"status=all", everything},
+		{"status=all", anyRow},
 	}
 	ranges = []filter{
-		{"", everything},
+		{"", anyRow},
 		{"range=in", func(r row) bool { return flag(r, "metrics.inRange") }},
 		{"range=out", func(r row) bool { return !flag(r, "metrics.inRange") }},
 	}
-	risks      = []filter{{"", isSafe}, {"includeRisky=true", everything}}
+	risks      = []filter{{"", isSafe}, {"includeRisky=true", anyRow}}
 	poolFloors = []filter{
 		{"", atLeast("poolStats.tvlUsd", 1000)},
-		{"minPoolTvl=0", everything},
+		{"minPoolTvl=0", anyRow},
 		{"minPoolTvl=250000.5", atLeast("poolStats.tvlUsd", 250000.5)},
 	}
 	valueFloors = []filter{
-		{"", everything},
+		{"", anyRow},
 		{"minValueUsd=100", atLeast("metrics.underlyingValueUsd", 100)},
 		{"minValueUsd=2.5e4", atLeast("metrics.underlyingValueUsd", 25_000)},
 	}
@@ -87,11 +87,11 @@ const (
 
 // positionLists asks every order, whole, and a battery of filters.
 func (c *checker) positionLists(chain int64) error {
-	all := filter{everyPosition, everything}
+	all := filter{everyPosition, anyRow}
 	standard := statuses[0].both(risks[0]).both(poolFloors[0])
 	for _, o := range positionOrders {
 		for _, f := range []filter{all, standard} {
-			if err := c.walk(chain, positionQuestion(f, o), pageLength, true); err != nil {
+			if err := c.walkList(chain, positionQuestion(f, o), pageLength, true); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func (c *checker) positionLists(chain int64) error {
 						f := status.both(in).both(risk).both(floor).both(value)
 						o := positionOrders[n%len(positionOrders)]
 						n++
-						if err := c.walk(chain, positionQuestion(f, o), 7+n%30, false); err != nil {
+						if err := c.walkList(chain, positionQuestion(f, o), 7+n%30, false); err != nil {
 							return err
 						}
 					}
@@ -125,12 +125,12 @@ func positionQuestion(f filter, o *order) question {
 // ones.
 func (c *checker) narrowLists(chain int64) error {
 	s := c.snapshots[chain]
-	all := filter{everyPosition, everything}
+	all := filter{everyPosition, anyRow}
 	var narrow []filter
 	is := func(name, value string, shown string) {
 		narrow = append(narrow, filter{name + "=" + shown, func(r row) bool { return text(r, name) == value }})
 	}
-	for _, owner := range spread(s.owners(), manyOwners) {
+	for _, owner := range spread(s.ownersBySize(), manyOwners) {
 		is("owner", owner, "0x"+strings.ToUpper(owner[2:]))
 	}
 	for _, pool := range spread(s.pools, manyPools) {
@@ -144,7 +144,7 @@ func (c *checker) narrowLists(chain int64) error {
 
 	for n, f := range narrow {
 		o := positionOrders[n%len(positionOrders)]
-		if err := c.walk(chain, positionQuestion(all.both(f), o), 10, false); err != nil {
+		if err := c.walkList(chain, positionQuestion(all.both(f), o), 10, false); err != nil {
 			return fmt.Errorf("positions of %s: %w", f.query, err)
 		}
 	}

@@ -239,7 +239,7 @@ func (j judge) positionMarkers(r row) {
 func (j judge) positionPricing(r row) {
 	j = j.by("pricing")
 	for _, leg := range legs {
-		j.price("pricing.token"+leg, group(r, "pricing.token"+leg))
+		j.checkPrice("pricing.token"+leg, group(r, "pricing.token"+leg))
 	}
 	reason, _ := field(r, "pricing.reason")
 	j.holds("pricing.reason", slices.Contains(reasons, reason), reason, "null or a known reason")
@@ -250,8 +250,8 @@ func (j judge) positionPricing(r row) {
 	j.holds("pricing.reason", reason == nil || lacks, reason, "null, as no number is missing")
 }
 
-// price checks one leg of a pricing group.
-func (j judge) price(at string, p map[string]any) {
+// checkPrice checks one leg of a pricing group.
+func (j judge) checkPrice(at string, p map[string]any) {
 	source, _ := p["source"]
 	usd := number(p, "priceUsd")
 	j.holds(at+".source", slices.Contains(sources, source), source, "a known source")
@@ -259,8 +259,8 @@ func (j judge) price(at string, p map[string]any) {
 	j.holds(at+".priceUsd", !known(usd) || usd > 0, usd, "above 0, or null")
 	j.holds(at+".corroborated", source != "anchor" && source != "feed" || flag(p, "corroborated"),
 		p["corroborated"], "true for an anchor and a feed")
-	j.holds(at+".markets", source != "pool" && source != "derived" || number(p, "markets") > 0,
-		p["markets"], "above 0 for a price from markets")
+	j.holds(at+".markets", source != "none" && source != "feed" || number(p, "markets") == 0,
+		p["markets"], "0 for a price that is of no market")
 }
 
 // positionInPool checks a row against the row of its pool.

@@ -61,7 +61,7 @@ func (c *checker) run() error {
 		return err
 	}
 	for _, chain := range c.chains {
-		if err := c.renew(chain); err != nil {
+		if err := c.renewSnapshot(chain); err != nil {
 			return err
 		}
 		c.report.Positions += len(c.snapshots[chain].positions)
@@ -81,7 +81,7 @@ func (c *checker) run() error {
 	}
 
 	c.progress("all chains in one list")
-	return c.merged()
+	return c.checkMerged()
 }
 
 // findChains asks which chains are served.
@@ -104,8 +104,8 @@ func (c *checker) findChains() error {
 	return nil
 }
 
-// renew reads all rows of a chain in one generation, and checks each.
-func (c *checker) renew(chain int64) error {
+// renewSnapshot reads all rows of a chain in one generation, and checks each.
+func (c *checker) renewSnapshot(chain int64) error {
 	for range c.Tries {
 		s := &snapshot{chain: chain, position: map[string]row{}, pool: map[string]row{}}
 
@@ -192,7 +192,7 @@ func (c *checker) with(chain int64, path string, compare func(s *snapshot, a *an
 		}
 		s := c.snapshots[chain]
 		if a.status == 200 && a.generation != s.generation {
-			if err := c.renew(chain); err != nil {
+			if err := c.renewSnapshot(chain); err != nil {
 				return err
 			}
 			continue
@@ -211,15 +211,15 @@ func (c *checker) judge(rule, route string) judge {
 	return judge{report: c.report, rule: rule, route: route}
 }
 
-// skip notes once what is not checked.
-func (c *checker) skip(format string, args ...any) {
+// noteSkipped notes once what is not checked.
+func (c *checker) noteSkipped(format string, args ...any) {
 	if why := fmt.Sprintf(format, args...); !slices.Contains(c.report.Skipped, why) {
 		c.report.Skipped = append(c.report.Skipped, why)
 	}
 }
 
-// sampled returns the positions to look at one by one, spread over all.
-func (c *checker) sampled(s *snapshot) (ids []string) {
+// sampledIDs returns the positions to look at one by one, spread over all.
+func (c *checker) sampledIDs(s *snapshot) (ids []string) {
 	n := len(s.positions)
 	if c.Sample > 0 {
 		n = min(n, c.Sample)
@@ -239,8 +239,8 @@ func (s *snapshot) learnNow(j judge, field string, now float64) {
 	j.by("now").same(field, now, s.now)
 }
 
-// owners are the owners of positions, those with the most first.
-func (s *snapshot) owners() []string {
+// ownersBySize returns the owners of positions, those with the most first.
+func (s *snapshot) ownersBySize() []string {
 	count := map[string]int{}
 	for _, r := range s.positions {
 		count[text(r, "owner")]++

@@ -220,27 +220,28 @@ func chartLies() []*lie {
 
 func explainLies() []*lie {
 	const explain = "/v1/positions/1/swapdex-v4/PID/explain$"
-	step := func(name string, change func(map[string]any)) func(map[string]any) {
-		return func(m map[string]any) {
-			for _, each := range m["steps"].([]any) {
-				if s := each.(map[string]any); s["name"] == name {
-					change(s)
-				}
-			}
-		}
-	}
-
 	return []*lie{
 		{rule: "list", field: "positions", path: "/v1/positions?sort=roi&page=1", change: without("positions")},
-		{rule: "explain", field: "pnlUsd", position: isOpen, path: explain, change: step("pnlUsd", raise("value", 1))},
-		{rule: "explain", field: "roi", position: isClosed, path: explain, change: step("roi", raise("value", 1))},
-		{rule: "explain", field: "V", position: isOpen, path: explain, change: step("V", set("name", "X"))},
-		{rule: "explain", field: "principal: amount1", position: isOpen, path: explain, change: step("principal", ofLast("terms", longer("raw")))},
-		{rule: "explain", field: "uncollected: fees", position: isOpen, path: explain, change: step("uncollected", ofLast("terms", longer("raw")))},
-		{rule: "explain", field: "deposits", position: isOpen, path: explain, change: step("deposited", ofLast("terms", longer("raw")))},
+		{rule: "explain", field: "pnlUsd", position: isOpen, path: explain, change: stepNamed("pnlUsd", raise("value", 1))},
+		{rule: "explain", field: "roi", position: isClosed, path: explain, change: stepNamed("roi", raise("value", 1))},
+		{rule: "explain", field: "V", position: isOpen, path: explain, change: stepNamed("V", set("name", "X"))},
+		{rule: "explain", field: "principal: amount1", position: isOpen, path: explain, change: stepNamed("principal", ofLast("terms", longer("raw")))},
+		{rule: "explain", field: "uncollected: fees", position: isOpen, path: explain, change: stepNamed("uncollected", ofLast("terms", longer("raw")))},
+		{rule: "explain", field: "deposits", position: isOpen, path: explain, change: stepNamed("deposited", ofLast("terms", longer("raw")))},
 		{rule: "explain", field: "asOfBlock", position: isClosed, path: explain, change: raise("asOfBlock", 1)},
 		{rule: "explain", field: "price", position: isOpen, path: explain, change: without("prices")},
 		{rule: "explain", field: "markets", position: isOpen, path: explain, change: ofFirst("prices", ofFirst("markets", flip("used")))},
 		{rule: "explain", field: "price of leg", position: isOpen, path: explain, change: ofLast("prices", raise("price.priceUsd", 1))},
+	}
+}
+
+// stepNamed changes the step of an explanation that has a name.
+func stepNamed(name string, change func(map[string]any)) func(map[string]any) {
+	return func(m map[string]any) {
+		for _, each := range m["steps"].([]any) {
+			if s := each.(map[string]any); s["name"] == name {
+				change(s)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -256,26 +257,15 @@ func TestCheckNotices(t *testing.T) {
 		t.Skip("checks a market ten times")
 	}
 	s := serveMarket(t, 1, 80, 28)
-	r := &recording{t: t, url: s.url, answers: map[string]*recorded{}}
-	server := httptest.NewServer(r)
-	defer server.Close()
-	clean := checkServed(t, server.URL, s.key)
+	batches := [][]*lie{rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), explainLies()}
+	clean, server := noticesLies(t, s, batches...)
 	for i := range clean.Listed {
 		t.Error(&clean.Listed[i])
 	}
-	r.load()
 
 	rules := map[string]bool{}
-	for _, batch := range [][]*lie{rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), explainLies()} {
-		r.aim(t, batch)
-		r.lies = batch
-		report := checkServed(t, server.URL, s.key)
-		for _, l := range batch {
-			rules[l.rule] = true
-			if !l.found(report) {
-				t.Errorf("%s: nobody notices that %s is wrong in %s%s", l.rule, l.field, l.path, l.id)
-			}
-		}
+	for _, l := range slices.Concat(batches...) {
+		rules[l.rule] = true
 	}
 	for rule := range clean.Rules {
 		if !rules[rule] {
@@ -283,6 +273,29 @@ func TestCheckNotices(t *testing.T) {
 		}
 	}
 	checkExits(t, server, s.key)
+}
+
+// noticesLies checks a node that tells lies, a batch of them at a time: each has
+// to be found. It returns what is found without any, and the server of the lies.
+func noticesLies(t *testing.T, s *stage, batches ...[]*lie) (*consistency.Report, *httptest.Server) {
+	t.Helper()
+	r := &recording{t: t, url: s.url, answers: map[string]*recorded{}}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	clean := checkServed(t, server.URL, s.key)
+	r.load()
+
+	for _, batch := range batches {
+		r.aim(t, batch)
+		r.lies = batch
+		report := checkServed(t, server.URL, s.key)
+		for _, l := range batch {
+			if !l.found(report) {
+				t.Errorf("%s: nobody notices that %s is wrong in %s%s", l.rule, l.field, l.path, l.id)
+			}
+		}
+	}
+	return clean, server
 }
 
 // checkExits checks what the command line is told: 1 where values differ, 2

@@ -28,7 +28,7 @@ func Bins(st *market.State, pool uint32) []Bin {
 	}
 
 	intervals := len(refs) - 1
-	first, last := window(refs, p.Tick, intervals)
+	first, last := standaloneBins(refs, p.Tick, intervals)
 	bins := make([]Bin, 0, min(intervals, MaxBins))
 	var merged merge
 	var liquidity clmath.U128
@@ -47,9 +47,9 @@ func Bins(st *market.State, pool uint32) []Bin {
 	return bins
 }
 
-// window returns which intervals end a bin of their own: first is the last
+// standaloneBins returns which intervals end a bin of their own: first is the last
 // one of the merged bin on the left, last the first one of that on the right.
-func window(refs []market.TickRef, tick int32, intervals int) (first, last int) {
+func standaloneBins(refs []market.TickRef, tick int32, intervals int) (first, last int) {
 	if intervals <= MaxBins {
 		return 0, intervals
 	}

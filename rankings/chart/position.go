@@ -54,22 +54,22 @@ func (t *Timeline) Position(i uint32, r *PositionRecords) PositionDays {
 		}
 		d := dayOf{
 			st: t.st, p: p, end: &t.ends[day-t.first], change: &changes[at],
-			lower: lower.on(day), upper: upper.on(day), nativeUsd: r.Native[day-t.from].Usd,
+			lower: lower.writtenBy(day), upper: upper.writtenBy(day), nativeUsd: r.Native[day-t.from].Usd,
 		}
-		f := d.figures()
-		out.Days = append(out.Days, shown(&f))
+		f := d.pastFigures()
+		out.Days = append(out.Days, pointOf(&f))
 	}
 
 	if end >= begin {
 		var m value.Metrics
 		value.Position(t.st, i, &m)
-		out.Days = append(out.Days, shown(&m.Figures))
+		out.Days = append(out.Days, pointOf(&m.Figures))
 	}
 	return out
 }
 
-// shown are the figures that the series have.
-func shown(f *value.Figures) PositionDay {
+// pointOf returns the figures that the series have.
+func pointOf(f *value.Figures) PositionDay {
 	return PositionDay{
 		PnlUsd: f.PnlUsd, AssetValueUsd: f.UnderlyingValueUsd, APR: f.APR, FeeAPR: f.FeeAPR,
 		DivergenceLossUsd: f.DivergenceUsd,
@@ -82,8 +82,8 @@ type outside struct {
 	at      market.TickDay
 }
 
-// on returns what was last written by the end of a day. Days ascend.
-func (o *outside) on(day uint32) *market.TickDay {
+// writtenBy returns what was last written by the end of a day. Days ascend.
+func (o *outside) writtenBy(day uint32) *market.TickDay {
 	for len(o.entries) > 0 && o.entries[0].Day <= day {
 		o.at, o.entries = o.entries[0], o.entries[1:]
 	}
@@ -100,8 +100,8 @@ type dayOf struct {
 	nativeUsd    float64
 }
 
-// figures are what the row would have said at the day's end and prices.
-func (d *dayOf) figures() value.Figures {
+// pastFigures returns what the row would have said at the day's end and prices.
+func (d *dayOf) pastFigures() value.Figures {
 	flow := &d.change.flow
 	past := value.Past{
 		Deposited: flow.deposited, Withdrawn: flow.withdrawn, Collected: flow.collected,
@@ -110,15 +110,15 @@ func (d *dayOf) figures() value.Figures {
 		Legs:       d.end.quotes, NativeUsd: d.nativeUsd,
 	}
 	if !d.change.after.IsZero() {
-		past.Principal, past.Uncollected = d.holding()
+		past.Principal, past.Uncollected = d.computeHoldings()
 		past.FeesUnknown = !d.change.known
 	}
 	return value.PastFigures(d.st, d.p.Pool, &past)
 }
 
-// holding is principal and uncollected fees; the fees are those that
+// computeHoldings returns principal and uncollected fees; the fees are those that
 // change.known vouches for.
-func (d *dayOf) holding() (principal, owed [2]clmath.U256) {
+func (d *dayOf) computeHoldings() (principal, owed [2]clmath.U256) {
 	p, e, liquidity := d.p, d.end, d.change.after
 	sqrtLower, sqrtUpper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
 	principal[0], principal[1] = clmath.Principal(e.Tick, &e.Close, p.TickLower, p.TickUpper,

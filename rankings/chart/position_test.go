@@ -44,7 +44,7 @@ func TestLastPointsAreRows(t *testing.T) {
 				t.Errorf("%s: position %d has %d days from %d; want %d to %d",
 					name, p.ID, len(series.Days), series.First, first, end)
 			}
-			if want := shown(&row.Figures); !sameDay(&last, &want) {
+			if want := pointOf(&row.Figures); !sameDay(&last, &want) {
 				t.Errorf("%s: position %d ends with %+v; the row is %+v", name, p.ID, last, want)
 			}
 		}
@@ -145,8 +145,8 @@ func TestPastAmounts(t *testing.T) {
 			}
 
 			lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
-			d := dayOf{st: m.st, p: p, end: end, change: at, lower: lower.on(day), upper: upper.on(day)}
-			held, owed := d.holding()
+			d := dayOf{st: m.st, p: p, end: end, change: at, lower: lower.writtenBy(day), upper: upper.writtenBy(day)}
+			held, owed := d.computeHoldings()
 			priced := *past
 			priced.Prices, priced.Native = m.st.Prices, market.NoIndex
 			var row value.Metrics

@@ -17,9 +17,9 @@ const (
 	native // the native currency or its wrapped form
 )
 
-// anchors finds the listed tokens, drops stables off their peg, and prices
+// priceAnchors finds the listed tokens, drops stables off their peg, and prices
 // what is left.
-func (s *solver) anchors() {
+func (s *solver) priceAnchors() {
 	s.setRoles()
 	var pegs, natives []uint32
 	for i := range s.st.Pools.Len() {
@@ -133,7 +133,7 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 
 	since, oldest := s.now-s.p.PegTime, s.now+1
 	ring := s.st.Minutes.At(index)
-	for at := ring.Newest; ring.Minute[at] != 0; at = older(at) {
+	for at := ring.Newest; ring.Minute[at] != 0; at = olderSlot(at) {
 		begun := int64(ring.Minute[at]) * market.Minute
 		if begun >= oldest {
 			break // once around
@@ -199,21 +199,21 @@ func (s *solver) anchorNative(pools []uint32) {
 
 func (s *solver) nativePrice(quotes []quote) market.Price {
 	s.natives = quotes
-	asked := s.deepest(quotes)
+	asked := s.deepestQuotes(quotes)
 	n := len(asked)
 	if n == 0 {
-		return s.nativeFeed(missing(quotes))
+		return s.nativeFeed(missingReason(quotes))
 	}
 	return market.Price{
 		Usd:     (asked[(n-1)/2].usd + asked[n/2].usd) / 2,
-		AsOf:    s.newest(asked),
+		AsOf:    s.newestSwap(asked),
 		Markets: uint16(n),
 		Source:  market.SourceAnchor,
 	}
 }
 
-// deepest returns the native's quotes that are asked, ascending in price.
-func (s *solver) deepest(quotes []quote) []quote {
+// deepestQuotes returns the native's quotes that are asked, ascending in price.
+func (s *solver) deepestQuotes(quotes []quote) []quote {
 	asked := slices.DeleteFunc(slices.Clone(quotes), func(q quote) bool {
 		return q.bar != market.ReasonNone
 	})

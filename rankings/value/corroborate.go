@@ -1,6 +1,6 @@
 package value
 
-// corroborated reports whether the markets that price a token, ascending in
+// isCorroborated reports whether the markets that price a token, ascending in
 // price, show that somebody other than its maker believes them:
 //
 //   - two of them, within PairAgree percent of each other, with PairUsd
@@ -12,20 +12,20 @@ package value
 // against an anchor or a token that the first hop corroborated count, and no
 // pool whose hook acts on swaps. Anchors and tokens of the feed need none of
 // this.
-func (s *solver) corroborated(quotes []quote, p *Params) bool {
+func (s *solver) isCorroborated(quotes []quote, p *Params) bool {
 	deepest := 0.0
 	for i := range quotes {
-		if s.lone(&quotes[i], p) {
+		if s.corroboratesAlone(&quotes[i], p) {
 			return true
 		}
-		if s.vouches(&quotes[i]) {
+		if s.isWitness(&quotes[i]) {
 			deepest = max(deepest, quotes[i].weight)
 		}
 	}
 
 	for i := range quotes {
 		q := &quotes[i]
-		if s.vouches(q) && q.weight+deepest >= p.PairUsd && s.paired(quotes, i, p) {
+		if s.isWitness(q) && q.weight+deepest >= p.PairUsd && s.hasPartner(quotes, i, p) {
 			return true
 		}
 	}
@@ -33,14 +33,14 @@ func (s *solver) corroborated(quotes []quote, p *Params) bool {
 	return false
 }
 
-func (s *solver) vouches(q *quote) bool {
+func (s *solver) isWitness(q *quote) bool {
 	return (!s.p.TrustedQuotes || s.trusted[q.by]) && s.p.mayCorroborate(s.st.Pools.At(q.pool))
 }
 
-// lone reports whether a market corroborates its token alone.
-func (s *solver) lone(q *quote, p *Params) bool {
+// corroboratesAlone reports whether a market corroborates its token alone.
+func (s *solver) corroboratesAlone(q *quote, p *Params) bool {
 	pool := s.st.Pools.At(q.pool)
-	return s.vouches(q) && q.weight >= p.LoneUsd &&
+	return s.isWitness(q) && q.weight >= p.LoneUsd &&
 		pool.CreatedAt <= s.now-p.LoneAge && pool.Swaps >= p.LoneSwaps &&
 		(p.LoneHolder == 0 || s.holderOf(q.pool) <= p.LoneHolder)
 }
@@ -54,12 +54,12 @@ func (s *solver) holderOf(pool uint32) float64 {
 	return 100 - float64(s.st.Pools.At(pool).Others)
 }
 
-// paired reports whether a dearer market than quotes[i] agrees with it. Both
+// hasPartner reports whether a dearer market than quotes[i] agrees with it. Both
 // are different pools: a pool quotes a token once.
-func (s *solver) paired(quotes []quote, i int, p *Params) bool {
+func (s *solver) hasPartner(quotes []quote, i int, p *Params) bool {
 	q := &quotes[i]
 	for j := i + 1; j < len(quotes) && quotes[j].usd <= q.usd*(1+p.PairAgree/100); j++ {
-		if s.vouches(&quotes[j]) && q.weight+quotes[j].weight >= p.PairUsd {
+		if s.isWitness(&quotes[j]) && q.weight+quotes[j].weight >= p.PairUsd {
 			return true
 		}
 	}

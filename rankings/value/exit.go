@@ -34,7 +34,7 @@ func (r *row) limitClaims() {
 // which shows where such a pool is the one that prices the token.
 func (r *row) ownExit(leg int) float64 {
 	p, by := r.position, r.sides[1-leg]
-	s := surround(r.st, p)
+	s := surroundingsOf(r.st, p)
 	listed := r.sides[leg].onlyPool == p.Pool
 	if by.derived || !market.Known(by.rawUsd) || takesSwapDelta(s.pool) && !listed {
 		return 0

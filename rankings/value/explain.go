@@ -111,7 +111,7 @@ func (e *Explanation) listPrices(r *row) {
 // explainPrices solves the legs' tokens: over their own pools, and over the
 // pools against anchors of every token that they trade against.
 func (e *Explanation) explainPrices(s *solver, r *row) {
-	s.anchors()
+	s.priceAnchors()
 	pool, native := r.pool, s.st.Native
 	marks := make([]uint8, s.st.Tokens.Len())
 	marks[pool.Currency0], marks[pool.Currency1] = leg, leg
@@ -127,7 +127,7 @@ func (e *Explanation) explainPrices(s *solver, r *row) {
 			marks[a] = max(marks[a], neighbour)
 		}
 	}
-	quotes := s.hops(func(pool *market.Pool) bool {
+	quotes := s.priceHops(func(pool *market.Pool) bool {
 		a, b := pool.Currency0, pool.Currency1
 		return marks[a] == leg || marks[b] == leg ||
 			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
@@ -142,14 +142,14 @@ func (e *Explanation) explainPrices(s *solver, r *row) {
 	if native != market.NoIndex {
 		e.Prices = append(e.Prices, s.explainToken(native, quotes))
 	}
-	for _, through := range s.throughs(quotes, marks) {
+	for _, through := range s.intermediateTokens(quotes, marks) {
 		e.Prices = append(e.Prices, s.explainThrough(through, quotes))
 	}
 	for leg, token := range r.at.tokens {
 		if token != native {
 			e.Prices = append(e.Prices, s.explainToken(token, quotes))
 		}
-		if r.ownWord(leg) {
+		if r.hasOwnPriceOnly(leg) {
 			e.barOwnPool(token, r.position.Pool, &e.Metrics.Price[leg])
 		}
 	}
@@ -174,9 +174,9 @@ func (e *Explanation) barOwnPool(token, pool uint32, price *market.Price) {
 	}
 }
 
-// throughs returns the tokens that are no legs and through which an eligible
+// intermediateTokens returns the tokens that are no legs and through which an eligible
 // market prices a leg: ordinary tokens, ascending.
-func (s *solver) throughs(quotes []quote, marks []uint8) (tokens []uint32) {
+func (s *solver) intermediateTokens(quotes []quote, marks []uint8) (tokens []uint32) {
 	for i := range quotes {
 		q := &quotes[i]
 		prices := marks[q.token] == leg && q.bar == market.ReasonNone
@@ -192,19 +192,19 @@ func (s *solver) throughs(quotes []quote, marks []uint8) (tokens []uint32) {
 // against anchors alone.
 func (s *solver) explainThrough(token uint32, quotes []quote) PriceExplanation {
 	own := quotesOf(token, quotes, true)
-	s.prices[token] = s.resolve(token, own)
-	return s.explain(token, own, s.keep(own, s.feed[s.st.Tokens.At(token).Address].Usd))
+	s.prices[token] = s.resolvePrice(token, own)
+	return s.explainQuotes(token, own, s.selectQuotes(own, s.feed[s.st.Tokens.At(token).Address].Usd))
 }
 
 func (s *solver) explainToken(token uint32, quotes []quote) PriceExplanation {
 	switch {
 	case s.prices[token].Anchor && s.roles[token] == native:
-		return s.explain(token, s.natives, s.deepest(s.natives))
+		return s.explainQuotes(token, s.natives, s.deepestQuotes(s.natives))
 	case s.prices[token].Anchor:
-		return s.explain(token, nil, nil)
+		return s.explainQuotes(token, nil, nil)
 	}
 	own := quotesOf(token, quotes, false)
-	return s.explain(token, own, s.keep(own, s.feed[s.st.Tokens.At(token).Address].Usd))
+	return s.explainQuotes(token, own, s.selectQuotes(own, s.feed[s.st.Tokens.At(token).Address].Usd))
 }
 
 func quotesOf(token uint32, quotes []quote, anchorsOnly bool) (own []quote) {
@@ -216,7 +216,7 @@ func quotesOf(token uint32, quotes []quote, anchorsOnly bool) (own []quote) {
 	return own
 }
 
-func (s *solver) explain(token uint32, quotes, used []quote) PriceExplanation {
+func (s *solver) explainQuotes(token uint32, quotes, used []quote) PriceExplanation {
 	e := PriceExplanation{
 		Token: token, Price: shownPrice(&s.prices[token]), FeedUsd: market.Unknown,
 	}

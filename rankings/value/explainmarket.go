@@ -90,7 +90,7 @@ func (s *solver) trustChecks(used []quote, p *Params) []Check {
 	holder := 100.0
 	for i := range used {
 		q := &used[i]
-		if !s.vouches(q) {
+		if !s.isWitness(q) {
 			continue
 		}
 		if pool := s.st.Pools.At(q.pool); q.weight > alone {
@@ -98,7 +98,7 @@ func (s *solver) trustChecks(used []quote, p *Params) []Check {
 			swaps, holder = float64(pool.Swaps), s.holderOf(q.pool)
 		}
 		for j := i + 1; j < len(used) && used[j].usd <= q.usd*(1+p.PairAgree/100); j++ {
-			if s.vouches(&used[j]) && q.weight+used[j].weight > first+second {
+			if s.isWitness(&used[j]) && q.weight+used[j].weight > first+second {
 				first, second = q.weight, used[j].weight
 			}
 		}

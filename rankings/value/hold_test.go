@@ -193,7 +193,7 @@ func TestHolders(t *testing.T) {
 		w.positions.Mut(w.open(pool, 50_000, 60_000, 1e27)).Owner = 8 // out of range
 		st := w.state()
 		st.NonNFT = senders.Freeze()
-		if got := holders(st, &w.params)[pool]; got != want {
+		if got := countOthers(st, &w.params)[pool]; got != want {
 			t.Errorf("%s: others have %d %%; want %d", name, got, want)
 		}
 	}
@@ -208,7 +208,7 @@ func TestHolders(t *testing.T) {
 	_, pool := w.honest()
 	w.openWhole(pool, 1000)
 	w.pools.Mut(pool).Swaps = 49
-	if got := holders(w.state(), w.params.relaxed()); got[pool] != 0 {
+	if got := countOthers(w.state(), w.params.relaxed()); got[pool] != 0 {
 		t.Errorf("a pool that nobody trades was asked: %d", got[pool])
 	}
 }

@@ -25,11 +25,11 @@ type majority struct {
 // more are not told apart.
 const mostOthers = 50
 
-// holders returns for each pool how many percent of its liquidity in range
+// countOthers returns for each pool how many percent of its liquidity in range
 // belong to others than its largest holder, at most mostOthers. Pools that
 // are too young or too little traded to corroborate alone are not asked, and
 // have 0.
-func holders(st *market.State, p *Params) []uint8 {
+func countOthers(st *market.State, p *Params) []uint8 {
 	others := make([]uint8, st.Pools.Len())
 	if p.LoneHolder == 0 {
 		return others

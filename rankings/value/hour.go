@@ -22,7 +22,7 @@ func BeginHour(st *market.State, p *Params, ext []FeedPrice, hour uint32) Hour {
 	at.Head.Time = int64(hour) * market.Hour
 	s := newSolver(&at, p, ext)
 	s.nextHour = min(market.HourOf(st.Head.Time)+1, hour)
-	s.others = holders(&at, s.heldParams)
+	s.others = countOthers(&at, s.heldParams)
 	s.met = make([][2]bool, st.Pools.Len())
 	s.solve()
 

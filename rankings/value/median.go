@@ -39,7 +39,7 @@ func medianSqrt(ring *market.Minutes, now int64, minutes int) float64 {
 		if until == first {
 			return c.median(minutes)
 		}
-		before := older(at)
+		before := olderSlot(at)
 		if ring.Minute[before] == 0 || ring.Minute[before] >= ring.Minute[at] {
 			return 0 // the first swap ever, or once around
 		}
@@ -54,7 +54,7 @@ func minutesBack(ring *market.Minutes, now int64) float64 {
 		return 0
 	}
 	for {
-		before := older(at)
+		before := olderSlot(at)
 		if ring.Minute[before] == 0 || ring.Minute[before] >= ring.Minute[at] {
 			return float64(market.MinuteOf(now)-ring.Minute[at]) + 1
 		}
@@ -62,8 +62,8 @@ func minutesBack(ring *market.Minutes, now int64) float64 {
 	}
 }
 
-// older returns the slot before a slot of a ring of minute closes.
-func older(slot uint32) uint32 { return (slot + market.MinuteSlots - 1) % market.MinuteSlots }
+// olderSlot returns the slot before a slot of a ring of minute closes.
+func olderSlot(slot uint32) uint32 { return (slot + market.MinuteSlots - 1) % market.MinuteSlots }
 
 func (c *closes) insert(sqrt float64, minutes int) {
 	at := c.n

@@ -48,13 +48,13 @@ func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 	f.AgeSeconds = p.AgeSeconds
 	v := valuation{
 		f: &f, nativeUsd: p.NativeUsd,
-		deposits: floats(&p.Deposited), withdrawals: floats(&p.Withdrawn),
-		collected: floats(&p.Collected), gasWei: approx(&p.GasWei), costUsd: market.Unknown,
+		deposits: floatLegs(&p.Deposited), withdrawals: floatLegs(&p.Withdrawn),
+		collected: floatLegs(&p.Collected), gasWei: approx(&p.GasWei), costUsd: market.Unknown,
 	}
 	if p.GasUnknown {
 		v.gasWei = market.Unknown
 	}
-	f.Claim = Claim{principal: floats(&p.Principal), fees: floats(&p.Uncollected)}
+	f.Claim = Claim{principal: floatLegs(&p.Principal), fees: floatLegs(&p.Uncollected)}
 	if p.FeesUnknown {
 		f.Claim.fees = legs{market.Unknown, market.Unknown}
 	}
@@ -78,8 +78,8 @@ func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 		return f
 	}
 	v.valueGroups()
-	v.results()
+	v.computeResults()
 	return f
 }
 
-func floats(amounts *[2]clmath.U256) legs { return legs{approx(&amounts[0]), approx(&amounts[1])} }
+func floatLegs(amounts *[2]clmath.U256) legs { return legs{approx(&amounts[0]), approx(&amounts[1])} }

@@ -78,7 +78,7 @@ func Position(st *market.State, i uint32, m *Metrics) {
 		m.NativeUsd = market.Unknown
 	}
 	for leg := range m.Price {
-		m.Price[leg] = r.price(leg)
+		m.Price[leg] = r.legPrice(leg)
 	}
 }
 
@@ -102,7 +102,7 @@ func rowOf(st *market.State, i uint32, f *Figures, views *[2]tokenView) row {
 	r := row{st: st, position: st.Positions.At(i), valuation: valuation{f: f}}
 	r.pool = st.Pools.At(r.position.Pool)
 	if r.position.IsOpen() {
-		r.surroundings = surround(st, r.position)
+		r.surroundings = surroundingsOf(st, r.position)
 	}
 	*views = [2]tokenView{viewToken(st, r.pool.Currency0), viewToken(st, r.pool.Currency1)}
 	r.sides = [2]*tokenView{&views[0], &views[1]}
@@ -114,7 +114,7 @@ func (r *row) rank() {
 	r.f.Open = r.position.IsOpen()
 	r.f.Claim = Claim{}
 	if r.f.Open {
-		r.hold()
+		r.computeClaim()
 	}
 	r.renew()
 }
@@ -124,8 +124,8 @@ func (r *row) renew() {
 	f := r.f
 	f.InRange = r.position.TickLower <= r.at.tick && r.at.tick < r.position.TickUpper
 	f.Unrealizable = [2]bool{}
-	r.flows()
-	r.prices()
+	r.loadFlows()
+	r.choosePrices()
 	if f.Open {
 		r.limitClaims()
 	}
@@ -137,8 +137,8 @@ func (r *row) renew() {
 	}
 
 	r.valueGroups()
-	r.results()
-	r.why()
+	r.computeResults()
+	r.setReason()
 }
 
 // voidUsd leaves a row of a quarantined pool nothing that is worth anything,
@@ -164,8 +164,8 @@ func (r *row) setAge() {
 	r.f.AgeSeconds = max(until-r.position.MintedAt, 0)
 }
 
-// flows takes over what went in and out since the mint.
-func (r *row) flows() {
+// loadFlows takes over what went in and out since the mint.
+func (r *row) loadFlows() {
 	p := r.position
 	r.gasWei, r.costUsd = approx128(p.GasWei), p.CostUsd
 	if p.GasUnknown {
@@ -184,13 +184,13 @@ func (r *row) flows() {
 	r.collected = legs{approx128(p.Collected0), approx128(p.Collected1)}
 }
 
-// hold computes what the contract would pay if the position were closed now:
+// computeClaim computes what the contract would pay if the position were closed now:
 // principal by the pool's price, rounded down, and
 //
 //	uncollected = floor((inside - insideLast mod 2^256) * L / 2^128)
 //
 // where inside is the fee growth between the position's ticks.
-func (r *row) hold() {
+func (r *row) computeClaim() {
 	p, pool, lower, upper := r.position, r.pool, r.lower, r.upper
 	r.principal[0], r.principal[1] = clmath.Principal(pool.Tick, &pool.SqrtPriceX96,
 		p.TickLower, p.TickUpper, &lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
@@ -207,20 +207,20 @@ func (r *row) hold() {
 	}
 }
 
-// prices chooses the legs' prices: of now, less those that are the pool's own
+// choosePrices chooses the legs' prices: of now, less those that are the pool's own
 // word, or those frozen at the closing block. Risk is always now's.
-func (r *row) prices() {
+func (r *row) choosePrices() {
 	p := r.position
 	r.f.Risky = r.at.risky
 	if !r.f.Open {
-		r.rawUsd = legs{p.Close[0].Usd / r.unit(0), p.Close[1].Usd / r.unit(1)}
+		r.rawUsd = legs{p.Close[0].Usd / r.unitOf(0), p.Close[1].Usd / r.unitOf(1)}
 		r.nativeUsd = finite(p.CloseNativeUsd)
 		return
 	}
 
 	for leg := range r.sides {
 		r.rawUsd[leg] = r.sides[leg].rawUsd
-		if r.ownWord(leg) {
+		if r.hasOwnPriceOnly(leg) {
 			r.rawUsd[leg] = market.Unknown
 		}
 	}
@@ -231,23 +231,23 @@ func (r *row) prices() {
 	}
 }
 
-// unit is how many raw units a whole token of a leg has.
-func (r *row) unit(leg int) float64 { return wholes[r.at.decimals[leg]] }
+// unitOf is how many raw units a whole token of a leg has.
+func (r *row) unitOf(leg int) float64 { return wholes[r.at.decimals[leg]] }
 
-// ownWord reports whether nothing but the position's own pool vouches for the
-// price of a leg, so that it is not independent of the position.
-func (r *row) ownWord(leg int) bool {
+// hasOwnPriceOnly reports whether nothing but the position's own pool gives a
+// leg its price, so that the price is not independent of the position.
+func (r *row) hasOwnPriceOnly(leg int) bool {
 	return r.sides[leg].onlyPool == r.position.Pool && !r.sides[leg].corroborated
 }
 
-// price is what the row shows of a leg's price: the one that it uses.
-func (r *row) price(leg int) market.Price {
+// legPrice is what the row shows of a leg's price: the one that it uses.
+func (r *row) legPrice(leg int) market.Price {
 	if r.at.quarantined {
 		return unpriced(market.ReasonQuarantined)
 	}
 	if r.f.Open {
 		if !market.Known(r.rawUsd[leg]) {
-			price := unpriced(r.reason(leg))
+			price := unpriced(r.legReason(leg))
 			price.ExitUsd = r.sides[leg].exitUsd
 			return price
 		}
@@ -262,7 +262,7 @@ func (r *row) price(leg int) market.Price {
 	}
 
 	if !market.Known(price.Usd) {
-		price.Reason = r.reason(leg)
+		price.Reason = r.legReason(leg)
 	}
 	return price
 }

@@ -29,8 +29,8 @@ func Prices(st *market.State, p *Params, ext []FeedPrice, pause func()) []market
 
 // solve prices every token.
 func (s *solver) solve() {
-	s.anchors()
-	s.hops(func(*market.Pool) bool { return true })
+	s.priceAnchors()
+	s.priceHops(func(*market.Pool) bool { return true })
 	for i := range s.prices {
 		s.keepPrice(uint32(i))
 	}
@@ -111,8 +111,8 @@ func (s *solver) tokenOf(pool uint32, side int) uint32 {
 // depth of a pool takes a few microseconds.
 const strideLen = 32
 
-// hops prices what is no anchor, over the pools that want accepts.
-func (s *solver) hops(want func(*market.Pool) bool) []quote {
+// priceHops prices what is no anchor, over the pools that want accepts.
+func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 	var first, second []quote
 	var between []uint32 // pools of two tokens that are no anchors
 	for i := range s.st.Pools.Len() {
@@ -136,7 +136,7 @@ func (s *solver) hops(want func(*market.Pool) bool) []quote {
 
 	first = byToken(first, s.st.Tokens.Len())
 	s.resolveAll(first, func([]quote) bool { return true })
-	s.settleFeedOnly()
+	s.priceByFeedOnly()
 	s.openSecondHop()
 	for n, i := range between {
 		if n%strideLen == 0 {
@@ -169,19 +169,19 @@ func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
 			s.pause()
 		}
 		if s.prices[token].Reason != market.ReasonBadDecimals && want(quotes) {
-			s.prices[token] = s.resolve(token, quotes)
+			s.prices[token] = s.resolvePrice(token, quotes)
 		}
 	})
 }
 
-// settleFeedOnly prices the tokens that have an answer and no market yet.
-func (s *solver) settleFeedOnly() {
+// priceByFeedOnly prices the tokens that have an answer and no market yet.
+func (s *solver) priceByFeedOnly() {
 	if len(s.feed) == 0 {
 		return
 	}
 	for i := range s.prices {
 		if p := &s.prices[i]; p.Source == market.SourceNone && p.Reason == market.ReasonNoMarket {
-			s.prices[i] = s.resolve(uint32(i), nil)
+			s.prices[i] = s.resolvePrice(uint32(i), nil)
 		}
 	}
 }
@@ -197,28 +197,28 @@ func (s *solver) openSecondHop() {
 	}
 }
 
-// resolve makes one price of a token's quotes: the depth-weighted median, and
+// resolvePrice makes one price of a token's quotes: the depth-weighted median, and
 // again the median of those that are near it. An answer of the feed stands
 // for the first median, and for the price when no market is near it.
-func (s *solver) resolve(token uint32, quotes []quote) market.Price {
+func (s *solver) resolvePrice(token uint32, quotes []quote) market.Price {
 	s.lapses[token] = lapse{}
-	s.back(quotes)
-	price := unpriced(missing(quotes))
+	s.limitByBacking(quotes)
+	price := unpriced(missingReason(quotes))
 	for i := range quotes {
 		price.ExitUsd += quotes[i].weight
 	}
 	answer, fed := s.feed[s.st.Tokens.At(token).Address]
-	s.settle(token, &price, s.keep(quotes, answer.Usd))
+	s.setPrice(token, &price, s.selectQuotes(quotes, answer.Usd))
 	if fed {
-		s.settleFed(token, &price, answer)
+		s.applyAnswer(token, &price, answer)
 	}
 	return price
 }
 
-// keep returns the quotes that decide a price, ascending: the eligible ones
+// selectQuotes returns the quotes that decide a price, ascending: the eligible ones
 // near the feed's answer, or near their own median when that is 0. They are
 // good until the next call.
-func (s *solver) keep(quotes []quote, answer float64) []quote {
+func (s *solver) selectQuotes(quotes []quote, answer float64) []quote {
 	s.kept = appendEligible(s.kept[:0], quotes)
 	if len(s.kept) == 0 {
 		return nil
@@ -248,8 +248,8 @@ func centerOf(eligible []quote, answer float64) float64 {
 	return weightedMedian(eligible)
 }
 
-// settle fills the price of a token from the quotes that decide it.
-func (s *solver) settle(token uint32, price *market.Price, kept []quote) {
+// setPrice fills the price of a token from the quotes that decide it.
+func (s *solver) setPrice(token uint32, price *market.Price, kept []quote) {
 	if len(kept) == 0 {
 		return
 	}
@@ -258,7 +258,7 @@ func (s *solver) settle(token uint32, price *market.Price, kept []quote) {
 		return
 	}
 	price.Usd = usd
-	price.AsOf = s.newest(kept)
+	price.AsOf = s.newestSwap(kept)
 	price.Markets = uint16(min(len(kept), 1<<16-1))
 	price.Reason = market.ReasonNone
 	price.Source = market.SourceDerived
@@ -269,13 +269,13 @@ func (s *solver) settle(token uint32, price *market.Price, kept []quote) {
 	if len(kept) == 1 {
 		price.OnlyPool = kept[0].pool
 	}
-	price.Corroborated = s.corroborated(kept, s.trustLimitsOf(token)) || s.keepsTrust(token)
+	price.Corroborated = s.isCorroborated(kept, s.trustLimitsOf(token)) || s.keepsTrust(token)
 	if len(kept) == 1 && len(s.kept) > 1 && !price.Corroborated {
 		price.Reason = market.ReasonUncorroborated // keepNear dropped all others
 	}
 }
 
-func (s *solver) settleFed(token uint32, price *market.Price, answer FeedPrice) {
+func (s *solver) applyAnswer(token uint32, price *market.Price, answer FeedPrice) {
 	if price.Source == market.SourceNone {
 		price.Usd, price.AsOf, price.Source = answer.Usd, answer.AsOf, market.SourceFeed
 	}
@@ -294,17 +294,17 @@ func (s *solver) liftExits() {
 	}
 }
 
-// newest returns when a swap last moved one of the markets.
-func (s *solver) newest(quotes []quote) (unix int64) {
+// newestSwap returns when a swap last moved one of the markets.
+func (s *solver) newestSwap(quotes []quote) (unix int64) {
 	for i := range quotes {
 		unix = max(unix, s.st.Pools.At(quotes[i].pool).LastSwapAt)
 	}
 	return unix
 }
 
-// missing says why quotes give no price: what the market that came nearest to
+// missingReason says why quotes give no price: what the market that came nearest to
 // being eligible lacks.
-func missing(quotes []quote) market.Reason {
+func missingReason(quotes []quote) market.Reason {
 	nearest := market.ReasonNoMarket
 	for i := range quotes {
 		switch bar := quotes[i].bar; {

@@ -35,6 +35,26 @@ func TestNativeIsTheMedianOfTheDeepestThree(t *testing.T) {
 	}
 }
 
+// TestNativeWaitsForAMarket: a chain's first native/stable pool is as any market,
+// and prices the native currency once it is a day old; the stable needs nothing.
+func TestNativeWaitsForAMarket(t *testing.T) {
+	f := func(age int64, want float64, reason market.Reason) {
+		t.Helper()
+		w := newWorld()
+		w.pools.Mut(0).CreatedAt = testNow - age
+		st := w.state()
+		eth, usd := st.Prices.At(w.eth), st.Prices.At(w.usd)
+		mustNear(t, "native", eth.Usd, want, 1e-9)
+		if eth.Reason != reason || usd.Usd != 1 || !usd.Anchor {
+			t.Errorf("%d s: native %+v, stable %+v", age, *eth, *usd)
+		}
+	}
+
+	f(market.Hour, market.Unknown, market.ReasonThinMarket)
+	f(market.Day-1, market.Unknown, market.ReasonThinMarket)
+	f(market.Day, 2000, market.ReasonNone)
+}
+
 // TestEligibility changes one thing at a time in a good market.
 func TestEligibility(t *testing.T) {
 	f := func(name string, change func(w *world, token, pool uint32), reason market.Reason) {

@@ -46,9 +46,9 @@ func (p *Params) mayCorroborate(pool *market.Pool) bool {
 	return !acts || slices.Contains(p.HookAllow, pool.Hooks)
 }
 
-// bar says why a pool may not price anything whatever its depth: ReasonNone
+// barReason says why a pool may not price anything whatever its depth: ReasonNone
 // when it may.
-func (p *Params) bar(pool *market.Pool, now int64) market.Reason {
+func (p *Params) barReason(pool *market.Pool, now int64) market.Reason {
 	switch {
 	case pool.Quarantined:
 		return market.ReasonQuarantined
@@ -80,7 +80,7 @@ func (s *solver) quoteOf(index uint32, side int, byUsd float64) quote {
 	q.byAnchor = s.prices[q.by].Anchor
 	p := s.limitsOf(pool, side)
 	q.outlier = p.Outlier
-	q.bar = p.bar(pool, s.now)
+	q.bar = p.barReason(pool, s.now)
 	if q.bar == market.ReasonQuarantined || q.bar == market.ReasonHookDelta {
 		return q // what could be sold there is not known
 	}
@@ -128,10 +128,10 @@ func (s *solver) medianRoot(index uint32, side int) float64 {
 	return two96 / sqrt
 }
 
-// back lets the quotes of one token against the same by, an ordinary token,
+// limitByBacking lets the quotes of one token against the same by, an ordinary token,
 // weigh together no more than by itself can be sold for: whoever mints a
 // token has any amount of it to offer, and only what it fetches is real.
-func (s *solver) back(quotes []quote) {
+func (s *solver) limitByBacking(quotes []quote) {
 	if !s.p.BackedQuotes {
 		return
 	}

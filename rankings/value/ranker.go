@@ -46,7 +46,7 @@ type surroundings struct {
 	lower, upper *market.Tick
 }
 
-func surround(st *market.State, p *market.Position) surroundings {
+func surroundingsOf(st *market.State, p *market.Position) surroundings {
 	return surroundings{st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
 }
 
@@ -89,20 +89,20 @@ func viewPool(pool *market.Pool, token0, token1 *tokenView) poolView {
 // It allocates nothing. A closed row's figures change with the tick of its
 // pool and the risk of its tokens only.
 func (k *Ranker) Rank(i uint32, f *Figures) {
-	k.look(i, f)
+	k.selectRow(i, f)
 	k.row.rank()
 }
 
 // Renew is Rank of an open row of which f.Claim, from an earlier State, still
 // holds: it needs no ticks.
 func (k *Ranker) Renew(i uint32, f *Figures) {
-	k.look(i, f)
+	k.selectRow(i, f)
 	f.Open = true
 	k.row.renew()
 }
 
-// look makes row i the one at hand.
-func (k *Ranker) look(i uint32, f *Figures) {
+// selectRow makes row i the one at hand.
+func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
 		k.ReadAhead(i, &everyRow)
 	}
@@ -140,7 +140,7 @@ func (k *Ranker) ReadAhead(i uint32, ranked *Rows) {
 
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
 		if ranked[n] {
-			*s = surround(k.st, p)
+			*s = surroundingsOf(k.st, p)
 			k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 		}
 	}

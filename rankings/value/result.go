@@ -56,15 +56,15 @@ func (v *valuation) valueGroups() {
 		}
 	}
 
-	f.UnderlyingValueUsd = f.Claim.principal.usd(&out)
-	f.PendingFeesUsd = f.Claim.fees.usd(&out)
-	f.DepositsUsd = v.deposits.usd(&v.rawUsd)
-	f.WithdrawalsUsd = v.withdrawals.usd(&v.rawUsd)
-	f.CollectedUsd = v.collected.usd(&v.rawUsd)
+	f.UnderlyingValueUsd = f.Claim.principal.usdAt(&out)
+	f.PendingFeesUsd = f.Claim.fees.usdAt(&out)
+	f.DepositsUsd = v.deposits.usdAt(&v.rawUsd)
+	f.WithdrawalsUsd = v.withdrawals.usdAt(&v.rawUsd)
+	f.CollectedUsd = v.collected.usdAt(&v.rawUsd)
 	f.GasUsd = finite(worth(v.gasWei, v.nativeUsd/weiPerNative))
 }
 
-func (a *legs) usd(rawUsd *legs) float64 {
+func (a *legs) usdAt(rawUsd *legs) float64 {
 	return finite(worth(a[0], rawUsd[0]) + worth(a[1], rawUsd[1]))
 }
 
@@ -76,8 +76,8 @@ func worth(amount, rawUsd float64) float64 {
 	return amount * rawUsd
 }
 
-// results adds the groups up; the age is there already.
-func (v *valuation) results() {
+// computeResults adds the groups up; the age is there already.
+func (v *valuation) computeResults() {
 	f := v.f
 	f.FeesUsd = finite(f.PendingFeesUsd + f.CollectedUsd)
 	f.DivergenceUsd = finite(f.UnderlyingValueUsd + f.WithdrawalsUsd - f.DepositsUsd)
@@ -99,15 +99,15 @@ func (v *valuation) results() {
 	}
 }
 
-// why says whether a leg that the row needs has no price, and what a number
+// setReason says whether a leg that the row needs has no price, and what a number
 // that is missing lacks.
-func (r *row) why() {
+func (r *row) setReason() {
 	f := r.f
 	f.PriceUnavailable, f.Reason = false, market.ReasonNone
 	for leg := range r.rawUsd {
-		if !market.Known(r.rawUsd[leg]) && r.needs(leg) {
+		if !market.Known(r.rawUsd[leg]) && r.needsLeg(leg) {
 			f.PriceUnavailable = true
-			f.Reason = max(f.Reason, r.reason(leg))
+			f.Reason = max(f.Reason, r.legReason(leg))
 		}
 	}
 
@@ -121,8 +121,8 @@ func (r *row) why() {
 	}
 }
 
-// reason says why a leg has no price.
-func (r *row) reason(leg int) market.Reason {
+// legReason says why a leg has no price.
+func (r *row) legReason(leg int) market.Reason {
 	switch {
 	case !r.f.Open:
 		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
@@ -132,8 +132,8 @@ func (r *row) reason(leg int) market.Reason {
 	return r.sides[leg].reason
 }
 
-// needs reports whether any group has an amount of a leg.
-func (r *row) needs(leg int) bool {
+// needsLeg reports whether any group has an amount of a leg.
+func (r *row) needsLeg(leg int) bool {
 	c := &r.f.Claim
 	return c.principal[leg] != 0 || c.fees[leg] != 0 || r.deposits[leg] != 0 ||
 		r.withdrawals[leg] != 0 || r.collected[leg] != 0

@@ -45,9 +45,9 @@ func (e *Explanation) explainPrincipal(r *row) {
 	liquidity := p.Liquidity.U256()
 	e.Steps = append(e.Steps, Step{Name: "principal", Formula: formula, Value: market.Unknown,
 		Terms: []Term{
-			raw("L", &liquidity), raw("sqrtPrice", &pool.SqrtPriceX96),
-			raw("sqrtLower", &lower.SqrtPriceX96), raw("sqrtUpper", &upper.SqrtPriceX96),
-			raw("amount0", &r.principal[0]), raw("amount1", &r.principal[1]),
+			rawTerm("L", &liquidity), rawTerm("sqrtPrice", &pool.SqrtPriceX96),
+			rawTerm("sqrtLower", &lower.SqrtPriceX96), rawTerm("sqrtUpper", &upper.SqrtPriceX96),
+			rawTerm("amount0", &r.principal[0]), rawTerm("amount1", &r.principal[1]),
 		}})
 }
 
@@ -62,19 +62,19 @@ func (e *Explanation) explainFees(r *row) {
 	liquidity := p.Liquidity.U256()
 	e.Steps = append(e.Steps, Step{Name: "uncollected", Formula: feeFormula, Value: market.Unknown,
 		Terms: []Term{
-			raw("L", &liquidity),
-			raw("inside0", &inside0), raw("insideLast0", &p.FeeGrowthInside0LastX128),
-			raw("inside1", &inside1), raw("insideLast1", &p.FeeGrowthInside1LastX128),
-			raw("fees0", &r.fees[0]), raw("fees1", &r.fees[1]),
+			rawTerm("L", &liquidity),
+			rawTerm("inside0", &inside0), rawTerm("insideLast0", &p.FeeGrowthInside0LastX128),
+			rawTerm("inside1", &inside1), rawTerm("insideLast1", &p.FeeGrowthInside1LastX128),
+			rawTerm("fees0", &r.fees[0]), rawTerm("fees1", &r.fees[1]),
 		}})
 }
 
 func (e *Explanation) amountStep(name, formula string, a *Amounts) {
 	e.Steps = append(e.Steps, Step{Name: name, Formula: formula, Value: market.Unknown,
-		Terms: []Term{raw("amount0", &a.Raw[0]), raw("amount1", &a.Raw[1])}})
+		Terms: []Term{rawTerm("amount0", &a.Raw[0]), rawTerm("amount1", &a.Raw[1])}})
 }
 
-func raw(name string, v *clmath.U256) Term {
+func rawTerm(name string, v *clmath.U256) Term {
 	exact := *v
 	return Term{Name: name, Value: approx(v), Raw: &exact}
 }
@@ -92,9 +92,9 @@ func (e *Explanation) explainResults(r *row) {
 	e.worthStep(r, "collectedUsd", &m.Collected)
 	e.worthStep(r, "W", &m.Withdrawals)
 	e.worthStep(r, "D", &m.Deposits)
-	e.step("G", "wei / 10^18 * nativePriceUsd", m.GasUsd, gasTerm(r.position),
+	e.addStep("G", "wei / 10^18 * nativePriceUsd", m.GasUsd, gasTerm(r.position),
 		Term{Name: "nativePriceUsd", Value: m.NativeUsd})
-	e.step("F", "uncollectedUsd + collectedUsd", m.FeesUsd,
+	e.addStep("F", "uncollectedUsd + collectedUsd", m.FeesUsd,
 		Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "collectedUsd", Value: m.CollectedUsd})
 
@@ -105,19 +105,19 @@ func (e *Explanation) explainResults(r *row) {
 		unless = "; null with a leg that is unrealizable"
 	}
 
-	e.step("divergence", "V + W - D"+unless, m.DivergenceUsd, v, w, d)
-	e.step("pnlUsd", "divergence + F - G"+unless, m.PnlUsd,
+	e.addStep("divergence", "V + W - D"+unless, m.DivergenceUsd, v, w, d)
+	e.addStep("pnlUsd", "divergence + F - G"+unless, m.PnlUsd,
 		Term{Name: "divergence", Value: m.DivergenceUsd}, f, Term{Name: "G", Value: m.GasUsd})
-	e.step("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened"+unless,
+	e.addStep("pnlCostUsd", "V + uncollectedUsd + flows, each at its value when it happened"+unless,
 		m.PnlCostUsd, v, Term{Name: "uncollectedUsd", Value: m.PendingFeesUsd},
 		Term{Name: "flows", Value: r.position.CostUsd})
 
 	days := Term{Name: "ageDays", Value: float64(max(m.AgeSeconds, ageFloor)) / market.Day}
-	e.step("roi", "pnlUsd / D * 100"+bounded, ClampPercent(m.ROI),
+	e.addStep("roi", "pnlUsd / D * 100"+bounded, ClampPercent(m.ROI),
 		Term{Name: "pnlUsd", Value: m.PnlUsd}, d)
-	e.step("apr", "pnlUsd / D * 100 * 365 / ageDays"+bounded, ClampPercent(m.APR),
+	e.addStep("apr", "pnlUsd / D * 100 * 365 / ageDays"+bounded, ClampPercent(m.APR),
 		Term{Name: "pnlUsd", Value: m.PnlUsd}, d, days)
-	e.step("feeApr", "F / D * 100 * 365 / ageDays"+bounded+unless,
+	e.addStep("feeApr", "F / D * 100 * 365 / ageDays"+bounded+unless,
 		ClampPercent(m.FeeAPR), f, d, days)
 }
 
@@ -127,14 +127,14 @@ func gasTerm(p *market.Position) Term {
 		return Term{Name: "wei", Value: market.Unknown}
 	}
 	wei := p.GasWei.U256()
-	return raw("wei", &wei)
+	return rawTerm("wei", &wei)
 }
 
 // explainLeg shows the price of a leg and what limits its claim.
 func (e *Explanation) explainLeg(r *row, leg int) {
 	m := &e.Metrics
 	name := "leg" + strconv.Itoa(leg)
-	e.step(name, "priceUsd, if it is independent of the position's own pool", m.Price[leg].Usd)
+	e.addStep(name, "priceUsd, if it is independent of the position's own pool", m.Price[leg].Usd)
 	side := r.sides[leg]
 	if !m.Open || side.anchor || !market.Known(m.Price[leg].Usd) {
 		return
@@ -146,7 +146,7 @@ func (e *Explanation) explainLeg(r *row, leg int) {
 		counted = 0
 	}
 
-	e.step(name+"Claim", "claim counts 0 when it exceeds exit - own", counted,
+	e.addStep(name+"Claim", "claim counts 0 when it exceeds exit - own", counted,
 		Term{Name: "claim", Value: claim},
 		Term{Name: "exit", Value: finite(side.exitUsd)},
 		Term{Name: "own", Value: finite(r.ownExit(leg))})
@@ -164,14 +164,14 @@ func (e *Explanation) worthStep(r *row, name string, a *Amounts) {
 		}
 	}
 
-	e.step(name, rawFormula, a.Usd, raw("amount0", &a.Raw[0]),
-		Term{Name: "unit0", Value: r.unit(0)},
-		Term{Name: "price0Usd", Value: price0}, raw("amount1", &a.Raw[1]),
-		Term{Name: "unit1", Value: r.unit(1)},
+	e.addStep(name, rawFormula, a.Usd, rawTerm("amount0", &a.Raw[0]),
+		Term{Name: "unit0", Value: r.unitOf(0)},
+		Term{Name: "price0Usd", Value: price0}, rawTerm("amount1", &a.Raw[1]),
+		Term{Name: "unit1", Value: r.unitOf(1)},
 		Term{Name: "price1Usd", Value: price1})
 }
 
-func (e *Explanation) step(name, formula string, value float64, terms ...Term) {
+func (e *Explanation) addStep(name, formula string, value float64, terms ...Term) {
 	if e.Metrics.Reason == market.ReasonQuarantined {
 		formula += "; null in a quarantined pool"
 	}

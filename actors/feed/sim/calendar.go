@@ -127,16 +127,16 @@ func (c *calendar) moment(s stream, i int64) int64 {
 		return c.venues[i].bornMs
 	case s == beats:
 		from, length := c.beatAt(i)
-		return c.within(s, i, from, from+length)
+		return c.momentWithin(s, i, from, from+length)
 	case i < c.total:
 		d := int64(sort.Search(len(c.before), func(d int) bool { return c.before[d] > i })) - 1
 		k, n := i-c.before[d], c.before[d+1]-c.before[d]
 		from := d * dayMs
-		return c.within(s, i, slot(k, n, from, from+dayMs), slot(k+1, n, from, from+dayMs))
+		return c.momentWithin(s, i, slotStart(k, n, from, from+dayMs), slotStart(k+1, n, from, from+dayMs))
 	}
 
 	from := c.endMs + c.lullMs + c.paceMs + (i-c.total)*c.liveMs // after the history's last block
-	return c.within(s, i, from, from+c.liveMs)
+	return c.momentWithin(s, i, from, from+c.liveMs)
 }
 
 // beatAt returns the slot of a beat.
@@ -151,13 +151,13 @@ func (c *calendar) beatAt(i int64) (from, length int64) {
 	return from + (i-c.ended)*c.turnMs, c.turnMs
 }
 
-// slot returns where the i-th of n equal parts of a stretch begins.
-func slot(i, n, from, to int64) int64 {
+// slotStart returns where the i-th of n equal parts of a stretch begins.
+func slotStart(i, n, from, to int64) int64 {
 	step := to - from
 	return from + step/n*i + step%n*i/n
 }
 
-func (c *calendar) within(s stream, i, from, to int64) int64 {
+func (c *calendar) momentWithin(s stream, i, from, to int64) int64 {
 	if to <= from {
 		return from
 	}
@@ -195,15 +195,15 @@ type agenda struct {
 func (c *calendar) agendaFrom(n uint64) agenda {
 	a := agenda{calendar: c}
 	for s := range streams {
-		a.next[s] = int64(sort.Search(int(c.bound(s, int64(n))), func(i int) bool {
+		a.next[s] = int64(sort.Search(int(c.upperBound(s, int64(n))), func(i int) bool {
 			return c.moment(s, int64(i))/c.paceMs >= int64(n)
 		}))
 	}
 	return a
 }
 
-// bound is a number of entries that the time before block n cannot exceed.
-func (c *calendar) bound(s stream, n int64) int64 {
+// upperBound is a number of entries that the time before block n cannot exceed.
+func (c *calendar) upperBound(s stream, n int64) int64 {
 	switch s {
 	case births:
 		return c.length(births)

@@ -89,7 +89,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 		panic("BUG: the simulated market goes on from a State, and the cursor has none")
 	}
 	f.ready()
-	now, err := f.await(ctx, c.Anchors[0])
+	now, err := f.awaitHead(ctx, c.Anchors[0])
 	if err != nil {
 		return feed.Step{}, err
 	}
@@ -100,14 +100,14 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	f.paced = time.Time{}
 
 	switch {
-	case !f.has(at):
-		if step.RevertTo = f.common(c.Anchors); step.RevertTo == nil {
+	case !f.isOnChain(at):
+		if step.RevertTo = f.newestCommon(c.Anchors); step.RevertTo == nil {
 			return step, feed.ErrTooDeep
 		}
 	case at.Number == head.Number:
 		step.Confirmed, f.paced = now, now
 	default:
-		step.Span = f.span(c.State, at, head)
+		step.Span = f.makeSpan(c.State, at, head)
 		if step.Span.To == head.Number {
 			step.SpanConfirmed, f.paced = now, now
 		}
@@ -115,13 +115,13 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	return step, nil
 }
 
-// await returns at once when there is a span or a revert to give, else when
+// awaitHead returns at once when there is a span or a revert to give, else when
 // the next block is due, or a frozen chain's next confirmation.
-func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err error) {
+func (f *Feed) awaitHead(ctx context.Context, at market.Head) (now time.Time, err error) {
 	for {
 		now = f.cfg.Now()
-		due := f.due(at, f.headNumber(now))
-		if !f.has(at) || !due.After(now) {
+		due := f.dueTime(at, f.headNumber(now))
+		if !f.isOnChain(at) || !due.After(now) {
 			return now, nil
 		}
 
@@ -139,10 +139,10 @@ func (f *Feed) await(ctx context.Context, at market.Head) (now time.Time, err er
 	}
 }
 
-// due returns when there is something to say to a ledger that stands at a
+// dueTime returns when there is something to say to a ledger that stands at a
 // block: at once to one that has not caught up, and else when enough time for
 // a span or a confirmation has passed.
-func (f *Feed) due(at market.Head, head uint64) time.Time {
+func (f *Feed) dueTime(at market.Head, head uint64) time.Time {
 	if f.paced.IsZero() || at.Number+confirmations < head {
 		return time.Time{}
 	}
@@ -184,7 +184,7 @@ func (f *Feed) headAt(number uint64) market.Head {
 	if number < f.cfg.StartBlock {
 		return h
 	}
-	spread(h.Hash[:], hash(f.chainKey, 'B', number, f.nonce(number)))
+	fillBytes(h.Hash[:], hash(f.chainKey, 'B', number, f.nonce(number)))
 	h.Time = f.cfg.Genesis + int64(number-f.cfg.StartBlock)*f.paceMs/1000
 	return h
 }
@@ -198,43 +198,43 @@ func (f *Feed) finalAt(head uint64) uint64 {
 	return head - confirmations
 }
 
-// has reports whether a block is on the chain. The block before the first,
+// isOnChain reports whether a block is on the chain. The block before the first,
 // which has no hash, is.
-func (f *Feed) has(at market.Head) bool {
+func (f *Feed) isOnChain(at market.Head) bool {
 	return at.Number < f.cfg.StartBlock || at.Hash == f.headAt(at.Number).Hash
 }
 
-// common returns the newest anchor that is on the chain.
-func (f *Feed) common(anchors []market.Head) *market.Head {
+// newestCommon returns the newest anchor that is on the chain.
+func (f *Feed) newestCommon(anchors []market.Head) *market.Head {
 	for i := range anchors {
-		if f.has(anchors[i]) {
+		if f.isOnChain(anchors[i]) {
 			return &anchors[i]
 		}
 	}
 	return nil
 }
 
-// span makes what follows at: so many blocks of the history as give a few
+// makeSpan makes what follows at: so many blocks of the history as give a few
 // thousand events, up to the blocks that are not final, or all up to the head.
-func (f *Feed) span(st *market.State, at, head market.Head) *market.Span {
+func (f *Feed) makeSpan(st *market.State, at, head market.Head) *market.Span {
 	span := &market.Span{From: at.Number + 1, Parent: at.Hash}
 	last := head.Number
 	if final := f.finalAt(head.Number); span.From <= final {
 		span.Final, last = true, final
 	}
-	end := f.write(span, f.newWorld(st), last)
+	end := f.playBlocks(span, f.newWorld(st), last)
 	h := f.headAt(end)
 	span.To, span.Hash, span.Time = end, h.Hash, h.Time
 	return span
 }
 
-// write plays the blocks from span.From up to last or until the span is full,
+// playBlocks plays the blocks from span.From up to last or until the span is full,
 // and returns the last of them.
-func (f *Feed) write(span *market.Span, w *world, last uint64) uint64 {
+func (f *Feed) playBlocks(span *market.Span, w *world, last uint64) uint64 {
 	s := &scene{world: w, span: span}
-	diary := f.agendaFrom(span.From - f.cfg.StartBlock)
+	agenda := f.agendaFrom(span.From - f.cfg.StartBlock)
 	for {
-		e := diary.peek()
+		e := agenda.peek()
 		number := f.cfg.StartBlock + e.block
 		if number > last {
 			return last
@@ -244,6 +244,6 @@ func (f *Feed) write(span *market.Span, w *world, last uint64) uint64 {
 			return s.number
 		}
 		s.play(e, f.nonce(number))
-		diary.take(e)
+		agenda.take(e)
 	}
 }

@@ -9,8 +9,8 @@ import (
 // liquidity, and what else its role needs.
 func (s *scene) openPool(i uint32) {
 	v := &s.venues[i]
-	s.announce(v.token0, v.new0)
-	s.announce(v.token1, v.new1)
+	s.announceToken(v.token0, v.new0)
+	s.announceToken(v.token1, v.new1)
 
 	at := s.reference(v)
 	p := &pool{venue: v, index: i, sqrt: clmath.SqrtPriceAtTick(at), tick: at}
@@ -24,7 +24,7 @@ func (s *scene) openPool(i uint32) {
 	})
 
 	if v.role != empty {
-		lower, upper, usd := s.founding(p)
+		lower, upper, usd := s.foundingRange(p)
 		s.mintNFT(p, s.founder(i), lower, upper, s.liquidityFor(p, lower, upper, usd))
 	}
 	if v.protocolFee != 0 {
@@ -33,7 +33,7 @@ func (s *scene) openPool(i uint32) {
 	s.addClaim(p)
 }
 
-func (s *scene) announce(t uint32, first bool) {
+func (s *scene) announceToken(t uint32, first bool) {
 	if first {
 		s.span.Tokens = append(s.span.Tokens, s.tokens[t].meta)
 	}
@@ -42,12 +42,12 @@ func (s *scene) announce(t uint32, first bool) {
 // founder returns who opened a pool. Founders stay, but for those of drained
 // pools.
 func (p *plan) founder(pool uint32) (a market.Address) {
-	spread(a[:], hash(p.chainKey, 'f', uint64(pool)))
+	fillBytes(a[:], hash(p.chainKey, 'f', uint64(pool)))
 	return a
 }
 
-// founding is the range of a pool's first position and what is in it.
-func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
+// foundingRange is the range of a pool's first position and what is in it.
+func (s *scene) foundingRange(p *pool) (lower, upper int32, usd float64) {
 	lower, upper = p.wholeRange()
 	switch p.role {
 	case lure, trap, apart:
@@ -57,24 +57,24 @@ func (s *scene) founding(p *pool) (lower, upper int32, usd float64) {
 		if p.role == apart {
 			usd = 9000
 		}
-		lower, upper = p.fit(lower, upper)
+		lower, upper = p.fitRange(lower, upper)
 		return lower, upper, usd
 	case tiny:
 		return lower, upper, 420
 	case shallow:
 		return lower, upper, 3
 	case claim:
-		lower, upper = p.fit(p.tick-3000, p.tick+3000)
+		lower, upper = p.fitRange(p.tick-3000, p.tick+3000)
 		return lower, upper, 300
 	case washed:
-		lower, upper = p.fit(p.tick-1500, p.tick+1500)
+		lower, upper = p.fitRange(p.tick-1500, p.tick+1500)
 		return lower, upper, p.tvl
 	case circle, drained:
 		return lower, upper, p.tvl
 	}
 
 	if s.movement(p.venue) < 20 { // tokens that are worth the same
-		lower, upper = p.fit(p.tick-2500, p.tick+2500)
+		lower, upper = p.fitRange(p.tick-2500, p.tick+2500)
 	}
 	return lower, upper, p.tvl * 0.35
 }
@@ -110,11 +110,11 @@ func (s *scene) addClaim(p *pool) {
 
 	// The order stands on the far side of the price, so that it needs none of
 	// the other token.
-	lower, upper := p.fit(p.tick+2000, p.tick+14_000)
-	width := 1/root(lower) - 1/root(upper)
+	lower, upper := p.fitRange(p.tick+2000, p.tick+14_000)
+	width := 1/sqrtAt(lower) - 1/sqrtAt(upper)
 	if lure == p.token1 {
-		lower, upper = p.fit(p.tick-14_000, p.tick-2000)
-		width = root(upper) - root(lower)
+		lower, upper = p.fitRange(p.tick-14_000, p.tick-2000)
+		width = sqrtAt(upper) - sqrtAt(lower)
 	}
 
 	s.transact(390_000, true)

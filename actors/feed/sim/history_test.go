@@ -255,7 +255,7 @@ func TestMarketIsSane(t *testing.T) {
 		var tvl, volume, week, fees float64
 		for i := range st.Pools.Len() {
 			p, stats := st.Pools.At(i), st.Stats.At(i)
-			if !g.venues[i].open() || !st.Prices.At(p.Currency0).Corroborated || !st.Prices.At(p.Currency1).Corroborated {
+			if !g.venues[i].isOpen() || !st.Prices.At(p.Currency0).Corroborated || !st.Prices.At(p.Currency1).Corroborated {
 				continue
 			}
 			open++

@@ -5,13 +5,13 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keepsAMint is how many changes of positions there are for a thousand mints,
+// changesPerMints is how many changes of positions come with a thousand mints,
 // however many swaps there are besides: enough to close most positions.
-const keepsAMint = 2500
+const changesPerMints = 2500
 
 // keepPermille is the part of changes in the actions that are no mint.
 func (p *plan) keepPermille() uint64 {
-	return min(uint64(keepsAMint*p.mints/(p.total-p.mints)), 700)
+	return min(uint64(changesPerMints*p.mints/(p.total-p.mints)), 700)
 }
 
 // keepTries bounds how many positions are tried until one is found that its
@@ -119,30 +119,30 @@ func (s *scene) changeClosed(p *pool, n *position) bool {
 // increase adds between from and to thousandths of what is there.
 func (s *scene) increase(p *pool, n *position, from, to uint64) {
 	s.transact(230_000, true)
-	s.modify(p, n, s.part(n, from+s.below(to-from)))
+	s.modify(p, n, s.partOf(n, from+s.below(to-from)))
 }
 
 // compound collects and puts a little more in, in one transaction.
 func (s *scene) compound(p *pool, n *position) {
 	s.transact(340_000, true)
 	s.modify(p, n, clmath.I128{})
-	s.modify(p, n, s.part(n, 1+s.below(20)))
+	s.modify(p, n, s.partOf(n, 1+s.below(20)))
 }
 
 func (s *scene) decrease(p *pool, n *position) {
 	s.transact(210_000, true)
-	s.modify(p, n, s.part(n, 100+s.below(700)).Neg())
+	s.modify(p, n, s.partOf(n, 100+s.below(700)).Neg())
 }
 
-// part returns some thousandths of a position's liquidity, bounded so that no
+// partOf returns some thousandths of a position's liquidity, bounded so that no
 // position grows without end.
-func (s *scene) part(n *position, permille uint64) clmath.I128 {
+func (s *scene) partOf(n *position, permille uint64) clmath.I128 {
 	l := n.liquidity.U256()
 	x := clmath.MulDiv(&l, &clmath.U256{permille}, &clmath.U256{1000})
 	if n.liquidity.Hi >= 1<<40 {
 		return clmath.I128{}
 	}
-	return signed(&x)
+	return toSigned(&x)
 }
 
 // handOver transfers an NFT to another owner, or to a newcomer.

@@ -43,9 +43,9 @@ func (c *settings) calmPaceMs() int64 {
 	return max(max(c.Every, c.BlockTime).Milliseconds()*100/int64(c.Pools*calmPercent), 1)
 }
 
-// stir is the trade of a calm market: in any of the pools that no other price
+// tradeCalm is the trade of a calm market: in any of the pools that no other price
 // depends on.
-func (s *scene) stir() {
+func (s *scene) tradeCalm() {
 	for range keepTries {
 		i := uint32(s.below(uint64(s.nPools)))
 		if int(i) < len(cast) || s.venues[i].role != ordinary {
@@ -53,7 +53,7 @@ func (s *scene) stir() {
 		}
 		s.transact(150_000, false)
 		p := s.pool(i)
-		s.noise(p, s.reference(p.venue), s.size(p.venue))
+		s.noise(p, s.reference(p.venue), s.swapSize(p.venue))
 		return
 	}
 }

@@ -37,8 +37,8 @@ func hashName(seed uint64, name string) uint64 {
 	return h
 }
 
-// spread fills dst with bytes that depend on key alone.
-func spread(dst []byte, key uint64) {
+// fillBytes fills dst with bytes that depend on key alone.
+func fillBytes(dst []byte, key uint64) {
 	for i := 0; i < len(dst); i += 8 {
 		var word [8]byte
 		binary.BigEndian.PutUint64(word[:], mix(key+uint64(i+1)*golden))

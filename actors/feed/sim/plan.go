@@ -16,7 +16,7 @@ type plan struct {
 }
 
 func newPlan(cfg settings) *plan {
-	l := list(&cfg)
+	l := newListing(&cfg)
 	venues := planPools(&cfg, l)
 	p := &plan{
 		cfg: cfg, chainKey: hash(cfg.Seed, uint64(cfg.Chain)),

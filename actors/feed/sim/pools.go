@@ -150,22 +150,22 @@ type architect struct {
 func planPools(cfg *settings, l *listing) []venue {
 	a := &architect{listing: l, d: dice{key: hash(cfg.Seed, 'p', uint64(cfg.Chain))}}
 	for i := range cfg.Pools {
-		if i < len(cast) && l.knows(cast[i].base) && l.knows(cast[i].quote) {
+		if i < len(cast) && l.hasToken(cast[i].base) && l.hasToken(cast[i].quote) {
 			c := cast[i]
 			c.tvl *= cfg.Scale
-			a.addPool(i, c, l.called(c.base), l.called(c.quote))
+			a.addPool(i, c, l.castToken(c.base), l.castToken(c.quote))
 			continue
 		}
 
-		c := a.invented(i)
-		base, quote := a.pair()
+		c := a.inventPool(i)
+		base, quote := a.inventPair()
 		a.addPool(i, c, base, quote)
 	}
 	return a.venues
 }
 
-// invented is the casting of a pool beyond the cast; the later, the smaller.
-func (a *architect) invented(i int) casting {
+// inventPool is the casting of a pool beyond the cast; the later, the smaller.
+func (a *architect) inventPool(i int) casting {
 	rank := float64(max(i-len(cast), 0) + 12)
 	return casting{
 		fee: [...]uint32{500, 3000, 3000, 3000, 3000, 10000, 10000, 10000}[a.d.below(8)],
@@ -173,14 +173,14 @@ func (a *architect) invented(i int) casting {
 	}
 }
 
-// pair invents a token against a native or stable one, or gives the token
+// inventPair invents a token against a native or stable one, or gives the token
 // invented last its second market.
-func (a *architect) pair() (base, quote uint32) {
+func (a *architect) inventPair() (base, quote uint32) {
 	if a.lone && a.d.chance(600) {
 		a.lone = false
 		return a.last, stables
 	}
-	a.last, a.lone = a.invent(), true
+	a.last, a.lone = a.inventToken(), true
 	if a.d.chance(200) {
 		return a.last, wrapped
 	}
@@ -204,12 +204,12 @@ var tiers = map[uint32]struct {
 func (a *architect) addPool(i int, c casting, base, quote uint32) {
 	v := venue{
 		fee: c.fee, spacing: tiers[c.fee].spacing, role: c.role, protocolFee: c.protocolFee,
-		tvl: c.tvl, bornMs: a.birth(i), turnover: tiers[c.fee].turnover * a.d.logNormal(350),
+		tvl: c.tvl, bornMs: a.birthTime(i), turnover: tiers[c.fee].turnover * a.d.logNormal(350),
 		band: tiers[c.fee].band,
 	}
 
 	if c.hook != 0 {
-		spread(v.hooks[:], hash(a.cfg.Seed, 'h', uint64(a.cfg.Chain), uint64(i)))
+		fillBytes(v.hooks[:], hash(a.cfg.Seed, 'h', uint64(a.cfg.Chain), uint64(i)))
 		binary.BigEndian.PutUint16(v.hooks[18:], v.hooksHigh()|c.hook)
 	}
 
@@ -227,9 +227,9 @@ func (a *architect) addPool(i int, c casting, base, quote uint32) {
 // hooksHigh keeps the two bits of the address above its permissions.
 func (v *venue) hooksHigh() uint16 { return uint16(v.hooks[18]) << 8 & 0xc000 }
 
-// birth spreads the pools over the history but for its last hundredth, so that
+// birthTime spreads the pools over the history but for its last hundredth, so that
 // there are old and young ones.
-func (a *architect) birth(i int) int64 {
+func (a *architect) birthTime(i int) int64 {
 	if i < firstPools {
 		return 0
 	}
@@ -239,7 +239,7 @@ func (a *architect) birth(i int) int64 {
 	if early := a.cfg.earlyPools(); early > 0 {
 		quiet := a.cfg.quietMs()
 		if k < early {
-			return slot(k, early, 0, quiet) + int64(a.d.below(uint64(quiet/early)))
+			return slotStart(k, early, 0, quiet) + int64(a.d.below(uint64(quiet/early)))
 		}
 		n, k, span, from = n-early, k-early, span-quiet, quiet
 	}

@@ -52,7 +52,7 @@ func (s *scene) mint() {
 	p := s.pool(s.pickHome())
 	owner := s.anyOwner()
 	if h == sandwich {
-		if !p.open() || s.cfg.Crowd.BusyDays > 0 && s.isIdle(uint64(p.index)) {
+		if !p.isOpen() || s.cfg.Crowd.BusyDays > 0 && s.isIdle(uint64(p.index)) {
 			p = s.pool(s.anyCore())
 		}
 		s.sandwich(p, owner)
@@ -105,7 +105,7 @@ func (s *scene) knownOwner() market.Address {
 
 // wallet returns an owner's address, which is the same on every chain.
 func (p *plan) wallet(n uint64) (a market.Address) {
-	spread(a[:], hash(p.cfg.Seed, 'w', n))
+	fillBytes(a[:], hash(p.cfg.Seed, 'w', n))
 	return a
 }
 
@@ -143,11 +143,11 @@ func saltOf(id uint64) (salt market.Hash) {
 func (s *scene) sandwich(p *pool, owner market.Address) {
 	lower := clmath.Aligned(p.tick, p.spacing) - p.spacing
 	upper := lower + 3*p.spacing
-	lower, upper = p.fit(lower, upper)
+	lower, upper = p.fitRange(lower, upper)
 	s.transact(360_000, true)
 	n := s.mintNFT(p, owner, lower, upper, s.liquidityFor(p, lower, upper, p.tvl/6+100))
 	s.transact(160_000, false)
-	s.noise(p, s.reference(p.venue), min(8*s.size(p.venue), p.tvl/30+10))
+	s.noise(p, s.reference(p.venue), min(8*s.swapSize(p.venue), p.tvl/30+10))
 	s.transact(250_000, true)
 	s.closeOut(p, n, s.chance(700))
 }
@@ -170,7 +170,7 @@ func (s *scene) moveFollower(id uint64) bool {
 		}
 
 		s.transact(560_000, true)
-		worth := s.worth(p, n)
+		worth := s.worthUsd(p, n)
 		s.closeOut(p, n, s.chance(500))
 		lower, upper := s.rangeOf(p, follower)
 		s.mintNFT(p, n.owner, lower, upper, s.liquidityFor(p, lower, upper, worth))

@@ -17,16 +17,16 @@ func (s *scene) rangeOf(p *pool, h habit) (lower, upper int32) {
 		near := int32(between(2, 25))
 		far := near + int32(between(3, 30))
 		if s.chance(500) {
-			return p.fit(p.tick+near, p.tick+far)
+			return p.fitRange(p.tick+near, p.tick+far)
 		}
-		return p.fit(p.tick-far, p.tick-near)
+		return p.fitRange(p.tick-far, p.tick-near)
 	case follower:
 		half := int32(between(8, 25))
-		return p.fit(p.tick-half, p.tick+half)
+		return p.fitRange(p.tick-half, p.tick+half)
 	case middle, dust:
-		return p.fit(p.tick-int32(between(15, 55)), p.tick+int32(between(15, 55)))
+		return p.fitRange(p.tick-int32(between(15, 55)), p.tick+int32(between(15, 55)))
 	}
-	return p.fit(p.tick-int32(between(55, 200)), p.tick+int32(between(55, 200)))
+	return p.fitRange(p.tick-int32(between(55, 200)), p.tick+int32(between(55, 200)))
 }
 
 // movement is about how many ticks a pair moves in a day.
@@ -43,8 +43,8 @@ func (p *plan) movement(v *venue) int64 {
 	return 2 + (apart*marketVol/1000+own*4/5)/1000
 }
 
-// fit aligns a range to the pool's ticks; it is never empty.
-func (p *pool) fit(lower, upper int32) (int32, int32) {
+// fitRange aligns a range to the pool's ticks; it is never empty.
+func (p *pool) fitRange(lower, upper int32) (int32, int32) {
 	lowest, highest := p.wholeRange()
 	lower = max(clmath.Aligned(lower, p.spacing), lowest)
 	upper = min(clmath.Aligned(upper, p.spacing)+p.spacing, highest)
@@ -76,19 +76,19 @@ func (s *scene) liquidityFor(p *pool, lower, upper int32, usd float64) clmath.U1
 // unitValue is what a unit of liquidity in a range is worth in USD. Products
 // are rounded before they are added, so that no machine fuses them.
 func (s *scene) unitValue(p *pool, lower, upper int32) float64 {
-	sa, sb := root(lower), root(upper)
+	sa, sb := sqrtAt(lower), sqrtAt(upper)
 	at := min(max(clmath.Float64(&p.sqrt)/(1<<96), sa), sb)
 	amount0, amount1 := 1/at-1/sb, at-sa
 	return float64(amount0*s.rawUsd(p.token0)) + float64(amount1*s.rawUsd(p.token1))
 }
 
-func root(tick int32) float64 {
+func sqrtAt(tick int32) float64 {
 	x := clmath.SqrtPriceAtTick(tick)
 	return clmath.Float64(&x) / (1 << 96)
 }
 
-// worth is the USD of a position's principal.
-func (s *scene) worth(p *pool, n *position) float64 {
+// worthUsd is the USD of a position's principal.
+func (s *scene) worthUsd(p *pool, n *position) float64 {
 	l := n.liquidity.U256()
 	return clmath.Float64(&l) * s.unitValue(p, n.lower, n.upper)
 }

@@ -5,10 +5,10 @@ import (
 	"tidemark/rankings/market"
 )
 
-// beat is one entry of the core pools' daily round: a trade in one of them, so
+// playBeat is one entry of the core pools' daily round: a trade in one of them, so
 // that each is traded every day, and something rarer, so that every kind of
 // event happens on every chain however small it is.
-func (s *scene) beat(i int64) {
+func (s *scene) playBeat(i int64) {
 	p := s.pool(s.core[i%int64(len(s.core))])
 	if i < s.slow {
 		s.tradeAllCore()
@@ -41,7 +41,7 @@ func (s *scene) tradeCore(p *pool) {
 	s.transact(150_000, false)
 	ref := s.reference(p.venue)
 	s.arbitrage(p, ref, int64(p.tick-ref), 0)
-	s.noise(p, ref, s.size(p.venue))
+	s.noise(p, ref, s.swapSize(p.venue))
 }
 
 // tradeAllCore trades in every core pool, and their founders collect.
@@ -70,8 +70,8 @@ func (s *scene) donate(p *pool) {
 	}
 	s.transact(90_000, false)
 	s.emit(market.Donate{
-		Pool: p.id, Sender: s.router(), Amount0: s.raw(p.token0, 4+float64(s.below(90))).U256(),
-		Amount1: s.raw(p.token1, float64(s.below(60))).U256(),
+		Pool: p.id, Sender: s.router(), Amount0: s.rawAmount(p.token0, 4+float64(s.below(90))).U256(),
+		Amount1: s.rawAmount(p.token1, float64(s.below(60))).U256(),
 	})
 }
 
@@ -82,7 +82,7 @@ const vaults = 3
 // the position manager, for one of which it must not be taken.
 func (s *scene) addToVault(p *pool) {
 	d := &direct{pool: p.index, salt: saltOf(uint64(s.nDirects) + 1)}
-	spread(d.sender[:], hash(s.chainKey, 'v', s.below(vaults)))
+	fillBytes(d.sender[:], hash(s.chainKey, 'v', s.below(vaults)))
 	d.lower, d.upper = s.rangeOf(p, middle)
 	s.directs[s.nDirects] = d
 	s.nDirects++
@@ -146,7 +146,7 @@ func (s *scene) collect(p *pool) {
 // subscribe tells a contract about the founder's position, and no more.
 func (s *scene) subscribe(p *pool) {
 	var to market.Address
-	spread(to[:], hash(s.chainKey, 'u'))
+	fillBytes(to[:], hash(s.chainKey, 'u'))
 	s.transact(110_000, false)
 	s.emit(market.Subscription{ID: uint64(p.seat) + 1, Subscriber: to})
 	s.emit(market.Unsubscription{ID: uint64(p.seat) + 1, Subscriber: to})

@@ -37,18 +37,18 @@ func (s *scene) play(e event, nonce uint64) {
 	case births:
 		s.openPool(uint32(e.index))
 	case beats:
-		s.beat(e.index)
+		s.playBeat(e.index)
 	default:
-		s.act(e.index)
+		s.playAction(e.index)
 	}
 }
 
-// act is an action beyond the daily round: a mint, a change of a position, or
+// playAction is an action beyond the daily round: a mint, a change of a position, or
 // trade.
-func (s *scene) act(i int64) {
+func (s *scene) playAction(i int64) {
 	switch {
 	case s.cfg.Calm && i >= s.total:
-		s.stir()
+		s.tradeCalm()
 	case s.mintsAt(i):
 		s.mint()
 	case s.chance(s.keepPermille()):
@@ -88,7 +88,7 @@ func (s *scene) block() *market.Block {
 }
 
 func (s *scene) tx(i uint64) (tx market.Tx) {
-	spread(tx.Hash[:], hash(s.chainKey, 'x', s.number, s.nonce, i))
+	fillBytes(tx.Hash[:], hash(s.chainKey, 'x', s.number, s.nonce, i))
 	if s.nft {
 		busy := 1 << 15 * 3 / 2
 		price := s.gasWei * uint64(int64(busy)+wave(s.chainKey^'g', s.now.t, 5*3600)) >> 15
@@ -130,7 +130,7 @@ func (t *token) decimals() int {
 	return int(t.meta.Decimals)
 }
 
-// raw returns an amount of USD in a token's smallest units.
-func (s *scene) raw(t uint32, usd float64) clmath.U128 {
+// rawAmount returns an amount of USD in a token's smallest units.
+func (s *scene) rawAmount(t uint32, usd float64) clmath.U128 {
 	return whole(min(usd/s.rawUsd(t), 1e37))
 }

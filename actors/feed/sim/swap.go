@@ -29,13 +29,13 @@ func (w *world) swap(p *pool, o order, sender market.Address) (market.Swap, bool
 	left := o.amount.U256()
 	var paid, got clmath.U256
 	for !left.IsZero() && !p.sqrt.Eq(&limit) {
-		w.step(p, o, &limit, fee, &left, &paid, &got)
+		w.stepSwap(p, o, &limit, fee, &left, &paid, &got)
 	}
 	if paid.IsZero() && got.IsZero() {
 		return market.Swap{}, false
 	}
 
-	in, out := signed(&paid).Neg(), signed(&got)
+	in, out := toSigned(&paid).Neg(), toSigned(&got)
 	s := market.Swap{
 		Pool: p.id, Sender: sender, Amount0: in, Amount1: out, SqrtPriceX96: p.sqrt,
 		Liquidity: p.liquidity, Tick: p.tick, Fee: fee,
@@ -46,11 +46,11 @@ func (w *world) swap(p *pool, o order, sender market.Address) (market.Swap, bool
 	return s, true
 }
 
-// step moves the pool to its next stop, or to where the order ends.
-func (w *world) step(
+// stepSwap moves the pool to its next stop, or to where the order ends.
+func (w *world) stepSwap(
 	p *pool, o order, limit *clmath.U256, fee uint32, left, paid, got *clmath.U256,
 ) {
-	at, ref, initialised := p.stop(o.down)
+	at, ref, initialised := p.nextStop(o.down)
 	end := clmath.SqrtPriceAtTick(at)
 	target := end
 	if o.down == end.Lt(limit) && !end.Eq(limit) {
@@ -71,14 +71,14 @@ func (w *world) step(
 	p.sqrt = next
 	switch {
 	case next.Eq(&end):
-		w.cross(p, at, ref, initialised, o.down)
+		w.crossTick(p, at, ref, initialised, o.down)
 	case !next.Eq(&start):
 		p.tick = clmath.TickAtSqrtPrice(&next)
 	}
 }
 
-// cross enters the liquidity beyond a stop.
-func (w *world) cross(p *pool, at int32, ref market.TickRef, initialised, down bool) {
+// crossTick enters the liquidity beyond a stop.
+func (w *world) crossTick(p *pool, at int32, ref market.TickRef, initialised, down bool) {
 	if initialised {
 		net := w.netAt(p, ref)
 		if down {
@@ -92,8 +92,8 @@ func (w *world) cross(p *pool, at int32, ref market.TickRef, initialised, down b
 	}
 }
 
-// signed narrows an amount; the market is far from 127 bits.
-func signed(v *clmath.U256) clmath.I128 {
+// toSigned narrows an amount; the market is far from 127 bits.
+func toSigned(v *clmath.U256) clmath.I128 {
 	u, fits := clmath.Narrow(v)
 	if !fits || int64(u.Hi) < 0 {
 		panic("BUG: simulated amount left 127 bits")

@@ -119,8 +119,8 @@ type listing struct {
 	invents  uint64
 }
 
-// list returns the tokens that every chain has.
-func list(cfg *settings) *listing {
+// newListing returns the tokens that every chain has.
+func newListing(cfg *settings) *listing {
 	l := &listing{cfg: cfg, bySymbol: map[string]uint32{}}
 	coin := namedToken{cfg.NativeSymbol, cfg.NativeName, 18, 3_210, 1000, 0}
 	if cfg.NativeUsd > 0 {
@@ -160,12 +160,12 @@ func (l *listing) add(n namedToken, at market.Address, sign string) uint32 {
 	return uint32(len(l.tokens) - 1)
 }
 
-// knows reports whether there is a token of the cast: the third stable coin is
+// hasToken reports whether there is a token of the cast: the third stable coin is
 // missing on some chains.
-func (l *listing) knows(symbol string) bool { return symbol != "usd2" || len(l.cfg.Stables) > 2 }
+func (l *listing) hasToken(symbol string) bool { return symbol != "usd2" || len(l.cfg.Stables) > 2 }
 
-// called returns the token of the cast with a symbol.
-func (l *listing) called(symbol string) uint32 {
+// castToken returns the token of the cast with a symbol.
+func (l *listing) castToken(symbol string) uint32 {
 	switch symbol {
 	case "native":
 		return native
@@ -197,15 +197,15 @@ func (l *listing) called(symbol string) uint32 {
 
 // address returns where a token of this chain lies: another on every chain.
 func (l *listing) address(sign string) (a market.Address) {
-	spread(a[:], hash(hashName(l.cfg.Seed, sign), uint64(l.cfg.Chain)))
+	fillBytes(a[:], hash(hashName(l.cfg.Seed, sign), uint64(l.cfg.Chain)))
 	return a
 }
 
 var syllables = strings.Fields(
 	"ba chi do el fu gor hy ix jup ka lum mo nex or pi qua ro su tri um vex wa xen yo zi")
 
-// invent appends a token with a made-up name and temper.
-func (l *listing) invent() uint32 {
+// inventToken appends a token with a made-up name and temper.
+func (l *listing) inventToken() uint32 {
 	l.invents++
 	d := dice{key: hash(l.cfg.Seed, 't', l.invents)}
 	word := ""

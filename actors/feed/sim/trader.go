@@ -9,7 +9,7 @@ import (
 const routers = 5
 
 func (s *scene) router() (a market.Address) {
-	spread(a[:], hash(s.chainKey, 'r', s.below(routers)))
+	fillBytes(a[:], hash(s.chainKey, 'r', s.below(routers)))
 	return a
 }
 
@@ -30,7 +30,7 @@ func (s *scene) pickVenue() uint32 {
 	v := &s.venues[i]
 	young := s.now.t*1000-v.bornMs < day*1000 && s.cfg.Crowd.BusyDays == 0
 	switch {
-	case !v.open() && v.role != washed && !s.chance(specialPermille), s.isIdle(i) && !young:
+	case !v.isOpen() && v.role != washed && !s.chance(specialPermille), s.isIdle(i) && !young:
 		return s.anyCore()
 	}
 	return uint32(i)
@@ -45,8 +45,8 @@ func (s *scene) isIdle(i uint64) bool {
 	return hash(s.chainKey, 'd', i, uint64(s.now.t/day))%1000 >= awake
 }
 
-// open reports whether everybody trades and provides there.
-func (v *venue) open() bool { return v.role == ordinary || v.role == core }
+// isOpen reports whether everybody trades and provides there.
+func (v *venue) isOpen() bool { return v.role == ordinary || v.role == core }
 
 // trade is one swap, or what a pool with a role has instead. A part of all trade
 // is by arbitrageurs who look for a pool that is off its reference.
@@ -81,7 +81,7 @@ func (s *scene) trade() {
 // tradeSmall is a swap too small to matter in the volume of its pool.
 func (s *scene) tradeSmall() {
 	p := s.pool(s.pickVenue())
-	if !p.open() {
+	if !p.isOpen() {
 		p = s.pool(s.anyCore())
 	}
 	s.noise(p, s.reference(p.venue), min(60*s.logNormal(1000), p.tvl/2000))
@@ -110,7 +110,7 @@ func (s *scene) takeBestArbitrage() bool {
 		p := s.pool(uint32(s.below(uint64(min(s.nPools, uint32(s.cfg.Crowd.Awake))))))
 		off := int64(p.tick - s.reference(p.venue))
 		gain := max(off, -off) - int64(s.lpFee(p.venue)/100)
-		if p.venue.open() && gain > most {
+		if p.venue.isOpen() && gain > most {
 			best, most, bestOff = p, gain, off
 		}
 	}
@@ -132,7 +132,7 @@ func (s *scene) swapToward(p *pool) {
 		s.arbitrage(p, ref, off, free)
 		return
 	}
-	s.noise(p, ref, s.size(p.venue))
+	s.noise(p, ref, s.swapSize(p.venue))
 }
 
 // arbitrage takes the price to where its fee eats the gain.
@@ -146,7 +146,7 @@ func (s *scene) arbitrage(p *pool, ref int32, off, free int64) {
 	if o.down {
 		t = p.token0
 	}
-	o.amount = s.raw(t, 4*p.tvl+1000)
+	o.amount = s.rawAmount(t, 4*p.tvl+1000)
 	s.swapAs(p, o)
 }
 
@@ -169,7 +169,7 @@ func (s *scene) noise(p *pool, ref int32, usd float64) {
 	if o.down != o.exactIn {
 		t = p.token1
 	}
-	o.amount = s.raw(t, usd)
+	o.amount = s.rawAmount(t, usd)
 	s.swapAs(p, o)
 }
 
@@ -180,9 +180,9 @@ func (s *scene) swapAs(p *pool, o order) {
 	}
 }
 
-// size draws the USD of a swap such that the pool turns over what it should
+// swapSize draws the USD of a swap such that the pool turns over what it should
 // in a day, however many swaps make up that day.
-func (s *scene) size(v *venue) float64 {
+func (s *scene) swapSize(v *venue) float64 {
 	daily := max(s.perDay(s.now.t)*v.share*tradePart, 3)
 	usd := v.tvl * v.turnover / daily * s.logNormal(1200) / 2
 	return min(max(usd, 2), v.tvl/40+5)
@@ -222,7 +222,7 @@ func (s *scene) wash(p *pool) {
 		if o.down {
 			t, o.limit = p.token0, ref-int32(p.band)*4
 		}
-		o.amount = s.raw(t, usd)
+		o.amount = s.rawAmount(t, usd)
 		s.swapAs(p, o)
 	}
 }

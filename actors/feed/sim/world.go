@@ -187,9 +187,9 @@ func mustApply(v clmath.U128, d clmath.I128) clmath.U128 {
 	return v
 }
 
-// stop returns where the next step of a swap ends at the latest: the next
+// nextStop returns where the next step of a swap ends at the latest: the next
 // initialised tick in the bitmap's word, or the word's edge.
-func (p *pool) stop(down bool) (at int32, ref market.TickRef, initialised bool) {
+func (p *pool) nextStop(down bool) (at int32, ref market.TickRef, initialised bool) {
 	edge := clmath.WordEdge(p.tick, p.spacing, down)
 	i := sort.Search(len(p.refs), func(i int) bool { return p.refs[i].Tick > p.tick })
 

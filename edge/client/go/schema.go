@@ -411,7 +411,7 @@ type PoolCharts struct {
 	PoolOverview PoolOverview `json:"poolOverview"`
 	// Liquidity of the pool by tick, now.
 	LiquidityDistribution Distribution `json:"liquidityDistribution"`
-	// The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it.
+	// The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it.
 	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
 	// Further series of the pool.
 	PoolSeries PoolChartsPoolSeries `json:"poolSeries"`
@@ -660,7 +660,7 @@ type PositionCharts struct {
 	PoolOverview PoolOverview `json:"poolOverview"`
 	// Liquidity of the pool by tick, now.
 	LiquidityDistribution Distribution `json:"liquidityDistribution"`
-	// The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it.
+	// The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it.
 	PoolOverviewCurrent PoolOverviewCurrent `json:"poolOverviewCurrent"`
 	// The position from its mint to its closing; null when it cannot be reconstructed.
 	PositionSeries *PositionChartsPositionSeries `json:"positionSeries"`

@@ -385,7 +385,7 @@ export interface PoolCharts {
   poolOverview: PoolOverview;
   /** Liquidity of the pool by tick, now. */
   liquidityDistribution: Distribution;
-  /** The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it. */
+  /** The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it. */
   poolOverviewCurrent: PoolOverviewCurrent;
   /** Further series of the pool. */
   poolSeries: PoolChartsPoolSeries;
@@ -625,7 +625,7 @@ export interface PositionCharts {
   poolOverview: PoolOverview;
   /** Liquidity of the pool by tick, now. */
   liquidityDistribution: Distribution;
-  /** The pool now. Null would be a pool without a day of data; a listed pool has one from the block that creates it. */
+  /** The pool now; null would be a pool without a day of data, and a listed pool has one from the block that creates it. */
   poolOverviewCurrent: PoolOverviewCurrent;
   /** The position from its mint to its closing; null when it cannot be reconstructed. */
   positionSeries: PositionChartsPositionSeries | null;
