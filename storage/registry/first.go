@@ -1,13 +1,10 @@
 package registry
 
-import (
-	"tidemark/storage"
-	"tidemark/storage/accounts"
-)
+import "tidemark/storage"
 
-// A first start makes the account demo, and a key for it where somebody sees
-// it. The key is known by its label later on: it was printed, so it must not
-// be what stands between the data and a network.
+// A first start makes the account demo, and a key for it at the moment when
+// somebody sees it. The key is known by its label later on: it was printed, so it
+// must not be what stands between the data and a network.
 const (
 	// Demo is the account of a first start.
 	Demo         = "demo"
@@ -16,38 +13,29 @@ const (
 )
 
 // CreateDemo makes the account of a first start when there is no account at
-// all, with a server key that is to be printed if withKey says so. Both are
-// written together: a kill in between leaves neither an account without its
-// key nor a key that nobody was shown.
-func (r *Registry) CreateDemo(withKey bool) (key string, err error) {
+// all, and reports whether it did.
+func (r *Registry) CreateDemo() (created bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.ordered) > 0 {
-		return "", nil
+		return false, nil
 	}
 
-	account, err := r.newAccount(Demo, demoPlan)
+	record, err := r.newAccount(Demo, demoPlan)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	var records []storage.KeyRecord
-	if withKey {
-		var record storage.KeyRecord
-		key, record, err = r.drawKey(account.ID, accounts.Server, printedLabel, nil)
-		if err != nil {
-			return "", err
-		}
-		records = append(records, record)
+	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
+		return false, err
 	}
+	r.addAccount(record)
+	return true, nil
+}
 
-	if err := r.store.Put([]storage.AccountRecord{account}, records); err != nil {
-		return "", err
-	}
-	at := r.addAccount(account)
-	for i := range records {
-		r.addKey(at, &records[i])
-	}
-	return key, nil
+// IssueDemoKey issues the server key that a first start prints.
+func (r *Registry) IssueDemoKey() (key string, err error) {
+	issued, err := r.IssueKey(KeyRequest{Account: Demo, Label: printedLabel})
+	return issued.Key, err
 }
 
 // PrintedKey returns the id of a key that was printed at a first start and is
