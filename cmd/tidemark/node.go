@@ -47,6 +47,7 @@ type node struct {
 	api         *edge.Server
 	certificate *certificate // nil without TLS
 
+	metrics   nodeMetrics
 	screen    *screen
 	pace      pace              // of the chains, for the line of progress
 	printsKey bool              // the banner issues the first key
@@ -58,6 +59,7 @@ type node struct {
 // later one fails.
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
+	n.metrics = newNodeMetrics(n.set)
 	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
 		if err := step(); err != nil {
 			return err

@@ -49,6 +49,7 @@ func (n *node) reloadConfig() {
 	if err != nil {
 		n.log.Error("the configuration was not reloaded; the one in force stays",
 			"file", cmp.Or(n.file, "none"), "error", err)
+		n.metrics.refused.Inc()
 		return
 	}
 
@@ -61,6 +62,7 @@ func (n *node) reloadConfig() {
 	if n.certificate != nil {
 		n.certificate.renew()
 	}
+	n.metrics.reloaded.Inc()
 	n.logChanges(fresh.values())
 }
 
