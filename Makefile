@@ -7,10 +7,10 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package clean
+.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package package-test telemetry-test clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
 	$(BUILD) -o $(BINARY) ./cmd/tidemark
@@ -101,6 +101,12 @@ gobench: ## the Go benchmarks
 
 package: ## static binaries, archives and Debian packages for amd64 and arm64 in out/package
 	cmd/tidemark/package/build $(VERSION)
+
+package-test: ## install, start, upgrade, remove and purge the Debian package, as root
+	cmd/tidemark/package/test
+
+telemetry-test: build ## Prometheus scrapes a node; rules, dashboard and exposition hold
+	edge/telemetry/check $(BINARY)
 
 clean: ## remove what the targets made, data included
 	rm -rf tidemark data out bench/oracle/out bench/oracle/build

@@ -60,6 +60,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
 		n.spawn(a)
+		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
 		if source, ok := spec.Feed.(contracts); ok {
 			n.startVerifier(a, source, spec.Verify)
 		}

@@ -48,6 +48,16 @@ type ChainStatus struct {
 	Role             Role
 }
 
+// Lag is how far the ledger is behind the chain's head, in blocks and in the
+// chain's own seconds; known is false before both have been seen.
+func (s *ChainStatus) Lag() (blocks uint64, seconds int64, known bool) {
+	if s.LastIndexed == (market.Head{}) || s.ChainHead == (market.Head{}) {
+		return 0, 0, false
+	}
+	blocks = max(s.ChainHead.Number, s.LastIndexed.Number) - s.LastIndexed.Number
+	return blocks, max(s.ChainHead.Time-s.LastIndexed.Time, 0), true
+}
+
 // Role is what a node does for a chain.
 type Role uint8
 

@@ -132,7 +132,8 @@ func (c *Chain) revert(to market.Head) error {
 	}
 
 	c.Metrics.reverts.Inc()
-	c.Log.Warn("blocks were replaced", "chain", c.ID(), "from", from.Number, "to", to.Number)
+	c.Log.Warn("the chain was reorganised; its blocks are replaced", "chain", c.ID(),
+		"from", to.Number+1, "to", from.Number, "blocks", from.Number-to.Number)
 	return nil
 }
 
@@ -155,8 +156,22 @@ func (c *Chain) follow(step feed.Step) {
 
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
-	c.status.Syncing = time.Duration(behind)*time.Second > c.UnavailableAfter
+	c.setSyncing(time.Duration(behind)*time.Second > c.UnavailableAfter, behind)
 	c.tell()
+}
+
+// setSyncing notes whether the chain is too far behind to publish, and tells when
+// that changes.
+func (c *Chain) setSyncing(syncing bool, behindSeconds int64) {
+	switch {
+	case syncing && !c.status.Syncing:
+		c.Log.Info("chain is behind and catches up", "chain", c.ID(), "block", c.status.LastIndexed.Number,
+			"head", c.status.ChainHead.Number, "behind", time.Duration(behindSeconds)*time.Second)
+	case !syncing && c.status.Syncing:
+		c.Log.Info("chain has caught up", "chain", c.ID(), "block", c.status.LastIndexed.Number,
+			"head", c.status.ChainHead.Number)
+	}
+	c.status.Syncing = syncing
 }
 
 // Confirm notes that head was the chain's at a time, and with it the view if it

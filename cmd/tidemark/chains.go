@@ -1,8 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
 
 	"tidemark/edge/admin"
 )
@@ -42,11 +49,29 @@ func (c *ChainsOnlineCmd) Run() error { return c.tell(c.ID, "online") }
 // ChainsResyncCmd indexes a chain anew.
 type ChainsResyncCmd struct {
 	AdminFlags
-	ID uint64 `arg:"" help:"Chain id."`
+	ID  uint64 `arg:"" help:"Chain id."`
+	Yes bool   `help:"Do not ask first on a terminal."`
 }
 
 // Run starts it; the chain is unavailable until it has caught up.
-func (c *ChainsResyncCmd) Run() error { return c.tell(c.ID, "resync") }
+func (c *ChainsResyncCmd) Run() error {
+	if !c.Yes && term.IsTerminal(int(os.Stdin.Fd())) {
+		question := fmt.Sprintf("Drop everything kept of chain %d and index it from its start? "+
+			"It cannot be asked until it has caught up. [y/N] ", c.ID)
+		if !confirm(os.Stdin, os.Stdout, question) {
+			return errors.New("nothing was changed")
+		}
+	}
+	return c.tell(c.ID, "resync")
+}
+
+// confirm asks a question and reports whether the answer is yes.
+func confirm(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprint(out, question)
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is a no
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
 
 // tell sends an order for a chain and shows what came of it.
 func (f *AdminFlags) tell(id uint64, order string) error {
@@ -54,9 +79,21 @@ func (f *AdminFlags) tell(id uint64, order string) error {
 }
 
 func showChains(w io.Writer, v *[]admin.ChainView) {
-	row(w, "CHAIN", "NAME", "STATUS", "GENERATION", "INDEXED", "HEAD", "REASON")
+	row(w, "CHAIN", "NAME", "STATUS", "GENERATION", "INDEXED", "HEAD", "BEHIND", "REASON")
 	for i := range *v {
 		c := &(*v)[i]
-		row(w, c.ChainID, c.Name, c.Status, c.Generation, c.LastIndexedBlock, c.ChainHeadBlock, orDash(&c.Reason))
+		row(w, c.ChainID, c.Name, c.Status, c.Generation, c.LastIndexedBlock, c.ChainHeadBlock,
+			describeLag(c), orDash(&c.Reason))
 	}
+}
+
+// describeLag says how far a chain is behind its head.
+func describeLag(c *admin.ChainView) string {
+	switch {
+	case c.LagBlocks == nil:
+		return "unknown"
+	case *c.LagBlocks == 0:
+		return "no"
+	}
+	return fmt.Sprintf("%d blocks, %s", *c.LagBlocks, inWords(time.Duration(*c.LagSeconds)*time.Second))
 }

@@ -10,11 +10,11 @@ import (
 	"tidemark/storage/registry"
 )
 
-// makeFirstKey makes the account of a first start. A key is made only where
-// somebody sees it and where nobody else can reach the node: the log of a
-// service manager would keep it. As long as such a key is active the node is
+// makeFirstAccount makes the account of a first start. Its key is issued later
+// and only where somebody sees it and nobody else can reach the node: the log of
+// a service manager would keep it. As long as such a key is active the node is
 // for its own machine.
-func (n *node) makeFirstKey() error {
+func (n *node) makeFirstAccount() error {
 	local := isLocal(n.apiListener.Addr())
 	if id := n.registry.PrintedKey(); id != "" && !local {
 		return fmt.Errorf("cannot serve on %s: %s, the key that was printed at the first start, is "+
@@ -23,11 +23,11 @@ func (n *node) makeFirstKey() error {
 			"and start again", n.apiListener.Addr(), id, id, n.Data)
 	}
 
-	var err error
-	shown := local && term.IsTerminal(int(os.Stdout.Fd()))
-	if n.key, err = n.registry.CreateDemo(shown); err != nil {
+	created, err := n.registry.CreateDemo()
+	if err != nil {
 		return fmt.Errorf("cannot create the account %s: %w", registry.Demo, err)
 	}
+	n.printsKey = created && local && term.IsTerminal(int(os.Stdout.Fd()))
 	return nil
 }
 
@@ -37,12 +37,16 @@ func isLocal(a net.Addr) bool {
 	return !ok || tcp.IP.IsLoopback()
 }
 
-// keyAdvice says how to ask: with the key that was made, shown this once, or
+// keyAdvice says how to ask: with a key that is issued and shown this once, or
 // how to get one.
 func (n *node) keyAdvice() string {
-	if n.key != "" {
-		return fmt.Sprintf("\nAPI key of the account %s, shown this once: %s\n\n"+
-			"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", registry.Demo, n.key, n.key, n.url)
+	if n.printsKey {
+		key, err := n.registry.IssueDemoKey()
+		if err == nil {
+			return fmt.Sprintf("\nAPI key of the account %s, shown this once: %s\n\n"+
+				"  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\n", registry.Demo, key, key, n.url)
+		}
+		n.log.Error("cannot issue the first key", "account", registry.Demo, "error", err)
 	}
 
 	command := "tidemark keys issue --account " + registry.Demo

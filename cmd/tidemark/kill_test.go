@@ -158,9 +158,14 @@ func (v *victim) ask(method, path string, body, into any) {
 func (v *victim) customer(name, plan string) *customer {
 	var account registry.AccountView
 	v.ask("POST", "/accounts", map[string]string{"name": name, "plan": plan}, &account)
+	return &customer{name: name, key: v.issueKey(name)}
+}
+
+func (v *victim) issueKey(account string) string {
+	v.t.Helper()
 	var issued registry.IssuedKey
-	v.ask("POST", "/keys", registry.KeyRequest{Account: name}, &issued)
-	return &customer{name: name, key: issued.Key}
+	v.ask("POST", "/keys", registry.KeyRequest{Account: account}, &issued)
+	return issued.Key
 }
 
 // load has customers ask for a while, then kills the node among it.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -86,8 +87,10 @@ const tlsPoll = 10 * time.Second
 // of its files changes; a pair that cannot be read leaves the old one in use.
 type certificate struct {
 	TLSConfig
-	log     *slog.Logger
-	pair    atomic.Pointer[tls.Certificate]
+	log  *slog.Logger
+	pair atomic.Pointer[tls.Certificate]
+
+	mu      sync.Mutex   // held while the files are read
 	changed [2]time.Time // of the files that pair was read from
 }
 
@@ -138,6 +141,8 @@ func (c *certificate) watch(ctx context.Context) {
 
 // renew reads the pair again if a file changed.
 func (c *certificate) renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if times, err := c.times(); err == nil && times == c.changed {
 		return
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -46,14 +44,22 @@ type node struct {
 
 	apiListener, opsListener net.Listener
 
-	key string // of the demo account, on the first start only
-	url string // of the API
+	api         *edge.Server
+	certificate *certificate // nil without TLS
+
+	metrics   nodeMetrics
+	screen    *screen
+	pace      pace              // of the chains, for the line of progress
+	printsKey bool              // the banner issues the first key
+	url       string            // of the API
+	inForce   map[string]string // values of the settings
 }
 
 // start starts every part. What it has started stays in parts, also when a
 // later one fails.
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
+	n.metrics = newNodeMetrics(n.set)
 	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
 		if err := step(); err != nil {
 			return err
@@ -94,6 +100,7 @@ func (n *node) listenAll() (err error) {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	n.url = urlOf(n.apiListener, n.TLS.Cert != "")
+	n.log.Info("listening", "api", n.url, "operations", urlOf(n.opsListener, false))
 	n.began("listeners", func(context.Context) error {
 		// The servers that use them have closed them already.
 		n.apiListener.Close()
@@ -105,12 +112,12 @@ func (n *node) listenAll() (err error) {
 
 // endClients lets requests under way end, but waits for no client that does not
 // read its answer: what it was charged for is settled.
-func (n *node) endClients(ctx context.Context, api *edge.Server) error {
+func (n *node) endClients(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
-	err := api.Shutdown(ctx)
+	err := n.api.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		n.log.Warn("some clients have not read their answers; they are cut off", "waited", clientTimeout.String())
+		n.log.Warn("some clients have not read their answers; they are cut off", "waited", clientTimeout)
 		return nil
 	}
 	return err
@@ -136,7 +143,7 @@ func (n *node) startMetering() error {
 	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
-	if err := n.makeFirstKey(); err != nil {
+	if err := n.makeFirstAccount(); err != nil {
 		return err
 	}
 
@@ -181,7 +188,8 @@ func (n *node) startChains() error {
 }
 
 func (n *node) startServers() error {
-	api, err := edge.New(edge.Config{
+	var err error
+	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
 			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
@@ -189,19 +197,18 @@ func (n *node) startServers() error {
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
-		Connections: n.Limits.Connections,
+		Connections: n.Limits.Connections, Slow: n.Log.Slow,
 	})
 	if err != nil {
 		return err
 	}
 	apiListener := n.apiListener
 	if n.TLS.Cert != "" {
-		pair, err := readCertificate(n.TLS, n.log)
-		if err != nil {
+		if n.certificate, err = readCertificate(n.TLS, n.log); err != nil {
 			return err
 		}
-		apiListener = pair.listener(apiListener)
-		n.background("certificate", pair.watch)
+		apiListener = n.certificate.listener(apiListener)
+		n.background("certificate", n.certificate.watch)
 	}
 	n.ready.board = &n.board
 	for _, c := range n.administered() {
@@ -210,18 +217,18 @@ func (n *node) startServers() error {
 
 	ops := opsServer(n.set, n.ready.check)
 	n.serve("ops server", n.opsListener, ops.Serve, ops.Shutdown)
-	n.serve("API", apiListener, api.Serve, func(ctx context.Context) error {
-		return n.endClients(ctx, api)
-	})
+	n.serve("API", apiListener, n.api.Serve, n.endClients)
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
-		Board: &n.board, Chains: n.administered(), Ready: n.ready.check, Log: n.log,
+		Board: &n.board, Chains: n.administered(), Health: n.api.ChainHealth,
+		Ready: n.ready.check, Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err
 	}
 	n.began("administration", administration.Stop)
 	n.background("service manager", n.notify)
+	n.background("welcome", n.welcome)
 	return nil
 }
 
@@ -267,16 +274,4 @@ func (l *loaded) listed() []render.Chain {
 		})
 	}
 	return list
-}
-
-// welcome says where to ask; on the first start also with which key, which is
-// shown this once.
-func (n *node) welcome(w io.Writer) {
-	dir, err := filepath.Abs(n.Data)
-	if err != nil {
-		dir = n.Data
-	}
-	text := fmt.Sprintf("tidemark %s serves %s (feed %s, data %s)\n", version, n.url, n.Feed, dir)
-	text += n.keyAdvice()
-	io.WriteString(w, text)
 }

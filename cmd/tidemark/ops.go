@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"runtime"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge/telemetry"
+	"tidemark/storage"
 )
 
 // opsServer serves what operators ask and clients must not: metrics and
@@ -18,9 +23,11 @@ func opsServer(set *metrics.Set, ready func() error) *http.Server {
 	metrics.ExposeMetadata(true)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		var text bytes.Buffer
+		set.WritePrometheus(&text)
+		metrics.WriteProcessMetrics(&text)
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		set.WritePrometheus(w)
-		metrics.WriteProcessMetrics(w)
+		w.Write(telemetry.AppendHelp(nil, text.Bytes()))
 	})
 	mux.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "live")
@@ -39,4 +46,17 @@ func opsServer(set *metrics.Set, ready func() error) *http.Server {
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+}
+
+// nodeMetrics are those of the process as a whole.
+type nodeMetrics struct{ reloaded, refused *metrics.Counter }
+
+func newNodeMetrics(set *metrics.Set) nodeMetrics {
+	build := fmt.Sprintf(`tidemark_build_info{version=%q,commit=%q,format="%d",go=%q}`,
+		version, commit, storage.Format, runtime.Version())
+	set.NewGauge(build, func() float64 { return 1 })
+	return nodeMetrics{
+		reloaded: set.NewCounter(`tidemark_config_reloads_total{result="ok"}`),
+		refused:  set.NewCounter(`tidemark_config_reloads_total{result="refused"}`),
+	}
 }

@@ -1,22 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/lmittmann/tint"
-	"golang.org/x/term"
 )
 
 // ServeCmd runs a node until it is told to stop.
@@ -26,6 +25,8 @@ type ServeCmd struct {
 	Listen    string `help:"Address of the API (127.0.0.1:8080)." placeholder:"ADDR"`
 	OpsListen string `help:"Address of /metrics and pprof (127.0.0.1:8081)." placeholder:"ADDR"`
 	Feed      string `help:"Where events come from: sim or rpc." placeholder:"FEED"`
+
+	Drain string `help:"How long a stopping node answers on (0s)." placeholder:"DURATION"`
 
 	AcceptLostAccounts bool `help:"Start with fewer account records than were written."`
 }
@@ -53,6 +54,7 @@ func (c *ServeCmd) Run() error {
 func (c *ServeCmd) load() (*loaded, error) {
 	return loadConfig(c.Config, os.Environ(), map[string]string{
 		"data": c.Data, "listen": c.Listen, "ops-listen": c.OpsListen, "feed": c.Feed,
+		"drain": c.Drain,
 	})
 }
 
@@ -71,44 +73,71 @@ func (l *loaded) serve() (err error) {
 	}
 	// A terminal that is closed, or a manager that asks for a reload, must not
 	// end a node.
-	signal.Ignore(syscall.SIGHUP)
-	interrupted, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	reload, stop := make(chan os.Signal, 1), make(chan os.Signal, 2)
+	signal.Notify(reload, syscall.SIGHUP)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(stop)
 	narrowFiles()
 
-	n := &node{loaded: l}
+	n := &node{loaded: l, screen: newScreen(os.Stderr), pace: pace{}, inForce: l.values()}
 	setLevel(&n.level, l.Log.Level)
-	n.log = newLogger(os.Stderr, &n.level)
-	for _, variable := range l.ignored {
-		n.log.Warn(l.strayVariable(variable))
-	}
+	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)
+	n.logSources()
 	if err := n.start(); err != nil {
 		return errors.Join(err, n.stop())
 	}
-	n.welcome(os.Stdout)
-	select {
-	case <-interrupted.Done():
-		n.log.Info("stopping")
-		n.tellManager(daemon.SdNotifyStopping)
-		n.ready.stopping.Store(true)
-	case err = <-n.failed:
+
+	for running := true; running; {
+		select {
+		case <-reload:
+			n.reloadConfig()
+		case <-stop:
+			n.drain(stop)
+			running = false
+		case err = <-n.failed:
+			running = false
+		}
 	}
 	return errors.Join(err, n.stop())
 }
 
-// newLogger writes coloured text to a terminal and JSON to anything else. The
-// level may change while the logger is used.
-func newLogger(f *os.File, level *slog.LevelVar) *slog.Logger {
-	if term.IsTerminal(int(f.Fd())) {
-		return slog.New(tint.NewTextHandler(f, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+// logSources tells where the configuration comes from.
+func (n *node) logSources() {
+	var environment, flags []string
+	for _, origin := range n.origin {
+		if name, ok := strings.CutPrefix(origin, "environment "); ok {
+			environment = append(environment, name)
+		} else if name, ok := strings.CutPrefix(origin, "flag "); ok {
+			flags = append(flags, name)
+		}
 	}
-	return slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}))
+	slices.Sort(environment)
+	slices.Sort(flags)
+
+	n.log.Info("configuration", "file", cmp.Or(n.file, "none"),
+		"environment", cmp.Or(strings.Join(environment, " "), "none"),
+		"flags", cmp.Or(strings.Join(flags, " "), "none"))
+	for _, variable := range n.ignored {
+		n.log.Warn(n.strayVariable(variable))
+	}
 }
 
-// setLevel makes a level that the configuration allows the one in use.
-func setLevel(level *slog.LevelVar, name string) {
-	if err := level.UnmarshalText([]byte(name)); err != nil {
-		panic("BUG: " + err.Error())
+// drain tells balancers and clients that the node is about to end, and answers
+// on for a while, or until it is told to stop again.
+func (n *node) drain(again <-chan os.Signal) {
+	n.ready.stopping.Store(true)
+	n.api.Drain()
+	extended := fmt.Sprintf("\nEXTEND_TIMEOUT_USEC=%d", (n.Drain + partTimeout).Microseconds())
+	n.tellManager(daemon.SdNotifyStopping + extended)
+	if n.Drain == 0 {
+		return
+	}
+
+	n.log.Info("draining: not ready, and every answer closes its connection; stop again to end at once",
+		"for", n.Drain)
+	select {
+	case <-time.After(n.Drain):
+	case <-again:
 	}
 }
 
@@ -119,9 +148,10 @@ type started struct {
 	stop  func(context.Context) error
 }
 
-// stop ends what was started, the last first, and logs how long each took.
+// stop ends what was started, the last first.
 func (n *node) stop() error {
 	var errs error
+	began := time.Now()
 	for _, part := range slices.Backward(n.parts) {
 		from := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), part.limit)
@@ -129,8 +159,10 @@ func (n *node) stop() error {
 			errs = errors.Join(errs, fmt.Errorf("cannot stop %s: %w", part.name, err))
 		}
 		cancel()
-		n.log.Info("stopped", "part", part.name, "took", time.Since(from).Round(time.Millisecond).String())
+		n.log.Debug("stopped a part", "part", part.name, "took", time.Since(from))
 	}
+
+	n.log.Info("stopped", "took", time.Since(began))
 	return errs
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage/registry"
 )
@@ -24,7 +23,10 @@ type ChainView struct {
 	Generation       uint64 `json:"generation"`
 	LastIndexedBlock uint64 `json:"lastIndexedBlock"`
 	ChainHeadBlock   uint64 `json:"chainHeadBlock"`
-	ETASeconds       int64  `json:"etaSeconds"`
+	// LagBlocks and LagSeconds are null until the chain's head has been seen.
+	LagBlocks  *uint64 `json:"lagBlocks"`
+	LagSeconds *int64  `json:"lagSeconds"`
+	ETASeconds int64   `json:"etaSeconds"`
 }
 
 func (s *Server) handleChains() {
@@ -84,14 +86,15 @@ func (s *Server) chainViews() []ChainView {
 	board := s.Board.Load()
 	views := make([]ChainView, len(s.Chains))
 	for i, c := range s.Chains {
-		v := ChainView{ChainID: uint64(c.ID), Name: c.Name, Status: "starting"}
-
-		// A chain is on the board once its actor has started.
+		v := ChainView{ChainID: uint64(c.ID), Name: c.Name}
+		v.Status, v.Reason = s.Health(c.ID)
 		if on, ok := board.Chain(c.ID); ok {
 			status := &on.Status
-			v.Status, v.Reason = chainStatus(status, on.View != nil), status.StopReason
 			v.LastIndexedBlock, v.ChainHeadBlock = status.LastIndexed.Number, status.ChainHead.Number
 			v.ETASeconds = status.ETASeconds
+			if blocks, seconds, known := status.Lag(); known {
+				v.LagBlocks, v.LagSeconds = &blocks, &seconds
+			}
 			if on.View != nil {
 				v.Generation = on.View.Generation
 			}
@@ -99,16 +102,4 @@ func (s *Server) chainViews() []ChainView {
 		views[i] = v
 	}
 	return views
-}
-
-func chainStatus(s *rankings.ChainStatus, published bool) string {
-	switch {
-	case s.Offline:
-		return "offline"
-	case s.Stopped:
-		return "stopped"
-	case s.Syncing || !published:
-		return "syncing"
-	}
-	return "ok"
 }

@@ -25,7 +25,9 @@ type Config struct {
 	Board    *rankings.Board
 	Chains   []Chain // those that are enabled
 	Ready    func() error
-	Log      *slog.Logger
+	// Health returns a chain's status and its reason, as /health tells them.
+	Health func(market.ChainID) (status, reason string)
+	Log    *slog.Logger
 }
 
 // Control is what the actors of a node do for an operator.
@@ -103,8 +105,11 @@ func (s *Server) handle(pattern string, do func(*http.Request) (any, error)) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		status := http.StatusOK
 		answer, err := callHandler(do, r)
-		if err != nil {
+		switch {
+		case err != nil:
 			status, answer = s.errorAnswer(pattern, err)
+		case r.Method != http.MethodGet:
+			s.logAct(pattern, r, answer)
 		}
 
 		body, err := json.Marshal(answer)

@@ -26,7 +26,10 @@ import (
 
 // testControl records what it was asked to do. Switching a chain off panics, and
 // switching one on fails.
-type testControl struct{ asked []string }
+type testControl struct {
+	asked []string
+	log   bytes.Buffer
+}
 
 func (c *testControl) SetOffline(id market.ChainID, offline bool) error {
 	if offline {
@@ -52,7 +55,7 @@ func (c *testControl) Backup(dir string) error {
 	return nil
 }
 
-func newServer(t *testing.T, control Control) *Server {
+func newServer(t *testing.T, control *testControl) *Server {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 
@@ -69,7 +72,8 @@ func newServer(t *testing.T, control Control) *Server {
 	}
 
 	return New(Config{
-		Registry: reg, Control: control, Board: new(rankings.Board), Log: quiet,
+		Registry: reg, Control: control, Board: new(rankings.Board), Log: slog.New(slog.NewTextHandler(&control.log, nil)),
+		Health: func(market.ChainID) (status, reason string) { return "down", "nothing is published yet" },
 		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},
 	})
 }
@@ -102,6 +106,7 @@ func TestServer(t *testing.T) {
 		if got := strings.Join(control.asked, ", "); got != "resync, backup saved" {
 			t.Errorf("the node was asked for %q", got)
 		}
+		checkActs(t, control.log.String())
 
 		// Nothing is left of the socket after a stop.
 		if err := s.Stop(t.Context()); err != nil {
@@ -113,6 +118,26 @@ func TestServer(t *testing.T) {
 		if _, err := Dial(t.Context(), dir); err == nil {
 			t.Error("the socket answers after its stop")
 		}
+	}
+}
+
+// checkActs checks that every act is a line of the log that names what it was done
+// to, and no key.
+func checkActs(t *testing.T, log string) {
+	t.Helper()
+	for _, want := range []string{
+		`msg="account created" account=acme plan=growth`, `msg="account suspended" account=acme`,
+		`msg="account resumed" account=acme`, `msg="account moved to another plan" account=acme plan=scale`,
+		`msg="key issued" key=key_1 account=acme kind=server label=x`, `msg="key revoked" key=key_1`,
+		`msg="chain dropped, to be indexed from its start" chain=1`, `msg="backup written" directory=`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+
+	if strings.Contains(log, "tm_srv_") {
+		t.Errorf("a key is in the log:\n%s", log)
 	}
 }
 
@@ -159,7 +184,7 @@ func askSocket(t *testing.T, dir string) {
 	f("GET", "/usage/nobody", "", 404, `nobody`)
 	f("POST", "/keys/key_1/revoke", "", 200, `"status":"revoked"`)
 
-	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"starting"`)
+	f("GET", "/chains", "", 200, `"chainId":42161,"name":"Arbitrum One","status":"down","reason":"no ranking has been published yet"`)
 	f("POST", "/chains/7/resync", "", 404, `chain \"7\" is not enabled on this node; enabled are 1 42161`)
 	f("POST", "/chains/1/resync", "", 200, `"chainId":1`)
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)

@@ -132,14 +132,13 @@ func appendHeadNumber(dst []byte, h market.Head) []byte {
 // appendLag appends how far the ledger is behind the chain's head, in blocks and
 // in seconds of block time.
 func appendLag(dst []byte, s *rankings.ChainStatus) []byte {
-	known := s.LastIndexed != (market.Head{}) && s.ChainHead != (market.Head{})
+	blocks, seconds, known := s.Lag()
 	dst = append(dst, `,"lagBlocks":`...)
 	if !known {
 		return append(dst, `null,"lagSeconds":null`...)
 	}
-	blocks := max(s.ChainHead.Number, s.LastIndexed.Number) - s.LastIndexed.Number
 	dst = integer(dst, blocks)
-	return integer(append(dst, `,"lagSeconds":`...), max(s.ChainHead.Time-s.LastIndexed.Time, 0))
+	return integer(append(dst, `,"lagSeconds":`...), seconds)
 }
 
 // Corpus is the numbers of records of one chain.

@@ -1,13 +1,10 @@
 package registry
 
-import (
-	"tidemark/storage"
-	"tidemark/storage/accounts"
-)
+import "tidemark/storage"
 
-// The first start makes the account demo and, on a terminal, prints a key for it.
-// The label tells later that the key was printed: such a key must not protect a
-// node that is reachable from the network.
+// The first start makes the account demo and, on a terminal, issues a key for it
+// when somebody can see it. The label tells later that the key was printed: such a
+// key must not protect a node that is reachable from the network.
 const (
 	// Demo is the account of a first start.
 	Demo         = "demo"
@@ -15,38 +12,30 @@ const (
 	printedLabel = "printed at the first start"
 )
 
-// CreateDemo makes the demo account if there is no account at all, with a server key
-// to print if withKey is set. Both are written in one batch: a kill cannot leave an
-// account without its key, or a key that was never printed.
-func (r *Registry) CreateDemo(withKey bool) (key string, err error) {
+// CreateDemo makes the demo account if there is no account at all, and reports
+// whether it did.
+func (r *Registry) CreateDemo() (created bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.ordered) > 0 {
-		return "", nil
+		return false, nil
 	}
 
-	account, err := r.newAccount(Demo, demoPlan)
+	record, err := r.newAccount(Demo, demoPlan)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	var records []storage.KeyRecord
-	if withKey {
-		var record storage.KeyRecord
-		key, record, err = r.generateKey(account.ID, accounts.Server, printedLabel, nil)
-		if err != nil {
-			return "", err
-		}
-		records = append(records, record)
+	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
+		return false, err
 	}
+	r.addAccount(record)
+	return true, nil
+}
 
-	if err := r.store.Put([]storage.AccountRecord{account}, records); err != nil {
-		return "", err
-	}
-	at := r.addAccount(account)
-	for i := range records {
-		r.addKey(at, &records[i])
-	}
-	return key, nil
+// IssueDemoKey issues the server key that a first start prints.
+func (r *Registry) IssueDemoKey() (key string, err error) {
+	issued, err := r.IssueKey(KeyRequest{Account: Demo, Label: printedLabel})
+	return issued.Key, err
 }
 
 // PrintedKey returns the id of an active key that was printed at the first start,

@@ -167,17 +167,21 @@ func TestTakesEffect(t *testing.T) {
 func TestCreateDemo(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	r := newRegistry(t, fs)
-	key, err := r.CreateDemo(true)
-	if err != nil || !strings.HasPrefix(key, "tm_srv_") || r.PrintedKey() != "key_1" {
-		t.Fatalf("CreateDemo = %q, %v; printed %q", key, err, r.PrintedKey())
+	if created, err := r.CreateDemo(); !created || err != nil || r.PrintedKey() != "" {
+		t.Fatalf("CreateDemo = %v, %v; printed %q", created, err, r.PrintedKey())
 	}
+	key, err := r.IssueDemoKey()
+	if err != nil || !strings.HasPrefix(key, "tm_srv_") || r.PrintedKey() != "key_1" {
+		t.Fatalf("IssueDemoKey = %q, %v; printed %q", key, err, r.PrintedKey())
+	}
+
 	again := newRegistry(t, crashClone(fs))
 	if k, reason := again.book.Resolve([]byte(key)); reason != accounts.Accepted ||
 		k.Cell.Name != "demo" || k.Cell.Terms().Plan.ID != "unlimited" {
 		t.Errorf("the demo key resolves to %+v, %d", k, reason)
 	}
-	if key, err := again.CreateDemo(true); key != "" || err != nil {
-		t.Errorf("the second CreateDemo = %q, %v; want nothing", key, err)
+	if created, err := again.CreateDemo(); created || err != nil {
+		t.Errorf("the second CreateDemo = %v, %v; want nothing", created, err)
 	}
 
 	if id := again.PrintedKey(); id != "key_1" {
@@ -185,18 +189,6 @@ func TestCreateDemo(t *testing.T) {
 	}
 	if _, err := again.RevokeKey("key_1"); err != nil || again.PrintedKey() != "" {
 		t.Errorf("revoked: %v, printed %q", err, again.PrintedKey())
-	}
-}
-
-// No key is made if nobody would see it.
-func TestCreateDemoWithoutKey(t *testing.T) {
-	r := newRegistry(t, vfs.NewMem())
-	key, err := r.CreateDemo(false)
-	if err != nil || key != "" || r.PrintedKey() != "" {
-		t.Errorf("CreateDemo = %q, %v; printed %q", key, err, r.PrintedKey())
-	}
-	if list, err := r.KeyList(Demo); err != nil || len(list) != 0 {
-		t.Errorf("keys = %+v, %v; want none", list, err)
 	}
 }
 

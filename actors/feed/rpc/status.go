@@ -25,7 +25,7 @@ type meters struct {
 	missed         *metrics.Counter
 	events         *metrics.Counter
 	noReceipts     *metrics.Counter
-	rate           *metrics.FloatCounter
+	rate           *metrics.Gauge
 }
 
 func newMeters(set *metrics.Set, chain market.ChainID) *meters {
@@ -39,7 +39,7 @@ func newMeters(set *metrics.Set, chain market.ChainID) *meters {
 		missed:         set.NewCounter(name("short_answers_total")),
 		events:         set.NewCounter(name("events_total")),
 		noReceipts:     set.NewCounter(name("receipts_missing_total")),
-		rate:           set.NewFloatCounter(name("events_per_second")),
+		rate:           set.NewGauge(name("events_per_second"), nil),
 	}
 }
 

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInWords(t *testing.T) {
+	f := func(d time.Duration, want string) {
+		t.Helper()
+		if got := inWords(d); got != want {
+			t.Errorf("inWords(%d) = %s; want %s", d, got, want)
+		}
+	}
+
+	f(0, "0s")
+	f(1_234_567, "1ms")
+	f(12_345*time.Millisecond, "12.345s")
+	f(time.Minute, "1 minute")
+	f(125*time.Second, "2 minutes 5 seconds")
+	f(time.Hour, "1 hour")
+	f(2*time.Hour+5*time.Minute+time.Second, "2 hours 5 minutes")
+	f(49*time.Hour, "2 days 1 hour")
+}
+
+// Durations are said in words in both forms of the log, and the level can change
+// while the logger is used.
+func TestLogger(t *testing.T) {
+	for _, isTerminal := range []bool{false, true} {
+		var out bytes.Buffer
+		var level slog.LevelVar
+		log := newLogger(&out, isTerminal, &level)
+		log.Debug("hidden")
+		log.Info("done", "took", 90*time.Second)
+		setLevel(&level, "debug")
+		log.Debug("shown")
+
+		if text := out.String(); !strings.Contains(text, "1 minute 30 seconds") ||
+			strings.Contains(text, "hidden") || !strings.Contains(text, "shown") {
+			t.Errorf("terminal %v: logged %s", isTerminal, text)
+		}
+
+		var line map[string]any
+		first, _, _ := strings.Cut(out.String(), "\n")
+		if err := json.Unmarshal([]byte(first), &line); (err == nil) == isTerminal {
+			t.Errorf("terminal %v: JSON is read with %v", isTerminal, err)
+		}
+	}
+}
+
+// A warning that comes again is counted, and told again later with its count;
+// what differs in more than its figures is another one.
+func TestRepeatsCollapse(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	c := collapsing{slog.NewTextHandler(&out, nil), &repeats{
+		now: func() time.Time { return now }, lines: map[string]*repeat{},
+	}, ""}
+	log := slog.New(c)
+	f := func(want int) {
+		t.Helper()
+		if got := strings.Count(out.String(), "\n"); got != want {
+			t.Errorf("%d lines; want %d:\n%s", got, want, out.String())
+		}
+	}
+
+	for i := range 50 {
+		log.Warn("slow request", "route", "pools", "account", "acme", "took", time.Duration(i)*time.Second)
+	}
+	f(1)
+	log.Warn("slow request", "route", "pools", "account", "other", "took", time.Second)
+	f(2)
+	log.With("chain", 1).Warn("feed failed")
+	log.With("chain", 2).Warn("feed failed")
+	f(4)
+	for i := range 3 { // each is an event of its own
+		log.Warn("the chain was reorganised; its blocks are replaced", "chain", 1, "from", i)
+	}
+	f(7)
+	for range 3 {
+		log.Info("key issued", "key", "key_1")
+	}
+	f(10)
+
+	now = now.Add(repeatEvery)
+	log.Warn("slow request", "route", "pools", "account", "acme", "took", time.Second)
+	f(11)
+	if !strings.Contains(out.String(), "repeated=49") {
+		t.Errorf("the count is not told:\n%s", out.String())
+	}
+}
+
+// Log lines go above the line of progress, which never stands in them.
+func TestScreen(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{file: w, isTerminal: true}
+	s.Write([]byte("one\n"))
+	s.show("50 %")
+	s.Write([]byte("two\n"))
+	s.show("")
+	s.Write([]byte("three\n"))
+	w.Close()
+
+	var said bytes.Buffer
+	said.ReadFrom(r)
+	want := "one\n" + clearLine + "50 %" + clearLine + "two\n50 %" + clearLine + "three\n"
+	if said.String() != want {
+		t.Errorf("written %q; want %q", said.String(), want)
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	f := func(answer string, want bool) {
+		t.Helper()
+		var asked bytes.Buffer
+		if got := confirm(strings.NewReader(answer), &asked, "sure? "); got != want || asked.String() != "sure? " {
+			t.Errorf("%q is %v after %q; want %v", answer, got, asked.String(), want)
+		}
+	}
+
+	f("y\n", true)
+	f("Yes\n", true)
+	f("n\n", false)
+	f("\n", false)
+	f("", false)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tidemark/storage/registry"
+)
+
+// SIGHUP puts in force what can change, names what cannot, and leaves all as it
+// is when the file has a mistake.
+func TestReload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tidemark.toml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("[limits]\ntotal-cap = 50\n[[plans]]\nid = \"free\"\nmonthly-units = 1000\n")
+	n := startInstance(t, "--config", path)
+	admin := &victim{t: t, dir: n.dir}
+	admin.ask("POST", "/accounts", map[string]string{"name": "acme", "plan": "free"}, &registry.AccountView{})
+	key := admin.issueKey("acme")
+
+	// Every reload ends in a line.
+	lines := 0
+	reload := func(want ...string) {
+		t.Helper()
+		before := len(n.logs.String())
+		n.signal(syscall.SIGHUP)
+		lines++
+		n.await("a reload", func() bool {
+			text := n.logs.String()
+			return strings.Count(text, "configuration reloaded")+strings.Count(text, "was not reloaded") == lines
+		})
+		said := n.logs.String()[before:]
+		for _, w := range want {
+			if !strings.Contains(said, w) {
+				t.Errorf("the reload says %s; want %q", said, w)
+			}
+		}
+	}
+	f := func(units int64, total string) {
+		t.Helper()
+		var usage registry.UsageView
+		admin.ask("GET", "/usage/acme", nil, &usage)
+		if usage.UnitsLimit == nil || *usage.UnitsLimit != units {
+			t.Errorf("the quota of acme is %v; want %d", usage.UnitsLimit, units)
+		}
+		n.await("a total of "+total, func() bool { // of the next generation at the latest
+			_, body, err := request(n.url+"/v1/positions?limit=1&includeRisky=true&minValueUsd=0&minPoolTvl=0", key)
+			return err == nil && strings.Contains(body, `"total":`+total+",")
+		})
+	}
+	f(1000, "50")
+
+	reload(`"changed":"nothing"`)
+	write("[limits]\ntotal-cap = 60\n[log]\nlevel = \"debug\"\n[metering]\nflush = \"3s\"\n" +
+		"[[plans]]\nid = \"free\"\nmonthly-units = 2000\n")
+	reload("limits.total-cap 60 (was 50)", `log.level \"debug\" (was \"info\")`, "plans",
+		"a changed setting needs a restart", `"setting":"metering.flush"`, `"configured":"\"3s\""`)
+	f(2000, "60")
+
+	// A bad file changes nothing, whatever else it says.
+	write("[limits]\ntotal-cap = 70\nfreshness = 5\n[[plans]]\nid = \"free\"\nmonthly-units = 3000\n")
+	reload("was not reloaded; the one in force stays", "tidemark.toml:3: limits.freshness is 5")
+	f(2000, "60")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	reload("was not reloaded", "no such file")
+	f(2000, "60")
+
+	n.signal(syscall.SIGTERM)
+	if err := n.cmd.Wait(); err != nil {
+		t.Errorf("the node ended with %v", err)
+	}
+	if !strings.Contains(n.logs.String(), "stopped a part") {
+		t.Error("the new log level is not in force")
+	}
+}
+
+// A renewed certificate is presented at once after SIGHUP.
+func TestReloadCertificate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	dir := t.TempDir()
+	files := TLSConfig{Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key")}
+	writePair(t, files, "old.example")
+	path := filepath.Join(dir, "tidemark.toml")
+	text := fmt.Sprintf("[tls]\ncert = %q\nkey = %q\n", files.Cert, files.Key)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	n := startInstance(t, "--config", path)
+	presented := func() string {
+		t.Helper()
+		address := strings.TrimPrefix(n.url, "https://")
+		c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].DNSNames[0]
+	}
+	if got := presented(); got != "old.example" {
+		t.Errorf("the certificate is of %s", got)
+	}
+	writePair(t, files, "new.example")
+	n.signal(syscall.SIGHUP)
+	n.await("the reload", func() bool { return strings.Contains(n.logs.String(), "configuration reloaded") })
+	if got := presented(); got != "new.example" {
+		t.Errorf("after SIGHUP the certificate is of %s", got)
+	}
+}

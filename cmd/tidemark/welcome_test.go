@@ -1,0 +1,159 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// firstPageGoal is from the start of the process to the first page of the market
+// that a node without configuration simulates.
+const firstPageGoal = 2 * time.Second
+
+// contention is how much longer work takes on this machine now than alone: the
+// wall time of a loop on every processor against its CPU time.
+func contention(t *testing.T) float64 {
+	t.Helper()
+	cpu := func() time.Duration {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+
+	began, used := time.Now(), cpu()
+	var work sync.WaitGroup
+	for range runtime.NumCPU() {
+		work.Go(func() {
+			x := uint64(1)
+			for range 100_000_000 {
+				x = x*6364136223846793005 + 1
+			}
+			runtime.KeepAlive(x)
+		})
+	}
+	work.Wait()
+	wall := time.Since(began) * time.Duration(runtime.NumCPU())
+	return max(1, float64(wall)/float64(cpu()-used))
+}
+
+// On a terminal the banner comes with the first page, in time, and what is pasted
+// from it is answered; Ctrl-C ends the node in one line.
+func TestFirstPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node with the default market")
+	}
+	slower := contention(t)
+	ours, theirs := terminal(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd := exec.Command("tidemark", "serve", "--data", dir,
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	cmd.Env = os.Environ()
+	cmd.Stdout, cmd.Stderr = theirs, theirs
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+
+	said := readUntil(t, ours, "/v1/positions?limit=1")
+	key := regexp.MustCompile(`tm_srv_\w+`).FindString(said)
+	url := addressPattern.FindString(said[strings.Index(said, "serves"):])
+	status, body, err := request(url+"/v1/positions?limit=1", key)
+	took := time.Since(began)
+	if err != nil || status != 200 || strings.Contains(body, `"partial":true`) {
+		t.Errorf("what the banner says is answered %d %s, %v", status, body, err)
+	}
+
+	slower = max(slower, contention(t))
+	allowed := time.Duration(float64(firstPageGoal) * slower)
+	t.Logf("the first page came after %s; allowed are %s on a machine %.1f times slower for its load",
+		took.Round(time.Millisecond), allowed.Round(time.Millisecond), slower)
+	if took > allowed {
+		t.Errorf("the first page came after %s; want %s", took, allowed)
+	}
+	for _, want := range []string{
+		"a simulated market of Ethereum, Arbitrum One, Avalanche C-Chain", "catching up: ",
+		url + "/ui", url + "/docs", "/metrics", dir,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says %q; want %q", said, want)
+		}
+	}
+
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the node ended with %v", err)
+	}
+	theirs.Close()
+	rest := readUntil(t, ours, "stopped")
+	if n := strings.Count(strings.TrimSpace(rest), "\n"); n != 0 {
+		t.Errorf("Ctrl-C is followed by %d lines more than one: %q", n, rest)
+	}
+}
+
+// chains resync asks on a terminal, and nowhere else.
+func TestResyncAsks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	n := startInstance(t)
+	f := func(answer string, wantErr bool, args ...string) {
+		t.Helper()
+		ours, theirs := terminal(t)
+		cmd := exec.Command("tidemark", append([]string{"chains", "resync", "43114", "--data", n.dir}, args...)...)
+		cmd.Stdin = theirs
+		ours.WriteString(answer)
+		out, err := cmd.CombinedOutput()
+		asked := strings.Contains(string(out), "Drop everything kept of chain 43114")
+		if (err != nil) != wantErr || asked != (len(args) == 0) {
+			t.Errorf("%q %v: %v, %s", answer, args, err, out)
+		}
+	}
+
+	f("n\n", true)
+	if strings.Contains(n.logs.String(), "chain dropped") {
+		t.Error("the chain was dropped although the answer was no")
+	}
+	f("yes\n", false)
+	f("", false, "--yes")
+	if got := strings.Count(n.logs.String(), "chain dropped, to be indexed from its start"); got != 2 {
+		t.Errorf("%d resyncs are in the log: %s", got, n.logs.String())
+	}
+}
+
+func TestPace(t *testing.T) {
+	p, now := pace{}, time.Unix(1000, 0)
+	f := func(indexed, head, eta int64, share float64, left time.Duration) {
+		t.Helper()
+		s := &rankings.ChainStatus{
+			LastIndexed: market.Head{Time: indexed}, ChainHead: market.Head{Time: head}, ETASeconds: eta,
+		}
+		if gotShare, gotLeft := p.of(1, s, now); gotShare != share || gotLeft != left {
+			t.Errorf("from %d to %d: %v, %s; want %v, %s", indexed, head, gotShare, gotLeft, share, left)
+		}
+		now = now.Add(time.Second)
+	}
+
+	f(0, 0, 0, 0, 0)
+	f(100, 500, 0, 0, 0)
+	f(200, 500, 0, 0.25, 3*time.Second)
+	f(300, 500, 0, 0.5, 2*time.Second)
+	f(400, 500, 70, 0.75, 70*time.Second) // the feed's own word counts
+	f(500, 500, 0, 1, 0)
+}
