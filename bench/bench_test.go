@@ -2,9 +2,11 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,12 +39,8 @@ func TestCheckAnswer(t *testing.T) {
 	const two = `{"page":1,"limit":20,"total":2,"totalPages":1,"hasMore":false}`
 	f := func(path string, status int, body []byte, complaint string) {
 		t.Helper()
-		err := checkAnswer(0, status, path, body)
-		said := ""
-		if err != nil {
-			said = err.Error()
-		}
-		if complaint == "" && said != "" || complaint != "" && !strings.Contains(said, complaint) {
+		err := checkAnswer(status, path, body)
+		if complaint == "" && err != nil || complaint != "" && !strings.Contains(fmt.Sprint(err), complaint) {
 			t.Errorf("%s: %v; want %q", path, err, complaint)
 		}
 	}
@@ -61,12 +59,14 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/positions", 200, []byte(`{"positions":[`), "not JSON")
 	f("/v1/pools/1/swapdex-v4/0x", 200, []byte(`{}`), `"poolId" is missing`)
 	f("/v1/pools/1/swapdex-v4/0x/charts", 200, []byte(`{"range":"30d"}`), "is missing")
+	f("/v1/chains", 200, []byte(`[{"id":1}]`), "")
+	f("/v1/chains", 200, []byte(`{}`), "not JSON")
 	f("/v1/positions", 429, []byte(`{"error":"slow down"}`), "")
 	f("/v1/positions", 503, []byte(`busy`), "without an error")
 }
 
 // A packed body is looked at like any other.
-func TestUnpacked(t *testing.T) {
+func TestUnpack(t *testing.T) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write([]byte(`{"a":1}`)); err != nil || w.Close() != nil {
@@ -79,7 +79,7 @@ func TestUnpacked(t *testing.T) {
 
 	f := func(body []byte, want string) {
 		t.Helper()
-		got, err := unpacked(body)
+		got, err := unpack(body)
 		if string(got) != want || want == "" && err == nil {
 			t.Errorf("%q is %q, %v; want %q", body, got, err, want)
 		}
@@ -93,10 +93,11 @@ func TestUnpacked(t *testing.T) {
 
 // What Go prints is read by name and unit, and repeated runs by their median.
 func TestPieces(t *testing.T) {
-	values := pieces("goos: linux\nBenchmarkSwaps-2 \t 100\t 12.5 ns/event\t 3 allocs/op\n" +
+	values := parsePieces("goos: linux\nBenchmarkSwaps-2 \t 100\t 12.5 ns/event\t 3 allocs/op\n" +
 		"BenchmarkSwaps-2 100 10 ns/event 3 allocs/op\nBenchmarkSwaps-2 9 99 ns/event 3 allocs/op\nPASS\n")
-	if len(values) != 2 || values[0].Name != "Swaps ns/event" || values[0].Value != 12.5 ||
-		values[1].Name != "Swaps allocs/op" || values[1].Value != 3 {
+	want := []report.Value{{Name: "Swaps allocs/op", Value: 3, Unit: "allocs/op"},
+		{Name: "Swaps ns/event", Value: 12.5, Unit: "ns/event"}}
+	if !slices.Equal(values, want) {
 		t.Errorf("%+v", values)
 	}
 }
@@ -111,8 +112,8 @@ func TestMixes(t *testing.T) {
 
 	random := rand.New(rand.NewPCG(1, 2))
 	mixes := map[string]load.Mix{
-		"hot": hotPage(s), "zipf": zipfMix(s), "uncached": uncachedPages(s), "filter": newFilters(s),
-		"later": laterPages(s), "front": pagesFrom("front", 2, 10), "storm": storm(s),
+		"hot": hotPage(s), "zipf": zipfMix(s), "uncached": uncachedPages(s), "filter": newFilters(0),
+		"later": laterPages(s), "front": pagesFrom("front", 2, 10), "storm": accepting(hotPage(s), 429),
 		"details": anyDetail(s),
 	}
 	for name, mix := range mixes {
@@ -270,6 +271,22 @@ func TestFigures(t *testing.T) {
 	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB, not comparable: refreshes of refresh is 20, and has to be at least 50", report.NotMeasured)
 }
 
+// Every goal is about a scenario of the table, and has one bound a condition.
+func TestGoalsAreWellFormed(t *testing.T) {
+	if n := len(goals); n != 17 {
+		t.Errorf("%d goals; want 17", n)
+	}
+	names := append(Names(), "")
+	for _, g := range goals {
+		for _, c := range slices.Concat(g.Parts, g.Needs) {
+			if !slices.Contains(names, c.Of) || !slices.Contains(names, c.OverOf) || c.Metric == "" ||
+				(c.Least == nil) == (c.Most == nil) {
+				t.Errorf("row %s has the condition %+v", g.Number, c)
+			}
+		}
+	}
+}
+
 // Of a node elsewhere, what is about CPU or its page cache has no verdict.
 func TestFiguresFromOutside(t *testing.T) {
 	run := someRun()
@@ -303,31 +320,31 @@ func TestPeersFigure(t *testing.T) {
 }
 
 // A file about another corpus is none.
-func TestPeersOf(t *testing.T) {
+func TestReadPeers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peers.json")
 	text := `{"positions":9,"genesis":"g","results":[{"peer":"Redis","question":"page 1","ratioCpu":2}]}`
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	record := &corpus.Record{
-		Spec: corpus.Spec{Genesis: "g"}, Shape: corpus.Shape{ChainShape: corpus.ChainShape{Positions: 9}},
+		Spec: corpus.Spec{Genesis: "g"}, Corpus: report.Corpus{Positions: 9},
 	}
 
-	p, err := peersOf(path, record)
+	p, err := readPeers(path, record)
 	if err != nil || p == nil || len(p.Results) != 1 || p.Results[0].RatioCPU != 2 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err := peersOf(path+".none", record); err != nil || p != nil {
+	if p, err := readPeers(path+".none", record); err != nil || p != nil {
 		t.Errorf("no file: %+v, %v", p, err)
 	}
-	record.Shape.Positions = 10
-	if p, err := peersOf(path, record); err != nil || p != nil {
+	record.Corpus.Positions = 10
+	if p, err := readPeers(path, record); err != nil || p != nil {
 		t.Errorf("of another corpus: %+v, %v", p, err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := peersOf(path, record); err == nil {
+	if _, err := readPeers(path, record); err == nil {
 		t.Error("half a file was read")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"tidemark/bench/corpus"
@@ -18,71 +17,70 @@ import (
 // corpus was compacted: what is written is for these refreshes alone.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
-	was, cpu := s.node.Counters(), s.node.CPU()
-	disk := process.Written(s.node.Pid())
-	moves, err := s.nativeMoves(ctx, was)
+	before, cpu := s.node.Counters(), s.node.CPU()
+	written := process.Read(s.node.Pid()).Written
+	moves, err := s.countNativeMoves(ctx, before)
 	if err != nil {
 		return err
 	}
-	now := s.node.Counters()
-	cpu, disk = s.node.CPU()-cpu, process.Written(s.node.Pid())-disk
+	after := s.node.Counters()
+	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
-	count := s.refreshed(was, now, "tidemark_chain_refresh_seconds_count")
-	seconds := s.refreshed(was, now, "tidemark_chain_refresh_seconds_sum")
-	events := s.refreshed(was, now, "tidemark_chain_events_total")
+	count := s.counted(before, after, refreshCount)
 	out.Set(refreshes, count, "")
 	out.Set(nativeMoved, moves/count, "")
 	out.Set(refreshCPU, cpu.Seconds()/count, "s")
-	out.Set("time a refresh", seconds/count, "s")
-	out.Set("events a refresh", events/count, "")
-	out.Set(refreshBytes, float64(disk)/count/1e6, "MB")
+	out.Set("time a refresh", s.counted(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
+	out.Set("events a refresh", s.counted(before, after, "tidemark_chain_events_total")/count, "")
+	out.Set(refreshBytes, float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
-	sorted, err := s.sortSeconds(int(s.record.Shape.Positions) / len(s.record.Shape.Chains))
+	sorted, err := s.sortSeconds(int(s.record.Corpus.Positions) / len(s.record.Corpus.Chains))
 	out.Set(sortCPU, sorted, "s")
 	return err
 }
 
-// refreshed sums how far a counter of the chains has come.
-func (s *suite) refreshed(was, now map[string]float64, counter string) (sum float64) {
+const refreshCount = "tidemark_chain_refresh_seconds_count"
+
+// counted sums how far a counter of the chains has come.
+func (s *suite) counted(before, after map[string]float64, counter string) (sum float64) {
 	for _, chain := range s.target.chains {
-		name := counter + `{chain="` + strconv.FormatInt(chain, 10) + `"}`
-		sum += now[name] - was[name]
+		name := fmt.Sprintf(`%s{chain="%d"}`, counter, chain)
+		sum += after[name] - before[name]
 	}
 	return sum
 }
 
-// nativeMoves waits until the chains have refreshed as often as the settings
-// say, and returns how often the native price of one was another than before.
-func (s *suite) nativeMoves(ctx context.Context, was map[string]float64) (moves float64, err error) {
+// countNativeMoves waits until the chains have refreshed as often as the
+// settings say, and returns how often the native price of one was another than
+// at the look before.
+func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
 	const patience = 4                   // times what the refreshes should take
-	wanted := float64(s.Refreshes)
-	end := time.Now().Add(patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second))
+	limit := patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 
-	before, err := s.nativePrices()
+	last, err := s.nativePrices()
 	for err == nil {
-		const counter = "tidemark_chain_refresh_seconds_count"
-		if n := s.refreshed(was, s.node.Counters(), counter); n >= wanted {
+		n := s.counted(before, s.node.Counters(), refreshCount)
+		if n >= float64(s.Refreshes) {
 			return moves, nil
-		} else if time.Now().After(end) {
-			return moves, fmt.Errorf("%.0f refreshes after %s; want %.0f", n,
-				patience*time.Duration(s.Refreshes)*s.Refresh, wanted)
 		}
 		select {
 		case <-ctx.Done():
-			return moves, ctx.Err()
+			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
 		case <-time.After(every):
 		}
 
 		var now []float64
 		now, err = s.nativePrices()
 		for i := range now {
-			if now[i] != before[i] {
+			if now[i] != last[i] {
 				moves++
 			}
 		}
-		before = now
+		last = now
 	}
 	return moves, err
 }
@@ -90,16 +88,11 @@ func (s *suite) nativeMoves(ctx context.Context, was map[string]float64) (moves 
 // nativePrices asks what the native currency of every chain is worth.
 func (s *suite) nativePrices() (prices []float64, err error) {
 	for _, chain := range s.target.chains {
-		var l struct {
-			Pools []struct {
-				Pricing struct{ NativePriceUsd float64 }
-			}
-		}
 		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		if err := s.getUntil(path, &l); err != nil {
+		l, err := s.list("%s", path)
+		if err != nil {
 			return nil, err
 		}
-
 		if len(l.Pools) == 0 {
 			return nil, fmt.Errorf("%s has no pool; the native price is not known", path)
 		}
@@ -174,9 +167,7 @@ func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	n, err := process.StartNode(ctx, s.cores, process.NodeConfig{
-		Exe: s.Exe, Args: []string{"serve"}, Data: data, Dir: dir,
-	})
+	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", dir)
 	if err != nil {
 		return err
 	}

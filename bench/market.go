@@ -34,9 +34,6 @@ func (m mode) moves() bool { return m.market != corpus.Still }
 // serve makes sure that a node runs in a mode. One that is not ours is left as
 // it is.
 func (s *suite) serve(ctx context.Context, m mode) error {
-	if m.cores == s.cores.Servers() {
-		m.cores = 0
-	}
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
 	}
@@ -57,16 +54,15 @@ func (s *suite) serve(ctx context.Context, m mode) error {
 // startNode starts a node on the copy of the corpus, with a market that
 // continues where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
-	n := corpus.Node{Market: m.market, Since: s.since(m.market), Bare: m.bare, Refresh: s.Refresh}
+	n := corpus.Node{Market: m.market, Since: s.marketSince(m.market), Bare: m.bare, Refresh: s.Refresh}
 	args, err := s.record.Spec.Args(n)
 	if err != nil {
 		return err
 	}
 
 	s.mode = m
-	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), process.NodeConfig{
-		Exe: s.Exe, Args: args, Data: s.data, Config: s.record.Spec.Config(n), Dir: s.scratch,
-	})
+	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(n),
+		s.scratch)
 	return err
 }
 
@@ -74,29 +70,30 @@ func (s *suite) startNode(ctx context.Context, m mode) error {
 // has a block or two, so that nobody waits for the first.
 const firstBlocks = 25 * time.Second
 
-// since returns when a market continued after the end of the history. In a calm
-// one nothing happens at first (see sim.CalmLull). A brisk one continues where
-// the calm one is, with minutes in every refresh, and from so far on that no
-// calm minute is left in the median that prices the native currency.
-func (s *suite) since(m corpus.Market) time.Time {
+// marketSince returns when a market continued after the end of the history. In a
+// calm one nothing happens at first (see sim.CalmLull). A brisk one continues
+// where the calm one is, with minutes in every refresh, and from so far on that
+// no calm minute is left in the median that prices the native currency.
+func (s *suite) marketSince(m corpus.Market) time.Time {
 	now := time.Now()
-	switch {
-	case m == corpus.Calm && s.calmSince.IsZero():
-		s.calmSince = now.Add(-sim.CalmLull - firstBlocks)
-	case m == corpus.Brisk && s.liveSince.IsZero():
+	if m == corpus.Calm {
+		if s.calmSince.IsZero() {
+			s.calmSince = now.Add(-sim.CalmLull - firstBlocks)
+		}
+		return s.calmSince
+	}
+
+	if m == corpus.Brisk && s.liveSince.IsZero() {
 		passed := firstBlocks + sim.CalmLull
 		if !s.calmSince.IsZero() {
 			passed += now.Sub(s.calmSince)
 		}
 		s.liveSince = now.Add(-passed / time.Duration(sim.BriskSpeed(s.Refresh)))
 	}
-
-	if m == corpus.Calm {
-		return s.calmSince
-	}
 	return s.liveSince
 }
 
+// stopNode stops a node of ours, and keeps how far its generations were.
 func (s *suite) stopNode() error {
 	if s.node == nil || s.node.Child == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"tidemark/bench/report"
 )
 
-// A run is kept as NDJSON: one object a line, the kind of each beside it, so
-// that runs of different times can be put into one file and searched.
+// A run is kept as NDJSON: one object a line with its kind, so that runs of
+// different times can be put into one file and searched.
 type line struct {
 	Kind     string           `json:"kind"` // run, scenario or figure
 	Run      *report.Run      `json:"run,omitempty"`
@@ -114,8 +114,8 @@ func known(format string, v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-// brief is a scenario in a line, for whoever waits.
-func brief(s *report.Scenario) string {
+// summary is a scenario in a line, for whoever waits.
+func summary(s *report.Scenario) string {
 	m := &s.Node
 	switch {
 	case m.Requests+m.Refused == 0 && len(s.Values) > 0:
@@ -135,13 +135,18 @@ func brief(s *report.Scenario) string {
 	return text
 }
 
+// cells are a row of the table of goals.
+func cells(f *report.Figure) []string {
+	return []string{f.Number, f.What, f.Yardstick, f.Goal, f.Reached, string(f.Verdict)}
+}
+
 // Figures prints the table of goals.
 func Figures(w io.Writer, run *report.Run) error {
 	fmt.Fprintln(w, aboutFigures(run))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\twhat\tyardstick\tgoal\treached\t")
-	for _, f := range run.Figures {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Number, f.What, f.Yardstick, f.Goal, f.Reached, f.Verdict)
+	for i := range run.Figures {
+		fmt.Fprintln(t, strings.Join(cells(&run.Figures[i]), "\t"))
 	}
 	return t.Flush()
 }
@@ -155,13 +160,13 @@ func aboutFigures(run *report.Run) string {
 
 // Markdown prints the table of goals as a README has it.
 func Markdown(w io.Writer, run *report.Run) error {
-	fmt.Fprintf(w, "| # | what | yardstick | goal | reached | |\n|---|---|---|---|---|---|\n")
-	for _, f := range run.Figures {
-		cells := []string{f.Number, f.What, f.Yardstick, f.Goal, f.Reached, string(f.Verdict)}
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
+	fmt.Fprint(w, "| # | what | yardstick | goal | reached | |\n|---|---|---|---|---|---|\n")
+	for i := range run.Figures {
+		row := cells(&run.Figures[i])
+		for i := range row {
+			row[i] = strings.ReplaceAll(row[i], "|", "\\|")
 		}
-		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
 	}
 
 	m := &run.Machine

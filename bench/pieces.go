@@ -1,10 +1,11 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,40 +26,32 @@ func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
 		return fmt.Errorf("cannot read what the Go benchmarks printed: %w", err)
 	}
 
-	if out.Values = pieces(string(b)); len(out.Values) == 0 {
+	if out.Values = parsePieces(string(b)); len(out.Values) == 0 {
 		return fmt.Errorf("%s has no line of a benchmark", s.Pieces)
 	}
 	return nil
 }
 
-// pieces returns the medians of every benchmark's values, named as "Swaps ns/op".
+// parsePieces returns the medians of every benchmark's values, named as "Swaps ns/op".
 // A line is "BenchmarkSwaps-2 100 12.5 ns/op 0 allocs/op".
-func pieces(output string) (values []report.Value) {
-	var names []string
+func parsePieces(output string) (values []report.Value) {
 	all := map[string][]float64{}
-	in := bufio.NewScanner(strings.NewReader(output))
-	for in.Scan() {
-		rest, ok := strings.CutPrefix(in.Text(), "Benchmark")
-		fields := strings.Fields(rest)
-		if !ok || len(fields) < 2 {
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || !strings.HasPrefix(line, "Benchmark") {
 			continue
 		}
 
-		piece, _, _ := strings.Cut(fields[0], "-") // the number of processors
+		piece, _, _ := strings.Cut(strings.TrimPrefix(fields[0], "Benchmark"), "-") // less the processors
 		for i := 2; i+1 < len(fields); i += 2 {
-			v, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil {
-				continue
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				name := piece + " " + fields[i+1]
+				all[name] = append(all[name], v)
 			}
-			name := piece + " " + fields[i+1]
-			if all[name] == nil {
-				names = append(names, name)
-			}
-			all[name] = append(all[name], v)
 		}
 	}
 
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		_, unit, _ := strings.Cut(name, " ")
 		values = append(values, report.Value{Name: name, Value: load.Median(all[name]), Unit: unit})
 	}

@@ -15,10 +15,8 @@ type scenario struct {
 	Mode       mode // of the node
 	Own        bool // needs a node of our own
 	Everybody  bool // asks with every key of the run, else with one a connection
-	Run        runFunc
+	Run        func(context.Context, *suite, *report.Scenario) error
 }
-
-type runFunc func(context.Context, *suite, *report.Scenario) error
 
 // table has the scenarios in the order in which they run: those on a market
 // that stands still first, since one that went on does not go back.
@@ -76,7 +74,9 @@ func Names() (names []string) {
 }
 
 // withLimit measures a mix in comparison with the limit.
-func withLimit(mix func(*target) load.Mix, header string) runFunc {
+func withLimit(
+	mix func(*target) load.Mix, header string,
+) func(context.Context, *suite, *report.Scenario) error {
 	return func(ctx context.Context, s *suite, out *report.Scenario) error {
 		return s.compareWithLimit(ctx, mix(s.target), header, out)
 	}
@@ -85,14 +85,14 @@ func withLimit(mix func(*target) load.Mix, header string) runFunc {
 // runFilter measures latencies of one connection that waits for every answer.
 func runFilter(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 1
-	if _, err := s.askAlone(ctx, out, load.Config{Mix: newFilters(s.target), Connections: 1}); err != nil {
+	if _, err := s.askAlone(ctx, out, load.Config{Mix: newFilters(0), Connections: 1}); err != nil {
 		return err
 	}
 
 	if s.record == nil {
 		return nil
 	}
-	pass, err := s.columnsPass(int(s.record.Shape.Positions))
+	pass, err := s.columnsPass(int(s.record.Corpus.Positions))
 	out.Set(columnsPass, pass, "ms")
 	return err
 }
@@ -208,7 +208,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 // what the answers say and how the node is afterwards.
 func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	const times = 3
-	mix := overload(s.target)
+	mix := accepting(uncachedPages(s.target), 429, 503)
 	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 // runStorm asks with accounts whose quota ends meanwhile: every unit that they
 // have is used, and none besides.
 func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
-	r, err := s.askAlone(ctx, out, load.Config{Mix: storm(s.target), Keys: s.limited})
+	r, err := s.askAlone(ctx, out, load.Config{Mix: accepting(hotPage(s.target), 429), Keys: s.limited})
 	if err != nil {
 		return err
 	}

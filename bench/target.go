@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"runtime"
-	"runtime/debug"
+	"os"
 	"strconv"
 	"time"
 
@@ -85,10 +84,14 @@ type row struct {
 	Protocol, PositionID, PoolID string
 	IsActive                     bool
 	Metrics                      struct{ AgeSeconds int64 }
+	Pricing                      struct{ NativePriceUsd float64 }
 }
 
-// path is where the detail of a position is.
+// path is where the detail of a position or of a pool is.
 func (r *row) path() string {
+	if r.PositionID == "" {
+		return fmt.Sprintf("/v1/pools/%d/%s/%s", r.ChainID, r.Protocol, r.PoolID)
+	}
 	return fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol, url.PathEscape(r.PositionID))
 }
 
@@ -96,7 +99,7 @@ func (r *row) path() string {
 // of a deep one may be told to come again.
 func (s *suite) getUntil(path string, l any) error {
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
-		a, err := s.get(path, s.keys[0])
+		a, err := s.get(path)
 		if err == nil && a.Status == 503 && time.Now().Before(end) {
 			continue
 		}
@@ -142,11 +145,11 @@ func (s *suite) discover() (*target, error) {
 
 // findRows asks how long the lists are.
 func (s *suite) findRows(t *target) error {
-	var stats struct{ Positions struct{ Total int } }
-	if err := s.getUntil("/v1/stats", &stats); err != nil {
+	stats, err := s.stats()
+	if err != nil {
 		return err
 	}
-	t.all = stats.Positions.Total
+	t.all = int(stats.Positions)
 
 	for _, chain := range append([]int64{0}, t.chains...) {
 		for _, sort := range positionSorts {
@@ -202,8 +205,8 @@ func (s *suite) findPopular(t *target) error {
 		if err != nil {
 			return err
 		}
-		for _, p := range pools.Pools {
-			t.pools = append(t.pools, fmt.Sprintf("/v1/pools/%d/%s/%s", p.ChainID, p.Protocol, p.PoolID))
+		for i := range pools.Pools {
+			t.pools = append(t.pools, pools.Pools[i].path())
 		}
 	}
 	if len(t.positions) == 0 || len(t.pools) == 0 {
@@ -217,6 +220,7 @@ func (s *suite) findPopular(t *target) error {
 func (s *suite) findIDs(t *target) error {
 	for _, chain := range t.chains {
 		var ends [2]uint64
+
 		for i, sort := range []string{"nft_id_asc", "nft_id_desc"} {
 			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", sort, everything, chainFilter(chain))
 			if err == nil && len(l.Positions) > 0 {
@@ -226,7 +230,6 @@ func (s *suite) findIDs(t *target) error {
 				return fmt.Errorf("cannot find the ids of chain %d: %w", chain, err)
 			}
 		}
-
 		t.ids = append(t.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
 	}
 	return nil
@@ -257,7 +260,7 @@ func (s *suite) findLong(t *target) error {
 	}
 
 	for _, path := range candidates {
-		a, err := s.get(path, s.keys[0])
+		a, err := s.get(path)
 		if err != nil {
 			return err
 		}
@@ -265,13 +268,13 @@ func (s *suite) findLong(t *target) error {
 			t.longest, t.entries = path, n
 		}
 	}
-	a, err := s.get(t.positions[0]+"/charts", s.keys[0])
+	a, err := s.get(t.positions[0] + "/charts")
 	t.charts = err == nil && a.Status == 200
 	return err
 }
 
-// reach prepares for a node that was started elsewhere.
-func (s *suite) reach() error {
+// connect prepares for a node that was started elsewhere.
+func (s *suite) connect() error {
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
 		return fmt.Errorf("cannot ask %q; it is http://HOST:PORT", s.URL)
@@ -285,18 +288,37 @@ func (s *suite) reach() error {
 	}
 	s.keys, s.node = []string{s.Key}, &process.Node{API: host}
 
-	var stats struct {
-		Positions struct{ Total, Active int64 }
-		Pools     struct{ Total int64 }
+	if s.scratch, err = os.MkdirTemp("", "tidemark-bench-"); err != nil { // for logs
+		return fmt.Errorf("cannot make a directory to work in: %w", err)
 	}
-	if err := s.getUntil("/v1/stats", &stats); err != nil {
+	if s.run.Corpus, err = s.stats(); err != nil {
 		return err
-	}
-	s.run.Corpus = report.Corpus{
-		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
 	}
 	s.used, err = s.unitsUsed()
 	return err
+}
+
+// stats asks what the node has.
+func (s *suite) stats() (c report.Corpus, err error) {
+	var stats struct {
+		Positions           struct{ Total, Active int64 }
+		Pools, Transactions struct{ Total int64 }
+		Chains              []struct{ ChainID, Positions, ActivePositions, Pools int64 }
+	}
+	if err := s.getUntil("/v1/stats", &stats); err != nil {
+		return c, err
+	}
+
+	c = report.Corpus{
+		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
+		Transactions: stats.Transactions.Total,
+	}
+	for _, chain := range stats.Chains {
+		c.Chains = append(c.Chains, report.Chain{
+			ID: chain.ChainID, Positions: chain.Positions, Open: chain.ActivePositions, Pools: chain.Pools,
+		})
+	}
+	return c, nil
 }
 
 // unitsUsed asks what the account of the key has used this month.
@@ -315,54 +337,4 @@ func Loopback(target string) bool {
 	}
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// unknown is what cannot be learnt of a node that is not ours.
-var unknown = []string{
-	"the CPU time and the memory of the node, so nothing is said by CPU",
-	"whether pages came from its page cache, which cannot be switched off from here",
-	"its machine: the one described is the client's, and the limit runs beside the client",
-}
-
-// describe writes down what a reader of the figures has to know.
-func (s *suite) describe() {
-	s.run.Settings = report.Settings{
-		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
-		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
-		Seed: s.Seed, Pinned: s.cores.Text, Command: s.Command,
-	}
-	if s.URL != "" {
-		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
-		s.run.Settings.Unknown = unknown
-	}
-
-	m := process.ReadMachine()
-	s.run.Machine = report.Machine{
-		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
-		Version: "unknown", Commit: "unknown",
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				s.run.Machine.Commit = setting.Value
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				s.run.Machine.Commit += " and changes"
-			}
-		}
-	}
-
-	if s.record == nil {
-		return
-	}
-	shape := &s.record.Shape
-	s.run.Corpus = report.Corpus{
-		Positions: shape.Positions, Open: shape.Open, Pools: shape.Pools,
-		Transactions: shape.Transactions,
-	}
-	for _, c := range shape.Chains {
-		s.run.Corpus.Chains = append(s.run.Corpus.Chains, report.Chain{
-			ID: c.Chain, Positions: c.Positions, Open: c.Open, Pools: c.Pools,
-		})
-	}
 }

@@ -17,8 +17,8 @@ import (
 // yardstickRounds are enough for a median on a machine that others use too.
 const yardstickRounds = 5
 
-// timed returns the median CPU time of f in seconds.
-func (s *suite) timed(f func()) (seconds float64, err error) {
+// timeOnServer returns the median CPU time of f in seconds.
+func (s *suite) timeOnServer(f func()) (seconds float64, err error) {
 	var all []float64
 	for range yardstickRounds {
 		cpu, err := s.cores.OnServer(f)
@@ -40,7 +40,7 @@ func (s *suite) columnsPass(rows int) (millis float64, err error) {
 	}
 
 	sum := 0.0
-	seconds, err := s.timed(func() {
+	seconds, err := s.timeOnServer(func() {
 		for i, v := range values {
 			if v >= 0.3 && tvls[i] >= 0.4 {
 				sum += sums[i]
@@ -61,7 +61,7 @@ func (s *suite) sortSeconds(n int) (float64, error) {
 		shuffled[i] = random.Float64()
 	}
 
-	return s.timed(func() {
+	return s.timeOnServer(func() {
 		copy(floats, shuffled) // a thousandth of the sort
 		slices.Sort(floats)
 	})
@@ -95,7 +95,7 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 	var all []load.Number
 	answers := 0
 	for range numberSamples {
-		a, err := s.get(string(path(nil, random)), s.keys[0])
+		a, err := s.get(string(path(nil, random)))
 		if err != nil {
 			return 0, err
 		}
@@ -106,7 +106,7 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 	}
 
 	dst := make([]byte, 0, 64)
-	seconds, err := s.timed(func() {
+	seconds, err := s.timeOnServer(func() {
 		for i := range all {
 			dst = all[i].Append(dst[:0])
 		}

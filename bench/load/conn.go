@@ -11,10 +11,9 @@ import (
 
 // conn is one kept-alive connection with at most one request under way.
 type conn struct {
-	fd   int
+	fd   int // -1: closed
 	busy bool
-	part int
-	cost int64         // units of a 200
+	part *Part
 	due  time.Duration // when the request should have been sent
 	out  []byte        // the request
 
@@ -27,54 +26,43 @@ type conn struct {
 	body    []byte // of a sampled response, and of one that has to say why
 }
 
-// refused is the least status of a response that says what went wrong.
-const refused = 400
-
-// unpaid reports whether a good response charged nothing although it might.
-func (c *conn) unpaid() bool {
-	return c.head.status == 200 && c.head.charged == 0 && c.cost > 0
-}
-
 // connectTimeout bounds one connection's start.
-const connectTimeout = 5 // seconds
+const connectTimeout = 5 * time.Second
 
 // dial connects and registers with an epoll; index comes back with its events.
-func (c *conn) dial(addr *net.TCPAddr, epoll, index int) error {
-	family, to := sockaddr(addr)
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+// The descriptor is a duplicate, so that Go's own poller does not know it.
+func (c *conn) dial(addr string, epoll, index int) error {
+	to, err := net.DialTimeout("tcp", addr, connectTimeout)
 	if err != nil {
-		return fmt.Errorf("cannot open a socket: %w", err)
+		return fmt.Errorf("cannot connect: %w", err)
+	}
+	defer to.Close()
+	raw, err := to.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return fmt.Errorf("cannot connect to %s: %w", addr, err)
 	}
 
-	wait := unix.Timeval{Sec: connectTimeout}
-	err = errors.Join(
-		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &wait),
-		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
-	)
-	if err == nil {
-		err = unix.Connect(fd, to)
-	}
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
-	if err == nil {
+	fd, dupErr := -1, error(nil)
+	err = raw.Control(func(original uintptr) {
+		fd, dupErr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err = errors.Join(err, dupErr); err == nil {
 		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd,
 			&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(index)})
 	}
-
-	if err != nil {
-		unix.Close(fd)
-		return fmt.Errorf("cannot connect to %s: %w", addr, err)
-	}
 	*c = conn{fd: fd, out: c.out[:0], started: c.started[:0], body: c.body[:0]}
+	if err != nil {
+		c.close()
+		return fmt.Errorf("cannot register a connection to %s: %w", addr, err)
+	}
 	return nil
 }
 
-func sockaddr(a *net.TCPAddr) (family int, to unix.Sockaddr) {
-	if ip := a.IP.To4(); ip != nil {
-		return unix.AF_INET, &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(ip)}
+func (c *conn) close() {
+	if c.fd >= 0 {
+		unix.Close(c.fd)
 	}
-	return unix.AF_INET6, &unix.SockaddrInet6{Port: a.Port, Addr: [16]byte(a.IP.To16())}
+	c.fd = -1
 }
 
 // send writes the request. It is far smaller than any socket's buffer, so that
@@ -89,8 +77,8 @@ func (c *conn) send() error {
 	return err
 }
 
-// take reads what has come and reports whether it completes the response.
-func (c *conn) take(b []byte) (done bool, err error) {
+// receive takes bytes of a response and reports whether they complete it.
+func (c *conn) receive(b []byte) (done bool, err error) {
 	if !c.busy {
 		return false, fmt.Errorf("%d bytes that nobody asked for", len(b))
 	}
@@ -117,8 +105,13 @@ func (c *conn) take(b []byte) (done bool, err error) {
 		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
 	}
 	c.missing -= len(b)
-	if c.sampled || c.head.status >= refused || c.unpaid() {
+	if c.sampled || !c.head.good() || c.uncharged() {
 		c.body = append(c.body, b...)
 	}
 	return c.missing == 0, nil
+}
+
+// uncharged reports whether a good response charged nothing although it might.
+func (c *conn) uncharged() bool {
+	return c.head.status == 200 && c.head.charged == 0 && c.part.Units > 0
 }

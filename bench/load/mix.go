@@ -3,6 +3,7 @@ package load
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Mix is what is asked: parts by weight.
@@ -38,15 +39,21 @@ func Fixed(path string) func([]byte, *rand.Rand) []byte {
 }
 
 // pick draws a part by weight; sum is that of all weights.
-func (m Mix) pick(r *rand.Rand, sum int) int {
-	if len(m) == 1 {
-		return 0
-	}
+func (m Mix) pick(r *rand.Rand, sum int) *Part {
 	x := r.IntN(sum)
 	for i := range m {
 		if x -= m[i].Weight; x < 0 {
-			return i
+			return &m[i]
 		}
 	}
 	panic("BUG: a draw beyond the sum of the weights")
+}
+
+// Pace is a constant rate of requests a second. When a request is due depends
+// on nothing but how many were due before it.
+type Pace float64
+
+// At returns when request hit is due, counted from the start.
+func (p Pace) At(hit uint64) time.Duration {
+	return time.Duration(float64(hit) / float64(p) * float64(time.Second))
 }

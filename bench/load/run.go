@@ -1,15 +1,14 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"tidemark/bench/process"
 )
 
 // Config is one run.
@@ -30,7 +29,7 @@ type Config struct {
 	ServerCPU func() time.Duration
 	// Check looks at a complete answer, every CheckEvery (0: 20 ms) one of
 	// each worker, on a goroutine of its own. nil: nobody looks.
-	Check      func(part int, status int, path string, body []byte) error
+	Check      func(status int, path string, body []byte) error
 	CheckEvery time.Duration
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
@@ -62,13 +61,13 @@ func (c *Config) check() error {
 			return fmt.Errorf("part %s has the weight %d; it is at least 1", c.Mix[i].Name, c.Mix[i].Weight)
 		}
 	}
-
 	return nil
 }
 
 // Result is what was measured.
 type Result struct {
 	Counts
+	Workers   int
 	Began     time.Time     // of the measured time
 	Elapsed   time.Duration // of it
 	ClientCPU time.Duration // within Elapsed
@@ -80,13 +79,8 @@ type Result struct {
 // PerSecond returns the throughput: good answers in a second.
 func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
 
-// MeanBody returns the mean size of a body.
-func (r *Result) MeanBody() int {
-	if r.Requests == 0 {
-		return 0
-	}
-	return int(r.Bytes / r.Requests)
-}
+// MeanBody returns the mean size of a body; 0 when none came.
+func (r *Result) MeanBody() int { return int(r.Bytes / max(r.Requests, 1)) }
 
 // Quantile returns a latency; q is between 0 and 100.
 func (r *Result) Quantile(q float64) time.Duration {
@@ -102,33 +96,29 @@ func (r *Result) ServerMicros() float64 {
 // run is what the workers of a run share.
 type run struct {
 	cfg     *Config
-	addr    *net.TCPAddr
-	opening []byte // of every request, after the path
+	ctx     context.Context
+	workers []*worker
+	weights int           // of the mix, their sum
+	opening []byte        // of every request, after the path
+	end     time.Duration // of the measured time
 	start   time.Time
-	stopped atomic.Bool
 	checks  chan answer
-
-	mu   sync.Mutex
-	errs []error
 }
 
 // answer is a response that is to be looked at.
 type answer struct {
-	part int
-	head head
-	path string
-	body []byte
+	status int
+	path   string
+	body   []byte
+}
+
+// requestPath cuts the path out of a request.
+func requestPath(request []byte) string {
+	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
 }
 
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
-
-// fail keeps an error that ends a worker.
-func (r *run) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.errs = append(r.errs, err)
-}
 
 // checkBacklog is how many answers may wait to be looked at; more are let go.
 const checkBacklog = 16
@@ -136,9 +126,7 @@ const checkBacklog = 16
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.Workers == 0 {
-		cfg.Workers = 1
-	}
+	cfg.Workers = max(cfg.Workers, 1)
 	if cfg.Requests == 0 {
 		cfg.Requests = maxRequests
 	}
@@ -149,85 +137,62 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 
-	addr, err := net.ResolveTCPAddr("tcp", cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("cannot resolve %s: %w", cfg.Addr, err)
-	}
 	r := &run{
-		cfg: &cfg, addr: addr, checks: make(chan answer, checkBacklog),
+		cfg: &cfg, ctx: ctx, checks: make(chan answer, checkBacklog), end: cfg.Warmup + cfg.Length,
 		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
-
-	workers, err := r.open()
-	if err != nil {
-		return nil, err
+	for i := range cfg.Mix {
+		r.weights += cfg.Mix[i].Weight
 	}
 	defer func() {
-		for _, w := range workers {
+		for _, w := range r.workers {
 			w.close()
 		}
 	}()
-	return r.measure(ctx, workers)
-}
-
-// open makes the workers and their connections.
-func (r *run) open() (workers []*worker, err error) {
-	for i := range r.cfg.Workers {
-		share := r.cfg.Connections / r.cfg.Workers
-		if i < r.cfg.Connections%r.cfg.Workers {
-			share++
-		}
-
-		w, err := r.newWorker(i, share)
-		if err != nil {
-			for _, w := range workers {
-				w.close()
-			}
+	for i := range cfg.Workers {
+		share := (cfg.Connections + i) / cfg.Workers // the shares add up to all
+		if err := r.addWorker(i, share); err != nil {
 			return nil, err
 		}
-		workers = append(workers, w)
 	}
-	return workers, nil
+	return r.measure()
 }
 
 // measure runs the workers and reads the clocks and CPU times around what is
 // measured.
-func (r *run) measure(ctx context.Context, workers []*worker) (*Result, error) {
-	result := &Result{Counts: newCounts(r.cfg.Length)}
+func (r *run) measure() (*Result, error) {
+	result := &Result{Counts: newCounts(r.cfg.Length), Workers: r.cfg.Workers}
 	var working, checking sync.WaitGroup
-	checking.Go(func() { r.checkAll(result) })
+	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
-	for _, w := range workers {
+	for _, w := range r.workers {
 		working.Go(w.work)
 	}
 
-	r.sleep(ctx, r.cfg.Warmup)
-	client, server := ownCPU(), r.serverCPU()
+	r.wait(r.cfg.Warmup)
+	client, server := process.Own(), r.serverCPU()
 	result.Began = time.Now()
-	r.sleep(ctx, r.cfg.Length)
+	r.wait(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	result.ClientCPU, result.ServerCPU = ownCPU()-client, r.serverCPU()-server
+	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
 
-	if ctx.Err() != nil {
-		r.stopped.Store(true)
-	}
 	working.Wait()
 	close(r.checks)
 	checking.Wait()
-	for _, w := range workers {
+	err := r.ctx.Err()
+	for _, w := range r.workers {
 		result.Add(&w.Counts)
+		err = errors.Join(err, w.err)
 	}
-	return result, errors.Join(append(r.errs, ctx.Err())...)
+	return result, err
 }
 
-// sleep waits until ctx ends at the latest. Only the readings of clocks depend
+// wait ends with the context at the latest. Only the readings of clocks depend
 // on it, never a request.
-func (r *run) sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
+func (r *run) wait(d time.Duration) {
 	select {
-	case <-t.C:
-	case <-ctx.Done():
+	case <-time.After(d):
+	case <-r.ctx.Done():
 	}
 }
 
@@ -238,22 +203,13 @@ func (r *run) serverCPU() time.Duration {
 	return r.cfg.ServerCPU()
 }
 
-// checkAll looks at the answers that the workers hand over.
-func (r *run) checkAll(result *Result) {
+// checkAnswers looks at the answers that the workers hand over.
+func (r *run) checkAnswers(result *Result) {
 	for a := range r.checks {
 		result.Checked++
-		if err := r.cfg.Check(a.part, a.head.status, a.path, a.body); err != nil {
+		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
 			result.note(fmt.Sprintf("%s: %v", a.path, err))
 		}
 	}
-}
-
-// ownCPU returns the CPU time of this process.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		panic("BUG: getrusage of ourselves: " + err.Error())
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

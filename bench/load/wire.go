@@ -14,28 +14,26 @@ type head struct {
 	charged int64 // units, as the response says
 }
 
+// good reports whether the response is no refusal.
+func (h *head) good() bool { return h.status < 400 }
+
 // maxResponseHead bounds a response's head: a server that sends more is not one
 // of ours.
 const maxResponseHead = 16 << 10
 
 var (
-	headEnd       = []byte("\r\n\r\n")
-	lineEnd       = []byte("\r\n")
-	contentLength = []byte("Content-Length")
-	unitsCharged  = []byte("X-Units-Charged")
-	transferCoded = []byte("Transfer-Encoding")
+	headEnd = []byte("\r\n\r\n")
+	lineEnd = []byte("\r\n")
 )
-
-var errNoLength = errors.New("response without Content-Length: chunked bodies are not read")
 
 // parseHead reads the head at the start of b and returns its length with the
 // empty line; 0 when b does not hold all of it yet.
 func parseHead(b []byte) (h head, n int, err error) {
 	end := bytes.Index(b, headEnd)
-	if end < 0 {
-		if len(b) > maxResponseHead {
-			return h, 0, fmt.Errorf("response head of more than %d bytes", maxResponseHead)
-		}
+	switch {
+	case end < 0 && len(b) > maxResponseHead:
+		return h, 0, fmt.Errorf("response head of more than %d bytes", maxResponseHead)
+	case end < 0:
 		return h, 0, nil
 	}
 
@@ -50,39 +48,30 @@ func parseHead(b []byte) (h head, n int, err error) {
 	h.length = -1
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, lineEnd)
-		if err := h.field(line); err != nil {
-			return h, 0, err
+		if err := h.parseField(line); err != nil {
+			return h, 0, fmt.Errorf("bad header line %.40q: %w", line, err)
 		}
 	}
-
-	if h.length < 0 { // a body without a length would be chunked
-		if h.status != 204 {
-			return h, 0, errNoLength
-		}
+	if h.status == 204 {
 		h.length = 0
+	}
+	if h.length < 0 {
+		return h, 0, errors.New("response without Content-Length: chunked bodies are not read")
 	}
 	return h, end + len(headEnd), nil
 }
 
-// field reads one line.
-func (h *head) field(line []byte) (err error) {
+// parseField reads one line; of most nothing is wanted.
+func (h *head) parseField(line []byte) (err error) {
 	name, value, ok := bytes.Cut(line, []byte{':'})
 	value = bytes.TrimSpace(value)
 	switch {
 	case !ok:
-		err = errors.New("no colon")
-	case bytes.EqualFold(name, contentLength):
-		if h.length, err = strconv.Atoi(string(value)); err == nil && h.length < 0 {
-			err = errors.New("below 0")
-		}
-	case bytes.EqualFold(name, unitsCharged):
+		return errors.New("no colon")
+	case bytes.EqualFold(name, []byte("Content-Length")):
+		h.length, err = strconv.Atoi(string(value))
+	case bytes.EqualFold(name, []byte("X-Units-Charged")):
 		h.charged, err = strconv.ParseInt(string(value), 10, 64)
-	case bytes.EqualFold(name, transferCoded):
-		return errNoLength
 	}
-
-	if err != nil {
-		return fmt.Errorf("bad header line %.40q: %w", line, err)
-	}
-	return nil
+	return err
 }

@@ -41,35 +41,23 @@ func TestParseHead(t *testing.T) {
 }
 
 // A response may come in any pieces.
-func TestTake(t *testing.T) {
+func TestReceive(t *testing.T) {
 	const text = "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nX-Units-Charged: 2\r\n\r\nhello world"
-	for cut := range len(text) + 1 {
-		for _, cut2 := range []int{cut, (cut + len(text)) / 2} {
-			c := conn{busy: true, sampled: true}
-			done := false
-			for _, piece := range []string{text[:cut], text[cut:cut2], text[cut2:]} {
-				if len(piece) == 0 {
-					continue
-				}
-				if done {
-					t.Fatalf("cut at %d and %d: done before %q", cut, cut2, piece)
-				}
-				var err error
-				if done, err = c.take([]byte(piece)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if !done || string(c.body) != "hello world" || c.head.charged != 2 {
-				t.Errorf("cut at %d and %d: done %v, body %q", cut, cut2, done, c.body)
-			}
+	for cut := range len(text) {
+		c := conn{busy: true, sampled: true}
+		first, err := c.receive([]byte(text[:cut]))
+		second, err2 := c.receive([]byte(text[cut:]))
+		if first || !second || err != nil || err2 != nil || string(c.body) != "hello world" ||
+			c.head.charged != 2 {
+			t.Errorf("cut at %d: done %v, %v, body %q, %v, %v", cut, first, second, c.body, err, err2)
 		}
 	}
 
-	c := conn{busy: true}
-	if _, err := c.take([]byte(text + "!")); err == nil {
+	c := conn{busy: true, part: new(Part)}
+	if _, err := c.receive([]byte(text + "!")); err == nil {
 		t.Error("bytes after the end were taken")
 	}
-	if _, err := (&conn{}).take([]byte("x")); err == nil {
+	if _, err := new(conn).receive([]byte("x")); err == nil {
 		t.Error("bytes that nobody asked for were taken")
 	}
 }
@@ -88,10 +76,4 @@ func TestPace(t *testing.T) {
 	f(1000, 1_000_000, 1000*time.Second)
 	f(3, 3_000_000, 1_000_000*time.Second)
 	f(0.5, 1, 2*time.Second)
-	if w := Pace(1000).Wait(1500*time.Microsecond, 2); w != 500*time.Microsecond {
-		t.Errorf("Wait = %s", w)
-	}
-	if w := Pace(1000).Wait(time.Second, 2); w > 0 {
-		t.Errorf("a request that is overdue waits %s", w)
-	}
 }

@@ -14,14 +14,13 @@ import (
 // it is touched by anybody else until it has ended.
 type worker struct {
 	*run
-	tally
+	Counts
 	epoll  int
 	conns  []conn
 	idle   []int
 	events []unix.EpollEvent
 	buf    []byte
 	random *rand.Rand
-	weight int // of all parts
 
 	pace     Pace
 	quota    uint64 // requests that may be sent
@@ -29,6 +28,7 @@ type worker struct {
 	inFlight int
 	sample   time.Duration // when the next response is looked at
 	broken   int
+	err      error // why it ended early
 }
 
 const (
@@ -42,42 +42,37 @@ const (
 	drainTime = 10 * time.Second
 )
 
-func (r *run) newWorker(number, connections int) (*worker, error) {
+// addWorker makes a worker with its connections.
+func (r *run) addWorker(number, connections int) error {
 	w := &worker{
-		run: r, tally: tally{newCounts(r.cfg.Length), r.cfg.Warmup, r.cfg.Warmup + r.cfg.Length},
+		run: r, Counts: newCounts(r.cfg.Length),
 		conns: make([]conn, connections), events: make([]unix.EpollEvent, connections),
 		buf:    make([]byte, readBuffer),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
-		pace:   Pace(r.cfg.Rate).split(r.cfg.Workers),
+		pace:   Pace(r.cfg.Rate) / Pace(r.cfg.Workers),
 		quota:  r.cfg.Requests / uint64(r.cfg.Workers),
-	}
-
-	for i := range r.cfg.Mix {
-		w.weight += r.cfg.Mix[i].Weight
-	}
-	var err error
-	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("cannot make an epoll: %w", err)
 	}
 	for i := range w.conns {
 		w.conns[i].fd = -1
 	}
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return fmt.Errorf("cannot make an epoll: %w", err)
+	}
+	r.workers = append(r.workers, w)
 
 	for i := range w.conns {
-		if err := w.conns[i].dial(r.addr, w.epoll, i); err != nil {
-			w.close()
-			return nil, err
+		if err := w.conns[i].dial(r.cfg.Addr, w.epoll, i); err != nil {
+			return err
 		}
 		w.idle = append(w.idle, i)
 	}
-	return w, nil
+	return nil
 }
 
 func (w *worker) close() {
 	for i := range w.conns {
-		if w.conns[i].fd >= 0 {
-			unix.Close(w.conns[i].fd)
-		}
+		w.conns[i].close()
 	}
 	unix.Close(w.epoll)
 }
@@ -89,7 +84,7 @@ func (w *worker) work() {
 
 	for {
 		now := w.now()
-		asking := now < w.end && w.sent < w.quota && w.broken < maxBroken && !w.stopped.Load()
+		asking := now < w.end && w.sent < w.quota && w.broken < maxBroken && w.ctx.Err() == nil
 		if !asking && (w.inFlight == 0 || now > w.end+drainTime || w.broken >= maxBroken) {
 			break
 		}
@@ -97,9 +92,9 @@ func (w *worker) work() {
 			w.sendDue(now)
 		}
 
-		n, err := unix.EpollWait(w.epoll, w.events, w.patience(asking))
+		n, err := unix.EpollWait(w.epoll, w.events, w.waitMillis(asking))
 		if err != nil && !errors.Is(err, unix.EINTR) {
-			w.fail(fmt.Errorf("cannot wait for answers: %w", err))
+			w.err = fmt.Errorf("cannot wait for answers: %w", err)
 			return
 		}
 		for _, e := range w.events[:max(n, 0)] {
@@ -108,24 +103,19 @@ func (w *worker) work() {
 	}
 
 	w.Unanswered += uint64(w.inFlight)
-	if w.pace > 0 {
-		w.Unsent = w.overdue(min(w.now(), w.end))
+	if w.pace > 0 { // what was due and was not sent
+		due := uint64(min(w.now(), w.end).Seconds() * float64(w.pace))
+		w.Unsent = max(min(due, w.quota), w.sent) - w.sent
 	}
 }
 
-// overdue counts the requests that were due by a time and were not sent.
-func (w *worker) overdue(by time.Duration) (n uint64) {
-	due := uint64(by.Seconds() * float64(w.pace))
-	return max(min(due, w.quota), w.sent) - w.sent
-}
-
-// patience returns how many milliseconds to wait for answers; 0 spins.
-func (w *worker) patience(asking bool) int {
+// waitMillis returns how many milliseconds to wait for answers; 0 spins.
+func (w *worker) waitMillis(asking bool) int {
 	const look = 10 // to see the end of the time
 	if !asking || w.pace == 0 || len(w.idle) == 0 {
 		return look
 	}
-	wait := w.pace.Wait(w.now(), w.sent)
+	wait := w.pace.At(w.sent) - w.now()
 	if wait < spinBelow {
 		return 0
 	}
@@ -151,15 +141,14 @@ func (w *worker) sendDue(now time.Duration) {
 // ask sends one request.
 func (w *worker) ask(index int, due, now time.Duration) {
 	c := &w.conns[index]
-	c.part, c.due = w.cfg.Mix.pick(w.random, w.weight), due
-	c.cost = w.cfg.Mix[c.part].Units
+	c.part, c.due = w.cfg.Mix.pick(w.random, w.weights), due
 	c.sampled = w.cfg.Check != nil && now >= w.sample
 	if c.sampled {
 		w.sample = now + w.cfg.CheckEvery
 	}
 
 	c.out = append(c.out[:0], "GET "...)
-	c.out = w.cfg.Mix[c.part].Path(c.out, w.random)
+	c.out = c.part.Path(c.out, w.random)
 	c.out = append(c.out, w.opening...)
 	if n := len(w.cfg.Keys); n > 0 {
 		c.out = append(c.out, "\r\nKC-APIKey: "...)
@@ -173,7 +162,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 		c.due = w.now()
 	}
 	if err := c.send(); err != nil {
-		w.renew(index, err)
+		w.reconnect(index, err)
 	}
 }
 
@@ -181,59 +170,51 @@ func (w *worker) ask(index int, due, now time.Duration) {
 func (w *worker) receive(index int) {
 	c := &w.conns[index]
 	n, err := unix.Read(c.fd, w.buf)
-	switch {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return
-	case err == nil && n == 0:
+	}
+	if err == nil && n == 0 {
 		err = errors.New("the server closed a connection")
 	}
 
 	done := false
 	if err == nil {
-		done, err = c.take(w.buf[:n])
+		done, err = c.receive(w.buf[:n])
 	}
 	if err != nil {
-		w.renew(index, err)
+		w.reconnect(index, err)
 		return
 	}
-	if !done {
-		return
+	if done {
+		w.finishRequest(c, w.now())
+		w.idle = append(w.idle, index)
 	}
-
-	w.answered(c, w.now())
-	c.busy = false
-	w.inFlight--
-	w.idle = append(w.idle, index)
 }
 
-// answered counts a complete response.
-func (w *worker) answered(c *conn, now time.Duration) {
-	w.count(&w.cfg.Mix[c.part], c, now)
-	if c.unpaid() && w.cfg.Free != nil && w.cfg.Free(c.body) {
-		w.Free++
-		w.Expected -= c.cost
+// finishRequest counts a complete response.
+func (w *worker) finishRequest(c *conn, now time.Duration) {
+	c.busy = false
+	w.inFlight--
+	w.countAnswer(c.part, &c.head, c.body)
+	if now >= w.cfg.Warmup && now <= w.end {
+		w.countLatency(&c.head, now-c.due, now-w.cfg.Warmup)
 	}
+	if c.uncharged() && w.cfg.Free != nil && w.cfg.Free(c.body) {
+		w.Free++
+		w.Expected -= c.part.Units
+	}
+
 	if c.sampled {
 		select {
-		case w.checks <- answer{part: c.part, head: c.head, path: target(c.out), body: c.body}:
+		case w.checks <- answer{c.head.status, requestPath(c.out), c.body}:
 			c.body = nil
 		default: // whoever checks is behind
 		}
 	}
 }
 
-// target cuts the path out of a request.
-func target(request []byte) string {
-	from := len("GET ")
-	to := from
-	for request[to] != ' ' {
-		to++
-	}
-	return string(request[from:to])
-}
-
-// renew replaces a broken connection.
-func (w *worker) renew(index int, why error) {
+// reconnect replaces a broken connection.
+func (w *worker) reconnect(index int, why error) {
 	c := &w.conns[index]
 	w.broken++
 	if c.busy {
@@ -242,9 +223,8 @@ func (w *worker) renew(index int, why error) {
 	}
 	w.note(why.Error())
 
-	unix.Close(c.fd)
-	c.fd = -1
-	if err := c.dial(w.addr, w.epoll, index); err != nil {
+	c.close()
+	if err := c.dial(w.cfg.Addr, w.epoll, index); err != nil {
 		w.note(err.Error())
 		w.broken = maxBroken
 		return

@@ -50,10 +50,6 @@ type BenchCorpusCmd struct {
 func (c *BenchCorpusCmd) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("cannot find our own executable: %w", err)
-	}
 	spec := corpus.Spec{
 		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
 	}
@@ -66,14 +62,14 @@ func (c *BenchCorpusCmd) Run() error {
 		}
 	}
 
-	r, err := bench.BuildCorpus(ctx, exe, c.Out, spec, os.Stderr)
+	r, err := bench.BuildCorpus(ctx, c.Out, spec, os.Stderr)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%d events in %.0f s, %.0f a second, %.0f s of CPU\n",
 		r.Events, r.Seconds, float64(r.Events)/r.Seconds, r.CPU)
-	for i := range r.Shape.Chains {
-		fmt.Printf("chain %d: %s\n", r.Shape.Chains[i].Chain, &r.Shape.Chains[i])
+	for i := range r.Shape {
+		fmt.Printf("chain %d: %s\n", r.Shape[i].ID, &r.Shape[i])
 	}
 	return nil
 }
