@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,9 +49,17 @@ var contestants = []contestant{
 	{name: "SQLite", open: openSQLite},
 }
 
+// missing says why a contestant cannot take part; empty: it can.
+func (c *contestant) missing() string {
+	if c.program == nil || c.program() != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is not installed; apt-get install %s", c.name, c.install)
+}
+
 // peer is a database. It answers questions after it has loaded a corpus.
 type peer interface {
-	version() string
+	about() (version string, server *process.Child) // nil: it is in this process
 	load(ctx context.Context, c *corpus, w *clock) error
 	answer(out *page, q *asked) error
 	close() error
@@ -62,17 +71,13 @@ var errCannot = errors.New(report.Cannot)
 // serve starts the database, loads it, and answers until the process is told to
 // stop. /about says nothing until everything is loaded.
 func (c *cli) serve(ctx context.Context) (err error) {
-	var which *contestant
-	for i := range contestants {
-		if strings.EqualFold(contestants[i].name, c.Peer) {
-			which = &contestants[i]
-		}
-	}
-	if which == nil {
+	i := slices.IndexFunc(contestants, func(one contestant) bool { return strings.EqualFold(one.name, c.Peer) })
+	if i < 0 {
 		return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", c.Peer)
 	}
-	if which.program != nil && which.program() == "" {
-		return fmt.Errorf("%s is not installed; apt-get install %s", which.name, which.install)
+	which := &contestants[i]
+	if why := which.missing(); why != "" {
+		return errors.New(why)
 	}
 
 	f, err := newFront(c.Keys)
@@ -84,7 +89,7 @@ func (c *cli) serve(ctx context.Context) (err error) {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	server, ended := serverOf(f), make(chan error, 1)
-	go func() { ended <- server.Serve(listener{l}) }()
+	go func() { ended <- server.Serve(l) }()
 	defer func() { err = errors.Join(err, server.Shutdown()) }()
 	fmt.Printf("%s%s/\n", process.AddressMark, l.Addr())
 
@@ -104,13 +109,14 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 
-	var w clock
-	if err := p.load(ctx, rows, &w); err != nil {
+	version, process := p.about()
+	w := startClock(process)
+	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
 	about, err := json.Marshal(report.Peer{
-		Peer: which.name, Version: p.version(),
-		Other: report.PeerSide{CPUMicros: float64(w.spent.Microseconds())},
+		Peer: which.name, Version: version,
+		Other: report.PeerSide{CPUMicros: float64(w.spent().Microseconds())},
 	})
 	if err != nil {
 		return err

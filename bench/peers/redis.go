@@ -92,18 +92,17 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	return r, nil
 }
 
-func (r *redis) version() string {
+func (r *redis) about() (version string, server *process.Child) {
 	info, _ := r.client.Do(context.Background(), r.client.B().Info().Section("server").Build()).ToString()
 	_, after, _ := strings.Cut(info, "redis_version:")
-	return strings.TrimSpace(strings.SplitN(after, "\n", 2)[0])
+	version, _, _ = strings.Cut(after, "\r")
+	return version, r.server
 }
 
 // load fills an empty server, batch by batch. To replace what is asked
 // meanwhile it would take another database of the server, SWAPDB at the end, and
 // memory for both.
-func (r *redis) load(ctx context.Context, c *corpus, w *clock) error {
-	w.begin(r.server)
-	defer w.end()
+func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 	var batch rueidis.Commands
 	flush := func() error {
 		for _, reply := range r.client.DoMulti(ctx, batch...) {
