@@ -53,27 +53,32 @@ func newCounts(length time.Duration) Counts {
 }
 
 // countAnswer enters a complete response.
-func (c *Counts) countAnswer(p *Part, h *head, body []byte) {
+func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 	c.All++
-	c.Statuses[h.status]++
-	c.Charged += h.charged
-	c.Expected += p.price(h.status)
-	if !p.accepts(h.status) {
+	c.Statuses[status]++
+	c.Charged += charged
+	if status == 200 || status == 404 {
+		c.Expected += p.Units
+	}
+	if status != 200 && !slices.Contains(p.Accept, status) {
 		c.Failures++
-		c.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, h.status, body))
+		c.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, status, body))
 	}
 }
 
+// refused is the least status of a response that says what went wrong.
+const refused = 400
+
 // countLatency enters the latency of a response that came at a time after the
 // warm-up.
-func (c *Counts) countLatency(h *head, took, at time.Duration) {
-	if !h.good() {
+func (c *Counts) countLatency(status, length int, took, at time.Duration) {
+	if status >= refused {
 		c.Refused++
 		return
 	}
 
 	c.Requests++
-	c.Bytes += uint64(h.length)
+	c.Bytes += uint64(length)
 	if err := c.Latency.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
 		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
 	}
@@ -89,7 +94,7 @@ func (c *Counts) note(text string) {
 	}
 }
 
-// Add enters what another worker, or another round, counted; the latencies and
+// Add enters what another connection, or another round, counted; the latencies and
 // the series are those of the same stretch of time.
 func (c *Counts) Add(o *Counts) {
 	c.Requests += o.Requests

@@ -65,7 +65,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 
 	seen := atomic.Int64{}
 	r := mustRun(t, Config{
-		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
+		Addr: server.Listener.Addr().String(), Connections: 8, Keys: []string{"k1", "k2"},
 		Mix: Mix{
 			{Name: "well", Weight: 5, Path: Fixed("/well"), Units: 3},
 			{Name: "gone", Weight: 2, Path: Fixed("/gone"), Units: 7, Accept: []int{404}},
@@ -132,7 +132,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 // An open loop asks at its rate and no faster.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Workers: 2, Mix: onePath("/"), Rate: 2000,
+		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
 		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {
@@ -140,14 +140,20 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestRequestsAreBounded(t *testing.T) {
-	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Length: 200 * time.Millisecond,
-		Requests: 100,
-	})
-	if r.All != 100 {
-		t.Errorf("%d requests; want 100", r.All)
+// The moments of a pace depend on nothing but their number, and do not drift.
+func TestPace(t *testing.T) {
+	f := func(p Pace, hit uint64, want time.Duration) {
+		t.Helper()
+		if got := p.At(hit); got != want {
+			t.Errorf("At(%d) of %v/s = %s; want %s", hit, float64(p), got, want)
+		}
 	}
+
+	f(1000, 0, 0)
+	f(1000, 1, time.Millisecond)
+	f(1000, 1_000_000, 1000*time.Second)
+	f(3, 3_000_000, 1_000_000*time.Second)
+	f(0.5, 1, 2*time.Second)
 }
 
 // A server that goes away ends the run.

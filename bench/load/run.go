@@ -1,11 +1,12 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark/bench/process"
@@ -15,29 +16,26 @@ import (
 type Config struct {
 	Addr        string // host:port
 	Connections int
-	Workers     int // threads; 0: one
 	Mix         Mix
 	Keys        []string // one of them goes with every request; nil: none
 	Header      string   // more lines of every request's head, each with its end
 	Seed        uint64
 	Warmup      time.Duration // asked, and not measured
 	Length      time.Duration // measured
-	Requests    uint64        // at most so many; 0: maxRequests
 	Rate        float64       // of an open loop, requests a second; 0: closed loop
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, every CheckEvery (0: 20 ms) one of
-	// each worker, on a goroutine of its own. nil: nobody looks.
+	// Check looks at a complete answer, one every CheckEvery (0: 20 ms), on
+	// a goroutine of its own. nil: nobody looks.
 	Check      func(status int, path string, body []byte) error
 	CheckEvery time.Duration
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
 }
 
-// Bounds of a run: in time, connections and requests.
+// Bounds of a run: in time and connections.
 const (
-	maxRequests    = 1 << 30
 	maxLength      = time.Hour
 	maxConnections = 4096
 )
@@ -49,9 +47,8 @@ func (c *Config) check() error {
 	case c.Length <= 0 || c.Warmup < 0 || c.Warmup+c.Length > maxLength:
 		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s",
 			c.Length, c.Warmup, maxLength)
-	case c.Workers < 1 || c.Connections < c.Workers || c.Connections > maxConnections:
-		return fmt.Errorf("cannot run %d connections in %d workers; at least one each, at most %d",
-			c.Connections, c.Workers, maxConnections)
+	case c.Connections < 1 || c.Connections > maxConnections:
+		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
 	case c.Rate < 0:
 		return fmt.Errorf("cannot ask %v requests a second", c.Rate)
 	}
@@ -67,7 +64,6 @@ func (c *Config) check() error {
 // Result is what was measured.
 type Result struct {
 	Counts
-	Workers   int
 	Began     time.Time     // of the measured time
 	Elapsed   time.Duration // of it
 	ClientCPU time.Duration // within Elapsed
@@ -93,16 +89,22 @@ func (r *Result) ServerMicros() float64 {
 	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
 }
 
-// run is what the workers of a run share.
+// run is what the connections of a run share.
 type run struct {
 	cfg     *Config
 	ctx     context.Context
-	workers []*worker
+	conns   []*conn
 	weights int           // of the mix, their sum
 	opening []byte        // of every request, after the path
 	end     time.Duration // of the measured time
 	start   time.Time
+	pace    Pace
+	asked   atomic.Uint64 // requests of an open loop whose time has come, or that are waited for
+	sample  atomic.Int64  // when the next response is looked at, since the start
 	checks  chan answer
+
+	mu sync.Mutex // of the Counts
+	Counts
 }
 
 // answer is a response that is to be looked at.
@@ -112,9 +114,11 @@ type answer struct {
 	body   []byte
 }
 
-// requestPath cuts the path out of a request.
-func requestPath(request []byte) string {
-	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
+// takeSample reports whether it is time to look at a response, to one connection
+// alone.
+func (r *run) takeSample() bool {
+	now, next := int64(r.now()), r.sample.Load()
+	return now >= next && r.sample.CompareAndSwap(next, now+int64(r.cfg.CheckEvery))
 }
 
 // now returns the time since the start.
@@ -126,10 +130,6 @@ const checkBacklog = 16
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	cfg.Workers = max(cfg.Workers, 1)
-	if cfg.Requests == 0 {
-		cfg.Requests = maxRequests
-	}
 	if cfg.CheckEvery == 0 {
 		cfg.CheckEvery = 20 * time.Millisecond
 	}
@@ -139,34 +139,36 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 
 	r := &run{
 		cfg: &cfg, ctx: ctx, checks: make(chan answer, checkBacklog), end: cfg.Warmup + cfg.Length,
+		pace: Pace(cfg.Rate), Counts: newCounts(cfg.Length),
 		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
 	for i := range cfg.Mix {
 		r.weights += cfg.Mix[i].Weight
 	}
 	defer func() {
-		for _, w := range r.workers {
-			w.close()
+		for _, c := range r.conns {
+			c.close()
 		}
 	}()
-	for i := range cfg.Workers {
-		share := (cfg.Connections + i) / cfg.Workers // the shares add up to all
-		if err := r.addWorker(i, share); err != nil {
+	for i := range cfg.Connections {
+		c := &conn{run: r, random: rand.New(rand.NewPCG(cfg.Seed, uint64(i)))}
+		if err := c.dial(); err != nil {
 			return nil, err
 		}
+		r.conns = append(r.conns, c)
 	}
 	return r.measure()
 }
 
-// measure runs the workers and reads the clocks and CPU times around what is
+// measure runs the connections and reads the clocks and CPU times around what is
 // measured.
 func (r *run) measure() (*Result, error) {
-	result := &Result{Counts: newCounts(r.cfg.Length), Workers: r.cfg.Workers}
+	result := new(Result)
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
-	for _, w := range r.workers {
-		working.Go(w.work)
+	for _, c := range r.conns {
+		working.Go(c.work)
 	}
 
 	r.wait(r.cfg.Warmup)
@@ -179,12 +181,12 @@ func (r *run) measure() (*Result, error) {
 	working.Wait()
 	close(r.checks)
 	checking.Wait()
-	err := r.ctx.Err()
-	for _, w := range r.workers {
-		result.Add(&w.Counts)
-		err = errors.Join(err, w.err)
+	result.Counts = r.Counts
+	if r.pace > 0 { // what was due and not sent
+		due := uint64(r.end.Seconds() * float64(r.pace))
+		result.Unsent = max(due, r.All+r.Unanswered) - r.All - r.Unanswered
 	}
-	return result, err
+	return result, r.ctx.Err()
 }
 
 // wait ends with the context at the latest. Only the readings of clocks depend
@@ -203,13 +205,15 @@ func (r *run) serverCPU() time.Duration {
 	return r.cfg.ServerCPU()
 }
 
-// checkAnswers looks at the answers that the workers hand over.
+// checkAnswers looks at the answers that the connections hand over.
 func (r *run) checkAnswers(result *Result) {
 	for a := range r.checks {
 		result.Checked++
 		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
-			result.note(fmt.Sprintf("%s: %v", a.path, err))
+			r.mu.Lock()
+			r.note(fmt.Sprintf("%s: %v", a.path, err))
+			r.mu.Unlock()
 		}
 	}
 }

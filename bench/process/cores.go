@@ -66,8 +66,8 @@ func (c *Cores) Only(n int) *Cores {
 	return &narrow
 }
 
-// Workers is how many threads ask.
-func (c *Cores) Workers() int { return max(1, c.client.Count()) }
+// Client is how many cores ask.
+func (c *Cores) Client() int { return c.client.Count() }
 
 // TakeClient moves every thread of this process to the client's cores.
 func (c *Cores) TakeClient() error {
