@@ -143,22 +143,15 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 // awaitLoaded waits until the peer has loaded everything, which is its refresh.
 func (c *contest) awaitLoaded(ctx context.Context) error {
 	c.say("%s: loading", c.peer.Peer)
-	for {
+	err := c.front.Await(ctx, process.PollEvery, func() error {
 		a, err := process.Ask(c.front.Address, "/about", "")
-		if err == nil && a.Status == 200 {
-			if err := json.Unmarshal(a.Body, &c.peer); err != nil {
-				return fmt.Errorf("cannot read what the peer says of itself: %w", err)
-			}
-			break
+		if err != nil || a.Status != 200 {
+			return errors.Join(err, errors.New("still loading"))
 		}
-		if !c.front.Alive() {
-			return errors.New(c.front.LastWords())
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(process.PollEvery):
-		}
+		return json.Unmarshal(a.Body, &c.peer)
+	})
+	if err != nil {
+		return err
 	}
 
 	p := c.peer

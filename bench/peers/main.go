@@ -25,6 +25,7 @@ type cli struct {
 	Corpus string `help:"Corpus to serve." required:"" placeholder:"DIR"`
 	Data   string `help:"Directory for the database, removed at the end." required:"" placeholder:"DIR"`
 	Keys   string `help:"File of the API keys to check, one a line." required:"" placeholder:"FILE"`
+	Listen string `help:"Where to answer." required:"" placeholder:"ADDR"`
 }
 
 func main() {
@@ -37,15 +38,14 @@ func main() {
 
 // contestant is a database to compare with.
 type contestant struct {
-	name, install string                   // its Debian package; empty: it is built in
-	program       func() string            // its server; "" when it is not there
-	memory        func(rows *corpus) int64 // what it takes besides what is on disk; nil: little
+	name, install string        // its Debian package; empty: it is built in
+	program       func() string // its server; "" when it is not there
 	open          func(ctx context.Context, dir string) (peer, error)
 }
 
 var contestants = []contestant{
 	{name: "PostgreSQL", install: "postgresql", program: postgresProgram, open: openPostgres},
-	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis, memory: redisMemory},
+	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis},
 	{name: "SQLite", open: openSQLite},
 }
 
@@ -84,24 +84,17 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	server, ended := serverOf(f), make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	defer func() { err = errors.Join(err, server.Shutdown()) }()
-	fmt.Printf("%s%s/\n", process.AddressMark, l.Addr())
 
 	rows, err := readCorpus(ctx, c.Corpus)
 	if err != nil {
 		return err
-	}
-	if which.memory != nil {
-		need, free := which.memory(rows), process.ReadMachine().Available
-		if need > free {
-			return fmt.Errorf("it needs about %d MiB of memory for this corpus; %d are free", need>>20, free>>20)
-		}
 	}
 	p, err := which.open(ctx, c.Data)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -116,7 +115,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 		dial:     func(ctx context.Context, _ bool) (session, error) { return dialPostgres(ctx, at) },
 		cleanup:  func() error { return errors.Join(server.Stop(), os.RemoveAll(sockets)) },
 	}}
-	err = wait(ctx, server, func() error {
+	err = server.Await(ctx, process.PollEvery, func() error {
 		first, err := dialPostgres(ctx, at)
 		if err != nil {
 			return err
@@ -128,25 +127,6 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
-}
-
-// wait tries until a server takes connections.
-func wait(ctx context.Context, server *process.Child, try func() error) error {
-	for end := time.Now().Add(process.Patience); ; {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		if !server.Alive() || time.Now().After(end) {
-			return fmt.Errorf("the server did not start: %w: %s", err, server.LastWords())
-		}
-
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(process.PollEvery):
-		}
-	}
 }
 
 // postgresSession is a connection, which keeps the plan of every text.

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,8 +45,7 @@ func StartNode(
 		return nil, err
 	}
 
-	cmd := Self(append(args, "--config", file, "--data", data,
-		"--listen", "127.0.0.1:0", "--ops-listen", ops)...)
+	cmd := Self(append(args, "--config", file, "--data", data, "--ops-listen", ops)...)
 	for _, e := range os.Environ() { // what is set for us is no setting of the node's
 		if !strings.HasPrefix(e, "TIDEMARK_") {
 			cmd.Env = append(cmd.Env, e)
@@ -133,28 +131,16 @@ func (n *Node) Health() (h Health, err error) {
 	return h, err
 }
 
-// PollEvery is the pause between two looks at a node.
-const PollEvery = 50 * time.Millisecond
-
 // WaitUntil asks the node for its health until enough says that it has seen
-// enough. A node that does not answer yet is asked again, one that has ended is
-// an error.
+// enough.
 func (n *Node) WaitUntil(ctx context.Context, enough func(*Health) bool) error {
-	for {
+	return n.Await(ctx, PollEvery, func() error {
 		h, err := n.Health()
-		if err == nil && enough(&h) {
-			return nil
+		if err == nil && !enough(&h) {
+			err = fmt.Errorf("the node is not as far yet: %+v", h)
 		}
-		if n.Child != nil && !n.Alive() {
-			return fmt.Errorf("the node ended: %s", n.LastWords())
-		}
-
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-time.After(PollEvery):
-		}
-	}
+		return err
+	})
 }
 
 // WaitPast waits until every chain has published past what was kept of it.

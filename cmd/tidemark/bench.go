@@ -341,17 +341,17 @@ func (c *BenchNodeCmd) Run() error {
 	return l.serve()
 }
 
-// BenchConstantCmd is the yardstick's process.
+// BenchConstantCmd is the limit's process.
 type BenchConstantCmd struct {
-	Bytes int `help:"Size of the body." default:"200"`
+	Bytes  int    `help:"Size of the body." default:"200"`
+	Listen string `help:"Where to listen." default:"127.0.0.1:8090" placeholder:"ADDR"`
 }
 
 // Run serves until the process is ended.
 func (c *BenchConstantCmd) Run() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	fmt.Printf("http://%s/\n", l.Addr())
 	return load.Constant(l, c.Bytes)
 }
