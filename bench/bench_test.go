@@ -191,7 +191,7 @@ func TestNDJSON(t *testing.T) {
 	}
 
 	want, err := os.ReadFile("testdata/figures.md")
-	if bad := Markdown(&table, back); err != nil || bad != nil || table.String() != string(want) {
+	if bad := report.Markdown(&table, back); err != nil || bad != nil || table.String() != string(want) {
 		t.Errorf("the table is\n%s\n%v, %v; want\n%s", &table, err, bad, want)
 	}
 	for _, bad := range []string{"", "{", `{"kind":"scenario","scenario":{}}`} {

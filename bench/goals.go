@@ -53,13 +53,8 @@ type condition struct {
 	Unit                     string
 }
 
-const (
-	// fullSize is the size of a chain that sized goals are about. Smaller corpora
-	// give figures, but of another thing: the table says so.
-	fullSize = 1_000_000
-	// nearly is how much of fullSize, times the chains, passes for it.
-	nearly = 0.9
-)
+// nearly is how much of the full size, times the chains, passes for it.
+const nearly = 0.9
 
 //go:embed goals.toml
 var goalsText string
@@ -208,7 +203,7 @@ func (g *goal) verdict(run *report.Run) (string, report.Verdict) {
 
 // figures fills the table from a run.
 func figures(run *report.Run) (rows []report.Figure) {
-	full := float64(run.Corpus.Positions) >= nearly*fullSize*float64(len(corpus.Chains))
+	full := float64(run.Corpus.Positions) >= nearly*report.FullSize*float64(len(corpus.Chains))
 	for i := range goals {
 		g := &goals[i]
 		f := report.Figure{Number: g.Number, What: g.What, Yardstick: g.Yardstick, Goal: g.text()}

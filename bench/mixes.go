@@ -97,6 +97,35 @@ func anyPosition(t *target, suffix string) path {
 	}
 }
 
+// longestDetail asks for the longest history that was found: of a corpus, more
+// than a thousand transactions.
+func longestDetail(t *target) load.Mix {
+	return load.Mix{{Name: "detail", Weight: 1, Path: load.Fixed(t.longest), Units: unitsDetail}}
+}
+
+func anyDetail(t *target) load.Mix {
+	return load.Mix{{
+		Name: "detail", Weight: 1, Path: anyPosition(t, ""), Units: unitsDetail, Accept: []int{404},
+	}}
+}
+
+func anyCharts(t *target) load.Mix { return charts(t, anyPosition(t, "/charts")) }
+
+// agedCharts are charts over a year and more, of positions that are as old.
+func agedCharts(t *target) load.Mix {
+	if len(t.aged) == 0 {
+		return nil
+	}
+	return charts(t, oneOf(t.aged, "/charts?range=all"))
+}
+
+func charts(t *target, path path) load.Mix {
+	if !t.charts {
+		return nil
+	}
+	return load.Mix{{Name: "charts", Weight: 1, Path: path, Units: unitsCharts, Accept: []int{404}}}
+}
+
 // uncachedPages are pages of the default questions, all of them as likely.
 func uncachedPages(t *target) load.Mix {
 	uniform := func(r *rand.Rand, pages int) int { return r.IntN(pages) }

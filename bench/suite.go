@@ -173,7 +173,7 @@ func (s *suite) runScenarios(ctx context.Context) error {
 			return fmt.Errorf("scenario %s: %w", sc.Name, err)
 		}
 		s.run.Scenarios = append(s.run.Scenarios, *out)
-		s.say("%-14s %s", "", summary(out))
+		s.say("%-14s %s", "", out.Summary())
 	}
 	return nil
 }
@@ -191,7 +191,11 @@ func (s *suite) measure(ctx context.Context, sc *scenario) (*report.Scenario, er
 
 	out := &report.Scenario{Name: sc.Name, What: sc.What, Connections: s.Connections, Rounds: 1}
 	busy, own, from := process.ReadMachine().Busy, ownUse(), time.Now()
-	if err := sc.Run(ctx, s, out); err != nil {
+	run := sc.Run
+	if sc.Mix != nil {
+		run = func(ctx context.Context, s *suite, out *report.Scenario) error { return s.measureMix(ctx, sc, out) }
+	}
+	if err := run(ctx, s, out); err != nil {
 		return nil, err
 	}
 

@@ -23,6 +23,7 @@ import (
 func openSQLite(_ context.Context, dir string) (peer, error) {
 	file := "file:" + filepath.Join(dir, "peer.sqlite")
 	version, _, _ := sqlite3.Version()
+
 	return &sqlPeer{dialect: dialect{
 		version: version, key: "INTEGER PRIMARY KEY", sessions: 2 * runtime.GOMAXPROCS(0),
 		begin: []string{

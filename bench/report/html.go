@@ -22,14 +22,9 @@ type page struct {
 }
 
 var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"count": spaceThousands,
-	"mega":  func(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) },
-	"known": func(format string, v float64) string {
-		if v == 0 {
-			return ""
-		}
-		return fmt.Sprintf(format, v)
-	},
+	"count":   spaceThousands,
+	"mega":    func(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) },
+	"known":   func(format string, v float64) string { return known(format, v, "") },
 	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 	"bar":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*min(v, 1)) },
 	"met":     func(v Verdict) bool { return v == Met },

@@ -150,11 +150,11 @@ func (c *BenchRunCmd) command() string {
 
 // show prints and keeps what was measured.
 func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
-	if err := bench.Table(os.Stdout, run); err != nil {
+	if err := report.Table(os.Stdout, run); err != nil {
 		return err
 	}
 	if c.Figures {
-		if err := bench.Figures(os.Stdout, run); err != nil {
+		if err := report.Goals(os.Stdout, run); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (c *BenchPeersCmd) Run() error {
 		return err
 	}
 	run.Version = version
-	err = errors.Join(err, bench.PeersTable(os.Stdout, run))
+	err = errors.Join(err, report.PeersTable(os.Stdout, run))
 	if c.Out != "" {
 		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return json.NewEncoder(w).Encode(run) }))
 	}
@@ -244,7 +244,7 @@ func (c *BenchCompareCmd) Run() error {
 }
 
 func compareRuns(old, now *report.Run, failOver float64) error {
-	worse, err := bench.PrintChanges(os.Stdout, old, now, failOver)
+	worse, err := report.PrintChanges(os.Stdout, old, now, failOver)
 	if err == nil && worse > 0 {
 		err = fmt.Errorf("%d scenarios are worse by more than %.0f %%", worse, 100*failOver)
 	}
@@ -287,7 +287,7 @@ func (c *BenchReportCmd) Run() error {
 		return err
 	}
 	if c.Markdown {
-		return bench.Markdown(os.Stdout, run)
+		return report.Markdown(os.Stdout, run)
 	}
 
 	var base *report.Run
