@@ -2,9 +2,12 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,12 +40,8 @@ func TestCheckAnswer(t *testing.T) {
 	const two = `{"page":1,"limit":20,"total":2,"totalPages":1,"hasMore":false}`
 	f := func(path string, status int, body []byte, complaint string) {
 		t.Helper()
-		err := checkAnswer(0, status, path, body)
-		said := ""
-		if err != nil {
-			said = err.Error()
-		}
-		if complaint == "" && said != "" || complaint != "" && !strings.Contains(said, complaint) {
+		err := checkAnswer(status, path, body)
+		if complaint == "" && err != nil || complaint != "" && !strings.Contains(fmt.Sprint(err), complaint) {
 			t.Errorf("%s: %v; want %q", path, err, complaint)
 		}
 	}
@@ -61,12 +60,14 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/positions", 200, []byte(`{"positions":[`), "not JSON")
 	f("/v1/pools/1/swapdex-v4/0x", 200, []byte(`{}`), `"poolId" is missing`)
 	f("/v1/pools/1/swapdex-v4/0x/charts", 200, []byte(`{"range":"30d"}`), "is missing")
+	f("/v1/chains", 200, []byte(`[{"id":1}]`), "")
+	f("/v1/chains", 200, []byte(`{}`), "not JSON")
 	f("/v1/positions", 429, []byte(`{"error":"slow down"}`), "")
 	f("/v1/positions", 503, []byte(`busy`), "without an error")
 }
 
 // A packed body is looked at like any other.
-func TestUnpacked(t *testing.T) {
+func TestUnpack(t *testing.T) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write([]byte(`{"a":1}`)); err != nil || w.Close() != nil {
@@ -79,7 +80,7 @@ func TestUnpacked(t *testing.T) {
 
 	f := func(body []byte, want string) {
 		t.Helper()
-		got, err := unpacked(body)
+		got, err := unpack(body)
 		if string(got) != want || want == "" && err == nil {
 			t.Errorf("%q is %q, %v; want %q", body, got, err, want)
 		}
@@ -93,44 +94,43 @@ func TestUnpacked(t *testing.T) {
 
 // What Go prints is read by name and unit, and repeated runs by their median.
 func TestPieces(t *testing.T) {
-	values := pieces("goos: linux\nBenchmarkSwaps-2 \t 100\t 12.5 ns/event\t 3 allocs/op\n" +
+	values := parsePieces("goos: linux\nBenchmarkSwaps-2 \t 100\t 12.5 ns/event\t 3 allocs/op\n" +
 		"BenchmarkSwaps-2 100 10 ns/event 3 allocs/op\nBenchmarkSwaps-2 9 99 ns/event 3 allocs/op\nPASS\n")
-	if len(values) != 2 || values[0].Name != "Swaps ns/event" || values[0].Value != 12.5 ||
-		values[1].Name != "Swaps allocs/op" || values[1].Value != 3 {
+	want := []report.Value{{Name: "Swaps allocs/op", Value: 3, Unit: "allocs/op"},
+		{Name: "Swaps ns/event", Value: 12.5, Unit: "ns/event"}}
+	if !slices.Equal(values, want) {
 		t.Errorf("%+v", values)
 	}
 }
 
 // Every path of every mix is one that a node knows, and new filters are new.
 func TestMixes(t *testing.T) {
-	s := &target{
+	target := &target{
 		chains: []int64{1, 42161}, positions: []string{"/v1/positions/1/swapdex-v4/7"},
 		pools: []string{"/v1/pools/1/swapdex-v4/0x1"}, rows: map[string]int{"apr": 5000},
 		ids: []idRange{{1, 5, 9}}, all: 100_000, charts: true,
 	}
-
 	random := rand.New(rand.NewPCG(1, 2))
-	mixes := map[string]load.Mix{
-		"hot": hotPage(s), "zipf": zipfMix(s), "uncached": uncachedPages(s), "filter": newFilters(s),
-		"later": laterPages(s), "front": pagesFrom("front", 2, 10), "storm": storm(s),
-		"details": anyDetail(s),
-	}
-	for name, mix := range mixes {
-		seen := map[string]bool{}
-		for _, part := range mix {
-			for range 500 {
-				p := string(part.Path(nil, random))
-				odd := strings.ContainsAny(p, " \r\n") || strings.Contains(p, "NaN")
-				if !strings.HasPrefix(p, "/v1/") || odd {
-					t.Fatalf("%s asks %q", name, p)
-				}
-				if name == "filter" && seen[p] {
-					t.Fatalf("%s asks %q twice", name, p)
-				}
-				seen[p] = true
+	seen := map[string]bool{}
+	f := func(mix load.Mix, alwaysNew bool) {
+		t.Helper()
+		for i := range 500 * len(mix) {
+			p := string(mix[i%len(mix)].Path(nil, random))
+			if !strings.HasPrefix(p, "/v1/") || strings.ContainsAny(p, " \r\n%") || strings.Contains(p, "NaN") ||
+				alwaysNew && seen[p] {
+				t.Fatalf("it asks %q", p)
 			}
+			seen[p] = true
 		}
 	}
+
+	f(hotPage(target), false)
+	f(zipfMix(target), false)
+	f(uncachedPages(target), false)
+	f(newFilters(0), true)
+	f(laterPages(target), false)
+	f(pagesFrom("front", 2, 10), false)
+	f(anyDetail(target), false)
 }
 
 // An answer that is not whole says so, and is free.
@@ -161,53 +161,38 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-func someRun() *report.Run {
-	values := func(pairs ...any) (values []report.Value) {
-		for i := 0; i < len(pairs); i += 2 {
-			values = append(values, report.Value{Name: pairs[i].(string), Value: pairs[i+1].(float64)})
-		}
-		return values
-	}
-	latency := []report.Percentile{{Percent: 50, Micros: 70}, {Percent: 99, Micros: 400}}
-
-	return &report.Run{
-		Settings: report.Settings{Target: "x", Rounds: 3},
-		Corpus:   report.Corpus{Positions: 12_000},
-		Units:    report.Units{Expected: 5, Answered: 5, Billed: 5},
-		Scenarios: []report.Scenario{
-			{Name: "hot", Ratio: 0.82, RatioCPU: 0.92, Limit: &report.Measure{},
-				Node: report.Measure{Requests: 9, ServerMicros: 10, BodyBytes: 1000, Latency: latency}},
-			{Name: "uncached", Ratio: 0.5, RatioCPU: 0.5, Limit: &report.Measure{}, CacheShare: 0.4,
-				Node: report.Measure{Requests: 9, ServerMicros: 10}},
-			{Name: "filter", Node: report.Measure{Requests: 9, Latency: latency}, Values: values(columnsPass, 0.05)},
-			{Name: "refresh", Values: values(refreshCPU, 0.7, sortCPU, 0.1, nativeMoved, 0.9, refreshes, 60.,
-				refreshBytes, 4.)},
-			{Name: "refresh-calm", Values: values(refreshCPU, 0.1, sortCPU, 0.1, nativeMoved, 0., refreshes, 60.,
-				refreshBytes, 0.9)},
-			{Name: "pieces", Values: values("Swaps ns/event", 300., "SwapStep ns/op", 100., "Events events/s", 900.,
-				"Batches events/s", 3000., "Admit ns/op", 250., "Hash ns/op", 100., "Admit allocs/op", 0.)},
-			{Name: "detail-1000", Node: report.Measure{Requests: 9, ServerMicros: 2900},
-				Values: values(transactions, 1200., strconvMicros, 1000.)},
-			{Name: "restart", Values: values(firstPage, 0.5, freshGenerations, 3., readAll, 2., residentPeak, 1.2)},
-		},
-	}
-}
-
-func TestNDJSON(t *testing.T) {
-	run := someRun()
-	run.Figures = figures(run)
-	var b bytes.Buffer
-	if err := Write(&b, run); err != nil {
-		t.Fatal(err)
-	}
-	back, err := Read(bytes.NewReader(b.Bytes()))
+// someRun is a run in which some rows of the table are met, some are missed, and
+// some say nothing.
+func someRun(t *testing.T) *report.Run {
+	t.Helper()
+	f, err := os.Open("testdata/run.ndjson")
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer f.Close()
+	run, err := Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
 
-	var again bytes.Buffer
-	if err := Write(&again, back); err != nil || again.String() != b.String() {
-		t.Errorf("read again, a run is\n%s\nwant\n%s\n%v", again.String(), b.String(), err)
+// A run is read as it was written, and its table of goals is that of the file.
+func TestNDJSON(t *testing.T) {
+	run := someRun(t)
+	run.Figures = figures(run)
+	var b, table bytes.Buffer
+	if err := Write(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(&b)
+	if err != nil || !reflect.DeepEqual(back, run) {
+		t.Fatalf("read again, a run is %+v, %v; want %+v", back, err, run)
+	}
+
+	want, err := os.ReadFile("testdata/figures.md")
+	if bad := report.Markdown(&table, back); err != nil || bad != nil || table.String() != string(want) {
+		t.Errorf("the table is\n%s\n%v, %v; want\n%s", &table, err, bad, want)
 	}
 	for _, bad := range []string{"", "{", `{"kind":"scenario","scenario":{}}`} {
 		if _, err := Read(strings.NewReader(bad)); err == nil {
@@ -216,63 +201,49 @@ func TestNDJSON(t *testing.T) {
 	}
 }
 
-// The text of a row and its verdict follow from the same bounds.
-func TestFigures(t *testing.T) {
-	f := func(run *report.Run, number, goal, reached string, verdict report.Verdict) {
+// What a row is about has to have happened.
+func TestNeeds(t *testing.T) {
+	f := func(scenario, metric string, v float64, want string) {
 		t.Helper()
-		for _, got := range figures(run) {
-			if got.Number != number {
-				continue
-			}
-			if got.Goal != goal || got.Reached != reached || got.Verdict != verdict {
-				t.Errorf("row %s is %q, %q, %s; want %q, %q, %s",
-					number, got.Goal, got.Reached, got.Verdict, goal, reached, verdict)
-			}
-			return
-		}
-		t.Errorf("there is no row %s", number)
-	}
-	run := someRun()
-	if n := len(figures(run)); n != 18 {
-		t.Errorf("%d rows; want 18", n)
-	}
-
-	f(run, "1", "at least 0.9", "0.92", report.Met)
-	f(run, "1z", "at least 0.85 / 0.85", "not in this run", report.NotMeasured)
-	f(run, "3", "at least 0.2", "0.5, not comparable: share from the page cache of uncached is 0.4, and has to be at most 0.05", report.NotMeasured)
-	f(run, "5", "at most 2 x / 4 x", "1.4 x / 8 x", report.Missed)
-	f(run, "7", "at most 4 x / 1.5 x", "7 x / 1 x", report.Missed)
-	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB", report.MetOnLess)
-	f(run, "10", "at most 2.5 GiB", "1.2 GiB", report.MetOnLess)
-	f(run, "11", "at most 1 s / 2 x", "0.5 s / 1.5 x", report.MetOnLess)
-	f(run, "12", "at most 4 x / at least 0.5 x", "3 x / 0.3 x", report.Missed)
-	f(run, "13", "at most 3 x / 0.01 allocations", "2.5 x / 0 allocations", report.Met)
-	f(run, "15", "at most 3 x / 3 x / 3 x", "2.9 x / - / -", report.NotMeasured)
-	f(run, "17", "ahead on every question that it can answer", "not in this run", report.NotMeasured)
-	run.Corpus.Positions = 3_000_000
-	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB", report.Met)
-
-	// What a row is about has to have happened.
-	set := func(scenario, metric string, v float64) {
+		run := someRun(t)
 		values := run.Scenario(scenario).Values
 		for i := range values {
 			if values[i].Name == metric {
 				values[i].Value = v
 			}
 		}
+		got := figures(run)[8]
+		if want == "" && got.Verdict != report.MetOnLess || want != "" &&
+			(got.Verdict != report.NotMeasured || !strings.HasSuffix(got.Reached, ", not comparable: "+want)) {
+			t.Errorf("row %s is %q, %s; want %q", got.Number, got.Reached, got.Verdict, want)
+		}
 	}
-	set("refresh-calm", nativeMoved, 0.1)
-	f(run, "8", "at most 5 MB / 1 MB",
-		"4 MB / 0.9 MB, not comparable: native prices moved a refresh of refresh-calm is 0.1, "+
-			"and has to be at most 0", report.NotMeasured)
-	set("refresh-calm", nativeMoved, 0)
-	set("refresh", refreshes, 20)
-	f(run, "8", "at most 5 MB / 1 MB", "4 MB / 0.9 MB, not comparable: refreshes of refresh is 20, and has to be at least 50", report.NotMeasured)
+
+	f("refresh-calm", nativeMoved, 0, "")
+	f("refresh-calm", nativeMoved, 0.1,
+		"native prices moved a refresh of refresh-calm is 0.1, and has to be at most 0")
+	f("refresh", refreshes, 20, "refreshes of refresh is 20, and has to be at least 50")
+}
+
+// Every goal is about a scenario of the table, and has one bound a condition.
+func TestGoalsAreWellFormed(t *testing.T) {
+	if n := len(goals); n != 17 {
+		t.Errorf("%d goals; want 17", n)
+	}
+	names := append(Names(), "")
+	for _, g := range goals {
+		for _, c := range slices.Concat(g.Parts, g.Needs) {
+			if !slices.Contains(names, c.Of) || !slices.Contains(names, c.OverOf) || c.Metric == "" ||
+				(c.Least == nil) == (c.Most == nil) {
+				t.Errorf("row %s has the condition %+v", g.Number, c)
+			}
+		}
+	}
 }
 
 // Of a node elsewhere, what is about CPU or its page cache has no verdict.
 func TestFiguresFromOutside(t *testing.T) {
-	run := someRun()
+	run := someRun(t)
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
 		s.RatioCPU, s.CacheShare, s.Node.ServerMicros = 0, 0, 0
@@ -302,82 +273,37 @@ func TestPeersFigure(t *testing.T) {
 	f("ahead on 0 of 0; 0 not measured", report.NotMeasured)
 }
 
-// A file about another corpus is none.
-func TestPeersOf(t *testing.T) {
+// A file about another corpus is none, and no file is none.
+func TestReadPeers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peers.json")
-	text := `{"positions":9,"genesis":"g","results":[{"peer":"Redis","question":"page 1","ratioCpu":2}]}`
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	record := &corpus.Record{
-		Spec: corpus.Spec{Genesis: "g"}, Shape: corpus.Shape{ChainShape: corpus.ChainShape{Positions: 9}},
-	}
-
-	p, err := peersOf(path, record)
-	if err != nil || p == nil || len(p.Results) != 1 || p.Results[0].RatioCPU != 2 {
-		t.Errorf("%+v, %v", p, err)
-	}
-	if p, err := peersOf(path+".none", record); err != nil || p != nil {
-		t.Errorf("no file: %+v, %v", p, err)
-	}
-	record.Shape.Positions = 10
-	if p, err := peersOf(path, record); err != nil || p != nil {
-		t.Errorf("of another corpus: %+v, %v", p, err)
-	}
-	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := peersOf(path, record); err == nil {
-		t.Error("half a file was read")
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	run := someRun()
-	run.Figures = []report.Figure{
-		{Number: "1", What: "a|b", Yardstick: "y", Goal: "0.90", Reached: "0.92", Verdict: report.Met},
-	}
-	var b bytes.Buffer
-	if err := Markdown(&b, run); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, want := range []string{
-		"|---|---|---|---|---|---|\n", "\n| 1 | a\\|b | y | 0.90 | 0.92 | met |\n", "12000 positions",
-	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("it has no %q:\n%s", want, &b)
-		}
-	}
-}
-
-func TestChanges(t *testing.T) {
-	old, now := someRun(), someRun()
-	now.Scenarios[0].RatioCPU = 0.7
-	var b bytes.Buffer
-	f := func(failOver float64, want int) {
+	f := func(text string, positions int64, found, ok bool) {
 		t.Helper()
-		if n, err := PrintChanges(&b, old, now, failOver); err != nil || n != want {
-			t.Errorf("%d regressions over %v; want %d: %v\n%s", n, failOver, want, err, &b)
+		if text != "" {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := readPeers(path, &corpus.Record{
+			Spec: corpus.Spec{Genesis: "g"}, Corpus: report.Corpus{Positions: positions},
+		})
+		if (p != nil) != found || (err == nil) != ok {
+			t.Errorf("%q for %d positions is %+v, %v", text, positions, p, err)
 		}
 	}
 
-	f(0, 0)
-	f(0.1, 1)
-	f(0.5, 0)
-	now.Corpus.Pools++
-	if _, err := PrintChanges(&b, old, now, 0); err == nil {
-		t.Error("runs of unlike corpora were compared")
-	}
+	f("", 9, false, true)
+	f(`{"positions":9,"genesis":"g","results":[{"peer":"Redis","ratioCpu":2}]}`, 9, true, true)
+	f("", 10, false, true)
+	f("{", 9, false, false)
 }
 
 func TestFaults(t *testing.T) {
-	if err := Faults(someRun()); err != nil {
+	if err := Faults(someRun(t)); err != nil {
 		t.Error(err)
 	}
 	f := func(change func(*report.Run)) {
 		t.Helper()
-		run := someRun()
+		run := someRun(t)
 		change(run)
 		if Faults(run) == nil {
 			t.Error("a fault was not seen")

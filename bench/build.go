@@ -17,7 +17,7 @@ import (
 // waits until every chain has published the end of its history, compacts the
 // store, and measures what came out. The directory must not hold a corpus yet.
 func BuildCorpus(
-	ctx context.Context, exe, dir string, spec corpus.Spec, out *os.File,
+	ctx context.Context, dir string, spec corpus.Spec, out *os.File,
 ) (*corpus.Record, error) {
 	if err := spec.SetDefaults(); err != nil {
 		return nil, err
@@ -36,20 +36,20 @@ func BuildCorpus(
 	now := time.Now().UTC().Truncate(time.Hour)
 	spec.Genesis = now.AddDate(0, 0, -spec.Days).Format(time.RFC3339)
 	r := &corpus.Record{Spec: spec}
-	if err := grow(ctx, exe, dir, r, out); err != nil {
+	if err := runHistory(ctx, dir, r, out); err != nil {
 		return nil, err
 	}
 	if err := corpus.Compact(dir); err != nil {
 		return nil, err
 	}
-	if r.Shape, err = corpus.Measure(corpus.DataDir(dir)); err != nil {
+	if err := r.Measure(corpus.DataDir(dir)); err != nil {
 		return nil, err
 	}
 	return r, r.Write(dir)
 }
 
-// grow runs the node until it has caught up.
-func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) (err error) {
+// runHistory runs the node until it has caught up.
+func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File) error {
 	all, err := process.Split(false)
 	if err != nil {
 		return err
@@ -58,9 +58,7 @@ func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) 
 	if err != nil {
 		return err
 	}
-	n, err := process.StartNode(ctx, all, process.NodeConfig{
-		Exe: exe, Args: args, Data: corpus.DataDir(dir), Config: r.Spec.Config(corpus.Node{}), Dir: dir,
-	})
+	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(corpus.Node{}), dir)
 	if err != nil {
 		return err
 	}
@@ -70,17 +68,8 @@ func grow(ctx context.Context, exe, dir string, r *corpus.Record, out *os.File) 
 		p.show(h.Ready())
 		return h.Ready()
 	})
-
-	r.Seconds, r.CPU = time.Since(n.Began).Seconds(), n.CPU().Seconds()
-	for values, i := n.Counters(), 0; i < r.Spec.Chains; i++ {
-		r.Events += eventsOf(values, corpus.Chains[i].ID)
-	}
+	r.Seconds, r.CPU, r.Events = time.Since(n.Began).Seconds(), n.CPU().Seconds(), p.events()
 	return errors.Join(err, n.Stop())
-}
-
-// eventsOf returns how many events a chain has applied.
-func eventsOf(values map[string]float64, chain int64) int64 {
-	return int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, chain)])
 }
 
 // progress shows how far a node is: on a terminal a line that is written over,
@@ -91,39 +80,38 @@ type progress struct {
 	spec     *corpus.Spec
 	out      *os.File
 	terminal bool
-	said     time.Time
+	shown    time.Time
 }
 
-// Pauses between two looks, on a terminal and elsewhere.
-const (
-	redrawEvery = time.Second
-	sayEvery    = 10 * time.Second
-)
+// events is how many events the node has applied.
+func (p *progress) events() (sum int64) {
+	values := p.node.Counters()
+	for _, c := range corpus.Chains[:p.spec.Chains] {
+		sum += int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, c.ID)])
+	}
+	return sum
+}
 
 // show asks the node how many events it has. The number of all is an estimate:
 // until the node is ready, the last hundredth is not believed.
 func (p *progress) show(ready bool) {
-	pause, start, end := sayEvery, "", "\n"
+	pause, start, end := 10*time.Second, "", "\n"
 	if p.terminal {
-		pause, start = redrawEvery, "\r\033[K" // and clear the line
+		pause, start, end = time.Second, "\r\033[K", "" // clear the line
 	}
-	if !ready && time.Since(p.said) < pause {
+	if !ready && time.Since(p.shown) < pause {
 		return
 	}
-	p.said = time.Now()
+	p.shown = time.Now()
 
-	line, done, all := "", int64(0), int64(0)
-	for i, c := range corpus.Chains[:p.spec.Chains] {
-		expected, events := p.spec.Events(i), eventsOf(p.node.Counters(), c.ID)
-		if events = min(events, expected-expected/100); ready {
-			events = expected
-		}
-		line += fmt.Sprintf("  chain %d %d %%", c.ID, 100*events/expected)
-		done, all = done+events, all+expected
+	all := int64(0)
+	for i := range p.spec.Chains {
+		all += p.spec.Events(i)
+	}
+	done := min(p.events(), all-all/100)
+	if ready {
+		done, end = all, "\n"
 	}
 	left := time.Since(p.node.Began).Seconds() * float64(all-done) / float64(max(done, 1))
-	if p.terminal && !ready {
-		end = ""
-	}
-	fmt.Fprintf(p.out, "%s%d of about %d events%s, about %.0f s left%s", start, done, all, line, left, end)
+	fmt.Fprintf(p.out, "%s%d %% of about %d events, about %.0f s left%s", start, 100*done/all, all, left, end)
 }

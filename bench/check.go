@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -25,22 +26,54 @@ var (
 )
 
 // sortMetrics are the metrics that orders go by, descending; an order that is
-// not here is by id or by time. The empty order is the default one.
+// not here is by id or by time.
 var sortMetrics = map[string]string{
 	"apr": "apr", "fee_apr": "feeApr", "roi": "roi", "pnl": "pnlUsd",
 	"underlying_value": "underlyingValueUsd", "tvl": "tvlUsd", "volume": "volumeUsd24h",
 	"fees": "feesUsd24h",
 }
 
+// fields are an object's, by key.
+type fields map[string]json.RawMessage
+
+func (f fields) check(wanted []string) error {
+	for _, name := range wanted {
+		if _, ok := f[name]; !ok {
+			return fmt.Errorf("%q is missing", name)
+		}
+	}
+	return nil
+}
+
+// metric is nil when it is unknown.
+func (f fields) metric(name string) *float64 {
+	var metrics map[string]any
+	if json.Unmarshal(f["metrics"], &metrics) != nil {
+		return nil
+	}
+	if x, ok := metrics[name].(float64); ok {
+		return &x
+	}
+	return nil
+}
+
 // checkAnswer looks at one complete answer: that it is JSON with the keys it
 // must have, and that ranks and order of a list are right.
-func checkAnswer(_ int, status int, target string, body []byte) error {
+func checkAnswer(status int, target string, body []byte) error {
 	route, query, _ := strings.Cut(target, "?")
-	body, err := unpacked(body)
+	body, err := unpack(body)
 	if err != nil {
 		return err
 	}
-	var has map[string]json.RawMessage
+	if status == 200 && route == "/v1/chains" { // an array
+		err = json.Unmarshal(body, new([]fields))
+		if err != nil {
+			err = fmt.Errorf("not JSON: %w: %.100q", err, body)
+		}
+		return err
+	}
+
+	var has fields
 	err = json.Unmarshal(body, &has)
 	switch {
 	case status != 200 && len(has["error"]) <= len(`""`):
@@ -57,19 +90,19 @@ func checkAnswer(_ int, status int, target string, body []byte) error {
 	case route == "/v1/pools":
 		return checkList(has, "pools", append(poolFields, "rank"), "tvl", query)
 	case depth == 5 && strings.HasPrefix(route, "/v1/positions/"):
-		return checkFields(has, append(positionFields, "transactions"))
+		return has.check(append(positionFields, "transactions"))
 	case depth == 5 && strings.HasPrefix(route, "/v1/pools/"):
-		return checkFields(has, poolFields)
+		return has.check(poolFields)
 	case depth == 6 && strings.HasSuffix(route, "/charts"):
-		return checkFields(has, chartFields)
+		return has.check(chartFields)
 	}
 	return nil
 }
 
 var zstdReader, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)) // fails for bad options alone
 
-// unpacked is a body without its coding, of which the first bytes tell.
-func unpacked(body []byte) (plain []byte, err error) {
+// unpack returns a body without its coding, of which the first bytes tell.
+func unpack(body []byte) (plain []byte, err error) {
 	switch {
 	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
 		var r *gzip.Reader
@@ -95,34 +128,23 @@ func isFree(body []byte) bool {
 		bytes.Contains(body, []byte(`"partial":true`))
 }
 
-func checkFields(has map[string]json.RawMessage, fields []string) error {
-	for _, f := range fields {
-		if _, ok := has[f]; !ok {
-			return fmt.Errorf("%q is missing", f)
-		}
-	}
-	return nil
-}
-
 // checkList checks pagination, every row's keys, ranks, and the order.
-func checkList(has map[string]json.RawMessage, list string, fields []string, order, query string) error {
+func checkList(has fields, list string, wanted []string, sort, query string) error {
 	asked, err := url.ParseQuery(query)
 	if err != nil {
 		return fmt.Errorf("cannot read our own question %q: %w", query, err)
 	}
-	if err := checkFields(has, []string{list, "pagination"}); err != nil {
+	if err := has.check([]string{list, "pagination"}); err != nil {
 		return err
 	}
-	var rows []map[string]json.RawMessage
+	var rows []fields
 	var p struct {
 		Page, Limit, Total   int
 		HasMore, TotalCapped bool
 	}
-	if err := json.Unmarshal(has[list], &rows); err != nil {
-		return fmt.Errorf("rows: %w", err)
-	}
-	if err := json.Unmarshal(has["pagination"], &p); err != nil {
-		return fmt.Errorf("pagination: %w", err)
+	err = errors.Join(json.Unmarshal(has[list], &rows), json.Unmarshal(has["pagination"], &p))
+	if err != nil {
+		return fmt.Errorf("rows and pagination: %w", err)
 	}
 
 	page, limit := numberOr(asked.Get("page"), 1), numberOr(asked.Get("limit"), pageRows)
@@ -134,61 +156,48 @@ func checkList(has map[string]json.RawMessage, list string, fields []string, ord
 		return fmt.Errorf("%d rows of %d in all, and hasMore", len(rows), p.Total)
 	}
 
-	if sort := asked.Get("sort"); sort != "" {
-		order = sort
+	if s := asked.Get("sort"); s != "" {
+		sort = s
 	}
 	for i, row := range rows {
-		if err := checkFields(row, fields); err != nil {
+		if err := row.check(wanted); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 		if want := strconv.Itoa((page-1)*limit + i + 1); string(row["rank"]) != want {
 			return fmt.Errorf("row %d has rank %s; want %s", i, row["rank"], want)
 		}
-		if i > 0 && !inOrder(rows[i-1], row, order) {
-			return fmt.Errorf("rows %d and %d are not in the order %q", i-1, i, order)
+		if i > 0 && !inOrder(rows[i-1], row, sort) {
+			return fmt.Errorf("rows %d and %d are not in the order %q", i-1, i, sort)
 		}
 	}
 	return nil
 }
 
 func numberOr(text string, otherwise int) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return otherwise
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
 	}
-	return n
+	return otherwise
 }
 
 // inOrder reports whether row b may follow row a. Numbers are what is shown, so
 // equal neighbours and clamped values pass; unknown ones come last.
-func inOrder(a, b map[string]json.RawMessage, order string) bool {
-	metric, known := sortMetrics[order]
+func inOrder(a, b fields, sort string) bool {
+	if metric, ok := sortMetrics[sort]; ok {
+		x, y := a.metric(metric), b.metric(metric)
+		return y == nil || x != nil && *x >= *y
+	}
 
 	switch {
-	case known:
-		x, y := metricOfRow(a, metric), metricOfRow(b, metric)
-		return y == nil || x != nil && *x >= *y
-	case order == "age" && a["positionId"] != nil:
-		x, y := metricOfRow(a, "ageSeconds"), metricOfRow(b, "ageSeconds")
+	case sort == "age" && a["positionId"] != nil:
+		x, y := a.metric("ageSeconds"), b.metric("ageSeconds")
 		return x == nil || y == nil || *x <= *y
-	case order == "nft_id_asc":
+	case sort == "nft_id_asc":
 		return idLess(a["positionId"], b["positionId"])
-	case order == "nft_id_desc":
+	case sort == "nft_id_desc":
 		return idLess(b["positionId"], a["positionId"])
 	}
 	return true
-}
-
-// metricOfRow is nil when it is unknown.
-func metricOfRow(row map[string]json.RawMessage, name string) *float64 {
-	var metrics map[string]any
-	if json.Unmarshal(row["metrics"], &metrics) != nil {
-		return nil
-	}
-	if x, ok := metrics[name].(float64); ok {
-		return &x
-	}
-	return nil
 }
 
 // idLess compares quoted decimals of any length; ids of two chains may be equal.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,7 +16,7 @@ import (
 	"tidemark/bench/report"
 )
 
-// ask runs a load against the node and keeps its units.
+// ask runs a load against the node and counts its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
 	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
 	if cfg.Keys == nil {
@@ -46,13 +46,12 @@ func (s *suite) load(ctx context.Context, cfg load.Config) (*load.Result, error)
 	if cfg.Length == 0 {
 		cfg.Length = s.Length
 	}
-	cfg.Workers = min(s.cores.Workers(), cfg.Connections)
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node beside it, when profiles
-// are wanted: NAME.pprof, of the last round.
+// askProfiled is ask with a CPU profile of the node, when profiles are wanted:
+// NAME.pprof, of the last round.
 func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
 	if s.Profiles == "" || s.node.Ops == "" {
 		return s.ask(ctx, cfg)
@@ -71,8 +70,8 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 		done <- err
 	}()
 	r, err := s.ask(ctx, cfg)
-	if bad := <-done; bad != nil {
-		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", bad))
+	if profileErr := <-done; profileErr != nil {
+		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", profileErr))
 	}
 	return r, err
 }
@@ -89,8 +88,8 @@ func (s *suite) compareWithLimit(
 	if first.Requests == 0 {
 		return fmt.Errorf("no good answer: %v", first.Problems)
 	}
-	cmd := exec.Command(s.Exe, "bench", "constant", "--bytes", fmt.Sprint(first.MeanBody()))
-	limit, err := process.Launch(ctx, s.cores, cmd, filepath.Join(s.workDir(), "limit.log"))
+	cmd := process.Self("bench", "constant", "--bytes", fmt.Sprint(first.MeanBody()))
+	limit, err := process.Launch(ctx, s.cores, cmd, filepath.Join(s.scratch, "limit.log"))
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ func (s *suite) compareWithLimit(
 // compare measures a node and what it is compared with in turns: the rounds
 // with the median throughput, and the medians of the rounds' ratios.
 func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
-	published := s.watch()
+	published := s.watchGenerations()
 	before := s.node.Counters()
 	nodes, others, err := load.InTurns(ctx, s.Rounds, node, other)
 	seen := published()
@@ -123,29 +122,31 @@ func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other l
 	out.Rounds, out.Ratio, out.RatioCPU = s.Rounds, load.Median(ratios), load.Median(cpus)
 	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
 	out.CacheShare = cacheShare(before, s.node.Counters())
-	limit := measureOf(load.Middle(others))
+	limit := measureOf(load.Middle(others), s.cores)
 	out.Limit = &limit
-	recordNode(out, nodes, seen)
+	s.recordNode(out, nodes, seen)
 	return nil
 }
 
 // askAlone measures the node without a comparison.
 func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Config) (*load.Result, error) {
-	published := s.watch()
+	published := s.watchGenerations()
+	before := s.node.Counters()
 	r, err := s.askProfiled(ctx, out.Name, cfg)
 	seen := published()
 	if err != nil {
 		return nil, err
 	}
-	recordNode(out, []*load.Result{r}, seen)
+	out.CacheShare = cacheShare(before, s.node.Counters())
+	s.recordNode(out, []*load.Result{r}, seen)
 	return r, nil
 }
 
-// recordNode writes down the node's side: the middle round, and what the answers of
-// all rounds were.
-func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
+// recordNode writes down the node's side: the middle round, and what the
+// answers of all rounds were.
+func (s *suite) recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
 	mid := load.Middle(nodes)
-	out.Node = measureOf(mid)
+	out.Node = measureOf(mid, s.cores)
 	for i, t := range mid.Series {
 		out.Series = append(out.Series, report.Point{
 			Seconds:   float64(i) * load.TickLength.Seconds(),
@@ -167,8 +168,8 @@ func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) 
 		out.Checked += r.Checked
 		out.Wrong += r.Wrong
 	}
-	for _, c := range all.Statuses {
-		out.Statuses = append(out.Statuses, report.Status(c))
+	for _, status := range slices.Sorted(maps.Keys(all.Statuses)) {
+		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: all.Statuses[status]})
 	}
 	out.Failures, out.Unanswered = all.Failures, all.Unanswered
 	out.Free, out.Unsent, out.Problems = all.Free, all.Unsent, all.Problems
@@ -180,12 +181,13 @@ var percents = []float64{
 	99.99, 100,
 }
 
-func measureOf(r *load.Result) report.Measure {
+func measureOf(r *load.Result, on *process.Cores) report.Measure {
 	seconds := r.Elapsed.Seconds()
 	m := report.Measure{
 		PerSecond: r.PerSecond(), MBPerSecond: float64(r.Bytes) / 1e6 / seconds,
 		ServerMicros: r.ServerMicros(), BodyBytes: r.MeanBody(),
-		Requests: r.Requests, Refused: r.Refused, ClientBusy: r.ClientCPU.Seconds() / seconds,
+		Requests: r.Requests, Refused: r.Refused,
+		ClientBusy:   r.ClientCPU.Seconds() / seconds / float64(on.Client()),
 		ClientMicros: r.ClientCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1)),
 	}
 	for _, p := range percents {
@@ -212,8 +214,9 @@ type publication struct {
 // load: the resolution of the marks in a plot.
 const watchEvery = 100 * time.Millisecond
 
-// watch notes when chains publish, until the returned function is called.
-func (s *suite) watch() func() []publication {
+// watchGenerations notes when chains publish, until the returned function is
+// called.
+func (s *suite) watchGenerations() func() []publication {
 	if !s.mode.moves() && s.URL == "" {
 		return func() []publication { return nil }
 	}
@@ -229,10 +232,7 @@ func (s *suite) watch() func() []publication {
 				return
 			case <-time.After(watchEvery):
 			}
-			h, err := node.Health()
-			if err != nil {
-				continue
-			}
+			h, _ := node.Health() // of no answer, no chains
 			for chain, now := range h.Generations() {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, publication{time.Now(), chain})
@@ -246,16 +246,4 @@ func (s *suite) watch() func() []publication {
 		wait.Wait()
 		return published
 	}
-}
-
-// workDir is where logs go.
-func (s *suite) workDir() string {
-	if s.scratch == "" {
-		dir, err := os.MkdirTemp("", "tidemark-bench-")
-		if err != nil {
-			return os.TempDir()
-		}
-		s.scratch = dir
-	}
-	return s.scratch
 }

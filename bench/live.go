@@ -5,84 +5,181 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
 )
+
+// mode is how a node serves the corpus.
+type mode struct {
+	market corpus.Market
+	bare   bool // without a page cache
+	cores  int  // of the server; 0: its half of the machine
+	none   bool // there is no node
+}
+
+// The modes.
+var (
+	still   = mode{}
+	two     = mode{cores: 2}
+	bare    = mode{bare: true}
+	calm    = mode{market: corpus.Calm}
+	live    = mode{market: corpus.Brisk}
+	liveTwo = mode{market: corpus.Brisk, cores: 2}
+	alone   = mode{none: true}
+)
+
+// moves reports whether the market continues after the history.
+func (m mode) moves() bool { return m.market != corpus.Still }
+
+// serve makes sure that a node runs in a mode. One that is not ours is left as
+// it is.
+func (s *suite) serve(ctx context.Context, m mode) error {
+	if s.URL != "" || s.node != nil && s.mode == m {
+		return nil
+	}
+	if err := s.stopNode(); err != nil || m.none {
+		return err
+	}
+
+	kept := s.generations // of the node before
+	if err := s.startNode(ctx, m); err != nil {
+		return err
+	}
+	if err := s.node.WaitUntil(ctx, (*process.Health).Ready); err != nil || !m.moves() {
+		return err
+	}
+	return s.node.WaitPast(ctx, kept)
+}
+
+// startNode starts a node on the copy of the corpus, with a market that
+// continues where it was.
+func (s *suite) startNode(ctx context.Context, m mode) error {
+	n := corpus.Node{Market: m.market, Since: s.marketSince(m.market), Bare: m.bare, Refresh: s.Refresh}
+	args, err := s.record.Spec.Args(n)
+	if err != nil {
+		return err
+	}
+
+	s.mode = m
+	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(n),
+		s.scratch)
+	return err
+}
+
+// firstBlocks is how far a market is when its first node starts: every chain
+// has a block or two, so that nobody waits for the first.
+const firstBlocks = 25 * time.Second
+
+// marketSince returns when a market continued after the end of the history. In a
+// calm one nothing happens at first (see sim.CalmLull). A brisk one continues
+// where the calm one is, with minutes in every refresh, and from so far on that
+// no calm minute is left in the median that prices the native currency.
+func (s *suite) marketSince(m corpus.Market) time.Time {
+	now := time.Now()
+	if m == corpus.Calm {
+		if s.calmSince.IsZero() {
+			s.calmSince = now.Add(-sim.CalmLull - firstBlocks)
+		}
+		return s.calmSince
+	}
+
+	if m == corpus.Brisk && s.liveSince.IsZero() {
+		passed := firstBlocks + sim.CalmLull
+		if !s.calmSince.IsZero() {
+			passed += now.Sub(s.calmSince)
+		}
+		s.liveSince = now.Add(-passed / time.Duration(sim.BriskSpeed(s.Refresh)))
+	}
+	return s.liveSince
+}
+
+// stopNode stops a node of ours, and keeps how far its generations were.
+func (s *suite) stopNode() error {
+	if s.node == nil || s.node.Child == nil {
+		return nil
+	}
+	if h, err := s.node.Health(); err == nil {
+		s.generations = h.Generations()
+	}
+
+	err := s.node.Stop()
+	s.node = nil
+	return err
+}
 
 // runRefresh measures what refreshing costs when nobody asks. The first
 // generation of a node, in which everything is new, is over by then, and the
 // corpus was compacted: what is written is for these refreshes alone.
 func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
-	was, cpu := s.node.Counters(), s.node.CPU()
-	disk := process.Written(s.node.Pid())
-	moves, err := s.nativeMoves(ctx, was)
+	before, cpu := s.node.Counters(), s.node.CPU()
+	written := process.Read(s.node.Pid()).Written
+	moves, err := s.countNativeMoves(ctx, before)
 	if err != nil {
 		return err
 	}
-	now := s.node.Counters()
-	cpu, disk = s.node.CPU()-cpu, process.Written(s.node.Pid())-disk
+	after := s.node.Counters()
+	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
-	count := s.refreshed(was, now, "tidemark_chain_refresh_seconds_count")
-	seconds := s.refreshed(was, now, "tidemark_chain_refresh_seconds_sum")
-	events := s.refreshed(was, now, "tidemark_chain_events_total")
+	count := s.counted(before, after, refreshCount)
 	out.Set(refreshes, count, "")
 	out.Set(nativeMoved, moves/count, "")
 	out.Set(refreshCPU, cpu.Seconds()/count, "s")
-	out.Set("time a refresh", seconds/count, "s")
-	out.Set("events a refresh", events/count, "")
-	out.Set(refreshBytes, float64(disk)/count/1e6, "MB")
+	out.Set("time a refresh", s.counted(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
+	out.Set("events a refresh", s.counted(before, after, "tidemark_chain_events_total")/count, "")
+	out.Set(refreshBytes, float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
-	sorted, err := s.sortSeconds(int(s.record.Shape.Positions) / len(s.record.Shape.Chains))
+	sorted, err := s.sortSeconds(int(s.record.Corpus.Positions) / len(s.record.Corpus.Chains))
 	out.Set(sortCPU, sorted, "s")
 	return err
 }
 
-// refreshed sums how far a counter of the chains has come.
-func (s *suite) refreshed(was, now map[string]float64, counter string) (sum float64) {
+const refreshCount = "tidemark_chain_refresh_seconds_count"
+
+// counted sums how far a counter of the chains has come.
+func (s *suite) counted(before, after map[string]float64, counter string) (sum float64) {
 	for _, chain := range s.target.chains {
-		name := counter + `{chain="` + strconv.FormatInt(chain, 10) + `"}`
-		sum += now[name] - was[name]
+		name := fmt.Sprintf(`%s{chain="%d"}`, counter, chain)
+		sum += after[name] - before[name]
 	}
 	return sum
 }
 
-// nativeMoves waits until the chains have refreshed as often as the settings
-// say, and returns how often the native price of one was another than before.
-func (s *suite) nativeMoves(ctx context.Context, was map[string]float64) (moves float64, err error) {
+// countNativeMoves waits until the chains have refreshed as often as the
+// settings say, and returns how often the native price of one was another than
+// at the look before.
+func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
 	const patience = 4                   // times what the refreshes should take
-	wanted := float64(s.Refreshes)
-	end := time.Now().Add(patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second))
+	limit := patience * time.Duration(s.Refreshes) * max(s.Refresh, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 
-	before, err := s.nativePrices()
+	last, err := s.nativePrices()
 	for err == nil {
-		const counter = "tidemark_chain_refresh_seconds_count"
-		if n := s.refreshed(was, s.node.Counters(), counter); n >= wanted {
+		n := s.counted(before, s.node.Counters(), refreshCount)
+		if n >= float64(s.Refreshes) {
 			return moves, nil
-		} else if time.Now().After(end) {
-			return moves, fmt.Errorf("%.0f refreshes after %s; want %.0f", n,
-				patience*time.Duration(s.Refreshes)*s.Refresh, wanted)
 		}
 		select {
 		case <-ctx.Done():
-			return moves, ctx.Err()
+			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
 		case <-time.After(every):
 		}
 
 		var now []float64
 		now, err = s.nativePrices()
 		for i := range now {
-			if now[i] != before[i] {
+			if now[i] != last[i] {
 				moves++
 			}
 		}
-		before = now
+		last = now
 	}
 	return moves, err
 }
@@ -90,16 +187,11 @@ func (s *suite) nativeMoves(ctx context.Context, was map[string]float64) (moves 
 // nativePrices asks what the native currency of every chain is worth.
 func (s *suite) nativePrices() (prices []float64, err error) {
 	for _, chain := range s.target.chains {
-		var l struct {
-			Pools []struct {
-				Pricing struct{ NativePriceUsd float64 }
-			}
-		}
 		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		if err := s.getUntil(path, &l); err != nil {
+		l, err := s.list("%s", path)
+		if err != nil {
 			return nil, err
 		}
-
 		if len(l.Pools) == 0 {
 			return nil, fmt.Errorf("%s has no pool; the native price is not known", path)
 		}
@@ -143,22 +235,18 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 // firstPage asks a node until a page comes and returns how long after the
 // process began that was.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
-	for {
+	err := n.Await(ctx, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)
-		if err == nil && a.Status == 200 {
-			if n == s.node {
-				s.run.Units.Answered += unitsList
-				s.run.Units.Expected += unitsList
-			}
-			return time.Since(n.Began), nil
+		if err == nil && a.Status != 200 {
+			err = fmt.Errorf("it is a %d", a.Status)
 		}
-
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(process.PollEvery / 10):
-		}
+		return err
+	})
+	if err == nil && n == s.node {
+		s.run.Units.Answered += unitsList
+		s.run.Units.Expected += unitsList
 	}
+	return time.Since(n.Began), err
 }
 
 // runStart times a node with the default configuration on an empty directory.
@@ -174,13 +262,12 @@ func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	n, err := process.StartNode(ctx, s.cores, process.NodeConfig{
-		Exe: s.Exe, Args: []string{"serve"}, Data: data, Dir: dir,
-	})
+	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", dir)
 	if err != nil {
 		return err
 	}
 	defer n.Stop()
+
 	page, err := s.firstPage(ctx, n, keys[0][0])
 	out.Set(firstPage, page.Seconds(), "s")
 	return err

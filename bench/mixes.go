@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 )
 
@@ -91,11 +92,38 @@ func oneOf(paths []string, suffix string) path {
 func anyPosition(t *target, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
 		ids := &t.ids[r.IntN(len(t.ids))]
-		dst = strconv.AppendInt(append(dst, "/v1/positions/"...), ids.chain, 10)
-		dst = append(dst, "/swapdex-v4/"...)
-		dst = strconv.AppendUint(dst, ids.least+r.Uint64N(ids.most-ids.least+1), 10)
-		return append(dst, suffix...)
+		return fmt.Appendf(dst, "/v1/positions/%d/swapdex-v4/%d%s", ids.chain,
+			ids.least+r.Uint64N(ids.most-ids.least+1), suffix)
 	}
+}
+
+// longestDetail asks for the longest history that was found: of a corpus, more
+// than a thousand transactions.
+func longestDetail(t *target) load.Mix {
+	return load.Mix{{Name: "detail", Weight: 1, Path: load.Fixed(t.longest), Units: unitsDetail}}
+}
+
+func anyDetail(t *target) load.Mix {
+	return load.Mix{{
+		Name: "detail", Weight: 1, Path: anyPosition(t, ""), Units: unitsDetail, Accept: []int{404},
+	}}
+}
+
+func anyCharts(t *target) load.Mix { return charts(t, anyPosition(t, "/charts")) }
+
+// agedCharts are charts over a year and more, of positions that are as old.
+func agedCharts(t *target) load.Mix {
+	if len(t.aged) == 0 {
+		return nil
+	}
+	return charts(t, oneOf(t.aged, "/charts?range=all"))
+}
+
+func charts(t *target, path path) load.Mix {
+	if !t.charts {
+		return nil
+	}
+	return load.Mix{{Name: "charts", Weight: 1, Path: path, Units: unitsCharts, Accept: []int{404}}}
 }
 
 // uncachedPages are pages of the default questions, all of them as likely.
@@ -111,38 +139,36 @@ func pagesFrom(name string, first, many int) load.Mix {
 	walk := func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
 		sort := positionSorts[3:][n%5] // those without exclusions have every row
-		dst = append(append(dst, "/v1/positions?sort="...), sort...)
-		dst = append(append(dst, '&'), everything...)
-		page := int64(first) + int64(n/5)%int64(max(1, many))
-		return strconv.AppendInt(append(dst, "&page="...), page, 10)
+		page := uint64(first) + n/5%uint64(max(1, many))
+		return fmt.Appendf(dst, "/v1/positions?sort=%s&%s&page=%d", sort, everything, page)
 	}
 	return load.Mix{{Name: name, Weight: 1, Path: walk, Units: unitsList}}
 }
 
-// newFilters never repeats a filter.
-func newFilters(*target) load.Mix { return filtersFrom(0) }
+// newFilters never repeats a filter; the first is the one after number from.
+func newFilters(from uint64) load.Mix {
+	var next atomic.Uint64
+	next.Store(from)
+	return load.Mix{{
+		Name: "new filter", Weight: 1, Units: unitsList,
+		Path: func(dst []byte, _ *rand.Rand) []byte {
+			return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
+		},
+	}}
+}
 
 // laterPages are deeper pages of a few filters that are known by then.
 func laterPages(*target) load.Mix {
 	const filters, pages = 24, 500 // fewer than the selections that are kept
 	return load.Mix{{Name: "known filter", Weight: 1, Units: unitsList,
 		Path: func(dst []byte, r *rand.Rand) []byte {
-			dst = fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1",
-				positionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6))
-			return strconv.AppendInt(append(dst, "&page="...), int64(2+r.IntN(pages)), 10)
+			return fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1&page=%d",
+				positionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
 		}}}
 }
 
-// storm accepts that a quota is used up.
-func storm(t *target) load.Mix {
-	m := hotPage(t)
-	m[0].Accept = []int{429}
-	return m
-}
-
-// overload accepts that a server says it is busy.
-func overload(t *target) load.Mix {
-	m := uncachedPages(t)
-	m[0].Accept = []int{429, 503}
+// accepting is a mix whose first part may also be answered with these statuses.
+func accepting(m load.Mix, statuses ...int) load.Mix {
+	m[0].Accept = statuses
 	return m
 }

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"tidemark/bench/report"
 )
 
-// A run is kept as NDJSON: one object a line, the kind of each beside it, so
-// that runs of different times can be put into one file and searched.
+// A run is kept as NDJSON: one object a line with its kind, so that runs of
+// different times can be put into one file and searched.
 type line struct {
 	Kind     string           `json:"kind"` // run, scenario or figure
 	Run      *report.Run      `json:"run,omitempty"`
@@ -64,129 +62,4 @@ func Read(r io.Reader) (run *report.Run, err error) {
 			run.Figures = append(run.Figures, *l.Figure)
 		}
 	}
-}
-
-// Table prints the scenarios of a run, with what else they measured, what to
-// keep in mind, and what went wrong.
-func Table(w io.Writer, run *report.Run) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tof limit\tby CPU\t±\trequests/s\tMB/s\tserver µs\tclient µs\tbody\t"+
-		"p50 ms\tp99 ms\tp99.9 ms\tfailed\t")
-	for i := range run.Scenarios {
-		s := &run.Scenarios[i]
-		m := &s.Node
-		if m.Requests+m.Refused == 0 {
-			continue
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%.1f\t%s\t%.1f\t%d\t%.2f\t%.2f\t%.2f\t%d\t\n",
-			s.Name, known("%.2f", s.Ratio), known("%.2f", s.RatioCPU), s.PlusMinus(), m.PerSecond,
-			m.MBPerSecond, known("%.1f", m.ServerMicros), m.ClientMicros, m.BodyBytes,
-			m.At(50), m.At(99), m.At(99.9), s.Bad())
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("cannot print a table: %w", err)
-	}
-
-	for i := range run.Scenarios {
-		s := &run.Scenarios[i]
-		for _, flag := range s.Flags() {
-			fmt.Fprintf(w, "%-14s note: %s\n", s.Name, flag)
-		}
-		for _, v := range s.Values {
-			fmt.Fprintf(w, "%-14s %s: %.4g %s\n", s.Name, v.Name, v.Value, v.Unit)
-		}
-		for _, p := range s.Problems {
-			fmt.Fprintf(w, "%-14s problem: %s\n", s.Name, p)
-		}
-	}
-	for _, what := range run.Settings.Unknown {
-		fmt.Fprintf(w, "not known of %s: %s\n", run.Settings.Target, what)
-	}
-	_, err := fmt.Fprintln(w, "units:", run.Units.Text())
-	return err
-}
-
-// known prints a figure that is 0 when it is not known.
-func known(format string, v float64) string {
-	if v == 0 {
-		return "-"
-	}
-	return fmt.Sprintf(format, v)
-}
-
-// brief is a scenario in a line, for whoever waits.
-func brief(s *report.Scenario) string {
-	m := &s.Node
-	switch {
-	case m.Requests+m.Refused == 0 && len(s.Values) > 0:
-		return fmt.Sprintf("%s: %.4g %s", s.Values[0].Name, s.Values[0].Value, s.Values[0].Unit)
-	case m.Requests+m.Refused == 0:
-		return "nothing was measured"
-	}
-
-	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
-		m.PerSecond, known("%.1f", m.ServerMicros), m.At(50), m.At(99))
-	if s.Limit != nil {
-		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, known("%.2f", s.RatioCPU), text)
-	}
-	if s.Bad() > 0 {
-		text += fmt.Sprintf("; %d answers were bad: %v", s.Bad(), s.Problems)
-	}
-	return text
-}
-
-// Figures prints the table of goals.
-func Figures(w io.Writer, run *report.Run) error {
-	fmt.Fprintln(w, aboutFigures(run))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\twhat\tyardstick\tgoal\treached\t")
-	for _, f := range run.Figures {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Number, f.What, f.Yardstick, f.Goal, f.Reached, f.Verdict)
-	}
-	return t.Flush()
-}
-
-// aboutFigures says what the figures are of.
-func aboutFigures(run *report.Run) string {
-	return fmt.Sprintf(
-		"corpus: %d positions in %d pools; the goals are for %d positions a chain, on three",
-		run.Corpus.Positions, run.Corpus.Pools, fullSize)
-}
-
-// Markdown prints the table of goals as a README has it.
-func Markdown(w io.Writer, run *report.Run) error {
-	fmt.Fprintf(w, "| # | what | yardstick | goal | reached | |\n|---|---|---|---|---|---|\n")
-	for _, f := range run.Figures {
-		cells := []string{f.Number, f.What, f.Yardstick, f.Goal, f.Reached, string(f.Verdict)}
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
-		}
-		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
-	}
-
-	m := &run.Machine
-	_, err := fmt.Fprintf(w, "\n%s. %s, %d cores, %s; Tidemark %s, %s.\n", aboutFigures(run),
-		m.CPU, m.Cores, m.Kernel, m.Version, run.Settings.Began)
-	return err
-}
-
-// PrintChanges compares a run with an older one, prints what changed, and
-// returns how many scenarios are worse by more than a part.
-func PrintChanges(w io.Writer, old, now *report.Run, failOver float64) (regressions int, err error) {
-	changes, err := report.Changes(old, now)
-	if err != nil {
-		return 0, err
-	}
-
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "scenario\tmeasure\told\tnew\tchange\t")
-	for _, c := range changes {
-		mark := ""
-		if failOver > 0 && c.Worse > failOver {
-			mark = "regression"
-			regressions++
-		}
-		fmt.Fprintf(t, "%s\t%s\t%.3g\t%.3g\t%s\t%s\n", c.Name, c.Measure, c.Old, c.New, c.Text(), mark)
-	}
-	return regressions, t.Flush()
 }

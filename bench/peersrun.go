@@ -11,8 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -31,23 +31,19 @@ type question struct {
 	row     int  // of the table of goals
 	counted bool // a peer counts now, and looks nothing up
 	alone   bool // by one connection
-	path    func(t *target, from uint64) path
+	mix     func(t *target, from uint64) load.Mix
 }
 
 var questions = []question{
-	{"page 1, counted", 1, true, false, firstPages},
-	{"page 1", 1, false, false, firstPages},
-	{"any page", 3, false, false, func(t *target, _ uint64) path { return uncachedPages(t)[0].Path }},
-	{"deep page", 4, false, false, deepPages},
-	{"new filter", 5, true, true, func(_ *target, from uint64) path { return filtersFrom(from)[0].Path }},
-}
-
-func firstPages(t *target, _ uint64) path { return hotPage(t)[0].Path }
-
-func deepPages(t *target, _ uint64) path {
-	last := min(deepPage, t.all/pageRows)
-	many := min(400, last)
-	return pagesFrom("deep", last-many+1, many)[0].Path
+	{"page 1, counted", 1, true, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
+	{"page 1", 1, false, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
+	{"any page", 3, false, false, func(t *target, _ uint64) load.Mix { return uncachedPages(t) }},
+	{"deep page", 4, false, false, func(t *target, _ uint64) load.Mix {
+		last := min(deepPage, t.all/pageRows)
+		many := min(400, last)
+		return pagesFrom("deep", last-many+1, many)
+	}},
+	{"new filter", 5, true, true, func(_ *target, from uint64) load.Mix { return newFilters(from) }},
 }
 
 const (
@@ -67,15 +63,9 @@ const (
 // ComparePeers compares a node without its page cache with databases that the
 // command serves, and returns what it measured also when a part of it failed.
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Peers, err error) {
-	peers := settings.Only
-	settings.Only = nil
-	if err := settings.setDefaults(); err != nil {
-		return nil, err
-	}
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
 	}
-
 	s := &suite{Settings: settings, began: time.Now()}
 	defer func() { err = errors.Join(err, s.finish()) }()
 	if err := s.prepare(ctx); err != nil {
@@ -89,12 +79,13 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 	}
 
 	out := &report.Peers{
-		Began: s.began.UTC().Format(time.RFC3339), Positions: s.record.Shape.Positions,
+		Began: s.began.UTC().Format(time.RFC3339), Positions: s.record.Corpus.Positions,
 		Genesis: s.record.Spec.Genesis, CPU: s.run.Machine.CPU, Pinned: s.cores.Text,
 	}
 	var faults []error
 	for number, name := range PeerNames {
-		if len(peers) > 0 && !containsFold(peers, name) {
+		same := func(only string) bool { return strings.EqualFold(only, name) }
+		if len(s.Only) > 0 && !slices.ContainsFunc(s.Only, same) {
 			continue
 		}
 		if err := s.serve(ctx, bare); err != nil {
@@ -109,16 +100,7 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 	return out, errors.Join(append(faults, s.refreshNode(ctx, out))...)
 }
 
-func containsFold(list []string, name string) bool {
-	for _, s := range list {
-		if strings.EqualFold(s, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// contest is one peer beside the node.
+// contest is one peer in comparison with the node.
 type contest struct {
 	*suite
 	out    *report.Peers
@@ -137,10 +119,13 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	cmd := exec.Command(command, "--peer", c.peer.Peer, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
 	if c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log")); err == nil {
 		defer func() { err = errors.Join(err, c.front.Stop()) }()
-		err = c.load(ctx)
+		err = c.awaitLoaded(ctx)
 	}
 	if err != nil {
-		c.leaveOut(err)
+		for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
+			c.peer.Question, c.peer.Row, c.peer.Why = q.name, q.row, err.Error()
+			c.out.Results = append(c.out.Results, c.peer)
+		}
 		return err
 	}
 
@@ -155,25 +140,18 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	return errors.Join(faults...)
 }
 
-// load waits until the peer has loaded everything, which is its refresh.
-func (c *contest) load(ctx context.Context) error {
+// awaitLoaded waits until the peer has loaded everything, which is its refresh.
+func (c *contest) awaitLoaded(ctx context.Context) error {
 	c.say("%s: loading", c.peer.Peer)
-	for {
+	err := c.front.Await(ctx, process.PollEvery, func() error {
 		a, err := process.Ask(c.front.Address, "/about", "")
-		if err == nil && a.Status == 200 {
-			if err := json.Unmarshal(a.Body, &c.peer); err != nil {
-				return fmt.Errorf("cannot read what the peer says of itself: %w", err)
-			}
-			break
+		if err != nil || a.Status != 200 {
+			return errors.Join(err, errors.New("still loading"))
 		}
-		if !c.front.Alive() {
-			return errors.New(c.front.LastWords())
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(process.PollEvery):
-		}
+		return json.Unmarshal(a.Body, &c.peer)
+	})
+	if err != nil {
+		return err
 	}
 
 	p := c.peer
@@ -183,59 +161,49 @@ func (c *contest) load(ctx context.Context) error {
 	return nil
 }
 
-// leaveOut says of every question that it was not measured.
-func (c *contest) leaveOut(why error) {
-	for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
-		c.peer.Question, c.peer.Row, c.peer.Why = q.name, q.row, why.Error()
-		c.out.Results = append(c.out.Results, c.peer)
-	}
-}
-
 // ask compares the answers to a question and then times both sides in turns.
-func (c *contest) ask(ctx context.Context, q *question, keyed bool) error {
+func (c *contest) ask(ctx context.Context, q *question, keyed bool) (err error) {
 	p := c.peer
 	p.Question, p.Row, p.Other = q.name, q.row, report.PeerSide{}
-	before, key := "", "" // of the peer's path, and of its questions
+	prefix, numbers, keys := "", c.number*peerNumbers, []string(nil) // of what the peer is asked
 	if keyed {
 		p.Question += ", keys checked"
-		before, key = "/keyed", c.keys[0]
+		prefix, numbers, keys = "/keyed", numbers+peerNumbers/2, c.keys
 	}
 	if q.counted {
-		before += "/counted"
+		prefix += "/counted"
 	}
-	defer func() { c.out.Results = append(c.out.Results, p) }()
-	err := c.compareAnswers(q, before, key, &p.Equal)
-	if err != nil {
-		if p.Why = err.Error(); p.Why == report.Cannot {
-			return nil
+	defer func() {
+		if err != nil {
+			p.Why = err.Error()
+			err = fmt.Errorf("%s: %w", p.Question, err)
 		}
-		return fmt.Errorf("%s: %w", p.Question, err)
+		c.out.Results = append(c.out.Results, p)
+	}()
+	if p.Equal, err = c.compareAnswers(q, prefix, keys); errors.Is(err, errCannot) {
+		p.Why, err = report.Cannot, nil
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 
-	numbers := c.number * peerNumbers
-	if keyed {
-		numbers += peerNumbers / 2
-	}
 	side := func(address, prefix string, keys []string, cpu func() time.Duration) load.Side {
 		return func(ctx context.Context) (*load.Result, error) {
-			cfg := load.Config{Addr: address, Keys: keys, ServerCPU: cpu, Mix: load.Mix{{
-				Name: q.name, Weight: 1, Path: prefixed(prefix, q.path(c.target, numbers)),
-			}}}
+			mix := q.mix(c.target, numbers)
+			path := mix[0].Path
+			mix[0].Path = func(dst []byte, r *rand.Rand) []byte { return path(append(dst, prefix...), r) }
+			cfg := load.Config{Addr: address, Keys: keys, ServerCPU: cpu, Mix: mix}
 			if q.alone { // and slow: it takes longer to see many of them
 				cfg.Connections, cfg.Length = 1, 3*c.Length
 			}
 			return c.loadWhole(ctx, cfg)
 		}
 	}
-	var keys []string
-	if keyed {
-		keys = c.keys
-	}
 	nodes, others, err := load.InTurns(ctx, c.Rounds, side(c.node.API, "", c.keys, c.node.CPU),
-		side(c.front.Address, before, keys, c.front.CPU))
+		side(c.front.Address, prefix, keys, c.front.CPU))
 	if err != nil {
-		p.Why = err.Error()
-		return fmt.Errorf("%s: %w", p.Question, err)
+		return err
 	}
 	throughputs, cpus := load.Ratios(nodes, others)
 	p.Node, p.Other = sideOf(load.Middle(nodes)), sideOf(load.Middle(others))
@@ -243,23 +211,6 @@ func (c *contest) ask(ctx context.Context, q *question, keyed bool) error {
 	c.say("%s: %-28s %8.0f and %8.0f a second: %.2f x the CPU", p.Peer, p.Question, p.Node.PerSecond,
 		p.Other.PerSecond, p.RatioCPU)
 	return nil
-}
-
-// prefixed puts a prefix before the paths of a question.
-func prefixed(prefix string, of path) path {
-	return func(dst []byte, r *rand.Rand) []byte { return of(append(dst, prefix...), r) }
-}
-
-// filtersFrom are filters that nobody asked before, from the n-th on.
-func filtersFrom(n uint64) load.Mix {
-	var next atomic.Uint64
-	next.Store(n)
-	return load.Mix{{
-		Name: "new filter", Weight: 1, Units: unitsList,
-		Path: func(dst []byte, _ *rand.Rand) []byte {
-			return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
-		},
-	}}
 }
 
 // loadWhole runs a round in which no answer failed.
@@ -284,44 +235,44 @@ func sideOf(r *load.Result) report.PeerSide {
 	}
 }
 
-// compareAnswers asks both sides the same. A peer that answers something else is
-// not timed: ids, their order, ranks, every value of every row, and totals have
-// to be equal to the byte.
-func (c *contest) compareAnswers(q *question, before, key string, equal *int) error {
-	random, next := rand.New(rand.NewPCG(1, uint64(q.row))), q.path(c.target, comparedFrom)
-	for range comparisons {
+// errCannot is a peer's answer to a question that it has no means for.
+var errCannot = errors.New(report.Cannot)
+
+// compareAnswers asks both sides the same, and returns how many answers were
+// equal. A peer that answers something else is not timed: ids, their order,
+// ranks, every value of every row, and totals have to be equal to the byte.
+func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equal int, err error) {
+	random, key := rand.New(rand.NewPCG(1, uint64(q.row))), ""
+	if len(keys) > 0 {
+		key = keys[0]
+	}
+
+	next := q.mix(c.target, comparedFrom)[0].Path
+	for ; equal < comparisons; equal++ {
 		path := string(next(nil, random))
-		theirs, err := process.Ask(c.front.Address, before+path, key)
+		theirs, err := process.Ask(c.front.Address, prefix+path, key)
 		if err != nil {
-			return err
+			return equal, err
 		}
 		if strings.TrimSpace(string(theirs.Body)) == report.Cannot {
-			return errors.New(report.Cannot)
+			return equal, errCannot
 		}
 
 		var ours json.RawMessage
 		if err := c.getUntil(path, &ours); err != nil {
-			return err
+			return equal, err
 		}
-		if err := same(ours, theirs.Body); err != nil {
-			return fmt.Errorf("another answer than the node's: %s: %w", path, err)
+		if !bytes.Equal(ours, theirs.Body) {
+			at := 0
+			for at < min(len(ours), len(theirs.Body)) && ours[at] == theirs.Body[at] {
+				at++
+			}
+			from := max(0, at-40)
+			return equal, fmt.Errorf("another answer than the node's: %s: at byte %d the node has %.80q; "+
+				"the peer has %.80q", path, at, ours[from:], theirs.Body[from:])
 		}
-		*equal++
 	}
-	return nil
-}
-
-// same tells where two answers differ.
-func same(ours, theirs []byte) error {
-	if bytes.Equal(ours, theirs) {
-		return nil
-	}
-	at := 0
-	for at < min(len(ours), len(theirs)) && ours[at] == theirs[at] {
-		at++
-	}
-	from := max(0, at-40)
-	return fmt.Errorf("at byte %d the node has %.80q; the peer has %.80q", at, ours[from:], theirs[from:])
+	return equal, nil
 }
 
 // refreshNode measures the node's refresh of every chain, for all peers.
@@ -345,7 +296,31 @@ func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
 	return nil
 }
 
-// PeersTable prints the node beside each peer.
+// readPeers reads what `make bench-peers` wrote about a corpus; nil when there
+// is no file, or one about another corpus.
+func readPeers(path string, record *corpus.Record) (*report.Peers, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+
+	p := new(report.Peers)
+	if err == nil {
+		err = json.Unmarshal(b, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the peers in %s: %w", path, err)
+	}
+	if p.Positions != record.Corpus.Positions || p.Genesis != record.Spec.Genesis {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// PeersTable prints the node and each peer.
 func PeersTable(w io.Writer, run *report.Peers) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "row\tquestion\tpeer\tnode/s\tpeer/s\tnode CPU µs\tpeer CPU µs\tpeer : node CPU\tbody\t")
@@ -360,10 +335,9 @@ func PeersTable(w io.Writer, run *report.Peers) error {
 			p.Node.CPUMicros, p.Other.CPUMicros, p.RatioCPU, p.Other.BodyBytes)
 	}
 
-	fmt.Fprintf(t, "\n")
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print a table: %w", err)
 	}
-	_, err := fmt.Fprintf(w, "%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
+	_, err := fmt.Fprintf(w, "\n%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
 	return err
 }

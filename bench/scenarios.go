@@ -9,28 +9,31 @@ import (
 	"tidemark/bench/report"
 )
 
-// scenario is one thing to measure.
+// scenario is one thing to measure: a mix in comparison with the limit, or what
+// Run does.
 type scenario struct {
 	Name, What string
 	Mode       mode // of the node
 	Own        bool // needs a node of our own
 	Everybody  bool // asks with every key of the run, else with one a connection
-	Run        runFunc
-}
 
-type runFunc func(context.Context, *suite, *report.Scenario) error
+	Mix     func(*target) load.Mix // nil of a target: it has nothing to ask for
+	Header  string                 // of every request
+	Numbers bool                   // strconv of the answers' numbers is measured too
+	Run     func(context.Context, *suite, *report.Scenario) error
+}
 
 // table has the scenarios in the order in which they run: those on a market
 // that stands still first, since one that went on does not go back.
 var table = []scenario{
 	{Name: "hot", What: "the first page of 20, any of many keys", Everybody: true,
-		Run: withLimit(hotPage, "")},
+		Mix: hotPage},
 	{Name: "hot-gzip", What: "the same, asked with gzip", Everybody: true,
-		Run: withLimit(hotPage, "Accept-Encoding: gzip\r\n")},
+		Mix: hotPage, Header: "Accept-Encoding: gzip\r\n"},
 	{Name: "hot-zstd", What: "the same, asked with zstd", Everybody: true,
-		Run: withLimit(hotPage, "Accept-Encoding: zstd\r\n")},
+		Mix: hotPage, Header: "Accept-Encoding: zstd\r\n"},
 	{Name: "zipf", What: "all routes as users ask them: lists 70, details 20, charts 5, metadata 5",
-		Everybody: true, Run: withLimit(zipfMix, "")},
+		Everybody: true, Mix: zipfMix},
 	{Name: "filter", What: "filters never seen before, one after the other", Run: runFilter},
 	{Name: "half", What: "the hot page at half its capacity, open loop", Everybody: true, Run: runHalf},
 	{Name: "storm", What: "accounts whose quota ends while they ask", Own: true, Run: runStorm},
@@ -38,18 +41,19 @@ var table = []scenario{
 		Own: true, Everybody: true, Run: runHalf},
 
 	{Name: "uncached", What: "any page of 20 of any order and chain; page cache off", Mode: bare,
-		Run: withLimit(uncachedPages, "")},
+		Mix: uncachedPages},
 	{Name: "later", What: "deeper pages of filters that are known by then; page cache off", Mode: bare,
-		Run: withLimit(laterPages, "")},
+		Mix: laterPages},
 	{Name: "deep", What: "the last pages of all chains merged, and the first; page cache off",
 		Mode: bare, Run: runDeep},
 	{Name: "detail-1000", What: "the position with the longest history; page cache off", Mode: bare,
-		Run: runDetail},
+		Mix: longestDetail, Numbers: true},
 	{Name: "details", What: "any position, each as likely; page cache off", Mode: bare,
-		Run: withLimit(anyDetail, "")},
-	{Name: "charts", What: "charts of any position over 30 days", Mode: bare, Run: runCharts},
+		Mix: anyDetail},
+	{Name: "charts", What: "charts of any position over 30 days", Mode: bare, Mix: anyCharts,
+		Numbers: true},
 	{Name: "charts-year", What: "charts of positions older than a year, over all their days",
-		Mode: bare, Run: runYears},
+		Mode: bare, Mix: agedCharts, Numbers: true},
 	{Name: "overload", What: "any page at three times the sustainable rate, open loop; page cache off",
 		Mode: bare, Run: runOverload},
 
@@ -75,24 +79,35 @@ func Names() (names []string) {
 	return names
 }
 
-// withLimit measures a mix in comparison with the limit.
-func withLimit(mix func(*target) load.Mix, header string) runFunc {
-	return func(ctx context.Context, s *suite, out *report.Scenario) error {
-		return s.compareWithLimit(ctx, mix(s.target), header, out)
+// measureMix measures a mix in comparison with the limit, and how long strconv
+// takes for the numbers of its answers, where that is wanted.
+func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenario) error {
+	mix := sc.Mix(s.target)
+	if mix == nil {
+		out.Problems = append(out.Problems, "the node has nothing that this could ask for")
+		return nil
 	}
+	if err := s.compareWithLimit(ctx, mix, sc.Header, out); err != nil || !sc.Numbers {
+		return err
+	}
+
+	micros, err := s.numbersMicros(mix[0].Path)
+	out.Set(strconvMicros, micros, "µs")
+	out.Set(transactions, float64(s.target.entries), "") // of the longest detail
+	return err
 }
 
 // runFilter measures latencies of one connection that waits for every answer.
 func runFilter(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 1
-	if _, err := s.askAlone(ctx, out, load.Config{Mix: newFilters(s.target), Connections: 1}); err != nil {
+	if _, err := s.askAlone(ctx, out, load.Config{Mix: newFilters(0), Connections: 1}); err != nil {
 		return err
 	}
 
 	if s.record == nil {
 		return nil
 	}
-	pass, err := s.columnsPass(int(s.record.Shape.Positions))
+	pass, err := s.columnsPass(int(s.record.Corpus.Positions))
 	out.Set(columnsPass, pass, "ms")
 	return err
 }
@@ -130,60 +145,6 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
-// runDetail asks for the longest history that was found: of a corpus, more than
-// a thousand transactions.
-func runDetail(ctx context.Context, s *suite, out *report.Scenario) error {
-	out.Set(transactions, float64(s.target.entries), "")
-	return s.compareWithNumbers(ctx, out, load.Part{
-		Name: "detail", Path: load.Fixed(s.target.longest), Units: unitsDetail,
-	})
-}
-
-func anyDetail(t *target) load.Mix {
-	return load.Mix{{
-		Name: "detail", Weight: 1, Path: anyPosition(t, ""), Units: unitsDetail, Accept: []int{404},
-	}}
-}
-
-// runCharts asks for the charts of any position.
-func runCharts(ctx context.Context, s *suite, out *report.Scenario) error {
-	return s.measureCharts(ctx, out, anyPosition(s.target, "/charts"))
-}
-
-// runYears asks for charts over a year and more, of positions that are as old.
-func runYears(ctx context.Context, s *suite, out *report.Scenario) error {
-	if len(s.target.aged) == 0 {
-		out.Problems = append(out.Problems, "no position that was found is a year old")
-		return nil
-	}
-	return s.measureCharts(ctx, out, oneOf(s.target.aged, "/charts?range=all"))
-}
-
-func (s *suite) measureCharts(ctx context.Context, out *report.Scenario, path path) error {
-	if !s.target.charts {
-		out.Problems = append(out.Problems, "the node serves no charts")
-		return nil
-	}
-	return s.compareWithNumbers(ctx, out, load.Part{
-		Name: "charts", Path: path, Units: unitsCharts, Accept: []int{404},
-	})
-}
-
-// compareWithNumbers measures a kind of request, and how long strconv takes for
-// the numbers of its answers.
-func (s *suite) compareWithNumbers(ctx context.Context, out *report.Scenario, part load.Part) error {
-	part.Weight = 1
-	if err := s.compareWithLimit(ctx, load.Mix{part}, "", out); err != nil {
-		return err
-	}
-	micros, err := s.numbersMicros(part.Path)
-	if err != nil {
-		return err
-	}
-	out.Set(strconvMicros, micros, "µs")
-	return nil
-}
-
 // runHalf asks for the hot page at half the rate that the node reaches in this
 // mode. On a live node it takes long enough to see three generations of every
 // chain.
@@ -208,7 +169,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 // what the answers say and how the node is afterwards.
 func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	const times = 3
-	mix := overload(s.target)
+	mix := accepting(uncachedPages(s.target), 429, 503)
 	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
 	if err != nil {
 		return err
@@ -231,7 +192,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 // runStorm asks with accounts whose quota ends meanwhile: every unit that they
 // have is used, and none besides.
 func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
-	r, err := s.askAlone(ctx, out, load.Config{Mix: storm(s.target), Keys: s.limited})
+	r, err := s.askAlone(ctx, out, load.Config{Mix: accepting(hotPage(s.target), 429), Keys: s.limited})
 	if err != nil {
 		return err
 	}

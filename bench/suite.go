@@ -19,7 +19,6 @@ import (
 
 // Settings are what a run is asked to do; the command line has the defaults.
 type Settings struct {
-	Exe         string        // of the node; empty: our own
 	Corpus      string        // its directory
 	URL, Key    string        // a node that runs already, instead of a corpus
 	Only        []string      // scenarios by name; empty: all that can run
@@ -40,29 +39,11 @@ type Settings struct {
 }
 
 const (
-	keysAnAccount   = 10
+	keysPerAccount  = 10
 	limitedAccounts = 20
 	// warmPart of every measurement is asked and not measured.
 	warmPart = 5
 )
-
-func (s *Settings) setDefaults() (err error) {
-	if s.Accounts == 0 {
-		s.Accounts = max(1, s.Keys/keysAnAccount)
-	}
-	for _, name := range s.Only {
-		if !slices.Contains(Names(), name) {
-			return fmt.Errorf("no scenario %q; there are %s", name, strings.Join(Names(), ", "))
-		}
-	}
-
-	if s.Exe == "" {
-		if s.Exe, err = os.Executable(); err != nil {
-			return fmt.Errorf("cannot find our own executable: %w", err)
-		}
-	}
-	return nil
-}
 
 // suite is a run under way.
 type suite struct {
@@ -88,21 +69,24 @@ type suite struct {
 
 // Run measures, and returns what it measured also when a scenario failed.
 func Run(ctx context.Context, settings Settings) (*report.Run, error) {
-	if err := settings.setDefaults(); err != nil {
-		return nil, err
+	names := Names()
+	for _, name := range settings.Only {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("no scenario %q; there are %s", name, strings.Join(names, ", "))
+		}
 	}
 
 	s := &suite{Settings: settings, began: time.Now()}
 	err := s.prepare(ctx)
 	if err == nil {
-		err = s.scenarios(ctx)
+		err = s.runScenarios(ctx)
 	}
 	err = errors.Join(err, s.finish())
 
 	if s.record != nil {
-		var bad error
-		s.run.Peers, bad = peersOf(s.Peers, s.record)
-		err = errors.Join(err, bad)
+		var peersErr error
+		s.run.Peers, peersErr = readPeers(s.Peers, s.record)
+		err = errors.Join(err, peersErr)
 	}
 	s.run.Figures = figures(&s.run)
 	return &s.run, err
@@ -110,6 +94,9 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 
 // prepare starts the node and learns what it has.
 func (s *suite) prepare(ctx context.Context) (err error) {
+	if s.Accounts == 0 {
+		s.Accounts = max(1, s.Keys/keysPerAccount)
+	}
 	if s.cores, err = process.Split(!s.Unpinned); err != nil {
 		return err
 	}
@@ -117,10 +104,10 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 		return err
 	}
 
-	if s.URL == "" {
-		err = s.copyCorpus()
+	if s.URL != "" {
+		err = s.connect()
 	} else {
-		err = s.reach()
+		err = s.copyCorpus()
 	}
 	if err != nil {
 		return err
@@ -142,7 +129,7 @@ func (s *suite) copyCorpus() (err error) {
 	if s.record, err = corpus.Read(s.Corpus); err != nil {
 		return err
 	}
-	// Beside the corpus, so that the copy is hard links.
+	// Within the corpus, so that the copy is hard links.
 	if s.scratch, err = os.MkdirTemp(s.Corpus, "run-"); err != nil {
 		return fmt.Errorf("cannot make a directory to work in: %w", err)
 	}
@@ -153,7 +140,7 @@ func (s *suite) copyCorpus() (err error) {
 
 	issued, err := corpus.AddKeys(s.data, []corpus.Grant{
 		{Plan: corpus.MeteredPlan, Accounts: s.Accounts, Keys: s.Keys},
-		{Plan: corpus.LimitedPlan, Accounts: limitedAccounts, Keys: limitedAccounts * keysAnAccount},
+		{Plan: corpus.LimitedPlan, Accounts: limitedAccounts, Keys: limitedAccounts * keysPerAccount},
 	})
 	if err != nil {
 		return err
@@ -162,8 +149,8 @@ func (s *suite) copyCorpus() (err error) {
 	return nil
 }
 
-// scenarios runs those that were asked for, in the order of the table.
-func (s *suite) scenarios(ctx context.Context) error {
+// runScenarios runs those that were asked for, in the order of the table.
+func (s *suite) runScenarios(ctx context.Context) error {
 	for i := range table {
 		sc := &table[i]
 		if sc.Own && s.URL != "" || len(s.Only) > 0 && !slices.Contains(s.Only, sc.Name) {
@@ -186,50 +173,52 @@ func (s *suite) scenarios(ctx context.Context) error {
 			return fmt.Errorf("scenario %s: %w", sc.Name, err)
 		}
 		s.run.Scenarios = append(s.run.Scenarios, *out)
-		s.say("%-14s %s", "", brief(out))
+		s.say("%-14s %s", "", out.Summary())
 	}
 	return nil
 }
 
-// measure runs one scenario, and notes what the node held and what others used
-// of the machine meanwhile.
+// measure runs one scenario, and notes what the node held and what other
+// processes used of the machine meanwhile.
 func (s *suite) measure(ctx context.Context, sc *scenario) (*report.Scenario, error) {
+	ownUse := func() time.Duration {
+		sum := process.Own()
+		if s.node != nil {
+			sum += s.node.Child.CPU()
+		}
+		return sum
+	}
+
 	out := &report.Scenario{Name: sc.Name, What: sc.What, Connections: s.Connections, Rounds: 1}
-	busy, ours, from := process.ReadMachine().Busy, s.ownUse(), time.Now()
-	if err := sc.Run(ctx, s, out); err != nil {
+	busy, own, from := process.ReadMachine().Busy, ownUse(), time.Now()
+	run := sc.Run
+	if sc.Mix != nil {
+		run = func(ctx context.Context, s *suite, out *report.Scenario) error { return s.measureMix(ctx, sc, out) }
+	}
+	if err := run(ctx, s, out); err != nil {
 		return nil, err
 	}
 
 	// Of a node that the scenario replaced, the use is not known.
-	if used := s.ownUse() - ours; used > 0 {
+	if used := ownUse() - own; used > 0 {
 		others := process.ReadMachine().Busy - busy - used
 		out.Other = max(0, others.Seconds()/time.Since(from).Seconds())
 	}
 	if s.node != nil && s.node.Child != nil {
-		now, peak := process.Resident(s.node.Pid())
-		out.Set(resident, float64(now)/(1<<30), "GiB")
-		out.Set(residentPeak, float64(peak)/(1<<30), "GiB")
+		memory := process.Read(s.node.Pid())
+		out.Set(resident, float64(memory.Resident)/(1<<30), "GiB")
+		out.Set(residentPeak, float64(memory.Peak)/(1<<30), "GiB")
 	}
 	return out, nil
 }
 
-// ownUse is the CPU time of this process, the node, and other children that
-// have ended.
-func (s *suite) ownUse() time.Duration {
-	sum := process.Own()
-	if s.node != nil {
-		sum += s.node.Child.CPU()
-	}
-	return sum
-}
-
-// get asks the node once, outside of a load, and keeps what that cost.
-func (s *suite) get(path, key string) (*process.Answer, error) {
-	a, err := process.Ask(s.node.API, path, key)
+// get asks the node once, outside of a load, and counts what that cost.
+func (s *suite) get(path string) (*process.Answer, error) {
+	a, err := process.Ask(s.node.API, path, s.keys[0])
 	if err != nil {
 		return nil, err
 	}
-	if charged, bad := strconv.ParseInt(a.Header.Get("X-Units-Charged"), 10, 64); bad == nil {
+	if charged, err := strconv.ParseInt(a.Header.Get("X-Units-Charged"), 10, 64); err == nil {
 		s.run.Units.Answered += charged
 		s.run.Units.Expected += charged
 	}
@@ -238,17 +227,16 @@ func (s *suite) get(path, key string) (*process.Answer, error) {
 
 // finish stops the node, compares units, and removes what the run made.
 func (s *suite) finish() (err error) {
-	s.run.Units.Billed = -1
-	switch {
-	case s.node != nil && s.node.Child == nil:
+	units := &s.run.Units
+	units.Billed = -1
+	if s.URL == "" {
+		if err = s.stopNode(); err == nil && s.keys != nil {
+			units.Billed, err = corpus.Billed(s.data, s.began)
+		}
+	} else if s.node != nil {
 		var now int64
 		if now, err = s.unitsUsed(); err == nil {
-			s.run.Units.Billed = now - s.used
-		}
-	case s.URL == "":
-		err = s.stopNode()
-		if err == nil && s.keys != nil {
-			s.run.Units.Billed, err = corpus.Billed(s.data, s.began)
+			units.Billed = now - s.used
 		}
 	}
 
@@ -258,7 +246,7 @@ func (s *suite) finish() (err error) {
 	return err
 }
 
-// Faults returns what a run found wrong beside its speed, as an error: answers
+// Faults returns what a run found wrong besides its speed, as an error: answers
 // that failed or were wrong, and units that were not charged as they should.
 func Faults(run *report.Run) error {
 	var errs []error
@@ -268,11 +256,8 @@ func Faults(run *report.Run) error {
 				"%d answers were wrong: %v", s.Name, s.Failures, s.Unanswered, s.Wrong, s.Problems))
 		}
 	}
-
-	u := run.Units
-	if u.Answered != u.Expected || u.Billed >= 0 && u.Billed != u.Expected {
-		errs = append(errs, fmt.Errorf("units: %d expected, %d answered, %d billed",
-			u.Expected, u.Answered, u.Billed))
+	if u := &run.Units; u.Answered != u.Expected || u.Billed >= 0 && u.Billed != u.Expected {
+		errs = append(errs, errors.New("units: "+u.Text()))
 	}
 	return errors.Join(errs...)
 }

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"runtime"
-	"runtime/debug"
+	"slices"
+	"sort"
 	"strconv"
 	"time"
 
 	"tidemark/bench/process"
-	"tidemark/bench/report"
 )
 
 // target is what is known of the node's content: where requests can go.
@@ -85,18 +83,28 @@ type row struct {
 	Protocol, PositionID, PoolID string
 	IsActive                     bool
 	Metrics                      struct{ AgeSeconds int64 }
+	Pricing                      struct{ NativePriceUsd float64 }
 }
 
-// path is where the detail of a position is.
-func (r *row) path() string {
-	return fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol, url.PathEscape(r.PositionID))
+// paths are where the details of positions or of pools are.
+func paths(rows []row) (all []string) {
+	for i := range rows {
+		r := &rows[i]
+		if r.PositionID == "" {
+			all = append(all, fmt.Sprintf("/v1/pools/%d/%s/%s", r.ChainID, r.Protocol, r.PoolID))
+		} else {
+			all = append(all, fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol,
+				url.PathEscape(r.PositionID)))
+		}
+	}
+	return all
 }
 
 // getUntil asks for a page until it comes, and reads it into l: the first visits
 // of a deep one may be told to come again.
 func (s *suite) getUntil(path string, l any) error {
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
-		a, err := s.get(path, s.keys[0])
+		a, err := s.get(path)
 		if err == nil && a.Status == 503 && time.Now().Before(end) {
 			continue
 		}
@@ -142,49 +150,37 @@ func (s *suite) discover() (*target, error) {
 
 // findRows asks how long the lists are.
 func (s *suite) findRows(t *target) error {
-	var stats struct{ Positions struct{ Total int } }
-	if err := s.getUntil("/v1/stats", &stats); err != nil {
+	stats, err := s.stats()
+	if err != nil {
 		return err
 	}
-	t.all = stats.Positions.Total
+	t.all = int(stats.Positions)
 
 	for _, chain := range append([]int64{0}, t.chains...) {
-		for _, sort := range positionSorts {
+		for _, order := range positionSorts {
 			where := chainFilter(chain)
-			path := "/v1/positions?sort=" + sort + where
-			l, err := s.list("%s&limit=1", path)
-			total := l.Pagination.Total
-			if err == nil && l.Pagination.TotalCapped {
-				total, err = s.countRows(path, total, t.all)
-			}
-			if err != nil {
+			if t.rows[where+order], err = s.countRows("/v1/positions?sort="+order+where, t.all); err != nil {
 				return err
 			}
-			t.rows[where+sort] = total
 		}
 	}
 	return nil
 }
 
-// countRows finds how many rows a list has whose count stops at a cap, by
-// halving the pages of 100 that may be its last.
-func (s *suite) countRows(path string, atLeast, atMost int) (int, error) {
+// countRows finds how many rows a list has. Where its count stops at a cap, the
+// last of its full pages of 100 is looked for by halving.
+func (s *suite) countRows(path string, atMost int) (int, error) {
 	const limit = 100
-	full, empty := atLeast/limit, atMost/limit+2
-	for empty-full > 1 {
-		middle := (full + empty) / 2
-		l, err := s.list("%s&limit=%d&page=%d", path, limit, middle)
-		if err != nil {
-			return 0, err
-		}
-
-		if len(l.Positions) == limit {
-			full = middle
-		} else {
-			empty = middle
-		}
+	l, err := s.list("%s&limit=1", path)
+	if err != nil || !l.Pagination.TotalCapped {
+		return l.Pagination.Total, err
 	}
-	return full * limit, nil
+	full := sort.Search(atMost/limit+1, func(page int) bool {
+		l, pageErr := s.list("%s&limit=%d&page=%d", path, limit, page+1)
+		err = errors.Join(err, pageErr)
+		return len(l.Positions) < limit
+	})
+	return full * limit, err
 }
 
 // findPopular looks for what most people ask for.
@@ -194,18 +190,14 @@ func (s *suite) findPopular(t *target) error {
 		if err != nil {
 			return err
 		}
-		for i := range positions.Positions {
-			t.positions = append(t.positions, positions.Positions[i].path())
-		}
-
 		pools, err := s.list("/v1/pools?limit=100&page=%d", page)
 		if err != nil {
 			return err
 		}
-		for _, p := range pools.Pools {
-			t.pools = append(t.pools, fmt.Sprintf("/v1/pools/%d/%s/%s", p.ChainID, p.Protocol, p.PoolID))
-		}
+		t.positions = append(t.positions, paths(positions.Positions)...)
+		t.pools = append(t.pools, paths(pools.Pools)...)
 	}
+
 	if len(t.positions) == 0 || len(t.pools) == 0 {
 		return fmt.Errorf("the node lists %d positions and %d pools by default; "+
 			"there is nothing to ask for", len(t.positions), len(t.pools))
@@ -217,8 +209,9 @@ func (s *suite) findPopular(t *target) error {
 func (s *suite) findIDs(t *target) error {
 	for _, chain := range t.chains {
 		var ends [2]uint64
-		for i, sort := range []string{"nft_id_asc", "nft_id_desc"} {
-			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", sort, everything, chainFilter(chain))
+
+		for i, order := range []string{"nft_id_asc", "nft_id_desc"} {
+			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", order, everything, chainFilter(chain))
 			if err == nil && len(l.Positions) > 0 {
 				ends[i], err = strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
 			}
@@ -226,7 +219,6 @@ func (s *suite) findIDs(t *target) error {
 				return fmt.Errorf("cannot find the ids of chain %d: %w", chain, err)
 			}
 		}
-
 		t.ids = append(t.ids, idRange{chain, ends[0], max(ends[0], ends[1])})
 	}
 	return nil
@@ -242,22 +234,19 @@ func (s *suite) findLong(t *target) error {
 		if err != nil {
 			return err
 		}
-		for i := range l.Positions {
-			p := &l.Positions[i]
-			if p.IsActive && p.Metrics.AgeSeconds >= yearDays*24*3600 {
-				t.aged = append(t.aged, p.path())
-			}
-			if page == 1 {
-				candidates = append(candidates, p.path())
-			}
+		if page == 1 {
+			candidates = paths(l.Positions)
 		}
+		t.aged = append(t.aged, paths(slices.DeleteFunc(l.Positions, func(p row) bool {
+			return !p.IsActive || p.Metrics.AgeSeconds < yearDays*24*3600
+		}))...)
 	}
 	for i := 0; i < len(t.positions); i += max(1, len(t.positions)/discoverDetails) {
 		candidates = append(candidates, t.positions[i])
 	}
 
 	for _, path := range candidates {
-		a, err := s.get(path, s.keys[0])
+		a, err := s.get(path)
 		if err != nil {
 			return err
 		}
@@ -265,104 +254,7 @@ func (s *suite) findLong(t *target) error {
 			t.longest, t.entries = path, n
 		}
 	}
-	a, err := s.get(t.positions[0]+"/charts", s.keys[0])
+	a, err := s.get(t.positions[0] + "/charts")
 	t.charts = err == nil && a.Status == 200
 	return err
-}
-
-// reach prepares for a node that was started elsewhere.
-func (s *suite) reach() error {
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "http" || u.Host == "" {
-		return fmt.Errorf("cannot ask %q; it is http://HOST:PORT", s.URL)
-	}
-	if s.Key == "" {
-		return errors.New("a node that runs already is asked with --key")
-	}
-	host := u.Host
-	if u.Port() == "" {
-		host = net.JoinHostPort(u.Hostname(), "80")
-	}
-	s.keys, s.node = []string{s.Key}, &process.Node{API: host}
-
-	var stats struct {
-		Positions struct{ Total, Active int64 }
-		Pools     struct{ Total int64 }
-	}
-	if err := s.getUntil("/v1/stats", &stats); err != nil {
-		return err
-	}
-	s.run.Corpus = report.Corpus{
-		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
-	}
-	s.used, err = s.unitsUsed()
-	return err
-}
-
-// unitsUsed asks what the account of the key has used this month.
-func (s *suite) unitsUsed() (int64, error) {
-	var usage struct{ UnitsUsed int64 }
-	err := s.getUntil("/v1/usage", &usage)
-	return usage.UnitsUsed, err
-}
-
-// Loopback reports whether a URL's host is this machine, by its address: no
-// name but localhost is looked up.
-func Loopback(target string) bool {
-	u, err := url.Parse(target)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// unknown is what cannot be learnt of a node that is not ours.
-var unknown = []string{
-	"the CPU time and the memory of the node, so nothing is said by CPU",
-	"whether pages came from its page cache, which cannot be switched off from here",
-	"its machine: the one described is the client's, and the limit runs beside the client",
-}
-
-// describe writes down what a reader of the figures has to know.
-func (s *suite) describe() {
-	s.run.Settings = report.Settings{
-		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
-		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
-		Seed: s.Seed, Pinned: s.cores.Text, Command: s.Command,
-	}
-	if s.URL != "" {
-		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
-		s.run.Settings.Unknown = unknown
-	}
-
-	m := process.ReadMachine()
-	s.run.Machine = report.Machine{
-		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
-		Version: "unknown", Commit: "unknown",
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				s.run.Machine.Commit = setting.Value
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				s.run.Machine.Commit += " and changes"
-			}
-		}
-	}
-
-	if s.record == nil {
-		return
-	}
-	shape := &s.record.Shape
-	s.run.Corpus = report.Corpus{
-		Positions: shape.Positions, Open: shape.Open, Pools: shape.Pools,
-		Transactions: shape.Transactions,
-	}
-	for _, c := range shape.Chains {
-		s.run.Corpus.Chains = append(s.run.Corpus.Chains, report.Chain{
-			ID: c.Chain, Positions: c.Positions, Open: c.Open, Pools: c.Pools,
-		})
-	}
 }

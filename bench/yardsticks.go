@@ -1,13 +1,19 @@
 package bench
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
+	"tidemark/bench/report"
 )
 
 // A yardstick is the plainest way to do work of the same kind. Each is timed by
@@ -17,8 +23,8 @@ import (
 // yardstickRounds are enough for a median on a machine that others use too.
 const yardstickRounds = 5
 
-// timed returns the median CPU time of f in seconds.
-func (s *suite) timed(f func()) (seconds float64, err error) {
+// timeOnServer returns the median CPU time of f in seconds.
+func (s *suite) timeOnServer(f func()) (seconds float64, err error) {
 	var all []float64
 	for range yardstickRounds {
 		cpu, err := s.cores.OnServer(f)
@@ -40,7 +46,7 @@ func (s *suite) columnsPass(rows int) (millis float64, err error) {
 	}
 
 	sum := 0.0
-	seconds, err := s.timed(func() {
+	seconds, err := s.timeOnServer(func() {
 		for i, v := range values {
 			if v >= 0.3 && tvls[i] >= 0.4 {
 				sum += sums[i]
@@ -61,7 +67,7 @@ func (s *suite) sortSeconds(n int) (float64, error) {
 		shuffled[i] = random.Float64()
 	}
 
-	return s.timed(func() {
+	return s.timeOnServer(func() {
 		copy(floats, shuffled) // a thousandth of the sort
 		slices.Sort(floats)
 	})
@@ -95,7 +101,7 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 	var all []load.Number
 	answers := 0
 	for range numberSamples {
-		a, err := s.get(string(path(nil, random)), s.keys[0])
+		a, err := s.get(string(path(nil, random)))
 		if err != nil {
 			return 0, err
 		}
@@ -106,10 +112,55 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 	}
 
 	dst := make([]byte, 0, 64)
-	seconds, err := s.timed(func() {
+	seconds, err := s.timeOnServer(func() {
 		for i := range all {
 			dst = all[i].Append(dst[:0])
 		}
 	})
 	return seconds * 1e6 / float64(max(answers, 1)), err
+}
+
+// readPieces reads what `go test -bench` printed: pieces of the node and their
+// yardsticks.
+func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
+	out.Connections = 0
+	if s.Pieces == "" {
+		out.Problems = append(out.Problems, "no output of the Go benchmarks was given; see --pieces")
+		return nil
+	}
+	b, err := os.ReadFile(s.Pieces)
+	if err != nil {
+		return fmt.Errorf("cannot read what the Go benchmarks printed: %w", err)
+	}
+
+	if out.Values = parsePieces(string(b)); len(out.Values) == 0 {
+		return fmt.Errorf("%s has no line of a benchmark", s.Pieces)
+	}
+	return nil
+}
+
+// parsePieces returns the medians of every benchmark's values, named as "Swaps ns/op".
+// A line is "BenchmarkSwaps-2 100 12.5 ns/op 0 allocs/op".
+func parsePieces(output string) (values []report.Value) {
+	all := map[string][]float64{}
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || !strings.HasPrefix(line, "Benchmark") {
+			continue
+		}
+
+		piece, _, _ := strings.Cut(strings.TrimPrefix(fields[0], "Benchmark"), "-") // less the processors
+		for i := 2; i+1 < len(fields); i += 2 {
+			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				name := piece + " " + fields[i+1]
+				all[name] = append(all[name], v)
+			}
+		}
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		_, unit, _ := strings.Cut(name, " ")
+		values = append(values, report.Value{Name: name, Value: load.Median(all[name]), Unit: unit})
+	}
+	return values
 }

@@ -89,25 +89,3 @@ func TestAddKeys(t *testing.T) {
 		t.Errorf("%d units are billed: %v", units, err)
 	}
 }
-
-// The estimate of events is near what corpora were seen to have.
-func TestEvents(t *testing.T) {
-	f := func(positions int, seen int64) {
-		t.Helper()
-		s := Spec{Positions: positions, Chains: 3, Seed: 1}
-		if err := s.SetDefaults(); err != nil {
-			t.Fatal(err)
-		}
-		sum := int64(0)
-		for i := range Chains {
-			sum += s.Events(i)
-		}
-		if sum < seen*95/100 || sum > seen*105/100 {
-			t.Errorf("%d positions: %d events are expected; there were %d", positions, sum, seen)
-		}
-	}
-
-	f(12_000, 139_011)
-	f(30_000, 242_157)
-	f(300_000, 1_791_436)
-}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tidemark/bench/report"
 	"tidemark/storage"
 )
 
@@ -18,14 +19,16 @@ type Record struct {
 	Seconds float64 `json:"seconds"` // from the node's start until all was published
 	Events  int64   `json:"events"`
 	CPU     float64 `json:"cpuSeconds"` // of the node meanwhile
-	Shape   Shape   `json:"shape"`
+
+	Corpus report.Corpus `json:"corpus"`
+	Shape  []ChainShape  `json:"chainShapes"`
 }
 
 const recordName = "corpus.json"
 
-// recordFormat is raised when corpora become others: 2 has long histories, 3
-// is compacted.
-const recordFormat = 3
+// recordFormat is raised when corpora or records become others: 2 has long
+// histories, 3 is compacted, 4 has the report's summary.
+const recordFormat = 4
 
 // Errors of a directory without a corpus, and of one whose corpus another
 // build made, in another format.
@@ -80,26 +83,24 @@ func Discard(dir string, spec Spec) (why string, err error) {
 	if err := spec.SetDefaults(); err != nil {
 		return "", err
 	}
-
 	r, err := Read(dir)
+	if r != nil {
+		spec.Genesis = r.Spec.Genesis
+	}
+
 	switch {
 	case errors.Is(err, ErrNone):
 		return fmt.Sprintf("there is no corpus in %s yet", dir), nil
 	case errors.Is(err, ErrOld):
-		why = fmt.Sprintf("the corpus in %s is of an older format and made anew", dir)
+		why = "is of an older format"
 	case err != nil:
 		return "", err
+	case spec == r.Spec:
+		return "", nil
+	case spec.Positions != r.Spec.Positions:
+		why = fmt.Sprintf("has %d positions, not %d,", r.Spec.Positions, spec.Positions)
 	default:
-		spec.Genesis = r.Spec.Genesis
-		if spec == r.Spec {
-			return "", nil
-		}
-		why = fmt.Sprintf("the corpus in %s has %d positions of another kind and is made anew",
-			dir, r.Spec.Positions)
-		if r.Spec.Positions != spec.Positions {
-			why = fmt.Sprintf("the corpus in %s has %d positions, not %d, and is made anew",
-				dir, r.Spec.Positions, spec.Positions)
-		}
+		why = fmt.Sprintf("has %d positions of another kind", r.Spec.Positions)
 	}
 
 	// The record goes first: without it, what is left is no corpus.
@@ -110,5 +111,5 @@ func Discard(dir string, spec Spec) (why string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot remove the corpus in %s: %w", dir, err)
 	}
-	return why, nil
+	return fmt.Sprintf("the corpus in %s %s and is made anew", dir, why), nil
 }

@@ -7,42 +7,34 @@ import (
 	"math"
 	"slices"
 
+	"tidemark/bench/report"
 	"tidemark/rankings/market"
 )
 
-// Shape is what a corpus looks like, over all its chains.
-type Shape struct {
-	Chains       []ChainShape `json:"chains"`
-	ChainShape                // the sums
-	Transactions int64        `json:"transactions"`
-}
-
-// ChainShape is one chain's.
+// ChainShape is what a chain of a corpus looks like.
 type ChainShape struct {
-	Chain      int64   `json:"chainId,omitempty"`
-	Positions  int64   `json:"positions"`
-	Open       int64   `json:"open"`
+	report.Chain
 	OutOfRange int64   `json:"outOfRange"` // of the open ones
 	Owners     int64   `json:"owners"`
-	Pools      int64   `json:"pools"`
 	Traded     int64   `json:"traded"`  // pools, within a day
 	Largest    int64   `json:"largest"` // positions of the largest pool
 	Zipf       float64 `json:"zipf"`    // pool sizes fall as rank to the minus this
-	Ticks      int64   `json:"ticks"`
-	Years      int64   `json:"years"` // positions of a year and more
-	Long       int64   `json:"long"`  // positions with a thousand transactions
+	Years      int64   `json:"years"`   // positions of a year and more
+	Long       int64   `json:"long"`    // positions with a thousand transactions
 }
 
-// Measure reads the shape of a stopped node's data.
-func Measure(data string) (s Shape, err error) {
-	err = EachChain(data, func(st *market.State) error {
-		c := shapeOf(st)
-		s.Chains = append(s.Chains, c)
-		s.add(&c)
-		s.Transactions += int64(st.Transactions)
+// Measure reads the shape of a stopped node's data into the record.
+func (r *Record) Measure(data string) error {
+	return EachChain(data, func(st *market.State) error {
+		c, sum := shapeOf(st), &r.Corpus
+		r.Shape = append(r.Shape, c)
+		sum.Chains = append(sum.Chains, c.Chain)
+		sum.Positions += c.Positions
+		sum.Open += c.Open
+		sum.Pools += c.Pools
+		sum.Transactions += int64(st.Transactions)
 		return nil
 	})
-	return s, err
 }
 
 // EachChain tells the chains of a stopped node's data, one after the other by
@@ -74,36 +66,27 @@ func EachChain(data string, tell func(*market.State) error) (err error) {
 }
 
 // shapeOf walks all positions and pools of a chain.
-func shapeOf(st *market.State) ChainShape {
-	c := ChainShape{
-		Chain: int64(st.Chain), Positions: int64(st.Positions.Len()), Owners: int64(st.Owners.Len()),
-		Pools: int64(st.Pools.Len()), Ticks: int64(st.Ticks.Len()),
+func shapeOf(st *market.State) (c ChainShape) {
+	c.ID, c.Positions, c.Pools = int64(st.Chain), int64(st.Positions.Len()), int64(st.Pools.Len())
+	c.Owners = int64(st.Owners.Len())
+	count := func(n *int64, on bool) {
+		if on {
+			*n++
+		}
 	}
 
 	held := make([]int64, st.Pools.Len()) // positions of every pool
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
+		pool, open := st.Pools.At(p.Pool), !p.Liquidity.IsZero()
 		held[p.Pool]++
-		if p.MintedAt <= st.Now()-365*market.Day {
-			c.Years++
-		}
-		if p.Entries >= 1000 {
-			c.Long++
-		}
-
-		if p.Liquidity.IsZero() {
-			continue
-		}
-		c.Open++
-		if tick := st.Pools.At(p.Pool).Tick; tick < p.TickLower || tick >= p.TickUpper {
-			c.OutOfRange++
-		}
+		count(&c.Years, p.MintedAt <= st.Now()-365*market.Day)
+		count(&c.Long, p.Entries >= 1000)
+		count(&c.Open, open)
+		count(&c.OutOfRange, open && (pool.Tick < p.TickLower || pool.Tick >= p.TickUpper))
 	}
-
 	for i := range st.Pools.Len() {
-		if st.Pools.At(i).LastSwapAt > st.Now()-market.Day {
-			c.Traded++
-		}
+		count(&c.Traded, st.Pools.At(i).LastSwapAt > st.Now()-market.Day)
 	}
 
 	slices.SortFunc(held, func(a, b int64) int { return cmp.Compare(b, a) })
@@ -128,21 +111,7 @@ func slope(sizes []int64) float64 {
 	return 0
 }
 
-func (c *ChainShape) add(o *ChainShape) {
-	c.Positions += o.Positions
-	c.Open += o.Open
-	c.OutOfRange += o.OutOfRange
-	c.Owners += o.Owners
-	c.Pools += o.Pools
-	c.Traded += o.Traded
-	c.Largest = max(c.Largest, o.Largest)
-	c.Zipf = max(c.Zipf, o.Zipf)
-	c.Ticks += o.Ticks
-	c.Years += o.Years
-	c.Long += o.Long
-}
-
-// String says the shape in one line, with what figures.md asks for beside it.
+// String says the shape in one line, with what figures.md asks for.
 func (c *ChainShape) String() string {
 	percent := func(part, of int64) float64 { return 100 * float64(part) / float64(max(of, 1)) }
 	return fmt.Sprintf(

@@ -75,20 +75,6 @@ func TestShape(t *testing.T) {
 	between("positions with 1,000 transactions", float64(c.Long), 6, 60)
 }
 
-func TestSlope(t *testing.T) {
-	f := func(want float64, sizes ...int64) {
-		t.Helper()
-		if got := slope(sizes); got < want-0.01 || got > want+0.01 {
-			t.Errorf("%v fall by %.3f; want %.3f", sizes, got, want)
-		}
-	}
-	f(0)
-	f(0, 5)
-	f(0, 5, 5, 5)
-	f(1, 1200, 600, 400, 300, 240, 200)
-	f(2, 3600, 900, 400, 225, 144, 100)
-}
-
 // What another build or another Spec made is told apart, and discarded.
 func TestDiscard(t *testing.T) {
 	dir := t.TempDir()
@@ -138,24 +124,27 @@ func TestDiscard(t *testing.T) {
 	f(spec, "of an older format")
 }
 
+// The options of a node come back from its command line as they were.
 func TestOptions(t *testing.T) {
 	s := Spec{Positions: 5000, Chains: 1, Genesis: "2025-01-01T00:00:00Z"}
 	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
-	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	f := func(n Node, want Options) {
+		t.Helper()
+		args, err := s.Args(n)
+		if err != nil || len(args) != 4 {
+			t.Fatalf("the command line is %q, %v", args, err)
+		}
+		if got, err := ParseOptions(args[3]); err != nil || got != want {
+			t.Errorf("read again they are %+v, %v; want %+v", got, err, want)
+		}
+	}
 
-	args, err := s.Args(Node{Market: Calm, Bare: true, Since: since})
-	if err != nil || len(args) != 4 {
-		t.Fatalf("the command line is %q, %v", args, err)
-	}
-	want := Options{sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, true}
-	if back, err := ParseOptions(args[3]); err != nil || back != want {
-		t.Errorf("read again they are %+v, %v; want %+v", back, err, want)
-	}
-	if still, err := s.options(Node{}); err != nil || still.Behind != 0 {
-		t.Errorf("a market that stands still is %+v, %v", still, err)
-	}
+	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	f(Node{Market: Calm, Bare: true, Since: since},
+		Options{sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, true})
+	f(Node{Since: since}, Options{Workload: sim.Workload{Crowd: s.Crowd}})
 	if _, err := ParseOptions("{"); err == nil {
 		t.Error("half of the options were read")
 	}

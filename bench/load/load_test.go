@@ -1,14 +1,11 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,85 +38,6 @@ func mustRun(t *testing.T, cfg Config) *Result {
 
 func onePath(path string) Mix { return Mix{{Name: "one", Weight: 1, Path: Fixed(path), Units: 1}} }
 
-// rawLoop is the simplest client there can be: a goroutine a connection, one
-// write, reads until so many bytes have come.
-func rawLoop(t *testing.T, addr string, connections, size int, length time.Duration) float64 {
-	t.Helper()
-	var answers atomic.Int64
-	var all sync.WaitGroup
-	for range connections {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Go(func() {
-			defer c.Close()
-			request, buf := []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), make([]byte, size)
-			for end := time.Now().Add(length); time.Now().Before(end); answers.Add(1) {
-				if _, err := c.Write(request); err != nil {
-					return
-				}
-				if _, err := io.ReadAtLeast(c, buf, size); err != nil {
-					return
-				}
-			}
-		})
-	}
-
-	all.Wait()
-	return float64(answers.Load()) / length.Seconds()
-}
-
-// responseSize asks once and returns how long the whole response is.
-func responseSize(t *testing.T, addr string) int {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-
-	const question = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-	if _, err := c.Write([]byte(question)); err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(b) - len("Connection: close\r\n")
-}
-
-// The generator is not what limits: it asks about as fast as a loop that does
-// nothing but write and read. It compares speeds, so it wants the machine for
-// itself: CI runs it alone.
-func TestAsFastAsRawLoop(t *testing.T) {
-	if os.Getenv("TIDEMARK_TIMED") == "" {
-		t.Skip("set TIDEMARK_TIMED=1 to compare speeds")
-	}
-	const size, connections = 18 << 10, 32
-	addr := constant(t, size)
-	n := responseSize(t, addr)
-
-	best := 0.0
-	for range 3 { // machines are shared: the best of three pairs
-		raw := rawLoop(t, addr, connections, n, 300*time.Millisecond)
-		r := mustRun(t, Config{
-			Addr: addr, Connections: connections, Mix: onePath("/"),
-			Warmup: 50 * time.Millisecond, Length: 300 * time.Millisecond,
-		})
-		if r.MeanBody() != size {
-			t.Fatalf("bodies have %d bytes; want %d", r.MeanBody(), size)
-		}
-		t.Logf("raw loop %.0f/s, generator %.0f/s, its CPU %s of %s",
-			raw, r.PerSecond(), r.ClientCPU, r.Elapsed)
-		best = max(best, r.PerSecond()/raw)
-	}
-	if best < 0.7 {
-		t.Errorf("the generator asks %.2f times as fast as a raw loop", best)
-	}
-}
-
 // What the generator counted is what the server served.
 func TestCountsAgreeWithServer(t *testing.T) {
 	var served, keyed, halves atomic.Int64
@@ -147,7 +65,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 
 	seen := atomic.Int64{}
 	r := mustRun(t, Config{
-		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
+		Addr: server.Listener.Addr().String(), Connections: 8, Keys: []string{"k1", "k2"},
 		Mix: Mix{
 			{Name: "well", Weight: 5, Path: Fixed("/well"), Units: 3},
 			{Name: "gone", Weight: 2, Path: Fixed("/gone"), Units: 7, Accept: []int{404}},
@@ -157,7 +75,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		Free:   func(body []byte) bool { return bytes.HasPrefix(body, []byte("/half")) },
 		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
 		CheckEvery: time.Millisecond,
-		Check: func(_, _ int, _ string, body []byte) error {
+		Check: func(_ int, _ string, body []byte) error {
 			seen.Add(int64(len(body)))
 			return nil
 		},
@@ -173,15 +91,8 @@ func TestCountsAgreeWithServer(t *testing.T) {
 	if r.Charged != r.Expected || r.Charged == 0 {
 		t.Errorf("%d units were charged; want %d", r.Charged, r.Expected)
 	}
-	var sum uint64
-	for _, s := range r.Statuses {
-		sum += s.Count
-		if s.Status == 429 && s.Count != r.Failures {
-			t.Errorf("%d failures; want the %d answers of 429", r.Failures, s.Count)
-		}
-	}
-	if sum != r.All || len(r.Statuses) != 3 {
-		t.Errorf("statuses are %v of %d answers", r.Statuses, r.All)
+	if s := r.Statuses; len(s) != 3 || s[200]+s[404]+s[429] != r.All || s[429] != r.Failures {
+		t.Errorf("statuses are %v of %d answers, %d of them failures", s, r.All, r.Failures)
 	}
 	if r.Checked == 0 || seen.Load() != int64(5000*r.Checked) {
 		t.Errorf("%d answers with %d bytes were looked at", r.Checked, seen.Load())
@@ -195,41 +106,18 @@ func TestCountsAgreeWithServer(t *testing.T) {
 // only by those that had a connection.
 func TestStallIsNotOmitted(t *testing.T) {
 	const stall = 400 * time.Millisecond
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	var stalled atomic.Bool
 	began := time.Now()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				in := bufio.NewReader(c)
-				for {
-					line, err := in.ReadString('\n')
-					if err != nil {
-						return
-					}
-					if line != "\r\n" {
-						continue
-					}
-					if time.Since(began) > 300*time.Millisecond && stalled.CompareAndSwap(false, true) {
-						time.Sleep(stall)
-					}
-					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-				}
-			}()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if time.Since(began) > 300*time.Millisecond && stalled.CompareAndSwap(false, true) {
+			time.Sleep(stall)
 		}
-	}()
+		io.WriteString(w, "ok")
+	}))
+	defer server.Close()
 
 	r := mustRun(t, Config{
-		Addr: l.Addr().String(), Connections: 1, Mix: onePath("/"), Rate: 500,
+		Addr: server.Listener.Addr().String(), Connections: 1, Mix: onePath("/"), Rate: 500,
 		Length: time.Second,
 	})
 	if p50, p90 := r.Quantile(50), r.Quantile(90); p90 < stall/2 || r.Quantile(100) < stall {
@@ -244,7 +132,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 // An open loop asks at its rate and no faster.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Workers: 2, Mix: onePath("/"), Rate: 2000,
+		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
 		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {
@@ -252,36 +140,32 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestRequestsAreBounded(t *testing.T) {
-	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Length: 200 * time.Millisecond,
-		Requests: 100,
-	})
-	if r.All != 100 {
-		t.Errorf("%d requests; want 100", r.All)
+// The moments of a pace depend on nothing but their number, and do not drift.
+func TestPace(t *testing.T) {
+	f := func(p Pace, hit uint64, want time.Duration) {
+		t.Helper()
+		if got := p.At(hit); got != want {
+			t.Errorf("At(%d) of %v/s = %s; want %s", hit, float64(p), got, want)
+		}
 	}
+
+	f(1000, 0, 0)
+	f(1000, 1, time.Millisecond)
+	f(1000, 1_000_000, 1000*time.Second)
+	f(3, 3_000_000, 1_000_000*time.Second)
+	f(0.5, 1, 2*time.Second)
 }
 
 // A server that goes away ends the run.
 func TestServerGone(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.Close()
-		}
-	}()
-	defer l.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler) // closes the connection
+	}))
+	defer server.Close()
 
 	started := time.Now()
 	r := mustRun(t, Config{
-		Addr: l.Addr().String(), Connections: 4, Mix: onePath("/"), Length: 2 * time.Second,
+		Addr: server.Listener.Addr().String(), Connections: 4, Mix: onePath("/"), Length: 2 * time.Second,
 	})
 	if r.Unanswered == 0 || len(r.Problems) == 0 || time.Since(started) > 5*time.Second {
 		t.Errorf("after %s: unanswered %d, problems %v", time.Since(started), r.Unanswered, r.Problems)
@@ -289,26 +173,21 @@ func TestServerGone(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	f := func(cfg Config) {
+	f := func(change func(*Config)) {
 		t.Helper()
+		cfg := Config{Addr: "127.0.0.1:1", Connections: 1, Mix: onePath("/"), Length: time.Second}
+		change(&cfg)
 		if _, err := Run(t.Context(), cfg); err == nil {
 			t.Errorf("%+v was run", cfg)
 		}
 	}
-	ok := Config{Addr: "127.0.0.1:1", Connections: 1, Mix: onePath("/"), Length: time.Second}
-	with := func(change func(*Config)) Config {
-		c := ok
-		change(&c)
-		return c
-	}
 
-	f(ok) // nobody listens
-	f(with(func(c *Config) { c.Mix = nil }))
-	f(with(func(c *Config) { c.Mix[0].Weight = 0 }))
-	ok.Mix = onePath("/")
-	f(with(func(c *Config) { c.Connections = 0 }))
-	f(with(func(c *Config) { c.Connections = maxConnections + 1 }))
-	f(with(func(c *Config) { c.Length = 0 }))
-	f(with(func(c *Config) { c.Warmup = maxLength }))
-	f(with(func(c *Config) { c.Rate = -1 }))
+	f(func(*Config) {}) // nobody listens
+	f(func(c *Config) { c.Mix = nil })
+	f(func(c *Config) { c.Mix[0].Weight = 0 })
+	f(func(c *Config) { c.Connections = 0 })
+	f(func(c *Config) { c.Connections = maxConnections + 1 })
+	f(func(c *Config) { c.Length = 0 })
+	f(func(c *Config) { c.Warmup = maxLength })
+	f(func(c *Config) { c.Rate = -1 })
 }

@@ -2,7 +2,7 @@ package load
 
 import (
 	"math/rand/v2"
-	"slices"
+	"time"
 )
 
 // Mix is what is asked: parts by weight.
@@ -13,23 +13,12 @@ type Part struct {
 	Name   string
 	Weight int // of the sum of all; at least 1
 	// Path appends the path and query of a request. It is called from every
-	// worker; r is the worker's own.
+	// connection; r is the connection's own.
 	Path func(dst []byte, r *rand.Rand) []byte
 	// Units are what a 200 or 404 costs; other answers are free.
 	Units int64
 	// Accept are the statuses besides 200 that are no failure.
 	Accept []int
-}
-
-// accepts reports whether a status is what the part may be answered with.
-func (p *Part) accepts(status int) bool { return status == 200 || slices.Contains(p.Accept, status) }
-
-// price is what an answer of a status costs.
-func (p *Part) price(status int) int64 {
-	if status == 200 || status == 404 {
-		return p.Units
-	}
-	return 0
 }
 
 // Fixed returns a Path that is always the same.
@@ -38,15 +27,21 @@ func Fixed(path string) func([]byte, *rand.Rand) []byte {
 }
 
 // pick draws a part by weight; sum is that of all weights.
-func (m Mix) pick(r *rand.Rand, sum int) int {
-	if len(m) == 1 {
-		return 0
-	}
+func (m Mix) pick(r *rand.Rand, sum int) *Part {
 	x := r.IntN(sum)
 	for i := range m {
 		if x -= m[i].Weight; x < 0 {
-			return i
+			return &m[i]
 		}
 	}
 	panic("BUG: a draw beyond the sum of the weights")
+}
+
+// Pace is a constant rate of requests a second. When a request is due depends
+// on nothing but how many were due before it.
+type Pace float64
+
+// At returns when request hit is due, counted from the start.
+func (p Pace) At(hit uint64) time.Duration {
+	return time.Duration(float64(hit) / float64(p) * float64(time.Second))
 }

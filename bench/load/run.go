@@ -4,41 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"tidemark/bench/process"
 )
 
 // Config is one run.
 type Config struct {
 	Addr        string // host:port
 	Connections int
-	Workers     int // threads; 0: one
 	Mix         Mix
 	Keys        []string // one of them goes with every request; nil: none
 	Header      string   // more lines of every request's head, each with its end
 	Seed        uint64
 	Warmup      time.Duration // asked, and not measured
 	Length      time.Duration // measured
-	Requests    uint64        // at most so many; 0: maxRequests
 	Rate        float64       // of an open loop, requests a second; 0: closed loop
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, every CheckEvery (0: 20 ms) one of
-	// each worker, on a goroutine of its own. nil: nobody looks.
-	Check      func(part int, status int, path string, body []byte) error
+	// Check looks at a complete answer, one every CheckEvery (0: 20 ms), on
+	// a goroutine of its own. nil: nobody looks.
+	Check      func(status int, path string, body []byte) error
 	CheckEvery time.Duration
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
 }
 
-// Bounds of a run: in time, connections and requests.
+// Bounds of a run: in time and connections.
 const (
-	maxRequests    = 1 << 30
 	maxLength      = time.Hour
 	maxConnections = 4096
 )
@@ -50,9 +47,8 @@ func (c *Config) check() error {
 	case c.Length <= 0 || c.Warmup < 0 || c.Warmup+c.Length > maxLength:
 		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s",
 			c.Length, c.Warmup, maxLength)
-	case c.Workers < 1 || c.Connections < c.Workers || c.Connections > maxConnections:
-		return fmt.Errorf("cannot run %d connections in %d workers; at least one each, at most %d",
-			c.Connections, c.Workers, maxConnections)
+	case c.Connections < 1 || c.Connections > maxConnections:
+		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
 	case c.Rate < 0:
 		return fmt.Errorf("cannot ask %v requests a second", c.Rate)
 	}
@@ -62,7 +58,6 @@ func (c *Config) check() error {
 			return fmt.Errorf("part %s has the weight %d; it is at least 1", c.Mix[i].Name, c.Mix[i].Weight)
 		}
 	}
-
 	return nil
 }
 
@@ -80,13 +75,8 @@ type Result struct {
 // PerSecond returns the throughput: good answers in a second.
 func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
 
-// MeanBody returns the mean size of a body.
-func (r *Result) MeanBody() int {
-	if r.Requests == 0 {
-		return 0
-	}
-	return int(r.Bytes / r.Requests)
-}
+// MeanBody returns the mean size of a body; 0 when none came.
+func (r *Result) MeanBody() int { return int(r.Bytes / max(r.Requests, 1)) }
 
 // Quantile returns a latency; q is between 0 and 100.
 func (r *Result) Quantile(q float64) time.Duration {
@@ -99,36 +89,40 @@ func (r *Result) ServerMicros() float64 {
 	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
 }
 
-// run is what the workers of a run share.
+// run is what the connections of a run share.
 type run struct {
 	cfg     *Config
-	addr    *net.TCPAddr
-	opening []byte // of every request, after the path
+	ctx     context.Context
+	conns   []*conn
+	weights int           // of the mix, their sum
+	opening []byte        // of every request, after the path
+	end     time.Duration // of the measured time
 	start   time.Time
-	stopped atomic.Bool
+	pace    Pace
+	asked   atomic.Uint64 // requests of an open loop whose time has come, or that are waited for
+	sample  atomic.Int64  // when the next response is looked at, since the start
 	checks  chan answer
 
-	mu   sync.Mutex
-	errs []error
+	mu sync.Mutex // of the Counts
+	Counts
 }
 
 // answer is a response that is to be looked at.
 type answer struct {
-	part int
-	head head
-	path string
-	body []byte
+	status int
+	path   string
+	body   []byte
+}
+
+// takeSample reports whether it is time to look at a response, to one connection
+// alone.
+func (r *run) takeSample() bool {
+	now, next := int64(r.now()), r.sample.Load()
+	return now >= next && r.sample.CompareAndSwap(next, now+int64(r.cfg.CheckEvery))
 }
 
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
-
-// fail keeps an error that ends a worker.
-func (r *run) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.errs = append(r.errs, err)
-}
 
 // checkBacklog is how many answers may wait to be looked at; more are let go.
 const checkBacklog = 16
@@ -136,12 +130,6 @@ const checkBacklog = 16
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.Workers == 0 {
-		cfg.Workers = 1
-	}
-	if cfg.Requests == 0 {
-		cfg.Requests = maxRequests
-	}
 	if cfg.CheckEvery == 0 {
 		cfg.CheckEvery = 20 * time.Millisecond
 	}
@@ -149,85 +137,64 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 
-	addr, err := net.ResolveTCPAddr("tcp", cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("cannot resolve %s: %w", cfg.Addr, err)
-	}
 	r := &run{
-		cfg: &cfg, addr: addr, checks: make(chan answer, checkBacklog),
+		cfg: &cfg, ctx: ctx, checks: make(chan answer, checkBacklog), end: cfg.Warmup + cfg.Length,
+		pace: Pace(cfg.Rate), Counts: newCounts(cfg.Length),
 		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
-
-	workers, err := r.open()
-	if err != nil {
-		return nil, err
+	for i := range cfg.Mix {
+		r.weights += cfg.Mix[i].Weight
 	}
 	defer func() {
-		for _, w := range workers {
-			w.close()
+		for _, c := range r.conns {
+			c.close()
 		}
 	}()
-	return r.measure(ctx, workers)
-}
-
-// open makes the workers and their connections.
-func (r *run) open() (workers []*worker, err error) {
-	for i := range r.cfg.Workers {
-		share := r.cfg.Connections / r.cfg.Workers
-		if i < r.cfg.Connections%r.cfg.Workers {
-			share++
-		}
-
-		w, err := r.newWorker(i, share)
-		if err != nil {
-			for _, w := range workers {
-				w.close()
-			}
+	for i := range cfg.Connections {
+		c := &conn{run: r, random: rand.New(rand.NewPCG(cfg.Seed, uint64(i)))}
+		if err := c.dial(); err != nil {
 			return nil, err
 		}
-		workers = append(workers, w)
+		r.conns = append(r.conns, c)
 	}
-	return workers, nil
+	return r.measure()
 }
 
-// measure runs the workers and reads the clocks and CPU times around what is
+// measure runs the connections and reads the clocks and CPU times around what is
 // measured.
-func (r *run) measure(ctx context.Context, workers []*worker) (*Result, error) {
-	result := &Result{Counts: newCounts(r.cfg.Length)}
+func (r *run) measure() (*Result, error) {
+	result := new(Result)
 	var working, checking sync.WaitGroup
-	checking.Go(func() { r.checkAll(result) })
+	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
-	for _, w := range workers {
-		working.Go(w.work)
+	for _, c := range r.conns {
+		working.Go(c.work)
 	}
 
-	r.sleep(ctx, r.cfg.Warmup)
-	client, server := ownCPU(), r.serverCPU()
+	r.wait(r.cfg.Warmup)
+	client, server := process.Own(), r.serverCPU()
 	result.Began = time.Now()
-	r.sleep(ctx, r.cfg.Length)
+	r.wait(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	result.ClientCPU, result.ServerCPU = ownCPU()-client, r.serverCPU()-server
+	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
 
-	if ctx.Err() != nil {
-		r.stopped.Store(true)
-	}
 	working.Wait()
 	close(r.checks)
 	checking.Wait()
-	for _, w := range workers {
-		result.Add(&w.Counts)
+	result.Counts = r.Counts
+	if r.pace > 0 { // what was due and not sent
+		due := uint64(r.end.Seconds() * float64(r.pace))
+		result.Unsent = max(due, r.All+r.Unanswered) - r.All - r.Unanswered
 	}
-	return result, errors.Join(append(r.errs, ctx.Err())...)
+	return result, r.ctx.Err()
 }
 
-// sleep waits until ctx ends at the latest. Only the readings of clocks depend
+// wait ends with the context at the latest. Only the readings of clocks depend
 // on it, never a request.
-func (r *run) sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
+func (r *run) wait(d time.Duration) {
 	select {
-	case <-t.C:
-	case <-ctx.Done():
+	case <-time.After(d):
+	case <-r.ctx.Done():
 	}
 }
 
@@ -238,22 +205,15 @@ func (r *run) serverCPU() time.Duration {
 	return r.cfg.ServerCPU()
 }
 
-// checkAll looks at the answers that the workers hand over.
-func (r *run) checkAll(result *Result) {
+// checkAnswers looks at the answers that the connections hand over.
+func (r *run) checkAnswers(result *Result) {
 	for a := range r.checks {
 		result.Checked++
-		if err := r.cfg.Check(a.part, a.head.status, a.path, a.body); err != nil {
+		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
-			result.note(fmt.Sprintf("%s: %v", a.path, err))
+			r.mu.Lock()
+			r.note(fmt.Sprintf("%s: %v", a.path, err))
+			r.mu.Unlock()
 		}
 	}
-}
-
-// ownCPU returns the CPU time of this process.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		panic("BUG: getrusage of ourselves: " + err.Error())
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

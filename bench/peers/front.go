@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -48,24 +47,6 @@ func serverOf(f *front) *fasthttp.Server {
 	}
 }
 
-// conn is a connection with the page that it answers with.
-type conn struct {
-	net.Conn
-	page page
-}
-
-// listener makes conns.
-type listener struct{ net.Listener }
-
-// Accept returns the next connection.
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: c}, nil
-}
-
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
 	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))
@@ -94,15 +75,15 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
-	p := &ctx.Conn().(*conn).page
+
+	p := page{body: &ctx.Response}
 	p.begin(&q)
-	if err := at.peer.answer(p, &q); err != nil {
+	if err := at.peer.answer(&p, &q); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
 		return
 	}
 	p.end(&q)
 	ctx.SetContentType("application/json")
-	ctx.Response.SetBodyRaw(p.body)
 	if keyed {
 		f.book.Settle(&ticket, accounts.RoutePositions, 1)
 	}
@@ -158,24 +139,25 @@ type asked struct {
 // page is an answer while it grows. A peer adds its rows and says how many
 // there are in all, of which it need not count more than totalCap+1.
 type page struct {
-	body  []byte
-	first uint64 // rank of the first row
+	body  *fasthttp.Response
+	rank  [len(rankMark) + 20]byte // of a row, with its mark
+	first uint64                   // rank of the first row
 	rows  uint64
 	total uint64
 }
 
 func (p *page) begin(q *asked) {
-	p.body = append(p.body[:0], `{"positions":[`...)
-	p.first, p.rows, p.total = q.Offset()+1, 0, 0
+	p.body.AppendBodyString(`{"positions":[`)
+	p.first = q.Offset() + 1
 }
 
 // add adds a row as it was kept, with its rank.
 func (p *page) add(rest []byte) {
 	if p.rows > 0 {
-		p.body = append(p.body, ',')
+		p.body.AppendBodyString(",")
 	}
-	p.body = strconv.AppendUint(append(p.body, rankMark...), p.first+p.rows, 10)
-	p.body = append(p.body, rest...)
+	p.body.AppendBody(strconv.AppendUint(append(p.rank[:0], rankMark...), p.first+p.rows, 10))
+	p.body.AppendBody(rest)
 	p.rows++
 }
 
@@ -196,7 +178,7 @@ func (p *page) end(q *asked) {
 		}
 	}
 
-	p.body = append(render.AppendPagination(append(p.body, ']'), &e), '}')
+	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
 }
 
 // filterable refuses filters that no question has.

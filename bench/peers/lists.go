@@ -119,12 +119,3 @@ func (m *marks) before(offset uint64) (from place, skip uint64, ok bool) {
 	}
 	return m.every[offset/markEvery], offset % markEvery, true
 }
-
-// allMarks are the marks of every list.
-func (c *corpus) allMarks() map[list]*marks {
-	all := map[list]*marks{}
-	for _, l := range lists(c.chains) {
-		all[l] = markList(c.sorted(l))
-	}
-	return all
-}

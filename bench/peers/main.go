@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,6 +25,7 @@ type cli struct {
 	Corpus string `help:"Corpus to serve." required:"" placeholder:"DIR"`
 	Data   string `help:"Directory for the database, removed at the end." required:"" placeholder:"DIR"`
 	Keys   string `help:"File of the API keys to check, one a line." required:"" placeholder:"FILE"`
+	Listen string `help:"Where to answer." required:"" placeholder:"ADDR"`
 }
 
 func main() {
@@ -36,21 +38,28 @@ func main() {
 
 // contestant is a database to compare with.
 type contestant struct {
-	name, install string                   // its Debian package; empty: it is built in
-	program       func() string            // its server; "" when it is not there
-	memory        func(rows *corpus) int64 // what it takes besides what is on disk; nil: little
+	name, install string        // its Debian package; empty: it is built in
+	program       func() string // its server; "" when it is not there
 	open          func(ctx context.Context, dir string) (peer, error)
 }
 
 var contestants = []contestant{
 	{name: "PostgreSQL", install: "postgresql", program: postgresProgram, open: openPostgres},
-	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis, memory: redisMemory},
+	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis},
 	{name: "SQLite", open: openSQLite},
+}
+
+// missing says why a contestant cannot take part; empty: it can.
+func (c *contestant) missing() string {
+	if c.program == nil || c.program() != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is not installed; apt-get install %s", c.name, c.install)
 }
 
 // peer is a database. It answers questions after it has loaded a corpus.
 type peer interface {
-	version() string
+	about() (version string, server *process.Child) // nil: it is in this process
 	load(ctx context.Context, c *corpus, w *clock) error
 	answer(out *page, q *asked) error
 	close() error
@@ -62,41 +71,30 @@ var errCannot = errors.New(report.Cannot)
 // serve starts the database, loads it, and answers until the process is told to
 // stop. /about says nothing until everything is loaded.
 func (c *cli) serve(ctx context.Context) (err error) {
-	var which *contestant
-	for i := range contestants {
-		if strings.EqualFold(contestants[i].name, c.Peer) {
-			which = &contestants[i]
-		}
-	}
-	if which == nil {
+	i := slices.IndexFunc(contestants, func(one contestant) bool { return strings.EqualFold(one.name, c.Peer) })
+	if i < 0 {
 		return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", c.Peer)
 	}
-	if which.program != nil && which.program() == "" {
-		return fmt.Errorf("%s is not installed; apt-get install %s", which.name, which.install)
+	which := &contestants[i]
+	if why := which.missing(); why != "" {
+		return errors.New(why)
 	}
 
 	f, err := newFront(c.Keys)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	server, ended := serverOf(f), make(chan error, 1)
-	go func() { ended <- server.Serve(listener{l}) }()
+	go func() { ended <- server.Serve(l) }()
 	defer func() { err = errors.Join(err, server.Shutdown()) }()
-	fmt.Printf("%s%s/\n", process.AddressMark, l.Addr())
 
 	rows, err := readCorpus(ctx, c.Corpus)
 	if err != nil {
 		return err
-	}
-	if which.memory != nil {
-		need, free := which.memory(rows), process.ReadMachine().Available
-		if need > free {
-			return fmt.Errorf("it needs about %d MiB of memory for this corpus; %d are free", need>>20, free>>20)
-		}
 	}
 	p, err := which.open(ctx, c.Data)
 	if err != nil {
@@ -104,13 +102,14 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 
-	var w clock
-	if err := p.load(ctx, rows, &w); err != nil {
+	version, process := p.about()
+	w := startClock(process)
+	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
 	about, err := json.Marshal(report.Peer{
-		Peer: which.name, Version: p.version(),
-		Other: report.PeerSide{CPUMicros: float64(w.spent.Microseconds())},
+		Peer: which.name, Version: version,
+		Other: report.PeerSide{CPUMicros: float64(w.spent().Microseconds())},
 	})
 	if err != nil {
 		return err

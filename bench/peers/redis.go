@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -39,17 +40,6 @@ func redisProgram() string {
 	return program
 }
 
-// redisMemory: strings go up to the next size class of the allocator; a member
-// has its string, its node and its entry of the table.
-func redisMemory(c *corpus) int64 {
-	const body, member = 2300 * 5 / 4, 110
-	entries := int64(0)
-	for _, l := range lists(c.chains) {
-		entries += int64(len(c.sorted(l)))
-	}
-	return int64(len(c.rows))*body + entries*member
-}
-
 // redis is a server of our own, on a spare loopback port and a socket, with
 // nothing on disk.
 type redis struct {
@@ -71,11 +61,13 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 
 	r := &redis{socket: filepath.Join(sockets, "redis")}
 	r.server, err = start(exec.Command(redisProgram(), "--bind", "127.0.0.1", "--port", port,
-		"--unixsocket", r.socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no"), dir)
+		"--unixsocket", r.socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
+		// It refuses more than is free, and is left out then.
+		"--maxmemory", strconv.FormatInt(process.ReadMachine().Available, 10)), dir)
 	if err != nil {
 		return nil, err
 	}
-	err = wait(ctx, r.server, func() (err error) {
+	err = r.server.Await(ctx, process.PollEvery, func() (err error) {
 		r.client, err = rueidis.NewClient(rueidis.ClientOption{
 			InitAddress: []string{r.socket}, DisableCache: true, ForceSingleClient: true,
 			// All requests share a connection: what comes together goes together.
@@ -92,18 +84,17 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	return r, nil
 }
 
-func (r *redis) version() string {
+func (r *redis) about() (version string, server *process.Child) {
 	info, _ := r.client.Do(context.Background(), r.client.B().Info().Section("server").Build()).ToString()
 	_, after, _ := strings.Cut(info, "redis_version:")
-	return strings.TrimSpace(strings.SplitN(after, "\n", 2)[0])
+	version, _, _ = strings.Cut(after, "\r")
+	return version, r.server
 }
 
 // load fills an empty server, batch by batch. To replace what is asked
 // meanwhile it would take another database of the server, SWAPDB at the end, and
 // memory for both.
-func (r *redis) load(ctx context.Context, c *corpus, w *clock) error {
-	w.begin(r.server)
-	defer w.end()
+func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 	var batch rueidis.Commands
 	flush := func() error {
 		for _, reply := range r.client.DoMulti(ctx, batch...) {

@@ -140,21 +140,26 @@ func descending(x float64) float64 {
 	return 0 - x // never -0
 }
 
-// clock adds up the CPU time of a database while it loads: of a server all, and
-// of one in this process what it spends within run.
+// clock is the CPU time of a database while it loads: of a server all, and of
+// one in this process what it spends within run.
 type clock struct {
 	server *process.Child // nil: the database is in this process
 	began  time.Duration
-	spent  time.Duration
+	within time.Duration
 }
 
-func (w *clock) begin(server *process.Child) { w.server, w.began = server, server.CPU() }
-
-func (w *clock) end() { w.spent = w.server.CPU() - w.began }
+func startClock(server *process.Child) *clock { return &clock{server: server, began: server.CPU()} }
 
 func (w *clock) run(f func() error) error {
 	before := process.Own()
 	err := f()
-	w.spent += process.Own() - before
+	w.within += process.Own() - before
 	return err
+}
+
+func (w *clock) spent() time.Duration {
+	if w.server == nil {
+		return w.within
+	}
+	return w.server.CPU() - w.began
 }

@@ -1,11 +1,9 @@
 package process
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,7 +14,7 @@ import (
 
 // Child is a server that we started.
 type Child struct {
-	Address string         // where it listens, as it said itself
+	Address string         // where it listens
 	Began   time.Time      // when it was started
 	StopBy  syscall.Signal // what it ends in order by
 
@@ -26,11 +24,8 @@ type Child struct {
 	err    error // of the process; valid after exited
 }
 
-// Patience bounds a child's start until it says its address, and its stop.
+// Patience bounds a child's start until it listens, and its stop.
 const Patience = 2 * time.Minute
-
-// AddressMark stands before an address on a child's standard output.
-const AddressMark = "http://"
 
 // Start starts a command on the server's cores; what it writes goes to a log.
 func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
@@ -38,11 +33,7 @@ func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a log: %w", err)
 	}
-	cmd.Stderr = file
-	if cmd.Stdout == nil {
-		cmd.Stdout = file
-	}
-
+	cmd.Stdout, cmd.Stderr = file, file
 	c := &Child{
 		cmd: cmd, log: log, exited: make(chan struct{}), StopBy: syscall.SIGTERM, Began: time.Now(),
 	}
@@ -57,54 +48,54 @@ func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	return c, nil
 }
 
-// Launch starts a command and waits until it says where it listens.
+// Launch starts a command that is told by --listen where to listen, and waits
+// until it does.
 func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
-	r, w, err := os.Pipe()
+	address, err := SparePort()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a pipe: %w", err)
+		return nil, err
 	}
-	cmd.Stdout = w
+	cmd.Args = append(cmd.Args, "--listen", address)
 	c, err := Start(on, cmd, log)
-	w.Close()
 	if err != nil {
-		return nil, errors.Join(err, r.Close())
+		return nil, err
 	}
 
-	said := make(chan string, 1)
-	go func() {
-		in := bufio.NewReader(r)
-		said <- firstAddress(in)
-		_, _ = io.Copy(io.Discard, in) // so that it never waits for a reader
-		r.Close()
-	}()
-	timer := time.NewTimer(Patience)
-	defer timer.Stop()
-	select {
-	case c.Address = <-said:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-
-	if c.Address == "" {
-		stopped := c.Stop()
-		return nil, errors.Join(ctx.Err(), stopped,
-			fmt.Errorf("%s did not start: %s", strings.Join(cmd.Args, " "), c.LastWords()))
+	c.Address = address
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	err = c.Await(ctx, PollEvery/10, func() error {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
 }
 
-// firstAddress returns the first host:port that is printed; "" when none is.
-func firstAddress(in *bufio.Reader) string {
+// PollEvery is the pause between two looks at a child.
+const PollEvery = 50 * time.Millisecond
+
+// Await tries again and again until a child does what it should. One that has
+// ended is an error.
+func (c *Child) Await(ctx context.Context, every time.Duration, try func() error) error {
 	for {
-		line, err := in.ReadString('\n')
-		if _, after, ok := strings.Cut(line, AddressMark); ok {
-			if i := strings.IndexAny(after, " /\n"); i >= 0 {
-				after = after[:i]
-			}
-			return after
+		err := try()
+		if err == nil {
+			return nil
 		}
-		if err != nil {
-			return ""
+		if !c.Alive() {
+			return fmt.Errorf("%s ended: %s", strings.Join(c.cmd.Args, " "), c.LastWords())
+		}
+
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(every):
 		}
 	}
 }

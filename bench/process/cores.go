@@ -40,17 +40,15 @@ func Split(pin bool) (*Cores, error) {
 		c.server, c.client, c.Text = all, all, fmt.Sprintf("nothing is pinned; %d cores", n)
 		return c, nil
 	}
-
-	c.server, c.client = setOf(c.all[:n/2]), setOf(c.all[n/2:])
+	for i, cpu := range c.all {
+		if i < n/2 {
+			c.server.Set(cpu)
+		} else {
+			c.client.Set(cpu)
+		}
+	}
 	c.Text = fmt.Sprintf("%d of %d cores serve, the others ask", n/2, n)
 	return c, nil
-}
-
-func setOf(cpus []int) (s unix.CPUSet) {
-	for _, cpu := range cpus {
-		s.Set(cpu)
-	}
-	return s
 }
 
 // Only returns the same with a server of n cores: the first ones, of which the
@@ -61,12 +59,15 @@ func (c *Cores) Only(n int) *Cores {
 		return c
 	}
 	narrow := *c
-	narrow.server = setOf(c.all[:min(n, len(c.all))])
+	narrow.server.Zero()
+	for _, cpu := range c.all[:min(n, len(c.all))] {
+		narrow.server.Set(cpu)
+	}
 	return &narrow
 }
 
-// Workers is how many threads ask.
-func (c *Cores) Workers() int { return max(1, c.client.Count()) }
+// Client is how many cores ask.
+func (c *Cores) Client() int { return c.client.Count() }
 
 // TakeClient moves every thread of this process to the client's cores.
 func (c *Cores) TakeClient() error {
@@ -87,9 +88,6 @@ func (c *Cores) TakeClient() error {
 	runtime.GOMAXPROCS(max(2, c.client.Count())) // one asks, one checks answers
 	return nil
 }
-
-// Servers is how many cores serve.
-func (c *Cores) Servers() int { return c.server.Count() }
 
 // OnServer runs f on the server's cores and returns the CPU time that it took:
 // a yardstick of what a server does runs where the server does.

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,19 +22,22 @@ type Node struct {
 	Ops    string // host:port; "" when not known
 }
 
-// NodeConfig is how a node is started.
-type NodeConfig struct {
-	Exe    string
-	Args   []string // the subcommand and its flags
-	Data   string
-	Config string // content of the configuration file
-	Dir    string // for the configuration and the log
+// Self is a command of our own executable, of which nodes and limits are further
+// processes.
+func Self(args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = os.Args[0]
+	return cmd
 }
 
-// StartNode serves a data directory on spare ports.
-func StartNode(ctx context.Context, on *Cores, cfg NodeConfig) (*Node, error) {
-	config := filepath.Join(cfg.Dir, "node.toml")
-	if err := os.WriteFile(config, []byte(cfg.Config), 0o644); err != nil {
+// StartNode serves a data directory on spare ports. The arguments are the
+// subcommand and its flags; the content of the configuration file and the log
+// go to files in dir.
+func StartNode(
+	ctx context.Context, on *Cores, args []string, data, config, dir string,
+) (*Node, error) {
+	file := filepath.Join(dir, "node.toml")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		return nil, fmt.Errorf("cannot write the node's configuration: %w", err)
 	}
 	ops, err := SparePort()
@@ -43,15 +45,13 @@ func StartNode(ctx context.Context, on *Cores, cfg NodeConfig) (*Node, error) {
 		return nil, err
 	}
 
-	cmd := exec.Command(cfg.Exe, append(cfg.Args, "--config", config, "--data", cfg.Data,
-		"--listen", "127.0.0.1:0", "--ops-listen", ops)...)
+	cmd := Self(append(args, "--config", file, "--data", data, "--ops-listen", ops)...)
 	for _, e := range os.Environ() { // what is set for us is no setting of the node's
 		if !strings.HasPrefix(e, "TIDEMARK_") {
 			cmd.Env = append(cmd.Env, e)
 		}
 	}
-
-	c, err := Launch(ctx, on, cmd, filepath.Join(cfg.Dir, "node.log"))
+	c, err := Launch(ctx, on, cmd, filepath.Join(dir, "node.log"))
 	if err != nil {
 		return nil, err
 	}
@@ -131,28 +131,16 @@ func (n *Node) Health() (h Health, err error) {
 	return h, err
 }
 
-// PollEvery is the pause between two looks at a node.
-const PollEvery = 50 * time.Millisecond
-
 // WaitUntil asks the node for its health until enough says that it has seen
-// enough. A node that does not answer yet is asked again, one that has ended is
-// an error.
+// enough.
 func (n *Node) WaitUntil(ctx context.Context, enough func(*Health) bool) error {
-	for {
+	return n.Await(ctx, PollEvery, func() error {
 		h, err := n.Health()
-		if err == nil && enough(&h) {
-			return nil
+		if err == nil && !enough(&h) {
+			err = fmt.Errorf("the node is not as far yet: %+v", h)
 		}
-		if n.Child != nil && !n.Alive() {
-			return fmt.Errorf("the node ended: %s", n.LastWords())
-		}
-
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
-		case <-time.After(PollEvery):
-		}
-	}
+		return err
+	})
 }
 
 // WaitPast waits until every chain has published past what was kept of it.
@@ -180,19 +168,10 @@ func (n *Node) Counters() map[string]float64 {
 
 	values := map[string]float64{}
 	for line := range strings.Lines(string(a.Body)) {
-		name, value, ok := cutLast(strings.TrimSpace(line))
-		if f, err := strconv.ParseFloat(value, 64); ok && err == nil {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if f, err := strconv.ParseFloat(value, 64); err == nil {
 			values[name] = f
 		}
 	}
 	return values
-}
-
-// cutLast cuts a line at its last space.
-func cutLast(line string) (before, after string, ok bool) {
-	i := strings.LastIndexByte(line, ' ')
-	if i < 0 {
-		return "", "", false
-	}
-	return line[:i], line[i+1:], true
 }

@@ -1,7 +1,7 @@
 package process
 
 import (
-	"net"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,49 +21,44 @@ func TestOwnProcess(t *testing.T) {
 			t.Errorf("100 ms of work are %s of CPU", used)
 		}
 	}
-	if now, peak := Resident(os.Getpid()); now < 1<<20 || peak < now {
-		t.Errorf("resident %d, at most %d", now, peak)
+	if r := Read(os.Getpid()); r.Resident < 1<<20 || r.Peak < r.Resident {
+		t.Errorf("resident %d, at most %d", r.Resident, r.Peak)
 	}
 	if m := ReadMachine(); m.Busy <= 0 || m.Memory < m.Available || m.Available <= 0 || m.Kernel == "" {
 		t.Errorf("the machine is %+v", m)
 	}
-	if _, _, err := net.SplitHostPort(must(t, SparePort)); err != nil {
-		t.Error(err)
+	if address, err := SparePort(); err != nil || !strings.HasPrefix(address, "127.0.0.1:") {
+		t.Errorf("a spare port is %q, %v", address, err)
 	}
 }
 
-func must(t *testing.T, f func() (string, error)) string {
-	t.Helper()
-	s, err := f()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// A child says its address, counts what its own children use, and ends.
+// A child is counted, waited for, and stopped; one that ends says why.
 func TestChild(t *testing.T) {
 	cores, err := Split(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(t.TempDir(), "log")
-	f := func(script string) (*Child, error) {
-		return Launch(t.Context(), cores, exec.Command("sh", "-c", script), log)
-	}
-
-	const burn = `sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; `
-	c, err := f(burn + `echo http://127.0.0.1:9/x; sleep 60'; true`)
+	const burn = `i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; `
+	c, err := Start(cores, exec.Command("sh", "-c", burn+"sleep 60; true"), log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Address != "127.0.0.1:9" || !c.Alive() || c.CPU() < 5*time.Millisecond {
-		t.Errorf("its address is %q, alive %v, CPU %s", c.Address, c.Alive(), c.CPU())
+	err = c.Await(t.Context(), PollEvery, func() error {
+		if c.CPU() < 5*time.Millisecond {
+			return errors.New("it does nothing")
+		}
+		return nil
+	})
+	if err != nil || !c.Alive() {
+		t.Errorf("it is alive %v, %v", c.Alive(), err)
 	}
 	if err := c.Stop(); err != nil || c.Alive() || c.Stop() != nil {
 		t.Errorf("stopped it is alive %v, %v", c.Alive(), err)
 	}
-	if _, err := f("echo bad luck >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "bad luck") {
+
+	_, err = Launch(t.Context(), cores, exec.Command("sh", "-c", "echo bad luck >&2; exit 3"), log)
+	if err == nil || !strings.Contains(err.Error(), "bad luck") {
 		t.Errorf("a child that ends is %v", err)
 	}
 	if (*Child)(nil).Stop() != nil || (*Child)(nil).CPU() != 0 {

@@ -57,42 +57,37 @@ func processCPU(pid int) time.Duration {
 	return max(fine, time.Duration(s.UTime+s.STime)*tick) + time.Duration(s.CUTime+s.CSTime)*tick
 }
 
-// Resident returns the bytes of memory that a process holds; peak is the most
-// it ever did.
-func Resident(pid int) (now, peak uint64) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0, 0
-	}
-	s, err := p.NewStatus()
-	if err != nil {
-		return 0, 0
-	}
-	return s.VmRSS, s.VmHWM
+// Reading is what a process holds and has written.
+type Reading struct {
+	Resident, Peak uint64 // bytes of memory, now and the most there ever was
+	Written        uint64 // bytes sent to disks
 }
 
-// Written returns the bytes that a process has sent to disks.
-func Written(pid int) uint64 {
+// Read reads a process.
+func Read(pid int) (r Reading) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0
+		return r
 	}
-	io, err := p.IO()
-	if err != nil {
-		return 0
+	if s, err := p.NewStatus(); err == nil {
+		r.Resident, r.Peak = s.VmRSS, s.VmHWM
 	}
-	return io.WriteBytes
+	if io, err := p.IO(); err == nil {
+		r.Written = io.WriteBytes
+	}
+	return r
 }
 
 // Own returns the CPU time of this process and of its children that have ended.
-func Own() time.Duration { return usage(unix.RUSAGE_SELF) + usage(unix.RUSAGE_CHILDREN) }
-
-func usage(who int) time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(who, &u); err != nil {
-		panic("BUG: getrusage of ourselves: " + err.Error())
+func Own() (sum time.Duration) {
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if err := unix.Getrusage(who, &u); err != nil {
+			panic("BUG: getrusage of ourselves: " + err.Error())
+		}
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return sum
 }
 
 // Machine is what is read of the whole machine.

@@ -11,6 +11,8 @@ type Change struct {
 	Measure  string // what was compared
 	Old, New float64
 	Worse    float64 // by which part; negative is better
+
+	Regression bool // it is worse by more than is wanted
 }
 
 // Text is the change in words.
@@ -35,12 +37,12 @@ func Changes(old, now *Run) (changes []Change, err error) {
 		switch {
 		case a == nil:
 		case a.RatioCPU > 0 && b.RatioCPU > 0:
-			changes = append(changes, Change{
-				b.Name, "of the limit by CPU", a.RatioCPU, b.RatioCPU, a.RatioCPU/b.RatioCPU - 1,
-			})
+			changes = append(changes, Change{Name: b.Name, Measure: "of the limit by CPU",
+				Old: a.RatioCPU, New: b.RatioCPU, Worse: a.RatioCPU/b.RatioCPU - 1})
 		case a.Node.Requests > 0 && b.Node.Requests > 0:
 			was, is := a.Node.At(50), b.Node.At(50)
-			changes = append(changes, Change{b.Name, "median ms", was, is, is/max(was, 1e-3) - 1})
+			changes = append(changes, Change{Name: b.Name, Measure: "median ms",
+				Old: was, New: is, Worse: is/max(was, 1e-3) - 1})
 		}
 	}
 	return changes, nil

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -61,8 +62,8 @@ func TestHTML(t *testing.T) {
 
 	run := someRun()
 	f(run, nil, "a &amp; b", "1\u202f234\u202f567", `"seconds":0.15,"chainId":42161`, "first page: 0.5 s",
-		"prefers-color-scheme: dark", `"Words":["node","limit",""]`)
-	f(run, someRun(), "Against the baseline", `"Words":["node","limit","baseline"]`, "0 % worse")
+		"prefers-color-scheme: dark", `"percent":99.9,"micros":2098`, "}], []);</script>")
+	f(run, someRun(), "Against the baseline", "0 % worse")
 	f(new(Run), nil)
 	f(new(Run), someRun(), "unlike corpora")
 }
@@ -94,12 +95,6 @@ func wellFormed(t *testing.T, text []byte) {
 	}
 	if len(open) > 0 {
 		t.Errorf("%v is never closed", open)
-	}
-}
-
-func TestTail(t *testing.T) {
-	if tail(0) != 0 || tail(90) < 0.99 || tail(100) != 4.3 {
-		t.Errorf("percentiles stand at %v, %v, %v", tail(0), tail(90), tail(100))
 	}
 }
 
@@ -143,4 +138,31 @@ func TestChanges(t *testing.T) {
 	f(func(c *Corpus) { c.Pools++ })
 	f(func(c *Corpus) { c.Chains[0].Pools++ })
 	f(func(c *Corpus) { c.Chains = nil })
+}
+
+// The tables have a line a row, with what is not known left out.
+func TestTables(t *testing.T) {
+	run, old := someRun(), someRun()
+	run.Scenarios[0].Rounds, old.Scenarios[0].RatioCPU, run.Settings.Unknown = 3, 0.9, []string{"its machine"}
+	peers := &Peers{Positions: 5, Results: []Peer{
+		{Peer: "Redis", Version: "7", Question: "page 1", RatioCPU: 1.5, Node: PeerSide{PerSecond: 10}},
+		{Peer: "SQLite", Question: "new filter", Why: "one\ncannot"},
+	}}
+	var b bytes.Buffer
+	regressions, err := PrintChanges(&b, old, run, 0.1)
+	if err = errors.Join(err, Table(&b, run), Goals(&b, run), PeersTable(&b, peers)); err != nil || regressions != 1 {
+		t.Errorf("%d regressions, %v", regressions, err)
+	}
+
+	for _, want := range []string{
+		`hot +of the limit by CPU +0.9 +0.8 +12 % worse +regression\n`,
+		`hot +0.90 +0.80 +0 % +12345 +0.0 +12.5 +0.0 +48000 +1.10 +2.08 +2.10 +0\n`,
+		`empty series +- +- +- +0 `, `restart +first page: 0.5 s\n`, `hot +problem: <script>\n`,
+		`not known of <corpus>: its machine\nunits: 0 expected`, `\n1 +hot +limit +0.9 +0.91 +met\n2 `,
+		`page 1 +Redis 7 +10 +0 +0.0 +0.0 +1.50 x +0\n`, `new filter +SQLite +cannot`,
+	} {
+		if !regexp.MustCompile(want).Match(b.Bytes()) {
+			t.Errorf("there is no %q in\n%s", want, &b)
+		}
+	}
 }

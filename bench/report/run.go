@@ -41,6 +41,10 @@ type Machine struct {
 	Commit  string `json:"commit"`
 }
 
+// FullSize is the size of a chain that sized goals are about. Smaller corpora
+// give figures, but of another thing: the table says so.
+const FullSize = 1_000_000
+
 // Corpus is what was asked about.
 type Corpus struct {
 	Positions    int64   `json:"positions"`
@@ -54,7 +58,7 @@ type Corpus struct {
 type Chain struct {
 	ID        int64 `json:"chainId"`
 	Positions int64 `json:"positions"`
-	Open      int64 `json:"open"`
+	Open      int64 `json:"open,omitempty"`
 	Pools     int64 `json:"pools"`
 }
 

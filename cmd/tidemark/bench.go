@@ -50,10 +50,6 @@ type BenchCorpusCmd struct {
 func (c *BenchCorpusCmd) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("cannot find our own executable: %w", err)
-	}
 	spec := corpus.Spec{
 		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
 	}
@@ -66,14 +62,14 @@ func (c *BenchCorpusCmd) Run() error {
 		}
 	}
 
-	r, err := bench.BuildCorpus(ctx, exe, c.Out, spec, os.Stderr)
+	r, err := bench.BuildCorpus(ctx, c.Out, spec, os.Stderr)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%d events in %.0f s, %.0f a second, %.0f s of CPU\n",
 		r.Events, r.Seconds, float64(r.Events)/r.Seconds, r.CPU)
-	for i := range r.Shape.Chains {
-		fmt.Printf("chain %d: %s\n", r.Shape.Chains[i].Chain, &r.Shape.Chains[i])
+	for i := range r.Shape {
+		fmt.Printf("chain %d: %s\n", r.Shape[i].ID, &r.Shape[i])
 	}
 	return nil
 }
@@ -154,11 +150,11 @@ func (c *BenchRunCmd) command() string {
 
 // show prints and keeps what was measured.
 func (c *BenchRunCmd) show(run, base *report.Run, failOver float64) error {
-	if err := bench.Table(os.Stdout, run); err != nil {
+	if err := report.Table(os.Stdout, run); err != nil {
 		return err
 	}
 	if c.Figures {
-		if err := bench.Figures(os.Stdout, run); err != nil {
+		if err := report.Goals(os.Stdout, run); err != nil {
 			return err
 		}
 	}
@@ -215,7 +211,7 @@ func (c *BenchPeersCmd) Run() error {
 		return err
 	}
 	run.Version = version
-	err = errors.Join(err, bench.PeersTable(os.Stdout, run))
+	err = errors.Join(err, report.PeersTable(os.Stdout, run))
 	if c.Out != "" {
 		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return json.NewEncoder(w).Encode(run) }))
 	}
@@ -248,7 +244,7 @@ func (c *BenchCompareCmd) Run() error {
 }
 
 func compareRuns(old, now *report.Run, failOver float64) error {
-	worse, err := bench.PrintChanges(os.Stdout, old, now, failOver)
+	worse, err := report.PrintChanges(os.Stdout, old, now, failOver)
 	if err == nil && worse > 0 {
 		err = fmt.Errorf("%d scenarios are worse by more than %.0f %%", worse, 100*failOver)
 	}
@@ -291,7 +287,7 @@ func (c *BenchReportCmd) Run() error {
 		return err
 	}
 	if c.Markdown {
-		return bench.Markdown(os.Stdout, run)
+		return report.Markdown(os.Stdout, run)
 	}
 
 	var base *report.Run
@@ -345,17 +341,17 @@ func (c *BenchNodeCmd) Run() error {
 	return l.serve()
 }
 
-// BenchConstantCmd is the yardstick's process.
+// BenchConstantCmd is the limit's process.
 type BenchConstantCmd struct {
-	Bytes int `help:"Size of the body." default:"200"`
+	Bytes  int    `help:"Size of the body." default:"200"`
+	Listen string `help:"Where to listen." default:"127.0.0.1:8090" placeholder:"ADDR"`
 }
 
 // Run serves until the process is ended.
 func (c *BenchConstantCmd) Run() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	fmt.Printf("http://%s/\n", l.Addr())
 	return load.Constant(l, c.Bytes)
 }

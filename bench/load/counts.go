@@ -19,14 +19,14 @@ type Counts struct {
 	Series   []Tick                  // the same over time
 
 	// The rest includes the warm-up and what was under way at the end.
-	All        uint64 // answers
-	Statuses   []StatusCount
-	Failures   uint64 // answers with a status that was not expected
-	Unanswered uint64 // requests whose connection broke or that were never answered
-	Unsent     uint64 // requests of an open loop that found no connection in time
-	Charged    int64  // units, as the answers say
-	Expected   int64  // units, by the statuses
-	Free       uint64 // answers that cost nothing, and said why
+	All        uint64         // answers
+	Statuses   map[int]uint64 // how many answers had each
+	Failures   uint64         // answers with a status that was not expected
+	Unanswered uint64         // requests whose connection broke or that were never answered
+	Unsent     uint64         // requests of an open loop that found no connection in time
+	Charged    int64          // units, as the answers say
+	Expected   int64          // units, by the statuses
+	Free       uint64         // answers that cost nothing, and said why
 	Problems   []string
 }
 
@@ -39,12 +39,6 @@ type Tick struct {
 // TickLength is the resolution of a Result's Series.
 const TickLength = 100 * time.Millisecond
 
-// StatusCount is how many answers had a status.
-type StatusCount struct {
-	Status int    `json:"status"`
-	Count  uint64 `json:"count"`
-}
-
 const (
 	slowest     = int64(time.Minute / time.Microsecond)
 	digits      = 3
@@ -53,56 +47,44 @@ const (
 
 func newCounts(length time.Duration) Counts {
 	return Counts{
-		Latency: hdrhistogram.New(1, slowest, digits),
-		Series:  make([]Tick, (length+TickLength-1)/TickLength),
+		Latency: hdrhistogram.New(1, slowest, digits), Statuses: map[int]uint64{},
+		Series: make([]Tick, (length+TickLength-1)/TickLength),
 	}
 }
 
-// tally is what one worker counts.
-type tally struct {
-	Counts
-	warmup time.Duration
-	end    time.Duration // of the measured time
+// countAnswer enters a complete response.
+func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
+	c.All++
+	c.Statuses[status]++
+	c.Charged += charged
+	if status == 200 || status == 404 {
+		c.Expected += p.Units
+	}
+	if status != 200 && !slices.Contains(p.Accept, status) {
+		c.Failures++
+		c.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, status, body))
+	}
 }
 
-// count enters a complete response.
-func (t *tally) count(p *Part, c *conn, now time.Duration) {
-	status := c.head.status
-	t.All++
-	t.Charged += c.head.charged
-	t.Expected += p.price(status)
-	t.countStatus(status, 1)
-	if !p.accepts(status) {
-		t.Failures++
-		t.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, status, c.body))
-	}
+// refused is the least status of a response that says what went wrong.
+const refused = 400
 
-	if now < t.warmup || now > t.end {
-		return
-	}
+// countLatency enters the latency of a response that came at a time after the
+// warm-up.
+func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	if status >= refused {
-		t.Refused++
+		c.Refused++
 		return
 	}
 
-	took := now - c.due
-	t.Requests++
-	t.Bytes += uint64(c.head.length)
-	if err := t.Latency.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
+	c.Requests++
+	c.Bytes += uint64(length)
+	if err := c.Latency.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
 		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
 	}
-	tick := &t.Series[min(int((now-t.warmup)/TickLength), len(t.Series)-1)]
+	tick := &c.Series[min(int(at/TickLength), len(c.Series)-1)]
 	tick.Requests++
 	tick.Slowest = max(tick.Slowest, took)
-}
-
-func (c *Counts) countStatus(status int, n uint64) {
-	i := slices.IndexFunc(c.Statuses, func(s StatusCount) bool { return s.Status == status })
-	if i < 0 {
-		c.Statuses = append(c.Statuses, StatusCount{Status: status})
-		i = len(c.Statuses) - 1
-	}
-	c.Statuses[i].Count += n
 }
 
 // note keeps the first few problems, each once.
@@ -112,7 +94,7 @@ func (c *Counts) note(text string) {
 	}
 }
 
-// Add enters what another worker, or another round, counted; the latencies and
+// Add enters what another connection, or another round, counted; the latencies and
 // the series are those of the same stretch of time.
 func (c *Counts) Add(o *Counts) {
 	c.Requests += o.Requests
@@ -125,8 +107,8 @@ func (c *Counts) Add(o *Counts) {
 	}
 
 	c.All += o.All
-	for _, s := range o.Statuses {
-		c.countStatus(s.Status, s.Count)
+	for status, n := range o.Statuses {
+		c.Statuses[status] += n
 	}
 	c.Failures += o.Failures
 	c.Unanswered += o.Unanswered
@@ -137,5 +119,4 @@ func (c *Counts) Add(o *Counts) {
 	for _, p := range o.Problems {
 		c.note(p)
 	}
-	slices.SortFunc(c.Statuses, func(a, b StatusCount) int { return a.Status - b.Status })
 }

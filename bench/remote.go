@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"tidemark/bench/process"
+	"tidemark/bench/report"
+)
+
+// connect prepares for a node that was started elsewhere.
+func (s *suite) connect() error {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("cannot ask %q; it is http://HOST:PORT", s.URL)
+	}
+	if s.Key == "" {
+		return errors.New("a node that runs already is asked with --key")
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), "80")
+	}
+	s.keys, s.node = []string{s.Key}, &process.Node{API: host}
+
+	if s.scratch, err = os.MkdirTemp("", "tidemark-bench-"); err != nil { // for logs
+		return fmt.Errorf("cannot make a directory to work in: %w", err)
+	}
+	if s.run.Corpus, err = s.stats(); err != nil {
+		return err
+	}
+	s.used, err = s.unitsUsed()
+	return err
+}
+
+// stats asks what the node has.
+func (s *suite) stats() (report.Corpus, error) {
+	var stats struct {
+		Positions           struct{ Total, Active int64 }
+		Pools, Transactions struct{ Total int64 }
+		Chains              []report.Chain
+	}
+	err := s.getUntil("/v1/stats", &stats)
+	return report.Corpus{
+		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
+		Transactions: stats.Transactions.Total, Chains: stats.Chains,
+	}, err
+}
+
+// unitsUsed asks what the account of the key has used this month.
+func (s *suite) unitsUsed() (int64, error) {
+	var usage struct{ UnitsUsed int64 }
+	err := s.getUntil("/v1/usage", &usage)
+	return usage.UnitsUsed, err
+}
+
+// Loopback reports whether a URL's host is this machine, by its address: no
+// name but localhost is looked up.
+func Loopback(target string) bool {
+	u, err := url.Parse(target)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// unknown is what cannot be learnt of a node that is not ours.
+var unknown = []string{
+	"the CPU time and the memory of the node, so nothing is said by CPU",
+	"whether pages came from its page cache, which cannot be switched off from here",
+	"its machine: the one described is the client's, on which the limit runs too",
+}
+
+// describe writes down what a reader of the figures has to know.
+func (s *suite) describe() {
+	s.run.Settings = report.Settings{
+		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
+		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
+		Seed: s.Seed, Pinned: s.cores.Text, Command: s.Command,
+	}
+	if s.URL != "" {
+		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
+		s.run.Settings.Unknown = unknown
+	}
+
+	m := process.ReadMachine()
+	s.run.Machine = report.Machine{
+		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
+		Version: "unknown", Commit: "unknown",
+	}
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			s.run.Machine.Commit = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			s.run.Machine.Commit += " and changes"
+		}
+	}
+
+	if s.record != nil {
+		s.run.Corpus = s.record.Corpus
+	}
+}
