@@ -6,8 +6,6 @@ import { hex, sleep } from './lib.mjs'
 // What the methods cost where compute units are counted.
 const COSTS = { eth_chainId: 0, eth_blockNumber: 10, eth_getTransactionReceipt: 15, eth_getBlockByNumber: 16, eth_getBlockByHash: 21, eth_call: 26, eth_getLogs: 75, eth_getBlockReceipts: 500 }
 
-const MODIFY = '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec'
-
 // readWhole reads a whole chain from a node that holds it.
 export async function readWhole (rpc) {
   const last = Number(await rpc.send('eth_blockNumber')), numbers = Array.from({ length: last + 1 }, (_, i) => i)
@@ -140,17 +138,6 @@ export class Endpoint {
     return Date.now() - seen.get(i) < f.late
   }
 
-  // planted is the log that is left out for good: a collect of a position that nothing changes later, so that no replay notices.
-  planted () {
-    const key = l => [l.topics[1], l.topics[2], l.data.slice(2, 130), l.data.slice(194)].join()
-    const all = this.chain.logs.flat().filter(l => l.topics[0] === MODIFY), later = new Set()
-    return this.chain.plant ??= all.findLast(l => {
-      const last = !later.has(key(l))
-      later.add(key(l))
-      return last && /^0+$/.test(l.data.slice(130, 194)) && Number(l.blockNumber) < this.chain.blocks.length * 0.55
-    })
-  }
-
   logs (q, head, n, f) {
     const { blocks, logs, byHash } = this.chain
     let from = Number(q.fromBlock), to = Number(q.toBlock)
@@ -171,7 +158,7 @@ export class Endpoint {
         out.push(f.shift === undefined ? l : { ...l, blockTimestamp: f.shift === 0 ? '0x0' : hex(Number(l.blockTimestamp) + f.shift) })
       }
     }
-    if (f.plant) { const i = out.indexOf(this.planted()); if (i >= 0) out.splice(i, 1) }
+    if (f.plant) return out.filter(l => !f.plant(l))
     if (f.results && out.length > f.results && size > 1) refuse(-32005, `query returned more than ${f.results} results`)
     if (f.drop && out.length && !this.once.has('drop') && blocks[from]) { this.once.add('drop'); out.splice(out.length >> 1, 1) }
     return f.short && out.length && this.chance(n, 5) < f.short ? out.slice(0, -1) : out
