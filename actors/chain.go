@@ -56,6 +56,9 @@ type chainActor struct {
 	// parked: nothing is fetched before what was fetched can be committed.
 	parked bool
 
+	ticks     uint64    // how many were set; the newest counts
+	refreshAt time.Time // when the next refresh is allowed
+
 	mended mending // since the last comparison that found no difference
 
 	feedFailures int       // since the last warning
@@ -82,7 +85,9 @@ func (a *chainActor) Receive(c *actor.Context) {
 	case fetched:
 		a.current(m.epoch, func() { a.fetched(m.step, m.err) })
 	case refresh:
-		a.current(m.epoch, a.refresh)
+		if m.tick == a.ticks {
+			a.current(m.epoch, a.refresh)
+		}
 	case verified:
 		a.verified(m.result)
 
@@ -239,6 +244,11 @@ func (a *chainActor) fetched(step feed.Step, err error) {
 		}
 	}
 	a.fetch()
+
+	// A block that comes after a quiet spell need not wait for the tick.
+	if a.chain.Unpublished() && !a.chain.Waiting() && !a.readOnly() && !time.Now().Before(a.refreshAt) {
+		a.refresh()
+	}
 }
 
 // warnEvery is how often a feed that fails is said to.
@@ -265,7 +275,7 @@ func (a *chainActor) refresh() {
 		return
 	}
 
-	started := time.Now()
+	started, fresh := time.Now(), a.chain.Unpublished()
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
@@ -274,7 +284,11 @@ func (a *chainActor) refresh() {
 		a.parked = false
 		a.fetch()
 	}
-	a.tick(max(a.every, paceFactor*time.Since(started)))
+	rest := max(a.every, paceFactor*time.Since(started))
+	if fresh {
+		a.refreshAt = time.Now().Add(rest)
+	}
+	a.tick(rest)
 }
 
 // publish refreshes the chain when its turn comes; if it cannot, the chain is
@@ -313,8 +327,9 @@ func (p *pacer) pause() {
 }
 
 func (a *chainActor) tick(after time.Duration) {
-	epoch := a.epoch
-	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
+	a.ticks++
+	epoch, tick := a.epoch, a.ticks
+	time.AfterFunc(after, func() { a.send(refresh{epoch, tick}) })
 }
 
 // resync is an operator's command: whatever is on its way is dropped.

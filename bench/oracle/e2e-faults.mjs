@@ -2,17 +2,16 @@
 // Under every fault that leaves any way the chain must move, heal within 30 s of the fault's end otherwise, and never serve a row
 // that differs from those of the honest provider at the same block.
 // node e2e-faults.mjs --binary ../../tidemark [--seed 11] [--ops 130] [--every 200] [--only TEXT] [--out out/e2e-faults] [--maxSeconds 235]
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { HERE, parseArgs, sleep, startNode } from './lib.mjs'
-import { Tidemark, configOf, freePorts, killAll, track, untrack, waitFor } from './tidemark.mjs'
+import { HERE, parseArgs, sleep } from './lib.mjs'
+import { Tidemark, configOf, freePorts, killAll, waitFor } from './tidemark.mjs'
 import { compareChain, readChain } from './compare.mjs'
-import { Endpoint, readWhole } from './provider.mjs'
+import { Endpoint, finishedChain } from './provider.mjs'
 import { cases } from './faults.mjs'
 
 const o = parseArgs({ binary: '../../tidemark', seed: 11, ops: 130, every: 200, only: '', out: 'out/e2e-faults', maxSeconds: 235 })
-const OUT = path.resolve(HERE, o.out), CHAIN = path.join(OUT, `chain-${o.seed}-${o.ops}`), started = Date.now()
+const OUT = path.resolve(HERE, o.out), started = Date.now()
 const log = text => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${text}`)
 setTimeout(() => { console.error(`FAIL: not done after ${o.maxSeconds} s`); process.exit(1) }, o.maxSeconds * 1000).unref()
 process.on('uncaughtException', e => { console.error(e); process.exit(1) })
@@ -35,12 +34,9 @@ console.log(`${compared} pages compared with the honest provider's, ${problems.l
 process.exit(problems.length ? 1 : 0)
 
 async function main () {
-  await makeChain()
-  const truth = JSON.parse(fs.readFileSync(path.join(CHAIN, 'truth.json')))
-  const [rpcPort, port, opsPort] = await freePorts(3)
-  const anvil = await startNode({ port: rpcPort, chainId: truth.chainId, load: path.join(CHAIN, 'state.json'), cache: path.join(OUT, 'home') })
-  track(anvil.child.pid)
-  const chain = await readWhole(anvil.rpc), last = chain.blocks.length - 1
+  const { truth, chain } = await finishedChain(OUT, o.seed, o.ops)
+  const last = chain.blocks.length - 1
+  const [port, opsPort] = await freePorts(2)
   let shown = Math.floor(last * 0.6)
   const runs = await serveCases(chain, () => shown)
   log(`${runs.length} providers show a chain of ${last} blocks, ${chain.logs.flat().length} logs`)
@@ -59,19 +55,6 @@ async function main () {
   await verifyHonest(runs[0], last)
   await compareEnd(runs, truth, last)
   for (const r of runs) report(r)
-}
-
-// makeChain builds the chain once; a later run finds it.
-async function makeChain () {
-  if (fs.existsSync(path.join(CHAIN, 'truth.json'))) return
-  fs.mkdirSync(CHAIN, { recursive: true })
-  const [port] = await freePorts(1)
-  const args = ['scenario.mjs', '--seed', o.seed, '--ops', o.ops, '--chainId', 1, '--port', port, '--out', CHAIN, '--checkpoints', 0, '--mint', 28]
-  const child = spawn(process.execPath, args.map(String), { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] })
-  track(child.pid)
-  const code = await new Promise(resolve => child.once('close', resolve))
-  untrack(child.pid)
-  if (code !== 0) throw new Error('the scenario ended with ' + code)
 }
 
 async function serveCases (chain, shown) {

@@ -1,7 +1,12 @@
 // A provider of JSON-RPC as they are: a finished chain out of memory, shown block by block, with the limits and faults of real
 // ones. Every endpoint has its own faults; all of them show the same chain.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
 import http from 'node:http'
-import { hex, sleep } from './lib.mjs'
+import path from 'node:path'
+import { HERE, hex, sleep, startNode } from './lib.mjs'
+import { HeadServer } from './heads.mjs'
+import { freePorts, track, untrack } from './tidemark.mjs'
 
 // What the methods cost where compute units are counted.
 const COSTS = { eth_chainId: 0, eth_blockNumber: 10, eth_getTransactionReceipt: 15, eth_getBlockByNumber: 16, eth_getBlockByHash: 21, eth_call: 26, eth_getLogs: 75, eth_getBlockReceipts: 500 }
@@ -13,6 +18,24 @@ export async function readWhole (rpc) {
   const receipts = (await rpc.batch(blocks.map(b => ['eth_getBlockReceipts', [b.number]]))).map(x => x.result ?? [])
   const logs = receipts.map((rs, i) => rs.flatMap(r => r.logs).map(l => ({ ...l, blockTimestamp: blocks[i].timestamp })))
   return { blocks, receipts, logs, byHash: new Map(blocks.map((b, i) => [b.hash, i])), byTx: new Map(receipts.flat().map(r => [r.transactionHash, r])), calls: new Map(), rpc }
+}
+
+// finishedChain builds a chain once under a directory, starts a node that holds it, and reads it whole.
+export async function finishedChain (out, seed, ops) {
+  const dir = path.join(out, `chain-${seed}-${ops}`), [port] = await freePorts(1)
+  if (!fs.existsSync(path.join(dir, 'truth.json'))) {
+    fs.mkdirSync(dir, { recursive: true })
+    const args = ['scenario.mjs', '--seed', seed, '--ops', ops, '--chainId', 1, '--port', port, '--out', dir, '--checkpoints', 0, '--mint', 28]
+    const child = spawn(process.execPath, args.map(String), { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] })
+    track(child.pid)
+    const code = await new Promise(resolve => child.once('close', resolve))
+    untrack(child.pid)
+    if (code !== 0) throw new Error('the scenario ended with ' + code)
+  }
+  const truth = JSON.parse(fs.readFileSync(path.join(dir, 'truth.json')))
+  const { child, rpc } = await startNode({ port, chainId: truth.chainId, load: path.join(dir, 'state.json'), cache: path.join(out, 'home') })
+  track(child.pid)
+  return { truth, chain: await readWhole(rpc) }
 }
 
 // Endpoint is one URL. head is a function of the request's count, so that one URL can have several backends behind it.
@@ -31,6 +54,14 @@ export class Endpoint {
   }
 
   close () { this.server.closeAllConnections(); this.server.close() }
+
+  // listenHeads serves a subscription to heads over a websocket besides, and returns its URL; tellHead says that there is a new one.
+  async listenHeads () {
+    this.heads = new HeadServer(this.chain)
+    return this.heads.listen()
+  }
+
+  tellHead () { this.heads?.tell(this.head(0)) }
 
   async handle (q, r) {
     const parts = []

@@ -180,5 +180,8 @@ max-log-range = ${r.rate ? 1 : 2000}
 name = "url-${i + 1}"
 url = "${e.url}"
 timeout = "10s"
-`).join('')).join('')
+`).join('') + (r.heads ? `[[chains.endpoints]]
+name = "heads"
+url = "${r.heads}"
+` : '')).join('')
 }
