@@ -24,6 +24,16 @@ const PAGE = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true&sort=nft_i
 const problems = []
 let node, compared = 0
 
+// When this process did not run, and for how long: on a busy machine neither the providers nor the node could do anything then.
+const BEAT = 50, stalls = []
+let beat = Date.now()
+setInterval(() => {
+  const now = Date.now(), late = now - beat - BEAT
+  if (late > BEAT / 2) stalls.push({ at: now, late })
+  beat = now
+}, BEAT).unref()
+const stalled = (from, to) => stalls.reduce((ms, s) => ms + (s.at > from && s.at <= to ? s.late : 0), 0)
+
 try { await main() } catch (e) {
   problems.push(e.stack)
   if (node) console.error(node.tail(30))
@@ -113,7 +123,7 @@ async function meterBackfill (runs, first) {
   const h = await node.health().catch(() => null)
   for (const r of runs.filter(r => r.rate && !r.filled)) {
     const e = r.endpoints[0], c = h?.chains.find(c => c.chainId === r.id)
-    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now() - e.asked, served: e.served })
+    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now(), served: e.served })
   }
 }
 
@@ -177,7 +187,8 @@ async function compareEnd (runs, truth, last) {
 
 function report (r) {
   const e = r.endpoints[0]
-  const used = r.rate && (r.served ?? e.served) / r.rate / ((r.filled ?? Date.now() - e.asked) / 1000)
+  const until = r.filled ?? Date.now(), ran = (until - e.asked - stalled(e.asked, until)) / 1000
+  const used = r.rate && (r.served ?? e.served) / r.rate / ran
   if (used && used < USED) fail(r, `used ${(100 * used).toFixed(0)} % of its limit`)
   const moved = r.last?.lastIndexedBlock
   log(`${r.failed ? 'FAIL' : 'ok  '} ${r.name}: ${r.reached ? `head after ${(r.reached / 1000).toFixed(1)} s` : `at block ${moved}`}, ${r.pages} pages, ` +
