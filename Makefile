@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults fuzz bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz bench bench-quick bench-peers gobench package package-test telemetry-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,12 @@ e2e: build ## three chains with the real contracts, followed live, against the c
 
 e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
+
+e2e-limits: build ## the real contracts at their limits, and lost events found and mended, in a minute
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-limits.mjs --binary ../../tidemark
+
+e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
+	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
 e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs

@@ -55,6 +55,9 @@ type chainActor struct {
 	// parked: the disk is full and events wait for a commit, so nothing is fetched.
 	parked bool
 
+	ticks     uint64    // how many were set; the newest counts
+	refreshAt time.Time // when the next refresh is allowed
+
 	mended mending // since the last comparison that found no difference
 
 	feedFailures int       // since the last warning
@@ -81,7 +84,9 @@ func (a *chainActor) Receive(c *actor.Context) {
 	case fetched:
 		a.ifCurrent(m.epoch, func() { a.handleStep(m.step, m.err) })
 	case refresh:
-		a.ifCurrent(m.epoch, a.handleTick)
+		if m.tick == a.ticks {
+			a.ifCurrent(m.epoch, a.handleTick)
+		}
 	case verified:
 		a.handleVerification(m.result)
 
@@ -239,6 +244,11 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 		}
 	}
 	a.startFetch()
+
+	// A block that comes after a quiet spell need not wait for the tick.
+	if a.chain.Unpublished() && !a.chain.Waiting() && !a.readOnly() && !time.Now().Before(a.refreshAt) {
+		a.handleTick()
+	}
 }
 
 // warnEvery is the minimum time between two warnings about a failing feed.
@@ -265,7 +275,7 @@ func (a *chainActor) handleTick() {
 		return
 	}
 
-	started := time.Now()
+	started, fresh := time.Now(), a.chain.Unpublished()
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
@@ -274,7 +284,11 @@ func (a *chainActor) handleTick() {
 		a.parked = false
 		a.startFetch()
 	}
-	a.scheduleTick(max(a.every, paceFactor*time.Since(started)))
+	rest := max(a.every, paceFactor*time.Since(started))
+	if fresh {
+		a.refreshAt = time.Now().Add(rest)
+	}
+	a.scheduleTick(rest)
 }
 
 // publish refreshes the chain once no other chain is refreshing. If that fails, the
@@ -300,8 +314,9 @@ func (a *chainActor) publish() bool {
 }
 
 func (a *chainActor) scheduleTick(after time.Duration) {
-	epoch := a.epoch
-	time.AfterFunc(after, func() { a.send(refresh{epoch}) })
+	a.ticks++
+	epoch, tick := a.epoch, a.ticks
+	time.AfterFunc(after, func() { a.send(refresh{epoch, tick}) })
 }
 
 // resync drops the chain's data and starts again. It is an operator's command.

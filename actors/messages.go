@@ -21,8 +21,8 @@ type (
 		step  feed.Step
 		err   error
 	}
-	// refresh is the tick.
-	refresh struct{ epoch uint64 }
+	// refresh is the tick; a later one replaces it.
+	refresh struct{ epoch, tick uint64 }
 	// verified is what a comparison with the contracts found.
 	verified struct{ result *rankings.Verification }
 	// command runs an operator's command.

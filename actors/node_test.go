@@ -224,6 +224,50 @@ func TestFeedThatFailsIsAskedAgain(t *testing.T) {
 	th.await(2, "served", served)
 }
 
+// downFeed fails while fails is set.
+type downFeed struct {
+	feed.Feed
+	fails *atomic.Bool
+}
+
+func (f downFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+	if f.fails.Load() {
+		time.Sleep(time.Millisecond)
+		return feed.Step{}, errors.New("the node is down")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond) // a frozen market says nothing new
+	defer cancel()
+	step, err := f.Feed.Next(ctx, c)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return feed.Step{}, nil
+	}
+	return step, err
+}
+
+// A chain whose feed fails is known to, since its first failure in a row, and
+// until it answers again.
+func TestFailingFeedIsKnown(t *testing.T) {
+	var fails atomic.Bool
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return downFeed{f, &fails} })
+	works := func(c *rankings.Chain) bool { return served(c) && c.Status.FailingSince == 0 }
+	th.await(1, "working", works)
+
+	from := time.Now().UnixMilli()
+	fails.Store(true)
+	failing := func(c *rankings.Chain) bool { return c.Status.FailingSince != 0 }
+	first := th.await(1, "failing", failing).Status.FailingSince
+	if first < from || first > time.Now().UnixMilli() {
+		t.Errorf("fails since %d; was told to at %d", first, from)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if again := th.await(1, "failing", failing).Status.FailingSince; again != first {
+		t.Errorf("fails since %d and then since %d", first, again)
+	}
+
+	fails.Store(false)
+	th.await(1, "working again", works)
+}
+
 type tooDeepFeed struct{ feed.Feed }
 
 func (tooDeepFeed) Next(context.Context, feed.Cursor) (feed.Step, error) {

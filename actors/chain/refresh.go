@@ -18,7 +18,7 @@ import (
 // After an error nothing was published and the ledger is ahead of the store:
 // the chain has to be restored.
 func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
-	if c.view != nil && c.view.State.Head == c.ledger.Head() && !c.corrected {
+	if !c.Unpublished() {
 		return nil
 	}
 	started := clock()
@@ -49,6 +49,12 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	c.board.Publish(view)
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
+}
+
+// Unpublished reports whether the ledger has something that the newest generation
+// has not.
+func (c *Chain) Unpublished() bool {
+	return c.view == nil || c.view.State.Head != c.ledger.Head() || c.corrected
 }
 
 // confirmedAt returns the last time at which head is known to have been the

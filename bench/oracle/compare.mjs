@@ -77,6 +77,7 @@ export function compareChain (truth, read) {
     for (const i of [0, 1]) {
       const t = tokens.get(lower(p['currency' + i])) ?? { symbol: r['token' + i].symbol, decimals: 18 }
       same(`${at} token${i}`, r['token' + i].address, lower(p['currency' + i]))
+      if (t.odd) continue
       same(`${at} symbol${i}`, r['token' + i].symbol, t.symbol)
       same(`${at} decimals${i}`, r['token' + i].decimals, t.decimals)
     }

@@ -2,17 +2,16 @@
 // Under every fault that leaves any way the chain must move, heal within 30 s of the fault's end otherwise, and never serve a row
 // that differs from those of the honest provider at the same block.
 // node e2e-faults.mjs --binary ../../tidemark [--seed 11] [--ops 130] [--every 200] [--only TEXT] [--out out/e2e-faults] [--maxSeconds 235]
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { HERE, parseArgs, sleep, startNode } from './lib.mjs'
-import { Tidemark, freePorts, killAll, track, untrack, waitFor } from './tidemark.mjs'
+import { HERE, parseArgs, sleep } from './lib.mjs'
+import { Tidemark, configOf, freePorts, killAll, waitFor } from './tidemark.mjs'
 import { compareChain, readChain } from './compare.mjs'
-import { Endpoint, readWhole } from './provider.mjs'
+import { Endpoint, finishedChain } from './provider.mjs'
 import { cases } from './faults.mjs'
 
 const o = parseArgs({ binary: '../../tidemark', seed: 11, ops: 130, every: 200, only: '', out: 'out/e2e-faults', maxSeconds: 235 })
-const OUT = path.resolve(HERE, o.out), CHAIN = path.join(OUT, `chain-${o.seed}-${o.ops}`), started = Date.now()
+const OUT = path.resolve(HERE, o.out), started = Date.now()
 const log = text => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${text}`)
 setTimeout(() => { console.error(`FAIL: not done after ${o.maxSeconds} s`); process.exit(1) }, o.maxSeconds * 1000).unref()
 process.on('uncaughtException', e => { console.error(e); process.exit(1) })
@@ -25,6 +24,16 @@ const PAGE = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true&sort=nft_i
 const problems = []
 let node, compared = 0
 
+// When this process did not run, and for how long: on a busy machine neither the providers nor the node could do anything then.
+const BEAT = 50, stalls = []
+let beat = Date.now()
+setInterval(() => {
+  const now = Date.now(), late = now - beat - BEAT
+  if (late > BEAT / 2) stalls.push({ at: now, late })
+  beat = now
+}, BEAT).unref()
+const stalled = (from, to) => stalls.reduce((ms, s) => ms + (s.at > from && s.at <= to ? s.late : 0), 0)
+
 try { await main() } catch (e) {
   problems.push(e.stack)
   if (node) console.error(node.tail(30))
@@ -35,18 +44,15 @@ console.log(`${compared} pages compared with the honest provider's, ${problems.l
 process.exit(problems.length ? 1 : 0)
 
 async function main () {
-  await makeChain()
-  const truth = JSON.parse(fs.readFileSync(path.join(CHAIN, 'truth.json')))
-  const [rpcPort, port, opsPort] = await freePorts(3)
-  const anvil = await startNode({ port: rpcPort, chainId: truth.chainId, load: path.join(CHAIN, 'state.json'), cache: path.join(OUT, 'home') })
-  track(anvil.child.pid)
-  const chain = await readWhole(anvil.rpc), last = chain.blocks.length - 1
+  const { truth, chain } = await finishedChain(OUT, o.seed, o.ops)
+  const last = chain.blocks.length - 1
+  const [port, opsPort] = await freePorts(2)
   let shown = Math.floor(last * 0.6)
   const runs = await serveCases(chain, () => shown)
   log(`${runs.length} providers show a chain of ${last} blocks, ${chain.logs.flat().length} logs`)
 
   fs.rmSync(path.join(OUT, 'node'), { recursive: true, force: true })
-  node = new Tidemark({ binary: path.resolve(HERE, o.binary), dir: path.join(OUT, 'node'), port, opsPort, config: configOf(runs, truth) })
+  node = new Tidemark({ binary: path.resolve(HERE, o.binary), dir: path.join(OUT, 'node'), port, opsPort, config: configOf(runs, truth.contracts, truth.tokens) })
   await node.start()
   const watching = watch(runs, shown)
   while (shown < last) { await sleep(o.every); shown++ }
@@ -56,22 +62,9 @@ async function main () {
   watching.stop = true
   await watching.done
   await followShorter(runs, () => { shown -= 3; return shown }, () => { shown = last })
-  await verifyAll(runs, last)
+  await verifyHonest(runs[0], last)
   await compareEnd(runs, truth, last)
   for (const r of runs) report(r)
-}
-
-// makeChain builds the chain once; a later run finds it.
-async function makeChain () {
-  if (fs.existsSync(path.join(CHAIN, 'truth.json'))) return
-  fs.mkdirSync(CHAIN, { recursive: true })
-  const [port] = await freePorts(1)
-  const args = ['scenario.mjs', '--seed', o.seed, '--ops', o.ops, '--chainId', 1, '--port', port, '--out', CHAIN, '--checkpoints', 0, '--mint', 28]
-  const child = spawn(process.execPath, args.map(String), { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] })
-  track(child.pid)
-  const code = await new Promise(resolve => child.once('close', resolve))
-  untrack(child.pid)
-  if (code !== 0) throw new Error('the scenario ended with ' + code)
 }
 
 async function serveCases (chain, shown) {
@@ -84,31 +77,6 @@ async function serveCases (chain, shown) {
     runs.push({ ...c, id, endpoints, pages: 0, reached: 0 })
   }
   return runs
-}
-
-function configOf (runs, truth) {
-  const { poolManager, positionManager } = truth.contracts
-  const unused = [1, 42161, 43114].filter(id => !runs.some(r => r.id === id))
-  return ['feed = "rpc"', '', '[refresh]', 'every = "200ms"'].join('\n') + unused.map(id => `\n[[chains]]\nid = ${id}\nenabled = false\n`).join('') +
-    runs.map(r => `
-[[chains]]
-id = ${r.id}
-slug = "case-${r.id}"
-name = "Case ${r.id}"
-pool-manager = "${poolManager.address}"
-position-manager = "${positionManager.address}"
-start-block = 0
-native-symbol = "ETH"
-native-name = "Ether"
-stables = ["${truth.tokens[0].address}"]
-decimals = []
-wrapped-native = "${truth.tokens[1].address}"
-max-log-range = ${r.rate ? 1 : 2000}
-` + r.endpoints.map((e, i) => `[[chains.endpoints]]
-name = "url-${i + 1}"
-url = "${e.url}"
-timeout = "10s"
-`).join('')).join('')
 }
 
 // rowsOf returns a page's rows without what names the chain or, where no receipt can be had, the gas.
@@ -140,7 +108,7 @@ function watch (runs, first) {
       for (const r of runs) {
         const h = await rowsOf(runs[0]).catch(() => null)
         if (h) honest.set(h.at, h.text)
-        const page = r === runs[0] || r.planted ? null : await rowsOf(r).catch(() => null)
+        const page = r === runs[0] ? null : await rowsOf(r).catch(() => null)
         if (page) waiting.push({ r, ...page })
         settle()
       }
@@ -155,7 +123,7 @@ async function meterBackfill (runs, first) {
   const h = await node.health().catch(() => null)
   for (const r of runs.filter(r => r.rate && !r.filled)) {
     const e = r.endpoints[0], c = h?.chains.find(c => c.chainId === r.id)
-    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now() - e.asked, served: e.served })
+    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now(), served: e.served })
   }
 }
 
@@ -198,33 +166,12 @@ async function followShorter (runs, cut, restore) {
   restore()
 }
 
-// verifyAll compares ledgers with the contracts: the honest one is as they are; the planted loss is found, named and mended.
-async function verifyAll (runs, last) {
-  const verify = async (r, want) => {
-    const child = spawn(path.resolve(HERE, o.binary), ['verify', '--data', path.join(OUT, 'node/data'), '--chain', r.id], { timeout: 60000 })
-    let text = ''
-    child.stdout.on('data', b => { text += b })
-    child.stderr.on('data', b => { text += b })
-    const code = await new Promise(resolve => child.once('close', resolve))
-    if (!want.includes(code)) fail(r, `verify ended with ${code}, want ${want}: ${text}`)
-    return text
-  }
-  const atHead = r => waitFor(`${r.name} to be at the head`, 20000, async () => (await node.chainHealth(r.id))?.asOfBlock === last)
-  await atHead(runs[0])
-  log('verify: ' + (await verify(runs[0], [0])).split('\n')[1])
-  for (const r of runs.filter(r => r.planted)) {
-    await atHead(r)
-    r.endpoints[0].faults.plant = false // what was left out is missing; reading it again finds it
-    const found = await verify(r, [0, 1])
-    // The node verifies by itself too and may have been first; then its log names the position.
-    const told = fs.readFileSync(path.join(OUT, 'node/serve.log'), 'utf8').split('\n').filter(l => l.includes('differs from a contract') && l.includes(`"chain":${r.id},`))
-    if (!/position \d+: feeGrowthInside/.test(found) && !told.some(l => /"what":"position".*feeGrowthInside/.test(l))) fail(r, 'verify did not name the position: ' + found)
-    const from = Date.now()
-    await waitFor('the chain to be read again', 20000, async () => (await node.chainHealth(r.id))?.asOfBlock !== last, 10).catch(() => {})
-    await atHead(r)
-    await verify(r, [0])
-    log(`a planted loss was found and mended in ${Date.now() - from} ms: ${told[0]?.slice(60, 220) ?? found}`)
-  }
+// verifyHonest compares the honest chain's ledger with the contracts; what is lost, e2e-limits.mjs has.
+async function verifyHonest (r, last) {
+  await waitFor(`${r.name} to be at the head`, 20000, async () => (await node.chainHealth(r.id))?.asOfBlock === last)
+  const { code, text } = await node.verify(r.id)
+  if (code !== 0) fail(r, `verify ended with ${code}: ${text}`)
+  log('verify: ' + text.split('\n')[1])
 }
 
 async function compareEnd (runs, truth, last) {
@@ -240,7 +187,8 @@ async function compareEnd (runs, truth, last) {
 
 function report (r) {
   const e = r.endpoints[0]
-  const used = r.rate && (r.served ?? e.served) / r.rate / ((r.filled ?? Date.now() - e.asked) / 1000)
+  const until = r.filled ?? Date.now(), ran = (until - e.asked - stalled(e.asked, until)) / 1000
+  const used = r.rate && (r.served ?? e.served) / r.rate / ran
   if (used && used < USED) fail(r, `used ${(100 * used).toFixed(0)} % of its limit`)
   const moved = r.last?.lastIndexedBlock
   log(`${r.failed ? 'FAIL' : 'ok  '} ${r.name}: ${r.reached ? `head after ${(r.reached / 1000).toFixed(1)} s` : `at block ${moved}`}, ${r.pages} pages, ` +

@@ -48,7 +48,6 @@ export function cases (shown) {
     one('logs dated zero', { shift: 0 }),
     one('eth_call fails for 4 s', { failing: { eth_call: 4000 } }),
     one('down for 3 s', { until: 3000 }),
-    one('a collect is left out of every range', { plant: true }, { planted: true }),
     one('one log dropped once', { drop: true, finalized: 0 }, { heals: true })
   ]
 }

@@ -1,12 +1,15 @@
 // A provider of JSON-RPC as they are: a finished chain out of memory, shown block by block, with the limits and faults of real
 // ones. Every endpoint has its own faults; all of them show the same chain.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
 import http from 'node:http'
-import { hex, sleep } from './lib.mjs'
+import path from 'node:path'
+import { HERE, hex, sleep, startNode } from './lib.mjs'
+import { HeadServer } from './heads.mjs'
+import { freePorts, track, untrack } from './tidemark.mjs'
 
 // What the methods cost where compute units are counted.
 const COSTS = { eth_chainId: 0, eth_blockNumber: 10, eth_getTransactionReceipt: 15, eth_getBlockByNumber: 16, eth_getBlockByHash: 21, eth_call: 26, eth_getLogs: 75, eth_getBlockReceipts: 500 }
-
-const MODIFY = '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec'
 
 // readWhole reads a whole chain from a node that holds it.
 export async function readWhole (rpc) {
@@ -15,6 +18,24 @@ export async function readWhole (rpc) {
   const receipts = (await rpc.batch(blocks.map(b => ['eth_getBlockReceipts', [b.number]]))).map(x => x.result ?? [])
   const logs = receipts.map((rs, i) => rs.flatMap(r => r.logs).map(l => ({ ...l, blockTimestamp: blocks[i].timestamp })))
   return { blocks, receipts, logs, byHash: new Map(blocks.map((b, i) => [b.hash, i])), byTx: new Map(receipts.flat().map(r => [r.transactionHash, r])), calls: new Map(), rpc }
+}
+
+// finishedChain builds a chain once under a directory, starts a node that holds it, and reads it whole.
+export async function finishedChain (out, seed, ops) {
+  const dir = path.join(out, `chain-${seed}-${ops}`), [port] = await freePorts(1)
+  if (!fs.existsSync(path.join(dir, 'truth.json'))) {
+    fs.mkdirSync(dir, { recursive: true })
+    const args = ['scenario.mjs', '--seed', seed, '--ops', ops, '--chainId', 1, '--port', port, '--out', dir, '--checkpoints', 0, '--mint', 28]
+    const child = spawn(process.execPath, args.map(String), { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] })
+    track(child.pid)
+    const code = await new Promise(resolve => child.once('close', resolve))
+    untrack(child.pid)
+    if (code !== 0) throw new Error('the scenario ended with ' + code)
+  }
+  const truth = JSON.parse(fs.readFileSync(path.join(dir, 'truth.json')))
+  const { child, rpc } = await startNode({ port, chainId: truth.chainId, load: path.join(dir, 'state.json'), cache: path.join(out, 'home') })
+  track(child.pid)
+  return { truth, chain: await readWhole(rpc) }
 }
 
 // Endpoint is one URL. head is a function of the request's count, so that one URL can have several backends behind it.
@@ -33,6 +54,14 @@ export class Endpoint {
   }
 
   close () { this.server.closeAllConnections(); this.server.close() }
+
+  // listenHeads serves a subscription to heads over a websocket besides, and returns its URL; tellHead says that there is a new one.
+  async listenHeads () {
+    this.heads = new HeadServer(this.chain)
+    return this.heads.listen()
+  }
+
+  tellHead () { this.heads?.tell(this.head(0)) }
 
   async handle (q, r) {
     const parts = []
@@ -140,17 +169,6 @@ export class Endpoint {
     return Date.now() - seen.get(i) < f.late
   }
 
-  // planted is the log that is left out for good: a collect of a position that nothing changes later, so that no replay notices.
-  planted () {
-    const key = l => [l.topics[1], l.topics[2], l.data.slice(2, 130), l.data.slice(194)].join()
-    const all = this.chain.logs.flat().filter(l => l.topics[0] === MODIFY), later = new Set()
-    return this.chain.plant ??= all.findLast(l => {
-      const last = !later.has(key(l))
-      later.add(key(l))
-      return last && /^0+$/.test(l.data.slice(130, 194)) && Number(l.blockNumber) < this.chain.blocks.length * 0.55
-    })
-  }
-
   logs (q, head, n, f) {
     const { blocks, logs, byHash } = this.chain
     let from = Number(q.fromBlock), to = Number(q.toBlock)
@@ -171,7 +189,7 @@ export class Endpoint {
         out.push(f.shift === undefined ? l : { ...l, blockTimestamp: f.shift === 0 ? '0x0' : hex(Number(l.blockTimestamp) + f.shift) })
       }
     }
-    if (f.plant) { const i = out.indexOf(this.planted()); if (i >= 0) out.splice(i, 1) }
+    if (f.plant) return out.filter(l => !f.plant(l))
     if (f.results && out.length > f.results && size > 1) refuse(-32005, `query returned more than ${f.results} results`)
     if (f.drop && out.length && !this.once.has('drop') && blocks[from]) { this.once.add('drop'); out.splice(out.length >> 1, 1) }
     return f.short && out.length && this.chance(n, 5) < f.short ? out.slice(0, -1) : out

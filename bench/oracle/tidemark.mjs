@@ -137,6 +137,22 @@ export class Tidemark {
     return JSON.parse(fs.readFileSync(file))
   }
 
+  // verify compares a chain's ledger with the contracts, as an operator would.
+  async verify (id) {
+    const child = spawn(this.binary, ['verify', '--data', path.join(this.dir, 'data'), '--chain', String(id)], { timeout: 60000 })
+    let text = ''
+    child.stdout.on('data', b => { text += b })
+    child.stderr.on('data', b => { text += b })
+    const code = await new Promise(resolve => child.once('close', resolve))
+    return { code, text }
+  }
+
+  // lines are what the node has logged of a chain.
+  lines (id) {
+    const text = fs.readFileSync(path.join(this.dir, 'serve.log'), 'utf8')
+    return text.split('\n').filter(l => l.includes(`"chain":${id},`))
+  }
+
   tail (lines = 15) {
     try { return fs.readFileSync(path.join(this.dir, 'serve.log'), 'utf8').trimEnd().split('\n').slice(-lines).join('\n') } catch { return '' }
   }
@@ -156,4 +172,32 @@ start-block = 0
 stables = ${list(c.stables)}
 max-head-age = "0s"
 `).join('')
+}
+
+// configOf is the configuration of a node that follows the same chain under many ids, each through endpoints of its own.
+export function configOf (runs, { poolManager, positionManager }, tokens) {
+  const unused = [1, 42161, 43114].filter(id => !runs.some(r => r.id === id))
+  return ['feed = "rpc"', '', '[refresh]', `every = "${runs[0].every ?? '200ms'}"`].join('\n') + unused.map(id => `\n[[chains]]\nid = ${id}\nenabled = false\n`).join('') +
+    runs.map(r => `
+[[chains]]
+id = ${r.id}
+slug = "case-${r.id}"
+name = "Case ${r.id}"
+pool-manager = "${poolManager.address}"
+position-manager = "${positionManager.address}"
+start-block = 0
+native-symbol = "ETH"
+native-name = "Ether"
+stables = ["${tokens[0].address}"]
+decimals = []
+wrapped-native = "${tokens[1].address}"
+max-log-range = ${r.rate ? 1 : 2000}
+` + r.endpoints.map((e, i) => `[[chains.endpoints]]
+name = "url-${i + 1}"
+url = "${e.url}"
+timeout = "10s"
+`).join('') + (r.heads ? `[[chains.endpoints]]
+name = "heads"
+url = "${r.heads}"
+` : '')).join('')
 }

@@ -45,7 +45,8 @@ type follower struct {
 	spans   []*market.Span
 	reverts int
 	refused uint64
-	proven  []bool // by span
+	missing []market.Address // tokens of the ledger without decimals
+	proven  []bool           // by span
 	last    feed.Step
 }
 
@@ -89,7 +90,9 @@ func (l *follower) next() error {
 	defer cancel()
 
 	anchors := l.anchors()
-	step, err := l.f.Next(ctx, feed.Cursor{Anchors: anchors, Refused: l.refused})
+	step, err := l.f.Next(ctx, feed.Cursor{
+		Anchors: anchors, Refused: l.refused, MissingTokens: l.missing,
+	})
 	if l.last = step; err != nil {
 		return err
 	}

@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/actors/feed"
+)
+
+// A feed that catches up says how far it is, how fast, and how long it takes; at
+// the head it says nothing.
+func TestProgress(t *testing.T) {
+	c := busy(1500)
+	n := newNode(t, c)
+	l := follow(t, func(c *Config) { c.Endpoints[0].RequestsPerSecond = 10 }, n)
+	var seen []feed.Progress
+	for range 60 {
+		if err := l.next(); err != nil {
+			t.Fatal(err)
+		}
+		if p := l.last.Progress; p != nil {
+			seen = append(seen, *p)
+		}
+		if !l.last.Confirmed.IsZero() {
+			break
+		}
+	}
+
+	if len(seen) < 5 || l.last.Progress != nil {
+		t.Fatalf("%d steps with progress, and at the head %+v", len(seen), l.last.Progress)
+	}
+	mid, late := seen[len(seen)/2], seen[len(seen)-1]
+	if mid.To != 1499 || mid.At <= mid.From || late.At <= mid.At || late.Events <= mid.Events {
+		t.Errorf("progress %+v and then %+v", mid, late)
+	}
+	if mid.RequestsPerSecond < 5 || mid.RequestsPerSecond > 20 || mid.EventsPerSecond <= 0 {
+		t.Errorf("%.1f requests and %.1f events a second at a limit of 10 requests",
+			mid.RequestsPerSecond, mid.EventsPerSecond)
+	}
+	if mid.ETA <= 0 || mid.ETA > time.Minute || late.ETA >= mid.ETA {
+		t.Errorf("%s left and then %s", mid.ETA, late.ETA)
+	}
+	for _, word := range []string{"catching up", "requests_per_second=", "left=\"less than a minute\""} {
+		if !strings.Contains(l.log.String(), word) {
+			t.Errorf("the log has no %s: %s", word, l.log.String())
+		}
+	}
+}
+
+func TestInWords(t *testing.T) {
+	f := func(d time.Duration, want string) {
+		t.Helper()
+		if got := InWords(d); got != want {
+			t.Errorf("%s: %s; want %s", d, got, want)
+		}
+	}
+
+	f(0, "unknown")
+	f(59*time.Second, "less than a minute")
+	f(time.Minute, "about 1 minute")
+	f(89*time.Minute, "about 89 minutes")
+	f(3*time.Hour, "about 3 hours")
+	f(72*time.Hour, "about 3 days")
+}
+
+// A failure of a node does not have its chain id asked for again.
+func TestChainIDIsAskedOnce(t *testing.T) {
+	c := busy(30)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	l.to(c, 10)
+	for range 8 {
+		n.status = 500
+		_ = l.next()
+		n.status = 0
+		c.mine(swapped(1))
+		l.to(c, 20)
+	}
+	if got := n.calls["eth_chainId"]; got != 1 {
+		t.Errorf("asked %d times", got)
+	}
+}

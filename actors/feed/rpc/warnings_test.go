@@ -1,0 +1,64 @@
+package rpc
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// A node that goes on failing is warned of once and then counted. Neither the log
+// nor the metrics name its address, which can hold a key.
+func TestOneWarningThenACount(t *testing.T) {
+	c := busy(30)
+	n := newNode(t, c)
+	set := metrics.NewSet()
+	l := follow(t, func(c *Config) {
+		c.Metrics = set
+		c.Endpoints[0].Name = "bought"
+	}, n)
+	l.to(c, 10)
+
+	n.status = 503
+	from := l.clock.now
+	failures := 0
+	for ; l.clock.now.Sub(from) < warnAgain-30*time.Second; failures++ {
+		if err := l.next(); err == nil {
+			t.Fatal("a node that is down was read")
+		}
+	}
+	count := func(line string) int { return strings.Count(l.log.String(), line) }
+	if got := count("a node failed"); got != 1 || failures < 10 {
+		t.Errorf("%d warnings of %d failures; want one", got, failures)
+	}
+
+	for range 10 {
+		_ = l.next()
+	}
+	if got := count("a node goes on failing"); got != 1 || count("a node failed") != 1 {
+		t.Errorf("%d counts after %s; want one", got, l.clock.now.Sub(from))
+	}
+	n.status = 0
+	c.mine(swapped(1))
+	l.to(c, 40)
+	l.clock.now = l.clock.now.Add(warnAgain)
+	c.mine(swapped(1))
+	l.to(c, 40)
+	if count("a node answers again") != 1 {
+		t.Errorf("the end is not told of: %s", l.log.String())
+	}
+
+	var b bytes.Buffer
+	set.WritePrometheus(&b)
+	want := `tidemark_feed_errors_total{chain="1",endpoint="bought",kind="server_error"}`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("no %s in\n%s", want, b.String())
+	}
+	for _, text := range []string{l.log.String(), b.String()} {
+		if strings.Contains(text, "s3cret") || strings.Contains(text, "127.0.0.1") {
+			t.Errorf("names the address: %s", text)
+		}
+	}
+}
