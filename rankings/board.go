@@ -41,7 +41,9 @@ type ChainStatus struct {
 	Verified      *Verification // the last one; nil: none yet
 
 	QuarantinedPools int // whose events contradict each other
-	Role             Role
+	// Repair says why blocks that were stored before are read again; empty: none are.
+	Repair string
+	Role   Role
 }
 
 // Role is what a node does for a chain.

@@ -60,6 +60,8 @@ func (p *Pages) chainHealth(
 		return render.Offline, "the operator has taken the chain offline"
 	case c.Status.Stopped:
 		return render.Down, "the chain has stopped: " + c.Status.StopReason
+	case c.Status.Repair != "" && (c.Status.Syncing || c.View == nil):
+		return render.Syncing, "blocks are read again from the feed: " + c.Status.Repair
 	case c.Status.Syncing:
 		return render.Syncing, "the node is catching up with the chain's head"
 	case c.View == nil:
@@ -70,6 +72,9 @@ func (p *Pages) chainHealth(
 		return render.Lagging, unconfirmed(c.View, now)
 	}
 
+	if c.Status.Repair != "" {
+		return render.Lagging, "blocks are read again from the feed: " + c.Status.Repair
+	}
 	failing := c.Status.FailingSince
 	if failing != 0 && now-failing > feedGrace.Milliseconds() {
 		return render.Lagging, fmt.Sprintf("the feed has failed for %s", seconds(now-failing))
