@@ -3,9 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -17,13 +15,6 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
-)
-
-// The pause before a chain is restored doubles from firstPause to lastPause, so that
-// a permanent fault costs little and a chain recovers quickly from a passing one.
-const (
-	firstPause = time.Second
-	lastPause  = time.Minute
 )
 
 // paceFactor is the minimum ratio of the pause after a refresh to the length of the
@@ -52,6 +43,8 @@ type chainActor struct {
 	chain *chain.Chain
 	epoch uint64
 	pause time.Duration // before the next restore
+	// damage of the stored data: the next open builds the chain again; nil: none.
+	damage *storage.Damage
 	// parked: the disk is full and events wait for a commit, so nothing is fetched.
 	parked bool
 
@@ -103,21 +96,6 @@ func (a *chainActor) ifCurrent(epoch uint64, do func()) {
 	}
 }
 
-// recovering is a middleware that restores the chain after a panic.
-func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
-	return func(c *actor.Context) {
-		defer func() {
-			if r := recover(); r != nil {
-				a.panics()
-				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain,
-					"panic", r, "stack", string(debug.Stack()))
-				a.restoreLater()
-			}
-		}()
-		next(c)
-	}
-}
-
 // beginEpoch starts a new epoch: messages of the last one will be dropped.
 func (a *chainActor) beginEpoch() {
 	a.epoch++
@@ -127,24 +105,16 @@ func (a *chainActor) beginEpoch() {
 	}
 }
 
-// restoreLater opens the chain from the store again, after a pause.
-func (a *chainActor) restoreLater() {
-	a.beginEpoch()
-	a.pause = min(max(2*a.pause, firstPause), lastPause)
-	epoch := a.epoch
-	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
-}
-
 func (a *chainActor) openChain() {
 	config := a.config
 	config.Opened = a.now()
-	opened, err := chain.Open(config, a.store, a.board)
+	opened, err := a.openOrRebuild(config)
 	if err != nil {
 		a.log.Error("cannot open a chain", "chain", a.config.Ledger.Chain, "error", err)
-		a.restoreLater()
+		a.recoverFrom(err)
 		return
 	}
-	a.chain = opened
+	a.chain, a.damage = opened, nil
 
 	// The feed is first asked after loading. Until then, a generation of a head that
 	// never moves would look as old as its last commit.
@@ -173,20 +143,10 @@ func (a *chainActor) onClock(t time.Time) time.Time {
 	return a.clock.Time(t)
 }
 
-// guarded turns a panic into an error, for work outside Receive.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return do()
-}
-
 func (a *chainActor) finishLoading(err error) {
 	if err != nil {
 		a.log.Error("cannot load a chain", "chain", a.config.Ledger.Chain, "error", err)
-		a.restoreLater()
+		a.recoverFrom(err)
 		return
 	}
 	a.chain.Complete()
@@ -275,6 +235,12 @@ func (a *chainActor) handleTick() {
 		return
 	}
 
+	// A request or a compaction may have found damage since the last tick.
+	if damage := a.store.Damaged(a.config.Ledger.Chain); damage != nil {
+		a.recoverFrom(damage)
+		return
+	}
+
 	started, fresh := time.Now(), a.chain.Unpublished()
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
@@ -306,7 +272,7 @@ func (a *chainActor) publish() bool {
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is full; the chain is not at fault
 		}
-		a.restoreLater()
+		a.recoverFrom(err)
 		return false
 	}
 	a.pause = 0

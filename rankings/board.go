@@ -45,7 +45,9 @@ type ChainStatus struct {
 	Verified      *Verification // the last one; nil: none yet
 
 	QuarantinedPools int // pools whose events contradict each other
-	Role             Role
+	// Repair says why stored blocks are read again; empty: none are.
+	Repair string
+	Role   Role
 }
 
 // Lag is how far the ledger is behind the chain's head, in blocks and in the

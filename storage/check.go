@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -32,10 +33,15 @@ func (s *Store) Check() (findings []string, err error) {
 		return nil, err
 	}
 
+	for _, chain := range slices.Sorted(maps.Keys(s.rollbacks)) {
+		findings = append(findings, fmt.Sprintf("chain %d: %s; a node reads those blocks again "+
+			"from its feed when it starts", chain, s.rollbacks[chain]))
+	}
+
 	for _, chain := range chains {
 		c := &checker{s: s, chain: chain}
 		if err := c.checkChain(); err != nil {
-			c.report("%v", err)
+			c.reportError(err)
 		}
 		findings = append(findings, c.found...)
 	}
@@ -72,6 +78,16 @@ func (c *checker) report(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)
 		c.found = append(c.found, fmt.Sprintf("chain %d: %s", c.chain, line))
 	}
+}
+
+// reportError reports an error that ended the check of a chain, with the way out.
+func (c *checker) reportError(err error) {
+	if table := FindTableDamage(err); table != nil {
+		c.report("%s; a node builds the chain again from its feed when it starts, or on "+
+			"`tidemark chains resync %d`", table, c.chain)
+		return
+	}
+	c.report("%v", err)
 }
 
 // checkChain returns an error if there is too much damage to check the rest.

@@ -18,6 +18,10 @@ func (c *checker) checkKey(k keyKind, key, tail, value []byte) error {
 		return checkOwner(binary.BigEndian.Uint32(tail), c.head.Rows[k.table])
 	case k.series >= 0:
 		return c.checkEntry(k.series, key, tail, value)
+	case k.kind == kindCommit:
+		if len(value) != 8 {
+			return fmt.Errorf("commit number has %d bytes; want 8", len(value))
+		}
 	case k.kind == kindLeaf:
 		return c.checkLeaf(binary.BigEndian.Uint64(tail), value)
 	}

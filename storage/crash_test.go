@@ -63,6 +63,9 @@ func survives(
 	if err != nil || got == nil {
 		t.Fatalf("after a crash chain %d restores %v, %v; %s was acknowledged", chain, got, err, acked)
 	}
+	if r := s.Rollback(chain); r != nil {
+		t.Errorf("after a crash: %s", r)
+	}
 	want, ok := history[place(got.State)]
 	if !ok || got.State.Head.Number < history[acked].st.Head.Number {
 		t.Fatalf("chain %d restored %s, which is older than %s", chain, place(got.State), acked)
@@ -139,8 +142,8 @@ func TestDamageIsNamed(t *testing.T) {
 		damage(s)
 		err := readAll(s, 1)
 		var d *Damage
-		if !errors.As(err, &d) || !strings.Contains(err.Error(), what) || s.damage.Load() == nil {
-			t.Errorf("damage to %s gave %v, noted %v", what, err, s.damage.Load())
+		if !errors.As(err, &d) || !strings.Contains(err.Error(), what) || s.Damaged(1) == nil {
+			t.Errorf("damage to %s gave %v, noted %v", what, err, s.Damaged(1))
 		}
 	}
 

@@ -1,39 +1,39 @@
-// Package storage keeps the chains: one Pebble database that holds, for every
-// chain, one cut. A cut is the ledger's state at one block with everything
-// that was made of it: rows, series, inverses, prices, the leaves and the
-// directory of the generation. Commit replaces a cut with the next in one
-// synced batch, so there is no moment at which ledger, rankings and cursor are
-// of different blocks, and none at which an acknowledged cut can be lost.
+// Package storage stores market data in one Pebble database. For every chain it
+// holds one cut: the ledger's state at one block with everything computed from it,
+// which is rows, series, undos, prices, and the leaves and the directory of a
+// generation. Commit replaces a cut by the next one in one synced batch. So ledger,
+// rankings and cursor are always of the same block, and an acknowledged cut is never
+// lost.
 //
 //	Commit(cut)      one batch, one sync                       publish.go
 //	Restore(chain)   the cut as a cold State and a directory   restore.go
-//	Replica(chain)   the cut in memory, kept up by batches     replica.go
-//	Leaf             a leaf's bytes, copied                    leaves.go
+//	Replica(chain)   the cut in memory, updated by batches     replica.go
+//	Leaf             the bytes of a leaf                       leaves.go
 //	Transactions, PoolDays, TickDays, HourPrices               series.go
-//	Undos            for a ledger that goes on                 restore.go
-//	Check            every invariant of all of it              check.go
+//	Undos            the undos, for a ledger that continues    restore.go
+//	Check            verifies every invariant                  check.go
 //
-// The accounts live in a database of their own, beside this one
-// (accountstore.go), so that nothing that happens to chains touches billing.
+// Accounts are in another database (accountstore.go), so that nothing that happens
+// to chains affects billing.
 //
 // # Tables
 //
-// tables.go and series.go have a line for each table and series: kind, name, key,
-// codec and what a row refers to. Commits, restores, undos, checks and replicas
-// are loops over these two lists.
+// tables.go and series.go list every table and series: kind, name, key, codec and
+// references to other rows. Commits, restores, undos, checks and replicas loop over
+// these two lists.
 //
 // # Keys
 //
-// All of a chain lies together, under its length-prefixed id and a kind; see
-// schema.go, which has every key. Position row 5 of chain 42161:
+// All keys of a chain begin with its length-prefixed id and a kind. schema.go has
+// every key. Position row 5 of chain 42161:
 //
 //	02 a4 b1 | 16 | 00 00 00 05
 //	chain    | position | row
 //
 // # Records
 //
-// A record is its fields one after the other, in the order in which its walk
-// in records.go names them, without tags or padding:
+// A record is its fields in the order of its walk in records.go, without tags or
+// padding:
 //
 //	u16 u32 u64   base-128 varint, low groups first      300      ac 02
 //	i32 i64       zigzag varint                          -60      77
@@ -50,35 +50,38 @@
 //	02 02 01              | 00
 //	feeGrowthOutside0X128 | feeGrowthOutside1X128
 //
-// Every record is drawn so, field by field with its bytes, in
-// testdata/records.txt, which a test holds to the code.
+// testdata/records.txt shows every record in this way, and a test compares it with
+// the code.
 //
-// Numbers are written in as few bytes as they take, and decoders refuse any
-// other encoding of them: a record has exactly one, so that comparing bytes is
-// comparing records. What a field must be to be safe (a source, a type, a count
-// of what follows) is checked while decoding; whether a row names rows that are
-// there is checked when a chunk is read; the rest is what Check is for.
+// Numbers are written in the shortest form, and decoders refuse any other form: a
+// value has exactly one encoding, so records can be compared by their bytes. Fields
+// that must be valid for safe decoding (a source, a type, a count) are checked by
+// the decoder. References to rows are checked when a chunk is read. Check verifies
+// the rest.
 //
-// Three things are kept in fewer bytes than their records, because they are
-// written at every refresh and would otherwise be most of what it writes: an
-// undo holds the fields that differ from the row after its span (undo.go), a
-// ring of minutes is four keys of which a swap changes one, and a running day
-// is kept in the series only, and the row in the table of days refers to it
-// (forms.go).
+// Three things are written at every refresh and would be most of what it writes, so
+// they are stored in fewer bytes than their records: an undo holds only the fields
+// that differ from the row after its span (undo.go), a ring of minutes has four keys
+// of which a swap changes one, and the table of days refers to the record of a
+// running day in the series (forms.go).
 //
-// There is no version in a record. The store has one, Format, which stands
-// under a key of its own; see identity.go.
+// Records have no version. The store has one, Format, under its own key; see
+// identity.go.
 //
-// # When the disk returns something else
+// # Damage
 //
-// Pebble checks blocks, a leaf carries its own checksum, and rows are decoded
-// as above. What does not check out becomes a *Damage: an error where a call
-// can return one, and a panic where a row of a cold State is read, because a
-// State has no way to fail and a page must not be made of guesses. Whoever
-// reads cold States recovers it: the edge per request, the chain's actor per
-// message. The first one is logged.
+// Pebble's blocks and our leaves have checksums, and decoders check what they read.
+// Damaged data is a *Damage: an error where a call can return one, and a panic where
+// a row of a cold State is read, because a State cannot return errors. Whoever reads
+// cold States recovers it: the edge for each request, the chain's actor for each
+// message. The actor then drops the chain and builds it again from its feed; the
+// other chains are not affected (damage.go).
 //
-// A write that fails is not an error but the end of the process (Options.Exit):
-// Pebble cannot go on from it, and the next start reads what the disk has. Guard
-// keeps a full disk from being such a failure.
+// Pebble does not notice commits that are missing at the end of its log. The store
+// does, because it records the last commit of each chain in a file of its own
+// (heads.go).
+//
+// A failed write is not an error: it ends the process (Options.Exit), because Pebble
+// cannot continue, and the next start reads what is on the disk. Guard keeps a full
+// disk from causing such a failure.
 package storage

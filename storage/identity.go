@@ -15,8 +15,10 @@ import (
 //	2  2026-11: whether one pool alone made an hour's price, and why there is none
 //	3  2026-11: whether a pool's TVL was cut to its way out; what an hour holds of
 //	   pools and tokens, and what selling a token yields in it
+//	4  2026-11: the number of a chain's last commit; a store in format 3 opens as one
+//	   whose chains have no commits to miss
 const (
-	Format       = 3
+	Format       = 4
 	OldestFormat = 3 // that this program reads
 )
 
@@ -85,6 +87,16 @@ func (s *Store) checkFormat() error {
 		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
 			s.dir, ErrFormat, value, OldestFormat, Format)
 	}
+	if format == Format || s.opts.ReadOnly {
+		return nil
+	}
+	return s.writeFormat()
+}
+
+func (s *Store) writeFormat() error {
+	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
+		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
+	}
 	return nil
 }
 
@@ -105,9 +117,5 @@ func (s *Store) markFormat() error {
 		return fmt.Errorf("cannot open store %s: %w: it has data but no format key",
 			s.dir, ErrFormat)
 	}
-	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
-		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
-	}
-
-	return nil
+	return s.writeFormat()
 }

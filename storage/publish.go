@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,6 +44,8 @@ type writer struct {
 	c     coder
 	last  head // as committed
 	known bool // last was read or written
+	// sequence is the number of the last commit.
+	sequence uint64
 	// state is the State of the last cut, nil if an earlier process committed it.
 	// The board holds it too, so it costs no memory.
 	state *market.State
@@ -80,11 +83,16 @@ func (s *Store) Commit(cut *Cut) error {
 	w.pause = cut.Pause
 	next := w.fillBatch(cut)
 	size := w.batch.Len()
-	if err := w.commitBatch(s); err != nil {
+	err := w.commitBatch(s)
+	if err == nil {
+		w.sequence++
+		w.last, w.state = next, cut.State
+		err = s.heads.write(w.acknowledged(s))
+	}
+	if err != nil {
 		return fmt.Errorf("cannot commit chain %d at block %d: %w", chain, at, err)
 	}
 
-	w.last, w.state = next, cut.State
 	s.tele.commit(size, time.Since(started))
 	return nil
 }
@@ -99,6 +107,14 @@ func (w *writer) prepareBatch(s *Store) error {
 	if err != nil {
 		return err
 	}
+	stored, err := s.readCommit(w.chain)
+	if err != nil {
+		return err
+	}
+
+	// After a rollback numbers go on from the acknowledged one.
+	acknowledged, _ := s.heads.get(w.chain)
+	w.sequence = max(w.sequence, stored, acknowledged.sequence)
 	w.last, w.known = last, true
 	return nil
 }
@@ -143,8 +159,18 @@ func (w *writer) fillBatch(cut *Cut) head {
 		w.writePublication(p)
 	}
 
+	number := binary.BigEndian.AppendUint64(nil, w.sequence+1)
+	w.setKey(appendKind(w.key[:0], w.chain, kindCommit), number)
 	putRecord(w, appendKind(w.key[:0], w.chain, kindHead), &next, codeHead)
 	return next
+}
+
+// acknowledged returns what the file of heads is to record of the last commit.
+func (w *writer) acknowledged(s *Store) acknowledgedHead {
+	return acknowledgedHead{
+		chain: w.chain, sequence: w.sequence, block: w.last.At.Number, hash: w.last.At.Hash,
+		generation: max(w.last.Generation, s.LastGeneration(w.chain)),
+	}
 }
 
 // writeRows writes the changed rows of the table and every row that it did not

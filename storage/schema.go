@@ -22,6 +22,7 @@ type kind byte
 const (
 	kindHead      kind = 0x01 // -
 	kindDirectory kind = 0x02 // -
+	kindCommit    kind = 0x03 // -
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
 	// row in parts. tables.go has their kinds.
@@ -60,6 +61,7 @@ func allKinds() map[kind]keyKind {
 
 	add(layout{kindHead, "head", 0}, -1, -1)
 	add(layout{kindDirectory, "directory", 0}, -1, -1)
+	add(layout{kindCommit, "commit", 0}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
 	add(layout{kindLeaf, "leaves", 8}, -1, -1)
 	for i, t := range tables {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,23 +24,11 @@ type Store struct {
 
 	mu      sync.Mutex
 	writers map[market.ChainID]*writer
-	damage  atomic.Pointer[Damage]
-}
 
-// Damage is the error of data that is not as it was committed. Reading a row of
-// a cold State panics with it. The chain has to be built again (chains resync),
-// or the directory restored from a backup.
-type Damage struct {
-	Chain market.ChainID
-	What  string
-	Err   error
+	damages   damages
+	heads     *headFile
+	rollbacks map[market.ChainID]*Rollback // found by Open
 }
-
-func (d *Damage) Error() string {
-	return fmt.Sprintf("store of chain %d is damaged: %s: %v", d.Chain, d.What, d.Err)
-}
-
-func (d *Damage) Unwrap() error { return d.Err }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
 // a directory of another format, and one that another process has open.
@@ -49,7 +36,8 @@ func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	s := &Store{
 		dir: dir, opts: opts, fs: opts.fs, tele: newTelemetry(opts.Metrics),
-		writers: make(map[market.ChainID]*writer),
+		writers: make(map[market.ChainID]*writer), damages: newDamages(),
+		rollbacks: make(map[market.ChainID]*Rollback),
 	}
 
 	if !opts.ReadOnly {
@@ -66,7 +54,10 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.lock = lock
 	s.guard = newGuard(opts.fs, dir, &opts)
 	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.deleteBallast)
-	if err := s.openDatabase(); err != nil {
+	if s.heads, err = openHeads(opts.fs, dir); err == nil {
+		err = s.openDatabase()
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 
@@ -80,21 +71,23 @@ func (s *Store) openDatabase() error {
 
 	p := s.opts.pebble(cache)
 	p.Lock = s.lock
-	p.EventListener = s.tele.listener(s.opts.Logger)
+	p.EventListener = s.listener(s.opts.Logger)
 	if s.fs == vfs.Default {
 		p.WithFSDefaults() // detects a disk that hangs
 	}
 
 	db, err := pebble.Open(s.dir, p)
 	if err != nil {
-		return fmt.Errorf("cannot open store %s: %w", s.dir, err)
+		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
 	s.db = db
-	if err := s.checkFormat(); err != nil {
+	if err = s.checkFormat(); err == nil {
+		err = s.findRollbacks()
+	}
+	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-
 	return nil
 }
 
@@ -111,32 +104,11 @@ func (s *Store) Close() error {
 		}
 	}
 
-	err := errors.Join(s.db.Close(), s.lock.Close())
+	err := errors.Join(s.db.Close(), s.heads.close(), s.lock.Close())
 	if err != nil {
 		return fmt.Errorf("cannot close store %s: %w", s.dir, err)
 	}
 	return nil
-}
-
-// reportDamage logs the first damage of the store and counts each.
-func (s *Store) reportDamage(chain market.ChainID, what string, err error) *Damage {
-	d := &Damage{Chain: chain, What: what, Err: err}
-	if s.damage.CompareAndSwap(nil, d) {
-		s.opts.Logger.Error("store is damaged", "chain", uint64(chain), "what", what, "err", err)
-	}
-	s.tele.damages.Inc()
-	return d
-}
-
-// catchDamage must be deferred. It turns the panic of a cold row into an error.
-func catchDamage(err *error) {
-	switch d := recover().(type) {
-	case nil:
-	case *Damage:
-		*err = d
-	default:
-		panic(d)
-	}
 }
 
 // checkWritable returns ErrReadOnly while the store accepts no writes.
@@ -221,13 +193,24 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
+	// Record first that there is nothing to lose any more.
+	acknowledged, _ := s.heads.get(chain)
+	w.sequence = max(w.sequence, acknowledged.sequence) + 1
+	dropped := acknowledgedHead{
+		chain: chain, sequence: w.sequence, dropped: true,
+		generation: max(w.last.Generation, acknowledged.generation),
+	}
+	if err := s.heads.write(dropped); err != nil {
+		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
+	}
+
 	w.resetBatch(s) // the head is not read: it may be damaged
 	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
 	if err := w.commitBatch(s); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state = noHead(), true, nil
-	return nil
+	return s.removeDamaged(chain)
 }
 
 // Checkpoint writes a copy of the store to dir, which must not exist. It uses

@@ -82,8 +82,8 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 3`)
-	f("4", `unknown format "4"`)
+	f("1", `unknown format "1"; this program reads 3 to 4`)
+	f("5", `unknown format "5"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
 }

@@ -50,9 +50,9 @@ func (t *telemetry) commit(bytes int, took time.Duration) {
 	t.commitTime.Update(took.Seconds())
 }
 
+// listener reports stalls and a slow disk.
 func (t *telemetry) listener(log *slog.Logger) *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { log.Error("store: flush or compaction failed", "error", err) },
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
 			t.stalls.Inc()
 			log.Warn("store: writes are stalled", "reason", i.Reason)

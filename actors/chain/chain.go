@@ -51,6 +51,7 @@ type Chain struct {
 	corrected bool             // blocks were read again: the same head may have other rows
 	missing   []market.Address // tokens of the store without decimals; nil once told
 	status    rankings.ChainStatus
+	repairTo  uint64 // status.Repair stands until a generation of this block
 }
 
 // confirmation is a block and the last time at which the feed saw that it was

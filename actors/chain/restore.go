@@ -24,12 +24,18 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 	if err != nil {
 		return nil, err
 	}
+
+	// Generations of commits that the store has lost are not numbered again.
+	c.generation = store.LastGeneration(c.ID())
+	if r := store.Rollback(c.ID()); r != nil {
+		c.status.Repair, c.repairTo = r.String(), r.Block
+	}
 	if kept == nil {
 		c.begin()
 		return c, nil
 	}
 
-	c.kept, c.generation = kept, kept.Generation
+	c.kept, c.generation = kept, max(c.generation, kept.Generation)
 	c.status.LastIndexed, c.status.ChainHead = kept.State.Head, kept.State.Head
 	if kept.Current() {
 		if view, err := rankings.Open(kept.State, kept.Generation, kept.Directory); err != nil {
@@ -41,6 +47,24 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		}
 	}
 
+	c.tell()
+	return c, nil
+}
+
+// Rebuild drops the damaged data of a chain and opens it empty.
+func Rebuild(
+	cfg Config, store *storage.Store, board *rankings.Board, damage error,
+) (*Chain, error) {
+	board.Withdraw(cfg.Ledger.Chain)
+	if err := store.DropChain(cfg.Ledger.Chain); err != nil {
+		return nil, err
+	}
+	c, err := Open(cfg, store, board)
+	if err != nil {
+		return nil, err
+	}
+
+	c.status.Repair, c.repairTo = damage.Error(), 0
 	c.tell()
 	return c, nil
 }
@@ -62,7 +86,9 @@ func (c *Chain) begin() {
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
 	c.confirmed, c.refused = confirmation{}, refusal{}
-	c.status = rankings.ChainStatus{Enabled: true, Offline: c.status.Offline}
+	c.status = rankings.ChainStatus{
+		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
+	}
 	c.tell()
 }
 

@@ -68,16 +68,14 @@ func checkData(dir string, w io.Writer) (findings int, err error) {
 }
 
 func checkMarket(dir string) (findings []string, err error) {
-	// What ends the process is said before it does.
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	log := slog.New(slog.DiscardHandler) // findings have all of it
 	store, err := storage.Open(filepath.Join(dir, marketDir), storage.Options{ReadOnly: true, Logger: log})
 	if err == nil {
 		findings, err = store.Check()
 		err = errors.Join(err, store.Close())
 	}
-	if damage := storage.FindTableDamage(err); damage != nil {
-		return append(findings, fmt.Sprintf("market: %s; build the chain of these keys again with "+
-			"`tidemark chains resync ID`, or %s", damage, restoreAdvice(dir))), nil
+	if advised := adviseMarket(dir, err); advised != err {
+		return append(findings, "market: "+advised.Error()), nil
 	}
 	return findings, err
 }

@@ -45,6 +45,16 @@ func restoreAdvice(data string) string {
 		at, data, dir, data)
 }
 
+// adviseMarket adds the way out to an error of a market store that is damaged as a
+// whole. Every other error is returned as it is.
+func adviseMarket(data string, err error) error {
+	if !errors.Is(err, storage.ErrDamaged) && storage.FindTableDamage(err) == nil {
+		return err
+	}
+	return fmt.Errorf("%w; move %s away, and the node builds all chains again from their feeds; or %s",
+		err, filepath.Join(data, marketDir), restoreAdvice(data))
+}
+
 // adviseAccounts adds the way out to an error of the accounts' store that an
 // operator has to decide on; every other error is returned as it is.
 func adviseAccounts(data string, err error) error {

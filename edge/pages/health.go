@@ -72,6 +72,8 @@ func (p *Pages) chainHealth(
 		return render.Offline, "taken offline by the operator"
 	case c.Status.Stopped:
 		return render.Down, "indexing has stopped: " + c.Status.StopReason
+	case c.Status.Repair != "" && (c.Status.Syncing || c.View == nil):
+		return render.Syncing, "reading blocks again: " + c.Status.Repair
 	case c.Status.Syncing:
 		return render.Syncing, "catching up with the chain head"
 	case c.View == nil:
@@ -82,6 +84,9 @@ func (p *Pages) chainHealth(
 		return render.Lagging, unconfirmedReason(c.View, now)
 	}
 
+	if c.Status.Repair != "" {
+		return render.Lagging, "reading blocks again: " + c.Status.Repair
+	}
 	failing := c.Status.FailingSince
 	if failing != 0 && now-failing > feedGrace.Milliseconds() {
 		return render.Lagging, fmt.Sprintf("the feed has been failing for %s",

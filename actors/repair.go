@@ -1,0 +1,81 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/anthdm/hollywood/actor"
+
+	"tidemark/actors/chain"
+	"tidemark/storage"
+)
+
+// The pause before a chain is restored doubles from firstPause to lastPause, so that
+// a permanent fault costs little and a chain recovers quickly from a passing one.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// recovering is a middleware that restores the chain after a panic.
+func (a *chainActor) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
+	return func(c *actor.Context) {
+		defer func() {
+			if r := recover(); r != nil {
+				a.panics()
+				a.log.Error("chain panicked", "chain", a.config.Ledger.Chain,
+					"panic", r, "stack", string(debug.Stack()))
+				a.recoverFrom(asError(r))
+			}
+		}()
+		next(c)
+	}
+}
+
+// recoverFrom restores the chain after an error. If its stored data is damaged, the
+// chain is built again from its feed, and is unavailable until then.
+func (a *chainActor) recoverFrom(err error) {
+	var damage *storage.Damage
+	if errors.As(err, &damage) && damage.Lasts() {
+		a.log.Error("the stored data of a chain is damaged; building it again from its feed",
+			"chain", a.config.Ledger.Chain, "error", damage)
+		a.damage = damage
+		a.board.Withdraw(a.config.Ledger.Chain)
+	}
+	a.restoreLater()
+}
+
+// restoreLater opens the chain from the store again, after a pause.
+func (a *chainActor) restoreLater() {
+	a.beginEpoch()
+	a.pause = min(max(2*a.pause, firstPause), lastPause)
+	epoch := a.epoch
+	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
+}
+
+func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
+	if a.damage != nil {
+		return chain.Rebuild(config, a.store, a.board, a.damage)
+	}
+	return chain.Open(config, a.store, a.board)
+}
+
+// guarded turns a panic into an error, for work outside Receive.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = asError(r)
+		}
+	}()
+	return do()
+}
+
+// asError returns the error of a panic.
+func asError(panicked any) error {
+	if damage, ok := panicked.(*storage.Damage); ok {
+		return damage // of a row that was read from the store
+	}
+	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+}

@@ -1,0 +1,189 @@
+package actors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// runNode serves both chains from a directory, calls do, and stops.
+func runNode(t *testing.T, dir string, wrap func(feed.Feed) feed.Feed, do func(*testNode)) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(dir, storage.Options{Logger: quiet, Exit: func() { panic("the store ended the process") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	th := &testNode{t: t, store: store, set: metrics.NewSet()}
+	specs := []ChainSpec{
+		frozenChain(t, 1, th.set, quiet, wrap), frozenChain(t, 2, th.set, quiet, plain),
+	}
+	th.node, err = Start(specs, store, &th.board, 20*time.Millisecond,
+		accounts.NewClock(time.Now()), th.set, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(th)
+	if err := errors.Join(th.node.Stop(t.Context()), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// corrupt compacts the store and flips a bit of chain 1 in a table file: of what
+// find returns, the first bytes that a file has.
+func corrupt(t *testing.T, dir string, find func(*storage.Store, *market.State) [][]byte) {
+	t.Helper()
+	store, err := storage.Open(dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Restore(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := find(store, r.State)
+	if err := errors.Join(store.Compact(), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	names, _ := filepath.Glob(filepath.Join(dir, "*.sst")) // some may be obsolete
+	for _, want := range wanted {
+		found := false
+		for _, name := range names {
+			found = flipBit(t, name, want) || found
+		}
+		if found {
+			return
+		}
+	}
+	t.Fatal("no table has any of the bytes")
+}
+
+// flipBit flips a bit of the last place in a file that has some bytes.
+func flipBit(t *testing.T, name string, want []byte) (found bool) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(content, want)
+	if at < 0 {
+		return false
+	}
+	content[at] ^= 1
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// positionFees returns the stored fee growths of positions, the last position first.
+func positionFees(_ *storage.Store, st *market.State) (all [][]byte) {
+	for i := st.Positions.Len(); i > 0; i-- {
+		growth := st.Positions.At(i - 1).FeeGrowthInside0LastX128
+		if growth[1] != 0 {
+			b := binary.LittleEndian.AppendUint64(nil, growth[0])
+			all = append(all, binary.LittleEndian.AppendUint64(b, growth[1])[:12])
+		}
+	}
+	return all
+}
+
+// mints returns hash and time of the first transactions of positions, which only the
+// series has.
+func mints(store *storage.Store, st *market.State) (all [][]byte) {
+	for i := st.Positions.Len() / 2; i < st.Positions.Len(); i++ {
+		it := store.Transactions(1, i, storage.Place{}, storage.End(1<<63), storage.OldestFirst)
+		if it.Next() {
+			hash := it.Entry().TxHash
+			all = append(all, append(hash[8:], byte(it.Entry().Time<<1)|0x80)) // and its time
+		}
+		it.Close()
+	}
+	return all
+}
+
+// A chain whose stored data is damaged is built again from its feed. Meanwhile it says
+// why it is unavailable, and the other chain serves. Its generations go on counting.
+func TestDamagedChainIsRebuilt(t *testing.T) {
+	dir := t.TempDir()
+	var before, other *rankings.View
+	runNode(t, dir, plain, func(n *testNode) {
+		before, other = n.await(1, "served", served).View, n.await(2, "served", served).View
+	})
+	corrupt(t, dir, positionFees)
+
+	gate := make(chan struct{})
+	wait := func(f feed.Feed) feed.Feed { return gatedFeed{f, gate} }
+	runNode(t, dir, wait, func(n *testNode) {
+		c := n.await(1, "rebuilding", func(c *rankings.Chain) bool { return c.Status.Repair != "" })
+		if c.View != nil || !strings.Contains(c.Status.Repair, ".sst, keys ") {
+			t.Errorf("a damaged chain is %+v", c)
+		}
+		if got := n.await(2, "served", served).View; got.Generation != other.Generation {
+			t.Errorf("the other chain serves generation %d; want %d", got.Generation, other.Generation)
+		}
+
+		close(gate)
+		after := n.await(1, "served again", func(c *rankings.Chain) bool {
+			return served(c) && c.Status.Repair == ""
+		}).View
+		if after.Generation <= before.Generation || after.State.Head != before.State.Head {
+			t.Errorf("generation %d of %+v was built again as %d of %+v", before.Generation,
+				before.State.Head, after.Generation, after.State.Head)
+		}
+		if d := n.store.Damaged(1); d != nil {
+			t.Errorf("after it was rebuilt the chain is damaged: %v", d)
+		}
+	})
+}
+
+func readTransactions(store *storage.Store, st *market.State) (err error) {
+	for i := range st.Positions.Len() {
+		it := store.Transactions(1, i, storage.Place{}, storage.End(1<<63), storage.OldestFirst)
+		for it.Next() {
+		}
+		err = errors.Join(err, it.Err())
+		it.Close()
+	}
+	return err
+}
+
+// Damage that a request meets while the chain serves is repaired too.
+func TestDamageMetByARequest(t *testing.T) {
+	dir := t.TempDir()
+	runNode(t, dir, plain, func(n *testNode) {
+		n.await(1, "served", served)
+		n.await(2, "served", served)
+	})
+	corrupt(t, dir, mints)
+
+	runNode(t, dir, plain, func(n *testNode) {
+		before := n.await(1, "served", served).View
+		if readTransactions(n.store, before.State) == nil {
+			t.Fatal("the damaged record was read")
+		}
+
+		after := n.await(1, "served again", func(c *rankings.Chain) bool {
+			return served(c) && c.View.Generation > before.Generation && c.Status.Repair == ""
+		}).View
+		if after.State.Head != before.State.Head {
+			t.Errorf("it was built again at %+v; want %+v", after.State.Head, before.State.Head)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/rankings/market"
+)
+
+// Damage is the error of data that is not as it was committed. Reading a row of
+// a cold State panics with it. If it Lasts, the chain has to be built again
+// (chains resync), or the directory restored from a backup.
+type Damage struct {
+	Chain market.ChainID
+	What  string
+	Err   error
+}
+
+func (d *Damage) Error() string {
+	text := fmt.Sprintf("store of chain %d is damaged: %s: ", d.Chain, d.What)
+	if table := FindTableDamage(d.Err); table != nil {
+		return text + table.String()
+	}
+	return text + d.Err.Error()
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// Lasts reports whether the stored bytes are wrong. An error of the operating
+// system, such as too many open files, may pass.
+func (d *Damage) Lasts() bool {
+	var code syscall.Errno
+	return !errors.As(d.Err, &code) || code == syscall.ENOENT
+}
+
+// ErrDamaged is the error of a store that cannot be opened because a file that all
+// chains share is damaged.
+var ErrDamaged = errors.New("the store is damaged")
+
+// asStoreDamage adds ErrDamaged to an error of opening the database.
+func asStoreDamage(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// damages are the damages that were found since the store was opened.
+type damages struct {
+	mu     sync.Mutex
+	chains map[market.ChainID]*Damage
+	files  []*TableDamage // each once
+	// searched counts, by chain, the files in which its keys were looked for.
+	searched map[market.ChainID]int
+}
+
+func newDamages() damages {
+	return damages{chains: map[market.ChainID]*Damage{}, searched: map[market.ChainID]int{}}
+}
+
+// reportDamage counts damage, and logs the first of a chain.
+func (s *Store) reportDamage(chain market.ChainID, what string, err error) *Damage {
+	d := &Damage{Chain: chain, What: what, Err: err}
+	s.tele.damages.Inc()
+
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	if first := s.damages.chains[chain]; first == nil || d.Lasts() && !first.Lasts() {
+		s.damages.chains[chain] = d
+		s.opts.Logger.Error("store is damaged", "chain", uint64(chain), "error", d)
+	}
+	return d
+}
+
+// noteCorruption is called by Pebble, in reads and compactions alike, when a file is
+// corrupt. Without it Pebble would end the process.
+func (s *Store) noteCorruption(info pebble.DataCorruptionInfo) {
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	for _, known := range s.damages.files {
+		if known.File == info.Path {
+			return // Pebble reports a file again with every read and compaction
+		}
+	}
+
+	file := newTableDamage(&info)
+	s.damages.files = append(s.damages.files, file)
+	s.opts.Logger.Error("store: a file is corrupt", "file", file.File,
+		"keys", fmt.Sprintf("%x-%x", file.Lower, file.Upper), "error", file.What)
+}
+
+// Damaged returns the lasting damage that was found in a chain's data, nil if there
+// is none. If a compaction found a corrupt file, it reads the chain's keys in the
+// range of that file, because Pebble does not say which of them are affected.
+func (s *Store) Damaged(chain market.ChainID) *Damage {
+	s.damages.mu.Lock()
+	known, files := s.damages.chains[chain], s.damages.files[s.damages.searched[chain]:]
+	s.damages.searched[chain] += len(files)
+	s.damages.mu.Unlock()
+
+	if known != nil && known.Lasts() {
+		return known
+	}
+	for _, file := range files {
+		if err := s.readRange(chain, file.Lower, file.Upper); err != nil {
+			if d := s.reportDamage(chain, "file "+file.File, err); d.Lasts() {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// readRange reads every key of a chain from lower to upper, both inclusive.
+func (s *Store) readRange(chain market.ChainID, lower, upper []byte) error {
+	from, to := appendChain(nil, chain), appendChainEnd(nil, chain)
+	if bytes.Compare(lower, from) > 0 {
+		from = lower
+	}
+	if end := append(bytes.Clone(upper), 0); bytes.Compare(end, to) < 0 {
+		to = end
+	}
+	if bytes.Compare(from, to) >= 0 {
+		return nil
+	}
+
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if _, err := it.ValueAndErr(); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return it.Close()
+}
+
+// removeDamaged removes the keys of a dropped chain from all files at once. A range
+// deletion alone would leave a corrupt block in the way of compactions.
+func (s *Store) removeDamaged(chain market.ChainID) error {
+	s.damages.mu.Lock()
+	damaged := s.damages.chains[chain] != nil
+	s.damages.mu.Unlock()
+	if !damaged {
+		return nil
+	}
+
+	// An excise of keys in a memtable would only be queued, so flush them first.
+	span := pebble.KeyRange{Start: appendChain(nil, chain), End: appendChainEnd(nil, chain)}
+	err := s.db.Flush()
+	if err == nil {
+		err = s.db.Excise(context.Background(), span)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove damaged data of chain %d: %w", chain, err)
+	}
+
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+	delete(s.damages.chains, chain)
+	s.damages.searched[chain] = len(s.damages.files)
+	return nil
+}
+
+// catchDamage must be deferred. It turns the panic of a cold row into an error.
+func catchDamage(err *error) {
+	switch d := recover().(type) {
+	case nil:
+	case *Damage:
+		*err = d
+	default:
+		panic(d)
+	}
+}
+
+// listener logs what Pebble reports of its own.
+func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
+	l := s.tele.listener(log)
+	l.DataCorruption = s.noteCorruption
+	l.BackgroundError = func(err error) {
+		if !pebble.IsCorruptionError(err) {
+			log.Error("store: flush or compaction failed", "error", err)
+		}
+	}
+	return l
+}
