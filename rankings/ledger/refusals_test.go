@@ -160,3 +160,38 @@ func TestRevertDiscardsAnnouncedHour(t *testing.T) {
 		t.Errorf("token 1 has the price %v", usd)
 	}
 }
+
+// TestNewTicks: a tick at or below the pool's tick starts with all fee growth
+// outside, a higher one with none, as the contracts do.
+func TestNewTicks(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	donation := market.Donate{Pool: market.PoolID{1}, Amount0: clmath.U256{5e9}, Amount1: clmath.U256{7e9}}
+	add := market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: script.Person("x"), LiquidityDelta: clmath.I128{Lo: 1e9},
+	}
+	below, above := add, add
+	below.TickLower, below.TickUpper = -120, 0
+	above.TickLower, above.TickUpper = 0, 120
+	apply(t, l, strictSpan(l, donation, below, above))
+
+	p := l.st.Pools.At(0)
+	if p.FeeGrowthGlobal0X128.IsZero() || p.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal1X128 {
+		t.Fatalf("the donation gave %s and %s", p.FeeGrowthGlobal0X128.Dec(), p.FeeGrowthGlobal1X128.Dec())
+	}
+	f := func(tick int32, want0, want1 clmath.U256) {
+		t.Helper()
+		slot, ok := findTick(l.tickRefs.At(0).Refs, tick)
+		if !ok {
+			t.Fatalf("tick %d is not initialised", tick)
+		}
+		got := l.st.Ticks.At(slot)
+		if got.FeeGrowthOutside0X128 != want0 || got.FeeGrowthOutside1X128 != want1 {
+			t.Errorf("tick %d: outside %s and %s; want %s and %s", tick,
+				got.FeeGrowthOutside0X128.Dec(), got.FeeGrowthOutside1X128.Dec(), want0.Dec(), want1.Dec())
+		}
+	}
+
+	f(-120, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
+	f(0, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
+	f(120, clmath.U256{}, clmath.U256{})
+}
