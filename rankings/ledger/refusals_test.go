@@ -102,6 +102,70 @@ func TestRefusedSwaps(t *testing.T) {
 	}})
 }
 
+// TestRefusedRanges changes liquidity over ranges that the contracts do not accept.
+func TestRefusedRanges(t *testing.T) {
+	for _, spacing := range []int32{1, 60} {
+		l := New(Config{Chain: 1})
+		s := strictSpan(l, market.Initialize{
+			Pool: market.PoolID{1}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+			TickSpacing: spacing, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+		})
+		s.Tokens = testTokens()
+		apply(t, l, s)
+
+		f := func(lower, upper int32, want bool) {
+			t.Helper()
+			_, err := l.Apply(strictSpan(l, market.ModifyLiquidity{
+				Pool: market.PoolID{1}, Sender: script.Person("x"),
+				TickLower: lower, TickUpper: upper, LiquidityDelta: clmath.I128{Lo: 1},
+			}))
+			var m *Mismatch
+			if want && err != nil || !want && (!errors.As(err, &m) || m.What != "range") {
+				t.Errorf("spacing %d, %d to %d: got %v; want ok = %v", spacing, lower, upper, err, want)
+			}
+		}
+
+		edge := clmath.MaxTick / spacing * spacing
+		f(-edge, edge, true)
+		f(-edge-spacing, 0, false)
+		f(0, edge+spacing, false)
+		f(60, 60, false)
+		f(60, 0, false)
+		f(0, 60, true)
+		f(1, 60, spacing == 1)
+		f(0, 59, spacing == 1)
+	}
+}
+
+// TestTickOverflow: neither the gross nor the net liquidity of a tick may pass 128
+// bits, even if no position does.
+func TestTickOverflow(t *testing.T) {
+	most := clmath.I128{Lo: ^uint64(0), Hi: 1<<63 - 1}
+	f := func(name string, want bool, ranges ...[2]int32) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		var err error
+		for i, r := range ranges {
+			_, err = l.Apply(strictSpan(l, market.ModifyLiquidity{
+				Pool: market.PoolID{1}, TickLower: r[0], TickUpper: r[1], LiquidityDelta: most,
+				Salt: script.Salt(uint64(i)),
+			}))
+			if i < len(ranges)-1 && err != nil {
+				t.Fatalf("%s: range %d: %v", name, i, err)
+			}
+		}
+		var m *Mismatch
+		if want && err != nil || !want && (!errors.As(err, &m) || m.What != "liquidityDelta") {
+			t.Errorf("%s: got %v; want ok = %v", name, err, want)
+		}
+	}
+
+	f("one", true, [2]int32{1200, 1260})
+	f("net of two", false, [2]int32{1200, 1260}, [2]int32{1200, 1320})
+	f("gross of two", true, [2]int32{1200, 1260}, [2]int32{1260, 1320})
+	f("gross of three", false, [2]int32{1200, 1260}, [2]int32{1260, 1320}, [2]int32{1260, 1380})
+}
+
 // TestHookDelta: bit 1 of a hook's address is for added liquidity, bit 0 for
 // removed liquidity and collected fees.
 func TestHookDelta(t *testing.T) {
