@@ -137,6 +137,8 @@ func appendLag(dst []byte, s *rankings.ChainStatus) []byte {
 	if !known {
 		return append(dst, `null,"lagSeconds":null`...)
 	}
+
+	// The ledger may know a block before the head is read again.
 	blocks := max(s.ChainHead.Number, s.LastIndexed.Number) - s.LastIndexed.Number
 	dst = integer(dst, blocks)
 	return integer(append(dst, `,"lagSeconds":`...), max(s.ChainHead.Time-s.LastIndexed.Time, 0))
