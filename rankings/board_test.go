@@ -8,8 +8,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// TestBoard lets three chains publish at once, and reads snapshots that are
-// whole and never go back.
+// TestBoard publishes three chains at once, and checks that every snapshot is
+// complete and that generations only increase.
 func TestBoard(t *testing.T) {
 	var board rankings.Board
 	if len(board.Load().Chains) != 0 {

@@ -83,6 +83,7 @@ func (c *Count) placeRows(budget *int) {
 		return
 	}
 
+	// A run with sums of its own has no found rows to place.
 	r, rows := &c.placed.runs[c.placing], c.found[c.placing]
 	if c.search.runs[c.placing].sums == nil {
 		if r.sums == nil {

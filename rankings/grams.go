@@ -50,6 +50,7 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 		return *g
 	}
 
+	// A copy of the lists, which share their gaps with g until they grow.
 	next := grams{rows: n, lists: make([]gramList, allGrams), digits: make([]uint16, n)}
 	from := uint32(0)
 	if same && n > g.rows && g.lists != nil {

@@ -136,6 +136,7 @@ func (f *columnBuilder) fillLookups() {
 		old, before = f.prev.columns, f.prev.State
 	}
 
+	// A reorg can give the index of a pool, owner or token to another one.
 	samePools := sameRows(&before.Pools, &st.Pools, uint32(len(old.pools)),
 		func(a, b *market.Pool) bool { return a.ID == b.ID })
 	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, comparePools(st))

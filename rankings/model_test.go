@@ -149,7 +149,7 @@ func (m *model) sortPools(by rankings.PoolSort) []pool {
 // hidden are the characters that no row shows.
 var hidden = regexp.MustCompile(`[\p{Cc}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{2060}-\x{2069}\x{FEFF}]`)
 
-// lower is the Unicode lower case, of which strings knows the simple mappings.
+// lower returns the Unicode lower case. strings has the simple mappings only.
 func lower(text string) string { return strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307")) }
 
 func keepsPool(q *rankings.PoolQuestion, p *pool) bool {

@@ -44,6 +44,7 @@ func (s *scanner) scanFloor(f *filter, found []uint32, word uint64) []uint32 {
 		return found
 	}
 
+	// One Rank a word; within the word the open positions are counted.
 	open, place := f.open.Words()[s.next], f.open.Rank(uint32(s.next*64))
 	for ; word != 0; word &= word - 1 {
 		below := bits.OnesCount64(open & (word&-word - 1))

@@ -52,8 +52,8 @@ func Segment(room, raw []byte) (segment, used []byte, err error) {
 	return segment, used, nil
 }
 
-// appendUnescaped appends src to dst with percent-encoding undone; plus is what stands
-// for '+'.
+// appendUnescaped appends src to dst with percent-encoding decoded and '+' replaced
+// by plus.
 func appendUnescaped(dst, src []byte, plus byte) ([]byte, error) {
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; c {

@@ -32,6 +32,7 @@ func (s *paramSet) readPairs(raw []byte) pairs { return pairs{paramSet: s, rest:
 // next returns the next pair: the index of its name, and its decoded value, which
 // may be in buf.
 func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
+	// Empty parts between two '&' are skipped.
 	var piece []byte
 	for len(piece) == 0 {
 		if len(p.rest) == 0 {

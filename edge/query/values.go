@@ -44,7 +44,7 @@ func parseFloor(name string, v []byte) (float64, error) {
 	if isNumber(v) {
 		x, err := strconv.ParseFloat(string(v), 64)
 		if err == nil && !math.IsInf(x, 0) {
-			return max(x, 0) + 0, nil
+			return max(x, 0) + 0, nil // -0 becomes 0
 		}
 	}
 	return 0, fmt.Errorf("%s %s is not a finite number; allowed are digits, optionally with "+
@@ -59,6 +59,7 @@ func isNumber(v []byte) bool {
 		return false
 	}
 
+	// A fraction and an exponent need digits after their mark.
 	if v = rest; len(v) > 0 && v[0] == '.' {
 		if rest = skipDigits(v[1:]); len(rest) == len(v)-1 {
 			return false

@@ -23,6 +23,7 @@ func AppendExplanation(dst []byte, st *market.State, i uint32, e *value.Explanat
 		dst = appendPriceExplanation(dst, st, &e.Prices[k])
 	}
 
+	// Each step only uses terms of the steps before it.
 	dst = append(dst, `],"steps":[`...)
 	for k := range e.Steps {
 		if k > 0 {

@@ -137,6 +137,7 @@ func appendLag(dst []byte, s *rankings.ChainStatus) []byte {
 	if !known {
 		return append(dst, `null,"lagSeconds":null`...)
 	}
+
 	dst = integer(dst, blocks)
 	return integer(append(dst, `,"lagSeconds":`...), seconds)
 }

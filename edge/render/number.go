@@ -25,6 +25,7 @@ func number(dst []byte, x float64) []byte {
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
 
+	// Powers of 2 and large numbers are left to strconv, with the same result.
 	digits, decimals, ok := shortest(abs)
 	if !ok {
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)

@@ -95,7 +95,7 @@ func appendPoolRow(dst []byte, st *market.State, i uint32, legs *[2]market.Price
 	dst = appendStats(append(dst, `,"metrics":`...), p, s)
 	dst = append(dst, ',')
 	native := nativeUsd(st)
-	if p.Quarantined {
+	if p.Quarantined { // nothing of it is valued
 		native = market.Unknown
 	}
 	dst = appendPricing(dst, legs, native)

@@ -16,6 +16,8 @@ type Share struct {
 // positions, which all have the same prices.
 func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
 	p := st.Pools.At(i)
+
+	// All parts are in one allocation; cut ends a part.
 	buf := make([]byte, 0, shareSize)
 	cut := func() (part []byte) {
 		part, buf = buf[:len(buf):len(buf)], buf[len(buf):]

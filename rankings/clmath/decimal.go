@@ -112,7 +112,9 @@ func pow10(n uint8) float64 {
 // divByDigits19 divides v by 10^19 in place and returns the remainder.
 func divByDigits19(v *U256) (rest uint64) {
 	for i := 3; i >= 0; i-- {
-		if rest|v[i] != 0 {
+		if rest == 0 && v[i] < tenTo19 {
+			v[i], rest = 0, v[i] // the quotient is 0: no division
+		} else {
 			v[i], rest = bits.Div64(rest, v[i], tenTo19)
 		}
 	}

@@ -167,22 +167,15 @@ func (r *Replay) addFee(total, fee *U256) {
 	r.Fees.Add(&r.Fees, fee)
 }
 
-// LPFee returns the liquidity providers' fee l of a swap, in pips, from the fee
-// of the swap and the protocol's fee p. It is the largest l with
-// p + l - floor(p * l / 10^6) = fee.
+// LPFee returns the liquidity providers' fee l of a swap, in pips, from the fee of
+// the swap and the protocol's fee p, which are at most Pips and below Pips. It is
+// the largest l with f(l) = p + l - floor(p * l / 10^6) <= fee.
+//
+// Let x = (fee - p) / (1 - p / 10^6). No l above x qualifies, because f(l) is at
+// least p + l * (1 - p / 10^6). floor(x) does, because f(floor(x)) < fee + 1.
 func LPFee(fee, protocol uint32) uint32 {
-	if protocol == 0 || fee >= Pips {
-		return fee
+	if fee < protocol {
+		return 0
 	}
-
-	// The search starts at fee, which is at least l, and takes few steps.
-	p, l := uint64(protocol), uint64(fee)
-	swapFee := func(l uint64) uint64 { return p + l - p*l/Pips }
-	for l > 0 && swapFee(l) > uint64(fee) {
-		l--
-	}
-	for l < Pips && swapFee(l+1) <= uint64(fee) {
-		l++
-	}
-	return uint32(l)
+	return uint32(uint64(fee-protocol) * Pips / uint64(Pips-protocol))
 }

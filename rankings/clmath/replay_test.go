@@ -126,4 +126,16 @@ func TestLPFeeBounds(t *testing.T) {
 	f(1000, 1000, 0)
 	f(3997, 1000, 3000)
 	f(999_999, 1000, 999_998)
+	f(999, 1000, 0)
+
+	// Against a search, for fees that no pair gives exactly too.
+	for fee := uint32(0); fee <= Pips; fee += 499 {
+		for _, protocol := range []uint32{0, 1, 37, 999, 1000} {
+			l := uint64(fee)
+			for p := uint64(protocol); l > 0 && p+l-p*l/Pips > uint64(fee); {
+				l--
+			}
+			f(fee, protocol, uint32(l))
+		}
+	}
 }

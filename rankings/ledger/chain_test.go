@@ -7,9 +7,9 @@ import (
 	"tidemark/rankings/market"
 )
 
-// The ledger agrees to the wei with what the contracts answer at the end of
-// the chain, and with what they paid at every change of liquidity; applied in
-// one pass, and again with a revert after every few blocks.
+// TestChainAgainstContracts compares the ledger with the contracts, to the wei: the
+// state at the end of the chain, and what every change of liquidity paid. It
+// applies the chain in one pass, and again with a revert after every few blocks.
 func TestChainAgainstContracts(t *testing.T) {
 	c := readChain(t)
 	spans := c.spans()

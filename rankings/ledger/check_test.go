@@ -7,7 +7,7 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Check finds damage done to any one record.
+// TestCheckFindsDamage damages one record at a time.
 func TestCheckFindsDamage(t *testing.T) {
 	w := newWorld(4)
 	for range 60 {

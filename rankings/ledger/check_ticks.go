@@ -32,6 +32,7 @@ func (c *checker) checkTicks() (ok bool) {
 		}
 	}
 
+	// Records that are in no list must be free.
 	today := market.DayOf(c.Head.Time)
 	for i := range c.Ticks.Len() {
 		t := c.Ticks.At(i)

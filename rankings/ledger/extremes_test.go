@@ -9,10 +9,9 @@ import (
 	"tidemark/rankings/script"
 )
 
-// extremes drives a market to the ends of what the contracts allow: prices,
-// spacings, fees and liquidity at their limits, one event a span. The choices
-// are the bytes of a fuzz input. What the contracts would revert is left out;
-// all that is left has to be taken.
+// extremes makes events at the limits of the contracts: prices, spacings, fees and
+// liquidity, one event a span. The bytes of a fuzz input decide. Events that the
+// contracts would revert are left out; the ledger must accept all others.
 type extremes struct {
 	*Ledger
 	t       testing.TB
@@ -72,7 +71,7 @@ func (x *extremes) price() clmath.U256 {
 	return *v.AddUint64(&v, uint64(x.pick(2)))
 }
 
-// apply applies an event in a span of its own: the ledger has to take it.
+// apply applies events in a span of their own, which must be accepted.
 func (x *extremes) apply(events ...market.Event) {
 	x.t.Helper()
 	head := x.Head()
@@ -220,9 +219,9 @@ func principalFits(p *market.Pool, e *market.ModifyLiquidity) bool {
 	return !amount0.Gt(&maxAmount) && !amount1.Gt(&maxAmount)
 }
 
-// swap trades up to a limit, which may be the last price that there is. Trade
-// reports what the contracts revert; an output that is more than a step of
-// almost no liquidity can pay, which they revert too, it panics at.
+// swap trades up to a limit, which may be the outermost price. Trade reports swaps
+// that the contracts revert. It panics for an output that a step with almost no
+// liquidity cannot pay, which they revert too.
 func (x *extremes) swap(pool uint32) {
 	o := script.Order{
 		Amount: x.amount(), Down: x.pick(2) == 0, ExactIn: x.pick(3) > 0, Limit: x.price(),
@@ -274,11 +273,11 @@ func (x *extremes) event() {
 	}
 }
 
-// maxSpans ends an input: a swap over all prices with spacing 1 takes 7,000
-// steps, and more of them find nothing more.
+// maxSpans bounds the spans of an input: a swap over all prices with spacing 1 takes
+// 7,000 steps.
 const maxSpans = 60
 
-// runExtremes plays a fuzz input, and takes all of it back.
+// runExtremes applies a fuzz input, reverts all of it and applies it again.
 func runExtremes(t testing.TB, choices []byte) {
 	x := &extremes{Ledger: New(Config{Chain: 1, PositionManager: testManager}), t: t, choices: choices}
 	for len(x.choices) > 0 && len(x.spans) < maxSpans {
@@ -303,7 +302,7 @@ func runExtremes(t testing.TB, choices []byte) {
 	sameState(t, x.Freeze(), end)
 }
 
-// Everything that the contracts can emit at their limits is taken.
+// TestExtremes runs random inputs.
 func TestExtremes(t *testing.T) {
 	for seed := range uint64(80) {
 		w := newWorld(seed)

@@ -74,6 +74,7 @@ func (l *Ledger) takeGas(id uint64) gasShare {
 		used += tx.GasUsed % n
 	}
 
+	// Only a false receipt can exceed 128 bits.
 	narrow, fits := clmath.Narrow(&wei)
 	if !fits {
 		narrow = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}

@@ -134,7 +134,7 @@ func TestTokensSurviveRevert(t *testing.T) {
 	}
 
 	if _, err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
-		t.Errorf("a refused span (%v) taught a token", err)
+		t.Errorf("a refused span (%v) added a token", err)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestMinuteRing(t *testing.T) {
 }
 
 // TestStablesFromTheFirstBlock: a listed stable is worth 1 USD before any hour
-// has been announced, and after the span that taught it is taken back.
+// has been announced, and after the span with its metadata is reverted.
 func TestStablesFromTheFirstBlock(t *testing.T) {
 	listed, bad := market.Address{19: 2}, market.Address{19: 3}
 	l := New(Config{Chain: 1, Start: 1, Stables: []market.Address{listed, bad}})

@@ -11,8 +11,8 @@ import (
 
 var testManager = script.Manager
 
-// world makes random valid markets: it tries each event on its ledger, in a
-// span that it then abandons, and hands out the span.
+// world makes random valid spans. It applies each event to its ledger as it makes
+// it, then abandons the span and returns it.
 type world struct {
 	*Ledger
 	r *rand.Rand
@@ -34,7 +34,7 @@ func testTokens() []market.TokenMeta {
 	return metas
 }
 
-// step is a span with the hour that is announced before it.
+// step is a span, and the hour to announce before it.
 type step struct {
 	span   market.Span
 	hour   uint32
@@ -87,7 +87,7 @@ func (w *world) step() *step {
 	return s
 }
 
-// pause is seconds mostly, sometimes hours, rarely days.
+// pause returns a random duration: seconds, sometimes hours, rarely days.
 func (w *world) pause() int64 {
 	switch w.r.IntN(20) {
 	case 0:
@@ -113,7 +113,7 @@ func (w *world) prices() (prices []HourPrice) {
 	return prices
 }
 
-// held changes what the hour holds of some pools.
+// held returns random Held and Others of some pools.
 func (w *world) held() (pools []market.HeldPool) {
 	for i := range w.st.Pools.Len() {
 		if w.r.IntN(3) == 0 {
@@ -145,7 +145,8 @@ func (w *world) block(n uint64) *market.Block {
 	return b
 }
 
-// try applies a random event, or the two of a mint or burn, and keeps them.
+// try applies a random event, or the two events of a mint or burn, and adds them to
+// logs.
 func (w *world) try(b *market.Block, logs *[]market.Log) {
 	tx := market.Block{Number: b.Number, Time: b.Time, Txs: make([]market.Tx, len(b.Txs)+1)}
 	for _, e := range w.events() {
@@ -221,7 +222,7 @@ func (w *world) liquidity() clmath.I128 {
 
 func (w *world) owner() market.Address { return market.Address{0: 0xaa, 19: byte(1 + w.r.IntN(5))} }
 
-// ticks returns a range around the price or off it, on few boundaries, so that
+// ticksOf returns a random range near the price. There are few boundaries, so that
 // positions share ticks.
 func (w *world) ticksOf(p *market.Pool) (lower, upper int32) {
 	at := clmath.Aligned(p.Tick, p.TickSpacing)
@@ -242,7 +243,7 @@ func (w *world) mintEvents(pool uint32) []market.Event {
 	}}
 }
 
-// positionEvents changes a position in some way that its state allows.
+// positionEvents returns a random change of a position that its state allows.
 func (w *world) positionEvents(i uint32) []market.Event {
 	row := w.st.Positions.At(i)
 	owner := *w.st.Owners.At(row.Owner)

@@ -66,6 +66,7 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		return l.refuse("liquidity left by a burn", unsigned(row.Liquidity), "0")
 	}
 
+	// The change is applied: update the position, its counts and its history.
 	row.LowerSlot, row.UpperSlot = c.lowerSlot, c.upperSlot
 	if c.hookMayKeep(l.st.Pools.At(c.pool)) {
 		row.HookDelta = true

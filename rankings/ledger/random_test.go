@@ -7,8 +7,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Random markets, with spans taken back, spans refused, cuts at any time and
-// restarts from what was stored, end as the surviving spans alone do.
+// TestRandomMarkets applies random spans with reverts, refused spans, stores at any
+// time and restarts. The result equals that of the remaining spans alone.
 func TestRandomMarkets(t *testing.T) {
 	for seed := range uint64(12) {
 		steps := 150
@@ -74,8 +74,8 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 	sameIndexes(t, w.Ledger, fresh)
 }
 
-// refuse breaks the last event of a span that can be broken and expects that
-// the ledger notices and stays what it is.
+// refuse changes the last swap or transfer of a span, and checks that the ledger
+// refuses the span and does not change.
 func refuse(t *testing.T, w *world, s *step) {
 	t.Helper()
 	for i := len(s.span.Blocks) - 1; i >= 0; i-- {
@@ -113,13 +113,12 @@ func refuse(t *testing.T, w *world, s *step) {
 	}
 }
 
-// quarantine applies a broken span that is not strict: either a pool is
-// quarantined and every record is still sound, or no pool can be blamed. Taken
-// back, it leaves nothing.
+// quarantine applies a wrong span that is not strict: either a pool is quarantined
+// and all invariants hold, or no pool can be blamed. Then it reverts the span.
 func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 	t.Helper()
 	if len(s.span.Tokens) > 0 {
-		return // a feed tells them once
+		return // the Revert below would keep the tokens
 	}
 	if s.hour != 0 {
 		w.BeginHour(s.hour, s.prices, s.pools)
@@ -144,7 +143,7 @@ func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 	sameState(t, w.Freeze(), before)
 }
 
-// sameIndexes compares what follows from the tables.
+// sameIndexes compares the indexes of two ledgers.
 func sameIndexes(t *testing.T, got, want *Ledger) {
 	t.Helper()
 	if len(got.holdings) != len(want.holdings) || len(got.poolOf) != len(want.poolOf) ||

@@ -102,6 +102,70 @@ func TestRefusedSwaps(t *testing.T) {
 	}})
 }
 
+// TestRefusedRanges changes liquidity over ranges that the contracts do not accept.
+func TestRefusedRanges(t *testing.T) {
+	for _, spacing := range []int32{1, 60} {
+		l := New(Config{Chain: 1})
+		s := strictSpan(l, market.Initialize{
+			Pool: market.PoolID{1}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+			TickSpacing: spacing, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+		})
+		s.Tokens = testTokens()
+		apply(t, l, s)
+
+		f := func(lower, upper int32, want bool) {
+			t.Helper()
+			_, err := l.Apply(strictSpan(l, market.ModifyLiquidity{
+				Pool: market.PoolID{1}, Sender: script.Person("x"),
+				TickLower: lower, TickUpper: upper, LiquidityDelta: clmath.I128{Lo: 1},
+			}))
+			var m *Mismatch
+			if want && err != nil || !want && (!errors.As(err, &m) || m.What != "range") {
+				t.Errorf("spacing %d, %d to %d: got %v; want ok = %v", spacing, lower, upper, err, want)
+			}
+		}
+
+		edge := clmath.MaxTick / spacing * spacing
+		f(-edge, edge, true)
+		f(-edge-spacing, 0, false)
+		f(0, edge+spacing, false)
+		f(60, 60, false)
+		f(60, 0, false)
+		f(0, 60, true)
+		f(1, 60, spacing == 1)
+		f(0, 59, spacing == 1)
+	}
+}
+
+// TestTickOverflow: neither the gross nor the net liquidity of a tick may pass 128
+// bits, even if no position does.
+func TestTickOverflow(t *testing.T) {
+	most := clmath.I128{Lo: ^uint64(0), Hi: 1<<63 - 1}
+	f := func(name string, want bool, ranges ...[2]int32) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		var err error
+		for i, r := range ranges {
+			_, err = l.Apply(strictSpan(l, market.ModifyLiquidity{
+				Pool: market.PoolID{1}, TickLower: r[0], TickUpper: r[1], LiquidityDelta: most,
+				Salt: script.Salt(uint64(i)),
+			}))
+			if i < len(ranges)-1 && err != nil {
+				t.Fatalf("%s: range %d: %v", name, i, err)
+			}
+		}
+		var m *Mismatch
+		if want && err != nil || !want && (!errors.As(err, &m) || m.What != "liquidityDelta") {
+			t.Errorf("%s: got %v; want ok = %v", name, err, want)
+		}
+	}
+
+	f("one", true, [2]int32{1200, 1260})
+	f("net of two", false, [2]int32{1200, 1260}, [2]int32{1200, 1320})
+	f("gross of two", true, [2]int32{1200, 1260}, [2]int32{1260, 1320})
+	f("gross of three", false, [2]int32{1200, 1260}, [2]int32{1260, 1320}, [2]int32{1260, 1380})
+}
+
 // TestHookDelta: bit 1 of a hook's address is for added liquidity, bit 0 for
 // removed liquidity and collected fees.
 func TestHookDelta(t *testing.T) {
@@ -159,4 +223,39 @@ func TestRevertDiscardsAnnouncedHour(t *testing.T) {
 	if usd := l.Freeze().Tokens.At(1).HourUsd; market.Known(usd) {
 		t.Errorf("token 1 has the price %v", usd)
 	}
+}
+
+// TestNewTicks: a tick at or below the pool's tick starts with all fee growth
+// outside, a higher one with none, as the contracts do.
+func TestNewTicks(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	donation := market.Donate{Pool: market.PoolID{1}, Amount0: clmath.U256{5e9}, Amount1: clmath.U256{7e9}}
+	add := market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: script.Person("x"), LiquidityDelta: clmath.I128{Lo: 1e9},
+	}
+	below, above := add, add
+	below.TickLower, below.TickUpper = -120, 0
+	above.TickLower, above.TickUpper = 0, 120
+	apply(t, l, strictSpan(l, donation, below, above))
+
+	p := l.st.Pools.At(0)
+	if p.FeeGrowthGlobal0X128.IsZero() || p.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal1X128 {
+		t.Fatalf("the donation gave %s and %s", p.FeeGrowthGlobal0X128.Dec(), p.FeeGrowthGlobal1X128.Dec())
+	}
+	f := func(tick int32, want0, want1 clmath.U256) {
+		t.Helper()
+		slot, ok := findTick(l.tickRefs.At(0).Refs, tick)
+		if !ok {
+			t.Fatalf("tick %d is not initialised", tick)
+		}
+		got := l.st.Ticks.At(slot)
+		if got.FeeGrowthOutside0X128 != want0 || got.FeeGrowthOutside1X128 != want1 {
+			t.Errorf("tick %d: outside %s and %s; want %s and %s", tick,
+				got.FeeGrowthOutside0X128.Dec(), got.FeeGrowthOutside1X128.Dec(), want0.Dec(), want1.Dec())
+		}
+	}
+
+	f(-120, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
+	f(0, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
+	f(120, clmath.U256{}, clmath.U256{})
 }

@@ -24,7 +24,7 @@ func sameState(t testing.TB, got, want *market.State) {
 	sameRows(t, "tick list", &got.TickLists, &want.TickLists)
 }
 
-// testTable is a table whatever its rows are, as the tests look at it.
+// testTable is the test methods of a table of any row type.
 type testTable interface {
 	same(t testing.TB, got, want *market.State)
 	take(s *shadow, c *Changes, st *market.State)
@@ -51,8 +51,8 @@ func sameRows[T any](t testing.TB, name string, got, want *market.Frozen[T]) {
 	}
 }
 
-// same is reflect.DeepEqual, except that a float equals itself even when it is
-// Unknown, and that no slice equals an empty one.
+// same is reflect.DeepEqual, except that Unknown equals Unknown, and a nil slice
+// equals an empty one.
 func same(a, b reflect.Value) bool {
 	switch a.Kind() {
 	case reflect.Float64:

@@ -14,13 +14,13 @@ import (
 	"tidemark/rankings/script"
 )
 
-// The scripts in testdata say what the ledger makes of events; package script
-// has their language. Here it also knows
+// TestScripts runs the scripts in testdata; package script documents the language.
+// The additional commands are
 //
 //	price A USD|unknown [P [corroborated]]   from the next line's hour on; by P alone
 //	revert N     show WHAT ...
-//	refuse EVENTS       in a strict span: shows the error
-//	quarantine EVENTS   shows the pools that they quarantine
+//	refuse EVENTS       in a strict span, which prints the error
+//	quarantine EVENTS   prints the pools that are quarantined
 func TestScripts(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.market")
 	if err != nil || len(names) == 0 {

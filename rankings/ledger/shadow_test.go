@@ -10,8 +10,8 @@ import (
 	"tidemark/rankings/market"
 )
 
-// shadow is a store that knows a ledger by its Changes and the States frozen
-// with them, and by nothing else.
+// shadow is a store in memory. It gets everything from a ledger's Changes and the
+// State that is frozen with them.
 type shadow struct {
 	st     *market.State // of the last cut, for the lengths and counts
 	rows   map[string]any
@@ -23,7 +23,7 @@ func newShadow() *shadow {
 	return &shadow{rows: map[string]any{}, series: map[string]any{}, undos: map[uint64]*Undo{}}
 }
 
-// take stores one cut.
+// take stores the changes of a ledger.
 func (s *shadow) take(l *Ledger) {
 	c, st := l.Changes(), l.Freeze()
 	s.st = st
@@ -44,14 +44,14 @@ func (s *shadow) take(l *Ledger) {
 	}
 }
 
-// take notes the rows of a table that a cut has changed.
+// take stores the changed rows of a table.
 func (t *Table[T]) take(s *shadow, c *Changes, st *market.State) {
 	for _, i := range t.Changed(c) {
 		s.rows[fmt.Sprint(t.name(), " ", i)] = *t.of(st).At(i)
 	}
 }
 
-// read makes a table of the rows that were noted, as many as in like.
+// read makes a table of the stored rows, with the length that it has in like.
 func (t *Table[T]) read(s *shadow, st, like *market.State) {
 	var table market.Table[T]
 	for i := range t.of(like).Len() {

@@ -8,8 +8,8 @@ import (
 	"tidemark/rankings/value"
 )
 
-// What a pool holds by walking its ticks is the sum over its positions, those
-// of other senders included, on the chain of the real contracts: both round
+// TestHoldingsAreThoseOfThePositions compares the amounts of a pool by its ticks
+// with the sum over its positions, including those of other senders. Both round
 // every part down, so they differ by less than one wei a part.
 func TestHoldingsAreThoseOfThePositions(t *testing.T) {
 	c := readChain(t)

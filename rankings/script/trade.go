@@ -50,6 +50,7 @@ func Trade(st *market.State, pool uint32, o Order) (e market.Swap, ok bool) {
 func takeStep(
 	st *market.State, pool uint32, p *market.Pool, o *Order, fee uint32, left, in, out *clmath.U256,
 ) {
+	// The step ends at the stop, or at the order's limit if that comes first.
 	stop, slot := nextStop(st, pool, p, o.Down)
 	sqrt := clmath.SqrtPriceAtTick(stop)
 	target := sqrt
@@ -68,6 +69,7 @@ func takeStep(
 		left.Sub(left, &got)
 	}
 
+	// A price that did not move keeps the pool's tick, which it does not determine.
 	p.SqrtPriceX96 = next
 	switch {
 	case next == sqrt:

@@ -1,0 +1,72 @@
+package rankings_test
+
+import (
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/clmath"
+)
+
+// TestColumnsFollowChanges: columns that are computed from those of the generation
+// before are the same as columns computed anew, after each kind of change.
+func TestColumnsFollowChanges(t *testing.T) {
+	w := newTestWorld(t, 900)
+	f := func(name string, change func()) {
+		t.Helper()
+		change()
+		w.publish()
+		anew, _ := rankings.Build(nil, w.state(), 1)
+		if diff := rankings.ColumnsDiff(w.view, anew); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	every := func(change func(i uint32)) func() {
+		return func() {
+			for i := range w.pools.Len() {
+				change(i)
+			}
+		}
+	}
+
+	f("nothing", func() {})
+	f("time", func() { w.now += 5000 })
+	f("prices within their ticks", every(func(i uint32) {
+		p := w.pools.Mut(i)
+		var up clmath.U256
+		up.Rsh(&p.SqrtPriceX96, 16)
+		p.SqrtPriceX96.Add(&p.SqrtPriceX96, &up)
+	}))
+	f("ticks without their prices", every(func(i uint32) { w.pools.Mut(i).Tick-- }))
+	f("fee growth of token0", every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal0X128[2] += 1 << 20 }))
+	f("fee growth of token1", every(func(i uint32) { w.pools.Mut(i).FeeGrowthGlobal1X128[2] += 1 << 20 }))
+	f("statistics", every(func(i uint32) { w.stats.Mut(i).TVLUsd *= 2 }))
+	f("quarantine", func() { w.pools.Mut(0).Quarantined, w.pools.Mut(3).Quarantined = true, true })
+	f("the end of a quarantine", func() { w.pools.Mut(3).Quarantined = false })
+	f("token prices", func() { w.prices.Mut(1).Usd *= 3 })
+	f("corroboration", func() { w.prices.Mut(2).Corroborated = false })
+	f("positions close", func() {
+		for i := range uint32(100) {
+			w.close(i * 9)
+		}
+	})
+	f("positions open again", func() {
+		for i := range uint32(100) {
+			w.reopen(i * 7)
+		}
+	})
+	f("owners change", func() { w.positions.Mut(5).Owner, w.positions.Mut(899).Owner = 1, 2 })
+	f("new positions", func() {
+		for range 200 {
+			w.mint()
+		}
+	})
+	f("a reorg", func() {
+		for i := w.positions.Len() - 50; i < w.positions.Len(); i++ {
+			w.close(i)
+		}
+		w.positions.Truncate(w.positions.Len() - 50)
+	})
+	for range 20 {
+		f("blocks", w.change)
+	}
+}

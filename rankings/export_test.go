@@ -1,0 +1,56 @@
+package rankings
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// ColumnsDiff describes the first difference between the columns of two warm
+// views of the same State; it is empty if there is none. Lookups are left out:
+// they may differ in what they keep outside of an index.
+func ColumnsDiff(a, b *View) string {
+	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
+	for i := range x.NumField() {
+		switch name := x.Type().Field(i).Name; name {
+		case "pools", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
+		default:
+			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
+				return name + diff
+			}
+		}
+	}
+	return ""
+}
+
+// valueDiff compares two values, floats by their bits.
+func valueDiff(a, b reflect.Value) string {
+	switch a.Kind() {
+	case reflect.Float64:
+		if math.Float64bits(a.Float()) != math.Float64bits(b.Float()) && a.Float() == a.Float() {
+			return fmt.Sprintf(" is %v; want %v", a.Float(), b.Float())
+		}
+	case reflect.Pointer:
+		return valueDiff(a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if diff := valueDiff(a.Field(i), b.Field(i)); diff != "" {
+				return "." + a.Type().Field(i).Name + diff
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return fmt.Sprintf(" has %d entries; want %d", a.Len(), b.Len())
+		}
+		for i := range a.Len() {
+			if diff := valueDiff(a.Index(i), b.Index(i)); diff != "" {
+				return fmt.Sprintf("[%d]%s", i, diff)
+			}
+		}
+	default:
+		if !a.Equal(b) {
+			return fmt.Sprintf(" is %v; want %v", a, b)
+		}
+	}
+	return ""
+}
