@@ -146,6 +146,47 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestTwoOrigins checks that a browser key is refused when there are two Origin
+// headers, even if it lists both.
+func TestTwoOrigins(t *testing.T) {
+	s := serve(t, nil)
+	const one, two = "https://app.example.com", "https://www.example.com"
+	key := gate.HeaderKey + ": " + s.issue("starter", accounts.Browser, one, two)
+	f := func(code int, origins ...string) {
+		t.Helper()
+		headers := []string{key}
+		for _, o := range origins {
+			headers = append(headers, "Origin: "+o)
+		}
+		if a := s.get("/v1/pools?limit=1", headers...); a.code != code {
+			t.Errorf("origins %q: got %d %s; want %d", origins, a.code, a.body, code)
+		}
+	}
+
+	f(200, one)
+	f(200, two)
+	f(403, one, two)
+	f(403, one, one)
+	f(403, one, "https://evil.example")
+}
+
+// TestForbiddenTakesNoToken checks that a 403 leaves the burst bucket as it is, and
+// reports it.
+func TestForbiddenTakesNoToken(t *testing.T) {
+	s := serve(t, nil)
+	key := gate.HeaderKey + ": " + s.issue("free", accounts.Server) // a burst of 10
+	for range 30 {
+		a := s.get("/v1/pools?limit=1", key, "Origin: https://app.example.com")
+		if got := a.header.Get("RateLimit"); a.code != 403 || !strings.HasPrefix(got, `"burst";r=10;t=0,`) {
+			t.Fatalf("got %d with RateLimit %s; want 403 with all 10 tokens", a.code, got)
+		}
+	}
+	a := s.get("/v1/pools?limit=1", key)
+	if got := a.header.Get("RateLimit"); a.code != 200 || !strings.HasPrefix(got, `"burst";r=9;`) {
+		t.Errorf("after 30 refusals: got %d with RateLimit %s; want 200 with 9 tokens left", a.code, got)
+	}
+}
+
 func TestPreflight(t *testing.T) {
 	s := serve(t, nil)
 	const app = "https://app.example.com"

@@ -9,6 +9,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/edge/gate"
+	"tidemark/storage/accounts"
 )
 
 // TestRaw sends malformed requests. Each gets one error in JSON, the connection is
@@ -108,6 +109,32 @@ func TestPanic(t *testing.T) {
 	mend()
 	if a = s.get("/v1/protocols"); a.code != 200 {
 		t.Errorf("afterwards: got %d", a.code)
+	}
+}
+
+// TestPanicReleases checks that a panic on a metered route releases the units that
+// the request held, and that no request is counted as in flight for ever.
+func TestPanicReleases(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	cell, month := s.findKey(key).Cell, s.book.Calendar().This.Month
+	mend := s.breakPages()
+	for _, path := range []string{"/v1/pools", "/v1/positions/1/swapdex-v4/1/charts"} {
+		a := s.get(path, gate.HeaderKey+": "+key)
+		if a.code != 500 || a.header.Get("X-Units-Charged") != "0" {
+			t.Errorf("%s: got %d, %s units; want 500 and 0", path, a.code, a.header.Get("X-Units-Charged"))
+		}
+	}
+
+	tally, _ := cell.Tally(month)
+	if tally.Lease != 0 || tally.Billed() != 0 {
+		t.Errorf("%d units are held or spent, %d billed; want none", tally.Lease, tally.Billed())
+	}
+	mend()
+	s.get("/v1/pools", gate.HeaderKey+": "+key)
+	eventually(t, func() bool { return s.metric("tidemark_edge_requests_in_flight") == "0" })
+	if n := s.metric("tidemark_edge_panics_total"); n != "2" {
+		t.Errorf("%s panics are counted; want 2", n)
 	}
 }
 

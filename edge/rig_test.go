@@ -83,6 +83,20 @@ func must(err error) {
 
 // grow simulates a chain and publishes its first generation.
 func (n *node) grow(size sim.Config) {
+	g := n.begin(size)
+	for !g.advance() {
+	}
+	g.publish()
+}
+
+// growing is a simulated chain that has not reached its head.
+type growing struct {
+	*chain.Chain
+	source *sim.Feed
+}
+
+// begin opens an empty chain.
+func (n *node) begin(size sim.Config) *growing {
 	id := size.Chain
 	size.Seed, size.Genesis, size.StartBlock, size.PositionManager = 7, genesis, 100, manager
 	size.Stables, size.Wrapped, size.Frozen, size.SpanEvents = params(id).Stables, wrapped, true, 40
@@ -90,21 +104,26 @@ func (n *node) grow(size sim.Config) {
 	must(err)
 	c, err := chain.Open(chain.Config{
 		Ledger: ledger.Config{Chain: id, PositionManager: manager, Start: 100},
-		Prices: *params(id), WantsState: true, UnavailableAfter: 10 * time.Minute,
+		Prices: *params(id), WantsState: true, UnavailableAfter: everPublished,
 		Log: slog.New(slog.DiscardHandler), Metrics: chain.NewMetrics(metrics.NewSet(), id),
 	}, n.store, n.board)
 	must(err)
-	for {
-		step, err := source.Next(context.Background(), c.Cursor())
-		must(err)
-		must(c.Advance(step, time.Now()))
-		if c.Status().LastIndexed.Number == step.Head.Number {
-			break
-		}
-	}
-
-	must(c.Refresh(time.Now, func() {}))
+	return &growing{c, source}
 }
+
+// everPublished is how far a chain may be behind its head and still publish.
+const everPublished = 10_000 * time.Hour
+
+// advance applies one more span, and reports whether the chain is at its head.
+func (g *growing) advance() (atHead bool) {
+	step, err := g.source.Next(context.Background(), g.Cursor())
+	must(err)
+	must(g.Advance(step, time.Now()))
+	return g.Status().LastIndexed.Number == step.Head.Number
+}
+
+// publish makes the chain's state its next generation.
+func (g *growing) publish() { must(g.Refresh(time.Now, func() {})) }
 
 // params returns the parameters of a chain's prices.
 func params(id market.ChainID) *value.Params {

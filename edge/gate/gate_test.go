@@ -8,6 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
 
@@ -73,5 +74,38 @@ func BenchmarkGate(b *testing.B) {
 	for b.Loop() {
 		ctx.Response.Header.Reset()
 		g.pass(b, ctx, now)
+	}
+}
+
+// TestTicketBounds checks the last moment at which units may be spent, and the last
+// unit of a quota.
+func TestTicketBounds(t *testing.T) {
+	g, key := newBenchGate(t)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.Set(HeaderKey, key)
+	ticket, err := g.Admit(ctx, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f := func(aliveUntil, units int64, want *render.Error) {
+		t.Helper()
+		g.book.SetAlive(aliveUntil)
+		held := ticket
+		if err := g.Reserve(&held, units); err != want {
+			t.Errorf("%d units, alive for %d ns more: got %v; want %v", units, aliveUntil-ticket.Now, err, want)
+		}
+		g.Settle(ctx, &held, accounts.RoutePositions, 0)
+	}
+	f(ticket.Now, 1, nil)
+	f(ticket.Now+1, 1, nil)
+	f(ticket.Now-1, 1, errStalled)
+
+	g.book.SetAlive(ticket.Now)
+	const quota = 1 << 40 // of newBenchGate, and leased
+	f(ticket.Now, quota, nil)
+	held := ticket
+	if err := g.Reserve(&held, quota+1); err == nil || !err.Quota {
+		t.Errorf("one unit more than the quota: got %v; want the 429 of the quota", err)
 	}
 }

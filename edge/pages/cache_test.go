@@ -1,0 +1,86 @@
+package pages
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/dgraph-io/ristretto/v2"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// colliding returns a cache in which all keys have the same hash.
+func colliding[K ristretto.Key, V any](t *testing.T) *ristretto.Cache[K, V] {
+	t.Helper()
+	c, err := ristretto.NewCache(&ristretto.Config[K, V]{
+		NumCounters: 100, MaxCost: 1 << 20, BufferItems: 64,
+		KeyToHash: func(K) (uint64, uint64) { return 7, 7 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestPageCollision checks that a page is not served for another key with the same
+// hash.
+func TestPageCollision(t *testing.T) {
+	set := metrics.NewSet()
+	c, err := newPageCache(set, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.pages = colliding[[]byte, *Page](t)
+	page := &Page{key: "positions? 1:1", Body: []byte("{}")}
+	c.put(page)
+	c.pages.Wait()
+
+	if got, ok := c.get([]byte(page.key)); !ok || got != page {
+		t.Errorf("%s: got %v, %v; want the page", page.key, got, ok)
+	}
+	for _, key := range []string{"", "positions? 1:2", "positions? 1:1 ", "pools? 1:1"} {
+		if got, ok := c.get([]byte(key)); ok {
+			t.Errorf("%q: got the page of %q", key, got.key)
+		}
+	}
+	if hits, misses := c.hits.Get(), c.misses.Get(); hits != 1 || misses != 4 {
+		t.Errorf("%d hits and %d misses are counted; want 1 and 4", hits, misses)
+	}
+}
+
+// TestLeafCollision checks that the ids of a leaf are not returned for another leaf
+// with the same hash.
+func TestLeafCollision(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	c, err := newLeafCache(store, metrics.NewSet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+	c.leaves = colliding[uint64, *leaf](t)
+	c.leaves.Set(leafKey(1, 5), &leaf{chain: 1, number: 5, ids: []uint32{3, 1, 2}}, 1)
+	c.leaves.Wait()
+
+	if ids, err := c.Leaf(1, 5); err != nil || !slices.Equal(ids, []uint32{3, 1, 2}) {
+		t.Errorf("leaf 5 of chain 1: got %v, %v", ids, err)
+	}
+	f := func(chain market.ChainID, number uint64) {
+		t.Helper()
+		if ids, err := c.Leaf(chain, number); !errors.Is(err, rankings.ErrLeafGone) {
+			t.Errorf("leaf %d of chain %d, which is not stored: got %v, %v", number, chain, ids, err)
+		}
+	}
+	f(1, 6)
+	f(2, 5)
+	f(5, 1)
+}
