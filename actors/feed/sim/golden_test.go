@@ -29,9 +29,9 @@ func TestGolden(t *testing.T) {
 		}
 	}
 
-	f(1, "bc469209b306db90c3f7bad56adc21d5")
-	f(42161, "f481677d5030f44a66809f10e71e5c61")
-	f(43114, "653c814e388d4335cd749d6659ddf588")
+	f(1, "483b6b041c32f22e6421776e1bd89786")
+	f(42161, "a31b4b47dcdf8c257075c37c8b4ae128")
+	f(43114, "ccb8f221e0f57ecc52f8a0e85452ad53")
 }
 
 func writeSpan(w io.Writer, s *market.Span) (events int) {

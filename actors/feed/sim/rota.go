@@ -14,6 +14,7 @@ func (s *scene) playBeat(i int64) {
 		s.tradeAllCore()
 	} else {
 		s.tradeCore(p)
+		s.closeWidestGap()
 	}
 
 	switch i % 8 {

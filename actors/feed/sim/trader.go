@@ -123,6 +123,37 @@ func (s *scene) takeBestArbitrage() bool {
 	return true
 }
 
+// No pool stays further off its reference than widestGap ticks, fee aside, for
+// long: that much nobody leaves lying about. Of a large market only so many pools
+// are looked at.
+const (
+	widestGap   = 400
+	gapsWatched = 100
+)
+
+// closeWidestGap is an arbitrage in the pool that is furthest off its reference,
+// if that is too far.
+func (s *scene) closeWidestGap() {
+	var widest *pool
+	var off int64
+	most := int64(widestGap)
+	for i := range min(s.nPools, gapsWatched) {
+		if !s.venues[i].isOpen() {
+			continue
+		}
+		p := s.pool(i)
+		gap := int64(p.tick - s.reference(p.venue))
+		if beyond := max(gap, -gap) - int64(s.lpFee(p.venue)/100); beyond > most {
+			widest, most, off = p, beyond, gap
+		}
+	}
+
+	if widest != nil {
+		s.transact(150_000, false)
+		s.arbitrage(widest, widest.tick-int32(off), off, int64(s.lpFee(widest.venue)/100))
+	}
+}
+
 // swapToward is an arbitrage when the pool is off its reference, and noise when
 // it is not.
 func (s *scene) swapToward(p *pool) {
