@@ -51,7 +51,7 @@ func (c *comparison) differTicks(k check, have word) {
 		}
 
 		tick := (k.bitmap<<8 + int32(bit)) * p.TickSpacing
-		c.differ(check{
+		c.reportDifference(check{
 			what: "tick", id: fmt.Sprintf("%s/%d", p.ID, tick), field: "initialised", pool: k.pool,
 		}, says[ledger], says[contract])
 	}
