@@ -26,7 +26,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 
 	if step.Span != nil {
-		if err := c.apply(step.Span); err != nil {
+		if err := c.applySpan(step.Span); err != nil {
 			return err
 		}
 		if !step.SpanConfirmed.IsZero() {
@@ -39,13 +39,13 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	if c.ledger.Head().Number >= c.refused.to {
 		c.refused = refusal{}
 	}
-	c.follow(step)
+	c.updateStatus(step)
 	return nil
 }
 
-// apply cuts the span where hours begin and applies the pieces: the record of
+// applySpan cuts the span where hours begin and applies the pieces: the record of
 // an hour is solved from the state before its first block.
-func (c *Chain) apply(span *market.Span) error {
+func (c *Chain) applySpan(span *market.Span) error {
 	if !c.WantsState { // the logs of real nodes can be read again
 		span.Strict = !c.refused.certain
 	}
@@ -108,13 +108,13 @@ func (c *Chain) external() []value.FeedPrice {
 // in the hour keeps that, and a token may find or lose a second market while
 // its price stands.
 func sameRecord(a, b ledger.HourPrice) bool {
-	alike := same(a.Usd, b.Usd)
+	alike := sameFloat(a.Usd, b.Usd)
 	a.Usd, b.Usd = 0, 0
 	return alike && a == b
 }
 
-// same compares floats by their bits, so that unknown is the same as unknown.
-func same(a, b float64) bool {
+// sameFloat compares floats by their bits, so that unknown is the same as unknown.
+func sameFloat(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || !market.Known(a) && !market.Known(b)
 }
 
@@ -137,8 +137,8 @@ func (c *Chain) revert(to market.Head) error {
 	return nil
 }
 
-// follow tells the board where ledger and chain stand.
-func (c *Chain) follow(step feed.Step) {
+// updateStatus tells the board where ledger and chain stand.
+func (c *Chain) updateStatus(step feed.Step) {
 	c.status.FailingSince = 0
 	c.status.LastIndexed = c.ledger.Head()
 	if step.Head.Number > 0 {
@@ -157,7 +157,7 @@ func (c *Chain) follow(step feed.Step) {
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	behind := c.status.ChainHead.Time - c.status.LastIndexed.Time
 	c.setSyncing(time.Duration(behind)*time.Second > c.UnavailableAfter, behind)
-	c.tell()
+	c.publishStatus()
 }
 
 // setSyncing notes whether the chain is too far behind to publish, and tells when

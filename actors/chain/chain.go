@@ -99,29 +99,29 @@ func (c *Chain) SetOffline(offline bool) error {
 		return err
 	}
 	c.status.Offline = offline
-	c.tell()
+	c.publishStatus()
 	return nil
 }
 
 // SetVerified notes what a comparison with the contracts found.
 func (c *Chain) SetVerified(v *rankings.Verification) {
 	c.status.Verified = v
-	c.tell()
+	c.publishStatus()
 }
 
 // Stop marks the chain as one that cannot go on before a resync.
 func (c *Chain) Stop(reason error) {
 	c.Log.Error("chain stopped; it needs `tidemark chains resync`", "chain", c.ID(), "reason", reason)
 	c.status.Stopped, c.status.StopReason = true, reason.Error()
-	c.tell()
+	c.publishStatus()
 }
 
 // FeedFailed notes that the feed could not say what comes next.
 func (c *Chain) FeedFailed(now time.Time) {
 	if c.status.FailingSince == 0 {
 		c.status.FailingSince = now.UnixMilli()
-		c.tell()
+		c.publishStatus()
 	}
 }
 
-func (c *Chain) tell() { c.board.SetStatus(c.ID(), c.status) }
+func (c *Chain) publishStatus() { c.board.SetStatus(c.ID(), c.status) }

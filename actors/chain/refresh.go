@@ -11,8 +11,8 @@ import (
 )
 
 // Refresh publishes the ledger's state as the next generation, if there is a
-// new block, or blocks were read again: solve prices, value pools, build orders, commit, put the view on
-// the board. While the chain is syncing it only commits. pause is called every
+// new block or blocks were read again: solve prices, value pools, build orders,
+// commit, put the view on the board. While the chain is syncing it only commits. pause is called every
 // 100 µs or so of work, so that readers are not held up; clock tells the time.
 //
 // After an error nothing was published and the ledger is ahead of the store:
@@ -26,15 +26,15 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	// The rows that Changes names are those of a State frozen at the same head.
 	st, changes := c.ledger.Freeze(), c.ledger.Changes()
 	cut := &storage.Cut{State: st, Changes: changes, Pause: pause}
-	c.mark(st, changes)
+	c.markStale(st, changes)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
 		return c.commit(cut, clock)
 	}
 
 	answers := c.external()
-	cut.Prices = c.solve(st, answers, pause)
-	cut.Stats = c.value(st, pause)
+	cut.Prices = c.solvePrices(st, answers, pause)
+	cut.Stats = c.valuePools(st, pause)
 	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
 	cut.Publication = publication
 	cut.Confirmed = c.confirmedAt(st.Head, started)
@@ -50,7 +50,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	if c.status.Repair != "" && st.Head.Number >= c.repairTo {
 		c.Log.Info("chain is repaired", "chain", c.ID(), "block", st.Head.Number)
 		c.status.Repair = ""
-		c.tell()
+		c.publishStatus()
 	}
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
@@ -86,9 +86,9 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 	return nil
 }
 
-// solve computes the price of every token, with the answers of the price feed,
-// and returns which changed; the pools of those are to be valued again.
-func (c *Chain) solve(
+// solvePrices computes the price of every token, with the answers of the price
+// feed, and returns which changed; the pools of those are to be valued again.
+func (c *Chain) solvePrices(
 	st *market.State, answers []value.FeedPrice, pause func(),
 ) (changed []uint32) {
 	moved := make([]bool, st.Tokens.Len())
@@ -115,11 +115,11 @@ func (c *Chain) solve(
 func samePrice(a, b *market.Price) bool {
 	x, y := *a, *b
 	x.Usd, x.ExitUsd, y.Usd, y.ExitUsd = 0, 0, 0, 0
-	return x == y && same(a.Usd, b.Usd) && same(a.ExitUsd, b.ExitUsd)
+	return x == y && sameFloat(a.Usd, b.Usd) && sameFloat(a.ExitUsd, b.ExitUsd)
 }
 
-// value computes the stats of the pools that need it and returns them.
-func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
+// valuePools computes the stats of the pools that need it and returns them.
+func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
 	for i := range st.Pools.Len() {
 		if c.stale[i] || c.everything {
 			put(&c.stats, i, value.Stats(st, i))
@@ -136,9 +136,9 @@ func (c *Chain) value(st *market.State, pause func()) (changed []uint32) {
 	return changed
 }
 
-// mark notes which pools the changes touch. When the rolling windows have
+// markStale notes which pools the changes touch. When the rolling windows have
 // taken a step, those of every pool that traded in them have too.
-func (c *Chain) mark(st *market.State, changes *ledger.Changes) {
+func (c *Chain) markStale(st *market.State, changes *ledger.Changes) {
 	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
 		c.stale = append(c.stale, true)
 	}

@@ -31,7 +31,7 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		c.status.Repair, c.repairTo = r.String(), r.Block
 	}
 	if kept == nil {
-		c.begin()
+		c.beginAnew()
 		return c, nil
 	}
 
@@ -41,13 +41,13 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		if view, err := rankings.Open(kept.State, kept.Generation, kept.Directory); err != nil {
 			c.Log.Error("stored generation is damaged and will be built anew", "chain", c.ID(), "error", err)
 		} else {
-			view.Confirm(c.believe(kept.Confirmed))
+			view.Confirm(c.believeStored(kept.Confirmed))
 			c.view = view
 			board.Publish(view)
 		}
 	}
 
-	c.tell()
+	c.publishStatus()
 	return c, nil
 }
 
@@ -65,23 +65,23 @@ func Rebuild(
 	}
 
 	c.status.Repair, c.repairTo = damage.Error(), 0
-	c.tell()
+	c.publishStatus()
 	return c, nil
 }
 
-// believe returns when stored data was confirmed. A time that is yet to come is
+// believeStored returns when stored data was confirmed. A time that is yet to come is
 // of a clock that was ahead: the data is served as stale until the feed
 // confirms it.
-func (c *Chain) believe(milli int64) int64 {
+func (c *Chain) believeStored(milli int64) int64 {
 	if c.Opened.IsZero() || milli <= c.Opened.UnixMilli() {
 		return milli
 	}
 	return c.Opened.Add(-c.UnavailableAfter / 2).UnixMilli()
 }
 
-// begin starts from nothing. The generation goes on counting: leaves are kept
+// beginAnew starts from nothing. The generation goes on counting: leaves are kept
 // by numbers that begin with it, and readers may still have old ones.
-func (c *Chain) begin() {
+func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
@@ -89,7 +89,7 @@ func (c *Chain) begin() {
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
 	}
-	c.tell()
+	c.publishStatus()
 }
 
 // ledgerConfig is what the ledger knows from the start, the stables included.
@@ -129,7 +129,7 @@ func (c *Chain) Load(stop func() bool) error {
 func (c *Chain) Complete() {
 	c.kept = nil
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
-	c.tell()
+	c.publishStatus()
 	if c.view == nil || c.view.Warm() {
 		return
 	}
@@ -153,6 +153,6 @@ func (c *Chain) Resync() error {
 	if err := c.store.DropChain(c.ID()); err != nil {
 		return err
 	}
-	c.begin()
+	c.beginAnew()
 	return nil
 }

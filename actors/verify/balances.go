@@ -25,12 +25,12 @@ func (c *comparison) compareBalances(ctx context.Context) error {
 	if c.Sample > 0 {
 		return nil
 	}
-	claims := c.claims()
+	claims := c.sumClaims()
 	currencies := make([]market.Address, len(claims))
 	for i := range claims {
 		currencies[i] = c.st.Tokens.At(uint32(i)).Address
 	}
-	held, known, err := c.balances(ctx, currencies)
+	held, known, err := c.readBalances(ctx, currencies)
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func (c *comparison) compareBalances(ctx context.Context) error {
 	return nil
 }
 
-// claims adds up principal and uncollected fees of every position, by token. What
+// sumClaims adds up principal and uncollected fees of every position, by token. What
 // the protocol and holders of the manager's own claims may take is left out.
-func (c *comparison) claims() []claim {
+func (c *comparison) sumClaims() []claim {
 	claims := make([]claim, c.st.Tokens.Len())
 	for i := range c.st.Positions.Len() {
 		p := c.st.Positions.At(i)
@@ -109,7 +109,8 @@ func (c *comparison) addClaim(claims []claim, pool, lowerSlot, upperSlot uint32,
 	inside1 := clmath.FeeGrowthInside(p.Tick, lower.Tick, upper.Tick, &p.FeeGrowthGlobal1X128,
 		&lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
 
-	fees0, fees1 := clmath.FeesOwed(&inside0, last0, liquidity), clmath.FeesOwed(&inside1, last1, liquidity)
+	fees0 := clmath.FeesOwed(&inside0, last0, liquidity)
+	fees1 := clmath.FeesOwed(&inside1, last1, liquidity)
 	claims[p.Currency0].add(&amount0, &fees0)
 	claims[p.Currency1].add(&amount1, &fees1)
 }

@@ -42,14 +42,16 @@ func bitOf(tick, spacing int32) (k int32, bit uint8) {
 func (c *comparison) differTicks(k check, have word) {
 	p := c.st.Pools.At(k.pool)
 	says := map[bool]string{true: "yes", false: "no"}
+
 	for bit := range 256 {
 		mask := byte(1) << (bit % 8)
 		ledger, contract := k.want[31-bit/8]&mask != 0, have[31-bit/8]&mask != 0
 		if ledger == contract {
 			continue
 		}
+
 		tick := (k.bitmap<<8 + int32(bit)) * p.TickSpacing
-		c.differ(check{
+		c.reportDifference(check{
 			what: "tick", id: fmt.Sprintf("%s/%d", p.ID, tick), field: "initialised", pool: k.pool,
 		}, says[ledger], says[contract])
 	}

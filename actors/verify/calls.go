@@ -60,16 +60,16 @@ func (r *reader) checkBlock(ctx context.Context) error {
 	return nil
 }
 
-// call makes an eth_call at the block.
-func (r *reader) call(to market.Address, data []byte, result *string) endpoint.Call {
+// ethCall makes an eth_call at the block.
+func (r *reader) ethCall(to market.Address, data []byte, result *string) endpoint.Call {
 	msg := map[string]string{"to": to.String(), "data": "0x" + hex.EncodeToString(data)}
 	return endpoint.Call{
 		Method: "eth_call", Args: []any{msg, fmt.Sprintf("%#x", r.block.Number)}, Result: result,
 	}
 }
 
-// words reads storage words of the pool manager.
-func (r *reader) words(ctx context.Context, slots []slot) ([]word, error) {
+// readSlots reads storage words of the pool manager.
+func (r *reader) readSlots(ctx context.Context, slots []slot) ([]word, error) {
 	out := make([]word, 0, len(slots))
 	for len(slots) > 0 {
 		n := min(len(slots), slotsAtOnce*callsAtOnce)
@@ -89,7 +89,7 @@ func (r *reader) readWords(ctx context.Context, slots []slot) ([]word, error) {
 	answers := make([]string, (len(slots)+slotsAtOnce-1)/slotsAtOnce)
 	for i := range answers {
 		part := slots[i*slotsAtOnce : min(len(slots), (i+1)*slotsAtOnce)]
-		calls = append(calls, r.call(r.manager, extsload(part), &answers[i]))
+		calls = append(calls, r.ethCall(r.manager, extsload(part), &answers[i]))
 		counts = append(counts, len(part))
 	}
 	if err := r.ask.Ask(ctx, calls); err != nil {
@@ -102,7 +102,8 @@ func (r *reader) readWords(ctx context.Context, slots []slot) ([]word, error) {
 	var out []word
 	for i, answer := range answers {
 		b, err := hex.DecodeString(strings.TrimPrefix(answer, "0x"))
-		if err != nil || len(b) != 64+32*counts[i] || binary.BigEndian.Uint64(b[56:64]) != uint64(counts[i]) {
+		if err != nil || len(b) != 64+32*counts[i] ||
+			binary.BigEndian.Uint64(b[56:64]) != uint64(counts[i]) {
 			return nil, fmt.Errorf("extsload of %d words gave %d bytes", counts[i], len(b))
 		}
 		for b = b[64:]; len(b) > 0; b = b[32:] {
@@ -125,8 +126,8 @@ func extsload(slots []slot) []byte {
 	return data
 }
 
-// owners reads the owners of NFTs; the zero address stands for none.
-func (r *reader) owners(ctx context.Context, ids []uint64) ([]market.Address, error) {
+// readOwners reads the owners of NFTs; the zero address stands for none.
+func (r *reader) readOwners(ctx context.Context, ids []uint64) ([]market.Address, error) {
 	out := make([]market.Address, len(ids))
 	for at := 0; at < len(ids); at += callsAtOnce {
 		part := ids[at:min(len(ids), at+callsAtOnce)]
@@ -134,7 +135,7 @@ func (r *reader) owners(ctx context.Context, ids []uint64) ([]market.Address, er
 		calls := make([]endpoint.Call, len(part))
 		for i, id := range part {
 			salt := saltOf(id)
-			calls[i] = r.call(r.positions, append(selector("ownerOf(uint256)"), salt[:]...), &answers[i])
+			calls[i] = r.ethCall(r.positions, append(selector("ownerOf(uint256)"), salt[:]...), &answers[i])
 		}
 
 		if err := r.ask.Ask(ctx, calls); err != nil {
@@ -158,7 +159,7 @@ func (r *reader) owners(ctx context.Context, ids []uint64) ([]market.Address, er
 // nextID reads the id that the next NFT will have.
 func (r *reader) nextID(ctx context.Context) (uint64, error) {
 	var answer string
-	calls := []endpoint.Call{r.call(r.positions, selector("nextTokenId()"), &answer)}
+	calls := []endpoint.Call{r.ethCall(r.positions, selector("nextTokenId()"), &answer)}
 	if err := r.ask.Ask(ctx, calls); err != nil {
 		return 0, err
 	}
@@ -173,9 +174,9 @@ func (r *reader) nextID(ctx context.Context) (uint64, error) {
 	return binary.BigEndian.Uint64(b[24:]), nil
 }
 
-// balances reads what the pool manager holds of currencies. What a token does not
+// readBalances reads what the pool manager holds of currencies. What a token does not
 // tell is not known.
-func (r *reader) balances(
+func (r *reader) readBalances(
 	ctx context.Context, currencies []market.Address,
 ) (held []clmath.U256, known []bool, err error) {
 	held, known = make([]clmath.U256, len(currencies)), make([]bool, len(currencies))
@@ -212,11 +213,12 @@ func (r *reader) balanceCall(currency market.Address, result *string) endpoint.C
 	}
 	var manager word
 	copy(manager[12:], r.manager[:])
-	return r.call(currency, append(selector("balanceOf(address)"), manager[:]...), result)
+	return r.ethCall(currency, append(selector("balanceOf(address)"), manager[:]...), result)
 }
 
 // reverted reports whether the contract itself refused: there is no such NFT.
 func reverted(err error) bool {
 	e := endpoint.AsError(err)
-	return e.Kind == endpoint.Refused && (e.Code == 3 || strings.Contains(strings.ToLower(e.Text), "revert"))
+	return e.Kind == endpoint.Refused &&
+		(e.Code == 3 || strings.Contains(strings.ToLower(e.Text), "revert"))
 }

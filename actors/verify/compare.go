@@ -94,11 +94,11 @@ func (c *comparison) comparePools(ctx context.Context) error {
 		}
 		c.addBitmap(i, at)
 
-		if err := c.flush(ctx, false); err != nil {
+		if err := c.compareAdded(ctx, false); err != nil {
 			return err
 		}
 	}
-	return c.flush(ctx, true)
+	return c.compareAdded(ctx, true)
 }
 
 func (c *comparison) addTick(pool uint32, at slot, t *market.Tick) {
@@ -126,11 +126,11 @@ func (c *comparison) comparePositions(ctx context.Context) error {
 		if !c.chosen(i, c.st.Positions.Len()) {
 			continue
 		}
-		c.addPosition(p.Pool, strconv.FormatUint(p.ID, 10), p.Liquidity, &p.FeeGrowthInside0LastX128,
+		c.addPosition(p.Pool, decimal(p.ID), p.Liquidity, &p.FeeGrowthInside0LastX128,
 			&p.FeeGrowthInside1LastX128, positionSlot(poolSlot(c.st.Pools.At(p.Pool).ID),
 				c.PositionManager, p.TickLower, p.TickUpper, saltOf(p.ID)))
 		indexes = append(indexes, i)
-		if err := c.flush(ctx, false); err != nil {
+		if err := c.compareAdded(ctx, false); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (c *comparison) comparePositions(ctx context.Context) error {
 		}
 	}
 
-	if err := c.flush(ctx, true); err != nil {
+	if err := c.compareAdded(ctx, true); err != nil {
 		return err
 	}
 
@@ -166,7 +166,7 @@ func (c *comparison) compareOwners(ctx context.Context, indexes []uint32) error 
 		ids[k] = c.st.Positions.At(i).ID
 	}
 
-	owners, err := c.owners(ctx, ids)
+	owners, err := c.readOwners(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (c *comparison) compareOwners(ctx context.Context, indexes []uint32) error 
 		}
 		c.out.Compared++
 		if owners[k] != want {
-			c.differ(check{what: "position", id: strconv.FormatUint(p.ID, 10), field: "owner", pool: p.Pool},
+			c.reportDifference(check{what: "position", id: decimal(p.ID), field: "owner", pool: p.Pool},
 				want.String(), owners[k].String())
 		}
 	}
@@ -201,8 +201,7 @@ func (c *comparison) compareCount(ctx context.Context) error {
 	c.out.Compared++
 	c.reportMissing(last+1, next)
 	if last >= next {
-		c.differ(check{what: "position", id: strconv.FormatUint(last, 10), field: "minted", pool: market.NoIndex},
-			strconv.FormatUint(last, 10), strconv.FormatUint(next-1, 10))
+		c.reportDifference(mintOf(last), decimal(last), decimal(next-1))
 	}
 	return nil
 }
@@ -215,21 +214,26 @@ func (c *comparison) reportMissing(from, to uint64) {
 			c.out.Different += int(to - id)
 			return
 		}
-		c.differ(check{what: "position", id: strconv.FormatUint(id, 10), field: "minted", pool: market.NoIndex},
-			"no", "yes")
+		c.reportDifference(mintOf(id), "no", "yes")
 	}
 }
+
+func mintOf(id uint64) check {
+	return check{what: "position", id: decimal(id), field: "minted", pool: market.NoIndex}
+}
+
+func decimal(v uint64) string { return strconv.FormatUint(v, 10) }
 
 func (c *comparison) add(at slot, k check) {
 	c.slots, c.checks = append(c.slots, at), append(c.checks, k)
 }
 
-// flush reads what was added, when there is enough of it.
-func (c *comparison) flush(ctx context.Context, all bool) error {
+// compareAdded reads what was added, when there is enough of it.
+func (c *comparison) compareAdded(ctx context.Context, all bool) error {
 	if len(c.slots) == 0 || !all && len(c.slots) < slotsAtOnce*callsAtOnce/10 {
 		return nil
 	}
-	got, err := c.words(ctx, c.slots)
+	got, err := c.readSlots(ctx, c.slots)
 	if err != nil {
 		return err
 	}
@@ -247,7 +251,7 @@ func (c *comparison) flush(ctx context.Context, all bool) error {
 		case k.field == tickBitmap:
 			c.differTicks(k, have)
 		default:
-			c.differ(k, "0x"+hex.EncodeToString(k.want[:]), "0x"+hex.EncodeToString(have[:]))
+			c.reportDifference(k, "0x"+hex.EncodeToString(k.want[:]), "0x"+hex.EncodeToString(have[:]))
 		}
 	}
 
@@ -255,9 +259,9 @@ func (c *comparison) flush(ctx context.Context, all bool) error {
 	return nil
 }
 
-// differ notes a difference and where the event must lie that explains it: after
+// reportDifference notes a difference and where the event must lie that explains it: after
 // the last block at which all was well, and not before the pool.
-func (c *comparison) differ(k check, ledger, contract string) {
+func (c *comparison) reportDifference(k check, ledger, contract string) {
 	d := rankings.Difference{
 		What: k.what, ID: k.id, Field: k.field, Ledger: ledger, Contract: contract,
 		FromBlock: c.Good + 1, ToBlock: c.st.Head.Number,

@@ -24,7 +24,6 @@ type contracts struct {
 	owners   map[uint64]market.Address
 	balances map[market.Address]clmath.U256
 	next     uint64
-	calls    int
 }
 
 var testManager = market.Address{0xaa}
@@ -37,6 +36,7 @@ func deploy(st *market.State) *contracts {
 	for i := range st.Pools.Len() {
 		c.storePool(i)
 	}
+
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
 		c.storeShare(p.Pool, script.Manager, p.TickLower, p.TickUpper, saltOf(p.ID), p.Liquidity,
@@ -46,6 +46,7 @@ func deploy(st *market.State) *contracts {
 			c.owners[p.ID] = *st.Owners.At(p.Owner)
 		}
 	}
+
 	for i := range st.NonNFT.Len() {
 		d := st.NonNFT.At(i)
 		c.storeShare(d.Pool, d.Sender, d.TickLower, d.TickUpper, d.Salt, d.Liquidity,
@@ -91,7 +92,6 @@ func (c *contracts) storeShare(pool uint32, owner market.Address, lower, upper i
 
 func (c *contracts) Ask(_ context.Context, calls []endpoint.Call) error {
 	for i := range calls {
-		c.calls++
 		switch k := &calls[i]; k.Method {
 		case "eth_getBlockByNumber":
 			*k.Result.(**struct{ Hash string }) = &struct{ Hash string }{c.st.Head.Hash.String()}
@@ -106,6 +106,7 @@ func (c *contracts) Ask(_ context.Context, calls []endpoint.Call) error {
 			k.Error = fmt.Errorf("the method %s does not exist", k.Method)
 		}
 	}
+
 	return nil
 }
 
@@ -115,6 +116,7 @@ func (c *contracts) call(to, text string) (string, error) {
 		return "", err
 	}
 	args := data[4:]
+
 	switch string(data[:4]) {
 	case string(selector("extsload(bytes32[])")):
 		out := slices.Clone(args[:64])
@@ -140,6 +142,7 @@ func (c *contracts) call(to, text string) (string, error) {
 		b := v.Bytes32()
 		return "0x" + hex.EncodeToString(b[:]), nil
 	}
+
 	return "", fmt.Errorf("no function %x", data[:4])
 }
 
@@ -291,7 +294,7 @@ func TestBalances(t *testing.T) {
 	}
 
 	run := comparison{st: c.st}
-	claims := run.claims()
+	claims := run.sumClaims()
 	c.balances[token1] = claims[1].sum
 	exact := claims[0].sum.Dec()
 	f(exact, false)

@@ -123,7 +123,7 @@ async function meterBackfill (runs, first) {
   const h = await node.health().catch(() => null)
   for (const r of runs.filter(r => r.rate && !r.filled)) {
     const e = r.endpoints[0], c = h?.chains.find(c => c.chainId === r.id)
-    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now(), served: e.served })
+    if (c?.lastIndexedBlock >= first - 1) Object.assign(r, { filled: Date.now(), served: e.served, ranges: first })
   }
 }
 
@@ -192,6 +192,6 @@ function report (r) {
   if (used && used < USED) fail(r, `used ${(100 * used).toFixed(0)} % of its limit`)
   const moved = r.last?.lastIndexedBlock
   log(`${r.failed ? 'FAIL' : 'ok  '} ${r.name}: ${r.reached ? `head after ${(r.reached / 1000).toFixed(1)} s` : `at block ${moved}`}, ${r.pages} pages, ` +
-    `${r.values ?? 0} values, ${r.endpoints.map(e => e.requests).join('+')} requests` + (used ? `, ${(100 * used).toFixed(0)} % of the limit, ${e.refused} refused` : '') +
+    `${r.values ?? 0} values, ${r.endpoints.map(e => e.requests).join('+')} requests` + (used ? `, ${(100 * used).toFixed(0)} % of the limit, ${e.refused} refused` : '') + (r.ranges ? `, ${(r.served / r.ranges).toFixed(1)} a range` : '') +
     (r.shorter ? `, a shorter chain after ${r.shorter} ms` : ''))
 }

@@ -149,7 +149,7 @@ func (e *Endpoint) Ask(ctx context.Context, calls []Call) error {
 	again := attempts - 1
 
 	for len(pending) > 0 {
-		part := e.take(calls, pending)
+		part := e.takeCalls(calls, pending)
 		err := e.askPart(ctx, part)
 		if err != nil && KindOf(err) != Limited {
 			return err
@@ -186,13 +186,13 @@ func (e *Endpoint) Ask(ctx context.Context, calls []Call) error {
 	return nil
 }
 
-// take copies the next calls that fit into one request.
-func (e *Endpoint) take(calls []Call, pending []int) []Call {
+// takeCalls copies the next calls that fit into one request.
+func (e *Endpoint) takeCalls(calls []Call, pending []int) []Call {
 	part := make([]Call, 0, min(e.batch.get(), len(pending)))
 	for _, i := range pending[:cap(part)] {
 		part = append(part, Call{Method: calls[i].Method, Args: calls[i].Args, Result: calls[i].Result})
 	}
-	return part[:e.pace.fit(part)]
+	return part[:e.pace.callsThatFit(part)]
 }
 
 const (

@@ -93,7 +93,7 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 	case isTimeout(err):
 		out.Kind, out.Text = TimedOut, "no answer in time"
 	case isBroken(err):
-		out.Kind, out.Text = Unreachable, reason(err)
+		out.Kind, out.Text = Unreachable, reasonOf(err)
 	default:
 		out.Kind, out.Text = Malformed, e.oneLine(err.Error())
 		out.Code, out.Text = refusalIn(x.head, out.Code, out.Text)
@@ -269,8 +269,8 @@ func isBroken(err error) bool {
 		errors.Is(err, syscall.ECONNRESET)
 }
 
-// reason says why a connection failed without naming what it was to.
-func reason(err error) string {
+// reasonOf says why a connection failed without naming what it was to.
+func reasonOf(err error) string {
 	var dns *net.DNSError
 	var errno syscall.Errno
 	switch {

@@ -82,8 +82,8 @@ func newPace(callsPerSecond, unitsPerSecond float64) *pace {
 	}
 }
 
-// fit returns how many of the calls may go into one request.
-func (p *pace) fit(calls []Call) int {
+// callsThatFit returns how many of the calls may go into one request.
+func (p *pace) callsThatFit(calls []Call) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -153,11 +153,11 @@ func (p *pace) tick(now time.Time, calls int) {
 	p.changed = now
 	switch {
 	case p.factor < 1:
-		p.set(now, min(p.grown(p.factor), 1))
+		p.setFactor(now, min(p.grown(p.factor), 1))
 	case p.calls.base == 0 && p.search:
-		p.learn(now, 2*float64(p.calls.Limit()))
+		p.learnRate(now, 2*float64(p.calls.Limit()))
 	case p.calls.base == 0 && p.calls.Limiter != nil:
-		p.learn(now, p.grown(float64(p.calls.Limit())))
+		p.learnRate(now, p.grown(float64(p.calls.Limit())))
 	}
 }
 
@@ -180,18 +180,18 @@ func (p *pace) refused(now time.Time) {
 	switch {
 	case p.calls.base > 0 || p.units.base > 0:
 		p.last = p.factor
-		p.set(now, max(p.factor*cut, slowestPace))
+		p.setFactor(now, max(p.factor*cut, slowestPace))
 	case p.calls.Limiter == nil:
 		p.search = true
-		p.learn(now, max(firstPace, cut*max(p.before, p.count)/2))
+		p.learnRate(now, max(firstPace, cut*max(p.before, p.count)/2))
 	default:
 		p.search, p.last = false, float64(p.calls.Limit())
-		p.learn(now, max(cut*float64(p.calls.Limit()), slowestPace))
+		p.learnRate(now, max(cut*float64(p.calls.Limit()), slowestPace))
 	}
 }
 
-// set uses a part of the configured limits.
-func (p *pace) set(now time.Time, factor float64) {
+// setFactor uses a part of the configured limits.
+func (p *pace) setFactor(now time.Time, factor float64) {
 	p.factor = factor
 	for _, b := range []*bucket{&p.calls, &p.units} {
 		if b.base > 0 {
@@ -201,8 +201,8 @@ func (p *pace) set(now time.Time, factor float64) {
 	}
 }
 
-// learn limits calls to what an unlimited endpoint turned out to take.
-func (p *pace) learn(now time.Time, perSecond float64) {
+// learnRate limits calls to what an unlimited endpoint turned out to take.
+func (p *pace) learnRate(now time.Time, perSecond float64) {
 	if p.calls.Limiter == nil {
 		p.calls.Limiter = rate.NewLimiter(rate.Limit(perSecond), p.calls.burst(perSecond))
 		return

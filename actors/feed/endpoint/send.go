@@ -103,7 +103,7 @@ func (e *Endpoint) send(ctx context.Context, calls []Call) error {
 				return err
 			}
 		}
-		if err = e.sendOnce(ctx, calls); err == nil || ctx.Err() != nil || !passes(err) {
+		if err = e.sendOnce(ctx, calls); err == nil || ctx.Err() != nil || !maySucceedLater(err) {
 			return err
 		}
 	}
@@ -111,8 +111,8 @@ func (e *Endpoint) send(ctx context.Context, calls []Call) error {
 	return err
 }
 
-// passes reports whether the same request may well succeed the next time.
-func passes(err error) bool {
+// maySucceedLater reports whether the same request may well succeed the next time.
+func maySucceedLater(err error) bool {
 	switch e := AsError(err); e.Kind {
 	case TimedOut, Unreachable:
 		return true
@@ -140,7 +140,7 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	if len(calls) > 1 {
 		err = e.client.BatchCallContext(limited, calls)
 	} else {
-		err = e.single(limited, &calls[0])
+		err = e.sendSingle(limited, &calls[0])
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -163,8 +163,8 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	return nil
 }
 
-// single sends one call; what the provider answered to it is its own error.
-func (e *Endpoint) single(ctx context.Context, c *Call) error {
+// sendSingle sends one call; what the provider answered to it is its own error.
+func (e *Endpoint) sendSingle(ctx context.Context, c *Call) error {
 	err := e.client.CallContext(ctx, c.Result, c.Method, c.Args...)
 	c.Error = nil
 	var answered geth.Error

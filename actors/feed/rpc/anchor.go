@@ -43,9 +43,9 @@ func (f *Feed) findAnchor(
 		return 0, nil
 	}
 
-	verdicts, err := f.verdicts(ctx, head, anchors[:1])
+	verdicts, err := f.askVerdicts(ctx, head, anchors[:1])
 	if err == nil && verdicts[0] != onChain {
-		verdicts, err = f.verdicts(ctx, head, anchors)
+		verdicts, err = f.askVerdicts(ctx, head, anchors)
 	}
 	if err != nil {
 		return 0, err
@@ -89,11 +89,11 @@ func (f *Feed) noAnchor(
 		return fmt.Errorf("the head is %d, below every anchor of a ledger at %d",
 			*head.Number, anchors[0].Number)
 	}
-	if s := f.contradicts(ctx, head, anchors); s != nil {
+	if s := f.findContradiction(ctx, head, anchors); s != nil {
 		err := &endpoint.Error{Kind: endpoint.Inconsistent, Text: fmt.Sprintf(
 			"its chain has none of the blocks %d to %d that %s still shows",
 			anchors[len(anchors)-1].Number, anchors[0].Number, s.Name)}
-		f.failed(head.source, err)
+		f.noteFailure(head.source, err)
 		return fmt.Errorf("%s: %w", head.source.Name, err)
 	}
 
@@ -108,9 +108,9 @@ func (f *Feed) noAnchor(
 	return fmt.Errorf("block %d is not %s: %w", oldest.Number, oldest.Hash, feed.ErrTooDeep)
 }
 
-// contradicts returns a source that shows an anchor that the head's does not:
+// findContradiction returns a source that shows an anchor that the head's does not:
 // one node on another fork must not make a ledger give up its chain.
-func (f *Feed) contradicts(
+func (f *Feed) findContradiction(
 	ctx context.Context, head *observedHead, anchors []market.Head,
 ) *source {
 	for _, s := range f.sources {
@@ -122,7 +122,7 @@ func (f *Feed) contradicts(
 			if a.Hash.IsZero() || a.Number > s.head {
 				continue
 			}
-			headers, err := s.headers(ctx, []uint64{a.Number})
+			headers, err := s.readHeaders(ctx, []uint64{a.Number})
 			if err == nil && headers[0].Hash == word(a.Hash) {
 				return s
 			}
@@ -141,8 +141,8 @@ const (
 	untold                  // the chain ends below it, or its hash is not known
 )
 
-// verdicts asks one source about all anchors.
-func (f *Feed) verdicts(
+// askVerdicts asks one source about all anchors.
+func (f *Feed) askVerdicts(
 	ctx context.Context, head *observedHead, anchors []market.Head,
 ) ([]verdict, error) {
 	out := make([]verdict, len(anchors))
@@ -159,8 +159,8 @@ func (f *Feed) verdicts(
 	}
 
 	var headers []*wireHeader
-	err := f.try(ctx, Live, uint64(*head.Number), func(s *source) (err error) {
-		headers, err = s.headers(ctx, numbers)
+	err := f.trySources(ctx, Live, uint64(*head.Number), func(s *source) (err error) {
+		headers, err = s.readHeaders(ctx, numbers)
 		return err
 	})
 	if err != nil {
@@ -183,8 +183,8 @@ func (f *Feed) verdicts(
 // behind a balancer the next backend may.
 const absentTries = 3
 
-// headers reads the headers of blocks by number; each is there and checked.
-func (s *source) headers(ctx context.Context, numbers []uint64) ([]*wireHeader, error) {
+// readHeaders reads the headers of blocks by number; each is there and checked.
+func (s *source) readHeaders(ctx context.Context, numbers []uint64) ([]*wireHeader, error) {
 	headers := make([]*wireHeader, len(numbers))
 	for range absentTries {
 		var calls []endpoint.Call

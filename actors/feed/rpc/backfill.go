@@ -25,10 +25,10 @@ type rangeRead struct {
 // while those fail to come.
 const partialKept = time.Minute
 
-// backfill reads the next range of settled blocks: as large as nodes answer.
+// backfillRange reads the next range of settled blocks: as large as nodes answer.
 // Where only its receipts, times or tokens could not be had, the next call goes
 // on with those.
-func (f *Feed) backfill(
+func (f *Feed) backfillRange(
 	ctx context.Context, step feed.Step, head *observedHead, at market.Head,
 ) (feed.Step, error) {
 	from := at.Number + 1
@@ -38,7 +38,7 @@ func (f *Feed) backfill(
 		f.partial = nil
 		f.probeBackends(ctx)
 		if !f.isFar(head, from) {
-			return f.poll(ctx, step, head, at, 0)
+			return f.pollBlocks(ctx, step, head, at, 0)
 		}
 		var err error
 		if read, err = f.readRange(ctx, from, f.rangesEnd()); err != nil {
@@ -57,7 +57,7 @@ func (f *Feed) backfill(
 		From: from, To: to, Parent: at.Hash, Hash: market.Hash(read.last.Hash),
 		Time: int64(*read.last.Time), Final: to+undoDepth <= uint64(*head.Number) && !recent,
 	}
-	if err := f.complete(ctx, span, read.blocks); err != nil {
+	if err := f.completeSpan(ctx, span, read.blocks); err != nil {
 		return step, err
 	}
 
@@ -73,7 +73,7 @@ func (f *Feed) backfill(
 // readRange reads the logs of a range from the first source that answers, as
 // many blocks as it takes.
 func (f *Feed) readRange(ctx context.Context, from, end uint64) (read *rangeRead, err error) {
-	err = f.try(ctx, Backfill, from, func(s *source) error {
+	err = f.trySources(ctx, Backfill, from, func(s *source) error {
 		for {
 			to := from + min(s.ranges.size-1, end-from)
 			var err error
@@ -99,7 +99,7 @@ func (f *Feed) askRange(ctx context.Context, s *source, from, to uint64) (*range
 	calls := []endpoint.Call{
 		{
 			Method: "eth_getLogs", Result: &logs,
-			Args: []any{f.filter("fromBlock", hex(from), "toBlock", hex(to))},
+			Args: []any{f.logFilter("fromBlock", hex(from), "toBlock", hex(to))},
 		},
 		{Method: "eth_getBlockByNumber", Args: []any{hex(to), false}, Result: &last},
 	}
@@ -113,7 +113,7 @@ func (f *Feed) askRange(ctx context.Context, s *source, from, to uint64) (*range
 		return nil, err
 	}
 	if logs == nil {
-		return nil, absent("logs of blocks %d to %d", from, to)
+		return nil, absentError("logs of blocks %d to %d", from, to)
 	}
 	if len(*logs) >= maxLogs && from < to {
 		return nil, &endpoint.Error{
@@ -121,7 +121,7 @@ func (f *Feed) askRange(ctx context.Context, s *source, from, to uint64) (*range
 		}
 	}
 
-	blocks, err := f.assemble(*logs, from, to)
+	blocks, err := f.assembleBlocks(*logs, from, to)
 	if err != nil {
 		return nil, err
 	}

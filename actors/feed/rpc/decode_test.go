@@ -135,7 +135,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("event %v, error %v", e, err)
 		}
 
-		_, _ = d.assemble([]wireLog{w}, 0, 1<<40)
+		_, _ = d.assembleBlocks([]wireLog{w}, 0, 1<<40)
 	})
 }
 

@@ -30,6 +30,6 @@
 // The files, in reading order: feed (the life of a Feed), heads, settled,
 // anchor, poll, proof, receiptsroot, bloom; backfill, rangesize, recheck, times;
 // span (logs to blocks), decode and words (log to event), receipts, tokens;
-// source (which URL), wire, progress, status, warnings. How to run it:
-// REAL-CHAINS.md.
+// source (which URL), wire, progress, status, warnings. How to run it: the guide
+// edge/docs/chains.md.
 package rpc

@@ -7,16 +7,16 @@ import (
 	"tidemark/actors/feed/endpoint"
 )
 
-// absent is the error of something that a node does not have.
-func absent(format string, args ...any) error {
+// absentError is the error of something that a node does not have.
+func absentError(format string, args ...any) error {
 	return &endpoint.Error{
 		Kind: endpoint.Absent, Text: fmt.Sprintf(format, args...) + ": the node does not have it",
 	}
 }
 
-// moved is the error of a chain that changed while it was read: nothing is
+// movedError is the error of a chain that changed while it was read: nothing is
 // wrong with the node, but what was read does not fit together.
-func moved(format string, args ...any) error {
+func movedError(format string, args ...any) error {
 	return &endpoint.Error{
 		Kind: endpoint.Inconsistent,
 		Text: fmt.Sprintf(format, args...) + ": the chain changed while it was read",
@@ -38,8 +38,8 @@ func (j joined) Error() string {
 	return strings.Join(text, "; ")
 }
 
-// all reports whether every node failed in this way.
-func all(err error, is func(error) bool) bool {
+// allErrors reports whether every node failed in this way.
+func allErrors(err error, is func(error) bool) bool {
 	j, ok := err.(joined)
 	for _, e := range j {
 		ok = ok && is(e)

@@ -128,7 +128,7 @@ func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 	e, err := endpoint.New(endpoint.Config{
 		Name: name, URL: c.URL, RequestsPerSecond: c.RequestsPerSecond,
 		ComputeUnitsPerSecond: c.ComputeUnitsPerSecond, Timeout: c.Timeout,
-		Clock: f.cfg.Clock, Requests: f.m.endpoint(name),
+		Clock: f.cfg.Clock, Requests: f.m.requestCounter(name),
 	})
 
 	if err != nil {
@@ -142,7 +142,7 @@ func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 }
 
 func (f *Feed) streamFailed(s *endpoint.HeadStream, err error) {
-	f.m.failed(s.Name, endpoint.KindOf(err))
+	f.m.countFailure(s.Name, endpoint.KindOf(err))
 	f.cfg.Log.Info("a subscription to heads ended; heads are polled until it is back",
 		"chain", f.cfg.Chain, "endpoint", s.Name, "error", err)
 }
@@ -171,20 +171,20 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	case <-ctx.Done():
 		return feed.Step{}, ctx.Err()
 	}
-	if err := f.await(ctx); err != nil {
+	if err := f.awaitNextLook(ctx); err != nil {
 		return feed.Step{}, err
 	}
 
 	started := f.cfg.Clock.Now()
-	step, err := f.step(ctx, &c)
-	f.progress(&step)
+	step, err := f.nextStep(ctx, &c)
+	f.addProgress(&step)
 	switch {
 	case err == nil:
 		f.failures = 0
 		f.due = f.nextLook(started, &step)
 	case ctx.Err() == nil:
 		f.failures++
-		f.note(err)
+		f.noteError(err)
 		pause := endpoint.Pause(f.failures, f.cfg.Rand())
 		if isPassing(err) {
 			pause = min(pause, f.cfg.Poll) // a block that is not there yet soon will be
@@ -199,8 +199,8 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	return step, err
 }
 
-// await sleeps until the next look is due or a subscription tells of a head.
-func (f *Feed) await(ctx context.Context) error {
+// awaitNextLook sleeps until the next look is due or a subscription tells of a head.
+func (f *Feed) awaitNextLook(ctx context.Context) error {
 	wait := f.due.Sub(f.cfg.Clock.Now())
 	if len(f.streams) == 0 || f.failures > 0 || wait <= 0 {
 		return f.cfg.Clock.Sleep(ctx, max(wait, 0))
@@ -241,7 +241,7 @@ func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
 	return started.Add(f.cfg.Poll)
 }
 
-func (f *Feed) step(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
+func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
 	anchors := c.Anchors
 	head, err := f.headFor(ctx, anchors[0])
 	if err != nil {
@@ -267,25 +267,25 @@ func (f *Feed) step(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
 
 	switch from := at.Number + 1; {
 	case head.Hash == word(at.Hash):
-		step.Confirmed = f.confirm(head)
+		step.Confirmed = f.confirmedAt(head)
 		return step, nil
 	case from > uint64(*head.Number):
 		return step, nil
 	case c.Refused > 0 && from <= c.Refused:
-		return f.poll(ctx, step, head, at, c.Refused)
+		return f.pollBlocks(ctx, step, head, at, c.Refused)
 	case f.isFar(head, from):
-		return f.backfill(ctx, step, head, at)
+		return f.backfillRange(ctx, step, head, at)
 	default:
-		return f.poll(ctx, step, head, at, 0)
+		return f.pollBlocks(ctx, step, head, at, 0)
 	}
 }
 
-// confirm returns when the head was seen, or zero when it is too old to
+// confirmedAt returns when the head was seen, or zero when it is too old to
 // confirm anything.
-func (f *Feed) confirm(head *observedHead) time.Time {
+func (f *Feed) confirmedAt(head *observedHead) time.Time {
 	age := head.at.Sub(time.Unix(int64(*head.Time), 0))
 	if f.cfg.MaxHeadAge > 0 && age > f.cfg.MaxHeadAge {
-		f.note(fmt.Errorf("%s: head %d is %s old; more than %s confirms nothing",
+		f.noteError(fmt.Errorf("%s: head %d is %s old; more than %s confirms nothing",
 			head.source.Name, *head.Number, age.Round(time.Second), f.cfg.MaxHeadAge))
 		return time.Time{}
 	}

@@ -45,18 +45,18 @@ func (f *Feed) observeHead(ctx context.Context, at market.Head) (*observedHead, 
 	var seen []*observedHead
 	for i, s := range list {
 		if errs[i] != nil {
-			f.failed(s, errs[i])
+			f.noteFailure(s, errs[i])
 			failed = append(failed, fmt.Errorf("%s: %w", s.Name, errs[i]))
 			continue
 		}
 		s.Calmed()
 		seen = append(seen, heads[i])
 	}
-	seen = f.believable(ctx, seen)
+	seen = f.plausibleHeads(ctx, seen)
 	if len(seen) == 0 {
 		return nil, fmt.Errorf("cannot read the head: %w", failed)
 	}
-	best := f.choose(ctx, seen, at)
+	best := f.chooseHead(ctx, seen, at)
 	f.top = uint64(*best.Number)
 	return best, nil
 }
@@ -70,7 +70,7 @@ const (
 
 func (f *Feed) askHead(ctx context.Context, s *source) (*observedHead, error) {
 	at := f.cfg.Clock.Now()
-	h, err := f.latest(ctx, s)
+	h, err := f.readLatest(ctx, s)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = &endpoint.Error{Kind: endpoint.TimedOut, Text: "no answer in time"}
@@ -80,7 +80,7 @@ func (f *Feed) askHead(ctx context.Context, s *source) (*observedHead, error) {
 	return &observedHead{*h, s, at}, nil
 }
 
-func (f *Feed) latest(ctx context.Context, s *source) (*wireHeader, error) {
+func (f *Feed) readLatest(ctx context.Context, s *source) (*wireHeader, error) {
 	if err := f.checkChain(ctx, s); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *Feed) latest(ctx context.Context, s *source) (*wireHeader, error) {
 		return nil, err
 	}
 	if h == nil || h.Number == nil {
-		return nil, absent("the head")
+		return nil, absentError("the head")
 	}
 	if err := h.check(uint64(*h.Number)); err != nil {
 		return nil, err
@@ -104,9 +104,9 @@ func (f *Feed) latest(ctx context.Context, s *source) (*wireHeader, error) {
 // be shown. Sources that catch up move by less between two looks.
 const maxJump = 256
 
-// believable drops heads far above all others and above what was known before
+// plausibleHeads drops heads far above all others and above what was known before
 // of which the source cannot show the parent.
-func (f *Feed) believable(ctx context.Context, seen []*observedHead) []*observedHead {
+func (f *Feed) plausibleHeads(ctx context.Context, seen []*observedHead) []*observedHead {
 	slices.SortStableFunc(seen, func(a, b *observedHead) int {
 		switch x, y := *a.Number, *b.Number; {
 		case x > y:
@@ -130,7 +130,7 @@ func (f *Feed) believable(ctx context.Context, seen []*observedHead) []*observed
 		if err == nil {
 			break
 		}
-		f.failed(h.source, err)
+		f.noteFailure(h.source, err)
 		seen = seen[1:]
 	}
 
@@ -143,9 +143,9 @@ func (f *Feed) believable(ctx context.Context, seen []*observedHead) []*observed
 
 // checkParent asks for the block before a head.
 func (f *Feed) checkParent(ctx context.Context, h *observedHead) error {
-	parents, err := h.source.headers(ctx, []uint64{uint64(*h.Number) - 1})
+	parents, err := h.source.readHeaders(ctx, []uint64{uint64(*h.Number) - 1})
 	if err == nil && parents[0].Hash != h.Parent {
-		err = moved("block %d is %s, the head follows %s", *parents[0].Number,
+		err = movedError("block %d is %s, the head follows %s", *parents[0].Number,
 			market.Hash(parents[0].Hash), market.Hash(h.Parent))
 	}
 	if err != nil {
@@ -157,11 +157,11 @@ func (f *Feed) checkParent(ctx context.Context, h *observedHead) error {
 	return nil
 }
 
-// choose returns the highest head. Where sources show different blocks at its
+// chooseHead returns the highest head. Where sources show different blocks at its
 // height, it is the one that most of them have there, or that follows the
 // ledger's, or that of the first source; the others are asked last until they
 // agree.
-func (f *Feed) choose(ctx context.Context, seen []*observedHead, at market.Head) *observedHead {
+func (f *Feed) chooseHead(ctx context.Context, seen []*observedHead, at market.Head) *observedHead {
 	top := seen[:1]
 	for len(top) < len(seen) && *seen[len(top)].Number == *seen[0].Number {
 		top = seen[:len(top)+1]
@@ -190,7 +190,7 @@ func (f *Feed) mostShown(
 	votes := make(map[word]int)
 	for _, h := range top {
 		votes[h.Hash]++
-		headers, err := h.source.headers(ctx, []uint64{uint64(*h.Number)})
+		headers, err := h.source.readHeaders(ctx, []uint64{uint64(*h.Number)})
 		if err == nil {
 			votes[headers[0].Hash] += 2
 		}

@@ -74,6 +74,7 @@ func TestMissingTokensOfALedger(t *testing.T) {
 	l := follow(t, nil, n)
 	l.missing = []market.Address{token}
 	l.to(c, 5)
+
 	l.missing = nil
 	l.clock.now = l.clock.now.Add(firstReread)
 	c.mine(swapped(1))

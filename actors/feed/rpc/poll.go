@@ -16,9 +16,9 @@ const (
 	leastWalk = 8
 )
 
-// poll reads the blocks after at, up to the head or to an earlier last block, as
+// pollBlocks reads the blocks after at, up to the head or to an earlier last block, as
 // one span: their headers from one source, and what they hold with proof.
-func (f *Feed) poll(
+func (f *Feed) pollBlocks(
 	ctx context.Context, step feed.Step, head *observedHead, at market.Head, last uint64,
 ) (feed.Step, error) {
 	from, to := at.Number+1, uint64(*head.Number)
@@ -29,12 +29,12 @@ func (f *Feed) poll(
 	f.walk = max(f.walk/2, leastWalk) // until this poll succeeded
 
 	var walk *headerWalk
-	err := f.try(ctx, Live, to, func(s *source) (err error) {
+	err := f.trySources(ctx, Live, to, func(s *source) (err error) {
 		walk, err = f.walkHeaders(ctx, s, from, to, at, head)
 		return err
 	})
-	if len(f.sources) > 1 && all(err, isPassing) {
-		f.failed(head.source, err) // nobody can follow its head: it may be on another fork
+	if len(f.sources) > 1 && allErrors(err, isPassing) {
+		f.noteFailure(head.source, err) // nobody can follow its head: it may be on another fork
 	}
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
@@ -44,16 +44,18 @@ func (f *Feed) poll(
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
 	if err != nil {
-		f.note(err)
+		f.noteError(err)
 	}
 	to = from + uint64(len(walk.headers)) - 1
 
 	end := walk.headers[len(walk.headers)-1].head()
 	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: end.Hash, Time: end.Time}
-	if err := f.complete(ctx, span, blocks); err != nil {
+	if err := f.completeSpan(ctx, span, blocks); err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
-	err = f.try(ctx, Live, to, func(s *source) error { return f.lookAgain(ctx, s, &step, head, span) })
+	err = f.trySources(ctx, Live, to, func(s *source) error {
+		return f.lookAgain(ctx, s, &step, head, span)
+	})
 	if err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
@@ -86,7 +88,7 @@ func (f *Feed) walkHeaders(
 			numbers = append(numbers, i)
 		}
 		var err error
-		if headers, err = s.headers(ctx, numbers); err != nil {
+		if headers, err = s.readHeaders(ctx, numbers); err != nil {
 			return nil, err
 		}
 	} else {
@@ -96,13 +98,13 @@ func (f *Feed) walkHeaders(
 	parent := word(at.Hash)
 	for _, h := range headers {
 		if parent != (word{}) && h.Parent != parent {
-			return nil, moved("block %d follows %s, not %s", *h.Number,
+			return nil, movedError("block %d follows %s, not %s", *h.Number,
 				market.Hash(h.Parent), market.Hash(parent))
 		}
 		parent = h.Hash
 	}
 	if to == uint64(*head.Number) && parent != head.Hash {
-		return nil, moved("block %d is %s, the head was %s", to,
+		return nil, movedError("block %d is %s, the head was %s", to,
 			market.Hash(parent), market.Hash(head.Hash))
 	}
 	return &headerWalk{headers, s}, nil
@@ -130,10 +132,10 @@ func (f *Feed) lookAgain(
 		return err
 	}
 	if last.Hash != word(span.Hash) {
-		return moved("block %d was %s and is %s", span.To, span.Hash, market.Hash(last.Hash))
+		return movedError("block %d was %s and is %s", span.To, span.Hash, market.Hash(last.Hash))
 	}
 	if latest == nil || latest.Number == nil {
-		return absent("the head")
+		return absentError("the head")
 	}
 	if err := latest.check(uint64(*latest.Number)); err != nil {
 		return err
@@ -141,10 +143,10 @@ func (f *Feed) lookAgain(
 
 	now := &observedHead{*latest, s, at}
 	if span.To == uint64(*before.Number) {
-		step.SpanConfirmed = f.confirm(before)
+		step.SpanConfirmed = f.confirmedAt(before)
 	}
 	if latest.Hash == last.Hash {
-		step.SpanConfirmed = f.confirm(now)
+		step.SpanConfirmed = f.confirmedAt(now)
 	}
 	if n := uint64(*latest.Number); n >= step.Head.Number && n <= f.top+maxJump {
 		step.Head = now.head()

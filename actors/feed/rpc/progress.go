@@ -25,22 +25,22 @@ type speed struct {
 	line                     time.Time
 }
 
-// progress adds to a step how catching up goes.
-func (f *Feed) progress(step *feed.Step) {
+// addProgress adds to a step how catching up goes.
+func (f *Feed) addProgress(step *feed.Step) {
 	p, s := &f.pace, step.Span
 	if s == nil {
 		return
 	}
 	head := step.Head.Number
 	if head < s.To+nearGap {
-		*p = speed{last: f.cfg.Clock.Now(), lastSent: f.m.sent()}
+		*p = speed{last: f.cfg.Clock.Now(), lastSent: f.m.requestsSent()}
 		return
 	}
 	if p.from == 0 {
 		p.from, p.events = s.From, f.m.events.Get()-uint64(countEvents(s))
 	}
 
-	now, sent := f.cfg.Clock.Now(), f.m.sent()
+	now, sent := f.cfg.Clock.Now(), f.m.requestsSent()
 	if took := now.Sub(p.last).Seconds(); !p.last.IsZero() && took > 0 {
 		smooth(&p.blocks, float64(s.To-s.From+1)/took)
 		smooth(&p.perSec, float64(countEvents(s))/took)

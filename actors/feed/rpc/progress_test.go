@@ -70,6 +70,7 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 	n := newNode(t, c)
 	l := follow(t, nil, n)
 	l.to(c, 10)
+
 	for range 8 {
 		n.status = 500
 		_ = l.next()
@@ -77,6 +78,7 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 		c.mine(swapped(1))
 		l.to(c, 20)
 	}
+
 	if got := n.calls["eth_chainId"]; got != 1 {
 		t.Errorf("asked %d times", got)
 	}

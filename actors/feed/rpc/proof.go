@@ -67,7 +67,7 @@ func (f *Feed) readBlocks(ctx context.Context, walk *headerWalk) ([]rawBlock, bo
 	}
 	var failed error
 	for part := range slices.Chunk(open, receiptsAtOnce) {
-		if failed = f.prove(ctx, part); failed != nil {
+		if failed = f.proveBlocks(ctx, part); failed != nil {
 			break
 		}
 	}
@@ -97,12 +97,12 @@ func (f *Feed) mayHold(s *source, h *wireHeader) bool {
 	return !s.blooms || f.blooms.mayHold(h.Bloom)
 }
 
-// prove reads the receipts of blocks, and the logs of those whose receipts no
+// proveBlocks reads the receipts of blocks, and the logs of those whose receipts no
 // source has.
-func (f *Feed) prove(ctx context.Context, headers []*wireHeader) error {
+func (f *Feed) proveBlocks(ctx context.Context, headers []*wireHeader) error {
 	need := uint64(*headers[len(headers)-1].Number)
 	left := headers
-	err := f.try(ctx, Live, need, func(s *source) error {
+	err := f.trySources(ctx, Live, need, func(s *source) error {
 		var err error
 		left, err = f.readReceipts(ctx, s, left)
 		return err
@@ -141,7 +141,7 @@ func (f *Feed) readReceipts(
 	for i, h := range headers {
 		err := endpoint.CallError(&calls[i])
 		if err == nil && answers[i] == nil {
-			err = absent("receipts of block %d", *h.Number)
+			err = absentError("receipts of block %d", *h.Number)
 		}
 
 		var receipts []wireReceipt
@@ -182,7 +182,7 @@ func (s *source) receiptsOneByOne(ctx context.Context, h *wireHeader) ([]wireRec
 	receipts := make([]wireReceipt, len(answers))
 	for i, r := range answers {
 		if r == nil {
-			return nil, absent("receipt of %s", market.Hash((*h.Txs)[i]))
+			return nil, absentError("receipt of %s", market.Hash((*h.Txs)[i]))
 		}
 		receipts[i] = *r
 	}
@@ -212,11 +212,11 @@ func (f *Feed) takeReceipts(h *wireHeader, receipts []wireReceipt) error {
 	var logs []wireLog
 	for i := range receipts {
 		if b := receipts[i].Block; b == nil || *b != h.Hash {
-			return moved("receipts of block %d are of another block", *h.Number)
+			return movedError("receipts of block %d are of another block", *h.Number)
 		}
 		logs = append(logs, receipts[i].Logs...)
 	}
-	events, err := f.assembleBlock(h, f.ours(logs))
+	events, err := f.assembleBlock(h, f.ourLogs(logs))
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,8 @@ func completeByBloom(h *wireHeader, receipts []wireReceipt) bool {
 
 // errInDoubt is of a block that may hold events that no node shows.
 var errInDoubt = &endpoint.Error{
-	Kind: endpoint.Absent, Text: "the block may hold events that no node shows; waiting for its receipts",
+	Kind: endpoint.Absent,
+	Text: "the block may hold events that no node shows; waiting for its receipts",
 }
 
 // readLogs reads the logs of a block whose receipts no source has, from every
@@ -255,21 +256,21 @@ var errInDoubt = &endpoint.Error{
 // filter's hint. An empty answer is believed of nobody.
 func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 	filter := map[string]any{
-		"address": f.addresses(), "blockHash": market.Hash(h.Hash).String(),
+		"address": f.contractAddresses(), "blockHash": market.Hash(h.Hash).String(),
 	}
 	var found []wireLog
 	asked, alike := 0, 0
 	var failed joined
 	for _, s := range f.sourcesFor(Live) {
 		var logs *[]wireLog
-		err := f.use(ctx, s, func(s *source) error {
+		err := f.useSource(ctx, s, func(s *source) error {
 			return s.Call(ctx, &logs, "eth_getLogs", filter)
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err == nil && logs == nil {
-			err = absent("logs of the block")
+			err = absentError("logs of the block")
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
@@ -290,7 +291,7 @@ func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 		return fmt.Errorf("block %d: %w", *h.Number, errInDoubt)
 	}
 
-	events, err := f.assembleBlock(h, f.ours(found))
+	events, err := f.assembleBlock(h, f.ourLogs(found))
 	if err != nil {
 		return err
 	}

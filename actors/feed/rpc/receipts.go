@@ -29,14 +29,14 @@ func (f *Feed) fetchReceipts(ctx context.Context, blocks []rawBlock, need uint64
 		return nil
 	}
 
-	err := f.try(ctx, Backfill, need, func(s *source) error {
+	err := f.trySources(ctx, Backfill, need, func(s *source) error {
 		return f.fetchGas(ctx, s, in, txs)
 	})
 	if err == nil {
 		f.pendingReceipts = 0
 		return nil
 	}
-	if ctx.Err() != nil || !all(err, isAbsent) {
+	if ctx.Err() != nil || !allErrors(err, isAbsent) {
 		return err
 	}
 	if f.pendingReceipts++; f.pendingReceipts <= patience {
@@ -94,7 +94,7 @@ func (f *Feed) fetchGas(
 			return err
 		}
 		if !tx.GasKnown {
-			return absent("receipt of %s", tx.Hash)
+			return absentError("receipt of %s", tx.Hash)
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func fetchBlockGas(ctx context.Context, s *source, b *rawBlock) error {
 	var all []wireReceipt
 	err := s.Call(ctx, &all, "eth_getBlockReceipts", market.Hash(b.hash).String())
 	if endpoint.IsAnswer(err) {
-		return absent("receipts of block %d (%v)", b.Number, err)
+		return absentError("receipts of block %d (%v)", b.Number, err)
 	}
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *wireReceipt) check(tx *market.Tx, block word) error {
 		return fmt.Errorf("asked for the receipt of %s, got that of %s",
 			tx.Hash, market.Hash(r.TxHash))
 	case r.Block == nil || *r.Block != block:
-		return moved("transaction %s is in another block now", tx.Hash)
+		return movedError("transaction %s is in another block now", tx.Hash)
 	case r.GasUsed == nil:
 		return fmt.Errorf("receipt of %s lacks gasUsed", tx.Hash)
 	}

@@ -89,7 +89,7 @@ func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
 	r := &f.recheck[i]
 	read, err := f.askOther(ctx, r)
 	if err != nil {
-		f.note(fmt.Errorf("cannot read blocks %d to %d again: %w", r.from, r.to, err))
+		f.noteError(fmt.Errorf("cannot read blocks %d to %d again: %w", r.from, r.to, err))
 		r.due = now.Add(firstAgain)
 		return 0
 	}
@@ -103,7 +103,7 @@ func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
 	case logs < r.logs:
 		r.due = now.Add(firstAgain) // this answer is the short one
 	default:
-		return f.missed(r, logs, anchors)
+		return f.recoverMissed(r, logs, anchors)
 	}
 	return 0
 }
@@ -123,9 +123,9 @@ func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err e
 
 	var failed joined
 	for _, s := range list {
-		err := f.use(ctx, s, func(s *source) (err error) {
+		err := f.useSource(ctx, s, func(s *source) (err error) {
 			if r.to > s.head && s.head > 0 {
-				return absent("block %d", r.to)
+				return absentError("block %d", r.to)
 			}
 			read, err = f.askRange(ctx, s, r.from, r.to)
 			return err
@@ -139,9 +139,9 @@ func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err e
 	return nil, failed
 }
 
-// missed returns the newest anchor before a range that was answered without some
+// recoverMissed returns the newest anchor before a range that was answered without some
 // of its events. From there its blocks are read one by one.
-func (f *Feed) missed(r *reading, logs int, anchors []market.Head) int {
+func (f *Feed) recoverMissed(r *reading, logs int, anchors []market.Head) int {
 	f.m.missed.Inc()
 	f.cfg.Log.Warn("a node had answered without some events; the blocks are read again",
 		"chain", f.cfg.Chain, "endpoint", r.source.Name, "from", r.from, "to", r.to,

@@ -55,7 +55,7 @@ func (f *Feed) headFor(ctx context.Context, at market.Head) (*observedHead, erro
 // or undoDepth under the head where the node has no such tag.
 func (f *Feed) findSettled(ctx context.Context, head *observedHead) error {
 	var final *wireHeader
-	err := f.try(ctx, Live, uint64(*head.Number), func(s *source) error {
+	err := f.trySources(ctx, Live, uint64(*head.Number), func(s *source) error {
 		final = nil
 		err := s.Call(ctx, &final, "eth_getBlockByNumber", "finalized", false)
 		if endpoint.IsAnswer(err) {

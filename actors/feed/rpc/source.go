@@ -160,11 +160,11 @@ func (s *source) serves(r Role) bool { return r == Live && s.live || r == Backfi
 // readyAt returns when the first source with a role may be asked again.
 func (f *Feed) readyAt(r Role) time.Time { return f.sourcesFor(r)[0].RestsUntil() }
 
-// try calls do with the sources in order until one succeeds: first those that
+// trySources calls do with the sources in order until one succeeds: first those that
 // have reported block need and are not on another fork. A source that fails
 // rests, except when it merely does not have something; when none has it, all
 // are asked again.
-func (f *Feed) try(ctx context.Context, r Role, need uint64, do func(*source) error) error {
+func (f *Feed) trySources(ctx context.Context, r Role, need uint64, do func(*source) error) error {
 	list := f.sourcesFor(r)
 	slices.SortStableFunc(list, func(a, b *source) int { return a.distance(need) - b.distance(need) })
 
@@ -172,13 +172,13 @@ func (f *Feed) try(ctx context.Context, r Role, need uint64, do func(*source) er
 	for range absentTries {
 		errs = errs[:0]
 		for _, s := range list {
-			err := f.use(ctx, s, do)
+			err := f.useSource(ctx, s, do)
 			if err == nil || ctx.Err() != nil {
 				return err
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 		}
-		if !all(errs, isAbsent) {
+		if !allErrors(errs, isAbsent) {
 			break
 		}
 	}
@@ -211,8 +211,8 @@ const (
 	muchTrouble = 0.2
 )
 
-// use calls do with one source and keeps account of what came of it.
-func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error {
+// useSource calls do with one source and keeps account of what came of it.
+func (f *Feed) useSource(ctx context.Context, s *source, do func(*source) error) error {
 	err := f.checkChain(ctx, s)
 	if err == nil {
 		err = do(s)
@@ -220,12 +220,12 @@ func (f *Feed) use(ctx context.Context, s *source, do func(*source) error) error
 
 	switch {
 	case err == nil:
-		f.succeeded(s)
+		f.noteSuccess(s)
 	case ctx.Err() != nil:
 	case isPassing(err):
-		f.note(fmt.Errorf("%s: %w", s.Name, err))
+		f.noteError(fmt.Errorf("%s: %w", s.Name, err))
 	default:
-		f.failed(s, err)
+		f.noteFailure(s, err)
 	}
 
 	return err
@@ -238,23 +238,23 @@ func isPassing(err error) bool {
 	return kind == endpoint.Absent || kind == endpoint.Inconsistent || errors.Is(err, context.Canceled)
 }
 
-func (f *Feed) succeeded(s *source) {
+func (f *Feed) noteSuccess(s *source) {
 	s.Succeeded()
 	s.trouble -= oneSuccess * s.trouble
 	f.status.name.Store(&s.Name)
-	f.recovered(s)
+	f.noteRecovery(s)
 }
 
-// failed lets a source rest.
-func (f *Feed) failed(s *source, err error) {
+// noteFailure lets a source rest.
+func (f *Feed) noteFailure(s *source, err error) {
 	if endpoint.KindOf(err) == endpoint.WrongChain {
 		s.checked.Store(0)
 	}
 	s.trouble += oneFailure * (1 - s.trouble)
 	failures, rest := s.Failed(err, f.cfg.Rand())
-	f.m.failed(s.Name, endpoint.KindOf(err))
-	f.note(fmt.Errorf("%s: %w", s.Name, err))
-	f.warn(s, err, failures, rest)
+	f.m.countFailure(s.Name, endpoint.KindOf(err))
+	f.noteError(fmt.Errorf("%s: %w", s.Name, err))
+	f.warnOfFailure(s, err, failures, rest)
 }
 
 // Ask sends calls to the first endpoint that answers them. It may be used beside

@@ -16,28 +16,28 @@ type rawBlock struct {
 	needsGas []bool // by transaction: it changes an NFT
 }
 
-// filter is the parameter of eth_getLogs for our events in the blocks that
+// logFilter is the parameter of eth_getLogs for our events in the blocks that
 // the pairs of names and values say.
-func (f *Feed) filter(pairs ...string) map[string]any {
+func (f *Feed) logFilter(pairs ...string) map[string]any {
 	var topics []string
 	for _, t := range slices.Concat(managerTopics, positionTopics) {
 		topics = append(topics, t.String())
 	}
-	m := map[string]any{"address": f.addresses(), "topics": [][]string{topics}}
+	m := map[string]any{"address": f.contractAddresses(), "topics": [][]string{topics}}
 	for i := 0; i < len(pairs); i += 2 {
 		m[pairs[i]] = pairs[i+1]
 	}
 	return m
 }
 
-func (f *Feed) addresses() []string {
+func (f *Feed) contractAddresses() []string {
 	return []string{f.cfg.PoolManager.String(), f.cfg.PositionManager.String()}
 }
 
-// assemble makes blocks of the logs of the blocks from..to and refuses any
+// assembleBlocks makes blocks of the logs of the blocks from..to and refuses any
 // answer that contradicts itself: each log must be complete, of one of our
 // contracts, in ascending order and only once, in blocks of one hash.
-func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
+func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64) ([]rawBlock, error) {
 	var blocks []rawBlock
 	for i := range logs {
 		l := &logs[i]
@@ -58,7 +58,7 @@ func (f *Feed) assemble(logs []wireLog, from, to uint64) ([]rawBlock, error) {
 			blocks = append(blocks, b)
 		}
 
-		if err := f.add(&blocks[len(blocks)-1], l); err != nil {
+		if err := f.addLog(&blocks[len(blocks)-1], l); err != nil {
 			return nil, fmt.Errorf("log %s of block %d, transaction %s: %w",
 				l.LogIndex, n, market.Hash(*l.TxHash), err)
 		}
@@ -83,8 +83,8 @@ func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
 	return nil
 }
 
-// add appends a checked log to its block.
-func (f *Feed) add(b *rawBlock, l *wireLog) error {
+// addLog appends a checked log to its block.
+func (f *Feed) addLog(b *rawBlock, l *wireLog) error {
 	switch {
 	case b.hash != *l.Hash:
 		return fmt.Errorf("block hash %s; the log before it has %s",
@@ -128,7 +128,7 @@ func (f *Feed) changesNFT(e market.Event) bool {
 // assembleBlock assembles the logs of one block, none or one.
 func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) {
 	number := uint64(*h.Number)
-	blocks, err := f.assemble(logs, number, number)
+	blocks, err := f.assembleBlocks(logs, number, number)
 	if err != nil || len(blocks) == 0 {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func (f *Feed) assembleBlock(h *wireHeader, logs []wireLog) ([]rawBlock, error) 
 	return blocks, nil
 }
 
-// ours returns the logs of our contracts that are read.
-func (f *Feed) ours(logs []wireLog) (out []wireLog) {
+// ourLogs returns the logs of our contracts that are read.
+func (f *Feed) ourLogs(logs []wireLog) (out []wireLog) {
 	for _, l := range logs {
 		topics := managerTopics
 		switch market.Address(l.Address) {
@@ -160,8 +160,8 @@ func (f *Feed) ours(logs []wireLog) (out []wireLog) {
 	return out
 }
 
-// complete adds what a span's events need: gas and token metadata.
-func (f *Feed) complete(ctx context.Context, s *market.Span, blocks []rawBlock) error {
+// completeSpan adds what a span's events need: gas and token metadata.
+func (f *Feed) completeSpan(ctx context.Context, s *market.Span, blocks []rawBlock) error {
 	if err := f.fetchReceipts(ctx, blocks, s.To); err != nil {
 		return fmt.Errorf("cannot read receipts: %w", err)
 	}

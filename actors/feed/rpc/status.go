@@ -43,23 +43,23 @@ func newMeters(set *metrics.Set, chain market.ChainID) *meters {
 	}
 }
 
-// endpoint returns the counter of an endpoint's calls.
-func (m *meters) endpoint(name string) *metrics.Counter {
+// requestCounter returns the counter of an endpoint's calls.
+func (m *meters) requestCounter(name string) *metrics.Counter {
 	c := m.set.GetOrCreateCounter(
 		fmt.Sprintf(`tidemark_feed_requests_total{chain="%d",endpoint=%q}`, m.chain, name))
 	m.requests = append(m.requests, c)
 	return c
 }
 
-// failed counts a failure of an endpoint.
-func (m *meters) failed(name string, kind endpoint.Kind) {
+// countFailure counts a failure of an endpoint.
+func (m *meters) countFailure(name string, kind endpoint.Kind) {
 	m.failures.Inc()
 	m.set.GetOrCreateCounter(fmt.Sprintf(
 		`tidemark_feed_errors_total{chain="%d",endpoint=%q,kind=%q}`, m.chain, name, string(kind))).Inc()
 }
 
-// sent returns the calls sent to all endpoints.
-func (m *meters) sent() (n uint64) {
+// requestsSent returns the calls sent to all endpoints.
+func (m *meters) requestsSent() (n uint64) {
 	for _, c := range m.requests {
 		n += c.Get()
 	}
@@ -102,7 +102,7 @@ func (f *Feed) Status() Status {
 	s := Status{
 		Failures:       int(f.status.failures.Load()),
 		Finalized:      f.status.finalized.Load(),
-		Requests:       f.m.sent(),
+		Requests:       f.m.requestsSent(),
 		Errors:         f.m.failures.Get(),
 		FalsePositives: f.m.falsePositives.Get(),
 		Reorgs:         f.m.reorgs.Get(),
@@ -122,7 +122,7 @@ func (f *Feed) Status() Status {
 	return s
 }
 
-func (f *Feed) note(err error) {
+func (f *Feed) noteError(err error) {
 	f.status.problem.Store(&problem{text: err.Error(), at: f.cfg.Clock.Now()})
 }
 

@@ -106,8 +106,8 @@ func (f *Feed) readTimes(ctx context.Context, r *rangeRead, sample []int) (wrong
 		numbers[k] = r.blocks[i].Number
 	}
 	var headers []*wireHeader
-	err = f.try(ctx, Backfill, r.to, func(s *source) (err error) {
-		headers, err = s.headers(ctx, numbers)
+	err = f.trySources(ctx, Backfill, r.to, func(s *source) (err error) {
+		headers, err = s.readHeaders(ctx, numbers)
 		return err
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *Feed) readTimes(ctx context.Context, r *rangeRead, sample []int) (wrong
 		b, h := &r.blocks[i], headers[k]
 		if h.Hash != b.hash {
 			f.partial = nil
-			return false, moved("block %d is %s, its logs are of %s", b.Number,
+			return false, movedError("block %d is %s, its logs are of %s", b.Number,
 				market.Hash(h.Hash), market.Hash(b.hash))
 		}
 		if b.dated && b.Time != int64(*h.Time) {

@@ -85,7 +85,7 @@ func (f *Feed) fetchTokens(ctx context.Context, s *market.Span) ([]market.TokenM
 	var out []market.TokenMeta
 	for _, a := range wanted {
 		if a.IsZero() {
-			out = append(out, f.native())
+			out = append(out, f.nativeToken())
 			continue
 		}
 		out = append(out, f.tokens.known[a])
@@ -117,7 +117,7 @@ func currencies(s *market.Span) (list []market.Address) {
 	return list
 }
 
-func (f *Feed) native() market.TokenMeta {
+func (f *Feed) nativeToken() market.TokenMeta {
 	return market.TokenMeta{Symbol: &f.cfg.NativeSymbol, Name: &f.cfg.NativeName, Decimals: 18}
 }
 
@@ -129,7 +129,7 @@ func (f *Feed) readTokens(ctx context.Context, list []market.Address, need uint6
 		return nil
 	}
 	left := list
-	err := f.try(ctx, Backfill, need, func(s *source) (err error) {
+	err := f.trySources(ctx, Backfill, need, func(s *source) (err error) {
 		left, err = f.callTokens(ctx, s, left)
 		return err
 	})
@@ -164,7 +164,7 @@ func (f *Feed) isRequired(a market.Address) bool {
 
 // probeCalls asks for something that every node with the chain's state can tell.
 func (f *Feed) probeCalls(ctx context.Context, need uint64) error {
-	return f.try(ctx, Backfill, need, func(s *source) error {
+	return f.trySources(ctx, Backfill, need, func(s *source) error {
 		var answer *hexBytes
 		msg := map[string]string{"to": f.cfg.PositionManager.String(), "data": nextTokenID}
 		err := s.Call(ctx, &answer, "eth_call", msg, "latest")
@@ -208,7 +208,7 @@ func (f *Feed) callTokens(
 		}
 		if t.BadDecimals && f.isRequired(a) {
 			left = append(left, a)
-			err = absent("decimals of %s, on which prices hang: set them by decimals = [\"%s=…\"] "+
+			err = absentError("decimals of %s, on which prices hang: set them by decimals = [\"%s=…\"] "+
 				"under [[chains]]", a, a)
 			continue
 		}
@@ -272,18 +272,20 @@ func (f *Feed) rereadTokens(ctx context.Context, missing []market.Address, need 
 	if len(due) == 0 {
 		return
 	}
-	slices.SortFunc(due, func(a, b market.Address) int { return cmp.Compare(string(a[:]), string(b[:])) })
+	slices.SortFunc(due, func(a, b market.Address) int {
+		return cmp.Compare(string(a[:]), string(b[:]))
+	})
 	due = due[:min(len(due), rereadAtOnce)]
 
 	for _, a := range due {
 		f.tokens.missing[a].due = now.Add(firstReread)
 	}
-	err := f.try(ctx, Backfill, need, func(s *source) error {
+	err := f.trySources(ctx, Backfill, need, func(s *source) error {
 		_, err := f.callTokens(ctx, s, due)
 		return err
 	})
 	if err != nil {
-		f.note(fmt.Errorf("cannot read missing tokens: %w", err))
+		f.noteError(fmt.Errorf("cannot read missing tokens: %w", err))
 	}
 	for _, a := range due {
 		if t := f.tokens.known[a]; !t.BadDecimals {

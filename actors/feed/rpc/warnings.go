@@ -15,9 +15,9 @@ type warning struct {
 	count       int
 }
 
-// warn logs the first failure of a kind, and then their number from time to
+// warnOfFailure logs the first failure of a kind, and then their number from time to
 // time.
-func (f *Feed) warn(s *source, err error, failures int, rest time.Duration) {
+func (f *Feed) warnOfFailure(s *source, err error, failures int, rest time.Duration) {
 	kind, now := endpoint.KindOf(err), f.cfg.Clock.Now()
 	w := s.warned[kind]
 	if w == nil {
@@ -36,9 +36,9 @@ func (f *Feed) warn(s *source, err error, failures int, rest time.Duration) {
 	}
 }
 
-// recovered forgets warnings that are old enough: a node that fails now and
+// noteRecovery forgets warnings that are old enough: a node that fails now and
 // then is warned of once.
-func (f *Feed) recovered(s *source) {
+func (f *Feed) noteRecovery(s *source) {
 	now := f.cfg.Clock.Now()
 	for kind, w := range s.warned {
 		if now.Sub(w.line) < warnAgain {

@@ -127,7 +127,7 @@ func quoted(b []byte, limit int) (string, error) {
 func (h *wireHeader) check(number uint64) error {
 	switch {
 	case h == nil:
-		return absent("block %d", number)
+		return absentError("block %d", number)
 	case h.Number == nil || h.Time == nil || h.Hash == word{}:
 		return fmt.Errorf("header of block %d lacks its number, hash or timestamp", number)
 	case uint64(*h.Number) != number:
