@@ -5,15 +5,15 @@ import "time"
 // Limits bound what answers wait for and hold; api.md gives each its meaning.
 // A wait of 0 or 1 ns does not wait. DefaultLimits are the documented ones.
 type Limits struct {
-	Freshness           time.Duration // older data is served only flagged stale
-	TotalCap            int           // counting rows stops here
-	CountWait           time.Duration // how long a list waits for its count
-	ScanWait            time.Duration // how long a deep page waits for its selection
-	TransactionsWait    time.Duration // how long a detail waits for its history
-	TransactionsPartial int           // entries of a partial history
-	TransactionsMax     int           // entries of the longest history
-	UnavailableAfter    time.Duration // a chain whose data is older is left out
-	Selections          int           // selections that run or are pinned at once
+	Freshness           time.Duration `about:"older data is served only with the flag stale"`
+	TotalCap            int           `about:"counting the rows of a list stops here"`
+	CountWait           time.Duration `about:"how long a list waits for its count; 0s: not at all"`
+	ScanWait            time.Duration `about:"how long a deep page waits for its selection"`
+	TransactionsWait    time.Duration `about:"how long a position waits for its history"`
+	TransactionsPartial int           `about:"entries of a partial history"`
+	TransactionsMax     int           `about:"entries of the longest history"`
+	UnavailableAfter    time.Duration `about:"a chain whose data is older is left out"`
+	Selections          int           `about:"selections of filters that run or are kept"`
 }
 
 // DefaultLimits returns the documented limits.
