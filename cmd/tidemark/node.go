@@ -76,7 +76,7 @@ func (n *node) openStores() error {
 	var err error
 	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
 	if err != nil {
-		return err
+		return adviseMarket(n.Data, err)
 	}
 	n.began("market store", func(context.Context) error { return n.store.Close() })
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {

@@ -45,6 +45,17 @@ func restoreAdvice(data string) string {
 		at, data, dir, data)
 }
 
+// adviseMarket adds the way out to the error of market data in a format that this
+// build does not read; every other error is returned as it is.
+func adviseMarket(data string, err error) error {
+	if !errors.Is(err, storage.ErrFormat) {
+		return err
+	}
+	return fmt.Errorf("%w; start the build that wrote it, or move %s away and start again: "+
+		"the chains are indexed anew, and accounts, keys and usage stay",
+		err, filepath.Join(data, marketDir))
+}
+
 // adviseAccounts adds the way out to an error of the accounts' store that an
 // operator has to decide on; every other error is returned as it is.
 func adviseAccounts(data string, err error) error {
