@@ -299,13 +299,13 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 	case !ok:
 		b := a.db.NewBatch()
 		defer b.Close()
-		b.Set(accountsFormatKey, binary.AppendUvarint(nil, accountsFormat), nil)
+		b.Set(accountsFormatKey, binary.AppendUvarint(nil, AccountsFormat), nil)
 		return a.commit(b)
 	}
 
-	if format, n := binary.Uvarint(value); n <= 0 || format != accountsFormat {
+	if format, n := binary.Uvarint(value); n <= 0 || format != AccountsFormat {
 		return fmt.Errorf("accounts %s have format %x; this build reads %d",
-			a.dir, value, accountsFormat)
+			a.dir, value, AccountsFormat)
 	}
 	return nil
 }

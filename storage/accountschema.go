@@ -10,7 +10,7 @@ import (
 // Every key of the accounts' database. Numbers are big-endian, so keys sort by
 // number.
 //
-//	00 "format"              accountsFormat as a uvarint
+//	00 "format"              AccountsFormat as a uvarint
 //	00 "proof"               the last batch's storedProof
 //	01 account(8)            an account
 //	02 key(8)                an issued key
@@ -28,10 +28,10 @@ const (
 	accountDayMark = 0x11
 )
 
-// accountsFormat is raised when a record changes its meaning.
+// AccountsFormat is raised when a record changes its meaning.
 //
 //	1  the first
-const accountsFormat = 1
+const AccountsFormat = 1
 
 var (
 	accountsFormatKey = []byte("\x00format")

@@ -212,7 +212,7 @@ func TestAccountsRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	a := openAccounts(t, fs)
 	b := a.db.NewBatch()
-	b.Set(accountsFormatKey, []byte{accountsFormat + 1}, nil)
+	b.Set(accountsFormatKey, []byte{AccountsFormat + 1}, nil)
 	if err := errors.Join(a.commit(b), b.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -83,26 +83,26 @@ type SimConfig struct {
 // ChainConfig is one chain. Chains in the file change the built-in one of the
 // same id; a new id is a new chain.
 type ChainConfig struct {
-	ID                market.ChainID
-	Enabled           bool
-	Slug              string
-	Name              string
-	ShortName         string
-	ExplorerURL       string
-	NativeSymbol      string
-	NativeName        string // empty: the symbol
-	WrappedNative     market.Address
-	WrappedSymbol     string
-	PoolManager       market.Address
-	PositionManager   market.Address
-	StartBlock        uint64
-	RPC               []string
-	Endpoints         []EndpointConfig // instead of RPC: [[chains.endpoints]]
-	Stables           []market.Address
-	Decimals          []string // "0x…=N": of tokens whose own answer is not waited for
-	MaxHeadAge        time.Duration
-	MaxLogRange       uint64
-	RequestsPerSecond int
+	ID                market.ChainID   `about:"chain id"`
+	Enabled           bool             `about:"false: registered, and serving nothing"`
+	Slug              string           `about:"name in lower case"`
+	Name              string           `about:"name for people"`
+	ShortName         string           `about:"its short form"`
+	ExplorerURL       string           `about:"address of the block explorer"`
+	NativeSymbol      string           `about:"symbol of the native currency"`
+	NativeName        string           `about:"its name; empty: the symbol"`
+	WrappedNative     market.Address   `about:"token that wraps it"`
+	WrappedSymbol     string           `about:"symbol of that token"`
+	PoolManager       market.Address   `about:"contract of all pools"`
+	PositionManager   market.Address   `about:"contract of the position NFTs"`
+	StartBlock        uint64           `about:"block from which events are read"`
+	RPC               []string         `about:"addresses of nodes, tried in order"`
+	Endpoints         []EndpointConfig // instead of rpc: [[chains.endpoints]]
+	Stables           []market.Address `about:"tokens anchored at 1 USD"`
+	Decimals          []string         `about:"0x…=N: decimals of tokens that are not asked for theirs"`
+	MaxHeadAge        time.Duration    `about:"an older head confirms nothing; 0s: off, 2m for public chains"`
+	MaxLogRange       uint64           `about:"blocks of a request for logs, at most"`
+	RequestsPerSecond int              `about:"of each address of rpc; 0: no limit"`
 }
 
 // PricesConfig says what to trust of a price, and where to ask beside the

@@ -14,12 +14,12 @@ import (
 
 // EndpointConfig is one URL of a chain, with what its provider allows.
 type EndpointConfig struct {
-	Name                  string // in logs and metrics; never the address, which can hold a key
-	URL                   string // http, https; ws or wss for heads only
-	Roles                 []string
-	RequestsPerSecond     float64
-	ComputeUnitsPerSecond float64
-	Timeout               time.Duration // 0: 20s
+	Name                  string        `about:"in logs and metrics, instead of the address, which can hold a key"`
+	URL                   string        `about:"http or https; ws or wss for heads only"`
+	Roles                 []string      `about:"backfill, live, fallback; empty: the first two"`
+	RequestsPerSecond     float64       `about:"0: no limit"`
+	ComputeUnitsPerSecond float64       `about:"of a provider that counts them; 0: no limit"`
+	Timeout               time.Duration `about:"of a request; 0s: 20s"`
 }
 
 // roles that an endpoint can have.

@@ -56,11 +56,11 @@ func TestGuides(t *testing.T) {
 	guides.binary = readme.binary
 	for _, name := range []string{
 		"start", "rankings", "paging", "flags", "prices", "units", "errors", "clients", "reference",
-		"operating", "chains", "trust",
+		"operating", "settings", "chains", "trust",
 	} {
 		guides.run(name, filepath.Join(root, "edge/docs", name+".md"))
 	}
-	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 12 {
+	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 13 {
 		t.Errorf("there are %d guides", len(files))
 	}
 }

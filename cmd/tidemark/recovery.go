@@ -46,13 +46,20 @@ func restoreAdvice(data string) string {
 }
 
 // adviseMarket adds the way out to an error of a market store that is damaged as a
-// whole. Every other error is returned as it is.
+// whole, or in a format that this build does not read. Every other error is
+// returned as it is.
 func adviseMarket(data string, err error) error {
-	if !errors.Is(err, storage.ErrDamaged) && storage.FindTableDamage(err) == nil {
-		return err
+	switch {
+	case errors.Is(err, storage.ErrFormat):
+		return fmt.Errorf("%w; start the build that wrote it, or move %s away and start again: "+
+			"the chains are indexed anew, and accounts, keys and usage stay",
+			err, filepath.Join(data, marketDir))
+
+	case errors.Is(err, storage.ErrDamaged), storage.FindTableDamage(err) != nil:
+		return fmt.Errorf("%w; move %s away, and the node builds all chains again from their feeds; or %s",
+			err, filepath.Join(data, marketDir), restoreAdvice(data))
 	}
-	return fmt.Errorf("%w; move %s away, and the node builds all chains again from their feeds; or %s",
-		err, filepath.Join(data, marketDir), restoreAdvice(data))
+	return err
 }
 
 // adviseAccounts adds the way out to an error of the accounts' store that an

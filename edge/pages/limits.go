@@ -5,15 +5,15 @@ import "time"
 // Limits bounds what answers wait for and how much they hold. A wait of 0 or 1 ns
 // means not to wait. DefaultLimits returns the documented values.
 type Limits struct {
-	Freshness           time.Duration // older data is flagged stale
-	TotalCap            int           // counts stop at this number of rows
-	CountWait           time.Duration // how long a list waits for its count
-	ScanWait            time.Duration // how long a deep page waits for its selection
-	TransactionsWait    time.Duration // how long a detail waits for its history
-	TransactionsPartial int           // entries of a partial history
-	TransactionsMax     int           // entries of the longest history
-	UnavailableAfter    time.Duration // a chain whose data is older is left out
-	Selections          int           // selections kept at once, running or pinned
+	Freshness           time.Duration `about:"older data is flagged stale"`
+	TotalCap            int           `about:"counts stop at this number of rows"`
+	CountWait           time.Duration `about:"how long a list waits for its count"`
+	ScanWait            time.Duration `about:"how long a deep page waits for its selection"`
+	TransactionsWait    time.Duration `about:"how long a detail waits for its history"`
+	TransactionsPartial int           `about:"entries of a partial history"`
+	TransactionsMax     int           `about:"entries of the longest history"`
+	UnavailableAfter    time.Duration `about:"a chain whose data is older is left out"`
+	Selections          int           `about:"selections kept at once, running or pinned"`
 }
 
 // DefaultLimits returns the documented limits.

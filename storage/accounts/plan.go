@@ -8,14 +8,15 @@ import (
 
 // Plan is the limits of an account. Zero units or requests mean no limit.
 type Plan struct {
-	ID, Name          string
-	PriceUsdMonthly   float64
-	MonthlyUnits      int64
-	RequestsPerSecond int64
-	Burst             int64
-	MaxAPIKeys        int64
-	BrowserKeys       bool
-	Public            bool // listed at /v1/plans
+	ID                string  `about:"a word without spaces or slashes"`
+	Name              string  `about:"name for people"`
+	PriceUsdMonthly   float64 `about:"price of a month"`
+	MonthlyUnits      int64   `about:"units of a month; 0: no limit"`
+	RequestsPerSecond int64   `about:"requests a second; 0: no limit"`
+	Burst             int64   `about:"requests that may come at once"`
+	MaxAPIKeys        int64   `about:"active keys of an account"`
+	BrowserKeys       bool    `about:"keys for browsers, with their origins, may be issued"`
+	Public            bool    `about:"listed at /v1/plans"`
 }
 
 // DefaultPlans are the plans of a node whose configuration names none.
