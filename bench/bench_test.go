@@ -61,7 +61,7 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/pools/1/swapdex-v4/0x", 200, []byte(`{}`), `"poolId" is missing`)
 	f("/v1/pools/1/swapdex-v4/0x/charts", 200, []byte(`{"range":"30d"}`), "is missing")
 	f("/v1/chains", 200, []byte(`[{"id":1}]`), "")
-	f("/v1/chains", 200, []byte(`{}`), "not JSON")
+	f("/v1/chains", 200, []byte(`[{]`), "not JSON")
 	f("/v1/positions", 429, []byte(`{"error":"slow down"}`), "")
 	f("/v1/positions", 503, []byte(`busy`), "without an error")
 }
