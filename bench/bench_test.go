@@ -151,7 +151,7 @@ func TestZipf(t *testing.T) {
 	const draws, n = 100_000, 1000
 	var drawn [n]int
 	for range draws {
-		drawn[zipf(random, n)]++
+		drawn[drawZipf(random, n)]++
 	}
 	for _, k := range []int{1, 3, 9} { // the k-th about 1/(k+1) as often as the first
 		got, want := float64(drawn[k])/float64(drawn[0]), 1/float64(k+1)

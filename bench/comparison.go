@@ -26,7 +26,7 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 		cfg.ServerCPU = s.node.CPU
 	}
 
-	r, err := s.load(ctx, cfg)
+	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
 		s.run.Units.Answered += r.Charged
 		s.run.Units.Expected += r.Expected
@@ -38,8 +38,8 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 	return r, err
 }
 
-// load runs a load with the suite's settings where cfg has none.
-func (s *suite) load(ctx context.Context, cfg load.Config) (*load.Result, error) {
+// runLoad runs a load with the suite's settings where cfg has none.
+func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
 	if cfg.Connections == 0 {
 		cfg.Connections = s.Connections
 	}
@@ -101,7 +101,7 @@ func (s *suite) compareWithLimit(
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
 		},
 		func(ctx context.Context) (*load.Result, error) {
-			return s.load(ctx, load.Config{
+			return s.runLoad(ctx, load.Config{
 				Addr: limit.Address, Mix: constant, Keys: s.asking, Header: header, ServerCPU: limit.CPU,
 			})
 		})

@@ -88,7 +88,7 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 		if len(s.Only) > 0 && !slices.ContainsFunc(s.Only, same) {
 			continue
 		}
-		if err := s.serve(ctx, bare); err != nil {
+		if err := s.ensureNode(ctx, bare); err != nil {
 			return out, errors.Join(append(faults, err)...)
 		}
 		p := contest{suite: s, out: out, peer: report.Peer{Peer: name}, number: uint64(number)}
@@ -216,7 +216,7 @@ func (c *contest) ask(ctx context.Context, q *question, keyed bool) (err error) 
 // loadWhole runs a round in which no answer failed.
 func (s *suite) loadWhole(ctx context.Context, cfg load.Config) (took *load.Result, err error) {
 	for range attempts {
-		if took, err = s.load(ctx, cfg); err != nil {
+		if took, err = s.runLoad(ctx, cfg); err != nil {
 			return nil, err
 		}
 		bad := took.Failures + took.Unanswered
@@ -278,7 +278,7 @@ func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equ
 // refreshNode measures the node's refresh of every chain, for all peers.
 func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
 	s.say("measuring the node's refresh")
-	if err := s.serve(ctx, live); err != nil {
+	if err := s.ensureNode(ctx, live); err != nil {
 		return err
 	}
 	var r report.Scenario

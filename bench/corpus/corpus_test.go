@@ -95,17 +95,17 @@ func TestAddKeys(t *testing.T) {
 	}
 }
 
-// grow plays the history of chain 1 of a Spec into a ledger. Prices of hours
+// growHistory plays the history of chain 1 of a Spec into a ledger. Prices of hours
 // are left out: no shape depends on them.
-func grow(t *testing.T, s *Spec) *market.State {
+func growHistory(t *testing.T, s *Spec) *market.State {
 	t.Helper()
 	genesis, err := time.Parse(time.RFC3339, s.Genesis)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := sim.Config{
-		Chain: 1, Seed: uint64(s.Seed), Positions: s.first(s.Positions), Pools: s.first(s.Pools),
-		Days: s.Days, Actions: s.Actions * s.first(s.Positions), Genesis: genesis.Unix(), StartBlock: 1,
+		Chain: 1, Seed: uint64(s.Seed), Positions: s.firstChainPart(s.Positions), Pools: s.firstChainPart(s.Pools),
+		Days: s.Days, Actions: s.Actions * s.firstChainPart(s.Positions), Genesis: genesis.Unix(), StartBlock: 1,
 		PositionManager: market.Address{1}, Stables: []market.Address{{2}, {3}, {4}},
 		Wrapped: market.Address{5}, Frozen: true,
 	}
@@ -137,7 +137,7 @@ func TestShape(t *testing.T) {
 	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
-	c := shapeOf(grow(t, &s))
+	c := shapeOf(growHistory(t, &s))
 
 	between := func(what string, got, low, high float64) {
 		t.Helper()

@@ -64,22 +64,22 @@ func (s *Spec) SetDefaults() error {
 	}
 
 	if s.Crowd == (sim.Crowd{}) {
-		s.Crowd = crowd(s.Days, s.first(s.Pools))
+		s.Crowd = crowdFor(s.Days, s.firstChainPart(s.Pools))
 	}
 	return nil
 }
 
-// crowd gives a market of so many pools on a chain the shape of the figures.
+// crowdFor gives a market of so many pools on a chain the shape of the figures.
 // The numbers were found by trying; TestShape holds the result.
-func crowd(days, pools int) sim.Crowd {
+func crowdFor(days, pools int) sim.Crowd {
 	return sim.Crowd{
 		Leave: 370, Width: 85, Wallets: 380, Awake: max(2, pools/150), Sleepy: 40, Zipf: true,
 		BusyDays: min(busyDays, days-1), Early: 10,
 	}
 }
 
-// first returns chain 1's part of a number of all chains.
-func (s *Spec) first(all int) int {
+// firstChainPart returns chain 1's part of a number of all chains.
+func (s *Spec) firstChainPart(all int) int {
 	sum := 0
 	for _, c := range Chains[:s.Chains] {
 		sum += c.Share
@@ -91,7 +91,7 @@ func (s *Spec) first(all int) int {
 // bar. The chain is given by its index in Chains.
 func (s *Spec) Events(chain int) int64 {
 	const quietDay = 66 // events of three rounds through the core pools
-	actions := s.Actions * s.first(s.Positions) * Chains[chain].Share / 100
+	actions := s.Actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
 	return int64(actions)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
 }
 
@@ -154,9 +154,9 @@ var plans string
 
 // Config returns the configuration file of a node on the corpus.
 func (s *Spec) Config(n Node) string {
-	positions := s.first(s.Positions)
+	positions := s.firstChainPart(s.Positions)
 	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
-		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.first(s.Pools), s.Days,
+		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
 		s.Actions*positions, s.Genesis, n.Market == Still)
 	if n.Refresh > 0 {
 		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)

@@ -59,9 +59,9 @@ func (c *conn) close() {
 	c.net = nil
 }
 
-// work asks until the time is over, each request when it is due. Its number is
+// askUntilEnd asks until the time is over, each request when it is due. Its number is
 // drawn before it is due, so that every connection waits for another one.
-func (c *conn) work() {
+func (c *conn) askUntilEnd() {
 	c.net.SetDeadline(c.start.Add(c.end + drainTime))
 	for c.broken < maxBroken && c.ctx.Err() == nil {
 		due := c.now()
@@ -131,7 +131,7 @@ func (c *conn) ask(part *Part, due time.Duration) error {
 		return fmt.Errorf("cannot read a body: %w", err)
 	}
 
-	c.count(part, status, charged, length, due, uncharged && c.cfg.Free != nil && c.cfg.Free(c.body))
+	c.countResponse(part, status, charged, length, due, uncharged && c.cfg.Free != nil && c.cfg.Free(c.body))
 	if sampled {
 		select {
 		case c.checks <- answer{status, string(c.out[len("GET "):path]), c.body}:
@@ -142,8 +142,8 @@ func (c *conn) ask(part *Part, due time.Duration) error {
 	return nil
 }
 
-// count enters a complete response.
-func (c *conn) count(part *Part, status int, charged int64, length int, due time.Duration, free bool) {
+// countResponse enters a complete response.
+func (c *conn) countResponse(part *Part, status int, charged int64, length int, due time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// constant starts the yardstick.
-func constant(t *testing.T, size int) string {
+// startConstant starts the yardstick.
+func startConstant(t *testing.T, size int) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 // An open loop asks at its rate and no faster.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
+		Addr: startConstant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
 		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {

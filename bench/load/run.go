@@ -146,24 +146,24 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		}
 		r.conns = append(r.conns, c)
 	}
-	return r.measure()
+	return r.runAll()
 }
 
-// measure runs the connections and reads the clocks and CPU times around what is
+// runAll runs the connections and reads the clocks and CPU times around what is
 // measured.
-func (r *run) measure() (*Result, error) {
+func (r *run) runAll() (*Result, error) {
 	result := new(Result)
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
 	for _, c := range r.conns {
-		working.Go(c.work)
+		working.Go(c.askUntilEnd)
 	}
 
-	r.wait(r.cfg.Warmup)
+	r.waitFor(r.cfg.Warmup)
 	client, server := process.Own(), r.serverCPU()
 	result.Began = time.Now()
-	r.wait(r.cfg.Length)
+	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
 	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
 
@@ -178,9 +178,9 @@ func (r *run) measure() (*Result, error) {
 	return result, r.ctx.Err()
 }
 
-// wait ends with the context at the latest. Only the readings of clocks depend
+// waitFor ends with the context at the latest. Only the readings of clocks depend
 // on it, never a request.
-func (r *run) wait(d time.Duration) {
+func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-r.ctx.Done():

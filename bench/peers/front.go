@@ -181,8 +181,8 @@ func (p *page) end(q *asked) {
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
 }
 
-// filterable refuses filters that no question has.
-func filterable(q *rankings.PositionQuestion) error {
+// checkFilterable refuses filters that no question has.
+func checkFilterable(q *rankings.PositionQuestion) error {
 	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
 		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
 		return errors.Join(errCannot, fmt.Errorf("no peer has this filter: %+v", *q))

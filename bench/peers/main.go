@@ -124,8 +124,8 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	}
 }
 
-// start starts a database server of our own on the cores of this process.
-func start(cmd *exec.Cmd, dir string) (*process.Child, error) {
+// startServer starts a database server of our own on the cores of this process.
+func startServer(cmd *exec.Cmd, dir string) (*process.Child, error) {
 	cores, err := process.Split(false)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func postgresSettings(memory int64) []string {
 		"wal_level=minimal", "max_wal_senders=0", "max_wal_size=16GB",
 		"autovacuum=off",                    // rows are loaded frozen and never change
 		"jit=off",                           // compiling takes longer than any question
-		"max_parallel_workers_per_gather=0", // requests run beside each other
+		"max_parallel_workers_per_gather=0", // requests run in parallel
 		"logging_collector=off",
 		// Every text has one best plan, whatever its parameters are, and to find it
 		// takes ten times as long as to run it.
@@ -98,7 +98,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	for _, s := range postgresSettings(process.ReadMachine().Available) {
 		args = append(args, "-c", s)
 	}
-	server, err := start(postgresCommand(program, args...), dir)
+	server, err := startServer(postgresCommand(program, args...), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -113,9 +113,9 @@ func rowOf(st *market.State, i uint32, m *value.Metrics) row {
 	r := row{
 		chain: uint32(st.Chain), value: m.UnderlyingValueUsd, tvl: st.Stats.At(p.Pool).TVLUsd,
 		scores: scores{
-			rankings.ByAPR: descending(m.APR), rankings.ByFeeAPR: descending(m.FeeAPR),
-			rankings.ByROI: descending(m.ROI), rankings.ByPnl: descending(m.PnlUsd),
-			rankings.ByUnderlyingValue: descending(m.UnderlyingValueUsd),
+			rankings.ByAPR: descendingScore(m.APR), rankings.ByFeeAPR: descendingScore(m.FeeAPR),
+			rankings.ByROI: descendingScore(m.ROI), rankings.ByPnl: descendingScore(m.PnlUsd),
+			rankings.ByUnderlyingValue: descendingScore(m.UnderlyingValueUsd),
 			rankings.ByAge:             float64(m.AgeSeconds),
 			rankings.ByIDAscending:     float64(p.ID), rankings.ByIDDescending: -float64(p.ID),
 		},
@@ -134,8 +134,8 @@ func rowOf(st *market.State, i uint32, m *value.Metrics) row {
 	return r
 }
 
-// descending is the score of a value where the greatest comes first.
-func descending(x float64) float64 {
+// descendingScore is the score of a value where the greatest comes first.
+func descendingScore(x float64) float64 {
 	if !market.Known(x) {
 		return math.Inf(1)
 	}
@@ -212,8 +212,8 @@ func (l list) needs() flags {
 // name tells lists apart.
 func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
 
-// lists returns all that are kept of some chains.
-func lists(chains []uint32) (all []list) {
+// listsOf returns all that are kept of some chains.
+func listsOf(chains []uint32) (all []list) {
 	for sort := range rankings.PositionSort(sortCount) {
 		for _, chain := range append([]uint32{0}, chains...) {
 			all = append(all, list{chain: chain, sort: sort})
@@ -250,8 +250,8 @@ func (c *corpus) sorted(l list) []place {
 
 // marks make the n-th row of a list found without walking to it, in a database
 // whose indexes do not count: every markEvery-th row of the list, so that a
-// page begins at most so many behind one that is known. The total stands beside
-// them: a count cache. Both are made anew with every refresh.
+// page begins at most so many behind one that is known. With them is the
+// total: a count cache. Both are made anew with every refresh.
 type marks struct {
 	total uint64
 	every []place

@@ -65,7 +65,7 @@ func TestHTML(t *testing.T) {
 	f(new(Run), someRun(), "unlike corpora")
 }
 
-// What limits a figure is said beside it; one round says nothing of noise.
+// What limits a figure is said with it; one round says nothing of noise.
 func TestFlags(t *testing.T) {
 	f := func(s Scenario, want string) {
 		t.Helper()
