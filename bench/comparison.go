@@ -160,19 +160,22 @@ func (s *suite) recordNode(out *report.Scenario, nodes []*load.Result, seen []pu
 		}
 	}
 
-	all := nodes[0].Counts
-	for _, r := range nodes[1:] {
-		all.Add(&r.Counts)
-	}
+	statuses := map[int]uint64{}
 	for _, r := range nodes {
 		out.Checked += r.Checked
 		out.Wrong += r.Wrong
+		out.Failures += r.Failures
+		out.Unanswered += r.Unanswered
+		out.Free += r.Free
+		out.Unsent += r.Unsent
+		out.Problems = append(out.Problems, r.Problems...)
+		for status, n := range r.Statuses {
+			statuses[status] += n
+		}
 	}
-	for _, status := range slices.Sorted(maps.Keys(all.Statuses)) {
-		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: all.Statuses[status]})
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: statuses[status]})
 	}
-	out.Failures, out.Unanswered = all.Failures, all.Unanswered
-	out.Free, out.Unsent, out.Problems = all.Free, all.Unsent, all.Problems
 }
 
 // percents are the points of a latency distribution that are kept.

@@ -117,9 +117,11 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cmd := exec.Command(command, "--peer", c.peer.Peer, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
-	if c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log")); err == nil {
+	c.say("%s: loading", c.peer.Peer)
+	c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log"))
+	if err == nil {
 		defer func() { err = errors.Join(err, c.front.Stop()) }()
-		err = c.awaitLoaded(ctx)
+		err = c.readAbout()
 	}
 	if err != nil {
 		for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
@@ -140,20 +142,15 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	return errors.Join(faults...)
 }
 
-// awaitLoaded waits until the peer has loaded everything, which is its refresh.
-func (c *contest) awaitLoaded(ctx context.Context) error {
-	c.say("%s: loading", c.peer.Peer)
-	err := c.front.Await(ctx, process.PollEvery, func() error {
-		a, err := process.Ask(c.front.Address, "/about", "")
-		if err != nil || a.Status != 200 {
-			return errors.Join(err, errors.New("still loading"))
-		}
-		return json.Unmarshal(a.Body, &c.peer)
-	})
-	if err != nil {
-		return err
+// readAbout reads what loading took, which is the peer's refresh.
+func (c *contest) readAbout() error {
+	a, err := process.Ask(c.front.Address, "/about", "")
+	if err == nil {
+		err = json.Unmarshal(a.Body, &c.peer)
 	}
-
+	if err != nil {
+		return fmt.Errorf("cannot read what the peer says of itself: %w", err)
+	}
 	p := c.peer
 	p.Question, p.Row = refreshName, refreshRow
 	c.out.Results = append(c.out.Results, p)

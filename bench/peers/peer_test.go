@@ -211,17 +211,15 @@ func servePeer(t *testing.T, p peer, c *corpus) (address string) {
 	if err := os.WriteFile(keys, []byte(testKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFront(keys)
+	book, err := readBook(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.ready.Store(&loaded{p, c.parser(), []byte("{}")})
-
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serverOf(f)
+	server := serverOf(&front{p, c.parser(), []byte("{}"), book})
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Shutdown() })
 	return l.Addr().String()

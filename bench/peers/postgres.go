@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -23,15 +21,11 @@ import (
 
 // postgresProgram is the newest server where Debian's packages have them.
 func postgresProgram() string {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is well-formed
-	version := func(program string) int {
-		n, _ := strconv.Atoi(strings.Split(program, "/")[4])
-		return n
-	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/[1-9][0-9]/bin/postgres") // the pattern is well-formed
 	if len(found) == 0 {
 		return ""
 	}
-	return slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+	return found[len(found)-1]
 }
 
 // postgresSettings are how the cluster is tuned, for a machine with so many
