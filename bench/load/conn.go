@@ -84,6 +84,7 @@ func (c *conn) askUntilEnd() {
 func (c *conn) waitUntil(due time.Duration) bool {
 	for {
 		wait := due - c.now()
+
 		switch {
 		case wait <= 0:
 			return c.now() < c.end

@@ -215,6 +215,7 @@ func servePeer(t *testing.T, p peer, c *corpus) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
