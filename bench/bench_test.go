@@ -61,7 +61,7 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/pools/1/swapdex-v4/0x", 200, []byte(`{}`), `"poolId" is missing`)
 	f("/v1/pools/1/swapdex-v4/0x/charts", 200, []byte(`{"range":"30d"}`), "is missing")
 	f("/v1/chains", 200, []byte(`[{"id":1}]`), "")
-	f("/v1/chains", 200, []byte(`{}`), "not JSON")
+	f("/v1/chains", 200, []byte(`[{]`), "not JSON")
 	f("/v1/positions", 429, []byte(`{"error":"slow down"}`), "")
 	f("/v1/positions", 503, []byte(`busy`), "without an error")
 }
@@ -151,7 +151,7 @@ func TestZipf(t *testing.T) {
 	const draws, n = 100_000, 1000
 	var drawn [n]int
 	for range draws {
-		drawn[zipf(random, n)]++
+		drawn[drawZipf(random, n)]++
 	}
 	for _, k := range []int{1, 3, 9} { // the k-th about 1/(k+1) as often as the first
 		got, want := float64(drawn[k])/float64(drawn[0]), 1/float64(k+1)

@@ -26,7 +26,7 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 		cfg.ServerCPU = s.node.CPU
 	}
 
-	r, err := s.load(ctx, cfg)
+	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
 		s.run.Units.Answered += r.Charged
 		s.run.Units.Expected += r.Expected
@@ -38,8 +38,8 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 	return r, err
 }
 
-// load runs a load with the suite's settings where cfg has none.
-func (s *suite) load(ctx context.Context, cfg load.Config) (*load.Result, error) {
+// runLoad runs a load with the suite's settings where cfg has none.
+func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
 	if cfg.Connections == 0 {
 		cfg.Connections = s.Connections
 	}
@@ -101,7 +101,7 @@ func (s *suite) compareWithLimit(
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
 		},
 		func(ctx context.Context) (*load.Result, error) {
-			return s.load(ctx, load.Config{
+			return s.runLoad(ctx, load.Config{
 				Addr: limit.Address, Mix: constant, Keys: s.asking, Header: header, ServerCPU: limit.CPU,
 			})
 		})
@@ -160,19 +160,22 @@ func (s *suite) recordNode(out *report.Scenario, nodes []*load.Result, seen []pu
 		}
 	}
 
-	all := nodes[0].Counts
-	for _, r := range nodes[1:] {
-		all.Add(&r.Counts)
-	}
+	statuses := map[int]uint64{}
 	for _, r := range nodes {
 		out.Checked += r.Checked
 		out.Wrong += r.Wrong
+		out.Failures += r.Failures
+		out.Unanswered += r.Unanswered
+		out.Free += r.Free
+		out.Unsent += r.Unsent
+		out.Problems = append(out.Problems, r.Problems...)
+		for status, n := range r.Statuses {
+			statuses[status] += n
+		}
 	}
-	for _, status := range slices.Sorted(maps.Keys(all.Statuses)) {
-		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: all.Statuses[status]})
+	for _, status := range slices.Sorted(maps.Keys(statuses)) {
+		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: statuses[status]})
 	}
-	out.Failures, out.Unanswered = all.Failures, all.Unanswered
-	out.Free, out.Unsent, out.Problems = all.Free, all.Unsent, all.Problems
 }
 
 // percents are the points of a latency distribution that are kept.

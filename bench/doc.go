@@ -1,4 +1,4 @@
-// Package bench measures a node, and puts beside every figure what it is to be
+// Package bench measures a node, and says with every figure what it is to be
 // compared with.
 //
 // A suite starts the node that it measures as a child process of its own
@@ -11,18 +11,20 @@
 // kind of work runs on the server's cores (yardsticks.go).
 //
 //	suite.go       a run from the copy of the corpus to the units billed
-//	scenarios.go   what is measured, a Run function each; live.go has those of
-//	               a market that moves
-//	mixes.go       what is asked; target.go finds out what there is to ask for
+//	scenarios.go   what is measured; live.go has the node, and what is about a
+//	               market that moves
+//	mixes.go       what is asked; target.go finds out what there is to ask for,
+//	               remote.go prepares for a node that was started elsewhere
 //	comparison.go  a mix on the node and on the limit, in turns
-//	market.go      the node, on a market that stands still or moves
 //	check.go       is an answer right
-//	goals.go       the table of goals, as data
-//	output.go      NDJSON, tables, Markdown
+//	goals.toml     the table of goals, which goals.go holds against a run
+//	yardsticks.go  the plainest way to do work of the same kind
+//	peersrun.go    the comparison with databases (bench/peers)
+//	output.go      NDJSON; package report has tables and pages
 //
 // Pieces of the node alone are Go benchmarks of their packages, each with its
 // yardstick (yardstick_test.go); `make bench` runs them first, and the suite
-// reads what they printed (pieces.go).
+// reads what they printed.
 //
 // Speed reached with wrong answers is worth nothing. So a sample of the answers
 // is read and checked while the load runs, and at the end the units that the

@@ -35,9 +35,9 @@ var (
 // moves reports whether the market continues after the history.
 func (m mode) moves() bool { return m.market != corpus.Still }
 
-// serve makes sure that a node runs in a mode. One that is not ours is left as
+// ensureNode makes sure that a node runs in a mode. One that is not ours is left as
 // it is.
-func (s *suite) serve(ctx context.Context, m mode) error {
+func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
 	}
@@ -125,12 +125,12 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	after := s.node.Counters()
 	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
-	count := s.counted(before, after, refreshCount)
+	count := s.sumCounter(before, after, refreshCount)
 	out.Set(refreshes, count, "")
 	out.Set(nativeMoved, moves/count, "")
 	out.Set(refreshCPU, cpu.Seconds()/count, "s")
-	out.Set("time a refresh", s.counted(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
-	out.Set("events a refresh", s.counted(before, after, "tidemark_chain_events_total")/count, "")
+	out.Set("time a refresh", s.sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
+	out.Set("events a refresh", s.sumCounter(before, after, "tidemark_chain_events_total")/count, "")
 	out.Set(refreshBytes, float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
@@ -141,8 +141,8 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 
 const refreshCount = "tidemark_chain_refresh_seconds_count"
 
-// counted sums how far a counter of the chains has come.
-func (s *suite) counted(before, after map[string]float64, counter string) (sum float64) {
+// sumCounter sums how far a counter of the chains has come.
+func (s *suite) sumCounter(before, after map[string]float64, counter string) (sum float64) {
 	for _, chain := range s.target.chains {
 		name := fmt.Sprintf(`%s{chain="%d"}`, counter, chain)
 		sum += after[name] - before[name]
@@ -162,7 +162,7 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 
 	last, err := s.nativePrices()
 	for err == nil {
-		n := s.counted(before, s.node.Counters(), refreshCount)
+		n := s.sumCounter(before, s.node.Counters(), refreshCount)
 		if n >= float64(s.Refreshes) {
 			return moves, nil
 		}
@@ -188,7 +188,7 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 func (s *suite) nativePrices() (prices []float64, err error) {
 	for _, chain := range s.target.chains {
 		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		l, err := s.list("%s", path)
+		l, err := s.askList("%s", path)
 		if err != nil {
 			return nil, err
 		}

@@ -22,10 +22,10 @@ const (
 	unitsCharts = 10
 )
 
-// zipf draws from 0 to n-1, small numbers more often: the k-th about 1/k as
+// drawZipf draws from 0 to n-1, small numbers more often: the k-th about 1/k as
 // often as the first. It inverts the integral of 1/x, so that it needs no
 // state.
-func zipf(r *rand.Rand, n int) int {
+func drawZipf(r *rand.Rand, n int) int {
 	return min(n-1, int(math.Exp(r.Float64()*math.Log(float64(n)+1)))-1)
 }
 
@@ -54,11 +54,11 @@ func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
 // zipfMix is what users do: first pages mostly, popular rows mostly.
 func zipfMix(t *target) load.Mix {
 	const deepest = 200 // pages that people go to
-	near := func(r *rand.Rand, pages int) int { return zipf(r, min(pages, deepest)) }
+	near := func(r *rand.Rand, pages int) int { return drawZipf(r, min(pages, deepest)) }
 
 	pools := func(dst []byte, r *rand.Rand) []byte {
-		dst = append(append(dst, "/v1/pools?sort="...), poolSorts[zipf(r, len(poolSorts))]...)
-		return strconv.AppendInt(append(dst, "&page="...), int64(1+zipf(r, 10)), 10)
+		dst = append(append(dst, "/v1/pools?sort="...), poolSorts[drawZipf(r, len(poolSorts))]...)
+		return strconv.AppendInt(append(dst, "&page="...), int64(1+drawZipf(r, 10)), 10)
 	}
 
 	m := load.Mix{
@@ -83,7 +83,7 @@ func zipfMix(t *target) load.Mix {
 // oneOf draws by popularity.
 func oneOf(paths []string, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
-		return append(append(dst, paths[zipf(r, len(paths))]...), suffix...)
+		return append(append(dst, paths[drawZipf(r, len(paths))]...), suffix...)
 	}
 }
 
@@ -109,17 +109,17 @@ func anyDetail(t *target) load.Mix {
 	}}
 }
 
-func anyCharts(t *target) load.Mix { return charts(t, anyPosition(t, "/charts")) }
+func anyCharts(t *target) load.Mix { return chartsMix(t, anyPosition(t, "/charts")) }
 
 // agedCharts are charts over a year and more, of positions that are as old.
 func agedCharts(t *target) load.Mix {
 	if len(t.aged) == 0 {
 		return nil
 	}
-	return charts(t, oneOf(t.aged, "/charts?range=all"))
+	return chartsMix(t, oneOf(t.aged, "/charts?range=all"))
 }
 
-func charts(t *target, path path) load.Mix {
+func chartsMix(t *target, path path) load.Mix {
 	if !t.charts {
 		return nil
 	}
@@ -167,8 +167,8 @@ func laterPages(*target) load.Mix {
 		}}}
 }
 
-// accepting is a mix whose first part may also be answered with these statuses.
-func accepting(m load.Mix, statuses ...int) load.Mix {
+// alsoAccept returns a mix whose first part may also be answered with these statuses.
+func alsoAccept(m load.Mix, statuses ...int) load.Mix {
 	m[0].Accept = statuses
 	return m
 }

@@ -88,7 +88,7 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 		if len(s.Only) > 0 && !slices.ContainsFunc(s.Only, same) {
 			continue
 		}
-		if err := s.serve(ctx, bare); err != nil {
+		if err := s.ensureNode(ctx, bare); err != nil {
 			return out, errors.Join(append(faults, err)...)
 		}
 		p := contest{suite: s, out: out, peer: report.Peer{Peer: name}, number: uint64(number)}
@@ -117,9 +117,11 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cmd := exec.Command(command, "--peer", c.peer.Peer, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
-	if c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log")); err == nil {
+	c.say("%s: loading", c.peer.Peer)
+	c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log"))
+	if err == nil {
 		defer func() { err = errors.Join(err, c.front.Stop()) }()
-		err = c.awaitLoaded(ctx)
+		err = c.readAbout()
 	}
 	if err != nil {
 		for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
@@ -140,20 +142,15 @@ func (c *contest) run(ctx context.Context, command, keys string) (err error) {
 	return errors.Join(faults...)
 }
 
-// awaitLoaded waits until the peer has loaded everything, which is its refresh.
-func (c *contest) awaitLoaded(ctx context.Context) error {
-	c.say("%s: loading", c.peer.Peer)
-	err := c.front.Await(ctx, process.PollEvery, func() error {
-		a, err := process.Ask(c.front.Address, "/about", "")
-		if err != nil || a.Status != 200 {
-			return errors.Join(err, errors.New("still loading"))
-		}
-		return json.Unmarshal(a.Body, &c.peer)
-	})
-	if err != nil {
-		return err
+// readAbout reads what loading took, which is the peer's refresh.
+func (c *contest) readAbout() error {
+	a, err := process.Ask(c.front.Address, "/about", "")
+	if err == nil {
+		err = json.Unmarshal(a.Body, &c.peer)
 	}
-
+	if err != nil {
+		return fmt.Errorf("cannot read what the peer says of itself: %w", err)
+	}
 	p := c.peer
 	p.Question, p.Row = refreshName, refreshRow
 	c.out.Results = append(c.out.Results, p)
@@ -216,7 +213,7 @@ func (c *contest) ask(ctx context.Context, q *question, keyed bool) (err error) 
 // loadWhole runs a round in which no answer failed.
 func (s *suite) loadWhole(ctx context.Context, cfg load.Config) (took *load.Result, err error) {
 	for range attempts {
-		if took, err = s.load(ctx, cfg); err != nil {
+		if took, err = s.runLoad(ctx, cfg); err != nil {
 			return nil, err
 		}
 		bad := took.Failures + took.Unanswered
@@ -278,7 +275,7 @@ func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equ
 // refreshNode measures the node's refresh of every chain, for all peers.
 func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
 	s.say("measuring the node's refresh")
-	if err := s.serve(ctx, live); err != nil {
+	if err := s.ensureNode(ctx, live); err != nil {
 		return err
 	}
 	var r report.Scenario

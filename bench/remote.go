@@ -32,15 +32,15 @@ func (s *suite) connect() error {
 	if s.scratch, err = os.MkdirTemp("", "tidemark-bench-"); err != nil { // for logs
 		return fmt.Errorf("cannot make a directory to work in: %w", err)
 	}
-	if s.run.Corpus, err = s.stats(); err != nil {
+	if s.run.Corpus, err = s.askStats(); err != nil {
 		return err
 	}
 	s.used, err = s.unitsUsed()
 	return err
 }
 
-// stats asks what the node has.
-func (s *suite) stats() (report.Corpus, error) {
+// askStats asks what the node has.
+func (s *suite) askStats() (report.Corpus, error) {
 	var stats struct {
 		Positions           struct{ Total, Active int64 }
 		Pools, Transactions struct{ Total int64 }
@@ -78,8 +78,8 @@ var unknown = []string{
 	"its machine: the one described is the client's, on which the limit runs too",
 }
 
-// describe writes down what a reader of the figures has to know.
-func (s *suite) describe() {
+// describeRun writes down what a reader of the figures has to know.
+func (s *suite) describeRun() {
 	s.run.Settings = report.Settings{
 		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
 		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,

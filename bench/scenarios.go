@@ -169,7 +169,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 // what the answers say and how the node is afterwards.
 func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	const times = 3
-	mix := accepting(uncachedPages(s.target), 429, 503)
+	mix := alsoAccept(uncachedPages(s.target), 429, 503)
 	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 // runStorm asks with accounts whose quota ends meanwhile: every unit that they
 // have is used, and none besides.
 func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
-	r, err := s.askAlone(ctx, out, load.Config{Mix: accepting(hotPage(s.target), 429), Keys: s.limited})
+	r, err := s.askAlone(ctx, out, load.Config{Mix: alsoAccept(hotPage(s.target), 429), Keys: s.limited})
 	if err != nil {
 		return err
 	}

@@ -112,11 +112,11 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.describe()
+	s.describeRun()
 
 	if s.URL == "" {
 		s.say("starting a node on a copy of %s", s.Corpus)
-		if err := s.serve(ctx, still); err != nil {
+		if err := s.ensureNode(ctx, still); err != nil {
 			return err
 		}
 	}
@@ -164,11 +164,11 @@ func (s *suite) runScenarios(ctx context.Context) error {
 		if sc.Everybody {
 			s.asking = s.keys
 		}
-		if err := s.serve(ctx, sc.Mode); err != nil {
+		if err := s.ensureNode(ctx, sc.Mode); err != nil {
 			return err
 		}
 
-		out, err := s.measure(ctx, sc)
+		out, err := s.measureScenario(ctx, sc)
 		if err != nil {
 			return fmt.Errorf("scenario %s: %w", sc.Name, err)
 		}
@@ -178,9 +178,9 @@ func (s *suite) runScenarios(ctx context.Context) error {
 	return nil
 }
 
-// measure runs one scenario, and notes what the node held and what other
+// measureScenario runs one scenario, and notes what the node held and what other
 // processes used of the machine meanwhile.
-func (s *suite) measure(ctx context.Context, sc *scenario) (*report.Scenario, error) {
+func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scenario, error) {
 	ownUse := func() time.Duration {
 		sum := process.Own()
 		if s.node != nil {
@@ -212,8 +212,8 @@ func (s *suite) measure(ctx context.Context, sc *scenario) (*report.Scenario, er
 	return out, nil
 }
 
-// get asks the node once, outside of a load, and counts what that cost.
-func (s *suite) get(path string) (*process.Answer, error) {
+// askOnce asks the node once, outside of a load, and counts what that cost.
+func (s *suite) askOnce(path string) (*process.Answer, error) {
 	a, err := process.Ask(s.node.API, path, s.keys[0])
 	if err != nil {
 		return nil, err

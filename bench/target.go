@@ -86,8 +86,8 @@ type row struct {
 	Pricing                      struct{ NativePriceUsd float64 }
 }
 
-// paths are where the details of positions or of pools are.
-func paths(rows []row) (all []string) {
+// detailPaths are where the details of positions or of pools are.
+func detailPaths(rows []row) (all []string) {
 	for i := range rows {
 		r := &rows[i]
 		if r.PositionID == "" {
@@ -104,7 +104,7 @@ func paths(rows []row) (all []string) {
 // of a deep one may be told to come again.
 func (s *suite) getUntil(path string, l any) error {
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
-		a, err := s.get(path)
+		a, err := s.askOnce(path)
 		if err == nil && a.Status == 503 && time.Now().Before(end) {
 			continue
 		}
@@ -122,8 +122,8 @@ func (s *suite) getUntil(path string, l any) error {
 	}
 }
 
-// list asks for a list.
-func (s *suite) list(format string, args ...any) (l listed, err error) {
+// askList asks for a list.
+func (s *suite) askList(format string, args ...any) (l listed, err error) {
 	return l, s.getUntil(fmt.Sprintf(format, args...), &l)
 }
 
@@ -150,7 +150,7 @@ func (s *suite) discover() (*target, error) {
 
 // findRows asks how long the lists are.
 func (s *suite) findRows(t *target) error {
-	stats, err := s.stats()
+	stats, err := s.askStats()
 	if err != nil {
 		return err
 	}
@@ -171,12 +171,12 @@ func (s *suite) findRows(t *target) error {
 // last of its full pages of 100 is looked for by halving.
 func (s *suite) countRows(path string, atMost int) (int, error) {
 	const limit = 100
-	l, err := s.list("%s&limit=1", path)
+	l, err := s.askList("%s&limit=1", path)
 	if err != nil || !l.Pagination.TotalCapped {
 		return l.Pagination.Total, err
 	}
 	full := sort.Search(atMost/limit+1, func(page int) bool {
-		l, pageErr := s.list("%s&limit=%d&page=%d", path, limit, page+1)
+		l, pageErr := s.askList("%s&limit=%d&page=%d", path, limit, page+1)
 		err = errors.Join(err, pageErr)
 		return len(l.Positions) < limit
 	})
@@ -186,16 +186,16 @@ func (s *suite) countRows(path string, atMost int) (int, error) {
 // findPopular looks for what most people ask for.
 func (s *suite) findPopular(t *target) error {
 	for page := 1; page <= discoverPages; page++ {
-		positions, err := s.list("/v1/positions?sort=underlying_value&limit=100&page=%d", page)
+		positions, err := s.askList("/v1/positions?sort=underlying_value&limit=100&page=%d", page)
 		if err != nil {
 			return err
 		}
-		pools, err := s.list("/v1/pools?limit=100&page=%d", page)
+		pools, err := s.askList("/v1/pools?limit=100&page=%d", page)
 		if err != nil {
 			return err
 		}
-		t.positions = append(t.positions, paths(positions.Positions)...)
-		t.pools = append(t.pools, paths(pools.Pools)...)
+		t.positions = append(t.positions, detailPaths(positions.Positions)...)
+		t.pools = append(t.pools, detailPaths(pools.Pools)...)
 	}
 
 	if len(t.positions) == 0 || len(t.pools) == 0 {
@@ -211,7 +211,7 @@ func (s *suite) findIDs(t *target) error {
 		var ends [2]uint64
 
 		for i, order := range []string{"nft_id_asc", "nft_id_desc"} {
-			l, err := s.list("/v1/positions?limit=1&sort=%s&%s%s", order, everything, chainFilter(chain))
+			l, err := s.askList("/v1/positions?limit=1&sort=%s&%s%s", order, everything, chainFilter(chain))
 			if err == nil && len(l.Positions) > 0 {
 				ends[i], err = strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
 			}
@@ -230,14 +230,14 @@ func (s *suite) findIDs(t *target) error {
 func (s *suite) findLong(t *target) error {
 	var candidates []string
 	for page := 1; page <= discoverPages; page++ {
-		l, err := s.list("/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page, everything)
+		l, err := s.askList("/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page, everything)
 		if err != nil {
 			return err
 		}
 		if page == 1 {
-			candidates = paths(l.Positions)
+			candidates = detailPaths(l.Positions)
 		}
-		t.aged = append(t.aged, paths(slices.DeleteFunc(l.Positions, func(p row) bool {
+		t.aged = append(t.aged, detailPaths(slices.DeleteFunc(l.Positions, func(p row) bool {
 			return !p.IsActive || p.Metrics.AgeSeconds < yearDays*24*3600
 		}))...)
 	}
@@ -246,7 +246,7 @@ func (s *suite) findLong(t *target) error {
 	}
 
 	for _, path := range candidates {
-		a, err := s.get(path)
+		a, err := s.askOnce(path)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (s *suite) findLong(t *target) error {
 			t.longest, t.entries = path, n
 		}
 	}
-	a, err := s.get(t.positions[0] + "/charts")
+	a, err := s.askOnce(t.positions[0] + "/charts")
 	t.charts = err == nil && a.Status == 200
 	return err
 }

@@ -91,14 +91,14 @@ func shapeOf(st *market.State) (c ChainShape) {
 
 	slices.SortFunc(held, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(held) > 0 {
-		c.Largest, c.Zipf = held[0], slope(held[:max(1, len(held)/20)])
+		c.Largest, c.Zipf = held[0], fitSlope(held[:max(1, len(held)/20)])
 	}
 	return c
 }
 
-// slope returns by which power of their rank sizes fall: the least squares of
+// fitSlope returns by which power of their rank sizes fall: the least squares of
 // the logarithms.
-func slope(sizes []int64) float64 {
+func fitSlope(sizes []int64) float64 {
 	var x, y, xx, xy float64
 	n := float64(len(sizes))
 	for i, size := range sizes {

@@ -1,9 +1,15 @@
 package corpus
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"time"
 
 	"tidemark/actors/feed/sim"
+	"tidemark/rankings"
 )
 
 // Spec is what a corpus is made from. The same Spec gives the same corpus.
@@ -58,22 +64,22 @@ func (s *Spec) SetDefaults() error {
 	}
 
 	if s.Crowd == (sim.Crowd{}) {
-		s.Crowd = crowd(s.Days, s.first(s.Pools))
+		s.Crowd = crowdFor(s.Days, s.firstChainPart(s.Pools))
 	}
 	return nil
 }
 
-// crowd gives a market of so many pools on a chain the shape of the figures.
+// crowdFor gives a market of so many pools on a chain the shape of the figures.
 // The numbers were found by trying; TestShape holds the result.
-func crowd(days, pools int) sim.Crowd {
+func crowdFor(days, pools int) sim.Crowd {
 	return sim.Crowd{
 		Leave: 370, Width: 85, Wallets: 380, Awake: max(2, pools/150), Sleepy: 40, Zipf: true,
 		BusyDays: min(busyDays, days-1), Early: 10,
 	}
 }
 
-// first returns chain 1's part of a number of all chains.
-func (s *Spec) first(all int) int {
+// firstChainPart returns chain 1's part of a number of all chains.
+func (s *Spec) firstChainPart(all int) int {
 	sum := 0
 	for _, c := range Chains[:s.Chains] {
 		sum += c.Share
@@ -85,6 +91,96 @@ func (s *Spec) first(all int) int {
 // bar. The chain is given by its index in Chains.
 func (s *Spec) Events(chain int) int64 {
 	const quietDay = 66 // events of three rounds through the core pools
-	actions := s.Actions * s.first(s.Positions) * Chains[chain].Share / 100
+	actions := s.Actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
 	return int64(actions)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
+}
+
+// AppendFilter appends the query of the n-th filter of positions. No two are
+// the same: they differ in two floors, the order and the range.
+func AppendFilter(dst []byte, n uint64) []byte {
+	ranges := [...]string{"", "&range=in", "&range=out"}
+	mixed := n * 0x9e3779b97f4a7c15 // so that neighbours differ in everything
+	dst = append(append(dst, "?sort="...), rankings.PositionSorts[mixed>>8%6]...)
+	dst = append(dst, ranges[mixed>>16%3]...)
+
+	value := math.Exp(float64(mixed>>40) / float64(1<<24) * math.Log(20_000))
+	dst = strconv.AppendFloat(append(dst, "&minValueUsd="...), value, 'f', 3, 64)
+	dst = strconv.AppendUint(append(dst, "&minPoolTvl="...), mixed>>20%50_000, 10)
+	return strconv.AppendUint(append(dst, '.'), n, 10) // this digit string is never the same
+}
+
+// Market says what happens after the history of a corpus.
+type Market uint8
+
+// The markets.
+const (
+	Still Market = iota // nothing: the head stays where the history ends
+	Calm                // no price that others depend on moves, and few pools are traded
+	Brisk               // minutes pass in every refresh, and every native price moves
+)
+
+// Node is how a node is to serve a corpus.
+type Node struct {
+	Market  Market
+	Since   time.Time     // when the market continues after the history, unless it is Still
+	Bare    bool          // without a page cache: every page is rendered for whoever asks
+	Refresh time.Duration // 0: the node's default
+}
+
+// Options are what the bench's own node has besides a configuration: what no
+// operator sets. The zero value is any node.
+type Options struct {
+	sim.Workload
+	NoPageCache bool `json:"noPageCache,omitempty"`
+}
+
+// ParseOptions reads the JSON of Options; nothing is the zero value.
+func ParseOptions(text string) (o Options, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &o)
+	}
+	return o, err
+}
+
+// The plans of plans.toml.
+const (
+	MeteredPlan  = "bench"
+	LimitedPlan  = "bench-limited"
+	LimitedUnits = 1000
+)
+
+//go:embed plans.toml
+var plans string
+
+// Config returns the configuration file of a node on the corpus.
+func (s *Spec) Config(n Node) string {
+	positions := s.firstChainPart(s.Positions)
+	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
+		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
+		s.Actions*positions, s.Genesis, n.Market == Still)
+	if n.Refresh > 0 {
+		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)
+	}
+	for _, c := range Chains[s.Chains:] {
+		text += fmt.Sprintf("[[chains]]\nid = %d\nenabled = false\n\n", c.ID)
+	}
+	return text + plans
+}
+
+// Args is the command line of a node on the corpus, before the flags of serve.
+func (s *Spec) Args(n Node) ([]string, error) {
+	genesis, err := time.Parse(time.RFC3339, s.Genesis)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the genesis of a corpus: %w", err)
+	}
+	o := Options{sim.Workload{Crowd: s.Crowd, Brisk: n.Market == Brisk, Calm: n.Market == Calm}, n.Bare}
+	if n.Market != Still {
+		o.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
+	}
+
+	text, err := json.Marshal(&o)
+	if err != nil {
+		panic("BUG: options that cannot be encoded: " + err.Error())
+	}
+	return []string{"bench", "node", "--options", string(text)}, nil
 }

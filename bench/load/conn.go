@@ -59,9 +59,9 @@ func (c *conn) close() {
 	c.net = nil
 }
 
-// work asks until the time is over, each request when it is due. Its number is
+// askUntilEnd asks until the time is over, each request when it is due. Its number is
 // drawn before it is due, so that every connection waits for another one.
-func (c *conn) work() {
+func (c *conn) askUntilEnd() {
 	c.net.SetDeadline(c.start.Add(c.end + drainTime))
 	for c.broken < maxBroken && c.ctx.Err() == nil {
 		due := c.now()
@@ -79,19 +79,23 @@ func (c *conn) work() {
 	}
 }
 
-// waitUntil waits for the moment of a request, to some microseconds; false when
+// waitUntil waits for the moment of a request, to some tens of microseconds; false when
 // the run ends before.
 func (c *conn) waitUntil(due time.Duration) bool {
 	for {
 		wait := due - c.now()
+
 		switch {
 		case wait <= 0:
 			return c.now() < c.end
 		case wait > sleepAbove:
 			time.Sleep(wait - sleepAbove/2)
 		default:
+			// Without slack, which is 50 µs for every thread. Interrupted or moved to
+			// another thread in between, it looks at the clock again.
+			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 			ts := unix.NsecToTimespec(wait.Nanoseconds())
-			_ = unix.Nanosleep(&ts, nil) // interrupted, it is looked at the clock again
+			_ = unix.Nanosleep(&ts, nil)
 		}
 	}
 }
@@ -131,7 +135,7 @@ func (c *conn) ask(part *Part, due time.Duration) error {
 		return fmt.Errorf("cannot read a body: %w", err)
 	}
 
-	c.count(part, status, charged, length, due, uncharged && c.cfg.Free != nil && c.cfg.Free(c.body))
+	c.countResponse(part, status, charged, length, due, uncharged && c.cfg.Free != nil && c.cfg.Free(c.body))
 	if sampled {
 		select {
 		case c.checks <- answer{status, string(c.out[len("GET "):path]), c.body}:
@@ -142,8 +146,8 @@ func (c *conn) ask(part *Part, due time.Duration) error {
 	return nil
 }
 
-// count enters a complete response.
-func (c *conn) count(part *Part, status int, charged int64, length int, due time.Duration, free bool) {
+// countResponse enters a complete response.
+func (c *conn) countResponse(part *Part, status int, charged int64, length int, due time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 

@@ -11,8 +11,8 @@
 //
 // It sleeps. A timer that fires half a millisecond late is half a millisecond
 // of latency that no server caused. Every connection draws the number of its
-// next request and waits for its moment in the kernel, to some microseconds; Go's
-// own timers are used only while it is at least 2 ms away.
+// next request and waits for its moment in the kernel, to some tens of
+// microseconds; Go's own timers are used only while it is at least 2 ms away.
 //
 // It is the bottleneck. A connection counts most bodies without looking at them;
 // an answer is looked at by somebody else (Config.Check), and only so many a

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// constant starts the yardstick.
-func constant(t *testing.T, size int) string {
+// startConstant starts the yardstick.
+func startConstant(t *testing.T, size int) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -132,7 +132,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 // An open loop asks at its rate and no faster.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: constant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
+		Addr: startConstant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
 		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {
@@ -183,11 +183,27 @@ func TestRefusals(t *testing.T) {
 	}
 
 	f(func(*Config) {}) // nobody listens
-	f(func(c *Config) { c.Mix = nil })
-	f(func(c *Config) { c.Mix[0].Weight = 0 })
 	f(func(c *Config) { c.Connections = 0 })
 	f(func(c *Config) { c.Connections = maxConnections + 1 })
 	f(func(c *Config) { c.Length = 0 })
-	f(func(c *Config) { c.Warmup = maxLength })
-	f(func(c *Config) { c.Rate = -1 })
+}
+
+// The numbers of a body are those of JSON and exact decimals, and nothing else.
+func TestNumbersOf(t *testing.T) {
+	f := func(body, want string) {
+		t.Helper()
+		got := ""
+		for _, n := range NumbersOf([]byte(body)) {
+			got += string(n.Append(nil)) + " "
+		}
+		if got != want {
+			t.Errorf("%s has %q; want %q", body, got, want)
+		}
+	}
+
+	f(`{"a1":12,"b":[-0.5,3e2],"c":null}`, "12 0.5 300 ")
+	f(`{"id":"0x12","hash":"9ab","a":"12.5","b":"-7","text":"1 of 2","t\"7":8}`, "125 7 8 ")
+	f(`["123456789012345678954321"]`, "123456789012345678954321 ")
+	f(`[7]`, "7 ")
+	f(``, "")
 }

@@ -1,7 +1,10 @@
 package load
 
 import (
+	"cmp"
+	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -44,4 +47,51 @@ type Pace float64
 // At returns when request hit is due, counted from the start.
 func (p Pace) At(hit uint64) time.Duration {
 	return time.Duration(float64(hit) / float64(p) * float64(time.Second))
+}
+
+// Side is one of two things that are measured in turns.
+type Side func(context.Context) (*Result, error)
+
+// InTurns measures a and then b, round by round, so that what else the machine
+// does falls on both.
+func InTurns(ctx context.Context, rounds int, a, b Side) (as, bs []*Result, err error) {
+	for range rounds {
+		x, err := a(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		y, err := b(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		as, bs = append(as, x), append(bs, y)
+	}
+	return as, bs, nil
+}
+
+// Middle returns the round whose throughput is the median.
+func Middle(rounds []*Result) *Result {
+	sorted := slices.Clone(rounds)
+	slices.SortFunc(sorted, func(a, b *Result) int { return cmp.Compare(a.PerSecond(), b.PerSecond()) })
+	return sorted[len(sorted)/2]
+}
+
+// Median returns the middle of values, the greater one of two; 0 of none.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// Ratios of a to b, round by round: of throughputs, and of the CPU time that
+// the servers took for an answer, b's by a's. CPU that is not known is left out.
+func Ratios(as, bs []*Result) (throughput, cpu []float64) {
+	for i := range as {
+		throughput = append(throughput, as[i].PerSecond()/max(bs[i].PerSecond(), 1))
+		if x, y := as[i].ServerMicros(), bs[i].ServerMicros(); x > 0 && y > 0 {
+			cpu = append(cpu, y/x)
+		}
+	}
+	return throughput, cpu
 }

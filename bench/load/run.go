@@ -1,13 +1,16 @@
 package load
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
 )
@@ -34,29 +37,15 @@ type Config struct {
 	Free func(body []byte) bool
 }
 
-// Bounds of a run: in time and connections.
-const (
-	maxLength      = time.Hour
-	maxConnections = 4096
-)
+// maxConnections bounds a run.
+const maxConnections = 4096
 
 func (c *Config) check() error {
 	switch {
-	case len(c.Mix) == 0:
-		return errors.New("nothing to ask: the mix is empty")
-	case c.Length <= 0 || c.Warmup < 0 || c.Warmup+c.Length > maxLength:
-		return fmt.Errorf("cannot run for %s after %s; the sum is at most %s",
-			c.Length, c.Warmup, maxLength)
+	case c.Length <= 0:
+		return fmt.Errorf("cannot measure for %s", c.Length)
 	case c.Connections < 1 || c.Connections > maxConnections:
 		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
-	case c.Rate < 0:
-		return fmt.Errorf("cannot ask %v requests a second", c.Rate)
-	}
-
-	for i := range c.Mix {
-		if c.Mix[i].Weight < 1 {
-			return fmt.Errorf("part %s has the weight %d; it is at least 1", c.Mix[i].Name, c.Mix[i].Weight)
-		}
 	}
 	return nil
 }
@@ -157,24 +146,24 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		}
 		r.conns = append(r.conns, c)
 	}
-	return r.measure()
+	return r.runAll()
 }
 
-// measure runs the connections and reads the clocks and CPU times around what is
+// runAll runs the connections and reads the clocks and CPU times around what is
 // measured.
-func (r *run) measure() (*Result, error) {
+func (r *run) runAll() (*Result, error) {
 	result := new(Result)
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
 	for _, c := range r.conns {
-		working.Go(c.work)
+		working.Go(c.askUntilEnd)
 	}
 
-	r.wait(r.cfg.Warmup)
+	r.waitFor(r.cfg.Warmup)
 	client, server := process.Own(), r.serverCPU()
 	result.Began = time.Now()
-	r.wait(r.cfg.Length)
+	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
 	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
 
@@ -189,9 +178,9 @@ func (r *run) measure() (*Result, error) {
 	return result, r.ctx.Err()
 }
 
-// wait ends with the context at the latest. Only the readings of clocks depend
+// waitFor ends with the context at the latest. Only the readings of clocks depend
 // on it, never a request.
-func (r *run) wait(d time.Duration) {
+func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-r.ctx.Done():
@@ -216,4 +205,27 @@ func (r *run) checkAnswers(result *Result) {
 			r.mu.Unlock()
 		}
 	}
+}
+
+// Constant serves the same body of size bytes to every request on l: what this
+// stack can do at most. Its write buffer holds head and body, so that a
+// response is one write; nothing else is there to be tuned. It returns when l
+// is closed.
+func Constant(l net.Listener, size int) error {
+	const head = 1 << 10 // of a response, generously
+	body := bytes.Repeat([]byte{'0'}, size)
+	server := fasthttp.Server{
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.SetContentType("application/json")
+			ctx.Response.SetBodyRaw(body)
+		},
+		WriteBufferSize:       size + head,
+		NoDefaultServerHeader: true,
+	}
+
+	if err := server.Serve(l); err != nil {
+		return fmt.Errorf("cannot serve %d constant bytes on %s: %w", size, l.Addr(), err)
+	}
+
+	return nil
 }

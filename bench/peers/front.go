@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -25,17 +24,12 @@ const (
 	aboutPath   = "/about"
 )
 
-// front stands before a peer as edge stands before the rankings.
+// front stands before a loaded peer as edge stands before the rankings.
 type front struct {
-	ready atomic.Pointer[loaded]
-	book  *accounts.Book // of the keys
-}
-
-// loaded is what a front serves once it is there.
-type loaded struct {
 	peer   peer
 	chains query.Chains
-	about  []byte // what it serves, and what loading took
+	about  []byte         // what it serves, and what loading took
+	book   *accounts.Book // of the keys
 }
 
 // serverOf is fasthttp as the node has it, with room for a response in one
@@ -51,13 +45,9 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
 	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))
 	path, counted := bytes.CutPrefix(path, []byte(countedMark))
-	at := f.ready.Load()
 	switch {
-	case at == nil:
-		ctx.Error(`{"error":"still loading"}`, fasthttp.StatusServiceUnavailable)
-		return
 	case string(path) == aboutPath:
-		ctx.SetBody(at.about)
+		ctx.SetBody(f.about)
 		return
 	case string(path) != listPath:
 		ctx.Error(`{"error":"no such route"}`, fasthttp.StatusNotFound)
@@ -71,14 +61,14 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 
 	q := asked{counted: counted}
 	var err error
-	if q.PositionQuestion, err = at.chains.Positions(raw); err != nil {
+	if q.PositionQuestion, err = f.chains.Positions(raw); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
 
 	p := page{body: &ctx.Response}
 	p.begin(&q)
-	if err := at.peer.answer(&p, &q); err != nil {
+	if err := f.peer.answer(&p, &q); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
 		return
 	}
@@ -89,9 +79,9 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// newFront makes a front that knows the keys of a file: ten an account, none of
-// which ever runs out.
-func newFront(path string) (*front, error) {
+// readBook makes a book of the keys of a file: ten an account, none of which ever
+// runs out.
+func readBook(path string) (*accounts.Book, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the keys: %w", err)
@@ -114,7 +104,7 @@ func newFront(path string) (*front, error) {
 			ID: uint64(i + 1), Hash: accounts.HashKey(key), Prefix: string(key[:accounts.PrefixLen]), Cell: cell,
 		}, 0, 0)
 	}
-	return &front{book: book}, nil
+	return book, nil
 }
 
 // admit checks a key as the node does.
@@ -181,8 +171,8 @@ func (p *page) end(q *asked) {
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
 }
 
-// filterable refuses filters that no question has.
-func filterable(q *rankings.PositionQuestion) error {
+// checkFilterable refuses filters that no question has.
+func checkFilterable(q *rankings.PositionQuestion) error {
 	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
 		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
 		return errors.Join(errCannot, fmt.Errorf("no peer has this filter: %+v", *q))

@@ -68,8 +68,8 @@ type peer interface {
 // errCannot is a peer's answer to a question that it has no means for.
 var errCannot = errors.New(report.Cannot)
 
-// serve starts the database, loads it, and answers until the process is told to
-// stop. /about says nothing until everything is loaded.
+// serve starts the database, loads it, and then answers until the process is
+// told to stop.
 func (c *cli) serve(ctx context.Context) (err error) {
 	i := slices.IndexFunc(contestants, func(one contestant) bool { return strings.EqualFold(one.name, c.Peer) })
 	if i < 0 {
@@ -79,31 +79,22 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if why := which.missing(); why != "" {
 		return errors.New(why)
 	}
-
-	f, err := newFront(c.Keys)
+	book, err := readBook(c.Keys)
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
-	}
-	server, ended := serverOf(f), make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	defer func() { err = errors.Join(err, server.Shutdown()) }()
-
 	rows, err := readCorpus(ctx, c.Corpus)
 	if err != nil {
 		return err
 	}
+
 	p, err := which.open(ctx, c.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-
-	version, process := p.about()
-	w := startClock(process)
+	version, server := p.about()
+	w := startClock(server)
 	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
@@ -114,18 +105,18 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	f.ready.Store(&loaded{peer: p, chains: rows.parser(), about: about})
 
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-ended:
-		return err
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
 	}
+	front := serverOf(&front{p, rows.parser(), about, book})
+	context.AfterFunc(ctx, func() { _ = front.Shutdown() })
+	return front.Serve(l)
 }
 
-// start starts a database server of our own on the cores of this process.
-func start(cmd *exec.Cmd, dir string) (*process.Child, error) {
+// startServer starts a database server of our own on the cores of this process.
+func startServer(cmd *exec.Cmd, dir string) (*process.Child, error) {
 	cores, err := process.Split(false)
 	if err != nil {
 		return nil, err

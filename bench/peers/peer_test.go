@@ -24,8 +24,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// made is a corpus of random rows with many ties.
-func made() *corpus {
+// randomCorpus is a corpus of random rows with many ties.
+func randomCorpus() *corpus {
 	r := rand.New(rand.NewPCG(7, 7))
 	c := &corpus{chains: []uint32{1, 42161, 43114}}
 	for _, chain := range c.chains {
@@ -69,8 +69,8 @@ func made() *corpus {
 	return c
 }
 
-// model answers a question by looking at every row.
-func model(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
+// answerByScan answers a question by looking at every row.
+func answerByScan(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
 	for i := range c.rows {
 		w := &c.rows[i]
 		ok := q.Chain == 0 || uint32(q.Chain) == w.chain
@@ -93,8 +93,8 @@ func model(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
 	return rows[from:min(from+int(q.Limit), total)], total
 }
 
-// open starts a contestant on a corpus, in a directory that others may enter.
-func open(t *testing.T, c *contestant, rows *corpus) peer {
+// openPeer starts a contestant on a corpus, in a directory that others may enter.
+func openPeer(t *testing.T, c *contestant, rows *corpus) peer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "peer")
 	if err != nil {
@@ -127,8 +127,8 @@ func TestPeers(t *testing.T) {
 			if why := c.missing(); why != "" {
 				t.Skip(why)
 			}
-			rows := made()
-			checkPeer(t, open(t, c, rows), rows, c.name != "Redis")
+			rows := randomCorpus()
+			checkPeer(t, openPeer(t, c, rows), rows, c.name != "Redis")
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestPeers(t *testing.T) {
 // checkPeer asks, behind a front, in every order, on every chain, for deep pages,
 // and with filters, unless the peer has none.
 func checkPeer(t *testing.T, p peer, c *corpus, filters bool) {
-	address := served(t, p, c)
+	address := servePeer(t, p, c)
 	f := func(path string) {
 		t.Helper()
 		checkModel(t, c, address, path)
@@ -167,8 +167,8 @@ func checkPeer(t *testing.T, p peer, c *corpus, filters bool) {
 // SQLite answers every list, and every filter above the default floor, from an
 // index alone, and seeks the mark from which a page begins.
 func TestPlans(t *testing.T) {
-	c := made()
-	p := open(t, &contestants[2], c).(*sqlPeer)
+	c := randomCorpus()
+	p := openPeer(t, &contestants[2], c).(*sqlPeer)
 	conn := (<-p.idle).(*sqliteSession)
 	defer conn.close()
 
@@ -187,7 +187,7 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range lists(c.chains) {
+	for _, l := range listsOf(c.chains) {
 		args := len(l.arguments(place{}, 0))
 		f(pageText(l, pageRows), args, sortColumns[l.sort]+",row)>(?,?)")
 		f(countText(l), args-3)
@@ -204,24 +204,23 @@ func TestPlans(t *testing.T) {
 // testKey is one that every front of the tests knows.
 var testKey, _ = accounts.NewKey(crypto.Reader, accounts.Server)
 
-// served serves a peer and returns the address.
-func served(t *testing.T, p peer, c *corpus) (address string) {
+// servePeer serves a peer and returns the address.
+func servePeer(t *testing.T, p peer, c *corpus) (address string) {
 	t.Helper()
 	keys := filepath.Join(t.TempDir(), "keys")
 	if err := os.WriteFile(keys, []byte(testKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFront(keys)
+	book, err := readBook(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.ready.Store(&loaded{p, c.parser(), []byte("{}")})
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serverOf(f)
+	server := serverOf(&front{p, c.parser(), []byte("{}"), book})
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Shutdown() })
 	return l.Addr().String()
@@ -259,7 +258,7 @@ func checkModel(t *testing.T, c *corpus, address, path string) {
 		t.Fatalf("%s: %v: %.200s", path, err, a.Body)
 	}
 
-	rows, total := model(c, &q)
+	rows, total := answerByScan(c, &q)
 	var want, have []string
 	for i, at := range rows {
 		want = append(want, fmt.Sprintf("%d %d %d", q.Offset()+uint64(i)+1, c.rows[at].chain, at%700))
@@ -297,7 +296,7 @@ func (dumb) close() error                                { return nil }
 func TestFront(t *testing.T) {
 	for _, size := range []int{0, 10, 4 << 10, 300 << 10} {
 		rest := `,"x":"` + strings.Repeat("y", size) + `"}`
-		address := served(t, dumb{rest}, new(corpus))
+		address := servePeer(t, dumb{rest}, new(corpus))
 		want := `{"positions":[` + rankMark + "1" + rest +
 			`],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1,"hasMore":false}}`
 		for _, path := range []string{listPath, keyedMark + listPath, listPath} {

@@ -11,8 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -23,15 +21,11 @@ import (
 
 // postgresProgram is the newest server where Debian's packages have them.
 func postgresProgram() string {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is well-formed
-	version := func(program string) int {
-		n, _ := strconv.Atoi(strings.Split(program, "/")[4])
-		return n
-	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/[1-9][0-9]/bin/postgres") // the pattern is well-formed
 	if len(found) == 0 {
 		return ""
 	}
-	return slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+	return found[len(found)-1]
 }
 
 // postgresSettings are how the cluster is tuned, for a machine with so many
@@ -48,7 +42,7 @@ func postgresSettings(memory int64) []string {
 		"wal_level=minimal", "max_wal_senders=0", "max_wal_size=16GB",
 		"autovacuum=off",                    // rows are loaded frozen and never change
 		"jit=off",                           // compiling takes longer than any question
-		"max_parallel_workers_per_gather=0", // requests run beside each other
+		"max_parallel_workers_per_gather=0", // requests run in parallel
 		"logging_collector=off",
 		// Every text has one best plan, whatever its parameters are, and to find it
 		// takes ten times as long as to run it.
@@ -98,7 +92,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	for _, s := range postgresSettings(process.ReadMachine().Available) {
 		args = append(args, "-c", s)
 	}
-	server, err := start(postgresCommand(program, args...), dir)
+	server, err := startServer(postgresCommand(program, args...), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ const bodyPrefix = "b:"
 
 func listKey(l list) string { return "l:" + l.name() }
 
-func member(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
+func memberOf(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
 
 // addBatch is how many members one ZADD adds, and how many bodies go at once.
 const addBatch = 500
@@ -60,7 +60,7 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	_, port, _ := net.SplitHostPort(address)
 
 	r := &redis{socket: filepath.Join(sockets, "redis")}
-	r.server, err = start(exec.Command(redisProgram(), "--bind", "127.0.0.1", "--port", port,
+	r.server, err = startServer(exec.Command(redisProgram(), "--bind", "127.0.0.1", "--port", port,
 		"--unixsocket", r.socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 		// It refuses more than is free, and is left out then.
 		"--maxmemory", strconv.FormatInt(process.ReadMachine().Available, 10)), dir)
@@ -108,18 +108,18 @@ func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 
 	n := uint32(0)
 	err := c.bodies(func(body []byte) error {
-		batch = append(batch, r.client.B().Set().Key(bodyPrefix+member(n)).Value(string(body)).Build())
+		batch = append(batch, r.client.B().Set().Key(bodyPrefix+memberOf(n)).Value(string(body)).Build())
 		if n++; len(batch) < addBatch {
 			return nil
 		}
 		return flush()
 	})
-	for _, l := range lists(c.chains) {
+	for _, l := range listsOf(c.chains) {
 		// Members in their order, which is the fastest.
 		for part := range slices.Chunk(c.sorted(l), addBatch) {
 			add := r.client.B().Zadd().Key(listKey(l)).ScoreMember()
 			for _, p := range part {
-				add = add.ScoreMember(p.score, member(p.row))
+				add = add.ScoreMember(p.score, memberOf(p.row))
 			}
 			batch = append(batch, add.Build())
 		}

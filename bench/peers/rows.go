@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	stored "tidemark/bench/corpus"
@@ -111,9 +113,9 @@ func rowOf(st *market.State, i uint32, m *value.Metrics) row {
 	r := row{
 		chain: uint32(st.Chain), value: m.UnderlyingValueUsd, tvl: st.Stats.At(p.Pool).TVLUsd,
 		scores: scores{
-			rankings.ByAPR: descending(m.APR), rankings.ByFeeAPR: descending(m.FeeAPR),
-			rankings.ByROI: descending(m.ROI), rankings.ByPnl: descending(m.PnlUsd),
-			rankings.ByUnderlyingValue: descending(m.UnderlyingValueUsd),
+			rankings.ByAPR: descendingScore(m.APR), rankings.ByFeeAPR: descendingScore(m.FeeAPR),
+			rankings.ByROI: descendingScore(m.ROI), rankings.ByPnl: descendingScore(m.PnlUsd),
+			rankings.ByUnderlyingValue: descendingScore(m.UnderlyingValueUsd),
 			rankings.ByAge:             float64(m.AgeSeconds),
 			rankings.ByIDAscending:     float64(p.ID), rankings.ByIDDescending: -float64(p.ID),
 		},
@@ -132,8 +134,8 @@ func rowOf(st *market.State, i uint32, m *value.Metrics) row {
 	return r
 }
 
-// descending is the score of a value where the greatest comes first.
-func descending(x float64) float64 {
+// descendingScore is the score of a value where the greatest comes first.
+func descendingScore(x float64) float64 {
 	if !market.Known(x) {
 		return math.Inf(1)
 	}
@@ -162,4 +164,116 @@ func (w *clock) spent() time.Duration {
 		return w.within
 	}
 	return w.server.CPU() - w.began
+}
+
+// list is a ranking that is asked for without a filter of its own: an order of
+// one chain or of all, of the rows that the default filters admit or of every
+// one. A peer keeps one of each.
+type list struct {
+	every bool   // of all rows; else of those that the default filters admit
+	chain uint32 // 0: all chains
+	sort  rankings.PositionSort
+}
+
+// listOf returns the list that answers a question; false when it has a filter
+// that is not kept.
+func listOf(q *rankings.PositionQuestion) (list, bool) {
+	l := list{chain: uint32(q.Chain), sort: q.Sort}
+	narrow := q.Range != rankings.AnyRange || q.Owner != nil || q.Pool != nil || q.ID != nil ||
+		q.NoSuchID || q.MinValueUsd > 0
+
+	switch {
+	case narrow:
+		return l, false
+	case q.Status == rankings.Active && q.MinPoolTVLUsd == rankings.DefaultMinPoolTVLUsd && !q.IncludeRisky:
+		return l, true
+	case q.Status == rankings.AnyStatus && q.MinPoolTVLUsd <= 0 && q.IncludeRisky && q.Chain == 0 &&
+		!leavesOut(q.Sort):
+		l.every = true
+		return l, true
+	}
+	return l, false
+}
+
+// leavesOut reports whether an order has only positions with a value.
+func leavesOut(s rankings.PositionSort) bool { return s <= rankings.ByROI }
+
+// needs are the flags of the list's rows.
+func (l list) needs() flags {
+	switch {
+	case l.every:
+		return 0
+	case leavesOut(l.sort):
+		return isStandard | isValued
+	}
+	return isStandard | isOpen
+}
+
+// name tells lists apart.
+func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
+
+// listsOf returns all that are kept of some chains.
+func listsOf(chains []uint32) (all []list) {
+	for sort := range rankings.PositionSort(sortCount) {
+		for _, chain := range append([]uint32{0}, chains...) {
+			all = append(all, list{chain: chain, sort: sort})
+		}
+		if !leavesOut(sort) {
+			all = append(all, list{every: true, sort: sort})
+		}
+	}
+	return all
+}
+
+// place is a row in an order.
+type place struct {
+	score float64
+	row   uint32
+}
+
+// sorted returns the rows of a list in their order.
+func (c *corpus) sorted(l list) []place {
+	need := l.needs()
+	var places []place
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.flags.has(need) && (l.chain == 0 || l.chain == r.chain) {
+			places = append(places, place{r.scores[l.sort], uint32(i)})
+		}
+	}
+
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.row, b.row))
+	})
+	return places
+}
+
+// marks make the n-th row of a list found without walking to it, in a database
+// whose indexes do not count: every markEvery-th row of the list, so that a
+// page begins at most so many behind one that is known. With them is the
+// total: a count cache. Both are made anew with every refresh.
+type marks struct {
+	total uint64
+	every []place
+}
+
+// markEvery is ten pages: a few microseconds to walk, and a mark takes 16
+// bytes of memory for 200 rows.
+const markEvery = 200
+
+func markList(sorted []place) *marks {
+	m := &marks{total: uint64(len(sorted))}
+	for i := 0; i < len(sorted); i += markEvery {
+		m.every = append(m.every, sorted[i])
+	}
+	return m
+}
+
+// before returns the last mark at or before an offset into the list, and how
+// many rows lie between; false when the offset is at or behind the end.
+func (m *marks) before(offset uint64) (from place, skip uint64, ok bool) {
+	if m == nil || offset >= m.total {
+		return place{}, 0, false
+	}
+	return m.every[offset/markEvery], offset % markEvery, true
 }

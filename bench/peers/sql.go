@@ -138,11 +138,11 @@ func pageText(l list, limit uint64) string {
 	if l.chain != 0 {
 		terms, skip = terms+" AND chain = $3", "$4"
 	}
-	return bodies(l.sort, terms, fmt.Sprintf("LIMIT %d OFFSET %s", limit, skip))
+	return selectBodies(l.sort, terms, fmt.Sprintf("LIMIT %d OFFSET %s", limit, skip))
 }
 
-// bodies joins the rows of a page with their bodies, in its order.
-func bodies(sort rankings.PositionSort, terms, end string) string {
+// selectBodies joins the rows of a page with their bodies, in its order.
+func selectBodies(sort rankings.PositionSort, terms, end string) string {
 	return fmt.Sprintf("SELECT b.body FROM (SELECT row, %[1]s AS score FROM position WHERE %[2]s "+
 		"ORDER BY %[1]s, row %[3]s) p JOIN body b ON b.row = p.row ORDER BY p.score, p.row",
 		sortColumns[sort], terms, end)
@@ -154,10 +154,10 @@ func countText(l list) string {
 	if l.chain != 0 {
 		terms += " AND chain = $1"
 	}
-	return capped(terms)
+	return countCapped(terms)
 }
 
-func capped(terms string) string {
+func countCapped(terms string) string {
 	return fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM position WHERE %s LIMIT %d) c", terms, totalCap+1)
 }
 
@@ -181,7 +181,7 @@ func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 		among = list{sort: q.Sort}.needs().where()
 	}
 	end := fmt.Sprintf("LIMIT %d OFFSET $3", q.Limit)
-	return bodies(q.Sort, among+floors, end), capped(counted + floors)
+	return selectBodies(q.Sort, among+floors, end), countCapped(counted + floors)
 }
 
 const (
@@ -228,14 +228,14 @@ func (s *sqlPeer) load(ctx context.Context, c *corpus, w *clock) error {
 			return err
 		}
 		s.idle <- one
-		for _, l := range lists(c.chains) {
+		for _, l := range listsOf(c.chains) {
 			s.pages[l] = pageText(l, pageRows)
 			if err := one.prepare(s.pages[l], len(l.arguments(place{}, 0))); err != nil {
 				return fmt.Errorf("cannot plan %q: %w", s.pages[l], err)
 			}
 		}
 	}
-	for _, l := range lists(c.chains) {
+	for _, l := range listsOf(c.chains) {
 		s.marks[l] = markList(c.sorted(l))
 	}
 	return nil
@@ -260,7 +260,7 @@ func loadRows(c *corpus, to session, w *clock) error {
 
 	for i := range c.rows {
 		r := &c.rows[i]
-		values := []any{int64(i), int64(r.chain), known(r.value), known(r.tvl)}
+		values := []any{int64(i), int64(r.chain), nullable(r.value), nullable(r.tvl)}
 		for _, c := range conditions {
 			values = append(values, r.flags.has(c.flag))
 		}
@@ -286,8 +286,8 @@ func loadRows(c *corpus, to session, w *clock) error {
 	return flush("body")
 }
 
-// known is NULL for what is no number.
-func known(x float64) any {
+// nullable is NULL for what is no number.
+func nullable(x float64) any {
 	if math.IsNaN(x) {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (s *sqlPeer) answer(out *page, q *asked) error {
 
 	l, ok := listOf(&q.PositionQuestion)
 	if !ok {
-		if err := filterable(&q.PositionQuestion); err != nil {
+		if err := checkFilterable(&q.PositionQuestion); err != nil {
 			return err
 		}
 		text, count := filterTexts(&q.PositionQuestion)

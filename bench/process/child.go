@@ -24,7 +24,7 @@ type Child struct {
 	err    error // of the process; valid after exited
 }
 
-// Patience bounds a child's start until it listens, and its stop.
+// Patience bounds a node's start until it listens, and a child's stop.
 const Patience = 2 * time.Minute
 
 // Start starts a command on the server's cores; what it writes goes to a log.
@@ -49,7 +49,7 @@ func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 }
 
 // Launch starts a command that is told by --listen where to listen, and waits
-// until it does.
+// until it does, or ctx ends.
 func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	address, err := SparePort()
 	if err != nil {
@@ -62,8 +62,6 @@ func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, 
 	}
 
 	c.Address = address
-	ctx, cancel := context.WithTimeout(ctx, Patience)
-	defer cancel()
 	err = c.Await(ctx, PollEvery/10, func() error {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {

@@ -51,6 +51,8 @@ func StartNode(
 			cmd.Env = append(cmd.Env, e)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
 	c, err := Launch(ctx, on, cmd, filepath.Join(dir, "node.log"))
 	if err != nil {
 		return nil, err

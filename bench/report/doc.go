@@ -4,9 +4,9 @@
 // same bytes.
 //
 //	run.go       the data: what NDJSON holds and the report shows
-//	changes.go   a run against an older one
+//	text.go      the tables of a terminal, and a run against an older one
 //	html.go      the page: what the template needs besides the data
-//	assets/      template, style and script of the page, and uPlot
+//	assets/      templates, style and script of the page, and uPlot
 //
 // A page is read from the top by someone in a hurry: where and when, which
 // figures were reached, how far each scenario is from its limit, then every

@@ -24,7 +24,7 @@ type page struct {
 var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"count":   spaceThousands,
 	"mega":    func(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) },
-	"known":   func(format string, v float64) string { return known(format, v, "") },
+	"known":   func(format string, v float64) string { return spellKnown(format, v, "") },
 	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 	"bar":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*min(v, 1)) },
 	"met":     func(v Verdict) bool { return v == Met },
@@ -36,8 +36,8 @@ var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
 func HTML(w io.Writer, run, base *Run) error {
 	p := page{
 		Run: run, Base: base,
-		Style:  template.CSS(asset("uPlot.min.css") + asset("page.css")),
-		Script: template.JS(asset("uPlot.iife.min.js") + asset("page.js")),
+		Style:  template.CSS(readAsset("uPlot.min.css") + readAsset("page.css")),
+		Script: template.JS(readAsset("uPlot.iife.min.js") + readAsset("page.js")),
 	}
 	if base != nil {
 		p.Changes, p.Refused = Changes(base, run)
@@ -48,7 +48,7 @@ func HTML(w io.Writer, run, base *Run) error {
 	return nil
 }
 
-func asset(name string) string {
+func readAsset(name string) string {
 	b, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		panic("BUG: an asset is not embedded: " + err.Error())

@@ -69,7 +69,7 @@ type Units struct {
 	Billed   int64 `json:"billed"`   // by the accounts; -1: not known
 }
 
-// Measure is one side of a scenario: the node, or the limit beside it. Of
+// Measure is one side of a scenario: the node, or its limit. Of
 // several rounds it is the one whose throughput is the median. Throughput and
 // latencies are those of good answers (2xx) alone.
 type Measure struct {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"text/template"
@@ -10,23 +11,23 @@ import (
 
 var texts = template.Must(template.New("").Funcs(template.FuncMap{
 	"cell":  func(text string) string { return strings.ReplaceAll(text, "|", `\|`) },
-	"known": func(format string, v float64) string { return known(format, v, "-") },
+	"known": func(format string, v float64) string { return spellKnown(format, v, "-") },
 	"lastLine": func(text string) string {
 		text = strings.TrimSpace(text)
 		return text[strings.LastIndexByte(text, '\n')+1:]
 	},
 }).ParseFS(assets, "assets/*.txt", "assets/*.md"))
 
-// known spells a figure that is 0 when it is not known.
-func known(format string, v float64, unknown string) string {
+// spellKnown spells a figure that is 0 when it is not known.
+func spellKnown(format string, v float64, unknown string) string {
 	if v == 0 {
 		return unknown
 	}
 	return fmt.Sprintf(format, v)
 }
 
-// print renders a template whose lines are columns between tabs.
-func print(w io.Writer, name string, data any, flags uint) error {
+// printColumns renders a template whose lines are columns between tabs.
+func printColumns(w io.Writer, name string, data any, flags uint) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', flags)
 	if err := texts.ExecuteTemplate(t, name, data); err != nil {
 		return fmt.Errorf("cannot print %s: %w", name, err)
@@ -37,7 +38,7 @@ func print(w io.Writer, name string, data any, flags uint) error {
 // Table prints the scenarios of a run, with what else they measured, what to
 // keep in mind, and what went wrong.
 func Table(w io.Writer, run *Run) error {
-	if err := print(w, "table.txt", run, tabwriter.AlignRight); err != nil {
+	if err := printColumns(w, "table.txt", run, tabwriter.AlignRight); err != nil {
 		return err
 	}
 	return texts.ExecuteTemplate(w, "notes.txt", run)
@@ -46,7 +47,7 @@ func Table(w io.Writer, run *Run) error {
 // Goals prints the table of goals.
 func Goals(w io.Writer, run *Run) error {
 	fmt.Fprintln(w, run.Corpus.Text())
-	return print(w, "figures.txt", run, 0)
+	return printColumns(w, "figures.txt", run, 0)
 }
 
 // Markdown prints the table of goals as a README has it.
@@ -54,7 +55,7 @@ func Markdown(w io.Writer, run *Run) error { return texts.ExecuteTemplate(w, "fi
 
 // PeersTable prints the node and each peer.
 func PeersTable(w io.Writer, run *Peers) error {
-	if err := print(w, "peers.txt", run, tabwriter.AlignRight); err != nil {
+	if err := printColumns(w, "peers.txt", run, tabwriter.AlignRight); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
@@ -74,7 +75,7 @@ func PrintChanges(w io.Writer, old, now *Run, failOver float64) (regressions int
 			regressions++
 		}
 	}
-	return regressions, print(w, "changes.txt", changes, 0)
+	return regressions, printColumns(w, "changes.txt", changes, 0)
 }
 
 // Text says of what figures are.
@@ -94,12 +95,72 @@ func (s *Scenario) Summary() string {
 	}
 
 	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
-		m.PerSecond, known("%.1f", m.ServerMicros, "-"), m.At(50), m.At(99))
+		m.PerSecond, spellKnown("%.1f", m.ServerMicros, "-"), m.At(50), m.At(99))
 	if s.Limit != nil {
-		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, known("%.2f", s.RatioCPU, "-"), text)
+		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, spellKnown("%.2f", s.RatioCPU, "-"), text)
 	}
 	if s.Bad() > 0 {
 		text += fmt.Sprintf("; %d answers were bad: %v", s.Bad(), s.Problems)
 	}
 	return text
+}
+
+// Change is how a scenario compares with an older run.
+type Change struct {
+	Name     string
+	Measure  string // what was compared
+	Old, New float64
+	Worse    float64 // by which part; negative is better
+
+	Regression bool // it is worse by more than is wanted
+}
+
+// Text is the change in words.
+func (c *Change) Text() string {
+	if c.Worse < 0 {
+		return fmt.Sprintf("%.0f %% better", -100*c.Worse)
+	}
+	return fmt.Sprintf("%.0f %% worse", 100*c.Worse)
+}
+
+// Changes compares what both runs measured, or refuses runs of unlike corpora.
+// Ratios to the limit are compared where there are any, since machines and
+// hours differ; else median latencies.
+func Changes(old, now *Run) (changes []Change, err error) {
+	if err := checkAlike(&old.Corpus, &now.Corpus); err != nil {
+		return nil, err
+	}
+
+	for i := range now.Scenarios {
+		b := &now.Scenarios[i]
+		a := old.Scenario(b.Name)
+		switch {
+		case a == nil:
+		case a.RatioCPU > 0 && b.RatioCPU > 0:
+			changes = append(changes, Change{Name: b.Name, Measure: "of the limit by CPU",
+				Old: a.RatioCPU, New: b.RatioCPU, Worse: a.RatioCPU/b.RatioCPU - 1})
+		case a.Node.Requests > 0 && b.Node.Requests > 0:
+			was, is := a.Node.At(50), b.Node.At(50)
+			changes = append(changes, Change{Name: b.Name, Measure: "median ms",
+				Old: was, New: is, Worse: is/max(was, 1e-3) - 1})
+		}
+	}
+	return changes, nil
+}
+
+// checkAlike refuses corpora of other sizes. What is open, and how many transactions
+// there are, depends on the hour at which a corpus was made.
+func checkAlike(a, b *Corpus) error {
+	chains := func(c *Corpus) (sizes []Chain) {
+		for _, chain := range c.Chains {
+			sizes = append(sizes, Chain{ID: chain.ID, Positions: chain.Positions, Pools: chain.Pools})
+		}
+		return sizes
+	}
+
+	if a.Positions == b.Positions && a.Pools == b.Pools && slices.Equal(chains(a), chains(b)) {
+		return nil
+	}
+	return fmt.Errorf("cannot compare runs of unlike corpora: %d positions in %d pools on %d chains, "+
+		"and %d in %d on %d", a.Positions, a.Pools, len(a.Chains), b.Positions, b.Pools, len(b.Chains))
 }

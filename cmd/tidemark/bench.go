@@ -134,7 +134,7 @@ func (c *BenchRunCmd) Run() error {
 	}
 	run.Machine.Version = version
 	if run.Machine.Commit == "unknown" { // built without version control at hand
-		run.Machine.Commit = version
+		run.Machine.Commit = commit
 	}
 	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run))
 }
