@@ -1,10 +1,10 @@
 // Package consistency holds the answers of a running node against each other.
 // It is a client: it knows the API's rules and nothing of the node, asks for
-// every row there is, and computes from the answers alone what the others have
-// to say. tidemark check --url runs it.
+// every row there is, and computes from some answers what the others must be.
+// tidemark check --url runs it.
 //
 //	client.go     asks, waits where the node says so, counts requests
-//	snapshot.go   all rows of a chain in one generation, and whose turn it is
+//	snapshot.go   all rows of a chain in one generation, read anew when it moves on
 //	fields.go     which fields an answer has
 //	exact.go      the contracts' arithmetic on big integers
 //	rows.go       a position's row: amounts, USD, results, markers

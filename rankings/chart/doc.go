@@ -6,8 +6,8 @@
 //	Position   a position's series over it, from its History
 //	Bins       the liquidity between initialised ticks
 //
-// Nothing here knows where records are kept: whoever serves a chart reads them
-// and hands them over. What things are worth is package value's to say.
+// Nothing here reads the store: the caller reads the records and passes them in.
+// Package value computes what they are worth.
 //
 // # Of now and of the past
 //

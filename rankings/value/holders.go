@@ -25,10 +25,9 @@ type majority struct {
 // more are not told apart.
 const mostOthers = 50
 
-// countOthers returns for each pool how many percent of its liquidity in range
-// belong to others than its largest holder, at most mostOthers. Pools that
-// are too young or too little traded to corroborate alone are not asked, and
-// have 0.
+// countOthers returns for each pool what percentage of its liquidity in range
+// belongs to others than its largest holder, at most mostOthers. It is 0 for
+// pools that are too young or too little traded to corroborate alone.
 func countOthers(st *market.State, p *Params) []uint8 {
 	others := make([]uint8, st.Pools.Len())
 	if p.LoneHolder == 0 {

@@ -164,7 +164,7 @@ func (r *row) setAge() {
 	r.f.AgeSeconds = max(until-r.position.MintedAt, 0)
 }
 
-// loadFlows takes over what went in and out since the mint.
+// loadFlows reads what went in and out since the mint.
 func (r *row) loadFlows() {
 	p := r.position
 	r.gasWei, r.costUsd = approx128(p.GasWei), p.CostUsd
@@ -207,8 +207,9 @@ func (r *row) computeClaim() {
 	}
 }
 
-// choosePrices chooses the legs' prices: of now, less those that are the pool's own
-// word, or those frozen at the closing block. Risk is always now's.
+// choosePrices chooses the legs' prices: those of now, except what only the
+// position's own pool says, or those frozen at the closing block. Risk is
+// always that of now.
 func (r *row) choosePrices() {
 	p := r.position
 	r.f.Risky = r.at.risky
@@ -231,7 +232,7 @@ func (r *row) choosePrices() {
 	}
 }
 
-// unitOf is how many raw units a whole token of a leg has.
+// unitOf returns how many raw units a whole token of a leg has.
 func (r *row) unitOf(leg int) float64 { return wholes[r.at.decimals[leg]] }
 
 // hasOwnPriceOnly reports whether nothing but the position's own pool gives a
@@ -240,7 +241,7 @@ func (r *row) hasOwnPriceOnly(leg int) bool {
 	return r.sides[leg].onlyPool == r.position.Pool && !r.sides[leg].corroborated
 }
 
-// legPrice is what the row shows of a leg's price: the one that it uses.
+// legPrice returns the price of a leg as the row uses and shows it.
 func (r *row) legPrice(leg int) market.Price {
 	if r.at.quarantined {
 		return unpriced(market.ReasonQuarantined)

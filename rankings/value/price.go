@@ -302,8 +302,8 @@ func (s *solver) newestSwap(quotes []quote) (unix int64) {
 	return unix
 }
 
-// missingReason says why quotes give no price: what the market that came nearest to
-// being eligible lacks.
+// missingReason returns why quotes give no price: the reason of the market that
+// came nearest to being eligible.
 func missingReason(quotes []quote) market.Reason {
 	nearest := market.ReasonNoMarket
 	for i := range quotes {

@@ -128,9 +128,9 @@ func (s *solver) medianRoot(index uint32, side int) float64 {
 	return two96 / sqrt
 }
 
-// limitByBacking lets the quotes of one token against the same by, an ordinary token,
-// weigh together no more than by itself can be sold for: whoever mints a
-// token has any amount of it to offer, and only what it fetches is real.
+// limitByBacking caps the weights of a token's quotes against an ordinary token,
+// by: together they weigh no more than by itself can be sold for. Whoever mints
+// a token can offer any amount of it, and only what it sells for is real.
 func (s *solver) limitByBacking(quotes []quote) {
 	if !s.p.BackedQuotes {
 		return

@@ -101,7 +101,7 @@ func (k *Ranker) Renew(i uint32, f *Figures) {
 	k.row.renew()
 }
 
-// selectRow makes row i the one at hand.
+// selectRow makes row i the current one.
 func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
 		k.ReadAhead(i, &everyRow)

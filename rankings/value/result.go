@@ -76,7 +76,7 @@ func worth(amount, rawUsd float64) float64 {
 	return amount * rawUsd
 }
 
-// computeResults adds the groups up; the age is there already.
+// computeResults adds the groups up. The age has to be set before.
 func (v *valuation) computeResults() {
 	f := v.f
 	f.FeesUsd = finite(f.PendingFeesUsd + f.CollectedUsd)
@@ -99,8 +99,8 @@ func (v *valuation) computeResults() {
 	}
 }
 
-// setReason says whether a leg that the row needs has no price, and what a number
-// that is missing lacks.
+// setReason sets whether a leg that the row needs has no price, and why a number
+// is missing.
 func (r *row) setReason() {
 	f := r.f
 	f.PriceUnavailable, f.Reason = false, market.ReasonNone
