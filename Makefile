@@ -58,7 +58,7 @@ e2e: build ## three chains with the real contracts, followed live, against the c
 e2e-faults: build ## providers with limits and faults: no wrong row, at the head or moving, in 4 minutes
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-faults.mjs --binary ../../tidemark
 
-e2e-limits: build ## the real contracts at their limits, and lost events found and mended, in a minute
+e2e-limits: build ## the real contracts at their limits, and lost events found and mended, in two minutes
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-limits.mjs --binary ../../tidemark
 
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute

@@ -12,8 +12,9 @@ import (
 
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block or blocks were read again: solve prices, value pools, build orders,
-// commit, put the view on the board. While the chain is syncing it only commits. pause is called every
-// 100 µs or so of work, so that readers are not held up; clock tells the time.
+// commit, put the view on the board. While the chain is syncing it only commits.
+// pause is called every 100 µs or so of work, so that readers are not held up;
+// clock tells the time.
 //
 // After an error nothing was published and the ledger is ahead of the store:
 // the chain has to be restored.

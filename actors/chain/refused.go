@@ -15,13 +15,13 @@ type refusal struct {
 	to    uint64 // its last block; 0: none
 	tries int
 	deep  bool // everything that can be taken back was
-	// certain: the events are what the chain has; the pools that they contradict
-	// are quarantined.
+	// certain: the same events were read again with proof, so the pools that refuse
+	// them are quarantined.
 	certain bool
 }
 
-// maxUnproven is how often a span that no proof can be had for is read again
-// before it counts as what the chain has.
+// maxUnproven is how often a span without proof is read again before its events
+// are taken as certain.
 const maxUnproven = 20
 
 // Refused decides what follows an error of Advance, and reports whether the

@@ -2,7 +2,7 @@
 // times over: as it is, where every event must be taken, no pool quarantined, and every value equal to the contracts'; and with
 // one event missing, where the comparison with the contracts must find it, name it, and have it mended, also when the node was
 // killed before it could.
-// node e2e-limits.mjs --binary ../../tidemark [--seed 1] [--ops 250] [--out out/e2e-limits] [--maxSeconds 170]
+// node e2e-limits.mjs --binary ../../tidemark [--seed 1] [--ops 160] [--out out/e2e-limits] [--maxSeconds 170]
 import fs from 'node:fs'
 import path from 'node:path'
 import { HERE, addr, hex, parseArgs, prng, startNode } from './lib.mjs'
@@ -13,7 +13,7 @@ import { Endpoint, readWhole } from './provider.mjs'
 import { Extremes } from './extremes.mjs'
 import { collect } from './truth.mjs'
 
-const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 250, out: 'out/e2e-limits', maxSeconds: 170 })
+const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 160, out: 'out/e2e-limits', maxSeconds: 170 })
 const OUT = path.resolve(HERE, o.out), started = Date.now()
 const log = text => console.log(`${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s  ${text}`)
 setTimeout(() => { console.error(`FAIL: not done after ${o.maxSeconds} s`); process.exit(1) }, o.maxSeconds * 1000).unref()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"tidemark/edge/admin"
 	"tidemark/rankings"
@@ -18,6 +19,10 @@ type VerifyCmd struct {
 	Chain  uint64 `help:"Chain id; all chains when it is not given." placeholder:"ID"`
 	Sample int    `help:"Pools and positions to compare, each; 0: all." placeholder:"N"`
 }
+
+// verifyTimeout bounds the comparison of one chain: millions of words through a
+// provider that takes a few dozen calls a second.
+const verifyTimeout = 3 * time.Hour
 
 // exitUnfinished is the exit code of a verification that could not be finished.
 const exitUnfinished = 2
@@ -47,11 +52,13 @@ func (c *VerifyCmd) Run() error {
 		return verifyError{err, exitUnfinished}
 	}
 
+	node := adminClient(c.Data)
+	node.http.Timeout = verifyTimeout
 	list := []verifiedChain{}
 	different := 0
 	for _, id := range ids {
 		path := fmt.Sprintf("/chains/%d/verify?sample=%d", id, c.Sample)
-		answer, err := adminClient(c.Data).do(http.MethodPost, path, nil)
+		answer, err := node.do(http.MethodPost, path, nil)
 		v := verifiedChain{ChainID: id}
 		if err == nil {
 			err = json.Unmarshal(answer, &v.Verification)

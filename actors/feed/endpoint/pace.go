@@ -24,9 +24,9 @@ const (
 	// provider that counts by whole seconds sees at most a quarter too much in
 	// the first of them.
 	burstPart = 4
-	// cut is what is left of the pace after the provider refused, at most once
-	// in growEvery. Every growEvery without a refusal adds growth, and creep near
-	// the pace that was refused last: a refusal costs a pause.
+	// After a refusal the pace is multiplied by cut, at most once in growEvery. After
+	// every growEvery without one it is multiplied by growth, or by creep when it is
+	// near the pace that was refused last, since each refusal costs a pause.
 	cut       = 0.85
 	growth    = 1.05
 	creep     = 1.004

@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	// waitForIt is the place of no anchor: it cannot be told yet.
-	waitForIt = -1
+	// notKnownYet is returned instead of an anchor's place while it is not known yet.
+	notKnownYet = -1
 	// believeShorter is how long the chain must end below the ledger's head, at
-	// every look, before that is a reorganisation and not a node that lags; and
-	// believeLaggard that where backends are known to lag. A chain that grows
-	// past the head tells at once.
+	// every look, before it counts as reorganised; until then the node may merely
+	// lag. believeLaggard is the same where backends are known to lag.
 	believeShorter = 600 * time.Millisecond
 	believeLaggard = 10 * time.Second
 	// believeDeep is how often in a row no anchor may be on the chain before
@@ -27,10 +26,10 @@ const (
 
 // findAnchor returns the place of the newest anchor that is on the chain.
 //
-// An anchor of unknown hash cannot be looked up. Alone it is trusted: nothing
-// was applied above it that could be taken back. Above others it is given up
-// for the next, which reads its blocks again. Below all others it is the start,
-// which is on every chain, and the only way back from cuts of unknown hash.
+// An anchor of unknown hash cannot be looked up. If it is the only one it is
+// trusted, because nothing was applied above it. If there are older anchors, the
+// next of them is taken and its blocks are read again. If it is the oldest, it is
+// the start, which is on every chain.
 func (f *Feed) findAnchor(
 	ctx context.Context, head *observedHead, anchors []market.Head,
 ) (int, error) {
@@ -57,7 +56,7 @@ func (f *Feed) findAnchor(
 	}
 	f.offChain = 0
 	if i > 0 && !replaced && !anchors[0].Hash.IsZero() && !f.isShorter() {
-		return waitForIt, nil
+		return notKnownYet, nil
 	}
 	f.shorter = time.Time{}
 	return i, nil

@@ -153,7 +153,7 @@ func (f *Feed) probeBackends(ctx context.Context) {
 			if err := s.Call(ctx, &number, "eth_blockNumber"); err != nil || number == nil {
 				break
 			}
-			if n := uint64(*number); n <= f.top+maxJump {
+			if n := uint64(*number); n <= f.highestHead+maxJump {
 				s.sawHead(max(n, s.head), now)
 				s.lows.saw(n, now)
 			}

@@ -66,16 +66,16 @@ type Feed struct {
 	status status
 	next   chan struct{} // held by the call of Next that reads
 
-	due      time.Time // when the next call of Next may start to ask
-	failures int       // calls of Next in a row
-	top      uint64    // the highest head that was believed
-	settled  settledBlocks
-	partial  *rangeRead // a range of which only the completion failed
-	recheck  []reading  // ranges near the head that are read again
-	careful  uint64     // before it blocks are read one by one
-	walk     uint64     // blocks of the next poll
-	proofs   proofs
-	pace     speed
+	due         time.Time // when the next call of Next may start to ask
+	failures    int       // calls of Next in a row
+	highestHead uint64    // that was believed
+	settled     settledBlocks
+	partial     *rangeRead // a range of which only the completion failed
+	recheck     []reading  // ranges near the head that are read again
+	singlyBelow uint64     // before this block they are read one by one
+	pollSize    uint64     // blocks of the next poll
+	proofs      proofs
+	pace        speed
 
 	shorter         time.Time // since when the chain ends below the ledger's head
 	offChain        int       // how often in a row no anchor was on the chain
@@ -91,7 +91,7 @@ func New(c Config) (*Feed, error) {
 	f := &Feed{cfg: c.withDefaults(), blooms: bloomsOf(c.PoolManager, c.PositionManager)}
 	f.m = newMeters(f.cfg.Metrics, c.Chain)
 	f.next, f.wake = make(chan struct{}, 1), make(chan struct{}, 1)
-	f.walk = maxWalk
+	f.pollSize = maxWalk
 	f.tokens.known = make(map[market.Address]market.TokenMeta)
 	for i := range c.Endpoints {
 		if err := f.addEndpoint(i, &c.Endpoints[i]); err != nil {
@@ -249,7 +249,7 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 	}
 	step := feed.Step{Head: head.head(), Finalized: f.outOfReach()}
 	on, err := f.findAnchor(ctx, head, anchors)
-	if err != nil || on == waitForIt {
+	if err != nil || on == notKnownYet {
 		return step, err
 	}
 	if on == 0 {

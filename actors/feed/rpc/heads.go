@@ -57,7 +57,7 @@ func (f *Feed) observeHead(ctx context.Context, at market.Head) (*observedHead, 
 		return nil, fmt.Errorf("cannot read the head: %w", failed)
 	}
 	best := f.chooseHead(ctx, seen, at)
-	f.top = uint64(*best.Number)
+	f.highestHead = uint64(*best.Number)
 	return best, nil
 }
 
@@ -118,8 +118,8 @@ func (f *Feed) plausibleHeads(ctx context.Context, seen []*observedHead) []*obse
 	})
 
 	now := f.cfg.Clock.Now()
-	for len(seen) > 0 && (f.top > 0 || len(seen) > 1) {
-		h, known := seen[0], f.top
+	for len(seen) > 0 && (f.highestHead > 0 || len(seen) > 1) {
+		h, known := seen[0], f.highestHead
 		if len(seen) > 1 {
 			known = max(known, uint64(*seen[1].Number))
 		}

@@ -25,8 +25,8 @@ func (f *Feed) pollBlocks(
 	if last > 0 {
 		to = min(to, last)
 	}
-	to = min(to, from+f.walk-1)
-	f.walk = max(f.walk/2, leastWalk) // until this poll succeeded
+	to = min(to, from+f.pollSize-1)
+	f.pollSize = max(f.pollSize/2, leastWalk) // until this poll succeeded
 
 	var walk *headerWalk
 	err := f.trySources(ctx, Live, to, func(s *source) (err error) {
@@ -65,7 +65,7 @@ func (f *Feed) pollBlocks(
 		step.Finalized = f.outOfReach()
 	}
 	f.proofs.forget(to, last > 0)
-	f.walk = min(4*f.walk, maxWalk)
+	f.pollSize = min(4*f.pollSize, maxWalk)
 	step.Span, step.Proven = span, proven
 	return step, nil
 }
@@ -148,7 +148,7 @@ func (f *Feed) lookAgain(
 	if latest.Hash == last.Hash {
 		step.SpanConfirmed = f.confirmedAt(now)
 	}
-	if n := uint64(*latest.Number); n >= step.Head.Number && n <= f.top+maxJump {
+	if n := uint64(*latest.Number); n >= step.Head.Number && n <= f.highestHead+maxJump {
 		step.Head = now.head()
 		s.sawHead(n, at)
 	}

@@ -54,10 +54,10 @@ func (p *proofs) forget(to uint64, refused bool) {
 }
 
 // readBlocks returns the events of blocks, and whether all of them are proven.
-// A block whose bloom filter excludes them has none. What others hold, their
-// receipts tell, of which the header has the root; an answer to eth_getLogs can
-// be empty or short where the node has not indexed the block yet. After an error
-// the walk ends before the first block that is not known.
+// A block whose bloom filter excludes them has none. The events of the others are
+// taken from their receipts, which are checked against the header's root: an answer
+// to eth_getLogs can be empty or short where the node has not indexed the block yet.
+// After an error the walk ends before the first block that is not known.
 func (f *Feed) readBlocks(ctx context.Context, walk *headerWalk) ([]rawBlock, bool, error) {
 	var open []*wireHeader
 	for _, h := range walk.headers {
@@ -251,9 +251,9 @@ var errInDoubt = &endpoint.Error{
 	Text: "the block may hold events that no node shows; waiting for its receipts",
 }
 
-// readLogs reads the logs of a block whose receipts no source has, from every
-// source and without topics, so that any log of our contracts explains the bloom
-// filter's hint. An empty answer is believed of nobody.
+// readLogs reads the logs of a block whose receipts no source has. It asks every
+// source, and without topics, so that other logs of our contracts explain bits of the
+// bloom filter too. An empty answer is not believed from any source.
 func (f *Feed) readLogs(ctx context.Context, h *wireHeader) error {
 	filter := map[string]any{
 		"address": f.contractAddresses(), "blockHash": market.Hash(h.Hash).String(),

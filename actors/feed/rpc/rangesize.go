@@ -71,7 +71,7 @@ func (r *rangeSize) refused(from, to uint64, err error) bool {
 	case isTooLarge(e):
 	case e.Kind == endpoint.Limited && e.Status != http.StatusTooManyRequests,
 		e.Kind == endpoint.ServerError, e.Kind == endpoint.Unreachable:
-		// Another kind of failure unless it comes back for this range alone.
+		// The range is the cause only if the failure comes back for it.
 		if r.strikes++; r.strikes < maxStrikes {
 			return false
 		}

@@ -11,9 +11,8 @@ import (
 )
 
 // Some nodes answer that a range has no logs when they lack its last blocks.
-// Ranges near the head are therefore read again, from another node where there
-// is one, until the answer is old enough to be the whole one. Until then the
-// ledger can take them back.
+// Ranges near the head are therefore read again later, from another node where
+// there is one. Until then the ledger can take them back.
 
 const (
 	// recentAge is how old the last block of a range must be, beside the head,
@@ -101,7 +100,7 @@ func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
 	case sum == r.digest:
 		r.last, r.due = true, now.Add(lastAgain)
 	case logs < r.logs:
-		r.due = now.Add(firstAgain) // this answer is the short one
+		r.due = now.Add(firstAgain) // now the other answer was short
 	default:
 		return f.recoverMissed(r, logs, anchors)
 	}
@@ -149,7 +148,7 @@ func (f *Feed) recoverMissed(r *reading, logs int, anchors []market.Head) int {
 
 	for i, a := range anchors {
 		if a.Number < r.from && (!a.Hash.IsZero() || i == len(anchors)-1) {
-			f.careful = max(f.careful, r.to+1)
+			f.singlyBelow = max(f.singlyBelow, r.to+1)
 			return i
 		}
 	}

@@ -31,8 +31,8 @@ type settledBlocks struct {
 	at    time.Time     // when that was asked
 }
 
-// headFor returns the head: the one seen lately while the ledger at is far
-// from it, else a new one.
+// headFor returns the head. While the ledger is far behind, one that was seen
+// lately will do.
 func (f *Feed) headFor(ctx context.Context, at market.Head) (*observedHead, error) {
 	settled, now := &f.settled, f.cfg.Clock.Now()
 	if h := settled.head; h != nil && now.Sub(h.at) < headKept &&
@@ -92,10 +92,10 @@ func (f *Feed) outOfReach() uint64 {
 	return until
 }
 
-// isFar reports whether the block from is read by ranges. It is not where some
-// backend of every URL may lack it: only its header tells what it holds.
+// isFar reports whether the block from is read by ranges. Blocks that some backend
+// of every URL may lack are read one by one, with proof from their headers.
 func (f *Feed) isFar(head *observedHead, from uint64) bool {
-	return f.settled.known && from >= f.careful && from <= f.rangesEnd() &&
+	return f.settled.known && from >= f.singlyBelow && from <= f.rangesEnd() &&
 		uint64(*head.Number)-(from-1) > nearGap
 }
 

@@ -43,15 +43,15 @@ type source struct {
 	*endpoint.Endpoint
 	backfill, live, fallback bool
 
-	checked atomic.Int64 // when it last answered with our chain id, unix seconds
-	head    uint64       // the number that it last reported
-	lows    lowest
-	highest uint64    // the head before it fell; 0: it did not
-	lagged  time.Time // when it last rose to there again
-	probed  time.Time // when its backends were last probed
-	ranges  rangeSize
-	trouble float64 // how often it failed lately, from 0 to 1
-	forked  bool    // its last head was another block than the one adopted
+	checked     atomic.Int64 // when it last answered with our chain id, unix seconds
+	head        uint64       // the number that it last reported
+	lows        lowest
+	highest     uint64    // the head before it fell; 0: it did not
+	lagged      time.Time // when it last rose to there again
+	probed      time.Time // when its backends were last probed
+	ranges      rangeSize
+	failureRate float64 // how often it failed lately, from 0 to 1
+	forked      bool    // its last head was another block than the one adopted
 
 	blooms     bool // a header of it had a bloom filter that was not empty
 	wrongTimes bool // its logs were dated otherwise than their headers
@@ -59,9 +59,9 @@ type source struct {
 	warned     map[endpoint.Kind]*warning
 }
 
-// lowest is the lowest head that a URL reported in the last minutes. Behind a
-// balancer it is that of the backend that lags most: only up to it may an empty
-// answer mean that there is nothing.
+// lowest is the lowest head that a URL reported in the last minutes: behind a load
+// balancer, that of the backend that lags most. An empty answer for blocks above it
+// may only mean that the backend does not have them.
 type lowest struct {
 	now, before uint64 // of this window and the one before it
 	since       time.Time
@@ -194,7 +194,7 @@ func (s *source) distance(need uint64) (d int) {
 		d += 2
 	}
 
-	if s.trouble > muchTrouble {
+	if s.failureRate > highFailureRate {
 		d += 4
 	}
 	if s.fallback {
@@ -204,11 +204,11 @@ func (s *source) distance(need uint64) (d int) {
 }
 
 const (
-	// oneFailure is how much a failure weighs in a source's trouble, and
-	// oneSuccess a success; above muchTrouble others are asked first.
-	oneFailure  = 0.3
-	oneSuccess  = 0.05
-	muchTrouble = 0.2
+	// oneFailure and oneSuccess are how much one of them changes a source's failure
+	// rate; above highFailureRate other sources are asked first.
+	oneFailure      = 0.3
+	oneSuccess      = 0.05
+	highFailureRate = 0.2
 )
 
 // useSource calls do with one source and keeps account of what came of it.
@@ -240,7 +240,7 @@ func isPassing(err error) bool {
 
 func (f *Feed) noteSuccess(s *source) {
 	s.Succeeded()
-	s.trouble -= oneSuccess * s.trouble
+	s.failureRate -= oneSuccess * s.failureRate
 	f.status.name.Store(&s.Name)
 	f.noteRecovery(s)
 }
@@ -250,7 +250,7 @@ func (f *Feed) noteFailure(s *source, err error) {
 	if endpoint.KindOf(err) == endpoint.WrongChain {
 		s.checked.Store(0)
 	}
-	s.trouble += oneFailure * (1 - s.trouble)
+	s.failureRate += oneFailure * (1 - s.failureRate)
 	failures, rest := s.Failed(err, f.cfg.Rand())
 	f.m.countFailure(s.Name, endpoint.KindOf(err))
 	f.noteError(fmt.Errorf("%s: %w", s.Name, err))

@@ -11,8 +11,8 @@ import (
 // compared with its header instead of three.
 const goodEnough = 8
 
-// dateBlocks gives every block of a range its time: that of its logs, where the
-// node is known to date them as the headers do, else that of its header.
+// dateBlocks gives every block of a range its time: that of its logs, or that of
+// its header where the node's logs have no times or wrong ones.
 func (f *Feed) dateBlocks(ctx context.Context, r *rangeRead, at market.Head) error {
 	s := r.source
 	if !s.wrongTimes && !timesFit(r.blocks, at.Time, int64(*r.last.Time)) {

@@ -24,8 +24,8 @@ const (
 	// ever shown.
 	maxText = 1024
 	// tokenStrikes is how often a node that answers other calls may fail at one
-	// token before its span goes on without: else a hostile token could stop the
-	// chain.
+	// token. Then the span goes on without its metadata, so that a hostile token
+	// cannot stop the chain.
 	tokenStrikes = 3
 	// firstReread is after how long missing metadata is read again; the pause
 	// grows tenfold up to lastReread.
