@@ -13,7 +13,7 @@ type AccountsCmd struct {
 	List    AccountsListCmd    `cmd:"" help:"List all accounts."`
 	Show    AccountsShowCmd    `cmd:"" help:"Show an account, its keys and what it used this month."`
 	Suspend AccountsSuspendCmd `cmd:"" help:"Refuse every request of an account from now on."`
-	Resume  AccountsResumeCmd  `cmd:"" help:"Take requests of a suspended account again."`
+	Resume  AccountsResumeCmd  `cmd:"" help:"Serve a suspended account again."`
 	SetPlan AccountsSetPlanCmd `cmd:"" help:"Move an account to another plan."`
 }
 
@@ -21,7 +21,7 @@ type AccountsCmd struct {
 type AccountsCreateCmd struct {
 	AdminFlags
 	Name string `arg:"" help:"a-z 0-9 . _ - and at most 64 characters."`
-	Plan string `required:"" help:"Id of a plan, as free or growth." placeholder:"PLAN"`
+	Plan string `required:"" help:"Id of a plan, such as free or growth." placeholder:"PLAN"`
 }
 
 // Run makes the account.
@@ -53,9 +53,9 @@ type AccountsShowCmd struct {
 func (c *AccountsShowCmd) Run() error {
 	return ask(&c.AdminFlags, "GET", accountPath(c.Name), nil, func(w io.Writer, v *registry.AccountDetail) {
 		showAccount(w, &v.AccountView)
-		row(w)
+		writeRow(w)
 		showUsage(w, &v.Usage)
-		row(w)
+		writeRow(w)
 		showKeys(w, &v.KeyList)
 	})
 }
@@ -97,10 +97,10 @@ func (c *AccountsSetPlanCmd) Run() error {
 
 func accountPath(name string) string { return "/accounts/" + url.PathEscape(name) }
 
-func accountHead(w io.Writer) { row(w, "NAME", "PLAN", "STATUS", "ACTIVE KEYS", "CREATED") }
+func accountHead(w io.Writer) { writeRow(w, "NAME", "PLAN", "STATUS", "ACTIVE KEYS", "CREATED") }
 
 func accountRow(w io.Writer, v *registry.AccountView) {
-	row(w, v.Name, v.Plan, v.Status, v.ActiveKeys, v.CreatedAt)
+	writeRow(w, v.Name, v.Plan, v.Status, v.ActiveKeys, v.CreatedAt)
 }
 
 func showAccount(w io.Writer, v *registry.AccountView) {

@@ -109,8 +109,8 @@ func ask[T any](f *AdminFlags, method, path string, body any, show func(io.Write
 	return w.Flush()
 }
 
-// row prints the cells of a table's row.
-func row(w io.Writer, cells ...any) {
+// writeRow prints the cells of a table's row.
+func writeRow(w io.Writer, cells ...any) {
 	for i, c := range cells {
 		if i > 0 {
 			fmt.Fprint(w, "\t")

@@ -25,7 +25,7 @@ type BackupCmd struct {
 func (c *BackupCmd) Run() error {
 	path := "/backup?dir=" + url.QueryEscape(c.Dir)
 	return ask(&c.AdminFlags, "POST", path, nil, func(w io.Writer, v *admin.BackupView) {
-		row(w, "checkpoint in", v.Dir)
+		writeRow(w, "checkpoint in", v.Dir)
 	})
 }
 

@@ -48,7 +48,7 @@ type BenchCorpusCmd struct {
 
 // Run makes it.
 func (c *BenchCorpusCmd) Run() error {
-	ctx, stop := interruptible()
+	ctx, stop := interruptContext()
 	defer stop()
 	spec := corpus.Spec{
 		Positions: c.Positions, Pools: c.Pools, Chains: c.Chains, Seed: c.Seed, Days: c.Days,
@@ -74,7 +74,7 @@ func (c *BenchCorpusCmd) Run() error {
 	return nil
 }
 
-func interruptible() (context.Context, context.CancelFunc) {
+func interruptContext() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 }
 
@@ -110,7 +110,7 @@ func (c *BenchRunCmd) Run() error {
 		return fmt.Errorf("%s is not this machine; load is put on others only with --i-own-this-target",
 			c.URL)
 	}
-	failOver, err := percent(c.FailOver)
+	failOver, err := parsePercent(c.FailOver)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *BenchRunCmd) Run() error {
 		}
 	}
 
-	ctx, stop := interruptible()
+	ctx, stop := interruptContext()
 	defer stop()
 	run, err := bench.Run(ctx, bench.Settings{
 		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Connections: c.Connections,
@@ -198,7 +198,7 @@ func (c *BenchPeersCmd) Run() error {
 			return fmt.Errorf("no peer %q; there are %s", name, strings.Join(bench.PeerNames, ", "))
 		}
 	}
-	ctx, stop := interruptible()
+	ctx, stop := interruptContext()
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, maxPeers)
 	defer cancel()
@@ -227,7 +227,7 @@ type BenchCompareCmd struct {
 
 // Run compares them.
 func (c *BenchCompareCmd) Run() error {
-	failOver, err := percent(c.FailOver)
+	failOver, err := parsePercent(c.FailOver)
 	if err != nil {
 		return err
 	}
@@ -251,8 +251,8 @@ func compareRuns(old, now *report.Run, failOver float64) error {
 	return err
 }
 
-// percent reads "10%"; nothing is 0, which never fails.
-func percent(text string) (float64, error) {
+// parsePercent reads "10%"; nothing is 0, which never fails.
+func parsePercent(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
 	}

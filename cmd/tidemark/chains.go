@@ -16,10 +16,10 @@ import (
 
 // ChainsCmd lists, switches and resynchronises the chains of a running node.
 type ChainsCmd struct {
-	List    ChainsListCmd    `cmd:"" help:"List the chains and where they stand."`
+	List    ChainsListCmd    `cmd:"" help:"List the chains with status, reason and lag."`
 	Offline ChainsOfflineCmd `cmd:"" help:"Leave a chain out of every answer, also after a restart."`
-	Online  ChainsOnlineCmd  `cmd:"" help:"Take a chain in again."`
-	Resync  ChainsResyncCmd  `cmd:"" help:"Drop what is kept of a chain and index it from its start."`
+	Online  ChainsOnlineCmd  `cmd:"" help:"Serve a chain again."`
+	Resync  ChainsResyncCmd  `cmd:"" help:"Drop the data of a chain and index it from its start."`
 }
 
 // ChainsListCmd lists the chains.
@@ -35,7 +35,7 @@ type ChainsOfflineCmd struct {
 }
 
 // Run leaves it out.
-func (c *ChainsOfflineCmd) Run() error { return c.tell(c.ID, "offline") }
+func (c *ChainsOfflineCmd) Run() error { return c.orderChain(c.ID, "offline") }
 
 // ChainsOnlineCmd takes a chain in.
 type ChainsOnlineCmd struct {
@@ -44,7 +44,7 @@ type ChainsOnlineCmd struct {
 }
 
 // Run takes it in.
-func (c *ChainsOnlineCmd) Run() error { return c.tell(c.ID, "online") }
+func (c *ChainsOnlineCmd) Run() error { return c.orderChain(c.ID, "online") }
 
 // ChainsResyncCmd indexes a chain anew.
 type ChainsResyncCmd struct {
@@ -62,7 +62,7 @@ func (c *ChainsResyncCmd) Run() error {
 			return errors.New("nothing was changed")
 		}
 	}
-	return c.tell(c.ID, "resync")
+	return c.orderChain(c.ID, "resync")
 }
 
 // confirm asks a question and reports whether the answer is yes.
@@ -73,16 +73,16 @@ func confirm(in io.Reader, out io.Writer, question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// tell sends an order for a chain and shows what came of it.
-func (f *AdminFlags) tell(id uint64, order string) error {
+// orderChain sends an order for a chain and shows what came of it.
+func (f *AdminFlags) orderChain(id uint64, order string) error {
 	return ask(f, "POST", fmt.Sprintf("/chains/%d/%s", id, order), nil, showChains)
 }
 
 func showChains(w io.Writer, v *[]admin.ChainView) {
-	row(w, "CHAIN", "NAME", "STATUS", "GENERATION", "INDEXED", "HEAD", "BEHIND", "REASON")
+	writeRow(w, "CHAIN", "NAME", "STATUS", "GENERATION", "INDEXED", "HEAD", "BEHIND", "REASON")
 	for i := range *v {
 		c := &(*v)[i]
-		row(w, c.ChainID, c.Name, c.Status, c.Generation, c.LastIndexedBlock, c.ChainHeadBlock,
+		writeRow(w, c.ChainID, c.Name, c.Status, c.Generation, c.LastIndexedBlock, c.ChainHeadBlock,
 			describeLag(c), orDash(&c.Reason))
 	}
 }

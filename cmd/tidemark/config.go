@@ -140,8 +140,8 @@ func newChain() ChainConfig { return ChainConfig{Enabled: true, MaxLogRange: 200
 // newPlan is what a plan with an id of its own starts from.
 func newPlan() accounts.Plan { return accounts.Plan{MaxAPIKeys: 1, Public: true} }
 
-// address is for literals in this file only.
-func address(s string) market.Address {
+// mustAddress is for literals in this file only.
+func mustAddress(s string) market.Address {
 	a, err := market.ParseAddress(s)
 	if err != nil {
 		panic("BUG: " + err.Error())

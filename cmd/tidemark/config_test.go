@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-func TestDashed(t *testing.T) {
+func TestSettingName(t *testing.T) {
 	f := func(field, want string) {
 		t.Helper()
-		if got := dashed(field); got != want {
-			t.Errorf("dashed(%s) = %s; want %s", field, got, want)
+		if got := settingName(field); got != want {
+			t.Errorf("settingName(%s) = %s; want %s", field, got, want)
 		}
 	}
 
@@ -83,7 +83,7 @@ name = "Own"
 	f("freshness", l.Limits.Freshness, 30*time.Second)
 	f("count-wait", l.Limits.CountWait, time.Duration(0))
 	f("total-cap", l.Limits.TotalCap, 8)
-	f("from", l.from("limits.total-cap"), "environment TIDEMARK_LIMITS_TOTAL_CAP")
+	f("from", l.originOf("limits.total-cap"), "environment TIDEMARK_LIMITS_TOTAL_CAP")
 	f("every", l.Refresh.Every, time.Second)
 	f("market-usd", l.Prices.MarketUsd, 500.0)
 	f("genesis", l.Sim.Genesis.Unix(), int64(1767322800))
@@ -95,8 +95,8 @@ name = "Own"
 	f("plans", len(l.Plans), 6)
 	f("free", l.Plans[0].MonthlyUnits, int64(9))
 	f("free name", l.Plans[0].Name, "Free")
-	f("days", l.from("sim.days"), "default")
-	if from := l.from("limits.freshness"); !strings.HasSuffix(from, "tidemark.toml:5") {
+	f("days", l.originOf("sim.days"), "default")
+	if from := l.originOf("limits.freshness"); !strings.HasSuffix(from, "tidemark.toml:5") {
 		t.Errorf("limits.freshness is from %s; want line 5", from)
 	}
 }
@@ -221,9 +221,9 @@ func TestConfigOrder(t *testing.T) {
 	f := func(environ, flag, want, from string) {
 		t.Helper()
 		l, err := loadConfig(path, []string{"TIDEMARK_DATA=" + environ}, map[string]string{"data": flag})
-		if err != nil || l.Data != want || l.from("data") != from {
+		if err != nil || l.Data != want || l.originOf("data") != from {
 			t.Errorf("environment %q, flag %q: data is %s from %s, %v; want %s from %s",
-				environ, flag, l.Data, l.from("data"), err, want, from)
+				environ, flag, l.Data, l.originOf("data"), err, want, from)
 		}
 	}
 
@@ -326,14 +326,14 @@ func TestConfigPrintIsConfig(t *testing.T) {
 	}
 
 	var printed strings.Builder
-	l.print(&printed)
+	l.printConfig(&printed)
 	again, err := loadText(t, printed.String())
 	if err != nil {
 		t.Fatalf("%s in\n%s", err, printed.String())
 	}
 
 	var twice strings.Builder
-	again.print(&twice)
+	again.printConfig(&twice)
 	strip := func(s string) string {
 		var lines []string
 		for line := range strings.Lines(s) {

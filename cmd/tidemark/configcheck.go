@@ -69,14 +69,14 @@ func (l *loaded) check() {
 	}
 	if l.Limits.TransactionsPartial > l.Limits.TransactionsMax {
 		l.refuse(fmt.Errorf("%slimits.transactions-partial is %d; allowed is at most limits.transactions-max, %d",
-			l.at("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
+			l.placeOf("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
 	}
 
 	l.refuse(l.checkListen("listen", l.Listen))
 	l.refuse(l.checkListen("ops-listen", l.OpsListen))
 	l.refuse(l.checkTLS())
 	if l.Prices.File != "" && l.Prices.URL != "" {
-		l.refuse(fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.at("prices.url")))
+		l.refuse(fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.placeOf("prices.url")))
 	}
 	l.checkPlans()
 	l.checkChains()
@@ -87,12 +87,12 @@ func (l *loaded) checkWord(name string, allowed []string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return fmt.Errorf("%s%s is %q; allowed are %s", l.at(name), name, value, strings.Join(allowed, ", "))
+	return fmt.Errorf("%s%s is %q; allowed are %s", l.placeOf(name), name, value, strings.Join(allowed, ", "))
 }
 
 func (l *loaded) checkBounds(name string, least, most int64) error {
 	if value := l.setting(name).value.Int(); value < least || value > most {
-		return fmt.Errorf("%s%s is %d; allowed is %d to %d", l.at(name), name, value, least, most)
+		return fmt.Errorf("%s%s is %d; allowed is %d to %d", l.placeOf(name), name, value, least, most)
 	}
 	return nil
 }
@@ -101,9 +101,9 @@ func (l *loaded) checkDuration(name string, least, most time.Duration) error {
 	value := time.Duration(l.setting(name).value.Int())
 	switch {
 	case value < least:
-		return fmt.Errorf("%s%s is %s; allowed is %s or more", l.at(name), name, value, least)
+		return fmt.Errorf("%s%s is %s; allowed is %s or more", l.placeOf(name), name, value, least)
 	case value > most:
-		return fmt.Errorf("%s%s is %s; allowed is at most %s", l.at(name), name, value, most)
+		return fmt.Errorf("%s%s is %s; allowed is at most %s", l.placeOf(name), name, value, most)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (l *loaded) checkListen(name, value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if isUnix && path == "" || !isUnix && err != nil {
 		return fmt.Errorf("%s%s is %q; allowed is HOST:PORT such as 127.0.0.1:8080, or unix:PATH",
-			l.at(name), name, value)
+			l.placeOf(name), name, value)
 	}
 	return nil
 }
@@ -123,13 +123,13 @@ func (l *loaded) checkTLS() error {
 	case l.TLS.Cert == "" && l.TLS.Key == "":
 		return nil
 	case l.TLS.Cert == "":
-		return fmt.Errorf("%stls.key is set and tls.cert is not; set both or none", l.at("tls.key"))
+		return fmt.Errorf("%stls.key is set and tls.cert is not; set both or none", l.placeOf("tls.key"))
 	case l.TLS.Key == "":
-		return fmt.Errorf("%stls.cert is set and tls.key is not; set both or none", l.at("tls.cert"))
+		return fmt.Errorf("%stls.cert is set and tls.key is not; set both or none", l.placeOf("tls.cert"))
 	}
 
 	if _, err := tls.LoadX509KeyPair(l.TLS.Cert, l.TLS.Key); err != nil {
-		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w", l.at("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
+		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w", l.placeOf("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (l *loaded) checkPlans() {
 			// The message names the key first: plan free: burst is 0.
 			id := l.Plans[i].ID
 			key, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "plan "+id+": "), " ")
-			l.refuse(fmt.Errorf("%s%w", l.inTable("plans", id, key), err))
+			l.refuse(fmt.Errorf("%s%w", l.placeInTable("plans", id, key), err))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (l *loaded) checkChains() {
 			key, err = l.checkFeed(c)
 		}
 		if err != nil {
-			l.refuse(fmt.Errorf("%s%w", l.inTable("chains", c.ID, key), err))
+			l.refuse(fmt.Errorf("%s%w", l.placeInTable("chains", c.ID, key), err))
 		}
 	}
 
@@ -202,7 +202,7 @@ func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
 	if quiet.Sim.Genesis.IsZero() {
 		quiet.Sim.Genesis = time.Now() // settled by the data of a node
 	}
-	source, err := quiet.feed(c, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	source, err := quiet.newFeed(c, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err == nil {
 		return "", source.Close()
 	}
@@ -213,7 +213,7 @@ func (l *loaded) checkFeed(c *ChainConfig) (key string, err error) {
 	// What is wrong with one simulated chain is wrong with the settings of all.
 	at := ""
 	for _, name := range []string{"sim.actions", "sim.positions", "sim.pools"} {
-		at = cmp.Or(l.at(name), at)
+		at = cmp.Or(l.placeOf(name), at)
 	}
 	if at == "" {
 		return "id", fmt.Errorf("chain %d: %w", c.ID, err)

@@ -25,7 +25,7 @@ func (c *ConfigPrintCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	l.print(os.Stdout)
+	l.printConfig(os.Stdout)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (c *ConfigCheckCmd) Run() error {
 	return nil
 }
 
-func (l *loaded) print(w io.Writer) {
+func (l *loaded) printConfig(w io.Writer) {
 	table := ""
 	for _, s := range l.settings() {
 		key := s.name
@@ -59,7 +59,7 @@ func (l *loaded) print(w io.Writer) {
 				fmt.Fprintf(w, "\n[%s]\n", table)
 			}
 		}
-		fmt.Fprintf(w, "%-40s # %s", key+" = "+s.text(), l.from(s.name))
+		fmt.Fprintf(w, "%-40s # %s", key+" = "+s.text(), l.originOf(s.name))
 		if s.about != "" {
 			fmt.Fprintf(w, "; %s", s.about)
 		}
@@ -85,7 +85,7 @@ func printTable(w io.Writer, name string, entry reflect.Value) {
 	for i := range entry.NumField() {
 		if list := entry.Field(i); isArrayOfTables(list) {
 			for n := range list.Len() {
-				printTable(w, name+"."+dashed(entry.Type().Field(i).Name), list.Index(n))
+				printTable(w, name+"."+settingName(entry.Type().Field(i).Name), list.Index(n))
 			}
 		}
 	}

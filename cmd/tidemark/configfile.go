@@ -65,7 +65,7 @@ func (f *tomlFile) readTable(prefix string, table map[string]any, settings []set
 
 		i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
 		if i < 0 {
-			f.refuse(name, "unknown key %s; known are %s", name, siblings(settings, prefix))
+			f.refuse(name, "unknown key %s; known are %s", name, listSiblings(settings, prefix))
 			continue
 		}
 		if err := settings[i].set(table[key]); err != nil {
@@ -129,7 +129,7 @@ func (f *tomlFile) readEntry(prefix string, table map[string]any, entry reflect.
 	rest := maps.Clone(table)
 	for i := range entry.NumField() {
 		list := entry.Field(i)
-		key := dashed(entry.Type().Field(i).Name)
+		key := settingName(entry.Type().Field(i).Name)
 		raw, given := table[key]
 		if !given || !isArrayOfTables(list) {
 			continue
@@ -174,8 +174,8 @@ func hasPrefix(settings []setting, prefix string) bool {
 	return slices.ContainsFunc(settings, func(s setting) bool { return strings.HasPrefix(s.name, prefix) })
 }
 
-// siblings lists the keys that a table knows.
-func siblings(settings []setting, prefix string) string {
+// listSiblings lists the keys that a table knows.
+func listSiblings(settings []setting, prefix string) string {
 	var names []string
 	for _, s := range settings {
 		name, ok := strings.CutPrefix(s.name, prefix)

@@ -84,12 +84,12 @@ func (l *loaded) setting(name string) setting {
 	panic("BUG: no setting " + name)
 }
 
-// from says where a setting's value comes from.
-func (l *loaded) from(name string) string { return cmp.Or(l.origin[name], "default") }
+// originOf says where a setting's value comes from.
+func (l *loaded) originOf(name string) string { return cmp.Or(l.origin[name], "default") }
 
-// at begins a message on a setting: FILE:LINE, environment NAME or flag --NAME,
+// placeOf begins a message on a setting: FILE:LINE, environment NAME or flag --NAME,
 // and nothing for a default.
-func (l *loaded) at(name string) string {
+func (l *loaded) placeOf(name string) string {
 	origin := strings.TrimPrefix(l.origin[name], "file ")
 	if origin == "" {
 		return ""
@@ -97,11 +97,11 @@ func (l *loaded) at(name string) string {
 	return origin + ": "
 }
 
-// inTable begins a message on a key of a table, such as ("chains", 1, "rpc"): the
+// placeInTable begins a message on a key of a table, such as ("chains", 1, "rpc"): the
 // line of the key, else that of the table.
-func (l *loaded) inTable(list string, id any, key string) string {
+func (l *loaded) placeInTable(list string, id any, key string) string {
 	table := l.tables[fmt.Sprint(list, " ", id)]
-	return cmp.Or(l.at(table+"."+key), l.at(table))
+	return cmp.Or(l.placeOf(table+"."+key), l.placeOf(table))
 }
 
 func (l *loaded) readFile(path string) {

@@ -22,8 +22,8 @@ import (
 // maxPoll is the longest pause between two looks at a chain's head.
 const maxPoll = time.Second
 
-// specs are the chains to run.
-func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.Logger) ([]actors.ChainSpec, error) {
+// chainSpecs are the chains to run.
+func (l *loaded) chainSpecs(external *actors.PriceFeed, set *metrics.Set, log *slog.Logger) ([]actors.ChainSpec, error) {
 	var specs []actors.ChainSpec
 	for i := range l.Chains {
 		c := &l.Chains[i]
@@ -31,7 +31,7 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 			continue
 		}
 
-		source, err := l.feed(c, set, log)
+		source, err := l.newFeed(c, set, log)
 		if err != nil {
 			return nil, fmt.Errorf("cannot make the feed of chain %d: %w", c.ID, err)
 		}
@@ -48,7 +48,7 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 				Ledger: ledger.Config{
 					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
 				},
-				Prices:           l.params(c),
+				Prices:           l.priceParams(c),
 				External:         prices,
 				WantsState:       l.Feed == "sim",
 				UnavailableAfter: l.Limits.UnavailableAfter,
@@ -59,15 +59,15 @@ func (l *loaded) specs(external *actors.PriceFeed, set *metrics.Set, log *slog.L
 	return specs, nil
 }
 
-// params are the thresholds with what is particular to the chain.
-func (l *loaded) params(c *ChainConfig) value.Params {
+// priceParams are the thresholds with what is particular to the chain.
+func (l *loaded) priceParams(c *ChainConfig) value.Params {
 	p := l.Prices.Params
 	p.Stables, p.WrappedNative, p.HookAllow = c.Stables, c.WrappedNative, l.Prices.HookAllow
 	p.FeedMaxAge = int64(l.Prices.MaxAge.Seconds())
 	return p
 }
 
-func (l *loaded) feed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
+func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
 		decimals, err := c.decimals()
 		if err != nil {

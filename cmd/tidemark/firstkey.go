@@ -50,7 +50,7 @@ func (n *node) keyAdvice() string {
 	}
 
 	command := "tidemark keys issue --account " + registry.Demo
-	if n.from("data") != "default" {
+	if n.originOf("data") != "default" {
 		command += " --data " + n.Data
 	}
 	return fmt.Sprintf("\nTo get an API key: %s\n\n", command)

@@ -11,9 +11,9 @@ import (
 
 // KeysCmd administers the API keys of a running node.
 type KeysCmd struct {
-	Issue  KeysIssueCmd  `cmd:"" help:"Issue a key. It is shown this once."`
+	Issue  KeysIssueCmd  `cmd:"" help:"Issue a key; it is shown only once."`
 	List   KeysListCmd   `cmd:"" help:"List keys by their first characters."`
-	Revoke KeysRevokeCmd `cmd:"" help:"End a key for good."`
+	Revoke KeysRevokeCmd `cmd:"" help:"Revoke a key; it cannot be restored."`
 }
 
 // KeysIssueCmd issues a key.
@@ -21,7 +21,7 @@ type KeysIssueCmd struct {
 	AdminFlags
 	Account string   `required:"" help:"Name of the account." placeholder:"NAME"`
 	Kind    string   `help:"server, or browser with its origins." enum:"server,browser" default:"server"`
-	Origin  []string `help:"As https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
+	Origin  []string `help:"Allowed origin, such as https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
 	Label   string   `help:"What the key is for." placeholder:"TEXT"`
 }
 
@@ -29,12 +29,12 @@ type KeysIssueCmd struct {
 func (c *KeysIssueCmd) Run() error {
 	q := registry.KeyRequest{Account: c.Account, Kind: c.Kind, Origins: c.Origin, Label: c.Label}
 	return ask(&c.AdminFlags, "POST", "/keys", q, func(w io.Writer, v *registry.IssuedKey) {
-		row(w, "id", v.ID)
-		row(w, "key", v.Key)
-		row(w, "account", v.Account)
-		row(w, "kind", v.Kind)
+		writeRow(w, "id", v.ID)
+		writeRow(w, "key", v.Key)
+		writeRow(w, "account", v.Account)
+		writeRow(w, "kind", v.Kind)
 		if len(v.AllowedOrigins) > 0 {
-			row(w, "origins", strings.Join(v.AllowedOrigins, " "))
+			writeRow(w, "origins", strings.Join(v.AllowedOrigins, " "))
 		}
 		fmt.Fprintln(w, "Keep the key now: only its first characters are stored.")
 	})
@@ -64,10 +64,10 @@ func (c *KeysRevokeCmd) Run() error {
 }
 
 func showKeys(w io.Writer, keys *[]registry.KeyView) {
-	row(w, "ID", "PREFIX", "KIND", "ACCOUNT", "STATUS", "CREATED", "LAST USED", "ORIGINS", "LABEL")
+	writeRow(w, "ID", "PREFIX", "KIND", "ACCOUNT", "STATUS", "CREATED", "LAST USED", "ORIGINS", "LABEL")
 	for _, k := range *keys {
 		origins := strings.Join(k.AllowedOrigins, " ")
-		row(w, k.ID, k.Prefix+"…", k.Kind, k.Account, k.Status, k.CreatedAt, orDash(k.LastUsedAt),
+		writeRow(w, k.ID, k.Prefix+"…", k.Kind, k.Account, k.Status, k.CreatedAt, orDash(k.LastUsedAt),
 			orDash(&origins), k.Label)
 	}
 }

@@ -19,10 +19,10 @@ const unixPrefix = "unix:"
 // socketMode lets a proxy of the node's group connect, and nobody else.
 const socketMode = 0o660
 
-// listen opens the node's listeners, or takes those that a service manager
+// openListeners opens the node's listeners, or takes those that a service manager
 // opened; on an error none stays open.
-func (l *loaded) listen() (api, ops net.Listener, err error) {
-	if api, ops, err = inherited(); err != nil {
+func (l *loaded) openListeners() (api, ops net.Listener, err error) {
+	if api, ops, err = inheritedListeners(); err != nil {
 		return nil, nil, err
 	}
 

@@ -22,18 +22,18 @@ type CLI struct {
 	Accounts AccountsCmd `cmd:"" help:"Administer the accounts of a running node."`
 	Keys     KeysCmd     `cmd:"" help:"Issue, list and revoke API keys of a running node."`
 	Usage    UsageCmd    `cmd:"" help:"Show the units that an account used."`
-	Chains   ChainsCmd   `cmd:"" help:"List, switch off and on, and resynchronise chains."`
+	Chains   ChainsCmd   `cmd:"" help:"List chains, take them offline and online, and index them anew."`
 	Verify   VerifyCmd   `cmd:"" help:"Compare a running node's ledgers with the contracts themselves."`
 	Check    CheckCmd    `cmd:"" help:"Check a stopped node's data, or a running node's answers against each other."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`
 	Restore  RestoreCmd  `cmd:"" help:"Make a stopped node's data from a checkpoint."`
-	Ready    ReadyCmd    `cmd:"" help:"Succeed when a running node should be sent requests."`
+	Ready    ReadyCmd    `cmd:"" help:"Exit with 0 when a running node is ready for requests."`
 	Config   ConfigCmd   `cmd:"" help:"Print or check the configuration."`
 	Bench    BenchCmd    `cmd:"" help:"Measure a node, each figure beside its limit."`
 	Version  VersionCmd  `cmd:"" help:"Print the version, the commit and the data format."`
 	Help     HelpCmd     `cmd:"" help:"Show the commands, or the flags of one."`
 
-	Completion  kongcompletion.Completion `cmd:"" help:"Print what makes bash, zsh or fish complete commands."`
+	Completion  kongcompletion.Completion `cmd:"" help:"Print the completion script for bash, zsh or fish."`
 	ShowVersion kong.VersionFlag          `name:"version" help:"Print the version."`
 }
 

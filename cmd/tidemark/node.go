@@ -74,34 +74,34 @@ func (n *node) openStores() error {
 	}
 
 	var err error
-	n.store, err = storage.Open(n.path(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
+	n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
 	if err != nil {
 		return adviseMarket(n.Data, err)
 	}
-	n.began("market store", func(context.Context) error { return n.store.Close() })
+	n.addPart("market store", func(context.Context) error { return n.store.Close() })
 	if err := n.settleIdentity(n.store, time.Now()); err != nil {
 		return err
 	}
 
-	n.books, err = storage.OpenAccounts(n.path(accountsDir), storage.AccountsOptions{
+	n.books, err = storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{
 		AcceptLost: n.acceptLost, Logger: n.log,
 	})
 	if err != nil {
 		return adviseAccounts(n.Data, err)
 	}
-	n.began("accounts store", func(context.Context) error { return n.books.Close() })
+	n.addPart("accounts store", func(context.Context) error { return n.books.Close() })
 	return nil
 }
 
 // listenAll binds the listeners before an account or a key is made: a start on
 // an address that is taken leaves nothing behind.
 func (n *node) listenAll() (err error) {
-	if n.apiListener, n.opsListener, err = n.listen(); err != nil {
+	if n.apiListener, n.opsListener, err = n.openListeners(); err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	n.url = urlOf(n.apiListener, n.TLS.Cert != "")
 	n.log.Info("listening", "api", n.url, "operations", urlOf(n.opsListener, false))
-	n.began("listeners", func(context.Context) error {
+	n.addPart("listeners", func(context.Context) error {
 		// The servers that use them have closed them already.
 		n.apiListener.Close()
 		n.opsListener.Close()
@@ -131,7 +131,7 @@ func (n *node) background(name string, run func(context.Context)) {
 		defer close(done)
 		run(ctx)
 	}()
-	n.began(name, func(context.Context) error {
+	n.addPart(name, func(context.Context) error {
 		cancel()
 		<-done
 		return nil
@@ -154,7 +154,7 @@ func (n *node) startMetering() error {
 	if err != nil {
 		return err
 	}
-	n.began("metering", metering.Stop)
+	n.addPart("metering", metering.Stop)
 
 	n.watchdog = actors.NewWatchdog(n.store, n.books, metering, &n.board, n.set, n.log)
 	n.background("watchdog", n.watchdog.Run)
@@ -169,7 +169,7 @@ func (n *node) startChains() error {
 		n.background("price feed", external.Run)
 	}
 
-	specs, err := n.specs(external, n.set, n.log)
+	specs, err := n.chainSpecs(external, n.set, n.log)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (n *node) startChains() error {
 	if err != nil {
 		return err
 	}
-	n.began("chains", n.chains.Stop)
+	n.addPart("chains", n.chains.Stop)
 	return nil
 }
 
@@ -191,8 +191,8 @@ func (n *node) startServers() error {
 	var err error
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listed(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.prices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
+			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.Plans, Limits: n.Limits.Limits,
+			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock,
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
@@ -211,29 +211,29 @@ func (n *node) startServers() error {
 		n.background("certificate", n.certificate.watch)
 	}
 	n.ready.board = &n.board
-	for _, c := range n.administered() {
+	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}
 
 	ops := opsServer(n.set, n.ready.check)
-	n.serve("ops server", n.opsListener, ops.Serve, ops.Shutdown)
-	n.serve("API", apiListener, n.api.Serve, n.endClients)
+	n.serveListener("ops server", n.opsListener, ops.Serve, ops.Shutdown)
+	n.serveListener("API", apiListener, n.api.Serve, n.endClients)
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
-		Board: &n.board, Chains: n.administered(), Health: n.api.ChainHealth,
+		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
 		Ready: n.ready.check, Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err
 	}
-	n.began("administration", administration.Stop)
-	n.background("service manager", n.notify)
-	n.background("welcome", n.welcome)
+	n.addPart("administration", administration.Stop)
+	n.background("service manager", n.notifyManager)
+	n.background("welcome", n.welcomeUser)
 	return nil
 }
 
-// administered are the chains that operators may switch.
-func (l *loaded) administered() (list []admin.Chain) {
+// enabledChains are the chains that operators may switch.
+func (l *loaded) enabledChains() (list []admin.Chain) {
 	for i := range l.Chains {
 		if c := &l.Chains[i]; c.Enabled {
 			list = append(list, admin.Chain{ID: c.ID, Name: c.Name})
@@ -242,28 +242,28 @@ func (l *loaded) administered() (list []admin.Chain) {
 	return list
 }
 
-func (n *node) serve(name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error) {
+func (n *node) serveListener(name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error) {
 	go func() {
 		if err := serve(l); err != nil && err != http.ErrServerClosed {
 			n.failed <- fmt.Errorf("%s: %w", name, err)
 		}
 	}()
-	n.began(name, stop)
+	n.addPart(name, stop)
 }
 
-// prices are the thresholds and answers that a chain's prices are solved with.
-func (n *node) prices(id market.ChainID) (*value.Params, []value.FeedPrice) {
+// chainPrices are the thresholds and answers that a chain's prices are solved with.
+func (n *node) chainPrices(id market.ChainID) (*value.Params, []value.FeedPrice) {
 	for i := range n.Chains {
 		if c := &n.Chains[i]; c.ID == id {
-			params := n.params(c)
+			params := n.priceParams(c)
 			return &params, n.answers[id]()
 		}
 	}
 	panic("BUG: prices of a chain that is not registered")
 }
 
-// listed are the chains as the API lists them.
-func (l *loaded) listed() []render.Chain {
+// listedChains are the chains as the API lists them.
+func (l *loaded) listedChains() []render.Chain {
 	var list []render.Chain
 	for i := range l.Chains {
 		c := &l.Chains[i]

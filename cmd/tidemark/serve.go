@@ -28,7 +28,7 @@ type ServeCmd struct {
 
 	Drain string `help:"How long a stopping node answers on (0s)." placeholder:"DURATION"`
 
-	AcceptLostAccounts bool `help:"Start with fewer account records than were written."`
+	AcceptLostAccounts bool `help:"Start although accounts, keys or usage that were written are missing."`
 }
 
 // An ordered stop gives every part a time of its own, so that one that hangs
@@ -166,9 +166,9 @@ func (n *node) stop() error {
 	return errs
 }
 
-func (n *node) began(name string, stop func(context.Context) error) {
+func (n *node) addPart(name string, stop func(context.Context) error) {
 	n.parts = append(n.parts, started{name, partTimeout, stop})
 }
 
-// path is a place in the data directory.
-func (l *loaded) path(name string) string { return filepath.Join(l.Data, name) }
+// dataPath is a place in the data directory.
+func (l *loaded) dataPath(name string) string { return filepath.Join(l.Data, name) }

@@ -25,7 +25,7 @@ func settingsOf(prefix string, table reflect.Value) []setting {
 	var list []setting
 	for i := range table.NumField() {
 		field, value := table.Type().Field(i), table.Field(i)
-		name := prefix + dashed(field.Name)
+		name := prefix + settingName(field.Name)
 		switch {
 		case field.Tag.Get("toml") == "-":
 		case field.Anonymous:
@@ -41,9 +41,9 @@ func settingsOf(prefix string, table reflect.Value) []setting {
 	return list
 }
 
-// dashed spells a field's name as a setting: TotalCap is total-cap, and
+// settingName spells a field's name as a setting: TotalCap is total-cap, and
 // MaxAPIKeys is max-api-keys.
-func dashed(field string) string {
+func settingName(field string) string {
 	var name []rune
 	letters := []rune(field)
 	for i, r := range letters {

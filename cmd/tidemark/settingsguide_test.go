@@ -48,10 +48,13 @@ func TestSettingsGuide(t *testing.T) {
 	if guide != string(raw) && !*updateMarkets {
 		t.Errorf("%s does not say what is; run go test -run TestSettingsGuide ./cmd/tidemark -update", settingsGuide)
 	}
-	for code, name := range map[int]string{0: "done", exitFailed: "failed", exitUsage: "the command line"} {
-		if !strings.Contains(guide, fmt.Sprintf("| %d | %s", code, name)) {
+	for code, name := range map[int]string{0: "| done |", exitFailed: "| failed", exitUsage: "| the command line"} {
+		if !strings.Contains(guide, fmt.Sprintf("| %d %s", code, name)) {
 			t.Errorf("exit code %d is not in the guide", code)
 		}
+	}
+	if exitUnfinished != exitUsage || !strings.Contains(guide, "`verify` could not be finished") {
+		t.Errorf("exit code %d of verify is not in the guide", exitUnfinished)
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // readyPoll is how often a start looks whether the node has become ready.
 const readyPoll = 20 * time.Millisecond
 
-// notify tells the service manager when the node is ready, and then that it is
+// notifyManager tells the service manager when the node is ready, and then that it is
 // alive, at half the interval at which the manager would restart it. Without a
 // manager it does nothing.
-func (n *node) notify(ctx context.Context) {
+func (n *node) notifyManager(ctx context.Context) {
 	for n.ready.check() != nil {
 		select {
 		case <-ctx.Done():
@@ -49,9 +49,9 @@ func (n *node) tellManager(state string) {
 	}
 }
 
-// inherited returns the listeners that a service manager opened: a socket unit
+// inheritedListeners returns the listeners that a service manager opened: a socket unit
 // names them api and ops by FileDescriptorName.
-func inherited() (api, ops net.Listener, err error) {
+func inheritedListeners() (api, ops net.Listener, err error) {
 	byName, err := activation.ListenersWithNames()
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot take the sockets of the service manager: %w", err)

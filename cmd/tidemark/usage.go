@@ -12,7 +12,7 @@ import (
 type UsageCmd struct {
 	AdminFlags
 	Name  string `arg:"" help:"Name of the account."`
-	Month string `help:"Month in UTC, as 2026-11; this month without it." placeholder:"YYYY-MM"`
+	Month string `help:"Month in UTC, such as 2026-11 (this month)." placeholder:"YYYY-MM"`
 }
 
 // Run shows them.
@@ -22,32 +22,32 @@ func (c *UsageCmd) Run() error {
 }
 
 func showUsage(w io.Writer, v *registry.UsageView) {
-	row(w, "MONTH", "UNITS", "OF", "RESETS")
+	writeRow(w, "MONTH", "UNITS", "OF", "RESETS")
 	limit := any("no limit")
 	if v.UnitsLimit != nil {
 		limit = *v.UnitsLimit
 	}
-	row(w, v.Month, v.UnitsUsed, limit, v.ResetsAt)
+	writeRow(w, v.Month, v.UnitsUsed, limit, v.ResetsAt)
 
 	if v.UnitsReserved > 0 {
-		row(w)
-		row(w, fmt.Sprintf("%d more units count against the limit, uncharged: "+
+		writeRow(w)
+		writeRow(w, fmt.Sprintf("%d more units count against the limit, uncharged: "+
 			"requests may have used them when the node was killed.", v.UnitsReserved))
 	}
 
 	if len(v.Routes) > 0 {
-		row(w)
-		row(w, "UNITS", "REQUESTS", "ROUTE")
+		writeRow(w)
+		writeRow(w, "UNITS", "REQUESTS", "ROUTE")
 		for _, r := range v.Routes {
-			row(w, r.Units, r.Requests, r.Path)
+			writeRow(w, r.Units, r.Requests, r.Path)
 		}
 	}
 
 	if len(v.Days) > 0 {
-		row(w)
-		row(w, "DAY", "UNITS", "REQUESTS")
+		writeRow(w)
+		writeRow(w, "DAY", "UNITS", "REQUESTS")
 		for _, d := range v.Days {
-			row(w, d.Day, d.Units, d.Requests)
+			writeRow(w, d.Day, d.Units, d.Requests)
 		}
 	}
 }

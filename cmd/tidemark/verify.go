@@ -107,10 +107,10 @@ func (c *VerifyCmd) print(out io.Writer, list []verifiedChain) error {
 		return e.Encode(list)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row(w, "CHAIN", "BLOCK", "COMPARED", "DIFFERENT")
+	writeRow(w, "CHAIN", "BLOCK", "COMPARED", "DIFFERENT")
 	for i := range list {
 		v := &list[i]
-		row(w, v.ChainID, v.Block, v.Compared, v.Different)
+		writeRow(w, v.ChainID, v.Block, v.Compared, v.Different)
 	}
 
 	for i := range list {

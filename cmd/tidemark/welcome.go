@@ -24,9 +24,9 @@ const (
 	othersWait = 5 * time.Second
 )
 
-// welcome waits for the first page, showing how far the chains have come, and
+// welcomeUser waits for the first page, showing how far the chains have come, and
 // then says where to ask: what is pasted from it is answered.
-func (n *node) welcome(ctx context.Context) {
+func (n *node) welcomeUser(ctx context.Context) {
 	var first, line time.Time // of a page, and of progress
 	line = time.Now()
 	for tick := time.NewTicker(progressEvery); ; {
@@ -60,7 +60,7 @@ func (n *node) welcome(ctx context.Context) {
 // to be. A chain that is offline or has stopped is neither.
 func (n *node) firstPages() (published int, waiting []admin.Chain) {
 	board := n.board.Load()
-	for _, c := range n.administered() {
+	for _, c := range n.enabledChains() {
 		on, ok := board.Chain(c.ID)
 		switch {
 		case ok && on.View != nil && !on.Status.Offline:
@@ -151,7 +151,7 @@ func (n *node) writeBanner(w io.Writer, waiting []admin.Chain) {
 // describeMarket says what is served.
 func (n *node) describeMarket() string {
 	var names []string
-	for _, c := range n.administered() {
+	for _, c := range n.enabledChains() {
 		names = append(names, c.Name)
 	}
 	if n.Feed == "sim" {
