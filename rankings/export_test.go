@@ -42,6 +42,7 @@ func valueDiff(a, b reflect.Value) string {
 		if a.Len() != b.Len() {
 			return fmt.Sprintf(" has %d entries; want %d", a.Len(), b.Len())
 		}
+
 		for i := range a.Len() {
 			if diff := valueDiff(a.Index(i), b.Index(i)); diff != "" {
 				return fmt.Sprintf("[%d]%s", i, diff)

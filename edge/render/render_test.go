@@ -218,6 +218,9 @@ func TestNumber(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Add("ab\x00\"\\\xff😀", 3)
+	f.Add("", 0)
+	f.Add("\u202e\x7f\n", 1)
+	f.Add("😀😀\u200d😀", 2)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit = min(max(limit, 0), 200)
 		var back string

@@ -18,6 +18,7 @@ func check(t *testing.T, what string, f *Frozen[int], want ...int) {
 	if int(f.Len()) != len(want) {
 		t.Fatalf("%s: %d rows; want %d", what, f.Len(), len(want))
 	}
+
 	for i, w := range want {
 		if got := *f.At(uint32(i)); got != w {
 			t.Fatalf("%s: row %d is %d; want %d", what, i, got, w)
