@@ -241,8 +241,11 @@ func (a *chainActor) handleTick() {
 		a.parked = false
 		a.startFetch()
 	}
-	a.scheduleTick(max(a.every, paceFactor*time.Since(started)))
+	a.scheduleTick(pauseAfter(a.every, time.Since(started)))
 }
+
+// pauseAfter returns how long after a refresh of some length the next one begins.
+func pauseAfter(every, took time.Duration) time.Duration { return max(every, paceFactor*took) }
 
 // publish refreshes the chain once no other chain is refreshing. If that fails, the
 // chain will be restored, and publish returns false.

@@ -67,6 +67,7 @@ func survives(
 	if err != nil || got == nil {
 		t.Fatalf("after a crash chain %d restores %v, %v; %s was acknowledged", chain, got, err, acked)
 	}
+
 	if r := s.Rollback(chain); r != nil {
 		t.Errorf("after a crash: %s", r)
 	}

@@ -206,6 +206,7 @@ func corruptTable(t *testing.T, fs vfs.FS, want []byte) (path string) {
 	t.Helper()
 	names, err := fs.List("data")
 	must(err)
+
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".sst") {
 			continue
