@@ -250,12 +250,15 @@ func (a *chainActor) handleTick() {
 		a.parked = false
 		a.startFetch()
 	}
-	rest := max(a.every, paceFactor*time.Since(started))
+	rest := pauseAfter(a.every, time.Since(started))
 	if fresh {
 		a.refreshAt = time.Now().Add(rest)
 	}
 	a.scheduleTick(rest)
 }
+
+// pauseAfter returns how long after a refresh of some length the next one begins.
+func pauseAfter(every, took time.Duration) time.Duration { return max(every, paceFactor*took) }
 
 // publish refreshes the chain once no other chain is refreshing. If that fails, the
 // chain will be restored, and publish returns false.

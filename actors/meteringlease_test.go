@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,11 +94,13 @@ func TestKillsAddUp(t *testing.T) {
 // smallDisk is a disk that says how much room it has.
 type smallDisk struct {
 	vfs.FS
-	free uint64
+	free atomic.Uint64
 }
 
+func (d *smallDisk) setFree(bytes uint64) { d.free.Store(bytes) }
+
 func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
-	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
+	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: 1 << 40}, nil
 }
 
 // On a full disk reads go on: durable leases are spent, also those of accounts
@@ -105,7 +108,8 @@ func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 // that have asked for nothing before. With room again all is as it was, and
 // nothing of the bill is missing.
 func TestFullDisk(t *testing.T) {
-	disk := &smallDisk{vfs.NewMem(), 1 << 40}
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.setFree(1 << 40)
 	r := newRigOn(t, disk, testStart)
 	busy, idle := r.account("busy", "free"), r.account("idle", "free")
 	late, open, fresh := r.account("late", "free"), r.account("open", "unlimited"), r.account("fresh", "unlimited")
@@ -116,7 +120,7 @@ func TestFullDisk(t *testing.T) {
 	r.spend(busy, 10, 10)
 	headroom := busy.Cell.Terms().Headroom(int64(testFlush))
 
-	disk.free = 0
+	disk.setFree(0)
 	r.now += int64(testFlush)
 	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("Drain = %v; want no space", err)
@@ -140,7 +144,7 @@ func TestFullDisk(t *testing.T) {
 	f("open", open, 1000, accounts.Granted)
 	f("fresh", fresh, 1000, accounts.Granted)
 
-	disk.free = 1 << 40
+	disk.setFree(1 << 40)
 	r.pass(testFlush)
 	f("late, with room again", late, 1, accounts.Granted)
 	f("idle, with room again", idle, 1, accounts.Granted)
@@ -151,6 +155,79 @@ func TestFullDisk(t *testing.T) {
 		if u := r.usage(name); u.UnitsUsed != want || u.UnitsReserved != 0 {
 			t.Errorf("%s: %d units used, %d reserved; want %d, 0", name, u.UnitsUsed, u.UnitsReserved, want)
 		}
+	}
+	r.check()
+}
+
+// Units are admitted only after the lease that covers them is durable: requests that
+// come while a batch is being written find the lease of the batch before.
+func TestLeaseIsDurableBeforeItOpens(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "growth")
+	flush, held := r.meter.store.flush, int64(0)
+	writing := 0
+	r.meter.store.flush = func(f *storage.AccountsFlush) error {
+		writing++
+		for {
+			ticket := r.reg.Book().Admit(k, r.now)
+			if r.reg.Book().Reserve(&ticket, accounts.MaxUnits) != accounts.Granted {
+				break
+			}
+			held += accounts.MaxUnits
+		}
+		if stored := r.stored(k).Lease; held > stored {
+			t.Errorf("batch %d: %d units are held while it is written; the durable lease is %d",
+				writing, held, stored)
+		}
+		return flush(f)
+	}
+
+	for range 5 {
+		ticket := r.reg.Book().Admit(k, r.now)
+		if r.reserve(&ticket, accounts.MaxUnits) == accounts.Granted {
+			held += accounts.MaxUnits
+		}
+		r.now += int64(testFlush)
+		r.drain()
+	}
+	if writing < 5 || held == 0 {
+		t.Errorf("%d batches and %d units are no test", writing, held)
+	}
+}
+
+// The grace is ten flushes and at least three seconds.
+func TestGrace(t *testing.T) {
+	f := func(flush, want time.Duration) {
+		t.Helper()
+		if got := graceNs(int64(flush)); got != int64(want) {
+			t.Errorf("a flush every %s: grace %s; want %s", flush, time.Duration(got), want)
+		}
+	}
+
+	f(time.Millisecond, 3*time.Second)
+	f(300*time.Millisecond, 3*time.Second)
+	f(time.Second, 10*time.Second)
+}
+
+// A lease is given back after a second without requests and not before, and can be
+// had again at once.
+func TestIdleLeaseComesBack(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	r.spend(k, 10, 10)
+	r.pass(testFlush)
+	leased := r.stored(k).Lease
+
+	r.pass(time.Second - testFlush)
+	if got := r.stored(k).Lease; got != leased {
+		t.Errorf("lease after less than a second = %d; want %d", got, leased)
+	}
+	r.pass(2 * testFlush)
+	if got := r.stored(k).Lease; got != 10 {
+		t.Errorf("lease after more than a second = %d; want 10", got)
+	}
+	if v := r.spend(k, 10, 10); v != accounts.Granted {
+		t.Errorf("the next request: %d; want Granted", v)
 	}
 	r.check()
 }

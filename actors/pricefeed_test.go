@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,4 +86,26 @@ func TestPriceFeedReads(t *testing.T) {
 	if err := remote.read(t.Context()); err == nil || len(remote.Of(1)) != 1 {
 		t.Errorf("a bad answer was %v and left %+v", err, remote.Of(1))
 	}
+}
+
+// An answer of more than 32 MiB is refused, and one of exactly that is not.
+func TestPriceFeedSize(t *testing.T) {
+	const usd = `{"1:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 2}`
+	size := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, usd+strings.Repeat(" ", size-len(usd)))
+	}))
+	defer server.Close()
+
+	f := func(bytes int, ok bool) {
+		t.Helper()
+		size = bytes
+		feed := &PriceFeed{URL: server.URL}
+		if err := feed.read(t.Context()); (err == nil) != ok {
+			t.Errorf("%d bytes: %v; want them read: %v", bytes, err, ok)
+		}
+	}
+
+	f(32<<20, true)
+	f(32<<20+1, false)
 }

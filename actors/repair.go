@@ -50,9 +50,14 @@ func (a *chainActor) recoverFrom(err error) {
 // restoreLater opens the chain from the store again, after a pause.
 func (a *chainActor) restoreLater() {
 	a.beginEpoch()
-	a.pause = min(max(2*a.pause, firstPause), lastPause)
+	a.pause = nextPause(a.pause)
 	epoch := a.epoch
 	time.AfterFunc(a.pause, func() { a.send(open{epoch}) })
+}
+
+// nextPause doubles the pause before a restore.
+func nextPause(last time.Duration) time.Duration {
+	return min(max(2*last, firstPause), lastPause)
 }
 
 func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {

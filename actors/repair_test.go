@@ -81,6 +81,7 @@ func flipBit(t *testing.T, name string, want []byte) (found bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := bytes.LastIndex(content, want)
 	if at < 0 {
 		return false

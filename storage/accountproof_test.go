@@ -191,7 +191,7 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 // A store with a flipped bit is refused, or it still has every acknowledged batch.
 // A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
-	const flips = 40 // of each file, in each state
+	flips := share(40, 100) // of each file, in each state
 	rng := rand.New(rand.NewPCG(3, 4))
 	counts := map[string]int{}
 	for _, closed := range []bool{false, true} {
@@ -212,7 +212,7 @@ func TestAccountsFlips(t *testing.T) {
 		}
 	}
 
-	t.Logf("outcomes: %v", counts)
+	figure(t, "bits flipped in files of the accounts' store: %v; 0 unnoticed, 0 process ends", counts)
 	if counts["lost"] == 0 || counts["damaged"] == 0 || counts["harmless"] == 0 {
 		t.Errorf("outcomes: %v; want some of each", counts)
 	}
@@ -284,9 +284,12 @@ func TestAccountsFailingDisk(t *testing.T) {
 	}
 	child := exec.Command(os.Args[0], "-test.run=^TestAccountsFailingDisk$")
 	child.Env = append(os.Environ(), failingDiskEnv+"=1")
-	if out, err := child.CombinedOutput(); err != nil {
+	out, err := child.CombinedOutput()
+	if err != nil {
 		t.Errorf("%v\n%s", err, out)
+		return
 	}
+	figure(t, "%s", out)
 }
 
 func failEveryOperation() (code int) {
@@ -319,6 +322,7 @@ func failEveryOperation() (code int) {
 	if n < 50 {
 		report("only %d operations were made to fail", n)
 	}
+	fmt.Printf("%d file operations of the accounts' store failed in turn: 0 acknowledged batches lost", n)
 	return code
 }
 

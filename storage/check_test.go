@@ -81,6 +81,13 @@ func TestCheckFinds(t *testing.T) {
 	f("leaves: key", leaf, flip)
 	last := p.Leaves[len(p.Leaves)-1].Bytes
 	f("the directory says", leaf, to(last))
+	f("; the table has", leaf, func(v []byte) []byte {
+		ids, err := block.DecodeLeaf(v, nil)
+		must(err)
+		ids[len(ids)-1] = 1 << 30
+		return block.AppendLeaf(nil, ids)
+	})
+	f("commit number has 3 bytes", appendKind(nil, 1, kindCommit), to([]byte{1, 2, 3}))
 	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
 	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))
 	f("belongs to row", rowKey(1, "positions", 1<<20, 0), to([]byte{0}))

@@ -19,17 +19,24 @@ import (
 // some of the unsynced data, and opens each clone. Every clone must restore one
 // whole cut, not older than the last one acknowledged before the crash.
 func TestCrashKeepsOneWholeCut(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
+	crashes, want := 0, share(rounds(100), 20_000)
+	for seed := uint64(7); crashes < want; seed++ {
+		crashes += crashAndRestore(t, seed)
+	}
+	figure(t, "%d crashes inside commits and flushes of the market store: "+
+		"0 acknowledged cuts lost, 0 mixed generations", crashes)
+}
+
+// crashAndRestore commits to two chains, and restores what each of some crashes left.
+func crashAndRestore(t *testing.T, seed uint64) (n int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
 	fs := vfs.NewCrashableMem()
 	crashes := &crasher{fs: fs, every: 20}
-	if testing.Short() {
-		crashes.every = 200
-	}
-
 	s := openTest(t, &noReuse{errorfs.Wrap(fs, crashes)})
-	one, two := newRig(8, 1), newRig(8, 42161)
+	one, two := newRig(seed, 1), newRig(seed, 42161)
 	history := map[string]*snapshot{}
-	for range 20 {
+	for range 10 {
 		for _, g := range []*rig{one, two} {
 			cut := g.cut(1+int(r.UintN(15)), r.UintN(4) > 0)
 			history[place(cut.State)] = g.now.clone()
@@ -48,10 +55,7 @@ func TestCrashKeepsOneWholeCut(t *testing.T) {
 		}
 		closeTest(t, s)
 	}
-
-	if n := len(crashes.taken); n < 50 && !testing.Short() {
-		t.Errorf("only %d crashes were tried", n)
-	}
+	return len(crashes.taken)
 }
 
 // survives checks one chain after one crash.
@@ -63,6 +67,7 @@ func survives(
 	if err != nil || got == nil {
 		t.Fatalf("after a crash chain %d restores %v, %v; %s was acknowledged", chain, got, err, acked)
 	}
+
 	if r := s.Rollback(chain); r != nil {
 		t.Errorf("after a crash: %s", r)
 	}

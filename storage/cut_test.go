@@ -263,6 +263,66 @@ func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
 	holds(t, s, other)
 }
 
+// Rows that a revert removes are deleted with all of their parts, and dead leaves are
+// deleted too.
+func TestCommitDeletesWhatIsGone(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(12, 1)
+	first := g.commit(t, s, 40, true)
+	var dead []uint64
+	for number := range first.leaves {
+		dead = append(dead, number)
+	}
+
+	cut := g.cut(1, true)
+	cut.Publication.First, cut.Publication.Dead = false, dead
+	g.minutes.Truncate(3)
+	st := *cut.State
+	st.Minutes = g.minutes.Freeze()
+	cut.State = &st
+	cut.Changes.UndoPut = nil // they hold rows that are gone now
+	ledger.Minutes.SetChanged(cut.Changes, nil)
+	if err := s.Commit(cut); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, number := range dead {
+		if _, err := s.Leaf(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+			t.Errorf("dead leaf %d gave %v", number, err)
+		}
+	}
+	for row := range first.st.Minutes.Len() {
+		for part := range ringParts {
+			_, there, err := s.get(rowKey(1, "minutes", row, part), nil)
+			if there != (row < 3) || err != nil {
+				t.Errorf("part %d of row %d is there: %v, %v", part, row, there, err)
+			}
+		}
+	}
+}
+
+// While a chain catches up, its last generation is not the one of its State.
+func TestGenerationOfAnotherBlockIsNotCurrent(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(13, 1)
+	f := func(publish, want bool) {
+		t.Helper()
+		g.commit(t, s, 5, publish)
+		r, err := s.Restore(1)
+		if err != nil || r.Current() != want {
+			t.Errorf("published %v: current %v, %v; want %v", publish, r.Current(), err, want)
+		}
+	}
+
+	f(false, false)
+	f(true, true)
+	f(false, false)
+	f(false, false)
+	f(true, true)
+}
+
 func TestDropChainLeavesTheOthers(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
 	defer closeTest(t, s)

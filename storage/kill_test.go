@@ -38,7 +38,9 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 	}
 
 	fails := []int{0, 25, 0, 0, 40, 77, 120}
-	for _, fail := range fails[:max(rounds(len(fails)), 2)] {
+	kills := share(max(rounds(len(fails)), 2), 200)
+	for i := range kills {
+		fail := fails[i%len(fails)]
 		dir, seed := t.TempDir(), uint64(1000+fail)
 		acked := runVictim(t, dir, seed, fail)
 		s, err := Open(dir, testOptions(nil))
@@ -66,6 +68,8 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 
 		closeTest(t, s)
 	}
+	figure(t, "%d processes killed or stopped by their disk while committing: "+
+		"0 acknowledged cuts lost", kills)
 }
 
 // runVictim returns how many commits the process acknowledged.

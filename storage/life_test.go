@@ -137,7 +137,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 	}
 
 	reverts := 0
-	for range 200 {
+	for reverts < share(60, 5000) {
 		l.now = l.now.Add(time.Duration(1+r.UintN(20)) * time.Minute)
 		if r.UintN(3) == 0 {
 			must(l.Reorg(1 + r.Uint64N(200)))
@@ -168,5 +168,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 		t.Errorf("check: %v; %d reverts and %d entries are no test", err, reverts, st.Transactions)
 	}
 
+	figure(t, "%d reorganisations of depth 1 to 200: 0 states differ from a ledger that was never "+
+		"restarted", reverts)
 	closeTest(t, s)
 }

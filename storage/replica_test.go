@@ -198,6 +198,12 @@ func TestReplicaFollowsALedger(t *testing.T) {
 	if reverts < rounds(10) {
 		t.Errorf("%d reverts are no test", reverts)
 	}
+
+	// After many publications and reverts nothing is left that no cut uses.
+	findings, err := x.s.Check()
+	if err != nil || len(findings) > 0 {
+		t.Errorf("after %d generations: %q, %v", generation, findings, err)
+	}
 }
 
 // publish commits the ledger's state with a generation that follows view.

@@ -9,12 +9,12 @@ import (
 // as `make torture` wants instead of a bounded share.
 const tortureEnv = "TIDEMARK_TORTURE"
 
-// share returns how many rounds a test does: a few, or all of them in `make torture`.
+// share returns the first number, or the second one in `make torture`.
 func share(few, all int) int {
 	if os.Getenv(tortureEnv) != "" {
 		return all
 	}
-	return rounds(few)
+	return few
 }
 
 // figure prints a line of `make torture`.

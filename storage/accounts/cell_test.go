@@ -142,10 +142,12 @@ func TestLateSettlement(t *testing.T) {
 		t.Fatal(v)
 	}
 
-	k.Cell.Begin(testMonth + 2)
+	// The slot is used again two months later.
+	k.Cell.Restore(&Tally{Month: testMonth + 2, Lease: 20})
 	b.Settle(&late, RoutePools, 5)
-	if got, _ := k.Cell.Tally(testMonth + 2); got != (Tally{Month: testMonth + 2}) {
-		t.Errorf("two months later: %+v; want nothing", got)
+	want := Tally{Month: testMonth + 2, Lease: 20}
+	if got, ok := k.Cell.Tally(testMonth + 2); got != want || !ok {
+		t.Errorf("two months later: %+v, %v; want %+v", got, ok, want)
 	}
 	if _, ok := k.Cell.Tally(testMonth); ok {
 		t.Error("the month is still there")

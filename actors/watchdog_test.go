@@ -1,0 +1,113 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// newTestWatchdog watches a market store on the real disk and accounts on another.
+func newTestWatchdog(t *testing.T, disk vfs.FS, board *rankings.Board) (*Watchdog, *Metering) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet, MinFreeBytes: 1, BallastBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+
+	r := newRigOn(t, disk, time.Now())
+	t.Cleanup(func() { r.store.Close() })
+	m := &Metering{meter: r.meter}
+	return NewWatchdog(store, r.store, m, board, metrics.NewSet(), quiet), m
+}
+
+// The watchdog checks again and again: a disk that fills up and gets space again is
+// reported within two seconds each.
+func TestWatchdogChecksAgain(t *testing.T) {
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.setFree(1 << 40)
+	w, _ := newTestWatchdog(t, disk, &rankings.Board{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+
+	f := func(free uint64, want storage.DiskStatus) {
+		t.Helper()
+		disk.setFree(free)
+		for end := time.Now().Add(10 * watchEvery); w.Disk().Status != want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("with %d bytes free the disk is %s; want %s", free, w.Disk().Status, want)
+			}
+		}
+	}
+
+	f(1<<40, storage.DiskOK)
+	f(0, storage.DiskFull)
+	f(1<<40, storage.DiskOK)
+	cancel()
+	<-done
+}
+
+// A drain that takes more than two seconds makes the disk slow, while it runs and
+// until a shorter one.
+func TestWatchdogSlowDisk(t *testing.T) {
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.setFree(1 << 40)
+	w, m := newTestWatchdog(t, disk, &rankings.Board{})
+	now := time.Now()
+	f := func(what string, since, took time.Duration, want storage.DiskStatus) {
+		t.Helper()
+		m.draining.Store(0)
+		if since != 0 {
+			m.draining.Store(w.clock.At(now.Add(-since)))
+		}
+		m.took.Store(int64(took))
+		if got := w.measureDisk(now).Status; got != want {
+			t.Errorf("%s: the disk is %s; want %s", what, got, want)
+		}
+	}
+
+	f("idle", 0, time.Millisecond, storage.DiskOK)
+	f("the last drain took long", 0, 2*time.Second+1, storage.DiskSlow)
+	f("the last drain took 2 s", 0, 2*time.Second, storage.DiskOK)
+	f("a drain hangs", 2*time.Second+1, time.Millisecond, storage.DiskSlow)
+	f("a drain runs", time.Second, time.Millisecond, storage.DiskOK)
+}
+
+// A wall clock that steps, or that is behind the head of a chain, is mistrusted.
+func TestWatchdogClock(t *testing.T) {
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.setFree(1 << 40)
+	board := &rankings.Board{}
+	w, m := newTestWatchdog(t, disk, board)
+	now := time.Now()
+	f := func(what string, ahead time.Duration, want accounts.ClockState) {
+		t.Helper()
+		head := market.Head{Number: 1, Time: w.clock.Time(now).Add(ahead).Unix()}
+		board.SetStatus(1, rankings.ChainStatus{ChainHead: head})
+		got := w.compareClocks(now)
+		got.Offset = got.Offset.Round(time.Second)
+		if got != want {
+			t.Errorf("%s: %+v; want %+v", what, got, want)
+		}
+	}
+
+	f("a head in the past", -time.Hour, accounts.ClockState{})
+	f("a head slightly ahead", 30*time.Second, accounts.ClockState{})
+	hour := w.compareClocks(now)
+	f("a head an hour ahead", time.Hour, accounts.ClockState{
+		Offset: (-time.Hour + hour.Offset).Round(time.Second), Mistrusted: true,
+	})
+	m.mistrusted.Store(true)
+	f("metering mistrusts it", 0, accounts.ClockState{Mistrusted: true})
+}
