@@ -52,6 +52,7 @@ type Pages struct {
 	copies *lastCopies
 	parts  chainParts
 
+	admission *admission
 	jobs      *jobs
 	histories *histories
 }
@@ -87,6 +88,7 @@ func New(cfg *Config) (*Pages, error) {
 	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
 		return nil, err
 	}
+	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, p.leaves)
 	return p, nil
 }
@@ -107,6 +109,8 @@ func (p *Pages) Close(ctx context.Context) error {
 type Question struct {
 	Route accounts.Route
 	Now   int64 // unix milliseconds
+	// Account is whose request it is. Accounts share expensive work fairly.
+	Account uint64
 
 	// Set for a list.
 	Positions rankings.PositionQuestion
