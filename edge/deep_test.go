@@ -108,4 +108,9 @@ func TestCopyPartial(t *testing.T) {
 		return body["stale"] == true
 	})
 	checkPartial(t, "copied", rows, body, a)
+	for _, flag := range []string{"copy", "partial"} {
+		if got := s.metric(`tidemark_edge_answers_total{flag="` + flag + `"}`); got == "0" {
+			t.Errorf("no answer is counted as %s", flag)
+		}
+	}
 }
