@@ -212,6 +212,9 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: the fresh answer is not what the stale one begins with", path)
 		}
 	}
+	if got := s.metric(`tidemark_edge_answers_total{flag="stale"}`); got != "8" {
+		t.Errorf("%s stale answers are counted; want 8", got)
+	}
 }
 
 // TestPartial checks lists and details when a chain is unavailable.
