@@ -89,3 +89,43 @@ func TestSilence(t *testing.T) {
 		t.Error("a write ended without a reader")
 	}
 }
+
+// sink is a connection that takes everything and counts how often its deadlines
+// are set.
+type sink struct {
+	net.Conn
+	reads, writes int
+}
+
+func (s *sink) Read(p []byte) (int, error)       { return 0, nil }
+func (s *sink) Write(p []byte) (int, error)      { return len(p), nil }
+func (s *sink) SetReadDeadline(time.Time) error  { s.reads++; return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { s.writes++; return nil }
+
+// TestDeadlinesAreSetRarely checks that deadlines which hardly differ are set once,
+// and that only a long answer brings the write deadline forward.
+func TestDeadlinesAreSetRarely(t *testing.T) {
+	under := new(sink)
+	c := &conn{Conn: under, minRate: 1 << 20, onClose: func() {}}
+	from := time.Now()
+	f := func(length, writes int, within time.Duration) {
+		t.Helper()
+		must(c.SetDeadline(from.Add(time.Hour)))
+		_, err := c.Read(make([]byte, 1))
+		must(err)
+		_, err = c.Write(make([]byte, length))
+		must(err)
+		if under.reads != 1 || under.writes != writes {
+			t.Errorf("%d bytes: deadlines were set %d and %d times; want 1 and %d", length,
+				under.reads, under.writes, writes)
+		}
+		if left := c.writeDeadline.wanted.Sub(from); left > within {
+			t.Errorf("%d bytes may take %s; want at most %s", length, left, within)
+		}
+	}
+
+	f(100, 1, time.Hour)
+	f(100, 1, time.Hour)
+	f(longAnswer, 1, time.Hour)
+	f(longAnswer+1, 2, time.Minute)
+}

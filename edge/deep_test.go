@@ -48,6 +48,7 @@ func checkPartial(t *testing.T, when string, rows []any, body map[string]any, a 
 	if chains := chainsIn(rows); chains["42161"] || len(rows) == 0 {
 		t.Errorf("%s: %d rows of chains %v; want rows, none of 42161", when, len(rows), chains)
 	}
+
 	if body["partial"] != true || fmt.Sprint(body["missingChains"]) != "[42161]" {
 		t.Errorf("%s: partial is %v, missing are %v", when, body["partial"], body["missingChains"])
 	}
@@ -107,4 +108,9 @@ func TestCopyPartial(t *testing.T) {
 		return body["stale"] == true
 	})
 	checkPartial(t, "copied", rows, body, a)
+	for _, flag := range []string{"copy", "partial"} {
+		if got := s.metric(`tidemark_edge_answers_total{flag="` + flag + `"}`); got == "0" {
+			t.Errorf("no answer is counted as %s", flag)
+		}
+	}
 }

@@ -94,6 +94,32 @@ func TestTransactionsTruncated(t *testing.T) {
 	}
 }
 
+// TestTransactionBounds checks a history that is exactly as long as the limit, and
+// a degraded one without any entries.
+func TestTransactionBounds(t *testing.T) {
+	path, entries := busiest()
+	f := func(longest int, truncated bool) {
+		t.Helper()
+		s := serve(t, func(c *Config) { c.Limits.TransactionsMax = longest })
+		m := s.get(path).decoded(t)
+		if n := len(m["transactions"].([]any)); (m["transactionsTruncated"] == true) != truncated || n != min(entries, longest) {
+			t.Errorf("at most %d of %d: got %d, truncated %v", longest, entries, n, m["transactionsTruncated"])
+		}
+		if series := s.get(path + "/charts").decoded(t)["positionSeries"]; (series == nil) != truncated {
+			t.Errorf("at most %d of %d: the series is null: %t", longest, entries, series == nil)
+		}
+	}
+	f(entries+1, false)
+	f(entries, false)
+	f(entries-1, true)
+
+	s := serve(t, func(c *Config) { c.Limits.TransactionsWait, c.Limits.TransactionsPartial = 0, 0 })
+	m := s.get(path).decoded(t)
+	if m["transactionsDegraded"] != true || m["transactionsPartial"] != nil || len(m["transactions"].([]any)) != 0 {
+		t.Errorf("without entries: degraded %v, partial %v", m["transactionsDegraded"], m["transactionsPartial"])
+	}
+}
+
 // TestPoolDetail checks that a detail is the list's row without its rank.
 func TestPoolDetail(t *testing.T) {
 	s := serve(t, nil)

@@ -51,6 +51,9 @@ func TestUnauthorized(t *testing.T) {
 		if a.header.Get("Vary") != "Origin" || a.header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: headers %v; want Vary and X-Request-Id", reason, a.header)
 		}
+		if got := a.header.Get("WWW-Authenticate"); got != `ApiKey header="KC-APIKey"` {
+			t.Errorf("%s: WWW-Authenticate is %q", reason, got)
+		}
 		if got := s.metric(`tidemark_edge_unauthorized_total{reason="` + reason + `"}`); got == "0" {
 			t.Errorf("%s is not counted", reason)
 		}
@@ -198,6 +201,14 @@ func TestPreflight(t *testing.T) {
 		if a.code != 204 || a.body != "" || a.header.Get("Access-Control-Allow-Origin") != granted {
 			t.Errorf("%s from %s: %d, granted %q; want 204, %q", path, origin, a.code, a.header.Get("Access-Control-Allow-Origin"), granted)
 		}
+		metered := granted != "*"
+		if vary := a.header.Get("Vary"); (vary == "Origin") != metered {
+			t.Errorf("%s from %s: Vary is %q", path, origin, vary)
+		}
+		methods, age := a.header.Get("Access-Control-Allow-Methods"), a.header.Get("Access-Control-Max-Age")
+		if (methods == gate.AllowedMethods && age == "60") != (granted != "") {
+			t.Errorf("%s from %s: methods %q, age %q", path, origin, methods, age)
+		}
 		if granted != "" && !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), gate.HeaderKey) {
 			t.Errorf("%s from %s: allowed headers are %q", path, origin, a.header.Get("Access-Control-Allow-Headers"))
 		}
@@ -308,6 +319,66 @@ func TestIdle(t *testing.T) {
 
 	if a := s.get("/v1/usage", gate.HeaderKey+": "+key); a.code != 200 {
 		t.Errorf("usage, which costs nothing: %d; want 200", a.code)
+	}
+}
+
+// TestLateLease checks that a request goes on waiting when metering wakes it
+// before there is a lease, and that each refusal is counted.
+func TestLateLease(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	cell, month := s.findKey(key).Cell, s.book.Calendar().This.Month
+	cell.Shut(month)
+	go func() {
+		<-s.book.Wakes()
+		cell.Wake() // without a lease
+		<-s.book.Wakes()
+		cell.Open(month, 1000)
+		cell.Wake()
+	}()
+	if a := s.get("/v1/pools?limit=1", gate.HeaderKey+": "+key); a.code != 200 {
+		t.Errorf("got %d %s; want 200 once there is a lease", a.code, a.body)
+	}
+	if got := s.metric("tidemark_edge_lease_waits_total"); got != "1" {
+		t.Errorf("%s waits are counted; want 1", got)
+	}
+}
+
+// TestRefusalsCounted checks the metrics of refusals, and that a burst's 429 says
+// how long to wait.
+func TestRefusalsCounted(t *testing.T) {
+	s := serve(t, nil)
+	f := func(reason string, code int, prepare func(key string), headers ...string) answer {
+		t.Helper()
+		key := s.issue("free", accounts.Server)
+		prepare(key)
+		a := s.get("/v1/pools?limit=1", append(headers, gate.HeaderKey+": "+key)...)
+		name := `tidemark_edge_refused_total{reason="` + reason + `"}`
+		if got := s.metric(name); a.code != code || got != "1" {
+			t.Errorf("%s: got %d, and %s are counted; want %d and 1", reason, a.code, got, code)
+		}
+		return a
+	}
+
+	f("origin", 403, func(string) {}, "Origin: https://app.example.com")
+	f("quota", 429, func(key string) { s.drainTo(key, 0) })
+	a := f("burst", 429, s.takeAll) // and those of the next minute
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 50 || wait > 61 {
+		t.Errorf("Retry-After is %q; want about a minute", a.header.Get("Retry-After"))
+	}
+	s.server.gate.LeaseWait = time.Millisecond
+	f("lease", 503, func(key string) { s.findKey(key).Cell.Shut(s.book.Calendar().This.Month) })
+	f("stalled", 503, func(string) { s.book.SetAlive(0) })
+}
+
+// TestPublishedGenerations checks that an answer without data does not name chains
+// that are disabled.
+func TestPublishedGenerations(t *testing.T) {
+	chains := chainsWith()
+	chains[1].Status.Enabled = false
+	s := serve(t, func(c *Config) { c.Board = boardOf(chains...) })
+	if got := s.get("/v1/pools?x=1").header.Get("X-Generation"); got != "1:1,43114:1" {
+		t.Errorf("got %q; want 1:1,43114:1", got)
 	}
 }
 

@@ -102,6 +102,7 @@ func (n *node) view(id market.ChainID) *rankings.View {
 func TestCacheTellsChainsApart(t *testing.T) {
 	board := boardOf(chainsWith()...)
 	s := serve(t, func(c *Config) { c.Board = board })
+
 	for range 2 {
 		for i, c := range chainsWith() {
 			status := c.Status

@@ -39,6 +39,9 @@ func TestHealth(t *testing.T) {
 	f("feed", "degraded", "lagging", func(_ *Config, c *rankings.Chain) {
 		c.Status.FailingSince = time.Now().Add(-time.Minute).UnixMilli()
 	})
+	f("feed, just now", "ok", "ok", func(_ *Config, c *rankings.Chain) {
+		c.Status.FailingSince = time.Now().UnixMilli()
+	})
 	f("disk", "degraded", "ok", func(c *Config, _ *rankings.Chain) {
 		c.Disk = func() storage.Disk { return storage.Disk{Status: storage.DiskReadOnly} }
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 )
 
 // fakeListener is a listener whose connections come from a test.
@@ -156,6 +157,69 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	if _, _, refusal := d.dial("10.3.0.1"); !strings.Contains(refusal, "503 Service Unavailable") {
 		t.Errorf("got %q; want a 503", refusal)
 	}
+}
+
+// TestEvictionOrder checks that only the longest idle connections are closed when
+// many are idle.
+func TestEvictionOrder(t *testing.T) {
+	d := newDialler(t, Connections{Connections: minConnections, ConnectionsPerAddress: 1000, ConnectionsPerSubnet: 1000})
+	d.max = minConnections
+	var open []*conn
+	from := time.Now()
+	for i := range minConnections {
+		c, _, refusal := d.dial(fmt.Sprintf("10.0.%d.1", i))
+		if refusal != "" {
+			t.Fatal(refusal)
+		}
+		open = append(open, c.(*conn))
+		open[i].markIdle(from.Add(time.Duration(i*37%minConnections) * time.Second))
+	}
+
+	if _, _, refusal := d.dial("10.1.0.1"); refusal != "" {
+		t.Fatal(refusal)
+	}
+	for _, c := range open {
+		_, kept := d.open[c]
+		if idle := time.Duration(c.idleSince.Load() - from.UnixNano()); kept != (idle >= evictBatch*time.Second) {
+			t.Errorf("a connection that is idle since %s is kept: %t", idle, kept)
+		}
+	}
+}
+
+// TestUnsentBytes checks the kernel's buffer for unread answers: the configured
+// size, and less for the connections of an address with many.
+func TestUnsentBytes(t *testing.T) {
+	const unsent = 64 << 10 // every kernel allows that much
+	f := func(before, want int) {
+		t.Helper()
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		must(err)
+		defer tcp.Close()
+		bounds := DefaultConnections()
+		bounds.UnsentBytes = unsent
+		l := newListener(tcp, bounds, metrics.NewSet())
+		l.byAddress[netip.MustParsePrefix("127.0.0.1/32")] = before
+		client, err := net.Dial("tcp", tcp.Addr().String())
+		must(err)
+		defer client.Close()
+		c, err := l.Accept()
+		must(err)
+		defer c.Close()
+
+		raw, err := c.(*conn).Conn.(*net.TCPConn).SyscallConn()
+		must(err)
+		must(raw.Control(func(fd uintptr) {
+			got, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF)
+			must(err)
+			if got != 2*want { // Linux reports twice what was set
+				t.Errorf("after %d connections: the buffer has %d bytes; want %d", before, got/2, want)
+			}
+		}))
+	}
+
+	f(0, unsent)
+	f(1023, unsentPerAddress/1024)
+	f(2047, minUnsent)
 }
 
 // TestAcceptWithoutDescriptors checks that Accept pauses and retries when file

@@ -37,6 +37,7 @@ func TestRaw(t *testing.T) {
 	f("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "supported are HTTP/1.1")
 	f(line+"X-A: "+strings.Repeat("a", maxHead)+"\r\n\r\n", 431, "headers are too large")
 	f(line+"Content-Length: 5\r\n\r\nhello", 400, "must have no body")
+	f("OPTIONS /v1/positions HTTP/1.1\r\n"+host+key+"Content-Length: 5\r\n\r\nhello", 400, "no body")
 	f(line+"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 400, "must have no body")
 	f(line+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "both given")
 	f("POST /v1/positions HTTP/1.1\r\n"+host+key+"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "both given")
@@ -52,6 +53,11 @@ func TestRaw(t *testing.T) {
 	f(line+"X-A\t: one\r\n\r\n", 400, "not well-formed")
 	f("GET http://other.example.com/v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "differs from the Host header")
 	f("GET ftp:v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "")
+	for _, code := range []string{"413", "431"} { // which fasthttp refuses
+		if got := s.metric(`tidemark_edge_requests_total{route="none",code="` + code + `"}`); got != "1" {
+			t.Errorf("%s answers with %s are counted; want 1", got, code)
+		}
+	}
 	if log := s.log.String(); strings.Contains(log, s.key) || log != "" {
 		t.Errorf("the log says: %s", log)
 	}

@@ -66,7 +66,7 @@ func (s *Server) answer(r *request) *render.Error {
 		}
 		return err
 	}
-	r.admitted = true
+	r.admitted, r.Account = true, r.ticket.Key.Cell.ID
 
 	// Check route, method and parameters.
 	if done, err := r.checkRoute(); err != nil {

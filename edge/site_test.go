@@ -25,9 +25,14 @@ func TestSite(t *testing.T) {
 		if tag == "" {
 			return
 		}
-		again := s.get(path, append(headers, "If-None-Match: "+tag)...)
-		if again.code != fasthttp.StatusNotModified || again.body != "" {
-			t.Errorf("%s: got %d with its own ETag", path, again.code)
+		for _, known := range []string{tag, `"other", ` + tag, "*"} {
+			again := s.get(path, append(headers, "If-None-Match: "+known)...)
+			if again.code != fasthttp.StatusNotModified || again.body != "" {
+				t.Errorf("%s: got %d with If-None-Match: %s; want 304", path, again.code, known)
+			}
+		}
+		if other := s.get(path, append(headers, `If-None-Match: "other"`)...); other.code != 200 {
+			t.Errorf("%s: got %d with another ETag; want 200", path, other.code)
 		}
 	}
 	const html, doctype = "text/html; charset=utf-8", "<!doctype html>"

@@ -92,6 +92,26 @@ func TestTotalCap(t *testing.T) {
 	f(everything+"&range=in&page=3", "20 of 61 more true capped true")
 }
 
+// TestExactlyTheCap checks that a list with exactly as many rows as are counted is
+// not capped.
+func TestExactlyTheCap(t *testing.T) {
+	f := func(limit int, path, want string) {
+		t.Helper()
+		s := serve(t, func(c *Config) { c.Limits.TotalCap = limit })
+		_, p, _, _ := s.page(path)
+		if got := fmt.Sprint(p["total"], " capped ", p["totalCapped"]); got != want {
+			t.Errorf("%s with a cap of %d: got %s; want %s", path, limit, got, want)
+		}
+	}
+
+	f(550, everything, "550 capped <nil>")
+	f(549, everything, "549 capped true")
+	_, p, _, _ := serve(t, nil).page(everything + "&range=in")
+	rows := int(p["total"].(float64))
+	f(rows, everything+"&range=in", fmt.Sprint(rows, " capped <nil>"))
+	f(rows-1, everything+"&range=in", fmt.Sprint(rows-1, " capped true"))
+}
+
 // TestLaterPages requests pages in random order, of a filter with more rows than
 // are counted and of one with fewer.
 func TestLaterPages(t *testing.T) {
@@ -192,6 +212,9 @@ func TestStale(t *testing.T) {
 		if !strings.HasPrefix(a.body, b.body[:len(b.body)-1]) || strings.Contains(b.body, "dataAsOf") {
 			t.Errorf("%s: the fresh answer is not what the stale one begins with", path)
 		}
+	}
+	if got := s.metric(`tidemark_edge_answers_total{flag="stale"}`); got != "8" {
+		t.Errorf("%s stale answers are counted; want 8", got)
 	}
 }
 

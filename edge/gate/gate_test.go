@@ -109,3 +109,13 @@ func TestTicketBounds(t *testing.T) {
 		t.Errorf("one unit more than the quota: got %v; want the 429 of the quota", err)
 	}
 }
+
+// TestRateLimitWithoutBurst checks the RateLimit header of a plan that has a quota
+// and no burst limit.
+func TestRateLimitWithoutBurst(t *testing.T) {
+	ticket := Ticket{Terms: accounts.NewTerms(&accounts.Plan{ID: "p", MonthlyUnits: 100}, false)}
+	got := string(appendRateLimit(nil, &ticket, &accounts.Quota{Limit: 100, Left: 7, ResetInNs: 2e9}))
+	if want := `"month";r=7;t=2`; got != want {
+		t.Errorf("got %s; want %s", got, want)
+	}
+}

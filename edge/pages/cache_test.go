@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"slices"
@@ -83,4 +84,16 @@ func TestLeafCollision(t *testing.T) {
 	f(1, 6)
 	f(2, 5)
 	f(5, 1)
+}
+
+// TestPackedOnce checks that a page is compressed once for each coding.
+func TestPackedOnce(t *testing.T) {
+	page := &Page{Body: bytes.Repeat([]byte(`{"rank":1},`), 200)}
+	for _, coding := range []Coding{Gzip, Zstd} {
+		first, second := page.Packed(coding), page.Packed(coding)
+		if len(first) == 0 || len(first) >= len(page.Body) || &first[0] != &second[0] {
+			t.Errorf("%s: %d bytes of %d; the second time they are made anew: %t", coding,
+				len(first), len(page.Body), &first[0] != &second[0])
+		}
+	}
 }

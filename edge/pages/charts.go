@@ -11,6 +11,12 @@ import (
 
 // poolCharts renders the charts of a pool.
 func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+	turn, busy := s.beginCharts(q, v.State, i)
+	if busy != nil {
+		return nil, busy
+	}
+	defer turn.end()
+
 	t, err := s.timeline(v.State, i, q.Range.Days())
 	if err != nil {
 		return nil, errUnreadable(err)
@@ -24,6 +30,12 @@ func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *ren
 // positionCharts renders the charts of a position.
 func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
 	p := v.State.Positions.At(i)
+	turn, busy := s.beginCharts(q, v.State, p.Pool)
+	if busy != nil {
+		return nil, busy
+	}
+	defer turn.end()
+
 	t, err := s.timeline(v.State, p.Pool, q.Range.Days())
 	if err != nil {
 		return nil, errUnreadable(err)
@@ -36,6 +48,14 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	days := t.Days()
 	body := appendCharts(q, v.State, p.Pool, &days, p)
 	return &Page{Body: append(render.AppendPositionSeries(body, &series), '}')}, nil
+}
+
+// beginCharts waits for the turn of charts of many days. Others do not wait.
+func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *render.Error) {
+	if market.DayOf(st.Now())-chart.FirstDay(st, pool, q.Range.Days()) < longChart {
+		return work{}, nil
+	}
+	return s.admission.begin(q.Account)
 }
 
 // appendCharts begins the body of a chart with the parts that pools and positions

@@ -4,6 +4,7 @@
 //	list.go      a page of positions or pools
 //	detail.go    one position or pool; history.go and charts.go hold its parts
 //	jobs.go      counts and selections that may outlive their request
+//	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
 //	meta.go      answers that need no ranking; health.go
@@ -21,5 +22,6 @@
 // A new filter is counted in the background while its request waits, and a page
 // beyond the cap needs a selection: the positions of all the filter's rows. A
 // page below the cap is found by walking the order with the filter, so it is
-// never refused because its count is slow.
+// never refused because its count is slow. It is refused only when the server is so
+// busy that its work would have to wait too long for its turn.
 package pages

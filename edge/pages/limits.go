@@ -14,6 +14,7 @@ type Limits struct {
 	TransactionsMax     int           `about:"entries of the longest history"`
 	UnavailableAfter    time.Duration `about:"a chain whose data is older is left out"`
 	Selections          int           `about:"selections kept at once, running or pinned"`
+	Queue               time.Duration `about:"how long expensive work waits for its turn"`
 }
 
 // DefaultLimits returns the documented limits.
@@ -22,7 +23,7 @@ func DefaultLimits() Limits {
 		Freshness: 45 * time.Second, TotalCap: 25_000,
 		CountWait: 2 * time.Second, ScanWait: 2 * time.Second, TransactionsWait: 2 * time.Second,
 		TransactionsPartial: 1000, TransactionsMax: 100_000,
-		UnavailableAfter: 10 * time.Minute, Selections: 64,
+		UnavailableAfter: 10 * time.Minute, Selections: 64, Queue: 50 * time.Millisecond,
 	}
 }
 
@@ -44,6 +45,9 @@ const (
 	// stepRows is how many rows a walk, count or selection processes before it
 	// yields and checks whether to stop: 10 to 100 µs of work.
 	stepRows = 4096
+	// longChart is the number of days from which on a chart counts as expensive
+	// work: reading and rendering them takes a millisecond or more.
+	longChart = 366
 	// maxQueued bounds the jobs that wait for a slot.
 	maxQueued = 1024
 	// maxCopies bounds the last served copies of deep pages.

@@ -162,17 +162,37 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-
-	total, known := search.Total()
-	switch {
-	case known:
+	if total, known := search.Total(); known {
 		f := found{views: sc.views, count: total}
 		f.Page, err = search.Page(p.leaves, l.offset, l.limit)
 		return f, err
-	case shallow:
+	}
+
+	// The filter is new: its work waits for its turn, and lasts until the rows are
+	// found or the request stops waiting for them.
+	turn, busy := p.admission.begin(l.Account)
+	if busy != nil {
+		return p.whenBusy(l, sc, shallow, busy)
+	}
+	defer turn.end()
+	if shallow {
 		return p.walkToPage(l, sc, p.jobs.startCount(key, sc.views, search), search)
 	}
 	return p.selectPage(l, sc, p.jobs.startSelection(key, sc.views, search))
+}
+
+// whenBusy answers a new filter whose work was refused. A deep page has its last
+// copy all the same.
+func (p *Pages) whenBusy(
+	l *listing, sc *scope, shallow bool, busy *render.Error,
+) (found, error) {
+	if !shallow {
+		if last, ok := p.copies.get(string(sc.appendChainKey(nil, l.text))); ok {
+			p.metrics.copies.Inc()
+			return found{lastCopy: &last}, nil
+		}
+	}
+	return found{}, busy
 }
 
 // walkToPage finds a page below the cap. It first waits for the count, since a

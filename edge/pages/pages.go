@@ -56,6 +56,7 @@ type Pages struct {
 	copies *lastCopies
 	parts  chainParts
 
+	admission *admission
 	jobs      *jobs
 	histories *histories
 }
@@ -92,6 +93,7 @@ func New(cfg *Config) (*Pages, error) {
 	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
 		return nil, err
 	}
+	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, &p.limits, p.leaves)
 	return p, nil
 }
@@ -127,6 +129,8 @@ func (p *Pages) Close(ctx context.Context) error {
 type Question struct {
 	Route accounts.Route
 	Now   int64 // unix milliseconds
+	// Account is whose request it is. Accounts share expensive work fairly.
+	Account uint64
 
 	// Set for a list.
 	Positions rankings.PositionQuestion

@@ -1,0 +1,199 @@
+package pages
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+)
+
+// newTestAdmission returns an admission with so many slots.
+func newTestAdmission(slots int, limit time.Duration) *admission {
+	a := newAdmission(limit, metrics.NewSet())
+	a.slots, a.perAccount = slots, max(1, slots-1)
+	return a
+}
+
+// submit begins a work in a goroutine, which ends it after a time.
+func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Duration, done func(refused bool)) {
+	wait.Go(func() {
+		w, err := a.begin(account)
+		if err == nil {
+			time.Sleep(took)
+		}
+		done(err != nil)
+		w.end()
+	})
+	synctest.Wait()
+}
+
+// TestAdmissionOrder checks that accounts take turns: the works of an account with
+// many come after the first ones of others.
+func TestAdmissionOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmission(1, time.Second)
+		var wait sync.WaitGroup
+		var order []uint64
+		for _, account := range []uint64{1, 1, 1, 1, 2, 3, 2} {
+			a.submit(&wait, account, time.Millisecond, func(refused bool) {
+				if refused {
+					t.Errorf("a work of account %d was refused", account)
+				}
+				order = append(order, account)
+			})
+		}
+		wait.Wait()
+
+		if want := []uint64{1, 2, 3, 1, 2, 1, 1}; !slices.Equal(order, want) {
+			t.Errorf("works ended in the order %v; want %v", order, want)
+		}
+		if a.running != 0 || len(a.waiting) != 0 || len(a.accounts) != 0 {
+			t.Errorf("afterwards %d run, %d wait, %d accounts are kept", a.running, len(a.waiting), len(a.accounts))
+		}
+	})
+}
+
+// TestAdmissionShare checks that one account never takes the last slot, and that
+// several accounts use all slots.
+func TestAdmissionShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmission(4, time.Second)
+		var wait sync.WaitGroup
+		f := func(account uint64, running, waiting int) {
+			t.Helper()
+			a.submit(&wait, account, time.Millisecond, func(bool) {})
+			if a.running != running || len(a.waiting) != waiting {
+				t.Errorf("account %d: %d run, %d wait; want %d and %d", account,
+					a.running, len(a.waiting), running, waiting)
+			}
+		}
+
+		f(1, 1, 0)
+		f(1, 2, 0)
+		f(1, 3, 0)
+		f(1, 3, 1)
+		f(2, 4, 1)
+		f(3, 4, 2)
+		wait.Wait()
+	})
+}
+
+// TestAdmissionRefuses checks the two ways to a refusal: at once when the wait
+// would be too long by what the last works took, and after the limit.
+func TestAdmissionRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 50 * time.Millisecond
+		a := newTestAdmission(1, limit)
+		var wait sync.WaitGroup
+		f := func(account uint64, refused bool, after time.Duration) {
+			t.Helper()
+			from := time.Now()
+			a.submit(&wait, account, time.Second, func(was bool) {
+				if took := time.Since(from); was != refused || was && took != after {
+					t.Errorf("account %d: refused is %t after %s; want %t after %s", account, was, took, refused, after)
+				}
+			})
+		}
+
+		// Nothing is known about how long works take, so the second one waits.
+		f(1, false, 0)
+		f(2, true, limit)
+		wait.Wait()
+
+		// The last work took a second: whoever cannot begin is refused at once.
+		f(1, false, 0)
+		f(1, true, 0)
+		f(2, true, 0)
+		wait.Wait()
+		if got := a.refused.Get(); got != 3 {
+			t.Errorf("%d refusals are counted; want 3", got)
+		}
+
+		// The queue is as good as new once short works have ended.
+		for range 60 {
+			w, err := a.begin(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			w.end()
+		}
+		f(1, false, 0)
+		f(2, true, limit)
+		wait.Wait()
+	})
+}
+
+// TestAdmissionFair checks that an account with far more works than can run at most
+// doubles the time that another account's works take.
+func TestAdmissionFair(t *testing.T) {
+	const took = 5 * time.Millisecond
+	for _, slots := range []int{1, 2, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newTestAdmission(slots, 50*time.Millisecond)
+			var wait sync.WaitGroup
+			refused, slowest := 0, time.Duration(0)
+
+			for round := range 200 {
+				for range 4 * slots {
+					a.submit(&wait, 1, took, func(was bool) {
+						if was {
+							refused++
+						}
+					})
+				}
+				if round%4 > 0 { // the other account stays within its share
+					time.Sleep(took)
+					continue
+				}
+				from := time.Now()
+				a.submit(&wait, 2, took, func(was bool) {
+					if slowest = max(slowest, time.Since(from)); was {
+						t.Error("a work of the other account was refused")
+					}
+				})
+				time.Sleep(took)
+			}
+			wait.Wait()
+			if slowest > 2*took || refused == 0 {
+				t.Errorf("%d slots: the other account's works took up to %s, and %d of the flood were refused; "+
+					"want at most %s, and some", slots, slowest, refused, 2*took)
+			}
+		})
+	}
+}
+
+// TestAdmissionWithoutWait checks that with a limit of 0 works run or are refused.
+func TestAdmissionWithoutWait(t *testing.T) {
+	a := newTestAdmission(1, 0)
+	first, err := a.begin(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.begin(2); err != errBusy {
+		t.Errorf("a second work: got %v; want errBusy", err)
+	}
+
+	first.end()
+	second, err := a.begin(2)
+	if err != nil {
+		t.Errorf("after the first: %v", err)
+	}
+	second.end()
+}
+
+// BenchmarkAdmission is a work that need not wait.
+func BenchmarkAdmission(b *testing.B) {
+	a := newTestAdmission(2, time.Second)
+	b.ReportAllocs()
+	for b.Loop() {
+		w, err := a.begin(1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.end()
+	}
+}

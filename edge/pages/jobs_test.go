@@ -1,0 +1,81 @@
+package pages
+
+import (
+	"testing"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// newTestJobs returns jobs that keep one count and one selection.
+func newTestJobs() *jobs {
+	limits := DefaultLimits()
+	limits.Selections = 1
+	cfg := &Config{Board: new(rankings.Board), Limits: limits, Metrics: metrics.NewSet()}
+	return newJobs(cfg, nil)
+}
+
+// TestJobsQueue checks how many jobs may wait, and that ended ones make room.
+func TestJobsQueue(t *testing.T) {
+	j := newTestJobs()
+	j.queued.Store(maxQueued)
+	if j.startJob(j.reading, func() { t.Error("a job too many runs") }) {
+		t.Errorf("%d jobs wait, and one more was accepted", maxQueued)
+	}
+
+	j.queued.Store(maxQueued - 1)
+	ran := make(chan struct{})
+	if !j.startJob(j.reading, func() { close(ran) }) {
+		t.Errorf("%d jobs wait, and one more was refused", maxQueued-1)
+	}
+	<-ran
+	j.running.Wait()
+	if got := j.queued.Load(); got != maxQueued-1 {
+		t.Errorf("%d jobs are queued after one ended; want %d", got, maxQueued-1)
+	}
+}
+
+// TestOutdatedCounts checks that counts of older generations are dropped when a new
+// count is asked for.
+func TestOutdatedCounts(t *testing.T) {
+	j := newTestJobs()
+	view := &rankings.View{State: &market.State{Chain: 1}} // not the published one
+	old := &count{views: []*rankings.View{view}}
+	j.counts.put("old", old, func(*count) bool { return true })
+	j.queued.Store(maxQueued) // no job is started
+	if j.startCount("new", nil, nil) != nil {
+		t.Error("a count was started although too many jobs wait")
+	}
+	if _, ok := j.findCount("old"); ok {
+		t.Error("the count of an older generation is kept")
+	}
+	if _, ok := j.findCount("new"); ok {
+		t.Error("a count that was not started is kept")
+	}
+}
+
+// TestRunningSelection checks that a running selection is not evicted by another
+// one, and that one that cannot start is not kept.
+func TestRunningSelection(t *testing.T) {
+	j := newTestJobs()
+	running := &selection{done: make(chan struct{})}
+	j.selections.put("running", running, func(*selection) bool { return true })
+	if j.startSelection("second", nil, nil) != nil {
+		t.Error("a second selection was started although one is the limit")
+	}
+	if got, ok := j.findSelection("running"); !ok || got != running {
+		t.Error("the running selection is gone")
+	}
+
+	// A finished one makes room, but no job can start.
+	close(running.done)
+	j.queued.Store(maxQueued)
+	if j.startSelection("third", nil, nil) != nil {
+		t.Error("a selection was started although too many jobs wait")
+	}
+	if _, ok := j.findSelection("third"); ok {
+		t.Error("a selection that was not started is kept")
+	}
+}
