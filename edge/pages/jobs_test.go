@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -13,8 +14,10 @@ import (
 func newTestJobs() *jobs {
 	limits := DefaultLimits()
 	limits.Selections = 1
+	var inForce atomic.Pointer[Limits]
+	inForce.Store(&limits)
 	cfg := &Config{Board: new(rankings.Board), Limits: limits, Metrics: metrics.NewSet()}
-	return newJobs(cfg, nil)
+	return newJobs(cfg, &inForce, nil)
 }
 
 // TestJobsQueue checks how many jobs may wait, and that ended ones make room.
