@@ -66,7 +66,7 @@ func (c *Chain) applySpan(span *market.Span) error {
 
 		for _, q := range quarantined {
 			c.Log.Error("pool is quarantined: an event contradicts those before it",
-				"chain", c.ID(), "pool", q.Pool, "reason", q.Why)
+				"chain", c.ID(), "pool", q.Pool.String(), "reason", q.Why)
 		}
 
 		c.Metrics.spans.Inc()
