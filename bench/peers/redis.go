@@ -52,6 +52,7 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for Redis: %w", err)
 	}
+
 	r := &redis{socket: filepath.Join(sockets, "redis")}
 	r.server, err = startServer(exec.Command(redisProgram(), "--port", "0", "--unixsocket", r.socket,
 		"--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
