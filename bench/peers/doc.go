@@ -36,6 +36,6 @@
 // those who ask: a load of everything into an empty database. Rendering rows,
 // sorting lists and making marks are not counted.
 //
-// Everything runs on 127.0.0.1 and on sockets, with data in one directory.
+// The front is on 127.0.0.1, databases are on sockets, with data in one directory.
 // PostgreSQL does not run as root; its packages make a user for it.
 package main

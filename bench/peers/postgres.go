@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +62,7 @@ func postgresCommand(program string, args ...string) *exec.Cmd {
 }
 
 // openPostgres makes a cluster of our own in a new directory, which listens on a
-// spare loopback port and on a socket, and which nobody else knows.
+// socket that nobody else knows.
 //
 // Everything is replaced in one transaction. Bodies are kept in the row and not
 // packed, since to unpack one takes longer than to read it.
@@ -83,12 +82,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 			"enter its parents)", data, err, process.LastLine(said))
 	}
 
-	address, err := process.SparePort()
-	if err != nil {
-		return nil, err
-	}
-	_, port, _ := net.SplitHostPort(address)
-	args := []string{"-D", data, "-k", sockets, "-h", "127.0.0.1", "-p", port}
+	args := []string{"-D", data, "-k", sockets, "-h", ""} // no address but the socket
 	for _, s := range postgresSettings(process.ReadMachine().Available) {
 		args = append(args, "-c", s)
 	}
@@ -98,7 +92,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	}
 	server.StopBy = syscall.SIGINT // ends connections, and does not wait for them
 
-	at := fmt.Sprintf("host=%s port=%s user=postgres dbname=postgres", sockets, port)
+	at := fmt.Sprintf("host=%s user=postgres dbname=postgres", sockets)
 	p := &sqlPeer{dialect: dialect{
 		server: server, key: "BIGINT", include: true,
 		begin: []string{"BEGIN"},

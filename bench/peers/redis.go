@@ -40,8 +40,7 @@ func redisProgram() string {
 	return program
 }
 
-// redis is a server of our own, on a spare loopback port and a socket, with
-// nothing on disk.
+// redis is a server of our own on a socket, with nothing on disk.
 type redis struct {
 	server *process.Child
 	socket string
@@ -53,15 +52,10 @@ func openRedis(ctx context.Context, dir string) (peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for Redis: %w", err)
 	}
-	address, err := process.SparePort()
-	if err != nil {
-		return nil, err
-	}
-	_, port, _ := net.SplitHostPort(address)
 
 	r := &redis{socket: filepath.Join(sockets, "redis")}
-	r.server, err = startServer(exec.Command(redisProgram(), "--bind", "127.0.0.1", "--port", port,
-		"--unixsocket", r.socket, "--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
+	r.server, err = startServer(exec.Command(redisProgram(), "--port", "0", "--unixsocket", r.socket,
+		"--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 		// It refuses more than is free, and is left out then.
 		"--maxmemory", strconv.FormatInt(process.ReadMachine().Available, 10)), dir)
 	if err != nil {

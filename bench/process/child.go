@@ -151,11 +151,9 @@ func (c *Child) Stop() error {
 		return fmt.Errorf("cannot stop process %d: %w", c.Pid(), err)
 	}
 
-	timer := time.NewTimer(Patience)
-	defer timer.Stop()
 	select {
 	case <-c.exited:
-	case <-timer.C:
+	case <-time.After(Patience):
 		if err := c.cmd.Process.Kill(); err != nil {
 			return fmt.Errorf("cannot kill process %d: %w", c.Pid(), err)
 		}
