@@ -230,6 +230,8 @@ func TestReopenServesTheSame(t *testing.T) {
 // pages of one that never saw them.
 func TestReorganisation(t *testing.T) {
 	followed, direct := newStage(t), newStage(t)
+	var logged strings.Builder
+	followed.chain.Log = slog.New(slog.NewTextHandler(&logged, nil))
 	for _, s := range []*stage{followed, direct} {
 		s.load()
 		s.follow()
@@ -262,6 +264,14 @@ func TestReorganisation(t *testing.T) {
 
 	if followed.chain.Metrics.reverts.Get() == 0 {
 		t.Error("nothing was reverted")
+	}
+
+	// The chain falls behind and catches up a few times, and is replaced once.
+	behind := strings.Count(logged.String(), "chain is behind and catches up")
+	caught := strings.Count(logged.String(), "chain has caught up")
+	replaced := strings.Count(logged.String(), "the chain was reorganised; its blocks are replaced")
+	if behind == 0 || behind > 5 || caught != behind || replaced != 1 {
+		t.Errorf("%d times behind, %d times caught up, %d times replaced:\n%s", behind, caught, replaced, &logged)
 	}
 }
 

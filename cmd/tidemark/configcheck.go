@@ -129,7 +129,8 @@ func (l *loaded) checkTLS() error {
 	}
 
 	if _, err := tls.LoadX509KeyPair(l.TLS.Cert, l.TLS.Key); err != nil {
-		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w", l.placeOf("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
+		return fmt.Errorf("%scannot use tls.cert %s with tls.key %s: %w",
+			l.placeOf("tls.cert"), l.TLS.Cert, l.TLS.Key, err)
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ import (
 const maxPoll = time.Second
 
 // chainSpecs are the chains to run.
-func (l *loaded) chainSpecs(external *actors.PriceFeed, set *metrics.Set, log *slog.Logger) ([]actors.ChainSpec, error) {
+func (l *loaded) chainSpecs(
+	external *actors.PriceFeed, set *metrics.Set, log *slog.Logger,
+) ([]actors.ChainSpec, error) {
 	var specs []actors.ChainSpec
 	for i := range l.Chains {
 		c := &l.Chains[i]

@@ -13,6 +13,14 @@ import (
 	"tidemark/storage/registry"
 )
 
+// quietPebble is a log of Pebble's that only tells what is fatal.
+type quietPebble struct{ t *testing.T }
+
+func (quietPebble) Infof(string, ...any)  {}
+func (quietPebble) Errorf(string, ...any) {}
+
+func (q quietPebble) Fatalf(format string, args ...any) { q.t.Fatalf(format, args...) }
+
 // Market data of the format before this one is refused as it is, with the way
 // out; and the way out keeps accounts, keys and usage.
 func TestFormatBefore(t *testing.T) {
@@ -34,7 +42,7 @@ func TestFormatBefore(t *testing.T) {
 	v.cmd = nil
 
 	market := filepath.Join(v.dir, marketDir)
-	db, err := pebble.Open(market, &pebble.Options{FormatMajorVersion: pebble.FormatNewest})
+	db, err := pebble.Open(market, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quietPebble{t}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ type KeysIssueCmd struct {
 	AdminFlags
 	Account string   `required:"" help:"Name of the account." placeholder:"NAME"`
 	Kind    string   `help:"server, or browser with its origins." enum:"server,browser" default:"server"`
-	Origin  []string `help:"Allowed origin, such as https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
+	Origin  []string `help:"Allowed origin, as https://app.example.com; repeatable." sep:"none" placeholder:"ORIGIN"`
 	Label   string   `help:"What the key is for." placeholder:"TEXT"`
 }
 

@@ -132,3 +132,28 @@ func TestConfirm(t *testing.T) {
 	f("\n", false)
 	f("", false)
 }
+
+// A start tells where its configuration comes from and where it listens; what is
+// administered is told too, and no key in either.
+func TestStartIsLogged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	t.Setenv("TIDEMARK_LISTN", "x")
+	n := startInstance(t, "--drain", "1ms")
+
+	logs := n.logs.String()
+	for _, want := range []string{
+		`"msg":"configuration","file":"none"`, "TIDEMARK_SIM_DAYS", "--drain", "--data",
+		`"msg":"listening","api":"` + n.url + `","operations":"` + n.ops + `"`,
+		"environment TIDEMARK_LISTN is not a setting and has no effect; did you mean TIDEMARK_LISTEN?",
+		`"msg":"key issued","key":"key_1","account":"demo"`,
+	} {
+		if !strings.Contains(logs, want) {
+			t.Errorf("the log lacks %s:\n%s", want, logs)
+		}
+	}
+	if strings.Contains(logs, n.key[:12]) {
+		t.Errorf("a key is in the log:\n%s", logs)
+	}
+}

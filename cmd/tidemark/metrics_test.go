@@ -128,6 +128,7 @@ func compareMetrics(t *testing.T, families map[string]*exposed) {
 			continue
 		}
 		delete(families, m.Name)
+
 		want := strings.Fields(m.Labels)
 		slices.Sort(want)
 		slices.Sort(got.labels)

@@ -242,7 +242,9 @@ func (l *loaded) enabledChains() (list []admin.Chain) {
 	return list
 }
 
-func (n *node) serveListener(name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error) {
+func (n *node) serveListener(
+	name string, l net.Listener, serve func(net.Listener) error, stop func(context.Context) error,
+) {
 	go func() {
 		if err := serve(l); err != nil && err != http.ErrServerClosed {
 			n.failed <- fmt.Errorf("%s: %w", name, err)

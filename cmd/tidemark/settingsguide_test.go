@@ -132,6 +132,7 @@ func allowedOf(s setting) string {
 			return fmt.Sprintf("%s to %s", d.least, inWords(d.most))
 		}
 	}
+
 	_, allowed, _ := strings.Cut(s.allowed(), " ") // allowed is, allowed are
 	_, allowed, _ = strings.Cut(allowed, " ")
 	return allowed

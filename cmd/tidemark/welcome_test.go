@@ -74,8 +74,9 @@ func TestFirstPage(t *testing.T) {
 	url := addressPattern.FindString(said[strings.Index(said, "serves"):])
 	status, body, err := request(url+"/v1/positions?limit=1", key)
 	took := time.Since(began)
-	if err != nil || status != 200 || strings.Contains(body, `"partial":true`) {
-		t.Errorf("what the banner says is answered %d %s, %v", status, body, err)
+	partial := strings.Contains(body, `"partial":true`) && !strings.Contains(said, "not yet")
+	if err != nil || status != 200 || partial {
+		t.Errorf("what the banner says is answered %d, %v, partial %v", status, err, partial)
 	}
 
 	slower = max(slower, contention(t))

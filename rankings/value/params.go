@@ -53,7 +53,7 @@ type Params struct {
 	TrustedQuotes bool `toml:"trusted-quotes" about:"corroborate only against anchors and corroborated tokens"`
 	// BackedQuotes: the markets against a token count together for no more
 	// USD than that token itself can be sold for.
-	BackedQuotes bool `toml:"backed-quotes" about:"markets against a token count for no more than the token can be sold for"`
+	BackedQuotes bool `toml:"backed-quotes" about:"quotes count for no more than they can be sold for"`
 	// ExitLimit: a claim is worth no more than selling it would yield.
 	ExitLimit bool `toml:"exit-limit" about:"judge claims by what selling them would really yield"`
 
