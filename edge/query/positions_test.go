@@ -221,3 +221,25 @@ func reads[T interface {
 		return to.String(), err
 	}
 }
+
+// TestPositionID: a segment is an id if it is how the id is printed.
+func TestPositionID(t *testing.T) {
+	f := func(segment string, want uint64, ok bool) {
+		t.Helper()
+		if id, got := PositionID([]byte(segment)); got != ok || ok && id != want {
+			t.Errorf("%q: got %d, %v; want %d, %v", segment, id, got, want, ok)
+		}
+	}
+
+	f("0", 0, true)
+	f("7", 7, true)
+	f("10", 10, true)
+	f("18446744073709551615", 1<<64-1, true)
+	f("18446744073709551616", 0, false)
+	f("100000000000000000000", 0, false)
+	f("", 0, false)
+	f("00", 0, false)
+	f("01", 0, false)
+	f("1a", 0, false)
+	f("-1", 0, false)
+}
