@@ -98,6 +98,9 @@ func TestPositionsRefused(t *testing.T) {
 	f("owner", `parameter owner has no value`)
 	f("page=%zz", `parameter page: malformed percent-encoding "%zz"`)
 	f("page=1%2", `malformed percent-encoding "%2"`)
+	f("page=1%", `malformed percent-encoding "%"`)
+	f("page=%1z", `malformed percent-encoding "%1z"`)
+	f("page=%z1", `malformed percent-encoding "%z1"`)
 	f("positionId=%ff", `parameter positionId: its value is not valid UTF-8`)
 	f("positionId=\xff", `not valid UTF-8`)
 	f("positionId=%00", `NUL`)
@@ -220,4 +223,26 @@ func reads[T interface {
 		err := parseName(&to, "name", v, names)
 		return to.String(), err
 	}
+}
+
+// TestPositionID: a segment is an id if it is how the id is printed.
+func TestPositionID(t *testing.T) {
+	f := func(segment string, want uint64, ok bool) {
+		t.Helper()
+		if id, got := PositionID([]byte(segment)); got != ok || ok && id != want {
+			t.Errorf("%q: got %d, %v; want %d, %v", segment, id, got, want, ok)
+		}
+	}
+
+	f("0", 0, true)
+	f("7", 7, true)
+	f("10", 10, true)
+	f("18446744073709551615", 1<<64-1, true)
+	f("18446744073709551616", 0, false)
+	f("100000000000000000000", 0, false)
+	f("", 0, false)
+	f("00", 0, false)
+	f("01", 0, false)
+	f("1a", 0, false)
+	f("-1", 0, false)
 }

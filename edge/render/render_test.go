@@ -221,6 +221,7 @@ func FuzzText(f *testing.F) {
 	f.Add("", 0)
 	f.Add("\u202e\x7f\n", 1)
 	f.Add("😀😀\u200d😀", 2)
+
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit = min(max(limit, 0), 200)
 		var back string

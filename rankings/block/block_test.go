@@ -265,6 +265,7 @@ func FuzzDecodeLeaf(f *testing.F) {
 	f.Add(AppendLeaf(nil, []uint32{7}))
 	f.Add(AppendLeaf(nil, make([]uint32, MaxLeafRows)))
 	f.Add(AppendLeaf(nil, []uint32{5, 4, 5, 5, 4, 5, 4, 4, 5}))
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ids, err := DecodeLeaf(seal(bytes.Clone(b)), nil)
 		if err != nil {
@@ -282,6 +283,7 @@ func FuzzDecodeDirectory(f *testing.F) {
 	f.Add((&Directory{}).Append(nil))
 	f.Add((&Directory{Generation: 9, Orders: []Order{NewOrder(0), NewOrder(0)}}).Append(nil))
 	f.Add((&Directory{Retired: []Retired{{1, 2}, {3, 4}}}).Append(nil))
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = seal(bytes.Clone(b))
 		d, err := DecodeDirectory(b)

@@ -58,6 +58,7 @@ func FuzzDecimal(f *testing.F) {
 	f.Add(uint64(tenTo19-1), uint64(tenTo19-1), uint64(0), uint64(0))
 	f.Add(uint64(0), uint64(tenTo19), uint64(0), uint64(1))
 	f.Add(^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0))
+
 	f.Fuzz(func(t *testing.T, a, b, c, d uint64) {
 		v := U256{a, b, c, d}
 		if got := string(AppendDecimal(nil, &v)); got != v.Dec() {

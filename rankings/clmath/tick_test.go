@@ -47,6 +47,7 @@ func FuzzTickInverse(f *testing.F) {
 	f.Add(MaxSqrtPrice[0]-1, MaxSqrtPrice[1], MaxSqrtPrice[2])
 	f.Add(uint64(0), uint64(1)<<32, uint64(0)) // tick 0
 	f.Add(^uint64(0), uint64(1)<<32-1, uint64(0))
+
 	f.Fuzz(func(t *testing.T, a, b, c uint64) {
 		price := U256{a, b, c & 0xffffffff}
 		if price.Lt(&MinSqrtPrice) || !price.Lt(&MaxSqrtPrice) {
