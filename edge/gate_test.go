@@ -329,6 +329,7 @@ func TestLateLease(t *testing.T) {
 	key := s.issue("free", accounts.Server)
 	cell, month := s.findKey(key).Cell, s.book.Calendar().This.Month
 	cell.Shut(month)
+
 	go func() {
 		<-s.book.Wakes()
 		cell.Wake() // without a lease

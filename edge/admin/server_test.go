@@ -94,6 +94,9 @@ func TestServer(t *testing.T) {
 
 		control := new(testControl)
 		s := newServer(t, control)
+		var log bytes.Buffer
+		s.Log = slog.New(slog.NewTextHandler(&log, nil))
+		s.Ready = func() error { return errors.New("chain 1 is loading") }
 		if err := s.Listen(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -103,14 +106,18 @@ func TestServer(t *testing.T) {
 		}
 
 		askSocket(t, dir)
-		if got := strings.Join(control.asked, ", "); got != "resync, backup saved" {
+		if got := strings.Join(control.asked, ", "); got != "resync, verify 1 5, verify 42161 0, backup saved" {
 			t.Errorf("the node was asked for %q", got)
 		}
 		checkActs(t, control.log.String())
 
-		// Nothing is left of the socket after a stop.
+		// Nothing is left of the socket after a stop, and only faults of the node
+		// were logged.
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
+		}
+		if n := strings.Count(log.String(), "admin request failed"); n != 2 {
+			t.Errorf("%d failures are logged; want 2: %s", n, log.String())
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 			t.Errorf("left behind: %v, %v", entries, err)
@@ -190,8 +197,28 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
 	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)
 
+	f("POST", "/chains/1/verify?sample=5", "", 200, `"compared":9`)
+	f("POST", "/chains/42161/verify", "", 200, `"compared":9`)
+	f("POST", "/chains/1/verify?sample=-1", "", 400, `sample is \"-1\"; it must be a whole number, 0 or more`)
+	f("POST", "/accounts", `{"name":"`+strings.Repeat("x", maxBody)+`"}`, 400, `too large`)
+	f("GET", "/ready", "", 200, `{"ready":false,"reason":"chain 1 is loading"}`)
+
 	f("POST", "/backup?dir=saved", "", 400, `absolute`)
 	saved := filepath.Join(t.TempDir(), "saved")
 	f("POST", "/backup?dir="+saved, "", 200, `"dir":"`+saved+`"`)
 	f("POST", "/backup?dir="+saved, "", 409, `exists`)
+}
+
+func TestChainStatus(t *testing.T) {
+	f := func(s rankings.ChainStatus, published bool, want string) {
+		t.Helper()
+		if got := chainStatus(&s, published); got != want {
+			t.Errorf("%+v, published %t: got %s; want %s", s, published, got, want)
+		}
+	}
+	f(rankings.ChainStatus{}, true, "ok")
+	f(rankings.ChainStatus{}, false, "syncing")
+	f(rankings.ChainStatus{Syncing: true}, true, "syncing")
+	f(rankings.ChainStatus{Stopped: true}, true, "stopped")
+	f(rankings.ChainStatus{Stopped: true, Offline: true}, true, "offline")
 }

@@ -48,6 +48,7 @@ func TestOutdatedCounts(t *testing.T) {
 	old := &count{views: []*rankings.View{view}}
 	j.counts.put("old", old, func(*count) bool { return true })
 	j.queued.Store(maxQueued) // no job is started
+
 	if j.startCount("new", nil, nil) != nil {
 		t.Error("a count was started although too many jobs wait")
 	}

@@ -179,6 +179,31 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestAllPools checks that the iterator over pools begins at the page of its query
+// and reads the largest pages unless the query has a limit.
+func TestAllPools(t *testing.T) {
+	page := func(id string, more bool) told {
+		return told{200, "", fmt.Sprintf(`{"pools":[{"poolId":"%s"}],"pagination":{"hasMore":%t}}`, id, more)}
+	}
+
+	f := func(q PoolsQuery, want string) {
+		t.Helper()
+		n, c := serve(t, page("0xa", true), page("0xb", false))
+		var got []string
+		for p, err := range c.AllPools(t.Context(), q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p.PoolID)
+		}
+		if strings.Join(got, " ") != "0xa 0xb" || strings.Join(n.asked, " ") != want {
+			t.Errorf("got pools %v from %v; want %s", got, n.asked, want)
+		}
+	}
+	f(PoolsQuery{}, "/v1/pools?limit=100&page=1 /v1/pools?limit=100&page=2")
+	f(PoolsQuery{Page: 3, Limit: 1}, "/v1/pools?limit=1&page=3 /v1/pools?limit=1&page=4")
+}
+
 // TestDetail checks that a detail has its row's fields, and that null becomes nil.
 func TestDetail(t *testing.T) {
 	n, c := serve(t, told{200, "", `{"positionId":"7","rank":null,"metrics":{"pnlUsd":null,"apr":1.5},"transactions":[{"type":"mint"}]}`})
