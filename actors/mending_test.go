@@ -9,7 +9,7 @@ import (
 // A difference is mended in steps: what can be taken back is read again, then
 // everything is, and then nothing more is tried until a comparison finds none.
 func TestMending(t *testing.T) {
-	th := newTheatre(t, plain)
+	th := newTestNode(t, plain)
 	first := th.await(1, "served", served).View
 	tell := func(different int) (now mending) {
 		t.Helper()
@@ -18,7 +18,7 @@ func TestMending(t *testing.T) {
 			result.Differences = []rankings.Difference{{What: "pool", FromBlock: 1}}
 		}
 		err := th.node.command(1, func(a *chainActor) error {
-			a.verified(result)
+			a.handleVerification(result)
 			now = a.mended
 			return nil
 		})

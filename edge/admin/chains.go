@@ -88,6 +88,8 @@ func (s *Server) chainViews() []ChainView {
 	for i, c := range s.Chains {
 		v := ChainView{ChainID: uint64(c.ID), Name: c.Name}
 		v.Status, v.Reason = s.Health(c.ID)
+
+		// A chain is on the board once its actor has started.
 		if on, ok := board.Chain(c.ID); ok {
 			status := &on.Status
 			v.LastIndexedBlock, v.ChainHeadBlock = status.LastIndexed.Number, status.ChainHead.Number
@@ -99,6 +101,7 @@ func (s *Server) chainViews() []ChainView {
 				v.Generation = on.View.Generation
 			}
 		}
+
 		views[i] = v
 	}
 	return views

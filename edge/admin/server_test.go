@@ -72,8 +72,9 @@ func newServer(t *testing.T, control *testControl) *Server {
 	}
 
 	return New(Config{
-		Registry: reg, Control: control, Board: new(rankings.Board), Log: slog.New(slog.NewTextHandler(&control.log, nil)),
-		Health: func(market.ChainID) (status, reason string) { return "down", "nothing is published yet" },
+		Registry: reg, Control: control, Board: new(rankings.Board),
+		Log:    slog.New(slog.NewTextHandler(&control.log, nil)),
+		Health: func(market.ChainID) (status, reason string) { return "down", "no ranking has been published yet" },
 		Chains: []Chain{{1, "Ethereum"}, {42161, "Arbitrum One"}},
 	})
 }
@@ -94,8 +95,6 @@ func TestServer(t *testing.T) {
 
 		control := new(testControl)
 		s := newServer(t, control)
-		var log bytes.Buffer
-		s.Log = slog.New(slog.NewTextHandler(&log, nil))
 		s.Ready = func() error { return errors.New("chain 1 is loading") }
 		if err := s.Listen(dir); err != nil {
 			t.Fatal(err)
@@ -116,8 +115,8 @@ func TestServer(t *testing.T) {
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if n := strings.Count(log.String(), "admin request failed"); n != 2 {
-			t.Errorf("%d failures are logged; want 2: %s", n, log.String())
+		if n := strings.Count(control.log.String(), "admin request failed"); n != 2 {
+			t.Errorf("%d failures are logged; want 2: %s", n, control.log.String())
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 			t.Errorf("left behind: %v, %v", entries, err)
@@ -207,18 +206,4 @@ func askSocket(t *testing.T, dir string) {
 	saved := filepath.Join(t.TempDir(), "saved")
 	f("POST", "/backup?dir="+saved, "", 200, `"dir":"`+saved+`"`)
 	f("POST", "/backup?dir="+saved, "", 409, `exists`)
-}
-
-func TestChainStatus(t *testing.T) {
-	f := func(s rankings.ChainStatus, published bool, want string) {
-		t.Helper()
-		if got := chainStatus(&s, published); got != want {
-			t.Errorf("%+v, published %t: got %s; want %s", s, published, got, want)
-		}
-	}
-	f(rankings.ChainStatus{}, true, "ok")
-	f(rankings.ChainStatus{}, false, "syncing")
-	f(rankings.ChainStatus{Syncing: true}, true, "syncing")
-	f(rankings.ChainStatus{Stopped: true}, true, "stopped")
-	f(rankings.ChainStatus{Stopped: true, Offline: true}, true, "offline")
 }

@@ -50,6 +50,7 @@ var Metrics = []Metric{
 	{"tidemark_edge_connections_refused_total", "counter", "reason",
 		"Connections beyond a limit: of all, an address or a subnet."},
 	{"tidemark_edge_jobs_queued", "gauge", "", "Counts, selections and histories that run or wait."},
+	{"tidemark_edge_queue_waits_total", "counter", "", "Expensive works that waited for their turn."},
 	{"tidemark_edge_leaf_cache_total", "counter", "result",
 		"Reads of ranking leaves that the cache had (hit) or not (miss)."},
 	{"tidemark_edge_lease_waits_total", "counter", "",
