@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -168,7 +169,7 @@ func TestCompression(t *testing.T) {
 		t.Errorf("a short body was compressed")
 	}
 
-	stale := serve(t, func(c *Config) { c.Limits.Freshness = 0 }).get(path, "Accept-Encoding: gzip")
+	stale := serve(t, func(c *Config) { c.Limits.Freshness = -time.Second }).get(path, "Accept-Encoding: gzip")
 	if got := unpack(t, "gzip", stale.body); !strings.Contains(got, `"stale":true`) {
 		t.Errorf("stale and compressed: %.100s", got)
 	}

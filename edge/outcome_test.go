@@ -110,7 +110,7 @@ var outcomes = []outcome{
 	{name: "200", path: goodPath, code: always(200), charged: true},
 	{name: "HEAD", method: "HEAD", path: goodPath, code: always(200), charged: true},
 	{
-		name: "stale", change: func(c *Config) { c.Limits.Freshness = 1 },
+		name: "stale", change: func(c *Config) { c.Limits.Freshness = -time.Second },
 		path: goodPath, code: always(200), charged: true, says: saying(`"stale":true`),
 	},
 	{

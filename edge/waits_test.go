@@ -193,7 +193,7 @@ func TestLastCopy(t *testing.T) {
 }
 
 func TestStale(t *testing.T) {
-	s := serve(t, func(c *Config) { c.Limits.Freshness = 0 })
+	s := serve(t, func(c *Config) { c.Limits.Freshness = -time.Second })
 	fresh := serve(t, nil)
 	pool := "/v1/pools/1/swapdex-v4/" + stateOf(1).Pools.At(0).ID.String()
 
