@@ -117,3 +117,23 @@ func TestOverload(t *testing.T) {
 		t.Errorf("%s refusals are counted; want %d", got, len(refusals))
 	}
 }
+
+// TestAccountOfWork checks that the work of a request is attributed to the account
+// of its key.
+func TestAccountOfWork(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("unlimited", accounts.Server)
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.Header.SetRequestURI("/v1/positions")
+	ctx.Request.Header.SetHost("api.example.com")
+	ctx.Request.Header.Set(gate.HeaderKey, key)
+
+	r := &request{ctx: &ctx, now: time.Now()}
+	if err := s.server.answer(r); err != nil {
+		t.Fatal(err)
+	}
+	if want := s.findKey(key).Cell.ID; r.Account != want || want == 0 {
+		t.Errorf("the work is of account %d; want %d", r.Account, want)
+	}
+}

@@ -56,6 +56,53 @@ func TestAdmissionOrder(t *testing.T) {
 	})
 }
 
+// TestAdmissionLateComer checks that an account that comes later shares with those
+// that have waited, and does not pass all of them.
+func TestAdmissionLateComer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmission(1, time.Second)
+		var wait sync.WaitGroup
+		var order []uint64
+		submit := func(account uint64) {
+			a.submit(&wait, account, 2*time.Millisecond, func(bool) { order = append(order, account) })
+		}
+
+		for range 6 {
+			submit(1)
+		}
+		time.Sleep(7 * time.Millisecond) // the fourth runs
+		for range 3 {
+			submit(2)
+		}
+		wait.Wait()
+		if want := []uint64{1, 1, 1, 1, 2, 1, 2, 1, 2}; !slices.Equal(order, want) {
+			t.Errorf("works ended in the order %v; want %v", order, want)
+		}
+	})
+}
+
+// TestAdmissionOwnWait checks that an account that runs as many works as it may is
+// refused at once when they take long, although a slot is free.
+func TestAdmissionOwnWait(t *testing.T) {
+	a := newTestAdmission(2, 50*time.Millisecond)
+	a.average = time.Second
+	first, err := a.begin(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	from := time.Now()
+	if _, err := a.begin(1); err != errBusy || time.Since(from) > 40*time.Millisecond {
+		t.Errorf("got %v after %s; want errBusy at once", err, time.Since(from))
+	}
+	other, err := a.begin(2)
+	if err != nil {
+		t.Errorf("another account: %v", err)
+	}
+	other.end()
+	first.end()
+}
+
 // TestAdmissionShare checks that one account never takes the last slot, and that
 // several accounts use all slots.
 func TestAdmissionShare(t *testing.T) {
