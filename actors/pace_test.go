@@ -41,6 +41,7 @@ func TestFailingChainWaitsLonger(t *testing.T) {
 	th.await(1, "served", served)
 	a := th.node.chains[1]
 	pauses := make(chan time.Duration, 1)
+
 	for _, want := range []time.Duration{time.Second, 2 * time.Second} {
 		reply := make(chan error, 1)
 		a.send(command{func(a *chainActor) error {

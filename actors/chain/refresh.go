@@ -45,11 +45,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	c.generation++
 	c.view = view
 	c.board.Publish(view)
-	if c.status.Repair != "" && st.Head.Number >= c.repairTo {
-		c.Log.Info("chain is repaired", "chain", c.ID(), "block", st.Head.Number)
-		c.status.Repair = ""
-		c.tell()
-	}
+	c.endRepair()
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
 }

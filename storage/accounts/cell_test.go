@@ -319,3 +319,26 @@ func TestWakes(t *testing.T) {
 		t.Error("a new waiter got the channel of an old wake")
 	}
 }
+
+// A reservation that has read the slot before its lease was lowered, or shut, and has
+// not taken its units yet must fail.
+func TestLowerFailsReservationsUnderWay(t *testing.T) {
+	f := func(what string, change func(*slot)) {
+		t.Helper()
+		s := new(slot)
+		s.word.Store(closedWord(testMonth, 10))
+		s.open(100)
+
+		read := s.word.Load()
+		change(s)
+		if s.word.CompareAndSwap(read, read+10) {
+			t.Errorf("%s: a reservation that was under way took its units", what)
+		}
+		if got := s.spent(testMonth); got != 10 {
+			t.Errorf("%s: %d units are spent; want 10", what, got)
+		}
+	}
+
+	f("lower", func(s *slot) { s.lower(50) })
+	f("shut", (*slot).shut)
+}
