@@ -166,6 +166,7 @@ func TestLeaseIsDurableBeforeItOpens(t *testing.T) {
 	k := r.account("acme", "growth")
 	flush, held := r.meter.store.flush, int64(0)
 	writing := 0
+	var open []accounts.Ticket
 	r.meter.store.flush = func(f *storage.AccountsFlush) error {
 		writing++
 		for {
@@ -174,24 +175,37 @@ func TestLeaseIsDurableBeforeItOpens(t *testing.T) {
 				break
 			}
 			held += accounts.MaxUnits
+			open = append(open, ticket)
 		}
 		if stored := r.stored(k).Lease; held > stored {
 			t.Errorf("batch %d: %d units are held while it is written; the durable lease is %d",
 				writing, held, stored)
 		}
-		return flush(f)
+		err := flush(f)
+		if stored := r.stored(k).Lease; held > stored {
+			t.Errorf("batch %d: %d units are held after it was written; the durable lease is %d",
+				writing, held, stored)
+		}
+		return err
 	}
 
 	for range 5 {
 		ticket := r.reg.Book().Admit(k, r.now)
 		if r.reserve(&ticket, accounts.MaxUnits) == accounts.Granted {
 			held += accounts.MaxUnits
+			open = append(open, ticket)
 		}
 		r.now += int64(testFlush)
 		r.drain()
+
+		// Units that come back lower the next lease.
+		for i := range open {
+			r.reg.Book().Settle(&open[i], accounts.RoutePools, 0)
+		}
+		open, held = open[:0], 0
 	}
-	if writing < 5 || held == 0 {
-		t.Errorf("%d batches and %d units are no test", writing, held)
+	if writing < 5 {
+		t.Errorf("%d batches are no test", writing)
 	}
 }
 

@@ -42,6 +42,12 @@ func TestHealth(t *testing.T) {
 	f("feed, just now", "ok", "ok", func(_ *Config, c *rankings.Chain) {
 		c.Status.FailingSince = time.Now().UnixMilli()
 	})
+	f("repair", "degraded", "lagging", func(_ *Config, c *rankings.Chain) {
+		c.Status.Repair = "the last 2 commits of chain 1 are missing"
+	})
+	f("rebuild", "down", "syncing", func(_ *Config, c *rankings.Chain) {
+		c.Status.Repair, c.View = "store of chain 1 is damaged", nil
+	})
 	f("disk", "degraded", "ok", func(c *Config, _ *rankings.Chain) {
 		c.Disk = func() storage.Disk { return storage.Disk{Status: storage.DiskReadOnly} }
 	})

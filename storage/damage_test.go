@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -390,4 +391,21 @@ func (d *marketDisk) goesOn(t *testing.T, fs vfs.FS) {
 		}
 	}
 	closeTest(t, s)
+}
+
+// An error of the operating system may pass, so it must not make a chain be dropped.
+// A file that is gone does not come back.
+func TestDamageLasts(t *testing.T) {
+	f := func(err error, want bool) {
+		t.Helper()
+		d := &Damage{Chain: 1, What: "table pools", Err: fmt.Errorf("row 3: %w", err)}
+		if got := d.Lasts(); got != want {
+			t.Errorf("%v: lasts %v; want %v", err, got, want)
+		}
+	}
+
+	f(errors.New("bad field id"), true)
+	f(syscall.EIO, false)
+	f(syscall.EMFILE, false)
+	f(syscall.ENOENT, true)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -423,5 +425,47 @@ func TestReopenUnderAnEarlierClock(t *testing.T) {
 	s.open()
 	if age := s.now.Sub(confirmed()); age != 5*time.Minute {
 		t.Errorf("an hour before it was confirmed, data is %s old; want half of what may be served", age)
+	}
+}
+
+// A store that has lost the last commits says so until they are read again, and the
+// next generations have new numbers.
+func TestLostCommitsAreReadAgain(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	saved := filepath.Join(t.TempDir(), "saved")
+	if err := s.store.Checkpoint(saved); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 3 {
+		s.now = s.now.Add(10 * time.Minute)
+		s.follow()
+		s.refresh()
+	}
+	lost, generation := s.chain.Status().LastIndexed, s.chain.generation
+	err := errors.Join(s.store.Close(), os.RemoveAll(s.dir), os.Rename(saved, s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.open()
+	if got := s.chain.Status().Repair; !strings.Contains(got, "the last 3 commits of chain 1 are missing") {
+		t.Errorf("the repair is %q", got)
+	}
+	if s.chain.view == nil || s.chain.view.Generation >= generation {
+		t.Errorf("the view is %+v; want an older one than %d", s.chain.view, generation)
+	}
+	s.load()
+	s.now = s.now.Add(10 * time.Minute)
+	s.follow()
+	s.refresh()
+	if got := s.chain.Status(); got.Repair != "" || got.LastIndexed.Number < lost.Number {
+		t.Errorf("after the blocks were read again the status is %+v", got)
+	}
+	if got := s.chain.generation; got != generation+1 {
+		t.Errorf("the next generation is %d; want %d", got, generation+1)
 	}
 }

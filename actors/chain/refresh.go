@@ -48,11 +48,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	c.generation++
 	c.view, c.corrected = view, c.refused.to > 0
 	c.board.Publish(view)
-	if c.status.Repair != "" && st.Head.Number >= c.repairTo {
-		c.Log.Info("chain is repaired", "chain", c.ID(), "block", st.Head.Number)
-		c.status.Repair = ""
-		c.publishStatus()
-	}
+	c.endRepair()
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
 }

@@ -69,6 +69,16 @@ func Rebuild(
 	return c, nil
 }
 
+// endRepair ends a repair once the blocks that were missing are published.
+func (c *Chain) endRepair() {
+	if c.status.Repair == "" || c.view.State.Head.Number < c.repairTo {
+		return
+	}
+	c.Log.Info("chain is repaired", "chain", c.ID(), "block", c.view.State.Head.Number)
+	c.status.Repair = ""
+	c.publishStatus()
+}
+
 // believeStored returns when stored data was confirmed. A time that is yet to come is
 // of a clock that was ahead: the data is served as stale until the feed
 // confirms it.
@@ -145,6 +155,7 @@ func (c *Chain) Complete() {
 
 	c.view, c.everything = view, false
 	c.board.Publish(view)
+	c.endRepair()
 }
 
 // Resync forgets everything kept of the chain and starts from its first block.

@@ -319,3 +319,83 @@ func TestWakes(t *testing.T) {
 		t.Error("a new waiter got the channel of an old wake")
 	}
 }
+
+// A reservation that has read the slot before its lease was lowered, or shut, and has
+// not taken its units yet must fail.
+func TestLowerFailsReservationsUnderWay(t *testing.T) {
+	f := func(what string, change func(*slot)) {
+		t.Helper()
+		s := new(slot)
+		s.word.Store(closedWord(testMonth, 10))
+		s.open(100)
+
+		read := s.word.Load()
+		change(s)
+		if s.word.CompareAndSwap(read, read+10) {
+			t.Errorf("%s: a reservation that was under way took its units", what)
+		}
+		if got := s.spent(testMonth); got != 10 {
+			t.Errorf("%s: %d units are spent; want 10", what, got)
+		}
+	}
+
+	f("lower", func(s *slot) { s.lower(50) })
+	f("shut", (*slot).shut)
+}
+
+// A settled ticket holds nothing: settling it again gives nothing back. Settling marks
+// the cell, so that the next drain writes it.
+func TestSettleOnce(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 100)
+	ticket := b.Admit(k, testMonth.Start().UnixNano())
+	if v := b.Reserve(&ticket, 10); v != Granted {
+		t.Fatal(v)
+	}
+	b.Dirty(nil)
+
+	b.Settle(&ticket, RoutePools, 4)
+	if got := b.Dirty(nil); len(got) != 1 || got[0] != k.Cell {
+		t.Errorf("after a settlement %d cells are dirty; want 1", len(got))
+	}
+	b.Settle(&ticket, RoutePools, 0)
+	if got := k.Cell.slot(testMonth).spent(testMonth); got != 4 {
+		t.Errorf("%d units are spent after two settlements; want 4", got)
+	}
+}
+
+// New terms wake metering, which then adjusts the lease.
+func TestTermsWakeMetering(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 100)
+	b.Dirty(nil)
+	b.SetTerms(k.Cell, NewTerms(&Plan{ID: "q"}, true))
+	select {
+	case <-b.Wakes():
+	default:
+		t.Error("metering is not woken")
+	}
+	if got := b.Dirty(nil); len(got) != 1 {
+		t.Errorf("%d cells are dirty; want 1", len(got))
+	}
+}
+
+// Headroom rounds up, and Reserved is never negative.
+func TestHeadroom(t *testing.T) {
+	f := func(p Plan, flush time.Duration, want int64) {
+		t.Helper()
+		if got := NewTerms(&p, false).Headroom(int64(flush)); got != want {
+			t.Errorf("%+v, a flush every %s: headroom %d; want %d", p, flush, got, want)
+		}
+	}
+
+	f(Plan{RequestsPerSecond: 5, Burst: 10}, 100*time.Millisecond, 105)
+	f(Plan{RequestsPerSecond: 5, Burst: 10}, 101*time.Millisecond, 106)
+	f(Plan{MonthlyUnits: 1000}, time.Second, 100)
+	f(Plan{MonthlyUnits: 50_000}, time.Second, 500)
+	f(Plan{MonthlyUnits: 1 << 40}, time.Second, 2000)
+
+	tally := Tally{Month: testMonth, Lease: 3}
+	tally.Routes[RoutePools].Units = 5
+	if got := tally.Reserved(); got != 0 {
+		t.Errorf("%d units are reserved of a lease below the bill; want 0", got)
+	}
+}
