@@ -85,10 +85,14 @@ func TestDeepPartial(t *testing.T) {
 func TestCopyPartial(t *testing.T) {
 	s, board := deepServer(t, 50*time.Millisecond)
 	deep := deepFilter + "&page=3"
-	wait := s.server.cfg.Limits.ScanWait
+	setWait := func(wait time.Duration) {
+		limits := *s.server.pages.Limits()
+		limits.ScanWait = wait
+		s.server.pages.SetLimits(limits)
+	}
 	expire := func() { // lets selections expire, and start no more that is waited for
 		time.Sleep(200 * time.Millisecond)
-		s.server.cfg.Limits.ScanWait = 0
+		setWait(0)
 	}
 
 	s.page(deep)
@@ -99,7 +103,7 @@ func TestCopyPartial(t *testing.T) {
 	}
 
 	// The partial page is served, and then again as a copy.
-	s.server.cfg.Limits.ScanWait = wait
+	setWait(s.server.cfg.Limits.ScanWait)
 	rows, _, body, a := s.page(deep)
 	checkPartial(t, "selected", rows, body, a)
 	expire()

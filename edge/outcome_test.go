@@ -87,7 +87,9 @@ func (f *front) drainTo(key string, left int64) {
 func boardOf(chains ...rankings.Chain) *rankings.Board {
 	b := new(rankings.Board)
 	for _, c := range chains {
-		b.Publish(c.View)
+		if c.View != nil {
+			b.Publish(c.View)
+		}
 		b.SetStatus(c.ID, c.Status)
 	}
 	return b
