@@ -54,7 +54,7 @@ func TestRaw(t *testing.T) {
 	f("GET http://other.example.com/v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "differs from the Host header")
 	f("GET ftp:v1/chains HTTP/1.1\r\n"+host+"\r\n", 400, "")
 	for _, code := range []string{"413", "431"} { // which fasthttp refuses
-		if got := s.metric(`tidemark_edge_requests_total{route="none",code="` + code + `"}`); got != "1" {
+		if got := s.metric(`tidemark_edge_request_seconds_count{route="none",status="` + code + `"}`); got != "1" {
 			t.Errorf("%s answers with %s are counted; want 1", got, code)
 		}
 	}
