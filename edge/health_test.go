@@ -45,8 +45,8 @@ func TestHealth(t *testing.T) {
 	f("repair", "degraded", "lagging", func(_ *Config, c *rankings.Chain) {
 		c.Status.Repair = "the last 2 commits of chain 1 are missing"
 	})
-	f("rebuild", "down", "syncing", func(_ *Config, c *rankings.Chain) {
-		c.Status.Repair, c.View = "store of chain 1 is damaged", nil
+	f("repair from far behind", "degraded", "syncing", func(_ *Config, c *rankings.Chain) {
+		c.Status.Repair, c.Status.Syncing = "store of chain 1 is damaged", true
 	})
 	f("disk", "degraded", "ok", func(c *Config, _ *rankings.Chain) {
 		c.Disk = func() storage.Disk { return storage.Disk{Status: storage.DiskReadOnly} }
