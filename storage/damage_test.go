@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -358,6 +359,7 @@ func (d *marketDisk) findInLog(t *testing.T, hash market.Hash) (path string, end
 func (d *marketDisk) goesOn(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	s := openTest(t, fs)
+	before := maps.Clone(s.heads.last)
 	for chain, last := range d.last {
 		generation := d.history[last].generation
 		if s.Rollback(chain) == nil {
@@ -377,8 +379,10 @@ func (d *marketDisk) goesOn(t *testing.T, fs vfs.FS) {
 		if err := s.Commit(cut); err != nil {
 			t.Fatal(err)
 		}
+		before := before[chain]
 		d := s.heads.last[chain]
-		if d.generation != generation+1 || d.block != cut.State.Head.Number {
+		if d.generation != generation+1 || d.block != cut.State.Head.Number ||
+			d.sequence != before.sequence+1 {
 			t.Errorf("after the commit %+v is recorded", d)
 		}
 	}
