@@ -24,7 +24,10 @@ func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Durat
 		if err == nil {
 			time.Sleep(took)
 		}
+
+		a.mu.Lock() // works may end at the same moment
 		done(err != nil)
+		a.mu.Unlock()
 		w.end()
 	})
 	synctest.Wait()
@@ -112,6 +115,8 @@ func TestAdmissionShare(t *testing.T) {
 		f := func(account uint64, running, waiting int) {
 			t.Helper()
 			a.submit(&wait, account, time.Millisecond, func(bool) {})
+			a.mu.Lock()
+			defer a.mu.Unlock()
 			if a.running != running || len(a.waiting) != waiting {
 				t.Errorf("account %d: %d run, %d wait; want %d and %d", account,
 					a.running, len(a.waiting), running, waiting)
