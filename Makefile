@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture bench bench-quick bench-peers gobench package package-test telemetry-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +27,10 @@ lint: ## formatting, vet, staticcheck and structure
 	go run $(STATICCHECK) ./...
 	go test -count=1 -run 'TestFloors|TestTaste|TestPins' ./cmd/tidemark
 
-check: lint peers-test ## lint, the tests of bench/peers, and the short tests under the race detector
+race: ## the short tests under the race detector
 	go test -short -race -timeout 600s ./...
+
+check: lint peers-test race ## lint, the tests of bench/peers, and the race detector
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
 	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
