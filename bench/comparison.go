@@ -46,6 +46,7 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	if cfg.Length == 0 {
 		cfg.Length = s.Length
 	}
+	cfg.Workers = s.cores.Client()
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
 }
@@ -122,9 +123,9 @@ func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other l
 	out.Rounds, out.Ratio, out.RatioCPU = s.Rounds, load.Median(ratios), load.Median(cpus)
 	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
 	out.CacheShare = cacheShare(before, s.node.Counters())
-	limit := measureOf(load.Middle(others), s.cores)
+	limit := measureOf(load.Middle(others))
 	out.Limit = &limit
-	s.recordNode(out, nodes, seen)
+	recordNode(out, nodes, seen)
 	return nil
 }
 
@@ -138,15 +139,15 @@ func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Con
 		return nil, err
 	}
 	out.CacheShare = cacheShare(before, s.node.Counters())
-	s.recordNode(out, []*load.Result{r}, seen)
+	recordNode(out, []*load.Result{r}, seen)
 	return r, nil
 }
 
 // recordNode writes down the node's side: the middle round, and what the
 // answers of all rounds were.
-func (s *suite) recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
+func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
 	mid := load.Middle(nodes)
-	out.Node = measureOf(mid, s.cores)
+	out.Node = measureOf(mid)
 	for i, t := range mid.Series {
 		out.Series = append(out.Series, report.Point{
 			Seconds:   float64(i) * load.TickLength.Seconds(),
@@ -184,13 +185,13 @@ var percents = []float64{
 	99.99, 100,
 }
 
-func measureOf(r *load.Result, on *process.Cores) report.Measure {
+func measureOf(r *load.Result) report.Measure {
 	seconds := r.Elapsed.Seconds()
 	m := report.Measure{
 		PerSecond: r.PerSecond(), MBPerSecond: float64(r.Bytes) / 1e6 / seconds,
 		ServerMicros: r.ServerMicros(), BodyBytes: r.MeanBody(),
 		Requests: r.Requests, Refused: r.Refused,
-		ClientBusy:   r.ClientCPU.Seconds() / seconds / float64(on.Client()),
+		ClientBusy:   r.ClientCPU.Seconds() / seconds / float64(r.Workers),
 		ClientMicros: r.ClientCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1)),
 	}
 	for _, p := range percents {

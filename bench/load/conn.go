@@ -1,179 +1,117 @@
 package load
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
-	"strconv"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"golang.org/x/sys/unix"
 )
 
-// conn is one kept-alive connection, which asks one request after the other.
-// Nothing of it is touched by anybody else until it has ended.
+// conn is one kept-alive connection with at most one request under way.
 type conn struct {
-	*run
-	net    net.Conn // nil: broken
-	in     *bufio.Reader
-	random *rand.Rand
-	out    []byte // the request
-	head   fasthttp.ResponseHeader
-	body   []byte // of a sampled response, and of one that has to say why
-	broken int
+	fd   int // -1: closed
+	busy bool
+	part *Part
+	due  time.Duration // when the request should have been sent
+	out  []byte        // the request
+
+	started []byte // of a head that came in pieces
+	inBody  bool
+	head    head
+	missing int // bytes of the body
+
+	sampled bool
+	body    []byte // of a sampled response, and of one that has to say why
 }
 
-const (
-	// readBuffer takes a page of 20 rows in one read.
-	readBuffer = 64 << 10
-	// sleepAbove is how far away a request is when Go's timers are good enough:
-	// they may fire a millisecond late.
-	sleepAbove = 2 * time.Millisecond
-	// maxBroken is how often a connection is made anew before the server is
-	// believed to be gone.
-	maxBroken = 20
-	// connectTimeout bounds a connection's start.
-	connectTimeout = 5 * time.Second
-	// drainTime is how long answers may take that are under way at the end.
-	drainTime = 10 * time.Second
-)
+// connectTimeout bounds one connection's start.
+const connectTimeout = 5 * time.Second
 
-// dial connects; the connection ends by itself when the run should be over.
-func (c *conn) dial() error {
-	to, err := net.DialTimeout("tcp", c.cfg.Addr, connectTimeout)
+// dial connects and registers with an epoll; index comes back with its events.
+// The descriptor is a duplicate, so that Go's own poller does not know it.
+func (c *conn) dial(addr string, epoll, index int) error {
+	to, err := net.DialTimeout("tcp", addr, connectTimeout)
 	if err != nil {
 		return fmt.Errorf("cannot connect: %w", err)
 	}
-	c.net, c.in = to, bufio.NewReaderSize(to, readBuffer)
+	defer to.Close()
+	raw, err := to.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return fmt.Errorf("cannot connect to %s: %w", addr, err)
+	}
+
+	fd, dupErr := -1, error(nil)
+	err = raw.Control(func(original uintptr) {
+		fd, dupErr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err = errors.Join(err, dupErr); err == nil {
+		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd,
+			&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(index)})
+	}
+	*c = conn{fd: fd, out: c.out[:0], started: c.started[:0], body: c.body[:0]}
+	if err != nil {
+		c.close()
+		return fmt.Errorf("cannot register a connection to %s: %w", addr, err)
+	}
 	return nil
 }
 
 func (c *conn) close() {
-	if c.net != nil {
-		c.net.Close()
+	if c.fd >= 0 {
+		unix.Close(c.fd)
 	}
-	c.net = nil
+	c.fd = -1
 }
 
-// askUntilEnd asks until the time is over, each request when it is due. Its number is
-// drawn before it is due, so that every connection waits for another one.
-func (c *conn) askUntilEnd() {
-	c.net.SetDeadline(c.start.Add(c.end + drainTime))
-	for c.broken < maxBroken && c.ctx.Err() == nil {
-		due := c.now()
-		if c.cfg.Rate > 0 {
-			due = c.pace.At(c.asked.Add(1) - 1)
-		}
-		if due >= c.end || c.cfg.Rate > 0 && !c.waitUntil(due) {
-			return
-		}
-
-		part := c.cfg.Mix.pick(c.random, c.weights)
-		if err := c.ask(part, due); err != nil {
-			c.reconnect(err)
-		}
+// sendRequest writes the request. It is far smaller than any socket's buffer, so
+// that a short write means a broken connection.
+func (c *conn) sendRequest() error {
+	n, err := unix.Write(c.fd, c.out)
+	if err == nil && n < len(c.out) {
+		err = fmt.Errorf("only %d of %d bytes of a request were taken", n, len(c.out))
 	}
+	c.busy, c.inBody = true, false
+	c.started, c.body = c.started[:0], c.body[:0]
+	return err
 }
 
-// waitUntil waits for the moment of a request, to some tens of microseconds; false when
-// the run ends before.
-func (c *conn) waitUntil(due time.Duration) bool {
-	for {
-		wait := due - c.now()
-
-		switch {
-		case wait <= 0:
-			return c.now() < c.end
-		case wait > sleepAbove:
-			time.Sleep(wait - sleepAbove/2)
-		default:
-			// Without slack, which is 50 µs for every thread. Interrupted or moved to
-			// another thread in between, it looks at the clock again.
-			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-			ts := unix.NsecToTimespec(wait.Nanoseconds())
-			_ = unix.Nanosleep(&ts, nil)
-		}
+// takeBytes takes bytes of a response and reports whether they complete it.
+func (c *conn) takeBytes(b []byte) (done bool, err error) {
+	if !c.busy {
+		return false, fmt.Errorf("%d bytes that nobody asked for", len(b))
 	}
+
+	if !c.inBody { // the head may come in pieces
+		if len(c.started) > 0 {
+			c.started = append(c.started, b...)
+			b = c.started
+		}
+		var n int
+		if c.head, n, err = parseHead(b); err != nil {
+			return false, err
+		}
+		if n == 0 {
+			if len(c.started) == 0 {
+				c.started = append(c.started, b...)
+			}
+			return false, nil
+		}
+		c.inBody, c.missing, b = true, c.head.length, b[n:]
+	}
+
+	if len(b) > c.missing {
+		return false, fmt.Errorf("%d bytes after the end of a response", len(b)-c.missing)
+	}
+	c.missing -= len(b)
+	if c.sampled || c.head.status >= refused || c.uncharged() {
+		c.body = append(c.body, b...)
+	}
+	return c.missing == 0, nil
 }
 
-// ask sends one request and reads and counts the response.
-func (c *conn) ask(part *Part, due time.Duration) error {
-	c.out = part.Path(append(c.out[:0], "GET "...), c.random)
-	path := len(c.out)
-	c.out = append(c.out, c.opening...)
-	if n := len(c.cfg.Keys); n > 0 {
-		c.out = append(c.out, "\r\nKC-APIKey: "...)
-		c.out = append(c.out, c.cfg.Keys[c.random.IntN(n)]...)
-	}
-	if _, err := c.net.Write(append(c.out, "\r\n\r\n"...)); err != nil {
-		return fmt.Errorf("cannot send a request: %w", err)
-	}
-
-	if err := c.head.Read(c.in); err != nil {
-		return fmt.Errorf("cannot read a response: %w", err)
-	}
-	status, length := c.head.StatusCode(), c.head.ContentLength()
-	if length < 0 {
-		return errors.New("response without Content-Length: chunked bodies are not read")
-	}
-	charged, _ := strconv.ParseInt(string(c.head.Peek("X-Units-Charged")), 10, 64) // none is 0
-	uncharged := status == 200 && charged == 0 && part.Units > 0
-
-	// Most bodies are only counted.
-	sampled := c.cfg.Check != nil && c.takeSample()
-	c.body = c.body[:0]
-	if sampled || status >= refused || uncharged {
-		c.body = append(c.body, make([]byte, length)...)
-		if _, err := io.ReadFull(c.in, c.body); err != nil {
-			return fmt.Errorf("cannot read a body: %w", err)
-		}
-	} else if _, err := c.in.Discard(length); err != nil {
-		return fmt.Errorf("cannot read a body: %w", err)
-	}
-
-	c.countResponse(part, status, charged, length, due, uncharged && c.cfg.Free != nil && c.cfg.Free(c.body))
-	if sampled {
-		select {
-		case c.checks <- answer{status, string(c.out[len("GET "):path]), c.body}:
-			c.body = nil
-		default: // whoever checks is behind
-		}
-	}
-	return nil
-}
-
-// countResponse enters a complete response.
-func (c *conn) countResponse(part *Part, status int, charged int64, length int, due time.Duration, free bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	now := c.now()
-	c.countAnswer(part, status, charged, c.body)
-	if now >= c.cfg.Warmup && now <= c.end {
-		c.countLatency(status, length, now-due, now-c.cfg.Warmup)
-	}
-	if free {
-		c.Free++
-		c.Expected -= part.Units
-	}
-}
-
-// reconnect replaces a connection that failed a request.
-func (c *conn) reconnect(why error) {
-	c.mu.Lock()
-	c.Unanswered++
-	c.note(why.Error())
-	c.mu.Unlock()
-
-	c.close()
-	c.broken++
-	if err := c.dial(); err != nil {
-		c.broken = maxBroken
-		return
-	}
-	c.net.SetDeadline(c.start.Add(c.end + drainTime))
+// uncharged reports whether a good response charged nothing although it might.
+func (c *conn) uncharged() bool {
+	return c.head.status == 200 && c.head.charged == 0 && c.part.Units > 0
 }

@@ -93,3 +93,29 @@ func (c *Counts) note(text string) {
 		c.Problems = append(c.Problems, text)
 	}
 }
+
+// addCounts enters what a worker counted in the same stretch of time.
+func (c *Counts) addCounts(o *Counts) {
+	c.Requests += o.Requests
+	c.Refused += o.Refused
+	c.Bytes += o.Bytes
+	c.Latency.Merge(o.Latency)
+	for i := range c.Series {
+		c.Series[i].Requests += o.Series[i].Requests
+		c.Series[i].Slowest = max(c.Series[i].Slowest, o.Series[i].Slowest)
+	}
+
+	c.All += o.All
+	for status, n := range o.Statuses {
+		c.Statuses[status] += n
+	}
+	c.Failures += o.Failures
+	c.Unanswered += o.Unanswered
+	c.Unsent += o.Unsent
+	c.Charged += o.Charged
+	c.Expected += o.Expected
+	c.Free += o.Free
+	for _, p := range o.Problems {
+		c.note(p)
+	}
+}

@@ -10,13 +10,13 @@
 // whether or not a connection was free: what a user would have waited.
 //
 // It sleeps. A timer that fires half a millisecond late is half a millisecond
-// of latency that no server caused. Every connection draws the number of its
-// next request and waits for its moment in the kernel, to some tens of
-// microseconds; Go's own timers are used only while it is at least 2 ms away.
+// of latency that no server caused. A worker owns its thread, its epoll and
+// its connections, sleeps only while the next request is at least 2 ms away,
+// and spins below.
 //
-// It is the bottleneck. A connection counts most bodies without looking at them;
-// an answer is looked at by somebody else (Config.Check), and only so many a
-// second. The CPU of client and server stand next to every figure: a client at
+// It is the bottleneck. A worker reads with one buffer, parses only the head,
+// and counts the body; an answer is looked at by somebody else (Config.Check),
+// and only so many a second. The CPU of client and server stand next to every figure: a client at
 // its limit says nothing about the server.
 //
 // It averages. Latencies go to HDR histograms with three digits, from 1 µs to
@@ -25,5 +25,5 @@
 // Constant is the other half of a measurement: the fastest server that this
 // stack can be, to be asked in the same run for bodies of the same size.
 //
-// The package needs Linux: nanosleep and /proc.
+// The package needs Linux: epoll and /proc.
 package load

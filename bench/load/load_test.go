@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,6 +40,85 @@ func mustRun(t *testing.T, cfg Config) *Result {
 
 func onePath(path string) Mix { return Mix{{Name: "one", Weight: 1, Path: Fixed(path), Units: 1}} }
 
+// rawLoop is the simplest client there can be: a goroutine a connection, one
+// write, reads until so many bytes have come.
+func rawLoop(t *testing.T, addr string, connections, size int, length time.Duration) float64 {
+	t.Helper()
+	var answers atomic.Int64
+	var all sync.WaitGroup
+	for range connections {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer c.Close()
+			request, buf := []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), make([]byte, size)
+			for end := time.Now().Add(length); time.Now().Before(end); answers.Add(1) {
+				if _, err := c.Write(request); err != nil {
+					return
+				}
+				if _, err := io.ReadAtLeast(c, buf, size); err != nil {
+					return
+				}
+			}
+		})
+	}
+
+	all.Wait()
+	return float64(answers.Load()) / length.Seconds()
+}
+
+// responseSize asks once and returns how long the whole response is.
+func responseSize(t *testing.T, addr string) int {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+
+	const question = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	if _, err := c.Write([]byte(question)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(b) - len("Connection: close\r\n")
+}
+
+// The generator is not what limits: it asks about as fast as a loop that does
+// nothing but write and read. It compares speeds and wants the machine for
+// itself, so it runs only when it is asked for.
+func TestAsFastAsRawLoop(t *testing.T) {
+	if os.Getenv("TIDEMARK_TIMED") == "" {
+		t.Skip("set TIDEMARK_TIMED=1 to compare speeds")
+	}
+	const size, connections = 18 << 10, 32
+	addr := startConstant(t, size)
+	n := responseSize(t, addr)
+
+	best := 0.0
+	for range 3 { // machines are shared: the best of three pairs
+		raw := rawLoop(t, addr, connections, n, 300*time.Millisecond)
+		r := mustRun(t, Config{
+			Addr: addr, Connections: connections, Mix: onePath("/"),
+			Warmup: 50 * time.Millisecond, Length: 300 * time.Millisecond,
+		})
+		if r.MeanBody() != size {
+			t.Fatalf("bodies have %d bytes; want %d", r.MeanBody(), size)
+		}
+		t.Logf("raw loop %.0f/s, generator %.0f/s, its CPU %s of %s",
+			raw, r.PerSecond(), r.ClientCPU, r.Elapsed)
+		best = max(best, r.PerSecond()/raw)
+	}
+	if best < 0.7 {
+		t.Errorf("the generator asks %.2f times as fast as a raw loop", best)
+	}
+}
+
 // What the generator counted is what the server served.
 func TestCountsAgreeWithServer(t *testing.T) {
 	var served, keyed, halves atomic.Int64
@@ -65,7 +146,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 
 	seen := atomic.Int64{}
 	r := mustRun(t, Config{
-		Addr: server.Listener.Addr().String(), Connections: 8, Keys: []string{"k1", "k2"},
+		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
 		Mix: Mix{
 			{Name: "well", Weight: 5, Path: Fixed("/well"), Units: 3},
 			{Name: "gone", Weight: 2, Path: Fixed("/gone"), Units: 7, Accept: []int{404}},
@@ -132,7 +213,7 @@ func TestStallIsNotOmitted(t *testing.T) {
 // An open loop asks at its rate and no faster.
 func TestRate(t *testing.T) {
 	r := mustRun(t, Config{
-		Addr: startConstant(t, 200), Connections: 4, Mix: onePath("/"), Rate: 2000,
+		Addr: startConstant(t, 200), Connections: 4, Workers: 2, Mix: onePath("/"), Rate: 2000,
 		Warmup: 100 * time.Millisecond, Length: 500 * time.Millisecond,
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {

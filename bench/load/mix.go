@@ -16,7 +16,7 @@ type Part struct {
 	Name   string
 	Weight int // of the sum of all; at least 1
 	// Path appends the path and query of a request. It is called from every
-	// connection; r is the connection's own.
+	// worker; r is the worker's own.
 	Path func(dst []byte, r *rand.Rand) []byte
 	// Units are what a 200 or 404 costs; other answers are free.
 	Units int64

@@ -3,11 +3,10 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -19,6 +18,7 @@ import (
 type Config struct {
 	Addr        string // host:port
 	Connections int
+	Workers     int // threads, at most one a connection; 0: one
 	Mix         Mix
 	Keys        []string // one of them goes with every request; nil: none
 	Header      string   // more lines of every request's head, each with its end
@@ -29,8 +29,8 @@ type Config struct {
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, one every CheckEvery (0: 20 ms), on
-	// a goroutine of its own. nil: nobody looks.
+	// Check looks at a complete answer, one of each worker every CheckEvery
+	// (0: 20 ms), on a goroutine of its own. nil: nobody looks.
 	Check      func(status int, path string, body []byte) error
 	CheckEvery time.Duration
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
@@ -53,6 +53,7 @@ func (c *Config) check() error {
 // Result is what was measured.
 type Result struct {
 	Counts
+	Workers   int           // threads that asked
 	Began     time.Time     // of the measured time
 	Elapsed   time.Duration // of it
 	ClientCPU time.Duration // within Elapsed
@@ -78,22 +79,16 @@ func (r *Result) ServerMicros() float64 {
 	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
 }
 
-// run is what the connections of a run share.
+// run is what the workers of a run share.
 type run struct {
 	cfg     *Config
 	ctx     context.Context
-	conns   []*conn
+	workers []*worker
 	weights int           // of the mix, their sum
 	opening []byte        // of every request, after the path
 	end     time.Duration // of the measured time
 	start   time.Time
-	pace    Pace
-	asked   atomic.Uint64 // requests of an open loop whose time has come, or that are waited for
-	sample  atomic.Int64  // when the next response is looked at, since the start
 	checks  chan answer
-
-	mu sync.Mutex // of the Counts
-	Counts
 }
 
 // answer is a response that is to be looked at.
@@ -103,11 +98,9 @@ type answer struct {
 	body   []byte
 }
 
-// takeSample reports whether it is time to look at a response, to one connection
-// alone.
-func (r *run) takeSample() bool {
-	now, next := int64(r.now()), r.sample.Load()
-	return now >= next && r.sample.CompareAndSwap(next, now+int64(r.cfg.CheckEvery))
+// requestPath cuts the path out of a request.
+func requestPath(request []byte) string {
+	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
 }
 
 // now returns the time since the start.
@@ -125,39 +118,38 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
 	r := &run{
 		cfg: &cfg, ctx: ctx, checks: make(chan answer, checkBacklog), end: cfg.Warmup + cfg.Length,
-		pace: Pace(cfg.Rate), Counts: newCounts(cfg.Length),
 		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
 	for i := range cfg.Mix {
 		r.weights += cfg.Mix[i].Weight
 	}
 	defer func() {
-		for _, c := range r.conns {
-			c.close()
+		for _, w := range r.workers {
+			w.close()
 		}
 	}()
-	for i := range cfg.Connections {
-		c := &conn{run: r, random: rand.New(rand.NewPCG(cfg.Seed, uint64(i)))}
-		if err := c.dial(); err != nil {
+	for i := range cfg.Workers {
+		share := (cfg.Connections + i) / cfg.Workers // the shares add up to all
+		if err := r.addWorker(i, share); err != nil {
 			return nil, err
 		}
-		r.conns = append(r.conns, c)
 	}
 	return r.runAll()
 }
 
-// runAll runs the connections and reads the clocks and CPU times around what is
+// runAll runs the workers and reads the clocks and CPU times around what is
 // measured.
 func (r *run) runAll() (*Result, error) {
-	result := new(Result)
+	result := &Result{Counts: newCounts(r.cfg.Length), Workers: r.cfg.Workers}
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
-	for _, c := range r.conns {
-		working.Go(c.askUntilEnd)
+	for _, w := range r.workers {
+		working.Go(w.askUntilEnd)
 	}
 
 	r.waitFor(r.cfg.Warmup)
@@ -170,12 +162,12 @@ func (r *run) runAll() (*Result, error) {
 	working.Wait()
 	close(r.checks)
 	checking.Wait()
-	result.Counts = r.Counts
-	if r.pace > 0 { // what was due and not sent
-		due := uint64(r.end.Seconds() * float64(r.pace))
-		result.Unsent = max(due, r.All+r.Unanswered) - r.All - r.Unanswered
+	err := r.ctx.Err()
+	for _, w := range r.workers {
+		result.addCounts(&w.Counts)
+		err = errors.Join(err, w.err)
 	}
-	return result, r.ctx.Err()
+	return result, err
 }
 
 // waitFor ends with the context at the latest. Only the readings of clocks depend
@@ -194,15 +186,13 @@ func (r *run) serverCPU() time.Duration {
 	return r.cfg.ServerCPU()
 }
 
-// checkAnswers looks at the answers that the connections hand over.
+// checkAnswers looks at the answers that the workers hand over.
 func (r *run) checkAnswers(result *Result) {
 	for a := range r.checks {
 		result.Checked++
 		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
-			r.mu.Lock()
-			r.note(fmt.Sprintf("%s: %v", a.path, err))
-			r.mu.Unlock()
+			result.note(fmt.Sprintf("%s: %v", a.path, err))
 		}
 	}
 }

@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// BenchCmd measures nodes, on Linux: it needs nanosleep and /proc.
+// BenchCmd measures nodes, on Linux: it needs epoll and /proc.
 type BenchCmd struct{}
 
 // Run says so.

@@ -1,0 +1,231 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// worker owns a thread, an epoll and its share of the connections. No other
+// goroutine touches it until it has ended.
+type worker struct {
+	*run
+	Counts
+	epoll  int
+	conns  []conn
+	idle   []int
+	events []unix.EpollEvent
+	buf    []byte
+	random *rand.Rand
+
+	pace     Pace
+	sent     uint64
+	inFlight int
+	sample   time.Duration // when the next response is looked at
+	broken   int
+	err      error // why it ended early
+}
+
+const (
+	// readBuffer takes a page of 100 rows and a long history in one read.
+	readBuffer = 256 << 10
+	// spinBelow is how near the next request is when sleeping stops.
+	spinBelow = 2 * time.Millisecond
+	// maxBroken is how many broken connections end a worker: the server is gone.
+	maxBroken = 1000
+	// drainTime is how long answers may take that are under way at the end.
+	drainTime = 10 * time.Second
+)
+
+// addWorker makes a worker with its connections.
+func (r *run) addWorker(number, connections int) error {
+	w := &worker{
+		run: r, Counts: newCounts(r.cfg.Length),
+		conns: make([]conn, connections), events: make([]unix.EpollEvent, connections),
+		buf:    make([]byte, readBuffer),
+		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
+		pace:   Pace(r.cfg.Rate) / Pace(r.cfg.Workers),
+	}
+	for i := range w.conns {
+		w.conns[i].fd = -1
+	}
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return fmt.Errorf("cannot make an epoll: %w", err)
+	}
+	r.workers = append(r.workers, w)
+
+	for i := range w.conns {
+		if err := w.conns[i].dial(r.cfg.Addr, w.epoll, i); err != nil {
+			return err
+		}
+		w.idle = append(w.idle, i)
+	}
+	return nil
+}
+
+func (w *worker) close() {
+	for i := range w.conns {
+		w.conns[i].close()
+	}
+	unix.Close(w.epoll)
+}
+
+// askUntilEnd asks until the time is over and what is under way is answered.
+func (w *worker) askUntilEnd() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	for {
+		now := w.now()
+		asking := now < w.end && w.broken < maxBroken && w.ctx.Err() == nil
+		if !asking && (w.inFlight == 0 || now > w.end+drainTime || w.broken >= maxBroken) {
+			break
+		}
+		if asking {
+			w.sendDue(now)
+		}
+
+		n, err := unix.EpollWait(w.epoll, w.events, w.waitMillis(asking))
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			w.err = fmt.Errorf("cannot wait for answers: %w", err)
+			return
+		}
+		for _, e := range w.events[:max(n, 0)] {
+			w.readAnswer(int(e.Fd))
+		}
+	}
+
+	w.Unanswered += uint64(w.inFlight)
+	if w.pace > 0 { // what was due and was not sent
+		due := uint64(w.end.Seconds() * float64(w.pace))
+		w.Unsent = max(due, w.sent) - w.sent
+	}
+}
+
+// waitMillis returns how many milliseconds to wait for answers; 0 spins.
+func (w *worker) waitMillis(asking bool) int {
+	const look = 10 // to see the end of the time
+	if !asking || w.pace == 0 || len(w.idle) == 0 {
+		return look
+	}
+	wait := w.pace.At(w.sent) - w.now()
+	if wait < spinBelow {
+		return 0
+	}
+	return min(look, int((wait-spinBelow/2)/time.Millisecond))
+}
+
+// sendDue sends what is due and has a connection.
+func (w *worker) sendDue(now time.Duration) {
+	for len(w.idle) > 0 {
+		due := now
+		if w.pace > 0 {
+			if due = w.pace.At(w.sent); due > now {
+				return
+			}
+		}
+
+		index := w.idle[len(w.idle)-1]
+		w.idle = w.idle[:len(w.idle)-1]
+		w.ask(index, due, now)
+	}
+}
+
+// ask sends one request.
+func (w *worker) ask(index int, due, now time.Duration) {
+	c := &w.conns[index]
+	c.part, c.due = w.cfg.Mix.pick(w.random, w.weights), due
+	c.sampled = w.cfg.Check != nil && now >= w.sample
+	if c.sampled {
+		w.sample = now + w.cfg.CheckEvery
+	}
+
+	c.out = append(c.out[:0], "GET "...)
+	c.out = c.part.Path(c.out, w.random)
+	c.out = append(c.out, w.opening...)
+	if n := len(w.cfg.Keys); n > 0 {
+		c.out = append(c.out, "\r\nKC-APIKey: "...)
+		c.out = append(c.out, w.cfg.Keys[w.random.IntN(n)]...)
+	}
+	c.out = append(c.out, headEnd...)
+
+	w.sent++
+	w.inFlight++
+	if w.pace == 0 {
+		c.due = w.now()
+	}
+	if err := c.sendRequest(); err != nil {
+		w.reconnect(index, err)
+	}
+}
+
+// readAnswer reads what a connection has.
+func (w *worker) readAnswer(index int) {
+	c := &w.conns[index]
+	n, err := unix.Read(c.fd, w.buf)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
+		return
+	}
+	if err == nil && n == 0 {
+		err = errors.New("the server closed a connection")
+	}
+
+	done := false
+	if err == nil {
+		done, err = c.takeBytes(w.buf[:n])
+	}
+	if err != nil {
+		w.reconnect(index, err)
+		return
+	}
+	if done {
+		w.finishRequest(c, w.now())
+		w.idle = append(w.idle, index)
+	}
+}
+
+// finishRequest counts a complete response.
+func (w *worker) finishRequest(c *conn, now time.Duration) {
+	c.busy = false
+	w.inFlight--
+	w.countAnswer(c.part, c.head.status, c.head.charged, c.body)
+	if now >= w.cfg.Warmup && now <= w.end {
+		w.countLatency(c.head.status, c.head.length, now-c.due, now-w.cfg.Warmup)
+	}
+	if c.uncharged() && w.cfg.Free != nil && w.cfg.Free(c.body) {
+		w.Free++
+		w.Expected -= c.part.Units
+	}
+
+	if c.sampled {
+		select {
+		case w.checks <- answer{c.head.status, requestPath(c.out), c.body}:
+			c.body = nil
+		default: // whoever checks is behind
+		}
+	}
+}
+
+// reconnect replaces a broken connection.
+func (w *worker) reconnect(index int, why error) {
+	c := &w.conns[index]
+	w.broken++
+	if c.busy {
+		w.inFlight--
+		w.Unanswered++
+	}
+	w.note(why.Error())
+
+	c.close()
+	if err := c.dial(w.cfg.Addr, w.epoll, index); err != nil {
+		w.note(err.Error())
+		w.broken = maxBroken
+		return
+	}
+	w.idle = append(w.idle, index)
+}
