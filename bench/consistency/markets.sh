@@ -36,7 +36,7 @@ check() {
     if "$binary" ready --data "$data" > /dev/null 2>&1; then break; fi
     sleep 0.1
   done
-  url=$(sed -n 's/^tidemark .* serves \(http:[^ ]*\) .*/\1/p' "$dir/log")
+  url=$(sed -n 's/.*"msg":"listening","api":"\([^"]*\)".*/\1/p' "$dir/log")
 
   local key
   key=$("$binary" keys issue --account demo --data "$data" | grep -o 'tm_srv_[0-9A-Za-z]*')
