@@ -28,15 +28,15 @@ const MISTAKES = [
     name: 'still step',
     about: 'input left at the final price is ignored when the price does not move',
     file: 'rankings/clmath/replay.go',
-    find: '\tr.account(&r.left, &fee)\n',
-    put: '\tif !r.SqrtPriceX96.Eq(&r.end) {\n\t\tr.account(&r.left, &fee)\n\t}\n'
+    find: '\tr.addFee(&r.inputLeft, &fee)\n',
+    put: '\tif !r.SqrtPriceX96.Eq(&r.end) {\n\t\tr.addFee(&r.inputLeft, &fee)\n\t}\n'
   },
   {
     name: 'protocol fee',
     about: 'the protocol\'s part is taken from the fee instead of from the input',
     file: 'rankings/clmath/replay.go',
-    find: '\t\t\tcut = MulDiv(total, &U256{uint64(r.protocol)}, &U256{Pips})\n',
-    put: '\t\t\tcut = MulDiv(fee, &U256{uint64(r.protocol)}, &U256{Pips})\n'
+    find: '\t\t\tcut = MulDiv(total, &U256{uint64(r.protocolFee)}, &U256{Pips})\n',
+    put: '\t\t\tcut = MulDiv(fee, &U256{uint64(r.protocolFee)}, &U256{Pips})\n'
   },
   {
     name: 'burn order',
