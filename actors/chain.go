@@ -205,10 +205,18 @@ func (a *chainActor) handleStep(step feed.Step, err error) {
 	}
 	a.startFetch()
 
-	// A block that comes after a quiet spell need not wait for the tick.
-	if a.chain.Unpublished() && !a.chain.Waiting() && !a.readOnly() && !time.Now().Before(a.refreshAt) {
+	if a.publishesNow() {
 		a.handleTick()
 	}
+}
+
+// publishesNow reports whether a block need not wait for the tick: it is the chain's
+// head, and the last refresh was long enough ago. A block on the way to the head does
+// wait, since its page would be stale until the next refresh.
+func (a *chainActor) publishesNow() bool {
+	s := a.chain.Status()
+	return a.chain.Unpublished() && s.LastIndexed.Number >= s.ChainHead.Number &&
+		!a.chain.Waiting() && !a.readOnly() && !time.Now().Before(a.refreshAt)
 }
 
 // warnEvery is the minimum time between two warnings about a failing feed.

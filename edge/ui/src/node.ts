@@ -41,8 +41,11 @@ const free = new Tidemark({ url: "", attempts: 1, onAnswer: noteAnswer });
 async function pollHealth() {
   if (document.hidden) return;
   try {
-    health.set(await free.health());
-    if (chains.value.length === 0) chains.set(await free.chains());
+    // The names come with the first readouts: later they would move them.
+    const named = chains.value.length > 0;
+    const [found, state] = await Promise.all([named ? chains.value : free.chains(), free.health()]);
+    if (!named) chains.set(found);
+    health.set(state);
   } catch {
     if (offlineSince.value === null) offlineSince.set(now());
   }
