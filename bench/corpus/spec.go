@@ -152,6 +152,10 @@ const (
 //go:embed plans.toml
 var plans string
 
+// patientQueue lets expensive work wait as long as a loaded bench needs: what is
+// measured is the work, and a refusal would be an answer that failed.
+const patientQueue = "[limits]\nqueue = \"10s\"\n\n"
+
 // Config returns the configuration file of a node on the corpus.
 func (s *Spec) Config(n Node) string {
 	positions := s.firstChainPart(s.Positions)
@@ -164,7 +168,7 @@ func (s *Spec) Config(n Node) string {
 	for _, c := range Chains[s.Chains:] {
 		text += fmt.Sprintf("[[chains]]\nid = %d\nenabled = false\n\n", c.ID)
 	}
-	return text + plans
+	return text + patientQueue + plans
 }
 
 // Args is the command line of a node on the corpus, before the flags of serve.
