@@ -88,6 +88,39 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 	f("one", `unknown format "one"`)
 }
 
+// TestOpenRaisesTheFormat opens a store of the format before: no commit has a number
+// and no head is kept apart. Nothing of it may look lost, and commits go on.
+func TestOpenRaisesTheFormat(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	g := newRig(4, 1)
+	g.commit(t, s, 20, true)
+	old := g.commit(t, s, 20, true)
+	must(s.db.Delete(appendKind(nil, 1, kindCommit), pebble.Sync))
+	must(s.db.Set(formatKey, []byte("3"), pebble.Sync))
+	closeTest(t, s)
+	must(fs.Remove("data.heads"))
+
+	for range 2 {
+		s = openTest(t, fs)
+		if r := s.Rollback(1); r != nil {
+			t.Errorf("nothing is lost; got %v", r)
+		}
+		holds(t, s, old)
+		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "4" {
+			t.Errorf("format = %q, %v; want 4", format, err)
+		}
+		closeTest(t, s)
+	}
+
+	s = openTest(t, fs)
+	next := g.commit(t, s, 5, true)
+	closeTest(t, s)
+	s = openTest(t, fs)
+	holds(t, s, next)
+	closeTest(t, s)
+}
+
 func TestOpenRefusesADatabaseThatIsNoStore(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, fs)
