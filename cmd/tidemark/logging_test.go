@@ -141,6 +141,7 @@ func TestStartIsLogged(t *testing.T) {
 	}
 	t.Setenv("TIDEMARK_LISTN", "x")
 	n := startInstance(t, "--drain", "1ms")
+	n.await("the key in the log", func() bool { return strings.Contains(n.logs.String(), "key issued") })
 
 	logs := n.logs.String()
 	for _, want := range []string{

@@ -134,16 +134,9 @@ func TestResyncAsks(t *testing.T) {
 	f("yes\n", false)
 	f("", false, "--yes")
 
-	// The log comes through a pipe, so its last line may be a moment late.
-	resyncs := func() int {
-		return strings.Count(n.logs.String(), "chain dropped, to be indexed from its start")
-	}
-	for end := time.Now().Add(5 * time.Second); resyncs() < 2 && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if got := resyncs(); got != 2 {
-		t.Errorf("%d resyncs are in the log: %s", got, n.logs.String())
-	}
+	n.await("two resyncs in the log", func() bool {
+		return strings.Count(n.logs.String(), "chain dropped, to be indexed from its start") == 2
+	})
 }
 
 func TestPace(t *testing.T) {
