@@ -27,7 +27,7 @@ func nearestRoute(path string) string {
 	path = path[:min(len(path), maxComparedPath)]
 	best, fewest := "", 1<<30
 	consider := func(route string) {
-		if n := editDistance(fillPlaceholders(route, path), path); n < fewest {
+		if n := EditDistance(fillPlaceholders(route, path), path); n < fewest {
 			best, fewest = route, n
 		}
 	}
@@ -53,9 +53,9 @@ func fillPlaceholders(route, path string) string {
 	return strings.Join(parts, "/")
 }
 
-// editDistance is the number of bytes to insert, delete or replace to turn a into
+// EditDistance is the number of bytes to insert, delete or replace to turn a into
 // b (Levenshtein).
-func editDistance(a, b string) int {
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

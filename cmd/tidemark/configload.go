@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"tidemark/bench/corpus"
+	"tidemark/edge"
 )
 
 // loaded is a Config and where each of its values comes from: a name maps to
@@ -177,7 +178,7 @@ func (l *loaded) strayVariable(variable string) string {
 	text := fmt.Sprintf("environment %s is not a setting and has no effect", variable)
 	nearest, least := "", len(variable)/3
 	for _, s := range l.settings() {
-		if d := editDistance(variable, s.variable()); d <= least {
+		if d := edge.EditDistance(variable, s.variable()); d <= least {
 			nearest, least = s.variable(), d-1
 		}
 	}
@@ -185,27 +186,4 @@ func (l *loaded) strayVariable(variable string) string {
 		return text + "; did you mean " + nearest + "?"
 	}
 	return text + "; `tidemark config print` lists the settings"
-}
-
-// editDistance is how many letters have to change to make b of a.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
-		}
-	}
-
-	return row[len(b)]
 }
