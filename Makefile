@@ -52,7 +52,7 @@ ui-pictures: build ## make the pictures of every page in edge/ui/pictures
 	$(UI) node test/pictures.mjs
 
 consistency: build ## answers against each other: frozen and live simulated markets, in about a minute
-	bench/consistency/markets.sh $(BINARY)
+	edge/consistency/markets.sh $(BINARY)
 
 e2e: build ## three chains with the real contracts, followed live, against the contracts' own answers
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e.mjs --binary ../../tidemark

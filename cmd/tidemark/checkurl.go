@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"tidemark/bench/consistency"
+	"tidemark/edge/consistency"
 )
 
 // checkURL checks the answers of a running node against each other.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tidemark/actors/feed/sim"
-	"tidemark/bench/consistency"
+	"tidemark/edge/consistency"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 )

@@ -17,7 +17,7 @@ const module = "tidemark/"
 var floors = [][]string{
 	{
 		"rankings/clmath", "rankings/block", "storage/accounts", "bench/process", "bench/report",
-		"bench/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
+		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
 	{"rankings/market", "edge/ui", "bench/load"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},

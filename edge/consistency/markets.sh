@@ -3,7 +3,7 @@
 # and one that goes on, one node at a time. Prints a line for each; ends with 1
 # when a value differs, a check does not finish, or too little was compared.
 #
-#	bench/consistency/markets.sh [BINARY]
+#	edge/consistency/markets.sh [BINARY]
 set -euo pipefail
 
 binary=$(realpath "${1:-./tidemark}")
