@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture soak bench bench-quick bench-peers gobench package package-test telemetry-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,10 @@ torture: ## crashes, kills, reorganisations, failing disks and flipped bits; a l
 	@TIDEMARK_TORTURE=1 go test -count=1 -p 1 -timeout 3h -v -run $(TORTURE) \
 	  ./storage ./storage/accounts ./actors > out/torture.txt 2>&1 || { cat out/torture.txt; exit 1; }
 	@sed -n 's/.*figure: //p' out/torture.txt
+
+SOAK ?= 2h
+soak: ## a node under the usual mix for SOAK (2h): memory, descriptors and latencies, a line a window
+	@TIDEMARK_TORTURE=1 TIDEMARK_SOAK=$(SOAK) go test -count=1 -timeout 24h -v -run TestSoak ./cmd/tidemark/torture
 
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
