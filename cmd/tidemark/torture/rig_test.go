@@ -133,6 +133,19 @@ func (n *node) start() {
 	n.t.Helper()
 	n.launch()
 	n.await("a page of every chain", func() bool { return n.findURL() && n.isServing() })
+	n.awaitAdministration()
+}
+
+// awaitAdministration waits for the socket, which opens after the API.
+func (n *node) awaitAdministration() {
+	n.t.Helper()
+	n.await("the administration", func() bool {
+		c, err := admin.Dial(context.Background(), n.dir)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
 }
 
 // launch starts the process.

@@ -229,6 +229,7 @@ func descriptors(t *testing.T, pid int) (sockets, files float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range entries {
 		switch to, err := os.Readlink(dir + "/" + e.Name()); {
 		case err != nil: // closed meanwhile
