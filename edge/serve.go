@@ -181,6 +181,9 @@ func (s *Server) settleRefused(r *request) {
 // sendFailure settles a failed request and sends the error.
 func (s *Server) sendFailure(r *request, e *render.Error) {
 	if r.admitted {
+		if e.Untaken {
+			r.ticket.PutBack()
+		}
 		if r.route == routeNone {
 			s.settleRefused(r)
 		} else {
