@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture torture-quick bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,10 @@ torture: ## crashes, kills, damage, reorganisations and failing disks; a line ea
 
 torture-quick: ## a share of the same, in at most 6 minutes
 	@$(call TORTURE_RUN,torture-quick,quick,400s)
+
+SOAK ?= 2h
+soak: ## a node under the usual mix for SOAK (2h): memory, descriptors and latencies, a line a window
+	@TIDEMARK_TORTURE=1 TIDEMARK_SOAK=$(SOAK) go test -count=1 -timeout 24h -v -run TestSoak ./cmd/tidemark/torture
 
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
