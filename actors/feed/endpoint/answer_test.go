@@ -17,6 +17,7 @@ func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
+
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
@@ -24,6 +25,7 @@ func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
 		}
 		s.list = append(s.list, string(v))
 	}
+
 	_, err := dec.ReadToken()
 	return err
 }
