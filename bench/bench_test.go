@@ -257,44 +257,47 @@ func TestFiguresFromOutside(t *testing.T) {
 }
 
 func TestPeersFigure(t *testing.T) {
-	f := func(want string, verdict report.Verdict, results ...report.Peer) {
+	f := func(want string, verdict report.Verdict, all ...report.Scenario) {
 		t.Helper()
-		got := peersFigure(&report.Peers{Results: results})
+		got := peersFigure(all)
 		if got.Reached != want || got.Verdict != verdict {
 			t.Errorf("%q, %s; want %q, %s", got.Reached, got.Verdict, want, verdict)
 		}
 	}
-	fast := report.Peer{Peer: "Redis", Question: "page 1", RatioCPU: 1.5}
-	slow := report.Peer{Peer: "SQLite", Question: "any page", RatioCPU: 0.625}
+	problem := func(text string) report.Scenario {
+		return report.Scenario{Peer: "Redis", Answers: report.Answers{Problems: []string{text}}}
+	}
+	fast := report.Scenario{Peer: "Redis", RatioCPU: 1.5}
+	slow := report.Scenario{Peer: "SQLite", Name: "SQLite: any page", RatioCPU: 0.625}
 
-	f("ahead on 1 of 1", report.Met, fast, report.Peer{Peer: "Redis", Why: report.Cannot})
-	f("ahead on 1 of 2, behind SQLite on any page (0.62 x)", report.Missed, fast, slow)
-	f("ahead on 1 of 1; 1 not measured", report.NotMeasured, fast, report.Peer{Why: "it is not installed"})
-	f("ahead on 0 of 0; 0 not measured", report.NotMeasured)
+	f("ahead on 1 of 1", report.Met, fast, problem(report.Cannot), report.Scenario{RatioCPU: 0.5})
+	f("ahead on 1 of 2, behind SQLite: any page (0.62 x)", report.Missed, fast, slow)
+	f("ahead on 1 of 1; 1 not measured", report.NotMeasured, fast, problem("it is not installed"))
+	f("not in this run", report.NotMeasured, problem(report.Cannot))
 }
 
-// A file about another corpus is none, and no file is none.
-func TestReadPeers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "peers.json")
-	f := func(text string, positions int64, found, ok bool) {
+// What was measured about another corpus is left out, and no file is nothing.
+func TestAddPeers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.ndjson")
+	f := func(text string, positions int64, found int, ok bool) {
 		t.Helper()
 		if text != "" {
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p, err := readPeers(path, &corpus.Record{
+		s := suite{Settings: Settings{Peers: path}, record: &corpus.Record{
 			Spec: corpus.Spec{Genesis: "g"}, Corpus: report.Corpus{Positions: positions},
-		})
-		if (p != nil) != found || (err == nil) != ok {
-			t.Errorf("%q for %d positions is %+v, %v", text, positions, p, err)
+		}}
+		if err := s.addPeers(); len(s.run.Scenarios) != found || (err == nil) != ok {
+			t.Errorf("%q for %d positions is %+v, %v", text, positions, s.run.Scenarios, err)
 		}
 	}
 
-	f("", 9, false, true)
-	f(`{"positions":9,"genesis":"g","results":[{"peer":"Redis","ratioCpu":2}]}`, 9, true, true)
-	f("", 10, false, true)
-	f("{", 9, false, false)
+	f("", 9, 0, true)
+	f(`{"run":{"corpus":{"positions":9,"genesis":"g"}}}{"scenario":{"peer":"Redis","ratioCpu":2}}`, 9, 1, true)
+	f("", 10, 0, true)
+	f("{", 9, 0, false)
 }
 
 func TestFaults(t *testing.T) {

@@ -107,5 +107,6 @@ func (s *suite) describeRun() {
 
 	if s.record != nil {
 		s.run.Corpus = s.record.Corpus
+		s.run.Corpus.Genesis = s.record.Spec.Genesis
 	}
 }

@@ -81,13 +81,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 	if err == nil {
 		err = s.runScenarios(ctx)
 	}
-	err = errors.Join(err, s.finish())
-
-	if s.record != nil {
-		var peersErr error
-		s.run.Peers, peersErr = readPeers(s.Peers, s.record)
-		err = errors.Join(err, peersErr)
-	}
+	err = errors.Join(err, s.finish(), s.addPeers())
 	s.run.Figures = figures(&s.run)
 	return &s.run, err
 }

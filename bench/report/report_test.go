@@ -22,7 +22,7 @@ func someRun() *Run {
 			{
 				Name: "hot", What: "a & b", Connections: 64, Node: m, Limit: &limit, Ratio: 0.9, RatioCPU: 0.8,
 				Series:    []Point{{0, 10_000, 900}, {0.1, 12_000, 1500}, {0.2, 0, 0}},
-				Refreshes: []Moment{{0.15, 42161}}, Problems: []string{"<script>"},
+				Refreshes: []Moment{{0.15, 42161}}, Answers: Answers{Problems: []string{"<script>"}},
 			},
 			{Name: "restart", Values: []Value{{"first page", 0.5, "s"}}},
 			{Name: "empty series", Node: Measure{Requests: 1}},
@@ -111,22 +111,17 @@ func TestChanges(t *testing.T) {
 func TestTables(t *testing.T) {
 	run, old := someRun(), someRun()
 	run.Scenarios[0].Rounds, old.Scenarios[0].RatioCPU, run.Settings.Unknown = 3, 0.9, []string{"its machine"}
-	peers := &Peers{Positions: 5, Results: []Peer{
-		{Peer: "Redis", Version: "7", Question: "page 1", RatioCPU: 1.5, Node: PeerSide{PerSecond: 10}},
-		{Peer: "SQLite", Question: "new filter", Why: "one\ncannot"},
-	}}
 	var b bytes.Buffer
 	regressions, err := PrintChanges(&b, old, run, 0.1)
-	if err = errors.Join(err, Table(&b, run), Goals(&b, run), PeersTable(&b, peers)); err != nil || regressions != 1 {
+	if err = errors.Join(err, Table(&b, run), Goals(&b, run)); err != nil || regressions != 1 {
 		t.Errorf("%d regressions, %v", regressions, err)
 	}
 
 	for _, want := range []string{
 		`hot +of the limit by CPU +0.9 +0.8 +12 % worse +regression\n`,
-		`hot +0.90 +0.80 +0 % +12345 +0.0 +12.5 +0.0 +48000 +1.10 +2.08 +2.10 +0\n`,
+		`hot +0.90 +0.80 +0 % +12345 +0.0 +12.5 +12345 +12.5 +0.0 +48000 +1.10 +2.08 +2.10 +0\n`,
 		`empty series +- +- +- +0 `, `restart +first page: 0.5 s\n`, `hot +problem: <script>\n`,
 		`not known of <corpus>: its machine\nunits: 0 expected`, `\n1 +hot +limit +0.9 +0.91 +met\n2 `,
-		`page 1 +Redis 7 +10 +0 +0.0 +0.0 +1.50 x +0\n`, `new filter +SQLite +cannot`,
 	} {
 		if !regexp.MustCompile(want).Match(b.Bytes()) {
 			t.Errorf("there is no %q in\n%s", want, &b)
