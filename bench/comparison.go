@@ -217,7 +217,7 @@ func (s *suite) watchGenerations() func() []publication {
 	var wait sync.WaitGroup
 	stop, node := make(chan struct{}), s.node
 	wait.Go(func() {
-		last := map[int64]uint64{}
+		last := map[int64]int64{}
 		for {
 			select {
 			case <-stop:
@@ -225,7 +225,7 @@ func (s *suite) watchGenerations() func() []publication {
 			case <-time.After(watchEvery):
 			}
 			h, _ := node.Health() // of no answer, no chains
-			for chain, now := range h.Generations() {
+			for chain, now := range process.Generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, publication{time.Now(), chain})
 				}

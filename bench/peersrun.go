@@ -226,8 +226,8 @@ func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equ
 			return equal, errCannot
 		}
 
-		var ours json.RawMessage
-		if err := c.getUntil(path, &ours); err != nil {
+		ours, err := getUntil[json.RawMessage](c.suite, "%s", path)
+		if err != nil {
 			return equal, err
 		}
 		if !bytes.Equal(ours, theirs.Body) {

@@ -57,8 +57,8 @@ type suite struct {
 	began   time.Time
 	run     report.Run
 
-	calmSince, liveSince time.Time        // when the markets continued after the history
-	generations          map[int64]uint64 // of the node that was stopped last
+	calmSince, liveSince time.Time       // when the markets continued after the history
+	generations          map[int64]int64 // of the node that was stopped last
 
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
