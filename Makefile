@@ -110,7 +110,7 @@ PIECES          := go test -run '^$$' -benchmem \
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
-	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
@@ -125,7 +125,7 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go build -o ../../$(BENCH)/peers .
 	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
-	  --out $(BENCH)/peers.json $(PEERS)
+	  --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
