@@ -85,7 +85,8 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
   "./storage Crash|Kill|Flips|FailingDisk|RolledBack|ALedgerGoesOn|Damage" \
-  "./actors CrashPromises"
+  "./actors CrashPromises" \
+  "./cmd/tidemark/torture ."
 TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do set -- $$line; \
   TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v -run "$$2" $$1 > out/$(1).part 2>&1 \
     || { cat out/$(1).part; exit 1; }; \
