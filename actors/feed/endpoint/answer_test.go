@@ -17,6 +17,7 @@ func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
+
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
