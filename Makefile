@@ -66,7 +66,7 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
-e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
+e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
 FUZZTIME ?= 20s

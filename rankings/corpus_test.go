@@ -170,7 +170,7 @@ func (w *world) close(i uint32) {
 	if !p.IsOpen() {
 		return
 	}
-	p.Liquidity, p.ClosedAt = clmath.U128{}, w.now
+	p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(w.now)
 	p.Withdrawn0, p.Withdrawn1 = p.Deposited0, p.Deposited1
 	p.CloseNativeUsd = w.some(1, 1, 2000)
 	for leg := range p.Close {

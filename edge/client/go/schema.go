@@ -612,6 +612,10 @@ type Position struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceLower *float64 `json:"priceLower"`
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
 	// Ticks between two ticks that can be initialised.
@@ -622,6 +626,12 @@ type Position struct {
 	Liquidity string `json:"liquidity"`
 	// The position is open: liquidity > 0.
 	IsActive bool `json:"isActive"`
+	// When it was minted, in unix seconds. It stays when the position is closed and opened again.
+	OpenedAtTimestamp int64 `json:"openedAtTimestamp"`
+	// When it was last closed, in unix seconds; null while it is open.
+	ClosedAtTimestamp *int64 `json:"closedAtTimestamp"`
+	// Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades).
+	TimeInRange *float64 `json:"timeInRange"`
 	// Token amounts of the position.
 	Amounts PositionAmounts `json:"amounts"`
 	// Results of the position.
@@ -708,6 +718,10 @@ type PositionDetail struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceLower *float64 `json:"priceLower"`
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
 	// Ticks between two ticks that can be initialised.
@@ -718,6 +732,12 @@ type PositionDetail struct {
 	Liquidity string `json:"liquidity"`
 	// The position is open: liquidity > 0.
 	IsActive bool `json:"isActive"`
+	// When it was minted, in unix seconds. It stays when the position is closed and opened again.
+	OpenedAtTimestamp int64 `json:"openedAtTimestamp"`
+	// When it was last closed, in unix seconds; null while it is open.
+	ClosedAtTimestamp *int64 `json:"closedAtTimestamp"`
+	// Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades).
+	TimeInRange *float64 `json:"timeInRange"`
 	// Token amounts of the position.
 	Amounts PositionAmounts `json:"amounts"`
 	// Results of the position.

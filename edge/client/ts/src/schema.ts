@@ -578,6 +578,10 @@ export interface Position {
   tickLower: number;
   /** Upper end of the range, a tick; not part of it. */
   tickUpper: number;
+  /** Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceLower: number | null;
+  /** Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceUpper: number | null;
   /** The pool's tick now. */
   currentTick: number;
   /** Ticks between two ticks that can be initialised. */
@@ -588,6 +592,12 @@ export interface Position {
   liquidity: string;
   /** The position is open: liquidity > 0. */
   isActive: boolean;
+  /** When it was minted, in unix seconds. It stays when the position is closed and opened again. */
+  openedAtTimestamp: number;
+  /** When it was last closed, in unix seconds; null while it is open. */
+  closedAtTimestamp: number | null;
+  /** Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades). */
+  timeInRange: number | null;
   /** Token amounts of the position. */
   amounts: PositionAmounts;
   /** Results of the position. */
@@ -672,6 +682,10 @@ export interface PositionDetail {
   tickLower: number;
   /** Upper end of the range, a tick; not part of it. */
   tickUpper: number;
+  /** Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceLower: number | null;
+  /** Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceUpper: number | null;
   /** The pool's tick now. */
   currentTick: number;
   /** Ticks between two ticks that can be initialised. */
@@ -682,6 +696,12 @@ export interface PositionDetail {
   liquidity: string;
   /** The position is open: liquidity > 0. */
   isActive: boolean;
+  /** When it was minted, in unix seconds. It stays when the position is closed and opened again. */
+  openedAtTimestamp: number;
+  /** When it was last closed, in unix seconds; null while it is open. */
+  closedAtTimestamp: number | null;
+  /** Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades). */
+  timeInRange: number | null;
   /** Token amounts of the position. */
   amounts: PositionAmounts;
   /** Results of the position. */
