@@ -9,7 +9,8 @@ import (
 const aRow = `"positionId":"%","tokenId":"1","chainId":1,"protocol":"swapdex-v4","owner":"0x",
 "poolId":"0x",
 "token0":{},"token1":{},"tickLower":1,"tickUpper":2,"currentTick":1,"tickSpacing":1,"fee":1,
-"liquidity":"1","isActive":true,"amounts":{},"poolStats":{},"pricing":{},"asOfBlock":1`
+"liquidity":"1","isActive":true,"openedAtTimestamp":1,"closedAtTimestamp":null,
+"priceLower":1,"priceUpper":2,"timeInRange":1,"amounts":{},"poolStats":{},"pricing":{},"asOfBlock":1`
 
 // page makes the body of a page from metrics of its rows, each with the rank
 // before it.

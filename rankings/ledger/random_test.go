@@ -24,6 +24,7 @@ func TestRandomMarkets(t *testing.T) {
 		a, b, c := clock.compare(t, st)
 		parts, closed, again = parts+a, closed+b, again+c
 	}
+
 	if parts == 0 || closed == 0 || again == 0 {
 		t.Errorf("%d positions partly in range, %d closed, %d opened again; want some of each",
 			parts, closed, again)
