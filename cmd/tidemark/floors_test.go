@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},
 	{"bench"},
-	{"cmd/tidemark"},
+	{"cmd/tidemark", "cmd/tidemark/torture"},
 }
 
 // owners names the only packages that may import a heavy dependency.
