@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark/bench/load"
 	"tidemark/bench/process"
@@ -64,7 +63,7 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
 	}
-	s := &suite{Settings: settings, began: time.Now()}
+	s := newSuite(settings)
 	defer func() { err = errors.Join(err, s.finish()) }()
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -254,7 +253,7 @@ func (s *suite) refreshNode(ctx context.Context) error {
 		return err
 	}
 
-	seconds, _ := r.Value(refreshCPU)
+	seconds, _ := r.Value("CPU a refresh")
 	for i := range s.run.Scenarios {
 		if p := &s.run.Scenarios[i]; strings.HasSuffix(p.Name, refreshName) {
 			p.Node.ServerMicros = seconds * 1e6 * float64(len(s.target.chains))

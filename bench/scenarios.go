@@ -93,8 +93,8 @@ func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenar
 	}
 
 	micros, err := s.numbersMicros(mix[0].Path)
-	out.Set(strconvMicros, micros, "µs")
-	out.Set(transactions, float64(s.target.entries), "") // of the longest detail
+	out.Set("its numbers by strconv", micros, "µs")
+	out.Set("transactions", float64(s.target.entries), "") // of the longest detail
 	return err
 }
 
@@ -109,7 +109,7 @@ func runFilter(ctx context.Context, s *suite, out *report.Scenario) error {
 		return nil
 	}
 	pass, err := s.columnsPass(int(s.record.Corpus.Positions))
-	out.Set(columnsPass, pass, "ms")
+	out.Set("one pass over three columns", pass, "ms")
 	return err
 }
 
@@ -141,7 +141,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Comparison = "front pages"
 	out.Set("page", float64(last), "")
 	if out.RatioCPU > 0 {
-		out.Set(timesFront, 1/out.RatioCPU, "x")
+		out.Set("CPU of page 1", 1/out.RatioCPU, "x")
 	}
 	return nil
 }

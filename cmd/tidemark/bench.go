@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -326,7 +327,8 @@ func writeTo(path string, write func(io.Writer) error) error {
 // that no configuration has.
 type BenchNodeCmd struct {
 	ServeCmd
-	Options string `help:"What corpus.Spec.Args prints." placeholder:"JSON"`
+	Workload    string `help:"Who lives in the simulated market, and how it goes on." placeholder:"JSON"`
+	NoPageCache bool   `help:"Render every page for whoever asks."`
 }
 
 // Run serves.
@@ -335,9 +337,12 @@ func (c *BenchNodeCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if l.bench, err = corpus.ParseOptions(c.Options); err != nil {
-		return fmt.Errorf("bad --options %q: %w", c.Options, err)
+	if c.Workload != "" {
+		if err := json.Unmarshal([]byte(c.Workload), &l.workload); err != nil {
+			return fmt.Errorf("bad --workload %q: %w", c.Workload, err)
+		}
 	}
+	l.noPageCache = c.NoPageCache
 	return l.serve()
 }
 
