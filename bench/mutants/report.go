@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // known are the mistakes that change nothing: file, function, what it was and what
 // it is, and the reason, with tabs between.

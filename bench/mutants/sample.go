@@ -15,6 +15,9 @@ import (
 	"tidemark/bench/mutants/planted"
 )
 
+// benchFiles are the command's part of the bench, which is no part of the product.
+const benchFiles = "cmd/tidemark/bench"
+
 // takeSample chooses mistakes that compile and do not overlap, the same for the
 // same seed and tree, and orders them by package, the packages as the seed has it.
 func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, error) {
@@ -41,7 +44,7 @@ func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, er
 		if len(list) == min(size, planted.Max-1) {
 			break
 		}
-		if slices.ContainsFunc(list, m.overlaps) || !t.compiles(m.pkg, m.file, write(m.pkg.texts[m.file], m)) {
+		if strings.HasPrefix(m.path, benchFiles) || slices.ContainsFunc(list, m.overlaps) || !t.compiles(m.pkg, m.file, write(m.pkg.texts[m.file], m)) {
 			continue
 		}
 		list = append(list, m)

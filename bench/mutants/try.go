@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"tidemark/bench/mutants/planted"
 )
 
-// quick parts the tests that are run first from those run after them.
+// quick parts the tests that run together from those that run alone.
 const quick = 300 * time.Millisecond
 
 // outcome is what became of a mistake.
@@ -63,19 +64,7 @@ func (r *runner) try(ctx context.Context, m *mistake, above bool) (outcome, erro
 		if err := r.prepare(ctx, b); err != nil {
 			return open, err
 		}
-		fast, slow := []test{}, []test{}
-		for _, t := range b.tests {
-			if t.seen[m.id] && t.took < quick {
-				fast = append(fast, t)
-			} else if t.seen[m.id] {
-				slow = append(slow, t)
-			}
-		}
-
-		for _, tests := range [][]test{fast, slow} {
-			if len(tests) == 0 {
-				continue
-			}
+		for _, tests := range b.groups(m.id) {
 			result = passed
 			if o := r.fails(ctx, b, tests, m); o != passed || ctx.Err() != nil {
 				return o, ctx.Err()
@@ -83,6 +72,21 @@ func (r *runner) try(ctx context.Context, m *mistake, above bool) (outcome, erro
 		}
 	}
 	return result, ctx.Err()
+}
+
+// groups returns the tests that come to a mistake: the quick ones together, then the
+// others one by one, so that a hang is known soon.
+func (b *binary) groups(id int) (list [][]test) {
+	for _, t := range b.tests {
+		switch {
+		case !t.seen[id]:
+		case len(list) == 0 || t.took >= quick:
+			list = append(list, []test{t})
+		default:
+			list[0] = append(list[0], t)
+		}
+	}
+	return list
 }
 
 // above reports whether a package should notice what goes wrong in another: it
@@ -94,8 +98,8 @@ func (b *binary) above(p *pkg) bool {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// fails runs tests with a mistake. A failure counts when it happens again, a hang
-// when it does with twice the time: a busy machine is no one's notice.
+// fails runs tests with a mistake. What fails late or after waiting is run again, a
+// hang with twice the time: a busy machine is no one's notice.
 func (r *runner) fails(ctx context.Context, b *binary, tests []test, m *mistake) outcome {
 	limit := 8 * time.Second
 	var names []string
@@ -103,16 +107,17 @@ func (r *runner) fails(ctx context.Context, b *binary, tests []test, m *mistake)
 		limit += 4 * t.took
 		names = append(names, t.name)
 	}
-	env := planted.Env + "=" + itoa(m.id)
+	env := planted.Env + "=" + strconv.Itoa(m.id)
 
 	out, err := r.run(ctx, b, names, limit, env)
-	if err == nil {
-		return passed
-	}
 	late := tooLate(out)
+	if err == nil || tests[0].took < quick && !late {
+		return map[bool]outcome{true: passed, false: noticed}[err == nil]
+	}
 	if f := failedTest.FindSubmatch(out); f != nil && !late {
 		names = []string{string(f[1])}
 	}
+
 	out, err = r.run(ctx, b, names, 2*limit, env)
 	switch {
 	case err == nil:
