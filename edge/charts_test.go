@@ -134,7 +134,7 @@ func TestPositionSeries(t *testing.T) {
 
 		end := market.DayOf(st.Now())
 		if open++; p.ClosedAt != 0 {
-			open, closed, end = open-1, closed+1, market.DayOf(p.ClosedAt)
+			open, closed, end = open-1, closed+1, market.DayOf(int64(p.ClosedAt))
 		}
 		metrics := row["metrics"].(map[string]any)
 		for name, want := range map[string]any{

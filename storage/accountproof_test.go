@@ -191,7 +191,7 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 // A store with a flipped bit is refused, or it still has every acknowledged batch.
 // A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
-	flips := share(40, 100) // of each file, in each state
+	flips := share(40, 40, 100) // of each file, in each state
 	rng := rand.New(rand.NewPCG(3, 4))
 	counts := map[string]int{}
 	for _, closed := range []bool{false, true} {

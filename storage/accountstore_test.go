@@ -123,7 +123,7 @@ func TestAccountsCrash(t *testing.T) {
 	}
 
 	flush := sampleFlush()
-	crashes := int64(share(40, 2000))
+	crashes := int64(share(40, 200, 2000))
 	for round := range crashes {
 		flush.Months[1].Lease = 1000 + round
 		flush.Months[1].Routes[accounts.RoutePositions].Units = 10 + round

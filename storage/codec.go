@@ -132,6 +132,26 @@ func (c *coder) i32(field string, v *int32) {
 	*v = int32(x)
 }
 
+// time32 is a unix time as an i64 that is not negative and fits 32 bits.
+func (c *coder) time32(field string, v *uint32) {
+	x := int64(*v)
+	c.i64(field, &x)
+	if x < 0 || x > math.MaxUint32 {
+		c.fail(field)
+		return
+	}
+	*v = uint32(x)
+}
+
+// lateU32 is a u32 at the end of a record that earlier formats do not have. 0 is
+// left out, so a record of theirs is also one of this format.
+func (c *coder) lateU32(field string, v *uint32) {
+	if !c.read && *v != 0 || c.read && len(c.buf) > 0 {
+		c.u32(field, v)
+		c.require(field, *v != 0)
+	}
+}
+
 // index is a row number plus one, so that NoIndex is a single 0.
 func (c *coder) index(field string, v *uint32) {
 	x := *v + 1

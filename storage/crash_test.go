@@ -19,7 +19,7 @@ import (
 // some of the unsynced data, and opens each clone. Every clone must restore one
 // whole cut, not older than the last one acknowledged before the crash.
 func TestCrashKeepsOneWholeCut(t *testing.T) {
-	crashes, want := 0, share(rounds(100), 20_000)
+	crashes, want := 0, share(rounds(100), 500, 20_000)
 	for seed := uint64(7); crashes < want; seed++ {
 		crashes += crashAndRestore(t, seed)
 	}

@@ -80,7 +80,7 @@ func newMarketDisk(t *testing.T, closed bool) *marketDisk {
 func TestMarketFlips(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	outcomes, byKind := map[string]int{}, map[string]int{}
-	flips := share(rounds(60), 1000)
+	flips := share(rounds(60), 200, 1000)
 	disks := []*marketDisk{newMarketDisk(t, false), newMarketDisk(t, true)}
 	for i := range flips {
 		disk := disks[i%2]
@@ -306,7 +306,7 @@ func TestRolledBackHeadIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	disk := newMarketDisk(t, false)
 	path, end := disk.findInLog(t, disk.history[disk.last[42161]].st.Head.Hash)
-	noticed, flips := 0, share(rounds(15), 300)
+	noticed, flips := 0, share(rounds(15), 30, 300)
 	for range flips {
 		fs := vfs.NewMem()
 		if _, err := vfs.Clone(disk.fs, fs, "", ""); err != nil {

@@ -33,6 +33,9 @@ func fill(next numbers, record any) {
 		if next(2) == 0 {
 			r.ClosedAt, r.Close, r.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
 		}
+		if !r.Timed {
+			r.SecondsInside, r.SecondsClosed = 0, 0
+		}
 	case *market.Price:
 		r.Source %= market.SourceFeed + 1
 		r.Reason %= market.LastReason + 1

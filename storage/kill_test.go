@@ -38,7 +38,7 @@ func TestKilledProcessKeepsItsLastCut(t *testing.T) {
 	}
 
 	fails := []int{0, 25, 0, 0, 40, 77, 120}
-	kills := share(max(rounds(len(fails)), 2), 200)
+	kills := share(max(rounds(len(fails)), 2), 20, 200)
 	for i := range kills {
 		fail := fails[i%len(fails)]
 		dir, seed := t.TempDir(), uint64(1000+fail)

@@ -137,7 +137,7 @@ func TestALedgerGoesOnFromTheStore(t *testing.T) {
 	}
 
 	reverts := 0
-	for reverts < share(60, 5000) {
+	for reverts < share(60, 500, 5000) {
 		l.now = l.now.Add(time.Duration(1+r.UintN(20)) * time.Minute)
 		if r.UintN(3) == 0 {
 			must(l.Reorg(1 + r.Uint64N(200)))

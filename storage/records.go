@@ -118,11 +118,12 @@ func codeTick(c *coder, t *market.Tick) {
 	c.u256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 	c.u128("liquidityGross", &t.LiquidityGross)
 	c.i128("liquidityNet", &t.LiquidityNet)
+	c.lateU32("secondsOutside", &t.SecondsOutside)
 }
 
 func codePosition(c *coder, p *market.Position) {
 	closed := hasClose(p)
-	c.flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta)
+	c.flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta, &p.Timed)
 
 	c.u64("id", &p.ID)
 	c.u32("pool", &p.Pool)
@@ -148,11 +149,17 @@ func codePosition(c *coder, p *market.Position) {
 
 	// Most positions are open and have no close record.
 	if closed {
-		c.i64("closedAt", &p.ClosedAt)
+		c.time32("closedAt", &p.ClosedAt)
 		codeClose(c, &p.Close[0])
 		codeClose(c, &p.Close[1])
 		c.usd("closeNativeUsd", &p.CloseNativeUsd)
 		c.require("closeNativeUsd", hasClose(p))
+	}
+
+	// Positions that were minted in format 4 or before have none.
+	if p.Timed {
+		c.u32("secondsInside", &p.SecondsInside)
+		c.u32("secondsClosed", &p.SecondsClosed)
 	}
 }
 

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// tortureEnv makes the tests of crashes, damage and failing disks run as many rounds
-// as `make torture` wants instead of a bounded share.
-const tortureEnv = "TIDEMARK_TORTURE"
-
-// share returns the first number, or the second one in `make torture`.
-func share(few, all int) int {
-	if os.Getenv(tortureEnv) != "" {
-		return all
+// share returns how many rounds a test of crashes, damage or failing disks runs: few
+// of them in `make test`, more in `make torture-quick`, all in `make torture`.
+func share(few, quick, full int) int {
+	switch os.Getenv("TIDEMARK_TORTURE") {
+	case "full":
+		return full
+	case "quick":
+		return quick
 	}
 	return few
 }

@@ -117,6 +117,8 @@ var positionFields = map[string]kind{
 	"rank": isIntegerNull, "positionId": isDigits, "tokenId": isDigits, "chainId": isInteger,
 	"protocol": isText, "owner": isHex, "poolId": isHex, "token0": isGroup, "token1": isGroup,
 	"tickLower": isInteger, "tickUpper": isInteger, "currentTick": isInteger, "tickSpacing": isInteger,
+	"priceLower": isNumber, "priceUpper": isNumber, "timeInRange": isNumber,
+	"openedAtTimestamp": isInteger, "closedAtTimestamp": isIntegerNull,
 	"fee": isIntegerNull, "liquidity": isDigits, "isActive": isBoolean, "amounts": isGroup,
 	"metrics": isGroup, "poolStats": isGroup, "pricing": isGroup, "asOfBlock": isInteger,
 }

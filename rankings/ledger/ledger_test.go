@@ -92,7 +92,10 @@ func TestAnchorsAndForget(t *testing.T) {
 	f(300, 40, 30) // 30 is finalized and deep enough, 40 is not finalized
 	l.Forget(1000)
 	f(300, 40) // 45 is less than 256 blocks deep; 40 is where its undo leads
-	for range 2 {
+	apply(t, l, &market.Span{From: 301, To: 305, Hash: hashOf(305), Parent: hashOf(300), Time: 305})
+	l.Forget(1000)
+	f(305, 300, 40) // a reorganisation below 300 needs the undo of 45, which is deep enough
+	for range 3 {
 		if err := l.Revert(); err != nil {
 			t.Fatal(err)
 		}

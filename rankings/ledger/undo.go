@@ -73,11 +73,15 @@ func (l *Ledger) Revert() error {
 // finalized and at least 256 blocks below the head.
 func (l *Ledger) Forget(finalized uint64) {
 	n := 0
-	for n < len(l.undos) {
-		if to := l.undos[n].To; to > finalized || to+keptBlocks > l.st.Head.Number {
+	for i, u := range l.undos {
+		if u.To > finalized || u.To+keptBlocks > l.st.Head.Number {
 			break
 		}
-		n++
+		// A span that was cut at an hour has a known hash only at its end. The oldest
+		// undo must lead back to a known hash, or no reorg could go back that far.
+		if !u.Hash.IsZero() {
+			n = i + 1
+		}
 	}
 	l.dropOldestUndos(n)
 }

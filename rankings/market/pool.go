@@ -60,6 +60,15 @@ type HeldPool struct {
 // IsDynamic reports whether a hook decides the pool's fee.
 func (p *Pool) IsDynamic() bool { return p.Fee == DynamicFee }
 
+// ShownFee returns the fee that rows show, in pips: that of the key, or of a dynamic
+// pool's last swap. It is NoFee before the first.
+func (p *Pool) ShownFee() uint32 {
+	if p.IsDynamic() {
+		return p.LastFee
+	}
+	return p.Fee
+}
+
 // HourBucket sums the swaps of one pool in one hour. The buckets of a pool form a
 // linked list, newest first; those older than the longest window are freed.
 type HourBucket struct {

@@ -25,6 +25,7 @@ func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
 		}
 		s.list = append(s.list, string(v))
 	}
+
 	_, err := dec.ReadToken()
 	return err
 }
