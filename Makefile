@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture torture-quick soak bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
-e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
+e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
 FUZZTIME ?= 20s
@@ -114,7 +114,7 @@ PIECES          := go test -run '^$$' -benchmem \
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
-	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
@@ -129,7 +129,7 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go build -o ../../$(BENCH)/peers .
 	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
-	  --out $(BENCH)/peers.json $(PEERS)
+	  --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

@@ -239,6 +239,7 @@ func descriptors(t *testing.T, pid int) (sockets, files float64) {
 			sockets++
 		}
 	}
+
 	return sockets, files
 }
 

@@ -40,6 +40,7 @@ func (w *crowd) ask(address, key string, clients int, end <-chan struct{}) *sync
 				w.note(func() { w.cut = append(w.cut, err) })
 				return
 			}
+
 			defer c.close()
 			w.askUntil(c, rand.New(rand.NewPCG(uint64(i), rand.Uint64())), end)
 		})
