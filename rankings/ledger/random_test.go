@@ -24,6 +24,7 @@ func TestRandomMarkets(t *testing.T) {
 		a, b, c := clock.compare(t, st)
 		parts, closed, again = parts+a, closed+b, again+c
 	}
+
 	if parts == 0 || closed == 0 || again == 0 {
 		t.Errorf("%d positions partly in range, %d closed, %d opened again; want some of each",
 			parts, closed, again)
@@ -70,6 +71,7 @@ func randomMarket(t *testing.T, seed uint64, steps int) (*market.State, *clockMo
 	store.take(w.Ledger)
 	st := w.Freeze()
 	clean(t, st)
+	store.compareBuckets(t)
 	fresh, want, clock := New(w.cfg), newShadow(), newClockModel()
 	for _, s := range kept {
 		if err := s.apply(fresh); err != nil {

@@ -70,6 +70,7 @@ func (m *clockModel) event(e market.Event) {
 			p = &clockRow{pool: e.Pool, lower: e.TickLower, upper: e.TickUpper}
 			m.positions[id] = p
 		}
+
 		delta, _ := new(big.Int).SetString(signed(e.LiquidityDelta), 10)
 		p.liquidity.Add(&p.liquidity, delta)
 	}
@@ -107,6 +108,7 @@ func TestSecondsWrap(t *testing.T) {
 	w.st.Head.Time = 1<<32 - 5*market.Day
 	m := newClockModel()
 	m.time = w.st.Head.Time
+
 	for range 120 {
 		s := w.step()
 		if err := s.apply(w.Ledger); err != nil {
@@ -114,6 +116,7 @@ func TestSecondsWrap(t *testing.T) {
 		}
 		m.span(&s.span)
 	}
+
 	if w.st.Head.Time <= 1<<32 {
 		t.Fatalf("the market ended at %d, before 2^32", w.st.Head.Time)
 	}
