@@ -33,7 +33,7 @@ race: ## the short tests under the race detector
 check: lint peers-test race ## lint, the tests of bench/peers, and the race detector
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
-	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
+	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 300s ./...
 
 UI := cd edge/ui && npm ci --ignore-scripts --silent &&
 ui: ## build the pages into edge/ui/dist, which is committed
