@@ -33,7 +33,7 @@ race: ## the short tests under the race detector
 check: lint peers-test race ## lint, the tests of bench/peers, and the race detector
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
-	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
+	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 300s ./...
 
 UI := cd edge/ui && npm ci --ignore-scripts --silent &&
 ui: ## build the pages into edge/ui/dist, which is committed
@@ -65,6 +65,9 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
+
+backfill-rate: ## events, sparse blocks and live calls a second through a provider at 100 ms, in 2 minutes
+	go run ./bench/oracle/backfill
 
 e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs

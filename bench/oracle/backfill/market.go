@@ -39,7 +39,7 @@ type recording struct {
 func record(events, days int) (*recording, error) {
 	end := time.Unix(genesis, 0).Add(time.Duration(days) * 24 * time.Hour)
 	source, err := sim.New(sim.Config{
-		Chain: 1, Seed: 1, Positions: max(events/100, 60), Pools: 80, Days: days,
+		Chain: 1, Seed: 1, Positions: max(events/100, 200), Pools: 80, Days: days,
 		Actions: events * 4 / 5, Genesis: genesis, StartBlock: 1, PositionManager: positions,
 		Stables: stables, Wrapped: wrapped, Frozen: true, Now: func() time.Time { return end },
 		BlockTime: blockTime * time.Second,
