@@ -45,7 +45,7 @@ func cpuOf(t *taken) string {
 
 // measureSmall tells how much of a small plan is used.
 func measureSmall() ([]figure, error) {
-	r, err := record(4000, 10)
+	r, err := record(1500, 10)
 	if err != nil {
 		return nil, err
 	}
