@@ -15,6 +15,7 @@ func fastChain(t *testing.T) (*line, *follower) {
 	for range 60 {
 		c.mine()
 	}
+
 	n := newLine(c)
 	l := overLine(t, n, nil)
 	l.start = 40
@@ -52,6 +53,7 @@ func (n *line) follow(t *testing.T, l *follower, length time.Duration) {
 			time.Sleep(250 * time.Millisecond)
 		}
 	}()
+
 	for time.Now().Before(done.Add(time.Second)) {
 		if err := l.next(); err != nil && n.answer == nil {
 			t.Fatal(err)
