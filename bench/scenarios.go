@@ -8,6 +8,7 @@ import (
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
+	"tidemark/rankings"
 )
 
 // scenario is one thing to measure: a mix in comparison with the limit, or what
@@ -122,7 +123,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	const span = 400 // pages on each side, none of them twice in a round
 	last := min(deepPage, s.target.all/pageRows-1)
 	many := max(1, min(span, last/4))
-	for _, sort := range positionSorts[valuedSorts:] { // once, so that the first visits are over
+	for _, sort := range rankings.PositionSorts[valuedSorts:] { // once, so that the first visits are over
 		path := fmt.Sprintf("/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
 		if _, err := getUntil[json.RawMessage](s, "%s", path); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,38 +13,6 @@ import (
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
-
-func TestSpec(t *testing.T) {
-	s := Spec{Positions: 23_000, Chains: 3, Seed: 7, Genesis: "2026-01-01T00:00:00Z"}
-	if err := s.SetDefaults(); err != nil {
-		t.Fatal(err)
-	}
-	got := s.Config(Node{Market: Brisk, Refresh: 5 * time.Second})
-	for _, want := range []string{
-		"positions = 10000\n", "pools = 500\n", "actions = 40000\n", "days = 400\n", "frozen = false\n",
-		"every = \"5s\"", "genesis = 2026-01-01T00:00:00Z\n", "id = \"bench-limited\"\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the configuration has no %q:\n%s", want, got)
-		}
-	}
-	if strings.Contains(got, "enabled = false") {
-		t.Errorf("a chain is off:\n%s", got)
-	}
-
-	one := Spec{Positions: 5000, Chains: 1}
-	if err := one.SetDefaults(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
-		t.Errorf("one chain is %v:\n%s", err, one.Config(Node{}))
-	}
-
-	for _, bad := range []Spec{
-		{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3},
-	} {
-		if err := bad.SetDefaults(); err == nil {
-			t.Errorf("%+v was taken", bad)
-		}
-	}
-}
 
 // growHistory plays the history of chain 1 of a Spec into a ledger. Prices of hours
 // are left out: no shape depends on them.

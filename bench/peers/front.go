@@ -31,15 +31,6 @@ type front struct {
 	book   *accounts.Book // of the keys
 }
 
-// serverOf is fasthttp as the node has it, with room for a response in one
-// write.
-func serverOf(f *front) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
-		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
-	}
-}
-
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
 	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -39,11 +40,9 @@ var databases = map[string]func(ctx context.Context, dir string) (peer, error){
 	"PostgreSQL": openPostgres, "Redis": openRedis, "SQLite": openSQLite,
 }
 
-// errNotInstalled is why a database cannot take part.
-var errNotInstalled = errors.New("not installed")
-
+// errMissing is why a database cannot take part.
 func errMissing(name, debian string) error {
-	return fmt.Errorf("%s is %w; apt-get install %s", name, errNotInstalled, debian)
+	return fmt.Errorf("%s is not installed; apt-get install %s", name, debian)
 }
 
 // peer is a database. It answers questions after it has loaded a corpus.
@@ -64,18 +63,18 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	rows, err := readCorpus(ctx, c.Corpus)
-	if err != nil {
-		return err
-	}
-
 	p, err := databases[c.Peer](ctx, c.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	version, server := p.about()
-	w := startClock(server)
+	rows, err := readCorpus(ctx, c.Corpus)
+	if err != nil {
+		return err
+	}
+
+	version, database := p.about()
+	w := startClock(database)
 	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
@@ -92,9 +91,13 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	front := serverOf(&front{p, rows.parser(), about, book})
-	context.AfterFunc(ctx, func() { _ = front.Shutdown() })
-	return front.Serve(l)
+	f := &front{p, rows.parser(), about, book}
+	server := &fasthttp.Server{ // as the node has it, with room for a response in one write
+		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
+		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
+	}
+	context.AfterFunc(ctx, func() { _ = server.Shutdown() })
+	return server.Serve(l)
 }
 
 // startServer starts a database server of our own on the cores of this process.

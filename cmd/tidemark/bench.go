@@ -181,7 +181,7 @@ type BenchPeersCmd struct {
 	Command     string        `help:"The program of bench/peers." required:"" type:"path" placeholder:"FILE"`
 	Only        []string      `help:"PostgreSQL, Redis, SQLite; all when none is named." placeholder:"NAME"`
 	Connections int           `help:"Connections of the client." default:"64"`
-	Rounds      int           `help:"Rounds in which a node and a peer take turns." default:"3"`
+	Rounds      int           `help:"Rounds in which both take turns; 0: only compare answers." default:"3"`
 	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
 	Refreshes   int           `help:"Refreshes of the node to measure, of all chains together." default:"12"`
 	Keys        int           `help:"API keys in use." default:"20000"`

@@ -48,10 +48,7 @@ func (l *loaded) identityOf() []storage.Pair {
 // settleIdentity fixes sim.genesis and compares the configuration with what
 // the data was made with. Chains that the data does not have yet are added.
 func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
-	kept, err := store.Identity()
-	if err != nil {
-		return err
-	}
+	kept := store.Identity()
 	find := func(name string) (string, bool) {
 		i := slices.IndexFunc(kept, func(p storage.Pair) bool { return p.Name == name })
 		if i < 0 {
