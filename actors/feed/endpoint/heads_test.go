@@ -99,6 +99,7 @@ func run(t *testing.T, url string, failed func(error)) (*HeadStream, chan struct
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	work.Go(func() { s.Run(ctx, func() float64 { return 0 }, failed) })

@@ -75,6 +75,7 @@ func rangeAsked(body []byte) (from, to uint64, logs bool) {
 	if json.Unmarshal(body, &calls) != nil {
 		return 0, 0, false
 	}
+
 	for _, c := range calls {
 		var q struct{ FromBlock, ToBlock string }
 		if c.Method == "eth_getLogs" && json.Unmarshal(c.Params[0], &q) == nil {
@@ -233,6 +234,7 @@ func TestRangesSplitInFlight(t *testing.T) {
 			for range 3 {
 				_ = l.next()
 			}
+
 			n.mu.Lock()
 			n.maxRange = most
 			n.mu.Unlock()
@@ -345,6 +347,7 @@ func TestPlanHasNoGaps(t *testing.T) {
 		if i%3 == 0 && q.to > q.from {
 			p.split(q, q.from+(q.to-q.from)/2)
 		}
+
 		next := uint64(10)
 		for k, r := range p.pieces {
 			if r.from != next || r.to < r.from {

@@ -37,7 +37,7 @@
 // anchor, poll, proof, receiptsroot, bloom, shown (heads of subscriptions). Then the way of a range: plan (which
 // blocks), rangesize (how many at once), ahead (several at once, within memory),
 // ranges and logs (one of them), span, decode and words (logs to blocks and
-// events), times, receipts, tokens and tokencalls (what events need), backfill
+// events), times, receipts and gas, tokens and tokencalls (what events need), backfill
 // (to the ledger), recheck (once more). Beside them: source (which URL), wire,
 // progress, status, warnings. How to run it: the guide edge/docs/chains.md.
 package rpc

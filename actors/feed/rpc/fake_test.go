@@ -26,7 +26,8 @@ type object = map[string]any
 type fakeChain struct {
 	mu     sync.Mutex
 	blocks []*fakeBlock
-	forks  int // so that a block made again has another hash
+	forks  int  // so that a block made again has another hash
+	fast   bool // four blocks a second
 }
 
 type fakeBlock struct {
@@ -56,6 +57,9 @@ func (c *fakeChain) mine(logs ...object) *fakeBlock {
 	defer c.mu.Unlock()
 	n := len(c.blocks)
 	b := &fakeBlock{number: uint64(n), time: 1_700_000_000 + 12*int64(n)}
+	if c.fast {
+		b.time = 1_700_000_000 + int64(n)/4
+	}
 	b.hash = keccak(fmt.Appendf(nil, "block %d of fork %d", n, c.forks))
 	if n > 0 {
 		b.parent = c.head().hash

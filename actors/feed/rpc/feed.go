@@ -258,8 +258,12 @@ func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
 
 func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
 	anchors := c.Anchors
-	if f.followsShown(c) && !f.lookIsDue() {
-		return f.followShown(ctx, feed.Step{Finalized: f.outOfReach()}, anchors[0])
+	if f.followsShown(c) && f.cfg.Clock.Now().Sub(f.looked) < lookEvery {
+		step := feed.Step{Finalized: f.outOfReach()}
+		if on := f.readAgain(ctx, anchors); on > 0 {
+			return f.revertTo(step, anchors[on]), nil
+		}
+		return f.followShown(ctx, step, anchors[0])
 	}
 	head, err := f.headFor(ctx, anchors[0])
 	if err != nil {
@@ -277,11 +281,7 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 	}
 	at := anchors[on]
 	if on > 0 {
-		f.m.reorgs.Inc()
-		step.RevertTo = &at
-		f.dropReadings(at.Number)
-		f.tokens.tellAgain()
-		return step, nil
+		return f.revertTo(step, at), nil
 	}
 	f.rereadTokens(ctx, c.MissingTokens, at.Number)
 	if f.looked = f.cfg.Clock.Now(); f.shown.contradicts(head) {
@@ -304,6 +304,15 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 	default:
 		return f.pollBlocks(ctx, step, head, at, 0)
 	}
+}
+
+// revertTo has the ledger go back to an anchor.
+func (f *Feed) revertTo(step feed.Step, at market.Head) feed.Step {
+	f.m.reorgs.Inc()
+	step.RevertTo = &at
+	f.dropReadings(at.Number)
+	f.tokens.tellAgain()
+	return step
 }
 
 // confirmedAt returns when the head was seen, or zero when it is too old to

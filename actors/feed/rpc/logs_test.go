@@ -28,6 +28,7 @@ func TestLogReader(t *testing.T) {
 			ours = append(ours, l)
 		}
 	}
+
 	text, _ := json.Marshal(ours)
 	var held []wireLog
 	if err := json.Unmarshal(text, &held); err != nil {
@@ -75,6 +76,7 @@ func FuzzLogReader(f *testing.F) {
 		if strings.ContainsAny(text, `ABCDEFGHIJKLMNOPQRSTUVWXYZ\`) || strings.Contains(text, "null") {
 			want = wireLog{} // names that encoding/json takes in any case, and null in place of a value
 		}
+
 		var b logBuffer
 		wrong, err := b.read(jsontext.NewDecoder(strings.NewReader(text)))
 		if err != nil || wrong != nil || wantErr != nil || reflect.DeepEqual(want, wireLog{}) {

@@ -33,7 +33,7 @@ const (
 	// lookEvery is how often the head is looked at beside the subscription.
 	lookEvery = 30 * time.Second
 	// gatherLogs is how far apart logs are asked for.
-	gatherLogs = 2 * time.Second
+	gatherLogs = 2500 * time.Millisecond
 	// maxDoubts is how often in a row logs may not explain their blocks before
 	// receipts are asked for.
 	maxDoubts = 3
@@ -124,13 +124,6 @@ func (f *Feed) followsShown(c *feed.Cursor) bool {
 	return ok
 }
 
-// lookIsDue reports whether the head, or a range that is read again, is to be asked
-// for beside the subscription.
-func (f *Feed) lookIsDue() bool {
-	now := f.cfg.Clock.Now()
-	return now.Sub(f.looked) >= lookEvery || f.dueReading(now) >= 0
-}
-
 // followShown takes the blocks that were shown after the newest anchor. Those that
 // may hold events wait until logs are due.
 func (f *Feed) followShown(
@@ -214,6 +207,7 @@ func (f *Feed) readShown(
 	filter := map[string]any{
 		"address": f.contractAddresses(), "fromBlock": hex(from), "toBlock": hex(to),
 	}
+
 	var logs *[]wireLog
 	err = f.trySources(ctx, Live, to, func(s *source) error {
 		logs = nil

@@ -53,6 +53,7 @@ func (c *mockChain) add(b *market.Block) {
 			setBits(&block.bloom, t[:])
 		}
 	}
+
 	for i := range b.Txs {
 		c.txs[b.Txs[i].Hash] = txPlace{len(c.blocks), i}
 	}
@@ -116,6 +117,7 @@ func (c *mockChain) header(tag string) string {
 func (c *mockChain) logs(from, to uint64, most int) (text []byte, ok bool) {
 	to = min(to, c.head.Load())
 	text = append(text, '[')
+
 	n := 0
 	for i := c.find(from); i < len(c.blocks) && c.blocks[i].Number <= to; i++ {
 		if n += len(c.blocks[i].Logs); n > most && from < to {

@@ -30,6 +30,7 @@ import (
 type taken struct {
 	took  time.Duration
 	cpu   time.Duration // of this process meanwhile
+	calls int64         // that the provider answered
 	state string        // digest of what it holds
 }
 
@@ -40,7 +41,9 @@ func (t *taken) rate(events int) float64 { return float64(events) / t.took.Secon
 type withoutContracts struct{ feed.Feed }
 
 // take has a node with an empty store take a history from a feed.
-func take(r *recording, source feed.Feed, limit time.Duration) (*taken, error) {
+func take(
+	r *recording, source feed.Feed, limit time.Duration, calls func() int64,
+) (*taken, error) {
 	dir, err := os.MkdirTemp("", "backfill")
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func take(r *recording, source feed.Feed, limit time.Duration) (*taken, error) {
 	if err := await(&board, limit, indexed); err != nil {
 		return nil, err
 	}
-	t.took, t.cpu = time.Since(started), process.Own()-cpu
+	t.took, t.cpu, t.calls = time.Since(started), process.Own()-cpu, calls()
 	shown := func(c *rankings.Chain) bool {
 		return c.View != nil && c.View.State.Head.Number >= r.head.Number
 	}
@@ -179,11 +182,12 @@ func backfill(r *recording, p plan, limit time.Duration) (*taken, *served, error
 		return nil, nil, err
 	}
 	defer s.close()
+
 	source, err := newFeed(s, 0, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer source.Close()
-	t, err := take(r, withoutContracts{source}, limit)
+	t, err := take(r, withoutContracts{source}, limit, s.calls.Load)
 	return t, s, err
 }

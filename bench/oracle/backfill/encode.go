@@ -44,6 +44,7 @@ func encode(e market.Event) wire {
 		return wire{manager, []market.Hash{swapTopic, market.Hash(e.Pool), padded(e.Sender)},
 			words(signed(e.Amount0), signed(e.Amount1), e.SqrtPriceX96.Bytes32(), unsigned(e.Liquidity),
 				number(int64(e.Tick)), number(int64(e.Fee)))}
+
 	case market.Donate:
 		return wire{manager, []market.Hash{donateTopic, market.Hash(e.Pool), padded(e.Sender)},
 			words(e.Amount0.Bytes32(), e.Amount1.Bytes32())}
@@ -109,6 +110,7 @@ func appendLog(dst []byte, w wire, b *market.Block, l *market.Log) []byte {
 	dst = append(dst, `],"data":"`...)
 	dst = append(appendHex(dst, w.data), `","blockNumber":"`...)
 	dst = append(appendQuantity(dst, b.Number), `","transactionHash":"`...)
+
 	tx, hash := b.Txs[l.Tx].Hash, hashOf(b.Number)
 	dst = append(appendHex(dst, tx[:]), `","transactionIndex":"`...)
 	dst = append(appendQuantity(dst, uint64(l.Tx)), `","blockHash":"`...)

@@ -14,7 +14,7 @@ func measureDense(events int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := take(r, &memoryFeed{r}, measureLimit)
+	memory, err := take(r, &memoryFeed{r}, measureLimit, func() int64 { return 0 })
 	if err != nil {
 		return nil, fmt.Errorf("from memory: %w", err)
 	}
@@ -28,7 +28,7 @@ func measureDense(events int) ([]figure, error) {
 
 	ratio := memory.took.Seconds() / network.took.Seconds()
 	limit := fmt.Sprintf("plan: %.0f calls/s, %.0f used", s.perSecond,
-		float64(s.calls.Load())/network.took.Seconds())
+		float64(network.calls)/network.took.Seconds())
 	return []figure{
 		{name: "events from memory", value: memory.rate(r.events), unit: "events/s",
 			beside: cpuOf(memory)},
@@ -45,7 +45,7 @@ func cpuOf(t *taken) string {
 
 // measureSmall tells how much of a small plan is used.
 func measureSmall() ([]figure, error) {
-	r, err := record(4000, 10)
+	r, err := record(1500, 10)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,8 @@ func measureSmall() ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := float64(s.calls.Load()) / t.took.Seconds()
+
+	used := float64(t.calls) / t.took.Seconds()
 	return []figure{
 		{name: "events on a small plan", value: t.rate(r.events), unit: "events/s",
 			beside: fmt.Sprintf("%d requests refused", s.refused.Load())},
@@ -71,6 +72,7 @@ func measureSparse(length time.Duration) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	many, err := blocksPerSecond(c, 0, length)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,9 @@ const (
 	liveMints  = 80
 	liveFrom   = 10_000
 	// liveWarm is how long the feed may take to its pace: chain, head, finalized block,
-	// and the headers by which it knows how fast the chain is.
-	liveWarm = 12 * time.Second
+	// the headers by which it knows how fast the chain is, and what it took before that
+	// once more.
+	liveWarm = 22 * time.Second
 )
 
 // liveChain is a chain with four blocks a second, of which those of the next minutes

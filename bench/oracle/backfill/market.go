@@ -39,7 +39,7 @@ type recording struct {
 func record(events, days int) (*recording, error) {
 	end := time.Unix(genesis, 0).Add(time.Duration(days) * 24 * time.Hour)
 	source, err := sim.New(sim.Config{
-		Chain: 1, Seed: 1, Positions: max(events/100, 200), Pools: 80, Days: days,
+		Chain: 1, Seed: 1, Positions: max(events/15, 200), Pools: max(events*80/45_000, 80), Days: days,
 		Actions: events * 4 / 5, Genesis: genesis, StartBlock: 1, PositionManager: positions,
 		Stables: stables, Wrapped: wrapped, Frozen: true, Now: func() time.Time { return end },
 		BlockTime: blockTime * time.Second,
@@ -85,6 +85,7 @@ func apply(g *ledger.Ledger, s *market.Span) error {
 func (r *recording) add(s *market.Span, ids map[market.PoolID]market.PoolID) {
 	out := *s
 	out.Parent, out.Hash, out.Time, out.Final = hashOf(s.From-1), hashOf(s.To), timeOf(s.To), true
+
 	out.Blocks = make([]market.Block, len(s.Blocks))
 	for i, b := range s.Blocks {
 		b.Time = timeOf(b.Number)
@@ -107,6 +108,7 @@ func withPoolID(e market.Event, ids map[market.PoolID]market.PoolID) market.Even
 		ids[e.Pool] = poolID(&e)
 		e.Pool = ids[e.Pool]
 		return e
+
 	case market.ModifyLiquidity:
 		e.Pool = ids[e.Pool]
 		return e
@@ -144,6 +146,7 @@ type memoryFeed struct{ r *recording }
 func (f *memoryFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	step := feed.Step{Head: f.r.head, Finalized: f.r.head.Number}
 	at := c.Anchors[0].Number
+
 	for _, s := range f.r.spans {
 		if s.From == at+1 {
 			span := *s

@@ -69,6 +69,7 @@ func follow(f *rpc.Feed, at *market.Head, end time.Time) error {
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
+
 	if step.RevertTo != nil {
 		*at = *step.RevertTo
 	}
