@@ -193,6 +193,7 @@ func TestWireHeader(t *testing.T) {
 			t.Errorf("%s: got %v; want %q", text, err, problem)
 		}
 	}
+
 	hash := market.Hash{31: 7}.String()
 	f(`{"number":"0x1","hash":"`+hash+`","timestamp":"0x0"}`, "")
 	f(`{"number":"0x2","hash":"`+hash+`","timestamp":"0x0"}`, "asked for block 1, got 2")
