@@ -85,7 +85,8 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
   "./storage Crash|Kill|Flips|FailingDisk|RolledBack|ALedgerGoesOn|Damage" \
-  "./actors CrashPromises"
+  "./actors CrashPromises" \
+  "./cmd/tidemark/torture ."
 TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do set -- $$line; \
   TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v -run "$$2" $$1 > out/$(1).part 2>&1 \
     || { cat out/$(1).part; exit 1; }; \
@@ -110,7 +111,7 @@ PIECES          := go test -run '^$$' -benchmem \
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
-	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
@@ -125,7 +126,7 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go build -o ../../$(BENCH)/peers .
 	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
-	  --out $(BENCH)/peers.json $(PEERS)
+	  --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/process"
+	tidemark "tidemark/edge/client/go"
 )
 
 // BuildCorpus makes a corpus: it starts a node with the Spec's configuration,
@@ -64,9 +65,9 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 	}
 
 	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
-	err = n.WaitUntil(ctx, func(h *process.Health) bool {
-		p.show(h.Ready())
-		return h.Ready()
+	err = n.WaitUntil(ctx, func(h *tidemark.Health) bool {
+		p.show(process.Ready(h))
+		return process.Ready(h)
 	})
 	r.Seconds, r.CPU, r.Events = time.Since(n.Began).Seconds(), n.CPU().Seconds(), p.events()
 	return errors.Join(err, n.Stop())

@@ -3,6 +3,7 @@ package bench
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -213,36 +214,34 @@ func figures(run *report.Run) (rows []report.Figure) {
 		}
 		rows = append(rows, f)
 	}
-	return append(rows, peersFigure(run.Peers))
+	return append(rows, peersFigure(run.Scenarios))
 }
 
 // peersFigure is the row of the peers: met by less CPU time than every peer's
 // on every question that it can answer, with the key check before them and
 // without.
-func peersFigure(peers *report.Peers) report.Figure {
+func peersFigure(all []report.Scenario) report.Figure {
 	f := report.Figure{
 		Number: "17", What: "the peers, with the key check and without", Yardstick: "each of them, by CPU",
 		Goal: "ahead on every question that it can answer", Reached: "not in this run",
 		Verdict: report.NotMeasured,
 	}
-	if peers == nil {
-		return f
-	}
-
 	asked, missing := 0, 0
 	var behind []string
-	for i := range peers.Results {
-		p := &peers.Results[i]
-		switch {
-		case p.Why == report.Cannot:
-			continue
-		case p.Why != "" || p.RatioCPU == 0:
+	for i := range all {
+		switch s := &all[i]; {
+		case s.Peer == "" || slices.Contains(s.Problems, report.Cannot):
+		case s.RatioCPU == 0:
 			missing++
-			continue
-		case p.RatioCPU < 1:
-			behind = append(behind, fmt.Sprintf("%s on %s (%.2f x)", p.Peer, p.Question, p.RatioCPU))
+		case s.RatioCPU < 1:
+			behind = append(behind, fmt.Sprintf("%s (%.2f x)", s.Name, s.RatioCPU))
+			asked++
+		default:
+			asked++
 		}
-		asked++
+	}
+	if asked+missing == 0 {
+		return f
 	}
 
 	f.Reached = fmt.Sprintf("ahead on %d of %d", asked-len(behind), asked)
@@ -250,7 +249,7 @@ func peersFigure(peers *report.Peers) report.Figure {
 		f.Reached += ", behind " + strings.Join(behind, ", ")
 	}
 	switch {
-	case asked == 0 || missing > 0:
+	case missing > 0:
 		f.Reached += fmt.Sprintf("; %d not measured", missing)
 	case len(behind) > 0:
 		f.Verdict = report.Missed

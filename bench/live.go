@@ -11,6 +11,7 @@ import (
 	"tidemark/bench/corpus"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
+	tidemark "tidemark/edge/client/go"
 )
 
 // mode is how a node serves the corpus.
@@ -49,7 +50,7 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	if err := s.node.WaitUntil(ctx, (*process.Health).Ready); err != nil || !m.moves() {
+	if err := s.node.WaitUntil(ctx, process.Ready); err != nil || !m.moves() {
 		return err
 	}
 	return s.node.WaitPast(ctx, kept)
@@ -103,7 +104,7 @@ func (s *suite) stopNode() error {
 		return nil
 	}
 	if h, err := s.node.Health(); err == nil {
-		s.generations = h.Generations()
+		s.generations = process.Generations(&h)
 	}
 
 	err := s.node.Stop()
@@ -187,15 +188,14 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 // nativePrices asks what the native currency of every chain is worth.
 func (s *suite) nativePrices() (prices []float64, err error) {
 	for _, chain := range s.target.chains {
-		path := fmt.Sprintf("/v1/pools?limit=1&chainId=%d", chain)
-		l, err := s.askList("%s", path)
+		l, err := getUntil[tidemark.PoolList](s, "/v1/pools?limit=1&chainId=%d", chain)
 		if err != nil {
 			return nil, err
 		}
-		if len(l.Pools) == 0 {
-			return nil, fmt.Errorf("%s has no pool; the native price is not known", path)
+		if len(l.Pools) == 0 || l.Pools[0].Pricing.NativePriceUsd == nil {
+			return nil, fmt.Errorf("the native price of chain %d is not known", chain)
 		}
-		prices = append(prices, l.Pools[0].Pricing.NativePriceUsd)
+		prices = append(prices, *l.Pools[0].Pricing.NativePriceUsd)
 	}
 	return prices, nil
 }

@@ -57,8 +57,8 @@ type suite struct {
 	began   time.Time
 	run     report.Run
 
-	calmSince, liveSince time.Time        // when the markets continued after the history
-	generations          map[int64]uint64 // of the node that was stopped last
+	calmSince, liveSince time.Time       // when the markets continued after the history
+	generations          map[int64]int64 // of the node that was stopped last
 
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
@@ -81,13 +81,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 	if err == nil {
 		err = s.runScenarios(ctx)
 	}
-	err = errors.Join(err, s.finish())
-
-	if s.record != nil {
-		var peersErr error
-		s.run.Peers, peersErr = readPeers(s.Peers, s.record)
-		err = errors.Join(err, peersErr)
-	}
+	err = errors.Join(err, s.finish(), s.addPeers())
 	s.run.Figures = figures(&s.run)
 	return &s.run, err
 }

@@ -98,9 +98,10 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
-	about, err := json.Marshal(report.Peer{
-		Peer: which.name, Version: version,
-		Other: report.PeerSide{CPUMicros: float64(w.spent().Microseconds())},
+	about, err := json.Marshal(report.Scenario{
+		Name: which.name + ": refresh", What: "everything is loaded into an empty database",
+		Peer: which.name, Comparison: which.name + " " + version,
+		Limit: &report.Measure{ServerMicros: float64(w.spent().Microseconds())},
 	})
 	if err != nil {
 		return err

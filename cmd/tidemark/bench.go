@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -185,7 +184,7 @@ type BenchPeersCmd struct {
 	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
 	Refreshes   int           `help:"Refreshes of the node to measure, of all chains together." default:"12"`
 	Keys        int           `help:"API keys in use." default:"20000"`
-	Out         string        `help:"Write what was measured." placeholder:"FILE"`
+	Out         string        `help:"Write what was measured, as NDJSON." placeholder:"FILE"`
 }
 
 // maxPeers bounds a comparison: three times what the largest corpus takes.
@@ -210,10 +209,11 @@ func (c *BenchPeersCmd) Run() error {
 	if run == nil || ctx.Err() != nil {
 		return err
 	}
-	run.Version = version
-	err = errors.Join(err, report.PeersTable(os.Stdout, run))
+	run.Machine.Version = version
+	err = errors.Join(err, report.Table(os.Stdout, run))
+	fmt.Printf("%d positions; %s; no page cache on any side\n", run.Corpus.Positions, run.Settings.Pinned)
 	if c.Out != "" {
-		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return json.NewEncoder(w).Encode(run) }))
+		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }))
 	}
 	return err
 }

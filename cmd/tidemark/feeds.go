@@ -82,6 +82,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
 			Decimals:    decimals,
 			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+			RangesInFlight: c.RangesInFlight, FetchAheadBytes: int64(c.FetchAheadMib) << 20,
 			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}

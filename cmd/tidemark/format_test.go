@@ -29,8 +29,8 @@ func TestFormatBefore(t *testing.T) {
 	}
 	v := newVictim(t, 1_000_000)
 	v.start()
-	c := v.customer("acme", "growth")
-	if status, _, err := request(v.url+"/v1/pools?limit=1", c.key); err != nil || status != 200 {
+	key := v.customer("acme", "growth")
+	if status, _, err := request(v.url+"/v1/pools?limit=1", key); err != nil || status != 200 {
 		t.Fatal(status, err)
 	}
 	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -75,7 +75,7 @@ func TestFormatBefore(t *testing.T) {
 	if usage.UnitsUsed != 2 {
 		t.Errorf("%d units are used; want the 2 from before", usage.UnitsUsed)
 	}
-	if status, _, err := request(v.url+"/v1/pools?limit=1", c.key); err != nil || status != 200 {
+	if status, _, err := request(v.url+"/v1/pools?limit=1", key); err != nil || status != 200 {
 		t.Errorf("the key is answered %d, %v", status, err)
 	}
 }

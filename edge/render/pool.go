@@ -51,13 +51,10 @@ func appendTokens(dst []byte, st *market.State, p *market.Pool, legs *[2]market.
 // appendFee appends a pool's fee in pips. For a dynamic pool it is that of the last
 // swap, or null before the first.
 func appendFee(dst []byte, p *market.Pool) []byte {
-	switch {
-	case !p.IsDynamic():
-		return integer(dst, p.Fee)
-	case p.LastFee == market.NoFee:
-		return append(dst, null...)
+	if fee := p.ShownFee(); fee != market.NoFee {
+		return integer(dst, fee)
 	}
-	return integer(dst, p.LastFee)
+	return append(dst, null...)
 }
 
 // appendStats appends the group that is metrics in a pool's row and poolStats in

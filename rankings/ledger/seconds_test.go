@@ -108,6 +108,7 @@ func TestSecondsWrap(t *testing.T) {
 	w.st.Head.Time = 1<<32 - 5*market.Day
 	m := newClockModel()
 	m.time = w.st.Head.Time
+
 	for range 120 {
 		s := w.step()
 		if err := s.apply(w.Ledger); err != nil {

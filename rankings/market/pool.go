@@ -60,6 +60,15 @@ type HeldPool struct {
 // IsDynamic reports whether a hook decides the pool's fee.
 func (p *Pool) IsDynamic() bool { return p.Fee == DynamicFee }
 
+// ShownFee returns the fee that rows show, in pips: that of the key, or of a dynamic
+// pool's last swap. It is NoFee before the first.
+func (p *Pool) ShownFee() uint32 {
+	if p.IsDynamic() {
+		return p.LastFee
+	}
+	return p.Fee
+}
+
 // The swaps of a pool are kept by the hour for HourlyDays UTC days before the
 // running one, and by the day for KeptDays: the longest rolling window.
 const (

@@ -26,8 +26,8 @@ type reply struct {
 	closed     bool // the node announced that it closes the connection
 }
 
-// askTimeout bounds an answer.
-const askTimeout = 30 * time.Second
+// askTimeout bounds an answer. Some wait for a node that was frozen for a minute.
+const askTimeout = 90 * time.Second
 
 func dial(address, key string) (*client, error) {
 	conn, err := net.DialTimeout("tcp", address, askTimeout)

@@ -23,37 +23,35 @@ import (
 	"tidemark/storage/registry"
 )
 
-// Environment of the package.
-const (
-	tortureEnv = "TIDEMARK_TORTURE"      // see the package
-	raceEnv    = "TIDEMARK_TORTURE_RACE" // build the binary with the race detector
-)
+// tortureEnv is quick or full; see the package.
+const tortureEnv = "TIDEMARK_TORTURE"
 
-// binary is the path of the built node.
-var binary string
+// builds is where the binaries of this run are.
+var builds string
 
 func TestMain(m *testing.M) {
-	if os.Getenv(tortureEnv) == "" {
-		os.Exit(m.Run()) // every test skips
-	}
 	dir, err := os.MkdirTemp("", "torture")
 	if err != nil {
 		panic(err)
 	}
-
-	binary = filepath.Join(dir, "tidemark")
-	args := []string{"build", "-o", binary}
-	if os.Getenv(raceEnv) != "" {
-		args = append(args, "-race")
-	}
-	build := exec.Command("go", append(args, "tidemark/cmd/tidemark")...)
-	build.Stderr = os.Stderr
-	code := 1
-	if err := build.Run(); err == nil {
-		code = m.Run()
-	}
+	builds = dir
+	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// build builds the binary with these flags, once, and returns its path.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	path := filepath.Join(builds, "tidemark"+strings.Join(flags, ""))
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	args := append([]string{"build", "-o", path}, flags...)
+	if out, err := exec.Command("go", append(args, "tidemark/cmd/tidemark")...).CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the binary: %v: %s", err, out)
+	}
+	return path
 }
 
 // share returns the count of a test: the first one for each change, the second one
@@ -78,6 +76,7 @@ func figure(t *testing.T, format string, args ...any) {
 // node is a process of the binary, on a data directory that outlives it.
 type node struct {
 	t        *testing.T
+	binary   string
 	dir      string // its data, and its configuration beside it
 	args     []string
 	cmd      *exec.Cmd
@@ -120,7 +119,7 @@ const smallMarket = "[sim]\npositions = 200\npools = 60\ndays = 3\n[refresh]\nev
 // newNode prepares a node with a configuration. It is not started.
 func newNode(t *testing.T, config string, args ...string) *node {
 	t.Helper()
-	n := &node{t: t, dir: filepath.Join(t.TempDir(), "data"), args: args}
+	n := &node{t: t, binary: build(t), dir: filepath.Join(t.TempDir(), "data"), args: args}
 	if err := os.WriteFile(n.dir+".toml", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +132,19 @@ func (n *node) start() {
 	n.t.Helper()
 	n.launch()
 	n.await("a page of every chain", func() bool { return n.findURL() && n.isServing() })
+	n.awaitAdministration()
+}
+
+// awaitAdministration waits for the socket, which opens after the API.
+func (n *node) awaitAdministration() {
+	n.t.Helper()
+	n.await("the administration", func() bool {
+		c, err := admin.Dial(context.Background(), n.dir)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
 }
 
 // launch starts the process.
@@ -141,7 +153,7 @@ func (n *node) launch() {
 	n.said.reset()
 	n.logs.reset()
 	n.url, n.ops = "", ""
-	n.cmd = exec.Command(binary, append([]string{
+	n.cmd = exec.Command(n.binary, append([]string{
 		"serve", "--config", n.dir + ".toml", "--data", n.dir,
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
 	}, n.args...)...)
@@ -214,7 +226,7 @@ func (n *node) stop() {
 
 // run runs another command of the binary on the data and returns what it says.
 func (n *node) run(args ...string) (string, error) {
-	out, err := exec.Command(binary, args...).CombinedOutput()
+	out, err := exec.Command(n.binary, args...).CombinedOutput()
 	return string(out), err
 }
 

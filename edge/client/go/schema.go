@@ -1068,6 +1068,12 @@ type PositionsQuery struct {
 	MinPoolTVL *float64
 	// Admit positions with a token that no market corroborates. true and false in any case, 1 and 0.
 	IncludeRisky bool
+	// Positions whose pool has this token, or both of two with a comma between them, in either order. The zero address is the native currency.
+	Tokens string
+	// Positions with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none.
+	Fee *int64
+	// Positions whose pool has hooks at this address, has any hooks, or has none.
+	Hooks string
 }
 
 func (q *PositionsQuery) values() url.Values {
@@ -1111,6 +1117,15 @@ func (q *PositionsQuery) values() url.Values {
 	if q.IncludeRisky {
 		v.Set("includeRisky", "true")
 	}
+	if q.Tokens != "" {
+		v.Set("tokens", q.Tokens)
+	}
+	if q.Fee != nil {
+		v.Set("fee", strconv.FormatInt(*q.Fee, 10))
+	}
+	if q.Hooks != "" {
+		v.Set("hooks", q.Hooks)
+	}
 	return v
 }
 
@@ -1130,8 +1145,14 @@ type PoolsQuery struct {
 	MinTVLUsd *float64
 	// Admit pools with a token that no market corroborates; ignored while searching. true and false in any case, 1 and 0.
 	IncludeRisky bool
-	// Pools with this text in a symbol, a token address or the pool id, in any case. Empty: no search. While searching, includeRisky is ignored.
+	// Pools with this text in a symbol, a token address or the pool id, in any case. Two symbols with a slash, a space or a hyphen between them also find the pools of that pair, in either order. Empty: no search. While searching, includeRisky is ignored.
 	Search string
+	// Pools that have this token, or both of two with a comma between them, in either order. The zero address is the native currency.
+	Tokens string
+	// Pools with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none.
+	Fee *int64
+	// Pools that have hooks at this address, any hooks, or none.
+	Hooks string
 }
 
 func (q *PoolsQuery) values() url.Values {
@@ -1159,6 +1180,15 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Search != "" {
 		v.Set("search", q.Search)
+	}
+	if q.Tokens != "" {
+		v.Set("tokens", q.Tokens)
+	}
+	if q.Fee != nil {
+		v.Set("fee", strconv.FormatInt(*q.Fee, 10))
+	}
+	if q.Hooks != "" {
+		v.Set("hooks", q.Hooks)
 	}
 	return v
 }

@@ -1018,6 +1018,12 @@ export interface PositionsQuery {
   minPoolTvl?: number | undefined;
   /** Admit positions with a token that no market corroborates. true and false in any case, 1 and 0. */
   includeRisky?: boolean | undefined;
+  /** Positions whose pool has this token, or both of two with a comma between them, in either order. The zero address is the native currency. */
+  tokens?: string | undefined;
+  /** Positions with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none. */
+  fee?: number | undefined;
+  /** Positions whose pool has hooks at this address, has any hooks, or has none. */
+  hooks?: string | undefined;
 }
 
 /** The parameters of GET /v1/pools. */
@@ -1036,6 +1042,12 @@ export interface PoolsQuery {
   minTvlUsd?: number | undefined;
   /** Admit pools with a token that no market corroborates; ignored while searching. true and false in any case, 1 and 0. */
   includeRisky?: boolean | undefined;
-  /** Pools with this text in a symbol, a token address or the pool id, in any case. Empty: no search. While searching, includeRisky is ignored. */
+  /** Pools with this text in a symbol, a token address or the pool id, in any case. Two symbols with a slash, a space or a hyphen between them also find the pools of that pair, in either order. Empty: no search. While searching, includeRisky is ignored. */
   search?: string | undefined;
+  /** Pools that have this token, or both of two with a comma between them, in either order. The zero address is the native currency. */
+  tokens?: string | undefined;
+  /** Pools with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none. */
+  fee?: number | undefined;
+  /** Pools that have hooks at this address, any hooks, or none. */
+  hooks?: string | undefined;
 }
