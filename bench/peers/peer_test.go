@@ -238,7 +238,7 @@ func ask(t *testing.T, address, path, key string) *process.Answer {
 func checkModel(t *testing.T, c *corpus, address, path string) {
 	t.Helper()
 	_, raw, _ := strings.Cut(path, "?")
-	q, err := c.parser().Positions([]byte(raw))
+	q, err := c.parser().Positions([]byte(raw), new(query.Options))
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
