@@ -53,6 +53,7 @@ var causes = map[int]func(*cell){
 		c.s = startImpatient(c.s.t)
 		c.raw("GET", "HTTP/1.1", "X-Never-Ends: ")
 	},
+	410: func(c *cell) { c.s.get(c.target + "?chainId=1&generation=1:999") },
 	413: func(c *cell) { c.raw("POST", "HTTP/1.1", "Content-Length: 99999\r\n") },
 	417: func(c *cell) { c.raw("POST", "HTTP/1.1", "Content-Length: 5\r\nExpect: 100-continue\r\n") },
 	429: func(c *cell) {
@@ -107,7 +108,7 @@ var requiredStatuses = map[access][]int{
 // against the document, and prints the table.
 func TestCoverage(t *testing.T) {
 	s := serve(t, nil)
-	columns := []int{200, 400, 401, 403, 404, 405, 408, 413, 417, 429, 431, 500, 503, 505}
+	columns := []int{200, 400, 401, 403, 404, 405, 408, 410, 413, 417, 429, 431, 500, 503, 505}
 	table := fmt.Sprintf("%-56s%v\n", "answers held against the document", columns)
 	for _, path := range slices.Sorted(maps.Keys(document().Paths.Map())) {
 		target := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "1",

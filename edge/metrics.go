@@ -11,7 +11,7 @@ import (
 
 // codes are all statuses that the server sends.
 var codes = []int{
-	200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 414, 417, 429, 431, 500, 503, 505,
+	200, 204, 304, 400, 401, 403, 404, 405, 408, 410, 413, 414, 417, 429, 431, 500, 503, 505,
 }
 
 // secondsBuckets range from a cached page, about 5 µs, to the longest wait of an

@@ -149,9 +149,9 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 	var err error
 	switch r.route {
 	case routePositions:
-		r.Positions, err = chains.Positions(r.query)
+		r.Positions, err = chains.Positions(r.query, &r.Options)
 	case routePools:
-		r.Pools, err = chains.Pools(r.query)
+		r.Pools, err = chains.Pools(r.query, &r.Options)
 	case routePool, routePoolCharts:
 		if r.Pool, err = query.PoolID(r.protocol, r.id); err == nil {
 			err = r.parsePlace(chains)

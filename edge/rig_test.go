@@ -142,6 +142,8 @@ type front struct {
 	addr   string
 	key    string // of an account without limits
 	book   *accounts.Book
+
+	accounts uint64 // issued
 }
 
 // serve starts a server on a loopback address.
@@ -204,7 +206,8 @@ func config(f *front, n *node) Config {
 func (f *front) issue(plan string, kind accounts.Kind, origins ...string) string {
 	p, err := accounts.FindPlan(accounts.DefaultPlans(), plan)
 	must(err)
-	cell := accounts.NewCell(1, "someone", 0, accounts.NewTerms(p, false))
+	f.accounts++
+	cell := accounts.NewCell(f.accounts, "someone", 0, accounts.NewTerms(p, false))
 	month := f.book.Calendar().This.Month
 	cell.Begin(month)
 	cell.Open(month, 1_000_000)

@@ -97,7 +97,7 @@ func (s *Server) answerIndex(r *request) pages.Reply {
 	}
 
 	var err error
-	if r.Positions, err = s.chains.Positions(previewQuery); err != nil {
+	if r.Positions, err = s.chains.Positions(previewQuery, &r.Options); err != nil {
 		panic("BUG: the query of the preview is refused: " + err.Error())
 	}
 	r.Route = accounts.RoutePositions

@@ -2,6 +2,7 @@ package rankings_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -111,6 +112,44 @@ func BenchmarkBuild(b *testing.B) {
 	f("every pool", 1, 1)
 	f("native price", 0.01, 1.001)
 	f("one pool in 100", 0.01, 1)
+}
+
+// BenchmarkPin is the memory that a kept generation takes beside the newest one,
+// when one pool in a hundred moves and a thousand positions change a generation.
+func BenchmarkPin(b *testing.B) {
+	w := bench()
+	held := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+
+	for b.Loop() {
+		// Its records are not those of the shared views.
+		for i := uint32(0); i < w.positions.Len(); i += market.ChunkLen {
+			w.positions.Mut(i).Collected0.Lo++
+		}
+
+		pinned, _ := rankings.Build(w.views[0], w.state(), 2)
+		newest := pinned
+		for gen := uint64(3); gen < 13; gen++ {
+			for range w.pools.Len() / 100 {
+				w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
+			}
+			for range 1000 {
+				w.positions.Mut(w.Uint32N(w.positions.Len())).Collected0.Lo++
+			}
+			w.now += 12
+			newest, _ = rankings.Build(newest, w.state(), gen)
+		}
+
+		with := held()
+		runtime.KeepAlive(pinned)
+		pinned = nil
+		b.ReportMetric(float64(with-held()), "pin-bytes")
+		runtime.KeepAlive(newest)
+	}
 }
 
 // BenchmarkPage is a page of 20 of the three chains merged, filters by

@@ -2,7 +2,7 @@ package rankings
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
@@ -58,21 +58,23 @@ func (b *builder) retireLeaves() {
 		return
 	}
 
-	// A pinned generation may read every leaf that was in use at it or after.
-	pinned := uint64(math.MaxUint64)
+	// A generation reads the leaves that were written at it or before, and were
+	// last used at it or after. So a pinned one keeps its own leaves only.
+	var pinned []uint64
 	for _, l := range b.prev.older {
 		if l.pins.Load() > 0 {
 			b.view.older = append(b.view.older, l)
-			pinned = min(pinned, l.generation)
+			pinned = append(pinned, l.generation)
 		}
 	}
 
 	b.view.older = append(b.view.older, b.prev.shared)
 	for _, r := range b.prev.retired {
-		if r.Last < pinned {
-			b.publication.Dead = append(b.publication.Dead, r.Number)
-		} else {
+		written := block.LeafGeneration(r.Number)
+		if slices.ContainsFunc(pinned, func(g uint64) bool { return written <= g && g <= r.Last }) {
 			b.directory.Retired = append(b.directory.Retired, r)
+		} else {
+			b.publication.Dead = append(b.publication.Dead, r.Number)
 		}
 	}
 }

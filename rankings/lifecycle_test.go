@@ -120,16 +120,39 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 	before := w.view
 	w.change()
 	w.publish()
-	used := usedLeaves(t, w.view, before, w.shelf)
+	used := usedLeaves(t, w.shelf, w.view, before)
 	if len(used) != len(w.shelf.leaves) {
 		t.Fatalf("the store holds %d leaves; two generations use %d", len(w.shelf.leaves), len(used))
 	}
 }
 
-// usedLeaves reads everything of two views and returns the leaves it took.
-func usedLeaves(t *testing.T, a, b *rankings.View, s *shelf) map[string]bool {
+// TestPinKeepsItsLeaves checks that a pinned generation keeps the leaves that it
+// reads, and none of those that came and went after it.
+func TestPinKeepsItsLeaves(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	var pinned []*rankings.View
+	before := w.view
+	for n := range 40 {
+		if n == 3 || n == 11 {
+			w.view.Pin()
+			pinned = append(pinned, w.view)
+		}
+		before = w.view
+		w.change()
+		w.publish()
+	}
+
+	used := usedLeaves(t, w.shelf, append(pinned, before, w.view)...)
+	if len(used) != len(w.shelf.leaves) {
+		t.Fatalf("the store holds %d leaves; two generations and two pinned ones use %d",
+			len(w.shelf.leaves), len(used))
+	}
+}
+
+// usedLeaves reads everything of views and returns the leaves it took.
+func usedLeaves(t *testing.T, s *shelf, views ...*rankings.View) map[string]bool {
 	used := &recorder{s, map[string]bool{}}
-	for _, v := range []*rankings.View{a, b} {
+	for _, v := range views {
 		for by := range rankings.PositionSort(8) {
 			if _, err := everything(v, used, by); err != nil {
 				t.Fatal(err)

@@ -70,6 +70,9 @@ func (v *View) Pin() { v.shared.pins.Add(1) }
 // Unpin takes one Pin back.
 func (v *View) Unpin() { v.shared.pins.Add(-1) }
 
+// Pinned reports whether the view has a Pin.
+func (v *View) Pinned() bool { return v.shared.pins.Load() > 0 }
+
 // hasQuarantined reports whether a pool of the view is quarantined. Before the
 // columns are there it looks at every pool.
 func (v *View) hasQuarantined() bool {

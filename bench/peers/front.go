@@ -51,7 +51,7 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 
 	q := asked{counted: counted}
 	var err error
-	if q.PositionQuestion, err = f.chains.Positions(raw); err != nil {
+	if q.PositionQuestion, err = f.chains.Positions(raw, new(query.Options)); err != nil {
 		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}

@@ -207,6 +207,7 @@ func TestDocumentedBounds(t *testing.T) {
 
 	f("limits.total-cap", 1, 10_000_000)
 	f("limits.selections", 1, 100_000)
+	f("limits.pins", 1, 64)
 	f("limits.connections", 64, 1_000_000)
 	f("limits.unsent-bytes", 16_384, 67_108_864)
 	f("sim.days", 1, 3650)

@@ -37,6 +37,7 @@ var bounds = []struct {
 	{"limits.transactions-partial", 0, 10_000_000},
 	{"limits.transactions-max", 1, 10_000_000},
 	{"limits.selections", 1, 100_000},
+	{"limits.pins", 1, 64},
 	{"limits.connections", 64, edge.MaxConnections},
 	{"limits.connections-per-address", 1, edge.MaxConnections},
 	{"limits.connections-per-subnet", 1, edge.MaxConnections},

@@ -118,7 +118,7 @@ func (s *stage) askPlainly(path, asked string) answer {
 
 	switch path {
 	case "/v1/positions":
-		q, err := chains.Positions([]byte(asked))
+		q, err := chains.Positions([]byte(asked), new(query.Options))
 		s.must(err)
 		search, err := rankings.SearchPositions(s.views(q.Chain), &q)
 		return s.plainPage("positions", search, err, q.Offset(), q.Page, q.Limit,
@@ -128,7 +128,7 @@ func (s *stage) askPlainly(path, asked string) answer {
 				return render.AppendPosition(dst, row.View.State, row.Index, &m, nil, row.Rank)
 			})
 	case "/v1/pools":
-		q, err := chains.Pools([]byte(asked))
+		q, err := chains.Pools([]byte(asked), new(query.Options))
 		s.must(err)
 		search, err := rankings.SearchPools(s.views(q.Chain), &q)
 		return s.plainPage("pools", search, err, q.Offset(), q.Page, q.Limit,

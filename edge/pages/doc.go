@@ -6,6 +6,7 @@
 //	jobs.go      counts and selections that may outlive their request
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
+//	walk.go      the views of a pinned walk; pins.go keeps them
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
 //	meta.go      answers that need no ranking; health.go
 //

@@ -159,7 +159,7 @@ func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.S
 
 	// Counts of older generations are not asked for again, and each would keep
 	// its generation in memory.
-	j.counts.dropAll(func(c *count) bool { return j.isOutdated(c.views) })
+	j.dropOutdated()
 
 	c := &count{views: slices.Clone(views), done: make(chan struct{})}
 	c.search.Store(search)
@@ -170,9 +170,23 @@ func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.S
 	return c
 }
 
+// forgetCounts drops the counts of generations that are not published or pinned.
+func (j *jobs) forgetCounts() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.dropOutdated()
+}
+
+func (j *jobs) dropOutdated() {
+	j.counts.dropAll(func(c *count) bool {
+		pinned := !slices.ContainsFunc(c.views, func(v *rankings.View) bool { return !v.Pinned() })
+		return !pinned && isOutdated(j.board, c.views)
+	})
+}
+
 // isOutdated reports whether any of views is no longer the published one.
-func (j *jobs) isOutdated(views []*rankings.View) bool {
-	snapshot := j.board.Load()
+func isOutdated(board *rankings.Board, views []*rankings.View) bool {
+	snapshot := board.Load()
 	return slices.ContainsFunc(views, func(v *rankings.View) bool {
 		c, ok := snapshot.Chain(v.State.Chain)
 		return !ok || c.View != v
@@ -202,7 +216,7 @@ func (j *jobs) findSelection(key string) (*selection, bool) {
 
 // startSelection returns the selection of a key and starts one on views if there
 // is none. It returns nil when too many run or wait already. views must be the
-// published ones.
+// published ones, or pinned.
 func (j *jobs) startSelection(
 	key string, views []*rankings.View, search *rankings.Search,
 ) *selection {
@@ -225,18 +239,12 @@ func (j *jobs) startSelection(
 	}
 	if !j.startJob(j.selecting, func() { j.runSelection(key, sel, search) }) {
 		j.selections.drop(key, func(old *selection) bool { return old == sel })
-		sel.unpin()
+		unpin(sel.views)
 		j.refused.Inc()
 		return nil
 	}
 	j.started.Inc()
 	return sel
-}
-
-func (sel *selection) unpin() {
-	for _, v := range sel.views {
-		v.Unpin()
-	}
 }
 
 func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search) {
@@ -263,5 +271,5 @@ func (j *jobs) expireSelection(key string, sel *selection) {
 	j.mu.Lock()
 	j.selections.drop(key, func(old *selection) bool { return old == sel })
 	j.mu.Unlock()
-	sel.unpin()
+	unpin(sel.views)
 }

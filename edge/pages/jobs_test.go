@@ -44,9 +44,13 @@ func TestJobsQueue(t *testing.T) {
 // count is asked for.
 func TestOutdatedCounts(t *testing.T) {
 	j := newTestJobs()
-	view := &rankings.View{State: &market.State{Chain: 1}} // not the published one
-	old := &count{views: []*rankings.View{view}}
-	j.counts.put("old", old, func(*count) bool { return true })
+	j.counts.max = 2
+	view, _ := rankings.Build(nil, &market.State{Chain: 1}, 1) // not the published one
+	kept, _ := rankings.Build(nil, &market.State{Chain: 1}, 2)
+	kept.Pin()
+	for name, of := range map[string]*rankings.View{"old": view, "pinned": kept} {
+		j.counts.put(name, &count{views: []*rankings.View{of}}, func(*count) bool { return true })
+	}
 	j.queued.Store(maxQueued) // no job is started
 
 	if j.startCount("new", nil, nil) != nil {
@@ -54,6 +58,9 @@ func TestOutdatedCounts(t *testing.T) {
 	}
 	if _, ok := j.findCount("old"); ok {
 		t.Error("the count of an older generation is kept")
+	}
+	if _, ok := j.findCount("pinned"); !ok {
+		t.Error("the count of a pinned generation is dropped")
 	}
 	if _, ok := j.findCount("new"); ok {
 		t.Error("a count that was not started is kept")

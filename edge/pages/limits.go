@@ -15,6 +15,8 @@ type Limits struct {
 	UnavailableAfter    time.Duration `about:"a chain whose data is older is left out"`
 	Selections          int           `about:"selections kept at once, running or pinned"`
 	Queue               time.Duration `about:"how long expensive work waits for its turn"`
+	Pin                 time.Duration `about:"how long a walk's generations are kept after each answer"`
+	Pins                int           `about:"cuts of generations that walks keep at once"`
 }
 
 // DefaultLimits returns the documented limits.
@@ -24,6 +26,7 @@ func DefaultLimits() Limits {
 		CountWait: 2 * time.Second, ScanWait: 2 * time.Second, TransactionsWait: 2 * time.Second,
 		TransactionsPartial: 1000, TransactionsMax: 100_000,
 		UnavailableAfter: 10 * time.Minute, Selections: 64, Queue: 50 * time.Millisecond,
+		Pin: time.Minute, Pins: 4,
 	}
 }
 
@@ -48,6 +51,16 @@ const (
 	// longChart is the number of days from which on a chart counts as expensive
 	// work: reading and rendering them takes a millisecond or more.
 	longChart = 366
+	// maxPin bounds the age of a pinned cut: what it does not share with newer
+	// generations grows. A hundred rows a page and ten pages a second make 600,000
+	// rows in that time.
+	maxPin = 10 * time.Minute
+	// joinPin is the age up to which a new walk joins a cut. Four of them at that
+	// distance last for the minute that an idle pin does.
+	joinPin = 15 * time.Second
+	// minSweep keeps the sweep of idle pins from spinning while a long answer
+	// keeps one past its time.
+	minSweep = time.Second
 	// maxQueued bounds the jobs that wait for a slot.
 	maxQueued = 1024
 	// maxCopies bounds the last served copies of deep pages.

@@ -36,10 +36,11 @@ type found struct {
 
 // answerList answers a question for a page of positions or pools.
 func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
-	sc, err := p.scopeOf(q, q.listChain())
+	sc, err := p.listScope(q)
 	if err != nil {
 		return Reply{}, err
 	}
+	defer func() { p.release(&sc) }()
 
 	text := q.appendList(q.text[:0])
 	key := sc.appendKey(text[len(text):], text)
@@ -58,14 +59,21 @@ func (p *Pages) answerList(q *Question) (Reply, *render.Error) {
 		}
 
 		// Two generations were published since the board was read, and a leaf of
-		// our view has been deleted. Try again with the newest view.
+		// our view has been deleted. Try again with the newest view. Leaves of a
+		// cut go only when its chain is synced again.
+		if sc.cut != nil {
+			return Reply{}, errGone
+		}
 		if sc, err = p.scopeOf(q, q.listChain()); err != nil {
 			return Reply{}, err
 		}
 	}
-	return Reply{}, render.Unavailable("rankings changed repeatedly while this page was read",
-		retryAfter)
+	return Reply{}, errChanging
 }
+
+// errChanging is the 503 when generations are replaced faster than they are read.
+var errChanging = render.Unavailable("rankings changed repeatedly while this page was read",
+	retryAfter)
 
 // listError is the error answer when no page could be found.
 func listError(cause error) *render.Error {

@@ -58,15 +58,17 @@ type Pages struct {
 
 	admission *admission
 	jobs      *jobs
+	pins      *pins
 	histories *histories
 }
 
 // New returns pages over a configuration, which must not change afterwards.
 func New(cfg *Config) (*Pages, error) {
-	if cfg.Limits.TotalCap < 1 || cfg.Limits.Selections < 1 {
+	if cfg.Limits.TotalCap < 1 || cfg.Limits.Selections < 1 || cfg.Limits.Pins < 1 {
 		return nil, fmt.Errorf(
-			"limits.total-cap is %d and limits.selections is %d; both must be at least 1",
-			cfg.Limits.TotalCap, cfg.Limits.Selections)
+			"limits.total-cap is %d, limits.selections is %d and limits.pins is %d; "+
+				"all must be at least 1",
+			cfg.Limits.TotalCap, cfg.Limits.Selections, cfg.Limits.Pins)
 	}
 
 	p := &Pages{
@@ -95,6 +97,7 @@ func New(cfg *Config) (*Pages, error) {
 	}
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, &p.limits, p.leaves)
+	p.pins = newPins(cfg, &p.limits, p.jobs.forgetCounts)
 	return p, nil
 }
 
@@ -119,6 +122,7 @@ func (p *Pages) Close(ctx context.Context) error {
 	if err := p.jobs.stop(ctx); err != nil {
 		return err
 	}
+	p.pins.close()
 	p.cache.close()
 	p.leaves.close()
 	return nil
@@ -135,6 +139,7 @@ type Question struct {
 	// Set for a list.
 	Positions rankings.PositionQuestion
 	Pools     rankings.PoolQuestion
+	query.Options
 
 	// Set for a detail or a chart.
 	Chain      market.ChainID

@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/binary"
 	"strconv"
+	"strings"
 
 	"tidemark/edge/render"
 	"tidemark/rankings"
@@ -14,11 +15,16 @@ import (
 type scope struct {
 	views   []*rankings.View
 	missing []market.ChainID
+	cut     *cut // that the views are kept by; nil: they are the newest
 }
 
 // errUnavailable is the 503 when a chain, or every chain, has no current data.
 func errUnavailable(what string) *render.Error {
 	return render.Unavailable(what+" temporarily unavailable", unavailableRetry)
+}
+
+func errUnavailableChain(id market.ChainID) *render.Error {
+	return errUnavailable("chain " + strconv.FormatUint(uint64(id), 10) + " is")
 }
 
 // scopeOf returns the scope of a question about one chain, or about all when
@@ -42,7 +48,7 @@ func (p *Pages) scopeOf(q *Question, chain market.ChainID) (scope, *render.Error
 	case len(sc.views) > 0:
 		return sc, nil
 	case chain != 0:
-		return sc, errUnavailable("chain " + strconv.FormatUint(uint64(chain), 10) + " is")
+		return sc, errUnavailableChain(chain)
 	}
 	return sc, errUnavailable("every chain is")
 }
@@ -71,8 +77,12 @@ func (sc *scope) appendKey(dst, question []byte) []byte {
 }
 
 // appendChainKey appends a key that outlives generations: the question's
-// canonical text and the chains that answer it.
+// canonical text and the chains that answer it. The generations of a pinned walk
+// are part of its questions.
 func (sc *scope) appendChainKey(dst, question []byte) []byte {
+	if sc.cut != nil {
+		return sc.appendKey(dst, question)
+	}
 	dst = append(dst, question...)
 	for _, v := range sc.views {
 		dst = strconv.AppendUint(append(dst, ' '), uint64(v.State.Chain), 10)
@@ -103,6 +113,15 @@ func formatGenerations(views ...*rankings.View) string {
 		dst = strconv.AppendUint(dst, v.Generation, 10)
 	}
 	return string(dst)
+}
+
+// formatChains lists the chains of views.
+func formatChains(views []*rankings.View) string {
+	var ids []string
+	for _, v := range views {
+		ids = append(ids, strconv.FormatUint(uint64(v.State.Chain), 10))
+	}
+	return strings.Join(ids, ", ")
 }
 
 // Published returns the X-Generation header of an answer without data: all

@@ -19,11 +19,11 @@ const (
 func TestKeyFilter(t *testing.T) {
 	f := func(raw, printed string, want rankings.KeyFilter) {
 		t.Helper()
-		positions, err := chains.Positions([]byte(raw))
+		positions, err := chains.Positions([]byte(raw), new(Options))
 		if err != nil || !reflect.DeepEqual(positions.Key, want) {
 			t.Errorf("positions?%s: got %+v, %v; want %+v", raw, positions.Key, err, want)
 		}
-		pools, err := chains.Pools([]byte(raw))
+		pools, err := chains.Pools([]byte(raw), new(Options))
 		if err != nil || !reflect.DeepEqual(pools.Key, want) {
 			t.Errorf("pools?%s: got %+v, %v; want %+v", raw, pools.Key, err, want)
 		}
@@ -65,10 +65,10 @@ func parsed(texts ...string) (all []market.Address) {
 func TestKeyFilterRefused(t *testing.T) {
 	f := func(raw, want string) {
 		t.Helper()
-		if _, err := chains.Positions([]byte(raw)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := chains.Positions([]byte(raw), new(Options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("positions?%s: got %v; want %q", raw, err, want)
 		}
-		if _, err := chains.Pools([]byte(raw)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := chains.Pools([]byte(raw), new(Options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("pools?%s: got %v; want %q", raw, err, want)
 		}
 	}

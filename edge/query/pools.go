@@ -23,6 +23,7 @@ const (
 	poolTokens
 	poolFee
 	poolHooks
+	poolCut
 )
 
 var poolShape = paramSet{
@@ -31,20 +32,29 @@ var poolShape = paramSet{
 		poolPage: "page", poolLimit: "limit", poolMinTVL: "minTvlUsd",
 		poolRisky: "includeRisky", poolSearch: "search",
 		poolTokens: "tokens", poolFee: "fee", poolHooks: "hooks",
+		poolCut: "generation",
 	},
 	mayEmpty: "search",
 }
 
-// Pools reads the query of the list of pools.
-func (c Chains) Pools(raw []byte) (rankings.PoolQuestion, error) {
+// Pools reads the query of the list of pools, and its options into o.
+func (c Chains) Pools(raw []byte, o *Options) (rankings.PoolQuestion, error) {
 	q := rankings.DefaultPoolQuestion()
 	var buf valueBuffer
 	for p := poolShape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
-		if err != nil || name == noMorePairs {
+
+		switch {
+		case err != nil:
 			return q, err
+		case name == noMorePairs:
+			return q, o.Cut.checkChain(q.Chain)
+		case name == poolCut:
+			o.Cut, err = c.parseCut(poolShape.names[name], v)
+		default:
+			err = c.setPool(&q, name, v)
 		}
-		if err = c.setPool(&q, name, v); err != nil {
+		if err != nil {
 			return q, err
 		}
 	}

@@ -13,7 +13,7 @@ func TestPools(t *testing.T) {
 		t.Helper()
 		want := rankings.DefaultPoolQuestion()
 		change(&want)
-		got, err := chains.Pools([]byte(raw))
+		got, err := chains.Pools([]byte(raw), new(Options))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
 		}
@@ -36,7 +36,7 @@ func TestPools(t *testing.T) {
 func TestPoolsRefused(t *testing.T) {
 	f := func(raw, want string) {
 		t.Helper()
-		q, err := chains.Pools([]byte(raw))
+		q, err := chains.Pools([]byte(raw), new(Options))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, error %v; want %q", raw, q, err, want)
 		}
@@ -128,12 +128,12 @@ func FuzzPools(f *testing.F) {
 	f.Add("chainId=1&sort=volume&page=3&limit=7&minTvlUsd=1e3&search=a%20b+c%E2%82%AC&includeRisky=0")
 	f.Add("search=%f0%9f%98%80&;=")
 	f.Fuzz(func(t *testing.T, raw string) {
-		q, err := chains.Pools([]byte(raw))
+		q, err := chains.Pools([]byte(raw), new(Options))
 		if err != nil {
 			return
 		}
 		printed := AppendPools(nil, &q)
-		if again, err := chains.Pools(printed); err != nil || !reflect.DeepEqual(q, again) {
+		if again, err := chains.Pools(printed, new(Options)); err != nil || !reflect.DeepEqual(q, again) {
 			t.Errorf("%q: %+v prints as %q, which is %+v, %v", raw, q, printed, again, err)
 		}
 	})

@@ -23,6 +23,7 @@ const (
 	posTokens
 	posFee
 	posHooks
+	posCut
 )
 
 var positionShape = paramSet{names: []string{
@@ -30,19 +31,27 @@ var positionShape = paramSet{names: []string{
 	posLimit: "limit", posStatus: "status", posRange: "range", posOwner: "owner",
 	posPool: "poolId", posID: "positionId", posMinValue: "minValueUsd",
 	posMinPoolTVL: "minPoolTvl", posRisky: "includeRisky",
-	posTokens: "tokens", posFee: "fee", posHooks: "hooks",
+	posTokens: "tokens", posFee: "fee", posHooks: "hooks", posCut: "generation",
 }}
 
-// Positions reads the query of the list of positions.
-func (c Chains) Positions(raw []byte) (rankings.PositionQuestion, error) {
+// Positions reads the query of the list of positions, and its options into o.
+func (c Chains) Positions(raw []byte, o *Options) (rankings.PositionQuestion, error) {
 	q := rankings.DefaultPositionQuestion()
 	var buf valueBuffer
 	for p := positionShape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
-		if err != nil || name == noMorePairs {
+
+		switch {
+		case err != nil:
 			return q, err
+		case name == noMorePairs:
+			return q, o.Cut.checkChain(q.Chain)
+		case name == posCut:
+			o.Cut, err = c.parseCut(positionShape.names[name], v)
+		default:
+			err = c.setPosition(&q, name, v)
 		}
-		if err = c.setPosition(&q, name, v); err != nil {
+		if err != nil {
 			return q, err
 		}
 	}

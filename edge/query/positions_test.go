@@ -25,7 +25,7 @@ func positionQuestion(change func(*rankings.PositionQuestion)) rankings.Position
 func TestPositions(t *testing.T) {
 	f := func(raw string, change func(*rankings.PositionQuestion)) {
 		t.Helper()
-		got, err := chains.Positions([]byte(raw))
+		got, err := chains.Positions([]byte(raw), new(Options))
 		want := positionQuestion(change)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
@@ -74,7 +74,7 @@ func TestPositions(t *testing.T) {
 func TestPositionsRefused(t *testing.T) {
 	f := func(raw, want string) {
 		t.Helper()
-		q, err := chains.Positions([]byte(raw))
+		q, err := chains.Positions([]byte(raw), new(Options))
 		if err == nil {
 			t.Errorf("%q: accepted as %+v; want error %q", raw, q, want)
 		} else if !strings.Contains(err.Error(), want) {
@@ -140,7 +140,7 @@ func TestPositionsRefused(t *testing.T) {
 func TestPrintPositions(t *testing.T) {
 	f := func(raw, want string) {
 		t.Helper()
-		q, err := chains.Positions([]byte(raw))
+		q, err := chains.Positions([]byte(raw), new(Options))
 		if got := string(AppendPositions([]byte("?"), &q)); got != "?"+want || err != nil {
 			t.Errorf("%q: got %q, %v; want %q", raw, got, err, "?"+want)
 		}
@@ -162,13 +162,13 @@ func FuzzPositions(f *testing.F) {
 	f.Add("a=%zz&&=;%00+")
 
 	f.Fuzz(func(t *testing.T, raw string) {
-		q, err := chains.Positions([]byte(raw))
+		q, err := chains.Positions([]byte(raw), new(Options))
 		if err != nil {
 			return
 		}
 
 		printed := AppendPositions(nil, &q)
-		again, err := chains.Positions(printed)
+		again, err := chains.Positions(printed, new(Options))
 		if err != nil || !reflect.DeepEqual(q, again) {
 			t.Errorf("%q: %+v prints as %q, which is %+v, %v", raw, q, printed, again, err)
 		}
@@ -182,7 +182,7 @@ func BenchmarkPositions(b *testing.B) {
 	raw := []byte("chainId=42161&sort=underlying_value&page=173&limit=20&minValueUsd=1000")
 	key := make([]byte, 0, 256)
 	for b.Loop() {
-		q, err := chains.Positions(raw)
+		q, err := chains.Positions(raw, new(Options))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -45,6 +45,9 @@ func LeafNumber(generation uint64, n int) uint64 {
 	return generation<<leafIndexBits | uint64(n)
 }
 
+// LeafGeneration returns the generation that wrote a leaf.
+func LeafGeneration(number uint64) uint64 { return number >> leafIndexBits }
+
 // Len returns the number of rows.
 func (o *Order) Len() uint32 { return o.Rows[len(o.Rows)-1] }
 

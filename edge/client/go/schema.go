@@ -1074,6 +1074,8 @@ type PositionsQuery struct {
 	Fee *int64
 	// Positions whose pool has hooks at this address, has any hooks, or has none.
 	Hooks string
+	// What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest.
+	Generation string
 }
 
 func (q *PositionsQuery) values() url.Values {
@@ -1126,6 +1128,9 @@ func (q *PositionsQuery) values() url.Values {
 	if q.Hooks != "" {
 		v.Set("hooks", q.Hooks)
 	}
+	if q.Generation != "" {
+		v.Set("generation", q.Generation)
+	}
 	return v
 }
 
@@ -1153,6 +1158,8 @@ type PoolsQuery struct {
 	Fee *int64
 	// Pools that have hooks at this address, any hooks, or none.
 	Hooks string
+	// What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest.
+	Generation string
 }
 
 func (q *PoolsQuery) values() url.Values {
@@ -1189,6 +1196,9 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Hooks != "" {
 		v.Set("hooks", q.Hooks)
+	}
+	if q.Generation != "" {
+		v.Set("generation", q.Generation)
 	}
 	return v
 }

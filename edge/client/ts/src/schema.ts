@@ -1024,6 +1024,8 @@ export interface PositionsQuery {
   fee?: number | undefined;
   /** Positions whose pool has hooks at this address, has any hooks, or has none. */
   hooks?: string | undefined;
+  /** What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest. */
+  generation?: string | undefined;
 }
 
 /** The parameters of GET /v1/pools. */
@@ -1050,4 +1052,6 @@ export interface PoolsQuery {
   fee?: number | undefined;
   /** Pools that have hooks at this address, any hooks, or none. */
   hooks?: string | undefined;
+  /** What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest. */
+  generation?: string | undefined;
 }

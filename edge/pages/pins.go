@@ -1,0 +1,262 @@
+package pages
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge/query"
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// pins keeps generations for walks, whose pages must all be from one cut however
+// many generations are published meanwhile. A cut is the views of all chains that
+// could be served at one moment.
+//
+// What is kept is bounded: at most limits.pins cuts, each for limits.pin after the
+// last answer from it and for maxPin in all. Walks share cuts: a new walk joins one
+// that is younger than joinPin. Every account has one pin, which is the cut that it
+// asked for last. If there is no room for a new cut, the oldest that is nobody's
+// pin makes room; if there is none, the walk has to wait.
+//
+// A cut holds the columns and the directories of its views, those chunks of their
+// records that were written since, and on disk their leaves. Everything else it
+// shares with the newer generations. That is about 60 bytes a position at once, and
+// up to 300 when all records have changed: BenchmarkPin in package rankings.
+type pins struct {
+	limits *atomic.Pointer[Limits]
+	board  *rankings.Board
+	onDrop func() // called when a cut was dropped
+
+	mu        sync.Mutex
+	cuts      []*cut // oldest first
+	byAccount map[uint64]*cut
+	timer     *time.Timer // of the next sweep; nil: there are no cuts
+
+	refused *metrics.Counter
+}
+
+// cut is the views of one moment, which are pinned.
+type cut struct {
+	views      []*rankings.View // ascending by chain
+	made, used time.Time
+	accounts   int // whose pin it is
+	answers    int // under way
+}
+
+func newPins(cfg *Config, limits *atomic.Pointer[Limits], onDrop func()) *pins {
+	p := &pins{
+		limits: limits, board: cfg.Board, onDrop: onDrop, byAccount: map[uint64]*cut{},
+		refused: cfg.Metrics.NewCounter(`tidemark_edge_pins_refused_total`),
+	}
+	cfg.Metrics.NewGauge(`tidemark_edge_pins`, func() float64 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return float64(len(p.cuts))
+	})
+	return p
+}
+
+// join returns a cut for a new walk: a young one of the same chains, or views. The
+// caller must release it.
+func (p *pins) join(account uint64, views []*rankings.View) (*cut, *render.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.expire(now)
+	for _, c := range slices.Backward(p.cuts) {
+		if now.Sub(c.made) < joinPin && c.isOf(views) {
+			return p.use(c, account, now), nil
+		}
+	}
+	return p.add(account, views, now)
+}
+
+// keep pins views, which somebody named. The caller must release the cut.
+func (p *pins) keep(account uint64, views []*rankings.View) (*cut, *render.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.expire(now)
+	return p.add(account, views, now)
+}
+
+// find returns the cut with the named generations of a chain, or of all chains when
+// chain is 0; nil if it is not kept. The caller must release it.
+func (p *pins) find(account uint64, chain market.ChainID, named []query.Generation) *cut {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.expire(now)
+	for _, c := range slices.Backward(p.cuts) {
+		if now.Before(c.end(p.limits.Load())) && areNamed(c.of(chain), named) {
+			return p.use(c, account, now)
+		}
+	}
+	return nil
+}
+
+// use makes a cut the pin of an account and counts an answer from it.
+func (p *pins) use(c *cut, account uint64, now time.Time) *cut {
+	if old := p.byAccount[account]; old != c {
+		if old != nil {
+			old.accounts--
+		}
+		p.byAccount[account] = c
+		c.accounts++
+	}
+	c.used = now
+	c.answers++
+	return c
+}
+
+// release ends an answer from a cut.
+func (p *pins) release(c *cut) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.used = time.Now()
+	c.answers--
+	p.expire(c.used)
+}
+
+// errReplaced reports that views were replaced on the board: try the newer ones.
+var errReplaced = render.Unavailable("rankings changed repeatedly while they were pinned", retryAfter)
+
+// add makes a cut of views, in the place of another one if there is no room.
+func (p *pins) add(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
+	if len(p.cuts) >= p.limits.Load().Pins {
+		spare := slices.IndexFunc(p.cuts, func(c *cut) bool {
+			return c.answers == 0 && (c.accounts == 0 || c == p.byAccount[account] && c.accounts == 1)
+		})
+		if spare < 0 {
+			p.refused.Inc()
+			return nil, render.Unavailable("as many generations as possible are pinned by other walks",
+				max(p.nextEnd().Sub(now), retryAfter))
+		}
+		p.drop(spare)
+	}
+
+	// A view can be pinned while it is published. When a second one has followed it,
+	// its leaves may be gone.
+	for _, v := range views {
+		v.Pin()
+	}
+	if isOutdated(p.board, views) {
+		unpin(views)
+		return nil, errReplaced
+	}
+
+	c := &cut{views: slices.Clone(views), made: now}
+	p.cuts = append(p.cuts, c)
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.limits.Load().Pin, p.sweep)
+	}
+	return p.use(c, account, now), nil
+}
+
+// expire drops the cuts whose time has passed.
+func (p *pins) expire(now time.Time) {
+	for i := len(p.cuts) - 1; i >= 0; i-- {
+		if c := p.cuts[i]; c.answers == 0 && !now.Before(c.end(p.limits.Load())) {
+			p.drop(i)
+		}
+	}
+}
+
+// drop unpins a cut.
+func (p *pins) drop(i int) {
+	c := p.cuts[i]
+	p.cuts = slices.Delete(p.cuts, i, i+1)
+	for account, of := range p.byAccount {
+		if of == c {
+			delete(p.byAccount, account)
+		}
+	}
+
+	unpin(c.views)
+	p.onDrop()
+}
+
+// sweep drops cuts that nobody asks for any more.
+func (p *pins) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.expire(now)
+	if len(p.cuts) == 0 {
+		p.timer = nil
+		return
+	}
+	p.timer.Reset(max(p.nextEnd().Sub(now), minSweep))
+}
+
+// nextEnd returns when the first cut ends if nobody asks for it.
+func (p *pins) nextEnd() time.Time {
+	l := p.limits.Load()
+	first := p.cuts[0].end(l)
+	for _, c := range p.cuts[1:] {
+		if end := c.end(l); end.Before(first) {
+			first = end
+		}
+	}
+	return first
+}
+
+// close drops all cuts. No answer may be under way.
+func (p *pins) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	for len(p.cuts) > 0 {
+		p.drop(0)
+	}
+}
+
+// end returns when a cut ends if nobody asks for it.
+func (c *cut) end(l *Limits) time.Time {
+	end, last := c.used.Add(l.Pin), c.made.Add(maxPin)
+	if last.Before(end) {
+		return last
+	}
+	return end
+}
+
+func unpin(views []*rankings.View) {
+	for _, v := range views {
+		v.Unpin()
+	}
+}
+
+// of returns the cut's view of a chain, or all of them when chain is 0.
+func (c *cut) of(chain market.ChainID) []*rankings.View {
+	if chain == 0 {
+		return c.views
+	}
+	for i, v := range c.views {
+		if v.State.Chain == chain {
+			return c.views[i : i+1]
+		}
+	}
+	return nil
+}
+
+// isOf reports whether the cut has the same chains as views.
+func (c *cut) isOf(views []*rankings.View) bool {
+	return slices.EqualFunc(c.views, views, func(a, b *rankings.View) bool {
+		return a.State.Chain == b.State.Chain
+	})
+}
+
+// areNamed reports whether named are the generations of views.
+func areNamed(views []*rankings.View, named []query.Generation) bool {
+	return slices.EqualFunc(views, named, func(v *rankings.View, g query.Generation) bool {
+		return v.State.Chain == g.Chain && v.Generation == g.Number
+	})
+}

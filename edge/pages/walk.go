@@ -1,0 +1,109 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemark/edge/query"
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// errGone is the 410 for generations that are not kept, or no longer.
+var errGone = &render.Error{
+	Code: 410, Message: "these generations are no longer kept; start again with generation=pin",
+}
+
+// listScope returns the scope of a list: the newest views, or those of the cut that
+// the question asks for. The caller must release it.
+func (p *Pages) listScope(q *Question) (scope, *render.Error) {
+	chain := q.listChain()
+	if !q.Cut.IsSet() {
+		return p.scopeOf(q, chain)
+	}
+
+	c, err := p.findCut(q, chain)
+	if err != nil {
+		return scope{}, err
+	}
+	sc, err := p.scopeOfCut(q, chain, c)
+	if err != nil {
+		p.pins.release(c)
+	}
+	return sc, err
+}
+
+// release ends the use of a scope.
+func (p *Pages) release(sc *scope) {
+	if sc.cut != nil {
+		p.pins.release(sc.cut)
+	}
+}
+
+// findCut returns the cut that a question asks for. The caller must release it.
+func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error) {
+	if !q.Cut.Pin {
+		if c := p.pins.find(q.Account, chain, q.Cut.Named); c != nil {
+			return c, nil
+		}
+	}
+
+	for range maxLeafRetries {
+		all, err := p.scopeOf(q, 0)
+		if err != nil {
+			return nil, err
+		}
+		newest := (&cut{views: all.views}).of(chain)
+		if chain != 0 && len(newest) == 0 {
+			return nil, errUnavailableChain(chain)
+		}
+
+		var c *cut
+		switch {
+		case q.Cut.Pin:
+			c, err = p.pins.join(q.Account, all.views)
+		case areNamed(newest, q.Cut.Named): // published, and not pinned yet
+			c, err = p.pins.keep(q.Account, all.views)
+		default:
+			return nil, errNotKept(newest, &q.Cut)
+		}
+		if err != errReplaced {
+			return c, err
+		}
+	}
+	return nil, errReplaced
+}
+
+// errNotKept is the error for named generations that are not kept: a 400 if they
+// leave out a chain that the question is about.
+func errNotKept(asked []*rankings.View, named *query.Cut) *render.Error {
+	for _, v := range asked {
+		if !slices.ContainsFunc(named.Named, func(g query.Generation) bool {
+			return g.Chain == v.State.Chain
+		}) {
+			return render.BadRequest(fmt.Errorf("generation names chains %s; the question is about "+
+				"chains %s", named.Names(), formatChains(asked)))
+		}
+	}
+	return errGone
+}
+
+// scopeOfCut returns a question's part of a cut. Chains that were not there when
+// the walk began stay missing to its end.
+func (p *Pages) scopeOfCut(q *Question, chain market.ChainID, c *cut) (scope, *render.Error) {
+	sc := scope{views: c.of(chain), missing: q.missing[:0], cut: c}
+	snapshot := p.cfg.Board.Load()
+	for _, v := range sc.views {
+		if at, ok := snapshot.Chain(v.State.Chain); ok && at.Status.Offline {
+			return sc, errUnavailableChain(v.State.Chain)
+		}
+	}
+
+	for _, id := range p.enabled {
+		if chain == 0 && len(c.of(id)) == 0 {
+			sc.missing = append(sc.missing, id)
+		}
+	}
+	return sc, nil
+}

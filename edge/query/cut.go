@@ -1,0 +1,91 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark/rankings/market"
+)
+
+// Options say how a list is read, and not which rows it has.
+type Options struct {
+	Cut Cut
+}
+
+// Cut is the generations that a list is answered from. The zero value is the
+// newest. It is not part of a question's canonical text.
+type Cut struct {
+	Pin   bool         // the newest, which are kept for the pages that follow
+	Named []Generation // these, ascending by chain
+}
+
+// Generation is one generation of one chain.
+type Generation struct {
+	Chain  market.ChainID
+	Number uint64
+}
+
+// IsSet reports whether the question says what it is answered from.
+func (c *Cut) IsSet() bool { return c.Pin || len(c.Named) > 0 }
+
+// pinWord is the value of the parameter generation that begins a walk.
+const pinWord = "pin"
+
+// parseCut reads the word pin, or generations as X-Generation has them:
+// chainId:generation, with commas between them.
+func (c Chains) parseCut(name string, v []byte) (cut Cut, err error) {
+	if string(v) == pinWord {
+		return Cut{Pin: true}, nil
+	}
+
+	for rest, more := v, true; more; {
+		var part []byte
+		part, rest, more = bytes.Cut(rest, comma)
+		chain, number, ok := bytes.Cut(part, colon)
+		if !ok {
+			return Cut{}, fmt.Errorf("%s %s is not allowed; allowed are pin, and generations as "+
+				"X-Generation has them: 1:17,42161:18", name, quoteValue(v))
+		}
+
+		var g Generation
+		if g.Chain, err = c.parseChain(name+": chain", chain); err != nil {
+			return Cut{}, err
+		}
+		if g.Number, err = parseInteger(name+": number", number); err != nil {
+			return Cut{}, err
+		}
+		cut.Named = append(cut.Named, g)
+	}
+
+	slices.SortFunc(cut.Named, func(a, b Generation) int { return cmp.Compare(a.Chain, b.Chain) })
+	for i := 1; i < len(cut.Named); i++ {
+		if cut.Named[i].Chain == cut.Named[i-1].Chain {
+			return Cut{}, fmt.Errorf("%s names chain %d twice", name, cut.Named[i].Chain)
+		}
+	}
+	return cut, nil
+}
+
+// checkChain refuses generations of other chains than the one that is asked about.
+// A question about all chains has those that it was first answered from.
+func (c *Cut) checkChain(asked market.ChainID) error {
+	if asked == 0 || len(c.Named) == 0 || len(c.Named) == 1 && c.Named[0].Chain == asked {
+		return nil
+	}
+	return fmt.Errorf("generation names chains %s; the question is about chain %d", c.Names(), asked)
+}
+
+// Names lists the chains of the named generations.
+func (c *Cut) Names() string {
+	var names []string
+	for i := range c.Named {
+		names = append(names, strconv.FormatUint(uint64(c.Named[i].Chain), 10))
+	}
+	return strings.Join(names, ", ")
+}
+
+var colon = []byte{':'}
