@@ -134,6 +134,19 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
 	  --out $(BENCH)/peers.ndjson $(PEERS)
 
+MUTANTS ?= --sample 400 --seed 1
+mutants: ## small mistakes, one at a time: which the tests notice, by package, and each that passed
+	go run ./bench/mutants $(MUTANTS)
+
+LEDGER_CHAIN := bench/oracle/out/ledger
+ledger-chain: ## the ledger against the real contracts, on a longer chain than the one in testdata, in a minute
+	cd bench/oracle && npm ci --ignore-scripts --silent && \
+	  node scenario.mjs --seed 9 --ops 1200 --port 18561 --out out/ledger --maxSeconds 240 --keep && \
+	  { node export.mjs --rpc http://127.0.0.1:18561 --truth out/ledger/truth.json --out out/ledger/chain.json.gz; \
+	    code=$$?; kill -INT $$(cat out/ledger/anvil.pid); exit $$code; }
+	TIDEMARK_LEDGER_CHAIN=$(CURDIR)/$(LEDGER_CHAIN)/chain.json.gz go test -count=1 -timeout 120s \
+	  -run 'TestChainAgainstContracts|TestHoldingsAreThoseOfThePositions' ./rankings/ledger
+
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 

@@ -248,3 +248,35 @@ func TestIdleLeaseComesBack(t *testing.T) {
 	}
 	r.check()
 }
+
+// While what an account has used cannot be read it gets no lease, as its quota may be
+// spent; once it can be read again, nothing is missing.
+func TestUnreadableMonth(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	broken := errors.New("broken")
+	month := r.meter.store.month
+	r.meter.store.month = func(uint64, accounts.Month) (storage.AccountMonth, error) {
+		return storage.AccountMonth{}, broken
+	}
+
+	if v := r.spend(k, 10, 10); v == accounts.Granted {
+		t.Errorf("units were granted beyond an unknown use")
+	}
+	r.reg.Book().Want(k.Cell)
+	r.now += int64(testFlush)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) {
+		t.Errorf("Drain = %v; want the error of the read", err)
+	}
+
+	r.meter.store.month = month
+	r.pass(testFlush)
+	if v := r.spend(k, 10, 10); v != accounts.Granted {
+		t.Errorf("after the month could be read: %d; want Granted", v)
+	}
+	r.pass(testFlush)
+	if u := r.usage("acme"); u.UnitsUsed != 10 {
+		t.Errorf("%d units used; want 10", u.UnitsUsed)
+	}
+	r.check()
+}

@@ -161,6 +161,7 @@ func TestShorterSeries(t *testing.T) {
 	s := serve(t, nil)
 	st := stateOf(1)
 	compared := 0
+
 	for i := uint32(0); i < st.Positions.Len(); i += 3 {
 		p := st.Positions.At(i)
 		path := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d/charts", p.ID)

@@ -183,6 +183,15 @@ func TestOrder(t *testing.T) {
 	f("GET", "/v1/../v1/chains", 404)
 	f("GET", "/", 200)
 	f("GET", "/v1", 404)
+	f("GET", "/health/", 200, none)
+	f("GET", "/openapi.json/", 200, none)
+	f("GET", "/health//", 404, none)
+	for _, under := range []string{"/charts", "/explain"} {
+		f("GET", "/v1/positions/1/swapdex-v4/1"+under, 200)
+		f("GET", "/v1/positions/1/swapdex-v4/1"+under+"/more", 404)
+		f("GET", "/v1/positions/1/swapdex-v4/1/x"+under, 404)
+	}
+	f("GET", "/v1/pools/1/swapdex-v4", 404)
 }
 
 func TestMethods(t *testing.T) {

@@ -69,6 +69,16 @@ func TestSiteHeaders(t *testing.T) {
 		t.Errorf("got %v", a.header)
 	}
 
+	for _, path := range []string{"/ui", "/llms.txt"} {
+		a := s.get(path, browser)
+		tag, cache := a.header.Get("ETag"), a.header.Get("Cache-Control")
+		if !strings.HasSuffix(tag, `"`) || cache != "no-cache" {
+			t.Errorf("%s: ETag is %q, Cache-Control %q", path, tag, cache)
+		}
+		if again := s.get(path, browser, "If-None-Match: "+tag); again.code != 304 || again.body != "" {
+			t.Errorf("%s: asked again with its ETag: %d", path, again.code)
+		}
+	}
 	if a := s.get("/llms.txt", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("Content-Encoding is %q", a.header.Get("Content-Encoding"))
 	}

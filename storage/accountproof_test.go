@@ -371,6 +371,7 @@ func flipBitAt(t *testing.T, fs vfs.FS, path string, at int64, bit byte) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)

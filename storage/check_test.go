@@ -113,6 +113,22 @@ func TestCheckFinds(t *testing.T) {
 	})
 }
 
+// TestCheckKeepsToItsChain checks that records of the next chain are not taken for
+// those of a chain.
+func TestCheckKeepsToItsChain(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	l := newLife(t, 60, 8, 2)
+	for l.step(t) {
+	}
+	l.published(t, s)
+	newRig(9, 2).commit(t, s, 300, true)
+	c := &checker{s: s, chain: 1}
+	if err := c.checkChain(); err != nil || len(c.found) > 0 {
+		t.Errorf("beside chain 2 chain 1 has findings %v, %v", c.found, err)
+	}
+}
+
 func sound(t *testing.T, s *Store) {
 	t.Helper()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings/market"
@@ -37,7 +38,7 @@ func newMarketDisk(t *testing.T, closed, flushed bool) *marketDisk {
 	}
 	s := openTest(t, fs)
 	rigs := []*rig{newRig(31, 1), newRig(32, 42161)}
-	for round := range 14 {
+	for round := range 12 {
 		rows := 12
 		if round > 5 {
 			rows = 1 // few enough to stay in the log
@@ -449,4 +450,44 @@ func TestDamageLasts(t *testing.T) {
 	f(syscall.EIO, false)
 	f(syscall.EMFILE, false)
 	f(syscall.ENOENT, true)
+}
+
+// Damage that a compaction reports is found in the chain whose keys it holds, by the
+// range of the file's keys, and in no other.
+func TestDamageOfCompactionIsFound(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	newRig(8, 1).commit(t, s, 300, true)
+	newRig(9, 2).commit(t, s, 300, true)
+	must(s.Compact())
+	path := corruptTable(t, fs, lastOwner(t, s, 1))
+	closeTest(t, s)
+
+	s = openTest(t, fs)
+	defer closeTest(t, s)
+	found := pebble.DataCorruptionInfo{Path: path, Details: errors.New("checksum")}
+	found.Bounds.Start, found.Bounds.End.Key = appendChain(nil, 1), appendKind(nil, 2, 0xf0)
+	s.noteCorruption(found)
+	if d := s.Damaged(2); d != nil {
+		t.Errorf("chain 2 counts as damaged: %v", d)
+	}
+	if d := s.Damaged(1); d == nil || !d.Lasts() || !strings.Contains(d.Error(), path) {
+		t.Errorf("the damage of chain 1 is %v", d)
+	}
+}
+
+// Damage that lasts counts more than an earlier error that may pass.
+func TestLastingDamageCounts(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	f := func(err error, lasts bool) {
+		t.Helper()
+		s.reportDamage(1, "table pools", err)
+		if d := s.Damaged(1); (d != nil) != lasts {
+			t.Errorf("after %v the damage is %v", err, d)
+		}
+	}
+	f(syscall.EIO, false)
+	f(errors.New("bad field id"), true)
+	f(syscall.EIO, true)
 }

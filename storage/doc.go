@@ -66,7 +66,9 @@
 // running day in the series (forms.go).
 //
 // Records have no version. The store has one, Format, under its own key; see
-// identity.go.
+// identity.go. A later format may add fields to the end of a record or behind a new
+// flag, which are left out where they are empty. So records and undos of an earlier
+// format are read as they are, and nothing is rewritten when a store is opened.
 //
 // # Damage
 //

@@ -16,10 +16,10 @@ import (
 //	   pools and tokens, and what selling a token yields in it
 //	4  2026-11: the number of a chain's last commit; a store in format 3 opens as one
 //	   whose chains have no commits to miss
-//	5  2026-11: the seconds outside of ticks and inside of positions. A store in
-//	   format 3 or 4 opens; its positions have no time in range (see
-//	   market.Position.Timed), those minted from then on do;
-//	   marks of commits, and the number of changes of what chains share
+//	5  2026-11: the seconds outside of ticks and inside of positions; swaps of 30
+//	   days; marks of commits; the number of changes of what chains share. A store in format 3 or 4 opens; its positions have no time in range (see
+//	   market.Position.Timed), those minted from then on do; its windows of 30 days
+//	   are not known until the days are there (see market.State.DaysFrom)
 const (
 	Format       = 5
 	OldestFormat = 3 // that this program reads

@@ -126,7 +126,12 @@ func (c *Chain) Load(stop func() bool) error {
 		}
 	}
 	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
+
+	// Stats of an earlier format have no windows of an hour.
 	c.stale = make([]bool, st.Pools.Len())
+	for i := range min(c.stats.Len(), st.Pools.Len()) {
+		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
+	}
 	return nil
 }
 

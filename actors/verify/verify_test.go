@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type contracts struct {
 	owners   map[uint64]market.Address
 	balances map[market.Address]clmath.U256
 	next     uint64
+	mute     market.Address // a token that answers nothing
 }
 
 var testManager = market.Address{0xaa}
@@ -135,6 +137,9 @@ func (c *contracts) call(to, text string) (string, error) {
 		return fmt.Sprintf("0x%064x", c.next), nil
 	case string(selector("balanceOf(address)")):
 		token, _ := market.ParseAddress(to)
+		if token == c.mute {
+			return "0x", nil
+		}
 		v, ok := c.balances[token]
 		if !ok {
 			return "", &endpoint.Error{Kind: endpoint.Refused, Code: 3, Text: "execution reverted"}
@@ -300,4 +305,79 @@ func TestBalances(t *testing.T) {
 	f(exact, false)
 	f("1"+exact, false)
 	f("1000", true)
+	most := clmath.U256{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+	f(most.Dec(), false) // more than what is left of 256 bits
+
+	// What a token does not tell is not known.
+	delete(c.balances, token0)
+	compared := compare(t, c, c.st, Config{}).Compared
+	c.mute = token0
+	if v := compare(t, c, c.st, Config{}); v.Short != 0 || v.Compared != compared {
+		t.Errorf("a token that answers nothing: %d short, %d compared; want 0 and %d", v.Short, v.Compared, compared)
+	}
+}
+
+// A call that fails ends the comparison, whichever it is.
+func TestFailingCalls(t *testing.T) {
+	c := deploy(ledgerOf(t, "", ""))
+	whole := &failing{c, -1}
+	if _, err := Compare(t.Context(), whole, c.st, Config{PositionManager: script.Manager, PoolManager: testManager}); err != nil {
+		t.Fatal(err)
+	}
+
+	calls := -1 - whole.left
+	for n := range calls {
+		v, err := Compare(t.Context(), &failing{c, n}, c.st,
+			Config{PositionManager: script.Manager, PoolManager: testManager})
+		if err == nil || !strings.Contains(err.Error(), "the provider is gone") {
+			t.Errorf("call %d of %d fails: %+v, %v", n, calls, v, err)
+		}
+	}
+	if calls < 5 {
+		t.Errorf("%d calls are no test", calls)
+	}
+}
+
+// failing are contracts that answer a few calls.
+type failing struct {
+	*contracts
+	left int
+}
+
+func (f *failing) Ask(ctx context.Context, calls []endpoint.Call) error {
+	if f.left == 0 {
+		return errors.New("the provider is gone")
+	}
+	f.left--
+	return f.contracts.Ask(ctx, calls)
+}
+
+// Keys and places of mappings, worked out apart from this code: a negative key is
+// extended with ones, and a carry goes through every byte.
+func TestLayout(t *testing.T) {
+	f := func(v int32, want string) {
+		t.Helper()
+		if key := signedKey(v); hex.EncodeToString(key[:]) != want {
+			t.Errorf("key of %d is %x; want %s", v, key, want)
+		}
+	}
+	f(0, strings.Repeat("0", 64))
+	f(1, strings.Repeat("0", 63)+"1")
+	f(-1, strings.Repeat("f", 64))
+	f(-887272, strings.Repeat("f", 58)+"f27618")
+
+	var s slot
+	for i := 1; i < len(s); i++ {
+		s[i] = 0xff
+	}
+	if next := s.plus(2); next != (slot{0: 1, 31: 1}) {
+		t.Errorf("%x and 2 is %x", s, next)
+	}
+}
+
+// A missing NFT belongs to no pool that is known.
+func TestMissingNFT(t *testing.T) {
+	if k := mintOf(7); k.pool != market.NoIndex || k.id != "7" {
+		t.Errorf("%+v", k)
+	}
 }

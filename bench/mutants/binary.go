@@ -105,7 +105,9 @@ func seenIn(dir string) map[int]bool {
 
 // run runs tests of a binary in their package's directory, in a group of processes
 // of their own that ends with them, and returns what they print.
-func (r *runner) run(ctx context.Context, b *binary, tests []string, limit time.Duration, env ...string) ([]byte, error) {
+func (r *runner) run(
+	ctx context.Context, b *binary, tests []string, limit time.Duration, env ...string,
+) ([]byte, error) {
 	temp, err := os.MkdirTemp(r.dir, "run")
 	if err != nil {
 		return nil, err

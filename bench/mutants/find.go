@@ -42,6 +42,7 @@ func findMistakes(t *tree, p *pkg, file int) []*mistake {
 		if !ok || fn.Body == nil {
 			continue
 		}
+
 		f.function = fn.Name.Name
 		if fn.Recv != nil {
 			f.function = strings.TrimLeft(f.text(fn.Recv.List[0].Type), "*") + "." + f.function
@@ -64,6 +65,7 @@ func (f *finder) visit(n ast.Node) bool {
 			return false
 		}
 		f.call(n)
+
 	case *ast.CompositeLit:
 		f.composite(n)
 	case *ast.IfStmt:
@@ -159,6 +161,7 @@ func (f *finder) composite(n *ast.CompositeLit) {
 	if _, ok := t.Underlying().(*types.Struct); !ok {
 		return
 	}
+
 	for _, e := range n.Elts {
 		value := e
 		if kv, ok := e.(*ast.KeyValueExpr); ok {

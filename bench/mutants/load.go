@@ -92,17 +92,26 @@ func (t *tree) measured(only []string) (list []*pkg) {
 
 // parse reads a package's files and checks their types.
 func (t *tree) parse(p *pkg) error {
+	var texts [][]byte
 	for _, name := range p.GoFiles {
-		path := filepath.Join(p.Dir, name)
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(t.set, path, text, parser.ParseComments)
+		texts = append(texts, text)
+	}
+	return t.check(p, texts...)
+}
+
+// check checks the types of a package's texts.
+func (t *tree) check(p *pkg, texts ...[]byte) error {
+	p.texts = texts
+	for i, text := range texts {
+		file, err := parser.ParseFile(t.set, filepath.Join(p.Dir, p.GoFiles[i]), text, 0)
 		if err != nil {
 			return err
 		}
-		p.files, p.texts = append(p.files, file), append(p.texts, text)
+		p.files = append(p.files, file)
 	}
 
 	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}

@@ -121,7 +121,8 @@ func (r *runner) tryAll(ctx context.Context, sample []*mistake, equivalents map[
 				results[i] = unseen
 			}
 			if !above && (result == passed || result == unseen) {
-				fmt.Fprintf(os.Stderr, "%s:%d %s\t%s\t%s (%s by its own tests)\n", m.path, m.line, m.function, m.was, m.is, result)
+				fmt.Fprintf(os.Stderr, "%s:%d %s\t%s\t%s (%s by its own tests)\n",
+					m.path, m.line, m.function, m.was, m.is, result)
 			}
 		})
 		if err := broken.Load(); err != nil {

@@ -44,7 +44,8 @@ func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, er
 		if len(list) == min(size, planted.Max-1) {
 			break
 		}
-		if strings.HasPrefix(m.path, benchFiles) || slices.ContainsFunc(list, m.overlaps) || !t.compiles(m.pkg, m.file, write(m.pkg.texts[m.file], m)) {
+		if strings.HasPrefix(m.path, benchFiles) || slices.ContainsFunc(list, m.overlaps) ||
+			!t.compiles(m.pkg, m.file, write(m.pkg.texts[m.file], m)) {
 			continue
 		}
 		list = append(list, m)

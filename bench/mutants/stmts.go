@@ -27,6 +27,7 @@ func (f *finder) removals(list []ast.Stmt) {
 			if !ok || f.logs(call) || f.text(call.Fun) == "panic" {
 				continue
 			}
+
 		case *ast.AssignStmt:
 			if s.Tok == token.DEFINE || f.text(s.Lhs[0]) == "_" {
 				continue

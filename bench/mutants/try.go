@@ -46,6 +46,7 @@ func (r *runner) each(n int, f func(i int)) {
 			}
 		})
 	}
+
 	for i := range n {
 		next <- i
 	}
@@ -64,6 +65,7 @@ func (r *runner) try(ctx context.Context, m *mistake, above bool) (outcome, erro
 		if err := r.prepare(ctx, b); err != nil {
 			return open, err
 		}
+
 		for _, tests := range b.groups(m.id) {
 			result = passed
 			if o := r.fails(ctx, b, tests, m); o != passed || ctx.Err() != nil {

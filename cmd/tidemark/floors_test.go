@@ -17,9 +17,10 @@ const module = "tidemark/"
 var floors = [][]string{
 	{
 		"rankings/clmath", "rankings/block", "storage/accounts", "bench/report",
+		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
-	{"rankings/market", "edge/ui", "bench/process"},
+	{"rankings/market", "edge/ui", "bench/process", "bench/mutants"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "actors/verify", "storage/registry", "edge/query", "edge/render"},

@@ -73,6 +73,9 @@ func TestRepeatsCollapse(t *testing.T) {
 		log.Warn("slow request", "route", "pools", "account", "acme", "took", time.Duration(i)*time.Second)
 	}
 	f(1)
+	if strings.Contains(out.String(), "repeated") {
+		t.Errorf("the first line says that it is repeated:\n%s", out.String())
+	}
 	log.Warn("slow request", "route", "pools", "account", "other", "took", time.Second)
 	f(2)
 	log.With("chain", 1).Warn("feed failed")

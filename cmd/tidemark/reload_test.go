@@ -44,6 +44,9 @@ func TestReload(t *testing.T) {
 			return strings.Count(text, "configuration reloaded")+strings.Count(text, "was not reloaded") == lines
 		})
 		said := n.logs.String()[before:]
+		if strings.Contains(said, "no longer configured") {
+			t.Errorf("the reload says %s; every chain is configured", said)
+		}
 		for _, w := range want {
 			if !strings.Contains(said, w) {
 				t.Errorf("the reload says %s; want %q", said, w)

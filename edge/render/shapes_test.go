@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -182,4 +183,26 @@ func TestUsage(t *testing.T) {
 
 	f(0, 0, `,"unitsLimit":null`)
 	f(1, 5000, `,"unitsReserved":1,"unitsLimit":5000`)
+}
+
+// TestErrorKinds checks what each error says of units, retries and its cause.
+func TestErrorKinds(t *testing.T) {
+	cause := errors.New("broken")
+	f := func(got *Error, want Error) {
+		t.Helper()
+		if *got != want {
+			t.Errorf("got %+v; want %+v", *got, want)
+		}
+	}
+
+	f(Absent("1:7", "no such %s", "pool"), Error{
+		Code: 404, Message: "no such pool", Units: absentUnits, Generations: "1:7",
+	})
+	f(TooMany("slower", time.Second), Error{Code: 429, Message: "slower", Retry: time.Second})
+	f(OverQuota("spent", time.Hour), Error{Code: 429, Message: "spent", Retry: time.Hour, Quota: true})
+	f(Unavailable("later", time.Second), Error{Code: 503, Message: "later", Retry: time.Second})
+	f(Busy("later", time.Second), Error{Code: 503, Message: "later", Retry: time.Second, Untaken: true})
+	f(Internal(cause), Error{
+		Code: 500, Message: "internal error; the log has it under this X-Request-Id", Cause: cause,
+	})
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // chainFile is a chain on which the real contracts ran: its logs, and what the
-// contracts themselves answer at its end. A longer one, as the oracle's
-// export.mjs writes it, can be named in TIDEMARK_LEDGER_CHAIN.
+// contracts themselves answer at its end. A longer one, as make ledger-chain has it
+// made, can be named in TIDEMARK_LEDGER_CHAIN.
 const chainFile = "testdata/chain.json.gz"
 
 type chain struct {

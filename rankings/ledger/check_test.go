@@ -65,6 +65,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	f("tick 900000", func(l *Ledger) { Pools.in(l).Mut(0).Tick = 900_000 })
 	f("currencies", func(l *Ledger) { Pools.in(l).Mut(0).Currency1 = 99 })
 	f("as 0 is", func(l *Ledger) { Pools.in(l).Mut(1).ID = l.st.Pools.At(0).ID })
+	f("nonNFT 1: is", func(l *Ledger) { *NonNFT.in(l).Mut(1) = *l.st.NonNFT.At(0) })
 	f("liquidityNet", func(l *Ledger) { Ticks.in(l).Mut(0).LiquidityNet.Lo++ })
 	f("sqrtPriceX96", func(l *Ledger) { Ticks.in(l).Mut(0).SqrtPriceX96[0]++ })
 	f("listed as", func(l *Ledger) { Ticks.in(l).Mut(0).Tick++ })

@@ -53,6 +53,10 @@
 // Hours and days are those of block times. An event is valued in USD by the
 // price record of its hour, which BeginHour announces before the hour's first
 // span, and is never valued again. At the start of a day the ledger ends the day
-// before in every pool that had events, and frees hour buckets that are older
-// than every window.
+// before in every pool that had events, joins the hour buckets of days that are
+// older than a week, and frees those that are older than every window.
+//
+// Seconds in range follow the fee growth: every tick has the seconds outside of it,
+// which a crossing flips, and the clock is the global. They are kept in 32 bits and
+// all arithmetic is modulo 2^32, so differences are exact over 136 years.
 package ledger

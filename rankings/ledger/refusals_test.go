@@ -225,6 +225,45 @@ func TestRevertDiscardsAnnouncedHour(t *testing.T) {
 	}
 }
 
+// TestHourAnnouncedTwice: of an hour announced twice the later record counts, and a
+// Revert puts the earlier one back into the series, or none.
+func TestHourAnnouncedTwice(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	later := strictSpan(l)
+	later.Time += market.Hour
+	apply(t, l, later)
+	hour := market.HourOf(l.Head().Time)
+
+	for _, usd := range []float64{5, 6} {
+		l.BeginHour(hour, []HourPrice{{Token: 1, Usd: usd}}, nil)
+		apply(t, l, strictSpan(l))
+	}
+	l.Changes()
+
+	// last is what the newest operation on the record of the hour writes.
+	last := func() (usd float64, dropped bool) {
+		usd = market.Unknown
+		for _, op := range l.Changes().Ops {
+			if e := HourPrices.Entry(&op); e != nil && e.Token == 1 && e.Hour == hour {
+				usd, dropped = e.Usd, op.Drop
+			}
+		}
+		return usd, dropped
+	}
+	f := func(want float64, wantDropped bool) {
+		t.Helper()
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+		usd, dropped := last()
+		if dropped != wantDropped || !dropped && usd != want {
+			t.Errorf("after a revert the record of the hour is %v, dropped: %v; want %v, %v", usd, dropped, want, wantDropped)
+		}
+	}
+	f(5, false)
+	f(market.Unknown, true)
+}
+
 // TestNewTicks: a tick at or below the pool's tick starts with all fee growth
 // outside, a higher one with none, as the contracts do.
 func TestNewTicks(t *testing.T) {

@@ -122,3 +122,68 @@ func TestSecondsWrap(t *testing.T) {
 	}
 	m.compare(t, w.Freeze())
 }
+
+// TestSecondsOfAnOldStore continues from a state without seconds, as earlier formats
+// of the store have it: what was minted before stays unknown, also if it is closed
+// and opened again, and what is minted later is exact.
+func TestSecondsOfAnOldStore(t *testing.T) {
+	w, m := newWorld(5), newClockModel()
+	apply := func(steps int) {
+		for range steps {
+			s := w.step()
+			if err := s.apply(w.Ledger); err != nil {
+				t.Fatal(err)
+			}
+			m.span(&s.span)
+		}
+	}
+	apply(80)
+	w.Ledger = From(w.cfg, withoutSeconds(w.Freeze()), nil)
+	if want := market.OldestHour(w.day)/24 + 1; w.st.DaysFrom != want {
+		t.Errorf("days are kept from %d; want %d", w.st.DaysFrom, want)
+	}
+	clean(t, w.Freeze())
+
+	old := w.st.Positions.Len()
+	apply(150)
+	st, later, closed := w.Freeze(), 0, 0
+	clean(t, st)
+	for i := range st.Positions.Len() {
+		p := st.Positions.At(i)
+		inRange, open, ok := st.SecondsInRange(p)
+		if i < old {
+			if ok {
+				t.Errorf("position %d has %d of %d seconds; they are not known", p.ID, inRange, open)
+			}
+			if !p.IsOpen() {
+				closed++
+			}
+			continue
+		}
+
+		want := m.positions[p.ID]
+		if !ok || int64(inRange) != want.inRange || int64(open) != want.open {
+			t.Errorf("position %d is in range for %d of %d seconds, %t; want %d of %d",
+				p.ID, inRange, open, ok, want.inRange, want.open)
+		}
+		later++
+	}
+	if later < 20 || closed == 0 {
+		t.Errorf("%d minted later and %d of the old ones closed; want more", later, closed)
+	}
+}
+
+// withoutSeconds returns a state as a store of format 4 has it.
+func withoutSeconds(st *market.State) *market.State {
+	old := *st
+	positions, ticks := market.Thaw(st.Positions), market.Thaw(st.Ticks)
+	for i := range positions.Len() {
+		p := positions.Mut(i)
+		p.Timed, p.SecondsInside, p.SecondsClosed = false, 0, 0
+	}
+	for i := range ticks.Len() {
+		ticks.Mut(i).SecondsOutside = 0
+	}
+	old.Positions, old.Ticks, old.DaysFrom = positions.Freeze(), ticks.Freeze(), 0
+	return &old
+}

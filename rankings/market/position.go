@@ -34,14 +34,14 @@ type Position struct {
 	SecondsInside uint32
 	SecondsClosed uint32 // between a close and the opening that followed it
 
-	ClosedAt       uint32 // unix seconds; 0 while open
-	Close          [2]ClosePrice
-	CloseNativeUsd float64
-
+	ClosedAt   uint32 // unix seconds; 0 while open
 	Burned     bool
 	GasUnknown bool // a receipt was missing
 	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
 	Timed      bool // SecondsInside and SecondsClosed are known
+
+	Close          [2]ClosePrice
+	CloseNativeUsd float64
 }
 
 // IsOpen reports whether the position has liquidity (isActive).

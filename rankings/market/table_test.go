@@ -3,6 +3,7 @@ package market
 import (
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 func numbers(n int) (t Table[int]) {
@@ -169,4 +170,19 @@ func TestSums(t *testing.T) {
 	if got := st.Sums(&p); got != *overflow.At(0) {
 		t.Errorf("with an overflow record: got %v", got)
 	}
+}
+
+// TestRecordSizes holds the records of which there are millions to their size: a
+// chunk of positions just fills a size class of the allocator.
+func TestRecordSizes(t *testing.T) {
+	f := func(name string, got, want uintptr) {
+		t.Helper()
+		if got != want {
+			t.Errorf("a %s has %d bytes; want %d", name, got, want)
+		}
+	}
+
+	f("position", unsafe.Sizeof(Position{}), 320)
+	f("tick", unsafe.Sizeof(Tick{}), 144)
+	f("hour bucket", unsafe.Sizeof(HourBucket{}), 104)
 }

@@ -48,6 +48,9 @@ func TestExplanationCanBeRedone(t *testing.T) {
 	for _, step := range e.Steps {
 		x := terms{}
 		for _, term := range step.Terms {
+			if term.Name == "" {
+				t.Errorf("%s has a term without a name: %+v", step.Name, term)
+			}
 			x[term.Name] = term.Value
 			if value, ok := given[term.Name]; ok && value != term.Value {
 				t.Errorf("%s: %s is %v; its step gave %v", step.Name, term.Name, term.Value, value)

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -254,4 +255,53 @@ func TestSwapHooksAreNoWitness(t *testing.T) {
 	f(1<<6, false, false)
 	f(1<<7, false, false)
 	f(1<<7, true, true)
+}
+
+// TestRelaxed: every minimum is divided and every maximum multiplied by the slack;
+// what is no threshold stays.
+func TestRelaxed(t *testing.T) {
+	p := Params{
+		HoldSlack: 2, MarketUsd: 100, MarketImpact: 10, MarketRecency: 60, MarketAge: 40, Outlier: 20,
+		PairAgree: 5, PairUsd: 1000, LoneUsd: 5000, LoneAge: 600, LoneSwaps: 101, LoneHolder: 45,
+		MedianMinutes: 9, NativePools: 3, Peg: 2, PegTime: 11, HoldTime: 12, FeedMaxAge: 13,
+	}
+	want := p
+	want.MarketUsd, want.MarketImpact, want.MarketRecency, want.MarketAge, want.Outlier = 50, 20, 120, 20, 40
+	want.PairAgree, want.PairUsd = 10, 500
+	want.LoneUsd, want.LoneAge, want.LoneSwaps, want.LoneHolder = 2500, 300, 51, 90
+	if got := p.relaxed(); fmt.Sprintf("%+v", *got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got %+v\nwant %+v", *got, want)
+	}
+
+	p.MarketImpact, p.HoldSlack = 60, 0 // a slack below 1 is none
+	if got := p.relaxed(); got.MarketImpact != 60 || got.MarketUsd != 100 || got.LoneSwaps != 101 {
+		t.Errorf("without slack: %+v", *got)
+	}
+	p.HoldSlack = 2
+	if got := p.relaxed(); got.MarketImpact != maxImpact {
+		t.Errorf("a price may fall by %v %%", got.MarketImpact)
+	}
+}
+
+// TestSharesInRange: liquidity counts from its lower tick on and up to its upper
+// tick, of positions and of other senders alike.
+func TestSharesInRange(t *testing.T) {
+	w := newWorld()
+	_, pool := w.honest()
+	tick := w.pools.At(pool).Tick
+	var senders market.Table[market.NonNFT]
+	for i, s := range []span{{tick, tick + 1, 1e18}, {tick - 9, tick, 2e18}, {tick + 1, tick + 9, 4e18}, {tick - 9, tick + 9, 8e18}} {
+		w.open(pool, s.lower, s.upper, s.liquidity)
+		senders.Append(market.NonNFT{
+			Pool: pool, Sender: market.Address{byte(i)}, TickLower: s.lower, TickUpper: s.upper, Liquidity: u128(16 * s.liquidity),
+		})
+	}
+	st := w.state()
+	st.NonNFT = senders.Freeze()
+
+	votes := make([]majority, st.Pools.Len())
+	votes[pool].asked = true
+	sum := 0.0
+	eachShare(st, votes, func(_ *majority, _ uint64, liquidity float64) { sum += liquidity })
+	mustNear(t, "liquidity in range", sum, 17*9e18, 1e-9)
 }

@@ -18,6 +18,11 @@ func TestAnchors(t *testing.T) {
 			t.Errorf("anchor is %+v", *p)
 		}
 	}
+
+	st.Head.Time = testNow + 1234 // a stable is as of the hour
+	if p := Prices(st, &w.params, nil, func() {})[w.usd]; p.AsOf != testNow {
+		t.Errorf("the stable is as of %d; want %d", p.AsOf, testNow)
+	}
 }
 
 func TestNativeIsTheMedianOfTheDeepestThree(t *testing.T) {

@@ -231,3 +231,47 @@ func TestResolveBesideWriter(t *testing.T) {
 	done.Store(true)
 	readers.Wait()
 }
+
+// The origins of a key count while it is active and its account is not suspended,
+// whatever is done to it and in whichever order.
+func TestListedWhileUsable(t *testing.T) {
+	const origin = "https://app.example.com"
+	book := NewBook(NewTurner(0, 0).Step(0, 0))
+	plan := DefaultPlans()[0]
+	random := rand.NewChaCha8([32]byte{})
+	key := func(suspended bool, revokedAt int64) *Key {
+		text, err := NewKey(random, Browser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &Key{
+			Hash: HashKey([]byte(text)), Prefix: text[:PrefixLen], Kind: Browser, Origins: []string{origin},
+			Cell: NewCell(1, "acme", 0, NewTerms(&plan, suspended)),
+		}
+		book.Add(k, revokedAt, 0)
+		return k
+	}
+	f := func(what string, want bool) {
+		t.Helper()
+		if got := book.Listed([]byte(origin)); got != want {
+			t.Errorf("%s: listed %v; want %v", what, got, want)
+		}
+	}
+
+	key(false, 7)
+	f("a revoked key", false)
+	key(true, 0)
+	f("a key of a suspended account", false)
+	key(true, 7)
+	f("both", false)
+	active := key(false, 0)
+	f("an active key", true)
+	other := key(false, 0)
+	book.Revoke(other, 8)
+	book.Revoke(other, 9)
+	f("another key, revoked twice", true)
+	book.Revoke(active, 8)
+	f("the last one revoked", false)
+	key(false, 0)
+	f("a new one", true)
+}

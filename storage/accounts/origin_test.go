@@ -1,6 +1,9 @@
 package accounts
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCanonicalOrigin(t *testing.T) {
 	f := func(in, want string) {
@@ -105,4 +108,21 @@ func FuzzCanonicalOrigin(f *testing.F) {
 			t.Errorf("CanonicalOrigin(%q) = %q, and of that %q, %v", s, once, twice, err)
 		}
 	})
+}
+
+// A host has up to 253 characters, and each label up to 63.
+func TestHostLengths(t *testing.T) {
+	label := strings.Repeat("a", 61) + "."
+	long := label + label + label + label // 248 characters
+	f := func(host string, ok bool) {
+		t.Helper()
+		if got := plainHost(host); got != ok {
+			t.Errorf("a host of %d characters is plain: %v; want %v", len(host), got, ok)
+		}
+	}
+
+	f(long+"abcde", true)
+	f(long+"abcdef", false)
+	f(strings.Repeat("a", 63)+".com", true)
+	f(strings.Repeat("a", 64)+".com", false)
 }

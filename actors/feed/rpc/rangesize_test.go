@@ -23,6 +23,9 @@ func TestSuggestedRange(t *testing.T) {
 	f("range 1000000 exceeds limit of 10000 blocks", 1, 1_000_000, 10000, true)
 	f("query returned more than 10000 results. Try with this block range [0x1, 0x64].", 1, 2000, 100, false)
 	f("query returned more than 10000 results. Try with this block range [0x2, 0x64].", 1, 2000, 0, false)
+	f("this block range should work: [0x64, 0x257]", 100, 501, 500, false)
+	f("this block range should work: [0x64, 0x257]", 100, 500, 0, false) // it was asked for
+	f("this block range should work: [0x64, 0x63]", 100, 500, 0, false)
 	f("exceed maximum block range: 5000", 0, 20000, 5000, true)
 	f("eth_getLogs is limited to 0 - 10,000 blocks range", 0, 20000, 10000, true)
 	f("up to a 2K block range and no limit on the response size", 0, 5000, 2000, true)

@@ -1,10 +1,13 @@
 package planted
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -19,10 +22,32 @@ const (
 const Max = 1 << 16
 
 var (
-	made, _ = strconv.Atoi(os.Getenv(Env))
-	seenDir = os.Getenv(SeenEnv)
+	made, _ = strconv.Atoi(find(Env))
+	seenDir = find(SeenEnv)
 	seen    [Max]atomic.Bool
 )
+
+// find returns a variable of the process, or of the nearest process above it: a test
+// may start the program without an environment.
+func find(name string) string {
+	for pid := os.Getpid(); pid > 1; {
+		all, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		for line := range strings.SplitSeq(string(all), "\x00") {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value
+			}
+		}
+
+		// pid (command) state parent: a command may have spaces.
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 2 {
+			break
+		}
+		pid, _ = strconv.Atoi(fields[1])
+	}
+	return ""
+}
 
 // At reports whether mistake id is made. It is asked only where the answer
 // changes something, so that a test that never asks cannot notice.

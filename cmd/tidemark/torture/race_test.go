@@ -20,7 +20,7 @@ import (
 // own OpenAPI document, its operations port and all administration at once. The
 // detector reports nothing, and no answer is a 500.
 func TestRace(t *testing.T) {
-	lasts := share(t, 15*time.Second, time.Minute)
+	lasts := share(t, 10*time.Second, time.Minute)
 	n := newNode(t, smallMarket+"[limits]\nqueue = \"20ms\"\n")
 	n.binary = build(t, "-race")
 	n.start()

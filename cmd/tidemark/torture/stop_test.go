@@ -29,23 +29,35 @@ type crowd struct {
 	slowest    time.Duration
 }
 
-// ask has so many clients ask, until end is closed or their connection is.
+// ask has so many clients ask, until end is closed; without end, until their
+// connection is. With one they connect again.
 func (w *crowd) ask(address, key string, clients int, end <-chan struct{}) *sync.WaitGroup {
 	all := new(sync.WaitGroup)
 
 	for i := range clients {
 		all.Go(func() {
-			c, err := dial(address, key)
-			if err != nil {
-				w.note(func() { w.cut = append(w.cut, err) })
-				return
+			random := rand.New(rand.NewPCG(uint64(i), rand.Uint64()))
+			for again := true; again; again = end != nil && !isClosed(end) {
+				c, err := dial(address, key)
+				if err != nil {
+					w.note(func() { w.cut = append(w.cut, err) })
+					return
+				}
+				w.askUntil(c, random, end)
+				c.close()
 			}
-
-			defer c.close()
-			w.askUntil(c, rand.New(rand.NewPCG(uint64(i), rand.Uint64())), end)
 		})
 	}
 	return all
+}
+
+func isClosed(end <-chan struct{}) bool {
+	select {
+	case <-end:
+		return true
+	default:
+		return false
+	}
 }
 
 func (w *crowd) note(what func()) {
@@ -55,13 +67,7 @@ func (w *crowd) note(what func()) {
 }
 
 func (w *crowd) askUntil(c *client, r *rand.Rand, end <-chan struct{}) {
-	for {
-		select {
-		case <-end:
-			return
-		default:
-		}
-
+	for !isClosed(end) {
 		path, from := w.mix.draw(r), time.Now()
 		a, err := c.ask(path)
 		if err != nil {

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const source = `package p
+
+func f(a, b int, list []byte) (int, error) {
+	if a < b && b > 3 {
+		return a, nil
+	}
+	list = append(list, byte(a))
+	g(a, b)
+	a += 2
+	_, err := f(b, a, append(list, 1))
+	if err != nil {
+		return 0, err
+	}
+	return a - b, nil
+}
+
+func g(int, int) { _ = point{x: 1, y: 2} }
+
+type point struct{ x, y int }
+`
+
+// parsed is the source as a package of the tree.
+func parsed(t *testing.T) (*tree, *pkg) {
+	t.Helper()
+	tr, err := loadTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pkg{ImportPath: "p", name: "p", GoFiles: []string{"p.go"}}
+	if err := tr.check(p, []byte(source)); err != nil {
+		t.Fatal(err)
+	}
+	return tr, p
+}
+
+// TestFind looks for one mistake of every kind, and checks that each compiles.
+func TestFind(t *testing.T) {
+	tr, p := parsed(t)
+	found := findMistakes(tr, p, 0)
+	for _, want := range []string{
+		"a < b -> a <= b", "b > 3 -> b >= 3", "b > 3 -> b > 3+1", "a < b && b > 3 -> b > 3",
+		"a < b && b > 3 -> false", "a < b && b > 3 -> true", "list = append(list, byte(a)) -> nothing",
+		"append(list, 1) -> list", "g(a, b) -> nothing", "g(a, b) -> g(b <-> a, b)", "a += 2 -> the other sign",
+		"err != nil -> false: the error is ignored", "a - b -> a + b", "x: 1 -> left out of point",
+	} {
+		if !slices.ContainsFunc(found, func(m *mistake) bool { return m.was+" -> "+m.is == want }) {
+			t.Errorf("%s is not found", want)
+		}
+	}
+
+	for i, m := range found {
+		m.id = i + 1
+		text := write(p.texts[0], m)
+		if !tr.compiles(p, 0, text) || strings.Count(string(text), "\n") != strings.Count(source, "\n") {
+			t.Errorf("%s -> %s does not compile, or moves lines:\n%s", m.was, m.is, text)
+		}
+	}
+}
+
+// TestReport counts by package, and lists what passed with its line.
+func TestReport(t *testing.T) {
+	p, q := &pkg{name: "p"}, &pkg{name: "q"}
+	sample := []*mistake{
+		{pkg: p}, {pkg: p}, {pkg: p, path: "p/p.go", line: 7, function: "f", was: "a < b", is: "a <= b"},
+		{pkg: q}, {pkg: q}, {pkg: q},
+	}
+
+	var out strings.Builder
+	printReport(&out, sample, []outcome{noticed, hung, passed, same, open, noticed}, []string{"p.TestX"})
+	for _, want := range []string{
+		"p                               2        1          0          0   66.7 %\n",
+		"q                               1        0          1          1  100.0 %\n",
+		"total                           3        1          1          1   75.0 %\n",
+		"1 of the noticed hung", "left out, as they fail in this build without a mistake: p.TestX",
+		"p/p.go:7 f: passed\n  - a < b\n  + a <= b\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestEquivalents reads what is known, and refuses an entry without a reason.
+func TestEquivalents(t *testing.T) {
+	if list, err := readEquivalents(known); err != nil || len(list) == 0 {
+		t.Errorf("%d known: %v", len(list), err)
+	}
+	m := &mistake{path: "p/p.go", function: "f", was: "a", is: "b"}
+	if list, err := readEquivalents("# why\np/p.go\tf\ta\tb\tno one can tell\n"); err != nil || !list[m.name()] {
+		t.Errorf("read %v, %v", list, err)
+	}
+	for _, text := range []string{"p/p.go\tf\ta\tb", "p/p.go\tf\ta\tb\t ", "p/p.go"} {
+		if _, err := readEquivalents(text); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}

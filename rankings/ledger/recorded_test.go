@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/script"
+)
+
+// recorded are the prices of an hour, with something in every field.
+var recorded = []HourPrice{
+	{
+		Token: 1, Usd: 5, AsOf: 7, Markets: 3, OnlyPool: market.NoIndex, Source: market.SourcePool,
+		Corroborated: true, ExitUsd: 1e6,
+	},
+	{
+		Token: 2, Usd: 0.25, AsOf: 8, Markets: 1, OnlyPool: market.NoIndex, Source: market.SourceDerived,
+		Reason: market.ReasonUncorroborated, ExitUsd: 1e3,
+	},
+}
+
+// moved changes the liquidity of NFT 1 of the pool of two tokens.
+func moved(by int64) market.ModifyLiquidity {
+	m := market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: testManager, TickLower: -60, TickUpper: 60, Salt: script.Salt(1),
+		LiquidityDelta: clmath.I128{Lo: uint64(max(by, -by))},
+	}
+	if by < 0 {
+		m.LiquidityDelta = m.LiquidityDelta.Neg()
+	}
+	return m
+}
+
+// TestPricesAreRecorded: what is known of the tokens' prices in the hour stands in
+// the history, and with a position that closes.
+func TestPricesAreRecorded(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	l.BeginHour(market.HourOf(l.Head().Time), recorded, nil)
+	mint := strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9))
+	apply(t, l, mint)
+	l.Changes()
+	apply(t, l, strictSpan(l, moved(-1e9)))
+
+	entries := 0
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil {
+			if entries++; e.Price0Usd != 5 || e.Price1Usd != 0.25 {
+				t.Errorf("the history has prices %v and %v; want 5 and 0.25", e.Price0Usd, e.Price1Usd)
+			}
+		}
+	}
+	if entries != 1 {
+		t.Errorf("%d entries; want one", entries)
+	}
+
+	st := l.Freeze()
+	p := st.Positions.At(0)
+	for leg, r := range recorded {
+		want := market.ClosePrice{
+			Usd: r.Usd, AsOf: r.AsOf, Markets: r.Markets, Source: r.Source, Corroborated: r.Corroborated,
+		}
+		if p.Close[leg] != want {
+			t.Errorf("leg %d was closed at %+v; want %+v", leg, p.Close[leg], want)
+		}
+	}
+	if p.IsOpen() || int64(p.ClosedAt) != st.Now() || st.OpenCount != 0 {
+		t.Errorf("the position is %+v", p)
+	}
+}
+
+// TestStableIsRecorded: the first pool of a stable puts its price into the series,
+// once, and a Revert takes it out.
+func TestStableIsRecorded(t *testing.T) {
+	stable := testTokens()[1].Address
+	l := New(Config{Chain: 1, PositionManager: testManager, Stables: []market.Address{stable}})
+	start := strictSpan(l)
+	start.Tokens = testTokens()
+	start.Time += 5 * market.Hour
+	start.Blocks[0].Time = start.Time
+	apply(t, l, start)
+	l.Changes()
+
+	ops := func() (written, dropped int) {
+		for _, op := range l.Changes().Ops {
+			e := HourPrices.Entry(&op)
+			switch {
+			case e == nil:
+			case e.Token != 1 || e.Hour != market.HourOf(start.Time):
+				t.Errorf("a record of token %d, hour %d", e.Token, e.Hour)
+			case op.Drop:
+				dropped++
+			case e.Usd == 1 && e.Corroborated && e.Source == market.SourceAnchor:
+				written++
+			}
+		}
+		return written, dropped
+	}
+	pool := func(id byte, fee uint32) market.Initialize {
+		return market.Initialize{
+			Pool: market.PoolID{id}, Currency0: stable, Currency1: market.Address{19: 2},
+			Fee: fee, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+		}
+	}
+	f := func(what string, written, dropped int) {
+		t.Helper()
+		if w, d := ops(); w != written || d != dropped {
+			t.Errorf("%s: %d records written, %d dropped; want %d, %d", what, w, d, written, dropped)
+		}
+	}
+
+	apply(t, l, strictSpan(l, pool(1, 3000)))
+	f("the first pool", 1, 0)
+	apply(t, l, strictSpan(l, pool(2, 500)))
+	f("the second pool", 0, 0)
+	for range 2 {
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("both reverted", 0, 1)
+}

@@ -1,0 +1,146 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"tidemark/rankings/market"
+)
+
+// A head that was recorded is there after a power cut, beside those of other chains,
+// and the file has two slots for each chain.
+func TestHeadsAreDurable(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	must(fs.MkdirAll("data", 0o700))
+	h, err := openHeads(fs, "data")
+	must(err)
+	for n := uint64(1); n < 6; n++ {
+		for _, chain := range []market.ChainID{7, 3, 9} {
+			must(h.write(acknowledgedHead{chain: chain, sequence: n, generation: n * 2, block: n * 100}))
+		}
+
+		again, err := openHeads(fs.CrashClone(vfs.CrashCloneCfg{}), "data")
+		must(err)
+		for _, chain := range []market.ChainID{3, 7, 9} {
+			if a, ok := again.get(chain); !ok || a.sequence != n || a.generation != n*2 || a.block != n*100 {
+				t.Errorf("after a crash chain %d is at %+v, %v; want commit %d", chain, a, ok, n)
+			}
+		}
+	}
+
+	if info, err := fs.Stat("data.heads"); err != nil || info.Size() > 3*2*headSlot {
+		t.Errorf("the file of 3 chains has %d bytes, %v; want at most %d", info.Size(), err, 3*2*headSlot)
+	}
+	must(h.close())
+}
+
+// What could not be written was not recorded: an error of the write is not hidden by
+// the sync after it.
+func TestFailedWritesAreReported(t *testing.T) {
+	broken := errors.New("broken")
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWriteAt {
+			return broken
+		}
+		return nil
+	}))
+	must(fs.MkdirAll("data", 0o700))
+	h, err := openHeads(fs, "data")
+	must(err)
+	if err := h.write(acknowledgedHead{chain: 1, sequence: 1}); !errors.Is(err, broken) {
+		t.Errorf("a head that was not written: %v", err)
+	}
+	if _, ok := h.get(1); ok {
+		t.Error("a head that was not written counts as recorded")
+	}
+
+	f, err := fs.OpenReadWrite("proof", vfs.WriteCategoryUnspecified)
+	must(err)
+	if err := writeProof(f, &proof{sequence: 1}); !errors.Is(err, broken) {
+		t.Errorf("a proof that was not written: %v", err)
+	}
+	must(errors.Join(h.close(), f.Close()))
+}
+
+// The chain of a key has a length of 1 to 8 bytes, and a kind behind it.
+func TestParseChain(t *testing.T) {
+	f := func(key []byte, chain market.ChainID, rest int, ok bool) {
+		t.Helper()
+		c, tail, parsed := parseChain(key)
+		if c != chain || len(tail) != rest || parsed != ok {
+			t.Errorf("%x: chain %d, %d bytes, %v; want %d, %d, %v", key, c, len(tail), parsed, chain, rest, ok)
+		}
+	}
+
+	f(nil, 0, 0, false)
+	f([]byte{0, 1}, 0, 0, false)
+	f([]byte{1, 5}, 0, 0, false)
+	f([]byte{1, 5, 9}, 5, 1, true)
+	f([]byte{8, 1, 0, 0, 0, 0, 0, 0, 2, 9}, 1<<56|2, 1, true)
+	f([]byte{9, 1, 0, 0, 0, 0, 0, 0, 0, 2, 9}, 0, 0, false)
+	for _, chain := range []market.ChainID{1, 255, 256, 43114, 1<<64 - 1} {
+		f(appendKind(nil, chain, kindHead), chain, 1, true)
+	}
+}
+
+// Only a slot that is whole counts.
+func TestHeadSlots(t *testing.T) {
+	want := acknowledgedHead{chain: 7, sequence: 5, generation: 4, block: 3, hash: market.Hash{31: 9}, dropped: true}
+	whole := want.append(nil)
+	var got acknowledgedHead
+	if !got.decode(whole) || got != want {
+		t.Errorf("read %+v; want %+v", got, want)
+	}
+	for n := range whole {
+		if got.decode(whole[:n]) {
+			t.Errorf("%d of %d bytes count as a slot", n, len(whole))
+		}
+		flipped := slices.Clone(whole)
+		flipped[n] ^= 0x10
+		if got.decode(flipped) {
+			t.Errorf("a slot with another byte %d counts", n)
+		}
+	}
+
+	foreign := slices.Clone(whole)
+	foreign[0]++
+	sum := crc32.Checksum(foreign[:headSumAt], castagnoli)
+	binary.BigEndian.PutUint32(foreign[headSumAt:], sum)
+	if got.decode(foreign) {
+		t.Error("a slot of another format counts")
+	}
+}
+
+// Keys are part of the format of the data.
+func TestKeys(t *testing.T) {
+	f := func(got []byte, want string) {
+		t.Helper()
+		if string(got) != want {
+			t.Errorf("key %q; want %q", got, want)
+		}
+	}
+	before := []byte("x")
+	f(appendChain(before, 43114), "x\x02\xa8\x6a")
+	f(appendChainEnd(before, 1), "x\x01\x01\xff")
+	f(appendOffline(before, 1), "x\x00offline/\x01\x01")
+	f(appendIdentityKey(before, "seed"), "x\x00identity/seed")
+	f(appendKind(before, 1, kindHead), "x\x01\x01"+string(rune(kindHead)))
+}
+
+// The zero value of the options suits a node.
+func TestOptionsDefaults(t *testing.T) {
+	o, a := Options{}.withDefaults(), AccountsOptions{}.withDefaults()
+	if o.Logger == nil || o.Exit == nil || o.fs == nil || o.CacheBytes != 128<<20 || o.MemTableBytes != 64<<20 ||
+		o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
+		t.Errorf("the options of the store are %+v", o)
+	}
+	if a.Logger == nil || a.Exit == nil || a.FS == nil || a.MinFreeBytes != 64<<20 {
+		t.Errorf("the options of accounts are %+v", a)
+	}
+}
