@@ -27,7 +27,7 @@ func measureDense(events int) ([]figure, error) {
 	}
 
 	ratio := memory.took.Seconds() / network.took.Seconds()
-	limit := fmt.Sprintf("plan: %.0f calls/s, %.0f used", s.perSecond,
+	limit := fmt.Sprintf("plan: %d results, %d a batch; %.0f calls/s", s.results, s.batch,
 		float64(network.calls)/network.took.Seconds())
 	return []figure{
 		{name: "events from memory", value: memory.rate(r.events), unit: "events/s",

@@ -25,7 +25,7 @@ type plan struct {
 // The plans: a node of one's own or a large plan, and one that costs little.
 var (
 	generous = plan{
-		name: "generous", latency: 100 * time.Millisecond, perSecond: 5000, batch: 100,
+		name: "generous", latency: 100 * time.Millisecond, batch: 100,
 		span: 10_000, results: 10_000,
 	}
 	small = plan{
