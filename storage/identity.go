@@ -86,6 +86,10 @@ func (s *Store) checkFormat() error {
 	}
 
 	format, err := strconv.Atoi(string(value))
+	older := err == nil && format > 0 && format < Format && !s.opts.ReadOnly
+	if older && s.opts.Rebuild != nil && s.opts.Rebuild() {
+		return s.dropAll(format)
+	}
 	if err != nil || format < OldestFormat || format > Format {
 		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
 			s.dir, ErrFormat, value, OldestFormat, Format)
@@ -94,6 +98,28 @@ func (s *Store) checkFormat() error {
 		return nil
 	}
 	return s.writeFormat()
+}
+
+// dropAll drops the data of all chains of a store in an older format. Its identity
+// stays, and generations are numbered on.
+func (s *Store) dropAll(format int) error {
+	for _, a := range s.heads.last {
+		a.sequence, a.dropped = a.sequence+1, true
+		if err := s.heads.write(a); err != nil {
+			return err
+		}
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+
+	must(b.DeleteRange([]byte{1}, []byte{9}, nil))
+	must(b.Set(formatKey, strconv.AppendInt(nil, Format, 10), nil))
+	if err := b.Commit(pebble.Sync); err != nil {
+		return fmt.Errorf("cannot raise the format of store %s: %w", s.dir, err)
+	}
+	s.opts.Logger.Warn("the store was of an older format; its chains are built again from their archives",
+		"store", s.dir, "format", format, "now", Format)
+	return nil
 }
 
 func (s *Store) writeFormat() error {
