@@ -143,10 +143,15 @@ func (c *coder) time32(field string, v *uint32) {
 	*v = uint32(x)
 }
 
-// lateU32 is a u32 at the end of a record that earlier formats do not have. 0 is
-// left out, so a record of theirs is also one of this format.
+// late reports whether the fields that earlier formats do not have follow, which
+// can only be at the end of a record. They are left out where present is false, so
+// a record of an earlier format is also one of this format. After reading them, the
+// caller requires that present is true of what it read.
+func (c *coder) late(present bool) bool { return !c.read && present || c.read && len(c.buf) > 0 }
+
+// lateU32 is a late u32, left out if it is 0.
 func (c *coder) lateU32(field string, v *uint32) {
-	if !c.read && *v != 0 || c.read && len(c.buf) > 0 {
+	if c.late(*v != 0) {
 		c.u32(field, v)
 		c.require(field, *v != 0)
 	}

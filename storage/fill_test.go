@@ -143,6 +143,7 @@ func filledHead(next numbers) head {
 	filledLengths(next, h.Rows)
 	h.OpenCount, h.Transactions = filled[uint32](next), filled[uint64](next)
 	h.Native = filled[uint32](next)
+	h.DaysFrom = filled[uint32](next)
 	for i := ledger.TableCount(); i < len(tables); i++ {
 		h.Rows[i] = filled[uint32](next)
 	}

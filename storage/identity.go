@@ -1,9 +1,10 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -19,7 +20,8 @@ import (
 //	   whose chains have no commits to miss
 //	5  2026-11: the seconds outside of ticks and inside of positions. A store in
 //	   format 3 or 4 opens; its positions have no time in range (see
-//	   market.Position.Timed), those minted from then on do
+//	   market.Position.Timed), those minted from then on do;
+//	   marks of commits, and the number of changes of what chains share
 const (
 	Format       = 5
 	OldestFormat = 3 // that this program reads
@@ -33,118 +35,81 @@ type Pair struct{ Name, Value string }
 
 // Identity returns the pairs that SetIdentity wrote, ascending by name; none for
 // a new store.
-func (s *Store) Identity() ([]Pair, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: identityPrefix, UpperBound: identityEnd,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
-	}
-
-	var pairs []Pair
-	for ok := it.First(); ok; ok = it.Next() {
-		name := string(it.Key()[len(identityPrefix):])
-		pairs = append(pairs, Pair{Name: name, Value: string(it.Value())})
-	}
-
-	if err := it.Close(); err != nil {
-		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
-	}
-	return pairs, nil
+func (s *Store) Identity() []Pair {
+	s.sharedMu.Lock()
+	defer s.sharedMu.Unlock()
+	return slices.Clone(s.shared.Identity)
 }
 
 // SetIdentity replaces the identity: the settings that the data was made with.
 // The node compares them with its configuration at every start.
 func (s *Store) SetIdentity(pairs []Pair) error {
-	if err := s.checkWritable(); err != nil {
-		return err
-	}
-
-	b := s.db.NewBatch()
-	defer b.Close()
-
-	must(b.DeleteRange(identityPrefix, identityEnd, nil))
-	for _, p := range pairs {
-		must(b.Set(appendIdentityKey(nil, p.Name), []byte(p.Value), nil))
-	}
-
-	if err := b.Commit(pebble.Sync); err != nil {
-		return fmt.Errorf("cannot write identity of store %s: %w", s.dir, err)
-	}
-	return nil
+	pairs = slices.Clone(pairs)
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Name, b.Name) })
+	return s.updateShared(func(c *shared) { c.Identity = pairs })
 }
 
-// checkFormat refuses a store in another format, and writes the format of a new
-// store.
+// checkFormat refuses a store in another format, and a database that is no store.
 func (s *Store) checkFormat() error {
-	value, ok, err := s.get(formatKey, nil)
-	if err != nil {
-		return fmt.Errorf("cannot read format of store %s: %w", s.dir, err)
+	format := s.shared.Format
+	if format == 0 {
+		return s.checkEmpty()
 	}
-	if !ok {
-		return s.markFormat()
-	}
-
-	format, err := strconv.Atoi(string(value))
-	older := err == nil && format > 0 && format < Format && !s.opts.ReadOnly
+	older := format < Format && !s.opts.ReadOnly
 	if older && s.opts.Rebuild != nil && s.opts.Rebuild() {
 		return s.dropAll(format)
 	}
-	if err != nil || format < OldestFormat || format > Format {
-		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
-			s.dir, ErrFormat, value, OldestFormat, Format)
+	if format < OldestFormat || format > Format {
+		return fmt.Errorf("cannot open store %s: %w %q; this program reads %d to %d",
+			s.dir, ErrFormat, fmt.Sprint(format), OldestFormat, Format)
 	}
-	if format == Format || s.opts.ReadOnly {
-		return nil
-	}
-	return s.writeFormat()
+	return nil
 }
 
 // dropAll drops the data of all chains of a store in an older format. Its identity
 // stays, and generations are numbered on.
 func (s *Store) dropAll(format int) error {
-	for _, a := range s.heads.last {
-		a.sequence, a.dropped = a.sequence+1, true
-		if err := s.heads.write(a); err != nil {
-			return err
+	for _, chain := range s.heads.stored() {
+		a, _ := s.heads.get(chain)
+		dropped := acknowledgedHead{
+			chain: chain, sequence: a.sequence + 1, generation: a.generation, dropped: true,
+		}
+		if err := s.heads.write(dropped); err != nil {
+			return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 		}
 	}
-	b := s.db.NewBatch()
-	defer b.Close()
 
-	must(b.DeleteRange([]byte{1}, []byte{9}, nil))
-	must(b.Set(formatKey, strconv.AppendInt(nil, Format, 10), nil))
-	if err := b.Commit(pebble.Sync); err != nil {
-		return fmt.Errorf("cannot raise the format of store %s: %w", s.dir, err)
+	// Every key of a chain begins with the length of its id, 1 to 8.
+	if err := s.db.DeleteRange([]byte{1}, []byte{9}, pebble.Sync); err != nil {
+		return fmt.Errorf("cannot empty store %s: %w", s.dir, err)
 	}
 	s.opts.Logger.Warn("the store was of an older format; its chains are built again from their archives",
 		"store", s.dir, "format", format, "now", Format)
 	return nil
 }
 
-func (s *Store) writeFormat() error {
-	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
-		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
+// checkEmpty refuses a database with data but no format.
+func (s *Store) checkEmpty() error {
+	if s.opts.ReadOnly {
+		return fmt.Errorf("cannot open store %s: it is empty", s.dir)
+	}
+	empty, err := s.isEmpty()
+	if err != nil {
+		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
+	}
+	if !empty {
+		return fmt.Errorf("cannot open store %s: %w: it has data but no format key",
+			s.dir, ErrFormat)
 	}
 	return nil
 }
 
-func (s *Store) markFormat() error {
-	if s.opts.ReadOnly {
-		return fmt.Errorf("cannot open store %s: it is empty", s.dir)
-	}
+// isEmpty reports whether there is no key.
+func (s *Store) isEmpty() (bool, error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
-		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
+		return false, err
 	}
-
-	foreign := it.First()
-	if err := it.Close(); err != nil {
-		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
-	}
-	if foreign {
-		return fmt.Errorf("cannot open store %s: %w: it has data but no format key",
-			s.dir, ErrFormat)
-	}
-	return s.writeFormat()
+	found := it.First()
+	return !found, errors.Join(it.Error(), it.Close())
 }

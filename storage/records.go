@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -240,6 +242,24 @@ func codeStats(c *coder, s *market.PoolStats) {
 	c.usd("feesUsd7d", &s.FeesUsd7d)
 	c.usd("feeApr", &s.FeeAPR)
 	c.usd("currentPrice", &s.CurrentPrice)
+
+	// Format 4 and earlier have no such windows: they are not known.
+	late := [4]*float64{&s.VolumeUsd1h, &s.FeesUsd1h, &s.VolumeUsd30d, &s.FeesUsd30d}
+	if c.late(anyKnown(late)) {
+		c.usd("volumeUsd1h", &s.VolumeUsd1h)
+		c.usd("feesUsd1h", &s.FeesUsd1h)
+		c.usd("volumeUsd30d", &s.VolumeUsd30d)
+		c.usd("feesUsd30d", &s.FeesUsd30d)
+		c.require("feesUsd30d", anyKnown(late))
+	} else if c.read {
+		for _, usd := range late {
+			*usd = market.Unknown
+		}
+	}
+}
+
+func anyKnown(usd [4]*float64) bool {
+	return slices.ContainsFunc(usd[:], func(x *float64) bool { return market.Known(*x) })
 }
 
 // codeTransaction leaves out Position, Block and LogIndex, which are in the key.

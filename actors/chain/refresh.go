@@ -82,9 +82,13 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 		return err
 	}
 	c.backlog = 0
-	c.Metrics.commit.Update(clock().Sub(started).Seconds())
+	c.committed = clock().Sub(started)
+	c.Metrics.commit.Update(c.committed.Seconds())
 	return nil
 }
+
+// LastCommit returns how long the last commit took.
+func (c *Chain) LastCommit() time.Duration { return c.committed }
 
 // solvePrices computes the price of every token, with the answers of the price
 // feed, and returns which changed; the pools of those are to be valued again.
@@ -152,7 +156,7 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes) {
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
-			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex
+			c.stale[i] = c.stale[i] || c.view == nil || value.WindowsMoved(st, i, c.view.State.Now())
 		}
 	}
 }

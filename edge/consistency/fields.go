@@ -106,6 +106,7 @@ var metricsFields = map[string]kind{
 var poolMetricsFields = map[string]kind{
 	"tvlUsd": isNumber, "volumeUsd24h": isNumber, "volumeUsd7d": isNumber, "feesUsd24h": isNumber,
 	"feesUsd7d": isNumber, "feeApr": isNumber, "txCount": isInteger, "currentPrice": isNumber,
+	"volumeUsd1h": isNumber, "volumeUsd30d": isNumber, "feesUsd1h": isNumber, "feesUsd30d": isNumber,
 }
 
 var priceFields = map[string]kind{

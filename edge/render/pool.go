@@ -61,10 +61,16 @@ func appendFee(dst []byte, p *market.Pool) []byte {
 // its positions' rows.
 func appendStats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
 	dst = number(append(dst, `{"tvlUsd":`...), s.TVLUsd)
+	dst = number(append(dst, `,"volumeUsd1h":`...), s.VolumeUsd1h)
 	dst = number(append(dst, `,"volumeUsd24h":`...), s.VolumeUsd24h)
 	dst = number(append(dst, `,"volumeUsd7d":`...), s.VolumeUsd7d)
+	dst = number(append(dst, `,"volumeUsd30d":`...), s.VolumeUsd30d)
+
+	dst = number(append(dst, `,"feesUsd1h":`...), s.FeesUsd1h)
 	dst = number(append(dst, `,"feesUsd24h":`...), s.FeesUsd24h)
 	dst = number(append(dst, `,"feesUsd7d":`...), s.FeesUsd7d)
+	dst = number(append(dst, `,"feesUsd30d":`...), s.FeesUsd30d)
+
 	dst = percent(append(dst, `,"feeApr":`...), s.FeeAPR)
 	dst = integer(append(dst, `,"txCount":`...), p.Swaps+p.LiquidityChanges)
 	dst = number(append(dst, `,"currentPrice":`...), s.CurrentPrice)

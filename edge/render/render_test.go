@@ -81,7 +81,8 @@ func testState() *market.State {
 	})
 	var stats market.Table[market.PoolStats]
 	stats.Append(market.PoolStats{
-		TVLUsd: 1234567.875, VolumeUsd24h: 0.1, VolumeUsd7d: 1e22, FeesUsd24h: 1e-7,
+		TVLUsd: 1234567.875, VolumeUsd1h: 0.05, FeesUsd1h: 5e-8, VolumeUsd30d: 3e22, FeesUsd30d: 12.75,
+		VolumeUsd24h: 0.1, VolumeUsd7d: 1e22, FeesUsd24h: 1e-7,
 		FeeAPR: 123_456_789, CurrentPrice: 2534.25,
 	})
 	stats.Append(market.PoolStats{

@@ -71,6 +71,7 @@ func randomMarket(t *testing.T, seed uint64, steps int) (*market.State, *clockMo
 	store.take(w.Ledger)
 	st := w.Freeze()
 	clean(t, st)
+	store.compareBuckets(t)
 	fresh, want, clock := New(w.cfg), newShadow(), newClockModel()
 	for _, s := range kept {
 		if err := s.apply(fresh); err != nil {

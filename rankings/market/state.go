@@ -24,6 +24,11 @@ type State struct {
 	Prices Frozen[Price]
 	Stats  Frozen[PoolStats]
 
+	// DaysFrom is one more than the first UTC day whose swaps are all in Hours or
+	// were freed as too old. It is 1 but for stores that began in a format that kept
+	// fewer days; 0 stands for 1.
+	DaysFrom uint32
+
 	Native       uint32 // token index of the native currency, or NoIndex
 	Transactions uint64 // history entries of all positions
 	OpenCount    uint32 // NFT positions with liquidity

@@ -499,14 +499,22 @@ type PoolList struct {
 type PoolMetrics struct {
 	// What the pool's liquidity holds at the current price, fees excluded. A leg without a price is left out and pricing.priceUnavailable set; a leg beyond its exit value is cut and pricing.unrealizable set. USD; null when no leg has a price.
 	TVLUsd *float64 `json:"tvlUsd"`
+	// Swaps of the last hour, one side of each. USD; null when a price that it needs is unknown.
+	VolumeUsd1h *float64 `json:"volumeUsd1h"`
 	// Swaps of the last 24 hours, one side of each. USD; null when a price that it needs is unknown.
 	VolumeUsd24h *float64 `json:"volumeUsd24h"`
 	// Swaps of the last 7 days, one side of each. USD; null when a price that it needs is unknown.
 	VolumeUsd7d *float64 `json:"volumeUsd7d"`
+	// Fees of liquidity providers for the swaps of the last hour. USD; null when a price that it needs is unknown.
+	FeesUsd1h *float64 `json:"feesUsd1h"`
+	// Swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago, one side of each. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older.
+	VolumeUsd30d *float64 `json:"volumeUsd30d"`
 	// Fees of the last 24 hours to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
 	FeesUsd24h *float64 `json:"feesUsd24h"`
 	// Fees of the last 7 days to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
 	FeesUsd7d *float64 `json:"feesUsd7d"`
+	// Fees of liquidity providers for the swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older.
+	FeesUsd30d *float64 `json:"feesUsd30d"`
 	// feesUsd24h / tvlUsd * 36500, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a leg has no price or tvlUsd is 0.
 	FeeAPR *float64 `json:"feeApr"`
 	// Swaps and liquidity changes since creation.

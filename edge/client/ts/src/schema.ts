@@ -470,14 +470,22 @@ export interface PoolList {
 export interface PoolMetrics {
   /** What the pool's liquidity holds at the current price, fees excluded. A leg without a price is left out and pricing.priceUnavailable set; a leg beyond its exit value is cut and pricing.unrealizable set. USD; null when no leg has a price. */
   tvlUsd: number | null;
+  /** Swaps of the last hour, one side of each. USD; null when a price that it needs is unknown. */
+  volumeUsd1h: number | null;
   /** Swaps of the last 24 hours, one side of each. USD; null when a price that it needs is unknown. */
   volumeUsd24h: number | null;
   /** Swaps of the last 7 days, one side of each. USD; null when a price that it needs is unknown. */
   volumeUsd7d: number | null;
+  /** Fees of liquidity providers for the swaps of the last hour. USD; null when a price that it needs is unknown. */
+  feesUsd1h: number | null;
+  /** Swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago, one side of each. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older. */
+  volumeUsd30d: number | null;
   /** Fees of the last 24 hours to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown. */
   feesUsd24h: number | null;
   /** Fees of the last 7 days to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown. */
   feesUsd7d: number | null;
+  /** Fees of liquidity providers for the swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older. */
+  feesUsd30d: number | null;
   /** feesUsd24h / tvlUsd * 36500, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a leg has no price or tvlUsd is 0. */
   feeApr: number | null;
   /** Swaps and liquidity changes since creation. */
