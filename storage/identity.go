@@ -55,6 +55,7 @@ func (s *Store) checkFormat() error {
 	if format == 0 {
 		return s.checkEmpty()
 	}
+
 	older := format < Format && !s.opts.ReadOnly
 	if older && s.opts.Rebuild != nil && s.opts.Rebuild() {
 		return s.dropAll(format)
