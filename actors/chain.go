@@ -306,13 +306,17 @@ func (a *chainActor) scheduleTick(after time.Duration) {
 	time.AfterFunc(after, func() { a.send(refresh{epoch, tick}) })
 }
 
-// resync drops the chain's data and starts again. It is an operator's command.
-func (a *chainActor) resync() error {
+// resync drops the chain's data and its archive and starts again. It is an
+// operator's command.
+func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
+
+// restart drops data of the chain and goes on from what is left.
+func (a *chainActor) restart(drop func(*chain.Chain) error) error {
 	if a.chain == nil || !a.chain.Loaded() {
 		return errors.New("the chain's records are still loading; try again in a few seconds")
 	}
 	a.beginEpoch()
-	if err := a.chain.Resync(); err != nil {
+	if err := drop(a.chain); err != nil {
 		a.restoreLater()
 		return err
 	}

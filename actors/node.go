@@ -12,6 +12,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/archive"
 	"tidemark/actors/verify"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -54,8 +55,12 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 
 	for _, spec := range specs {
 		ctx, cancel := context.WithCancel(context.Background())
+		source := spec.Feed
+		if spec.Config.Archive != nil {
+			source = archive.NewFeed(spec.Config.Archive, spec.Feed)
+		}
 		a := &chainActor{
-			config: spec.Config, store: store, board: board, feed: spec.Feed, every: every,
+			config: spec.Config, store: store, board: board, feed: source, every: every,
 			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
 			panics: panics.Inc, ctx: ctx, cancel: cancel,
 		}
@@ -102,6 +107,18 @@ func (n *Node) spawn(a *chainActor) {
 // SetOffline takes a chain offline, or online again.
 func (n *Node) SetOffline(id market.ChainID, offline bool) error {
 	return n.command(id, func(a *chainActor) error { return a.chain.SetOffline(offline) })
+}
+
+// Rebuild drops the data of a chain and indexes it from its archive of spans, and
+// what that lacks from its nodes.
+func (n *Node) Rebuild(id market.ChainID) error {
+	return n.command(id, func(a *chainActor) error {
+		if a.config.Archive == nil {
+			return fmt.Errorf("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
+				id, id)
+		}
+		return a.restart((*chain.Chain).Restart)
+	})
 }
 
 // Resync drops all data of a chain and indexes it from its start.
@@ -151,6 +168,11 @@ func (n *Node) Stop(ctx context.Context) error {
 	for id, a := range n.chains {
 		if err := a.feed.Close(); err != nil {
 			n.log.Warn("cannot close a feed", "chain", id, "error", err)
+		}
+		if kept := a.config.Archive; kept != nil {
+			if err := kept.Close(); err != nil {
+				n.log.Warn("cannot close an archive", "chain", id, "error", err)
+			}
 		}
 	}
 	return ctx.Err()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // The formats of the store, newest last. A change to any key, record or meaning
@@ -54,10 +56,37 @@ func (s *Store) checkFormat() error {
 	if format == 0 {
 		return s.checkEmpty()
 	}
+
+	older := format < Format && !s.opts.ReadOnly
+	if older && s.opts.Rebuild != nil && s.opts.Rebuild() {
+		return s.dropAll(format)
+	}
 	if format < OldestFormat || format > Format {
 		return fmt.Errorf("cannot open store %s: %w %q; this program reads %d to %d",
 			s.dir, ErrFormat, fmt.Sprint(format), OldestFormat, Format)
 	}
+	return nil
+}
+
+// dropAll drops the data of all chains of a store in an older format. Its identity
+// stays, and generations are numbered on.
+func (s *Store) dropAll(format int) error {
+	for _, chain := range s.heads.stored() {
+		a, _ := s.heads.get(chain)
+		dropped := acknowledgedHead{
+			chain: chain, sequence: a.sequence + 1, generation: a.generation, dropped: true,
+		}
+		if err := s.heads.write(dropped); err != nil {
+			return fmt.Errorf("cannot drop chain %d: %w", chain, err)
+		}
+	}
+
+	// Every key of a chain begins with the length of its id, 1 to 8.
+	if err := s.db.DeleteRange([]byte{1}, []byte{9}, pebble.Sync); err != nil {
+		return fmt.Errorf("cannot empty store %s: %w", s.dir, err)
+	}
+	s.opts.Logger.Warn("the store was of an older format; its chains are built again from their archives",
+		"store", s.dir, "format", format, "now", Format)
 	return nil
 }
 

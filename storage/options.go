@@ -24,6 +24,11 @@ type Options struct {
 	// 0: 512 MiB.
 	MinFreeBytes uint64
 
+	// Rebuild is asked about a store in an older format. If it reports true, the data
+	// of all chains is dropped, because they are built again from their archives;
+	// otherwise the store is opened as it is, or refused. nil: it is never dropped.
+	Rebuild func() bool
+
 	// Tee receives every batch of a chain before it is committed; see
 	// Replica.ApplyBatch. It must not keep the bytes. If it fails, nothing is
 	// committed. nil: none.

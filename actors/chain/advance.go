@@ -26,7 +26,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 
 	if step.Span != nil {
-		if err := c.applySpan(step.Span); err != nil {
+		if err := c.applySpan(step.Span, step.Archived); err != nil {
 			return err
 		}
 		if !step.SpanConfirmed.IsZero() {
@@ -36,6 +36,9 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 
 	c.ledger.Forget(step.Finalized)
+	if c.Archive != nil && !step.Archived {
+		c.Archive.NoteFinalized(step.Finalized)
+	}
 	if c.ledger.Head().Number >= c.refused.to {
 		c.refused = refusal{}
 	}
@@ -45,11 +48,13 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 
 // applySpan cuts the span where hours begin and applies the pieces: the record of
 // an hour is solved from the state before its first block.
-func (c *Chain) applySpan(span *market.Span) error {
-	if !c.WantsState { // the logs of real nodes can be read again
+func (c *Chain) applySpan(span *market.Span, archived bool) error {
+	if !c.WantsState && !archived { // the logs of real nodes can be read again
 		span.Strict = !c.refused.certain
 	}
-	for _, piece := range ledger.CutHours(span, c.ledger.Head().Time) {
+	before := c.ledger.Head()
+	pieces := ledger.CutHours(span, before.Time)
+	for i, piece := range pieces {
 		first := piece.Time
 		if len(piece.Blocks) > 0 {
 			first = piece.Blocks[0].Time
@@ -61,6 +66,7 @@ func (c *Chain) applySpan(span *market.Span) error {
 
 		quarantined, err := c.ledger.Apply(&piece)
 		if err != nil {
+			c.keepSpans(before, pieces[:i], archived)
 			return err
 		}
 
@@ -76,7 +82,30 @@ func (c *Chain) applySpan(span *market.Span) error {
 		}
 	}
 
+	c.keepSpans(before, []market.Span{*span}, archived)
 	return nil
+}
+
+// keepSpans adds what was applied after a block to the archive. An error fails the
+// next commit, so that the store never has what the archive lacks.
+func (c *Chain) keepSpans(before market.Head, spans []market.Span, archived bool) {
+	if c.Archive == nil || archived {
+		return
+	}
+	for i := range spans {
+		if err := c.Archive.Append(before, &spans[i]); err != nil && c.unkept == nil {
+			c.unkept = err
+		}
+		before = spans[i].Head()
+	}
+}
+
+// syncArchive makes durable what the archive has, before a commit.
+func (c *Chain) syncArchive() error {
+	if c.Archive == nil || c.unkept != nil {
+		return c.unkept
+	}
+	return c.Archive.Sync()
 }
 
 // beginHour records the prices that the hour's events are valued at, and what
@@ -131,6 +160,11 @@ func (c *Chain) revert(to market.Head) error {
 			from.Number, at.Number, at.Hash, to.Number, to.Hash)
 	}
 
+	if c.Archive != nil {
+		if err := c.Archive.Revert(from.Number, to); err != nil && c.unkept == nil {
+			c.unkept = err
+		}
+	}
 	c.Metrics.reverts.Inc()
 	c.Log.Warn("the chain was reorganised; its blocks are replaced", "chain", c.ID(),
 		"from", to.Number+1, "to", from.Number, "blocks", from.Number-to.Number)

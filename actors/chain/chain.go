@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/archive"
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -20,6 +21,8 @@ type Config struct {
 	External func() []value.FeedPrice
 	// WantsState: the feed computes what happens next from the market.
 	WantsState bool
+	// Archive gets every span before the state after it is committed; nil: none.
+	Archive *archive.Archive
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
@@ -46,6 +49,7 @@ type Chain struct {
 	everything bool                           // all of them are
 	committed  time.Duration                  // that the last commit took
 	backlog    int                            // events applied and not committed
+	unkept     error                          // why the archive lacks a span; nil: it does not
 
 	confirmed confirmation
 	refused   refusal

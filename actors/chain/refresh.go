@@ -75,6 +75,9 @@ func (c *Chain) confirmedAt(head market.Head, now time.Time) (milli int64) {
 
 func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 	started := clock()
+	if err := c.syncArchive(); err != nil {
+		return err
+	}
 	if err := c.store.Commit(cut); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
-	c.confirmed, c.refused = confirmation{}, refusal{}
+	c.confirmed, c.refused, c.unkept = confirmation{}, refusal{}, nil
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
 	}
@@ -158,8 +158,20 @@ func (c *Chain) Complete() {
 	c.endRepair()
 }
 
-// Resync forgets everything kept of the chain and starts from its first block.
+// Resync forgets everything kept of the chain, its archive too, and starts from its
+// first block.
 func (c *Chain) Resync() error {
+	if c.Archive != nil {
+		if err := c.Archive.Drop(); err != nil {
+			return err
+		}
+	}
+	return c.Restart()
+}
+
+// Restart drops the chain's data and starts from its first block: from the archive,
+// as far as there is one.
+func (c *Chain) Restart() error {
 	c.board.Withdraw(c.ID())
 	if err := c.store.DropChain(c.ID()); err != nil {
 		return err

@@ -52,6 +52,8 @@ type Step struct {
 	// Proven: the span holds exactly the events of its blocks, as the receipts
 	// that their headers name prove, or as every node says again and again.
 	Proven bool
+	// Archived: the span comes from the archive of spans, which has it already.
+	Archived bool
 	// RevertTo, when not nil, is the newest anchor that is still on the chain.
 	RevertTo *market.Head
 	// Head is the chain's head as the feed last saw it.

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"tidemark/actors/feed/archive"
 	"tidemark/edge"
 	"tidemark/edge/pages"
 	"tidemark/rankings/market"
@@ -18,6 +19,10 @@ type Config struct {
 	Listen    string `about:"address of the API: HOST:PORT, or unix:PATH"`
 	OpsListen string `about:"address of /metrics and pprof"`
 	Feed      string `about:"sim or rpc"`
+
+	Archive             bool   `about:"keep what is fetched from nodes, to build chains again without them"`
+	ArchiveMaxBytes     uint64 `about:"of a chain's archive; the oldest blocks are removed above it; 0: no limit"`
+	ArchiveSegmentBytes uint64 `about:"when a file of an archive is full"`
 
 	Drain time.Duration `about:"how long a stopping node answers on, closing each connection after its answer"`
 
@@ -123,6 +128,7 @@ type PricesConfig struct {
 func defaultConfig() Config {
 	return Config{
 		Data: "./data", Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Feed: "sim",
+		Archive: true, ArchiveSegmentBytes: archive.DefaultSegmentBytes,
 		Log:      LogConfig{Level: "info", Slow: time.Second},
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},

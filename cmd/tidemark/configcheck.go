@@ -73,6 +73,7 @@ func (l *loaded) check() {
 			l.placeOf("limits.transactions-partial"), l.Limits.TransactionsPartial, l.Limits.TransactionsMax))
 	}
 
+	l.refuse(l.checkArchive())
 	l.refuse(l.checkListen("listen", l.Listen))
 	l.refuse(l.checkListen("ops-listen", l.OpsListen))
 	l.refuse(l.checkTLS())

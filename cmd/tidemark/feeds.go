@@ -22,9 +22,10 @@ import (
 // maxPoll is the longest pause between two looks at a chain's head.
 const maxPoll = time.Second
 
-// chainSpecs are the chains to run.
+// chainSpecs are the chains to run. full reports whether the disk has too little space
+// for writes.
 func (l *loaded) chainSpecs(
-	external *actors.PriceFeed, set *metrics.Set, log *slog.Logger,
+	external *actors.PriceFeed, full func() bool, set *metrics.Set, log *slog.Logger,
 ) ([]actors.ChainSpec, error) {
 	var specs []actors.ChainSpec
 	for i := range l.Chains {
@@ -43,22 +44,34 @@ func (l *loaded) chainSpecs(
 			prices = simulated.Prices
 		}
 
+		kept, err := l.openArchive(c, full, log)
+		if err != nil {
+			return nil, err
+		}
+		config := l.chainConfig(c, prices, set, log)
+		config.Archive = kept
 		specs = append(specs, actors.ChainSpec{
-			Feed:   source,
+			Feed: source, Config: config,
 			Verify: verify.Config{PoolManager: c.PoolManager, PositionManager: c.PositionManager},
-			Config: chain.Config{
-				Ledger: ledger.Config{
-					Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
-				},
-				Prices:           l.priceParams(c),
-				External:         prices,
-				WantsState:       l.Feed == "sim",
-				UnavailableAfter: l.Limits.UnavailableAfter,
-				Log:              log, Metrics: chain.NewMetrics(set, c.ID),
-			},
 		})
 	}
 	return specs, nil
+}
+
+// chainConfig is what a chain needs to know of itself.
+func (l *loaded) chainConfig(
+	c *ChainConfig, prices func() []value.FeedPrice, set *metrics.Set, log *slog.Logger,
+) chain.Config {
+	return chain.Config{
+		Ledger: ledger.Config{
+			Chain: c.ID, PositionManager: c.PositionManager, Start: max(c.StartBlock, 1),
+		},
+		Prices:           l.priceParams(c),
+		External:         prices,
+		WantsState:       l.Feed == "sim",
+		UnavailableAfter: l.Limits.UnavailableAfter,
+		Log:              log, Metrics: chain.NewMetrics(set, c.ID),
+	}
 }
 
 // priceParams are the thresholds with what is particular to the chain.
@@ -69,6 +82,9 @@ func (l *loaded) priceParams(c *ChainConfig) value.Params {
 	return p
 }
 
+// nativeName is the name of the chain's native currency.
+func (c *ChainConfig) nativeName() string { return cmp.Or(c.NativeName, c.NativeSymbol) }
+
 func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
 		decimals, err := c.decimals()
@@ -78,7 +94,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 		return rpc.New(rpc.Config{
 			Chain: c.ID, Endpoints: c.endpoints(),
 			PoolManager: c.PoolManager, PositionManager: c.PositionManager,
-			NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
+			NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
 			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
 			Decimals:    decimals,
 			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
@@ -92,7 +108,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
-		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
+		NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
 	}, l.workload)
 }

@@ -22,8 +22,8 @@ var floors = [][]string{
 	},
 	{"rankings/market", "edge/ui", "bench/process", "bench/mutants"},
 	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
-	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
-	{"actors/chain", "actors/verify", "storage/registry", "edge/query", "edge/render"},
+	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
+	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers", "bench/oracle/backfill"},
@@ -33,12 +33,13 @@ var floors = [][]string{
 
 // owners names the only packages that may import a heavy dependency.
 var owners = map[string][]string{
-	"github.com/anthdm/hollywood":     {"actors"},
-	"github.com/cockroachdb/pebble":   {"storage"},
-	"github.com/dgraph-io/ristretto":  {"edge/pages"},
-	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
-	"github.com/ethereum/go-ethereum": {"actors/feed/endpoint", "bench/oracle/backfill"},
-	"github.com/holiman/uint256":      {"rankings/clmath"},
+	"github.com/anthdm/hollywood":      {"actors"},
+	"github.com/cockroachdb/pebble":    {"storage"},
+	"github.com/dgraph-io/ristretto":   {"edge/pages"},
+	"github.com/valyala/fasthttp":      {"edge", "edge/gate", "bench/load", "bench/peers"},
+	"github.com/ethereum/go-ethereum":  {"actors/feed/endpoint", "bench/oracle/backfill"},
+	"github.com/holiman/uint256":       {"rankings/clmath"},
+	"github.com/parquet-go/parquet-go": {"actors/feed/cryo"},
 }
 
 // strangers never import each other: what moves and what is asked.

@@ -22,7 +22,8 @@ type CLI struct {
 	Accounts AccountsCmd `cmd:"" help:"Administer the accounts of a running node."`
 	Keys     KeysCmd     `cmd:"" help:"Issue, list and revoke API keys of a running node."`
 	Usage    UsageCmd    `cmd:"" help:"Show the units that an account used."`
-	Chains   ChainsCmd   `cmd:"" help:"List chains, take them offline and online, and index them anew."`
+	Chains   ChainsCmd   `cmd:"" help:"List chains, take them offline and online, and build or index them anew."`
+	Archive  ArchiveCmd  `cmd:"" help:"Export and import the archives that chains are built from."`
 	Verify   VerifyCmd   `cmd:"" help:"Compare a running node's ledgers with the contracts themselves."`
 	Check    CheckCmd    `cmd:"" help:"Check a stopped node's data, or a running node's answers against each other."`
 	Backup   BackupCmd   `cmd:"" help:"Write a checkpoint of a running node to a new directory."`

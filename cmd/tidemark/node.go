@@ -74,7 +74,9 @@ func (n *node) openStores() error {
 	}
 
 	var err error
-	n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{Metrics: n.set, Logger: n.log})
+	n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{
+		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives,
+	})
 	if err != nil {
 		return adviseMarket(n.Data, err)
 	}
@@ -169,7 +171,7 @@ func (n *node) startChains() error {
 		n.background("price feed", external.Run)
 	}
 
-	specs, err := n.chainSpecs(external, n.set, n.log)
+	specs, err := n.chainSpecs(external, n.store.Guard().ReadOnly, n.set, n.log)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ func (s *Server) handleChains() {
 
 	handle("offline", func(id market.ChainID) error { return s.Control.SetOffline(id, true) })
 	handle("online", func(id market.ChainID) error { return s.Control.SetOffline(id, false) })
+	handle("rebuild", s.Control.Rebuild)
 	handle("resync", s.Control.Resync)
 	s.handle("POST /chains/{id}/verify", s.verify)
 }

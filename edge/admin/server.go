@@ -34,7 +34,10 @@ type Config struct {
 type Control interface {
 	// SetOffline leaves a chain out of all answers, or includes it again.
 	SetOffline(chain market.ChainID, offline bool) error
-	// Resync deletes the data of a chain and indexes it again from its start.
+	// Rebuild deletes the data of a chain and builds it again from its archive.
+	Rebuild(chain market.ChainID) error
+	// Resync deletes the data and the archive of a chain and indexes it again from its
+	// start.
 	Resync(chain market.ChainID) error
 	// Verify compares a chain's ledger with its contracts: sample pools and
 	// positions, or everything when sample is 0.

@@ -38,6 +38,8 @@ func (c *testControl) SetOffline(id market.ChainID, offline bool) error {
 	return errors.New("the chain is loading")
 }
 
+func (c *testControl) Rebuild(market.ChainID) error { return nil }
+
 func (c *testControl) Resync(market.ChainID) error {
 	c.asked = append(c.asked, "resync")
 	return nil

@@ -44,8 +44,13 @@ func (f *Feed) decode(address market.Address, topics []word, data []byte) (marke
 	if len(topics) == 0 {
 		return nil, fmt.Errorf("log of %s has no topic", address)
 	}
+	return decodeLog(address == f.cfg.PositionManager, topics, data)
+}
+
+// decodeLog decodes a log of the position manager, or of the pool manager.
+func decodeLog(ofPositions bool, topics []word, data []byte) (market.Event, error) {
 	known, shapes := managerTopics, managerEvents
-	if address == f.cfg.PositionManager {
+	if ofPositions {
 		known, shapes = positionTopics, positionEvents
 	}
 

@@ -124,19 +124,9 @@ func (f *Feed) addLog(b *rawBlock, l *wireLog) error {
 		tx++
 	}
 
-	b.needsGas[tx] = b.needsGas[tx] || f.changesNFT(event)
+	b.needsGas[tx] = b.needsGas[tx] || f.contracts().ChangesNFT(event)
 	b.Logs = append(b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
 	return nil
-}
-
-func (f *Feed) changesNFT(e market.Event) bool {
-	switch e := e.(type) {
-	case market.TransferNFT:
-		return true
-	case market.ModifyLiquidity:
-		return e.Sender == f.cfg.PositionManager
-	}
-	return false
 }
 
 // assembleBlock assembles the logs of one block, none or one.

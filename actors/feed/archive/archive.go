@@ -1,0 +1,318 @@
+package archive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"tidemark/rankings/market"
+)
+
+const (
+	suffix = ".spans"
+	// DefaultSegmentBytes is small enough that a damaged segment is fetched again in
+	// minutes, and large enough that an archive has hundreds of files, not thousands.
+	DefaultSegmentBytes = 64 << 20
+	// MinSegmentBytes keeps the number of files, and so the time of a start, bounded.
+	MinSegmentBytes = 1 << 20
+)
+
+// Config says where the archive of one chain is kept.
+type Config struct {
+	Identity
+	Dir          string // of this chain alone; made when it is not there
+	SegmentBytes int64  // when a file is full; 0: DefaultSegmentBytes
+	// MaxBytes is how much is kept; the oldest segments are removed above it. 0: all.
+	MaxBytes int64
+	ReadOnly bool
+	// Full reports whether the disk has too little space: then nothing is written
+	// before Sync. nil: never.
+	Full func() bool
+	Log  *slog.Logger // nil: silent
+}
+
+// Archive is the spans of one chain as they were fetched. Its methods may be called
+// from any goroutine; one writes at a time.
+type Archive struct {
+	cfg Config
+
+	mu       sync.Mutex
+	segments []*segment // ascending; they do not overlap
+	active   *segment   // the one that is written; nil: none
+	file     *os.File   // of the active one
+	pending  pending
+	version  uint64 // raised when spans are superseded or removed
+	checked  scrub
+	damages  int
+}
+
+// Open finds what there is of an archive. An unfinished write at its end is dropped;
+// a damaged segment is cut where the damage begins, and told.
+func Open(c Config) (*Archive, error) {
+	c.SegmentBytes = cmp.Or(c.SegmentBytes, DefaultSegmentBytes)
+	if c.Full == nil {
+		c.Full = func() bool { return false }
+	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	a := &Archive{cfg: c}
+	if !c.ReadOnly {
+		if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("cannot make an archive: %w", err)
+		}
+	}
+
+	if err := a.openSegments(); err != nil {
+		return nil, fmt.Errorf("cannot open the archive of chain %d: %w", c.Chain, err)
+	}
+	return a, nil
+}
+
+func (a *Archive) openSegments() error {
+	names, err := filepath.Glob(filepath.Join(a.cfg.Dir, "*"+suffix))
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+
+	for i, name := range names {
+		s, damage, err := openSegment(name)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			if err := a.setAside(name, damage); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := a.cfg.Identity.check(s.Identity); err != nil {
+			return fmt.Errorf("%s: %w; move the directory away, or give the configuration it was made with", name, err)
+		}
+		if damage != nil {
+			if err := a.cutTail(s, damage, i == len(names)-1); err != nil {
+				return err
+			}
+		}
+		a.segments = append(a.segments, s)
+	}
+
+	a.clampSegments()
+	return nil
+}
+
+// clampSegments drops what a segment has above the base of the next: after a kill
+// between the two writes of a replacement both have it.
+func (a *Archive) clampSegments() {
+	for i := len(a.segments) - 2; i >= 0; i-- {
+		s, next := a.segments[i], a.segments[i+1]
+		if s.last.Number > next.base.Number {
+			s.last = next.base
+		}
+	}
+}
+
+// setAside renames a file whose header is damaged: its blocks are fetched again.
+func (a *Archive) setAside(name string, damage error) error {
+	a.damages++
+	a.cfg.Log.Error("a segment of the archive cannot be read; its blocks are fetched again",
+		"chain", a.cfg.Chain, "segment", filepath.Base(name), "error", damage)
+	if a.cfg.ReadOnly {
+		return nil
+	}
+	return os.Rename(name, name+".damaged")
+}
+
+// cutTail cuts a file after its last whole frame. At the end of the archive that is
+// the write that a kill interrupted.
+func (a *Archive) cutTail(s *segment, damage error, newest bool) error {
+	a.cfg.Log.Warn("the end of a segment of the archive is dropped", "chain", a.cfg.Chain,
+		"segment", filepath.Base(s.path), "after", s.last.Number, "newest", newest, "error", damage)
+	if !newest {
+		a.damages++
+	}
+	if a.cfg.ReadOnly {
+		return nil
+	}
+	return os.Truncate(s.path, s.size)
+}
+
+// Close writes what is pending and closes the archive.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.sync()
+	if a.file != nil {
+		err = errors.Join(err, a.file.Close())
+	}
+	a.active, a.file = nil, nil
+	if err != nil {
+		return fmt.Errorf("cannot close the archive of chain %d: %w", a.cfg.Chain, err)
+	}
+	return nil
+}
+
+// Range is blocks of an archive, both included.
+type Range struct{ From, To uint64 }
+
+func (r Range) String() string { return fmt.Sprintf("%d to %d", r.From, r.To) }
+
+// Status is what an archive has.
+type Status struct {
+	Base      market.Head // the block before its first
+	Head      market.Head // its last block; zero: it has none
+	Finalized uint64
+	Spans     uint64
+	Events    uint64
+	Bytes     int64
+	Segments  int
+	Holes     []Range // between the two: damaged or never written
+	Damages   int     // found since it was opened
+}
+
+// Status returns what the archive has, what is pending included.
+func (a *Archive) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st := Status{Segments: len(a.segments), Damages: a.damages, Holes: a.holes()}
+	for i, s := range a.segments {
+		if i == 0 {
+			st.Base = s.base
+		}
+		st.Head = s.last
+		st.Spans += s.spans
+		st.Events += s.events
+		st.Bytes += s.size
+		st.Finalized = max(st.Finalized, s.finalized)
+	}
+
+	if a.active != nil && a.active == a.segments[len(a.segments)-1] {
+		st.Head = a.tip()
+	}
+	st.Spans += uint64(a.pending.head.spans)
+	st.Events += uint64(a.pending.head.events)
+	st.Finalized = max(st.Finalized, a.pending.finalized)
+	return st
+}
+
+// Whole reports whether the archive has every block from a chain's start on.
+func (s *Status) Whole(start uint64) bool {
+	return s.Head.Number > 0 && s.Base.Number < max(start, 1) && len(s.Holes) == 0
+}
+
+// holes lists the blocks that are missing between the segments.
+func (a *Archive) holes() (list []Range) {
+	for i := 1; i < len(a.segments); i++ {
+		end, next := a.endOf(a.segments[i-1]).Number, a.segments[i].base.Number
+		if end < next {
+			list = append(list, Range{end + 1, next})
+		}
+	}
+	return list
+}
+
+// endOf returns the last block of a segment, what is pending included.
+func (a *Archive) endOf(s *segment) market.Head {
+	if s == a.active {
+		return a.tip()
+	}
+	return s.last
+}
+
+// end returns the last block of the archive; zero: it has none.
+func (a *Archive) end() market.Head {
+	if len(a.segments) == 0 {
+		return market.Head{}
+	}
+	return a.endOf(a.segments[len(a.segments)-1])
+}
+
+// Drop removes everything, before a chain is indexed anew from its nodes.
+func (a *Archive) Drop() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	a.pending.clear()
+	err := a.closeActive()
+	for _, s := range slices.Backward(a.segments) {
+		if gone := os.Remove(s.path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+
+	a.segments = nil
+	if err = errors.Join(err, syncDir(a.cfg.Dir)); err != nil {
+		return fmt.Errorf("cannot drop the archive of chain %d: %w", a.cfg.Chain, err)
+	}
+	return nil
+}
+
+func (a *Archive) closeActive() error {
+	f := a.file
+	a.active, a.file = nil, nil
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// pathOf returns the file of the segment that begins with a block. The name has as
+// many digits as a block number can have, so that names sort by number.
+func (a *Archive) pathOf(first uint64) string {
+	return filepath.Join(a.cfg.Dir, fmt.Sprintf("%020d%s", first, suffix))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// currentVersion changes when spans that a reader may have are superseded.
+func (a *Archive) currentVersion() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.version
+}
+
+// ending is where an archive ends.
+type ending struct {
+	head      market.Head
+	finalized uint64
+}
+
+func (a *Archive) tail() (e ending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e.head, e.finalized = a.end(), a.pending.finalized
+	for _, s := range a.segments {
+		e.finalized = max(e.finalized, s.finalized)
+	}
+	return e
+}
+
+// hole is blocks that are missing between two segments.
+type hole struct {
+	after market.Head
+	until uint64
+}
+
+func (a *Archive) firstHole() *hole {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := 1; i < len(a.segments); i++ {
+		after, next := a.endOf(a.segments[i-1]), a.segments[i].base.Number
+		if after.Number < next {
+			return &hole{after, next}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,405 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tidemark/rankings/market"
+)
+
+var identity = Identity{
+	Chain: 1, PoolManager: market.Address{0xaa}, PositionManager: market.Address{0xbb}, Start: 100,
+}
+
+func openAt(t testing.TB, dir string) *Archive {
+	t.Helper()
+	return openSized(t, dir, 0)
+}
+
+// openSized opens an archive whose segments are full after so many bytes.
+func openSized(t testing.TB, dir string, segment int64) *Archive {
+	t.Helper()
+	a, err := Open(Config{Identity: identity, Dir: dir, SegmentBytes: segment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// appendAll appends spans with a Sync after each, as a node at the head does.
+func appendAll(t testing.TB, a *Archive, spans []market.Span) {
+	t.Helper()
+	for i := range spans {
+		appendSpan(t, a, &spans[i])
+		if err := a.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func appendSpan(t testing.TB, a *Archive, s *market.Span) {
+	t.Helper()
+	before := market.Head{Number: s.From - 1, Hash: s.Parent}
+	if err := a.Append(before, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readAll reads everything after a block, up to the first hole.
+func readAll(t testing.TB, a *Archive, after uint64) (list []market.Span, err error) {
+	t.Helper()
+	r, err := a.ReadAfter(market.Head{Number: after})
+	if err != nil || r == nil {
+		return nil, err
+	}
+
+	defer r.Close()
+	for {
+		s, err := r.Next()
+		if s == nil || err != nil {
+			return list, err
+		}
+		list = append(list, *s)
+	}
+}
+
+// hold compares what an archive gives with what it should have, now and opened again.
+func hold(t testing.TB, a *Archive, want []market.Span) *Archive {
+	t.Helper()
+	dir, size := a.cfg.Dir, a.cfg.SegmentBytes
+	for range 2 {
+		got, err := readAll(t, a, want[0].From-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameSpans(t, want, got)
+		if st := a.Status(); st.Head != want[len(want)-1].Head() {
+			t.Fatalf("the archive ends with %+v; want %+v", st.Head, want[len(want)-1].Head())
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a = openSized(t, dir, size)
+	}
+
+	return a
+}
+
+// sameSpans compares encodings, which is much faster than cmp.
+func sameSpans(t testing.TB, want, got []market.Span) {
+	t.Helper()
+	for i := range min(len(want), len(got)) {
+		if !bytes.Equal(encodeSpan(want[i]), encodeSpan(got[i])) {
+			t.Fatalf("span %d differs (-want +got):\n%s", i, cmp.Diff(want[i], got[i]))
+		}
+	}
+	if len(want) != len(got) {
+		t.Fatalf("%d spans; want %d", len(got), len(want))
+	}
+}
+
+func TestAppendAndRead(t *testing.T) {
+	m := newMaker(1, 100)
+	spans := m.spans(300)
+	a := openSized(t, t.TempDir(), 20_000)
+	for i := range spans {
+		appendSpan(t, a, &spans[i])
+		if i%7 == 0 {
+			if err := a.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	a = hold(t, a, spans)
+	if st := a.Status(); st.Segments < 5 || !st.Whole(100) || st.Spans != 300 {
+		t.Errorf("%+v: want 300 spans in several segments", st)
+	}
+
+	// From the middle of a span only the rest of it is read.
+	mid := slices.IndexFunc(spans, func(s market.Span) bool { return s.From > 1000 && s.To > s.From+5 })
+	got, err := readAll(t, a, spans[mid].From+2)
+	if err != nil || len(got) != len(spans)-mid || got[0].From != spans[mid].From+3 || got[0].To != spans[mid].To {
+		t.Fatalf("%d spans from the middle of span %d: %v", len(got), mid, err)
+	}
+}
+
+// TestRevert: what is taken back is superseded, wherever it is: pending, in the active
+// segment, or in segments before it.
+func TestRevert(t *testing.T) {
+	m := newMaker(2, 100)
+	spans := m.spans(120)
+	a := openSized(t, t.TempDir(), 8_000)
+	appendAll(t, a, spans)
+
+	for fork, depth := range []int{1, 3, 9, 60, 40, 2} {
+		from := spans[len(spans)-1].To
+		spans = spans[:len(spans)-depth]
+		to := spans[len(spans)-1].Head()
+		if err := a.Revert(from, to); err != nil {
+			t.Fatal(err)
+		}
+		if fork%2 == 0 { // a kill before anything else is appended
+			if err := a.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			a = hold(t, a, spans)
+		}
+		m.at, m.fork = to, byte(fork+1)
+		more := m.spans(depth + 1)
+		for i := range more {
+			appendSpan(t, a, &more[i])
+		}
+		if spans = append(spans, more...); fork == 3 { // of what is pending
+			from, spans = more[depth].To, spans[:len(spans)-2]
+			if err := a.Revert(from, spans[len(spans)-1].Head()); err != nil {
+				t.Fatal(err)
+			}
+			m.at = spans[len(spans)-1].Head()
+		}
+		a = hold(t, a, spans)
+	}
+}
+
+// TestKill: whatever part of the last write is in the file, the archive opens with
+// the spans before it, and goes on.
+func TestKill(t *testing.T) {
+	m := newMaker(3, 100)
+	spans := m.spans(12)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:11])
+	safe := a.active.size
+	appendAll(t, a, spans[11:])
+	path := a.active.path
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for n := safe; n < int64(len(whole)); n += 1 + n%5 {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := openAt(t, dir)
+		if st := b.Status(); st.Head != spans[10].Head() || st.Damages != 0 {
+			t.Fatalf("%d of %d bytes: %+v", n, len(whole), st)
+		}
+		appendAll(t, b, spans[11:])
+		got, err := readAll(t, b, 99)
+		if err != nil || len(got) != 12 {
+			t.Fatalf("%d of %d bytes: %d spans, %v", n, len(whole), len(got), err)
+		}
+		b.Close()
+	}
+}
+
+// TestDamage: a byte that flipped anywhere in a sealed segment is noticed by the
+// scrub and by a reader, is named, and only the frames it is in are lost.
+func TestDamage(t *testing.T) {
+	m := newMaker(4, 100)
+	spans := m.spans(90)
+	from := t.TempDir()
+	a := openSized(t, from, 8_000)
+	appendAll(t, a, spans)
+	second := a.segments[1]
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for k := int64(fileHead); k < second.size; k += 353 {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.Base(second.path))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[k] ^= 0x40
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		b := openSized(t, dir, 8_000)
+		var damage *Damage
+		for range b.Status().Segments + 1 {
+			if err := b.Scrub(); err != nil && !errors.As(err, &damage) {
+				t.Fatal(err)
+			}
+		}
+		if damage == nil || damage.File != filepath.Base(path) {
+			t.Fatalf("byte %d flipped: the scrub found %v", k, damage)
+		}
+		refill(t, b, spans)
+		b = hold(t, b, spans)
+		b.Close()
+	}
+}
+
+// refill appends the spans that an archive lacks, as a feed does from its nodes.
+func refill(t *testing.T, a *Archive, spans []market.Span) {
+	t.Helper()
+	for range 1000 {
+		h := a.firstHole()
+		if h == nil {
+			return
+		}
+		i := slices.IndexFunc(spans, func(s market.Span) bool { return s.From == h.after.Number+1 })
+		if i < 0 {
+			t.Fatalf("the hole after %+v begins inside a span", h.after)
+		}
+
+		if err := a.Append(h.after, &spans[i]); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the holes are never filled")
+}
+
+// TestDamagedHeader: a segment whose header cannot be read is set aside.
+func TestDamagedHeader(t *testing.T) {
+	m := newMaker(5, 100)
+	spans := m.spans(60)
+	a := openSized(t, t.TempDir(), 8_000)
+	appendAll(t, a, spans)
+	path, dir := a.segments[1].path, a.cfg.Dir
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[20] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	a = openSized(t, dir, 8_000)
+	if st := a.Status(); len(st.Holes) != 1 || st.Damages != 1 {
+		t.Fatalf("%+v: want one hole", st)
+	}
+	if _, err := os.Stat(path + ".damaged"); err != nil {
+		t.Error(err)
+	}
+	refill(t, a, spans)
+	hold(t, a, spans).Close()
+}
+
+// TestReplace: blocks in the middle that were read again replace those that were
+// there, and what lies above them stays.
+func TestReplace(t *testing.T) {
+	m := newMaker(6, 100)
+	spans := m.spans(90)
+	a := openSized(t, t.TempDir(), 8_000)
+	appendAll(t, a, spans)
+	again := spans[30]
+	again.To = spans[55].To // over several segments
+	again.Hash, again.Time = spans[55].Hash, spans[55].Time
+	again.Blocks, again.Tokens = again.Blocks[:0:0], nil
+	for i := 30; i <= 55; i++ {
+		again.Blocks = append(again.Blocks, spans[i].Blocks...)
+	}
+	appendAll(t, a, []market.Span{again})
+	want := slices.Concat(spans[:30], []market.Span{again}, spans[56:])
+	a = hold(t, a, want)
+
+	// Up to the middle of a span.
+	cut := spans[70]
+	cut.To, cut.Hash = cut.From, market.Hash{0xee}
+	cut.Blocks = nil
+	cut.Time = spans[69].Time
+	if spans[70].To == cut.From {
+		t.Fatal("choose another span")
+	}
+	appendAll(t, a, []market.Span{cut})
+	got, err := readAll(t, a, 99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(got, func(s market.Span) bool { return s.From == cut.From })
+	if got[i].To != cut.To || got[i+1].From != cut.To+1 || got[i+1].To != spans[70].To ||
+		got[len(got)-1].Hash != spans[89].Hash {
+		t.Errorf("after a cut span: %+v, %+v", got[i].Head(), got[i+1].Head())
+	}
+	a.Close()
+}
+
+func TestRetention(t *testing.T) {
+	m := newMaker(7, 100)
+	a, err := Open(Config{Identity: identity, Dir: t.TempDir(), SegmentBytes: 5_000, MaxBytes: 30_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	spans := m.spans(200)
+	appendAll(t, a, spans)
+	st := a.Status()
+	if st.Bytes > 40_000 || st.Bytes < 20_000 || st.Whole(100) {
+		t.Errorf("%+v: want about 30,000 bytes", st)
+	}
+
+	got, err := readAll(t, a, st.Base.Number)
+	if err != nil || got[len(got)-1].Head() != spans[199].Head() {
+		t.Errorf("%d spans are left, %v", len(got), err)
+	}
+}
+
+func TestOtherContracts(t *testing.T) {
+	dir := t.TempDir()
+	a := openAt(t, dir)
+	appendAll(t, a, newMaker(8, 100).spans(2))
+	a.Close()
+	f := func(change func(*Identity), want string) {
+		t.Helper()
+		id := identity
+		change(&id)
+		if _, err := Open(Config{Identity: id, Dir: dir}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+
+	f(func(id *Identity) { id.Chain = 2 }, "it is of chain 1, not of chain 2")
+	f(func(id *Identity) { id.PoolManager[1] = 1 }, "its pool-manager is 0xaa")
+	f(func(id *Identity) { id.PositionManager[1] = 1 }, "its position-manager is 0xbb")
+}
+
+// TestFullDisk: a write that fails loses nothing that was appended, and succeeds later.
+func TestFullDisk(t *testing.T) {
+	m := newMaker(9, 100)
+	spans := m.spans(6)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:3])
+	appendSpan(t, a, &spans[3])
+	file := a.file
+	readOnly, err := os.Open(a.active.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.file = readOnly // every write fails
+	if err := a.Sync(); err == nil {
+		t.Fatal("a write that fails is no error")
+	}
+
+	if !bytes.Contains(encodeSpan(spans[3]), spans[3].Hash[:]) || a.pending.head.spans != 1 {
+		t.Fatal("what was appended is lost")
+	}
+	readOnly.Close()
+	a.file = file
+	appendAll(t, a, spans[4:])
+	hold(t, a, spans).Close()
+}

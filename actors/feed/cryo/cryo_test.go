@@ -1,0 +1,377 @@
+package cryo
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+	"golang.org/x/crypto/sha3"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+var (
+	manager   = market.Address{0xaa}
+	positions = market.Address{0xbb}
+	tokenA    = market.Address{0x70}
+	tokenB    = market.Address{0x71}
+)
+
+// Rows as cryo writes them.
+type (
+	logRow struct {
+		Block    uint32 `parquet:"block_number,optional"`
+		TxIndex  uint32 `parquet:"transaction_index,optional"`
+		LogIndex uint32 `parquet:"log_index,optional"`
+		TxHash   []byte `parquet:"transaction_hash,optional"`
+		Address  []byte `parquet:"address,optional"`
+		Topic0   []byte `parquet:"topic0,optional"`
+		Topic1   []byte `parquet:"topic1,optional"`
+		Topic2   []byte `parquet:"topic2,optional"`
+		Topic3   []byte `parquet:"topic3,optional"`
+		Data     []byte `parquet:"data,optional"`
+		Bytes    uint32 `parquet:"n_data_bytes,optional"`
+		Chain    uint64 `parquet:"chain_id,optional"`
+	}
+	blockRow struct {
+		Block uint32 `parquet:"block_number,optional"`
+		Hash  []byte `parquet:"block_hash,optional"`
+		Time  uint32 `parquet:"timestamp,optional"`
+		Chain uint64 `parquet:"chain_id,optional"`
+	}
+	txRow struct {
+		Block    uint32 `parquet:"block_number,optional"`
+		Hash     []byte `parquet:"transaction_hash,optional"`
+		GasUsed  uint64 `parquet:"gas_used,optional"`
+		GasPrice uint64 `parquet:"gas_price,optional"`
+		Chain    uint64 `parquet:"chain_id,optional"`
+	}
+	tokenRow struct {
+		Block    uint32 `parquet:"block_number,optional"`
+		Token    []byte `parquet:"erc20,optional"`
+		Name     string `parquet:"name,optional"`
+		Symbol   string `parquet:"symbol,optional"`
+		Decimals uint32 `parquet:"decimals,optional"`
+		Chain    uint64 `parquet:"chain_id,optional"`
+	}
+)
+
+func keccak(b []byte) (h market.Hash) {
+	d := sha3.NewLegacyKeccak256()
+	d.Write(b)
+	d.Sum(h[:0])
+	return h
+}
+
+// word is a 32-byte word of the ABI: of bytes on the left for numbers and addresses.
+func word(b ...byte) (w market.Hash) {
+	copy(w[32-len(b):], b)
+	return w
+}
+
+func number(n uint64) market.Hash { return word(binary.BigEndian.AppendUint64(nil, n)...) }
+
+// encoded is a log of an event: its address, topics and data.
+type encoded struct {
+	address market.Address
+	topics  []market.Hash
+	data    []byte
+}
+
+func event(address market.Address, signature string, indexed int, words ...market.Hash) (e encoded) {
+	e.address, e.topics = address, []market.Hash{keccak([]byte(signature))}
+	for i, w := range words {
+		if i < indexed {
+			e.topics = append(e.topics, w)
+		} else {
+			e.data = append(e.data, w[:]...)
+		}
+	}
+	return e
+}
+
+// fixture is a small history: its spans' blocks, and the rows that cryo has of it.
+type fixture struct {
+	blocks []market.Block
+	logs   []logRow
+	heads  []blockRow
+	txs    []txRow
+	tokens []tokenRow
+}
+
+func (f *fixture) block(n uint64, events ...market.Event) {
+	b := market.Block{Number: n, Time: 1_700_000_000 + int64(n)}
+	for i, e := range events {
+		hash := keccak(fmt.Appendf(nil, "tx %d %d", n, i/2))
+		if i%2 == 0 {
+			tx := market.Tx{Hash: hash}
+			if changes(events[i:min(i+2, len(events))]) {
+				tx.GasUsed, tx.GasPrice, tx.GasKnown = 21000+n, clmath.U128{Lo: 7}, true
+			}
+			b.Txs = append(b.Txs, tx)
+			f.txs = append(f.txs, txRow{uint32(n), hash[:], 21000 + n, 7, 1})
+		}
+
+		b.Logs = append(b.Logs, market.Log{Index: uint32(3 * i), Tx: uint32(i / 2), Event: e})
+		f.log(n, uint32(i), hash, encode(e))
+	}
+	f.blocks = append(f.blocks, b)
+}
+
+func changes(events []market.Event) bool {
+	for _, e := range events {
+		if _, ok := e.(market.TransferNFT); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fixture) log(n uint64, i uint32, tx market.Hash, e encoded) {
+	row := logRow{
+		Block: uint32(n), TxIndex: i / 2, LogIndex: 3 * i, TxHash: tx[:], Address: e.address[:], Data: e.data,
+		Bytes: uint32(len(e.data)), Chain: 1,
+	}
+	for k, into := range []*[]byte{&row.Topic0, &row.Topic1, &row.Topic2, &row.Topic3} {
+		if k < len(e.topics) {
+			*into = e.topics[k][:]
+		}
+	}
+	f.logs = append(f.logs, row)
+}
+
+func encode(e market.Event) encoded {
+	switch e := e.(type) {
+	case market.Initialize:
+		return event(manager, "Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)", 3,
+			market.Hash(e.Pool), word(e.Currency0[:]...), word(e.Currency1[:]...), number(uint64(e.Fee)),
+			number(uint64(e.TickSpacing)), word(e.Hooks[:]...), market.Hash(e.SqrtPriceX96.Bytes32()), number(0))
+	case market.TransferNFT:
+		return event(positions, "Transfer(address,address,uint256)", 3,
+			word(e.From[:]...), word(e.To[:]...), number(e.ID))
+
+	case market.Donate:
+		return event(manager, "Donate(bytes32,address,uint256,uint256)", 2,
+			market.Hash(e.Pool), word(e.Sender[:]...), market.Hash(e.Amount0.Bytes32()), market.Hash(e.Amount1.Bytes32()))
+	}
+	panic(fmt.Sprintf("%T", e))
+}
+
+func newFixture() *fixture {
+	f := new(fixture)
+	var key []byte
+	for _, w := range []market.Hash{word(tokenA[:]...), word(tokenB[:]...), number(3000), number(60), {}} {
+		key = append(key, w[:]...)
+	}
+	pool := market.PoolID(keccak(key))
+	f.block(105, market.Initialize{
+		Pool: pool, Currency0: tokenA, Currency1: tokenB, Fee: 3000, TickSpacing: 60,
+		SqrtPriceX96: clmath.U256{0, 1 << 32},
+	})
+	for n := uint64(110); n < 400; n += 13 {
+		f.block(n, market.TransferNFT{To: market.Address{0xcc}, ID: n},
+			market.Donate{Pool: pool, Sender: positions, Amount0: clmath.U256{n}},
+			market.Donate{Pool: pool, Sender: positions, Amount1: clmath.U256{n, n}})
+	}
+
+	for n := uint32(100); n < 400; n++ {
+		hash := keccak(fmt.Appendf(nil, "block %d", n))
+		f.heads = append(f.heads, blockRow{n, hash[:], 1_700_000_000 + n, 1})
+	}
+	f.tokens = []tokenRow{{1, tokenA[:], "Alpha", "A", 6, 1}, {1, tokenB[:], "Beta", "B", 18, 1}}
+	return f
+}
+
+func writeParquet[T any](t *testing.T, path string, rows []T, codec parquet.WriterOption) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := parquet.NewGenericWriter[T](f, codec)
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeJSON writes rows as cryo's JSON, an array, or a row a line; bytes are hex.
+func writeJSON[T any](t *testing.T, path string, rows []T, array bool) {
+	t.Helper()
+	var lines []string
+	for i := range rows {
+		fields := map[string]any{}
+		v := reflect.ValueOf(rows[i])
+		for k := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("parquet"), ",")
+			switch x := v.Field(k).Interface().(type) {
+			case []byte:
+				if fields[name] = nil; x != nil || name == "data" {
+					fields[name] = "0x" + hex.EncodeToString(x)
+				}
+			default:
+				fields[name] = x
+			}
+		}
+		line, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+
+	text := strings.Join(lines, "\n")
+	if array {
+		text = "[" + strings.Join(lines, ",") + "]"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes the files of a fixture: logs in files of 100 blocks.
+func (f *fixture) write(t *testing.T, extension string, codec parquet.WriterOption) string {
+	t.Helper()
+	dir := t.TempDir()
+	for first := uint32(100); first < 400; first += 100 {
+		var logRows []logRow
+		for _, r := range f.logs {
+			if r.Block >= first && r.Block < first+100 {
+				logRows = append(logRows, r)
+			}
+		}
+		writeRows(t, dir, extension, codec, fmt.Sprintf("ethereum__logs__%08d_to_%08d", first, first+99), logRows)
+	}
+
+	writeRows(t, dir, extension, codec, "ethereum__blocks__00000100_to_00000399", f.heads)
+	writeRows(t, dir, extension, codec, "ethereum__transactions__00000100_to_00000399", f.txs)
+	writeRows(t, dir, extension, codec, "ethereum__erc20_metadata__00000399_to_00000399", f.tokens)
+	return dir
+}
+
+func writeRows[T any](t *testing.T, dir, extension string, codec parquet.WriterOption, name string, rows []T) {
+	t.Helper()
+	path := filepath.Join(dir, name+extension)
+	if extension == ".parquet" {
+		writeParquet(t, path, rows, codec)
+		return
+	}
+	writeJSON(t, path, rows, extension == ".json")
+}
+
+var config = Config{Chain: 1, PoolManager: manager, PositionManager: positions, Start: 100}
+
+// read returns the blocks of all spans, their tokens and the last head.
+func read(t *testing.T, s *Source) (list []market.Block, tokens []market.TokenMeta, head market.Head) {
+	t.Helper()
+	at := market.Head{Number: 99}
+	err := s.Each(t.Context(), func(span *market.Span) error {
+		if span.From != at.Number+1 || span.Parent != at.Hash {
+			t.Fatalf("span %d to %d after %+v", span.From, span.To, at)
+		}
+		list, tokens = append(list, span.Blocks...), append(tokens, span.Tokens...)
+		at = span.Head()
+		return nil
+	})
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list, tokens, at
+}
+
+// TestFormats: every format and compression gives the same spans.
+func TestFormats(t *testing.T) {
+	f := newFixture()
+	check := func(name, dir string) {
+		t.Helper()
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, tokens, head := read(t, s)
+		if d := cmp.Diff(f.blocks, got); d != "" {
+			t.Fatalf("%s: other blocks (-want +got):\n%s", name, d)
+		}
+		if len(tokens) != 2 || *tokens[0].Symbol != "A" || tokens[0].Decimals != 6 || *tokens[1].Name != "Beta" {
+			t.Errorf("%s: tokens are %+v", name, tokens)
+		}
+		if head.Number != 399 || head.Time != 1_700_000_399 || head.Hash != keccak([]byte("block 399")) {
+			t.Errorf("%s: it ends with %+v", name, head)
+		}
+		if lines := s.Missing(); len(lines) > 0 {
+			t.Errorf("%s: missing %q", name, lines)
+		}
+	}
+
+	lz4 := f.write(t, ".parquet", parquet.Compression(&parquet.Lz4Raw))
+	if _, err := Open(lz4, config); err == nil || !strings.Contains(err.Error(), "extract it with `cryo --compression") {
+		t.Errorf("LZ4: %v", err)
+	}
+	check("zstd", f.write(t, ".parquet", parquet.Compression(&parquet.Zstd)))
+	check("snappy", f.write(t, ".parquet", parquet.Compression(&parquet.Snappy)))
+	check("json", f.write(t, ".json", nil))
+	check("ndjson", f.write(t, ".ndjson", nil))
+}
+
+// TestMissing: what is not there is named, with its blocks.
+func TestMissing(t *testing.T) {
+	f := func(change func(*fixture, *Config), remove, refused string, named ...string) {
+		t.Helper()
+		fix, c := newFixture(), config
+		change(fix, &c)
+		dir := fix.write(t, ".ndjson", nil)
+		if remove != "" {
+			if err := os.Remove(filepath.Join(dir, remove)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(dir, c)
+		if err == nil {
+			err = s.Each(t.Context(), func(*market.Span) error { return nil })
+		}
+		if refused != "" {
+			if err == nil || !strings.Contains(err.Error(), refused) {
+				t.Errorf("%v; want %q", err, refused)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range s.Missing() {
+			if i >= len(named) || !strings.Contains(line, named[i]) {
+				t.Errorf("missing %q; want %q", line, named)
+			}
+		}
+		if len(s.Missing()) != len(named) {
+			t.Errorf("missing %q; want %q", s.Missing(), named)
+		}
+	}
+	nothing := func(*fixture, *Config) {}
+	f(nothing, "ethereum__logs__00000200_to_00000299.ndjson", "logs: blocks 200 to 299")
+	f(nothing, "ethereum__blocks__00000100_to_00000399.ndjson", "blocks: there is no file")
+	f(func(_ *fixture, c *Config) { c.Start = 50 }, "", "logs: blocks 50 to 99")
+	f(func(x *fixture, _ *Config) { x.heads = append(x.heads[:10:10], x.heads[11:]...) }, "",
+		"blocks: 1 blocks from 110 to 110 have events and no row")
+	f(func(x *fixture, _ *Config) { x.logs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.logs[3].Data = x.logs[3].Data[1:] }, "", "log 6 of block 110")
+
+	f(nothing, "ethereum__transactions__00000100_to_00000399.ndjson", "",
+		"transactions: those of 23 blocks from 110 to 396")
+	f(nothing, "ethereum__erc20_metadata__00000399_to_00000399.ndjson", "", "erc20_metadata: 2 tokens")
+	f(func(x *fixture, _ *Config) { x.heads = x.heads[:298] }, "", "", "blocks: no row after block 397")
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/feed/archive"
+	"tidemark/actors/feed/cryo"
+	"tidemark/actors/feed/rpc"
+	"tidemark/rankings/market"
+)
+
+// ArchiveCmd moves archives of spans between machines.
+type ArchiveCmd struct {
+	Export ArchiveExportCmd `cmd:"" help:"Write the archive of a chain to a file, also while a node is running."`
+	Import ArchiveImportCmd `cmd:"" help:"Fill the archive of a stopped node's chain from a file or directory."`
+}
+
+// ArchiveExportCmd writes an archive to a file.
+type ArchiveExportCmd struct {
+	File  string `arg:"" help:"File to make; it must not exist." type:"path"`
+	Chain uint64 `help:"Chain id." required:"" placeholder:"ID"`
+	Data  string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+}
+
+// Run writes what no reorganisation can reach.
+func (c *ArchiveExportCmd) Run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	dir := archivePath(c.Data, market.ChainID(c.Chain))
+	id, err := archive.Find(dir)
+	if err != nil {
+		return fmt.Errorf("chain %d has no archive in %s: %w", c.Chain, c.Data, err)
+	}
+	a, err := archive.Open(archive.Config{Identity: id, Dir: dir, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+
+	st, err := a.Export(ctx, c.File)
+	if err = errors.Join(err, a.Close()); err != nil {
+		return err
+	}
+	return printArchived(c.File, &st)
+}
+
+func printArchived(where string, st *archive.Status) error {
+	_, err := fmt.Printf("%s: %d events of blocks %d to %d, %d bytes\n",
+		where, st.Events, st.Base.Number+1, st.Head.Number, st.Bytes)
+	return err
+}
+
+// ArchiveImportCmd fills an archive.
+type ArchiveImportCmd struct {
+	File      string `arg:"" help:"File of archive export, or directory of the extractor." type:"path"`
+	Chain     uint64 `help:"Chain id." required:"" placeholder:"ID"`
+	Format    string `help:"tidemark (a file) or cryo (a directory)." enum:"tidemark,cryo" default:"tidemark"`
+	Config    string `help:"Configuration file." type:"path" placeholder:"FILE"`
+	Data      string `help:"Directory of the node." default:"./data" env:"TIDEMARK_DATA" placeholder:"DIR"`
+	NoHeaders bool   `help:"Compare no block hashes with the chain's nodes."`
+}
+
+// Run imports, and compares block hashes with the nodes of the configuration.
+func (c *ArchiveImportCmd) Run() (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	narrowFiles()
+	if isRunning(ctx, c.Data) {
+		return fmt.Errorf("a node is running on %s; stop it first", c.Data)
+	}
+	l, err := loadConfig(c.Config, os.Environ(), map[string]string{"data": c.Data})
+	if err != nil {
+		return err
+	}
+	chain, err := l.chainOf(market.ChainID(c.Chain))
+	if err != nil {
+		return err
+	}
+
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := l.openStopped(quiet) // locks the directory, and compares its identity
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	a, err := archive.Open(l.archiveConfig(chain))
+	if err != nil {
+		return err
+	}
+	st, err := c.fill(ctx, l, chain, a)
+	if err = errors.Join(err, a.Close()); err != nil {
+		return err
+	}
+	if l.Feed == "sim" {
+		fmt.Println(`the feed is sim; set feed = "rpc" to serve what was imported`)
+	}
+	return printArchived(archivePath(l.Data, chain.ID), &st)
+}
+
+// fill imports from a file or a directory.
+func (c *ArchiveImportCmd) fill(
+	ctx context.Context, l *loaded, chain *ChainConfig, a *archive.Archive,
+) (st archive.Status, err error) {
+	headers, err := c.headers(l, chain)
+	if err != nil {
+		return st, err
+	}
+	defer headers.close()
+	if c.Format == "cryo" {
+		err = l.importCryo(ctx, c.File, chain, a, headers)
+		return a.Status(), err
+	}
+
+	_, st, err = archive.Inspect(c.File)
+	if err != nil {
+		return st, err
+	}
+	headers.spread(st.Base.Number, st.Head.Number)
+	st, err = a.Import(ctx, c.File, func(h market.Head) error { return headers.check(ctx, h) })
+	if err == nil {
+		err = headers.tell()
+	}
+	return st, err
+}
+
+// headerChecks is how many blocks of an import are compared with a node, spread
+// evenly, beside the last: what is between two of them is proven by `verify`.
+const headerChecks = 64
+
+// headerCheck compares blocks with the headers of a chain's nodes.
+type headerCheck struct {
+	nodes     *rpc.Feed // nil: nothing is compared
+	why       string    // nothing is
+	next, gap uint64
+	last      uint64
+	compared  int
+}
+
+// headers makes the comparison, if the configuration has nodes.
+func (c *ArchiveImportCmd) headers(l *loaded, chain *ChainConfig) (*headerCheck, error) {
+	switch {
+	case c.NoHeaders:
+		return &headerCheck{why: "--no-headers was given"}, nil
+	case l.Feed != "rpc":
+		return &headerCheck{why: "the configuration has no nodes"}, nil
+	}
+	source, err := l.newFeed(chain, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the feed of chain %d: %w", chain.ID, err)
+	}
+
+	nodes, ok := source.(*rpc.Feed)
+	if !ok {
+		panic("BUG: the feed rpc is not of package rpc")
+	}
+	return &headerCheck{nodes: nodes}, nil
+}
+
+// spread decides which blocks are compared.
+func (h *headerCheck) spread(after, last uint64) {
+	h.last, h.gap = last, max((last-min(after, last))/headerChecks, 1)
+	h.next = after + h.gap
+}
+
+func (h *headerCheck) check(ctx context.Context, at market.Head) error {
+	if h.nodes == nil || at.Hash.IsZero() || at.Number < h.next && at.Number != h.last {
+		return nil
+	}
+	h.next = at.Number + h.gap
+	header, err := h.nodes.Header(ctx, at.Number)
+	if err != nil {
+		return fmt.Errorf("%w; give --no-headers to compare nothing", err)
+	}
+
+	if header.Hash != at.Hash {
+		return fmt.Errorf("block %d is %s; the chain's nodes say %s", at.Number, at.Hash, header.Hash)
+	}
+	h.compared++
+	return nil
+}
+
+// tell says what was compared, and what proves the rest.
+func (h *headerCheck) tell() error {
+	what := fmt.Sprintf("%d block hashes are those of the chain's nodes", h.compared)
+	if h.nodes == nil {
+		what = "no block hash was compared with a node: " + h.why
+	}
+	_, err := fmt.Println(what + "; `tidemark verify` compares the ledger with the contracts once the node runs")
+	return err
+}
+
+func (h *headerCheck) close() {
+	if h.nodes != nil {
+		h.nodes.Close()
+	}
+}
+
+// importCryo imports a directory of the extractor cryo.
+func (l *loaded) importCryo(
+	ctx context.Context, dir string, chain *ChainConfig, a *archive.Archive, headers *headerCheck,
+) error {
+	if st := a.Status(); st.Segments > 0 {
+		return fmt.Errorf("the archive has blocks %d to %d already; move %s away first",
+			st.Base.Number+1, st.Head.Number, archivePath(l.Data, chain.ID))
+	}
+	decimals, err := chain.decimals()
+	if err != nil {
+		return err
+	}
+	source, err := cryo.Open(dir, cryo.Config{
+		Chain: chain.ID, PoolManager: chain.PoolManager, PositionManager: chain.PositionManager,
+		Start:        max(chain.StartBlock, 1),
+		NativeSymbol: chain.NativeSymbol, NativeName: chain.nativeName(), Decimals: decimals,
+	})
+	if err != nil {
+		return err
+	}
+
+	from, to := source.Blocks()
+	headers.spread(from-1, to)
+	at := market.Head{Number: from - 1}
+	err = source.Each(ctx, func(span *market.Span) error {
+		if err := headers.check(ctx, span.Head()); err != nil {
+			return err
+		}
+		err := a.Append(at, span)
+		at = span.Head()
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, a.Drop())
+	}
+	a.NoteFinalized(at.Number)
+	if err := a.Sync(); err != nil {
+		return err
+	}
+	for _, line := range source.Missing() {
+		fmt.Println("missing:", line)
+	}
+	return headers.tell()
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+
+	"tidemark/actors/feed/archive"
+	"tidemark/rankings/market"
+)
+
+// archiveDir has a directory for each chain's archive.
+const archiveDir = "archive"
+
+// checkArchive refuses a size of segments that makes files by the thousand.
+func (l *loaded) checkArchive() error {
+	const most = 4 << 30 // a damaged one is fetched again
+	if n := l.ArchiveSegmentBytes; n < archive.MinSegmentBytes || n > most {
+		return fmt.Errorf("%sarchive-segment-bytes is %d; allowed is %d to %d",
+			l.placeOf("archive-segment-bytes"), n, archive.MinSegmentBytes, uint64(most))
+	}
+	if n := l.ArchiveMaxBytes; n > 0 && n < 2*l.ArchiveSegmentBytes {
+		return fmt.Errorf("%sarchive-max-bytes is %d; allowed is 0, or %d or more: two segments",
+			l.placeOf("archive-max-bytes"), n, 2*l.ArchiveSegmentBytes)
+	}
+	return nil
+}
+
+// archivePath is where the archive of a chain is.
+func archivePath(data string, chain market.ChainID) string {
+	return filepath.Join(data, archiveDir, strconv.FormatUint(uint64(chain), 10))
+}
+
+// archiveConfig is that of a chain's archive.
+func (l *loaded) archiveConfig(c *ChainConfig) archive.Config {
+	return archive.Config{
+		Identity: archive.Identity{
+			Chain: c.ID, PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+			Start: max(c.StartBlock, 1),
+		},
+		Dir:          archivePath(l.Data, c.ID),
+		SegmentBytes: int64(l.ArchiveSegmentBytes), MaxBytes: int64(l.ArchiveMaxBytes),
+	}
+}
+
+// openArchive opens the archive of a chain; nil: it has none. A simulated market keeps
+// none, because it is computed from its seed.
+func (l *loaded) openArchive(c *ChainConfig, full func() bool, log *slog.Logger) (*archive.Archive, error) {
+	if !l.Archive || l.Feed == "sim" {
+		return nil, nil
+	}
+	config := l.archiveConfig(c)
+	config.Full, config.Log = full, log
+	a, err := archive.Open(config)
+	if err != nil {
+		return nil, err
+	}
+
+	st := a.Status()
+	log.Info("archive", "chain", c.ID, "from", st.Base.Number+1, "to", st.Head.Number, "events", st.Events,
+		"bytes", st.Bytes, "whole", st.Whole(c.StartBlock))
+	for _, hole := range st.Holes {
+		log.Warn("the archive lacks blocks; they are fetched at the head", "chain", c.ID, "blocks", hole.String())
+	}
+	return a, nil
+}
+
+// hasArchives reports whether every chain can be built from its archive.
+func (l *loaded) hasArchives() bool {
+	for i := range l.Chains {
+		c := &l.Chains[i]
+		if !c.Enabled {
+			continue
+		}
+		if !l.Archive || l.Feed == "sim" {
+			return false
+		}
+		config := l.archiveConfig(c)
+		config.ReadOnly = true
+		a, err := archive.Open(config)
+		if err != nil {
+			return false
+		}
+		st := a.Status()
+		if a.Close() != nil || !st.Whole(c.StartBlock) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// chainOf returns a chain of the configuration.
+func (l *loaded) chainOf(id market.ChainID) (*ChainConfig, error) {
+	for i := range l.Chains {
+		if l.Chains[i].ID == id {
+			return &l.Chains[i], nil
+		}
+	}
+	return nil, fmt.Errorf("chain %d is not in the configuration; give it with --config FILE", id)
+}
