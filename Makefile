@@ -7,7 +7,7 @@ BUILD       := go build -ldflags "-X main.version=$(VERSION) -X main.commit=$(CO
 BINARY      ?= tidemark
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint race check peers-test ui ui-check ui-test client-check ui-pictures consistency e2e e2e-wrong e2e-faults e2e-limits e2e-latency fuzz torture torture-quick bench bench-quick bench-peers gobench package package-test telemetry-test clean
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
-e2e-wrong: ## the same with five rules broken one at a time: each must be noticed
+e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
 FUZZTIME ?= 20s
@@ -84,8 +84,9 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # the test runs a few rounds, as part of `make test`, or skips. The quick counts of all
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
-  "./storage Crash|Kill|Flips|FailingDisk|RolledBack|ALedgerGoesOn|Damage" \
-  "./actors CrashPromises"
+  "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Gap" \
+  "./actors CrashPromises" \
+  "./cmd/tidemark/torture ."
 TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do set -- $$line; \
   TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v -run "$$2" $$1 > out/$(1).part 2>&1 \
     || { cat out/$(1).part; exit 1; }; \
@@ -97,6 +98,10 @@ torture: ## crashes, kills, damage, reorganisations and failing disks; a line ea
 torture-quick: ## a share of the same, in at most 6 minutes
 	@$(call TORTURE_RUN,torture-quick,quick,400s)
 
+SOAK ?= 2h
+soak: ## a node under the usual mix for SOAK (2h): memory, descriptors and latencies, a line a window
+	@TIDEMARK_TORTURE=1 TIDEMARK_SOAK=$(SOAK) go test -count=1 -timeout 24h -v -run TestSoak ./cmd/tidemark/torture
+
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench
 PEERS           ?=
@@ -106,7 +111,7 @@ PIECES          := go test -run '^$$' -benchmem \
 bench: build ## every scenario on three chains with BENCH_POSITIONS (3000000) in all; report in out/bench
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	$(PIECES) -count 3 | tee $(BENCH)/pieces.txt
-	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.json \
+	./tidemark bench run --corpus $(BENCH)/corpus --figures --peers $(BENCH)/peers.ndjson \
 	  --pieces $(BENCH)/pieces.txt --out $(BENCH)/run.ndjson --report $(BENCH)/report.html
 
 bench-quick: build ## the same on a small corpus, in about two minutes
@@ -121,7 +126,7 @@ bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQL
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go build -o ../../$(BENCH)/peers .
 	./tidemark bench peers --corpus $(BENCH)/corpus --command $(BENCH)/peers \
-	  --out $(BENCH)/peers.json $(PEERS)
+	  --out $(BENCH)/peers.ndjson $(PEERS)
 
 gobench: ## the Go benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
@@ -131,6 +136,12 @@ package: ## static binaries, archives and Debian packages for amd64 and arm64 in
 
 package-test: ## install, start, upgrade, remove and purge the Debian package, as root
 	cmd/tidemark/package/test
+
+sbom: ## modules in the binary with versions and licences, as CycloneDX in out/sbom.json
+	cmd/tidemark/package/sbom
+
+reproducible: ## the same bytes from two directories, with both hashes
+	cmd/tidemark/package/reproducible
 
 telemetry-test: build ## Prometheus scrapes a node; rules, dashboard and exposition hold
 	edge/telemetry/check $(BINARY)

@@ -32,17 +32,24 @@ type testNode struct {
 
 func newTestNode(t *testing.T, wrap func(feed.Feed) feed.Feed) *testNode {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet})
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startTestNode(t, store, wrap)
+}
 
+// startTestNode runs both chains over a store, and closes it at the end.
+func startTestNode(t *testing.T, store *storage.Store, wrap func(feed.Feed) feed.Feed) *testNode {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
 	th := &testNode{t: t, store: store, set: metrics.NewSet()}
 	var specs []ChainSpec
 	for _, id := range []market.ChainID{1, 2} {
 		specs = append(specs, frozenChain(t, id, th.set, quiet, wrap))
 	}
+
+	var err error
 	if th.node, err = Start(specs, store, &th.board, 20*time.Millisecond,
 		accounts.NewClock(time.Now()), th.set, quiet); err != nil {
 		t.Fatal(err)

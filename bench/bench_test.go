@@ -2,6 +2,8 @@ package bench
 
 import (
 	"bytes"
+	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,86 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
 )
-
-const aRow = `"positionId":"%","tokenId":"1","chainId":1,"protocol":"swapdex-v4","owner":"0x",
-"poolId":"0x",
-"token0":{},"token1":{},"tickLower":1,"tickUpper":2,"currentTick":1,"tickSpacing":1,"fee":1,
-"liquidity":"1","isActive":true,"amounts":{},"poolStats":{},"pricing":{},"asOfBlock":1`
-
-// page makes the body of a page from metrics of its rows, each with the rank
-// before it.
-func page(pagination string, rows ...string) []byte {
-	var all []string
-	for _, r := range rows {
-		rank, metrics, _ := strings.Cut(r, " ")
-		row := strings.Replace(aRow, "%", rank, 1)
-		all = append(all, `{"rank":`+rank+`,"metrics":`+metrics+`,`+row+`}`)
-	}
-	return []byte(`{"positions":[` + strings.Join(all, ",") + `],"pagination":` + pagination + `}`)
-}
-
-func TestCheckAnswer(t *testing.T) {
-	const two = `{"page":1,"limit":20,"total":2,"totalPages":1,"hasMore":false}`
-	f := func(path string, status int, body []byte, complaint string) {
-		t.Helper()
-		err := checkAnswer(status, path, body)
-		if complaint == "" && err != nil || complaint != "" && !strings.Contains(fmt.Sprint(err), complaint) {
-			t.Errorf("%s: %v; want %q", path, err, complaint)
-		}
-	}
-
-	f("/v1/positions", 200, page(two, `1 {"apr":5}`, `2 {"apr":5}`), "")
-	f("/v1/positions?sort=pnl", 200, page(two, `1 {"pnlUsd":-1}`, `2 {"pnlUsd":null}`), "")
-	f("/v1/positions", 200, page(two, `1 {"apr":4}`, `2 {"apr":5}`), "not in the order")
-	f("/v1/positions?sort=pnl", 200, page(two, `1 {"pnlUsd":null}`, `2 {"pnlUsd":7}`), "the order")
-	f("/v1/positions?sort=age", 200, page(two, `1 {"ageSeconds":9}`, `2 {"ageSeconds":8}`), "order")
-	f("/v1/positions?sort=nft_id_desc", 200, page(two, `1 {}`, `2 {}`), "not in the order")
-	f("/v1/positions", 200, page(two, `1 {"apr":5}`, `3 {"apr":4}`), "has rank 3")
-	f("/v1/positions?page=2", 200, page(two, `21 {"apr":5}`), "want page 2")
-	f("/v1/positions", 200, page(`{"page":1,"limit":20,"total":9,"hasMore":true}`, `1 {}`), "hasMore")
-	f("/v1/positions", 200, []byte(`{"positions":[{"rank":1}],"pagination":`+two+`}`), "is missing")
-	f("/v1/positions", 200, []byte(`{"pools":[]}`), "missing")
-	f("/v1/positions", 200, []byte(`{"positions":[`), "not JSON")
-	f("/v1/pools/1/swapdex-v4/0x", 200, []byte(`{}`), `"poolId" is missing`)
-	f("/v1/pools/1/swapdex-v4/0x/charts", 200, []byte(`{"range":"30d"}`), "is missing")
-	f("/v1/chains", 200, []byte(`[{"id":1}]`), "")
-	f("/v1/chains", 200, []byte(`[{]`), "not JSON")
-	f("/v1/positions", 429, []byte(`{"error":"slow down"}`), "")
-	f("/v1/positions", 503, []byte(`busy`), "without an error")
-}
-
-// A packed body is looked at like any other.
-func TestUnpack(t *testing.T) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(`{"a":1}`)); err != nil || w.Close() != nil {
-		t.Fatal(err)
-	}
-	e, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	f := func(body []byte, want string) {
-		t.Helper()
-		got, err := unpack(body)
-		if string(got) != want || want == "" && err == nil {
-			t.Errorf("%q is %q, %v; want %q", body, got, err, want)
-		}
-	}
-	f([]byte(`{"a":1}`), `{"a":1}`)
-	f(b.Bytes(), `{"a":1}`)
-	f(b.Bytes()[:8], "")
-	f(e.EncodeAll([]byte(`{"a":1}`), nil), `{"a":1}`)
-	f([]byte{0x28, 0xb5, 0x2f, 0xfd, 1}, "")
-}
 
 // What Go prints is read by name and unit, and repeated runs by their median.
 func TestPieces(t *testing.T) {
@@ -107,7 +33,7 @@ func TestPieces(t *testing.T) {
 func TestMixes(t *testing.T) {
 	target := &target{
 		chains: []int64{1, 42161}, positions: []string{"/v1/positions/1/swapdex-v4/7"},
-		pools: []string{"/v1/pools/1/swapdex-v4/0x1"}, rows: map[string]int{"apr": 5000},
+		pools: []string{"/v1/pools/1/swapdex-v4/0x1"}, rows: map[int64]listRows{0: {5000, 0}},
 		ids: []idRange{{1, 5, 9}}, all: 100_000, charts: true,
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -161,11 +87,11 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// someRun is a run in which some rows of the table are met, some are missed, and
-// some say nothing.
-func someRun(t *testing.T) *report.Run {
+var update = flag.Bool("update", false, "write golden files anew")
+
+func readRun(t *testing.T, path string) *report.Run {
 	t.Helper()
-	f, err := os.Open("testdata/run.ndjson")
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,52 +103,42 @@ func someRun(t *testing.T) *report.Run {
 	return run
 }
 
-// A run is read as it was written, and its table of goals is that of the file.
-func TestNDJSON(t *testing.T) {
-	run := someRun(t)
-	run.Figures = figures(run)
-	var b, table bytes.Buffer
-	if err := Write(&b, run); err != nil {
-		t.Fatal(err)
-	}
-	back, err := Read(&b)
-	if err != nil || !reflect.DeepEqual(back, run) {
-		t.Fatalf("read again, a run is %+v, %v; want %+v", back, err, run)
+// A run is read as it was written, and everything that is printed of it is what
+// the golden file has: rows of the table of goals that are met, missed or not
+// measured, of a smaller corpus, of a node elsewhere and of peers; scenarios with
+// what to keep in mind; what changed; and faults.
+func TestGoldenRuns(t *testing.T) {
+	base := readRun(t, "testdata/goals.ndjson")
+	for _, name := range []string{"goals", "outside", "unlike"} {
+		run := readRun(t, "testdata/"+name+".ndjson")
+		run.Figures = figures(run)
+		var b, text bytes.Buffer
+		if err := Write(&b, run); err != nil {
+			t.Fatal(err)
+		}
+		back, err := Read(&b)
+		if err != nil || !reflect.DeepEqual(back, run) {
+			t.Fatalf("read again, a run is %+v, %v; want %+v", back, err, run)
+		}
+
+		err = errors.Join(report.Markdown(&text, back), report.Goals(&text, back), report.Table(&text, back))
+		worse, refused := report.PrintChanges(&text, base, back, 0.1)
+		fmt.Fprintf(&text, "%d regressions, %v\nfaults: %v\n", worse, refused, Faults(back))
+		golden := "testdata/" + name + ".txt"
+		if *update {
+			err = errors.Join(err, os.WriteFile(golden, text.Bytes(), 0o644))
+		}
+		want, readErr := os.ReadFile(golden)
+		if err != nil || readErr != nil || text.String() != string(want) {
+			t.Errorf("%s is\n%s\n%v, %v; want\n%s", name, &text, err, readErr, want)
+		}
 	}
 
-	want, err := os.ReadFile("testdata/figures.md")
-	if bad := report.Markdown(&table, back); err != nil || bad != nil || table.String() != string(want) {
-		t.Errorf("the table is\n%s\n%v, %v; want\n%s", &table, err, bad, want)
-	}
 	for _, bad := range []string{"", "{", `{"kind":"scenario","scenario":{}}`} {
 		if _, err := Read(strings.NewReader(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
-}
-
-// What a row is about has to have happened.
-func TestNeeds(t *testing.T) {
-	f := func(scenario, metric string, v float64, want string) {
-		t.Helper()
-		run := someRun(t)
-		values := run.Scenario(scenario).Values
-		for i := range values {
-			if values[i].Name == metric {
-				values[i].Value = v
-			}
-		}
-		got := figures(run)[8]
-		if want == "" && got.Verdict != report.MetOnLess || want != "" &&
-			(got.Verdict != report.NotMeasured || !strings.HasSuffix(got.Reached, ", not comparable: "+want)) {
-			t.Errorf("row %s is %q, %s; want %q", got.Number, got.Reached, got.Verdict, want)
-		}
-	}
-
-	f("refresh-calm", nativeMoved, 0, "")
-	f("refresh-calm", nativeMoved, 0.1,
-		"native prices moved a refresh of refresh-calm is 0.1, and has to be at most 0")
-	f("refresh", refreshes, 20, "refreshes of refresh is 20, and has to be at least 50")
 }
 
 // Every goal is about a scenario of the table, and has one bound a condition.
@@ -241,79 +157,28 @@ func TestGoalsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Of a node elsewhere, what is about CPU or its page cache has no verdict.
-func TestFiguresFromOutside(t *testing.T) {
-	run := someRun(t)
-	for i := range run.Scenarios {
-		s := &run.Scenarios[i]
-		s.RatioCPU, s.CacheShare, s.Node.ServerMicros = 0, 0, 0
-	}
-
-	for _, f := range figures(run) {
-		if n := f.Number; (n == "1" || n == "3" || n == "15") && f.Verdict != report.NotMeasured {
-			t.Errorf("row %s is %q, %s", n, f.Reached, f.Verdict)
-		}
-	}
-}
-
-func TestPeersFigure(t *testing.T) {
-	f := func(want string, verdict report.Verdict, results ...report.Peer) {
-		t.Helper()
-		got := peersFigure(&report.Peers{Results: results})
-		if got.Reached != want || got.Verdict != verdict {
-			t.Errorf("%q, %s; want %q, %s", got.Reached, got.Verdict, want, verdict)
-		}
-	}
-	fast := report.Peer{Peer: "Redis", Question: "page 1", RatioCPU: 1.5}
-	slow := report.Peer{Peer: "SQLite", Question: "any page", RatioCPU: 0.625}
-
-	f("ahead on 1 of 1", report.Met, fast, report.Peer{Peer: "Redis", Why: report.Cannot})
-	f("ahead on 1 of 2, behind SQLite on any page (0.62 x)", report.Missed, fast, slow)
-	f("ahead on 1 of 1; 1 not measured", report.NotMeasured, fast, report.Peer{Why: "it is not installed"})
-	f("ahead on 0 of 0; 0 not measured", report.NotMeasured)
-}
-
-// A file about another corpus is none, and no file is none.
-func TestReadPeers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "peers.json")
-	f := func(text string, positions int64, found, ok bool) {
+// What was measured about another corpus is left out, and no file is nothing.
+func TestAddPeers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.ndjson")
+	f := func(text string, positions int64, found int, ok bool) {
 		t.Helper()
 		if text != "" {
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		p, err := readPeers(path, &corpus.Record{
+		s := suite{Settings: Settings{Peers: path}, record: &corpus.Record{
 			Spec: corpus.Spec{Genesis: "g"}, Corpus: report.Corpus{Positions: positions},
-		})
-		if (p != nil) != found || (err == nil) != ok {
-			t.Errorf("%q for %d positions is %+v, %v", text, positions, p, err)
+		}}
+		if err := s.addPeers(); len(s.run.Scenarios) != found || (err == nil) != ok {
+			t.Errorf("%q for %d positions is %+v, %v", text, positions, s.run.Scenarios, err)
 		}
 	}
 
-	f("", 9, false, true)
-	f(`{"positions":9,"genesis":"g","results":[{"peer":"Redis","ratioCpu":2}]}`, 9, true, true)
-	f("", 10, false, true)
-	f("{", 9, false, false)
-}
-
-func TestFaults(t *testing.T) {
-	if err := Faults(someRun(t)); err != nil {
-		t.Error(err)
-	}
-	f := func(change func(*report.Run)) {
-		t.Helper()
-		run := someRun(t)
-		change(run)
-		if Faults(run) == nil {
-			t.Error("a fault was not seen")
-		}
-	}
-
-	f(func(r *report.Run) { r.Units.Billed++ })
-	f(func(r *report.Run) { r.Units.Answered-- })
-	f(func(r *report.Run) { r.Scenarios[1].Wrong = 1 })
-	f(func(r *report.Run) { r.Scenarios[1].Unanswered = 1 })
+	f("", 9, 0, true)
+	f(`{"run":{"corpus":{"positions":9,"genesis":"g"}}}{"scenario":{"peer":"Redis","ratioCpu":2}}`, 9, 1, true)
+	f("", 10, 0, true)
+	f("{", 9, 0, false)
 }
 
 func TestLoopback(t *testing.T) {

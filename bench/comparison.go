@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,8 +30,7 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 		s.run.Units.Answered += r.Charged
 		s.run.Units.Expected += r.Expected
 		if r.Charged != r.Expected {
-			r.Problems = append(r.Problems,
-				fmt.Sprintf("%d units were answered; %d expected", r.Charged, r.Expected))
+			r.Note("%d units were answered; %d expected", r.Charged, r.Expected)
 		}
 	}
 	return r, err
@@ -111,43 +109,49 @@ func (s *suite) compareWithLimit(
 // compare measures a node and what it is compared with in turns: the rounds
 // with the median throughput, and the medians of the rounds' ratios.
 func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
-	published := s.watchGenerations()
-	before := s.node.Counters()
-	nodes, others, err := load.InTurns(ctx, s.Rounds, node, other)
-	seen := published()
+	nodes, others, err := s.runRounds(ctx, out, s.Rounds, node, other)
 	if err != nil {
 		return err
 	}
 
 	ratios, cpus := load.Ratios(nodes, others)
-	out.Rounds, out.Ratio, out.RatioCPU = s.Rounds, load.Median(ratios), load.Median(cpus)
+	out.Ratio, out.RatioCPU = load.Median(ratios), load.Median(cpus)
 	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
-	out.CacheShare = cacheShare(before, s.node.Counters())
 	limit := measureOf(load.Middle(others))
 	out.Limit = &limit
-	recordNode(out, nodes, seen)
 	return nil
 }
 
 // askAlone measures the node without a comparison.
 func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Config) (*load.Result, error) {
-	published := s.watchGenerations()
-	before := s.node.Counters()
-	r, err := s.askProfiled(ctx, out.Name, cfg)
-	seen := published()
+	nodes, _, err := s.runRounds(ctx, out, 1, func(ctx context.Context) (*load.Result, error) {
+		return s.askProfiled(ctx, out.Name, cfg)
+	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	out.CacheShare = cacheShare(before, s.node.Counters())
-	recordNode(out, []*load.Result{r}, seen)
-	return r, nil
+	return nodes[0], nil
 }
 
-// recordNode writes down the node's side: the middle round, and what the
-// answers of all rounds were.
-func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) {
+// runRounds runs rounds and writes down the node's side: the middle round, what
+// the answers of all rounds were, and what the node did meanwhile.
+func (s *suite) runRounds(
+	ctx context.Context, out *report.Scenario, rounds int, node, other load.Side,
+) (nodes, others []*load.Result, err error) {
+	published := s.watchGenerations()
+	before := s.node.Counters()
+	nodes, others, err = load.InTurns(ctx, rounds, node, other)
+	seen := published()
+	if err != nil {
+		return nil, nil, err
+	}
+
 	mid := load.Middle(nodes)
-	out.Node = measureOf(mid)
+	out.Rounds, out.Node = rounds, measureOf(mid)
+	out.CacheShare = cacheShare(before, s.node.Counters())
+	for _, r := range nodes {
+		out.Add(&r.Answers)
+	}
 	for i, t := range mid.Series {
 		out.Series = append(out.Series, report.Point{
 			Seconds:   float64(i) * load.TickLength.Seconds(),
@@ -155,28 +159,12 @@ func recordNode(out *report.Scenario, nodes []*load.Result, seen []publication) 
 			Slowest:   t.Slowest.Microseconds(),
 		})
 	}
-	for _, t := range seen {
-		if at := t.at.Sub(mid.Began); at >= 0 && at <= mid.Elapsed {
-			out.Refreshes = append(out.Refreshes, report.Moment{Seconds: at.Seconds(), Chain: t.chain})
+	for _, p := range seen {
+		if at := p.at.Sub(mid.Began); at >= 0 && at <= mid.Elapsed {
+			out.Refreshes = append(out.Refreshes, report.Moment{Seconds: at.Seconds(), Chain: p.chain})
 		}
 	}
-
-	statuses := map[int]uint64{}
-	for _, r := range nodes {
-		out.Checked += r.Checked
-		out.Wrong += r.Wrong
-		out.Failures += r.Failures
-		out.Unanswered += r.Unanswered
-		out.Free += r.Free
-		out.Unsent += r.Unsent
-		out.Problems = append(out.Problems, r.Problems...)
-		for status, n := range r.Statuses {
-			statuses[status] += n
-		}
-	}
-	for _, status := range slices.Sorted(maps.Keys(statuses)) {
-		out.Statuses = append(out.Statuses, report.Status{Status: status, Count: statuses[status]})
-	}
+	return nodes, others, nil
 }
 
 // percents are the points of a latency distribution that are kept.
@@ -229,7 +217,7 @@ func (s *suite) watchGenerations() func() []publication {
 	var wait sync.WaitGroup
 	stop, node := make(chan struct{}), s.node
 	wait.Go(func() {
-		last := map[int64]uint64{}
+		last := map[int64]int64{}
 		for {
 			select {
 			case <-stop:
@@ -237,7 +225,7 @@ func (s *suite) watchGenerations() func() []publication {
 			case <-time.After(watchEvery):
 			}
 			h, _ := node.Health() // of no answer, no chains
-			for chain, now := range h.Generations() {
+			for chain, now := range process.Generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, publication{time.Now(), chain})
 				}

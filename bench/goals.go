@@ -3,40 +3,13 @@ package bench
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/report"
-)
-
-// Names of what scenarios measure, as the table of goals has them.
-const (
-	// What every scenario under load has; see metricOf.
-	ofLimit      = "of the limit by CPU"
-	serverMicros = "server CPU an answer"
-	p50          = "p50"
-	p99          = "p99"
-	p999         = "p99.9"
-	cached       = "share from the page cache"
-	bodyBytes    = "body"
-
-	// What scenarios measure besides.
-	resident         = "resident"
-	residentPeak     = "resident at most"
-	columnsPass      = "one pass over three columns"
-	timesFront       = "CPU of page 1"
-	transactions     = "transactions"
-	strconvMicros    = "its numbers by strconv"
-	refreshes        = "refreshes"
-	nativeMoved      = "native prices moved a refresh"
-	refreshCPU       = "CPU a refresh"
-	refreshBytes     = "written a refresh"
-	sortCPU          = "slices.Sort of a float for every position"
-	firstPage        = "first page"
-	freshGenerations = "fresh generations"
-	readAll          = "reading every record"
 )
 
 // goal is a row of goals.toml, which says what the fields mean.
@@ -86,25 +59,26 @@ func valueOf(run *report.Run, scenario, metric string) (most float64, ok bool) {
 	return most, ok
 }
 
-// metricOf finds a metric of a scenario. Of a load without a good answer there
+// metricOf finds a metric of a scenario: what every one under load has, or a value
+// that it set. Of a load without a good answer there
 // is none, nor a CPU time of a node that is not ours.
 func metricOf(s *report.Scenario, metric string) (float64, bool) {
 	loaded := s.Node.Requests > 0
 	known := loaded && s.Node.ServerMicros > 0
 	switch metric {
-	case ofLimit:
+	case "of the limit by CPU":
 		return s.RatioCPU, s.RatioCPU > 0
-	case serverMicros:
+	case "server CPU an answer":
 		return s.Node.ServerMicros, known
-	case p50:
+	case "p50":
 		return s.Node.At(50), loaded
-	case p99:
+	case "p99":
 		return s.Node.At(99), loaded
-	case p999:
+	case "p99.9":
 		return s.Node.At(99.9), loaded
-	case cached:
+	case "share from the page cache":
 		return s.CacheShare, known
-	case bodyBytes:
+	case "body":
 		return float64(s.Node.BodyBytes), loaded
 	}
 	return s.Value(metric)
@@ -213,36 +187,34 @@ func figures(run *report.Run) (rows []report.Figure) {
 		}
 		rows = append(rows, f)
 	}
-	return append(rows, peersFigure(run.Peers))
+	return append(rows, peersFigure(run.Scenarios))
 }
 
 // peersFigure is the row of the peers: met by less CPU time than every peer's
 // on every question that it can answer, with the key check before them and
 // without.
-func peersFigure(peers *report.Peers) report.Figure {
+func peersFigure(all []report.Scenario) report.Figure {
 	f := report.Figure{
 		Number: "17", What: "the peers, with the key check and without", Yardstick: "each of them, by CPU",
 		Goal: "ahead on every question that it can answer", Reached: "not in this run",
 		Verdict: report.NotMeasured,
 	}
-	if peers == nil {
-		return f
-	}
-
 	asked, missing := 0, 0
 	var behind []string
-	for i := range peers.Results {
-		p := &peers.Results[i]
-		switch {
-		case p.Why == report.Cannot:
-			continue
-		case p.Why != "" || p.RatioCPU == 0:
+	for i := range all {
+		switch s := &all[i]; {
+		case s.Peer == "" || slices.Contains(s.Problems, report.Cannot):
+		case s.RatioCPU == 0:
 			missing++
-			continue
-		case p.RatioCPU < 1:
-			behind = append(behind, fmt.Sprintf("%s on %s (%.2f x)", p.Peer, p.Question, p.RatioCPU))
+		case s.RatioCPU < 1:
+			behind = append(behind, fmt.Sprintf("%s (%.2f x)", s.Name, s.RatioCPU))
+			asked++
+		default:
+			asked++
 		}
-		asked++
+	}
+	if asked+missing == 0 {
+		return f
 	}
 
 	f.Reached = fmt.Sprintf("ahead on %d of %d", asked-len(behind), asked)
@@ -250,7 +222,7 @@ func peersFigure(peers *report.Peers) report.Figure {
 		f.Reached += ", behind " + strings.Join(behind, ", ")
 	}
 	switch {
-	case asked == 0 || missing > 0:
+	case missing > 0:
 		f.Reached += fmt.Sprintf("; %d not measured", missing)
 	case len(behind) > 0:
 		f.Verdict = report.Missed

@@ -40,8 +40,8 @@ func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
 	chains := append([]int64{0}, t.chains...)
 
 	return func(dst []byte, r *rand.Rand) []byte {
-		chain, sort := chains[r.IntN(len(chains))], positionSorts[r.IntN(len(positionSorts))]
-		dst = append(append(dst, "/v1/positions?sort="...), sort...)
+		chain, sort := chains[r.IntN(len(chains))], r.IntN(len(positionSorts))
+		dst = append(append(dst, "/v1/positions?sort="...), positionSorts[sort]...)
 		dst = append(dst, "&page="...)
 		dst = strconv.AppendInt(dst, int64(1+draw(r, t.pages(chain, sort))), 10)
 		if chain != 0 {
@@ -138,7 +138,7 @@ func pagesFrom(name string, first, many int) load.Mix {
 	var next atomic.Uint64
 	walk := func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
-		sort := positionSorts[3:][n%5] // those without exclusions have every row
+		sort := positionSorts[valuedSorts:][n%5] // the others leave out rows
 		page := uint64(first) + n/5%uint64(max(1, many))
 		return fmt.Appendf(dst, "/v1/positions?sort=%s&%s&page=%d", sort, everything, page)
 	}

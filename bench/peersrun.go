@@ -6,17 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
-	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -28,27 +25,26 @@ var PeerNames = []string{"PostgreSQL", "Redis", "SQLite"}
 // question is one kind of question, asked of a node and of a peer alike.
 type question struct {
 	name    string
-	row     int  // of the table of goals
 	counted bool // a peer counts now, and looks nothing up
 	alone   bool // by one connection
 	mix     func(t *target, from uint64) load.Mix
 }
 
 var questions = []question{
-	{"page 1, counted", 1, true, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
-	{"page 1", 1, false, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
-	{"any page", 3, false, false, func(t *target, _ uint64) load.Mix { return uncachedPages(t) }},
-	{"deep page", 4, false, false, func(t *target, _ uint64) load.Mix {
+	{"page 1, counted", true, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
+	{"page 1", false, false, func(t *target, _ uint64) load.Mix { return hotPage(t) }},
+	{"any page", false, false, func(t *target, _ uint64) load.Mix { return uncachedPages(t) }},
+	{"deep page", false, false, func(t *target, _ uint64) load.Mix {
 		last := min(deepPage, t.all/pageRows)
 		many := min(400, last)
 		return pagesFrom("deep", last-many+1, many)
 	}},
-	{"new filter", 5, true, true, func(_ *target, from uint64) load.Mix { return newFilters(from) }},
+	{"new filter", true, true, func(_ *target, from uint64) load.Mix { return newFilters(from) }},
 }
 
 const (
-	refreshName = "refresh"
-	refreshRow  = 7
+	// refreshName ends the name of the scenario in which a peer loads everything.
+	refreshName = ": refresh"
 	// comparisons is how many answers to a kind of question are compared.
 	comparisons = 60
 	// attempts is how often a round is run until no answer fails: a node refuses
@@ -61,12 +57,13 @@ const (
 )
 
 // ComparePeers compares a node without its page cache with databases that the
-// command serves, and returns what it measured also when a part of it failed.
-func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Peers, err error) {
+// command serves: a scenario for every question to every peer, which is its
+// limit. It returns what it measured also when a part of it failed.
+func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Run, err error) {
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
 	}
-	s := &suite{Settings: settings, began: time.Now()}
+	s := newSuite(settings)
 	defer func() { err = errors.Join(err, s.finish()) }()
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -78,10 +75,6 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 		return nil, fmt.Errorf("cannot write the keys: %w", err)
 	}
 
-	out := &report.Peers{
-		Began: s.began.UTC().Format(time.RFC3339), Positions: s.record.Corpus.Positions,
-		Genesis: s.record.Spec.Genesis, CPU: s.run.Machine.CPU, Pinned: s.cores.Text,
-	}
 	var faults []error
 	for number, name := range PeerNames {
 		same := func(only string) bool { return strings.EqualFold(only, name) }
@@ -89,147 +82,124 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 			continue
 		}
 		if err := s.ensureNode(ctx, bare); err != nil {
-			return out, errors.Join(append(faults, err)...)
+			return &s.run, errors.Join(append(faults, err)...)
 		}
-		p := contest{suite: s, out: out, peer: report.Peer{Peer: name}, number: uint64(number)}
-		if err := p.run(ctx, command, keys); err != nil {
+		c := contest{suite: s, number: uint64(number)}
+		if err := c.askAll(ctx, name, command, keys); err != nil {
 			s.say("%s: %v", name, err)
+			s.run.Scenarios = append(s.run.Scenarios, report.Scenario{
+				Name: name, Peer: name, Answers: report.Answers{Problems: []string{err.Error()}},
+			})
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return out, errors.Join(append(faults, s.refreshNode(ctx, out))...)
+	return &s.run, errors.Join(append(faults, s.refreshNode(ctx))...)
 }
 
 // contest is one peer in comparison with the node.
 type contest struct {
 	*suite
-	out    *report.Peers
-	peer   report.Peer // with the name and the version
 	number uint64
 	front  *process.Child
+	loaded report.Scenario // what loading took, and with the peer's version
 }
 
-// run starts a peer, which loads the corpus, and asks it everything.
-func (c *contest) run(ctx context.Context, command, keys string) (err error) {
-	dir := filepath.Join(c.scratch, strings.ToLower(c.peer.Peer))
+// askAll starts a peer, which loads the corpus, and asks it everything.
+func (c *contest) askAll(ctx context.Context, name, command, keys string) (err error) {
+	dir := filepath.Join(c.scratch, strings.ToLower(name))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make a directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cmd := exec.Command(command, "--peer", c.peer.Peer, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
-	c.say("%s: loading", c.peer.Peer)
+
+	c.say("%s: loading", name)
+	cmd := exec.Command(command, "--peer", name, "--corpus", c.Corpus, "--data", dir, "--keys", keys)
 	c.front, err = process.Launch(ctx, c.cores, cmd, filepath.Join(c.scratch, "peer.log"))
-	if err == nil {
-		defer func() { err = errors.Join(err, c.front.Stop()) }()
-		err = c.readAbout()
-	}
 	if err != nil {
-		for _, q := range append(questions, question{name: refreshName, row: refreshRow}) {
-			c.peer.Question, c.peer.Row, c.peer.Why = q.name, q.row, err.Error()
-			c.out.Results = append(c.out.Results, c.peer)
-		}
 		return err
 	}
-
-	var faults []error
-	for i := range questions {
-		for _, keyed := range []bool{false, true} {
-			if err := c.ask(ctx, &questions[i], keyed); err != nil {
-				faults = append(faults, err)
-			}
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// readAbout reads what loading took, which is the peer's refresh.
-func (c *contest) readAbout() error {
-	a, err := process.Ask(c.front.Address, "/about", "")
+	defer func() { err = errors.Join(err, c.front.Stop()) }()
+	about, err := process.Ask(c.front.Address, "/about", "")
 	if err == nil {
-		err = json.Unmarshal(a.Body, &c.peer)
+		err = json.Unmarshal(about.Body, &c.loaded)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read what the peer says of itself: %w", err)
 	}
-	p := c.peer
-	p.Question, p.Row = refreshName, refreshRow
-	c.out.Results = append(c.out.Results, p)
-	c.say("%s %s: loaded with %.1f s of CPU", p.Peer, p.Version, p.Other.CPUMicros/1e6)
-	return nil
+	c.say("%s: loaded with %.1f s of CPU", c.loaded.Comparison, c.loaded.Limit.ServerMicros/1e6)
+	c.run.Scenarios = append(c.run.Scenarios, c.loaded)
+
+	var faults []error
+	for i := range questions {
+		faults = append(faults, c.timeQuestion(ctx, &questions[i], false),
+			c.timeQuestion(ctx, &questions[i], true))
+	}
+	return errors.Join(faults...)
 }
 
-// ask compares the answers to a question and then times both sides in turns.
-func (c *contest) ask(ctx context.Context, q *question, keyed bool) (err error) {
-	p := c.peer
-	p.Question, p.Row, p.Other = q.name, q.row, report.PeerSide{}
+// timeQuestion compares the answers to a question and then times both sides in
+// turns.
+func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (err error) {
+	out := report.Scenario{
+		Name: c.loaded.Peer + ": " + q.name, What: "the same question to a node and to " + c.loaded.Comparison,
+		Peer: c.loaded.Peer, Comparison: c.loaded.Comparison, Connections: c.Connections,
+	}
 	prefix, numbers, keys := "", c.number*peerNumbers, []string(nil) // of what the peer is asked
 	if keyed {
-		p.Question += ", keys checked"
+		out.Name += ", keys checked"
 		prefix, numbers, keys = "/keyed", numbers+peerNumbers/2, c.keys
 	}
 	if q.counted {
 		prefix += "/counted"
 	}
-	defer func() {
-		if err != nil {
-			p.Why = err.Error()
-			err = fmt.Errorf("%s: %w", p.Question, err)
-		}
-		c.out.Results = append(c.out.Results, p)
-	}()
-	if p.Equal, err = c.compareAnswers(q, prefix, keys); errors.Is(err, errCannot) {
-		p.Why, err = report.Cannot, nil
-		return nil
-	}
-	if err != nil {
-		return err
+	if q.alone {
+		out.Connections = 1
 	}
 
-	side := func(address, prefix string, keys []string, cpu func() time.Duration) load.Side {
+	side := func(ask asker, prefix string, cfg load.Config) load.Side {
 		return func(ctx context.Context) (*load.Result, error) {
-			mix := q.mix(c.target, numbers)
-			path := mix[0].Path
-			mix[0].Path = func(dst []byte, r *rand.Rand) []byte { return path(append(dst, prefix...), r) }
-			cfg := load.Config{Addr: address, Keys: keys, ServerCPU: cpu, Mix: mix}
+			cfg.Mix = q.mix(c.target, numbers)
+			path := cfg.Mix[0].Path
+			cfg.Mix[0].Path = func(dst []byte, r *rand.Rand) []byte { return path(append(dst, prefix...), r) }
 			if q.alone { // and slow: it takes longer to see many of them
 				cfg.Connections, cfg.Length = 1, 3*c.Length
 			}
-			return c.loadWhole(ctx, cfg)
+			return ask.untilWhole(ctx, cfg)
 		}
 	}
-	nodes, others, err := load.InTurns(ctx, c.Rounds, side(c.node.API, "", c.keys, c.node.CPU),
-		side(c.front.Address, prefix, keys, c.front.CPU))
-	if err != nil {
-		return err
+	equal, err := c.compareAnswers(q, prefix, keys)
+	out.Set("equal answers", float64(equal), "")
+	if err == nil {
+		err = c.compare(ctx, &out, side(c.ask, "", load.Config{Keys: c.keys}), side(c.runLoad, prefix,
+			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU}))
 	}
-	throughputs, cpus := load.Ratios(nodes, others)
-	p.Node, p.Other = sideOf(load.Middle(nodes)), sideOf(load.Middle(others))
-	p.Ratio, p.RatioCPU = load.Median(throughputs), load.Median(cpus)
-	c.say("%s: %-28s %8.0f and %8.0f a second: %.2f x the CPU", p.Peer, p.Question, p.Node.PerSecond,
-		p.Other.PerSecond, p.RatioCPU)
-	return nil
+	if err != nil {
+		out.Note("%v", err)
+	}
+	c.run.Scenarios = append(c.run.Scenarios, out)
+	c.say("%s: %s", out.Name, out.Summary())
+	if errors.Is(err, errCannot) {
+		return nil
+	}
+	return err
 }
 
-// loadWhole runs a round in which answers came and none failed.
-func (s *suite) loadWhole(ctx context.Context, cfg load.Config) (took *load.Result, err error) {
+// asker runs a load.
+type asker func(context.Context, load.Config) (*load.Result, error)
+
+// untilWhole runs a round in which answers came and none failed.
+func (ask asker) untilWhole(ctx context.Context, cfg load.Config) (took *load.Result, err error) {
 	for range attempts {
-		if took, err = s.runLoad(ctx, cfg); err != nil {
+		if took, err = ask(ctx, cfg); err != nil {
 			return nil, err
 		}
 		bad := took.Failures + took.Unanswered
 		if bad == 0 && took.Requests > 0 {
 			return took, nil
 		}
-		err = fmt.Errorf("%d answers of %s failed, %d were good: %v", bad, cfg.Addr, took.Requests, took.Problems)
+		err = fmt.Errorf("%d answers failed, %d were good: %v", bad, took.Requests, took.Problems)
 	}
 	return nil, err
-}
-
-func sideOf(r *load.Result) report.PeerSide {
-	return report.PeerSide{
-		PerSecond: r.PerSecond(), CPUMicros: r.ServerMicros(), Median: r.Quantile(50).Microseconds(),
-		BodyBytes: r.MeanBody(),
-	}
 }
 
 // errCannot is a peer's answer to a question that it has no means for.
@@ -239,7 +209,7 @@ var errCannot = errors.New(report.Cannot)
 // equal. A peer that answers something else is not timed: ids, their order,
 // ranks, every value of every row, and totals have to be equal to the byte.
 func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equal int, err error) {
-	random, key := rand.New(rand.NewPCG(1, uint64(q.row))), ""
+	random, key := rand.New(rand.NewPCG(1, uint64(len(q.name)))), ""
 	if len(keys) > 0 {
 		key = keys[0]
 	}
@@ -255,8 +225,8 @@ func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equ
 			return equal, errCannot
 		}
 
-		var ours json.RawMessage
-		if err := c.getUntil(path, &ours); err != nil {
+		ours, err := getUntil[json.RawMessage](c.suite, "%s", path)
+		if err != nil {
 			return equal, err
 		}
 		if !bytes.Equal(ours, theirs.Body) {
@@ -273,7 +243,7 @@ func (c *contest) compareAnswers(q *question, prefix string, keys []string) (equ
 }
 
 // refreshNode measures the node's refresh of every chain, for all peers.
-func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
+func (s *suite) refreshNode(ctx context.Context) error {
 	s.say("measuring the node's refresh")
 	if err := s.ensureNode(ctx, live); err != nil {
 		return err
@@ -283,58 +253,34 @@ func (s *suite) refreshNode(ctx context.Context, out *report.Peers) error {
 		return err
 	}
 
-	seconds, _ := r.Value(refreshCPU)
-	for i := range out.Results {
-		if p := &out.Results[i]; p.Question == refreshName && p.Why == "" {
-			p.Node.CPUMicros = seconds * 1e6 * float64(len(s.target.chains))
-			p.RatioCPU = p.Other.CPUMicros / p.Node.CPUMicros
+	seconds, _ := r.Value("CPU a refresh")
+	for i := range s.run.Scenarios {
+		if p := &s.run.Scenarios[i]; strings.HasSuffix(p.Name, refreshName) {
+			p.Node.ServerMicros = seconds * 1e6 * float64(len(s.target.chains))
+			p.RatioCPU = p.Limit.ServerMicros / p.Node.ServerMicros
 		}
 	}
 	return nil
 }
 
-// readPeers reads what `make bench-peers` wrote about a corpus; nil when there
-// is no file, or one about another corpus.
-func readPeers(path string, record *corpus.Record) (*report.Peers, error) {
-	if path == "" {
-		return nil, nil
-	}
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-
-	p := new(report.Peers)
-	if err == nil {
-		err = json.Unmarshal(b, p)
+// addPeers adds what `make bench-peers` measured on the corpus of this run, if
+// there is a file and it is about this corpus.
+func (s *suite) addPeers() error {
+	f, err := os.Open(s.Peers)
+	if s.Peers == "" || s.record == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the peers in %s: %w", path, err)
+		return fmt.Errorf("cannot read the peers: %w", err)
 	}
-	if p.Positions != record.Corpus.Positions || p.Genesis != record.Spec.Genesis {
-		return nil, nil
-	}
-	return p, nil
-}
+	defer f.Close()
 
-// PeersTable prints the node and each peer.
-func PeersTable(w io.Writer, run *report.Peers) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\tquestion\tpeer\tnode/s\tpeer/s\tnode CPU µs\tpeer CPU µs\tpeer : node CPU\tbody\t")
-	for i := range run.Results {
-		p := &run.Results[i]
-		fmt.Fprintf(t, "%d\t%s\t%s %s\t", p.Row, p.Question, p.Peer, p.Version)
-		if p.Why != "" {
-			fmt.Fprintf(t, "%.60s\t\t\t\t\t\t\n", process.LastLine([]byte(p.Why)))
-			continue
-		}
-		fmt.Fprintf(t, "%.0f\t%.0f\t%.1f\t%.1f\t%.2f x\t%d\t\n", p.Node.PerSecond, p.Other.PerSecond,
-			p.Node.CPUMicros, p.Other.CPUMicros, p.RatioCPU, p.Other.BodyBytes)
+	peers, err := Read(f)
+	if err != nil {
+		return fmt.Errorf("cannot read the peers in %s: %w", s.Peers, err)
 	}
-
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("cannot print a table: %w", err)
+	if c := &peers.Corpus; c.Positions == s.record.Corpus.Positions && c.Genesis == s.record.Spec.Genesis {
+		s.run.Scenarios = append(s.run.Scenarios, peers.Scenarios...)
 	}
-	_, err := fmt.Fprintf(w, "\n%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
-	return err
+	return nil
 }

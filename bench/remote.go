@@ -12,6 +12,7 @@ import (
 
 	"tidemark/bench/process"
 	"tidemark/bench/report"
+	tidemark "tidemark/edge/client/go"
 )
 
 // connect prepares for a node that was started elsewhere.
@@ -40,23 +41,21 @@ func (s *suite) connect() error {
 }
 
 // askStats asks what the node has.
-func (s *suite) askStats() (report.Corpus, error) {
-	var stats struct {
-		Positions           struct{ Total, Active int64 }
-		Pools, Transactions struct{ Total int64 }
-		Chains              []report.Chain
+func (s *suite) askStats() (c report.Corpus, err error) {
+	stats, err := getUntil[tidemark.Stats](s, "/v1/stats")
+	c.Positions, c.Open = stats.Positions.Total, stats.Positions.Active
+	c.Pools, c.Transactions = stats.Pools.Total, stats.Transactions.Total
+	for _, chain := range stats.Chains {
+		c.Chains = append(c.Chains, report.Chain{
+			ID: chain.ChainID, Positions: chain.Positions, Open: chain.ActivePositions, Pools: chain.Pools,
+		})
 	}
-	err := s.getUntil("/v1/stats", &stats)
-	return report.Corpus{
-		Positions: stats.Positions.Total, Open: stats.Positions.Active, Pools: stats.Pools.Total,
-		Transactions: stats.Transactions.Total, Chains: stats.Chains,
-	}, err
+	return c, err
 }
 
 // unitsUsed asks what the account of the key has used this month.
 func (s *suite) unitsUsed() (int64, error) {
-	var usage struct{ UnitsUsed int64 }
-	err := s.getUntil("/v1/usage", &usage)
+	usage, err := getUntil[tidemark.Usage](s, "/v1/usage")
 	return usage.UnitsUsed, err
 }
 
@@ -107,5 +106,6 @@ func (s *suite) describeRun() {
 
 	if s.record != nil {
 		s.run.Corpus = s.record.Corpus
+		s.run.Corpus.Genesis = s.record.Spec.Genesis
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"sort"
 	"strconv"
 	"time"
 
 	"tidemark/bench/process"
+	tidemark "tidemark/edge/client/go"
 )
 
 // target is what is known of the node's content: where requests can go.
@@ -19,14 +19,17 @@ type target struct {
 	chains    []int64
 	positions []string // paths of details, the most valuable first
 	pools     []string
-	rows      map[string]int // rows of the default question by chain ("" all) and sort
-	all       int            // rows when nothing is left out
-	ids       []idRange      // of positions, by chain
-	charts    bool           // charts are served
-	aged      []string       // paths of details of open positions that are a year old
-	longest   string         // the detail with the most transactions that was found
-	entries   int            // of it
+	rows      map[int64]listRows // of the default question by chain; 0: all of them
+	all       int                // rows when nothing is left out
+	ids       []idRange          // of positions, by chain
+	charts    bool               // charts are served
+	aged      []string           // paths of details of open positions that are a year old
+	longest   string             // the detail with the most transactions that was found
+	entries   int                // of it
 }
+
+// listRows are the lengths of a chain's lists.
+type listRows struct{ valued, open int }
 
 // idRange is where the ids of a chain's positions lie.
 type idRange struct {
@@ -34,7 +37,8 @@ type idRange struct {
 	least, most uint64
 }
 
-// positionSorts and poolSorts are the orders of the lists.
+// positionSorts and poolSorts are the orders of the lists. The first valuedSorts
+// of positions leave out rows without value.
 var (
 	positionSorts = []string{
 		"apr", "fee_apr", "roi", "pnl", "underlying_value", "age", "nft_id_asc", "nft_id_desc",
@@ -43,6 +47,7 @@ var (
 )
 
 const (
+	valuedSorts = 3
 	// everything is the filter that leaves nothing out.
 	everything = "status=all&minPoolTvl=0&includeRisky=true"
 	// pageRows is the default size of a page, which the figures are about.
@@ -51,15 +56,18 @@ const (
 	// the most valuable positions.
 	discoverPages   = 5
 	discoverDetails = 40
-	// yearDays is how old a position must be for charts over a year.
-	yearDays = 365
+	// yearSeconds is how old a position must be for charts over a year.
+	yearSeconds = 365 * 24 * 3600
 	// patience bounds how long a deep page may tell to come again.
 	patience = time.Minute
 )
 
 // pages returns how many pages of 20 a question has at least.
-func (t *target) pages(chain int64, sort string) int {
-	return max(1, t.rows[chainFilter(chain)+sort]/pageRows)
+func (t *target) pages(chain int64, sort int) int {
+	if sort < valuedSorts {
+		return max(1, t.rows[chain].valued/pageRows)
+	}
+	return max(1, t.rows[chain].open/pageRows)
 }
 
 func chainFilter(chain int64) string {
@@ -69,40 +77,18 @@ func chainFilter(chain int64) string {
 	return fmt.Sprintf("&chainId=%d", chain)
 }
 
-// listed is a list's answer as far as it is of interest.
-type listed struct {
-	Positions, Pools []row
-	Pagination       struct {
-		Total       int
-		TotalCapped bool
-	}
-}
-
-type row struct {
-	ChainID                      int64
-	Protocol, PositionID, PoolID string
-	IsActive                     bool
-	Metrics                      struct{ AgeSeconds int64 }
-	Pricing                      struct{ NativePriceUsd float64 }
-}
-
-// detailPaths are where the details of positions or of pools are.
-func detailPaths(rows []row) (all []string) {
+func positionPaths(rows []tidemark.Position) (all []string) {
 	for i := range rows {
-		r := &rows[i]
-		if r.PositionID == "" {
-			all = append(all, fmt.Sprintf("/v1/pools/%d/%s/%s", r.ChainID, r.Protocol, r.PoolID))
-		} else {
-			all = append(all, fmt.Sprintf("/v1/positions/%d/%s/%s", r.ChainID, r.Protocol,
-				url.PathEscape(r.PositionID)))
-		}
+		all = append(all, fmt.Sprintf("/v1/positions/%d/%s/%s", rows[i].ChainID, rows[i].Protocol,
+			rows[i].PositionID))
 	}
 	return all
 }
 
-// getUntil asks for a page until it comes, and reads it into l: the first visits
-// of a deep one may be told to come again.
-func (s *suite) getUntil(path string, l any) error {
+// getUntil asks for a page until it comes: the first visits of a deep one may be
+// told to come again.
+func getUntil[T any](s *suite, format string, args ...any) (answer T, err error) {
+	path := fmt.Sprintf(format, args...)
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
 		a, err := s.askOnce(path)
 		if err == nil && a.Status == 503 && time.Now().Before(end) {
@@ -113,23 +99,18 @@ func (s *suite) getUntil(path string, l any) error {
 			err = fmt.Errorf("it is a %d: %.200s", a.Status, a.Body)
 		}
 		if err == nil {
-			err = json.Unmarshal(a.Body, l)
+			err = json.Unmarshal(a.Body, &answer)
 		}
 		if err != nil {
-			return fmt.Errorf("cannot read the answer to %s: %w", path, err)
+			err = fmt.Errorf("cannot read the answer to %s: %w", path, err)
 		}
-		return nil
+		return answer, err
 	}
-}
-
-// askList asks for a list.
-func (s *suite) askList(format string, args ...any) (l listed, err error) {
-	return l, s.getUntil(fmt.Sprintf(format, args...), &l)
 }
 
 // discover asks the node for everything that mixes need.
 func (s *suite) discover() (*target, error) {
-	t := &target{rows: map[string]int{}}
+	t := &target{rows: map[int64]listRows{}}
 	h, err := s.node.Health()
 	if err != nil {
 		return nil, err
@@ -157,26 +138,31 @@ func (s *suite) findRows(t *target) error {
 	t.all = int(stats.Positions)
 
 	for _, chain := range append([]int64{0}, t.chains...) {
-		for _, order := range positionSorts {
-			where := chainFilter(chain)
-			if t.rows[where+order], err = s.countRows("/v1/positions?sort="+order+where, t.all); err != nil {
-				return err
-			}
+		valued, err := s.countRows(positionSorts[0], chain, t.all)
+		open, openErr := s.countRows(positionSorts[valuedSorts], chain, t.all)
+		if err := errors.Join(err, openErr); err != nil {
+			return err
 		}
+		t.rows[chain] = listRows{valued, open}
 	}
 	return nil
 }
 
 // countRows finds how many rows a list has. Where its count stops at a cap, the
 // last of its full pages of 100 is looked for by halving.
-func (s *suite) countRows(path string, atMost int) (int, error) {
+func (s *suite) countRows(order string, chain int64, atMost int) (int, error) {
 	const limit = 100
-	l, err := s.askList("%s&limit=1", path)
-	if err != nil || !l.Pagination.TotalCapped {
-		return l.Pagination.Total, err
+	ask := func(limit, page int) (tidemark.PositionList, error) {
+		return getUntil[tidemark.PositionList](s, "/v1/positions?sort=%s%s&limit=%d&page=%d", order,
+			chainFilter(chain), limit, page)
 	}
+	l, err := ask(1, 1)
+	if err != nil || !l.Pagination.TotalCapped {
+		return int(l.Pagination.Total), err
+	}
+
 	full := sort.Search(atMost/limit+1, func(page int) bool {
-		l, pageErr := s.askList("%s&limit=%d&page=%d", path, limit, page+1)
+		l, pageErr := ask(limit, page+1)
 		err = errors.Join(err, pageErr)
 		return len(l.Positions) < limit
 	})
@@ -185,17 +171,21 @@ func (s *suite) countRows(path string, atMost int) (int, error) {
 
 // findPopular looks for what most people ask for.
 func (s *suite) findPopular(t *target) error {
-	for page := 1; page <= discoverPages; page++ {
-		positions, err := s.askList("/v1/positions?sort=underlying_value&limit=100&page=%d", page)
+	for page := range discoverPages {
+		positions, err := getUntil[tidemark.PositionList](s,
+			"/v1/positions?sort=underlying_value&limit=100&page=%d", page+1)
 		if err != nil {
 			return err
 		}
-		pools, err := s.askList("/v1/pools?limit=100&page=%d", page)
+		pools, err := getUntil[tidemark.PoolList](s, "/v1/pools?limit=100&page=%d", page+1)
 		if err != nil {
 			return err
 		}
-		t.positions = append(t.positions, detailPaths(positions.Positions)...)
-		t.pools = append(t.pools, detailPaths(pools.Pools)...)
+		t.positions = append(t.positions, positionPaths(positions.Positions)...)
+		for i := range pools.Pools {
+			p := &pools.Pools[i]
+			t.pools = append(t.pools, fmt.Sprintf("/v1/pools/%d/%s/%s", p.ChainID, p.Protocol, p.PoolID))
+		}
 	}
 
 	if len(t.positions) == 0 || len(t.pools) == 0 {
@@ -211,7 +201,8 @@ func (s *suite) findIDs(t *target) error {
 		var ends [2]uint64
 
 		for i, order := range []string{"nft_id_asc", "nft_id_desc"} {
-			l, err := s.askList("/v1/positions?limit=1&sort=%s&%s%s", order, everything, chainFilter(chain))
+			l, err := getUntil[tidemark.PositionList](s, "/v1/positions?limit=1&sort=%s&%s%s", order,
+				everything, chainFilter(chain))
 			if err == nil && len(l.Positions) > 0 {
 				ends[i], err = strconv.ParseUint(l.Positions[0].PositionID, 10, 64)
 			}
@@ -229,16 +220,17 @@ func (s *suite) findIDs(t *target) error {
 // served.
 func (s *suite) findLong(t *target) error {
 	var candidates []string
-	for page := 1; page <= discoverPages; page++ {
-		l, err := s.askList("/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page, everything)
+	for page := range discoverPages {
+		l, err := getUntil[tidemark.PositionList](s,
+			"/v1/positions?sort=nft_id_asc&limit=100&page=%d&%s", page+1, everything)
 		if err != nil {
 			return err
 		}
-		if page == 1 {
-			candidates = detailPaths(l.Positions)
+		if page == 0 {
+			candidates = positionPaths(l.Positions)
 		}
-		t.aged = append(t.aged, detailPaths(slices.DeleteFunc(l.Positions, func(p row) bool {
-			return !p.IsActive || p.Metrics.AgeSeconds < yearDays*24*3600
+		t.aged = append(t.aged, positionPaths(slices.DeleteFunc(l.Positions, func(p tidemark.Position) bool {
+			return !p.IsActive || p.Metrics.AgeSeconds < yearSeconds
 		}))...)
 	}
 	for i := 0; i < len(t.positions); i += max(1, len(t.positions)/discoverDetails) {

@@ -21,9 +21,11 @@ type conn struct {
 	peer    peer
 	minRate int // bytes per second at which a client must read a long answer
 	onClose func()
-	// idleSince is when the connection began to wait for a request, in
-	// nanoseconds of the wall clock, or 0 while it serves one.
+	// idleSince is when the connection began to wait for a request, in nanoseconds of
+	// the wall clock, 0 from the first byte of a request until it is answered, or
+	// closedIdle.
 	idleSince atomic.Int64
+	serving   atomic.Bool // fasthttp counts the connection as active
 
 	framer  framer
 	refused *render.Error // set when nothing more may be read
@@ -85,11 +87,43 @@ func (c *conn) Read(p []byte) (int, error) {
 	if n, c.refused = c.framer.scan(p[:n]); c.refused != nil && n == 0 {
 		return 0, c.refused
 	}
+	if !c.claim() {
+		return 0, net.ErrClosed
+	}
 	return n, err
 }
 
+// closedIdle is the idleSince of a connection that was closed while it was idle.
+const closedIdle = -1
+
 // markIdle records that the connection waits for a request from now on.
-func (c *conn) markIdle(now time.Time) { c.idleSince.Store(now.UnixNano()) }
+func (c *conn) markIdle(now time.Time) { c.idleSince.CompareAndSwap(0, now.UnixNano()) }
+
+// claim records that a request has come. It returns false if the connection was
+// closed before: nobody would read the answer, so it must not be charged.
+func (c *conn) claim() bool {
+	for {
+		switch since := c.idleSince.Load(); {
+		case since == 0:
+			return true
+		case since == closedIdle:
+			return false
+		case c.idleSince.CompareAndSwap(since, 0):
+			return true
+		}
+	}
+}
+
+// closeIdle closes the connection if it is idle, and reports whether it was. Its
+// listener counts it until onClose is called.
+func (c *conn) closeIdle() bool {
+	since := c.idleSince.Load()
+	if since <= 0 || !c.idleSince.CompareAndSwap(since, closedIdle) {
+		return false
+	}
+	c.Conn.Close() // its serving goroutine notices and cleans up
+	return true
+}
 
 func (c *conn) Write(p []byte) (int, error) {
 	if size := len(p) + len(c.pending); size > longAnswer && c.minRate > 0 {
@@ -125,8 +159,16 @@ func (c *conn) limitSlowReader(size int) {
 	}
 }
 
+// Close closes the connection. At a shutdown fasthttp closes those that it takes for
+// idle. If a request has come to one meanwhile, that is answered first.
 func (c *conn) Close() error {
-	c.onClose()
+	if !c.serving.Load() && c.idleSince.Load() == 0 {
+		return nil
+	}
+	defer c.onClose()
+	if c.closeIdle() {
+		return nil
+	}
 	return c.Conn.Close()
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -201,7 +202,7 @@ func (l *listener) limitUnsent(c *conn) {
 func (l *listener) evictIdle() bool {
 	var idle []*conn
 	for c := range l.open {
-		if c.idleSince.Load() != 0 {
+		if c.idleSince.Load() > 0 {
 			idle = append(idle, c)
 		}
 	}
@@ -209,13 +210,30 @@ func (l *listener) evictIdle() bool {
 		return int(min(max(a.idleSince.Load()-b.idleSince.Load(), -1), 1))
 	})
 
-	idle = idle[:min(len(idle), evictBatch)]
-	for _, c := range idle {
-		l.uncount(c)
-		l.evicted.Inc()
-		c.Conn.Close() // its serving goroutine notices and cleans up
+	closed := 0
+	for _, c := range idle[:min(len(idle), evictBatch)] {
+		if c.closeIdle() {
+			closed++
+			l.uncount(c)
+			l.evicted.Inc()
+		}
 	}
-	return len(idle) > 0
+	return closed > 0
+}
+
+// Close stops accepting and closes the connections that wait for a request.
+func (l *listener) Close() error {
+	err := l.Listener.Close()
+	l.mu.Lock()
+	open := slices.Collect(maps.Keys(l.open))
+	l.mu.Unlock()
+
+	for _, c := range open {
+		if c.closeIdle() {
+			l.remove(c)
+		}
+	}
+	return err
 }
 
 func (l *listener) remove(c *conn) {
@@ -243,7 +261,8 @@ func (l *listener) uncount(c *conn) {
 }
 
 // trackIdle records when a connection begins to wait for a request. fasthttp
-// calls it twice per request.
+// calls it twice per request. It takes a new connection for active before its
+// first byte, so that only claim ends the wait.
 func trackIdle(nc net.Conn, state fasthttp.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
@@ -251,8 +270,9 @@ func trackIdle(nc net.Conn, state fasthttp.ConnState) {
 	}
 	switch state {
 	case fasthttp.StateActive:
-		c.idleSince.Store(0)
+		c.serving.Store(true)
 	case fasthttp.StateIdle:
+		c.serving.Store(false)
 		c.markIdle(time.Now())
 	}
 }

@@ -127,9 +127,9 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 
 	// All but the oldest and the newest serve.
 	for _, c := range open[1 : len(open)-1] {
-		trackIdle(c, fasthttp.StateActive)
+		c.(*conn).claim()
 	}
-	open[len(open)-1].(*conn).markIdle(time.Now())
+	trackIdle(open[0], fasthttp.StateActive) // new to fasthttp, and silent
 	isClosed := func(c net.Conn) bool {
 		c.SetReadDeadline(time.Now().Add(time.Millisecond))
 		_, err := c.Read(make([]byte, 1))
@@ -152,10 +152,49 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		}
 	}
 	for c := range d.open {
-		trackIdle(c, fasthttp.StateActive)
+		c.claim()
 	}
 	if _, _, refusal := d.dial("10.3.0.1"); !strings.Contains(refusal, "503 Service Unavailable") {
 		t.Errorf("got %q; want a 503", refusal)
+	}
+}
+
+// TestRequestAgainstClose checks a connection whose request comes at the moment at
+// which it is closed for being idle: either the request is served, or the
+// connection is closed before it is read.
+func TestRequestAgainstClose(t *testing.T) {
+	d := newDialler(t, DefaultConnections())
+	open := func() (c *conn, theirs net.Conn) {
+		ours, theirs, _ := d.dial("10.0.0.1")
+		trackIdle(ours, fasthttp.StateActive)
+		trackIdle(ours, fasthttp.StateIdle)
+		return ours.(*conn), theirs
+	}
+
+	c, theirs := open()
+	if !c.claim() || c.closeIdle() {
+		t.Error("a connection with a request was closed for being idle")
+	}
+	if must(c.Close()); c.idleSince.Load() != 0 {
+		t.Error("a connection with a request was closed before fasthttp served it")
+	}
+	go io.WriteString(theirs, "G")
+	if n, err := c.Read(make([]byte, 10)); n != 1 || err != nil {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	trackIdle(c, fasthttp.StateActive)
+	must(c.Close())
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection that was served stayed open")
+	}
+
+	c, _ = open()
+	if !c.closeIdle() || c.claim() || c.closeIdle() {
+		t.Error("a connection that was closed for being idle takes a request")
+	}
+	c.markIdle(time.Now())
+	if c.claim() {
+		t.Error("a closed connection became idle again")
 	}
 }
 
@@ -172,7 +211,7 @@ func TestEvictionOrder(t *testing.T) {
 			t.Fatal(refusal)
 		}
 		open = append(open, c.(*conn))
-		open[i].markIdle(from.Add(time.Duration(i*37%minConnections) * time.Second))
+		open[i].idleSince.Store(from.Add(time.Duration(i*37%minConnections) * time.Second).UnixNano())
 	}
 
 	if _, _, refusal := d.dial("10.1.0.1"); refusal != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidemark/edge/gate"
+	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
 
@@ -116,6 +117,37 @@ func TestOverload(t *testing.T) {
 	if got := s.metric(`tidemark_edge_refused_total{reason="busy"}`); got != fmt.Sprint(len(refusals)) {
 		t.Errorf("%s refusals are counted; want %d", got, len(refusals))
 	}
+}
+
+// TestRefusalsTakeNoToken checks that a request whose work is refused costs neither
+// units nor a burst token, and that any other failure takes its token.
+func TestRefusalsTakeNoToken(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issue("free", accounts.Server)
+	f := func(err *render.Error, left string) {
+		t.Helper()
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.Header.Set(gate.HeaderKey, key)
+		r := &request{ctx: &ctx, now: time.Now(), admitted: true}
+		r.route = routePositions
+
+		var refused *render.Error
+		if r.ticket, refused = s.server.gate.Admit(&ctx, r.now); refused != nil {
+			t.Fatal(refused)
+		}
+		s.server.sendFailure(r, err)
+		head := ctx.Response.Header.String()
+		if !strings.Contains(head, `RateLimit: "burst";r=`+left+`;`) || !strings.Contains(head, "X-Units-Charged: 0\r\n") {
+			t.Errorf("%v: got %s; want %s tokens left and 0 units", err, head, left)
+		}
+	}
+
+	for range 30 { // the burst is 10
+		f(render.Busy("busy", time.Second), "10")
+	}
+	f(render.Unavailable("unavailable", time.Second), "9")
+	f(render.Busy("busy", time.Second), "9")
 }
 
 // TestAccountOfWork checks that the work of a request is attributed to the account

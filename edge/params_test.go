@@ -93,6 +93,12 @@ func TestParameters(t *testing.T) {
 	f(p+"?poolId=0x1", 400, "Invalid poolId")
 	f(p+"?poolId="+somePool, 200, "")
 	f(p+"?positionId=abc", 200, "")
+	for _, list := range []string{p, q} {
+		f(list+"?tokens=0x00000000000000000000000000000000000000AA&fee=3000&hooks=none", 200, "")
+		f(list+"?tokens=0xaa", 400, `tokens "0xaa" is not one or two addresses`)
+		f(list+"?fee=1000001", 400, "allowed are 0 to 1000000")
+		f(list+"?hooks=some", 400, "allowed are none, any and an address")
+	}
 	f(q+"?search="+strings.Repeat("%C3%A9", 64), 200, "")
 	f(q+"?search="+strings.Repeat("e", 65), 400, "search has 65 characters; allowed are up to 64")
 	f(p+"?KC-APIKey="+s.key, 400, `unknown parameter "KC-APIKey"`)

@@ -134,6 +134,9 @@ func (s schema) admits(keyword string, want, v any) bool {
 	case "minimum":
 		number, ok := v.(float64)
 		return !ok || number >= want.(float64)
+	case "maximum":
+		number, ok := v.(float64)
+		return !ok || number <= want.(float64)
 	case "maxLength":
 		text, ok := v.(string)
 		return !ok || utf8.RuneCountInString(text) <= int(want.(float64))

@@ -18,6 +18,12 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 
 // serve handles a request.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
+	// A request that fasthttp had read ahead: see conn.claim.
+	if c, ok := ctx.Conn().(*conn); ok && !c.claim() {
+		ctx.SetConnectionClose()
+		return
+	}
+
 	r := requests.Get().(*request)
 	*r = request{ctx: ctx, now: ctx.Time()}
 	r.Now = s.cfg.Clock.Time(r.now).UnixMilli()
@@ -175,6 +181,9 @@ func (s *Server) settleRefused(r *request) {
 // sendFailure settles a failed request and sends the error.
 func (s *Server) sendFailure(r *request, e *render.Error) {
 	if r.admitted {
+		if e.Untaken {
+			r.ticket.PutBack()
+		}
 		if r.route == routeNone {
 			s.settleRefused(r)
 		} else {

@@ -171,6 +171,34 @@ func BenchmarkFilter(b *testing.B) {
 
 	f("owner", func(q *rankings.PositionQuestion) { q.Owner = w.owners.At(w.Uint32N(w.owners.Len())) })
 	f("pool", func(q *rankings.PositionQuestion) { q.Pool = &w.pools.At(w.Uint32N(w.pools.Len())).ID })
+	f("fee", func(q *rankings.PositionQuestion) { q.Key.Fee, q.MinValueUsd = new(uint32(3000)), r.Float64() })
+	f("hooks", func(q *rankings.PositionQuestion) { q.Key.Hooks = &market.Address{19: 1 + byte(r.IntN(2))} })
+	f("tokens", func(q *rankings.PositionQuestion) {
+		p := w.pools.At(w.Uint32N(w.pools.Len()))
+		q.Key.Tokens = []market.Address{w.tokens.At(p.Currency0).Address, w.tokens.At(p.Currency1).Address}
+	})
+	f("rare token", func(q *rankings.PositionQuestion) { q.Key.Tokens = []market.Address{{9}} })
+	b.Run("yardstick", func(b *testing.B) { loop(b, w.plainPass()) })
+}
+
+// plainPass returns one pass of a plain loop over three columns of the same rows,
+// which is what filters are measured by.
+func (w *benchmark) plainPass() func() {
+	var columns [3][]float64
+	for i := range columns {
+		for range 3 * w.positions.Len() {
+			columns[i] = append(columns[i], w.Float64())
+		}
+	}
+
+	found := 0
+	return func() {
+		for i, x := range columns[0] {
+			if x > 0.2 && columns[1][i] > 0.3 && columns[2][i] > 0.4 {
+				found++
+			}
+		}
+	}
 }
 
 // BenchmarkLaterPage is a page within the first 10,000 rows of a filter that

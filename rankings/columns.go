@@ -29,6 +29,9 @@ type columns struct {
 	// By pool.
 	sides        []uint32 // two entries a pool: its token0 and its token1
 	tvl          []float64
+	fee          []uint32      // as rows show it; NoFee is unknown
+	hookTag      []uint32      // of the hooks' address; 0: no hooks
+	hooked       *block.Bitmap // it has hooks
 	safePools    *block.Bitmap // neither token is risky
 	defaultPools *block.Bitmap // safe, and at least DefaultMinPoolTVLUsd
 
@@ -39,6 +42,7 @@ type columns struct {
 
 	// Lookups.
 	pools   index    // every pool, by id
+	tokens  index    // every token, by address
 	owners  index    // by address
 	byPool  postings // positions of a pool
 	byOwner postings // positions of an owner
@@ -94,12 +98,17 @@ func (f *columnBuilder) fillPools() {
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.moved, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n)
-	f.quarantined = block.NewBitmap(n)
+	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
+	f.fee, f.hookTag = make([]uint32, n), make([]uint32, n)
 
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
 		f.sides = append(f.sides, p.Currency0, p.Currency1)
+		f.fee[i], f.hookTag[i] = p.ShownFee(), hookTag(&p.Hooks)
+		if f.hookTag[i] != 0 {
+			f.hooked.Set(i)
+		}
 		if !isRisky(st, i) {
 			f.safePools.Set(i)
 		}

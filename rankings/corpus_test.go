@@ -35,7 +35,7 @@ type world struct {
 
 const genesis = 1_700_000_000
 
-var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "be\u200bt\u202ea"}
+var symbolsOfTokens = []string{"ETH", "USDC", "ÄPFEL", "usdİ", "0xdead", "W%", "ΣΑΣ", "be\u200bt\u202ea", "a-b"}
 
 func newWorld(chain market.ChainID, seed uint64, pools, positions int, s *shelf) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, uint64(chain))), chain: chain, now: genesis, shelf: s}
@@ -92,10 +92,18 @@ func (w *world) some(values ...float64) float64 {
 	return market.Unknown
 }
 
+// likeHooks2 are other hooks than {19: 2} with the same tag.
+var likeHooks2 = market.Address{8: 1, 12: 0x4f, 13: 0x86, 14: 0xc8, 15: 0x61, 19: 2}
+
 func (w *world) addPool() {
 	p := market.Pool{CreatedAt: genesis - int64(w.IntN(5))*1000, LastHour: market.NoIndex}
 	w.fill(p.ID[:])
 	p.Currency0, p.Currency1 = w.Uint32N(4), w.Uint32N(uint32(len(symbolsOfTokens)))
+	p.Fee, p.LastFee = []uint32{100, 3000, 3000, market.DynamicFee}[p.ID[0]%4], market.NoFee
+	if p.IsDynamic() && p.ID[1]%2 == 0 {
+		p.LastFee = 77
+	}
+	p.Hooks = []market.Address{{}, {}, {19: 1}, {19: 2}, likeHooks2}[p.ID[2]%5]
 	p.Quarantined = w.chain == 42161 && w.IntN(5) == 0
 	i := w.pools.Append(p)
 	w.stats.Append(market.PoolStats{})
@@ -170,7 +178,7 @@ func (w *world) close(i uint32) {
 	if !p.IsOpen() {
 		return
 	}
-	p.Liquidity, p.ClosedAt = clmath.U128{}, w.now
+	p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(w.now)
 	p.Withdrawn0, p.Withdrawn1 = p.Deposited0, p.Deposited1
 	p.CloseNativeUsd = w.some(1, 1, 2000)
 	for leg := range p.Close {

@@ -13,7 +13,7 @@ func ColumnsDiff(a, b *View) string {
 	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
 	for i := range x.NumField() {
 		switch name := x.Type().Field(i).Name; name {
-		case "pools", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
+		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
 		default:
 			if diff := valueDiff(x.Field(i), y.Field(i)); diff != "" {
 				return name + diff

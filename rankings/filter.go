@@ -126,7 +126,7 @@ func (q *PositionQuestion) isOpen() bool {
 // hasFilter reports whether a filter is set that the default question leaves out.
 func (q *PositionQuestion) hasFilter() bool {
 	return q.Range != AnyRange || q.Owner != nil || q.Pool != nil || q.ID != nil ||
-		q.NoSuchID || q.MinValueUsd > 0
+		q.NoSuchID || q.MinValueUsd > 0 || q.Key.IsSet()
 }
 
 // filter returns the question's filter for an order of a warm view.
@@ -155,7 +155,7 @@ func (q *PositionQuestion) filter(v *View, id orderID) *filter {
 	}
 
 	f.floor, f.value, f.open = q.MinValueUsd, c.value, c.open
-	q.filterPool(f, c)
+	q.filterPool(f, v)
 	q.filterLists(f, v)
 	return f
 }
@@ -166,31 +166,46 @@ func (f *filter) rejectAll() {
 	f.addTest(func(uint32) bool { return false })
 }
 
-// filterPool filters by the TVL and the risk of a position's pool. An unknown
-// TVL is NaN, so it is below every floor above 0.
-func (q *PositionQuestion) filterPool(f *filter, c *columns) {
-	floor := q.MinPoolTVLUsd
-	switch {
-	case floor == DefaultMinPoolTVLUsd && !q.IncludeRisky:
+// filterPool filters by the TVL, the risk and the key of a position's pool. An
+// unknown TVL is NaN, so it is below every floor above 0.
+func (q *PositionQuestion) filterPool(f *filter, v *View) {
+	c := v.columns
+	standard := q.MinPoolTVLUsd == DefaultMinPoolTVLUsd && !q.IncludeRisky
+	if standard {
 		f.require(c.defaultPositions)
-		return
-	case floor > 0:
-		f.groups = atLeast(c.tvl, floor)
-		if !q.IncludeRisky {
-			for w, safe := range c.safePools.Words() {
-				f.groups.Words()[w] &= safe
-			}
-		}
-	case !q.IncludeRisky:
-		f.groups = c.safePools
-	default:
+	}
+
+	var sets []*block.Bitmap // of pools
+	if !standard && q.MinPoolTVLUsd > 0 {
+		sets = append(sets, atLeast(c.tvl, q.MinPoolTVLUsd))
+	}
+	if !standard && !q.IncludeRisky {
+		sets = append(sets, c.safePools)
+	}
+	if sets = append(sets, q.Key.pools(v)...); len(sets) == 0 {
 		return
 	}
 
-	f.group = c.pool
+	f.groups, f.group = intersect(sets), c.pool
 	if rows, few := c.byPool.candidatesOfGroups(f.groups, maxListed(f.n)); few {
 		f.limitTo(rows)
 	}
+}
+
+// intersect returns the common members of sets, of which there is at least one.
+func intersect(sets []*block.Bitmap) *block.Bitmap {
+	if len(sets) == 1 {
+		return sets[0]
+	}
+
+	all := block.NewBitmap(sets[0].Len())
+	copy(all.Words(), sets[0].Words())
+	for _, set := range sets[1:] {
+		for w, word := range set.Words() {
+			all.Words()[w] &= word
+		}
+	}
+	return all
 }
 
 // atLeast returns the indexes of values that reach a floor, at about 1 ns a
@@ -246,34 +261,4 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 			f.rejectAll()
 		}
 	}
-}
-
-// IsFiltered reports whether the question has other filters than the default
-// ones or none; see PositionQuestion.IsFiltered.
-func (q *PoolQuestion) IsFiltered() bool { return !q.isDefault() && !q.isOpen() }
-
-// isDefault reports whether the filters are the default ones.
-func (q *PoolQuestion) isDefault() bool {
-	return q.MinTVLUsd <= 0 && q.Search == "" && !q.IncludeRisky
-}
-
-// isOpen reports whether nothing is filtered.
-func (q *PoolQuestion) isOpen() bool {
-	return q.MinTVLUsd <= 0 && q.Search == "" && q.IncludeRisky
-}
-
-// filter returns the question's filter over a warm view.
-func (q *PoolQuestion) filter(v *View) *filter {
-	c := v.columns
-	f := &filter{n: v.State.Pools.Len()}
-	if !q.IncludeRisky && q.Search == "" {
-		f.require(c.safePools)
-	}
-	if q.MinTVLUsd > 0 {
-		f.require(atLeast(c.tvl, q.MinTVLUsd))
-	}
-	if q.Search != "" {
-		f.filterSearch(v, q.Search)
-	}
-	return f
 }

@@ -134,7 +134,7 @@ func ageKey(st *market.State, row uint32) uint64 {
 	p := st.Positions.At(row)
 	end := st.Now()
 	if !p.IsOpen() {
-		end = p.ClosedAt
+		end = int64(p.ClosedAt)
 	}
 	return uint64(max(end-p.MintedAt, 0))
 }

@@ -157,4 +157,7 @@ func (f *columnBuilder) fillLookups() {
 	sameTokens := sameRows(&before.Tokens, &st.Tokens, old.tokenGrams.rows,
 		func(a, b *market.Token) bool { return a.Address == b.Address })
 	f.tokenGrams = old.tokenGrams.extend(st.Tokens.Len(), sameTokens, addresses(st), f.pause)
+	f.tokens = old.tokens.extend(st.Tokens.Len(), 0, sameTokens, func(a, b uint32) int {
+		return bytes.Compare(st.Tokens.At(a).Address[:], st.Tokens.At(b).Address[:])
+	})
 }

@@ -113,8 +113,23 @@ func keepsPosition(q *rankings.PositionQuestion, p *position) bool {
 		(q.Owner == nil || *q.Owner == *p.st.Owners.At(p.Owner)) &&
 		(q.Pool == nil || *q.Pool == p.st.Pools.At(p.Pool).ID) &&
 		(q.ID == nil || *q.ID == p.ID) && !q.NoSuchID &&
-		above(v, q.MinValueUsd) && above(p.tvl, q.MinPoolTVLUsd) &&
+		keepsKey(&q.Key, p.st, p.st.Pools.At(p.Pool)) && above(v, q.MinValueUsd) && above(p.tvl, q.MinPoolTVLUsd) &&
 		(q.IncludeRisky || !p.risk)
+}
+
+// keepsKey reports whether a pool has all tokens, the fee and the hooks of f.
+func keepsKey(f *rankings.KeyFilter, st *market.State, p *market.Pool) bool {
+	for _, a := range f.Tokens {
+		if a != st.Tokens.At(p.Currency0).Address && a != st.Tokens.At(p.Currency1).Address {
+			return false
+		}
+	}
+	fee := p.Fee
+	if p.Fee == market.DynamicFee {
+		fee = p.LastFee
+	}
+	return (f.Fee == nil || *f.Fee == fee) && (f.Hooks == nil || *f.Hooks == p.Hooks) &&
+		!(f.Hooked && p.Hooks == market.Address{})
 }
 
 func filterPositions(rows []position, q *rankings.PositionQuestion) (out []answer) {
@@ -153,18 +168,20 @@ var hidden = regexp.MustCompile(`[\p{Cc}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{206
 func lower(text string) string { return strings.ToLower(strings.ReplaceAll(text, "İ", "i\u0307")) }
 
 func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
-	if q.Chain != 0 && q.Chain != p.st.Chain || !above(p.TVLUsd, q.MinTVLUsd) {
+	if q.Chain != 0 && q.Chain != p.st.Chain || !above(p.TVLUsd, q.MinTVLUsd) ||
+		!keepsKey(&q.Key, p.st, p.Pool) {
 		return false
 	}
 	if q.Search == "" {
 		return q.IncludeRisky || !p.risk
 	}
-	texts := []string{p.ID.String()}
-	for _, i := range []uint32{p.Currency0, p.Currency1} {
+	texts, symbols := []string{p.ID.String()}, [2]string{}
+	for side, i := range []uint32{p.Currency0, p.Currency1} {
 		token := p.st.Tokens.At(i)
 		texts = append(texts, token.Address.String())
 		if token.Symbol != nil {
-			texts = append(texts, hidden.ReplaceAllString(*token.Symbol, ""))
+			symbols[side] = lower(hidden.ReplaceAllString(*token.Symbol, ""))
+			texts = append(texts, symbols[side])
 		}
 	}
 
@@ -173,7 +190,22 @@ func keepsPool(q *rankings.PoolQuestion, p *pool) bool {
 			return true
 		}
 	}
+	return isPair(symbols, lower(q.Search))
+}
 
+var divider = regexp.MustCompile(`[/ -]`)
+
+// isPair reports whether search is two symbols, in either order, with nothing but
+// dividers between them.
+func isPair(symbols [2]string, search string) bool {
+	for _, order := range [][2]string{symbols, {symbols[1], symbols[0]}} {
+		rest, begins := strings.CutPrefix(search, order[0])
+		rest, ends := strings.CutSuffix(rest, order[1])
+		if begins && ends && symbols[0] != "" && symbols[1] != "" && rest != "" &&
+			divider.ReplaceAllString(rest, "") == "" {
+			return true
+		}
+	}
 	return false
 }
 

@@ -76,6 +76,19 @@ const (
 	DefaultMinPoolTVLUsd = 1000
 )
 
+// KeyFilter selects pools by their key. The zero value selects all.
+type KeyFilter struct {
+	Tokens []market.Address // one or two, ascending: the pool has them all
+	Fee    *uint32          // the fee that rows show, in pips; an unknown one is none
+	Hooks  *market.Address  // exactly these; zero: no hooks
+	Hooked bool             // any hooks
+}
+
+// IsSet reports whether the filter leaves out any pool.
+func (f *KeyFilter) IsSet() bool {
+	return len(f.Tokens) > 0 || f.Fee != nil || f.Hooks != nil || f.Hooked
+}
+
 // PositionQuestion asks for a page of positions. A row must pass every filter,
 // including those that have their default value.
 type PositionQuestion struct {
@@ -86,6 +99,7 @@ type PositionQuestion struct {
 	Range         Range
 	Owner         *market.Address
 	Pool          *market.PoolID
+	Key           KeyFilter // of the position's pool
 	ID            *uint64
 	NoSuchID      bool    // positionId was given, and no position can have it
 	MinValueUsd   float64 // floors are inclusive; 0 and below admit the unknown
@@ -106,6 +120,7 @@ type PoolQuestion struct {
 	Chain        market.ChainID // 0: all chains in one ranking
 	Sort         PoolSort
 	Page, Limit  uint64
+	Key          KeyFilter
 	MinTVLUsd    float64
 	IncludeRisky bool   // ignored when Search is set
 	Search       string // as it was sent; empty: no search

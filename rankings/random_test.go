@@ -33,6 +33,9 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 		q.MinValueUsd = some.m.UnderlyingValueUsd
 	}
 
+	if t.IntN(3) == 0 {
+		q.Key = randomKey(t, some.st, some.st.Pools.At(some.Pool))
+	}
 	switch t.IntN(8) {
 	case 0:
 		q.Owner = some.st.Owners.At(some.Owner)
@@ -47,6 +50,25 @@ func randomPositionQuestion(t *table) rankings.PositionQuestion {
 	}
 
 	return q
+}
+
+// randomKey returns a filter that mostly admits pool p.
+func randomKey(t *table, st *market.State, p *market.Pool) (f rankings.KeyFilter) {
+	a, b := st.Tokens.At(p.Currency0).Address, st.Tokens.At(p.Currency1).Address
+	f.Tokens = [][]market.Address{nil, {a}, {b}, {a, b}, {b, a}, {a, {9}}, {{9}}}[t.IntN(7)]
+	if t.IntN(3) == 0 {
+		fee := []uint32{p.Fee, p.LastFee, 3000, 77}[t.IntN(4)]
+		f.Fee = &fee
+	}
+	switch t.IntN(5) {
+	case 0:
+		f.Hooks = &p.Hooks
+	case 1:
+		f.Hooks = &market.Address{19: 1}
+	case 2:
+		f.Hooked = true
+	}
+	return f
 }
 
 // randomStranger asks for what does not exist.
@@ -87,6 +109,9 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 
 	q.MinTVLUsd = []float64{-1, 0, 0, 1000, 4000, 400_000}[t.IntN(6)]
 	some := t.model.pools[t.IntN(len(t.model.pools))]
+	if t.IntN(3) == 0 {
+		q.Key = randomKey(t, some.st, some.Pool)
+	}
 	token := some.st.Tokens.At(some.Currency1)
 	id, address := some.ID.String(), token.Address.String()
 	from := t.IntN(len(address) - 4)
@@ -96,7 +121,9 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 		id, id[:10], id[from : from+3], address, address[from : from+2], "ethusdc",
 		id[from : from+2], id[len(id)-2:], id[len(id)-1:], id[:3], id[1:6], address[from:],
 		"İ", "SDİ", "BETA", "\u200b",
-	}[t.IntN(33)]
+		"eth/usdc", "USDC ETH", "eth-usdc", "usdi̇/e", "e/e", "a-b/eth", "eth / a-b", "ETH - USDC",
+		"a-b eth", "a-b-eth", "eth-a-b", "w%/a-b", "/", "eth/", " eth", "eth usdc w%", "b/", "a-b",
+	}[t.IntN(51)]
 
 	return q
 }

@@ -153,7 +153,7 @@ func (t *table) askPosition(how ask) error {
 	s, err := rankings.SearchPositions(t.of(q.Chain), &q)
 	if errors.Is(err, rankings.ErrWarming) {
 		return t.excuse(q.Range != 0 || q.Owner != nil || q.Pool != nil || q.ID != nil || q.NoSuchID ||
-			q.MinValueUsd > 0 || q.MinPoolTVLUsd != 1000 || q.IncludeRisky ||
+			q.MinValueUsd > 0 || q.Key.IsSet() || q.MinPoolTVLUsd != 1000 || q.IncludeRisky ||
 			q.Sort == rankings.ByUnderlyingValue && q.Status != rankings.Active)
 	}
 
@@ -172,7 +172,7 @@ func (t *table) askPool(how ask) error {
 	q := randomPoolQuestion(t)
 	s, err := rankings.SearchPools(t.of(q.Chain), &q)
 	if errors.Is(err, rankings.ErrWarming) {
-		return t.excuse(q.Search != "" || q.MinTVLUsd > 0)
+		return t.excuse(q.Search != "" || q.MinTVLUsd > 0 || q.Key.IsSet())
 	}
 	page, total, err := how(s, t.shelf, t.Rand, q.Offset(), q.Limit)
 	if err == nil {

@@ -47,7 +47,7 @@ func BenchmarkPoolSearch(b *testing.B) {
 	address := w.tokens.At(777).Address.String()
 	for _, text := range []string{
 		"e", "a", "0x", "0xa", "us", "ab", "zz", "eth", "abc", "dead", "0xabc", "none such",
-		id, address,
+		id, address, "eth/usdc", "abc1 us-d 77",
 	} {
 		b.Run(text, func(b *testing.B) {
 			loop(b, func() {

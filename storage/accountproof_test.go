@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/storage/accounts"
 )
 
 // lastLease is what the last batch of usedAccounts wrote.
@@ -216,6 +218,73 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 	}
 }
 
+// A store that was closed in order needs nothing of its log.
+func TestAccountsCloseFlushes(t *testing.T) {
+	fs := usedAccounts(t, true)
+	removed := 0
+	for _, path := range filesOf(t, fs) {
+		if strings.HasSuffix(path, ".log") {
+			removed++
+			if err := fs.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	if err != nil || removed == 0 {
+		t.Fatalf("%d logs removed: %v", removed, err)
+	}
+	if err := errors.Join(checkUsed(a), a.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Damage of a table is found when the store is opened, also of records that the
+// start does not need.
+func TestAccountsDamageIsFoundAtStart(t *testing.T) {
+	source := vfs.NewMem()
+	a := openAccounts(t, source)
+	var months []AccountMonth
+	for id := range uint64(3000) {
+		months = append(months, AccountMonth{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
+	}
+	if err := errors.Join(a.Flush(&AccountsFlush{Months: months}), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	flipped := 0
+	for _, path := range filesOf(t, source) {
+		if !strings.HasSuffix(path, ".sst") {
+			continue
+		}
+		for part := range int64(8) { // of the first half, which has records only
+			fs := vfs.NewMem()
+			if _, err := vfs.Clone(source, fs, "", ""); err != nil {
+				t.Fatal(err)
+			}
+			info, err := fs.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flipBitAt(t, fs, path, info.Size()*part/16, 1)
+			flipped++
+
+			opened, err := OpenAccounts("accounts", quietAccounts(fs))
+			var damage *AccountsDamage
+			if !errors.As(err, &damage) {
+				t.Errorf("%s of %d bytes, flipped at %d/16: opened with %v", path, info.Size(), part, err)
+			}
+			if err == nil {
+				opened.Close()
+			}
+		}
+	}
+	if flipped == 0 {
+		t.Error("there is no table")
+	}
+}
+
 // A store with a flipped bit is refused, or it still has every acknowledged batch.
 // A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
@@ -282,12 +351,7 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 
 func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 	t.Helper()
-	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := fs.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,15 +360,25 @@ func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 	}
 
 	at = rng.Int64N(info.Size())
+	flipBitAt(t, fs, path, at, 1<<rng.IntN(8))
+	return at
+}
+
+func flipBitAt(t *testing.T, fs vfs.FS, path string, at int64, bit byte) {
+	t.Helper()
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	b[0] ^= 1 << rng.IntN(8)
+	b[0] ^= bit
 	if _, err := f.WriteAt(b, at); err != nil {
 		t.Fatal(err)
 	}
-	return at
 }
 
 const failingDiskEnv = "TIDEMARK_TEST_FAILING_DISK"

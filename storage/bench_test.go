@@ -97,8 +97,8 @@ func (c *benchChain) position(i uint32) market.Position {
 	}
 
 	p.Withdrawn0, p.Withdrawn1, p.Collected0 = c.narrow(70), c.narrow(70), c.narrow(60)
-	p.ClosedAt, p.CloseNativeUsd = c.st.Head.Time, c.usd()
-	p.Close[0] = market.ClosePrice{Usd: c.usd(), AsOf: p.ClosedAt, Source: market.SourcePool}
+	p.ClosedAt, p.CloseNativeUsd = uint32(c.st.Head.Time), c.usd()
+	p.Close[0] = market.ClosePrice{Usd: c.usd(), AsOf: c.st.Head.Time, Source: market.SourcePool}
 	p.Close[1] = p.Close[0]
 	return p
 }

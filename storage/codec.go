@@ -132,6 +132,31 @@ func (c *coder) i32(field string, v *int32) {
 	*v = int32(x)
 }
 
+// time32 is a unix time as an i64 that is not negative and fits 32 bits.
+func (c *coder) time32(field string, v *uint32) {
+	x := int64(*v)
+	c.i64(field, &x)
+	if x < 0 || x > math.MaxUint32 {
+		c.fail(field)
+		return
+	}
+	*v = uint32(x)
+}
+
+// late reports whether the fields that earlier formats do not have follow, which
+// can only be at the end of a record. They are left out where present is false, so
+// a record of an earlier format is also one of this format. After reading them, the
+// caller requires that present is true of what it read.
+func (c *coder) late(present bool) bool { return !c.read && present || c.read && len(c.buf) > 0 }
+
+// lateU32 is a late u32, left out if it is 0.
+func (c *coder) lateU32(field string, v *uint32) {
+	if c.late(*v != 0) {
+		c.u32(field, v)
+		c.require(field, *v != 0)
+	}
+}
+
 // index is a row number plus one, so that NoIndex is a single 0.
 func (c *coder) index(field string, v *uint32) {
 	x := *v + 1

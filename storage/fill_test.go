@@ -33,6 +33,9 @@ func fill(next numbers, record any) {
 		if next(2) == 0 {
 			r.ClosedAt, r.Close, r.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
 		}
+		if !r.Timed {
+			r.SecondsInside, r.SecondsClosed = 0, 0
+		}
 	case *market.Price:
 		r.Source %= market.SourceFeed + 1
 		r.Reason %= market.LastReason + 1
@@ -140,6 +143,7 @@ func filledHead(next numbers) head {
 	filledLengths(next, h.Rows)
 	h.OpenCount, h.Transactions = filled[uint32](next), filled[uint64](next)
 	h.Native = filled[uint32](next)
+	h.DaysFrom = filled[uint32](next)
 	for i := ledger.TableCount(); i < len(tables); i++ {
 		h.Rows[i] = filled[uint32](next)
 	}

@@ -13,6 +13,7 @@ type head struct {
 	OpenCount    uint32
 	Transactions uint64
 	Native       uint32
+	DaysFrom     uint32 // as market.State has it
 
 	// Generation and PublishedAt name the last publication. PublishedAt is At
 	// unless the chain was catching up.
@@ -49,6 +50,7 @@ func codeHead(c *coder, h *head) {
 	c.u64("generation", &h.Generation)
 	codeBlock(c, &h.PublishedAt)
 	c.i64("confirmed", &h.Confirmed)
+	c.lateU32("daysFrom", &h.DaysFrom)
 }
 
 // codeLengths walks the lengths of some tables. A table that always has the

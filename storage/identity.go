@@ -16,9 +16,12 @@ import (
 //	   pools and tokens, and what selling a token yields in it
 //	4  2026-11: the number of a chain's last commit; a store in format 3 opens as one
 //	   whose chains have no commits to miss
-//	5  2026-11: marks of commits; the number of changes of what chains share
+//	5  2026-11: the seconds outside of ticks and inside of positions. A store in
+//	   format 3 or 4 opens; its positions have no time in range (see
+//	   market.Position.Timed), those minted from then on do
+//	6  2026-11: marks of commits; the number of changes of what chains share
 const (
-	Format       = 5
+	Format       = 6
 	OldestFormat = 3 // that this program reads
 )
 
@@ -31,9 +34,9 @@ type Pair struct{ Name, Value string }
 // Identity returns the pairs that SetIdentity wrote, ascending by name; none for
 // a new store.
 func (s *Store) Identity() []Pair {
-	s.sharedMu.Lock()
-	defer s.sharedMu.Unlock()
-	return slices.Clone(s.shared.Identity)
+	s.headerMu.Lock()
+	defer s.headerMu.Unlock()
+	return slices.Clone(s.header.Identity)
 }
 
 // SetIdentity replaces the identity: the settings that the data was made with.
@@ -41,12 +44,12 @@ func (s *Store) Identity() []Pair {
 func (s *Store) SetIdentity(pairs []Pair) error {
 	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Name, b.Name) })
-	return s.updateShared(func(c *shared) { c.Identity = pairs })
+	return s.updateHeader(func(c *header) { c.Identity = pairs })
 }
 
 // checkFormat refuses a store in another format, and a database that is no store.
 func (s *Store) checkFormat() error {
-	format := s.shared.Format
+	format := s.header.Format
 	if format == 0 {
 		return s.checkEmpty()
 	}

@@ -157,6 +157,7 @@ func (w *writer) fillBatch(cut *Cut) head {
 	next := w.last
 	next.At, next.Native, next.Rows = st.Head, st.Native, lengths(st)
 	next.OpenCount, next.Transactions = st.OpenCount, st.Transactions
+	next.DaysFrom = st.DaysFrom
 	next.Confirmed = max(next.Confirmed, cut.Confirmed)
 
 	w.dropTails(&next)

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"slices"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -118,11 +120,12 @@ func codeTick(c *coder, t *market.Tick) {
 	c.u256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 	c.u128("liquidityGross", &t.LiquidityGross)
 	c.i128("liquidityNet", &t.LiquidityNet)
+	c.lateU32("secondsOutside", &t.SecondsOutside)
 }
 
 func codePosition(c *coder, p *market.Position) {
 	closed := hasClose(p)
-	c.flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta)
+	c.flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta, &p.Timed)
 
 	c.u64("id", &p.ID)
 	c.u32("pool", &p.Pool)
@@ -148,11 +151,17 @@ func codePosition(c *coder, p *market.Position) {
 
 	// Most positions are open and have no close record.
 	if closed {
-		c.i64("closedAt", &p.ClosedAt)
+		c.time32("closedAt", &p.ClosedAt)
 		codeClose(c, &p.Close[0])
 		codeClose(c, &p.Close[1])
 		c.usd("closeNativeUsd", &p.CloseNativeUsd)
 		c.require("closeNativeUsd", hasClose(p))
+	}
+
+	// Positions that were minted in format 4 or before have none.
+	if p.Timed {
+		c.u32("secondsInside", &p.SecondsInside)
+		c.u32("secondsClosed", &p.SecondsClosed)
 	}
 }
 
@@ -233,6 +242,24 @@ func codeStats(c *coder, s *market.PoolStats) {
 	c.usd("feesUsd7d", &s.FeesUsd7d)
 	c.usd("feeApr", &s.FeeAPR)
 	c.usd("currentPrice", &s.CurrentPrice)
+
+	// Format 4 and earlier have no such windows: they are not known.
+	late := [4]*float64{&s.VolumeUsd1h, &s.FeesUsd1h, &s.VolumeUsd30d, &s.FeesUsd30d}
+	if c.late(anyKnown(late)) {
+		c.usd("volumeUsd1h", &s.VolumeUsd1h)
+		c.usd("feesUsd1h", &s.FeesUsd1h)
+		c.usd("volumeUsd30d", &s.VolumeUsd30d)
+		c.usd("feesUsd30d", &s.FeesUsd30d)
+		c.require("feesUsd30d", anyKnown(late))
+	} else if c.read {
+		for _, usd := range late {
+			*usd = market.Unknown
+		}
+	}
+}
+
+func anyKnown(usd [4]*float64) bool {
+	return slices.ContainsFunc(usd[:], func(x *float64) bool { return market.Known(*x) })
 }
 
 // codeTransaction leaves out Position, Block and LogIndex, which are in the key.

@@ -75,7 +75,7 @@ func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
 // emptyState returns a State with the fields of the head and no rows.
 func (h *head) emptyState(chain market.ChainID) *market.State {
 	return &market.State{
-		Chain: chain, Head: h.At, Native: h.Native,
+		Chain: chain, Head: h.At, Native: h.Native, DaysFrom: h.DaysFrom,
 		OpenCount: h.OpenCount, Transactions: h.Transactions,
 	}
 }

@@ -149,7 +149,7 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes) {
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
-			c.stale[i] = c.stale[i] || st.Pools.At(i).LastHour != market.NoIndex
+			c.stale[i] = c.stale[i] || c.view == nil || value.WindowsMoved(st, i, c.view.State.Now())
 		}
 	}
 }

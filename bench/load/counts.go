@@ -1,11 +1,12 @@
 package load
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tidemark/bench/report"
 )
 
 // Counts is what the answers of a run add up to. Throughput, sizes and
@@ -19,15 +20,9 @@ type Counts struct {
 	Series   []Tick                  // the same over time
 
 	// The rest includes the warm-up and what was under way at the end.
-	All        uint64         // answers
-	Statuses   map[int]uint64 // how many answers had each
-	Failures   uint64         // answers with a status that was not expected
-	Unanswered uint64         // requests whose connection broke or that were never answered
-	Unsent     uint64         // requests of an open loop that found no connection in time
-	Charged    int64          // units, as the answers say
-	Expected   int64          // units, by the statuses
-	Free       uint64         // answers that cost nothing, and said why
-	Problems   []string
+	report.Answers
+	Charged  int64 // units, as the answers say
+	Expected int64 // units, by the statuses
 }
 
 // Tick is a stretch of TickLength.
@@ -40,21 +35,20 @@ type Tick struct {
 const TickLength = 100 * time.Millisecond
 
 const (
-	slowest     = int64(time.Minute / time.Microsecond)
-	digits      = 3
-	maxProblems = 8 // the first of them tell what is wrong
+	slowest = int64(time.Minute / time.Microsecond)
+	digits  = 3
 )
 
 func newCounts(length time.Duration) Counts {
 	return Counts{
-		Latency: hdrhistogram.New(1, slowest, digits), Statuses: map[int]uint64{},
-		Series: make([]Tick, (length+TickLength-1)/TickLength),
+		Latency: hdrhistogram.New(1, slowest, digits),
+		Series:  make([]Tick, (length+TickLength-1)/TickLength),
+		Answers: report.Answers{Statuses: map[int]uint64{}},
 	}
 }
 
 // countAnswer enters a complete response.
 func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
-	c.All++
 	c.Statuses[status]++
 	c.Charged += charged
 	if status == 200 || status == 404 {
@@ -62,7 +56,7 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 	}
 	if status != 200 && !slices.Contains(p.Accept, status) {
 		c.Failures++
-		c.note(fmt.Sprintf("%s was answered %d: %.100s", p.Name, status, body))
+		c.Note("%s was answered %d: %.100s", p.Name, status, body)
 	}
 }
 
@@ -87,13 +81,6 @@ func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	tick.Slowest = max(tick.Slowest, took)
 }
 
-// note keeps the first few problems, each once.
-func (c *Counts) note(text string) {
-	if len(c.Problems) < maxProblems && !slices.Contains(c.Problems, text) {
-		c.Problems = append(c.Problems, text)
-	}
-}
-
 // addCounts enters what a worker counted in the same stretch of time.
 func (c *Counts) addCounts(o *Counts) {
 	c.Requests += o.Requests
@@ -105,17 +92,7 @@ func (c *Counts) addCounts(o *Counts) {
 		c.Series[i].Slowest = max(c.Series[i].Slowest, o.Series[i].Slowest)
 	}
 
-	c.All += o.All
-	for status, n := range o.Statuses {
-		c.Statuses[status] += n
-	}
-	c.Failures += o.Failures
-	c.Unanswered += o.Unanswered
-	c.Unsent += o.Unsent
+	c.Add(&o.Answers)
 	c.Charged += o.Charged
 	c.Expected += o.Expected
-	c.Free += o.Free
-	for _, p := range o.Problems {
-		c.note(p)
-	}
 }

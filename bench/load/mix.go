@@ -53,18 +53,23 @@ func (p Pace) At(hit uint64) time.Duration {
 type Side func(context.Context) (*Result, error)
 
 // InTurns measures a and then b, round by round, so that what else the machine
-// does falls on both.
+// does falls on both. Without a b there is nothing to take turns with.
 func InTurns(ctx context.Context, rounds int, a, b Side) (as, bs []*Result, err error) {
 	for range rounds {
 		x, err := a(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
+		as = append(as, x)
+		if b == nil {
+			continue
+		}
+
 		y, err := b(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		as, bs = append(as, x), append(bs, y)
+		bs = append(bs, y)
 	}
 	return as, bs, nil
 }

@@ -58,8 +58,6 @@ type Result struct {
 	Elapsed   time.Duration // of it
 	ClientCPU time.Duration // within Elapsed
 	ServerCPU time.Duration // within Elapsed; 0 when not known
-	Checked   uint64        // answers that Check looked at
-	Wrong     uint64        // those that it found wrong
 }
 
 // PerSecond returns the throughput: good answers in a second.
@@ -192,7 +190,7 @@ func (r *run) checkAnswers(result *Result) {
 		result.Checked++
 		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
-			result.note(fmt.Sprintf("%s: %v", a.path, err))
+			result.Note("%s: %v", a.path, err)
 		}
 	}
 }

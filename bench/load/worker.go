@@ -219,11 +219,11 @@ func (w *worker) reconnect(index int, why error) {
 		w.inFlight--
 		w.Unanswered++
 	}
-	w.note(why.Error())
+	w.Note("%v", why)
 
 	c.close()
 	if err := c.dial(w.cfg.Addr, w.epoll, index); err != nil {
-		w.note(err.Error())
+		w.Note("%v", err)
 		w.broken = maxBroken
 		return
 	}

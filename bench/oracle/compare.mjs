@@ -1,4 +1,6 @@
 // Compares what a tidemark node serves with the contracts' own answers.
+import { countSeconds } from './seconds.mjs'
+
 const OPEN = 'status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true'
 
 const lower = s => s.toLowerCase()
@@ -33,7 +35,7 @@ export async function readChain (node, chainId) {
 // compareChain returns what was compared and the differences. Counted as
 // values are the contracts' answers only, once each.
 export function compareChain (truth, read) {
-  const out = { values: 0, positions: 0, live: 0, pools: 0, differences: [] }
+  const out = { values: 0, positions: 0, live: 0, pools: 0, timed: 0, differences: [] }
   const say = text => out.differences.push(`chain ${read.chainId} ${text}`)
   const same = (what, got, want) => { if (got !== want) say(`${what}: ${got}, want ${want}`) }
   const value = (what, got, want) => { out.values++; same(what, got, want) }
@@ -43,12 +45,14 @@ export function compareChain (truth, read) {
   same('positions in the list', read.positions.rows.length, truth.final.positions.length)
   same('total', read.positions.total, truth.final.positions.length)
   const rows = new Map(read.positions.rows.map(r => [r.tokenId, r]))
+  const seconds = truth.clock && countSeconds(truth) // chains at their limits have none
   for (const p of truth.final.positions) {
     const r = rows.get(p.tokenId), at = 'position ' + p.tokenId
     if (!r) { say(at + ' is missing'); continue }
     out.positions++
     if (!p.burned) out.live++
     comparePosition(p, r, at, value)
+    if (seconds) out.timed += compareTimes(seconds.get(p.tokenId), r, at, value)
     same(`${at} list and detail`, common(read.details.get(p.tokenId) ?? {}), common(r))
     same(`${at} positionId`, r.positionId, p.tokenId)
     for (const [k, group] of Object.entries(r.amounts)) {
@@ -107,4 +111,12 @@ function comparePosition (p, r, at, value) {
     value(`${at} current0`, current.amount0Raw, p.amount0)
     value(`${at} current1`, current.amount1Raw, p.amount1)
   }
+}
+
+// compareTimes returns 1 for a position that was in range for some of its time and not for all of it.
+function compareTimes (w, r, at, value) {
+  value(`${at} openedAtTimestamp`, r.openedAtTimestamp, w.opened)
+  value(`${at} closedAtTimestamp`, r.closedAtTimestamp, w.closed)
+  value(`${at} timeInRange`, r.timeInRange, w.open ? w.inRange / w.open : null)
+  return w.inRange > 0 && w.inRange < w.open ? 1 : 0
 }

@@ -1,4 +1,4 @@
-// Would the comparison notice? Five rules of the contracts are broken one at a time, each in a build of its own over a changed
+// Would the comparison notice? Six rules of the contracts are broken one at a time, each in a build of its own over a changed
 // copy of one source file (go build -overlay; the product holds no switch for it). A node of every build serves the same
 // finished chain, and each must show differences or stop with a report; the unchanged build must show none.
 // node e2e-wrong.mjs [--seed 3] [--ops 700] [--out out/e2e-wrong] [--maxSeconds 1200]
@@ -37,6 +37,13 @@ const MISTAKES = [
     file: 'rankings/clmath/replay.go',
     find: '\t\t\tcut = MulDiv(total, &U256{uint64(r.protocolFee)}, &U256{Pips})\n',
     put: '\t\t\tcut = MulDiv(fee, &U256{uint64(r.protocolFee)}, &U256{Pips})\n'
+  },
+  {
+    name: 'seconds outside',
+    about: 'a crossing does not flip the seconds outside of its tick',
+    file: 'rankings/ledger/swap.go',
+    find: '\tt.SecondsOutside = l.clock() - t.SecondsOutside\n',
+    put: ''
   },
   {
     name: 'burn order',

@@ -12,7 +12,7 @@ const CHAINS = [1, 42161, 43114]
 // How often an operation is a mint: so that 1,800 operations leave more than 250 live positions.
 const MINT = 28
 // What a run must reach to count.
-const LEAST = { live: 250, values: 6000, checked: 1000000, reorgs: 10, kills: 10 }
+const LEAST = { live: 250, timed: 100, values: 6000, checked: 1000000, reorgs: 10, kills: 10 }
 
 const o = parseArgs({ binary: '../../tidemark', seed: 1, ops: 1800, pace: 30, reorgEvery: 75, out: 'out/e2e', maxSeconds: 1500 })
 const OUT = path.resolve(HERE, o.out), started = Date.now()
@@ -22,7 +22,7 @@ setTimeout(() => { console.error(`FAIL: not done after ${o.maxSeconds} s`); proc
 process.on('uncaughtException', e => { console.error(e); process.exit(1) })
 
 const problems = []
-const result = { values: 0, checked: 0, positions: 0, live: [], pools: 0, reorgs: 0, seen: 0, kills: 0, pages: 0 }
+const result = { values: 0, checked: 0, positions: 0, live: [], timed: 0, pools: 0, reorgs: 0, seen: 0, kills: 0, pages: 0 }
 let node
 try {
   await main()
@@ -166,7 +166,7 @@ async function compare (truths, count) {
     problems.push(...r.differences.slice(0, 20))
     if (r.differences.length > 20) problems.push(`chain ${t.chainId}: ${r.differences.length - 20} differences more`)
     if (!count) continue
-    result.values += r.values; result.positions += r.positions; result.pools += r.pools
+    result.values += r.values; result.positions += r.positions; result.timed += r.timed; result.pools += r.pools
     result.live.push(r.live)
   }
   const all = await node.list('/v1/positions?status=all&minValueUsd=0&minPoolTvl=0&includeRisky=true&sort=nft_id_asc&limit=100', 'positions')
@@ -196,6 +196,7 @@ function checkLeast () {
   const few = (what, got, least) => { if (got < least) problems.push(`only ${got} ${what}; a run counts from ${least}`) }
   for (const [i, n] of result.live.entries()) few(`live positions on chain ${CHAINS[i]}`, n, LEAST.live)
   few('values', result.values, LEAST.values)
+  few('positions that were in range for some of their time', result.timed, LEAST.timed)
   few('values of the node\'s own answers', result.checked, LEAST.checked)
   few('reorganisations', result.reorgs, LEAST.reorgs)
   few('reorganisations that reached the node', result.seen, LEAST.reorgs)
@@ -205,6 +206,6 @@ function checkLeast () {
 
 function report () {
   for (const p of problems) console.error('DIFFERENCE ' + p)
-  console.log(`${result.values} values compared, ${result.checked} checked against each other, ${result.positions} positions (${result.live.join(' + ')} live), ${result.pools} pools, ` +
+  console.log(`${result.values} values compared, ${result.checked} checked against each other, ${result.positions} positions (${result.live.join(' + ')} live, ${result.timed} partly in range), ${result.pools} pools, ` +
     `${result.reorgs} reorgs (${result.seen} reached the node), ${result.kills} kills, ${result.pages} first pages, ${problems.length} differences`)
 }

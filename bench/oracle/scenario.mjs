@@ -5,7 +5,7 @@ import { Interface, ZeroHash } from 'ethers'
 import { HERE, PERMIT2, ZERO, hex, addr, parseArgs, prng, sleep, startNode, stopNode } from './lib.mjs'
 import { act, closeBoth, deployAll, hookData, modify, transactions, valueFor } from './deploy.mjs'
 import { sqrtAtTick, MIN_SQRT, MAX_SQRT, MIN_TICK, MAX_TICK } from './tickmath.mjs'
-import { collect, keyArr, modifyFrames, poolIdOf } from './truth.mjs'
+import { collect, readClock, keyArr, modifyFrames, poolIdOf } from './truth.mjs'
 
 const o = parseArgs({ seed: 1, ops: 500, out: '', port: 18545, chainId: 31337, days: 10, checkpoints: 4, mint: 15, keep: false, archive: false, pace: 0, reorgEvery: 0, maxSeconds: 900 })
 const OUT = path.resolve(o.out || path.join(HERE, 'out', 'seed-' + o.seed))
@@ -249,6 +249,8 @@ async function main () {
   }
   const MODIFIED = M.getEvent('ModifyLiquidity').topicHash
   const modifications = []
+  const clock = [] // of every block, read while the node still has its state
+  const observe = async () => clock.push(...await readClock(rpc, d, clock.length + 1, Number(await rpc.send('eth_blockNumber'))))
   const settle = async (x, h) => {
     const r = await receipt(h)
     const ok = r.status === '0x1'
@@ -305,6 +307,7 @@ async function main () {
       if (x.kind === 'compound') await truthPools()
       n++
     }
+    await observe()
     if (o.pace) await sleep(o.pace)
   }
   while (n < o.ops) {
@@ -333,7 +336,7 @@ async function main () {
     // Part of the chain is built twice: `depth` blocks are made, seen by whoever follows the node, then taken back.
     if (o.reorgEvery && n >= (reorgs.length + 1) * o.reorgEvery) {
       const id = await rpc.send('evm_snapshot', [])
-      const was = { live: new Map([...live].map(([k, v]) => [k, { ...v }])), nextId, direct: d.direct.map(x => ({ ...x })), n, m: modifications.length, now }
+      const was = { live: new Map([...live].map(([k, v]) => [k, { ...v }])), nextId, direct: d.direct.map(x => ({ ...x })), n, m: modifications.length, c: clock.length, now }
       const depth = R.int(1, 8), first = Number(await rpc.send('eth_blockNumber')) + 1
       for (let i = 0; i < depth; i++) await block()
       const hashes = []
@@ -341,7 +344,7 @@ async function main () {
       if (!await rpc.send('evm_revert', [id])) throw new Error('could not go back')
       live.clear()
       for (const [k, v] of was.live) live.set(k, v)
-      nextId = was.nextId; n = was.n; now = was.now; d.direct = was.direct; modifications.length = was.m
+      nextId = was.nextId; n = was.n; now = was.now; d.direct = was.direct; modifications.length = was.m; clock.length = was.c
       reorgs.push({ firstBlock: first, orphaned: hashes })
     }
     if (checkpoints.length < o.checkpoints && n >= (checkpoints.length + 1) * o.ops / (o.checkpoints + 1)) checkpoints.push(await collect(rpc, d))
@@ -351,6 +354,7 @@ async function main () {
     const pool = d.pools.find(x => x.poolId === p.poolId)
     return [{ from: p.owner, to: posm.address, gas: GAS, data: modify([act.burn(p.tokenId), act.takePair(pool, p.owner)]) }]
   }
+  await observe()
   const final = await collect(rpc, d, { full: true, burnData })
 
   modifications.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
@@ -358,7 +362,7 @@ async function main () {
     seed: o.seed, ops: n, chainId: o.chainId,
     contracts: { poolManager: manager, positionManager: posm, stateView, permit2: { address: PERMIT2 }, router, hooks: [hookDyn, hookTax] },
     tokens, owners, stats, hookStats, reorgs,
-    final, checkpoints, modifications
+    final, checkpoints, modifications, clock
   }
   fs.writeFileSync(path.join(OUT, 'truth.json'), JSON.stringify(truth, (k, v) => typeof v === 'bigint' ? String(v) : v, 1))
   const okN = Object.values(stats).reduce((s, x) => s + x.ok, 0), bad = Object.values(stats).reduce((s, x) => s + x.reverted, 0)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -169,13 +168,4 @@ func (p *page) end(q *asked) {
 	}
 
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
-}
-
-// checkFilterable refuses filters that no question has.
-func checkFilterable(q *rankings.PositionQuestion) error {
-	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
-		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
-		return errors.Join(errCannot, fmt.Errorf("no peer has this filter: %+v", *q))
-	}
-	return nil
 }

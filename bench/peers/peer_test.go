@@ -6,6 +6,7 @@ import (
 	crypto "crypto/rand"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,6 +21,7 @@ import (
 
 	stored "tidemark/bench/corpus"
 	"tidemark/bench/process"
+	tidemark "tidemark/edge/client/go"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
@@ -44,17 +46,9 @@ func randomCorpus() *corpus {
 				w.value = math.NaN()
 			}
 
-			for flag, likely := range map[flags]int{isOpen: 3, isInRange: 2, isSafe: 4} {
-				if r.IntN(likely+1) > 0 {
-					w.flags |= flag
-				}
-			}
-			if w.flags.has(isOpen) && w.value > 0 {
-				w.flags |= isValued
-			}
-			if w.flags.has(isSafe) && w.tvl >= rankings.DefaultMinPoolTVLUsd {
-				w.flags |= isStandard
-			}
+			w.open, w.inRange, w.safe = r.IntN(4) > 0, r.IntN(3) > 0, r.IntN(5) > 0
+			w.valued = w.open && w.value > 0
+			w.standard = w.safe && w.tvl >= rankings.DefaultMinPoolTVLUsd
 			c.rows = append(c.rows, w)
 		}
 	}
@@ -74,12 +68,12 @@ func answerByScan(c *corpus, q *rankings.PositionQuestion) (rows []int, total in
 	for i := range c.rows {
 		w := &c.rows[i]
 		ok := q.Chain == 0 || uint32(q.Chain) == w.chain
-		ok = ok && (q.Status == rankings.AnyStatus || w.flags.has(isOpen))
-		ok = ok && (q.IncludeRisky || w.flags.has(isSafe))
+		ok = ok && (q.Status == rankings.AnyStatus || w.open)
+		ok = ok && (q.IncludeRisky || w.safe)
 		ok = ok && (q.MinPoolTVLUsd <= 0 || w.tvl >= q.MinPoolTVLUsd)
 		ok = ok && (q.MinValueUsd <= 0 || w.value >= q.MinValueUsd)
-		ok = ok && (q.Range == rankings.AnyRange || w.flags.has(isInRange) == (q.Range == rankings.InRange))
-		ok = ok && (!leavesOut(q.Sort) || w.flags.has(isValued))
+		ok = ok && (q.Range == rankings.AnyRange || w.inRange == (q.Range == rankings.InRange))
+		ok = ok && (!leavesOut(q.Sort) || w.valued)
 		if ok {
 			rows = append(rows, i)
 		}
@@ -93,15 +87,18 @@ func answerByScan(c *corpus, q *rankings.PositionQuestion) (rows []int, total in
 	return rows[from:min(from+int(q.Limit), total)], total
 }
 
-// openPeer starts a contestant on a corpus, in a directory that others may enter.
-func openPeer(t *testing.T, c *contestant, rows *corpus) peer {
+// openPeer starts a database on a corpus, in a directory that others may enter.
+func openPeer(t *testing.T, name string, rows *corpus) peer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "peer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	p, err := c.open(t.Context(), dir)
+	p, err := databases[name](t.Context(), dir)
+	if errors.Is(err, errNotInstalled) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +118,10 @@ func openPeer(t *testing.T, c *contestant, rows *corpus) peer {
 
 // The answers of every database that is installed are those of the model.
 func TestPeers(t *testing.T) {
-	for i := range contestants {
-		c := &contestants[i]
-		t.Run(c.name, func(t *testing.T) {
-			if why := c.missing(); why != "" {
-				t.Skip(why)
-			}
+	for name := range databases {
+		t.Run(name, func(t *testing.T) {
 			rows := randomCorpus()
-			checkPeer(t, openPeer(t, c, rows), rows, c.name != "Redis")
+			checkPeer(t, openPeer(t, name, rows), rows, name != "Redis")
 		})
 	}
 }
@@ -168,7 +161,7 @@ func checkPeer(t *testing.T, p peer, c *corpus, filters bool) {
 // index alone, and seeks the mark from which a page begins.
 func TestPlans(t *testing.T) {
 	c := randomCorpus()
-	p := openPeer(t, &contestants[2], c).(*sqlPeer)
+	p := openPeer(t, "SQLite", c).(*sqlPeer)
 	conn := (<-p.idle).(*sqliteSession)
 	defer conn.close()
 
@@ -242,17 +235,7 @@ func checkModel(t *testing.T, c *corpus, address, path string) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	var got struct {
-		Positions []struct {
-			Rank       uint64
-			ChainID    uint32
-			PositionID string
-		}
-		Pagination struct {
-			Total   int
-			HasMore bool
-		}
-	}
+	var got tidemark.PositionList
 	a := ask(t, address, path, testKey)
 	if err := json.Unmarshal(a.Body, &got); err != nil {
 		t.Fatalf("%s: %v: %.200s", path, err, a.Body)
@@ -270,7 +253,7 @@ func checkModel(t *testing.T, c *corpus, address, path string) {
 		t.Errorf("%s has %v; want %v", path, have, want)
 	}
 	more := q.Offset()+uint64(len(rows)) < uint64(total)
-	if got.Pagination.Total != total || got.Pagination.HasMore != more {
+	if got.Pagination.Total != int64(total) || got.Pagination.HasMore != more {
 		t.Errorf("%s has %+v; want %d, %v", path, got.Pagination, total, more)
 	}
 }

@@ -9,9 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	tidemark "tidemark/edge/client/go"
 )
 
 // Node is a tidemark under measurement: a child of ours, or one that runs
@@ -94,28 +97,25 @@ func Ask(address, path, key string) (*Answer, error) {
 	return &Answer{r.StatusCode, r.Header, body}, nil
 }
 
-// Health is what a node says of itself.
-type Health struct {
-	Chains []struct {
-		ChainID    int64
-		Status     string
-		Generation *uint64
+// Health asks the node how it is.
+func (n *Node) Health() (h tidemark.Health, err error) {
+	a, err := Ask(n.API, "/health", "")
+	if err == nil {
+		err = json.Unmarshal(a.Body, &h)
 	}
+	return h, err
 }
 
 // Ready reports whether every chain serves and has caught up.
-func (h *Health) Ready() bool {
-	for _, c := range h.Chains {
-		if c.Status != "ok" || c.Generation == nil {
-			return false
-		}
-	}
-	return len(h.Chains) > 0
+func Ready(h *tidemark.Health) bool {
+	return len(h.Chains) > 0 && !slices.ContainsFunc(h.Chains, func(c tidemark.HealthChain) bool {
+		return c.Status != "ok" || c.Generation == nil
+	})
 }
 
 // Generations are the newest ones of the chains that have any.
-func (h *Health) Generations() map[int64]uint64 {
-	newest := map[int64]uint64{}
+func Generations(h *tidemark.Health) map[int64]int64 {
+	newest := map[int64]int64{}
 	for _, c := range h.Chains {
 		if c.Generation != nil {
 			newest[c.ChainID] = *c.Generation
@@ -124,18 +124,9 @@ func (h *Health) Generations() map[int64]uint64 {
 	return newest
 }
 
-// Health asks the node how it is.
-func (n *Node) Health() (h Health, err error) {
-	a, err := Ask(n.API, "/health", "")
-	if err == nil {
-		err = json.Unmarshal(a.Body, &h)
-	}
-	return h, err
-}
-
 // WaitUntil asks the node for its health until enough says that it has seen
 // enough.
-func (n *Node) WaitUntil(ctx context.Context, enough func(*Health) bool) error {
+func (n *Node) WaitUntil(ctx context.Context, enough func(*tidemark.Health) bool) error {
 	return n.Await(ctx, PollEvery, func() error {
 		h, err := n.Health()
 		if err == nil && !enough(&h) {
@@ -146,9 +137,9 @@ func (n *Node) WaitUntil(ctx context.Context, enough func(*Health) bool) error {
 }
 
 // WaitPast waits until every chain has published past what was kept of it.
-func (n *Node) WaitPast(ctx context.Context, kept map[int64]uint64) error {
-	return n.WaitUntil(ctx, func(h *Health) bool {
-		newest := h.Generations()
+func (n *Node) WaitPast(ctx context.Context, kept map[int64]int64) error {
+	return n.WaitUntil(ctx, func(h *tidemark.Health) bool {
+		newest := Generations(h)
 		for chain, was := range kept {
 			if newest[chain] <= was {
 				return false

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ func someRun() *Run {
 			{
 				Name: "hot", What: "a & b", Connections: 64, Node: m, Limit: &limit, Ratio: 0.9, RatioCPU: 0.8,
 				Series:    []Point{{0, 10_000, 900}, {0.1, 12_000, 1500}, {0.2, 0, 0}},
-				Refreshes: []Moment{{0.15, 42161}}, Problems: []string{"<script>"},
+				Refreshes: []Moment{{0.15, 42161}}, Answers: Answers{Problems: []string{"<script>"}},
 			},
 			{Name: "restart", Values: []Value{{"first page", 0.5, "s"}}},
 			{Name: "empty series", Node: Measure{Requests: 1}},
@@ -63,73 +62,4 @@ func TestHTML(t *testing.T) {
 	f(run, someRun(), "Against the baseline", "0 % worse")
 	f(new(Run), nil)
 	f(new(Run), someRun(), "unlike corpora")
-}
-
-// What limits a figure is said with it; one round says nothing of noise.
-func TestFlags(t *testing.T) {
-	f := func(s Scenario, want string) {
-		t.Helper()
-		if got := strings.Join(s.Flags(), "; "); !strings.Contains(got, want) || want == "" && got != "" {
-			t.Errorf("%+v: %q; want %q", s, got, want)
-		}
-	}
-
-	f(Scenario{Other: 0.05}, "")
-	f(Scenario{Limit: &Measure{ClientBusy: 0.97}}, "the client was at its limit")
-	f(Scenario{Other: 0.5}, "other processes used 0.50 cores")
-	f(Scenario{CacheShare: 0.25}, "25 % of the pages")
-	f(Scenario{Node: Measure{Refused: 7}}, "7 answers were refused")
-	one, three := Scenario{Limit: new(Measure), Rounds: 1}, Scenario{Limit: new(Measure), Rounds: 3, Spread: 0.04}
-	if one.PlusMinus() != "-" || three.PlusMinus() != "4 %" {
-		t.Errorf("one round is ± %s, three are ± %s", one.PlusMinus(), three.PlusMinus())
-	}
-}
-
-func TestChanges(t *testing.T) {
-	old, now := someRun(), someRun()
-	now.Scenarios[0].RatioCPU = 0.6
-	changes, err := Changes(old, now)
-	if err != nil || len(changes) != 2 || changes[0].Worse < 0.3 || changes[0].Text() != "33 % worse" {
-		t.Errorf("%+v, %v", changes, err)
-	}
-
-	f := func(change func(*Corpus)) {
-		t.Helper()
-		other := someRun()
-		change(&other.Corpus)
-		if _, err := Changes(old, other); err == nil || !strings.Contains(err.Error(), "unlike corpora") {
-			t.Errorf("%+v was compared: %v", other.Corpus, err)
-		}
-	}
-	f(func(c *Corpus) { c.Positions++ })
-	f(func(c *Corpus) { c.Pools++ })
-	f(func(c *Corpus) { c.Chains[0].Pools++ })
-	f(func(c *Corpus) { c.Chains = nil })
-}
-
-// The tables have a line a row, with what is not known left out.
-func TestTables(t *testing.T) {
-	run, old := someRun(), someRun()
-	run.Scenarios[0].Rounds, old.Scenarios[0].RatioCPU, run.Settings.Unknown = 3, 0.9, []string{"its machine"}
-	peers := &Peers{Positions: 5, Results: []Peer{
-		{Peer: "Redis", Version: "7", Question: "page 1", RatioCPU: 1.5, Node: PeerSide{PerSecond: 10}},
-		{Peer: "SQLite", Question: "new filter", Why: "one\ncannot"},
-	}}
-	var b bytes.Buffer
-	regressions, err := PrintChanges(&b, old, run, 0.1)
-	if err = errors.Join(err, Table(&b, run), Goals(&b, run), PeersTable(&b, peers)); err != nil || regressions != 1 {
-		t.Errorf("%d regressions, %v", regressions, err)
-	}
-
-	for _, want := range []string{
-		`hot +of the limit by CPU +0.9 +0.8 +12 % worse +regression\n`,
-		`hot +0.90 +0.80 +0 % +12345 +0.0 +12.5 +0.0 +48000 +1.10 +2.08 +2.10 +0\n`,
-		`empty series +- +- +- +0 `, `restart +first page: 0.5 s\n`, `hot +problem: <script>\n`,
-		`not known of <corpus>: its machine\nunits: 0 expected`, `\n1 +hot +limit +0.9 +0.91 +met\n2 `,
-		`page 1 +Redis 7 +10 +0 +0.0 +0.0 +1.50 x +0\n`, `new filter +SQLite +cannot`,
-	} {
-		if !regexp.MustCompile(want).Match(b.Bytes()) {
-			t.Errorf("there is no %q in\n%s", want, &b)
-		}
-	}
 }

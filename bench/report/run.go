@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Run is everything that one run of the suite measured: what NDJSON holds line
 // by line, and what the report draws.
@@ -10,7 +13,6 @@ type Run struct {
 	Corpus    Corpus     `json:"corpus"`
 	Scenarios []Scenario `json:"scenarios"`
 	Figures   []Figure   `json:"figures"`
-	Peers     *Peers     `json:"peers,omitempty"`
 	Units     Units      `json:"units"`
 }
 
@@ -47,6 +49,7 @@ const FullSize = 1_000_000
 
 // Corpus is what was asked about.
 type Corpus struct {
+	Genesis      string  `json:"genesis,omitempty"` // tells it from others of its size
 	Positions    int64   `json:"positions"`
 	Open         int64   `json:"open"`
 	Pools        int64   `json:"pools"`
@@ -101,6 +104,52 @@ func (m *Measure) At(percent float64) float64 {
 	return 0
 }
 
+// Answers is what the answers to a load add up to, warm-ups included.
+type Answers struct {
+	Statuses   map[int]uint64 `json:"statusCounts"` // how many answers had each
+	Failures   uint64         `json:"failures"`     // answers with a status that was not expected
+	Unanswered uint64         `json:"unanswered"`   // the connection broke, or no answer ever came
+	Unsent     uint64         `json:"unsent"`       // due in an open loop, and found no connection in time
+	Free       uint64         `json:"free"`         // answers that were not whole, and cost nothing
+	Checked    uint64         `json:"checked"`      // answers that were read
+	Wrong      uint64         `json:"wrong"`        // those of them that were not right
+	Problems   []string       `json:"problems"`     // the first few, each once
+}
+
+// maxProblems is enough: the first of them tell what is wrong.
+const maxProblems = 8
+
+// Note keeps a problem.
+func (a *Answers) Note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(a.Problems) < maxProblems && !slices.Contains(a.Problems, text) {
+		a.Problems = append(a.Problems, text)
+	}
+}
+
+// Add adds the answers to another load.
+func (a *Answers) Add(o *Answers) {
+	if a.Statuses == nil {
+		a.Statuses = map[int]uint64{}
+	}
+	for status, n := range o.Statuses {
+		a.Statuses[status] += n
+	}
+
+	a.Failures += o.Failures
+	a.Unanswered += o.Unanswered
+	a.Unsent += o.Unsent
+	a.Free += o.Free
+	a.Checked += o.Checked
+	a.Wrong += o.Wrong
+	for _, p := range o.Problems {
+		a.Note("%s", p)
+	}
+}
+
+// Bad is how many answers failed, never came or were wrong.
+func (a *Answers) Bad() uint64 { return a.Failures + a.Unanswered + a.Wrong }
+
 // Scenario is one thing that was measured.
 type Scenario struct {
 	Name        string   `json:"name"`
@@ -109,34 +158,19 @@ type Scenario struct {
 	Rate        float64  `json:"rate"`   // requests a second of an open loop; 0: closed
 	Rounds      int      `json:"rounds"` // in which the sides took turns
 	Node        Measure  `json:"node"`
-	Limit       *Measure `json:"limit"`      // null: none
-	Comparison  string   `json:"comparison"` // what the limit is; empty: the constant handler
-	Ratio       float64  `json:"ratio"`      // of throughputs, median of the rounds
-	RatioCPU    float64  `json:"ratioCpu"`
-	Spread      float64  `json:"spread"` // of the rounds: (largest - smallest) / median
-	Other       float64  `json:"other"`  // cores that other processes used meanwhile
+	Limit       *Measure `json:"limit"`          // null: none
+	Comparison  string   `json:"comparison"`     // what the limit is; empty: the constant handler
+	Peer        string   `json:"peer,omitempty"` // the database that the limit is; empty: none
+	Ratio       float64  `json:"ratio"`          // of throughputs, median of the rounds
+	RatioCPU    float64  `json:"ratioCpu"`       // of the CPU an answer, the limit's by the node's
+	Spread      float64  `json:"spread"`         // of the rounds: (largest - smallest) / median
+	Other       float64  `json:"other"`          // cores that other processes used meanwhile
 	CacheShare  float64  `json:"cacheShare"`
-	Statuses    []Status `json:"statuses"`
-	Failures    uint64   `json:"failures"`
-	Unanswered  uint64   `json:"unanswered"`
-	Free        uint64   `json:"free"` // answers that were not whole, and cost nothing
-	Unsent      uint64   `json:"unsent"`
-	Checked     uint64   `json:"checked"`
-	Wrong       uint64   `json:"wrong"`
-	Problems    []string `json:"problems"`
+	Answers              // of the node
 	Series      []Point  `json:"series"`
 	Refreshes   []Moment `json:"refreshes"`
 	Values      []Value  `json:"values"` // what else was measured
 }
-
-// Status is how many answers had a status.
-type Status struct {
-	Status int    `json:"status"`
-	Count  uint64 `json:"count"`
-}
-
-// Bad is how many answers failed, never came or were wrong.
-func (s *Scenario) Bad() uint64 { return s.Failures + s.Unanswered + s.Wrong }
 
 // PlusMinus is how far the rounds were apart; one round says nothing of that.
 func (s *Scenario) PlusMinus() string {
@@ -240,43 +274,5 @@ func (r *Run) Scenario(name string) *Scenario {
 	return nil
 }
 
-// Peers are databases that were asked the same questions about the same corpus
-// as a node, in turns with it, behind a front like its own.
-type Peers struct {
-	Began     string `json:"began"` // RFC 3339
-	Positions int64  `json:"positions"`
-	Genesis   string `json:"genesis"` // of the corpus, which tells it from others of its size
-	CPU       string `json:"cpu"`
-	Pinned    string `json:"pinned"` // which cores serve and which ask
-	Version   string `json:"version"`
-	Results   []Peer `json:"results,omitempty"`
-}
-
-// Peer is one question to one peer.
-type Peer struct {
-	Peer     string   `json:"peer"`
-	Version  string   `json:"version"`
-	Question string   `json:"question"`
-	Row      int      `json:"row"` // of the table of goals
-	Equal    int      `json:"equal"`
-	Node     PeerSide `json:"node"`
-	Other    PeerSide `json:"other"`
-	// RatioCPU says how many times the node's CPU time the peer takes, of the
-	// same answers; the median of the rounds. Ratio is of throughputs, the
-	// node's by the peer's.
-	RatioCPU float64 `json:"ratioCpu"`
-	Ratio    float64 `json:"ratio"`
-	// Why says why it was not measured; empty: it was.
-	Why string `json:"why,omitempty"`
-}
-
-// Cannot is the Why of a question that a peer has no means to answer.
+// Cannot is the problem of a question that a peer has no means to answer.
 const Cannot = "cannot"
-
-// PeerSide is what one of the two took.
-type PeerSide struct {
-	PerSecond float64 `json:"perSecond"`
-	CPUMicros float64 `json:"cpuMicros"` // of a request, or of a refresh
-	Median    int64   `json:"medianMicros"`
-	BodyBytes int     `json:"bodyBytes"`
-}

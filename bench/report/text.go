@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,10 +13,6 @@ import (
 var texts = template.Must(template.New("").Funcs(template.FuncMap{
 	"cell":  func(text string) string { return strings.ReplaceAll(text, "|", `\|`) },
 	"known": func(format string, v float64) string { return spellKnown(format, v, "-") },
-	"lastLine": func(text string) string {
-		text = strings.TrimSpace(text)
-		return text[strings.LastIndexByte(text, '\n')+1:]
-	},
 }).ParseFS(assets, "assets/*.txt", "assets/*.md"))
 
 // spellKnown spells a figure that is 0 when it is not known.
@@ -53,15 +50,6 @@ func Goals(w io.Writer, run *Run) error {
 // Markdown prints the table of goals as a README has it.
 func Markdown(w io.Writer, run *Run) error { return texts.ExecuteTemplate(w, "figures.md", run) }
 
-// PeersTable prints the node and each peer.
-func PeersTable(w io.Writer, run *Peers) error {
-	if err := printColumns(w, "peers.txt", run, tabwriter.AlignRight); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%d positions; %s; no page cache anywhere\n", run.Positions, run.Pinned)
-	return err
-}
-
 // PrintChanges compares a run with an older one, prints what changed, and
 // returns how many scenarios are worse by more than a part.
 func PrintChanges(w io.Writer, old, now *Run, failOver float64) (regressions int, err error) {
@@ -97,7 +85,8 @@ func (s *Scenario) Summary() string {
 	text := fmt.Sprintf("%.0f/s, %s µs of CPU each, p50 %.2f ms, p99 %.2f ms",
 		m.PerSecond, spellKnown("%.1f", m.ServerMicros, "-"), m.At(50), m.At(99))
 	if s.Limit != nil {
-		text = fmt.Sprintf("%.2f of the limit (by CPU %s): %s", s.Ratio, spellKnown("%.2f", s.RatioCPU, "-"), text)
+		text = fmt.Sprintf("%.2f of %s (by CPU %s): %s", s.Ratio, cmp.Or(s.Comparison, "the limit"),
+			spellKnown("%.2f", s.RatioCPU, "-"), text)
 	}
 	if s.Bad() > 0 {
 		text += fmt.Sprintf("; %d answers were bad: %v", s.Bad(), s.Problems)

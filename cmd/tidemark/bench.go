@@ -185,7 +185,7 @@ type BenchPeersCmd struct {
 	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
 	Refreshes   int           `help:"Refreshes of the node to measure, of all chains together." default:"12"`
 	Keys        int           `help:"API keys in use." default:"20000"`
-	Out         string        `help:"Write what was measured." placeholder:"FILE"`
+	Out         string        `help:"Write what was measured, as NDJSON." placeholder:"FILE"`
 }
 
 // maxPeers bounds a comparison: three times what the largest corpus takes.
@@ -210,10 +210,11 @@ func (c *BenchPeersCmd) Run() error {
 	if run == nil || ctx.Err() != nil {
 		return err
 	}
-	run.Version = version
-	err = errors.Join(err, report.PeersTable(os.Stdout, run))
+	run.Machine.Version = version
+	err = errors.Join(err, report.Table(os.Stdout, run))
+	fmt.Printf("%d positions; %s; no page cache on any side\n", run.Corpus.Positions, run.Settings.Pinned)
 	if c.Out != "" {
-		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return json.NewEncoder(w).Encode(run) }))
+		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }))
 	}
 	return err
 }
@@ -326,7 +327,8 @@ func writeTo(path string, write func(io.Writer) error) error {
 // that no configuration has.
 type BenchNodeCmd struct {
 	ServeCmd
-	Options string `help:"What corpus.Spec.Args prints." placeholder:"JSON"`
+	Workload    string `help:"Who lives in the simulated market, and how it goes on." placeholder:"JSON"`
+	NoPageCache bool   `help:"Render every page for whoever asks."`
 }
 
 // Run serves.
@@ -335,9 +337,12 @@ func (c *BenchNodeCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if l.bench, err = corpus.ParseOptions(c.Options); err != nil {
-		return fmt.Errorf("bad --options %q: %w", c.Options, err)
+	if c.Workload != "" {
+		if err := json.Unmarshal([]byte(c.Workload), &l.workload); err != nil {
+			return fmt.Errorf("bad --workload %q: %w", c.Workload, err)
+		}
 	}
+	l.noPageCache = c.NoPageCache
 	return l.serve()
 }
 

@@ -102,6 +102,8 @@ type ChainConfig struct {
 	Decimals          []string         `about:"0x…=N: decimals of tokens that are not asked for theirs"`
 	MaxHeadAge        time.Duration    `about:"an older head confirms nothing; 0s: off, 2m for public chains"`
 	MaxLogRange       uint64           `about:"blocks of a request for logs, at most"`
+	RangesInFlight    int              `about:"ranges of history asked for at once, 1 to 16"`
+	FetchAheadMib     int              `about:"memory for history that is read before it is wanted, in MiB"`
 	RequestsPerSecond int              `about:"of each address of rpc; 0: no limit"`
 }
 
@@ -135,7 +137,7 @@ func defaultConfig() Config {
 }
 
 // newChain is what a chain with an id of its own starts from.
-func newChain() ChainConfig { return ChainConfig{Enabled: true, MaxLogRange: 2000} }
+func newChain() ChainConfig { return ChainConfig{Enabled: true}.withReading() }
 
 // newPlan is what a plan with an id of its own starts from.
 func newPlan() accounts.Plan { return accounts.Plan{MaxAPIKeys: 1, Public: true} }

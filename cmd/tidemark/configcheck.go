@@ -168,6 +168,10 @@ func (l *loaded) checkChains() {
 	}
 }
 
+// maxRangesInFlight is how many requests for logs no provider minds at once; more
+// than that gain nothing at any latency below a second.
+const maxRangesInFlight = 16
+
 // checkChain returns what is wrong with a chain, and which key it is about.
 func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
 	if key, err = c.checkEndpoints(); err != nil {
@@ -188,6 +192,12 @@ func (l *loaded) checkChain(c *ChainConfig) (key string, err error) {
 		return "id", fmt.Errorf("chain %d has no pool-manager or no position-manager", c.ID)
 	case c.MaxLogRange == 0:
 		return "max-log-range", fmt.Errorf("chain %d: max-log-range is 0; allowed is 1 or more", c.ID)
+	case c.RangesInFlight < 1 || c.RangesInFlight > maxRangesInFlight:
+		return "ranges-in-flight", fmt.Errorf("chain %d: ranges-in-flight is %d; allowed are 1 to %d",
+			c.ID, c.RangesInFlight, maxRangesInFlight)
+	case c.FetchAheadMib < 1:
+		return "fetch-ahead-mib", fmt.Errorf("chain %d: fetch-ahead-mib is %d; allowed is 1 or more",
+			c.ID, c.FetchAheadMib)
 	}
 	return "", nil
 }

@@ -82,6 +82,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
 			Decimals:    decimals,
 			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+			RangesInFlight: c.RangesInFlight, FetchAheadBytes: int64(c.FetchAheadMib) << 20,
 			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
 		})
 	}
@@ -93,7 +94,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-	}, l.bench.Workload)
+	}, l.workload)
 }
 
 // share returns how large the simulated market of a chain is.

@@ -16,18 +16,18 @@ const module = "tidemark/"
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
 	{
-		"rankings/clmath", "rankings/block", "storage/accounts", "bench/process", "bench/report",
+		"rankings/clmath", "rankings/block", "storage/accounts", "bench/report",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
-	{"rankings/market", "edge/ui", "bench/load"},
-	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint"},
+	{"rankings/market", "edge/ui", "bench/process"},
+	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc"},
 	{"actors/chain", "actors/verify", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers"},
 	{"bench"},
-	{"cmd/tidemark"},
+	{"cmd/tidemark", "cmd/tidemark/torture"},
 }
 
 // owners names the only packages that may import a heavy dependency.

@@ -29,8 +29,8 @@ func TestFormatBefore(t *testing.T) {
 	}
 	v := newVictim(t, 1_000_000)
 	v.start()
-	c := v.customer("acme", "growth")
-	if status, _, err := request(v.url+"/v1/pools?limit=1", c.key); err != nil || status != 200 {
+	key := v.customer("acme", "growth")
+	if status, _, err := request(v.url+"/v1/pools?limit=1", key); err != nil || status != 200 {
 		t.Fatal(status, err)
 	}
 	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -57,7 +57,7 @@ func TestFormatBefore(t *testing.T) {
 		out, err := exec.Command("tidemark", "serve", "--data", v.dir,
 			"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0").CombinedOutput()
 		for _, want := range []string{
-			`unknown format "2"; this program reads 3 to 5`, "start the build that wrote it, or move " + market + " away",
+			`unknown format "2"; this program reads 3 to 6`, "start the build that wrote it, or move " + market + " away",
 			"the chains are indexed anew, and accounts, keys and usage stay",
 		} {
 			if err == nil || !strings.Contains(string(out), want) {
@@ -75,7 +75,7 @@ func TestFormatBefore(t *testing.T) {
 	if usage.UnitsUsed != 2 {
 		t.Errorf("%d units are used; want the 2 from before", usage.UnitsUsed)
 	}
-	if status, _, err := request(v.url+"/v1/pools?limit=1", c.key); err != nil || status != 200 {
+	if status, _, err := request(v.url+"/v1/pools?limit=1", key); err != nil || status != 200 {
 		t.Errorf("the key is answered %d, %v", status, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/actors/feed/sim"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -28,8 +27,8 @@ func (l *loaded) identityOf() []storage.Pair {
 		if l.Sim.Actions != 0 {
 			pairs = append(pairs, storage.Pair{Name: "sim.actions", Value: strconv.Itoa(l.Sim.Actions)})
 		}
-		if l.bench.Crowd != (sim.Crowd{}) {
-			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.bench.Crowd)})
+		if crowd := l.workload.Identity(); crowd != "" {
+			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: crowd})
 		}
 	}
 

@@ -190,15 +190,30 @@ func (l leaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 // named puts ids and addresses in the place of $NAMES.
 func (s *stage) named(query string) string {
 	words := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune("=&", r) })
+
 	for i := 1; i < len(words); i += 2 {
 		name, ok := strings.CutPrefix(words[i], "$")
 		switch {
 		case !ok:
 		case words[i-1] == "owner":
 			query = strings.Replace(query, words[i], script.Person(name).String(), 1)
+		case words[i-1] == "tokens":
+			query = strings.Replace(query, words[i], s.addresses(name), 1)
 		default:
 			query = strings.Replace(query, words[i], script.Pool(name).String(), 1)
 		}
 	}
 	return query
+}
+
+// addresses returns the addresses of tokens, which are named with commas between
+// them.
+func (s *stage) addresses(names string) string {
+	var all []string
+	for name := range strings.SplitSeq(names, ",") {
+		a, err := s.at.market.Token(name)
+		s.must(err)
+		all = append(all, a.String())
+	}
+	return strings.Join(all, ",")
 }

@@ -27,7 +27,7 @@ func TestStopBesideStuckClient(t *testing.T) {
 	}
 	v := newVictim(t, 1_000_000)
 	v.start()
-	c := v.customer("acme", "growth")
+	key := v.customer("acme", "growth")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestStopBesideStuckClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(100 * time.Millisecond)
-	status, _, err := request(v.url+"/v1/pools?limit=1", c.key)
+	status, _, err := request(v.url+"/v1/pools?limit=1", key)
 	if err != nil || status != 200 {
 		t.Fatalf("after SIGHUP: %d, %v", status, err)
 	}

@@ -210,7 +210,7 @@ func (ch *chart) noDaysUsd(series map[string][]map[string]any) {
 }
 
 // daysInWindows checks days that lie within a rolling window against it: the
-// last day against 24 hours, the last seven against 7 days.
+// last day against 24 hours, the last seven against 7 days, thirty against 30.
 func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 	j := ch.by("days in windows")
 	for _, of := range []struct {
@@ -219,15 +219,43 @@ func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 	}{{"volumeUsd", volume}, {"feesUsd", fees}} {
 
 		sum := 0.0
-		for back := range min(len(of.points), 7) {
+		for back := range min(len(of.points), monthDays) {
 			sum += number(of.points[len(of.points)-1-back], "value")
-			if window, ok := map[int]string{0: "24h", 6: "7d"}[back]; ok {
+			if window, ok := map[int]string{0: "24h", 6: "7d", 29: "30d"}[back]; ok {
 				most := number(ch.pool, "metrics."+of.name+window)
 				j.holds(fmt.Sprintf("%s of %d days", of.name, back+1), isAtMost(sum, most), sum,
 					"at most "+show(most)+" of "+window)
 			}
 		}
+		ch.daysOfMonth(of.name, of.points)
 	}
+}
+
+// monthDays are the days of the longest window.
+const monthDays = 30
+
+// daysOfMonth adds up the window of 30 days: today, the 29 days before it, and of
+// the day before those what the window still has of it, in steps of five minutes.
+// A node that was upgraded may not know the window yet.
+func (ch *chart) daysOfMonth(name string, points []map[string]any) {
+	at := name + "30d"
+	window := number(ch.pool, "metrics."+at)
+	first := math.Floor(number(ch.pool, "createdAtTimestamp") / secondsPerDay)
+	today := math.Floor(ch.s.now / secondsPerDay)
+	short := len(points) <= monthDays && first < today-monthDays+1
+	if ch.s.now == 0 || short || !known(window) || isQuarantined(ch.pool) {
+		return
+	}
+
+	sum := 0.0
+	for back := range min(len(points), monthDays) {
+		sum += number(points[len(points)-1-back], "value")
+	}
+	if len(points) > monthDays {
+		passed := math.Floor(math.Mod(ch.s.now, secondsPerDay)/300) * 300 / secondsPerDay
+		sum += (1 - passed) * number(points[len(points)-1-monthDays], "value")
+	}
+	ch.by("days in windows").near("metrics."+at, window, sum, 0)
 }
 
 // isAtMost is x <= most but for rounding, and for what is not known.

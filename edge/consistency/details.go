@@ -277,9 +277,7 @@ func (h *history) checkTimes() {
 		if name == "closedAtTimestamp" && flag(h.row, "isActive") {
 			want = math.NaN()
 		}
-		if _, ok := h.row[name]; ok {
-			h.by("age").same(name, number(h.row, name), want)
-		}
+		h.by("age").same(name, number(h.row, name), want)
 	}
 }
 

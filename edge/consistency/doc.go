@@ -17,6 +17,7 @@
 //	charts.go     charts against rows, days against each other; the bins of
 //	              a distribution in distribution.go
 //	explain.go    explanations, redone step by step
+//	answer.go     one answer by itself, for the bench suite
 //	report.go     what was compared and what differs
 //
 // # Generations

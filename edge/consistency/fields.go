@@ -106,6 +106,7 @@ var metricsFields = map[string]kind{
 var poolMetricsFields = map[string]kind{
 	"tvlUsd": isNumber, "volumeUsd24h": isNumber, "volumeUsd7d": isNumber, "feesUsd24h": isNumber,
 	"feesUsd7d": isNumber, "feeApr": isNumber, "txCount": isInteger, "currentPrice": isNumber,
+	"volumeUsd1h": isNumber, "volumeUsd30d": isNumber, "feesUsd1h": isNumber, "feesUsd30d": isNumber,
 }
 
 var priceFields = map[string]kind{
@@ -117,6 +118,8 @@ var positionFields = map[string]kind{
 	"rank": isIntegerNull, "positionId": isDigits, "tokenId": isDigits, "chainId": isInteger,
 	"protocol": isText, "owner": isHex, "poolId": isHex, "token0": isGroup, "token1": isGroup,
 	"tickLower": isInteger, "tickUpper": isInteger, "currentTick": isInteger, "tickSpacing": isInteger,
+	"priceLower": isNumber, "priceUpper": isNumber, "timeInRange": isNumber,
+	"openedAtTimestamp": isInteger, "closedAtTimestamp": isIntegerNull,
 	"fee": isIntegerNull, "liquidity": isDigits, "isActive": isBoolean, "amounts": isGroup,
 	"metrics": isGroup, "poolStats": isGroup, "pricing": isGroup, "asOfBlock": isInteger,
 }

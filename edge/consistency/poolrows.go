@@ -101,8 +101,9 @@ func (j judge) poolMarket(r row) {
 func (j judge) poolQuarantine(r row) {
 	j = j.by("quarantine")
 	for _, name := range []string{
-		"metrics.tvlUsd", "metrics.volumeUsd24h", "metrics.volumeUsd7d", "metrics.feesUsd24h",
-		"metrics.feesUsd7d", "metrics.feeApr", "pricing.nativePriceUsd",
+		"metrics.tvlUsd", "metrics.volumeUsd1h", "metrics.volumeUsd24h", "metrics.volumeUsd7d",
+		"metrics.volumeUsd30d", "metrics.feesUsd1h", "metrics.feesUsd24h", "metrics.feesUsd7d",
+		"metrics.feesUsd30d", "metrics.feeApr", "pricing.nativePriceUsd",
 		"pricing.token0.priceUsd", "pricing.token1.priceUsd", "token0.priceUsd", "token1.priceUsd",
 	} {
 		j.near(name, number(r, name), math.NaN(), 0)

@@ -40,6 +40,15 @@ func (c *checker) poolLists(chain int64) error {
 		}
 	}
 
+	for n, f := range spread(c.snapshots[chain].keyFilters(), manyKeys) {
+		f = tvlFloors[n%2].both(risks[n/2%2]).both(f)
+		o := poolOrders[n%len(poolOrders)]
+		q := question{"pools", f.query + "&sort=" + o.name, o, f.admits}
+		if err := c.walkList(chain, q, 25, false); err != nil {
+			return fmt.Errorf("pools of %s: %w", f.query, err)
+		}
+	}
+
 	for n, word := range spread(c.snapshots[chain].searchWords(), manySearches) {
 		floor := tvlFloors[n%2]
 		f := floor.both(filter{
@@ -75,6 +84,11 @@ func (s *snapshot) searchWords() (words []string) {
 			add(address[2+n%30 : 8+n%30])
 		}
 
+		if one, other := text(r, "token0.symbol"), text(r, "token1.symbol"); isPlain(one) && isPlain(other) {
+			pair := []string{one + "/" + other, other + " " + one, one + " - " + other}[n%3]
+			add(strings.ToLower(pair))
+		}
+
 		id := text(r, "poolId")
 		add(strings.ToUpper(id[2+n%50 : 8+n%50]))
 	}
@@ -96,5 +110,14 @@ func hasWord(r row, word string) bool {
 			return true
 		}
 	}
-	return false
+
+	one, other := strings.ToLower(text(r, "token0.symbol")), strings.ToLower(text(r, "token1.symbol"))
+	return isPair(word, one, other) || isPair(word, other, one)
+}
+
+// isPair reports whether a word is two symbols with a divider between them.
+func isPair(word, first, last string) bool {
+	rest, begins := strings.CutPrefix(word, first)
+	rest, ends := strings.CutSuffix(rest, last)
+	return begins && ends && first != "" && last != "" && rest != "" && strings.Trim(rest, "/- ") == ""
 }

@@ -142,6 +142,10 @@ func (c *checker) narrowLists(chain int64) error {
 	is("positionId", "none", "none")
 	is("poolId", "none", "0x"+strings.Repeat("0", 64))
 
+	for _, f := range spread(s.keyFilters(), manyKeys) {
+		narrow = append(narrow, c.ofPool(chain, f))
+	}
+
 	for n, f := range narrow {
 		o := positionOrders[n%len(positionOrders)]
 		if err := c.walkList(chain, positionQuestion(all.both(f), o), 10, false); err != nil {

@@ -36,6 +36,13 @@ type Report struct {
 	Listed    []Difference     `json:"differences"`
 }
 
+func newReport() *Report {
+	return &Report{
+		Rules: map[string]int64{}, Broken: map[string]int64{},
+		Skipped: []string{}, Listed: []Difference{},
+	}
+}
+
 // compared counts a value, and keeps it when it differs.
 func (r *Report) compared(same bool, rule, route, field string, got, want any) {
 	r.Values++

@@ -34,6 +34,8 @@ func (j judge) positionRow(r row) {
 	j.positionUsd(r)
 	j.positionResults(r)
 	j.positionMarkers(r)
+	j.positionRange(r)
+	j.positionLifecycle(r)
 	j.positionPricing(r)
 }
 
@@ -320,21 +322,6 @@ func (j judge) positionPrincipal(r, pool row) {
 		name := "amounts.current.amount" + leg + "Raw"
 		j.equal(name, text(r, name), amounts[k].String())
 	}
-
-	for _, end := range []struct {
-		name string
-		tick float64
-	}{{"priceLower", lower}, {"priceUpper", upper}} {
-		if _, ok := r[end.name]; ok {
-			j.near(end.name, number(r, end.name), tickPrice(r, end.tick), 0)
-		}
-	}
-}
-
-// tickPrice is token1 per token0 in whole units at a tick.
-func tickPrice(r row, tick float64) float64 {
-	decimals := number(r, "token0.decimals") - number(r, "token1.decimals")
-	return math.Pow(1.0001, tick) * math.Pow10(int(decimals))
 }
 
 func integer(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -45,10 +45,7 @@ type checker struct {
 // Check compares the answers of a node with each other. The error is an
 // *Unfinished, and the report says how far the check got.
 func Check(ctx context.Context, cfg Config) (*Report, error) {
-	report := &Report{
-		Rules: map[string]int64{}, Broken: map[string]int64{},
-		Skipped: []string{}, Listed: []Difference{},
-	}
+	report := newReport()
 	c := &checker{
 		client: newClient(cfg, report), ctx: ctx, report: report, snapshots: map[int64]*snapshot{},
 		payments: map[int64]payments{},

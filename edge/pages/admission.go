@@ -12,7 +12,7 @@ import (
 )
 
 // errBusy is the 503 for expensive work that would wait too long for its turn.
-var errBusy = render.Unavailable(
+var errBusy = render.Busy(
 	"the server is busy and this request needs much work; retry in a second", retryAfter)
 
 // admission decides when the expensive work of requests may run: the first walk

@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/edge/query"
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
 )
 
 // newTestAdmission returns an admission with so many slots.
@@ -235,6 +240,69 @@ func TestAdmissionWithoutWait(t *testing.T) {
 		t.Errorf("after the first: %v", err)
 	}
 	second.end()
+}
+
+// TestBusyDeepPage checks what a new filter gets whose work is refused: a deep page
+// that was served before gets that copy, everything else the refusal.
+func TestBusyDeepPage(t *testing.T) {
+	p := &Pages{copies: newLastCopies(), metrics: newPageMetrics(metrics.NewSet())}
+	views := []*rankings.View{{State: &market.State{Chain: 1}, Generation: 3}}
+	kept := Reply{Page: &Page{Body: []byte("{}")}, AsOf: 7}
+	sc := &scope{views: views}
+	p.copies.put(string(sc.appendChainKey(nil, []byte("kept"))), kept)
+	f := func(text string, shallow, copied bool) {
+		t.Helper()
+		got, err := p.whenBusy(&listing{text: []byte(text)}, sc, shallow, errBusy)
+		if copied {
+			if err != nil || got.lastCopy == nil || *got.lastCopy != kept {
+				t.Errorf("%s: got %v, %v; want the copy", text, got.lastCopy, err)
+			}
+		} else if err != errBusy || got.lastCopy != nil {
+			t.Errorf("%s: got %v, %v; want the refusal", text, got.lastCopy, err)
+		}
+	}
+
+	f("kept", false, true)
+	f("kept", true, false)
+	f("other", false, false)
+	sc.views = []*rankings.View{{State: &market.State{Chain: 10}}}
+	f("kept", false, false)
+	if got := p.metrics.copies.Get(); got != 1 {
+		t.Errorf("%d copies are counted; want 1", got)
+	}
+}
+
+// TestLongChartsWait checks that charts of more than a year wait for their turn, and
+// shorter ones do not.
+func TestLongChartsWait(t *testing.T) {
+	const today = 2000
+	var pools market.Table[market.Pool]
+	for _, age := range []int64{longChart - 1, longChart} {
+		pools.Append(market.Pool{CreatedAt: (today - age) * market.Day})
+	}
+	st := &market.State{Pools: pools.Freeze(), Head: market.Head{Time: today * market.Day}}
+	p := &Pages{admission: newTestAdmission(1, 0)}
+	running, err := p.admission.begin(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f := func(pool uint32, r query.ChartRange, want *render.Error) {
+		t.Helper()
+		turn, err := p.beginCharts(&Question{Range: r, Account: 2}, st, pool)
+		turn.end()
+		if err != want {
+			t.Errorf("pool %d, %s: got %v; want %v", pool, r, err, want)
+		}
+	}
+	f(1, query.RangeAll, errBusy)
+	f(1, query.Range180d, nil)
+	f(0, query.RangeAll, nil)
+	running.end()
+	f(1, query.RangeAll, nil)
+	if p.admission.running != 0 {
+		t.Errorf("%d works run afterwards", p.admission.running)
+	}
 }
 
 // BenchmarkAdmission is a work that need not wait.

@@ -20,6 +20,9 @@ const (
 	poolMinTVL
 	poolRisky
 	poolSearch
+	poolTokens
+	poolFee
+	poolHooks
 )
 
 var poolShape = paramSet{
@@ -27,6 +30,7 @@ var poolShape = paramSet{
 		poolChain: "chainId", poolProtocol: "protocol", poolSort: "sort",
 		poolPage: "page", poolLimit: "limit", poolMinTVL: "minTvlUsd",
 		poolRisky: "includeRisky", poolSearch: "search",
+		poolTokens: "tokens", poolFee: "fee", poolHooks: "hooks",
 	},
 	mayEmpty: "search",
 }
@@ -66,6 +70,12 @@ func (c Chains) setPool(q *rankings.PoolQuestion, name int, v []byte) (err error
 		q.IncludeRisky, err = parseFlag(as, v)
 	case poolSearch:
 		q.Search, err = parseSearch(as, v)
+	case poolTokens:
+		q.Key.Tokens, err = parseTokens(as, v)
+	case poolFee:
+		q.Key.Fee, err = parseFee(as, v)
+	case poolHooks:
+		err = setHooks(&q.Key, as, v)
 	}
 
 	return err
@@ -95,6 +105,7 @@ func AppendPools(dst []byte, q *rankings.PoolQuestion) []byte {
 	if q.Search != "" {
 		out.appendText(poolSearch, q.Search)
 	}
+	out.appendKeyFilter(poolTokens, &q.Key)
 
 	return out.dst
 }

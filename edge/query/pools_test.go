@@ -14,7 +14,7 @@ func TestPools(t *testing.T) {
 		want := rankings.DefaultPoolQuestion()
 		change(&want)
 		got, err := chains.Pools([]byte(raw))
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v; want %+v", raw, got, err, want)
 		}
 	}

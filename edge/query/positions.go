@@ -1,10 +1,6 @@
 package query
 
-import (
-	"strconv"
-
-	"tidemark/rankings"
-)
+import "tidemark/rankings"
 
 // maxLimit is the largest number of rows of a page.
 const maxLimit = 100
@@ -24,6 +20,9 @@ const (
 	posMinValue
 	posMinPoolTVL
 	posRisky
+	posTokens
+	posFee
+	posHooks
 )
 
 var positionShape = paramSet{names: []string{
@@ -31,6 +30,7 @@ var positionShape = paramSet{names: []string{
 	posLimit: "limit", posStatus: "status", posRange: "range", posOwner: "owner",
 	posPool: "poolId", posID: "positionId", posMinValue: "minValueUsd",
 	posMinPoolTVL: "minPoolTvl", posRisky: "includeRisky",
+	posTokens: "tokens", posFee: "fee", posHooks: "hooks",
 }}
 
 // Positions reads the query of the list of positions.
@@ -82,6 +82,12 @@ func (c Chains) setPosition(q *rankings.PositionQuestion, name int, v []byte) (e
 		q.MinPoolTVLUsd, err = parseFloor(as, v)
 	case posRisky:
 		q.IncludeRisky, err = parseFlag(as, v)
+	case posTokens:
+		q.Key.Tokens, err = parseTokens(as, v)
+	case posFee:
+		q.Key.Fee, err = parseFee(as, v)
+	case posHooks:
+		err = setHooks(&q.Key, as, v)
 	}
 
 	return err
@@ -119,11 +125,12 @@ func AppendPositions(dst []byte, q *rankings.PositionQuestion) []byte {
 	case q.NoSuchID:
 		out.appendText(posID, noPosition)
 	case q.ID != nil:
-		out.dst = strconv.AppendUint(out.appendName(posID), *q.ID, 10)
+		out.appendNumber(posID, *q.ID)
 	}
 
 	out.appendFloor(posMinValue, q.MinValueUsd, d.MinValueUsd)
 	out.appendFloor(posMinPoolTVL, q.MinPoolTVLUsd, d.MinPoolTVLUsd)
 	out.appendFlag(posRisky, q.IncludeRisky)
+	out.appendKeyFilter(posTokens, &q.Key)
 	return out.dst
 }

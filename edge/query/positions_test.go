@@ -158,6 +158,7 @@ func TestPrintPositions(t *testing.T) {
 func FuzzPositions(f *testing.F) {
 	f.Add("chainId=1&sort=pnl&page=3&limit=7&minValueUsd=1e-7&minPoolTvl=-1")
 	f.Add("owner=" + owner + "&poolId=" + pool1 + "&positionId=12&range=in&includeRisky=1")
+	f.Add("tokens=" + tokenB + "," + tokenA + "&fee=0&hooks=any")
 	f.Add("a=%zz&&=;%00+")
 
 	f.Fuzz(func(t *testing.T, raw string) {

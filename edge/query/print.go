@@ -20,8 +20,12 @@ func (p *queryPrinter) appendName(i int) []byte {
 // appendInteger appends a parameter unless it has its default.
 func (p *queryPrinter) appendInteger(i int, n, unless uint64) {
 	if n != unless {
-		p.dst = strconv.AppendUint(p.appendName(i), n, 10)
+		p.appendNumber(i, n)
 	}
+}
+
+func (p *queryPrinter) appendNumber(i int, n uint64) {
+	p.dst = strconv.AppendUint(p.appendName(i), n, 10)
 }
 
 // appendFloor appends a floor unless it has its default. It is escaped because an

@@ -16,6 +16,7 @@ type Error struct {
 	Quota   bool          // the 429 of a monthly quota, whose body repeats the wait
 	Close   bool          // close the connection: the start of the next request is unclear
 	Units   int64         // price of the answer; at most what was reserved for a 200
+	Untaken bool          // the request gets its burst token back: no work was begun
 
 	// Generations is the X-Generation header of an error that was computed from
 	// data. If it is empty, the header names the published generations.
@@ -81,6 +82,11 @@ func OverQuota(message string, retry time.Duration) *Error {
 // Unavailable is a 503; a retry can succeed.
 func Unavailable(message string, retry time.Duration) *Error {
 	return &Error{Code: 503, Message: message, Retry: retry}
+}
+
+// Busy is the 503 for work that was not begun. It costs no units and no burst token.
+func Busy(message string, retry time.Duration) *Error {
+	return &Error{Code: 503, Message: message, Retry: retry, Untaken: true}
 }
 
 // Internal is a 500. The cause is logged with the request's id.

@@ -51,23 +51,26 @@ func appendTokens(dst []byte, st *market.State, p *market.Pool, legs *[2]market.
 // appendFee appends a pool's fee in pips. For a dynamic pool it is that of the last
 // swap, or null before the first.
 func appendFee(dst []byte, p *market.Pool) []byte {
-	switch {
-	case !p.IsDynamic():
-		return integer(dst, p.Fee)
-	case p.LastFee == market.NoFee:
-		return append(dst, null...)
+	if fee := p.ShownFee(); fee != market.NoFee {
+		return integer(dst, fee)
 	}
-	return integer(dst, p.LastFee)
+	return append(dst, null...)
 }
 
 // appendStats appends the group that is metrics in a pool's row and poolStats in
 // its positions' rows.
 func appendStats(dst []byte, p *market.Pool, s *market.PoolStats) []byte {
 	dst = number(append(dst, `{"tvlUsd":`...), s.TVLUsd)
+	dst = number(append(dst, `,"volumeUsd1h":`...), s.VolumeUsd1h)
 	dst = number(append(dst, `,"volumeUsd24h":`...), s.VolumeUsd24h)
 	dst = number(append(dst, `,"volumeUsd7d":`...), s.VolumeUsd7d)
+	dst = number(append(dst, `,"volumeUsd30d":`...), s.VolumeUsd30d)
+
+	dst = number(append(dst, `,"feesUsd1h":`...), s.FeesUsd1h)
 	dst = number(append(dst, `,"feesUsd24h":`...), s.FeesUsd24h)
 	dst = number(append(dst, `,"feesUsd7d":`...), s.FeesUsd7d)
+	dst = number(append(dst, `,"feesUsd30d":`...), s.FeesUsd30d)
+
 	dst = percent(append(dst, `,"feeApr":`...), s.FeeAPR)
 	dst = integer(append(dst, `,"txCount":`...), p.Swaps+p.LiquidityChanges)
 	dst = number(append(dst, `,"currentPrice":`...), s.CurrentPrice)

@@ -90,6 +90,8 @@ func AppendPosition(
 
 	dst = integer(append(dst, `"tickLower":`...), p.TickLower)
 	dst = integer(append(dst, `,"tickUpper":`...), p.TickUpper)
+	dst = number(append(dst, `,"priceLower":`...), m.PriceLower)
+	dst = number(append(dst, `,"priceUpper":`...), m.PriceUpper)
 	if shared {
 		dst = append(dst, share.ticks...)
 	} else {
@@ -97,7 +99,7 @@ func AppendPosition(
 	}
 
 	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity.U256()))
-	dst = boolean(append(dst, `,"isActive":`...), m.Open)
+	dst = appendLifecycle(dst, p, m)
 	dst = appendAmounts(dst, p, m, Decimals(st, pool))
 	dst = appendMetrics(dst, m)
 	if shared {
@@ -122,6 +124,20 @@ func appendPositionIDs(dst []byte, st *market.State, p *market.Position, rank ui
 	dst = integer(append(dst, `","tokenId":"`...), p.ID)
 	dst = appendChainID(append(dst, `",`...), st.Chain)
 	return st.Owners.At(p.Owner).AppendHex(append(dst, `"owner":"`...))
+}
+
+// appendLifecycle appends whether a position is open, since when or until when, and
+// for what share of that time it was in range.
+func appendLifecycle(dst []byte, p *market.Position, m *value.Metrics) []byte {
+	dst = boolean(append(dst, `,"isActive":`...), m.Open)
+	dst = integer(append(dst, `,"openedAtTimestamp":`...), p.MintedAt)
+	dst = append(dst, `,"closedAtTimestamp":`...)
+	if m.Open {
+		dst = append(dst, null...)
+	} else {
+		dst = integer(dst, p.ClosedAt)
+	}
+	return number(append(dst, `,"timeInRange":`...), m.TimeInRange)
 }
 
 // appendAmounts appends the six groups of amounts.

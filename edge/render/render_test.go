@@ -81,7 +81,8 @@ func testState() *market.State {
 	})
 	var stats market.Table[market.PoolStats]
 	stats.Append(market.PoolStats{
-		TVLUsd: 1234567.875, VolumeUsd24h: 0.1, VolumeUsd7d: 1e22, FeesUsd24h: 1e-7,
+		TVLUsd: 1234567.875, VolumeUsd1h: 0.05, FeesUsd1h: 5e-8, VolumeUsd30d: 3e22, FeesUsd30d: 12.75,
+		VolumeUsd24h: 0.1, VolumeUsd7d: 1e22, FeesUsd24h: 1e-7,
 		FeeAPR: 123_456_789, CurrentPrice: 2534.25,
 	})
 	stats.Append(market.PoolStats{
@@ -109,13 +110,14 @@ func addPositions(st *market.State) {
 		Overflow: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
 		Deposited0: clmath.U128{Lo: 14_000_000_000_000_000}, Deposited1: clmath.U128{Lo: 35_000_000},
 		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
-		MintedAt: 1_699_000_000,
+		MintedAt: 1_699_000_000, Timed: true, SecondsInside: 1_699_250_099,
 	}
 
 	closed := market.Position{
 		ID: 43, TickLower: -200_000, TickUpper: -196_000, Overflow: market.NoIndex, GasUnknown: true,
 		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
 		MintedAt: 1_699_000_000, ClosedAt: 1_699_500_000, CloseNativeUsd: 1800.5,
+		Timed: true, SecondsInside: 100_000, SecondsClosed: 100_000,
 		Close: [2]market.ClosePrice{
 			{Usd: 1800.5, AsOf: 1_699_499_990, Source: market.SourceAnchor, Corroborated: true},
 			{Usd: market.Unknown},

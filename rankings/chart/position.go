@@ -42,7 +42,7 @@ func (t *Timeline) Position(i uint32, r *PositionRecords) PositionDays {
 
 	begin, end := max(t.first, market.DayOf(p.MintedAt)), market.DayOf(t.st.Now())
 	if p.ClosedAt != 0 {
-		end = market.DayOf(p.ClosedAt)
+		end = market.DayOf(int64(p.ClosedAt))
 	}
 	out := PositionDays{First: begin, Days: []PositionDay{}}
 

@@ -34,7 +34,7 @@ func TestLastPointsAreRows(t *testing.T) {
 			if closed++; p.IsOpen() {
 				closed, open = closed-1, open+1
 			} else {
-				end = market.DayOf(p.ClosedAt)
+				end = market.DayOf(int64(p.ClosedAt))
 			}
 
 			var row value.Metrics

@@ -25,6 +25,7 @@ func (c *checker) checkPositions() {
 				"burned with liquidity %s", unsigned(p.Liquidity))
 			c.expect(p.Entries > 0, "position", i, "no transactions")
 		}
+		c.checkSeconds(i, p)
 
 		if p.Overflow == market.NoIndex {
 			continue
@@ -43,6 +44,38 @@ func (c *checker) checkPositions() {
 
 	c.expect(entries == c.Transactions, "chain", uint32(c.Chain),
 		"%d transactions; the positions have %d", c.Transactions, entries)
+}
+
+// checkSeconds checks that a position was not in range for longer than it was
+// open, and that the time since its pool last moved counts as the tick stands.
+func (c *checker) checkSeconds(i uint32, p *market.Position) {
+	slots := p.LowerSlot < c.Ticks.Len() && p.UpperSlot < c.Ticks.Len()
+	if p.Pool >= c.Pools.Len() || p.IsOpen() && !slots {
+		return
+	}
+	inRange, open, ok := c.SecondsInRange(p)
+	if !ok {
+		c.expect(p.Timed || p.SecondsInside|p.SecondsClosed == 0, "position", i,
+			"%d seconds inside and %d closed; they are not known", p.SecondsInside, p.SecondsClosed)
+		return
+	}
+
+	c.expect(inRange <= open, "position", i, "in range for %d of %d seconds", inRange, open)
+	lived := open + p.SecondsClosed // until now, or until the close
+	c.expect(p.SecondsClosed <= lived, "position", i,
+		"%d seconds closed since the mint %d ago", p.SecondsClosed, lived)
+	if !p.IsOpen() || p.SecondsClosed > 0 {
+		return
+	}
+
+	pool := c.Pools.At(p.Pool)
+	still := min(uint32(c.Now()-max(pool.LastSwapAt, pool.CreatedAt)), open)
+	side, seconds := "out of range", open-inRange
+	if p.TickLower <= pool.Tick && pool.Tick < p.TickUpper {
+		side, seconds = "in range", inRange
+	}
+	c.expect(seconds >= still, "position", i,
+		"%s for %d seconds, in which its pool stood still for %d", side, seconds, still)
 }
 
 // sumsFit reports whether all sums fit 128 bits.

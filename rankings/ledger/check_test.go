@@ -48,6 +48,14 @@ func TestCheckFindsDamage(t *testing.T) {
 	})
 	f("ticks in records", func(l *Ledger) { Positions.in(l).Mut(open).UpperSlot = 1 << 20 })
 	f("closed at 5", func(l *Ledger) { Positions.in(l).Mut(open).ClosedAt = 5 })
+	f("in range for", func(l *Ledger) { Positions.in(l).Mut(open).SecondsInside += 1 << 31 })
+	f("seconds closed since the mint", func(l *Ledger) { Positions.in(l).Mut(open).SecondsClosed += 1 << 31 })
+	f("they are not known", func(l *Ledger) {
+		Positions.in(l).Mut(open).Timed, Positions.in(l).Mut(open).SecondsClosed = false, 7
+	})
+	f("in range for", func(l *Ledger) {
+		Ticks.in(l).Mut(l.st.Positions.At(open).LowerSlot).SecondsOutside += 1 << 31
+	})
 	f("id 1 after", func(l *Ledger) { Positions.in(l).Mut(l.st.Positions.Len() - 1).ID = 1 })
 	f("transactions; the positions have", func(l *Ledger) { Positions.in(l).Mut(0).Entries++ })
 	f("holders; counted", func(l *Ledger) { Pools.in(l).Mut(0).Holders++ })

@@ -7,7 +7,7 @@ import "tidemark/rankings/market"
 // a list.
 func (c *checker) checkHours() {
 	listed := make([]bool, c.Hours.Len())
-	now := market.HourOf(c.Head.Time)
+	now, day := market.HourOf(c.Head.Time), market.DayOf(c.Head.Time)
 	for i := range c.Pools.Len() {
 		last, slot := now+1, c.Pools.At(i).LastHour
 		for slot != market.NoIndex {
@@ -20,6 +20,10 @@ func (c *checker) checkHours() {
 			c.expect(b.Pool == i && b.Hour < last, "bucket", slot,
 				"is hour %d of pool %d; listed for %d before %d", b.Hour, b.Pool, i, last)
 			c.expect(b.Swaps > 0, "bucket", slot, "has no swaps")
+			c.expect(b.Hour >= market.OldestHour(day) || b.Hour%24 == 0, "bucket", slot,
+				"is of hour %d alone, before %d", b.Hour, market.OldestHour(day))
+			c.expect(b.Hour/24+market.KeptDays >= day, "bucket", slot,
+				"is of day %d; today is %d", b.Hour/24, day)
 			last, slot = b.Hour, b.Prev
 		}
 	}

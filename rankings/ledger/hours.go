@@ -7,10 +7,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-// keptHours is the length of the longest rolling window. Buckets are freed at the
-// start of a day only, so they are kept for up to a day longer.
-const keptHours = 7 * 24
-
 // addSwapTotals adds the swap in l.replay to its pool's hour, day and minute. The
 // pool's day must have begun. out is the event's amount of the output token.
 func (l *Ledger) addSwapTotals(i uint32, p *market.Pool, out clmath.I128) {
@@ -68,11 +64,18 @@ func (l *Ledger) volumeUsd(p *market.Pool, out clmath.I128) float64 {
 // of a worthless token can exceed 128 bits.
 func addSaturating(sum *clmath.U128, amount *clmath.U256) {
 	narrow, fits := clmath.Narrow(amount)
-	total, wrapped := sum.Add(narrow)
-	if wrapped || !fits {
-		total = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	if !fits {
+		narrow = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
 	}
-	*sum = total
+	*sum = saturatingSum(*sum, narrow)
+}
+
+func saturatingSum(a, b clmath.U128) clmath.U128 {
+	sum, wrapped := a.Add(b)
+	if wrapped {
+		sum = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	}
+	return sum
 }
 
 // hourBucket returns the pool's bucket of the present hour for writing, a new one
@@ -95,46 +98,74 @@ func (l *Ledger) hourBucket(i uint32, p *market.Pool) *market.HourBucket {
 	return Hours.edit(l, slot)
 }
 
-// sweepHours frees the buckets that are older than every window of today. Doing
-// it once a day is cheaper than every hour, because old buckets are scattered
-// over chunks, and the first write to each frozen chunk copies it.
+// sweepHours joins the buckets of days that are too old to be kept by the hour, and
+// frees those older than every window of today. Doing it once a day is cheaper
+// than every hour, because old buckets are scattered over chunks, and the first
+// write to each frozen chunk copies it.
 func (l *Ledger) sweepHours() {
-	oldest := l.day * 24
-	if oldest < keptHours {
+	for i := range l.st.Pools.Len() {
+		l.sweepPool(i)
+	}
+}
+
+// sweepPool sweeps the list of one pool, which has the newest first.
+func (l *Ledger) sweepPool(i uint32) {
+	hourly, oldest := market.OldestHour(l.day), (max(l.day, market.KeptDays)-market.KeptDays)*24
+	newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
+	for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= hourly {
+		newer, slot = slot, l.st.Hours.At(slot).Prev
+	}
+
+	for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {
+		l.joinDay(slot)
+		newer, slot = slot, l.st.Hours.At(slot).Prev
+	}
+	if slot == market.NoIndex {
 		return
 	}
 
-	oldest -= keptHours
-
-	for i := range l.st.Pools.Len() {
-		// The list has the newest first: cut it at the first old one.
-		newer, slot := uint32(market.NoIndex), l.st.Pools.At(i).LastHour
-		for slot != market.NoIndex && l.st.Hours.At(slot).Hour >= oldest {
-			newer, slot = slot, l.st.Hours.At(slot).Prev
-		}
-
-		if slot == market.NoIndex {
-			continue
-		}
-		if newer == market.NoIndex {
-			Pools.edit(l, i).LastHour = market.NoIndex
-		} else {
-			Hours.edit(l, newer).Prev = market.NoIndex
-		}
-
-		l.freeBuckets(slot)
+	if newer == market.NoIndex {
+		Pools.edit(l, i).LastHour = market.NoIndex
+	} else {
+		Hours.edit(l, newer).Prev = market.NoIndex
 	}
+	l.freeBuckets(slot)
+}
+
+// joinDay makes the newest bucket of a day the bucket of the whole day.
+func (l *Ledger) joinDay(slot uint32) {
+	day := l.st.Hours.At(slot).Hour / 24
+	if l.st.Hours.At(slot).Hour == day*24 {
+		return // nothing of the day is older
+	}
+
+	b := Hours.edit(l, slot)
+	for b.Prev != market.NoIndex && l.st.Hours.At(b.Prev).Hour/24 == day {
+		joined := b.Prev
+		older := l.st.Hours.At(joined)
+		b.In0, b.In1 = saturatingSum(b.In0, older.In0), saturatingSum(b.In1, older.In1)
+		b.Fees0, b.Fees1 = saturatingSum(b.Fees0, older.Fees0), saturatingSum(b.Fees1, older.Fees1)
+		b.VolumeUsd += older.VolumeUsd
+		b.FeesUsd += older.FeesUsd
+		b.Swaps += older.Swaps
+		b.Prev = older.Prev
+		l.freeBucket(joined)
+	}
+	b.Hour = day * 24
 }
 
 // freeBuckets frees a bucket and all older ones of its list.
 func (l *Ledger) freeBuckets(slot uint32) {
 	for slot != market.NoIndex {
-		b := Hours.edit(l, slot)
-		prev := b.Prev
-		*b = market.HourBucket{Pool: market.NoIndex, Prev: market.NoIndex}
-		l.freeHours.add(slot)
+		prev := l.st.Hours.At(slot).Prev
+		l.freeBucket(slot)
 		slot = prev
 	}
+}
+
+func (l *Ledger) freeBucket(slot uint32) {
+	*Hours.edit(l, slot) = market.HourBucket{Pool: market.NoIndex, Prev: market.NoIndex}
+	l.freeHours.add(slot)
 }
 
 // closeMinute sets the close of a minute, which must not be before the ring's

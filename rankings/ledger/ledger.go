@@ -80,7 +80,7 @@ type hourRecord struct {
 func New(c Config) *Ledger {
 	c.Start = max(c.Start, 1)
 	return From(c, &market.State{
-		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex,
+		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex, DaysFrom: 1,
 	}, nil)
 }
 
@@ -92,6 +92,9 @@ func From(c Config, st *market.State, undos []*Undo) *Ledger {
 		cfg: c, st: *st, now: stamp{1, 1}, undos: slices.Clone(undos), storedUndos: len(undos),
 	}
 	l.st.Chain = c.Chain
+	if l.st.DaysFrom == 0 { // a store that kept HourlyDays only
+		l.st.DaysFrom = market.OldestHour(market.DayOf(st.Head.Time))/24 + 1
+	}
 	l.st.Prices, l.st.Stats = market.Frozen[market.Price]{}, market.Frozen[market.PoolStats]{}
 
 	l.openJournals()

@@ -22,6 +22,7 @@ type change struct {
 	lowerSlot, upperSlot uint32
 	amount0, amount1     clmath.U256 // principal
 	fees0, fees1         clmath.U256 // paid to the owner
+	secondsInside        uint32      // of the range
 }
 
 // modifyLiquidity adds or removes liquidity, or with a delta of 0 only pays the
@@ -124,7 +125,8 @@ func (l *Ledger) changeLiquidity(c *change, s liquidityShare) error {
 }
 
 // settleShare computes the principal of c and the fees that the share has
-// accrued, and sets the share's fee growth to the present one.
+// accrued, sets the share's fee growth to the present one, and reads the seconds
+// inside before the ticks may be cleared.
 func (l *Ledger) settleShare(p *market.Pool, c *change, s liquidityShare) {
 	lower, upper := l.st.Ticks.At(c.lowerSlot), l.st.Ticks.At(c.upperSlot)
 	inside0 := clmath.FeeGrowthInside(p.Tick, c.lower, c.upper,
@@ -135,6 +137,8 @@ func (l *Ledger) settleShare(p *market.Pool, c *change, s liquidityShare) {
 	c.fees1 = clmath.FeesOwed(&inside1, s.last1, *s.liquidity)
 
 	*s.last0, *s.last1 = inside0, inside1
+	c.secondsInside = clmath.SecondsInside(p.Tick, c.lower, c.upper, l.clock(),
+		lower.SecondsOutside, upper.SecondsOutside)
 	c.amount0, c.amount1 = clmath.Principal(p.Tick, &p.SqrtPriceX96, c.lower, c.upper,
 		&lower.SqrtPriceX96, &upper.SqrtPriceX96, c.delta.Abs(), c.delta.Sign() > 0)
 }

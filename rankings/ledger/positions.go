@@ -73,6 +73,7 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 	}
 
 	if wasOpen != row.IsOpen() {
+		l.countSeconds(row, c.secondsInside)
 		l.countOpen(row)
 	}
 
@@ -118,6 +119,19 @@ func (c *change) hookMayKeep(p *market.Pool) bool {
 	return permissions&afterRemoveReturnsDelta != 0
 }
 
+// countSeconds starts or stops the clock of a position that was just opened,
+// reopened or closed, by the seconds inside of its range. ClosedAt is still that
+// of the close before.
+func (l *Ledger) countSeconds(row *market.Position, inside uint32) {
+	if !row.Timed {
+		return
+	}
+	row.SecondsInside = inside - row.SecondsInside
+	if row.IsOpen() && row.ClosedAt != 0 {
+		row.SecondsClosed += l.clock() - row.ClosedAt
+	}
+}
+
 // countOpen updates the counts for a position that was just opened, reopened or
 // closed. A closed one gets the prices of its hour.
 func (l *Ledger) countOpen(row *market.Position) {
@@ -130,7 +144,7 @@ func (l *Ledger) countOpen(row *market.Position) {
 	}
 
 	p := Pools.edit(l, row.Pool)
-	row.ClosedAt = l.time
+	row.ClosedAt = l.clock()
 	row.Close = [2]market.ClosePrice{
 		l.closePrice(p.Currency0, row.Pool), l.closePrice(p.Currency1, row.Pool),
 	}

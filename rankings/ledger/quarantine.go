@@ -124,6 +124,7 @@ func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 		row.Liquidity = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
 	}
 	row.CostUsd = market.Unknown
+	row.Timed, row.SecondsInside, row.SecondsClosed = false, 0, 0
 
 	// An open position refers to two ticks, in a quarantined pool too. Its ticks
 	// are never cleared, so the references stay valid.
@@ -134,6 +135,6 @@ func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 	if wasOpen != row.IsOpen() {
 		l.countOpen(row)
 	} else if !row.IsOpen() && row.ClosedAt == 0 {
-		row.ClosedAt = l.time // minted without liquidity
+		row.ClosedAt = l.clock() // minted without liquidity
 	}
 }

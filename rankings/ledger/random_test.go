@@ -8,21 +8,31 @@ import (
 )
 
 // TestRandomMarkets applies random spans with reverts, refused spans, stores at any
-// time and restarts. The result equals that of the remaining spans alone.
+// time and restarts. The result equals that of the remaining spans alone, and its
+// seconds those of a count from block to block.
 func TestRandomMarkets(t *testing.T) {
+	var parts, closed, again int
 	for seed := range uint64(12) {
 		steps := 150
 		if testing.Short() {
 			steps = 40
 		}
-		randomMarket(t, seed, steps)
+		st, clock := randomMarket(t, seed, steps)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+		a, b, c := clock.compare(t, st)
+		parts, closed, again = parts+a, closed+b, again+c
+	}
+
+	if parts == 0 || closed == 0 || again == 0 {
+		t.Errorf("%d positions partly in range, %d closed, %d opened again; want some of each",
+			parts, closed, again)
 	}
 }
 
-func randomMarket(t *testing.T, seed uint64, steps int) {
+// randomMarket returns the state at the end and the clock of its spans.
+func randomMarket(t *testing.T, seed uint64, steps int) (*market.State, *clockModel) {
 	t.Helper()
 	w, store := newWorld(seed), newShadow()
 	var kept []*step
@@ -61,17 +71,20 @@ func randomMarket(t *testing.T, seed uint64, steps int) {
 	store.take(w.Ledger)
 	st := w.Freeze()
 	clean(t, st)
-	fresh, want := New(w.cfg), newShadow()
+	store.compareBuckets(t)
+	fresh, want, clock := New(w.cfg), newShadow(), newClockModel()
 	for _, s := range kept {
 		if err := s.apply(fresh); err != nil {
 			t.Fatal(err)
 		}
+		clock.span(&s.span)
 	}
 
 	want.take(fresh)
 	sameState(t, st, fresh.Freeze())
 	sameSeries(t, store.series, want.series)
 	sameIndexes(t, w.Ledger, fresh)
+	return st, clock
 }
 
 // refuse changes the last swap or transfer of a span, and checks that the ledger

@@ -86,7 +86,7 @@ func (s *shadow) op(op Op) {
 func (s *shadow) state() *market.State {
 	st := &market.State{
 		Chain: s.st.Chain, Head: s.st.Head, Native: s.st.Native,
-		Transactions: s.st.Transactions, OpenCount: s.st.OpenCount,
+		Transactions: s.st.Transactions, OpenCount: s.st.OpenCount, DaysFrom: s.st.DaysFrom,
 	}
 
 	for _, t := range tables {

@@ -83,7 +83,7 @@ func (s *scripted) positionText(st *market.State, id uint64) string {
 		unsigned(p.GasWei), usd(p.CostUsd), p.Entries)
 
 	if p.ClosedAt != 0 {
-		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", p.ClosedAt-script.Start,
+		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", int64(p.ClosedAt)-script.Start,
 			usd(p.Close[0].Usd), usd(p.Close[1].Usd), usd(p.CloseNativeUsd))
 	}
 

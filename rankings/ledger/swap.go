@@ -150,7 +150,7 @@ func (l *Ledger) replaySteps(pool uint32, spacing int32, other *clmath.U256) {
 }
 
 // crossTick crosses the initialised tick that the replay has reached: it flips the
-// tick's fee growth outside and applies its liquidity.
+// tick's fee growth and seconds outside and applies its liquidity.
 func (l *Ledger) crossTick(slot uint32, other *clmath.U256) {
 	r := &l.replay
 	t := Ticks.edit(l, slot)
@@ -160,6 +160,7 @@ func (l *Ledger) crossTick(slot uint32, other *clmath.U256) {
 	}
 	t.FeeGrowthOutside0X128.Sub(global0, &t.FeeGrowthOutside0X128)
 	t.FeeGrowthOutside1X128.Sub(global1, &t.FeeGrowthOutside1X128)
+	t.SecondsOutside = l.clock() - t.SecondsOutside
 	l.noteOutside(slot, t)
 	r.Cross(t.LiquidityNet)
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // tickSlot returns the record of a tick and adds one if there is none. By the
-// contracts' convention all fee growth so far happened below a new tick.
+// contracts' convention all fee growth so far happened below a new tick, and so
+// did all time.
 func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	if slot, ok := findTick(l.tickRefs.At(pool).Refs, tick); ok {
 		return slot
@@ -18,6 +19,7 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	if tick <= p.Tick {
 		t.FeeGrowthOutside0X128 = p.FeeGrowthGlobal0X128
 		t.FeeGrowthOutside1X128 = p.FeeGrowthGlobal1X128
+		t.SecondsOutside = l.clock()
 	}
 
 	slot, ok := l.freeTicks.take()
@@ -31,6 +33,10 @@ func (l *Ledger) tickSlot(pool uint32, p *market.Pool, tick int32) uint32 {
 	l.tickRefs.insert(pool, market.TickRef{Tick: tick, Slot: slot})
 	return slot
 }
+
+// clock returns the time of the present block for seconds inside and outside,
+// which are modulo 2^32.
+func (l *Ledger) clock() uint32 { return uint32(l.time) }
 
 // moveTick adds a change of liquidity to a tick. net is delta at the lower end of
 // the range and -delta at the upper one.

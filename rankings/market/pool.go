@@ -60,8 +60,28 @@ type HeldPool struct {
 // IsDynamic reports whether a hook decides the pool's fee.
 func (p *Pool) IsDynamic() bool { return p.Fee == DynamicFee }
 
-// HourBucket sums the swaps of one pool in one hour. The buckets of a pool form a
-// linked list, newest first; those older than the longest window are freed.
+// ShownFee returns the fee that rows show, in pips: that of the key, or of a dynamic
+// pool's last swap. It is NoFee before the first.
+func (p *Pool) ShownFee() uint32 {
+	if p.IsDynamic() {
+		return p.LastFee
+	}
+	return p.Fee
+}
+
+// The swaps of a pool are kept by the hour for HourlyDays UTC days before the
+// running one, and by the day for KeptDays: the longest rolling window.
+const (
+	HourlyDays = 7
+	KeptDays   = 30
+)
+
+// OldestHour returns the hour from which on buckets are of single hours, on a day.
+func OldestHour(day uint32) uint32 { return (max(day, HourlyDays) - HourlyDays) * 24 }
+
+// HourBucket sums the swaps of one pool in one hour, or in one UTC day if Hour is
+// before OldestHour, which is then the day's first one. The buckets of a pool form
+// a linked list, newest first; those older than KeptDays are freed.
 type HourBucket struct {
 	In0, In1     clmath.U128 // raw input of the swaps, fee included; saturates
 	Fees0, Fees1 clmath.U128 // raw fees of liquidity providers, without the protocol's; saturates
@@ -104,10 +124,14 @@ type Minutes struct {
 // package value.
 type PoolStats struct {
 	TVLUsd       float64
+	VolumeUsd1h  float64
 	VolumeUsd24h float64
 	VolumeUsd7d  float64
+	VolumeUsd30d float64
+	FeesUsd1h    float64
 	FeesUsd24h   float64
 	FeesUsd7d    float64
+	FeesUsd30d   float64
 	FeeAPR       float64 // percent a year, before the clamp
 	CurrentPrice float64 // token1 per token0, whole units
 	Unpriced     bool    // a leg has no price; TVLUsd has only the other leg

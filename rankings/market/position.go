@@ -26,14 +26,22 @@ type Position struct {
 	// happened; Unknown if the value of one of them was.
 	CostUsd float64
 
-	MintedAt       int64 // unix seconds of the first mint
-	ClosedAt       int64 // unix seconds; 0 while open
+	MintedAt int64 // unix seconds of the first mint
+
+	// SecondsInside is the time that a closed position spent in its range while it
+	// was open. While it is open, it is the seconds inside of its range less those
+	// of earlier openings; see State.SecondsInRange.
+	SecondsInside uint32
+	SecondsClosed uint32 // between a close and the opening that followed it
+
+	ClosedAt       uint32 // unix seconds; 0 while open
 	Close          [2]ClosePrice
 	CloseNativeUsd float64
 
 	Burned     bool
 	GasUnknown bool // a receipt was missing
 	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
+	Timed      bool // SecondsInside and SecondsClosed are known
 }
 
 // IsOpen reports whether the position has liquidity (isActive).

@@ -1,5 +1,7 @@
 package market
 
+import "tidemark/rankings/clmath"
+
 // State is everything known of one chain at one block. A generation is computed
 // from it, and its rows are read from it. It is immutable.
 type State struct {
@@ -22,6 +24,11 @@ type State struct {
 	Prices Frozen[Price]
 	Stats  Frozen[PoolStats]
 
+	// DaysFrom is one more than the first UTC day whose swaps are all in Hours or
+	// were freed as too old. It is 1 but for stores that began in a format that kept
+	// fewer days; 0 stands for 1.
+	DaysFrom uint32
+
 	Native       uint32 // token index of the native currency, or NoIndex
 	Transactions uint64 // history entries of all positions
 	OpenCount    uint32 // NFT positions with liquidity
@@ -42,4 +49,26 @@ func (s *State) Sums(p *Position) Sums {
 		Withdrawn0: p.Withdrawn0.U256(), Withdrawn1: p.Withdrawn1.U256(),
 		Collected0: p.Collected0.U256(), Collected1: p.Collected1.U256(),
 	}
+}
+
+// SecondsInRange returns how long a position has been open, and how much of that
+// its pool's tick was in its range, by the times of blocks. A closed position
+// stands still; one that was opened again continues. ok is false if the seconds
+// are not known: those of positions in a quarantined pool, and of positions that
+// were minted before the store counted them.
+func (s *State) SecondsInRange(p *Position) (inRange, open uint32, ok bool) {
+	pool := s.Pools.At(p.Pool)
+	if !p.Timed || pool.Quarantined {
+		return 0, 0, false
+	}
+
+	// The differences fit 32 bits even if their terms do not.
+	since := uint32(p.MintedAt) + p.SecondsClosed
+	if !p.IsOpen() {
+		return p.SecondsInside, p.ClosedAt - since, true
+	}
+	now := uint32(s.Now())
+	inside := clmath.SecondsInside(pool.Tick, p.TickLower, p.TickUpper, now,
+		s.Ticks.At(p.LowerSlot).SecondsOutside, s.Ticks.At(p.UpperSlot).SecondsOutside)
+	return inside - p.SecondsInside, now - since, true
 }

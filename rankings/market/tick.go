@@ -15,6 +15,10 @@ type Tick struct {
 	// LastDay is the UTC day in which the fee growth outside was last written, and
 	// the day of the tick's newest TickDay.
 	LastDay uint32
+	// SecondsOutside is the time that the pool's tick spent on the other side of
+	// this one, by the rules of the fee growth outside: the global is the clock, in
+	// unix seconds. Only differences between two times have a meaning, modulo 2^32.
+	SecondsOutside uint32
 }
 
 // TickRef is an entry of a pool's ascending list of initialised ticks.

@@ -148,6 +148,9 @@ func (s *solver) cheapFor(index uint32, side int) bool {
 
 	for at := s.st.Pools.At(index).LastHour; at != market.NoIndex; {
 		bucket := s.st.Hours.At(at)
+		if bucket.Hour < market.OldestHour(market.DayOf(s.now)) {
+			break // no hour's close, but a day's
+		}
 		if ended := int64(bucket.Hour+1) * market.Hour; ended <= oldest {
 			if !cheap(bucket.Close) {
 				return false

@@ -50,8 +50,10 @@ func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (sta
 	if pool.Quarantined {
 		unknown := market.Unknown
 		stats.TVLUsd, stats.FeeAPR, stats.Unpriced = unknown, unknown, true
+		stats.VolumeUsd1h, stats.FeesUsd1h = unknown, unknown
 		stats.VolumeUsd24h, stats.FeesUsd24h = unknown, unknown
 		stats.VolumeUsd7d, stats.FeesUsd7d = unknown, unknown
+		stats.VolumeUsd30d, stats.FeesUsd30d = unknown, unknown
 		return stats
 	}
 
@@ -143,55 +145,4 @@ func PriceAt(st *market.State, pool *market.Pool, sqrtPriceX96 *clmath.U256) flo
 	}
 	root := approx(sqrtPriceX96) / two96
 	return finite(root * root * whole(token0) / whole(token1))
-}
-
-// The rolling windows, in whole hours: the running one, and as many before it
-// as make the window's length less one. Of the hour before those counts the
-// share that the window still has, which falls in steps: a window is then
-// never an hour short, and never falls by a full hour's trade at once.
-const (
-	dayHours  = 24
-	weekHours = 7 * 24
-	// WindowStep is how many seconds of the chain's time pass between two
-	// steps. Shorter ones would have every pool valued again more often.
-	WindowStep = 5 * market.Minute
-)
-
-// oldestShare is the part of the oldest hour of a window that lies inside it.
-func oldestShare(now int64) float64 {
-	return 1 - float64(now%market.Hour/WindowStep*WindowStep)/market.Hour
-}
-
-// sumWindows adds up the pool's hour buckets. A bucket of unknown USD makes
-// its windows unknown.
-func sumWindows(st *market.State, pool *market.Pool, stats *market.PoolStats) {
-	now, share := market.HourOf(st.Now()), oldestShare(st.Now())
-	for at := pool.LastHour; at != market.NoIndex; {
-		bucket := st.Hours.At(at)
-		age := now - bucket.Hour
-		if age > weekHours {
-			break
-		}
-
-		week := inWindow(age, weekHours, share)
-		stats.VolumeUsd7d += bucket.VolumeUsd * week
-		stats.FeesUsd7d += bucket.FeesUsd * week
-		if age <= dayHours {
-			day := inWindow(age, dayHours, share)
-			stats.VolumeUsd24h += bucket.VolumeUsd * day
-			stats.FeesUsd24h += bucket.FeesUsd * day
-		}
-		at = bucket.Prev
-	}
-	stats.VolumeUsd7d, stats.FeesUsd7d = finite(stats.VolumeUsd7d), finite(stats.FeesUsd7d)
-	stats.VolumeUsd24h, stats.FeesUsd24h = finite(stats.VolumeUsd24h), finite(stats.FeesUsd24h)
-}
-
-// inWindow is the part of a bucket, age hours old, that a window of so many
-// hours has.
-func inWindow(age, hours uint32, share float64) float64 {
-	if age == hours {
-		return share
-	}
-	return 1
 }

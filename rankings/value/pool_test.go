@@ -213,6 +213,7 @@ func TestQuarantine(t *testing.T) {
 	stats := Stats(st, pool)
 	for _, usd := range []float64{
 		stats.TVLUsd, stats.VolumeUsd24h, stats.VolumeUsd7d, stats.FeesUsd24h, stats.FeesUsd7d, stats.FeeAPR,
+		stats.VolumeUsd1h, stats.VolumeUsd30d, stats.FeesUsd1h, stats.FeesUsd30d,
 	} {
 		if market.Known(usd) || !stats.Unpriced || !market.Known(stats.CurrentPrice) {
 			t.Errorf("the pool is %+v", stats)

@@ -58,6 +58,13 @@ type Metrics struct {
 	// closing block when it is closed; Unknown when not independent.
 	Price     [2]market.Price
 	NativeUsd float64
+
+	// TimeInRange is the share, 0 to 1, of its open time in which the tick of its
+	// pool was in its range; Unknown before any time has passed.
+	TimeInRange float64
+	// PriceLower and PriceUpper are token1 per token0 in whole units at the ends of
+	// the range; Unknown if the decimals of a token are.
+	PriceLower, PriceUpper float64
 }
 
 // Position fills m with the row of position i, all of it, so m may be reused.
@@ -80,6 +87,25 @@ func Position(st *market.State, i uint32, m *Metrics) {
 	for leg := range m.Price {
 		m.Price[leg] = r.legPrice(leg)
 	}
+	r.setRange(m)
+}
+
+// setRange sets what a row says of its range.
+func (r *row) setRange(m *Metrics) {
+	m.TimeInRange = market.Unknown
+	if inRange, open, ok := r.st.SecondsInRange(r.position); ok && open > 0 {
+		m.TimeInRange = float64(inRange) / float64(open)
+	}
+
+	p, pool := r.position, r.pool
+	if r.f.Open {
+		m.PriceLower = PriceAt(r.st, pool, &r.lower.SqrtPriceX96)
+		m.PriceUpper = PriceAt(r.st, pool, &r.upper.SqrtPriceX96)
+		return
+	}
+	// A closed position has no ticks to read the prices from.
+	lower, upper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
+	m.PriceLower, m.PriceUpper = PriceAt(r.st, pool, &lower), PriceAt(r.st, pool, &upper)
 }
 
 // legs are the two amounts of a group, raw, as floats.
@@ -157,7 +183,7 @@ func (f *Figures) voidUsd() {
 
 // setAge counts from the first mint to the close, or to now.
 func (r *row) setAge() {
-	until := r.position.ClosedAt
+	until := int64(r.position.ClosedAt)
 	if r.f.Open {
 		until = r.st.Now()
 	}

@@ -31,7 +31,7 @@ func closed(p *market.Position) {
 	p.Liquidity = clmath.U128{}
 	p.Withdrawn0, p.Withdrawn1 = u128(90e18), u128(500e18)
 	p.Collected0, p.Collected1 = u128(3e18), u128(7e18)
-	p.ClosedAt = p.MintedAt + 10*market.Day
+	p.ClosedAt = uint32(p.MintedAt) + 10*market.Day
 	p.Close = [2]market.ClosePrice{
 		{Usd: 5, AsOf: 123, Markets: 2, Source: market.SourcePool, Corroborated: true},
 		{Usd: 1.5, AsOf: 456, Source: market.SourceAnchor, Corroborated: true},
@@ -130,7 +130,7 @@ func TestUnknowns(t *testing.T) {
 	})
 	f("that has no amount", func(w *world, p *market.Position) {
 		unpriced(w, p)
-		p.Liquidity, p.ClosedAt = clmath.U128{}, testNow
+		p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(testNow)
 		p.Deposited0 = clmath.U128{}
 		p.Close = [2]market.ClosePrice{{Usd: market.Unknown}, {Usd: 1}}
 	}, func(m *Metrics) bool { return !m.PriceUnavailable && near(m.DepositsUsd, 400, 1e-9) })

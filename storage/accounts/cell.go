@@ -72,6 +72,9 @@ func (c *Cell) takeToken(t *Terms, now int64) Burst {
 	}
 }
 
+// putToken puts a token back into the bucket.
+func (c *Cell) putToken(t *Terms) { c.tat.Add(-t.interval) }
+
 // peekBurst returns the state of the bucket without taking a token.
 func (c *Cell) peekBurst(t *Terms, now int64) Burst {
 	if t.interval == 0 {

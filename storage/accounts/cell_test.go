@@ -53,6 +53,10 @@ func TestBurst(t *testing.T) {
 	if ticket.Look(); ticket.Burst != (Burst{9, int64(200 * time.Millisecond), 0}) {
 		t.Errorf("a look: %+v; want 9 left and none taken", ticket.Burst)
 	}
+
+	if ticket.PutBack(); ticket.Burst != (Burst{10, 0, 0}) {
+		t.Errorf("a token is put back: %+v; want a full bucket", ticket.Burst)
+	}
 }
 
 // A bucket admits exactly its tokens, however many requests come at once.

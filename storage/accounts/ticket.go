@@ -24,6 +24,13 @@ func (t *Ticket) Take() bool {
 	return t.Burst.RetryNs == 0
 }
 
+// PutBack gives back the token that Take took, for a request that was refused
+// before its work began.
+func (t *Ticket) PutBack() {
+	t.Key.Cell.putToken(t.Terms)
+	t.Look()
+}
+
 // Look sets Burst without taking a token, for a request that is refused before
 // Take.
 func (t *Ticket) Look() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.Now) }

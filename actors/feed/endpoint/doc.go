@@ -14,6 +14,6 @@
 // is scrubbed of the URL's parts.
 //
 // The files, in reading order: endpoint (asking), send (one HTTP request),
-// errors (what went wrong), batch, pace, deadline (what was learnt), rest
+// answer (reading what came), errors (what went wrong), batch, pace, deadline (what was learnt), rest
 // (staying away after failures), heads (subscriptions).
 package endpoint

@@ -12,12 +12,16 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	geth "github.com/ethereum/go-ethereum/rpc"
 )
 
-// Call is one JSON-RPC call: Method, Args, Result and, after it, Error. A null
-// answer leaves a Result that is a pointer to a pointer nil.
-type Call = geth.BatchElem
+// Call is one JSON-RPC call. Result is a Stream or what encoding/json fills; a
+// null answer leaves one that is a pointer to a pointer nil.
+type Call struct {
+	Method string
+	Args   []any
+	Result any
+	Error  error // after it
+}
 
 // Config says where an endpoint is and what may be asked of it. Zero values
 // are the defaults.
@@ -29,17 +33,29 @@ type Config struct {
 	ComputeUnitsPerSecond float64       // 0: no limit
 	Timeout               time.Duration // the longest that a request may take; 0: 20 s
 
-	Clock    Clock
-	Requests *metrics.Counter // counts calls sent; nil: not counted
+	Clock     Clock
+	Transport http.RoundTripper // nil: connections of its own
+	Requests  *metrics.Counter  // counts calls sent; nil: not counted
 }
 
-const defaultTimeout = 20 * time.Second
+const (
+	defaultTimeout = 20 * time.Second
+	// maxIdle is how many connections are kept open: those of the requests that a
+	// feed has in flight at most. With fewer, every answer would cost a handshake.
+	maxIdle = 32
+)
+
+func ownTransport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = maxIdle
+	return t
+}
 
 // Endpoint is one URL. It may be used by several goroutines.
 type Endpoint struct {
 	Name string
 
-	client   *geth.Client
+	url      string
 	http     *http.Client
 	clock    Clock
 	scrub    *strings.Replacer
@@ -63,17 +79,15 @@ func New(c Config) (*Endpoint, error) {
 	}
 
 	e := &Endpoint{
-		Name: c.Name, clock: c.Clock.OrSystem(), scrub: scrubber(u),
+		Name: c.Name, url: c.URL, clock: c.Clock.OrSystem(), scrub: scrubber(u),
 		requests: cmp.Or(c.Requests, new(metrics.Counter)),
 		pace:     newPace(c.RequestsPerSecond, c.ComputeUnitsPerSecond), batch: newBatch(),
 		deadline: newDeadline(cmp.Or(c.Timeout, defaultTimeout)),
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	e.http = &http.Client{Transport: &roundTripper{transport, e.clock}}
-	e.client, err = geth.DialOptions(context.Background(), c.URL, geth.WithHTTPClient(e.http))
-	if err != nil {
-		return nil, errors.New(e.oneLine(err.Error()))
+	if c.Transport == nil {
+		c.Transport = ownTransport()
 	}
+	e.http = &http.Client{Transport: &roundTripper{c.Transport, e.clock}}
 	return e, nil
 }
 
@@ -100,10 +114,7 @@ func scrubber(u *url.URL) *strings.Replacer {
 }
 
 // Close frees the connections.
-func (e *Endpoint) Close() {
-	e.client.Close()
-	e.http.CloseIdleConnections()
-}
+func (e *Endpoint) Close() { e.http.CloseIdleConnections() }
 
 // Call sends one call. A null answer leaves result, a pointer to a pointer, nil.
 func (e *Endpoint) Call(ctx context.Context, result any, method string, args ...any) error {

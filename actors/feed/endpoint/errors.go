@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	geth "github.com/ethereum/go-ethereum/rpc"
 )
 
 // Kind is what went wrong, as metrics and the caller's next step need it.
@@ -84,7 +82,7 @@ func IsAnswer(err error) bool { return KindOf(err) == Refused }
 // beginning of the answer's body.
 func (e *Endpoint) requestError(err error, x *exchange) error {
 	out := &Error{RetryAfter: x.retryAfter}
-	var status geth.HTTPError
+	var status *statusError
 	switch {
 	case errors.As(err, &status):
 		e.describeStatus(out, status)
@@ -110,11 +108,11 @@ func (e *Endpoint) requestError(err error, x *exchange) error {
 
 // describeStatus reads an error page: many providers put a JSON-RPC error into
 // its body, which says more than the status.
-func (e *Endpoint) describeStatus(out *Error, status geth.HTTPError) {
-	out.Status = status.StatusCode
-	code, text := refusalIn(status.Body, 0, "")
+func (e *Endpoint) describeStatus(out *Error, status *statusError) {
+	out.Status = status.status
+	code, text := refusalIn(status.body, 0, "")
 	out.Code, out.Text = code, e.oneLine(text)
-	switch s := status.StatusCode; {
+	switch s := status.status; {
 	case s == http.StatusTooManyRequests:
 		out.Kind = Limited
 	case s >= http.StatusInternalServerError:
@@ -165,13 +163,13 @@ func refusalIn(body []byte, code int, text string) (int, string) {
 
 // callError makes an *Error of the error of one call of an answered request.
 func (e *Endpoint) callError(err error, x *exchange) error {
-	var answered geth.Error
+	var answered *refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &answered):
 		out := &Error{
-			Kind: Refused, Code: answered.ErrorCode(), Text: e.oneLine(answered.Error()),
+			Kind: Refused, Code: answered.Code, Text: e.oneLine(answered.Message),
 			RetryAfter: x.retryAfter,
 		}
 		if out.Text == "" {
@@ -181,8 +179,6 @@ func (e *Endpoint) callError(err error, x *exchange) error {
 			out.Kind = Limited
 		}
 		return out
-	case errors.Is(err, geth.ErrMissingBatchResponse):
-		return &Error{Kind: Malformed, Text: errUnanswered}
 	}
 
 	return &Error{Kind: Malformed, Text: e.oneLine(err.Error())}

@@ -1,15 +1,13 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
-
-	geth "github.com/ethereum/go-ethereum/rpc"
 )
 
 // maxBody bounds an answer; the largest honest one is 10,000 logs of 1 kB, or
@@ -33,12 +31,18 @@ type exchangeKey struct{}
 // roundTripper ends answers that are too large and keeps what the client above
 // does not hand on.
 type roundTripper struct {
-	*http.Transport
+	http.RoundTripper
 	clock Clock
 }
 
+func (t *roundTripper) CloseIdleConnections() {
+	if own, ok := t.RoundTripper.(*http.Transport); ok {
+		own.CloseIdleConnections()
+	}
+}
+
 func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.Transport.RoundTrip(r)
+	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -136,12 +140,7 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), e.deadline.get())
 	defer cancel()
 	started := time.Now()
-	var err error
-	if len(calls) > 1 {
-		err = e.client.BatchCallContext(limited, calls)
-	} else {
-		err = e.sendSingle(limited, &calls[0])
-	}
+	err := e.post(limited, calls)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -163,14 +162,39 @@ func (e *Endpoint) sendOnce(ctx context.Context, calls []Call) error {
 	return nil
 }
 
-// sendSingle sends one call; what the provider answered to it is its own error.
-func (e *Endpoint) sendSingle(ctx context.Context, c *Call) error {
-	err := e.client.CallContext(ctx, c.Result, c.Method, c.Args...)
-	c.Error = nil
-	var answered geth.Error
-	if errors.As(err, &answered) || errors.Is(err, geth.ErrNoResult) {
-		c.Error = err
-		return nil
+// statusError is an HTTP answer without success, with the beginning of its body.
+type statusError struct {
+	status int
+	body   []byte
+}
+
+func (e *statusError) Error() string { return http.StatusText(e.status) }
+
+// post sends one request and reads the answers into the calls.
+func (e *Endpoint) post(ctx context.Context, calls []Call) error {
+	body, err := encodeRequest(calls)
+	if err != nil {
+		return err
 	}
-	return err
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := e.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxHead))
+		return &statusError{resp.StatusCode, text}
+	}
+	if err := readAnswers(resp.Body, calls); err != nil {
+		return err
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, maxHead) // to its end, so that the connection is used again
+	return nil
 }

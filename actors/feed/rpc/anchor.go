@@ -118,7 +118,7 @@ func (f *Feed) findContradiction(
 		}
 
 		for _, a := range anchors {
-			if a.Hash.IsZero() || a.Number > s.head {
+			if a.Hash.IsZero() || a.Number > s.head.Load() {
 				continue
 			}
 			headers, err := s.readHeaders(ctx, []uint64{a.Number})
@@ -216,12 +216,12 @@ func (s *source) readHeaders(ctx context.Context, numbers []uint64) ([]*wireHead
 
 // noteHeader learns whether the source's headers have bloom filters at all.
 func (s *source) noteHeader(h *wireHeader) {
-	if h.Bloom == nil {
+	if h.Bloom == nil || s.blooms.Load() {
 		return
 	}
 	for _, b := range *h.Bloom {
 		if b != 0 {
-			s.blooms = true
+			s.blooms.Store(true)
 			return
 		}
 	}

@@ -6,129 +6,55 @@ import (
 	"time"
 
 	"tidemark/actors/feed"
-	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
-// rangeRead is the answer for a range: its logs, and the header of its last
-// block.
-type rangeRead struct {
-	from, to uint64
-	parent   market.Hash
-	at       time.Time
-	source   *source
-	blocks   []rawBlock
-	last     *wireHeader
+// isAhead reports whether what is read ahead follows a block. Then the block need not
+// be looked for on the chain: what follows names it as its parent.
+func (f *Feed) isAhead(head *observedHead, at market.Head) bool {
+	return f.ahead != nil && f.ahead.after == at && !at.Hash.IsZero() &&
+		at.Number < uint64(*head.Number) && f.isFar(head, at.Number+1)
 }
 
-// partialKept is how long a range that lacks its gas, times or tokens is kept
-// while those fail to come.
-const partialKept = time.Minute
-
-// backfillRange reads the next range of settled blocks: as large as nodes answer.
-// Where only its receipts, times or tokens could not be had, the next call goes
-// on with those.
+// backfillRange gives out the next range of settled blocks, which was read ahead.
 func (f *Feed) backfillRange(
 	ctx context.Context, step feed.Step, head *observedHead, at market.Head,
 ) (feed.Step, error) {
 	from := at.Number + 1
-	read := f.partial
-	if read == nil || read.from != from || read.parent != at.Hash ||
-		f.cfg.Clock.Now().Sub(read.at) > partialKept {
-		f.partial = nil
-		f.probeBackends(ctx)
-		if !f.isFar(head, from) {
-			return f.pollBlocks(ctx, step, head, at, 0)
-		}
-		var err error
-		if read, err = f.readRange(ctx, from, f.rangesEnd()); err != nil {
-			return step, fmt.Errorf("blocks from %d: %w", from, err)
-		}
-		read.parent = at.Hash
-		f.partial = read
+	f.probeBackends(ctx)
+	if !f.isFar(head, from) {
+		f.dropAhead()
+		return f.pollBlocks(ctx, step, head, at, 0)
+	}
+	if f.ahead == nil || f.ahead.after != at {
+		f.dropAhead()
+		f.ahead = f.newAhead(at)
+	}
+	f.ahead.reach(f.rangesEnd(), head)
+	p, err := f.ahead.first(ctx)
+	if err != nil {
+		return step, fmt.Errorf("blocks from %d: %w", from, err)
 	}
 
-	to := read.to
-	if err := f.dateBlocks(ctx, read, at); err != nil {
-		return step, err
+	read, span := p.read, p.span
+	if !at.Hash.IsZero() && read.from > 0 && read.before.Hash != at.Hash {
+		f.dropAhead()
+		return step, movedError("block %d is %s, the ledger has %s", at.Number, read.before.Hash, at.Hash)
 	}
-	recent := f.isRecent(read.last, head)
-	span := &market.Span{
-		From: from, To: to, Parent: at.Hash, Hash: market.Hash(read.last.Hash),
-		Time: int64(*read.last.Time), Final: to+undoDepth <= uint64(*head.Number) && !recent,
-	}
-	if err := f.completeSpan(ctx, span, read.blocks); err != nil {
-		return step, err
-	}
-
-	f.partial = nil
+	f.ahead.giveOut(p)
+	recent := p.isRecent()
+	span.Parent, span.Final = at.Hash, read.to+undoDepth <= uint64(*head.Number) && !recent
 	if recent {
-		f.keepReading(from, to, read.blocks, read.source)
+		f.keepReading(read.from, read.to, read.blocks, read.source)
 		step.Finalized = f.outOfReach()
 	}
+	f.handOver(span)
 	step.Span = span
 	return step, nil
 }
 
-// readRange reads the logs of a range from the first source that answers, as
-// many blocks as it takes.
-func (f *Feed) readRange(ctx context.Context, from, end uint64) (read *rangeRead, err error) {
-	err = f.trySources(ctx, Backfill, from, func(s *source) error {
-		for {
-			to := from + min(s.ranges.size-1, end-from)
-			var err error
-			if read, err = f.askRange(ctx, s, from, to); err == nil {
-				s.ranges.answered(to - from + 1)
-				return nil
-			}
-			if ctx.Err() != nil || !s.ranges.refused(from, to, err) {
-				return fmt.Errorf("blocks %d to %d: %w", from, to, err)
-			}
-		}
-	})
-
-	return read, err
-}
-
-// askRange asks a source for a range's logs and the header of its last block.
-// That it has the block does not show that it has the logs: behind a balancer
-// the two may come from different backends. See readAgain.
-func (f *Feed) askRange(ctx context.Context, s *source, from, to uint64) (*rangeRead, error) {
-	var logs *[]wireLog
-	var last *wireHeader
-	calls := []endpoint.Call{
-		{
-			Method: "eth_getLogs", Result: &logs,
-			Args: []any{f.logFilter("fromBlock", hex(from), "toBlock", hex(to))},
-		},
-		{Method: "eth_getBlockByNumber", Args: []any{hex(to), false}, Result: &last},
-	}
-	if err := s.Ask(ctx, calls); err != nil {
-		return nil, err
-	}
-	if err := endpoint.FirstError(calls); err != nil {
-		return nil, err
-	}
-	if err := last.check(to); err != nil {
-		return nil, err
-	}
-	if logs == nil {
-		return nil, absentError("logs of blocks %d to %d", from, to)
-	}
-	if len(*logs) >= maxLogs && from < to {
-		return nil, &endpoint.Error{
-			Kind: endpoint.Oversized, Text: fmt.Sprintf("%d logs, where nodes begin to cut", len(*logs)),
-		}
-	}
-
-	blocks, err := f.assembleBlocks(*logs, from, to)
-	if err != nil {
-		return nil, err
-	}
-	return &rangeRead{
-		from: from, to: to, at: f.cfg.Clock.Now(), source: s, blocks: blocks, last: last,
-	}, nil
-}
+// rangeLimit is how many blocks the source that is asked first takes at once.
+func (f *Feed) rangeLimit() uint64 { return f.sourcesFor(Backfill)[0].ranges.get() }
 
 const (
 	// probes is how often each URL is asked for its head before ranges are read
@@ -154,7 +80,7 @@ func (f *Feed) probeBackends(ctx context.Context) {
 				break
 			}
 			if n := uint64(*number); n <= f.highestHead+maxJump {
-				s.sawHead(max(n, s.head), now)
+				s.sawHead(max(n, s.head.Load()), now)
 				s.lows.saw(n, now)
 			}
 		}

@@ -29,9 +29,15 @@
 // still to be read again are forgotten then; the comparison with the contracts
 // that follows every start finds what they missed.
 //
+// Ranges are read ahead of the ledger, several at once, and given out in order.
+// Each names the block before it as its parent, so that a reorganisation shows
+// wherever it falls; then what was read ahead is dropped.
+//
 // The files, in reading order: feed (the life of a Feed), heads, settled,
-// anchor, poll, proof, receiptsroot, bloom; backfill, rangesize, recheck, times;
-// span (logs to blocks), decode and words (log to event), receipts, tokens;
-// source (which URL), wire, progress, status, warnings. How to run it: the guide
-// edge/docs/chains.md.
+// anchor, poll, proof, receiptsroot, bloom. Then the way of a range: plan (which
+// blocks), rangesize (how many at once), ahead (several at once, within memory),
+// ranges and logs (one of them), span, decode and words (logs to blocks and
+// events), times, receipts, tokens and tokencalls (what events need), backfill
+// (to the ledger), recheck (once more). Beside them: source (which URL), wire,
+// progress, status, warnings. How to run it: the guide edge/docs/chains.md.
 package rpc

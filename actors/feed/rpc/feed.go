@@ -30,9 +30,12 @@ type Config struct {
 	Required []market.Address
 	Decimals map[market.Address]uint8
 
-	MaxLogRange uint64        // blocks in one request for logs; 0: 2000
-	MaxHeadAge  time.Duration // an older head confirms nothing; 0: off
-	Poll        time.Duration // between two looks at the head; 0: 1 s
+	MaxLogRange     uint64 // blocks in one request for logs; 0: 2000
+	RangesInFlight  int    // whose logs are asked for at once; 0: 12
+	FetchAheadBytes int64  // what may be read before it is wanted; 0: 256 MiB
+
+	MaxHeadAge time.Duration // an older head confirms nothing; 0: off
+	Poll       time.Duration // between two looks at the head; 0: 1 s
 
 	Clock   endpoint.Clock
 	Rand    func() float64 // in [0, 1), for jitter; nil: math/rand
@@ -43,6 +46,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Clock = c.Clock.OrSystem()
 	c.MaxLogRange = cmp.Or(c.MaxLogRange, 2000)
+	c.RangesInFlight = cmp.Or(c.RangesInFlight, 12)
+	c.FetchAheadBytes = cmp.Or(c.FetchAheadBytes, 256<<20)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -59,7 +64,7 @@ type Feed struct {
 	streams []*endpoint.HeadStream
 	wake    chan struct{} // a subscription told of a new head
 	stop    context.CancelFunc
-	work    sync.WaitGroup // the subscriptions
+	work    sync.WaitGroup // the subscriptions, and what is read ahead
 
 	blooms blooms
 	m      *meters
@@ -70,10 +75,10 @@ type Feed struct {
 	failures    int       // calls of Next in a row
 	highestHead uint64    // that was believed
 	settled     settledBlocks
-	partial     *rangeRead // a range of which only the completion failed
-	recheck     []reading  // ranges near the head that are read again
-	singlyBelow uint64     // before this block they are read one by one
-	pollSize    uint64     // blocks of the next poll
+	ahead       *ahead    // ranges that were read before they are wanted; nil: none
+	recheck     []reading // ranges near the head that are read again
+	singlyBelow uint64    // before this block they are read one by one
+	pollSize    uint64    // blocks of the next poll
 	proofs      proofs
 	pace        speed
 
@@ -136,7 +141,8 @@ func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 	}
 	f.sources = append(f.sources, &source{
 		Endpoint: e, backfill: c.has(Backfill), live: c.has(Live), fallback: c.has(Fallback),
-		ranges: newRangeSize(f.cfg.MaxLogRange), warned: make(map[endpoint.Kind]*warning),
+		ranges: newRangeSize(f.cfg.MaxLogRange),
+		health: health{warned: make(map[endpoint.Kind]*warning)},
 	})
 	return nil
 }
@@ -149,6 +155,7 @@ func (f *Feed) streamFailed(s *endpoint.HeadStream, err error) {
 
 // Close ends the subscriptions and frees the connections.
 func (f *Feed) Close() error {
+	f.dropAhead()
 	f.stop()
 	f.work.Wait()
 	for _, s := range f.sources {
@@ -248,9 +255,11 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 		return feed.Step{}, err
 	}
 	step := feed.Step{Head: head.head(), Finalized: f.outOfReach()}
-	on, err := f.findAnchor(ctx, head, anchors)
-	if err != nil || on == notKnownYet {
-		return step, err
+	on := 0
+	if c.Refused > 0 || !f.isAhead(head, anchors[0]) {
+		if on, err = f.findAnchor(ctx, head, anchors); err != nil || on == notKnownYet {
+			return step, err
+		}
 	}
 	if on == 0 {
 		on = f.readAgain(ctx, anchors)

@@ -173,12 +173,12 @@ func (f *Feed) chooseHead(ctx context.Context, seen []*observedHead, at market.H
 
 	for _, h := range seen {
 		forked := *h.Number == *best.Number && h.Hash != best.Hash
-		if forked && !h.source.forked {
+		if forked && !h.source.forked.Load() {
 			f.m.forks.Inc()
 			f.cfg.Log.Warn("two nodes show different blocks at one height", "chain", f.cfg.Chain,
 				"block", *best.Number, "adopted", best.source.Name, "other", h.source.Name)
 		}
-		h.source.forked = forked
+		h.source.forked.Store(forked)
 	}
 	return best
 }

@@ -219,7 +219,7 @@ func TestTimesAreChecked(t *testing.T) {
 		}
 		l := follow(t, nil, n)
 		l.to(c, 60)
-		if !l.f.sources[0].wrongTimes {
+		if !l.f.sources[0].wrongTimes.Load() {
 			t.Error("the times were believed")
 		}
 	}

@@ -50,7 +50,7 @@ func (f *Feed) pollBlocks(
 
 	end := walk.headers[len(walk.headers)-1].head()
 	span := &market.Span{From: from, To: to, Parent: at.Hash, Hash: end.Hash, Time: end.Time}
-	if err := f.completeSpan(ctx, span, blocks); err != nil {
+	if err := f.completeSpan(ctx, span, blocks, &f.pendingReceipts); err != nil {
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
 	err = f.trySources(ctx, Live, to, func(s *source) error {
@@ -64,6 +64,7 @@ func (f *Feed) pollBlocks(
 		f.keepReading(from, to, blocks, walk.source)
 		step.Finalized = f.outOfReach()
 	}
+	f.handOver(span)
 	f.proofs.forget(to, last > 0)
 	f.pollSize = min(4*f.pollSize, maxWalk)
 	step.Span, step.Proven = span, proven

@@ -10,18 +10,21 @@ import (
 const (
 	// linesEvery is how often progress is logged.
 	linesEvery = 10 * time.Second
-	// newest is how much the last span weighs in a smoothed speed.
+	// newest is how much the last window weighs in a smoothed speed.
 	newest = 0.2
+	// speedWindow is over how long a speed is measured at least: spans that were read
+	// ahead come in bursts.
+	speedWindow = time.Second
 )
 
-// speed is how fast a feed catches up, smoothed over its spans.
+// speed is how fast a feed catches up, smoothed over windows.
 type speed struct {
 	from   uint64 // the block after which it began; 0: it does not catch up
 	events uint64 // when it began
 
-	last                     time.Time // end of the last span
-	lastSent                 uint64
-	blocks, perSec, requests float64 // a second
+	begun                    time.Time // of the window
+	sent, toEvents, toBlock  uint64    // by then
+	blocks, perSec, requests float64   // a second
 	line                     time.Time
 }
 
@@ -31,22 +34,22 @@ func (f *Feed) addProgress(step *feed.Step) {
 	if s == nil {
 		return
 	}
-	head := step.Head.Number
+	head, now := step.Head.Number, f.cfg.Clock.Now()
 	if head < s.To+nearGap {
-		*p = speed{last: f.cfg.Clock.Now(), lastSent: f.m.requestsSent()}
+		*p = speed{}
 		return
 	}
 	if p.from == 0 {
 		p.from, p.events = s.From, f.m.events.Get()-uint64(countEvents(s))
+		p.beginWindow(now, f, s.To)
+	}
+	if took := now.Sub(p.begun); took >= speedWindow && s.To > p.toBlock {
+		smooth(&p.blocks, float64(s.To-p.toBlock)/took.Seconds())
+		smooth(&p.perSec, float64(f.m.events.Get()-p.toEvents)/took.Seconds())
+		smooth(&p.requests, float64(f.m.requestsSent()-p.sent)/took.Seconds())
+		p.beginWindow(now, f, s.To)
 	}
 
-	now, sent := f.cfg.Clock.Now(), f.m.requestsSent()
-	if took := now.Sub(p.last).Seconds(); !p.last.IsZero() && took > 0 {
-		smooth(&p.blocks, float64(s.To-s.From+1)/took)
-		smooth(&p.perSec, float64(countEvents(s))/took)
-		smooth(&p.requests, float64(sent-p.lastSent)/took)
-	}
-	p.last, p.lastSent = now, sent
 	f.m.rate.Set(p.perSec)
 	step.Progress = &feed.Progress{
 		From: p.from, To: head, At: s.To, Events: f.m.events.Get() - p.events,
@@ -54,8 +57,12 @@ func (f *Feed) addProgress(step *feed.Step) {
 	}
 	if p.blocks > 0 {
 		step.Progress.ETA = time.Duration(float64(head-s.To) / p.blocks * float64(time.Second))
+		f.logProgress(step.Progress, now)
 	}
-	f.logProgress(step.Progress, now)
+}
+
+func (p *speed) beginWindow(now time.Time, f *Feed, block uint64) {
+	p.begun, p.sent, p.toEvents, p.toBlock = now, f.m.requestsSent(), f.m.events.Get(), block
 }
 
 func smooth(old *float64, value float64) {

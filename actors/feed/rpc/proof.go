@@ -94,7 +94,7 @@ func (f *Feed) mayHold(s *source, h *wireHeader) bool {
 	if h.ReceiptsRoot == emptyRoot {
 		return false
 	}
-	return !s.blooms || f.blooms.mayHold(h.Bloom)
+	return !s.blooms.Load() || f.blooms.mayHold(h.Bloom)
 }
 
 // proveBlocks reads the receipts of blocks, and the logs of those whose receipts no

@@ -5,13 +5,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tidemark/actors/feed/endpoint"
 )
 
 const (
-	// maxLogs is where nodes begin to cut an answer, some without saying so.
-	maxLogs = 10_000
 	// retryCeiling is after how many answers a size that was refused is tried
 	// again: events are not equally dense everywhere.
 	retryCeiling = 64
@@ -24,13 +23,13 @@ const (
 // answers. A refusal halves it or takes what the provider suggests, every
 // answer lets it grow by an eighth.
 type rangeSize struct {
+	mu      sync.Mutex
 	size    uint64
 	most    uint64 // configured
 	named   uint64 // the provider's own limit, as its refusals name it; 0: none
 	good    uint64 // the largest that was answered in full
 	ceiling uint64 // what is not exceeded after a refusal
 	answers int    // since then
-	strikes int
 }
 
 func newRangeSize(most uint64) rangeSize {
@@ -46,13 +45,20 @@ func (r *rangeSize) limit() uint64 {
 	return max(limit, 1)
 }
 
+func (r *rangeSize) get() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size
+}
+
 // answered notes that so many blocks were answered.
 func (r *rangeSize) answered(blocks uint64) {
-	r.strikes = 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.answers++; r.answers >= retryCeiling {
 		r.ceiling, r.answers = r.most, 0
 	}
-	if blocks >= r.size {
+	if 2*blocks > r.size { // others grew it while this one was under way
 		r.good = max(r.good, blocks)
 		r.size = r.size + r.size/8 + 1
 	}
@@ -60,8 +66,12 @@ func (r *rangeSize) answered(blocks uint64) {
 }
 
 // refused notes that blocks from..to were not answered, and reports whether
-// fewer may be.
-func (r *rangeSize) refused(from, to uint64, err error) bool {
+// fewer may be. strikes counts the failures of this range that may be its own.
+// What is under way at once is refused at once: the size follows from what was
+// asked for, so that it falls once.
+func (r *rangeSize) refused(from, to uint64, err error, strikes *int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	asked := to - from + 1
 	if asked == 1 {
 		return false
@@ -72,14 +82,14 @@ func (r *rangeSize) refused(from, to uint64, err error) bool {
 	case e.Kind == endpoint.Limited && e.Status != http.StatusTooManyRequests,
 		e.Kind == endpoint.ServerError, e.Kind == endpoint.Unreachable:
 		// The range is the cause only if the failure comes back for it.
-		if r.strikes++; r.strikes < maxStrikes {
+		if *strikes++; *strikes < maxStrikes {
 			return false
 		}
 	default:
 		return false
 	}
 
-	r.strikes, r.answers = 0, 0
+	*strikes, r.answers = 0, 0
 	if r.good >= asked {
 		r.good = asked / 2
 	}

@@ -33,16 +33,16 @@ func TestSuggestedRange(t *testing.T) {
 func TestRangeSizeRefused(t *testing.T) {
 	f := func(err *endpoint.Error, retries int, want bool) {
 		t.Helper()
-		r := newRangeSize(2000)
+		r, strikes := newRangeSize(2000), 0
 		for range retries {
-			if r.refused(1, 2000, err) {
+			if r.refused(1, 2000, err, &strikes) {
 				t.Errorf("%v: taken as too much at once", err)
 			}
 		}
-		if got := r.refused(1, 2000, err); got != want {
+		if got := r.refused(1, 2000, err, &strikes); got != want {
 			t.Errorf("%v: %v; want %v", err, got, want)
 		}
-		if r.refused(5, 5, err) {
+		if r.refused(5, 5, err, &strikes) {
 			t.Errorf("%v: a single block was taken as too much", err)
 		}
 	}
@@ -64,13 +64,13 @@ func TestRangeSizeRefused(t *testing.T) {
 
 // What was refused is not asked for again at every growth.
 func TestRangeSizeRemembers(t *testing.T) {
-	r := newRangeSize(2000)
+	r, strikes := newRangeSize(2000), 0
 	const most = 300 // of a provider that does not say so
 	refusals := 0
 	for range 200 {
 		for !(r.size <= most) {
 			refusals++
-			r.refused(1, r.size, &endpoint.Error{Kind: endpoint.Refused, Text: "too many blocks"})
+			r.refused(1, r.size, &endpoint.Error{Kind: endpoint.Refused, Text: "too many blocks"}, &strikes)
 		}
 		r.answered(r.size)
 	}
@@ -79,7 +79,7 @@ func TestRangeSizeRemembers(t *testing.T) {
 	}
 
 	r = newRangeSize(2000)
-	r.refused(1, 2000, &endpoint.Error{Kind: endpoint.Refused, Text: "max block range: 10"})
+	r.refused(1, 2000, &endpoint.Error{Kind: endpoint.Refused, Text: "max block range: 10"}, &strikes)
 	for range 500 {
 		if r.answered(r.size); r.size > 10 {
 			t.Fatalf("grew to %d past the provider's limit", r.size)

@@ -15,7 +15,10 @@ import (
 const patience = 10
 
 // fetchReceipts reads what the transactions that change an NFT used and paid.
-func (f *Feed) fetchReceipts(ctx context.Context, blocks []rawBlock, need uint64) error {
+// absent counts how often in a row they were not there.
+func (f *Feed) fetchReceipts(
+	ctx context.Context, blocks []rawBlock, need uint64, absent *int,
+) error {
 	var in []*rawBlock // by transaction
 	var txs []*market.Tx
 	for i := range blocks {
@@ -33,16 +36,16 @@ func (f *Feed) fetchReceipts(ctx context.Context, blocks []rawBlock, need uint64
 		return f.fetchGas(ctx, s, in, txs)
 	})
 	if err == nil {
-		f.pendingReceipts = 0
+		*absent = 0
 		return nil
 	}
 	if ctx.Err() != nil || !allErrors(err, isAbsent) {
 		return err
 	}
-	if f.pendingReceipts++; f.pendingReceipts <= patience {
+	if *absent++; *absent <= patience {
 		return err
 	}
-	f.pendingReceipts = 0
+	*absent = 0
 	for _, tx := range txs {
 		if !tx.GasKnown {
 			f.m.noReceipts.Inc()

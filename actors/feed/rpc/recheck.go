@@ -36,11 +36,9 @@ type reading struct {
 	last     bool // the next reading is the last one
 }
 
-// isRecent reports whether a range ends so near the head that a backend may not
-// have had it.
-func (f *Feed) isRecent(last *wireHeader, head *observedHead) bool {
-	return int64(*head.Time)-int64(*last.Time) < int64(recentAge/time.Second)
-}
+// isRecent reports whether a piece ends so near the head of then that a backend may
+// not have had it.
+func (p *piece) isRecent() bool { return p.seen-p.span.Time < int64(recentAge/time.Second) }
 
 // keepReading has a range read again later.
 func (f *Feed) keepReading(from, to uint64, blocks []rawBlock, s *source) {
@@ -71,7 +69,7 @@ func digest(blocks []rawBlock) (logs int, sum uint64) {
 // dropReadings forgets readings of blocks that the ledger takes back.
 func (f *Feed) dropReadings(above uint64) {
 	f.recheck = slices.DeleteFunc(f.recheck, func(r reading) bool { return r.to > above })
-	f.partial = nil
+	f.dropAhead()
 	f.proofs = proofs{rootsHold: f.proofs.rootsHold}
 }
 
@@ -123,7 +121,7 @@ func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err e
 	var failed joined
 	for _, s := range list {
 		err := f.useSource(ctx, s, func(s *source) (err error) {
-			if r.to > s.head && s.head > 0 {
+			if head := s.head.Load(); r.to > head && head > 0 {
 				return absentError("block %d", r.to)
 			}
 			read, err = f.askRange(ctx, s, r.from, r.to)

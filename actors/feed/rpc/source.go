@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,26 +38,33 @@ func (c *EndpointConfig) has(r Role) bool {
 	return slices.Contains(c.Roles, r) || len(c.Roles) == 0 && r != Fallback
 }
 
-// source is an endpoint and what was learnt of the chain through it. Besides
-// the endpoint itself and checked it belongs to the goroutine of Next.
+// source is an endpoint and what was learnt of the chain through it. Requests in
+// flight at once learn together; what the heads showed belongs to the goroutine of
+// Next.
 type source struct {
 	*endpoint.Endpoint
 	backfill, live, fallback bool
 
-	checked     atomic.Int64 // when it last answered with our chain id, unix seconds
-	head        uint64       // the number that it last reported
-	lows        lowest
-	highest     uint64    // the head before it fell; 0: it did not
-	lagged      time.Time // when it last rose to there again
-	probed      time.Time // when its backends were last probed
-	ranges      rangeSize
-	failureRate float64 // how often it failed lately, from 0 to 1
-	forked      bool    // its last head was another block than the one adopted
+	checked    atomic.Int64  // when it last answered with our chain id, unix seconds
+	head       atomic.Uint64 // the number that it last reported
+	forked     atomic.Bool   // its last head was another block than the one adopted
+	blooms     atomic.Bool   // a header of it had a bloom filter that was not empty
+	wrongTimes atomic.Bool   // its logs were dated otherwise than their headers
+	goodTimes  atomic.Int64  // ranges whose sampled times were right
+	ranges     rangeSize
+	health     health
 
-	blooms     bool // a header of it had a bloom filter that was not empty
-	wrongTimes bool // its logs were dated otherwise than their headers
-	goodTimes  int  // ranges whose sampled times were right
-	warned     map[endpoint.Kind]*warning
+	lows    lowest
+	highest uint64    // the head before it fell; 0: it did not
+	lagged  time.Time // when it last rose to there again
+	probed  time.Time // when its backends were last probed
+}
+
+// health is how often a source fails, and what was said of it.
+type health struct {
+	mu          sync.Mutex
+	failureRate float64 // lately, from 0 to 1
+	warned      map[endpoint.Kind]*warning
 }
 
 // lowest is the lowest head that a URL reported in the last minutes: behind a load
@@ -85,13 +93,13 @@ func (l *lowest) get() uint64 { return min(l.now, l.before) }
 // sawHead notes a head. One that rises again to where it was before it fell
 // shows that some backend lags.
 func (s *source) sawHead(number uint64, at time.Time) {
-	if number < s.head && s.highest < s.head {
-		s.highest = s.head
+	if head := s.head.Load(); number < head && s.highest < head {
+		s.highest = head
 	}
 	if s.highest > 0 && number >= s.highest {
 		s.highest, s.lagged = 0, at
 	}
-	s.head = number
+	s.head.Store(number)
 	s.lows.saw(number, at)
 }
 
@@ -165,8 +173,7 @@ func (f *Feed) readyAt(r Role) time.Time { return f.sourcesFor(r)[0].RestsUntil(
 // rests, except when it merely does not have something; when none has it, all
 // are asked again.
 func (f *Feed) trySources(ctx context.Context, r Role, need uint64, do func(*source) error) error {
-	list := f.sourcesFor(r)
-	slices.SortStableFunc(list, func(a, b *source) int { return a.distance(need) - b.distance(need) })
+	list := f.nearest(r, need)
 
 	var errs joined
 	for range absentTries {
@@ -185,16 +192,30 @@ func (f *Feed) trySources(ctx context.Context, r Role, need uint64, do func(*sou
 	return errs
 }
 
+// nearest returns the sources with a role, those first that likely have a block.
+func (f *Feed) nearest(r Role, need uint64) []*source {
+	list := f.sourcesFor(r)
+	if len(list) == 1 {
+		return list
+	}
+	distances := make(map[*source]int, len(list)) // they may change meanwhile
+	for _, s := range list {
+		distances[s] = s.distance(need)
+	}
+	slices.SortStableFunc(list, func(a, b *source) int { return distances[a] - distances[b] })
+	return list
+}
+
 // distance orders sources by how likely they have a block.
 func (s *source) distance(need uint64) (d int) {
-	if s.head < need {
+	if s.head.Load() < need {
 		d++
 	}
-	if s.forked {
+	if s.forked.Load() {
 		d += 2
 	}
 
-	if s.failureRate > highFailureRate {
+	if s.health.isPoor() {
 		d += 4
 	}
 	if s.fallback {
@@ -210,6 +231,24 @@ const (
 	oneSuccess      = 0.05
 	highFailureRate = 0.2
 )
+
+func (h *health) isPoor() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failureRate > highFailureRate
+}
+
+func (h *health) succeeded() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failureRate -= oneSuccess * h.failureRate
+}
+
+func (h *health) failed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failureRate += oneFailure * (1 - h.failureRate)
+}
 
 // useSource calls do with one source and keeps account of what came of it.
 func (f *Feed) useSource(ctx context.Context, s *source, do func(*source) error) error {
@@ -240,7 +279,7 @@ func isPassing(err error) bool {
 
 func (f *Feed) noteSuccess(s *source) {
 	s.Succeeded()
-	s.failureRate -= oneSuccess * s.failureRate
+	s.health.succeeded()
 	f.status.name.Store(&s.Name)
 	f.noteRecovery(s)
 }
@@ -250,7 +289,7 @@ func (f *Feed) noteFailure(s *source, err error) {
 	if endpoint.KindOf(err) == endpoint.WrongChain {
 		s.checked.Store(0)
 	}
-	s.failureRate += oneFailure * (1 - s.failureRate)
+	s.health.failed()
 	failures, rest := s.Failed(err, f.cfg.Rand())
 	f.m.countFailure(s.Name, endpoint.KindOf(err))
 	f.noteError(fmt.Errorf("%s: %w", s.Name, err))

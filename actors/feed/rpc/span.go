@@ -34,36 +34,50 @@ func (f *Feed) contractAddresses() []string {
 	return []string{f.cfg.PoolManager.String(), f.cfg.PositionManager.String()}
 }
 
-// assembleBlocks makes blocks of the logs of the blocks from..to and refuses any
-// answer that contradicts itself: each log must be complete, of one of our
-// contracts, in ascending order and only once, in blocks of one hash.
+// assembly makes blocks of the logs of the blocks from..to and refuses any answer
+// that contradicts itself: each log must be complete, of one of our contracts, in
+// ascending order and only once, in blocks of one hash.
+type assembly struct {
+	from, to uint64
+	blocks   []rawBlock
+	logs     int
+}
+
 func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64) ([]rawBlock, error) {
-	var blocks []rawBlock
+	a := assembly{from: from, to: to}
 	for i := range logs {
-		l := &logs[i]
-		if err := f.checkLog(l, from, to); err != nil {
-			return nil, fmt.Errorf("log %d of %d (block %s, index %s): %w",
-				i, len(logs), l.Block, l.LogIndex, err)
-		}
-
-		n := uint64(*l.Block)
-		if k := len(blocks); k == 0 || blocks[k-1].Number != n {
-			if k > 0 && blocks[k-1].Number > n {
-				return nil, fmt.Errorf("logs of block %d after those of block %d", n, blocks[k-1].Number)
-			}
-			b := rawBlock{Block: market.Block{Number: n}, hash: *l.Hash, dated: l.Time != nil}
-			if b.dated {
-				b.Time = int64(*l.Time)
-			}
-			blocks = append(blocks, b)
-		}
-
-		if err := f.addLog(&blocks[len(blocks)-1], l); err != nil {
-			return nil, fmt.Errorf("log %s of block %d, transaction %s: %w",
-				l.LogIndex, n, market.Hash(*l.TxHash), err)
+		if err := f.assemble(&a, &logs[i]); err != nil {
+			return nil, err
 		}
 	}
-	return blocks, nil
+	return a.blocks, nil
+}
+
+// assemble adds the next log. It keeps nothing of l.
+func (f *Feed) assemble(a *assembly, l *wireLog) error {
+	i := a.logs
+	a.logs++
+	if err := f.checkLog(l, a.from, a.to); err != nil {
+		return fmt.Errorf("log %d (block %s, index %s): %w", i, l.Block, l.LogIndex, err)
+	}
+
+	n := uint64(*l.Block)
+	if k := len(a.blocks); k == 0 || a.blocks[k-1].Number != n {
+		if k > 0 && a.blocks[k-1].Number > n {
+			return fmt.Errorf("logs of block %d after those of block %d", n, a.blocks[k-1].Number)
+		}
+		b := rawBlock{Block: market.Block{Number: n}, hash: *l.Hash, dated: l.Time != nil}
+		if b.dated {
+			b.Time = int64(*l.Time)
+		}
+		a.blocks = append(a.blocks, b)
+	}
+
+	if err := f.addLog(&a.blocks[len(a.blocks)-1], l); err != nil {
+		return fmt.Errorf("log %s of block %d, transaction %s: %w",
+			l.LogIndex, n, market.Hash(*l.TxHash), err)
+	}
+	return nil
 }
 
 func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
@@ -160,20 +174,30 @@ func (f *Feed) ourLogs(logs []wireLog) (out []wireLog) {
 	return out
 }
 
-// completeSpan adds what a span's events need: gas and token metadata.
-func (f *Feed) completeSpan(ctx context.Context, s *market.Span, blocks []rawBlock) error {
-	if err := f.fetchReceipts(ctx, blocks, s.To); err != nil {
+// completeSpan adds what a span's events need: gas and token metadata. absent
+// counts how often in a row receipts were not there.
+func (f *Feed) completeSpan(
+	ctx context.Context, s *market.Span, blocks []rawBlock, absent *int,
+) error {
+	if err := f.fetchReceipts(ctx, blocks, s.To, absent); err != nil {
 		return fmt.Errorf("cannot read receipts: %w", err)
 	}
+
+	s.Blocks = make([]market.Block, len(blocks))
 	for i := range blocks {
-		s.Blocks = append(s.Blocks, blocks[i].Block)
+		s.Blocks[i] = blocks[i].Block
 	}
 	var err error
 	if s.Tokens, err = f.fetchTokens(ctx, s); err != nil {
 		return fmt.Errorf("cannot read tokens: %w", err)
 	}
-	f.m.events.Add(countEvents(s))
 	return nil
+}
+
+// handOver has a complete span go out with the next step.
+func (f *Feed) handOver(s *market.Span) {
+	s.Tokens = append(s.Tokens, f.tokens.takeRepaired()...)
+	f.m.events.Add(countEvents(s))
 }
 
 func countEvents(s *market.Span) (n int) {

@@ -13,15 +13,15 @@ const goodEnough = 8
 
 // dateBlocks gives every block of a range its time: that of its logs, or that of
 // its header where the node's logs have no times or wrong ones.
-func (f *Feed) dateBlocks(ctx context.Context, r *rangeRead, at market.Head) error {
+func (f *Feed) dateBlocks(ctx context.Context, r *rangeRead) error {
 	s := r.source
-	if !s.wrongTimes && !timesFit(r.blocks, at.Time, int64(*r.last.Time)) {
+	if !s.wrongTimes.Load() && !timesFit(r.blocks, r.before.Time, int64(*r.last.Time)) {
 		f.distrustTimes(s, r)
 	}
-	if s.wrongTimes {
+	if s.wrongTimes.Load() {
 		undate(r.blocks)
 	}
-	sample := sampleDated(r.blocks, s.goodTimes >= goodEnough, r.from)
+	sample := sampleDated(r.blocks, s.goodTimes.Load() >= goodEnough, r.from)
 
 	wrong, err := f.readTimes(ctx, r, sample)
 	if err != nil {
@@ -34,7 +34,7 @@ func (f *Feed) dateBlocks(ctx context.Context, r *rangeRead, at market.Head) err
 		return err
 	}
 	if len(sample) > 0 {
-		s.goodTimes++
+		s.goodTimes.Add(1)
 	}
 	return nil
 }
@@ -56,7 +56,9 @@ func timesFit(blocks []rawBlock, before, last int64) bool {
 }
 
 func (f *Feed) distrustTimes(s *source, r *rangeRead) {
-	s.wrongTimes = true
+	if s.wrongTimes.Swap(true) {
+		return
+	}
 	f.cfg.Log.Warn("a node dates logs otherwise than their blocks; headers are read instead",
 		"chain", f.cfg.Chain, "endpoint", s.Name, "from", r.from, "to", r.to)
 }
@@ -117,7 +119,6 @@ func (f *Feed) readTimes(ctx context.Context, r *rangeRead, sample []int) (wrong
 	for k, i := range wanted {
 		b, h := &r.blocks[i], headers[k]
 		if h.Hash != b.hash {
-			f.partial = nil
 			return false, movedError("block %d is %s, its logs are of %s", b.Number,
 				market.Hash(h.Hash), market.Hash(b.hash))
 		}

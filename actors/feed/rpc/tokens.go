@@ -3,13 +3,11 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
-	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
@@ -17,12 +15,6 @@ const (
 	// maxTokens bounds the metadata that is kept; past it all is read again when
 	// it is needed.
 	maxTokens = 1 << 16
-	// callGas bounds what a hostile token can make of an answer: memory costs
-	// gas, and this much buys about 700 kB.
-	callGas = 1_000_000
-	// maxText is how many bytes of a symbol or name are kept, more than are
-	// ever shown.
-	maxText = 1024
 	// tokenStrikes is how often a node that answers other calls may fail at one
 	// token. Then the span goes on without its metadata, so that a hostile token
 	// cannot stop the chain.
@@ -36,19 +28,9 @@ const (
 	maxMissing   = 4096
 )
 
-// The functions that describe a token, by their selectors, and one that every
-// position manager answers.
-var (
-	selectors = [3]string{
-		selector("symbol()"), selector("name()"), selector("decimals()"),
-	}
-	nextTokenID = selector("nextTokenId()")
-)
-
-func selector(signature string) string { return topic(signature).String()[:10] }
-
-// tokens is what is known of currencies.
+// tokens is what is known of currencies. Spans that are read at once share it.
 type tokens struct {
+	mu      sync.Mutex
 	known   map[market.Address]market.TokenMeta
 	missing map[market.Address]*missingToken
 	strikes map[market.Address]int
@@ -64,22 +46,15 @@ type missingToken struct {
 }
 
 // fetchTokens returns the metadata of every currency of a pool that is created
-// in the span, each once, and what was missing before and is known now. They
-// may have been seen in earlier spans too.
+// in the span, each once. They may have been seen in earlier spans too.
 func (f *Feed) fetchTokens(ctx context.Context, s *market.Span) ([]market.TokenMeta, error) {
 	wanted := currencies(s)
-	var unread []market.Address
-	for _, a := range wanted {
-		if _, known := f.tokens.known[a]; !known && !a.IsZero() {
-			unread = append(unread, a)
+	known, unread := f.tokens.find(wanted)
+	for len(unread) > 0 {
+		if err := f.readTokens(ctx, unread, s.To); err != nil {
+			return nil, err
 		}
-	}
-	if len(f.tokens.known)+len(unread) > maxTokens {
-		clear(f.tokens.known)
-		return f.fetchTokens(ctx, s)
-	}
-	if err := f.readTokens(ctx, unread, s.To); err != nil {
-		return nil, err
+		known, unread = f.tokens.find(wanted)
 	}
 
 	var out []market.TokenMeta
@@ -88,12 +63,39 @@ func (f *Feed) fetchTokens(ctx context.Context, s *market.Span) ([]market.TokenM
 			out = append(out, f.nativeToken())
 			continue
 		}
-		out = append(out, f.tokens.known[a])
+		out = append(out, known[a])
 	}
-	out = append(out, f.tokens.repaired...)
-	f.tokens.told = append(f.tokens.told, f.tokens.repaired...)
-	f.tokens.repaired = nil
 	return out, nil
+}
+
+// find returns what is known of currencies, and those of which nothing is.
+func (t *tokens) find(list []market.Address) (
+	known map[market.Address]market.TokenMeta, unread []market.Address,
+) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.known)+len(list) > maxTokens {
+		clear(t.known)
+	}
+
+	known = make(map[market.Address]market.TokenMeta, len(list))
+	for _, a := range list {
+		if meta, ok := t.known[a]; ok {
+			known[a] = meta
+		} else if !a.IsZero() {
+			unread = append(unread, a)
+		}
+	}
+	return known, unread
+}
+
+// takeRepaired returns what was missing and is known now, to be told once.
+func (t *tokens) takeRepaired() (list []market.TokenMeta) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list, t.repaired = t.repaired, nil
+	t.told = append(t.told, list...)
+	return list
 }
 
 // currencies returns those of the pools that a span creates, each once.
@@ -140,15 +142,7 @@ func (f *Feed) readTokens(ctx context.Context, list []market.Address, need uint6
 		return fmt.Errorf("%w (and no node answers eth_call: %w)", err, probe)
 	}
 
-	if f.tokens.strikes == nil || len(f.tokens.strikes) > maxMissing {
-		f.tokens.strikes = make(map[market.Address]int)
-	}
-	waiting := false
-	for _, a := range left {
-		f.tokens.strikes[a]++
-		waiting = waiting || f.tokens.strikes[a] < tokenStrikes || f.isRequired(a)
-	}
-	if waiting {
+	if f.strikeTokens(left) {
 		return err
 	}
 	for _, a := range left {
@@ -157,128 +151,67 @@ func (f *Feed) readTokens(ctx context.Context, list []market.Address, need uint6
 	return nil
 }
 
+// strikeTokens counts a failure at tokens and reports whether the chain waits for
+// one of them.
+func (f *Feed) strikeTokens(list []market.Address) (waiting bool) {
+	t := &f.tokens
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.strikes == nil || len(t.strikes) > maxMissing {
+		t.strikes = make(map[market.Address]int)
+	}
+	for _, a := range list {
+		t.strikes[a]++
+		waiting = waiting || t.strikes[a] < tokenStrikes || f.isRequired(a)
+	}
+	return waiting
+}
+
 func (f *Feed) isRequired(a market.Address) bool {
 	_, configured := f.cfg.Decimals[a]
 	return !configured && slices.Contains(f.cfg.Required, a)
 }
 
-// probeCalls asks for something that every node with the chain's state can tell.
-func (f *Feed) probeCalls(ctx context.Context, need uint64) error {
-	return f.trySources(ctx, Backfill, need, func(s *source) error {
-		var answer *hexBytes
-		msg := map[string]string{"to": f.cfg.PositionManager.String(), "data": nextTokenID}
-		err := s.Call(ctx, &answer, "eth_call", msg, "latest")
-		if callReverted(err) {
-			return nil
-		}
-		return err
-	})
-}
-
-// callTokens reads the metadata of tokens from one source and returns those that
-// it failed at.
-func (f *Feed) callTokens(
-	ctx context.Context, s *source, list []market.Address,
-) (left []market.Address, err error) {
-	answers := make([]*hexBytes, len(selectors)*len(list))
-	calls := make([]endpoint.Call, 0, len(answers))
-	for i, a := range list {
-		for k, data := range selectors {
-			msg := map[string]string{"to": a.String(), "data": data, "gas": hex(callGas)}
-			calls = append(calls, endpoint.Call{
-				Method: "eth_call", Args: []any{msg, "latest"},
-				Result: &answers[len(selectors)*i+k],
-			})
-		}
-	}
-	if err := s.Ask(ctx, calls); err != nil {
-		return list, err
-	}
-
-	for i, a := range list {
-		at := len(selectors) * i
-		if failed := nodeFailure(calls[at:][:len(selectors)]); failed != nil {
-			left, err = append(left, a), failed
-			continue
-		}
-		t := market.TokenMeta{Address: a, Symbol: text(answers[at]), Name: text(answers[at+1])}
-		decimals, ok := small(answers[at+2])
-		if t.BadDecimals = !ok || decimals > market.MaxDecimals; !t.BadDecimals {
-			t.Decimals = uint8(decimals)
-		}
-		if t.BadDecimals && f.isRequired(a) {
-			left = append(left, a)
-			err = absentError("decimals of %s, on which prices hang: set them by decimals = [\"%s=…\"] "+
-				"under [[chains]]", a, a)
-			continue
-		}
-		f.keepToken(t)
-	}
-	return left, err
-}
-
-// nodeFailure returns the first error of calls that is not the token's own.
-func nodeFailure(calls []endpoint.Call) error {
-	for i := range calls {
-		if err := endpoint.CallError(&calls[i]); err != nil && !callReverted(err) {
-			return err
-		}
-	}
-	return nil
-}
-
 // keepToken notes metadata, with the configured decimals, and what is missing.
-func (f *Feed) keepToken(t market.TokenMeta) {
-	if d, ok := f.cfg.Decimals[t.Address]; ok {
-		t.Decimals, t.BadDecimals = d, false
+func (f *Feed) keepToken(m market.TokenMeta) {
+	if d, ok := f.cfg.Decimals[m.Address]; ok {
+		m.Decimals, m.BadDecimals = d, false
 	}
+	t := &f.tokens
+	t.mu.Lock()
+	defer t.mu.Unlock()
 
-	f.tokens.known[t.Address] = t
-	delete(f.tokens.strikes, t.Address)
-	if !t.BadDecimals {
-		delete(f.tokens.missing, t.Address)
+	t.known[m.Address] = m
+	delete(t.strikes, m.Address)
+	if !m.BadDecimals {
+		delete(t.missing, m.Address)
 		return
 	}
-	if f.tokens.missing == nil {
-		f.tokens.missing = make(map[market.Address]*missingToken)
+	if t.missing == nil {
+		t.missing = make(map[market.Address]*missingToken)
 	}
 
-	m := f.tokens.missing[t.Address]
-	if m == nil && len(f.tokens.missing) < maxMissing {
-		m = &missingToken{pause: firstReread / 10}
-		f.tokens.missing[t.Address] = m
+	missed := t.missing[m.Address]
+	if missed == nil && len(t.missing) < maxMissing {
+		missed = &missingToken{pause: firstReread / 10}
+		t.missing[m.Address] = missed
 	}
-	if m != nil {
-		m.pause = min(10*m.pause, lastReread)
-		m.due = f.cfg.Clock.Now().Add(m.pause)
+	if missed != nil {
+		missed.pause = min(10*missed.pause, lastReread)
+		missed.due = f.cfg.Clock.Now().Add(missed.pause)
 	}
 }
 
 // rereadTokens reads missing metadata again when it is due. What is found goes
 // out with the next span.
 func (f *Feed) rereadTokens(ctx context.Context, missing []market.Address, need uint64) {
-	for _, a := range missing {
-		if _, known := f.tokens.known[a]; !known {
-			f.keepToken(market.TokenMeta{Address: a, BadDecimals: true})
-		}
+	_, unread := f.tokens.find(missing)
+	for _, a := range unread {
+		f.keepToken(market.TokenMeta{Address: a, BadDecimals: true})
 	}
-	now := f.cfg.Clock.Now()
-	var due []market.Address
-	for a, m := range f.tokens.missing {
-		if !m.due.After(now) {
-			due = append(due, a)
-		}
-	}
+	due := f.tokens.takeDue(f.cfg.Clock.Now())
 	if len(due) == 0 {
 		return
-	}
-	slices.SortFunc(due, func(a, b market.Address) int {
-		return cmp.Compare(string(a[:]), string(b[:]))
-	})
-	due = due[:min(len(due), rereadAtOnce)]
-
-	for _, a := range due {
-		f.tokens.missing[a].due = now.Add(firstReread)
 	}
 	err := f.trySources(ctx, Backfill, need, func(s *source) error {
 		_, err := f.callTokens(ctx, s, due)
@@ -287,74 +220,49 @@ func (f *Feed) rereadTokens(ctx context.Context, missing []market.Address, need 
 	if err != nil {
 		f.noteError(fmt.Errorf("cannot read missing tokens: %w", err))
 	}
-	for _, a := range due {
-		if t := f.tokens.known[a]; !t.BadDecimals {
-			f.tokens.repaired = append(f.tokens.repaired, t)
-			f.cfg.Log.Info("a token's missing metadata was read", "chain", f.cfg.Chain, "token", a.String())
+
+	for _, a := range f.tokens.repair(due) {
+		f.cfg.Log.Info("a token's missing metadata was read", "chain", f.cfg.Chain, "token", a.String())
+	}
+}
+
+// takeDue returns missing tokens that are due, and puts them off.
+func (t *tokens) takeDue(now time.Time) (due []market.Address) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for a, m := range t.missing {
+		if !m.due.After(now) {
+			due = append(due, a)
 		}
 	}
+
+	slices.SortFunc(due, func(a, b market.Address) int {
+		return cmp.Compare(string(a[:]), string(b[:]))
+	})
+	due = due[:min(len(due), rereadAtOnce)]
+	for _, a := range due {
+		t.missing[a].due = now.Add(firstReread)
+	}
+	return due
+}
+
+// repair has those tokens told with the next span that are known now, and returns
+// them.
+func (t *tokens) repair(list []market.Address) (found []market.Address) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range list {
+		if m, ok := t.known[a]; ok && !m.BadDecimals {
+			t.repaired, found = append(t.repaired, m), append(found, a)
+		}
+	}
+	return found
 }
 
 // tellAgain has repaired tokens told once more: the ledger took back a span and
 // what it learnt with it.
-func (t *tokens) tellAgain() { t.repaired, t.told = append(t.told, t.repaired...), nil }
-
-// text reads a string as contracts return it: encoded as the ABI says, or as
-// 32 bytes filled with zeros. It is nil when the answer is neither.
-func text(answer *hexBytes) *string {
-	if answer == nil || len(*answer) < 32 {
-		return nil
-	}
-
-	b := []byte(*answer)
-	if len(b) == 32 {
-		b = b[:len(strings.TrimRight(string(b), "\x00"))]
-	} else {
-		at, ok := lowWord(b)
-		if !ok || at > uint64(len(b)-32) {
-			return nil
-		}
-		size, ok := lowWord(b[at:])
-		if !ok || size > uint64(len(b))-at-32 {
-			return nil
-		}
-		b = b[at+32:][:size]
-	}
-
-	s := strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "")
-	return &s
-}
-
-// callReverted reports whether err is how a contract's own code ended.
-func callReverted(err error) bool {
-	if err == nil || !endpoint.IsAnswer(err) {
-		return false
-	}
-	e := endpoint.AsError(err)
-	text := strings.ToLower(e.Text)
-	for _, sign := range []string{
-		"revert", "opcode", "instruction", "out of gas", "stack", "jump", "execution", "vm ",
-	} {
-		if strings.Contains(text, sign) {
-			return !strings.Contains(text, "timeout")
-		}
-	}
-
-	return e.Code == revertedCode
-}
-
-// revertedCode is the JSON-RPC error of a call that reverted with data.
-const revertedCode = 3
-
-// small reads an unsigned integer below 2^64.
-func small(answer *hexBytes) (uint64, bool) {
-	if answer == nil || len(*answer) < 32 {
-		return 0, false
-	}
-	return lowWord(*answer)
-}
-
-func lowWord(b []byte) (uint64, bool) {
-	return binary.BigEndian.Uint64(b[24:32]),
-		[24]byte(b[:24]) == [24]byte{}
+func (t *tokens) tellAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.repaired, t.told = append(t.told, t.repaired...), nil
 }

@@ -19,9 +19,11 @@ type warning struct {
 // time.
 func (f *Feed) warnOfFailure(s *source, err error, failures int, rest time.Duration) {
 	kind, now := endpoint.KindOf(err), f.cfg.Clock.Now()
-	w := s.warned[kind]
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	w := s.health.warned[kind]
 	if w == nil {
-		s.warned[kind] = &warning{since: now, line: now, count: 1}
+		s.health.warned[kind] = &warning{since: now, line: now, count: 1}
 		f.cfg.Log.Warn("a node failed", "chain", f.cfg.Chain, "endpoint", s.Name, "kind", string(kind),
 			"error", err, "rest", rest.Round(time.Millisecond))
 		return
@@ -40,11 +42,13 @@ func (f *Feed) warnOfFailure(s *source, err error, failures int, rest time.Durat
 // then is warned of once.
 func (f *Feed) noteRecovery(s *source) {
 	now := f.cfg.Clock.Now()
-	for kind, w := range s.warned {
+	s.health.mu.Lock()
+	defer s.health.mu.Unlock()
+	for kind, w := range s.health.warned {
 		if now.Sub(w.line) < warnAgain {
 			continue
 		}
-		delete(s.warned, kind)
+		delete(s.health.warned, kind)
 		f.cfg.Log.Info("a node answers again", "chain", f.cfg.Chain, "endpoint", s.Name,
 			"kind", string(kind), "failures", w.count)
 	}

@@ -62,7 +62,7 @@ func (q *quantity) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	v, err := strconv.ParseUint(digits, 16, 64)
+	v, err := strconv.ParseUint(string(digits), 16, 64)
 	*q = quantity(v)
 	return err
 }
@@ -81,9 +81,9 @@ func (w *wide) UnmarshalJSON(b []byte) error {
 	}
 	high := ""
 	if n := len(digits) - 16; n > 0 {
-		high, digits = digits[:n], digits[n:]
+		high, digits = string(digits[:n]), digits[n:]
 	}
-	if w.Lo, err = strconv.ParseUint(digits, 16, 64); err == nil && high != "" {
+	if w.Lo, err = strconv.ParseUint(string(digits), 16, 64); err == nil && high != "" {
 		w.Hi, err = strconv.ParseUint(high, 16, 64)
 	}
 	return err
@@ -95,7 +95,7 @@ func (a *address) UnmarshalJSON(b []byte) error { return fixed(a[:], b) }
 func (h *hexBytes) UnmarshalJSON(b []byte) error {
 	digits, err := quoted(b, len(b))
 	if err == nil {
-		*h, err = enchex.DecodeString(digits)
+		*h, err = enchex.AppendDecode((*h)[:0], digits)
 	}
 	return err
 }
@@ -106,21 +106,21 @@ func fixed(dst, b []byte) error {
 		err = fmt.Errorf("%.80s has %d hex digits; want %d", b, len(digits), 2*len(dst))
 	}
 	if err == nil {
-		_, err = enchex.Decode(dst, []byte(digits))
+		_, err = enchex.Decode(dst, digits)
 	}
 	return err
 }
 
-// quoted returns the digits of a JSON string "0x…" of at most limit of them.
-func quoted(b []byte, limit int) (string, error) {
+// quoted returns the digits of a JSON string "0x…" of at most limit of them, in b.
+func quoted(b []byte, limit int) ([]byte, error) {
 	n := len(b)
 	if n < 4 || b[0] != '"' || b[n-1] != '"' || b[1] != '0' || b[2] != 'x' {
-		return "", fmt.Errorf("%.80q is not a hex string", b)
+		return nil, fmt.Errorf("%.80q is not a hex string", b)
 	}
 	if n-4 > limit {
-		return "", fmt.Errorf("%.80q has %d hex digits; cannot exceed %d", b, n-4, limit)
+		return nil, fmt.Errorf("%.80q has %d hex digits; cannot exceed %d", b, n-4, limit)
 	}
-	return string(b[3 : n-1]), nil
+	return b[3 : n-1], nil
 }
 
 // check reports a header that lacks a field or is not of block number.

@@ -45,6 +45,10 @@ func New(address, key string) *Client {
 // nil means the default.
 func USD(v float64) *float64 { return &v }
 
+// Pips returns a pointer to v, for the fee of a query: 0 is a fee too, and nil means
+// any.
+func Pips(v int64) *int64 { return &v }
+
 // Positions returns one page of the ranking of positions.
 func (c *Client) Positions(ctx context.Context, q PositionsQuery) (*PositionList, error) {
 	return get[PositionList](ctx, c, "/v1/positions", q.values())

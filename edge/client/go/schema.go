@@ -499,14 +499,22 @@ type PoolList struct {
 type PoolMetrics struct {
 	// What the pool's liquidity holds at the current price, fees excluded. A leg without a price is left out and pricing.priceUnavailable set; a leg beyond its exit value is cut and pricing.unrealizable set. USD; null when no leg has a price.
 	TVLUsd *float64 `json:"tvlUsd"`
+	// Swaps of the last hour, one side of each. USD; null when a price that it needs is unknown.
+	VolumeUsd1h *float64 `json:"volumeUsd1h"`
 	// Swaps of the last 24 hours, one side of each. USD; null when a price that it needs is unknown.
 	VolumeUsd24h *float64 `json:"volumeUsd24h"`
 	// Swaps of the last 7 days, one side of each. USD; null when a price that it needs is unknown.
 	VolumeUsd7d *float64 `json:"volumeUsd7d"`
+	// Fees of liquidity providers for the swaps of the last hour. USD; null when a price that it needs is unknown.
+	FeesUsd1h *float64 `json:"feesUsd1h"`
+	// Swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago, one side of each. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older.
+	VolumeUsd30d *float64 `json:"volumeUsd30d"`
 	// Fees of the last 24 hours to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
 	FeesUsd24h *float64 `json:"feesUsd24h"`
 	// Fees of the last 7 days to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown.
 	FeesUsd7d *float64 `json:"feesUsd7d"`
+	// Fees of liquidity providers for the swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older.
+	FeesUsd30d *float64 `json:"feesUsd30d"`
 	// feesUsd24h / tvlUsd * 36500, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a leg has no price or tvlUsd is 0.
 	FeeAPR *float64 `json:"feeApr"`
 	// Swaps and liquidity changes since creation.
@@ -612,6 +620,10 @@ type Position struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceLower *float64 `json:"priceLower"`
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
 	// Ticks between two ticks that can be initialised.
@@ -622,6 +634,12 @@ type Position struct {
 	Liquidity string `json:"liquidity"`
 	// The position is open: liquidity > 0.
 	IsActive bool `json:"isActive"`
+	// When it was minted, in unix seconds. It stays when the position is closed and opened again.
+	OpenedAtTimestamp int64 `json:"openedAtTimestamp"`
+	// When it was last closed, in unix seconds; null while it is open.
+	ClosedAtTimestamp *int64 `json:"closedAtTimestamp"`
+	// Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades).
+	TimeInRange *float64 `json:"timeInRange"`
 	// Token amounts of the position.
 	Amounts PositionAmounts `json:"amounts"`
 	// Results of the position.
@@ -708,6 +726,10 @@ type PositionDetail struct {
 	TickLower int64 `json:"tickLower"`
 	// Upper end of the range, a tick; not part of it.
 	TickUpper int64 `json:"tickUpper"`
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceLower *float64 `json:"priceLower"`
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceUpper *float64 `json:"priceUpper"`
 	// The pool's tick now.
 	CurrentTick int64 `json:"currentTick"`
 	// Ticks between two ticks that can be initialised.
@@ -718,6 +740,12 @@ type PositionDetail struct {
 	Liquidity string `json:"liquidity"`
 	// The position is open: liquidity > 0.
 	IsActive bool `json:"isActive"`
+	// When it was minted, in unix seconds. It stays when the position is closed and opened again.
+	OpenedAtTimestamp int64 `json:"openedAtTimestamp"`
+	// When it was last closed, in unix seconds; null while it is open.
+	ClosedAtTimestamp *int64 `json:"closedAtTimestamp"`
+	// Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades).
+	TimeInRange *float64 `json:"timeInRange"`
 	// Token amounts of the position.
 	Amounts PositionAmounts `json:"amounts"`
 	// Results of the position.
@@ -1040,6 +1068,12 @@ type PositionsQuery struct {
 	MinPoolTVL *float64
 	// Admit positions with a token that no market corroborates. true and false in any case, 1 and 0.
 	IncludeRisky bool
+	// Positions whose pool has this token, or both of two with a comma between them, in either order. The zero address is the native currency.
+	Tokens string
+	// Positions with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none.
+	Fee *int64
+	// Positions whose pool has hooks at this address, has any hooks, or has none.
+	Hooks string
 }
 
 func (q *PositionsQuery) values() url.Values {
@@ -1083,6 +1117,15 @@ func (q *PositionsQuery) values() url.Values {
 	if q.IncludeRisky {
 		v.Set("includeRisky", "true")
 	}
+	if q.Tokens != "" {
+		v.Set("tokens", q.Tokens)
+	}
+	if q.Fee != nil {
+		v.Set("fee", strconv.FormatInt(*q.Fee, 10))
+	}
+	if q.Hooks != "" {
+		v.Set("hooks", q.Hooks)
+	}
 	return v
 }
 
@@ -1102,8 +1145,14 @@ type PoolsQuery struct {
 	MinTVLUsd *float64
 	// Admit pools with a token that no market corroborates; ignored while searching. true and false in any case, 1 and 0.
 	IncludeRisky bool
-	// Pools with this text in a symbol, a token address or the pool id, in any case. Empty: no search. While searching, includeRisky is ignored.
+	// Pools with this text in a symbol, a token address or the pool id, in any case. Two symbols with a slash, a space or a hyphen between them also find the pools of that pair, in either order. Empty: no search. While searching, includeRisky is ignored.
 	Search string
+	// Pools that have this token, or both of two with a comma between them, in either order. The zero address is the native currency.
+	Tokens string
+	// Pools with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none.
+	Fee *int64
+	// Pools that have hooks at this address, any hooks, or none.
+	Hooks string
 }
 
 func (q *PoolsQuery) values() url.Values {
@@ -1131,6 +1180,15 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Search != "" {
 		v.Set("search", q.Search)
+	}
+	if q.Tokens != "" {
+		v.Set("tokens", q.Tokens)
+	}
+	if q.Fee != nil {
+		v.Set("fee", strconv.FormatInt(*q.Fee, 10))
+	}
+	if q.Hooks != "" {
+		v.Set("hooks", q.Hooks)
 	}
 	return v
 }

@@ -155,10 +155,14 @@ func (d *document) queries() (all []query) {
 	return all
 }
 
-// kind is the type of a parameter; one of the words true and false is a boolean.
+// kind is the type of a parameter. One of the words true and false is a boolean, and
+// an integer that may be 0 is a count, so that 0 and no value differ.
 func (p parameter) kind() string {
 	if slices.Contains(p.Schema.Enum, any("true")) {
 		return "boolean"
+	}
+	if p.Schema.is("integer") && p.Schema.Minimum != nil && *p.Schema.Minimum == 0 {
+		return "count"
 	}
 	return strings.Join(p.Schema.Type, "|")
 }

@@ -77,7 +77,10 @@ type parameter struct {
 	Name        string `json:"name"`
 	In          string `json:"in"`
 	Description string `json:"description"`
-	Schema      schema `json:"schema"`
+	Schema      struct {
+		schema
+		Minimum *int64 `json:"minimum"`
+	} `json:"schema"`
 }
 
 type document struct {

@@ -57,7 +57,8 @@ func goQuery(b *bytes.Buffer, q query) {
 	for _, p := range q.parameters {
 		goComment(b, p.Description)
 		fmt.Fprintf(b, "%s %s\n", goName(p.Name), map[string]string{
-			"integer": "int64", "number": "*float64", "boolean": "bool", "string": "string",
+			"integer": "int64", "count": "*int64", "number": "*float64", "boolean": "bool",
+			"string": "string",
 		}[p.kind()])
 	}
 
@@ -66,6 +67,8 @@ func goQuery(b *bytes.Buffer, q query) {
 		field := "q." + goName(p.Name)
 		set, text := field+" != 0", "strconv.FormatInt("+field+", 10)"
 		switch p.kind() {
+		case "count":
+			set, text = field+" != nil", "strconv.FormatInt(*"+field+", 10)"
 		case "number":
 			set, text = field+" != nil", "strconv.FormatFloat(*"+field+", 'g', -1, 64)"
 		case "boolean":

@@ -39,7 +39,7 @@ func typescript(doc *document) []byte {
 		fmt.Fprintf(&b, "\n/** The parameters of GET %s. */\nexport interface %s {\n", q.path, q.name)
 		for _, p := range q.parameters {
 			tsComment(&b, "  ", p.Description)
-			kind := tsType(p.Schema, false)
+			kind := tsType(p.Schema.schema, false)
 			if p.kind() == "boolean" {
 				kind = "boolean"
 			}

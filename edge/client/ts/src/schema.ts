@@ -470,14 +470,22 @@ export interface PoolList {
 export interface PoolMetrics {
   /** What the pool's liquidity holds at the current price, fees excluded. A leg without a price is left out and pricing.priceUnavailable set; a leg beyond its exit value is cut and pricing.unrealizable set. USD; null when no leg has a price. */
   tvlUsd: number | null;
+  /** Swaps of the last hour, one side of each. USD; null when a price that it needs is unknown. */
+  volumeUsd1h: number | null;
   /** Swaps of the last 24 hours, one side of each. USD; null when a price that it needs is unknown. */
   volumeUsd24h: number | null;
   /** Swaps of the last 7 days, one side of each. USD; null when a price that it needs is unknown. */
   volumeUsd7d: number | null;
+  /** Fees of liquidity providers for the swaps of the last hour. USD; null when a price that it needs is unknown. */
+  feesUsd1h: number | null;
+  /** Swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago, one side of each. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older. */
+  volumeUsd30d: number | null;
   /** Fees of the last 24 hours to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown. */
   feesUsd24h: number | null;
   /** Fees of the last 7 days to liquidity providers, the protocol's part and donations excluded. USD; null when a price that it needs is unknown. */
   feesUsd7d: number | null;
+  /** Fees of liquidity providers for the swaps of the last 30 days, in whole UTC days: today, the 29 days before it, and of the day before those the share that is not yet 30 days ago. USD; null when a price that it needs is unknown, and for 30 days after an upgrade from a node that kept 7 days, for pools that are older. */
+  feesUsd30d: number | null;
   /** feesUsd24h / tvlUsd * 36500, clamped to +-100000; a value on the clamp is not to be trusted. Percent: 12.5 means 12.5 %. null when a leg has no price or tvlUsd is 0. */
   feeApr: number | null;
   /** Swaps and liquidity changes since creation. */
@@ -578,6 +586,10 @@ export interface Position {
   tickLower: number;
   /** Upper end of the range, a tick; not part of it. */
   tickUpper: number;
+  /** Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceLower: number | null;
+  /** Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceUpper: number | null;
   /** The pool's tick now. */
   currentTick: number;
   /** Ticks between two ticks that can be initialised. */
@@ -588,6 +600,12 @@ export interface Position {
   liquidity: string;
   /** The position is open: liquidity > 0. */
   isActive: boolean;
+  /** When it was minted, in unix seconds. It stays when the position is closed and opened again. */
+  openedAtTimestamp: number;
+  /** When it was last closed, in unix seconds; null while it is open. */
+  closedAtTimestamp: number | null;
+  /** Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades). */
+  timeInRange: number | null;
   /** Token amounts of the position. */
   amounts: PositionAmounts;
   /** Results of the position. */
@@ -672,6 +690,10 @@ export interface PositionDetail {
   tickLower: number;
   /** Upper end of the range, a tick; not part of it. */
   tickUpper: number;
+  /** Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceLower: number | null;
+  /** Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceUpper: number | null;
   /** The pool's tick now. */
   currentTick: number;
   /** Ticks between two ticks that can be initialised. */
@@ -682,6 +704,12 @@ export interface PositionDetail {
   liquidity: string;
   /** The position is open: liquidity > 0. */
   isActive: boolean;
+  /** When it was minted, in unix seconds. It stays when the position is closed and opened again. */
+  openedAtTimestamp: number;
+  /** When it was last closed, in unix seconds; null while it is open. */
+  closedAtTimestamp: number | null;
+  /** Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades). */
+  timeInRange: number | null;
   /** Token amounts of the position. */
   amounts: PositionAmounts;
   /** Results of the position. */
@@ -990,6 +1018,12 @@ export interface PositionsQuery {
   minPoolTvl?: number | undefined;
   /** Admit positions with a token that no market corroborates. true and false in any case, 1 and 0. */
   includeRisky?: boolean | undefined;
+  /** Positions whose pool has this token, or both of two with a comma between them, in either order. The zero address is the native currency. */
+  tokens?: string | undefined;
+  /** Positions with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none. */
+  fee?: number | undefined;
+  /** Positions whose pool has hooks at this address, has any hooks, or has none. */
+  hooks?: string | undefined;
 }
 
 /** The parameters of GET /v1/pools. */
@@ -1008,6 +1042,12 @@ export interface PoolsQuery {
   minTvlUsd?: number | undefined;
   /** Admit pools with a token that no market corroborates; ignored while searching. true and false in any case, 1 and 0. */
   includeRisky?: boolean | undefined;
-  /** Pools with this text in a symbol, a token address or the pool id, in any case. Empty: no search. While searching, includeRisky is ignored. */
+  /** Pools with this text in a symbol, a token address or the pool id, in any case. Two symbols with a slash, a space or a hyphen between them also find the pools of that pair, in either order. Empty: no search. While searching, includeRisky is ignored. */
   search?: string | undefined;
+  /** Pools that have this token, or both of two with a comma between them, in either order. The zero address is the native currency. */
+  tokens?: string | undefined;
+  /** Pools with this fee, in pips, as rows show it: of a dynamic pool, that of its last swap. An unknown fee is none. */
+  fee?: number | undefined;
+  /** Pools that have hooks at this address, any hooks, or none. */
+  hooks?: string | undefined;
 }

@@ -1,0 +1,91 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// streamed keeps the numbers of an array as they come.
+type streamed struct{ list []string }
+
+func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
+	s.list = nil
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+
+	for dec.PeekKind() != ']' {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		s.list = append(s.list, string(v))
+	}
+
+	_, err := dec.ReadToken()
+	return err
+}
+
+// Answers are read in any order of calls and of their fields.
+func TestReadAnswers(t *testing.T) {
+	f := func(body, want string) {
+		t.Helper()
+		var number *int
+		var list streamed
+		calls := []Call{{Result: &number}, {Result: &list}}
+		err := readAnswers(strings.NewReader(body), calls)
+		got := fmt.Sprint(number != nil && *number == 7, list.list, calls[0].Error, calls[1].Error, err)
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", body, got, want)
+		}
+	}
+
+	f(`[{"jsonrpc":"2.0","id":0,"result":7},{"id":1,"result":[1,2]}]`, "true [1 2] <nil> <nil> <nil>")
+	f(`[{"result":[1,2],"id":1},{"result":7,"id":"0","error":null}]`, "true [1 2] <nil> <nil> <nil>")
+	f(`[{"id":0,"error":{"code":-3,"message":"no"}},{"id":1,"result":[]}]`, "false [] no <nil> <nil>")
+	f(`[{"error":"no","id":1},{"id":0,"result":null}]`, `false [] <nil> "no" <nil>`)
+	f(`[{"id":0}]`, "false [] the answer has no result the answer to a batch lacks this call <nil>")
+	f(`[{"id":9,"result":7},{"id":0,"result":7}]`,
+		"true [] <nil> the answer to a batch lacks this call <nil>")
+	f(`{"id":0,"result":7}`, "false [] the answer to a batch lacks this call "+
+		"the answer to a batch lacks this call a batch was answered with a single object")
+}
+
+// Whatever comes, reading ends, and what encoding/json takes is taken alike.
+func FuzzReadAnswers(f *testing.F) {
+	f.Add(`[{"jsonrpc":"2.0","id":0,"result":"a"},{"id":1,"error":{"code":1,"message":"b"}}]`)
+	f.Add(`[{"result":{"x":[1,{}]},"id":0}]`)
+	f.Add(`[{"id":0,"result":`)
+	f.Fuzz(func(t *testing.T, body string) {
+		results := make([]json.RawMessage, 2)
+		calls := []Call{{Result: &results[0]}, {Result: &results[1]}}
+		if readAnswers(strings.NewReader(body), calls) != nil {
+			return
+		}
+		if strings.ToLower(body) != body || strings.Count(body, `"id"`) > 1 {
+			return // encoding/json does not mind the case and takes the last id
+		}
+
+		var want []struct {
+			ID     json.RawMessage `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal([]byte(body), &want) != nil {
+			return // what follows the array is not looked at
+		}
+		for _, w := range want {
+			k := placeOf(jsontext.Value(w.ID), len(calls))
+			if k < 0 || len(want) > 1 || w.Error != nil || w.Result == nil || calls[k].Error != nil {
+				continue
+			}
+			if string(results[k]) != string(w.Result) {
+				t.Errorf("%s: result %s; want %s", body, results[k], w.Result)
+			}
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package rpc
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxLogs is where nodes begin to cut an answer, some without saying so.
+const maxLogs = 10_000
+
+// maxTopics is how many a log can have; one more is kept to be refused.
+const maxTopics = 4
+
+// logReader reads the answer to eth_getLogs for the blocks from..to one log at a
+// time: an answer of 10,000 logs is 10 MB, what is kept of it a third.
+type logReader struct {
+	assembly
+	feed  *Feed
+	none  bool  // the answer was null
+	wrong error // the first thing that is wrong with the answer
+	log   logBuffer
+}
+
+// ReadJSON implements endpoint.Stream.
+func (r *logReader) ReadJSON(dec *jsontext.Decoder) error {
+	r.blocks, r.logs, r.wrong = nil, 0, nil
+	r.none = dec.PeekKind() == 'n'
+	if kind := dec.PeekKind(); kind != '[' {
+		if !r.none {
+			r.wrong = fmt.Errorf("the answer is a %s; want an array of logs", kind)
+		}
+		return dec.SkipValue()
+	}
+
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != ']' {
+		if err := r.readNext(dec); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// readNext reads one log. After the first that is wrong, and where there are too
+// many, the rest is skipped.
+func (r *logReader) readNext(dec *jsontext.Decoder) error {
+	if r.wrong != nil || r.isCut() {
+		r.logs++
+		return dec.SkipValue()
+	}
+
+	wrong, err := r.log.read(dec)
+	if err != nil {
+		return err
+	}
+	if r.wrong = wrong; wrong == nil {
+		r.wrong = r.feed.assemble(&r.assembly, &r.log.wireLog)
+	}
+	if r.wrong != nil || r.isCut() {
+		r.blocks = nil
+	}
+	return nil
+}
+
+// isCut reports whether nodes may have cut the answer. One block cannot be asked
+// for in parts.
+func (r *logReader) isCut() bool { return r.logs >= maxLogs && r.from < r.to }
+
+// logBuffer is a log with the room for its fields, which the next one uses again.
+type logBuffer struct {
+	wireLog
+	block, time, txIndex, logIndex quantity
+	hash, txHash                   word
+}
+
+// read reads the next value as a log. What is wrong with it does not keep the
+// decoder from going on.
+func (b *logBuffer) read(dec *jsontext.Decoder) (wrong, err error) {
+	b.wireLog = wireLog{Topics: b.Topics[:0], Data: b.Data[:0]}
+	if kind := dec.PeekKind(); kind != '{' {
+		return fmt.Errorf("a log is a %s; want an object", kind), dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		field := fieldOf(name)
+		if field == topicsField {
+			err = b.readTopics(dec, &wrong)
+		} else {
+			err = b.readField(dec, field, &wrong)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	_, err = dec.ReadToken()
+	return wrong, err
+}
+
+// logField is a field of a log that is read.
+type logField uint8
+
+const (
+	otherField logField = iota
+	addressField
+	topicsField
+	dataField
+	blockField
+	hashField
+	timeField
+	txHashField
+	txIndexField
+	logIndexField
+	removedField
+)
+
+func fieldOf(name jsontext.Value) logField {
+	switch string(name) {
+	case `"address"`:
+		return addressField
+	case `"topics"`:
+		return topicsField
+	case `"data"`:
+		return dataField
+	case `"blockNumber"`:
+		return blockField
+	case `"blockHash"`:
+		return hashField
+	case `"blockTimestamp"`:
+		return timeField
+	case `"transactionHash"`:
+		return txHashField
+	case `"transactionIndex"`:
+		return txIndexField
+	case `"logIndex"`:
+		return logIndexField
+	case `"removed"`:
+		return removedField
+	}
+	return otherField
+}
+
+func (b *logBuffer) readField(dec *jsontext.Decoder, field logField, wrong *error) error {
+	v, err := dec.ReadValue()
+	if err != nil || v.Kind() == 'n' {
+		return err
+	}
+
+	switch field {
+	case addressField:
+		err = b.Address.UnmarshalJSON(v)
+	case dataField:
+		err = b.Data.UnmarshalJSON(v)
+	case blockField:
+		b.Block, err = &b.block, b.block.UnmarshalJSON(v)
+	case hashField:
+		b.Hash, err = &b.hash, b.hash.UnmarshalJSON(v)
+	case timeField:
+		b.Time, err = &b.time, b.time.UnmarshalJSON(v)
+	case txHashField:
+		b.TxHash, err = &b.txHash, b.txHash.UnmarshalJSON(v)
+	case txIndexField:
+		b.TxIndex, err = &b.txIndex, b.txIndex.UnmarshalJSON(v)
+	case logIndexField:
+		b.LogIndex, err = &b.logIndex, b.logIndex.UnmarshalJSON(v)
+	case removedField:
+		b.Removed = v.Kind() != 'f'
+	}
+	if *wrong == nil && err != nil {
+		*wrong = fmt.Errorf("a log's field: %w", err)
+	}
+	return nil
+}
+
+func (b *logBuffer) readTopics(dec *jsontext.Decoder, wrong *error) error {
+	if kind := dec.PeekKind(); kind != '[' {
+		if *wrong == nil && kind != 'n' {
+			*wrong = fmt.Errorf("the topics of a log are a %s; want an array", kind)
+		}
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+
+	for dec.PeekKind() != ']' {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		var t word
+		if err := t.UnmarshalJSON(v); err != nil && *wrong == nil {
+			*wrong = fmt.Errorf("a log's topic: %w", err)
+		}
+		if len(b.Topics) <= maxTopics {
+			b.Topics = append(b.Topics, t)
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
