@@ -90,7 +90,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # the test runs a few rounds, as part of `make test`, or skips. The quick counts of all
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
-  "./storage Crash|Kill|Flips|FailingDisk|RolledBack|ALedgerGoesOn|Damage" \
+  "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Gap" \
   "./actors CrashPromises|PanicIsMended|MeteringActor" \
   "./edge RawCorpus|RawRequests|Generated|PanicReleases" \
   "./edge/pages Collision|Admission|BusyDeepPage|LongCharts" \
@@ -158,6 +158,12 @@ package: ## static binaries, archives and Debian packages for amd64 and arm64 in
 
 package-test: ## install, start, upgrade, remove and purge the Debian package, as root
 	cmd/tidemark/package/test
+
+sbom: ## modules in the binary with versions and licences, as CycloneDX in out/sbom.json
+	cmd/tidemark/package/sbom
+
+reproducible: ## the same bytes from two directories, with both hashes
+	cmd/tidemark/package/reproducible
 
 telemetry-test: build ## Prometheus scrapes a node; rules, dashboard and exposition hold
 	edge/telemetry/check $(BINARY)

@@ -242,9 +242,14 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 	if err != nil {
 		return err
 	}
-	if missing == nil && len(marks) > 1 {
+	// A build before marks leaves an old mark where it is.
+	marked := len(marks) > 0 && marks[len(marks)-1] == stored.sequence
+	if marked {
+		marks = marks[:len(marks)-1]
+	}
+	if missing == nil && marked && len(marks) > 0 {
 		missing = a.lossError("batches between %d and %d of accounts, keys and usage are missing",
-			marks[0], marks[len(marks)-1])
+			marks[0], stored.sequence)
 	}
 	if missing != nil && !o.AcceptLost {
 		return missing
@@ -270,10 +275,10 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 	if missing != nil {
 		o.Logger.Warn("accounts: loss of data accepted", "batch", stored.sequence, "loss", missing)
 	}
-	return errors.Join(a.updateProof(), a.deleteMarks(marks[:max(len(marks), 1)-1]))
+	return errors.Join(a.updateProof(), a.deleteMarks(marks))
 }
 
-// deleteMarks deletes the marks of a loss that was accepted.
+// deleteMarks deletes marks of earlier batches.
 func (a *Accounts) deleteMarks(marks []uint64) error {
 	if len(marks) == 0 {
 		return nil

@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -109,40 +108,6 @@ func TestAccountsReadBack(t *testing.T) {
 	if findings, err := a.Check(); err != nil || len(findings) > 0 {
 		t.Errorf("findings = %q, %v; want none", findings, err)
 	}
-}
-
-// An acknowledged write is there as a whole after a kill.
-func TestAccountsCrash(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	fs := vfs.NewCrashableMem()
-	a := openAccounts(t, fs)
-	defer a.Close()
-	records, keys := sampleAccounts()
-	if err := a.Put(records, keys); err != nil {
-		t.Fatal(err)
-	}
-
-	flush := sampleFlush()
-	crashes := int64(share(40, 200, 2000))
-	for round := range crashes {
-		flush.Months[1].Lease = 1000 + round
-		flush.Months[1].Routes[accounts.RoutePositions].Units = 10 + round
-		if err := a.Flush(flush); err != nil {
-			t.Fatal(err)
-		}
-
-		clone := openAccounts(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
-		if m, err := clone.Month(2, november); err != nil || m != flush.Months[1] {
-			t.Errorf("round %d: %+v, %v; want %+v", round, m, err, flush.Months[1])
-		}
-		if findings, err := clone.Check(); err != nil || len(findings) > 0 {
-			t.Errorf("round %d: findings = %q, %v", round, findings, err)
-		}
-		if err := clone.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	figure(t, "%d crashes of the accounts' store: 0 acknowledged batches lost", crashes)
 }
 
 func TestAccountsFindings(t *testing.T) {

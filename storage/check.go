@@ -38,9 +38,9 @@ func (s *Store) Check() (findings []string, err error) {
 			"from its feed when it starts", chain, s.rollbacks[chain]))
 	}
 
-	if s.sharedDamage != nil {
+	if s.headerDamage != nil {
 		findings = append(findings, fmt.Sprintf("records that chains share: %s; a node writes them "+
-			"again when it starts", describeDamage(s.sharedDamage)))
+			"again when it starts", describeDamage(s.headerDamage)))
 	}
 
 	for _, chain := range chains {

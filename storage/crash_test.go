@@ -127,10 +127,8 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 		return nil
 	}
 
-	clone := c.fs.CrashClone(vfs.CrashCloneCfg{
-		UnsyncedDataPercent: int(n/c.every) % 3 * 50,
-		RNG:                 rand.New(rand.NewPCG(uint64(n), 1)),
-	})
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	clone := c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random})
 
 	c.taken = append(c.taken, crash{clone, *acked})
 	c.busy.Store(false)

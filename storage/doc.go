@@ -79,9 +79,13 @@
 // message. The actor then drops the chain and builds it again from its feed; the
 // other chains are not affected (damage.go).
 //
+// A block with keys of two chains takes out both (excise.go). What no chain owns is
+// kept twice (header.go). If nothing can be opened, files are set aside (salvage.go).
+//
 // Pebble does not notice commits that are missing at the end of its log. The store
 // does, because it records the last commit of each chain in a file of its own
-// (heads.go).
+// (heads.go). It does not notice commits that are missing between others either: marks
+// show them (marks.go).
 //
 // A failed write is not an error: it ends the process (Options.Exit), because Pebble
 // cannot continue, and the next start reads what is on the disk. Guard keeps a full

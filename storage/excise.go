@@ -36,7 +36,7 @@ func (s *Store) regions() ([]keyRegion, error) {
 	}
 	s.mu.Unlock()
 
-	all := []keyRegion{{0, sharedPrefix, sharedEnd}}
+	all := []keyRegion{{0, headerPrefix, headerEnd}}
 	for _, chain := range sortChains(append(chains, s.heads.stored()...)) {
 		all = append(all, keyRegion{chain, appendChain(nil, chain), appendChainEnd(nil, chain)})
 	}
@@ -63,9 +63,9 @@ func (s *Store) removeDamaged(chain market.ChainID) error {
 	s.damages.mu.Unlock()
 
 	if slices.Contains(others, 0) {
-		s.sharedMu.Lock()
-		defer s.sharedMu.Unlock()
-		return s.writeShared()
+		s.headerMu.Lock()
+		defer s.headerMu.Unlock()
+		return s.writeHeader()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -151,4 +152,49 @@ func checkAfterFailure(disk vfs.FS, run *failingRun) error {
 		}
 	}
 	return readAll(s, 1)
+}
+
+// Whichever read fails after the start, it is an error and not a wrong answer, it does
+// not count as damage, and the next try has the data.
+func TestMarketFailingReads(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	g := newRig(78, 1)
+	g.commit(t, s, 30, true)
+	want := g.commit(t, s, 30, true)
+	must(s.Compact())
+	closeTest(t, s)
+
+	failed := 0
+	for n := int64(0); ; n++ {
+		var armed atomic.Bool
+		var operations atomic.Int64
+		o := testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(errorfs.Op) error {
+			if armed.Load() && operations.Add(1)-1 == n {
+				return syscall.EIO
+			}
+			return nil
+		})))
+		s, err := Open("data", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		armed.Store(true)
+		err = errors.Join(readAll(s, 1), readSeries(s, 1))
+		armed.Store(false)
+		reached := operations.Load() > n
+		if d := s.Damaged(1); d != nil || reached && err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("read %d failed: %v, damage %v", n, err, d)
+		}
+		holds(t, s, want)
+		closeTest(t, s)
+		if !reached {
+			break
+		}
+		failed++
+	}
+	if failed < 10 {
+		t.Errorf("only %d reads were made to fail", failed)
+	}
+	figure(t, "%d reads of the market store failed in turn: 0 wrong answers, 0 counted as damage", failed)
 }

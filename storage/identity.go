@@ -37,9 +37,9 @@ type Pair struct{ Name, Value string }
 // Identity returns the pairs that SetIdentity wrote, ascending by name; none for
 // a new store.
 func (s *Store) Identity() []Pair {
-	s.sharedMu.Lock()
-	defer s.sharedMu.Unlock()
-	return slices.Clone(s.shared.Identity)
+	s.headerMu.Lock()
+	defer s.headerMu.Unlock()
+	return slices.Clone(s.header.Identity)
 }
 
 // SetIdentity replaces the identity: the settings that the data was made with.
@@ -47,12 +47,12 @@ func (s *Store) Identity() []Pair {
 func (s *Store) SetIdentity(pairs []Pair) error {
 	pairs = slices.Clone(pairs)
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Name, b.Name) })
-	return s.updateShared(func(c *shared) { c.Identity = pairs })
+	return s.updateHeader(func(c *header) { c.Identity = pairs })
 }
 
 // checkFormat refuses a store in another format, and a database that is no store.
 func (s *Store) checkFormat() error {
-	format := s.shared.Format
+	format := s.header.Format
 	if format == 0 {
 		return s.checkEmpty()
 	}

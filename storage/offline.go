@@ -9,14 +9,14 @@ import (
 // Offline reports whether the operator has taken the chain offline. The flag is
 // not part of the chain's data and survives DropChain.
 func (s *Store) Offline(chain market.ChainID) bool {
-	s.sharedMu.Lock()
-	defer s.sharedMu.Unlock()
-	return slices.Contains(s.shared.Offline, chain)
+	s.headerMu.Lock()
+	defer s.headerMu.Unlock()
+	return slices.Contains(s.header.Offline, chain)
 }
 
 // SetOffline stores the flag that Offline reports.
 func (s *Store) SetOffline(chain market.ChainID, offline bool) error {
-	return s.updateShared(func(c *shared) {
+	return s.updateHeader(func(c *header) {
 		c.Offline = slices.DeleteFunc(slices.Clone(c.Offline), func(id market.ChainID) bool {
 			return id == chain
 		})

@@ -19,7 +19,7 @@ import (
 //
 // They are moved to the directory of the store with ".damaged" at its end, which
 // replaces those of an earlier damage, so that a failing disk is not filled with them.
-// The file SHARED stays.
+// The file HEADER stays.
 
 // openOrSetAside opens the database, if need be without its damaged files.
 func (s *Store) openOrSetAside() error {
@@ -35,7 +35,7 @@ func (s *Store) openOrSetAside() error {
 	kinds := []func(name string) bool{
 		func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") },
 		func(name string) bool { return strings.HasSuffix(name, ".log") },
-		func(name string) bool { return name != "LOCK" && name != sharedName && name != ballastName },
+		func(name string) bool { return name != "LOCK" && name != headerName && name != ballastName },
 	}
 	what := []string{"its options", "its log", "all of it"}
 	for i := 0; i < len(kinds) && errors.Is(err, ErrDamaged); i++ {
@@ -56,6 +56,7 @@ func (s *Store) checkMarker() error {
 	if err != nil || d.Exists {
 		return nil // opening it reports the error
 	}
+
 	names, err := s.fs.List(s.dir)
 	if err != nil {
 		return fmt.Errorf("cannot list %s: %w", s.dir, err)
@@ -84,6 +85,7 @@ func (s *Store) setAside(aside string, selects func(name string) bool) error {
 	if err := s.fs.MkdirAll(aside, 0o700); err != nil {
 		return fmt.Errorf("cannot make %s: %w", aside, err)
 	}
+
 	for _, name := range names {
 		if !selects(name) {
 			continue

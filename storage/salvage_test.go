@@ -28,18 +28,6 @@ func damagedMarket(t *testing.T, damage func(fs vfs.FS)) (fs vfs.FS, one, two *s
 	return fs, one, two
 }
 
-// flipAt flips a bit in a file.
-func flipAt(fs vfs.FS, path string, at int64) {
-	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
-	must(err)
-	b := make([]byte, 1)
-	_, err = f.ReadAt(b, at)
-	must(err)
-	b[0] ^= 1
-	_, err = f.WriteAt(b, at)
-	must(errors.Join(err, f.Close()))
-}
-
 func fileWith(fs vfs.FS, part string) (path string) {
 	names, err := fs.List("data")
 	must(err)
@@ -52,7 +40,8 @@ func fileWith(fs vfs.FS, part string) (path string) {
 }
 
 // flipTables flips a bit of some bytes in every table that has them.
-func flipTables(fs vfs.FS, want []byte) {
+func flipTables(t *testing.T, fs vfs.FS, want []byte) {
+	t.Helper()
 	names, err := fs.List("data")
 	must(err)
 	for _, name := range names {
@@ -61,7 +50,7 @@ func flipTables(fs vfs.FS, want []byte) {
 		content, err := io.ReadAll(f)
 		must(errors.Join(err, f.Close()))
 		if at := bytes.Index(content, want); at >= 0 && strings.HasSuffix(name, ".sst") {
-			flipAt(fs, "data/"+name, int64(at))
+			flipBitAt(t, fs, "data/"+name, int64(at), 1)
 		}
 	}
 }
@@ -109,7 +98,7 @@ func TestMarketSetAside(t *testing.T) {
 		holds(t, s, newRig(10, 1).commit(t, s, 20, true))
 	}
 
-	f("the MANIFEST", func(fs vfs.FS) { flipAt(fs, fileWith(fs, "MANIFEST-"), 20) }, true)
+	f("the MANIFEST", func(fs vfs.FS) { flipBitAt(t, fs, fileWith(fs, "MANIFEST-"), 20, 1) }, true)
 	f("no MANIFEST", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "MANIFEST-"))) }, true)
 	f("no marker", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "marker.manifest"))) }, true)
 	f("a missing table", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, ".sst"))) }, true)
@@ -125,13 +114,13 @@ func TestMarketSetAside(t *testing.T) {
 // A damaged first block has the format, the identity, and keys of the first chain. The
 // first are written again, and the chain is built again; the other one is whole.
 func TestDamagedFirstBlock(t *testing.T) {
-	fs, _, two := damagedMarket(t, func(fs vfs.FS) { flipTables(fs, []byte("identity")) })
+	fs, _, two := damagedMarket(t, func(fs vfs.FS) { flipTables(t, fs, []byte("identity")) })
 	o := testOptions(fs)
 	o.ReadOnly = true
 	s, err := Open("data", o)
 	must(err)
-	if s.sharedDamage == nil || readAll(s, 1) == nil {
-		t.Fatalf("the damaged block is not the first: %v", s.sharedDamage)
+	if s.headerDamage == nil || readAll(s, 1) == nil {
+		t.Fatalf("the damaged block is not the first: %v", s.headerDamage)
 	}
 	if got := s.Identity(); !slices.Equal(got, []Pair{{"seed", "7"}}) || !s.Offline(42161) {
 		t.Errorf("identity %v, offline %v", got, s.Offline(42161))
@@ -170,10 +159,10 @@ func TestDamageOfTwoChains(t *testing.T) {
 		fs := vfs.NewMem()
 		_, err := vfs.Clone(source, fs, "", "")
 		must(err)
-		flipAt(fs, path, at)
+		flipBitAt(t, fs, path, at, 1)
 		s = openTest(t, fs)
 		one, two := s.readBeside(appendChainEnd(nil, 1), true), s.readBeside(appendChain(nil, 42161), false)
-		if one == nil || two == nil || s.sharedDamage != nil {
+		if one == nil || two == nil || s.headerDamage != nil {
 			closeTest(t, s)
 			s = nil
 		}
@@ -230,7 +219,7 @@ func TestGapBetweenCommits(t *testing.T) {
 		disk := vfs.NewMem()
 		_, err := vfs.Clone(source, disk, "", "")
 		must(err)
-		flipAt(disk, fileWith(disk, "MANIFEST-"), at)
+		flipBitAt(t, disk, fileWith(disk, "MANIFEST-"), at, 1)
 		s := openTest(t, disk)
 		switch d := s.Damaged(1); {
 		case d != nil && strings.Contains(d.Error(), "are missing"):

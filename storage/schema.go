@@ -11,7 +11,7 @@ import (
 
 // Every key of the store. Numbers in keys are big-endian, so keys sort by number.
 //
-//	00 name                                     what chains share; see shared.go
+//	00 name                                     what chains share; see header.go
 //	chain kind …                                all data of a chain
 //
 // chain is a length from 1 to 8 and that many bytes: chain 1 is 01 01, chain
@@ -151,8 +151,8 @@ var (
 	updateKey      = []byte("\x00update")
 	identityPrefix = []byte("\x00identity/")
 	offlinePrefix  = []byte("\x00offline/")
-	sharedPrefix   = []byte{0}
-	sharedEnd      = []byte{1}
+	headerPrefix   = []byte{0}
+	headerEnd      = []byte{1}
 	storeEnd       = bytes.Repeat([]byte{0xff}, maxKeyLen) // above every key
 )
 

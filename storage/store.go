@@ -25,9 +25,9 @@ type Store struct {
 	mu      sync.Mutex
 	writers map[market.ChainID]*writer
 
-	sharedMu     sync.Mutex
-	shared       shared
-	sharedDamage error // of its keys, when the store was opened
+	headerMu     sync.Mutex
+	header       header
+	headerDamage error // of its keys, when the store was opened
 
 	damages   damages
 	dropping  sync.Mutex // held while a chain is dropped: it may lock every writer
@@ -42,8 +42,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	s := &Store{
 		dir: dir, opts: opts, fs: opts.fs, tele: newTelemetry(opts.Metrics),
-		writers: make(map[market.ChainID]*writer), damages: newDamages(),
-		rollbacks: make(map[market.ChainID]*Rollback),
+		writers: make(map[market.ChainID]*writer),
 	}
 
 	if !opts.ReadOnly {
@@ -85,13 +84,14 @@ func (s *Store) openDatabase() error {
 	if err := s.checkMarker(); err != nil {
 		return err
 	}
+	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
 	db, err := pebble.Open(s.dir, p)
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
-	s.db, s.damages = db, newDamages()
-	if err = s.openShared(); err == nil {
+	s.db = db
+	if err = s.openHeader(); err == nil {
 		err = s.findRollbacks()
 	}
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A flipped byte in a table of accounts is a finding that names the file, the
@@ -55,6 +56,62 @@ func TestDamagedAccounts(t *testing.T) {
 		"--ops-listen", "127.0.0.1:0")
 }
 
+// A damaged MANIFEST of the market store is a finding, and does not keep a node from
+// starting: it says what it does, builds the chains again, and has its accounts.
+func TestDamagedMarket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	v := newVictim(t, 1000)
+	v.start()
+	key := v.customer("acme", "growth")
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	v.cmd = nil
+
+	manifests, err := filepath.Glob(filepath.Join(v.dir, marketDir, "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal(manifests, err)
+	}
+	for _, path := range manifests {
+		flipByte(t, path, 20)
+	}
+
+	out, err := exec.Command("tidemark", "check", "--data", v.dir).CombinedOutput()
+	if want := "moves the damaged files to " + filepath.Join(v.dir, marketDir) + ".damaged"; err == nil ||
+		!bytes.Contains(out, []byte(want)) {
+		t.Errorf("check says %s, %v; want %q", out, err, want)
+	}
+	v.start()
+	status := 0
+	for end := time.Now().Add(startTimeout); status != 200 && time.Now().Before(end); {
+		status, _, err = request(v.url+"/v1/pools?chainId=1&limit=1", key)
+	}
+	if status != 200 || err != nil {
+		t.Errorf("a page is answered %d, %v", status, err)
+	}
+	if aside, err := os.ReadDir(filepath.Join(v.dir, marketDir) + ".damaged"); err != nil || len(aside) == 0 {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+}
+
+// flipByte flips a bit of a file.
+func flipByte(t *testing.T, path string, at int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[at] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // flipTable flips a byte of the first record of every table in a directory and
 // returns the name of one.
 func flipTable(t *testing.T, dir string) (name string) {
@@ -69,15 +126,7 @@ func flipTable(t *testing.T, dir string) (name string) {
 			continue
 		}
 		name = entry.Name()
-		path := filepath.Join(dir, name)
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content[10] ^= 1
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		flipByte(t, filepath.Join(dir, name), 10)
 	}
 
 	if name == "" {

@@ -56,8 +56,8 @@ func adviseMarket(data string, err error) error {
 			err, filepath.Join(data, marketDir))
 
 	case errors.Is(err, storage.ErrDamaged), storage.FindTableDamage(err) != nil:
-		return fmt.Errorf("%w; move %s away, and the node builds all chains again from their feeds; or %s",
-			err, filepath.Join(data, marketDir), restoreAdvice(data))
+		return fmt.Errorf("%w; when a node starts, it moves the damaged files to %s.damaged and builds "+
+			"the chains again from their feeds; or %s", err, filepath.Join(data, marketDir), restoreAdvice(data))
 	}
 	return err
 }

@@ -18,36 +18,36 @@ import (
 	"tidemark/rankings/market"
 )
 
-// shared is what no chain owns: the format, the identity and the chains that are
+// header is what no chain owns: the format, the identity and the chains that are
 // offline. It is kept in memory, so that it can be read whatever happens to the disk,
-// and twice on the disk: under its keys, and in the file SHARED in the directory of
+// and twice on the disk: under its keys, and in the file HEADER in the directory of
 // the store. Where the keys cannot be read, or the whole database, the file replaces
 // them: a market that is built again is the same market, and a chain that was offline
 // stays so.
 //
 // The file is JSON in one line, and the CRC-32C of that line.
-type shared struct {
+type header struct {
 	Format   int
 	Update   uint64 // number of changes so far; at least 1
 	Identity []Pair // by name
 	Offline  []market.ChainID
 }
 
-// sharedName is the name of the file.
-const sharedName = "SHARED"
+// headerName is the name of the file.
+const headerName = "HEADER"
 
-// maxSharedFile is far more than the identity of hundreds of chains takes.
-const maxSharedFile = 1 << 20
+// maxHeaderFile is far more than the identity of hundreds of chains takes.
+const maxHeaderFile = 1 << 20
 
-// openShared reads what chains share. It refuses a store in another format, and makes
+// openHeader reads what chains share. It refuses a store in another format, and makes
 // a new store one of this format.
-func (s *Store) openShared() error {
-	stored, err := s.readSharedKeys()
+func (s *Store) openHeader() error {
+	stored, err := s.readHeaderKeys()
 	if err != nil && !isDamage(err) {
 		return fmt.Errorf("cannot read format of store %s: %w", s.dir, err)
 	}
 	damage := err
-	copied, err := s.readSharedFile()
+	copied, err := s.readHeaderFile()
 	if err != nil {
 		return err
 	}
@@ -62,15 +62,15 @@ func (s *Store) openShared() error {
 	case damage != nil && copied == nil:
 		return fmt.Errorf("cannot read format of store %s: %w", s.dir, asStoreDamage(damage))
 	case damage != nil, copied != nil && copied.Update > stored.Update:
-		s.shared = *copied
+		s.header = *copied
 	default:
-		s.shared = stored
+		s.header = stored
 	}
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
 
-	s.sharedDamage = damage
+	s.headerDamage = damage
 	if s.opts.ReadOnly {
 		return nil
 	}
@@ -81,27 +81,27 @@ func (s *Store) openShared() error {
 			return err
 		}
 	}
-	if s.shared.Format != Format {
-		s.shared.Format = Format
-		s.shared.Update++
+	if s.header.Format != Format {
+		s.header.Format = Format
+		s.header.Update++
 	}
-	if damage != nil || !sameShared(&s.shared, &stored) {
-		return s.writeShared()
+	if damage != nil || !sameHeader(&s.header, &stored) {
+		return s.writeHeader()
 	}
-	if copied == nil || !sameShared(&s.shared, copied) {
-		return s.writeSharedFile()
+	if copied == nil || !sameHeader(&s.header, copied) {
+		return s.writeHeaderFile()
 	}
 	return nil
 }
 
-func sameShared(a, b *shared) bool {
+func sameHeader(a, b *header) bool {
 	return a.Format == b.Format && a.Update == b.Update &&
 		slices.Equal(a.Identity, b.Identity) && slices.Equal(a.Offline, b.Offline)
 }
 
-// readSharedKeys reads the keys. The format is 0 if there is none.
-func (s *Store) readSharedKeys() (c shared, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: sharedPrefix, UpperBound: sharedEnd})
+// readHeaderKeys reads the keys. The format is 0 if there is none.
+func (s *Store) readHeaderKeys() (c header, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: headerPrefix, UpperBound: headerEnd})
 	if err != nil {
 		return c, err
 	}
@@ -121,9 +121,10 @@ func (s *Store) readSharedKeys() (c shared, err error) {
 
 // readKey reads a key of what chains share. It takes keys that it does not know to
 // be those of a later format.
-func (c *shared) readKey(key, value []byte) (err error) {
+func (c *header) readKey(key, value []byte) (err error) {
 	name, isIdentity := bytes.CutPrefix(key, identityPrefix)
 	encoded, isOffline := bytes.CutPrefix(key, offlinePrefix)
+
 	switch {
 	case isIdentity:
 		c.Identity = append(c.Identity, Pair{Name: string(name), Value: string(value)})
@@ -143,14 +144,14 @@ func (c *shared) readKey(key, value []byte) (err error) {
 	return nil
 }
 
-// writeShared writes the keys, then the file. The file is never ahead of the keys,
+// writeHeader writes the keys, then the file. The file is never ahead of the keys,
 // unless a commit of them was lost.
-func (s *Store) writeShared() error {
+func (s *Store) writeHeader() error {
 	b := s.db.NewBatch()
 	defer b.Close()
 
-	c := &s.shared
-	must(b.DeleteRange(sharedPrefix, sharedEnd, nil))
+	c := &s.header
+	must(b.DeleteRange(headerPrefix, headerEnd, nil))
 	must(b.Set(formatKey, strconv.AppendInt(nil, int64(c.Format), 10), nil))
 	must(b.Set(updateKey, binary.BigEndian.AppendUint64(nil, c.Update), nil))
 	for _, p := range c.Identity {
@@ -163,56 +164,56 @@ func (s *Store) writeShared() error {
 	if err := b.Commit(pebble.Sync); err != nil {
 		return fmt.Errorf("cannot write what chains share to store %s: %w", s.dir, err)
 	}
-	return s.writeSharedFile()
+	return s.writeHeaderFile()
 }
 
-// updateShared changes what chains share.
-func (s *Store) updateShared(change func(*shared)) error {
+// updateHeader changes what chains share.
+func (s *Store) updateHeader(change func(*header)) error {
 	if err := s.checkWritable(); err != nil {
 		return err
 	}
-	s.sharedMu.Lock()
-	defer s.sharedMu.Unlock()
-	next := s.shared
+	s.headerMu.Lock()
+	defer s.headerMu.Unlock()
+	next := s.header
 	change(&next)
 	next.Update++
 
-	was := s.shared
-	s.shared = next
-	if err := s.writeShared(); err != nil {
-		s.shared = was
+	was := s.header
+	s.header = next
+	if err := s.writeHeader(); err != nil {
+		s.header = was
 		return err
 	}
 	return nil
 }
 
-func (s *Store) sharedPath() string { return s.fs.PathJoin(s.dir, sharedName) }
+func (s *Store) headerPath() string { return s.fs.PathJoin(s.dir, headerName) }
 
-func (s *Store) writeSharedFile() error {
-	line, err := json.Marshal(&s.shared)
+func (s *Store) writeHeaderFile() error {
+	line, err := json.Marshal(&s.header)
 	if err != nil {
 		return err
 	}
 	content := fmt.Appendf(line, "\n%08x\n", crc32.Checksum(line, castagnoli))
-	return replaceFile(s.fs, s.sharedPath(), content)
+	return replaceFile(s.fs, s.headerPath(), content)
 }
 
-// readSharedFile returns nil if there is no file or it is damaged.
-func (s *Store) readSharedFile() (*shared, error) {
-	f, err := s.fs.Open(s.sharedPath())
+// readHeaderFile returns nil if there is no file or it is damaged.
+func (s *Store) readHeaderFile() (*header, error) {
+	f, err := s.fs.Open(s.headerPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open %s: %w", s.sharedPath(), err)
+		return nil, fmt.Errorf("cannot open %s: %w", s.headerPath(), err)
 	}
-	content, err := io.ReadAll(io.LimitReader(f, maxSharedFile))
+	content, err := io.ReadAll(io.LimitReader(f, maxHeaderFile))
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", s.sharedPath(), err)
+		return nil, fmt.Errorf("cannot read %s: %w", s.headerPath(), err)
 	}
 
 	line, sum, _ := bytes.Cut(content, []byte("\n"))
-	c := new(shared)
+	c := new(header)
 	if fmt.Sprintf("%08x\n", crc32.Checksum(line, castagnoli)) != string(sum) ||
 		json.Unmarshal(line, c) != nil {
 		return nil, nil
@@ -231,6 +232,7 @@ func replaceFile(fsys vfs.FS, path string, content []byte) error {
 		}
 		err = errors.Join(err, f.Close())
 	}
+
 	if err == nil {
 		err = fsys.Rename(fresh, path)
 	}
