@@ -33,7 +33,7 @@ race: ## the short tests under the race detector
 check: lint peers-test race ## lint, the tests of bench/peers, and the race detector
 
 peers-test: ## vet, staticcheck and the tests of bench/peers, which is a module of its own
-	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 120s ./...
+	cd bench/peers && go vet ./... && go run $(STATICCHECK) ./... && go test -count=1 -timeout 300s ./...
 
 UI := cd edge/ui && npm ci --ignore-scripts --silent &&
 ui: ## build the pages into edge/ui/dist, which is committed
@@ -66,6 +66,9 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
+backfill-rate: ## events, sparse blocks and live calls a second through a provider at 100 ms, in 2 minutes
+	go run ./bench/oracle/backfill
+
 e2e-wrong: ## the same with six rules broken one at a time: each must be noticed
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-wrong.mjs
 
@@ -85,7 +88,9 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
   "./storage Crash|Kill|Flips|FailingDisk|RolledBack|ALedgerGoesOn|Damage" \
-  "./actors CrashPromises" \
+  "./actors CrashPromises|PanicIsMended|MeteringActor" \
+  "./edge RawCorpus|RawRequests|Generated|PanicReleases" \
+  "./edge/pages Collision|Admission|BusyDeepPage|LongCharts" \
   "./cmd/tidemark/torture ."
 TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do set -- $$line; \
   TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v -run "$$2" $$1 > out/$(1).part 2>&1 \
@@ -93,14 +98,15 @@ TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do s
   cat out/$(1).part >> out/$(1).txt; sed -n 's/.*figure: //p' out/$(1).part; done; rm out/$(1).part
 
 torture: ## crashes, kills, damage, reorganisations and failing disks; a line each with its figure
-	@$(call TORTURE_RUN,torture,full,4h)
+	@$(call TORTURE_RUN,torture,full,6h)
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=60s
 
 torture-quick: ## a share of the same, in at most 6 minutes
 	@$(call TORTURE_RUN,torture-quick,quick,400s)
 
 SOAK ?= 2h
 soak: ## a node under the usual mix for SOAK (2h): memory, descriptors and latencies, a line a window
-	@TIDEMARK_TORTURE=1 TIDEMARK_SOAK=$(SOAK) go test -count=1 -timeout 24h -v -run TestSoak ./cmd/tidemark/torture
+	@TIDEMARK_TORTURE=full TIDEMARK_SOAK=$(SOAK) go test -count=1 -timeout 24h -v -run TestSoak ./cmd/tidemark/torture
 
 BENCH_POSITIONS ?= 3000000
 BENCH           := out/bench

@@ -43,6 +43,7 @@ type chainActor struct {
 	chain *chain.Chain
 	epoch uint64
 	pause time.Duration // before the next restore
+	took  time.Duration // the work of the last refresh
 	// damage of the stored data: the next open builds the chain again; nil: none.
 	damage *storage.Damage
 	// parked: the disk is full and events wait for a commit, so nothing is fetched.
@@ -249,7 +250,8 @@ func (a *chainActor) handleTick() {
 		return
 	}
 
-	started, fresh := time.Now(), a.chain.Unpublished()
+	fresh := a.chain.Unpublished()
+	a.took = 0
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
@@ -258,7 +260,7 @@ func (a *chainActor) handleTick() {
 		a.parked = false
 		a.startFetch()
 	}
-	rest := pauseAfter(a.every, time.Since(started))
+	rest := pauseAfter(a.every, a.took)
 	if fresh {
 		a.refreshAt = time.Now().Add(rest)
 	}
@@ -278,6 +280,7 @@ func (a *chainActor) publish() bool {
 		return false
 	}
 
+	started := time.Now()
 	if err := a.chain.Refresh(a.now, newPacer(a.board.Requests).pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
@@ -286,9 +289,16 @@ func (a *chainActor) publish() bool {
 		a.recoverFrom(err)
 		return false
 	}
-	a.pause = 0
+	a.pause, a.took = 0, time.Since(started)
+	if commit := a.chain.LastCommit(); commit > hungCommit {
+		a.took -= commit
+	}
 	return true
 }
+
+// hungCommit is a commit that waited for the disk. It was no work, and the pause after
+// a refresh must not be a multiple of it: the data would be old for as long again.
+const hungCommit = time.Second
 
 func (a *chainActor) scheduleTick(after time.Duration) {
 	a.ticks++

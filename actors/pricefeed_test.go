@@ -49,9 +49,10 @@ func TestParsePrices(t *testing.T) {
 // that fails leaves it.
 func TestPriceFeedReads(t *testing.T) {
 	const usd = `{"1:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 2}`
-	answer := usd
+	answer, status := usd, http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")
+		w.WriteHeader(status)
 		io.WriteString(w, answer)
 	}))
 	defer server.Close()
@@ -85,6 +86,14 @@ func TestPriceFeedReads(t *testing.T) {
 	answer = "nothing"
 	if err := remote.read(t.Context()); err == nil || len(remote.Of(1)) != 1 {
 		t.Errorf("a bad answer was %v and left %+v", err, remote.Of(1))
+	}
+
+	// What comes with another status is no list of prices, whatever it looks like.
+	answer = strings.Replace(usd, "2}", "3}", 1)
+	for _, status = range []int{http.StatusNonAuthoritativeInfo, http.StatusNotFound, http.StatusBadGateway} {
+		if err := remote.read(t.Context()); err == nil || len(remote.Of(1)) != 1 || remote.Of(1)[0].Usd != 2 {
+			t.Errorf("status %d was %v and left %+v", status, err, remote.Of(1))
+		}
 	}
 }
 

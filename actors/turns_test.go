@@ -1,10 +1,17 @@
 package actors
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/rankings/market"
+	"tidemark/storage"
 )
 
 // A refresh is followed by a pause of at least five times its length.
@@ -52,16 +59,36 @@ func TestFailingChainWaitsLonger(t *testing.T) {
 	}
 }
 
-// Only one chain refreshes at a time.
+// Only one chain refreshes at a time, and it holds its turn until what it made is
+// committed.
 func TestOneRefreshAtATime(t *testing.T) {
+	var slot atomic.Pointer[chan struct{}]
+	var inside, commits atomic.Int32
 	gate := make(chan struct{})
-	th := newTestNode(t, func(f feed.Feed) feed.Feed { return gatedFeed{f, gate} })
-	slot := th.node.chains[1].slot
-	if slot != th.node.chains[2].slot || cap(slot) != 1 {
-		t.Fatal("the chains do not share one slot")
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet,
+		Tee: func(id market.ChainID, _ []byte) error {
+			if commits.Add(1); inside.Add(1) > 1 {
+				t.Errorf("chain %d commits beside another one", id)
+			}
+			time.Sleep(50 * time.Millisecond) // for the other chain to come in
+			if len(*slot.Load()) == 0 {
+				t.Errorf("chain %d gave its turn away before its commit", id)
+			}
+			inside.Add(-1)
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	slot <- struct{}{} // as a chain that refreshes
+	th := startTestNode(t, store, func(f feed.Feed) feed.Feed { return gatedFeed{f, gate} })
+	turn := th.node.chains[1].slot
+	if turn != th.node.chains[2].slot || cap(turn) != 1 {
+		t.Fatal("the chains do not share one slot")
+	}
+	slot.Store(&turn)
+	turn <- struct{}{} // as a chain that refreshes
 	close(gate)
 	time.Sleep(300 * time.Millisecond)
 	for _, c := range th.board.Load().Chains {
@@ -70,9 +97,54 @@ func TestOneRefreshAtATime(t *testing.T) {
 		}
 	}
 
-	<-slot
+	<-turn
 	th.await(1, "served", served)
 	th.await(2, "served", served)
-	slot <- struct{}{} // every refresh has left it
-	<-slot
+	turn <- struct{}{} // every refresh has left it
+	<-turn
+	if commits.Load() < 2 {
+		t.Errorf("%d commits were seen; want one of each chain", commits.Load())
+	}
+}
+
+// A message of an earlier epoch is about a chain that has been opened again since,
+// so it is dropped.
+func TestEarlierEpochs(t *testing.T) {
+	th := newTestNode(t, plain)
+	th.await(1, "served", served)
+	a := th.node.chains[1]
+	state := func() (epoch, ticks uint64, opened *chain.Chain) {
+		reply := make(chan error, 1)
+		a.send(command{func(a *chainActor) error {
+			epoch, ticks, opened = a.epoch, a.ticks, a.chain
+			return nil
+		}, reply})
+		<-reply
+		return epoch, ticks, opened
+	}
+	if err := th.node.Resync(1); err != nil {
+		t.Fatal(err)
+	}
+	th.await(1, "served", served)
+
+	broken := errors.New("of an earlier epoch")
+	for _, message := range []any{
+		open{0}, loaded{0, broken}, fetched{0, feed.Step{}, fmt.Errorf("%w: %w", feed.ErrTooDeep, broken)},
+	} {
+		epoch, _, opened := state()
+		a.send(message)
+		if e, _, c := state(); e != epoch || c != opened || c.Status().Stopped {
+			t.Errorf("%T: epoch %d became %d, the chain is another: %t; stopped: %t", message, epoch, e,
+				c != opened, c.Status().Stopped)
+		}
+	}
+
+	for range 100 { // a tick of the present epoch may come between
+		epoch, ticks, _ := state()
+		a.send(refresh{epoch - 1, ticks})
+		if _, now, _ := state(); now == ticks {
+			return
+		}
+	}
+	t.Error("a refresh of an earlier epoch was done")
 }

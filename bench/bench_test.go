@@ -13,39 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
 )
-
-// A packed body is looked at like any other.
-func TestUnpack(t *testing.T) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte(`{"a":1}`)); err != nil || w.Close() != nil {
-		t.Fatal(err)
-	}
-	e, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	f := func(body []byte, want string) {
-		t.Helper()
-		got, err := unpack(body)
-		if string(got) != want || want == "" && err == nil {
-			t.Errorf("%q is %q, %v; want %q", body, got, err, want)
-		}
-	}
-	f([]byte(`{"a":1}`), `{"a":1}`)
-	f(b.Bytes(), `{"a":1}`)
-	f(b.Bytes()[:8], "")
-	f(e.EncodeAll([]byte(`{"a":1}`), nil), `{"a":1}`)
-	f([]byte{0x28, 0xb5, 0x2f, 0xfd, 1}, "")
-}
 
 // What Go prints is read by name and unit, and repeated runs by their median.
 func TestPieces(t *testing.T) {

@@ -66,16 +66,20 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 
 	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
 	err = n.WaitUntil(ctx, func(h *tidemark.Health) bool {
-		p.show(process.Ready(h))
+		p.show()
 		return process.Ready(h)
 	})
-	r.Seconds, r.CPU, r.Events = time.Since(n.Began).Seconds(), n.CPU().Seconds(), p.events()
+	if p.terminal {
+		fmt.Fprintln(out)
+	}
+	r.Seconds, r.CPU = time.Since(n.Began).Seconds(), n.CPU().Seconds()
+	r.Events, _ = p.events()
 	return errors.Join(err, n.Stop())
 }
 
 // progress shows how far a node is: on a terminal a line that is written over,
 // elsewhere a line now and then. It counts events, since nearly all of them are
-// in the last blocks.
+// in the last blocks. The number of all is an estimate.
 type progress struct {
 	node     *process.Node
 	spec     *corpus.Spec
@@ -84,35 +88,27 @@ type progress struct {
 	shown    time.Time
 }
 
-// events is how many events the node has applied.
-func (p *progress) events() (sum int64) {
+// events is how many events the node has applied, and about how many there are.
+func (p *progress) events() (done, all int64) {
 	values := p.node.Counters()
-	for _, c := range corpus.Chains[:p.spec.Chains] {
-		sum += int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, c.ID)])
+	for i, c := range corpus.Chains[:p.spec.Chains] {
+		done += int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, c.ID)])
+		all += p.spec.Events(i)
 	}
-	return sum
+	return done, all
 }
 
-// show asks the node how many events it has. The number of all is an estimate:
-// until the node is ready, the last hundredth is not believed.
-func (p *progress) show(ready bool) {
+func (p *progress) show() {
 	pause, start, end := 10*time.Second, "", "\n"
 	if p.terminal {
 		pause, start, end = time.Second, "\r\033[K", "" // clear the line
 	}
-	if !ready && time.Since(p.shown) < pause {
+	if time.Since(p.shown) < pause {
 		return
 	}
-	p.shown = time.Now()
 
-	all := int64(0)
-	for i := range p.spec.Chains {
-		all += p.spec.Events(i)
-	}
-	done := min(p.events(), all-all/100)
-	if ready {
-		done, end = all, "\n"
-	}
-	left := time.Since(p.node.Began).Seconds() * float64(all-done) / float64(max(done, 1))
-	fmt.Fprintf(p.out, "%s%d %% of about %d events, about %.0f s left%s", start, 100*done/all, all, left, end)
+	p.shown = time.Now()
+	done, all := p.events()
+	left := time.Since(p.node.Began).Seconds() * float64(max(all-done, 0)) / float64(max(done, 1))
+	fmt.Fprintf(p.out, "%s%d of about %d events, about %.0f s left%s", start, done, all, left, end)
 }

@@ -15,11 +15,11 @@
 //	               market that moves
 //	mixes.go       what is asked; target.go finds out what there is to ask for,
 //	               remote.go prepares for a node that was started elsewhere
-//	comparison.go  a mix on the node and on the limit, in turns
-//	check.go       is an answer right
+//	comparison.go  a load on the node and on the limit, in turns
+//	check.go       is an answer right (edge/consistency)
 //	goals.toml     the table of goals, which goals.go holds against a run
 //	yardsticks.go  the plainest way to do work of the same kind
-//	peersrun.go    the comparison with databases (bench/peers)
+//	peersrun.go    databases as limits (bench/peers)
 //	output.go      NDJSON; package report has tables and pages
 //
 // Pieces of the node alone are Go benchmarks of their packages, each with its

@@ -12,34 +12,6 @@ import (
 	"tidemark/bench/report"
 )
 
-// Names of what scenarios measure, as the table of goals has them.
-const (
-	// What every scenario under load has; see metricOf.
-	ofLimit      = "of the limit by CPU"
-	serverMicros = "server CPU an answer"
-	p50          = "p50"
-	p99          = "p99"
-	p999         = "p99.9"
-	cached       = "share from the page cache"
-	bodyBytes    = "body"
-
-	// What scenarios measure besides.
-	resident         = "resident"
-	residentPeak     = "resident at most"
-	columnsPass      = "one pass over three columns"
-	timesFront       = "CPU of page 1"
-	transactions     = "transactions"
-	strconvMicros    = "its numbers by strconv"
-	refreshes        = "refreshes"
-	nativeMoved      = "native prices moved a refresh"
-	refreshCPU       = "CPU a refresh"
-	refreshBytes     = "written a refresh"
-	sortCPU          = "slices.Sort of a float for every position"
-	firstPage        = "first page"
-	freshGenerations = "fresh generations"
-	readAll          = "reading every record"
-)
-
 // goal is a row of goals.toml, which says what the fields mean.
 type goal struct {
 	Number, What, Yardstick string
@@ -87,25 +59,26 @@ func valueOf(run *report.Run, scenario, metric string) (most float64, ok bool) {
 	return most, ok
 }
 
-// metricOf finds a metric of a scenario. Of a load without a good answer there
+// metricOf finds a metric of a scenario: what every one under load has, or a value
+// that it set. Of a load without a good answer there
 // is none, nor a CPU time of a node that is not ours.
 func metricOf(s *report.Scenario, metric string) (float64, bool) {
 	loaded := s.Node.Requests > 0
 	known := loaded && s.Node.ServerMicros > 0
 	switch metric {
-	case ofLimit:
+	case "of the limit by CPU":
 		return s.RatioCPU, s.RatioCPU > 0
-	case serverMicros:
+	case "server CPU an answer":
 		return s.Node.ServerMicros, known
-	case p50:
+	case "p50":
 		return s.Node.At(50), loaded
-	case p99:
+	case "p99":
 		return s.Node.At(99), loaded
-	case p999:
+	case "p99.9":
 		return s.Node.At(99.9), loaded
-	case cached:
+	case "share from the page cache":
 		return s.CacheShare, known
-	case bodyBytes:
+	case "body":
 		return float64(s.Node.BodyBytes), loaded
 	}
 	return s.Value(metric)

@@ -71,31 +71,13 @@ func (s *suite) startNode(ctx context.Context, m mode) error {
 	return err
 }
 
-// firstBlocks is how far a market is when its first node starts: every chain
-// has a block or two, so that nobody waits for the first.
-const firstBlocks = 25 * time.Second
-
-// marketSince returns when a market continued after the end of the history. In a
-// calm one nothing happens at first (see sim.CalmLull). A brisk one continues
-// where the calm one is, with minutes in every refresh, and from so far on that
-// no calm minute is left in the median that prices the native currency.
+// marketSince returns when a market continued after the end of the history.
 func (s *suite) marketSince(m corpus.Market) time.Time {
-	now := time.Now()
-	if m == corpus.Calm {
-		if s.calmSince.IsZero() {
-			s.calmSince = now.Add(-sim.CalmLull - firstBlocks)
-		}
-		return s.calmSince
+	if _, known := s.since[m]; !known && m != corpus.Still {
+		w := sim.Workload{Calm: m == corpus.Calm, Brisk: m == corpus.Brisk}
+		s.since[m] = w.Since(time.Now(), s.since[corpus.Calm], s.Refresh)
 	}
-
-	if m == corpus.Brisk && s.liveSince.IsZero() {
-		passed := firstBlocks + sim.CalmLull
-		if !s.calmSince.IsZero() {
-			passed += now.Sub(s.calmSince)
-		}
-		s.liveSince = now.Add(-passed / time.Duration(sim.BriskSpeed(s.Refresh)))
-	}
-	return s.liveSince
+	return s.since[m]
 }
 
 // stopNode stops a node of ours, and keeps how far its generations were.
@@ -127,16 +109,16 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
 	count := s.sumCounter(before, after, refreshCount)
-	out.Set(refreshes, count, "")
-	out.Set(nativeMoved, moves/count, "")
-	out.Set(refreshCPU, cpu.Seconds()/count, "s")
+	out.Set("refreshes", count, "")
+	out.Set("native prices moved a refresh", moves/count, "")
+	out.Set("CPU a refresh", cpu.Seconds()/count, "s")
 	out.Set("time a refresh", s.sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
 	out.Set("events a refresh", s.sumCounter(before, after, "tidemark_chain_events_total")/count, "")
-	out.Set(refreshBytes, float64(written)/count/1e6, "MB")
+	out.Set("written a refresh", float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
 	sorted, err := s.sortSeconds(int(s.record.Corpus.Positions) / len(s.record.Corpus.Chains))
-	out.Set(sortCPU, sorted, "s")
+	out.Set("slices.Sort of a float for every position", sorted, "s")
 	return err
 }
 
@@ -226,9 +208,9 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	}
 
 	out.Set("stop", stopped.Seconds(), "s")
-	out.Set(firstPage, page.Seconds(), "s")
-	out.Set(freshGenerations, time.Since(s.node.Began).Seconds(), "s")
-	out.Set(readAll, read, "s")
+	out.Set("first page", page.Seconds(), "s")
+	out.Set("fresh generations", time.Since(s.node.Began).Seconds(), "s")
+	out.Set("reading every record", read, "s")
 	return nil
 }
 
@@ -269,6 +251,6 @@ func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 	defer n.Stop()
 
 	page, err := s.firstPage(ctx, n, keys[0][0])
-	out.Set(firstPage, page.Seconds(), "s")
+	out.Set("first page", page.Seconds(), "s")
 	return err
 }

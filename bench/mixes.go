@@ -9,6 +9,7 @@ import (
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
+	"tidemark/rankings"
 )
 
 // path appends the path of a request.
@@ -40,8 +41,8 @@ func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
 	chains := append([]int64{0}, t.chains...)
 
 	return func(dst []byte, r *rand.Rand) []byte {
-		chain, sort := chains[r.IntN(len(chains))], r.IntN(len(positionSorts))
-		dst = append(append(dst, "/v1/positions?sort="...), positionSorts[sort]...)
+		chain, sort := chains[r.IntN(len(chains))], r.IntN(len(rankings.PositionSorts))
+		dst = append(append(dst, "/v1/positions?sort="...), rankings.PositionSorts[sort]...)
 		dst = append(dst, "&page="...)
 		dst = strconv.AppendInt(dst, int64(1+draw(r, t.pages(chain, sort))), 10)
 		if chain != 0 {
@@ -57,7 +58,8 @@ func zipfMix(t *target) load.Mix {
 	near := func(r *rand.Rand, pages int) int { return drawZipf(r, min(pages, deepest)) }
 
 	pools := func(dst []byte, r *rand.Rand) []byte {
-		dst = append(append(dst, "/v1/pools?sort="...), poolSorts[drawZipf(r, len(poolSorts))]...)
+		order := rankings.PoolSorts[drawZipf(r, len(rankings.PoolSorts))]
+		dst = append(append(dst, "/v1/pools?sort="...), order...)
 		return strconv.AppendInt(append(dst, "&page="...), int64(1+drawZipf(r, 10)), 10)
 	}
 
@@ -138,7 +140,7 @@ func pagesFrom(name string, first, many int) load.Mix {
 	var next atomic.Uint64
 	walk := func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
-		sort := positionSorts[valuedSorts:][n%5] // the others leave out rows
+		sort := rankings.PositionSorts[valuedSorts:][n%5] // the others leave out rows
 		page := uint64(first) + n/5%uint64(max(1, many))
 		return fmt.Appendf(dst, "/v1/positions?sort=%s&%s&page=%d", sort, everything, page)
 	}
@@ -163,7 +165,7 @@ func laterPages(*target) load.Mix {
 	return load.Mix{{Name: "known filter", Weight: 1, Units: unitsList,
 		Path: func(dst []byte, r *rand.Rand) []byte {
 			return fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1&page=%d",
-				positionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
+				rankings.PositionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
 		}}}
 }
 

@@ -23,19 +23,17 @@ type line struct {
 func Write(w io.Writer, run *report.Run) error {
 	head := *run
 	head.Scenarios, head.Figures = nil, nil
-	lines := []line{{Kind: "run", Run: &head}}
+	out := json.NewEncoder(w)
+	err := out.Encode(line{Kind: "run", Run: &head})
 	for i := range run.Scenarios {
-		lines = append(lines, line{Kind: "scenario", Scenario: &run.Scenarios[i]})
+		err = errors.Join(err, out.Encode(line{Kind: "scenario", Scenario: &run.Scenarios[i]}))
 	}
 	for i := range run.Figures {
-		lines = append(lines, line{Kind: "figure", Figure: &run.Figures[i]})
+		err = errors.Join(err, out.Encode(line{Kind: "figure", Figure: &run.Figures[i]}))
 	}
 
-	out := json.NewEncoder(w)
-	for i := range lines {
-		if err := out.Encode(&lines[i]); err != nil {
-			return fmt.Errorf("cannot write a run: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("cannot write a run: %w", err)
 	}
 	return nil
 }

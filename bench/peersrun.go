@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark/bench/load"
 	"tidemark/bench/process"
@@ -59,12 +58,13 @@ const (
 
 // ComparePeers compares a node without its page cache with databases that the
 // command serves: a scenario for every question to every peer, which is its
-// limit. It returns what it measured also when a part of it failed.
+// limit. Without rounds it only compares answers. It returns what it measured
+// also when a part of it failed.
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Run, err error) {
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
 	}
-	s := &suite{Settings: settings, began: time.Now()}
+	s := newSuite(settings)
 	defer func() { err = errors.Join(err, s.finish()) }()
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -94,7 +94,10 @@ func ComparePeers(ctx context.Context, settings Settings, command string) (_ *re
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return &s.run, errors.Join(append(faults, s.refreshNode(ctx))...)
+	if s.Rounds > 0 {
+		faults = append(faults, s.refreshNode(ctx))
+	}
+	return &s.run, errors.Join(faults...)
 }
 
 // contest is one peer in comparison with the node.
@@ -170,7 +173,7 @@ func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (er
 	}
 	equal, err := c.compareAnswers(q, prefix, keys)
 	out.Set("equal answers", float64(equal), "")
-	if err == nil {
+	if err == nil && c.Rounds > 0 {
 		err = c.compare(ctx, &out, side(c.ask, "", load.Config{Keys: c.keys}), side(c.runLoad, prefix,
 			load.Config{Addr: c.front.Address, Keys: keys, ServerCPU: c.front.CPU}))
 	}
@@ -254,7 +257,7 @@ func (s *suite) refreshNode(ctx context.Context) error {
 		return err
 	}
 
-	seconds, _ := r.Value(refreshCPU)
+	seconds, _ := r.Value("CPU a refresh")
 	for i := range s.run.Scenarios {
 		if p := &s.run.Scenarios[i]; strings.HasSuffix(p.Name, refreshName) {
 			p.Node.ServerMicros = seconds * 1e6 * float64(len(s.target.chains))

@@ -8,6 +8,7 @@ import (
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
 	"tidemark/bench/report"
+	"tidemark/rankings"
 )
 
 // scenario is one thing to measure: a mix in comparison with the limit, or what
@@ -93,8 +94,8 @@ func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenar
 	}
 
 	micros, err := s.numbersMicros(mix[0].Path)
-	out.Set(strconvMicros, micros, "µs")
-	out.Set(transactions, float64(s.target.entries), "") // of the longest detail
+	out.Set("its numbers by strconv", micros, "µs")
+	out.Set("transactions", float64(s.target.entries), "") // of the longest detail
 	return err
 }
 
@@ -109,7 +110,7 @@ func runFilter(ctx context.Context, s *suite, out *report.Scenario) error {
 		return nil
 	}
 	pass, err := s.columnsPass(int(s.record.Corpus.Positions))
-	out.Set(columnsPass, pass, "ms")
+	out.Set("one pass over three columns", pass, "ms")
 	return err
 }
 
@@ -122,7 +123,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	const span = 400 // pages on each side, none of them twice in a round
 	last := min(deepPage, s.target.all/pageRows-1)
 	many := max(1, min(span, last/4))
-	for _, sort := range positionSorts[valuedSorts:] { // once, so that the first visits are over
+	for _, sort := range rankings.PositionSorts[valuedSorts:] { // once, so that the first visits are over
 		path := fmt.Sprintf("/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
 		if _, err := getUntil[json.RawMessage](s, "%s", path); err != nil {
 			return err
@@ -141,7 +142,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Comparison = "front pages"
 	out.Set("page", float64(last), "")
 	if out.RatioCPU > 0 {
-		out.Set(timesFront, 1/out.RatioCPU, "x")
+		out.Set("CPU of page 1", 1/out.RatioCPU, "x")
 	}
 	return nil
 }

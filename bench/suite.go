@@ -57,14 +57,18 @@ type suite struct {
 	began   time.Time
 	run     report.Run
 
-	calmSince, liveSince time.Time       // when the markets continued after the history
-	generations          map[int64]int64 // of the node that was stopped last
+	since       map[corpus.Market]time.Time // when markets continued after the history
+	generations map[int64]int64             // of the node that was stopped last
 
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
 	asking  []string // the keys of the scenario under way
 	used    int64    // units of the key at the start, of a node that is not ours
 	target  *target
+}
+
+func newSuite(settings Settings) *suite {
+	return &suite{Settings: settings, began: time.Now(), since: map[corpus.Market]time.Time{}}
 }
 
 // Run measures, and returns what it measured also when a scenario failed.
@@ -76,7 +80,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 		}
 	}
 
-	s := &suite{Settings: settings, began: time.Now()}
+	s := newSuite(settings)
 	err := s.prepare(ctx)
 	if err == nil {
 		err = s.runScenarios(ctx)
@@ -200,8 +204,8 @@ func (s *suite) measureScenario(ctx context.Context, sc *scenario) (*report.Scen
 	}
 	if s.node != nil && s.node.Child != nil {
 		memory := process.Read(s.node.Pid())
-		out.Set(resident, float64(memory.Resident)/(1<<30), "GiB")
-		out.Set(residentPeak, float64(memory.Peak)/(1<<30), "GiB")
+		out.Set("resident", float64(memory.Resident)/(1<<30), "GiB")
+		out.Set("resident at most", float64(memory.Peak)/(1<<30), "GiB")
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"tidemark/bench/process"
 	tidemark "tidemark/edge/client/go"
+	"tidemark/rankings"
 )
 
 // target is what is known of the node's content: where requests can go.
@@ -37,21 +38,13 @@ type idRange struct {
 	least, most uint64
 }
 
-// positionSorts and poolSorts are the orders of the lists. The first valuedSorts
-// of positions leave out rows without value.
-var (
-	positionSorts = []string{
-		"apr", "fee_apr", "roi", "pnl", "underlying_value", "age", "nft_id_asc", "nft_id_desc",
-	}
-	poolSorts = []string{"tvl", "volume", "fees", "fee_apr", "age"}
-)
-
 const (
-	valuedSorts = 3
+	// valuedSorts is how many orders, the first ones, leave out rows without value.
+	valuedSorts = int(rankings.ByROI) + 1
 	// everything is the filter that leaves nothing out.
 	everything = "status=all&minPoolTvl=0&includeRisky=true"
 	// pageRows is the default size of a page, which the figures are about.
-	pageRows = 20
+	pageRows = rankings.DefaultLimit
 	// Pages of 100 rows of each list that are looked through, and details of
 	// the most valuable positions.
 	discoverPages   = 5
@@ -138,8 +131,8 @@ func (s *suite) findRows(t *target) error {
 	t.all = int(stats.Positions)
 
 	for _, chain := range append([]int64{0}, t.chains...) {
-		valued, err := s.countRows(positionSorts[0], chain, t.all)
-		open, openErr := s.countRows(positionSorts[valuedSorts], chain, t.all)
+		valued, err := s.countRows(rankings.PositionSorts[0], chain, t.all)
+		open, openErr := s.countRows(rankings.PositionSorts[valuedSorts], chain, t.all)
 		if err := errors.Join(err, openErr); err != nil {
 			return err
 		}

@@ -155,6 +155,35 @@ func TestPositionSeries(t *testing.T) {
 	}
 }
 
+// TestShorterSeries checks that a day of a position has the same values whatever the
+// first day of the answer is.
+func TestShorterSeries(t *testing.T) {
+	s := serve(t, nil)
+	st := stateOf(1)
+	compared := 0
+	for i := uint32(0); i < st.Positions.Len(); i += 3 {
+		p := st.Positions.At(i)
+		path := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d/charts", p.ID)
+		long, _ := s.get(path + "?range=all").decoded(t)["positionSeries"].(map[string]any)
+		short, _ := s.get(path + "?range=30d").decoded(t)["positionSeries"].(map[string]any)
+		for _, name := range []string{"pnlUsd", "assetValueUsd", "apr", "feeApr"} {
+			all := seriesOf(t, long, name)
+			for _, point := range seriesOf(t, short, name) {
+				at, value := point.(map[string]any)["timestamp"].(float64), point.(map[string]any)["value"]
+				if want := pointAt(all, at); value != want {
+					t.Errorf("position %d, day %.0f: %s is %v; from the mint on it is %v", p.ID, at, name, value, want)
+				}
+				if len(all) > 30 {
+					compared++
+				}
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d points of positions older than the answer were compared", compared)
+	}
+}
+
 // TestChartsOfOthers checks statuses and charges of charts and explain: the 404 of
 // what does not exist costs 1 unit.
 func TestChartsOfOthers(t *testing.T) {

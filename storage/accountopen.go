@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -213,7 +214,11 @@ func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
 	p := o.pebble()
 	p.Cache, p.Lock, p.ReadOnly = a.cache, a.lock, o.ReadOnly
 	db, err := pebble.Open(a.dir, p)
-	if err != nil {
+	var code syscall.Errno
+	switch {
+	case isDamage(err), err != nil && !errors.As(err, &code):
+		return &AccountsDamage{Dir: a.dir, Table: FindTableDamage(err), Err: err}
+	case err != nil:
 		return fmt.Errorf("cannot open accounts %s: %w", a.dir, err)
 	}
 	a.db = db
@@ -233,6 +238,14 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 	}
 
 	missing := a.findLoss(&stored, acknowledged)
+	marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
+	if err != nil {
+		return err
+	}
+	if missing == nil && len(marks) > 1 {
+		missing = a.lossError("batches between %d and %d of accounts, keys and usage are missing",
+			marks[0], marks[len(marks)-1])
+	}
 	if missing != nil && !o.AcceptLost {
 		return missing
 	}
@@ -257,7 +270,20 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 	if missing != nil {
 		o.Logger.Warn("accounts: loss of data accepted", "batch", stored.sequence, "loss", missing)
 	}
-	return a.updateProof()
+	return errors.Join(a.updateProof(), a.deleteMarks(marks[:max(len(marks), 1)-1]))
+}
+
+// deleteMarks deletes the marks of a loss that was accepted.
+func (a *Accounts) deleteMarks(marks []uint64) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	b := a.db.NewBatch()
+	defer b.Close()
+	for _, number := range marks {
+		b.Delete(appendBatchMark(nil, number), nil)
+	}
+	return a.commit(b)
 }
 
 // findLoss returns an AccountsLost if the store lacks acknowledged batches.
@@ -294,6 +320,8 @@ func (a *Accounts) checkFormat(readOnly bool) error {
 	switch {
 	case err != nil:
 		return err
+	case !ok && a.head.sequence > 0 && !a.opts.AcceptLost: // the first batch writes it
+		return a.lossError("the first batches of %d are missing", a.head.sequence)
 	case !ok && readOnly:
 		return fmt.Errorf("%s holds no accounts", a.dir)
 	case !ok:

@@ -165,25 +165,7 @@ func replaceProof(fsys vfs.FS, path string, p *proof) error {
 		copy(content[at:], p.appendSlot(nil))
 	}
 
-	fresh := path + ".new"
-	f, err := fsys.Create(fresh, vfs.WriteCategoryUnspecified)
-	if err == nil {
-		_, err = f.Write(content)
-		if err == nil {
-			err = f.Sync()
-		}
-		err = errors.Join(err, f.Close())
-	}
-	if err == nil {
-		err = fsys.Rename(fresh, path)
-	}
-	if err == nil {
-		err = syncDir(fsys, fsys.PathDir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
+	return replaceFile(fsys, path, content)
 }
 
 // writeProof writes a proof into its slot, synced. It overwrites existing blocks

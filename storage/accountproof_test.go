@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/google/go-cmp/cmp"
+
+	"tidemark/storage/accounts"
 )
 
 // lastLease is what the last batch of usedAccounts wrote.
@@ -26,24 +28,9 @@ func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
 	a := openAccounts(t, fs)
-	records, keys := sampleAccounts()
-	if err := a.Put(records, keys); err != nil {
-		t.Fatal(err)
-	}
-
-	flush := sampleFlush()
-	for round := range int64(20) {
-		flush.Months[1].Lease = 1000 + round
-		if err := a.Flush(flush); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	records[0].Suspended, keys[0].RevokedAt = true, 99
-	if err := a.Put(records[:1], keys[:1]); err != nil {
-		t.Fatal(err)
-	}
-
+	putAccounts(t, a)
+	useAccounts(t, a)
+	revokeKey(t, a)
 	if closed {
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
@@ -53,6 +40,49 @@ func usedAccounts(t *testing.T, closed bool) *vfs.MemFS {
 
 	t.Cleanup(func() { a.Close() })
 	return fs.CrashClone(vfs.CrashCloneCfg{})
+}
+
+// flushedAccounts writes the same batches, the revocation earlier, and returns the disk
+// after a kill. The accounts and the revocation were flushed to tables, one after the
+// other, and what followed is in the log.
+func flushedAccounts(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	a := openAccounts(t, fs)
+	t.Cleanup(func() { a.Close() })
+	for _, write := range []func(*testing.T, *Accounts){putAccounts, revokeKey} {
+		write(t, a)
+		must(a.db.Flush())
+	}
+	useAccounts(t, a)
+	return fs.CrashClone(vfs.CrashCloneCfg{})
+}
+
+func putAccounts(t *testing.T, a *Accounts) {
+	t.Helper()
+	if err := a.Put(sampleAccounts()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func useAccounts(t *testing.T, a *Accounts) {
+	t.Helper()
+	flush := sampleFlush()
+	for round := range int64(20) {
+		flush.Months[1].Lease = 1000 + round
+		if err := a.Flush(flush); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func revokeKey(t *testing.T, a *Accounts) {
+	t.Helper()
+	records, keys := sampleAccounts()
+	records[0].Suspended, keys[0].RevokedAt = true, 99
+	if err := a.Put(records[:1], keys[:1]); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkUsed checks that the store has what usedAccounts wrote.
@@ -188,15 +218,86 @@ func TestAccountsOfAnotherTime(t *testing.T) {
 	}
 }
 
+// A store that was closed in order needs nothing of its log.
+func TestAccountsCloseFlushes(t *testing.T) {
+	fs := usedAccounts(t, true)
+	removed := 0
+	for _, path := range filesOf(t, fs) {
+		if strings.HasSuffix(path, ".log") {
+			removed++
+			if err := fs.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	a, err := OpenAccounts("accounts", quietAccounts(fs))
+	if err != nil || removed == 0 {
+		t.Fatalf("%d logs removed: %v", removed, err)
+	}
+	if err := errors.Join(checkUsed(a), a.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Damage of a table is found when the store is opened, also of records that the
+// start does not need.
+func TestAccountsDamageIsFoundAtStart(t *testing.T) {
+	source := vfs.NewMem()
+	a := openAccounts(t, source)
+	var months []AccountMonth
+	for id := range uint64(3000) {
+		months = append(months, AccountMonth{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
+	}
+	if err := errors.Join(a.Flush(&AccountsFlush{Months: months}), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	flipped := 0
+	for _, path := range filesOf(t, source) {
+		if !strings.HasSuffix(path, ".sst") {
+			continue
+		}
+		for part := range int64(8) { // of the first half, which has records only
+			fs := vfs.NewMem()
+			if _, err := vfs.Clone(source, fs, "", ""); err != nil {
+				t.Fatal(err)
+			}
+			info, err := fs.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flipBitAt(t, fs, path, info.Size()*part/16, 1)
+			flipped++
+
+			opened, err := OpenAccounts("accounts", quietAccounts(fs))
+			var damage *AccountsDamage
+			if !errors.As(err, &damage) {
+				t.Errorf("%s of %d bytes, flipped at %d/16: opened with %v", path, info.Size(), part, err)
+			}
+			if err == nil {
+				opened.Close()
+			}
+		}
+	}
+	if flipped == 0 {
+		t.Error("there is no table")
+	}
+}
+
 // A store with a flipped bit is refused, or it still has every acknowledged batch.
 // A flip never ends the process.
 func TestAccountsFlips(t *testing.T) {
-	flips := share(40, 40, 100) // of each file, in each state
+	flips := share(40, 40, 150) // of each file, in each state
 	rng := rand.New(rand.NewPCG(3, 4))
-	counts := map[string]int{}
-	for _, closed := range []bool{false, true} {
-		source := usedAccounts(t, closed)
+	counts, total := map[string]int{}, 0
+	for i, source := range []*vfs.MemFS{
+		usedAccounts(t, false), usedAccounts(t, true), flushedAccounts(t),
+	} {
 		for _, path := range filesOf(t, source) {
+			if info, err := source.Stat(path); err != nil || info.Size() == 0 {
+				continue // its name is all it has
+			}
 			for range flips {
 				fs := vfs.NewMem()
 				if _, err := vfs.Clone(source, fs, "", ""); err != nil {
@@ -205,14 +306,16 @@ func TestAccountsFlips(t *testing.T) {
 				at := flipBit(t, fs, path, rng)
 				outcome, err := openFlipped(fs)
 				if err != nil {
-					t.Errorf("closed %v, %s, byte %d: %v", closed, path, at, err)
+					t.Errorf("disk %d, %s, byte %d: %v", i, path, at, err)
 				}
 				counts[outcome]++
+				total++
 			}
 		}
 	}
 
-	figure(t, "bits flipped in files of the accounts' store: %v; 0 unnoticed, 0 process ends", counts)
+	figure(t, "%d bits flipped in files of the accounts' store: %v; 0 unnoticed, 0 process ends",
+		total, counts)
 	if counts["lost"] == 0 || counts["damaged"] == 0 || counts["harmless"] == 0 {
 		t.Errorf("outcomes: %v; want some of each", counts)
 	}
@@ -236,7 +339,7 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 	case errors.As(err, &damage):
 		return "damaged", nil
 	case err != nil:
-		return "refused", nil
+		return "refused", err // without the way out
 	}
 
 	err = checkUsed(a)
@@ -248,12 +351,7 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 
 func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 	t.Helper()
-	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := fs.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,15 +360,25 @@ func flipBit(t *testing.T, fs vfs.FS, path string, rng *rand.Rand) (at int64) {
 	}
 
 	at = rng.Int64N(info.Size())
+	flipBitAt(t, fs, path, at, 1<<rng.IntN(8))
+	return at
+}
+
+func flipBitAt(t *testing.T, fs vfs.FS, path string, at int64, bit byte) {
+	t.Helper()
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	b := make([]byte, 1)
 	if _, err := f.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	b[0] ^= 1 << rng.IntN(8)
+	b[0] ^= bit
 	if _, err := f.WriteAt(b, at); err != nil {
 		t.Fatal(err)
 	}
-	return at
 }
 
 const failingDiskEnv = "TIDEMARK_TEST_FAILING_DISK"

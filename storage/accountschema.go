@@ -12,6 +12,7 @@ import (
 //
 //	00 "format"              AccountsFormat as a uvarint
 //	00 "proof"               the last batch's storedProof
+//	00 "batch" number(8)     the mark of the last batch; see marks.go
 //	01 account(8)            an account
 //	02 key(8)                an issued key
 //	03 key(8)                the minute it was last used
@@ -37,6 +38,17 @@ var (
 	accountsFormatKey = []byte("\x00format")
 	accountsProofKey  = []byte("\x00proof")
 )
+
+// Bounds of the marks.
+var (
+	batchMarks    = []byte("\x00batch")
+	batchMarksEnd = []byte("\x00batci")
+)
+
+// appendBatchMark appends the key of a batch's mark.
+func appendBatchMark(dst []byte, batch uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, batchMarks...), batch)
+}
 
 func appendNumberedKey(dst []byte, prefix byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefix), n)

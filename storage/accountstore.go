@@ -140,6 +140,9 @@ func (a *Accounts) commit(b *pebble.Batch) error {
 		return err
 	}
 
+	number := a.head.sequence + 1
+	b.Delete(appendBatchMark(nil, number-1), nil)
+	b.Set(appendBatchMark(nil, number), nil, nil)
 	next := storedProof{proof: a.head.next(b.Repr()), before: a.head.chain}
 	b.Set(accountsProofKey, next.append(nil), nil)
 	if err := b.Commit(pebble.Sync); err != nil {

@@ -38,9 +38,18 @@ func (s *Store) Check() (findings []string, err error) {
 			"from its feed when it starts", chain, s.rollbacks[chain]))
 	}
 
+	if s.sharedDamage != nil {
+		findings = append(findings, fmt.Sprintf("records that chains share: %s; a node writes them "+
+			"again when it starts", describeDamage(s.sharedDamage)))
+	}
+
 	for _, chain := range chains {
 		c := &checker{s: s, chain: chain}
-		if err := c.checkChain(); err != nil {
+		err := s.findGap(chain)
+		if err == nil {
+			err = c.checkChain()
+		}
+		if err != nil {
 			c.reportError(err)
 		}
 		findings = append(findings, c.found...)
@@ -82,9 +91,10 @@ func (c *checker) report(format string, args ...any) {
 
 // reportError reports an error that ended the check of a chain, with the way out.
 func (c *checker) reportError(err error) {
-	if table := FindTableDamage(err); table != nil {
+	var damage *Damage
+	if FindTableDamage(err) != nil || errors.As(err, &damage) {
 		c.report("%s; a node builds the chain again from its feed when it starts, or on "+
-			"`tidemark chains resync %d`", table, c.chain)
+			"`tidemark chains resync %d`", describeDamage(err), c.chain)
 		return
 	}
 	c.report("%v", err)

@@ -178,7 +178,7 @@ func filledPosition(owner uint32) market.Position {
 func readAll(s *Store, chain market.ChainID) (err error) {
 	defer catchDamage(&err)
 	r, err := s.Restore(chain)
-	if err != nil {
+	if err != nil || r == nil {
 		return err
 	}
 	r.Warm(func() bool { return false })

@@ -2,10 +2,11 @@ package storage
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -24,11 +25,15 @@ type Damage struct {
 }
 
 func (d *Damage) Error() string {
-	text := fmt.Sprintf("store of chain %d is damaged: %s: ", d.Chain, d.What)
-	if table := FindTableDamage(d.Err); table != nil {
-		return text + table.String()
+	return fmt.Sprintf("store of chain %d is damaged: %s: %s", d.Chain, d.What, describeDamage(d.Err))
+}
+
+// describeDamage names the file and the keys, if the damage is of a table.
+func describeDamage(err error) string {
+	if table := FindTableDamage(err); table != nil {
+		return table.String()
 	}
-	return text + d.Err.Error()
+	return err.Error()
 }
 
 func (d *Damage) Unwrap() error { return d.Err }
@@ -46,10 +51,30 @@ var ErrDamaged = errors.New("the store is damaged")
 
 // asStoreDamage adds ErrDamaged to an error of opening the database.
 func asStoreDamage(err error) error {
-	if pebble.IsCorruptionError(err) {
+	if isDamage(err) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
+}
+
+// isDamage reports whether an error of Pebble, or a Damage, says that files are not
+// as they were written: damaged, missing, or cut off. An error of the operating system
+// is none.
+func isDamage(err error) bool {
+	var damage *Damage
+	if err == nil || errors.As(err, &damage) {
+		return damage != nil && damage.Lasts()
+	}
+	var code syscall.Errno
+	if errors.As(err, &code) && code != syscall.ENOENT {
+		return false
+	}
+
+	text := err.Error()
+	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) ||
+		strings.Contains(text, "object size mismatch") || // of a table
+		// These two are of the OPTIONS: another comparer, another directory of logs.
+		strings.Contains(text, "name from file") || strings.Contains(text, "WALRecoveryDirs")
 }
 
 // damages are the damages that were found since the store was opened.
@@ -141,33 +166,6 @@ func (s *Store) readRange(chain market.ChainID, lower, upper []byte) error {
 		}
 	}
 	return it.Close()
-}
-
-// removeDamaged removes the keys of a dropped chain from all files at once. A range
-// deletion alone would leave a corrupt block in the way of compactions.
-func (s *Store) removeDamaged(chain market.ChainID) error {
-	s.damages.mu.Lock()
-	damaged := s.damages.chains[chain] != nil
-	s.damages.mu.Unlock()
-	if !damaged {
-		return nil
-	}
-
-	// An excise of keys in a memtable would only be queued, so flush them first.
-	span := pebble.KeyRange{Start: appendChain(nil, chain), End: appendChainEnd(nil, chain)}
-	err := s.db.Flush()
-	if err == nil {
-		err = s.db.Excise(context.Background(), span)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot remove damaged data of chain %d: %w", chain, err)
-	}
-
-	s.damages.mu.Lock()
-	defer s.damages.mu.Unlock()
-	delete(s.damages.chains, chain)
-	s.damages.searched[chain] = len(s.damages.files)
-	return nil
 }
 
 // catchDamage must be deferred. It turns the panic of a cold row into an error.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,9 +26,9 @@ type marketDisk struct {
 	files   map[string][]string       // by kind
 }
 
-// newMarketDisk commits cuts of two chains, some of them compacted into tables and
-// some only in the log. The store is closed, or else killed.
-func newMarketDisk(t *testing.T, closed bool) *marketDisk {
+// newMarketDisk commits cuts of two chains: some of them are compacted into tables,
+// some are flushed, and some are only in the log. The store is closed, or else killed.
+func newMarketDisk(t *testing.T, closed, flushed bool) *marketDisk {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
 	d := &marketDisk{
@@ -48,6 +49,9 @@ func newMarketDisk(t *testing.T, closed bool) *marketDisk {
 		}
 		if round == 5 {
 			must(s.Compact())
+		}
+		if flushed && (round == 1 || round == 9) {
+			must(s.db.Flush())
 		}
 	}
 
@@ -73,19 +77,22 @@ func newMarketDisk(t *testing.T, closed bool) *marketDisk {
 	return d
 }
 
-// TestMarketFlips flips a bit in every kind of file of a market store. The store is
-// refused, or names the chain that is damaged and can rebuild it while the other one
-// is whole, or reports the commits that it lost, or has everything. A flip never ends
-// the process.
+// TestMarketFlips flips a bit in every kind of file of a market store. The store opens,
+// and has everything, or reports the commits that it lost, or names the chains that are
+// damaged and can rebuild them while the others are whole. A flip never ends the
+// process.
 func TestMarketFlips(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	outcomes, byKind := map[string]int{}, map[string]int{}
 	flips := share(rounds(60), 200, 1000)
-	disks := []*marketDisk{newMarketDisk(t, false), newMarketDisk(t, true)}
+	disks := []*marketDisk{
+		newMarketDisk(t, false, false), newMarketDisk(t, true, false), newMarketDisk(t, false, true),
+	}
 	for i := range flips {
-		disk := disks[i%2]
+		disk := disks[i%len(disks)]
 		kinds := sortedKeys(disk.files)
-		files := disk.files[kinds[i/2%len(kinds)]]
+		kind := kinds[i/len(disks)%len(kinds)]
+		files := disk.files[kind]
 		path := files[random.IntN(len(files))]
 
 		fs := vfs.NewMem()
@@ -95,10 +102,10 @@ func TestMarketFlips(t *testing.T) {
 		at := flipBit(t, fs, path, random)
 		outcome, err := disk.openFlipped(t, fs)
 		if err != nil {
-			t.Errorf("closed %v, %s, byte %d: %v", i%2 > 0, path, at, err)
+			t.Errorf("disk %d, %s, byte %d: %v", i%len(disks), path, at, err)
 		}
 		outcomes[outcome]++
-		byKind[kinds[i/2%len(kinds)]+" "+outcome]++
+		byKind[kind+" "+outcome]++
 	}
 
 	figure(t, "%d bits flipped in files of the market store: %v; 0 unnoticed, 0 process ends",
@@ -125,13 +132,13 @@ func (d *marketDisk) openFlipped(t *testing.T, fs vfs.FS) (outcome string, err e
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 
 	s, err := Open("data", testOptions(fs))
 	if err != nil {
-		return "refused", nil
+		return "refused", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
@@ -168,20 +175,50 @@ func (d *marketDisk) openFlipped(t *testing.T, fs vfs.FS) (outcome string, err e
 		}
 	}
 
-	for _, chain := range damaged {
+	if len(damaged) > 0 {
 		outcome = "damaged"
+		err = d.rebuild(t, s, damaged)
+	}
+	return outcome, err
+}
+
+// rebuild builds damaged chains again, and those that had keys in the same block. The
+// others stay whole.
+func (d *marketDisk) rebuild(t *testing.T, s *Store, damaged []market.ChainID) error {
+	t.Helper()
+	all := []market.ChainID{1, 42161}
+	again := map[market.ChainID]*snapshot{}
+	for len(damaged) > 0 {
+		chain := damaged[0]
+		damaged = damaged[1:]
+		if again[chain] != nil {
+			return fmt.Errorf("chain %d is damaged after it was rebuilt: %w", chain, s.Damaged(chain))
+		}
 		if err := s.DropChain(chain); err != nil {
-			return "damaged beyond repair", nil
+			return fmt.Errorf("it cannot be rebuilt: %w", err)
 		}
-		again := newRig(40, chain)
+		g := newRig(40, chain)
 		for range 3 {
-			holds(t, s, again.commit(t, s, 12, true))
+			again[chain] = g.commit(t, s, 12, true)
 		}
-		if s.Damaged(chain) != nil {
-			return outcome, fmt.Errorf("chain %d is damaged after it was rebuilt", chain)
+		for _, other := range all {
+			if s.Damaged(other) != nil && !slices.Contains(damaged, other) {
+				damaged = append(damaged, other)
+			}
 		}
 	}
-	return outcome, nil
+
+	must(s.db.Flush())
+	for _, chain := range all {
+		if again[chain] != nil {
+			holds(t, s, again[chain])
+		} else if r, err := s.Restore(chain); err != nil || r == nil && s.Rollback(chain) == nil {
+			return fmt.Errorf("chain %d is %v after the other was rebuilt: %w", chain, r, err)
+		} else if r != nil {
+			holds(t, s, d.history[place(r.State)])
+		}
+	}
+	return nil
 }
 
 // readSeries reads the leaves and series of a chain, as a scan of its keys.
@@ -304,7 +341,7 @@ func TestCheckNamesDamagedFile(t *testing.T) {
 // goes on from there, and never numbers a generation twice.
 func TestRolledBackHeadIsNoticed(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
-	disk := newMarketDisk(t, false)
+	disk := newMarketDisk(t, false, false)
 	path, end := disk.findInLog(t, disk.history[disk.last[42161]].st.Head.Hash)
 	noticed, flips := 0, share(rounds(15), 30, 300)
 	for range flips {

@@ -144,6 +144,18 @@ func (h *headFile) get(chain market.ChainID) (acknowledgedHead, bool) {
 	return a, ok
 }
 
+// stored returns the chains that should have data.
+func (h *headFile) stored() (chains []market.ChainID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for chain, a := range h.last {
+		if !a.dropped {
+			chains = append(chains, chain)
+		}
+	}
+	return chains
+}
+
 // write records a head, synced. Only the first head of a chain needs disk space.
 func (h *headFile) write(a acknowledgedHead) error {
 	h.mu.Lock()
@@ -194,6 +206,9 @@ func (h *headFile) close() error {
 func (s *Store) findRollbacks() error {
 	for chain, acknowledged := range s.heads.last {
 		stored, err := s.readCommit(chain)
+		if isDamage(err) {
+			continue // the chain is built again
+		}
 		if err != nil {
 			return fmt.Errorf("cannot open store %s: %w", s.dir, err)
 		}

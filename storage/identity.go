@@ -1,11 +1,10 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
-
-	"github.com/cockroachdb/pebble/v2"
+	"slices"
 )
 
 // The formats of the store, newest last. A change to any key, record or meaning
@@ -20,7 +19,8 @@ import (
 //	5  2026-11: the seconds outside of ticks and inside of positions; swaps of 30
 //	   days. A store in format 3 or 4 opens; its positions have no time in range (see
 //	   market.Position.Timed), those minted from then on do; its windows of 30 days
-//	   are not known until the days are there (see market.State.DaysFrom)
+//	   are not known until the days are there (see market.State.DaysFrom);
+//	   marks of commits, and the number of changes of what chains share
 const (
 	Format       = 5
 	OldestFormat = 3 // that this program reads
@@ -34,92 +34,55 @@ type Pair struct{ Name, Value string }
 
 // Identity returns the pairs that SetIdentity wrote, ascending by name; none for
 // a new store.
-func (s *Store) Identity() ([]Pair, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: identityPrefix, UpperBound: identityEnd,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
-	}
-
-	var pairs []Pair
-	for ok := it.First(); ok; ok = it.Next() {
-		name := string(it.Key()[len(identityPrefix):])
-		pairs = append(pairs, Pair{Name: name, Value: string(it.Value())})
-	}
-
-	if err := it.Close(); err != nil {
-		return nil, fmt.Errorf("cannot read identity of store %s: %w", s.dir, err)
-	}
-	return pairs, nil
+func (s *Store) Identity() []Pair {
+	s.sharedMu.Lock()
+	defer s.sharedMu.Unlock()
+	return slices.Clone(s.shared.Identity)
 }
 
 // SetIdentity replaces the identity: the settings that the data was made with.
 // The node compares them with its configuration at every start.
 func (s *Store) SetIdentity(pairs []Pair) error {
-	if err := s.checkWritable(); err != nil {
-		return err
-	}
-
-	b := s.db.NewBatch()
-	defer b.Close()
-
-	must(b.DeleteRange(identityPrefix, identityEnd, nil))
-	for _, p := range pairs {
-		must(b.Set(appendIdentityKey(nil, p.Name), []byte(p.Value), nil))
-	}
-
-	if err := b.Commit(pebble.Sync); err != nil {
-		return fmt.Errorf("cannot write identity of store %s: %w", s.dir, err)
-	}
-	return nil
+	pairs = slices.Clone(pairs)
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Name, b.Name) })
+	return s.updateShared(func(c *shared) { c.Identity = pairs })
 }
 
-// checkFormat refuses a store in another format, and writes the format of a new
-// store.
+// checkFormat refuses a store in another format, and a database that is no store.
 func (s *Store) checkFormat() error {
-	value, ok, err := s.get(formatKey, nil)
-	if err != nil {
-		return fmt.Errorf("cannot read format of store %s: %w", s.dir, err)
+	format := s.shared.Format
+	if format == 0 {
+		return s.checkEmpty()
 	}
-	if !ok {
-		return s.markFormat()
-	}
-
-	format, err := strconv.Atoi(string(value))
-	if err != nil || format < OldestFormat || format > Format {
-		return fmt.Errorf("cannot open store %s: %w %.20q; this program reads %d to %d",
-			s.dir, ErrFormat, value, OldestFormat, Format)
-	}
-	if format == Format || s.opts.ReadOnly {
-		return nil
-	}
-	return s.writeFormat()
-}
-
-func (s *Store) writeFormat() error {
-	if err := s.db.Set(formatKey, strconv.AppendInt(nil, Format, 10), pebble.Sync); err != nil {
-		return fmt.Errorf("cannot write format of store %s: %w", s.dir, err)
+	if format < OldestFormat || format > Format {
+		return fmt.Errorf("cannot open store %s: %w %q; this program reads %d to %d",
+			s.dir, ErrFormat, fmt.Sprint(format), OldestFormat, Format)
 	}
 	return nil
 }
 
-func (s *Store) markFormat() error {
+// checkEmpty refuses a database with data but no format.
+func (s *Store) checkEmpty() error {
 	if s.opts.ReadOnly {
 		return fmt.Errorf("cannot open store %s: it is empty", s.dir)
 	}
-	it, err := s.db.NewIter(nil)
+	empty, err := s.isEmpty()
 	if err != nil {
 		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
 	}
-
-	foreign := it.First()
-	if err := it.Close(); err != nil {
-		return fmt.Errorf("cannot read store %s: %w", s.dir, err)
-	}
-	if foreign {
+	if !empty {
 		return fmt.Errorf("cannot open store %s: %w: it has data but no format key",
 			s.dir, ErrFormat)
 	}
-	return s.writeFormat()
+	return nil
+}
+
+// isEmpty reports whether there is no key.
+func (s *Store) isEmpty() (bool, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return false, err
+	}
+	found := it.First()
+	return !found, errors.Join(it.Error(), it.Close())
 }

@@ -46,6 +46,10 @@ type writer struct {
 	known bool // last was read or written
 	// sequence is the number of the last commit.
 	sequence uint64
+	marked   bool // the first commit has its mark
+	// lost is set when the chain's data was removed with that of another chain. It
+	// must be dropped before the next commit.
+	lost *Damage
 	// state is the State of the last cut, nil if an earlier process committed it.
 	// The board holds it too, so it costs no memory.
 	state *market.State
@@ -86,7 +90,7 @@ func (s *Store) Commit(cut *Cut) error {
 	err := w.commitBatch(s)
 	if err == nil {
 		w.sequence++
-		w.last, w.state = next, cut.State
+		w.last, w.state, w.marked = next, cut.State, true
 		err = s.heads.write(w.acknowledged(s))
 	}
 	if err != nil {
@@ -100,6 +104,9 @@ func (s *Store) Commit(cut *Cut) error {
 // prepareBatch empties the batch and reads the last committed head if needed.
 func (w *writer) prepareBatch(s *Store) error {
 	w.resetBatch(s)
+	if w.lost != nil {
+		return w.lost
+	}
 	if w.known {
 		return nil
 	}
@@ -111,6 +118,12 @@ func (w *writer) prepareBatch(s *Store) error {
 	if err != nil {
 		return err
 	}
+
+	marks, err := s.readChainMarks(w.chain)
+	if err != nil {
+		return s.reportDamage(w.chain, "commits", err)
+	}
+	w.marked = len(marks) > 0
 
 	// After a rollback numbers go on from the acknowledged one.
 	acknowledged, _ := s.heads.get(w.chain)
@@ -162,6 +175,7 @@ func (w *writer) fillBatch(cut *Cut) head {
 
 	number := binary.BigEndian.AppendUint64(nil, w.sequence+1)
 	w.setKey(appendKind(w.key[:0], w.chain, kindCommit), number)
+	w.markCommit(w.sequence + 1)
 	putRecord(w, appendKind(w.key[:0], w.chain, kindHead), &next, codeHead)
 	return next
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 
@@ -10,7 +11,7 @@ import (
 
 // Every key of the store. Numbers in keys are big-endian, so keys sort by number.
 //
-//	00 name                                     format, identity, offline chains
+//	00 name                                     what chains share; see shared.go
 //	chain kind …                                all data of a chain
 //
 // chain is a length from 1 to 8 and that many bytes: chain 1 is 01 01, chain
@@ -23,6 +24,7 @@ const (
 	kindHead      kind = 0x01 // -
 	kindDirectory kind = 0x02 // -
 	kindCommit    kind = 0x03 // -
+	kindMark      kind = 0x04 // 0 or the number of the last commit(8); see marks.go
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
 	// row in parts. tables.go has their kinds.
@@ -62,6 +64,7 @@ func allKinds() map[kind]keyKind {
 	add(layout{kindHead, "head", 0}, -1, -1)
 	add(layout{kindDirectory, "directory", 0}, -1, -1)
 	add(layout{kindCommit, "commit", 0}, -1, -1)
+	add(layout{kindMark, "commit mark", 8}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
 	add(layout{kindLeaf, "leaves", 8}, -1, -1)
 	for i, t := range tables {
@@ -145,8 +148,12 @@ const maxKeyLen = 9 + 1 + 16
 
 var (
 	formatKey      = []byte("\x00format")
+	updateKey      = []byte("\x00update")
 	identityPrefix = []byte("\x00identity/")
-	identityEnd    = []byte("\x00identity0")
+	offlinePrefix  = []byte("\x00offline/")
+	sharedPrefix   = []byte{0}
+	sharedEnd      = []byte{1}
+	storeEnd       = bytes.Repeat([]byte{0xff}, maxKeyLen) // above every key
 )
 
 // appendIdentityKey appends 00 "identity/" name.
@@ -156,7 +163,7 @@ func appendIdentityKey(dst []byte, name string) []byte {
 
 // appendOffline appends 00 "offline/" chain.
 func appendOffline(dst []byte, chain market.ChainID) []byte {
-	return appendChain(append(dst, "\x00offline/"...), chain)
+	return appendChain(append(dst, offlinePrefix...), chain)
 }
 
 // appendChain appends the prefix of every key of the chain.

@@ -25,13 +25,19 @@ type Store struct {
 	mu      sync.Mutex
 	writers map[market.ChainID]*writer
 
+	sharedMu     sync.Mutex
+	shared       shared
+	sharedDamage error // of its keys, when the store was opened
+
 	damages   damages
+	dropping  sync.Mutex // held while a chain is dropped: it may lock every writer
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
-// a directory of another format, and one that another process has open.
+// a directory of another format, and one that another process has open. Files that
+// are so damaged that nothing can be opened are set aside; see salvage.go.
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	s := &Store{
@@ -55,7 +61,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.guard = newGuard(opts.fs, dir, &opts)
 	s.opts.fs = vfs.OnDiskFull(opts.fs, s.guard.deleteBallast)
 	if s.heads, err = openHeads(opts.fs, dir); err == nil {
-		err = s.openDatabase()
+		err = s.openOrSetAside()
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -76,14 +82,20 @@ func (s *Store) openDatabase() error {
 		p.WithFSDefaults() // detects a disk that hangs
 	}
 
+	if err := s.checkMarker(); err != nil {
+		return err
+	}
 	db, err := pebble.Open(s.dir, p)
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
 
-	s.db = db
-	if err = s.checkFormat(); err == nil {
+	s.db, s.damages = db, newDamages()
+	if err = s.openShared(); err == nil {
 		err = s.findRollbacks()
+	}
+	if err == nil {
+		err = s.findGaps()
 	}
 	if err != nil {
 		return errors.Join(err, db.Close())
@@ -159,7 +171,8 @@ func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	return h, ok, nil
 }
 
-// Chains returns the chains that have a cut, ascending.
+// Chains returns the chains that have a cut, ascending. Where damage keeps it from
+// reading the keys, it returns those whose commits are known.
 func (s *Store) Chains() ([]market.ChainID, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{1}, UpperBound: []byte{9}})
 	if err != nil {
@@ -176,10 +189,13 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 		ok = it.SeekGE(appendChainEnd(nil, chain))
 	}
 
-	if err := it.Close(); err != nil {
+	err = it.Close()
+	if isDamage(err) {
+		return sortChains(append(chains, s.heads.stored()...)), nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
 	}
-
 	return chains, nil
 }
 
@@ -189,6 +205,8 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	if err := s.checkWritable(); err != nil {
 		return err
 	}
+	s.dropping.Lock()
+	defer s.dropping.Unlock()
 	w := s.writerOf(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +227,7 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	if err := w.commitBatch(s); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
-	w.last, w.known, w.state = noHead(), true, nil
+	w.last, w.known, w.state, w.lost, w.marked = noHead(), true, nil, nil, false
 	return s.removeDamaged(chain)
 }
 

@@ -15,9 +15,7 @@ func (s *Store) Compact() error {
 		return fmt.Errorf("cannot flush store %s: %w", s.dir, err)
 	}
 
-	// This is above every key.
-	end := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
-	if err := s.db.Compact(context.Background(), nil, end, true); err != nil {
+	if err := s.db.Compact(context.Background(), nil, storeEnd, true); err != nil {
 		return fmt.Errorf("cannot compact store %s: %w", s.dir, err)
 	}
 	return nil

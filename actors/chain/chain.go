@@ -44,6 +44,7 @@ type Chain struct {
 	stats      market.Table[market.PoolStats] // of the newest generation, by pool
 	stale      []bool                         // by pool: its stats are to be computed again
 	everything bool                           // all of them are
+	committed  time.Duration                  // that the last commit took
 	backlog    int                            // events applied and not committed
 
 	confirmed confirmation

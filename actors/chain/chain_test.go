@@ -469,3 +469,55 @@ func TestLostCommitsAreReadAgain(t *testing.T) {
 		t.Errorf("the next generation is %d; want %d", got, generation+1)
 	}
 }
+
+// A chain whose damaged data cannot be dropped is not opened with it.
+func TestRebuildWithoutRoom(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	quiet := storage.Options{Logger: slog.New(slog.DiscardHandler)}
+	quiet.ReadOnly = true
+	store, err := storage.Open(s.dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.store, s.board = store, new(rankings.Board)
+	if c, err := Rebuild(s.chain.Config, store, s.board, errors.New("damage")); err == nil {
+		t.Errorf("the chain was opened at %+v", c.Status().LastIndexed)
+	}
+	if c, ok := s.board.Load().Chain(1); ok && c.View != nil {
+		t.Errorf("generation %d of damaged data is served", c.View.Generation)
+	}
+}
+
+// A generation whose block was not confirmed by the feed is not older than the one
+// before it, although its block may be.
+func TestConfirmedNeverGoesBack(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	later := time.Now().Add(time.Hour).UnixMilli()
+	s.chain.view.Confirm(later)
+
+	s.now = s.now.Add(5 * time.Minute)
+	step, err := s.feed.Next(s.t.Context(), s.chain.Cursor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step.Confirmed, step.SpanConfirmed = time.Time{}, time.Time{}
+	if err := s.chain.Advance(step, s.now); err != nil {
+		t.Fatal(err)
+	}
+	before := s.chain.view
+	s.refresh()
+	if s.chain.view == before || s.chain.view.Confirmed() != later {
+		t.Errorf("generation %d was confirmed at %d; generation %d at %d",
+			before.Generation, later, s.chain.view.Generation, s.chain.view.Confirmed())
+	}
+}

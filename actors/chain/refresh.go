@@ -79,9 +79,13 @@ func (c *Chain) commit(cut *storage.Cut, clock func() time.Time) error {
 		return err
 	}
 	c.backlog = 0
-	c.Metrics.commit.Update(clock().Sub(started).Seconds())
+	c.committed = clock().Sub(started)
+	c.Metrics.commit.Update(c.committed.Seconds())
 	return nil
 }
+
+// LastCommit returns how long the last commit took.
+func (c *Chain) LastCommit() time.Duration { return c.committed }
 
 // solvePrices computes the price of every token, with the answers of the price
 // feed, and returns which changed; the pools of those are to be valued again.

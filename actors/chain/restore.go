@@ -14,12 +14,7 @@ import (
 // generation that is damaged is not served; Load and Refresh build another.
 func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
 	c := &Chain{Config: cfg, store: store, board: board, everything: true}
-	c.status.Enabled = true
-	var err error
-	if c.status.Offline, err = store.Offline(c.ID()); err != nil {
-		return nil, err
-	}
-
+	c.status.Enabled, c.status.Offline = true, store.Offline(c.ID())
 	kept, err := store.Restore(c.ID())
 	if err != nil {
 		return nil, err

@@ -57,65 +57,60 @@ type Grant struct {
 	Accounts, Keys int
 }
 
-// AddKeys makes accounts in a data directory without any, and returns the keys
-// of each grant.
-func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
+// withAccounts opens the accounts of a data directory that no node uses.
+func withAccounts(data string, f func(*storage.Accounts) error) error {
 	store, err := storage.OpenAccounts(filepath.Join(data, accountsDir),
 		storage.AccountsOptions{Logger: quiet})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	return errors.Join(f(store), store.Close())
+}
 
+// AddKeys makes accounts in a data directory without any, and returns the keys
+// of each grant.
+func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
 	random, now := bufio.NewReader(rand.Reader), time.Now().UnixMilli()
-	account, key := uint64(0), uint64(0) // ids, ascending over all grants
+	var owners []storage.AccountRecord
+	var keys []storage.KeyRecord
+
 	for _, g := range grants {
-		var owners []storage.AccountRecord
+		before := len(owners) // ids ascend over all grants
 		for i := range g.Accounts {
 			owners = append(owners, storage.AccountRecord{
-				ID: account + uint64(i) + 1, Name: fmt.Sprintf("%s-%d", g.Plan, i+1),
-				Plan: g.Plan, CreatedAt: now,
+				ID: uint64(before + i + 1), Name: fmt.Sprintf("%s-%d", g.Plan, i+1), Plan: g.Plan, CreatedAt: now,
 			})
 		}
-
-		texts, records := make([]string, g.Keys), make([]storage.KeyRecord, g.Keys)
+		texts := make([]string, g.Keys)
 		for i := range texts {
 			if texts[i], err = accounts.NewKey(random, accounts.Server); err != nil {
 				return nil, err
 			}
-			key++
-			records[i] = storage.KeyRecord{
-				ID: key, Account: account + uint64(i%g.Accounts) + 1, CreatedAt: now,
+			keys = append(keys, storage.KeyRecord{
+				ID: uint64(len(keys) + 1), Account: owners[before+i%g.Accounts].ID, CreatedAt: now,
 				Hash: accounts.HashKey([]byte(texts[i])), Prefix: texts[i][:accounts.PrefixLen],
-			}
+			})
 		}
-		if err := store.Put(owners, records); err != nil {
-			return nil, err
-		}
-		account += uint64(g.Accounts)
 		issued = append(issued, texts)
 	}
-	return issued, nil
+	return issued, withAccounts(data, func(store *storage.Accounts) error { return store.Put(owners, keys) })
 }
 
 // Billed sums what the accounts of a stopped node were charged, since a time.
 func Billed(data string, since time.Time) (units int64, err error) {
-	store, err := storage.OpenAccounts(filepath.Join(data, accountsDir),
-		storage.AccountsOptions{Logger: quiet})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	err = withAccounts(data, func(store *storage.Accounts) error {
+		last := accounts.MonthAt(time.Now().UnixNano())
 
-	last := accounts.MonthAt(time.Now().UnixNano())
-	for m := accounts.MonthAt(since.UnixNano()); m <= last; m++ {
-		content, err := store.Load(m)
-		if err != nil {
-			return 0, err
+		for m := accounts.MonthAt(since.UnixNano()); m <= last; m++ {
+			content, err := store.Load(m)
+			if err != nil {
+				return err
+			}
+			for i := range content.Months {
+				units += content.Months[i].Billed()
+			}
 		}
-		for i := range content.Months {
-			units += content.Months[i].Billed()
-		}
-	}
-	return units, nil
+		return nil
+	})
+	return units, err
 }

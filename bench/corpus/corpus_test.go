@@ -2,10 +2,9 @@ package corpus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,87 +12,7 @@ import (
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
-	"tidemark/storage/accounts"
 )
-
-func TestSpec(t *testing.T) {
-	s := Spec{Positions: 23_000, Chains: 3, Seed: 7, Genesis: "2026-01-01T00:00:00Z"}
-	if err := s.SetDefaults(); err != nil {
-		t.Fatal(err)
-	}
-	got := s.Config(Node{Market: Brisk, Refresh: 5 * time.Second})
-	for _, want := range []string{
-		"positions = 10000\n", "pools = 500\n", "actions = 40000\n", "days = 400\n", "frozen = false\n",
-		"every = \"5s\"", "genesis = 2026-01-01T00:00:00Z\n", "id = \"bench-limited\"\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the configuration has no %q:\n%s", want, got)
-		}
-	}
-	if strings.Contains(got, "enabled = false") {
-		t.Errorf("a chain is off:\n%s", got)
-	}
-
-	one := Spec{Positions: 5000, Chains: 1}
-	if err := one.SetDefaults(); err != nil || strings.Count(one.Config(Node{}), "enabled = false") != 2 {
-		t.Errorf("one chain is %v:\n%s", err, one.Config(Node{}))
-	}
-
-	for _, bad := range []Spec{
-		{Positions: 5000, Chains: 4}, {Positions: 5000}, {Positions: 2999, Chains: 3},
-	} {
-		if err := bad.SetDefaults(); err == nil {
-			t.Errorf("%+v was taken", bad)
-		}
-	}
-}
-
-func TestRecord(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Read(dir); !errors.Is(err, ErrNone) {
-		t.Errorf("an empty directory is %v", err)
-	}
-
-	r := &Record{Spec: Spec{Positions: 5000, Chains: 1}, Events: 9}
-	if err := r.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if back, err := Read(dir); err != nil || back.Events != 9 || back.Spec != r.Spec {
-		t.Errorf("read again it is %+v, %v", back, err)
-	}
-
-	if err := os.WriteFile(filepath.Join(dir, recordName), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Read(dir); err == nil || errors.Is(err, ErrNone) {
-		t.Errorf("a damaged record is %v", err)
-	}
-}
-
-// Keys are well-formed, all different, and nothing is billed to them yet.
-func TestAddKeys(t *testing.T) {
-	dir := t.TempDir()
-	issued, err := AddKeys(dir, []Grant{{"scale", 3, 2500}, {"free", 2, 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(issued) != 2 || len(issued[0]) != 2500 || len(issued[1]) != 4 {
-		t.Fatalf("issued %d grants", len(issued))
-	}
-
-	seen := map[string]bool{}
-	for _, keys := range issued {
-		for _, k := range keys {
-			if kind, ok := accounts.ParseKey([]byte(k)); !ok || kind != accounts.Server || seen[k] {
-				t.Fatalf("key %q is malformed, or issued twice", k)
-			}
-			seen[k] = true
-		}
-	}
-	if units, err := Billed(dir, time.Now()); err != nil || units != 0 {
-		t.Errorf("%d units are billed: %v", units, err)
-	}
-}
 
 // growHistory plays the history of chain 1 of a Spec into a ledger. Prices of hours
 // are left out: no shape depends on them.
@@ -105,7 +24,7 @@ func growHistory(t *testing.T, s *Spec) *market.State {
 	}
 	cfg := sim.Config{
 		Chain: 1, Seed: uint64(s.Seed), Positions: s.firstChainPart(s.Positions), Pools: s.firstChainPart(s.Pools),
-		Days: s.Days, Actions: s.Actions * s.firstChainPart(s.Positions), Genesis: genesis.Unix(), StartBlock: 1,
+		Days: s.Days, Actions: actions * s.firstChainPart(s.Positions), Genesis: genesis.Unix(), StartBlock: 1,
 		PositionManager: market.Address{1}, Stables: []market.Address{{2}, {3}, {4}},
 		Wrapped: market.Address{5}, Frozen: true,
 	}
@@ -156,77 +75,24 @@ func TestShape(t *testing.T) {
 	between("positions with 1,000 transactions", float64(c.Long), 6, 60)
 }
 
-// What another build or another Spec made is told apart, and discarded.
-func TestDiscard(t *testing.T) {
-	dir := t.TempDir()
-	spec := Spec{Positions: 5000, Chains: 1, Seed: 1}
-
-	f := func(s Spec, want string) {
-		t.Helper()
-		why, err := Discard(dir, s)
-		if err != nil || want == "" && why != "" || !strings.Contains(why, want) {
-			t.Errorf("%+v: %q, %v; want %q", s, why, err, want)
-		}
-	}
-	write := func() {
-		t.Helper()
-		made := spec
-		if err := made.SetDefaults(); err != nil {
-			t.Fatal(err)
-		}
-		made.Genesis = "2025-01-01T00:00:00Z"
-		if err := (&Record{Spec: made}).Write(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	f(spec, "no corpus in "+dir)
-	write()
-	f(spec, "")
-
-	larger := spec
-	larger.Positions = 6000
-	f(larger, "has 5000 positions, not 6000")
-	f(spec, "no corpus in")
-	write()
-	other := spec
-	other.Seed = 2
-	f(other, "of another kind")
-	write()
-
-	old := []byte(`{"spec": {"positions": 5000}, "storeFormat": 1}`)
-	if err := os.WriteFile(dir+"/"+recordName, old, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Read(dir)
-	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "--reuse --positions 5000") {
-		t.Errorf("an old corpus is %v", err)
-	}
-	f(spec, "of an older format")
-}
-
-// The options of a node come back from its command line as they were.
-func TestOptions(t *testing.T) {
+// What no configuration has is on the command line of a node.
+func TestArgs(t *testing.T) {
 	s := Spec{Positions: 5000, Chains: 1, Genesis: "2025-01-01T00:00:00Z"}
 	if err := s.SetDefaults(); err != nil {
 		t.Fatal(err)
 	}
-	f := func(n Node, want Options) {
+	f := func(n Node, want sim.Workload, more ...string) {
 		t.Helper()
 		args, err := s.Args(n)
-		if err != nil || len(args) != 4 {
-			t.Fatalf("the command line is %q, %v", args, err)
-		}
-		if got, err := ParseOptions(args[3]); err != nil || got != want {
-			t.Errorf("read again they are %+v, %v; want %+v", got, err, want)
+		var got sim.Workload
+		if err = errors.Join(err, json.Unmarshal([]byte(args[3]), &got)); err != nil || got != want ||
+			!slices.Equal(args[4:], more) {
+			t.Errorf("the command line is %q, %v; want %+v", args, err, want)
 		}
 	}
 
 	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	f(Node{Market: Calm, Bare: true, Since: since},
-		Options{sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, true})
-	f(Node{Since: since}, Options{Workload: sim.Workload{Crowd: s.Crowd}})
-	if _, err := ParseOptions("{"); err == nil {
-		t.Error("half of the options were read")
-	}
+		sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, "--no-page-cache")
+	f(Node{Since: since}, sim.Workload{Crowd: s.Crowd})
 }

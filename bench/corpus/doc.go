@@ -18,8 +18,8 @@
 // longer than a year, for charts of a year and positions with a thousand
 // transactions, but 99 % of it is in its last ten days.
 //
-// What no operator sets, such as the crowd, is in Options: a node gets them
-// from the command line (`tidemark bench node`).
+// What no operator sets, such as the crowd, is a sim.Workload: a node gets it from
+// the command line (`tidemark bench node`).
 //
 // A measurement never works on the corpus itself but on a Copy of it, a
 // checkpoint made of hard links. Before that the store is compacted once, so

@@ -19,7 +19,6 @@ type Spec struct {
 	Chains    int       `json:"chains"`    // 1 to 3: chain 1, then 42161, then 43114
 	Seed      int       `json:"seed"`
 	Days      int       `json:"days"`    // length of the history; 0: 400
-	Actions   int       `json:"actions"` // a position; 0: 4, the fewest there can be
 	Genesis   string    `json:"genesis"` // RFC 3339; set when the corpus is built
 	Crowd     sim.Crowd `json:"crowd"`   // zero: the one that gives the shape of the figures
 }
@@ -28,10 +27,10 @@ type Spec struct {
 // back as far. Nearly all of it lies in its last ten days, which include the
 // week of the longest window; that keeps the price records of the hours few.
 const (
-	defaultDays    = 400
-	busyDays       = 10
-	defaultActions = 4
-	poolsPercent   = 5
+	defaultDays  = 400
+	busyDays     = 10
+	poolsPercent = 5
+	actions      = 4 // of a position, the fewest there can be
 )
 
 // Chains are the ids in the order in which a Spec counts them, with the share
@@ -45,9 +44,6 @@ var Chains = []struct {
 func (s *Spec) SetDefaults() error {
 	if s.Days == 0 {
 		s.Days = defaultDays
-	}
-	if s.Actions == 0 {
-		s.Actions = defaultActions
 	}
 	if s.Pools == 0 {
 		s.Pools = s.Positions * poolsPercent / 100
@@ -91,8 +87,8 @@ func (s *Spec) firstChainPart(all int) int {
 // bar. The chain is given by its index in Chains.
 func (s *Spec) Events(chain int) int64 {
 	const quietDay = 66 // events of three rounds through the core pools
-	actions := s.Actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
-	return int64(actions)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
+	all := actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
+	return int64(all)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
 }
 
 // AppendFilter appends the query of the n-th filter of positions. No two are
@@ -127,21 +123,6 @@ type Node struct {
 	Refresh time.Duration // 0: the node's default
 }
 
-// Options are what the bench's own node has besides a configuration: what no
-// operator sets. The zero value is any node.
-type Options struct {
-	sim.Workload
-	NoPageCache bool `json:"noPageCache,omitempty"`
-}
-
-// ParseOptions reads the JSON of Options; nothing is the zero value.
-func ParseOptions(text string) (o Options, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &o)
-	}
-	return o, err
-}
-
 // The plans of plans.toml.
 const (
 	MeteredPlan  = "bench"
@@ -161,7 +142,7 @@ func (s *Spec) Config(n Node) string {
 	positions := s.firstChainPart(s.Positions)
 	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
 		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
-		s.Actions*positions, s.Genesis, n.Market == Still)
+		actions*positions, s.Genesis, n.Market == Still)
 	if n.Refresh > 0 {
 		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)
 	}
@@ -177,14 +158,18 @@ func (s *Spec) Args(n Node) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the genesis of a corpus: %w", err)
 	}
-	o := Options{sim.Workload{Crowd: s.Crowd, Brisk: n.Market == Brisk, Calm: n.Market == Calm}, n.Bare}
+	w := sim.Workload{Crowd: s.Crowd, Brisk: n.Market == Brisk, Calm: n.Market == Calm}
 	if n.Market != Still {
-		o.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
+		w.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
+	}
+	text, err := json.Marshal(&w)
+	if err != nil {
+		panic("BUG: a workload that cannot be encoded: " + err.Error())
 	}
 
-	text, err := json.Marshal(&o)
-	if err != nil {
-		panic("BUG: options that cannot be encoded: " + err.Error())
+	args := []string{"bench", "node", "--workload", string(text)}
+	if n.Bare {
+		args = append(args, "--no-page-cache")
 	}
-	return []string{"bench", "node", "--options", string(text)}, nil
+	return args, nil
 }

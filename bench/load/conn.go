@@ -31,15 +31,15 @@ const connectTimeout = 5 * time.Second
 
 // dial connects and registers with an epoll; index comes back with its events.
 // The descriptor is a duplicate, so that Go's own poller does not know it.
-func (c *conn) dial(addr string, epoll, index int) error {
+func dial(addr string, epoll, index int) (int, error) {
 	to, err := net.DialTimeout("tcp", addr, connectTimeout)
 	if err != nil {
-		return fmt.Errorf("cannot connect: %w", err)
+		return -1, fmt.Errorf("cannot connect: %w", err)
 	}
 	defer to.Close()
 	raw, err := to.(*net.TCPConn).SyscallConn()
 	if err != nil {
-		return fmt.Errorf("cannot connect to %s: %w", addr, err)
+		return -1, fmt.Errorf("cannot connect to %s: %w", addr, err)
 	}
 
 	fd, dupErr := -1, error(nil)
@@ -50,12 +50,11 @@ func (c *conn) dial(addr string, epoll, index int) error {
 		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd,
 			&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(index)})
 	}
-	*c = conn{fd: fd, out: c.out[:0], started: c.started[:0], body: c.body[:0]}
 	if err != nil {
-		c.close()
-		return fmt.Errorf("cannot register a connection to %s: %w", addr, err)
+		unix.Close(fd)
+		return -1, fmt.Errorf("cannot register a connection to %s: %w", addr, err)
 	}
-	return nil
+	return fd, nil
 }
 
 func (c *conn) close() {

@@ -26,8 +26,8 @@ type worker struct {
 	sent     uint64
 	inFlight int
 	sample   time.Duration // when the next response is looked at
-	broken   int
-	err      error // why it ended early
+	open     int           // connections
+	err      error         // why it ended early
 }
 
 const (
@@ -35,8 +35,6 @@ const (
 	readBuffer = 256 << 10
 	// spinBelow is how near the next request is when sleeping stops.
 	spinBelow = 2 * time.Millisecond
-	// maxBroken is how many broken connections end a worker: the server is gone.
-	maxBroken = 1000
 	// drainTime is how long answers may take that are under way at the end.
 	drainTime = 10 * time.Second
 )
@@ -45,13 +43,10 @@ const (
 func (r *run) addWorker(number, connections int) error {
 	w := &worker{
 		run: r, Counts: newCounts(r.cfg.Length),
-		conns: make([]conn, connections), events: make([]unix.EpollEvent, connections),
+		conns: make([]conn, 0, connections), events: make([]unix.EpollEvent, connections),
 		buf:    make([]byte, readBuffer),
 		random: rand.New(rand.NewPCG(r.cfg.Seed, uint64(number))),
 		pace:   Pace(r.cfg.Rate) / Pace(r.cfg.Workers),
-	}
-	for i := range w.conns {
-		w.conns[i].fd = -1
 	}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -59,12 +54,15 @@ func (r *run) addWorker(number, connections int) error {
 	}
 	r.workers = append(r.workers, w)
 
-	for i := range w.conns {
-		if err := w.conns[i].dial(r.cfg.Addr, w.epoll, i); err != nil {
+	for i := range connections {
+		fd, err := dial(r.cfg.Addr, w.epoll, i)
+		if err != nil {
 			return err
 		}
+		w.conns = append(w.conns, conn{fd: fd})
 		w.idle = append(w.idle, i)
 	}
+	w.open = connections
 	return nil
 }
 
@@ -82,8 +80,8 @@ func (w *worker) askUntilEnd() {
 
 	for {
 		now := w.now()
-		asking := now < w.end && w.broken < maxBroken && w.ctx.Err() == nil
-		if !asking && (w.inFlight == 0 || now > w.end+drainTime || w.broken >= maxBroken) {
+		asking := now < w.end && w.open > 0 && w.ctx.Err() == nil
+		if !asking && (w.inFlight == 0 || now > w.end+drainTime) {
 			break
 		}
 		if asking {
@@ -132,7 +130,9 @@ func (w *worker) sendDue(now time.Duration) {
 
 		index := w.idle[len(w.idle)-1]
 		w.idle = w.idle[:len(w.idle)-1]
-		w.ask(index, due, now)
+		if w.conns[index].fd >= 0 { // nor did it break while it was idle
+			w.ask(index, due, now)
+		}
 	}
 }
 
@@ -160,7 +160,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 		c.due = w.now()
 	}
 	if err := c.sendRequest(); err != nil {
-		w.reconnect(index, err)
+		w.drop(index, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func (w *worker) readAnswer(index int) {
 		done, err = c.takeBytes(w.buf[:n])
 	}
 	if err != nil {
-		w.reconnect(index, err)
+		w.drop(index, err)
 		return
 	}
 	if done {
@@ -211,21 +211,15 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 	}
 }
 
-// reconnect replaces a broken connection.
-func (w *worker) reconnect(index int, why error) {
+// drop closes a broken connection. It is not replaced: with every one of them
+// something is wrong, and without any the server is gone.
+func (w *worker) drop(index int, why error) {
 	c := &w.conns[index]
-	w.broken++
 	if c.busy {
 		w.inFlight--
 		w.Unanswered++
 	}
 	w.Note("%v", why)
-
+	w.open--
 	c.close()
-	if err := c.dial(w.cfg.Addr, w.epoll, index); err != nil {
-		w.Note("%v", err)
-		w.broken = maxBroken
-		return
-	}
-	w.idle = append(w.idle, index)
 }

@@ -21,7 +21,7 @@
 //     their own are kept from the refresh; under /counted they are counted now.
 //   - CPU time is that of the front and of all processes of its database.
 //
-// PostgreSQL and SQLite share tables, indexes, questions and loading (sql.go). A
+// PostgreSQL and SQLite share schema.sql, questions and loading (sql.go). A
 // narrow table has what is sorted and filtered by, another the bodies; every
 // list has a partial index in its order, and those of all chains carry the
 // filtered columns too, so that no filter touches the table. Deep pages do not

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -30,15 +29,6 @@ type front struct {
 	chains query.Chains
 	about  []byte         // what it serves, and what loading took
 	book   *accounts.Book // of the keys
-}
-
-// serverOf is fasthttp as the node has it, with room for a response in one
-// write.
-func serverOf(f *front) *fasthttp.Server {
-	return &fasthttp.Server{
-		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
-		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
-	}
 }
 
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
@@ -169,13 +159,4 @@ func (p *page) end(q *asked) {
 	}
 
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
-}
-
-// checkFilterable refuses filters that no question has.
-func checkFilterable(q *rankings.PositionQuestion) error {
-	if q.Status != rankings.Active || q.IncludeRisky || q.Chain != 0 || q.Owner != nil || q.Pool != nil ||
-		q.ID != nil || q.NoSuchID || q.MinValueUsd <= 0 || q.MinPoolTVLUsd <= 0 {
-		return errors.Join(errCannot, fmt.Errorf("no peer has this filter: %+v", *q))
-	}
-	return nil
 }

@@ -9,11 +9,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -21,7 +20,7 @@ import (
 
 // cli is the command line; `tidemark bench peers` writes it.
 type cli struct {
-	Peer   string `help:"PostgreSQL, Redis or SQLite." required:""`
+	Peer   string `help:"PostgreSQL, Redis or SQLite." enum:"PostgreSQL,Redis,SQLite" required:""`
 	Corpus string `help:"Corpus to serve." required:"" placeholder:"DIR"`
 	Data   string `help:"Directory for the database, removed at the end." required:"" placeholder:"DIR"`
 	Keys   string `help:"File of the API keys to check, one a line." required:"" placeholder:"FILE"`
@@ -36,25 +35,14 @@ func main() {
 	k.FatalIfErrorf(c.serve(ctx))
 }
 
-// contestant is a database to compare with.
-type contestant struct {
-	name, install string        // its Debian package; empty: it is built in
-	program       func() string // its server; "" when it is not there
-	open          func(ctx context.Context, dir string) (peer, error)
+// databases open an empty database in a directory, by name.
+var databases = map[string]func(ctx context.Context, dir string) (peer, error){
+	"PostgreSQL": openPostgres, "Redis": openRedis, "SQLite": openSQLite,
 }
 
-var contestants = []contestant{
-	{name: "PostgreSQL", install: "postgresql", program: postgresProgram, open: openPostgres},
-	{name: "Redis", install: "redis-server", program: redisProgram, open: openRedis},
-	{name: "SQLite", open: openSQLite},
-}
-
-// missing says why a contestant cannot take part; empty: it can.
-func (c *contestant) missing() string {
-	if c.program == nil || c.program() != "" {
-		return ""
-	}
-	return fmt.Sprintf("%s is not installed; apt-get install %s", c.name, c.install)
+// errMissing is why a database cannot take part.
+func errMissing(name, debian string) error {
+	return fmt.Errorf("%s is not installed; apt-get install %s", name, debian)
 }
 
 // peer is a database. It answers questions after it has loaded a corpus.
@@ -71,36 +59,28 @@ var errCannot = errors.New(report.Cannot)
 // serve starts the database, loads it, and then answers until the process is
 // told to stop.
 func (c *cli) serve(ctx context.Context) (err error) {
-	i := slices.IndexFunc(contestants, func(one contestant) bool { return strings.EqualFold(one.name, c.Peer) })
-	if i < 0 {
-		return fmt.Errorf("no peer %q; there are PostgreSQL, Redis and SQLite", c.Peer)
-	}
-	which := &contestants[i]
-	if why := which.missing(); why != "" {
-		return errors.New(why)
-	}
 	book, err := readBook(c.Keys)
 	if err != nil {
 		return err
 	}
+	p, err := databases[c.Peer](ctx, c.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
 	rows, err := readCorpus(ctx, c.Corpus)
 	if err != nil {
 		return err
 	}
 
-	p, err := which.open(ctx, c.Data)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	version, server := p.about()
-	w := startClock(server)
+	version, database := p.about()
+	w := startClock(database)
 	if err := p.load(ctx, rows, w); err != nil {
 		return err
 	}
 	about, err := json.Marshal(report.Scenario{
-		Name: which.name + ": refresh", What: "everything is loaded into an empty database",
-		Peer: which.name, Comparison: which.name + " " + version,
+		Name: c.Peer + ": refresh", What: "everything is loaded into an empty database",
+		Peer: c.Peer, Comparison: c.Peer + " " + version,
 		Limit: &report.Measure{ServerMicros: float64(w.spent().Microseconds())},
 	})
 	if err != nil {
@@ -111,9 +91,13 @@ func (c *cli) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	front := serverOf(&front{p, rows.parser(), about, book})
-	context.AfterFunc(ctx, func() { _ = front.Shutdown() })
-	return front.Serve(l)
+	f := &front{p, rows.parser(), about, book}
+	server := &fasthttp.Server{ // as the node has it, with room for a response in one write
+		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
+		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
+	}
+	context.AfterFunc(ctx, func() { _ = server.Shutdown() })
+	return server.Serve(l)
 }
 
 // startServer starts a database server of our own on the cores of this process.

@@ -1,174 +1,91 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	crypto "crypto/rand"
 	"database/sql/driver"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
-	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
 
-	stored "tidemark/bench/corpus"
-	"tidemark/bench/process"
 	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
 
-// randomCorpus is a corpus of random rows with many ties.
+// randomCorpus is a corpus of random rows.
 func randomCorpus() *corpus {
 	r := rand.New(rand.NewPCG(7, 7))
 	c := &corpus{chains: []uint32{1, 42161, 43114}}
-	for _, chain := range c.chains {
-		for range 700 {
-			w := row{chain: chain, tvl: r.Float64() * 60_000, value: math.Exp(r.Float64() * 12)}
-			for i := range w.scores {
-				w.scores[i] = float64(r.IntN(40)) // ties
-			}
-			if r.IntN(9) == 0 {
-				w.scores[r.IntN(6)] = math.Inf(1)
-			}
-			if r.IntN(9) == 0 {
-				w.tvl = math.NaN()
-			}
-			if r.IntN(9) == 0 {
-				w.value = math.NaN()
-			}
-
-			for flag, likely := range map[flags]int{isOpen: 3, isInRange: 2, isSafe: 4} {
-				if r.IntN(likely+1) > 0 {
-					w.flags |= flag
-				}
-			}
-			if w.flags.has(isOpen) && w.value > 0 {
-				w.flags |= isValued
-			}
-			if w.flags.has(isSafe) && w.tvl >= rankings.DefaultMinPoolTVLUsd {
-				w.flags |= isStandard
-			}
-			c.rows = append(c.rows, w)
+	for i := range 2100 {
+		w := row{chain: c.chains[i%3], tvl: r.Float64() * 60_000, value: math.Exp(r.Float64() * 12)}
+		w.open, w.inRange, w.safe = r.IntN(4) > 0, r.IntN(3) > 0, r.IntN(5) > 0
+		w.valued, w.standard = w.open, w.safe && w.tvl >= rankings.DefaultMinPoolTVLUsd
+		for sort := range w.scores {
+			w.scores[sort] = float64(r.IntN(40)) // ties
 		}
+		c.rows = append(c.rows, w)
 	}
-	c.bodies = func(tell func([]byte) error) error {
-		for i := range c.rows {
-			if err := tell(fmt.Appendf(nil, `,"chainId":%d,"positionId":"%d"}`, c.rows[i].chain, i%700)); err != nil {
-				return err
-			}
+
+	c.bodies = func(tell func([]byte) error) (err error) {
+		for range c.rows {
+			err = errors.Join(err, tell([]byte(`,"chainId":1}`)))
 		}
-		return nil
+		return err
 	}
 	return c
 }
 
-// answerByScan answers a question by looking at every row.
-func answerByScan(c *corpus, q *rankings.PositionQuestion) (rows []int, total int) {
-	for i := range c.rows {
-		w := &c.rows[i]
-		ok := q.Chain == 0 || uint32(q.Chain) == w.chain
-		ok = ok && (q.Status == rankings.AnyStatus || w.flags.has(isOpen))
-		ok = ok && (q.IncludeRisky || w.flags.has(isSafe))
-		ok = ok && (q.MinPoolTVLUsd <= 0 || w.tvl >= q.MinPoolTVLUsd)
-		ok = ok && (q.MinValueUsd <= 0 || w.value >= q.MinValueUsd)
-		ok = ok && (q.Range == rankings.AnyRange || w.flags.has(isInRange) == (q.Range == rankings.InRange))
-		ok = ok && (!leavesOut(q.Sort) || w.flags.has(isValued))
-		if ok {
-			rows = append(rows, i)
-		}
-	}
-
-	slices.SortStableFunc(rows, func(a, b int) int {
-		return cmp.Compare(c.rows[a].scores[q.Sort], c.rows[b].scores[q.Sort])
-	})
-	total = len(rows)
-	from := min(int(q.Offset()), total)
-	return rows[from:min(from+int(q.Limit), total)], total
-}
-
-// openPeer starts a contestant on a corpus, in a directory that others may enter.
-func openPeer(t *testing.T, c *contestant, rows *corpus) peer {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "peer")
-	if err != nil {
+// Every database that is installed answers as a node does, to the byte: in every
+// order, on every chain, on deep pages, with filters where it has any, and with
+// the key check and without. It is what bench peers finds out before it times.
+func TestAnswersAreTheNodes(t *testing.T) {
+	dir, err := os.MkdirTemp("", "peers-test-") // which PostgreSQL's user may enter
+	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	p, err := c.open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
-	})
-
-	_, server := p.about()
-	w := startClock(server)
-	if err := p.load(t.Context(), rows, w); err != nil || w.spent() <= 0 {
-		t.Fatalf("loading took %s: %v", w.spent(), err)
-	}
-	return p
-}
-
-// The answers of every database that is installed are those of the model.
-func TestPeers(t *testing.T) {
-	for i := range contestants {
-		c := &contestants[i]
-		t.Run(c.name, func(t *testing.T) {
-			if why := c.missing(); why != "" {
-				t.Skip(why)
-			}
-			rows := randomCorpus()
-			checkPeer(t, openPeer(t, c, rows), rows, c.name != "Redis")
-		})
-	}
-}
-
-// checkPeer asks, behind a front, in every order, on every chain, for deep pages,
-// and with filters, unless the peer has none.
-func checkPeer(t *testing.T, p peer, c *corpus, filters bool) {
-	address := servePeer(t, p, c)
-	f := func(path string) {
+	run := func(name string, args ...string) {
 		t.Helper()
-		checkModel(t, c, address, path)
+		if said, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, said)
+		}
+	}
+	installed := "SQLite"
+	if _, err := postgresProgram(); err == nil {
+		installed += ",PostgreSQL"
+	}
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		installed += ",Redis"
 	}
 
-	for _, sort := range rankings.PositionSorts {
-		for _, chain := range []string{"", "&chainId=1", "&chainId=43114"} {
-			for page := 1; page < 40; page += 6 {
-				f(fmt.Sprintf("%s?sort=%s&page=%d%s", listPath, sort, page, chain))
-			}
-			f(countedMark + listPath + "?sort=" + sort + chain)
-		}
-		f(listPath + "?status=all&minPoolTvl=0&includeRisky=true&page=99&sort=" + rankings.PositionSorts[rankings.ByPnl])
-	}
-	f(listPath + "?page=100000")
-	f(listPath + "?limit=100&sort=age&page=3")
-	f(countedMark + listPath + "?limit=7&sort=nft_id_desc&chainId=42161&page=2")
-	f(keyedMark + countedMark + listPath)
-
-	if filters {
-		for n := range uint64(150) {
-			f(listPath + string(stored.AppendFilter(nil, n+1)))
-		}
-		f(listPath + "?sort=pnl&minValueUsd=1&minPoolTvl=0.5")
-	}
+	node, front, data := filepath.Join(dir, "tidemark"), filepath.Join(dir, "peers"), filepath.Join(dir, "corpus")
+	run("go", "build", "-C", "../..", "-o", node, "./cmd/tidemark")
+	run("go", "build", "-o", front, ".")
+	run(node, "bench", "corpus", "--positions", "12000", "--out", data)
+	t.Log("compared with", installed)
+	run(node, "bench", "peers", "--only", installed, "--corpus", data, "--command", front,
+		"--rounds", "0", "--keys", "100")
 }
 
 // SQLite answers every list, and every filter above the default floor, from an
 // index alone, and seeks the mark from which a page begins.
 func TestPlans(t *testing.T) {
 	c := randomCorpus()
-	p := openPeer(t, &contestants[2], c).(*sqlPeer)
+	opened, err := openSQLite(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, w := opened.(*sqlPeer), startClock(nil)
+	if err := p.load(t.Context(), c, w); err != nil || w.spent() <= 0 {
+		t.Fatalf("loading took %s: %v", w.spent(), err)
+	}
+	defer p.close()
 	conn := (<-p.idle).(*sqliteSession)
 	defer conn.close()
 
@@ -201,121 +118,30 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// testKey is one that every front of the tests knows.
-var testKey, _ = accounts.NewKey(crypto.Reader, accounts.Server)
-
-// servePeer serves a peer and returns the address.
-func servePeer(t *testing.T, p peer, c *corpus) (address string) {
-	t.Helper()
-	keys := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(keys, []byte(testKey+"\n"), 0o600); err != nil {
+// Where keys are checked, only a known one passes.
+func TestAdmit(t *testing.T) {
+	key, err := accounts.NewKey(crypto.Reader, accounts.Server)
+	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := readBook(keys)
+	path := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	book, err := readBook(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := serverOf(&front{p, c.parser(), []byte("{}"), book})
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Shutdown() })
-	return l.Addr().String()
-}
-
-func ask(t *testing.T, address, path, key string) *process.Answer {
-	t.Helper()
-	a, err := process.Ask(address, path, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func checkModel(t *testing.T, c *corpus, address, path string) {
-	t.Helper()
-	_, raw, _ := strings.Cut(path, "?")
-	q, err := c.parser().Positions([]byte(raw))
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	var got struct {
-		Positions []struct {
-			Rank       uint64
-			ChainID    uint32
-			PositionID string
-		}
-		Pagination struct {
-			Total   int
-			HasMore bool
+	f := func(key string, want bool) {
+		t.Helper()
+		if got := (&front{book: book}).admit([]byte(key), new(accounts.Ticket)); got != want {
+			t.Errorf("%q passes: %v", key, got)
 		}
 	}
-	a := ask(t, address, path, testKey)
-	if err := json.Unmarshal(a.Body, &got); err != nil {
-		t.Fatalf("%s: %v: %.200s", path, err, a.Body)
-	}
-
-	rows, total := answerByScan(c, &q)
-	var want, have []string
-	for i, at := range rows {
-		want = append(want, fmt.Sprintf("%d %d %d", q.Offset()+uint64(i)+1, c.rows[at].chain, at%700))
-	}
-	for _, p := range got.Positions {
-		have = append(have, fmt.Sprintf("%d %d %s", p.Rank, p.ChainID, p.PositionID))
-	}
-	if !slices.Equal(have, want) {
-		t.Errorf("%s has %v; want %v", path, have, want)
-	}
-	more := q.Offset()+uint64(len(rows)) < uint64(total)
-	if got.Pagination.Total != total || got.Pagination.HasMore != more {
-		t.Errorf("%s has %+v; want %d, %v", path, got.Pagination, total, more)
-	}
-}
-
-// dumb answers every question with the same row.
-type dumb struct{ row string }
-
-func (d dumb) answer(out *page, q *asked) error {
-	if q.MinValueUsd > 0 {
-		return errCannot
-	}
-	out.add([]byte(d.row))
-	out.total = 1
-	return nil
-}
-
-func (dumb) about() (string, *process.Child)             { return "", nil }
-func (dumb) load(context.Context, *corpus, *clock) error { return nil }
-func (dumb) close() error                                { return nil }
-
-// A body of any length arrives whole, one request after the other; what cannot
-// be answered says so, and only a known key passes where keys are checked.
-func TestFront(t *testing.T) {
-	for _, size := range []int{0, 10, 4 << 10, 300 << 10} {
-		rest := `,"x":"` + strings.Repeat("y", size) + `"}`
-		address := servePeer(t, dumb{rest}, new(corpus))
-		want := `{"positions":[` + rankMark + "1" + rest +
-			`],"pagination":{"page":1,"limit":20,"total":1,"totalPages":1,"hasMore":false}}`
-		for _, path := range []string{listPath, keyedMark + listPath, listPath} {
-			if a := ask(t, address, path, testKey); string(a.Body) != want {
-				t.Fatalf("%d bytes: %.100s; want %.100s", size, a.Body, want)
-			}
-		}
-
-		f := func(path, key string, status int, body string) {
-			t.Helper()
-			if a := ask(t, address, path, key); a.Status != status || !strings.Contains(string(a.Body), body) {
-				t.Errorf("%s is %d %.100s; want %d %s", path, a.Status, a.Body, status, body)
-			}
-		}
-		f("/v1/pools", "", 404, "no such route")
-		f(listPath+"?minValueUsd=5", "", 500, "cannot")
-		f(keyedMark+listPath, testKey[:len(testKey)-1]+"_", 401, "no key")
-		f(aboutPath, "", 200, "{}")
-	}
+	f(key, true)
+	f(key[:len(key)-1]+"_", false)
+	f("", false)
 }
 
 // Totals are told as the node tells them.

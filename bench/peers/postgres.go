@@ -19,12 +19,12 @@ import (
 )
 
 // postgresProgram is the newest server where Debian's packages have them.
-func postgresProgram() string {
+func postgresProgram() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/[1-9][0-9]/bin/postgres") // the pattern is well-formed
 	if len(found) == 0 {
-		return ""
+		return "", errMissing("PostgreSQL", "postgresql")
 	}
-	return found[len(found)-1]
+	return found[len(found)-1], nil
 }
 
 // postgresSettings are how the cluster is tuned, for a machine with so many
@@ -63,11 +63,12 @@ func postgresCommand(program string, args ...string) *exec.Cmd {
 
 // openPostgres makes a cluster of our own in a new directory, which listens on a
 // socket that nobody else knows.
-//
-// Everything is replaced in one transaction. Bodies are kept in the row and not
-// packed, since to unpack one takes longer than to read it.
 func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
-	program, data := postgresProgram(), filepath.Join(dir, "cluster")
+	program, err := postgresProgram()
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "cluster")
 	sockets, err := os.MkdirTemp("", "peers-") // a socket's path is short, wherever the data is
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for PostgreSQL: %w", err)
@@ -94,11 +95,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 
 	at := fmt.Sprintf("host=%s user=postgres dbname=postgres", sockets)
 	p := &sqlPeer{dialect: dialect{
-		server: server, key: "BIGINT", include: true,
-		begin: []string{"BEGIN"},
-		tune:  []string{"ALTER TABLE body ALTER COLUMN body SET STORAGE PLAIN"},
-		finish: []string{"ALTER TABLE body ADD PRIMARY KEY (row)", "ANALYZE position", "ANALYZE body",
-			"COMMIT", "CHECKPOINT"},
+		server:   server,
 		sessions: 4, // more only take turns on the same cores
 		dial:     func(ctx context.Context, _ bool) (session, error) { return dialPostgres(ctx, at) },
 		cleanup:  func() error { return errors.Join(server.Stop(), os.RemoveAll(sockets)) },
@@ -134,17 +131,7 @@ func dialPostgres(ctx context.Context, at string) (*postgresSession, error) {
 }
 
 func (s *postgresSession) exec(text string) error {
-	_, err := s.Exec(context.Background(), text)
-	return err
-}
-
-// prepare asks once, for what no list has.
-func (s *postgresSession) prepare(text string, parameters int) error {
-	args := []any{math.Inf(1)}
-	for range parameters - 1 {
-		args = append(args, int64(0))
-	}
-	_, err := s.Exec(context.Background(), text, args...)
+	_, err := s.PgConn().Exec(context.Background(), text).ReadAll()
 	return err
 }
 

@@ -34,12 +34,6 @@ func memberOf(row uint32) string { return string(binary.BigEndian.AppendUint32(n
 // addBatch is how many members one ZADD adds, and how many bodies go at once.
 const addBatch = 500
 
-// redisProgram is the server in PATH.
-func redisProgram() string {
-	program, _ := exec.LookPath("redis-server") // none is ""
-	return program
-}
-
 // redis is a server of our own on a socket, with nothing on disk.
 type redis struct {
 	server *process.Child
@@ -48,13 +42,17 @@ type redis struct {
 }
 
 func openRedis(ctx context.Context, dir string) (peer, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, errMissing("Redis", "redis-server")
+	}
 	sockets, err := os.MkdirTemp("", "peers-") // a socket's path is short, wherever the data is
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for Redis: %w", err)
 	}
 
 	r := &redis{socket: filepath.Join(sockets, "redis")}
-	r.server, err = startServer(exec.Command(redisProgram(), "--port", "0", "--unixsocket", r.socket,
+	r.server, err = startServer(exec.Command(program, "--port", "0", "--unixsocket", r.socket,
 		"--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
 		// It refuses more than is free, and is left out then.
 		"--maxmemory", strconv.FormatInt(process.ReadMachine().Available, 10)), dir)
@@ -125,8 +123,8 @@ func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 }
 
 func (r *redis) answer(out *page, q *asked) error {
-	l, ok := listOf(&q.PositionQuestion)
-	if !ok {
+	l, filtered, err := listOf(&q.PositionQuestion)
+	if err != nil || filtered {
 		return errCannot
 	}
 	key, c := listKey(l), r.client

@@ -32,9 +32,14 @@ type corpus struct {
 // row is a position as the peers sort and filter it.
 type row struct {
 	chain      uint32
-	flags      flags
 	value, tvl float64 // unknown is NaN, which is below every floor
 	scores     scores
+
+	open     bool // has liquidity
+	valued   bool // open, with a value that is known and not 0
+	inRange  bool // by its ticks
+	safe     bool // neither token is risky
+	standard bool // safe, in a pool above the default floor
 }
 
 // scores are by what a row is sorted, ascending in every order: values are
@@ -43,19 +48,6 @@ type scores [sortCount]float64
 
 // sortCount is how many orders of positions there are.
 const sortCount = 8
-
-// flags are what a filter asks of a row.
-type flags uint8
-
-const (
-	isOpen     flags = 1 << iota // has liquidity
-	isValued                     // open, with a value that is known and not 0
-	isInRange                    // by its ticks
-	isSafe                       // neither token is risky
-	isStandard                   // safe, in a pool above the default floor
-)
-
-func (f flags) has(all flags) bool { return f&all == all }
 
 // rankMark stands before a row's rank.
 const rankMark = `{"rank":`
@@ -109,29 +101,21 @@ func (c *corpus) parser() (known query.Chains) {
 
 // rowOf says what a position is sorted and filtered by.
 func rowOf(st *market.State, i uint32, m *value.Metrics) row {
-	p := st.Positions.At(i)
-	r := row{
-		chain: uint32(st.Chain), value: m.UnderlyingValueUsd, tvl: st.Stats.At(p.Pool).TVLUsd,
+	tvl := st.Stats.At(st.Positions.At(i).Pool).TVLUsd
+	return row{
+		chain: uint32(st.Chain), value: m.UnderlyingValueUsd, tvl: tvl,
+		open: m.Open, inRange: m.InRange, safe: !m.Risky,
+		valued:   m.Open && market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0,
+		standard: !m.Risky && tvl >= rankings.DefaultMinPoolTVLUsd,
 		scores: scores{
 			rankings.ByAPR: descendingScore(m.APR), rankings.ByFeeAPR: descendingScore(m.FeeAPR),
 			rankings.ByROI: descendingScore(m.ROI), rankings.ByPnl: descendingScore(m.PnlUsd),
 			rankings.ByUnderlyingValue: descendingScore(m.UnderlyingValueUsd),
 			rankings.ByAge:             float64(m.AgeSeconds),
-			rankings.ByIDAscending:     float64(p.ID), rankings.ByIDDescending: -float64(p.ID),
+			rankings.ByIDAscending:     float64(st.Positions.At(i).ID),
+			rankings.ByIDDescending:    -float64(st.Positions.At(i).ID),
 		},
 	}
-
-	set := func(f flags, on bool) {
-		if on {
-			r.flags |= f
-		}
-	}
-	set(isOpen, m.Open)
-	set(isValued, m.Open && market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0)
-	set(isInRange, m.InRange)
-	set(isSafe, !m.Risky)
-	set(isStandard, !m.Risky && r.tvl >= rankings.DefaultMinPoolTVLUsd)
-	return r
 }
 
 // descendingScore is the score of a value where the greatest comes first.
@@ -175,38 +159,42 @@ type list struct {
 	sort  rankings.PositionSort
 }
 
-// listOf returns the list that answers a question; false when it has a filter
-// that is not kept.
-func listOf(q *rankings.PositionQuestion) (list, bool) {
-	l := list{chain: uint32(q.Chain), sort: q.Sort}
-	narrow := q.Range != rankings.AnyRange || q.Owner != nil || q.Pool != nil || q.ID != nil ||
-		q.NoSuchID || q.MinValueUsd > 0
+// listOf returns the list that answers a question, or that it has a filter of
+// open and safe positions by value and pool; errCannot for any other.
+func listOf(q *rankings.PositionQuestion) (l list, filtered bool, err error) {
+	l = list{chain: uint32(q.Chain), sort: q.Sort}
+	active := q.Status == rankings.Active && !q.IncludeRisky
+	plain := q.Range == rankings.AnyRange && q.MinValueUsd <= 0
 
 	switch {
-	case narrow:
-		return l, false
-	case q.Status == rankings.Active && q.MinPoolTVLUsd == rankings.DefaultMinPoolTVLUsd && !q.IncludeRisky:
-		return l, true
-	case q.Status == rankings.AnyStatus && q.MinPoolTVLUsd <= 0 && q.IncludeRisky && q.Chain == 0 &&
-		!leavesOut(q.Sort):
+	case q.Owner != nil || q.Pool != nil || q.ID != nil || q.NoSuchID:
+		err = errCannot
+	case plain && active && q.MinPoolTVLUsd == rankings.DefaultMinPoolTVLUsd:
+	case plain && q.Status == rankings.AnyStatus && q.IncludeRisky && q.MinPoolTVLUsd <= 0 &&
+		q.Chain == 0 && !leavesOut(q.Sort):
 		l.every = true
-		return l, true
+	case active && q.Chain == 0 && q.MinValueUsd > 0 && q.MinPoolTVLUsd > 0:
+		filtered = true
+	default:
+		err = errCannot
 	}
-	return l, false
+	return l, filtered, err
 }
 
 // leavesOut reports whether an order has only positions with a value.
 func leavesOut(s rankings.PositionSort) bool { return s <= rankings.ByROI }
 
-// needs are the flags of the list's rows.
-func (l list) needs() flags {
+// has reports whether a row is in the list.
+func (l list) has(r *row) bool {
 	switch {
 	case l.every:
-		return 0
+		return true
+	case l.chain != 0 && l.chain != r.chain:
+		return false
 	case leavesOut(l.sort):
-		return isStandard | isValued
+		return r.valued && r.standard
 	}
-	return isStandard | isOpen
+	return r.open && r.standard
 }
 
 // name tells lists apart.
@@ -233,11 +221,9 @@ type place struct {
 
 // sorted returns the rows of a list in their order.
 func (c *corpus) sorted(l list) []place {
-	need := l.needs()
 	var places []place
 	for i := range c.rows {
-		r := &c.rows[i]
-		if r.flags.has(need) && (l.chain == 0 || l.chain == r.chain) {
+		if r := &c.rows[i]; l.has(r) {
 			places = append(places, place{r.scores[l.sort], uint32(i)})
 		}
 	}

@@ -3,43 +3,32 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+	"text/template"
+
+	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
 	"tidemark/rankings"
 )
 
-// What PostgreSQL and SQLite are asked. Both have the same tables:
-//
-//	position   what is sorted and filtered by, narrow, so that scans are short
-//	body       the rest of the answer, by row
-//
-// and the same indexes: for every list one in its order, partial where the list
-// is. The lists of all chains also carry what filters look at, so that a filter
-// walks an order without touching the table; and a count has an index of its
-// own, by value.
-
-// sqlPeer answers from either, over sessions that are idle between requests.
+// sqlPeer answers from PostgreSQL or SQLite, over sessions that are idle between
+// requests. schema.sql says what both have.
 type sqlPeer struct {
 	dialect
-	idle  chan session // of one while it is loaded
+	idle  chan session
 	marks map[list]*marks
 	pages map[list]string // texts of pages with the usual number of rows
 }
 
-// dialect is what the two differ in.
+// dialect is what the two differ in besides schema.sql.
 type dialect struct {
 	version  string
 	server   *process.Child // nil: it is in this process
-	key      string         // the column type of a key, which is a row
-	include  bool           // columns that an index carries are no part of its order
-	begin    []string       // before the tables
-	tune     []string       // after them
-	finish   []string       // after the indexes
 	sessions int            // to ask with
 	dial     func(ctx context.Context, loading bool) (session, error)
 	cleanup  func() error
@@ -47,11 +36,10 @@ type dialect struct {
 
 // session is a connection, which one request uses at a time.
 type session interface {
-	exec(text string) error
+	exec(script string) error
 	insert(table string, rows [][]any) error
-	// prepare plans a text that has so many parameters.
-	prepare(text string, parameters int) error
-	// ask adds the rows of a page, and counts where there is a text for it.
+	// ask adds the rows of a page, and counts where there is a text for it. A
+	// text is planned when it is asked first.
 	ask(out *page, text string, args []any, count string, countArgs []any) error
 	close() error
 }
@@ -59,81 +47,46 @@ type session interface {
 // sortColumns are the columns of scores.
 var sortColumns = rankings.PositionSorts
 
-// conditions are the columns of flags.
-var conditions = []struct {
-	flag flags
-	name string
-}{
-	{isOpen, "open"}, {isValued, "valued"}, {isInRange, "in_range"}, {isSafe, "safe"},
-	{isStandard, "standard"},
-}
+//go:embed schema.sql
+var schemaText string
 
-// names are the columns of flags.
-func (f flags) names() (names []string) {
-	for _, c := range conditions {
-		if f.has(c.flag) {
-			names = append(names, c.name)
-		}
+var schema = template.Must(template.New("").Funcs(template.FuncMap{
+	"flagOf": func(sort int) string { return flagOf(rankings.PositionSort(sort)) },
+}).Parse(schemaText))
+
+// script is one of the two halves of schema.sql.
+func (s *sqlPeer) script(name string, c *corpus) string {
+	var text strings.Builder
+	err := schema.ExecuteTemplate(&text, name, map[string]any{
+		"Postgres": s.server != nil, "Columns": sortColumns, "Chains": len(c.chains) > 1,
+	})
+	if err != nil {
+		panic("BUG: schema.sql cannot be filled: " + err.Error())
 	}
-	return names
+	return text.String()
 }
 
-// where spells flags as a condition; that of none always holds.
-func (f flags) where() string {
-	if f == 0 {
+// flagOf is the flag of the rows in an order that have their place in it.
+func flagOf(s rankings.PositionSort) string {
+	if leavesOut(s) {
+		return "valued"
+	}
+	return "open"
+}
+
+// where is the condition of a list's rows, but for the chain.
+func (l list) where() string {
+	if l.every {
 		return "true"
 	}
-	return strings.Join(f.names(), " AND ")
-}
-
-// tables are those of both; SQLite takes types by parts of their names.
-func (d *dialect) tables() []string {
-	position := "CREATE TABLE position (row BIGINT, chain BIGINT, value FLOAT, tvl FLOAT"
-	for _, c := range conditions {
-		position += ", " + c.name + " BOOL"
-	}
-	for _, c := range sortColumns {
-		position += ", " + c + " FLOAT"
-	}
-	return []string{position + ")", "CREATE TABLE body (row " + d.key + ", body BYTEA)"}
-}
-
-// indexes spells those of some chains.
-func (d *dialect) indexes(chains []uint32) (texts []string) {
-	add := func(name string, order, carried []string, where flags) {
-		columns := strings.Join(order, ", ")
-		switch {
-		case !d.include: // with the flags, or they would be looked up, which all rows of it have
-			columns = strings.Join(slices.Concat(order, carried, where.names()), ", ")
-		case carried != nil:
-			columns += ") INCLUDE (" + strings.Join(carried, ", ")
-		}
-		text := fmt.Sprintf("CREATE INDEX %s ON position (%s)", name, columns)
-		if where != 0 {
-			text += " WHERE " + where.where()
-		}
-		texts = append(texts, text)
-	}
-
-	for sort, column := range sortColumns {
-		l := list{sort: rankings.PositionSort(sort)}
-		add("of_"+column, []string{column, "row"}, []string{"value", "tvl", "in_range"}, l.needs())
-		if len(chains) > 1 {
-			add("of_chain_"+column, []string{"chain", column, "row"}, nil, l.needs())
-		}
-		if !leavesOut(l.sort) {
-			add("of_every_"+column, []string{column, "row"}, nil, 0)
-		}
-	}
-	add("of_value", []string{"value"}, []string{"tvl", "in_range"}, isOpen|isSafe)
-	return texts
+	return flagOf(l.sort) + " AND standard"
 }
 
 // pageText asks for a page of a list: rows from a mark on, $1 and $2, of chain
 // $3 if the list is of one, less the first ones, the last parameter. SQLite
 // numbers parameters by first sight, so they are named in this sequence.
 func pageText(l list, limit uint64) string {
-	terms := fmt.Sprintf("%s AND (%s, row) >= ($1, $2)", l.needs().where(), sortColumns[l.sort])
+	terms := fmt.Sprintf("%s AND (%s, row) >= ($1, $2)", l.where(), sortColumns[l.sort])
 	skip := "$3"
 	if l.chain != 0 {
 		terms, skip = terms+" AND chain = $3", "$4"
@@ -150,11 +103,10 @@ func selectBodies(sort rankings.PositionSort, terms, end string) string {
 
 // countText counts a list, as far as totals are told; of chain $1.
 func countText(l list) string {
-	terms := l.needs().where()
 	if l.chain != 0 {
-		terms += " AND chain = $1"
+		return countCapped(l.where() + " AND chain = $1")
 	}
-	return countCapped(terms)
+	return countCapped(l.where())
 }
 
 func countCapped(terms string) string {
@@ -167,18 +119,12 @@ func countCapped(terms string) string {
 // and are looked for in its words, so that the index alone has all there is to
 // know.
 func filterTexts(q *rankings.PositionQuestion) (page, count string) {
-	floors := " AND value >= $1 AND tvl >= $2"
-	switch q.Range {
-	case rankings.InRange:
-		floors += " AND in_range"
-	case rankings.OutOfRange:
-		floors += " AND NOT in_range"
-	}
-
-	counted := (isOpen | isSafe).where()
+	floors := " AND value >= $1 AND tvl >= $2" +
+		[...]string{"", " AND in_range", " AND NOT in_range"}[q.Range]
+	counted := "open AND safe"
 	among := counted
 	if q.MinPoolTVLUsd >= rankings.DefaultMinPoolTVLUsd {
-		among = list{sort: q.Sort}.needs().where()
+		among = list{sort: q.Sort}.where()
 	}
 	end := fmt.Sprintf("LIMIT %d OFFSET $3", q.Limit)
 	return selectBodies(q.Sort, among+floors, end), countCapped(counted + floors)
@@ -194,49 +140,40 @@ const (
 func (s *sqlPeer) about() (string, *process.Child) { return s.version, s.server }
 
 // load fills new tables and makes the indexes. What it takes to make rows ready
-// is not the database's work, and not counted.
+// is not the database's work, and not counted; nor is what comes after it: marks,
+// and a first question for every list, by which it is planned.
 func (s *sqlPeer) load(ctx context.Context, c *corpus, w *clock) error {
 	loader, err := s.dial(ctx, true)
 	if err != nil {
 		return err
 	}
-	exec := func(texts ...string) error {
-		return w.run(func() error {
-			for _, text := range texts {
-				if err := loader.exec(text); err != nil {
-					return fmt.Errorf("cannot run %q: %w", text, err)
-				}
-			}
-			return nil
-		})
-	}
-	err = exec(slices.Concat(s.begin, s.tables(), s.tune)...)
-	if err == nil {
+	exec := func(half string) error { return w.run(func() error { return loader.exec(s.script(half, c)) }) }
+	if err = exec("begin"); err == nil {
 		err = loadRows(c, loader, w)
 	}
 	if err == nil {
-		err = exec(slices.Concat(s.indexes(c.chains), s.finish)...)
+		err = exec("end")
 	}
 	if err = errors.Join(err, loader.close()); err != nil {
-		return err
+		return fmt.Errorf("cannot load: %w", err)
 	}
 
 	s.marks, s.pages, s.idle = map[list]*marks{}, map[list]string{}, make(chan session, s.sessions)
+	for _, l := range listsOf(c.chains) {
+		s.marks[l], s.pages[l] = markList(c.sorted(l)), pageText(l, pageRows)
+	}
 	for range s.sessions {
 		one, err := s.dial(ctx, false)
 		if err != nil {
 			return err
 		}
 		s.idle <- one
-		for _, l := range listsOf(c.chains) {
-			s.pages[l] = pageText(l, pageRows)
-			if err := one.prepare(s.pages[l], len(l.arguments(place{}, 0))); err != nil {
-				return fmt.Errorf("cannot plan %q: %w", s.pages[l], err)
+		for l, text := range s.pages {
+			nowhere := &page{body: new(fasthttp.Response)}
+			if err := one.ask(nowhere, text, l.arguments(place{}, 0), "", nil); err != nil {
+				return fmt.Errorf("cannot plan %q: %w", text, err)
 			}
 		}
-	}
-	for _, l := range listsOf(c.chains) {
-		s.marks[l] = markList(c.sorted(l))
 	}
 	return nil
 }
@@ -246,10 +183,7 @@ func loadRows(c *corpus, to session, w *clock) error {
 	flush := func(table string) error {
 		err := w.run(func() error { return to.insert(table, rows) })
 		rows = rows[:0]
-		if err != nil {
-			return fmt.Errorf("cannot load %s: %w", table, err)
-		}
-		return nil
+		return err
 	}
 	add := func(table string, row ...any) error {
 		if rows = append(rows, row); len(rows) < insertBatch {
@@ -260,9 +194,9 @@ func loadRows(c *corpus, to session, w *clock) error {
 
 	for i := range c.rows {
 		r := &c.rows[i]
-		values := []any{int64(i), int64(r.chain), nullable(r.value), nullable(r.tvl)}
-		for _, c := range conditions {
-			values = append(values, r.flags.has(c.flag))
+		values := []any{
+			int64(i), int64(r.chain), nullable(r.value), nullable(r.tvl),
+			r.open, r.valued, r.inRange, r.safe, r.standard,
 		}
 		for _, score := range r.scores {
 			values = append(values, score)
@@ -280,10 +214,7 @@ func loadRows(c *corpus, to session, w *clock) error {
 		n++
 		return add("body", n, bytes.Clone(body))
 	})
-	if err != nil {
-		return err
-	}
-	return flush("body")
+	return errors.Join(err, flush("body"))
 }
 
 // nullable is NULL for what is no number.
@@ -307,11 +238,11 @@ func (s *sqlPeer) answer(out *page, q *asked) error {
 	one := <-s.idle
 	defer func() { s.idle <- one }()
 
-	l, ok := listOf(&q.PositionQuestion)
-	if !ok {
-		if err := checkFilterable(&q.PositionQuestion); err != nil {
-			return err
-		}
+	l, filtered, err := listOf(&q.PositionQuestion)
+	if err != nil {
+		return err
+	}
+	if filtered {
 		text, count := filterTexts(&q.PositionQuestion)
 		floors := []any{q.MinValueUsd, q.MinPoolTVLUsd}
 		return one.ask(out, text, append(floors, int64(q.Offset())), count, floors)

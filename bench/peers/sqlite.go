@@ -13,31 +13,22 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// openSQLite makes a peer that answers from a file in its own process.
-//
-// A page of 16 KB holds seven bodies without an overflow page; of the usual
-// 4 KB, one fits and the rest is empty. Nothing is journaled in a file that
-// nobody has seen. The row is no key of positions: an index cannot seek by a
-// table's key behind a score. When it is loaded, the file is opened anew for
-// nobody who writes: it is mapped, and never locked.
+// openSQLite makes a peer that answers from a file in its own process. When it
+// is loaded, the file is opened anew for nobody who writes: it is mapped, and
+// never locked.
 func openSQLite(_ context.Context, dir string) (peer, error) {
 	file := "file:" + filepath.Join(dir, "peer.sqlite")
 	version, _, _ := sqlite3.Version()
 
 	return &sqlPeer{dialect: dialect{
-		version: version, key: "INTEGER PRIMARY KEY", sessions: 2 * runtime.GOMAXPROCS(0),
-		begin: []string{
-			"PRAGMA page_size = 16384", "PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF",
-			"PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = -1000000", "BEGIN", // KB
-		},
-		finish: []string{"ANALYZE", "COMMIT"},
+		version: version, sessions: 2 * runtime.GOMAXPROCS(0),
 		dial: func(_ context.Context, loading bool) (session, error) {
 			if loading {
-				return dialSQLite(file)
+				return dialSQLite(file, "")
 			}
 			// Beyond the size of any file: the build has a limit of its own.
 			return dialSQLite(file+"?mode=ro&immutable=1&_mutex=no",
-				"PRAGMA mmap_size = 1099511627776", "PRAGMA cache_size = -65536")
+				"PRAGMA mmap_size = 1099511627776; PRAGMA cache_size = -65536")
 		},
 	}}, nil
 }
@@ -51,16 +42,14 @@ type sqliteSession struct {
 	args   []driver.Value
 }
 
-func dialSQLite(name string, first ...string) (*sqliteSession, error) {
+func dialSQLite(name, first string) (*sqliteSession, error) {
 	conn, err := new(sqlite3.SQLiteDriver).Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
 	s := &sqliteSession{db: conn.(*sqlite3.SQLiteConn), ready: map[string]*sqlite3.SQLiteStmt{}}
-	for _, text := range first {
-		if err := s.exec(text); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
+	if err := s.exec(first); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
@@ -74,11 +63,6 @@ func (s *sqliteSession) close() (err error) {
 
 func (s *sqliteSession) exec(text string) error {
 	_, err := s.db.Exec(text, nil)
-	return err
-}
-
-func (s *sqliteSession) prepare(text string, _ int) error {
-	_, err := s.statement(text, nil)
 	return err
 }
 

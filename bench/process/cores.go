@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,37 +19,28 @@ import (
 // same cores.
 type Cores struct {
 	Text           string // for whoever reads the figures
-	server, client unix.CPUSet
-	all            []int // the server's first
+	server, client []int
 }
 
 // Split gives the server the first half of the cores that we may use. Without
 // pin, or with one core, both sides share all of them.
 func Split(pin bool) (*Cores, error) {
-	var all unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("cannot read the allowed cores: %w", err)
 	}
+	var all []int
+	for core := 0; len(all) < allowed.Count(); core++ {
+		if allowed.IsSet(core) {
+			all = append(all, core)
+		}
+	}
 
-	n, c := all.Count(), new(Cores)
-	for cpu := 0; len(c.all) < n; cpu++ {
-		if all.IsSet(cpu) {
-			c.all = append(c.all, cpu)
-		}
-	}
+	n := len(all)
 	if !pin || n < 2 {
-		c.server, c.client, c.Text = all, all, fmt.Sprintf("nothing is pinned; %d cores", n)
-		return c, nil
+		return &Cores{fmt.Sprintf("nothing is pinned; %d cores", n), all, all}, nil
 	}
-	for i, cpu := range c.all {
-		if i < n/2 {
-			c.server.Set(cpu)
-		} else {
-			c.client.Set(cpu)
-		}
-	}
-	c.Text = fmt.Sprintf("%d of %d cores serve, the others ask", n/2, n)
-	return c, nil
+	return &Cores{fmt.Sprintf("%d of %d cores serve, the others ask", n/2, n), all[:n/2], all[n/2:]}, nil
 }
 
 // Only returns the same with a server of n cores: the first ones, of which the
@@ -58,16 +50,21 @@ func (c *Cores) Only(n int) *Cores {
 	if n == 0 {
 		return c
 	}
-	narrow := *c
-	narrow.server.Zero()
-	for _, cpu := range c.all[:min(n, len(c.all))] {
-		narrow.server.Set(cpu)
-	}
-	return &narrow
+	first := slices.Concat(c.server, c.client)
+	return &Cores{c.Text, first[:min(n, len(first))], c.client}
 }
 
 // Client is how many cores ask.
-func (c *Cores) Client() int { return c.client.Count() }
+func (c *Cores) Client() int { return len(c.client) }
+
+// pin moves a thread to some cores; 0 is the one that calls.
+func pin(thread int, cores []int) error {
+	var set unix.CPUSet
+	for _, core := range cores {
+		set.Set(core)
+	}
+	return unix.SchedSetaffinity(thread, &set)
+}
 
 // TakeClient moves every thread of this process to the client's cores.
 func (c *Cores) TakeClient() error {
@@ -79,13 +76,13 @@ func (c *Cores) TakeClient() error {
 	for _, t := range threads {
 		id, err := strconv.Atoi(t.Name())
 		if err == nil {
-			err = unix.SchedSetaffinity(id, &c.client)
+			err = pin(id, c.client)
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended meanwhile
 			return fmt.Errorf("cannot choose cores of thread %s: %w", t.Name(), err)
 		}
 	}
-	runtime.GOMAXPROCS(max(2, c.client.Count())) // one asks, one checks answers
+	runtime.GOMAXPROCS(max(2, len(c.client))) // one asks, one checks answers
 	return nil
 }
 
@@ -94,7 +91,7 @@ func (c *Cores) TakeClient() error {
 func (c *Cores) OnServer(f func()) (cpu time.Duration, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.SchedSetaffinity(0, &c.server); err != nil {
+	if err := pin(0, c.server); err != nil {
 		return 0, fmt.Errorf("cannot choose cores: %w", err)
 	}
 
@@ -102,7 +99,7 @@ func (c *Cores) OnServer(f func()) (cpu time.Duration, err error) {
 	err = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &before)
 	f()
 	err = errors.Join(err, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &after),
-		unix.SchedSetaffinity(0, &c.client))
+		pin(0, c.client))
 	if err != nil {
 		return 0, fmt.Errorf("cannot measure on the server's cores: %w", err)
 	}
@@ -120,7 +117,7 @@ func (c *Cores) start(cmd *exec.Cmd) (err error) {
 		cmd.Env = os.Environ()
 	}
 	// A server on one core runs on while a thread of it waits for a disk.
-	cmd.Env = append(cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, c.server.Count())))
+	cmd.Env = append(cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
 
 	// A child inherits the cores of the thread that makes it.
 	_, pinned := c.OnServer(func() { err = cmd.Start() })

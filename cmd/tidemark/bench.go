@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -180,7 +181,7 @@ type BenchPeersCmd struct {
 	Command     string        `help:"The program of bench/peers." required:"" type:"path" placeholder:"FILE"`
 	Only        []string      `help:"PostgreSQL, Redis, SQLite; all when none is named." placeholder:"NAME"`
 	Connections int           `help:"Connections of the client." default:"64"`
-	Rounds      int           `help:"Rounds in which a node and a peer take turns." default:"3"`
+	Rounds      int           `help:"Rounds in which both take turns; 0: only compare answers." default:"3"`
 	Length      time.Duration `help:"Length of one measurement." default:"600ms"`
 	Refreshes   int           `help:"Refreshes of the node to measure, of all chains together." default:"12"`
 	Keys        int           `help:"API keys in use." default:"20000"`
@@ -326,7 +327,8 @@ func writeTo(path string, write func(io.Writer) error) error {
 // that no configuration has.
 type BenchNodeCmd struct {
 	ServeCmd
-	Options string `help:"What corpus.Spec.Args prints." placeholder:"JSON"`
+	Workload    string `help:"Who lives in the simulated market, and how it goes on." placeholder:"JSON"`
+	NoPageCache bool   `help:"Render every page for whoever asks."`
 }
 
 // Run serves.
@@ -335,9 +337,12 @@ func (c *BenchNodeCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if l.bench, err = corpus.ParseOptions(c.Options); err != nil {
-		return fmt.Errorf("bad --options %q: %w", c.Options, err)
+	if c.Workload != "" {
+		if err := json.Unmarshal([]byte(c.Workload), &l.workload); err != nil {
+			return fmt.Errorf("bad --workload %q: %w", c.Workload, err)
+		}
 	}
+	l.noPageCache = c.NoPageCache
 	return l.serve()
 }
 

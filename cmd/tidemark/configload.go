@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"tidemark/bench/corpus"
+	"tidemark/actors/feed/sim"
 	"tidemark/edge"
 )
 
@@ -30,7 +30,9 @@ type loaded struct {
 	// reload loads the configuration again, from where it came.
 	reload func() (*loaded, error)
 
-	bench corpus.Options // of the bench suite's own node; zero for any other
+	// Of the bench suite's own node; zero for any other.
+	workload    sim.Workload
+	noPageCache bool
 }
 
 // mistakes are everything that is wrong with a configuration.

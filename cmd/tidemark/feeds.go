@@ -94,7 +94,7 @@ func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (fe
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: cmp.Or(c.NativeName, c.NativeSymbol),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-	}, l.bench.Workload)
+	}, l.workload)
 }
 
 // share returns how large the simulated market of a chain is.

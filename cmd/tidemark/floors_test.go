@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"actors/chain", "actors/verify", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
 	{"actors", "edge", "bench/corpus"},
-	{"bench/peers"},
+	{"bench/peers", "bench/oracle/backfill"},
 	{"bench"},
 	{"cmd/tidemark", "cmd/tidemark/torture"},
 }
@@ -36,7 +36,7 @@ var owners = map[string][]string{
 	"github.com/cockroachdb/pebble":   {"storage"},
 	"github.com/dgraph-io/ristretto":  {"edge/pages"},
 	"github.com/valyala/fasthttp":     {"edge", "edge/gate", "bench/load", "bench/peers"},
-	"github.com/ethereum/go-ethereum": {"actors/feed/endpoint"},
+	"github.com/ethereum/go-ethereum": {"actors/feed/endpoint", "bench/oracle/backfill"},
 	"github.com/holiman/uint256":      {"rankings/clmath"},
 }
 

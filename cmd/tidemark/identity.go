@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/actors/feed/sim"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -28,8 +27,8 @@ func (l *loaded) identityOf() []storage.Pair {
 		if l.Sim.Actions != 0 {
 			pairs = append(pairs, storage.Pair{Name: "sim.actions", Value: strconv.Itoa(l.Sim.Actions)})
 		}
-		if l.bench.Crowd != (sim.Crowd{}) {
-			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: fmt.Sprintf("%+v", l.bench.Crowd)})
+		if crowd := l.workload.Identity(); crowd != "" {
+			pairs = append(pairs, storage.Pair{Name: "sim.crowd", Value: crowd})
 		}
 	}
 
@@ -49,10 +48,7 @@ func (l *loaded) identityOf() []storage.Pair {
 // settleIdentity fixes sim.genesis and compares the configuration with what
 // the data was made with. Chains that the data does not have yet are added.
 func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
-	kept, err := store.Identity()
-	if err != nil {
-		return err
-	}
+	kept := store.Identity()
 	find := func(name string) (string, bool) {
 		i := slices.IndexFunc(kept, func(p storage.Pair) bool { return p.Name == name })
 		if i < 0 {

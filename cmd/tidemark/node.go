@@ -192,7 +192,7 @@ func (n *node) startServers() error {
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
 			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.Plans, Limits: n.Limits.Limits,
-			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.bench.NoPageCache,
+			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock,
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,

@@ -28,6 +28,7 @@ var banned = map[string]string{
 // goroutines start only here.
 var starters = []string{
 	"actors", "edge", "edge/admin", "edge/pages", "bench/load", "bench/process", "bench/peers", "bench",
+	"bench/oracle/backfill",
 	"cmd/tidemark",
 }
 

@@ -1,16 +1,11 @@
 package consistency
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 )
-
-const aRow = `"positionId":"%","tokenId":"1","chainId":1,"protocol":"swapdex-v4","owner":"0x",
-"poolId":"0x",
-"token0":{},"token1":{},"tickLower":1,"tickUpper":2,"currentTick":1,"tickSpacing":1,"fee":1,
-"liquidity":"1","isActive":true,"openedAtTimestamp":1,"closedAtTimestamp":null,
-"priceLower":1,"priceUpper":2,"timeInRange":1,"amounts":{},"poolStats":{},"pricing":{},"asOfBlock":1`
 
 // page makes the body of a page from metrics of its rows, each with the rank
 // before it.
@@ -18,10 +13,26 @@ func page(pagination string, rows ...string) []byte {
 	var all []string
 	for _, r := range rows {
 		rank, metrics, _ := strings.Cut(r, " ")
-		row := strings.Replace(aRow, "%", rank, 1)
-		all = append(all, `{"rank":`+rank+`,"metrics":`+metrics+`,`+row+`}`)
+		row := ""
+		for name, k := range positionFields {
+			if name != "rank" && name != "metrics" && name != "positionId" {
+				row += fmt.Sprintf(`,%q:%s`, name, sampleOf(k))
+			}
+		}
+		all = append(all, `{"rank":`+rank+`,"positionId":"`+rank+`","metrics":`+metrics+row+`}`)
 	}
 	return []byte(`{"positions":[` + strings.Join(all, ",") + `],"pagination":` + pagination + `}`)
+}
+
+// sampleOf is a value of a type, as JSON.
+func sampleOf(k kind) string {
+	for _, text := range []string{`1`, `"1"`, `"0x1"`, `true`, `{}`, `[]`} {
+		var v any
+		if json.Unmarshal([]byte(text), &v) == nil && k.fits(v) {
+			return text
+		}
+	}
+	panic("BUG: no sample of " + kindNames[k])
 }
 
 func TestCheckAnswer(t *testing.T) {
@@ -55,4 +66,3 @@ func TestCheckAnswer(t *testing.T) {
 	f("/v1/positions", 503, []byte(`{}`), "without an error")
 	f("/v1/positions", 503, []byte(`busy`), "not JSON")
 }
-

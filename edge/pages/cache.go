@@ -56,7 +56,7 @@ const pageOverhead = 512
 
 // put offers a page to the cache, which may decline it.
 func (c *pageCache) put(p *Page) {
-	if c.pages != nil {
+	if c.pages != nil && len(p.Body) <= maxKept {
 		// Each of the two packed bodies has about a fifth of the body's length.
 		cost := int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead)
 		c.pages.SetWithTTL([]byte(p.key), p, cost, pageTTL)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -13,6 +14,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 )
 
 // colliding returns a cache in which all keys have the same hash.
@@ -55,6 +57,27 @@ func TestPageCollision(t *testing.T) {
 	}
 }
 
+// TestLargePages checks that a page of up to 1 MiB is kept, and a longer one is not.
+func TestLargePages(t *testing.T) {
+	c, err := newPageCache(metrics.NewSet(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+
+	f := func(bytes int, kept bool) {
+		t.Helper()
+		page := &Page{key: strconv.Itoa(bytes), Body: make([]byte, bytes)}
+		c.put(page)
+		c.pages.Wait()
+		if got, ok := c.get([]byte(page.key)); ok != kept || kept && got != page {
+			t.Errorf("a page of %d bytes is kept: %t; want %t", bytes, ok, kept)
+		}
+	}
+	f(1<<20, true)
+	f(1<<20+1, false)
+}
+
 // TestLeafCollision checks that the ids of a leaf are not returned for another leaf
 // with the same hash.
 func TestLeafCollision(t *testing.T) {
@@ -95,5 +118,21 @@ func TestPackedOnce(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d; the second time they are made anew: %t", coding,
 				len(first), len(page.Body), &first[0] != &second[0])
 		}
+	}
+}
+
+// TestAbsentGeneration checks that a 404 names the generation that lacks the row,
+// although another one is published meanwhile.
+func TestAbsentGeneration(t *testing.T) {
+	first, _ := rankings.Build(nil, crowd(3, 1), 7)
+	second, _ := rankings.Build(first, crowd(4, 1), 8)
+	board := new(rankings.Board)
+	board.Publish(second)
+	q := &Question{Chain: 1, Route: accounts.RoutePosition, Position: 4}
+	if _, found := q.findIndex(first); found {
+		t.Fatal("generation 7 has position 4")
+	}
+	if err := q.errAbsent(first); err.Generations != "1:7" || err.Code != 404 {
+		t.Errorf("%d with generations %q; want 404 with 1:7", err.Code, err.Generations)
 	}
 }

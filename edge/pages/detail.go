@@ -34,7 +34,7 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 		return Reply{}, err
 	}
 	page.Generations = formatGenerations(v)
-	if !page.free && len(page.Body) <= maxKept {
+	if !page.free {
 		page.key = string(key)
 		p.cache.put(page)
 	}

@@ -3,7 +3,7 @@ package accounts
 import (
 	"bytes"
 	"crypto/rand"
-	"errors"
+	"hash/crc32"
 	"strings"
 	"testing"
 )
@@ -54,6 +54,7 @@ func TestParseKey(t *testing.T) {
 	f("tm_srv_"+key[tagLen:], false) // the checksum covers the tag
 	f("TM_web_"+key[tagLen:], false)
 	f(strings.Replace(key, key[10:11], "-", 1), false)
+	f(string(overflow(key)), false)
 	for i := tagLen; i < KeyLen; i++ {
 		other := byte('A')
 		if key[i] == 'A' {
@@ -78,15 +79,46 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
+// What is accepted has a tag, digits and their checksum, and no other character in
+// any place makes it another key.
 func FuzzParseKey(f *testing.F) {
-	key, err := NewKey(zeros{}, Server)
-	if err != nil {
-		f.Fatal(errors.Unwrap(err))
+	for _, kind := range []Kind{Server, Browser} {
+		key, err := NewKey(zeros{}, kind)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(key), 9, byte('1'))
+		f.Add([]byte(key), KeyLen-1, byte('0'))
+		f.Add([]byte(key[:KeyLen-1]), 0, byte('T'))
+		f.Add(overflow(key), 3, byte('s'))
 	}
-	f.Add([]byte(key))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, ok := ParseKey(b); ok && len(b) != KeyLen {
-			t.Errorf("a key of %d bytes", len(b))
+
+	f.Fuzz(func(t *testing.T, b []byte, at int, other byte) {
+		kind, ok := ParseKey(b)
+		if !ok {
+			return
+		}
+		tag := "tm_" + map[Kind]string{Server: "srv", Browser: "web"}[kind] + "_"
+		sum := appendSum(nil, crc32.ChecksumIEEE(b[:sumAt]))
+		if string(b[:tagLen]) != tag || string(b[sumAt:]) != string(sum) {
+			t.Errorf("%q is a %v key; want the tag %q and the checksum %q", b, kind, tag, sum)
+		}
+
+		changed := bytes.Clone(b)
+		changed[uint(at)%uint(len(b))] = other
+		if _, ok := ParseKey(changed); ok != bytes.Equal(changed, b) {
+			t.Errorf("%q and %q are both keys", b, changed)
 		}
 	})
+}
+
+// overflow returns a key whose checksum is larger by 2^32, which base62 has room for.
+func overflow(key string) []byte {
+	sum := uint64(crc32.ChecksumIEEE([]byte(key[:sumAt]))) + 1<<32
+	b := []byte(key)
+	for i := KeyLen - 1; i >= sumAt; i-- {
+		b[i] = digits[sum%62]
+		sum /= 62
+	}
+	return b
 }

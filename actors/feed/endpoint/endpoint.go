@@ -40,9 +40,9 @@ type Config struct {
 
 const (
 	defaultTimeout = 20 * time.Second
-	// maxIdle is how many connections are kept open: those of the requests that a
-	// feed has in flight at most. With fewer, every answer would cost a handshake.
-	maxIdle = 32
+	// maxIdle is how many connections are kept open: those of sixteen ranges and of
+	// the receipts of as many. With fewer, an answer would cost a handshake.
+	maxIdle = 64
 )
 
 func ownTransport() http.RoundTripper {

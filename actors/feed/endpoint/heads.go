@@ -12,27 +12,29 @@ import (
 	geth "github.com/ethereum/go-ethereum/rpc"
 )
 
-// HeadStream is a subscription to the heads of a chain over a websocket. It
-// says only that there is a new head; what it is, the caller reads itself.
+// HeadStream is a subscription to the heads of a chain over a websocket.
 type HeadStream struct {
 	Name string
 
 	url   string
 	clock Clock
 	scrub *strings.Replacer
-	wake  chan<- struct{}
+	told  func(chain string, header []byte)
 	live  atomic.Bool
 }
 
-// NewHeadStream makes a subscription that signals wake, without waiting, at
-// every head. Nothing is connected before Run.
-func NewHeadStream(name, rawURL string, clock Clock, wake chan<- struct{}) (*HeadStream, error) {
+// NewHeadStream makes a subscription that tells of every head, with the answer to
+// eth_chainId over the same connection, which is empty where there was none. told
+// must not wait. Nothing is connected before Run.
+func NewHeadStream(
+	name, rawURL string, clock Clock, told func(chain string, header []byte),
+) (*HeadStream, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
 		return nil, errors.New("is not a ws or wss URL")
 	}
 	return &HeadStream{
-		Name: name, url: rawURL, clock: clock.OrSystem(), scrub: scrubber(u), wake: wake,
+		Name: name, url: rawURL, clock: clock.OrSystem(), scrub: scrubber(u), told: told,
 	}, nil
 }
 
@@ -79,19 +81,20 @@ func (s *HeadStream) subscribe(ctx context.Context) (heads int, err error) {
 		return 0, err
 	}
 	defer sub.Unsubscribe()
+	var chain string
+	if err := client.CallContext(dialing, &chain, "eth_chainId"); err != nil {
+		chain = "" // its headers are of no use, but there is a head whenever one comes
+	}
 
 	s.live.Store(true)
 	quiet := time.NewTimer(silent)
 	defer quiet.Stop()
 	for {
 		select {
-		case <-arrived:
+		case header := <-arrived:
 			heads++
 			quiet.Reset(silent)
-			select {
-			case s.wake <- struct{}{}:
-			default:
-			}
+			s.told(chain, header)
 		case err := <-sub.Err():
 			if err == nil {
 				err = errors.New("the subscription ended")

@@ -90,7 +90,12 @@ func await(t *testing.T, what string, holds func() bool) {
 func run(t *testing.T, url string, failed func(error)) (*HeadStream, chan struct{}) {
 	t.Helper()
 	wake := make(chan struct{}, 1)
-	s, err := NewHeadStream("heads", url, Clock{}, wake)
+	s, err := NewHeadStream("heads", url, Clock{}, func(string, []byte) {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

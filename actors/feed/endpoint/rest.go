@@ -37,17 +37,21 @@ type rest struct {
 
 // Failed lets the endpoint rest, longer at every failure in a row and at least
 // as long as its Retry-After asked for. It returns the failures in a row and
-// the rest.
+// the rest. Requests that were under way together fail together: while the endpoint
+// rests, another failure does not count.
 func (e *Endpoint) Failed(err error, rand float64) (failures int, pause time.Duration) {
 	e.rest.mu.Lock()
 	defer e.rest.mu.Unlock()
 
-	e.rest.failures++
-	pause = Pause(e.rest.failures, rand)
+	now := e.clock.Now()
+	if pause = e.rest.until.Sub(now); pause <= 0 {
+		e.rest.failures++
+		pause = Pause(e.rest.failures, rand)
+	}
 	if asked := AsError(err).RetryAfter; asked > 0 {
 		pause = max(pause, min(asked, maxRetryAfter))
 	}
-	e.rest.until = e.clock.Now().Add(pause)
+	e.rest.until = now.Add(pause)
 	return e.rest.failures, pause
 }
 

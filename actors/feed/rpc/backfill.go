@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"tidemark/actors/feed"
@@ -74,10 +75,9 @@ func (f *Feed) probeBackends(ctx context.Context) {
 		}
 
 		s.probed = now
-		for range probes {
-			var number *quantity
-			if err := s.Call(ctx, &number, "eth_blockNumber"); err != nil || number == nil {
-				break
+		for _, number := range probeHeads(ctx, s) {
+			if number == nil {
+				continue
 			}
 			if n := uint64(*number); n <= f.highestHead+maxJump {
 				s.sawHead(max(n, s.head.Load()), now)
@@ -85,4 +85,19 @@ func (f *Feed) probeBackends(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// probeHeads asks for the head in several requests at once, each of which may reach
+// another backend. Those that fail are nil.
+func probeHeads(ctx context.Context, s *source) (numbers [probes]*quantity) {
+	var work sync.WaitGroup
+	for i := range numbers {
+		work.Go(func() {
+			if err := s.Call(ctx, &numbers[i], "eth_blockNumber"); err != nil {
+				numbers[i] = nil
+			}
+		})
+	}
+	work.Wait()
+	return numbers
 }

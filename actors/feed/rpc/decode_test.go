@@ -139,13 +139,34 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// A header that passes the check is written and read again as the same block, and
+// a name is never longer than its limit.
 func FuzzWire(f *testing.F) {
-	f.Add([]byte(`{"number":"0x1","hash":"0x00","logsBloom":"0xzz","timestamp":"0x"}`))
-	f.Add([]byte(`{"gasUsed":"0x5208","effectiveGasPrice":"0x1234567890abcdef0","status":1}`))
+	hash := market.Hash{0xab, 31: 1}.String()
+	for _, header := range []object{
+		{"number": "0x1", "hash": hash, "parentHash": hash, "timestamp": "0x6553f100", "logsBloom": "0x00"},
+		{"number": "0x1", "hash": hash, "timestamp": "0x0", "receiptsRoot": hash},
+		{"number": "0x2", "hash": hash, "timestamp": "0x1"},
+		{"number": "0x1", "hash": "0x00", "logsBloom": "0xzz", "timestamp": "0x"},
+		{"gasUsed": "0x5208", "effectiveGasPrice": "0x1234567890abcdef0", "status": 1},
+	} {
+		b, err := json.Marshal(header)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add(fmt.Appendf(nil, `"0x%x"`, "TIDE\x00\x00"))
+
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h wireHeader
-		if json.Unmarshal(b, &h) == nil && h.check(1) == nil && h.head().Number != 1 {
-			t.Errorf("header %+v", h)
+		var h, again wireHeader
+		if json.Unmarshal(b, &h) == nil && h.check(1) == nil {
+			head := h.head()
+			text := fmt.Sprintf(`{"number":"0x%x","hash":%q,"timestamp":"0x%x"}`,
+				head.Number, head.Hash, uint64(head.Time))
+			if err := json.Unmarshal([]byte(text), &again); err != nil || again.check(1) != nil || again.head() != head {
+				t.Errorf("%s is %+v; written as %s it is %v, %+v", b, head, text, err, again)
+			}
 		}
 
 		var r wireReceipt
@@ -157,4 +178,25 @@ func FuzzWire(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The seeds of FuzzWire that are headers of block 1 pass the check.
+func TestWireHeader(t *testing.T) {
+	f := func(text, problem string) {
+		t.Helper()
+		var h wireHeader
+		err := json.Unmarshal([]byte(text), &h)
+		if err == nil {
+			err = h.check(1)
+		}
+		if (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: got %v; want %q", text, err, problem)
+		}
+	}
+	hash := market.Hash{31: 7}.String()
+	f(`{"number":"0x1","hash":"`+hash+`","timestamp":"0x0"}`, "")
+	f(`{"number":"0x2","hash":"`+hash+`","timestamp":"0x0"}`, "asked for block 1, got 2")
+	f(`{"number":"0x1","timestamp":"0x0"}`, "lacks its number, hash or timestamp")
+	f(`{"number":"0x1","hash":"`+hash+`"}`, "lacks its number, hash or timestamp")
+	f(`{"hash":"`+hash+`","timestamp":"0x0"}`, "lacks its number, hash or timestamp")
 }

@@ -34,7 +34,7 @@
 // wherever it falls; then what was read ahead is dropped.
 //
 // The files, in reading order: feed (the life of a Feed), heads, settled,
-// anchor, poll, proof, receiptsroot, bloom. Then the way of a range: plan (which
+// anchor, poll, proof, receiptsroot, bloom, shown (heads of subscriptions). Then the way of a range: plan (which
 // blocks), rangesize (how many at once), ahead (several at once, within memory),
 // ranges and logs (one of them), span, decode and words (logs to blocks and
 // events), times, receipts, tokens and tokencalls (what events need), backfill

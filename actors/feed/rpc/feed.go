@@ -63,6 +63,7 @@ type Feed struct {
 	sources []*source
 	streams []*endpoint.HeadStream
 	wake    chan struct{} // a subscription told of a new head
+	shown   shownHeads    // by subscriptions
 	stop    context.CancelFunc
 	work    sync.WaitGroup // the subscriptions, and what is read ahead
 
@@ -80,6 +81,9 @@ type Feed struct {
 	singlyBelow uint64    // before this block they are read one by one
 	pollSize    uint64    // blocks of the next poll
 	proofs      proofs
+	looked      time.Time // when the head was last looked at, beside subscriptions
+	logsDue     time.Time // when logs of shown blocks may be asked for again
+	doubts      int       // how often in a row logs did not explain shown blocks
 	pace        speed
 
 	shorter         time.Time // since when the chain ends below the ledger's head
@@ -125,7 +129,7 @@ func New(c Config) (*Feed, error) {
 func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 	name := cmp.Or(c.Name, fmt.Sprintf("rpc-%d", i+1))
 	if strings.HasPrefix(c.URL, "ws:") || strings.HasPrefix(c.URL, "wss:") {
-		s, err := endpoint.NewHeadStream(name, c.URL, f.cfg.Clock, f.wake)
+		s, err := endpoint.NewHeadStream(name, c.URL, f.cfg.Clock, f.headShown)
 		f.streams = append(f.streams, s)
 		return err
 	}
@@ -133,7 +137,8 @@ func (f *Feed) addEndpoint(i int, c *EndpointConfig) error {
 	e, err := endpoint.New(endpoint.Config{
 		Name: name, URL: c.URL, RequestsPerSecond: c.RequestsPerSecond,
 		ComputeUnitsPerSecond: c.ComputeUnitsPerSecond, Timeout: c.Timeout,
-		Clock: f.cfg.Clock, Requests: f.m.requestCounter(name),
+		Transport: c.Transport,
+		Clock:     f.cfg.Clock, Requests: f.m.requestCounter(name),
 	})
 
 	if err != nil {
@@ -240,6 +245,9 @@ func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
 	case !f.shorter.IsZero():
 		return started.Add(min(shorterPoll, f.cfg.Poll))
 	}
+	if f.logsDue.After(started) {
+		return f.logsDue
+	}
 	for _, s := range f.streams {
 		if s.Live() {
 			return started.Add(subscribedPolls * f.cfg.Poll)
@@ -250,6 +258,9 @@ func (f *Feed) nextLook(started time.Time, step *feed.Step) time.Time {
 
 func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) {
 	anchors := c.Anchors
+	if f.followsShown(c) && !f.lookIsDue() {
+		return f.followShown(ctx, feed.Step{Finalized: f.outOfReach()}, anchors[0])
+	}
 	head, err := f.headFor(ctx, anchors[0])
 	if err != nil {
 		return feed.Step{}, err
@@ -273,6 +284,12 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 		return step, nil
 	}
 	f.rereadTokens(ctx, c.MissingTokens, at.Number)
+	if f.looked = f.cfg.Clock.Now(); f.shown.contradicts(head) {
+		f.shown.clear()
+	}
+	if f.followsShown(c) {
+		return f.followShown(ctx, step, at)
+	}
 
 	switch from := at.Number + 1; {
 	case head.Hash == word(at.Hash):

@@ -65,6 +65,7 @@ func (f *Feed) pollBlocks(
 		step.Finalized = f.outOfReach()
 	}
 	f.handOver(span)
+	f.doubts = 0
 	f.proofs.forget(to, last > 0)
 	f.pollSize = min(4*f.pollSize, maxWalk)
 	step.Span, step.Proven = span, proven

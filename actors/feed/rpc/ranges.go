@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"tidemark/actors/feed/endpoint"
@@ -37,23 +38,34 @@ func (f *Feed) readPiece(ctx context.Context, p *piece) (err error) {
 	return err
 }
 
-// completePiece makes the span of a piece whose logs were read.
+// completePiece makes the span of a piece whose logs were read: its times, its
+// receipts and its tokens are asked for at once.
 func (f *Feed) completePiece(ctx context.Context, p *piece) error {
 	read := p.read
-	if err := f.dateBlocks(ctx, read); err != nil {
-		if endpoint.KindOf(err) == endpoint.Inconsistent {
-			p.read = nil
-		}
-		return err
-	}
-
 	span := &market.Span{
 		From: read.from, To: read.to, Parent: read.before.Hash,
 		Hash: market.Hash(read.last.Hash), Time: int64(*read.last.Time),
+		Blocks: blocksOf(read.blocks),
 	}
-	if err := f.completeSpan(ctx, span, read.blocks, &p.absent); err != nil {
-		return err
+	var work sync.WaitGroup
+	var dated, paid, described error
+	work.Go(func() { dated = f.dateBlocks(ctx, read) })
+	work.Go(func() { paid = f.fetchReceipts(ctx, read.blocks, read.to, &p.absent) })
+	span.Tokens, described = f.fetchTokens(ctx, span)
+	work.Wait()
+
+	switch {
+	case dated != nil:
+		if endpoint.KindOf(dated) == endpoint.Inconsistent {
+			p.read = nil
+		}
+		return dated
+	case paid != nil:
+		return fmt.Errorf("cannot read receipts: %w", paid)
+	case described != nil:
+		return fmt.Errorf("cannot read tokens: %w", described)
 	}
+	span.Blocks = blocksOf(read.blocks) // with their times and gas
 	p.span = span
 	return nil
 }

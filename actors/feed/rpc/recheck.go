@@ -34,6 +34,10 @@ type reading struct {
 	source   *source
 	due      time.Time
 	last     bool // the next reading is the last one
+
+	open   bool       // more blocks may be gathered
+	until  int64      // up to this time of the chain, unix seconds
+	blocks []rawBlock // what was gathered, for their digest
 }
 
 // isRecent reports whether a piece ends so near the head of then that a backend may
@@ -50,6 +54,26 @@ func (f *Feed) keepReading(from, to uint64, blocks []rawBlock, s *source) {
 	if len(f.recheck) > maxReadings {
 		f.recheck = slices.Delete(f.recheck, 0, 1)
 	}
+}
+
+// gatherAge is how long the blocks of a reading may be gathered, by the chain's time.
+const gatherAge = time.Minute
+
+// gatherReading has blocks that were taken from logs alone read again later, together
+// with those shortly before them.
+func (f *Feed) gatherReading(from, to uint64, blocks []rawBlock) {
+	until := blocks[0].Time + int64(gatherAge/time.Second)
+	if n := len(f.recheck); n > 0 && f.recheck[n-1].open && blocks[len(blocks)-1].Time <= f.recheck[n-1].until {
+		r := &f.recheck[n-1]
+		r.to, r.blocks = to, append(r.blocks, blocks...)
+		r.logs, r.digest = digest(r.blocks)
+		r.due = f.cfg.Clock.Now().Add(firstAgain)
+		return
+	}
+
+	f.keepReading(from, to, blocks, f.sourcesFor(Live)[0])
+	r := &f.recheck[len(f.recheck)-1]
+	r.open, r.until, r.blocks = true, until, slices.Clone(blocks)
 }
 
 // digest identifies the events of blocks.
@@ -73,17 +97,23 @@ func (f *Feed) dropReadings(above uint64) {
 	f.proofs = proofs{rootsHold: f.proofs.rootsHold}
 }
 
+// dueReading returns the place of the first range that is due; -1: none is.
+func (f *Feed) dueReading(now time.Time) int {
+	return slices.IndexFunc(f.recheck, func(r reading) bool {
+		return !r.due.After(now) && (!r.last || r.to <= f.settled.until)
+	})
+}
+
 // readAgain reads the first range that is due once more. It returns the anchor
 // to go back to: 0, the newest, unless events were missing.
 func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
 	now := f.cfg.Clock.Now()
-	i := slices.IndexFunc(f.recheck, func(r reading) bool {
-		return !r.due.After(now) && (!r.last || r.to <= f.settled.until)
-	})
+	i := f.dueReading(now)
 	if i < 0 {
 		return 0
 	}
 	r := &f.recheck[i]
+	r.open, r.blocks = false, nil
 	read, err := f.askOther(ctx, r)
 	if err != nil {
 		f.noteError(fmt.Errorf("cannot read blocks %d to %d again: %w", r.from, r.to, err))

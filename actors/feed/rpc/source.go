@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type EndpointConfig struct {
 	RequestsPerSecond     float64
 	ComputeUnitsPerSecond float64
 	Timeout               time.Duration
+	Transport             http.RoundTripper // nil: connections of its own
 }
 
 func (c *EndpointConfig) has(r Role) bool {

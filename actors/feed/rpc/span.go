@@ -183,15 +183,20 @@ func (f *Feed) completeSpan(
 		return fmt.Errorf("cannot read receipts: %w", err)
 	}
 
-	s.Blocks = make([]market.Block, len(blocks))
-	for i := range blocks {
-		s.Blocks[i] = blocks[i].Block
-	}
+	s.Blocks = blocksOf(blocks)
 	var err error
 	if s.Tokens, err = f.fetchTokens(ctx, s); err != nil {
 		return fmt.Errorf("cannot read tokens: %w", err)
 	}
 	return nil
+}
+
+func blocksOf(blocks []rawBlock) []market.Block {
+	out := make([]market.Block, len(blocks))
+	for i := range blocks {
+		out[i] = blocks[i].Block
+	}
+	return out
 }
 
 // handOver has a complete span go out with the next step.

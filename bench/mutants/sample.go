@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark/bench/mutants/planted"
+)
+
+// benchFiles are the command's part of the bench, which is no part of the product.
+const benchFiles = "cmd/tidemark/bench"
+
+// takeSample chooses mistakes that compile and do not overlap, the same for the
+// same seed and tree, and orders them by package, the packages as the seed has it.
+func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, error) {
+	var all []*mistake
+	for _, p := range packages {
+		if err := t.parse(p); err != nil {
+			return nil, fmt.Errorf("cannot check the types of %s: %w", p.name, err)
+		}
+		for i, text := range p.texts {
+			if !bytes.HasPrefix(text, []byte("// Code generated ")) {
+				all = append(all, findMistakes(t, p, i)...)
+			}
+		}
+	}
+
+	h := fnv.New64a()
+	h.Write([]byte(seed))
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+
+	var list []*mistake
+	var order []*pkg
+	for _, m := range all {
+		if len(list) == min(size, planted.Max-1) {
+			break
+		}
+		if strings.HasPrefix(m.path, benchFiles) || slices.ContainsFunc(list, m.overlaps) || !t.compiles(m.pkg, m.file, write(m.pkg.texts[m.file], m)) {
+			continue
+		}
+		list = append(list, m)
+		m.id = len(list)
+		if !slices.Contains(order, m.pkg) {
+			order = append(order, m.pkg)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *mistake) int {
+		return slices.Index(order, a.pkg) - slices.Index(order, b.pkg)
+	})
+	return list, nil
+}
+
+func (m *mistake) overlaps(o *mistake) bool {
+	return m.path == o.path && m.from <= o.to && o.from <= m.to
+}
+
+// write returns the text of a file with mistakes behind their switches. Lines keep
+// their numbers.
+func write(text []byte, list ...*mistake) []byte {
+	type numbered struct {
+		edit
+		id int
+	}
+	var edits []numbered
+	for _, m := range list {
+		for _, e := range m.edits {
+			edits = append(edits, numbered{e, m.id})
+		}
+	}
+	slices.SortStableFunc(edits, func(a, b numbered) int { return a.at - b.at })
+
+	var out []byte
+	at := 0
+	for _, e := range edits {
+		out = append(append(out, text[at:e.at]...), strings.ReplaceAll(e.text, "#", strconv.Itoa(e.id))...)
+		at = e.at + e.cut
+	}
+	out = append(out, text[at:]...)
+	clause := bytes.Index(out, []byte("\npackage ")) + 1
+	end := clause + bytes.IndexByte(out[clause:], '\n')
+	return slices.Insert(out, end, []byte(`; import planted "tidemark/bench/mutants/planted"`)...)
+}
+
+// writeOverlay writes the files of a sample into a directory, and the list of them
+// that go test reads.
+func writeOverlay(dir string, sample []*mistake) (string, error) {
+	files := map[string][]*mistake{}
+	for _, m := range sample {
+		path := filepath.Join(m.pkg.Dir, m.pkg.GoFiles[m.file])
+		files[path] = append(files[path], m)
+	}
+
+	replace := map[string]string{}
+	for path, list := range files {
+		name := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(name, write(list[0].pkg.texts[list[0].file], list...), 0o600); err != nil {
+			return "", err
+		}
+		replace[path] = name
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemark/rankings/market"
+)
+
+// plan is what a provider allows.
+type plan struct {
+	name      string
+	latency   time.Duration
+	perSecond float64 // calls, each of a batch counted; 0: no limit
+	batch     int     // calls in one request
+	span      uint64  // blocks of eth_getLogs
+	results   int
+}
+
+// The plans: a node of one's own or a large plan, and one that costs little.
+var (
+	generous = plan{
+		name: "generous", latency: 100 * time.Millisecond, perSecond: 5000, batch: 100,
+		span: 10_000, results: 10_000,
+	}
+	small = plan{
+		name: "small", latency: 100 * time.Millisecond, perSecond: 25, batch: 10,
+		span: 2000, results: 10_000,
+	}
+)
+
+// provider answers JSON-RPC as a plan allows.
+type provider struct {
+	*mockChain
+	plan
+	calls, requests, refused atomic.Int64
+
+	mu   sync.Mutex
+	left float64
+	at   time.Time
+}
+
+func newProvider(c *mockChain, p plan) *provider { return &provider{mockChain: c, plan: p} }
+
+// take counts calls against a bucket of one second.
+func (p *provider) take(calls int) bool {
+	if p.perSecond == 0 {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.left += now.Sub(p.at).Seconds() * p.perSecond
+	p.left, p.at = min(p.left, p.perSecond), now
+	if p.left < float64(calls) {
+		return false
+	}
+	p.left -= float64(calls)
+	return true
+}
+
+type call struct {
+	ID     json.RawMessage   `json:"id"`
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+}
+
+// ServeHTTP implements http.Handler.
+func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var raw json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	calls, single := make([]call, 1), raw[0] != '['
+	if single {
+		_ = json.Unmarshal(raw, &calls[0])
+	} else {
+		_ = json.Unmarshal(raw, &calls)
+	}
+
+	time.Sleep(p.latency)
+	p.requests.Add(1)
+	if len(calls) > p.batch {
+		http.Error(w, `{"error":{"code":-32600,"message":"batch size exceeds the limit of your plan"}}`,
+			http.StatusRequestEntityTooLarge)
+		return
+	}
+	if !p.take(len(calls)) {
+		p.refused.Add(1)
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, `{"error":{"code":-32005,"message":"too many requests"}}`, http.StatusTooManyRequests)
+		return
+	}
+	p.calls.Add(int64(len(calls)))
+	p.answer(w, calls, single)
+}
+
+func (p *provider) answer(w http.ResponseWriter, calls []call, single bool) {
+	w.Header().Set("Content-Type", "application/json")
+	var out []byte
+	for i := range calls {
+		out = append(out, "[,"[min(i, 1)])
+		out = append(out, `{"jsonrpc":"2.0","id":`...)
+		out = append(append(out, calls[i].ID...), ',')
+		out = append(append(out, p.result(&calls[i])...), '}')
+	}
+	if single {
+		_, _ = w.Write(out[1:])
+		return
+	}
+	_, _ = w.Write(append(out, ']'))
+}
+
+// result returns the result or the error of a call.
+func (p *provider) result(c *call) []byte {
+	text := func(i int) (s string) {
+		if i < len(c.Params) {
+			_ = json.Unmarshal(c.Params[i], &s)
+		}
+		return s
+	}
+	ok := func(s string) []byte { return append([]byte(`"result":`), s...) }
+
+	switch c.Method {
+	case "eth_chainId":
+		return ok(fmt.Sprintf(`"%#x"`, p.id))
+	case "eth_blockNumber":
+		return ok(fmt.Sprintf(`"%#x"`, p.head.Load()))
+	case "eth_getBlockByNumber":
+		return ok(p.header(text(0)))
+	case "eth_getTransactionReceipt":
+		return ok(p.receipt(text(0)))
+	case "eth_getLogs":
+		return p.getLogs(c.Params[0])
+	case "eth_call":
+		return p.call(c.Params[0])
+	}
+	return refusal(-32601, "the method "+c.Method+" does not exist")
+}
+
+func refusal(code int, message string) []byte {
+	return fmt.Appendf(nil, `"error":{"code":%d,"message":%q}`, code, message)
+}
+
+func (p *provider) getLogs(param json.RawMessage) []byte {
+	var q struct{ FromBlock, ToBlock, BlockHash string }
+	_ = json.Unmarshal(param, &q)
+	var from, to uint64
+	if q.BlockHash != "" {
+		return refusal(-32000, "logs by hash are not part of this plan")
+	}
+	_, errFrom := fmt.Sscanf(q.FromBlock, "0x%x", &from)
+	_, errTo := fmt.Sscanf(q.ToBlock, "0x%x", &to)
+	switch {
+	case errFrom != nil || errTo != nil || to < from:
+		return refusal(-32602, "invalid block range")
+	case to-from+1 > p.span:
+		return refusal(-32600, fmt.Sprintf("up to a %d block range", p.span))
+	}
+
+	logs, fits := p.logs(from, to, p.results)
+	if !fits {
+		return refusal(-32005, fmt.Sprintf("query returned more than %d results", p.results))
+	}
+	return append([]byte(`"result":`), logs...)
+}
+
+// call answers the functions that describe a token.
+func (p *provider) call(param json.RawMessage) []byte {
+	var q struct{ To, Data string }
+	_ = json.Unmarshal(param, &q)
+	to, err := market.ParseAddress(q.To)
+	t, known := p.tokens[to]
+	if err != nil || !known {
+		return refusal(3, "execution reverted")
+	}
+
+	switch q.Data {
+	case topic("symbol()").String()[:10]:
+		return textResult(t.Symbol)
+	case topic("name()").String()[:10]:
+		return textResult(t.Name)
+	case topic("decimals()").String()[:10]:
+		if !t.BadDecimals {
+			return fmt.Appendf(nil, `"result":"%s"`, number(int64(t.Decimals)))
+		}
+	}
+	return refusal(3, "execution reverted")
+}
+
+// textResult is a string as contracts return it.
+func textResult(s *string) []byte {
+	if s == nil {
+		return refusal(3, "execution reverted")
+	}
+	padding := strings.Repeat("\x00", (32-len(*s)%32)%32)
+	data := append(words(number(32), number(int64(len(*s)))), *s+padding...)
+	return append(append([]byte(`"result":"`), appendHex(nil, data)...), '"')
+}

@@ -1,0 +1,101 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"tidemark/rankings/market"
+)
+
+// A flush moves commits from the log to a table, and a record of the MANIFEST says so.
+// If that record is damaged, Pebble opens the version before it without an error. The
+// flushed commits are then missing, and those after them are read from the next log:
+// the store is a mixture of cuts, with the number of the newest.
+//
+// So every commit sets a mark with its number and deletes the mark of the commit before
+// it, and the first commit of a chain also sets a mark with the number 0, which stays.
+// A whole chain has these two. With a gap in the middle there are more, because the
+// deletion of the last mark before the gap is among what is missing. With a gap at the
+// beginning there is no mark 0. Accounts have marks too; their first batch is known by
+// the format.
+
+// markCommit moves the mark to a commit.
+func (w *writer) markCommit(number uint64) {
+	if number > 1 {
+		w.deleteKey(appendNumber(w.key[:0], w.chain, kindMark, number-1))
+	}
+	if !w.marked {
+		w.setKey(appendNumber(w.key[:0], w.chain, kindMark, 0), nil)
+	}
+	w.setKey(appendNumber(w.key[:0], w.chain, kindMark, number), nil)
+}
+
+// checkMarks returns an error if the marks of a chain show a gap. A chain without marks
+// is empty, or in a format before them.
+func checkMarks(marks []uint64) error {
+	switch {
+	case len(marks) == 0 || len(marks) == 2 && marks[0] == 0:
+		return nil
+	case marks[0] != 0 || len(marks) == 1:
+		return fmt.Errorf("the first commits of %d are missing", marks[len(marks)-1])
+	}
+	return fmt.Errorf("commits between %d and %d are missing", marks[1], marks[len(marks)-1])
+}
+
+// readMarks returns the numbers at the ends of the keys in a range, ascending.
+func readMarks(db *pebble.DB, lower, upper []byte) (numbers []uint64, err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+
+	for ok := it.First(); ok; ok = it.Next() {
+		key := it.Key()
+		if len(key) < 8 {
+			return nil, fmt.Errorf("bad mark %x: too short", key)
+		}
+		numbers = append(numbers, binary.BigEndian.Uint64(key[len(key)-8:]))
+	}
+	return numbers, it.Error()
+}
+
+// findGaps reports the chains with missing commits as damaged.
+func (s *Store) findGaps() error {
+	chains, err := s.Chains()
+	for _, chain := range chains {
+		err = errors.Join(err, s.findGap(chain))
+	}
+	if isDamage(err) {
+		return nil // it is known, and the chains are built again
+	}
+	return err
+}
+
+// findGap returns a Damage if commits of a chain are missing.
+func (s *Store) findGap(chain market.ChainID) error {
+	marks, err := s.readChainMarks(chain)
+	if err == nil {
+		err = checkMarks(marks)
+	}
+	if err != nil {
+		return s.reportDamage(chain, "commits", err)
+	}
+	return nil
+}
+
+func (s *Store) readChainMarks(chain market.ChainID) ([]uint64, error) {
+	return readMarks(s.db, appendKind(nil, chain, kindMark), appendKind(nil, chain, kindMark+1))
+}
+
+// sortChains sorts chains as their keys are sorted.
+func sortChains(chains []market.ChainID) []market.ChainID {
+	slices.SortFunc(chains, func(a, b market.ChainID) int {
+		return slices.Compare(appendChain(nil, a), appendChain(nil, b))
+	})
+	return slices.Compact(chains)
+}

@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Market data can be built again from the feed, so a damaged file never keeps a node
+// from starting. Damaged blocks take out the chains that they belong to, after the
+// store is open. If Pebble cannot open the store, files are set aside, in this order,
+// until it can:
+//
+//	OPTIONS   Pebble writes another, nothing is lost
+//	*.log     every chain goes back to what is in tables, and forward from its feed
+//	all       every chain is built again
+//
+// They are moved to the directory of the store with ".damaged" at its end, which
+// replaces those of an earlier damage, so that a failing disk is not filled with them.
+// The file SHARED stays.
+
+// openOrSetAside opens the database, if need be without its damaged files.
+func (s *Store) openOrSetAside() error {
+	err := s.openDatabase()
+	if !errors.Is(err, ErrDamaged) || s.opts.ReadOnly || s.isNewer() {
+		return err
+	}
+
+	aside := s.dir + ".damaged"
+	if e := s.fs.RemoveAll(aside); e != nil {
+		return errors.Join(err, fmt.Errorf("cannot remove %s: %w", aside, e))
+	}
+	kinds := []func(name string) bool{
+		func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") },
+		func(name string) bool { return strings.HasSuffix(name, ".log") },
+		func(name string) bool { return name != "LOCK" && name != sharedName && name != ballastName },
+	}
+	what := []string{"its options", "its log", "all of it"}
+	for i := 0; i < len(kinds) && errors.Is(err, ErrDamaged); i++ {
+		if e := s.setAside(aside, kinds[i]); e != nil {
+			return errors.Join(err, e)
+		}
+		s.opts.Logger.Error("store cannot be opened and is repaired from the feed",
+			"error", err, "store", s.dir, "setAside", what[i], "to", aside)
+		err = s.openDatabase()
+	}
+	return err
+}
+
+// checkMarker refuses files of a database without the marker that names its MANIFEST.
+// Pebble would make a new database, and read old logs into it.
+func (s *Store) checkMarker() error {
+	d, err := pebble.Peek(s.dir, s.fs)
+	if err != nil || d.Exists {
+		return nil // opening it reports the error
+	}
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("cannot list %s: %w", s.dir, err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".sst") {
+			return fmt.Errorf("cannot open store %s: %w: there is no marker of a database, only files "+
+				"of one, as %s", s.dir, ErrDamaged, name)
+		}
+	}
+	return nil
+}
+
+// isNewer reports whether a later version of Pebble wrote the files.
+func (s *Store) isNewer() bool {
+	d, err := pebble.Peek(s.dir, s.fs)
+	return err == nil && d.FormatMajorVersion > pebbleFormat
+}
+
+// setAside moves files of the store to another directory.
+func (s *Store) setAside(aside string, selects func(name string) bool) error {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("cannot list %s: %w", s.dir, err)
+	}
+	if err := s.fs.MkdirAll(aside, 0o700); err != nil {
+		return fmt.Errorf("cannot make %s: %w", aside, err)
+	}
+	for _, name := range names {
+		if !selects(name) {
+			continue
+		}
+		if err := s.fs.Rename(s.fs.PathJoin(s.dir, name), s.fs.PathJoin(aside, name)); err != nil {
+			return fmt.Errorf("cannot set %s aside: %w", name, err)
+		}
+	}
+	return errors.Join(syncDir(s.fs, s.dir), syncDir(s.fs, aside))
+}

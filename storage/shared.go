@@ -1,0 +1,244 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
+)
+
+// shared is what no chain owns: the format, the identity and the chains that are
+// offline. It is kept in memory, so that it can be read whatever happens to the disk,
+// and twice on the disk: under its keys, and in the file SHARED in the directory of
+// the store. Where the keys cannot be read, or the whole database, the file replaces
+// them: a market that is built again is the same market, and a chain that was offline
+// stays so.
+//
+// The file is JSON in one line, and the CRC-32C of that line.
+type shared struct {
+	Format   int
+	Update   uint64 // number of changes so far; at least 1
+	Identity []Pair // by name
+	Offline  []market.ChainID
+}
+
+// sharedName is the name of the file.
+const sharedName = "SHARED"
+
+// maxSharedFile is far more than the identity of hundreds of chains takes.
+const maxSharedFile = 1 << 20
+
+// openShared reads what chains share. It refuses a store in another format, and makes
+// a new store one of this format.
+func (s *Store) openShared() error {
+	stored, err := s.readSharedKeys()
+	if err != nil && !isDamage(err) {
+		return fmt.Errorf("cannot read format of store %s: %w", s.dir, err)
+	}
+	damage := err
+	copied, err := s.readSharedFile()
+	if err != nil {
+		return err
+	}
+
+	if damage == nil && copied != nil && stored.Format == 0 {
+		if empty, err := s.isEmpty(); err != nil || !empty {
+			return fmt.Errorf("cannot open store %s: %w: its first commits are missing", s.dir,
+				errors.Join(ErrDamaged, err))
+		}
+	}
+	switch {
+	case damage != nil && copied == nil:
+		return fmt.Errorf("cannot read format of store %s: %w", s.dir, asStoreDamage(damage))
+	case damage != nil, copied != nil && copied.Update > stored.Update:
+		s.shared = *copied
+	default:
+		s.shared = stored
+	}
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+
+	s.sharedDamage = damage
+	if s.opts.ReadOnly {
+		return nil
+	}
+	if damage != nil {
+		s.opts.Logger.Error("the records that chains share are damaged and are written again",
+			"error", damage)
+		if _, err := s.excise(0); err != nil {
+			return err
+		}
+	}
+	if s.shared.Format != Format {
+		s.shared.Format = Format
+		s.shared.Update++
+	}
+	if damage != nil || !sameShared(&s.shared, &stored) {
+		return s.writeShared()
+	}
+	if copied == nil || !sameShared(&s.shared, copied) {
+		return s.writeSharedFile()
+	}
+	return nil
+}
+
+func sameShared(a, b *shared) bool {
+	return a.Format == b.Format && a.Update == b.Update &&
+		slices.Equal(a.Identity, b.Identity) && slices.Equal(a.Offline, b.Offline)
+}
+
+// readSharedKeys reads the keys. The format is 0 if there is none.
+func (s *Store) readSharedKeys() (c shared, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: sharedPrefix, UpperBound: sharedEnd})
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err == nil {
+			err = c.readKey(it.Key(), value)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, it.Error()
+}
+
+// readKey reads a key of what chains share. It takes keys that it does not know to
+// be those of a later format.
+func (c *shared) readKey(key, value []byte) (err error) {
+	name, isIdentity := bytes.CutPrefix(key, identityPrefix)
+	encoded, isOffline := bytes.CutPrefix(key, offlinePrefix)
+	switch {
+	case isIdentity:
+		c.Identity = append(c.Identity, Pair{Name: string(name), Value: string(value)})
+	case isOffline:
+		if chain, _, ok := parseChain(append(encoded, 0)); ok {
+			c.Offline = append(c.Offline, chain)
+		}
+	case string(key) == string(updateKey):
+		if len(value) == 8 {
+			c.Update = binary.BigEndian.Uint64(value)
+		}
+	case string(key) == string(formatKey):
+		if c.Format, err = strconv.Atoi(string(value)); err != nil || c.Format < 1 {
+			return fmt.Errorf("%w %.20q; this program reads %d to %d", ErrFormat, value, OldestFormat, Format)
+		}
+	}
+	return nil
+}
+
+// writeShared writes the keys, then the file. The file is never ahead of the keys,
+// unless a commit of them was lost.
+func (s *Store) writeShared() error {
+	b := s.db.NewBatch()
+	defer b.Close()
+
+	c := &s.shared
+	must(b.DeleteRange(sharedPrefix, sharedEnd, nil))
+	must(b.Set(formatKey, strconv.AppendInt(nil, int64(c.Format), 10), nil))
+	must(b.Set(updateKey, binary.BigEndian.AppendUint64(nil, c.Update), nil))
+	for _, p := range c.Identity {
+		must(b.Set(appendIdentityKey(nil, p.Name), []byte(p.Value), nil))
+	}
+	for _, chain := range c.Offline {
+		must(b.Set(appendOffline(nil, chain), nil, nil))
+	}
+
+	if err := b.Commit(pebble.Sync); err != nil {
+		return fmt.Errorf("cannot write what chains share to store %s: %w", s.dir, err)
+	}
+	return s.writeSharedFile()
+}
+
+// updateShared changes what chains share.
+func (s *Store) updateShared(change func(*shared)) error {
+	if err := s.checkWritable(); err != nil {
+		return err
+	}
+	s.sharedMu.Lock()
+	defer s.sharedMu.Unlock()
+	next := s.shared
+	change(&next)
+	next.Update++
+
+	was := s.shared
+	s.shared = next
+	if err := s.writeShared(); err != nil {
+		s.shared = was
+		return err
+	}
+	return nil
+}
+
+func (s *Store) sharedPath() string { return s.fs.PathJoin(s.dir, sharedName) }
+
+func (s *Store) writeSharedFile() error {
+	line, err := json.Marshal(&s.shared)
+	if err != nil {
+		return err
+	}
+	content := fmt.Appendf(line, "\n%08x\n", crc32.Checksum(line, castagnoli))
+	return replaceFile(s.fs, s.sharedPath(), content)
+}
+
+// readSharedFile returns nil if there is no file or it is damaged.
+func (s *Store) readSharedFile() (*shared, error) {
+	f, err := s.fs.Open(s.sharedPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open %s: %w", s.sharedPath(), err)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxSharedFile))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", s.sharedPath(), err)
+	}
+
+	line, sum, _ := bytes.Cut(content, []byte("\n"))
+	c := new(shared)
+	if fmt.Sprintf("%08x\n", crc32.Checksum(line, castagnoli)) != string(sum) ||
+		json.Unmarshal(line, c) != nil {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// replaceFile writes a file so that a crash leaves the old content or the new one.
+func replaceFile(fsys vfs.FS, path string, content []byte) error {
+	fresh := path + ".new"
+	f, err := fsys.Create(fresh, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = f.Write(content)
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = fsys.Rename(fresh, path)
+	}
+	if err == nil {
+		err = syncDir(fsys, fsys.PathDir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
