@@ -134,7 +134,6 @@ type Reader struct {
 	stop    chan struct{}
 	work    sync.WaitGroup
 	spans   []market.Span
-	err     error
 	at      market.Head
 	version uint64
 }
