@@ -103,6 +103,10 @@ func overLine(t *testing.T, l *line, change func(*Config)) *follower {
 // Ranges that are answered in any order reach the ledger in theirs, many times as
 // fast as one after the other, and no more at once than are allowed.
 func TestRangesInOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("6,000 blocks, twice")
+	}
+
 	f := func(inFlight int) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			n := newLine(busy(6000))
@@ -129,6 +133,10 @@ func TestRangesInOrder(t *testing.T) {
 // What is read before it is wanted stays within its bound, however long nobody wants
 // it.
 func TestFetchAheadIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("6,000 blocks")
+	}
+
 	synctest.Test(t, func(t *testing.T) {
 		n := newLine(busy(6000))
 		const bound = 3 * maxPieceBytes
