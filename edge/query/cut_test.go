@@ -2,7 +2,6 @@ package query
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -28,15 +27,7 @@ func TestCut(t *testing.T) {
 }
 
 func TestCutRefused(t *testing.T) {
-	f := func(raw, want string) {
-		t.Helper()
-		if _, err := chains.Positions([]byte(raw), new(Options)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("positions?%s: got %v; want %q", raw, err, want)
-		}
-		if _, err := chains.Pools([]byte(raw), new(Options)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("pools?%s: got %v; want %q", raw, err, want)
-		}
-	}
+	f := refusedByBothLists(t)
 
 	const form = "allowed are pin, and generations as X-Generation has them"
 	f("generation=", "parameter generation has no value")

@@ -62,8 +62,9 @@ func parsed(texts ...string) (all []market.Address) {
 	return all
 }
 
-func TestKeyFilterRefused(t *testing.T) {
-	f := func(raw, want string) {
+// refusedByBothLists returns a check that both lists refuse a query with a message.
+func refusedByBothLists(t *testing.T) func(raw, want string) {
+	return func(raw, want string) {
 		t.Helper()
 		if _, err := chains.Positions([]byte(raw), new(Options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("positions?%s: got %v; want %q", raw, err, want)
@@ -72,6 +73,10 @@ func TestKeyFilterRefused(t *testing.T) {
 			t.Errorf("pools?%s: got %v; want %q", raw, err, want)
 		}
 	}
+}
+
+func TestKeyFilterRefused(t *testing.T) {
+	f := refusedByBothLists(t)
 
 	const notTokens = "is not one or two addresses with a comma between them"
 	f("tokens=", "parameter tokens has no value")

@@ -73,15 +73,26 @@ func readAnswers(body io.Reader, calls []Call) error {
 	if kind := dec.PeekKind(); kind == '{' {
 		return errors.New(errNotBatch)
 	}
+	return ReadEach(dec, func() error { return readAnswer(dec, calls, -1) })
+}
+
+// ReadEach reads an array or an object: what opens it, every element or name by
+// read, which reads a name's value too, and what closes it.
+func ReadEach(dec *jsontext.Decoder, read func() error) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for dec.PeekKind() != ']' {
-		if err := readAnswer(dec, calls, -1); err != nil {
+
+	for {
+		switch dec.PeekKind() {
+		case ']', '}':
+			_, err := dec.ReadToken()
+			return err
+		}
+		if err := read(); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // readAnswer reads one answer: of call number id or, when that is negative, of
@@ -90,14 +101,11 @@ func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		return fmt.Errorf("an answer begins with %s; want an object", kind)
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
 
 	var held []byte // the result of a call that is not known yet
 	var refused *refusal
 	answered := false // the result went to its call
-	for dec.PeekKind() != '}' {
+	err := ReadEach(dec, func() error {
 		name, err := dec.ReadToken()
 		if err != nil {
 			return err
@@ -105,8 +113,7 @@ func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
 		switch name.String() {
 		case "result":
 			if answered = id >= 0; answered {
-				err = readResult(dec, &calls[id])
-				break
+				return readResult(dec, &calls[id])
 			}
 			held, err = dec.ReadValue()
 			held = bytes.Clone(held)
@@ -120,11 +127,9 @@ func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
 		default:
 			err = dec.SkipValue()
 		}
-		if err != nil {
-			return err
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil || id < 0 {
+		return err
+	})
+	if err != nil || id < 0 {
 		return err
 	}
 

@@ -14,20 +14,13 @@ type streamed struct{ list []string }
 
 func (s *streamed) ReadJSON(dec *jsontext.Decoder) error {
 	s.list = nil
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-
-	for dec.PeekKind() != ']' {
+	return ReadEach(dec, func() error {
 		v, err := dec.ReadValue()
-		if err != nil {
-			return err
+		if err == nil {
+			s.list = append(s.list, string(v))
 		}
-		s.list = append(s.list, string(v))
-	}
-
-	_, err := dec.ReadToken()
-	return err
+		return err
+	})
 }
 
 // Answers are read in any order of calls and of their fields.

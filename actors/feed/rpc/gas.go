@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"tidemark/actors/feed/endpoint"
 )
 
 // gasReader reads what a receipt says of its transaction's gas. Its logs and bloom
@@ -27,21 +29,14 @@ func (r *gasReader) ReadJSON(dec *jsontext.Decoder) error {
 		}
 		return dec.SkipValue()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
 
-	for dec.PeekKind() != '}' {
+	return endpoint.ReadEach(dec, func() error {
 		name, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		if err := r.readField(dec, name.String()); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
+		return r.readField(dec, name.String())
+	})
 }
 
 func (r *gasReader) readField(dec *jsontext.Decoder, name string) error {

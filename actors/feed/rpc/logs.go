@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"tidemark/actors/feed/endpoint"
 )
 
 // maxLogs is where nodes begin to cut an answer, some without saying so.
@@ -33,16 +35,7 @@ func (r *logReader) ReadJSON(dec *jsontext.Decoder) error {
 		return dec.SkipValue()
 	}
 
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		if err := r.readNext(dec); err != nil {
-			return err
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
+	return endpoint.ReadEach(dec, func() error { return r.readNext(dec) })
 }
 
 // readNext reads one log. After the first that is wrong, and where there are too
@@ -84,26 +77,17 @@ func (b *logBuffer) read(dec *jsontext.Decoder) (wrong, err error) {
 	if kind := dec.PeekKind(); kind != '{' {
 		return fmt.Errorf("a log is a %s; want an object", kind), dec.SkipValue()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
 
-	for dec.PeekKind() != '}' {
+	err = endpoint.ReadEach(dec, func() error {
 		name, err := dec.ReadValue()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		field := fieldOf(name)
-		if field == topicsField {
-			err = b.readTopics(dec, &wrong)
-		} else {
-			err = b.readField(dec, field, &wrong)
+		if field := fieldOf(name); field != topicsField {
+			return b.readField(dec, field, &wrong)
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	_, err = dec.ReadToken()
+		return b.readTopics(dec, &wrong)
+	})
 	return wrong, err
 }
 
@@ -189,11 +173,8 @@ func (b *logBuffer) readTopics(dec *jsontext.Decoder, wrong *error) error {
 		}
 		return dec.SkipValue()
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
 
-	for dec.PeekKind() != ']' {
+	return endpoint.ReadEach(dec, func() error {
 		v, err := dec.ReadValue()
 		if err != nil {
 			return err
@@ -205,7 +186,6 @@ func (b *logBuffer) readTopics(dec *jsontext.Decoder, wrong *error) error {
 		if len(b.Topics) <= maxTopics {
 			b.Topics = append(b.Topics, t)
 		}
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
