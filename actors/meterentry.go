@@ -33,11 +33,13 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 
 	// A request admitted in the last month may be settled in this one.
 	if last := e.of(this - 1); last.written.Month == this-1 {
+		lease := last.written.Lease
 		if e.idle {
 			e.cell.Shut(this - 1)
+			lease = 0
 		}
 		if t, ok := e.cell.Tally(this - 1); ok {
-			t.Lease = max(t.Lease, last.written.Lease)
+			t.Lease = max(t.Lease, lease)
 			m.stageMonth(last, &t, m.lastDay)
 		}
 	}
