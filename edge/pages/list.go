@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"sync"
 
 	"tidemark/edge/query"
@@ -12,6 +11,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // listing is a question for a page of positions or pools that is not in the page
@@ -218,6 +218,7 @@ func (p *Pages) walkToPage(
 	}
 
 	walk := search.Walk(l.offset, l.limit)
+	pacer := pace.New(p.cfg.Board.Requests)
 	for {
 		done, err := walk.Step(p.leaves, stepRows)
 		if err != nil {
@@ -226,7 +227,7 @@ func (p *Pages) walkToPage(
 		if done {
 			break
 		}
-		runtime.Gosched()
+		pacer.Pause()
 	}
 	f.Page = walk.Page()
 
