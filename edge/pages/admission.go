@@ -21,9 +21,9 @@ var errBusy = render.Busy(
 // new filters does not delay them.
 //
 // As many works run at once as there are processors, those of one account on all
-// but one of them. The others wait, each account in turn (start-time fair
-// queueing, by cost): an account that has many works waiting delays its own, and
-// hardly those of others.
+// but one of them. The others wait in the order in which they came, each put off by
+// what its account has in the queue already: an account that has many works waiting
+// delays its own, and hardly those of others. Nobody is overtaken for longer than that.
 //
 // Whether a work may wait is decided at once. The cost of all works that run or
 // wait, shared among the processors, is what a new one would wait for: if that is
@@ -38,9 +38,8 @@ type admission struct {
 
 	mu       sync.Mutex
 	running  int
-	waiting  []*waiter // ascending by start
+	waiting  []*waiter // ascending by turn
 	accounts map[uint64]*accountWork
-	clock    int64 // the start of the work that began last
 	backlog  backlog
 	rates    [taskKinds]rate
 }
@@ -69,13 +68,12 @@ type backlog [taskKinds]int
 type accountWork struct {
 	running, waiting int
 	backlog          backlog
-	next             int64 // the earliest start of its next work
 }
 
 // waiter is a work that waits for its turn.
 type waiter struct {
 	task
-	start int64 // its place in the fair order; among equals the first comes first
+	turn  time.Time // its place in the order; among equals the first comes first
 	begun chan struct{}
 }
 
@@ -154,19 +152,20 @@ func (a *admission) begin(t task) (work, *render.Error) {
 		return work{}, errBusy
 	}
 
-	start := max(a.clock, of.next)
-	of.next = start + a.span(&t)
 	a.add(of, t.kind, t.size)
 	if runs {
-		a.markRunning(of, start)
+		a.markRunning(of)
 		a.mu.Unlock()
 		return work{a, t, a.now()}, nil
 	}
 
-	w := &waiter{t, start, make(chan struct{})}
+	w := &waiter{t, a.now().Add(a.putOff(of)), make(chan struct{})}
 	of.waiting++
-	at, _ := slices.BinarySearchFunc(a.waiting, start+1, func(w *waiter, s int64) int {
-		return int(w.start - s)
+	at, _ := slices.BinarySearchFunc(a.waiting, w, func(other, w *waiter) int {
+		if other.turn.After(w.turn) {
+			return 1
+		}
+		return -1
 	})
 	a.waiting = slices.Insert(a.waiting, at, w)
 	a.mu.Unlock()
@@ -174,13 +173,6 @@ func (a *admission) begin(t task) (work, *render.Error) {
 	a.waited.Inc()
 	<-w.begun
 	return work{a, t, a.now()}, nil
-}
-
-// span is what a work takes of the fair order: its cost, and never nothing.
-func (a *admission) span(t *task) int64 {
-	var b backlog
-	b[t.kind] = t.size
-	return max(1, int64(a.cost(&b)))
 }
 
 // mayRun reports whether one more work of an account may run now.
@@ -199,10 +191,18 @@ func (a *admission) mayWait(of *accountWork) bool {
 	return a.cost(&a.backlog) <= room && a.cost(&of.backlog) <= room/parts
 }
 
-func (a *admission) markRunning(of *accountWork, start int64) {
+// putOff returns how long the works of an account take, its newest included; nothing
+// if that is the only one.
+func (a *admission) putOff(of *accountWork) time.Duration {
+	if of.running+of.waiting == 0 {
+		return 0
+	}
+	return a.cost(&of.backlog) / time.Duration(a.perAccount)
+}
+
+func (a *admission) markRunning(of *accountWork) {
 	a.running++
 	of.running++
-	a.clock = max(a.clock, start)
 }
 
 // end ends a work and lets the next ones begin.
@@ -233,7 +233,7 @@ func (w work) end() {
 		}
 		a.waiting = slices.Delete(a.waiting, at, at+1)
 		of.waiting--
-		a.markRunning(of, next.start)
+		a.markRunning(of)
 		close(next.begun)
 	}
 }

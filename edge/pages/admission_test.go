@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -246,6 +247,7 @@ func TestAdmissionFair(t *testing.T) {
 	for _, slots := range []int{1, 2, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newTestAdmission(slots, 50*time.Millisecond)
+			a.rates[countTask] = rateOf(took)
 			var wait sync.WaitGroup
 			refused, slowest := 0, time.Duration(0)
 
@@ -370,5 +372,51 @@ func BenchmarkAdmission(b *testing.B) {
 			b.Fatal(err)
 		}
 		w.end()
+	}
+}
+
+// TestAdmissionWaits checks how long works wait when three times as many come as can
+// run: what the queue was bounded by, although works of other accounts may overtake.
+func TestAdmissionWaits(t *testing.T) {
+	const took, limit = 3 * time.Millisecond, 50 * time.Millisecond
+	f := func(slots, accounts int) {
+		synctest.Test(t, func(t *testing.T) {
+			a := newTestAdmission(slots, limit)
+			a.rates[countTask] = rateOf(took)
+			random := rand.New(rand.NewPCG(uint64(slots), uint64(accounts)))
+			var wait sync.WaitGroup
+			var waits []time.Duration
+			refused := 0
+
+			for range 3000 {
+				from := time.Now()
+				a.submit(&wait, uint64(random.IntN(accounts)), took, func(was bool) {
+					if was {
+						refused++
+					} else {
+						waits = append(waits, time.Since(from)-took)
+					}
+				})
+				time.Sleep(took / time.Duration(3*slots))
+			}
+			wait.Wait()
+			slices.Sort(waits)
+			t.Logf("%d slots, %d accounts: %d answered, %d refused; waits: median %s, p99 %s, longest %s",
+				slots, accounts, len(waits), refused, waits[len(waits)/2], waits[len(waits)*99/100], waits[len(waits)-1])
+			served := 1000 // a third
+			if accounts == 1 {
+				served = 1000 * a.perAccount / slots
+			}
+			if longest := waits[len(waits)-1]; longest > limit*6/5 || len(waits) < served || refused == 0 {
+				t.Errorf("%d slots, %d accounts: the longest wait is %s, %d answered, %d refused; want at most %s, "+
+					"at least %d, and some", slots, accounts, longest, len(waits), refused, limit*6/5, served)
+			}
+		})
+	}
+	for _, slots := range []int{1, 2, 8} {
+		f(slots, 1)
+		f(slots, 3)
+		f(slots, 40)
+		f(slots, 1000)
 	}
 }
