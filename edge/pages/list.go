@@ -178,7 +178,11 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 
 	// The filter is new: its work waits for its turn, and lasts until the rows are
 	// found or the request stops waiting for them.
-	turn, busy := p.admission.begin(l.Account)
+	kind := selectionTask
+	if shallow {
+		kind = countTask
+	}
+	turn, busy := p.admission.begin(task{l.Account, kind, search.Unread()})
 	if busy != nil {
 		return p.whenBusy(l, sc, shallow, busy)
 	}
