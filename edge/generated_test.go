@@ -78,7 +78,7 @@ func (g *generator) path() string {
 		}
 		path = "/v1/" + g.pick("positions", "pools") + "/" + g.pick("1", "1", "43114", "10", "x") + "/" +
 			g.pick("swapdex-v4", "swapdex-v4", "swapdex-v4", "swapdex-v3") + "/" + id +
-			g.pick("", "", "/charts", "/charts", "/explain", "/x", "/")
+			g.pick("", "", "/charts", "/charts", "/explain", "/ticks", "/x", "/")
 	}
 
 	return path

@@ -53,6 +53,10 @@ func askedRoutes(s *front) []asked {
 			"/v1/positions/batch?ids=1-" + path.Base(position), "/v1/positions/batch", "",
 		},
 		{
+			"pool ticks", accounts.RoutePoolTicks,
+			pool + "/ticks", badPool + "/ticks", noPool + "/ticks",
+		},
+		{
 			"pool batch", accounts.RoutePoolBatch,
 			"/v1/pools/batch?ids=1-" + path.Base(pool), "/v1/pools/batch?ids=1-0x12", "",
 		},

@@ -22,6 +22,7 @@ const (
 	routeUsage
 	routePositionBatch
 	routePoolBatch
+	routePoolTicks
 	routeChains
 	routeProtocols
 	routePlans
@@ -61,6 +62,7 @@ var routes = [numRoutes]struct {
 	routeUsage:          {"usage", keyed, accounts.RouteUsage},
 	routePositionBatch:  {"position_batch", priced, accounts.RoutePositionBatch},
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
+	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -173,6 +175,8 @@ func matchDetail(position, bare bool, under []byte) route {
 		return routeExplain
 	case !position && string(under) == "charts":
 		return routePoolCharts
+	case !position && string(under) == "ticks":
+		return routePoolTicks
 	}
 
 	return routeNone

@@ -33,6 +33,7 @@ func init() {
 		"pools":          (*stage).showPage,
 		"positionsbatch": (*stage).showBatch,
 		"poolsbatch":     (*stage).showBatch,
+		"ticks":          (*stage).showTicks,
 		"position": func(s *stage, words, fields []string) []string {
 			return s.showOne("positions", words[1], fields)
 		},
@@ -145,6 +146,9 @@ func (s *stage) askPlainly(path, asked string) answer {
 		return s.plainBatch("pools", ids, err)
 	}
 
+	if strings.HasSuffix(path, "/ticks") {
+		return s.plainTicks(path, asked)
+	}
 	return s.plainDetail(path)
 }
 

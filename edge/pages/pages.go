@@ -147,6 +147,7 @@ type Question struct {
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
 	Range      query.ChartRange
+	Paging     query.Paging
 
 	// Set for a batch.
 	Batch []query.BatchID

@@ -1164,6 +1164,36 @@ type PoolBatch struct {
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
+// PoolTicks is as the OpenAPI document describes it.
+type PoolTicks struct {
+	// Block that the answer is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Liquidity in range, in the pool's own unit: the sum of liquidityNet of all ticks up to currentTick.
+	Liquidity string `json:"liquidity"`
+	// The initialised ticks of the page, ascending.
+	Ticks []PoolTicksTick `json:"ticks"`
+	// Where the page stands. The total is always exact.
+	Pagination Pagination `json:"pagination"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// PoolTicksTick is as the OpenAPI document describes it.
+type PoolTicksTick struct {
+	// The tick, at which a range begins or ends.
+	Tick int64 `json:"tick"`
+	// Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known.
+	Price *float64 `json:"price"`
+	// Liquidity of all ranges that begin or end here, in the pool's own unit.
+	LiquidityGross string `json:"liquidityGross"`
+	// What the price adds to the liquidity in range as it passes the tick upwards, and takes away downwards. All ticks of a pool sum to 0.
+	LiquidityNet string `json:"liquidityNet"`
+}
+
 // PositionsQuery is the question of GET /v1/positions; a zero field takes the default.
 type PositionsQuery struct {
 	// Rows of this chain. Left out: every enabled chain, merged into one ranking.
@@ -1323,6 +1353,25 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Generation != "" {
 		v.Set("generation", q.Generation)
+	}
+	return v
+}
+
+// PoolTicksQuery is the question of GET /v1/pools/{chainId}/{protocol}/{poolId}/ticks; a zero field takes the default.
+type PoolTicksQuery struct {
+	// Number of the page, from 1. A page behind the last has no ticks and the real total.
+	Page int64
+	// Ticks a page.
+	Limit int64
+}
+
+func (q *PoolTicksQuery) values() url.Values {
+	v := url.Values{}
+	if q.Page != 0 {
+		v.Set("page", strconv.FormatInt(q.Page, 10))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
 	return v
 }

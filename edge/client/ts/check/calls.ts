@@ -105,6 +105,18 @@ export async function byIds(positions: string[], pools: string[]): Promise<strin
   return [...owners, ...others.data.pools.map((row) => row.poolId), ...some.data.missing];
 }
 
+/** The liquidity in range above each tick of a pool. */
+export async function ladder(chainId: number, poolId: string): Promise<[number | null, bigint][]> {
+  const { data, error } = await api.GET("/v1/pools/{chainId}/{protocol}/{poolId}/ticks", {
+    params: { path: { chainId, protocol, poolId }, query: { page: 1, limit: 1000 } },
+  });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  let liquidity = 0n;
+  return data.ticks.map((tick): [number | null, bigint] => [tick.price, (liquidity += BigInt(tick.liquidityNet))]);
+}
+
 /** What needs no key, and the account. */
 export async function about(): Promise<string[]> {
   const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([
