@@ -128,6 +128,13 @@ func TestParameters(t *testing.T) {
 	f(q+"/1/swapdex-v3/0x00000000000000000000000000000000000000aa", 400, `protocol "swapdex-v3"`)
 	f(q+"/1/swapdex-v3/"+somePool, 400, "Invalid poolId")
 	f(q+"/1/swapdex-v9/"+somePool, 400, `protocol "swapdex-v9"`)
+	f(p+"/batch", 400, "parameter ids is missing")
+	f(p+"/batch?ids=1-abc,1-1", 200, "")
+	f(p+"/batch?ids=1-1,1-1", 400, `ids names "1-1" twice`)
+	f(p+"/batch?ids=1-1&page=1", 400, `unknown parameter "page"; allowed are ids`)
+	f(q+"/batch?ids=1-"+somePool, 200, "")
+	f(q+"/batch?ids=10-"+somePool, 400, "ids: chain 10 has no enabled protocol")
+	f(q+"/batch?ids=1-0x12", 400, `"1-0x12": Invalid poolId`)
 }
 
 func TestInvalidPoolBody(t *testing.T) {

@@ -161,6 +161,10 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Position, ok = query.PositionID(r.id)
 		r.NoPosition = !ok
 		err = r.parsePlace(chains)
+	case routePositionBatch:
+		r.Batch, err = chains.PositionBatch(r.query)
+	case routePoolBatch:
+		r.Batch, err = chains.PoolBatch(r.query)
 	default:
 		err = query.None(r.query)
 	}

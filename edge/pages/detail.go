@@ -84,7 +84,7 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 	case accounts.RoutePosition:
 		return p.renderPosition(v, i)
 	case accounts.RoutePool:
-		return &Page{Body: render.AppendPool(nil, p.parts.poolRow(v, i), 0)}, nil
+		return &Page{Body: render.AppendPoolDetail(nil, p.parts.poolRow(v, i))}, nil
 	case accounts.RouteExplain:
 		return p.renderExplanation(q, v, i), nil
 	case accounts.RoutePositionCharts:

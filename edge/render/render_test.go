@@ -151,7 +151,8 @@ func TestPositionGolden(t *testing.T) {
 func TestPoolGolden(t *testing.T) {
 	st := testState()
 	golden(t, "pool.json", AppendPool(nil, NewPool(st, 0), 7))
-	golden(t, "pool_dynamic.json", AppendPool(nil, NewPool(st, 1), 0))
+	golden(t, "pool_unranked.json", AppendPool(nil, NewPool(st, 1), 0))
+	golden(t, "pool_dynamic.json", AppendPoolDetail(nil, NewPool(st, 1)))
 }
 
 func TestText(t *testing.T) {

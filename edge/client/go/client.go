@@ -61,6 +61,12 @@ func (c *Client) Position(
 	return get[PositionDetail](ctx, c, detailPath("positions", chainID, positionID, ""), nil)
 }
 
+// PositionBatch returns up to 100 positions by their ids, such as 1-77: chain id and
+// position id.
+func (c *Client) PositionBatch(ctx context.Context, ids ...string) (*PositionBatch, error) {
+	return get[PositionBatch](ctx, c, "/v1/positions/batch", idsQuery(ids))
+}
+
 // PositionCharts returns the daily series of a position. days is 30d, 60d, 90d,
 // 180d or all.
 func (c *Client) PositionCharts(
@@ -85,6 +91,12 @@ func (c *Client) Pools(ctx context.Context, q PoolsQuery) (*PoolList, error) {
 // Pool returns one pool.
 func (c *Client) Pool(ctx context.Context, chainID int64, poolID string) (*PoolDetail, error) {
 	return get[PoolDetail](ctx, c, detailPath("pools", chainID, poolID, ""), nil)
+}
+
+// PoolBatch returns up to 100 pools by their ids, such as 1-0x…: chain id and pool
+// id.
+func (c *Client) PoolBatch(ctx context.Context, ids ...string) (*PoolBatch, error) {
+	return get[PoolBatch](ctx, c, "/v1/pools/batch", idsQuery(ids))
 }
 
 // PoolCharts returns the daily series of a pool. days is as for PositionCharts.
@@ -140,6 +152,10 @@ func rangeQuery(days string) url.Values {
 		return nil
 	}
 	return url.Values{"range": {days}}
+}
+
+func idsQuery(ids []string) url.Values {
+	return url.Values{"ids": {strings.Join(ids, ",")}}
 }
 
 func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {

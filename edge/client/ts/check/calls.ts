@@ -91,6 +91,20 @@ export async function deepest(search: string): Promise<[string, number | null][]
   return [...bins, [String(holders), candle?.close ?? null], [pool.data.metrics.txCount.toString(), now]];
 }
 
+/** Rows by their ids. */
+export async function byIds(positions: string[], pools: string[]): Promise<string[]> {
+  const [some, others] = await Promise.all([
+    api.GET("/v1/positions/batch", { params: { query: { ids: positions.join() } } }),
+    api.GET("/v1/pools/batch", { params: { query: { ids: pools.join() } } }),
+  ]);
+  if (!some.data || !others.data) throw new Error(some.error?.error ?? others.error?.error);
+  typed(some.data);
+  typed(others.data);
+
+  const owners = some.data.positions.map((row) => `${row.owner} ${row.metrics.pnlUsd?.toFixed(2) ?? "unknown"}`);
+  return [...owners, ...others.data.pools.map((row) => row.poolId), ...some.data.missing];
+}
+
 /** What needs no key, and the account. */
 export async function about(): Promise<string[]> {
   const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([

@@ -1,7 +1,7 @@
 import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
-  Chain, Explanation, Health, Plans, Pool, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
-  PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
+  Chain, Explanation, Health, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
+  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
 } from "./schema.js";
 
 export interface Options {
@@ -58,6 +58,11 @@ export class Tidemark {
     return this.get(place("positions", chainId, positionId), {}, call);
   }
 
+  /** Up to 100 positions by their ids, such as 1-77: chain id and position id. */
+  positionBatch(ids: string[], call?: Call): Promise<PositionBatch> {
+    return this.get("/v1/positions/batch", { ids: ids.join() }, call);
+  }
+
   positionCharts(chainId: number, positionId: string, range: ChartRange = "30d", call?: Call): Promise<PositionCharts> {
     return this.get(`${place("positions", chainId, positionId)}/charts`, { range }, call);
   }
@@ -74,6 +79,11 @@ export class Tidemark {
 
   pool(chainId: number, poolId: string, call?: Call): Promise<PoolDetail> {
     return this.get(place("pools", chainId, poolId), {}, call);
+  }
+
+  /** Up to 100 pools by their ids, such as 1-0x…: chain id and pool id. */
+  poolBatch(ids: string[], call?: Call): Promise<PoolBatch> {
+    return this.get("/v1/pools/batch", { ids: ids.join() }, call);
   }
 
   poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
