@@ -330,4 +330,20 @@ func TestAccountViews(t *testing.T) {
 		}
 	}
 	f("active", "one", 0)
+
+	do(r.SetPlan("acme", "starter"))
+	for range 4 {
+		do(r.IssueKey(KeyRequest{Account: "acme"}))
+	}
+	_, err := r.SetPlan("acme", "free")
+	if want := "plan free has at most 2 keys and acme has 4; revoke 2 of them first"; err == nil || err.Error() != want {
+		t.Errorf("a plan with fewer keys: %v; want %s", err, want)
+	}
+	do(r.IssueKey(KeyRequest{Account: "acme"}))
+	_, err = r.IssueKey(KeyRequest{Account: "acme"})
+	want := "acme has 5 active keys, the most of plan starter; revoke one, or move the account to a plan with " +
+		"more: growth, scale, unlimited"
+	if err == nil || err.Error() != want {
+		t.Errorf("a key too many: %v; want %s", err, want)
+	}
 }
