@@ -49,7 +49,7 @@ func (p *Pages) sumOwner(q *Question, sc *scope) (*Page, *render.Error) {
 	}
 
 	if rows >= longOwner {
-		turn, busy := p.admission.begin(q.Account)
+		turn, busy := p.admission.begin(task{q.Account, ownerTask, rows})
 		if busy != nil {
 			return nil, busy
 		}
