@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ func take(
 	}
 	defer store.Close()
 
+	runtime.GC() // what was before is not this run's
 	var board rankings.Board
 	started, cpu := time.Now(), process.Own()
 	node, err := actors.Start([]actors.ChainSpec{spec(source, set, quiet)}, store, &board,
@@ -172,11 +174,18 @@ func newFeed(s *served, inFlight int, subscription string) (*rpc.Feed, error) {
 // one by one, which is not what is measured.
 const ahead = 300
 
-// backfill has a node take a history from a provider.
-func backfill(r *recording, p plan, limit time.Duration) (*taken, *served, error) {
+// recordedChain is a mock chain with a recorded history.
+func recordedChain(r *recording) *mockChain {
 	c := newChain(1, r.head.Number+ahead, timeOf)
 	c.final = ahead
 	c.addSpans(r.spans)
+	return c
+}
+
+// backfill has a node take a history from a provider.
+func backfill(
+	r *recording, c *mockChain, p plan, limit time.Duration,
+) (*taken, *served, error) {
 	s, err := serveProvider(c, p)
 	if err != nil {
 		return nil, nil, err

@@ -9,6 +9,9 @@
 //	sparse   blocks a second in ranges of 2,000, with one range in flight and many
 //	live     calls a second at the head of a chain with four blocks a second
 //
+// The mock's answers about logs and receipts are rendered before the time is taken, and
+// are in memory during the comparison too: what is measured is a node and the latency.
+//
 // It prints a table and exits with 1 when a figure is missed.
 //
 // The files, in reading order: main, market (a simulated market as spans), encode
