@@ -29,7 +29,8 @@ import (
 
 // taken is how a node took a history.
 type taken struct {
-	took  time.Duration
+	first time.Duration // until its first blocks were there
+	took  time.Duration // from then on
 	cpu   time.Duration // of this process meanwhile
 	calls int64         // that the provider answered
 	state string        // digest of what it holds
@@ -59,7 +60,7 @@ func take(
 
 	runtime.GC() // what was before is not this run's
 	var board rankings.Board
-	started, cpu := time.Now(), process.Own()
+	opened := time.Now()
 	node, err := actors.Start([]actors.ChainSpec{spec(source, set, quiet)}, store, &board,
 		2*time.Second, accounts.NewClock(time.Now()), set, quiet)
 	if err != nil {
@@ -68,6 +69,12 @@ func take(
 	defer stop(node)
 
 	t := new(taken)
+	begun := func(c *rankings.Chain) bool { return c.Status.LastIndexed.Number > 0 }
+	if err := await(&board, limit, begun); err != nil {
+		return nil, err
+	}
+	started, cpu := time.Now(), process.Own()
+	t.first = started.Sub(opened)
 	indexed := func(c *rankings.Chain) bool { return c.Status.LastIndexed.Number >= r.head.Number }
 	if err := await(&board, limit, indexed); err != nil {
 		return nil, err

@@ -3,8 +3,8 @@
 // mock provider with the latency and the limits of plans answers in this process.
 //
 //	dense    events a second through the network into a whole node (ledger, store,
-//	         generations), against the same node fed from memory; both stores must
-//	         hold the same state
+//	         generations) from its first blocks on, against the same node fed from
+//	         memory; both stores must hold the same state
 //	small    the same on a small plan: which part of its limit is used
 //	sparse   blocks a second in ranges of 2,000, with one range in flight and many
 //	live     calls a second at the head of a chain with four blocks a second

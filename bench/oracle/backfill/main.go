@@ -21,7 +21,7 @@ func main() { os.Exit(run()) }
 
 // run measures what is asked for and returns the exit code.
 func run() int {
-	events := flag.Int("events", 900_000, "events of the dense history, about")
+	events := flag.Int("events", 300_000, "events of the dense history, about")
 	length := flag.Duration("length", 6*time.Second, "how long sparse blocks are read, each time")
 	live := flag.Duration("live", 25*time.Second, "how long the head is followed")
 	only := flag.String("only", "", "dense, small, sparse or live; empty: all")
