@@ -20,7 +20,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	f := func(want string, damage func(l *Ledger)) {
 		t.Helper()
 		st := w.Freeze()
-		l := From(w.cfg, st, nil)
+		l := From(w.cfg, st, nil, func() {})
 		damage(l)
 		broken := l.Freeze()
 		clean(t, st)
