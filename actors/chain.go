@@ -15,6 +15,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // paceFactor is the minimum ratio of the pause after a refresh to the length of the
@@ -281,7 +282,7 @@ func (a *chainActor) publish() bool {
 	}
 
 	started := time.Now()
-	if err := a.chain.Refresh(a.now, newPacer(a.board.Requests).pause); err != nil {
+	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is full; the chain is not at fault

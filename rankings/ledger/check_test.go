@@ -181,6 +181,7 @@ func (d *damages) nonNFT() {
 	edit := func(name string, damage func(x *market.NonNFT)) {
 		d.by("other liquidity: "+name, func(l *Ledger) { damage(NonNFT.in(l).Mut(at)) })
 	}
+
 	edit("more", func(x *market.NonNFT) { x.Liquidity.Lo++ })
 	edit("of no pool", func(x *market.NonNFT) { x.Pool = d.w.st.Pools.Len() })
 	edit("from a tick that is not listed", func(x *market.NonNFT) { x.TickLower++ })
@@ -325,6 +326,7 @@ func (d *damages) days() {
 	}
 	today := market.DayOf(d.w.st.Head.Time)
 	made := market.DayOf(d.w.st.Pools.At(0).CreatedAt)
+
 	edit("of pool 1", func(x *market.PoolDay) { x.Pool = 1 })
 	edit("today", func(x *market.PoolDay) { x.Day = today })
 	edit("tomorrow", func(x *market.PoolDay) { x.Day = today + 1 })
@@ -366,6 +368,7 @@ func (d *damages) minutes() {
 	back := func(m *market.Minutes, n uint32) *uint32 {
 		return &m.Minute[(m.Newest+market.MinuteSlots-n)%market.MinuteSlots]
 	}
+
 	edit("no such slot", func(m *market.Minutes) { m.Newest = market.MinuteSlots })
 	edit("a later one", func(m *market.Minutes) { *back(m, 0)++ })
 	edit("one twice", func(m *market.Minutes) { *back(m, 1) = *back(m, 0) })
