@@ -98,21 +98,6 @@ func TestDamageOfASingleKey(t *testing.T) {
 	}
 }
 
-// A count that is larger than what follows is damage, also at the end of a record.
-func TestCountsPastTheEnd(t *testing.T) {
-	for n, ok := range []bool{true, true, true, false} {
-		c := coder{buf: []byte{byte(n), 9, 9}, read: true}
-		got := c.count("rows", 0)
-		if good := c.bad == "" && got == n; good != ok || !ok && got != 0 {
-			t.Errorf("a count of %d before 2 bytes: %d, bad %q", n, got, c.bad)
-		}
-	}
-	c := coder{buf: []byte{1}, read: true}
-	if c.count("rows", 0); c.done() == nil {
-		t.Error("a count of 1 at the end of a record is no damage")
-	}
-}
-
 // Pools that a revert removes take their lists of ticks with them, so that the next
 // pool of that number begins without any.
 func TestReplicaForgetsRemovedPools(t *testing.T) {
