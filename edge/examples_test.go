@@ -40,6 +40,9 @@ func exampleTargets(s *front) map[string]string {
 	}
 	targets["/v1/positions"] += "?limit=1"
 	targets["/v1/pools"] += "?limit=1"
+	for path, query := range requiredQueries(stateOf(1)) {
+		targets[path] += query
+	}
 	return targets
 }
 

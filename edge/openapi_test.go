@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"tidemark/rankings/market"
 )
 
 var document = sync.OnceValue(func() *openapi3.T {
@@ -205,6 +207,15 @@ func documented(headers openapi3.Headers, name string) bool {
 		}
 	}
 	return false
+}
+
+// requiredQueries are the queries without which a route is a 400, by documented
+// path, of things that exist on a chain.
+func requiredQueries(st *market.State) map[string]string {
+	return map[string]string{
+		"/v1/positions/batch": fmt.Sprintf("?ids=%d-%d", st.Chain, st.Positions.At(0).ID),
+		"/v1/pools/batch":     fmt.Sprintf("?ids=%d-%s", st.Chain, st.Pools.At(0).ID),
+	}
 }
 
 // template is the documented path of a request, or none.

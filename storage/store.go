@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -161,9 +162,9 @@ func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	h = noHead()
 	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
 	if err == nil && ok {
-		c := coder{buf: value, read: true}
+		c := field.Reader(value)
 		codeHead(&c, &h)
-		err = c.done()
+		err = c.Done()
 	}
 	if err != nil {
 		return head{}, false, s.reportDamage(chain, "head", err)

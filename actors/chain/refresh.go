@@ -56,12 +56,13 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	cut.Confirmed = c.confirmedAt(st.Head, started)
 	view.FeedPrices = append([]value.FeedPrice{}, answers...)
 	view.Confirm(cut.Confirmed)
+	view.Changes = view.ChangesSince(c.view, c.reverted, started.UnixMilli(), pause)
 	if err := c.commit(cut, clock); err != nil {
 		return err
 	}
 
 	c.generation++
-	c.view, c.corrected = view, c.refused.to > 0
+	c.view, c.corrected, c.reverted = view, c.refused.to > 0, false
 	c.board.Publish(view)
 	c.endRepair()
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())

@@ -90,7 +90,7 @@ func (c *Chain) beginAnew() {
 	c.kept, c.view, c.everything = nil, nil, true
 	c.ledger = ledger.New(c.ledgerConfig())
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
-	c.confirmed, c.refused, c.unkept = confirmation{}, refusal{}, nil
+	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
 	c.status = rankings.ChainStatus{
 		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
 	}

@@ -76,6 +76,8 @@ const (
 	rowBytes = 4096
 	// entryBytes is the usual length of an entry of a history.
 	entryBytes = 768
+	// tickBytes is the usual length of a tick of a pool.
+	tickBytes = 128
 	// chartBytes and chartDayBytes are the usual lengths of a chart without its
 	// days, and of one day.
 	chartBytes, chartDayBytes = 32 << 10, 1 << 10

@@ -59,7 +59,7 @@
 // blocks that are missing from the nodes. Blocks before the first segment, which were
 // never fetched or are beyond what is to be kept, are not.
 //
-// The files, in reading order: coder and record (a span's bytes), frame, segment
-// (a file), archive, write, replace, reader, writer (whole files), transfer (export and import),
+// The files, in reading order: record (a span's bytes), frame, segment (a file),
+// archive, write, replace, reader, writer (whole files), transfer (export and import),
 // repair, feed.
 package archive
