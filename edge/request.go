@@ -165,6 +165,8 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PositionBatch(r.query)
 	case routePoolBatch:
 		r.Batch, err = chains.PoolBatch(r.query)
+	case routeOwner:
+		err = r.parseOwner()
 	default:
 		err = query.None(r.query)
 	}
@@ -173,6 +175,17 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		return render.BadRequest(err)
 	}
 	return nil
+}
+
+// parseOwner parses the address and the parameters of an owner.
+func (r *request) parseOwner() (err error) {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	if r.Owner, err = query.Owner(r.id); err != nil {
+		return err
+	}
+	return query.None(r.query)
 }
 
 // parsePlace parses the chain, protocol and parameters of a detail.

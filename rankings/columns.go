@@ -19,6 +19,7 @@ type columns struct {
 
 	// By place among the open positions.
 	apr, feeAPR, roi, pnl, value []float64
+	pendingFees                  []float64
 	claims                       []value.Claim
 	mintedAt                     []int64
 
@@ -150,7 +151,7 @@ func poolMoved(was, is *market.Pool) bool {
 
 func (f *columnBuilder) fillPositions() {
 	n, open := f.st.Positions.Len(), f.st.OpenCount
-	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
+	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value, &f.pendingFees} {
 		*c = make([]float64, 0, open)
 		f.pause()
 	}
@@ -265,6 +266,7 @@ func (f *columnBuilder) fillOpen(i uint32) {
 	f.roi = append(f.roi, m.ROI)
 	f.pnl = append(f.pnl, m.PnlUsd)
 	f.value = append(f.value, m.UnderlyingValueUsd)
+	f.pendingFees = append(f.pendingFees, m.PendingFeesUsd)
 
 	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
 		f.valued.Set(i)

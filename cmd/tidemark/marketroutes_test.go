@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,4 +117,35 @@ func (s *stage) plainTicks(path, asked string) answer {
 		Page: q.Page, Limit: q.Limit, Total: uint64(len(refs)), HasMore: to < uint64(len(refs)),
 	})
 	return answer{status: 200, body: string(body) + "}"}
+}
+
+// showOwner asks what a person holds.
+func (s *stage) showOwner(words, fields []string) []string {
+	s.publish()
+	body := s.answered("/v1/owners/"+script.Person(words[1]).String(), "")
+	var lines []string
+	for _, chain := range body["chains"].([]any) {
+		c := chain.(map[string]any)
+		lines = append(lines, fmt.Sprint(c["chainId"])+": "+show(c, fields))
+	}
+	return append(lines, "total: "+show(body["total"].(map[string]any), fields))
+}
+
+// plainOwner answers what an owner holds from the views of all chains.
+func (s *stage) plainOwner(address string) answer {
+	owner, err := market.ParseAddress(address)
+	s.must(err)
+	var chains []render.Holdings
+	for _, v := range s.views(0) {
+		walk, err := v.Holdings(&owner)
+		if errors.Is(err, rankings.ErrWarming) {
+			return answer{warming: true}
+		}
+		s.must(err)
+
+		for !walk.Step(3) {
+		}
+		chains = append(chains, render.Holdings{Chain: v.State.Chain, Holdings: walk.Sums()})
+	}
+	return answer{status: 200, body: string(render.AppendOwner(nil, &owner, chains)) + "}"}
 }

@@ -58,6 +58,7 @@ const (
 	countTask taskKind = iota
 	selectionTask
 	chartTask
+	ownerTask
 	taskKinds
 )
 
@@ -82,7 +83,9 @@ type rate struct{ nanos, size float64 }
 
 // guesses are the rates until the first work of a kind has ended, in nanoseconds a
 // row and a day.
-var guesses = [taskKinds]float64{countTask: 100, selectionTask: 100, chartTask: 10_000}
+var guesses = [taskKinds]float64{
+	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 20,
+}
 
 const (
 	// taskBase is added to the size of each work, for what does not depend on its

@@ -15,9 +15,10 @@ const (
 	RoutePositionBatch
 	RoutePoolBatch
 	RoutePoolTicks
+	RouteOwner
 
 	// NumRoutes is how many there are.
-	NumRoutes = 11
+	NumRoutes = 12
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -40,6 +41,7 @@ var routes = [NumRoutes]struct {
 	RouteUsage:          {path: "/v1/usage"},
 	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 }
 

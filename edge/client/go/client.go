@@ -115,6 +115,11 @@ func (c *Client) PoolTicks(
 	return get[PoolTicks](ctx, c, path, pageQuery(page, limit))
 }
 
+// Owner returns what the positions of an owner come to.
+func (c *Client) Owner(ctx context.Context, address string) (*Owner, error) {
+	return get[Owner](ctx, c, "/v1/owners/"+url.PathEscape(address), nil)
+}
+
 // Usage returns what the key's account has used this month. The call is free.
 func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return get[Usage](ctx, c, "/v1/usage", nil)

@@ -124,10 +124,14 @@ func TestParameters(t *testing.T) {
 		}
 	}
 
+	if _, err := c.Owner(t.Context(), "0xaa"); err != nil {
+		t.Errorf("owner: %v", err)
+	}
+
 	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
 	want := []string{
 		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
-		ticks, ticks + "?limit=1000&page=2",
+		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
 	}
 	if !slices.Equal(n.asked, want) {
 		t.Errorf("asked %q; want %q", n.asked, want)

@@ -1194,6 +1194,60 @@ type PoolTicksTick struct {
 	LiquidityNet string `json:"liquidityNet"`
 }
 
+// OwnerSums is as the OpenAPI document describes it.
+type OwnerSums struct {
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
+}
+
+// Owner is as the OpenAPI document describes it.
+type Owner struct {
+	// Address of the owner.
+	Owner string `json:"owner"`
+	// What the positions come to on every enabled chain, ascending by chain id.
+	Chains []OwnerChain `json:"chains"`
+	// The same over all of these chains.
+	Total OwnerSums `json:"total"`
+	// When the oldest data of the answer was current.
+	AsOf string `json:"asOf"`
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
+	Partial bool `json:"partial,omitempty"`
+	// With partial: the chain ids that are left out, ascending.
+	MissingChains []int64 `json:"missingChains,omitempty"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// OwnerChain is as the OpenAPI document describes it.
+type OwnerChain struct {
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
+}
+
 // PositionsQuery is the question of GET /v1/positions; a zero field takes the default.
 type PositionsQuery struct {
 	// Rows of this chain. Left out: every enabled chain, merged into one ranking.

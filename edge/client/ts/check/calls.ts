@@ -117,6 +117,16 @@ export async function ladder(chainId: number, poolId: string): Promise<[number |
   return data.ticks.map((tick): [number | null, bigint] => [tick.price, (liquidity += BigInt(tick.liquidityNet))]);
 }
 
+/** What an owner has, and of how many positions it is not all known. */
+export async function wealth(address: string): Promise<[number | null, number]> {
+  const { data, error } = await api.GET("/v1/owners/{address}", { params: { path: { address } } });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  const largest = data.chains.map((c) => c.underlyingValueUsd ?? 0).reduce((a, b) => Math.max(a, b), 0);
+  return [data.total.pnlUsd === null ? null : data.total.pnlUsd + largest, data.total.unknown];
+}
+
 /** What needs no key, and the account. */
 export async function about(): Promise<string[]> {
   const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([

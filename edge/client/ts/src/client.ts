@@ -1,6 +1,6 @@
 import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
-  Chain, Explanation, Health, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
+  Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
   Position,
   PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
 } from "./schema.js";
@@ -95,6 +95,11 @@ export class Tidemark {
 
   poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { range }, call);
+  }
+
+  /** What the positions of an owner come to. */
+  owner(address: string, call?: Call): Promise<Owner> {
+    return this.get(`/v1/owners/${encodeURIComponent(address)}`, {}, call);
   }
 
   /** The initialised ticks of a pool, ascending. */

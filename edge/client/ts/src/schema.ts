@@ -1138,6 +1138,57 @@ export interface PoolTicksTick {
   liquidityNet: string;
 }
 
+export interface OwnerSums {
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
+}
+
+export interface Owner {
+  /** Address of the owner. */
+  owner: string;
+  /** What the positions come to on every enabled chain, ascending by chain id. */
+  chains: OwnerChain[];
+  /** The same over all of these chains. */
+  total: OwnerSums;
+  /** When the oldest data of the answer was current. */
+  asOf: string;
+  /** A chain is left out because its data is not available; the answer is free. Left out otherwise. */
+  partial?: boolean;
+  /** With partial: the chain ids that are left out, ascending. */
+  missingChains?: number[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface OwnerChain {
+  /** Id of the chain. */
+  chainId: number;
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
+}
+
 /** The parameters of GET /v1/positions. */
 export interface PositionsQuery {
   /** Rows of this chain. Left out: every enabled chain, merged into one ranking. */
