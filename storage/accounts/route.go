@@ -14,9 +14,11 @@ const (
 	RouteUsage
 	RoutePositionBatch
 	RoutePoolBatch
+	RoutePositionExport
+	RoutePoolExport
 
 	// NumRoutes is how many there are.
-	NumRoutes = 10
+	NumRoutes = 12
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -39,6 +41,8 @@ var routes = [NumRoutes]struct {
 	RouteUsage:          {path: "/v1/usage"},
 	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
+	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},
 }
 
 // Path returns the route's template, as in the price list and in usage reports.
