@@ -10,6 +10,7 @@ import (
 
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
+	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
@@ -92,7 +93,7 @@ func (s *Server) answer(r *request) *render.Error {
 // answerMetered holds the units of an admitted request while its answer is
 // computed, bills or releases them, and sends the answer.
 func (s *Server) answerMetered(r *request) *render.Error {
-	units := r.Route.Units()
+	units := r.Units()
 	if units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err
@@ -125,6 +126,10 @@ func (s *Server) serveFree(r *request) *render.Error {
 	gate.AllowAnyOrigin(r.ctx)
 	if done, err := r.checkRoute(); done || err != nil {
 		return err
+	}
+
+	if err := query.WellFormed(r.query); err != nil {
+		return render.BadRequest(err)
 	}
 
 	reply, serving := pages.Reply{}, true

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -242,10 +243,10 @@ func (c *checker) checkRunningDay(pool uint32, want *market.PoolDay) {
 		return
 	}
 	got, ok, err := c.s.PoolDayAt(c.chain, pool, market.NoIndex)
-	a, b := coder{}, coder{}
+	a, b := field.Coder{}, field.Coder{}
 	codeDay(&a, want)
 	codeDay(&b, &got)
-	if err != nil || !ok || string(a.buf) != string(b.buf) {
+	if err != nil || !ok || string(a.Buf) != string(b.Buf) {
 		c.report("pool %d: the newest day of the series is %d and differs from the running day %d: %v",
 			pool, got.Day, want.Day, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -51,9 +52,9 @@ func checkOwner(row, n uint32) error {
 // countTransaction counts an entry of a position's history.
 func (c *checker) countTransaction(key, value []byte) error {
 	var t market.Transaction
-	dec := coder{buf: value, read: true}
+	dec := field.Reader(value)
 	seriesFor(ledger.Transactions).decode(key, &dec, &t)
-	if err := dec.done(); err != nil {
+	if err := dec.Done(); err != nil {
 		return err
 	}
 

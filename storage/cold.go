@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -22,7 +23,7 @@ func (f rowReader) poolDay(d *market.PoolDay) error {
 	if err != nil {
 		return err
 	}
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	codePoolDay(&c, d)
-	return errors.Join(c.done(), closer.Close())
+	return errors.Join(c.Done(), closer.Close())
 }

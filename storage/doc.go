@@ -32,8 +32,8 @@
 //
 // # Records
 //
-// A record is its fields in the order of its walk in records.go, without tags or
-// padding:
+// A record is its fields in the order of its walk in records.go, laid out by package
+// field, without tags or padding:
 //
 //	u16 u32 u64   base-128 varint, low groups first      300      ac 02
 //	i32 i64       zigzag varint                          -60      77

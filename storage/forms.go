@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -19,14 +20,14 @@ type dayRow struct {
 	inSeries bool
 }
 
-func codeDayRow(c *coder, d *dayRow) {
-	c.flags("flags", &d.inSeries)
+func codeDayRow(c *field.Coder, d *dayRow) {
+	c.Flags("flags", &d.inSeries)
 	if !d.inSeries {
 		codeDay(c, &d.PoolDay)
 		return
 	}
-	c.u32("pool", &d.Pool)
-	c.u32("day", &d.Day)
+	c.U32("pool", &d.Pool)
+	c.U32("day", &d.Day)
 }
 
 // dayForm stores only the key of a running day if this cut writes the same record
@@ -44,10 +45,10 @@ func (dayForm) read(
 	_ *rows[market.PoolDay], in daySource, _ int, value []byte, day *market.PoolDay,
 ) (current bool, err error) {
 	var row dayRow
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	codeDayRow(&c, &row)
 	*day = row.PoolDay
-	if err := c.done(); err != nil || !row.inSeries {
+	if err := c.Done(); err != nil || !row.inSeries {
 		return true, err
 	}
 	if err := in.poolDay(day); err != nil {
@@ -83,11 +84,11 @@ func (w *writer) newestDays(cut *Cut) map[uint32]*market.PoolDay {
 
 // sameDay compares encoded records, because NaN does not equal itself.
 func (w *writer) sameDay(a, b *market.PoolDay) bool {
-	w.c.buf = w.c.buf[:0]
+	w.c.Buf = w.c.Buf[:0]
 	codePoolDay(&w.c, a)
-	n := len(w.c.buf)
+	n := len(w.c.Buf)
 	codePoolDay(&w.c, b)
-	return bytes.Equal(w.c.buf[:n], w.c.buf[n:])
+	return bytes.Equal(w.c.Buf[:n], w.c.Buf[n:])
 }
 
 // The ring of a pool's minutes is stored in parts, of which a swap changes one.
@@ -125,7 +126,7 @@ func (r *ringPart) copyTo(m *market.Minutes, part uint32) {
 
 // codeRingPart stores a mask of the slots that have an entry, and those entries.
 // A minute is stored as the difference to the one before.
-func codeRingPart(c *coder, r *ringPart) {
+func codeRingPart(c *field.Coder, r *ringPart) {
 	var mask uint8
 	for i, minute := range r.minute {
 		if minute != 0 {
@@ -133,19 +134,19 @@ func codeRingPart(c *coder, r *ringPart) {
 		}
 	}
 
-	c.small("newest", &r.newest, partSlots)
-	c.small("mask", &mask, 255)
+	c.Small("newest", &r.newest, partSlots)
+	c.Small("mask", &mask, 255)
 	var minute int64
 	for i := range r.minute {
 		if mask>>i&1 == 0 {
 			continue
 		}
 		later := int64(r.minute[i]) - minute
-		c.i64("minute", &later)
-		c.f64("sqrt", &r.sqrt[i])
+		c.I64("minute", &later)
+		c.F64("sqrt", &r.sqrt[i])
 		minute += later
-		if c.read && (minute <= 0 || minute > math.MaxUint32) {
-			c.fail("minute")
+		if c.Read && (minute <= 0 || minute > math.MaxUint32) {
+			c.Fail("minute")
 			return
 		}
 		r.minute[i] = uint32(minute)
@@ -172,10 +173,10 @@ func (ringForm) read(
 	_ *rows[market.Minutes], _ daySource, part int, value []byte, ring *market.Minutes,
 ) (current bool, err error) {
 	var r ringPart
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	codeRingPart(&c, &r)
 	r.copyTo(ring, uint32(part))
-	return r.newest != 0, c.done()
+	return r.newest != 0, c.Done()
 }
 
 func (ringForm) current(ring *market.Minutes) int { return int(ring.Newest / partSlots) }

@@ -5,16 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
 // fuzzRecord holds for every record: whatever decodes encodes to the same
 // bytes, and nothing makes the decoder panic or allocate without end.
-func fuzzRecord[T any](f *testing.F, code func(*coder, *T)) { fuzzFilled(f, filled[T], code) }
+func fuzzRecord[T any](f *testing.F, code func(*field.Coder, *T)) { fuzzFilled(f, filled[T], code) }
 
 // fuzzFilled is fuzzRecord with seeds of the test's own making.
-func fuzzFilled[T any](f *testing.F, fill func(numbers) T, code func(*coder, *T)) {
+func fuzzFilled[T any](f *testing.F, fill func(numbers) T, code func(*field.Coder, *T)) {
 	next := randomNumbers(1)
 	for range 10 {
 		record := fill(next)
@@ -34,7 +35,7 @@ func randomNumbers(seed uint64) numbers {
 }
 
 // oneEncoding checks one input.
-func oneEncoding[T any](t *testing.T, b []byte, code func(*coder, *T)) {
+func oneEncoding[T any](t *testing.T, b []byte, code func(*field.Coder, *T)) {
 	var record T
 	if decode(b, &record, code) != nil {
 		return
@@ -78,7 +79,7 @@ func TestDamagedRecords(t *testing.T) {
 	flips(t, filledUndo(next), plainUndo)
 }
 
-func flips[T any](t *testing.T, record T, code func(*coder, *T)) {
+func flips[T any](t *testing.T, record T, code func(*field.Coder, *T)) {
 	t.Helper()
 	b := encode(nil, &record, code)
 	for bit := range 8 * len(b) {

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -36,38 +37,38 @@ func (h *head) hasOrNone(t indexed, row uint32) bool {
 	return row == market.NoIndex || h.has(t, row)
 }
 
-func codeHead(c *coder, h *head) {
-	if c.read {
+func codeHead(c *field.Coder, h *head) {
+	if c.Read {
 		h.Rows = make([]uint32, len(tables))
 	}
 
 	codeBlock(c, &h.At)
 	codeLengths(c, tables[:ledger.TableCount()], h.Rows)
-	c.u32("lens.openCount", &h.OpenCount)
-	c.u64("lens.transactions", &h.Transactions)
-	c.index("native", &h.Native)
+	c.U32("lens.openCount", &h.OpenCount)
+	c.U64("lens.transactions", &h.Transactions)
+	c.Index("native", &h.Native)
 	codeLengths(c, tables[ledger.TableCount():], h.Rows)
-	c.u64("generation", &h.Generation)
+	c.U64("generation", &h.Generation)
 	codeBlock(c, &h.PublishedAt)
-	c.i64("confirmed", &h.Confirmed)
-	c.lateU32("daysFrom", &h.DaysFrom)
+	c.I64("confirmed", &h.Confirmed)
+	c.LateU32("daysFrom", &h.DaysFrom)
 }
 
 // codeLengths walks the lengths of some tables. A table that always has the
 // length of another one is left out.
-func codeLengths(c *coder, of []table, rows []uint32) {
+func codeLengths(c *field.Coder, of []table, rows []uint32) {
 	for _, t := range of {
 		about := t.about()
 		if about.sizeOf == about.index {
-			c.u32(about.field, &rows[about.index])
-		} else if c.read {
+			c.U32(about.field, &rows[about.index])
+		} else if c.Read {
 			rows[about.index] = rows[about.sizeOf]
 		}
 	}
 }
 
-func codeBlock(c *coder, h *market.Head) {
-	c.u64("block.number", &h.Number)
-	c.fixed("block.hash", h.Hash[:])
-	c.i64("block.time", &h.Time)
+func codeBlock(c *field.Coder, h *market.Head) {
+	c.U64("block.number", &h.Number)
+	c.Fixed("block.hash", h.Hash[:])
+	c.I64("block.time", &h.Time)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/block"
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -41,7 +42,7 @@ type writer struct {
 	batch *pebble.Batch
 	key   []byte
 	walk  bigEndian
-	c     coder
+	c     field.Coder
 	last  head // as committed
 	known bool // last was read or written
 	// sequence is the number of the last commit.
@@ -253,10 +254,10 @@ func (w *writer) writePublication(p *block.Publication) {
 }
 
 // putRecord appends a record under a key that was built in w.key.
-func putRecord[T any](w *writer, key []byte, record *T, code func(*coder, *T)) {
-	w.c.buf = w.c.buf[:0]
+func putRecord[T any](w *writer, key []byte, record *T, code func(*field.Coder, *T)) {
+	w.c.Buf = w.c.Buf[:0]
 	code(&w.c, record)
-	w.setKey(key, w.c.buf)
+	w.setKey(key, w.c.Buf)
 }
 
 func (w *writer) setKey(key, value []byte) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -47,9 +48,9 @@ func (d batchDays) poolDay(day *market.PoolDay) error {
 	if !ok {
 		return errors.New("the batch does not contain the record of that day")
 	}
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	codePoolDay(&c, day)
-	return c.done()
+	return c.Done()
 }
 
 // readSeries collects the days that the batch puts into the series.
@@ -98,10 +99,10 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 
 	switch k {
 	case kindHead:
-		c := coder{buf: value, read: true}
+		c := field.Reader(value)
 		codeHead(&c, &b.head)
 		b.hasHead = true
-		return c.done()
+		return c.Done()
 	case kindDirectory:
 		b.directory = slices.Clone(value)
 	case kindUndo:
@@ -178,9 +179,9 @@ func (b *replicaBatch) readUndos(st *market.State) error {
 	added := make([]*ledger.Undo, 0, len(b.undos))
 	for _, record := range b.undos {
 		u := &ledger.Undo{To: record.to}
-		c := coder{buf: record.value, read: true}
+		c := field.Reader(record.value)
 		basis.code(&c, u)
-		if err := c.done(); err != nil {
+		if err := c.Done(); err != nil {
 			return fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
 		basis.advance(u)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -124,9 +125,9 @@ func (s *Store) readUndos(st *market.State) (undos []*ledger.Undo, err error) {
 	for ok := it.Last(); ok; ok = it.Prev() {
 		key := it.Key()
 		u := &ledger.Undo{To: binary.BigEndian.Uint64(key[len(key)-8:])}
-		c := coder{buf: it.Value(), read: true}
+		c := field.Reader(it.Value())
 		basis.code(&c, u)
-		if err := c.done(); err != nil {
+		if err := c.Done(); err != nil {
 			return nil, fmt.Errorf("undo of block %d: %w", u.To, err)
 		}
 		basis.advance(u)

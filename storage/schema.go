@@ -78,38 +78,38 @@ func allKinds() map[kind]keyKind {
 }
 
 // keyWalk visits the fields of a key in order. bigEndian codes the key itself; a
-// coder codes the key inside an undo.
+// field.Coder codes the key inside an undo.
 type keyWalk interface {
-	u32(field string, v *uint32)
-	u64(field string, v *uint64)
-	i32(field string, v *int32)
+	U32(name string, v *uint32)
+	U64(name string, v *uint64)
+	I32(name string, v *int32)
 }
 
 // keyTransaction is the key of an entry of a position's history:
 // position(4) block(8) log(4).
 func keyTransaction(k keyWalk, t *market.Transaction) {
-	k.u32("position", &t.Position)
-	k.u64("block", &t.Block)
-	k.u32("log", &t.LogIndex)
+	k.U32("position", &t.Position)
+	k.U64("block", &t.Block)
+	k.U32("log", &t.LogIndex)
 }
 
 // keyPoolDay is the key of a pool's day: pool(4) day(4).
 func keyPoolDay(k keyWalk, d *market.PoolDay) {
-	k.u32("pool", &d.Pool)
-	k.u32("day", &d.Day)
+	k.U32("pool", &d.Pool)
+	k.U32("day", &d.Day)
 }
 
 // keyTickDay is the key of a tick's day: pool(4) tick(4, sign bit flipped) day(4).
 func keyTickDay(k keyWalk, t *market.TickDay) {
-	k.u32("pool", &t.Pool)
-	k.i32("tick", &t.Tick)
-	k.u32("day", &t.Day)
+	k.U32("pool", &t.Pool)
+	k.I32("tick", &t.Tick)
+	k.U32("day", &t.Day)
 }
 
 // keyHourPrice is the key of a token's price record: token(4) hour(4).
 func keyHourPrice(k keyWalk, p *ledger.HourEntry) {
-	k.u32("token", &p.Token)
-	k.u32("hour", &p.Hour)
+	k.U32("token", &p.Token)
+	k.U32("hour", &p.Hour)
 }
 
 // bigEndian appends the fields of a key to buf, or reads them from it.
@@ -118,7 +118,7 @@ type bigEndian struct {
 	read bool
 }
 
-func (k *bigEndian) u32(_ string, v *uint32) {
+func (k *bigEndian) U32(_ string, v *uint32) {
 	if !k.read {
 		k.buf = binary.BigEndian.AppendUint32(k.buf, *v)
 		return
@@ -127,7 +127,7 @@ func (k *bigEndian) u32(_ string, v *uint32) {
 	k.buf = k.buf[4:]
 }
 
-func (k *bigEndian) u64(_ string, v *uint64) {
+func (k *bigEndian) U64(_ string, v *uint64) {
 	if !k.read {
 		k.buf = binary.BigEndian.AppendUint64(k.buf, *v)
 		return
@@ -136,10 +136,10 @@ func (k *bigEndian) u64(_ string, v *uint64) {
 	k.buf = k.buf[8:]
 }
 
-// i32 flips the sign bit, so that negative numbers sort first.
-func (k *bigEndian) i32(field string, v *int32) {
+// I32 flips the sign bit, so that negative numbers sort first.
+func (k *bigEndian) I32(name string, v *int32) {
 	flipped := uint32(*v) ^ 1<<31
-	k.u32(field, &flipped)
+	k.U32(name, &flipped)
 	*v = int32(flipped ^ 1<<31)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -24,7 +25,7 @@ type anySeries interface {
 	// writeOp puts or deletes the entry of an operation.
 	writeOp(w *writer, op *ledger.Op)
 	// code walks the fields of an operation inside an undo.
-	code(c *coder, op *ledger.Op)
+	code(c *field.Coder, op *ledger.Op)
 	// checkRecord returns an error if value is no record of the series.
 	checkRecord(value []byte) error
 }
@@ -40,12 +41,12 @@ type series[E any] struct {
 	seriesLayout
 	ledger ledger.Series[E]
 	key    func(keyWalk, *E)
-	record func(*coder, *E) // without the fields of the key
+	record func(*field.Coder, *E) // without the fields of the key
 }
 
 func seriesOf[E any](
 	k kind, name string, s ledger.Series[E], owner indexed,
-	key func(keyWalk, *E), record func(*coder, *E),
+	key func(keyWalk, *E), record func(*field.Coder, *E),
 ) *series[E] {
 	var walk bigEndian
 	key(&walk, new(E))
@@ -66,7 +67,7 @@ func (s *series[E]) appendKey(dst []byte, chain market.ChainID, entry *E) []byte
 }
 
 // decode reads an entry from its key and from c, which holds its record.
-func (s *series[E]) decode(key []byte, c *coder, entry *E) {
+func (s *series[E]) decode(key []byte, c *field.Coder, entry *E) {
 	s.key(&bigEndian{buf: key[len(key)-s.tail:], read: true}, entry)
 	s.record(c, entry)
 }
@@ -82,8 +83,8 @@ func (s *series[E]) writeOp(w *writer, op *ledger.Op) {
 	putRecord(w, w.walk.buf, entry, s.record)
 }
 
-func (s *series[E]) code(c *coder, op *ledger.Op) {
-	if c.read {
+func (s *series[E]) code(c *field.Coder, op *ledger.Op) {
+	if c.Read {
 		op.Entry = new(E)
 	}
 	entry := s.ledger.Entry(op)
@@ -94,9 +95,9 @@ func (s *series[E]) code(c *coder, op *ledger.Op) {
 }
 
 func (s *series[E]) checkRecord(value []byte) error {
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	s.record(&c, new(E))
-	return c.done()
+	return c.Done()
 }
 
 // opPut is added to the kind of the series in the tag of an operation that puts.
@@ -104,15 +105,15 @@ const opPut = 0x80
 
 // codeOp codes an operation inside an undo: tag, fields of the key, and the record
 // if it puts one.
-func codeOp(c *coder, op *ledger.Op) {
+func codeOp(c *field.Coder, op *ledger.Op) {
 	var tag uint8
-	if !c.read {
+	if !c.Read {
 		tag = uint8(allSeries[op.Series].about().kind)
 		if !op.Drop {
 			tag |= opPut
 		}
 	}
-	c.small("op", &tag, 255)
+	c.Small("op", &tag, 255)
 
 	for i, s := range allSeries {
 		if uint8(s.about().kind) == tag&^opPut {
@@ -121,7 +122,7 @@ func codeOp(c *coder, op *ledger.Op) {
 			return
 		}
 	}
-	c.fail("op")
+	c.Fail("op")
 }
 
 // Direction is the order in which a series is read.
@@ -153,7 +154,7 @@ type Series[E any] struct {
 	direction Direction
 	started   bool
 	entry     E
-	c         coder
+	c         field.Coder
 	err       error
 }
 
@@ -184,9 +185,9 @@ func (r *Series[E]) Next() bool {
 func (r *Series[E]) decodeEntry() bool {
 	var zero E
 	r.entry = zero
-	r.c = coder{buf: r.it.Value(), read: true}
+	r.c = field.Reader(r.it.Value())
 	r.of.decode(r.it.Key(), &r.c, &r.entry)
-	if err := r.c.done(); err != nil {
+	if err := r.c.Done(); err != nil {
 		r.err = r.s.reportDamage(r.chain, r.of.name, fmt.Errorf("key %x: %w", r.it.Key(), err))
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -33,6 +34,7 @@ type Store struct {
 	dropping  sync.Mutex // held while a chain is dropped: it may lock every writer
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
+	standIns  []standIn                    // made by Open
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
@@ -93,6 +95,9 @@ func (s *Store) openDatabase() error {
 	s.db = db
 	if err = s.openHeader(); err == nil {
 		err = s.findRollbacks()
+	}
+	if err == nil {
+		err = s.noteStandIns()
 	}
 	if err == nil {
 		err = s.findGaps()
@@ -161,9 +166,9 @@ func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	h = noHead()
 	value, ok, err := s.get(appendKind(nil, chain, kindHead), nil)
 	if err == nil && ok {
-		c := coder{buf: value, read: true}
+		c := field.Reader(value)
 		codeHead(&c, &h)
-		err = c.done()
+		err = c.Done()
 	}
 	if err != nil {
 		return head{}, false, s.reportDamage(chain, "head", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -59,7 +60,7 @@ type rows[T any] struct {
 	tableLayout
 	source[T]
 	table   *ledger.Table[T] // nil: computed
-	code    func(*coder, *T)
+	code    func(*field.Coder, *T)
 	refers  func(h *head, row *T) bool // the rows it refers to exist; nil: it has no references
 	form    form[T]
 	predict predictor[T]
@@ -93,7 +94,7 @@ type daySource interface {
 }
 
 func ledgerTable[T any](
-	k kind, name string, t *ledger.Table[T], code func(*coder, *T), refers func(*head, *T) bool,
+	k kind, name string, t *ledger.Table[T], code func(*field.Coder, *T), refers func(*head, *T) bool,
 ) *rows[T] {
 	changed := func(cut *Cut) []uint32 {
 		if cut.Changes == nil {
@@ -107,7 +108,7 @@ func ledgerTable[T any](
 }
 
 func computedTable[T any](
-	k kind, name string, from source[T], code func(*coder, *T), refers func(*head, *T) bool,
+	k kind, name string, from source[T], code func(*field.Coder, *T), refers func(*head, *T) bool,
 ) *rows[T] {
 	r := &rows[T]{source: from, code: code, refers: refers, form: recordForm[T]{}}
 	r.layout = layout{kind: k, name: name, tail: 4}
@@ -196,9 +197,9 @@ func (recordForm[T]) read(
 ) (current bool, err error) {
 	var zero T
 	*row = zero
-	c := coder{buf: value, read: true}
+	c := field.Reader(value)
 	t.code(&c, row)
-	return true, c.done()
+	return true, c.Done()
 }
 
 func (recordForm[T]) current(*T) int { return 0 }

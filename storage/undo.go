@@ -3,6 +3,7 @@ package storage
 import (
 	"hash/crc32"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -21,7 +22,7 @@ import (
 type undoBasis struct {
 	tables []basis // of every table whose rows can be edited
 
-	after, row  coder // scratch
+	after, row  field.Coder // scratch
 	mask, patch []byte
 	sum         uint32
 	pools       map[uint32]*market.Pool // of the undo being coded; see poolBefore
@@ -31,7 +32,7 @@ type undoBasis struct {
 type basis interface {
 	reset(st *market.State)
 	advance(u *ledger.Undo)
-	code(b *undoBasis, c *coder, u *ledger.Undo)
+	code(b *undoBasis, c *field.Coder, u *ledger.Undo)
 }
 
 type basisOf[T any] struct {
@@ -79,36 +80,36 @@ func (b *basisOf[T]) baseRow(all *undoBasis, u *ledger.Undo, i uint32) T {
 // code walks the saved rows of the table. Each row is its index and a mask of
 // the fields that differ from the base row, followed by those fields. If the two
 // rows do not have the same fields, the whole row follows instead.
-func (b *basisOf[T]) code(all *undoBasis, c *coder, u *ledger.Undo) {
+func (b *basisOf[T]) code(all *undoBasis, c *field.Coder, u *ledger.Undo) {
 	saved := b.table.Saved(u)
-	n := c.count(b.name, len(saved))
-	if c.read && n > 0 {
+	n := c.Count(b.name, len(saved))
+	if c.Read && n > 0 {
 		saved = make([]ledger.Saved[T], n)
 		b.table.SetSaved(u, saved)
 	}
 
 	for i := range saved {
 		s := &saved[i]
-		c.u32(b.name, &s.Index)
-		if c.bad != "" {
+		c.U32(b.name, &s.Index)
+		if c.Failed() {
 			return
 		}
 
 		after := b.baseRow(all, u, s.Index)
 		splitRow(&all.after, &after, b.rows.code)
-		if !c.read {
+		if !c.Read {
 			splitRow(&all.row, &s.Row, b.rows.code)
 			all.writeDifference(c, b.name)
 		} else {
 			raw, whole := all.readDifference(c, b.name)
-			if c.bad != "" || !readRow(raw, &s.Row, b.rows.code) {
-				c.fail(b.name)
+			if c.Failed() || !readRow(raw, &s.Row, b.rows.code) {
+				c.Fail(b.name)
 				return
 			}
 			splitRow(&all.row, &s.Row, b.rows.code)
-			c.require(b.name, whole == (len(all.row.ends) != len(all.after.ends)))
+			c.Require(b.name, whole == (all.row.Fields() != all.after.Fields()))
 		}
-		all.sum = crc32.Update(all.sum, castagnoli, all.row.buf)
+		all.sum = crc32.Update(all.sum, castagnoli, all.row.Buf)
 	}
 }
 
@@ -135,23 +136,23 @@ func (b *undoBasis) advance(u *ledger.Undo) {
 }
 
 // code leaves out To, which is the key.
-func (b *undoBasis) code(c *coder, u *ledger.Undo) {
+func (b *undoBasis) code(c *field.Coder, u *ledger.Undo) {
 	b.sum, b.pools = 0, nil
 	codeBlock(c, &u.Before)
-	c.fixed("hash", u.Hash[:])
-	if c.read {
+	c.Fixed("hash", u.Hash[:])
+	if c.Read {
 		u.Rows = make([]uint32, ledger.TableCount())
 	}
 	codeLengths(c, tables[:ledger.TableCount()], u.Rows)
-	c.u32("lens.openCount", &u.OpenCount)
-	c.u64("lens.transactions", &u.Transactions)
+	c.U32("lens.openCount", &u.OpenCount)
+	c.U64("lens.transactions", &u.Transactions)
 
 	for _, t := range b.tables {
 		t.code(b, c, u)
 	}
 
-	n := c.count("drops", len(u.Drops))
-	if c.read && n > 0 {
+	n := c.Count("drops", len(u.Drops))
+	if c.Read && n > 0 {
 		u.Drops = make([]ledger.Op, n)
 	}
 	for i := range u.Drops {
@@ -159,8 +160,8 @@ func (b *undoBasis) code(c *coder, u *ledger.Undo) {
 	}
 
 	sum := b.sum
-	c.u32("sum", &sum)
-	c.require("sum", sum == b.sum)
+	c.U32("sum", &sum)
+	c.Require("sum", sum == b.sum)
 }
 
 // tokenIdentity returns the fields of a token that never change.

@@ -3,83 +3,76 @@ package storage
 import (
 	"bytes"
 	"hash/crc32"
+
+	"tidemark/rankings/field"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // splitRow appends a record and records where its fields end.
-func splitRow[T any](c *coder, row *T, code func(*coder, *T)) {
-	c.buf, c.ends, c.split = c.buf[:0], c.ends[:0], true
+func splitRow[T any](c *field.Coder, row *T, code func(*field.Coder, *T)) {
+	c.Split()
 	code(c, row)
 }
 
-// field returns field k of a record that was split.
-func (c *coder) field(k int) []byte {
-	from := 0
-	if k > 0 {
-		from = c.ends[k-1]
-	}
-	return c.buf[from:c.ends[k]]
-}
-
 // readRow decodes raw as one record.
-func readRow[T any](raw []byte, row *T, code func(*coder, *T)) bool {
-	c := coder{buf: raw, read: true}
+func readRow[T any](raw []byte, row *T, code func(*field.Coder, *T)) bool {
+	c := field.Reader(raw)
 	code(&c, row)
-	return c.done() == nil
+	return c.Done() == nil
 }
 
 // writeDifference appends the difference between b.row and b.after. If the rows
 // have different fields it is the flag 1 and the whole row; otherwise the flag 0,
 // a mask of the fields that differ, and those fields.
-func (b *undoBasis) writeDifference(c *coder, name string) {
-	whole := len(b.row.ends) != len(b.after.ends)
-	c.flags(name, &whole)
+func (b *undoBasis) writeDifference(c *field.Coder, name string) {
+	whole := b.row.Fields() != b.after.Fields()
+	c.Flags(name, &whole)
 	if whole {
-		c.bytes(name, &b.row.buf)
+		c.Bytes(name, &b.row.Buf)
 		return
 	}
 
-	b.mask = append(b.mask[:0], make([]byte, (len(b.row.ends)+7)/8)...)
-	for k := range b.row.ends {
-		if !bytes.Equal(b.row.field(k), b.after.field(k)) {
+	b.mask = append(b.mask[:0], make([]byte, (b.row.Fields()+7)/8)...)
+	for k := range b.row.Fields() {
+		if !bytes.Equal(b.row.Field(k), b.after.Field(k)) {
 			b.mask[k/8] |= 1 << (k % 8)
 		}
 	}
 
-	c.fixed(name, b.mask)
-	for k := range b.row.ends {
+	c.Fixed(name, b.mask)
+	for k := range b.row.Fields() {
 		if b.mask[k/8]>>(k%8)&1 != 0 {
-			f := b.row.field(k)
-			c.bytes(name, &f)
+			f := b.row.Field(k)
+			c.Bytes(name, &f)
 		}
 	}
 }
 
 // readDifference returns the row that writeDifference wrote, and whether it was
 // stored whole. The row is valid until the next call.
-func (b *undoBasis) readDifference(c *coder, name string) (row []byte, whole bool) {
-	c.flags(name, &whole)
+func (b *undoBasis) readDifference(c *field.Coder, name string) (row []byte, whole bool) {
+	c.Flags(name, &whole)
 	if whole {
-		return c.take(name, c.count(name, 0)), true
+		return c.Take(name, c.Count(name, 0)), true
 	}
 
-	fields := len(b.after.ends)
-	mask := c.take(name, (fields+7)/8)
+	fields := b.after.Fields()
+	mask := c.Take(name, (fields+7)/8)
 	if mask == nil && fields > 0 {
 		return nil, false
 	}
 
 	if extra := fields % 8; extra != 0 {
-		c.require(name, mask[len(mask)-1]>>extra == 0)
+		c.Require(name, mask[len(mask)-1]>>extra == 0)
 	}
 
 	b.patch = b.patch[:0]
 	for k := range fields {
-		f := b.after.field(k)
+		f := b.after.Field(k)
 		if mask[k/8]>>(k%8)&1 != 0 {
-			changed := c.take(name, c.count(name, 0))
-			c.require(name, !bytes.Equal(changed, f))
+			changed := c.Take(name, c.Count(name, 0))
+			c.Require(name, !bytes.Equal(changed, f))
 			f = changed
 		}
 		b.patch = append(b.patch, f...)

@@ -16,12 +16,12 @@ const module = "tidemark/"
 // packages of lower floors, so the list is also the order in which to read.
 var floors = [][]string{
 	{
-		"rankings/clmath", "rankings/block", "storage/accounts", "bench/report",
+		"rankings/clmath", "rankings/block", "storage/accounts", "storage/pace", "bench/report",
 		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
 	{"rankings/market", "edge/ui", "bench/process", "bench/mutants"},
-	{"rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
+	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin"},
@@ -48,7 +48,7 @@ var strangers = map[string]string{"actors": "edge", "edge": "actors"}
 // pure packages compute. Time reaches them as an argument, not from a clock.
 var pure = []string{
 	"rankings", "rankings/clmath", "rankings/block", "rankings/market", "rankings/ledger",
-	"rankings/value", "rankings/chart", "rankings/script", "edge/query", "edge/render", "storage/accounts",
+	"rankings/value", "rankings/chart", "rankings/script", "rankings/field", "edge/query", "edge/render", "storage/accounts",
 	"bench/report",
 }
 

@@ -61,7 +61,7 @@
 //
 // Check reads a whole archive, names every damaged part, and changes nothing.
 //
-// The files, in reading order: coder and record (a span's bytes), frame, segment
-// (a file), archive, write, replace, reader, writer (whole files), transfer (export and
-// import), repair, check, feed, meters.
+// The files, in reading order: record (a span's bytes), frame, segment (a file), archive,
+// write, replace, reader, writer (whole files), transfer (export and import), repair,
+// check, feed, meters.
 package archive

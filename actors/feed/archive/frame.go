@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -143,18 +144,18 @@ func decodeSpans(f *frame, raw []byte) ([]market.Span, error) {
 			f.first, f.last, len(raw), f.size, f.spans)
 	}
 	spans := make([]market.Span, f.spans)
-	c := coder{buf: raw, read: true}
+	c := field.Reader(raw)
 	next := f.first
 	for i := range spans {
 		s := &spans[i]
 		walkSpan(&c, s)
-		if c.bad == "" && s.From != next {
+		if !c.Failed() && s.From != next {
 			return nil, fmt.Errorf("a span begins with block %d after block %d", s.From, next-1)
 		}
 		next = s.To + 1
 	}
 
-	if err := c.done(); err != nil {
+	if err := c.Done(); err != nil {
 		return nil, fmt.Errorf("blocks %d to %d: %w", f.first, f.last, err)
 	}
 	if next != f.last+1 {

@@ -1,6 +1,9 @@
 package archive
 
 import (
+	"math"
+
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -19,28 +22,28 @@ const (
 // walkSpan is the record of a span. The number of a block is relative to the least
 // that it may have, and its time to that of the block before; that of the first
 // block to the span's end.
-func walkSpan(c *coder, s *market.Span) {
+func walkSpan(c *field.Coder, s *market.Span) {
 	more := s.To - s.From
-	c.u64("from", &s.From)
-	c.u64("more", &more)
-	if c.read {
+	c.U64("from", &s.From)
+	c.U64("more", &more)
+	if c.Read {
 		if s.To = s.From + more; s.To < s.From {
-			c.fail("more")
+			c.Fail("more")
 		}
 	}
-	c.flags("flags", &s.Final, &s.Strict)
-	c.fixed("parent", s.Parent[:])
-	c.fixed("hash", s.Hash[:])
-	c.i64("time", &s.Time)
+	c.Flags("flags", &s.Final, &s.Strict)
+	c.Fixed("parent", s.Parent[:])
+	c.Fixed("hash", s.Hash[:])
+	c.I64("time", &s.Time)
 
 	s.Tokens = walkList(c, "tokens", s.Tokens, walkToken)
 	next, time := s.From, s.Time
-	s.Blocks = walkList(c, "blocks", s.Blocks, func(c *coder, b *market.Block) {
+	s.Blocks = walkList(c, "blocks", s.Blocks, func(c *field.Coder, b *market.Block) {
 		skipped, later := b.Number-next, b.Time-time
-		c.u64("block", &skipped)
-		c.i64("later", &later)
-		if c.read && (next > s.To || skipped > s.To-next) {
-			c.fail("block")
+		c.U64("block", &skipped)
+		c.I64("later", &later)
+		if c.Read && (next > s.To || skipped > s.To-next) {
+			c.Fail("block")
 			return
 		}
 		b.Number, b.Time = next+skipped, time+later
@@ -50,16 +53,16 @@ func walkSpan(c *coder, s *market.Span) {
 }
 
 // walkList walks the number of elements and each of them. A list of none is nil.
-func walkList[T any](c *coder, field string, list []T, walk func(*coder, *T)) []T {
-	n := c.count(field, len(list))
-	if c.read {
+func walkList[T any](c *field.Coder, field string, list []T, walk func(*field.Coder, *T)) []T {
+	n := c.Count(field, len(list))
+	if c.Read {
 		if list = nil; n > 0 {
 			list = make([]T, n)
 		}
 	}
 
 	for i := range list {
-		if c.bad != "" {
+		if c.Failed() {
 			return nil
 		}
 		walk(c, &list[i])
@@ -68,45 +71,70 @@ func walkList[T any](c *coder, field string, list []T, walk func(*coder, *T)) []
 }
 
 // walkToken is the metadata of a currency.
-func walkToken(c *coder, t *market.TokenMeta) {
-	c.fixed("address", t.Address[:])
-	c.text("symbol", &t.Symbol)
-	c.text("name", &t.Name)
-	c.u8("decimals", &t.Decimals)
-	c.flags("badDecimals", &t.BadDecimals)
+func walkToken(c *field.Coder, t *market.TokenMeta) {
+	c.Fixed("address", t.Address[:])
+	walkText(c, "symbol", &t.Symbol)
+	walkText(c, "name", &t.Name)
+	c.Small("decimals", &t.Decimals, math.MaxUint8)
+	c.Flags("badDecimals", &t.BadDecimals)
+}
+
+// walkText is a length and the bytes. A nil string is a single 0; others have their
+// length plus one.
+func walkText(c *field.Coder, name string, v **string) {
+	var n uint64
+	if *v != nil {
+		n = uint64(len(**v)) + 1
+	}
+	c.U64(name, &n)
+	if n == 0 {
+		*v = nil
+		return
+	}
+
+	if !c.Read {
+		c.Fixed(name, []byte(**v))
+		return
+	}
+	if n-1 > uint64(len(c.Buf)) {
+		c.Fail(name)
+		return
+	}
+	s := string(c.Take(name, int(n-1)))
+	*v = &s
 }
 
 // walkBlock is what a block holds.
-func walkBlock(c *coder, b *market.Block) {
+func walkBlock(c *field.Coder, b *market.Block) {
 	b.Txs = walkList(c, "txs", b.Txs, walkTx)
 	var index, tx uint32
-	b.Logs = walkList(c, "logs", b.Logs, func(c *coder, l *market.Log) {
+	b.Logs = walkList(c, "logs", b.Logs, func(c *field.Coder, l *market.Log) {
 		walkLog(c, l, &index, &tx)
-		if c.read && int(l.Tx) >= len(b.Txs) {
-			c.fail("on")
+		if c.Read && int(l.Tx) >= len(b.Txs) {
+			c.Fail("on")
 		}
 	})
 }
 
 // walkTx is a transaction that emitted events.
-func walkTx(c *coder, t *market.Tx) {
-	c.fixed("tx", t.Hash[:])
-	c.flags("gasKnown", &t.GasKnown)
-	c.u64("gasUsed", &t.GasUsed)
-	c.u128("gasPrice", &t.GasPrice)
+func walkTx(c *field.Coder, t *market.Tx) {
+	c.Fixed("tx", t.Hash[:])
+	c.Flags("gasKnown", &t.GasKnown)
+	c.U64("gasUsed", &t.GasUsed)
+	c.U128("gasPrice", &t.GasPrice)
 }
 
 // walkLog is a log: its place relative to the log before it, and its event.
-func walkLog(c *coder, l *market.Log, index, tx *uint32) {
+func walkLog(c *field.Coder, l *market.Log, index, tx *uint32) {
 	skipped, on := l.Index-*index, l.Tx-*tx
-	c.u32("log", &skipped)
-	c.u32("on", &on)
+	c.U32("log", &skipped)
+	c.U32("on", &on)
 	l.Index, l.Tx = *index+skipped, *tx+on
 	*index, *tx = l.Index, l.Tx
 
 	kind := kindOf(l.Event)
-	c.u8("kind", &kind)
-	if c.read {
+	c.Small("kind", &kind, math.MaxUint8)
+	if c.Read {
 		l.Event = readEvent(c, kind)
 		return
 	}
@@ -136,7 +164,7 @@ func kindOf(e market.Event) uint8 {
 	return 0
 }
 
-func appendEvent(c *coder, e market.Event) {
+func appendEvent(c *field.Coder, e market.Event) {
 	switch e := e.(type) {
 	case market.Initialize:
 		walkInitialize(c, &e)
@@ -158,7 +186,7 @@ func appendEvent(c *coder, e market.Event) {
 	}
 }
 
-func readEvent(c *coder, kind uint8) market.Event {
+func readEvent(c *field.Coder, kind uint8) market.Event {
 	switch kind {
 	case kindInitialize:
 		return readAs(c, walkInitialize)
@@ -178,65 +206,65 @@ func readEvent(c *coder, kind uint8) market.Event {
 		return market.Unsubscription(readAs(c, walkSubscription))
 	}
 
-	c.fail("kind")
+	c.Fail("kind")
 	return nil
 }
 
-func readAs[E any](c *coder, walk func(*coder, *E)) (e E) {
+func readAs[E any](c *field.Coder, walk func(*field.Coder, *E)) (e E) {
 	walk(c, &e)
 	return e
 }
 
-func walkInitialize(c *coder, e *market.Initialize) {
-	c.fixed("pool", e.Pool[:])
-	c.fixed("currency0", e.Currency0[:])
-	c.fixed("currency1", e.Currency1[:])
-	c.u32("fee", &e.Fee)
-	c.i32("tickSpacing", &e.TickSpacing)
-	c.fixed("hooks", e.Hooks[:])
-	c.u256("sqrtPriceX96", &e.SqrtPriceX96)
-	c.i32("tick", &e.Tick)
+func walkInitialize(c *field.Coder, e *market.Initialize) {
+	c.Fixed("pool", e.Pool[:])
+	c.Fixed("currency0", e.Currency0[:])
+	c.Fixed("currency1", e.Currency1[:])
+	c.U32("fee", &e.Fee)
+	c.I32("tickSpacing", &e.TickSpacing)
+	c.Fixed("hooks", e.Hooks[:])
+	c.U256("sqrtPriceX96", &e.SqrtPriceX96)
+	c.I32("tick", &e.Tick)
 }
 
-func walkModify(c *coder, e *market.ModifyLiquidity) {
-	c.fixed("pool", e.Pool[:])
-	c.fixed("sender", e.Sender[:])
-	c.i32("tickLower", &e.TickLower)
-	c.i32("tickUpper", &e.TickUpper)
-	c.i128("liquidityDelta", &e.LiquidityDelta)
-	c.fixed("salt", e.Salt[:])
+func walkModify(c *field.Coder, e *market.ModifyLiquidity) {
+	c.Fixed("pool", e.Pool[:])
+	c.Fixed("sender", e.Sender[:])
+	c.I32("tickLower", &e.TickLower)
+	c.I32("tickUpper", &e.TickUpper)
+	c.I128("liquidityDelta", &e.LiquidityDelta)
+	c.Fixed("salt", e.Salt[:])
 }
 
-func walkSwap(c *coder, e *market.Swap) {
-	c.fixed("pool", e.Pool[:])
-	c.fixed("sender", e.Sender[:])
-	c.i128("amount0", &e.Amount0)
-	c.i128("amount1", &e.Amount1)
-	c.u256("sqrtPriceX96", &e.SqrtPriceX96)
-	c.u128("liquidity", &e.Liquidity)
-	c.i32("tick", &e.Tick)
-	c.u32("fee", &e.Fee)
+func walkSwap(c *field.Coder, e *market.Swap) {
+	c.Fixed("pool", e.Pool[:])
+	c.Fixed("sender", e.Sender[:])
+	c.I128("amount0", &e.Amount0)
+	c.I128("amount1", &e.Amount1)
+	c.U256("sqrtPriceX96", &e.SqrtPriceX96)
+	c.U128("liquidity", &e.Liquidity)
+	c.I32("tick", &e.Tick)
+	c.U32("fee", &e.Fee)
 }
 
-func walkDonate(c *coder, e *market.Donate) {
-	c.fixed("pool", e.Pool[:])
-	c.fixed("sender", e.Sender[:])
-	c.u256("amount0", &e.Amount0)
-	c.u256("amount1", &e.Amount1)
+func walkDonate(c *field.Coder, e *market.Donate) {
+	c.Fixed("pool", e.Pool[:])
+	c.Fixed("sender", e.Sender[:])
+	c.U256("amount0", &e.Amount0)
+	c.U256("amount1", &e.Amount1)
 }
 
-func walkProtocolFee(c *coder, e *market.ProtocolFeeUpdated) {
-	c.fixed("pool", e.Pool[:])
-	c.u32("protocolFee", &e.ProtocolFee)
+func walkProtocolFee(c *field.Coder, e *market.ProtocolFeeUpdated) {
+	c.Fixed("pool", e.Pool[:])
+	c.U32("protocolFee", &e.ProtocolFee)
 }
 
-func walkTransfer(c *coder, e *market.TransferNFT) {
-	c.fixed("from", e.From[:])
-	c.fixed("to", e.To[:])
-	c.u64("id", &e.ID)
+func walkTransfer(c *field.Coder, e *market.TransferNFT) {
+	c.Fixed("from", e.From[:])
+	c.Fixed("to", e.To[:])
+	c.U64("id", &e.ID)
 }
 
-func walkSubscription(c *coder, e *market.Subscription) {
-	c.u64("id", &e.ID)
-	c.fixed("subscriber", e.Subscriber[:])
+func walkSubscription(c *field.Coder, e *market.Subscription) {
+	c.U64("id", &e.ID)
+	c.Fixed("subscriber", e.Subscriber[:])
 }

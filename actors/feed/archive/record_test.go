@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -153,15 +154,15 @@ func (m *maker) spans(n int) (list []market.Span) {
 }
 
 func encodeSpan(s market.Span) []byte {
-	c := coder{}
+	c := field.Coder{}
 	walkSpan(&c, &s)
-	return c.buf
+	return c.Buf
 }
 
 func decodeSpan(b []byte) (s market.Span, err error) {
-	c := coder{buf: b, read: true}
+	c := field.Reader(b)
 	walkSpan(&c, &s)
-	return s, c.done()
+	return s, c.Done()
 }
 
 func TestSpansReadBackAsWritten(t *testing.T) {
@@ -190,11 +191,11 @@ func TestSpansReadBackAsWritten(t *testing.T) {
 func TestGolden(t *testing.T) {
 	var out bytes.Buffer
 	span := goldenSpan()
-	c := coder{buf: encodeSpan(span), read: true}
-	c.note = func(field string, raw []byte) { fmt.Fprintf(&out, "%-16s %x\n", field, raw) }
+	c := field.Reader(encodeSpan(span))
+	c.Note = func(field string, raw []byte) { fmt.Fprintf(&out, "%-16s %x\n", field, raw) }
 	out.WriteString("span\n")
 	walkSpan(&c, new(market.Span))
-	if err := c.done(); err != nil {
+	if err := c.Done(); err != nil {
 		t.Fatal(err)
 	}
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -62,9 +63,9 @@ func (a *Archive) add(before market.Head, span *market.Span) error {
 	if p.head.first == 0 {
 		p.head.first = span.From
 	}
-	c := coder{buf: p.records}
+	c := field.Coder{Buf: p.records}
 	walkSpan(&c, span)
-	p.records = c.buf
+	p.records = c.Buf
 	p.head.spans++
 	for i := range span.Blocks {
 		p.head.events += uint32(len(span.Blocks[i].Logs))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/market"
 )
 
@@ -39,9 +40,9 @@ func (w *writer) add(s *market.Span, finalized uint64) error {
 	if w.head.spans == 0 {
 		w.head = frame{first: s.From}
 	}
-	c := coder{buf: w.buf}
+	c := field.Coder{Buf: w.buf}
 	walkSpan(&c, s)
-	w.buf = c.buf
+	w.buf = c.Buf
 	w.head.spans++
 	w.head.last, w.head.finalized = s.To, finalized
 	for i := range s.Blocks {
