@@ -128,7 +128,13 @@ func (a *chainActor) openChain() {
 
 	epoch := a.epoch
 	a.work.Go(func() {
-		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })
+		pacer := pace.New(a.board.Requests)
+		err := guarded(func() error {
+			return opened.Load(func() bool {
+				pacer.Pause()
+				return a.ctx.Err() != nil
+			})
+		})
 		a.send(loaded{epoch, err})
 	})
 }
@@ -151,7 +157,7 @@ func (a *chainActor) finishLoading(err error) {
 		a.recoverFrom(err)
 		return
 	}
-	a.chain.Complete()
+	a.chain.Complete(pace.New(a.board.Requests).Pause)
 	a.startFetch()
 	a.scheduleTick(a.every)
 }

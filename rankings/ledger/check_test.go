@@ -22,7 +22,7 @@ type damages struct {
 
 // by writes what Check says about a damaged ledger.
 func (d *damages) by(name string, damage func(l *Ledger)) {
-	l := From(d.w.cfg, d.w.Freeze(), nil)
+	l := From(d.w.cfg, d.w.Freeze(), nil, func() {})
 	damage(l)
 	found := Check(l.Freeze())
 	fmt.Fprintf(&d.text, "%s: %d\n", name, len(found))

@@ -193,13 +193,20 @@ func TestWritesThatFail(t *testing.T) {
 	f("Suspend", err)
 	_, err = r.SetPlan("acme", "growth")
 	f("SetPlan", err)
+	if _, err := r.Resume("acme"); err != nil || state() != before {
+		t.Errorf("Resume of an active account, which needs no write: %v", err)
+	}
 }
 
-// A key is listed with all that is known of it, and so is what was issued.
+// A key is listed with all that is known of it, and so is what was issued; a restart
+// forgets none of it.
 func TestKeyViews(t *testing.T) {
-	r := newRegistry(t, vfs.NewMem())
-	if _, err := r.CreateAccount("acme", "starter"); err != nil {
-		t.Fatal(err)
+	fs := vfs.NewMem()
+	r := newRegistry(t, fs)
+	for _, name := range []string{"acme", "other"} {
+		if _, err := r.CreateAccount(name, "starter"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	issued, err := r.IssueKey(KeyRequest{
 		Account: "acme", Kind: "browser", Origins: []string{"https://a.example"}, Label: "site",
@@ -207,41 +214,137 @@ func TestKeyViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.IssueKey(KeyRequest{Account: "other"}); err != nil {
+		t.Fatal(err)
+	}
 	key, reason := r.Book().Resolve([]byte(issued.Key))
 	if reason != accounts.Accepted {
 		t.Fatalf("the key is refused: %d", reason)
 	}
+	f := func(what string, got, want any) {
+		t.Helper()
+		a, _ := json.Marshal(got)
+		if b, _ := json.Marshal(want); string(a) != string(b) {
+			t.Errorf("%s: %s; want %s", what, a, b)
+		}
+	}
+
 	want := IssuedKey{
 		ID: "key_1", Key: issued.Key, Prefix: issued.Key[:accounts.PrefixLen], Kind: "browser",
 		Account: "acme", Label: "site", AllowedOrigins: []string{"https://a.example"}, CreatedAt: issued.CreatedAt,
 	}
-	got, _ := json.Marshal(issued)
-	if text, _ := json.Marshal(want); string(got) != string(text) {
-		t.Errorf("issued %s; want %s", got, text)
-	}
+	f("issued", issued, want)
 	if made, err := time.Parse(time.RFC3339, issued.CreatedAt); err != nil || time.Since(made) > time.Hour {
 		t.Errorf("issued at %s: %v", issued.CreatedAt, err)
 	}
 
 	r.Book().Touch(key, testStart.UnixNano())
-	if _, err := r.RevokeKey("key_1"); err != nil {
-		t.Fatal(err)
+	used := storage.AccountsFlush{Keys: []storage.KeyUse{{Key: 1, Minute: key.UsedMinute()}}}
+	revoked, err := r.RevokeKey("key_1")
+	if err != nil || revoked.RevokedAt == nil || r.store.Flush(&used) != nil {
+		t.Fatalf("revoked %+v, %v", revoked, err)
 	}
-	list, err := r.KeyList("acme")
-	if err != nil || len(list) != 1 {
-		t.Fatalf("keys %v, %v", list, err)
-	}
-	v := list[0]
-	if v.RevokedAt == nil || v.LastUsedAt == nil || *v.LastUsedAt != "2026-11-21T08:00:00.000Z" {
-		t.Fatalf("the key is listed as %+v; want its last use and its end", v)
-	}
-	v.RevokedAt, v.LastUsedAt = nil, nil
-	got, _ = json.Marshal(v)
-	text, _ := json.Marshal(KeyView{
+	view := KeyView{
 		ID: want.ID, Prefix: want.Prefix, Kind: want.Kind, Account: want.Account, Label: want.Label,
 		AllowedOrigins: want.AllowedOrigins, Status: "revoked", CreatedAt: want.CreatedAt,
-	})
-	if string(got) != string(text) {
-		t.Errorf("listed %s; want %s", got, text)
+		RevokedAt: revoked.RevokedAt, LastUsedAt: new("2026-11-21T08:00:00.000Z"),
+	}
+	for _, what := range []string{"before a restart", "after one"} {
+		list, err := r.KeyList("acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(what, list, []KeyView{view})
+		if all, err := r.KeyList(""); err != nil || len(all) != 2 || all[1].Account != "other" {
+			t.Errorf("%s all keys are %+v, %v; want both", what, all, err)
+		}
+		if err := r.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r = newRegistry(t, fs)
+	}
+}
+
+// Numbers of keys may have gaps, as when a start accepted a loss.
+func TestGapsBetweenKeys(t *testing.T) {
+	fs := vfs.NewMem()
+	r := newRegistry(t, fs)
+	err := r.store.Put([]storage.AccountRecord{{ID: 1, Name: "acme", Plan: "free"}},
+		[]storage.KeyRecord{{ID: 3, Account: 1, Prefix: "tm_srv_000000000"}})
+	if err := errors.Join(err, r.store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r = newRegistry(t, fs)
+	next, err := r.IssueKey(KeyRequest{Account: "acme"})
+	if err != nil || next.ID != "key_4" {
+		t.Errorf("the next key is %s, %v; want key_4", next.ID, err)
+	}
+
+	if all, err := r.KeyList(""); err != nil || len(all) != 2 || all[0].ID != "key_3" || all[1].ID != "key_4" {
+		t.Errorf("the keys are %+v, %v; want 3 and 4", all, err)
+	}
+}
+
+// An account is shown with its plan, its state and its keys, of which there may be none.
+func TestAccountViews(t *testing.T) {
+	r := newRegistry(t, vfs.NewMem())
+	if _, err := r.CreateAccount("acme", "free"); err != nil {
+		t.Fatal(err)
+	}
+	f := func(status, keys string, active int64) {
+		t.Helper()
+		d, err := r.Account("acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := json.Marshal(d.KeyList)
+		if d.Name != "acme" || d.Plan != "free" || d.Status != status || d.ActiveKeys != active || d.CreatedAt == "" ||
+			(string(list) == "[]") != (keys == "none") || r.AccountList()[0] != d.AccountView {
+			t.Errorf("the account is %+v, its keys %s; want %s, %d active keys", d.AccountView, list, status, active)
+		}
+	}
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	f("active", "none", 0)
+	do(r.Suspend("acme"))
+	f("suspended", "none", 0)
+	do(r.Resume("acme"))
+	do(r.IssueKey(KeyRequest{Account: "acme"}))
+	f("active", "one", 1)
+	do(r.RevokeKey("key_1"))
+	f("active", "one", 0)
+
+	for what, err := range map[string]error{
+		"usage":   func() error { _, err := r.Usage("nobody", ""); return err }(),
+		"account": func() error { _, err := r.Account("nobody"); return err }(),
+		"keys":    func() error { _, err := r.KeyList("nobody"); return err }(),
+		"plan":    func() error { _, err := r.SetPlan("acme", "gold"); return err }(),
+	} {
+		var refusal *Refusal
+		if !errors.As(err, &refusal) {
+			t.Errorf("%s of what does not exist: %v; want a refusal", what, err)
+		}
+	}
+	f("active", "one", 0)
+
+	do(r.SetPlan("acme", "starter"))
+	for range 4 {
+		do(r.IssueKey(KeyRequest{Account: "acme"}))
+	}
+	_, err := r.SetPlan("acme", "free")
+	if want := "plan free has at most 2 keys and acme has 4; revoke 2 of them first"; err == nil || err.Error() != want {
+		t.Errorf("a plan with fewer keys: %v; want %s", err, want)
+	}
+	do(r.IssueKey(KeyRequest{Account: "acme"}))
+	_, err = r.IssueKey(KeyRequest{Account: "acme"})
+	want := "acme has 5 active keys, the most of plan starter; revoke one, or move the account to a plan with " +
+		"more: growth, scale, unlimited"
+	if err == nil || err.Error() != want {
+		t.Errorf("a key too many: %v; want %s", err, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tidemark/bench/load"
+	"tidemark/bench/process"
 )
 
 const (
@@ -32,12 +33,16 @@ const (
 	// were decided at once, and the machine stopped the node in between.
 	waitedInVain = 0.002
 	queueWait    = 50 * time.Millisecond // the default limits.queue
-	// hotWithin bounds the median of hot pages under overload. Were jobs not to give
-	// way, it would be some 10 ms.
+	// hotWithin is what overload may add to the median of hot pages. Were jobs not to
+	// give way, that would be some 10 ms.
 	hotWithin   = 3 * time.Millisecond
 	wholeWithin = time.Second
 	// othersSlack is noise of the p99 of short measurements on a shared machine.
 	othersSlack = 2 * time.Millisecond
+	// busySlack widens the bounds of times on a machine that others use: a node that
+	// works all the time gets its share of the processors then, and one that hardly
+	// works gets all that it wants.
+	busySlack = 3
 )
 
 // overloadSize is how much is asked. A new filter costs a time in proportion to the
@@ -50,8 +55,8 @@ type overloadSize struct {
 }
 
 var (
-	quickOverload = overloadSize{positions: 20_000, queue: "15ms", cycles: 1, tries: 3}
-	fullOverload  = overloadSize{positions: 100_000, queue: "50ms", cycles: 20, tries: 1}
+	quickOverload = overloadSize{positions: 15_000, queue: "10ms", cycles: 1, tries: 3}
+	fullOverload  = overloadSize{positions: 80_000, queue: "50ms", cycles: 20, tries: 1}
 )
 
 func (s *overloadSize) config() string {
@@ -65,7 +70,8 @@ func (s *overloadSize) config() string {
 // the default ranking are answered meanwhile, and a second later all is as before. Then
 // one account floods the node alone: the p99 of the others is at most doubled. Ratios
 // are medians of all cycles; one cycle is tried up to three times, because what else a
-// machine does can spoil it.
+// machine does can spoil it. On a machine that others use, times have wide bounds, and
+// the counts of refusals the same.
 func TestOverload(t *testing.T) {
 	size := share(t, quickOverload, fullOverload)
 	n := newNode(t, size.config())
@@ -106,21 +112,27 @@ type overload struct {
 type overloadMeasures struct {
 	capacity                      []float64
 	calm, accepted, alone, beside []time.Duration // p99
-	hot                           []time.Duration // median
+	hot, hotCalm                  []time.Duration // medians
 	whole                         time.Duration
 	answered, refused             uint64
 	refusals                      refusals
+	others                        time.Duration // CPU time of other processes
+	took                          time.Duration
 }
 
 // measure runs a cycle.
 func (o *overload) measure(m *overloadMeasures) {
-	before := o.countRefusals()
+	before, others, began := o.countRefusals(), o.othersCPU(), time.Now()
 	o.capacity = o.run("capacity", o.keys, 0, 4).PerSecond()
 	m.capacity = append(m.capacity, o.capacity)
-	m.calm = append(m.calm, o.run("calm", o.keys, calmShare*o.capacity, 64).Quantile(99))
 
 	var hot *load.Result
 	var asking sync.WaitGroup
+	asking.Go(func() { hot = o.runHot() })
+	m.calm = append(m.calm, o.run("calm", o.keys, calmShare*o.capacity, 64).Quantile(99))
+	asking.Wait()
+	m.hotCalm = append(m.hotCalm, hot.Quantile(50))
+
 	asking.Go(func() { hot = o.runHot() })
 	flood := o.run("overload", o.keys, overloadTimes*o.capacity, 512)
 	asking.Wait()
@@ -134,7 +146,16 @@ func (o *overload) measure(m *overloadMeasures) {
 	m.beside = append(m.beside, o.runOthers().Quantile(99))
 	asking.Wait()
 	m.refusals.add(o.countRefusals(), before)
+	m.others, m.took = m.others+o.othersCPU()-others, m.took+time.Since(began)
 }
+
+// othersCPU is the CPU time that neither the node nor the test used.
+func (o *overload) othersCPU() time.Duration {
+	return process.ReadMachine().Busy - process.Own() - process.CPU(o.cmd.Process.Pid)
+}
+
+// busy is how many processors others used.
+func (m *overloadMeasures) busy() float64 { return m.others.Seconds() / m.took.Seconds() }
 
 // dearFilter is a filter that nobody has asked for and nearly every row passes.
 func (o *overload) dearFilter(dst []byte, _ *rand.Rand) []byte {
@@ -216,19 +237,24 @@ func (m *overloadMeasures) problems() (all []error) {
 			all = append(all, fmt.Errorf(format, args...))
 		}
 	}
+	slack := time.Duration(1)
+	if m.busy() > quietShare {
+		slack = busySlack
+	}
 	calm, accepted := middle(m.calm), middle(m.accepted)
-	check(accepted <= maxAcceptedRatio*calm,
+	check(accepted <= slack*maxAcceptedRatio*calm,
 		"the p99 of accepted new filters is %s under overload and %s without; cannot exceed %d times",
-		accepted, calm, maxAcceptedRatio)
+		accepted, calm, slack*maxAcceptedRatio)
 
 	alone, beside := middle(m.alone), middle(m.beside)
-	check(beside <= maxOthersRatio*alone+othersSlack,
+	check(beside <= slack*(maxOthersRatio*alone+othersSlack),
 		"the p99 of other accounts is %s beside a flood and %s without; cannot exceed %d times",
-		beside, alone, maxOthersRatio)
+		beside, alone, slack*maxOthersRatio)
 
 	check(m.whole <= wholeWithin, "whole again after %s; cannot exceed %s", m.whole, wholeWithin)
-	check(middle(m.hot) <= hotWithin, "the median of hot pages under overload is %s; cannot exceed %s",
-		middle(m.hot), hotWithin)
+	hotMost := slack * (middle(m.hotCalm) + hotWithin)
+	check(middle(m.hot) <= hotMost, "the median of hot pages is %s under overload and %s without; cannot exceed %s",
+		middle(m.hot), middle(m.hotCalm), hotMost)
 
 	r := &m.refusals
 	check(r.all > 0, "nothing was refused")
@@ -247,11 +273,11 @@ func (m *overloadMeasures) String() string {
 	r := &m.refusals
 	return fmt.Sprintf("%d overloads of %d times the %.0f new filters a second that can be served: p99 of "+
 		"accepted ones %s, %s without, %.1f times (medians); %d answered, %d refused; of %d refusals %d took "+
-		"the node less than %s, %d as long as the queue; hot pages meanwhile %s in the median; whole again "+
-		"after %s; p99 of other accounts %s beside a flood of one, %s without, %.1f times",
+		"the node less than %s, %d as long as the queue; hot pages %s in the median, %s without; whole again "+
+		"after %s; p99 of other accounts %s beside a flood of one, %s without, %.1f times; others use %.2f processors",
 		len(m.calm), overloadTimes, middle(m.capacity), accepted, calm, float64(accepted)/float64(calm),
-		m.answered, m.refused, r.all, r.atOnce, refusalWithin, r.waited, middle(m.hot),
-		m.whole.Round(time.Millisecond), beside, alone, float64(beside)/float64(alone))
+		m.answered, m.refused, r.all, r.atOnce, refusalWithin, r.waited, middle(m.hot), middle(m.hotCalm),
+		m.whole.Round(time.Millisecond), beside, alone, float64(beside)/float64(alone), m.busy())
 }
 
 func middle[N cmp.Ordered](all []N) N {
