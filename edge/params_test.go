@@ -187,6 +187,13 @@ func TestOrder(t *testing.T) {
 	f("POST", "/v1/chains", 405, none)
 	f("OPTIONS", "/v1/chains", 204, none)
 	f("GET", "/v1/chains?anything=1", 200, "KC-APIKey: bad", origin)
+	for _, path := range []string{"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats",
+		"/health", "/openapi.json", "/"} {
+		f("GET", path+"?a=b+c&&=&d=%C3%A9&", 200, none)
+		for _, query := range []string{"%zz", "a=%zz", "a=1&b=%2", "a=%ff", "%00=1"} {
+			f("GET", path+"?"+query, 400, none)
+		}
+	}
 	f("POST", "/v1/usage", 405, none)
 	f("GET", "/v1/usage", 401, none)
 	f("GET", "/v1/usage", 403, origin)

@@ -295,6 +295,7 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 type scratch struct {
 	body    []byte
 	metrics value.Metrics
+	read    uint64 // keeps the reads of readAhead
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -307,7 +308,10 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 	dst := append(room.body[:0], `{"positions":[`...)
 	if l.listsPools() {
 		dst = append(room.body[:0], `{"pools":[`...)
+	} else {
+		room.read += p.parts.readAhead(&f.Page)
 	}
+
 	for i := range f.Rows {
 		if i > 0 {
 			dst = append(dst, ',')
