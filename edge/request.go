@@ -180,7 +180,7 @@ func (r *request) parsePlace(chains query.Chains) (err error) {
 		return err
 	}
 	if r.route == routePositionCharts || r.route == routePoolCharts {
-		r.Range, err = query.Charts(r.query)
+		r.Chart, err = query.Charts(r.query)
 		return err
 	}
 	return query.None(r.query)

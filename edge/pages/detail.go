@@ -75,7 +75,7 @@ func (q *Question) appendDetail(dst []byte) []byte {
 	} else {
 		dst = strconv.AppendUint(dst, q.Position, 10)
 	}
-	return append(append(dst, ' '), q.Range.String()...)
+	return append(append(append(append(dst, ' '), q.Range.String()...), ' '), q.Interval.String()...)
 }
 
 // renderDetail renders the answer about position or pool i.

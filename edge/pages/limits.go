@@ -48,7 +48,7 @@ const (
 	// stepRows is how many rows a walk, count or selection processes before it
 	// yields and checks whether to stop: 10 to 100 µs of work.
 	stepRows = 4096
-	// longChart is the number of days from which on a chart counts as expensive
+	// longChart is the number of points from which on a chart counts as expensive
 	// work: reading and rendering them takes a millisecond or more.
 	longChart = 366
 	// maxPin bounds the age of a pinned cut: what it does not share with newer
@@ -75,9 +75,9 @@ const (
 	rowBytes = 4096
 	// entryBytes is the usual length of an entry of a history.
 	entryBytes = 768
-	// chartBytes and chartDayBytes are the usual lengths of a chart without its
-	// days, and of one day.
-	chartBytes, chartDayBytes = 32 << 10, 1 << 10
+	// chartBytes and chartPointBytes are the usual lengths of a chart without its
+	// points, and of one point.
+	chartBytes, chartPointBytes = 32 << 10, 1 << 10
 
 	// maxLeafRetries bounds how often a page is restarted on the newest view
 	// because a leaf was deleted while it was read. Each restart takes two

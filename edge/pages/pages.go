@@ -146,7 +146,7 @@ type Question struct {
 	Position   uint64
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
-	Range      query.ChartRange
+	query.Chart
 
 	text    [512]byte // the canonical question and its cache key
 	views   [4]*rankings.View
