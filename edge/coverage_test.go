@@ -27,6 +27,14 @@ func (c *cell) absent() string {
 		"{poolId}", somePool).Replace(c.path)
 }
 
+// withParameter adds a parameter to a target.
+func withParameter(target, pair string) string {
+	if strings.Contains(target, "?") {
+		return target + "&" + pair
+	}
+	return target + "?" + pair
+}
+
 // raw sends a request that fails before it reaches the route.
 func (c *cell) raw(method, version, more string) {
 	a, _ := c.s.sendRaw(method + " " + c.target + " " + version + "\r\nHost: api.example.com\r\n" +
@@ -42,7 +50,7 @@ var causes = map[int]func(*cell){
 		c.s.get(c.target, "If-None-Match: W/\"other\", "+tag)
 	},
 	400: func(c *cell) {
-		c.s.get(c.target + "?bad=1")
+		c.s.get(withParameter(c.target, "bad=1"))
 		c.raw("GET", "HTTP/1.1", "X-A: one\r\n two\r\n")
 	},
 	401: func(c *cell) { c.s.get(c.target, gate.HeaderKey+": ") },
@@ -107,12 +115,13 @@ var requiredStatuses = map[access][]int{
 // TestCoverage produces every documented status of every route, checks each answer
 // against the document, and prints the table.
 func TestCoverage(t *testing.T) {
-	s := serve(t, nil)
+	s, required := serve(t, nil), requiredQueries(stateOf(1))
 	columns := []int{200, 400, 401, 403, 404, 405, 408, 410, 413, 417, 429, 431, 500, 503, 505}
 	table := fmt.Sprintf("%-56s%v\n", "answers held against the document", columns)
 	for _, path := range slices.Sorted(maps.Keys(document().Paths.Map())) {
 		target := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "1",
-			"{poolId}", stateOf(1).Pools.At(0).ID.String()).Replace(path)
+			"{poolId}", stateOf(1).Pools.At(0).ID.String(), "{address}", stateOf(1).Owners.At(0).String()).
+			Replace(path) + required[path]
 		table += fmt.Sprintf("%-56s", path)
 		checkNamed(t, path, target)
 		for _, code := range columns {
@@ -135,9 +144,10 @@ func TestCoverage(t *testing.T) {
 
 func checkNamed(t *testing.T, path, target string) {
 	t.Helper()
-	to := matchRoute([]byte(target), nil)
+	place, _, _ := strings.Cut(target, "?")
+	to := matchRoute([]byte(place), nil)
 	want := slices.Clone(requiredStatuses[to.access])
-	if to.access == priced && len(to.id) > 0 {
+	if to.access == priced && len(to.id) > 0 && to.route != routeOwner {
 		want = append(want, 404)
 	}
 	for _, code := range want {

@@ -33,13 +33,17 @@ func exampleTargets(s *front) map[string]string {
 	}
 
 	fill := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4",
-		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"))
+		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"),
+		"{address}", first("positions", "owner"))
 	targets := map[string]string{}
 	for path := range document().Paths.Map() {
 		targets[path] = fill.Replace(path)
 	}
 	targets["/v1/positions"] += "?limit=1"
 	targets["/v1/pools"] += "?limit=1"
+	for path, query := range requiredQueries(stateOf(1)) {
+		targets[path] += query
+	}
 	return targets
 }
 

@@ -54,6 +54,10 @@ var values = map[string][]string{
 		"", "e", "0x", "0xa", "eth", "USDC", "%E2%82%AC", "%F0%9F%9A%80", "%ff", "%zz", "%00", "a+b", "eth%2Fusdc", "usdc+eth", "us-t",
 		"%22%27%3C", "%CE%A3", "dead", strings.Repeat("%C3%9F", 64), strings.Repeat("x", 65),
 	},
+	"ids": {
+		"1-1", "1-77,42161-12,43114-3", "1-abc", "1-1,1-1", "10-1", "1-", "1-" + somePool, "1-0x1",
+		"1-" + somePool + ",42161-" + somePool,
+	},
 	"KC-APIKey": {"secret"}, "x": {"1"}, "": {"", "1"},
 }
 
@@ -66,7 +70,11 @@ func (g *generator) path() string {
 	}
 
 	path := g.pick("/v1/positions", "/v1/positions", "/v1/pools", "/v1/pools", "/v1/usage", "/v1/chains",
-		"/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
+		"/v1/positions/batch", "/v1/pools/batch", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
+	if path == "" && g.IntN(6) == 0 {
+		return "/v1/owners/" + g.pick("0x00000000000000000000000000000000000000aa", somePool, "", "0xA", "%ff",
+			stateOf(1).Owners.At(g.Uint32N(stateOf(1).Owners.Len())).String())
+	}
 	if path == "" {
 		id := g.pick("1", "77", fmt.Sprint(g.IntN(320)), somePool, "0x1", url.PathEscape("a/b"), "%F0%9F%9A%80")
 		if g.IntN(2) == 0 {
@@ -74,7 +82,7 @@ func (g *generator) path() string {
 		}
 		path = "/v1/" + g.pick("positions", "pools") + "/" + g.pick("1", "1", "43114", "10", "x") + "/" +
 			g.pick("swapdex-v4", "swapdex-v4", "swapdex-v4", "swapdex-v3") + "/" + id +
-			g.pick("", "", "/charts", "/charts", "/explain", "/x", "/")
+			g.pick("", "", "/charts", "/charts", "/explain", "/ticks", "/x", "/")
 	}
 
 	return path

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"tidemark/rankings/market"
 )
 
 var document = sync.OnceValue(func() *openapi3.T {
@@ -207,10 +209,22 @@ func documented(headers openapi3.Headers, name string) bool {
 	return false
 }
 
+// requiredQueries are the queries without which a route is a 400, by documented
+// path, of things that exist on a chain.
+func requiredQueries(st *market.State) map[string]string {
+	return map[string]string{
+		"/v1/positions/batch": fmt.Sprintf("?ids=%d-%d", st.Chain, st.Positions.At(0).ID),
+		"/v1/pools/batch":     fmt.Sprintf("?ids=%d-%s", st.Chain, st.Pools.At(0).ID),
+	}
+}
+
 // template is the documented path of a request, or none.
 func template(target string) string {
 	path, _, _ := strings.Cut(target, "?")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if len(parts) == 3 && parts[0] == "v1" && parts[1] == "owners" {
+		parts[2] = "{address}"
+	}
 	if len(parts) > 4 && parts[0] == "v1" && !strings.Contains(path, "//") {
 		parts[2], parts[3] = "{chainId}", "{protocol}"
 		switch parts[1] {

@@ -3,6 +3,8 @@ package edge
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +49,21 @@ func askedRoutes(s *front) []asked {
 			"explain", accounts.RouteExplain,
 			position + "/explain", badPosition + "/explain", noPosition + "/explain",
 		},
+		{
+			"position batch", accounts.RoutePositionBatch,
+			"/v1/positions/batch?ids=1-" + path.Base(position), "/v1/positions/batch", "",
+		},
+		{
+			"owner", accounts.RouteOwner, "/v1/owners/" + somePool[:42], "/v1/owners/" + somePool, "",
+		},
+		{
+			"pool ticks", accounts.RoutePoolTicks,
+			pool + "/ticks", badPool + "/ticks", noPool + "/ticks",
+		},
+		{
+			"pool batch", accounts.RoutePoolBatch,
+			"/v1/pools/batch?ids=1-" + path.Base(pool), "/v1/pools/batch?ids=1-0x12", "",
+		},
 	}
 }
 
@@ -69,10 +86,15 @@ type outcome struct {
 func always(code int) func(asked) int             { return func(asked) int { return code } }
 func goodPath(r asked) string                     { return r.good }
 func saying(text string) func(asked) string       { return func(asked) string { return text } }
-func isList(r asked) bool                         { return r.none == "" }
-func under(r asked, path string) string           { return r.good + path }
+func isList(r asked) bool                         { return slices.Contains([]string{"positions", "pools", "owner"}, r.name) }
 func empty(f *front, key string, left int64)      { f.drainTo(key, left) }
 func offline(c *Config, chains ...rankings.Chain) { c.Board = boardOf(chains...) }
+
+// under returns a path below a route.
+func under(r asked, path string) string {
+	above, _, _ := strings.Cut(r.good, "?")
+	return above + path
+}
 
 // drainTo reserves all but left of an account's units.
 func (f *front) drainTo(key string, left int64) {

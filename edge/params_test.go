@@ -128,11 +128,29 @@ func TestParameters(t *testing.T) {
 	f(q+"/1/swapdex-v3/0x00000000000000000000000000000000000000aa", 400, `protocol "swapdex-v3"`)
 	f(q+"/1/swapdex-v3/"+somePool, 400, "Invalid poolId")
 	f(q+"/1/swapdex-v9/"+somePool, 400, `protocol "swapdex-v9"`)
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks", 404, "no such pool on chain 1")
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks?limit=1001", 400, "allowed are 1 to 1000")
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks?range=30d", 400, `unknown parameter "range"; allowed are page, limit`)
+	f(q+"/1/swapdex-v4/0x1/ticks", 400, "Invalid poolId")
+	const someone = "/v1/owners/" + "0x00000000000000000000000000000000000000aA"
+	f(someone, 200, "")
+	f(someone+"?chainId=1", 400, `unknown parameter "chainId"; this route takes none`)
+	f("/v1/owners/0x1", 400, `owner "0x1" is not an address; the format is 0x and 40 hex digits`)
+	f("/v1/owners/%zz", 400, `malformed percent-encoding "%zz"`)
+	f("/v1/owners", 404, "no such route")
+	f(someone+"/positions", 404, "no such route")
+	f(p+"/batch", 400, "parameter ids is missing")
+	f(p+"/batch?ids=1-abc,1-1", 200, "")
+	f(p+"/batch?ids=1-1,1-1", 400, `ids names "1-1" twice`)
+	f(p+"/batch?ids=1-1&page=1", 400, `unknown parameter "page"; allowed are ids`)
+	f(q+"/batch?ids=1-"+somePool, 200, "")
+	f(q+"/batch?ids=10-"+somePool, 400, "ids: chain 10 has no enabled protocol")
+	f(q+"/batch?ids=1-0x12", 400, `"1-0x12": Invalid poolId`)
 }
 
 func TestInvalidPoolBody(t *testing.T) {
 	s := serve(t, nil)
-	for _, under := range []string{"", "/charts"} {
+	for _, under := range []string{"", "/charts", "/ticks"} {
 		a := s.get("/v1/pools/1/swapdex-v4/0xabc" + under)
 		if a.code != 400 || a.body != `{"error":"Invalid poolId"}` {
 			t.Errorf("%s: got %d %s", under, a.code, a.body)
@@ -155,6 +173,8 @@ func TestOrder(t *testing.T) {
 	f("GET", "/v1/positions/nothing/there", 401, none)
 	f("DELETE", "/v1/pools", 401, none)
 	f("OPTIONS", "/v1/pools", 401, none)
+	f("GET", "/v1/owners", 401, none)
+	f("POST", "/v1/owners/x", 401, none)
 	f("GET", "/v1/positions?sort=bad", 403, origin)
 	f("GET", "/v1/positions/nothing/there", 403, origin)
 	f("GET", "/v1/positions/nothing/there", 404)

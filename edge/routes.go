@@ -20,6 +20,10 @@ const (
 	routePool
 	routePoolCharts
 	routeUsage
+	routePositionBatch
+	routePoolBatch
+	routePoolTicks
+	routeOwner
 	routeChains
 	routeProtocols
 	routePlans
@@ -57,6 +61,10 @@ var routes = [numRoutes]struct {
 	routePool:           {"pool", priced, accounts.RoutePool},
 	routePoolCharts:     {"pool_charts", priced, accounts.RoutePoolCharts},
 	routeUsage:          {"usage", keyed, accounts.RouteUsage},
+	routePositionBatch:  {"position_batch", priced, accounts.RoutePositionBatch},
+	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
+	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
+	routeOwner:          {"owner", priced, accounts.RouteOwner},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -72,7 +80,8 @@ var routes = [numRoutes]struct {
 type target struct {
 	route  route
 	access access
-	// The decoded path segments of a detail; id is of a position or pool.
+	// The decoded path segments of a detail; id is of a position or pool, or the
+	// address of an owner.
 	chain, protocol, id []byte
 	malformed           error // why a segment could not be decoded
 }
@@ -90,9 +99,10 @@ func matchRoute(path, buf []byte) (t target) {
 	t.malformed = malformed
 	s := func(i int) string { return string(parts[i]) }
 
-	// Everything below these two needs a key, whether it is a route or not.
-	listed := n >= 2 && s(0) == "v1" && (s(1) == "positions" || s(1) == "pools")
-	if listed {
+	// Everything below these needs a key, whether it is a route or not.
+	v1 := n >= 2 && s(0) == "v1"
+	listed := v1 && (s(1) == "positions" || s(1) == "pools")
+	if listed || v1 && s(1) == "owners" {
 		t.access = priced
 	}
 	if !clean {
@@ -110,6 +120,10 @@ func matchRoute(path, buf []byte) (t target) {
 		t.route = matchTop(parts[1])
 	case n == 3 && s(0) == "v1" && s(1) == "pricing" && s(2) == "units":
 		t.route = routeUnits
+	case v1 && n == 3 && s(1) == "owners":
+		t.id, t.route = parts[2], routeOwner
+	case listed && n == 3:
+		t.route = matchUnderList(s(1) == "positions", parts[2])
 	case listed && (n == 5 || n == 6):
 		t.chain, t.protocol, t.id = parts[2], parts[3], parts[4]
 		t.route = matchDetail(s(1) == "positions", n == 5, parts[5])
@@ -141,6 +155,18 @@ func matchTop(name []byte) route {
 	return routeNone
 }
 
+// matchUnderList finds the route of a word below a list.
+func matchUnderList(positions bool, word []byte) route {
+	switch {
+	case positions && string(word) == "batch":
+		return routePositionBatch
+	case string(word) == "batch":
+		return routePoolBatch
+	}
+
+	return routeNone
+}
+
 // matchDetail finds the route of one position or pool (bare) or of a route below
 // it.
 func matchDetail(position, bare bool, under []byte) route {
@@ -155,6 +181,8 @@ func matchDetail(position, bare bool, under []byte) route {
 		return routeExplain
 	case !position && string(under) == "charts":
 		return routePoolCharts
+	case !position && string(under) == "ticks":
+		return routePoolTicks
 	}
 
 	return routeNone

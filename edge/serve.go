@@ -92,7 +92,7 @@ func (s *Server) answer(r *request) *render.Error {
 // answerMetered holds the units of an admitted request while its answer is
 // computed, bills or releases them, and sends the answer.
 func (s *Server) answerMetered(r *request) *render.Error {
-	units := r.Route.Units()
+	units := r.Units()
 	if units > 0 {
 		if err := s.gate.Reserve(&r.ticket, units); err != nil {
 			return err

@@ -14,11 +14,13 @@ type Board struct {
 	snapshot atomic.Pointer[Snapshot]
 	_        [56]byte // requests is written by readers: keep it out of snapshot's cache line
 	requests atomic.Uint64
+	windowMs atomic.Int64 // of the log of changes; 0: the default
 }
 
 // Snapshot is all chains at one moment. It is immutable.
 type Snapshot struct {
-	Chains []Chain // ascending by ID
+	Chains []Chain    // ascending by ID
+	Log    *ChangeLog // what the newest publications changed; nil: nothing yet
 }
 
 // Chain is one chain of a snapshot.
@@ -86,29 +88,34 @@ func (b *Board) NoteRequest() { b.requests.Add(1) }
 // Requests returns how many requests came so far.
 func (b *Board) Requests() uint64 { return b.requests.Load() }
 
-// Publish makes v the view of its chain.
+// Publish makes v the view of its chain, and adds its changes to the log.
 func (b *Board) Publish(v *View) {
-	b.change(v.State.Chain, func(c *Chain) { c.View = v })
+	b.change(v.State.Chain, func(c *Chain, s *Snapshot) {
+		if v.Changes != nil {
+			s.Log = s.Log.with(v, b.window())
+		}
+		c.View = v
+	})
 }
 
 // SetStatus replaces the status of a chain.
 func (b *Board) SetStatus(id market.ChainID, s ChainStatus) {
-	b.change(id, func(c *Chain) { c.Status = s })
+	b.change(id, func(c *Chain, _ *Snapshot) { c.Status = s })
 }
 
 // Withdraw removes the view of a chain, for example before it is synced again.
 func (b *Board) Withdraw(id market.ChainID) {
-	b.change(id, func(c *Chain) { c.View = nil })
+	b.change(id, func(c *Chain, _ *Snapshot) { c.View = nil })
 }
 
-func (b *Board) change(id market.ChainID, f func(*Chain)) {
+func (b *Board) change(id market.ChainID, f func(*Chain, *Snapshot)) {
 	for {
 		old := b.snapshot.Load()
 		next := &Snapshot{}
 		if old != nil {
-			next.Chains = slices.Clone(old.Chains)
+			next.Chains, next.Log = slices.Clone(old.Chains), old.Log
 		}
-		f(next.chain(id))
+		f(next.chain(id), next)
 		if b.snapshot.CompareAndSwap(old, next) {
 			return
 		}

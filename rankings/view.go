@@ -30,6 +30,9 @@ type View struct {
 	// FeedPrices are the answers of the price feed that State.Prices were solved
 	// with. They are not stored: nil in a view that was restored.
 	FeedPrices []value.FeedPrice
+	// Changes is what changed since the generation before; nil if the view was
+	// restored. Only the log of the board keeps it.
+	Changes *Changes
 
 	orders  []block.Order // by orderID
 	retired []block.Retired

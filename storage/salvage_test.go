@@ -101,7 +101,6 @@ func TestMarketSetAside(t *testing.T) {
 	f("the MANIFEST", func(fs vfs.FS) { flipBitAt(t, fs, fileWith(fs, "MANIFEST-"), 20, 1) }, true)
 	f("no MANIFEST", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "MANIFEST-"))) }, true)
 	f("no marker", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, "marker.manifest"))) }, true)
-	f("a missing table", func(fs vfs.FS) { must(fs.Remove(fileWith(fs, ".sst"))) }, true)
 	f("the OPTIONS", func(fs vfs.FS) {
 		w, err := fs.Create(fileWith(fs, "OPTIONS-"), vfs.WriteCategoryUnspecified)
 		must(err)

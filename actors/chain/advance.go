@@ -149,6 +149,9 @@ func sameFloat(a, b float64) bool {
 
 func (c *Chain) revert(to market.Head) error {
 	from := c.ledger.Head()
+	if c.view != nil && to.Number < c.view.State.Head.Number {
+		c.reverted = true
+	}
 	for c.ledger.Head().Number > to.Number {
 		if err := c.ledger.Revert(); err != nil {
 			return fmt.Errorf("cannot revert from block %d to %d: %w", from.Number, to.Number, err)

@@ -54,6 +54,7 @@ type Chain struct {
 	confirmed confirmation
 	refused   refusal
 	corrected bool             // blocks were read again: the same head may have other rows
+	reverted  bool             // blocks of the newest generation were
 	missing   []market.Address // tokens of the store without decimals; nil once told
 	status    rankings.ChainStatus
 	repairTo  uint64 // status.Repair stands until a generation of this block

@@ -90,7 +90,7 @@ func (s *stage) load() {
 	if err := s.chain.Load(func() bool { return false }); err != nil {
 		s.t.Fatal(err)
 	}
-	s.chain.Complete()
+	s.chain.Complete(func() {})
 }
 
 // follow takes steps of the feed until the ledger is at its head.
@@ -230,6 +230,32 @@ func TestReopenServesTheSame(t *testing.T) {
 
 // Blocks that are replaced leave no trace: a chain that followed them has the
 // pages of one that never saw them.
+// TestChangesSurviveAReopen checks that the log of a reopened chain begins at the
+// generation that was stored.
+func TestChangesSurviveAReopen(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	s.store.Close()
+	s.open()
+	s.load()
+	if s.board.Load().Log.Next() != 0 {
+		t.Fatal("a stored generation counts as a change")
+	}
+
+	s.now = s.now.Add(10 * time.Minute)
+	s.follow()
+	s.refresh()
+	steps := s.board.Load().Log.After(0)
+	if len(steps) != 1 {
+		t.Fatalf("%d steps; want one", len(steps))
+	}
+	if c := steps[0]; c.Since != c.Generation-1 || c.Unknown || c.Reverted || c.Len() == 0 {
+		t.Errorf("generation %d has %d changes since %d", c.Generation, c.Len(), c.Since)
+	}
+}
+
 func TestReorganisation(t *testing.T) {
 	followed, direct := newStage(t), newStage(t)
 	var logged strings.Builder
@@ -266,6 +292,13 @@ func TestReorganisation(t *testing.T) {
 
 	if followed.chain.Metrics.reverts.Get() == 0 {
 		t.Error("nothing was reverted")
+	}
+	steps := followed.board.Load().Log.After(0)
+	if c := steps[len(steps)-1]; !c.Reverted || c.Len() == 0 || c.Unknown {
+		t.Errorf("the last generation tells of %d changes, reverted: %v", c.Len(), c.Reverted)
+	}
+	if len(direct.board.Load().Log.After(0)) != 0 {
+		t.Error("the first generation of a chain counts as a change")
 	}
 
 	// The chain falls behind and catches up a few times, and is replaced once.

@@ -5,6 +5,7 @@
 //	cores.go      which cores serve and which ask
 //	child.go      a server as a child process: start, address, stop
 //	node.go       a tidemark node as a child, or one that runs elsewhere
+//	output.go     what a child writes
 //	readings.go   CPU time, memory and disk writes, from /proc
 //
 // The package needs Linux.

@@ -19,6 +19,7 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/archive"
 	"tidemark/actors/feed/sim"
+	"tidemark/bench/process"
 	"tidemark/edge/admin"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -150,7 +151,7 @@ func (s *archiveStage) serve(block uint64) {
 	s.t.Helper()
 	cmd := exec.Command("tidemark", "serve", "--config", s.config, "--data", s.data,
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
-	var log output
+	var log process.Output
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -157,6 +157,7 @@ func listLies() []*lie {
 		{rule: "order", field: "positions[0]", path: everyPositions + "nft_id_desc&page=1&limit=100", change: swapped("positions")},
 		{rule: "order", field: "pools[0]", path: "/v1/pools?includeRisky=true&sort=age&page=1", change: swapped("pools")},
 		{rule: "row in list", field: "positions[0].metrics.pnlUsd", path: "/v1/positions?sort=pnl&page=1", change: ofFirst("positions", raise("metrics.pnlUsd", 1e-6))},
+		{rule: "batch", field: "positions", path: "/v1/positions/batch?", change: swapped("positions")},
 		{rule: "row in list", field: "positions[0].liquidity", path: everyPositions + "apr&page=1&limit=50", change: ofFirst("positions", longer("liquidity"))},
 	}
 }
@@ -221,6 +222,23 @@ func chartLies() []*lie {
 		{rule: "position series", field: "positionSeries.pnlUsd", position: isOpen, path: position + "all", change: ofLast("positionSeries.pnlUsd", raise("value", 1))},
 		{rule: "position series", field: "positionSeries.divergenceLossUsd", position: isClosed, path: position + "all", change: ofLast("positionSeries.divergenceLossUsd", raise("value", 1))},
 		{rule: "position series", field: "positionSeries.assetValueUsd", position: isUnpriced, path: position + "all", change: ofLast("positionSeries.assetValueUsd", set("value", 0.5))},
+	}
+}
+
+// routeLies are about the routes that add up or pick out what lists and details
+// say.
+func routeLies() []*lie {
+	return []*lie{
+		{rule: "batch", field: "positions[0].rank", path: "/v1/positions/batch?", change: ofFirst("positions", set("rank", 1.0))},
+		{rule: "owner sums", field: "chains[0].pnlUsd", path: "/v1/owners/", change: ofFirst("chains", raise("pnlUsd", 1))},
+		{rule: "owner sums", field: "total.openPositions", path: "/v1/owners/", change: raise("total.openPositions", 1)},
+		{rule: "ticks", field: "liquidityNet of all ticks", pool: isAnyPool, path: "/POOL/ticks?", change: without("ticks")},
+		{rule: "ticks", field: "ticks[1].tick", pool: isAnyPool, path: "/POOL/ticks?", change: swapped("ticks")},
+		{rule: "ticks", field: "price", pool: isAnyPool, path: "/POOL/ticks?", change: ofFirst("ticks", raise("price", 1))},
+		{rule: "ticks", field: "liquidityGross", pool: isAnyPool, path: "/POOL/ticks?", change: ofFirst("ticks", set("liquidityGross", "1"))},
+		{rule: "ticks", field: "currentTick", pool: isAnyPool, path: "/POOL/ticks?", change: raise("currentTick", 1e6)},
+		{rule: "batch", field: "missing", path: "/v1/positions/batch?", change: set("missing", []any{})},
+		{rule: "batch", field: "metrics.tvlUsd", path: "/v1/pools/batch?", change: ofLast("pools", raise("metrics.tvlUsd", 1))},
 	}
 }
 

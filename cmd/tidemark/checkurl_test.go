@@ -257,7 +257,10 @@ func TestCheckNotices(t *testing.T) {
 		t.Skip("checks a market ten times")
 	}
 	s := serveMarket(t, 1, 80, 28)
-	batches := [][]*lie{rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), explainLies()}
+	batches := [][]*lie{
+		rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), explainLies(),
+		routeLies(),
+	}
 	clean, server := noticesLies(t, s, batches...)
 	for i := range clean.Listed {
 		t.Error(&clean.Listed[i])

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tidemark/bench/process"
 )
 
 // instance is a node in a process of its own, on a data directory of its own.
@@ -23,7 +25,7 @@ type instance struct {
 	cmd           *exec.Cmd
 	dir           string
 	url, ops, key string
-	said, logs    output
+	said, logs    process.Output
 }
 
 // startInstance starts a node with a small market and waits for its banner.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/bench/process"
 )
 
 // guide is a document whose code blocks are run in the order in which they
@@ -154,7 +156,7 @@ const guideTimeout = 4 * time.Minute // of one block: the first builds the binar
 // serve starts the node of a document, and ends it with the test.
 func (g *guide) serve(at, code string) {
 	cmd := exec.Command("bash", "-c", "exec "+code)
-	var said output
+	var said process.Output
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, &said, &said
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)

@@ -29,8 +29,12 @@ var asks map[string]func(s *stage, words, fields []string) []string
 
 func init() {
 	asks = map[string]func(*stage, []string, []string) []string{
-		"positions": (*stage).showPage,
-		"pools":     (*stage).showPage,
+		"positions":      (*stage).showPage,
+		"pools":          (*stage).showPage,
+		"positionsbatch": (*stage).showBatch,
+		"poolsbatch":     (*stage).showBatch,
+		"ticks":          (*stage).showTicks,
+		"owner":          (*stage).showOwner,
 		"position": func(s *stage, words, fields []string) []string {
 			return s.showOne("positions", words[1], fields)
 		},
@@ -135,8 +139,20 @@ func (s *stage) askPlainly(path, asked string) answer {
 			func(dst []byte, row *rankings.Row) []byte {
 				return render.AppendPool(dst, render.NewPool(row.View.State, row.Index), row.Rank)
 			})
+	case "/v1/positions/batch":
+		ids, err := chains.PositionBatch([]byte(asked))
+		return s.plainBatch("positions", ids, err)
+	case "/v1/pools/batch":
+		ids, err := chains.PoolBatch([]byte(asked))
+		return s.plainBatch("pools", ids, err)
 	}
 
+	if owner, ok := strings.CutPrefix(path, "/v1/owners/"); ok {
+		return s.plainOwner(owner)
+	}
+	if strings.HasSuffix(path, "/ticks") {
+		return s.plainTicks(path, asked)
+	}
 	return s.plainDetail(path)
 }
 
@@ -189,7 +205,7 @@ func (s *stage) plainDetail(path string) answer {
 	if part[2] == "pools" {
 		for i := range st.Pools.Len() {
 			if st.Pools.At(i).ID.String() == part[5] {
-				return answer{status: 200, body: string(render.AppendPool(nil, render.NewPool(st, i), 0))}
+				return answer{status: 200, body: string(render.AppendPoolDetail(nil, render.NewPool(st, i)))}
 			}
 		}
 		return answer{status: 404}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/bench/process"
 	"tidemark/edge/telemetry"
 )
 
@@ -86,7 +87,7 @@ func TestMetricsAreListed(t *testing.T) {
 
 	reader := exec.Command("tidemark", "serve", "--config", path, "--data", filepath.Join(dir, "data"),
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
-	var logs output
+	var logs process.Output
 	reader.Stderr = &logs
 	if err := reader.Start(); err != nil {
 		t.Fatal(err)

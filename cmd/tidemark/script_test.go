@@ -9,13 +9,13 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tidemark/bench/process"
 	"tidemark/storage/registry"
 )
 
@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			env.Values[nodeKey{}] = new(*process)
+			env.Values[nodeKey{}] = new(*scriptNode)
 			return nil
 		},
 
@@ -51,28 +51,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// process is the running node of a script.
-type process struct {
+// scriptNode is the running node of a script.
+type scriptNode struct {
 	*exec.Cmd
-	welcome, logs output
-}
-
-// output collects what a process writes, for others to read meanwhile.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	welcome, logs process.Output
 }
 
 // smallMarket keeps scripts fast: it is the least that the market promises.
@@ -87,7 +69,7 @@ func startNode(ts *testscript.TestScript, _ bool, args []string) {
 	args = append([]string{
 		"serve", "--data", ts.MkAbs("data"), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
 	}, args...)
-	p := &process{Cmd: exec.Command(lookPath(ts), args...)}
+	p := &scriptNode{Cmd: exec.Command(lookPath(ts), args...)}
 	p.Dir, p.Env = ts.MkAbs("."), append(os.Environ(), smallMarket...)
 	p.Stdout, p.Stderr = &p.welcome, &p.logs
 	ts.Check(p.Start())
@@ -99,7 +81,7 @@ func startNode(ts *testscript.TestScript, _ bool, args []string) {
 // nodeKey is where a script keeps its running node.
 type nodeKey struct{}
 
-func nodeOf(ts *testscript.TestScript) **process { return ts.Value(nodeKey{}).(**process) }
+func nodeOf(ts *testscript.TestScript) **scriptNode { return ts.Value(nodeKey{}).(**scriptNode) }
 
 func lookPath(ts *testscript.TestScript) string {
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
@@ -114,7 +96,7 @@ func lookPath(ts *testscript.TestScript) string {
 var addressPattern = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // waitServed waits until every chain is served.
-func waitServed(ts *testscript.TestScript, p *process) {
+func waitServed(ts *testscript.TestScript, p *scriptNode) {
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		said := p.welcome.String()
 		url := addressPattern.FindString(said)
@@ -134,7 +116,7 @@ func waitServed(ts *testscript.TestScript, p *process) {
 }
 
 // issueKey issues a key of the account that a first start makes.
-func issueKey(ts *testscript.TestScript, p *process) {
+func issueKey(ts *testscript.TestScript, p *scriptNode) {
 	var data string
 	for i, arg := range p.Args {
 		if arg == "--data" {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"tidemark/bench/process"
 	"tidemark/storage/registry"
 )
 
@@ -79,7 +80,7 @@ func serveOn(t *testing.T, dir string, out *os.File, args ...string) (*exec.Cmd,
 	}, args...)...)
 	cmd.Env = append(os.Environ(), smallMarket...)
 	cmd.Stdout = out
-	var logs output
+	var logs process.Output
 	cmd.Stderr = &logs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

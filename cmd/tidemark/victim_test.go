@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/bench/process"
 	"tidemark/storage/registry"
 )
 
@@ -18,7 +19,7 @@ type victim struct {
 	t       *testing.T
 	dir     string
 	cmd     *exec.Cmd
-	welcome output
+	welcome process.Output
 	url     string
 }
 
@@ -39,12 +40,12 @@ func newVictim(t *testing.T, quota int64) *victim {
 // start starts the node and waits until it serves.
 func (v *victim) start() {
 	v.t.Helper()
-	v.welcome = output{}
+	v.welcome.Reset()
 	v.cmd = exec.Command("tidemark", "serve", "--config", v.dir+".toml", "--data", v.dir,
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
 	v.cmd.Env = append(os.Environ(), smallMarket...)
 
-	var logs output
+	var logs process.Output
 	v.cmd.Stdout, v.cmd.Stderr = &v.welcome, &logs
 	if err := v.cmd.Start(); err != nil {
 		v.t.Fatal(err)

@@ -19,6 +19,7 @@ type snapshot struct {
 	pools      []row
 	position   map[string]row
 	pool       map[string]row
+	ends       map[string]rangeEnds // of the positions of a pool; see endsOf
 	// now is the time of the generation's block, which the first answer that
 	// has it tells.
 	now float64
@@ -68,7 +69,7 @@ func (c *checker) run() error {
 			do   func(chain int64) error
 		}{
 			{"lists of positions", c.positionLists}, {"lists of pools", c.poolLists},
-			{"pools", c.poolDetails}, {"positions", c.positionDetails},
+			{"batches", c.batches}, {"pools", c.poolDetails}, {"positions", c.positionDetails},
 		} {
 			c.progress("chain %d: %s", chain, step.what)
 			if err := step.do(chain); err != nil {

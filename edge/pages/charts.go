@@ -54,10 +54,11 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 // beginCharts waits for the turn of charts of many points. Others do not wait.
 func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *render.Error) {
 	step := q.Interval.Step()
-	if step.Of(st.Now())-step.First(st, pool, q.Range.Days()) < longChart {
+	points := step.Of(st.Now()) - step.First(st, pool, q.Range.Days())
+	if points < longChart {
 		return work{}, nil
 	}
-	return s.admission.begin(q.Account)
+	return s.admission.begin(task{q.Account, chartTask, int(points)})
 }
 
 // appendCharts begins the body of a chart with the parts that pools and positions

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"sync"
 
 	"tidemark/edge/query"
@@ -12,6 +11,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // listing is a question for a page of positions or pools that is not in the page
@@ -135,15 +135,16 @@ func (l *listing) search(views []*rankings.View) (*rankings.Search, error) {
 	return rankings.SearchPositions(views, &l.Positions)
 }
 
-// appendRow appends a rendered row of the list.
-func (p *Pages) appendRow(dst []byte, l *listing, row *rankings.Row, m *value.Metrics) []byte {
-	if l.listsPools() {
-		return render.AppendPool(dst, p.parts.poolRow(row.View, row.Index), row.Rank)
+// appendRow appends the rendered row of pool or position i. A rank of 0 is null.
+func (p *Pages) appendRow(
+	dst []byte, pool bool, v *rankings.View, i uint32, rank uint64, m *value.Metrics,
+) []byte {
+	if pool {
+		return render.AppendPool(dst, p.parts.poolRow(v, i), rank)
 	}
-	st := row.View.State
-	value.Position(st, row.Index, m)
-	share := p.parts.partsOf(row.View).share(st.Positions.At(row.Index).Pool, m)
-	return render.AppendPosition(dst, st, row.Index, m, share, row.Rank)
+	value.Position(v.State, i, m)
+	share := p.parts.partsOf(v).share(v.State.Positions.At(i).Pool, m)
+	return render.AppendPosition(dst, v.State, i, m, share, rank)
 }
 
 // findRows finds the rows of a page. When the view knows all rows of the list it
@@ -178,7 +179,11 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 
 	// The filter is new: its work waits for its turn, and lasts until the rows are
 	// found or the request stops waiting for them.
-	turn, busy := p.admission.begin(l.Account)
+	kind := selectionTask
+	if shallow {
+		kind = countTask
+	}
+	turn, busy := p.admission.begin(task{l.Account, kind, search.Unread()})
 	if busy != nil {
 		return p.whenBusy(l, sc, shallow, busy)
 	}
@@ -218,6 +223,7 @@ func (p *Pages) walkToPage(
 	}
 
 	walk := search.Walk(l.offset, l.limit)
+	pacer := pace.New(p.cfg.Board.Requests)
 	for {
 		done, err := walk.Step(p.leaves, stepRows)
 		if err != nil {
@@ -226,7 +232,7 @@ func (p *Pages) walkToPage(
 		if done {
 			break
 		}
-		runtime.Gosched()
+		pacer.Pause()
 	}
 	f.Page = walk.Page()
 
@@ -304,7 +310,8 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = p.appendRow(dst, l, &f.Rows[i], &room.metrics)
+		r := &f.Rows[i]
+		dst = p.appendRow(dst, l.listsPools(), r.View, r.Index, r.Rank, &room.metrics)
 	}
 
 	pagination := paginate(l, f, uint64(p.limits.Load().TotalCap))

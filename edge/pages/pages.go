@@ -147,10 +147,25 @@ type Question struct {
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
 	query.Chart
+	Paging query.Paging
+
+	// Set for a batch.
+	Batch []query.BatchID
+	// Set for an owner.
+	Owner *market.Address
 
 	text    [512]byte // the canonical question and its cache key
 	views   [4]*rankings.View
 	missing [4]market.ChainID
+}
+
+// Units returns what the answer costs, if it is charged.
+func (q *Question) Units() int64 {
+	units := q.Route.Units()
+	if len(q.Batch) > 0 {
+		units *= int64(len(q.Batch)+accounts.RowsPerUnit-1) / accounts.RowsPerUnit
+	}
+	return units
 }
 
 // Answer answers a question, from the page cache when it can.
@@ -158,6 +173,10 @@ func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePositions, accounts.RoutePools:
 		return p.answerList(q)
+	case accounts.RoutePositionBatch, accounts.RoutePoolBatch:
+		return p.answerBatch(q)
+	case accounts.RouteOwner:
+		return p.answerOwner(q)
 	}
 	return p.answerDetail(q)
 }

@@ -24,10 +24,14 @@ func appendLimit(dst []byte, n int64) []byte {
 	return integer(dst, n)
 }
 
-// AppendUnits appends the price of a route in units.
+// AppendUnits appends the price of a route in units, and what they are for if that
+// is not a request.
 func AppendUnits(dst []byte, r accounts.Route) []byte {
 	dst = append(append(dst, `{"method":"GET","path":"`...), r.Path()...)
 	dst = integer(append(dst, `","units":`...), r.Units())
+	if r.Per() != "" {
+		dst = String(append(dst, `,"per":`...), r.Per())
+	}
 	return append(dst, '}')
 }
 

@@ -31,6 +31,19 @@ func AppendMissing(dst []byte, missing []market.ChainID) []byte {
 	return append(appendChainIDs(append(dst, `,"partial":true,"missingChains":[`...), missing), ']')
 }
 
+// AppendMissingIDs appends the field missing, which follows a batch's rows: the
+// ids of nothing that exists.
+func AppendMissingIDs(dst []byte, ids []string) []byte {
+	dst = append(dst, `,"missing":[`...)
+	for i, id := range ids {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = String(dst, id)
+	}
+	return append(dst, ']')
+}
+
 // AppendStale appends the flags of an answer whose data, of that unix time in
 // milliseconds, is too old.
 func AppendStale(dst []byte, dataAsOf int64) []byte {

@@ -19,15 +19,22 @@ func NewPool(st *market.State, i uint32) *Pool {
 // poolRowSize holds nearly every row of a pool.
 const poolRowSize = 2048
 
-// AppendPool appends a pool's row. A rank of 0 is left out, for the detail.
+// AppendPool appends a pool's row. A rank of 0 is null, for rows outside a list.
 func AppendPool(dst []byte, p *Pool, rank uint64) []byte {
-	dst = append(dst, '{')
-	if rank > 0 {
-		dst = append(dst, `"rank":`...)
-		dst = integer(dst, rank)
-		dst = append(dst, ',')
+	return append(append(appendRank(dst, rank), ','), p.row...)
+}
+
+// AppendPoolDetail appends a pool without a rank.
+func AppendPoolDetail(dst []byte, p *Pool) []byte {
+	return append(append(dst, '{'), p.row...)
+}
+
+// appendRank begins a row with its rank; 0 is null.
+func appendRank(dst []byte, rank uint64) []byte {
+	if rank == 0 {
+		return append(dst, `{"rank":null`...)
 	}
-	return append(dst, p.row...)
+	return integer(append(dst, `{"rank":`...), rank)
 }
 
 // appendChainID appends the fields chainId and protocol.

@@ -115,12 +115,7 @@ func AppendPosition(
 
 // appendPositionIDs appends the fields up to the owner, without its closing quote.
 func appendPositionIDs(dst []byte, st *market.State, p *market.Position, rank uint64) []byte {
-	if rank == 0 {
-		dst = append(dst, `{"rank":null`...)
-	} else {
-		dst = integer(append(dst, `{"rank":`...), rank)
-	}
-	dst = integer(append(dst, `,"positionId":"`...), p.ID)
+	dst = integer(append(appendRank(dst, rank), `,"positionId":"`...), p.ID)
 	dst = integer(append(dst, `","tokenId":"`...), p.ID)
 	dst = appendChainID(append(dst, `",`...), st.Chain)
 	return st.Owners.At(p.Owner).AppendHex(append(dst, `"owner":"`...))

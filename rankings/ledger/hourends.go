@@ -29,14 +29,14 @@ func eventHour(hour uint32) uint8 { return uint8(hour%market.HoursOfDay) + 1 }
 
 // findHourPools sets the running hour to that of the ledger's time, and finds the
 // pools with events in it.
-func (l *Ledger) findHourPools() {
+func (l *Ledger) findHourPools(pause func()) {
 	l.hourNow = market.HourOf(l.time)
 	l.hourPools = l.hourPools[:0]
-	for i := range l.st.Days.Len() {
-		if d := l.st.Days.At(i); d.Day == l.day && d.EventHour == eventHour(l.hourNow) {
+	eachRow(&l.st.Days, pause, func(i uint32, d *market.PoolDay) {
+		if d.Day == l.day && d.EventHour == eventHour(l.hourNow) {
 			l.hourPools = append(l.hourPools, i)
 		}
-	}
+	})
 }
 
 // endHour puts the running hour of every pool that had events in it into the series,

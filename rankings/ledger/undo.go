@@ -119,7 +119,7 @@ func (l *Ledger) applyUndo(u *Undo) {
 	l.st.Head = u.Before
 	l.time, l.day = l.st.Head.Time, market.DayOf(l.st.Head.Time)
 	if l.hourNow != market.HourOf(l.time) {
-		l.findHourPools()
+		l.findHourPools(func() {})
 	}
 }
 

@@ -12,25 +12,37 @@ const (
 	RoutePool
 	RoutePoolCharts
 	RouteUsage
+	RoutePositionBatch
+	RoutePoolBatch
+	RoutePoolTicks
+	RouteOwner
 
 	// NumRoutes is how many there are.
-	NumRoutes = 8
+	NumRoutes = 12
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
+	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
+	// each so many.
+	RowsPerUnit = 20
 )
 
 var routes = [NumRoutes]struct {
 	path  string
 	units int64
+	per   string // what the units are for; a request when empty
 }{
-	RoutePositions:      {"/v1/positions", 1},
-	RoutePosition:       {"/v1/positions/{chainId}/{protocol}/{positionId}", 1},
-	RoutePositionCharts: {"/v1/positions/{chainId}/{protocol}/{positionId}/charts", 10},
-	RouteExplain:        {"/v1/positions/{chainId}/{protocol}/{positionId}/explain", 1},
-	RoutePools:          {"/v1/pools", 2},
-	RoutePool:           {"/v1/pools/{chainId}/{protocol}/{poolId}", 1},
-	RoutePoolCharts:     {"/v1/pools/{chainId}/{protocol}/{poolId}/charts", 10},
-	RouteUsage:          {"/v1/usage", 0},
+	RoutePositions:      {path: "/v1/positions", units: 1},
+	RoutePosition:       {path: "/v1/positions/{chainId}/{protocol}/{positionId}", units: 1},
+	RoutePositionCharts: {path: "/v1/positions/{chainId}/{protocol}/{positionId}/charts", units: 10},
+	RouteExplain:        {path: "/v1/positions/{chainId}/{protocol}/{positionId}/explain", units: 1},
+	RoutePools:          {path: "/v1/pools", units: 2},
+	RoutePool:           {path: "/v1/pools/{chainId}/{protocol}/{poolId}", units: 1},
+	RoutePoolCharts:     {path: "/v1/pools/{chainId}/{protocol}/{poolId}/charts", units: 10},
+	RouteUsage:          {path: "/v1/usage"},
+	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
+	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
+	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 }
 
 // Path returns the route's template, as in the price list and in usage reports.
@@ -38,3 +50,6 @@ func (r Route) Path() string { return routes[r].path }
 
 // Units returns the cost of a charged answer of the route.
 func (r Route) Units() int64 { return routes[r].units }
+
+// Per returns what the units are for, as the price list has it; empty is a request.
+func (r Route) Per() string { return routes[r].per }

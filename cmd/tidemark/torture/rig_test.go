@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"tidemark/bench/process"
 	"tidemark/edge/admin"
 	"tidemark/storage/registry"
 )
@@ -82,32 +82,8 @@ type node struct {
 	cmd      *exec.Cmd
 	began    time.Time
 	url, ops string
-	said     output
-	logs     output
-}
-
-// output collects what a process writes, for others to read meanwhile.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
-func (o *output) reset() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text.Reset()
+	said     process.Output
+	logs     process.Output
 }
 
 // startTimeout bounds a start. Only a wrong node needs as long.
@@ -150,8 +126,8 @@ func (n *node) awaitAdministration() {
 // launch starts the process.
 func (n *node) launch() {
 	n.t.Helper()
-	n.said.reset()
-	n.logs.reset()
+	n.said.Reset()
+	n.logs.Reset()
 	n.url, n.ops = "", ""
 	n.cmd = exec.Command(n.binary, append([]string{
 		"serve", "--config", n.dir + ".toml", "--data", n.dir,

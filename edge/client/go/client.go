@@ -61,6 +61,12 @@ func (c *Client) Position(
 	return get[PositionDetail](ctx, c, detailPath("positions", chainID, positionID, ""), nil)
 }
 
+// PositionBatch returns up to 100 positions by their ids, such as 1-77: chain id and
+// position id.
+func (c *Client) PositionBatch(ctx context.Context, ids ...string) (*PositionBatch, error) {
+	return get[PositionBatch](ctx, c, "/v1/positions/batch", idsQuery(ids))
+}
+
 // PositionCharts returns the daily series of a position. days is 30d, 60d, 90d,
 // 180d or all.
 func (c *Client) PositionCharts(
@@ -95,6 +101,12 @@ func (c *Client) Pool(ctx context.Context, chainID int64, poolID string) (*PoolD
 	return get[PoolDetail](ctx, c, detailPath("pools", chainID, poolID, ""), nil)
 }
 
+// PoolBatch returns up to 100 pools by their ids, such as 1-0x…: chain id and pool
+// id.
+func (c *Client) PoolBatch(ctx context.Context, ids ...string) (*PoolBatch, error) {
+	return get[PoolBatch](ctx, c, "/v1/pools/batch", idsQuery(ids))
+}
+
 // PoolCharts returns the daily series of a pool. days is as for PositionCharts.
 func (c *Client) PoolCharts(
 	ctx context.Context, chainID int64, poolID, days string,
@@ -108,6 +120,20 @@ func (c *Client) PoolChartsByHour(
 ) (*PoolCharts, error) {
 	path := detailPath("pools", chainID, poolID, "/charts")
 	return get[PoolCharts](ctx, c, path, url.Values{"interval": {"1h"}})
+}
+
+// PoolTicks returns a page of the initialised ticks of a pool, ascending. A page and
+// a limit of 0 are the defaults.
+func (c *Client) PoolTicks(
+	ctx context.Context, chainID int64, poolID string, page, limit int64,
+) (*PoolTicks, error) {
+	path := detailPath("pools", chainID, poolID, "/ticks")
+	return get[PoolTicks](ctx, c, path, pageQuery(page, limit))
+}
+
+// Owner returns what the positions of an owner come to.
+func (c *Client) Owner(ctx context.Context, address string) (*Owner, error) {
+	return get[Owner](ctx, c, "/v1/owners/"+url.PathEscape(address), nil)
 }
 
 // Usage returns what the key's account has used this month. The call is free.
@@ -156,6 +182,21 @@ func rangeQuery(days string) url.Values {
 		return nil
 	}
 	return url.Values{"range": {days}}
+}
+
+func pageQuery(page, limit int64) url.Values {
+	v := url.Values{}
+	if page != 0 {
+		v.Set("page", strconv.FormatInt(page, 10))
+	}
+	if limit != 0 {
+		v.Set("limit", strconv.FormatInt(limit, 10))
+	}
+	return v
+}
+
+func idsQuery(ids []string) url.Values {
+	return url.Values{"ids": {strings.Join(ids, ",")}}
 }
 
 func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {

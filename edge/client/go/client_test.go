@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,37 @@ func TestRetries(t *testing.T) {
 	f(1, true, time.Millisecond, told{503, "1", `{"error":"deep"}`}, ok)
 	f(1, true, time.Minute, told{404, "1", `{"error":"none"}`}, ok)
 	f(1, true, time.Minute, told{400, "", `{"error":"bad"}`}, ok)
+}
+
+// TestParameters checks that the arguments of a call become its parameters.
+func TestParameters(t *testing.T) {
+	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{"pools":[],"missing":[]}`})
+	positions, err := c.PositionBatch(t.Context(), "1-7", "42161-8")
+	if err != nil || len(positions.Missing) != 1 || positions.Missing[0] != "1-7" {
+		t.Errorf("positions: got %+v, %v", positions, err)
+	}
+	if _, err := c.PoolBatch(t.Context(), "1-0x12"); err != nil {
+		t.Errorf("pools: %v", err)
+	}
+
+	for _, page := range []int64{0, 2} {
+		if _, err := c.PoolTicks(t.Context(), 1, "0x12", page, page*500); err != nil {
+			t.Errorf("ticks: %v", err)
+		}
+	}
+
+	if _, err := c.Owner(t.Context(), "0xaa"); err != nil {
+		t.Errorf("owner: %v", err)
+	}
+
+	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
+	want := []string{
+		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
+		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
+	}
+	if !slices.Equal(n.asked, want) {
+		t.Errorf("asked %q; want %q", n.asked, want)
+	}
 }
 
 // TestBackoff checks that without Retry-After the waits double, from about one

@@ -708,7 +708,7 @@ type PositionChartsPositionSeries struct {
 
 // PositionDetail is as the OpenAPI document describes it.
 type PositionDetail struct {
-	// Always null on the detail.
+	// Always null: the row is not of a ranking.
 	Rank *int64 `json:"rank"`
 	// Id of the position; equal to tokenId.
 	PositionID string `json:"positionId"`
@@ -1000,6 +1000,8 @@ type UnitsUnit struct {
 	Path string `json:"path"`
 	// Units of an answer that is charged.
 	Units int64 `json:"units"`
+	// What the units are for, where it is not the request. Left out otherwise.
+	Per string `json:"per,omitempty"`
 }
 
 // Usage is as the OpenAPI document describes it.
@@ -1042,6 +1044,212 @@ type Index struct {
 	Links any `json:"links"`
 	// The head of the ranking by PnL, where the node shows it to everyone.
 	Preview PositionList `json:"preview,omitempty"`
+}
+
+// UnrankedPosition is as the OpenAPI document describes it.
+type UnrankedPosition struct {
+	// Always null: the row is not of a ranking.
+	Rank *int64 `json:"rank"`
+	// Id of the position; equal to tokenId.
+	PositionID string `json:"positionId"`
+	// Id of the NFT.
+	TokenID string `json:"tokenId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// Owner of the NFT, or its last one if it was burned.
+	Owner string `json:"owner"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Lower end of the range, a tick.
+	TickLower int64 `json:"tickLower"`
+	// Upper end of the range, a tick; not part of it.
+	TickUpper int64 `json:"tickUpper"`
+	// Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceLower *float64 `json:"priceLower"`
+	// Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known.
+	PriceUpper *float64 `json:"priceUpper"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// Liquidity, in the pool's own unit.
+	Liquidity string `json:"liquidity"`
+	// The position is open: liquidity > 0.
+	IsActive bool `json:"isActive"`
+	// When it was minted, in unix seconds. It stays when the position is closed and opened again.
+	OpenedAtTimestamp int64 `json:"openedAtTimestamp"`
+	// When it was last closed, in unix seconds; null while it is open.
+	ClosedAtTimestamp *int64 `json:"closedAtTimestamp"`
+	// Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades).
+	TimeInRange *float64 `json:"timeInRange"`
+	// Token amounts of the position.
+	Amounts PositionAmounts `json:"amounts"`
+	// Results of the position.
+	Metrics PositionMetrics `json:"metrics"`
+	// Metrics of the position's pool.
+	PoolStats PoolMetrics `json:"poolStats"`
+	// What the row is valued at.
+	Pricing PositionPricing `json:"pricing"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+}
+
+// PositionBatch is as the OpenAPI document describes it.
+type PositionBatch struct {
+	// The rows that exist, in the order asked.
+	Positions []UnrankedPosition `json:"positions"`
+	// The ids of which there is none, in the order asked.
+	Missing []string `json:"missing"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// UnrankedPool is as the OpenAPI document describes it.
+type UnrankedPool struct {
+	// Always null: the row is not of a ranking.
+	Rank *int64 `json:"rank"`
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Protocol key.
+	Protocol ProtocolKey `json:"protocol"`
+	// First token of the pool.
+	Token0 Token `json:"token0"`
+	// Second token of the pool.
+	Token1 Token `json:"token1"`
+	// Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first.
+	Fee *int64 `json:"fee"`
+	// The fee is set by the hook, swap by swap.
+	IsDynamicFee bool `json:"isDynamicFee"`
+	// Ticks between two ticks that can be initialised.
+	TickSpacing int64 `json:"tickSpacing"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Square root of the price in smallest units, times 2^96.
+	SqrtPriceX96 string `json:"sqrtPriceX96"`
+	// Liquidity in range, in the pool's own unit.
+	Liquidity string `json:"liquidity"`
+	// Contract of the hook; the zero address: none.
+	Hooks string `json:"hooks"`
+	// When the pool was initialised, unix seconds.
+	CreatedAtTimestamp int64 `json:"createdAtTimestamp"`
+	// Metrics of the pool.
+	Metrics PoolMetrics `json:"metrics"`
+	// What the pool is valued at.
+	Pricing PoolPricing `json:"pricing"`
+	// Number of open positions; null while not known yet.
+	PositionsCount *int64 `json:"positionsCount"`
+	// Number of distinct owners of open positions; null while not known yet.
+	HoldersCount *int64 `json:"holdersCount"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+}
+
+// PoolBatch is as the OpenAPI document describes it.
+type PoolBatch struct {
+	// The rows that exist, in the order asked.
+	Pools []UnrankedPool `json:"pools"`
+	// The ids of which there is none, in the order asked.
+	Missing []string `json:"missing"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// PoolTicks is as the OpenAPI document describes it.
+type PoolTicks struct {
+	// Block that the answer is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Liquidity in range, in the pool's own unit: the sum of liquidityNet of all ticks up to currentTick.
+	Liquidity string `json:"liquidity"`
+	// The initialised ticks of the page, ascending.
+	Ticks []PoolTicksTick `json:"ticks"`
+	// Where the page stands. The total is always exact.
+	Pagination Pagination `json:"pagination"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// PoolTicksTick is as the OpenAPI document describes it.
+type PoolTicksTick struct {
+	// The tick, at which a range begins or ends.
+	Tick int64 `json:"tick"`
+	// Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known.
+	Price *float64 `json:"price"`
+	// Liquidity of all ranges that begin or end here, in the pool's own unit.
+	LiquidityGross string `json:"liquidityGross"`
+	// What the price adds to the liquidity in range as it passes the tick upwards, and takes away downwards. All ticks of a pool sum to 0.
+	LiquidityNet string `json:"liquidityNet"`
+}
+
+// OwnerSums is as the OpenAPI document describes it.
+type OwnerSums struct {
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
+}
+
+// Owner is as the OpenAPI document describes it.
+type Owner struct {
+	// Address of the owner.
+	Owner string `json:"owner"`
+	// What the positions come to on every enabled chain, ascending by chain id.
+	Chains []OwnerChain `json:"chains"`
+	// The same over all of these chains.
+	Total OwnerSums `json:"total"`
+	// When the oldest data of the answer was current.
+	AsOf string `json:"asOf"`
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
+	Partial bool `json:"partial,omitempty"`
+	// With partial: the chain ids that are left out, ascending.
+	MissingChains []int64 `json:"missingChains,omitempty"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// OwnerChain is as the OpenAPI document describes it.
+type OwnerChain struct {
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
 }
 
 // PositionsQuery is the question of GET /v1/positions; a zero field takes the default.
@@ -1203,6 +1411,25 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Generation != "" {
 		v.Set("generation", q.Generation)
+	}
+	return v
+}
+
+// PoolTicksQuery is the question of GET /v1/pools/{chainId}/{protocol}/{poolId}/ticks; a zero field takes the default.
+type PoolTicksQuery struct {
+	// Number of the page, from 1. A page behind the last has no ticks and the real total.
+	Page int64
+	// Ticks a page.
+	Limit int64
+}
+
+func (q *PoolTicksQuery) values() url.Values {
+	v := url.Values{}
+	if q.Page != 0 {
+		v.Set("page", strconv.FormatInt(q.Page, 10))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
 	return v
 }

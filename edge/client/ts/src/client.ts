@@ -1,7 +1,8 @@
 import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
-  Chain, Explanation, Health, Plans, Pool, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
-  PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
+  Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
+  Position,
+  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
 } from "./schema.js";
 
 export interface Options {
@@ -32,6 +33,12 @@ export interface Meta {
 
 export type ChartRange = "30d" | "60d" | "90d" | "180d" | "all";
 
+/** Which page of a list. */
+export interface Paging {
+  page?: number;
+  limit?: number;
+}
+
 interface Call {
   signal?: AbortSignal | undefined;
 }
@@ -58,6 +65,11 @@ export class Tidemark {
     return this.get(place("positions", chainId, positionId), {}, call);
   }
 
+  /** Up to 100 positions by their ids, such as 1-77: chain id and position id. */
+  positionBatch(ids: string[], call?: Call): Promise<PositionBatch> {
+    return this.get("/v1/positions/batch", { ids: ids.join() }, call);
+  }
+
   positionCharts(chainId: number, positionId: string, range: ChartRange = "30d", call?: Call): Promise<PositionCharts> {
     return this.get(`${place("positions", chainId, positionId)}/charts`, { range }, call);
   }
@@ -81,6 +93,11 @@ export class Tidemark {
     return this.get(place("pools", chainId, poolId), {}, call);
   }
 
+  /** Up to 100 pools by their ids, such as 1-0x…: chain id and pool id. */
+  poolBatch(ids: string[], call?: Call): Promise<PoolBatch> {
+    return this.get("/v1/pools/batch", { ids: ids.join() }, call);
+  }
+
   poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { range }, call);
   }
@@ -88,6 +105,16 @@ export class Tidemark {
   /** The hourly series of a pool over 30 days. */
   poolChartsByHour(chainId: number, poolId: string, call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { interval: "1h" }, call);
+  }
+
+  /** What the positions of an owner come to. */
+  owner(address: string, call?: Call): Promise<Owner> {
+    return this.get(`/v1/owners/${encodeURIComponent(address)}`, {}, call);
+  }
+
+  /** The initialised ticks of a pool, ascending. */
+  poolTicks(chainId: number, poolId: string, query: Paging = {}, call?: Call): Promise<PoolTicks> {
+    return this.get(`${place("pools", chainId, poolId)}/ticks`, query, call);
   }
 
   /** Every position of a ranking in its order, read page by page until there are no more. */

@@ -672,7 +672,7 @@ export interface PositionChartsPositionSeries {
 }
 
 export interface PositionDetail {
-  /** Always null on the detail. */
+  /** Always null: the row is not of a ranking. */
   rank: number | null;
   /** Id of the position; equal to tokenId. */
   positionId: string;
@@ -953,6 +953,8 @@ export interface UnitsUnit {
   path: string;
   /** Units of an answer that is charged. */
   units: number;
+  /** What the units are for, where it is not the request. Left out otherwise. */
+  per?: string;
 }
 
 export interface Usage {
@@ -992,6 +994,203 @@ export interface Index {
   links: Record<string, unknown>;
   /** The head of the ranking by PnL, where the node shows it to everyone. */
   preview?: PositionList;
+}
+
+export interface UnrankedPosition {
+  /** Always null: the row is not of a ranking. */
+  rank: number | null;
+  /** Id of the position; equal to tokenId. */
+  positionId: string;
+  /** Id of the NFT. */
+  tokenId: string;
+  /** Id of the chain. */
+  chainId: number;
+  /** Protocol key. */
+  protocol: ProtocolKey;
+  /** Owner of the NFT, or its last one if it was burned. */
+  owner: string;
+  /** Id of the pool. */
+  poolId: string;
+  /** First token of the pool. */
+  token0: Token;
+  /** Second token of the pool. */
+  token1: Token;
+  /** Lower end of the range, a tick. */
+  tickLower: number;
+  /** Upper end of the range, a tick; not part of it. */
+  tickUpper: number;
+  /** Price at tickLower, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceLower: number | null;
+  /** Price at tickUpper, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  priceUpper: number | null;
+  /** The pool's tick now. */
+  currentTick: number;
+  /** Ticks between two ticks that can be initialised. */
+  tickSpacing: number;
+  /** Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first. */
+  fee: number | null;
+  /** Liquidity, in the pool's own unit. */
+  liquidity: string;
+  /** The position is open: liquidity > 0. */
+  isActive: boolean;
+  /** When it was minted, in unix seconds. It stays when the position is closed and opened again. */
+  openedAtTimestamp: number;
+  /** When it was last closed, in unix seconds; null while it is open. */
+  closedAtTimestamp: number | null;
+  /** Share of its open time, 0 to 1, in which tickLower <= the tick of the pool < tickUpper, by the timestamps of the blocks. A closed position stands still; one that is opened again continues. null while no time has passed, in a pool in quarantine, and for positions that were minted before the node counted seconds (see the documentation of upgrades). */
+  timeInRange: number | null;
+  /** Token amounts of the position. */
+  amounts: PositionAmounts;
+  /** Results of the position. */
+  metrics: PositionMetrics;
+  /** Metrics of the position's pool. */
+  poolStats: PoolMetrics;
+  /** What the row is valued at. */
+  pricing: PositionPricing;
+  /** Block that the row is computed from. */
+  asOfBlock: number;
+}
+
+export interface PositionBatch {
+  /** The rows that exist, in the order asked. */
+  positions: UnrankedPosition[];
+  /** The ids of which there is none, in the order asked. */
+  missing: string[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface UnrankedPool {
+  /** Always null: the row is not of a ranking. */
+  rank: number | null;
+  /** Id of the pool. */
+  poolId: string;
+  /** Id of the chain. */
+  chainId: number;
+  /** Protocol key. */
+  protocol: ProtocolKey;
+  /** First token of the pool. */
+  token0: Token;
+  /** Second token of the pool. */
+  token1: Token;
+  /** Fee of a swap in pips: 3000 is 0.30 %. Of a dynamic pool what the last swap paid; null before the first. */
+  fee: number | null;
+  /** The fee is set by the hook, swap by swap. */
+  isDynamicFee: boolean;
+  /** Ticks between two ticks that can be initialised. */
+  tickSpacing: number;
+  /** The pool's tick now. */
+  currentTick: number;
+  /** Square root of the price in smallest units, times 2^96. */
+  sqrtPriceX96: string;
+  /** Liquidity in range, in the pool's own unit. */
+  liquidity: string;
+  /** Contract of the hook; the zero address: none. */
+  hooks: string;
+  /** When the pool was initialised, unix seconds. */
+  createdAtTimestamp: number;
+  /** Metrics of the pool. */
+  metrics: PoolMetrics;
+  /** What the pool is valued at. */
+  pricing: PoolPricing;
+  /** Number of open positions; null while not known yet. */
+  positionsCount: number | null;
+  /** Number of distinct owners of open positions; null while not known yet. */
+  holdersCount: number | null;
+  /** Block that the row is computed from. */
+  asOfBlock: number;
+}
+
+export interface PoolBatch {
+  /** The rows that exist, in the order asked. */
+  pools: UnrankedPool[];
+  /** The ids of which there is none, in the order asked. */
+  missing: string[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface PoolTicks {
+  /** Block that the answer is computed from. */
+  asOfBlock: number;
+  /** The pool's tick now. */
+  currentTick: number;
+  /** Liquidity in range, in the pool's own unit: the sum of liquidityNet of all ticks up to currentTick. */
+  liquidity: string;
+  /** The initialised ticks of the page, ascending. */
+  ticks: PoolTicksTick[];
+  /** Where the page stands. The total is always exact. */
+  pagination: Pagination;
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface PoolTicksTick {
+  /** The tick, at which a range begins or ends. */
+  tick: number;
+  /** Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  price: number | null;
+  /** Liquidity of all ranges that begin or end here, in the pool's own unit. */
+  liquidityGross: string;
+  /** What the price adds to the liquidity in range as it passes the tick upwards, and takes away downwards. All ticks of a pool sum to 0. */
+  liquidityNet: string;
+}
+
+export interface OwnerSums {
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
+}
+
+export interface Owner {
+  /** Address of the owner. */
+  owner: string;
+  /** What the positions come to on every enabled chain, ascending by chain id. */
+  chains: OwnerChain[];
+  /** The same over all of these chains. */
+  total: OwnerSums;
+  /** When the oldest data of the answer was current. */
+  asOf: string;
+  /** A chain is left out because its data is not available; the answer is free. Left out otherwise. */
+  partial?: boolean;
+  /** With partial: the chain ids that are left out, ascending. */
+  missingChains?: number[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface OwnerChain {
+  /** Id of the chain. */
+  chainId: number;
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
 }
 
 /** The parameters of GET /v1/positions. */
@@ -1058,4 +1257,12 @@ export interface PoolsQuery {
   hooks?: string | undefined;
   /** What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest. */
   generation?: string | undefined;
+}
+
+/** The parameters of GET /v1/pools/{chainId}/{protocol}/{poolId}/ticks. */
+export interface PoolTicksQuery {
+  /** Number of the page, from 1. A page behind the last has no ticks and the real total. */
+  page?: number | undefined;
+  /** Ticks a page. */
+  limit?: number | undefined;
 }

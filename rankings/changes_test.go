@@ -1,0 +1,235 @@
+package rankings_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"tidemark/rankings"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
+
+// naiveChanges compares two states row by row, found by id.
+func naiveChanges(was, is *market.State) (lines []string) {
+	byID := func(st *market.State) map[uint64]*market.Position {
+		rows := map[uint64]*market.Position{}
+		for i := range st.Positions.Len() {
+			rows[st.Positions.At(i).ID] = st.Positions.At(i)
+		}
+		return rows
+	}
+	inRange := func(st *market.State, p *market.Position) bool {
+		tick := st.Pools.At(p.Pool).Tick
+		return p.TickLower <= tick && tick < p.TickUpper
+	}
+
+	old, now := byID(was), byID(is)
+	add := func(id uint64, kind rankings.ChangeKind, before, after *market.Position) {
+		owner := *is.Owners.At(after.Owner)
+		if before == after {
+			owner = *was.Owners.At(after.Owner)
+		}
+		first := owner
+		if before != nil {
+			first = *was.Owners.At(before.Owner)
+		}
+		lines = append(lines, fmt.Sprintf("%d %s %s %s", id, kind, owner, first))
+	}
+	for _, id := range slices.Sorted(maps.Keys(old)) {
+		if now[id] == nil {
+			add(id, rankings.Closed, old[id], old[id])
+		}
+	}
+
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		a, b := old[id], now[id]
+		switch wasOpen := a != nil && a.IsOpen(); {
+		case b.IsOpen() && !wasOpen:
+			add(id, rankings.Opened, a, b)
+		case !b.IsOpen() && (wasOpen || a == nil):
+			add(id, rankings.Closed, a, b)
+		default:
+			if fmt.Sprint(*a) != fmt.Sprint(*b) { // unknown floats print alike
+				add(id, rankings.Changed, a, b)
+			}
+			if b.IsOpen() && inRange(was, a) != inRange(is, b) {
+				kind := rankings.LeftRange
+				if inRange(is, b) {
+					kind = rankings.EnteredRange
+				}
+				add(id, kind, a, b)
+			}
+		}
+	}
+
+	slices.Sort(lines)
+	return lines
+}
+
+// TestChanges compares the changes of random generations with a comparison of all
+// rows.
+func TestChanges(t *testing.T) {
+	w := newTestWorld(t, 500)
+	seen, reverted := map[rankings.ChangeKind]int{}, 0
+	for range 200 {
+		was := w.view
+		w.change()
+		w.publish()
+
+		got := w.view.ChangesSince(was, false, 7, func() {})
+		if got.Since != was.Generation || got.At != 7 || got.Unknown {
+			t.Fatalf("generation %d: changes since %d at %d, unknown: %v",
+				w.view.Generation, got.Since, got.At, got.Unknown)
+		}
+
+		var lines []string
+		for i := range got.Positions {
+			c := &got.Positions[i]
+			lines = append(lines, fmt.Sprintf("%d %s %s %s", c.ID, c.Kind, c.Owner, c.Before))
+			seen[c.Kind]++
+		}
+		slices.Sort(lines)
+		if want := naiveChanges(was.State, w.view.State); !slices.Equal(lines, want) {
+			t.Fatalf("generation %d:\n%s\nwant\n%s", w.view.Generation, lines, want)
+		}
+		if _, there := w.view.Position(was.State.Positions.At(was.State.Positions.Len() - 1).ID); there == got.Reverted {
+			t.Fatalf("generation %d: reverted is %v", w.view.Generation, got.Reverted)
+		} else if !there {
+			reverted++
+		}
+	}
+
+	if len(seen) != 5 || reverted == 0 {
+		t.Fatalf("the generations have %v, %d of them after a reorg; want all five kinds", seen, reverted)
+	}
+}
+
+// TestPoolChanges checks which pools count as changed.
+func TestPoolChanges(t *testing.T) {
+	w := newTestWorld(t, 100)
+	f := func(want string, change func()) {
+		t.Helper()
+		was := w.view
+		change()
+		w.publish()
+		c := w.view.ChangesSince(was, false, 0, func() {})
+		got := ""
+		for _, p := range c.Pools {
+			i, _ := w.view.Pool(p.ID)
+			got += fmt.Sprint(" ", i, " ", p.Kind)
+		}
+		if got != want {
+			t.Fatalf("got%s; want%s", got, want)
+		}
+	}
+
+	n := w.pools.Len()
+	f("", func() {})
+	f("", func() { w.prices.Mut(1).Usd *= 2 })
+	f("", func() {
+		p := w.pools.Mut(1)
+		p.Held[0], p.Others, p.LastHour = 7, 9, 3
+	})
+	f(" 2 changed", func() { w.pools.Mut(2).Swaps++ })
+	f(" 1 changed 3 changed", func() { w.pools.Mut(3).Holders++; w.pools.Mut(1).LiquidityChanges++ })
+	f(fmt.Sprintf(" 0 changed %d opened", n), func() { w.pools.Mut(0).FeeGrowthGlobal0X128[1]++; w.addPool() })
+}
+
+// TestUnknownChanges checks when the changes are not listed.
+func TestUnknownChanges(t *testing.T) {
+	w := newTestWorld(t, 100)
+	if w.view.ChangesSince(nil, false, 0, func() {}) != nil {
+		t.Error("the first generation has changes")
+	}
+
+	cold, err := rankings.Open(w.view.State, w.view.Generation, w.directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := w.view.ChangesSince(cold, false, 0, func() {}); !c.Unknown {
+		t.Error("changes since a view without columns are known")
+	}
+
+	was := w.view
+	for range 70_000 {
+		w.mint()
+	}
+	w.publish()
+	if c := w.view.ChangesSince(was, false, 0, func() {}); !c.Unknown || c.Len() != 0 {
+		t.Errorf("70000 changes: unknown is %v, %d are listed", c.Unknown, c.Len())
+	}
+}
+
+// TestChangeLog checks what the board's log keeps.
+func TestChangeLog(t *testing.T) {
+	var board rankings.Board
+	board.SetWindow(10 * time.Second)
+	publish := func(chain market.ChainID, generation uint64, at int64, changes int) {
+		v, _ := rankings.Build(nil, &market.State{Chain: chain}, generation)
+		v.Changes = &rankings.Changes{
+			Since: generation - 1, At: at, Positions: make([]rankings.PositionChange, changes),
+		}
+		board.Publish(v)
+	}
+	f := func(want string) {
+		t.Helper()
+		got := ""
+		for _, s := range board.Load().Log.After(0) {
+			got += fmt.Sprintf("%d=%d:%d ", s.Seq, s.Chain, s.Generation)
+		}
+		if got != want {
+			t.Fatalf("the log has %s; want %s", got, want)
+		}
+	}
+
+	f("")
+	restored, _ := rankings.Build(nil, &market.State{Chain: 1}, 4)
+	board.Publish(restored)
+	f("")
+	publish(1, 5, 1_000, 1)
+	publish(2, 9, 2_000, 1)
+	publish(1, 6, 11_000, 1)
+	f("0=1:5 1=2:9 2=1:6 ")
+	publish(2, 10, 11_001, 1)
+	f("1=2:9 2=1:6 3=2:10 ")
+
+	log := board.Load().Log
+	if got := log.After(3); len(got) != 1 || got[0].Generation != 10 || log.Next() != 4 || len(log.After(4)) != 0 {
+		t.Errorf("after 3 come %d steps, next is %d", len(got), log.Next())
+	}
+	if s := log.Find(1, 6); s == nil || s.Seq != 2 || log.Find(1, 5) != nil || log.Find(2, 6) != nil {
+		t.Errorf("found %v for generation 6 of chain 1", s)
+	}
+
+	// Many changes push the older ones out, and the newest is kept.
+	publish(1, 7, 11_002, 300_000)
+	f("4=1:7 ")
+}
+
+// BenchmarkChanges is what a generation of a million positions takes to compare
+// with the one before, beside building it; see BenchmarkBuild.
+func BenchmarkChanges(b *testing.B) {
+	w := bench()
+	was := w.views[0]
+	for range w.pools.Len() / 100 {
+		w.moveTo(w.Uint32N(w.pools.Len()), int32(w.IntN(400))-200)
+	}
+	for range 1000 {
+		w.positions.Mut(w.Uint32N(w.positions.Len())).Collected0 = clmath.U128{Lo: w.Uint64()}
+	}
+	w.now += 12
+	st := w.state()
+	is, _ := rankings.Build(was, st, 2)
+
+	b.Run("build", func(b *testing.B) {
+		loop(b, func() { rankings.Build(was, st, 2) })
+	})
+	b.Run("changes", func(b *testing.B) {
+		loop(b, func() {
+			b.ReportMetric(float64(is.ChangesSince(was, false, 0, func() {}).Len()), "changes")
+		})
+	})
+}
