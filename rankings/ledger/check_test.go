@@ -348,6 +348,8 @@ func (d *damages) days() {
 		x.High[0]--
 	})
 	edit("another close", func(x *market.PoolDay) { x.Close = x.High; x.High[0]++; x.Close[0]++ })
+	edit("an hour too late", func(x *market.PoolDay) { x.EventHour = market.HoursOfDay + 1 })
+	edit("an hour below its close", func(x *market.PoolDay) { x.EventHour, x.HourHigh, x.HourLow = 1, 0, 0 })
 	edit("another tick", func(x *market.PoolDay) { x.Tick++ })
 	edit("more liquidity", func(x *market.PoolDay) { x.Liquidity.Lo++ })
 	edit("another fee growth 0", func(x *market.PoolDay) { x.FeeGrowthGlobal0X128[0]++ })
