@@ -24,6 +24,8 @@ const (
 	routePoolBatch
 	routePoolTicks
 	routeOwner
+	routePositionExport
+	routePoolExport
 	routeChains
 	routeProtocols
 	routePlans
@@ -65,6 +67,8 @@ var routes = [numRoutes]struct {
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
 	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
 	routeOwner:          {"owner", priced, accounts.RouteOwner},
+	routePositionExport: {"position_export", priced, accounts.RoutePositionExport},
+	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -75,6 +79,13 @@ var routes = [numRoutes]struct {
 	routeIndex:          {name: "index"},
 	routeSite:           {name: "site"},
 }
+
+// isExport reports whether the answers of a route are exports.
+func (r route) isExport() bool { return r == routePositionExport || r == routePoolExport }
+
+// isLong reports whether the answers of a route are long ones. They have no HEAD: its
+// headers could not say how the answer ends.
+func (r route) isLong() bool { return r.isExport() }
 
 // target is what a path refers to.
 type target struct {
@@ -162,6 +173,10 @@ func matchUnderList(positions bool, word []byte) route {
 		return routePositionBatch
 	case string(word) == "batch":
 		return routePoolBatch
+	case positions && string(word) == "export":
+		return routePositionExport
+	case string(word) == "export":
+		return routePoolExport
 	}
 
 	return routeNone
