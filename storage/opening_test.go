@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,12 +45,13 @@ func TestRebuildIsForOlderFormats(t *testing.T) {
 		}
 	}
 
+	before, now, next := strconv.Itoa(Format-1), strconv.Itoa(Format), strconv.Itoa(Format+1)
 	f("1", false, true, false, "")
-	f("4", false, true, false, "")
-	f("5", false, false, true, "")
-	f("5", true, false, true, "")
+	f(before, false, true, false, "")
+	f(now, false, false, true, "")
+	f(now, true, false, true, "")
 	f("1", true, false, true, `unknown format "1"; this program reads`)
-	f("6", false, false, true, `unknown format "6"; this program reads`)
+	f(next, false, false, true, `unknown format "`+next+`"; this program reads`)
 	f("0", false, false, true, `cannot read format of store data`)
 }
 
