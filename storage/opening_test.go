@@ -46,10 +46,11 @@ func TestRebuildIsForOlderFormats(t *testing.T) {
 
 	f("1", false, true, false, "")
 	f("4", false, true, false, "")
-	f("5", false, false, true, "")
-	f("5", true, false, true, "")
+	f("5", false, true, false, "")
+	f("6", false, false, true, "")
+	f("6", true, false, true, "")
 	f("1", true, false, true, `unknown format "1"; this program reads`)
-	f("6", false, false, true, `unknown format "6"; this program reads`)
+	f("7", false, false, true, `unknown format "7"; this program reads`)
 	f("0", false, false, true, `cannot read format of store data`)
 }
 
