@@ -53,6 +53,12 @@ var errMethod = &render.Error{
 	Message: "method not allowed; allowed are " + gate.AllowedMethods,
 }
 
+// errLongMethod is the 405 of the routes with long answers.
+var errLongMethod = &render.Error{
+	Code:    fasthttp.StatusMethodNotAllowed,
+	Message: "method not allowed; allowed are " + gate.LongMethods,
+}
+
 func refusal(code int, message string) *render.Error {
 	return &render.Error{Code: code, Message: message, Close: true}
 }

@@ -39,6 +39,8 @@ func exampleTargets(s *front) map[string]string {
 	for path := range document().Paths.Map() {
 		targets[path] = fill.Replace(path)
 	}
+	targets["/v1/tokens"] += "?limit=2"
+	targets["/v1/tokens/{chainId}/{address}"] = "/v1/tokens/1/" + somePool[:42]
 	targets["/v1/positions"] += "?limit=1"
 	targets["/v1/pools"] += "?limit=1"
 	for path, query := range requiredQueries(stateOf(1)) {
@@ -54,8 +56,8 @@ func TestExamples(t *testing.T) {
 	text, targets := openAPI, exampleTargets(s)
 	key := gate.HeaderKey + ": " + s.issue("starter", accounts.Server)
 	for _, path := range slices.Sorted(maps.Keys(targets)) {
-		if path == "/openapi.json" { // cannot hold itself
-			continue
+		if path == "/openapi.json" || strings.HasSuffix(path, "/export") {
+			continue // cannot hold itself; are no objects
 		}
 		a := s.get(targets[path], key)
 		if a.code != 200 {

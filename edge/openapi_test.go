@@ -182,6 +182,13 @@ func conform(t *testing.T, method, target string, a answer) {
 		return
 	}
 
+	if content := a.header.Get("Content-Type"); content != contentJSON {
+		if kind, _, _ := strings.Cut(content, ";"); response.Value.Content.Get(kind) == nil {
+			t.Errorf("%s: %s is not documented", target, content)
+		}
+		return
+	}
+
 	in := json.NewDecoder(bytes.NewReader([]byte(a.body)))
 	var body any
 	if err := in.Decode(&body); err != nil {
@@ -224,6 +231,9 @@ func template(target string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) == 3 && parts[0] == "v1" && parts[1] == "owners" {
 		parts[2] = "{address}"
+	}
+	if len(parts) == 4 && parts[0] == "v1" && parts[1] == "tokens" {
+		parts[2], parts[3] = "{chainId}", "{address}"
 	}
 	if len(parts) > 4 && parts[0] == "v1" && !strings.Contains(path, "//") {
 		parts[2], parts[3] = "{chainId}", "{protocol}"

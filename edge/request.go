@@ -22,6 +22,7 @@ type request struct {
 	query []byte
 
 	pages.Question
+	fields   *render.Fields // of an export
 	ticket   gate.Ticket
 	admitted bool // the ticket still has to be settled
 
@@ -131,13 +132,17 @@ func (r *request) checkRoute() (done bool, err *render.Error) {
 	if r.route == routeNone && !star {
 		return false, errNoRoute(string(r.ctx.Path()))
 	}
-	if r.ctx.IsGet() || r.ctx.IsHead() {
+	refused, allowed := errMethod, gate.AllowedMethods
+	if r.route.isLong() {
+		refused, allowed = errLongMethod, gate.LongMethods
+	}
+	if r.ctx.IsGet() || r.ctx.IsHead() && !r.route.isLong() {
 		return false, nil
 	}
 
-	gate.SetHeader(r.ctx, "Allow", gate.AllowedMethods)
+	gate.SetHeader(r.ctx, "Allow", allowed)
 	if !r.ctx.IsOptions() {
-		return false, errMethod
+		return false, refused
 	}
 
 	r.ctx.SetStatusCode(fasthttp.StatusNoContent)
@@ -165,8 +170,14 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PositionBatch(r.query)
 	case routePoolBatch:
 		r.Batch, err = chains.PoolBatch(r.query)
+	case routeTokens:
+		r.Tokens, err = chains.Tokens(r.query)
+	case routeToken:
+		err = r.parseToken(chains)
 	case routeOwner:
 		err = r.parseOwner()
+	case routePositionExport, routePoolExport:
+		err = r.parseExport(chains)
 	default:
 		err = query.None(r.query)
 	}
@@ -183,6 +194,17 @@ func (r *request) parseOwner() (err error) {
 		return r.malformed
 	}
 	if r.Owner, err = query.Owner(r.id); err != nil {
+		return err
+	}
+	return query.None(r.query)
+}
+
+// parseToken parses the chain, the address and the parameters of a token.
+func (r *request) parseToken(chains query.Chains) (err error) {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	if r.Chain, r.Token, err = chains.Token(r.chain, r.id); err != nil {
 		return err
 	}
 	return query.None(r.query)

@@ -24,6 +24,10 @@ const (
 	routePoolBatch
 	routePoolTicks
 	routeOwner
+	routePositionExport
+	routePoolExport
+	routeTokens
+	routeToken
 	routeChains
 	routeProtocols
 	routePlans
@@ -65,6 +69,10 @@ var routes = [numRoutes]struct {
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
 	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
 	routeOwner:          {"owner", priced, accounts.RouteOwner},
+	routePositionExport: {"position_export", priced, accounts.RoutePositionExport},
+	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
+	routeTokens:         {"tokens", priced, accounts.RouteTokens},
+	routeToken:          {"token", priced, accounts.RouteToken},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -76,12 +84,19 @@ var routes = [numRoutes]struct {
 	routeSite:           {name: "site"},
 }
 
+// isExport reports whether the answers of a route are exports.
+func (r route) isExport() bool { return r == routePositionExport || r == routePoolExport }
+
+// isLong reports whether the answers of a route are long ones. They have no HEAD: its
+// headers could not say how the answer ends.
+func (r route) isLong() bool { return r.isExport() }
+
 // target is what a path refers to.
 type target struct {
 	route  route
 	access access
 	// The decoded path segments of a detail; id is of a position or pool, or the
-	// address of an owner.
+	// address of an owner or token.
 	chain, protocol, id []byte
 	malformed           error // why a segment could not be decoded
 }
@@ -102,7 +117,7 @@ func matchRoute(path, buf []byte) (t target) {
 	// Everything below these needs a key, whether it is a route or not.
 	v1 := n >= 2 && s(0) == "v1"
 	listed := v1 && (s(1) == "positions" || s(1) == "pools")
-	if listed || v1 && s(1) == "owners" {
+	if listed || v1 && (s(1) == "owners" || s(1) == "tokens") {
 		t.access = priced
 	}
 	if !clean {
@@ -122,6 +137,8 @@ func matchRoute(path, buf []byte) (t target) {
 		t.route = routeUnits
 	case v1 && n == 3 && s(1) == "owners":
 		t.id, t.route = parts[2], routeOwner
+	case v1 && n == 4 && s(1) == "tokens":
+		t.chain, t.id, t.route = parts[2], parts[3], routeToken
 	case listed && n == 3:
 		t.route = matchUnderList(s(1) == "positions", parts[2])
 	case listed && (n == 5 || n == 6):
@@ -140,6 +157,8 @@ func matchTop(name []byte) route {
 		return routePositions
 	case "pools":
 		return routePools
+	case "tokens":
+		return routeTokens
 	case "chains":
 		return routeChains
 	case "protocols":
@@ -162,6 +181,10 @@ func matchUnderList(positions bool, word []byte) route {
 		return routePositionBatch
 	case string(word) == "batch":
 		return routePoolBatch
+	case positions && string(word) == "export":
+		return routePositionExport
+	case string(word) == "export":
+		return routePoolExport
 	}
 
 	return routeNone

@@ -64,6 +64,7 @@ func TestRunningDayIsStored(t *testing.T) {
 	g := newRig(23, 1)
 	g.commit(t, s, 3, false)
 	day := *g.days.At(0)
+
 	for _, ops := range [][]ledger.Op{
 		{ledger.PoolDays.Put(day)}, {ledger.PoolDays.Drop(day)}, {ledger.PoolDays.Put(day), ledger.PoolDays.Drop(day)},
 	} {
@@ -90,6 +91,7 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 	newRig(24, 1).commit(t, s, 3, true)
 	two := newRig(25, 42161).commit(t, s, 3, true)
 	must(s.DropChain(1))
+
 	for range 2 {
 		if got := s.heads.stored(); len(got) != 1 || got[0] != 42161 {
 			t.Errorf("chains that should have data are %v; want 42161", got)
@@ -107,6 +109,7 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 // A file of heads that cannot be opened or synced records nothing, and says so.
 func TestHeadsThatCannotBeWritten(t *testing.T) {
 	broken := errors.New("broken")
+
 	for _, kind := range []errorfs.OpKind{
 		errorfs.OpOpen, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData,
 	} {
@@ -144,6 +147,7 @@ func TestLeftFilesAreSetAside(t *testing.T) {
 			must(err)
 			must(w.Close())
 		}
+
 		closeTest(t, openTest(t, disk))
 		if _, err := disk.Stat("data.damaged/" + name); err != nil {
 			t.Errorf("%s is not set aside: %v", name, err)
@@ -158,6 +162,7 @@ func TestLeftFilesAreSetAside(t *testing.T) {
 // file is as it was.
 func TestReplaceFile(t *testing.T) {
 	broken := errors.New("broken")
+
 	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpRename} {
 		failing := false
 		disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {

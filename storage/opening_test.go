@@ -194,6 +194,7 @@ func TestAccountsFilesWithoutMarker(t *testing.T) {
 		must(disk.MkdirAll("accounts", 0o700))
 		f, err := disk.Create("accounts/000004.log", vfs.WriteCategoryUnspecified)
 		must(errors.Join(err, f.Close()))
+
 		o := quietAccounts(disk)
 		o.ReadOnly = readOnly
 		var lost *AccountsLost

@@ -17,8 +17,10 @@ const (
 )
 
 const (
-	// AllowedMethods are the methods of every route.
+	// AllowedMethods are the methods of every route but those with long answers.
 	AllowedMethods = "GET, HEAD, OPTIONS"
+	// LongMethods are the methods of routes with long answers.
+	LongMethods = "GET, OPTIONS"
 
 	allowedHeaders = HeaderKey + ", " + HeaderRequestID
 	// preflightAge is how many seconds a browser may cache a preflight answer.

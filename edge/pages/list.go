@@ -90,7 +90,9 @@ func listError(cause error) *render.Error {
 // The two lists differ only in the functions from here to appendRow.
 
 // listsPools reports whether the list is of pools; otherwise it is of positions.
-func (q *Question) listsPools() bool { return q.Route == accounts.RoutePools }
+func (q *Question) listsPools() bool {
+	return q.Route == accounts.RoutePools || q.Route == accounts.RoutePoolExport
+}
 
 // listChain returns the chain of a list, or 0 for all chains.
 func (q *Question) listChain() market.ChainID {
@@ -293,6 +295,7 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 type scratch struct {
 	body    []byte
 	metrics value.Metrics
+	read    uint64 // keeps the reads of readAhead
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -305,7 +308,10 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 	dst := append(room.body[:0], `{"positions":[`...)
 	if l.listsPools() {
 		dst = append(room.body[:0], `{"pools":[`...)
+	} else {
+		room.read += p.parts.readAhead(&f.Page)
 	}
+
 	for i := range f.Rows {
 		if i > 0 {
 			dst = append(dst, ',')

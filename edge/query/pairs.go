@@ -12,6 +12,7 @@ type paramSet struct {
 	names    []string
 	mayEmpty string // the parameter whose value may be empty
 	lenient  string // the parameter that may be repeated, and whose value may be empty
+	omitted  uint32 // a bit for each name that the route does not take
 }
 
 // pairs iterates over the pairs of a raw query in order.
@@ -52,6 +53,24 @@ func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 	return name, value, p.checkPair(name, value)
 }
 
+// WellFormed checks the encoding of a query whose parameters are ignored.
+func WellFormed(raw []byte) error {
+	var buf valueBuffer
+	for len(raw) > 0 {
+		var piece []byte
+		piece, raw, _ = bytes.Cut(raw, ampersand)
+
+		name, value, _ := bytes.Cut(piece, equals)
+		if _, err := decodeValue(buf[:0], name); err != nil {
+			return fmt.Errorf("parameter name: %w", err)
+		}
+		if _, err := decodeValue(buf[:0], value); err != nil {
+			return fmt.Errorf("parameter %s: %w", quoteValue(name), err)
+		}
+	}
+	return nil
+}
+
 var ampersand, equals = []byte{'&'}, []byte{'='}
 
 // findName decodes a name and returns its index.
@@ -62,7 +81,7 @@ func (s *paramSet) findName(buf, raw []byte) (int, error) {
 	}
 
 	for i := range s.names {
-		if string(name) == s.names[i] {
+		if string(name) == s.names[i] && s.omitted&(1<<i) == 0 {
 			return i, nil
 		}
 	}
@@ -70,8 +89,18 @@ func (s *paramSet) findName(buf, raw []byte) (int, error) {
 	if len(s.names) == 0 {
 		return 0, fmt.Errorf("unknown parameter %s; this route takes none", quoteValue(name))
 	}
-	allowed := strings.Join(s.names, ", ")
-	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quoteValue(name), allowed)
+	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quoteValue(name), s.allowed())
+}
+
+// allowed lists the names that the route takes.
+func (s *paramSet) allowed() string {
+	var names []string
+	for i, name := range s.names {
+		if s.omitted&(1<<i) == 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkPair refuses a parameter that is repeated or has no value, unless the set

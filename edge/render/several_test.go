@@ -34,6 +34,7 @@ func TestSeveralExplanations(t *testing.T) {
 // is known.
 func TestPublishedHealth(t *testing.T) {
 	body := AppendHealth(nil, OK, "v1")
+
 	for i, hash := range []market.Hash{{}, {0xab, 31: 1}} {
 		st := testState()
 		st.Head.Hash = hash

@@ -49,6 +49,7 @@ func (d *dump) explain(name string, w *world, i uint32) {
 		}
 		d.checks("    ", p.Checks)
 	}
+
 	for _, s := range e.Steps {
 		d.line("  %s = %.6g: %s", s.Name, s.Value, s.Formula)
 		for _, term := range s.Terms {

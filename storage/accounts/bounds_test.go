@@ -106,6 +106,7 @@ func TestDefaultPlans(t *testing.T) {
 		"{scale Scale 799 20000000 500 1000 100 true true}",
 		"{unlimited Unlimited 0 0 0 0 1000 true false}",
 	}
+
 	plans := DefaultPlans()
 	if len(plans) != len(want) {
 		t.Fatalf("%d plans; want %d", len(plans), len(want))
@@ -188,6 +189,7 @@ func TestUsedUpLease(t *testing.T) {
 // Whoever waits for a lease is woken, however many come at once.
 func TestAllWaitersAreWoken(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 10}, 0)
+
 	for round := range 300 {
 		var ready, done sync.WaitGroup
 		start := make(chan struct{})
@@ -288,6 +290,7 @@ func TestRevokedWhileSuspended(t *testing.T) {
 func TestTurnerShowsMistrust(t *testing.T) {
 	now := testMonth.Start().UnixNano()
 	turner := NewTurner(now, 0)
+
 	for _, step := range []struct {
 		now, off int64
 		want     bool

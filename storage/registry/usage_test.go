@@ -279,6 +279,7 @@ func TestGapsBetweenKeys(t *testing.T) {
 	if err != nil || next.ID != "key_4" {
 		t.Errorf("the next key is %s, %v; want key_4", next.ID, err)
 	}
+
 	if all, err := r.KeyList(""); err != nil || len(all) != 2 || all[0].ID != "key_3" || all[1].ID != "key_4" {
 		t.Errorf("the keys are %+v, %v; want 3 and 4", all, err)
 	}

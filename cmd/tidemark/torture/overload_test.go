@@ -33,8 +33,8 @@ const (
 	// were decided at once, and the machine stopped the node in between.
 	waitedInVain = 0.002
 	queueWait    = 50 * time.Millisecond // the default limits.queue
-	// hotWithin bounds the median of hot pages under overload. Were jobs not to give
-	// way, it would be some 10 ms.
+	// hotWithin is what overload may add to the median of hot pages. Were jobs not to
+	// give way, that would be some 10 ms.
 	hotWithin   = 3 * time.Millisecond
 	wholeWithin = time.Second
 	// othersSlack is noise of the p99 of short measurements on a shared machine.
@@ -56,7 +56,7 @@ type overloadSize struct {
 
 var (
 	quickOverload = overloadSize{positions: 15_000, queue: "10ms", cycles: 1, tries: 3}
-	fullOverload  = overloadSize{positions: 100_000, queue: "50ms", cycles: 20, tries: 1}
+	fullOverload  = overloadSize{positions: 80_000, queue: "50ms", cycles: 20, tries: 1}
 )
 
 func (s *overloadSize) config() string {
@@ -112,7 +112,7 @@ type overload struct {
 type overloadMeasures struct {
 	capacity                      []float64
 	calm, accepted, alone, beside []time.Duration // p99
-	hot                           []time.Duration // median
+	hot, hotCalm                  []time.Duration // medians
 	whole                         time.Duration
 	answered, refused             uint64
 	refusals                      refusals
@@ -125,10 +125,14 @@ func (o *overload) measure(m *overloadMeasures) {
 	before, others, began := o.countRefusals(), o.othersCPU(), time.Now()
 	o.capacity = o.run("capacity", o.keys, 0, 4).PerSecond()
 	m.capacity = append(m.capacity, o.capacity)
-	m.calm = append(m.calm, o.run("calm", o.keys, calmShare*o.capacity, 64).Quantile(99))
 
 	var hot *load.Result
 	var asking sync.WaitGroup
+	asking.Go(func() { hot = o.runHot() })
+	m.calm = append(m.calm, o.run("calm", o.keys, calmShare*o.capacity, 64).Quantile(99))
+	asking.Wait()
+	m.hotCalm = append(m.hotCalm, hot.Quantile(50))
+
 	asking.Go(func() { hot = o.runHot() })
 	flood := o.run("overload", o.keys, overloadTimes*o.capacity, 512)
 	asking.Wait()
@@ -248,8 +252,9 @@ func (m *overloadMeasures) problems() (all []error) {
 		beside, alone, slack*maxOthersRatio)
 
 	check(m.whole <= wholeWithin, "whole again after %s; cannot exceed %s", m.whole, wholeWithin)
-	check(middle(m.hot) <= slack*hotWithin, "the median of hot pages under overload is %s; cannot exceed %s",
-		middle(m.hot), slack*hotWithin)
+	hotMost := slack * (middle(m.hotCalm) + hotWithin)
+	check(middle(m.hot) <= hotMost, "the median of hot pages is %s under overload and %s without; cannot exceed %s",
+		middle(m.hot), middle(m.hotCalm), hotMost)
 
 	r := &m.refusals
 	check(r.all > 0, "nothing was refused")
@@ -268,10 +273,10 @@ func (m *overloadMeasures) String() string {
 	r := &m.refusals
 	return fmt.Sprintf("%d overloads of %d times the %.0f new filters a second that can be served: p99 of "+
 		"accepted ones %s, %s without, %.1f times (medians); %d answered, %d refused; of %d refusals %d took "+
-		"the node less than %s, %d as long as the queue; hot pages meanwhile %s in the median; whole again "+
+		"the node less than %s, %d as long as the queue; hot pages %s in the median, %s without; whole again "+
 		"after %s; p99 of other accounts %s beside a flood of one, %s without, %.1f times; others use %.2f processors",
 		len(m.calm), overloadTimes, middle(m.capacity), accepted, calm, float64(accepted)/float64(calm),
-		m.answered, m.refused, r.all, r.atOnce, refusalWithin, r.waited, middle(m.hot),
+		m.answered, m.refused, r.all, r.atOnce, refusalWithin, r.waited, middle(m.hot), middle(m.hotCalm),
 		m.whole.Round(time.Millisecond), beside, alone, float64(beside)/float64(alone), m.busy())
 }
 
