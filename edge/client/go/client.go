@@ -120,6 +120,17 @@ func (c *Client) Owner(ctx context.Context, address string) (*Owner, error) {
 	return get[Owner](ctx, c, "/v1/owners/"+url.PathEscape(address), nil)
 }
 
+// Tokens returns one page of the tokens, those with the highest TVL first.
+func (c *Client) Tokens(ctx context.Context, q TokensQuery) (*TokenList, error) {
+	return get[TokenList](ctx, c, "/v1/tokens", q.values())
+}
+
+// Token returns one token, and how its price was found.
+func (c *Client) Token(ctx context.Context, chainID int64, address string) (*TokenDetail, error) {
+	path := "/v1/tokens/" + strconv.FormatInt(chainID, 10) + "/" + url.PathEscape(address)
+	return get[TokenDetail](ctx, c, path, nil)
+}
+
 // Usage returns what the key's account has used this month. The call is free.
 func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return get[Usage](ctx, c, "/v1/usage", nil)

@@ -110,7 +110,7 @@ func TestRetries(t *testing.T) {
 
 // TestParameters checks that the arguments of a call become its parameters.
 func TestParameters(t *testing.T) {
-	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{"pools":[],"missing":[]}`})
+	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{}`})
 	positions, err := c.PositionBatch(t.Context(), "1-7", "42161-8")
 	if err != nil || len(positions.Missing) != 1 || positions.Missing[0] != "1-7" {
 		t.Errorf("positions: got %+v, %v", positions, err)
@@ -129,10 +129,18 @@ func TestParameters(t *testing.T) {
 		t.Errorf("owner: %v", err)
 	}
 
+	if _, err := c.Tokens(t.Context(), TokensQuery{ChainID: 1, Search: "us d"}); err != nil {
+		t.Errorf("tokens: %v", err)
+	}
+	if _, err := c.Token(t.Context(), 1, "0xaa"); err != nil {
+		t.Errorf("token: %v", err)
+	}
+
 	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
 	want := []string{
 		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
 		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
+		"/v1/tokens?chainId=1&search=us+d", "/v1/tokens/1/0xaa",
 	}
 	if !slices.Equal(n.asked, want) {
 		t.Errorf("asked %q; want %q", n.asked, want)

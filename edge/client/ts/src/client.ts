@@ -2,7 +2,8 @@ import { CutExport, QuotaSpent, RateLimited, ServerError, TidemarkError, Unavail
 import type {
   Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
   Position,
-  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
+  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, TokenDetail, TokenList,
+  TokensQuery, Units, Usage,
 } from "./schema.js";
 
 export interface Options {
@@ -120,6 +121,16 @@ export class Tidemark {
   /** What the positions of an owner come to. */
   owner(address: string, call?: Call): Promise<Owner> {
     return this.get(`/v1/owners/${encodeURIComponent(address)}`, {}, call);
+  }
+
+  /** One page of the tokens, those with the highest TVL first. */
+  tokens(query: TokensQuery = {}, call?: Call): Promise<TokenList> {
+    return this.get("/v1/tokens", query, call);
+  }
+
+  /** One token, and how its price was found. */
+  token(chainId: number, address: string, call?: Call): Promise<TokenDetail> {
+    return this.get(`/v1/tokens/${chainId}/${encodeURIComponent(address)}`, {}, call);
   }
 
   /** The initialised ticks of a pool, ascending. */
