@@ -84,7 +84,7 @@ type rate struct{ nanos, size float64 }
 // guesses are the rates until the first work of a kind has ended, in nanoseconds a
 // row and a day.
 var guesses = [taskKinds]float64{
-	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 20,
+	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 60,
 }
 
 const (
