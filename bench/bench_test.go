@@ -157,6 +157,59 @@ func TestGoalsAreWellFormed(t *testing.T) {
 	}
 }
 
+func TestReadPaths(t *testing.T) {
+	f := func(text string, want ...string) {
+		t.Helper()
+		paths, err := ReadPaths(strings.NewReader(text))
+		if !slices.Equal(paths, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q is %q, %v; want %q", text, paths, err, want)
+		}
+	}
+
+	f("/v1/pools\n\n# charts\n  /v1/pools?page=2 \n", "/v1/pools", "/v1/pools?page=2")
+	f("")
+	f("# nothing")
+	f("v1/pools")
+	f("/v1/pools HTTP/1.1")
+}
+
+// A run fails by the thresholds that it breaks, in every scenario under load.
+func TestThresholds(t *testing.T) {
+	measure := report.Measure{PerSecond: 900, Requests: 99, Refused: 1,
+		Latency: []report.Percentile{{Percent: 50, Micros: 400}, {Percent: 99, Micros: 21_000}}}
+	run := &report.Run{Scenarios: []report.Scenario{{Name: "rate-900", Node: measure}, {Name: "idle"}}}
+	f := func(text string, broken bool) {
+		t.Helper()
+		threshold, err := ParseThreshold(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Passed(run, []Threshold{threshold}); (err != nil) != broken {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	bad := func(text string) {
+		t.Helper()
+		if _, err := ParseThreshold(text); err == nil {
+			t.Errorf("%q is a threshold", text)
+		}
+	}
+
+	f("p50>0.4ms", false)
+	f("p99>20ms", true)
+	f("p99>21ms", false)
+	f("requests<1000/s", true)
+	f("requests<900/s", false)
+	f("refused>0.9%", true)
+	f("refused>1%", false)
+	f("failed>0", false)
+	bad("p99>20")
+	bad("p99=20ms")
+	bad("p98>20ms")
+	bad("p99>1.2.3ms")
+	bad("")
+}
+
 // What was measured about another corpus is left out, and no file is nothing.
 func TestAddPeers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peers.ndjson")

@@ -147,6 +147,9 @@ func (s *suite) runRounds(
 	}
 
 	mid := load.Middle(nodes)
+	if err := s.keepHistogram(out.Name, mid); err != nil {
+		return nil, nil, err
+	}
 	out.Rounds, out.Node = rounds, measureOf(mid)
 	out.CacheShare = cacheShare(before, s.node.Counters())
 	for _, r := range nodes {

@@ -169,8 +169,13 @@ func laterPages(*target) load.Mix {
 		}}}
 }
 
-// alsoAccept returns a mix whose first part may also be answered with these statuses.
+// refusals are what a node answers that is asked for too much.
+var refusals = []int{429, 503}
+
+// alsoAccept returns a mix whose parts may also be answered with these statuses.
 func alsoAccept(m load.Mix, statuses ...int) load.Mix {
-	m[0].Accept = statuses
+	for i := range m {
+		m[i].Accept = append(m[i].Accept, statuses...)
+	}
 	return m
 }

@@ -171,7 +171,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 // what the answers say and how the node is afterwards.
 func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	const times = 3
-	mix := alsoAccept(uncachedPages(s.target), 429, 503)
+	mix := alsoAccept(uncachedPages(s.target), refusals...)
 	full, err := s.ask(ctx, load.Config{Mix: mix, Length: s.Length / 2})
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type Settings struct {
 	Corpus      string        // its directory
 	URL, Key    string        // a node that runs already, instead of a corpus
 	Only        []string      // scenarios by name; empty: all that can run
+	Paths       []string      // to ask for, instead of what the scenarios ask
+	Rates       []float64     // of an open loop, one after the other, instead of the scenarios
 	Connections int           // of the client
 	Rounds      int           // in which a node and its limit take turns
 	Length      time.Duration // of one measurement
@@ -32,6 +34,7 @@ type Settings struct {
 	Seed        uint64        // of what is asked
 	Unpinned    bool          // client and server share all cores
 	Profiles    string        // directory for a CPU profile of every scenario; empty: none
+	Histograms  string        // directory for the latencies of every scenario; empty: none
 	Pieces      string        // what the Go benchmarks printed; empty: nothing
 	Peers       string        // what make bench-peers wrote; empty: nothing
 	Command     string        // the command line, for the report
@@ -147,10 +150,15 @@ func (s *suite) copyCorpus() (err error) {
 	return nil
 }
 
-// runScenarios runs those that were asked for, in the order of the table.
+// runScenarios runs those that were asked for, in their order.
 func (s *suite) runScenarios(ctx context.Context) error {
-	for i := range table {
-		sc := &table[i]
+	all := table
+	if len(s.Paths) > 0 || len(s.Rates) > 0 {
+		all = s.ownLoad()
+	}
+
+	for i := range all {
+		sc := &all[i]
 		if sc.Own && s.URL != "" || len(s.Only) > 0 && !slices.Contains(s.Only, sc.Name) {
 			continue
 		}

@@ -26,6 +26,7 @@ type conn struct {
 	// closedIdle.
 	idleSince atomic.Int64
 	serving   atomic.Bool // fasthttp counts the connection as active
+	handover  *handover   // the long answer that the connection is left to; nil: none
 
 	framer  framer
 	refused *render.Error // set when nothing more may be read
@@ -162,6 +163,9 @@ func (c *conn) limitSlowReader(size int) {
 // Close closes the connection. At a shutdown fasthttp closes those that it takes for
 // idle. If a request has come to one meanwhile, that is answered first.
 func (c *conn) Close() error {
+	if c.handover != nil {
+		c.handover.begin()
+	}
 	if !c.serving.Load() && c.idleSince.Load() == 0 {
 		return nil
 	}

@@ -54,6 +54,16 @@ const (
 	// refuseTimeout bounds the write of an answer to a refused connection.
 	refuseTimeout = time.Second
 
+	// longFlush is how much of a long answer is collected before it is sent: about
+	// twenty rows, and few system calls beside the work of rendering them.
+	longFlush = 48 << 10
+	// longCheck is how often long answers are checked for keys that were revoked.
+	// Looking at ten thousand of them takes less than a millisecond.
+	longCheck = time.Second
+	// closeTime is what a long answer that has to end gets to say so. A shutdown
+	// waits as long for clients that do not read.
+	closeTime = time.Second
+
 	// packFrom is the size from which a body is compressed. A smaller one fits
 	// one network packet anyway.
 	packFrom = 1 << 10

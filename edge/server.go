@@ -44,6 +44,7 @@ type Server struct {
 	openAPI *pages.Page
 	site    *ui.Site
 	metrics *serverMetrics
+	long    *longAnswers
 	http    *fasthttp.Server
 
 	tags     atomic.Pointer[map[*pages.Page]string] // ETags of the documents that a client may keep
@@ -57,7 +58,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, ids: newRequestIDs(), openAPI: &pages.Page{Body: openAPI},
 		gate:    gate.New(cfg.Book, cfg.Clock, cfg.Metrics),
-		metrics: newServerMetrics(cfg.Metrics),
+		metrics: newServerMetrics(cfg.Metrics), long: newLongAnswers(cfg.Metrics),
 	}
 	for i := range cfg.Chains {
 		c := &cfg.Chains[i]
@@ -98,6 +99,9 @@ func (s *Server) newHTTP() *fasthttp.Server {
 		CloseOnShutdown:              true,
 		TCPKeepalive:                 true,
 		DisablePreParseMultipartForm: true,
+		// The connection of a long answer is left to its goroutine, so that the
+		// buffers of fasthttp are given back when it begins.
+		KeepHijackedConns: true,
 	}
 }
 
@@ -149,15 +153,20 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // the wait for clients. The work checks every few microseconds whether to stop.
 const workTimeout = 3 * time.Second
 
-// Shutdown stops listening, waits for requests under way until ctx ends, and
-// stops background work. If the error is ctx's own, the work has stopped and the
+// Shutdown stops listening, ends long answers, waits for requests under way until ctx
+// ends, and stops background work. If the error is ctx's own, the work has stopped and the
 // store may be closed; after any other error it may not.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.long.order()
 	err := s.http.ShutdownWithContext(ctx)
 
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)
 	defer cancel()
-	if stuck := s.pages.Close(work); stuck != nil {
+	stuck := s.long.stop(work)
+	if stuck == nil {
+		stuck = s.pages.Close(work)
+	}
+	if stuck != nil {
 		// %v hides the deadline error, so that the caller does not take it for ctx's.
 		return fmt.Errorf("background work of requests is still running: %v", stuck)
 	}

@@ -51,7 +51,10 @@ func newCounts(length time.Duration) Counts {
 func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 	c.Statuses[status]++
 	c.Charged += charged
-	if status == 200 || status == 404 {
+	switch {
+	case p.Units == AnyUnits:
+		c.Expected += charged
+	case status == 200 || status == 404:
 		c.Expected += p.Units
 	}
 	if status != 200 && !slices.Contains(p.Accept, status) {

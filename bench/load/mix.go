@@ -18,11 +18,15 @@ type Part struct {
 	// Path appends the path and query of a request. It is called from every
 	// worker; r is the worker's own.
 	Path func(dst []byte, r *rand.Rand) []byte
-	// Units are what a 200 or 404 costs; other answers are free.
+	// Units are what a 200 or 404 costs; other answers are free. AnyUnits: what the
+	// answers say.
 	Units int64
 	// Accept are the statuses besides 200 that are no failure.
 	Accept []int
 }
+
+// AnyUnits are the units of a part whose cost is not known.
+const AnyUnits = -1
 
 // Fixed returns a Path that is always the same.
 func Fixed(path string) func([]byte, *rand.Rand) []byte {

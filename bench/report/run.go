@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Run is everything that one run of the suite measured: what NDJSON holds line
@@ -203,9 +204,21 @@ func (s *Scenario) Flags() (flags []string) {
 	add(s.Other > otherCores, "other processes used %.2f cores", s.Other)
 	add(s.CacheShare > 0, "%.0f %% of the pages came from the page cache", 100*s.CacheShare)
 	add(s.Node.Refused > 0, "%d answers were refused, which is no throughput", s.Node.Refused)
+	add(len(s.Statuses) > 1, "answers by status: %s", s.statusText())
 	add(s.Unsent > 0, "%d requests were due and found no connection", s.Unsent)
 	add(s.Free > 0, "%d answers were not whole, said so, and cost nothing", s.Free)
 	return flags
+}
+
+// statusText counts the answers by status.
+func (s *Scenario) statusText() string {
+	var all []string
+	for status := range 600 {
+		if n := s.Statuses[status]; n > 0 {
+			all = append(all, fmt.Sprintf("%d of %d", n, status))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Point is a tenth of a second.

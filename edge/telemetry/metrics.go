@@ -54,6 +54,7 @@ var Metrics = []Metric{
 		"Reads of ranking leaves that the cache had (hit) or not (miss)."},
 	{"tidemark_edge_lease_waits_total", "counter", "",
 		"Requests that waited for an account's lease after idleness."},
+	{"tidemark_edge_long_answers", "gauge", "", "Exports and event streams under way."},
 	{"tidemark_edge_page_cache_total", "counter", "result", "Pages that the cache had (hit) or not (miss)."},
 	{"tidemark_edge_panics_total", "counter", "", "Panics while serving; each was answered with 500."},
 	{"tidemark_edge_pins", "gauge", "", "Cuts of generations that are kept for walks."},

@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tidemark/bench/load"
+	"tidemark/bench/report"
+)
+
+const (
+	// maxPaths bounds a list of paths: they are all in memory.
+	maxPaths = 1_000_000
+	// histogramTicks are the steps of a histogram file in every halving of what is left.
+	histogramTicks = 5
+)
+
+// ReadPaths reads what to ask for: a path with its query a line. Empty lines and
+// those that begin with # are left out.
+func ReadPaths(r io.Reader) (paths []string, err error) {
+	in := bufio.NewScanner(r)
+	for n := 1; in.Scan(); n++ {
+		path := strings.TrimSpace(in.Text())
+		switch {
+		case path == "" || strings.HasPrefix(path, "#"):
+			continue
+		case !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t"):
+			return nil, fmt.Errorf("line %d is %q; a path begins with a slash and has no space", n, path)
+		case len(paths) == maxPaths:
+			return nil, fmt.Errorf("line %d: there are more than %d paths", n, maxPaths)
+		}
+		paths = append(paths, path)
+	}
+
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("there is no path")
+	}
+	return paths, nil
+}
+
+// pathsMix asks for the paths of a list, each as likely. What they cost is what the
+// answers say.
+func pathsMix(paths []string) func(*target) load.Mix {
+	return func(*target) load.Mix {
+		any := func(dst []byte, r *rand.Rand) []byte { return append(dst, paths[r.IntN(len(paths))]...) }
+		return load.Mix{{Name: "own path", Weight: 1, Units: load.AnyUnits, Path: any}}
+	}
+}
+
+// ownLoad is what is measured instead of the table, when the settings have a list
+// of paths or rates: a scenario for every rate, or one that asks as fast as the
+// connections allow.
+func (s *suite) ownLoad() (all []scenario) {
+	mix, what := zipfMix, "all routes as users ask them"
+	if len(s.Paths) > 0 {
+		mix, what = pathsMix(s.Paths), fmt.Sprintf("any of %d paths", len(s.Paths))
+	}
+	if len(s.Rates) == 0 {
+		return []scenario{{Name: "own", What: what, Everybody: true, Mix: mix}}
+	}
+
+	for _, rate := range s.Rates {
+		all = append(all, scenario{
+			Name: fmt.Sprintf("rate-%g", rate), Everybody: true,
+			What: fmt.Sprintf("%s, %g requests a second, open loop", what, rate),
+			Run: func(ctx context.Context, s *suite, out *report.Scenario) error {
+				out.Rate = rate
+				_, err := s.askAlone(ctx, out, load.Config{
+					Mix: alsoAccept(mix(s.target), refusals...), Rate: rate,
+				})
+				return err
+			},
+		})
+	}
+	return all
+}
+
+// keepHistogram writes the latencies of a round as HdrHistogram's tools read them:
+// NAME.hgrm, in milliseconds.
+func (s *suite) keepHistogram(name string, r *load.Result) error {
+	if s.Histograms == "" {
+		return nil
+	}
+
+	var text strings.Builder
+	const microsPerMilli = 1000
+	_, err := r.Latency.PercentilesPrint(&text, histogramTicks, microsPerMilli)
+	if err == nil {
+		err = os.MkdirAll(s.Histograms, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.Histograms, name+".hgrm"), []byte(text.String()), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep a histogram: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tidemark/bench/report"
+)
+
+// Threshold is a condition under which a run fails.
+type Threshold struct {
+	metric string
+	above  bool // it fails above the bound, else below
+	bound  float64
+}
+
+// thresholdMetrics are what a threshold can be about, and their units.
+var thresholdMetrics = []struct {
+	name, unit string
+	of         func(*report.Scenario) float64
+}{
+	{"p50", "ms", func(s *report.Scenario) float64 { return s.Node.At(50) }},
+	{"p90", "ms", func(s *report.Scenario) float64 { return s.Node.At(90) }},
+	{"p99", "ms", func(s *report.Scenario) float64 { return s.Node.At(99) }},
+	{"p99.9", "ms", func(s *report.Scenario) float64 { return s.Node.At(99.9) }},
+	{"requests", "/s", func(s *report.Scenario) float64 { return s.Node.PerSecond }},
+	{"failed", "", func(s *report.Scenario) float64 { return float64(s.Bad()) }},
+	{"refused", "%", func(s *report.Scenario) float64 {
+		return 100 * float64(s.Node.Refused) / float64(max(1, s.Node.Refused+s.Node.Requests))
+	}},
+}
+
+var thresholdForm = regexp.MustCompile(`^([a-z0-9.]+)([<>])([0-9.]+)(ms|/s|%|)$`)
+
+// ParseThreshold reads a threshold such as p99>20ms, requests<1000/s or refused>1%.
+func ParseThreshold(text string) (t Threshold, err error) {
+	var known []string
+	parts := thresholdForm.FindStringSubmatch(text)
+	for _, m := range thresholdMetrics {
+		known = append(known, m.name+">N"+m.unit)
+		if parts == nil || parts[1] != m.name || parts[4] != m.unit {
+			continue
+		}
+		if t.bound, err = strconv.ParseFloat(parts[3], 64); err == nil {
+			return Threshold{m.name, parts[2] == ">", t.bound}, nil
+		}
+	}
+	return t, fmt.Errorf("bad threshold %q; it is one of %s, or with <", text, strings.Join(known, ", "))
+}
+
+// Passed returns an error that names every scenario under load, metric and bound
+// that a run does not keep to.
+func Passed(run *report.Run, thresholds []Threshold) error {
+	var errs []error
+	for _, t := range thresholds {
+		for i := range run.Scenarios {
+			if s := &run.Scenarios[i]; s.Node.Requests+s.Node.Refused > 0 {
+				errs = append(errs, t.check(s))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t Threshold) check(s *report.Scenario) error {
+	for _, m := range thresholdMetrics {
+		if m.name != t.metric {
+			continue
+		}
+
+		x := m.of(s)
+		if t.above && x > t.bound {
+			return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at most %[5]g %[4]s is allowed",
+				s.Name, m.name, x, m.unit, t.bound)
+		}
+		if !t.above && x < t.bound {
+			return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at least %[5]g %[4]s is wanted",
+				s.Name, m.name, x, m.unit, t.bound)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,384 @@
+package edge
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tidemark/storage/accounts"
+)
+
+// longFront is a server that answers every request with one long answer.
+type longFront struct {
+	*front
+	until  time.Time
+	run    func(*longWriter)
+	errors chan error // of the answers that ended
+}
+
+// serveLong starts a server whose answers run writes. Its error is kept.
+func serveLong(t *testing.T, run func(*longWriter) error) *longFront {
+	t.Helper()
+	f := &longFront{front: &front{t: t}, errors: make(chan error, 1000)}
+	f.run = func(w *longWriter) { f.errors <- run(w) }
+	cfg := config(f.front, sharedNode())
+	var err error
+	f.server, err = New(cfg)
+	must(err)
+	f.key = f.issue("unlimited", accounts.Server)
+	f.server.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		if string(ctx.Path()) == "/ready" {
+			return
+		}
+		r := &request{ctx: ctx, now: ctx.Time()}
+		f.server.sendLong(r, f.findKey(f.key), f.until, "X-End", f.run)
+	}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	f.addr = l.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- f.server.Serve(l) }()
+	f.sendRaw("GET /ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") // it has begun to serve
+	t.Cleanup(func() {
+		must(f.server.Shutdown(context.Background()))
+		must(<-served)
+	})
+	return f
+}
+
+// open sends a request and returns the connection.
+func (f *longFront) open() net.Conn {
+	c, err := net.Dial("tcp", f.addr)
+	must(err)
+	f.t.Cleanup(func() { c.Close() })
+	must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+	_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	must(err)
+	return c
+}
+
+// wait returns the error of the next answer that ends.
+func (f *longFront) wait() error {
+	f.t.Helper()
+	select {
+	case err := <-f.errors:
+		return err
+	case <-time.After(10 * time.Second):
+		f.t.Fatal("the answer does not end")
+		return nil
+	}
+}
+
+// TestLongAnswer checks that a client gets every byte, in chunks with a trailer or,
+// by HTTP/1.0, up to the connection's end.
+func TestLongAnswer(t *testing.T) {
+	var want strings.Builder
+	for size := 1; size < 200_000; size = size*3 + 1 {
+		want.WriteString(strings.Repeat(string(rune('a'+size%26)), size))
+	}
+	f := serveLong(t, func(w *longWriter) error {
+		for left := want.String(); len(left) > 0; {
+			n := min(len(left), 1+len(left)%997)
+			if _, err := w.Write([]byte(left[:n])); err != nil {
+				return err
+			}
+			left = left[n:]
+		}
+		return w.End([]byte("."), "X-End: all\r\n")
+	})
+
+	for _, version := range []string{"1.1", "1.0"} {
+		c, err := net.Dial("tcp", f.addr)
+		must(err)
+		must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+		_, err = io.WriteString(c, "GET / HTTP/"+version+"\r\nHost: x\r\n\r\n")
+		must(err)
+		in := bufio.NewReader(c)
+		res, err := http.ReadResponse(in, nil)
+		must(err)
+		body, err := io.ReadAll(res.Body)
+		must(err)
+		if string(body) != want.String()+"." {
+			t.Errorf("HTTP/%s: got %d bytes; want %d", version, len(body), want.Len()+1)
+		}
+		if end := res.Trailer.Get("X-End"); (end == "all") != (version == "1.1") {
+			t.Errorf("HTTP/%s: the trailer is %q", version, end)
+		}
+		if _, err := in.ReadByte(); err != io.EOF || !res.Close {
+			t.Errorf("HTTP/%s: the connection stays open: %v", version, err)
+		}
+		must(f.wait())
+		c.Close()
+	}
+}
+
+// TestLongAnswerIsSentAtOnce checks that the head and what was flushed reach the
+// client while the answer goes on.
+func TestLongAnswerIsSentAtOnce(t *testing.T) {
+	proceed := make(chan bool)
+	f := serveLong(t, func(w *longWriter) error {
+		<-proceed
+		if _, err := w.Write([]byte("first\n")); err != nil {
+			return err
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		<-proceed
+		return w.End([]byte("last\n"), "")
+	})
+
+	res, err := http.ReadResponse(bufio.NewReader(f.open()), nil)
+	must(err)
+	in := bufio.NewReader(res.Body)
+	for _, want := range []string{"first\n", "last\n"} {
+		proceed <- true
+		if line, err := in.ReadString('\n'); line != want {
+			t.Errorf("got %q, %v; want %q", line, err, want)
+		}
+	}
+	must(f.wait())
+}
+
+// fill writes without end.
+func fill(w *longWriter) error {
+	for row := make([]byte, 4<<10); ; {
+		if _, err := w.Write(row); err != nil {
+			return err
+		}
+	}
+}
+
+// TestSlowReaderOfLongAnswer checks that a client that does not read is cut soon, that one that
+// reads fast enough is not, and that neither keeps a buffer's worth of rows waiting
+// for the other.
+func TestSlowReaderOfLongAnswer(t *testing.T) {
+	const total = 8 << 20
+	begun := make(chan *longWriter, 2)
+	f := serveLong(t, func(w *longWriter) error {
+		w.conn.minRate, w.spare = 1<<20, 100*time.Millisecond
+		begun <- w
+		for row := make([]byte, 4<<10); w.sent < total; {
+			if _, err := w.Write(row); err != nil {
+				return err
+			}
+		}
+		return w.End(nil, "")
+	})
+
+	silent := f.open()
+	stuck := <-begun
+	reading := f.open()
+	<-begun
+	if n, err := io.Copy(io.Discard, reading); err != nil || n < total {
+		t.Errorf("a client that reads got %d bytes: %v", n, err)
+	}
+
+	var got []error
+	for range 2 {
+		got = append(got, f.wait())
+	}
+	if !(got[0] == nil && got[1] == errSlowReader || got[1] == nil && got[0] == errSlowReader) {
+		t.Errorf("the answers ended by %v; want one by %v", got, errSlowReader)
+	}
+	if stuck.sent >= total || stuck.buf != nil {
+		t.Errorf("%d bytes were sent to a client that does not read; %d wait", stuck.sent, len(stuck.buf))
+	}
+	silent.Close()
+}
+
+// TestMinimumRate checks how long a client may take: the rate counts over the whole
+// answer, and only the time that it lets the server wait.
+func TestMinimumRate(t *testing.T) {
+	w := newLongWriter(&conn{minRate: 1000}, nil, time.Time{}, true)
+	f := func(bytes int, spare, want time.Duration) {
+		t.Helper()
+		w.spare = spare
+		if got := w.allowedFor(bytes); got != want {
+			t.Errorf("%d bytes, %s ahead: got %s; want %s", bytes, spare, got, want)
+		}
+	}
+
+	f(0, slowReaderGrace, slowReaderGrace)
+	f(1000, slowReaderGrace, slowReaderGrace+time.Second)
+	f(2000, 0, 2*time.Second)
+	f(2000, -time.Second, 2*time.Second)
+	w.conn.minRate = 0
+	f(1000, 0, writeTimeout)
+}
+
+// TestLongAnswerEnds checks what ends an answer early, and that its last words come
+// behind what was written.
+func TestLongAnswerEnds(t *testing.T) {
+	begun := make(chan bool, 1)
+	farewell := func(w *longWriter) error {
+		_, _ = w.Write([]byte("row\n"))
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		begun <- true
+		<-w.Ended()
+		if _, err := w.Write([]byte("lost\n")); err != nil {
+			return err
+		}
+		if err := w.Flush(); err != w.Reason() {
+			return errors.New("Flush does not say why the answer ends")
+		}
+		reason := w.Reason()
+		if err := w.End([]byte(reason.Error()), "X-End: early\r\n"); err != nil {
+			return err
+		}
+		return reason
+	}
+
+	check := func(name string, f *longFront, want error, end func()) {
+		t.Helper()
+		res, err := http.ReadResponse(bufio.NewReader(f.open()), nil)
+		must(err)
+		<-begun
+		end()
+		body, err := io.ReadAll(res.Body)
+		if got := f.wait(); got != want {
+			t.Errorf("%s: the answer ended by %v; want %v", name, got, want)
+		}
+		if err != nil || !strings.HasPrefix(string(body), "row\n") ||
+			!strings.HasSuffix(string(body), want.Error()) || res.Trailer.Get("X-End") != "early" {
+			t.Errorf("%s: got %q, %v", name, body, err)
+		}
+	}
+
+	f := serveLong(t, farewell)
+	k := f.findKey(f.key)
+	check("suspended", f, errKeyRevoked, func() {
+		f.book.SetTerms(k.Cell, accounts.NewTerms(&k.Cell.Terms().Plan, true))
+	})
+	f.book.SetTerms(k.Cell, accounts.NewTerms(&k.Cell.Terms().Plan, false))
+	check("revoked", f, errKeyRevoked, func() { f.book.Revoke(k, 1) })
+	f.key = f.issue("unlimited", accounts.Server)
+	f.until = time.Now().Add(500 * time.Millisecond)
+	check("time", f, errTooLong, func() {})
+	f.until = time.Time{}
+	check("stop", f, errServerStops, func() { f.server.long.order() })
+}
+
+// TestBlockedAnswerEnds checks that a stop does not wait for a client that does not
+// read, and that an answer that begins during a stop ends at once.
+func TestBlockedAnswerEnds(t *testing.T) {
+	begun := make(chan bool, 2)
+	f := serveLong(t, func(w *longWriter) error {
+		begun <- true
+		return fill(w)
+	})
+	f.open()
+	<-begun
+	time.Sleep(50 * time.Millisecond) // its buffers are full
+
+	from := time.Now()
+	must(f.server.long.stop(context.Background()))
+	if took := time.Since(from); took < closeTime/2 || took > 3*closeTime {
+		t.Errorf("a stop waited %s for a client that does not read; want %s", took, closeTime)
+	}
+	if err := f.wait(); err != errServerStops {
+		t.Errorf("the answer ended by %v; want %v", err, errServerStops)
+	}
+
+	f.open()
+	if err := f.wait(); err != errServerStops {
+		t.Errorf("an answer that began during a stop ended by %v; want %v", err, errServerStops)
+	}
+}
+
+// TestClientLeaves checks that an answer ends when its client closes the connection.
+func TestClientLeaves(t *testing.T) {
+	f := serveLong(t, fill)
+	c := f.open()
+	_, err := io.ReadFull(c, make([]byte, 1000))
+	must(err)
+	c.Close()
+	if err := f.wait(); err != errClientGone {
+		t.Errorf("the answer ended by %v; want %v", err, errClientGone)
+	}
+}
+
+// TestLongAnswerWithoutConnection checks that an answer whose connection is closed
+// before it begins is run once, and finds the connection closed.
+func TestLongAnswerWithoutConnection(t *testing.T) {
+	f := serveLong(t, fill)
+	ours, theirs := net.Pipe()
+	theirs.Close()
+	c := &conn{Conn: ours, onClose: func() {}}
+	c.serving.Store(true)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init2(c, nil, false)
+	f.server.sendLong(&request{ctx: ctx}, f.findKey(f.key), time.Time{}, "", f.run)
+
+	must(c.Close())
+	if err := f.wait(); err != errClientGone {
+		t.Errorf("the answer ended by %v; want %v", err, errClientGone)
+	}
+	c.handover.begin()
+	must(f.server.long.stop(context.Background()))
+	if len(f.errors) != 0 {
+		t.Error("the answer ran twice")
+	}
+}
+
+// TestLongAnswerPanics checks that a panic ends one answer, and is logged.
+func TestLongAnswerPanics(t *testing.T) {
+	f := serveLong(t, func(w *longWriter) error { panic("oops") })
+	_, err := io.ReadAll(f.open())
+	must(err)
+	must(f.server.long.stop(context.Background()))
+	if !strings.Contains(f.log.String(), "oops") || f.metric("tidemark_edge_panics_total") != "1" {
+		t.Errorf("a panic is not reported: %s", f.log)
+	}
+	if open := f.metric("tidemark_edge_long_answers"); open != "0" {
+		t.Errorf("%s answers are open", open)
+	}
+}
+
+// TestQuietAnswersAreSmall checks what an answer with nothing to say costs, so that
+// ten thousand of them fit. The figure has both ends of the connection.
+func TestQuietAnswersAreSmall(t *testing.T) {
+	const quiet, most = 500, 24 << 10
+	begun := make(chan bool, quiet)
+	f := serveLong(t, func(w *longWriter) error {
+		_, _ = w.Write(make([]byte, 2000))
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		begun <- true
+		<-w.Ended()
+		return w.Reason()
+	})
+
+	before := memoryInUse()
+	for range quiet {
+		f.open()
+		<-begun
+	}
+	if each := (memoryInUse() - before) / quiet; each > most {
+		t.Errorf("a quiet answer takes %d bytes; cannot exceed %d", each, most)
+	} else {
+		t.Logf("a quiet answer takes %d bytes", each)
+	}
+}
+
+// memoryInUse returns the bytes of the heap and of stacks that are in use.
+func memoryInUse() int64 {
+	runtime.GC()
+	runtime.GC() // what pools held after the first
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
+}
