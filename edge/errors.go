@@ -53,6 +53,15 @@ var errMethod = &render.Error{
 	Message: "method not allowed; allowed are " + gate.AllowedMethods,
 }
 
+// errLongMethod is the 405 of the routes with long answers.
+var errLongMethod = &render.Error{
+	Code:    fasthttp.StatusMethodNotAllowed,
+	Message: "method not allowed; allowed are " + gate.LongMethods,
+}
+
+// errTwoEvents is the error for a stream that is to go on after two events.
+var errTwoEvents = errors.New("more than one " + gate.HeaderLastEvent + " header is given")
+
 func refusal(code int, message string) *render.Error {
 	return &render.Error{Code: code, Message: message, Close: true}
 }

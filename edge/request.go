@@ -22,6 +22,7 @@ type request struct {
 	query []byte
 
 	pages.Question
+	stream   query.Stream
 	ticket   gate.Ticket
 	admitted bool // the ticket still has to be settled
 
@@ -131,13 +132,17 @@ func (r *request) checkRoute() (done bool, err *render.Error) {
 	if r.route == routeNone && !star {
 		return false, errNoRoute(string(r.ctx.Path()))
 	}
-	if r.ctx.IsGet() || r.ctx.IsHead() {
+	refused, allowed := errMethod, gate.AllowedMethods
+	if r.route.isLong() {
+		refused, allowed = errLongMethod, gate.LongMethods
+	}
+	if r.ctx.IsGet() || r.ctx.IsHead() && !r.route.isLong() {
 		return false, nil
 	}
 
-	gate.SetHeader(r.ctx, "Allow", gate.AllowedMethods)
+	gate.SetHeader(r.ctx, "Allow", allowed)
 	if !r.ctx.IsOptions() {
-		return false, errMethod
+		return false, refused
 	}
 
 	r.ctx.SetStatusCode(fasthttp.StatusNoContent)
@@ -165,6 +170,8 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PositionBatch(r.query)
 	case routePoolBatch:
 		r.Batch, err = chains.PoolBatch(r.query)
+	case routeStream:
+		err = r.parseStream(chains)
 	default:
 		err = query.None(r.query)
 	}
@@ -173,6 +180,22 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		return render.BadRequest(err)
 	}
 	return nil
+}
+
+// parseStream parses the parameters of a stream and the event that it goes on after.
+func (r *request) parseStream(chains query.Chains) (err error) {
+	if r.stream, err = chains.Stream(r.query); err != nil {
+		return err
+	}
+
+	last := r.ctx.Request.Header.PeekAll(gate.HeaderLastEvent)
+	switch {
+	case len(last) > 1:
+		return errTwoEvents
+	case len(last) == 1 && len(last[0]) > 0:
+		r.stream.After, err = query.ParseEventID(last[0])
+	}
+	return err
 }
 
 // parsePlace parses the chain, protocol and parameters of a detail.

@@ -22,6 +22,7 @@ const (
 	routeUsage
 	routePositionBatch
 	routePoolBatch
+	routeStream
 	routeChains
 	routeProtocols
 	routePlans
@@ -61,6 +62,7 @@ var routes = [numRoutes]struct {
 	routeUsage:          {"usage", keyed, accounts.RouteUsage},
 	routePositionBatch:  {"position_batch", priced, accounts.RoutePositionBatch},
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
+	routeStream:         {"stream", priced, accounts.RouteStream},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -71,6 +73,10 @@ var routes = [numRoutes]struct {
 	routeIndex:          {name: "index"},
 	routeSite:           {name: "site"},
 }
+
+// isLong reports whether the answers of a route are long ones. They have no HEAD: its
+// headers could not say how the answer ends.
+func (r route) isLong() bool { return r == routeStream }
 
 // target is what a path refers to.
 type target struct {
@@ -142,6 +148,8 @@ func matchTop(name []byte) route {
 		return routeStats
 	case "usage":
 		return routeUsage
+	case "stream":
+		return routeStream
 	}
 
 	return routeNone

@@ -37,9 +37,25 @@ func errQuota(t *Ticket) *render.Error {
 func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 	v := g.book.Reserve(t, units)
 	if v == accounts.Unleased {
-		v = g.awaitLease(t, units)
+		v = g.awaitLease(t, units, false)
 	}
+	return g.refusal(t, v)
+}
 
+// ReservePart holds the units of the next part of a long answer, which is sent at
+// now. When the account's lease is used up it waits for the next one, so that a long
+// answer goes no faster than usage is written. The ticket must hold no units.
+func (g *Gate) ReservePart(t *Ticket, now time.Time, units int64) *render.Error {
+	g.book.Renew(t, g.clock.At(now))
+	v := g.book.Reserve(t, units)
+	if v == accounts.Unleased || v == accounts.Exhausted {
+		v = g.awaitLease(t, units, true)
+	}
+	return g.refusal(t, v)
+}
+
+// refusal returns the error of a verdict, nil when the units are held.
+func (g *Gate) refusal(t *Ticket, v accounts.Verdict) *render.Error {
 	switch v {
 	case accounts.Granted:
 		return nil
@@ -56,8 +72,9 @@ func (g *Gate) Reserve(t *Ticket, units int64) *render.Error {
 }
 
 // awaitLease asks metering for a lease and retries until the units are held,
-// are refused, or LeaseWait has passed.
-func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
+// are refused, or LeaseWait has passed. renewed is whether it goes on when the lease
+// that there is was used up.
+func (g *Gate) awaitLease(t *Ticket, units int64, renewed bool) accounts.Verdict {
 	g.metrics.waits.Inc()
 	timeout := time.NewTimer(g.LeaseWait)
 	defer timeout.Stop()
@@ -68,7 +85,8 @@ func (g *Gate) awaitLease(t *Ticket, units int64) accounts.Verdict {
 		case <-timeout.C:
 			return accounts.Unleased
 		}
-		if v := g.book.Reserve(t, units); v != accounts.Unleased {
+		v := g.book.Reserve(t, units)
+		if v != accounts.Unleased && !(renewed && v == accounts.Exhausted) {
 			return v
 		}
 	}
@@ -85,6 +103,15 @@ func (g *Gate) Settle(
 	return billed
 }
 
+// Begin sets the headers of a long answer, which is settled in parts as it is sent.
+func (g *Gate) Begin(ctx *fasthttp.RequestCtx, t *Ticket) { setAccountHeaders(ctx, t) }
+
+// SettlePart ends a part of a long answer: it bills charged of the units that are
+// held and releases the others. The first part counts as the request.
+func (g *Gate) SettlePart(t *Ticket, r accounts.Route, charged int64) (billed int64) {
+	return g.book.Settle(t, r, charged)
+}
+
 // Refuse ends an admitted request for which nothing was reserved: it only sets
 // the headers.
 func (g *Gate) Refuse(ctx *fasthttp.RequestCtx, t *Ticket) { setMeterHeaders(ctx, t, 0) }
@@ -95,6 +122,11 @@ func setMeterHeaders(ctx *fasthttp.RequestCtx, t *Ticket, charged int64) {
 	var buf [20]byte
 	ctx.Response.Header.SetCanonical([]byte("X-Units-Charged"),
 		strconv.AppendInt(buf[:0], charged, 10))
+	setAccountHeaders(ctx, t)
+}
+
+// setAccountHeaders sets those of them that say what the account has left.
+func setAccountHeaders(ctx *fasthttp.RequestCtx, t *Ticket) {
 	setLimitHeaders(ctx, t)
 	SetHeader(ctx, "Access-Control-Expose-Headers", exposedHeaders)
 }

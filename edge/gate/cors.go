@@ -11,16 +11,19 @@ import (
 const (
 	HeaderRequestID  = "X-Request-Id"
 	HeaderGeneration = "X-Generation"
+	HeaderLastEvent  = "Last-Event-ID"
 
 	headerOrigin      = "Origin"
 	headerAllowOrigin = "Access-Control-Allow-Origin"
 )
 
 const (
-	// AllowedMethods are the methods of every route.
+	// AllowedMethods are the methods of every route but those with long answers.
 	AllowedMethods = "GET, HEAD, OPTIONS"
+	// LongMethods are the methods of routes with long answers.
+	LongMethods = "GET, OPTIONS"
 
-	allowedHeaders = HeaderKey + ", " + HeaderRequestID
+	allowedHeaders = HeaderKey + ", " + HeaderRequestID + ", " + HeaderLastEvent
 	// preflightAge is how many seconds a browser may cache a preflight answer.
 	// A revocation must take effect within a minute, so it is at most that.
 	preflightAge = "60"

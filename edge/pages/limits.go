@@ -17,6 +17,7 @@ type Limits struct {
 	Queue               time.Duration `about:"how long expensive work waits for its turn"`
 	Pin                 time.Duration `about:"how long a walk's generations are kept after each answer"`
 	Pins                int           `about:"cuts of generations that walks keep at once"`
+	StreamWindow        time.Duration `about:"how long changes are kept for streams that come back"`
 }
 
 // DefaultLimits returns the documented limits.
@@ -26,7 +27,7 @@ func DefaultLimits() Limits {
 		CountWait: 2 * time.Second, ScanWait: 2 * time.Second, TransactionsWait: 2 * time.Second,
 		TransactionsPartial: 1000, TransactionsMax: 100_000,
 		UnavailableAfter: 10 * time.Minute, Selections: 64, Queue: 50 * time.Millisecond,
-		Pin: time.Minute, Pins: 4,
+		Pin: time.Minute, Pins: 4, StreamWindow: 10 * time.Minute,
 	}
 }
 

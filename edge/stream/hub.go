@@ -4,24 +4,18 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/rankings"
 	"tidemark/rankings/market"
-	"tidemark/storage/accounts"
 )
 
 // Config is what a Hub needs. Every field is required.
 type Config struct {
-	Board *rankings.Board
-	// Window is how long what a stream missed can be told.
-	Window func() time.Duration
-	// Unsent is how many bytes of events may wait for a client that does not read.
-	Unsent func() int
-	// Charge bills one unit to a key, now.
-	Charge  func(*accounts.Key, time.Time) accounts.Verdict
+	Board   *rankings.Board
 	Metrics *metrics.Set
 }
 
@@ -29,6 +23,8 @@ type Config struct {
 type Hub struct {
 	Config
 	metrics hubMetrics
+	window  atomic.Int64 // how long a watched row is kept without a stream, ms
+	unsent  atomic.Int64 // bytes of events that may wait for a client
 
 	mu       sync.Mutex // of readers only: no writer takes it
 	index    index
@@ -58,6 +54,14 @@ func New(cfg Config) *Hub {
 		return float64(h.open)
 	})
 	return h
+}
+
+// SetBounds sets how long the rows of a stream that left are kept, which is as long as
+// the board keeps changes, and how many bytes of events may wait for a client that
+// does not read.
+func (h *Hub) SetBounds(window time.Duration, unsentBytes int) {
+	h.window.Store(window.Milliseconds())
+	h.unsent.Store(int64(unsentBytes))
 }
 
 // spawn runs the hub in a goroutine of its own.
@@ -195,7 +199,7 @@ func (h *Hub) resetStreams(chain market.ChainID) {
 // queue queues an event for a stream.
 func (h *Hub) queue(s *Stream, event []byte) {
 	h.metrics.events.Inc()
-	s.push(event, h.Unsent())
+	s.push(event)
 }
 
 // remove takes a stream off.
@@ -204,7 +208,7 @@ func (h *Hub) remove(s *Stream) {
 	defer h.mu.Unlock()
 	h.open--
 	h.wheel.remove(s)
-	h.index.remove(s, time.Now().Add(h.Window()).UnixMilli())
+	h.index.remove(s, time.Now().UnixMilli()+h.window.Load())
 }
 
 // Stop ends all streams, and those that begin later.

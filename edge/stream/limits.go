@@ -13,9 +13,6 @@ const (
 	commentEvery = 15
 	// turn is the seconds of the wheel: a stream pays once a turn.
 	turn = 60
-	// payWithin is how long a unit that cannot be reserved is tried again, before the
-	// stream ends: twice the time that a request waits for a lease, and more.
-	payWithin = 5 * time.Second
 
 	// batchBytes is how much of what a stream missed is rendered at a time: it is all
 	// that a client which reads slowly has in memory.

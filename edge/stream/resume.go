@@ -7,21 +7,19 @@ import (
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
-	"tidemark/storage/accounts"
 )
 
 // Request is what a stream is opened with.
 type Request struct {
 	Query query.Stream
-	Key   *accounts.Key // which has paid for the first minute
-	Now   time.Time
-	Abort func() // cuts the connection; must not block or call the hub
+	Now   time.Time // from when on the first minute was paid
+	Abort func()    // cuts the connection; must not block or call the hub
 }
 
 // Open begins a stream, which has to be closed.
 func (h *Hub) Open(r Request) *Stream {
 	s := &Stream{
-		hub: h, keys: keysOfQuery(&r.Query), apiKey: r.Key, abort: r.Abort,
+		hub: h, keys: keysOfQuery(&r.Query), abort: r.Abort,
 		ready: make(chan struct{}, 1),
 	}
 	s.chains = chainsOf(s.keys)

@@ -19,18 +19,14 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 	"tidemark/rankings/value"
-	"tidemark/storage/accounts"
 )
 
 // stage plays a market script on one or more chains and has streams follow it.
 type stage struct {
-	t      *testing.T
-	board  *rankings.Board
-	hub    *Hub
-	now    time.Time
-	unsent int
-	charge accounts.Verdict
-	paid   int
+	t     *testing.T
+	board *rankings.Board
+	hub   *Hub
+	now   time.Time
 
 	scenes map[market.ChainID]*scene
 	at     *scene
@@ -55,6 +51,7 @@ type follower struct {
 	query  query.Stream
 	text   []byte // everything it got
 	shown  int    // of it
+	paid   int    // minutes
 	ended  bool
 	abort  bool
 	closed bool
@@ -64,19 +61,12 @@ var chains = query.Chains{{ID: 1, Enabled: true}, {ID: 42161, Enabled: true}}
 
 func newStage(t *testing.T) *stage {
 	s := &stage{
-		t: t, board: new(rankings.Board), now: time.Unix(script.Start+1000, 0), unsent: 256 << 10,
+		t: t, board: new(rankings.Board), now: time.Unix(script.Start+1000, 0),
 		scenes: map[market.ChainID]*scene{}, streams: map[string]*follower{},
 	}
 
-	s.hub = New(Config{
-		Board: s.board, Window: func() time.Duration { return 10 * time.Minute },
-		Unsent: func() int { return s.unsent },
-		Charge: func(*accounts.Key, time.Time) accounts.Verdict {
-			s.paid++
-			return s.charge
-		},
-		Metrics: metrics.NewSet(),
-	})
+	s.hub = New(Config{Board: s.board, Metrics: metrics.NewSet()})
+	s.hub.SetBounds(10*time.Minute, 256<<10)
 	s.hub.start = func(func(context.Context)) context.CancelFunc { return func() {} }
 	s.toChain(1)
 	return s
@@ -186,9 +176,10 @@ func (f *follower) read() {
 		default:
 			return
 		}
-		var events [][]byte
-		events, f.ended = f.Take()
-		f.text = append(f.text, bytes.Join(events, nil)...)
+		b := f.Take()
+		f.text = append(f.text, bytes.Join(b.Events, nil)...)
+		f.paid += b.Due
+		f.ended = b.Ended
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"tidemark/rankings/market"
-	"tidemark/storage/accounts"
 )
 
 // Stream is what one client follows. The hub queues events for it; whoever writes
@@ -13,8 +12,7 @@ type Stream struct {
 	hub    *Hub
 	keys   []key
 	chains []market.ChainID // whose events concern it; nil: of all chains
-	apiKey *accounts.Key
-	abort  func() // cuts the connection
+	abort  func()           // cuts the connection
 
 	// Guarded by the hub.
 	seen      uint64   // the next step to tell of
@@ -24,12 +22,12 @@ type Stream struct {
 	slot      int      // on the wheel
 	place     int      // in its slot
 	paidUntil int64    // unix ms
-	unpaid    int64    // since when a unit could not be reserved; 0: paid
 
 	ready  chan struct{}
 	mu     sync.Mutex // guards the rest
 	queue  [][]byte   // events, shared with other streams
 	unsent int        // their bytes
+	due    int        // minutes that have begun and are to be paid
 	reason string     // why it ends; empty: it goes on
 	cut    bool       // nothing more is sent
 }
@@ -37,21 +35,27 @@ type Stream struct {
 // Ready tells that Take has something.
 func (s *Stream) Ready() <-chan struct{} { return s.ready }
 
-// Take returns the events to send, which must not be changed. ended reports that
-// they are the last ones.
-func (s *Stream) Take() (events [][]byte, ended bool) {
+// Batch is what a stream has to do next.
+type Batch struct {
+	Events [][]byte // to send; they must not be changed
+	Due    int      // minutes that have begun and are to be paid
+	Ended  bool     // the events are the last ones
+}
+
+// Take returns what there is to do.
+func (s *Stream) Take() Batch {
 	s.mu.Lock()
-	events, s.queue, s.unsent = s.queue, nil, 0
-	cut, ended := s.cut, s.reason != ""
+	b := Batch{Events: s.queue, Due: s.due, Ended: s.cut || s.reason != ""}
+	s.queue, s.unsent, s.due = nil, 0, 0
+	if s.reason != "" && !s.cut {
+		b.Events = append(b.Events, endEvent(s.reason))
+	}
 	s.mu.Unlock()
 
-	switch {
-	case cut:
-		return nil, true
-	case ended:
-		return append(events, endEvent(s.reason)), true
+	if !b.Ended {
+		b.Events = append(b.Events, s.hub.catchUp(s)...)
 	}
-	return append(events, s.hub.catchUp(s)...), false
+	return b
 }
 
 // End ends the stream for a reason: its next Take returns the end.
@@ -68,17 +72,17 @@ func (s *Stream) End(reason string) {
 func (s *Stream) Close() { s.hub.remove(s) }
 
 // push queues an event. A client that does not read is cut.
-func (s *Stream) push(event []byte, limit int) {
+func (s *Stream) push(event []byte) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut {
+		return
+	}
+
 	s.queue = append(s.queue, event)
 	s.unsent += len(event)
-	over := s.unsent > limit && !s.cut
-	if over {
+	if s.unsent > int(s.hub.unsent.Load()) {
 		s.cut, s.queue = true, nil
-	}
-	s.mu.Unlock()
-
-	if over {
 		s.hub.metrics.cut.Inc()
 		s.abort()
 	}
@@ -91,6 +95,14 @@ func (s *Stream) signal() {
 	case s.ready <- struct{}{}:
 	default: // it does already
 	}
+}
+
+// charge notes that a minute has begun.
+func (s *Stream) charge() {
+	s.mu.Lock()
+	s.due++
+	s.mu.Unlock()
+	s.signal()
 }
 
 // concerns reports whether the stream follows a chain.

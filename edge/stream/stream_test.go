@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"tidemark/edge/render"
 	"tidemark/rankings/script"
-	"tidemark/storage/accounts"
 )
 
 // TestLife plays a market, and compares what every stream gets.
@@ -36,7 +37,7 @@ func TestBytes(t *testing.T) {
 	s.revert()
 	s.happen("block")
 	s.publish()
-	a.End(EndQuota)
+	a.End(EndStop)
 	a.read()
 	golden(t, "testdata/owner.events", string(a.text))
 	golden(t, "testdata/pool.events", string(p.text))
@@ -139,7 +140,8 @@ func TestResume(t *testing.T) {
 // others get everything.
 func TestSlowReader(t *testing.T) {
 	s := newStage(t)
-	s.unsent = 64 << 10
+	const unsent = 64 << 10
+	s.hub.SetBounds(time.Minute, unsent)
 	s.begin()
 	s.at = s.scenes[1]
 	const raw = "positions=1-1,1-2,1-3"
@@ -155,46 +157,36 @@ func TestSlowReader(t *testing.T) {
 			t.Fatal("a client that does not read is not cut")
 		}
 	}
-	if bytesOf < s.unsent || bytesOf > s.unsent+(8<<10) {
-		t.Errorf("cut when %d bytes were unsent; want %d", bytesOf, s.unsent)
+	if bytesOf < unsent || bytesOf > unsent+(8<<10) {
+		t.Errorf("cut when %d bytes were unsent; want %d", bytesOf, unsent)
 	}
-	if events, ended := slow.Take(); len(events) != 0 || !ended {
-		t.Errorf("a client that was cut gets %d events, ended: %v", len(events), ended)
+	if b := slow.Take(); len(b.Events) != 0 || !b.Ended {
+		t.Errorf("a client that was cut gets %d events, ended: %v", len(b.Events), b.Ended)
 	}
 	if a.abort || s.hub.metrics.cut.Get() != 1 {
 		t.Errorf("%d streams are cut", s.hub.metrics.cut.Get())
 	}
 }
 
-// TestMinutes checks when a stream pays, and how it ends when it cannot.
+// TestMinutes checks when a minute has to be paid.
 func TestMinutes(t *testing.T) {
-	f := func(verdict accounts.Verdict, seconds, wantPaid int, wantEnd string) {
+	f := func(seconds, want int) {
 		t.Helper()
 		s := newStage(t)
 		s.begin()
-		s.charge = verdict
 		s.now = s.now.Add(700 * time.Millisecond)
 		a := s.open("a", "positions=1-1", "")
 		s.wait(seconds)
-		events := parse(t, a.text)
-		end := events[len(events)-1]
-		if wantEnd != "" && (end.name != "end" || end.data != `{"reason":"`+wantEnd+`"}` || end.id != "") ||
-			wantEnd == "" && end.name == "end" || a.ended != (wantEnd != "") {
-			t.Errorf("verdict %d, after %d s: the last event is %q; want the end %q", verdict, seconds, end.text, wantEnd)
-		}
-		if s.paid != wantPaid {
-			t.Errorf("verdict %d, after %d s: asked for %d units; want %d", verdict, seconds, s.paid, wantPaid)
+		if a.paid != want {
+			t.Errorf("after %d s %d more minutes were paid; want %d", seconds, a.paid, want)
 		}
 	}
 
-	f(accounts.Granted, 60, 0, "")
-	f(accounts.Granted, 61, 1, "")
-	f(accounts.Granted, 120, 1, "")
-	f(accounts.Granted, 601, 10, "")
-	f(accounts.OverQuota, 60, 0, "")
-	f(accounts.OverQuota, 61, 1, EndQuota)
-	f(accounts.Unleased, 66, 6, "")
-	f(accounts.Unleased, 67, 7, EndMetering)
+	f(59, 0)
+	f(61, 1)
+	f(119, 1)
+	f(121, 2)
+	f(601, 10)
 }
 
 // TestComments checks that every stream gets a comment every 15 seconds, however the
@@ -252,8 +244,7 @@ func TestMissedIsTaken(t *testing.T) {
 	b := &follower{query: a.query}
 	b.Stream = s.hub.Open(Request{Query: after(t, a.query, first), Now: s.now, Abort: func() { b.abort = true }})
 	for b.missed != nil {
-		events, _ := b.Take()
-		if part := bytes.Join(events, nil); len(part) > batchBytes+(8<<10) {
+		if part := bytes.Join(b.Take().Events, nil); len(part) > batchBytes+(8<<10) {
 			t.Fatalf("a part has %d bytes; want at most about %d", len(part), batchBytes)
 		} else {
 			b.text = append(b.text, part...)
@@ -309,7 +300,7 @@ func TestWindow(t *testing.T) {
 		collect(100)
 	}
 	slow.read()
-	if got := parse(t, slow.text)[0].name; got != "reset" {
+	if got := strings.ReplaceAll(string(slow.text), render.Comment, ""); !strings.HasPrefix(got, "event: reset") {
 		t.Errorf("a stream that caught up too slowly gets %s; want reset", got)
 	}
 }

@@ -9,14 +9,8 @@ import (
 	"tidemark/rankings/value"
 )
 
-// Why a stream ended, as its last event says.
-const (
-	EndRevoked   = "revoked"   // the key
-	EndSuspended = "suspended" // the account
-	EndQuota     = "quota"     // no unit is left for the next minute
-	EndMetering  = "metering"  // the next minute's unit could not be reserved
-	EndStop      = "stop"      // the node stops
-)
+// EndStop is why the streams of a hub end that stops; the server has other reasons.
+const EndStop = "stop"
 
 func endEvent(reason string) []byte { return render.AppendEndEvent(nil, reason) }
 

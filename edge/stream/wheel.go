@@ -1,18 +1,13 @@
 package stream
 
-import (
-	"time"
+import "time"
 
-	"tidemark/storage/accounts"
-)
-
-// wheel spreads streams over a minute: a stream pays when its slot comes, and gets a
+// wheel spreads streams over a minute: a stream has to pay when its slot comes, and gets a
 // comment in every commentEvery-th second from it. So ten thousand streams cost one
 // ticker, and every second a small part of them.
 type wheel struct {
-	slots   [turn][]*Stream
-	at      int64     // the last second that was handled, unix
-	debtors []*Stream // whose unit could not be reserved yet
+	slots [turn][]*Stream
+	at    int64 // the last second that was handled, unix
 }
 
 // add puts a stream that has just paid into the slot of a minute later.
@@ -31,8 +26,6 @@ func (w *wheel) remove(s *Stream) {
 	slot[s.place].place = s.place
 	slot[last] = nil
 	w.slots[s.slot] = slot[:last]
-	s.unpaid = 0
-	s.slot = -1
 }
 
 // each calls f for every stream.
@@ -50,11 +43,11 @@ func (h *Hub) turnWheel(now time.Time) {
 	if h.wheel.at == second {
 		return
 	}
-	if h.wheel.at == 0 || h.wheel.at < second-turn || h.wheel.at > second {
+	if h.wheel.at == 0 || h.wheel.at > second {
 		h.wheel.at = second - 1
 	}
 
-	h.collect(now)
+	h.wheel.at = max(h.wheel.at, second-turn) // every slot has its turn once
 	for h.wheel.at < second {
 		h.wheel.at++
 		h.handleSecond(now)
@@ -62,16 +55,19 @@ func (h *Hub) turnWheel(now time.Time) {
 	h.index.forget(now.UnixMilli())
 }
 
-// handleSecond has the streams of one slot pay, and comments on those of four.
+// handleSecond charges the streams of one slot, and comments on those of four.
 func (h *Hub) handleSecond(now time.Time) {
 	for _, s := range h.wheel.slots[h.wheel.at%turn] {
 		if s.paidUntil <= now.UnixMilli() {
-			h.pay(s, now)
+			s.paidUntil += turn * 1000
+			s.charge()
 		}
 	}
 
+	// The first one comes in the last second before it is due, so that a stream that
+	// has just begun gets none.
 	end := generationEvent(formatGenerations(h.known))
-	for slot := h.wheel.at % commentEvery; slot < turn; slot += commentEvery {
+	for slot := (h.wheel.at + 2) % commentEvery; slot < turn; slot += commentEvery {
 		for _, s := range h.wheel.slots[slot] {
 			h.comment(s, end)
 		}
@@ -81,45 +77,9 @@ func (h *Hub) handleSecond(now time.Time) {
 // comment sends a comment and, if generations came without an event for the stream,
 // where it stands: a stream that comes back after a quiet hour has missed nothing.
 func (h *Hub) comment(s *Stream, end []byte) {
-	s.push(comment, h.Unsent())
+	s.push(comment)
 	if s.missed == nil && s.seen != h.seq {
 		h.queue(s, end)
 		s.seen = h.seq
 	}
-}
-
-// pay bills the minute that begins.
-func (h *Hub) pay(s *Stream, now time.Time) {
-	switch h.Charge(s.apiKey, now) {
-	case accounts.Granted:
-		s.paidUntil += turn * 1000
-		s.unpaid = 0
-	case accounts.OverQuota:
-		s.End(EndQuota)
-	default:
-		h.postpone(s, now)
-	}
-}
-
-// collect has those pay that could not before.
-func (h *Hub) collect(now time.Time) {
-	debtors := h.wheel.debtors
-	h.wheel.debtors = nil
-	for _, s := range debtors {
-		if s.slot >= 0 {
-			h.pay(s, now)
-		}
-	}
-}
-
-// postpone notes that a stream has to pay in the next second, or ends it.
-func (h *Hub) postpone(s *Stream, now time.Time) {
-	if s.unpaid == 0 {
-		s.unpaid = now.UnixMilli()
-	}
-	if now.UnixMilli()-s.unpaid > payWithin.Milliseconds() {
-		s.End(EndMetering)
-		return
-	}
-	h.wheel.debtors = append(h.wheel.debtors, s)
 }

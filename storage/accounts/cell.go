@@ -84,16 +84,18 @@ func (c *Cell) peekBurst(t *Terms, now int64) Burst {
 	return Burst{Left: max(t.tolerance-early, 0) / t.interval, FullNs: early}
 }
 
-// countRequest adds an answered request to the month, unless the slot has moved on
-// to another month.
-func (c *Cell) countRequest(m Month, r Route, units int64) {
+// count adds usage of a route to the month, unless the slot has moved on to another
+// month.
+func (c *Cell) count(m Month, r Route, used Count) {
 	if !isMonth(c.slot(m).word.Load(), m) {
 		return
 	}
 	n := &c.counts[m&1][r]
-	n.requests.Add(1)
-	if units > 0 {
-		n.units.Add(units)
+	if used.Requests > 0 {
+		n.requests.Add(used.Requests)
+	}
+	if used.Units > 0 {
+		n.units.Add(used.Units)
 	}
 }
 

@@ -14,9 +14,10 @@ const (
 	RouteUsage
 	RoutePositionBatch
 	RoutePoolBatch
+	RouteStream
 
 	// NumRoutes is how many there are.
-	NumRoutes = 10
+	NumRoutes = 11
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -39,6 +40,7 @@ var routes = [NumRoutes]struct {
 	RouteUsage:          {path: "/v1/usage"},
 	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},
 }
 
 // Path returns the route's template, as in the price list and in usage reports.

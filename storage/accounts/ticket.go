@@ -10,12 +10,21 @@ type Ticket struct {
 	Burst Burst
 	held  int64
 	free  bool // not charged, whatever the answer
+	// counted: the request is in the account's counts. A long answer is settled in
+	// parts, and is one request.
+	counted bool
 }
 
 // Admit starts a request: it fixes the month and notes the use of the key.
 func (b *Book) Admit(k *Key, now int64) Ticket {
 	b.Touch(k, now)
 	return Ticket{Key: k, Terms: k.Cell.Terms(), Span: b.calendar.Load().At(now), Now: now}
+}
+
+// Renew brings a ticket to a later time: units that are reserved from now on are of
+// that time's month and the account's present terms. None may be held.
+func (b *Book) Renew(t *Ticket, now int64) {
+	t.Terms, t.Span, t.Now = t.Key.Cell.Terms(), b.calendar.Load().At(now), now
 }
 
 // Take takes a burst token. It returns false if there is none; see Ticket.Burst.
@@ -82,9 +91,10 @@ func (b *Book) reserveWhenFull(t *Ticket, units int64) Verdict {
 	return Stalled
 }
 
-// Settle ends the request. Of the units held, it bills charged to the route and
-// gives the others back. It returns the units billed, which is 0 for a request that
-// is served without a charge. It may be called with no units held.
+// Settle ends the request, or a part of a long answer. Of the units held, it bills
+// charged to the route and gives the others back. It returns the units billed, which
+// is 0 for a request that is served without a charge. It may be called with no units
+// held.
 func (b *Book) Settle(t *Ticket, r Route, charged int64) (billed int64) {
 	if t.free {
 		charged = 0
@@ -94,7 +104,12 @@ func (b *Book) Settle(t *Ticket, r Route, charged int64) (billed int64) {
 	}
 
 	c, m := t.Key.Cell, t.Span.Month
-	c.countRequest(m, r, charged)
+	requests := int64(1)
+	if t.counted {
+		requests = 0
+	}
+	t.counted = true
+	c.count(m, r, Count{requests, charged})
 	c.slot(m).release(m, t.held-charged)
 	t.held = 0
 	b.markDirty(c)
