@@ -194,20 +194,16 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 }
 
 func (c *Client) fetch(ctx context.Context, target string) ([]byte, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	q, err := c.newRequest(ctx, target, "application/json")
 	if err != nil {
 		return nil, err
 	}
-	q.Header.Set("Accept", "application/json")
-	if c.Key != "" {
-		q.Header.Set("KC-APIKey", c.Key)
-	}
-
 	answer, err := c.HTTP.Do(q)
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
+
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, err
@@ -216,6 +212,19 @@ func (c *Client) fetch(ctx context.Context, target string) ([]byte, error) {
 		return nil, newError(answer, body)
 	}
 	return body, nil
+}
+
+// newRequest returns a GET with the client's key.
+func (c *Client) newRequest(ctx context.Context, target, accept string) (*http.Request, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Accept", accept)
+	if c.Key != "" {
+		q.Header.Set("KC-APIKey", c.Key)
+	}
+	return q, nil
 }
 
 // retryWait returns how long to wait before the next attempt, and whether there
