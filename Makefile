@@ -90,7 +90,7 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 # the test runs a few rounds, as part of `make test`, or skips. The quick counts of all
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
-  "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Gap" \
+  "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Missing|Gap" \
   "./actors CrashPromises|PanicIsMended|MeteringActor" \
   "./edge RawCorpus|RawRequests|Generated|PanicReleases" \
   "./edge/pages Collision|Admission|BusyDeepPage|LongCharts" \

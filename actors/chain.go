@@ -15,6 +15,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // paceFactor is the minimum ratio of the pause after a refresh to the length of the
@@ -127,7 +128,13 @@ func (a *chainActor) openChain() {
 
 	epoch := a.epoch
 	a.work.Go(func() {
-		err := guarded(func() error { return opened.Load(func() bool { return a.ctx.Err() != nil }) })
+		pacer := pace.New(a.board.Requests)
+		err := guarded(func() error {
+			return opened.Load(func() bool {
+				pacer.Pause()
+				return a.ctx.Err() != nil
+			})
+		})
 		a.send(loaded{epoch, err})
 	})
 }
@@ -150,7 +157,7 @@ func (a *chainActor) finishLoading(err error) {
 		a.recoverFrom(err)
 		return
 	}
-	a.chain.Complete()
+	a.chain.Complete(pace.New(a.board.Requests).Pause)
 	a.startFetch()
 	a.scheduleTick(a.every)
 }
@@ -281,7 +288,7 @@ func (a *chainActor) publish() bool {
 	}
 
 	started := time.Now()
-	if err := a.chain.Refresh(a.now, newPacer(a.board.Requests).pause); err != nil {
+	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
 		if errors.Is(err, storage.ErrReadOnly) {
 			a.pause = 0 // the disk is full; the chain is not at fault

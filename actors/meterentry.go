@@ -33,25 +33,29 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 
 	// A request admitted in the last month may be settled in this one.
 	if last := e.of(this - 1); last.written.Month == this-1 {
+		lease := last.written.Lease
 		if e.idle {
 			e.cell.Shut(this - 1)
+			lease = 0
 		}
 		if t, ok := e.cell.Tally(this - 1); ok {
-			t.Lease = max(t.Lease, last.written.Lease)
+			t.Lease = max(t.Lease, lease)
 			m.stageMonth(last, &t, m.lastDay)
 		}
 	}
 
-	// Shut the cell before the store gives the lease back: see Meter.
-	limited := e.cell.Terms().Plan.MonthlyUnits > 0
-	if e.idle && limited {
+	// Limit the cell first and read it then, before the store gives a lease back: see
+	// Meter.
+	limited, lease := e.cell.Terms().Plan.MonthlyUnits > 0, int64(0)
+	switch {
+	case limited && e.idle:
 		e.cell.Shut(this)
+	case limited:
+		lease = m.renewLease(e.cell, this)
 	}
 
 	t, _ := e.cell.Tally(this)
-	if limited && !e.idle {
-		t = m.renewLease(e.cell, &t)
-	}
+	t.Lease = max(t.Lease, lease)
 	m.stageMonth(e.of(this), &t, m.today)
 	return nil
 }
@@ -71,19 +75,17 @@ func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 	return nil
 }
 
-// renewLease returns the month with the new lease of an active account: its headroom
-// ahead of the units spent, but not above the quota. If units were given back, the
-// lease may be lower than before. Then the cell is lowered at once, before the store.
-func (m *Meter) renewLease(c *accounts.Cell, t *accounts.Tally) accounts.Tally {
+// renewLease returns the new lease of an active account: its headroom ahead of the
+// units spent, but not above the quota. If units were given back, it may be lower than
+// before. Then the cell is lowered at once, before the store.
+func (m *Meter) renewLease(c *accounts.Cell, month accounts.Month) int64 {
+	t, _ := c.Tally(month)
 	terms := c.Terms()
 	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
-	now := *t
-	if lease < c.Lease(t.Month) {
-		c.Lower(t.Month, lease)
-		now, _ = c.Tally(t.Month) // includes what was admitted before Lower
+	if lease < c.Lease(month) {
+		c.Lower(month, lease)
 	}
-	now.Lease = max(lease, now.Lease)
-	return now
+	return lease
 }
 
 // stageMonth puts a month into the batch if it differs from the stored one. New usage

@@ -200,9 +200,7 @@ func (m *Meter) stopSpending(full bool) {
 func (m *Meter) keepLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
-		if em := e.of(this); em.written.Month == this {
-			e.cell.Open(this, em.written.Lease)
-		}
+		e.cell.Open(this, e.of(this).written.Lease)
 	}
 }
 

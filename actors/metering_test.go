@@ -334,7 +334,8 @@ func TestFailedSync(t *testing.T) {
 	r.check()
 }
 
-// While the disk hangs, nothing is admitted after the grace period.
+// While the disk hangs, or the process does not run, nothing is admitted after the grace
+// period. The next flush ends that.
 func TestHungSync(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	u := r.account("acme", "unlimited")
@@ -345,8 +346,13 @@ func TestHungSync(t *testing.T) {
 		t.Errorf("within the grace: %d; want Granted", v)
 	}
 	r.now += 2
-	if v := r.spend(u, 1, 1); v != accounts.Stalled {
-		t.Errorf("after the grace: %d; want Stalled", v)
+	late := r.reg.Book().Admit(u, r.now)
+	if v := r.reg.Book().Reserve(&late, 1); v != accounts.Unleased {
+		t.Errorf("after the grace: %d; want Unleased", v)
+	}
+
+	if v := r.spend(u, 1, 1); v != accounts.Granted { // the process had not run
+		t.Errorf("after the next flush: %d; want Granted", v)
 	}
 }
 

@@ -126,7 +126,8 @@ func TestCoverage(t *testing.T) {
 	table := fmt.Sprintf("%-56s%v\n", "answers held against the document", columns)
 	for _, path := range slices.Sorted(maps.Keys(document().Paths.Map())) {
 		target := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "1",
-			"{poolId}", stateOf(1).Pools.At(0).ID.String()).Replace(path) + required[path]
+			"{poolId}", stateOf(1).Pools.At(0).ID.String(), "{address}", stateOf(1).Owners.At(0).String()).
+			Replace(path) + required[path]
 		table += fmt.Sprintf("%-56s", path)
 		checkNamed(t, path, target)
 		for _, code := range columns {
@@ -152,7 +153,7 @@ func checkNamed(t *testing.T, path, target string) {
 	place, _, _ := strings.Cut(target, "?")
 	to := matchRoute([]byte(place), nil)
 	want := slices.Clone(requiredStatuses[to.access])
-	if to.access == priced && len(to.id) > 0 {
+	if to.access == priced && len(to.id) > 0 && to.route != routeOwner {
 		want = append(want, 404)
 	}
 	for _, code := range want {

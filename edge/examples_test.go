@@ -33,7 +33,8 @@ func exampleTargets(s *front) map[string]string {
 	}
 
 	fill := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4",
-		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"))
+		"{positionId}", first("positions", "positionId"), "{poolId}", first("pools", "poolId"),
+		"{address}", first("positions", "owner"))
 	targets := map[string]string{}
 	for path := range document().Paths.Map() {
 		targets[path] = fill.Replace(path)

@@ -71,6 +71,10 @@ func (g *generator) path() string {
 
 	path := g.pick("/v1/positions", "/v1/positions", "/v1/pools", "/v1/pools", "/v1/usage", "/v1/chains",
 		"/v1/positions/batch", "/v1/pools/batch", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
+	if path == "" && g.IntN(6) == 0 {
+		return "/v1/owners/" + g.pick("0x00000000000000000000000000000000000000aa", somePool, "", "0xA", "%ff",
+			stateOf(1).Owners.At(g.Uint32N(stateOf(1).Owners.Len())).String())
+	}
 	if path == "" {
 		id := g.pick("1", "77", fmt.Sprint(g.IntN(320)), somePool, "0x1", url.PathEscape("a/b"), "%F0%9F%9A%80")
 		if g.IntN(2) == 0 {
@@ -78,7 +82,7 @@ func (g *generator) path() string {
 		}
 		path = "/v1/" + g.pick("positions", "pools") + "/" + g.pick("1", "1", "43114", "10", "x") + "/" +
 			g.pick("swapdex-v4", "swapdex-v4", "swapdex-v4", "swapdex-v3") + "/" + id +
-			g.pick("", "", "/charts", "/charts", "/explain", "/x", "/")
+			g.pick("", "", "/charts", "/charts", "/explain", "/ticks", "/x", "/")
 	}
 
 	return path

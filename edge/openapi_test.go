@@ -223,6 +223,9 @@ func requiredQueries(st *market.State) map[string]string {
 func template(target string) string {
 	path, _, _ := strings.Cut(target, "?")
 	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if len(parts) == 3 && parts[0] == "v1" && parts[1] == "owners" {
+		parts[2] = "{address}"
+	}
 	if len(parts) > 4 && parts[0] == "v1" && !strings.Contains(path, "//") {
 		parts[2], parts[3] = "{chainId}", "{protocol}"
 		switch parts[1] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,13 @@ func askedRoutes(s *front) []asked {
 			"/v1/positions/batch?ids=1-" + path.Base(position), "/v1/positions/batch", "",
 		},
 		{
+			"owner", accounts.RouteOwner, "/v1/owners/" + somePool[:42], "/v1/owners/" + somePool, "",
+		},
+		{
+			"pool ticks", accounts.RoutePoolTicks,
+			pool + "/ticks", badPool + "/ticks", noPool + "/ticks",
+		},
+		{
 			"pool batch", accounts.RoutePoolBatch,
 			"/v1/pools/batch?ids=1-" + path.Base(pool), "/v1/pools/batch?ids=1-0x12", "",
 		},
@@ -78,7 +86,7 @@ type outcome struct {
 func always(code int) func(asked) int             { return func(asked) int { return code } }
 func goodPath(r asked) string                     { return r.good }
 func saying(text string) func(asked) string       { return func(asked) string { return text } }
-func isList(r asked) bool                         { return r.name == "positions" || r.name == "pools" }
+func isList(r asked) bool                         { return slices.Contains([]string{"positions", "pools", "owner"}, r.name) }
 func empty(f *front, key string, left int64)      { f.drainTo(key, left) }
 func offline(c *Config, chains ...rankings.Chain) { c.Board = boardOf(chains...) }
 

@@ -128,6 +128,17 @@ func TestParameters(t *testing.T) {
 	f(q+"/1/swapdex-v3/0x00000000000000000000000000000000000000aa", 400, `protocol "swapdex-v3"`)
 	f(q+"/1/swapdex-v3/"+somePool, 400, "Invalid poolId")
 	f(q+"/1/swapdex-v9/"+somePool, 400, `protocol "swapdex-v9"`)
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks", 404, "no such pool on chain 1")
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks?limit=1001", 400, "allowed are 1 to 1000")
+	f(q+"/1/swapdex-v4/"+somePool+"/ticks?range=30d", 400, `unknown parameter "range"; allowed are page, limit`)
+	f(q+"/1/swapdex-v4/0x1/ticks", 400, "Invalid poolId")
+	const someone = "/v1/owners/" + "0x00000000000000000000000000000000000000aA"
+	f(someone, 200, "")
+	f(someone+"?chainId=1", 400, `unknown parameter "chainId"; this route takes none`)
+	f("/v1/owners/0x1", 400, `owner "0x1" is not an address; the format is 0x and 40 hex digits`)
+	f("/v1/owners/%zz", 400, `malformed percent-encoding "%zz"`)
+	f("/v1/owners", 404, "no such route")
+	f(someone+"/positions", 404, "no such route")
 	f(p+"/batch", 400, "parameter ids is missing")
 	f(p+"/batch?ids=1-abc,1-1", 200, "")
 	f(p+"/batch?ids=1-1,1-1", 400, `ids names "1-1" twice`)
@@ -139,7 +150,7 @@ func TestParameters(t *testing.T) {
 
 func TestInvalidPoolBody(t *testing.T) {
 	s := serve(t, nil)
-	for _, under := range []string{"", "/charts"} {
+	for _, under := range []string{"", "/charts", "/ticks"} {
 		a := s.get("/v1/pools/1/swapdex-v4/0xabc" + under)
 		if a.code != 400 || a.body != `{"error":"Invalid poolId"}` {
 			t.Errorf("%s: got %d %s", under, a.code, a.body)
@@ -162,6 +173,8 @@ func TestOrder(t *testing.T) {
 	f("GET", "/v1/positions/nothing/there", 401, none)
 	f("DELETE", "/v1/pools", 401, none)
 	f("OPTIONS", "/v1/pools", 401, none)
+	f("GET", "/v1/owners", 401, none)
+	f("POST", "/v1/owners/x", 401, none)
 	f("GET", "/v1/positions?sort=bad", 403, origin)
 	f("GET", "/v1/positions/nothing/there", 403, origin)
 	f("GET", "/v1/positions/nothing/there", 404)
@@ -174,6 +187,13 @@ func TestOrder(t *testing.T) {
 	f("POST", "/v1/chains", 405, none)
 	f("OPTIONS", "/v1/chains", 204, none)
 	f("GET", "/v1/chains?anything=1", 200, "KC-APIKey: bad", origin)
+	for _, path := range []string{"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats",
+		"/health", "/openapi.json", "/"} {
+		f("GET", path+"?a=b+c&&=&d=%C3%A9&", 200, none)
+		for _, query := range []string{"%zz", "a=%zz", "a=1&b=%2", "a=%ff", "%00=1"} {
+			f("GET", path+"?"+query, 400, none)
+		}
+	}
 	f("POST", "/v1/usage", 405, none)
 	f("GET", "/v1/usage", 401, none)
 	f("GET", "/v1/usage", 403, origin)

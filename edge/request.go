@@ -157,7 +157,7 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Positions, err = chains.Positions(r.query, &r.Options)
 	case routePools:
 		r.Pools, err = chains.Pools(r.query, &r.Options)
-	case routePool, routePoolCharts:
+	case routePool, routePoolCharts, routePoolTicks:
 		if r.Pool, err = query.PoolID(r.protocol, r.id); err == nil {
 			err = r.parsePlace(chains)
 		}
@@ -170,6 +170,8 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PositionBatch(r.query)
 	case routePoolBatch:
 		r.Batch, err = chains.PoolBatch(r.query)
+	case routeOwner:
+		err = r.parseOwner()
 	case routeStream:
 		err = r.parseStream(chains)
 	default:
@@ -180,6 +182,17 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		return render.BadRequest(err)
 	}
 	return nil
+}
+
+// parseOwner parses the address and the parameters of an owner.
+func (r *request) parseOwner() (err error) {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	if r.Owner, err = query.Owner(r.id); err != nil {
+		return err
+	}
+	return query.None(r.query)
 }
 
 // parseStream parses the parameters of a stream and the event that it goes on after.
@@ -206,9 +219,14 @@ func (r *request) parsePlace(chains query.Chains) (err error) {
 	if r.Chain, err = chains.Place(r.chain, r.protocol); err != nil {
 		return err
 	}
-	if r.route == routePositionCharts || r.route == routePoolCharts {
+
+	switch r.route {
+	case routePositionCharts, routePoolCharts:
 		r.Range, err = query.Charts(r.query)
-		return err
+	case routePoolTicks:
+		r.Paging, err = query.Ticks(r.query)
+	default:
+		err = query.None(r.query)
 	}
-	return query.None(r.query)
+	return err
 }

@@ -22,6 +22,8 @@ const (
 	routeUsage
 	routePositionBatch
 	routePoolBatch
+	routePoolTicks
+	routeOwner
 	routeStream
 	routeChains
 	routeProtocols
@@ -62,6 +64,8 @@ var routes = [numRoutes]struct {
 	routeUsage:          {"usage", keyed, accounts.RouteUsage},
 	routePositionBatch:  {"position_batch", priced, accounts.RoutePositionBatch},
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
+	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
+	routeOwner:          {"owner", priced, accounts.RouteOwner},
 	routeStream:         {"stream", priced, accounts.RouteStream},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
@@ -82,7 +86,8 @@ func (r route) isLong() bool { return r == routeStream }
 type target struct {
 	route  route
 	access access
-	// The decoded path segments of a detail; id is of a position or pool.
+	// The decoded path segments of a detail; id is of a position or pool, or the
+	// address of an owner.
 	chain, protocol, id []byte
 	malformed           error // why a segment could not be decoded
 }
@@ -100,9 +105,10 @@ func matchRoute(path, buf []byte) (t target) {
 	t.malformed = malformed
 	s := func(i int) string { return string(parts[i]) }
 
-	// Everything below these two needs a key, whether it is a route or not.
-	listed := n >= 2 && s(0) == "v1" && (s(1) == "positions" || s(1) == "pools")
-	if listed {
+	// Everything below these needs a key, whether it is a route or not.
+	v1 := n >= 2 && s(0) == "v1"
+	listed := v1 && (s(1) == "positions" || s(1) == "pools")
+	if listed || v1 && s(1) == "owners" {
 		t.access = priced
 	}
 	if !clean {
@@ -120,6 +126,8 @@ func matchRoute(path, buf []byte) (t target) {
 		t.route = matchTop(parts[1])
 	case n == 3 && s(0) == "v1" && s(1) == "pricing" && s(2) == "units":
 		t.route = routeUnits
+	case v1 && n == 3 && s(1) == "owners":
+		t.id, t.route = parts[2], routeOwner
 	case listed && n == 3:
 		t.route = matchUnderList(s(1) == "positions", parts[2])
 	case listed && (n == 5 || n == 6):
@@ -181,6 +189,8 @@ func matchDetail(position, bare bool, under []byte) route {
 		return routeExplain
 	case !position && string(under) == "charts":
 		return routePoolCharts
+	case !position && string(under) == "ticks":
+		return routePoolTicks
 	}
 
 	return routeNone

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
+	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
@@ -128,6 +129,10 @@ func (s *Server) serveFree(r *request) *render.Error {
 	gate.AllowAnyOrigin(r.ctx)
 	if done, err := r.checkRoute(); done || err != nil {
 		return err
+	}
+
+	if err := query.WellFormed(r.query); err != nil {
+		return render.BadRequest(err)
 	}
 
 	reply, serving := pages.Reply{}, true

@@ -129,7 +129,7 @@ func TestNearest(t *testing.T) {
 	f("/positions", "/v1/positions")
 	f("/v1/chain", "/v1/chains")
 	f("/v1/positions/1/swapdex-v4/77/chart", "/v1/positions/{chainId}/{protocol}/{positionId}/charts")
-	f("/v1/pools/1/swapdex-v4/"+somePool+"/prices", "/v1/pools/{chainId}/{protocol}/{poolId}/charts")
+	f("/v1/pools/1/swapdex-v4/"+somePool+"/chart", "/v1/pools/{chainId}/{protocol}/{poolId}/charts")
 	f("/v1/price/units", "/v1/pricing/units")
 	f("/doc", "/docs")
 	f("/healthz", "/health")

@@ -32,7 +32,8 @@ func BuildPaced(prev *View, st *market.State, gen uint64, pause func()) (
 	}
 
 	b.retireLeaves()
-	o := &orderBuilder{view: v, sorter: sorter{pause: pause}}
+	o := newOrderBuilder(v, pause)
+	defer o.release()
 	for id := range orderCount {
 		ids, key := o.build(id)
 		v.columns.passingByRank[id] = o.markPassing(id, ids)
@@ -199,15 +200,18 @@ func checkDirectory(d *block.Directory, st *market.State, gen uint64) error {
 
 // Complete returns v with its columns, computed from its State, whose records
 // should all be in memory. An error means that the stored orders do not match
-// the State, and that the generation must be built again.
-func Complete(v *View) (*View, error) {
+// the State, and that the generation must be built again. pause is called about
+// every 100 µs of work.
+func Complete(v *View, pause func()) (*View, error) {
 	if v.Warm() {
 		return v, nil
 	}
 
 	w := *v
-	w.columns = buildColumns(nil, v.State, func() {})
-	o := &orderBuilder{view: &w, sorter: sorter{pause: func() {}}}
+	w.columns = buildColumns(nil, v.State, pause)
+	o := newOrderBuilder(&w, pause)
+	defer o.release()
+
 	for id := range orderCount {
 		ids, _ := o.build(id)
 		w.columns.passingByRank[id] = o.markPassing(id, ids)

@@ -19,6 +19,7 @@ type columns struct {
 
 	// By place among the open positions.
 	apr, feeAPR, roi, pnl, value []float64
+	pendingFees                  []float64
 	claims                       []value.Claim
 	mintedAt                     []int64
 
@@ -73,11 +74,16 @@ func buildColumns(prev *View, st *market.State, pause func()) *columns {
 		prev = nil // it has nothing to copy from
 	}
 
+	// Room for a million rows is a millisecond of clearing memory, hence the pauses
+	// here and below.
 	n := st.Positions.Len()
+	pool, owner := make([]uint32, n), make([]uint32, n)
+	pause()
+
 	f := &columnBuilder{
-		st: st, prev: prev, pause: pause, ranker: value.NewRanker(st),
+		st: st, prev: prev, pause: pause, ranker: value.NewRanker(st, pause),
 		columns: &columns{
-			pool: make([]uint32, n), owner: make([]uint32, n),
+			pool: pool, owner: owner,
 			open: block.NewBitmap(n), inRange: block.NewBitmap(n),
 			valued: block.NewBitmap(n), defaultPositions: block.NewBitmap(n),
 		},
@@ -145,13 +151,16 @@ func poolMoved(was, is *market.Pool) bool {
 
 func (f *columnBuilder) fillPositions() {
 	n, open := f.st.Positions.Len(), f.st.OpenCount
-	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value} {
+	for _, c := range []*[]float64{&f.apr, &f.feeAPR, &f.roi, &f.pnl, &f.value, &f.pendingFees} {
 		*c = make([]float64, 0, open)
+		f.pause()
 	}
 
 	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]int64, 0, open)
+	f.pause()
 	f.closedPnl = make([]float64, 0, n-min(open, n))
 	f.closedAge = make([]uint32, 0, n-min(open, n))
+	f.pause()
 
 	for first := uint32(0); first < n; first += market.ChunkLen {
 		f.fillChunk(first, min(first+market.ChunkLen, n))
@@ -160,6 +169,7 @@ func (f *columnBuilder) fillPositions() {
 
 	for _, b := range []*block.Bitmap{f.open, f.inRange, f.valued, f.defaultPositions} {
 		b.Seal()
+		f.pause()
 	}
 }
 
@@ -256,6 +266,7 @@ func (f *columnBuilder) fillOpen(i uint32) {
 	f.roi = append(f.roi, m.ROI)
 	f.pnl = append(f.pnl, m.PnlUsd)
 	f.value = append(f.value, m.UnderlyingValueUsd)
+	f.pendingFees = append(f.pendingFees, m.PendingFeesUsd)
 
 	if market.Known(m.UnderlyingValueUsd) && m.UnderlyingValueUsd != 0 {
 		f.valued.Set(i)

@@ -40,6 +40,9 @@ const (
 	letterEnd = 17
 	letters   = 18
 	allGrams  = letters * letters * letters
+
+	// strideLists is how many lists are copied between two pauses.
+	strideLists = 64
 )
 
 // extend returns the index of the first n rows, given g. same reports whether
@@ -81,6 +84,9 @@ func (g *grams) extend(n uint32, same bool, id func(row uint32) []byte, pause fu
 
 	if from == 0 {
 		for i := range next.lists {
+			if i%strideLists == 0 {
+				pause()
+			}
 			next.lists[i].gaps = slices.Clone(next.lists[i].gaps) // drop spare capacity
 		}
 	}

@@ -193,11 +193,11 @@ func TestSameStateWritesNoLeaf(t *testing.T) {
 	}
 
 	opened.Confirm(5)
-	whole, err := rankings.Complete(opened)
+	whole, err := rankings.Complete(opened, func() {})
 	if err != nil || !whole.Warm() || opened.Warm() || whole.Confirmed() != 5 {
 		t.Fatalf("%v; warm %v, %v; confirmed %d", err, whole.Warm(), opened.Warm(), whole.Confirmed())
 	}
-	if again, err := rankings.Complete(whole); err != nil || again != whole {
+	if again, err := rankings.Complete(whole, func() {}); err != nil || again != whole {
 		t.Fatalf("completed twice: %v", err)
 	}
 
@@ -222,7 +222,7 @@ func TestOpenRefusals(t *testing.T) {
 		change(d)
 		v, err := rankings.Open(st, 1, d.Append(nil))
 		if err == nil {
-			_, err = rankings.Complete(v)
+			_, err = rankings.Complete(v, func() {})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("got %v; want %q", err, want)

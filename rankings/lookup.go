@@ -68,7 +68,9 @@ func (x index) find(n uint32, compare func(row uint32) int) (uint32, bool) {
 
 // sameRows reports whether the first n rows of two snapshots of a table are
 // equal. Chunks that the snapshots share are not compared.
-func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool) bool {
+func sameRows[T any](
+	a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool, pause func(),
+) bool {
 	if n > a.Len() || n > b.Len() {
 		return false
 	}
@@ -77,6 +79,7 @@ func sameRows[T any](a, b *market.Frozen[T], n uint32, equal func(a, b *T) bool)
 		if a.At(first) == b.At(first) {
 			continue
 		}
+		pause()
 		for i := first; i < min(first+market.ChunkLen, n); i++ {
 			if !equal(a.At(i), b.At(i)) {
 				return false
@@ -138,26 +141,29 @@ func (f *columnBuilder) fillLookups() {
 
 	// A reorg can give the index of a pool, owner or token to another one.
 	samePools := sameRows(&before.Pools, &st.Pools, uint32(len(old.pools)),
-		func(a, b *market.Pool) bool { return a.ID == b.ID })
-	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, comparePools(st))
+		func(a, b *market.Pool) bool { return a.ID == b.ID }, f.pause)
+	f.columns.pools = old.pools.extend(st.Pools.Len(), 0, samePools, inTurns(comparePools(st), f.pause))
 	f.pause()
 
 	sameOwners := sameRows(&before.Owners, &st.Owners, uint32(len(old.owners)),
-		func(a, b *market.Address) bool { return *a == *b })
-	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners,
-		func(a, b uint32) int { return bytes.Compare(st.Owners.At(a)[:], st.Owners.At(b)[:]) })
+		func(a, b *market.Address) bool { return *a == *b }, f.pause)
+	compareOwners := func(a, b uint32) int {
+		return bytes.Compare(st.Owners.At(a)[:], st.Owners.At(b)[:])
+	}
+	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners, inTurns(compareOwners, f.pause))
 	f.pause()
 	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len(), f.pause)
 	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len(), f.pause)
 	f.byToken = old.byToken.extend(old.sides, f.sides, st.Tokens.Len(), f.pause)
-	f.symbols = old.symbols.extend(before, st)
+	f.symbols = old.symbols.extend(before, st, f.pause)
 	f.pause()
 	f.poolGrams = old.poolGrams.extend(st.Pools.Len(), samePools, poolIDs(st), f.pause)
 
 	sameTokens := sameRows(&before.Tokens, &st.Tokens, old.tokenGrams.rows,
-		func(a, b *market.Token) bool { return a.Address == b.Address })
+		func(a, b *market.Token) bool { return a.Address == b.Address }, f.pause)
 	f.tokenGrams = old.tokenGrams.extend(st.Tokens.Len(), sameTokens, addresses(st), f.pause)
-	f.tokens = old.tokens.extend(st.Tokens.Len(), 0, sameTokens, func(a, b uint32) int {
+	compareTokens := func(a, b uint32) int {
 		return bytes.Compare(st.Tokens.At(a).Address[:], st.Tokens.At(b).Address[:])
-	})
+	}
+	f.tokens = old.tokens.extend(st.Tokens.Len(), 0, sameTokens, inTurns(compareTokens, f.pause))
 }

@@ -2,6 +2,7 @@ package rankings
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"tidemark/rankings/block"
 )
@@ -10,11 +11,32 @@ import (
 // another, in shared buffers.
 type orderBuilder struct {
 	sorter
-	view   *View
-	rows   []uint32 // by place, ascending by id: rows that can be in the order
-	keys   []uint64 // by place
-	places []uint32 // places that are in the order
-	ids    []uint32 // the finished order
+	view     *View
+	rows     []uint32 // by place, ascending by id: rows that can be in the order
+	keys     []uint64 // by place
+	places   []uint32 // places that are in the order
+	ids      []uint32 // the finished order
+	byStatus []uint32 // rows, when they are of positions
+}
+
+// spare is the builder that the last Build has left. Its buffers are large, and
+// getting pages of memory for them from the system takes milliseconds. One is
+// enough, since chains are built one after the other.
+var spare atomic.Pointer[orderBuilder]
+
+func newOrderBuilder(v *View, pause func()) *orderBuilder {
+	o := spare.Swap(nil)
+	if o == nil {
+		o = new(orderBuilder)
+	}
+	o.view, o.pause = v, pause
+	return o
+}
+
+// release leaves the buffers to the next builder.
+func (o *orderBuilder) release() {
+	o.view, o.pause, o.rows = nil, nil, nil
+	spare.Store(o)
 }
 
 // build computes one order: its rows, and a function that returns the key of
@@ -76,15 +98,15 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 		n = open.Len() - n
 	}
 
-	rows := make([]uint32, 0, n)
+	o.byStatus = slices.Grow(o.byStatus[:0], int(n))
 	inStrides(int(open.Len()), o.pause, func(from, to int) {
 		for i := from; i < to; i++ {
 			if open.Has(uint32(i)) != closed {
-				rows = append(rows, uint32(i))
+				o.byStatus = append(o.byStatus, uint32(i))
 			}
 		}
 	})
-	return rows
+	return o.byStatus
 }
 
 // markPassing returns, by rank, the ids that the default filters admit.

@@ -13,3 +13,19 @@ func inStrides(n int, pause func(), work func(from, to int)) {
 		pause()
 	}
 }
+
+// strideColdRows is strideRows for work that reads a record or two of every row,
+// which are hardly ever in the processor's cache.
+const strideColdRows = 1 << 9
+
+// inTurns returns compare with a pause after every strideColdRows-th call, for
+// sorts and merges of an index.
+func inTurns(compare func(a, b uint32) int, pause func()) func(a, b uint32) int {
+	calls := 0
+	return func(a, b uint32) int {
+		if calls++; calls%strideColdRows == 0 {
+			pause()
+		}
+		return compare(a, b)
+	}
+}

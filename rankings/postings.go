@@ -107,6 +107,43 @@ func (p *postings) appendBuilt(among []uint32, group uint32) []uint32 {
 	return among
 }
 
+// rowsOf returns the rows of a group in ascending order. col has the group of each
+// row.
+func (p *postings) rowsOf(col []uint32, group uint32) groupRows {
+	return groupRows{col: col, group: group, built: p.builtRows(group), recent: p.recent}
+}
+
+// groupRows iterates over the rows of a group.
+type groupRows struct {
+	col           []uint32
+	group         uint32
+	built, recent []uint32 // not read yet; both include rows of other groups
+}
+
+// left returns up to how many rows there are still.
+func (g *groupRows) left() int { return len(g.built) + len(g.recent) }
+
+// next returns the next row.
+func (g *groupRows) next() (row uint32, ok bool) {
+	for g.left() > 0 {
+		switch {
+		case len(g.recent) == 0 || len(g.built) > 0 && g.built[0] < g.recent[0]:
+			row, g.built = g.built[0], g.built[1:]
+		default:
+			// A recent row can be in the list of its group as well.
+			if len(g.built) > 0 && g.built[0] == g.recent[0] {
+				g.built = g.built[1:]
+			}
+			row, g.recent = g.recent[0], g.recent[1:]
+		}
+
+		if g.col[row] == g.group {
+			return row, true
+		}
+	}
+	return 0, false
+}
+
 // candidatesOfGroups returns rows that include all those of the groups, each
 // once; few is false if they are more than most.
 func (p *postings) candidatesOfGroups(groups *block.Bitmap, most int) (among []uint32, few bool) {

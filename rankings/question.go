@@ -113,7 +113,7 @@ func DefaultPositionQuestion() PositionQuestion {
 }
 
 // Offset returns the number of rows before the page. It stops at maxOffset.
-func (q *PositionQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
+func (q *PositionQuestion) Offset() uint64 { return Offset(q.Page, q.Limit) }
 
 // PoolQuestion asks for a page of pools.
 type PoolQuestion struct {
@@ -130,13 +130,14 @@ type PoolQuestion struct {
 func DefaultPoolQuestion() PoolQuestion { return PoolQuestion{Page: 1, Limit: DefaultLimit} }
 
 // Offset returns the number of rows before the page. It stops at maxOffset.
-func (q *PoolQuestion) Offset() uint64 { return offset(q.Page, q.Limit) }
+func (q *PoolQuestion) Offset() uint64 { return Offset(q.Page, q.Limit) }
 
 // maxOffset is above every possible count of rows (2^32 a chain), and low enough
 // that adding a limit to it does not overflow.
 const maxOffset = 1 << 60
 
-func offset(page, limit uint64) uint64 {
+// Offset returns the number of rows before a page. It stops at maxOffset.
+func Offset(page, limit uint64) uint64 {
 	if page <= 1 || limit == 0 {
 		return 0
 	}

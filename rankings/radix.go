@@ -16,11 +16,16 @@ import (
 type sorter struct {
 	words, spare []uint64
 	pause        func()
+	looked       int // words that sortTies has looked at
 }
 
 const (
 	digitBits = 11
 	digits    = 3 // enough for the 32 bits of the key
+
+	// strideTies is how many words sortTies looks at between two pauses. Where many
+	// keys are equal each takes 100 ns.
+	strideTies = 1 << 10
 )
 
 // sortPlaces sorts places, which must ascend, by keys. It returns words with
@@ -38,6 +43,7 @@ func (s *sorter) sortPlaces(keys []uint64, places []uint32) []uint64 {
 
 	shift := max(bits.Len64(greatest-least)-32, 0)
 	s.words = slices.Grow(s.words[:0], len(places))[:len(places)]
+	s.pause()
 	s.spare = slices.Grow(s.spare[:0], len(places))[:len(places)]
 	inStrides(len(places), s.pause, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -87,27 +93,33 @@ func (s *sorter) sortByDigit(shift int) {
 
 // sortTies sorts each run of words that have the same upper half by their keys.
 func (s *sorter) sortTies(keys []uint64) {
-	stride := 0
+	s.looked = 0
 	for i := 0; i < len(s.words); {
-		if i >= stride {
-			stride = i + strideRows
-			s.pause()
-		}
-
 		end, sorted := i+1, true
 		for ; end < len(s.words) && s.words[end]>>32 == s.words[i]>>32; end++ {
+			s.countTie()
 			sorted = sorted && keys[uint32(s.words[end-1])] <= keys[uint32(s.words[end])]
 		}
 		if !sorted {
-			sortTie(s.words[i:end], keys)
+			s.sortTie(s.words[i:end], keys)
 		}
+
+		s.countTie()
 		i = end
 	}
 }
 
+// countTie pauses at every strideTies-th word.
+func (s *sorter) countTie() {
+	if s.looked++; s.looked%strideTies == 0 {
+		s.pause()
+	}
+}
+
 // sortTie sorts one such run.
-func sortTie(run, keys []uint64) {
+func (s *sorter) sortTie(run, keys []uint64) {
 	slices.SortStableFunc(run, func(a, b uint64) int {
+		s.countTie()
 		x, y := keys[uint32(a)], keys[uint32(b)]
 		switch {
 		case x < y:

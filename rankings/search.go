@@ -188,6 +188,20 @@ func (s *Search) Total() (n uint64, known bool) {
 	return n, true
 }
 
+// Unread returns how many rows must be tested to know the total.
+func (s *Search) Unread() (rows int) {
+	for i := range s.runs {
+		switch r := &s.runs[i]; {
+		case r.sums != nil:
+		case r.filter.listed:
+			rows += len(r.filter.candidates)
+		default:
+			rows += int(r.filter.n)
+		}
+	}
+	return rows
+}
+
 // ranked reports whether all runs are ranked; see run.ranked.
 func (s *Search) ranked() bool {
 	for i := range s.runs {

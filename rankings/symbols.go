@@ -16,9 +16,9 @@ type symbols struct {
 }
 
 // extend returns the symbols of st, given s, the symbols of before.
-func (s *symbols) extend(before, st *market.State) symbols {
+func (s *symbols) extend(before, st *market.State, pause func()) symbols {
 	n := st.Tokens.Len()
-	same := sameRows(&before.Tokens, &st.Tokens, uint32(len(s.ends)), sameSymbol)
+	same := sameRows(&before.Tokens, &st.Tokens, uint32(len(s.ends)), sameSymbol, pause)
 	if same && n == uint32(len(s.ends)) {
 		return *s
 	}
@@ -29,6 +29,9 @@ func (s *symbols) extend(before, st *market.State) symbols {
 	}
 
 	for i := uint32(len(next.ends)); i < n; i++ {
+		if i%strideColdRows == 0 {
+			pause()
+		}
 		if symbol := st.Tokens.At(i).Symbol; symbol != nil {
 			next.text = appendShown(next.text, *symbol)
 		}

@@ -168,7 +168,7 @@ func (l *life) restart(t testing.TB, s *Store) {
 		t.Fatal(err)
 	}
 	r.Warm(func() bool { return false })
-	l.kept = ledger.From(l.cfg, r.State, undos)
+	l.kept = ledger.From(l.cfg, r.State, undos, func() {})
 }
 
 // TestALedgerGoesOnFromTheStore follows markets with many reorganisations, with one

@@ -274,6 +274,17 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 
 	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)
+
+	// Of a token the price, and not what never changes.
+	priced := market.Token{Address: market.Address{7}, Symbol: new("A"), Name: new("Alpha"), Decimals: 6, HourUsd: 3}
+	unpriced := priced
+	unpriced.HourUsd = market.Unknown
+	var tokens market.Table[market.Token]
+	tokens.Append(priced)
+	b.reset(&market.State{Tokens: tokens.Freeze()})
+	u = ledger.Undo{Before: u.Before, Rows: u.Rows}
+	ledger.Tokens.SetSaved(&u, []ledger.Saved[market.Token]{{Index: 0, Row: unpriced}})
+	dumpRecord(out, "undo of a price", u, b.code)
 }
 
 func dumpKeys(out *bytes.Buffer) {

@@ -10,8 +10,8 @@ import (
 
 // Market data can be built again from the feed, so a damaged file never keeps a node
 // from starting. Damaged blocks take out the chains that they belong to, after the
-// store is open. If Pebble cannot open the store, files are set aside, in this order,
-// until it can:
+// store is open; so does a table that is missing or cut, see standin.go. If Pebble
+// cannot open the store all the same, files are set aside, in this order, until it can:
 //
 //	OPTIONS   Pebble writes another, nothing is lost
 //	*.log     every chain goes back to what is in tables, and forward from its feed
@@ -32,6 +32,9 @@ func (s *Store) openOrSetAside() error {
 	if e := s.fs.RemoveAll(aside); e != nil {
 		return errors.Join(err, fmt.Errorf("cannot remove %s: %w", aside, e))
 	}
+	if err = s.openWithStandIns(aside, err); err == nil {
+		return nil
+	}
 	kinds := []func(name string) bool{
 		func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") },
 		func(name string) bool { return strings.HasSuffix(name, ".log") },
@@ -44,7 +47,7 @@ func (s *Store) openOrSetAside() error {
 		}
 		s.opts.Logger.Error("store cannot be opened and is repaired from the feed",
 			"error", err, "store", s.dir, "setAside", what[i], "to", aside)
-		err = s.openDatabase()
+		err = s.openWithStandIns(aside, s.openDatabase())
 	}
 	return err
 }

@@ -34,6 +34,7 @@ type Store struct {
 	dropping  sync.Mutex // held while a chain is dropped: it may lock every writer
 	heads     *headFile
 	rollbacks map[market.ChainID]*Rollback // found by Open
+	standIns  []standIn                    // made by Open
 }
 
 // Open opens the store in dir, which it makes when it is not there. It refuses
@@ -94,6 +95,9 @@ func (s *Store) openDatabase() error {
 	s.db = db
 	if err = s.openHeader(); err == nil {
 		err = s.findRollbacks()
+	}
+	if err == nil {
+		err = s.noteStandIns()
 	}
 	if err == nil {
 		err = s.findGaps()

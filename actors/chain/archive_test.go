@@ -64,7 +64,7 @@ func openKept(t testing.TB, dir string) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.chain.Complete()
+	k.chain.Complete(func() {})
 	return k
 }
 

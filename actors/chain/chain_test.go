@@ -90,7 +90,7 @@ func (s *stage) load() {
 	if err := s.chain.Load(func() bool { return false }); err != nil {
 		s.t.Fatal(err)
 	}
-	s.chain.Complete()
+	s.chain.Complete(func() {})
 }
 
 // follow takes steps of the feed until the ledger is at its head.

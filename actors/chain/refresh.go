@@ -10,6 +10,21 @@ import (
 	"tidemark/storage"
 )
 
+// Between two pauses at most so many pools are valued, which takes 15 µs each, and
+// so many rows are looked at, which takes some 100 ns where they are not in the
+// processor's cache.
+const (
+	strideValued = 4
+	strideRows   = 512
+)
+
+// pauseAt pauses before every strideRows-th row of a loop.
+func pauseAt(i uint32, pause func()) {
+	if i%strideRows == 0 {
+		pause()
+	}
+}
+
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block or blocks were read again: solve prices, value pools, build orders,
 // commit, put the view on the board. While the chain is syncing it only commits.
@@ -27,7 +42,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	// The rows that Changes names are those of a State frozen at the same head.
 	st, changes := c.ledger.Freeze(), c.ledger.Changes()
 	cut := &storage.Cut{State: st, Changes: changes, Pause: pause}
-	c.markStale(st, changes)
+	c.markStale(st, changes, pause)
 	if c.status.Syncing {
 		st.Prices, st.Stats = c.prices.Freeze(), c.stats.Freeze()
 		return c.commit(cut, clock)
@@ -99,6 +114,7 @@ func (c *Chain) solvePrices(
 	moved := make([]bool, st.Tokens.Len())
 	for i, p := range value.Prices(st, &c.Prices, answers, pause) {
 		i := uint32(i)
+		pauseAt(i, pause)
 		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
 			continue
 		}
@@ -109,6 +125,7 @@ func (c *Chain) solvePrices(
 
 	st.Prices = c.prices.Freeze()
 	for i := range st.Pools.Len() {
+		pauseAt(i, pause)
 		if p := st.Pools.At(i); moved[p.Currency0] || moved[p.Currency1] {
 			c.stale[i] = true
 		}
@@ -130,10 +147,11 @@ func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
 			put(&c.stats, i, value.Stats(st, i))
 			changed = append(changed, i)
 			c.stale[i] = false
-			if len(changed)%64 == 0 {
+			if len(changed)%strideValued == 0 {
 				pause()
 			}
 		}
+		pauseAt(i, pause)
 	}
 
 	c.everything = false
@@ -143,7 +161,7 @@ func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
 
 // markStale notes which pools the changes touch. When the rolling windows have
 // taken a step, those of every pool that traded in them have too.
-func (c *Chain) markStale(st *market.State, changes *ledger.Changes) {
+func (c *Chain) markStale(st *market.State, changes *ledger.Changes, pause func()) {
 	for n := len(c.stale); n < int(st.Pools.Len()); n++ {
 		c.stale = append(c.stale, true)
 	}
@@ -157,6 +175,7 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes) {
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
+			pauseAt(i, pause)
 			c.stale[i] = c.stale[i] || c.view == nil || value.WindowsMoved(st, i, c.view.State.Now())
 		}
 	}

@@ -104,7 +104,8 @@ func (c *Chain) ledgerConfig() ledger.Config {
 	return cfg
 }
 
-// Load brings the records into memory; stop ends it early. It changes nothing
+// Load brings the records into memory; stop ends it early, and is called every
+// 100 µs or so of work. It changes nothing
 // that a reader sees, so readers may run at the same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
 	if c.ledger != nil {
@@ -119,7 +120,7 @@ func (c *Chain) Load(stop func() bool) error {
 	}
 
 	st := c.kept.State
-	c.ledger = ledger.From(c.ledgerConfig(), st, undos)
+	c.ledger = ledger.From(c.ledgerConfig(), st, undos, func() { stop() })
 	for i := range st.Tokens.Len() {
 		if t := st.Tokens.At(i); t.BadDecimals {
 			c.missing = append(c.missing, t.Address)
@@ -135,8 +136,9 @@ func (c *Chain) Load(stop func() bool) error {
 	return nil
 }
 
-// Complete gives the view of the loaded records what every question needs.
-func (c *Chain) Complete() {
+// Complete gives the view of the loaded records what every question needs. pause is
+// called every 100 µs or so of work.
+func (c *Chain) Complete(pause func()) {
 	c.kept = nil
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	c.publishStatus()
@@ -144,7 +146,7 @@ func (c *Chain) Complete() {
 		return
 	}
 
-	view, err := rankings.Complete(c.view)
+	view, err := rankings.Complete(c.view, pause)
 	if err != nil {
 		c.Log.Error("stored generation does not fit its records and will be built anew",
 			"chain", c.ID(), "error", err)

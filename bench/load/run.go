@@ -26,6 +26,9 @@ type Config struct {
 	Warmup      time.Duration // asked, and not measured
 	Length      time.Duration // measured
 	Rate        float64       // of an open loop, requests a second; 0: closed loop
+	// Frugal leaves the processor to the server between two requests of an open loop,
+	// instead of spinning. They are sent, and counted, up to a millisecond late.
+	Frugal bool
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration

@@ -112,6 +112,9 @@ func (w *worker) waitMillis(asking bool) int {
 		return look
 	}
 	wait := w.pace.At(w.sent) - w.now()
+	if w.cfg.Frugal {
+		return min(look, int(max(0, wait)/time.Millisecond)+1)
+	}
 	if wait < spinBelow {
 		return 0
 	}

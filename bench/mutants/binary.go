@@ -65,7 +65,7 @@ func (r *runner) build(ctx context.Context, b *binary) error {
 	names := strings.Fields(string(out))
 	b.tests = make([]test, len(names))
 	failed := make([]bool, len(names))
-	r.each(len(names), func(i int) {
+	each(len(names), func(i int) {
 		b.tests[i], failed[i] = r.alone(ctx, b, names[i])
 		if failed[i] { // once more, as the machine may be busy
 			b.tests[i], failed[i] = r.alone(ctx, b, names[i])
@@ -118,7 +118,7 @@ func (r *runner) run(
 	defer cancel()
 
 	cmd := exec.CommandContext(ctx, "sh", "-c", fmt.Sprintf(`ulimit -v %d -f %d; exec "$0" "$@"`, memoryKB, fileBlocks),
-		b.path, "-test.failfast", "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(tests, "|")+")$")
+		b.path, "-test.failfast", fmt.Sprintf("-test.short=%t", r.short), "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(tests, "|")+")$")
 	cmd.Dir = b.p.Dir
 	cmd.Env = append(os.Environ(), append(env, "TMPDIR="+temp, "GOFLAGS=-overlay="+r.overlay)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,7 +19,7 @@ type options struct {
 	size        int
 	seed        string
 	only, match string
-	workers     int
+	short       bool
 }
 
 func main() {
@@ -29,7 +28,7 @@ func main() {
 	flag.StringVar(&o.seed, "seed", "1", "what the sample is drawn by")
 	flag.StringVar(&o.only, "only", "", "packages to take the mistakes from, with commas between")
 	flag.StringVar(&o.match, "match", "", "try those of the sample that match this `expression`")
-	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "tests that run at a time")
+	flag.BoolVar(&o.short, "short", false, "run the short tests only")
 	budget := flag.Duration("budget", 0, "when to stop, with what is not tried counted; 0 for never")
 	flag.Parse()
 
@@ -68,7 +67,7 @@ func (o *options) measure(ctx context.Context) error {
 	}
 	sample = slices.DeleteFunc(sample, func(m *mistake) bool { return !match.MatchString(m.name()) })
 
-	r := &runner{workers: o.workers}
+	r := &runner{short: o.short}
 	if r.dir, err = os.MkdirTemp("", "mutants"); err != nil {
 		return err
 	}
@@ -91,43 +90,30 @@ func (o *options) measure(ctx context.Context) error {
 	return nil
 }
 
-// tryAll tries a sample on the tests of each mistake's package, and what passed
-// there on those of the packages that import it.
+// tryAll tries a sample, and tells what passed as soon as it is known.
 func (r *runner) tryAll(ctx context.Context, sample []*mistake, equivalents map[string]bool) ([]outcome, error) {
 	results := make([]outcome, len(sample))
 	var broken atomic.Pointer[error]
-	for _, above := range []bool{false, true} {
-		own := slices.Clone(results)
-		r.each(len(sample), func(i int) {
-			m := sample[i]
-			if equivalents[m.name()] {
-				results[i] = same
-				return
-			}
-			if above && own[i] != passed && own[i] != unseen {
-				return
-			}
-			result, err := r.try(ctx, m, above)
-			if err != nil && ctx.Err() == nil {
-				broken.Store(&err)
-			}
-
-			switch {
-			case ctx.Err() != nil:
-				results[i] = open
-			case result != unseen:
-				results[i] = result
-			case !above:
-				results[i] = unseen
-			}
-			if !above && (result == passed || result == unseen) {
-				fmt.Fprintf(os.Stderr, "%s:%d %s\t%s\t%s (%s by its own tests)\n",
-					m.path, m.line, m.function, m.was, m.is, result)
-			}
-		})
-		if err := broken.Load(); err != nil {
-			return nil, *err
+	each(len(sample), func(i int) {
+		m := sample[i]
+		if equivalents[m.name()] {
+			results[i] = same
+			return
 		}
+
+		result, err := r.try(ctx, m)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			broken.Store(&err)
+		case result != noticed:
+			fmt.Fprintf(os.Stderr, "%s:%d %s\t%s\t%s (%s)\n", m.path, m.line, m.function, m.was, m.is, result)
+		}
+		results[i] = result
+	})
+	if err := broken.Load(); err != nil {
+		return nil, *err
 	}
 	return results, nil
 }

@@ -2,10 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,10 +32,16 @@ func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, er
 		}
 	}
 
-	h := fnv.New64a()
-	h.Write([]byte(seed))
-	random := rand.New(rand.NewPCG(h.Sum64(), 0))
-	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	// By a hash of each, so that a change of the code moves few in or out, and the
+	// sample of a part is part of the sample.
+	drawn := make(map[*mistake][sha256.Size]byte, len(all))
+	for _, m := range all {
+		drawn[m] = sha256.Sum256([]byte(seed + "\t" + m.name()))
+	}
+	slices.SortStableFunc(all, func(a, b *mistake) int {
+		x, y := drawn[a], drawn[b]
+		return bytes.Compare(x[:], y[:])
+	})
 
 	var list []*mistake
 	var order []*pkg

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,6 @@ type outcome string
 const (
 	open    outcome = "" // not come to within the budget
 	noticed outcome = "noticed"
-	hung    outcome = "hung"
 	passed  outcome = "passed"
 	unseen  outcome = "passed, as no test comes to it"
 	same    outcome = "equivalent"
@@ -31,15 +31,15 @@ const (
 // runner tries the mistakes of one overlay.
 type runner struct {
 	dir, overlay string
-	workers      int
+	short        bool
 	binaries     []*binary // every package with tests, from the ground up
 }
 
-// each calls f for 0 to n-1, as many at a time as there are workers.
-func (r *runner) each(n int, f func(i int)) {
+// each calls f for 0 to n-1, as many at a time as there are processors.
+func each(n int, f func(i int)) {
 	var wait sync.WaitGroup
 	next := make(chan int)
-	for range min(r.workers, n) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wait.Go(func() {
 			for i := range next {
 				f(i)
@@ -55,21 +55,23 @@ func (r *runner) each(n int, f func(i int)) {
 }
 
 // try makes one mistake and runs the tests that come to it: those of its package,
-// or those of the packages that import it.
-func (r *runner) try(ctx context.Context, m *mistake, above bool) (outcome, error) {
+// then those of the packages that import it.
+func (r *runner) try(ctx context.Context, m *mistake) (outcome, error) {
 	result := unseen
-	for _, b := range r.binaries {
-		if above && !b.above(m.pkg) || !above && b.p != m.pkg {
-			continue
-		}
-		if err := r.prepare(ctx, b); err != nil {
-			return open, err
-		}
+	for _, above := range []bool{false, true} {
+		for _, b := range r.binaries {
+			if above && !b.above(m.pkg) || !above && b.p != m.pkg {
+				continue
+			}
+			if err := r.prepare(ctx, b); err != nil {
+				return open, err
+			}
 
-		for _, tests := range b.groups(m.id) {
-			result = passed
-			if o := r.fails(ctx, b, tests, m); o != passed || ctx.Err() != nil {
-				return o, ctx.Err()
+			for _, tests := range b.groups(m.id) {
+				result = passed
+				if r.fails(ctx, b, tests, m) || ctx.Err() != nil {
+					return noticed, ctx.Err()
+				}
 			}
 		}
 	}
@@ -100,9 +102,9 @@ func (b *binary) above(p *pkg) bool {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// fails runs tests with a mistake. What fails late or after waiting is run again, a
-// hang with twice the time: a busy machine is no one's notice.
-func (r *runner) fails(ctx context.Context, b *binary, tests []test, m *mistake) outcome {
+// fails reports whether tests notice a mistake. What fails late or after waiting is run
+// again, a hang with twice the time: a busy machine is no one's notice.
+func (r *runner) fails(ctx context.Context, b *binary, tests []test, m *mistake) bool {
 	limit := 8 * time.Second
 	var names []string
 	for _, t := range tests {
@@ -114,20 +116,13 @@ func (r *runner) fails(ctx context.Context, b *binary, tests []test, m *mistake)
 	out, err := r.run(ctx, b, names, limit, env)
 	late := tooLate(out)
 	if err == nil || tests[0].took < quick && !late {
-		return map[bool]outcome{true: passed, false: noticed}[err == nil]
+		return err != nil
 	}
 	if f := failedTest.FindSubmatch(out); f != nil && !late {
 		names = []string{string(f[1])}
 	}
-
-	out, err = r.run(ctx, b, names, 2*limit, env)
-	switch {
-	case err == nil:
-		return passed
-	case tooLate(out):
-		return hung
-	}
-	return noticed
+	_, err = r.run(ctx, b, names, 2*limit, env)
+	return err != nil
 }
 
 // tooLate reports whether tests ended because of the time.

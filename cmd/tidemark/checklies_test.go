@@ -230,6 +230,13 @@ func chartLies() []*lie {
 func routeLies() []*lie {
 	return []*lie{
 		{rule: "batch", field: "positions[0].rank", path: "/v1/positions/batch?", change: ofFirst("positions", set("rank", 1.0))},
+		{rule: "owner sums", field: "chains[0].pnlUsd", path: "/v1/owners/", change: ofFirst("chains", raise("pnlUsd", 1))},
+		{rule: "owner sums", field: "total.openPositions", path: "/v1/owners/", change: raise("total.openPositions", 1)},
+		{rule: "ticks", field: "liquidityNet of all ticks", pool: isAnyPool, path: "/POOL/ticks?", change: without("ticks")},
+		{rule: "ticks", field: "ticks[1].tick", pool: isAnyPool, path: "/POOL/ticks?", change: swapped("ticks")},
+		{rule: "ticks", field: "price", pool: isAnyPool, path: "/POOL/ticks?", change: ofFirst("ticks", raise("price", 1))},
+		{rule: "ticks", field: "liquidityGross", pool: isAnyPool, path: "/POOL/ticks?", change: ofFirst("ticks", set("liquidityGross", "1"))},
+		{rule: "ticks", field: "currentTick", pool: isAnyPool, path: "/POOL/ticks?", change: raise("currentTick", 1e6)},
 		{rule: "batch", field: "missing", path: "/v1/positions/batch?", change: set("missing", []any{})},
 		{rule: "batch", field: "metrics.tvlUsd", path: "/v1/pools/batch?", change: ofLast("pools", raise("metrics.tvlUsd", 1))},
 	}

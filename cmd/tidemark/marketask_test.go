@@ -33,6 +33,8 @@ func init() {
 		"pools":          (*stage).showPage,
 		"positionsbatch": (*stage).showBatch,
 		"poolsbatch":     (*stage).showBatch,
+		"ticks":          (*stage).showTicks,
+		"owner":          (*stage).showOwner,
 		"position": func(s *stage, words, fields []string) []string {
 			return s.showOne("positions", words[1], fields)
 		},
@@ -145,6 +147,12 @@ func (s *stage) askPlainly(path, asked string) answer {
 		return s.plainBatch("pools", ids, err)
 	}
 
+	if owner, ok := strings.CutPrefix(path, "/v1/owners/"); ok {
+		return s.plainOwner(owner)
+	}
+	if strings.HasSuffix(path, "/ticks") {
+		return s.plainTicks(path, asked)
+	}
 	return s.plainDetail(path)
 }
 

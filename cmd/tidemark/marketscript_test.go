@@ -31,6 +31,8 @@ var updateMarkets = flag.Bool("update", false, "write what market scripts show i
 //	missing ID                     a position that is a 404
 //	positionsbatch ID,… : FIELD …  rows by their ids, then the missing ones
 //	poolsbatch P,… : FIELD …
+//	ticks P QUERY : FIELD …        the ticks of a pool
+//	owner NAME : FIELD …           what a person holds on each chain, then in total
 //
 // Every script runs three times: asked of the rankings themselves, before and
 // after their records are loaded from a store that was closed and opened, and

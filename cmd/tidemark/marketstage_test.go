@@ -121,7 +121,7 @@ func (s *stage) openChain(id market.ChainID) *chain.Chain {
 
 func (s *stage) load(c *chain.Chain) {
 	s.must(c.Load(func() bool { return false }))
-	c.Complete()
+	c.Complete(func() {})
 }
 
 func (s *stage) toChain(words []string) {

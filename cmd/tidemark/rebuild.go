@@ -162,7 +162,7 @@ func (l *loaded) replay(
 	if err := built.Load(func() bool { return false }); err != nil {
 		return err
 	}
-	built.Complete()
+	built.Complete(func() {})
 
 	source := archive.NewFeed(kept, nil)
 	told := time.Now()

@@ -23,6 +23,9 @@ func (c *checker) poolDetails(chain int64) error {
 		if err := c.poolCharts(chain, id, path); err != nil {
 			return err
 		}
+		if err := c.poolTicks(chain, id, path); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@
 //	lists.go      orders, filters, totals, pages; positions.go and pools.go
 //	              say which questions
 //	merged.go     several chains in one list, and the free routes
+//	ticks.go      a pool's ticks against its row and its positions
+//	owners.go     what owners hold against their positions
 //	batches.go    rows by their ids against the lists
 //	details.go    details against rows, histories against amounts
 //	payments.go   shares of gas against what transactions paid

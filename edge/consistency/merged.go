@@ -21,6 +21,9 @@ func (c *checker) checkMerged() error {
 			return err
 		}
 	}
+	if err := c.owners(); err != nil {
+		return err
+	}
 	return c.freeRoutes()
 }
 

@@ -19,6 +19,7 @@ type snapshot struct {
 	pools      []row
 	position   map[string]row
 	pool       map[string]row
+	ends       map[string]rangeEnds // of the positions of a pool; see endsOf
 	// now is the time of the generation's block, which the first answer that
 	// has it tells.
 	now float64

@@ -99,7 +99,9 @@ func TestTicketBounds(t *testing.T) {
 	}
 	f(ticket.Now, 1, nil)
 	f(ticket.Now+1, 1, nil)
-	f(ticket.Now-1, 1, errStalled)
+	g.LeaseWait = time.Millisecond
+	f(ticket.Now-1, 1, errLease)
+	f(0, 1, errStalled)
 
 	g.book.SetAlive(ticket.Now)
 	const quota = 1 << 40 // of newBenchGate, and leased
@@ -118,4 +120,34 @@ func TestRateLimitWithoutBurst(t *testing.T) {
 	if want := `"month";r=7;t=2`; got != want {
 		t.Errorf("got %s; want %s", got, want)
 	}
+}
+
+// TestReserveAfterStop checks that a request which comes right after the process had
+// stopped for long waits for the next flush, and is refused when that fails.
+func TestReserveAfterStop(t *testing.T) {
+	f := func(alive int64, want *render.Error) {
+		t.Helper()
+		g, key := newBenchGate(t)
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Request.Header.Set(HeaderKey, key)
+		ticket, err := g.Admit(ctx, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		g.book.SetAlive(ticket.Now - int64(time.Minute))
+		go func() { // metering
+			<-g.book.Wakes()
+			if alive != 0 {
+				alive += ticket.Now
+			}
+			g.book.SetAlive(alive)
+			ticket.Key.Cell.Wake()
+		}()
+		if err := g.Reserve(&ticket, 1); err != want {
+			t.Errorf("after a flush that lets spend for %d ns: got %v; want %v", alive, err, want)
+		}
+	}
+	f(int64(time.Second), nil)
+	f(0, errStalled)
 }

@@ -21,11 +21,15 @@ var errBusy = render.Busy(
 // new filters does not delay them.
 //
 // As many works run at once as there are processors, those of one account on all
-// but one of them. The others wait, each account in turn (start-time fair
-// queueing): an account that has many works waiting delays its own, and hardly
-// those of others. A work that would wait longer than limits.queue is refused at
-// once, by an estimate from how long the last ones took, and one that does wait
-// longer is refused then.
+// but one of them. The others wait in the order in which they came, each put off by
+// what its account has in the queue already: an account that has many works waiting
+// delays its own, and hardly those of others. Nobody is overtaken for longer than that.
+//
+// Whether a work may wait is decided at once. The cost of all works that run or
+// wait, shared among the processors, is what a new one would wait for: if that is
+// more than limits.queue, it is refused. Of that time an account may take its part,
+// with one part left for an account that comes next. What was let in is never
+// refused later, so that nobody waits in vain.
 type admission struct {
 	limit             time.Duration
 	slots, perAccount int
@@ -34,83 +38,144 @@ type admission struct {
 
 	mu       sync.Mutex
 	running  int
-	waiting  []*waiter // ascending by start
+	waiting  []*waiter // ascending by turn
 	accounts map[uint64]*accountWork
-	clock    int64         // the start of the work that began last
-	average  time.Duration // of the works that ended, newer ones weighing more
+	backlog  backlog
+	rates    [taskKinds]rate
 }
+
+// task is a work before it runs: whose it is, and how much it has to read.
+type task struct {
+	account uint64
+	kind    taskKind
+	size    int // rows, or days of a chart
+}
+
+// taskKind tells works apart that take different times for a row.
+type taskKind uint8
+
+const (
+	countTask taskKind = iota
+	selectionTask
+	chartTask
+	ownerTask
+	taskKinds
+)
+
+// backlog is how much the works have to read that run or wait.
+type backlog [taskKinds]int
 
 // accountWork is the works of an account that run or wait.
 type accountWork struct {
 	running, waiting int
-	next             int64 // the earliest start of its next work
+	backlog          backlog
 }
 
 // waiter is a work that waits for its turn.
 type waiter struct {
-	account uint64
-	start   int64 // its place in the fair order; among equals the first comes first
-	begun   chan struct{}
+	task
+	turn  time.Time // its place in the order; among equals the first comes first
+	begun chan struct{}
 }
+
+// rate is the time that works of a kind took lately, and what they read.
+type rate struct{ nanos, size float64 }
+
+// guesses are the rates until the first work of a kind has ended, in nanoseconds a
+// row and a day.
+var guesses = [taskKinds]float64{
+	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 20,
+}
+
+const (
+	// taskBase is added to the size of each work, for what does not depend on its
+	// rows: its page is read and rendered.
+	taskBase = 1000
+	// fading is how much of a rate remains when one more work has ended.
+	fading = 7.0 / 8
+	// mostSurprise bounds, as a multiple of the expected time, what one work adds to
+	// a rate. One that the machine stopped in the middle says little about others.
+	mostSurprise = 4
+)
 
 func newAdmission(limit time.Duration, set *metrics.Set) *admission {
 	slots := runtime.GOMAXPROCS(0)
-	return &admission{
+	a := &admission{
 		limit: limit, slots: slots, perAccount: max(1, slots-1), now: time.Now,
 		refused:  set.NewCounter(`tidemark_edge_refused_total{reason="busy"}`),
 		waited:   set.NewCounter(`tidemark_edge_queue_waits_total`),
 		accounts: map[uint64]*accountWork{},
 	}
+	for kind, nanos := range guesses {
+		a.rates[kind] = rate{nanos: nanos, size: 1}
+	}
+	return a
+}
+
+// cost returns how long a backlog takes on one processor.
+func (a *admission) cost(b *backlog) time.Duration {
+	var nanos float64
+	for kind, size := range b {
+		nanos += float64(size) * a.rates[kind].nanos / a.rates[kind].size
+	}
+	return time.Duration(nanos)
+}
+
+// add changes what works of a kind have to read, here and of their account.
+func (a *admission) add(of *accountWork, kind taskKind, size int) {
+	a.backlog[kind] += size
+	of.backlog[kind] += size
 }
 
 // work is an admitted work. The zero work was not admitted and ends nothing.
 type work struct {
 	admission *admission
-	account   uint64
-	begun     time.Time
+	task
+	begun time.Time
 }
 
-// begin waits for the turn of a work of an account. It returns errBusy if that
-// takes too long; otherwise the caller must end the work.
-func (a *admission) begin(account uint64) (work, *render.Error) {
+// begin waits for the turn of a work. It returns errBusy at once if that would take
+// too long; otherwise the caller must end the work.
+func (a *admission) begin(t task) (work, *render.Error) {
+	t.size += taskBase
 	a.mu.Lock()
-	of := a.accounts[account]
+	of := a.accounts[t.account]
 	if of == nil {
 		of = new(accountWork)
-		a.accounts[account] = of
+		a.accounts[t.account] = of
 	}
 
 	// Whoever waits now is not allowed to begin, so none of them comes before this
 	// work if it is.
-	start := max(a.clock, of.next)
-	if a.mayRun(of) {
-		of.next = start + 1
-		a.markRunning(of, start)
-		a.mu.Unlock()
-		return work{a, account, a.now()}, nil
-	}
-
-	if a.limit <= 1 || a.estimate(of, start) > a.limit {
-		a.forget(account, of)
+	runs := a.mayRun(of)
+	if !runs && !a.mayWait(of) {
+		a.forget(t.account, of)
 		a.mu.Unlock()
 		a.refused.Inc()
 		return work{}, errBusy
 	}
-	w := &waiter{account, start, make(chan struct{})}
-	of.next = start + 1
+
+	a.add(of, t.kind, t.size)
+	if runs {
+		a.markRunning(of)
+		a.mu.Unlock()
+		return work{a, t, a.now()}, nil
+	}
+
+	w := &waiter{t, a.now().Add(a.putOff(of)), make(chan struct{})}
 	of.waiting++
-	at, _ := slices.BinarySearchFunc(a.waiting, start+1, func(w *waiter, s int64) int {
-		return int(w.start - s)
+	at, _ := slices.BinarySearchFunc(a.waiting, w, func(other, w *waiter) int {
+		if other.turn.After(w.turn) {
+			return 1
+		}
+		return -1
 	})
 	a.waiting = slices.Insert(a.waiting, at, w)
 	a.mu.Unlock()
 
 	a.waited.Inc()
-	if !await(w.begun, a.limit) && a.giveUp(w) {
-		a.refused.Inc()
-		return work{}, errBusy
-	}
-	return work{a, account, a.now()}, nil
+	<-w.begun
+	return work{a, t, a.now()}, nil
 }
 
 // mayRun reports whether one more work of an account may run now.
@@ -118,51 +183,30 @@ func (a *admission) mayRun(of *accountWork) bool {
 	return a.running < a.slots && of.running < a.perAccount
 }
 
-func (a *admission) markRunning(of *accountWork, start int64) {
-	a.running++
-	of.running++
-	a.clock = max(a.clock, start)
-}
-
-// estimate returns how long a work would wait: for the works before it, and for
-// those of its own account.
-func (a *admission) estimate(of *accountWork, start int64) time.Duration {
-	before := 0
-	for _, w := range a.waiting {
-		if w.start <= start {
-			before++
-		}
-	}
-
-	var all, own int
-	if a.running >= a.slots {
-		all = (before + 1) * a.perAccount
-	}
-	if of.running >= a.perAccount {
-		own = (of.waiting + 1) * a.slots
-	}
-	return a.average * time.Duration(max(all, own)) / time.Duration(a.slots*a.perAccount)
-}
-
-// giveUp takes a waiter out of the queue. It returns false if its turn has come
-// meanwhile.
-func (a *admission) giveUp(w *waiter) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at := slices.Index(a.waiting, w)
-	if at < 0 {
+// mayWait reports whether a work of an account would wait within the limit, and its
+// account has not used up its part.
+func (a *admission) mayWait(of *accountWork) bool {
+	if a.limit <= 1 {
 		return false
 	}
-
-	a.waiting = slices.Delete(a.waiting, at, at+1)
-	of := a.accounts[w.account]
-	of.waiting--
-	a.forget(w.account, of)
-	return true
+	room := a.limit * time.Duration(a.slots)
+	parts := time.Duration(len(a.accounts) + 1)
+	return a.cost(&a.backlog) <= room && a.cost(&of.backlog) <= room/parts
 }
 
-// averageWeight is the share of the newest work in the average, as a divisor.
-const averageWeight = 8
+// putOff returns how long the works of an account take, its newest included; nothing
+// if that is the only one.
+func (a *admission) putOff(of *accountWork) time.Duration {
+	if of.running+of.waiting == 0 {
+		return 0
+	}
+	return a.cost(&of.backlog) / time.Duration(a.perAccount)
+}
+
+func (a *admission) markRunning(of *accountWork) {
+	a.running++
+	of.running++
+}
 
 // end ends a work and lets the next ones begin.
 func (w work) end() {
@@ -174,10 +218,11 @@ func (w work) end() {
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.average += (took - a.average) / averageWeight
+	a.learn(&w.task, took)
 	a.running--
 	of := a.accounts[w.account]
 	of.running--
+	a.add(of, w.kind, -w.size)
 	a.forget(w.account, of)
 
 	// Begin waiting works in order, leaving out accounts that run as many as they
@@ -191,9 +236,17 @@ func (w work) end() {
 		}
 		a.waiting = slices.Delete(a.waiting, at, at+1)
 		of.waiting--
-		a.markRunning(of, next.start)
+		a.markRunning(of)
 		close(next.begun)
 	}
+}
+
+// learn adds a work that has ended to the rate of its kind.
+func (a *admission) learn(t *task, took time.Duration) {
+	r := &a.rates[t.kind]
+	expected := float64(t.size) * r.nanos / r.size
+	r.nanos = fading*r.nanos + min(float64(took), mostSurprise*expected)
+	r.size = fading*r.size + float64(t.size)
 }
 
 // forget drops an account without works.

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -22,10 +23,13 @@ func newTestAdmission(slots int, limit time.Duration) *admission {
 	return a
 }
 
+// rateOf is the rate at which a work of no rows takes so long.
+func rateOf(took time.Duration) rate { return rate{nanos: float64(took), size: taskBase} }
+
 // submit begins a work in a goroutine, which ends it after a time.
 func (a *admission) submit(wait *sync.WaitGroup, account uint64, took time.Duration, done func(refused bool)) {
 	wait.Go(func() {
-		w, err := a.begin(account)
+		w, err := a.begin(task{account: account})
 		if err == nil {
 			time.Sleep(took)
 		}
@@ -69,6 +73,7 @@ func TestAdmissionOrder(t *testing.T) {
 func TestAdmissionLateComer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestAdmission(1, time.Second)
+		a.rates[countTask] = rateOf(2 * time.Millisecond)
 		var wait sync.WaitGroup
 		var order []uint64
 		submit := func(account uint64) {
@@ -93,17 +98,17 @@ func TestAdmissionLateComer(t *testing.T) {
 // refused at once when they take long, although a slot is free.
 func TestAdmissionOwnWait(t *testing.T) {
 	a := newTestAdmission(2, 50*time.Millisecond)
-	a.average = time.Second
-	first, err := a.begin(1)
+	a.rates[countTask] = rateOf(time.Second)
+	first, err := a.begin(task{account: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	from := time.Now()
-	if _, err := a.begin(1); err != errBusy || time.Since(from) > 40*time.Millisecond {
+	if _, err := a.begin(task{account: 1}); err != errBusy || time.Since(from) > 40*time.Millisecond {
 		t.Errorf("got %v after %s; want errBusy at once", err, time.Since(from))
 	}
-	other, err := a.begin(2)
+	other, err := a.begin(task{account: 2})
 	if err != nil {
 		t.Errorf("another account: %v", err)
 	}
@@ -138,49 +143,100 @@ func TestAdmissionShare(t *testing.T) {
 	})
 }
 
-// TestAdmissionRefuses checks the two ways to a refusal: at once when the wait
-// would be too long by what the last works took, and after the limit.
+// TestAdmissionRefuses checks that works of many accounts wait while what is ahead of
+// them takes no longer than the limit, that more are refused at once, and that none of
+// those that wait is refused when the works take longer than was expected.
 func TestAdmissionRefuses(t *testing.T) {
+	const expected, limit = 10 * time.Millisecond, 50 * time.Millisecond
+	for _, slots := range []int{1, 2, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newTestAdmission(slots, limit)
+			a.rates[countTask] = rateOf(expected)
+			var wait sync.WaitGroup
+			from, refused := time.Now(), 0
+
+			fit := 1 + slots*int(limit/expected)
+			for account := range fit + 2 {
+				a.submit(&wait, uint64(account), 3*expected, func(was bool) {
+					if was != (account >= fit) {
+						t.Errorf("%d slots: work %d is refused: %t; want it from %d on", slots, account+1, was, fit+1)
+					}
+					if was && time.Since(from) > 0 {
+						t.Errorf("%d slots: a refusal took %s", slots, time.Since(from))
+					}
+					if was {
+						refused++
+					}
+				})
+			}
+			wait.Wait()
+			if refused != 2 || a.refused.Get() != 2 {
+				t.Errorf("%d slots: %d refusals, %d counted; want 2", slots, refused, a.refused.Get())
+			}
+			if a.cost(&a.backlog) != 0 {
+				t.Errorf("%d slots: a backlog of %v remains", slots, a.backlog)
+			}
+		})
+	}
+}
+
+// TestAdmissionParts checks that an account alone takes half of the queue, and less the
+// more accounts wait, so that there is room for one that comes later.
+func TestAdmissionParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const limit = 50 * time.Millisecond
-		a := newTestAdmission(1, limit)
+		a := newTestAdmission(1, 60*time.Millisecond)
+		a.rates[countTask] = rateOf(10 * time.Millisecond)
 		var wait sync.WaitGroup
-		f := func(account uint64, refused bool, after time.Duration) {
+		f := func(account uint64, want int) {
 			t.Helper()
-			from := time.Now()
-			a.submit(&wait, account, time.Second, func(was bool) {
-				if took := time.Since(from); was != refused || was && took != after {
-					t.Errorf("account %d: refused is %t after %s; want %t after %s", account, was, took, refused, after)
-				}
-			})
+			for n := range want + 2 {
+				a.submit(&wait, account, 10*time.Millisecond, func(was bool) {
+					if was != (n >= want) {
+						t.Errorf("work %d of account %d is refused: %t; want %d of its works", n+1, account, was, want)
+					}
+				})
+			}
 		}
 
-		// Nothing is known about how long works take, so the second one waits.
-		f(1, false, 0)
-		f(2, true, limit)
+		f(1, 4) // 30 ms, and one more
+		f(2, 3) // 20 ms, and one more
+		f(3, 0) // nothing is left
 		wait.Wait()
+	})
+}
 
-		// The last work took a second: whoever cannot begin is refused at once.
-		f(1, false, 0)
-		f(1, true, 0)
-		f(2, true, 0)
-		wait.Wait()
-		if got := a.refused.Get(); got != 3 {
-			t.Errorf("%d refusals are counted; want 3", got)
-		}
-
-		// The queue is as good as new once short works have ended.
-		for range 60 {
-			w, err := a.begin(1)
+// TestAdmissionLearns checks what a work is expected to take: by the rows of its kind
+// that were read lately, and hardly more after the machine slept.
+func TestAdmissionLearns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestAdmission(1, time.Second)
+		run := func(kind taskKind, size int, took time.Duration) {
+			w, err := a.begin(task{1, kind, size})
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(took)
 			w.end()
 		}
-		f(1, false, 0)
-		f(2, true, limit)
-		wait.Wait()
+		f := func(kind taskKind, size int, least, most time.Duration) {
+			t.Helper()
+			var b backlog
+			b[kind] = size
+			if got := a.cost(&b); got < least || got > most {
+				t.Errorf("%d rows of kind %d cost %s; want %s to %s", size, kind, got, least, most)
+			}
+		}
+
+		for range 100 {
+			run(countTask, 1e6-taskBase, 20*time.Millisecond)
+			run(selectionTask, 1e6-taskBase, 40*time.Millisecond)
+		}
+		f(countTask, 500_000, 9*time.Millisecond, 11*time.Millisecond)
+		f(selectionTask, 500_000, 19*time.Millisecond, 21*time.Millisecond)
+		f(chartTask, 1000, 10*time.Millisecond, 10*time.Millisecond) // nothing is known
+
+		run(countTask, 1e6-taskBase, time.Minute)
+		f(countTask, 500_000, 11*time.Millisecond, 15*time.Millisecond)
 	})
 }
 
@@ -191,6 +247,7 @@ func TestAdmissionFair(t *testing.T) {
 	for _, slots := range []int{1, 2, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newTestAdmission(slots, 50*time.Millisecond)
+			a.rates[countTask] = rateOf(took)
 			var wait sync.WaitGroup
 			refused, slowest := 0, time.Duration(0)
 
@@ -226,16 +283,16 @@ func TestAdmissionFair(t *testing.T) {
 // TestAdmissionWithoutWait checks that with a limit of 0 works run or are refused.
 func TestAdmissionWithoutWait(t *testing.T) {
 	a := newTestAdmission(1, 0)
-	first, err := a.begin(1)
+	first, err := a.begin(task{account: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.begin(2); err != errBusy {
+	if _, err := a.begin(task{account: 2}); err != errBusy {
 		t.Errorf("a second work: got %v; want errBusy", err)
 	}
 
 	first.end()
-	second, err := a.begin(2)
+	second, err := a.begin(task{account: 2})
 	if err != nil {
 		t.Errorf("after the first: %v", err)
 	}
@@ -282,7 +339,7 @@ func TestLongChartsWait(t *testing.T) {
 	}
 	st := &market.State{Pools: pools.Freeze(), Head: market.Head{Time: today * market.Day}}
 	p := &Pages{admission: newTestAdmission(1, 0)}
-	running, err := p.admission.begin(1)
+	running, err := p.admission.begin(task{account: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,10 +367,56 @@ func BenchmarkAdmission(b *testing.B) {
 	a := newTestAdmission(2, time.Second)
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := a.begin(1)
+		w, err := a.begin(task{account: 1})
 		if err != nil {
 			b.Fatal(err)
 		}
 		w.end()
+	}
+}
+
+// TestAdmissionWaits checks how long works wait when three times as many come as can
+// run: what the queue was bounded by, although works of other accounts may overtake.
+func TestAdmissionWaits(t *testing.T) {
+	const took, limit = 3 * time.Millisecond, 50 * time.Millisecond
+	f := func(slots, accounts int) {
+		synctest.Test(t, func(t *testing.T) {
+			a := newTestAdmission(slots, limit)
+			a.rates[countTask] = rateOf(took)
+			random := rand.New(rand.NewPCG(uint64(slots), uint64(accounts)))
+			var wait sync.WaitGroup
+			var waits []time.Duration
+			refused := 0
+
+			for range 3000 {
+				from := time.Now()
+				a.submit(&wait, uint64(random.IntN(accounts)), took, func(was bool) {
+					if was {
+						refused++
+					} else {
+						waits = append(waits, time.Since(from)-took)
+					}
+				})
+				time.Sleep(took / time.Duration(3*slots))
+			}
+			wait.Wait()
+			slices.Sort(waits)
+			t.Logf("%d slots, %d accounts: %d answered, %d refused; waits: median %s, p99 %s, longest %s",
+				slots, accounts, len(waits), refused, waits[len(waits)/2], waits[len(waits)*99/100], waits[len(waits)-1])
+			served := 1000 // a third
+			if accounts == 1 {
+				served = 1000 * a.perAccount / slots
+			}
+			if longest := waits[len(waits)-1]; longest > limit*6/5 || len(waits) < served || refused == 0 {
+				t.Errorf("%d slots, %d accounts: the longest wait is %s, %d answered, %d refused; want at most %s, "+
+					"at least %d, and some", slots, accounts, longest, len(waits), refused, limit*6/5, served)
+			}
+		})
+	}
+	for _, slots := range []int{1, 2, 8} {
+		f(slots, 1)
+		f(slots, 3)
+		f(slots, 40)
+		f(slots, 1000)
 	}
 }

@@ -52,10 +52,11 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 
 // beginCharts waits for the turn of charts of many days. Others do not wait.
 func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *render.Error) {
-	if market.DayOf(st.Now())-chart.FirstDay(st, pool, q.Range.Days()) < longChart {
+	days := market.DayOf(st.Now()) - chart.FirstDay(st, pool, q.Range.Days())
+	if days < longChart {
 		return work{}, nil
 	}
-	return s.admission.begin(q.Account)
+	return s.admission.begin(task{q.Account, chartTask, int(days)})
 }
 
 // appendCharts begins the body of a chart with the parts that pools and positions

@@ -44,7 +44,11 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 // aboutPool reports whether a detail is about a pool; otherwise it is about a
 // position.
 func (q *Question) aboutPool() bool {
-	return q.Route == accounts.RoutePool || q.Route == accounts.RoutePoolCharts
+	switch q.Route {
+	case accounts.RoutePool, accounts.RoutePoolCharts, accounts.RoutePoolTicks:
+		return true
+	}
+	return false
 }
 
 // findIndex returns the index of the position or pool in a view.
@@ -75,7 +79,9 @@ func (q *Question) appendDetail(dst []byte) []byte {
 	} else {
 		dst = strconv.AppendUint(dst, q.Position, 10)
 	}
-	return append(append(dst, ' '), q.Range.String()...)
+	dst = append(append(dst, ' '), q.Range.String()...)
+	dst = strconv.AppendUint(append(dst, ' '), q.Paging.Page, 10)
+	return strconv.AppendUint(append(dst, ' '), q.Paging.Limit, 10)
 }
 
 // renderDetail renders the answer about position or pool i.
@@ -85,6 +91,8 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 		return p.renderPosition(v, i)
 	case accounts.RoutePool:
 		return &Page{Body: render.AppendPoolDetail(nil, p.parts.poolRow(v, i))}, nil
+	case accounts.RoutePoolTicks:
+		return renderTicks(q, v.State, i), nil
 	case accounts.RouteExplain:
 		return p.renderExplanation(q, v, i), nil
 	case accounts.RoutePositionCharts:

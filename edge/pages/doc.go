@@ -2,6 +2,8 @@
 // server parses the parameters into a Question and sends the Reply.
 //
 //	list.go      a page of positions or pools
+//	ticks.go     the initialised ticks of a pool
+//	owner.go     what an owner's positions come to
 //	batch.go     positions or pools by their ids
 //	detail.go    one position or pool; history.go and charts.go hold its parts
 //	jobs.go      counts and selections that may outlive their request

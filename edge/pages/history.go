@@ -11,6 +11,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
+	"tidemark/storage/pace"
 )
 
 // history is the transactions of a position as its detail shows them.
@@ -61,11 +62,13 @@ func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error)
 
 	l := p.newLoad(v, i)
 	if p.limits.Load().TransactionsWait > 1 {
+		pacer := pace.New(p.cfg.Board.Requests)
 		for time.Now().Before(deadline) {
 			if l.readEntries(historyStep) {
 				l.finishLoad()
 				return l.result()
 			}
+			pacer.Pause()
 		}
 	}
 	p.continueLoad(key, l)
@@ -206,7 +209,9 @@ func (p *Pages) continueLoad(key string, l *load) {
 	}
 
 	begun := p.jobs.startJob(p.jobs.reading, func() {
+		pacer := pace.New(p.cfg.Board.Requests)
 		for !l.readEntries(historyStep) && !isClosed(p.jobs.stopping) {
+			pacer.Pause()
 		}
 		l.finishLoad()
 	})

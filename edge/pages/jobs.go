@@ -12,6 +12,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/rankings"
+	"tidemark/storage/pace"
 )
 
 // jobs runs the counts and selections of new filters, and the loading of long
@@ -196,12 +197,13 @@ func isOutdated(board *rankings.Board, views []*rankings.View) bool {
 func (j *jobs) runCount(c *count, search *rankings.Search) {
 	defer close(c.done)
 	running := search.Count(uint64(j.limits.Load().TotalCap))
+	pacer := pace.New(j.board.Requests)
 	for !running.Step(stepRows) {
 		c.soFar.Store(running.Rows())
 		if isClosed(j.stopping) {
 			break
 		}
-		runtime.Gosched()
+		pacer.Pause()
 	}
 	c.soFar.Store(running.Rows())
 	c.search.Store(running.Search())
@@ -250,6 +252,7 @@ func (j *jobs) startSelection(
 func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search) {
 	defer close(sel.done)
 	running := search.Select()
+	pacer := pace.New(j.board.Requests)
 	for {
 		done, err := running.Step(j.leaves, stepRows)
 		if err != nil || isClosed(j.stopping) {
@@ -259,7 +262,7 @@ func (j *jobs) runSelection(key string, sel *selection, search *rankings.Search)
 		if done {
 			break
 		}
-		runtime.Gosched()
+		pacer.Pause()
 	}
 
 	sel.search = running.Search()

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"sync"
 
 	"tidemark/edge/query"
@@ -12,6 +11,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // listing is a question for a page of positions or pools that is not in the page
@@ -179,7 +179,11 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 
 	// The filter is new: its work waits for its turn, and lasts until the rows are
 	// found or the request stops waiting for them.
-	turn, busy := p.admission.begin(l.Account)
+	kind := selectionTask
+	if shallow {
+		kind = countTask
+	}
+	turn, busy := p.admission.begin(task{l.Account, kind, search.Unread()})
 	if busy != nil {
 		return p.whenBusy(l, sc, shallow, busy)
 	}
@@ -219,6 +223,7 @@ func (p *Pages) walkToPage(
 	}
 
 	walk := search.Walk(l.offset, l.limit)
+	pacer := pace.New(p.cfg.Board.Requests)
 	for {
 		done, err := walk.Step(p.leaves, stepRows)
 		if err != nil {
@@ -227,7 +232,7 @@ func (p *Pages) walkToPage(
 		if done {
 			break
 		}
-		runtime.Gosched()
+		pacer.Pause()
 	}
 	f.Page = walk.Page()
 
@@ -288,6 +293,7 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 type scratch struct {
 	body    []byte
 	metrics value.Metrics
+	read    uint64 // keeps the reads of readAhead
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -300,7 +306,10 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 	dst := append(room.body[:0], `{"positions":[`...)
 	if l.listsPools() {
 		dst = append(room.body[:0], `{"pools":[`...)
+	} else {
+		room.read += p.parts.readAhead(&f.Page)
 	}
+
 	for i := range f.Rows {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -147,9 +147,12 @@ type Question struct {
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
 	Range      query.ChartRange
+	Paging     query.Paging
 
 	// Set for a batch.
 	Batch []query.BatchID
+	// Set for an owner.
+	Owner *market.Address
 
 	text    [512]byte // the canonical question and its cache key
 	views   [4]*rankings.View
@@ -172,6 +175,8 @@ func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
 		return p.answerList(q)
 	case accounts.RoutePositionBatch, accounts.RoutePoolBatch:
 		return p.answerBatch(q)
+	case accounts.RouteOwner:
+		return p.answerOwner(q)
 	}
 	return p.answerDetail(q)
 }

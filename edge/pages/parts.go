@@ -66,6 +66,23 @@ func (p *parts) share(pool uint32, m *value.Metrics) *render.Share {
 	return made
 }
 
+// readAhead reads what rendering the positions of a page needs; see
+// rankings.Page.ReadAhead.
+func (c chainParts) readAhead(page *rankings.Page) (sum uint64) {
+	sum = page.ReadAhead()
+	for i := range page.Rows {
+		v := page.Rows[i].View
+		p := c.partsOf(v)
+		if p == nil {
+			continue
+		}
+		if kept := p.shares[v.State.Positions.At(page.Rows[i].Index).Pool].Load(); kept != nil {
+			sum += kept.ReadAhead()
+		}
+	}
+	return sum
+}
+
 // poolRow returns the rendered row of a pool.
 func (c chainParts) poolRow(v *rankings.View, pool uint32) *render.Pool {
 	p := c.partsOf(v)

@@ -52,6 +52,24 @@ func (p *pairs) next(buf []byte) (name int, value []byte, err error) {
 	return name, value, p.checkPair(name, value)
 }
 
+// WellFormed checks the encoding of a query whose parameters are ignored.
+func WellFormed(raw []byte) error {
+	var buf valueBuffer
+	for len(raw) > 0 {
+		var piece []byte
+		piece, raw, _ = bytes.Cut(raw, ampersand)
+
+		name, value, _ := bytes.Cut(piece, equals)
+		if _, err := decodeValue(buf[:0], name); err != nil {
+			return fmt.Errorf("parameter name: %w", err)
+		}
+		if _, err := decodeValue(buf[:0], value); err != nil {
+			return fmt.Errorf("parameter %s: %w", quoteValue(name), err)
+		}
+	}
+	return nil
+}
+
 var ampersand, equals = []byte{'&'}, []byte{'='}
 
 // findName decodes a name and returns its index.

@@ -171,8 +171,7 @@ func AppendStats(dst []byte, chains []Corpus, asOf int64) []byte {
 		dst = appendCorpus(dst, &chains[i])
 	}
 
-	dst = append(dst, `],"asOf":`...)
-	return append(moment(dst, asOf), '}')
+	return append(AppendAsOf(append(dst, ']'), asOf), '}')
 }
 
 func appendCorpus(dst []byte, c *Corpus) []byte {

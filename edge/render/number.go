@@ -66,6 +66,15 @@ func quoted(dst []byte, v *clmath.U256) []byte {
 	return append(clmath.AppendDecimal(append(dst, '"'), v), '"')
 }
 
+// signed appends an integer with its sign as a string.
+func signed(dst []byte, v clmath.I128) []byte {
+	dst = append(dst, '"')
+	if v.Sign() < 0 {
+		dst = append(dst, '-')
+	}
+	return append(clmath.AppendDecimal(dst, new(v.Abs().U256())), '"')
+}
+
 // amount appends v * 10^-decimals exactly, as a string.
 func amount(dst []byte, v *clmath.U256, decimals uint8) []byte {
 	return append(clmath.AppendAmount(append(dst, '"'), v, decimals), '"')

@@ -36,6 +36,18 @@ func NewShare(st *market.State, i uint32, m *value.Metrics) *Share {
 	return s
 }
 
+// ReadAhead reads every cache line of the parts, so that a row which is rendered
+// soon need not wait for them. The sum keeps the compiler from leaving the reads out.
+func (s *Share) ReadAhead() (sum uint64) {
+	const line = 64
+	for _, part := range [...][]byte{s.identity, s.ticks, s.market} {
+		for i := 0; i < len(part); i += line {
+			sum += uint64(part[i])
+		}
+	}
+	return sum
+}
+
 // shareSize holds nearly every Share.
 const shareSize = 2048
 

@@ -155,6 +155,24 @@ func TestPoolGolden(t *testing.T) {
 	golden(t, "pool_dynamic.json", AppendPoolDetail(nil, NewPool(st, 1)))
 }
 
+func TestTicksGolden(t *testing.T) {
+	st := testState()
+	var ticks market.Table[market.Tick]
+	for i, net := range []clmath.I128{
+		{Lo: 7_654_321_000_000}, {Lo: 0, Hi: -1 << 62}, {Lo: 5}, {},
+	} {
+		ticks.Append(market.Tick{
+			SqrtPriceX96: clmath.SqrtPriceAtTick(int32(-200_000 + i*10)), LiquidityNet: net,
+			LiquidityGross: clmath.U128{Lo: 7_654_321_000_000, Hi: uint64(i)},
+		})
+	}
+	st.Ticks = ticks.Freeze()
+
+	refs := []market.TickRef{{Tick: -200_000, Slot: 0}, {Tick: -199_990, Slot: 1}, {Tick: -199_970, Slot: 3}}
+	golden(t, "ticks.json", append(AppendTicks(nil, st, 0, refs), '}'))
+	golden(t, "ticks_unpriced.json", append(AppendTicks(nil, st, 1, refs[:1]), '}'))
+}
+
 func TestText(t *testing.T) {
 	f := func(s, want string) {
 		t.Helper()

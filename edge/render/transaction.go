@@ -30,7 +30,7 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = amount(append(dst, `,"fees1":`...), &t.Fees1, decimals[1])
 	dst = quoted(append(dst, `,"fees0Raw":`...), &t.Fees0)
 	dst = quoted(append(dst, `,"fees1Raw":`...), &t.Fees1)
-	dst = appendLiquidityDelta(append(dst, `,"liquidityDelta":"`...), t.LiquidityDelta)
+	dst = signed(append(dst, `,"liquidityDelta":`...), t.LiquidityDelta)
 
 	dst = appendTransfer(dst, t)
 	dst = appendGas(dst, t)
@@ -39,13 +39,6 @@ func AppendTransaction(dst []byte, t *market.Transaction, decimals [2]uint8) []b
 	dst = number(append(dst, `,"token1PriceUsd":`...), t.Price1Usd)
 	dst = number(append(dst, `,"valueUsd":`...), entryValueUsd(t, decimals))
 	return append(dst, '}')
-}
-
-func appendLiquidityDelta(dst []byte, d clmath.I128) []byte {
-	if d.Sign() < 0 {
-		dst = append(dst, '-')
-	}
-	return append(clmath.AppendDecimal(dst, new(d.Abs().U256())), '"')
 }
 
 // appendTransfer appends from and to, which are null unless the NFT was transferred.

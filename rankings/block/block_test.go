@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
 	f("version 2", leaf, 0, 2, decodeLeaf)
 	f("width 33", leaf, 1, 33, decodeLeaf)
-	f("bytes; want", leaf, 1, 32, decodeLeaf)
+	f("bytes; want 24", leaf, 1, 32, decodeLeaf)
 	f("0 rows", leaf, 2, 0, decodeLeaf)
 	f("65284 rows", leaf, 3, 255, decodeLeaf)
 

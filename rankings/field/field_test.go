@@ -65,3 +65,15 @@ func TestAFailedWalkReadsZeros(t *testing.T) {
 		t.Errorf("the error is %v; it must name the first bad field", err)
 	}
 }
+
+// TestCountsPastTheEnd reads counts before two bytes: more elements than bytes are
+// left is damage.
+func TestCountsPastTheEnd(t *testing.T) {
+	for n, ok := range []bool{true, true, true, false} {
+		c := Reader([]byte{byte(n), 9, 9})
+		got := c.Count("rows", 0)
+		if good := !c.Failed() && got == n; good != ok || !ok && got != 0 {
+			t.Errorf("a count of %d before 2 bytes: %d, %v", n, got, c.Done())
+		}
+	}
+}

@@ -116,7 +116,7 @@ func run(b *testing.B, c Config, st *market.State, spans []market.Span, events i
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
-		l := From(c, st, nil)
+		l := From(c, st, nil, func() {})
 		for i := range spans {
 			apply(b, l, &spans[i])
 			if i%64 == 63 {

@@ -78,7 +78,8 @@ func (c *checker) checkSeconds(i uint32, p *market.Position) {
 		"%s for %d seconds, in which its pool stood still for %d", side, seconds, still)
 }
 
-// sumsFit reports whether all sums fit 128 bits.
+// sumsFit reports whether all sums fit 128 bits, which shows in the bits that any of
+// them has.
 func sumsFit(s *market.Sums) bool {
 	var all clmath.U256
 	for _, v := range []*clmath.U256{

@@ -185,7 +185,7 @@ func (x *extremes) added(pool uint32, r [2]int32) clmath.I128 {
 // fits reports whether the principal and the fees that a change would pay fit
 // int128: the contracts revert when they do not.
 func (x *extremes) fits(p *market.Pool, e *market.ModifyLiquidity) bool {
-	l := From(x.cfg, x.Freeze(), nil)
+	l := From(x.cfg, x.Freeze(), nil, func() {})
 	i, j := l.st.Positions.Len(), l.st.NonNFT.Len()
 	if e.Sender == testManager {
 		return principalFits(p, e)

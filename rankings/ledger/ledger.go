@@ -81,12 +81,13 @@ func New(c Config) *Ledger {
 	c.Start = max(c.Start, 1)
 	return From(c, &market.State{
 		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex, DaysFrom: 1,
-	}, nil)
+	}, nil, func() {})
 }
 
 // From returns a ledger that continues from st, all of which must be in memory.
-// undos, oldest first, are those that can be reverted at its head.
-func From(c Config, st *market.State, undos []*Undo) *Ledger {
+// undos, oldest first, are those that can be reverted at its head. pause is called
+// about every 100 µs of work.
+func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	c.Start = max(c.Start, 1)
 	l := &Ledger{
 		cfg: c, st: *st, now: stamp{1, 1}, undos: slices.Clone(undos), storedUndos: len(undos),
@@ -101,54 +102,60 @@ func From(c Config, st *market.State, undos []*Undo) *Ledger {
 	l.tickRefs.open(&l.st.TickLists)
 	l.isStale = make([]bool, st.Pools.Len())
 	l.time, l.day = st.Head.Time, market.DayOf(st.Head.Time)
-	l.buildIndexes()
+	l.buildIndexes(pause)
 	return l
 }
 
 // buildIndexes builds the indexes from the tables. It takes about half a second
 // at a million positions, once a start.
-func (l *Ledger) buildIndexes() {
-	l.tokenOf = make(map[market.Address]uint32, l.st.Tokens.Len())
-	for i := range l.st.Tokens.Len() {
-		l.tokenOf[l.st.Tokens.At(i).Address] = i
-	}
+func (l *Ledger) buildIndexes(pause func()) {
+	st := &l.st
+	l.tokenOf = make(map[market.Address]uint32, st.Tokens.Len())
+	eachRow(&st.Tokens, pause, func(i uint32, t *market.Token) { l.tokenOf[t.Address] = i })
+	l.ownerOf = make(map[market.Address]uint32, st.Owners.Len())
+	eachRow(&st.Owners, pause, func(i uint32, a *market.Address) { l.ownerOf[*a] = i })
 
-	l.ownerOf = make(map[market.Address]uint32, l.st.Owners.Len())
-	for i := range l.st.Owners.Len() {
-		l.ownerOf[*l.st.Owners.At(i)] = i
-	}
-
-	l.poolOf = make(map[market.PoolID]uint32, l.st.Pools.Len())
-	for i := range l.st.Pools.Len() {
-		p := l.st.Pools.At(i)
+	l.poolOf = make(map[market.PoolID]uint32, st.Pools.Len())
+	eachRow(&st.Pools, pause, func(i uint32, p *market.Pool) {
 		l.poolOf[p.ID] = i
 		if p.Quarantined {
 			l.quarantined++
 		}
-	}
+	})
 
-	l.nonNFTOf = make(map[nonNFTKey]uint32, l.st.NonNFT.Len())
-	for i := range l.st.NonNFT.Len() {
-		l.nonNFTOf[nonNFTKeyOf(l.st.NonNFT.At(i))] = i
-	}
+	l.nonNFTOf = make(map[nonNFTKey]uint32, st.NonNFT.Len())
+	eachRow(&st.NonNFT, pause, func(i uint32, n *market.NonNFT) { l.nonNFTOf[nonNFTKeyOf(n)] = i })
 
 	l.holdings = make(map[holding]uint32)
-	for i := range l.st.Positions.Len() {
-		if p := l.st.Positions.At(i); p.IsOpen() {
+	eachRow(&st.Positions, pause, func(_ uint32, p *market.Position) {
+		if p.IsOpen() {
 			l.holdings[holding{p.Owner, p.Pool}]++
 		}
-	}
+	})
 
-	for i := range l.st.Ticks.Len() {
-		if l.st.Ticks.At(i).Pool == market.NoIndex {
+	eachRow(&st.Ticks, pause, func(i uint32, t *market.Tick) {
+		if t.Pool == market.NoIndex {
 			l.freeTicks.add(i)
 		}
-	}
-
-	for i := range l.st.Hours.Len() {
-		if l.st.Hours.At(i).Pool == market.NoIndex {
+	})
+	eachRow(&st.Hours, pause, func(i uint32, h *market.HourBucket) {
+		if h.Pool == market.NoIndex {
 			l.freeHours.add(i)
 		}
+	})
+}
+
+// strideIndexed is how many rows are indexed between two pauses; each takes some
+// 100 ns.
+const strideIndexed = 512
+
+// eachRow calls do for every row of a table, and pause now and then.
+func eachRow[T any](table *market.Frozen[T], pause func(), do func(i uint32, row *T)) {
+	for i := range table.Len() {
+		if i%strideIndexed == 0 {
+			pause()
+		}
+		do(i, table.At(i))
 	}
 }
 

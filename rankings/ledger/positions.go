@@ -210,15 +210,7 @@ func (l *Ledger) addFlows(row *market.Position, c *change) {
 		return
 	}
 
-	// Whether all sums fit 128 bits shows in the bits that any of them has.
-	var over clmath.U256
-	for _, v := range []*clmath.U256{
-		&s.Deposited0, &s.Deposited1, &s.Withdrawn0, &s.Withdrawn1, &s.Collected0, &s.Collected1,
-	} {
-		over.Or(&over, v)
-	}
-
-	if _, fits := clmath.Narrow(&over); !fits {
+	if !sumsFit(&s) {
 		row.Overflow = Overflow.add(l, s)
 		return
 	}

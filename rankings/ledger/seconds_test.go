@@ -138,7 +138,7 @@ func TestSecondsOfAnOldStore(t *testing.T) {
 		}
 	}
 	apply(80)
-	w.Ledger = From(w.cfg, withoutSeconds(w.Freeze()), nil)
+	w.Ledger = From(w.cfg, withoutSeconds(w.Freeze()), nil, func() {})
 	if want := market.OldestHour(w.day)/24 + 1; w.st.DaysFrom != want {
 		t.Errorf("days are kept from %d; want %d", w.st.DaysFrom, want)
 	}

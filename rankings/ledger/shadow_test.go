@@ -116,7 +116,7 @@ func (s *shadow) restart(c Config) *Ledger {
 	for _, to := range slices.Sorted(maps.Keys(s.undos)) {
 		undos = append(undos, s.undos[to])
 	}
-	return From(c, s.state(), undos)
+	return From(c, s.state(), undos, func() {})
 }
 
 // compare checks that the store has what the ledger has.

@@ -23,6 +23,7 @@ func (s *solver) priceAnchors() {
 	s.setRoles()
 	var pegs, natives []uint32
 	for i := range s.st.Pools.Len() {
+		s.pauseAt(int(i))
 		pool := s.st.Pools.At(i)
 		a, b := s.roles[pool.Currency0], s.roles[pool.Currency1]
 		switch {
@@ -51,6 +52,7 @@ func (s *solver) setRoles() {
 	}
 
 	for i := range s.st.Tokens.Len() {
+		s.pauseAt(int(i))
 		token := s.st.Tokens.At(i)
 		s.whole[i] = whole(token)
 		s.prices[i] = unpriced(market.ReasonNoMarket)

@@ -32,6 +32,7 @@ func (s *solver) solve() {
 	s.priceAnchors()
 	s.priceHops(func(*market.Pool) bool { return true })
 	for i := range s.prices {
+		s.pauseAt(i)
 		s.keepPrice(uint32(i))
 	}
 	s.liftExits()
@@ -111,15 +112,19 @@ func (s *solver) tokenOf(pool uint32, side int) uint32 {
 // depth of a pool takes a few microseconds.
 const strideLen = 32
 
+// pauseAt pauses before every strideLen-th of a loop.
+func (s *solver) pauseAt(i int) {
+	if i%strideLen == 0 {
+		s.pause()
+	}
+}
+
 // priceHops prices what is no anchor, over the pools that want accepts.
 func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 	var first, second []quote
 	var between []uint32 // pools of two tokens that are no anchors
 	for i := range s.st.Pools.Len() {
-		if i%strideLen == 0 {
-			s.pause()
-		}
-
+		s.pauseAt(int(i))
 		pool := s.st.Pools.At(i)
 		anchor0 := s.prices[pool.Currency0].Anchor
 		anchor1 := s.prices[pool.Currency1].Anchor
@@ -139,10 +144,7 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 	s.priceByFeedOnly()
 	s.openSecondHop()
 	for n, i := range between {
-		if n%strideLen == 0 {
-			s.pause()
-		}
-
+		s.pauseAt(n)
 		for side := range 2 {
 			if by := s.rawUsd[s.tokenOf(i, 1-side)]; market.Known(by) {
 				second = append(second, s.quoteOf(i, side, by))
@@ -165,9 +167,8 @@ func (s *solver) priceHops(want func(*market.Pool) bool) []quote {
 func (s *solver) resolveAll(quotes []quote, want func([]quote) bool) {
 	n := 0
 	eachToken(quotes, func(token uint32, quotes []quote) {
-		if n++; n%strideLen == 0 {
-			s.pause()
-		}
+		n++
+		s.pauseAt(n)
 		if s.prices[token].Reason != market.ReasonBadDecimals && want(quotes) {
 			s.prices[token] = s.resolvePrice(token, quotes)
 		}
@@ -180,6 +181,7 @@ func (s *solver) priceByFeedOnly() {
 		return
 	}
 	for i := range s.prices {
+		s.pauseAt(i)
 		if p := &s.prices[i]; p.Source == market.SourceNone && p.Reason == market.ReasonNoMarket {
 			s.prices[i] = s.resolvePrice(uint32(i), nil)
 		}
@@ -189,6 +191,7 @@ func (s *solver) priceByFeedOnly() {
 // openSecondHop lets the tokens of the first hop price others.
 func (s *solver) openSecondHop() {
 	for i := range s.prices {
+		s.pauseAt(i)
 		if p := &s.prices[i]; !p.Anchor && market.Known(p.Usd) {
 			s.rawUsd[i] = p.Usd / s.whole[i]
 			s.exit[i] = p.ExitUsd

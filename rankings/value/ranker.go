@@ -40,6 +40,10 @@ type poolView struct {
 	quarantined bool
 }
 
+// strideViewed is how many views are made between two pauses. Each reads a few
+// records, which are hardly ever in the processor's cache.
+const strideViewed = 256
+
 // surroundings are the records that an open row is computed from.
 type surroundings struct {
 	pool         *market.Pool
@@ -50,16 +54,25 @@ func surroundingsOf(st *market.State, p *market.Position) surroundings {
 	return surroundings{st.Pools.At(p.Pool), st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)}
 }
 
-// NewRanker returns a Ranker over st at st.Prices.
-func NewRanker(st *market.State) *Ranker {
+// NewRanker returns a Ranker over st at st.Prices. It calls pause every 100 µs or
+// so of work.
+func NewRanker(st *market.State, pause func()) *Ranker {
 	r := &Ranker{
 		st: st, row: row{st: st},
 		tokens: make([]tokenView, st.Tokens.Len()), pools: make([]poolView, st.Pools.Len()),
 	}
+
 	for i := range r.tokens {
+		if i%strideViewed == 0 {
+			pause()
+		}
 		r.tokens[i] = viewToken(st, uint32(i))
 	}
+
 	for i := range r.pools {
+		if i%strideViewed == 0 {
+			pause()
+		}
 		p := st.Pools.At(uint32(i))
 		r.pools[i] = viewPool(p, &r.tokens[p.Currency0], &r.tokens[p.Currency1])
 	}

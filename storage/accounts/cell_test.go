@@ -127,6 +127,8 @@ func TestVerdicts(t *testing.T) {
 	f(1, OverQuota)
 
 	b.SetAlive(now - 1)
+	f(1, Unleased) // the next flush tells
+	b.SetAlive(0)
 	f(1, Stalled)
 	now = testMonth.End().UnixNano()
 	b.SetAlive(now)

@@ -33,44 +33,47 @@ func TestCanonicalOrigin(t *testing.T) {
 }
 
 func TestRefusedOrigin(t *testing.T) {
-	f := func(in string) {
+	f := func(in string, says string) {
 		t.Helper()
-		if got, err := CanonicalOrigin(in); err == nil {
-			t.Errorf("CanonicalOrigin(%q) = %q; want a refusal", in, got)
+		if got, err := CanonicalOrigin(in); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("CanonicalOrigin(%q) = %q, %v; want a refusal: %s", in, got, err, says)
 		}
 	}
 
-	f("")
-	f("null ")
-	f("https://")
-	f("https://app.example.com/")
-	f("https://app.example.com/path")
-	f("app.example.com/")
-	f("https://app.example.com?q=1")
-	f("https://app.example.com#top")
-	f("https://user@app.example.com")
-	f("https://user:pass@app.example.com")
-	f("https://*.example.com")
-	f("*")
-	f("https://app.example.com:0")
-	f("https://app.example.com:65536")
-	f("https://app.example.com:-1")
-	f("https://app.example.com:+80")
-	f("https://app.example.com:")
-	f("https://app.example.com:http")
-	f("ftp://app.example.com")
-	f("file://x")
-	f("chrome-extension://abcdef")
-	f("javascript:alert(1)")
-	f("https://app..example.com")
-	f("https://-app.example.com")
-	f("https://app example.com")
-	f("https://[::1")
-	f("https://[::1]x")
-	f("https://[1.2.3.4]")
-	f("https://[fe80::1%25eth0]")
-	f("https://xn--\xff.example")
-	f("https://a.example\\@b.example")
+	const name, scheme, path = "is not a host name", "the scheme is http or https", "it has a path"
+	const port, address = "is not 1 to 65535", "is not an IPv6 address"
+	f("", name)
+	f("null ", name)
+	f("https://", name)
+	f("https://app.example.com/", path)
+	f("https://app.example.com/path", path)
+	f("app.example.com/", path)
+	f("https://app.example.com?q=1", "it has a query")
+	f("https://app.example.com#top", "it has a fragment")
+	f("https://user@app.example.com", "it has user info")
+	f("https://user:pass@app.example.com", "it has user info")
+	f("https://*.example.com", "wildcards are not allowed")
+	f("*", "wildcards are not allowed")
+	f("https://app.example.com:0", port)
+	f("https://app.example.com:65536", port)
+	f("https://app.example.com:-1", port)
+	f("https://app.example.com:+80", port)
+	f("https://app.example.com:", port)
+	f("https://app.example.com:http", port)
+	f("ftp://app.example.com", scheme)
+	f("file://x", scheme)
+	f("chrome-extension://abcdef", scheme)
+	f("javascript:alert(1)", port)
+	f("https://app..example.com", name)
+	f("https://-app.example.com", name)
+	f("https://app example.com", name)
+	f("https://[::1", address)
+	f("https://[::1]x", port)
+	f("https://[::1:80", address)
+	f("https://[1.2.3.4]", address)
+	f("https://[fe80::1%25eth0]", address)
+	f("https://xn--\xff.example", "it is not UTF-8")
+	f("https://a.example\\@b.example", path)
 }
 
 func TestAllows(t *testing.T) {
@@ -108,6 +111,37 @@ func FuzzCanonicalOrigin(f *testing.F) {
 			t.Errorf("CanonicalOrigin(%q) = %q, and of that %q, %v", s, once, twice, err)
 		}
 	})
+}
+
+// An origin has up to 300 bytes, and a host letters and digits of all of ASCII.
+func TestOriginBounds(t *testing.T) {
+	f := func(in string, ok bool) {
+		t.Helper()
+		if got, err := CanonicalOrigin(in); (err == nil) != ok || ok && got != in {
+			t.Errorf("CanonicalOrigin(%q) = %q, %v; want it as it is: %t", in, got, err, ok)
+		}
+	}
+
+	f("https://abcxyz-_-abcxyz.az.09", true)
+	f("https://a-", false)
+	f("https://-a", false)
+	f("https://a_", false)
+	f("https://a{b", false)
+	f("https://a`b", false)
+	f("https://a.example:1", true)
+	f("https://a.example:65535", true)
+	long := "https://" + strings.Repeat("a.", MaxOriginLen)
+	for n, says := range map[int]string{MaxOriginLen: "is not a host name", MaxOriginLen + 1: "longer than 300 bytes"} {
+		if _, err := CanonicalOrigin(long[:n]); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("an origin of %d bytes: %v; want %s", n, err, says)
+		}
+	}
+	for n, ok := range map[int]bool{MaxOriginLen: true, MaxOriginLen + 1: false} {
+		header := "https://a.example:" + strings.Repeat("0", n-len("https://a.example:80")) + "80"
+		if got, allowed := headerOrigin([]byte(header)); allowed != ok || ok && got != "https://a.example:80" {
+			t.Errorf("a header of %d bytes is the origin %q, %t; want %t", len(header), got, allowed, ok)
+		}
+	}
 }
 
 // A host has up to 253 characters, and each label up to 63.

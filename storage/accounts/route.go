@@ -14,10 +14,12 @@ const (
 	RouteUsage
 	RoutePositionBatch
 	RoutePoolBatch
+	RoutePoolTicks
+	RouteOwner
 	RouteStream
 
 	// NumRoutes is how many there are.
-	NumRoutes = 11
+	NumRoutes = 13
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -40,6 +42,8 @@ var routes = [NumRoutes]struct {
 	RouteUsage:          {path: "/v1/usage"},
 	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
+	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
+	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},
 }
 

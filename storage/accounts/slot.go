@@ -10,11 +10,11 @@ const (
 	Granted Verdict = iota
 	// OverQuota: fewer units than asked for are left this month.
 	OverQuota
-	// Unleased: the account has no lease. Wait for one (Book.Want) and try again.
+	// Unleased: the account has no lease, or nothing was written for long. Wait for one (Book.Want) and try again.
 	Unleased
 	// Exhausted: the lease was used up before the next flush.
 	Exhausted
-	// Stalled: nothing can be written durably, so no units may be spent.
+	// Stalled: the last write failed or found no space, so no units may be spent.
 	Stalled
 )
 

@@ -46,13 +46,18 @@ func (t *Ticket) Look() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.Now) }
 
 // Reserve holds units before the request is processed. Only Granted holds any. An
 // account without a burst limit that used up its lease is Unleased, not Exhausted:
-// it waits for the next flush.
+// it waits for the next flush. So does every account when there was none for long.
 func (b *Book) Reserve(t *Ticket, units int64) Verdict {
-	if t.Now > b.aliveUntil.Load() {
-		if b.diskFull.Load() {
+	if until := b.aliveUntil.Load(); t.Now > until {
+		switch {
+		case b.diskFull.Load():
 			return b.reserveWhenFull(t, units)
+		case until == 0:
+			return Stalled
 		}
-		return Stalled
+		// The last write is long ago: the process did not run, or the disk hangs. The
+		// next flush tells which.
+		return Unleased
 	}
 
 	v := b.holdUnits(t, units)

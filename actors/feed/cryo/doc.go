@@ -11,8 +11,7 @@
 //	erc20_metadata  erc20 name symbol decimals
 //
 // and chain_id, where a file has it, is compared. Bytes may be binary or 0x and hex.
-// Parquet that is compressed with LZ4, cryo's default, is refused: it has to be
-// extracted with --compression zstd 3, or another of its compressions.
+// Parquet may have any compression; LZ4, cryo's default, is unpacked in memory first.
 //
 // Logs are needed for every block from the chain's start on: a file's name says which
 // blocks it has, since most have no event. The blocks with events need their row in
@@ -24,6 +23,6 @@
 // cryo drops blanks and control characters from names and symbols of tokens, so that
 // "USD Coin" is "USDCoin" here.
 //
-// The files, in reading order: dataset (which files there are), table and json (rows),
+// The files, in reading order: dataset (which files there are), table, lz4 and json (rows),
 // source (rows to spans), lookup (what the rows of other datasets add).
 package cryo

@@ -79,12 +79,8 @@ func eachParquet(path string, columns []column, do func([]cell) error) error {
 	if err != nil {
 		return err
 	}
-	table, err := parquet.OpenFile(f, info.Size())
+	table, err := openParquet(f, info.Size())
 	if err != nil {
-		return fmt.Errorf("it is no Parquet file: %w", err)
-	}
-
-	if err := checkCompression(table); err != nil {
 		return err
 	}
 
@@ -100,20 +96,6 @@ func eachParquet(path string, columns []column, do func([]cell) error) error {
 	for _, group := range table.RowGroups() {
 		if err := eachOfGroup(group, places, do); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkCompression refuses LZ4, the extractor's default: the library was seen to read
-// other bytes from it than were written.
-func checkCompression(table *parquet.File) error {
-	for _, group := range table.Metadata().RowGroups {
-		for i := range group.Columns {
-			if group.Columns[i].MetaData.Codec == format.Lz4Raw {
-				return errors.New("it is compressed with LZ4, which cannot be read safely; " +
-					"extract it with `cryo --compression zstd 3`")
-			}
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ const (
 	// firstBatch is how many calls go into one request until a provider refuses
 	// that many: what public nodes commonly take.
 	firstBatch = 50
+	// mostBatch is how many are tried: what large plans take.
+	mostBatch = 100
 	// regrow is after how many requests a smaller batch is tried larger: the
 	// refusal may have had another reason.
 	regrow = 32
@@ -13,17 +15,19 @@ const (
 	forget = 4096
 )
 
-// batch learns how many calls one request may hold, by halving after a refusal
-// and then bisecting between what was taken and what was refused.
+// batch learns how many calls one request may hold: after a refusal as many as were
+// taken before, or half, and then by bisecting between what was taken and what was
+// refused.
 type batch struct {
 	mu      sync.Mutex
 	size    int
+	good    int // the largest that was taken
 	ceiling int // the largest size that was not refused yet
 	calm    int // requests since size changed
 	age     int // requests since ceiling changed
 }
 
-func newBatch() batch { return batch{size: firstBatch, ceiling: firstBatch} }
+func newBatch() batch { return batch{size: firstBatch, ceiling: mostBatch} }
 
 func (b *batch) get() int {
 	b.mu.Lock()
@@ -36,7 +40,10 @@ func (b *batch) refused(k int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ceiling, b.age = max(1, min(b.ceiling, k-1)), 0
-	b.size, b.calm = max(1, min(b.size, k/2)), 0
+	if b.good >= k {
+		b.good = 0
+	}
+	b.size, b.calm = max(1, min(b.size, max(k/2, b.good))), 0
 }
 
 // shrink halves the size for now, as after a refusal because of the rate.
@@ -46,13 +53,14 @@ func (b *batch) shrink() {
 	b.size, b.calm = max(1, b.size/2), 0
 }
 
-// answered notes a request that was answered.
-func (b *batch) answered() {
+// answered notes that a request of k calls was answered.
+func (b *batch) answered(k int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.good = max(b.good, k)
 	b.calm++
 	if b.age++; b.age >= forget {
-		b.ceiling, b.age = firstBatch, 0
+		b.ceiling, b.age = mostBatch, 0
 	}
 	if b.calm >= regrow && b.size < b.ceiling {
 		b.size, b.calm = (b.size+b.ceiling+1)/2, 0

@@ -13,7 +13,8 @@
 // carry the endpoint's configured name, and every text that came from outside
 // is scrubbed of the URL's parts.
 //
-// The files, in reading order: endpoint (asking), send (one HTTP request),
-// answer (reading what came), errors (what went wrong), batch, pace, deadline (what was learnt), rest
-// (staying away after failures), heads (subscriptions).
+// The files, in reading order: endpoint (asking), inflight (asking for much at once),
+// send (one HTTP request), answer (reading what came), errors (what went wrong), batch,
+// pace, deadline (what was learnt), rest (staying away after failures), heads
+// (subscriptions).
 package endpoint

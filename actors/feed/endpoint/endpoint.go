@@ -40,14 +40,17 @@ type Config struct {
 
 const (
 	defaultTimeout = 20 * time.Second
-	// maxIdle is how many connections are kept open: those of sixteen ranges and of
-	// the receipts of as many. With fewer, an answer would cost a handshake.
-	maxIdle = 64
+	// maxIdle is how many connections are kept open: those of AskAtOnce, of sixteen
+	// ranges and of what they need. With fewer, an answer would cost a handshake.
+	maxIdle = mostInFlight + 32
+	// readBuffer is what is read of an answer at once, of several MB where logs are
+	// dense.
+	readBuffer = 64 << 10
 )
 
 func ownTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = maxIdle
+	t.MaxIdleConnsPerHost, t.ReadBufferSize = maxIdle, readBuffer
 	return t
 }
 
@@ -63,6 +66,7 @@ type Endpoint struct {
 
 	pace     *pace
 	batch    batch
+	inFlight inFlight
 	deadline deadline
 	rest     rest
 }
@@ -254,7 +258,7 @@ func (e *Endpoint) askPart(ctx context.Context, part []Call) error {
 	}
 	if !mayRefuseBatch(part, err) {
 		if err == nil {
-			e.batch.answered()
+			e.batch.answered(len(part))
 		}
 		return err
 	}
@@ -266,7 +270,7 @@ func (e *Endpoint) askPart(ctx context.Context, part []Call) error {
 		return aloneErr
 	}
 	if err == nil && alone[0].Error != nil && sameRefusal(alone[0].Error, part[0].Error) {
-		e.batch.answered()
+		e.batch.answered(len(part))
 		return nil
 	}
 	e.batch.refused(len(part))

@@ -121,8 +121,10 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// ask sends n calls and returns how many were answered rightly.
-func ask(t *testing.T, e *Endpoint, n int) (right int, err error) {
+// ask sends n calls by a method and returns how many were answered rightly.
+func ask(
+	t *testing.T, e *Endpoint, n int, by func(*Endpoint, context.Context, []Call) error,
+) (right int, err error) {
 	t.Helper()
 	got := make([]*int, n)
 	calls := make([]Call, n)
@@ -130,7 +132,7 @@ func ask(t *testing.T, e *Endpoint, n int) (right int, err error) {
 		calls[i] = Call{Method: "echo", Args: []any{i}, Result: &got[i]}
 	}
 
-	err = e.Ask(t.Context(), calls)
+	err = by(e, t.Context(), calls)
 	for i := range got {
 		if got[i] != nil && *got[i] == i && calls[i].Error == nil {
 			right++
@@ -152,11 +154,11 @@ func TestBatchesRefused(t *testing.T) {
 		p.most = most
 		p.refuse = func(w http.ResponseWriter, calls int) bool { refuse(w, calls); return true }
 		e := p.endpoint(t, nil)
-		if right, err := ask(t, e, 120); right != 120 || err != nil {
+		if right, err := ask(t, e, 120, (*Endpoint).Ask); right != 120 || err != nil {
 			t.Errorf("%s: %d of 120 answered, %v", name, right, err)
 		}
 		p.requests = 0
-		if right, err := ask(t, e, 800); right != 800 || err != nil {
+		if right, err := ask(t, e, 800, (*Endpoint).Ask); right != 800 || err != nil {
 			t.Errorf("%s: %d of 800 answered, %v", name, right, err)
 		}
 		if least := 800 / most; p.requests > least+least/2+60 {
@@ -205,7 +207,7 @@ func TestRateLimits(t *testing.T) {
 		from := p.clock.now
 		const calls = 2500
 		for done := 0; done < calls; done += 100 {
-			if right, err := ask(t, e, 100); right != 100 || err != nil {
+			if right, err := ask(t, e, 100, (*Endpoint).Ask); right != 100 || err != nil {
 				t.Fatalf("%s: %d of 100 answered, %v", name, right, err)
 			}
 		}
@@ -249,7 +251,7 @@ func TestKinds(t *testing.T) {
 			fmt.Fprint(w, body)
 			return true
 		}
-		_, err := ask(t, p.endpoint(t, nil), 1)
+		_, err := ask(t, p.endpoint(t, nil), 1, (*Endpoint).Ask)
 		if err == nil {
 			var got *int
 			err = p.endpoint(t, nil).Call(t.Context(), &got, "echo", 0)

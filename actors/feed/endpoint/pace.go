@@ -110,17 +110,19 @@ func cost(method string) int {
 	return defaultCost
 }
 
-// wait takes what the calls cost and sleeps until they may be sent.
-func (p *pace) wait(ctx context.Context, clock Clock, calls []Call) error {
-	units := 0
+func unitsOf(calls []Call) (units int) {
 	for i := range calls {
 		units += cost(calls[i].Method)
 	}
+	return units
+}
 
+// wait takes what the calls cost and sleeps until they may be sent.
+func (p *pace) wait(ctx context.Context, clock Clock, calls []Call) error {
 	p.mu.Lock()
 	now := clock.Now()
 	p.tick(now, len(calls))
-	delay := max(p.calls.take(now, len(calls)), p.units.take(now, units))
+	delay := max(p.calls.take(now, len(calls)), p.units.take(now, unitsOf(calls)))
 	p.mu.Unlock()
 
 	return clock.Sleep(ctx, delay)

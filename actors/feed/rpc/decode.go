@@ -78,10 +78,10 @@ func initialize(w *words) market.Event {
 		Fee: w.unsigned(24), TickSpacing: w.signed24(), Hooks: w.address(),
 		SqrtPriceX96: w.sqrtPrice(), Tick: w.tick(),
 	}
-	w.want(e.Fee <= maxFee || e.Fee == market.DynamicFee, "fee", e.Fee)
-	w.want(e.TickSpacing >= 1 && e.TickSpacing <= maxTickSpacing, "tickSpacing", e.TickSpacing)
-	w.want(string(e.Currency0[:]) < string(e.Currency1[:]), "currency1", e.Currency1)
-	w.want(poolID(&e) == e.Pool, "pool id", e.Pool)
+	want(w, e.Fee <= maxFee || e.Fee == market.DynamicFee, "fee", e.Fee)
+	want(w, e.TickSpacing >= 1 && e.TickSpacing <= maxTickSpacing, "tickSpacing", e.TickSpacing)
+	want(w, string(e.Currency0[:]) < string(e.Currency1[:]), "currency1", e.Currency1)
+	want(w, poolID(&e) == e.Pool, "pool id", e.Pool)
 	return e
 }
 
@@ -91,7 +91,7 @@ func modifyLiquidity(w *words) market.Event {
 		TickLower: w.tick(), TickUpper: w.tick(), LiquidityDelta: w.signed128(),
 		Salt: market.Hash(w.next()),
 	}
-	w.want(e.TickLower < e.TickUpper, "tickUpper", e.TickUpper)
+	want(w, e.TickLower < e.TickUpper, "tickUpper", e.TickUpper)
 	return e
 }
 
@@ -101,7 +101,7 @@ func swap(w *words) market.Event {
 		Amount0: w.signed128(), Amount1: w.signed128(), SqrtPriceX96: w.sqrtPrice(),
 		Liquidity: w.unsigned128(), Tick: w.tick(), Fee: w.unsigned(24),
 	}
-	w.want(e.Fee <= maxFee, "fee", e.Fee)
+	want(w, e.Fee <= maxFee, "fee", e.Fee)
 	return e
 }
 
@@ -113,7 +113,7 @@ func donate(w *words) market.Event {
 
 func protocolFeeUpdated(w *words) market.Event {
 	e := market.ProtocolFeeUpdated{Pool: market.PoolID(w.next()), ProtocolFee: w.unsigned(24)}
-	w.want(e.ProtocolFee&0xfff <= maxProtocolFee && e.ProtocolFee>>12 <= maxProtocolFee,
+	want(w, e.ProtocolFee&0xfff <= maxProtocolFee && e.ProtocolFee>>12 <= maxProtocolFee,
 		"protocolFee", e.ProtocolFee)
 	return e
 }

@@ -39,12 +39,9 @@ func (r *gasReader) ReadJSON(dec *jsontext.Decoder) error {
 	})
 }
 
+// readField reads a field. Values that are not wanted are read whole too, which costs
+// less than to skip them token by token.
 func (r *gasReader) readField(dec *jsontext.Decoder, name string) error {
-	switch name {
-	case "transactionHash", "blockHash", "gasUsed", "effectiveGasPrice":
-	default:
-		return dec.SkipValue()
-	}
 	v, err := dec.ReadValue()
 	if err != nil || v.Kind() == 'n' {
 		return err

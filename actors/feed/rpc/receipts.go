@@ -3,8 +3,6 @@ package rpc
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 
 	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/clmath"
@@ -76,7 +74,7 @@ func (f *Feed) fetchGas(
 			Method: "eth_getTransactionReceipt", Args: []any{tx.Hash.String()}, Result: got[i],
 		})
 	}
-	asked := askAtOnce(ctx, s, calls)
+	asked := s.AskAtOnce(ctx, calls)
 
 	unpriced := make([]bool, len(txs))
 	for i, tx := range txs {
@@ -104,34 +102,6 @@ func (f *Feed) fetchGas(
 		}
 		if !tx.GasKnown {
 			return absentError("receipt of %s", tx.Hash)
-		}
-	}
-	return nil
-}
-
-const (
-	// receiptsAsked is how many receipts are asked for in a row, and receiptAsks how
-	// many such rows at once: a dense range has hundreds.
-	receiptsAsked = 50
-	receiptAsks   = 4
-)
-
-// askAtOnce sends calls in several requests at once.
-func askAtOnce(ctx context.Context, s *source, calls []endpoint.Call) error {
-	size := max(receiptsAsked, (len(calls)+receiptAsks-1)/receiptAsks)
-	errs := make([]error, receiptAsks)
-	var work sync.WaitGroup
-	i := 0
-	for part := range slices.Chunk(calls, size) {
-		err := &errs[i]
-		work.Go(func() { *err = s.Ask(ctx, part) })
-		i++
-	}
-	work.Wait()
-
-	for _, err := range errs {
-		if err != nil {
-			return err
 		}
 	}
 	return nil

@@ -41,6 +41,25 @@ type assembly struct {
 	from, to uint64
 	blocks   []rawBlock
 	logs     int
+
+	// What the blocks have of these lies in a few pieces of memory.
+	logSlab []market.Log
+	txSlab  []market.Tx
+	gasSlab []bool
+}
+
+// mostInSlab is how many elements of blocks share a piece of memory at most.
+const mostInSlab = 512
+
+// appendTo appends to a part that is the end of a slab.
+func appendTo[T any](slab *[]T, part []T, v T) []T {
+	if len(*slab) == cap(*slab) {
+		size := max(min(2*cap(*slab), mostInSlab), 2*len(part), 4)
+		*slab = append(make([]T, 0, size), part...)
+	}
+	*slab = append(*slab, v)
+	end := len(*slab)
+	return (*slab)[end-len(part)-1 : end : end]
 }
 
 func (f *Feed) assembleBlocks(logs []wireLog, from, to uint64) ([]rawBlock, error) {
@@ -73,7 +92,7 @@ func (f *Feed) assemble(a *assembly, l *wireLog) error {
 		a.blocks = append(a.blocks, b)
 	}
 
-	if err := f.addLog(&a.blocks[len(a.blocks)-1], l); err != nil {
+	if err := f.addLog(a, &a.blocks[len(a.blocks)-1], l); err != nil {
 		return fmt.Errorf("log %s of block %d, transaction %s: %w",
 			l.LogIndex, n, market.Hash(*l.TxHash), err)
 	}
@@ -97,8 +116,8 @@ func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
 	return nil
 }
 
-// addLog appends a checked log to its block.
-func (f *Feed) addLog(b *rawBlock, l *wireLog) error {
+// addLog appends a checked log to the newest block.
+func (f *Feed) addLog(a *assembly, b *rawBlock, l *wireLog) error {
 	switch {
 	case b.hash != *l.Hash:
 		return fmt.Errorf("block hash %s; the log before it has %s",
@@ -119,13 +138,13 @@ func (f *Feed) addLog(b *rawBlock, l *wireLog) error {
 	b.dated = b.dated && l.Time != nil
 	tx := len(b.Txs) - 1
 	if tx < 0 || b.Txs[tx].Hash != market.Hash(*l.TxHash) {
-		b.Txs = append(b.Txs, market.Tx{Hash: market.Hash(*l.TxHash)})
-		b.needsGas = append(b.needsGas, false)
+		b.Txs = appendTo(&a.txSlab, b.Txs, market.Tx{Hash: market.Hash(*l.TxHash)})
+		b.needsGas = appendTo(&a.gasSlab, b.needsGas, false)
 		tx++
 	}
 
 	b.needsGas[tx] = b.needsGas[tx] || f.contracts().ChangesNFT(event)
-	b.Logs = append(b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
+	b.Logs = appendTo(&a.logSlab, b.Logs, market.Log{Index: index, Tx: uint32(tx), Event: event})
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (f *Feed) callTokens(
 			})
 		}
 	}
-	if err := s.Ask(ctx, calls); err != nil {
+	if err := s.AskAtOnce(ctx, calls); err != nil {
 		return list, err
 	}
 

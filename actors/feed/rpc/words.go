@@ -31,7 +31,9 @@ func (w *words) next() (v word) {
 	return v
 }
 
-func (w *words) want(ok bool, field string, got any) {
+// want notes that a field is out of its bounds. As a method it would take any, which
+// allocates for the fields that are right too.
+func want[T any](w *words, ok bool, field string, got T) {
 	if !ok && w.err == nil {
 		w.err = fmt.Errorf("%s is out of bounds: %v", field, got)
 	}
@@ -45,7 +47,7 @@ func (w *words) extended(n int, signed bool) word {
 		fill = 0xff
 	}
 	if bytes.Count(v[:n], []byte{fill}) != n {
-		w.want(false, "integer", market.Hash(v))
+		want(w, false, "integer", market.Hash(v))
 	}
 	return v
 }
@@ -93,12 +95,14 @@ func (w *words) signed24() int32 {
 
 func (w *words) tick() int32 {
 	t := w.signed24()
-	w.want(clmath.MinTick <= t && t <= clmath.MaxTick, "tick", t)
+	want(w, clmath.MinTick <= t && t <= clmath.MaxTick, "tick", t)
 	return t
 }
 
 func (w *words) sqrtPrice() clmath.U256 {
 	u := w.unsigned256()
-	w.want(!u.Lt(&clmath.MinSqrtPrice) && !u.Gt(&clmath.MaxSqrtPrice), "sqrtPriceX96", u.Dec())
+	if u.Lt(&clmath.MinSqrtPrice) || u.Gt(&clmath.MaxSqrtPrice) {
+		want(w, false, "sqrtPriceX96", u.Dec())
+	}
 	return u
 }

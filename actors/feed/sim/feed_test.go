@@ -63,7 +63,7 @@ func TestNoStateInTheFeed(t *testing.T) {
 		g.Feed = fresh
 		g.Ledger = ledger.From(ledger.Config{
 			Chain: cfg.Chain, PositionManager: cfg.PositionManager, Start: cfg.StartBlock,
-		}, g.Freeze(), nil)
+		}, g.Freeze(), nil, func() {})
 		more = g.step(t)
 	}
 	if got, _ := blocksOf(g); !reflect.DeepEqual(got, want) {

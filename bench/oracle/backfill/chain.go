@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -10,29 +11,32 @@ import (
 	"tidemark/rankings/market"
 )
 
-// mockChain is a chain of which only the blocks with events are stored.
+// mockChain is a chain of which only the blocks with events are stored. What is asked
+// for by the ten thousand is rendered when it is added: the time that a provider takes
+// is its latency, and its processor is not the node's.
 type mockChain struct {
-	id     market.ChainID
-	head   atomic.Uint64
-	final  uint64 // blocks under the head that are not finalized
-	times  func(number uint64) int64
-	blocks []mockBlock // with events, ascending
-	txs    map[market.Hash]txPlace
-	tokens map[market.Address]market.TokenMeta
+	id       market.ChainID
+	head     atomic.Uint64
+	final    uint64 // blocks under the head that are not finalized
+	times    func(number uint64) int64
+	blocks   []mockBlock            // with events, ascending
+	receipts map[market.Hash][]byte // JSON, by transaction
+	tokens   map[market.Address]market.TokenMeta
 }
 
 type mockBlock struct {
-	*market.Block
-	logs  []byte // JSON, a comma between them
-	bloom [256]byte
+	number uint64
+	events int
+	logs   []byte // JSON, a comma between them
+	bloom  bloom
 }
 
-type txPlace struct{ block, tx int }
+type bloom [256]byte
 
 // newChain makes a chain of blocks with events.
 func newChain(id market.ChainID, head uint64, times func(uint64) int64) *mockChain {
 	c := &mockChain{
-		id: id, times: times, txs: make(map[market.Hash]txPlace),
+		id: id, times: times, receipts: make(map[market.Hash][]byte),
 		tokens: make(map[market.Address]market.TokenMeta),
 	}
 	c.head.Store(head)
@@ -41,21 +45,23 @@ func newChain(id market.ChainID, head uint64, times func(uint64) int64) *mockCha
 
 // add appends a block with events.
 func (c *mockChain) add(b *market.Block) {
-	block := mockBlock{Block: b}
+	block := mockBlock{number: b.Number, events: len(b.Logs)}
+	ofTx, blooms := make([][][]byte, len(b.Txs)), make([]bloom, len(b.Txs))
+	var all [][]byte
 	for i := range b.Logs {
-		w := encode(b.Logs[i].Event)
-		if i > 0 {
-			block.logs = append(block.logs, ',')
-		}
-		block.logs = appendLog(block.logs, w, b, &b.Logs[i])
-		setBits(&block.bloom, w.address[:])
-		for _, t := range w.topics {
-			setBits(&block.bloom, t[:])
-		}
+		l := &b.Logs[i]
+		w := encode(l.Event)
+		text := appendLog(nil, w, b, l)
+		all, ofTx[l.Tx] = append(all, text), append(ofTx[l.Tx], text)
+		blooms[l.Tx].addLog(&w)
 	}
+	block.logs = bytes.Join(all, []byte(","))
 
 	for i := range b.Txs {
-		c.txs[b.Txs[i].Hash] = txPlace{len(c.blocks), i}
+		for k := range block.bloom {
+			block.bloom[k] |= blooms[i][k]
+		}
+		c.receipts[b.Txs[i].Hash] = appendReceipt(nil, b, i, bytes.Join(ofTx[i], []byte(",")), &blooms[i])
 	}
 	c.blocks = append(c.blocks, block)
 }
@@ -72,19 +78,26 @@ func (c *mockChain) addSpans(spans []*market.Span) {
 	}
 }
 
-// setBits sets the three bits of an address or a topic in a block's bloom filter.
-func setBits(bloom *[256]byte, b []byte) {
+func (m *bloom) addLog(w *wire) {
+	m.set(w.address[:])
+	for i := range w.topics {
+		m.set(w.topics[i][:])
+	}
+}
+
+// set sets the three bits of an address or a topic.
+func (m *bloom) set(b []byte) {
 	h := keccak(b)
 	for i := range 3 {
 		bit := (uint16(h[2*i])<<8 | uint16(h[2*i+1])) & 2047
-		bloom[255-bit/8] |= 1 << (bit % 8)
+		m[255-bit/8] |= 1 << (bit % 8)
 	}
 }
 
 // find returns the place of the first block with events from number on.
 func (c *mockChain) find(number uint64) int {
 	i, _ := slices.BinarySearchFunc(c.blocks, number,
-		func(b mockBlock, n uint64) int { return cmp.Compare(b.Number, n) })
+		func(b mockBlock, n uint64) int { return cmp.Compare(b.number, n) })
 	return i
 }
 
@@ -103,51 +116,35 @@ func (c *mockChain) header(tag string) string {
 		return "null"
 	}
 
-	bloom, root := emptyBloom, hashOf(0)
-	if i := c.find(number); i < len(c.blocks) && c.blocks[i].Number == number {
-		bloom = string(appendHex(nil, c.blocks[i].bloom[:]))
+	bits, root := emptyBloom, hashOf(0)
+	if i := c.find(number); i < len(c.blocks) && c.blocks[i].number == number {
+		bits = string(appendHex(nil, c.blocks[i].bloom[:]))
 	}
 	return fmt.Sprintf(`{"number":"%#x","hash":"%s","parentHash":"%s","timestamp":"%#x",`+
 		`"logsBloom":"%s","receiptsRoot":"%s","transactions":[]}`,
-		number, hashOf(number), hashOf(number-1), c.times(number), bloom, root)
+		number, hashOf(number), hashOf(number-1), c.times(number), bits, root)
 }
 
-// logs returns those of a range and how many bytes they are, and whether there are
-// more than most.
-func (c *mockChain) logs(from, to uint64, most int) (text []byte, ok bool) {
-	to = min(to, c.head.Load())
-	text = append(text, '[')
-
-	n := 0
-	for i := c.find(from); i < len(c.blocks) && c.blocks[i].Number <= to; i++ {
-		if n += len(c.blocks[i].Logs); n > most && from < to {
-			return nil, false
-		}
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(text, c.blocks[i].logs...)
+// logsOf returns the logs of a range as an array in parts; not ok where there are more
+// than most.
+func (c *mockChain) logsOf(from, to uint64, most int) (parts [][]byte, ok bool) {
+	n, open := 0, "["
+	blocks := c.blocks[c.find(from):]
+	for to = min(to, c.head.Load()); len(blocks) > 0 && blocks[0].number <= to; blocks = blocks[1:] {
+		parts, open = append(parts, []byte(open), blocks[0].logs), ","
+		n += blocks[0].events
 	}
-	return append(text, ']'), true
+	if open == "[" {
+		return [][]byte{[]byte("[]")}, true
+	}
+	return append(parts, []byte("]")), n <= most || from == to
 }
 
-// receipt returns a transaction's receipt, without its logs.
-func (c *mockChain) receipt(hash string) string {
+// receipt returns a transaction's receipt, or null.
+func (c *mockChain) receipt(hash string) []byte {
 	h, err := market.ParsePoolID(hash)
-	place, found := c.txs[market.Hash(h)]
-	if err != nil || !found {
-		return "null"
+	if text, found := c.receipts[market.Hash(h)]; err == nil && found {
+		return text
 	}
-	b := c.blocks[place.block]
-	tx := &b.Txs[place.tx]
-	return fmt.Sprintf(`{"type":"0x2","status":"0x1","cumulativeGasUsed":"%#x","logsBloom":"%s",`+
-		`"logs":[],"transactionHash":"%s","transactionIndex":"%#x","blockHash":"%s",`+
-		`"blockNumber":"%#x","gasUsed":"%#x","effectiveGasPrice":"0x%s"}`,
-		tx.GasUsed, emptyBloom, tx.Hash, place.tx, hashOf(b.Number), b.Number, tx.GasUsed,
-		trimmed(tx))
-}
-
-func trimmed(tx *market.Tx) string {
-	price := tx.GasPrice.U256()
-	return price.Hex()[2:]
+	return []byte("null")
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ import (
 
 // taken is how a node took a history.
 type taken struct {
-	took  time.Duration
+	first time.Duration // until its first blocks were there
+	took  time.Duration // from then on
 	cpu   time.Duration // of this process meanwhile
 	calls int64         // that the provider answered
 	state string        // digest of what it holds
@@ -56,8 +58,9 @@ func take(
 	}
 	defer store.Close()
 
+	runtime.GC() // what was before is not this run's
 	var board rankings.Board
-	started, cpu := time.Now(), process.Own()
+	opened := time.Now()
 	node, err := actors.Start([]actors.ChainSpec{spec(source, set, quiet)}, store, &board,
 		2*time.Second, accounts.NewClock(time.Now()), set, quiet)
 	if err != nil {
@@ -66,6 +69,12 @@ func take(
 	defer stop(node)
 
 	t := new(taken)
+	begun := func(c *rankings.Chain) bool { return c.Status.LastIndexed.Number > 0 }
+	if err := await(&board, limit, begun); err != nil {
+		return nil, err
+	}
+	started, cpu := time.Now(), process.Own()
+	t.first = started.Sub(opened)
 	indexed := func(c *rankings.Chain) bool { return c.Status.LastIndexed.Number >= r.head.Number }
 	if err := await(&board, limit, indexed); err != nil {
 		return nil, err
@@ -172,11 +181,18 @@ func newFeed(s *served, inFlight int, subscription string) (*rpc.Feed, error) {
 // one by one, which is not what is measured.
 const ahead = 300
 
-// backfill has a node take a history from a provider.
-func backfill(r *recording, p plan, limit time.Duration) (*taken, *served, error) {
+// recordedChain is a mock chain with a recorded history.
+func recordedChain(r *recording) *mockChain {
 	c := newChain(1, r.head.Number+ahead, timeOf)
 	c.final = ahead
 	c.addSpans(r.spans)
+	return c
+}
+
+// backfill has a node take a history from a provider.
+func backfill(
+	r *recording, c *mockChain, p plan, limit time.Duration,
+) (*taken, *served, error) {
 	s, err := serveProvider(c, p)
 	if err != nil {
 		return nil, nil, err

@@ -3,11 +3,14 @@
 // mock provider with the latency and the limits of plans answers in this process.
 //
 //	dense    events a second through the network into a whole node (ledger, store,
-//	         generations), against the same node fed from memory; both stores must
-//	         hold the same state
+//	         generations) from its first blocks on, against the same node fed from
+//	         memory; both stores must hold the same state
 //	small    the same on a small plan: which part of its limit is used
 //	sparse   blocks a second in ranges of 2,000, with one range in flight and many
 //	live     calls a second at the head of a chain with four blocks a second
+//
+// The mock's answers about logs and receipts are rendered before the time is taken, and
+// are in memory during the comparison too: what is measured is a node and the latency.
 //
 // It prints a table and exits with 1 when a figure is missed.
 //

@@ -119,6 +119,27 @@ func appendLog(dst []byte, w wire, b *market.Block, l *market.Log) []byte {
 	return append(appendQuantity(dst, uint64(l.Index)), `","removed":false}`...)
 }
 
+// appendReceipt appends a transaction's receipt as nodes write it, with the logs of our
+// contracts.
+func appendReceipt(dst []byte, b *market.Block, i int, logs []byte, m *bloom) []byte {
+	tx, hash := &b.Txs[i], hashOf(b.Number)
+	dst = appendHex(append(dst, `{"blockHash":"`...), hash[:])
+	dst = appendQuantity(append(dst, `","blockNumber":"`...), b.Number)
+	dst = append(dst, `","contractAddress":null,"cumulativeGasUsed":"`...)
+	dst = appendQuantity(dst, tx.GasUsed)
+	price := tx.GasPrice.U256()
+	dst = append(append(dst, `","effectiveGasPrice":"`...), price.Hex()...)
+	dst = appendHex(append(dst, `","from":"`...), positions[:])
+	dst = appendQuantity(append(dst, `","gasUsed":"`...), tx.GasUsed)
+
+	dst = append(append(dst, `","logs":[`...), logs...)
+	dst = appendHex(append(dst, `],"logsBloom":"`...), m[:])
+	dst = appendHex(append(dst, `","status":"0x1","to":"`...), positions[:])
+	dst = appendHex(append(dst, `","transactionHash":"`...), tx.Hash[:])
+	dst = appendQuantity(append(dst, `","transactionIndex":"`...), uint64(i))
+	return append(dst, `","type":"0x2"}`...)
+}
+
 func appendHex(dst, b []byte) []byte { return hex.AppendEncode(append(dst, "0x"...), b) }
 
 func appendQuantity(dst []byte, v uint64) []byte {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -73,16 +75,19 @@ type call struct {
 
 // ServeHTTP implements http.Handler.
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var raw json.RawMessage
-	if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
+	raw, err := io.ReadAll(r.Body)
+	single := len(raw) > 0 && raw[0] != '['
+	calls := make([]call, 1)
+	switch {
+	case err != nil:
+	case single:
+		err = json.Unmarshal(raw, &calls[0])
+	default:
+		err = json.Unmarshal(raw, &calls)
+	}
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	}
-	calls, single := make([]call, 1), raw[0] != '['
-	if single {
-		_ = json.Unmarshal(raw, &calls[0])
-	} else {
-		_ = json.Unmarshal(raw, &calls)
 	}
 
 	time.Sleep(p.latency)
@@ -104,38 +109,47 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *provider) answer(w http.ResponseWriter, calls []call, single bool) {
 	w.Header().Set("Content-Type", "application/json")
-	var out []byte
-	for i := range calls {
-		out = append(out, "[,"[min(i, 1)])
-		out = append(out, `{"jsonrpc":"2.0","id":`...)
-		out = append(append(out, calls[i].ID...), ',')
-		out = append(append(out, p.result(&calls[i])...), '}')
+	out := bufio.NewWriterSize(w, answerBuffer)
+	defer out.Flush()
+	open, end := "[", "]"
+	if single {
+		open, end = "", ""
 	}
 
-	if single {
-		_, _ = w.Write(out[1:])
-		return
+	for i := range calls {
+		_, _ = out.WriteString(open)
+		_, _ = out.WriteString(`{"jsonrpc":"2.0","id":`)
+		_, _ = out.Write(calls[i].ID)
+		_, _ = out.WriteString(`,"`)
+		for _, part := range p.result(&calls[i]) {
+			_, _ = out.Write(part)
+		}
+		_, _ = out.WriteString(`}`)
+		open = ","
 	}
-	_, _ = w.Write(append(out, ']'))
+	_, _ = out.WriteString(end)
 }
 
-// result returns the result or the error of a call.
-func (p *provider) result(c *call) []byte {
+// answerBuffer is what an answer is collected in: longer results go out by themselves.
+const answerBuffer = 64 << 10
+
+// result returns the result or the error of a call, from its name's first letter on, in
+// parts.
+func (p *provider) result(c *call) [][]byte {
 	text := func(i int) (s string) {
 		if i < len(c.Params) {
 			_ = json.Unmarshal(c.Params[i], &s)
 		}
 		return s
 	}
-	ok := func(s string) []byte { return append([]byte(`"result":`), s...) }
 
 	switch c.Method {
 	case "eth_chainId":
-		return ok(fmt.Sprintf(`"%#x"`, p.id))
+		return ok(fmt.Appendf(nil, `"%#x"`, p.id))
 	case "eth_blockNumber":
-		return ok(fmt.Sprintf(`"%#x"`, p.head.Load()))
+		return ok(fmt.Appendf(nil, `"%#x"`, p.head.Load()))
 	case "eth_getBlockByNumber":
-		return ok(p.header(text(0)))
+		return ok([]byte(p.header(text(0))))
 	case "eth_getTransactionReceipt":
 		return ok(p.receipt(text(0)))
 	case "eth_getLogs":
@@ -146,16 +160,18 @@ func (p *provider) result(c *call) []byte {
 	return refusal(-32601, "the method "+c.Method+" does not exist")
 }
 
-func refusal(code int, message string) []byte {
-	return fmt.Appendf(nil, `"error":{"code":%d,"message":%q}`, code, message)
+func ok(result ...[]byte) [][]byte { return append([][]byte{[]byte(`result":`)}, result...) }
+
+func refusal(code int, message string) [][]byte {
+	return [][]byte{fmt.Appendf(nil, `error":{"code":%d,"message":%q}`, code, message)}
 }
 
-func (p *provider) getLogs(param json.RawMessage) []byte {
+func (p *provider) getLogs(param json.RawMessage) [][]byte {
 	var q struct{ FromBlock, ToBlock, BlockHash string }
 	_ = json.Unmarshal(param, &q)
 	var from, to uint64
 	if q.BlockHash != "" {
-		return p.logsOf(q.BlockHash)
+		return p.logsByHash(q.BlockHash)
 	}
 	_, errFrom := fmt.Sscanf(q.FromBlock, "0x%x", &from)
 	_, errTo := fmt.Sscanf(q.ToBlock, "0x%x", &to)
@@ -166,27 +182,27 @@ func (p *provider) getLogs(param json.RawMessage) []byte {
 		return refusal(-32600, fmt.Sprintf("up to a %d block range", p.span))
 	}
 
-	logs, fits := p.logs(from, to, p.results)
+	logs, fits := p.logsOf(from, to, p.results)
 	if !fits {
 		return refusal(-32005, fmt.Sprintf("query returned more than %d results", p.results))
 	}
-	return append([]byte(`"result":`), logs...)
+	return ok(logs...)
 }
 
-// logsOf returns the logs of one of the newest blocks.
-func (p *provider) logsOf(hash string) []byte {
+// logsByHash returns the logs of one of the newest blocks.
+func (p *provider) logsByHash(hash string) [][]byte {
 	head := p.head.Load()
 	for n := head; n+256 > head && n > 0; n-- {
 		if hashOf(n).String() == hash {
-			logs, _ := p.logs(n, n, p.results)
-			return append([]byte(`"result":`), logs...)
+			logs, _ := p.logsOf(n, n, p.results)
+			return ok(logs...)
 		}
 	}
 	return refusal(-32000, "unknown block")
 }
 
 // call answers the functions that describe a token.
-func (p *provider) call(param json.RawMessage) []byte {
+func (p *provider) call(param json.RawMessage) [][]byte {
 	var q struct{ To, Data string }
 	_ = json.Unmarshal(param, &q)
 	to, err := market.ParseAddress(q.To)
@@ -202,18 +218,18 @@ func (p *provider) call(param json.RawMessage) []byte {
 		return textResult(t.Name)
 	case topic("decimals()").String()[:10]:
 		if !t.BadDecimals {
-			return fmt.Appendf(nil, `"result":"%s"`, number(int64(t.Decimals)))
+			return ok(fmt.Appendf(nil, `"%s"`, number(int64(t.Decimals))))
 		}
 	}
 	return refusal(3, "execution reverted")
 }
 
 // textResult is a string as contracts return it.
-func textResult(s *string) []byte {
+func textResult(s *string) [][]byte {
 	if s == nil {
 		return refusal(3, "execution reverted")
 	}
 	padding := strings.Repeat("\x00", (32-len(*s)%32)%32)
 	data := append(words(number(32), number(int64(len(*s)))), *s+padding...)
-	return append(append([]byte(`"result":"`), appendHex(nil, data)...), '"')
+	return ok(append(appendHex([]byte{'"'}, data), '"'))
 }

@@ -86,8 +86,9 @@ type node struct {
 	logs     process.Output
 }
 
-// startTimeout bounds a start. Only a wrong node needs as long.
-const startTimeout = 60 * time.Second
+// startTimeout bounds a start. Only a wrong node, or one with a large market, needs as
+// long.
+const startTimeout = 3 * time.Minute
 
 // smallMarket is the least market, for tests that start many nodes.
 const smallMarket = "[sim]\npositions = 200\npools = 60\ndays = 3\n[refresh]\nevery = \"200ms\"\n"

@@ -106,6 +106,20 @@ func (c *Client) PoolCharts(
 	return get[PoolCharts](ctx, c, detailPath("pools", chainID, poolID, "/charts"), rangeQuery(days))
 }
 
+// PoolTicks returns a page of the initialised ticks of a pool, ascending. A page and
+// a limit of 0 are the defaults.
+func (c *Client) PoolTicks(
+	ctx context.Context, chainID int64, poolID string, page, limit int64,
+) (*PoolTicks, error) {
+	path := detailPath("pools", chainID, poolID, "/ticks")
+	return get[PoolTicks](ctx, c, path, pageQuery(page, limit))
+}
+
+// Owner returns what the positions of an owner come to.
+func (c *Client) Owner(ctx context.Context, address string) (*Owner, error) {
+	return get[Owner](ctx, c, "/v1/owners/"+url.PathEscape(address), nil)
+}
+
 // Usage returns what the key's account has used this month. The call is free.
 func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return get[Usage](ctx, c, "/v1/usage", nil)
@@ -152,6 +166,17 @@ func rangeQuery(days string) url.Values {
 		return nil
 	}
 	return url.Values{"range": {days}}
+}
+
+func pageQuery(page, limit int64) url.Values {
+	v := url.Values{}
+	if page != 0 {
+		v.Set("page", strconv.FormatInt(page, 10))
+	}
+	if limit != 0 {
+		v.Set("limit", strconv.FormatInt(limit, 10))
+	}
+	return v
 }
 
 func idsQuery(ids []string) url.Values {

@@ -107,8 +107,8 @@ func TestRetries(t *testing.T) {
 	f(1, true, time.Minute, told{400, "", `{"error":"bad"}`}, ok)
 }
 
-// TestBatches checks that the ids of a batch become one parameter.
-func TestBatches(t *testing.T) {
+// TestParameters checks that the arguments of a call become its parameters.
+func TestParameters(t *testing.T) {
 	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{"pools":[],"missing":[]}`})
 	positions, err := c.PositionBatch(t.Context(), "1-7", "42161-8")
 	if err != nil || len(positions.Missing) != 1 || positions.Missing[0] != "1-7" {
@@ -118,7 +118,21 @@ func TestBatches(t *testing.T) {
 		t.Errorf("pools: %v", err)
 	}
 
-	want := []string{"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12"}
+	for _, page := range []int64{0, 2} {
+		if _, err := c.PoolTicks(t.Context(), 1, "0x12", page, page*500); err != nil {
+			t.Errorf("ticks: %v", err)
+		}
+	}
+
+	if _, err := c.Owner(t.Context(), "0xaa"); err != nil {
+		t.Errorf("owner: %v", err)
+	}
+
+	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
+	want := []string{
+		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
+		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
+	}
 	if !slices.Equal(n.asked, want) {
 		t.Errorf("asked %q; want %q", n.asked, want)
 	}

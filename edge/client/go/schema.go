@@ -1164,6 +1164,90 @@ type PoolBatch struct {
 	DataAsOf string `json:"dataAsOf,omitempty"`
 }
 
+// PoolTicks is as the OpenAPI document describes it.
+type PoolTicks struct {
+	// Block that the answer is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// The pool's tick now.
+	CurrentTick int64 `json:"currentTick"`
+	// Liquidity in range, in the pool's own unit: the sum of liquidityNet of all ticks up to currentTick.
+	Liquidity string `json:"liquidity"`
+	// The initialised ticks of the page, ascending.
+	Ticks []PoolTicksTick `json:"ticks"`
+	// Where the page stands. The total is always exact.
+	Pagination Pagination `json:"pagination"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// PoolTicksTick is as the OpenAPI document describes it.
+type PoolTicksTick struct {
+	// The tick, at which a range begins or ends.
+	Tick int64 `json:"tick"`
+	// Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known.
+	Price *float64 `json:"price"`
+	// Liquidity of all ranges that begin or end here, in the pool's own unit.
+	LiquidityGross string `json:"liquidityGross"`
+	// What the price adds to the liquidity in range as it passes the tick upwards, and takes away downwards. All ticks of a pool sum to 0.
+	LiquidityNet string `json:"liquidityNet"`
+}
+
+// OwnerSums is as the OpenAPI document describes it.
+type OwnerSums struct {
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
+}
+
+// Owner is as the OpenAPI document describes it.
+type Owner struct {
+	// Address of the owner.
+	Owner string `json:"owner"`
+	// What the positions come to on every enabled chain, ascending by chain id.
+	Chains []OwnerChain `json:"chains"`
+	// The same over all of these chains.
+	Total OwnerSums `json:"total"`
+	// When the oldest data of the answer was current.
+	AsOf string `json:"asOf"`
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
+	Partial bool `json:"partial,omitempty"`
+	// With partial: the chain ids that are left out, ascending.
+	MissingChains []int64 `json:"missingChains,omitempty"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// OwnerChain is as the OpenAPI document describes it.
+type OwnerChain struct {
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Number of open positions.
+	OpenPositions int64 `json:"openPositions"`
+	// Number of closed positions.
+	ClosedPositions int64 `json:"closedPositions"`
+	// Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them.
+	UnderlyingValueUsd *float64 `json:"underlyingValueUsd"`
+	// Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them.
+	PendingFeesUsd *float64 `json:"pendingFeesUsd"`
+	// Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them.
+	PnLUsd *float64 `json:"pnlUsd"`
+	// Number of positions of which a value is unknown and left out of its sum.
+	Unknown int64 `json:"unknown"`
+}
+
 // StreamGeneration is as the OpenAPI document describes it.
 type StreamGeneration struct {
 	// The generations that have been told, as X-Generation has them.
@@ -1343,6 +1427,25 @@ func (q *PoolsQuery) values() url.Values {
 	}
 	if q.Generation != "" {
 		v.Set("generation", q.Generation)
+	}
+	return v
+}
+
+// PoolTicksQuery is the question of GET /v1/pools/{chainId}/{protocol}/{poolId}/ticks; a zero field takes the default.
+type PoolTicksQuery struct {
+	// Number of the page, from 1. A page behind the last has no ticks and the real total.
+	Page int64
+	// Ticks a page.
+	Limit int64
+}
+
+func (q *PoolTicksQuery) values() url.Values {
+	v := url.Values{}
+	if q.Page != 0 {
+		v.Set("page", strconv.FormatInt(q.Page, 10))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.FormatInt(q.Limit, 10))
 	}
 	return v
 }

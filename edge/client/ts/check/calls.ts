@@ -105,6 +105,28 @@ export async function byIds(positions: string[], pools: string[]): Promise<strin
   return [...owners, ...others.data.pools.map((row) => row.poolId), ...some.data.missing];
 }
 
+/** The liquidity in range above each tick of a pool. */
+export async function ladder(chainId: number, poolId: string): Promise<[number | null, bigint][]> {
+  const { data, error } = await api.GET("/v1/pools/{chainId}/{protocol}/{poolId}/ticks", {
+    params: { path: { chainId, protocol, poolId }, query: { page: 1, limit: 1000 } },
+  });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  let liquidity = 0n;
+  return data.ticks.map((tick): [number | null, bigint] => [tick.price, (liquidity += BigInt(tick.liquidityNet))]);
+}
+
+/** What an owner has, and of how many positions it is not all known. */
+export async function wealth(address: string): Promise<[number | null, number]> {
+  const { data, error } = await api.GET("/v1/owners/{address}", { params: { path: { address } } });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  const largest = data.chains.map((c) => c.underlyingValueUsd ?? 0).reduce((a, b) => Math.max(a, b), 0);
+  return [data.total.pnlUsd === null ? null : data.total.pnlUsd + largest, data.total.unknown];
+}
+
 /** What needs no key, and the account. */
 export async function about(): Promise<string[]> {
   const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([

@@ -1,6 +1,7 @@
 import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
-  Chain, Explanation, Health, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolsQuery, Position,
+  Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
+  Position,
   PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
 } from "./schema.js";
 import { eventsOf, type StreamEvent, type StreamQuery } from "./stream.js";
@@ -32,6 +33,12 @@ export interface Meta {
 }
 
 export type ChartRange = "30d" | "60d" | "90d" | "180d" | "all";
+
+/** Which page of a list. */
+export interface Paging {
+  page?: number;
+  limit?: number;
+}
 
 interface Call {
   signal?: AbortSignal | undefined;
@@ -89,6 +96,16 @@ export class Tidemark {
 
   poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { range }, call);
+  }
+
+  /** What the positions of an owner come to. */
+  owner(address: string, call?: Call): Promise<Owner> {
+    return this.get(`/v1/owners/${encodeURIComponent(address)}`, {}, call);
+  }
+
+  /** The initialised ticks of a pool, ascending. */
+  poolTicks(chainId: number, poolId: string, query: Paging = {}, call?: Call): Promise<PoolTicks> {
+    return this.get(`${place("pools", chainId, poolId)}/ticks`, query, call);
   }
 
   /** Every position of a ranking in its order, read page by page until there are no more. */

@@ -1110,6 +1110,85 @@ export interface PoolBatch {
   dataAsOf?: string;
 }
 
+export interface PoolTicks {
+  /** Block that the answer is computed from. */
+  asOfBlock: number;
+  /** The pool's tick now. */
+  currentTick: number;
+  /** Liquidity in range, in the pool's own unit: the sum of liquidityNet of all ticks up to currentTick. */
+  liquidity: string;
+  /** The initialised ticks of the page, ascending. */
+  ticks: PoolTicksTick[];
+  /** Where the page stands. The total is always exact. */
+  pagination: Pagination;
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface PoolTicksTick {
+  /** The tick, at which a range begins or ends. */
+  tick: number;
+  /** Price at the tick, token1 per token0 in whole units; null if the decimals of a token are not known. */
+  price: number | null;
+  /** Liquidity of all ranges that begin or end here, in the pool's own unit. */
+  liquidityGross: string;
+  /** What the price adds to the liquidity in range as it passes the tick upwards, and takes away downwards. All ticks of a pool sum to 0. */
+  liquidityNet: string;
+}
+
+export interface OwnerSums {
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
+}
+
+export interface Owner {
+  /** Address of the owner. */
+  owner: string;
+  /** What the positions come to on every enabled chain, ascending by chain id. */
+  chains: OwnerChain[];
+  /** The same over all of these chains. */
+  total: OwnerSums;
+  /** When the oldest data of the answer was current. */
+  asOf: string;
+  /** A chain is left out because its data is not available; the answer is free. Left out otherwise. */
+  partial?: boolean;
+  /** With partial: the chain ids that are left out, ascending. */
+  missingChains?: number[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface OwnerChain {
+  /** Id of the chain. */
+  chainId: number;
+  /** Number of open positions. */
+  openPositions: number;
+  /** Number of closed positions. */
+  closedPositions: number;
+  /** Sum of underlyingValueUsd of the rows, in USD; null if it is unknown of all of them. */
+  underlyingValueUsd: number | null;
+  /** Sum of pendingFeesUsd of the rows, in USD; null if it is unknown of all of them. */
+  pendingFeesUsd: number | null;
+  /** Sum of pnlUsd of the rows, in USD; null if it is unknown of all of them. */
+  pnlUsd: number | null;
+  /** Number of positions of which a value is unknown and left out of its sum. */
+  unknown: number;
+}
+
 export interface StreamGeneration {
   /** The generations that have been told, as X-Generation has them. */
   generation: string;
@@ -1191,4 +1270,12 @@ export interface PoolsQuery {
   hooks?: string | undefined;
   /** What to answer from. pin: the newest generations, which are kept for the pages that follow. Otherwise generations as X-Generation had them on the first page, with chainId and filters as there: every page is then from the same rankings, whatever is published meanwhile. Each answer keeps them for another minute, ten at most. Left out: the newest. */
   generation?: string | undefined;
+}
+
+/** The parameters of GET /v1/pools/{chainId}/{protocol}/{poolId}/ticks. */
+export interface PoolTicksQuery {
+  /** Number of the page, from 1. A page behind the last has no ticks and the real total. */
+  page?: number | undefined;
+  /** Ticks a page. */
+  limit?: number | undefined;
 }

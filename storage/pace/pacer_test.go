@@ -1,4 +1,4 @@
-package actors
+package pace
 
 import (
 	"net"
@@ -43,7 +43,7 @@ func TestPaceLetsRequestsIn(t *testing.T) {
 			last = time.Now()
 		}
 	})
-	paced := f(newPacer(requests.Load).pause)
+	paced := f(New(requests.Load).Pause)
 	t.Logf("median answer: %v yielding, %v paced", yielding, paced)
 	if paced > yielding/2 {
 		t.Errorf("an answer takes %v with pauses; %v with runtime.Gosched", paced, yielding)
@@ -53,12 +53,12 @@ func TestPaceLetsRequestsIn(t *testing.T) {
 // TestPaceStrides checks that strides are short while requests come only.
 func TestPaceStrides(t *testing.T) {
 	var requests uint64
-	p := newPacer(func() uint64 { return requests })
+	p := New(func() uint64 { return requests })
 	f := func(came uint64, want time.Duration) {
 		t.Helper()
 		requests += came
 		p.last = time.Now().Add(-calmStride)
-		p.pause()
+		p.Pause()
 		if p.stride != want {
 			t.Errorf("%d requests in a stride: the next is %v, want %v", came, p.stride, want)
 		}
@@ -70,7 +70,7 @@ func TestPaceStrides(t *testing.T) {
 	f(0, calmStride)
 
 	before := p.last
-	if p.pause(); p.last != before {
+	if p.Pause(); p.last != before {
 		t.Error("a pause before the stride has passed")
 	}
 }

@@ -1,0 +1,187 @@
+package cryo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
+)
+
+func options(t *testing.T, list ...parquet.WriterOption) parquet.WriterOption {
+	t.Helper()
+	c, err := parquet.NewWriterConfig(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// relabel has the files of a directory say the older LZ4 instead of LZ4_RAW, as some
+// writers did of the same pages.
+func relabel(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta := table.Metadata()
+		for i := range meta.RowGroups {
+			for k := range meta.RowGroups[i].Columns {
+				meta.RowGroups[i].Columns[k].MetaData.Codec = format.Lz4
+			}
+		}
+		footer, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := binary.LittleEndian.Uint32(text[len(text)-8:])
+		text = append(text[:len(text)-8-int(old)], footer...)
+		text = append(binary.LittleEndian.AppendUint32(text, uint32(len(footer))), magic...)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// lz4Block is a block of text that packs a little.
+func lz4Block(t *testing.T, n int) (plain, packed []byte) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	plain = make([]byte, n)
+	for i := range plain {
+		plain[i] = byte(random.UintN(5))
+	}
+	packed = make([]byte, lz4.CompressBlockBound(n))
+	size, err := lz4.CompressBlock(plain, packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain, packed[:size]
+}
+
+func framed(size int, parts ...[]byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(size))
+	for _, p := range parts {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(p))), p...)
+	}
+	return b
+}
+
+// LZ4 is read as one block, or as Hadoop's where the codec says so; what does not fill
+// the page, or has more, is refused.
+func TestDecodeLZ4(t *testing.T) {
+	one, packedOne := lz4Block(t, 700)
+	two, packedTwo := lz4Block(t, 300)
+	both := append(bytes.Clone(one), two...)
+
+	f := func(name string, codec format.CompressionCodec, src, want []byte, size int) {
+		t.Helper()
+		dst := make([]byte, size)
+		err := decodeLZ4(dst, src, codec)
+		if (err == nil) != (want != nil) || want != nil && !bytes.Equal(dst, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	f("raw", format.Lz4Raw, packedOne, one, 700)
+	f("raw, as the older codec", format.Lz4, packedOne, one, 700)
+	f("a block of Hadoop", format.Lz4, framed(700, packedOne), one, 700)
+	f("a block in two parts", format.Lz4, framed(1000, packedOne, packedTwo), both, 1000)
+	f("two blocks", format.Lz4, append(framed(700, packedOne), framed(300, packedTwo)...), both, 1000)
+	f("nothing", format.Lz4Raw, nil, []byte{}, 0)
+
+	f("too short", format.Lz4Raw, packedOne, nil, 701)
+	f("too long", format.Lz4Raw, packedOne, nil, 699)
+	f("cut", format.Lz4Raw, packedOne[:100], nil, 700)
+	f("framed, as the newer codec", format.Lz4Raw, framed(700, packedOne), nil, 700)
+	f("a part is missing", format.Lz4, framed(1000, packedOne), nil, 1000)
+	f("a block is missing", format.Lz4, framed(700, packedOne), nil, 1000)
+	f("more than the page", format.Lz4, append(framed(700, packedOne), 1), nil, 700)
+	f("a block larger than the page", format.Lz4, framed(701, packedOne), nil, 700)
+	f("an empty part", format.Lz4, framed(700, nil, packedOne), nil, 700)
+}
+
+// A damaged page is refused, and its file is named.
+func TestDamagedLZ4(t *testing.T) {
+	dir := newFixture().write(t, ".parquet", parquet.Compression(&parquet.Lz4Raw))
+	path := filepath.Join(dir, "ethereum__blocks__00000100_to_00000399.parquet")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	text[200] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir, config)
+	if err == nil {
+		err = s.Each(t.Context(), nil)
+	}
+	if err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "not those that were written") {
+		t.Errorf("%v; want the file's name and that it is damaged", err)
+	}
+}
+
+// What a page's header says is checked before it is believed.
+func TestPageHeaders(t *testing.T) {
+	plain, packed := lz4Block(t, 500)
+	f := func(change func(*format.PageHeader), want string) {
+		t.Helper()
+		h := format.PageHeader{
+			Type: format.DataPage, UncompressedPageSize: 500, CompressedPageSize: int32(len(packed)),
+			CRC: int32(crc32.ChecksumIEEE(packed)),
+		}
+		change(&h)
+		text, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		_, rest, err := unpackPage(&out, append(append(text, packed...), "next"...), format.Lz4Raw)
+		if got := fmt.Sprint(errors.Join(err)); !strings.Contains(got, want) {
+			t.Errorf("%+v: %s; want %s", h, got, want)
+		}
+		if err == nil && (string(rest) != "next" || !bytes.HasSuffix(out.Bytes(), plain)) {
+			t.Errorf("%+v: %d bytes are left and %d were written", h, len(rest), out.Len())
+		}
+	}
+
+	f(func(*format.PageHeader) {}, "<nil>")
+	f(func(h *format.PageHeader) { h.CRC = 0 }, "<nil>")
+	f(func(h *format.PageHeader) { h.CRC++ }, "not those that were written")
+	f(func(h *format.PageHeader) { h.CompressedPageSize = -1 }, "a page has -1 bytes")
+	f(func(h *format.PageHeader) { h.CompressedPageSize += 5 }, "a page has")
+	f(func(h *format.PageHeader) { h.UncompressedPageSize = -1 }, "it is larger than")
+	f(func(h *format.PageHeader) { h.UncompressedPageSize = mostUnpacked + 1 }, "it is larger than")
+	f(func(h *format.PageHeader) { h.UncompressedPageSize = 501 }, "a page is no LZ4_RAW: 500 bytes; want 501")
+	f(func(h *format.PageHeader) {
+		h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{DefinitionLevelsByteLength: 501})
+	}, "levels of 501 bytes")
+	f(func(h *format.PageHeader) {
+		h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{RepetitionLevelsByteLength: -1})
+	}, "levels of -1 bytes")
+}

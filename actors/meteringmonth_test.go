@@ -1,0 +1,178 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// november is a month as the store has it after a kill.
+func (r *rig) november(k *accounts.Key) storage.AccountMonth {
+	r.t.Helper()
+	m, err := r.crash(0).store.Month(k.Cell.ID, accounts.MonthAt(testStart.UnixNano()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m
+}
+
+// What a request of the last month still bills, and what it may still hold, is durable
+// too: the lease of that month is not taken back while the account is active.
+func TestLastMonthIsWritten(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
+	k := r.account("acme", "free")
+	r.spend(k, 10, 10)
+	r.pass(testFlush)
+	r.jump(time.Date(2026, 11, 30, 23, 59, 59, 950_000_000, time.UTC))
+	r.drain()
+	if v := r.spend(k, 7, 7); v != accounts.Granted {
+		t.Fatalf("a request of November: %d", v)
+	}
+	late := r.reg.Book().Admit(k, r.now)
+	leased := r.november(k).Lease
+
+	r.jump(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	for range 3 { // the account is active in December
+		r.spend(k, 1, 1)
+		r.pass(testFlush)
+	}
+	if got := r.november(k).Lease; got != leased {
+		t.Errorf("November's lease is %d after the turn; want %d, of which a request may still hold units", got, leased)
+	}
+	if v := r.reg.Book().Reserve(&late, 10); v != accounts.Granted {
+		t.Fatalf("a request that was admitted in November: %d", v)
+	}
+	if got := r.november(k); got.Lease < 17+10 {
+		t.Errorf("November's lease is %d; 27 units are used or held", got.Lease)
+	}
+
+	r.reg.Book().Settle(&late, accounts.RoutePools, 10)
+	r.pass(testFlush)
+	got := r.november(k)
+	if got.Billed() != 27 || got.Day.String() != "2026-11-30" || got.Newest().Routes[accounts.RoutePools].Units != 17 {
+		t.Errorf("November has %d units, the newest day %s has %+v; want 27, of them 17 on the 30th",
+			got.Billed(), got.Day, got.Newest())
+	}
+
+	// Once the account is idle the lease comes back, and nothing can be held any more.
+	r.pass(2 * time.Second)
+	if got := r.november(k); got.Billed() != 27 || got.Lease != 27 {
+		t.Errorf("November has %d units, leased %d, after the account was idle; want 27", got.Billed(), got.Lease)
+	}
+	if v := r.reg.Book().Reserve(&late, 1); v == accounts.Granted {
+		t.Error("a request of November still got units after the lease was given back")
+	}
+	r.check()
+}
+
+// A new day begins in the report with its first use, not with a lease that is given back.
+func TestDayBeginsWithUse(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), time.Date(2026, 11, 21, 23, 59, 59, 500_000_000, time.UTC))
+	k := r.account("acme", "free")
+	r.spend(k, 10, 10)
+	r.pass(3 * time.Second)
+	if days := r.usage("acme").Days; len(days) != 1 || days[0].Day != "2026-11-21" {
+		t.Errorf("the days with use are %+v; want the 21st", days)
+	}
+	if got := r.stored(k); got.Lease != 10 {
+		t.Errorf("the lease is %d; want 10 of them given back", got.Lease)
+	}
+}
+
+// An orderly stop gives back the lease of an account that has asked for nothing since
+// the last flush.
+func TestStopGivesQuietLeasesBack(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "free")
+	r.spend(k, 10, 10)
+	r.pass(2 * testFlush)
+	if err := r.meter.Close(r.now, r.now); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.crash(0).stored(k); got.Lease != 10 {
+		t.Errorf("the lease after the stop is %d; want the 10 units used", got.Lease)
+	}
+}
+
+// An account without a quota needs no lease: its next request after a pause is served
+// without a wait, and what it used is written by an orderly stop.
+func TestUnlimitedAccountNeverWaits(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "unlimited")
+	r.spend(k, 1, 1)
+	r.pass(3 * time.Second)
+
+	ticket := r.reg.Book().Admit(k, r.now)
+	if v := r.reg.Book().Reserve(&ticket, 5); v != accounts.Granted {
+		t.Fatalf("a request after a pause: %d; want Granted", v)
+	}
+	r.reg.Book().Settle(&ticket, accounts.RoutePools, 5)
+	if err := r.meter.Close(r.now, r.now); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.crash(0).stored(k); got.Billed() != 6 {
+		t.Errorf("%d units are billed after the stop; want 6", got.Billed())
+	}
+}
+
+// A full disk counts as full until something was really written to it.
+func TestDiskStaysFull(t *testing.T) {
+	disk := &smallDisk{FS: vfs.NewMem()}
+	disk.setFree(1 << 40)
+	r := newRigOn(t, disk, testStart)
+	k := r.account("acme", "small")
+	disk.setFree(0)
+	r.spend(k, 1, 1)
+
+	plans := testPlans()
+	for i := range plans {
+		plans[i].MonthlyUnits = 0 // a lease is not needed any more, so nothing is to be written
+	}
+	if err := r.reg.ReplacePlans(plans); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r.now += int64(testFlush)
+		if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+			t.Errorf("Drain on a full disk = %v; want no space", err)
+		}
+	}
+	disk.setFree(1 << 40)
+	r.pass(testFlush)
+	if v := r.spend(k, 1, 1); v != accounts.Granted {
+		t.Errorf("with room again: %d; want Granted", v)
+	}
+}
+
+// While the usage of one account cannot be read, no batch is written at all: a part of
+// one would look like all of it.
+func TestNoPartOfABatch(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	good, bad := r.account("good", "free"), r.account("unreadable", "free")
+	broken, written := errors.New("broken"), 0
+	month := r.meter.store.month
+	r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+		if account == bad.Cell.ID {
+			return storage.AccountMonth{}, broken
+		}
+		return month(account, m)
+	}
+	r.onBatch(func(*storage.AccountsFlush) { written++ })
+
+	r.reg.Book().Want(good.Cell)
+	r.reg.Book().Want(bad.Cell)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, broken) || written != 0 {
+		t.Errorf("Drain = %v, %d batches; want the error of the read and none", err, written)
+	}
+	for _, k := range []*accounts.Key{good, bad} {
+		ticket := r.reg.Book().Admit(k, r.now)
+		if v := r.reg.Book().Reserve(&ticket, 1); v == accounts.Granted {
+			t.Errorf("account %s got units without a durable lease", k.Cell.Name)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// Only data of an older format is dropped to be built again, and only by a node that
+// may write: the others are never asked for it.
+func TestRebuildIsForOlderFormats(t *testing.T) {
+	f := func(format string, readOnly, asked, kept bool, says string) {
+		t.Helper()
+		disk := vfs.NewMem()
+		s := openTest(t, disk)
+		want := newRig(31, 1).commit(t, s, 3, true)
+		must(s.db.Set(formatKey, []byte(format), pebble.Sync))
+		closeTest(t, s)
+		must(disk.Remove("data/" + headerName))
+
+		o, questions := testOptions(disk), 0
+		o.ReadOnly = readOnly
+		o.Rebuild = func() bool { questions++; return true }
+		s, err := Open("data", o)
+		if asked != (questions > 0) || says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("format %s, read-only %t: asked %d times, %v; want %t, %q", format, readOnly, questions, err, asked, says)
+		}
+		if err != nil {
+			return
+		}
+		defer closeTest(t, s)
+		if kept {
+			holds(t, s, want)
+		} else if r, err := s.Restore(1); r != nil || err != nil {
+			t.Errorf("format %s: the data is still there: %v", format, err)
+		}
+	}
+
+	f("1", false, true, false, "")
+	f("4", false, true, false, "")
+	f("5", false, false, true, "")
+	f("5", true, false, true, "")
+	f("1", true, false, true, `unknown format "1"; this program reads`)
+	f("6", false, false, true, `unknown format "6"; this program reads`)
+	f("0", false, false, true, `cannot read format of store data`)
+}
+
+// A store that has lost its first commits has no format, but its HEADER has: it is not
+// taken for whole.
+func TestLostFirstCommits(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	newRig(32, 1).commit(t, s, 3, true)
+	must(s.db.DeleteRange(headerPrefix, headerEnd, pebble.Sync))
+	closeTest(t, s)
+
+	o := testOptions(disk)
+	o.ReadOnly = true
+	if _, err := Open("data", o); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "its first commits are missing") {
+		t.Errorf("read-only: %v; want that the first commits are missing", err)
+	}
+	s = openTest(t, disk)
+	defer closeTest(t, s)
+	if s.Rollback(1) == nil {
+		t.Error("the chain does not say that its data is missing")
+	}
+	if files, err := disk.List("data.damaged"); err != nil || len(files) == 0 {
+		t.Errorf("set aside are %v, %v", files, err)
+	}
+}
+
+// The last key of a damaged file is searched for damage too.
+func TestDamageOfASingleKey(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	key := appendKind(nil, 7, kindDirectory)
+	must(s.db.Flush())
+	write(s, key, []byte("a directory that is alone in its table"))
+	must(s.db.Flush())
+	closeTest(t, s)
+	flipTables(t, disk, []byte("alone in its table"))
+
+	s = openTest(t, disk)
+	defer closeTest(t, s)
+	if err := s.readRange(7, key, key); !isDamage(err) {
+		t.Errorf("the damaged key reads as %v", err)
+	}
+	if err := s.readRange(8, key, key); err != nil {
+		t.Errorf("of another chain: %v", err)
+	}
+}
+
+// Pools that a revert removes take their lists of ticks with them, so that the next
+// pool of that number begins without any.
+func TestReplicaForgetsRemovedPools(t *testing.T) {
+	x := newTeed(t, 1)
+	g := newRig(33, 1)
+	for range 4 {
+		g.commit(t, x.s, 8, true)
+		x.follow()
+
+		keep := g.pools.Len() / 2
+		g.pools.Truncate(keep)
+		g.days.Truncate(keep)
+		g.minutes.Truncate(keep)
+		g.stats.Truncate(min(g.stats.Len(), keep))
+		freed := moveRows(&g.ticks, func(t *market.Tick) *uint32 { return &t.Pool }, keep, market.NoIndex)
+		moved := moveRows(&g.positions, func(p *market.Position) *uint32 { return &p.Pool }, keep, 0)
+		direct := moveRows(&g.nonNFT, func(d *market.NonNFT) *uint32 { return &d.Pool }, keep, 0)
+		prices := moveRows(&g.prices, func(p *market.Price) *uint32 { return &p.OnlyPool }, keep, market.NoIndex)
+		ch := &ledger.Changes{}
+		g.dropUndos(ch, g.st.Head.Number)
+		g.st.Head.Number++
+		g.freeze()
+		ch.Head = g.st.Head
+		cut := &Cut{State: g.now.st, Changes: ch, Prices: prices, Confirmed: g.now.confirmed}
+		ledger.Ticks.SetChanged(cut.Changes, freed)
+		ledger.Positions.SetChanged(cut.Changes, moved)
+		ledger.NonNFT.SetChanged(cut.Changes, direct)
+		must(x.s.Commit(cut))
+		x.follow()
+	}
+}
+
+// moveRows gives every row whose pool is gone another one, and returns them.
+func moveRows[T any](table *market.Table[T], pool func(*T) *uint32, pools, to uint32) (moved []uint32) {
+	for i := range table.Len() {
+		if at := *pool(table.At(i)); at != market.NoIndex && at >= pools {
+			*pool(table.Mut(i)) = to
+			moved = append(moved, i)
+		}
+	}
+	return moved
+}
+
+// Every figure of a store is in the metrics under its name, as Usage has it.
+func TestStoreMetrics(t *testing.T) {
+	set := metrics.NewSet()
+	o := testOptions(vfs.NewMem())
+	o.Metrics = set
+	s, err := Open("data", o)
+	must(err)
+	defer closeTest(t, s)
+	newRig(34, 1).commit(t, s, 30, true)
+	must(s.db.Flush())
+	u := s.Usage()
+	if u.MemTableBytes == 0 || u.FlushBytes == 0 || u.LogBytes == 0 || u.DiskBytes == 0 || u.ReadAmp == 0 {
+		t.Errorf("the usage is %+v", u)
+	}
+
+	var out bytes.Buffer
+	set.WritePrometheus(&out)
+	for _, name := range []string{
+		"disk_bytes", "memtable_bytes", "cache_bytes", "cache_hits_total", "cache_misses_total", "log_bytes_total",
+		"flush_bytes_total", "compact_bytes_total", "compaction_debt_bytes", "read_amplification",
+	} {
+		if !strings.Contains(out.String(), "\ntidemark_store_"+name+" ") {
+			t.Errorf("no tidemark_store_%s in\n%s", name, &out)
+		}
+	}
+}
+
+// unclosable is a file that closes with an error.
+type unclosable struct {
+	vfs.File
+	err error
+}
+
+func (f unclosable) Close() error { return errors.Join(f.err, f.File.Close()) }
+
+// What the store of accounts could not close is told: its last batches may be missing.
+func TestAccountsCloseFails(t *testing.T) {
+	broken := errors.New("broken")
+	a := openAccounts(t, vfs.NewMem())
+	a.proof = unclosable{a.proof, broken}
+	if err := a.Close(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot close accounts") {
+		t.Errorf("Close = %v; want that the proof could not be closed", err)
+	}
+}
+
+// Files of a database without its marker are never taken for an empty directory.
+func TestAccountsFilesWithoutMarker(t *testing.T) {
+	for _, readOnly := range []bool{true, false} {
+		disk := vfs.NewMem()
+		must(disk.MkdirAll("accounts", 0o700))
+		f, err := disk.Create("accounts/000004.log", vfs.WriteCategoryUnspecified)
+		must(errors.Join(err, f.Close()))
+
+		o := quietAccounts(disk)
+		o.ReadOnly = readOnly
+		var lost *AccountsLost
+		if _, err := OpenAccounts("accounts", o); !errors.As(err, &lost) ||
+			!strings.Contains(err.Error(), "only 000004.log and 0 more files of one") {
+			t.Errorf("read-only %t: %v; want that a database is lost", readOnly, err)
+		}
+		if _, err := disk.Stat("accounts/000004.log"); err != nil {
+			t.Errorf("read-only %t: %v", readOnly, err)
+		}
+	}
+}
+
+// What differs between the store and its proof is told apart: batches that are missing,
+// and a directory of another time.
+func TestFindLoss(t *testing.T) {
+	a := &Accounts{dir: "accounts", proofPath: "accounts.proof"}
+	f := func(stored, acknowledged uint64, says string) {
+		t.Helper()
+		p := proof{sequence: acknowledged}
+		p.chain[0] = 1
+		err := a.findLoss(&storedProof{proof: proof{sequence: stored}}, &acknowledgement{proof: p})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the store at %d, the proof at %d: %v; want %q", stored, acknowledged, err, says)
+		}
+	}
+
+	f(4, 6, "2 batches of accounts, keys and usage are missing")
+	f(5, 6, "1 batches of accounts, keys and usage are missing")
+	f(6, 6, "does not continue batch 6")
+	f(8, 6, "batch 8 of the store does not continue batch 6")
+	if err := a.findLoss(&storedProof{}, nil); err != nil {
+		t.Errorf("an empty store without a proof: %v", err)
+	}
+	if err := a.findLoss(&storedProof{proof: proof{sequence: 1}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "accounts.proof is gone") {
+		t.Errorf("a store without a proof: %v", err)
+	}
+}

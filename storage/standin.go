@@ -1,0 +1,155 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A table that is missing, or not as long as the MANIFEST says, keeps Pebble from
+// opening the store. A stand-in takes its place: as long as it should be, with what
+// there is of the file, and zeros behind. The store opens then, and whoever reads the
+// stand-in meets a damaged table: the chains with keys in its range are built again, as
+// after any damage, and the others go on serving.
+
+// Pebble's errors about such tables, each on a line. Of a missing one it tells the
+// length only once there is a file.
+var (
+	cutTable     = regexp.MustCompile(`L\d+: (\d+): object size mismatch .* != (\d+) \(MANIFEST\)`)
+	missingTable = regexp.MustCompile(`L\d+: (\d+): file \d+ \(type sst[a-z]*\) unknown`)
+)
+
+// standIn is a table that is not the one that was written.
+type standIn struct {
+	number uint64
+	what   string
+}
+
+// name is the name of the table's file.
+func (t *standIn) name() string { return fmt.Sprintf("%06d.sst", t.number) }
+
+// standInTries is how often the database is opened again: the first stand-in of a
+// missing table has no length yet.
+const standInTries = 3
+
+// openWithStandIns opens the database with stand-ins for the tables that err, of
+// opening it, complains of. If there are none, it returns err.
+func (s *Store) openWithStandIns(aside string, err error) error {
+	for range standInTries {
+		added, e := s.addStandIns(aside, err)
+		if e != nil {
+			return errors.Join(err, e)
+		}
+		if !added {
+			return err
+		}
+		err = s.openDatabase()
+	}
+	return err
+}
+
+// addStandIns adds a stand-in for every table that an error of opening complains of.
+func (s *Store) addStandIns(aside string, err error) (added bool, failed error) {
+	if !errors.Is(err, ErrDamaged) {
+		return false, nil
+	}
+
+	text := err.Error()
+	for _, found := range missingTable.FindAllStringSubmatch(text, -1) {
+		added = true
+		failed = errors.Join(failed, s.addStandIn(aside, found[1], "it was missing", 0))
+	}
+	for _, found := range cutTable.FindAllStringSubmatch(text, -1) {
+		added = true
+		size, err := strconv.ParseInt(found[2], 10, 64)
+		if err == nil {
+			err = s.addStandIn(aside, found[1], "it was not as long as it should be", size)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return added, failed
+}
+
+// addStandIn puts a stand-in of a size in the place of a table. What there is of the
+// table is kept aside.
+func (s *Store) addStandIn(aside, number, what string, size int64) error {
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return fmt.Errorf("cannot replace table %s: %w", number, err)
+	}
+	t := standIn{n, what}
+
+	if !slices.ContainsFunc(s.standIns, func(o standIn) bool { return o.number == n }) {
+		if err := s.setAside(aside, func(name string) bool { return name == t.name() }); err != nil {
+			return err
+		}
+		s.standIns = append(s.standIns, t)
+		s.opts.Logger.Error("a table of the store is damaged; the chains with keys in it are built again",
+			"store", s.dir, "file", t.name(), "error", what)
+	}
+	if err := s.writeStandIn(aside, t.name(), size); err != nil {
+		return fmt.Errorf("cannot replace table %s: %w", t.name(), err)
+	}
+	return syncDir(s.fs, s.dir)
+}
+
+// writeStandIn writes a stand-in with what is kept aside of the table.
+func (s *Store) writeStandIn(aside, name string, size int64) error {
+	to, err := s.fs.Create(s.fs.PathJoin(s.dir, name), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+
+	copied := int64(0)
+	from, err := s.fs.Open(s.fs.PathJoin(aside, name))
+	if err == nil {
+		copied, err = io.CopyN(to, from, size)
+		err = errors.Join(err, from.Close())
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
+		err = nil
+	}
+
+	zeros := make([]byte, 1<<16)
+	for left := size - copied; err == nil && left > 0; left -= int64(len(zeros)) {
+		_, err = to.Write(zeros[:min(left, int64(len(zeros)))])
+	}
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// noteStandIns notes the ranges of keys of stand-ins, so that Damaged finds the chains
+// that have keys there.
+func (s *Store) noteStandIns() error {
+	if len(s.standIns) == 0 {
+		return nil
+	}
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return fmt.Errorf("cannot list the tables of store %s: %w", s.dir, err)
+	}
+
+	for _, tables := range levels {
+		for i := range tables {
+			s.noteStandIn(&tables[i])
+		}
+	}
+	return nil
+}
+
+func (s *Store) noteStandIn(table *pebble.SSTableInfo) {
+	for i := range s.standIns {
+		if t := &s.standIns[i]; uint64(table.BackingSSTNum) == t.number {
+			s.damages.files = append(s.damages.files, &TableDamage{
+				File:  s.fs.PathJoin(s.dir, t.name()),
+				Lower: table.Smallest.UserKey, Upper: table.Largest.UserKey, What: t.what,
+			})
+		}
+	}
+}

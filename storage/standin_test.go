@@ -1,0 +1,210 @@
+package storage
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
+)
+
+// tablesOf returns the table files of a store by the chains with keys in them.
+func tablesOf(t *testing.T, s *Store, chains ...market.ChainID) map[string][]market.ChainID {
+	t.Helper()
+	levels, err := s.db.SSTables()
+	must(err)
+	tables := map[string][]market.ChainID{}
+
+	for _, level := range levels {
+		for _, table := range level {
+			name := (&standIn{number: uint64(table.BackingSSTNum)}).name()
+			for _, chain := range chains {
+				before := string(table.Largest.UserKey) < string(appendChain(nil, chain))
+				if !before && string(table.Smallest.UserKey) < string(appendChainEnd(nil, chain)) {
+					tables[name] = append(tables[name], chain)
+				}
+			}
+		}
+	}
+	return tables
+}
+
+// resize cuts a file, or adds zeros to it; to -1 removes it.
+func resize(t *testing.T, fs vfs.FS, path string, to int64) {
+	t.Helper()
+	f, err := fs.Open(path)
+	must(err)
+	content, err := io.ReadAll(f)
+	must(errors.Join(err, f.Close()))
+	must(fs.Remove(path))
+	if to < 0 {
+		return
+	}
+
+	content = append(content, make([]byte, max(0, to-int64(len(content))))...)
+	w, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	must(err)
+	_, err = w.Write(content[:to])
+	must(errors.Join(err, w.Close()))
+}
+
+// splitMarket is a closed store of two chains, each with tables of its own.
+func splitMarket(t *testing.T) (fs vfs.FS, one, two *snapshot) {
+	t.Helper()
+	fs = vfs.NewMem()
+	s := openTest(t, fs)
+	must(s.SetIdentity([]Pair{{"seed", "7"}}))
+
+	g, h := newRig(8, 1), newRig(9, 42161)
+	g.commit(t, s, 20, true)
+	must(s.Compact())
+	h.commit(t, s, 20, true)
+	must(s.db.Flush())
+	one, two = g.commit(t, s, 20, true), h.commit(t, s, 20, true)
+	must(s.db.Flush())
+	closeTest(t, s)
+	return fs, one, two
+}
+
+// closedTables is tablesOf a closed store.
+func closedTables(t *testing.T, fs vfs.FS) map[string][]market.ChainID {
+	t.Helper()
+	copied := vfs.NewMem()
+	_, err := vfs.Clone(fs, copied, "", "")
+	must(err)
+	o := testOptions(copied)
+	o.ReadOnly = true
+	s, err := Open("data", o)
+	must(err)
+	defer closeTest(t, s)
+	return tablesOf(t, s, 1, 42161)
+}
+
+// TestMissingTable removes, cuts and lengthens each table. The chains with keys in it
+// are damaged and can be built again, and the others go on serving; the damage is known
+// as soon as the store is open, and after the next start. What is refused without a
+// repair names the file.
+func TestMissingTable(t *testing.T) {
+	alone, both, all := 0, 0, 0
+	f := func(what string, size func(int64) int64, harmless bool) {
+		t.Helper()
+		for _, split := range []bool{true, false} {
+			fs, one, two := splitMarket(t)
+			if !split {
+				fs, one, two = damagedMarket(t, func(vfs.FS) {})
+			}
+			for name, touched := range closedTables(t, fs) {
+				disk := vfs.NewMem()
+				_, err := vfs.Clone(fs, disk, "", "")
+				must(err)
+				info, err := disk.Stat("data/" + name)
+				must(err)
+				resize(t, disk, "data/"+name, size(info.Size()))
+
+				last := map[market.ChainID]*snapshot{1: one, 42161: two}
+				if harmless {
+					touched = nil
+				}
+				if len(touched) == 1 {
+					alone++
+				} else if len(touched) == 2 {
+					both++
+				}
+				all++
+				checkStandIn(t, disk, name, touched, last)
+			}
+		}
+	}
+
+	f("missing", func(int64) int64 { return -1 }, false)
+	f("empty", func(int64) int64 { return 0 }, false)
+	f("cut in half", func(n int64) int64 { return n / 2 }, false)
+	f("without its last byte", func(n int64) int64 { return n - 1 }, false)
+	f("longer", func(n int64) int64 { return n + 100 }, true)
+	figure(t, "%d tables missing, cut or too long: %d with keys of one chain, %d of two; only those chains are "+
+		"built again", all, alone, both)
+	if alone == 0 || both == 0 {
+		t.Errorf("%d tables of one chain and %d of two; want some of both", alone, both)
+	}
+}
+
+// checkStandIn opens a store without a good table and builds the chains again that it
+// touches. The others keep what they had last.
+func checkStandIn(
+	t *testing.T, fs vfs.FS, name string, touched []market.ChainID, last map[market.ChainID]*snapshot,
+) {
+	t.Helper()
+	o := testOptions(fs)
+	o.ReadOnly = true
+	number := strings.TrimSuffix(name, ".sst")
+	if _, err := Open("data", o); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), number) {
+		t.Errorf("read-only: %v; want the file %s in it", err, name)
+	}
+
+	var s *Store
+	for range 2 { // the same again after a restart
+		if s != nil {
+			closeTest(t, s)
+		}
+		s = openTest(t, fs)
+		if got := s.Identity(); !slices.Equal(got, []Pair{{"seed", "7"}}) {
+			t.Errorf("the identity is %v", got)
+		}
+		for chain := range last {
+			if !slices.Contains(touched, chain) {
+				holds(t, s, last[chain])
+				continue
+			}
+			// With the block of what chains share, a chain is removed at once.
+			err, damage := readSeries(s, chain), s.Damaged(chain)
+			if damage == nil && s.Rollback(chain) == nil {
+				t.Errorf("chain %d: nothing is said about its damage", chain)
+			}
+			if err != nil && !strings.Contains(damage.Error(), name) {
+				t.Errorf("the damage of chain %d is %q; want %s in it", chain, damage, name)
+			}
+		}
+	}
+	defer closeTest(t, s)
+
+	for _, chain := range touched {
+		must(s.DropChain(chain))
+	}
+	for _, chain := range touched {
+		last[chain] = newRig(10+uint64(chain), chain).commit(t, s, 20, true)
+	}
+	must(s.Compact())
+	for chain := range last {
+		holds(t, s, last[chain])
+		if d := s.Damaged(chain); d != nil {
+			t.Errorf("chain %d is damaged after it was built again: %v", chain, d)
+		}
+	}
+}
+
+// The damage is known before anything is read, and what there was of a table is kept.
+func TestMissingTables(t *testing.T) {
+	fs, _, _ := splitMarket(t)
+	var kept string
+	for name := range closedTables(t, fs) {
+		resize(t, fs, "data/"+name, 10)
+		kept = name
+	}
+	resize(t, fs, "data/"+kept, -1)
+
+	s := openTest(t, fs)
+	defer closeTest(t, s)
+	for _, chain := range []market.ChainID{1, 42161} {
+		if s.Damaged(chain) == nil {
+			t.Errorf("the damage of chain %d is not known", chain)
+		}
+	}
+	names, err := fs.List("data.damaged")
+	if must(err); len(names) == 0 || slices.Contains(names, kept) {
+		t.Errorf("set aside are %v; want all tables but %s, which was missing", names, kept)
+	}
+}
