@@ -81,8 +81,14 @@ func (w *longWriter) Reason() error {
 	return w.reason
 }
 
-// Write adds p to the answer. When it returns an error, what was not flushed before
-// may be lost.
+// AvailableBuffer returns an empty slice with the room that is left in the buffer. Who
+// appends to it and passes it to Write saves a copy.
+func (w *longWriter) AvailableBuffer() []byte {
+	w.collect(nil)
+	return w.buf[len(w.buf):]
+}
+
+// Write adds p to the answer.
 func (w *longWriter) Write(p []byte) (int, error) {
 	w.collect(p)
 	if len(w.buf) < chunkRoom+longFlush {
@@ -100,16 +106,17 @@ func (w *longWriter) collect(p []byte) {
 }
 
 // Flush sends what was written, as one chunk, and returns when the kernel has taken
-// it all.
+// it all. If the answer has to end, what was written is dropped.
 func (w *longWriter) Flush() error {
+	if len(w.buf) <= chunkRoom {
+		return w.broken
+	}
 	w.check(time.Now())
 	if err := w.Reason(); err != nil {
+		w.buf = nil
 		return err
 	}
-	if err := w.send(""); err != nil {
-		return err
-	}
-	return w.Reason()
+	return w.send("")
 }
 
 // End sends what was written and last, ends the body and sends the trailer, whose

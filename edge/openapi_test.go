@@ -182,6 +182,13 @@ func conform(t *testing.T, method, target string, a answer) {
 		return
 	}
 
+	if content := a.header.Get("Content-Type"); content != contentJSON {
+		if kind, _, _ := strings.Cut(content, ";"); response.Value.Content.Get(kind) == nil {
+			t.Errorf("%s: %s is not documented", target, content)
+		}
+		return
+	}
+
 	in := json.NewDecoder(bytes.NewReader([]byte(a.body)))
 	var body any
 	if err := in.Decode(&body); err != nil {

@@ -22,6 +22,7 @@ type request struct {
 	query []byte
 
 	pages.Question
+	fields   *render.Fields // of an export
 	stream   query.Stream
 	ticket   gate.Ticket
 	admitted bool // the ticket still has to be settled
@@ -172,6 +173,8 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PoolBatch(r.query)
 	case routeOwner:
 		err = r.parseOwner()
+	case routePositionExport, routePoolExport:
+		err = r.parseExport(chains)
 	case routeStream:
 		err = r.parseStream(chains)
 	default:

@@ -230,9 +230,10 @@ func (f *front) limit(change func(*pages.Limits)) {
 
 // answer is a response with its body read.
 type answer struct {
-	code   int
-	header http.Header
-	body   string
+	code    int
+	header  http.Header
+	body    string
+	trailer http.Header
 }
 
 // get sends a GET with the front's key, unless headers has another. A header is
@@ -286,7 +287,7 @@ func (f *front) send(method, request string) (a answer, closed bool) {
 	must(c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)))
 	_, err = in.ReadByte()
 	var network net.Error
-	return answer{res.StatusCode, res.Header, string(body)}, !(errors.As(err, &network) && network.Timeout())
+	return answer{res.StatusCode, res.Header, string(body), res.Trailer}, !(errors.As(err, &network) && network.Timeout())
 }
 
 // decoded reads a body as JSON.

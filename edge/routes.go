@@ -24,6 +24,8 @@ const (
 	routePoolBatch
 	routePoolTicks
 	routeOwner
+	routePositionExport
+	routePoolExport
 	routeStream
 	routeChains
 	routeProtocols
@@ -66,6 +68,8 @@ var routes = [numRoutes]struct {
 	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
 	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
 	routeOwner:          {"owner", priced, accounts.RouteOwner},
+	routePositionExport: {"position_export", priced, accounts.RoutePositionExport},
+	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
 	routeStream:         {"stream", priced, accounts.RouteStream},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
@@ -78,9 +82,12 @@ var routes = [numRoutes]struct {
 	routeSite:           {name: "site"},
 }
 
+// isExport reports whether the answers of a route are exports.
+func (r route) isExport() bool { return r == routePositionExport || r == routePoolExport }
+
 // isLong reports whether the answers of a route are long ones. They have no HEAD: its
 // headers could not say how the answer ends.
-func (r route) isLong() bool { return r == routeStream }
+func (r route) isLong() bool { return r.isExport() || r == routeStream }
 
 // target is what a path refers to.
 type target struct {
@@ -170,6 +177,10 @@ func matchUnderList(positions bool, word []byte) route {
 		return routePositionBatch
 	case string(word) == "batch":
 		return routePoolBatch
+	case positions && string(word) == "export":
+		return routePositionExport
+	case string(word) == "export":
+		return routePoolExport
 	}
 
 	return routeNone

@@ -87,6 +87,9 @@ func (s *Server) answer(r *request) *render.Error {
 		return err
 	}
 
+	if r.route.isExport() {
+		return s.answerExport(r)
+	}
 	return s.answerMetered(r)
 }
 

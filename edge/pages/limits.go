@@ -17,6 +17,8 @@ type Limits struct {
 	Queue               time.Duration `about:"how long expensive work waits for its turn"`
 	Pin                 time.Duration `about:"how long a walk's generations are kept after each answer"`
 	Pins                int           `about:"cuts of generations that walks keep at once"`
+	ExportRows          int           `about:"rows of one export"`
+	ExportTime          time.Duration `about:"how long one export may take"`
 	StreamWindow        time.Duration `about:"how long changes are kept for streams that come back"`
 }
 
@@ -27,7 +29,8 @@ func DefaultLimits() Limits {
 		CountWait: 2 * time.Second, ScanWait: 2 * time.Second, TransactionsWait: 2 * time.Second,
 		TransactionsPartial: 1000, TransactionsMax: 100_000,
 		UnavailableAfter: 10 * time.Minute, Selections: 64, Queue: 50 * time.Millisecond,
-		Pin: time.Minute, Pins: 4, StreamWindow: 10 * time.Minute,
+		Pin: time.Minute, Pins: 4, ExportRows: 100_000, ExportTime: 10 * time.Minute,
+		StreamWindow: 10 * time.Minute,
 	}
 }
 
@@ -63,6 +66,13 @@ const (
 	// joinPin is the age up to which a new walk joins a cut. Four of them at that
 	// distance last for the minute that an idle pin does.
 	joinPin = 15 * time.Second
+	// maxExports bounds the exports under way. Each has a goroutine and, while it is
+	// sent, 64 KB.
+	maxExports = 512
+	// maxAccountExports leaves room for others: an account needs one a list and chain.
+	maxAccountExports = 16
+	// exportRetry is the Retry-After of an export that has to wait for another one.
+	exportRetry = 10 * time.Second
 	// minSweep keeps the sweep of idle pins from spinning while a long answer
 	// keeps one past its time.
 	minSweep = time.Second

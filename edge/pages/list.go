@@ -90,7 +90,9 @@ func listError(cause error) *render.Error {
 // The two lists differ only in the functions from here to appendRow.
 
 // listsPools reports whether the list is of pools; otherwise it is of positions.
-func (q *Question) listsPools() bool { return q.Route == accounts.RoutePools }
+func (q *Question) listsPools() bool {
+	return q.Route == accounts.RoutePools || q.Route == accounts.RoutePoolExport
+}
 
 // listChain returns the chain of a list, or 0 for all chains.
 func (q *Question) listChain() market.ChainID {

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -60,15 +61,17 @@ type Pages struct {
 	jobs      *jobs
 	pins      *pins
 	histories *histories
+	exports   exports
+	exporting slots // held while rows of an export are read and rendered, not while sent
 }
 
 // New returns pages over a configuration, which must not change afterwards.
 func New(cfg *Config) (*Pages, error) {
-	if cfg.Limits.TotalCap < 1 || cfg.Limits.Selections < 1 || cfg.Limits.Pins < 1 {
-		return nil, fmt.Errorf(
-			"limits.total-cap is %d, limits.selections is %d and limits.pins is %d; "+
-				"all must be at least 1",
-			cfg.Limits.TotalCap, cfg.Limits.Selections, cfg.Limits.Pins)
+	l := &cfg.Limits
+	if min(l.TotalCap, l.Selections, l.Pins, l.ExportRows) < 1 {
+		return nil, fmt.Errorf("limits.total-cap is %d, limits.selections is %d, limits.pins is %d "+
+			"and limits.export-rows is %d; all must be at least 1",
+			l.TotalCap, l.Selections, l.Pins, l.ExportRows)
 	}
 
 	p := &Pages{
@@ -98,6 +101,8 @@ func New(cfg *Config) (*Pages, error) {
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, &p.limits, p.leaves)
 	p.pins = newPins(cfg, &p.limits, p.jobs.forgetCounts)
+	p.exports.byAccount = map[uint64]*accountExports{}
+	p.exporting = make(slots, max(1, runtime.GOMAXPROCS(0)-1))
 	return p, nil
 }
 

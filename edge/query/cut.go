@@ -11,11 +11,6 @@ import (
 	"tidemark/rankings/market"
 )
 
-// Options say how a list is read, and not which rows it has.
-type Options struct {
-	Cut Cut
-}
-
 // Cut is the generations that a list is answered from. The zero value is the
 // newest. It is not part of a question's canonical text.
 type Cut struct {

@@ -12,6 +12,7 @@ type paramSet struct {
 	names    []string
 	mayEmpty string // the parameter whose value may be empty
 	repeats  bool   // parameters may be repeated, and every value may be empty
+	omitted  uint32 // a bit for each name that the route does not take
 }
 
 // pairs iterates over the pairs of a raw query in order.
@@ -80,7 +81,7 @@ func (s *paramSet) findName(buf, raw []byte) (int, error) {
 	}
 
 	for i := range s.names {
-		if string(name) == s.names[i] {
+		if string(name) == s.names[i] && s.omitted&(1<<i) == 0 {
 			return i, nil
 		}
 	}
@@ -88,8 +89,18 @@ func (s *paramSet) findName(buf, raw []byte) (int, error) {
 	if len(s.names) == 0 {
 		return 0, fmt.Errorf("unknown parameter %s; this route takes none", quoteValue(name))
 	}
-	allowed := strings.Join(s.names, ", ")
-	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quoteValue(name), allowed)
+	return 0, fmt.Errorf("unknown parameter %s; allowed are %s", quoteValue(name), s.allowed())
+}
+
+// allowed lists the names that the route takes.
+func (s *paramSet) allowed() string {
+	var names []string
+	for i, name := range s.names {
+		if s.omitted&(1<<i) == 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkPair refuses a parameter that is repeated or has no value, unless the set

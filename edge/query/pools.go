@@ -24,24 +24,46 @@ const (
 	poolFee
 	poolHooks
 	poolCut
+	poolFormat
+	poolFields
+	poolAfter
 )
 
-var poolShape = paramSet{
-	names: []string{
-		poolChain: "chainId", poolProtocol: "protocol", poolSort: "sort",
-		poolPage: "page", poolLimit: "limit", poolMinTVL: "minTvlUsd",
-		poolRisky: "includeRisky", poolSearch: "search",
-		poolTokens: "tokens", poolFee: "fee", poolHooks: "hooks",
-		poolCut: "generation",
-	},
-	mayEmpty: "search",
+var poolNames = []string{
+	poolChain: "chainId", poolProtocol: "protocol", poolSort: "sort",
+	poolPage: "page", poolLimit: "limit", poolMinTVL: "minTvlUsd",
+	poolRisky: "includeRisky", poolSearch: "search",
+	poolTokens: "tokens", poolFee: "fee", poolHooks: "hooks",
+	poolCut: "generation", poolFormat: "format", poolFields: "fields", poolAfter: "after",
 }
+
+// The list of pools and its export; see positionShape.
+var (
+	poolShape = paramSet{
+		names: poolNames, mayEmpty: "search",
+		omitted: 1<<poolFormat | 1<<poolFields | 1<<poolAfter,
+	}
+	poolExportShape = paramSet{
+		names: poolNames, mayEmpty: "search", omitted: 1<<poolPage | 1<<poolLimit,
+	}
+)
 
 // Pools reads the query of the list of pools, and its options into o.
 func (c Chains) Pools(raw []byte, o *Options) (rankings.PoolQuestion, error) {
+	return c.readPools(&poolShape, raw, o)
+}
+
+// PoolExport reads the query of the export of pools; see Pools.
+func (c Chains) PoolExport(raw []byte, o *Options) (rankings.PoolQuestion, error) {
+	return c.readPools(&poolExportShape, raw, o)
+}
+
+func (c Chains) readPools(
+	shape *paramSet, raw []byte, o *Options,
+) (rankings.PoolQuestion, error) {
 	q := rankings.DefaultPoolQuestion()
 	var buf valueBuffer
-	for p := poolShape.readPairs(raw); ; {
+	for p := shape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
 
 		switch {
@@ -49,8 +71,8 @@ func (c Chains) Pools(raw []byte, o *Options) (rankings.PoolQuestion, error) {
 			return q, err
 		case name == noMorePairs:
 			return q, o.Cut.checkChain(q.Chain)
-		case name == poolCut:
-			o.Cut, err = c.parseCut(poolShape.names[name], v)
+		case name >= poolCut:
+			err = c.setOption(o, name-poolCut, shape.names[name], v)
 		default:
 			err = c.setPool(&q, name, v)
 		}
@@ -62,7 +84,7 @@ func (c Chains) Pools(raw []byte, o *Options) (rankings.PoolQuestion, error) {
 
 // setPool sets the parameter with that index.
 func (c Chains) setPool(q *rankings.PoolQuestion, name int, v []byte) (err error) {
-	as := poolShape.names[name]
+	as := poolNames[name]
 	switch name {
 	case poolChain:
 		q.Chain, err = c.parseChain(as, v)
@@ -102,7 +124,7 @@ func parseSearch(name string, v []byte) (string, error) {
 // AppendPools appends the canonical query of q; see AppendPositions.
 func AppendPools(dst []byte, q *rankings.PoolQuestion) []byte {
 	d := rankings.DefaultPoolQuestion()
-	out := queryPrinter{dst: dst, start: len(dst), names: poolShape.names}
+	out := queryPrinter{dst: dst, start: len(dst), names: poolNames}
 	out.appendInteger(poolChain, uint64(q.Chain), 0)
 	if q.Sort != d.Sort {
 		out.appendText(poolSort, q.Sort.String())

@@ -24,21 +24,45 @@ const (
 	posFee
 	posHooks
 	posCut
+	posFormat
+	posFields
+	posAfter
 )
 
-var positionShape = paramSet{names: []string{
+var positionNames = []string{
 	posChain: "chainId", posProtocol: "protocol", posSort: "sort", posPage: "page",
 	posLimit: "limit", posStatus: "status", posRange: "range", posOwner: "owner",
 	posPool: "poolId", posID: "positionId", posMinValue: "minValueUsd",
 	posMinPoolTVL: "minPoolTvl", posRisky: "includeRisky",
 	posTokens: "tokens", posFee: "fee", posHooks: "hooks", posCut: "generation",
-}}
+	posFormat: "format", posFields: "fields", posAfter: "after",
+}
+
+// The list of positions and its export take the same parameters, but for those that
+// say which part of the list is asked for.
+var (
+	positionShape = paramSet{
+		names: positionNames, omitted: 1<<posFormat | 1<<posFields | 1<<posAfter,
+	}
+	positionExportShape = paramSet{names: positionNames, omitted: 1<<posPage | 1<<posLimit}
+)
 
 // Positions reads the query of the list of positions, and its options into o.
 func (c Chains) Positions(raw []byte, o *Options) (rankings.PositionQuestion, error) {
+	return c.readPositions(&positionShape, raw, o)
+}
+
+// PositionExport reads the query of the export of positions; see Positions.
+func (c Chains) PositionExport(raw []byte, o *Options) (rankings.PositionQuestion, error) {
+	return c.readPositions(&positionExportShape, raw, o)
+}
+
+func (c Chains) readPositions(
+	shape *paramSet, raw []byte, o *Options,
+) (rankings.PositionQuestion, error) {
 	q := rankings.DefaultPositionQuestion()
 	var buf valueBuffer
-	for p := positionShape.readPairs(raw); ; {
+	for p := shape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
 
 		switch {
@@ -46,8 +70,8 @@ func (c Chains) Positions(raw []byte, o *Options) (rankings.PositionQuestion, er
 			return q, err
 		case name == noMorePairs:
 			return q, o.Cut.checkChain(q.Chain)
-		case name == posCut:
-			o.Cut, err = c.parseCut(positionShape.names[name], v)
+		case name >= posCut:
+			err = c.setOption(o, name-posCut, shape.names[name], v)
 		default:
 			err = c.setPosition(&q, name, v)
 		}
@@ -59,7 +83,7 @@ func (c Chains) Positions(raw []byte, o *Options) (rankings.PositionQuestion, er
 
 // setPosition sets the parameter with that index.
 func (c Chains) setPosition(q *rankings.PositionQuestion, name int, v []byte) (err error) {
-	as := positionShape.names[name]
+	as := positionNames[name]
 	switch name {
 	case posChain:
 		q.Chain, err = c.parseChain(as, v)
@@ -109,7 +133,7 @@ const noPosition = "none"
 // queries that mean q: parameters in a fixed order, without those at their default.
 func AppendPositions(dst []byte, q *rankings.PositionQuestion) []byte {
 	d := rankings.DefaultPositionQuestion()
-	out := queryPrinter{dst: dst, start: len(dst), names: positionShape.names}
+	out := queryPrinter{dst: dst, start: len(dst), names: positionNames}
 	out.appendInteger(posChain, uint64(q.Chain), 0)
 	if q.Sort != d.Sort {
 		out.appendText(posSort, q.Sort.String())

@@ -70,3 +70,29 @@ func appendRune(dst []byte, r rune) []byte {
 	}
 	return utf8.AppendRune(dst, r)
 }
+
+// unescape returns the characters between the quotes of a rendered JSON string.
+func unescape(dst, s []byte) []byte {
+	for len(s) > 0 {
+		switch {
+		case s[0] != '\\':
+			dst, s = append(dst, s[0]), s[1:]
+		case s[1] == 'n':
+			dst, s = append(dst, '\n'), s[2:]
+		case s[1] == 'u': // appendRune writes no others than \u00xx
+			dst, s = append(dst, hexDigit(s[4])<<4|hexDigit(s[5])), s[6:]
+		default:
+			dst, s = append(dst, s[1]), s[2:]
+		}
+	}
+
+	return dst
+}
+
+// hexDigit is the value of one of hexDigits.
+func hexDigit(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
+}

@@ -16,10 +16,12 @@ const (
 	RoutePoolBatch
 	RoutePoolTicks
 	RouteOwner
+	RoutePositionExport
+	RoutePoolExport
 	RouteStream
 
 	// NumRoutes is how many there are.
-	NumRoutes = 13
+	NumRoutes = 15
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -44,6 +46,8 @@ var routes = [NumRoutes]struct {
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
 	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
+	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
+	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},
 	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},
 }
 
