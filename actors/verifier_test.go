@@ -46,6 +46,7 @@ func (c *emptyContracts) Ask(_ context.Context, calls []endpoint.Call) error {
 	if c.broken != nil {
 		return c.broken
 	}
+
 	for i := range calls {
 		k := &calls[i]
 		switch header, isHeader := k.Result.(**struct{ Hash string }); {

@@ -24,7 +24,7 @@ type cell struct {
 // absent returns a target of something that does not exist.
 func (c *cell) absent() string {
 	return strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
-		"{poolId}", somePool).Replace(c.path)
+		"{poolId}", somePool, "{address}", noOne).Replace(c.path)
 }
 
 // withParameter adds a parameter to a target.
@@ -129,6 +129,9 @@ func TestCoverage(t *testing.T) {
 			"{poolId}", stateOf(1).Pools.At(0).ID.String(), "{address}", stateOf(1).Owners.At(0).String()).
 			Replace(path) + required[path]
 		table += fmt.Sprintf("%-56s", path)
+		if path == "/v1/tokens/{chainId}/{address}" {
+			target = "/v1/tokens/1/" + stateOf(1).Tokens.At(0).Address.String()
+		}
 		checkNamed(t, path, target)
 		for _, code := range columns {
 			if _, documented := answerSchema(path, code); !documented {

@@ -39,6 +39,8 @@ func exampleTargets(s *front) map[string]string {
 	for path := range document().Paths.Map() {
 		targets[path] = fill.Replace(path)
 	}
+	targets["/v1/tokens"] += "?limit=2"
+	targets["/v1/tokens/{chainId}/{address}"] = "/v1/tokens/1/" + somePool[:42]
 	targets["/v1/positions"] += "?limit=1"
 	targets["/v1/pools"] += "?limit=1"
 	for path, query := range requiredQueries(stateOf(1)) {

@@ -120,6 +120,9 @@ func (e *export) sendRows(w *longWriter) error {
 		if problem != nil {
 			return errors.New(problem.Message)
 		}
+		if rows == 0 { // the answer has to end
+			return w.Reason()
+		}
 		if _, err := w.Write(out); err != nil {
 			return err
 		}

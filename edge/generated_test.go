@@ -70,7 +70,11 @@ func (g *generator) path() string {
 	}
 
 	path := g.pick("/v1/positions", "/v1/positions", "/v1/pools", "/v1/pools", "/v1/usage", "/v1/chains",
-		"/v1/positions/batch", "/v1/pools/batch", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
+		"/v1/positions/batch", "/v1/pools/batch", "/v1/tokens", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health", "/openapi.json", "", "", "", "")
+	if path == "" && g.IntN(6) == 0 {
+		return "/v1/tokens/" + g.pick("1", "1", "1", "43114", "10", "x") + "/" + g.pick(noOne, somePool, "", "%ff",
+			stateOf(1).Tokens.At(g.Uint32N(stateOf(1).Tokens.Len())).Address.String())
+	}
 	if path == "" && g.IntN(6) == 0 {
 		return "/v1/owners/" + g.pick("0x00000000000000000000000000000000000000aa", somePool, "", "0xA", "%ff",
 			stateOf(1).Owners.At(g.Uint32N(stateOf(1).Owners.Len())).String())

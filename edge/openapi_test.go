@@ -233,6 +233,9 @@ func template(target string) string {
 	if len(parts) == 3 && parts[0] == "v1" && parts[1] == "owners" {
 		parts[2] = "{address}"
 	}
+	if len(parts) == 4 && parts[0] == "v1" && parts[1] == "tokens" {
+		parts[2], parts[3] = "{chainId}", "{address}"
+	}
 	if len(parts) > 4 && parts[0] == "v1" && !strings.Contains(path, "//") {
 		parts[2], parts[3] = "{chainId}", "{protocol}"
 		switch parts[1] {

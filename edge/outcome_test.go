@@ -56,6 +56,11 @@ func askedRoutes(s *front) []asked {
 		{
 			"owner", accounts.RouteOwner, "/v1/owners/" + somePool[:42], "/v1/owners/" + somePool, "",
 		},
+		{"tokens", accounts.RouteTokens, "/v1/tokens", "/v1/tokens?sort=tvl", ""},
+		{
+			"token", accounts.RouteToken,
+			"/v1/tokens/1/" + stateOf(1).Tokens.At(0).Address.String(), "/v1/tokens/1/USDC", "",
+		},
 		{
 			"pool ticks", accounts.RoutePoolTicks,
 			pool + "/ticks", badPool + "/ticks", noPool + "/ticks",
@@ -83,10 +88,12 @@ type outcome struct {
 	says    func(asked) string
 }
 
-func always(code int) func(asked) int             { return func(asked) int { return code } }
-func goodPath(r asked) string                     { return r.good }
-func saying(text string) func(asked) string       { return func(asked) string { return text } }
-func isList(r asked) bool                         { return slices.Contains([]string{"positions", "pools", "owner"}, r.name) }
+func always(code int) func(asked) int       { return func(asked) int { return code } }
+func goodPath(r asked) string               { return r.good }
+func saying(text string) func(asked) string { return func(asked) string { return text } }
+func isList(r asked) bool {
+	return slices.Contains([]string{"positions", "pools", "owner", "tokens"}, r.name)
+}
 func empty(f *front, key string, left int64)      { f.drainTo(key, left) }
 func offline(c *Config, chains ...rankings.Chain) { c.Board = boardOf(chains...) }
 

@@ -9,7 +9,10 @@ import (
 	"tidemark/edge/gate"
 )
 
-const somePool = "0x0000000000000000000000000000000000000000000000000000000000000001"
+const (
+	somePool = "0x0000000000000000000000000000000000000000000000000000000000000001"
+	noOne    = "0x00000000000000000000000000000000000000aA" // no owner and no token
+)
 
 // TestParameters checks the table of parameters in api.md over HTTP: the status
 // and what the message says.
@@ -132,12 +135,23 @@ func TestParameters(t *testing.T) {
 	f(q+"/1/swapdex-v4/"+somePool+"/ticks?limit=1001", 400, "allowed are 1 to 1000")
 	f(q+"/1/swapdex-v4/"+somePool+"/ticks?range=30d", 400, `unknown parameter "range"; allowed are page, limit`)
 	f(q+"/1/swapdex-v4/0x1/ticks", 400, "Invalid poolId")
-	const someone = "/v1/owners/" + "0x00000000000000000000000000000000000000aA"
+	const someone = "/v1/owners/" + noOne
 	f(someone, 200, "")
 	f(someone+"?chainId=1", 400, `unknown parameter "chainId"; this route takes none`)
 	f("/v1/owners/0x1", 400, `owner "0x1" is not an address; the format is 0x and 40 hex digits`)
 	f("/v1/owners/%zz", 400, `malformed percent-encoding "%zz"`)
 	f("/v1/owners", 404, "no such route")
+	f("/v1/tokens?search=", 200, "")
+	f("/v1/tokens?search=%ff", 400, "not valid UTF-8")
+	f("/v1/tokens?limit=101", 400, "allowed are 1 to 100")
+	f("/v1/tokens?sort=tvl", 400, "allowed are chainId, search, page, limit")
+	f("/v1/tokens/1", 404, "no such route")
+	f("/v1/tokens/5/"+noOne, 400, "chain 5 is not registered")
+	f("/v1/tokens/10/"+noOne, 400, "chain 10 has no enabled protocol")
+	f("/v1/tokens/1/USDC", 400, `token "USDC" is not an address; the format is 0x and 40 hex digits`)
+	f("/v1/tokens/1/%zz", 400, `malformed percent-encoding "%zz"`)
+	f("/v1/tokens/1/"+noOne+"?page=1", 400, `unknown parameter "page"; this route takes none`)
+	f("/v1/tokens/1/"+noOne, 404, "no such token on chain 1")
 	f(someone+"/positions", 404, "no such route")
 	f(p+"/batch", 400, "parameter ids is missing")
 	f(p+"/batch?ids=1-abc,1-1", 200, "")
@@ -174,6 +188,7 @@ func TestOrder(t *testing.T) {
 	f("DELETE", "/v1/pools", 401, none)
 	f("OPTIONS", "/v1/pools", 401, none)
 	f("GET", "/v1/owners", 401, none)
+	f("GET", "/v1/tokens/anything", 401, none)
 	f("POST", "/v1/owners/x", 401, none)
 	f("GET", "/v1/positions?sort=bad", 403, origin)
 	f("GET", "/v1/positions/nothing/there", 403, origin)

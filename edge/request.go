@@ -171,6 +171,10 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Batch, err = chains.PositionBatch(r.query)
 	case routePoolBatch:
 		r.Batch, err = chains.PoolBatch(r.query)
+	case routeTokens:
+		r.Tokens, err = chains.Tokens(r.query)
+	case routeToken:
+		err = r.parseToken(chains)
 	case routeOwner:
 		err = r.parseOwner()
 	case routePositionExport, routePoolExport:
@@ -193,6 +197,17 @@ func (r *request) parseOwner() (err error) {
 		return r.malformed
 	}
 	if r.Owner, err = query.Owner(r.id); err != nil {
+		return err
+	}
+	return query.None(r.query)
+}
+
+// parseToken parses the chain, the address and the parameters of a token.
+func (r *request) parseToken(chains query.Chains) (err error) {
+	if r.malformed != nil {
+		return r.malformed
+	}
+	if r.Chain, r.Token, err = chains.Token(r.chain, r.id); err != nil {
 		return err
 	}
 	return query.None(r.query)

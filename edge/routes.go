@@ -26,6 +26,8 @@ const (
 	routeOwner
 	routePositionExport
 	routePoolExport
+	routeTokens
+	routeToken
 	routeStream
 	routeChains
 	routeProtocols
@@ -70,6 +72,8 @@ var routes = [numRoutes]struct {
 	routeOwner:          {"owner", priced, accounts.RouteOwner},
 	routePositionExport: {"position_export", priced, accounts.RoutePositionExport},
 	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
+	routeTokens:         {"tokens", priced, accounts.RouteTokens},
+	routeToken:          {"token", priced, accounts.RouteToken},
 	routeStream:         {"stream", priced, accounts.RouteStream},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
@@ -94,7 +98,7 @@ type target struct {
 	route  route
 	access access
 	// The decoded path segments of a detail; id is of a position or pool, or the
-	// address of an owner.
+	// address of an owner or token.
 	chain, protocol, id []byte
 	malformed           error // why a segment could not be decoded
 }
@@ -115,7 +119,7 @@ func matchRoute(path, buf []byte) (t target) {
 	// Everything below these needs a key, whether it is a route or not.
 	v1 := n >= 2 && s(0) == "v1"
 	listed := v1 && (s(1) == "positions" || s(1) == "pools")
-	if listed || v1 && s(1) == "owners" {
+	if listed || v1 && (s(1) == "owners" || s(1) == "tokens") {
 		t.access = priced
 	}
 	if !clean {
@@ -135,6 +139,8 @@ func matchRoute(path, buf []byte) (t target) {
 		t.route = routeUnits
 	case v1 && n == 3 && s(1) == "owners":
 		t.id, t.route = parts[2], routeOwner
+	case v1 && n == 4 && s(1) == "tokens":
+		t.chain, t.id, t.route = parts[2], parts[3], routeToken
 	case listed && n == 3:
 		t.route = matchUnderList(s(1) == "positions", parts[2])
 	case listed && (n == 5 || n == 6):
@@ -153,6 +159,8 @@ func matchTop(name []byte) route {
 		return routePositions
 	case "pools":
 		return routePools
+	case "tokens":
+		return routeTokens
 	case "chains":
 		return routeChains
 	case "protocols":

@@ -189,12 +189,60 @@ func (w *walker) walk(pinned, plain *tally) {
 	}
 	want := w.m.expect(path, named)
 	pinned.compare(ids, want)
+	if err := w.export(path, named, ids); err != nil {
+		pinned.err = err
+	}
 
 	ids = nil
 	for page, more := 1, true; more && err == nil; page++ {
 		ids, _, more, err = w.page(ids, fmt.Sprintf("%s&limit=%d&page=%d", path, limit, page))
 	}
 	plain.compare(ids, want)
+}
+
+// export reads the list of a walk once more, as an export that begins at a row of it,
+// and holds it against the rows of the walk.
+func (w *walker) export(path, named string, ids []string) error {
+	after := w.IntN(len(ids) + 2)
+	place, query, _ := strings.Cut(path, "?")
+	a := w.s.get(fmt.Sprintf("%s/export?%s&generation=%s&after=%d", place, query, named, after),
+		gate.HeaderKey+": "+w.key)
+	if a.code != 200 {
+		return fmt.Errorf("%s of %s: an export is %d %s", path, named, a.code, a.body)
+	}
+
+	want := ids[min(after, len(ids)):]
+	lines := strings.Split(strings.TrimSuffix(a.body, "\n"), "\n")
+	rows := lines[:len(lines)-1]
+	if len(rows) != len(want) || !strings.HasPrefix(lines[len(rows)], `{"end":true,`) {
+		return fmt.Errorf("%s of %s after %d: an export has %d rows and ends with %.200s; the walk has %d",
+			path, named, after, len(rows), lines[len(rows)], len(want))
+	}
+	for i, line := range rows {
+		var row walkedRow
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			return err
+		}
+		if row.id() != want[i] || row.Rank != after+i+1 {
+			return fmt.Errorf("%s of %s after %d: row %d of an export is %s, rank %d; the walk has %s",
+				path, named, after, i, row.id(), row.Rank, want[i])
+		}
+	}
+	return nil
+}
+
+// walkedRow is what tells a row of either list from others.
+type walkedRow struct {
+	Rank               int
+	ChainID            int `json:"chainId"`
+	PositionID, PoolID string
+}
+
+func (r *walkedRow) id() string {
+	if r.PositionID != "" {
+		return fmt.Sprint(r.ChainID, "-", r.PositionID)
+	}
+	return fmt.Sprint(r.ChainID, "-", r.PoolID)
 }
 
 // question returns a list with random filters, and the length of its pages.
@@ -235,12 +283,8 @@ func (w *walker) page(ids []string, path string) (_ []string, named string, more
 	w.ctx.Request.Header.Set(gate.HeaderKey, w.key)
 	w.s.server.serve(&w.ctx)
 	var body struct {
-		Positions, Pools []struct {
-			Rank               int
-			ChainID            int `json:"chainId"`
-			PositionID, PoolID string
-		}
-		Pagination struct{ HasMore bool }
+		Positions, Pools []walkedRow
+		Pagination       struct{ HasMore bool }
 	}
 	if code := w.ctx.Response.StatusCode(); code != 200 {
 		return ids, "", false, fmt.Errorf("%d %s", code, w.ctx.Response.Body())
@@ -250,11 +294,7 @@ func (w *walker) page(ids []string, path string) (_ []string, named string, more
 	}
 
 	for _, r := range append(body.Positions, body.Pools...) {
-		if id := r.PositionID; id != "" {
-			ids = append(ids, fmt.Sprint(r.ChainID, "-", id))
-		} else {
-			ids = append(ids, fmt.Sprint(r.ChainID, "-", r.PoolID))
-		}
+		ids = append(ids, r.id())
 	}
 	return ids, string(w.ctx.Response.Header.Peek(gate.HeaderGeneration)), body.Pagination.HasMore, nil
 }

@@ -36,6 +36,10 @@ type columns struct {
 	safePools    *block.Bitmap // neither token is risky
 	defaultPools *block.Bitmap // safe, and at least DefaultMinPoolTVLUsd
 
+	// By token, and the tokens in the order of their TVL.
+	tokenPools  []TokenPools
+	tokensByTVL []uint32
+
 	quarantined     *block.Bitmap
 	someQuarantined bool
 
@@ -92,6 +96,7 @@ func buildColumns(prev *View, st *market.State, pause func()) *columns {
 	f.fillPools()
 	f.fillPositions()
 	f.fillLookups()
+	f.fillTokens()
 	return f.columns
 }
 

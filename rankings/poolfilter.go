@@ -91,9 +91,14 @@ func (v *View) poolsOf(tokens []market.Address) *block.Bitmap {
 	return found
 }
 
-// Token returns the index of the token with that address. The view must be warm.
+// Token returns the index of the token with that address. A view without columns
+// compares every token.
 func (v *View) Token(a market.Address) (uint32, bool) {
-	return v.columns.tokens.find(v.State.Tokens.Len(), func(row uint32) int {
+	var x index
+	if v.columns != nil {
+		x = v.columns.tokens
+	}
+	return x.find(v.State.Tokens.Len(), func(row uint32) int {
 		return bytes.Compare(v.State.Tokens.At(row).Address[:], a[:])
 	})
 }

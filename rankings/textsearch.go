@@ -13,14 +13,9 @@ import (
 // If many can, each pool is tested as it is read, so that a page or a count that
 // stops early costs little.
 func (f *filter) filterSearch(v *View, search string) {
-	var text []byte
-	for _, r := range search {
-		text = appendLower(text, r)
-	}
-
-	lower := string(text)
-	if lower == "0" || lower == "x" || lower == "0x" {
-		return // every id contains it
+	text := lowerText(search)
+	if inEveryID(text) {
+		return
 	}
 
 	c, st := v.columns, v.State
@@ -32,7 +27,7 @@ func (f *filter) filterSearch(v *View, search string) {
 	// Matching pool ids and token addresses, by trigrams.
 	tokens, found := c.symbols.findText(text), block.NewBitmap(f.n)
 	switch {
-	case !inSomeHex(lower):
+	case !inSomeHex(string(text)):
 	case len(text) == 1:
 		digit := uint16(1) << letter(text[0])
 		f.addTest(func(pool uint32) bool {
@@ -62,6 +57,19 @@ func (f *filter) filterSearch(v *View, search string) {
 	}
 
 	f.require(found)
+}
+
+// lowerText returns a text as searches compare it.
+func lowerText(search string) (text []byte) {
+	for _, r := range search {
+		text = appendLower(text, r)
+	}
+	return text
+}
+
+// inEveryID reports whether every id contains a text.
+func inEveryID(text []byte) bool {
+	return string(text) == "0" || string(text) == "x" || string(text) == "0x"
 }
 
 // fewPools: up to 1/fewPools of all pools are looked up. With more, testing each

@@ -34,6 +34,10 @@ type Options struct {
 	// committed. nil: none.
 	Tee func(chain market.ChainID, batch []byte) error
 
+	// Requests returns how many requests have come so far. While they come, flushes
+	// and compactions pause more often. nil: they never come.
+	Requests func() uint64
+
 	Metrics *metrics.Set // nil: none
 	Logger  *slog.Logger // nil: slog.Default()
 	// Exit ends the process when Pebble cannot continue, for example after a
@@ -91,6 +95,10 @@ func (o Options) withDefaults() Options {
 		o.Exit = func() { os.Exit(1) }
 	}
 
+	if o.Requests == nil {
+		o.Requests = func() uint64 { return 0 }
+	}
+
 	if o.fs == nil {
 		o.fs = vfs.Default
 	}
@@ -100,7 +108,7 @@ func (o Options) withDefaults() Options {
 // pebble returns the options of the database. The caller owns the cache.
 func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 	p := &pebble.Options{
-		FS:                          o.fs,
+		FS:                          pacedFS{o.fs, o.Requests},
 		FormatMajorVersion:          pebbleFormat,
 		Cache:                       cache,
 		ReadOnly:                    o.ReadOnly,

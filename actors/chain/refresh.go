@@ -140,23 +140,48 @@ func samePrice(a, b *market.Price) bool {
 	return x == y && sameFloat(a.Usd, b.Usd) && sameFloat(a.ExitUsd, b.ExitUsd)
 }
 
-// valuePools computes the stats of the pools that need it and returns them.
+// valuePools computes the stats of the pools that need it and returns those whose
+// stats are others than before. A third of them are not when the native price moves.
 func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
+	valued := 0
 	for i := range st.Pools.Len() {
-		if c.stale[i] || c.everything {
-			put(&c.stats, i, value.Stats(st, i))
-			changed = append(changed, i)
-			c.stale[i] = false
-			if len(changed)%strideValued == 0 {
-				pause()
-			}
-		}
 		pauseAt(i, pause)
+		if !c.stale[i] && !c.everything {
+			continue
+		}
+
+		c.stale[i] = false
+		stats := value.Stats(st, i)
+		if i == c.stats.Len() || !sameStats(c.stats.At(i), &stats) {
+			put(&c.stats, i, stats)
+			changed = append(changed, i)
+		}
+		if valued++; valued%strideValued == 0 {
+			pause()
+		}
 	}
 
 	c.everything = false
 	st.Stats = c.stats.Freeze()
 	return changed
+}
+
+func sameStats(a, b *market.PoolStats) bool {
+	x, y := *a, *b
+	for _, f := range [...][2]*float64{
+		{&x.TVLUsd, &y.TVLUsd}, {&x.FeeAPR, &y.FeeAPR}, {&x.CurrentPrice, &y.CurrentPrice},
+		{&x.VolumeUsd1h, &y.VolumeUsd1h}, {&x.VolumeUsd24h, &y.VolumeUsd24h},
+		{&x.VolumeUsd7d, &y.VolumeUsd7d}, {&x.VolumeUsd30d, &y.VolumeUsd30d},
+		{&x.FeesUsd1h, &y.FeesUsd1h}, {&x.FeesUsd24h, &y.FeesUsd24h},
+		{&x.FeesUsd7d, &y.FeesUsd7d}, {&x.FeesUsd30d, &y.FeesUsd30d},
+	} {
+		if !sameFloat(*f[0], *f[1]) {
+			return false
+		}
+		*f[0], *f[1] = 0, 0
+	}
+
+	return x == y
 }
 
 // markStale notes which pools the changes touch. When the rolling windows have

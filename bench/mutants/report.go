@@ -21,6 +21,7 @@ func readEquivalents(text string) (map[string]bool, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
+
 		at := max(strings.LastIndexByte(line, '\t'), 0)
 		name, reason := line[:at], line[at:]
 		if strings.Count(name, "\t") != 3 || strings.TrimSpace(reason) == "" {

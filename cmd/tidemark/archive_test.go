@@ -231,3 +231,49 @@ func TestArchiveCommands(t *testing.T) {
 		t.Error("the imported archive gives no state")
 	}
 }
+
+// Damage of an archive is a finding of the check, with its directory, file and blocks.
+func TestCheckArchives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates a market")
+	}
+	s := newArchiveStage(t)
+	s.fill()
+	f := func(name string, want ...string) {
+		t.Helper()
+		got, err := checkArchives(s.data)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: %q, %v; want %q", name, got, err, want)
+		}
+		for i := range want {
+			if !strings.HasPrefix(got[i], want[i]) {
+				t.Errorf("%s: %q; want %q", name, got[i], want[i])
+			}
+		}
+	}
+	f("a whole archive")
+
+	files, err := filepath.Glob(filepath.Join(s.data, archiveDir, "1", "*.spans"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(files[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f("a byte that flipped", "archive/1: segment "+filepath.Base(files[0])+" of the archive is damaged from block ")
+
+	text[3] ^= 1
+	if err := os.WriteFile(files[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f("no header", "archive/1: no segment in ")
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	f("an empty directory")
+}

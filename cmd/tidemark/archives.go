@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strconv"
+
+	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors/feed/archive"
 	"tidemark/rankings/market"
@@ -46,12 +49,14 @@ func (l *loaded) archiveConfig(c *ChainConfig) archive.Config {
 
 // openArchive opens the archive of a chain; nil: it has none. A simulated market keeps
 // none, because it is computed from its seed.
-func (l *loaded) openArchive(c *ChainConfig, full func() bool, log *slog.Logger) (*archive.Archive, error) {
+func (l *loaded) openArchive(
+	c *ChainConfig, full func() bool, set *metrics.Set, log *slog.Logger,
+) (*archive.Archive, error) {
 	if !l.Archive || l.Feed == "sim" {
 		return nil, nil
 	}
 	config := l.archiveConfig(c)
-	config.Full, config.Log = full, log
+	config.Full, config.Metrics, config.Log = full, set, log
 	a, err := archive.Open(config)
 	if err != nil {
 		return nil, err
@@ -89,6 +94,43 @@ func (l *loaded) hasArchives() bool {
 	}
 
 	return true
+}
+
+// checkArchives returns what is wrong with the archives in a data directory.
+func checkArchives(data string) (findings []string, err error) {
+	dirs, err := filepath.Glob(filepath.Join(data, archiveDir, "*"))
+	if err != nil {
+		return nil, err
+	}
+
+	for _, dir := range dirs {
+		list, err := findingsOf(dir)
+		if err != nil {
+			list = append(list, err.Error())
+		}
+		for _, line := range list {
+			findings = append(findings, fmt.Sprintf("%s: %s", filepath.Join(archiveDir, filepath.Base(dir)), line))
+		}
+	}
+	return findings, nil
+}
+
+// findingsOf checks the archive in a directory.
+func findingsOf(dir string) (findings []string, err error) {
+	id, err := archive.Find(dir)
+	if errors.Is(err, archive.ErrEmpty) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	a, err := archive.Open(archive.Config{Identity: id, Dir: dir, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	findings, err = a.Check()
+	return findings, errors.Join(err, a.Close())
 }
 
 // chainOf returns a chain of the configuration.

@@ -21,6 +21,13 @@ type BackupCmd struct {
 	Dir string `arg:"" help:"Directory to make; it must not exist." type:"path"`
 }
 
+// Help says what a backup has.
+func (c *BackupCmd) Help() string {
+	return "A backup has the data of all chains and all accounts. It has no archive: that is not " +
+		"needed to go on, can be as large again, and does not change once it is written. " +
+		"`tidemark archive export` writes it to a file."
+}
+
 // Run asks the node for it.
 func (c *BackupCmd) Run() error {
 	path := "/backup?dir=" + url.QueryEscape(c.Dir)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark/storage"
@@ -50,8 +51,8 @@ func (c *CheckCmd) Run() error {
 	return nil
 }
 
-// checkData prints every finding of both stores. Damage is a finding too: what
-// one store has of it keeps nobody from checking the other.
+// checkData prints every finding of both stores and of the archives. Damage is a finding
+// too: what one has of it keeps nobody from checking the others.
 func checkData(dir string, w io.Writer) (findings int, err error) {
 	market, err := checkMarket(dir)
 	if err != nil {
@@ -61,10 +62,16 @@ func checkData(dir string, w io.Writer) (findings int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, line := range append(market, accounts...) {
+	archives, err := checkArchives(dir)
+	if err != nil {
+		return 0, err
+	}
+
+	all := slices.Concat(market, accounts, archives)
+	for _, line := range all {
 		fmt.Fprintln(w, line)
 	}
-	return len(market) + len(accounts), nil
+	return len(all), nil
 }
 
 func checkMarket(dir string) (findings []string, err error) {

@@ -230,6 +230,11 @@ func chartLies() []*lie {
 func routeLies() []*lie {
 	return []*lie{
 		{rule: "batch", field: "positions[0].rank", path: "/v1/positions/batch?", change: ofFirst("positions", set("rank", 1.0))},
+		{rule: "tokens", field: "tokens[0].tvlUsd", path: "/v1/tokens?", change: ofFirst("tokens", raise("tvlUsd", 1))},
+		{rule: "tokens", field: "tokens[0].symbol", path: "/v1/tokens?", change: ofFirst("tokens", set("symbol", "FAKE"))},
+		{rule: "tokens", field: "pools", path: "/v1/tokens?", change: ofLast("tokens", raise("pools", 1))},
+		{rule: "token", field: "markets", path: "/v1/tokens/1/", change: ofFirst("markets", flip("used"))},
+		{rule: "token", field: "risky", path: "/v1/tokens/1/0x0000000000000000000000000000000000000000", change: flip("risky")},
 		{rule: "owner sums", field: "chains[0].pnlUsd", path: "/v1/owners/", change: ofFirst("chains", raise("pnlUsd", 1))},
 		{rule: "owner sums", field: "total.openPositions", path: "/v1/owners/", change: raise("total.openPositions", 1)},
 		{rule: "ticks", field: "liquidityNet of all ticks", pool: isAnyPool, path: "/POOL/ticks?", change: without("ticks")},

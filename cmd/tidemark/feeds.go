@@ -44,7 +44,7 @@ func (l *loaded) chainSpecs(
 			prices = simulated.Prices
 		}
 
-		kept, err := l.openArchive(c, full, log)
+		kept, err := l.openArchive(c, full, set, log)
 		if err != nil {
 			return nil, err
 		}

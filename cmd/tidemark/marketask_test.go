@@ -35,6 +35,8 @@ func init() {
 		"poolsbatch":     (*stage).showBatch,
 		"ticks":          (*stage).showTicks,
 		"owner":          (*stage).showOwner,
+		"tokens":         (*stage).showTokens,
+		"priced":         (*stage).showToken,
 		"position": func(s *stage, words, fields []string) []string {
 			return s.showOne("positions", words[1], fields)
 		},
@@ -139,6 +141,8 @@ func (s *stage) askPlainly(path, asked string) answer {
 			func(dst []byte, row *rankings.Row) []byte {
 				return render.AppendPool(dst, render.NewPool(row.View.State, row.Index), row.Rank)
 			})
+	case "/v1/tokens":
+		return s.plainTokens(chains.Tokens([]byte(asked)))
 	case "/v1/positions/batch":
 		ids, err := chains.PositionBatch([]byte(asked))
 		return s.plainBatch("positions", ids, err)
@@ -149,6 +153,9 @@ func (s *stage) askPlainly(path, asked string) answer {
 
 	if owner, ok := strings.CutPrefix(path, "/v1/owners/"); ok {
 		return s.plainOwner(owner)
+	}
+	if strings.HasPrefix(path, "/v1/tokens/") {
+		return s.plainToken(path)
 	}
 	if strings.HasSuffix(path, "/ticks") {
 		return s.plainTicks(path, asked)

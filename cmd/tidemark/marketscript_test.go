@@ -32,6 +32,8 @@ var updateMarkets = flag.Bool("update", false, "write what market scripts show i
 //	positionsbatch ID,… : FIELD …  rows by their ids, then the missing ones
 //	poolsbatch P,… : FIELD …
 //	ticks P QUERY : FIELD …        the ticks of a pool
+//	tokens QUERY : FIELD …         a page of tokens
+//	priced A : FIELD …             a token, its markets, and the checks that failed
 //	owner NAME : FIELD …           what a person holds on each chain, then in total
 //
 // Every script runs three times: asked of the rankings themselves, before and

@@ -75,7 +75,7 @@ func (n *node) openStores() error {
 
 	var err error
 	n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{
-		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives,
+		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
 	})
 	if err != nil {
 		return adviseMarket(n.Data, err)

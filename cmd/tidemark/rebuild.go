@@ -100,7 +100,7 @@ func (l *loaded) rebuild(ctx context.Context, id market.ChainID, out io.Writer) 
 		return r, err
 	}
 	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	kept, err := l.openArchive(c, nil, log)
+	kept, err := l.openArchive(c, nil, nil, log)
 	if err != nil {
 		return r, err
 	}

@@ -13,6 +13,7 @@
 //	              say which questions
 //	merged.go     several chains in one list, and the free routes
 //	ticks.go      a pool's ticks against its row and its positions
+//	tokens.go     tokens against the rows of pools, and their prices redone
 //	owners.go     what owners hold against their positions
 //	batches.go    rows by their ids against the lists
 //	details.go    details against rows, histories against amounts

@@ -69,7 +69,7 @@ func (c *checker) run() error {
 			do   func(chain int64) error
 		}{
 			{"lists of positions", c.positionLists}, {"lists of pools", c.poolLists},
-			{"batches", c.batches}, {"pools", c.poolDetails}, {"positions", c.positionDetails},
+			{"batches", c.batches}, {"tokens", c.tokens}, {"pools", c.poolDetails}, {"positions", c.positionDetails},
 		} {
 			c.progress("chain %d: %s", chain, step.what)
 			if err := step.do(chain); err != nil {

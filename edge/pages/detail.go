@@ -94,7 +94,7 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 	case accounts.RoutePoolTicks:
 		return renderTicks(q, v.State, i), nil
 	case accounts.RouteExplain:
-		return p.renderExplanation(q, v, i), nil
+		return p.renderExplanation(v, i), nil
 	case accounts.RoutePositionCharts:
 		return p.positionCharts(q, v, i)
 	case accounts.RoutePoolCharts:
@@ -104,13 +104,9 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 	panic("BUG: a route without a page")
 }
 
-// renderExplanation renders how position i comes to its numbers. The feed's
-// answers are those of the view; a view that was restored has the present ones.
-func (p *Pages) renderExplanation(q *Question, v *rankings.View, i uint32) *Page {
-	params, answers := p.cfg.Prices(q.Chain)
-	if v.FeedPrices != nil {
-		answers = v.FeedPrices
-	}
+// renderExplanation renders how position i comes to its numbers.
+func (p *Pages) renderExplanation(v *rankings.View, i uint32) *Page {
+	params, answers := p.pricesOf(v)
 	e := value.Explain(v.State, params, answers, i)
 	return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}
 }

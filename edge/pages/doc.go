@@ -4,6 +4,7 @@
 //	list.go      a page of positions or pools
 //	ticks.go     the initialised ticks of a pool
 //	owner.go     what an owner's positions come to
+//	tokens.go    tokens, and how the price of one was found
 //	batch.go     positions or pools by their ids
 //	detail.go    one position or pool; history.go and charts.go hold its parts
 //	jobs.go      counts and selections that may outlive their request

@@ -164,7 +164,8 @@ func (e *Export) AppendHead(dst []byte) []byte {
 }
 
 // AppendRows appends the next rows, n at most. It waits for its turn while as many
-// exports as there are processors are being rendered, and gives up when ended closes.
+// exports as there are processors are being rendered. When ended closes meanwhile, it
+// appends none.
 func (e *Export) AppendRows(
 	dst []byte, n uint64, ended <-chan struct{},
 ) (out []byte, rows uint64, err *render.Error) {

@@ -92,6 +92,8 @@ const (
 	entryBytes = 768
 	// asOfBytes is room for asOf and the flags of a partial answer.
 	asOfBytes = 128
+	// tokenBytes is the usual length of a token of a list.
+	tokenBytes = 320
 	// tickBytes is the usual length of a tick of a pool.
 	tickBytes = 128
 	// chartBytes and chartDayBytes are the usual lengths of a chart without its

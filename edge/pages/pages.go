@@ -158,6 +158,9 @@ type Question struct {
 	Batch []query.BatchID
 	// Set for an owner.
 	Owner *market.Address
+	// Set for a list of tokens, and for one token.
+	Tokens rankings.TokenQuestion
+	Token  *market.Address
 
 	text    [512]byte // the canonical question and its cache key
 	views   [4]*rankings.View
@@ -182,6 +185,10 @@ func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
 		return p.answerBatch(q)
 	case accounts.RouteOwner:
 		return p.answerOwner(q)
+	case accounts.RouteTokens:
+		return p.answerTokens(q)
+	case accounts.RouteToken:
+		return p.answerToken(q)
 	}
 	return p.answerDetail(q)
 }

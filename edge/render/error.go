@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"tidemark/rankings/market"
 )
 
 // Error is an answer other than 200: a message for the client and a cause for the
@@ -66,6 +68,13 @@ const absentUnits = 1
 func Absent(generations, format string, args ...any) *Error {
 	return &Error{
 		Code: 404, Message: fmt.Sprintf(format, args...), Units: absentUnits, Generations: generations,
+	}
+}
+
+// AbsentToken is the 404 for a token that no pool of a chain has. It is free.
+func AbsentToken(generations string, chain market.ChainID) *Error {
+	return &Error{
+		Code: 404, Message: fmt.Sprintf("no such token on chain %d", chain), Generations: generations,
 	}
 }
 

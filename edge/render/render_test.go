@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark/rankings"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -153,6 +154,30 @@ func TestPoolGolden(t *testing.T) {
 	golden(t, "pool.json", AppendPool(nil, NewPool(st, 0), 7))
 	golden(t, "pool_unranked.json", AppendPool(nil, NewPool(st, 1), 0))
 	golden(t, "pool_dynamic.json", AppendPoolDetail(nil, NewPool(st, 1)))
+}
+
+// TestTokensGolden renders a token with markets, in a list and by itself, and one
+// that has no price and no texts.
+func TestTokensGolden(t *testing.T) {
+	st := testState()
+	pools := rankings.TokenPools{Pools: 2, TVLUsd: 1234567.875}
+	golden(t, "token_row.json", AppendTokenRow(nil, st, 0, pools, 7))
+	unknown := rankings.TokenPools{Pools: 1, TVLUsd: market.Unknown}
+	golden(t, "token_row_unknown.json", AppendTokenRow(nil, st, 2, unknown, 8))
+
+	e := value.PriceExplanation{
+		Token: 0, Price: *st.Prices.At(0), FeedUsd: 2500, Omitted: 3,
+		Markets: []value.MarketExplanation{
+			{Pool: 0, By: 1, ByUsd: 1, Usd: 2534.75, ReachUsd: 9e6, WeightUsd: 8.5e6, Used: true, Checks: []value.Check{
+				{Name: "market-usd", Have: 9e6, Want: 1000, Met: true},
+			}},
+			{Pool: 1, By: 1, ByUsd: 1, Usd: market.Unknown, WeightUsd: market.Unknown, Reason: market.ReasonThinMarket},
+		},
+		Checks: []value.Check{{Name: "lone-usd", Have: market.Unknown, Want: 50_000}, {Name: "lone-age", Have: 7, Want: 6, Met: true}},
+	}
+	golden(t, "token.json", AppendToken(nil, st, &e, pools))
+	e = value.PriceExplanation{Token: 2, Price: *st.Prices.At(2), FeedUsd: market.Unknown}
+	golden(t, "token_unknown.json", AppendToken(nil, st, &e, rankings.TokenPools{}))
 }
 
 func TestTicksGolden(t *testing.T) {

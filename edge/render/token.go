@@ -5,15 +5,19 @@ import "tidemark/rankings/market"
 // appendToken appends a token as a row shows it. usd is its price in the row. risky
 // is whether it is risky now, also if the row has older prices.
 func appendToken(dst []byte, t *market.Token, usd float64, risky bool) []byte {
-	dst = append(dst, `{"address":"`...)
+	return append(appendTokenFields(append(dst, '{'), t, usd, risky), '}')
+}
+
+// appendTokenFields appends the fields of a token to an object.
+func appendTokenFields(dst []byte, t *market.Token, usd float64, risky bool) []byte {
+	dst = append(dst, `"address":"`...)
 	dst = t.Address.AppendHex(dst)
 	dst = text(append(dst, `","symbol":`...), t.Symbol, MaxSymbol)
 	dst = text(append(dst, `,"name":`...), t.Name, MaxName)
 	dst = integer(append(dst, `,"decimals":`...), t.Decimals)
 	dst = boolean(append(dst, `,"isNative":`...), t.IsNative())
 	dst = number(append(dst, `,"priceUsd":`...), usd)
-	dst = boolean(append(dst, `,"risky":`...), risky)
-	return append(dst, '}')
+	return boolean(append(dst, `,"risky":`...), risky)
 }
 
 var sources = [...]string{

@@ -108,16 +108,69 @@ func (e *Explanation) listPrices(r *row) {
 	}
 }
 
-// explainPrices solves the legs' tokens: over their own pools, and over the
-// pools against anchors of every token that they trade against.
+// explainPrices solves the prices of the legs' tokens and of the native currency.
 func (e *Explanation) explainPrices(s *solver, r *row) {
-	s.priceAnchors()
-	pool, native := r.pool, s.st.Native
-	marks := make([]uint8, s.st.Tokens.Len())
-	marks[pool.Currency0], marks[pool.Currency1] = leg, leg
+	native := s.st.Native
+	solved := s.solveTokens(r.pool.Currency0, r.pool.Currency1)
 	if native != market.NoIndex {
-		marks[native] = leg
+		e.Prices = append(e.Prices, s.explainToken(native, solved.quotes))
 	}
+	for _, through := range s.intermediateTokens(&solved) {
+		e.Prices = append(e.Prices, s.explainThrough(through, solved.quotes))
+	}
+
+	for leg, token := range r.at.tokens {
+		if token != native {
+			e.Prices = append(e.Prices, s.explainToken(token, solved.quotes))
+		}
+		if r.hasOwnPriceOnly(leg) {
+			e.barOwnPool(token, r.position.Pool, &e.Metrics.Price[leg])
+		}
+	}
+}
+
+// ExplainToken returns how a token got its price. It costs what Explain does.
+func ExplainToken(st *market.State, p *Params, ext []FeedPrice, token uint32) PriceExplanation {
+	s := newSolver(st, p, ext)
+	e := s.explainToken(token, s.solveTokens(token).quotes)
+	e.Price = shownPrice(st.Prices.At(token))
+	return e
+}
+
+// solution is the prices of a few tokens on their way.
+type solution struct {
+	quotes []quote
+	marks  []uint8 // by token
+}
+
+// solveTokens solves the prices of tokens and of the native currency: over their own
+// pools, and over the pools against anchors of every token that they trade against.
+func (s *solver) solveTokens(tokens ...uint32) solution {
+	s.priceAnchors()
+	if native := s.st.Native; native != market.NoIndex && !slices.Contains(tokens, native) {
+		tokens = append(tokens, native)
+	}
+	marks := s.markTokens(tokens)
+	quotes := s.priceHops(func(pool *market.Pool) bool {
+		a, b := pool.Currency0, pool.Currency1
+		return marks[a] == leg || marks[b] == leg ||
+			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
+	})
+
+	for _, token := range tokens {
+		s.keepPrice(token)
+	}
+	s.liftExits()
+	return solution{quotes, marks}
+}
+
+// markTokens marks tokens as legs, and those that they trade against as neighbours.
+func (s *solver) markTokens(tokens []uint32) []uint8 {
+	marks := make([]uint8, s.st.Tokens.Len())
+	for _, token := range tokens {
+		marks[token] = leg
+	}
+
 	for i := range s.st.Pools.Len() {
 		a, b := s.tokenOf(i, 0), s.tokenOf(i, 1)
 		if marks[a] == leg && !s.prices[a].Anchor {
@@ -127,32 +180,7 @@ func (e *Explanation) explainPrices(s *solver, r *row) {
 			marks[a] = max(marks[a], neighbour)
 		}
 	}
-	quotes := s.priceHops(func(pool *market.Pool) bool {
-		a, b := pool.Currency0, pool.Currency1
-		return marks[a] == leg || marks[b] == leg ||
-			s.prices[a].Anchor && marks[b] != unmarked || s.prices[b].Anchor && marks[a] != unmarked
-	})
-	for _, token := range []uint32{pool.Currency0, pool.Currency1, native} {
-		if token != market.NoIndex {
-			s.keepPrice(token)
-		}
-	}
-	s.liftExits()
-
-	if native != market.NoIndex {
-		e.Prices = append(e.Prices, s.explainToken(native, quotes))
-	}
-	for _, through := range s.intermediateTokens(quotes, marks) {
-		e.Prices = append(e.Prices, s.explainThrough(through, quotes))
-	}
-	for leg, token := range r.at.tokens {
-		if token != native {
-			e.Prices = append(e.Prices, s.explainToken(token, quotes))
-		}
-		if r.hasOwnPriceOnly(leg) {
-			e.barOwnPool(token, r.position.Pool, &e.Metrics.Price[leg])
-		}
-	}
+	return marks
 }
 
 // barOwnPool corrects the explanation of a leg's token, whose price is the
@@ -176,11 +204,11 @@ func (e *Explanation) barOwnPool(token, pool uint32, price *market.Price) {
 
 // intermediateTokens returns the tokens that are no legs and through which an eligible
 // market prices a leg: ordinary tokens, ascending.
-func (s *solver) intermediateTokens(quotes []quote, marks []uint8) (tokens []uint32) {
-	for i := range quotes {
-		q := &quotes[i]
-		prices := marks[q.token] == leg && q.bar == market.ReasonNone
-		if prices && !q.byAnchor && marks[q.by] != leg {
+func (s *solver) intermediateTokens(solved *solution) (tokens []uint32) {
+	for i := range solved.quotes {
+		q := &solved.quotes[i]
+		prices := solved.marks[q.token] == leg && q.bar == market.ReasonNone
+		if prices && !q.byAnchor && solved.marks[q.by] != leg {
 			tokens = append(tokens, q.by)
 		}
 	}

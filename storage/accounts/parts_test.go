@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 	// Units are not spent when nothing has been written for long, and terms may change.
 	k.Cell.terms.Store(NewTerms(&Plan{ID: "q", MonthlyUnits: 100}, false))
 	b.Renew(&ticket, now+int64(2*time.Hour))
-	if v := b.Reserve(&ticket, 1); v != Stalled || ticket.Terms.Plan.ID != "q" {
+	if v := b.Reserve(&ticket, 1); v != Unleased || ticket.Terms.Plan.ID != "q" {
 		t.Errorf("after an hour without a flush: %d, plan %s", v, ticket.Terms.Plan.ID)
 	}
 }

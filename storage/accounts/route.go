@@ -18,10 +18,12 @@ const (
 	RouteOwner
 	RoutePositionExport
 	RoutePoolExport
+	RouteTokens
+	RouteToken
 	RouteStream
 
 	// NumRoutes is how many there are.
-	NumRoutes = 15
+	NumRoutes = 17
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -45,6 +47,8 @@ var routes = [NumRoutes]struct {
 	RoutePositionBatch:  {path: "/v1/positions/batch", units: 1, per: "20 ids begun"},
 	RoutePoolBatch:      {path: "/v1/pools/batch", units: 2, per: "20 ids begun"},
 	RouteOwner:          {path: "/v1/owners/{address}", units: 2},
+	RouteTokens:         {path: "/v1/tokens", units: 1},
+	RouteToken:          {path: "/v1/tokens/{chainId}/{address}", units: 1},
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
 	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},

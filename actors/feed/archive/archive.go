@@ -9,7 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+
+	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/rankings/market"
 )
@@ -35,6 +39,8 @@ type Config struct {
 	// before Sync. nil: never.
 	Full func() bool
 	Log  *slog.Logger // nil: silent
+	// Metrics has what there is of the archive; nil: none.
+	Metrics *metrics.Set
 }
 
 // Archive is the spans of one chain as they were fetched. Its methods may be called
@@ -49,7 +55,8 @@ type Archive struct {
 	pending  pending
 	version  uint64 // raised when spans are superseded or removed
 	checked  scrub
-	damages  int
+	unread   []*Damage // what Open could not read
+	m        meters
 }
 
 // Open finds what there is of an archive. An unfinished write at its end is dropped;
@@ -61,6 +68,7 @@ func Open(c Config) (*Archive, error) {
 	}
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	a := &Archive{cfg: c}
+	a.m = a.newMeters(c.Metrics)
 	if !c.ReadOnly {
 		if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot make an archive: %w", err)
@@ -95,7 +103,13 @@ func (a *Archive) openSegments() error {
 			return fmt.Errorf("%s: %w; move the directory away, or give the configuration it was made with", name, err)
 		}
 		if damage != nil {
-			if err := a.cutTail(s, damage, i == len(names)-1); err != nil {
+			unfinished := i == len(names)-1
+			if unfinished {
+				if unfinished, err = s.endsUnfinished(); err != nil {
+					return err
+				}
+			}
+			if err := a.cutTail(s, damage, unfinished); err != nil {
 				return err
 			}
 		}
@@ -119,7 +133,7 @@ func (a *Archive) clampSegments() {
 
 // setAside renames a file whose header is damaged: its blocks are fetched again.
 func (a *Archive) setAside(name string, damage error) error {
-	a.damages++
+	a.noteUnread(name, 0, damage)
 	a.cfg.Log.Error("a segment of the archive cannot be read; its blocks are fetched again",
 		"chain", a.cfg.Chain, "segment", filepath.Base(name), "error", damage)
 	if a.cfg.ReadOnly {
@@ -128,13 +142,24 @@ func (a *Archive) setAside(name string, damage error) error {
 	return os.Rename(name, name+".damaged")
 }
 
-// cutTail cuts a file after its last whole frame. At the end of the archive that is
-// the write that a kill interrupted.
-func (a *Archive) cutTail(s *segment, damage error, newest bool) error {
+// noteUnread notes damage that Open found in a file from a block on; 0: in all of it,
+// whose first block its name says. Where it ends says the segment that follows.
+func (a *Archive) noteUnread(path string, from uint64, damage error) {
+	a.m.damages.Inc()
+	name := filepath.Base(path)
+	if from == 0 {
+		from, _ = strconv.ParseUint(strings.TrimSuffix(name, suffix), 10, 64)
+	}
+	a.unread = append(a.unread, &Damage{File: name, From: from, Err: damage})
+}
+
+// cutTail cuts a file after its last whole frame. An unfinished end is the write that a
+// kill interrupted.
+func (a *Archive) cutTail(s *segment, damage error, unfinished bool) error {
 	a.cfg.Log.Warn("the end of a segment of the archive is dropped", "chain", a.cfg.Chain,
-		"segment", filepath.Base(s.path), "after", s.last.Number, "newest", newest, "error", damage)
-	if !newest {
-		a.damages++
+		"segment", filepath.Base(s.path), "after", s.last.Number, "unfinished", unfinished, "error", damage)
+	if !unfinished {
+		a.noteUnread(s.path, s.last.Number+1, damage)
 	}
 	if a.cfg.ReadOnly {
 		return nil
@@ -179,7 +204,7 @@ type Status struct {
 func (a *Archive) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := Status{Segments: len(a.segments), Damages: a.damages, Holes: a.holes()}
+	st := Status{Segments: len(a.segments), Damages: int(a.m.damages.Get()), Holes: a.holes()}
 	for i, s := range a.segments {
 		if i == 0 {
 			st.Base = s.base

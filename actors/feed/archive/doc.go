@@ -59,7 +59,9 @@
 // blocks that are missing from the nodes. Blocks before the first segment, which were
 // never fetched or are beyond what is to be kept, are not.
 //
-// The files, in reading order: record (a span's bytes), frame, segment (a file),
-// archive, write, replace, reader, writer (whole files), transfer (export and import),
-// repair, feed.
+// Check reads a whole archive, names every damaged part, and changes nothing.
+//
+// The files, in reading order: record (a span's bytes), frame, segment (a file), archive,
+// write, replace, reader, writer (whole files), transfer (export and import), repair,
+// check, feed, meters.
 package archive

@@ -14,11 +14,14 @@ import (
 // To have to be fetched again.
 type Damage struct {
 	File     string
-	From, To uint64
+	From, To uint64 // To 0: up to the segment that follows
 	Err      error
 }
 
 func (d *Damage) Error() string {
+	if d.To == 0 {
+		return fmt.Sprintf("segment %s of the archive is damaged from block %d on: %v", d.File, d.From, d.Err)
+	}
 	return fmt.Sprintf("segment %s of the archive is damaged: blocks %d to %d: %v", d.File, d.From, d.To, d.Err)
 }
 
@@ -144,7 +147,8 @@ type batch struct {
 }
 
 // ReadAfter reads what follows a block, up to the first block that is missing. The
-// reader is nil if the archive does not have the block after it.
+// reader is nil if the archive does not have the block after it. Whether that follows
+// the block's hash is for the caller to say: another branch is no damage.
 func (a *Archive) ReadAfter(at market.Head) (*Reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,7 +174,7 @@ func (a *Archive) ReadAfter(at market.Head) (*Reader, error) {
 	}
 	r.work.Go(func() {
 		defer close(r.batches)
-		after := at
+		after := market.Head{Number: at.Number, Time: at.Time}
 		for i := range run {
 			if after = a.readRun(r, &run[i], after); after.Number < run[i].last.Number {
 				return

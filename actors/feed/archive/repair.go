@@ -97,7 +97,7 @@ func (a *Archive) cutOut(d *Damage) error {
 		return d // it is gone
 	}
 	s := a.segments[i]
-	a.damages++
+	a.m.damages.Inc()
 	a.version++
 	if s == a.active {
 		if err := a.flush(); err != nil {

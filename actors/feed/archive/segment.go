@@ -209,6 +209,30 @@ func (s *segment) scan(f *os.File, size int64) (damage, err error) {
 	return damage, err
 }
 
+// endsUnfinished reports whether no whole frame follows what cannot be read: then it is
+// no damage of what was there, but a write that a kill interrupted.
+func (s *segment) endsUnfinished() (bool, error) {
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		return false, err
+	}
+	for rest := text[min(s.size, int64(len(text))):]; ; rest = rest[1:] {
+		i := bytes.Index(rest, []byte(frameMagic))
+		if i < 0 {
+			return true, nil
+		}
+		rest = rest[i:]
+
+		var h frame
+		if h.decode(rest) != nil || len(rest) < frameHead+int(h.packed) {
+			continue
+		}
+		if h.checkSum(rest[frameHead:][:h.packed]) == nil {
+			return false, nil
+		}
+	}
+}
+
 // dropAbove drops the heads above a block.
 func dropAbove(heads []market.Head, block uint64) []market.Head {
 	for len(heads) > 0 && heads[len(heads)-1].Number > block {

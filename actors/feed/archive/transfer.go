@@ -168,6 +168,9 @@ func Inspect(path string) (id Identity, st Status, err error) {
 	return s.Identity, s.status(), nil
 }
 
+// ErrEmpty is the error of a directory without a segment.
+var ErrEmpty = errors.New("there is no archive")
+
 // Find returns of what the archive in a directory is.
 func Find(dir string) (id Identity, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
@@ -175,6 +178,9 @@ func Find(dir string) (id Identity, err error) {
 		return id, err
 	}
 
+	if len(names) == 0 {
+		return id, fmt.Errorf("%w in %s", ErrEmpty, dir)
+	}
 	for _, name := range names {
 		var h fileHeader
 		text, err := readStart(name)
@@ -182,7 +188,7 @@ func Find(dir string) (id Identity, err error) {
 			return h.Identity, nil
 		}
 	}
-	return id, fmt.Errorf("there is no archive in %s", dir)
+	return id, fmt.Errorf("no segment in %s has a header that can be read", dir)
 }
 
 func readStart(name string) ([]byte, error) {

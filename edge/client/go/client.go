@@ -120,6 +120,17 @@ func (c *Client) Owner(ctx context.Context, address string) (*Owner, error) {
 	return get[Owner](ctx, c, "/v1/owners/"+url.PathEscape(address), nil)
 }
 
+// Tokens returns one page of the tokens, those with the highest TVL first.
+func (c *Client) Tokens(ctx context.Context, q TokensQuery) (*TokenList, error) {
+	return get[TokenList](ctx, c, "/v1/tokens", q.values())
+}
+
+// Token returns one token, and how its price was found.
+func (c *Client) Token(ctx context.Context, chainID int64, address string) (*TokenDetail, error) {
+	path := "/v1/tokens/" + strconv.FormatInt(chainID, 10) + "/" + url.PathEscape(address)
+	return get[TokenDetail](ctx, c, path, nil)
+}
+
 // Usage returns what the key's account has used this month. The call is free.
 func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return get[Usage](ctx, c, "/v1/usage", nil)
@@ -191,20 +202,49 @@ func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {
 	return *all, nil
 }
 
-// get calls the API and retries until there is an answer or a retry is pointless.
+// get calls the API and decodes the answer.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (*T, error) {
+	answer, _, err := getFrom[T](ctx, c, path, query)
+	return answer, err
+}
+
+// getFrom is get, and also returns the generations of the answer.
+func getFrom[T any](
+	ctx context.Context, c *Client, path string, query url.Values,
+) (_ *T, generation string, err error) {
+	var body []byte
+	raw, err := c.open(ctx, path, query, func(raw *http.Response) (err error) {
+		defer raw.Body.Close()
+		body, err = io.ReadAll(raw.Body)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+
+	answer := new(T)
+	if err := json.Unmarshal(body, answer); err != nil {
+		return nil, "", fmt.Errorf("tidemark: cannot decode the answer to %s: %w", path, err)
+	}
+	return answer, raw.Header.Get("X-Generation"), nil
+}
+
+// open calls the API and retries until there is an answer that accept takes, or a retry
+// is pointless. accept reads the answer's body, or leaves that to the caller.
+func (c *Client) open(
+	ctx context.Context, path string, query url.Values, accept func(*http.Response) error,
+) (*http.Response, error) {
 	target := c.URL + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
 
 	for attempt := 1; ; attempt++ {
-		body, err := c.fetch(ctx, target)
+		answer, err := c.fetch(ctx, target)
 		if err == nil {
-			answer := new(T)
-			if err = json.Unmarshal(body, answer); err != nil {
-				return nil, fmt.Errorf("tidemark: cannot decode the answer to %s: %w", path, err)
-			}
+			err = accept(answer)
+		}
+		if err == nil {
 			return answer, nil
 		}
 
@@ -218,25 +258,27 @@ func get[T any](ctx context.Context, c *Client, path string, query url.Values) (
 	}
 }
 
-func (c *Client) fetch(ctx context.Context, target string) ([]byte, error) {
+func (c *Client) fetch(ctx context.Context, target string) (*http.Response, error) {
 	q, err := c.newRequest(ctx, target, "application/json")
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.HTTP.Do(q)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
+	return c.send(q)
+}
 
+// send returns the answer to a request if it is a 200.
+func (c *Client) send(q *http.Request) (*http.Response, error) {
+	answer, err := c.HTTP.Do(q)
+	if err != nil || answer.StatusCode == http.StatusOK {
+		return answer, err
+	}
+
+	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, newError(answer, body)
-	}
-	return body, nil
+	return nil, newError(answer, body)
 }
 
 // newRequest returns a GET with the client's key.

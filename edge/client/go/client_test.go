@@ -39,6 +39,7 @@ func serve(t *testing.T, answers ...told) (*node, *Client) {
 			w.Header().Set("Retry-After", a.retry)
 		}
 		w.Header().Set("X-Request-Id", "id-1")
+		w.Header().Set("X-Generation", "1:7")
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, a.body)
 	}))
@@ -109,7 +110,7 @@ func TestRetries(t *testing.T) {
 
 // TestParameters checks that the arguments of a call become its parameters.
 func TestParameters(t *testing.T) {
-	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{"pools":[],"missing":[]}`})
+	n, c := serve(t, told{200, "", `{"positions":[],"missing":["1-7"]}`}, told{200, "", `{}`})
 	positions, err := c.PositionBatch(t.Context(), "1-7", "42161-8")
 	if err != nil || len(positions.Missing) != 1 || positions.Missing[0] != "1-7" {
 		t.Errorf("positions: got %+v, %v", positions, err)
@@ -128,10 +129,18 @@ func TestParameters(t *testing.T) {
 		t.Errorf("owner: %v", err)
 	}
 
+	if _, err := c.Tokens(t.Context(), TokensQuery{ChainID: 1, Search: "us d"}); err != nil {
+		t.Errorf("tokens: %v", err)
+	}
+	if _, err := c.Token(t.Context(), 1, "0xaa"); err != nil {
+		t.Errorf("token: %v", err)
+	}
+
 	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
 	want := []string{
 		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
 		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
+		"/v1/tokens?chainId=1&search=us+d", "/v1/tokens/1/0xaa",
 	}
 	if !slices.Equal(n.asked, want) {
 		t.Errorf("asked %q; want %q", n.asked, want)
@@ -192,8 +201,8 @@ func TestAll(t *testing.T) {
 	if strings.Join(got, " ") != "2 3 4 5 6 7" {
 		t.Errorf("got %v; want positions 2 to 7", got)
 	}
-	want := "/v1/positions?includeRisky=true&limit=2&minValueUsd=0&page=2&sort=pnl"
-	if len(n.asked) != 3 || n.asked[1] != want {
+	want := "/v1/positions?generation=1%3A7&includeRisky=true&limit=2&minValueUsd=0&page=2&sort=pnl"
+	if len(n.asked) != 3 || n.asked[1] != want || !strings.Contains(n.asked[0], "generation=pin&") {
 		t.Errorf("asked %v; want 3 pages, the second as %s", n.asked, want)
 	}
 
@@ -232,8 +241,50 @@ func TestAllPools(t *testing.T) {
 			t.Errorf("got pools %v from %v; want %s", got, n.asked, want)
 		}
 	}
-	f(PoolsQuery{}, "/v1/pools?limit=100&page=1 /v1/pools?limit=100&page=2")
-	f(PoolsQuery{Page: 3, Limit: 1}, "/v1/pools?limit=1&page=3 /v1/pools?limit=1&page=4")
+	f(PoolsQuery{}, "/v1/pools?generation=pin&limit=100&page=1 /v1/pools?generation=1%3A7&limit=100&page=2")
+	f(PoolsQuery{Page: 3, Limit: 1, Generation: "1:2"},
+		"/v1/pools?generation=1%3A2&limit=1&page=3 /v1/pools?generation=1%3A7&limit=1&page=4")
+}
+
+// TestExport checks that an export goes on while the list does, from the same
+// generations, and that one that is cut says where.
+func TestExport(t *testing.T) {
+	rows := func(from, to int, end string) told {
+		var text strings.Builder
+		for i := from; i <= to; i++ {
+			fmt.Fprintf(&text, "{\"rank\":%d,\"positionId\":\"%d\"}\n", i, i)
+		}
+		return told{200, "", text.String() + end}
+	}
+
+	f := func(after int64, want, asked string, cut *CutExport, answers ...told) {
+		t.Helper()
+		n, c := serve(t, answers...)
+		var got []string
+		var failed error
+		for p, err := range c.ExportPositions(t.Context(), PositionsQuery{Sort: "pnl", Page: 3, Limit: 7}, after) {
+			if failed = err; err == nil {
+				got = append(got, p.PositionID)
+			}
+		}
+		if strings.Join(got, " ") != want || strings.Join(n.asked, " ") != asked {
+			t.Errorf("got %q from %q; want %q from %q", got, n.asked, want, asked)
+		}
+		var is *CutExport
+		if errors.As(failed, &is) != (cut != nil) || cut != nil && (is.After != cut.After || is.Generation != "1:7" ||
+			!strings.Contains(is.Message, cut.Message)) {
+			t.Errorf("the error is %v; want %v", failed, cut)
+		}
+	}
+
+	const all, more = `{"end":true,"rows":2,"generation":"1:7"}` + "\n", `{"end":true,"rows":2,"more":true}` + "\n"
+	const first, second = "/v1/positions/export?after=0&sort=pnl", "/v1/positions/export?after=2&generation=1%3A7&sort=pnl"
+	f(0, "1 2", first, nil, rows(1, 2, all))
+	f(0, "1 2 3", first+" "+second, nil, rows(1, 2, more), rows(3, 3, all))
+	f(2, "3", "/v1/positions/export?after=2&sort=pnl", nil, rows(3, 3, all))
+	f(0, "1 2", first, &CutExport{After: 2, Message: "the quota"}, rows(1, 2, `{"end":false,"error":"the quota"}`+"\n"))
+	f(0, "1 2", first, &CutExport{After: 2, Message: "broke"}, rows(1, 2, ""))
+	f(0, "1", first, &CutExport{After: 1, Message: "broke"}, rows(1, 1, `{"rank":2,"posi`))
 }
 
 // TestDetail checks that a detail has its row's fields, and that null becomes nil.

@@ -1248,6 +1248,117 @@ type OwnerChain struct {
 	Unknown int64 `json:"unknown"`
 }
 
+// TokenRow is as the OpenAPI document describes it.
+type TokenRow struct {
+	// Place in the ranking over all chains asked for, from 1.
+	Rank int64 `json:"rank"`
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Contract of the token; the zero address is the chain's native currency.
+	Address string `json:"address"`
+	// Text from the chain, cut at 64 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
+	Symbol *string `json:"symbol"`
+	// Text from the chain, cut at 128 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed.
+	Name *string `json:"name"`
+	// Decimal places of a whole token.
+	Decimals int64 `json:"decimals"`
+	// The token is the chain's native currency.
+	IsNative bool `json:"isNative"`
+	// Price as the rows of pools show it, in USD; null when unknown.
+	PriceUsd *float64 `json:"priceUsd"`
+	// No market corroborates the token now.
+	Risky bool `json:"risky"`
+	// Number of pools that trade the token.
+	Pools int64 `json:"pools"`
+	// Sum of tvlUsd of these pools, both tokens, in USD. What is unknown is left out; null if it is unknown of all.
+	TVLUsd *float64 `json:"tvlUsd"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+}
+
+// TokenList is as the OpenAPI document describes it.
+type TokenList struct {
+	// The rows of the page, in order.
+	Tokens []TokenRow `json:"tokens"`
+	// Where the page stands. The total is always exact.
+	Pagination Pagination `json:"pagination"`
+	// A chain is left out because its data is not available; the answer is free. Left out otherwise.
+	Partial bool `json:"partial,omitempty"`
+	// With partial: the chain ids that are left out, ascending.
+	MissingChains []int64 `json:"missingChains,omitempty"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// TokenDetail is as the OpenAPI document describes it.
+type TokenDetail struct {
+	Token
+	// Id of the chain.
+	ChainID int64 `json:"chainId"`
+	// Where the price comes from: anchor (a stable token or the native currency), pool (a market against an anchor), derived (over another priced token), feed (the configured price feed), none (there is no price).
+	Source string `json:"source"`
+	// When the price was formed; null when there is none.
+	AsOf *string `json:"asOf"`
+	// Why the price is null; null when it is not.
+	Reason *string `json:"reason"`
+	// The token is an anchor: a listed stable token or the native currency.
+	Anchor bool `json:"anchor"`
+	// Enough independent markets agree on the price.
+	Corroborated bool `json:"corroborated"`
+	// What selling the token down to a tenth of its price yields over its markets. USD; null when there is no bound.
+	ExitUsd *float64 `json:"exitUsd"`
+	// Price by the configured price feed. USD; null when it has none.
+	FeedUsd *float64 `json:"feedUsd"`
+	// Pools in which the token trades against a priced one, the deepest first.
+	Markets []TokenDetailMarket `json:"markets"`
+	// Number of further markets that are left out.
+	MarketsOmitted int64 `json:"marketsOmitted"`
+	// Every check that decides whether the token is corroborated, passed or failed.
+	Checks []TokenDetailMarketCheck `json:"checks"`
+	// Number of pools that trade the token.
+	Pools int64 `json:"pools"`
+	// Sum of tvlUsd of these pools, both tokens, in USD. What is unknown is left out; null if it is unknown of all.
+	TVLUsd *float64 `json:"tvlUsd"`
+	// Block that the row is computed from.
+	AsOfBlock int64 `json:"asOfBlock"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
+// TokenDetailMarket is as the OpenAPI document describes it.
+type TokenDetailMarket struct {
+	// Id of the pool.
+	PoolID string `json:"poolId"`
+	// Address of the other token, whose price is used.
+	Against string `json:"against"`
+	// Price of the token by this market. USD; null when the market gives none.
+	PriceUsd *float64 `json:"priceUsd"`
+	// Depth of the market, its weight in the median: what selling the token here down to a tenth of its price really yields. USD; null when unknown.
+	DepthUsd *float64 `json:"depthUsd"`
+	// The market is part of the price.
+	Used bool `json:"used"`
+	// Why the market is not used: uncorroborated when it is too far off the others; null when it is used, and when deeper markets are enough.
+	Reason *string `json:"reason"`
+	// Every check of the market, passed or failed.
+	Checks []TokenDetailMarketCheck `json:"checks"`
+}
+
+// TokenDetailMarketCheck is as the OpenAPI document describes it.
+type TokenDetailMarketCheck struct {
+	// What is compared.
+	Name string `json:"name"`
+	// What was found, in the unit of threshold; null when unknown.
+	Value *float64 `json:"value"`
+	// What it is compared with; its unit follows from the name. null when there is none.
+	Threshold *float64 `json:"threshold"`
+	// The check is passed.
+	Passed bool `json:"passed"`
+}
+
 // StreamGeneration is as the OpenAPI document describes it.
 type StreamGeneration struct {
 	// The generations that have been told, as X-Generation has them.
@@ -1441,6 +1552,35 @@ type PoolTicksQuery struct {
 
 func (q *PoolTicksQuery) values() url.Values {
 	v := url.Values{}
+	if q.Page != 0 {
+		v.Set("page", strconv.FormatInt(q.Page, 10))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.FormatInt(q.Limit, 10))
+	}
+	return v
+}
+
+// TokensQuery is the question of GET /v1/tokens; a zero field takes the default.
+type TokensQuery struct {
+	// Rows of this chain. Left out: every enabled chain, merged into one ranking.
+	ChainID int64
+	// Tokens with this text anywhere in their symbol or address, upper and lower case alike. Empty: no search.
+	Search string
+	// Number of the page, from 1. A page behind the last has no rows and the real total.
+	Page int64
+	// Rows a page.
+	Limit int64
+}
+
+func (q *TokensQuery) values() url.Values {
+	v := url.Values{}
+	if q.ChainID != 0 {
+		v.Set("chainId", strconv.FormatInt(q.ChainID, 10))
+	}
+	if q.Search != "" {
+		v.Set("search", q.Search)
+	}
 	if q.Page != 0 {
 		v.Set("page", strconv.FormatInt(q.Page, 10))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -146,20 +145,11 @@ func (c *Client) openStream(ctx context.Context, q *StreamQuery) (io.ReadCloser,
 	if q.LastEventID != "" {
 		r.Header.Set("Last-Event-ID", q.LastEventID)
 	}
-	answer, err := c.HTTP.Do(r)
+	answer, err := c.send(r)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode == http.StatusOK {
-		return answer.Body, nil
-	}
-
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	return nil, newError(answer, body)
+	return answer.Body, nil
 }
 
 // decode reads the data of an event.

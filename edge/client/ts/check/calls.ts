@@ -127,6 +127,23 @@ export async function wealth(address: string): Promise<[number | null, number]> 
   return [data.total.pnlUsd === null ? null : data.total.pnlUsd + largest, data.total.unknown];
 }
 
+/** The price of the first token that a search finds, and the checks that failed. */
+export async function priced(search: string): Promise<[number | null, string[]]> {
+  const found = await api.GET("/v1/tokens", { params: { query: { search, chainId: 1, page: 1, limit: 1 } } });
+  if (!found.data) throw new Error(found.error.error);
+  typed(found.data);
+
+  const [first] = found.data.tokens;
+  if (!first) return [null, []];
+  const { chainId, address } = first;
+  const token = await api.GET("/v1/tokens/{chainId}/{address}", { params: { path: { chainId, address } } });
+  if (!token.data) throw new Error(token.error.error);
+  typed(token.data);
+
+  const checks = [...token.data.checks, ...token.data.markets.flatMap((market) => market.checks)];
+  return [token.data.priceUsd, checks.filter((check) => !check.passed).map((check) => `${check.name}: ${check.value ?? "unknown"}`)];
+}
+
 /** What needs no key, and the account. */
 export async function about(): Promise<string[]> {
   const [chains, protocols, plans, units, stats, health, usage] = await Promise.all([

@@ -1,8 +1,9 @@
-import { QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
+import { CutExport, QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
   Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
   Position,
-  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, Units, Usage,
+  PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, TokenDetail, TokenList,
+  TokensQuery, Units, Usage,
 } from "./schema.js";
 import { eventsOf, type StreamEvent, type StreamQuery } from "./stream.js";
 
@@ -38,6 +39,26 @@ export type ChartRange = "30d" | "60d" | "90d" | "180d" | "all";
 export interface Paging {
   page?: number;
   limit?: number;
+}
+
+/** A body that was read, and the generations that it was computed from. */
+interface Answer<T> {
+  body: T;
+  generation: string;
+}
+
+/** What the body of an error may have. */
+interface Failure {
+  error?: string;
+  retryAfterSec?: number;
+  chains?: unknown;
+}
+
+/** The last line of an export. */
+interface ExportEnd {
+  end: boolean;
+  more?: boolean;
+  error?: string;
 }
 
 interface Call {
@@ -103,26 +124,86 @@ export class Tidemark {
     return this.get(`/v1/owners/${encodeURIComponent(address)}`, {}, call);
   }
 
+  /** One page of the tokens, those with the highest TVL first. */
+  tokens(query: TokensQuery = {}, call?: Call): Promise<TokenList> {
+    return this.get("/v1/tokens", query, call);
+  }
+
+  /** One token, and how its price was found. */
+  token(chainId: number, address: string, call?: Call): Promise<TokenDetail> {
+    return this.get(`/v1/tokens/${chainId}/${encodeURIComponent(address)}`, {}, call);
+  }
+
   /** The initialised ticks of a pool, ascending. */
   poolTicks(chainId: number, poolId: string, query: Paging = {}, call?: Call): Promise<PoolTicks> {
     return this.get(`${place("pools", chainId, poolId)}/ticks`, query, call);
   }
 
-  /** Every position of a ranking in its order, read page by page until there are no more. */
+  /**
+   * Every position of a ranking in its order, read page by page until there are no more. All pages are from the
+   * generations of the first one, so that no row is missing or comes twice.
+   */
   async *allPositions(query: PositionsQuery = {}, call?: Call): AsyncGenerator<Position, void, void> {
+    for await (const page of this.#pages<PositionList>("/v1/positions", query, call)) yield* page.positions;
+  }
+
+  /** Every pool of a ranking in its order; see allPositions. */
+  async *allPools(query: PoolsQuery = {}, call?: Call): AsyncGenerator<Pool, void, void> {
+    for await (const page of this.#pages<PoolList>("/v1/pools", query, call)) yield* page.pools;
+  }
+
+  /**
+   * Every position of a ranking in its order, read by exports: one call has 100,000 rows. It begins after the row
+   * of that rank. The page and limit of the query are not read.
+   */
+  exportPositions(query: PositionsQuery = {}, after = 0, call?: Call): AsyncGenerator<Position, void, void> {
+    return this.#export("/v1/positions/export", query, after, call);
+  }
+
+  /** Every pool of a ranking in its order; see exportPositions. */
+  exportPools(query: PoolsQuery = {}, after = 0, call?: Call): AsyncGenerator<Pool, void, void> {
+    return this.#export("/v1/pools/export", query, after, call);
+  }
+
+  async *#pages<T extends PositionList | PoolList>(
+    path: string, query: PositionsQuery | PoolsQuery, call?: Call,
+  ): AsyncGenerator<T, void, void> {
+    let generation = query.generation ?? "pin";
     for (let page = query.page ?? 1; ; page++) {
-      const answer = await this.positions({ limit: LARGEST_PAGE, ...query, page }, call);
-      yield* answer.positions;
-      if (!answer.pagination.hasMore) return;
+      const answer = await this.#ask(path, { limit: LARGEST_PAGE, ...query, page, generation }, call, readObject);
+      const body = answer.body as unknown as T;
+      generation = answer.generation;
+      yield body;
+      if (!body.pagination.hasMore) return;
     }
   }
 
-  /** Every pool of a ranking in its order, read page by page until there are no more. */
-  async *allPools(query: PoolsQuery = {}, call?: Call): AsyncGenerator<Pool, void, void> {
-    for (let page = query.page ?? 1; ; page++) {
-      const answer = await this.pools({ limit: LARGEST_PAGE, ...query, page }, call);
-      yield* answer.pools;
-      if (!answer.pagination.hasMore) return;
+  async *#export<T>(
+    path: string, query: PositionsQuery | PoolsQuery, after: number, call?: Call,
+  ): AsyncGenerator<T, void, void> {
+    let { generation } = query;
+    for (let more = true; more; ) {
+      const asked = { ...query, page: undefined, limit: undefined, generation, after };
+      const answer = await this.#ask(path, asked, call, async ({ body }) => body);
+      generation = answer.generation;
+
+      let end: ExportEnd = { end: false };
+      try {
+        for await (const line of linesOf(answer.body)) {
+          const row = JSON.parse(line);
+          if (typeof row.end === "boolean") {
+            end = row;
+            break;
+          }
+          after++;
+          yield row;
+        }
+      } catch (cause) {
+        if (call?.signal?.aborted) throw cause;
+        end = { end: false, error: `the connection broke: ${cause}` };
+      }
+      if (!end.end) throw new CutExport(end.error ?? "the connection broke", after, generation);
+      more = end.more === true;
     }
   }
 
@@ -185,11 +266,17 @@ export class Tidemark {
   }
 
   /** GET any path; parameters that are undefined are left out. */
-  async get<T>(path: string, query: object = {}, call: Call = {}): Promise<T> {
+  async get<T>(path: string, query: object = {}, call?: Call): Promise<T> {
+    return (await this.#ask(path, query, call, readObject)).body as T;
+  }
+
+  async #ask<T>(
+    path: string, query: object, call: Call = {}, read: (answer: Response) => Promise<T>,
+  ): Promise<Answer<T>> {
     const target = this.#options.url + path + encode(query);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#once<T>(target, call);
+        return await this.#once(target, call, read);
       } catch (error) {
         const wait = this.#waitBefore(error, attempt);
         if (wait === null) throw error;
@@ -207,7 +294,7 @@ export class Tidemark {
     const answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
     this.#options.onAnswer?.(metaOf(answer));
     if (answer.ok && answer.body) return answer.body;
-    throw errorOf(answer, parse(await answer.text()));
+    throw errorOf(answer, (await readObject(answer)) as Failure);
   }
 
   #headers(accept: string): Record<string, string> {
@@ -216,22 +303,22 @@ export class Tidemark {
     return headers;
   }
 
-  async #once<T>(target: string, call: Call): Promise<T> {
+  async #once<T>(target: string, call: Call, read: (answer: Response) => Promise<T>): Promise<Answer<T>> {
     const headers = this.#headers("application/json");
-    let answer: Response, text: string;
+    let answer: Response, body: T | Failure;
     try {
       answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
-      text = await answer.text();
+      body = answer.ok ? await read(answer) : await readObject(answer);
     } catch (cause) {
       if (call.signal?.aborted) throw cause;
       throw new Unreachable(`no answer from ${target}`, 0, null, null, { cause });
     }
     this.#options.onAnswer?.(metaOf(answer));
 
-    const body = parse(text);
     // /health says how each chain stands in a 503 as well.
-    if (answer.ok || body.chains !== undefined) return body as T;
-    throw errorOf(answer, body);
+    const generation = answer.headers.get("X-Generation") ?? "";
+    if (answer.ok || (body as Failure).chains !== undefined) return { body: body as T, generation };
+    throw errorOf(answer, body as Failure);
   }
 
   /** Milliseconds to wait before another try; null when the failure stands. */
@@ -256,11 +343,28 @@ function encode(query: object): string {
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-function parse(text: string): { error?: string; retryAfterSec?: number; chains?: unknown } {
+async function readObject(answer: Response): Promise<Failure> {
+  const text = await answer.text();
   try {
     return JSON.parse(text);
   } catch {
     return {}; // not from the node: a proxy's page, told by its status alone
+  }
+}
+
+/** The lines of a body, without their ends. */
+async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string, void, void> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      const lines = (rest + decoder.decode(part.value, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined); // the loop may have been left
   }
 }
 

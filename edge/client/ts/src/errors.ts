@@ -35,6 +35,13 @@ export class ServerError extends TidemarkError {}
 /** No answer at all: no connection, or it broke. */
 export class Unreachable extends TidemarkError {}
 
+/** An export ended before its last row. Go on with the rows after `after` of the same generation, within a minute. */
+export class CutExport extends TidemarkError {
+  constructor(message: string, readonly after: number, readonly generation: string) {
+    super(`the export ended after row ${after}: ${message}`, 200);
+  }
+}
+
 /** The error of an answer that is not a 200. */
 export function errorOf(answer: Response, body: { error?: string; retryAfterSec?: number }): TidemarkError {
   const message = body.error ?? `HTTP ${answer.status}`;

@@ -1189,6 +1189,111 @@ export interface OwnerChain {
   unknown: number;
 }
 
+export interface TokenRow {
+  /** Place in the ranking over all chains asked for, from 1. */
+  rank: number;
+  /** Id of the chain. */
+  chainId: number;
+  /** Contract of the token; the zero address is the chain's native currency. */
+  address: string;
+  /** Text from the chain, cut at 64 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed. */
+  symbol: string | null;
+  /** Text from the chain, cut at 128 characters, without control, bidirectional and zero-width characters; null if the call that reads it failed. */
+  name: string | null;
+  /** Decimal places of a whole token. */
+  decimals: number;
+  /** The token is the chain's native currency. */
+  isNative: boolean;
+  /** Price as the rows of pools show it, in USD; null when unknown. */
+  priceUsd: number | null;
+  /** No market corroborates the token now. */
+  risky: boolean;
+  /** Number of pools that trade the token. */
+  pools: number;
+  /** Sum of tvlUsd of these pools, both tokens, in USD. What is unknown is left out; null if it is unknown of all. */
+  tvlUsd: number | null;
+  /** Block that the row is computed from. */
+  asOfBlock: number;
+}
+
+export interface TokenList {
+  /** The rows of the page, in order. */
+  tokens: TokenRow[];
+  /** Where the page stands. The total is always exact. */
+  pagination: Pagination;
+  /** A chain is left out because its data is not available; the answer is free. Left out otherwise. */
+  partial?: boolean;
+  /** With partial: the chain ids that are left out, ascending. */
+  missingChains?: number[];
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface TokenDetail extends Token {
+  /** Id of the chain. */
+  chainId: number;
+  /** Where the price comes from: anchor (a stable token or the native currency), pool (a market against an anchor), derived (over another priced token), feed (the configured price feed), none (there is no price). */
+  source: "anchor" | "pool" | "derived" | "feed" | "none";
+  /** When the price was formed; null when there is none. */
+  asOf: string | null;
+  /** Why the price is null; null when it is not. */
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
+  /** The token is an anchor: a listed stable token or the native currency. */
+  anchor: boolean;
+  /** Enough independent markets agree on the price. */
+  corroborated: boolean;
+  /** What selling the token down to a tenth of its price yields over its markets. USD; null when there is no bound. */
+  exitUsd: number | null;
+  /** Price by the configured price feed. USD; null when it has none. */
+  feedUsd: number | null;
+  /** Pools in which the token trades against a priced one, the deepest first. */
+  markets: TokenDetailMarket[];
+  /** Number of further markets that are left out. */
+  marketsOmitted: number;
+  /** Every check that decides whether the token is corroborated, passed or failed. */
+  checks: TokenDetailMarketCheck[];
+  /** Number of pools that trade the token. */
+  pools: number;
+  /** Sum of tvlUsd of these pools, both tokens, in USD. What is unknown is left out; null if it is unknown of all. */
+  tvlUsd: number | null;
+  /** Block that the row is computed from. */
+  asOfBlock: number;
+  /** The data is older than 45 seconds. Left out otherwise. */
+  stale?: boolean;
+  /** With stale: when the oldest data of the answer was current. Left out otherwise. */
+  dataAsOf?: string;
+}
+
+export interface TokenDetailMarket {
+  /** Id of the pool. */
+  poolId: string;
+  /** Address of the other token, whose price is used. */
+  against: string;
+  /** Price of the token by this market. USD; null when the market gives none. */
+  priceUsd: number | null;
+  /** Depth of the market, its weight in the median: what selling the token here down to a tenth of its price really yields. USD; null when unknown. */
+  depthUsd: number | null;
+  /** The market is part of the price. */
+  used: boolean;
+  /** Why the market is not used: uncorroborated when it is too far off the others; null when it is used, and when deeper markets are enough. */
+  reason: "no_market" | "thin_market" | "uncorroborated" | "stale_price" | "bad_decimals" | "hook_delta" | "own_pool_only" | "unrealizable" | "quarantined" | null;
+  /** Every check of the market, passed or failed. */
+  checks: TokenDetailMarketCheck[];
+}
+
+export interface TokenDetailMarketCheck {
+  /** What is compared. */
+  name: string;
+  /** What was found, in the unit of threshold; null when unknown. */
+  value: number | null;
+  /** What it is compared with; its unit follows from the name. null when there is none. */
+  threshold: number | null;
+  /** The check is passed. */
+  passed: boolean;
+}
+
 export interface StreamGeneration {
   /** The generations that have been told, as X-Generation has them. */
   generation: string;
@@ -1277,5 +1382,17 @@ export interface PoolTicksQuery {
   /** Number of the page, from 1. A page behind the last has no ticks and the real total. */
   page?: number | undefined;
   /** Ticks a page. */
+  limit?: number | undefined;
+}
+
+/** The parameters of GET /v1/tokens. */
+export interface TokensQuery {
+  /** Rows of this chain. Left out: every enabled chain, merged into one ranking. */
+  chainId?: number | undefined;
+  /** Tokens with this text anywhere in their symbol or address, upper and lower case alike. Empty: no search. */
+  search?: string | undefined;
+  /** Number of the page, from 1. A page behind the last has no rows and the real total. */
+  page?: number | undefined;
+  /** Rows a page. */
   limit?: number | undefined;
 }

@@ -1,0 +1,243 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tidemark/actors/feed"
+	"tidemark/actors/feed/endpoint"
+	"tidemark/rankings/market"
+)
+
+// still is a feed that asks nobody, with a clock that only the test moves.
+func still(t *testing.T) (f *Feed, now *time.Time) {
+	t.Helper()
+	now = new(time.Time)
+	*now = time.Unix(1_800_000_000, 0)
+
+	f, err := New(Config{
+		Chain: 1, Endpoints: []EndpointConfig{{URL: "http://127.0.0.1:1"}},
+		PoolManager: manager, PositionManager: positions,
+		Clock: endpoint.Clock{
+			Now:   func() time.Time { return *now },
+			Sleep: func(context.Context, time.Duration) error { return nil },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f, now
+}
+
+// Progress counts from where catching up began; a speed is that of a window of a second
+// and more, and a later window weighs a fifth.
+func TestSpeeds(t *testing.T) {
+	f, now := still(t)
+	step := func(to, head uint64, events int, wait time.Duration) *feed.Progress {
+		*now = now.Add(wait)
+		f.m.events.Add(events)
+		s := &market.Span{From: to - 99, To: to, Blocks: []market.Block{{Logs: make([]market.Log, events)}}}
+		out := feed.Step{Span: s, Head: market.Head{Number: head}}
+		f.addProgress(&out)
+		return out.Progress
+	}
+	want := func(what string, p *feed.Progress, at, events uint64, perSec float64, eta time.Duration) {
+		t.Helper()
+		if p == nil || p.From != 101 || p.To != 10_000 || p.At != at || p.Events != events ||
+			p.EventsPerSecond != perSec || p.ETA != eta {
+			t.Errorf("%s: %+v; want %d events until block %d, %g a second, %s left",
+				what, p, events, at, perSec, eta)
+		}
+	}
+
+	f.m.events.Add(7) // before it began
+	want("the first", step(200, 10_000, 50, 0), 200, 50, 0, 0)
+	want("within a window", step(300, 10_000, 50, 999*time.Millisecond), 300, 100, 0, 0)
+	want("after a window", step(400, 10_000, 100, time.Second+time.Millisecond), 400, 200, 75, 96*time.Second)
+	want("within the next", step(500, 10_000, 10, time.Second/2), 500, 210, 75, 95*time.Second)
+	want("after the next", step(600, 10_000, 40, time.Second/2), 600, 250, 70, 9400*time.Second/120)
+
+	if p := step(9_937, 10_000, 0, time.Second); p != nil {
+		t.Errorf("at the head: %+v", p)
+	}
+	f.m.events.Add(1000)
+	if p := step(200, 10_000, 5, time.Second); p == nil || p.Events != 5 || p.EventsPerSecond != 0 {
+		t.Errorf("behind once more: %+v; want it to begin anew", p)
+	}
+}
+
+// A plan has every block once, in order, whatever is taken and split.
+func TestPlanHasEveryBlock(t *testing.T) {
+	p := newPlan(10)
+	take := func(size, end, from, to uint64) *piece {
+		t.Helper()
+		q := p.take(size, end)
+		if q == nil || q.from != from || q.to != to {
+			t.Fatalf("took %+v; want blocks %d to %d", q, from, to)
+		}
+		q.state = isRead
+		return q
+	}
+	pieces := func(want ...uint64) {
+		t.Helper()
+		var got []uint64
+		for _, q := range p.pieces {
+			got = append(got, q.from, q.to)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("pieces %v; want %v", got, want)
+		}
+	}
+
+	first := take(100, 1000, 10, 109)
+	take(100, 1000, 110, 209)
+	p.split(first, 49) // only that much was answered
+	pieces(10, 49, 50, 109, 110, 209)
+	take(20, 1000, 50, 69) // what is left of it comes before new blocks, in a smaller size
+	pieces(10, 49, 50, 69, 70, 109, 110, 209)
+	take(40, 1000, 70, 109)
+	take(100, 250, 210, 250)
+	if q := p.take(100, 250); q != nil {
+		t.Errorf("after the end: %+v", q)
+	}
+
+	p.drop()
+	if q := p.first(); q.from != 50 {
+		t.Errorf("the first is %+v", q)
+	}
+	take(1, 251, 251, 251)
+}
+
+// A piece whose logs were read is not cut.
+func TestReadPiecesAreNotCut(t *testing.T) {
+	p := newPlan(1)
+	q := p.take(100, 100)
+	q.read = new(rangeRead)
+	if again := p.take(10, 100); again != q || q.to != 100 || len(p.pieces) != 1 {
+		t.Errorf("blocks %d to %d of %d pieces", again.from, again.to, len(p.pieces))
+	}
+}
+
+// Times of logs lie within those of their range, and never fall.
+func TestTimesFit(t *testing.T) {
+	f := func(before, last int64, times []int64, want bool) {
+		t.Helper()
+		var blocks []rawBlock
+		for _, at := range times {
+			blocks = append(blocks, rawBlock{Block: market.Block{Time: max(at, 0)}, dated: at >= 0})
+		}
+		if got := timesFit(blocks, before, last); got != want {
+			t.Errorf("%d < %v < %d: %v; want %v", before, times, last, got, want)
+		}
+	}
+
+	f(10, 20, nil, true)
+	f(10, 20, []int64{10, 10, 15, 20}, true)
+	f(10, 20, []int64{9}, false)
+	f(10, 20, []int64{21}, false)
+	f(10, 20, []int64{12, 11}, false)
+	f(10, 20, []int64{12, -1, 12}, true)
+	f(10, 20, []int64{12, -1, 11}, false)
+	f(0, 20, []int64{0}, false)
+}
+
+// Three dated blocks of a range are compared, or by turns one of them.
+func TestSamples(t *testing.T) {
+	f := func(dated string, one bool, turn uint64, want ...int) {
+		t.Helper()
+		var blocks []rawBlock
+		for _, c := range dated {
+			blocks = append(blocks, rawBlock{dated: c == 'x'})
+		}
+		if got := sampleDated(blocks, one, turn); !slices.Equal(got, want) {
+			t.Errorf("%q, one %v, turn %d: %v; want %v", dated, one, turn, got, want)
+		}
+	}
+
+	f("", false, 0)
+	f("---", true, 5)
+	f("-x-", false, 0, 1)
+	f("xx-x", false, 0, 0, 1, 3)
+	f("xxxx", false, 0, 0, 2, 3)
+	f("-xxxxx-", false, 9, 1, 3, 5)
+	f("-x-x", true, 0, 1)
+	f("-x-x", true, 1, 3)
+	f("-x-x", true, 2, 1)
+}
+
+// The lowest head is that of the last minutes: a window and the one before it.
+func TestLowestHead(t *testing.T) {
+	var l lowest
+	at := time.Unix(1_800_000_000, 0)
+	f := func(wait time.Duration, head, want uint64) {
+		t.Helper()
+		at = at.Add(wait)
+		l.saw(head, at)
+		if got := l.get(); got != want {
+			t.Errorf("after head %d: %d; want %d", head, got, want)
+		}
+	}
+
+	if l.get() != 0 {
+		t.Errorf("before any: %d", l.get())
+	}
+	f(0, 100, 100)
+	f(time.Second, 90, 90)
+	f(time.Second, 110, 90)
+	f(lowestWindow, 120, 90) // a window begins; the one before counts
+	f(lowestWindow, 130, 90)
+	f(time.Second, 140, 120)
+	f(lowestWindow+time.Second, 150, 140)
+}
+
+// A head that falls and comes back shows backends that lag; one that only rises, or
+// falls for good, does not.
+func TestLaggingBackends(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	f := func(want bool, heads ...uint64) {
+		t.Helper()
+		s := new(source)
+		for _, h := range heads {
+			s.sawHead(h, now)
+		}
+		if s.fellBack(now.Add(laggardKept-1)) != want || s.fellBack(now.Add(laggardKept)) {
+			t.Errorf("heads %v: it fell back: %v; want %v, and not for ever", heads, !want, want)
+		}
+	}
+
+	f(false, 10, 11, 12)
+	f(false, 10, 8, 9)
+	f(true, 10, 8, 10)
+	f(true, 10, 8, 7, 12)
+	f(false, 10, 10)
+}
+
+// Where a range turned out to lack events, the ledger goes back to the newest anchor
+// before it, whose hash is known or which is the start.
+func TestRecoverMissed(t *testing.T) {
+	hashed := func(n uint64) market.Head { return market.Head{Number: n, Hash: market.Hash{byte(n)}} }
+	f := func(want int, singly uint64, anchors ...market.Head) {
+		t.Helper()
+		f, _ := still(t)
+		r := &reading{from: 50, to: 60, source: f.sources[0]}
+		f.recheck = []reading{*r}
+		got := f.recoverMissed(r, 9, anchors)
+		if got != want || f.singlyBelow != singly {
+			t.Errorf("anchors %v: number %d, one by one below %d; want %d and %d",
+				fmt.Sprint(anchors), got, f.singlyBelow, want, singly)
+		}
+		if n := f.m.missed.Get(); n != 1 {
+			t.Errorf("%d short answers are counted", n)
+		}
+	}
+
+	f(2, 61, hashed(70), hashed(50), hashed(49), hashed(40))
+	f(0, 61, hashed(49), hashed(40))
+	f(2, 61, hashed(70), market.Head{Number: 45}, hashed(40))
+	f(1, 61, hashed(70), market.Head{Number: 9})
+	f(0, 0, hashed(70), hashed(55))
+}
