@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -61,6 +62,57 @@ func TestPoolCharts(t *testing.T) {
 			}
 			sameAsRow(t, path, m, s.get(strings.TrimSuffix(path, "/charts")).decoded(t))
 		}
+	}
+}
+
+// TestHourlyCharts checks that a chart by the hour ends with the row, has every hour of
+// its range, and makes the days of the daily one.
+func TestHourlyCharts(t *testing.T) {
+	s := serve(t, nil)
+	st := stateOf(1)
+	days := 0
+	for i := range st.Pools.Len() {
+		p := st.Pools.At(i)
+		path := fmt.Sprintf("/v1/pools/1/swapdex-v4/%s/charts", p.ID)
+		m, daily := s.get(path+"?interval=1h").decoded(t), s.get(path).decoded(t)
+		hours := seriesOf(t, m, "poolPrice")
+		now := market.HourOf(st.Now())
+		first := max((now/24-29)*24, market.HourOf(p.CreatedAt))
+		if m["interval"] != "1h" || m["range"] != "30d" || len(hours) != int(now-first)+1 {
+			t.Fatalf("%s: %v of %v has %d hours; want %d", path, m["interval"], m["range"], len(hours), now-first+1)
+		}
+		sameAsRow(t, path, m, s.get(strings.TrimSuffix(path, "/charts")).decoded(t))
+
+		candles, at := seriesOf(t, daily, "poolPrice"), first
+		volumes := seriesOf(t, m["poolSeries"].(map[string]any), "volumeUsd")
+		for d, day := range seriesOf(t, daily["poolSeries"].(map[string]any), "volumeUsd") {
+			candle, sum := candles[d].(map[string]any), 0.0
+			high, reaches, closing := 0.0, candle["high"] != nil, any(nil)
+			for ; at <= now && int64(at)*market.Hour < int64(candle["timestamp"].(float64))+market.Day; at++ {
+				hour := hours[at-first].(map[string]any)
+				if hour["timestamp"] != float64(at)*market.Hour {
+					t.Fatalf("%s: hour %d is %v", path, at, hour)
+				}
+				closing = hour["close"]
+				if top, ok := hour["high"].(float64); ok != reaches {
+					t.Errorf("%s: hour %d is %v; the day is %v", path, at, hour, candle)
+				} else {
+					high = max(high, top)
+				}
+				volume, _ := volumes[at-first].(map[string]any)["value"].(float64)
+				sum += volume
+			}
+			want, known := day.(map[string]any)["value"].(float64)
+			top, _ := candle["high"].(float64)
+			if closing != candle["close"] || math.Abs(high-top) > 1e-12*top || known && math.Abs(sum-want) > 1e-9*want {
+				t.Errorf("%s: the hours of %v close at %v, reach %v, sum to %v; the day %v, %v, %v", path,
+					candle["timestamp"], closing, high, sum, candle["close"], candle["high"], want)
+			}
+			days++
+		}
+	}
+	if days < 100 {
+		t.Errorf("only %d days were compared", days)
 	}
 }
 
@@ -201,6 +253,8 @@ func TestChartsOfOthers(t *testing.T) {
 	f("/v1/positions/1/swapdex-v4/1/charts?range=", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?range=60d&range=90d", 200, "10")
 	f("/v1/positions/1/swapdex-v4/1/charts?days=3", 400, "0")
+	f("/v1/positions/1/swapdex-v4/1/charts?interval=1h", 200, "10")
+	f("/v1/positions/1/swapdex-v4/1/charts?interval=1h&range=all", 400, "0")
 	f("/v1/positions/1/swapdex-v4/99999/charts", 404, "1")
 	f("/v1/pools/1/swapdex-v4/"+somePool+"/charts", 404, "1")
 	f("/v1/positions/1/swapdex-v4/1/explain", 200, "1")

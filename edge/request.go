@@ -240,7 +240,7 @@ func (r *request) parsePlace(chains query.Chains) (err error) {
 
 	switch r.route {
 	case routePositionCharts, routePoolCharts:
-		r.Range, err = query.Charts(r.query)
+		r.Chart, err = query.Charts(r.query)
 	case routePoolTicks:
 		r.Paging, err = query.Ticks(r.query)
 	default:

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/clmath"
@@ -339,4 +340,31 @@ func BenchmarkEvents(b *testing.B) {
 
 	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(written)/float64(events)/float64(b.N), "WAL-B/event")
+}
+
+// BenchmarkLive applies live blocks of a simulated market, a commit each, over some
+// hours, with what ends with an hour: WAL-B/block is what the log has of one.
+func BenchmarkLive(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		s, l := openBench(b), newLife(b, 300, 20, 3)
+		for l.step(b) {
+		}
+		l.commit(b, s)
+		start := s.Usage().LogBytes
+		blocks := 0
+		b.StartTimer()
+
+		for range 5 * 60 {
+			l.now = l.now.Add(time.Minute)
+			for more := true; more; blocks++ {
+				more = l.step(b)
+				l.commit(b, s)
+			}
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(s.Usage().LogBytes-start)/float64(blocks), "WAL-B/block")
+		b.ReportMetric(float64(blocks), "blocks")
+		b.StartTimer()
+	}
 }

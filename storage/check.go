@@ -244,9 +244,9 @@ func (c *checker) checkRunningDay(pool uint32, want *market.PoolDay) {
 	}
 	got, ok, err := c.s.PoolDayAt(c.chain, pool, market.NoIndex)
 	a, b := field.Coder{}, field.Coder{}
-	codeDay(&a, want)
-	codeDay(&b, &got)
-	if err != nil || !ok || string(a.Buf) != string(b.Buf) {
+	codePoolDay(&a, want)
+	codePoolDay(&b, &got)
+	if err != nil || !ok || got.Day != want.Day || string(a.Buf) != string(b.Buf) {
 		c.report("pool %d: the newest day of the series is %d and differs from the running day %d: %v",
 			pool, got.Day, want.Day, err)
 	}

@@ -33,7 +33,7 @@ func (c *checker) checkKey(k keyKind, key, tail, value []byte) error {
 func (c *checker) checkEntry(series int, key, tail, value []byte) error {
 	s := allSeries[series]
 	owner := c.head.Rows[s.about().owner.Index()]
-	if err := checkOwner(binary.BigEndian.Uint32(tail), owner); err != nil {
+	if err := checkOwner(s.about().ownerOf(tail), owner); err != nil {
 		return err
 	}
 	if series == ledger.Transactions.Index() {

@@ -38,7 +38,7 @@ func newMarketDisk(t *testing.T, closed, flushed bool) *marketDisk {
 	}
 	s := openTest(t, fs)
 	rigs := []*rig{newRig(31, 1), newRig(32, 42161)}
-	for round := range 12 {
+	for round := range 11 {
 		rows := 12
 		if round > 5 {
 			rows = 1 // few enough to stay in the log

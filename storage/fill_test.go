@@ -39,6 +39,10 @@ func fill(next numbers, record any) {
 	case *market.Price:
 		r.Source %= market.SourceFeed + 1
 		r.Reason %= market.LastReason + 1
+	case *market.PoolDay:
+		if r.EventHour %= market.HoursOfDay + 1; r.EventHour == 0 {
+			*r = withoutHour(*r)
+		}
 	case *market.Minutes:
 		fillMinutes(next, r)
 	case *market.Transaction:
@@ -50,6 +54,12 @@ func fill(next numbers, record any) {
 		r.Source %= market.SourceFeed + 1
 		r.Reason %= market.LastReason + 1
 	}
+}
+
+// withoutHour returns a day as the series has it.
+func withoutHour(d market.PoolDay) market.PoolDay {
+	d.EventHour, d.HourHigh, d.HourLow = 0, 0, 0
+	return d
 }
 
 func fillMinutes(next numbers, m *market.Minutes) {
@@ -143,7 +153,10 @@ func filledHead(next numbers) head {
 	filledLengths(next, h.Rows)
 	h.OpenCount, h.Transactions = filled[uint32](next), filled[uint64](next)
 	h.Native = filled[uint32](next)
-	h.DaysFrom = filled[uint32](next)
+	if h.DaysFrom = filled[uint32](next); h.DaysFrom != 0 {
+		h.HoursFrom = filled[uint32](next)
+	}
+
 	for i := ledger.TableCount(); i < len(tables); i++ {
 		h.Rows[i] = filled[uint32](next)
 	}
@@ -173,9 +186,11 @@ func filledUndo(next numbers) ledger.Undo {
 		ledger.Transactions.Drop(market.Transaction{Position: 1, Block: next(0), LogIndex: 3}),
 		ledger.PoolDays.Drop(market.PoolDay{Pool: 1, Day: 20000}),
 		ledger.TickDays.Drop(market.TickDay{Pool: 1, Tick: -887272, Day: 20000}),
+		ledger.PoolHours.Drop(market.PoolHour{Pool: 1, Day: 20000, Hour: 23}),
+		ledger.TickHours.Drop(market.TickHour{Pool: 1, Tick: 60, Day: 20000, Hour: 23}),
 		ledger.HourPrices.Drop(ledger.HourEntry{HourPrice: ledger.HourPrice{Token: 4}, Hour: 480000}),
 		ledger.Transactions.Put(filled[market.Transaction](next)),
-		ledger.PoolDays.Put(filled[market.PoolDay](next)),
+		ledger.PoolDays.Put(withoutHour(filled[market.PoolDay](next))),
 		ledger.TickDays.Put(filled[market.TickDay](next)),
 		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
 	}

@@ -28,6 +28,7 @@ func codeDayRow(c *field.Coder, d *dayRow) {
 	}
 	c.U32("pool", &d.Pool)
 	c.U32("day", &d.Day)
+	codeRunningHour(c, &d.PoolDay)
 }
 
 // dayForm stores only the key of a running day if this cut writes the same record

@@ -15,6 +15,7 @@ type head struct {
 	Transactions uint64
 	Native       uint32
 	DaysFrom     uint32 // as market.State has it
+	HoursFrom    uint32 // likewise
 
 	// Generation and PublishedAt name the last publication. PublishedAt is At
 	// unless the chain was catching up.
@@ -52,6 +53,9 @@ func codeHead(c *field.Coder, h *head) {
 	codeBlock(c, &h.PublishedAt)
 	c.I64("confirmed", &h.Confirmed)
 	c.LateU32("daysFrom", &h.DaysFrom)
+	if h.DaysFrom != 0 {
+		c.LateU32("hoursFrom", &h.HoursFrom)
+	}
 }
 
 // codeLengths walks the lengths of some tables. A table that always has the

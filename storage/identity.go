@@ -23,8 +23,10 @@ import (
 //	   format 3 or 4 opens; its positions have no time in range (see
 //	   market.Position.Timed), those minted from then on do; its windows of 30 days
 //	   are not known until the days are there (see market.State.DaysFrom)
+//	6  2026-11: the ends of hours of pools and ticks. A store in format 3 to 5 opens;
+//	   its hours begin with the day after (see market.State.HoursFrom)
 const (
-	Format       = 5
+	Format       = 6
 	OldestFormat = 3 // that this program reads
 )
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/actors/feed"
@@ -224,6 +225,8 @@ func reorganise(t *testing.T, seed uint64, reverts int) (done int) {
 				t.Fatalf("seed %d, reorganisation %d: %d bytes of the State differ from the %d of a rebuild",
 					seed, done, len(got), len(want))
 			}
+			l.commit(t, s)
+			sameHours(t, s, l.rebuild(t).Changes().Ops)
 		}
 	}
 
@@ -239,11 +242,42 @@ func reorganise(t *testing.T, seed uint64, reverts int) (done int) {
 	return done
 }
 
+// sameHours compares the hours in a store with those that operations put.
+func sameHours(t *testing.T, s *Store, ops []ledger.Op) {
+	t.Helper()
+	want := map[string]string{}
+	for i := range ops {
+		if h := ledger.PoolHours.Entry(&ops[i]); h != nil {
+			want[string(seriesFor(ledger.PoolHours).appendKey(nil, 1, h))] = string(encode(nil, h, codePoolHour))
+		}
+		if h := ledger.TickHours.Entry(&ops[i]); h != nil {
+			want[string(seriesFor(ledger.TickHours).appendKey(nil, 1, h))] = string(encode(nil, h, codeTickHour))
+		}
+	}
+
+	pools, ticks := seriesFor(ledger.PoolHours).kind, seriesFor(ledger.TickHours).kind
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendKind(nil, 1, pools), UpperBound: appendKind(nil, 1, ticks+1),
+	})
+	must(err)
+	found := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		if want[string(it.Key())] != string(it.Value()) {
+			t.Fatalf("hour %x is %x; a rebuild has %x", it.Key(), it.Value(), want[string(it.Key())])
+		}
+		found++
+	}
+	must(it.Close())
+	if found != len(want) || found < 100 {
+		t.Fatalf("%d hours are stored; a rebuild has %d", found, len(want))
+	}
+}
+
 // stateBytes returns the records of every table of a State, as a store has them.
 func stateBytes(st *market.State) (all []byte) {
 	h := head{
 		At: st.Head, Native: st.Native, Rows: lengths(st), OpenCount: st.OpenCount,
-		Transactions: st.Transactions, DaysFrom: st.DaysFrom,
+		Transactions: st.Transactions, DaysFrom: st.DaysFrom, HoursFrom: st.HoursFrom,
 	}
 	all = encode(all, &h, codeHead)
 	for _, t := range tables {

@@ -158,7 +158,7 @@ func (w *writer) fillBatch(cut *Cut) head {
 	next := w.last
 	next.At, next.Native, next.Rows = st.Head, st.Native, lengths(st)
 	next.OpenCount, next.Transactions = st.OpenCount, st.Transactions
-	next.DaysFrom = st.DaysFrom
+	next.DaysFrom, next.HoursFrom = st.DaysFrom, st.HoursFrom
 	next.Confirmed = max(next.Confirmed, cut.Confirmed)
 
 	w.dropTails(&next)
@@ -166,6 +166,7 @@ func (w *writer) fillBatch(cut *Cut) head {
 		t.writeRows(w, cut)
 	}
 	w.days = nil
+	w.pruneSeries(&next)
 	if cut.Changes != nil {
 		w.writeChanges(st, cut.Changes)
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math"
 	"slices"
 
 	"tidemark/rankings/clmath"
@@ -72,9 +73,22 @@ func codeDay(c *field.Coder, d *market.PoolDay) {
 	c.Index("pool", &d.Pool)
 	c.U32("day", &d.Day)
 	codePoolDay(c, d)
+	codeRunningHour(c, d)
 }
 
-// codePoolDay leaves out Pool and Day, which are in the key.
+// codeRunningHour walks what a day has of its running hour. Format 5 and earlier
+// have none.
+func codeRunningHour(c *field.Coder, d *market.PoolDay) {
+	if c.Late(d.EventHour != 0) {
+		c.Small("eventHour", &d.EventHour, market.HoursOfDay)
+		c.F64("hourHigh", &d.HourHigh)
+		c.F64("hourLow", &d.HourLow)
+		c.Require("eventHour", d.EventHour != 0)
+	}
+}
+
+// codePoolDay leaves out Pool and Day, which are in the key, and the running hour,
+// which only the table of days has.
 func codePoolDay(c *field.Coder, d *market.PoolDay) {
 	c.U256("open", &d.Open)
 	c.U256("high", &d.High)
@@ -115,13 +129,23 @@ func codeMinutes(c *field.Coder, m *market.Minutes) {
 func codeTick(c *field.Coder, t *market.Tick) {
 	c.Index("pool", &t.Pool)
 	c.I32("tick", &t.Tick)
-	c.U32("lastDay", &t.LastDay)
+	day, hour := t.LastDay(), t.LastHour%market.HoursOfDay
+	c.U32("lastDay", &day)
 	c.U256("sqrtPriceX96", &t.SqrtPriceX96)
 	c.U256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
 	c.U256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 	c.U128("liquidityGross", &t.LiquidityGross)
 	c.I128("liquidityNet", &t.LiquidityNet)
-	c.LateU32("secondsOutside", &t.SecondsOutside)
+
+	// Format 4 and earlier have no seconds, format 5 no hour.
+	if c.Late(t.SecondsOutside != 0 || hour != 0) {
+		c.U32("secondsOutside", &t.SecondsOutside)
+		c.LateU32("lastHour", &hour)
+		c.Require("lastHour", hour < market.HoursOfDay && (t.SecondsOutside != 0 || hour != 0))
+	}
+	last := uint64(day)*market.HoursOfDay + uint64(hour)
+	c.Require("lastDay", last <= math.MaxUint32)
+	t.LastHour = uint32(last)
 }
 
 func codePosition(c *field.Coder, p *market.Position) {
@@ -298,6 +322,26 @@ func hasGas(t *market.Transaction) bool {
 
 // codeTickDay leaves out Pool, Tick and Day, which are in the key.
 func codeTickDay(c *field.Coder, t *market.TickDay) {
+	c.U256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
+	c.U256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
+}
+
+// codePoolHour leaves out Pool, Day and Hour, which are in the key.
+func codePoolHour(c *field.Coder, h *market.PoolHour) {
+	c.U256("close", &h.Close)
+	c.U256("feeGrowthGlobal0X128", &h.FeeGrowthGlobal0X128)
+	c.U256("feeGrowthGlobal1X128", &h.FeeGrowthGlobal1X128)
+	c.F64("amount0", &h.Amount0)
+	c.F64("amount1", &h.Amount1)
+	c.I32("tick", &h.Tick)
+	c.F64("high", &h.High)
+	c.F64("low", &h.Low)
+	c.USD("volumeUsd", &h.VolumeUsd)
+	c.USD("feesUsd", &h.FeesUsd)
+}
+
+// codeTickHour leaves out Pool, Tick, Day and Hour, which are in the key.
+func codeTickHour(c *field.Coder, t *market.TickHour) {
 	c.U256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
 	c.U256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 }

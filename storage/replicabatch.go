@@ -118,8 +118,9 @@ func (b *replicaBatch) applyRecord(op pebble.InternalKeyKind, key, value []byte)
 	return nil
 }
 
-// deleteRange applies the two range deletions that are ever written: of the whole
-// chain, and of all leaves before a first generation.
+// deleteRange applies the range deletions that are ever written: of the whole chain,
+// of all leaves before a first generation, and of old days of a series, of which a
+// replica has none.
 func (b *replicaBatch) deleteRange(from, to []byte) error {
 	chain := b.r.chain
 	leaves := appendKind(nil, chain, kindLeaf)
@@ -130,6 +131,7 @@ func (b *replicaBatch) deleteRange(from, to []byte) error {
 		b.reset, b.directory = true, nil
 		b.r.cut, b.r.undos = nil, nil
 		b.r.thaw(&market.State{Chain: chain})
+	case isPrune(chain, from, to):
 	default:
 		return fmt.Errorf("unknown range deletion, ending at %x", to)
 	}

@@ -77,6 +77,7 @@ func (s *Store) coldState(chain market.ChainID, h *head) *market.State {
 func (h *head) emptyState(chain market.ChainID) *market.State {
 	return &market.State{
 		Chain: chain, Head: h.At, Native: h.Native, DaysFrom: h.DaysFrom,
+		HoursFrom: h.HoursFrom,
 		OpenCount: h.OpenCount, Transactions: h.Transactions,
 	}
 }

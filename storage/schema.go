@@ -106,6 +106,23 @@ func keyTickDay(k keyWalk, t *market.TickDay) {
 	k.U32("day", &t.Day)
 }
 
+// keyPoolHour is the key of a pool's hour: day(4) pool(4) hour(4). The day is first,
+// so that those of old days are deleted by their range.
+func keyPoolHour(k keyWalk, h *market.PoolHour) {
+	k.U32("day", &h.Day)
+	k.U32("pool", &h.Pool)
+	k.U32("hour", &h.Hour)
+}
+
+// keyTickHour is the key of a tick's hour:
+// day(4) pool(4) tick(4, sign bit flipped) hour(4).
+func keyTickHour(k keyWalk, t *market.TickHour) {
+	k.U32("day", &t.Day)
+	k.U32("pool", &t.Pool)
+	k.I32("tick", &t.Tick)
+	k.U32("hour", &t.Hour)
+}
+
 // keyHourPrice is the key of a token's price record: token(4) hour(4).
 func keyHourPrice(k keyWalk, p *ledger.HourEntry) {
 	k.U32("token", &p.Token)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -11,12 +12,15 @@ import (
 )
 
 // The list of series, in the ledger's order: kind, name, the table whose row a
-// key begins with, and the walks of an entry's key and record.
+// key begins with, and the walks of an entry's key and record. The last two have
+// keys that begin with a day, and keep keptDays of them.
 var allSeries = []anySeries{
 	seriesOf(0x20, "transactions", ledger.Transactions, ledger.Positions, keyTransaction, codeTransaction),
 	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codePoolDay),
 	seriesOf(0x22, "tick days", ledger.TickDays, ledger.Pools, keyTickDay, codeTickDay),
 	seriesOf(0x23, "hour prices", ledger.HourPrices, ledger.Tokens, keyHourPrice, codeHourPrice),
+	seriesOf(0x24, "pool hours", ledger.PoolHours, ledger.Pools, keyPoolHour, codePoolHour).byDay(),
+	seriesOf(0x25, "tick hours", ledger.TickHours, ledger.Pools, keyTickHour, codeTickHour).byDay(),
 }
 
 // anySeries is a series with entries of any type.
@@ -33,7 +37,16 @@ type anySeries interface {
 // seriesLayout describes a series.
 type seriesLayout struct {
 	layout
-	owner indexed // the table whose row is first in the keys
+	owner indexed // the table whose row is first in the keys, or first after the day
+	daily bool    // the keys begin with the day
+}
+
+// ownerOf returns the row to which a key belongs, by what follows its kind.
+func (l *seriesLayout) ownerOf(tail []byte) uint32 {
+	if l.daily {
+		tail = tail[4:]
+	}
+	return binary.BigEndian.Uint32(tail)
 }
 
 // series is a series with entries of type E.
@@ -50,9 +63,12 @@ func seriesOf[E any](
 ) *series[E] {
 	var walk bigEndian
 	key(&walk, new(E))
-	about := seriesLayout{layout{k, name, len(walk.buf)}, owner}
+	about := seriesLayout{layout{k, name, len(walk.buf)}, owner, false}
 	return &series[E]{about, s, key, record}
 }
+
+// byDay marks a series whose keys begin with the day.
+func (s *series[E]) byDay() *series[E] { s.daily = true; return s }
 
 // seriesFor returns the series in which the store keeps one of the ledger's.
 func seriesFor[E any](s ledger.Series[E]) *series[E] { return allSeries[s.Index()].(*series[E]) }
@@ -314,7 +330,23 @@ func (s *Store) HourPrices(
 func (s *Store) DayPrices(
 	chain market.ChainID, token, from, to uint32,
 ) ([]ledger.HourPrice, error) {
-	lastHour := func(day uint32) uint32 { return (day+1)*24 - 1 }
+	return s.stepPrices(chain, token, from, to, market.HoursOfDay)
+}
+
+// PricesByHour returns, for every hour between two hours, the record that is valid
+// in it. It costs a step for every record.
+func (s *Store) PricesByHour(
+	chain market.ChainID, token, from, to uint32,
+) ([]ledger.HourPrice, error) {
+	return s.stepPrices(chain, token, from, to, 1)
+}
+
+// stepPrices returns the records that are valid in the last hours of steps of so many
+// hours.
+func (s *Store) stepPrices(
+	chain market.ChainID, token, from, to, hours uint32,
+) ([]ledger.HourPrice, error) {
+	lastHour := func(n uint32) uint32 { return (n+1)*hours - 1 }
 	prices := make([]ledger.HourPrice, to-from+1)
 	it := s.HourPrices(chain, token, 0, lastHour(to), NewestFirst)
 	defer it.Close()
@@ -322,7 +354,11 @@ func (s *Store) DayPrices(
 	known := it.Next()
 	for n := len(prices) - 1; n >= 0; n-- {
 		hour := lastHour(from + uint32(n))
-		if known && it.Entry().Hour > hour {
+		switch {
+		case !known || it.Entry().Hour <= hour:
+		case hours == 1:
+			known = it.Next() // the record is of the hour after this one
+		default:
 			known = it.skipTo(&ledger.HourEntry{HourPrice: ledger.HourPrice{Token: token}, Hour: hour})
 		}
 		if prices[n] = it.Entry().HourPrice; !known {

@@ -82,7 +82,7 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 5`)
+	f("1", `unknown format "1"; this program reads 3 to 6`)
 	f("7", `unknown format "7"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
@@ -107,8 +107,8 @@ func TestOpenRaisesTheFormat(t *testing.T) {
 			t.Errorf("nothing is lost; got %v", r)
 		}
 		holds(t, s, old)
-		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "5" {
-			t.Errorf("format = %q, %v; want 5", format, err)
+		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "6" {
+			t.Errorf("format = %q, %v; want 6", format, err)
 		}
 		closeTest(t, s)
 	}

@@ -179,6 +179,7 @@ func dayOfPool(b *undoBasis, u *ledger.Undo, i uint32, after *market.PoolDay) ma
 		Pool: after.Pool, Day: after.Day, Open: after.Open, High: after.High, Low: after.Low,
 		VolumeUsd: after.VolumeUsd, FeesUsd: after.FeesUsd,
 		Price0Usd: after.Price0Usd, Price1Usd: after.Price1Usd, Swaps: after.Swaps,
+		EventHour: after.EventHour, HourHigh: after.HourHigh, HourLow: after.HourLow,
 	}
 	if p := b.poolBefore(u, i); p != nil {
 		d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity

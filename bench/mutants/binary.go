@@ -118,8 +118,9 @@ func (r *runner) run(
 	defer cancel()
 
 	limited := fmt.Sprintf(`ulimit -v %d -f %d; exec "$0" "$@"`, memoryKB, fileBlocks)
-	cmd := exec.CommandContext(ctx, "sh", "-c", limited, b.path, "-test.failfast",
-		fmt.Sprintf("-test.short=%t", r.short), "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(tests, "|")+")$")
+	cmd := exec.CommandContext(ctx, "sh", "-c", limited, b.path,
+		"-test.failfast", fmt.Sprintf("-test.short=%t", r.short), "-test.timeout", limit.String(),
+		"-test.run", "^("+strings.Join(tests, "|")+")$")
 	cmd.Dir = b.p.Dir
 	cmd.Env = append(os.Environ(), append(env, "TMPDIR="+temp, "GOFLAGS=-overlay="+r.overlay)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -14,21 +14,31 @@ func (s *stage) chart(list string, row map[string]any) {
 		id = row["positionId"]
 	}
 	path := fmt.Sprintf("/v1/%s/%v/swapdex-v4/%v/charts", list, row["chainId"], id)
-	a := s.ask(s, path, "range=all")
-	if a.status != 200 {
-		s.t.Fatalf("%s: %s is answered %d %s", s.where, path, a.status, a.body)
-	}
-	charts := s.decode(a.body)
-	if list == "pools" {
-		s.chartPool(row, charts)
-		return
-	}
+	for _, query := range []string{"range=all", "interval=1h"} {
+		a := s.ask(s, path, query)
+		if a.status != 200 {
+			s.t.Fatalf("%s: %s?%s is answered %d %s", s.where, path, query, a.status, a.body)
+		}
+		charts := s.decode(a.body)
+		if list == "pools" {
+			s.chartPool(row, charts)
+			continue
+		}
 
-	series, ok := charts["positionSeries"].(map[string]any)
-	if !ok {
-		s.t.Errorf("%s: %s has no series", s.where, path)
-		return
+		series, ok := charts["positionSeries"].(map[string]any)
+		if !ok {
+			s.t.Errorf("%s: %s?%s has no series", s.where, path, query)
+			continue
+		}
+		if row["isActive"] == true || query == "range=all" || len(series["pnlUsd"].([]any)) > 0 {
+			s.chartPosition(row, series)
+		}
 	}
+}
+
+// chartPosition compares the last points of a position's series with its row.
+func (s *stage) chartPosition(row, series map[string]any) {
+	s.t.Helper()
 	s.lastPoint(row, series, "pnlUsd", find(row, "pnlUsd"))
 	s.lastPoint(row, series, "assetValueUsd", find(row, "underlyingValueUsd"))
 	s.lastPoint(row, series, "apr", find(row, "apr"))

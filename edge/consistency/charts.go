@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-const secondsPerDay = 86_400
+const secondsPerDay, secondsPerHour = 86_400, 3_600
 
 // chartRanges are the ranges with their days; 0 is all.
 var chartRanges = []struct {
 	name string
 	days int
-}{{"all", 0}, {"30d", 30}, {"60d", 60}, {"90d", 90}, {"180d", 180}}
+}{{"all", 0}, {"30d", 30}, {hourly, 30}, {"60d", 60}, {"90d", 90}, {"180d", 180}}
 
 // poolCharts asks for the charts of a pool in every range.
 func (c *checker) poolCharts(chain int64, id, path string) error {
@@ -20,13 +20,18 @@ func (c *checker) poolCharts(chain int64, id, path string) error {
 	for _, r := range chartRanges {
 		path := path + "/charts?range=" + r.name
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
-			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s, pool: s.pool[id]}
+			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
+				pool: s.pool[id], byHour: r.name == hourly}
 
 			ch.checkAll(r.name, r.days)
 			ch.samePoints("poolSeries", "poolOverview")
-			if r.days == 0 {
+			switch {
+			case r.days == 0:
 				all = a
-			} else if all != nil && all.generation == a.generation {
+			case all == nil || all.generation != a.generation:
+			case ch.byHour:
+				ch.makeDays(all.object())
+			default:
 				ch.partOf(all.object(), "poolPrice", "poolOverview", "poolSeries")
 			}
 		})
@@ -42,18 +47,22 @@ func (c *checker) poolCharts(chain int64, id, path string) error {
 func (c *checker) positionCharts(chain int64, id, path string) error {
 	var all *answer
 
-	for _, r := range chartRanges[:2] {
+	for _, r := range chartRanges[:3] {
 		path := path + "/charts?range=" + r.name
 		err := c.with(chain, path, func(s *snapshot, a *answer) {
 			position := s.position[id]
 			ch := chart{judge: c.judge("chart", path), body: a.object(), s: s,
-				pool: s.pool[text(position, "poolId")], position: position}
+				pool: s.pool[text(position, "poolId")], position: position, byHour: r.name == hourly}
 
 			ch.checkAll(r.name, r.days)
 			ch.positionEnd()
-			if r.days == 0 {
+			switch {
+			case r.days == 0:
 				all = a
-			} else if all != nil && all.generation == a.generation {
+			case all == nil || all.generation != a.generation:
+			case ch.byHour:
+				ch.makeDays(all.object())
+			default:
 				ch.partOf(all.object(), "poolPrice", "poolOverview", "positionSeries")
 			}
 		})
@@ -70,11 +79,16 @@ type chart struct {
 	body           row
 	s              *snapshot
 	pool, position row
+	byHour         bool // the points are hours
 }
 
 func (ch *chart) checkAll(name string, days int) {
 	if ch.pool == nil {
 		return
+	}
+	if ch.byHour {
+		ch.equal("interval", ch.body["interval"], "1h")
+		name = "30d"
 	}
 	ch.equal("range", ch.body["range"], name)
 	ch.checkCurrent()
@@ -120,23 +134,29 @@ func (ch *chart) feesOfTVL(fees, tvl float64, today bool) float64 {
 	return fees / tvl * 100
 }
 
-// daysOf checks that points follow each other day by day up to today, from the
-// range's first day or the pool's.
+// daysOf checks that points follow each other day by day or hour by hour up to now,
+// from the range's first day or the pool's. The hours of a node that was upgraded may
+// begin later, with a day.
 func (ch *chart) daysOf(name string, points []map[string]any, days int) {
 	if ch.s.now == 0 {
 		return
 	}
 
-	j := ch.by("chart days")
-	today := math.Floor(ch.s.now / secondsPerDay)
-	first := math.Floor(number(ch.pool, "createdAtTimestamp") / secondsPerDay)
+	j, step := ch.by("chart days"), ch.step()
+	last := math.Floor(ch.s.now / step)
+	first := math.Floor(number(ch.pool, "createdAtTimestamp") / step)
 	if days > 0 {
-		first = max(first, today-float64(days-1))
+		today := math.Floor(ch.s.now / secondsPerDay)
+		first = max(first, (today-float64(days-1))*secondsPerDay/step)
 	}
-	j.equal(name+" length", float64(len(points)), today-first+1)
+	if later := last - float64(len(points)) + 1; ch.byHour && later > first &&
+		(len(points) == 0 || math.Mod(later*step, secondsPerDay) == 0) {
+		first = later
+	}
+	j.equal(name+" length", float64(len(points)), last-first+1)
 
 	for i, p := range points {
-		at := (today - float64(len(points)-1-i)) * secondsPerDay
+		at := (last - float64(len(points)-1-i)) * step
 		j.equal(fmt.Sprintf("%s[%d].timestamp", name, i), p["timestamp"], at)
 	}
 }
@@ -189,7 +209,8 @@ func (ch *chart) checkOverview() {
 		paid, most := number(fees[i], "value"), number(volume[i], "value")
 		j.holds(fmt.Sprintf("poolOverview.feesUsd[%d]", i), isAtMost(paid, most), paid, "at most the volume")
 		if i < len(rates) {
-			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*365), 0)
+			aYear := 365 * secondsPerDay / ch.step()
+			j.near(fmt.Sprintf("poolSeries.feeApr[%d]", i), number(rates[i], "value"), clamped(want*aYear), 0)
 		}
 	}
 	ch.daysInWindows(volume, fees)
@@ -209,7 +230,7 @@ func (ch *chart) noDaysUsd(series map[string][]map[string]any) {
 	}
 }
 
-// daysInWindows checks days that lie within a rolling window against it: the
+// daysInWindows checks days or hours that lie within a rolling window against it: the
 // last day against 24 hours, the last seven against 7 days, thirty against 30.
 func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 	j := ch.by("days in windows")
@@ -218,16 +239,22 @@ func (ch *chart) daysInWindows(volume, fees []map[string]any) {
 		points []map[string]any
 	}{{"volumeUsd", volume}, {"feesUsd", fees}} {
 
+		windows := map[int]string{0: "24h", 6: "7d", 29: "30d"}
+		if ch.byHour {
+			windows = map[int]string{0: "1h", 23: "24h", 167: "7d"}
+		}
 		sum := 0.0
-		for back := range min(len(of.points), monthDays) {
+		for back := range of.points {
 			sum += number(of.points[len(of.points)-1-back], "value")
-			if window, ok := map[int]string{0: "24h", 6: "7d", 29: "30d"}[back]; ok {
+			if window, ok := windows[back]; ok {
 				most := number(ch.pool, "metrics."+of.name+window)
-				j.holds(fmt.Sprintf("%s of %d days", of.name, back+1), isAtMost(sum, most), sum,
+				j.holds(fmt.Sprintf("%s of %d points", of.name, back+1), isAtMost(sum, most), sum,
 					"at most "+show(most)+" of "+window)
 			}
 		}
-		ch.daysOfMonth(of.name, of.points)
+		if !ch.byHour {
+			ch.daysOfMonth(of.name, of.points)
+		}
 	}
 }
 

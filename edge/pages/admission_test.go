@@ -346,7 +346,7 @@ func TestLongChartsWait(t *testing.T) {
 
 	f := func(pool uint32, r query.ChartRange, want *render.Error) {
 		t.Helper()
-		turn, err := p.beginCharts(&Question{Range: r, Account: 2}, st, pool)
+		turn, err := p.beginCharts(&Question{Chart: query.Chart{Range: r}, Account: 2}, st, pool)
 		turn.end()
 		if err != want {
 			t.Errorf("pool %d, %s: got %v; want %v", pool, r, err, want)

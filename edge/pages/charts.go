@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -17,14 +18,14 @@ func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *ren
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, i, q.Range.Days())
+	t, err := s.timeline(v.State, i, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
 
-	days := t.Days()
-	body := appendCharts(q, v.State, i, &days, nil)
-	return &Page{Body: append(render.AppendPoolSeries(body, &days), '}')}, nil
+	points := t.Points()
+	body := appendCharts(q, v.State, i, &points, nil)
+	return &Page{Body: append(render.AppendPoolSeries(body, &points), '}')}, nil
 }
 
 // positionCharts renders the charts of a position.
@@ -36,80 +37,123 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, p.Pool, q.Range.Days())
+	t, err := s.timeline(v.State, p.Pool, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
-	series, err := s.positionSeries(v.State, i, t)
+	series, err := s.positionSeries(v.State, i, q.Interval.Step(), t)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
 
-	days := t.Days()
-	body := appendCharts(q, v.State, p.Pool, &days, p)
+	points := t.Points()
+	body := appendCharts(q, v.State, p.Pool, &points, p)
 	return &Page{Body: append(render.AppendPositionSeries(body, &series), '}')}, nil
 }
 
-// beginCharts waits for the turn of charts of many days. Others do not wait.
+// beginCharts waits for the turn of charts of many points. Others do not wait.
 func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *render.Error) {
-	days := market.DayOf(st.Now()) - chart.FirstDay(st, pool, q.Range.Days())
-	if days < longChart {
+	step := q.Interval.Step()
+	points := step.Of(st.Now()) - step.First(st, pool, q.Range.Days())
+	if points < longChart {
 		return work{}, nil
 	}
-	return s.admission.begin(task{q.Account, chartTask, int(days)})
+	return s.admission.begin(task{q.Account, chartTask, int(points)})
 }
 
 // appendCharts begins the body of a chart with the parts that pools and positions
 // have in common. of is the position whose range is marked, or nil.
 func appendCharts(
-	q *Question, st *market.State, pool uint32, days *chart.Days, of *market.Position,
+	q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
 ) []byte {
 	p := st.Pools.At(pool)
-	body := make([]byte, 0, chartBytes+chartDayBytes*len(days.Days))
+	body := make([]byte, 0, chartBytes+chartPointBytes*len(points.Points))
 	body = append(body, `{"range":"`...)
 	body = append(append(body, q.Range.String()...), '"')
-	body = render.AppendPoolPrice(body, days)
-	body = render.AppendPoolOverview(body, days)
+	if q.Interval != query.Interval1d {
+		body = append(body, `,"interval":"`...)
+		body = append(append(body, q.Interval.String()...), '"')
+	}
+
+	body = render.AppendPoolPrice(body, points)
+	body = render.AppendPoolOverview(body, points)
 	body = render.AppendDistribution(body, p, render.Decimals(st, p), chart.Bins(st, pool), of)
 	return render.AppendPoolOverviewCurrent(body, st, pool)
 }
 
-// timeline reads the stored days of a pool: the last days of them, or all when
-// days is 0.
-func (s *Pages) timeline(st *market.State, pool, days uint32) (*chart.Timeline, error) {
-	from, today := chart.FirstDay(st, pool, days), market.DayOf(st.Now())
+// timeline reads the stored ends of a pool's days or hours over the range of a chart.
+func (s *Pages) timeline(st *market.State, pool uint32, c query.Chart) (*chart.Timeline, error) {
+	step := c.Interval.Step()
+	from, now := step.First(st, pool, c.Range.Days()), step.Of(st.Now())
 	var kept chart.Records
 
 	// The last day before the range carries its price into a gap at the start.
-	before, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
+	read := s.dayEnds
+	if step == chart.Hourly {
+		read = s.hourEnds
+	}
+	err := read(st, pool, market.DayOf(step.Start(from)), &kept)
 	if err != nil {
-		return nil, err
-	}
-	if known {
-		kept.Days = append(kept.Days, before)
-	}
-	it := s.cfg.Store.PoolDays(st.Chain, pool, from, today, storage.OldestFirst)
-	if kept.Days, err = readSeries(it, kept.Days); err != nil {
 		return nil, err
 	}
 
 	p := st.Pools.At(pool)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		if kept.Quotes[leg], err = s.dayQuotes(st, token, from, today); err != nil {
+		if kept.Quotes[leg], err = s.quotes(st, token, step, from, now); err != nil {
 			return nil, err
 		}
 	}
-	return chart.NewTimeline(st, pool, from, &kept), nil
+	return chart.NewTimeline(st, pool, step, from, &kept), nil
 }
 
-// positionSeries computes the daily series of position i. There are none when
-// its history is longer than limits.transactions-max.
+// dayEnds reads the days of a pool from one on, led by the newest before it.
+func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) error {
+	before, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
+	if err != nil {
+		return err
+	}
+	if known {
+		to.Ends = append(to.Ends, chart.EndOfDay(&before))
+	}
+
+	it := s.cfg.Store.PoolDays(st.Chain, pool, from, market.DayOf(st.Now()), storage.OldestFirst)
+	to.Ends, err = readSeries(it, to.Ends, chart.EndOfDay)
+	return err
+}
+
+// hourEnds reads the hours of a pool from a day on, led by the newest day before it. A
+// pool that was created on that day opened at the day's price.
+func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records) error {
+	newest, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from)
+	if err != nil {
+		return err
+	}
+	if known && newest.Day == from {
+		to.Opening = value.Float(&newest.Open)
+		newest, known, err = s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
+	}
+	if err != nil {
+		return err
+	}
+	if known {
+		to.Ends = append(to.Ends, chart.EndOfDay(&newest).LastHour())
+	}
+
+	hours, err := s.cfg.Store.PoolHours(st.Chain, pool, from, market.DayOf(st.Now()))
+	for i := range hours {
+		to.Ends = append(to.Ends, chart.EndOfHour(&hours[i]))
+	}
+	return err
+}
+
+// positionSeries computes the series of position i. There are none when its history
+// is longer than limits.transactions-max.
 func (s *Pages) positionSeries(
-	st *market.State, i uint32, t *chart.Timeline,
-) (chart.PositionDays, error) {
+	st *market.State, i uint32, step chart.Step, t *chart.Timeline,
+) (chart.PositionPoints, error) {
 	p := st.Positions.At(i)
 	if int64(p.Entries) > int64(s.limits.Load().TransactionsMax) {
-		return chart.PositionDays{}, nil
+		return chart.PositionPoints{}, nil
 	}
 
 	kept := chart.PositionRecords{History: chart.NewHistory(p)}
@@ -119,43 +163,58 @@ func (s *Pages) positionSeries(
 		kept.History.Add(it.Entry())
 	}
 	if err := it.Err(); err != nil {
-		return chart.PositionDays{}, err
+		return chart.PositionPoints{}, err
 	}
 
 	var err error
-	from, today := t.From(), market.DayOf(st.Now())
-	if kept.Lower, err = s.tickDays(st.Chain, p.Pool, p.TickLower, from, today); err != nil {
-		return chart.PositionDays{}, err
+	if kept.Lower, err = s.outside(st, p.Pool, p.TickLower, step, t.From()); err != nil {
+		return chart.PositionPoints{}, err
 	}
-	if kept.Upper, err = s.tickDays(st.Chain, p.Pool, p.TickUpper, from, today); err != nil {
-		return chart.PositionDays{}, err
+	if kept.Upper, err = s.outside(st, p.Pool, p.TickUpper, step, t.From()); err != nil {
+		return chart.PositionPoints{}, err
 	}
-	if kept.Native, err = s.dayQuotes(st, st.Native, from, today); err != nil {
-		return chart.PositionDays{}, err
+	if kept.Native, err = s.quotes(st, st.Native, step, t.From(), step.Of(st.Now())); err != nil {
+		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil
 }
 
-// tickDays reads the daily fee growth outside a tick, preceded by the newest
-// record before the first day.
-func (s *Pages) tickDays(
-	id market.ChainID, pool uint32, tick int32, from, to uint32,
-) ([]market.TickDay, error) {
-	var days []market.TickDay
-	before, known, err := s.cfg.Store.TickDayAt(id, pool, tick, from-1)
+// outside reads the fee growth outside a tick by the day or hour from an interval on,
+// led by the newest of the days before.
+func (s *Pages) outside(
+	st *market.State, pool uint32, tick int32, step chart.Step, from uint32,
+) ([]chart.Outside, error) {
+	var written []chart.Outside
+	first, today := market.DayOf(step.Start(from)), market.DayOf(st.Now())
+	before, known, err := s.cfg.Store.TickDayAt(st.Chain, pool, tick, first-1)
 	if err != nil {
 		return nil, err
 	}
 	if known {
-		days = append(days, before)
+		written = append(written, chart.OutsideOfDay(&before))
 	}
-	return readSeries(s.cfg.Store.TickDays(id, pool, tick, from, to, storage.OldestFirst), days)
+
+	if step == chart.Daily {
+		it := s.cfg.Store.TickDays(st.Chain, pool, tick, first, today, storage.OldestFirst)
+		return readSeries(it, written, chart.OutsideOfDay)
+	}
+
+	if known {
+		written[0] = written[0].LastHour()
+	}
+	hours, err := s.cfg.Store.TickHours(st.Chain, pool, tick, first, today)
+	for i := range hours {
+		written = append(written, chart.OutsideOfHour(&hours[i]))
+	}
+	return written, err
 }
 
-// dayQuotes reads a token's price at the end of each day. The last day is today
+// quotes reads a token's price at the end of each interval. The last one is running
 // and has none yet.
-func (s *Pages) dayQuotes(st *market.State, token, from, today uint32) ([]value.Quote, error) {
-	quotes := make([]value.Quote, today-from+1)
+func (s *Pages) quotes(
+	st *market.State, token uint32, step chart.Step, from, now uint32,
+) ([]value.Quote, error) {
+	quotes := make([]value.Quote, now-from+1)
 	if token == market.NoIndex {
 		for n := range quotes {
 			quotes[n] = value.Quote{Usd: market.Unknown, OnlyPool: market.NoIndex}
@@ -163,7 +222,11 @@ func (s *Pages) dayQuotes(st *market.State, token, from, today uint32) ([]value.
 		return quotes, nil
 	}
 
-	records, err := s.cfg.Store.DayPrices(st.Chain, token, from, today)
+	read := s.cfg.Store.DayPrices
+	if step == chart.Hourly {
+		read = s.cfg.Store.PricesByHour
+	}
+	records, err := read(st.Chain, token, from, now)
 	if err != nil {
 		return nil, err
 	}
@@ -177,10 +240,10 @@ func (s *Pages) dayQuotes(st *market.State, token, from, today uint32) ([]value.
 }
 
 // readSeries appends all entries of a series to a slice and closes the series.
-func readSeries[T any](it *storage.Series[T], to []T) ([]T, error) {
+func readSeries[E, T any](it *storage.Series[E], to []T, as func(*E) T) ([]T, error) {
 	defer it.Close()
 	for it.Next() {
-		to = append(to, *it.Entry())
+		to = append(to, as(it.Entry()))
 	}
 	return to, it.Err()
 }

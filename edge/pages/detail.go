@@ -80,6 +80,7 @@ func (q *Question) appendDetail(dst []byte) []byte {
 		dst = strconv.AppendUint(dst, q.Position, 10)
 	}
 	dst = append(append(dst, ' '), q.Range.String()...)
+	dst = append(append(dst, ' '), q.Interval.String()...)
 	dst = strconv.AppendUint(append(dst, ' '), q.Paging.Page, 10)
 	return strconv.AppendUint(append(dst, ' '), q.Paging.Limit, 10)
 }

@@ -53,7 +53,7 @@ const (
 	// pause and checks whether to stop: 2 to 100 µs of work, since a row that is not
 	// in the processor's cache costs 50 to 100 ns.
 	stepRows = 1024
-	// longChart is the number of days from which on a chart counts as expensive
+	// longChart is the number of points from which on a chart counts as expensive
 	// work: reading and rendering them takes a millisecond or more.
 	longChart = 366
 	// longOwner is the number of positions from which on adding them up counts as
@@ -96,9 +96,9 @@ const (
 	tokenBytes = 320
 	// tickBytes is the usual length of a tick of a pool.
 	tickBytes = 128
-	// chartBytes and chartDayBytes are the usual lengths of a chart without its
-	// days, and of one day.
-	chartBytes, chartDayBytes = 32 << 10, 1 << 10
+	// chartBytes and chartPointBytes are the usual lengths of a chart without its
+	// points, and of one point.
+	chartBytes, chartPointBytes = 32 << 10, 1 << 10
 
 	// maxLeafRetries bounds how often a page is restarted on the newest view
 	// because a leaf was deleted while it was read. Each restart takes two

@@ -151,8 +151,8 @@ type Question struct {
 	Position   uint64
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
-	Range      query.ChartRange
-	Paging     query.Paging
+	query.Chart
+	Paging query.Paging
 
 	// Set for a batch.
 	Batch []query.BatchID

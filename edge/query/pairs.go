@@ -11,7 +11,7 @@ import (
 type paramSet struct {
 	names    []string
 	mayEmpty string // the parameter whose value may be empty
-	repeats  bool   // parameters may be repeated, and every value may be empty
+	lenient  string // the parameter that may be repeated, and whose value may be empty
 	omitted  uint32 // a bit for each name that the route does not take
 }
 
@@ -106,7 +106,7 @@ func (s *paramSet) allowed() string {
 // checkPair refuses a parameter that is repeated or has no value, unless the set
 // allows it.
 func (p *pairs) checkPair(i int, value []byte) error {
-	if p.repeats {
+	if p.names[i] == p.lenient {
 		return nil
 	}
 	if p.seen&(1<<i) != 0 {

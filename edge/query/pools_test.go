@@ -54,25 +54,66 @@ func TestPoolsRefused(t *testing.T) {
 func TestCharts(t *testing.T) {
 	f := func(raw, want string) {
 		t.Helper()
-		if got, err := Charts([]byte(raw)); err != nil || got.String() != want {
-			t.Errorf("%q: got %v, %v; want %v", raw, got, err, want)
+		got, err := Charts([]byte(raw))
+		if text := got.Range.String() + " " + got.Interval.String(); err != nil || text != want {
+			t.Errorf("%q: got %v, %v; want %v", raw, text, err, want)
 		}
 	}
 
-	f("", "30d")
-	f("range=180d", "180d")
-	f("range=all", "all")
-	f("range=7d", "30d")
-	f("range=ALL", "30d")
-	f("range=", "30d")
-	f("range", "30d")
-	f("range=60d&range=90d", "30d")
-	f("range=60d&range=60d", "30d")
-	for _, raw := range []string{"days=30", "range=%zz", "range=%ff", "=30d"} {
-		if got, err := Charts([]byte(raw)); err == nil {
-			t.Errorf("%q: got %v; want an error", raw, got)
+	f("", "30d 1d")
+	f("range=180d", "180d 1d")
+	f("range=all", "all 1d")
+	f("range=7d", "30d 1d")
+	f("range=ALL", "30d 1d")
+	f("range=", "30d 1d")
+	f("range", "30d 1d")
+	f("range=60d&range=90d", "30d 1d")
+	f("range=60d&range=60d", "30d 1d")
+	f("interval=1d&range=all", "all 1d")
+	f("interval=1h", "30d 1h")
+	f("range=30d&interval=1h", "30d 1h")
+	f("interval=1h&range=7d", "30d 1h")
+	f("range=60d&interval=1h&range=60d", "30d 1h")
+
+	refused := func(raw, want string) {
+		t.Helper()
+		if got, err := Charts([]byte(raw)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, %v; want %q", raw, got, err, want)
 		}
 	}
+	refused("days=30", `unknown parameter "days"; allowed are range, interval`)
+	refused("range=%zz", "malformed percent-encoding")
+	refused("range=%ff", "not valid UTF-8")
+	refused("=30d", "unknown parameter")
+	refused("interval=1m", `interval "1m" is not allowed; allowed are 1d, 1h`)
+	refused("interval=1H", `interval "1H" is not allowed; allowed are 1d, 1h`)
+	refused("interval=", "parameter interval has no value")
+	refused("interval=1h&interval=1h", "parameter interval is given more than once")
+	for _, r := range []string{"60d", "90d", "180d", "all"} {
+		refused("interval=1h&range="+r, "interval 1h is not allowed with range "+r+"; allowed is 30d")
+	}
+}
+
+// FuzzCharts checks that what is accepted is a chart that is served, and that the
+// spelling in its answer asks for the same one.
+func FuzzCharts(f *testing.F) {
+	for _, seed := range []string{
+		"", "range=all", "range=60d&range=90d", "interval=1h", "interval=1h&range=30d",
+		"interval=1h&range=60d", "interval=%31h", "interval=1d&interval=1d", "range=&interval=1d",
+	} {
+		f.Add(seed)
+	}
+
+	f.Fuzz(func(t *testing.T, raw string) {
+		c, err := Charts([]byte(raw))
+		if err != nil {
+			return
+		}
+		again, err := Charts([]byte("range=" + c.Range.String() + "&interval=" + c.Interval.String()))
+		if err != nil || again != c || c.Interval == Interval1h && c.Range != Range30d {
+			t.Errorf("%q: got %+v, then %+v, %v", raw, c, again, err)
+		}
+	})
 }
 
 func TestNone(t *testing.T) {

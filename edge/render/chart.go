@@ -7,104 +7,109 @@ import (
 )
 
 // AppendPoolPrice appends the field poolPrice.
-func AppendPoolPrice(dst []byte, d *chart.Days) []byte {
+func AppendPoolPrice(dst []byte, d *chart.Points) []byte {
 	dst = append(dst, `,"poolPrice":[`...)
-	for i := range d.Days {
-		day := &d.Days[i]
+	for i := range d.Points {
+		p := &d.Points[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 
-		dst = appendTimestamp(dst, d.First+uint32(i))
-		dst = number(append(dst, `,"open":`...), day.Open)
-		dst = number(append(dst, `,"high":`...), day.High)
-		dst = number(append(dst, `,"low":`...), day.Low)
-		dst = number(append(dst, `,"close":`...), day.Close)
-		dst = number(append(dst, `,"token0PriceUsd":`...), day.Price0Usd)
-		dst = number(append(dst, `,"token1PriceUsd":`...), day.Price1Usd)
+		dst = appendTimestamp(dst, d.Step, d.First+uint32(i))
+		dst = number(append(dst, `,"open":`...), p.Open)
+		dst = number(append(dst, `,"high":`...), p.High)
+		dst = number(append(dst, `,"low":`...), p.Low)
+		dst = number(append(dst, `,"close":`...), p.Close)
+		dst = number(append(dst, `,"token0PriceUsd":`...), p.Price0Usd)
+		dst = number(append(dst, `,"token1PriceUsd":`...), p.Price1Usd)
 		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }
 
-// appendTimestamp opens the object of a day with the day's start.
-func appendTimestamp(dst []byte, day uint32) []byte {
-	return integer(append(dst, `{"timestamp":`...), int64(day)*market.Day)
+// appendTimestamp opens the object of a point with the start of its interval.
+func appendTimestamp(dst []byte, step chart.Step, number uint32) []byte {
+	return integer(append(dst, `{"timestamp":`...), step.Start(number))
 }
 
-// appendSeries appends a named series of one value a day.
-func appendSeries(dst []byte, name string, first uint32, n int, at func(i int) float64) []byte {
+// appendSeries appends a named series of one value an interval.
+func appendSeries(
+	dst []byte, name string, step chart.Step, first uint32, n int, at func(i int) float64,
+) []byte {
 	dst = append(append(append(dst, '"'), name...), `":[`...)
 	for i := range n {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendTimestamp(dst, first+uint32(i))
+		dst = appendTimestamp(dst, step, first+uint32(i))
 		dst = number(append(dst, `,"value":`...), at(i))
 		dst = append(dst, '}')
 	}
 	return append(dst, `],`...)
 }
 
-// dayValue selects the value of a day that a series shows.
-type dayValue func(*chart.Day) float64
+// pointValue selects the value of a point that a series shows.
+type pointValue func(*chart.Point) float64
 
-// The values of days that charts show.
+// The values of points that charts show.
 var (
-	tvl     dayValue = func(d *chart.Day) float64 { return d.TVLUsd }
-	volume  dayValue = func(d *chart.Day) float64 { return d.VolumeUsd }
-	fees    dayValue = func(d *chart.Day) float64 { return d.FeesUsd }
-	feesTVL dayValue = func(d *chart.Day) float64 { return d.FeesTVLRatio }
-	price0  dayValue = func(d *chart.Day) float64 { return d.Price0Usd }
-	price1  dayValue = func(d *chart.Day) float64 { return d.Price1Usd }
-	dayRate dayValue = func(d *chart.Day) float64 { return value.ClampPercent(d.FeesTVLRatio * 365) }
+	tvl     pointValue = func(d *chart.Point) float64 { return d.TVLUsd }
+	volume  pointValue = func(d *chart.Point) float64 { return d.VolumeUsd }
+	fees    pointValue = func(d *chart.Point) float64 { return d.FeesUsd }
+	feesTVL pointValue = func(d *chart.Point) float64 { return d.FeesTVLRatio }
+	price0  pointValue = func(d *chart.Point) float64 { return d.Price0Usd }
+	price1  pointValue = func(d *chart.Point) float64 { return d.Price1Usd }
 )
 
-// appendDaySeries appends a named series of a pool's days.
-func appendDaySeries(dst []byte, d *chart.Days, name string, of dayValue) []byte {
-	return appendSeries(dst, name, d.First, len(d.Days), func(i int) float64 { return of(&d.Days[i]) })
+// appendPoolSeries appends a named series of a pool's points.
+func appendPoolSeries(dst []byte, d *chart.Points, name string, of pointValue) []byte {
+	return appendSeries(dst, name, d.Step, d.First, len(d.Points),
+		func(i int) float64 { return of(&d.Points[i]) })
 }
 
 // AppendPoolOverview appends the field poolOverview.
-func AppendPoolOverview(dst []byte, d *chart.Days) []byte {
+func AppendPoolOverview(dst []byte, d *chart.Points) []byte {
 	dst = append(dst, `,"poolOverview":{`...)
-	dst = appendDaySeries(dst, d, "tvlUsd", tvl)
-	dst = appendDaySeries(dst, d, "volumeUsd", volume)
-	dst = appendDaySeries(dst, d, "feesUsd", fees)
-	dst = appendDaySeries(dst, d, "feesTvlRatio", feesTVL)
-	dst = appendDaySeries(dst, d, "token0PriceUsd", price0)
-	dst = appendDaySeries(dst, d, "token1PriceUsd", price1)
+	dst = appendPoolSeries(dst, d, "tvlUsd", tvl)
+	dst = appendPoolSeries(dst, d, "volumeUsd", volume)
+	dst = appendPoolSeries(dst, d, "feesUsd", fees)
+	dst = appendPoolSeries(dst, d, "feesTvlRatio", feesTVL)
+	dst = appendPoolSeries(dst, d, "token0PriceUsd", price0)
+	dst = appendPoolSeries(dst, d, "token1PriceUsd", price1)
 	return append(dst, `"divergence":[]}`...)
 }
 
 // AppendPoolSeries appends the field poolSeries.
-func AppendPoolSeries(dst []byte, d *chart.Days) []byte {
+func AppendPoolSeries(dst []byte, d *chart.Points) []byte {
+	aYear := float64(365 * market.Day / d.Step)
+	rate := func(p *chart.Point) float64 { return value.ClampPercent(p.FeesTVLRatio * aYear) }
 	dst = append(dst, `,"poolSeries":{`...)
-	dst = appendDaySeries(dst, d, "volumeUsd", volume)
-	dst = appendDaySeries(dst, d, "tvlUsd", tvl)
-	dst = appendDaySeries(dst, d, "feesUsd", fees)
-	dst = appendDaySeries(dst, d, "feeApr", dayRate)
+	dst = appendPoolSeries(dst, d, "volumeUsd", volume)
+	dst = appendPoolSeries(dst, d, "tvlUsd", tvl)
+	dst = appendPoolSeries(dst, d, "feesUsd", fees)
+	dst = appendPoolSeries(dst, d, "feeApr", rate)
 	dst[len(dst)-1] = '}'
 	return dst
 }
 
 // AppendPositionSeries appends the field positionSeries, which is null if the
 // series cannot be computed.
-func AppendPositionSeries(dst []byte, p *chart.PositionDays) []byte {
+func AppendPositionSeries(dst []byte, p *chart.PositionPoints) []byte {
 	dst = append(dst, `,"positionSeries":`...)
-	if p.Days == nil {
+	if p.Points == nil {
 		return append(dst, null...)
 	}
 
-	of := func(name string, of func(*chart.PositionDay) float64) {
-		dst = appendSeries(dst, name, p.First, len(p.Days), func(i int) float64 { return of(&p.Days[i]) })
+	of := func(name string, of func(*chart.PositionPoint) float64) {
+		dst = appendSeries(dst, name, p.Step, p.First, len(p.Points),
+			func(i int) float64 { return of(&p.Points[i]) })
 	}
 	dst = append(dst, '{')
-	of("pnlUsd", func(d *chart.PositionDay) float64 { return d.PnlUsd })
-	of("assetValueUsd", func(d *chart.PositionDay) float64 { return d.AssetValueUsd })
-	of("apr", func(d *chart.PositionDay) float64 { return value.ClampPercent(d.APR) })
-	of("feeApr", func(d *chart.PositionDay) float64 { return value.ClampPercent(d.FeeAPR) })
-	of("divergenceLossUsd", func(d *chart.PositionDay) float64 { return d.DivergenceLossUsd })
+	of("pnlUsd", func(d *chart.PositionPoint) float64 { return d.PnlUsd })
+	of("assetValueUsd", func(d *chart.PositionPoint) float64 { return d.AssetValueUsd })
+	of("apr", func(d *chart.PositionPoint) float64 { return value.ClampPercent(d.APR) })
+	of("feeApr", func(d *chart.PositionPoint) float64 { return value.ClampPercent(d.FeeAPR) })
+	of("divergenceLossUsd", func(d *chart.PositionPoint) float64 { return d.DivergenceLossUsd })
 	dst[len(dst)-1] = '}'
 	return dst
 }

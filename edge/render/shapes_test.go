@@ -14,7 +14,7 @@ import (
 )
 
 // testDays are two days of a pool, the second without prices.
-var testDays = chart.Days{First: 19675, Days: []chart.Day{
+var testDays = chart.Points{Step: chart.Daily, First: 19675, Points: []chart.Point{
 	{
 		Open: 2500, High: 2600.5, Low: 2450.25, Close: 2534.75, Price0Usd: 2534.75, Price1Usd: 1,
 		TVLUsd: 1_000_000, VolumeUsd: 250_000, FeesUsd: 750, FeesTVLRatio: 0.075,
@@ -42,7 +42,7 @@ func TestChartsGolden(t *testing.T) {
 	}
 
 	golden(t, "charts_pool.json", append(AppendPoolSeries(both(nil), &testDays), '}'))
-	days := []chart.PositionDay{
+	days := []chart.PositionPoint{
 		{PnlUsd: 12.5, AssetValueUsd: 1000, APR: 91.25, FeeAPR: 2e5, DivergenceLossUsd: -3.5},
 		{
 			PnlUsd: market.Unknown, AssetValueUsd: market.Unknown, APR: market.Unknown,
@@ -50,12 +50,17 @@ func TestChartsGolden(t *testing.T) {
 		},
 	}
 
+	hours := testDays
+	hours.Step, hours.First = chart.Hourly, 19675*market.HoursOfDay+23
+	golden(t, "charts_hours.json", append(AppendPoolSeries(
+		AppendPoolPrice([]byte(`{"range":"30d","interval":"1h"`), &hours), &hours), '}'))
+
 	of := st.Positions.At(0)
-	position := func(name string, days *chart.PositionDays) {
+	position := func(name string, days *chart.PositionPoints) {
 		golden(t, name, append(AppendPositionSeries(both(of), days), '}'))
 	}
-	position("charts_position.json", &chart.PositionDays{First: 19675, Days: days})
-	position("charts_unknown.json", new(chart.PositionDays))
+	position("charts_position.json", &chart.PositionPoints{Step: chart.Daily, First: 19675, Points: days})
+	position("charts_unknown.json", new(chart.PositionPoints))
 }
 
 func TestTransactionsGolden(t *testing.T) {

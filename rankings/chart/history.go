@@ -33,7 +33,7 @@ type History struct {
 
 // change is what one transaction did to a position.
 type change struct {
-	day    uint32
+	time   int64
 	after  clmath.U128    // liquidity
 	paid   [2]clmath.U256 // fees
 	inside [2]clmath.U256 // fee growth between the position's ticks
@@ -63,7 +63,7 @@ func (h *History) Add(t *market.Transaction) {
 		return
 	}
 	h.changes = append(h.changes, change{
-		day: market.DayOf(t.Time), after: h.liquidity, flow: h.sum,
+		time: t.Time, after: h.liquidity, flow: h.sum,
 		paid: [2]clmath.U256{t.Fees0, t.Fees1},
 	})
 }

@@ -5,30 +5,31 @@ import (
 	"tidemark/rankings/value"
 )
 
-// Day is one UTC day of a pool. Prices are token1 per token0 in whole units.
-type Day struct {
+// Point is one interval of a pool. Prices are token1 per token0 in whole units.
+type Point struct {
 	Open, High, Low, Close float64
 	Price0Usd, Price1Usd   float64
-	TVLUsd                 float64 // at the day's end
-	VolumeUsd, FeesUsd     float64 // of the day so far
+	TVLUsd                 float64 // at its end
+	VolumeUsd, FeesUsd     float64 // of it so far
 	FeesTVLRatio           float64 // fees in percent of TVLUsd; Unknown with an unpriced leg
 }
 
-// Days are consecutive days, the first of which is number First.
-type Days struct {
-	First uint32
-	Days  []Day
+// Points are those of consecutive intervals, the first of which is number First.
+type Points struct {
+	Step   Step
+	First  uint32
+	Points []Point
 }
 
-// Days returns the pool's series.
-func (t *Timeline) Days() Days {
+// Points returns the pool's series.
+func (t *Timeline) Points() Points {
 	st, p := t.st, t.st.Pools.At(t.pool)
-	out := Days{First: t.first, Days: make([]Day, len(t.ends))}
+	out := Points{Step: t.step, First: t.first, Points: make([]Point, len(t.ends))}
 	for i := range t.ends {
 		e := &t.ends[i]
-		d := Day{
-			Open: value.PriceAt(st, p, &e.Open), High: value.PriceAt(st, p, &e.High),
-			Low: value.PriceAt(st, p, &e.Low), Close: value.PriceAt(st, p, &e.Close),
+		d := Point{
+			Open: value.PriceOf(st, p, e.Open), High: value.PriceOf(st, p, e.High),
+			Low: value.PriceOf(st, p, e.Low), Close: value.PriceAt(st, p, &e.Close),
 			Price0Usd: e.quotes[0].Usd, Price1Usd: e.quotes[1].Usd,
 			VolumeUsd: e.VolumeUsd, FeesUsd: e.FeesUsd,
 		}
@@ -38,7 +39,7 @@ func (t *Timeline) Days() Days {
 			stats := st.Stats.At(t.pool)
 			d.TVLUsd, unpriced = stats.TVLUsd, stats.Unpriced
 		} else {
-			tvl := value.TVLOf(st, p, &e.Amount0, &e.Amount1, &e.quotes)
+			tvl := value.TVLOf(st, p, e.Amounts, &e.quotes)
 			if d.TVLUsd, unpriced = tvl.Usd, tvl.Unpriced; unpriced {
 				d.TVLUsd = market.Unknown
 			}
@@ -49,7 +50,7 @@ func (t *Timeline) Days() Days {
 			d.VolumeUsd, d.FeesUsd, unpriced = unknown, unknown, true
 		}
 		d.FeesTVLRatio = value.FeesRatio(d.FeesUsd, d.TVLUsd, unpriced)
-		out.Days[i] = d
+		out.Points[i] = d
 	}
 	return out
 }

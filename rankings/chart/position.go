@@ -10,103 +10,129 @@ import (
 // its pool's Timeline.
 type PositionRecords struct {
 	History *History
-	// Lower and Upper are the days on which the fee growth outside of the
-	// position's ticks was written, ascending: those of the range, led by the
-	// newest one before it.
-	Lower, Upper []market.TickDay
+	// Lower and Upper are the fee growth outside of the position's ticks at the end of
+	// the intervals in which it was written, ascending: those of the range, led by
+	// the newest one before it.
+	Lower, Upper []Outside
 	// Native are the quotes of the native currency, as Records.Quotes.
 	Native []value.Quote
 }
 
-// PositionDay is how a position stood at the end of a day.
-type PositionDay struct {
+// Outside is the fee growth outside of a tick at the end of an interval.
+type Outside struct {
+	At                                           uint32
+	FeeGrowthOutside0X128, FeeGrowthOutside1X128 clmath.U256
+}
+
+// OutsideOfDay returns what was last written in a day.
+func OutsideOfDay(t *market.TickDay) Outside {
+	return Outside{t.Day, t.FeeGrowthOutside0X128, t.FeeGrowthOutside1X128}
+}
+
+// OutsideOfHour returns what was last written in an hour.
+func OutsideOfHour(t *market.TickHour) Outside {
+	at := t.Day*market.HoursOfDay + t.Hour
+	return Outside{at, t.FeeGrowthOutside0X128, t.FeeGrowthOutside1X128}
+}
+
+// LastHour makes of what was last written in a day that of its last hour.
+func (o Outside) LastHour() Outside {
+	o.At = o.At*market.HoursOfDay + market.HoursOfDay - 1
+	return o
+}
+
+// PositionPoint is how a position stood at the end of an interval.
+type PositionPoint struct {
 	PnlUsd, AssetValueUsd, APR, FeeAPR, DivergenceLossUsd float64
 }
 
-// PositionDays are consecutive days, the first of which is number First. Nil
-// Days are a series that cannot be told.
-type PositionDays struct {
-	First uint32
-	Days  []PositionDay
+// PositionPoints are those of consecutive intervals, the first of which is number
+// First. Nil Points are a series that cannot be told.
+type PositionPoints struct {
+	Step   Step
+	First  uint32
+	Points []PositionPoint
 }
 
 // Position returns the series of position i, which is of the Timeline's pool,
-// from its mint to today or its closing.
-func (t *Timeline) Position(i uint32, r *PositionRecords) PositionDays {
+// from its mint to now or its closing.
+func (t *Timeline) Position(i uint32, r *PositionRecords) PositionPoints {
 	p := t.st.Positions.At(i)
 	changes := r.History.changes
 	if len(changes) == 0 {
-		return PositionDays{}
+		return PositionPoints{}
 	}
 	r.History.findInside()
 
-	begin, end := max(t.first, market.DayOf(p.MintedAt)), market.DayOf(t.st.Now())
+	begin, end := max(t.first, t.step.Of(p.MintedAt)), t.step.Of(t.st.Now())
 	if p.ClosedAt != 0 {
-		end = market.DayOf(int64(p.ClosedAt))
+		end = t.step.Of(int64(p.ClosedAt))
 	}
-	out := PositionDays{First: begin, Days: []PositionDay{}}
+	out := PositionPoints{Step: t.step, First: begin, Points: []PositionPoint{}}
 
 	lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
 	at := 0
-	for day := begin; day < end; day++ {
-		for at+1 < len(changes) && changes[at+1].day <= day {
+	for number := begin; number < end; number++ {
+		for at+1 < len(changes) && t.step.Of(changes[at+1].time) <= number {
 			at++
 		}
-		d := dayOf{
-			st: t.st, p: p, end: &t.ends[day-t.first], change: &changes[at],
-			lower: lower.writtenBy(day), upper: upper.writtenBy(day), nativeUsd: r.Native[day-t.from].Usd,
+		past := positionEnd{
+			st: t.st, p: p, step: t.step, end: &t.ends[number-t.first], change: &changes[at],
+			lower: lower.writtenBy(number), upper: upper.writtenBy(number),
+			nativeUsd: r.Native[number-t.from].Usd,
 		}
-		f := d.pastFigures()
-		out.Days = append(out.Days, pointOf(&f))
+		f := past.figures()
+		out.Points = append(out.Points, pointOf(&f))
 	}
 
 	if end >= begin {
 		var m value.Metrics
 		value.Position(t.st, i, &m)
-		out.Days = append(out.Days, pointOf(&m.Figures))
+		out.Points = append(out.Points, pointOf(&m.Figures))
 	}
 	return out
 }
 
 // pointOf returns the figures that the series have.
-func pointOf(f *value.Figures) PositionDay {
-	return PositionDay{
+func pointOf(f *value.Figures) PositionPoint {
+	return PositionPoint{
 		PnlUsd: f.PnlUsd, AssetValueUsd: f.UnderlyingValueUsd, APR: f.APR, FeeAPR: f.FeeAPR,
 		DivergenceLossUsd: f.DivergenceUsd,
 	}
 }
 
-// outside is the fee growth outside of a tick, day by day.
+// outside is the fee growth outside of a tick, interval by interval.
 type outside struct {
-	entries []market.TickDay
-	at      market.TickDay
+	entries []Outside
+	at      Outside
 }
 
-// writtenBy returns what was last written by the end of a day. Days ascend.
-func (o *outside) writtenBy(day uint32) *market.TickDay {
-	for len(o.entries) > 0 && o.entries[0].Day <= day {
+// writtenBy returns what was last written by the end of an interval. They ascend.
+func (o *outside) writtenBy(number uint32) *Outside {
+	for len(o.entries) > 0 && o.entries[0].At <= number {
 		o.at, o.entries = o.entries[0], o.entries[1:]
 	}
 	return &o.at
 }
 
-// dayOf is one position at the end of one day that is over.
-type dayOf struct {
+// positionEnd is one position at the end of one interval that is over.
+type positionEnd struct {
 	st           *market.State
 	p            *market.Position
-	end          *dayEnd
+	step         Step
+	end          *pricedEnd
 	change       *change // the newest one by then
-	lower, upper *market.TickDay
+	lower, upper *Outside
 	nativeUsd    float64
 }
 
-// pastFigures returns what the row would have said at the day's end and prices.
-func (d *dayOf) pastFigures() value.Figures {
+// figures returns what the row would have said at the interval's end and prices.
+func (d *positionEnd) figures() value.Figures {
 	flow := &d.change.flow
 	past := value.Past{
 		Deposited: flow.deposited, Withdrawn: flow.withdrawn, Collected: flow.collected,
 		GasWei: flow.gasWei, GasUnknown: flow.gasUnknown,
-		AgeSeconds: int64(d.end.Day+1)*market.Day - d.p.MintedAt,
+		AgeSeconds: d.step.Start(d.end.At+1) - d.p.MintedAt,
 		Legs:       d.end.quotes, NativeUsd: d.nativeUsd,
 	}
 	if !d.change.after.IsZero() {
@@ -118,7 +144,7 @@ func (d *dayOf) pastFigures() value.Figures {
 
 // computeHoldings returns principal and uncollected fees; the fees are those that
 // change.known vouches for.
-func (d *dayOf) computeHoldings() (principal, owed [2]clmath.U256) {
+func (d *positionEnd) computeHoldings() (principal, owed [2]clmath.U256) {
 	p, e, liquidity := d.p, d.end, d.change.after
 	sqrtLower, sqrtUpper := clmath.SqrtPriceAtTick(p.TickLower), clmath.SqrtPriceAtTick(p.TickUpper)
 	principal[0], principal[1] = clmath.Principal(e.Tick, &e.Close, p.TickLower, p.TickUpper,

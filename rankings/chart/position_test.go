@@ -13,9 +13,10 @@ import (
 // TestLastPointsAreRows: the last point of a series is what the row says, of
 // every pool and position.
 func TestLastPointsAreRows(t *testing.T) {
-	f := func(name string, live time.Duration) {
+	f := func(name string, live time.Duration, step Step) {
 		t.Helper()
 		m := playMarket(t, live)
+		m.step = step
 		st := m.st
 		for i := range st.Pools.Len() {
 			m.samePool(name, i)
@@ -26,23 +27,23 @@ func TestLastPointsAreRows(t *testing.T) {
 			p := st.Positions.At(i)
 			line := m.timeline(p.Pool)
 			series := line.Position(i, m.records(i, line))
-			if len(series.Days) == 0 {
+			if len(series.Points) == 0 {
 				t.Errorf("%s: position %d has no series", name, p.ID)
 				continue
 			}
-			end := market.DayOf(st.Now())
+			end := step.Of(st.Now())
 			if closed++; p.IsOpen() {
 				closed, open = closed-1, open+1
 			} else {
-				end = market.DayOf(int64(p.ClosedAt))
+				end = step.Of(int64(p.ClosedAt))
 			}
 
 			var row value.Metrics
 			value.Position(st, i, &row)
-			last := series.Days[len(series.Days)-1]
-			if first := market.DayOf(p.MintedAt); series.First != first || len(series.Days) != int(end-first)+1 {
-				t.Errorf("%s: position %d has %d days from %d; want %d to %d",
-					name, p.ID, len(series.Days), series.First, first, end)
+			last := series.Points[len(series.Points)-1]
+			if first := step.Of(p.MintedAt); series.First != first || len(series.Points) != int(end-first)+1 {
+				t.Errorf("%s: position %d has %d points from %d; want %d to %d",
+					name, p.ID, len(series.Points), series.First, first, end)
 			}
 			if want := pointOf(&row.Figures); !sameDay(&last, &want) {
 				t.Errorf("%s: position %d ends with %+v; the row is %+v", name, p.ID, last, want)
@@ -52,8 +53,10 @@ func TestLastPointsAreRows(t *testing.T) {
 			t.Errorf("%s: only %d open and %d closed positions were compared", name, open, closed)
 		}
 	}
-	f("at the end of a day", 0)
-	f("live", 5*time.Hour)
+	f("at the end of a day", 0, Daily)
+	f("live", 5*time.Hour, Daily)
+	f("by the hour", 0, Hourly)
+	f("by the hour, live", 5*time.Hour+20*time.Minute, Hourly)
 }
 
 // TestEveryPoolHasADay: from the block that creates it a pool has a day, and
@@ -64,11 +67,11 @@ func TestEveryPoolHasADay(t *testing.T) {
 	for _, past := range append(m.past, m.st) {
 		st := *past
 		st.Prices = m.st.Prices
-		at := &played{t: t, store: m.store, st: &st}
+		at := &played{t: t, store: m.store, st: &st, step: Daily}
 		for i := range st.Pools.Len() {
 			p, line := st.Pools.At(i), at.timeline(i)
 			first, today := market.DayOf(p.CreatedAt), market.DayOf(st.Now())
-			if len(line.ends) != int(today-first)+1 || line.first != first || line.ends[0].Day != first {
+			if len(line.ends) != int(today-first)+1 || line.first != first || line.ends[0].At != first {
 				t.Errorf("pool %d has %d days from %d on; it is of day %d, today is %d",
 					i, len(line.ends), line.first, first, today)
 			}
@@ -87,8 +90,8 @@ func TestEveryPoolHasADay(t *testing.T) {
 func (m *played) samePool(name string, i uint32) {
 	m.t.Helper()
 	st := m.st
-	days := m.timeline(i).Days()
-	last, stats, p := &days.Days[len(days.Days)-1], st.Stats.At(i), st.Pools.At(i)
+	days := m.timeline(i).Points()
+	last, stats, p := &days.Points[len(days.Points)-1], st.Stats.At(i), st.Pools.At(i)
 	f := func(what string, got, want float64) {
 		m.t.Helper()
 		if got != want && (market.Known(got) || market.Known(want)) {
@@ -100,22 +103,30 @@ func (m *played) samePool(name string, i uint32) {
 	f("price", last.Close, stats.CurrentPrice)
 	f("price of token 0", last.Price0Usd, st.Prices.At(p.Currency0).Usd)
 	f("price of token 1", last.Price1Usd, st.Prices.At(p.Currency1).Usd)
-	if days.First+uint32(len(days.Days))-1 != market.DayOf(st.Now()) {
-		m.t.Errorf("%s: the days of pool %d do not end today", name, i)
+	if days.First+uint32(len(days.Points))-1 != m.step.Of(st.Now()) {
+		m.t.Errorf("%s: the points of pool %d do not end now", name, i)
 	}
 }
 
-func sameDay(a, b *PositionDay) bool {
+func sameDay(a, b *PositionPoint) bool {
 	same := func(x, y float64) bool { return x == y || !market.Known(x) && !market.Known(y) }
 	return same(a.PnlUsd, b.PnlUsd) && same(a.AssetValueUsd, b.AssetValueUsd) &&
 		same(a.APR, b.APR) && same(a.FeeAPR, b.FeeAPR) && same(a.DivergenceLossUsd, b.DivergenceLossUsd)
 }
 
-// TestPastAmounts holds amounts and uncollected fees of past days to the raw
-// unit against states of the ledger that it had on the way, wherever such a
-// state was still the pool's when the day ended.
+// TestPastAmounts holds amounts and uncollected fees of past days and hours to the
+// raw unit against states of the ledger that it had on the way, wherever such a
+// state was still the pool's when the day or hour ended.
 func TestPastAmounts(t *testing.T) {
 	m := playMarket(t, 0)
+	m.comparePast(300)
+	m.step = Hourly
+	m.comparePast(300)
+}
+
+func (m *played) comparePast(least int) {
+	t := m.t
+	t.Helper()
 	compared := 0
 	for i := range m.st.Positions.Len() {
 		p := m.st.Positions.At(i)
@@ -130,11 +141,14 @@ func TestPastAmounts(t *testing.T) {
 			if i >= past.Positions.Len() || !past.Positions.At(i).IsOpen() {
 				continue
 			}
-			day := market.DayOf(past.Now())
+			day := m.step.Of(past.Now())
+			if day < line.first {
+				continue
+			}
 			end, then := &line.ends[day-line.first], past.Pools.At(p.Pool)
 			at := &changes[0]
 			for k := range changes {
-				if changes[k].day <= day {
+				if m.step.Of(changes[k].time) <= day {
 					at = &changes[k]
 				}
 			}
@@ -145,7 +159,7 @@ func TestPastAmounts(t *testing.T) {
 			}
 
 			lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
-			d := dayOf{st: m.st, p: p, end: end, change: at, lower: lower.writtenBy(day), upper: upper.writtenBy(day)}
+			d := positionEnd{st: m.st, p: p, end: end, change: at, lower: lower.writtenBy(day), upper: upper.writtenBy(day)}
 			held, owed := d.computeHoldings()
 			priced := *past
 			priced.Prices, priced.Native = m.st.Prices, market.NoIndex
@@ -154,15 +168,15 @@ func TestPastAmounts(t *testing.T) {
 			compared++
 			if held != row.Current.Raw ||
 				at.known && (isOff(owed[0], row.Uncollected.Raw[0]) || isOff(owed[1], row.Uncollected.Raw[1])) {
-				t.Errorf("position %d, day %d: got %v and %v (%v); want %v and %v", p.ID, day,
+				t.Errorf("position %d, interval %d: got %v and %v (%v); want %v and %v", p.ID, day,
 					held, owed, at.known, row.Current.Raw, row.Uncollected.Raw)
 			}
 		}
 	}
-	if compared < 300 {
-		t.Errorf("only %d days were compared", compared)
+	if compared < least {
+		t.Errorf("only %d ends were compared", compared)
 	}
-	t.Log(compared, "days compared")
+	t.Log(compared, "ends compared")
 }
 
 // isOff reports whether got is more than a hundred raw units below want, one
@@ -185,9 +199,9 @@ func TestPastIsPricedByItsRecords(t *testing.T) {
 	known, unknown, moved := 0, 0, 0
 	for i := range m.st.Pools.Len() {
 		line := m.timeline(i)
-		days := line.Days()
-		for n := range days.Days[:len(days.Days)-1] {
-			d, end := &days.Days[n], &line.ends[n]
+		days := line.Points()
+		for n := range days.Points[:len(days.Points)-1] {
+			d, end := &days.Points[n], &line.ends[n]
 			usd := m.worth(i, end)
 			if known++; !market.Known(usd) {
 				known, unknown = known-1, unknown+1
@@ -195,8 +209,8 @@ func TestPastIsPricedByItsRecords(t *testing.T) {
 			if market.Known(usd) != market.Known(d.TVLUsd) || math.Abs(d.TVLUsd-usd) > 1e-9*usd {
 				t.Errorf("pool %d, day %d: tvl is %v; its amounts make %v", i, days.First+uint32(n), d.TVLUsd, usd)
 			}
-			if next := &line.ends[n+1]; next.Swaps == 0 && next.Amount0 == end.Amount0 &&
-				market.Known(d.TVLUsd) && days.Days[n+1].TVLUsd != d.TVLUsd {
+			if next := &line.ends[n+1]; next.VolumeUsd == 0 && next.Amounts == end.Amounts &&
+				market.Known(d.TVLUsd) && days.Points[n+1].TVLUsd != d.TVLUsd {
 				moved++
 			}
 		}
@@ -208,12 +222,11 @@ func TestPastIsPricedByItsRecords(t *testing.T) {
 }
 
 // worth is what a pool held at a day's end, redone in floats.
-func (m *played) worth(pool uint32, end *dayEnd) (usd float64) {
+func (m *played) worth(pool uint32, end *pricedEnd) (usd float64) {
 	p := m.st.Pools.At(pool)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		amount := [2]*clmath.U256{&end.Amount0, &end.Amount1}[leg]
-		if !amount.IsZero() {
-			worth := clmath.ToFloat(amount, m.st.Tokens.At(token).Decimals) * end.quotes[leg].Usd
+		if amount := end.Amounts[leg]; amount != 0 {
+			worth := amount / math.Pow10(int(m.st.Tokens.At(token).Decimals)) * end.quotes[leg].Usd
 			usd += min(worth, 2*end.quotes[leg].ExitUsd) // what a pool's leg counts for at most
 		}
 	}

@@ -24,6 +24,8 @@ type played struct {
 	store *storage.Store
 	st    *market.State
 	past  []*market.State
+	step  Step   // of the charts that are made
+	days  uint32 // of their range
 }
 
 // playMarket plays some weeks of a small market, and so many hours after them.
@@ -54,7 +56,7 @@ func playMarket(t *testing.T, live time.Duration) *played {
 	}, store, board)
 	must(t, err)
 
-	p := &played{t: t, store: store}
+	p := &played{t: t, store: store, step: Daily}
 	for {
 		cursor := c.Cursor()
 		p.past = append(p.past, cursor.State)
@@ -78,21 +80,41 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// timeline reads all days of a pool.
+// timeline reads all days of a pool, or the hours that are kept.
 func (p *played) timeline(pool uint32) *Timeline {
-	st := p.st
-	from, today := FirstDay(st, pool, 0), market.DayOf(st.Now())
-	at := st.Pools.At(pool)
-	return NewTimeline(st, pool, from, &Records{
-		Days: all(p, p.store.PoolDays(st.Chain, pool, 0, today, storage.OldestFirst)),
-		Quotes: [2][]value.Quote{
-			p.quotes(at.Currency0, from, today), p.quotes(at.Currency1, from, today),
-		},
-	})
+	st, at, today := p.st, p.st.Pools.At(pool), market.DayOf(p.st.Now())
+	from, now := p.step.First(st, pool, p.days), p.step.Of(st.Now())
+	r := &Records{
+		Quotes: [2][]value.Quote{p.quotes(at.Currency0, from, now), p.quotes(at.Currency1, from, now)},
+	}
+	for _, d := range all(p, p.store.PoolDays(st.Chain, pool, 0, today, storage.OldestFirst)) {
+		end := EndOfDay(&d)
+		switch {
+		case p.step == Daily:
+			r.Ends = append(r.Ends, end)
+		case d.Day < from/market.HoursOfDay:
+			r.Ends = []End{end.LastHour()}
+		case len(r.Ends) == 0 && r.Opening == 0:
+			r.Opening = end.Open
+		}
+	}
+
+	if p.step == Hourly {
+		hours, err := p.store.PoolHours(st.Chain, pool, from/market.HoursOfDay, today)
+		must(p.t, err)
+		for i := range hours {
+			r.Ends = append(r.Ends, EndOfHour(&hours[i]))
+		}
+	}
+	return NewTimeline(st, pool, p.step, from, r)
 }
 
-func (p *played) quotes(token, from, today uint32) (quotes []value.Quote) {
-	records, err := p.store.DayPrices(p.st.Chain, token, from, today)
+func (p *played) quotes(token, from, now uint32) (quotes []value.Quote) {
+	read := p.store.DayPrices
+	if p.step == Hourly {
+		read = p.store.PricesByHour
+	}
+	records, err := read(p.st.Chain, token, from, now)
 	must(p.t, err)
 	for _, r := range records {
 		quotes = append(quotes, value.QuoteOf(&market.Price{
@@ -105,13 +127,29 @@ func (p *played) quotes(token, from, today uint32) (quotes []value.Quote) {
 // records reads all that is kept of a position.
 func (p *played) records(i uint32, t *Timeline) *PositionRecords {
 	st, at, today := p.st, p.st.Positions.At(i), market.DayOf(p.st.Now())
-	days := func(tick int32) []market.TickDay {
-		return all(p, p.store.TickDays(st.Chain, at.Pool, tick, 0, today, storage.OldestFirst))
+	outside := func(tick int32) (outside []Outside) {
+		for _, d := range all(p, p.store.TickDays(st.Chain, at.Pool, tick, 0, today, storage.OldestFirst)) {
+			o := OutsideOfDay(&d)
+			if p.step == Hourly && d.Day >= t.From()/market.HoursOfDay {
+				break
+			} else if p.step == Hourly {
+				o = o.LastHour()
+			}
+			outside = append(outside, o)
+		}
+		if p.step == Hourly {
+			hours, err := p.store.TickHours(st.Chain, at.Pool, tick, t.From()/market.HoursOfDay, today)
+			must(p.t, err)
+			for i := range hours {
+				outside = append(outside, OutsideOfHour(&hours[i]))
+			}
+		}
+		return outside
 	}
 
 	r := &PositionRecords{
-		History: NewHistory(at), Lower: days(at.TickLower), Upper: days(at.TickUpper),
-		Native: p.quotes(st.Native, t.From(), today),
+		History: NewHistory(at), Lower: outside(at.TickLower), Upper: outside(at.TickUpper),
+		Native: p.quotes(st.Native, t.From(), p.step.Of(st.Now())),
 	}
 
 	end := storage.End(st.Head.Number)

@@ -7,90 +7,93 @@ import (
 
 // Records are what is kept of a pool's past beyond the State.
 type Records struct {
-	// Days are the pool's, ascending: those of the range, led by the newest
-	// one before it. Days in which nothing happened have none.
-	Days []market.PoolDay
-	// Quotes of the pool's tokens by the record of the last hour of each day
-	// of the range. Today's are not read.
+	// Ends are the pool's, ascending: those of the range, led by the newest one
+	// before it. Intervals in which nothing happened have none.
+	Ends []End
+	// Opening is the sqrtPriceX96 before the first of Ends; 0 if that has its own.
+	Opening float64
+	// Quotes of the pool's tokens by the record of the last hour of each interval
+	// of the range. Those of the running one are not read.
 	Quotes [2][]value.Quote
 }
 
-// FirstDay returns the first day of a range that has so many days with today,
-// or all of them for 0. It is never before the pool.
-func FirstDay(st *market.State, pool, days uint32) uint32 {
-	today, created := market.DayOf(st.Now()), market.DayOf(st.Pools.At(pool).CreatedAt)
-	if days == 0 || today < days-1 {
-		return created
-	}
-	return max(created, today-(days-1))
-}
-
-// Timeline is how a pool stood at the end of consecutive days, or stands so
-// far on the last one, which is today.
+// Timeline is how a pool stood at the end of consecutive intervals, or stands so
+// far in the last one, which is the running one.
 type Timeline struct {
 	st    *market.State
 	pool  uint32
-	from  uint32 // the range's first day
-	first uint32 // the first that the pool has
-	ends  []dayEnd
+	step  Step
+	from  uint32 // the range's first interval
+	first uint32 // the first that is known of the pool
+	ends  []pricedEnd
 }
 
-// dayEnd is the end of one day: what the pool held and what its tokens were
+// pricedEnd is the end of one interval: what the pool held and what its tokens were
 // worth.
-type dayEnd struct {
-	market.PoolDay
+type pricedEnd struct {
+	End
 	quotes [2]value.Quote
 }
 
-// NewTimeline lines up the days of a pool from one on to today.
-func NewTimeline(st *market.State, pool, from uint32, r *Records) *Timeline {
-	today := market.DayOf(st.Now())
+// NewTimeline lines up the intervals of a pool from one on to the running one.
+func NewTimeline(st *market.State, pool uint32, step Step, from uint32, r *Records) *Timeline {
+	now, known := step.Of(st.Now()), step.knownFrom(st)
 	t := &Timeline{
-		st: st, pool: pool, from: from, first: from, ends: make([]dayEnd, 0, today-from+1),
+		st: st, pool: pool, step: step, from: from, first: from,
+		ends: make([]pricedEnd, 0, now-from+1),
 	}
 
-	// The store may be ahead of the State, whose newest day is its own.
-	running := st.Days.At(pool)
-	kept := r.Days
-	for len(kept) > 0 && kept[len(kept)-1].Day >= running.Day {
+	// The store may be ahead of the State, whose newest interval is its own.
+	running := step.runningEnd(st, pool)
+	kept := r.Ends
+	for len(kept) > 0 && kept[len(kept)-1].At >= running.At {
 		kept = kept[:len(kept)-1]
 	}
 
-	var at *market.PoolDay
-	for day := from; day <= today; day++ {
-		for len(kept) > 0 && kept[0].Day <= day {
+	var at *End
+	opening := r.Opening
+	for number := from; number <= now; number++ {
+		for len(kept) > 0 && kept[0].At <= number {
 			at, kept = &kept[0], kept[1:]
+			opening = at.openAt(opening)
 		}
-		if running.Day <= day {
-			at = running
+		if running.At == number || at == nil && running.At <= number {
+			at = &running
+			opening = at.openAt(opening)
 		}
-		if at == nil {
-			t.first = day + 1
+		if at == nil || number < known {
+			t.first = number + 1
 			continue
 		}
-		n := day - from
-		end := dayEnd{*at, [2]value.Quote{r.Quotes[0][n], r.Quotes[1][n]}}
-		end.carryTo(day)
+
+		n := number - from
+		end := pricedEnd{*at, [2]value.Quote{r.Quotes[0][n], r.Quotes[1][n]}}
+		end.carryTo(number)
 		t.ends = append(t.ends, end)
 	}
-	t.priceToday()
+	t.priceNow()
 	return t
 }
 
-// From returns the first day of the range that the Timeline was asked for.
-func (t *Timeline) From() uint32 { return t.from }
-
-// carryTo makes a day in which nothing happened of the end of an earlier one.
-func (e *dayEnd) carryTo(day uint32) {
-	if e.Day == day {
-		return
+// openAt sets the price at which an interval opened, unless it has one, and returns
+// that of the next. High and low have both within them.
+func (e *End) openAt(opening float64) (next float64) {
+	next = value.Float(&e.Close)
+	if e.Open == 0 {
+		e.Open = opening
+		if opening == 0 {
+			e.Open = e.Low
+		}
+		e.High, e.Low = max(e.High, e.Open, next), min(e.Low, e.Open, next)
 	}
-	e.Day, e.Swaps, e.VolumeUsd, e.FeesUsd = day, 0, 0, 0
-	e.Open, e.High, e.Low = e.Close, e.Close, e.Close
+	return next
 }
 
-// priceToday puts the prices of now on the last day, which is not over.
-func (t *Timeline) priceToday() {
+// From returns the first interval of the range that the Timeline was asked for.
+func (t *Timeline) From() uint32 { return t.from }
+
+// priceNow puts the prices of now on the last interval, which is not over.
+func (t *Timeline) priceNow() {
 	if len(t.ends) == 0 {
 		return
 	}

@@ -44,8 +44,8 @@ func (c *checker) checkTicks() (ok bool) {
 		c.expect(listed[i], "tick", i, "is in no list")
 		c.expect(!t.LiquidityGross.IsZero() || c.quarantined(t.Pool), "tick", i,
 			"is kept without liquidity")
-		c.expect(t.LastDay <= today, "tick", i,
-			"was written on day %d, after %d", t.LastDay, today)
+		c.expect(t.LastDay() <= today, "tick", i,
+			"was written on day %d, after %d", t.LastDay(), today)
 		inRange := t.Tick >= clmath.MinTick && t.Tick <= clmath.MaxTick
 		if c.expect(inRange, "tick", i, "tick %d", t.Tick) {
 			sqrt := clmath.SqrtPriceAtTick(t.Tick)

@@ -1,6 +1,9 @@
 package ledger
 
-import "tidemark/rankings/market"
+import (
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+)
 
 // checkHours checks that every live bucket is in the list of its pool once, newest
 // first, and that free ones are in no list. It stops at the first wrong bucket of
@@ -51,6 +54,10 @@ func (c *checker) checkDays() {
 			d.FeeGrowthGlobal0X128 == p.FeeGrowthGlobal0X128 &&
 			d.FeeGrowthGlobal1X128 == p.FeeGrowthGlobal1X128, "day", i,
 			"does not end at the pool's state")
+
+		root := clmath.Float64(&d.Close)
+		c.expect(d.EventHour <= market.HoursOfDay && (d.EventHour == 0 || d.HourLow <= root && root <= d.HourHigh),
+			"day", i, "hour %d is between %g and %g; its close is %g", d.EventHour, d.HourLow, d.HourHigh, root)
 
 		amount0, amount1 := principalOf(p, c.TickLists.At(i).Refs, &c.Ticks)
 		c.expect(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,

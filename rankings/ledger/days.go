@@ -19,6 +19,7 @@ func (l *Ledger) startDay(i uint32) {
 	}
 	addUndoOp(l, PoolDays.Drop, market.PoolDay{Pool: i, Day: l.day})
 	l.touchDayRow(i, d)
+	l.touchHour(i, d)
 }
 
 // touchDay notes that an event changes the state of a pool today.
@@ -27,7 +28,9 @@ func (l *Ledger) touchDay(i uint32) {
 		l.startDay(i)
 		return
 	}
-	l.touchDayRow(i, Days.edit(l, i))
+	d := Days.edit(l, i)
+	l.touchDayRow(i, d)
+	l.touchHour(i, d)
 }
 
 // touchDayRow sets the prices of the hour, and notes that the closing values are
@@ -56,6 +59,7 @@ func (l *Ledger) endDay() {
 		d := Days.edit(l, i)
 		l.touchDayRow(i, d)
 		l.fillDayEnd(i, d)
+		d.EventHour, d.HourHigh, d.HourLow = 0, 0, 0
 		l.ops = append(l.ops, PoolDays.Put(*d))
 	}
 }

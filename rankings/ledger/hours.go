@@ -43,6 +43,8 @@ func (l *Ledger) addSwapTotals(i uint32, p *market.Pool, out clmath.I128) {
 		d.Low = p.SqrtPriceX96
 	}
 
+	d.HourHigh, d.HourLow = max(d.HourHigh, b.Close), min(d.HourLow, b.Close)
+
 	closeMinute(Minutes.edit(l, i), market.MinuteOf(l.time), b.Close)
 }
 

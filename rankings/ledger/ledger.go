@@ -44,6 +44,7 @@ type Ledger struct {
 	storedUndos  int      // how many of undos an earlier Changes returned
 	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since
 
+	hourPools []uint32 // pools with events in the running hour, and maybe others
 	staleDays []uint32 // pools whose running day has out-of-date closing values
 	isStale   []bool   // by pool: it is in staleDays
 
@@ -60,6 +61,7 @@ type pending struct {
 	at           eventPlace             // the event being applied
 	time         int64                  // of its block, unix seconds
 	day          uint32                 // of time
+	hourNow      uint32                 // of time; an announced hour begins before its first block
 	moves        []nftMove              // that wait for a change of liquidity
 	gas          gas                    // of the transaction being applied
 	undoOps      []Op                   // revert what the span put into the series
@@ -80,7 +82,8 @@ type hourRecord struct {
 func New(c Config) *Ledger {
 	c.Start = max(c.Start, 1)
 	return From(c, &market.State{
-		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex, DaysFrom: 1,
+		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex,
+		DaysFrom: 1, HoursFrom: 1,
 	}, nil, func() {})
 }
 
@@ -96,12 +99,16 @@ func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	if l.st.DaysFrom == 0 { // a store that kept HourlyDays only
 		l.st.DaysFrom = market.OldestHour(market.DayOf(st.Head.Time))/24 + 1
 	}
+	if l.st.HoursFrom == 0 { // a store that kept none, which begins with the next day
+		l.st.HoursFrom = (market.DayOf(st.Head.Time)+1)*market.HoursOfDay + 1
+	}
 	l.st.Prices, l.st.Stats = market.Frozen[market.Price]{}, market.Frozen[market.PoolStats]{}
 
 	l.openJournals()
 	l.tickRefs.open(&l.st.TickLists)
 	l.isStale = make([]bool, st.Pools.Len())
 	l.time, l.day = st.Head.Time, market.DayOf(st.Head.Time)
+	l.findHourPools(pause)
 	l.buildIndexes(pause)
 	return l
 }

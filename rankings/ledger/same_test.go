@@ -13,7 +13,7 @@ import (
 func sameState(t testing.TB, got, want *market.State) {
 	t.Helper()
 	if got.Chain != want.Chain || got.Head != want.Head || got.Native != want.Native ||
-		got.DaysFrom != want.DaysFrom || got.Transactions != want.Transactions || got.OpenCount != want.OpenCount {
+		got.DaysFrom != want.DaysFrom || got.HoursFrom != want.HoursFrom || got.Transactions != want.Transactions || got.OpenCount != want.OpenCount {
 		t.Errorf("state at %+v, native %d, %d transactions, %d open; want %+v, %d, %d, %d",
 			got.Head, got.Native, got.Transactions, got.OpenCount,
 			want.Head, want.Native, want.Transactions, want.OpenCount)

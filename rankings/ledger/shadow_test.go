@@ -70,6 +70,10 @@ func (s *shadow) op(op Op) {
 		key = fmt.Sprint("day ", e.Pool, e.Day)
 	case *market.TickDay:
 		key = fmt.Sprint("tick ", e.Pool, e.Tick, e.Day)
+	case *market.PoolHour:
+		key = fmt.Sprint("hour of pool ", e.Pool, e.Day, e.Hour)
+	case *market.TickHour:
+		key = fmt.Sprint("hour of tick ", e.Pool, e.Tick, e.Day, e.Hour)
 	case *HourEntry:
 		key = fmt.Sprint("hour ", e.Token, e.Hour)
 	}
@@ -87,6 +91,7 @@ func (s *shadow) state() *market.State {
 	st := &market.State{
 		Chain: s.st.Chain, Head: s.st.Head, Native: s.st.Native,
 		Transactions: s.st.Transactions, OpenCount: s.st.OpenCount, DaysFrom: s.st.DaysFrom,
+		HoursFrom: s.st.HoursFrom,
 	}
 
 	for _, t := range tables {

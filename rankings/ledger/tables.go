@@ -27,6 +27,8 @@ var (
 	PoolDays     = defineSeries[market.PoolDay]() // also the day that is not over
 	TickDays     = defineSeries[market.TickDay]()
 	HourPrices   = defineSeries[HourEntry]()
+	PoolHours    = defineSeries[market.PoolHour]() // of hours that are over
+	TickHours    = defineSeries[market.TickHour]()
 )
 
 // Table is a table with rows of type T: its index among the tables, and its field

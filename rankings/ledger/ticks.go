@@ -60,7 +60,7 @@ func (l *Ledger) clearTick(slot uint32) {
 	if !t.LiquidityGross.IsZero() {
 		return
 	}
-	if t.LastDay == l.day {
+	if t.LastDay() == l.day {
 		l.ops = append(l.ops, TickDays.Drop(market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day}))
 	}
 
@@ -71,7 +71,7 @@ func (l *Ledger) clearTick(slot uint32) {
 
 // noteOutside notes that a tick's fee growth outside was written.
 func (l *Ledger) noteOutside(slot uint32, t *market.Tick) {
-	t.LastDay = l.day
+	t.LastHour = l.hourNow
 	if n := len(l.writtenTicks); n == 0 || l.writtenTicks[n-1] != slot {
 		l.writtenTicks = append(l.writtenTicks, slot)
 	}
@@ -88,7 +88,7 @@ func (l *Ledger) writeTickDays() {
 			continue // it was cleared
 		}
 		l.ops = append(l.ops, TickDays.Put(tickDay(t)))
-		addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay})
+		addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
 	}
 	l.writtenTicks = l.writtenTicks[:0]
 }
@@ -96,7 +96,7 @@ func (l *Ledger) writeTickDays() {
 // tickDay returns the series entry of a tick's last write.
 func tickDay(t *market.Tick) market.TickDay {
 	return market.TickDay{
-		Pool: t.Pool, Day: t.LastDay, Tick: t.Tick,
+		Pool: t.Pool, Day: t.LastDay(), Tick: t.Tick,
 		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128,
 		FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
 	}
@@ -108,7 +108,7 @@ func (l *Ledger) undoTickDays() {
 	day := market.DayOf(l.st.Head.Time)
 	saved := Ticks.in(l).saved
 	for i := range saved {
-		if t := &saved[i].Row; t.Pool != market.NoIndex && t.LastDay == day {
+		if t := &saved[i].Row; t.Pool != market.NoIndex && t.LastDay() == day {
 			addUndoOp(l, TickDays.Put, tickDay(t))
 		}
 	}

@@ -107,6 +107,25 @@ type PoolDay struct {
 	Pool, Day              uint32
 	Tick                   int32
 	Swaps                  uint32
+
+	// Of the running day only: the UTC hour of its newest event plus one, 1 to 24, or
+	// 0 for none, and the highest and lowest sqrtPriceX96 of that hour so far.
+	EventHour         uint8
+	HourHigh, HourLow float64
+}
+
+// PoolHour is one UTC hour of a pool, after its end. Only hours with events have
+// one. Prices are sqrtPriceX96.
+type PoolHour struct {
+	Close                clmath.U256
+	FeeGrowthGlobal0X128 clmath.U256
+	FeeGrowthGlobal1X128 clmath.U256
+	Amount0, Amount1     float64 // raw principal of the liquidity
+	VolumeUsd, FeesUsd   float64 // of the hour
+	High, Low            float64
+	Pool, Day            uint32
+	Hour                 uint32 // of the day, 0 to 23
+	Tick                 int32
 }
 
 // MinuteSlots is how many minute closes a pool keeps for its price median.

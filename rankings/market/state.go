@@ -28,6 +28,10 @@ type State struct {
 	// were freed as too old. It is 1 but for stores that began in a format that kept
 	// fewer days; 0 stands for 1.
 	DaysFrom uint32
+	// HoursFrom is one more than the first hour since which the store has the end of
+	// every hour with events. It is 1 but for stores that began in a format without
+	// them; 0 means that there are none.
+	HoursFrom uint32
 
 	Native       uint32 // token index of the native currency, or NoIndex
 	Transactions uint64 // history entries of all positions

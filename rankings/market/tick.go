@@ -12,9 +12,9 @@ type Tick struct {
 	LiquidityNet          clmath.I128
 	Pool                  uint32 // NoIndex: the record is free
 	Tick                  int32
-	// LastDay is the UTC day in which the fee growth outside was last written, and
-	// the day of the tick's newest TickDay.
-	LastDay uint32
+	// LastHour is the hour in which the fee growth outside was last written. Its day is
+	// that of the tick's newest TickDay.
+	LastHour uint32
 	// SecondsOutside is the time that the pool's tick spent on the other side of
 	// this one, by the rules of the fee growth outside: the global is the clock, in
 	// unix seconds. Only differences between two times have a meaning, modulo 2^32.
@@ -31,10 +31,23 @@ type TickRef struct {
 // changed in place once its table is frozen.
 type TickList struct{ Refs []TickRef }
 
+// LastDay returns the UTC day in which the fee growth outside was last written.
+func (t *Tick) LastDay() uint32 { return t.LastHour / HoursOfDay }
+
 // TickDay is the fee growth outside of a tick at the end of a day, or so far if
 // the day is not over. Only days in which it was written have one.
 type TickDay struct {
 	Pool, Day             uint32
+	Tick                  int32
+	FeeGrowthOutside0X128 clmath.U256
+	FeeGrowthOutside1X128 clmath.U256
+}
+
+// TickHour is the fee growth outside of a tick at the end of an hour in which it
+// was written.
+type TickHour struct {
+	Pool, Day             uint32
+	Hour                  uint32 // of the day, 0 to 23
 	Tick                  int32
 	FeeGrowthOutside0X128 clmath.U256
 	FeeGrowthOutside1X128 clmath.U256

@@ -7,6 +7,9 @@ const (
 	Day    = 86400
 )
 
+// HoursOfDay is how many hours a day has.
+const HoursOfDay = Day / Hour
+
 // HourOf returns the hour of a unix time, counted from the epoch.
 func HourOf(unix int64) uint32 { return uint32(unix / Hour) }
 

@@ -60,7 +60,7 @@ func StatsOf(st *market.State, index uint32, amount0, amount1 *clmath.U256) (sta
 	quotes := [2]Quote{
 		QuoteOf(st.Prices.At(pool.Currency0)), QuoteOf(st.Prices.At(pool.Currency1)),
 	}
-	tvl := TVLOf(st, pool, amount0, amount1, &quotes)
+	tvl := TVLOf(st, pool, [2]float64{approx(amount0), approx(amount1)}, &quotes)
 	stats.TVLUsd, stats.Unpriced, stats.Unrealizable = tvl.Usd, tvl.Unpriced, tvl.Unrealizable
 	sumWindows(st, pool, &stats)
 	stats.FeeAPR = finite(FeesRatio(stats.FeesUsd24h, stats.TVLUsd, stats.Unpriced) * 365)
@@ -102,13 +102,13 @@ type TVL struct {
 // reaches.
 const exitCap = 2
 
-// TVLOf values amounts in a pool, of now or of a day that is over.
+// TVLOf values amounts in a pool, of now or of a time that is over.
 func TVLOf(
-	st *market.State, pool *market.Pool, amount0, amount1 *clmath.U256, quotes *[2]Quote,
+	st *market.State, pool *market.Pool, amounts [2]float64, quotes *[2]Quote,
 ) (tvl TVL) {
 	usd := legs{
-		worth(approx(amount0), quotes[0].Usd/whole(st.Tokens.At(pool.Currency0))),
-		worth(approx(amount1), quotes[1].Usd/whole(st.Tokens.At(pool.Currency1))),
+		worth(amounts[0], quotes[0].Usd/whole(st.Tokens.At(pool.Currency0))),
+		worth(amounts[1], quotes[1].Usd/whole(st.Tokens.At(pool.Currency1))),
 	}
 	for leg := range usd {
 		if limit := exitCap * quotes[leg].ExitUsd; usd[leg] > limit {
@@ -139,10 +139,18 @@ func FeesRatio(feesUsd, tvlUsd float64, unpriced bool) float64 {
 // PriceAt is token1 per token0 in whole units where a pool stands, or stood, at
 // a sqrtPriceX96.
 func PriceAt(st *market.State, pool *market.Pool, sqrtPriceX96 *clmath.U256) float64 {
+	return PriceOf(st, pool, approx(sqrtPriceX96))
+}
+
+// Float is an integer of the chain as a float, within two units in the last place.
+func Float(v *clmath.U256) float64 { return approx(v) }
+
+// PriceOf is PriceAt of a sqrtPriceX96 that is a float.
+func PriceOf(st *market.State, pool *market.Pool, sqrtPriceX96 float64) float64 {
 	token0, token1 := st.Tokens.At(pool.Currency0), st.Tokens.At(pool.Currency1)
 	if token0.BadDecimals || token1.BadDecimals {
 		return market.Unknown
 	}
-	root := approx(sqrtPriceX96) / two96
+	root := sqrtPriceX96 / two96
 	return finite(root * root * whole(token0) / whole(token1))
 }

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,61 @@ func TestSpeeds(t *testing.T) {
 	if p := step(200, 10_000, 5, time.Second); p == nil || p.Events != 5 || p.EventsPerSecond != 0 {
 		t.Errorf("behind once more: %+v; want it to begin anew", p)
 	}
+}
+
+// While a feed catches up, a line every ten seconds says so.
+func TestProgressLines(t *testing.T) {
+	f, now := still(t)
+	var log strings.Builder
+	f.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+	for i := range uint64(25) {
+		s := &market.Span{From: 100*i + 1, To: 100*i + 100}
+		f.addProgress(&feed.Step{Span: s, Head: market.Head{Number: 100_000}})
+		*now = now.Add(time.Second)
+	}
+	if n := strings.Count(log.String(), "catching up"); n != 3 {
+		t.Errorf("%d lines in 24 seconds; want 3:\n%s", n, log.String())
+	}
+}
+
+// Fallbacks serve every role, after those that were made for it.
+func TestFallbacksServe(t *testing.T) {
+	f := new(Feed)
+	f.cfg = Config{}.withDefaults()
+	for _, s := range []*source{{fallback: true}, {live: true}, {backfill: true}, {backfill: true, live: true}} {
+		e, err := endpoint.New(endpoint.Config{Name: fmt.Sprint(len(f.sources)), URL: "http://127.0.0.1:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Endpoint = e
+		f.sources = append(f.sources, s)
+	}
+
+	for role, want := range map[Role]string{Backfill: "230", Live: "130"} {
+		got := ""
+		for _, s := range f.sourcesFor(role) {
+			got += s.Name
+		}
+		if got != want {
+			t.Errorf("for %s the sources are %s; want %s", role, got, want)
+		}
+	}
+}
+
+// What says nothing against a node lets it not rest.
+func TestPassing(t *testing.T) {
+	f := func(err error, want bool) {
+		t.Helper()
+		if got := isPassing(err); got != want {
+			t.Errorf("%v: %v; want %v", err, got, want)
+		}
+	}
+
+	f(absentError("block 7"), true)
+	f(movedError("block 7"), true)
+	f(fmt.Errorf("asked: %w", context.Canceled), true)
+	f(context.DeadlineExceeded, false)
+	f(&endpoint.Error{Kind: endpoint.ServerError}, false)
 }
 
 // A plan has every block once, in order, whatever is taken and split.

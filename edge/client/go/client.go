@@ -76,6 +76,14 @@ func (c *Client) PositionCharts(
 	return get[PositionCharts](ctx, c, path, rangeQuery(days))
 }
 
+// PositionChartsByHour returns the hourly series of a position over 30 days.
+func (c *Client) PositionChartsByHour(
+	ctx context.Context, chainID int64, positionID string,
+) (*PositionCharts, error) {
+	path := detailPath("positions", chainID, positionID, "/charts")
+	return get[PositionCharts](ctx, c, path, url.Values{"interval": {"1h"}})
+}
+
 // Explain returns how the numbers of a position's row were computed.
 func (c *Client) Explain(
 	ctx context.Context, chainID int64, positionID string,
@@ -104,6 +112,14 @@ func (c *Client) PoolCharts(
 	ctx context.Context, chainID int64, poolID, days string,
 ) (*PoolCharts, error) {
 	return get[PoolCharts](ctx, c, detailPath("pools", chainID, poolID, "/charts"), rangeQuery(days))
+}
+
+// PoolChartsByHour returns the hourly series of a pool over 30 days.
+func (c *Client) PoolChartsByHour(
+	ctx context.Context, chainID int64, poolID string,
+) (*PoolCharts, error) {
+	path := detailPath("pools", chainID, poolID, "/charts")
+	return get[PoolCharts](ctx, c, path, url.Values{"interval": {"1h"}})
 }
 
 // PoolTicks returns a page of the initialised ticks of a pool, ascending. A page and

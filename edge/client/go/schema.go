@@ -405,6 +405,8 @@ type Pool struct {
 type PoolCharts struct {
 	// The range that was used.
 	Range string `json:"range"`
+	// Present if the intervals are hours. Then a day in the descriptions of the series is an hour, and a series begins later than the range if the node does not know the hours before.
+	Interval string `json:"interval,omitempty"`
 	// Prices of the pool by day.
 	PoolPrice PoolPrice `json:"poolPrice"`
 	// The pool by day.
@@ -672,6 +674,8 @@ type PositionAmounts struct {
 type PositionCharts struct {
 	// The range that was used.
 	Range string `json:"range"`
+	// Present if the intervals are hours. Then a day in the descriptions of the series is an hour, and a series begins later than the range if the node does not know the hours before.
+	Interval string `json:"interval,omitempty"`
 	// Prices of the pool by day.
 	PoolPrice PoolPrice `json:"poolPrice"`
 	// The pool by day.

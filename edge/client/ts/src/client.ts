@@ -96,6 +96,11 @@ export class Tidemark {
     return this.get(`${place("positions", chainId, positionId)}/charts`, { range }, call);
   }
 
+  /** The hourly series of a position over 30 days. */
+  positionChartsByHour(chainId: number, positionId: string, call?: Call): Promise<PositionCharts> {
+    return this.get(`${place("positions", chainId, positionId)}/charts`, { interval: "1h" }, call);
+  }
+
   /** The arithmetic of a position's row. */
   explain(chainId: number, positionId: string, call?: Call): Promise<Explanation> {
     return this.get(`${place("positions", chainId, positionId)}/explain`, {}, call);
@@ -117,6 +122,11 @@ export class Tidemark {
 
   poolCharts(chainId: number, poolId: string, range: ChartRange = "30d", call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { range }, call);
+  }
+
+  /** The hourly series of a pool over 30 days. */
+  poolChartsByHour(chainId: number, poolId: string, call?: Call): Promise<PoolCharts> {
+    return this.get(`${place("pools", chainId, poolId)}/charts`, { interval: "1h" }, call);
   }
 
   /** What the positions of an owner come to. */

@@ -379,6 +379,8 @@ export interface Pool {
 export interface PoolCharts {
   /** The range that was used. */
   range: "30d" | "60d" | "90d" | "180d" | "all";
+  /** Present if the intervals are hours. Then a day in the descriptions of the series is an hour, and a series begins later than the range if the node does not know the hours before. */
+  interval?: "1h";
   /** Prices of the pool by day. */
   poolPrice: PoolPrice;
   /** The pool by day. */
@@ -637,6 +639,8 @@ export interface PositionAmounts {
 export interface PositionCharts {
   /** The range that was used. */
   range: "30d" | "60d" | "90d" | "180d" | "all";
+  /** Present if the intervals are hours. Then a day in the descriptions of the series is an hour, and a series begins later than the range if the node does not know the hours before. */
+  interval?: "1h";
   /** Prices of the pool by day. */
   poolPrice: PoolPrice;
   /** The pool by day. */

@@ -1,0 +1,92 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// keptDays is how many days before that of the head the series with daily keys
+// keep: the 30 of the longest chart by the hour, and two more, so that a chart of an
+// older generation, or after a reorganisation at midnight, still has its first hours.
+const keptDays = 32
+
+// pruneSeries deletes the days that are too old to keep, when a new day begins. It is
+// one record for each series, whatever it holds.
+func (w *writer) pruneSeries(next *head) {
+	day := market.DayOf(next.At.Time)
+	if day <= market.DayOf(w.last.At.Time) || day <= keptDays {
+		return
+	}
+	for _, s := range allSeries {
+		if l := s.about(); l.daily {
+			from := appendRow(nil, w.chain, l.kind, 0)
+			must(w.batch.DeleteRange(from, appendRow(nil, w.chain, l.kind, day-keptDays), nil))
+		}
+	}
+}
+
+// isPrune reports whether a range deletion is one of pruneSeries.
+func isPrune(chain market.ChainID, from, to []byte) bool {
+	for _, s := range allSeries {
+		l := s.about()
+		kind := appendKind(nil, chain, l.kind)
+		if l.daily && bytes.Equal(from, binary.BigEndian.AppendUint32(kind, 0)) &&
+			bytes.HasPrefix(to, kind) && len(to) == len(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// PoolHours returns the hours of a pool between two days, both inclusive, oldest
+// first. An hour without events has no entry. It costs a seek a day.
+func (s *Store) PoolHours(
+	chain market.ChainID, pool, from, to uint32,
+) ([]market.PoolHour, error) {
+	return readDays(s, chain, ledger.PoolHours, from, to, func(day, hour uint32) market.PoolHour {
+		return market.PoolHour{Pool: pool, Day: day, Hour: hour}
+	})
+}
+
+// TickHours returns the hours of a tick between two days, both inclusive, oldest
+// first. It costs a seek a day.
+func (s *Store) TickHours(
+	chain market.ChainID, pool uint32, tick int32, from, to uint32,
+) ([]market.TickHour, error) {
+	return readDays(s, chain, ledger.TickHours, from, to, func(day, hour uint32) market.TickHour {
+		return market.TickHour{Pool: pool, Tick: tick, Day: day, Hour: hour}
+	})
+}
+
+// readDays returns the entries of a series with daily keys. key makes that of an hour
+// of a day.
+func readDays[E any](
+	s *Store, chain market.ChainID, of ledger.Series[E], from, to uint32,
+	key func(day, hour uint32) E,
+) (entries []E, err error) {
+	const last = market.HoursOfDay - 1
+	r := openSeries(s, chain, of, key(from, 0), key(to, last), OldestFirst)
+	defer r.Close()
+	if r.err != nil {
+		return nil, r.err
+	}
+
+	var low, high []byte
+	for day := from; day <= to; day++ {
+		first, end := key(day, 0), key(day, last)
+		low, high = r.of.appendKey(low[:0], chain, &first), r.of.appendKey(high[:0], chain, &end)
+		for ok := r.it.SeekGE(low); ok && bytes.Compare(r.it.Key(), high) <= 0; ok = r.it.Next() {
+			if !r.decodeEntry() {
+				return nil, r.err
+			}
+			entries = append(entries, r.entry)
+		}
+	}
+	if err := r.it.Error(); err != nil {
+		return nil, s.reportDamage(chain, r.of.name, err)
+	}
+	return entries, nil
+}
