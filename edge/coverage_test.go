@@ -44,7 +44,13 @@ func (c *cell) raw(method, version, more string) {
 
 // causes has, for each status, a function that makes a route answer with it.
 var causes = map[int]func(*cell){
-	200: func(c *cell) { c.s.get(c.target) },
+	200: func(c *cell) {
+		if _, query, _ := strings.Cut(c.target, "?"); c.path == streamPath {
+			c.s.openStream(query)
+			return
+		}
+		c.s.get(c.target)
+	},
 	304: func(c *cell) {
 		tag := c.s.get(c.target).header.Get("ETag")
 		c.s.get(c.target, "If-None-Match: W/\"other\", "+tag)

@@ -59,6 +59,9 @@ var errLongMethod = &render.Error{
 	Message: "method not allowed; allowed are " + gate.LongMethods,
 }
 
+// errTwoEvents is the error for a stream that is to go on after two events.
+var errTwoEvents = errors.New("more than one " + gate.HeaderLastEvent + " header is given")
+
 func refusal(code int, message string) *render.Error {
 	return &render.Error{Code: code, Message: message, Close: true}
 }

@@ -23,6 +23,7 @@ type request struct {
 
 	pages.Question
 	fields   *render.Fields // of an export
+	stream   query.Stream
 	ticket   gate.Ticket
 	admitted bool // the ticket still has to be settled
 
@@ -178,6 +179,8 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		err = r.parseOwner()
 	case routePositionExport, routePoolExport:
 		err = r.parseExport(chains)
+	case routeStream:
+		err = r.parseStream(chains)
 	default:
 		err = query.None(r.query)
 	}
@@ -208,6 +211,22 @@ func (r *request) parseToken(chains query.Chains) (err error) {
 		return err
 	}
 	return query.None(r.query)
+}
+
+// parseStream parses the parameters of a stream and the event that it goes on after.
+func (r *request) parseStream(chains query.Chains) (err error) {
+	if r.stream, err = chains.Stream(r.query); err != nil {
+		return err
+	}
+
+	last := r.ctx.Request.Header.PeekAll(gate.HeaderLastEvent)
+	switch {
+	case len(last) > 1:
+		return errTwoEvents
+	case len(last) == 1 && len(last[0]) > 0:
+		r.stream.After, err = query.ParseEventID(last[0])
+	}
+	return err
 }
 
 // parsePlace parses the chain, protocol and parameters of a detail.

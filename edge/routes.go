@@ -28,6 +28,7 @@ const (
 	routePoolExport
 	routeTokens
 	routeToken
+	routeStream
 	routeChains
 	routeProtocols
 	routePlans
@@ -73,6 +74,7 @@ var routes = [numRoutes]struct {
 	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
 	routeTokens:         {"tokens", priced, accounts.RouteTokens},
 	routeToken:          {"token", priced, accounts.RouteToken},
+	routeStream:         {"stream", priced, accounts.RouteStream},
 	routeChains:         {name: "chains"},
 	routeProtocols:      {name: "protocols"},
 	routePlans:          {name: "plans"},
@@ -89,7 +91,7 @@ func (r route) isExport() bool { return r == routePositionExport || r == routePo
 
 // isLong reports whether the answers of a route are long ones. They have no HEAD: its
 // headers could not say how the answer ends.
-func (r route) isLong() bool { return r.isExport() }
+func (r route) isLong() bool { return r.isExport() || r == routeStream }
 
 // target is what a path refers to.
 type target struct {
@@ -169,6 +171,8 @@ func matchTop(name []byte) route {
 		return routeStats
 	case "usage":
 		return routeUsage
+	case "stream":
+		return routeStream
 	}
 
 	return routeNone

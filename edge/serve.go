@@ -103,6 +103,9 @@ func (s *Server) answerMetered(r *request) *render.Error {
 		}
 	}
 
+	if r.route == routeStream {
+		return s.beginStream(r)
+	}
 	reply, err := s.compute(r)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 	"tidemark/edge/query"
+	"tidemark/edge/stream"
 	"tidemark/edge/ui"
 	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
@@ -45,6 +46,7 @@ type Server struct {
 	site    *ui.Site
 	metrics *serverMetrics
 	long    *longAnswers
+	hub     *stream.Hub
 	http    *fasthttp.Server
 
 	tags     atomic.Pointer[map[*pages.Page]string] // ETags of the documents that a client may keep
@@ -73,6 +75,8 @@ func New(cfg Config) (*Server, error) {
 	s.site = ui.Open()
 	s.tagDocuments()
 	s.slow.Store(int64(cfg.Slow))
+	s.hub = stream.New(stream.Config{Board: cfg.Board, Metrics: cfg.Metrics})
+	s.boundStreams(&cfg.Limits, &cfg.Connections)
 	s.http = s.newHTTP()
 	return s, nil
 }
@@ -135,9 +139,16 @@ func (s *Server) Apply(c Settings) {
 	s.pages.SetPlans(c.Plans)
 	s.tagDocuments()
 	s.slow.Store(int64(c.Slow))
+	s.boundStreams(&c.Limits, &c.Connections)
 	if l := s.listener.Load(); l != nil {
 		l.setBounds(c.Connections)
 	}
+}
+
+// boundStreams sets how long changes are kept and how much may be unsent.
+func (s *Server) boundStreams(l *pages.Limits, c *Connections) {
+	s.cfg.Board.SetWindow(l.StreamWindow)
+	s.hub.SetBounds(l.StreamWindow, c.UnsentBytes)
 }
 
 // ChainHealth returns a chain's status and its reason, as /health does.
@@ -145,9 +156,13 @@ func (s *Server) ChainHealth(id market.ChainID) (status, reason string) {
 	return s.pages.ChainHealth(id, s.cfg.Clock.Time(time.Now()).UnixMilli())
 }
 
-// Drain makes every answer from now on close its connection and say so, so that
-// clients with open connections move elsewhere without losing a request.
-func (s *Server) Drain() { s.draining.Store(true) }
+// Drain makes every answer from now on close its connection and say so, and ends
+// streams, so that clients with open connections move elsewhere without losing a
+// request.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.hub.Stop()
+}
 
 // workTimeout bounds the wait for background work at a shutdown, apart from
 // the wait for clients. The work checks every few microseconds whether to stop.
@@ -158,6 +173,7 @@ const workTimeout = 3 * time.Second
 // store may be closed; after any other error it may not.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.long.order()
+	s.hub.Stop()
 	err := s.http.ShutdownWithContext(ctx)
 
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTimeout)

@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
-	{"edge/gate", "edge/pages", "edge/admin"},
+	{"edge/gate", "edge/pages", "edge/admin", "edge/stream"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers", "bench/oracle/backfill"},
 	{"bench"},

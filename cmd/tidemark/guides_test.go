@@ -57,12 +57,12 @@ func TestGuides(t *testing.T) {
 	guides.env = append(guides.env, "PATH="+readme.dir+":"+os.Getenv("PATH"))
 	guides.binary = readme.binary
 	for _, name := range []string{
-		"start", "rankings", "paging", "flags", "prices", "units", "errors", "clients", "reference",
+		"start", "rankings", "paging", "stream", "flags", "prices", "units", "errors", "clients", "reference",
 		"operating", "settings", "chains", "trust",
 	} {
 		guides.run(name, filepath.Join(root, "edge/docs", name+".md"))
 	}
-	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 13 {
+	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 14 {
 		t.Errorf("there are %d guides", len(files))
 	}
 }

@@ -11,6 +11,7 @@ import (
 const (
 	HeaderRequestID  = "X-Request-Id"
 	HeaderGeneration = "X-Generation"
+	HeaderLastEvent  = "Last-Event-ID"
 
 	headerOrigin      = "Origin"
 	headerAllowOrigin = "Access-Control-Allow-Origin"
@@ -22,7 +23,7 @@ const (
 	// LongMethods are the methods of routes with long answers.
 	LongMethods = "GET, OPTIONS"
 
-	allowedHeaders = HeaderKey + ", " + HeaderRequestID
+	allowedHeaders = HeaderKey + ", " + HeaderRequestID + ", " + HeaderLastEvent
 	// preflightAge is how many seconds a browser may cache a preflight answer.
 	// A revocation must take effect within a minute, so it is at most that.
 	preflightAge = "60"

@@ -19,6 +19,7 @@ type Limits struct {
 	Pins                int           `about:"cuts of generations that walks keep at once"`
 	ExportRows          int           `about:"rows of one export"`
 	ExportTime          time.Duration `about:"how long one export may take"`
+	StreamWindow        time.Duration `about:"how long changes are kept for streams that come back"`
 }
 
 // DefaultLimits returns the documented limits.
@@ -29,6 +30,7 @@ func DefaultLimits() Limits {
 		TransactionsPartial: 1000, TransactionsMax: 100_000,
 		UnavailableAfter: 10 * time.Minute, Selections: 64, Queue: 50 * time.Millisecond,
 		Pin: time.Minute, Pins: 4, ExportRows: 100_000, ExportTime: 10 * time.Minute,
+		StreamWindow: 10 * time.Minute,
 	}
 }
 

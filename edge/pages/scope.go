@@ -2,6 +2,7 @@ package pages
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,21 @@ func (p *Pages) scopeOf(q *Question, chain market.ChainID) (scope, *render.Error
 		return sc, errUnavailableChain(chain)
 	}
 	return sc, errUnavailable("every chain is")
+}
+
+// CheckAvailable returns the error for a stream of chains that are not all available;
+// without chains it is of all, one of which is enough.
+func (p *Pages) CheckAvailable(chains []market.ChainID, now int64) *render.Error {
+	sc, err := p.scopeOf(&Question{Now: now}, 0)
+	if err != nil {
+		return err
+	}
+	for _, id := range chains {
+		if slices.Contains(sc.missing, id) {
+			return errUnavailableChain(id)
+		}
+	}
+	return nil
 }
 
 // availableView returns the view of a chain, or nil when it must not be served.

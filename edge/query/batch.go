@@ -28,23 +28,27 @@ var errNoIDs = errors.New("parameter ids is missing; it takes ids as chainId-id,
 
 // PositionBatch reads the query of a batch of positions.
 func (c Chains) PositionBatch(raw []byte) ([]BatchID, error) {
-	return c.parseBatch(raw, func(to *BatchID, id []byte) error {
-		if n, ok := parseTokenID(id); ok {
-			to.Position = n
-		} else {
-			to.NoPosition = true
-		}
-		return nil
-	})
+	return c.parseBatch(raw, (*BatchID).setPosition)
+}
+
+func (to *BatchID) setPosition(id []byte) error {
+	if n, ok := parseTokenID(id); ok {
+		to.Position = n
+	} else {
+		to.NoPosition = true
+	}
+	return nil
 }
 
 // PoolBatch reads the query of a batch of pools.
 func (c Chains) PoolBatch(raw []byte) ([]BatchID, error) {
-	return c.parseBatch(raw, func(to *BatchID, id []byte) (err error) {
-		to.Pool, err = parsePool(id)
-		to.Text = fmt.Sprintf("%d-%s", to.Chain, to.Pool)
-		return err
-	})
+	return c.parseBatch(raw, (*BatchID).setPool)
+}
+
+func (to *BatchID) setPool(id []byte) (err error) {
+	to.Pool, err = parsePool(id)
+	to.Text = fmt.Sprintf("%d-%s", to.Chain, to.Pool)
+	return err
 }
 
 // parseBatch reads the only parameter of a batch, with the reader of one id.

@@ -36,33 +36,41 @@ func (c Chains) parseCut(name string, v []byte) (cut Cut, err error) {
 	if string(v) == pinWord {
 		return Cut{Pin: true}, nil
 	}
+	const allowed = "pin, and generations as X-Generation has them: 1:17,42161:18"
+	cut.Named, err = parseGenerations(name, v, allowed, c.parseChain)
+	return cut, err
+}
 
+// parseGenerations reads generations, of chains that chain reads. The error for a
+// value of another form names what is allowed.
+func parseGenerations(
+	name string, v []byte, allowed string, chain func(string, []byte) (market.ChainID, error),
+) (list []Generation, err error) {
 	for rest, more := v, true; more; {
 		var part []byte
 		part, rest, more = bytes.Cut(rest, comma)
-		chain, number, ok := bytes.Cut(part, colon)
+		id, number, ok := bytes.Cut(part, colon)
 		if !ok {
-			return Cut{}, fmt.Errorf("%s %s is not allowed; allowed are pin, and generations as "+
-				"X-Generation has them: 1:17,42161:18", name, quoteValue(v))
+			return nil, notAllowed(name, v, allowed)
 		}
 
 		var g Generation
-		if g.Chain, err = c.parseChain(name+": chain", chain); err != nil {
-			return Cut{}, err
+		if g.Chain, err = chain(name+": chain", id); err != nil {
+			return nil, err
 		}
 		if g.Number, err = parseInteger(name+": number", number); err != nil {
-			return Cut{}, err
+			return nil, err
 		}
-		cut.Named = append(cut.Named, g)
+		list = append(list, g)
 	}
 
-	slices.SortFunc(cut.Named, func(a, b Generation) int { return cmp.Compare(a.Chain, b.Chain) })
-	for i := 1; i < len(cut.Named); i++ {
-		if cut.Named[i].Chain == cut.Named[i-1].Chain {
-			return Cut{}, fmt.Errorf("%s names chain %d twice", name, cut.Named[i].Chain)
+	slices.SortFunc(list, func(a, b Generation) int { return cmp.Compare(a.Chain, b.Chain) })
+	for i := 1; i < len(list); i++ {
+		if list[i].Chain == list[i-1].Chain {
+			return nil, fmt.Errorf("%s names chain %d twice", name, list[i].Chain)
 		}
 	}
-	return cut, nil
+	return list, nil
 }
 
 // checkChain refuses generations of other chains than the one that is asked about.

@@ -20,9 +20,10 @@ const (
 	RoutePoolExport
 	RouteTokens
 	RouteToken
+	RouteStream
 
 	// NumRoutes is how many there are.
-	NumRoutes = 16
+	NumRoutes = 17
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -51,6 +52,7 @@ var routes = [NumRoutes]struct {
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
 	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
 	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},
+	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},
 }
 
 // Path returns the route's template, as in the price list and in usage reports.

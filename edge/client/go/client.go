@@ -275,15 +275,15 @@ func (c *Client) open(
 }
 
 func (c *Client) fetch(ctx context.Context, target string) (*http.Response, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	q, err := c.newRequest(ctx, target, "application/json")
 	if err != nil {
 		return nil, err
 	}
-	q.Header.Set("Accept", "application/json")
-	if c.Key != "" {
-		q.Header.Set("KC-APIKey", c.Key)
-	}
+	return c.send(q)
+}
 
+// send returns the answer to a request if it is a 200.
+func (c *Client) send(q *http.Request) (*http.Response, error) {
 	answer, err := c.HTTP.Do(q)
 	if err != nil || answer.StatusCode == http.StatusOK {
 		return answer, err
@@ -295,6 +295,19 @@ func (c *Client) fetch(ctx context.Context, target string) (*http.Response, erro
 		return nil, err
 	}
 	return nil, newError(answer, body)
+}
+
+// newRequest returns a GET with the client's key.
+func (c *Client) newRequest(ctx context.Context, target, accept string) (*http.Request, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Accept", accept)
+	if c.Key != "" {
+		q.Header.Set("KC-APIKey", c.Key)
+	}
+	return q, nil
 }
 
 // retryWait returns how long to wait before the next attempt, and whether there

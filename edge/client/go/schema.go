@@ -1363,6 +1363,26 @@ type TokenDetailMarketCheck struct {
 	Passed bool `json:"passed"`
 }
 
+// StreamGeneration is as the OpenAPI document describes it.
+type StreamGeneration struct {
+	// The generations that have been told, as X-Generation has them.
+	Generation string `json:"generation"`
+}
+
+// StreamReorg is as the OpenAPI document describes it.
+type StreamReorg struct {
+	// The chain whose blocks were replaced.
+	ChainID int64 `json:"chainId"`
+	// The rows of the stream to ask for again, as batches take them; some may not exist any more.
+	IDs []string `json:"ids"`
+}
+
+// StreamEnd is as the OpenAPI document describes it.
+type StreamEnd struct {
+	// Why the stream ends: the key was revoked, the account was suspended, the month has no unit left, a unit could not be reserved, or the node stops.
+	Reason string `json:"reason"`
+}
+
 // PositionsQuery is the question of GET /v1/positions; a zero field takes the default.
 type PositionsQuery struct {
 	// Rows of this chain. Left out: every enabled chain, merged into one ranking.

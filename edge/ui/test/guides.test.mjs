@@ -74,6 +74,28 @@ test("every call of the client is answered", async () => {
   assert.match(seen[0].generation, /^1:\d+,42161:\d+,43114:\d+$/);
 });
 
+test("a stream comes back behind its last event", async () => {
+  const parts = [
+    'event: generation\nid: 1:1/0\ndata: {"generation":"1:1"}\n\n: \n\nevent: changed\nid: 1:2/1\ndata: {"positionId":"77"}\n\n',
+    'event: changed\nid: 1:3/1\nda', // cut within an event
+    'event: reorg\nid: 1:3/2\ndata: {"chainId":1,"ids":["1-77"]}\n\nevent: end\ndata: {"reason":"stop"}\n\n',
+    'event: end\ndata: {"reason":"quota"}\n\n',
+  ];
+  const after = [];
+  const server = createServer((request, response) => {
+    assert.equal(request.url, "/v1/stream?positions=1-77%2C1-78");
+    response.end(parts[after.push(request.headers["last-event-id"]) - 1]);
+  }).listen(0, "127.0.0.1");
+  await new Promise((listening) => server.once("listening", listening));
+
+  const api = new lib.Tidemark({ url: `http://127.0.0.1:${server.address().port}`, key: "tm_srv_" });
+  const got = [];
+  for await (const e of api.stream({ positions: ["1-77", "1-78"] })) got.push(`${e.event} ${e.id}`);
+  server.close();
+  assert.deepEqual(got, ["generation 1:1/0", "changed 1:2/1", "reorg 1:3/2", "end "]);
+  assert.deepEqual(after, [undefined, "1:2/1", "1:2/1", "1:3/2"]);
+});
+
 test("failures of a node are types", async () => {
   const api = new lib.Tidemark({ url: node.url, key: node.key });
   await assert.rejects(api.positions({ limit: 500 }), (e) => e instanceof lib.BadRequest && e.status === 400 && e.requestId !== null);

@@ -5,6 +5,7 @@ import type {
   PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, TokenDetail, TokenList,
   TokensQuery, Units, Usage,
 } from "./schema.js";
+import { eventsOf, type StreamEvent, type StreamQuery } from "./stream.js";
 
 export interface Options {
   /** Where the node is, as in http://127.0.0.1:8080. In a page: "" for the page's own host. */
@@ -216,6 +217,34 @@ export class Tidemark {
     }
   }
 
+  /**
+   * Events of positions or pools as they happen. When the connection breaks or the node stops, it goes on behind the
+   * last event. The last event is `end`, when the key or the account cannot go on.
+   */
+  async *stream(query: StreamQuery, call: Call = {}): AsyncGenerator<StreamEvent, void, void> {
+    let last = query.lastEventId;
+    for (let attempt = 1; ; attempt++) {
+      let failure: unknown;
+      try {
+        for await (const event of eventsOf(await this.#openStream(query, last, call))) {
+          if (event.event === "end" && event.data.reason === "stop") break;
+          if (event.id) last = event.id;
+          attempt = 1; // it works
+          yield event;
+          if (event.event === "end") return;
+        }
+        failure = new Unreachable("the stream broke", 0, null, null);
+      } catch (error) {
+        if (call.signal?.aborted) throw error;
+        failure = error instanceof TidemarkError ? error : new Unreachable("the stream broke", 0, null, null, { cause: error });
+      }
+
+      const wait = this.#waitBefore(failure, attempt);
+      if (wait === null) throw failure;
+      await sleep(wait, call.signal);
+    }
+  }
+
   /** What the key's account has used this month. Free. */
   usage(call?: Call): Promise<Usage> {
     return this.get("/v1/usage", {}, call);
@@ -266,10 +295,26 @@ export class Tidemark {
     }
   }
 
-  async #once<T>(target: string, call: Call, read: (answer: Response) => Promise<T>): Promise<Answer<T>> {
-    const headers: Record<string, string> = { Accept: "application/json" };
-    if (this.#options.key) headers["KC-APIKey"] = this.#options.key;
+  async #openStream(query: StreamQuery, last: string | undefined, call: Call): Promise<ReadableStream<Uint8Array>> {
+    const { owner, positions, pools } = query;
+    const target = this.#options.url + "/v1/stream" + encode({ owner, positions: positions?.join(), pools: pools?.join() });
+    const headers = this.#headers("text/event-stream");
+    if (last) headers["Last-Event-ID"] = last;
 
+    const answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });
+    this.#options.onAnswer?.(metaOf(answer));
+    if (answer.ok && answer.body) return answer.body;
+    throw errorOf(answer, (await readObject(answer)) as Failure);
+  }
+
+  #headers(accept: string): Record<string, string> {
+    const headers: Record<string, string> = { Accept: accept };
+    if (this.#options.key) headers["KC-APIKey"] = this.#options.key;
+    return headers;
+  }
+
+  async #once<T>(target: string, call: Call, read: (answer: Response) => Promise<T>): Promise<Answer<T>> {
+    const headers = this.#headers("application/json");
     let answer: Response, body: T | Failure;
     try {
       answer = await (this.#options.fetch ?? fetch)(target, { headers, signal: call.signal ?? null });

@@ -1298,6 +1298,23 @@ export interface TokenDetailMarketCheck {
   passed: boolean;
 }
 
+export interface StreamGeneration {
+  /** The generations that have been told, as X-Generation has them. */
+  generation: string;
+}
+
+export interface StreamReorg {
+  /** The chain whose blocks were replaced. */
+  chainId: number;
+  /** The rows of the stream to ask for again, as batches take them; some may not exist any more. */
+  ids: string[];
+}
+
+export interface StreamEnd {
+  /** Why the stream ends: the key was revoked, the account was suspended, the month has no unit left, a unit could not be reserved, or the node stops. */
+  reason: "revoked" | "suspended" | "quota" | "metering" | "stop";
+}
+
 /** The parameters of GET /v1/positions. */
 export interface PositionsQuery {
   /** Rows of this chain. Left out: every enabled chain, merged into one ranking. */

@@ -1,0 +1,223 @@
+package stream
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// Config is what a Hub needs. Every field is required.
+type Config struct {
+	Board   *rankings.Board
+	Metrics *metrics.Set
+}
+
+// Hub tells streams what the published generations changed.
+type Hub struct {
+	Config
+	metrics hubMetrics
+	window  atomic.Int64 // how long a watched row is kept without a stream, ms
+	unsent  atomic.Int64 // bytes of events that may wait for a client
+
+	mu       sync.Mutex // of readers only: no writer takes it
+	index    index
+	snapshot *rankings.Snapshot // that was told last
+	seq      uint64             // the next step of the log to tell of
+	known    []generation       // what has been told of, ascending by chain
+	told     kept
+	wheel    wheel
+	open     int
+	stopped  bool
+	cancel   context.CancelFunc // of the running goroutine; nil: there is none
+	start    func(run func(context.Context)) context.CancelFunc
+}
+
+// generation is a chain and one of its generations.
+type generation struct {
+	chain  market.ChainID
+	number uint64
+}
+
+// New returns a hub without streams.
+func New(cfg Config) *Hub {
+	h := &Hub{Config: cfg, index: newIndex(), told: newKept(), start: spawn}
+	h.metrics = newHubMetrics(cfg.Metrics, func() float64 {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return float64(h.open)
+	})
+	return h
+}
+
+// SetBounds sets how long the rows of a stream that left are kept, which is as long as
+// the board keeps changes, and how many bytes of events may wait for a client that
+// does not read.
+func (h *Hub) SetBounds(window time.Duration, unsentBytes int) {
+	h.window.Store(window.Milliseconds())
+	h.unsent.Store(int64(unsentBytes))
+}
+
+// spawn runs the hub in a goroutine of its own.
+func spawn(run func(context.Context)) context.CancelFunc {
+	ctx, cancel := context.WithCancel(context.Background())
+	go run(ctx)
+	return cancel
+}
+
+type hubMetrics struct{ events, resumed, reset, cut *metrics.Counter }
+
+func newHubMetrics(set *metrics.Set, open func() float64) hubMetrics {
+	set.NewGauge(`tidemark_edge_streams_open`, open)
+	return hubMetrics{
+		events:  set.NewCounter(`tidemark_edge_stream_events_total`),
+		resumed: set.NewCounter(`tidemark_edge_streams_resumed_total{how="continued"}`),
+		reset:   set.NewCounter(`tidemark_edge_streams_resumed_total{how="reset"}`),
+		cut:     set.NewCounter(`tidemark_edge_streams_cut_total`),
+	}
+}
+
+// run looks at the board and turns the wheel until nothing is watched any more.
+func (h *Hub) run(ctx context.Context) {
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-looks.C:
+			if !h.Look(now) {
+				return
+			}
+		}
+	}
+}
+
+// Look tells the streams what was published since the last look, and what the clock
+// says. It returns false when nothing is watched any more.
+func (h *Hub) Look(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.follow()
+	h.turnWheel(now)
+	if h.index.empty() {
+		h.cancel, h.snapshot = nil, nil
+		h.told = newKept()
+		return false
+	}
+	return true
+}
+
+// follow tells of the steps since the last one.
+func (h *Hub) follow() {
+	next := h.Board.Load()
+	if next == h.snapshot {
+		return
+	}
+	h.snapshot = next
+
+	steps := next.Log.After(h.seq)
+	if len(steps) > 0 && steps[0].Seq > h.seq {
+		h.resetStreams(0) // the hub stood still for longer than the log goes back
+	}
+	for _, s := range steps {
+		h.followStep(s)
+		h.seq = s.Seq + 1
+	}
+
+	h.followViews()
+	h.told.forget(next.Log)
+}
+
+// followStep tells of a step. That of a chain which is not served is passed over.
+func (h *Hub) followStep(s *rankings.Step) {
+	i := slices.IndexFunc(h.known, func(g generation) bool { return g.chain == s.Chain })
+	if i < 0 {
+		return
+	}
+
+	was := h.known[i].number
+	h.known[i].number = s.Generation
+	if s.Unknown || s.Since != was {
+		h.resetStreams(s.Chain)
+		return
+	}
+	h.tellStep(s)
+}
+
+// followViews notices chains that were published anew, or that no longer are.
+func (h *Hub) followViews() {
+	now := generationsOf(h.snapshot)
+	was := h.known
+	h.known = now
+	for _, g := range now {
+		if numberOf(was, g.chain) != g.number {
+			h.resetStreams(g.chain)
+		}
+	}
+}
+
+// generationsOf returns the published generations of the chains that are served.
+func generationsOf(s *rankings.Snapshot) (list []generation) {
+	for i := range s.Chains {
+		if c := &s.Chains[i]; c.View != nil && c.Status.Enabled && !c.Status.Offline {
+			list = append(list, generation{c.ID, c.View.Generation})
+		}
+	}
+	return list
+}
+
+// numberOf returns the generation of a chain; 0: none.
+func numberOf(list []generation, chain market.ChainID) uint64 {
+	for _, g := range list {
+		if g.chain == chain {
+			return g.number
+		}
+	}
+	return 0
+}
+
+// resetStreams tells the streams that concern a chain, 0 for all, to start again.
+func (h *Hub) resetStreams(chain market.ChainID) {
+	event := resetEvent(formatGenerations(h.known))
+	h.wheel.each(func(s *Stream) {
+		if chain != 0 && !s.concerns(chain) {
+			return
+		}
+		s.missed = nil
+		h.queue(s, event)
+		s.seen = h.snapshot.Log.Next()
+	})
+}
+
+// queue queues an event for a stream.
+func (h *Hub) queue(s *Stream, event []byte) {
+	h.metrics.events.Inc()
+	s.push(event)
+}
+
+// remove takes a stream off.
+func (h *Hub) remove(s *Stream) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open--
+	h.wheel.remove(s)
+	h.index.remove(s, time.Now().UnixMilli()+h.window.Load())
+}
+
+// Stop ends all streams, and those that begin later.
+func (h *Hub) Stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	h.wheel.each(func(s *Stream) { s.End(EndStop) })
+	if h.cancel != nil {
+		h.cancel()
+	}
+}

@@ -1,0 +1,216 @@
+package stream
+
+import (
+	"strconv"
+
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// EndStop is why the streams of a hub end that stops; the server has other reasons.
+const EndStop = "stop"
+
+func endEvent(reason string) []byte { return render.AppendEndEvent(nil, reason) }
+
+func resetEvent(generations string) []byte {
+	return render.AppendGenerationEvent(nil, "reset", generations)
+}
+
+func generationEvent(generations string) []byte {
+	return render.AppendGenerationEvent(nil, "generation", generations)
+}
+
+var comment = []byte(render.Comment)
+
+// formatGenerations formats generations as X-Generation does.
+func formatGenerations(list []generation) string {
+	var dst []byte
+	for i, g := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, uint64(g.chain), 10)
+		dst = strconv.AppendUint(append(dst, ':'), g.number, 10)
+	}
+	return string(dst)
+}
+
+// tellStep queues the events of a step: for every change those streams that watch
+// it, and for each of these streams the end of the step.
+func (h *Hub) tellStep(step *rankings.Step) {
+	generations := formatGenerations(h.known)
+	var touched []*Stream
+	var room [maxKeys]key
+	for at := range step.Len() {
+		var event []byte
+		for _, k := range keysOf(step, at, room[:0]) {
+			w := h.index.watches[k]
+			if w == nil {
+				continue
+			}
+
+			// Also without a stream now, so that it is kept for one that comes back.
+			if event == nil && !step.Reverted {
+				event = h.eventAt(step, at, generations)
+			}
+			for _, s := range w.streams {
+				if s.missed != nil || event == nil && !step.Reverted {
+					continue
+				}
+				if s.touched != step.Seq+1 {
+					s.touched = step.Seq + 1
+					touched = append(touched, s)
+				}
+				if step.Reverted {
+					s.reorged = addID(s.reorged, step, at)
+				} else {
+					h.queue(s, event)
+				}
+			}
+		}
+	}
+
+	end := generationEvent(generations)
+	for _, s := range touched {
+		if step.Reverted {
+			h.queue(s, render.AppendReorgEvent(nil, generations, step.Len(), step.Chain, s.reorged))
+			s.reorged = nil
+		}
+		h.queue(s, end)
+		s.seen = step.Seq + 1
+	}
+}
+
+// maxKeys is how many keys one change can have.
+const maxKeys = 3
+
+// keysOf appends the keys under which a change is watched: of a position itself, its
+// owner and the one before, of a pool itself. No stream has two of them.
+func keysOf(step *rankings.Step, at int, dst []key) []key {
+	if at >= len(step.Positions) {
+		return append(dst, poolKey(step.Chain, step.Pools[at-len(step.Positions)].ID))
+	}
+
+	c := &step.Positions[at]
+	dst = append(dst, positionKey(step.Chain, c.ID), ownerKey(c.Owner))
+	if c.Before != c.Owner {
+		dst = append(dst, ownerKey(c.Before))
+	}
+	return dst
+}
+
+// addID adds the id of a changed row, as batches write it, once.
+func addID(ids []string, step *rankings.Step, at int) []string {
+	id := strconv.AppendUint(nil, uint64(step.Chain), 10)
+	id = append(id, '-')
+	if at < len(step.Positions) {
+		id = strconv.AppendUint(id, step.Positions[at].ID, 10)
+	} else {
+		id = step.Pools[at-len(step.Positions)].ID.AppendHex(id)
+	}
+	if len(ids) > 0 && ids[len(ids)-1] == string(id) {
+		return ids
+	}
+	return append(ids, string(id))
+}
+
+// eventAt returns the event of a change, rendered when it is first asked for; nil if
+// the row is no longer there.
+func (h *Hub) eventAt(step *rankings.Step, at int, generations string) []byte {
+	id := eventID{step.Seq, at}
+	if event := h.told.events[id]; event != nil {
+		return event
+	}
+	event := h.renderEvent(step, at, generations)
+	h.told.add(id, event)
+	return event
+}
+
+// renderEvent renders a change with its row. That is of the step's generation, unless
+// the chain has published another one since.
+func (h *Hub) renderEvent(step *rankings.Step, at int, generations string) []byte {
+	c, ok := h.snapshot.Chain(step.Chain)
+	if !ok || c.View == nil {
+		return nil
+	}
+	st := c.View.State
+
+	if at >= len(step.Positions) {
+		change := &step.Pools[at-len(step.Positions)]
+		i, found := c.View.Pool(change.ID)
+		if !found {
+			return nil
+		}
+		dst := render.BeginEvent(nil, change.Kind.String(), generations, at+1)
+		return render.EndEvent(render.AppendPool(dst, render.NewPool(st, i), 0))
+	}
+
+	change := &step.Positions[at]
+	i, found := c.View.Position(change.ID)
+	if !found {
+		return nil
+	}
+	var m value.Metrics
+	value.Position(st, i, &m)
+	dst := render.BeginEvent(nil, change.Kind.String(), generations, at+1)
+	return render.EndEvent(render.AppendPosition(dst, st, i, &m, nil, 0))
+}
+
+// eventID is the place of an event: its step, and the change in it.
+type eventID struct {
+	seq uint64
+	at  int
+}
+
+// kept holds the rendered events of the steps in the log.
+type kept struct {
+	events map[eventID][]byte
+	order  []eventID
+	bytes  int
+}
+
+func newKept() kept { return kept{events: map[eventID][]byte{}} }
+
+// add keeps an event, and drops the oldest ones if they are too many.
+func (k *kept) add(id eventID, event []byte) {
+	if event == nil {
+		return
+	}
+	k.events[id] = event
+	k.order = append(k.order, id)
+	k.bytes += len(event)
+	for k.bytes > keptBytes {
+		k.drop()
+	}
+}
+
+// forget drops the events of steps that the log no longer has.
+func (k *kept) forget(log *rankings.ChangeLog) {
+	steps := log.After(0)
+	for len(k.order) > 0 && (len(steps) == 0 || k.order[0].seq < steps[0].Seq) {
+		k.drop()
+	}
+}
+
+func (k *kept) drop() {
+	k.bytes -= len(k.events[k.order[0]])
+	delete(k.events, k.order[0])
+	k.order = k.order[1:]
+}
+
+// chainsOf returns the chains of keys; nil if one is of an owner, which has all.
+func chainsOf(keys []key) (list []market.ChainID) {
+	seen := map[market.ChainID]bool{}
+	for _, k := range keys {
+		if k.kind == ofOwner {
+			return nil
+		}
+		if !seen[k.chain] {
+			seen[k.chain] = true
+			list = append(list, k.chain)
+		}
+	}
+	return list
+}

@@ -1,0 +1,99 @@
+package stream
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"tidemark/rankings/market"
+)
+
+// key is what a stream watches: an owner on all chains, a position or a pool.
+type key struct {
+	kind  kind
+	chain market.ChainID // 0 of an owner
+	id    [32]byte
+}
+
+type kind uint8
+
+const (
+	ofOwner kind = iota
+	ofPosition
+	ofPool
+)
+
+// ownerKey watches the positions of an owner.
+func ownerKey(a market.Address) (k key) {
+	copy(k.id[:], a[:])
+	return k
+}
+
+func positionKey(chain market.ChainID, id uint64) key {
+	k := key{kind: ofPosition, chain: chain}
+	binary.BigEndian.PutUint64(k.id[:], id)
+	return k
+}
+
+func poolKey(chain market.ChainID, id market.PoolID) key { return key{ofPool, chain, id} }
+
+// index finds the streams of a key. A key that lost its last stream lingers, so that
+// its rows are rendered and kept for when the stream comes back.
+type index struct {
+	watches map[key]*watch
+	left    []departure // of keys that lost their last stream, oldest first
+}
+
+// watch is the streams of one key.
+type watch struct {
+	streams []*Stream
+	until   int64 // without streams: when it is forgotten, unix ms
+}
+
+// departure is a key that lost its last stream.
+type departure struct {
+	key   key
+	until int64 // unix ms
+}
+
+func newIndex() index { return index{watches: map[key]*watch{}} }
+
+// add adds a stream under its keys.
+func (x *index) add(s *Stream) {
+	for _, k := range s.keys {
+		w := x.watches[k]
+		if w == nil {
+			w = new(watch)
+			x.watches[k] = w
+		}
+		w.streams = append(w.streams, s)
+	}
+}
+
+// remove removes a stream. Its keys linger until a time.
+func (x *index) remove(s *Stream, until int64) {
+	for _, k := range s.keys {
+		w := x.watches[k]
+		i := slices.Index(w.streams, s)
+		w.streams = slices.Delete(w.streams, i, i+1)
+		if len(w.streams) == 0 {
+			w.until = until
+			x.left = append(x.left, departure{k, until})
+		}
+	}
+}
+
+// forget removes the keys that have lingered long enough, or are too many.
+func (x *index) forget(now int64) {
+	n := 0
+	for n < len(x.left) && (x.left[n].until <= now || len(x.left)-n > maxLingering) {
+		d := x.left[n]
+		if w := x.watches[d.key]; w != nil && len(w.streams) == 0 && w.until == d.until {
+			delete(x.watches, d.key)
+		}
+		n++
+	}
+	x.left = slices.Delete(x.left, 0, n)
+}
+
+// empty reports whether nothing is watched.
+func (x *index) empty() bool { return len(x.watches) == 0 }
