@@ -2,6 +2,8 @@ package edge
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"tidemark/edge/query"
 	"tidemark/storage/accounts"
@@ -51,37 +53,38 @@ const (
 )
 
 // routes has, for each route, its name in metrics, its access and the route that
-// its requests are metered as.
+// its requests are metered as, which has its path; a free route has a path here.
 var routes = [numRoutes]struct {
 	name   string
 	access access
 	meter  accounts.Route
+	path   string
 }{
 	routeNone:           {name: "none"},
-	routePositions:      {"positions", priced, accounts.RoutePositions},
-	routePosition:       {"position", priced, accounts.RoutePosition},
-	routePositionCharts: {"position_charts", priced, accounts.RoutePositionCharts},
-	routeExplain:        {"explain", priced, accounts.RouteExplain},
-	routePools:          {"pools", priced, accounts.RoutePools},
-	routePool:           {"pool", priced, accounts.RoutePool},
-	routePoolCharts:     {"pool_charts", priced, accounts.RoutePoolCharts},
-	routeUsage:          {"usage", keyed, accounts.RouteUsage},
-	routePositionBatch:  {"position_batch", priced, accounts.RoutePositionBatch},
-	routePoolBatch:      {"pool_batch", priced, accounts.RoutePoolBatch},
-	routePoolTicks:      {"pool_ticks", priced, accounts.RoutePoolTicks},
-	routeOwner:          {"owner", priced, accounts.RouteOwner},
-	routePositionExport: {"position_export", priced, accounts.RoutePositionExport},
-	routePoolExport:     {"pool_export", priced, accounts.RoutePoolExport},
-	routeTokens:         {"tokens", priced, accounts.RouteTokens},
-	routeToken:          {"token", priced, accounts.RouteToken},
-	routeStream:         {"stream", priced, accounts.RouteStream},
-	routeChains:         {name: "chains"},
-	routeProtocols:      {name: "protocols"},
-	routePlans:          {name: "plans"},
-	routeUnits:          {name: "units"},
-	routeStats:          {name: "stats"},
-	routeHealth:         {name: "health"},
-	routeOpenAPI:        {name: "openapi"},
+	routePositions:      {name: "positions", access: priced, meter: accounts.RoutePositions},
+	routePosition:       {name: "position", access: priced, meter: accounts.RoutePosition},
+	routePositionCharts: {name: "position_charts", access: priced, meter: accounts.RoutePositionCharts},
+	routeExplain:        {name: "explain", access: priced, meter: accounts.RouteExplain},
+	routePools:          {name: "pools", access: priced, meter: accounts.RoutePools},
+	routePool:           {name: "pool", access: priced, meter: accounts.RoutePool},
+	routePoolCharts:     {name: "pool_charts", access: priced, meter: accounts.RoutePoolCharts},
+	routeUsage:          {name: "usage", access: keyed, meter: accounts.RouteUsage},
+	routePositionBatch:  {name: "position_batch", access: priced, meter: accounts.RoutePositionBatch},
+	routePoolBatch:      {name: "pool_batch", access: priced, meter: accounts.RoutePoolBatch},
+	routePoolTicks:      {name: "pool_ticks", access: priced, meter: accounts.RoutePoolTicks},
+	routeOwner:          {name: "owner", access: priced, meter: accounts.RouteOwner},
+	routePositionExport: {name: "position_export", access: priced, meter: accounts.RoutePositionExport},
+	routePoolExport:     {name: "pool_export", access: priced, meter: accounts.RoutePoolExport},
+	routeTokens:         {name: "tokens", access: priced, meter: accounts.RouteTokens},
+	routeToken:          {name: "token", access: priced, meter: accounts.RouteToken},
+	routeStream:         {name: "stream", access: priced, meter: accounts.RouteStream},
+	routeChains:         {name: "chains", path: "/v1/chains"},
+	routeProtocols:      {name: "protocols", path: "/v1/protocols"},
+	routePlans:          {name: "plans", path: "/v1/plans"},
+	routeUnits:          {name: "units", path: "/v1/pricing/units"},
+	routeStats:          {name: "stats", path: "/v1/stats"},
+	routeHealth:         {name: "health", path: "/health"},
+	routeOpenAPI:        {name: "openapi", path: "/openapi.json"},
 	routeIndex:          {name: "index"},
 	routeSite:           {name: "site"},
 }
@@ -107,6 +110,79 @@ type target struct {
 // recognised as such.
 const maxSegments = 7
 
+// pattern is the path of a route, split at its slashes.
+type pattern struct {
+	route               route
+	words               []string // by segment; empty where any will do
+	chain, protocol, id int      // the segments that are these; 0: none is
+}
+
+// pathPatterns has the routes by how many segments their paths have, and pricedWords
+// the words behind /v1 that the paths of priced routes begin with.
+var pathPatterns, pricedWords = splitPaths()
+
+func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
+	for r := range numRoutes {
+		path := routes[r].path
+		if routes[r].access != free {
+			path = routes[r].meter.Path()
+		}
+		if path == "" {
+			continue
+		}
+
+		p := newPattern(r, path)
+		by[len(p.words)] = append(by[len(p.words)], p)
+		if routes[r].access == priced && !slices.Contains(words, p.words[1]) {
+			words = append(words, p.words[1])
+		}
+	}
+	return by, words
+}
+
+// newPattern reads a path whose variable segments are names in braces.
+func newPattern(r route, path string) pattern {
+	p := pattern{route: r, words: strings.Split(path[1:], "/")}
+	for i, word := range p.words {
+		switch {
+		case !strings.HasPrefix(word, "{"):
+			continue
+		case word == "{chainId}":
+			p.chain = i
+		case word == "{protocol}":
+			p.protocol = i
+		default:
+			p.id = i
+		}
+		p.words[i] = ""
+	}
+	return p
+}
+
+// matches reports whether a path has the pattern.
+func (p *pattern) matches(parts *[maxSegments][]byte) bool {
+	for i, word := range p.words {
+		if word != "" && string(parts[i]) != word {
+			return false
+		}
+	}
+	return true
+}
+
+// read notes what a path that has the pattern refers to. Segment 0 is always a word.
+func (p *pattern) read(t *target, parts *[maxSegments][]byte) {
+	t.route = p.route
+	if p.chain > 0 {
+		t.chain = parts[p.chain]
+	}
+	if p.protocol > 0 {
+		t.protocol = parts[p.protocol]
+	}
+	if p.id > 0 {
+		t.id = parts[p.id]
+	}
+}
+
 // matchRoute finds the route of a path, which begins with a slash. A trailing
 // slash is ignored; a path with an empty segment or an escaped slash has no
 // route. The segments of the target may point into buf.
@@ -114,105 +190,28 @@ func matchRoute(path, buf []byte) (t target) {
 	var parts [maxSegments][]byte
 	n, clean, malformed := splitPath(&parts, path, buf)
 	t.malformed = malformed
-	s := func(i int) string { return string(parts[i]) }
 
-	// Everything below these needs a key, whether it is a route or not.
-	v1 := n >= 2 && s(0) == "v1"
-	listed := v1 && (s(1) == "positions" || s(1) == "pools")
-	if listed || v1 && (s(1) == "owners" || s(1) == "tokens") {
+	// Everything below a priced route needs a key, whether it is a route or not.
+	if n >= 2 && string(parts[0]) == "v1" && slices.Contains(pricedWords, string(parts[1])) {
 		t.access = priced
 	}
 	if !clean {
 		return t
 	}
 
-	switch {
-	case n == 0 || n == 1 && s(0) == "":
+	if n == 0 || n == 1 && len(parts[0]) == 0 {
 		t.route = routeIndex
-	case n == 1 && s(0) == "health":
-		t.route = routeHealth
-	case n == 1 && s(0) == "openapi.json":
-		t.route = routeOpenAPI
-	case n == 2 && s(0) == "v1":
-		t.route = matchTop(parts[1])
-	case n == 3 && s(0) == "v1" && s(1) == "pricing" && s(2) == "units":
-		t.route = routeUnits
-	case v1 && n == 3 && s(1) == "owners":
-		t.id, t.route = parts[2], routeOwner
-	case v1 && n == 4 && s(1) == "tokens":
-		t.chain, t.id, t.route = parts[2], parts[3], routeToken
-	case listed && n == 3:
-		t.route = matchUnderList(s(1) == "positions", parts[2])
-	case listed && (n == 5 || n == 6):
-		t.chain, t.protocol, t.id = parts[2], parts[3], parts[4]
-		t.route = matchDetail(s(1) == "positions", n == 5, parts[5])
+		return t
 	}
-
+	all := pathPatterns[n]
+	for i := range all {
+		if all[i].matches(&parts) {
+			all[i].read(&t, &parts)
+			break
+		}
+	}
 	t.access = max(t.access, routes[t.route].access)
 	return t
-}
-
-// matchTop finds the route /v1/{name}.
-func matchTop(name []byte) route {
-	switch string(name) {
-	case "positions":
-		return routePositions
-	case "pools":
-		return routePools
-	case "tokens":
-		return routeTokens
-	case "chains":
-		return routeChains
-	case "protocols":
-		return routeProtocols
-	case "plans":
-		return routePlans
-	case "stats":
-		return routeStats
-	case "usage":
-		return routeUsage
-	case "stream":
-		return routeStream
-	}
-
-	return routeNone
-}
-
-// matchUnderList finds the route of a word below a list.
-func matchUnderList(positions bool, word []byte) route {
-	switch {
-	case positions && string(word) == "batch":
-		return routePositionBatch
-	case string(word) == "batch":
-		return routePoolBatch
-	case positions && string(word) == "export":
-		return routePositionExport
-	case string(word) == "export":
-		return routePoolExport
-	}
-
-	return routeNone
-}
-
-// matchDetail finds the route of one position or pool (bare) or of a route below
-// it.
-func matchDetail(position, bare bool, under []byte) route {
-	switch {
-	case position && bare:
-		return routePosition
-	case bare:
-		return routePool
-	case position && string(under) == "charts":
-		return routePositionCharts
-	case position && string(under) == "explain":
-		return routeExplain
-	case !position && string(under) == "charts":
-		return routePoolCharts
-	case !position && string(under) == "ticks":
-		return routePoolTicks
-	}
-
-	return routeNone
 }
 
 // splitPath splits a path into decoded segments. clean is false when a segment is
