@@ -225,6 +225,16 @@ func chartLies() []*lie {
 	}
 }
 
+// hourLies are about charts by the hour. They are told alone: days that were changed
+// differ from all their hours.
+func hourLies() []*lie {
+	const hours = "/v1/pools/1/swapdex-v4/POOL/charts?range=30d&interval=1h"
+	return []*lie{
+		{rule: "hours in days", field: "high", pool: isAnyPool, path: hours, change: ofLast("poolPrice", raise("high", 1))},
+		{rule: "hours in days", field: "volumeUsd", pool: isAnyPool, path: hours, change: ofLast("poolOverview.volumeUsd", raise("value", 1))},
+	}
+}
+
 // routeLies are about the routes that add up or pick out what lists and details
 // say.
 func routeLies() []*lie {

@@ -258,8 +258,8 @@ func TestCheckNotices(t *testing.T) {
 	}
 	s := serveMarket(t, 1, 80, 28)
 	batches := [][]*lie{
-		rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), explainLies(),
-		routeLies(),
+		rowLies(), priceLies(), poolLies(), listLies(), historyLies(), chartLies(), hourLies(),
+		explainLies(), routeLies(),
 	}
 	clean, server := noticesLies(t, s, batches...)
 	for i := range clean.Listed {

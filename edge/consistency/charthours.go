@@ -50,10 +50,9 @@ func (ch *chart) makeDays(daily row) {
 			j.near(fmt.Sprintf("%s of day %.0f", name, from), sum, want, 0)
 		}
 
-		// An hour's amounts are not rounded to raw units, as those of a day are.
 		tvl := number(list(ch.body, "poolOverview.tvlUsd")[end-1], "value")
 		want := number(list(daily, "poolOverview.tvlUsd")[d], "value")
-		j.near(fmt.Sprintf("tvlUsd of day %.0f", from), tvl, want, 1000*want)
+		j.near(fmt.Sprintf("tvlUsd of day %.0f", from), tvl, want, 0)
 		ch.endsDay(j, daily, from, number(hours[end-1], "timestamp"))
 	}
 }

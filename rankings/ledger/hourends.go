@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 
 	"tidemark/rankings/clmath"
@@ -100,8 +101,9 @@ func (l *Ledger) putTickHour(pool uint32, t *market.Tick) {
 }
 
 // principalSum adds up the principal of a pool's liquidity in floats, tick by tick
-// upwards. Charts value it in USD, for which that is exact enough; it costs a tenth
-// of principalOf, and there is one for every hour of every pool.
+// upwards, each part cut to whole raw units as principalOf does. Charts value it in
+// USD, for which that is exact enough; it costs a tenth of principalOf, and there is
+// one for every hour of every pool.
 type principalSum struct {
 	price, root      float64 // square roots times 2^96, of the pool and of the tick before
 	liquidity        clmath.U128
@@ -115,10 +117,10 @@ func (s *principalSum) add(t *market.Tick) {
 	lower, upper := s.root, rootOf(&t.SqrtPriceX96)
 	if l := float64(s.liquidity.Hi)*two64 + float64(s.liquidity.Lo); l > 0 {
 		if lower < s.price {
-			s.amount1 += l * (min(upper, s.price) - lower) / two96
+			s.amount1 += math.Floor(l * (min(upper, s.price) - lower) / two96)
 		}
 		if from := max(lower, s.price); from < upper {
-			s.amount0 += l * two96 * ((upper - from) / from / upper)
+			s.amount0 += math.Floor(l * two96 * ((upper - from) / from / upper))
 		}
 	}
 
