@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/bench/process"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
@@ -22,16 +24,16 @@ import (
 func TestMeteringLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, vfs.NewMem(), time.Now())
-		var broken error
+		var broken atomic.Pointer[error]
 		flush := r.meter.store.flush
 		r.meter.store.flush = func(f *storage.AccountsFlush) error {
-			if broken != nil {
-				return broken
+			if err := broken.Load(); err != nil {
+				return *err
 			}
 			return flush(f)
 		}
 		k := r.account("acme", "free")
-		var out bytes.Buffer
+		var out process.Output
 		m, err := StartMetering(r.meter, metrics.NewSet(), slog.New(slog.NewTextHandler(&out, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +44,7 @@ func TestMeteringLog(t *testing.T) {
 			time.Sleep(5 * testFlush)
 			synctest.Wait()
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-			if out.Len() == 0 {
+			if out.String() == "" {
 				lines = nil
 			}
 			ok := len(lines) == len(says)
@@ -57,19 +59,21 @@ func TestMeteringLog(t *testing.T) {
 
 		f()
 		r.reg.Book().Want(k.Cell)
-		broken = errors.New("broken")
+		fault := errors.New("broken")
+		broken.Store(&fault)
 		r.reg.Book().Touch(k, r.meter.clock.At(time.Now()))
 		f(`level=ERROR msg="cannot write usage; metered requests are refused until it works again"`)
 		f()
-		broken = nil
+		broken.Store(nil)
 		f(`level=INFO msg="metering has recovered"`)
 
-		broken = fmt.Errorf("no room: %w", storage.ErrNoSpace)
+		full := fmt.Errorf("no room: %w", storage.ErrNoSpace)
+		broken.Store(&full)
 		time.Sleep(time.Minute)
 		r.reg.Book().Touch(k, r.meter.clock.At(time.Now()))
 		f(`level=ERROR msg="the disk is full; metering.on-full-disk applies`)
 		f()
-		broken = nil
+		broken.Store(nil)
 		f(`level=INFO msg="metering has recovered"`)
 		f()
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,11 +23,11 @@ func TestMeteringActorPanics(t *testing.T) {
 		r := newRig(t, vfs.NewCrashableMem(), time.Now())
 		keys := []*accounts.Key{r.account("acme", "unlimited"), r.account("other", "free")}
 
-		due, done := [3]bool{}, 0
+		var due [3]atomic.Bool
+		var done atomic.Int64
 		strike := func(place int) {
-			if due[place] {
-				due[place] = false
-				done++
+			if due[place].CompareAndSwap(true, false) {
+				done.Add(1)
 				panic("a fault in metering")
 			}
 		}
@@ -58,12 +59,12 @@ func TestMeteringActorPanics(t *testing.T) {
 		}
 
 		billed := map[*accounts.Key]int64{}
-		for n := 0; done < panics; n++ {
+		for n := 0; done.Load() < panics; n++ {
 			place := n % len(due)
 			if place == 2 { // an account is read when it comes for the first time
 				keys = append(keys, r.account("account-"+time.Duration(n).String(), "free"))
 			}
-			due[place] = true
+			due[place].Store(true)
 			for _, k := range keys[max(0, len(keys)-3):] {
 				request(k)
 				billed[k]++

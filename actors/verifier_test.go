@@ -1,11 +1,11 @@
 package actors
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed/endpoint"
+	"tidemark/bench/process"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -75,17 +76,30 @@ type verifierRig struct {
 	*verifier
 	contracts *emptyContracts
 	board     *rankings.Board
-	out       bytes.Buffer
-	told      []*rankings.Verification
+	out       process.Output
+
+	mu   sync.Mutex
+	told []*rankings.Verification
 }
 
 func newVerifierRig() *verifierRig {
 	r := &verifierRig{contracts: &emptyContracts{}, board: &rankings.Board{}}
 	r.verifier = &verifier{
 		chain: 1, ask: r.contracts, board: r.board, log: slog.New(slog.NewTextHandler(&r.out, nil)),
-		tell: func(v *rankings.Verification) { r.told = append(r.told, v) },
+		tell: func(v *rankings.Verification) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.told = append(r.told, v)
+		},
 	}
 	return r
+}
+
+// results are the verifications that it told so far.
+func (r *verifierRig) results() []*rankings.Verification {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.told)
 }
 
 // publish makes a state at a block the one that is served.
@@ -154,8 +168,9 @@ func TestVerifierReports(t *testing.T) {
 		r.contracts.next = next
 		r.out.Reset()
 		result, err := r.verify(t.Context(), sample)
-		if err != nil || len(r.told) == 0 || r.told[len(r.told)-1] != result {
-			t.Fatalf("block %d: %v, %d results told", block, err, len(r.told))
+		told := r.results()
+		if err != nil || len(told) == 0 || told[len(told)-1] != result {
+			t.Fatalf("block %d: %v, %d results told", block, err, len(told))
 		}
 		if result.Block != block || result.Different != different || time.Since(time.UnixMilli(result.At)) > time.Minute {
 			t.Errorf("block %d: %+v; want %d differences", block, result, different)
@@ -268,8 +283,8 @@ func TestVerifierRuns(t *testing.T) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if len(r.told) != verified || !strings.Contains(r.out.String(), says) {
-				t.Errorf("%d verifications, the log has\n%swant %d: %s", len(r.told), &r.out, verified, says)
+			if told := len(r.results()); told != verified || !strings.Contains(r.out.String(), says) {
+				t.Errorf("%d verifications, the log has\n%swant %d: %s", told, &r.out, verified, says)
 			}
 			r.out.Reset()
 		}

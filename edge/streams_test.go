@@ -197,11 +197,13 @@ func TestStreamExample(t *testing.T) {
 	s := serve(t, func(c *Config) { c.Board = board })
 	pool := stateOf(1).Pools.At(0).ID
 	c := s.openStream("pools=1-" + pool.String())
-	happens(board, 1, rankings.Changes{Pools: []rankings.PoolChange{{ID: pool, Kind: rankings.Changed}}})
 	told := ""
-	for range 3 {
+	for n := range 3 {
 		m := c.next()
 		told += fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", m.name, m.id, m.data)
+		if n == 0 { // the stream is open once it has told its generations
+			happens(board, 1, rankings.Changes{Pools: []rankings.PoolChange{{ID: pool, Kind: rankings.Changed}}})
+		}
 	}
 
 	var example string

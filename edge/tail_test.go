@@ -102,6 +102,9 @@ func threadTime() time.Duration {
 // TestRefreshPauses checks that no part of a refresh goes on for long without a
 // pause. What follows the last one, the write of the batch, is not counted.
 func TestRefreshPauses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures times, which the race detector multiplies")
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	m := startMoving(t, 10_000)
