@@ -135,6 +135,8 @@ func (s *Store) noteStandIns() error {
 		return fmt.Errorf("cannot list the tables of store %s: %w", s.dir, err)
 	}
 
+	s.damages.mu.Lock() // Pebble may have begun to read the tables
+	defer s.damages.mu.Unlock()
 	for _, tables := range levels {
 		for i := range tables {
 			s.noteStandIn(&tables[i])
@@ -143,6 +145,7 @@ func (s *Store) noteStandIns() error {
 	return nil
 }
 
+// noteStandIn notes the range of a table if it is a stand-in. The damages are locked.
 func (s *Store) noteStandIn(table *pebble.SSTableInfo) {
 	for i := range s.standIns {
 		if t := &s.standIns[i]; uint64(table.BackingSSTNum) == t.number {

@@ -81,10 +81,7 @@ func (s *stage) randomEvent(r *rand.Rand) string {
 // TestResume has streams follow random markets with reorganisations, and begins
 // again behind every event that they got: the rest has to be the same bytes.
 func TestResume(t *testing.T) {
-	generations := 120
-	if testing.Short() {
-		generations = 40
-	}
+	const generations = 120
 	r := rand.New(rand.NewPCG(5, 5))
 	s := newStage(t)
 	s.begin()
