@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// diskBytes is the size of the disk: the node keeps 512 MB and a ballast of 64 MB
-	// free, and has the rest for its data.
-	diskBytes = 1 << 30
+	// diskBytes is the size of the disk. The node writes again when 640 MB are free
+	// besides a ballast of 64 MB; logs of 71 MB each take most of the rest.
+	diskBytes = 1280 << 20
 	// fullLeaves is what a full disk has left.
 	fullLeaves = 8 << 20
 	// badDisk is how long a disk stays full or frozen: longer than the leases that are
