@@ -143,6 +143,7 @@ func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
 // newPattern reads a path whose variable segments are names in braces.
 func newPattern(r route, path string) pattern {
 	p := pattern{route: r, words: strings.Split(path[1:], "/")}
+
 	for i, word := range p.words {
 		switch {
 		case !strings.HasPrefix(word, "{"):
@@ -203,6 +204,7 @@ func matchRoute(path, buf []byte) (t target) {
 		t.route = routeIndex
 		return t
 	}
+
 	all := pathPatterns[n]
 	for i := range all {
 		if all[i].matches(&parts) {
