@@ -24,9 +24,8 @@ const (
 	calmShare      = 0.15 // of what can be served, without overload
 	hotRate        = 50   // pages of a default ranking, a second
 
-	maxAcceptedRatio = 5 // of the p99 under overload to the one without
-	maxOthersRatio   = 2 // of the p99 of others beside a flood to the one without
-	refusalWithin    = 2 * time.Millisecond
+	maxOthersRatio = 2 // of the p99 of others beside a flood to the one without
+	refusalWithin  = 2 * time.Millisecond
 	// slowRefusals is the share of refusals that may take longer: the scheduler's part.
 	slowRefusals = 0.02
 	// waitedInVain is the share of refusals that may take as long as the queue: they
@@ -52,11 +51,14 @@ type overloadSize struct {
 	positions     int // of the first chain; 2.3 times as many in all
 	queue         string
 	cycles, tries int
+	// ratio bounds the p99 under overload by the one without. Filters of a small market
+	// are so short that the client, which has a part of the same processors, doubles it.
+	ratio time.Duration
 }
 
 var (
-	quickOverload = overloadSize{positions: 15_000, queue: "10ms", cycles: 1, tries: 3}
-	fullOverload  = overloadSize{positions: 80_000, queue: "50ms", cycles: 20, tries: 1}
+	quickOverload = overloadSize{positions: 15_000, queue: "10ms", cycles: 1, tries: 3, ratio: 12}
+	fullOverload  = overloadSize{positions: 80_000, queue: "50ms", cycles: 20, tries: 1, ratio: 5}
 )
 
 func (s *overloadSize) config() string {
@@ -66,12 +68,12 @@ func (s *overloadSize) config() string {
 
 // TestOverload asks three times as many new filters, of many accounts, as the node can
 // answer, again and again. The accepted ones are at most five times as slow as without
-// overload, refusals take less than 2 ms of the node's time and none waits, pages of
-// the default ranking are answered meanwhile, and a second later all is as before. Then
-// one account floods the node alone: the p99 of the others is at most doubled. Ratios
-// are medians of all cycles; one cycle is tried up to three times, because what else a
-// machine does can spoil it. On a machine that others use, times have wide bounds, and
-// the counts of refusals the same.
+// overload (twelve times in a small market), refusals take less than 2 ms of the node's
+// time and none waits, pages of the default ranking are answered meanwhile, and a second
+// later all is as before. Then one account floods the node alone: the p99 of the others
+// is at most doubled. Ratios are medians of all cycles; one cycle is tried up to three
+// times, because what else a machine does can spoil it. On a machine that others use,
+// times have wide bounds, and the counts of refusals the same.
 func TestOverload(t *testing.T) {
 	size := share(t, quickOverload, fullOverload)
 	n := newNode(t, size.config())
@@ -87,7 +89,7 @@ func TestOverload(t *testing.T) {
 		for range size.cycles {
 			o.measure(&m)
 		}
-		problems := m.problems()
+		problems := m.problems(size.ratio)
 		figure(t, "%s", m.String())
 		if problems == nil {
 			break
@@ -231,7 +233,7 @@ func (o *overload) awaitWhole() time.Duration {
 }
 
 // problems returns what was not as it should be.
-func (m *overloadMeasures) problems() (all []error) {
+func (m *overloadMeasures) problems(ratio time.Duration) (all []error) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			all = append(all, fmt.Errorf(format, args...))
@@ -242,9 +244,9 @@ func (m *overloadMeasures) problems() (all []error) {
 		slack = busySlack
 	}
 	calm, accepted := middle(m.calm), middle(m.accepted)
-	check(accepted <= slack*maxAcceptedRatio*calm,
+	check(accepted <= slack*ratio*calm,
 		"the p99 of accepted new filters is %s under overload and %s without; cannot exceed %d times",
-		accepted, calm, slack*maxAcceptedRatio)
+		accepted, calm, slack*ratio)
 
 	alone, beside := middle(m.alone), middle(m.beside)
 	check(beside <= slack*(maxOthersRatio*alone+othersSlack),
