@@ -22,6 +22,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed/sim"
+	"tidemark/bench/process"
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 	"tidemark/edge/render"
@@ -138,7 +139,7 @@ type front struct {
 	t      *testing.T
 	server *Server
 	set    *metrics.Set
-	log    *lockedLog
+	log    *process.Output
 	addr   string
 	key    string // of an account without limits
 	book   *accounts.Book
@@ -184,7 +185,7 @@ func serve(t *testing.T, change func(*Config)) *front {
 func config(f *front, n *node) Config {
 	now := time.Now()
 	turner := accounts.NewTurner(now.UnixNano(), 0)
-	f.set, f.log = metrics.NewSet(), new(lockedLog)
+	f.set, f.log = metrics.NewSet(), new(process.Output)
 	f.book = accounts.NewBook(turner.Step(now.UnixNano(), now.UnixNano()))
 	f.book.SetAlive(now.Add(time.Hour).UnixNano())
 	return Config{
@@ -298,24 +299,6 @@ func (a answer) decoded(t *testing.T) map[string]any {
 		t.Fatalf("body is not an object: %v: %.300s", err, a.body)
 	}
 	return m
-}
-
-// lockedLog is a log that tests can read while the server writes.
-type lockedLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // metric returns the value of a metric.

@@ -106,6 +106,16 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 	closeTest(t, s)
 }
 
+// failsAt returns a disk in memory on which a kind of operation fails while failing.
+func failsAt(kind errorfs.OpKind, broken error, failing *bool) vfs.FS {
+	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if *failing && op.Kind == kind {
+			return broken
+		}
+		return nil
+	}))
+}
+
 // A file of heads that cannot be opened or synced records nothing, and says so.
 func TestHeadsThatCannotBeWritten(t *testing.T) {
 	broken := errors.New("broken")
@@ -114,12 +124,7 @@ func TestHeadsThatCannotBeWritten(t *testing.T) {
 		errorfs.OpOpen, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData,
 	} {
 		failing := false
-		disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if failing && op.Kind == kind {
-				return broken
-			}
-			return nil
-		}))
+		disk := failsAt(kind, broken, &failing)
 		must(disk.MkdirAll("data", 0o700))
 		h, err := openHeads(disk, "data")
 		must(err)
@@ -165,12 +170,7 @@ func TestReplaceFile(t *testing.T) {
 
 	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpRename} {
 		failing := false
-		disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if failing && op.Kind == kind {
-				return broken
-			}
-			return nil
-		}))
+		disk := failsAt(kind, broken, &failing)
 		must(disk.MkdirAll("data", 0o700))
 		must(replaceFile(disk, "data/file", []byte("old")))
 		failing = true

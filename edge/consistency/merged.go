@@ -87,30 +87,43 @@ func (c *checker) firstMerged(q question) error {
 // standsStill is how often all rows are read again for a page of all chains.
 const standsStill = 3
 
-// deepMerged checks a page of all chains against all rows of each.
-func (c *checker) deepMerged(q question, page, limit int) error {
+// withAll asks for an answer of all chains until it is of the generations that were
+// read, and checks it. It returns false when the chains do not stand still for it.
+func (c *checker) withAll(path string, check func(*answer)) (still bool, err error) {
 	for range standsStill {
-		if c.moving {
-			break
-		}
-		a, err := c.get(c.ctx, q.path(0, page, limit))
+		a, err := c.get(c.ctx, path)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if a.status == 200 && (flag(a.object(), "partial") || !c.isOf(a.generation)) {
 			if err := c.renewOthers(a.generation); err != nil {
-				return err
+				return false, err
 			}
 			continue
 		}
 
-		c.judge("status", a.path).equal("status", a.status, 200)
+		c.judge("status", path).equal("status", a.status, 200)
 		if a.status == 200 {
-			rows := q.expectedRows(c.allSnapshots()...)
-			c.judge("list", a.path).checkPage(a, &q, rows, page, limit)
+			check(a)
 		}
-		return nil
+		return true, nil
 	}
+	return false, nil
+}
+
+// deepMerged checks a page of all chains against all rows of each.
+func (c *checker) deepMerged(q question, page, limit int) error {
+	if !c.moving {
+		path := q.path(0, page, limit)
+		still, err := c.withAll(path, func(a *answer) {
+			rows := q.expectedRows(c.allSnapshots()...)
+			c.judge("list", path).checkPage(a, &q, rows, page, limit)
+		})
+		if still || err != nil {
+			return err
+		}
+	}
+
 	c.moving = true
 	c.noteSkipped("deep pages of all chains: they do not stand still for it")
 	return nil

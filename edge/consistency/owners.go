@@ -24,26 +24,13 @@ func (c *checker) owners() error {
 // owner asks about one owner until the chains stand still for it.
 func (c *checker) owner(owner string) error {
 	path := "/v1/owners/" + owner
-	for range standsStill {
-		a, err := c.get(c.ctx, path)
-		if err != nil {
-			return err
-		}
-		if a.status == 200 && (flag(a.object(), "partial") || !c.isOf(a.generation)) {
-			if err := c.renewOthers(a.generation); err != nil {
-				return err
-			}
-			continue
-		}
-
-		c.judge("status", path).equal("status", a.status, 200)
-		if a.status == 200 {
-			c.judge("owner sums", path).checkOwner(a, owner, c.allSnapshots())
-		}
-		return nil
+	still, err := c.withAll(path, func(a *answer) {
+		c.judge("owner sums", path).checkOwner(a, owner, c.allSnapshots())
+	})
+	if !still && err == nil {
+		c.noteSkipped("what owners hold: the chains do not stand still for it")
 	}
-	c.noteSkipped("what owners hold: the chains do not stand still for it")
-	return nil
+	return err
 }
 
 // checkOwner adds up the rows of an owner.
