@@ -65,9 +65,9 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 	}
 
 	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
-	err = n.WaitUntil(ctx, func(h *tidemark.Health) bool {
+	err = waitUntil(ctx, n, func(h *tidemark.Health) bool {
 		p.show()
-		return process.Ready(h)
+		return ready(h)
 	})
 	if p.terminal {
 		fmt.Fprintln(out)

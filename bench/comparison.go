@@ -232,7 +232,7 @@ func (s *suite) watchGenerations() func() []publication {
 			case <-time.After(watchEvery):
 			}
 			h, _ := node.Health() // of no answer, no chains
-			for chain, now := range process.Generations(&h) {
+			for chain, now := range generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, publication{time.Now(), chain})
 				}

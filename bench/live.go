@@ -50,10 +50,10 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	if err := s.node.WaitUntil(ctx, process.Ready); err != nil || !m.moves() {
+	if err := waitUntil(ctx, s.node, ready); err != nil || !m.moves() {
 		return err
 	}
-	return s.node.WaitPast(ctx, kept)
+	return waitUntil(ctx, s.node, past(kept))
 }
 
 // startNode starts a node on the copy of the corpus, with a market that
@@ -86,7 +86,7 @@ func (s *suite) stopNode() error {
 		return nil
 	}
 	if h, err := s.node.Health(); err == nil {
-		s.generations = process.Generations(&h)
+		s.generations = generations(&h)
 	}
 
 	err := s.node.Stop()
@@ -203,7 +203,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err != nil {
 		return err
 	}
-	if err := s.node.WaitPast(ctx, s.generations); err != nil {
+	if err := waitUntil(ctx, s.node, past(s.generations)); err != nil {
 		return err
 	}
 
@@ -217,7 +217,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 // firstPage asks a node until a page comes and returns how long after the
 // process began that was.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
-	err := n.Await(ctx, process.PollEvery/10, func() error {
+	err := await(ctx, n, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)
 		if err == nil && a.Status != 200 {
 			err = fmt.Errorf("it is a %d", a.Status)
