@@ -55,11 +55,11 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 	if err != nil {
 		return err
 	}
-	args, err := r.Spec.Args(corpus.Node{})
+	args, err := r.Spec.Args(&corpus.Node{})
 	if err != nil {
 		return err
 	}
-	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(corpus.Node{}), dir)
+	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(&corpus.Node{}), dir)
 	if err != nil {
 		return err
 	}

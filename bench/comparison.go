@@ -182,7 +182,7 @@ const watchEvery = 100 * time.Millisecond
 // watchGenerations notes when chains are seen with another generation, from the start
 // of the run on, until the returned function is called.
 func (s *suite) watchGenerations() func() []report.Moment {
-	if !s.mode.moves() && s.URL == "" {
+	if !s.mode.Moves() && s.URL == "" {
 		return func() []report.Moment { return nil }
 	}
 

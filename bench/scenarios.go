@@ -160,7 +160,7 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 
 	out.Rate = full.PerSecond / 2
 	length := s.Length
-	if s.mode.moves() {
+	if s.mode.Moves() {
 		length = max(length, generations*s.Refresh)
 	}
 	_, err = s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
