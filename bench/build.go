@@ -55,19 +55,19 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 	if err != nil {
 		return err
 	}
-	args, err := r.Spec.Args(corpus.Node{})
+	args, err := r.Spec.Args(&corpus.Node{})
 	if err != nil {
 		return err
 	}
-	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(corpus.Node{}), dir)
+	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(&corpus.Node{}), dir)
 	if err != nil {
 		return err
 	}
 
 	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
-	err = n.WaitUntil(ctx, func(h *tidemark.Health) bool {
+	err = waitUntil(ctx, n, func(h *tidemark.Health) bool {
 		p.show()
-		return process.Ready(h)
+		return ready(h)
 	})
 	if p.terminal {
 		fmt.Fprintln(out)

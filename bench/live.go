@@ -16,25 +16,26 @@ import (
 
 // mode is how a node serves the corpus.
 type mode struct {
-	market corpus.Market
-	bare   bool // without a page cache
-	cores  int  // of the server; 0: its half of the machine
-	none   bool // there is no node
+	corpus.Node      // its market, and whether it is bare
+	cores       int  // of the server; 0: its half of the machine
+	none        bool // there is no node
 }
+
+var (
+	calmMarket  = corpus.Node{Market: sim.Workload{Calm: true}}
+	briskMarket = corpus.Node{Market: sim.Workload{Brisk: true}}
+)
 
 // The modes.
 var (
 	still   = mode{}
 	two     = mode{cores: 2}
-	bare    = mode{bare: true}
-	calm    = mode{market: corpus.Calm}
-	live    = mode{market: corpus.Brisk}
-	liveTwo = mode{market: corpus.Brisk, cores: 2}
+	bare    = mode{Node: corpus.Node{Bare: true}}
+	calm    = mode{Node: calmMarket}
+	live    = mode{Node: briskMarket}
+	liveTwo = mode{Node: briskMarket, cores: 2}
 	alone   = mode{none: true}
 )
-
-// moves reports whether the market continues after the history.
-func (m mode) moves() bool { return m.market != corpus.Still }
 
 // ensureNode makes sure that a node runs in a mode. One that is not ours is left as
 // it is.
@@ -50,34 +51,34 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	if err := s.node.WaitUntil(ctx, process.Ready); err != nil || !m.moves() {
+	if err := waitUntil(ctx, s.node, ready); err != nil || !m.Moves() {
 		return err
 	}
-	return s.node.WaitPast(ctx, kept)
+	return waitUntil(ctx, s.node, past(kept))
 }
 
 // startNode starts a node on the copy of the corpus, with a market that
 // continues where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
-	n := corpus.Node{Market: m.market, Since: s.marketSince(m.market), Bare: m.bare, Refresh: s.Refresh}
-	args, err := s.record.Spec.Args(n)
+	n := m.Node
+	n.Since, n.Refresh = s.marketSince(&n), s.Refresh
+	args, err := s.record.Spec.Args(&n)
 	if err != nil {
 		return err
 	}
 
 	s.mode = m
-	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(n),
+	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(&n),
 		s.scratch)
 	return err
 }
 
 // marketSince returns when a market continued after the end of the history.
-func (s *suite) marketSince(m corpus.Market) time.Time {
-	if _, known := s.since[m]; !known && m != corpus.Still {
-		w := sim.Workload{Calm: m == corpus.Calm, Brisk: m == corpus.Brisk}
-		s.since[m] = w.Since(time.Now(), s.since[corpus.Calm], s.Refresh)
+func (s *suite) marketSince(n *corpus.Node) time.Time {
+	if _, known := s.since[n.Market]; !known && n.Moves() {
+		s.since[n.Market] = n.Market.Since(time.Now(), s.since[calmMarket.Market], s.Refresh)
 	}
-	return s.since[m]
+	return s.since[n.Market]
 }
 
 // stopNode stops a node of ours, and keeps how far its generations were.
@@ -86,7 +87,7 @@ func (s *suite) stopNode() error {
 		return nil
 	}
 	if h, err := s.node.Health(); err == nil {
-		s.generations = process.Generations(&h)
+		s.generations = generations(&h)
 	}
 
 	err := s.node.Stop()
@@ -203,7 +204,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err != nil {
 		return err
 	}
-	if err := s.node.WaitPast(ctx, s.generations); err != nil {
+	if err := waitUntil(ctx, s.node, past(s.generations)); err != nil {
 		return err
 	}
 
@@ -217,7 +218,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 // firstPage asks a node until a page comes and returns how long after the
 // process began that was.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
-	err := n.Await(ctx, process.PollEvery/10, func() error {
+	err := await(ctx, n, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)
 		if err == nil && a.Status != 200 {
 			err = fmt.Errorf("it is a %d", a.Status)

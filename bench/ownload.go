@@ -93,7 +93,7 @@ func (s *suite) keepHistogram(name string, r *load.Result) error {
 
 	var text strings.Builder
 	const microsPerMilli = 1000
-	_, err := r.Latency.PercentilesPrint(&text, histogramTicks, microsPerMilli)
+	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
 	if err == nil {
 		err = os.MkdirAll(s.Histograms, 0o755)
 	}

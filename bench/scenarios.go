@@ -158,9 +158,9 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	out.Rate = full.PerSecond() / 2
+	out.Rate = full.PerSecond / 2
 	length := s.Length
-	if s.mode.moves() {
+	if s.mode.Moves() {
 		length = max(length, generations*s.Refresh)
 	}
 	_, err = s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
@@ -177,7 +177,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	out.Rate = times * full.PerSecond()
+	out.Rate = times * full.PerSecond
 	r, err := s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate})
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err != nil {
 		return err
 	}
-	out.Set("of capacity", r.PerSecond()/max(full.PerSecond(), 1), "")
+	out.Set("of capacity", r.PerSecond/max(full.PerSecond, 1), "")
 	out.Set("hot page afterwards, p99", float64(after.Quantile(99).Microseconds()), "µs")
 	return nil
 }

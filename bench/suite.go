@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -60,8 +61,8 @@ type suite struct {
 	began   time.Time
 	run     report.Run
 
-	since       map[corpus.Market]time.Time // when markets continued after the history
-	generations map[int64]int64             // of the node that was stopped last
+	since       map[sim.Workload]time.Time // when markets continued after the history
+	generations map[int64]int64            // of the node that was stopped last
 
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
@@ -71,7 +72,7 @@ type suite struct {
 }
 
 func newSuite(settings Settings) *suite {
-	return &suite{Settings: settings, began: time.Now(), since: map[corpus.Market]time.Time{}}
+	return &suite{Settings: settings, began: time.Now(), since: map[sim.Workload]time.Time{}}
 }
 
 // Run measures, and returns what it measured also when a scenario failed.

@@ -105,20 +105,10 @@ func AppendFilter(dst []byte, n uint64) []byte {
 	return strconv.AppendUint(append(dst, '.'), n, 10) // this digit string is never the same
 }
 
-// Market says what happens after the history of a corpus.
-type Market uint8
-
-// The markets.
-const (
-	Still Market = iota // nothing: the head stays where the history ends
-	Calm                // no price that others depend on moves, and few pools are traded
-	Brisk               // minutes pass in every refresh, and every native price moves
-)
-
 // Node is how a node is to serve a corpus.
 type Node struct {
-	Market  Market
-	Since   time.Time     // when the market continues after the history, unless it is Still
+	Market  sim.Workload  // after the history, calm or brisk; zero: nothing, the head stays where it ends
+	Since   time.Time     // when the market continues
 	Bare    bool          // without a page cache: every page is rendered for whoever asks
 	Refresh time.Duration // 0: the node's default
 }
@@ -137,12 +127,15 @@ var plans string
 // measured is the work, and a refusal would be an answer that failed.
 const patientQueue = "[limits]\nqueue = \"10s\"\n\n"
 
+// Moves reports whether the market continues after the history.
+func (n *Node) Moves() bool { return n.Market != sim.Workload{} }
+
 // Config returns the configuration file of a node on the corpus.
-func (s *Spec) Config(n Node) string {
+func (s *Spec) Config(n *Node) string {
 	positions := s.firstChainPart(s.Positions)
 	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
 		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
-		actions*positions, s.Genesis, n.Market == Still)
+		actions*positions, s.Genesis, !n.Moves())
 	if n.Refresh > 0 {
 		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)
 	}
@@ -153,13 +146,14 @@ func (s *Spec) Config(n Node) string {
 }
 
 // Args is the command line of a node on the corpus, before the flags of serve.
-func (s *Spec) Args(n Node) ([]string, error) {
+func (s *Spec) Args(n *Node) ([]string, error) {
 	genesis, err := time.Parse(time.RFC3339, s.Genesis)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the genesis of a corpus: %w", err)
 	}
-	w := sim.Workload{Crowd: s.Crowd, Brisk: n.Market == Brisk, Calm: n.Market == Calm}
-	if n.Market != Still {
+	w := n.Market
+	w.Crowd = s.Crowd
+	if n.Moves() {
 		w.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
 	}
 	text, err := json.Marshal(&w)

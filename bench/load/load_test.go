@@ -49,7 +49,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 	answers := 0.0
 	for b.Loop() {
-		answers = mustRun(b, cfg).PerSecond()
+		answers = mustRun(b, cfg).PerSecond
 	}
 	b.ReportMetric(answers, "answers/s")
 }

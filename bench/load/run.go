@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
+	"tidemark/bench/report"
 )
 
 // Config is one run.
@@ -56,28 +57,33 @@ func (c *Config) check() error {
 // Result is what was measured.
 type Result struct {
 	Counts
-	Workers   int           // threads that asked
-	Began     time.Time     // of the measured time
-	Elapsed   time.Duration // of it
-	ClientCPU time.Duration // within Elapsed
-	ServerCPU time.Duration // within Elapsed; 0 when not known
+	Began   time.Time     // of the measured time
+	Elapsed time.Duration // of it
 }
-
-// PerSecond returns the throughput: good answers in a second.
-func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
-
-// MeanBody returns the mean size of a body; 0 when none came.
-func (r *Result) MeanBody() int { return int(r.Bytes / max(r.Requests, 1)) }
 
 // Quantile returns a latency; q is between 0 and 100.
 func (r *Result) Quantile(q float64) time.Duration {
-	return time.Duration(r.Latency.ValueAtPercentile(q)) * time.Microsecond
+	return time.Duration(r.Histogram.ValueAtPercentile(q)) * time.Microsecond
 }
 
-// ServerMicros returns the server's CPU time an answer, good or not; 0 when it
-// is not known.
-func (r *Result) ServerMicros() float64 {
-	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
+// percents are the points of a latency distribution that are kept.
+var percents = []float64{
+	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95,
+	99.99, 100,
+}
+
+// measure derives rates and latencies from what was counted, and from the CPU times
+// of so many threads that asked, and of the server.
+func (r *Result) measure(workers int, client, server time.Duration) {
+	seconds, answers := r.Elapsed.Seconds(), float64(max(r.Requests+r.Refused, 1))
+	r.PerSecond, r.MBPerSecond = float64(r.Requests)/seconds, float64(r.bytes)/1e6/seconds
+	r.BodyBytes = int(r.bytes / max(r.Requests, 1))
+	r.ServerMicros, r.ClientMicros = server.Seconds()*1e6/answers, client.Seconds()*1e6/answers
+	r.ClientBusy = client.Seconds() / seconds / float64(workers)
+
+	for _, p := range percents {
+		r.Latency = append(r.Latency, report.Percentile{Percent: p, Micros: r.Quantile(p).Microseconds()})
+	}
 }
 
 // run is what the workers of a run share.
@@ -145,7 +151,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 // runAll runs the workers and reads the clocks and CPU times around what is
 // measured.
 func (r *run) runAll() (*Result, error) {
-	result := &Result{Counts: newCounts(r.cfg.Length), Workers: r.cfg.Workers}
+	result := &Result{Counts: newCounts(r.cfg.Length)}
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
@@ -158,7 +164,7 @@ func (r *run) runAll() (*Result, error) {
 	result.Began = time.Now()
 	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
+	client, server = process.Own()-client, r.serverCPU()-server
 
 	working.Wait()
 	close(r.checks)
@@ -168,6 +174,7 @@ func (r *run) runAll() (*Result, error) {
 		result.addCounts(&w.Counts)
 		err = errors.Join(err, w.err)
 	}
+	result.measure(len(r.workers), client, server)
 	return result, err
 }
 

@@ -15,14 +15,6 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// A front's path is the node's own; before it may stand /keyed and /counted.
-const (
-	listPath    = "/v1/positions"
-	keyedMark   = "/keyed"
-	countedMark = "/counted"
-	aboutPath   = "/about"
-)
-
 // front stands before a loaded peer as edge stands before the rankings.
 type front struct {
 	peer   peer
@@ -31,15 +23,17 @@ type front struct {
 	book   *accounts.Book // of the keys
 }
 
+// handle answers the node's own path, before which may stand /keyed and /counted.
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
-	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))
-	path, counted := bytes.CutPrefix(path, []byte(countedMark))
-	switch {
-	case string(path) == aboutPath:
+	path, keyed := bytes.CutPrefix(path, []byte("/keyed"))
+	path, counted := bytes.CutPrefix(path, []byte("/counted"))
+	switch string(path) {
+	case "/v1/positions":
+	case "/about":
 		ctx.SetBody(f.about)
 		return
-	case string(path) != listPath:
+	default:
 		ctx.Error(`{"error":"no such route"}`, fasthttp.StatusNotFound)
 		return
 	}

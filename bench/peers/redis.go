@@ -27,7 +27,7 @@ import (
 // bodyPrefix stands before the rows of bodies.
 const bodyPrefix = "b:"
 
-func listKey(l list) string { return "l:" + l.name() }
+func listKey(l list) string { return fmt.Sprintf("l:%v:%d:%s", l.every, l.chain, l.sort) }
 
 func memberOf(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
 

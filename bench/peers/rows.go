@@ -197,9 +197,6 @@ func (l list) has(r *row) bool {
 	return r.open && r.standard
 }
 
-// name tells lists apart.
-func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
-
 // listsOf returns all that are kept of some chains.
 func listsOf(chains []uint32) (all []list) {
 	for sort := range rankings.PositionSort(sortCount) {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,49 +103,6 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 		err = json.Unmarshal(a.Body, &h)
 	}
 	return h, err
-}
-
-// Ready reports whether every chain serves and has caught up.
-func Ready(h *tidemark.Health) bool {
-	return len(h.Chains) > 0 && !slices.ContainsFunc(h.Chains, func(c tidemark.HealthChain) bool {
-		return c.Status != "ok" || c.Generation == nil
-	})
-}
-
-// Generations are the newest ones of the chains that have any.
-func Generations(h *tidemark.Health) map[int64]int64 {
-	newest := map[int64]int64{}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			newest[c.ChainID] = *c.Generation
-		}
-	}
-	return newest
-}
-
-// WaitUntil asks the node for its health until enough says that it has seen
-// enough.
-func (n *Node) WaitUntil(ctx context.Context, enough func(*tidemark.Health) bool) error {
-	return n.Await(ctx, PollEvery, func() error {
-		h, err := n.Health()
-		if err == nil && !enough(&h) {
-			err = fmt.Errorf("the node is not as far yet: %+v", h)
-		}
-		return err
-	})
-}
-
-// WaitPast waits until every chain has published past what was kept of it.
-func (n *Node) WaitPast(ctx context.Context, kept map[int64]int64) error {
-	return n.WaitUntil(ctx, func(h *tidemark.Health) bool {
-		newest := Generations(h)
-		for chain, was := range kept {
-			if newest[chain] <= was {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // Counters reads the node's metrics; nil when they cannot be had.
