@@ -245,6 +245,7 @@ func TestBodyBound(t *testing.T) {
 			maxBodyBytes - 1: nil, maxBodyBytes: nil, maxBodyBytes + 1: errChunkOverhead,
 		} {
 			text := head + strings.Repeat("x", body)
+
 			passed, _, refused := runFramer([]byte(text), func() int { return piece })
 			if refused != want || want == nil && len(passed) != len(text) {
 				t.Errorf("a body of %d bytes in pieces of %d: %d bytes pass, %v; want %v",

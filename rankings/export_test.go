@@ -39,6 +39,7 @@ func Lookups(a, b *View) (shared []string) {
 			shared = append(shared, name)
 		}
 	}
+
 	slices.Sort(shared)
 	return shared
 }
