@@ -86,7 +86,7 @@ func Names() (names []string) {
 func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenario) error {
 	mix := sc.Mix(s.target)
 	if mix == nil {
-		out.Problems = append(out.Problems, "the node has nothing that this could ask for")
+		out.Note("the node has nothing that this could ask for")
 		return nil
 	}
 	if err := s.compareWithLimit(ctx, mix, sc.Header, out); err != nil || !sc.Numbers {
@@ -203,8 +203,7 @@ func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Set("units of the quotas", limitedQuota, "")
 	if r.Charged > limitedQuota {
 		out.Wrong++
-		out.Problems = append(out.Problems,
-			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, limitedQuota))
+		out.Note("%d units were admitted; the quotas have %d", r.Charged, limitedQuota)
 	}
 	return nil
 }

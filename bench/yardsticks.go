@@ -125,7 +125,7 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	if s.Pieces == "" {
-		out.Problems = append(out.Problems, "no output of the Go benchmarks was given; see --pieces")
+		out.Note("no output of the Go benchmarks was given; see --pieces")
 		return nil
 	}
 	b, err := os.ReadFile(s.Pieces)

@@ -33,10 +33,9 @@ type Config struct {
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, one of each worker every CheckEvery
-	// (0: 20 ms), on a goroutine of its own. nil: nobody looks.
-	Check      func(status int, path string, body []byte) error
-	CheckEvery time.Duration
+	// Check looks at a complete answer, one of each worker every checkEvery, on a
+	// goroutine of its own. nil: nobody looks.
+	Check func(status int, path string, body []byte) error
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
 }
@@ -113,15 +112,15 @@ func requestPath(request []byte) string {
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
 
-// checkBacklog is how many answers may wait to be looked at; more are let go.
-const checkBacklog = 16
+const (
+	checkEvery = 20 * time.Millisecond
+	// checkBacklog is how many answers may wait to be looked at; more are let go.
+	checkBacklog = 16
+)
 
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.CheckEvery == 0 {
-		cfg.CheckEvery = 20 * time.Millisecond
-	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 	c.part, c.due = w.cfg.Mix.pick(w.random, w.weights), due
 	c.sampled = w.cfg.Check != nil && now >= w.sample
 	if c.sampled {
-		w.sample = now + w.cfg.CheckEvery
+		w.sample = now + checkEvery
 	}
 
 	c.out = append(c.out[:0], "GET "...)
