@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -61,10 +60,7 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
 		a, err := process.Ask(s.node.Ops, path, "")
 		if err == nil {
-			err = os.MkdirAll(s.Profiles, 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(s.Profiles, name+".pprof"), a.Body, 0o644)
+			err = keepFile(s.Profiles, name+".pprof", a.Body)
 		}
 		done <- err
 	}()

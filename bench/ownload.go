@@ -2,7 +2,9 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -91,17 +93,15 @@ func (s *suite) keepHistogram(name string, r *load.Result) error {
 		return nil
 	}
 
-	var text strings.Builder
+	var text bytes.Buffer
 	const microsPerMilli = 1000
 	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
-	if err == nil {
-		err = os.MkdirAll(s.Histograms, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.Histograms, name+".hgrm"), []byte(text.String()), 0o644)
-	}
-	if err != nil {
+	if err = errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes())); err != nil {
 		return fmt.Errorf("cannot keep a histogram: %w", err)
 	}
 	return nil
+}
+
+func keepFile(dir, name string, content []byte) error {
+	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
 }

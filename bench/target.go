@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -108,11 +109,7 @@ func (s *suite) discover() (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			t.chains = append(t.chains, c.ChainID)
-		}
-	}
+	t.chains = slices.Sorted(maps.Keys(generations(&h)))
 
 	for _, find := range []func(*target) error{s.findRows, s.findPopular, s.findIDs, s.findLong} {
 		if err := find(t); err != nil {

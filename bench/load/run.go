@@ -43,16 +43,6 @@ type Config struct {
 // maxConnections bounds a run.
 const maxConnections = 4096
 
-func (c *Config) check() error {
-	switch {
-	case c.Length <= 0:
-		return fmt.Errorf("cannot measure for %s", c.Length)
-	case c.Connections < 1 || c.Connections > maxConnections:
-		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
-	}
-	return nil
-}
-
 // Result is what was measured.
 type Result struct {
 	Counts
@@ -104,11 +94,6 @@ type answer struct {
 	body   []byte
 }
 
-// requestPath cuts the path out of a request.
-func requestPath(request []byte) string {
-	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
-}
-
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
 
@@ -121,8 +106,14 @@ const (
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
+	switch {
+	case cfg.Length <= 0:
+		return nil, fmt.Errorf("cannot measure for %s", cfg.Length)
+	case cfg.Connections < 1 || cfg.Connections > maxConnections:
+		return nil, fmt.Errorf("cannot run %d connections; at least 1, at most %d", cfg.Connections, maxConnections)
+	}
+	if cfg.ServerCPU == nil {
+		cfg.ServerCPU = func() time.Duration { return 0 }
 	}
 	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
@@ -159,11 +150,11 @@ func (r *run) runAll() (*Result, error) {
 	}
 
 	r.waitFor(r.cfg.Warmup)
-	client, server := process.Own(), r.serverCPU()
+	client, server := process.Own(), r.cfg.ServerCPU()
 	result.Began = time.Now()
 	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	client, server = process.Own()-client, r.serverCPU()-server
+	client, server = process.Own()-client, r.cfg.ServerCPU()-server
 
 	working.Wait()
 	close(r.checks)
@@ -184,13 +175,6 @@ func (r *run) waitFor(d time.Duration) {
 	case <-time.After(d):
 	case <-r.ctx.Done():
 	}
-}
-
-func (r *run) serverCPU() time.Duration {
-	if r.cfg.ServerCPU == nil {
-		return 0
-	}
-	return r.cfg.ServerCPU()
 }
 
 // checkAnswers looks at the answers that the workers hand over.
@@ -223,6 +207,5 @@ func Constant(l net.Listener, size int) error {
 	if err := server.Serve(l); err != nil {
 		return fmt.Errorf("cannot serve %d constant bytes on %s: %w", size, l.Addr(), err)
 	}
-
 	return nil
 }

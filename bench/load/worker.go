@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -207,7 +208,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 
 	if c.sampled {
 		select {
-		case w.checks <- answer{c.head.status, requestPath(c.out), c.body}:
+		case w.checks <- answer{c.head.status, string(bytes.Fields(c.out)[1]), c.body}:
 			c.body = nil
 		default: // whoever checks is behind
 		}
