@@ -26,8 +26,7 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
-		s.run.Units.Answered += r.Charged
-		s.run.Units.Expected += r.Expected
+		s.countUnits(r.Charged, r.Expected)
 		if r.Charged != r.Expected {
 			r.Note("%d units were answered; %d expected", r.Charged, r.Expected)
 		}
@@ -94,7 +93,7 @@ func (s *suite) compareWithLimit(
 	}
 	defer limit.Stop()
 
-	constant := load.Mix{{Name: "constant", Weight: 1, Path: load.Fixed("/v1/positions")}}
+	constant := one("constant", 0, load.Fixed("/v1/positions"))
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})

@@ -226,8 +226,7 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 		return err
 	})
 	if err == nil && n == s.node {
-		s.run.Units.Answered += unitsList
-		s.run.Units.Expected += unitsList
+		s.countUnits(unitsList, unitsList)
 	}
 	return time.Since(n.Began), err
 }

@@ -54,7 +54,7 @@ func ReadPaths(r io.Reader) (paths []string, err error) {
 func pathsMix(paths []string) func(*target) load.Mix {
 	return func(*target) load.Mix {
 		any := func(dst []byte, r *rand.Rand) []byte { return append(dst, paths[r.IntN(len(paths))]...) }
-		return load.Mix{{Name: "own path", Weight: 1, Units: load.AnyUnits, Path: any}}
+		return one("own path", load.AnyUnits, any)
 	}
 }
 
