@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -234,17 +233,13 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 // runStart times a node with the default configuration on an empty directory.
 func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
-	dir := filepath.Join(s.scratch, "empty")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a directory: %w", err)
-	}
-	data := filepath.Join(dir, "data")
+	data := filepath.Join(s.scratch, "empty")
 	keys, err := corpus.AddKeys(data, []corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
 	if err != nil {
 		return err
 	}
 
-	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", dir)
+	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", s.scratch)
 	if err != nil {
 		return err
 	}

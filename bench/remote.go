@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -87,11 +86,8 @@ func (s *suite) describeRun() {
 		said.Target, said.Accounts, said.Unknown = s.URL, 1, unknown
 	}
 
-	m := process.ReadMachine()
-	s.run.Machine = report.Machine{
-		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
-		Version: "unknown", Commit: "unknown",
-	}
+	s.run.Machine = process.ReadMachine().Machine
+	s.run.Machine.Version, s.run.Machine.Commit = "unknown", "unknown"
 	info, _ := debug.ReadBuildInfo()
 	for _, setting := range info.Settings {
 		switch {

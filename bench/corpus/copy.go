@@ -27,8 +27,7 @@ func OpenMarket(data string, readOnly bool) (*storage.Store, error) {
 	return storage.Open(filepath.Join(data, marketDir), storage.Options{ReadOnly: readOnly, Logger: quiet})
 }
 
-// Compact compacts the store of a corpus, so that no node that is measured later
-// does it.
+// Compact compacts the store of a corpus.
 func Compact(dir string) error {
 	store, err := OpenMarket(DataDir(dir), false)
 	if err != nil {

@@ -164,32 +164,19 @@ func (s *postgresSession) insert(table string, rows [][]any) error {
 // ask sends all statements of a question in one go.
 func (s *postgresSession) ask(out *page, text string, args []any, count string, countArgs []any) error {
 	var batch pgx.Batch
-	batch.Queue(text, args...)
-	if count != "" {
-		batch.Queue(count, countArgs...)
-	}
-	results := s.SendBatch(context.Background(), &batch)
-	defer results.Close()
-
-	rows, err := results.Query()
-	if err == nil {
+	batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			out.add(rows.RawValues()[0])
 		}
-		err = rows.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read a page: %w", err)
-	}
-	if count == "" {
-		return nil
+		return rows.Err()
+	})
+	if count != "" {
+		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.total) })
 	}
 
-	var total int64
-	if err := results.QueryRow().Scan(&total); err != nil {
-		return fmt.Errorf("cannot count: %w", err)
+	if err := s.SendBatch(context.Background(), &batch).Close(); err != nil {
+		return fmt.Errorf("cannot read a page or count: %w", err)
 	}
-	out.total = uint64(total)
 	return nil
 }
 

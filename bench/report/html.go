@@ -27,8 +27,6 @@ var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"known":   func(format string, v float64) string { return spellKnown(format, v, "") },
 	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 	"bar":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*min(v, 1)) },
-	"met":     func(v Verdict) bool { return v == Met },
-	"missed":  func(v Verdict) bool { return v == Missed },
 }).ParseFS(assets, "assets/page.html"))
 
 // HTML writes the report of a run; base is an older run to compare with, or
