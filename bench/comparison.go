@@ -183,16 +183,11 @@ func (s *suite) watchGenerations() func() []report.Moment {
 
 	var published []report.Moment
 	var wait sync.WaitGroup
-	stop, node := make(chan struct{}), s.node
+	going, stop := context.WithCancel(context.Background())
 	wait.Go(func() {
 		last := map[int64]int64{}
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(watchEvery):
-			}
-			h, _ := node.Health() // of no answer, no chains
+		for ; going.Err() == nil; time.Sleep(watchEvery) {
+			h, _ := s.node.Health() // of no answer, no chains
 			for chain, now := range generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, report.Moment{Seconds: time.Since(s.began).Seconds(), Chain: chain})
@@ -202,7 +197,7 @@ func (s *suite) watchGenerations() func() []report.Moment {
 		}
 	})
 	return func() []report.Moment {
-		close(stop)
+		stop()
 		wait.Wait()
 		return published
 	}

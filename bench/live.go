@@ -144,15 +144,13 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 	defer cancel()
 
 	last, err := s.nativePrices()
-	for err == nil {
+	for ; err == nil; time.Sleep(every) {
 		n := s.sumCounter(before, s.node.Counters(), refreshCount)
 		if n >= float64(s.Refreshes) {
 			return moves, nil
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
-		case <-time.After(every):
 		}
 
 		var now []float64

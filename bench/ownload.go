@@ -3,7 +3,6 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"strings"
 
 	"tidemark/bench/load"
-	"tidemark/bench/report"
 )
 
 const (
@@ -72,15 +70,8 @@ func (s *suite) ownLoad() (all []scenario) {
 
 	for _, rate := range s.Rates {
 		all = append(all, scenario{
-			Name: fmt.Sprintf("rate-%g", rate), Everybody: true,
+			Name: fmt.Sprintf("rate-%g", rate), Everybody: true, Mix: mix, Rate: rate,
 			What: fmt.Sprintf("%s, %g requests a second, open loop", what, rate),
-			Run: func(ctx context.Context, s *suite, out *report.Scenario) error {
-				out.Rate = rate
-				_, err := s.askAlone(ctx, out, load.Config{
-					Mix: alsoAccept(mix(s.target), refusals...), Rate: rate,
-				})
-				return err
-			},
 		})
 	}
 	return all

@@ -162,8 +162,7 @@ func (c *Child) Stop() error {
 		return fmt.Errorf("process %d had to be killed after %s", c.Pid(), Patience)
 	}
 
-	var exit *exec.ExitError
-	if errors.As(c.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == c.StopBy {
+	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok && exit.Sys().(syscall.WaitStatus).Signal() == c.StopBy {
 		return nil // it does not catch the signal
 	}
 	return c.err
