@@ -47,8 +47,7 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node, when profiles are wanted:
-// NAME.pprof, of the last round.
+// askProfiled is ask with a CPU profile of the node, if wanted: NAME.pprof, of the last round.
 func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
 	if s.Profiles == "" || s.node.Ops == "" {
 		return s.ask(ctx, cfg)

@@ -36,8 +36,7 @@ var (
 	alone   = mode{none: true}
 )
 
-// ensureNode makes sure that a node runs in a mode. One that is not ours is left as
-// it is.
+// ensureNode makes sure that a node of ours runs in a mode.
 func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
@@ -56,8 +55,7 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	return waitUntil(ctx, s.node, past(kept))
 }
 
-// startNode starts a node on the copy of the corpus, with a market that
-// continues where it was.
+// startNode starts a node on the copy of the corpus; its market continues where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
 	n := m.Node
 	n.Since, n.Refresh = s.marketSince(&n), s.Refresh
@@ -180,8 +178,7 @@ func (s *suite) nativePrices() (prices []float64, err error) {
 	return prices, nil
 }
 
-// runRestart times a stop and a start up to the first page and up to fresh
-// generations of all chains.
+// runRestart times a stop, and a start up to a page and up to new generations of all chains.
 func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	before := time.Now()
@@ -212,8 +209,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
-// firstPage asks a node until a page comes and returns how long after the
-// process began that was.
+// firstPage returns how long after its start a node answers with a page.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
 	err := await(ctx, n, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)

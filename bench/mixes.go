@@ -24,8 +24,7 @@ const (
 )
 
 // drawZipf draws from 0 to n-1, small numbers more often: the k-th about 1/k as
-// often as the first. It inverts the integral of 1/x, so that it needs no
-// state.
+// often as the first. It inverts the integral of 1/x, and needs no state.
 func drawZipf(r *rand.Rand, n int) int {
 	return min(n-1, int(math.Exp(r.Float64()*math.Log(float64(n)+1)))-1)
 }
@@ -92,8 +91,7 @@ func oneOf(paths []string, suffix string) path {
 	}
 }
 
-// anyPosition asks about any position of any chain, each as likely; ids that
-// were never minted are 404s.
+// anyPosition asks about any id of any chain, each as likely; some were never minted.
 func anyPosition(t *target, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
 		ids := &t.ids[r.IntN(len(t.ids))]
@@ -102,8 +100,7 @@ func anyPosition(t *target, suffix string) path {
 	}
 }
 
-// longestDetail asks for the longest history that was found: of a corpus, more
-// than a thousand transactions.
+// longestDetail asks for the longest history: of a corpus, over a thousand transactions.
 func longestDetail(t *target) load.Mix {
 	return one("detail", unitsDetail, load.Fixed(t.longest))
 }

@@ -47,8 +47,7 @@ func ReadPaths(r io.Reader) (paths []string, err error) {
 	return paths, nil
 }
 
-// pathsMix asks for the paths of a list, each as likely. What they cost is what the
-// answers say.
+// pathsMix asks for the paths of a list, each as likely; answers say what they cost.
 func pathsMix(paths []string) func(*target) load.Mix {
 	return func(*target) load.Mix {
 		any := func(dst []byte, r *rand.Rand) []byte { return append(dst, paths[r.IntN(len(paths))]...) }

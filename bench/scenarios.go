@@ -11,8 +11,7 @@ import (
 	"tidemark/rankings"
 )
 
-// scenario is one thing to measure: a mix in comparison with the limit, or what
-// Run does.
+// scenario is one thing to measure: a mix, or what Run does.
 type scenario struct {
 	Name, What string
 	Mode       mode // of the node

@@ -79,8 +79,7 @@ func positionPaths(rows []tidemark.Position) (all []string) {
 	return all
 }
 
-// getUntil asks for a page until it comes: the first visits of a deep one may be
-// told to come again.
+// getUntil asks for a page until it comes: a deep one may first be told to come again.
 func getUntil[T any](s *suite, format string, args ...any) (answer T, err error) {
 	path := fmt.Sprintf(format, args...)
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {

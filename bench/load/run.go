@@ -138,8 +138,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r.runAll()
 }
 
-// runAll runs the workers and reads the clocks and CPU times around what is
-// measured.
+// runAll runs the workers and reads clocks and CPU times around what is measured.
 func (r *run) runAll() (*Result, error) {
 	result := &Result{Counts: newCounts(r.cfg.Length)}
 	var working, checking sync.WaitGroup

@@ -63,8 +63,7 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// readBook makes a book of the keys of a file: ten an account, none of which ever
-// runs out.
+// readBook makes a book of the keys of a file, ten an account that never runs out.
 func readBook(path string) (*accounts.Book, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

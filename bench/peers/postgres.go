@@ -61,8 +61,7 @@ func postgresCommand(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// openPostgres makes a cluster of our own in a new directory, which listens on a
-// socket that nobody else knows.
+// openPostgres makes a cluster of our own, on a socket that nobody else knows.
 func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	program, err := postgresProgram()
 	if err != nil {

@@ -79,8 +79,7 @@ func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, 
 // PollEvery is the pause between two looks at a child.
 const PollEvery = 50 * time.Millisecond
 
-// Await tries again and again until a child does what it should. One that has
-// ended is an error.
+// Await tries until a child does what it should. One that has ended is an error.
 func (c *Child) Await(ctx context.Context, every time.Duration, try func() error) error {
 	for {
 		err := try()
@@ -123,8 +122,7 @@ func LastLine(b []byte) string {
 // Pid returns the process id.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// CPU returns the CPU time of the child and of everything that it started; 0
-// of no child.
+// CPU returns the CPU time of the child and all that it started; 0 of no child.
 func (c *Child) CPU() time.Duration {
 	if c == nil {
 		return 0

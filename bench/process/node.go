@@ -25,8 +25,7 @@ type Node struct {
 	Ops    string // host:port; "" when not known
 }
 
-// Self is a command of our own executable, of which nodes and limits are further
-// processes.
+// Self is a command of our own executable, as nodes and limits are.
 func Self(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
