@@ -54,19 +54,18 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 	}
 
 	done := make(chan error, 1)
-	go func() {
-		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
-		a, err := process.Ask(s.node.Ops, path, "")
-		if err == nil {
-			err = keepFile(s.Profiles, name+".pprof", a.Body)
-		}
-		done <- err
-	}()
+	go func() { done <- s.keepProfile(name) }()
 	r, err := s.ask(ctx, cfg)
-	if profileErr := <-done; profileErr != nil {
-		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", profileErr))
+	return r, errors.Join(err, <-done)
+}
+
+func (s *suite) keepProfile(name string) error {
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
+	a, err := process.Ask(s.node.Ops, path, "")
+	if err != nil {
+		return err
 	}
-	return r, err
+	return keepFile(s.Profiles, name+".pprof", a.Body)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that

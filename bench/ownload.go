@@ -86,12 +86,13 @@ func (s *suite) keepHistogram(name string, r *load.Result) error {
 	var text bytes.Buffer
 	const microsPerMilli = 1000
 	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
-	if err = errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes())); err != nil {
-		return fmt.Errorf("cannot keep a histogram: %w", err)
-	}
-	return nil
+	return errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes()))
 }
 
 func keepFile(dir, name string, content []byte) error {
-	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	if err != nil {
+		return fmt.Errorf("cannot keep %s: %w", name, err)
+	}
+	return nil
 }
