@@ -26,7 +26,6 @@ var (
 	briskMarket = corpus.Node{Market: sim.Workload{Brisk: true}}
 )
 
-// The modes.
 var (
 	still   = mode{}
 	two     = mode{cores: 2}

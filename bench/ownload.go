@@ -76,8 +76,7 @@ func (s *suite) ownLoad() (all []scenario) {
 	return all
 }
 
-// keepHistogram writes the latencies of a round as HdrHistogram's tools read them:
-// NAME.hgrm, in milliseconds.
+// keepHistogram writes latencies in ms as HdrHistogram's tools read them: NAME.hgrm.
 func (s *suite) keepHistogram(name string, r *load.Result) error {
 	if s.Histograms == "" {
 		return nil

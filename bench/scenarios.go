@@ -151,8 +151,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 }
 
 // runHalf asks for the hot page at half the rate that the node reaches in this
-// mode. On a live node it takes long enough to see three generations of every
-// chain.
+// mode, on a live node for three generations of every chain.
 func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 	const generations = 3
 	mix := hotPage(s.target)

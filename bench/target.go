@@ -46,8 +46,7 @@ const (
 	everything = "status=all&minPoolTvl=0&includeRisky=true"
 	// pageRows is the default size of a page, which the figures are about.
 	pageRows = rankings.DefaultLimit
-	// Pages of 100 rows of each list that are looked through, and details of
-	// the most valuable positions.
+	// Pages of 100 rows of each list, and details of valuable positions, to look through.
 	discoverPages   = 5
 	discoverDetails = 40
 	// yearSeconds is how old a position must be for charts over a year.

@@ -167,8 +167,7 @@ func (r *run) runAll() (*Result, error) {
 	return result, err
 }
 
-// waitFor ends with the context at the latest. Only the readings of clocks depend
-// on it, never a request.
+// waitFor ends with the context at the latest. Only readings of clocks depend on it.
 func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -240,8 +240,7 @@ type marks struct {
 	every []place
 }
 
-// markEvery is ten pages: a few microseconds to walk, and a mark takes 16
-// bytes of memory for 200 rows.
+// markEvery is ten pages: a few microseconds to walk, for 16 bytes of memory.
 const markEvery = 200
 
 func markList(sorted []place) *marks {

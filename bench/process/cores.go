@@ -44,8 +44,7 @@ func Split(pin bool) (*Cores, error) {
 }
 
 // Only returns the same with a server of n cores: the first ones, of which the
-// last are the client's too where the server has fewer of its own. 0 changes
-// nothing.
+// last are the client's too where the server has fewer; 0 changes nothing.
 func (c *Cores) Only(n int) *Cores {
 	if n == 0 {
 		return c

@@ -257,7 +257,6 @@ func (s *Scenario) Value(name string) (float64, bool) {
 // Verdict is how a figure stands to its goal.
 type Verdict string
 
-// The verdicts.
 const (
 	Met         Verdict = "met"
 	MetOnLess   Verdict = "met on less" // a smaller corpus than the goal is about
