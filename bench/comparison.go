@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,9 @@ import (
 
 // ask runs a load against the node and counts its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
+	cfg.Addr, cfg.Check, cfg.Free, cfg.ServerCPU = s.node.API, checkAnswer, isFree, s.node.CPU
 	if cfg.Keys == nil {
 		cfg.Keys = s.asking
-	}
-	if s.node.Child != nil {
-		cfg.ServerCPU = s.node.CPU
 	}
 
 	r, err := s.runLoad(ctx, cfg)
@@ -36,12 +34,8 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 // runLoad runs a load with the suite's settings where cfg has none.
 func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	if cfg.Connections == 0 {
-		cfg.Connections = s.Connections
-	}
-	if cfg.Length == 0 {
-		cfg.Length = s.Length
-	}
+	cfg.Connections = cmp.Or(cfg.Connections, s.Connections)
+	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -44,12 +45,8 @@ var Chains = []struct {
 
 // SetDefaults replaces what is left out, and checks the rest.
 func (s *Spec) SetDefaults() error {
-	if s.Days == 0 {
-		s.Days = defaultDays
-	}
-	if s.Pools == 0 {
-		s.Pools = s.Positions * poolsPercent / 100
-	}
+	s.Days = cmp.Or(s.Days, defaultDays)
+	s.Pools = cmp.Or(s.Pools, s.Positions*poolsPercent/100)
 
 	const fewest = 1000 // of a chain, below which the market keeps no promise
 	switch {
@@ -61,9 +58,7 @@ func (s *Spec) SetDefaults() error {
 			s.Positions, s.Chains, fewest*s.Chains)
 	}
 
-	if s.Crowd == (sim.Crowd{}) {
-		s.Crowd = crowdFor(s.Days, s.firstChainPart(s.Pools))
-	}
+	s.Crowd = cmp.Or(s.Crowd, crowdFor(s.Days, s.firstChainPart(s.Pools)))
 	return nil
 }
 

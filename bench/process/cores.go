@@ -108,15 +108,9 @@ func (c *Cores) OnServer(f func()) (cpu time.Duration, err error) {
 // start starts a command on the server's cores. It dies with us, and is of a
 // process group of its own: an interrupt at a terminal is for us alone.
 func (c *Cores) start(cmd *exec.Cmd) (err error) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = new(syscall.SysProcAttr)
-	}
-	cmd.SysProcAttr.Pdeathsig, cmd.SysProcAttr.Setpgid = syscall.SIGKILL, true
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	// A server on one core runs on while a thread of it waits for a disk.
-	cmd.Env = append(cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
+	cmd.Env = append(cmd.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
 
 	// A child inherits the cores of the thread that makes it.
 	_, pinned := c.OnServer(func() { err = cmd.Start() })

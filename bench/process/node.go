@@ -104,9 +104,6 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 
 // Counters reads the node's metrics; nil when they cannot be had.
 func (n *Node) Counters() map[string]float64 {
-	if n.Ops == "" {
-		return nil
-	}
 	a, err := Ask(n.Ops, "/metrics", "")
 	if err != nil {
 		return nil
