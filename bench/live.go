@@ -135,9 +135,8 @@ func sumCounter(before, after map[string]float64, counter string) (sum float64) 
 	return sum
 }
 
-// countNativeMoves waits until the chains have refreshed as often as the
-// settings say, and returns how often the native price of one was another than
-// at the look before.
+// countNativeMoves waits until the chains have refreshed as often as the settings
+// say, and returns how often a native price was another than at the look before.
 func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
 	const patience = 4                   // times what the refreshes should take

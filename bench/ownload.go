@@ -56,8 +56,7 @@ func pathsMix(paths []string) func(*target) load.Mix {
 }
 
 // ownLoad is what is measured instead of the table, when the settings have a list
-// of paths or rates: a scenario for every rate, or one that asks as fast as the
-// connections allow.
+// of paths or rates: a scenario for every rate, or one as fast as connections allow.
 func (s *suite) ownLoad() (all []scenario) {
 	mix, what := zipfMix, "all routes as users ask them"
 	if len(s.Paths) > 0 {

@@ -204,8 +204,7 @@ func (s *suite) findIDs(t *target) error {
 }
 
 // findLong looks for long histories: transactions among the first positions of
-// all and the most valuable ones, years among the first; and whether charts are
-// served.
+// all and the most valuable ones, years among the first; and for charts.
 func (s *suite) findLong(t *target) error {
 	var candidates []string
 	for page := range discoverPages {

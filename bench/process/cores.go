@@ -15,8 +15,7 @@ import (
 )
 
 // Cores says which cores serve and which ask. With two or more, the client
-// never takes time from the server, and both sides of a comparison have the
-// same cores.
+// never takes time from the server, and both sides of a comparison have the same.
 type Cores struct {
 	Text           string // for whoever reads the figures
 	server, client []int

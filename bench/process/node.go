@@ -33,8 +33,7 @@ func Self(args ...string) *exec.Cmd {
 }
 
 // StartNode serves a data directory on spare ports. The arguments are the
-// subcommand and its flags; the content of the configuration file and the log
-// go to files in dir.
+// subcommand and its flags; the configuration and the log are files in dir.
 func StartNode(
 	ctx context.Context, on *Cores, args []string, data, config, dir string,
 ) (*Node, error) {
