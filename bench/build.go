@@ -26,11 +26,8 @@ func BuildCorpus(
 	if _, err := corpus.Read(dir); !errors.Is(err, corpus.ErrNone) {
 		return nil, errors.Join(fmt.Errorf("cannot make a corpus in %s: there is one", dir), err)
 	}
-	err := os.RemoveAll(corpus.DataDir(dir)) // one that was not finished
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err != nil {
+	// There may be one that was not finished.
+	if err := errors.Join(os.RemoveAll(corpus.DataDir(dir)), os.MkdirAll(dir, 0o755)); err != nil {
 		return nil, fmt.Errorf("cannot make a corpus: %w", err)
 	}
 

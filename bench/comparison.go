@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -27,8 +26,7 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
-		s.run.Units.Answered += r.Charged
-		s.run.Units.Expected += r.Expected
+		s.countUnits(r.Charged, r.Expected)
 		if r.Charged != r.Expected {
 			r.Note("%d units were answered; %d expected", r.Charged, r.Expected)
 		}
@@ -49,8 +47,7 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node, when profiles are wanted:
-// NAME.pprof, of the last round.
+// askProfiled is ask with a CPU profile of the node, if wanted: NAME.pprof, of the last round.
 func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
 	if s.Profiles == "" || s.node.Ops == "" {
 		return s.ask(ctx, cfg)
@@ -61,10 +58,7 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
 		a, err := process.Ask(s.node.Ops, path, "")
 		if err == nil {
-			err = os.MkdirAll(s.Profiles, 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(s.Profiles, name+".pprof"), a.Body, 0o644)
+			err = keepFile(s.Profiles, name+".pprof", a.Body)
 		}
 		done <- err
 	}()
@@ -98,7 +92,7 @@ func (s *suite) compareWithLimit(
 	}
 	defer limit.Stop()
 
-	constant := load.Mix{{Name: "constant", Weight: 1, Path: load.Fixed("/v1/positions")}}
+	constant := one("constant", 0, load.Fixed("/v1/positions"))
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
@@ -188,16 +182,11 @@ func (s *suite) watchGenerations() func() []report.Moment {
 
 	var published []report.Moment
 	var wait sync.WaitGroup
-	stop, node := make(chan struct{}), s.node
+	going, stop := context.WithCancel(context.Background())
 	wait.Go(func() {
 		last := map[int64]int64{}
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(watchEvery):
-			}
-			h, _ := node.Health() // of no answer, no chains
+		for ; going.Err() == nil; time.Sleep(watchEvery) {
+			h, _ := s.node.Health() // of no answer, no chains
 			for chain, now := range generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, report.Moment{Seconds: time.Since(s.began).Seconds(), Chain: chain})
@@ -207,7 +196,7 @@ func (s *suite) watchGenerations() func() []report.Moment {
 		}
 	})
 	return func() []report.Moment {
-		close(stop)
+		stop()
 		wait.Wait()
 		return published
 	}

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -37,8 +36,7 @@ var (
 	alone   = mode{none: true}
 )
 
-// ensureNode makes sure that a node runs in a mode. One that is not ours is left as
-// it is.
+// ensureNode makes sure that a node of ours runs in a mode.
 func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
@@ -57,8 +55,7 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	return waitUntil(ctx, s.node, past(kept))
 }
 
-// startNode starts a node on the copy of the corpus, with a market that
-// continues where it was.
+// startNode starts a node on the copy of the corpus; its market continues where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
 	n := m.Node
 	n.Since, n.Refresh = s.marketSince(&n), s.Refresh
@@ -145,15 +142,13 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 	defer cancel()
 
 	last, err := s.nativePrices()
-	for err == nil {
+	for ; err == nil; time.Sleep(every) {
 		n := s.sumCounter(before, s.node.Counters(), refreshCount)
 		if n >= float64(s.Refreshes) {
 			return moves, nil
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
-		case <-time.After(every):
 		}
 
 		var now []float64
@@ -183,8 +178,7 @@ func (s *suite) nativePrices() (prices []float64, err error) {
 	return prices, nil
 }
 
-// runRestart times a stop and a start up to the first page and up to fresh
-// generations of all chains.
+// runRestart times a stop, and a start up to a page and up to new generations of all chains.
 func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	before := time.Now()
@@ -215,8 +209,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
-// firstPage asks a node until a page comes and returns how long after the
-// process began that was.
+// firstPage returns how long after its start a node answers with a page.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
 	err := await(ctx, n, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)
@@ -226,8 +219,7 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 		return err
 	})
 	if err == nil && n == s.node {
-		s.run.Units.Answered += unitsList
-		s.run.Units.Expected += unitsList
+		s.countUnits(unitsList, unitsList)
 	}
 	return time.Since(n.Began), err
 }
@@ -235,17 +227,13 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 // runStart times a node with the default configuration on an empty directory.
 func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
-	dir := filepath.Join(s.scratch, "empty")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a directory: %w", err)
-	}
-	data := filepath.Join(dir, "data")
+	data := filepath.Join(s.scratch, "empty")
 	keys, err := corpus.AddKeys(data, []corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
 	if err != nil {
 		return err
 	}
 
-	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", dir)
+	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", s.scratch)
 	if err != nil {
 		return err
 	}

@@ -141,8 +141,7 @@ func (c *contest) askAll(ctx context.Context, name, command, keys string) (err e
 	return errors.Join(faults...)
 }
 
-// timeQuestion compares the answers to a question and then times both sides in
-// turns.
+// timeQuestion compares the answers to a question, and times both sides in turns.
 func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (err error) {
 	out := report.Scenario{
 		Name: c.loaded.Peer + ": " + q.name, What: "the same question to a node and to " + c.loaded.Comparison,

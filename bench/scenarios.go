@@ -11,8 +11,7 @@ import (
 	"tidemark/rankings"
 )
 
-// scenario is one thing to measure: a mix in comparison with the limit, or what
-// Run does.
+// scenario is one thing to measure: a mix, or what Run does.
 type scenario struct {
 	Name, What string
 	Mode       mode // of the node
@@ -21,6 +20,7 @@ type scenario struct {
 
 	Mix     func(*target) load.Mix // nil of a target: it has nothing to ask for
 	Header  string                 // of every request
+	Rate    float64                // requests a second, without a comparison; 0: closed loop
 	Numbers bool                   // strconv of the answers' numbers is measured too
 	Run     func(context.Context, *suite, *report.Scenario) error
 }
@@ -81,13 +81,17 @@ func Names() (names []string) {
 	return names
 }
 
-// measureMix measures a mix in comparison with the limit, and how long strconv
-// takes for the numbers of its answers, where that is wanted.
+// measureMix measures a mix at its rate, or in comparison with the limit, and how long
+// strconv takes for the numbers of its answers, where that is wanted.
 func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenario) error {
 	mix := sc.Mix(s.target)
 	if mix == nil {
-		out.Problems = append(out.Problems, "the node has nothing that this could ask for")
+		out.Note("the node has nothing that this could ask for")
 		return nil
+	}
+	if out.Rate = sc.Rate; sc.Rate > 0 {
+		_, err := s.askAlone(ctx, out, load.Config{Mix: alsoAccept(mix, refusals...), Rate: sc.Rate})
+		return err
 	}
 	if err := s.compareWithLimit(ctx, mix, sc.Header, out); err != nil || !sc.Numbers {
 		return err
@@ -203,8 +207,7 @@ func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Set("units of the quotas", limitedQuota, "")
 	if r.Charged > limitedQuota {
 		out.Wrong++
-		out.Problems = append(out.Problems,
-			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, limitedQuota))
+		out.Note("%d units were admitted; the quotas have %d", r.Charged, limitedQuota)
 	}
 	return nil
 }

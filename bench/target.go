@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -78,8 +79,7 @@ func positionPaths(rows []tidemark.Position) (all []string) {
 	return all
 }
 
-// getUntil asks for a page until it comes: the first visits of a deep one may be
-// told to come again.
+// getUntil asks for a page until it comes: a deep one may first be told to come again.
 func getUntil[T any](s *suite, format string, args ...any) (answer T, err error) {
 	path := fmt.Sprintf(format, args...)
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
@@ -108,11 +108,7 @@ func (s *suite) discover() (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			t.chains = append(t.chains, c.ChainID)
-		}
-	}
+	t.chains = slices.Sorted(maps.Keys(generations(&h)))
 
 	for _, find := range []func(*target) error{s.findRows, s.findPopular, s.findIDs, s.findLong} {
 		if err := find(t); err != nil {

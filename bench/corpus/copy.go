@@ -27,8 +27,7 @@ func OpenMarket(data string, readOnly bool) (*storage.Store, error) {
 	return storage.Open(filepath.Join(data, marketDir), storage.Options{ReadOnly: readOnly, Logger: quiet})
 }
 
-// Compact compacts the store of a corpus, so that no node that is measured later
-// does it.
+// Compact compacts the store of a corpus.
 func Compact(dir string) error {
 	store, err := OpenMarket(DataDir(dir), false)
 	if err != nil {
@@ -67,8 +66,7 @@ func withAccounts(data string, f func(*storage.Accounts) error) error {
 	return errors.Join(f(store), store.Close())
 }
 
-// AddKeys makes accounts in a data directory without any, and returns the keys
-// of each grant.
+// AddKeys makes the first accounts in a data directory, and returns the keys of each grant.
 func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
 	random, now := bufio.NewReader(rand.Reader), time.Now().UnixMilli()
 	var owners []storage.AccountRecord

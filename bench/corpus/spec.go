@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"text/template"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -113,36 +115,33 @@ type Node struct {
 	Refresh time.Duration // 0: the node's default
 }
 
-// The plans of plans.toml.
+// The plans of node.toml.
 const (
 	MeteredPlan  = "bench"
 	LimitedPlan  = "bench-limited"
 	LimitedUnits = 1000
 )
 
-//go:embed plans.toml
-var plans string
+//go:embed node.toml
+var nodeText string
 
-// patientQueue lets expensive work wait as long as a loaded bench needs: what is
-// measured is the work, and a refusal would be an answer that failed.
-const patientQueue = "[limits]\nqueue = \"10s\"\n\n"
+var nodeConfig = template.Must(template.New("").Parse(nodeText))
 
 // Moves reports whether the market continues after the history.
 func (n *Node) Moves() bool { return n.Market != sim.Workload{} }
 
 // Config returns the configuration file of a node on the corpus.
 func (s *Spec) Config(n *Node) string {
+	var text strings.Builder
 	positions := s.firstChainPart(s.Positions)
-	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
-		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
-		actions*positions, s.Genesis, !n.Moves())
-	if n.Refresh > 0 {
-		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)
+	err := nodeConfig.Execute(&text, map[string]any{
+		"Spec": s, "Node": n, "Positions": positions, "Pools": s.firstChainPart(s.Pools),
+		"Actions": actions * positions, "Disabled": Chains[s.Chains:],
+	})
+	if err != nil {
+		panic("BUG: node.toml cannot be filled: " + err.Error())
 	}
-	for _, c := range Chains[s.Chains:] {
-		text += fmt.Sprintf("[[chains]]\nid = %d\nenabled = false\n\n", c.ID)
-	}
-	return text + patientQueue + plans
+	return text.String()
 }
 
 // Args is the command line of a node on the corpus, before the flags of serve.

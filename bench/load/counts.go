@@ -61,8 +61,7 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 // refused is the least status of a response that says what went wrong.
 const refused = 400
 
-// countLatency enters the latency of a response that came at a time after the
-// warm-up.
+// countLatency enters the latency of a response, at a time after the warm-up.
 func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	if status >= refused {
 		c.Refused++

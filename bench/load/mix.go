@@ -74,9 +74,8 @@ func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error
 
 // Middle returns the round whose throughput is the median.
 func Middle(rounds []*Result) *Result {
-	sorted := slices.Clone(rounds)
-	slices.SortFunc(sorted, func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) })
-	return sorted[len(sorted)/2]
+	byRate := func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
+	return slices.SortedFunc(slices.Values(rounds), byRate)[len(rounds)/2]
 }
 
 // Median returns the middle of values, the greater one of two; 0 of none.

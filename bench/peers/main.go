@@ -56,8 +56,7 @@ type peer interface {
 // errCannot is a peer's answer to a question that it has no means for.
 var errCannot = errors.New(report.Cannot)
 
-// serve starts the database, loads it, and then answers until the process is
-// told to stop.
+// serve starts the database, loads it, and answers until it is told to stop.
 func (c *cli) serve(ctx context.Context) (err error) {
 	book, err := readBook(c.Keys)
 	if err != nil {

@@ -61,8 +61,7 @@ func postgresCommand(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// openPostgres makes a cluster of our own in a new directory, which listens on a
-// socket that nobody else knows.
+// openPostgres makes a cluster of our own, on a socket that nobody else knows.
 func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	program, err := postgresProgram()
 	if err != nil {
@@ -164,32 +163,19 @@ func (s *postgresSession) insert(table string, rows [][]any) error {
 // ask sends all statements of a question in one go.
 func (s *postgresSession) ask(out *page, text string, args []any, count string, countArgs []any) error {
 	var batch pgx.Batch
-	batch.Queue(text, args...)
-	if count != "" {
-		batch.Queue(count, countArgs...)
-	}
-	results := s.SendBatch(context.Background(), &batch)
-	defer results.Close()
-
-	rows, err := results.Query()
-	if err == nil {
+	batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			out.add(rows.RawValues()[0])
 		}
-		err = rows.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read a page: %w", err)
-	}
-	if count == "" {
-		return nil
+		return rows.Err()
+	})
+	if count != "" {
+		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.total) })
 	}
 
-	var total int64
-	if err := results.QueryRow().Scan(&total); err != nil {
-		return fmt.Errorf("cannot count: %w", err)
+	if err := s.SendBatch(context.Background(), &batch).Close(); err != nil {
+		return fmt.Errorf("cannot read a page or count: %w", err)
 	}
-	out.total = uint64(total)
 	return nil
 }
 

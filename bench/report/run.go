@@ -94,8 +94,7 @@ type Percentile struct {
 	Micros  int64   `json:"micros"`
 }
 
-// At returns the latency at a percentile, in milliseconds; 0 when it was not
-// measured.
+// At returns the latency at a percentile, in milliseconds; 0: not measured.
 func (m *Measure) At(percent float64) float64 {
 	for _, p := range m.Latency {
 		if p.Percent >= percent {

@@ -107,8 +107,9 @@ func (c *BenchPeersCmd) Run() error {
 	defer cancel()
 
 	run, err := bench.ComparePeers(ctx, bench.Settings{
-		Corpus: c.Corpus, Only: c.Only, Connections: c.Connections, Rounds: c.Rounds, Length: c.Length,
-		Refresh: 5 * time.Second, Refreshes: c.Refreshes, Keys: c.Keys, Seed: 1, Progress: os.Stderr,
+		Corpus: c.Corpus, Only: c.Only, Length: c.Length, Refresh: 5 * time.Second, Refreshes: c.Refreshes,
+		Settings: report.Settings{Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Seed: 1},
+		Progress: os.Stderr,
 	}, c.Command)
 	if run == nil || ctx.Err() != nil {
 		return err
