@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,9 @@ import (
 
 // ask runs a load against the node and counts its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
+	cfg.Addr, cfg.Check, cfg.Free, cfg.ServerCPU = s.node.API, checkAnswer, isFree, s.node.CPU
 	if cfg.Keys == nil {
 		cfg.Keys = s.asking
-	}
-	if s.node.Child != nil {
-		cfg.ServerCPU = s.node.CPU
 	}
 
 	r, err := s.runLoad(ctx, cfg)
@@ -36,12 +34,8 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 // runLoad runs a load with the suite's settings where cfg has none.
 func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	if cfg.Connections == 0 {
-		cfg.Connections = s.Connections
-	}
-	if cfg.Length == 0 {
-		cfg.Length = s.Length
-	}
+	cfg.Connections = cmp.Or(cfg.Connections, s.Connections)
+	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
@@ -54,19 +48,18 @@ func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (
 	}
 
 	done := make(chan error, 1)
-	go func() {
-		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
-		a, err := process.Ask(s.node.Ops, path, "")
-		if err == nil {
-			err = keepFile(s.Profiles, name+".pprof", a.Body)
-		}
-		done <- err
-	}()
+	go func() { done <- s.keepProfile(name) }()
 	r, err := s.ask(ctx, cfg)
-	if profileErr := <-done; profileErr != nil {
-		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", profileErr))
+	return r, errors.Join(err, <-done)
+}
+
+func (s *suite) keepProfile(name string) error {
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
+	a, err := process.Ask(s.node.Ops, path, "")
+	if err != nil {
+		return err
 	}
-	return r, err
+	return keepFile(s.Profiles, name+".pprof", a.Body)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -25,7 +26,6 @@ var (
 	briskMarket = corpus.Node{Market: sim.Workload{Brisk: true}}
 )
 
-// The modes.
 var (
 	still   = mode{}
 	two     = mode{cores: 2}
@@ -106,12 +106,12 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	after := s.node.Counters()
 	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
-	count := s.sumCounter(before, after, refreshCount)
+	count := sumCounter(before, after, refreshCount)
 	out.Set("refreshes", count, "")
 	out.Set("native prices moved a refresh", moves/count, "")
 	out.Set("CPU a refresh", cpu.Seconds()/count, "s")
-	out.Set("time a refresh", s.sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
-	out.Set("events a refresh", s.sumCounter(before, after, "tidemark_chain_events_total")/count, "")
+	out.Set("time a refresh", sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
+	out.Set("events a refresh", sumCounter(before, after, eventsCount)/count, "")
 	out.Set("written a refresh", float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
@@ -120,20 +120,23 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	return err
 }
 
-const refreshCount = "tidemark_chain_refresh_seconds_count"
+const (
+	refreshCount = "tidemark_chain_refresh_seconds_count"
+	eventsCount  = "tidemark_chain_events_total"
+)
 
-// sumCounter sums how far a counter of the chains has come.
-func (s *suite) sumCounter(before, after map[string]float64, counter string) (sum float64) {
-	for _, chain := range s.target.chains {
-		name := fmt.Sprintf(`%s{chain="%d"}`, counter, chain)
-		sum += after[name] - before[name]
+// sumCounter sums how far a counter has come, over its labels.
+func sumCounter(before, after map[string]float64, counter string) (sum float64) {
+	for name, value := range after {
+		if strings.HasPrefix(name, counter+"{") {
+			sum += value - before[name]
+		}
 	}
 	return sum
 }
 
-// countNativeMoves waits until the chains have refreshed as often as the
-// settings say, and returns how often the native price of one was another than
-// at the look before.
+// countNativeMoves waits until the chains have refreshed as often as the settings
+// say, and returns how often a native price was another than at the look before.
 func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
 	const patience = 4                   // times what the refreshes should take
@@ -143,7 +146,7 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 
 	last, err := s.nativePrices()
 	for ; err == nil; time.Sleep(every) {
-		n := s.sumCounter(before, s.node.Counters(), refreshCount)
+		n := sumCounter(before, s.node.Counters(), refreshCount)
 		if n >= float64(s.Refreshes) {
 			return moves, nil
 		}

@@ -37,8 +37,7 @@ func one(name string, units int64, path path, accept ...int) load.Mix {
 // hotPage is the first page that everybody asks for.
 func hotPage(*target) load.Mix { return one("page 1", unitsList, load.Fixed("/v1/positions")) }
 
-// listPage asks a default question: any chain or all, any order, and a page
-// that draw picks among so many.
+// listPage asks for any chain or all, any order, and a page that draw picks among so many.
 func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
 	chains := append([]int64{0}, t.chains...)
 

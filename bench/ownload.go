@@ -56,8 +56,7 @@ func pathsMix(paths []string) func(*target) load.Mix {
 }
 
 // ownLoad is what is measured instead of the table, when the settings have a list
-// of paths or rates: a scenario for every rate, or one that asks as fast as the
-// connections allow.
+// of paths or rates: a scenario for every rate, or one as fast as connections allow.
 func (s *suite) ownLoad() (all []scenario) {
 	mix, what := zipfMix, "all routes as users ask them"
 	if len(s.Paths) > 0 {
@@ -76,8 +75,7 @@ func (s *suite) ownLoad() (all []scenario) {
 	return all
 }
 
-// keepHistogram writes the latencies of a round as HdrHistogram's tools read them:
-// NAME.hgrm, in milliseconds.
+// keepHistogram writes latencies in ms as HdrHistogram's tools read them: NAME.hgrm.
 func (s *suite) keepHistogram(name string, r *load.Result) error {
 	if s.Histograms == "" {
 		return nil
@@ -86,12 +84,13 @@ func (s *suite) keepHistogram(name string, r *load.Result) error {
 	var text bytes.Buffer
 	const microsPerMilli = 1000
 	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
-	if err = errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes())); err != nil {
-		return fmt.Errorf("cannot keep a histogram: %w", err)
-	}
-	return nil
+	return errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes()))
 }
 
 func keepFile(dir, name string, content []byte) error {
-	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	if err != nil {
+		return fmt.Errorf("cannot keep %s: %w", name, err)
+	}
+	return nil
 }

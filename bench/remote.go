@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"tidemark/bench/process"
@@ -87,17 +86,6 @@ func (s *suite) describeRun() {
 	}
 
 	s.run.Machine = process.ReadMachine().Machine
-	s.run.Machine.Version, s.run.Machine.Commit = "unknown", "unknown"
-	info, _ := debug.ReadBuildInfo()
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			s.run.Machine.Commit = setting.Value
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			s.run.Machine.Commit += " and changes"
-		}
-	}
-
 	if s.record != nil {
 		s.run.Corpus = s.record.Corpus
 		s.run.Corpus.Genesis = s.record.Spec.Genesis

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
@@ -128,8 +127,8 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	last := min(deepPage, s.target.all/pageRows-1)
 	many := max(1, min(span, last/4))
 	for _, sort := range rankings.PositionSorts[valuedSorts:] { // once, so that the first visits are over
-		path := fmt.Sprintf("/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
-		if _, err := getUntil[json.RawMessage](s, "%s", path); err != nil {
+		_, err := getUntil[json.RawMessage](s, "/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
+		if err != nil {
 			return err
 		}
 	}
@@ -152,8 +151,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 }
 
 // runHalf asks for the hot page at half the rate that the node reaches in this
-// mode. On a live node it takes long enough to see three generations of every
-// chain.
+// mode, on a live node for three generations of every chain.
 func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 	const generations = 3
 	mix := hotPage(s.target)

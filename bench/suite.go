@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 
 // prepare starts the node and learns what it has.
 func (s *suite) prepare(ctx context.Context) (err error) {
-	if s.Accounts == 0 {
-		s.Accounts = max(1, s.Keys/keysPerAccount)
-	}
+	s.Accounts = cmp.Or(s.Accounts, max(1, s.Keys/keysPerAccount))
 	if s.cores, err = process.Split(!s.Unpinned); err != nil {
 		return err
 	}

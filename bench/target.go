@@ -46,8 +46,7 @@ const (
 	everything = "status=all&minPoolTvl=0&includeRisky=true"
 	// pageRows is the default size of a page, which the figures are about.
 	pageRows = rankings.DefaultLimit
-	// Pages of 100 rows of each list that are looked through, and details of
-	// the most valuable positions.
+	// Pages of 100 rows of each list, and details of valuable positions, to look through.
 	discoverPages   = 5
 	discoverDetails = 40
 	// yearSeconds is how old a position must be for charts over a year.
@@ -205,8 +204,7 @@ func (s *suite) findIDs(t *target) error {
 }
 
 // findLong looks for long histories: transactions among the first positions of
-// all and the most valuable ones, years among the first; and whether charts are
-// served.
+// all and the most valuable ones, years among the first; and for charts.
 func (s *suite) findLong(t *target) error {
 	var candidates []string
 	for page := range discoverPages {

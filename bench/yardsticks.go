@@ -17,8 +17,7 @@ import (
 )
 
 // A yardstick is the plainest way to do work of the same kind. Each is timed by
-// the CPU of its own thread, on the cores that serve, in the same run as what
-// it is compared with.
+// the CPU of its own thread, on the cores that serve, in the run that it is for.
 
 // yardstickRounds are enough for a median on a machine that others use too.
 const yardstickRounds = 5

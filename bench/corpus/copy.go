@@ -36,8 +36,7 @@ func Compact(dir string) error {
 	return errors.Join(store.Compact(), store.Close())
 }
 
-// Copy makes a data directory out of a corpus, without accounts. The corpus
-// must not be in use.
+// Copy makes a data directory out of a corpus that is not in use, without accounts.
 func Copy(dir, to string) (err error) {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("cannot make a copy of %s: %w", dir, err)

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -44,12 +45,8 @@ var Chains = []struct {
 
 // SetDefaults replaces what is left out, and checks the rest.
 func (s *Spec) SetDefaults() error {
-	if s.Days == 0 {
-		s.Days = defaultDays
-	}
-	if s.Pools == 0 {
-		s.Pools = s.Positions * poolsPercent / 100
-	}
+	s.Days = cmp.Or(s.Days, defaultDays)
+	s.Pools = cmp.Or(s.Pools, s.Positions*poolsPercent/100)
 
 	const fewest = 1000 // of a chain, below which the market keeps no promise
 	switch {
@@ -61,9 +58,7 @@ func (s *Spec) SetDefaults() error {
 			s.Positions, s.Chains, fewest*s.Chains)
 	}
 
-	if s.Crowd == (sim.Crowd{}) {
-		s.Crowd = crowdFor(s.Days, s.firstChainPart(s.Pools))
-	}
+	s.Crowd = cmp.Or(s.Crowd, crowdFor(s.Days, s.firstChainPart(s.Pools)))
 	return nil
 }
 
@@ -85,12 +80,10 @@ func (s *Spec) firstChainPart(all int) int {
 	return (all*100 + sum - 1) / sum
 }
 
-// Events estimates how many events the history of a chain has, for a progress
-// bar. The chain is given by its index in Chains.
-func (s *Spec) Events(chain int) int64 {
+// Events estimates how many events the histories have, for a progress bar.
+func (s *Spec) Events() int64 {
 	const quietDay = 66 // events of three rounds through the core pools
-	all := actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
-	return int64(all)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
+	return int64(actions*s.Positions*7/5 + s.Chains*quietDay*(s.Days-s.Crowd.BusyDays))
 }
 
 // AppendFilter appends the query of the n-th filter of positions. No two are
@@ -155,10 +148,7 @@ func (s *Spec) Args(n *Node) ([]string, error) {
 	if n.Moves() {
 		w.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
 	}
-	text, err := json.Marshal(&w)
-	if err != nil {
-		panic("BUG: a workload that cannot be encoded: " + err.Error())
-	}
+	text, _ := json.Marshal(&w) // of numbers and flags alone
 
 	args := []string{"bench", "node", "--workload", string(text)}
 	if n.Bare {

@@ -124,8 +124,7 @@ type head struct {
 	charged int64 // units, as the response says
 }
 
-// maxResponseHead bounds a response's head: a server that sends more is not one
-// of ours.
+// maxResponseHead bounds a response's head: no server of ours sends more.
 const maxResponseHead = 16 << 10
 
 var (

@@ -10,8 +10,7 @@ import (
 )
 
 // Counts is what the answers of a run add up to. Throughput, sizes and
-// latencies are those of good answers alone: to refuse is quick, and no work
-// done.
+// latencies are those of good answers alone: to refuse is quick.
 type Counts struct {
 	report.Measure                         // rates and latencies only of a Result
 	Histogram      *hdrhistogram.Histogram // of latencies, in microseconds

@@ -167,8 +167,7 @@ func (r *run) runAll() (*Result, error) {
 	return result, err
 }
 
-// waitFor ends with the context at the latest. Only the readings of clocks depend
-// on it, never a request.
+// waitFor ends with the context at the latest. Only readings of clocks depend on it.
 func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -189,8 +188,7 @@ func (r *run) checkAnswers(result *Result) {
 
 // Constant serves the same body of size bytes to every request on l: what this
 // stack can do at most. Its write buffer holds head and body, so that a
-// response is one write; nothing else is there to be tuned. It returns when l
-// is closed.
+// response is one write; nothing else can be tuned. It returns when l is closed.
 func Constant(l net.Listener, size int) error {
 	const head = 1 << 10 // of a response, generously
 	body := bytes.Repeat([]byte{'0'}, size)

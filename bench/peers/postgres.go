@@ -92,7 +92,8 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	}
 	server.StopBy = syscall.SIGINT // ends connections, and does not wait for them
 
-	at := fmt.Sprintf("host=%s user=postgres dbname=postgres", sockets)
+	// Every text that there is stays prepared.
+	at := fmt.Sprintf("host=%s user=postgres dbname=postgres statement_cache_capacity=1024", sockets)
 	p := &sqlPeer{dialect: dialect{
 		server:   server,
 		sessions: 4, // more only take turns on the same cores
@@ -117,12 +118,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 type postgresSession struct{ *pgx.Conn }
 
 func dialPostgres(ctx context.Context, at string) (*postgresSession, error) {
-	cfg, err := pgx.ParseConfig(at)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read where PostgreSQL is: %w", err)
-	}
-	cfg.StatementCacheCapacity = 1024 // every text that there is
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgx.Connect(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach PostgreSQL: %w", err)
 	}

@@ -49,8 +49,7 @@ func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	return c, nil
 }
 
-// Launch starts a command that is told by --listen where to listen, and waits
-// until it does, or ctx ends.
+// Launch starts a command with --listen, and waits until it listens or ctx ends.
 func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	address, err := SparePort()
 	if err != nil {

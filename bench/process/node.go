@@ -33,8 +33,7 @@ func Self(args ...string) *exec.Cmd {
 }
 
 // StartNode serves a data directory on spare ports. The arguments are the
-// subcommand and its flags; the content of the configuration file and the log
-// go to files in dir.
+// subcommand and its flags; the configuration and the log are files in dir.
 func StartNode(
 	ctx context.Context, on *Cores, args []string, data, config, dir string,
 ) (*Node, error) {
@@ -104,9 +103,6 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 
 // Counters reads the node's metrics; nil when they cannot be had.
 func (n *Node) Counters() map[string]float64 {
-	if n.Ops == "" {
-		return nil
-	}
 	a, err := Ask(n.Ops, "/metrics", "")
 	if err != nil {
 		return nil

@@ -38,8 +38,7 @@ func CPU(pid int) time.Duration {
 }
 
 // processCPU is a process with its ended children. What its threads used is
-// known in nanoseconds; the process's own figure is coarser, and includes
-// threads that have ended.
+// known in nanoseconds; the process's own figure is coarser, with ended threads.
 func processCPU(pid int) time.Duration {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -212,10 +213,8 @@ func (s *Scenario) Flags() (flags []string) {
 // statusText counts the answers by status.
 func (s *Scenario) statusText() string {
 	var all []string
-	for status := range 600 {
-		if n := s.Statuses[status]; n > 0 {
-			all = append(all, fmt.Sprintf("%d of %d", n, status))
-		}
+	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
+		all = append(all, fmt.Sprintf("%d of %d", s.Statuses[status], status))
 	}
 	return strings.Join(all, ", ")
 }
@@ -258,7 +257,6 @@ func (s *Scenario) Value(name string) (float64, bool) {
 // Verdict is how a figure stands to its goal.
 type Verdict string
 
-// The verdicts.
 const (
 	Met         Verdict = "met"
 	MetOnLess   Verdict = "met on less" // a smaller corpus than the goal is about

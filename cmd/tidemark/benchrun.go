@@ -79,10 +79,7 @@ func (c *BenchRunCmd) Run() error {
 	if run == nil || len(run.Scenarios) == 0 {
 		return err
 	}
-	run.Machine.Version = version
-	if run.Machine.Commit == "unknown" { // built without version control at hand
-		run.Machine.Commit = commit
-	}
+	describeBuild(&run.Machine)
 	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run), bench.Passed(run, thresholds))
 }
 
