@@ -3,9 +3,11 @@ package rankings_test
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+	"weak"
 
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
@@ -136,6 +138,29 @@ func TestPoolChanges(t *testing.T) {
 	f(" 2 changed", func() { w.pools.Mut(2).Swaps++ })
 	f(" 1 changed 3 changed", func() { w.pools.Mut(3).Holders++; w.pools.Mut(1).LiquidityChanges++ })
 	f(fmt.Sprintf(" 0 changed %d opened", n), func() { w.pools.Mut(0).FeeGrowthGlobal0X128[1]++; w.addPool() })
+}
+
+// TestChangesKeepNoView checks that changes, which the log has for minutes, do not keep
+// the generations that they are between: the columns of each have all positions.
+func TestChangesKeepNoView(t *testing.T) {
+	w := newTestWorld(t, 100)
+	var kept []*rankings.Changes
+	var views []weak.Pointer[rankings.View]
+	for range 5 {
+		was := w.view
+		views = append(views, weak.Make(was))
+		w.change()
+		w.publish()
+		kept = append(kept, w.view.ChangesSince(was, false, 0, func() {}))
+	}
+
+	runtime.GC()
+	for i, v := range views {
+		if v.Value() != nil {
+			t.Errorf("generation %d is kept, %d after it", v.Value().Generation, len(views)-i)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // TestUnknownChanges checks when the changes are not listed.
