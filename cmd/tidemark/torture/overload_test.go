@@ -75,7 +75,7 @@ func TestOverload(t *testing.T) {
 	for i := range manyAccounts {
 		o.keys = append(o.keys, n.customer(fmt.Sprintf("account-%d", i), "unlimited"))
 	}
-	o.capacity = o.run("warm-up", o.keys, 0, 4).PerSecond()
+	o.capacity = o.run("warm-up", o.keys, 0, 4).PerSecond
 
 	for try := range size.tries {
 		var m overloadMeasures
@@ -119,7 +119,7 @@ type overloadMeasures struct {
 // measure runs a cycle.
 func (o *overload) measure(m *overloadMeasures) {
 	before, others, began := o.nodeTimes(503), o.othersCPU(), time.Now()
-	o.capacity = o.run("capacity", o.keys, 0, 4).PerSecond()
+	o.capacity = o.run("capacity", o.keys, 0, 4).PerSecond
 	m.capacity = append(m.capacity, o.capacity)
 
 	var hot *load.Result
