@@ -122,6 +122,7 @@ func TestScrubsNowAndThen(t *testing.T) {
 		spans := newMaker(9, 100).spans(90)
 		a, _, _ := damaged(t, spans)
 		f := NewFeed(a, &nodes{spans: spans})
+
 		scrubs, last := 0, f.scrubbed
 		for range 100 {
 			f.maintain(t.Context())
@@ -130,6 +131,7 @@ func TestScrubsNowAndThen(t *testing.T) {
 			}
 			time.Sleep(scrubEvery / 10)
 		}
+
 		if scrubs != 10 {
 			t.Errorf("sums were checked %d times in ten intervals", scrubs)
 		}

@@ -494,6 +494,7 @@ func TestOtherLogs(t *testing.T) {
 	f.log(120, 0, hash, event(market.Address{0xdd}, "Transfer(address,address,uint256)", 3, word(1), word(2), word(3)))
 	f.log(120, 1, hash, event(manager, "Other(uint256)", 0, word(3)))
 	f.log(120, 2, hash, encoded{address: manager, data: []byte{1, 2, 3}})
+
 	s, err := Open(f.write(t, ".ndjson", nil), config)
 	if err != nil {
 		t.Fatal(err)

@@ -195,6 +195,7 @@ func TestBytesBehindPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := append(text, packed...)
+
 	for behind := range 3 {
 		chunk := append(bytes.Clone(page), make([]byte, behind)...)
 		meta := format.ColumnMetaData{Codec: format.Lz4Raw, TotalCompressedSize: int64(len(chunk))}
