@@ -1,10 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -17,18 +17,14 @@ import (
 
 // ask runs a load against the node and counts its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
+	cfg.Addr, cfg.Check, cfg.Free, cfg.ServerCPU = s.node.API, checkAnswer, isFree, s.node.CPU
 	if cfg.Keys == nil {
 		cfg.Keys = s.asking
-	}
-	if s.node.Child != nil {
-		cfg.ServerCPU = s.node.CPU
 	}
 
 	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
-		s.run.Units.Answered += r.Charged
-		s.run.Units.Expected += r.Expected
+		s.countUnits(r.Charged, r.Expected)
 		if r.Charged != r.Expected {
 			r.Note("%d units were answered; %d expected", r.Charged, r.Expected)
 		}
@@ -38,41 +34,32 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 // runLoad runs a load with the suite's settings where cfg has none.
 func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	if cfg.Connections == 0 {
-		cfg.Connections = s.Connections
-	}
-	if cfg.Length == 0 {
-		cfg.Length = s.Length
-	}
+	cfg.Connections = cmp.Or(cfg.Connections, s.Connections)
+	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node, when profiles are wanted:
-// NAME.pprof, of the last round.
+// askProfiled is ask with a CPU profile of the node, if wanted: NAME.pprof, of the last round.
 func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
 	if s.Profiles == "" || s.node.Ops == "" {
 		return s.ask(ctx, cfg)
 	}
 
 	done := make(chan error, 1)
-	go func() {
-		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
-		a, err := process.Ask(s.node.Ops, path, "")
-		if err == nil {
-			err = os.MkdirAll(s.Profiles, 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(s.Profiles, name+".pprof"), a.Body, 0o644)
-		}
-		done <- err
-	}()
+	go func() { done <- s.keepProfile(name) }()
 	r, err := s.ask(ctx, cfg)
-	if profileErr := <-done; profileErr != nil {
-		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", profileErr))
+	return r, errors.Join(err, <-done)
+}
+
+func (s *suite) keepProfile(name string) error {
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
+	a, err := process.Ask(s.node.Ops, path, "")
+	if err != nil {
+		return err
 	}
-	return r, err
+	return keepFile(s.Profiles, name+".pprof", a.Body)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that
@@ -98,7 +85,7 @@ func (s *suite) compareWithLimit(
 	}
 	defer limit.Stop()
 
-	constant := load.Mix{{Name: "constant", Weight: 1, Path: load.Fixed("/v1/positions")}}
+	constant := one("constant", 0, load.Fixed("/v1/positions"))
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
@@ -188,16 +175,11 @@ func (s *suite) watchGenerations() func() []report.Moment {
 
 	var published []report.Moment
 	var wait sync.WaitGroup
-	stop, node := make(chan struct{}), s.node
+	going, stop := context.WithCancel(context.Background())
 	wait.Go(func() {
 		last := map[int64]int64{}
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(watchEvery):
-			}
-			h, _ := node.Health() // of no answer, no chains
+		for ; going.Err() == nil; time.Sleep(watchEvery) {
+			h, _ := s.node.Health() // of no answer, no chains
 			for chain, now := range generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
 					published = append(published, report.Moment{Seconds: time.Since(s.began).Seconds(), Chain: chain})
@@ -207,7 +189,7 @@ func (s *suite) watchGenerations() func() []report.Moment {
 		}
 	})
 	return func() []report.Moment {
-		close(stop)
+		stop()
 		wait.Wait()
 		return published
 	}

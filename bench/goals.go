@@ -33,7 +33,6 @@ const nearly = 0.9
 //go:embed goals.toml
 var goalsText string
 
-// goals are the rows of the table.
 var goals = readGoals(goalsText)
 
 func readGoals(text string) []goal {
@@ -95,8 +94,7 @@ func (c *condition) value(run *report.Run) (float64, bool) {
 	return x / max(y, 1e-9), ok
 }
 
-// check spells what a run has of a condition, or unknown, and says whether it is known
-// and enough.
+// check spells what a run has of a condition, and says whether it is known and enough.
 func (c *condition) check(run *report.Run, unknown string) (have string, known, holds bool) {
 	x, known := c.value(run)
 	if !known {
@@ -187,8 +185,7 @@ func figures(run *report.Run) (rows []report.Figure) {
 }
 
 // peersFigure is the row of the peers: met by less CPU time than every peer's
-// on every question that it can answer, with the key check before them and
-// without.
+// on every question that it can answer, with the key check and without.
 func peersFigure(all []report.Scenario) report.Figure {
 	f := report.Figure{
 		Number: "17", What: "the peers, with the key check and without", Yardstick: "each of them, by CPU",

@@ -53,8 +53,7 @@ func ParseThreshold(text string) (t Threshold, err error) {
 	return t, fmt.Errorf("bad threshold %q; it is one of %s, or with <", text, strings.Join(known, ", "))
 }
 
-// Passed returns an error that names every scenario under load, metric and bound
-// that a run does not keep to.
+// Passed returns an error that names scenario, metric and bound of every failed threshold.
 func Passed(run *report.Run, thresholds []Threshold) error {
 	var errs []error
 	for _, t := range thresholds {

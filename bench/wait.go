@@ -92,8 +92,7 @@ type chainSeen struct {
 	since time.Time
 }
 
-// check returns why a node will not catch up: it takes no writes, or a chain has not
-// taken in a block for too long.
+// check returns why a node will not catch up: it takes no writes, or a chain stands still.
 func (p progressSeen) check(h *tidemark.Health, now time.Time) error {
 	if s := storage.DiskStatus(h.Disk.Status); s == storage.DiskReadOnly || s == storage.DiskFull {
 		return fmt.Errorf("the node stopped taking writes: %d MB are free on its disk, it needs %d",

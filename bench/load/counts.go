@@ -10,8 +10,7 @@ import (
 )
 
 // Counts is what the answers of a run add up to. Throughput, sizes and
-// latencies are those of good answers alone: to refuse is quick, and no work
-// done.
+// latencies are those of good answers alone: to refuse is quick.
 type Counts struct {
 	report.Measure                         // rates and latencies only of a Result
 	Histogram      *hdrhistogram.Histogram // of latencies, in microseconds
@@ -61,8 +60,7 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 // refused is the least status of a response that says what went wrong.
 const refused = 400
 
-// countLatency enters the latency of a response that came at a time after the
-// warm-up.
+// countLatency enters the latency of a response, at a time after the warm-up.
 func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	if status >= refused {
 		c.Refused++

@@ -110,7 +110,6 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		},
 		Free:   func(body []byte) bool { return bytes.HasPrefix(body, []byte("/half")) },
 		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
-		CheckEvery: time.Millisecond,
 		Check: func(_ int, _ string, body []byte) error {
 			seen.Add(int64(len(body)))
 			return nil

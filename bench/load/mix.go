@@ -15,11 +15,9 @@ type Mix []Part
 type Part struct {
 	Name   string
 	Weight int // of the sum of all; at least 1
-	// Path appends the path and query of a request. It is called from every
-	// worker; r is the worker's own.
+	// Path appends path and query; every worker calls it, with an r of its own.
 	Path func(dst []byte, r *rand.Rand) []byte
-	// Units are what a 200 or 404 costs; other answers are free. AnyUnits: what the
-	// answers say.
+	// Units are what a 200 or 404 costs. AnyUnits: what the answers say.
 	Units int64
 	// Accept are the statuses besides 200 that are no failure.
 	Accept []int
@@ -74,9 +72,8 @@ func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error
 
 // Middle returns the round whose throughput is the median.
 func Middle(rounds []*Result) *Result {
-	sorted := slices.Clone(rounds)
-	slices.SortFunc(sorted, func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) })
-	return sorted[len(sorted)/2]
+	byRate := func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
+	return slices.SortedFunc(slices.Values(rounds), byRate)[len(rounds)/2]
 }
 
 // Median returns the middle of values, the greater one of two; 0 of none.

@@ -33,26 +33,15 @@ type Config struct {
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, one of each worker every CheckEvery
-	// (0: 20 ms), on a goroutine of its own. nil: nobody looks.
-	Check      func(status int, path string, body []byte) error
-	CheckEvery time.Duration
+	// Check looks at a complete answer, one of each worker every checkEvery, on a
+	// goroutine of its own. nil: nobody looks.
+	Check func(status int, path string, body []byte) error
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
 }
 
 // maxConnections bounds a run.
 const maxConnections = 4096
-
-func (c *Config) check() error {
-	switch {
-	case c.Length <= 0:
-		return fmt.Errorf("cannot measure for %s", c.Length)
-	case c.Connections < 1 || c.Connections > maxConnections:
-		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
-	}
-	return nil
-}
 
 // Result is what was measured.
 type Result struct {
@@ -105,25 +94,26 @@ type answer struct {
 	body   []byte
 }
 
-// requestPath cuts the path out of a request.
-func requestPath(request []byte) string {
-	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
-}
-
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
 
-// checkBacklog is how many answers may wait to be looked at; more are let go.
-const checkBacklog = 16
+const (
+	checkEvery = 20 * time.Millisecond
+	// checkBacklog is how many answers may wait to be looked at; more are let go.
+	checkBacklog = 16
+)
 
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.CheckEvery == 0 {
-		cfg.CheckEvery = 20 * time.Millisecond
+	switch {
+	case cfg.Length <= 0:
+		return nil, fmt.Errorf("cannot measure for %s", cfg.Length)
+	case cfg.Connections < 1 || cfg.Connections > maxConnections:
+		return nil, fmt.Errorf("cannot run %d connections; at least 1, at most %d", cfg.Connections, maxConnections)
 	}
-	if err := cfg.check(); err != nil {
-		return nil, err
+	if cfg.ServerCPU == nil {
+		cfg.ServerCPU = func() time.Duration { return 0 }
 	}
 	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
@@ -148,8 +138,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r.runAll()
 }
 
-// runAll runs the workers and reads the clocks and CPU times around what is
-// measured.
+// runAll runs the workers and reads clocks and CPU times around what is measured.
 func (r *run) runAll() (*Result, error) {
 	result := &Result{Counts: newCounts(r.cfg.Length)}
 	var working, checking sync.WaitGroup
@@ -160,11 +149,11 @@ func (r *run) runAll() (*Result, error) {
 	}
 
 	r.waitFor(r.cfg.Warmup)
-	client, server := process.Own(), r.serverCPU()
+	client, server := process.Own(), r.cfg.ServerCPU()
 	result.Began = time.Now()
 	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	client, server = process.Own()-client, r.serverCPU()-server
+	client, server = process.Own()-client, r.cfg.ServerCPU()-server
 
 	working.Wait()
 	close(r.checks)
@@ -178,20 +167,12 @@ func (r *run) runAll() (*Result, error) {
 	return result, err
 }
 
-// waitFor ends with the context at the latest. Only the readings of clocks depend
-// on it, never a request.
+// waitFor ends with the context at the latest. Only readings of clocks depend on it.
 func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-r.ctx.Done():
 	}
-}
-
-func (r *run) serverCPU() time.Duration {
-	if r.cfg.ServerCPU == nil {
-		return 0
-	}
-	return r.cfg.ServerCPU()
 }
 
 // checkAnswers looks at the answers that the workers hand over.
@@ -207,8 +188,7 @@ func (r *run) checkAnswers(result *Result) {
 
 // Constant serves the same body of size bytes to every request on l: what this
 // stack can do at most. Its write buffer holds head and body, so that a
-// response is one write; nothing else is there to be tuned. It returns when l
-// is closed.
+// response is one write; nothing else can be tuned. It returns when l is closed.
 func Constant(l net.Listener, size int) error {
 	const head = 1 << 10 // of a response, generously
 	body := bytes.Repeat([]byte{'0'}, size)
@@ -224,6 +204,5 @@ func Constant(l net.Listener, size int) error {
 	if err := server.Serve(l); err != nil {
 		return fmt.Errorf("cannot serve %d constant bytes on %s: %w", size, l.Addr(), err)
 	}
-
 	return nil
 }

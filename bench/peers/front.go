@@ -63,8 +63,7 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// readBook makes a book of the keys of a file: ten an account, none of which ever
-// runs out.
+// readBook makes a book of the keys of a file, ten an account that never runs out.
 func readBook(path string) (*accounts.Book, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -137,20 +136,11 @@ func (p *page) add(rest []byte) {
 
 // end adds what a list says of the whole: to the letter what the node says.
 func (p *page) end(q *asked) {
-	seen := p.first - 1 + p.rows
 	e := render.Pagination{
-		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: seen < p.total, Capped: p.total > totalCap,
+		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: q.Offset()+p.rows < p.total,
 	}
-
-	if e.Capped {
-		e.Total = totalCap
-		if e.HasMore {
-			seen++
-		}
-		if p.rows > 0 {
-			e.Total = max(e.Total, seen)
-		}
+	if p.total > totalCap {
+		e.CapTotal(q.Offset(), p.rows, totalCap)
 	}
-
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
 }

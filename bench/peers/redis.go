@@ -84,8 +84,7 @@ func (r *redis) about() (version string, server *process.Child) {
 }
 
 // load fills an empty server, batch by batch. To replace what is asked
-// meanwhile it would take another database of the server, SWAPDB at the end, and
-// memory for both.
+// meanwhile it would take another database, SWAPDB, and memory for both.
 func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 	var batch rueidis.Commands
 	flush := func() error {

@@ -113,8 +113,7 @@ func countCapped(terms string) string {
 // filterTexts ask for a page of open positions that are worth at least $1 in
 // pools of at least $2, from row $3 of them on, and for their number. Where the
 // floor of the pools is above the default, the rows are among those of a list,
-// and are looked for in its words, so that the index alone has all there is to
-// know.
+// and are looked for in its words, so that its index alone is read.
 func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	floors := " AND value >= $1 AND tvl >= $2" +
 		[...]string{"", " AND in_range", " AND NOT in_range"}[q.Range]

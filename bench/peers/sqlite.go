@@ -34,8 +34,7 @@ func openSQLite(_ context.Context, dir string) (peer, error) {
 	}}, nil
 }
 
-// sqliteSession is a connection below database/sql, whose bookkeeping would be a
-// third of a short question.
+// sqliteSession is below database/sql, which would be a third of a short question.
 type sqliteSession struct {
 	*sqlite3.SQLiteConn
 	values []driver.Value // of a row

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,8 +25,7 @@ type Node struct {
 	Ops    string // host:port; "" when not known
 }
 
-// Self is a command of our own executable, of which nodes and limits are further
-// processes.
+// Self is a command of our own executable, as nodes and limits are.
 func Self(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
@@ -33,8 +33,7 @@ func Self(args ...string) *exec.Cmd {
 }
 
 // StartNode serves a data directory on spare ports. The arguments are the
-// subcommand and its flags; the content of the configuration file and the log
-// go to files in dir.
+// subcommand and its flags; the configuration and the log are files in dir.
 func StartNode(
 	ctx context.Context, on *Cores, args []string, data, config, dir string,
 ) (*Node, error) {
@@ -48,11 +47,8 @@ func StartNode(
 	}
 
 	cmd := Self(append(args, "--config", file, "--data", data, "--ops-listen", ops)...)
-	for _, e := range os.Environ() { // what is set for us is no setting of the node's
-		if !strings.HasPrefix(e, "TIDEMARK_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
+	// What is set for us is no setting of the node's.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TIDEMARK_") })
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	c, err := Launch(ctx, on, cmd, filepath.Join(dir, "node.log"))
@@ -107,9 +103,6 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 
 // Counters reads the node's metrics; nil when they cannot be had.
 func (n *Node) Counters() map[string]float64 {
-	if n.Ops == "" {
-		return nil
-	}
 	a, err := Ask(n.Ops, "/metrics", "")
 	if err != nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tidemark/rankings"
+	"tidemark/rankings/chart"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -196,6 +197,28 @@ func TestTicksGolden(t *testing.T) {
 	refs := []market.TickRef{{Tick: -200_000, Slot: 0}, {Tick: -199_990, Slot: 1}, {Tick: -199_970, Slot: 3}}
 	golden(t, "ticks.json", append(AppendTicks(nil, st, 0, refs), '}'))
 	golden(t, "ticks_unpriced.json", append(AppendTicks(nil, st, 1, refs[:1]), '}'))
+}
+
+// TestEstimateGolden renders an estimate of which all is known, one of which nothing is,
+// and one that stands on the clamp.
+func TestEstimateGolden(t *testing.T) {
+	unknown := market.Unknown
+	render := func(name string, e chart.Estimate) {
+		t.Helper()
+		golden(t, name, append(AppendEstimate(nil, &e), '}'))
+	}
+
+	render("estimate.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_702_544_523, FeesUsd: 123.4375, FeeAPR: 15.25,
+		DivergenceUsd: -17.5, TimeInRange: 0.75, Basis: chart.BasisHours, OwnPrice: true, SplitFees: true, SplitTime: true,
+	})
+	render("estimate_unknown.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_700_006_400, FeesUsd: unknown, FeeAPR: unknown,
+		DivergenceUsd: unknown, TimeInRange: unknown, Basis: chart.BasisDays,
+	})
+	render("estimate_clamped.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_700_006_401, FeeAPR: 2e9, TimeInRange: 1,
+	})
 }
 
 func TestText(t *testing.T) {

@@ -452,5 +452,6 @@ func TestNewRefuses(t *testing.T) {
 	f("chain 7 has no RPC URL")
 	f("RPC URL 2 of chain 7: is not an http or https URL", "http://a", "ftp://user:s3cret@b")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "http://%zz")
+	f("RPC URL 1 of chain 7: is not an http or https URL", "http:///path")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "")
 }
