@@ -116,7 +116,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 		f.add(n, y, f.wrap(n.X, "(", " || planted.At(#))")...)
 		f.add(n, x, f.wrap(n.Y, "(", " || planted.At(#))")...)
 	case n.Op == token.LOR:
-		f.add(n, y, f.wrap(n.X, "(", " && !planted.At(#))")...)
+		f.add(n, y, f.wrap(n.X, "((", ") && !planted.At(#))")...)
 		f.add(n, x, f.wrap(n.Y, "(", " && !planted.At(#))")...)
 	}
 }
