@@ -47,7 +47,13 @@ const (
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), now: time.Unix(genesis+days*market.Day, 0)}
+	return newLongStage(t, days)
+}
+
+// newLongStage is a stage with a history of so many days.
+func newLongStage(t *testing.T, days int) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir(), now: time.Unix(genesis+int64(days)*market.Day, 0)}
 	source, err := sim.New(sim.Config{
 		Chain: 1, Seed: 3, Positions: 120, Pools: 20, Days: days, Genesis: genesis, StartBlock: 100,
 		PositionManager: manager, Stables: stables, Wrapped: wrapped,

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -212,10 +213,8 @@ func (s *Scenario) Flags() (flags []string) {
 // statusText counts the answers by status.
 func (s *Scenario) statusText() string {
 	var all []string
-	for status := range 600 {
-		if n := s.Statuses[status]; n > 0 {
-			all = append(all, fmt.Sprintf("%d of %d", n, status))
-		}
+	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
+		all = append(all, fmt.Sprintf("%d of %d", s.Statuses[status], status))
 	}
 	return strings.Join(all, ", ")
 }

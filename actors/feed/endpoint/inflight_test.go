@@ -64,10 +64,10 @@ func TestInFlight(t *testing.T) {
 	f(300, 0, "eth_call", 50, 5)
 	f(25, 0, "eth_call", 6, 3)
 	f(25, 0, "eth_call", 50, leastInFlight)
-	f(0, 1500, "eth_getTransactionReceipt", 10, 9)
+	f(0, 1500, "eth_getTransactionReceipt", 10, 8)
 	f(20, 1500, "eth_getTransactionReceipt", 5, 3)
 	f(100_000, 0, "eth_chainId", 1, mostInFlight)
-	f(0, 100, "eth_chainId", 1, 91)
+	f(0, 100, "eth_chainId", 1, 87)
 }
 
 // Requests begin in the order in which they were queued, never more than may be under

@@ -20,10 +20,13 @@ var costs = map[string]int{
 const defaultCost = 26
 
 const (
-	// burstPart is which part of a second's allowance is not spent evenly but at
-	// once, where nothing was asked for a while. The even rate is less by as much, so
-	// that no second has more calls than the plan allows, the first one neither.
+	// burstPart is which part of a second's allowance may be used at once, where
+	// nothing was asked for a while.
 	burstPart = 12
+	// sparePart is which part of the allowance the even rate leaves unused, so that no
+	// second has more calls than the plan allows, the first one neither. It is more
+	// than a burst: calls of which the first are delayed arrive closer together.
+	sparePart = 8
 	// After a refusal the pace is multiplied by cut, at most once in growEvery. After
 	// every growEvery without one it is multiplied by growth, or by creep when it is
 	// near the pace that was refused last, since each refusal costs a pause.
@@ -72,7 +75,7 @@ func newBucket(perSecond float64, least int) bucket {
 }
 
 // even is the rate that leaves room for a burst in every second.
-func even(perSecond float64) rate.Limit { return rate.Limit(perSecond - perSecond/burstPart) }
+func even(perSecond float64) rate.Limit { return rate.Limit(perSecond - perSecond/sparePart) }
 
 func (b *bucket) burst(perSecond float64) int { return max(b.least, 1+int(perSecond/burstPart)) }
 
