@@ -255,11 +255,16 @@ func TestString(t *testing.T) {
 		if want := strings.ToValidUTF8(s, "\ufffd"); err != nil || back != want {
 			t.Errorf("%q: got %s, %v; reads back as %q", s, String(nil, s), err, back)
 		}
+		text := String(nil, s)
+		if got := string(unescape([]byte("x"), text[1:len(text)-1])); got != "x"+back {
+			t.Errorf("%s without escapes is %q; want %q", text, got[1:], back)
+		}
 	}
 
 	f("")
 	f("plain")
 	f("\x00\x01\n\t\"\\\x7f")
+	f("\x0a\x0b\x0f\x10\x1a\x1f u001f")
 	f("a\xffb")
 	f("é😀\u2028")
 }
