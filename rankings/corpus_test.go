@@ -106,6 +106,7 @@ func (w *world) addPool() {
 	}
 	p.Hooks = []market.Address{{}, {}, {19: 1}, {19: 2}, likeHooks2}[p.ID[2]%5]
 	p.Quarantined = w.chain == 42161 && w.IntN(5) == 0
+
 	i := w.pools.Append(p)
 	w.stats.Append(market.PoolStats{})
 	w.moveTo(i, int32(w.IntN(400))-200)

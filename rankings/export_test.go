@@ -12,6 +12,7 @@ import (
 // they may differ in what they keep outside of an index.
 func ColumnsDiff(a, b *View) string {
 	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
+
 	for i := range x.NumField() {
 		switch name := x.Type().Field(i).Name; name {
 		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
@@ -39,6 +40,7 @@ func Lookups(a, b *View) (shared []string) {
 			shared = append(shared, name)
 		}
 	}
+
 	slices.Sort(shared)
 	return shared
 }
