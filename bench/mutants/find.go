@@ -109,7 +109,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 		f.wrap(n, y, n.X, "(", " || planted.At(@id))")
 		f.wrap(n, x, n.Y, "(", " || planted.At(@id))")
 	case n.Op == token.LOR:
-		f.wrap(n, y, n.X, "(", " && !planted.At(@id))")
+		f.wrap(n, y, n.X, "((", ") && !planted.At(@id))")
 		f.wrap(n, x, n.Y, "(", " && !planted.At(@id))")
 	}
 }

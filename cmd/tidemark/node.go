@@ -74,9 +74,7 @@ func (n *node) openStores() error {
 	}
 
 	var err error
-	n.store, err = storage.Open(n.dataPath(marketDir), storage.Options{
-		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
-	})
+	n.store, err = storage.Open(n.dataPath(marketDir), n.storeOptions())
 	if err != nil {
 		return adviseMarket(n.Data, err)
 	}
@@ -93,6 +91,12 @@ func (n *node) openStores() error {
 	}
 	n.addPart("accounts store", func(context.Context) error { return n.books.Close() })
 	return nil
+}
+
+func (n *node) storeOptions() storage.Options {
+	return storage.Options{
+		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
+	}
 }
 
 // listenAll binds the listeners before an account or a key is made: a start on
