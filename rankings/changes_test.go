@@ -3,9 +3,12 @@ package rankings_test
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
@@ -118,11 +121,13 @@ func TestPoolChanges(t *testing.T) {
 		c := w.view.ChangesSince(was, false, 0, func() {})
 		got := ""
 		for _, p := range c.Pools {
-			i, _ := w.view.Pool(p.ID)
-			got += fmt.Sprint(" ", i, " ", p.Kind)
+			i, there := w.view.Pool(p.ID)
+			if got += fmt.Sprint(" ", i, " ", p.Kind); !there {
+				got += " and gone"
+			}
 		}
-		if got != want {
-			t.Fatalf("got%s; want%s", got, want)
+		if got != want || c.Reverted != strings.Contains(want, "gone") {
+			t.Fatalf("got%s; want%s; reverted: %v", got, want, c.Reverted)
 		}
 	}
 
@@ -136,6 +141,75 @@ func TestPoolChanges(t *testing.T) {
 	f(" 2 changed", func() { w.pools.Mut(2).Swaps++ })
 	f(" 1 changed 3 changed", func() { w.pools.Mut(3).Holders++; w.pools.Mut(1).LiquidityChanges++ })
 	f(fmt.Sprintf(" 0 changed %d opened", n), func() { w.pools.Mut(0).FeeGrowthGlobal0X128[1]++; w.addPool() })
+
+	// A reorganisation gives the row of a pool to another one, or takes it away.
+	f(" 0 changed and gone 4 opened", func() { w.pools.Mut(4).ID[0] ^= 1 })
+	f(" 0 changed and gone", func() { w.pools.Truncate(n); w.stats.Truncate(n) })
+}
+
+// TestSmallChanges: each thing that an event writes to a position is a change, also
+// when nothing else is another, and nothing else is.
+func TestSmallChanges(t *testing.T) {
+	w := newTestWorld(t, 100)
+	f := func(want int, change func(p *market.Position)) {
+		t.Helper()
+		was := w.view
+		change(w.positions.Mut(7))
+		w.publish()
+		c := w.view.ChangesSince(was, false, 0, func() {})
+		if len(c.Positions) != want || want > 0 && c.Positions[0].Kind != rankings.Changed {
+			t.Errorf("got %v; want %d", c.Positions, want)
+		}
+	}
+	add := func(x *clmath.U128) { x.Lo++ }
+
+	w.reopen(7)
+	p := w.positions.Mut(7)
+	p.TickLower, p.TickUpper = -500, 500 // no pool's price is out of it
+	w.publish()
+	f(0, func(*market.Position) {})
+	f(1, func(p *market.Position) { p.Entries++ })
+	f(1, func(p *market.Position) { p.Owner++ })
+	f(1, func(p *market.Position) { add(&p.Liquidity) })
+	f(1, func(p *market.Position) { p.Burned = true })
+	f(1, func(p *market.Position) { p.MintedAt++ })
+	f(1, func(p *market.Position) { p.ClosedAt++ })
+	f(1, func(p *market.Position) { p.Pool++ })
+	f(1, func(p *market.Position) { p.TickLower-- })
+	f(1, func(p *market.Position) { p.TickUpper++ })
+	f(1, func(p *market.Position) { p.FeeGrowthInside0LastX128[1]++ })
+	f(1, func(p *market.Position) { p.FeeGrowthInside1LastX128[1]++ })
+	f(1, func(p *market.Position) { add(&p.Deposited0) })
+	f(1, func(p *market.Position) { add(&p.Deposited1) })
+	f(1, func(p *market.Position) { add(&p.Withdrawn0) })
+	f(1, func(p *market.Position) { add(&p.Withdrawn1) })
+	f(1, func(p *market.Position) { add(&p.Collected0) })
+	f(1, func(p *market.Position) { add(&p.Collected1) })
+	f(1, func(p *market.Position) { p.GasWei.Lo++ })
+	f(0, func(p *market.Position) { p.CloseNativeUsd++ })
+}
+
+// TestChangesKeepNoView checks that changes, which the log has for minutes, do not keep
+// the generations that they are between: the columns of each have all positions.
+func TestChangesKeepNoView(t *testing.T) {
+	w := newTestWorld(t, 100)
+	var kept []*rankings.Changes
+	var views []weak.Pointer[rankings.View]
+	for range 5 {
+		was := w.view
+		views = append(views, weak.Make(was))
+		w.change()
+		w.publish()
+		kept = append(kept, w.view.ChangesSince(was, false, 0, func() {}))
+	}
+
+	runtime.GC()
+	for i, v := range views {
+		if v.Value() != nil {
+			t.Errorf("generation %d is kept, %d after it", v.Value().Generation, len(views)-i)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // TestUnknownChanges checks when the changes are not listed.
@@ -207,6 +281,13 @@ func TestChangeLog(t *testing.T) {
 	// Many changes push the older ones out, and the newest is kept.
 	publish(1, 7, 11_002, 300_000)
 	f("4=1:7 ")
+
+	// Just as many as are kept.
+	publish(2, 11, 11_003, 1<<17)
+	publish(1, 8, 11_004, 1<<17)
+	f("5=2:11 6=1:8 ")
+	publish(2, 12, 11_005, 1)
+	f("6=1:8 7=2:12 ")
 }
 
 // BenchmarkChanges is what a generation of a million positions takes to compare

@@ -81,6 +81,21 @@ func newServer(t *testing.T, control *testControl) *Server {
 	})
 }
 
+// TestMissingDirectory checks that the error of a directory that is not there names it,
+// however long its path is.
+func TestMissingDirectory(t *testing.T) {
+	for _, dir := range []string{"gone", strings.Repeat("gone/", 40)} {
+		path, done, err := shortPath(filepath.Join(t.TempDir(), dir))
+		if len(dir) < maxSocketPath/2 {
+			done()
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), dir[:len(dir)-1]) {
+			t.Errorf("%s: got %q, %v; want an error that names it", dir, path, err)
+		}
+	}
+}
+
 // TestServer asks the socket for everything, in a short data directory and in one
 // whose path is too long for a socket's address. A file that a killed node left
 // behind is in the way.
@@ -125,6 +140,17 @@ func TestServer(t *testing.T) {
 		}
 		if _, err := Dial(t.Context(), dir); err == nil {
 			t.Error("the socket answers after its stop")
+		}
+	}
+}
+
+// TestDialNowhere checks that an error names the directory, also one whose path is too
+// long for the address of a socket.
+func TestDialNowhere(t *testing.T) {
+	for _, name := range []string{"short", strings.Repeat("long", 30)} {
+		dir := filepath.Join(t.TempDir(), name)
+		if _, err := Dial(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%v; want an error that names %s", err, dir)
 		}
 	}
 }

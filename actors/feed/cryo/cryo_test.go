@@ -1,13 +1,16 @@
 package cryo
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -315,6 +318,12 @@ func TestFormats(t *testing.T) {
 		if lines := s.Missing(); len(lines) > 0 {
 			t.Errorf("%s: missing %q", name, lines)
 		}
+		if n := len(s.headers.byNumber); n != 100 { // of the last file of logs
+			t.Errorf("%s: %d headers are in memory; want 100", name, n)
+		}
+		if open := openFiles(t, dir); len(open) > 0 {
+			t.Errorf("%s: %q are open afterwards", name, open)
+		}
 	}
 
 	check("zstd", f.write(t, ".parquet", parquet.Compression(&parquet.Zstd)))
@@ -325,6 +334,105 @@ func TestFormats(t *testing.T) {
 	check("snappy", f.write(t, ".parquet", parquet.Compression(&parquet.Snappy)))
 	check("json", f.write(t, ".json", nil))
 	check("ndjson", f.write(t, ".ndjson", nil))
+}
+
+// openFiles lists the files of a directory that this process has open.
+func openFiles(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	list, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range list {
+		if path, _ := os.Readlink(fd); strings.HasPrefix(path, dir) {
+			open = append(open, filepath.Base(path))
+		}
+	}
+	return open
+}
+
+// TestOtherCuts: the datasets need not be cut at the same blocks, and logs of other
+// contracts and events are passed over.
+func TestOtherCuts(t *testing.T) {
+	f := newFixture()
+	var other, foreign, bare logRow
+	other, foreign, bare = f.logs[0], f.logs[0], f.logs[0]
+	unknown := keccak([]byte("Unknown()"))
+	other.Topic0, other.LogIndex = unknown[:], 90
+	foreign.Address, foreign.LogIndex = tokenA[:], 91
+	bare.Topic0, bare.Topic1, bare.Topic2, bare.Topic3, bare.LogIndex = nil, nil, nil, nil, 92
+	rows := append([]logRow{other, foreign, bare}, f.logs...)
+
+	dir := t.TempDir()
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000100_to_00000399", rows)
+	for first := 100; first < 400; first += 50 {
+		blocks, txs := f.heads[first-100:first-50], []txRow{}
+		for _, tx := range f.txs {
+			if int(tx.Block) >= first && int(tx.Block) < first+50 {
+				txs = append(txs, tx)
+			}
+		}
+		writeRows(t, dir, ".ndjson", nil, fmt.Sprintf("ethereum__blocks__%08d_to_%08d", first, first+49), blocks)
+		writeRows(t, dir, ".ndjson", nil, fmt.Sprintf("ethereum__transactions__%08d_to_%08d", first, first+49), txs)
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := read(t, s); cmp.Diff(f.blocks, got) != "" {
+		t.Errorf("other blocks (-want +got):\n%s", cmp.Diff(f.blocks, got))
+	}
+}
+
+// TestLongFile: a file with many events gives several spans, each of whole blocks, and
+// an error in any of them ends the reading.
+func TestLongFile(t *testing.T) {
+	f := newFixture()
+	donate := encode(f.blocks[1].Logs[1].Event)
+	const perBlock = 130
+	for i := range uint32(2*spanEvents + 2000) {
+		n := 200 + uint64(i/perBlock)
+		f.log(n, 1000+i%perBlock, keccak(fmt.Appendf(nil, "many %d", n)), donate)
+	}
+	dir := f.write(t, ".ndjson", nil)
+
+	spans := 0
+	each := func(failing int) error {
+		t.Helper()
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans = 0
+		at := market.Head{Number: 99}
+		return s.Each(t.Context(), func(span *market.Span) error {
+			if span.From != at.Number+1 || span.Parent != at.Hash {
+				t.Errorf("span %d to %d after %+v", span.From, span.To, at)
+			}
+			events := 0
+			for i := range span.Blocks {
+				events += len(span.Blocks[i].Logs)
+			}
+			if events > spanEvents+perBlock+3 {
+				t.Errorf("a span has %d events", events)
+			}
+			at = span.Head()
+			if spans++; spans == failing {
+				return fmt.Errorf("span %d is refused", spans)
+			}
+			return nil
+		})
+	}
+
+	if err := each(-1); err != nil || spans != 5 { // of three files, one of them in three
+		t.Fatalf("%d spans, %v", spans, err)
+	}
+	for _, n := range []int{2, 4} { // within a file, and at its end
+		if err := each(n); err == nil || err.Error() != fmt.Sprintf("span %d is refused", n) || spans != n {
+			t.Errorf("when span %d is refused, %d are given: %v", n, spans, err)
+		}
+	}
 }
 
 // TestMissing: what is not there is named, with its blocks.
@@ -368,10 +476,158 @@ func TestMissing(t *testing.T) {
 	f(func(x *fixture, _ *Config) { x.heads = append(x.heads[:10:10], x.heads[11:]...) }, "",
 		"blocks: 1 blocks from 110 to 110 have events and no row")
 	f(func(x *fixture, _ *Config) { x.logs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.txs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
 	f(func(x *fixture, _ *Config) { x.logs[3].Data = x.logs[3].Data[1:] }, "", "log 6 of block 110")
+	f(func(x *fixture, _ *Config) { x.heads[7].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.heads[7].Hash = x.heads[7].Hash[1:] }, "", "31 bytes; want 32")
+	f(func(x *fixture, _ *Config) { x.txs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.tokens[1].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.heads = append(x.heads, x.heads[7]); x.heads[300].Time++ }, "",
+		"here and 0x")
 
 	f(nothing, "ethereum__transactions__00000100_to_00000399.ndjson", "",
 		"transactions: those of 23 blocks from 110 to 396")
 	f(nothing, "ethereum__erc20_metadata__00000399_to_00000399.ndjson", "", "erc20_metadata: 2 tokens")
+	f(func(x *fixture, _ *Config) {
+		x.logs = slices.DeleteFunc(x.logs, func(l logRow) bool { return bytes.Equal(l.Address, positions[:]) })
+	}, "", "", "logs: none of the position manager "+positions.String())
 	f(func(x *fixture, _ *Config) { x.heads = x.heads[:298] }, "", "", "blocks: no row after block 397")
+}
+
+// split is a fixture with events in blocks where the files of its datasets meet, and
+// writes those files.
+func split(t *testing.T) (f *fixture, dir string) {
+	t.Helper()
+	f, whole := new(fixture), newFixture()
+	f.heads, f.tokens = whole.heads, whole.tokens
+	for _, n := range []uint64{105, 198, 199, 200, 201, 299, 300, 399} {
+		if n == 105 {
+			f.block(n, whole.blocks[0].Logs[0].Event)
+			continue
+		}
+		f.block(n, market.TransferNFT{To: market.Address{0xcc}, ID: n})
+	}
+
+	dir = t.TempDir()
+	ranges := func(name string, bounds ...uint32) {
+		for i := 1; i < len(bounds); i++ {
+			first, last := bounds[i-1], bounds[i]-1
+			file := fmt.Sprintf("ethereum__%s__%08d_to_%08d", name, first, last)
+			within := func(n uint32) bool { return n >= first && n <= last }
+			switch name {
+			case "logs":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.logs, func(r logRow) bool { return within(r.Block) }))
+			case "blocks":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.heads, func(r blockRow) bool { return within(r.Block) }))
+			case "transactions":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.txs, func(r txRow) bool { return within(r.Block) }))
+			}
+		}
+	}
+	ranges("logs", 100, 200, 300, 400)
+	ranges("blocks", 100, 199, 201, 300, 301, 400)
+	ranges("transactions", 100, 199, 201, 300, 301, 400)
+	writeRows(t, dir, ".ndjson", nil, "ethereum__erc20_metadata__00000399_to_00000399", f.tokens)
+	return f, dir
+}
+
+func only[T any](rows []T, keep func(T) bool) (list []T) {
+	for _, r := range rows {
+		if keep(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// The files of datasets may meet anywhere: each block and transaction is found.
+func TestFilesThatMeet(t *testing.T) {
+	f, dir := split(t)
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := read(t, s)
+	if d := cmp.Diff(f.blocks, got); d != "" {
+		t.Errorf("other blocks (-want +got):\n%s", d)
+	}
+	if lines := s.Missing(); len(lines) > 0 {
+		t.Errorf("missing %q", lines)
+	}
+}
+
+// The first error of who takes the spans ends the reading, wherever the span was cut, and
+// no file stays open.
+func TestEachStops(t *testing.T) {
+	f := newFixture()
+	pool := f.blocks[0].Logs[0].Event.(market.Initialize).Pool
+	f.blocks, f.logs, f.txs = nil, nil, nil
+	for n := range uint64(60) {
+		events := make([]market.Event, 100)
+		for i := range events {
+			events[i] = market.Donate{Pool: pool, Sender: positions}
+		}
+		f.block(100+n, events...)
+	}
+	dir := f.write(t, ".parquet", parquet.Compression(&parquet.Zstd))
+
+	spans := 0
+	for stop := 0; stop <= spans; stop++ {
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, full := 0, errors.New("the disk is full")
+		err = s.Each(t.Context(), func(*market.Span) error {
+			if calls++; calls == stop {
+				return full
+			}
+			return nil
+		})
+		if spans = max(spans, calls); stop > 0 && (!errors.Is(err, full) || calls != stop) || stop == 0 && err != nil {
+			t.Errorf("span %d is refused: %v after %d calls", stop, err, calls)
+		}
+		if lines := s.Missing(); stop == 0 && (len(lines) != 1 || !strings.Contains(lines[0], "no positions")) {
+			t.Errorf("missing %q; want the position manager's logs", lines)
+		}
+	}
+	if spans < 3 {
+		t.Errorf("only %d spans", spans)
+	}
+
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		if open, _ := os.Readlink(link); strings.HasPrefix(open, dir) {
+			t.Errorf("%s is still open", open)
+		}
+	}
+}
+
+// Logs of other contracts, and such without a topic, are passed over.
+func TestOtherLogs(t *testing.T) {
+	f := newFixture()
+	hash := keccak([]byte("another"))
+	f.log(120, 0, hash, event(market.Address{0xdd}, "Transfer(address,address,uint256)", 3, word(1), word(2), word(3)))
+	f.log(120, 1, hash, event(manager, "Other(uint256)", 0, word(3)))
+	f.log(120, 2, hash, encoded{address: manager, data: []byte{1, 2, 3}})
+
+	s, err := Open(f.write(t, ".ndjson", nil), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := read(t, s)
+	if d := cmp.Diff(f.blocks, got); d != "" {
+		t.Errorf("other blocks (-want +got):\n%s", d)
+	}
+}
+
+// Blocks of which something is missing are counted once each, block 0 too.
+func TestMissingBlocks(t *testing.T) {
+	var m missing
+	for _, block := range []uint64{0, 0, 3, 3, 7} {
+		m.add(block)
+	}
+	if got := m.String(); got != "3 blocks from 0 to 7" {
+		t.Errorf("missing are %s", got)
+	}
 }
