@@ -243,6 +243,12 @@ func TestIdleLeaseComesBack(t *testing.T) {
 	if got := r.stored(k).Lease; got != 10 {
 		t.Errorf("lease after more than a second = %d; want 10", got)
 	}
+
+	// Units that a kill would not count are not to be had without a new lease.
+	early := r.reg.Book().Admit(k, r.now)
+	if v := r.reg.Book().Reserve(&early, 10); v != accounts.Unleased {
+		t.Errorf("a reservation on a lease that was given back: %d; want Unleased", v)
+	}
 	if v := r.spend(k, 10, 10); v != accounts.Granted {
 		t.Errorf("the next request: %d; want Granted", v)
 	}

@@ -351,11 +351,11 @@ func TestShownHeads(t *testing.T) {
 	f("15 headers in 10 s", shown(31, 1.5), 6, 0, 25)
 
 	again := new(shownHeads)
-	for range 2 {
-		again.add(header(1, 1), now)
+	for i := range 2 {
+		again.add(header(1, 1), now.Add(time.Duration(i)*time.Second))
 	}
-	if len(again.list) != 1 {
-		t.Errorf("one header that came twice is kept %d times", len(again.list))
+	if len(again.list) != 1 || !again.at.Equal(now) {
+		t.Errorf("a header that came twice is kept %d times and makes the heads of %s newer", len(again.list), now)
 	}
 }
 
