@@ -32,6 +32,9 @@ type stage struct {
 	feed  *sim.Feed
 	chain *Chain
 	now   time.Time
+
+	tee     func(market.ChainID, []byte, []byte) ([]byte, error)
+	follows bool // the chain is opened as one that another node writes
 }
 
 var (
@@ -47,7 +50,12 @@ const (
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), now: time.Unix(genesis+days*market.Day, 0)}
+	return (&stage{}).start(t)
+}
+
+func (s *stage) start(t *testing.T) *stage {
+	t.Helper()
+	s.t, s.dir, s.now = t, t.TempDir(), time.Unix(genesis+days*market.Day, 0)
 	source, err := sim.New(sim.Config{
 		Chain: 1, Seed: 3, Positions: 120, Pools: 20, Days: days, Genesis: genesis, StartBlock: 100,
 		PositionManager: manager, Stables: stables, Wrapped: wrapped,
@@ -67,18 +75,23 @@ func newStage(t *testing.T) *stage {
 func (s *stage) open() {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(s.dir, storage.Options{Logger: quiet})
+	store, err := storage.Open(s.dir, storage.Options{Logger: quiet, Tee: s.tee})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 
+	open := Open
+	if s.follows {
+		open = Follow
+	}
 	params := value.DefaultParams()
 	params.Stables, params.WrappedNative = stables, wrapped
 	s.store, s.board = store, new(rankings.Board)
-	s.chain, err = Open(Config{
+	s.chain, err = open(Config{
 		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 100},
 		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute, Opened: s.now,
-		Log: quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
+		Shared: s.tee != nil,
+		Log:    quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
 	}, store, s.board)
 	if err != nil {
 		s.t.Fatal(err)

@@ -92,7 +92,7 @@ func (c *Chain) beginAnew() {
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
 	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
 	c.status = rankings.ChainStatus{
-		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
+		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair, Role: c.status.Role,
 	}
 	c.publishStatus()
 }
@@ -108,6 +108,9 @@ func (c *Chain) ledgerConfig() ledger.Config {
 // 100 µs or so of work. It changes nothing
 // that a reader sees, so readers may run at the same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
+	if c.following {
+		return c.loadReplica()
+	}
 	if c.ledger != nil {
 		return nil
 	}
@@ -119,26 +122,17 @@ func (c *Chain) Load(stop func() bool) error {
 		return errors.New("stopped while loading")
 	}
 
-	st := c.kept.State
-	c.ledger = ledger.From(c.ledgerConfig(), st, undos, func() { stop() })
-	for i := range st.Tokens.Len() {
-		if t := st.Tokens.At(i); t.BadDecimals {
-			c.missing = append(c.missing, t.Address)
-		}
-	}
-	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
-
-	// Stats of an earlier format have no windows of an hour.
-	c.stale = make([]bool, st.Pools.Len())
-	for i := range min(c.stats.Len(), st.Pools.Len()) {
-		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
-	}
+	c.continueFrom(c.kept.State, undos, func() { stop() })
 	return nil
 }
 
 // Complete gives the view of the loaded records what every question needs. pause is
 // called every 100 µs or so of work.
 func (c *Chain) Complete(pause func()) {
+	if c.following {
+		c.completeReplica(pause)
+		return
+	}
 	c.kept = nil
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	c.publishStatus()

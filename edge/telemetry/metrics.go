@@ -31,6 +31,8 @@ var Metrics = []Metric{
 		"1; the labels name the build and its data format."},
 	{"tidemark_chain_commit_seconds", "histogram", "chain", "Time of a chain's commits to the store."},
 	{"tidemark_chain_events_total", "counter", "chain", "Events applied to the ledger."},
+	{"tidemark_chain_follow_seconds", "histogram", "chain",
+		"Time to take a cut of the chain's writer, up to its generation on the board; none without a cluster."},
 	{"tidemark_chain_generation", "gauge", "chain", "Number of the published generation; 0 before the first."},
 	{"tidemark_chain_generation_age_seconds", "gauge", "chain",
 		"Age of the published data: time since its block was last confirmed. NaN before the first generation."},
