@@ -67,7 +67,7 @@ func TestOneRefreshAtATime(t *testing.T) {
 	gate := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet,
-		Tee: func(id market.ChainID, _ []byte) error {
+		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
 			if commits.Add(1); inside.Add(1) > 1 {
 				t.Errorf("chain %d commits beside another one", id)
 			}
@@ -76,7 +76,7 @@ func TestOneRefreshAtATime(t *testing.T) {
 				t.Errorf("chain %d gave its turn away before its commit", id)
 			}
 			inside.Add(-1)
-			return nil
+			return nil, nil
 		}})
 	if err != nil {
 		t.Fatal(err)

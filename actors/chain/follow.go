@@ -40,14 +40,24 @@ func (n note) encode(shared bool) ([]byte, error) {
 // Follow opens the chain as one that another node writes. It serves what the store has
 // at once, as Open does. Load and Complete come next, then Take for every cut.
 func Follow(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
-	c, err := Open(cfg, store, board)
-	if err != nil {
+	c := &Chain{Config: cfg, store: store, board: board, everything: true, following: true}
+	c.status.Role = rankings.Follower
+	if err := c.open(); err != nil {
 		return nil, err
 	}
-	c.following, c.ledger = true, nil
-	c.status.Role = rankings.Follower
-	c.publishStatus()
+	c.ledger = nil
 	return c, nil
+}
+
+// showStored puts the view of stored data on the board, without its records. A node that
+// stops to write a chain goes on to serve the view that it has, if it is the same one.
+func (c *Chain) showStored(view *rankings.View) {
+	if on, ok := c.board.Load().Chain(c.ID()); ok && c.following && on.View != nil &&
+		on.View.Generation == view.Generation && on.View.Warm() {
+		c.view = on.View
+		return
+	}
+	c.board.Publish(view)
 }
 
 // Following reports whether another node writes the chain.

@@ -14,20 +14,27 @@ import (
 // generation that is damaged is not served; Load and Refresh build another.
 func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
 	c := &Chain{Config: cfg, store: store, board: board, everything: true}
-	c.status.Enabled, c.status.Offline = true, store.Offline(c.ID())
-	kept, err := store.Restore(c.ID())
-	if err != nil {
+	if err := c.open(); err != nil {
 		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Chain) open() error {
+	c.status.Enabled, c.status.Offline = true, c.store.Offline(c.ID())
+	kept, err := c.store.Restore(c.ID())
+	if err != nil {
+		return err
 	}
 
 	// Generations of commits that the store has lost are not numbered again.
-	c.generation = store.LastGeneration(c.ID())
-	if r := store.Rollback(c.ID()); r != nil {
+	c.generation = c.store.LastGeneration(c.ID())
+	if r := c.store.Rollback(c.ID()); r != nil {
 		c.status.Repair, c.repairTo = r.String(), r.Block
 	}
 	if kept == nil {
 		c.beginAnew()
-		return c, nil
+		return nil
 	}
 
 	c.kept, c.generation = kept, max(c.generation, kept.Generation)
@@ -38,12 +45,12 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		} else {
 			view.Confirm(c.believeStored(kept.Confirmed))
 			c.view = view
-			board.Publish(view)
+			c.showStored(view)
 		}
 	}
 
 	c.publishStatus()
-	return c, nil
+	return nil
 }
 
 // Rebuild drops the damaged data of a chain and opens it empty.
