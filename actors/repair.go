@@ -61,6 +61,9 @@ func nextPause(last time.Duration) time.Duration {
 }
 
 func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
+	if a.member != nil {
+		return a.openMember(config)
+	}
 	if a.damage == nil {
 		a.damage = a.store.Damaged(config.Ledger.Chain) // found when the store was opened
 	}

@@ -95,6 +95,7 @@ func sameMembers(a, b *block.Bitmap) bool {
 	if a.Len() > b.Len() {
 		x, y = y, x
 	}
+
 	for i := range len(x) - 1 {
 		if x[i] != y[i] {
 			return false

@@ -257,6 +257,13 @@ func (c *Chain) Hear(text []byte) error {
 	return nil
 }
 
+// Refuse notes that this node cannot follow the writer. The next thing that it hears
+// takes the note away.
+func (c *Chain) Refuse(err error) {
+	c.status.Stopped, c.status.StopReason = true, err.Error()
+	c.publishStatus()
+}
+
 // Forget drops the data that this node has of the chain, so that it can be taken from
 // the cluster again.
 func Forget(store *storage.Store, board *rankings.Board, id market.ChainID) error {

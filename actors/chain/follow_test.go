@@ -77,6 +77,7 @@ func sameAnswers(t *testing.T, a, b *stage) {
 		t.Errorf("confirmed at %d with %v; the other node at %d with %v",
 			one.Confirmed(), one.FeedPrices, two.Confirmed(), two.FeedPrices)
 	}
+
 	logged, heard := a.board.Load().Log.After(0), b.board.Load().Log.After(0)
 	for i := range heard {
 		x, y := logged[len(logged)-1-i], heard[len(heard)-1-i]

@@ -22,6 +22,8 @@ type Chain struct {
 	subject string
 	metrics *chainMetrics
 
+	ctx  context.Context // ends with Stop
+	stop context.CancelFunc
 	wake chan struct{} // a cut was stored, or this node is to write; of capacity 1
 	told atomic.Pointer[[]byte]
 
@@ -48,11 +50,12 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
 		metrics: newChainMetrics(c.cfg.Metrics, id),
 	}
+	ch.ctx, ch.stop = context.WithCancel(c.ctx)
 	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
 		return nil, fmt.Errorf("cannot listen to the writer of chain %d: %w", id, err)
 	}
 	if mayWrite {
-		c.work.Go(func() { ch.campaign(c.ctx) })
+		c.work.Go(func() { ch.campaign(ch.ctx) })
 	}
 
 	c.mu.Lock()
@@ -90,6 +93,19 @@ func (ch *Chain) Start(stored []byte) error {
 	ch.resign()
 	ch.at, ch.seen = at, at.Sequence
 	return nil
+}
+
+// Stop ends an append that waits for the servers, and gives the leadership back.
+func (ch *Chain) Stop() { ch.stop() }
+
+// HasAll reports whether the stream has every cut of the chain, from the first on.
+func (ch *Chain) HasAll(ctx context.Context) bool {
+	m, err := ch.messageAfter(ctx, 0)
+	if err != nil || m == nil {
+		return false
+	}
+	h, _, err := decodeHeader(m.Data)
+	return err == nil && h.number == 1 && h.part == 0
 }
 
 const (
@@ -226,7 +242,7 @@ func (ch *Chain) Append(batch, note []byte) (Place, error) {
 	}
 
 	started := time.Now()
-	ctx, cancel := context.WithTimeout(ch.c.ctx, appendTimeout)
+	ctx, cancel := context.WithTimeout(ch.ctx, appendTimeout)
 	defer cancel()
 	for part, message := range messages {
 		id := fmt.Sprintf("%d.%d.%d.%x", ch.id, ch.at.Number+1, part, hash[:8])
@@ -283,7 +299,7 @@ func (ch *Chain) beatSubject() string { return fmt.Sprintf("beat.%d", ch.id) }
 
 // Tell tells the followers where the writer stands. It does not wait.
 func (ch *Chain) Tell(text []byte) {
-	if err := ch.c.nc.Publish(ch.beatSubject(), text); err != nil && ch.c.ctx.Err() == nil {
+	if err := ch.c.nc.Publish(ch.beatSubject(), text); err != nil && ch.ctx.Err() == nil {
 		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -203,7 +204,7 @@ func (c *Cluster) whileStarting(
 
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("cannot %s within %s: %w", what, openTimeout, err)
+			return fmt.Errorf("cannot %s: %w", what, err)
 		case <-time.After(startPause):
 		}
 	}
@@ -211,6 +212,30 @@ func (c *Cluster) whileStarting(
 
 // passes reports whether servers answer so while they start or elect a leader.
 func passes(err *jetstream.APIError) bool { return err.Code >= 500 }
+
+// Agree returns what all nodes of the cluster have under a name: value, if none of them
+// has named one before.
+func (c *Cluster) Agree(ctx context.Context, name, value string) (agreed string, err error) {
+	what := "read what the cluster has as " + name
+	key := strings.ReplaceAll(name, " ", "/")
+
+	err = c.whileStarting(ctx, what, func(ctx context.Context) error {
+		_, err := c.nodes.Create(ctx, key, []byte(value))
+		if !errors.Is(err, jetstream.ErrKeyExists) {
+			agreed = value
+			return err
+		}
+		e, err := c.nodes.Get(ctx, key)
+		if err == nil {
+			agreed = string(e.Value())
+		}
+		return err
+	})
+	return agreed, err
+}
+
+// Cut ends the connection without a word to anyone, as a dead process does.
+func (c *Cluster) Cut() { c.nc.Close() }
 
 // Close gives back what this node leads and ends the connection.
 func (c *Cluster) Close() {

@@ -239,6 +239,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Add(whole[0])
 	f.Add(whole[0][:headerLen])
+
 	f.Fuzz(func(t *testing.T, message []byte) {
 		a := assembly{}
 		cut, err := a.add(1, message)

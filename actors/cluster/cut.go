@@ -110,6 +110,7 @@ func decodeHeader(message []byte) (h header, body []byte, err error) {
 		return h, nil, broken("a message of %d bytes is no part of a cut that this program knows",
 			len(message))
 	}
+
 	b := message[len(magic):]
 	h.part, h.parts = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	h.format, h.number = binary.BigEndian.Uint16(b[4:]), binary.BigEndian.Uint64(b[6:])

@@ -101,7 +101,7 @@ func TestServersThatMayLoseCutsAreRefused(t *testing.T) {
 	a, b := three.member("a", false), three.member("b", false)
 	takes(t, b, []byte("one"), appends(t, a, []byte("one")))
 	leader := a.c.stream.CachedInfo().Cluster.Leader
-	for _, one := range three.all {
+	for _, one := range three.All {
 		if one.Name() == leader {
 			one.Shutdown()
 		}
@@ -115,7 +115,7 @@ func TestNoServers(t *testing.T) {
 	cfg := s.config("a")
 	b := s.member("b", true)
 	ends(t, b)
-	s.all[0].Shutdown()
+	s.All[0].Shutdown()
 	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), cfg.Servers[0]) {
 		t.Errorf("Open answers %v", err)
 	}

@@ -27,6 +27,8 @@ type loaded struct {
 
 	// acceptLost is a flag alone: nobody accepts a loss in advance.
 	acceptLost bool
+	// insecureCluster is one too: a cluster that may lose data is no setting.
+	insecureCluster bool
 	// reload loads the configuration again, from where it came.
 	reload func() (*loaded, error)
 
