@@ -69,7 +69,7 @@ e2e-limits: build ## the real contracts at their limits, and lost events found a
 e2e-latency: build ## how long a block takes to the page, by subscription and by polling, in a minute
 	cd bench/oracle && npm ci --ignore-scripts --silent && node e2e-latency.mjs --binary ../../tidemark
 
-backfill-rate: ## events, sparse blocks and live calls a second through a provider at 100 ms, in 2 minutes
+backfill-rate: ## events a second through a provider at 100 ms and from an archive, beside memory's; in 3 minutes
 	go run ./bench/oracle/backfill
 
 e2e-wrong: ## the same with six rules broken one at a time: each must be noticed

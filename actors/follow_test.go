@@ -104,6 +104,7 @@ func (f *fleet) spec(set *metrics.Set, log *slog.Logger) ChainSpec {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	return ChainSpec{Feed: downFeed{source, new(atomic.Bool)}, Config: chain.Config{
 		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 1},
 		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute, Shared: true,
@@ -117,6 +118,7 @@ func (m *member) stop() {
 		return
 	}
 	m.stopped = true
+
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := m.node.Stop(ctx); err != nil {
@@ -184,6 +186,7 @@ func pageOf(t *testing.T, m *member, v *rankings.View) (page string, ok bool) {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintln(&b, v.State.Head, v.FeedPrices)
+
 	for by := range rankings.PositionSort(8) {
 		q := rankings.PositionQuestion{Sort: by, Status: rankings.AnyStatus, IncludeRisky: true}
 		s, err := rankings.SearchPositions([]*rankings.View{v}, &q)

@@ -26,11 +26,8 @@ func BuildCorpus(
 	if _, err := corpus.Read(dir); !errors.Is(err, corpus.ErrNone) {
 		return nil, errors.Join(fmt.Errorf("cannot make a corpus in %s: there is one", dir), err)
 	}
-	err := os.RemoveAll(corpus.DataDir(dir)) // one that was not finished
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err != nil {
+	// There may be one that was not finished.
+	if err := errors.Join(os.RemoveAll(corpus.DataDir(dir)), os.MkdirAll(dir, 0o755)); err != nil {
 		return nil, fmt.Errorf("cannot make a corpus: %w", err)
 	}
 
@@ -55,25 +52,25 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 	if err != nil {
 		return err
 	}
-	args, err := r.Spec.Args(corpus.Node{})
+	args, err := r.Spec.Args(&corpus.Node{})
 	if err != nil {
 		return err
 	}
-	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(corpus.Node{}), dir)
+	n, err := process.StartNode(ctx, all, args, corpus.DataDir(dir), r.Spec.Config(&corpus.Node{}), dir)
 	if err != nil {
 		return err
 	}
 
-	p := progress{n, &r.Spec, out, term.IsTerminal(int(out.Fd())), time.Now()}
-	err = n.WaitUntil(ctx, func(h *tidemark.Health) bool {
+	p := progress{n, r.Spec.Events(), out, term.IsTerminal(int(out.Fd())), time.Now()}
+	err = waitUntil(ctx, n, func(h *tidemark.Health) bool {
 		p.show()
-		return process.Ready(h)
+		return ready(h)
 	})
 	if p.terminal {
 		fmt.Fprintln(out)
 	}
 	r.Seconds, r.CPU = time.Since(n.Began).Seconds(), n.CPU().Seconds()
-	r.Events, _ = p.events()
+	r.Events = p.events()
 	return errors.Join(err, n.Stop())
 }
 
@@ -82,21 +79,14 @@ func runHistory(ctx context.Context, dir string, r *corpus.Record, out *os.File)
 // in the last blocks. The number of all is an estimate.
 type progress struct {
 	node     *process.Node
-	spec     *corpus.Spec
+	all      int64 // events
 	out      *os.File
 	terminal bool
 	shown    time.Time
 }
 
-// events is how many events the node has applied, and about how many there are.
-func (p *progress) events() (done, all int64) {
-	values := p.node.Counters()
-	for i, c := range corpus.Chains[:p.spec.Chains] {
-		done += int64(values[fmt.Sprintf(`tidemark_chain_events_total{chain="%d"}`, c.ID)])
-		all += p.spec.Events(i)
-	}
-	return done, all
-}
+// events is how many events the node has applied.
+func (p *progress) events() int64 { return int64(sumCounter(nil, p.node.Counters(), eventsCount)) }
 
 func (p *progress) show() {
 	pause, start, end := 10*time.Second, "", "\n"
@@ -108,7 +98,7 @@ func (p *progress) show() {
 	}
 
 	p.shown = time.Now()
-	done, all := p.events()
-	left := time.Since(p.node.Began).Seconds() * float64(max(all-done, 0)) / float64(max(done, 1))
-	fmt.Fprintf(p.out, "%s%d of about %d events, about %.0f s left%s", start, done, all, left, end)
+	done := p.events()
+	left := time.Since(p.node.Began).Seconds() * float64(max(p.all-done, 0)) / float64(max(done, 1))
+	fmt.Fprintf(p.out, "%s%d of about %d events, about %.0f s left%s", start, done, p.all, left, end)
 }

@@ -37,8 +37,7 @@ func unpack(body []byte) ([]byte, error) {
 	return body, nil
 }
 
-// isFree reports whether an answer says that it is not whole, and so costs
-// nothing.
+// isFree reports whether an answer says that it is not whole: such ones cost nothing.
 func isFree(body []byte) bool {
 	return bytes.Contains(body, []byte(`"transactionsDegraded":true`)) ||
 		bytes.Contains(body, []byte(`"partial":true`))

@@ -1,10 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -17,18 +17,14 @@ import (
 
 // ask runs a load against the node and counts its units.
 func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	cfg.Addr, cfg.Check, cfg.Free = s.node.API, checkAnswer, isFree
+	cfg.Addr, cfg.Check, cfg.Free, cfg.ServerCPU = s.node.API, checkAnswer, isFree, s.node.CPU
 	if cfg.Keys == nil {
 		cfg.Keys = s.asking
-	}
-	if s.node.Child != nil {
-		cfg.ServerCPU = s.node.CPU
 	}
 
 	r, err := s.runLoad(ctx, cfg)
 	if r != nil {
-		s.run.Units.Answered += r.Charged
-		s.run.Units.Expected += r.Expected
+		s.countUnits(r.Charged, r.Expected)
 		if r.Charged != r.Expected {
 			r.Note("%d units were answered; %d expected", r.Charged, r.Expected)
 		}
@@ -38,41 +34,32 @@ func (s *suite) ask(ctx context.Context, cfg load.Config) (*load.Result, error) 
 
 // runLoad runs a load with the suite's settings where cfg has none.
 func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, error) {
-	if cfg.Connections == 0 {
-		cfg.Connections = s.Connections
-	}
-	if cfg.Length == 0 {
-		cfg.Length = s.Length
-	}
+	cfg.Connections = cmp.Or(cfg.Connections, s.Connections)
+	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
 }
 
-// askProfiled is ask with a CPU profile of the node, when profiles are wanted:
-// NAME.pprof, of the last round.
+// askProfiled is ask with a CPU profile of the node, if wanted: NAME.pprof, of the last round.
 func (s *suite) askProfiled(ctx context.Context, name string, cfg load.Config) (*load.Result, error) {
 	if s.Profiles == "" || s.node.Ops == "" {
 		return s.ask(ctx, cfg)
 	}
 
 	done := make(chan error, 1)
-	go func() {
-		path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
-		a, err := process.Ask(s.node.Ops, path, "")
-		if err == nil {
-			err = os.MkdirAll(s.Profiles, 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(s.Profiles, name+".pprof"), a.Body, 0o644)
-		}
-		done <- err
-	}()
+	go func() { done <- s.keepProfile(name) }()
 	r, err := s.ask(ctx, cfg)
-	if profileErr := <-done; profileErr != nil {
-		err = errors.Join(err, fmt.Errorf("cannot keep a profile: %w", profileErr))
+	return r, errors.Join(err, <-done)
+}
+
+func (s *suite) keepProfile(name string) error {
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(s.Length.Seconds())))
+	a, err := process.Ask(s.node.Ops, path, "")
+	if err != nil {
+		return err
 	}
-	return r, err
+	return keepFile(s.Profiles, name+".pprof", a.Body)
 }
 
 // leastProbe is how long the size of bodies is looked for at least: on a machine that
@@ -91,14 +78,14 @@ func (s *suite) compareWithLimit(
 	if first.Requests == 0 {
 		return fmt.Errorf("no good answer: %v", first.Problems)
 	}
-	cmd := process.Self("bench", "constant", "--bytes", fmt.Sprint(first.MeanBody()))
+	cmd := process.Self("bench", "constant", "--bytes", fmt.Sprint(first.BodyBytes))
 	limit, err := process.Launch(ctx, s.cores, cmd, filepath.Join(s.scratch, "limit.log"))
 	if err != nil {
 		return err
 	}
 	defer limit.Stop()
 
-	constant := load.Mix{{Name: "constant", Weight: 1, Path: load.Fixed("/v1/positions")}}
+	constant := one("constant", 0, load.Fixed("/v1/positions"))
 	return s.compare(ctx, out,
 		func(ctx context.Context) (*load.Result, error) {
 			return s.askProfiled(ctx, out.Name, load.Config{Mix: mix, Header: header})
@@ -113,86 +100,58 @@ func (s *suite) compareWithLimit(
 // compare measures a node and what it is compared with in turns: the rounds
 // with the median throughput, and the medians of the rounds' ratios.
 func (s *suite) compare(ctx context.Context, out *report.Scenario, node, other load.Side) error {
-	nodes, others, err := s.runRounds(ctx, out, s.Rounds, node, other)
+	sides, err := s.runRounds(ctx, out, s.Rounds, node, other)
 	if err != nil {
 		return err
 	}
 
-	ratios, cpus := load.Ratios(nodes, others)
+	ratios, cpus := load.Ratios(sides[0], sides[1])
 	out.Ratio, out.RatioCPU = load.Median(ratios), load.Median(cpus)
 	out.Spread = (slices.Max(ratios) - slices.Min(ratios)) / max(out.Ratio, 1e-9)
-	limit := measureOf(load.Middle(others))
-	out.Limit = &limit
+	out.Limit = &load.Middle(sides[1]).Measure
 	return nil
 }
 
 // askAlone measures the node without a comparison.
 func (s *suite) askAlone(ctx context.Context, out *report.Scenario, cfg load.Config) (*load.Result, error) {
-	nodes, _, err := s.runRounds(ctx, out, 1, func(ctx context.Context) (*load.Result, error) {
+	sides, err := s.runRounds(ctx, out, 1, func(ctx context.Context) (*load.Result, error) {
 		return s.askProfiled(ctx, out.Name, cfg)
-	}, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return nodes[0], nil
+	return sides[0][0], nil
 }
 
-// runRounds runs rounds and writes down the node's side: the middle round, what
-// the answers of all rounds were, and what the node did meanwhile.
+// runRounds runs rounds and writes down the first side, the node's: the middle round,
+// what the answers of all rounds were, and what the node did meanwhile.
 func (s *suite) runRounds(
-	ctx context.Context, out *report.Scenario, rounds int, node, other load.Side,
-) (nodes, others []*load.Result, err error) {
+	ctx context.Context, out *report.Scenario, rounds int, sides ...load.Side,
+) ([][]*load.Result, error) {
 	published := s.watchGenerations()
 	before := s.node.Counters()
-	nodes, others, err = load.InTurns(ctx, rounds, node, other)
+	all, err := load.InTurns(ctx, rounds, sides...)
 	seen := published()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
-	mid := load.Middle(nodes)
+	mid := load.Middle(all[0])
 	if err := s.keepHistogram(out.Name, mid); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out.Rounds, out.Node = rounds, measureOf(mid)
+	out.Rounds, out.Node, out.Series = rounds, mid.Measure, mid.Series
 	out.CacheShare = cacheShare(before, s.node.Counters())
-	for _, r := range nodes {
+	for _, r := range all[0] {
 		out.Add(&r.Answers)
 	}
-	for i, t := range mid.Series {
-		out.Series = append(out.Series, report.Point{
-			Seconds:   float64(i) * load.TickLength.Seconds(),
-			PerSecond: float64(t.Requests) / load.TickLength.Seconds(),
-			Slowest:   t.Slowest.Microseconds(),
-		})
-	}
-	for _, p := range seen {
-		if at := p.at.Sub(mid.Began); at >= 0 && at <= mid.Elapsed {
-			out.Refreshes = append(out.Refreshes, report.Moment{Seconds: at.Seconds(), Chain: p.chain})
+	for _, m := range seen {
+		m.Seconds -= mid.Began.Sub(s.began).Seconds()
+		if m.Seconds >= 0 && m.Seconds <= mid.Elapsed.Seconds() {
+			out.Refreshes = append(out.Refreshes, m)
 		}
 	}
-	return nodes, others, nil
-}
-
-// percents are the points of a latency distribution that are kept.
-var percents = []float64{
-	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95,
-	99.99, 100,
-}
-
-func measureOf(r *load.Result) report.Measure {
-	seconds := r.Elapsed.Seconds()
-	m := report.Measure{
-		PerSecond: r.PerSecond(), MBPerSecond: float64(r.Bytes) / 1e6 / seconds,
-		ServerMicros: r.ServerMicros(), BodyBytes: r.MeanBody(),
-		Requests: r.Requests, Refused: r.Refused,
-		ClientBusy:   r.ClientCPU.Seconds() / seconds / float64(r.Workers),
-		ClientMicros: r.ClientCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1)),
-	}
-	for _, p := range percents {
-		m.Latency = append(m.Latency, report.Percentile{Percent: p, Micros: r.Quantile(p).Microseconds()})
-	}
-	return m
+	return all, nil
 }
 
 // cacheShare is which part of the pages came from the page cache meanwhile.
@@ -203,45 +162,34 @@ func cacheShare(before, after map[string]float64) float64 {
 	return hits / max(hits+misses, 1)
 }
 
-// publication is when a chain was seen with another generation.
-type publication struct {
-	at    time.Time
-	chain int64
-}
-
 // watchEvery is how often generations are looked at while a live node is under
 // load: the resolution of the marks in a plot.
 const watchEvery = 100 * time.Millisecond
 
-// watchGenerations notes when chains publish, until the returned function is
-// called.
-func (s *suite) watchGenerations() func() []publication {
-	if !s.mode.moves() && s.URL == "" {
-		return func() []publication { return nil }
+// watchGenerations notes when chains are seen with another generation, from the start
+// of the run on, until the returned function is called.
+func (s *suite) watchGenerations() func() []report.Moment {
+	if !s.mode.Moves() && s.URL == "" {
+		return func() []report.Moment { return nil }
 	}
 
-	var published []publication
+	var published []report.Moment
 	var wait sync.WaitGroup
-	stop, node := make(chan struct{}), s.node
+	going, stop := context.WithCancel(context.Background())
 	wait.Go(func() {
 		last := map[int64]int64{}
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(watchEvery):
-			}
-			h, _ := node.Health() // of no answer, no chains
-			for chain, now := range process.Generations(&h) {
+		for ; going.Err() == nil; time.Sleep(watchEvery) {
+			h, _ := s.node.Health() // of no answer, no chains
+			for chain, now := range generations(&h) {
 				if was, ok := last[chain]; ok && was != now {
-					published = append(published, publication{time.Now(), chain})
+					published = append(published, report.Moment{Seconds: time.Since(s.began).Seconds(), Chain: chain})
 				}
 				last[chain] = now
 			}
 		}
 	})
-	return func() []publication {
-		close(stop)
+	return func() []report.Moment {
+		stop()
 		wait.Wait()
 		return published
 	}

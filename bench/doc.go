@@ -16,6 +16,7 @@
 //	mixes.go       what is asked; target.go finds out what there is to ask for,
 //	               remote.go prepares for a node that was started elsewhere
 //	comparison.go  a load on the node and on the limit, in turns
+//	wait.go        until a node has caught up, or never will
 //	check.go       is an answer right (edge/consistency)
 //	goals.toml     the table of goals, which goals.go holds against a run
 //	yardsticks.go  the plainest way to do work of the same kind

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -32,7 +33,6 @@ const nearly = 0.9
 //go:embed goals.toml
 var goalsText string
 
-// goals are the rows of the table.
 var goals = readGoals(goalsText)
 
 func readGoals(text string) []goal {
@@ -60,8 +60,8 @@ func valueOf(run *report.Run, scenario, metric string) (most float64, ok bool) {
 }
 
 // metricOf finds a metric of a scenario: what every one under load has, or a value
-// that it set. Of a load without a good answer there
-// is none, nor a CPU time of a node that is not ours.
+// that it set. Of a load without a good answer there is none, nor a CPU time of a
+// node that is not ours.
 func metricOf(s *report.Scenario, metric string) (float64, bool) {
 	loaded := s.Node.Requests > 0
 	known := loaded && s.Node.ServerMicros > 0
@@ -90,16 +90,17 @@ func (c *condition) value(run *report.Run) (float64, bool) {
 	if !ok || c.Over == "" {
 		return x, ok
 	}
-	other := c.OverOf
-	if other == "" {
-		other = c.Of
-	}
-	y, ok := valueOf(run, other, c.Over)
+	y, ok := valueOf(run, cmp.Or(c.OverOf, c.Of), c.Over)
 	return x / max(y, 1e-9), ok
 }
 
-func (c *condition) holds(x float64) bool {
-	return (c.Least == nil || x >= *c.Least) && (c.Most == nil || x <= *c.Most)
+// check spells what a run has of a condition, and says whether it is known and enough.
+func (c *condition) check(run *report.Run, unknown string) (have string, known, holds bool) {
+	x, known := c.value(run)
+	if !known {
+		return unknown, false, false
+	}
+	return c.spell(x), true, (c.Least == nil || x >= *c.Least) && (c.Most == nil || x <= *c.Most)
 }
 
 func (c *condition) spell(x float64) string {
@@ -136,15 +137,12 @@ func (g *goal) verdict(run *report.Run) (string, report.Verdict) {
 	var texts []string
 	met, missing := true, 0
 	for i := range g.Parts {
-		p := &g.Parts[i]
-		x, ok := p.value(run)
-		if !ok {
-			texts = append(texts, "-")
+		have, known, holds := g.Parts[i].check(run, "-")
+		texts = append(texts, have)
+		met = met && (holds || !known)
+		if !known {
 			missing++
-			continue
 		}
-		texts = append(texts, p.spell(x))
-		met = met && p.holds(x)
 	}
 	text := strings.Join(texts, " / ")
 	if missing == len(g.Parts) {
@@ -153,13 +151,9 @@ func (g *goal) verdict(run *report.Run) (string, report.Verdict) {
 
 	for i := range g.Needs {
 		p := &g.Needs[i]
-		x, ok := p.value(run)
-		if ok && p.holds(x) {
+		have, _, holds := p.check(run, "not known")
+		if holds {
 			continue
-		}
-		have := "not known"
-		if ok {
-			have = p.spell(x)
 		}
 		words, number := p.bound()
 		return fmt.Sprintf("%s, not comparable: %s of %s is %s, and has to be %s%s", text, p.Metric, p.Of,
@@ -191,15 +185,14 @@ func figures(run *report.Run) (rows []report.Figure) {
 }
 
 // peersFigure is the row of the peers: met by less CPU time than every peer's
-// on every question that it can answer, with the key check before them and
-// without.
+// on every question that it can answer, with the key check and without.
 func peersFigure(all []report.Scenario) report.Figure {
 	f := report.Figure{
 		Number: "17", What: "the peers, with the key check and without", Yardstick: "each of them, by CPU",
 		Goal: "ahead on every question that it can answer", Reached: "not in this run",
 		Verdict: report.NotMeasured,
 	}
-	asked, missing := 0, 0
+	ahead, missing := 0, 0
 	var behind []string
 	for i := range all {
 		switch s := &all[i]; {
@@ -208,16 +201,16 @@ func peersFigure(all []report.Scenario) report.Figure {
 			missing++
 		case s.RatioCPU < 1:
 			behind = append(behind, fmt.Sprintf("%s (%.2f x)", s.Name, s.RatioCPU))
-			asked++
 		default:
-			asked++
+			ahead++
 		}
 	}
+	asked := ahead + len(behind)
 	if asked+missing == 0 {
 		return f
 	}
 
-	f.Reached = fmt.Sprintf("ahead on %d of %d", asked-len(behind), asked)
+	f.Reached = fmt.Sprintf("ahead on %d of %d", ahead, asked)
 	if len(behind) > 0 {
 		f.Reached += ", behind " + strings.Join(behind, ", ")
 	}

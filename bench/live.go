@@ -3,8 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -16,28 +16,27 @@ import (
 
 // mode is how a node serves the corpus.
 type mode struct {
-	market corpus.Market
-	bare   bool // without a page cache
-	cores  int  // of the server; 0: its half of the machine
-	none   bool // there is no node
+	corpus.Node      // its market, and whether it is bare
+	cores       int  // of the server; 0: its half of the machine
+	none        bool // there is no node
 }
 
-// The modes.
+var (
+	calmMarket  = corpus.Node{Market: sim.Workload{Calm: true}}
+	briskMarket = corpus.Node{Market: sim.Workload{Brisk: true}}
+)
+
 var (
 	still   = mode{}
 	two     = mode{cores: 2}
-	bare    = mode{bare: true}
-	calm    = mode{market: corpus.Calm}
-	live    = mode{market: corpus.Brisk}
-	liveTwo = mode{market: corpus.Brisk, cores: 2}
+	bare    = mode{Node: corpus.Node{Bare: true}}
+	calm    = mode{Node: calmMarket}
+	live    = mode{Node: briskMarket}
+	liveTwo = mode{Node: briskMarket, cores: 2}
 	alone   = mode{none: true}
 )
 
-// moves reports whether the market continues after the history.
-func (m mode) moves() bool { return m.market != corpus.Still }
-
-// ensureNode makes sure that a node runs in a mode. One that is not ours is left as
-// it is.
+// ensureNode makes sure that a node of ours runs in a mode.
 func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if s.URL != "" || s.node != nil && s.mode == m {
 		return nil
@@ -50,34 +49,33 @@ func (s *suite) ensureNode(ctx context.Context, m mode) error {
 	if err := s.startNode(ctx, m); err != nil {
 		return err
 	}
-	if err := s.node.WaitUntil(ctx, process.Ready); err != nil || !m.moves() {
+	if err := waitUntil(ctx, s.node, ready); err != nil || !m.Moves() {
 		return err
 	}
-	return s.node.WaitPast(ctx, kept)
+	return waitUntil(ctx, s.node, past(kept))
 }
 
-// startNode starts a node on the copy of the corpus, with a market that
-// continues where it was.
+// startNode starts a node on the copy of the corpus; its market continues where it was.
 func (s *suite) startNode(ctx context.Context, m mode) error {
-	n := corpus.Node{Market: m.market, Since: s.marketSince(m.market), Bare: m.bare, Refresh: s.Refresh}
-	args, err := s.record.Spec.Args(n)
+	n := m.Node
+	n.Since, n.Refresh = s.marketSince(&n), s.Refresh
+	args, err := s.record.Spec.Args(&n)
 	if err != nil {
 		return err
 	}
 
 	s.mode = m
-	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(n),
+	s.node, err = process.StartNode(ctx, s.cores.Only(m.cores), args, s.data, s.record.Spec.Config(&n),
 		s.scratch)
 	return err
 }
 
 // marketSince returns when a market continued after the end of the history.
-func (s *suite) marketSince(m corpus.Market) time.Time {
-	if _, known := s.since[m]; !known && m != corpus.Still {
-		w := sim.Workload{Calm: m == corpus.Calm, Brisk: m == corpus.Brisk}
-		s.since[m] = w.Since(time.Now(), s.since[corpus.Calm], s.Refresh)
+func (s *suite) marketSince(n *corpus.Node) time.Time {
+	if _, known := s.since[n.Market]; !known && n.Moves() {
+		s.since[n.Market] = n.Market.Since(time.Now(), s.since[calmMarket.Market], s.Refresh)
 	}
-	return s.since[m]
+	return s.since[n.Market]
 }
 
 // stopNode stops a node of ours, and keeps how far its generations were.
@@ -86,7 +84,7 @@ func (s *suite) stopNode() error {
 		return nil
 	}
 	if h, err := s.node.Health(); err == nil {
-		s.generations = process.Generations(&h)
+		s.generations = generations(&h)
 	}
 
 	err := s.node.Stop()
@@ -108,12 +106,12 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	after := s.node.Counters()
 	cpu, written = s.node.CPU()-cpu, process.Read(s.node.Pid()).Written-written
 
-	count := s.sumCounter(before, after, refreshCount)
+	count := sumCounter(before, after, refreshCount)
 	out.Set("refreshes", count, "")
 	out.Set("native prices moved a refresh", moves/count, "")
 	out.Set("CPU a refresh", cpu.Seconds()/count, "s")
-	out.Set("time a refresh", s.sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
-	out.Set("events a refresh", s.sumCounter(before, after, "tidemark_chain_events_total")/count, "")
+	out.Set("time a refresh", sumCounter(before, after, "tidemark_chain_refresh_seconds_sum")/count, "s")
+	out.Set("events a refresh", sumCounter(before, after, eventsCount)/count, "")
 	out.Set("written a refresh", float64(written)/count/1e6, "MB")
 
 	// The mean of the chains' sizes: 1,000,000 where the goals are about it.
@@ -122,20 +120,23 @@ func runRefresh(ctx context.Context, s *suite, out *report.Scenario) error {
 	return err
 }
 
-const refreshCount = "tidemark_chain_refresh_seconds_count"
+const (
+	refreshCount = "tidemark_chain_refresh_seconds_count"
+	eventsCount  = "tidemark_chain_events_total"
+)
 
-// sumCounter sums how far a counter of the chains has come.
-func (s *suite) sumCounter(before, after map[string]float64, counter string) (sum float64) {
-	for _, chain := range s.target.chains {
-		name := fmt.Sprintf(`%s{chain="%d"}`, counter, chain)
-		sum += after[name] - before[name]
+// sumCounter sums how far a counter has come, over its labels.
+func sumCounter(before, after map[string]float64, counter string) (sum float64) {
+	for name, value := range after {
+		if strings.HasPrefix(name, counter+"{") {
+			sum += value - before[name]
+		}
 	}
 	return sum
 }
 
-// countNativeMoves waits until the chains have refreshed as often as the
-// settings say, and returns how often the native price of one was another than
-// at the look before.
+// countNativeMoves waits until the chains have refreshed as often as the settings
+// say, and returns how often a native price was another than at the look before.
 func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64) (moves float64, err error) {
 	const every = 250 * time.Millisecond // several looks at a generation
 	const patience = 4                   // times what the refreshes should take
@@ -144,15 +145,13 @@ func (s *suite) countNativeMoves(ctx context.Context, before map[string]float64)
 	defer cancel()
 
 	last, err := s.nativePrices()
-	for err == nil {
-		n := s.sumCounter(before, s.node.Counters(), refreshCount)
+	for ; err == nil; time.Sleep(every) {
+		n := sumCounter(before, s.node.Counters(), refreshCount)
 		if n >= float64(s.Refreshes) {
 			return moves, nil
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return moves, fmt.Errorf("%.0f refreshes within %s; want %d: %w", n, limit, s.Refreshes, ctx.Err())
-		case <-time.After(every):
 		}
 
 		var now []float64
@@ -182,8 +181,7 @@ func (s *suite) nativePrices() (prices []float64, err error) {
 	return prices, nil
 }
 
-// runRestart times a stop and a start up to the first page and up to fresh
-// generations of all chains.
+// runRestart times a stop, and a start up to a page and up to new generations of all chains.
 func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	before := time.Now()
@@ -203,7 +201,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err != nil {
 		return err
 	}
-	if err := s.node.WaitPast(ctx, s.generations); err != nil {
+	if err := waitUntil(ctx, s.node, past(s.generations)); err != nil {
 		return err
 	}
 
@@ -214,10 +212,9 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 	return nil
 }
 
-// firstPage asks a node until a page comes and returns how long after the
-// process began that was.
+// firstPage returns how long after its start a node answers with a page.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
-	err := n.Await(ctx, process.PollEvery/10, func() error {
+	err := await(ctx, n, process.PollEvery/10, func() error {
 		a, err := process.Ask(n.API, "/v1/positions", key)
 		if err == nil && a.Status != 200 {
 			err = fmt.Errorf("it is a %d", a.Status)
@@ -225,8 +222,7 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 		return err
 	})
 	if err == nil && n == s.node {
-		s.run.Units.Answered += unitsList
-		s.run.Units.Expected += unitsList
+		s.countUnits(unitsList, unitsList)
 	}
 	return time.Since(n.Began), err
 }
@@ -234,17 +230,13 @@ func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (tim
 // runStart times a node with the default configuration on an empty directory.
 func runStart(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
-	dir := filepath.Join(s.scratch, "empty")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a directory: %w", err)
-	}
-	data := filepath.Join(dir, "data")
+	data := filepath.Join(s.scratch, "empty")
 	keys, err := corpus.AddKeys(data, []corpus.Grant{{Plan: "unlimited", Accounts: 1, Keys: 1}})
 	if err != nil {
 		return err
 	}
 
-	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", dir)
+	n, err := process.StartNode(ctx, s.cores, []string{"serve"}, data, "", s.scratch)
 	if err != nil {
 		return err
 	}

@@ -24,19 +24,20 @@ const (
 )
 
 // drawZipf draws from 0 to n-1, small numbers more often: the k-th about 1/k as
-// often as the first. It inverts the integral of 1/x, so that it needs no
-// state.
+// often as the first. It inverts the integral of 1/x, and needs no state.
 func drawZipf(r *rand.Rand, n int) int {
 	return min(n-1, int(math.Exp(r.Float64()*math.Log(float64(n)+1)))-1)
 }
 
-// hotPage is the first page that everybody asks for.
-func hotPage(*target) load.Mix {
-	return load.Mix{{Name: "page 1", Weight: 1, Path: load.Fixed("/v1/positions"), Units: unitsList}}
+// one is a mix of one kind of request.
+func one(name string, units int64, path path, accept ...int) load.Mix {
+	return load.Mix{{Name: name, Weight: 1, Path: path, Units: units, Accept: accept}}
 }
 
-// listPage asks a default question: any chain or all, any order, and a page
-// that draw picks among so many.
+// hotPage is the first page that everybody asks for.
+func hotPage(*target) load.Mix { return one("page 1", unitsList, load.Fixed("/v1/positions")) }
+
+// listPage asks for any chain or all, any order, and a page that draw picks among so many.
 func listPage(t *target, draw func(r *rand.Rand, pages int) int) path {
 	chains := append([]int64{0}, t.chains...)
 
@@ -89,8 +90,7 @@ func oneOf(paths []string, suffix string) path {
 	}
 }
 
-// anyPosition asks about any position of any chain, each as likely; ids that
-// were never minted are 404s.
+// anyPosition asks about any id of any chain, each as likely; some were never minted.
 func anyPosition(t *target, suffix string) path {
 	return func(dst []byte, r *rand.Rand) []byte {
 		ids := &t.ids[r.IntN(len(t.ids))]
@@ -99,17 +99,12 @@ func anyPosition(t *target, suffix string) path {
 	}
 }
 
-// longestDetail asks for the longest history that was found: of a corpus, more
-// than a thousand transactions.
+// longestDetail asks for the longest history: of a corpus, over a thousand transactions.
 func longestDetail(t *target) load.Mix {
-	return load.Mix{{Name: "detail", Weight: 1, Path: load.Fixed(t.longest), Units: unitsDetail}}
+	return one("detail", unitsDetail, load.Fixed(t.longest))
 }
 
-func anyDetail(t *target) load.Mix {
-	return load.Mix{{
-		Name: "detail", Weight: 1, Path: anyPosition(t, ""), Units: unitsDetail, Accept: []int{404},
-	}}
-}
+func anyDetail(t *target) load.Mix { return one("detail", unitsDetail, anyPosition(t, ""), 404) }
 
 func anyCharts(t *target) load.Mix { return chartsMix(t, anyPosition(t, "/charts")) }
 
@@ -125,48 +120,43 @@ func chartsMix(t *target, path path) load.Mix {
 	if !t.charts {
 		return nil
 	}
-	return load.Mix{{Name: "charts", Weight: 1, Path: path, Units: unitsCharts, Accept: []int{404}}}
+	return one("charts", unitsCharts, path, 404)
 }
 
 // uncachedPages are pages of the default questions, all of them as likely.
 func uncachedPages(t *target) load.Mix {
 	uniform := func(r *rand.Rand, pages int) int { return r.IntN(pages) }
-	return load.Mix{{Name: "any page", Weight: 1, Path: listPage(t, uniform), Units: unitsList}}
+	return one("any page", unitsList, listPage(t, uniform))
 }
 
 // pagesFrom walks pages of all chains merged, from one on, and never asks for
 // the same page twice within so many.
 func pagesFrom(name string, first, many int) load.Mix {
 	var next atomic.Uint64
-	walk := func(dst []byte, _ *rand.Rand) []byte {
+	return one(name, unitsList, func(dst []byte, _ *rand.Rand) []byte {
 		n := next.Add(1)
 		sort := rankings.PositionSorts[valuedSorts:][n%5] // the others leave out rows
 		page := uint64(first) + n/5%uint64(max(1, many))
 		return fmt.Appendf(dst, "/v1/positions?sort=%s&%s&page=%d", sort, everything, page)
-	}
-	return load.Mix{{Name: name, Weight: 1, Path: walk, Units: unitsList}}
+	})
 }
 
 // newFilters never repeats a filter; the first is the one after number from.
 func newFilters(from uint64) load.Mix {
 	var next atomic.Uint64
 	next.Store(from)
-	return load.Mix{{
-		Name: "new filter", Weight: 1, Units: unitsList,
-		Path: func(dst []byte, _ *rand.Rand) []byte {
-			return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
-		},
-	}}
+	return one("new filter", unitsList, func(dst []byte, _ *rand.Rand) []byte {
+		return corpus.AppendFilter(append(dst, "/v1/positions"...), next.Add(1))
+	})
 }
 
 // laterPages are deeper pages of a few filters that are known by then.
 func laterPages(*target) load.Mix {
 	const filters, pages = 24, 500 // fewer than the selections that are kept
-	return load.Mix{{Name: "known filter", Weight: 1, Units: unitsList,
-		Path: func(dst []byte, r *rand.Rand) []byte {
-			return fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1&page=%d",
-				rankings.PositionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
-		}}}
+	return one("known filter", unitsList, func(dst []byte, r *rand.Rand) []byte {
+		return fmt.Appendf(dst, "/v1/positions?sort=%s&minPoolTvl=%d&minValueUsd=1&page=%d",
+			rankings.PositionSorts[r.IntN(6)], 2000+1000*r.IntN(filters/6), 2+r.IntN(pages))
+	})
 }
 
 // refusals are what a node answers that is asked for too much.

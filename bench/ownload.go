@@ -2,7 +2,8 @@ package bench
 
 import (
 	"bufio"
-	"context"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"strings"
 
 	"tidemark/bench/load"
-	"tidemark/bench/report"
 )
 
 const (
@@ -47,18 +47,16 @@ func ReadPaths(r io.Reader) (paths []string, err error) {
 	return paths, nil
 }
 
-// pathsMix asks for the paths of a list, each as likely. What they cost is what the
-// answers say.
+// pathsMix asks for the paths of a list, each as likely; answers say what they cost.
 func pathsMix(paths []string) func(*target) load.Mix {
 	return func(*target) load.Mix {
 		any := func(dst []byte, r *rand.Rand) []byte { return append(dst, paths[r.IntN(len(paths))]...) }
-		return load.Mix{{Name: "own path", Weight: 1, Units: load.AnyUnits, Path: any}}
+		return one("own path", load.AnyUnits, any)
 	}
 }
 
 // ownLoad is what is measured instead of the table, when the settings have a list
-// of paths or rates: a scenario for every rate, or one that asks as fast as the
-// connections allow.
+// of paths or rates: a scenario for every rate, or one as fast as connections allow.
 func (s *suite) ownLoad() (all []scenario) {
 	mix, what := zipfMix, "all routes as users ask them"
 	if len(s.Paths) > 0 {
@@ -70,38 +68,29 @@ func (s *suite) ownLoad() (all []scenario) {
 
 	for _, rate := range s.Rates {
 		all = append(all, scenario{
-			Name: fmt.Sprintf("rate-%g", rate), Everybody: true,
+			Name: fmt.Sprintf("rate-%g", rate), Everybody: true, Mix: mix, Rate: rate,
 			What: fmt.Sprintf("%s, %g requests a second, open loop", what, rate),
-			Run: func(ctx context.Context, s *suite, out *report.Scenario) error {
-				out.Rate = rate
-				_, err := s.askAlone(ctx, out, load.Config{
-					Mix: alsoAccept(mix(s.target), refusals...), Rate: rate,
-				})
-				return err
-			},
 		})
 	}
 	return all
 }
 
-// keepHistogram writes the latencies of a round as HdrHistogram's tools read them:
-// NAME.hgrm, in milliseconds.
+// keepHistogram writes latencies in ms as HdrHistogram's tools read them: NAME.hgrm.
 func (s *suite) keepHistogram(name string, r *load.Result) error {
 	if s.Histograms == "" {
 		return nil
 	}
 
-	var text strings.Builder
+	var text bytes.Buffer
 	const microsPerMilli = 1000
-	_, err := r.Latency.PercentilesPrint(&text, histogramTicks, microsPerMilli)
-	if err == nil {
-		err = os.MkdirAll(s.Histograms, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.Histograms, name+".hgrm"), []byte(text.String()), 0o644)
-	}
+	_, err := r.Histogram.PercentilesPrint(&text, histogramTicks, microsPerMilli)
+	return errors.Join(err, keepFile(s.Histograms, name+".hgrm", text.Bytes()))
+}
+
+func keepFile(dir, name string, content []byte) error {
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), content, 0o644))
 	if err != nil {
-		return fmt.Errorf("cannot keep a histogram: %w", err)
+		return fmt.Errorf("cannot keep %s: %w", name, err)
 	}
 	return nil
 }

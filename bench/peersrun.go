@@ -50,16 +50,14 @@ const (
 	// attempts is how often a round is run until no answer fails: a node refuses
 	// to serve what it cannot meter, as when others keep the disk busy.
 	attempts = 3
-	// Filters that are compared are not those that are timed, and every peer's
-	// are new to the node.
+	// Filters that are compared are not those that are timed, or another peer's.
 	comparedFrom = 1 << 40
 	peerNumbers  = 1 << 32
 )
 
 // ComparePeers compares a node without its page cache with databases that the
 // command serves: a scenario for every question to every peer, which is its
-// limit. Without rounds it only compares answers. It returns what it measured
-// also when a part of it failed.
+// limit. Without rounds it only compares answers. It returns a run also with an error.
 func ComparePeers(ctx context.Context, settings Settings, command string) (_ *report.Run, err error) {
 	if settings.Corpus, err = filepath.Abs(settings.Corpus); err != nil { // servers run elsewhere
 		return nil, fmt.Errorf("cannot find the corpus: %w", err)
@@ -141,8 +139,7 @@ func (c *contest) askAll(ctx context.Context, name, command, keys string) (err e
 	return errors.Join(faults...)
 }
 
-// timeQuestion compares the answers to a question and then times both sides in
-// turns.
+// timeQuestion compares the answers to a question, and times both sides in turns.
 func (c *contest) timeQuestion(ctx context.Context, q *question, keyed bool) (err error) {
 	out := report.Scenario{
 		Name: c.loaded.Peer + ": " + q.name, What: "the same question to a node and to " + c.loaded.Comparison,

@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"tidemark/bench/process"
@@ -79,31 +77,15 @@ var unknown = []string{
 
 // describeRun writes down what a reader of the figures has to know.
 func (s *suite) describeRun() {
-	s.run.Settings = report.Settings{
-		Began: s.began.UTC().Format(time.RFC3339), Target: s.Corpus, Connections: s.Connections,
-		Rounds: s.Rounds, Seconds: s.Length.Seconds(), Keys: len(s.keys), Accounts: s.Accounts,
-		Seed: s.Seed, Pinned: s.cores.Text, Command: s.Command,
-	}
+	said := &s.run.Settings
+	*said = s.Settings.Settings
+	said.Began, said.Target = s.began.UTC().Format(time.RFC3339), s.Corpus
+	said.Seconds, said.Keys, said.Pinned = s.Length.Seconds(), len(s.keys), s.cores.Text
 	if s.URL != "" {
-		s.run.Settings.Target, s.run.Settings.Accounts = s.URL, 1
-		s.run.Settings.Unknown = unknown
+		said.Target, said.Accounts, said.Unknown = s.URL, 1, unknown
 	}
 
-	m := process.ReadMachine()
-	s.run.Machine = report.Machine{
-		CPU: m.Model, Cores: runtime.NumCPU(), Memory: m.Memory, Kernel: m.Kernel, Go: runtime.Version(),
-		Version: "unknown", Commit: "unknown",
-	}
-	info, _ := debug.ReadBuildInfo()
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			s.run.Machine.Commit = setting.Value
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			s.run.Machine.Commit += " and changes"
-		}
-	}
-
+	s.run.Machine = process.ReadMachine().Machine
 	if s.record != nil {
 		s.run.Corpus = s.record.Corpus
 		s.run.Corpus.Genesis = s.record.Spec.Genesis

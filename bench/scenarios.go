@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"tidemark/bench/corpus"
 	"tidemark/bench/load"
@@ -11,8 +10,7 @@ import (
 	"tidemark/rankings"
 )
 
-// scenario is one thing to measure: a mix in comparison with the limit, or what
-// Run does.
+// scenario is one thing to measure: a mix, or what Run does.
 type scenario struct {
 	Name, What string
 	Mode       mode // of the node
@@ -21,6 +19,7 @@ type scenario struct {
 
 	Mix     func(*target) load.Mix // nil of a target: it has nothing to ask for
 	Header  string                 // of every request
+	Rate    float64                // requests a second, without a comparison; 0: closed loop
 	Numbers bool                   // strconv of the answers' numbers is measured too
 	Run     func(context.Context, *suite, *report.Scenario) error
 }
@@ -81,13 +80,17 @@ func Names() (names []string) {
 	return names
 }
 
-// measureMix measures a mix in comparison with the limit, and how long strconv
-// takes for the numbers of its answers, where that is wanted.
+// measureMix measures a mix at its rate, or in comparison with the limit, and how long
+// strconv takes for the numbers of its answers, where that is wanted.
 func (s *suite) measureMix(ctx context.Context, sc *scenario, out *report.Scenario) error {
 	mix := sc.Mix(s.target)
 	if mix == nil {
-		out.Problems = append(out.Problems, "the node has nothing that this could ask for")
+		out.Note("the node has nothing that this could ask for")
 		return nil
+	}
+	if out.Rate = sc.Rate; sc.Rate > 0 {
+		_, err := s.askAlone(ctx, out, load.Config{Mix: alsoAccept(mix, refusals...), Rate: sc.Rate})
+		return err
 	}
 	if err := s.compareWithLimit(ctx, mix, sc.Header, out); err != nil || !sc.Numbers {
 		return err
@@ -124,8 +127,8 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 	last := min(deepPage, s.target.all/pageRows-1)
 	many := max(1, min(span, last/4))
 	for _, sort := range rankings.PositionSorts[valuedSorts:] { // once, so that the first visits are over
-		path := fmt.Sprintf("/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
-		if _, err := getUntil[json.RawMessage](s, "%s", path); err != nil {
+		_, err := getUntil[json.RawMessage](s, "/v1/positions?sort=%s&%s&page=%d", sort, everything, last)
+		if err != nil {
 			return err
 		}
 	}
@@ -148,8 +151,7 @@ func runDeep(ctx context.Context, s *suite, out *report.Scenario) error {
 }
 
 // runHalf asks for the hot page at half the rate that the node reaches in this
-// mode. On a live node it takes long enough to see three generations of every
-// chain.
+// mode, on a live node for three generations of every chain.
 func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 	const generations = 3
 	mix := hotPage(s.target)
@@ -158,9 +160,9 @@ func runHalf(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	out.Rate = full.PerSecond() / 2
+	out.Rate = full.PerSecond / 2
 	length := s.Length
-	if s.mode.moves() {
+	if s.mode.Moves() {
 		length = max(length, generations*s.Refresh)
 	}
 	_, err = s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate, Length: length})
@@ -177,7 +179,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 		return err
 	}
 
-	out.Rate = times * full.PerSecond()
+	out.Rate = times * full.PerSecond
 	r, err := s.askAlone(ctx, out, load.Config{Mix: mix, Rate: out.Rate})
 	if err != nil {
 		return err
@@ -186,7 +188,7 @@ func runOverload(ctx context.Context, s *suite, out *report.Scenario) error {
 	if err != nil {
 		return err
 	}
-	out.Set("of capacity", r.PerSecond()/max(full.PerSecond(), 1), "")
+	out.Set("of capacity", r.PerSecond/max(full.PerSecond, 1), "")
 	out.Set("hot page afterwards, p99", float64(after.Quantile(99).Microseconds()), "µs")
 	return nil
 }
@@ -203,8 +205,7 @@ func runStorm(ctx context.Context, s *suite, out *report.Scenario) error {
 	out.Set("units of the quotas", limitedQuota, "")
 	if r.Charged > limitedQuota {
 		out.Wrong++
-		out.Problems = append(out.Problems,
-			fmt.Sprintf("%d units were admitted; the quotas have %d", r.Charged, limitedQuota))
+		out.Note("%d units were admitted; the quotas have %d", r.Charged, limitedQuota)
 	}
 	return nil
 }

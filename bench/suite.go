@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
 	"tidemark/bench/process"
 	"tidemark/bench/report"
@@ -19,26 +21,22 @@ import (
 
 // Settings are what a run is asked to do; the command line has the defaults.
 type Settings struct {
-	Corpus      string        // its directory
-	URL, Key    string        // a node that runs already, instead of a corpus
-	Only        []string      // scenarios by name; empty: all that can run
-	Paths       []string      // to ask for, instead of what the scenarios ask
-	Rates       []float64     // of an open loop, one after the other, instead of the scenarios
-	Connections int           // of the client
-	Rounds      int           // in which a node and its limit take turns
-	Length      time.Duration // of one measurement
-	Refresh     time.Duration // between the generations of a live node
-	Refreshes   int           // that are measured of a market
-	Keys        int           // in use
-	Accounts    int           // that the keys belong to; 0: a tenth of them
-	Seed        uint64        // of what is asked
-	Unpinned    bool          // client and server share all cores
-	Profiles    string        // directory for a CPU profile of every scenario; empty: none
-	Histograms  string        // directory for the latencies of every scenario; empty: none
-	Pieces      string        // what the Go benchmarks printed; empty: nothing
-	Peers       string        // what make bench-peers wrote; empty: nothing
-	Command     string        // the command line, for the report
-	Progress    io.Writer     // a line for every scenario
+	Corpus     string        // its directory
+	URL, Key   string        // a node that runs already, instead of a corpus
+	Only       []string      // scenarios by name; empty: all that can run
+	Paths      []string      // to ask for, instead of what the scenarios ask
+	Rates      []float64     // of an open loop, one after the other, instead of the scenarios
+	Length     time.Duration // of one measurement
+	Refresh    time.Duration // between the generations of a live node
+	Refreshes  int           // that are measured of a market
+	Unpinned   bool          // client and server share all cores
+	Profiles   string        // directory for a CPU profile of every scenario; empty: none
+	Histograms string        // directory for the latencies of every scenario; empty: none
+	Pieces     string        // what the Go benchmarks printed; empty: nothing
+	Peers      string        // what make bench-peers wrote; empty: nothing
+	Progress   io.Writer     // a line for every scenario
+
+	report.Settings // with connections, rounds, keys, accounts, the seed and the command line
 }
 
 const (
@@ -60,8 +58,8 @@ type suite struct {
 	began   time.Time
 	run     report.Run
 
-	since       map[corpus.Market]time.Time // when markets continued after the history
-	generations map[int64]int64             // of the node that was stopped last
+	since       map[sim.Workload]time.Time // when markets continued after the history
+	generations map[int64]int64            // of the node that was stopped last
 
 	keys    []string // of accounts that never run out
 	limited []string // of accounts with a small quota
@@ -71,7 +69,7 @@ type suite struct {
 }
 
 func newSuite(settings Settings) *suite {
-	return &suite{Settings: settings, began: time.Now(), since: map[corpus.Market]time.Time{}}
+	return &suite{Settings: settings, began: time.Now(), since: map[sim.Workload]time.Time{}}
 }
 
 // Run measures, and returns what it measured also when a scenario failed.
@@ -95,9 +93,7 @@ func Run(ctx context.Context, settings Settings) (*report.Run, error) {
 
 // prepare starts the node and learns what it has.
 func (s *suite) prepare(ctx context.Context) (err error) {
-	if s.Accounts == 0 {
-		s.Accounts = max(1, s.Keys/keysPerAccount)
-	}
+	s.Accounts = cmp.Or(s.Accounts, max(1, s.Keys/keysPerAccount))
 	if s.cores, err = process.Split(!s.Unpinned); err != nil {
 		return err
 	}
@@ -105,21 +101,17 @@ func (s *suite) prepare(ctx context.Context) (err error) {
 		return err
 	}
 
+	open := s.copyCorpus
 	if s.URL != "" {
-		err = s.connect()
-	} else {
-		err = s.copyCorpus()
+		open = s.connect
 	}
-	if err != nil {
+	if err := open(); err != nil {
 		return err
 	}
 	s.describeRun()
 
-	if s.URL == "" {
-		s.say("starting a node on a copy of %s", s.Corpus)
-		if err := s.ensureNode(ctx, still); err != nil {
-			return err
-		}
+	if err := s.ensureNode(ctx, still); err != nil {
+		return err
 	}
 	s.target, err = s.discover()
 	return err
@@ -147,6 +139,7 @@ func (s *suite) copyCorpus() (err error) {
 		return err
 	}
 	s.keys, s.limited = issued[0], issued[1]
+	s.say("starting a node on a copy of %s", s.Corpus)
 	return nil
 }
 
@@ -225,10 +218,14 @@ func (s *suite) askOnce(path string) (*process.Answer, error) {
 		return nil, err
 	}
 	if charged, err := strconv.ParseInt(a.Header.Get("X-Units-Charged"), 10, 64); err == nil {
-		s.run.Units.Answered += charged
-		s.run.Units.Expected += charged
+		s.countUnits(charged, charged)
 	}
 	return a, nil
+}
+
+func (s *suite) countUnits(answered, expected int64) {
+	s.run.Units.Answered += answered
+	s.run.Units.Expected += expected
 }
 
 // finish stops the node, compares units, and removes what the run made.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -45,8 +46,7 @@ const (
 	everything = "status=all&minPoolTvl=0&includeRisky=true"
 	// pageRows is the default size of a page, which the figures are about.
 	pageRows = rankings.DefaultLimit
-	// Pages of 100 rows of each list that are looked through, and details of
-	// the most valuable positions.
+	// Pages of 100 rows of each list, and details of valuable positions, to look through.
 	discoverPages   = 5
 	discoverDetails = 40
 	// yearSeconds is how old a position must be for charts over a year.
@@ -78,8 +78,7 @@ func positionPaths(rows []tidemark.Position) (all []string) {
 	return all
 }
 
-// getUntil asks for a page until it comes: the first visits of a deep one may be
-// told to come again.
+// getUntil asks for a page until it comes: a deep one may first be told to come again.
 func getUntil[T any](s *suite, format string, args ...any) (answer T, err error) {
 	path := fmt.Sprintf(format, args...)
 	for end := time.Now().Add(patience); ; time.Sleep(process.PollEvery) {
@@ -108,11 +107,7 @@ func (s *suite) discover() (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			t.chains = append(t.chains, c.ChainID)
-		}
-	}
+	t.chains = slices.Sorted(maps.Keys(generations(&h)))
 
 	for _, find := range []func(*target) error{s.findRows, s.findPopular, s.findIDs, s.findLong} {
 		if err := find(t); err != nil {
@@ -209,8 +204,7 @@ func (s *suite) findIDs(t *target) error {
 }
 
 // findLong looks for long histories: transactions among the first positions of
-// all and the most valuable ones, years among the first; and whether charts are
-// served.
+// all and the most valuable ones, years among the first; and for charts.
 func (s *suite) findLong(t *target) error {
 	var candidates []string
 	for page := range discoverPages {

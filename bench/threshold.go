@@ -12,16 +12,18 @@ import (
 
 // Threshold is a condition under which a run fails.
 type Threshold struct {
-	metric string
-	above  bool // it fails above the bound, else below
-	bound  float64
+	thresholdMetric
+	above bool // it fails above the bound, else below
+	bound float64
 }
 
-// thresholdMetrics are what a threshold can be about, and their units.
-var thresholdMetrics = []struct {
+type thresholdMetric struct {
 	name, unit string
 	of         func(*report.Scenario) float64
-}{
+}
+
+// thresholdMetrics are what a threshold can be about.
+var thresholdMetrics = []thresholdMetric{
 	{"p50", "ms", func(s *report.Scenario) float64 { return s.Node.At(50) }},
 	{"p90", "ms", func(s *report.Scenario) float64 { return s.Node.At(90) }},
 	{"p99", "ms", func(s *report.Scenario) float64 { return s.Node.At(99) }},
@@ -45,14 +47,13 @@ func ParseThreshold(text string) (t Threshold, err error) {
 			continue
 		}
 		if t.bound, err = strconv.ParseFloat(parts[3], 64); err == nil {
-			return Threshold{m.name, parts[2] == ">", t.bound}, nil
+			return Threshold{m, parts[2] == ">", t.bound}, nil
 		}
 	}
 	return t, fmt.Errorf("bad threshold %q; it is one of %s, or with <", text, strings.Join(known, ", "))
 }
 
-// Passed returns an error that names every scenario under load, metric and bound
-// that a run does not keep to.
+// Passed returns an error that names scenario, metric and bound of every failed threshold.
 func Passed(run *report.Run, thresholds []Threshold) error {
 	var errs []error
 	for _, t := range thresholds {
@@ -66,20 +67,13 @@ func Passed(run *report.Run, thresholds []Threshold) error {
 }
 
 func (t Threshold) check(s *report.Scenario) error {
-	for _, m := range thresholdMetrics {
-		if m.name != t.metric {
-			continue
-		}
-
-		x := m.of(s)
-		if t.above && x > t.bound {
-			return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at most %[5]g %[4]s is allowed",
-				s.Name, m.name, x, m.unit, t.bound)
-		}
-		if !t.above && x < t.bound {
-			return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at least %[5]g %[4]s is wanted",
-				s.Name, m.name, x, m.unit, t.bound)
-		}
+	switch x := t.of(s); {
+	case t.above && x > t.bound:
+		return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at most %[5]g %[4]s is allowed",
+			s.Name, t.name, x, t.unit, t.bound)
+	case !t.above && x < t.bound:
+		return fmt.Errorf("scenario %s: %s is %.4g %[4]s; at least %[5]g %[4]s is wanted",
+			s.Name, t.name, x, t.unit, t.bound)
 	}
 	return nil
 }

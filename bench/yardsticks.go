@@ -17,8 +17,7 @@ import (
 )
 
 // A yardstick is the plainest way to do work of the same kind. Each is timed by
-// the CPU of its own thread, on the cores that serve, in the same run as what
-// it is compared with.
+// the CPU of its own thread, on the cores that serve, in the run that it is for.
 
 // yardstickRounds are enough for a median on a machine that others use too.
 const yardstickRounds = 5
@@ -73,8 +72,7 @@ func (s *suite) sortSeconds(n int) (float64, error) {
 	})
 }
 
-// readSeconds returns how long it takes to read every record of the stopped
-// node's store once.
+// readSeconds returns how long it takes to read every record of the stopped node once.
 func (s *suite) readSeconds() (float64, error) {
 	store, err := corpus.OpenMarket(s.data, true)
 	if err != nil {
@@ -120,12 +118,11 @@ func (s *suite) numbersMicros(path path) (float64, error) {
 	return seconds * 1e6 / float64(max(answers, 1)), err
 }
 
-// readPieces reads what `go test -bench` printed: pieces of the node and their
-// yardsticks.
+// readPieces reads what `go test -bench` printed of pieces and their yardsticks.
 func readPieces(_ context.Context, s *suite, out *report.Scenario) error {
 	out.Connections = 0
 	if s.Pieces == "" {
-		out.Problems = append(out.Problems, "no output of the Go benchmarks was given; see --pieces")
+		out.Note("no output of the Go benchmarks was given; see --pieces")
 		return nil
 	}
 	b, err := os.ReadFile(s.Pieces)

@@ -273,3 +273,24 @@ func FuzzFramer(f *testing.F) {
 		}
 	})
 }
+
+// TestBodyBytes checks that a body of as many bytes as are allowed passes, in any number
+// of pieces, and one more is refused.
+func TestBodyBytes(t *testing.T) {
+	f := func(allowed bool, pieces ...int) {
+		t.Helper()
+		frame := framer{state: frameBody}
+		var refused *render.Error
+		for _, size := range pieces {
+			_, refused = frame.scan(make([]byte, size))
+		}
+		if (refused == nil) != allowed {
+			t.Errorf("pieces of %d bytes: %v; want them allowed: %t", pieces, refused, allowed)
+		}
+	}
+
+	f(true, maxBodyBytes)
+	f(true, maxBodyBytes-1, 1)
+	f(false, maxBodyBytes+1)
+	f(false, maxBodyBytes, 1)
+}

@@ -38,6 +38,15 @@ func TestOwner(t *testing.T) {
 		t.Error("every value of every owner is known")
 	}
 
+	// Asked again, the sums are those that were kept.
+	hits := func() string { return s.metric(`tidemark_edge_page_cache_total{result="hit"}`) }
+	before, path := hits(), "/v1/owners/"+st.Owners.At(0).String()
+	for end := time.Now().Add(10 * time.Second); hits() == before; s.get(path) {
+		if time.Now().After(end) {
+			t.Fatal("an owner's sums are not kept")
+		}
+	}
+
 	m := s.get("/v1/owners/" + somePool[:42]).decoded(t)
 	if got := fmt.Sprint(m["total"]); got != "map[closedPositions:0 openPositions:0 pendingFeesUsd:0 pnlUsd:0 underlyingValueUsd:0 unknown:0]" {
 		t.Errorf("nobody has %s", got)

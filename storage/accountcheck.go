@@ -84,10 +84,14 @@ func (a *Accounts) checkMonth(m *AccountMonth, report func(string, ...any)) erro
 			m.Account, m.Month, billed, m.Lease)
 	}
 
-	days, err := a.Days(m.Account, m.Month)
+	days, err := a.daysBefore(m, accounts.DayAt(m.Month.End().UnixNano(), m.Month)+1)
 	if err != nil {
 		return err
 	}
+	if m.Day != 0 {
+		days = append(days, m.Newest())
+	}
+
 	var sum [accounts.NumRoutes]accounts.Count
 	for _, d := range days {
 		for i, c := range d.Routes {

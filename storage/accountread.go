@@ -86,11 +86,22 @@ func (a *Accounts) loadKeys(c *AccountsContent) error {
 	})
 }
 
-// Days reads the days of a month on which an account was used, oldest first.
-func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, err error) {
-	from := accounts.DayAt(m.Start().UnixNano(), m)
-	to := from + accounts.Day(m.Days())
-	err = a.forEach(appendAccountDayKey(nil, account, from), appendAccountDayKey(nil, account, to),
+// Days returns the days of a month on which the account was used, oldest first.
+func (a *Accounts) Days(m *AccountMonth) ([]AccountDay, error) {
+	if m.Day == 0 {
+		return nil, nil
+	}
+	days, err := a.daysBefore(m, m.Day)
+	if err != nil {
+		return nil, err
+	}
+	return append(days, m.Newest()), nil
+}
+
+// daysBefore reads the records of the days of a month up to another day.
+func (a *Accounts) daysBefore(m *AccountMonth, end accounts.Day) (days []AccountDay, err error) {
+	from := accounts.DayAt(m.Month.Start().UnixNano(), m.Month)
+	err = a.forEach(appendAccountDayKey(nil, m.Account, from), appendAccountDayKey(nil, m.Account, end),
 		func(k, v []byte) (err error) {
 			row := AccountDay{}
 			if row.Account, row.Day, err = parseAccountDayKey(k); err == nil {
@@ -99,15 +110,6 @@ func (a *Accounts) Days(account uint64, m accounts.Month) (days []AccountDay, er
 			days = append(days, row)
 			return err
 		})
-	if err != nil {
-		return nil, err
-	}
-
-	// The newest day is in the month's own row.
-	month, err := a.Month(account, m)
-	if err == nil && month.Day != 0 {
-		days = append(days, month.Newest())
-	}
 	return days, err
 }
 

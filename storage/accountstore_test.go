@@ -94,7 +94,7 @@ func TestAccountsReadBack(t *testing.T) {
 
 	newest := AccountDay{Account: 2, Day: flush.Days[0].Day + 5}
 	newest.Routes[accounts.RoutePositions] = accounts.Count{Requests: 8, Units: 7}
-	if days, err := a.Days(2, november); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
+	if days, err := a.Days(&flush.Months[1]); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
 		t.Errorf("days = %+v, %v; want %+v and %+v", days, err, flush.Days, newest)
 	}
 
@@ -123,6 +123,14 @@ func TestAccountsFindings(t *testing.T) {
 	flush := sampleFlush()
 	flush.Months[1].Lease = 39
 	flush.Days[0].Routes[0].Units--
+
+	// A month without a newest day, and a day after it: the month's last.
+	one := [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 1}}
+	flush.Months = append(flush.Months, AccountMonth{
+		Account: 1, Tally: accounts.Tally{Month: november, Lease: 1, Routes: one},
+	})
+	last := accounts.DayAt(november.End().UnixNano(), november)
+	flush.Days = append(flush.Days, AccountDay{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
 	if err := a.Flush(flush); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +145,8 @@ func TestAccountsFindings(t *testing.T) {
 		`accounts: key 1 is a server key with 1 origins`,
 		`accounts: keys 1 and 2 have the same hash`,
 		`accounts: key 2 belongs to account 9, which does not exist`,
+		`accounts: account 1, month 2026-11, /v1/positions: the days have {Requests:1 Units:2}, ` +
+			`the month {Requests:1 Units:1}`,
 		`accounts: account 2, month 2026-11: 40 units billed, 39 leased`,
 		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
 			`the month {Requests:12 Units:10}`,

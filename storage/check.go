@@ -18,6 +18,7 @@ import (
 // violation. It reads and decodes all data, and holds one chain at a time in
 // memory:
 //
+//   - every table is there, and as long as it should be;
 //   - every key is one of schema.go and every record decodes;
 //   - every table has exactly the rows that the head counts;
 //   - entries of the series belong to existing rows, and positions have as many
@@ -34,6 +35,7 @@ func (s *Store) Check() (findings []string, err error) {
 		return nil, err
 	}
 
+	findings = s.listStandIns(chains)
 	for _, chain := range slices.Sorted(maps.Keys(s.rollbacks)) {
 		findings = append(findings, fmt.Sprintf("chain %d: %s; a node reads those blocks again "+
 			"from its feed when it starts", chain, s.rollbacks[chain]))

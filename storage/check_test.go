@@ -41,6 +41,19 @@ func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	return publication
 }
 
+// lifeStore is an open store with the published end of a life, all of it in tables.
+func lifeStore(t *testing.T) (vfs.FS, *Store) {
+	t.Helper()
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	l := newLife(t, 60, 8, 2)
+	for l.step(t) {
+	}
+	l.published(t, s)
+	must(s.Compact())
+	return fs, s
+}
+
 // TestCheckFinds damages a valid store in one place at a time.
 func TestCheckFinds(t *testing.T) {
 	fs := vfs.NewMem()

@@ -311,13 +311,7 @@ func TestDamagedChainIsRebuilt(t *testing.T) {
 
 // Check names the damaged file, its keys and the way out.
 func TestCheckNamesDamagedFile(t *testing.T) {
-	fs := vfs.NewMem()
-	s := openTest(t, fs)
-	l := newLife(t, 60, 8, 2)
-	for l.step(t) {
-	}
-	l.published(t, s)
-	must(s.Compact())
+	fs, s := lifeStore(t)
 	entry, ok, err := readFirst(s.Transactions(1, 30, Place{}, End(1<<63), OldestFirst))
 	if err != nil || !ok {
 		t.Fatalf("position 30 has no transaction: %v", err)

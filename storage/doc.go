@@ -81,7 +81,9 @@
 // other chains are not affected (damage.go).
 //
 // A block with keys of two chains takes out both (excise.go). What no chain owns is
-// kept twice (header.go). If nothing can be opened, files are set aside (salvage.go).
+// kept twice (header.go). A table that is missing or cut gets a stand-in (standin.go),
+// in memory if the store is only read. If nothing can be opened, files are set aside
+// (salvage.go).
 //
 // Pebble does not notice commits that are missing at the end of its log. The store
 // does, because it records the last commit of each chain in a file of its own

@@ -24,8 +24,11 @@ import (
 // openOrSetAside opens the database, if need be without its damaged files.
 func (s *Store) openOrSetAside() error {
 	err := s.openDatabase()
-	if !errors.Is(err, ErrDamaged) || s.opts.ReadOnly || s.isNewer() {
+	if !errors.Is(err, ErrDamaged) || s.isNewer() {
 		return err
+	}
+	if s.opts.ReadOnly {
+		return s.openReadOnly(err)
 	}
 
 	aside := s.dir + ".damaged"

@@ -13,17 +13,21 @@ import (
 // older generation, or after a reorganisation at midnight, still has its first hours.
 const keptDays = 32
 
+// FirstKeptDay returns the first day that series with daily keys have when the head of
+// the chain is of a time.
+func FirstKeptDay(head int64) uint32 { return max(market.DayOf(head), keptDays) - keptDays }
+
 // pruneSeries deletes the days that are too old to keep, when a new day begins. It is
 // one record for each series, whatever it holds.
 func (w *writer) pruneSeries(next *head) {
-	day := market.DayOf(next.At.Time)
-	if day <= market.DayOf(w.last.At.Time) || day <= keptDays {
+	first := FirstKeptDay(next.At.Time)
+	if first <= FirstKeptDay(w.last.At.Time) {
 		return
 	}
 	for _, s := range allSeries {
 		if l := s.about(); l.daily {
 			from := appendRow(nil, w.chain, l.kind, 0)
-			must(w.batch.DeleteRange(from, appendRow(nil, w.chain, l.kind, day-keptDays), nil))
+			must(w.batch.DeleteRange(from, appendRow(nil, w.chain, l.kind, first), nil))
 		}
 	}
 }

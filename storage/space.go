@@ -54,6 +54,12 @@ func newGuard(fs vfs.FS, dir string, o *Options) *Guard {
 // Guard returns the guard of the store's disk.
 func (s *Store) Guard() *Guard { return s.guard }
 
+// WritableBytes is the free space at which a store that has turned read-only is
+// writable again, by the default options.
+func WritableBytes() uint64 { return writableAt(defaultMinFreeBytes) }
+
+func writableAt(minFree uint64) uint64 { return minFree + minFree/4 }
+
 // Check measures the disk. The store turns read-only when less than
 // Options.MinFreeBytes is free, and writable again at a quarter more than that.
 // The ballast file is written again when there is space for two of it.
@@ -69,7 +75,7 @@ func (g *Guard) Check() (Space, error) {
 	switch {
 	case du.AvailBytes < g.min:
 		g.full.Store(true)
-	case du.AvailBytes >= g.min+g.min/4:
+	case du.AvailBytes >= writableAt(g.min):
 		g.full.Store(false)
 	}
 

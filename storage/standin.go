@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +12,16 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/market"
 )
 
 // A table that is missing, or not as long as the MANIFEST says, keeps Pebble from
 // opening the store. A stand-in takes its place: as long as it should be, with what
 // there is of the file, and zeros behind. The store opens then, and whoever reads the
 // stand-in meets a damaged table: the chains with keys in its range are built again, as
-// after any damage, and the others go on serving.
+// after any damage, and the others go on serving. If the store is opened only to be read,
+// the stand-ins are in memory, and Check names the files with the chains in their ranges.
 
 // Pebble's errors about such tables, each on a line. Of a missing one it tells the
 // length only once there is a file.
@@ -38,6 +42,17 @@ func (t *standIn) name() string { return fmt.Sprintf("%06d.sst", t.number) }
 // standInTries is how often the database is opened again: the first stand-in of a
 // missing table has no length yet.
 const standInTries = 3
+
+// openReadOnly opens the database with stand-ins in memory for the tables that err, of
+// opening it, complains of.
+func (s *Store) openReadOnly(err error) error {
+	overlay, e := newOverlay(s.fs, s.dir)
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	s.fs, s.opts.fs = overlay, overlay
+	return s.openWithStandIns(s.dir, err)
+}
 
 // openWithStandIns opens the database with stand-ins for the tables that err, of
 // opening it, complains of. If there are none, it returns err.
@@ -64,13 +79,13 @@ func (s *Store) addStandIns(aside string, err error) (added bool, failed error) 
 	text := err.Error()
 	for _, found := range missingTable.FindAllStringSubmatch(text, -1) {
 		added = true
-		failed = errors.Join(failed, s.addStandIn(aside, found[1], "it was missing", 0))
+		failed = errors.Join(failed, s.addStandIn(aside, found[1], "it is missing", 0))
 	}
 	for _, found := range cutTable.FindAllStringSubmatch(text, -1) {
 		added = true
 		size, err := strconv.ParseInt(found[2], 10, 64)
 		if err == nil {
-			err = s.addStandIn(aside, found[1], "it was not as long as it should be", size)
+			err = s.addStandIn(aside, found[1], "it is not as long as it should be", size)
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -78,7 +93,7 @@ func (s *Store) addStandIns(aside string, err error) (added bool, failed error) 
 }
 
 // addStandIn puts a stand-in of a size in the place of a table. What there is of the
-// table is kept aside.
+// table is kept aside, unless the store is only read.
 func (s *Store) addStandIn(aside, number, what string, size int64) error {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
@@ -87,7 +102,7 @@ func (s *Store) addStandIn(aside, number, what string, size int64) error {
 	t := standIn{n, what}
 
 	if !slices.ContainsFunc(s.standIns, func(o standIn) bool { return o.number == n }) {
-		if err := s.setAside(aside, func(name string) bool { return name == t.name() }); err != nil {
+		if err := s.setAsideTable(aside, t.name()); err != nil {
 			return err
 		}
 		s.standIns = append(s.standIns, t)
@@ -100,28 +115,45 @@ func (s *Store) addStandIn(aside, number, what string, size int64) error {
 	return syncDir(s.fs, s.dir)
 }
 
+func (s *Store) setAsideTable(aside, table string) error {
+	if s.opts.ReadOnly {
+		return nil
+	}
+	return s.setAside(aside, func(name string) bool { return name == table })
+}
+
 // writeStandIn writes a stand-in with what is kept aside of the table.
 func (s *Store) writeStandIn(aside, name string, size int64) error {
+	// What there is of the table is opened first: in a store that is only read it has the
+	// name of the stand-in.
+	kept, err := s.openKept(s.fs.PathJoin(aside, name))
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
 	to, err := s.fs.Create(s.fs.PathJoin(s.dir, name), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 
-	copied := int64(0)
-	from, err := s.fs.Open(s.fs.PathJoin(aside, name))
-	if err == nil {
-		copied, err = io.CopyN(to, from, size)
-		err = errors.Join(err, from.Close())
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
+	copied, err := io.CopyN(to, kept, size)
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-
 	zeros := make([]byte, 1<<16)
 	for left := size - copied; err == nil && left > 0; left -= int64(len(zeros)) {
 		_, err = to.Write(zeros[:min(left, int64(len(zeros)))])
 	}
 	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// openKept opens what there is of a table: nothing if there is no file.
+func (s *Store) openKept(path string) (io.ReadCloser, error) {
+	f, err := s.fs.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	return f, err
 }
 
 // noteStandIns notes the ranges of keys of stand-ins, so that Damaged finds the chains
@@ -155,4 +187,37 @@ func (s *Store) noteStandIn(table *pebble.SSTableInfo) {
 			})
 		}
 	}
+}
+
+// listStandIns returns a finding for every range of keys of a stand-in, with the chains
+// in it.
+func (s *Store) listStandIns(chains []market.ChainID) (findings []string) {
+	s.damages.mu.Lock()
+	defer s.damages.mu.Unlock()
+
+	for _, file := range s.damages.files {
+		isStandIn := func(t standIn) bool {
+			return s.fs.PathJoin(s.dir, t.name()) == file.File && t.what == file.What
+		}
+		if !slices.ContainsFunc(s.standIns, isStandIn) {
+			continue
+		}
+
+		touched := slices.DeleteFunc(slices.Clone(chains), func(chain market.ChainID) bool {
+			return !file.touches(chain)
+		})
+		wayOut := "no chain has keys there; a node goes on without it when it starts"
+		if len(touched) > 0 {
+			wayOut = fmt.Sprintf("chains with keys there: %d; a node builds those that it cannot read "+
+				"again from their feeds when it starts", touched)
+		}
+		findings = append(findings, fmt.Sprintf("%s; %s", file, wayOut))
+	}
+	return findings
+}
+
+// touches reports whether the range has keys of a chain.
+func (t *TableDamage) touches(chain market.ChainID) bool {
+	return bytes.Compare(t.Lower, appendChainEnd(nil, chain)) < 0 &&
+		bytes.Compare(t.Upper, appendChain(nil, chain)) >= 0
 }

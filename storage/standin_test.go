@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -87,8 +88,8 @@ func closedTables(t *testing.T, fs vfs.FS) map[string][]market.ChainID {
 
 // TestMissingTable removes, cuts and lengthens each table. The chains with keys in it
 // are damaged and can be built again, and the others go on serving; the damage is known
-// as soon as the store is open, and after the next start. What is refused without a
-// repair names the file.
+// as soon as the store is open, and after the next start. A check says all of it and
+// changes nothing.
 func TestMissingTable(t *testing.T) {
 	alone, both, all := 0, 0, 0
 	f := func(what string, size func(int64) int64, harmless bool) {
@@ -139,12 +140,7 @@ func checkStandIn(
 	t *testing.T, fs vfs.FS, name string, touched []market.ChainID, last map[market.ChainID]*snapshot,
 ) {
 	t.Helper()
-	o := testOptions(fs)
-	o.ReadOnly = true
-	number := strings.TrimSuffix(name, ".sst")
-	if _, err := Open("data", o); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), number) {
-		t.Errorf("read-only: %v; want the file %s in it", err, name)
-	}
+	checkReadOnly(t, fs, name, touched)
 
 	var s *Store
 	for range 2 { // the same again after a restart
@@ -183,6 +179,71 @@ func checkStandIn(
 		holds(t, s, last[chain])
 		if d := s.Damaged(chain); d != nil {
 			t.Errorf("chain %d is damaged after it was built again: %v", chain, d)
+		}
+	}
+}
+
+// checkReadOnly opens a store without a good table to be read. It names the file and the
+// chains in its range, and the disk stays as it is.
+func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainID) {
+	t.Helper()
+	before := listSorted(fs, "data")
+	o := testOptions(fs)
+	o.ReadOnly = true
+	s, err := Open("data", o)
+	must(err)
+	chains, err := s.Chains()
+	must(err)
+	text := strings.Join(s.listStandIns(chains), "\n")
+	closeTest(t, s)
+
+	if after := listSorted(fs, "data"); !slices.Equal(after, before) {
+		t.Errorf("%s: the check leaves %v; before there was %v", name, after, before)
+	}
+	for _, want := range []string{"file data/" + name + ", keys ", " to ", ": it is ", " when it starts"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: the check says %q; want %q", name, text, want)
+		}
+	}
+	if len(touched) > 0 && !strings.Contains(text, fmt.Sprintf("chains with keys there: %d;", touched)) {
+		t.Errorf("%s: the check says %q; want the chains %d", name, text, touched)
+	}
+}
+
+func listSorted(fs vfs.FS, dir string) []string {
+	names, err := fs.List(dir)
+	must(err)
+	slices.Sort(names)
+	return names
+}
+
+// TestCheckMissingTable checks a store without one of its tables: the finding of the file
+// comes first, then those of what was in it.
+func TestCheckMissingTable(t *testing.T) {
+	fs, s := lifeStore(t)
+	tables := slices.Sorted(maps.Keys(tablesOf(t, s, 1)))
+	closeTest(t, s)
+	resize(t, fs, "data/"+tables[0], -1)
+
+	o := testOptions(fs)
+	o.ReadOnly = true
+	s, err := Open("data", o)
+	must(err)
+	defer closeTest(t, s)
+	findings, err := s.Check()
+	must(err)
+	if len(findings) != 3 {
+		t.Fatalf("findings are %q; want three", findings)
+	}
+	for i, wants := range [][]string{
+		{"file data/" + tables[0] + ", keys ", "it is missing; chains with keys there: [1];"},
+		{"records that chains share: file data/" + tables[0], "when it starts"},
+		{"chain 1: file data/" + tables[0], "`tidemark chains resync 1`"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(findings[i], want) {
+				t.Errorf("finding %d is %q; want %q in it", i+1, findings[i], want)
+			}
 		}
 	}
 }

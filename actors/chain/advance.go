@@ -10,6 +10,7 @@ import (
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 )
 
 // Advance takes one step of the feed into the ledger. An error stops the
@@ -26,6 +27,7 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 
 	if step.Span != nil {
+		c.skipHours(step, now)
 		if err := c.applySpan(step.Span, step.Archived); err != nil {
 			return err
 		}
@@ -44,6 +46,12 @@ func (c *Chain) Advance(step feed.Step, now time.Time) error {
 	}
 	c.updateStatus(step)
 	return nil
+}
+
+// skipHours tells the ledger which hours will be too old to be kept when it arrives at
+// the head. A head in the future is not believed.
+func (c *Chain) skipHours(step feed.Step, now time.Time) {
+	c.ledger.SkipHours(storage.FirstKeptDay(min(step.Head.Time, now.Unix())))
 }
 
 // applySpan cuts the span where hours begin and applies the pieces: the record of

@@ -50,12 +50,18 @@ const (
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	return (&stage{}).start(t)
+	return newLongStage(t, days)
 }
 
-func (s *stage) start(t *testing.T) *stage {
+// newLongStage is a stage with a history of so many days.
+func newLongStage(t *testing.T, days int) *stage {
 	t.Helper()
-	s.t, s.dir, s.now = t, t.TempDir(), time.Unix(genesis+days*market.Day, 0)
+	return (&stage{}).start(t, days)
+}
+
+func (s *stage) start(t *testing.T, days int) *stage {
+	t.Helper()
+	s.t, s.dir, s.now = t, t.TempDir(), time.Unix(genesis+int64(days)*market.Day, 0)
 	source, err := sim.New(sim.Config{
 		Chain: 1, Seed: 3, Positions: 120, Pools: 20, Days: days, Genesis: genesis, StartBlock: 100,
 		PositionManager: manager, Stables: stables, Wrapped: wrapped,

@@ -48,8 +48,8 @@ func (s *shared) catchUp(on *stage) {
 func newShared(t *testing.T) (s *shared, writer, follower *stage) {
 	t.Helper()
 	s = &shared{t: t}
-	writer = (&stage{tee: s.tee, follows: true}).start(t)
-	follower = (&stage{tee: s.tee, follows: true}).start(t)
+	writer = (&stage{tee: s.tee, follows: true}).start(t, days)
+	follower = (&stage{tee: s.tee, follows: true}).start(t, days)
 	writer.load()
 	writer.chain.Promote(func() {})
 	follower.load()

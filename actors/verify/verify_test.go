@@ -26,6 +26,7 @@ type contracts struct {
 	balances map[market.Address]clmath.U256
 	next     uint64
 	mute     market.Address // a token that answers nothing
+	vague    uint64         // an NFT of which no owner is answered
 }
 
 var testManager = market.Address{0xaa}
@@ -128,7 +129,11 @@ func (c *contracts) call(to, text string) (string, error) {
 		}
 		return "0x" + hex.EncodeToString(out), nil
 	case string(selector("ownerOf(uint256)")):
-		owner, ok := c.owners[binary.BigEndian.Uint64(args[24:])]
+		id := binary.BigEndian.Uint64(args[24:])
+		owner, ok := c.owners[id]
+		if id == c.vague {
+			return "0x", nil
+		}
 		if !ok {
 			return "", &endpoint.Error{Kind: endpoint.Refused, Code: 3, Text: "execution reverted"}
 		}
@@ -237,6 +242,9 @@ func TestLostEventsAreFound(t *testing.T) {
 	f("mint 5 dora P -120 120 1e17", "position 5 minted")
 	f("mint 5 dora Q 7 9 1e17", "tick "+q+"/7 initialised")
 	f("mint 4 carol P -600 600 1e18", "position 4 minted")
+	f("mint 2 alice P 6000 6600 1e18", "position 2 minted")
+	f("push P @0.9", "tick "+id+"/-600 feeGrowthOutside0X128")
+	f("push Q @1.0101", "tick "+q+"/100 feeGrowthOutside1X128")
 	f("mint 2 alice P 6000 6600 1e18", "tick "+id+"/6600 initialised")
 	f("direct erin Q 100 200 5e17", "tick "+q+"/100 initialised")
 	f("direct frank P -887220 -887160 1", "tick "+id+"/-887220 initialised")
@@ -248,6 +256,16 @@ func TestLostEventsAreFound(t *testing.T) {
 	f("collect 1", "position 1 feeGrowthInside0LastX128")
 	f("give 1 bob", "position 1 owner")
 	f("burn 1", "position 1 owner")
+}
+
+// An answer that has no owner in it is one that the NFT has none.
+func TestVagueOwner(t *testing.T) {
+	c := deploy(ledgerOf(t, "", ""))
+	c.vague = 1
+	v := compare(t, c, c.st, Config{})
+	if v.Different != 1 || v.Differences[0].ID != "1" || v.Differences[0].Field != "owner" {
+		t.Errorf("%d differences: %+v", v.Different, v.Differences)
+	}
 }
 
 // A sample looks at every pool and position in turn.

@@ -27,8 +27,7 @@ func OpenMarket(data string, readOnly bool) (*storage.Store, error) {
 	return storage.Open(filepath.Join(data, marketDir), storage.Options{ReadOnly: readOnly, Logger: quiet})
 }
 
-// Compact compacts the store of a corpus, so that no node that is measured later
-// does it.
+// Compact compacts the store of a corpus.
 func Compact(dir string) error {
 	store, err := OpenMarket(DataDir(dir), false)
 	if err != nil {
@@ -37,8 +36,7 @@ func Compact(dir string) error {
 	return errors.Join(store.Compact(), store.Close())
 }
 
-// Copy makes a data directory out of a corpus, without accounts. The corpus
-// must not be in use.
+// Copy makes a data directory out of a corpus that is not in use, without accounts.
 func Copy(dir, to string) (err error) {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("cannot make a copy of %s: %w", dir, err)
@@ -67,8 +65,7 @@ func withAccounts(data string, f func(*storage.Accounts) error) error {
 	return errors.Join(f(store), store.Close())
 }
 
-// AddKeys makes accounts in a data directory without any, and returns the keys
-// of each grant.
+// AddKeys makes the first accounts in a data directory, and returns the keys of each grant.
 func AddKeys(data string, grants []Grant) (issued [][]string, err error) {
 	random, now := bufio.NewReader(rand.Reader), time.Now().UnixMilli()
 	var owners []storage.AccountRecord

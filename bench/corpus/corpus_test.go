@@ -83,7 +83,7 @@ func TestArgs(t *testing.T) {
 	}
 	f := func(n Node, want sim.Workload, more ...string) {
 		t.Helper()
-		args, err := s.Args(n)
+		args, err := s.Args(&n)
 		var got sim.Workload
 		if err = errors.Join(err, json.Unmarshal([]byte(args[3]), &got)); err != nil || got != want ||
 			!slices.Equal(args[4:], more) {
@@ -92,7 +92,7 @@ func TestArgs(t *testing.T) {
 	}
 
 	since := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	f(Node{Market: Calm, Bare: true, Since: since},
+	f(Node{Market: sim.Workload{Calm: true}, Bare: true, Since: since},
 		sim.Workload{Crowd: s.Crowd, Behind: 24 * 24 * time.Hour, Calm: true}, "--no-page-cache")
 	f(Node{Since: since}, sim.Workload{Crowd: s.Crowd})
 }

@@ -96,8 +96,7 @@ func shapeOf(st *market.State) (c ChainShape) {
 	return c
 }
 
-// fitSlope returns by which power of their rank sizes fall: the least squares of
-// the logarithms.
+// fitSlope returns by which power of their rank sizes fall: least squares of logarithms.
 func fitSlope(sizes []int64) float64 {
 	var x, y, xx, xy float64
 	n := float64(len(sizes))

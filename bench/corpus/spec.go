@@ -1,11 +1,14 @@
 package corpus
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"text/template"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -42,12 +45,8 @@ var Chains = []struct {
 
 // SetDefaults replaces what is left out, and checks the rest.
 func (s *Spec) SetDefaults() error {
-	if s.Days == 0 {
-		s.Days = defaultDays
-	}
-	if s.Pools == 0 {
-		s.Pools = s.Positions * poolsPercent / 100
-	}
+	s.Days = cmp.Or(s.Days, defaultDays)
+	s.Pools = cmp.Or(s.Pools, s.Positions*poolsPercent/100)
 
 	const fewest = 1000 // of a chain, below which the market keeps no promise
 	switch {
@@ -59,9 +58,7 @@ func (s *Spec) SetDefaults() error {
 			s.Positions, s.Chains, fewest*s.Chains)
 	}
 
-	if s.Crowd == (sim.Crowd{}) {
-		s.Crowd = crowdFor(s.Days, s.firstChainPart(s.Pools))
-	}
+	s.Crowd = cmp.Or(s.Crowd, crowdFor(s.Days, s.firstChainPart(s.Pools)))
 	return nil
 }
 
@@ -83,12 +80,10 @@ func (s *Spec) firstChainPart(all int) int {
 	return (all*100 + sum - 1) / sum
 }
 
-// Events estimates how many events the history of a chain has, for a progress
-// bar. The chain is given by its index in Chains.
-func (s *Spec) Events(chain int) int64 {
+// Events estimates how many events the histories have, for a progress bar.
+func (s *Spec) Events() int64 {
 	const quietDay = 66 // events of three rounds through the core pools
-	all := actions * s.firstChainPart(s.Positions) * Chains[chain].Share / 100
-	return int64(all)*7/5 + int64(quietDay*(s.Days-s.Crowd.BusyDays))
+	return int64(actions*s.Positions*7/5 + s.Chains*quietDay*(s.Days-s.Crowd.BusyDays))
 }
 
 // AppendFilter appends the query of the n-th filter of positions. No two are
@@ -105,67 +100,55 @@ func AppendFilter(dst []byte, n uint64) []byte {
 	return strconv.AppendUint(append(dst, '.'), n, 10) // this digit string is never the same
 }
 
-// Market says what happens after the history of a corpus.
-type Market uint8
-
-// The markets.
-const (
-	Still Market = iota // nothing: the head stays where the history ends
-	Calm                // no price that others depend on moves, and few pools are traded
-	Brisk               // minutes pass in every refresh, and every native price moves
-)
-
 // Node is how a node is to serve a corpus.
 type Node struct {
-	Market  Market
-	Since   time.Time     // when the market continues after the history, unless it is Still
+	Market  sim.Workload  // after the history, calm or brisk; zero: nothing, the head stays where it ends
+	Since   time.Time     // when the market continues
 	Bare    bool          // without a page cache: every page is rendered for whoever asks
 	Refresh time.Duration // 0: the node's default
 }
 
-// The plans of plans.toml.
+// The plans of node.toml.
 const (
 	MeteredPlan  = "bench"
 	LimitedPlan  = "bench-limited"
 	LimitedUnits = 1000
 )
 
-//go:embed plans.toml
-var plans string
+//go:embed node.toml
+var nodeText string
 
-// patientQueue lets expensive work wait as long as a loaded bench needs: what is
-// measured is the work, and a refusal would be an answer that failed.
-const patientQueue = "[limits]\nqueue = \"10s\"\n\n"
+var nodeConfig = template.Must(template.New("").Parse(nodeText))
+
+// Moves reports whether the market continues after the history.
+func (n *Node) Moves() bool { return n.Market != sim.Workload{} }
 
 // Config returns the configuration file of a node on the corpus.
-func (s *Spec) Config(n Node) string {
+func (s *Spec) Config(n *Node) string {
+	var text strings.Builder
 	positions := s.firstChainPart(s.Positions)
-	text := fmt.Sprintf("feed = \"sim\"\n\n[sim]\nseed = %d\npositions = %d\npools = %d\ndays = %d\n"+
-		"actions = %d\ngenesis = %s\nfrozen = %v\n\n", s.Seed, positions, s.firstChainPart(s.Pools), s.Days,
-		actions*positions, s.Genesis, n.Market == Still)
-	if n.Refresh > 0 {
-		text += fmt.Sprintf("[refresh]\nevery = %q\n\n", n.Refresh)
+	err := nodeConfig.Execute(&text, map[string]any{
+		"Spec": s, "Node": n, "Positions": positions, "Pools": s.firstChainPart(s.Pools),
+		"Actions": actions * positions, "Disabled": Chains[s.Chains:],
+	})
+	if err != nil {
+		panic("BUG: node.toml cannot be filled: " + err.Error())
 	}
-	for _, c := range Chains[s.Chains:] {
-		text += fmt.Sprintf("[[chains]]\nid = %d\nenabled = false\n\n", c.ID)
-	}
-	return text + patientQueue + plans
+	return text.String()
 }
 
 // Args is the command line of a node on the corpus, before the flags of serve.
-func (s *Spec) Args(n Node) ([]string, error) {
+func (s *Spec) Args(n *Node) ([]string, error) {
 	genesis, err := time.Parse(time.RFC3339, s.Genesis)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the genesis of a corpus: %w", err)
 	}
-	w := sim.Workload{Crowd: s.Crowd, Brisk: n.Market == Brisk, Calm: n.Market == Calm}
-	if n.Market != Still {
+	w := n.Market
+	w.Crowd = s.Crowd
+	if n.Moves() {
 		w.Behind = n.Since.Sub(genesis.Add(time.Duration(s.Days) * 24 * time.Hour))
 	}
-	text, err := json.Marshal(&w)
-	if err != nil {
-		panic("BUG: a workload that cannot be encoded: " + err.Error())
-	}
+	text, _ := json.Marshal(&w) // of numbers and flags alone
 
 	args := []string{"bench", "node", "--workload", string(text)}
 	if n.Bare {

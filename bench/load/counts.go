@@ -10,14 +10,12 @@ import (
 )
 
 // Counts is what the answers of a run add up to. Throughput, sizes and
-// latencies are those of good answers alone: to refuse is quick, and no work
-// done.
+// latencies are those of good answers alone: to refuse is quick.
 type Counts struct {
-	Requests uint64                  // good answers (2xx) within the measured time
-	Refused  uint64                  // other answers within it
-	Bytes    uint64                  // bodies of the good ones
-	Latency  *hdrhistogram.Histogram // of the good ones, in microseconds
-	Series   []Tick                  // the same over time
+	report.Measure                         // rates and latencies only of a Result
+	Histogram      *hdrhistogram.Histogram // of latencies, in microseconds
+	Series         []report.Point          // the same over time, a point every tickLength
+	bytes          uint64                  // bodies of good answers
 
 	// The rest includes the warm-up and what was under way at the end.
 	report.Answers
@@ -25,26 +23,22 @@ type Counts struct {
 	Expected int64 // units, by the statuses
 }
 
-// Tick is a stretch of TickLength.
-type Tick struct {
-	Requests uint64
-	Slowest  time.Duration
-}
-
-// TickLength is the resolution of a Result's Series.
-const TickLength = 100 * time.Millisecond
-
 const (
-	slowest = int64(time.Minute / time.Microsecond)
-	digits  = 3
+	slowest    = int64(time.Minute / time.Microsecond)
+	digits     = 3
+	tickLength = 100 * time.Millisecond
 )
 
 func newCounts(length time.Duration) Counts {
-	return Counts{
-		Latency: hdrhistogram.New(1, slowest, digits),
-		Series:  make([]Tick, (length+TickLength-1)/TickLength),
-		Answers: report.Answers{Statuses: map[int]uint64{}},
+	c := Counts{
+		Histogram: hdrhistogram.New(1, slowest, digits),
+		Series:    make([]report.Point, (length+tickLength-1)/tickLength),
+		Answers:   report.Answers{Statuses: map[int]uint64{}},
 	}
+	for i := range c.Series {
+		c.Series[i].Seconds = float64(i) * tickLength.Seconds()
+	}
+	return c
 }
 
 // countAnswer enters a complete response.
@@ -66,8 +60,7 @@ func (c *Counts) countAnswer(p *Part, status int, charged int64, body []byte) {
 // refused is the least status of a response that says what went wrong.
 const refused = 400
 
-// countLatency enters the latency of a response that came at a time after the
-// warm-up.
+// countLatency enters the latency of a response, at a time after the warm-up.
 func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	if status >= refused {
 		c.Refused++
@@ -75,23 +68,23 @@ func (c *Counts) countLatency(status, length int, took, at time.Duration) {
 	}
 
 	c.Requests++
-	c.Bytes += uint64(length)
-	if err := c.Latency.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
+	c.bytes += uint64(length)
+	if err := c.Histogram.RecordValue(min(max(took.Microseconds(), 1), slowest)); err != nil {
 		panic("BUG: a clamped latency is outside of its histogram: " + err.Error())
 	}
-	tick := &c.Series[min(int(at/TickLength), len(c.Series)-1)]
-	tick.Requests++
-	tick.Slowest = max(tick.Slowest, took)
+	tick := &c.Series[min(int(at/tickLength), len(c.Series)-1)]
+	tick.PerSecond += float64(time.Second / tickLength)
+	tick.Slowest = max(tick.Slowest, took.Microseconds())
 }
 
 // addCounts enters what a worker counted in the same stretch of time.
 func (c *Counts) addCounts(o *Counts) {
 	c.Requests += o.Requests
 	c.Refused += o.Refused
-	c.Bytes += o.Bytes
-	c.Latency.Merge(o.Latency)
+	c.bytes += o.bytes
+	c.Histogram.Merge(o.Histogram)
 	for i := range c.Series {
-		c.Series[i].Requests += o.Series[i].Requests
+		c.Series[i].PerSecond += o.Series[i].PerSecond
 		c.Series[i].Slowest = max(c.Series[i].Slowest, o.Series[i].Slowest)
 	}
 

@@ -49,7 +49,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 	answers := 0.0
 	for b.Loop() {
-		answers = mustRun(b, cfg).PerSecond()
+		answers = mustRun(b, cfg).PerSecond
 	}
 	b.ReportMetric(answers, "answers/s")
 }
@@ -110,7 +110,6 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		},
 		Free:   func(body []byte) bool { return bytes.HasPrefix(body, []byte("/half")) },
 		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
-		CheckEvery: time.Millisecond,
 		Check: func(_ int, _ string, body []byte) error {
 			seen.Add(int64(len(body)))
 			return nil

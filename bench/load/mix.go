@@ -15,11 +15,9 @@ type Mix []Part
 type Part struct {
 	Name   string
 	Weight int // of the sum of all; at least 1
-	// Path appends the path and query of a request. It is called from every
-	// worker; r is the worker's own.
+	// Path appends path and query; every worker calls it, with an r of its own.
 	Path func(dst []byte, r *rand.Rand) []byte
-	// Units are what a 200 or 404 costs; other answers are free. AnyUnits: what the
-	// answers say.
+	// Units are what a 200 or 404 costs. AnyUnits: what the answers say.
 	Units int64
 	// Accept are the statuses besides 200 that are no failure.
 	Accept []int
@@ -53,36 +51,29 @@ func (p Pace) At(hit uint64) time.Duration {
 	return time.Duration(float64(hit) / float64(p) * float64(time.Second))
 }
 
-// Side is one of two things that are measured in turns.
+// Side is one of the things that are measured in turns.
 type Side func(context.Context) (*Result, error)
 
-// InTurns measures a and then b, round by round, so that what else the machine
-// does falls on both. Without a b there is nothing to take turns with.
-func InTurns(ctx context.Context, rounds int, a, b Side) (as, bs []*Result, err error) {
+// InTurns measures one side after the other, round by round, so that what else the
+// machine does falls on all of them. It returns the rounds of every side.
+func InTurns(ctx context.Context, rounds int, sides ...Side) ([][]*Result, error) {
+	all := make([][]*Result, len(sides))
 	for range rounds {
-		x, err := a(ctx)
-		if err != nil {
-			return nil, nil, err
+		for i, ask := range sides {
+			r, err := ask(ctx)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = append(all[i], r)
 		}
-		as = append(as, x)
-		if b == nil {
-			continue
-		}
-
-		y, err := b(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		bs = append(bs, y)
 	}
-	return as, bs, nil
+	return all, nil
 }
 
 // Middle returns the round whose throughput is the median.
 func Middle(rounds []*Result) *Result {
-	sorted := slices.Clone(rounds)
-	slices.SortFunc(sorted, func(a, b *Result) int { return cmp.Compare(a.PerSecond(), b.PerSecond()) })
-	return sorted[len(sorted)/2]
+	byRate := func(a, b *Result) int { return cmp.Compare(a.PerSecond, b.PerSecond) }
+	return slices.SortedFunc(slices.Values(rounds), byRate)[len(rounds)/2]
 }
 
 // Median returns the middle of values, the greater one of two; 0 of none.
@@ -97,8 +88,8 @@ func Median(values []float64) float64 {
 // the servers took for an answer, b's by a's. CPU that is not known is left out.
 func Ratios(as, bs []*Result) (throughput, cpu []float64) {
 	for i := range as {
-		throughput = append(throughput, as[i].PerSecond()/max(bs[i].PerSecond(), 1))
-		if x, y := as[i].ServerMicros(), bs[i].ServerMicros(); x > 0 && y > 0 {
+		throughput = append(throughput, as[i].PerSecond/max(bs[i].PerSecond, 1))
+		if x, y := as[i].ServerMicros, bs[i].ServerMicros; x > 0 && y > 0 {
 			cpu = append(cpu, y/x)
 		}
 	}

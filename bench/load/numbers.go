@@ -16,8 +16,7 @@ type Number struct {
 
 const wordDigits = 19
 
-// Append appends the digits, for a yardstick of rendering; signs and points are
-// left out of decimals.
+// Append appends the digits as a yardstick of rendering, of decimals without sign and point.
 func (n *Number) Append(dst []byte) []byte {
 	if n.words == nil {
 		return strconv.AppendFloat(dst, n.float, 'f', -1, 64)

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidemark/bench/process"
+	"tidemark/bench/report"
 )
 
 // Config is one run.
@@ -32,10 +33,9 @@ type Config struct {
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
-	// Check looks at a complete answer, one of each worker every CheckEvery
-	// (0: 20 ms), on a goroutine of its own. nil: nobody looks.
-	Check      func(status int, path string, body []byte) error
-	CheckEvery time.Duration
+	// Check looks at a complete answer, one of each worker every checkEvery, on a
+	// goroutine of its own. nil: nobody looks.
+	Check func(status int, path string, body []byte) error
 	// Free reports whether a 200 that charged nothing says why; nil: none does.
 	Free func(body []byte) bool
 }
@@ -43,41 +43,36 @@ type Config struct {
 // maxConnections bounds a run.
 const maxConnections = 4096
 
-func (c *Config) check() error {
-	switch {
-	case c.Length <= 0:
-		return fmt.Errorf("cannot measure for %s", c.Length)
-	case c.Connections < 1 || c.Connections > maxConnections:
-		return fmt.Errorf("cannot run %d connections; at least 1, at most %d", c.Connections, maxConnections)
-	}
-	return nil
-}
-
 // Result is what was measured.
 type Result struct {
 	Counts
-	Workers   int           // threads that asked
-	Began     time.Time     // of the measured time
-	Elapsed   time.Duration // of it
-	ClientCPU time.Duration // within Elapsed
-	ServerCPU time.Duration // within Elapsed; 0 when not known
+	Began   time.Time     // of the measured time
+	Elapsed time.Duration // of it
 }
-
-// PerSecond returns the throughput: good answers in a second.
-func (r *Result) PerSecond() float64 { return float64(r.Requests) / r.Elapsed.Seconds() }
-
-// MeanBody returns the mean size of a body; 0 when none came.
-func (r *Result) MeanBody() int { return int(r.Bytes / max(r.Requests, 1)) }
 
 // Quantile returns a latency; q is between 0 and 100.
 func (r *Result) Quantile(q float64) time.Duration {
-	return time.Duration(r.Latency.ValueAtPercentile(q)) * time.Microsecond
+	return time.Duration(r.Histogram.ValueAtPercentile(q)) * time.Microsecond
 }
 
-// ServerMicros returns the server's CPU time an answer, good or not; 0 when it
-// is not known.
-func (r *Result) ServerMicros() float64 {
-	return r.ServerCPU.Seconds() * 1e6 / float64(max(r.Requests+r.Refused, 1))
+// percents are the points of a latency distribution that are kept.
+var percents = []float64{
+	0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.75, 99.9, 99.95,
+	99.99, 100,
+}
+
+// measure derives rates and latencies from what was counted, and from the CPU times
+// of so many threads that asked, and of the server.
+func (r *Result) measure(workers int, client, server time.Duration) {
+	seconds, answers := r.Elapsed.Seconds(), float64(max(r.Requests+r.Refused, 1))
+	r.PerSecond, r.MBPerSecond = float64(r.Requests)/seconds, float64(r.bytes)/1e6/seconds
+	r.BodyBytes = int(r.bytes / max(r.Requests, 1))
+	r.ServerMicros, r.ClientMicros = server.Seconds()*1e6/answers, client.Seconds()*1e6/answers
+	r.ClientBusy = client.Seconds() / seconds / float64(workers)
+
+	for _, p := range percents {
+		r.Latency = append(r.Latency, report.Percentile{Percent: p, Micros: r.Quantile(p).Microseconds()})
+	}
 }
 
 // run is what the workers of a run share.
@@ -99,25 +94,26 @@ type answer struct {
 	body   []byte
 }
 
-// requestPath cuts the path out of a request.
-func requestPath(request []byte) string {
-	return string(bytes.SplitN(request, []byte{' '}, 3)[1])
-}
-
 // now returns the time since the start.
 func (r *run) now() time.Duration { return time.Since(r.start) }
 
-// checkBacklog is how many answers may wait to be looked at; more are let go.
-const checkBacklog = 16
+const (
+	checkEvery = 20 * time.Millisecond
+	// checkBacklog is how many answers may wait to be looked at; more are let go.
+	checkBacklog = 16
+)
 
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
 // answer is in. It starts its own goroutines and leaves none behind.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.CheckEvery == 0 {
-		cfg.CheckEvery = 20 * time.Millisecond
+	switch {
+	case cfg.Length <= 0:
+		return nil, fmt.Errorf("cannot measure for %s", cfg.Length)
+	case cfg.Connections < 1 || cfg.Connections > maxConnections:
+		return nil, fmt.Errorf("cannot run %d connections; at least 1, at most %d", cfg.Connections, maxConnections)
 	}
-	if err := cfg.check(); err != nil {
-		return nil, err
+	if cfg.ServerCPU == nil {
+		cfg.ServerCPU = func() time.Duration { return 0 }
 	}
 	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
@@ -142,10 +138,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r.runAll()
 }
 
-// runAll runs the workers and reads the clocks and CPU times around what is
-// measured.
+// runAll runs the workers and reads clocks and CPU times around what is measured.
 func (r *run) runAll() (*Result, error) {
-	result := &Result{Counts: newCounts(r.cfg.Length), Workers: r.cfg.Workers}
+	result := &Result{Counts: newCounts(r.cfg.Length)}
 	var working, checking sync.WaitGroup
 	checking.Go(func() { r.checkAnswers(result) })
 	r.start = time.Now()
@@ -154,11 +149,11 @@ func (r *run) runAll() (*Result, error) {
 	}
 
 	r.waitFor(r.cfg.Warmup)
-	client, server := process.Own(), r.serverCPU()
+	client, server := process.Own(), r.cfg.ServerCPU()
 	result.Began = time.Now()
 	r.waitFor(r.cfg.Length)
 	result.Elapsed = time.Since(result.Began)
-	result.ClientCPU, result.ServerCPU = process.Own()-client, r.serverCPU()-server
+	client, server = process.Own()-client, r.cfg.ServerCPU()-server
 
 	working.Wait()
 	close(r.checks)
@@ -168,23 +163,16 @@ func (r *run) runAll() (*Result, error) {
 		result.addCounts(&w.Counts)
 		err = errors.Join(err, w.err)
 	}
+	result.measure(len(r.workers), client, server)
 	return result, err
 }
 
-// waitFor ends with the context at the latest. Only the readings of clocks depend
-// on it, never a request.
+// waitFor ends with the context at the latest. Only readings of clocks depend on it.
 func (r *run) waitFor(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-r.ctx.Done():
 	}
-}
-
-func (r *run) serverCPU() time.Duration {
-	if r.cfg.ServerCPU == nil {
-		return 0
-	}
-	return r.cfg.ServerCPU()
 }
 
 // checkAnswers looks at the answers that the workers hand over.
@@ -200,8 +188,7 @@ func (r *run) checkAnswers(result *Result) {
 
 // Constant serves the same body of size bytes to every request on l: what this
 // stack can do at most. Its write buffer holds head and body, so that a
-// response is one write; nothing else is there to be tuned. It returns when l
-// is closed.
+// response is one write; nothing else can be tuned. It returns when l is closed.
 func Constant(l net.Listener, size int) error {
 	const head = 1 << 10 // of a response, generously
 	body := bytes.Repeat([]byte{'0'}, size)
@@ -217,6 +204,5 @@ func Constant(l net.Listener, size int) error {
 	if err := server.Serve(l); err != nil {
 		return fmt.Errorf("cannot serve %d constant bytes on %s: %w", size, l.Addr(), err)
 	}
-
 	return nil
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -145,7 +146,7 @@ func (w *worker) ask(index int, due, now time.Duration) {
 	c.part, c.due = w.cfg.Mix.pick(w.random, w.weights), due
 	c.sampled = w.cfg.Check != nil && now >= w.sample
 	if c.sampled {
-		w.sample = now + w.cfg.CheckEvery
+		w.sample = now + checkEvery
 	}
 
 	c.out = append(c.out[:0], "GET "...)
@@ -207,7 +208,7 @@ func (w *worker) finishRequest(c *conn, now time.Duration) {
 
 	if c.sampled {
 		select {
-		case w.checks <- answer{c.head.status, requestPath(c.out), c.body}:
+		case w.checks <- answer{c.head.status, string(bytes.Fields(c.out)[1]), c.body}:
 			c.body = nil
 		default: // whoever checks is behind
 		}

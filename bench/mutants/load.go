@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -52,11 +51,9 @@ func loadTree() (*tree, error) {
 	}
 	t := &tree{packages: map[string]*pkg{}, set: token.NewFileSet()}
 
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		p := &pkg{}
-		if err := dec.Decode(p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+		if err := dec.Decode(p); err != nil {
 			return nil, fmt.Errorf("cannot read the list of packages: %w", err)
 		}
 		p.name = strings.TrimPrefix(p.ImportPath, module)

@@ -72,22 +72,19 @@ func (m *mistake) overlaps(o *mistake) bool {
 // write returns the text of a file with mistakes behind their switches. Lines keep
 // their numbers.
 func write(text []byte, list ...*mistake) []byte {
-	type numbered struct {
-		edit
-		id int
-	}
-	var edits []numbered
+	var edits []edit
 	for _, m := range list {
 		for _, e := range m.edits {
-			edits = append(edits, numbered{e, m.id})
+			e.text = strings.ReplaceAll(e.text, "#", strconv.Itoa(m.id))
+			edits = append(edits, e)
 		}
 	}
-	slices.SortStableFunc(edits, func(a, b numbered) int { return a.at - b.at })
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.at - b.at })
 
 	var out []byte
 	at := 0
 	for _, e := range edits {
-		out = append(append(out, text[at:e.at]...), strings.ReplaceAll(e.text, "#", strconv.Itoa(e.id))...)
+		out = append(append(out, text[at:e.at]...), e.text...)
 		at = e.at + e.cut
 	}
 	out = append(out, text[at:]...)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark/bench/mutants/planted"
@@ -38,19 +39,14 @@ type runner struct {
 // each calls f for 0 to n-1, as many at a time as there are processors.
 func each(n int, f func(i int)) {
 	var wait sync.WaitGroup
-	next := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), n) {
+	var taken atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
-			for i := range next {
-				f(i)
+			for i := int(taken.Add(1)); i <= n; i = int(taken.Add(1)) {
+				f(i - 1)
 			}
 		})
 	}
-
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	wait.Wait()
 }
 

@@ -21,16 +21,10 @@
 //     their own are kept from the refresh; under /counted they are counted now.
 //   - CPU time is that of the front and of all processes of its database.
 //
-// PostgreSQL and SQLite share schema.sql, questions and loading (sql.go). A
-// narrow table has what is sorted and filtered by, another the bodies; every
-// list has a partial index in its order, and those of all chains carry the
-// filtered columns too, so that no filter touches the table. Deep pages do not
-// walk: every 200th row of every list is kept as a mark, from which a page is a
-// short step. PostgreSQL is tuned for the machine, rows are loaded frozen so
-// that scans read indexes alone, all plans are made beforehand, and a page and
-// its count are asked in one go over a socket. SQLite is asked below
-// database/sql on an immutable, mapped file. Redis has a sorted set for every
-// list, and a page is one command.
+// PostgreSQL and SQLite share tables and indexes (schema.sql), questions and
+// loading (sql.go), and marks by which deep pages do not walk (rows.go).
+// PostgreSQL is tuned for the machine (postgres.go), SQLite has an immutable,
+// mapped file (sqlite.go), and Redis a sorted set for every list (redis.go).
 //
 // Refresh means that every value and every ranking is replaced, at once for
 // those who ask: a load of everything into an empty database. Rendering rows,

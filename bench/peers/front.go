@@ -15,14 +15,6 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// A front's path is the node's own; before it may stand /keyed and /counted.
-const (
-	listPath    = "/v1/positions"
-	keyedMark   = "/keyed"
-	countedMark = "/counted"
-	aboutPath   = "/about"
-)
-
 // front stands before a loaded peer as edge stands before the rankings.
 type front struct {
 	peer   peer
@@ -31,15 +23,17 @@ type front struct {
 	book   *accounts.Book // of the keys
 }
 
+// handle answers the node's own path, before which may stand /keyed and /counted.
 func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	path, raw, _ := bytes.Cut(ctx.Request.Header.RequestURI(), []byte{'?'})
-	path, keyed := bytes.CutPrefix(path, []byte(keyedMark))
-	path, counted := bytes.CutPrefix(path, []byte(countedMark))
-	switch {
-	case string(path) == aboutPath:
+	path, keyed := bytes.CutPrefix(path, []byte("/keyed"))
+	path, counted := bytes.CutPrefix(path, []byte("/counted"))
+	switch string(path) {
+	case "/v1/positions":
+	case "/about":
 		ctx.SetBody(f.about)
 		return
-	case string(path) != listPath:
+	default:
 		ctx.Error(`{"error":"no such route"}`, fasthttp.StatusNotFound)
 		return
 	}
@@ -69,8 +63,7 @@ func (f *front) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// readBook makes a book of the keys of a file: ten an account, none of which ever
-// runs out.
+// readBook makes a book of the keys of a file, ten an account that never runs out.
 func readBook(path string) (*accounts.Book, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -143,20 +136,11 @@ func (p *page) add(rest []byte) {
 
 // end adds what a list says of the whole: to the letter what the node says.
 func (p *page) end(q *asked) {
-	seen := p.first - 1 + p.rows
 	e := render.Pagination{
-		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: seen < p.total, Capped: p.total > totalCap,
+		Page: q.Page, Limit: q.Limit, Total: p.total, HasMore: q.Offset()+p.rows < p.total,
 	}
-
-	if e.Capped {
-		e.Total = totalCap
-		if e.HasMore {
-			seen++
-		}
-		if p.rows > 0 {
-			e.Total = max(e.Total, seen)
-		}
+	if p.total > totalCap {
+		e.CapTotal(q.Offset(), p.rows, totalCap)
 	}
-
 	p.body.AppendBody(append(render.AppendPagination([]byte{']'}, &e), '}'))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
@@ -56,8 +55,7 @@ type peer interface {
 // errCannot is a peer's answer to a question that it has no means for.
 var errCannot = errors.New(report.Cannot)
 
-// serve starts the database, loads it, and then answers until the process is
-// told to stop.
+// serve starts the database, loads it, and answers until it is told to stop.
 func (c *cli) serve(ctx context.Context) (err error) {
 	book, err := readBook(c.Keys)
 	if err != nil {
@@ -87,17 +85,13 @@ func (c *cli) serve(ctx context.Context) (err error) {
 		return err
 	}
 
-	l, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
-	}
 	f := &front{p, rows.parser(), about, book}
 	server := &fasthttp.Server{ // as the node has it, with room for a response in one write
 		Handler: f.handle, ReadBufferSize: 8 << 10, WriteBufferSize: 128 << 10,
 		NoDefaultServerHeader: true, SecureErrorLogMessage: true, CloseOnShutdown: true,
 	}
 	context.AfterFunc(ctx, func() { _ = server.Shutdown() })
-	return server.Serve(l)
+	return server.ListenAndServe(c.Listen)
 }
 
 // startServer starts a database server of our own on the cores of this process.

@@ -106,14 +106,14 @@ func TestPlans(t *testing.T) {
 	}
 	for _, l := range listsOf(c.chains) {
 		args := len(l.arguments(place{}, 0))
-		f(pageText(l, pageRows), args, sortColumns[l.sort]+",row)>(?,?)")
+		f(pageText(l, pageRows), args, l.sort.String()+",row)>(?,?)")
 		f(countText(l), args-3)
 	}
 	for sort := range rankings.PositionSort(sortCount) {
 		q := rankings.DefaultPositionQuestion()
 		q.Sort, q.MinValueUsd, q.Range = sort, 5, rankings.OutOfRange
 		page, count := filterTexts(&q)
-		f(page, 3, "of_"+sortColumns[sort])
+		f(page, 3, "of_"+sort.String())
 		f(count, 2, "of_value (value>?)")
 	}
 }

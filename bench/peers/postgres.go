@@ -61,8 +61,7 @@ func postgresCommand(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// openPostgres makes a cluster of our own in a new directory, which listens on a
-// socket that nobody else knows.
+// openPostgres makes a cluster of our own, on a socket that nobody else knows.
 func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	program, err := postgresProgram()
 	if err != nil {
@@ -93,7 +92,8 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 	}
 	server.StopBy = syscall.SIGINT // ends connections, and does not wait for them
 
-	at := fmt.Sprintf("host=%s user=postgres dbname=postgres", sockets)
+	// Every text that there is stays prepared.
+	at := fmt.Sprintf("host=%s user=postgres dbname=postgres statement_cache_capacity=1024", sockets)
 	p := &sqlPeer{dialect: dialect{
 		server:   server,
 		sessions: 4, // more only take turns on the same cores
@@ -118,12 +118,7 @@ func openPostgres(ctx context.Context, dir string) (_ peer, err error) {
 type postgresSession struct{ *pgx.Conn }
 
 func dialPostgres(ctx context.Context, at string) (*postgresSession, error) {
-	cfg, err := pgx.ParseConfig(at)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read where PostgreSQL is: %w", err)
-	}
-	cfg.StatementCacheCapacity = 1024 // every text that there is
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgx.Connect(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach PostgreSQL: %w", err)
 	}
@@ -164,32 +159,19 @@ func (s *postgresSession) insert(table string, rows [][]any) error {
 // ask sends all statements of a question in one go.
 func (s *postgresSession) ask(out *page, text string, args []any, count string, countArgs []any) error {
 	var batch pgx.Batch
-	batch.Queue(text, args...)
-	if count != "" {
-		batch.Queue(count, countArgs...)
-	}
-	results := s.SendBatch(context.Background(), &batch)
-	defer results.Close()
-
-	rows, err := results.Query()
-	if err == nil {
+	batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			out.add(rows.RawValues()[0])
 		}
-		err = rows.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read a page: %w", err)
-	}
-	if count == "" {
-		return nil
+		return rows.Err()
+	})
+	if count != "" {
+		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.total) })
 	}
 
-	var total int64
-	if err := results.QueryRow().Scan(&total); err != nil {
-		return fmt.Errorf("cannot count: %w", err)
+	if err := s.SendBatch(context.Background(), &batch).Close(); err != nil {
+		return fmt.Errorf("cannot read a page or count: %w", err)
 	}
-	out.total = uint64(total)
 	return nil
 }
 

@@ -27,7 +27,7 @@ import (
 // bodyPrefix stands before the rows of bodies.
 const bodyPrefix = "b:"
 
-func listKey(l list) string { return "l:" + l.name() }
+func listKey(l list) string { return fmt.Sprintf("l:%v:%d:%s", l.every, l.chain, l.sort) }
 
 func memberOf(row uint32) string { return string(binary.BigEndian.AppendUint32(nil, row)) }
 
@@ -84,8 +84,7 @@ func (r *redis) about() (version string, server *process.Child) {
 }
 
 // load fills an empty server, batch by batch. To replace what is asked
-// meanwhile it would take another database of the server, SWAPDB at the end, and
-// memory for both.
+// meanwhile it would take another database, SWAPDB, and memory for both.
 func (r *redis) load(ctx context.Context, c *corpus, _ *clock) error {
 	var batch rueidis.Commands
 	flush := func() error {

@@ -151,8 +151,7 @@ func (w *clock) spent() time.Duration {
 }
 
 // list is a ranking that is asked for without a filter of its own: an order of
-// one chain or of all, of the rows that the default filters admit or of every
-// one. A peer keeps one of each.
+// one chain or of all, of what the default filters admit or of every row.
 type list struct {
 	every bool   // of all rows; else of those that the default filters admit
 	chain uint32 // 0: all chains
@@ -197,9 +196,6 @@ func (l list) has(r *row) bool {
 	return r.open && r.standard
 }
 
-// name tells lists apart.
-func (l list) name() string { return fmt.Sprintf("%v:%d:%s", l.every, l.chain, l.sort) }
-
 // listsOf returns all that are kept of some chains.
 func listsOf(chains []uint32) (all []list) {
 	for sort := range rankings.PositionSort(sortCount) {
@@ -243,8 +239,7 @@ type marks struct {
 	every []place
 }
 
-// markEvery is ten pages: a few microseconds to walk, and a mark takes 16
-// bytes of memory for 200 rows.
+// markEvery is ten pages: a few microseconds to walk, for 16 bytes of memory.
 const markEvery = 200
 
 func markList(sorted []place) *marks {

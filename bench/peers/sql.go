@@ -44,9 +44,6 @@ type session interface {
 	close() error
 }
 
-// sortColumns are the columns of scores.
-var sortColumns = rankings.PositionSorts
-
 //go:embed schema.sql
 var schemaText string
 
@@ -54,11 +51,11 @@ var schema = template.Must(template.New("").Funcs(template.FuncMap{
 	"flagOf": func(sort int) string { return flagOf(rankings.PositionSort(sort)) },
 }).Parse(schemaText))
 
-// script is one of the two halves of schema.sql.
+// script is one of the two halves of schema.sql, where every order has a column.
 func (s *sqlPeer) script(name string, c *corpus) string {
 	var text strings.Builder
 	err := schema.ExecuteTemplate(&text, name, map[string]any{
-		"Postgres": s.server != nil, "Columns": sortColumns, "Chains": len(c.chains) > 1,
+		"Postgres": s.server != nil, "Columns": rankings.PositionSorts, "Chains": len(c.chains) > 1,
 	})
 	if err != nil {
 		panic("BUG: schema.sql cannot be filled: " + err.Error())
@@ -86,7 +83,7 @@ func (l list) where() string {
 // $3 if the list is of one, less the first ones, the last parameter. SQLite
 // numbers parameters by first sight, so they are named in this sequence.
 func pageText(l list, limit uint64) string {
-	terms := fmt.Sprintf("%s AND (%s, row) >= ($1, $2)", l.where(), sortColumns[l.sort])
+	terms := fmt.Sprintf("%s AND (%s, row) >= ($1, $2)", l.where(), l.sort)
 	skip := "$3"
 	if l.chain != 0 {
 		terms, skip = terms+" AND chain = $3", "$4"
@@ -98,7 +95,7 @@ func pageText(l list, limit uint64) string {
 func selectBodies(sort rankings.PositionSort, terms, end string) string {
 	return fmt.Sprintf("SELECT b.body FROM (SELECT row, %[1]s AS score FROM position WHERE %[2]s "+
 		"ORDER BY %[1]s, row %[3]s) p JOIN body b ON b.row = p.row ORDER BY p.score, p.row",
-		sortColumns[sort], terms, end)
+		sort, terms, end)
 }
 
 // countText counts a list, as far as totals are told; of chain $1.
@@ -116,8 +113,7 @@ func countCapped(terms string) string {
 // filterTexts ask for a page of open positions that are worth at least $1 in
 // pools of at least $2, from row $3 of them on, and for their number. Where the
 // floor of the pools is above the default, the rows are among those of a list,
-// and are looked for in its words, so that the index alone has all there is to
-// know.
+// and are looked for in its words, so that its index alone is read.
 func filterTexts(q *rankings.PositionQuestion) (page, count string) {
 	floors := " AND value >= $1 AND tvl >= $2" +
 		[...]string{"", " AND in_range", " AND NOT in_range"}[q.Range]

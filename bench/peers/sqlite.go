@@ -24,22 +24,20 @@ func openSQLite(_ context.Context, dir string) (peer, error) {
 		version: version, sessions: 2 * runtime.GOMAXPROCS(0),
 		dial: func(_ context.Context, loading bool) (session, error) {
 			if loading {
-				return dialSQLite(file, "")
+				return dialSQLite(file+"?_stmt_cache_size=1", "")
 			}
-			// Beyond the size of any file: the build has a limit of its own.
-			return dialSQLite(file+"?mode=ro&immutable=1&_mutex=no",
+			// Every text stays prepared, and the map is beyond the size of any file: the
+			// build has a limit of its own.
+			return dialSQLite(file+"?mode=ro&immutable=1&_mutex=no&_stmt_cache_size=1024",
 				"PRAGMA mmap_size = 1099511627776; PRAGMA cache_size = -65536")
 		},
 	}}, nil
 }
 
-// sqliteSession is a connection with its prepared statements, below
-// database/sql, whose bookkeeping would be a third of a short question.
+// sqliteSession is below database/sql, which would be a third of a short question.
 type sqliteSession struct {
-	db     *sqlite3.SQLiteConn
-	ready  map[string]*sqlite3.SQLiteStmt
+	*sqlite3.SQLiteConn
 	values []driver.Value // of a row
-	args   []driver.Value
 }
 
 func dialSQLite(name, first string) (*sqliteSession, error) {
@@ -47,50 +45,30 @@ func dialSQLite(name, first string) (*sqliteSession, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", name, err)
 	}
-	s := &sqliteSession{db: conn.(*sqlite3.SQLiteConn), ready: map[string]*sqlite3.SQLiteStmt{}}
+	s := &sqliteSession{SQLiteConn: conn.(*sqlite3.SQLiteConn)}
 	if err := s.exec(first); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-func (s *sqliteSession) close() (err error) {
-	for _, stmt := range s.ready {
-		err = errors.Join(err, stmt.Close())
-	}
-	return errors.Join(err, s.db.Close())
-}
+func (s *sqliteSession) close() error { return s.Close() }
 
 func (s *sqliteSession) exec(text string) error {
-	_, err := s.db.Exec(text, nil)
+	_, err := s.Exec(text, nil)
 	return err
 }
 
-// statement prepares a text once, and makes its arguments ready.
-func (s *sqliteSession) statement(text string, args []any) (*sqlite3.SQLiteStmt, error) {
-	s.args = s.args[:0]
+func driverValues(args []any) (values []driver.Value) {
 	for _, a := range args {
-		s.args = append(s.args, a)
+		values = append(values, a)
 	}
-	if stmt := s.ready[text]; stmt != nil {
-		return stmt, nil
-	}
-
-	made, err := s.db.Prepare(text)
-	if err != nil {
-		return nil, fmt.Errorf("cannot prepare %q: %w", text, err)
-	}
-	s.ready[text] = made.(*sqlite3.SQLiteStmt)
-	return s.ready[text], nil
+	return values
 }
 
 // each calls f with every row of a result; values are good until it returns.
 func (s *sqliteSession) each(text string, args []any, f func([]driver.Value)) error {
-	stmt, err := s.statement(text, args)
-	if err != nil {
-		return err
-	}
-	rows, err := stmt.Query(s.args)
+	rows, err := s.Query(text, driverValues(args))
 	if err != nil {
 		return fmt.Errorf("cannot ask %q: %w", text, err)
 	}
@@ -110,11 +88,7 @@ func (s *sqliteSession) each(text string, args []any, f func([]driver.Value)) er
 func (s *sqliteSession) insert(table string, rows [][]any) error {
 	for _, row := range rows {
 		text := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(row)-1) + ")"
-		stmt, err := s.statement(text, row)
-		if err == nil {
-			_, err = stmt.Exec(s.args)
-		}
-		if err != nil {
+		if _, err := s.Exec(text, driverValues(row)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -48,8 +49,7 @@ func Start(on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	return c, nil
 }
 
-// Launch starts a command that is told by --listen where to listen, and waits
-// until it does, or ctx ends.
+// Launch starts a command with --listen, and waits until it listens or ctx ends.
 func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, error) {
 	address, err := SparePort()
 	if err != nil {
@@ -78,8 +78,7 @@ func Launch(ctx context.Context, on *Cores, cmd *exec.Cmd, log string) (*Child, 
 // PollEvery is the pause between two looks at a child.
 const PollEvery = 50 * time.Millisecond
 
-// Await tries again and again until a child does what it should. One that has
-// ended is an error.
+// Await tries until a child does what it should. One that has ended is an error.
 func (c *Child) Await(ctx context.Context, every time.Duration, try func() error) error {
 	for {
 		err := try()
@@ -122,8 +121,7 @@ func LastLine(b []byte) string {
 // Pid returns the process id.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// CPU returns the CPU time of the child and of everything that it started; 0
-// of no child.
+// CPU returns the CPU time of the child and all that it started; 0 of no child.
 func (c *Child) CPU() time.Duration {
 	if c == nil {
 		return 0
@@ -161,8 +159,7 @@ func (c *Child) Stop() error {
 		return fmt.Errorf("process %d had to be killed after %s", c.Pid(), Patience)
 	}
 
-	var exit *exec.ExitError
-	if errors.As(c.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == c.StopBy {
+	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok && exit.Sys().(syscall.WaitStatus).Signal() == c.StopBy {
 		return nil // it does not catch the signal
 	}
 	return c.err
@@ -175,4 +172,29 @@ func SparePort() (address string, err error) {
 		return "", fmt.Errorf("cannot find a spare port: %w", err)
 	}
 	return l.Addr().String(), l.Close()
+}
+
+// Output collects what a process writes, for others to read meanwhile.
+type Output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// Reset forgets what was written so far.
+func (o *Output) Reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Reset()
 }

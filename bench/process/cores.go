@@ -15,8 +15,7 @@ import (
 )
 
 // Cores says which cores serve and which ask. With two or more, the client
-// never takes time from the server, and both sides of a comparison have the
-// same cores.
+// never takes time from the server, and both sides of a comparison have the same.
 type Cores struct {
 	Text           string // for whoever reads the figures
 	server, client []int
@@ -44,8 +43,7 @@ func Split(pin bool) (*Cores, error) {
 }
 
 // Only returns the same with a server of n cores: the first ones, of which the
-// last are the client's too where the server has fewer of its own. 0 changes
-// nothing.
+// last are the client's too where the server has fewer; 0 changes nothing.
 func (c *Cores) Only(n int) *Cores {
 	if n == 0 {
 		return c
@@ -109,15 +107,9 @@ func (c *Cores) OnServer(f func()) (cpu time.Duration, err error) {
 // start starts a command on the server's cores. It dies with us, and is of a
 // process group of its own: an interrupt at a terminal is for us alone.
 func (c *Cores) start(cmd *exec.Cmd) (err error) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = new(syscall.SysProcAttr)
-	}
-	cmd.SysProcAttr.Pdeathsig, cmd.SysProcAttr.Setpgid = syscall.SIGKILL, true
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	// A server on one core runs on while a thread of it waits for a disk.
-	cmd.Env = append(cmd.Env, fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
+	cmd.Env = append(cmd.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
 
 	// A child inherits the cores of the thread that makes it.
 	_, pinned := c.OnServer(func() { err = cmd.Start() })

@@ -3,9 +3,8 @@
 // machine. The bench suite and the comparison with databases share it.
 //
 //	cores.go      which cores serve and which ask
-//	child.go      a server as a child process: start, address, stop
+//	child.go      a server as a child process: start, address, output, stop
 //	node.go       a tidemark node as a child, or one that runs elsewhere
-//	output.go     what a child writes
 //	readings.go   CPU time, memory and disk writes, from /proc
 //
 // The package needs Linux.

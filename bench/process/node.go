@@ -25,8 +25,7 @@ type Node struct {
 	Ops    string // host:port; "" when not known
 }
 
-// Self is a command of our own executable, of which nodes and limits are further
-// processes.
+// Self is a command of our own executable, as nodes and limits are.
 func Self(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
@@ -34,8 +33,7 @@ func Self(args ...string) *exec.Cmd {
 }
 
 // StartNode serves a data directory on spare ports. The arguments are the
-// subcommand and its flags; the content of the configuration file and the log
-// go to files in dir.
+// subcommand and its flags; the configuration and the log are files in dir.
 func StartNode(
 	ctx context.Context, on *Cores, args []string, data, config, dir string,
 ) (*Node, error) {
@@ -49,11 +47,8 @@ func StartNode(
 	}
 
 	cmd := Self(append(args, "--config", file, "--data", data, "--ops-listen", ops)...)
-	for _, e := range os.Environ() { // what is set for us is no setting of the node's
-		if !strings.HasPrefix(e, "TIDEMARK_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
+	// What is set for us is no setting of the node's.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "TIDEMARK_") })
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	c, err := Launch(ctx, on, cmd, filepath.Join(dir, "node.log"))
@@ -106,54 +101,8 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 	return h, err
 }
 
-// Ready reports whether every chain serves and has caught up.
-func Ready(h *tidemark.Health) bool {
-	return len(h.Chains) > 0 && !slices.ContainsFunc(h.Chains, func(c tidemark.HealthChain) bool {
-		return c.Status != "ok" || c.Generation == nil
-	})
-}
-
-// Generations are the newest ones of the chains that have any.
-func Generations(h *tidemark.Health) map[int64]int64 {
-	newest := map[int64]int64{}
-	for _, c := range h.Chains {
-		if c.Generation != nil {
-			newest[c.ChainID] = *c.Generation
-		}
-	}
-	return newest
-}
-
-// WaitUntil asks the node for its health until enough says that it has seen
-// enough.
-func (n *Node) WaitUntil(ctx context.Context, enough func(*tidemark.Health) bool) error {
-	return n.Await(ctx, PollEvery, func() error {
-		h, err := n.Health()
-		if err == nil && !enough(&h) {
-			err = fmt.Errorf("the node is not as far yet: %+v", h)
-		}
-		return err
-	})
-}
-
-// WaitPast waits until every chain has published past what was kept of it.
-func (n *Node) WaitPast(ctx context.Context, kept map[int64]int64) error {
-	return n.WaitUntil(ctx, func(h *tidemark.Health) bool {
-		newest := Generations(h)
-		for chain, was := range kept {
-			if newest[chain] <= was {
-				return false
-			}
-		}
-		return true
-	})
-}
-
 // Counters reads the node's metrics; nil when they cannot be had.
 func (n *Node) Counters() map[string]float64 {
-	if n.Ops == "" {
-		return nil
-	}
 	a, err := Ask(n.Ops, "/metrics", "")
 	if err != nil {
 		return nil

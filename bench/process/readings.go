@@ -1,10 +1,13 @@
 package process
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"tidemark/bench/report"
 )
 
 // Readings of a process that is gone, or of a kernel that does not tell, are 0.
@@ -35,8 +38,7 @@ func CPU(pid int) time.Duration {
 }
 
 // processCPU is a process with its ended children. What its threads used is
-// known in nanoseconds; the process's own figure is coarser, and includes
-// threads that have ended.
+// known in nanoseconds; the process's own figure is coarser, with ended threads.
 func processCPU(pid int) time.Duration {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -92,21 +94,21 @@ func Own() (sum time.Duration) {
 
 // Machine is what is read of the whole machine.
 type Machine struct {
-	Model             string // of the processor
-	Kernel            string
-	Memory, Available int64         // bytes
-	Busy              time.Duration // CPU time that anybody used, since the start
+	report.Machine
+	Available int64         // bytes of memory
+	Busy      time.Duration // CPU time that anybody used, since the start
 }
 
 // ReadMachine reads what the kernel tells.
 func ReadMachine() (m Machine) {
+	m.Cores, m.Go = runtime.NumCPU(), runtime.Version()
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return m
 	}
 
 	if all, err := fs.CPUInfo(); err == nil && len(all) > 0 {
-		m.Model = all[0].ModelName
+		m.CPU = all[0].ModelName
 	}
 	if mem, err := fs.Meminfo(); err == nil && mem.MemTotal != nil && mem.MemAvailable != nil {
 		m.Memory, m.Available = int64(*mem.MemTotal)<<10, int64(*mem.MemAvailable)<<10

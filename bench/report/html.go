@@ -11,8 +11,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// page is what the template shows. The script draws the plots from the
-// scenarios of both runs.
+// page is what the template shows; the script draws the scenarios of both runs.
 type page struct {
 	Run, Base *Run
 	Refused   error // why there is no comparison with Base
@@ -27,12 +26,9 @@ var layout = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"known":   func(format string, v float64) string { return spellKnown(format, v, "") },
 	"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 	"bar":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*min(v, 1)) },
-	"met":     func(v Verdict) bool { return v == Met },
-	"missed":  func(v Verdict) bool { return v == Missed },
 }).ParseFS(assets, "assets/page.html"))
 
-// HTML writes the report of a run; base is an older run to compare with, or
-// nil.
+// HTML writes the report of a run; base is an older one to compare with, or nil.
 func HTML(w io.Writer, run, base *Run) error {
 	p := page{
 		Run: run, Base: base,
@@ -64,8 +60,7 @@ func (p *page) Was(name string) *Scenario {
 	return p.Base.Scenario(name)
 }
 
-// spaceThousands spells a number with narrow spaces between thousands, at which
-// no line breaks.
+// spaceThousands puts narrow spaces, at which no line breaks, between thousands.
 func spaceThousands(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -74,8 +69,7 @@ func spaceThousands(n int64) string {
 	return text
 }
 
-// Noise is how far the rounds of a scenario were apart at most, and what else
-// the machine did.
+// Noise is how far rounds of a scenario were apart, and what else the machine did.
 func (r *Run) Noise() string {
 	var spread, other float64
 	for i := range r.Scenarios {
@@ -88,8 +82,7 @@ func (r *Run) Noise() string {
 	return text
 }
 
-// Verdicts counts the figures: met, met on a smaller corpus, missed, and not
-// measured.
+// Verdicts counts the figures by verdict.
 func (r *Run) Verdicts() string {
 	n := map[Verdict]int{}
 	for _, f := range r.Figures {

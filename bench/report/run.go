@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -94,8 +95,7 @@ type Percentile struct {
 	Micros  int64   `json:"micros"`
 }
 
-// At returns the latency at a percentile, in milliseconds; 0 when it was not
-// measured.
+// At returns the latency at a percentile, in milliseconds; 0: not measured.
 func (m *Measure) At(percent float64) float64 {
 	for _, p := range m.Latency {
 		if p.Percent >= percent {
@@ -213,10 +213,8 @@ func (s *Scenario) Flags() (flags []string) {
 // statusText counts the answers by status.
 func (s *Scenario) statusText() string {
 	var all []string
-	for status := range 600 {
-		if n := s.Statuses[status]; n > 0 {
-			all = append(all, fmt.Sprintf("%d of %d", n, status))
-		}
+	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
+		all = append(all, fmt.Sprintf("%d of %d", s.Statuses[status], status))
 	}
 	return strings.Join(all, ", ")
 }
@@ -259,7 +257,6 @@ func (s *Scenario) Value(name string) (float64, bool) {
 // Verdict is how a figure stands to its goal.
 type Verdict string
 
-// The verdicts.
 const (
 	Met         Verdict = "met"
 	MetOnLess   Verdict = "met on less" // a smaller corpus than the goal is about

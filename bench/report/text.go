@@ -140,14 +140,8 @@ func Changes(old, now *Run) (changes []Change, err error) {
 // checkAlike refuses corpora of other sizes. What is open, and how many transactions
 // there are, depends on the hour at which a corpus was made.
 func checkAlike(a, b *Corpus) error {
-	chains := func(c *Corpus) (sizes []Chain) {
-		for _, chain := range c.Chains {
-			sizes = append(sizes, Chain{ID: chain.ID, Positions: chain.Positions, Pools: chain.Pools})
-		}
-		return sizes
-	}
-
-	if a.Positions == b.Positions && a.Pools == b.Pools && slices.Equal(chains(a), chains(b)) {
+	alike := func(x, y Chain) bool { return x.ID == y.ID && x.Positions == y.Positions && x.Pools == y.Pools }
+	if a.Positions == b.Positions && a.Pools == b.Pools && slices.EqualFunc(a.Chains, b.Chains, alike) {
 		return nil
 	}
 	return fmt.Errorf("cannot compare runs of unlike corpora: %d positions in %d pools on %d chains, "+

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,19 +108,35 @@ func (c *BenchPeersCmd) Run() error {
 	defer cancel()
 
 	run, err := bench.ComparePeers(ctx, bench.Settings{
-		Corpus: c.Corpus, Only: c.Only, Connections: c.Connections, Rounds: c.Rounds, Length: c.Length,
-		Refresh: 5 * time.Second, Refreshes: c.Refreshes, Keys: c.Keys, Seed: 1, Progress: os.Stderr,
+		Corpus: c.Corpus, Only: c.Only, Length: c.Length, Refresh: 5 * time.Second, Refreshes: c.Refreshes,
+		Settings: report.Settings{Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Seed: 1},
+		Progress: os.Stderr,
 	}, c.Command)
 	if run == nil || ctx.Err() != nil {
 		return err
 	}
-	run.Machine.Version = version
+	describeBuild(&run.Machine)
 	err = errors.Join(err, report.Table(os.Stdout, run))
 	fmt.Printf("%d positions; %s; no page cache on any side\n", run.Corpus.Positions, run.Settings.Pinned)
 	if c.Out != "" {
 		err = errors.Join(err, writeTo(c.Out, func(w io.Writer) error { return bench.Write(w, run) }))
 	}
 	return err
+}
+
+// describeBuild says which build measured: the commit is the one that version control
+// knew, or that the linker was told.
+func describeBuild(m *report.Machine) {
+	m.Version, m.Commit = version, commit
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			m.Commit = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			m.Commit += " and changes"
+		}
+	}
 }
 
 // BenchCompareCmd compares two runs.

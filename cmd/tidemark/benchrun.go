@@ -68,18 +68,18 @@ func (c *BenchRunCmd) Run() error {
 	ctx, stop := interruptContext()
 	defer stop()
 	run, err := bench.Run(ctx, bench.Settings{
-		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Paths: paths, Rates: c.Rate, Connections: c.Connections,
-		Rounds: c.Rounds, Length: c.Length, Refresh: c.Refresh, Refreshes: c.Refreshes, Keys: c.Keys,
-		Accounts: c.Accounts, Seed: c.Seed, Unpinned: c.Unpinned, Profiles: c.Profiles,
-		Histograms: c.Hgrm, Pieces: c.Pieces, Peers: c.Peers, Command: c.command(), Progress: os.Stderr,
+		Corpus: c.Corpus, URL: c.URL, Key: c.Key, Only: c.Only, Paths: paths, Rates: c.Rate,
+		Length: c.Length, Refresh: c.Refresh, Refreshes: c.Refreshes, Unpinned: c.Unpinned,
+		Profiles: c.Profiles, Histograms: c.Hgrm, Pieces: c.Pieces, Peers: c.Peers, Progress: os.Stderr,
+		Settings: report.Settings{
+			Connections: c.Connections, Rounds: c.Rounds, Keys: c.Keys, Accounts: c.Accounts, Seed: c.Seed,
+			Command: c.command(),
+		},
 	})
 	if run == nil || len(run.Scenarios) == 0 {
 		return err
 	}
-	run.Machine.Version = version
-	if run.Machine.Commit == "unknown" { // built without version control at hand
-		run.Machine.Commit = commit
-	}
+	describeBuild(&run.Machine)
 	return errors.Join(err, c.show(run, base, failOver), bench.Faults(run), bench.Passed(run, thresholds))
 }
 

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -23,13 +22,7 @@ func TestDamagedAccounts(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "saved")
 	var answer any
 	v.ask("POST", "/backup?dir="+saved, nil, &answer)
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	v.cmd = nil
+	v.stop()
 	table := flipTable(t, filepath.Join(v.dir, accountsDir))
 
 	f := func(wants []string, args ...string) {
@@ -65,13 +58,7 @@ func TestDamagedMarket(t *testing.T) {
 	v := newVictim(t, 1000)
 	v.start()
 	key := v.customer("acme", "growth")
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	v.cmd = nil
+	v.stop()
 
 	manifests, err := filepath.Glob(filepath.Join(v.dir, marketDir, "MANIFEST-*"))
 	if err != nil || len(manifests) == 0 {
@@ -96,6 +83,36 @@ func TestDamagedMarket(t *testing.T) {
 	}
 	if aside, err := os.ReadDir(filepath.Join(v.dir, marketDir) + ".damaged"); err != nil || len(aside) == 0 {
 		t.Errorf("set aside are %v, %v", aside, err)
+	}
+}
+
+// A missing table of the market store is a finding that names the file, its keys and the
+// chains with keys there, and what can be done; what else is wrong is found all the same.
+func TestMissingMarketTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a node")
+	}
+	v := newVictim(t, 1000)
+	for range 2 { // the second start flushes what the first one committed
+		v.start()
+		v.stop()
+	}
+	tables, err := filepath.Glob(filepath.Join(v.dir, marketDir, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	if err := os.Remove(tables[0]); err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := exec.Command("tidemark", "check", "--data", v.dir).CombinedOutput()
+	for _, want := range []string{
+		"file " + tables[0] + ", keys 0", ": it is missing; chains with keys there: [1",
+		"builds those that it cannot read again from their feeds", "`tidemark chains resync 1`", " findings in ",
+	} {
+		if err == nil || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("check says %s, %v; want %q", out, err, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,6 +61,18 @@ func (v *victim) start() {
 		}
 	}
 	v.t.Fatalf("the node does not serve: %s", logs.String())
+}
+
+// stop ends the node in order.
+func (v *victim) stop() {
+	v.t.Helper()
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.cmd.Wait(); err != nil {
+		v.t.Fatal(err)
+	}
+	v.cmd = nil
 }
 
 func (v *victim) kill() {

@@ -81,6 +81,21 @@ func newServer(t *testing.T, control *testControl) *Server {
 	})
 }
 
+// TestMissingDirectory checks that the error of a directory that is not there names it,
+// however long its path is.
+func TestMissingDirectory(t *testing.T) {
+	for _, dir := range []string{"gone", strings.Repeat("gone/", 40)} {
+		path, done, err := shortPath(filepath.Join(t.TempDir(), dir))
+		if len(dir) < maxSocketPath/2 {
+			done()
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), dir[:len(dir)-1]) {
+			t.Errorf("%s: got %q, %v; want an error that names it", dir, path, err)
+		}
+	}
+}
+
 // TestServer asks the socket for everything, in a short data directory and in one
 // whose path is too long for a socket's address. A file that a killed node left
 // behind is in the way.

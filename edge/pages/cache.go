@@ -57,11 +57,13 @@ const pageOverhead = 512
 // put offers a page to the cache, which may decline it.
 func (c *pageCache) put(p *Page) {
 	if c.pages != nil && len(p.Body) <= maxKept {
-		// Each of the two packed bodies has about a fifth of the body's length.
-		cost := int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead)
-		c.pages.SetWithTTL([]byte(p.key), p, cost, pageTTL)
+		c.pages.SetWithTTL([]byte(p.key), p, p.cost(), pageTTL)
 	}
 }
+
+// cost is the memory of a page. Each of its two packed bodies has about a fifth of the
+// body's length.
+func (p *Page) cost() int64 { return int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead) }
 
 func (c *pageCache) close() {
 	if c.pages != nil {

@@ -57,6 +57,16 @@ func TestPageCollision(t *testing.T) {
 	}
 }
 
+// TestPageCost checks that a page costs the cache its body, two packed ones and what is
+// beside them.
+func TestPageCost(t *testing.T) {
+	for size, want := range map[int]int64{0: 512, 1000: 1912, 1 << 20: 1<<20 + 419430 + 512} {
+		if got := (&Page{Body: make([]byte, size)}).cost(); got != want {
+			t.Errorf("a body of %d bytes costs %d; want %d", size, got, want)
+		}
+	}
+}
+
 // TestLargePages checks that a page of up to 1 MiB is kept, and a longer one is not.
 func TestLargePages(t *testing.T) {
 	c, err := newPageCache(metrics.NewSet(), false)

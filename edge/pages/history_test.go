@@ -28,6 +28,7 @@ func TestHistoryKey(t *testing.T) {
 	}
 
 	// key applies a line in a transaction of its own, and returns the key after it.
+	index := uint32(0) // of the first log
 	key := func(line string, tx byte) string {
 		t.Helper()
 		span, err := m.Span(l.Freeze(), line)
@@ -36,6 +37,9 @@ func TestHistoryKey(t *testing.T) {
 		}
 		for i := range span.Blocks {
 			span.Blocks[i].Txs[0].Hash[0] = tx
+			for k := range span.Blocks[i].Logs {
+				span.Blocks[i].Logs[k].Index += index
+			}
 		}
 		if _, err := l.Apply(span); err != nil {
 			t.Fatal(err)
@@ -64,6 +68,13 @@ func TestHistoryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	replaced := key("add 1 1e17", 5)
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	index = 1
+	if moved := key("add 1 1e17", 5); moved == replaced {
+		t.Errorf("another log of the same transaction has the key %q too", moved)
+	}
 	if grown == minted || replaced == minted || replaced == grown {
 		t.Errorf("the keys %q, %q and, with another last entry, %q are not all different", minted, grown, replaced)
 	}

@@ -333,25 +333,14 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 	}
 }
 
-// paginate returns the pagination object of a page. A capped total is a lower
-// bound, and at least the number of rows that are known to exist.
+// paginate returns the pagination object of a page.
 func paginate(l *listing, f *found, limit uint64) render.Pagination {
 	p := render.Pagination{
 		Page: l.page, Limit: l.limit, HasMore: f.HasMore, Total: f.count,
 		Capped: f.countPending || f.count > limit,
 	}
-	if !p.Capped {
-		return p
-	}
-
-	p.Total = min(f.count, limit)
-	if rows := uint64(len(f.Rows)); rows > 0 {
-		// Every row up to this page exists, and one more when hasMore says so.
-		seen := l.offset + rows
-		if f.HasMore {
-			seen++
-		}
-		p.Total = max(p.Total, seen)
+	if p.Capped {
+		p.CapTotal(l.offset, uint64(len(f.Rows)), limit)
 	}
 	return p
 }

@@ -121,6 +121,7 @@ func TestCSVTexts(t *testing.T) {
 	f(`a"b\`, `"a""b\"`, `a"b\`)
 	f("a\nb", "\"a\nb\"", "a\nb")
 	f("\x01é", "\x01é", "\x01é")
+	f("\x0b\x1f\x7f", "\x0b\x1f\x7f", "\x0b\x1f\x7f")
 	f("=SUM(A1)", `"'=SUM(A1)"`, "'=SUM(A1)")
 	f("+1", `"'+1"`, "'+1")
 	f("-1", `"'-1"`, "'-1")

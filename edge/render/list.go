@@ -9,6 +9,23 @@ type Pagination struct {
 	Capped             bool // Total is a floor
 }
 
+// CapTotal makes the total of a page a lower bound, since counting stops at limit: it
+// is at least the number of rows that are known to exist. Before the page are offset
+// rows, and on it some.
+func (p *Pagination) CapTotal(offset, rows, limit uint64) {
+	p.Capped, p.Total = true, min(p.Total, limit)
+	if rows == 0 {
+		return
+	}
+
+	// Every row up to this page exists, and one more when HasMore says so.
+	seen := offset + rows
+	if p.HasMore {
+		seen++
+	}
+	p.Total = max(p.Total, seen)
+}
+
 // AppendPagination appends the field pagination, which follows a list's rows.
 func AppendPagination(dst []byte, p *Pagination) []byte {
 	dst = integer(append(dst, `,"pagination":{"page":`...), p.Page)

@@ -37,6 +37,9 @@ func TestBytes(t *testing.T) {
 	s.revert()
 	s.happen("block")
 	s.publish()
+	if n := s.hub.metrics.events.Get(); n == 0 {
+		t.Error("no event is counted")
+	}
 	a.End(EndStop)
 	a.read()
 	golden(t, "testdata/owner.events", string(a.text))

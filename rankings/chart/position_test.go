@@ -87,6 +87,62 @@ func TestEveryPoolHasADay(t *testing.T) {
 	}
 }
 
+// TestHoursHoldWhatWasSeen: the price of a state on the way lies between low and high
+// of its hour, and what a pool held when nothing more happened to it in the hour is what
+// the hour ends with.
+func TestHoursHoldWhatWasSeen(t *testing.T) {
+	m := playMarket(t, 5*time.Hour+20*time.Minute)
+	m.step = Hourly
+	prices, amounts := 0, 0
+	for i := range m.st.Pools.Len() {
+		line := m.timeline(i)
+		for _, end := range line.ends {
+			if !(end.Low <= end.Open && end.Open <= end.High && end.Low <= value.Float(&end.Close)) {
+				t.Errorf("pool %d, hour %d: opens at %g, between %g and %g", i, end.At, end.Open, end.Low, end.High)
+			}
+		}
+
+		states := append(m.past, m.st)
+		for k, past := range states {
+			hour := Hourly.Of(past.Now())
+			if i >= past.Pools.Len() || hour < line.first {
+				continue
+			}
+			end, then := &line.ends[hour-line.first], past.Pools.At(i)
+			if root := value.Float(&then.SqrtPriceX96); root < end.Low*(1-1e-15) || root > end.High*(1+1e-15) {
+				t.Errorf("pool %d, hour %d: %g was seen, between %g and %g", i, hour, root, end.Low, end.High)
+			}
+			if prices++; k+1 == len(states) || Hourly.Of(states[k+1].Now()) == hour {
+				continue
+			}
+			next := states[k+1].Pools.At(i)
+			if next.Swaps != then.Swaps || next.LiquidityChanges != then.LiquidityChanges {
+				continue
+			}
+			held := EndOfDay(past.Days.At(i)).Amounts
+			for leg, got := range end.Amounts {
+				if math.Abs(got-held[leg]) > 1e-9*held[leg] {
+					t.Errorf("pool %d, hour %d: ends with %g of token %d; it held %g", i, hour, got, leg, held[leg])
+				}
+			}
+			amounts++
+		}
+	}
+	if prices < 1000 || amounts < 100 {
+		t.Errorf("only %d prices and %d amounts were compared", prices, amounts)
+	}
+}
+
+// TestTransferFirst: a history that begins with a transfer, as one that was cut, has it
+// as its first change.
+func TestTransferFirst(t *testing.T) {
+	h := NewHistory(&market.Position{})
+	h.Add(&market.Transaction{Type: market.Transfer, Time: 7, GasUnknown: true})
+	if len(h.changes) != 1 || h.changes[0].time != 7 || !h.changes[0].flow.gasUnknown {
+		t.Errorf("the changes are %+v", h.changes)
+	}
+}
+
 func (m *played) samePool(name string, i uint32) {
 	m.t.Helper()
 	st := m.st

@@ -29,6 +29,11 @@ func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 		return nil, err
 	}
 
+	// What spans before this one wrote today stays written if this one fails.
+	if market.DayOf(s.Time) > l.day {
+		l.writeTickDays()
+	}
+
 	// Each failed run blames one more pool, so there are at most as many runs as
 	// pools in the span, plus one.
 	ops := len(l.ops)
@@ -112,7 +117,7 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 	}
 
 	l.advanceClock(s.Time)
-	l.writeTickDays()
+	l.dropTickDays()
 	return nil
 }
 
@@ -128,6 +133,7 @@ func (l *Ledger) advanceClock(time int64) {
 	l.endHour()
 	l.hourNow = hour
 	if day := market.DayOf(time); day > l.day {
+		l.dropTickDays()
 		l.writeTickDays()
 		l.endDay()
 		l.day = day

@@ -43,8 +43,8 @@
 // (a tick and its day), the Undo writes the older value again.
 //
 //	PoolDays      put at the day's end, and at Changes while the day runs
-//	TickDays      put at the end of a span or day for ticks that were initialised
-//	              or crossed; dropped when a tick is cleared
+//	TickDays      put at the day's end, and at Changes, for ticks that were
+//	              initialised or crossed; dropped when a tick is cleared
 //	Transactions  put for each entry of a position's history
 //	HourPrices    put at the start of the span after BeginHour
 //

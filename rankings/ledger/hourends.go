@@ -13,6 +13,11 @@ import (
 // had an event in the hour, and the highest and lowest price. So refreshes write no
 // more than a few bytes for it.
 
+// SkipHours says that nobody will read the hours of the days before one, because
+// they will be too old to be kept when the chain has caught up. They are not put into
+// the series. The State is the same.
+func (l *Ledger) SkipHours(before uint32) { l.hourDays = before }
+
 // touchHour notes that a pool has an event in the present hour, before its price
 // moves.
 func (l *Ledger) touchHour(i uint32, d *market.PoolDay) {
@@ -43,6 +48,11 @@ func (l *Ledger) findHourPools(pause func()) {
 // endHour puts the running hour of every pool that had events in it into the series,
 // with the fee growth outside of the ticks that were written in it.
 func (l *Ledger) endHour() {
+	if l.day < l.hourDays {
+		l.hourPools = l.hourPools[:0]
+		return
+	}
+
 	slices.Sort(l.hourPools)
 	for _, i := range slices.Compact(l.hourPools) {
 		if i >= l.st.Pools.Len() {

@@ -131,7 +131,7 @@ func (l *Ledger) beginSpan() {
 		j.begin()
 	}
 	l.openBefore, l.transactionsBefore = l.st.OpenCount, l.st.Transactions
-	l.undoOps, l.moves, l.writtenTicks = nil, l.moves[:0], l.writtenTicks[:0]
+	l.undoOps, l.moves, l.writtenBefore = nil, l.moves[:0], len(l.writtenTicks)
 }
 
 // makeUndo returns the inverse of the changes since beginSpan, without To, Hash
@@ -172,6 +172,7 @@ func (l *Ledger) restoreRows(u *Undo) {
 // since they follow from Ticks; a pool whose list changed is in the changed Pools.
 func (l *Ledger) Changes() *Changes {
 	l.fillStaleDays()
+	l.writeTickDays()
 	c := &Changes{
 		Head: l.st.Head, Ops: l.ops,
 		UndoPut: slices.Clone(l.undos[l.storedUndos:]), UndoDrop: l.droppedUndos,

@@ -45,8 +45,12 @@ type Ledger struct {
 	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since
 
 	hourPools []uint32 // pools with events in the running hour, and maybe others
+	hourDays  uint32   // the first day whose hours are put; see SkipHours
 	staleDays []uint32 // pools whose running day has out-of-date closing values
 	isStale   []bool   // by pool: it is in staleDays
+
+	writtenTicks  []uint32 // whose fee growth outside changed since TickDays was written
+	writtenBefore int      // how many of them before the present span
 
 	pending
 }
@@ -56,18 +60,17 @@ type pending struct {
 	openBefore         uint32 // State.OpenCount when the span began
 	transactionsBefore uint64
 
-	final        bool                   // no undo is kept for the span
-	blamed       map[market.PoolID]bool // pools that the next run is to quarantine
-	at           eventPlace             // the event being applied
-	time         int64                  // of its block, unix seconds
-	day          uint32                 // of time
-	hourNow      uint32                 // of time; an announced hour begins before its first block
-	moves        []nftMove              // that wait for a change of liquidity
-	gas          gas                    // of the transaction being applied
-	undoOps      []Op                   // revert what the span put into the series
-	writtenTicks []uint32               // ticks whose fee growth outside changed today
-	replay       clmath.Replay          // of the swap being applied
-	hour         *hourRecord            // announced for the next span
+	final   bool                   // no undo is kept for the span
+	blamed  map[market.PoolID]bool // pools that the next run is to quarantine
+	at      eventPlace             // the event being applied
+	time    int64                  // of its block, unix seconds
+	day     uint32                 // of time
+	hourNow uint32                 // of time; an announced hour begins before its first block
+	moves   []nftMove              // that wait for a change of liquidity
+	gas     gas                    // of the transaction being applied
+	undoOps []Op                   // revert what the span put into the series
+	replay  clmath.Replay          // of the swap being applied
+	hour    *hourRecord            // announced for the next span
 }
 
 // hourRecord is the arguments of BeginHour.

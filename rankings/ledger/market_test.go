@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
@@ -64,7 +65,7 @@ func (w *world) step() *step {
 	}
 
 	w.beginSpan()
-	ops := len(w.ops)
+	ops, written := len(w.ops), slices.Clone(w.writtenTicks)
 	w.addTokens(s.span.Tokens)
 	if s.hour != 0 {
 		w.advanceClock(int64(s.hour) * market.Hour)
@@ -82,7 +83,7 @@ func (w *world) step() *step {
 	}
 
 	w.abandonSpan()
-	w.ops = w.ops[:ops]
+	w.ops, w.writtenTicks = w.ops[:ops], written
 	binary.BigEndian.PutUint64(s.span.Hash[:], w.r.Uint64()|1)
 	return s
 }

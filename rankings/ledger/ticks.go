@@ -72,25 +72,41 @@ func (l *Ledger) clearTick(slot uint32) {
 // noteOutside notes that a tick's fee growth outside was written.
 func (l *Ledger) noteOutside(slot uint32, t *market.Tick) {
 	t.LastHour = l.hourNow
-	if n := len(l.writtenTicks); n == 0 || l.writtenTicks[n-1] != slot {
+	if n := len(l.writtenTicks); n == l.writtenBefore || l.writtenTicks[n-1] != slot {
 		l.writtenTicks = append(l.writtenTicks, slot)
 	}
 }
 
 // writeTickDays puts the ticks that were written since the last call into the
-// series. It is called at the end of a day and of a span, since only the last
-// write of a day counts.
+// series. It is called at the end of a day and by Changes, since only the last
+// write of a day counts. What a Revert restored since is put again as it was.
 func (l *Ledger) writeTickDays() {
 	slices.Sort(l.writtenTicks)
 	for _, slot := range slices.Compact(l.writtenTicks) {
-		t := l.st.Ticks.At(slot)
-		if t.Pool == market.NoIndex {
-			continue // it was cleared
+		if slot >= l.st.Ticks.Len() {
+			continue // it was reverted
 		}
-		l.ops = append(l.ops, TickDays.Put(tickDay(t)))
-		addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
+		if t := l.st.Ticks.At(slot); t.Pool != market.NoIndex { // else it was cleared
+			l.ops = append(l.ops, TickDays.Put(tickDay(t)))
+		}
 	}
-	l.writtenTicks = l.writtenTicks[:0]
+	l.writtenTicks, l.writtenBefore = l.writtenTicks[:0], 0
+}
+
+// dropTickDays adds to the undo that the days of ticks that the span wrote are
+// dropped. It is called at the end of a day and of a span.
+func (l *Ledger) dropTickDays() {
+	if l.final {
+		return
+	}
+
+	written := slices.Clone(l.writtenTicks[l.writtenBefore:])
+	slices.Sort(written)
+	for _, slot := range slices.Compact(written) {
+		if t := l.st.Ticks.At(slot); t.Pool != market.NoIndex {
+			addUndoOp(l, TickDays.Drop, market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: t.LastDay()})
+		}
+	}
 }
 
 // tickDay returns the series entry of a tick's last write.

@@ -93,9 +93,15 @@ func TestRepeat(t *testing.T) {
 
 // TestRefusals: a line that is not understood is an error that names the reason.
 func TestRefusals(t *testing.T) {
+	var pools market.Table[market.Pool]
+	var tokens market.Table[market.Token]
+	pools.Append(market.Pool{ID: Pool("P"), Currency1: 1, TickSpacing: 60})
+	tokens.Append(market.Token{Decimals: 18})
+	tokens.Append(market.Token{Decimals: 6})
+	st := &market.State{Pools: pools.Freeze(), Tokens: tokens.Freeze()}
 	f := func(line, want string) {
 		t.Helper()
-		s, err := New().Span(new(market.State), line)
+		s, err := New().Span(st, line)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v; want %q", line, s, err, want)
 		}
@@ -104,7 +110,10 @@ func TestRefusals(t *testing.T) {
 	f("jump", `unknown event "jump"`)
 	f("mint 1 alice P", "mint has 4 words; it needs at least 7")
 	f("block; jump", `unknown event "jump"`)
-	f("sell0 P 5", "no pool")
+	f("sell0 Q 5", "no pool")
+	f("push Q @4", "no pool")
+	f("push P 4", `"4" is not @PRICE with a price above 0`)
+	f("pool P A B 3000 60 @0", `"@0" is not @PRICE with a price above 0`)
 	f("pool P A B x 60", "pool: ")
 	f("pool P A B 3000 60 @-1", `"@-1" is not @PRICE with a price above 0`)
 	f("add 1 170141183460469231731687303715884105728", "is not below 2^127")

@@ -11,13 +11,14 @@ import (
 func TestExplainToken(t *testing.T) {
 	w := newWorld()
 	one, two, three := w.token(3, 18), w.token(4, 6), w.token(5, 8)
-	thin, lonely := w.token(6, 18), w.token(7, 18)
+	thin, lonely, behind := w.token(6, 18), w.token(7, 18), w.token(8, 18)
 	w.poolFull(one, w.usd, 4, 200_000)
 	w.poolFull(one, w.eth, 0.0016, 100_000)
 	w.poolFull(two, one, 0.5, 80_000)
 	w.poolFull(three, two, 10, 80_000) // three hops: no price
 	w.poolFull(thin, w.usd, 7, 100)
 	w.pool(lonely, thin, 1)
+	w.poolFull(one, behind, 2, 900_000) // as two, from the other side
 
 	st := w.state()
 	sources := map[market.Source]int{}
@@ -40,7 +41,7 @@ func TestExplainToken(t *testing.T) {
 			t.Errorf("token %d: %d markets are used; the price has %d", i, used, e.Price.Markets)
 		}
 	}
-	if sources[market.SourceAnchor] != 2 || sources[market.SourcePool] != 1 || sources[market.SourceDerived] != 1 ||
+	if sources[market.SourceAnchor] != 2 || sources[market.SourcePool] != 1 || sources[market.SourceDerived] != 2 ||
 		sources[market.SourceNone] != 3 {
 		t.Errorf("the sources are %v", sources)
 	}

@@ -13,10 +13,10 @@
 //
 // A cell has two slots, one for even and one for odd months, so that a request of a
 // month's last second is charged to that month after the next one has begun. A slot
-// is one word, changed only by compare-and-swap, and the month's totals:
+// is one word, which is only changed atomically, and the month's totals:
 //
-//	63     62 ....... 55   54 .. 48   47 ................................ 0
-//	open   month mod 2^8   epoch      spent: billed, held and reserved
+//	63 .. 57   56     55 ....... 48   47 ................................ 0
+//	epoch      open   month mod 2^8   spent: billed, held and reserved
 //
 // While the open bit is set, units may be reserved up to the lease, which is stored
 // durably as possibly used. Metering raises the lease in the cell only after a

@@ -52,15 +52,14 @@ const (
 	spentBits = 48
 	spentMask = 1<<spentBits - 1
 
-	epochShift = spentBits
-	epochBits  = 7
-	epochOne   = 1 << epochShift
-	epochMask  = (1<<epochBits - 1) << epochShift
-
-	monthShift = epochShift + epochBits
+	monthShift = spentBits
 	monthMask  = 1<<8 - 1
 
-	openBit = 1 << 63
+	openBit = 1 << 56
+
+	// epochOne begins another epoch. Nothing lies above the epochs, which repeat after
+	// 128 lowered leases, at most one a flush.
+	epochOne = 1 << 57
 )
 
 func closedWord(m Month, spent int64) uint64 {
@@ -69,12 +68,6 @@ func closedWord(m Month, spent int64) uint64 {
 
 func isMonth(word uint64, m Month) bool {
 	return word>>monthShift&monthMask == uint64(m&monthMask)
-}
-
-// nextEpoch returns the word with another epoch, so that a compare-and-swap with
-// the old word fails. Epochs repeat after 128 lowered leases, at most one a flush.
-func nextEpoch(word uint64) uint64 {
-	return word&^epochMask | (word+epochOne)&epochMask
 }
 
 func spentOf(word uint64) int64 { return int64(word & spentMask) }
@@ -128,12 +121,7 @@ func (s *slot) spent(m Month) int64 {
 // open allows reservations up to a durable lease (meter).
 func (s *slot) open(lease int64) {
 	s.lease.Store(lease)
-	for {
-		w := s.word.Load()
-		if w&openBit != 0 || s.word.CompareAndSwap(w, w|openBit) {
-			return
-		}
-	}
+	s.word.Or(openBit)
 }
 
 // lower reduces the lease (meter). A reservation that has read the old lease and
@@ -141,24 +129,12 @@ func (s *slot) open(lease int64) {
 // before may exceed the new lease.
 func (s *slot) lower(lease int64) {
 	s.lease.Store(lease)
-	for {
-		w := s.word.Load()
-		if s.word.CompareAndSwap(w, nextEpoch(w)) {
-			return
-		}
-	}
+	s.word.Add(epochOne)
 }
 
 // shut refuses reservations from now on and drops the rest of the lease (meter).
 func (s *slot) shut() {
-	for {
-		w := s.word.Load()
-		if w&openBit == 0 {
-			return
-		}
-		if s.word.CompareAndSwap(w, w&^openBit) {
-			s.lease.Store(spentOf(w))
-			return
-		}
+	if was := s.word.And(^uint64(openBit)); was&openBit != 0 {
+		s.lease.Store(spentOf(was))
 	}
 }

@@ -182,22 +182,20 @@ func (r *Registry) Usage(name, month string) (UsageView, error) {
 	return r.readUsage(at, m)
 }
 
-// readUsage reads a month from the account's cell if it has that month, otherwise
-// from the store.
+// readUsage reads a month. What the account's cell has of it is newer than the store.
 func (r *Registry) readUsage(at *account, m accounts.Month) (UsageView, error) {
-	tally, ok := at.cell.Tally(m)
-	reserved := at.cell.Reserved(m)
-	if !ok {
-		stored, err := r.store.Month(at.record.ID, m)
-		if err != nil {
-			return UsageView{}, err
-		}
-		tally, reserved = stored.Tally, stored.Reserved()
-	}
-
-	days, err := r.store.Days(at.record.ID, m)
+	stored, err := r.store.Month(at.record.ID, m)
 	if err != nil {
 		return UsageView{}, err
+	}
+	days, err := r.store.Days(&stored)
+	if err != nil {
+		return UsageView{}, err
+	}
+
+	tally, reserved := stored.Tally, stored.Reserved()
+	if current, ok := at.cell.Tally(m); ok {
+		tally, reserved = current, at.cell.Reserved(m)
 	}
 	return viewUsage(at, m, &tally, reserved, days), nil
 }

@@ -1,12 +1,14 @@
 package registry
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/storage"
@@ -347,4 +349,56 @@ func TestAccountViews(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("a key too many: %v; want %s", err, want)
 	}
+}
+
+// A record that cannot be read is an error of what needs it, and of nothing else.
+func TestDamagedRecords(t *testing.T) {
+	november := accounts.MonthAt(testStart.UnixNano())
+	f := func(key []byte, open, account, usage bool) {
+		t.Helper()
+		disk := vfs.NewMem()
+		r := newRegistry(t, disk)
+		_, err := r.CreateAccount("acme", "free")
+		err = errors.Join(err, r.store.Flush(used(1, november, 20)), r.store.Flush(used(1, november-1, 15)), r.store.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := pebble.Open("accounts", &pebble.Options{FS: disk, FormatMajorVersion: pebble.FormatNewest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Set(key, []byte{0xff}, pebble.Sync), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+
+		r, err = openRegistry(t, disk, accounts.DefaultPlans())
+		if (err == nil) != open {
+			t.Errorf("key %x: opened with %v; want an error: %t", key, err, !open)
+		}
+		if !open {
+			return
+		}
+		if d, err := r.Account("acme"); (err == nil) != account {
+			t.Errorf("key %x: the account is %+v, %v; want an error: %t", key, d, err, !account)
+		}
+		if u, err := r.Usage("acme", "2026-10"); (err == nil) != usage {
+			t.Errorf("key %x: the usage of October is %+v, %v; want an error: %t", key, u, err, !usage)
+		}
+	}
+	month := func(m accounts.Month) []byte {
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{0x10}, uint32(m)), 1)
+	}
+	day := func(m accounts.Month, n int) []byte {
+		at := accounts.DayAt(m.Start().AddDate(0, 0, n-1).UnixNano(), m)
+		return binary.BigEndian.AppendUint32([]byte{0x11, 0, 0, 0, 0, 0, 0, 0, 1}, uint32(at))
+	}
+
+	f([]byte{0x10, 0xff}, false, false, false) // the newest month
+	f([]byte{0x01, 0, 0, 0, 0, 0, 0, 0, 1}, false, false, false)
+	f([]byte{0x02, 0, 0, 0, 0, 0, 0, 0, 1}, false, false, false)
+	f([]byte{0x03, 0, 0, 0, 0, 0, 0, 0, 1}, false, false, false)
+	f(month(november), false, false, false)
+	f(month(november-1), true, true, false)
+	f(day(november, 3), true, false, true)
+	f(day(november-1, 3), true, true, false)
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -402,4 +403,67 @@ func TestFullDisk(t *testing.T) {
 	a.file = file
 	appendAll(t, a, spans[4:])
 	hold(t, a, spans).Close()
+}
+
+// Where segments meet, the part of a span that comes before has neither the blocks after
+// the cut nor a time before its own.
+func TestCutSpan(t *testing.T) {
+	span := market.Span{From: 10, To: 20, Time: 200, Blocks: []market.Block{
+		{Number: 11, Time: 110}, {Number: 15, Time: 150}, {Number: 16, Time: 160}, {Number: 20, Time: 200},
+	}}
+	f := func(at market.Head, blocks int, time int64) {
+		t.Helper()
+		cut := cutSpan(&span, at)
+		if blocks < 0 {
+			if cut != nil {
+				t.Errorf("before block %d there is %+v; want nothing", at.Number, cut)
+			}
+			return
+		}
+		if cut.From != 10 || cut.To != at.Number || cut.Hash != at.Hash || cut.Time != time || len(cut.Blocks) != blocks {
+			t.Errorf("up to block %d: %+v; want %d blocks, time %d", at.Number, cut, blocks, time)
+		}
+	}
+
+	f(market.Head{Number: 9}, -1, 0)
+	f(market.Head{Number: 10, Hash: market.Hash{1}, Time: 100}, 0, 100)
+	f(market.Head{Number: 15, Hash: market.Hash{2}}, 2, 150)
+	f(market.Head{Number: 16, Hash: market.Hash{3}, Time: 165}, 3, 165)
+	if len(span.Blocks) != 4 || span.To != 20 {
+		t.Errorf("the span itself became %+v", span)
+	}
+}
+
+// An export that is stopped leaves no file, and an import no open one.
+func TestTransferStops(t *testing.T) {
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	appendAll(t, a, newMaker(1, 100).spans(300))
+	a.NoteFinalized(a.Status().Head.Number)
+	path := filepath.Join(t.TempDir(), "exported")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Export(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stopped export: %v", err)
+	}
+	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) > 0 {
+		t.Errorf("it left %v", files)
+	}
+
+	if _, err := a.Export(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	again := openAt(t, t.TempDir())
+	if _, err := again.Import(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		if open, _ := os.Readlink(link); open == path {
+			t.Error("the imported file is still open")
+		}
+	}
 }

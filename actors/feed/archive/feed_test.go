@@ -116,6 +116,28 @@ func TestHoleIsFilled(t *testing.T) {
 	hold(t, a, spans).Close()
 }
 
+// Sums are checked every scrubEvery, not at every call.
+func TestScrubsNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spans := newMaker(9, 100).spans(90)
+		a, _, _ := damaged(t, spans)
+		f := NewFeed(a, &nodes{spans: spans})
+
+		scrubs, last := 0, f.scrubbed
+		for range 100 {
+			f.maintain(t.Context())
+			if f.scrubbed != last {
+				scrubs, last = scrubs+1, f.scrubbed
+			}
+			time.Sleep(scrubEvery / 10)
+		}
+
+		if scrubs != 10 {
+			t.Errorf("sums were checked %d times in ten intervals", scrubs)
+		}
+	})
+}
+
 // atHead is a call of Next by a ledger at the chain's head.
 func atHead(t *testing.T, f *Feed, live *nodes) {
 	t.Helper()

@@ -186,6 +186,16 @@ func TestSpansReadBackAsWritten(t *testing.T) {
 	}
 }
 
+// What is no kind of event is refused, and never read as none.
+func TestUnknownEvents(t *testing.T) {
+	for _, kind := range []byte{0, 0x7f} {
+		c := field.Reader(nil)
+		if e := readEvent(&c, kind); e != nil || c.Done() == nil {
+			t.Errorf("kind %d is read as %v, %v", kind, e, c.Done())
+		}
+	}
+}
+
 // TestGolden holds the drawing of the format against the code: every field of a span
 // with every kind of event, and the headers around it.
 func TestGolden(t *testing.T) {

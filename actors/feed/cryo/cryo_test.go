@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -368,10 +369,149 @@ func TestMissing(t *testing.T) {
 	f(func(x *fixture, _ *Config) { x.heads = append(x.heads[:10:10], x.heads[11:]...) }, "",
 		"blocks: 1 blocks from 110 to 110 have events and no row")
 	f(func(x *fixture, _ *Config) { x.logs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.txs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
 	f(func(x *fixture, _ *Config) { x.logs[3].Data = x.logs[3].Data[1:] }, "", "log 6 of block 110")
 
 	f(nothing, "ethereum__transactions__00000100_to_00000399.ndjson", "",
 		"transactions: those of 23 blocks from 110 to 396")
 	f(nothing, "ethereum__erc20_metadata__00000399_to_00000399.ndjson", "", "erc20_metadata: 2 tokens")
 	f(func(x *fixture, _ *Config) { x.heads = x.heads[:298] }, "", "", "blocks: no row after block 397")
+}
+
+// split is a fixture with events in blocks where the files of its datasets meet, and
+// writes those files.
+func split(t *testing.T) (f *fixture, dir string) {
+	t.Helper()
+	f, whole := new(fixture), newFixture()
+	f.heads, f.tokens = whole.heads, whole.tokens
+	for _, n := range []uint64{105, 198, 199, 200, 201, 299, 300, 399} {
+		if n == 105 {
+			f.block(n, whole.blocks[0].Logs[0].Event)
+			continue
+		}
+		f.block(n, market.TransferNFT{To: market.Address{0xcc}, ID: n})
+	}
+
+	dir = t.TempDir()
+	ranges := func(name string, bounds ...uint32) {
+		for i := 1; i < len(bounds); i++ {
+			first, last := bounds[i-1], bounds[i]-1
+			file := fmt.Sprintf("ethereum__%s__%08d_to_%08d", name, first, last)
+			within := func(n uint32) bool { return n >= first && n <= last }
+			switch name {
+			case "logs":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.logs, func(r logRow) bool { return within(r.Block) }))
+			case "blocks":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.heads, func(r blockRow) bool { return within(r.Block) }))
+			case "transactions":
+				writeRows(t, dir, ".ndjson", nil, file, only(f.txs, func(r txRow) bool { return within(r.Block) }))
+			}
+		}
+	}
+	ranges("logs", 100, 200, 300, 400)
+	ranges("blocks", 100, 199, 201, 300, 301, 400)
+	ranges("transactions", 100, 199, 201, 300, 301, 400)
+	writeRows(t, dir, ".ndjson", nil, "ethereum__erc20_metadata__00000399_to_00000399", f.tokens)
+	return f, dir
+}
+
+func only[T any](rows []T, keep func(T) bool) (list []T) {
+	for _, r := range rows {
+		if keep(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// The files of datasets may meet anywhere: each block and transaction is found.
+func TestFilesThatMeet(t *testing.T) {
+	f, dir := split(t)
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := read(t, s)
+	if d := cmp.Diff(f.blocks, got); d != "" {
+		t.Errorf("other blocks (-want +got):\n%s", d)
+	}
+	if lines := s.Missing(); len(lines) > 0 {
+		t.Errorf("missing %q", lines)
+	}
+}
+
+// The first error of who takes the spans ends the reading, wherever the span was cut, and
+// no file stays open.
+func TestEachStops(t *testing.T) {
+	f := newFixture()
+	pool := f.blocks[0].Logs[0].Event.(market.Initialize).Pool
+	f.blocks, f.logs, f.txs = nil, nil, nil
+	for n := range uint64(60) {
+		events := make([]market.Event, 100)
+		for i := range events {
+			events[i] = market.Donate{Pool: pool, Sender: positions}
+		}
+		f.block(100+n, events...)
+	}
+	dir := f.write(t, ".parquet", parquet.Compression(&parquet.Zstd))
+
+	spans := 0
+	for stop := 0; stop <= spans; stop++ {
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, full := 0, errors.New("the disk is full")
+		err = s.Each(t.Context(), func(*market.Span) error {
+			if calls++; calls == stop {
+				return full
+			}
+			return nil
+		})
+		if spans = max(spans, calls); stop > 0 && (!errors.Is(err, full) || calls != stop) || stop == 0 && err != nil {
+			t.Errorf("span %d is refused: %v after %d calls", stop, err, calls)
+		}
+		if lines := s.Missing(); stop == 0 && (len(lines) != 1 || !strings.Contains(lines[0], "no positions")) {
+			t.Errorf("missing %q; want the position manager's logs", lines)
+		}
+	}
+	if spans < 3 {
+		t.Errorf("only %d spans", spans)
+	}
+
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		if open, _ := os.Readlink(link); strings.HasPrefix(open, dir) {
+			t.Errorf("%s is still open", open)
+		}
+	}
+}
+
+// Logs of other contracts, and such without a topic, are passed over.
+func TestOtherLogs(t *testing.T) {
+	f := newFixture()
+	hash := keccak([]byte("another"))
+	f.log(120, 0, hash, event(market.Address{0xdd}, "Transfer(address,address,uint256)", 3, word(1), word(2), word(3)))
+	f.log(120, 1, hash, event(manager, "Other(uint256)", 0, word(3)))
+	f.log(120, 2, hash, encoded{address: manager, data: []byte{1, 2, 3}})
+
+	s, err := Open(f.write(t, ".ndjson", nil), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, _ := read(t, s)
+	if d := cmp.Diff(f.blocks, got); d != "" {
+		t.Errorf("other blocks (-want +got):\n%s", d)
+	}
+}
+
+// Blocks of which something is missing are counted once each, block 0 too.
+func TestMissingBlocks(t *testing.T) {
+	var m missing
+	for _, block := range []uint64{0, 0, 3, 3, 7} {
+		m.add(block)
+	}
+	if got := m.String(); got != "3 blocks from 0 to 7" {
+		t.Errorf("missing are %s", got)
+	}
 }

@@ -185,3 +185,23 @@ func TestPageHeaders(t *testing.T) {
 		h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{RepetitionLevelsByteLength: -1})
 	}, "levels of -1 bytes")
 }
+
+// What is left behind a column's last page is no page, however little it is.
+func TestBytesBehindPages(t *testing.T) {
+	_, packed := lz4Block(t, 500)
+	h := format.PageHeader{Type: format.DataPage, UncompressedPageSize: 500, CompressedPageSize: int32(len(packed))}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := append(text, packed...)
+
+	for behind := range 3 {
+		chunk := append(bytes.Clone(page), make([]byte, behind)...)
+		meta := format.ColumnMetaData{Codec: format.Lz4Raw, TotalCompressedSize: int64(len(chunk))}
+		err := unpackChunk(new(bytes.Buffer), bytes.NewReader(chunk), &meta)
+		if (err == nil) != (behind == 0) {
+			t.Errorf("%d bytes behind the page: %v", behind, err)
+		}
+	}
+}

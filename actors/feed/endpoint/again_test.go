@@ -3,8 +3,6 @@ package endpoint
 import (
 	"net/http"
 	"testing"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What may succeed the next time is asked again, and nothing else.
@@ -36,7 +34,7 @@ func TestAskedAgain(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	f := func(id string, want int) {
 		t.Helper()
-		if got := placeOf(jsontext.Value(id), 3); got != want {
+		if got := placeOf([]byte(id), 3); got != want {
 			t.Errorf("id %s of 3 calls is place %d; want %d", id, got, want)
 		}
 	}

@@ -7,20 +7,15 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Stream is a Result that reads its answer as it comes, so that the whole of it
 // is never in memory. It begins anew at every call of ReadJSON, since a request
-// may be sent again, and returns errors of the decoder only: what it dislikes in
+// may be sent again, and returns errors of the reader only: what it dislikes in
 // an answer it skips and keeps to itself.
 type Stream interface {
-	ReadJSON(dec *jsontext.Decoder) error
+	ReadJSON(r *Reader) error
 }
-
-// lenient takes what nodes send: encoding/json has always taken it too.
-var lenient = jsontext.AllowDuplicateNames(true)
 
 // refusal is an error that a provider answered to a call.
 type refusal struct {
@@ -62,70 +57,48 @@ func encodeRequest(calls []Call) ([]byte, error) {
 // readAnswers reads the answers to calls. The error is of the body as such; those
 // of calls are in their elements.
 func readAnswers(body io.Reader, calls []Call) error {
-	dec := jsontext.NewDecoder(body, lenient, jsontext.AllowInvalidUTF8(true))
+	r := borrowReader(body)
+	defer r.giveBack()
 	for i := range calls {
 		calls[i].Error = errMissing
 	}
 	if len(calls) == 1 {
-		return readAnswer(dec, calls, 0)
+		return readAnswer(r, calls, 0)
 	}
 
-	if kind := dec.PeekKind(); kind == '{' {
+	if r.Next() == '{' {
 		return errors.New(errNotBatch)
 	}
-	return ReadEach(dec, func() error { return readAnswer(dec, calls, -1) })
-}
-
-// ReadEach reads an array or an object: what opens it, every element or name by
-// read, which reads a name's value too, and what closes it.
-func ReadEach(dec *jsontext.Decoder, read func() error) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-
-	for {
-		switch dec.PeekKind() {
-		case ']', '}':
-			_, err := dec.ReadToken()
-			return err
-		}
-		if err := read(); err != nil {
-			return err
-		}
-	}
+	return r.Elements(func() error { return readAnswer(r, calls, -1) })
 }
 
 // readAnswer reads one answer: of call number id or, when that is negative, of
 // the one that it names. Nodes may name it after the result.
-func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
-	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
-		return fmt.Errorf("an answer begins with %s; want an object", kind)
+func readAnswer(r *Reader, calls []Call, id int) error {
+	if c := r.Next(); c != '{' && c != 0 {
+		return fmt.Errorf("an answer begins with %q; want an object", c)
 	}
 
 	var held []byte // the result of a call that is not known yet
 	var refused *refusal
 	answered := false // the result went to its call
-	err := ReadEach(dec, func() error {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		switch name.String() {
+	err := r.Fields(func(name []byte) (err error) {
+		switch string(name) {
 		case "result":
 			if answered = id >= 0; answered {
-				return readResult(dec, &calls[id])
+				return readResult(r, &calls[id])
 			}
-			held, err = dec.ReadValue()
+			held, err = r.Value()
 			held = bytes.Clone(held)
 		case "error":
-			refused, err = readRefusal(dec)
+			refused, err = readRefusal(r)
 		case "id":
-			var text jsontext.Value
-			if text, err = dec.ReadValue(); id < 0 {
+			var text []byte
+			if text, err = r.Value(); id < 0 {
 				id = placeOf(text, len(calls))
 			}
 		default:
-			err = dec.SkipValue()
+			err = r.Skip()
 		}
 		return err
 	})
@@ -137,7 +110,9 @@ func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
 	case refused != nil:
 		c.Error = refused
 	case held != nil:
-		return readResult(jsontext.NewDecoder(bytes.NewReader(held), lenient), c)
+		again := borrowReader(bytes.NewReader(held))
+		defer again.giveBack()
+		return readResult(again, c)
 	case !answered:
 		c.Error = errNoResult
 	}
@@ -145,7 +120,7 @@ func readAnswer(dec *jsontext.Decoder, calls []Call, id int) error {
 }
 
 // placeOf returns the call that an id names, or -1.
-func placeOf(id jsontext.Value, calls int) int {
+func placeOf(id []byte, calls int) int {
 	n, err := strconv.Atoi(string(bytes.Trim(id, `"`)))
 	if err != nil || n < 0 || n >= calls {
 		return -1
@@ -153,12 +128,12 @@ func placeOf(id jsontext.Value, calls int) int {
 	return n
 }
 
-func readResult(dec *jsontext.Decoder, c *Call) error {
+func readResult(r *Reader, c *Call) error {
 	c.Error = nil
 	if s, ok := c.Result.(Stream); ok {
-		return s.ReadJSON(dec)
+		return s.ReadJSON(r)
 	}
-	value, err := dec.ReadValue()
+	value, err := r.Value()
 	if err == nil {
 		c.Error = json.Unmarshal(value, c.Result)
 	}
@@ -166,14 +141,14 @@ func readResult(dec *jsontext.Decoder, c *Call) error {
 }
 
 // readRefusal reads the error of an answer: nil where it is null.
-func readRefusal(dec *jsontext.Decoder) (*refusal, error) {
-	value, err := dec.ReadValue()
-	if err != nil || value.Kind() == 'n' {
+func readRefusal(r *Reader) (*refusal, error) {
+	value, err := r.Value()
+	if err != nil || value[0] == 'n' {
 		return nil, err
 	}
-	r := new(refusal)
-	if err := json.Unmarshal(value, r); err != nil {
-		r.Message = string(value)
+	refused := new(refusal)
+	if err := json.Unmarshal(value, refused); err != nil {
+		refused.Message = string(value)
 	}
-	return r, nil
+	return refused, nil
 }

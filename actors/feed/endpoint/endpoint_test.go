@@ -265,6 +265,8 @@ func TestKinds(t *testing.T) {
 	f(200, errorBody(-32005, "limit exceeded"), Limited)
 	f(200, errorBody(429, "whatever"), Limited)
 	f(403, errorBody(-32000, "daily quota reached"), Limited)
+	f(400, "["+errorBody(-32005, "limit exceeded")+"]", Limited) // of a batch
+	f(400, "[]", Refused)
 	f(400, errorBody(-32600, "no capacity for a block range of 2000"), Refused)
 	f(413, "", Refused)
 	f(200, errorBody(-32005, "query returned more than 10000 results"), Refused)

@@ -61,13 +61,13 @@ func TestInFlight(t *testing.T) {
 	}
 
 	f(0, 0, "eth_call", 100, mostInFlight)
-	f(300, 0, "eth_call", 50, 6)
-	f(25, 0, "eth_call", 6, 4)
+	f(300, 0, "eth_call", 50, 5)
+	f(25, 0, "eth_call", 6, 3)
 	f(25, 0, "eth_call", 50, leastInFlight)
-	f(0, 1500, "eth_getTransactionReceipt", 10, 10)
-	f(20, 1500, "eth_getTransactionReceipt", 5, 4)
+	f(0, 1500, "eth_getTransactionReceipt", 10, 8)
+	f(20, 1500, "eth_getTransactionReceipt", 5, 3)
 	f(100_000, 0, "eth_chainId", 1, mostInFlight)
-	f(0, 100, "eth_chainId", 1, mostInFlight)
+	f(0, 100, "eth_chainId", 1, 87)
 }
 
 // Requests begin in the order in which they were queued, never more than may be under

@@ -20,10 +20,13 @@ var costs = map[string]int{
 const defaultCost = 26
 
 const (
-	// burstPart is which part of a second's allowance may be used at once. A
-	// provider that counts by whole seconds sees at most a quarter too much in
-	// the first of them.
-	burstPart = 4
+	// burstPart is which part of a second's allowance may be used at once, where
+	// nothing was asked for a while.
+	burstPart = 12
+	// sparePart is which part of the allowance the even rate leaves unused, so that no
+	// second has more calls than the plan allows, the first one neither. It is more
+	// than a burst: calls of which the first are delayed arrive closer together.
+	sparePart = 8
 	// After a refusal the pace is multiplied by cut, at most once in growEvery. After
 	// every growEvery without one it is multiplied by growth, or by creep when it is
 	// near the pace that was refused last, since each refusal costs a pause.
@@ -67,13 +70,17 @@ func newBucket(perSecond float64, least int) bucket {
 		return bucket{least: least}
 	}
 	b := bucket{base: perSecond, least: least}
-	b.Limiter = rate.NewLimiter(rate.Limit(perSecond), b.burst(perSecond))
+	b.Limiter = rate.NewLimiter(even(perSecond), b.burst(perSecond))
 	return b
 }
 
-func (b *bucket) burst(perSecond float64) int { return max(b.least, int(perSecond/burstPart)) }
+// even is the rate that leaves room for a burst in every second.
+func even(perSecond float64) rate.Limit { return rate.Limit(perSecond - perSecond/sparePart) }
 
-// leastUnits lets every single call through a narrow limit at last.
+func (b *bucket) burst(perSecond float64) int { return max(b.least, 1+int(perSecond/burstPart)) }
+
+// leastUnits lets every single call through a narrow limit at last. What a call costs
+// is not split, so a second of such a limit may have one call too much.
 const leastUnits = 100
 
 func newPace(callsPerSecond, unitsPerSecond float64) *pace {
@@ -197,7 +204,7 @@ func (p *pace) setFactor(now time.Time, factor float64) {
 	p.factor = factor
 	for _, b := range []*bucket{&p.calls, &p.units} {
 		if b.base > 0 {
-			b.SetLimitAt(now, rate.Limit(b.base*factor))
+			b.SetLimitAt(now, even(b.base*factor))
 			b.SetBurstAt(now, b.burst(b.base*factor))
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // gives them out in order.
 //
 // A piece is read in two stages, the logs and then what they need; as many pieces as
-// are in flight in the first may be in the second. It begins with one piece, one more
-// with every answer, and with half as many after a failure: a node that is asked for
-// too much at once recovers. While the node fails nothing is asked for but the piece
+// are in flight in the first may be in the second. It begins with firstWindow pieces,
+// one more with every answer, and with half as many after a failure: a node that is
+// asked for too much at once recovers. While the node fails nothing is asked for but the piece
 // that is wanted.
 //
 // Memory: a piece that is being read counts as the largest that is ever kept, maxLogs
@@ -37,6 +37,11 @@ type ahead struct {
 	held    bool  // a piece has failed and none has been given out since
 }
 
+// firstWindow is how many pieces are asked for before anything was answered. With one,
+// the ledger would wait for each of the first answers by turns; with four, the next
+// ones are there when it has taken those.
+const firstWindow = 4
+
 // maxPieceBytes is what a piece that is being read counts.
 const maxPieceBytes = pieceBytes + maxLogs*(blockBytes+logBytes)
 
@@ -44,7 +49,7 @@ func (f *Feed) newAhead(after market.Head) *ahead {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ahead{
 		f: f, ctx: ctx, cancel: cancel, after: after, ended: make(chan struct{}, 1),
-		plan: newPlan(after.Number + 1), window: 1,
+		plan: newPlan(after.Number + 1), window: min(firstWindow, f.cfg.RangesInFlight),
 	}
 }
 

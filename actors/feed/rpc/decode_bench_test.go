@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"tidemark/actors/feed/endpoint"
 )
 
 // benchmarkReading reads an answer as a request does, again and again.
-func benchmarkReading(b *testing.B, answer any, read func(*jsontext.Decoder) error) {
+func benchmarkReading(b *testing.B, answer any, read func(*endpoint.Reader) error) {
 	b.Helper()
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -21,9 +19,7 @@ func benchmarkReading(b *testing.B, answer any, read func(*jsontext.Decoder) err
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		dec := jsontext.NewDecoder(struct{ *bytes.Reader }{bytes.NewReader(text)},
-			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-		if err := read(dec); err != nil {
+		if err := read(endpoint.NewReader(bytes.NewReader(text))); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -40,9 +36,9 @@ func BenchmarkLogReader(b *testing.B) {
 	}
 
 	f := &Feed{cfg: Config{PoolManager: manager, PositionManager: positions}}
-	benchmarkReading(b, ours[:1000], func(dec *jsontext.Decoder) error {
+	benchmarkReading(b, ours[:1000], func(from *endpoint.Reader) error {
 		r := &logReader{feed: f, assembly: assembly{to: 0xffff}}
-		if err := r.ReadJSON(dec); err != nil || r.wrong != nil {
+		if err := r.ReadJSON(from); err != nil || r.wrong != nil {
 			b.Fatal(err, r.wrong)
 		}
 		return nil
@@ -64,10 +60,10 @@ func BenchmarkGasReader(b *testing.B) {
 		all[i] = receipt
 	}
 
-	benchmarkReading(b, all, func(dec *jsontext.Decoder) error {
-		return endpoint.ReadEach(dec, func() error {
+	benchmarkReading(b, all, func(from *endpoint.Reader) error {
+		return from.Elements(func() error {
 			var r gasReader
-			err := r.ReadJSON(dec)
+			err := r.ReadJSON(from)
 			if r.wrong != nil || !r.found {
 				b.Fatal(r.wrong)
 			}

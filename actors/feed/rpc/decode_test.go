@@ -82,6 +82,9 @@ func TestDecode(t *testing.T) {
 	f(m(2, number(1), number(1), number(1), number(1), number(1), number(1)), nil, "sqrtPriceX96 is")
 	f(m(2, number(1), number(1), id, number(1), number(1), number(1)), nil, "sqrtPriceX96 is out")
 	f(m(2, number(1), number(1), sqrtOne(), number(1), number(1), number(1000001)), nil, "fee is out")
+	f(m(2, number(1), number(1), sqrtOne(), number(1), number(1), number(maxFee)), market.Swap{
+		Pool: market.PoolID(id), Sender: who, Amount0: clmath.I128{Lo: 1}, Amount1: clmath.I128{Lo: 1},
+		SqrtPriceX96: one, Liquidity: clmath.U128{Lo: 1}, Tick: 1, Fee: maxFee}, "")
 	f(m(2, number(1)), nil, "event has 3 topics and 32 bytes of data; want 3 and 192")
 	f(m(1, number(-887272), number(887272), number(-7), number(4)), market.ModifyLiquidity{
 		Pool: market.PoolID(id), Sender: who, TickLower: -887272, TickUpper: 887272,

@@ -40,7 +40,7 @@ func TestURLsThatFail(t *testing.T) {
 		l := follow(t, nil, bad, good)
 		l.to(c, 30)
 		s := l.f.Status()
-		if !strings.Contains(s.LastError, want) || s.Errors == 0 || s.Failures != 0 {
+		if !strings.Contains(s.LastError, want) || s.Errors == 0 || s.Failures != 0 || s.LastErrorAt.IsZero() {
 			t.Errorf("status %+v; want %q", s, want)
 		}
 		if text := l.log.String() + s.LastError; strings.Contains(text, "s3cret") {
@@ -232,11 +232,18 @@ func TestBlocksWithoutReceipts(t *testing.T) {
 	n := newNode(t, c)
 	l := follow(t, nil, n)
 	l.to(c, 10)
+	if len(l.f.recheck) != 0 {
+		t.Errorf("proven blocks are read again: %+v", l.f.recheck)
+	}
 	n.receiptless = true
 	c.mine(swapped(1), swapped(2))
+	c.mine(swapped(3))
 	l.to(c, 4)
-	if l.spans[len(l.spans)-1].To != 30 || l.last.Proven {
-		t.Errorf("last step %+v", l.last)
+	if last := l.spans[len(l.spans)-1]; last.From != 30 || last.To != 31 || l.proven[len(l.proven)-1] {
+		t.Errorf("blocks %d to %d are proven: %v", last.From, last.To, l.proven[len(l.proven)-1])
+	}
+	if n := len(l.f.recheck); n != 1 || l.f.recheck[0].from != 30 || l.f.recheck[0].to != 31 {
+		t.Errorf("to be read again are %+v; want blocks 30 to 31", l.f.recheck)
 	}
 
 	short := true
@@ -351,6 +358,8 @@ func TestAnswersThatAreWrong(t *testing.T) {
 	f("block hash", set(3, "blockHash", market.Hash{1}.String()))
 	f("lacks its place", set(0, "blockHash", nil))
 	f("lacks its place", set(0, "logIndex", nil))
+	f("is no place", set(1, "logIndex", "0x80000001"))
+	f("is no place", set(1, "transactionIndex", "0x80000001"))
 
 	// Near the head all topics are asked for.
 	ranged("was not asked for", set(3, "topics", []string{market.Hash{1}.String()}))
@@ -443,5 +452,6 @@ func TestNewRefuses(t *testing.T) {
 	f("chain 7 has no RPC URL")
 	f("RPC URL 2 of chain 7: is not an http or https URL", "http://a", "ftp://user:s3cret@b")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "http://%zz")
+	f("RPC URL 1 of chain 7: is not an http or https URL", "http:///path")
 	f("RPC URL 1 of chain 7: is not an http or https URL", "")
 }

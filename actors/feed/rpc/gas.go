@@ -3,8 +3,6 @@ package rpc
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"tidemark/actors/feed/endpoint"
 )
 
@@ -21,44 +19,57 @@ type gasReader struct {
 }
 
 // ReadJSON implements endpoint.Stream.
-func (r *gasReader) ReadJSON(dec *jsontext.Decoder) error {
-	*r = gasReader{found: dec.PeekKind() != 'n'}
-	if kind := dec.PeekKind(); kind != '{' {
+func (r *gasReader) ReadJSON(from *endpoint.Reader) error {
+	first := from.Next()
+	*r = gasReader{found: first != 'n'}
+	if first != '{' {
 		if r.found {
-			r.wrong = fmt.Errorf("a receipt is a %s; want an object", kind)
+			r.wrong = fmt.Errorf("a receipt begins with %q; want an object", first)
 		}
-		return dec.SkipValue()
+		return from.Skip()
 	}
-
-	return endpoint.ReadEach(dec, func() error {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		return r.readField(dec, name.String())
-	})
+	return from.Fields(func(name []byte) error { return r.readField(from, gasFieldOf(name)) })
 }
 
-// readField reads a field. Values that are not wanted are read whole too, which costs
-// less than to skip them token by token.
-func (r *gasReader) readField(dec *jsontext.Decoder, name string) error {
-	v, err := dec.ReadValue()
-	if err != nil || v.Kind() == 'n' {
+// gasField is a field of a receipt that is read.
+type gasField string
+
+const (
+	otherGasField gasField = ""
+	txField       gasField = "transactionHash"
+	inBlockField  gasField = "blockHash"
+	gasUsedField  gasField = "gasUsed"
+	gasPriceField gasField = "effectiveGasPrice"
+)
+
+func gasFieldOf(name []byte) gasField {
+	for _, f := range [...]gasField{txField, inBlockField, gasUsedField, gasPriceField} {
+		if string(name) == string(f) {
+			return f
+		}
+	}
+	return otherGasField
+}
+
+// readField reads a field.
+func (r *gasReader) readField(from *endpoint.Reader, field gasField) error {
+	v, err := from.Value()
+	if err != nil || v[0] == 'n' {
 		return err
 	}
 
-	switch name {
-	case "transactionHash":
+	switch field {
+	case txField:
 		err = r.TxHash.UnmarshalJSON(v)
-	case "blockHash":
+	case inBlockField:
 		r.Block, err = &r.block, r.block.UnmarshalJSON(v)
-	case "gasUsed":
+	case gasUsedField:
 		r.GasUsed, err = &r.used, r.used.UnmarshalJSON(v)
-	case "effectiveGasPrice":
+	case gasPriceField:
 		r.GasPrice, err = &r.price, r.price.UnmarshalJSON(v)
 	}
 	if r.wrong == nil && err != nil {
-		r.wrong = fmt.Errorf("a receipt's %s: %w", name, err)
+		r.wrong = fmt.Errorf("a receipt's %s: %w", field, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -297,4 +298,196 @@ func TestRecoverMissed(t *testing.T) {
 	f(2, 61, hashed(70), market.Head{Number: 45}, hashed(40))
 	f(1, 61, hashed(70), market.Head{Number: 9})
 	f(0, 0, hashed(70), hashed(55))
+}
+
+// What is learnt first of how dense logs are counts whole, and later a third.
+func TestPlanLearns(t *testing.T) {
+	p := newPlan(1)
+	for i, want := range []uint64{2000, 1000, 1428} {
+		if i > 0 {
+			p.learn(&rangeRead{from: 1, to: 1000, logs: 4000 * (2 - i)})
+		}
+		if got := p.size(2000); got != want {
+			t.Errorf("after %d ranges: %d blocks; want %d", i, got, want)
+		}
+	}
+}
+
+// Headers of a subscription are kept once each, and followed while they are fresh, of a
+// fast chain, and reach back to the ledger's head.
+func TestShownHeads(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	header := func(n uint64, seconds int64) *wireHeader {
+		number, at := quantity(n), quantity(seconds)
+		bloom := hexBytes(make([]byte, bloomLen))
+		bloom[7] = 1
+		return &wireHeader{
+			Number: &number, Time: &at, Hash: word{byte(n), 31: 1}, Parent: word{byte(n - 1), 31: 1}, Bloom: &bloom,
+		}
+	}
+	shown := func(last uint64, perSecond float64) *shownHeads {
+		s := new(shownHeads)
+		for n := uint64(1); n <= last; n++ {
+			s.add(header(n, int64(float64(n)/perSecond)), now)
+		}
+		return s
+	}
+	f := func(what string, s *shownHeads, at byte, later time.Duration, want int) {
+		t.Helper()
+		walk, seen, ok := s.after(market.Head{Hash: market.Hash{at, 31: 1}}, now.Add(later))
+		if ok != (want >= 0) || ok && (len(walk) != want || !seen.Equal(now)) {
+			t.Errorf("%s: %d headers, %v; want %d", what, len(walk), ok, want)
+		}
+	}
+
+	fast := shown(16, 4)
+	f("the last is the ledger's", fast, 16, 0, 0)
+	f("ten follow", fast, 6, shownFresh, 10)
+	f("the parent of the first", fast, 0, 0, 16)
+	f("one that was not shown", fast, 200, 0, -1)
+	f("nothing came for long", fast, 6, shownFresh+1, -1)
+	f("too few", shown(15, 4), 6, 0, -1)
+	f("a slow chain", shown(16, 1), 6, 0, -1)
+	f("15 headers in 10 s", shown(31, 1.5), 6, 0, 25)
+
+	again := new(shownHeads)
+	for range 2 {
+		again.add(header(1, 1), now)
+	}
+	if len(again.list) != 1 {
+		t.Errorf("one header that came twice is kept %d times", len(again.list))
+	}
+}
+
+// A head that was shown confirms nothing once it is older than allowed.
+func TestShownAge(t *testing.T) {
+	feed, now := still(t)
+	f := func(limit, age time.Duration, confirms bool) {
+		t.Helper()
+		feed.cfg.MaxHeadAge = limit
+		if got := feed.shownAt(*now, now.Add(-age).Unix()); got.IsZero() == confirms || confirms && !got.Equal(*now) {
+			t.Errorf("%s old, limit %s: %s; want it to confirm: %v", age, limit, got, confirms)
+		}
+	}
+
+	f(0, time.Hour, true)
+	f(time.Minute, time.Second, true)
+	f(time.Minute, time.Minute, true)
+	f(time.Minute, time.Minute+time.Second, false)
+}
+
+// readRangeOf reads a range from a node.
+func (l *follower) readRangeOf(from, to uint64) *rangeRead {
+	l.t.Helper()
+	read, err := l.f.askRange(l.t.Context(), l.f.sources[0], from, to)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return read
+}
+
+// The times of logs are compared with three headers of a range, after eight ranges with
+// one. A node that cannot be asked is an error, except where there is nothing to date.
+func TestDatedRanges(t *testing.T) {
+	c := busy(200)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	dated := func(r *rangeRead) bool {
+		for _, b := range r.blocks {
+			if b.Time != c.blocks[b.Number].time {
+				return false
+			}
+		}
+		return true
+	}
+
+	for i := range 2 * goodEnough {
+		r := l.readRangeOf(1, 60)
+		before := n.calls["eth_getBlockByNumber"]
+		if err := l.f.dateBlocks(t.Context(), r); err != nil || !dated(r) {
+			t.Fatalf("range %d: %v", i, err)
+		}
+		want := 3
+		if i >= goodEnough {
+			want = 1
+		}
+		if got := n.calls["eth_getBlockByNumber"] - before; got != want {
+			t.Errorf("range %d: %d headers were read; want %d", i, got, want)
+		}
+	}
+
+	full, empty := l.readRangeOf(1, 60), l.readRangeOf(2, 5)
+	n.status = http.StatusBadGateway
+	if err := l.f.dateBlocks(t.Context(), full); err == nil {
+		t.Error("a node that fails dated a range")
+	}
+	if err := l.f.dateBlocks(t.Context(), empty); err != nil || len(empty.blocks) != 0 {
+		t.Errorf("a range without logs: %v", err)
+	}
+
+	// Times that are wrong once are never taken from logs again.
+	n.status = 0
+	l = follow(t, nil, n)
+	r := l.readRangeOf(1, 60)
+	for i := range r.blocks {
+		r.blocks[i].Time++
+	}
+	if err := l.f.dateBlocks(t.Context(), r); err != nil || !dated(r) || !l.f.sources[0].wrongTimes.Load() ||
+		strings.Count(l.log.String(), "dates logs otherwise") != 1 || l.f.sources[0].goodTimes.Load() != 0 {
+		t.Errorf("wrong times: %v; the log has\n%s", err, &l.log)
+	}
+}
+
+// Blocks that were taken from logs alone are read again together with those shortly
+// after them, but not with those that come after the first reading.
+func TestGatheredReadings(t *testing.T) {
+	c := newChain(1)
+	for range 30 {
+		c.mine(swapped(1))
+	}
+	l := follow(t, nil, newNode(t, c))
+	gather := func(from, to uint64, readings int, lastTo uint64) {
+		t.Helper()
+		r := l.readRangeOf(from, to)
+		l.f.gatherReading(from, to, r.blocks)
+		if last := l.f.recheck[len(l.f.recheck)-1]; len(l.f.recheck) != readings || last.to != lastTo {
+			t.Errorf("%d readings, the last up to %d; want %d, up to %d", len(l.f.recheck), last.to, readings, lastTo)
+		}
+	}
+	again := func(want bool) {
+		t.Helper()
+		l.clock.now = l.clock.now.Add(firstAgain)
+		if on := l.f.readAgain(t.Context(), l.anchors()); on != 0 || l.f.recheck[0].last != want {
+			t.Errorf("anchor %d, read again %v; want 0, %v", on, l.f.recheck[0].last, want)
+		}
+	}
+
+	gather(1, 1, 1, 1)
+	gather(2, 2, 1, 2)
+	again(true)
+	gather(3, 3, 2, 3)
+	if r := l.f.recheck[0]; r.from != 1 || r.to != 2 || r.open {
+		t.Errorf("the reading became %+v", r)
+	}
+}
+
+// A source that shows the newest anchor it can have contradicts a head on another fork;
+// one that agrees only further back does not.
+func TestContradictions(t *testing.T) {
+	c := newChain(20)
+	first, second := newNode(t, newChain(30)), newNode(t, c)
+	l := follow(t, nil, first, second)
+	at := func(n uint64, hash market.Hash) market.Head { return market.Head{Number: n, Hash: hash} }
+	f := func(want bool, newest market.Hash) {
+		t.Helper()
+		l.f.sources[1].head.Store(19)
+		head := &observedHead{source: l.f.sources[0]}
+		anchors := []market.Head{at(25, market.Hash{25}), {Number: 20}, at(19, newest), at(10, c.blocks[10].hash)}
+		if got := l.f.findContradiction(t.Context(), head, anchors); (got == l.f.sources[1]) != want {
+			t.Errorf("anchor 19 is %s: %v; want a contradiction: %v", newest, got, want)
+		}
+	}
+
+	f(true, c.blocks[19].hash)
+	f(false, market.Hash{1})
 }

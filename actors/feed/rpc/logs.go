@@ -3,8 +3,6 @@ package rpc
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"tidemark/actors/feed/endpoint"
 )
 
@@ -25,28 +23,28 @@ type logReader struct {
 }
 
 // ReadJSON implements endpoint.Stream.
-func (r *logReader) ReadJSON(dec *jsontext.Decoder) error {
+func (r *logReader) ReadJSON(from *endpoint.Reader) error {
 	r.blocks, r.logs, r.wrong = nil, 0, nil
-	r.none = dec.PeekKind() == 'n'
-	if kind := dec.PeekKind(); kind != '[' {
+	first := from.Next()
+	r.none = first == 'n'
+	if first != '[' {
 		if !r.none {
-			r.wrong = fmt.Errorf("the answer is a %s; want an array of logs", kind)
+			r.wrong = fmt.Errorf("the answer begins with %q; want an array of logs", first)
 		}
-		return dec.SkipValue()
+		return from.Skip()
 	}
-
-	return endpoint.ReadEach(dec, func() error { return r.readNext(dec) })
+	return from.Elements(func() error { return r.readNext(from) })
 }
 
 // readNext reads one log. After the first that is wrong, and where there are too
 // many, the rest is skipped.
-func (r *logReader) readNext(dec *jsontext.Decoder) error {
+func (r *logReader) readNext(from *endpoint.Reader) error {
 	if r.wrong != nil || r.isCut() {
 		r.logs++
-		return dec.SkipValue()
+		return from.Skip()
 	}
 
-	wrong, err := r.log.read(dec)
+	wrong, err := r.log.read(from)
 	if err != nil {
 		return err
 	}
@@ -71,22 +69,18 @@ type logBuffer struct {
 }
 
 // read reads the next value as a log. What is wrong with it does not keep the
-// decoder from going on.
-func (b *logBuffer) read(dec *jsontext.Decoder) (wrong, err error) {
+// reader from going on.
+func (b *logBuffer) read(from *endpoint.Reader) (wrong, err error) {
 	b.wireLog = wireLog{Topics: b.Topics[:0], Data: b.Data[:0]}
-	if kind := dec.PeekKind(); kind != '{' {
-		return fmt.Errorf("a log is a %s; want an object", kind), dec.SkipValue()
+	if c := from.Next(); c != '{' {
+		return fmt.Errorf("a log begins with %q; want an object", c), from.Skip()
 	}
 
-	err = endpoint.ReadEach(dec, func() error {
-		name, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
+	err = from.Fields(func(name []byte) error {
 		if field := fieldOf(name); field != topicsField {
-			return b.readField(dec, field, &wrong)
+			return b.readField(from, field, &wrong)
 		}
-		return b.readTopics(dec, &wrong)
+		return b.readTopics(from, &wrong)
 	})
 	return wrong, err
 }
@@ -108,35 +102,35 @@ const (
 	removedField
 )
 
-func fieldOf(name jsontext.Value) logField {
+func fieldOf(name []byte) logField {
 	switch string(name) {
-	case `"address"`:
+	case "address":
 		return addressField
-	case `"topics"`:
+	case "topics":
 		return topicsField
-	case `"data"`:
+	case "data":
 		return dataField
-	case `"blockNumber"`:
+	case "blockNumber":
 		return blockField
-	case `"blockHash"`:
+	case "blockHash":
 		return hashField
-	case `"blockTimestamp"`:
+	case "blockTimestamp":
 		return timeField
-	case `"transactionHash"`:
+	case "transactionHash":
 		return txHashField
-	case `"transactionIndex"`:
+	case "transactionIndex":
 		return txIndexField
-	case `"logIndex"`:
+	case "logIndex":
 		return logIndexField
-	case `"removed"`:
+	case "removed":
 		return removedField
 	}
 	return otherField
 }
 
-func (b *logBuffer) readField(dec *jsontext.Decoder, field logField, wrong *error) error {
-	v, err := dec.ReadValue()
-	if err != nil || v.Kind() == 'n' {
+func (b *logBuffer) readField(from *endpoint.Reader, field logField, wrong *error) error {
+	v, err := from.Value()
+	if err != nil || v[0] == 'n' {
 		return err
 	}
 
@@ -158,7 +152,7 @@ func (b *logBuffer) readField(dec *jsontext.Decoder, field logField, wrong *erro
 	case logIndexField:
 		b.LogIndex, err = &b.logIndex, b.logIndex.UnmarshalJSON(v)
 	case removedField:
-		b.Removed = v.Kind() != 'f'
+		b.Removed = v[0] != 'f'
 	}
 	if *wrong == nil && err != nil {
 		*wrong = fmt.Errorf("a log's field: %w", err)
@@ -166,16 +160,16 @@ func (b *logBuffer) readField(dec *jsontext.Decoder, field logField, wrong *erro
 	return nil
 }
 
-func (b *logBuffer) readTopics(dec *jsontext.Decoder, wrong *error) error {
-	if kind := dec.PeekKind(); kind != '[' {
-		if *wrong == nil && kind != 'n' {
-			*wrong = fmt.Errorf("the topics of a log are a %s; want an array", kind)
+func (b *logBuffer) readTopics(from *endpoint.Reader, wrong *error) error {
+	if c := from.Next(); c != '[' {
+		if *wrong == nil && c != 'n' {
+			*wrong = fmt.Errorf("the topics of a log begin with %q; want an array", c)
 		}
-		return dec.SkipValue()
+		return from.Skip()
 	}
 
-	return endpoint.ReadEach(dec, func() error {
-		v, err := dec.ReadValue()
+	return from.Elements(func() error {
+		v, err := from.Value()
 		if err != nil {
 			return err
 		}

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"tidemark/actors/feed/endpoint"
 )
 
 // readAnswer reads an answer as a request does.
 func readAnswer(text string, from, to uint64) (*logReader, error) {
 	f := &Feed{cfg: Config{PoolManager: manager, PositionManager: positions}}
 	r := &logReader{feed: f, assembly: assembly{from: from, to: to}}
-	return r, r.ReadJSON(jsontext.NewDecoder(strings.NewReader(text)))
+	return r, r.ReadJSON(endpoint.NewReader(strings.NewReader(text)))
 }
 
 // Logs that are read as they come make the blocks that they make when they are held.
@@ -78,7 +78,7 @@ func FuzzLogReader(f *testing.F) {
 		}
 
 		var b logBuffer
-		wrong, err := b.read(jsontext.NewDecoder(strings.NewReader(text)))
+		wrong, err := b.read(endpoint.NewReader(strings.NewReader(text)))
 		if err != nil || wrong != nil || wantErr != nil || reflect.DeepEqual(want, wireLog{}) {
 			return
 		}

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -152,4 +154,45 @@ func TestRequiredTokens(t *testing.T) {
 	f(false, nil, false)
 	f(true, map[market.Address]uint8{token: 9}, false)
 	f(false, map[market.Address]uint8{token: 9}, false)
+}
+
+// A token that no node can be asked about, while they answer other calls, is noted as
+// missing after three tries; nothing is noted of a token while the node as such fails.
+func TestTokensThatNoNodeReads(t *testing.T) {
+	c := newChain(5)
+	n := newNode(t, c)
+	c.mine(created(token))
+	n.answer = func(method string, o object) any {
+		if method != "eth_call" {
+			return nil
+		}
+		if strings.Contains(fmt.Sprintf("%s", o["params"]), nextTokenID) {
+			return number(1).String()
+		}
+		return fail(-32000, "upstream is gone")
+	}
+	l := follow(t, nil, n)
+	for i := range tokenStrikes - 1 {
+		if err := l.next(); err == nil {
+			t.Errorf("try %d: the span went on", i+1)
+		}
+	}
+	l.to(c, 5)
+	if meta, times := l.told(); !meta.BadDecimals || times != 1 {
+		t.Errorf("told %s, %d times", show(meta), times)
+	}
+
+	l.clock.now = l.clock.now.Add(firstReread)
+	c.mine(swapped(1))
+	l.to(c, 5)
+	if s := l.f.Status(); !strings.Contains(s.LastError, "cannot read missing tokens: ") {
+		t.Errorf("the last error is %q", s.LastError)
+	}
+
+	other := market.Address{0x71}
+	n.status = http.StatusBadGateway
+	left, err := l.f.callTokens(t.Context(), l.f.sources[0], []market.Address{other})
+	if _, unread := l.f.tokens.find([]market.Address{other}); err == nil || len(left) != 1 || len(unread) != 1 {
+		t.Errorf("a node that fails: %v, left %v, unread %v", err, left, unread)
+	}
 }

@@ -42,8 +42,10 @@ func TestRangeSizeRefused(t *testing.T) {
 				t.Errorf("%v: taken as too much at once", err)
 			}
 		}
-		if got := r.refused(1, 2000, err, &strikes); got != want {
-			t.Errorf("%v: %v; want %v", err, got, want)
+		r.answers = 7
+		got := r.refused(1, 2000, err, &strikes)
+		if got != want || got && (strikes != 0 || r.answers != 0) {
+			t.Errorf("%v: %v; want %v, and to count anew: %d strikes, %d answers", err, got, want, strikes, r.answers)
 		}
 		if r.refused(5, 5, err, &strikes) {
 			t.Errorf("%v: a single block was taken as too much", err)

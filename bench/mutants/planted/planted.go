@@ -84,12 +84,7 @@ func Neg[T Number](id int, n T) T {
 }
 
 // Off is n, or by mistake n + 1.
-func Off[T Number](id int, n T) T {
-	if At(id) {
-		return n + 1
-	}
-	return n
-}
+func Off[T Number](id int, n T) T { return Pick(id, n, n+1) }
 
 // Pick is right, or wrong by mistake.
 func Pick[T any](id int, right, wrong T) T {

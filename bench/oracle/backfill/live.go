@@ -65,7 +65,7 @@ func measureLive(length time.Duration) ([]figure, error) {
 		return nil, err
 	}
 	defer stop()
-	f, err := newFeed(s, 0, url)
+	f, err := s.feed(0, url)
 	if err != nil {
 		return nil, err
 	}

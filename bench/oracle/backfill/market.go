@@ -9,6 +9,7 @@ import (
 	"golang.org/x/crypto/sha3"
 
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/archive"
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -65,6 +66,18 @@ func record(events, days int) (*recording, error) {
 			return r, nil
 		}
 	}
+}
+
+// eventsAfter returns how many events the blocks after a number have.
+func (r *recording) eventsAfter(number uint64) (n int) {
+	for _, s := range r.spans {
+		for i := range s.Blocks {
+			if s.Blocks[i].Number > number {
+				n += len(s.Blocks[i].Logs)
+			}
+		}
+	}
+	return n
 }
 
 func apply(g *ledger.Ledger, s *market.Span) error {
@@ -144,9 +157,21 @@ type memoryFeed struct{ r *recording }
 
 // Next implements feed.Feed.
 func (f *memoryFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
-	step := feed.Step{Head: f.r.head, Finalized: f.r.head.Number}
 	at := c.Anchors[0].Number
+	step, err := f.step(at)
+	if err == nil && step.Span == nil {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	return step, err
+}
 
+// step returns the span that follows a block; none after the last.
+func (f *memoryFeed) step(at uint64) (feed.Step, error) {
+	step := feed.Step{Head: f.r.head, Finalized: f.r.head.Number}
+	if at == f.r.head.Number {
+		return step, nil
+	}
 	for _, s := range f.r.spans {
 		if s.From == at+1 {
 			span := *s
@@ -154,12 +179,20 @@ func (f *memoryFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error)
 			return step, nil
 		}
 	}
-	if at != f.r.head.Number {
-		return step, fmt.Errorf("no span begins after block %d", at)
-	}
-	<-ctx.Done()
-	return step, ctx.Err()
+	return step, fmt.Errorf("no span begins after block %d", at)
 }
 
 // Close implements feed.Feed.
 func (f *memoryFeed) Close() error { return nil }
+
+// endingFeed is one that ends as an archive without nodes does.
+type endingFeed struct{ memoryFeed }
+
+// Next implements feed.Feed.
+func (f *endingFeed) Next(_ context.Context, c feed.Cursor) (feed.Step, error) {
+	step, err := f.step(c.Anchors[0].Number)
+	if err == nil && step.Span == nil {
+		err = archive.ErrEnd
+	}
+	return step, err
+}

@@ -42,12 +42,54 @@ type provider struct {
 	plan
 	calls, requests, refused atomic.Int64
 
-	mu   sync.Mutex
-	left float64
-	at   time.Time
+	mu    sync.Mutex
+	left  float64
+	at    time.Time
+	heard []heard // in the order of their times
+}
+
+// heard is a request with so many calls, when it came.
+type heard struct {
+	at    time.Time
+	calls int
 }
 
 func newProvider(c *mockChain, p plan) *provider { return &provider{mockChain: c, plan: p} }
+
+// hear notes a request.
+func (p *provider) hear(calls int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = append(p.heard, heard{time.Now(), calls})
+}
+
+// callsBetween returns how many calls came between two times.
+func (p *provider) callsBetween(from, to time.Time) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.heard {
+		if !h.at.Before(from) && h.at.Before(to) {
+			n += h.calls
+		}
+	}
+	return n
+}
+
+// mostInASecond returns the most calls that came in any second.
+func (p *provider) mostInASecond() (most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, first := 0, 0
+	for _, h := range p.heard {
+		n += h.calls
+		for h.at.Sub(p.heard[first].at) >= time.Second {
+			n -= p.heard[first].calls
+			first++
+		}
+		most = max(most, n)
+	}
+	return most
+}
 
 // take counts calls against a bucket of one second.
 func (p *provider) take(calls int) bool {
@@ -90,6 +132,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	p.hear(len(calls))
 	time.Sleep(p.latency)
 	p.requests.Add(1)
 	if len(calls) > p.batch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tidemark/actors/feed"
@@ -38,6 +39,26 @@ func swapBlock(number uint64, at int64) *market.Block {
 	}
 }
 
+// measureSparse compares sparse blocks with one range in flight and with many.
+func measureSparse(length time.Duration) ([]figure, error) {
+	c := sparseChain()
+	one, err := blocksPerSecond(c, 1, length)
+	if err != nil {
+		return nil, err
+	}
+
+	many, err := blocksPerSecond(c, 0, length)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{name: "sparse blocks, one range in flight", value: one, unit: "blocks/s"},
+		{name: "sparse blocks, 12 ranges in flight", value: many, unit: "blocks/s"},
+		{name: "many in flight beside one", value: many / one, unit: "times",
+			goal: fmt.Sprintf("at least %d", leastSparse), missed: many < leastSparse*one},
+	}, nil
+}
+
 // blocksPerSecond reads a sparse chain for a while with so many ranges in flight.
 func blocksPerSecond(c *mockChain, inFlight int, length time.Duration) (float64, error) {
 	s, err := serveProvider(c, generous)
@@ -45,7 +66,7 @@ func blocksPerSecond(c *mockChain, inFlight int, length time.Duration) (float64,
 		return 0, err
 	}
 	defer s.close()
-	f, err := newFeed(s, inFlight, "")
+	f, err := s.feed(inFlight, "")
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@
 //	stop         SIGTERM and SIGSTOP under load
 //	connections  silent connections and slow readers, with few descriptors
 //	overload     more new filters than can be answered
+//	times        the node's own times of answers
 //	disk         full and frozen disks
 //	canary       answers to many tenants, each of which must be its own
 //	walk         pages of whole rankings during refreshes

@@ -1,0 +1,132 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// rewrite reads a value piece by piece and writes it down again without white space.
+func rewrite(r *Reader) (string, error) {
+	var out strings.Builder
+	comma := ""
+	var err error
+
+	switch r.Next() {
+	case '[':
+		out.WriteByte('[')
+		err = r.Elements(func() error {
+			text, err := rewrite(r)
+			out.WriteString(comma + text)
+			comma = ","
+			return err
+		})
+		out.WriteByte(']')
+	case '{':
+		out.WriteByte('{')
+		err = r.Fields(func(name []byte) error {
+			fmt.Fprintf(&out, `%s"%s":`, comma, name)
+			comma = ","
+			text, err := rewrite(r)
+			out.WriteString(text)
+			return err
+		})
+		out.WriteByte('}')
+	default:
+		text, err := r.Value()
+		return string(text), err
+	}
+	return out.String(), err
+}
+
+// readBoth reads a text whole and piece by piece, as it comes at once and byte by byte.
+func readBoth(t *testing.T, text string) (whole, pieces string, err error) {
+	t.Helper()
+	f := func(from io.Reader) (string, string, error) {
+		value, err := NewReader(io.MultiReader(from, strings.NewReader(" "))).Value()
+		if err != nil {
+			return "", "", err
+		}
+		pieces, err := rewrite(NewReader(strings.NewReader(text)))
+		return string(value), pieces, err
+	}
+
+	whole, pieces, err = f(strings.NewReader(text))
+	slow, slowPieces, slowErr := f(iotest.OneByteReader(strings.NewReader(text)))
+	if slow != whole || slowPieces != pieces || fmt.Sprint(slowErr) != fmt.Sprint(err) {
+		t.Errorf("%.200s: %.200s, %v; byte by byte %.200s, %v", text, whole, err, slow, slowErr)
+	}
+	return whole, pieces, err
+}
+
+func TestReader(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		_, got, err := readBoth(t, text)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%.200s: %.200s; want %.200s", text, got, want)
+		}
+	}
+
+	f(` {"a" : [1, -2.5e3,true ,null],"b":{}, "c":"x,]}\"\\" } `, `{"a":[1,-2.5e3,true,null],"b":{},"c":"x,]}\"\\"}`)
+	f(`[]`, `[]`)
+	f(`[[ ],{ }]`, `[[],{}]`)
+	long := `"0x` + strings.Repeat("7", 3*readerBuffer) + `"`
+	f(`{"data":`+long+`}`, `{"data":`+long+`}`)
+	f(`{`+long+`  :1}`, `{`+long+`:1}`)
+
+	for _, text := range []string{
+		``, ` `, `[1`, `[1,`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `"a`, `"a\"`, `[{"a":[`,
+	} {
+		f(text, "unexpected EOF")
+	}
+	f(`[1,]`, `unexpected character ']' in JSON`)
+	f(`[1 2]`, `unexpected character '2' in JSON`)
+	f(`[1}`, `unexpected character '}' in JSON`)
+	f(`{"a" 1}`, `unexpected character '1' in JSON`)
+	f(`{a:1}`, `unexpected character 'a' in JSON`)
+	f(`{"a":1,}`, `unexpected character '}' in JSON`)
+	f(`<html>`, `unexpected character '<' in JSON`)
+	f(`nil`, `unexpected character 'n' in JSON`)
+	f(`-`, `unexpected character '-' in JSON`)
+	f(`0xff`, `unexpected character '0' in JSON`)
+}
+
+// A connection that breaks is not the end of an answer.
+func TestReaderBreaks(t *testing.T) {
+	broken := iotest.ErrReader(io.ErrClosedPipe)
+	for _, text := range []string{``, `[1`, `[1,`, `"a`, `{"a"`, `tru`} {
+		_, err := NewReader(io.MultiReader(strings.NewReader(text), broken)).Value()
+		if err != io.ErrClosedPipe {
+			t.Errorf("%s: %v; want %v", text, err, io.ErrClosedPipe)
+		}
+	}
+}
+
+// What encoding/json takes is taken alike, and reading ends whatever comes.
+func FuzzReader(f *testing.F) {
+	f.Add(`[{"jsonrpc":"2.0","id":0,"result":"a"},{"id":1,"error":{"code":1,"message":"b\\\""}}]`)
+	f.Add(`{"result" : {"x":[1,{}]},"id":-0.5e7}`)
+	f.Add(`[{"id":0,"result":`)
+	f.Fuzz(func(t *testing.T, text string) {
+		whole, pieces, err := readBoth(t, text)
+		if !json.Valid([]byte(text)) {
+			return
+		}
+
+		var want bytes.Buffer
+		if json.Compact(&want, []byte(text)) != nil || err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if trimmed := strings.Trim(text, " \t\r\n"); whole != trimmed || pieces != want.String() {
+			t.Errorf("%s: read as %s and %s", text, whole, pieces)
+		}
+	})
+}
