@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,14 +119,13 @@ func TestPoolChanges(t *testing.T) {
 		c := w.view.ChangesSince(was, false, 0, func() {})
 		got := ""
 		for _, p := range c.Pools {
-			if i, there := w.view.Pool(p.ID); there {
-				got += fmt.Sprint(" ", i, " ", p.Kind)
-			} else {
-				got += fmt.Sprint(" gone ", p.Kind)
+			i, there := w.view.Pool(p.ID)
+			if got += fmt.Sprint(" ", i, " ", p.Kind); !there {
+				got += " and gone"
 			}
 		}
-		if got != want {
-			t.Fatalf("got%s; want%s", got, want)
+		if got != want || c.Reverted != strings.Contains(want, "gone") {
+			t.Fatalf("got%s; want%s; reverted: %v", got, want, c.Reverted)
 		}
 	}
 
@@ -139,44 +139,52 @@ func TestPoolChanges(t *testing.T) {
 	f(" 2 changed", func() { w.pools.Mut(2).Swaps++ })
 	f(" 1 changed 3 changed", func() { w.pools.Mut(3).Holders++; w.pools.Mut(1).LiquidityChanges++ })
 	f(fmt.Sprintf(" 0 changed %d opened", n), func() { w.pools.Mut(0).FeeGrowthGlobal0X128[1]++; w.addPool() })
-	f(fmt.Sprintf(" gone changed %d opened", n), func() { w.pools.Mut(n).ID[9]++ }) // by a reorg
+
+	// A reorganisation gives the row of a pool to another one, or takes it away.
+	f(" 0 changed and gone 4 opened", func() { w.pools.Mut(4).ID[0] ^= 1 })
+	f(" 0 changed and gone", func() { w.pools.Truncate(n); w.stats.Truncate(n) })
 }
 
-// TestEventsOfAnyKind checks that a position of which one field was written has changed.
-func TestEventsOfAnyKind(t *testing.T) {
-	w := newTestWorld(t, 300)
-	closed := uint32(0)
-	for w.positions.At(closed).IsOpen() {
-		closed++
-	}
-	f := func(field string, change func(p *market.Position)) {
+// TestSmallChanges: each thing that an event writes to a position is a change, also
+// when nothing else is another, and nothing else is.
+func TestSmallChanges(t *testing.T) {
+	w := newTestWorld(t, 100)
+	f := func(want int, change func(p *market.Position)) {
 		t.Helper()
 		was := w.view
-		change(w.positions.Mut(closed))
+		change(w.positions.Mut(7))
 		w.publish()
-		got := w.view.ChangesSince(was, false, 0, func() {}).Positions
-		if len(got) != 1 || got[0].ID != w.positions.At(closed).ID || got[0].Kind != rankings.Changed {
-			t.Errorf("%s was written; the changes are %+v", field, got)
+		c := w.view.ChangesSince(was, false, 0, func() {})
+		if len(c.Positions) != want || want > 0 && c.Positions[0].Kind != rankings.Changed {
+			t.Errorf("got %v; want %d", c.Positions, want)
 		}
 	}
+	add := func(x *clmath.U128) { x.Lo++ }
 
-	f("entries", func(p *market.Position) { p.Entries++ })
-	f("owner", func(p *market.Position) { p.Owner ^= 1 })
-	f("burned", func(p *market.Position) { p.Burned = !p.Burned })
-	f("mintedAt", func(p *market.Position) { p.MintedAt-- })
-	f("closedAt", func(p *market.Position) { p.ClosedAt++ })
-	f("pool", func(p *market.Position) { p.Pool ^= 1 })
-	f("tickLower", func(p *market.Position) { p.TickLower-- })
-	f("tickUpper", func(p *market.Position) { p.TickUpper++ })
-	f("feeGrowthInside0Last", func(p *market.Position) { p.FeeGrowthInside0LastX128[0]++ })
-	f("feeGrowthInside1Last", func(p *market.Position) { p.FeeGrowthInside1LastX128[0]++ })
-	f("deposited0", func(p *market.Position) { p.Deposited0.Lo++ })
-	f("deposited1", func(p *market.Position) { p.Deposited1.Lo++ })
-	f("withdrawn0", func(p *market.Position) { p.Withdrawn0.Lo++ })
-	f("withdrawn1", func(p *market.Position) { p.Withdrawn1.Lo++ })
-	f("collected0", func(p *market.Position) { p.Collected0.Lo++ })
-	f("collected1", func(p *market.Position) { p.Collected1.Lo++ })
-	f("gas", func(p *market.Position) { p.GasWei.Lo++ })
+	w.reopen(7)
+	p := w.positions.Mut(7)
+	p.TickLower, p.TickUpper = -500, 500 // no pool's price is out of it
+	w.publish()
+	f(0, func(*market.Position) {})
+	f(1, func(p *market.Position) { p.Entries++ })
+	f(1, func(p *market.Position) { p.Owner++ })
+	f(1, func(p *market.Position) { add(&p.Liquidity) })
+	f(1, func(p *market.Position) { p.Burned = true })
+	f(1, func(p *market.Position) { p.MintedAt++ })
+	f(1, func(p *market.Position) { p.ClosedAt++ })
+	f(1, func(p *market.Position) { p.Pool++ })
+	f(1, func(p *market.Position) { p.TickLower-- })
+	f(1, func(p *market.Position) { p.TickUpper++ })
+	f(1, func(p *market.Position) { p.FeeGrowthInside0LastX128[1]++ })
+	f(1, func(p *market.Position) { p.FeeGrowthInside1LastX128[1]++ })
+	f(1, func(p *market.Position) { add(&p.Deposited0) })
+	f(1, func(p *market.Position) { add(&p.Deposited1) })
+	f(1, func(p *market.Position) { add(&p.Withdrawn0) })
+	f(1, func(p *market.Position) { add(&p.Withdrawn1) })
+	f(1, func(p *market.Position) { add(&p.Collected0) })
+	f(1, func(p *market.Position) { add(&p.Collected1) })
+	f(1, func(p *market.Position) { p.GasWei.Lo++ })
+	f(0, func(p *market.Position) { p.CloseNativeUsd++ })
 }
 
 // TestUnknownChanges checks when the changes are not listed.
@@ -248,11 +256,13 @@ func TestChangeLog(t *testing.T) {
 	// Many changes push the older ones out, and the newest is kept.
 	publish(1, 7, 11_002, 300_000)
 	f("4=1:7 ")
-	publish(1, 8, 11_003, 1<<17)
-	publish(1, 9, 11_004, 1<<17)
-	f("5=1:8 6=1:9 ") // exactly as many as are kept
-	publish(1, 10, 11_005, 1)
-	f("6=1:9 7=1:10 ")
+
+	// Just as many as are kept.
+	publish(2, 11, 11_003, 1<<17)
+	publish(1, 8, 11_004, 1<<17)
+	f("5=2:11 6=1:8 ")
+	publish(2, 12, 11_005, 1)
+	f("6=1:8 7=2:12 ")
 }
 
 // BenchmarkChanges is what a generation of a million positions takes to compare

@@ -1,10 +1,12 @@
 package rankings_test
 
 import (
+	"strings"
 	"testing"
 
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
 )
 
 // TestColumnsFollowChanges: columns that are computed from those of the generation
@@ -80,4 +82,29 @@ func TestColumnsFollowChanges(t *testing.T) {
 	for range 20 {
 		f("blocks", w.change)
 	}
+}
+
+// TestLookupsAreShared: a generation sorts no table anew that has the same rows as in
+// the one before.
+func TestLookupsAreShared(t *testing.T) {
+	w := newTestWorld(t, 4000)
+	f := func(name, want string, change func()) {
+		t.Helper()
+		was := w.view
+		change()
+		w.publish()
+		if got := strings.Join(rankings.Lookups(was, w.view), " "); got != want {
+			t.Errorf("%s: shared are %s; want %s", name, got, want)
+		}
+	}
+
+	const all = "byOwner byPool byToken owners poolGrams pools symbols tokenGrams tokens"
+	f("nothing", all, func() {})
+	f("positions and prices", all, func() {
+		w.mint()
+		w.close(3)
+		w.moveTo(1, 9)
+	})
+	f("an owner", all, func() { w.owners.Append(market.Address{7}) })
+	f("a pool", "byOwner byPool byToken owners symbols tokenGrams tokens", w.addPool)
 }

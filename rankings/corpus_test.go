@@ -98,13 +98,15 @@ var likeHooks2 = market.Address{8: 1, 12: 0x4f, 13: 0x86, 14: 0xc8, 15: 0x61, 19
 func (w *world) addPool() {
 	p := market.Pool{CreatedAt: genesis - int64(w.IntN(5))*1000, LastHour: market.NoIndex}
 	w.fill(p.ID[:])
-	p.Currency0, p.Currency1 = w.Uint32N(4), w.Uint32N(uint32(len(symbolsOfTokens)))
+	p.Currency0 = []uint32{0, 1, 2, 3, 8}[w.IntN(5)] // the symbol of the last has a divider
+	p.Currency1 = w.Uint32N(uint32(len(symbolsOfTokens)))
 	p.Fee, p.LastFee = []uint32{100, 3000, 3000, market.DynamicFee}[p.ID[0]%4], market.NoFee
 	if p.IsDynamic() && p.ID[1]%2 == 0 {
 		p.LastFee = 77
 	}
 	p.Hooks = []market.Address{{}, {}, {19: 1}, {19: 2}, likeHooks2}[p.ID[2]%5]
 	p.Quarantined = w.chain == 42161 && w.IntN(5) == 0
+
 	i := w.pools.Append(p)
 	w.stats.Append(market.PoolStats{})
 	w.moveTo(i, int32(w.IntN(400))-200)

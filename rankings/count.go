@@ -54,17 +54,10 @@ func (c *Count) Step(budget int) (done bool) {
 // is passed or the run ends.
 func (c *Count) scanRun(budget *int) {
 	r := &c.search.runs[c.run]
-	found, ended := c.found[c.run], true
-
-	if r.sums != nil { // its rows are counted already
-		c.rows += uint64(r.total())
-	} else {
-		before := len(found)
-		most := c.limit + 1 - c.rows
-		found, ended = c.scanner.scan(r.filter, found, most, budget)
-		c.rows += uint64(len(found) - before)
-		c.found[c.run] = found
-	}
+	before := len(c.found[c.run])
+	found, ended := c.scanner.scan(r.filter, c.found[c.run], c.limit+1-c.rows, budget)
+	c.rows += uint64(len(found) - before)
+	c.found[c.run] = found
 
 	if ended {
 		c.scanner, c.run = scanner{}, c.run+1
@@ -83,27 +76,23 @@ func (c *Count) placeRows(budget *int) {
 		return
 	}
 
-	// A run with sums of its own has no found rows to place.
 	r, rows := &c.placed.runs[c.placing], c.found[c.placing]
-	if c.search.runs[c.placing].sums == nil {
-		if r.sums == nil {
-			r.sums = make([]uint32, r.order.Leaves()+1)
-		}
-		n := min(len(rows), *budget)
-		for _, row := range rows[:n] {
-			r.sums[r.leafOf(row)+1]++
-		}
-		*budget -= n
+	if r.sums == nil {
+		r.sums = make([]uint32, r.order.Leaves()+1)
+	}
+	n := min(len(rows), *budget)
+	for _, row := range rows[:n] {
+		r.sums[r.leafOf(row)+1]++
+	}
+	*budget -= n
 
-		if c.found[c.placing] = rows[n:]; n < len(rows) {
-			return
-		}
-
-		// From rows in each leaf to rows before each leaf.
-		for i := range r.order.Leaves() {
-			r.sums[i+1] += r.sums[i]
-		}
+	if c.found[c.placing] = rows[n:]; n < len(rows) {
+		return
 	}
 
+	// From rows in each leaf to rows before each leaf.
+	for i := range r.order.Leaves() {
+		r.sums[i+1] += r.sums[i]
+	}
 	c.placing++
 }

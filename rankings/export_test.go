@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 )
 
 // ColumnsDiff describes the first difference between the columns of two warm
@@ -11,6 +12,7 @@ import (
 // they may differ in what they keep outside of an index.
 func ColumnsDiff(a, b *View) string {
 	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
+
 	for i := range x.NumField() {
 		switch name := x.Type().Field(i).Name; name {
 		case "pools", "tokens", "owners", "byPool", "byOwner", "byToken", "symbols", "poolGrams", "tokenGrams":
@@ -21,6 +23,26 @@ func ColumnsDiff(a, b *View) string {
 		}
 	}
 	return ""
+}
+
+// Lookups names the lookups that two warm views share, which cost nothing then.
+func Lookups(a, b *View) (shared []string) {
+	x, y := reflect.ValueOf(a.columns).Elem(), reflect.ValueOf(b.columns).Elem()
+	for name, at := range map[string][]int{
+		"pools": nil, "tokens": nil, "owners": nil, "byPool": {1}, "byOwner": {1}, "byToken": {1},
+		"symbols": {1}, "poolGrams": {1}, "tokenGrams": {1},
+	} {
+		p, q := x.FieldByName(name), y.FieldByName(name)
+		for _, i := range at {
+			p, q = p.Field(i), q.Field(i)
+		}
+		if p.Len() > 0 && p.Pointer() == q.Pointer() {
+			shared = append(shared, name)
+		}
+	}
+
+	slices.Sort(shared)
+	return shared
 }
 
 // valueDiff compares two values, floats by their bits.

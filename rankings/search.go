@@ -15,7 +15,7 @@ import (
 // remembers the rows it read. Count finds the total up to a limit, and Select
 // finds the rank of every row; both return a search that knows more.
 type Search struct {
-	runs  []run
+	runs  []run // of which all know their sums, or none
 	front front
 }
 

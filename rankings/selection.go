@@ -33,8 +33,6 @@ func (s *Selection) Step(leaves LeafReader, budget int) (done bool, err error) {
 	for s.run < len(s.search.runs) && budget > 0 {
 		r := &s.result.runs[s.run]
 		switch {
-		case r.sums != nil:
-			s.run++
 		case s.bits == nil:
 			s.findRows(r, &budget)
 		case s.nextLeaf < r.order.Leaves():

@@ -35,6 +35,7 @@ func TestHoursOfACatchUp(t *testing.T) {
 func checkHours(t *testing.T, store *storage.Store, st *market.State) {
 	t.Helper()
 	today, first, before := market.DayOf(st.Head.Time), storage.FirstKeptDay(st.Head.Time), 0
+
 	for pool := range st.Pools.Len() {
 		it := store.PoolDays(1, pool, 0, today-1, storage.OldestFirst)
 		for it.Next() {
