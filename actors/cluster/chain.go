@@ -98,8 +98,16 @@ func (ch *Chain) Start(stored []byte) error {
 // Stop ends an append that waits for the servers, and gives the leadership back.
 func (ch *Chain) Stop() { ch.stop() }
 
-// HasAll reports whether the stream has every cut of the chain, from the first on.
+// HasAll reports whether the stream has every cut of the chain, from the first on. One
+// that was made anew has not: its generations have the numbers of others.
 func (ch *Chain) HasAll(ctx context.Context) bool {
+	asked, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := ch.c.stream.Info(asked)
+	if err != nil || !info.Created.Equal(ch.c.made) {
+		return false
+	}
+
 	m, err := ch.messageAfter(ctx, 0)
 	if err != nil || m == nil {
 		return false
@@ -198,6 +206,9 @@ func (ch *Chain) checkEnd(ctx context.Context, last uint64) error {
 	info, err := ch.c.stream.Info(ctx) // of the leader
 	if err != nil {
 		return err
+	}
+	if !info.Created.Equal(ch.c.made) {
+		return broken("stream %s was made anew; start this node with an empty data directory", streamName)
 	}
 	if info.State.LastSeq < last {
 		return broken("the stream ends at message %d; this node has chain %d up to message %d",

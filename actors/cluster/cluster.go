@@ -60,6 +60,7 @@ type Cluster struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
+	made   time.Time // when the stream was
 	leads  jetstream.KeyValue
 	nodes  jetstream.KeyValue
 
@@ -140,6 +141,12 @@ func (c *Cluster) connect() (err error) {
 	return err
 }
 
+// History identifies the stream: another one has other cuts, although they have the same
+// numbers.
+func (c *Cluster) History() string {
+	return c.made.UTC().Format(time.RFC3339Nano)
+}
+
 // copies is in how many servers the stream is made.
 func (c *Cluster) copies() int {
 	if c.cfg.Insecure {
@@ -157,6 +164,10 @@ func (c *Cluster) openStream(ctx context.Context) error {
 				Subjects: []string{"cut.*"}, Storage: jetstream.FileStorage,
 				Replicas: c.copies(), Duplicates: duplicates, AllowDirect: true,
 			})
+		}
+
+		if err == nil {
+			c.made = c.stream.CachedInfo().Created
 		}
 		return err
 	})

@@ -231,6 +231,33 @@ func TestOtherStreamIsRefused(t *testing.T) {
 	}
 }
 
+// A stream that was deleted and made again has other cuts with the same numbers: nothing
+// of it is taken, also not from its beginning.
+func TestNewStreamIsRefused(t *testing.T) {
+	s := newServers(t, 1, false)
+	a := s.member("a", true)
+	at := appends(t, a, []byte("one"))
+	if !a.HasAll(t.Context()) {
+		t.Error("the stream does not have all")
+	}
+
+	if err := a.c.js.DeleteStream(t.Context(), streamName); err != nil {
+		t.Fatal(err)
+	}
+	b := s.member("b", false)
+	appends(t, b, []byte("another one"))
+	if a.HasAll(t.Context()) {
+		t.Error("a new stream has all")
+	}
+	if err := a.Start(at.Encode()); err != nil {
+		t.Fatal(err)
+	}
+	breaks(t, a, "was made anew")
+	if a.c.History() == b.c.History() {
+		t.Error("both streams have the same history")
+	}
+}
+
 // FuzzMessage gives a follower any message: it is refused, or as it was written.
 func FuzzMessage(f *testing.F) {
 	whole, _, err := encodeCut(Place{}, []byte("batch"), []byte("note"))

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/rankings/market"
+	"tidemark/storage"
 )
 
 // The settings of a cluster are checked when there is one, and a mistake names the value
@@ -77,4 +80,27 @@ func TestClusterAgrees(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "with sim.seed 1; the configuration of this node says 7") {
 		t.Errorf("another seed is answered %v", err)
 	}
+}
+
+// Data of another cluster is refused, and data of none may join when it has no chain yet.
+func TestClusterHistory(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	f := func(history, want string) {
+		t.Helper()
+		l := &loaded{Config: defaultConfig(), history: history}
+		err := l.settleIdentity(store, nil, time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("history %q is answered %v; want %q", history, err, want)
+		}
+	}
+
+	f("", "")
+	f("monday", "")
+	f("monday", "")
+	f("", "")
+	f("tuesday", "its stream is of monday, that of the servers of tuesday; start this node with an empty data")
 }

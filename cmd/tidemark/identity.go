@@ -12,6 +12,9 @@ import (
 	"tidemark/storage"
 )
 
+// historyName is the stream of cuts that the data was taken from; see cluster.History.
+const historyName = "cluster.stream"
+
 // identityOf is what the data of a configuration depends on: data made with
 // one cannot be continued with another.
 func (l *loaded) identityOf() []storage.Pair {
@@ -32,6 +35,9 @@ func (l *loaded) identityOf() []storage.Pair {
 		}
 	}
 
+	if l.history != "" {
+		pairs = append(pairs, storage.Pair{Name: historyName, Value: l.history})
+	}
 	for _, c := range l.Chains {
 		if c.Enabled {
 			name := fmt.Sprintf("chain %d ", c.ID)
@@ -66,8 +72,12 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 	for _, p := range wanted {
 		have, ok := find(p.Name)
 		switch {
-		case !ok && (len(kept) == 0 || p.Name[:5] == "chain"):
+		case !ok && (len(kept) == 0 || p.Name[:5] == "chain" || p.Name == historyName):
 			all = append(all, p)
+		case p.Name == historyName && have != p.Value:
+			return fmt.Errorf("the data in %s was made in another cluster, or its NATS servers have lost "+
+				"everything: its stream is of %s, that of the servers of %s; start this node with an empty "+
+				"data directory", l.Data, have, p.Value)
 		case have != p.Value:
 			return l.otherIdentity(p.Name, have, p.Value)
 		}

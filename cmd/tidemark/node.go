@@ -118,6 +118,7 @@ func (n *node) joinCluster() (err error) {
 	if err != nil {
 		return err
 	}
+	n.history = n.cluster.History()
 	n.addPart("cluster", func(context.Context) error {
 		n.cluster.Close()
 		return nil
