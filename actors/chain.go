@@ -51,8 +51,6 @@ type chainActor struct {
 	epoch uint64
 	pause time.Duration // before the next restore
 	took  time.Duration // the work of the last refresh
-	// damage of the stored data: the next open builds the chain again; nil: none.
-	damage *storage.Damage
 	// parked: the disk is full and events wait for a commit, so nothing is fetched.
 	parked bool
 
@@ -124,7 +122,7 @@ func (a *chainActor) openChain() {
 		a.recoverFrom(err)
 		return
 	}
-	a.chain, a.damage = opened, nil
+	a.chain = opened
 
 	// The feed is first asked after loading. Until then, a generation of a head that
 	// never moves would look as old as its last commit.

@@ -35,10 +35,7 @@ func checkJoined(store *storage.Store, id market.ChainID) error {
 // does not fit the cluster's, is dropped here and taken from the others again.
 func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
 	id := config.Ledger.Chain
-	if a.damage == nil {
-		a.damage = a.store.Damaged(id)
-	}
-	if a.damage != nil || a.drops {
+	if a.drops || a.store.Damaged(id) != nil {
 		if err := chain.Forget(a.store, a.board, id); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,14 @@
 package actors
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"tidemark/actors/feed"
 	"tidemark/rankings"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
 )
 
 // A difference is mended in steps: what can be taken back is read again, then
@@ -53,5 +58,79 @@ func TestMending(t *testing.T) {
 	}
 	if got := tell(0); got != notMended {
 		t.Errorf("a comparison without a difference leads to step %d", got)
+	}
+}
+
+// A span that the ledger refuses is read again. If that is of no use, a small chain is
+// resynced, once, and then the chain stops; it stops at once if its feed computes what
+// happens, or if the error is another one.
+func TestRefusedSpans(t *testing.T) {
+	th := newTestNode(t, plain)
+	th.await(1, "served", served)
+	refused, broken := error(&ledger.Mismatch{}), errors.New("out of order")
+	f := func(what string, err error, simulated bool, mended mending, goesOn, stopped bool, after mending) {
+		t.Helper()
+		problem := th.node.command(1, func(a *chainActor) error {
+			if err := a.resync(); err != nil {
+				return err
+			}
+			a.config.WantsState, a.mended = simulated, mended
+			a.chain.WantsState = !goesOn
+			got := a.handleRefused(feed.Step{Span: &market.Span{To: 1}}, err)
+			if got != goesOn || a.chain.Status().Stopped != stopped || a.mended != after {
+				t.Errorf("%s: goes on %t, stopped %t, step %d; want %t, %t, %d",
+					what, got, a.chain.Status().Stopped, a.mended, goesOn, stopped, after)
+			}
+			a.config.WantsState, a.chain.WantsState = true, true
+			return nil
+		})
+		if problem != nil {
+			t.Fatal(problem)
+		}
+	}
+
+	f("it can be read again", refused, false, notMended, true, false, notMended)
+	f("it cannot", refused, false, notMended, false, false, resynced)
+	f("after other blocks were read again", refused, false, reread, false, false, resynced)
+	f("the chain was resynced", refused, false, resynced, false, true, resynced)
+	f("a simulated market", refused, true, notMended, false, true, notMended)
+	f("another error", broken, false, notMended, false, true, notMended)
+}
+
+// A block is published without waiting for the tick if it is the head, there is room on
+// the disk, and the last refresh was long enough ago.
+func TestPublishesNow(t *testing.T) {
+	th := newTestNode(t, plain)
+	head := th.await(1, "served", served).View.State.Head
+	err := th.node.command(1, func(a *chainActor) error {
+		f := func(what string, want bool) {
+			t.Helper()
+			if got := a.publishesNow(); got != want {
+				t.Errorf("%s: publishes at once: %t; want %t", what, got, want)
+			}
+		}
+
+		a.refreshAt = time.Time{}
+		f("nothing is new", false)
+		a.chain.Reread(head.Number, head.Number)
+		f("blocks were taken back", true)
+		a.refreshAt = time.Now().Add(time.Hour)
+		f("the last refresh was just now", false)
+		a.refreshAt = time.Time{}
+		a.readOnly = func() bool { return true }
+		f("the disk is full", false)
+		a.readOnly = func() bool { return false }
+		f("there is room again", true)
+		ahead := market.Head{Number: head.Number + 1, Time: head.Time}
+		if err := a.chain.Advance(feed.Step{Head: ahead}, time.Now()); err != nil {
+			return err
+		}
+		f("the head is ahead", false)
+		err := a.resync()
+		f("the head is not known", false)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

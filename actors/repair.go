@@ -41,7 +41,6 @@ func (a *chainActor) recoverFrom(err error) {
 	if errors.As(err, &damage) && damage.Lasts() {
 		a.log.Error("the stored data of a chain is damaged; building it again from its feed",
 			"chain", a.config.Ledger.Chain, "error", damage)
-		a.damage = damage
 		a.board.Withdraw(a.config.Ledger.Chain)
 	}
 	a.restoreLater()
@@ -60,15 +59,14 @@ func nextPause(last time.Duration) time.Duration {
 	return min(max(2*last, firstPause), lastPause)
 }
 
+// openOrRebuild opens the chain, or builds it again if its stored data is damaged: the
+// store remembers that until the data is dropped.
 func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
 	if a.member != nil {
 		return a.openMember(config)
 	}
-	if a.damage == nil {
-		a.damage = a.store.Damaged(config.Ledger.Chain) // found when the store was opened
-	}
-	if a.damage != nil {
-		return chain.Rebuild(config, a.store, a.board, a.damage)
+	if damage := a.store.Damaged(config.Ledger.Chain); damage != nil {
+		return chain.Rebuild(config, a.store, a.board, damage)
 	}
 	return chain.Open(config, a.store, a.board)
 }

@@ -10,6 +10,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -147,4 +148,41 @@ func TestEarlierEpochs(t *testing.T) {
 		}
 	}
 	t.Error("a refresh of an earlier epoch was done")
+}
+
+// After a refresh the next one waits five times as long as it took, unless the disk hung.
+func TestPaceFollowsTheWork(t *testing.T) {
+	var slow atomic.Int64 // a commit
+	store, err := storage.Open(t.TempDir(), storage.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Tee: func(market.ChainID, []byte) error {
+			time.Sleep(time.Duration(slow.Load()))
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := startTestNode(t, store, plain)
+	head := th.await(1, "served", served).View.State.Head
+	f := func(commit, least, most time.Duration) {
+		t.Helper()
+		slow.Store(int64(commit))
+		err := th.node.command(1, func(a *chainActor) error {
+			a.chain.Reread(head.Number, head.Number)
+			a.handleTick()
+			if rest := time.Until(a.refreshAt); rest < least || rest > most {
+				t.Errorf("after a commit of %s the next refresh is %s away; want %s to %s", commit, rest, least, most)
+			}
+			slow.Store(0)
+			return a.resync()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		th.await(1, "served", func(c *rankings.Chain) bool { return served(c) && c.View.State.Head == head })
+	}
+
+	f(100*time.Millisecond, 490*time.Millisecond, 5*time.Second)
+	f(hungCommit+10*time.Millisecond, 0, 4*time.Second)
 }

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tidemark/actors/feed"
 	"tidemark/actors/feed/endpoint"
 	"tidemark/bench/process"
 	"tidemark/rankings"
@@ -27,6 +29,7 @@ type emptyContracts struct {
 	broken    error
 	asked     []uint64 // the blocks that were compared
 	slots     []string // what was read of the storage
+	hash      string   // of every block; empty: hashAt
 }
 
 func (c *emptyContracts) Finalized() uint64 {
@@ -55,7 +58,9 @@ func (c *emptyContracts) Ask(_ context.Context, calls []endpoint.Call) error {
 			var block uint64
 			fmt.Sscanf(k.Args[0].(string), "%v", &block)
 			c.asked = append(c.asked, block)
-			*header = &struct{ Hash string }{hashAt(block).String()}
+			*header = &struct{ Hash string }{cmp.Or(c.hash, hashAt(block).String())}
+		case k.Method == "eth_getBalance":
+			*k.Result.(*string) = "0x0"
 		default:
 			data := k.Args[0].(map[string]string)["data"]
 			if words := (len(data) - 2 - 8) / 64; words > 2 { // extsload: offset, count, slots
@@ -129,6 +134,8 @@ func TestVerifierKeepsStates(t *testing.T) {
 	}
 
 	f("nothing published", false, 0, 0)
+	r.board.SetStatus(1, rankings.ChainStatus{Enabled: true})
+	f("no view yet", false, 0, 0)
 	r.board.Publish(&rankings.View{State: &market.State{Chain: 1}})
 	f("a view that is loading", false, 0, 0)
 	r.publish(10)
@@ -140,6 +147,12 @@ func TestVerifierKeepsStates(t *testing.T) {
 	f("a block that is not final", true, 0, 10)
 	r.publish(12)
 	f("the next one", true, 0, 10)
+	first := r.coming
+	r.publish(10)
+	if f("its block again", true, 0, 10); r.coming != first {
+		t.Error("a state that waits for its block is replaced by another one of it")
+	}
+	r.publish(12)
 	r.contracts.finalized = 10
 	f("the first is final", true, 10, 0)
 	f("and the next is kept", true, 10, 12)
@@ -318,4 +331,28 @@ func TestVerifierRuns(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// contractFeed is a feed whose contracts can be asked.
+type contractFeed struct {
+	feed.Feed
+	*emptyContracts
+}
+
+// A chain whose feed can ask the contracts is verified when an operator says so, and its
+// status tells what came of it. Another one is not.
+func TestVerifyByOrder(t *testing.T) {
+	empty := &emptyContracts{}
+	th := newTestNode(t, func(f feed.Feed) feed.Feed { return contractFeed{f, empty} })
+	head := th.await(1, "served", served).View.State.Head
+	empty.set(func() { empty.hash = head.Hash.String() })
+	result, err := th.node.Verify(t.Context(), 1, 0)
+	if err != nil || result.Block != head.Number || result.Different == 0 {
+		t.Fatalf("verified %+v, %v; want differences at block %d", result, err, head.Number)
+	}
+	th.await(1, "verified", func(c *rankings.Chain) bool { return c.Status.Verified == result })
+
+	if _, err := newTestNode(t, plain).node.Verify(t.Context(), 1, 0); err == nil {
+		t.Error("a simulated market was verified")
+	}
 }

@@ -23,8 +23,12 @@ type cell struct {
 
 // absent returns a target of something that does not exist.
 func (c *cell) absent() string {
-	return strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
+	path := strings.NewReplacer("{chainId}", "1", "{protocol}", "swapdex-v4", "{positionId}", "999999",
 		"{poolId}", somePool, "{address}", noOne).Replace(c.path)
+	if _, query, some := strings.Cut(c.target, "?"); some {
+		path += "?" + query
+	}
+	return path
 }
 
 // withParameter adds a parameter to a target.

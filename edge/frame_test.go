@@ -237,6 +237,25 @@ func runFramer(data []byte, piece func() int) (passed []byte, heads int, refused
 	return passed, heads, refused
 }
 
+// TestBodyBound checks how many bytes a body may have, in one piece and in two.
+func TestBodyBound(t *testing.T) {
+	const head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+	for _, piece := range []int{1 << 20, len(head) + 100} {
+		for body, want := range map[int]*render.Error{
+			maxBodyBytes - 1: nil, maxBodyBytes: nil, maxBodyBytes + 1: errChunkOverhead,
+		} {
+			text := head + strings.Repeat("x", body)
+			passed, _, refused := runFramer([]byte(text), func() int { return piece })
+
+			if refused != want || want == nil && len(passed) != len(text) {
+				t.Errorf("a body of %d bytes in pieces of %d: %d bytes pass, %v; want %v",
+					body, piece, len(passed)-len(head), refused, want)
+			}
+		}
+	}
+}
+
 // FuzzFramer checks that the result does not depend on how the bytes are cut into
 // reads, and that net/http finds no more requests than the framer does.
 func FuzzFramer(f *testing.F) {

@@ -54,6 +54,9 @@ var values = map[string][]string{
 		"", "e", "0x", "0xa", "eth", "USDC", "%E2%82%AC", "%F0%9F%9A%80", "%ff", "%zz", "%00", "a+b", "eth%2Fusdc", "usdc+eth", "us-t",
 		"%22%27%3C", "%CE%A3", "dead", strings.Repeat("%C3%9F", 64), strings.Repeat("x", 65),
 	},
+	"tickLower": {"-887400", "-600", "0", "-198000", "1", "-0", "x"},
+	"tickUpper": {"887400", "600", "-192000", "887273", "+5", ""},
+	"valueUsd":  {"1000", "1e3", "0.5", "0", "-1", "1e300", "NaN"},
 	"ids": {
 		"1-1", "1-77,42161-12,43114-3", "1-abc", "1-1,1-1", "10-1", "1-", "1-" + somePool, "1-0x1",
 		"1-" + somePool + ",42161-" + somePool,
@@ -86,7 +89,7 @@ func (g *generator) path() string {
 		}
 		path = "/v1/" + g.pick("positions", "pools") + "/" + g.pick("1", "1", "43114", "10", "x") + "/" +
 			g.pick("swapdex-v4", "swapdex-v4", "swapdex-v4", "swapdex-v3") + "/" + id +
-			g.pick("", "", "/charts", "/charts", "/explain", "/ticks", "/x", "/")
+			g.pick("", "", "/charts", "/charts", "/explain", "/ticks", "/estimate", "/estimate?tickLower=-600&tickUpper=600&valueUsd=9", "/x", "/")
 	}
 
 	return path

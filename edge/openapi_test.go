@@ -222,7 +222,9 @@ func requiredQueries(st *market.State) map[string]string {
 	return map[string]string{
 		"/v1/positions/batch": fmt.Sprintf("?ids=%d-%d", st.Chain, st.Positions.At(0).ID),
 		"/v1/pools/batch":     fmt.Sprintf("?ids=%d-%s", st.Chain, st.Pools.At(0).ID),
-		streamPath:            fmt.Sprintf("?pools=%d-%s", st.Chain, st.Pools.At(0).ID),
+		"/v1/pools/{chainId}/{protocol}/{poolId}/estimate": someRange,
+
+		streamPath: fmt.Sprintf("?pools=%d-%s", st.Chain, st.Pools.At(0).ID),
 	}
 }
 

@@ -66,11 +66,18 @@ func askedRoutes(s *front) []asked {
 			pool + "/ticks", badPool + "/ticks", noPool + "/ticks",
 		},
 		{
+			"pool estimate", accounts.RoutePoolEstimate,
+			pool + "/estimate" + someRange, badPool + "/estimate" + someRange, noPool + "/estimate" + someRange,
+		},
+		{
 			"pool batch", accounts.RoutePoolBatch,
 			"/v1/pools/batch?ids=1-" + path.Base(pool), "/v1/pools/batch?ids=1-0x12", "",
 		},
 	}
 }
+
+// someRange is the query of an estimate in any pool.
+const someRange = "?tickLower=-198000&tickUpper=-192000&valueUsd=1000"
 
 // noSuchPool is the id of a pool that does not exist.
 const noSuchPool = "abababababababababababababababababababababababababababababababab"

@@ -134,6 +134,11 @@ func TestParameters(t *testing.T) {
 	f(q+"/1/swapdex-v4/"+somePool+"/ticks", 404, "no such pool on chain 1")
 	f(q+"/1/swapdex-v4/"+somePool+"/ticks?limit=1001", 400, "allowed are 1 to 1000")
 	f(q+"/1/swapdex-v4/"+somePool+"/ticks?range=30d", 400, `unknown parameter "range"; allowed are page, limit`)
+	f(q+"/1/swapdex-v4/"+somePool+"/estimate"+someRange, 404, "no such pool on chain 1")
+	f(q+"/1/swapdex-v4/"+somePool+"/estimate", 400, "parameter tickLower is missing")
+	f(q+"/1/swapdex-v4/"+somePool+"/estimate"+someRange+"&interval=1h", 400, `unknown parameter "interval"`)
+	f(q+"/1/swapdex-v4/"+somePool+"/estimate"+someRange+"&range=&range=7d", 404, "no such pool on chain 1")
+	f(q+"/1/swapdex-v4/0x1/estimate", 400, "Invalid poolId")
 	f(q+"/1/swapdex-v4/0x1/ticks", 400, "Invalid poolId")
 	const someone = "/v1/owners/" + noOne
 	f(someone, 200, "")
@@ -164,7 +169,7 @@ func TestParameters(t *testing.T) {
 
 func TestInvalidPoolBody(t *testing.T) {
 	s := serve(t, nil)
-	for _, under := range []string{"", "/charts", "/ticks"} {
+	for _, under := range []string{"", "/charts", "/ticks", "/estimate"} {
 		a := s.get("/v1/pools/1/swapdex-v4/0xabc" + under)
 		if a.code != 400 || a.body != `{"error":"Invalid poolId"}` {
 			t.Errorf("%s: got %d %s", under, a.code, a.body)

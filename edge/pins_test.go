@@ -149,6 +149,9 @@ func TestPinExpires(t *testing.T) {
 			t.Fatal("a pin that nobody uses does not end")
 		}
 	}
+	if kept := s.metric("tidemark_edge_pins"); kept != "0" {
+		t.Errorf("%s pins are kept although nobody asks", kept)
+	}
 	if a := s.get("/v1/positions?" + allOf + "&generation=1:1"); a.code != 410 {
 		t.Errorf("a pin that nobody used answers %d %.200s", a.code, a.body)
 	}

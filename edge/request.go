@@ -158,7 +158,7 @@ func (r *request) parseParameters(chains query.Chains) *render.Error {
 		r.Positions, err = chains.Positions(r.query, &r.Options)
 	case routePools:
 		r.Pools, err = chains.Pools(r.query, &r.Options)
-	case routePool, routePoolCharts, routePoolTicks:
+	case routePool, routePoolCharts, routePoolTicks, routePoolEstimate:
 		if r.Pool, err = query.PoolID(r.protocol, r.id); err == nil {
 			err = r.parsePlace(chains)
 		}
@@ -243,6 +243,8 @@ func (r *request) parsePlace(chains query.Chains) (err error) {
 		r.Chart, err = query.Charts(r.query)
 	case routePoolTicks:
 		r.Paging, err = query.Ticks(r.query)
+	case routePoolEstimate:
+		r.Estimate, err = query.ReadEstimate(r.query)
 	default:
 		err = query.None(r.query)
 	}

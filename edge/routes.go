@@ -25,6 +25,7 @@ const (
 	routePositionBatch
 	routePoolBatch
 	routePoolTicks
+	routePoolEstimate
 	routeOwner
 	routePositionExport
 	routePoolExport
@@ -72,6 +73,7 @@ var routes = [numRoutes]struct {
 	routePositionBatch:  {name: "position_batch", access: priced, meter: accounts.RoutePositionBatch},
 	routePoolBatch:      {name: "pool_batch", access: priced, meter: accounts.RoutePoolBatch},
 	routePoolTicks:      {name: "pool_ticks", access: priced, meter: accounts.RoutePoolTicks},
+	routePoolEstimate:   {name: "pool_estimate", access: priced, meter: accounts.RoutePoolEstimate},
 	routeOwner:          {name: "owner", access: priced, meter: accounts.RouteOwner},
 	routePositionExport: {name: "position_export", access: priced, meter: accounts.RoutePositionExport},
 	routePoolExport:     {name: "pool_export", access: priced, meter: accounts.RoutePoolExport},

@@ -86,7 +86,10 @@ func (v *View) ChangesSince(prev *View, reverted bool, at int64, pause func()) *
 	if f.Unknown {
 		f.Positions, f.Pools = nil, nil
 	}
-	return &f.Changes
+
+	// A pointer into f would keep both views for as long as the log has the changes.
+	found := f.Changes
+	return &found
 }
 
 // changeFinder compares two views.

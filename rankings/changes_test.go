@@ -3,10 +3,12 @@ package rankings_test
 import (
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
@@ -185,6 +187,29 @@ func TestSmallChanges(t *testing.T) {
 	f(1, func(p *market.Position) { add(&p.Collected1) })
 	f(1, func(p *market.Position) { p.GasWei.Lo++ })
 	f(0, func(p *market.Position) { p.CloseNativeUsd++ })
+}
+
+// TestChangesKeepNoView checks that changes, which the log has for minutes, do not keep
+// the generations that they are between: the columns of each have all positions.
+func TestChangesKeepNoView(t *testing.T) {
+	w := newTestWorld(t, 100)
+	var kept []*rankings.Changes
+	var views []weak.Pointer[rankings.View]
+	for range 5 {
+		was := w.view
+		views = append(views, weak.Make(was))
+		w.change()
+		w.publish()
+		kept = append(kept, w.view.ChangesSince(was, false, 0, func() {}))
+	}
+
+	runtime.GC()
+	for i, v := range views {
+		if v.Value() != nil {
+			t.Errorf("generation %d is kept, %d after it", v.Value().Generation, len(views)-i)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // TestUnknownChanges checks when the changes are not listed.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -197,6 +198,20 @@ func roundTripLate[T any](
 	var long T
 	if err := decode(append(b, 0), &long, code); err == nil {
 		t.Fatalf("%T: decodes with a byte too many: %x", want, b)
+	}
+}
+
+// TestTickHours checks that a tick's hour is one of a day.
+func TestTickHours(t *testing.T) {
+	tick := market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(0), LastHour: 7*market.HoursOfDay + market.HoursOfDay - 1}
+	b := encode(nil, &tick, codeTick)
+	var again market.Tick
+	if err := decode(b, &again, codeTick); err != nil || again.LastHour != tick.LastHour {
+		t.Fatalf("the last hour of a day is read as %d, %v", again.LastHour, err)
+	}
+	b[len(b)-1]++
+	if err := decode(b, &again, codeTick); err == nil {
+		t.Errorf("hour %d of a day is read as %d", market.HoursOfDay, again.LastHour)
 	}
 }
 

@@ -268,6 +268,46 @@ func TestVagueOwner(t *testing.T) {
 	}
 }
 
+// Every word that differs is found, and named.
+func TestWordsAreNamed(t *testing.T) {
+	st := ledgerOf(t, "", "")
+	c := deploy(st)
+	f := func(at slot, want ...string) {
+		t.Helper()
+		right := c.storage[at]
+		w := right
+		w[31] ^= 1
+		c.storage[at] = w
+		v := compare(t, c, st, Config{})
+		c.storage[at] = right
+
+		var got []string
+		for _, d := range v.Differences {
+			got = append(got, d.What+" "+d.Field)
+			if d.Pool != st.Pools.At(0).ID {
+				t.Errorf("%s is of pool %s", d.Field, d.Pool)
+			}
+		}
+		if !slices.Equal(got, want) || v.Different != len(want) {
+			t.Errorf("got %q; want %q", got, want)
+		}
+	}
+
+	pool := poolSlot(st.Pools.At(0).ID)
+	f(pool, "pool slot0")
+	f(pool.plus(1), "pool feeGrowthGlobal0X128")
+	f(pool.plus(2), "pool feeGrowthGlobal1X128")
+	f(pool.plus(3), "pool liquidity")
+	tick := tickSlot(pool, 600)
+	f(tick, "tick liquidity")
+	f(tick.plus(1), "tick feeGrowthOutside0X128")
+	f(tick.plus(2), "tick feeGrowthOutside1X128")
+	position := positionSlot(pool, script.Manager, -600, 600, saltOf(1))
+	f(position, "position liquidity")
+	f(position.plus(1), "position feeGrowthInside0LastX128")
+	f(position.plus(2), "position feeGrowthInside1LastX128")
+}
+
 // A sample looks at every pool and position in turn.
 func TestSamplesTakeTurns(t *testing.T) {
 	lost := "direct erin Q 100 200 1e17"
@@ -333,6 +373,100 @@ func TestBalances(t *testing.T) {
 	if v := compare(t, c, c.st, Config{}); v.Short != 0 || v.Compared != compared {
 		t.Errorf("a token that answers nothing: %d short, %d compared; want 0 and %d", v.Short, v.Compared, compared)
 	}
+}
+
+// Positions may take out what went into the pool: what they deposited and what was
+// donated to them, but for a unit of each that is rounded down.
+func TestClaims(t *testing.T) {
+	l, m := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager}), script.New()
+	for line := range strings.Lines(`token A 18
+		token B 18
+		pool P A B 3000 60
+		mint 1 alice P -600 600 1e18
+		mint 2 alice P 6000 6600 3e18
+		mint 3 carol P -1200 -60 5e17
+		mint 4 carol P -887220 887220 1e16
+		donate P 1e15 2e15`) {
+		if known, err := m.Set(strings.Fields(line)); known {
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		span, err := m.Span(l.Freeze(), line)
+		if err == nil {
+			_, err = l.Apply(span)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+
+	st := l.Freeze()
+	want := [2]clmath.U256{{1e15}, {2e15}}
+	for i := range st.Positions.Len() {
+		p := st.Positions.At(i)
+		for leg, in := range []clmath.U128{p.Deposited0, p.Deposited1} {
+			amount := in.U256()
+			want[leg].Add(&want[leg], &amount)
+		}
+	}
+	for leg, got := range (&comparison{st: st}).sumClaims() {
+		var less clmath.U256
+		if less.Sub(&want[leg], &got.sum); less.GtUint64(2*got.shares) || got.shares != 4 {
+			t.Errorf("token %d: %d positions may take out %s; %s went in", leg, got.shares, got.sum.Dec(), want[leg].Dec())
+		}
+	}
+}
+
+// An owner that is no address is none; any other answer that is not of the right size
+// ends the comparison.
+func TestWrongAnswers(t *testing.T) {
+	c := deploy(ledgerOf(t, "", ""))
+	f := func(signature, answer, want string) {
+		t.Helper()
+		v, err := Compare(t.Context(), &liar{c, selector(signature), answer}, c.st,
+			Config{PositionManager: script.Manager, PoolManager: testManager})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = ""
+			for _, d := range v.Differences {
+				got += fmt.Sprintf("%s of %s is %s; ", d.Field, d.ID, strings.TrimRight(d.Contract, "0"))
+			}
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s gives %q: got %s; want %s", signature, answer, got, want)
+		}
+	}
+
+	const none = "owner of 1 is 0x; owner of 2 is 0x; owner of 3 is 0x; owner of 4 is 0x; "
+	f("ownerOf(uint256)", "0x", none)
+	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 31), none)
+	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 33), none)
+	f("ownerOf(uint256)", "no hex", none)
+	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 32), "owner of 1 is 0x11")
+	f("nextTokenId()", "0x", "nextTokenId gave 0 bytes")
+	f("nextTokenId()", "0x"+strings.Repeat("00", 33), "nextTokenId gave 33 bytes")
+	f("extsload(bytes32[])", "0x", "words gave 0 bytes")
+	f("extsload(bytes32[])", "0x"+strings.Repeat("00", 96), "words gave 96 bytes")
+}
+
+// liar are contracts of which one function gives another answer.
+type liar struct {
+	*contracts
+	selector []byte
+	answer   string
+}
+
+func (l *liar) Ask(ctx context.Context, calls []endpoint.Call) error {
+	err := l.contracts.Ask(ctx, calls)
+	for i := range calls {
+		if msg, ok := calls[i].Args[0].(map[string]string); ok &&
+			strings.HasPrefix(msg["data"], "0x"+hex.EncodeToString(l.selector)) {
+			*calls[i].Result.(*string), calls[i].Error = l.answer, nil
+		}
+	}
+	return err
 }
 
 // A call that fails ends the comparison, whichever it is.

@@ -144,6 +144,17 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// TestDialNowhere checks that an error names the directory, also one whose path is too
+// long for the address of a socket.
+func TestDialNowhere(t *testing.T) {
+	for _, name := range []string{"short", strings.Repeat("long", 30)} {
+		dir := filepath.Join(t.TempDir(), name)
+		if _, err := Dial(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%v; want an error that names %s", err, dir)
+		}
+	}
+}
+
 // checkActs checks that every act is a line of the log that names what it was done
 // to, and no key.
 func checkActs(t *testing.T, log string) {

@@ -62,6 +62,7 @@ const (
 	selectionTask
 	chartTask
 	ownerTask
+	estimateTask
 	taskKinds
 )
 
@@ -88,6 +89,7 @@ type rate struct{ nanos, size float64 }
 // row and a day.
 var guesses = [taskKinds]float64{
 	countTask: 100, selectionTask: 100, chartTask: 10_000, ownerTask: 60,
+	estimateTask: 1000,
 }
 
 const (

@@ -11,8 +11,11 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/dgraph-io/ristretto/v2"
 
+	"tidemark/edge/query"
+	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
@@ -86,6 +89,91 @@ func TestLargePages(t *testing.T) {
 	}
 	f(1<<20, true)
 	f(1<<20+1, false)
+}
+
+// TestSmallPages checks that the cache is full of pages without a body at some time.
+func TestSmallPages(t *testing.T) {
+	const room = 100
+	c, err := newPageCache(metrics.NewSet(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	c.pages.UpdateMaxCost(room * pageOverhead)
+
+	kept := 0
+	for i := range 2 * room {
+		c.put(&Page{key: strconv.Itoa(i)})
+		c.pages.Wait()
+	}
+	for i := range 2 * room {
+		if _, ok := c.get([]byte(strconv.Itoa(i))); ok {
+			kept++
+		}
+	}
+	if kept > room || kept < room/2 {
+		t.Errorf("%d pages are kept in room for %d", kept, room)
+	}
+}
+
+// TestKeptAnswers checks that the same question about the same generation is answered
+// from the cache the second time, whatever it is about.
+func TestKeptAnswers(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	board := new(rankings.Board)
+	board.SetStatus(1, rankings.ChainStatus{Enabled: true})
+	view, _ := rankings.Build(nil, crowd(3, 1), 7)
+	view.Confirm(1000)
+	board.Publish(view)
+	params := value.DefaultParams()
+	p, err := New(&Config{
+		Board: board, Store: store, Metrics: metrics.NewSet(), Limits: DefaultLimits(),
+		Chains: []render.Chain{{ID: 1, Enabled: true}},
+		Prices: func(market.ChainID) (*value.Params, []value.FeedPrice) { return &params, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(p.Close(t.Context()), store.Close()) })
+
+	f := func(route accounts.Route, q Question) {
+		t.Helper()
+		q.Route, q.Now, q.Chain = route, 1000, 1
+		q.Paging = query.Paging{Page: 1, Limit: 20}
+		hits, misses := p.cache.hits.Get(), p.cache.misses.Get()
+		var replies [2]Reply
+		for i := range replies {
+			asked := q
+			reply, refused := p.Answer(&asked)
+			if refused != nil {
+				t.Fatalf("%s: %+v", route.Path(), refused)
+			}
+			replies[i] = reply
+			p.cache.pages.Wait()
+		}
+		if !bytes.Equal(replies[0].Page.Body, replies[1].Page.Body) || len(replies[0].Page.Body) < 10 {
+			t.Errorf("%s: got %s, then %s", route.Path(), replies[0].Page.Body, replies[1].Page.Body)
+		}
+		if replies[0].Page != replies[1].Page && route != accounts.RouteOwner { // it adds the time
+			t.Errorf("%s: the page is made twice", route.Path())
+		}
+		if hits, misses = p.cache.hits.Get()-hits, p.cache.misses.Get()-misses; hits != 1 || misses != 1 {
+			t.Errorf("%s: %d hits and %d misses are counted; want one of each", route.Path(), hits, misses)
+		}
+	}
+
+	f(accounts.RouteOwner, Question{Owner: &market.Address{1}})
+	f(accounts.RoutePosition, Question{Position: 2})
+	f(accounts.RouteExplain, Question{Position: 2})
+	f(accounts.RoutePool, Question{})
+	f(accounts.RoutePoolTicks, Question{})
+	f(accounts.RoutePositions, Question{Positions: rankings.DefaultPositionQuestion()})
+	f(accounts.RoutePools, Question{Pools: rankings.DefaultPoolQuestion()})
+	f(accounts.RouteTokens, Question{Tokens: rankings.TokenQuestion{Page: 1, Limit: 20}})
+	f(accounts.RouteToken, Question{Token: &market.Address{}})
 }
 
 // TestLeafCollision checks that the ids of a leaf are not returned for another leaf

@@ -45,7 +45,8 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 // position.
 func (q *Question) aboutPool() bool {
 	switch q.Route {
-	case accounts.RoutePool, accounts.RoutePoolCharts, accounts.RoutePoolTicks:
+	case accounts.RoutePool, accounts.RoutePoolCharts, accounts.RoutePoolTicks,
+		accounts.RoutePoolEstimate:
 		return true
 	}
 	return false
@@ -79,10 +80,15 @@ func (q *Question) appendDetail(dst []byte) []byte {
 	} else {
 		dst = strconv.AppendUint(dst, q.Position, 10)
 	}
+
 	dst = append(append(dst, ' '), q.Range.String()...)
 	dst = append(append(dst, ' '), q.Interval.String()...)
 	dst = strconv.AppendUint(append(dst, ' '), q.Paging.Page, 10)
-	return strconv.AppendUint(append(dst, ' '), q.Paging.Limit, 10)
+	dst = strconv.AppendUint(append(dst, ' '), q.Paging.Limit, 10)
+	if q.Route == accounts.RoutePoolEstimate {
+		dst = q.Estimate.Append(append(dst, ' '))
+	}
+	return dst
 }
 
 // renderDetail renders the answer about position or pool i.
@@ -100,6 +106,8 @@ func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *r
 		return p.positionCharts(q, v, i)
 	case accounts.RoutePoolCharts:
 		return p.poolCharts(q, v, i)
+	case accounts.RoutePoolEstimate:
+		return p.poolEstimate(q, v, i)
 	}
 
 	panic("BUG: a route without a page")

@@ -3,6 +3,7 @@
 //
 //	list.go      a page of positions or pools
 //	ticks.go     the initialised ticks of a pool
+//	estimate.go  what a position of some range would have earned in a pool
 //	owner.go     what an owner's positions come to
 //	tokens.go    tokens, and how the price of one was found
 //	batch.go     positions or pools by their ids

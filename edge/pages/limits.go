@@ -59,6 +59,9 @@ const (
 	// longOwner is the number of positions from which on adding them up counts as
 	// expensive work: reading them takes a millisecond or more.
 	longOwner = 64 << 10
+	// positionsPerPoint is how many positions of a pool an estimate looks at in the time
+	// of one hour or day of its history.
+	positionsPerPoint = 16
 	// maxPin bounds the age of a pinned cut: what it does not share with newer
 	// generations grows. A hundred rows a page and ten pages a second make 600,000
 	// rows in that time.

@@ -152,7 +152,8 @@ type Question struct {
 	NoPosition bool // the id in the path cannot be a position's
 	Pool       market.PoolID
 	query.Chart
-	Paging query.Paging
+	Paging   query.Paging
+	Estimate query.Estimate
 
 	// Set for a batch.
 	Batch []query.BatchID

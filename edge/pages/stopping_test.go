@@ -15,6 +15,7 @@ func crowd(n int, first uint64) *market.State {
 	var owners market.Table[market.Address]
 	var pools market.Table[market.Pool]
 	var ticks market.Table[market.Tick]
+	var lists market.Table[market.TickList]
 	var positions market.Table[market.Position]
 	var prices market.Table[market.Price]
 	var stats market.Table[market.PoolStats]
@@ -25,9 +26,12 @@ func crowd(n int, first uint64) *market.State {
 	owners.Append(market.Address{1})
 	pools.Append(market.Pool{Currency1: 1, LastHour: market.NoIndex, SqrtPriceX96: clmath.SqrtPriceAtTick(0)})
 	stats.Append(market.PoolStats{})
-	for _, tick := range []int32{-60, 60} {
+	var list market.TickList
+	for slot, tick := range []int32{-60, 60} {
 		ticks.Append(market.Tick{SqrtPriceX96: clmath.SqrtPriceAtTick(tick), Tick: tick})
+		list.Refs = append(list.Refs, market.TickRef{Tick: tick, Slot: uint32(slot)})
 	}
+	lists.Append(list)
 
 	for i := range uint64(n) {
 		positions.Append(market.Position{
@@ -38,6 +42,7 @@ func crowd(n int, first uint64) *market.State {
 	return &market.State{
 		Chain: 1, Head: market.Head{Number: first, Time: int64(first)}, Native: market.NoIndex,
 		Tokens: tokens.Freeze(), Owners: owners.Freeze(), Pools: pools.Freeze(), Ticks: ticks.Freeze(),
+		TickLists: lists.Freeze(),
 		Positions: positions.Freeze(), Prices: prices.Freeze(), Stats: stats.Freeze(), OpenCount: uint32(n),
 	}
 }

@@ -60,11 +60,13 @@ var (
 func Charts(raw []byte) (c Chart, err error) {
 	var buf valueBuffer
 	times := 0
+
 	for p := chartShape.readPairs(raw); ; {
 		name, v, err := p.next(buf[:0])
 		if err != nil {
 			return Chart{}, err
 		}
+
 		switch name {
 		case noMorePairs:
 			return c, c.check()
@@ -72,16 +74,22 @@ func Charts(raw []byte) (c Chart, err error) {
 			if err := parseName(&c.Interval, "interval", v, intervals); err != nil {
 				return Chart{}, err
 			}
-			continue
+		default:
+			c.Range = parseChartRange(v, &times)
 		}
-
-		// A value that is not a name has the index -1.
-		r := slices.IndexFunc(chartRanges, func(s string) bool { return s == string(v) })
-		if times++; times > 1 {
-			r = 0
-		}
-		c.Range = ChartRange(max(0, r))
 	}
+}
+
+// parseChartRange reads a range and counts how often there was one. A value that is not
+// one of the names, and any but the first, is Range30d.
+func parseChartRange(v []byte, times *int) ChartRange {
+	if *times++; *times > 1 {
+		return Range30d
+	}
+
+	// A value that is not a name has the index -1.
+	r := slices.IndexFunc(chartRanges, func(s string) bool { return s == string(v) })
+	return ChartRange(max(0, r))
 }
 
 // check refuses a range for which hours are not kept.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tidemark/rankings"
+	"tidemark/rankings/chart"
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -198,6 +199,28 @@ func TestTicksGolden(t *testing.T) {
 	golden(t, "ticks_unpriced.json", append(AppendTicks(nil, st, 1, refs[:1]), '}'))
 }
 
+// TestEstimateGolden renders an estimate of which all is known, one of which nothing is,
+// and one that stands on the clamp.
+func TestEstimateGolden(t *testing.T) {
+	unknown := market.Unknown
+	render := func(name string, e chart.Estimate) {
+		t.Helper()
+		golden(t, name, append(AppendEstimate(nil, &e), '}'))
+	}
+
+	render("estimate.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_702_544_523, FeesUsd: 123.4375, FeeAPR: 15.25,
+		DivergenceUsd: -17.5, TimeInRange: 0.75, Basis: chart.BasisHours, OwnPrice: true, SplitFees: true, SplitTime: true,
+	})
+	render("estimate_unknown.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_700_006_400, FeesUsd: unknown, FeeAPR: unknown,
+		DivergenceUsd: unknown, TimeInRange: unknown, Basis: chart.BasisDays,
+	})
+	render("estimate_clamped.json", chart.Estimate{
+		From: 1_700_006_400, To: 1_700_006_401, FeeAPR: 2e9, TimeInRange: 1,
+	})
+}
+
 func TestText(t *testing.T) {
 	f := func(s, want string) {
 		t.Helper()
@@ -232,11 +255,16 @@ func TestString(t *testing.T) {
 		if want := strings.ToValidUTF8(s, "\ufffd"); err != nil || back != want {
 			t.Errorf("%q: got %s, %v; reads back as %q", s, String(nil, s), err, back)
 		}
+		text := String(nil, s)
+		if got := string(unescape([]byte("x"), text[1:len(text)-1])); got != "x"+back {
+			t.Errorf("%s without escapes is %q; want %q", text, got[1:], back)
+		}
 	}
 
 	f("")
 	f("plain")
 	f("\x00\x01\n\t\"\\\x7f")
+	f("\x0a\x0b\x0f\x10\x1a\x1f u001f")
 	f("a\xffb")
 	f("é😀\u2028")
 }

@@ -42,6 +42,10 @@ func TestBytes(t *testing.T) {
 	}
 	a.End(EndStop)
 	a.read()
+	told := bytes.Count(a.text, []byte("event: ")) + bytes.Count(p.text, []byte("event: "))
+	if got := int(s.hub.metrics.events.Get()); got != told-1 { // the end is none
+		t.Errorf("%d events are counted; the streams got %d and an end", got, told-1)
+	}
 	golden(t, "testdata/owner.events", string(a.text))
 	golden(t, "testdata/pool.events", string(p.text))
 }
@@ -302,6 +306,9 @@ func TestWindow(t *testing.T) {
 	slow.read()
 	if got := strings.ReplaceAll(string(slow.text), render.Comment, ""); !strings.HasPrefix(got, "event: reset") {
 		t.Errorf("a stream that caught up too slowly gets %s; want reset", got)
+	}
+	if resumed, reset := s.hub.metrics.resumed.Get(), s.hub.metrics.reset.Get(); resumed != 3 || reset != 1 {
+		t.Errorf("%d streams are counted as continued and %d as reset; want 3 and 1", resumed, reset)
 	}
 }
 

@@ -6,6 +6,8 @@
 //	Points     the pool's series of it
 //	Position   a position's series over it, from its History
 //	Bins       the liquidity between initialised ticks
+//	Replay     a pool's history since some time, and what a position of any range
+//	           would have earned in it
 //
 // Nothing here reads the store: the caller reads the records and passes them in.
 // Package value computes what they are worth.

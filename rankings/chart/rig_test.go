@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"testing"
@@ -31,20 +32,25 @@ type played struct {
 // playMarket plays some weeks of a small market, and so many hours after them.
 func playMarket(t *testing.T, live time.Duration) *played {
 	t.Helper()
+	return play(t, live, sim.Config{Positions: 200, Pools: 26, Days: 25, Actions: 1200})
+}
+
+// play plays a market of a size, and so many hours after it.
+func play(t *testing.T, live time.Duration, size sim.Config) *played {
+	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	store, err := storage.Open(t.TempDir(), storage.Options{BallastBytes: -1, Logger: quiet})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 
-	const days = 25
 	genesis := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	stables := []market.Address{{0x01, 1}, {0x02, 1}, {0x03, 1}}
-	source, err := sim.New(sim.Config{
-		Chain: 1, Seed: 7, Positions: 200, Pools: 26, Days: days, Actions: 1200,
-		Genesis: genesis.Unix(), StartBlock: 100, PositionManager: market.Address{0xaa},
-		Stables: stables, Wrapped: market.Address{0x02}, SpanEvents: 40,
-		Now: func() time.Time { return genesis.AddDate(0, 0, days).Add(live) },
-	})
+	size.Chain, size.Seed, size.StartBlock = 1, cmp.Or(size.Seed, 7), 100
+	size.SpanEvents = cmp.Or(size.SpanEvents, 40)
+	size.Genesis, size.PositionManager = genesis.Unix(), market.Address{0xaa}
+	size.Stables, size.Wrapped = stables, market.Address{0x02}
+	size.Now = func() time.Time { return genesis.AddDate(0, 0, size.Days).Add(live) }
+	source, err := sim.New(size)
 	must(t, err)
 	params := value.DefaultParams()
 	params.Stables, params.WrappedNative = stables, market.Address{0x02}

@@ -60,12 +60,9 @@ func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 	}
 
 	at := st.Pools.At(pool)
-	for leg, token := range [2]uint32{at.Currency0, at.Currency1} {
+	v.rawUsd = pastPrices(st, pool, &p.Legs)
+	for leg := range v.rawUsd {
 		q := &p.Legs[leg]
-		v.rawUsd[leg] = q.Usd / whole(st.Tokens.At(token))
-		if q.OnlyPool == pool {
-			v.rawUsd[leg] = market.Unknown
-		}
 		claimed := approx(&p.Principal[leg])
 		if !p.FeesUnknown {
 			claimed += f.Claim.fees[leg]
@@ -80,6 +77,28 @@ func PastFigures(st *market.State, pool uint32, p *Past) (f Figures) {
 	v.valueGroups()
 	v.computeResults()
 	return f
+}
+
+// PastUsd returns what amounts of a pool's tokens were worth to a position in it;
+// Unknown if a leg that has an amount had no independent price.
+func PastUsd(st *market.State, pool uint32, amounts *[2]clmath.U256, quotes *[2]Quote) float64 {
+	if st.Pools.At(pool).Quarantined {
+		return market.Unknown
+	}
+	raw, rawUsd := floatLegs(amounts), pastPrices(st, pool, quotes)
+	return raw.usdAt(&rawUsd)
+}
+
+// pastPrices returns what quotes say of a raw unit of a pool's tokens.
+func pastPrices(st *market.State, pool uint32, quotes *[2]Quote) (rawUsd legs) {
+	at := st.Pools.At(pool)
+	for leg, token := range [2]uint32{at.Currency0, at.Currency1} {
+		rawUsd[leg] = quotes[leg].Usd / whole(st.Tokens.At(token))
+		if quotes[leg].OnlyPool == pool {
+			rawUsd[leg] = market.Unknown
+		}
+	}
+	return rawUsd
 }
 
 func floatLegs(amounts *[2]clmath.U256) legs { return legs{approx(&amounts[0]), approx(&amounts[1])} }

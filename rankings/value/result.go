@@ -90,13 +90,13 @@ func (v *valuation) computeResults() {
 		f.DivergenceUsd, f.PnlUsd, f.PnlCostUsd = market.Unknown, market.Unknown, market.Unknown
 		return
 	}
-	if f.DepositsUsd > 0 {
-		perYear := year / float64(max(f.AgeSeconds, ageFloor))
-		percent := 100 / f.DepositsUsd
-		f.ROI = finite(f.PnlUsd * percent)
-		f.APR = finite(f.ROI * perYear)
-		f.FeeAPR = finite(f.FeesUsd * percent * perYear)
-	}
+
+	// Without deposits these are not finite, and so unknown.
+	perYear := year / float64(max(f.AgeSeconds, ageFloor))
+	percent := 100 / f.DepositsUsd
+	f.ROI = finite(f.PnlUsd * percent)
+	f.APR = finite(f.ROI * perYear)
+	f.FeeAPR = finite(f.FeesUsd * percent * perYear)
 }
 
 // setReason sets whether a leg that the row needs has no price, and why a number

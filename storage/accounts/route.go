@@ -21,9 +21,10 @@ const (
 	RouteTokens
 	RouteToken
 	RouteStream
+	RoutePoolEstimate
 
 	// NumRoutes is how many there are.
-	NumRoutes = 17
+	NumRoutes = 18
 	// MaxUnits is the cost of the most expensive route. Leases are sized by it.
 	MaxUnits = 10
 	// RowsPerUnit is how many rows one price of a route pays for, where it is one for
@@ -50,6 +51,7 @@ var routes = [NumRoutes]struct {
 	RouteTokens:         {path: "/v1/tokens", units: 1},
 	RouteToken:          {path: "/v1/tokens/{chainId}/{address}", units: 1},
 	RoutePoolTicks:      {path: "/v1/pools/{chainId}/{protocol}/{poolId}/ticks", units: 1},
+	RoutePoolEstimate:   {path: "/v1/pools/{chainId}/{protocol}/{poolId}/estimate", units: 10},
 	RoutePositionExport: {path: "/v1/positions/export", units: 1, per: "20 rows begun"},
 	RoutePoolExport:     {path: "/v1/pools/export", units: 2, per: "20 rows begun"},
 	RouteStream:         {path: "/v1/stream", units: 1, per: "minute begun"},

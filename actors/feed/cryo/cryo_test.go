@@ -1,6 +1,7 @@
 package cryo
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -316,6 +318,12 @@ func TestFormats(t *testing.T) {
 		if lines := s.Missing(); len(lines) > 0 {
 			t.Errorf("%s: missing %q", name, lines)
 		}
+		if n := len(s.headers.byNumber); n != 100 { // of the last file of logs
+			t.Errorf("%s: %d headers are in memory; want 100", name, n)
+		}
+		if open := openFiles(t, dir); len(open) > 0 {
+			t.Errorf("%s: %q are open afterwards", name, open)
+		}
 	}
 
 	check("zstd", f.write(t, ".parquet", parquet.Compression(&parquet.Zstd)))
@@ -326,6 +334,105 @@ func TestFormats(t *testing.T) {
 	check("snappy", f.write(t, ".parquet", parquet.Compression(&parquet.Snappy)))
 	check("json", f.write(t, ".json", nil))
 	check("ndjson", f.write(t, ".ndjson", nil))
+}
+
+// openFiles lists the files of a directory that this process has open.
+func openFiles(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	list, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range list {
+		if path, _ := os.Readlink(fd); strings.HasPrefix(path, dir) {
+			open = append(open, filepath.Base(path))
+		}
+	}
+	return open
+}
+
+// TestOtherCuts: the datasets need not be cut at the same blocks, and logs of other
+// contracts and events are passed over.
+func TestOtherCuts(t *testing.T) {
+	f := newFixture()
+	var other, foreign, bare logRow
+	other, foreign, bare = f.logs[0], f.logs[0], f.logs[0]
+	unknown := keccak([]byte("Unknown()"))
+	other.Topic0, other.LogIndex = unknown[:], 90
+	foreign.Address, foreign.LogIndex = tokenA[:], 91
+	bare.Topic0, bare.Topic1, bare.Topic2, bare.Topic3, bare.LogIndex = nil, nil, nil, nil, 92
+	rows := append([]logRow{other, foreign, bare}, f.logs...)
+
+	dir := t.TempDir()
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000100_to_00000399", rows)
+	for first := 100; first < 400; first += 50 {
+		blocks, txs := f.heads[first-100:first-50], []txRow{}
+		for _, tx := range f.txs {
+			if int(tx.Block) >= first && int(tx.Block) < first+50 {
+				txs = append(txs, tx)
+			}
+		}
+		writeRows(t, dir, ".ndjson", nil, fmt.Sprintf("ethereum__blocks__%08d_to_%08d", first, first+49), blocks)
+		writeRows(t, dir, ".ndjson", nil, fmt.Sprintf("ethereum__transactions__%08d_to_%08d", first, first+49), txs)
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := read(t, s); cmp.Diff(f.blocks, got) != "" {
+		t.Errorf("other blocks (-want +got):\n%s", cmp.Diff(f.blocks, got))
+	}
+}
+
+// TestLongFile: a file with many events gives several spans, each of whole blocks, and
+// an error in any of them ends the reading.
+func TestLongFile(t *testing.T) {
+	f := newFixture()
+	donate := encode(f.blocks[1].Logs[1].Event)
+	const perBlock = 130
+	for i := range uint32(2*spanEvents + 2000) {
+		n := 200 + uint64(i/perBlock)
+		f.log(n, 1000+i%perBlock, keccak(fmt.Appendf(nil, "many %d", n)), donate)
+	}
+	dir := f.write(t, ".ndjson", nil)
+
+	spans := 0
+	each := func(failing int) error {
+		t.Helper()
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans = 0
+		at := market.Head{Number: 99}
+		return s.Each(t.Context(), func(span *market.Span) error {
+			if span.From != at.Number+1 || span.Parent != at.Hash {
+				t.Errorf("span %d to %d after %+v", span.From, span.To, at)
+			}
+			events := 0
+			for i := range span.Blocks {
+				events += len(span.Blocks[i].Logs)
+			}
+			if events > spanEvents+perBlock+3 {
+				t.Errorf("a span has %d events", events)
+			}
+			at = span.Head()
+			if spans++; spans == failing {
+				return fmt.Errorf("span %d is refused", spans)
+			}
+			return nil
+		})
+	}
+
+	if err := each(-1); err != nil || spans != 5 { // of three files, one of them in three
+		t.Fatalf("%d spans, %v", spans, err)
+	}
+	for _, n := range []int{2, 4} { // within a file, and at its end
+		if err := each(n); err == nil || err.Error() != fmt.Sprintf("span %d is refused", n) || spans != n {
+			t.Errorf("when span %d is refused, %d are given: %v", n, spans, err)
+		}
+	}
 }
 
 // TestMissing: what is not there is named, with its blocks.
@@ -371,10 +478,19 @@ func TestMissing(t *testing.T) {
 	f(func(x *fixture, _ *Config) { x.logs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
 	f(func(x *fixture, _ *Config) { x.txs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
 	f(func(x *fixture, _ *Config) { x.logs[3].Data = x.logs[3].Data[1:] }, "", "log 6 of block 110")
+	f(func(x *fixture, _ *Config) { x.heads[7].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.heads[7].Hash = x.heads[7].Hash[1:] }, "", "31 bytes; want 32")
+	f(func(x *fixture, _ *Config) { x.txs[3].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.tokens[1].Chain = 2 }, "", "it is of chain 2, not of chain 1")
+	f(func(x *fixture, _ *Config) { x.heads = append(x.heads, x.heads[7]); x.heads[300].Time++ }, "",
+		"here and 0x")
 
 	f(nothing, "ethereum__transactions__00000100_to_00000399.ndjson", "",
 		"transactions: those of 23 blocks from 110 to 396")
 	f(nothing, "ethereum__erc20_metadata__00000399_to_00000399.ndjson", "", "erc20_metadata: 2 tokens")
+	f(func(x *fixture, _ *Config) {
+		x.logs = slices.DeleteFunc(x.logs, func(l logRow) bool { return bytes.Equal(l.Address, positions[:]) })
+	}, "", "", "logs: none of the position manager "+positions.String())
 	f(func(x *fixture, _ *Config) { x.heads = x.heads[:298] }, "", "", "blocks: no row after block 397")
 }
 

@@ -146,6 +146,38 @@ func TestDamagedLZ4(t *testing.T) {
 	}
 }
 
+// A column's pages fill it: what is behind the last one is refused, also a single byte.
+func TestPagesFillColumn(t *testing.T) {
+	plain, packed := lz4Block(t, 500)
+	h := format.PageHeader{Type: format.DataPage, UncompressedPageSize: 500, CompressedPageSize: int32(len(packed))}
+	header, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	page := append(header, packed...)
+	f := func(behind string, want string) {
+		t.Helper()
+		text := append(append([]byte(magic), page...), behind...)
+		meta := format.ColumnMetaData{
+			Codec: format.Lz4Raw, DataPageOffset: 4, TotalCompressedSize: int64(len(text) - 4),
+		}
+		out := bytes.NewBufferString(magic)
+		err := unpackChunk(out, bytes.NewReader(text), &meta)
+		if got := fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("with %q behind the page: %s; want %s", behind, got, want)
+		}
+		if err == nil && (!bytes.HasSuffix(out.Bytes(), plain) || meta.DataPageOffset != 4 ||
+			meta.Codec != format.Uncompressed || meta.TotalUncompressedSize != int64(out.Len()-4)) {
+			t.Errorf("%d bytes, %+v", out.Len(), meta)
+		}
+	}
+
+	f("", "<nil>")
+	f("\x15", "a page's header")
+	f("\x15\x00", "a page's header")
+}
+
 // What a page's header says is checked before it is believed.
 func TestPageHeaders(t *testing.T) {
 	plain, packed := lz4Block(t, 500)

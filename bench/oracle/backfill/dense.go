@@ -104,16 +104,8 @@ func measureDense(history func() (*recording, error), events, turns int) ([]figu
 		return nil, err
 	}
 
-	ratio := p.ratio()
-	limit := fmt.Sprintf("plan: %d results, %d a batch; %.0f calls/s; ", generous.results,
+	plan := fmt.Sprintf("plan: %d results, %d a batch; %.0f calls/s", generous.results,
 		generous.batch, calls)
-	return []figure{
-		{name: "events from memory", value: medianOf(p.memory, (*taken).rate), unit: "events/s",
-			beside: describe(p.memory)},
-		{name: "events from a provider at 100 ms", value: medianOf(p.other, (*taken).rate),
-			unit: "events/s", beside: limit + describe(p.other)},
-		{name: "the provider's rate beside memory's", value: ratio, unit: "of it",
-			beside: p.describe(d.events),
-			goal:   fmt.Sprintf("at least %.2f", leastRatio), missed: ratio < leastRatio},
-	}, nil
+	return p.figures("events from memory", "events from a provider at 100 ms",
+		"the provider's rate beside memory's", plan, d.events, leastRatio), nil
 }

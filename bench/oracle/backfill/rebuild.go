@@ -45,17 +45,9 @@ func measureRebuild(history func() (*recording, error), turns int) ([]figure, er
 		return nil, err
 	}
 
-	ratio := p.ratio()
-	size := fmt.Sprintf("%.0f bytes an event; ", float64(kept.Status().Bytes)/float64(r.events))
-	return []figure{
-		{name: "events by the ledger, from memory", value: medianOf(p.memory, (*taken).rate),
-			unit: "events/s", beside: describe(p.memory)},
-		{name: "events by a rebuild from the archive", value: medianOf(p.other, (*taken).rate),
-			unit: "events/s", beside: size + describe(p.other)},
-		{name: "the archive's rate beside memory's", value: ratio, unit: "of it",
-			beside: p.describe(r.events),
-			goal:   fmt.Sprintf("at least %.2f", leastRebuilt), missed: ratio < leastRebuilt},
-	}, nil
+	size := fmt.Sprintf("%.0f bytes an event", float64(kept.Status().Bytes)/float64(r.events))
+	return p.figures("events by the ledger, from memory", "events by a rebuild from the archive",
+		"the archive's rate beside memory's", size, r.events, leastRebuilt), nil
 }
 
 // archiveOf keeps a recording.

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 // smallEvents is the size of the history that is read on a small plan, in some seconds.
-const smallEvents = 1500
+const smallEvents = 1000
 
 // measureSmall tells how much of a small plan is used, from the first blocks on to the
 // last, and that no second has more than the plan allows, the first one neither.

@@ -17,7 +17,7 @@ const (
 	// of a pair are disturbed unlike, since those from a provider use both cores.
 	mostOthers = 0.25
 	// mostTurns is how long it is tried to take turns that nobody disturbs.
-	mostTurns = 50 * time.Second
+	mostTurns = 40 * time.Second
 )
 
 // takeTurns takes a history from memory and from another source by turns: what slows the
@@ -66,6 +66,20 @@ func (t *taken) disturbed() float64 { return t.others.Seconds() / t.took.Seconds
 // ratio is the other source's rate beside memory's, in the median of the pairs.
 func (p *pairs) ratio() float64 {
 	return median(len(p.memory), func(i int) float64 { return p.other[i].rate() / p.memory[i].rate() })
+}
+
+// figures are the rates from memory and from the other source, about which of says
+// more, and the ratio, which is to be least.
+func (p *pairs) figures(memory, other, ratio, of string, events int, least float64) []figure {
+	got := p.ratio()
+	return []figure{
+		{name: memory, value: medianOf(p.memory, (*taken).rate), unit: "events/s",
+			beside: describe(p.memory)},
+		{name: other, value: medianOf(p.other, (*taken).rate), unit: "events/s",
+			beside: of + "; " + describe(p.other)},
+		{name: ratio, value: got, unit: "of it", beside: p.describe(events),
+			goal: fmt.Sprintf("at least %.2f", least), missed: got < least},
+	}
 }
 
 func (p *pairs) describe(events int) string {

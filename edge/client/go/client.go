@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -129,6 +130,21 @@ func (c *Client) PoolTicks(
 ) (*PoolTicks, error) {
 	path := detailPath("pools", chainID, poolID, "/ticks")
 	return get[PoolTicks](ctx, c, path, pageQuery(page, limit))
+}
+
+// PoolEstimate returns what a position would have earned, of a range whose ticks are
+// multiples of the pool's tick spacing. days is as for PositionCharts.
+func (c *Client) PoolEstimate(
+	ctx context.Context, chainID int64, poolID string,
+	tickLower, tickUpper int64, valueUsd float64, days string,
+) (*PoolEstimate, error) {
+	q := url.Values{
+		"tickLower": {strconv.FormatInt(tickLower, 10)},
+		"tickUpper": {strconv.FormatInt(tickUpper, 10)},
+		"valueUsd":  {strconv.FormatFloat(valueUsd, 'g', -1, 64)},
+	}
+	maps.Copy(q, rangeQuery(days))
+	return get[PoolEstimate](ctx, c, detailPath("pools", chainID, poolID, "/estimate"), q)
 }
 
 // Owner returns what the positions of an owner come to.

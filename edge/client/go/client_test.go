@@ -125,6 +125,12 @@ func TestParameters(t *testing.T) {
 		}
 	}
 
+	for _, days := range []string{"", "60d"} {
+		if _, err := c.PoolEstimate(t.Context(), 1, "0x12", -600, 0, 2.5, days); err != nil {
+			t.Errorf("estimate: %v", err)
+		}
+	}
+
 	if _, err := c.Owner(t.Context(), "0xaa"); err != nil {
 		t.Errorf("owner: %v", err)
 	}
@@ -137,9 +143,11 @@ func TestParameters(t *testing.T) {
 	}
 
 	const ticks = "/v1/pools/1/swapdex-v4/0x12/ticks"
+	const estimate, asked = "/v1/pools/1/swapdex-v4/0x12/estimate?", "tickLower=-600&tickUpper=0&valueUsd=2.5"
 	want := []string{
 		"/v1/positions/batch?ids=1-7%2C42161-8", "/v1/pools/batch?ids=1-0x12",
-		ticks, ticks + "?limit=1000&page=2", "/v1/owners/0xaa",
+		ticks, ticks + "?limit=1000&page=2",
+		estimate + asked, estimate + "range=60d&" + asked, "/v1/owners/0xaa",
 		"/v1/tokens?chainId=1&search=us+d", "/v1/tokens/1/0xaa",
 	}
 	if !slices.Equal(n.asked, want) {

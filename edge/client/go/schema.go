@@ -1198,6 +1198,30 @@ type PoolTicksTick struct {
 	LiquidityNet string `json:"liquidityNet"`
 }
 
+// PoolEstimate is as the OpenAPI document describes it.
+type PoolEstimate struct {
+	// Fees that the position would have earned, in USD at the prices of now. null when a price of now, or all at from, are unknown.
+	FeesUsd *float64 `json:"feesUsd"`
+	// feesUsd / what the deposit is worth now * 36500 / days, at least an hour, clamped to +-100000, as a position's feeApr. Percent: 12.5 means 12.5 %. null when a price is unknown.
+	FeeAPR *float64 `json:"feeApr"`
+	// Share of the time, 0 to 1, in which the pool's tick was in the range. null before any time has passed, and for a quarantined pool.
+	TimeInRange *float64 `json:"timeInRange"`
+	// What the liquidity is worth now less what the deposit would be worth if it had been held, in USD at the prices of now, without fees; negative is a loss. It is exact. null when a price is unknown.
+	DivergenceLossUsd *float64 `json:"divergenceLossUsd"`
+	// When the replay begins, in unix seconds: the beginning of the range's first UTC day, or the creation of the pool.
+	From int64 `json:"from"`
+	// Until when the replay goes, in unix seconds: the time of the newest block.
+	To int64 `json:"to"`
+	// What the fees follow from. ticks: the fee growth that the contract counted at both ends, which were initialised all the time; to the raw unit. hours: what a unit of liquidity in range earned in each hour of the pool. days: the same by the day, where hours are not kept (they are for 30 days), and by the hour since.
+	Basis string `json:"basis"`
+	// What is not exact; all else is. dilution, always: the fees are what that liquidity would have earned if it had taken nothing from the others; the true ones are less by its share of the liquidity in range. valueUsd: one token had no independent price at from, so the deposit was valued at the price of the pool; a difference makes all USD more or less in proportion. The name of a field: the price passed an end of the range, and what happened in that hour or day was split by the way between the known prices.
+	Approximated []string `json:"approximated"`
+	// The data is older than 45 seconds. Left out otherwise.
+	Stale bool `json:"stale,omitempty"`
+	// With stale: when the oldest data of the answer was current. Left out otherwise.
+	DataAsOf string `json:"dataAsOf,omitempty"`
+}
+
 // OwnerSums is as the OpenAPI document describes it.
 type OwnerSums struct {
 	// Number of open positions.

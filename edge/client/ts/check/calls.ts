@@ -117,6 +117,19 @@ export async function ladder(chainId: number, poolId: string): Promise<[number |
   return data.ticks.map((tick): [number | null, bigint] => [tick.price, (liquidity += BigInt(tick.liquidityNet))]);
 }
 
+/** What a position would have earned, and whether that is what the contract counted. */
+export async function backtest(chainId: number, poolId: string, ticks: [number, number]): Promise<[number, boolean] | null> {
+  const [tickLower, tickUpper] = ticks;
+  const { data, error } = await api.GET("/v1/pools/{chainId}/{protocol}/{poolId}/estimate", {
+    params: { path: { chainId, protocol, poolId }, query: { tickLower, tickUpper, valueUsd: 1000, range: "90d" } },
+  });
+  if (!data) throw new Error(error.error);
+  typed(data);
+
+  if (data.feesUsd === null || data.divergenceLossUsd === null) return null;
+  return [data.feesUsd + data.divergenceLossUsd, data.basis === "ticks" && !data.approximated.includes("feesUsd")];
+}
+
 /** What an owner has, and of how many positions it is not all known. */
 export async function wealth(address: string): Promise<[number | null, number]> {
   const { data, error } = await api.GET("/v1/owners/{address}", { params: { path: { address } } });

@@ -1,6 +1,7 @@
 import { CutExport, QuotaSpent, RateLimited, ServerError, TidemarkError, Unavailable, Unreachable, errorOf } from "./errors.js";
 import type {
-  Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolList, PoolTicks, PoolsQuery,
+  Chain, Explanation, Health, Owner, Plans, Pool, PoolBatch, PoolCharts, PoolDetail, PoolEstimate, PoolList, PoolTicks,
+  PoolsQuery,
   Position,
   PositionBatch, PositionCharts, PositionDetail, PositionList, PositionsQuery, Protocol, Stats, TokenDetail, TokenList,
   TokensQuery, Units, Usage,
@@ -39,6 +40,16 @@ export type ChartRange = "30d" | "60d" | "90d" | "180d" | "all";
 export interface Paging {
   page?: number;
   limit?: number;
+}
+
+/** A position of which is asked what it would have earned. */
+export interface EstimateQuery {
+  /** Multiples of the pool's tickSpacing. */
+  tickLower: number;
+  tickUpper: number;
+  /** What was deposited, in USD of the time when the range begins. */
+  valueUsd: number;
+  range?: ChartRange;
 }
 
 /** A body that was read, and the generations that it was computed from. */
@@ -127,6 +138,11 @@ export class Tidemark {
   /** The hourly series of a pool over 30 days. */
   poolChartsByHour(chainId: number, poolId: string, call?: Call): Promise<PoolCharts> {
     return this.get(`${place("pools", chainId, poolId)}/charts`, { interval: "1h" }, call);
+  }
+
+  /** What a position of a range and value would have earned. */
+  poolEstimate(chainId: number, poolId: string, query: EstimateQuery, call?: Call): Promise<PoolEstimate> {
+    return this.get(`${place("pools", chainId, poolId)}/estimate`, query, call);
   }
 
   /** What the positions of an owner come to. */

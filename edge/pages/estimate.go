@@ -1,0 +1,149 @@
+package pages
+
+import (
+	"fmt"
+
+	"tidemark/edge/query"
+	"tidemark/edge/render"
+	"tidemark/rankings"
+	"tidemark/rankings/chart"
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// poolEstimate renders what a position of a range and value would have earned in a pool.
+func (s *Pages) poolEstimate(q *Question, v *rankings.View, pool uint32) (*Page, *render.Error) {
+	st, asked := v.State, &q.Estimate
+	if err := asked.CheckSpacing(st.Pools.At(pool).TickSpacing); err != nil {
+		return nil, render.BadRequest(err)
+	}
+	positions, most, err := v.PoolPositions(pool)
+	if err != nil {
+		return nil, listError(err)
+	}
+
+	first := chart.Daily.First(st, pool, asked.Range.Days())
+	turn, busy := s.beginEstimate(q, st, first, most)
+	if busy != nil {
+		return nil, busy
+	}
+	defer turn.end()
+
+	from := max(chart.Daily.Start(first), st.Pools.At(pool).CreatedAt)
+	about := chart.Question{
+		TickLower: asked.TickLower, TickUpper: asked.TickUpper, ValueUsd: asked.ValueUsd,
+	}
+	slots := chart.FindKept(st, positions, from, [2]int32{about.TickLower, about.TickUpper})
+	replay, err := s.replay(st, pool, first, from)
+	if err == nil {
+		about.Kept, err = s.keptTicks(st, slots, first)
+	}
+	if err == nil {
+		about.Quotes, err = s.quotesAt(st, pool, from)
+	}
+	if err != nil {
+		return nil, errUnreadable(err)
+	}
+
+	e, ok := replay.Estimate(&about)
+	if !ok {
+		return nil, render.BadRequest(errTooLiquid(asked))
+	}
+	return &Page{Body: append(render.AppendEstimate(nil, &e), '}')}, nil
+}
+
+// errTooLiquid is the error for a value that no position can have.
+func errTooLiquid(asked *query.Estimate) error {
+	return fmt.Errorf("valueUsd %g is too large for the range %d to %d; the liquidity that it "+
+		"buys cannot exceed 2^128", asked.ValueUsd, asked.TickLower, asked.TickUpper)
+}
+
+// beginEstimate waits for the turn of an estimate. Each reads the hours of the last 30
+// days, which takes a millisecond, a day of each before, and the positions of the pool.
+func (s *Pages) beginEstimate(
+	q *Question, st *market.State, first uint32, positions int,
+) (work, *render.Error) {
+	today, hourly := market.DayOf(st.Now()), max(first, chart.HourlyFrom(st))
+	points := int(today-first) + 1 + positions/positionsPerPoint
+	if hourly <= today {
+		points += int(today-hourly+1) * market.HoursOfDay
+	}
+	return s.admission.begin(task{q.Account, estimateTask, points})
+}
+
+// replay reads what is kept of a pool from the beginning of a day on, or from its
+// creation in that day.
+func (s *Pages) replay(
+	st *market.State, pool, first uint32, from int64,
+) (*chart.Replay, error) {
+	var days chart.Records
+	if err := s.dayEnds(st, pool, first, &days); err != nil {
+		return nil, err
+	}
+	kept := chart.ReplayRecords{Days: days.Ends}
+
+	switch {
+	case market.DayOf(st.Pools.At(pool).CreatedAt) == first:
+		created, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, first)
+		if err != nil {
+			return nil, err
+		}
+		if !known {
+			return nil, fmt.Errorf("cannot find the first day %d of pool %d", first, pool)
+		}
+		kept.Begin = chart.CreatedEnd(&created)
+	case len(days.Ends) == 0 || days.Ends[0].At >= first:
+		return nil, fmt.Errorf("cannot find a day of pool %d before %d", pool, first)
+	default:
+		kept.Begin, kept.Days = days.Ends[0], days.Ends[1:]
+	}
+
+	if hourly, today := max(first, chart.HourlyFrom(st)), market.DayOf(st.Now()); hourly <= today {
+		hours, err := s.cfg.Store.PoolHours(st.Chain, pool, hourly, today)
+		if err != nil {
+			return nil, err
+		}
+		for i := range hours {
+			kept.Hours = append(kept.Hours, chart.EndOfHour(&hours[i]))
+		}
+	}
+	return chart.NewReplay(st, pool, from, &kept), nil
+}
+
+// keptTicks reads the fee growth outside of ticks that stayed initialised, as it was
+// when a day began.
+func (s *Pages) keptTicks(
+	st *market.State, slots [2]uint32, first uint32,
+) (kept [2]chart.KeptTick, err error) {
+	for n, slot := range slots {
+		if slot == market.NoIndex {
+			continue
+		}
+
+		now := st.Ticks.At(slot)
+		then, known, err := s.cfg.Store.TickDayAt(st.Chain, now.Pool, now.Tick, first-1)
+		if err != nil {
+			return kept, err
+		}
+		kept[n] = chart.KeptTick{
+			Known: known,
+			Then:  [2]clmath.U256{then.FeeGrowthOutside0X128, then.FeeGrowthOutside1X128},
+			Now:   [2]clmath.U256{now.FeeGrowthOutside0X128, now.FeeGrowthOutside1X128},
+		}
+	}
+	return kept, nil
+}
+
+// quotesAt reads what a pool's tokens were worth at a time, by the record of its hour.
+func (s *Pages) quotesAt(st *market.State, pool uint32, at int64) (worth [2]value.Quote, err error) {
+	p, hour := st.Pools.At(pool), market.HourOf(at)
+	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
+		quotes, err := s.quotes(st, token, chart.Hourly, hour, hour)
+		if err != nil {
+			return worth, err
+		}
+		worth[leg] = quotes[0]
+	}
+	return worth, nil
+}
