@@ -155,9 +155,9 @@ func TestPaceFollowsTheWork(t *testing.T) {
 	var slow atomic.Int64 // a commit
 	store, err := storage.Open(t.TempDir(), storage.Options{
 		Logger: slog.New(slog.DiscardHandler),
-		Tee: func(market.ChainID, []byte) error {
+		Tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
 			time.Sleep(time.Duration(slow.Load()))
-			return nil
+			return nil, nil
 		},
 	})
 	if err != nil {
