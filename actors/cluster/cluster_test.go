@@ -60,9 +60,17 @@ func next(t *testing.T, ch *Chain) Event {
 // ends waits until a chain has followed to the end.
 func ends(t *testing.T, ch *Chain) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ch.lead.ready.Store(false)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if e, err := ch.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !ch.lead.ready.Load() {
+	go func() {
+		for !ch.lead.ready.Load() && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+
+	if e, err := ch.Next(ctx); !errors.Is(err, context.Canceled) || !ch.lead.ready.Load() {
 		t.Fatalf("at the end there is %+v, %v", e, err)
 	}
 }
