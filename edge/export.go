@@ -36,6 +36,7 @@ type export struct {
 	format query.Format
 	stale  bool // the data was too old when the export began
 
+	coding      pages.Coding
 	held        bool // the units of the next part are held
 	sent, units int64
 }
@@ -69,9 +70,14 @@ func (s *Server) answerExport(r *request) *render.Error {
 	s.gate.Begin(r.ctx, &r.ticket)
 	gate.SetHeader(r.ctx, gate.HeaderGeneration, rows.Generations)
 	gate.SetHeader(r.ctx, "Content-Type", exportTypes[r.Format])
+	gate.SetHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
+	how := s.packers.choose(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
+	if how != pages.Identity {
+		gate.SetHeader(r.ctx, "Content-Encoding", how.String())
+	}
 	e := &export{
 		server: s, rows: rows, ticket: r.ticket, route: r.route, format: r.Format,
-		stale: rows.Stale(r.Now), held: true,
+		stale: rows.Stale(r.Now), coding: how, held: true,
 	}
 	until := r.now.Add(s.pages.Limits().ExportTime)
 	s.sendLong(r, e.ticket.Key, until, exportTrailer, e.run)
@@ -79,8 +85,10 @@ func (s *Server) answerExport(r *request) *render.Error {
 }
 
 // run sends the export.
-func (e *export) run(w *longWriter) {
+func (e *export) run(long *longWriter) {
 	defer e.rows.Close()
+	w := e.server.packers.pack(long, e.coding)
+	defer e.server.packers.close(w)
 	problem := e.sendRows(w)
 	e.settle(0) // what was held for rows that were not sent
 
@@ -106,7 +114,7 @@ func (e *export) appendEnd(dst []byte, problem error) []byte {
 }
 
 // sendRows sends all rows, and returns why it could not.
-func (e *export) sendRows(w *longWriter) error {
+func (e *export) sendRows(w *packer) error {
 	if _, err := w.Write(e.rows.AppendHead(w.AvailableBuffer())); err != nil {
 		return err
 	}
@@ -115,7 +123,6 @@ func (e *export) sendRows(w *longWriter) error {
 		if err := e.reserve(&groups); err != nil {
 			return errors.New(err.Message)
 		}
-		before := w.sent
 		out, rows, problem := e.rows.AppendRows(w.AvailableBuffer(), groups*accounts.RowsPerUnit, w.Ended())
 		if problem != nil {
 			return errors.New(problem.Message)
@@ -135,7 +142,7 @@ func (e *export) sendRows(w *longWriter) error {
 		// As many rows at once as one flush takes. A lease may have room for no more
 		// than MaxUnits.
 		most := uint64(accounts.MaxUnits / e.price(1))
-		groups = min(max(groups*longFlush/uint64(w.sent-before), 1), most)
+		groups = min(max(groups*longFlush/uint64(len(out)), 1), most)
 	}
 	return nil
 }

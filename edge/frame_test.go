@@ -246,6 +246,7 @@ func TestBodyBound(t *testing.T) {
 			maxBodyBytes - 1: nil, maxBodyBytes: nil, maxBodyBytes + 1: errChunkOverhead,
 		} {
 			text := head + strings.Repeat("x", body)
+
 			passed, _, refused := runFramer([]byte(text), func() int { return piece })
 
 			if refused != want || want == nil && len(passed) != len(text) {

@@ -57,6 +57,9 @@ const (
 	// longFlush is how much of a long answer is collected before it is sent: about
 	// twenty rows, and few system calls beside the work of rendering them.
 	longFlush = 48 << 10
+	// maxPackers bounds the exports that are compressed at once, by the memory of their
+	// encoders: under a MB each. Others are sent as they are.
+	maxPackers = 64
 	// longCheck is how often long answers are checked for keys that were revoked.
 	// Looking at ten thousand of them takes less than a millisecond.
 	longCheck = time.Second

@@ -40,6 +40,7 @@ type longWriter struct {
 
 	buf   []byte        // what was not sent yet, behind chunkRoom bytes; nil: nothing
 	spare time.Duration // how much the client is ahead of the minimum rate
+	step  int           // a write may wait as long as one of so many bytes
 	sent  int64         // bytes of the body that the kernel took
 
 	mu      sync.Mutex // guards reason and the connection's write deadline
@@ -170,8 +171,7 @@ func (w *longWriter) sendAll(p []byte) error {
 		return w.broken
 	}
 	begun := time.Now()
-	allowed := w.allowedFor(len(p))
-	if err := w.setDeadline(begun.Add(allowed)); err != nil {
+	if err := w.setDeadline(begun.Add(w.allowedFor(len(p)))); err != nil {
 		return w.fail(err)
 	}
 
@@ -180,18 +180,25 @@ func (w *longWriter) sendAll(p []byte) error {
 	}
 
 	// What a client is ahead of the minimum rate is kept, up to the grace.
-	w.spare = min(allowed-time.Since(begun), slowReaderGrace)
+	w.spare = min(w.spare+w.timeOf(len(p))-time.Since(begun), slowReaderGrace)
 	return nil
 }
 
 // allowedFor returns how long a client may take to read n bytes: as long as the
 // minimum rate allows, and slowReaderGrace once. Only the time of blocked writes
-// counts.
+// counts. The kernel tells of room only when a third of limits.unsent-bytes is free,
+// so the few bytes of a compressed answer may wait for as long as a whole flush; what
+// a client is ahead counts bytes on the wire all the same.
 func (w *longWriter) allowedFor(n int) time.Duration {
 	if w.conn.minRate <= 0 {
 		return writeTimeout
 	}
-	return max(w.spare, 0) + time.Duration(n)*time.Second/time.Duration(w.conn.minRate)
+	return max(w.spare+w.timeOf(max(n, w.step)), w.timeOf(n))
+}
+
+// timeOf returns how long n bytes take at the minimum rate.
+func (w *longWriter) timeOf(n int) time.Duration {
+	return time.Duration(n) * time.Second / time.Duration(max(w.conn.minRate, 1))
 }
 
 // setDeadline sets the deadline of the next write: the given time, the end of the

@@ -213,6 +213,13 @@ func TestMinimumRate(t *testing.T) {
 	f(1000, slowReaderGrace, slowReaderGrace+time.Second)
 	f(2000, 0, 2*time.Second)
 	f(2000, -time.Second, 2*time.Second)
+
+	// Few bytes may wait like many, but not again and again.
+	w.step = 3000
+	f(2000, time.Second, 4*time.Second)
+	f(4000, time.Second, 5*time.Second)
+	f(500, -time.Second, 2*time.Second)
+	f(500, -5*time.Second, 500*time.Millisecond)
 	w.conn.minRate = 0
 	f(1000, 0, writeTimeout)
 }

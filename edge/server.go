@@ -46,6 +46,7 @@ type Server struct {
 	site    *ui.Site
 	metrics *serverMetrics
 	long    *longAnswers
+	packers packers
 	hub     *stream.Hub
 	http    *fasthttp.Server
 

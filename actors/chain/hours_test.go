@@ -58,6 +58,7 @@ func checkHours(t *testing.T, store *storage.Store, st *market.State) {
 		}
 		it.Close()
 	}
+
 	if before < 100 {
 		t.Errorf("only %d days are too old for hours; this is no test", before)
 	}

@@ -7,22 +7,16 @@ import (
 	"strings"
 )
 
-// mistake is one small change of a file: edits that make it when its number is
-// named, and what a reader would see.
+// mistake is one small change of a file: what a reader would see, and the text that
+// makes it when its number is named. @id stands for the number.
 type mistake struct {
 	id             int
 	pkg            *pkg
 	file, line     int
 	path, function string
 	was, is        string
-	edits          []edit
-	from, to       int
-}
-
-// edit replaces a piece of a file; # stands for the number of the mistake.
-type edit struct {
-	at, cut int
-	text    string
+	from, to       int // what the text replaces
+	text           string
 }
 
 // finder walks one file.
@@ -47,9 +41,7 @@ func findMistakes(t *tree, p *pkg, file int) []*mistake {
 		if fn.Recv != nil {
 			f.function = strings.TrimLeft(f.text(fn.Recv.List[0].Type), "*") + "." + f.function
 		}
-		ast.Inspect(fn.Body, func(n ast.Node) bool {
-			return f.visit(n)
-		})
+		ast.Inspect(fn.Body, f.visit)
 	}
 	return f.found
 }
@@ -100,24 +92,25 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	for _, side := range []ast.Expr{n.X, n.Y} {
 		if lit, ok := side.(*ast.BasicLit); ok && lit.Kind == token.INT && len(lit.Value) <= nearDigits &&
 			n.Op != token.SHL && n.Op != token.SHR {
-			f.add(n, strings.TrimSpace(f.replaced(n, lit, lit.Value+"+1")), f.wrap(lit, "planted.Off(#, ", ")")...)
+			f.wrap(n, strings.TrimSpace(f.replaced(n, lit, lit.Value+"+1")), lit, "planted.Off(@id, ", ")")
 		}
 	}
 
 	switch other, bound := bounds[n.Op]; {
 	case bound:
-		f.add(n, x+" "+other[1]+" "+y, f.insert(n.Pos(), "planted."+other[0]+"(#, "),
-			edit{f.offset(n.OpPos), len(n.Op.String()), ","}, f.insert(n.End(), ")"))
+		after := n.OpPos + token.Pos(len(n.Op.String()))
+		f.add(n, x+" "+other[1]+" "+y, n.Pos(), n.End(), "planted."+other[0]+"(@id, "+
+			f.between(n.Pos(), n.OpPos)+","+f.between(after, n.End())+")")
 	case n.Op == token.ADD && f.number(n):
-		f.add(n, x+" - "+y, f.wrap(n.Y, "planted.Neg(#, ", ")")...)
+		f.wrap(n, x+" - "+y, n.Y, "planted.Neg(@id, ", ")")
 	case n.Op == token.SUB && f.number(n):
-		f.add(n, x+" + "+y, f.wrap(n.Y, "planted.Neg(#, ", ")")...)
+		f.wrap(n, x+" + "+y, n.Y, "planted.Neg(@id, ", ")")
 	case n.Op == token.LAND:
-		f.add(n, y, f.wrap(n.X, "(", " || planted.At(#))")...)
-		f.add(n, x, f.wrap(n.Y, "(", " || planted.At(#))")...)
+		f.wrap(n, y, n.X, "(", " || planted.At(@id))")
+		f.wrap(n, x, n.Y, "(", " || planted.At(@id))")
 	case n.Op == token.LOR:
-		f.add(n, y, f.wrap(n.X, "(", " && !planted.At(#))")...)
-		f.add(n, x, f.wrap(n.Y, "(", " && !planted.At(#))")...)
+		f.wrap(n, y, n.X, "((", ") && !planted.At(@id))")
+		f.wrap(n, x, n.Y, "(", " && !planted.At(@id))")
 	}
 }
 
@@ -133,7 +126,7 @@ func (f *finder) call(n *ast.CallExpr) {
 	}
 	if t := f.p.info.Types[n].Type; t != nil && t.String() == "[]byte" {
 		dst := f.text(n.Args[0])
-		f.add(n, dst, f.insert(n.Pos(), "planted.Pick(#, "), f.insert(n.End(), ", "+dst+")"))
+		f.wrap(n, dst, n, "planted.Pick(@id, ", ", "+dst+")")
 	}
 }
 
@@ -147,8 +140,8 @@ func (f *finder) swaps(n ast.Node, list []ast.Expr) {
 			continue
 		}
 		x, y := f.text(a), f.text(b)
-		f.add(n, f.replaced(n, a, y+" <-> "+x), f.insert(a.Pos(), "planted.Pick(#, "), f.insert(a.End(), ", "+y+")"),
-			f.insert(b.Pos(), "planted.Pick(#, "), f.insert(b.End(), ", "+x+")"))
+		f.add(n, f.replaced(n, a, y+" <-> "+x), a.Pos(), b.End(), "planted.Pick(@id, "+x+", "+y+")"+
+			f.between(a.End(), b.Pos())+"planted.Pick(@id, "+y+", "+x+")")
 	}
 }
 
@@ -167,7 +160,7 @@ func (f *finder) composite(n *ast.CompositeLit) {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
 			value = kv.Value
 		}
-		f.add(e, "left out of "+f.text(n.Type), f.wrap(value, "planted.Zero(#, ", ")")...)
+		f.wrap(e, "left out of "+f.text(n.Type), value, "planted.Zero(@id, ", ")")
 	}
 }
 

@@ -13,6 +13,9 @@ func f(a, b int, list []byte) (int, error) {
 		return a, nil
 	}
 	list = append(list, byte(a))
+	if a == 7 || b == 7 || a == b {
+		b++
+	}
 	g(a, b)
 	a += 2
 	_, err := f(b, a, append(list, 1))
@@ -50,6 +53,7 @@ func TestFind(t *testing.T) {
 		"a < b && b > 3 -> false", "a < b && b > 3 -> true", "list = append(list, byte(a)) -> nothing",
 		"append(list, 1) -> list", "g(a, b) -> nothing", "g(a, b) -> g(b <-> a, b)", "a += 2 -> the other sign",
 		"err != nil -> false: the error is ignored", "a - b -> a + b", "x: 1 -> left out of point",
+		"a == 7 || b == 7 || a == b -> a == b",
 	} {
 		if !slices.ContainsFunc(found, func(m *mistake) bool { return m.was+" -> "+m.is == want }) {
 			t.Errorf("%s is not found", want)
@@ -61,6 +65,11 @@ func TestFind(t *testing.T) {
 		text := write(p.texts[0], m)
 		if !tr.compiles(p, 0, text) || strings.Count(string(text), "\n") != strings.Count(source, "\n") {
 			t.Errorf("%s -> %s does not compile, or moves lines:\n%s", m.was, m.is, text)
+		}
+		// All that is left of the last || is left out, not only the part beside it.
+		if m.was == "a == 7 || b == 7 || a == b" && m.is == "a == b" &&
+			!strings.Contains(string(text), "((a == 7 || b == 7) && !planted.At(") {
+			t.Errorf("%s -> %s is written as\n%s", m.was, m.is, text)
 		}
 	}
 }

@@ -72,20 +72,13 @@ func (m *mistake) overlaps(o *mistake) bool {
 // write returns the text of a file with mistakes behind their switches. Lines keep
 // their numbers.
 func write(text []byte, list ...*mistake) []byte {
-	var edits []edit
-	for _, m := range list {
-		for _, e := range m.edits {
-			e.text = strings.ReplaceAll(e.text, "#", strconv.Itoa(m.id))
-			edits = append(edits, e)
-		}
-	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.at - b.at })
-
 	var out []byte
 	at := 0
-	for _, e := range edits {
-		out = append(append(out, text[at:e.at]...), e.text...)
-		at = e.at + e.cut
+	byPlace := func(a, b *mistake) int { return a.from - b.from }
+	for _, m := range slices.SortedFunc(slices.Values(list), byPlace) {
+		out = append(out, text[at:m.from]...)
+		out = append(out, strings.ReplaceAll(m.text, "@id", strconv.Itoa(m.id))...)
+		at = m.to
 	}
 	out = append(out, text[at:]...)
 	clause := bytes.Index(out, []byte("\npackage ")) + 1

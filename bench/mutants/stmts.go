@@ -11,11 +11,11 @@ import (
 func (f *finder) check(n *ast.IfStmt) {
 	was := f.text(n.Cond)
 	if was == "err != nil" {
-		f.add(n.Cond, "false: the error is ignored", f.wrap(n.Cond, "(", ") && !planted.At(#)")...)
+		f.wrap(n.Cond, "false: the error is ignored", n.Cond, "(", ") && !planted.At(@id)")
 		return
 	}
-	f.add(n.Cond, "false", f.wrap(n.Cond, "(", ") && !planted.At(#)")...)
-	f.add(n.Cond, "true", f.wrap(n.Cond, "(", ") || planted.At(#)")...)
+	f.wrap(n.Cond, "false", n.Cond, "(", ") && !planted.At(@id)")
+	f.wrap(n.Cond, "true", n.Cond, "(", ") || planted.At(@id)")
 }
 
 // removals leaves out statements that do something and declare nothing.
@@ -40,7 +40,7 @@ func (f *finder) removals(list []ast.Stmt) {
 		default:
 			continue
 		}
-		f.add(s, "nothing", f.wrap(s, "if !planted.At(#) { ", " }")...)
+		f.wrap(s, "nothing", s, "if !planted.At(@id) { ", " }")
 	}
 }
 
@@ -48,7 +48,7 @@ func (f *finder) removals(list []ast.Stmt) {
 func (f *finder) assign(n *ast.AssignStmt) {
 	f.swaps(n, n.Rhs)
 	if (n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN) && f.number(n.Rhs[0]) {
-		f.add(n, "the other sign", f.wrap(n.Rhs[0], "planted.Neg(#, ", ")")...)
+		f.wrap(n, "the other sign", n.Rhs[0], "planted.Neg(@id, ", ")")
 	}
 }
 
@@ -60,7 +60,7 @@ func (f *finder) results(n *ast.ReturnStmt) {
 	for _, r := range n.Results {
 		v := f.p.info.Types[r]
 		if v.Type != nil && v.Value == nil && types.Identical(v.Type.Underlying(), types.Typ[types.Bool]) {
-			f.add(r, "!("+f.text(r)+")", f.wrap(r, "(", ") != planted.At(#)")...)
+			f.wrap(r, "!("+f.text(r)+")", r, "(", ") != planted.At(@id)")
 		}
 	}
 }
@@ -70,18 +70,14 @@ func (f *finder) isError(x ast.Expr) bool {
 	return t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
 }
 
-// add notes a mistake at a node.
-func (f *finder) add(n ast.Node, is string, edits ...edit) {
-	m := &mistake{
-		pkg: f.p, file: f.file, function: f.function, edits: edits,
+// add notes a mistake at a node, which replaces a piece of the file.
+func (f *finder) add(n ast.Node, is string, from, to token.Pos, text string) {
+	f.found = append(f.found, &mistake{
+		pkg: f.p, file: f.file, function: f.function,
 		line: f.t.set.Position(n.Pos()).Line, path: f.p.name + "/" + f.p.GoFiles[f.file],
 		was: strings.Join(strings.Fields(f.text(n)), " "), is: strings.Join(strings.Fields(is), " "),
-		from: edits[0].at, to: edits[0].at,
-	}
-	for _, e := range edits {
-		m.from, m.to = min(m.from, e.at), max(m.to, e.at+e.cut)
-	}
-	f.found = append(f.found, m)
+		from: f.offset(from), to: f.offset(to), text: text,
+	})
 }
 
 func (f *finder) offset(pos token.Pos) int { return f.t.set.Position(pos).Offset }
@@ -90,7 +86,11 @@ func (f *finder) text(n ast.Node) string {
 	if n == nil {
 		return "" // the type of an element of a composite literal
 	}
-	return string(f.p.texts[f.file][f.offset(n.Pos()):f.offset(n.End())])
+	return f.between(n.Pos(), n.End())
+}
+
+func (f *finder) between(from, to token.Pos) string {
+	return string(f.p.texts[f.file][f.offset(from):f.offset(to)])
 }
 
 // replaced is the text of a node with another text of a part of it.
@@ -99,12 +99,10 @@ func (f *finder) replaced(n, part ast.Node, text string) string {
 	return whole[:at] + text + whole[at+len(f.text(part)):]
 }
 
-func (f *finder) insert(pos token.Pos, text string) edit { return edit{f.offset(pos), 0, text} }
-
-// wrap puts text around a node. A constant is given the type it has there, as
-// else it would get its default type as an argument.
-func (f *finder) wrap(n ast.Node, before, after string) []edit {
-	if x, ok := n.(ast.Expr); ok && strings.Contains(before, "planted.") {
+// wrap notes a mistake that is text around a part of a node. A constant is given the
+// type it has there, as else it would get its default type as an argument.
+func (f *finder) wrap(n ast.Node, is string, part ast.Node, before, after string) {
+	if x, ok := part.(ast.Expr); ok && strings.Contains(before, "planted.") {
 		if v := f.p.info.Types[x]; v.Value != nil {
 			name := types.TypeString(v.Type, func(p *types.Package) string {
 				if p == f.p.types {
@@ -115,7 +113,7 @@ func (f *finder) wrap(n ast.Node, before, after string) []edit {
 			before, after = before+name+"(", ")"+after
 		}
 	}
-	return []edit{f.insert(n.Pos(), before), f.insert(n.End(), after)}
+	f.add(n, is, part.Pos(), part.End(), before+f.text(part)+after)
 }
 
 // number reports whether an expression has a sign.

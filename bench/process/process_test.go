@@ -64,4 +64,8 @@ func TestChild(t *testing.T) {
 	if (*Child)(nil).Stop() != nil || (*Child)(nil).CPU() != 0 {
 		t.Error("no child is not nothing")
 	}
+	elsewhere := Node{API: "127.0.0.1:1"} // a suite measures it without a child
+	if cpu := elsewhere.CPU; cpu() != 0 || elsewhere.Counters() != nil {
+		t.Error("of a node elsewhere more is known than its answers")
+	}
 }

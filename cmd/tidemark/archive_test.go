@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -174,6 +176,54 @@ func (s *archiveStage) serve(block uint64) {
 	}
 	if err := cmd.Wait(); err != nil {
 		s.t.Fatalf("%v: %s", err, log.String())
+	}
+}
+
+// TestHeaderCheck: blocks spread over an import are compared with a node, the last one
+// among them.
+func TestHeaderCheck(t *testing.T) {
+	f := func(after, last, step uint64, want ...uint64) {
+		t.Helper()
+		var asked []uint64
+		h := &headerCheck{header: func(_ context.Context, n uint64) (market.Head, error) {
+			asked = append(asked, n)
+			return market.Head{Number: n, Hash: market.Hash{1, byte(n)}}, nil
+		}}
+		h.spread(after, last)
+		for n := after + 1; ; n = min(n+step, last) {
+			if err := h.check(t.Context(), market.Head{Number: n, Hash: market.Hash{1, byte(n)}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.check(t.Context(), market.Head{Number: n}); err != nil { // of which no hash is known
+				t.Fatal(err)
+			}
+			if n == last {
+				break
+			}
+		}
+		if !slices.Equal(asked, want) || h.compared != len(want) {
+			t.Errorf("blocks %d to %d in steps of %d: %d of them are compared; want %d", after, last, step, asked, want)
+		}
+	}
+	f(99, 103, 1, 100, 101, 102, 103)
+	f(1000, 1000+64*10, 160, 1161, 1321, 1481, 1640)
+	f(1000, 1000+64*200, 100_000, 13_800)
+	f(0, 64*3, 64, 65, 129, 192)
+
+	h := &headerCheck{header: func(_ context.Context, n uint64) (market.Head, error) {
+		return market.Head{Number: n, Hash: market.Hash{2}}, []error{nil, errors.New("no node answers")}[n%2]
+	}}
+	h.spread(1, 2)
+	err := h.check(t.Context(), market.Head{Number: 2, Hash: market.Hash{1}})
+	if err == nil || !strings.Contains(err.Error(), "block 2 is 0x01") {
+		t.Errorf("another hash: %v", err)
+	}
+	err = h.check(t.Context(), market.Head{Number: 3, Hash: market.Hash{1}})
+	if err == nil || !strings.Contains(err.Error(), "no node answers; give --no-headers") {
+		t.Errorf("a node that fails: %v", err)
+	}
+	if err := new(headerCheck).check(t.Context(), market.Head{Number: 2, Hash: market.Hash{1}}); err != nil {
+		t.Errorf("without nodes: %v", err)
 	}
 }
 

@@ -136,8 +136,9 @@ const headerChecks = 64
 
 // headerCheck compares blocks with the headers of a chain's nodes.
 type headerCheck struct {
-	nodes     *rpc.Feed // nil: nothing is compared
-	why       string    // nothing is
+	header    func(ctx context.Context, number uint64) (market.Head, error) // nil: nothing is compared
+	close     func() error
+	why       string // nothing is compared
 	next, gap uint64
 	last      uint64
 	compared  int
@@ -147,9 +148,9 @@ type headerCheck struct {
 func (c *ArchiveImportCmd) headers(l *loaded, chain *ChainConfig) (*headerCheck, error) {
 	switch {
 	case c.NoHeaders:
-		return &headerCheck{why: "--no-headers was given"}, nil
+		return &headerCheck{why: "--no-headers was given", close: func() error { return nil }}, nil
 	case l.Feed != "rpc":
-		return &headerCheck{why: "the configuration has no nodes"}, nil
+		return &headerCheck{why: "the configuration has no nodes", close: func() error { return nil }}, nil
 	}
 	source, err := l.newFeed(chain, metrics.NewSet(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -160,7 +161,7 @@ func (c *ArchiveImportCmd) headers(l *loaded, chain *ChainConfig) (*headerCheck,
 	if !ok {
 		panic("BUG: the feed rpc is not of package rpc")
 	}
-	return &headerCheck{nodes: nodes}, nil
+	return &headerCheck{header: nodes.Header, close: nodes.Close}, nil
 }
 
 // spread decides which blocks are compared.
@@ -170,11 +171,11 @@ func (h *headerCheck) spread(after, last uint64) {
 }
 
 func (h *headerCheck) check(ctx context.Context, at market.Head) error {
-	if h.nodes == nil || at.Hash.IsZero() || at.Number < h.next && at.Number != h.last {
+	if h.header == nil || at.Hash.IsZero() || at.Number < h.next && at.Number != h.last {
 		return nil
 	}
 	h.next = at.Number + h.gap
-	header, err := h.nodes.Header(ctx, at.Number)
+	header, err := h.header(ctx, at.Number)
 	if err != nil {
 		return fmt.Errorf("%w; give --no-headers to compare nothing", err)
 	}
@@ -189,17 +190,11 @@ func (h *headerCheck) check(ctx context.Context, at market.Head) error {
 // tell says what was compared, and what proves the rest.
 func (h *headerCheck) tell() error {
 	what := fmt.Sprintf("%d block hashes are those of the chain's nodes", h.compared)
-	if h.nodes == nil {
+	if h.header == nil {
 		what = "no block hash was compared with a node: " + h.why
 	}
 	_, err := fmt.Println(what + "; `tidemark verify` compares the ledger with the contracts once the node runs")
 	return err
-}
-
-func (h *headerCheck) close() {
-	if h.nodes != nil {
-		h.nodes.Close()
-	}
 }
 
 // importCryo imports a directory of the extractor cryo.

@@ -120,7 +120,7 @@ func TestConfigRefuses(t *testing.T) {
 	f("\nlistn = \"x\"", "tidemark.toml:2: unknown key listn; known are data, listen")
 	f("[limits]\nfresh = \"1s\"", "tidemark.toml:2: unknown key limits.fresh; known are freshness, total-cap")
 	f("[limits]\nfreshness = \"soon\"", `tidemark.toml:2: limits.freshness is "soon"; allowed is a duration`)
-	f("[limits]\nfreshness = \"-1s\"", `limits.freshness is "-1s"; allowed is a duration`)
+	f("[limits]\nfreshness = \"-1s\"", `tidemark.toml:2: limits.freshness is "-1s"; allowed is a duration`)
 	f("[limits]\ntotal-cap = -1", "tidemark.toml:2: limits.total-cap is -1; allowed is a whole number")
 	f("[limits]\ntotal-cap = 0", "limits.total-cap is 0; allowed is 1 to 10000000")
 	f("feed = \"tape\"", `feed is "tape"; allowed are sim, rpc`)

@@ -87,30 +87,40 @@ func (c *ChainConfig) nativeName() string { return cmp.Or(c.NativeName, c.Native
 
 func (l *loaded) newFeed(c *ChainConfig, set *metrics.Set, log *slog.Logger) (feed.Feed, error) {
 	if l.Feed == "rpc" {
-		decimals, err := c.decimals()
+		config, err := l.rpcConfig(c, set, log)
 		if err != nil {
 			return nil, err
 		}
-		return rpc.New(rpc.Config{
-			Chain: c.ID, Endpoints: c.endpoints(),
-			PoolManager: c.PoolManager, PositionManager: c.PositionManager,
-			NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
-			Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
-			Decimals:    decimals,
-			MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
-			RangesInFlight: c.RangesInFlight, FetchAheadBytes: int64(c.FetchAheadMib) << 20,
-			Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
-		})
+		return rpc.New(config)
 	}
+	return sim.NewWorkload(l.simConfig(c), l.workload)
+}
 
+// rpcConfig is what a feed from nodes needs to know of a chain.
+func (l *loaded) rpcConfig(c *ChainConfig, set *metrics.Set, log *slog.Logger) (rpc.Config, error) {
+	decimals, err := c.decimals()
+	return rpc.Config{
+		Chain: c.ID, Endpoints: c.endpoints(),
+		PoolManager: c.PoolManager, PositionManager: c.PositionManager,
+		NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
+		Required:    append([]market.Address{c.WrappedNative}, c.Stables...),
+		Decimals:    decimals,
+		MaxLogRange: c.MaxLogRange, MaxHeadAge: c.MaxHeadAge,
+		RangesInFlight: c.RangesInFlight, FetchAheadBytes: int64(c.FetchAheadMib) << 20,
+		Poll: min(l.Refresh.Every, maxPoll), Metrics: set, Log: log,
+	}, err
+}
+
+// simConfig is the simulated market of a chain.
+func (l *loaded) simConfig(c *ChainConfig) sim.Config {
 	positions, pools, actions := l.Sim.share(c.ID)
-	return sim.NewWorkload(sim.Config{
+	return sim.Config{
 		Chain: c.ID, Seed: uint64(l.Sim.Seed), Positions: positions, Pools: pools, Days: l.Sim.Days,
 		Actions: actions, Genesis: l.Sim.Genesis.Unix(), StartBlock: max(c.StartBlock, 1),
 		PositionManager: c.PositionManager, Stables: c.Stables, Wrapped: c.WrappedNative,
 		NativeSymbol: c.NativeSymbol, NativeName: c.nativeName(),
 		Frozen: l.Sim.Frozen, Every: l.Refresh.Every,
-	}, l.workload)
+	}
 }
 
 // share returns how large the simulated market of a chain is.

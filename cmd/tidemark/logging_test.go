@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/rankings"
 )
 
 func TestInWords(t *testing.T) {
@@ -134,6 +136,94 @@ func TestConfirm(t *testing.T) {
 	f("n\n", false)
 	f("\n", false)
 	f("", false)
+}
+
+// On a terminal a chain is dropped only after a yes; the question goes to the output.
+func TestResyncQuestion(t *testing.T) {
+	ours, theirs := terminal(t)
+	out, err := os.Create(t.TempDir() + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	stdin, stdout := os.Stdin, os.Stdout
+	defer func() { os.Stdin, os.Stdout = stdin, stdout }()
+
+	f := func(answer, want string) {
+		t.Helper()
+		if _, err := ours.WriteString(answer + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		c := &ChainsResyncCmd{ID: 10}
+		c.Data = t.TempDir() // no node runs on it
+		os.Stdin, os.Stdout = theirs, out
+		err := c.Run()
+		os.Stdin, os.Stdout = stdin, stdout
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is answered %v; want %s", answer, err, want)
+		}
+	}
+	f("n", "nothing was changed")
+	f("y", "cannot reach a node")
+
+	said, err := os.ReadFile(out.Name())
+	if got := strings.Count(string(said), "Drop everything kept of chain 10 and index it"); err != nil || got != 2 {
+		t.Errorf("it asks %q, %v", said, err)
+	}
+}
+
+// What verify prints, for people and for programs.
+func TestVerifyPrints(t *testing.T) {
+	list := []verifiedChain{{ChainID: 10, Verification: rankings.Verification{
+		Block: 7, Compared: 12, Different: 1,
+		Differences: []rankings.Difference{{
+			What: "pool", ID: "0xab", Field: "liquidity", Ledger: "0x1", Contract: "0x2", FromBlock: 3, ToBlock: 7,
+		}},
+		Short:      1,
+		Shortfalls: []rankings.Shortfall{{Token: "0xcd", Claimed: "9", Held: "8"}},
+	}}}
+	f := func(json bool, want string) {
+		t.Helper()
+		c := &VerifyCmd{}
+		c.JSON = json
+		var said bytes.Buffer
+		if err := c.print(&said, list); err != nil || said.String() != want {
+			t.Errorf("it prints\n%s\n%v; want\n%s", said.String(), err, want)
+		}
+	}
+
+	f(false, "CHAIN  BLOCK  COMPARED  DIFFERENT\n10     7      12        1\n"+
+		"chain 10, pool 0xab: liquidity is 0x1, the contract has 0x2; blocks 3 to 7\n"+
+		"chain 10, token 0xcd: positions may take out 9, the contract holds 8\n")
+	f(true, `[
+  {
+    "chainId": 10,
+    "block": 7,
+    "at": 0,
+    "compared": 12,
+    "different": 1,
+    "differences": [
+      {
+        "what": "pool",
+        "id": "0xab",
+        "field": "liquidity",
+        "ledger": "0x1",
+        "contract": "0x2",
+        "fromBlock": 3,
+        "toBlock": 7
+      }
+    ],
+    "short": 1,
+    "shortfalls": [
+      {
+        "token": "0xcd",
+        "claimed": "9",
+        "held": "8"
+      }
+    ]
+  }
+]
+`)
 }
 
 // A start tells where its configuration comes from and where it listens; what is

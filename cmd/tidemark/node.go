@@ -78,13 +78,7 @@ func (n *node) openStores() error {
 	}
 
 	var err error
-	options := storage.Options{
-		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
-	}
-	if n.cluster != nil {
-		options.Tee = n.cluster.Tee
-	}
-	n.store, err = storage.Open(n.dataPath(marketDir), options)
+	n.store, err = storage.Open(n.dataPath(marketDir), n.storeOptions())
 	if err != nil {
 		return adviseMarket(n.Data, err)
 	}
@@ -152,6 +146,16 @@ func (n *node) shareChains(specs []actors.ChainSpec) (err error) {
 		}
 	}
 	return nil
+}
+
+func (n *node) storeOptions() storage.Options {
+	options := storage.Options{
+		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
+	}
+	if n.cluster != nil {
+		options.Tee = n.cluster.Tee
+	}
+	return options
 }
 
 // listenAll binds the listeners before an account or a key is made: a start on

@@ -107,7 +107,7 @@ const (
 	patience = 2
 	// shortWait is let in with any patience. Without it, works of 0.1 ms that come at the
 	// same moment by chance would be refused.
-	shortWait = 5 * time.Millisecond
+	shortWait = 3 * time.Millisecond
 )
 
 func newAdmission(limit time.Duration, set *metrics.Set) *admission {

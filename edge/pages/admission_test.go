@@ -144,7 +144,7 @@ func TestAdmissionShare(t *testing.T) {
 }
 
 // TestAdmissionRefuses checks that works of many accounts wait while what is ahead of
-// them takes no longer than the limit and than two works, or 5 ms; that more are refused
+// them takes no longer than the limit and than two works, or 3 ms; that more are refused
 // at once, and that none of those that wait is refused when the works take longer than
 // was expected.
 func TestAdmissionRefuses(t *testing.T) {
@@ -182,7 +182,7 @@ func TestAdmissionRefuses(t *testing.T) {
 	}
 
 	for _, slots := range []int{1, 2, 8} {
-		f(slots, time.Millisecond, 1+5*slots)
+		f(slots, time.Millisecond, 1+3*slots)
 		f(slots, 10*time.Millisecond, 1+2*slots)
 		f(slots, 30*time.Millisecond, 1+slots*50/30)
 	}

@@ -234,3 +234,44 @@ func TestAbsentGeneration(t *testing.T) {
 		t.Errorf("%d with generations %q; want 404 with 1:7", err.Code, err.Generations)
 	}
 }
+
+// TestScopeKeys checks that a kept page has a key of its own for every question, chain
+// and generation, and a last copy for every question and set of chains.
+func TestScopeKeys(t *testing.T) {
+	view := func(chain market.ChainID, generation uint64) *rankings.View {
+		return &rankings.View{State: &market.State{Chain: chain}, Generation: generation}
+	}
+	type asked struct {
+		question string
+		views    []*rankings.View
+		lasting  string // scopes with the same letter share their copies
+	}
+	list := []asked{
+		{"pools?", []*rankings.View{view(1, 7)}, "a"},
+		{"pools?", []*rankings.View{view(1, 8)}, "a"},
+		{"pools?", []*rankings.View{view(10, 7)}, "b"},
+		{"pools?", []*rankings.View{view(1, 7), view(10, 7)}, "c"},
+		{"pools?", []*rankings.View{view(1, 7), view(10, 8)}, "c"},
+		{"positions?", []*rankings.View{view(1, 7)}, "d"},
+	}
+	for i, a := range list {
+		for k, b := range list {
+			x, y := &scope{views: a.views}, &scope{views: b.views}
+			same := string(x.appendKey(nil, []byte(a.question))) == string(y.appendKey(nil, []byte(b.question)))
+			if same != (i == k) {
+				t.Errorf("scopes %d and %d have the same page: %t", i, k, same)
+			}
+			same = string(x.appendChainKey(nil, []byte(a.question))) == string(y.appendChainKey(nil, []byte(b.question)))
+			if same != (a.lasting == b.lasting) {
+				t.Errorf("scopes %d and %d have the same last copy: %t", i, k, same)
+			}
+
+			// The copies of a pinned walk are of its generations.
+			x.cut, y.cut = new(cut), new(cut)
+			same = string(x.appendChainKey(nil, []byte(a.question))) == string(y.appendChainKey(nil, []byte(b.question)))
+			if same != (i == k) {
+				t.Errorf("walks %d and %d have the same last copy: %t", i, k, same)
+			}
+		}
+	}
+}

@@ -36,10 +36,14 @@ func (l *Ledger) touchDay(i uint32) {
 // touchDayRow sets the prices of the hour, and notes that the closing values are
 // out of date.
 func (l *Ledger) touchDayRow(i uint32, d *market.PoolDay) {
+	l.setDayPrices(i, d)
+	l.markDayStale(i)
+}
+
+func (l *Ledger) setDayPrices(i uint32, d *market.PoolDay) {
 	p := l.st.Pools.At(i)
 	d.Price0Usd = l.st.Tokens.At(p.Currency0).HourUsd
 	d.Price1Usd = l.st.Tokens.At(p.Currency1).HourUsd
-	l.markDayStale(i)
 }
 
 // markDayStale notes that the closing values of a pool's day are out of date.
@@ -57,8 +61,10 @@ func (l *Ledger) endDay() {
 			continue
 		}
 		d := Days.edit(l, i)
-		l.touchDayRow(i, d)
-		l.fillDayEnd(i, d)
+		l.setDayPrices(i, d)
+		if l.isStale[i] { // else it is as the last Freeze or Changes filled it in
+			l.fillDayEnd(i, d)
+		}
 		d.EventHour, d.HourHigh, d.HourLow = 0, 0, 0
 		l.ops = append(l.ops, PoolDays.Put(*d))
 	}

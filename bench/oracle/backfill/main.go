@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -95,6 +96,9 @@ type figure struct {
 	goal   string
 	missed bool
 }
+
+// isBelow reports whether a goal is missed. What could not be measured is no success.
+func isBelow(got, least float64) bool { return math.IsNaN(got) || got < least }
 
 func (f *figure) print() (missed int) {
 	mark := ""

@@ -78,7 +78,7 @@ func (p *pairs) figures(memory, other, ratio, of string, events int, least float
 		{name: other, value: medianOf(p.other, (*taken).rate), unit: "events/s",
 			beside: of + "; " + describe(p.other)},
 		{name: ratio, value: got, unit: "of it", beside: p.describe(events),
-			goal: fmt.Sprintf("at least %.2f", least), missed: got < least},
+			goal: fmt.Sprintf("at least %.2f", least), missed: isBelow(got, least)},
 	}
 }
 
