@@ -10,6 +10,7 @@ import (
 	"github.com/anthdm/hollywood/actor"
 
 	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -40,6 +41,11 @@ type chainActor struct {
 	ctx    context.Context // ends when the node stops
 	cancel context.CancelFunc
 	work   sync.WaitGroup // goroutines that read the store or the feed
+
+	// member is the chain in the cluster; nil without one.
+	member  *cluster.Chain
+	refused refusals
+	drops   bool // the next open drops the data, to take it from the cluster again
 
 	chain *chain.Chain
 	epoch uint64
@@ -80,6 +86,8 @@ func (a *chainActor) Receive(c *actor.Context) {
 		if m.tick == a.ticks {
 			a.ifCurrent(m.epoch, a.handleTick)
 		}
+	case heard:
+		a.ifCurrent(m.epoch, func() { a.handleHeard(m) })
 	case verified:
 		a.handleVerification(m.result)
 
@@ -156,7 +164,11 @@ func (a *chainActor) finishLoading(err error) {
 		return
 	}
 	a.chain.Complete(pace.New(a.board.Requests).Pause)
-	a.startFetch()
+	if a.member != nil {
+		a.startListening()
+	} else {
+		a.startFetch()
+	}
 	a.scheduleTick(a.every)
 }
 
@@ -255,11 +267,21 @@ func (a *chainActor) handleTick() {
 		return
 	}
 
+	switch {
+	case a.chain.Following():
+		a.scheduleTick(a.every)
+		return
+	case a.replaced():
+		a.stepDown()
+		return
+	}
+
 	fresh := a.chain.Unpublished()
 	a.took = 0
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return
 	}
+	a.tellFollowers()
 
 	if a.parked {
 		a.parked = false
@@ -288,8 +310,8 @@ func (a *chainActor) publish() bool {
 	started := time.Now()
 	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
-		if errors.Is(err, storage.ErrReadOnly) {
-			a.pause = 0 // the disk is full; the chain is not at fault
+		if errors.Is(err, storage.ErrReadOnly) || errors.Is(err, cluster.ErrOutdated) {
+			a.pause = 0 // the disk is full, or another node writes; the chain is not at fault
 		}
 		a.recoverFrom(err)
 		return false
@@ -317,9 +339,13 @@ func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
 
 // restart drops data of the chain and goes on from what is left.
 func (a *chainActor) restart(drop func(*chain.Chain) error) error {
+	if a.chain != nil && a.chain.Following() {
+		return a.errFollows()
+	}
 	if a.chain == nil || !a.chain.Loaded() {
 		return errors.New("the chain's records are still loading; try again in a few seconds")
 	}
+
 	a.beginEpoch()
 	if err := drop(a.chain); err != nil {
 		a.restoreLater()

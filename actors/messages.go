@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 )
@@ -19,6 +20,12 @@ type (
 	fetched struct {
 		epoch uint64
 		step  feed.Step
+		err   error
+	}
+	// heard is what came from the node that writes the chain.
+	heard struct {
+		epoch uint64
+		event cluster.Event
 		err   error
 	}
 	// refresh is the tick; a later one replaces it.

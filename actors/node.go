@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/anthdm/hollywood/actor"
 
 	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/archive"
 	"tidemark/actors/verify"
@@ -27,6 +29,8 @@ type ChainSpec struct {
 	// Verify names the contracts to verify the ledger against, for a feed that has
 	// them.
 	Verify verify.Config
+	// Member is the chain in the cluster; nil without one.
+	Member *cluster.Chain
 }
 
 // Node runs the chains. It is the only place that spawns and poisons actors.
@@ -54,6 +58,12 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	panics := set.NewCounter("tidemark_actor_panics_total")
 
 	for _, spec := range specs {
+		if spec.Member != nil {
+			if err := checkJoined(store, spec.Config.Ledger.Chain); err != nil {
+				return nil, errors.Join(err, n.Stop(context.Background()))
+			}
+		}
+
 		ctx, cancel := context.WithCancel(context.Background())
 		source := spec.Feed
 		if spec.Config.Archive != nil {
@@ -62,7 +72,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 		a := &chainActor{
 			config: spec.Config, store: store, board: board, feed: source, every: every,
 			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
-			panics: panics.Inc, ctx: ctx, cancel: cancel,
+			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
 		}
 		n.spawn(a)
 		newGauges(set, board, spec.Config.Ledger.Chain, a.now)
@@ -148,6 +158,9 @@ func (n *Node) command(id market.ChainID, do func(*chainActor) error) error {
 func (n *Node) Stop(ctx context.Context) error {
 	for _, a := range n.chains {
 		a.cancel()
+		if a.member != nil {
+			a.member.Stop()
+		}
 	}
 	for _, pid := range n.pids {
 		<-n.engine.PoisonCtx(ctx, pid).Done()

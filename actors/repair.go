@@ -62,6 +62,9 @@ func nextPause(last time.Duration) time.Duration {
 // openOrRebuild opens the chain, or builds it again if its stored data is damaged: the
 // store remembers that until the data is dropped.
 func (a *chainActor) openOrRebuild(config chain.Config) (*chain.Chain, error) {
+	if a.member != nil {
+		return a.openMember(config)
+	}
 	if damage := a.store.Damaged(config.Ledger.Chain); damage != nil {
 		return chain.Rebuild(config, a.store, a.board, damage)
 	}

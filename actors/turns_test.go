@@ -68,7 +68,7 @@ func TestOneRefreshAtATime(t *testing.T) {
 	gate := make(chan struct{})
 	quiet := slog.New(slog.DiscardHandler)
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet,
-		Tee: func(id market.ChainID, _ []byte) error {
+		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
 			if commits.Add(1); inside.Add(1) > 1 {
 				t.Errorf("chain %d commits beside another one", id)
 			}
@@ -77,7 +77,7 @@ func TestOneRefreshAtATime(t *testing.T) {
 				t.Errorf("chain %d gave its turn away before its commit", id)
 			}
 			inside.Add(-1)
-			return nil
+			return nil, nil
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -155,9 +155,9 @@ func TestPaceFollowsTheWork(t *testing.T) {
 	var slow atomic.Int64 // a commit
 	store, err := storage.Open(t.TempDir(), storage.Options{
 		Logger: slog.New(slog.DiscardHandler),
-		Tee: func(market.ChainID, []byte) error {
+		Tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
 			time.Sleep(time.Duration(slow.Load()))
-			return nil
+			return nil, nil
 		},
 	})
 	if err != nil {

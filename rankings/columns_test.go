@@ -13,6 +13,7 @@ import (
 // before are the same as columns computed anew, after each kind of change.
 func TestColumnsFollowChanges(t *testing.T) {
 	w := newTestWorld(t, 900)
+	var followed *rankings.View
 	f := func(name string, change func()) {
 		t.Helper()
 		change()
@@ -20,6 +21,16 @@ func TestColumnsFollowChanges(t *testing.T) {
 		anew, _ := rankings.Build(nil, w.state(), 1)
 		if diff := rankings.ColumnsDiff(w.view, anew); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+
+		// A node that follows gets there without sorting.
+		var err error
+		followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := rankings.ColumnsDiff(followed, anew); diff != "" {
+			t.Errorf("%s, followed: %s", name, diff)
 		}
 	}
 	every := func(change func(i uint32)) func() {

@@ -111,11 +111,7 @@ func (o *orderBuilder) rowsByStatus(closed bool) []uint32 {
 
 // markPassing returns, by rank, the ids that the default filters admit.
 func (o *orderBuilder) markPassing(id orderID, ids []uint32) *block.Bitmap {
-	standard := o.view.columns.defaultPositions
-	if id.ofPools() {
-		standard = o.view.columns.safePools
-	}
-
+	standard := o.view.columns.standard(id)
 	passing := block.NewBitmap(uint32(len(ids)))
 	inStrides(len(ids), o.pause, func(from, to int) {
 		for rank := from; rank < to; rank++ {

@@ -108,6 +108,9 @@ func (c *checker) checkChain() (err error) {
 	defer catchDamage(&err)
 
 	h, ok, err := c.s.readHead(c.chain)
+	if dropped, _ := c.s.heads.get(c.chain); err == nil && !ok && dropped.dropped {
+		return c.checkDropped()
+	}
 	if err != nil || !ok {
 		return errors.Join(err, errors.New("there are keys but no head record"))
 	}
@@ -132,6 +135,25 @@ func (c *checker) checkChain() (err error) {
 
 	c.compareTotals()
 	return nil
+}
+
+// checkDropped checks that a chain that was dropped has nothing but its place.
+func (c *checker) checkDropped() (err error) {
+	it, err := c.s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendChain(nil, c.chain), UpperBound: appendChainEnd(nil, c.chain),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+
+	place := appendKind(nil, c.chain, kindPlace)
+	for ok := it.First(); ok; ok = it.Next() {
+		if string(it.Key()) != string(place) {
+			c.report("key %x is left of a chain that was dropped", it.Key())
+		}
+	}
+	return it.Error()
 }
 
 // checkUndos checks that the undos lead from the head back without a gap.

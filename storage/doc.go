@@ -11,6 +11,7 @@
 //	Leaf             the bytes of a leaf                       leaves.go
 //	Transactions, PoolDays, TickDays, HourPrices               series.go
 //	Undos            the undos, for a ledger that continues    restore.go
+//	Follow(batch)    a batch that another node committed       follow.go
 //	Check            verifies every invariant                  check.go
 //
 // Accounts are in another database (accountstore.go), so that nothing that happens

@@ -24,7 +24,9 @@ import (
 //	   market.Position.Timed), those minted from then on do; its windows of 30 days
 //	   are not known until the days are there (see market.State.DaysFrom)
 //	6  2026-11: the ends of hours of pools and ticks. A store in format 3 to 5 opens;
-//	   its hours begin with the day after (see market.State.HoursFrom)
+//	   its hours begin with the day after (see market.State.HoursFrom). Later in
+//	   2026-11, still 6: nodes of a cluster have the key of a chain's Place, which
+//	   others do not have and programs that do not know it never read
 const (
 	Format       = 6
 	OldestFormat = 3 // that this program reads

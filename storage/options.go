@@ -29,10 +29,11 @@ type Options struct {
 	// otherwise the store is opened as it is, or refused. nil: it is never dropped.
 	Rebuild func() bool
 
-	// Tee receives every batch of a chain before it is committed; see
-	// Replica.ApplyBatch. It must not keep the bytes. If it fails, nothing is
+	// Tee receives every batch of a chain before it is committed, with the note of
+	// its cut; see Replica.ApplyBatch. It must not keep the bytes. What it returns is
+	// committed with the batch as the chain's Place. If it fails, nothing is
 	// committed. nil: none.
-	Tee func(chain market.ChainID, batch []byte) error
+	Tee func(chain market.ChainID, batch, note []byte) (place []byte, err error)
 
 	// Requests returns how many requests have come so far. While they come, flushes
 	// and compactions pause more often. nil: they never come.

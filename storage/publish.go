@@ -27,6 +27,8 @@ type Cut struct {
 	// Publication is nil while the chain catches up.
 	Publication *block.Publication
 	Confirmed   int64 // unix milliseconds at which State.Head was seen to be the chain's
+	// Note goes to Options.Tee with the batch. It is not stored.
+	Note []byte
 	// Pause is called every 100 µs or so while the batch is built; nil: never.
 	Pause func()
 }
@@ -48,6 +50,7 @@ type writer struct {
 	// sequence is the number of the last commit.
 	sequence uint64
 	marked   bool // the first commit has its mark
+	placed   bool // the chain has a Place
 	// lost is set when the chain's data was removed with that of another chain. It
 	// must be dropped before the next commit.
 	lost *Damage
@@ -88,7 +91,7 @@ func (s *Store) Commit(cut *Cut) error {
 	w.pause = cut.Pause
 	next := w.fillBatch(cut)
 	size := w.batch.Len()
-	err := w.commitBatch(s)
+	err := w.commitBatch(s, cut.Note)
 	if err == nil {
 		w.sequence++
 		w.last, w.state, w.marked = next, cut.State, true
@@ -125,6 +128,11 @@ func (w *writer) prepareBatch(s *Store) error {
 		return s.reportDamage(w.chain, "commits", err)
 	}
 	w.marked = len(marks) > 0
+	place, err := s.Place(w.chain)
+	if err != nil {
+		return err
+	}
+	w.placed = place != nil
 
 	// After a rollback numbers go on from the acknowledged one.
 	acknowledged, _ := s.heads.get(w.chain)
@@ -141,14 +149,33 @@ func (w *writer) resetBatch(s *Store) {
 	w.batch.Reset()
 }
 
-// commitBatch makes the batch durable.
-func (w *writer) commitBatch(s *Store) error {
-	if s.opts.Tee != nil {
-		if err := s.opts.Tee(w.chain, w.batch.Repr()); err != nil {
-			return err
-		}
+// commitBatch passes the batch to Options.Tee and makes it durable.
+func (w *writer) commitBatch(s *Store, note []byte) error {
+	if err := w.teeBatch(s, note); err != nil {
+		return err
 	}
 	return s.db.Apply(w.batch, pebble.Sync)
+}
+
+// teeBatch passes the batch to Options.Tee and adds the chain's new Place. A commit
+// without a Tee has none: what the store holds then is no longer what others have.
+func (w *writer) teeBatch(s *Store, note []byte) error {
+	key := appendKind(w.key[:0], w.chain, kindPlace)
+	if s.opts.Tee == nil {
+		if w.placed {
+			w.deleteKey(key)
+		}
+		w.placed = false
+		return nil
+	}
+
+	place, err := s.opts.Tee(w.chain, w.batch.Repr(), note)
+	if err != nil {
+		return err
+	}
+	w.setKey(key, place)
+	w.placed = true
+	return nil
 }
 
 // fillBatch fills the batch and returns the head that it ends with.

@@ -28,11 +28,11 @@ func newTeed(t *testing.T, chain market.ChainID) *teed {
 	t.Helper()
 	x := &teed{t: t, chain: chain}
 	opts := testOptions(vfs.NewMem())
-	opts.Tee = func(chain market.ChainID, batch []byte) error {
+	opts.Tee = func(chain market.ChainID, batch, _ []byte) ([]byte, error) {
 		if chain == x.chain {
 			x.batches = append(x.batches, slices.Clone(batch))
 		}
-		return nil
+		return []byte("here"), nil
 	}
 
 	var err error
@@ -292,11 +292,11 @@ func TestTeeRefusesACommit(t *testing.T) {
 	refused := errors.New("no quorum")
 	opts := testOptions(vfs.NewMem())
 	fail := false
-	opts.Tee = func(market.ChainID, []byte) error {
+	opts.Tee = func(market.ChainID, []byte, []byte) ([]byte, error) {
 		if fail {
-			return refused
+			return nil, refused
 		}
-		return nil
+		return nil, nil
 	}
 	s, err := Open("data", opts)
 	if err != nil {
@@ -329,9 +329,9 @@ func FuzzReplica(f *testing.F) {
 	for seed := range uint64(3) {
 		s, err := Open("data", testOptions(vfs.NewMem()))
 		must(err)
-		s.opts.Tee = func(_ market.ChainID, batch []byte) error {
+		s.opts.Tee = func(_ market.ChainID, batch, _ []byte) ([]byte, error) {
 			f.Add(slices.Clone(batch))
-			return nil
+			return nil, nil
 		}
 		must(s.Commit(newRig(seed, 1).cut(1, true)))
 		must(s.Close())

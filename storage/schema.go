@@ -25,6 +25,7 @@ const (
 	kindDirectory kind = 0x02 // -
 	kindCommit    kind = 0x03 // -
 	kindMark      kind = 0x04 // 0 or the number of the last commit(8); see marks.go
+	kindPlace     kind = 0x05 // -; only on a node of a cluster; see follow.go
 
 	// From 0x10: the tables, row(4), or row(4) part(1) for a table that stores a
 	// row in parts. tables.go has their kinds.
@@ -65,6 +66,7 @@ func allKinds() map[kind]keyKind {
 	add(layout{kindDirectory, "directory", 0}, -1, -1)
 	add(layout{kindCommit, "commit", 0}, -1, -1)
 	add(layout{kindMark, "commit mark", 8}, -1, -1)
+	add(layout{kindPlace, "place", 0}, -1, -1)
 	add(layout{kindUndo, "undos", 8}, -1, -1)
 	add(layout{kindLeaf, "leaves", 8}, -1, -1)
 	for i, t := range tables {

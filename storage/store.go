@@ -207,6 +207,15 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 // DropChain deletes all data of a chain before a resync. A State restored from
 // it may only be read afterwards if it is warm.
 func (s *Store) DropChain(chain market.ChainID) error {
+	return s.dropChain(chain, func(w *writer) error { return w.teeBatch(s, nil) })
+}
+
+// ForgetChain is DropChain on this node alone: Options.Tee does not hear of it.
+func (s *Store) ForgetChain(chain market.ChainID) error {
+	return s.dropChain(chain, func(*writer) error { return nil })
+}
+
+func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 	if err := s.checkWritable(); err != nil {
 		return err
 	}
@@ -215,6 +224,12 @@ func (s *Store) DropChain(chain market.ChainID) error {
 	w := s.writerOf(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
+	w.resetBatch(s) // the head is not read: it may be damaged
+	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
+	if err := tee(w); err != nil {
+		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
+	}
 
 	// Record first that there is nothing to lose any more.
 	acknowledged, _ := s.heads.get(chain)
@@ -227,9 +242,7 @@ func (s *Store) DropChain(chain market.ChainID) error {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 
-	w.resetBatch(s) // the head is not read: it may be damaged
-	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
-	if err := w.commitBatch(s); err != nil {
+	if err := s.db.Apply(w.batch, pebble.Sync); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)
 	}
 	w.last, w.known, w.state, w.lost, w.marked = noHead(), true, nil, nil, false

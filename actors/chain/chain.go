@@ -26,6 +26,8 @@ type Config struct {
 	// UnavailableAfter is how far behind its chain's head, in the chain's own
 	// time, a ledger may be and still publish generations.
 	UnavailableAfter time.Duration
+	// Shared: other nodes follow the commits of this one.
+	Shared bool
 	// Opened is now, on the clock by which readers judge how old data is; zero:
 	// stored times are believed as they are.
 	Opened  time.Time
@@ -50,6 +52,9 @@ type Chain struct {
 	committed  time.Duration                  // that the last commit took
 	backlog    int                            // events applied and not committed
 	unkept     error                          // why the archive lacks a span; nil: it does not
+
+	following bool             // another node writes the chain
+	replica   *storage.Replica // what that one has committed; nil before Load
 
 	confirmed confirmation
 	refused   refusal
@@ -76,7 +81,7 @@ func (c *Chain) Status() rankings.ChainStatus { return c.status }
 // Transactions returns how many entries the histories of its positions have.
 func (c *Chain) Transactions() uint64 { return c.ledger.Freeze().Transactions }
 
-// Loaded reports whether the chain can advance.
+// Loaded reports whether the chain can advance. One that another node writes cannot.
 func (c *Chain) Loaded() bool { return c.ledger != nil }
 
 // Cursor returns where the feed goes on. It must not be called before Load.

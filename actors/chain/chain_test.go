@@ -32,6 +32,9 @@ type stage struct {
 	feed  *sim.Feed
 	chain *Chain
 	now   time.Time
+
+	tee     func(market.ChainID, []byte, []byte) ([]byte, error)
+	follows bool // the chain is opened as one that another node writes
 }
 
 var (
@@ -53,7 +56,12 @@ func newStage(t *testing.T) *stage {
 // newLongStage is a stage with a history of so many days.
 func newLongStage(t *testing.T, days int) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), now: time.Unix(genesis+int64(days)*market.Day, 0)}
+	return (&stage{}).start(t, days)
+}
+
+func (s *stage) start(t *testing.T, days int) *stage {
+	t.Helper()
+	s.t, s.dir, s.now = t, t.TempDir(), time.Unix(genesis+int64(days)*market.Day, 0)
 	source, err := sim.New(sim.Config{
 		Chain: 1, Seed: 3, Positions: 120, Pools: 20, Days: days, Genesis: genesis, StartBlock: 100,
 		PositionManager: manager, Stables: stables, Wrapped: wrapped,
@@ -73,18 +81,23 @@ func newLongStage(t *testing.T, days int) *stage {
 func (s *stage) open() {
 	s.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(s.dir, storage.Options{Logger: quiet})
+	store, err := storage.Open(s.dir, storage.Options{Logger: quiet, Tee: s.tee})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 
+	open := Open
+	if s.follows {
+		open = Follow
+	}
 	params := value.DefaultParams()
 	params.Stables, params.WrappedNative = stables, wrapped
 	s.store, s.board = store, new(rankings.Board)
-	s.chain, err = Open(Config{
+	s.chain, err = open(Config{
 		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 100},
 		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute, Opened: s.now,
-		Log: quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
+		Shared: s.tee != nil,
+		Log:    quiet, Metrics: NewMetrics(metrics.NewSet(), 1),
 	}, store, s.board)
 	if err != nil {
 		s.t.Fatal(err)

@@ -15,6 +15,7 @@ type Metrics struct {
 	reverts *metrics.Counter
 	refresh *metrics.PrometheusHistogram
 	commit  *metrics.PrometheusHistogram
+	follow  *metrics.PrometheusHistogram
 }
 
 // NewMetrics makes the counters of a chain on set.
@@ -26,5 +27,6 @@ func NewMetrics(set *metrics.Set, id market.ChainID) *Metrics {
 		reverts: set.NewCounter(name("tidemark_chain_reverts_total")),
 		refresh: set.NewPrometheusHistogram(name("tidemark_chain_refresh_seconds")),
 		commit:  set.NewPrometheusHistogram(name("tidemark_chain_commit_seconds")),
+		follow:  set.NewPrometheusHistogram(name("tidemark_chain_follow_seconds")),
 	}
 }

@@ -14,20 +14,27 @@ import (
 // generation that is damaged is not served; Load and Refresh build another.
 func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
 	c := &Chain{Config: cfg, store: store, board: board, everything: true}
-	c.status.Enabled, c.status.Offline = true, store.Offline(c.ID())
-	kept, err := store.Restore(c.ID())
-	if err != nil {
+	if err := c.open(); err != nil {
 		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Chain) open() error {
+	c.status.Enabled, c.status.Offline = true, c.store.Offline(c.ID())
+	kept, err := c.store.Restore(c.ID())
+	if err != nil {
+		return err
 	}
 
 	// Generations of commits that the store has lost are not numbered again.
-	c.generation = store.LastGeneration(c.ID())
-	if r := store.Rollback(c.ID()); r != nil {
+	c.generation = c.store.LastGeneration(c.ID())
+	if r := c.store.Rollback(c.ID()); r != nil {
 		c.status.Repair, c.repairTo = r.String(), r.Block
 	}
 	if kept == nil {
 		c.beginAnew()
-		return c, nil
+		return nil
 	}
 
 	c.kept, c.generation = kept, max(c.generation, kept.Generation)
@@ -38,12 +45,12 @@ func Open(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, erro
 		} else {
 			view.Confirm(c.believeStored(kept.Confirmed))
 			c.view = view
-			board.Publish(view)
+			c.showStored(view)
 		}
 	}
 
 	c.publishStatus()
-	return c, nil
+	return nil
 }
 
 // Rebuild drops the damaged data of a chain and opens it empty.
@@ -92,7 +99,7 @@ func (c *Chain) beginAnew() {
 	c.prices, c.stats, c.stale = market.Table[market.Price]{}, market.Table[market.PoolStats]{}, nil
 	c.confirmed, c.refused, c.unkept, c.reverted = confirmation{}, refusal{}, nil, false
 	c.status = rankings.ChainStatus{
-		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair,
+		Enabled: true, Offline: c.status.Offline, Repair: c.status.Repair, Role: c.status.Role,
 	}
 	c.publishStatus()
 }
@@ -108,6 +115,9 @@ func (c *Chain) ledgerConfig() ledger.Config {
 // 100 µs or so of work. It changes nothing
 // that a reader sees, so readers may run at the same time; other calls may not.
 func (c *Chain) Load(stop func() bool) error {
+	if c.following {
+		return c.loadReplica()
+	}
 	if c.ledger != nil {
 		return nil
 	}
@@ -119,26 +129,17 @@ func (c *Chain) Load(stop func() bool) error {
 		return errors.New("stopped while loading")
 	}
 
-	st := c.kept.State
-	c.ledger = ledger.From(c.ledgerConfig(), st, undos, func() { stop() })
-	for i := range st.Tokens.Len() {
-		if t := st.Tokens.At(i); t.BadDecimals {
-			c.missing = append(c.missing, t.Address)
-		}
-	}
-	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
-
-	// Stats of an earlier format have no windows of an hour.
-	c.stale = make([]bool, st.Pools.Len())
-	for i := range min(c.stats.Len(), st.Pools.Len()) {
-		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
-	}
+	c.continueFrom(c.kept.State, undos, func() { stop() })
 	return nil
 }
 
 // Complete gives the view of the loaded records what every question needs. pause is
 // called every 100 µs or so of work.
 func (c *Chain) Complete(pause func()) {
+	if c.following {
+		c.completeReplica(pause)
+		return
+	}
 	c.kept = nil
 	c.status.QuarantinedPools = c.ledger.QuarantinedPools()
 	c.publishStatus()

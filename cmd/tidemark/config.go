@@ -34,6 +34,7 @@ type Config struct {
 	Sim      SimConfig
 	Prices   PricesConfig
 	UI       UIConfig
+	Cluster  ClusterConfig
 
 	Chains []ChainConfig
 	Plans  []accounts.Plan
@@ -72,6 +73,19 @@ type MeteringConfig struct {
 // UIConfig says what the pages show.
 type UIConfig struct {
 	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
+}
+
+// ClusterConfig joins nodes that share their chains; see actors/cluster. Each node keeps
+// its own accounts.
+type ClusterConfig struct {
+	NATS        []string `about:"addresses of the NATS servers, nats://HOST:PORT; empty: this node is alone"`
+	Name        string   `about:"of this node; no two nodes of a cluster may have the same"`
+	Credentials string   `about:"file with the credentials for NATS; empty: none"`
+	TLSCa       string   `about:"PEM file with the authorities of the NATS servers; empty: those of the system"`
+	TLSCert     string   `about:"PEM file with this node's certificate for NATS; empty: none"`
+	TLSKey      string   `about:"PEM file with its private key"`
+	Monitoring  []string `about:"addresses of the servers' monitoring, http://HOST:8222, to check that they sync"`
+	Writes      []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
 }
 
 // SimConfig shapes the simulated market.
@@ -133,6 +147,7 @@ func defaultConfig() Config {
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
+		Cluster:  ClusterConfig{Writes: []string{writesAll}},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),

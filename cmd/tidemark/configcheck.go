@@ -77,6 +77,7 @@ func (l *loaded) check() {
 	l.refuse(l.checkListen("listen", l.Listen))
 	l.refuse(l.checkListen("ops-listen", l.OpsListen))
 	l.refuse(l.checkTLS())
+	l.checkCluster()
 	if l.Prices.File != "" && l.Prices.URL != "" {
 		l.refuse(fmt.Errorf("%sprices.file and prices.url are both set; give one of them", l.placeOf("prices.url")))
 	}

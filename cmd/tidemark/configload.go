@@ -27,6 +27,10 @@ type loaded struct {
 
 	// acceptLost is a flag alone: nobody accepts a loss in advance.
 	acceptLost bool
+	// insecureCluster is one too: a cluster that may lose data is no setting.
+	insecureCluster bool
+	// history identifies the cluster's stream, once a node has joined; empty without one.
+	history string
 	// reload loads the configuration again, from where it came.
 	reload func() (*loaded, error)
 

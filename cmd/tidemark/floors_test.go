@@ -20,11 +20,11 @@ var floors = [][]string{
 		"bench/mutants/planted",
 		"edge/consistency", "edge/docs", "edge/telemetry", "edge/client/go", "edge/client/typegen",
 	},
-	{"rankings/market", "edge/ui", "bench/process", "bench/mutants"},
+	{"rankings/market", "edge/ui", "actors/cluster/natstest", "bench/process", "bench/mutants"},
 	{"rankings/field", "rankings/ledger", "rankings/value", "rankings/script", "actors/feed", "actors/feed/endpoint", "bench/load"},
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
-	{"edge/gate", "edge/pages", "edge/admin", "edge/stream"},
+	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
 	{"actors", "edge", "bench/corpus"},
 	{"bench/peers", "bench/oracle/backfill"},
 	{"bench"},
@@ -40,6 +40,7 @@ var owners = map[string][]string{
 	"github.com/ethereum/go-ethereum":  {"actors/feed/endpoint", "bench/oracle/backfill"},
 	"github.com/holiman/uint256":       {"rankings/clmath"},
 	"github.com/parquet-go/parquet-go": {"actors/feed/cryo"},
+	"github.com/nats-io":               {"actors/cluster", "actors/cluster/natstest"},
 }
 
 // strangers never import each other: what moves and what is asked.

@@ -58,11 +58,11 @@ func TestGuides(t *testing.T) {
 	guides.binary = readme.binary
 	for _, name := range []string{
 		"start", "rankings", "paging", "stream", "flags", "prices", "units", "errors", "clients", "reference",
-		"operating", "settings", "chains", "trust",
+		"operating", "settings", "chains", "cluster", "trust",
 	} {
 		guides.run(name, filepath.Join(root, "edge/docs", name+".md"))
 	}
-	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 14 {
+	if files, _ := filepath.Glob(filepath.Join(root, "edge/docs/*.md")); len(files) != 15 {
 		t.Errorf("there are %d guides", len(files))
 	}
 }

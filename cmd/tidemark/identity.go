@@ -12,6 +12,9 @@ import (
 	"tidemark/storage"
 )
 
+// historyName is the stream of cuts that the data was taken from; see cluster.History.
+const historyName = "cluster.stream"
+
 // identityOf is what the data of a configuration depends on: data made with
 // one cannot be continued with another.
 func (l *loaded) identityOf() []storage.Pair {
@@ -32,6 +35,9 @@ func (l *loaded) identityOf() []storage.Pair {
 		}
 	}
 
+	if l.history != "" {
+		pairs = append(pairs, storage.Pair{Name: historyName, Value: l.history})
+	}
 	for _, c := range l.Chains {
 		if c.Enabled {
 			name := fmt.Sprintf("chain %d ", c.ID)
@@ -47,7 +53,8 @@ func (l *loaded) identityOf() []storage.Pair {
 
 // settleIdentity fixes sim.genesis and compares the configuration with what
 // the data was made with. Chains that the data does not have yet are added.
-func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
+// agree asks what all nodes of the cluster have under a name; nil: there is no cluster.
+func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.Time) error {
 	kept := store.Identity()
 	find := func(name string) (string, bool) {
 		i := slices.IndexFunc(kept, func(p storage.Pair) bool { return p.Name == name })
@@ -57,7 +64,7 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 		return kept[i].Value, true
 	}
 
-	if err := l.settleGenesis(find, now); err != nil {
+	if err := l.settleGenesis(find, agree, now); err != nil {
 		return err
 	}
 
@@ -65,8 +72,12 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 	for _, p := range wanted {
 		have, ok := find(p.Name)
 		switch {
-		case !ok && (len(kept) == 0 || p.Name[:5] == "chain"):
+		case !ok && (len(kept) == 0 || p.Name[:5] == "chain" || p.Name == historyName):
 			all = append(all, p)
+		case p.Name == historyName && have != p.Value:
+			return fmt.Errorf("the data in %s was made in another cluster, or its NATS servers have lost "+
+				"everything: its stream is of %s, that of the servers of %s; start this node with an empty "+
+				"data directory", l.Data, have, p.Value)
 		case have != p.Value:
 			return l.otherIdentity(p.Name, have, p.Value)
 		}
@@ -79,8 +90,8 @@ func (l *loaded) settleIdentity(store *storage.Store, now time.Time) error {
 		}
 	}
 
-	if len(all) == len(kept) {
-		return nil
+	if err := l.checkAgreed(agree); err != nil || len(all) == len(kept) {
+		return err
 	}
 	return store.SetIdentity(all)
 }
@@ -93,13 +104,44 @@ func (l *loaded) otherIdentity(name, have, want string) error {
 		l.Data, name, cmp.Or(have, "unset"), cmp.Or(want, "unset"), cmp.Or(have, "none"))
 }
 
-// settleGenesis takes the genesis from the data, or on the first start from
-// the clock.
-func (l *loaded) settleGenesis(find func(string) (string, bool), now time.Time) error {
+// agreement returns what the nodes of a cluster have agreed on under a name, which is
+// value if no node has said another one before.
+type agreement func(name, value string) (agreed string, err error)
+
+// checkAgreed compares the configuration with those of the other nodes.
+func (l *loaded) checkAgreed(agree agreement) error {
+	if agree == nil {
+		return nil
+	}
+
+	for _, p := range l.identityOf() {
+		agreed, err := agree(p.Name, p.Value)
+		if err != nil {
+			return err
+		}
+		if agreed != p.Value {
+			return fmt.Errorf("the cluster's data is made with %s %s; the configuration of this node says %s",
+				p.Name, agreed, p.Value)
+		}
+	}
+	return nil
+}
+
+// settleGenesis takes the genesis from the data, or on the first start from the cluster
+// or the clock.
+func (l *loaded) settleGenesis(find func(string) (string, bool), agree agreement, now time.Time) error {
 	if !l.Sim.Genesis.IsZero() {
 		return nil
 	}
-	if text, ok := find("sim.genesis"); ok {
+	text, ok := find("sim.genesis")
+	if !ok && agree != nil && l.Feed == "sim" {
+		var err error
+		if text, err = agree("sim.genesis", l.genesisAt(now).Format(time.RFC3339)); err != nil {
+			return err
+		}
+		ok = true
+	}
+	if ok {
 		genesis, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			return fmt.Errorf("the data in %s has the sim.genesis %q: %w", l.Data, text, err)
@@ -108,6 +150,11 @@ func (l *loaded) settleGenesis(find func(string) (string, bool), now time.Time) 
 		return nil
 	}
 
-	l.Sim.Genesis = now.UTC().Add(-time.Duration(l.Sim.Days) * market.Day * time.Second).Truncate(time.Hour)
+	l.Sim.Genesis = l.genesisAt(now)
 	return nil
+}
+
+// genesisAt returns the genesis of a market whose history ends now.
+func (l *loaded) genesisAt(now time.Time) time.Time {
+	return now.UTC().Add(-time.Duration(l.Sim.Days) * market.Day * time.Second).Truncate(time.Hour)
 }

@@ -27,7 +27,7 @@ func TestIdentity(t *testing.T) {
 			l.Chains[i].Enabled = i == 0
 		}
 		change(&l.Config)
-		return l, l.settleIdentity(store, start.Add(after))
+		return l, l.settleIdentity(store, nil, start.Add(after))
 	}
 	same := func(*Config) {}
 	refused := func(change func(c *Config), name, have, want string) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/actors/cluster/natstest"
 	"tidemark/bench/process"
 	"tidemark/edge/telemetry"
 )
@@ -65,7 +66,7 @@ func scrape(t *testing.T, text string) map[string]*exposed {
 }
 
 // What nodes expose is what the list says: a node of a simulated market that was
-// asked, and one that reads chains from a node which does not answer.
+// asked, and one of a cluster that reads chains from a node which does not answer.
 func TestMetricsAreListed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodes")
@@ -75,7 +76,8 @@ func TestMetricsAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead.Close()
-	config := "feed = \"rpc\"\n"
+	servers := natstest.Start(t, 1, false)
+	config := fmt.Sprintf("feed = \"rpc\"\n[cluster]\nnats = [%q]\nname = \"reader\"\n", servers.URLs()[0])
 	for _, id := range []int{1, 42161, 43114} {
 		config += fmt.Sprintf("[[chains]]\nid = %d\nrpc = [\"http://%s\"]\n", id, dead.Addr())
 	}
@@ -85,7 +87,7 @@ func TestMetricsAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	reader := exec.Command("tidemark", "serve", "--config", path, "--data", filepath.Join(dir, "data"),
+	reader := exec.Command("tidemark", "serve", "--insecure-cluster", "--config", path, "--data", filepath.Join(dir, "data"),
 		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
 	var logs process.Output
 	reader.Stderr = &logs

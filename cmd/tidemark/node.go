@@ -12,6 +12,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors"
+	"tidemark/actors/cluster"
 	"tidemark/edge"
 	"tidemark/edge/admin"
 	"tidemark/edge/pages"
@@ -33,6 +34,7 @@ type node struct {
 	failed chan error // a listener ended by itself
 
 	set      *metrics.Set
+	cluster  *cluster.Cluster // nil without one
 	store    *storage.Store
 	books    *storage.Accounts
 	registry *registry.Registry
@@ -60,7 +62,9 @@ type node struct {
 func (n *node) start() error {
 	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
 	n.metrics = newNodeMetrics(n.set)
-	for _, step := range []func() error{n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers} {
+	for _, step := range []func() error{
+		n.joinCluster, n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -79,7 +83,7 @@ func (n *node) openStores() error {
 		return adviseMarket(n.Data, err)
 	}
 	n.addPart("market store", func(context.Context) error { return n.store.Close() })
-	if err := n.settleIdentity(n.store, time.Now()); err != nil {
+	if err := n.settleIdentity(n.store, n.agreement(), time.Now()); err != nil {
 		return err
 	}
 
@@ -93,10 +97,65 @@ func (n *node) openStores() error {
 	return nil
 }
 
+// joinCluster connects to the other nodes, if there are any.
+func (n *node) joinCluster() (err error) {
+	if !n.clustered() {
+		return nil
+	}
+
+	c := &n.Cluster
+	n.cluster, err = cluster.Open(context.Background(), cluster.Config{
+		Servers: c.NATS, Name: c.Name, Credentials: c.Credentials,
+		TLSCa: c.TLSCa, TLSCert: c.TLSCert, TLSKey: c.TLSKey, Monitoring: c.Monitoring,
+		Insecure: n.insecureCluster, Metrics: n.set, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.history = n.cluster.History()
+	n.addPart("cluster", func(context.Context) error {
+		n.cluster.Close()
+		return nil
+	})
+	return nil
+}
+
+// agreement is that of the cluster; nil without one.
+func (n *node) agreement() agreement {
+	if n.cluster == nil {
+		return nil
+	}
+	return func(name, value string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
+		defer cancel()
+		return n.cluster.Agree(ctx, name, value)
+	}
+}
+
+// shareChains has the chains written and followed by the nodes of the cluster.
+func (n *node) shareChains(specs []actors.ChainSpec) (err error) {
+	if n.cluster == nil {
+		return nil
+	}
+	for i := range specs {
+		config := &specs[i].Config
+		id := config.Ledger.Chain
+		config.Shared = true
+		if specs[i].Member, err = n.cluster.Chain(id, n.Cluster.mayWrite(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (n *node) storeOptions() storage.Options {
-	return storage.Options{
+	options := storage.Options{
 		Metrics: n.set, Logger: n.log, Rebuild: n.hasArchives, Requests: n.board.Requests,
 	}
+	if n.cluster != nil {
+		options.Tee = n.cluster.Tee
+	}
+	return options
 }
 
 // listenAll binds the listeners before an account or a key is made: a start on
@@ -177,6 +236,9 @@ func (n *node) startChains() error {
 
 	specs, err := n.chainSpecs(external, n.store.Guard().ReadOnly, n.set, n.log)
 	if err != nil {
+		return err
+	}
+	if err := n.shareChains(specs); err != nil {
 		return err
 	}
 	n.answers = map[market.ChainID]func() []value.FeedPrice{}

@@ -87,7 +87,7 @@ func (l *loaded) openStopped(log *slog.Logger) (*storage.Store, error) {
 	if err != nil {
 		return nil, adviseMarket(l.Data, err)
 	}
-	if err := l.settleIdentity(store, time.Now()); err != nil {
+	if err := l.settleIdentity(store, nil, time.Now()); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

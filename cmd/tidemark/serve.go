@@ -29,6 +29,7 @@ type ServeCmd struct {
 	Drain string `help:"How long a stopping node answers on (0s)." placeholder:"DURATION"`
 
 	AcceptLostAccounts bool `help:"Start although accounts, keys or usage that were written are missing."`
+	InsecureCluster    bool `help:"Join a cluster whose servers may lose data: fewer than three, or without sync."`
 }
 
 // An ordered stop gives every part a time of its own, so that one that hangs
@@ -47,7 +48,7 @@ func (c *ServeCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	l.acceptLost = c.AcceptLostAccounts
+	l.acceptLost, l.insecureCluster = c.AcceptLostAccounts, c.InsecureCluster
 	return l.serve()
 }
 

@@ -130,6 +130,9 @@ func (s setting) setList(raw []any) error {
 	list := reflect.MakeSlice(s.value.Type(), len(raw), len(raw))
 	for i, v := range raw {
 		item := setting{name: fmt.Sprintf("%s[%d]", s.name, i), value: list.Index(i)}
+		if id, ok := v.(int64); ok && item.value.Kind() == reflect.String {
+			v = strconv.FormatInt(id, 10) // a chain's id among words
+		}
 		if err := item.set(v); err != nil {
 			return err
 		}

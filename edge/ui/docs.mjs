@@ -7,7 +7,7 @@ import { Marked } from "marked";
 const docs = join(dirname(fileURLToPath(import.meta.url)), "../docs");
 
 /** The order of the navigation. */
-const NAMES = ["start", "rankings", "paging", "stream", "flags", "prices", "units", "errors", "clients", "reference", "operating", "settings", "chains", "trust"];
+const NAMES = ["start", "rankings", "paging", "stream", "flags", "prices", "units", "errors", "clients", "reference", "operating", "settings", "chains", "cluster", "trust"];
 
 const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const idOf = (text) => text.toLowerCase().replace(/<[^>]*>|[^\w\s-]/g, "").trim().replace(/\s+/g, "-");

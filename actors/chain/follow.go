@@ -1,0 +1,272 @@
+package chain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+	"tidemark/storage"
+)
+
+// In a cluster one node writes a chain and the others follow it. A follower is a
+// restart that never ends: it takes what the writer committed, and reads no feed. It
+// may become the writer at any cut.
+
+// note is what a follower needs of a refresh beside the batch.
+type note struct {
+	Reverted   bool              `json:",omitempty"` // blocks of the generation before were
+	At         int64             // when it was published, unix milliseconds
+	FeedPrices []value.FeedPrice `json:",omitempty"`
+}
+
+// encode returns the note of a chain whose commits others follow; nil: none do.
+func (n note) encode(shared bool) ([]byte, error) {
+	if !shared {
+		return nil, nil
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		return nil, fmt.Errorf("cannot note the answers of the price feed: %w", err)
+	}
+	return text, nil
+}
+
+// Follow opens the chain as one that another node writes. It serves what the store has
+// at once, as Open does. Load and Complete come next, then Take for every cut.
+func Follow(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
+	c := &Chain{Config: cfg, store: store, board: board, everything: true, following: true}
+	c.status.Role = rankings.Follower
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	c.ledger = nil
+	return c, nil
+}
+
+// showStored puts the view of stored data on the board, without its records. A node that
+// stops to write a chain goes on to serve the view that it has, if it is the same one.
+func (c *Chain) showStored(view *rankings.View) {
+	if on, ok := c.board.Load().Chain(c.ID()); ok && c.following && on.View != nil &&
+		on.View.Generation == view.Generation && on.View.Warm() {
+		c.view = on.View
+		return
+	}
+	c.board.Publish(view)
+}
+
+// Following reports whether another node writes the chain.
+func (c *Chain) Following() bool { return c.following }
+
+// loadReplica is Load of a chain that another node writes.
+func (c *Chain) loadReplica() (err error) {
+	c.replica, err = c.store.Replica(c.ID())
+	return err
+}
+
+// completeReplica is Complete of a chain that another node writes.
+func (c *Chain) completeReplica(pause func()) {
+	c.kept = nil
+	cut := c.replica.Cut()
+	if cut == nil || !cut.Current() {
+		return
+	}
+
+	view, err := rankings.Open(cut.State, cut.Generation, cut.Directory)
+	if err == nil {
+		view, err = rankings.Complete(view, pause)
+	}
+	if err != nil {
+		c.Log.Error("stored generation does not fit its records; waiting for the next one",
+			"chain", c.ID(), "error", err)
+		c.view = nil
+		c.board.Withdraw(c.ID())
+		return
+	}
+	c.showFollowed(view, c.believeStored(cut.Confirmed))
+}
+
+// Take takes the next cut of the writer: into memory, which checks it, into the store
+// with its place, and onto the board. After an error the chain has to be opened again.
+func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause func()) error {
+	started := clock()
+	var n note
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &n); err != nil {
+			return fmt.Errorf("cannot read the note of a cut: %w", err)
+		}
+	}
+	if err := c.replica.ApplyBatch(batch); err != nil {
+		return err
+	}
+	if err := c.store.Follow(c.ID(), batch, place); err != nil {
+		return err
+	}
+
+	if err := c.showCut(c.replica.Cut(), n, pause); err != nil {
+		return err
+	}
+	c.Metrics.follow.Update(clock().Sub(started).Seconds())
+	return nil
+}
+
+// showCut puts the view of a followed cut on the board, if it has a new generation.
+func (c *Chain) showCut(cut *storage.Restored, n note, pause func()) error {
+	if cut == nil { // the writer dropped the chain
+		c.view = nil
+		c.board.Withdraw(c.ID())
+		return nil
+	}
+
+	c.status.LastIndexed = cut.State.Head
+	if c.status.ChainHead.Number < cut.State.Head.Number {
+		c.status.ChainHead = cut.State.Head
+	}
+	c.status.LastIndexedAt = n.At
+	c.publishStatus()
+	if !cut.Current() || c.view != nil && c.view.Generation == cut.Generation {
+		return nil
+	}
+
+	leaves := storedLeaves{c.store}
+	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, leaves, pause)
+	if err != nil {
+		return err
+	}
+	view.FeedPrices = append([]value.FeedPrice{}, n.FeedPrices...)
+	view.Changes = view.ChangesSince(c.view, n.Reverted, n.At, pause)
+	c.showFollowed(view, cut.Confirmed)
+	return nil
+}
+
+func (c *Chain) showFollowed(view *rankings.View, confirmed int64) {
+	view.Confirm(confirmed)
+	c.view, c.generation = view, view.Generation
+	c.board.Publish(view)
+	c.endRepair()
+}
+
+// Promote makes this node the writer of the chain. It must have taken every cut of the
+// writer before it. pause is called every 100 µs or so of work.
+func (c *Chain) Promote(pause func()) {
+	cut, undos := c.replica.Cut(), c.replica.Undos()
+	c.following, c.replica = false, nil
+	c.status.Role = rankings.Writer
+	c.generation = c.store.LastGeneration(c.ID())
+	if cut == nil {
+		c.beginAnew()
+		return
+	}
+
+	c.generation = max(c.generation, cut.Generation)
+	c.continueFrom(cut.State, undos, pause)
+	c.everything = c.view == nil || c.view.State != cut.State // the view may be of an earlier cut
+	c.confirmed = confirmation{}
+	c.publishStatus()
+}
+
+// continueFrom makes the ledger that continues from st, all of which is in memory.
+func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func()) {
+	c.ledger = ledger.From(c.ledgerConfig(), st, undos, pause)
+	c.missing = nil
+	for i := range st.Tokens.Len() {
+		if t := st.Tokens.At(i); t.BadDecimals {
+			c.missing = append(c.missing, t.Address)
+		}
+	}
+	c.prices, c.stats = market.Thaw(st.Prices), market.Thaw(st.Stats)
+
+	// Stats of an earlier format have no windows of an hour.
+	c.stale = make([]bool, st.Pools.Len())
+	for i := range min(c.stats.Len(), st.Pools.Len()) {
+		c.stale[i] = !market.Known(c.stats.At(i).VolumeUsd1h)
+	}
+}
+
+// storedLeaves reads leaves from the store. Each is read once, so none is kept.
+type storedLeaves struct{ store *storage.Store }
+
+// Leaf returns the ids of a leaf.
+func (l storedLeaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	raw, err := l.store.Leaf(chain, number, nil)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := block.DecodeLeaf(raw, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
+	}
+	return ids, nil
+}
+
+// beat is what the writer of a chain tells between two cuts.
+type beat struct {
+	Head          market.Head // of the chain, as its feed saw it
+	LastIndexed   market.Head // of the writer's ledger
+	LastIndexedAt int64
+	ConfirmedAt   int64
+	FailingSince  int64
+	Syncing       bool
+	Stopped       bool
+	StopReason    string
+	Quarantined   int
+	ETASeconds    int64
+	Progress      *rankings.Progress
+	Verified      *rankings.Verification
+
+	Generation, Confirmed int64 // of the view, and when its block was last the chain's head
+}
+
+// Beat returns what followers are told of the chain between two cuts.
+func (c *Chain) Beat() ([]byte, error) {
+	s := &c.status
+	b := beat{
+		Head: s.ChainHead, LastIndexed: s.LastIndexed, LastIndexedAt: s.LastIndexedAt,
+		ConfirmedAt: s.ConfirmedAt, FailingSince: s.FailingSince, Syncing: s.Syncing,
+		Stopped: s.Stopped, StopReason: s.StopReason, Quarantined: s.QuarantinedPools,
+		ETASeconds: s.ETASeconds, Progress: s.Progress, Verified: s.Verified,
+	}
+	if c.view != nil {
+		b.Generation, b.Confirmed = int64(c.view.Generation), c.view.Confirmed()
+	}
+	return json.Marshal(&b)
+}
+
+// Hear takes what the writer told. LastIndexed stays what this node has: the
+// difference is how far it is behind.
+func (c *Chain) Hear(text []byte) error {
+	var b beat
+	if err := json.Unmarshal(text, &b); err != nil {
+		return errors.Join(errors.New("cannot read what the writer of a chain tells"), err)
+	}
+
+	s := &c.status
+	s.ChainHead, s.LastIndexedAt, s.ConfirmedAt = b.Head, b.LastIndexedAt, b.ConfirmedAt
+	s.FailingSince, s.Syncing = b.FailingSince, b.Syncing
+	s.Stopped, s.StopReason, s.QuarantinedPools = b.Stopped, b.StopReason, b.Quarantined
+	s.ETASeconds, s.Progress, s.Verified = b.ETASeconds, b.Progress, b.Verified
+	if c.view != nil && int64(c.view.Generation) == b.Generation {
+		c.view.Confirm(b.Confirmed)
+	}
+	c.publishStatus()
+	return nil
+}
+
+// Refuse notes that this node cannot follow the writer. The next thing that it hears
+// takes the note away.
+func (c *Chain) Refuse(err error) {
+	c.status.Stopped, c.status.StopReason = true, err.Error()
+	c.publishStatus()
+}
+
+// Forget drops the data that this node has of the chain, so that it can be taken from
+// the cluster again.
+func Forget(store *storage.Store, board *rankings.Board, id market.ChainID) error {
+	board.Withdraw(id)
+	return store.ForgetChain(id)
+}

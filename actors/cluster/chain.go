@@ -1,0 +1,328 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tidemark/rankings/market"
+)
+
+// Chain is what a node has of one chain in the cluster. Its methods may be called by any
+// goroutine. Start waits for a call of Next whose context has ended.
+type Chain struct {
+	c       *Cluster
+	id      market.ChainID
+	subject string
+	metrics *chainMetrics
+
+	ctx  context.Context // ends with Stop
+	stop context.CancelFunc
+	wake chan struct{} // a cut was stored, or this node is to write; of capacity 1
+	told atomic.Pointer[[]byte]
+
+	mu sync.Mutex // held by Start, Next and Append
+	// seen is the last message of the subject that this node knows of, also one of a cut
+	// that was never finished.
+	seen uint64
+	at   Place // of the last cut that this node took or appended
+
+	lead lead
+}
+
+// Event is what Next returns. Exactly one field is set.
+type Event struct {
+	Cut   *Cut
+	Beat  []byte // what the writer tells
+	Elect bool   // this node has everything and is to write
+}
+
+// Chain returns the node's end of a chain. mayWrite says that this node writes the
+// chain when no other does.
+func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
+	ch := &Chain{
+		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
+		metrics: newChainMetrics(c.cfg.Metrics, id),
+	}
+	ch.ctx, ch.stop = context.WithCancel(c.ctx)
+	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
+		return nil, fmt.Errorf("cannot listen to the writer of chain %d: %w", id, err)
+	}
+	if mayWrite {
+		c.work.Go(func() { ch.campaign(ch.ctx) })
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.chains[id] = ch
+	return ch, nil
+}
+
+// ErrOutdated is the error of an append to a chain that another node has continued.
+var ErrOutdated = errors.New("another node writes the chain")
+
+// Tee appends a cut of a chain that this node writes. It is the Tee of the store.
+func (c *Cluster) Tee(id market.ChainID, batch, note []byte) (place []byte, err error) {
+	c.mu.Lock()
+	ch := c.chains[id]
+	c.mu.Unlock()
+	if ch == nil {
+		return nil, fmt.Errorf("chain %d is not in the cluster", id)
+	}
+	at, err := ch.Append(batch, note)
+	if err != nil {
+		return nil, err
+	}
+	return at.Encode(), nil
+}
+
+// Start begins at a place, as the store has it. Next goes on from there.
+func (ch *Chain) Start(stored []byte) error {
+	at, err := DecodePlace(stored)
+	if err != nil {
+		return err
+	}
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.resign()
+	ch.at, ch.seen = at, at.Sequence
+	return nil
+}
+
+// Stop ends an append that waits for the servers, and gives the leadership back.
+func (ch *Chain) Stop() { ch.stop() }
+
+// HasAll reports whether the stream has every cut of the chain, from the first on. One
+// that was made anew has not: its generations have the numbers of others.
+func (ch *Chain) HasAll(ctx context.Context) bool {
+	asked, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := ch.c.stream.Info(asked)
+	if err != nil || !info.Created.Equal(ch.c.made) {
+		return false
+	}
+
+	m, err := ch.messageAfter(ctx, 0)
+	if err != nil || m == nil {
+		return false
+	}
+	h, _, err := decodeHeader(m.Data)
+	return err == nil && h.number == 1 && h.part == 0
+}
+
+const (
+	// pollEvery is how often a follower looks for cuts when nobody tells it of one. The
+	// messages that do are not stored and may be lost.
+	pollEvery = 500 * time.Millisecond
+	// retryPause follows a request that failed.
+	retryPause = 200 * time.Millisecond
+)
+
+// Next waits for what comes next on the chain. Requests that fail are repeated: while
+// there are no servers, nothing comes. An error is ErrBroken or that of ctx.
+func (ch *Chain) Next(ctx context.Context) (Event, error) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	for {
+		cut, err := ch.nextCut(ctx)
+		switch {
+		case cut != nil:
+			ch.at = cut.Place
+			return Event{Cut: cut}, nil
+		case ctx.Err() != nil:
+			return Event{}, ctx.Err()
+		case errors.Is(err, ErrBroken):
+			ch.metrics.broken.Inc()
+			return Event{}, err
+		}
+
+		pause := retryPause
+		if err == nil {
+			ch.lead.ready.Store(true)
+			if ch.Leads() {
+				return Event{Elect: true}, nil
+			}
+			pause = pollEvery
+		}
+		if told := ch.told.Swap(nil); told != nil {
+			return Event{Beat: *told}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		case <-ch.wake:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// nextCut returns the cut after ch.at, or nil if the stream ends there.
+func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
+	a := assembly{after: ch.at}
+	last := ch.at.Sequence
+	for {
+		m, err := ch.messageAfter(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			ch.seen = last
+			return nil, ch.checkEnd(ctx, last)
+		}
+
+		last = m.Sequence
+		if cut, err := a.add(m.Sequence, m.Data); cut != nil || err != nil {
+			ch.seen = last
+			return cut, err
+		}
+	}
+}
+
+// messageAfter returns the next message of the chain, nil if there is none.
+func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	m, err := ch.c.stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(ch.subject))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// checkEnd finds out, before this node may write, whether the stream has what this node
+// has: servers that were set up anew, or that lost their files, do not.
+func (ch *Chain) checkEnd(ctx context.Context, last uint64) error {
+	if ch.lead.ready.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	info, err := ch.c.stream.Info(ctx) // of the leader
+	if err != nil {
+		return err
+	}
+	if !info.Created.Equal(ch.c.made) {
+		return broken("stream %s was made anew; start this node with an empty data directory", streamName)
+	}
+	if info.State.LastSeq < last {
+		return broken("the stream ends at message %d; this node has chain %d up to message %d",
+			info.State.LastSeq, ch.id, last)
+	}
+	if last == 0 || last < info.State.FirstSeq {
+		return nil
+	}
+
+	m, err := ch.c.stream.GetMsg(ctx, last)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil // it was removed after a snapshot
+	}
+	if err != nil {
+		return err
+	}
+	if h, _, err := decodeHeader(m.Data); m.Subject != ch.subject || err != nil ||
+		last == ch.at.Sequence && h.hash != ch.at.Hash {
+		return broken("message %d of the stream is not the cut %d of chain %d that this node has",
+			last, ch.at.Number, ch.id)
+	}
+	return nil
+}
+
+const (
+	// appendTimeout is longer than servers take to elect a leader (4 to 9 s after a
+	// kill). A writer that has waited so long follows again.
+	appendTimeout = 20 * time.Second
+	// appendTry bounds one attempt.
+	appendTry = 2 * time.Second
+)
+
+// Append stores the next cut of a chain that this node writes. It fails with ErrOutdated
+// if another node has continued the chain. After any error the chain must be started
+// again, because the cut may be in the stream.
+func (ch *Chain) Append(batch, note []byte) (Place, error) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	messages, hash, err := encodeCut(ch.at, batch, note)
+	if err != nil {
+		return Place{}, err
+	}
+
+	started := time.Now()
+	ctx, cancel := context.WithTimeout(ch.ctx, appendTimeout)
+	defer cancel()
+	for part, message := range messages {
+		id := fmt.Sprintf("%d.%d.%d.%x", ch.id, ch.at.Number+1, part, hash[:8])
+		sequence, err := ch.appendMessage(ctx, message, id)
+		if err != nil {
+			return Place{}, fmt.Errorf("cannot append cut %d of chain %d: %w", ch.at.Number+1, ch.id, err)
+		}
+		ch.seen = sequence
+		ch.metrics.bytes.Add(len(message))
+	}
+
+	ch.at = Place{Sequence: ch.seen, Number: ch.at.Number + 1, Hash: hash}
+	ch.metrics.append.Update(time.Since(started).Seconds())
+	return ch.at, nil
+}
+
+// appendMessage stores one message after ch.seen. It repeats an attempt without an
+// answer; the id keeps the message from being stored twice.
+func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (sequence uint64, err error) {
+	for {
+		once, cancel := context.WithTimeout(ctx, appendTry)
+		ack, err := ch.c.js.PublishMsg(once, &nats.Msg{Subject: ch.subject, Data: message},
+			jetstream.WithMsgID(id), jetstream.WithExpectStream(streamName),
+			jetstream.WithExpectLastSequencePerSubject(ch.seen))
+		cancel()
+
+		var refused *jetstream.APIError
+		switch {
+		case err == nil:
+			return ack.Sequence, nil
+		case errors.As(err, &refused) && isOutdated(refused):
+			ch.metrics.refused.Inc()
+			return 0, ErrOutdated
+		case errors.As(err, &refused) && !passes(refused):
+			return 0, err
+		}
+
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("no quorum of the NATS servers within %s: %w", appendTimeout, err)
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// isOutdated reports whether a message was refused because of one that is after the
+// expected last one.
+func isOutdated(err *jetstream.APIError) bool {
+	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+}
+
+func (ch *Chain) beatSubject() string { return fmt.Sprintf("beat.%d", ch.id) }
+
+// Tell tells the followers where the writer stands. It does not wait.
+func (ch *Chain) Tell(text []byte) {
+	if err := ch.c.nc.Publish(ch.beatSubject(), text); err != nil && ch.ctx.Err() == nil {
+		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)
+	}
+}
+
+func (ch *Chain) hear(m *nats.Msg) {
+	ch.told.Store(&m.Data)
+	ch.wakeUp()
+}
+
+func (ch *Chain) wakeUp() {
+	select {
+	case ch.wake <- struct{}{}:
+	default:
+	}
+}

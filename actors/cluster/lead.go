@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// leadTTL is how long a dead node is taken for the writer. With what the promotion
+	// takes, another writes within 5 s.
+	leadTTL = 3 * time.Second
+	// leadEvery is the pause between renewals, and between attempts of the others.
+	leadEvery = 750 * time.Millisecond
+	// leadValid is less than leadTTL: a node stops believing that it leads before others
+	// may.
+	leadValid = 2250 * time.Millisecond
+)
+
+// lead is the leadership of a chain.
+type lead struct {
+	ready    atomic.Bool  // this node has followed to the end
+	until    atomic.Int64 // unix nanoseconds until which this node leads; 0: it does not
+	revision uint64       // of the key, if this node has it; only campaign uses it
+}
+
+// Leads reports whether this node is to write the chain. That it is does not make it
+// safe to: only the stream does.
+func (ch *Chain) Leads() bool { return time.Now().UnixNano() < ch.lead.until.Load() }
+
+// resign gives the leadership back, until this node has followed to the end again.
+func (ch *Chain) resign() {
+	ch.lead.ready.Store(false)
+	ch.lead.until.Store(0)
+}
+
+// campaign asks for the leadership while this node is ready, renews it, and gives it
+// back when the node is no longer ready or ctx ends.
+func (ch *Chain) campaign(ctx context.Context) {
+	for ctx.Err() == nil {
+		ch.campaignOnce(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(leadEvery):
+		}
+	}
+
+	ch.lead.ready.Store(false)
+	last, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	ch.campaignOnce(last)
+}
+
+func (ch *Chain) campaignOnce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leadValid)
+	defer cancel()
+	started := time.Now()
+	key, name := fmt.Sprint(ch.id), []byte(ch.c.cfg.Name)
+	had := ch.lead.revision
+
+	var err error
+	switch {
+	case !ch.lead.ready.Load():
+		if ch.lead.revision > 0 {
+			ch.c.leads.Delete(ctx, key, jetstream.LastRevision(ch.lead.revision))
+		}
+		ch.lead.revision = 0
+	case ch.lead.revision > 0:
+		ch.lead.revision, err = ch.c.leads.Update(ctx, key, name, ch.lead.revision)
+	default:
+		ch.lead.revision, err = ch.c.leads.Create(ctx, key, name)
+	}
+
+	var refused *jetstream.APIError
+	switch {
+	case err != nil && had > 0 && !errors.As(err, &refused):
+		ch.lead.revision = had // no answer: it leads until its time is over
+		return
+	case err != nil, ch.lead.revision == 0:
+		ch.lead.revision = 0
+		ch.lead.until.Store(0)
+		return
+	}
+	ch.lead.until.Store(started.Add(leadValid).UnixNano())
+	if had == 0 {
+		ch.wakeUp()
+	}
+}
+
+// Writer returns the name of the node that leads a chain, empty if none does.
+func (ch *Chain) Writer(ctx context.Context) (string, error) {
+	e, err := ch.c.leads.Get(ctx, fmt.Sprint(ch.id))
+	if err == jetstream.ErrKeyNotFound {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(e.Value()), nil
+}

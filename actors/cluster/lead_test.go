@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// elected waits until a chain is told to write.
+func elected(t *testing.T, ch *Chain) {
+	t.Helper()
+	if e := next(t, ch); !e.Elect {
+		t.Fatalf("got %+v; want to be elected", e)
+	}
+}
+
+// One node writes. When it ends, another one does at once; when it is cut off or dead,
+// within five seconds.
+func TestAnotherWrites(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, reader := s.member("a", true), s.member("reader", false)
+	elected(t, a)
+	b := s.member("b", true)
+	ends(t, b)
+	ends(t, reader)
+	if name, err := b.Writer(t.Context()); name != "a" || err != nil {
+		t.Errorf("the writer is %q, %v; want a", name, err)
+	}
+
+	began := time.Now()
+	a.c.Close()
+	elected(t, b)
+	if took := time.Since(began); took > 2*leadEvery {
+		t.Errorf("after a writer that ended in order the next one came in %s", took)
+	}
+
+	c := s.member("c", true)
+	ends(t, c)
+	began = time.Now()
+	b.c.nc.Close() // without a word
+	elected(t, c)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("after a dead writer the next one came in %s", took)
+	}
+	if b.Leads() {
+		t.Error("a node that is cut off believes that it writes")
+	}
+	ends(t, reader)
+}
+
+// A node that starts a chain again gives it to others until it has followed to the end.
+func TestStartGivesTheLeadBack(t *testing.T) {
+	s := newServers(t, 1, false)
+	a := s.member("a", true)
+	elected(t, a)
+	b := s.member("b", true)
+	ends(t, b)
+	if err := a.Start(nil); err != nil {
+		t.Fatal(err)
+	}
+	if a.Leads() {
+		t.Error("a chain that starts again is led")
+	}
+	elected(t, b)
+}
+
+// Three servers that sync are accepted, and carry on when one of them ends. Anything
+// less is refused, and the message says what to do.
+func TestServersThatMayLoseCutsAreRefused(t *testing.T) {
+	f := func(s *servers, want string, change func(*Config)) {
+		t.Helper()
+		cfg := s.config("a")
+		cfg.Insecure = false
+		change(&cfg)
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		c, err := Open(ctx, cfg)
+		if err == nil {
+			c.Close()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Open answers %v; want %q", err, want)
+		}
+	}
+
+	single := newServers(t, 1, true)
+	single.sync = false
+	single.join("first") // it makes a stream with one copy
+	f(single, "is kept on 1 servers; want 3, or --insecure-cluster", func(*Config) {})
+
+	three := newServers(t, 3, true)
+	f(three, "", func(*Config) {})
+	f(three, "was not asked whether it syncs; name its monitoring address in cluster.monitoring",
+		func(cfg *Config) { cfg.Monitoring = cfg.Monitoring[1:] })
+	lax := newServers(t, 1, false)
+	f(three, "does not sync what it acknowledges; set jetstream { sync_interval: always }",
+		func(cfg *Config) { cfg.Monitoring[1] = lax.config("x").Monitoring[0] })
+
+	a, b := three.member("a", false), three.member("b", false)
+	takes(t, b, []byte("one"), appends(t, a, []byte("one")))
+	leader := a.c.stream.CachedInfo().Cluster.Leader
+	for _, one := range three.All {
+		if one.Name() == leader {
+			one.Shutdown()
+		}
+	}
+	takes(t, b, []byte("two"), appends(t, a, []byte("two")))
+}
+
+// Without servers nothing comes, and a start says whom it cannot reach.
+func TestNoServers(t *testing.T) {
+	s := newServers(t, 1, false)
+	cfg := s.config("a")
+	b := s.member("b", true)
+	ends(t, b)
+	s.All[0].Shutdown()
+	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), cfg.Servers[0]) {
+		t.Errorf("Open answers %v", err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if e, err := b.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without servers there is %+v, %v", e, err)
+	}
+}

@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings/market"
+)
+
+// chainMetrics are the counters of one chain.
+type chainMetrics struct {
+	append  *metrics.PrometheusHistogram
+	bytes   *metrics.Counter
+	refused *metrics.Counter
+	broken  *metrics.Counter
+}
+
+func newChainMetrics(set *metrics.Set, id market.ChainID) *chainMetrics {
+	name := func(metric string) string { return fmt.Sprintf(`%s{chain="%d"}`, metric, id) }
+	return &chainMetrics{
+		append:  set.NewPrometheusHistogram(name("tidemark_cluster_append_seconds")),
+		bytes:   set.NewCounter(name("tidemark_cluster_append_bytes_total")),
+		refused: set.NewCounter(name("tidemark_cluster_refused_total")),
+		broken:  set.NewCounter(name("tidemark_cluster_broken_total")),
+	}
+}

@@ -1,0 +1,90 @@
+package natstest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout is what servers get to find each other on a busy machine.
+const startTimeout = 20 * time.Second
+
+// Servers are NATS servers with JetStream, each with a store of its own.
+type Servers struct{ All []*server.Server }
+
+// Start starts n servers on loopback, on ports that the system chooses. They end with the
+// test. sync says that they sync all that they acknowledge.
+func Start(t testing.TB, n int, sync bool) *Servers {
+	t.Helper()
+	s := &Servers{}
+	ports := freePorts(t, n)
+	for i := range n {
+		o := &server.Options{
+			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1,
+			JetStream: true, StoreDir: t.TempDir(), SyncAlways: sync, NoLog: true, NoSigs: true,
+		}
+		if n > 1 {
+			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}
+			for _, port := range ports {
+				o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
+			}
+		}
+		s.start(t, o)
+	}
+
+	for _, one := range s.All {
+		if !one.ReadyForConnections(startTimeout) {
+			t.Fatalf("the NATS server %s does not start", one.Name())
+		}
+	}
+	return s
+}
+
+func (s *Servers) start(t testing.TB, o *server.Options) {
+	t.Helper()
+	one, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go one.Start()
+	t.Cleanup(func() {
+		one.Shutdown()
+		one.WaitForShutdown()
+	})
+	s.All = append(s.All, one)
+}
+
+// freePorts returns ports that nobody listens on. Servers of a cluster name each other's
+// before any of them listens.
+func freePorts(t testing.TB, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// URLs returns the addresses for clients.
+func (s *Servers) URLs() (urls []string) {
+	for _, one := range s.All {
+		urls = append(urls, one.ClientURL())
+	}
+	return urls
+}
+
+// Monitoring returns the addresses of the servers' monitoring.
+func (s *Servers) Monitoring() (urls []string) {
+	for _, one := range s.All {
+		urls = append(urls, "http://"+one.MonitorAddr().String())
+	}
+	return urls
+}

@@ -1,0 +1,203 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
+	"tidemark/rankings/market"
+	"tidemark/storage"
+	"tidemark/storage/pace"
+)
+
+// In a cluster the actor of a chain begins as a follower of the node that writes it. It
+// waits for cuts as it otherwise waits for its feed. Once it is elected it goes on as the
+// writer, until another node writes.
+
+// checkJoined refuses a chain whose data was made without the cluster: no other node
+// could follow it.
+func checkJoined(store *storage.Store, id market.ChainID) error {
+	place, err := store.Place(id)
+	if err != nil || place != nil {
+		return nil // what is damaged is dropped and taken from the cluster
+	}
+	kept, err := store.Restore(id)
+	if err != nil || kept == nil {
+		return nil
+	}
+	return fmt.Errorf("the data of chain %d was made without the cluster, at block %d; "+
+		"start this node with an empty data directory", id, kept.State.Head.Number)
+}
+
+// openMember opens a chain that this node shares with others. Data that is damaged, or
+// does not fit the cluster's, is dropped here and taken from the others again.
+func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
+	id := config.Ledger.Chain
+	if a.drops || a.store.Damaged(id) != nil {
+		if err := chain.Forget(a.store, a.board, id); err != nil {
+			return nil, err
+		}
+		a.drops = false
+	}
+
+	place, err := a.store.Place(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.member.Start(place); err != nil {
+		a.drops = true
+		return nil, err
+	}
+	return chain.Follow(config, a.store, a.board)
+}
+
+// startListening waits for what comes next from the writer of the chain.
+func (a *chainActor) startListening() {
+	epoch := a.epoch
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.cancelFetch = cancel
+
+	a.work.Go(func() {
+		defer cancel()
+		var event cluster.Event
+		err := guarded(func() (err error) {
+			event, err = a.member.Next(ctx)
+			return err
+		})
+		a.send(heard{epoch, event, err})
+	})
+}
+
+func (a *chainActor) handleHeard(m heard) {
+	switch {
+	case m.err != nil:
+		a.refuseCut(m.err)
+		return
+	case m.event.Elect:
+		a.promote()
+		return
+	case m.event.Cut != nil && a.readOnly():
+		time.AfterFunc(watchEvery, func() { a.send(m) }) // until the disk has room
+		return
+
+	case m.event.Cut != nil:
+		if err := a.takeCut(m.event.Cut); err != nil {
+			a.refuseCut(err)
+			return
+		}
+	default:
+		if err := a.chain.Hear(m.event.Beat); err != nil {
+			a.log.Warn("cannot understand the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
+		}
+	}
+	a.startListening()
+}
+
+// takeCut takes a cut once no other chain is refreshing.
+func (a *chainActor) takeCut(cut *cluster.Cut) error {
+	select {
+	case a.slot <- struct{}{}:
+		defer func() { <-a.slot }()
+	case <-a.ctx.Done():
+		return a.ctx.Err()
+	}
+
+	pause := pace.New(a.board.Requests).Pause
+	if err := a.chain.Take(cut.Batch, cut.Note, cut.Place.Encode(), a.now, pause); err != nil {
+		return err
+	}
+	a.pause, a.refused.times = 0, 0
+	return nil
+}
+
+// refusals counts how often the next cut was refused.
+type refusals struct {
+	number  uint64 // of that cut
+	times   int    // in a row
+	dropped uint64 // the cut for which the data was dropped before; 0: none
+}
+
+// refuseCut opens the chain again after a cut that cannot be taken. If it cannot be
+// taken then either, what this node has may be at fault, and is dropped: once, because
+// a cut that is damaged in the stream does not get better.
+func (a *chainActor) refuseCut(err error) {
+	id := a.config.Ledger.Chain
+	a.log.Error("cannot follow the writer of a chain", "chain", id, "error", err)
+	a.chain.Refuse(err)
+
+	r := &a.refused
+	if number := a.nextCut(); number != r.number {
+		r.number, r.times = number, 0
+	}
+	r.times++
+	if r.times > 1 && r.dropped != r.number && a.member.HasAll(a.ctx) {
+		a.log.Warn("dropping the data of a chain and taking it from the cluster again", "chain", id)
+		a.drops, r.dropped = true, r.number
+	}
+	a.recoverFrom(err)
+}
+
+// nextCut returns the number of the cut that follows what the store has.
+func (a *chainActor) nextCut() uint64 {
+	stored, err := a.store.Place(a.config.Ledger.Chain)
+	if err != nil {
+		return 0
+	}
+	place, err := cluster.DecodePlace(stored)
+	if err != nil {
+		return 0
+	}
+	return place.Number + 1
+}
+
+// promote makes this node the writer of the chain.
+func (a *chainActor) promote() {
+	a.log.Info("this node writes the chain", "chain", a.config.Ledger.Chain, "after", a.nextCut()-1)
+	a.chain.Promote(pace.New(a.board.Requests).Pause)
+	a.pause = 0
+	a.tellFollowers()
+	a.startFetch()
+	a.scheduleTick(a.every)
+}
+
+// replaced reports whether another node may write the chain that this one has written.
+func (a *chainActor) replaced() bool {
+	return a.member != nil && a.chain.Loaded() && !a.member.Leads()
+}
+
+// stepDown follows the chain from now on.
+func (a *chainActor) stepDown() {
+	a.log.Warn("this node no longer writes the chain; following", "chain", a.config.Ledger.Chain)
+	a.beginEpoch()
+	a.openChain()
+}
+
+// tellFollowers tells the others where the chain stands, if this node writes it.
+func (a *chainActor) tellFollowers() {
+	if a.member == nil || !a.chain.Loaded() {
+		return
+	}
+	text, err := a.chain.Beat()
+	if err != nil {
+		a.log.Error("cannot tell followers", "chain", a.config.Ledger.Chain, "error", err)
+		return
+	}
+	a.member.Tell(text)
+}
+
+// errFollows is the error of a command that the writer of the chain has to run.
+func (a *chainActor) errFollows() error {
+	ctx, cancel := context.WithTimeout(a.ctx, writerTimeout)
+	defer cancel()
+	name, err := a.member.Writer(ctx)
+	if err != nil || name == "" {
+		name = "none at the moment"
+	}
+	return fmt.Errorf("this node follows chain %d; run the command on the node that writes it: %s",
+		a.config.Ledger.Chain, name)
+}
+
+// writerTimeout bounds the question who writes a chain.
+const writerTimeout = time.Second

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"tidemark/actors/cluster/natstest"
+	"tidemark/storage"
+)
+
+// settleNew settles the identity of a new node that starts so many seconds after the
+// first one.
+func settleNew(t *testing.T, agree agreement, after int64, change func(*Config)) (*loaded, error) {
+	t.Helper()
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	l := &loaded{Config: defaultConfig()}
+	change(&l.Config)
+	start := time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC).Add(time.Duration(after) * time.Second)
+	err = l.settleIdentity(store, agree, start)
+	if err != nil && len(store.Identity()) > 0 {
+		t.Errorf("a node that was refused has the identity %v", store.Identity())
+	}
+	return l, err
+}
+
+// roleOf returns what a node does for chain 1.
+func (n *instance) roleOf() string {
+	_, body, err := request(n.url+"/health", "")
+	var health struct{ Chains []struct{ Role string } }
+	if err != nil || json.Unmarshal([]byte(body), &health) != nil || len(health.Chains) == 0 {
+		return ""
+	}
+	return health.Chains[0].Role
+}
+
+// generationOf asks for a page, and returns its body and its generation.
+func (n *instance) generationOf(path string) (body, generation string) {
+	n.t.Helper()
+	q, err := http.NewRequest("GET", n.url+path, nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	q.Header.Set("KC-APIKey", n.key)
+
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	all, err := io.ReadAll(r.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return fmt.Sprint(r.StatusCode, string(all)), r.Header.Get("X-Generation")
+}
+
+// sharedPages are what both nodes are asked for.
+var sharedPages = []string{
+	"/v1/positions?chainId=1&limit=100", "/v1/positions?chainId=1&sort=pnl&status=all&page=2",
+	"/v1/pools?chainId=1&limit=100", "/v1/positions?limit=50",
+}
+
+// answersAlike waits until the nodes answer with the same generation, and compares what
+// they say then. It returns the generation.
+func answersAlike(a, b *instance) (last string) {
+	a.t.Helper()
+	for _, path := range sharedPages {
+		var one, two string
+		a.await("one generation on both nodes", func() bool {
+			var first, second, again string
+
+			one, first = a.generationOf(path)
+			two, second = b.generationOf(path)
+			one, again = a.generationOf(path)
+			last = first
+			return first != "" && first == second && first == again && one == two
+		})
+	}
+	return last
+}
+
+// Two nodes of a cluster answer with the same bytes. After the writer is killed the other
+// one goes on.
+func TestClusterOfTwo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts nodes")
+	}
+	servers := natstest.Start(t, 1, false)
+	t.Setenv("TIDEMARK_CLUSTER_NATS", servers.URLs()[0])
+	join := func(name string) *instance {
+		t.Helper()
+		t.Setenv("TIDEMARK_CLUSTER_NAME", name)
+		return startInstance(t, "--insecure-cluster")
+	}
+
+	a := join("a")
+	a.await("a writer", func() bool { return a.roleOf() == "writer" })
+	b := join("b")
+	b.await("a follower", func() bool { return b.roleOf() == "follower" })
+	before := answersAlike(a, b)
+
+	a.signal(syscall.SIGKILL)
+	b.await("the next writer", func() bool { return b.roleOf() == "writer" })
+	b.await("the next generation", func() bool {
+		_, now := b.generationOf(sharedPages[0])
+		return now != "" && now != before
+	})
+}

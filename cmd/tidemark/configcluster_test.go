@@ -1,0 +1,106 @@
+package main
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/rankings/market"
+	"tidemark/storage"
+)
+
+// The settings of a cluster are checked when there is one, and a mistake names the value
+// and what is allowed.
+func TestClusterSettings(t *testing.T) {
+	f := func(want, text string, environ ...string) *loaded {
+		t.Helper()
+		l, err := loadText(t, text, environ...)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s is answered %v; want %q", text, err, want)
+		}
+		return l
+	}
+	const head = "[cluster]\nnats = [\"nats://10.0.0.1:4222\"]\nname = \"a\"\n"
+
+	if l := f("", "[cluster]\nname = \"not a name\""); l.clustered() {
+		t.Error("a node without servers is in a cluster")
+	}
+	f("", head)
+	f(`cluster.name is ""; allowed are 1 to 64 letters`, `cluster.nats = ["nats://10.0.0.1:4222"]`)
+	f(`cluster.name is "a b"`, `cluster = {nats = ["nats://10.0.0.1:4222"], name = "a b"}`)
+	f(`:1: cluster.nats has "10.0.0.1"; allowed are addresses such as nats://10.0.0.1:4222`,
+		`cluster.nats = ["10.0.0.1"]`)
+	f(`cluster.monitoring has "nats://x:1"; allowed are addresses such as http://10.0.0.1:8222`,
+		head+`monitoring = ["nats://x:1"]`)
+	f("cannot read cluster.credentials", head+`credentials = "`+filepath.Join(t.TempDir(), "none")+`"`)
+	f("set both or none", head+`tls-cert = "x.pem"`)
+	f(`cluster.writes has "7"; allowed are "auto", "none", or ids of registered chains: 1, `,
+		head+`writes = [1, 7]`)
+	f(`cluster.writes has "auto"`, head+`writes = ["auto", 1]`)
+
+	writes := func(text string, first, second bool, environ ...string) {
+		t.Helper()
+		c := f("", head+text, environ...).Cluster
+		if a, b := c.mayWrite(1), c.mayWrite(42161); a != first || b != second {
+			t.Errorf("with %s %v chain 1 may be written: %t, chain 42161: %t", text, environ, a, b)
+		}
+	}
+	writes("", true, true)
+	writes(`writes = "auto"`, true, true)
+	writes(`writes = [1]`, true, false)
+	writes(`writes = ["42161"]`, false, true)
+	writes(`writes = []`, false, false)
+	writes(`writes = "none"`, false, false)
+	writes("", false, true, "TIDEMARK_CLUSTER_WRITES=42161,43114")
+}
+
+// Nodes agree on the market that they share: the first one says it, and one with another
+// configuration is refused before it writes anything down.
+func TestClusterAgrees(t *testing.T) {
+	said := map[string]string{}
+	agree := func(name, value string) (string, error) {
+		if was, ok := said[name]; ok {
+			return was, nil
+		}
+		said[name] = value
+		return value, nil
+	}
+	first, err := settleNew(t, agree, 0, func(*Config) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := settleNew(t, agree, 50*market.Hour, func(*Config) {})
+	if err != nil || !second.Sim.Genesis.Equal(first.Sim.Genesis) {
+		t.Errorf("the second node has the genesis %s, %v; the first %s", second.Sim.Genesis, err, first.Sim.Genesis)
+	}
+
+	_, err = settleNew(t, agree, 0, func(c *Config) { c.Sim.Seed = 7 })
+	if err == nil || !strings.Contains(err.Error(), "with sim.seed 1; the configuration of this node says 7") {
+		t.Errorf("another seed is answered %v", err)
+	}
+}
+
+// Data of another cluster is refused, and data of none may join when it has no chain yet.
+func TestClusterHistory(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	f := func(history, want string) {
+		t.Helper()
+		l := &loaded{Config: defaultConfig(), history: history}
+		err := l.settleIdentity(store, nil, time.Date(2026, 11, 21, 8, 30, 0, 0, time.UTC))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("history %q is answered %v; want %q", history, err, want)
+		}
+	}
+
+	f("", "")
+	f("monday", "")
+	f("monday", "")
+	f("", "")
+	f("tuesday", "its stream is of monday, that of the servers of tuesday; start this node with an empty data")
+}

@@ -1,0 +1,165 @@
+package rankings
+
+import (
+	"fmt"
+
+	"tidemark/rankings/block"
+	"tidemark/rankings/market"
+)
+
+// Follow returns the view of a generation that another node built from st. prev is the
+// view of an earlier generation of the chain, or nil. The orders are those of the
+// directory and of its leaves: Follow fills columns and sorts nothing. It refuses a
+// directory or a leaf that does not fit st. pause is called as BuildPaced does.
+func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves LeafReader,
+	pause func(),
+) (*View, error) {
+	v, err := Open(st, gen, directory)
+	if err != nil {
+		return nil, err
+	}
+	if prev != nil {
+		v.followPins(prev)
+	}
+
+	v.columns = buildColumns(prev, st, pause)
+	if prev != nil && prev.columns == nil {
+		prev = nil
+	}
+	for id := range orderCount {
+		f := newPassFinder(prev, v, id)
+		if err := f.markLeaves(leaves, pause); err != nil {
+			return nil, fmt.Errorf("cannot follow generation %d of chain %d: order %d: %w",
+				gen, st.Chain, id, err)
+		}
+		v.columns.passingByRank[id] = f.passing
+	}
+	return v, nil
+}
+
+// followPins takes over the generations that may be pinned. If this node becomes the
+// writer, it keeps their leaves.
+func (v *View) followPins(prev *View) {
+	for _, older := range prev.older {
+		if older.pins.Load() > 0 {
+			v.older = append(v.older, older)
+		}
+	}
+	v.older = append(v.older, prev.shared)
+}
+
+// passFinder finds, by rank, the rows of an order that the default filters admit. A
+// leaf that prev has too is not read again, as long as they admit the same rows.
+type passFinder struct {
+	view     *View
+	order    *block.Order
+	standard *block.Bitmap // rows that the default filters admit
+	bound    uint32        // of row numbers
+	passing  *block.Bitmap // the result
+
+	from *block.Bitmap     // the result of the view before
+	kept map[uint64]uint32 // leaves of that view, by number: the rank of their first row
+}
+
+func newPassFinder(prev, v *View, id orderID) *passFinder {
+	f := &passFinder{view: v, order: &v.orders[id]}
+	f.standard, f.bound = v.columns.standard(id), v.State.Positions.Len()
+	if id.ofPools() {
+		f.bound = v.State.Pools.Len()
+	}
+	f.passing = block.NewBitmap(f.order.Len())
+	if prev == nil || !sameMembers(prev.columns.standard(id), f.standard) {
+		return f
+	}
+
+	was := &prev.orders[id]
+	f.from = prev.columns.passingByRank[id]
+	f.kept = make(map[uint64]uint32, was.Leaves())
+	for i, number := range was.Numbers {
+		f.kept[number] = was.Rows[i]
+	}
+	return f
+}
+
+// standard returns the rows of an order that the default filters admit.
+func (c *columns) standard(id orderID) *block.Bitmap {
+	if id.ofPools() {
+		return c.safePools
+	}
+	return c.defaultPositions
+}
+
+// sameMembers reports whether every row that both bitmaps have is in both or in none.
+func sameMembers(a, b *block.Bitmap) bool {
+	x, y := a.Words(), b.Words()
+	if a.Len() > b.Len() {
+		x, y = y, x
+	}
+
+	for i := range len(x) - 1 {
+		if x[i] != y[i] {
+			return false
+		}
+	}
+	for i := uint32(max(len(x)-1, 0)) * 64; i < min(a.Len(), b.Len()); i++ {
+		if a.Has(i) != b.Has(i) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *passFinder) markLeaves(leaves LeafReader, pause func()) error {
+	for i, number := range f.order.Numbers {
+		first, end := f.order.Rows[i], f.order.Rows[i+1]
+		if at, kept := f.kept[number]; kept {
+			f.copyLeaf(at, first, end)
+		} else if err := f.readLeaf(leaves, i); err != nil {
+			return err
+		}
+		pause()
+	}
+
+	f.passing.Seal()
+	for i := range f.order.Numbers {
+		first, end := f.order.Rows[i], f.order.Rows[i+1]
+		got, want := f.passing.Rank(end)-f.passing.Rank(first), f.order.Pass[i+1]-f.order.Pass[i]
+		if got != want {
+			return fmt.Errorf("the default filters admit %d rows of leaf %d; the directory says %d",
+				got, i, want)
+		}
+	}
+	return nil
+}
+
+// copyLeaf marks the rows of a leaf as they were at another rank.
+func (f *passFinder) copyLeaf(at, first, end uint32) {
+	for rank := first; rank < end; rank++ {
+		if f.from.Has(at + rank - first) {
+			f.passing.Set(rank)
+		}
+	}
+}
+
+// readLeaf marks the rows of the i-th leaf from its ids.
+func (f *passFinder) readLeaf(leaves LeafReader, i int) error {
+	first, end := f.order.Rows[i], f.order.Rows[i+1]
+	ids, err := leaves.Leaf(f.view.State.Chain, f.order.Numbers[i])
+	if err != nil {
+		return err
+	}
+	if len(ids) != int(end-first) || ids[0] != f.order.First[i] {
+		return fmt.Errorf("leaf %d has %d rows from %d on; the directory has %d from %d on",
+			i, len(ids), ids[0], end-first, f.order.First[i])
+	}
+
+	for n, id := range ids {
+		if id >= f.bound {
+			return fmt.Errorf("leaf %d has row %d; the table has %d rows", i, id, f.bound)
+		}
+		if f.standard.Has(id) {
+			f.passing.Set(first + uint32(n))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package rankings_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark/rankings"
+	"tidemark/rankings/block"
+)
+
+// A view that followed answers as the one that was built, and a node that followed goes
+// on with the next generation as the one that built.
+func TestFollowedViewGoesOn(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	pinned, reads := followed, 0
+	pinned.Pin()
+	for range 12 {
+		w.change()
+		w.publish()
+		before := w.shelf.reads
+		followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads += w.shelf.reads - before
+		for by := range rankings.PositionSort(8) {
+			want, err := everything(w.view, w.shelf, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := everything(followed, w.shelf, by); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("generation %d, sort %d: other rows, or %v", w.generation, by, err)
+			}
+		}
+	}
+
+	_, built := rankings.Build(w.view, w.state(), w.generation+1)
+	_, next := rankings.Build(followed, w.state(), w.generation+1)
+	if string(built.Directory) != string(next.Directory) || len(next.Leaves) != 0 {
+		t.Error("the next generation after a followed one is not the same")
+	}
+	if all := 12 * leavesOf(t, w.directory); reads >= all {
+		t.Errorf("%d of %d leaves were read; those that did not change need not be", reads, all)
+	}
+}
+
+func leavesOf(t *testing.T, directory []byte) (n int) {
+	t.Helper()
+	d, err := block.DecodeDirectory(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Orders {
+		n += d.Orders[i].Leaves()
+	}
+	return n
+}
+
+// A leaf or a directory that does not fit the records is refused.
+func TestFollowRefusals(t *testing.T) {
+	w := newTestWorld(t, 2000)
+	f := func(want string, directory []byte) {
+		t.Helper()
+		_, err := rankings.Follow(nil, w.state(), w.generation, directory, w.shelf, func() {})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want %q", err, want)
+		}
+	}
+
+	f("checksum", append(slices.Clone(w.directory[:len(w.directory)-1]), w.directory[len(w.directory)-1]^1))
+	d, err := block.DecodeDirectory(w.directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &d.Orders[0]
+	if o.Pass[1] == 0 {
+		t.Fatal("the first leaf passes nothing")
+	}
+	for i := range o.Pass[1:] {
+		o.Pass[i+1]--
+	}
+	f("the default filters admit", d.Append(nil))
+
+	clear(w.shelf.leaves)
+	f("leaf", w.directory)
+}
