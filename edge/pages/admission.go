@@ -27,12 +27,9 @@ var errBusy = render.Busy(
 //
 // Whether a work may wait is decided at once. The cost of all works that run or
 // wait, shared among the processors, is what a new one would wait for: if that is
-// more than limits.queue, it is refused. While works of several accounts compete, it
-// is refused also if the works before it take longer than a few usual ones: an
-// overload of short works delays them by a multiple of what they take, and not by the
-// whole queue. Of either time an account may take its part, with one part left for an
-// account that comes next. What was let in is never refused later, so that nobody
-// waits in vain.
+// more than limits.queue, it is refused. Of that time an account may take its part,
+// with one part left for an account that comes next. What was let in is never
+// refused later, so that nobody waits in vain.
 type admission struct {
 	limit             time.Duration
 	slots, perAccount int
@@ -101,13 +98,6 @@ const (
 	// mostSurprise bounds, as a multiple of the expected time, what one work adds to
 	// a rate. One that the machine stopped in the middle says little about others.
 	mostSurprise = 4
-	// patience bounds what a work waits for while several accounts compete: so many
-	// works, of the mean cost of those that run or wait, on each processor. With its own
-	// time, and that of works that overtake it, it is answered within five times its time.
-	patience = 2
-	// shortWait is let in with any patience. Without it, works of 0.1 ms that come at the
-	// same moment by chance would be refused.
-	shortWait = 3 * time.Millisecond
 )
 
 func newAdmission(limit time.Duration, set *metrics.Set) *admission {
@@ -160,9 +150,7 @@ func (a *admission) begin(t task) (work, *render.Error) {
 	// Whoever waits now is not allowed to begin, so none of them comes before this
 	// work if it is.
 	runs := a.mayRun(of)
-	turn := a.now().Add(a.putOff(of, &t))
-	at := a.countAhead(turn)
-	if !runs && !a.mayWait(of, at) {
+	if !runs && !a.mayWait(of) {
 		a.forget(t.account, of)
 		a.mu.Unlock()
 		a.refused.Inc()
@@ -176,8 +164,14 @@ func (a *admission) begin(t task) (work, *render.Error) {
 		return work{a, t, a.now()}, nil
 	}
 
-	w := &waiter{t, turn, make(chan struct{})}
+	w := &waiter{t, a.now().Add(a.putOff(of)), make(chan struct{})}
 	of.waiting++
+	at, _ := slices.BinarySearchFunc(a.waiting, w, func(other, w *waiter) int {
+		if other.turn.After(w.turn) {
+			return 1
+		}
+		return -1
+	})
 	a.waiting = slices.Insert(a.waiting, at, w)
 	a.mu.Unlock()
 
@@ -191,49 +185,24 @@ func (a *admission) mayRun(of *accountWork) bool {
 	return a.running < a.slots && of.running < a.perAccount
 }
 
-// mayWait reports whether a work of an account, before which so many of those that wait
-// come, would wait within the limits, and its account has not used up its part.
-func (a *admission) mayWait(of *accountWork, ahead int) bool {
+// mayWait reports whether a work of an account would wait within the limit, and its
+// account has not used up its part.
+func (a *admission) mayWait(of *accountWork) bool {
 	if a.limit <= 1 {
 		return false
 	}
-	parts := len(a.accounts) + 1
-	all, own := a.cost(&a.backlog), a.cost(&of.backlog)
-	if all > a.room(a.limit) || own > a.room(a.limit)/time.Duration(parts) {
-		return false
-	}
-	if a.backlog == of.backlog {
-		return true // its account is alone and delays nobody
-	}
-
-	mean := all / time.Duration(a.running+len(a.waiting))
-	room := a.room(min(a.limit, max(shortWait, patience*mean)))
-	return mean*time.Duration(a.running+ahead) <= room && own <= room/time.Duration(parts)
+	room := a.limit * time.Duration(a.slots)
+	parts := time.Duration(len(a.accounts) + 1)
+	return a.cost(&a.backlog) <= room && a.cost(&of.backlog) <= room/parts
 }
 
-// room returns what all processors do in a time.
-func (a *admission) room(d time.Duration) time.Duration { return d * time.Duration(a.slots) }
-
-// countAhead returns how many of the works that wait come before a turn.
-func (a *admission) countAhead(turn time.Time) int {
-	at, _ := slices.BinarySearchFunc(a.waiting, turn, func(other *waiter, turn time.Time) int {
-		if other.turn.After(turn) {
-			return 1
-		}
-		return -1
-	})
-	return at
-}
-
-// putOff returns how long the works of an account take with its newest; nothing if
-// that is the only one.
-func (a *admission) putOff(of *accountWork, newest *task) time.Duration {
+// putOff returns how long the works of an account take, its newest included; nothing
+// if that is the only one.
+func (a *admission) putOff(of *accountWork) time.Duration {
 	if of.running+of.waiting == 0 {
 		return 0
 	}
-	own := of.backlog
-	own[newest.kind] += newest.size
-	return a.cost(&own) / time.Duration(a.perAccount)
+	return a.cost(&of.backlog) / time.Duration(a.perAccount)
 }
 
 func (a *admission) markRunning(of *accountWork) {
