@@ -355,7 +355,7 @@ test("the front page shows a live ranking", async () => {
 test("the guides can be read and copied, the reference tried", async () => {
   const page = await open(browser, node, "/docs");
   const names = await page.$$eval(".contents a", (all) => all.map((a) => a.getAttribute("href")));
-  assert.equal(names.length, 14);
+  assert.equal(names.length, 15);
   const code = page.locator("div.code").first();
   await code.hover();
   await code.getByRole("button", { name: "Copy" }).click();
