@@ -126,6 +126,10 @@ func TestFollowersHaveTheSameKeys(t *testing.T) {
 			t.Errorf("store %d: %v", i, err)
 		}
 	}
+	own, _ := p.stores[p.writer].heads.get(1)
+	if followed, ok := p.stores[1-p.writer].heads.get(1); !ok || followed != own {
+		t.Errorf("the acknowledged head is %+v; that of the writer is %+v", followed, own)
+	}
 	if err := p.stores[p.writer].DropChain(1); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // openOrSetAside opens the database, if need be without its damaged files.
 func (s *Store) openOrSetAside() error {
 	err := s.openDatabase()
-	if !errors.Is(err, ErrDamaged) || s.isNewer() {
+	if !errors.Is(err, ErrDamaged) {
 		return err
 	}
 	if s.opts.ReadOnly {
@@ -74,12 +74,6 @@ func (s *Store) checkMarker() error {
 		}
 	}
 	return nil
-}
-
-// isNewer reports whether a later version of Pebble wrote the files.
-func (s *Store) isNewer() bool {
-	d, err := pebble.Peek(s.dir, s.fs)
-	return err == nil && d.FormatMajorVersion > pebbleFormat
 }
 
 // setAside moves files of the store to another directory.

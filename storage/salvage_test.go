@@ -3,12 +3,14 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
 	"tidemark/rankings/market"
 )
@@ -53,6 +55,31 @@ func flipTables(t *testing.T, fs vfs.FS, want []byte) {
 			flipBitAt(t, fs, "data/"+name, int64(at), 1)
 		}
 	}
+}
+
+// Files of a Pebble that this one does not know are no damage: they are refused, and
+// stay where they are for the version that knows them.
+func TestNewerPebble(t *testing.T) {
+	fs, one, _ := damagedMarket(t, func(vfs.FS) {})
+	move := func(version string) {
+		t.Helper()
+		m, _, err := atomicfs.LocateMarker(fs, "data", "format-version")
+		must(err)
+		must(errors.Join(m.Move(version), m.Close()))
+	}
+
+	move("999")
+	if _, err := Open("data", testOptions(fs)); err == nil || !strings.Contains(err.Error(), "format major version 999") {
+		t.Errorf("a store of a later Pebble: %v", err)
+	}
+	if _, err := fs.Stat("data.damaged"); err == nil {
+		t.Error("files of a later Pebble were set aside")
+	}
+
+	move(fmt.Sprintf("%03d", uint64(pebbleFormat)))
+	s := openTest(t, fs)
+	defer closeTest(t, s)
+	holds(t, s, one)
 }
 
 // Where Pebble cannot open anything, the files are set aside, and every chain says that
