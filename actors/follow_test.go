@@ -17,7 +17,6 @@ import (
 	"tidemark/actors/cluster/natstest"
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -170,17 +169,6 @@ func (g *generations) check(m *member, v *rankings.View) {
 	g.pages[v.Generation] = page
 }
 
-// storeLeaves reads leaves from a store.
-type storeLeaves struct{ *storage.Store }
-
-func (l storeLeaves) Leaf(id market.ChainID, number uint64) ([]uint32, error) {
-	raw, err := l.Store.Leaf(id, number, nil)
-	if err != nil {
-		return nil, err
-	}
-	return block.DecodeLeaf(raw, nil)
-}
-
 // pageOf returns all rows of all orders of a view, with their records.
 func pageOf(t *testing.T, m *member, v *rankings.View) (page string, ok bool) {
 	t.Helper()
@@ -193,7 +181,7 @@ func pageOf(t *testing.T, m *member, v *rankings.View) (page string, ok bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := s.Page(storeLeaves{m.store}, 0, 1000)
+		found, err := s.Page(m.store, 0, 1000)
 		if err != nil {
 			return "", false
 		}

@@ -10,7 +10,6 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -160,12 +159,12 @@ func TestMergedAge(t *testing.T) {
 type storeReader struct{ *storage.Store }
 
 func (r storeReader) Leaf(id market.ChainID, number uint64) ([]uint32, error) {
-	raw, err := r.Store.Leaf(id, number, nil)
+	ids, err := r.Store.Leaf(id, number)
 	if errors.Is(err, storage.ErrNoLeaf) {
 		return nil, rankings.ErrLeafGone
 	}
 	must(err)
-	return block.DecodeLeaf(raw, nil)
+	return ids, nil
 }
 
 // readable reports whether the first page of every order of a view can still be

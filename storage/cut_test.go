@@ -74,7 +74,7 @@ func holds(t *testing.T, s *Store, want *snapshot) {
 	}
 
 	for number, bytes := range want.leaves {
-		leaf, err := s.Leaf(chain, number, []byte("x"))
+		leaf, err := s.leafBytes(chain, number, []byte("x"))
 		if err != nil || string(leaf) != "x"+bytes {
 			t.Errorf("leaf %d is %x, %v; want %x", number, leaf, err, bytes)
 		}
@@ -249,13 +249,13 @@ func TestAFirstGenerationDropsLeavesOfOthers(t *testing.T) {
 	}
 
 	for number := range old.leaves {
-		if _, err := s.Leaf(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, ErrNoLeaf) {
 			t.Errorf("leaf %d of a generation before gave %v", number, err)
 		}
 	}
 
 	for _, leaf := range cut.Publication.Leaves {
-		if _, err := s.Leaf(1, leaf.Number, nil); err != nil {
+		if _, err := s.leafBytes(1, leaf.Number, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestCommitDeletesWhatIsGone(t *testing.T) {
 	}
 
 	for _, number := range dead {
-		if _, err := s.Leaf(1, number, nil); !errors.Is(err, ErrNoLeaf) {
+		if _, err := s.leafBytes(1, number, nil); !errors.Is(err, ErrNoLeaf) {
 			t.Errorf("dead leaf %d gave %v", number, err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -138,17 +137,6 @@ func (s *stage) refresh() {
 	}
 }
 
-// leaves reads straight from the store.
-type leaves struct{ *storage.Store }
-
-func (l leaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	bytes, err := l.Store.Leaf(chain, number, nil)
-	if err != nil {
-		return nil, err
-	}
-	return block.DecodeLeaf(bytes, nil)
-}
-
 // page returns the ids of a page and the generation that it is of.
 func (s *stage) page(q rankings.PositionQuestion) (ids []uint64, generation uint64) {
 	s.t.Helper()
@@ -162,7 +150,7 @@ func (s *stage) page(q rankings.PositionQuestion) (ids []uint64, generation uint
 		s.t.Fatal(err)
 	}
 
-	page, err := search.Page(leaves{s.store}, q.Offset(), q.Limit)
+	page, err := search.Page(s.store, q.Offset(), q.Limit)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -2,12 +2,10 @@ package chain
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -133,8 +131,7 @@ func (c *Chain) showCut(cut *storage.Restored, n note, pause func()) error {
 		return nil
 	}
 
-	leaves := storedLeaves{c.store}
-	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, leaves, pause)
+	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, c.store, pause)
 	if err != nil {
 		return err
 	}
@@ -188,22 +185,6 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 	}
 }
 
-// storedLeaves reads leaves from the store. Each is read once, so none is kept.
-type storedLeaves struct{ store *storage.Store }
-
-// Leaf returns the ids of a leaf.
-func (l storedLeaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	raw, err := l.store.Leaf(chain, number, nil)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := block.DecodeLeaf(raw, nil)
-	if err != nil {
-		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
-	}
-	return ids, nil
-}
-
 // beat is what the writer of a chain tells between two cuts.
 type beat struct {
 	Head          market.Head // of the chain, as its feed saw it
@@ -242,7 +223,7 @@ func (c *Chain) Beat() ([]byte, error) {
 func (c *Chain) Hear(text []byte) error {
 	var b beat
 	if err := json.Unmarshal(text, &b); err != nil {
-		return errors.Join(errors.New("cannot read what the writer of a chain tells"), err)
+		return fmt.Errorf("cannot read what the writer of a chain tells: %w", err)
 	}
 
 	s := &c.status

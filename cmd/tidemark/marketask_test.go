@@ -190,7 +190,7 @@ func (s *stage) plainPage(
 		p.Total = c.Rows()
 	}
 
-	page, err := search.Page(leaves{s.store}, offset, limit)
+	page, err := search.Page(s.store, offset, limit)
 	s.must(err)
 	body := []byte(`{"` + list + `":[`)
 	for i := range page.Rows {

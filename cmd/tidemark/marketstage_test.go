@@ -14,7 +14,6 @@ import (
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
@@ -174,17 +173,6 @@ func (s *stage) publish() {
 	s.at, s.changed = back, false
 	s.before(s)
 	s.fresh = true
-}
-
-// leaves reads straight from the store.
-type leaves struct{ *storage.Store }
-
-func (l leaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	bytes, err := l.Store.Leaf(chain, number, nil)
-	if err != nil {
-		return nil, err
-	}
-	return block.DecodeLeaf(bytes, nil)
 }
 
 // named puts ids and addresses in the place of $NAMES.

@@ -8,7 +8,6 @@ import (
 	"github.com/dgraph-io/ristretto/v2"
 
 	"tidemark/rankings"
-	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -57,16 +56,12 @@ func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) 
 	}
 
 	c.misses.Inc()
-	raw, err := c.store.Leaf(chain, number, nil)
+	ids, err := c.store.Leaf(chain, number)
 	if errors.Is(err, storage.ErrNoLeaf) {
 		return nil, rankings.ErrLeafGone
 	}
 	if err != nil {
 		return nil, err
-	}
-	ids, err := block.DecodeLeaf(raw, nil)
-	if err != nil {
-		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
 	c.leaves.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
 	return ids, nil
