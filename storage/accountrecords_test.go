@@ -184,6 +184,7 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("%v: unwritable %t; want %t", err, got, want)
 		}
 	}
+
 	f(nil, false)
 	f(syscall.EACCES, false)
 	f(syscall.EAGAIN, false)

@@ -90,6 +90,7 @@ func (p *pairOfNodes) compare() {
 	if x, y := keysOf(p.t, a, 1), keysOf(p.t, b, 1); !slices.Equal(x, y) {
 		p.t.Fatalf("the stores have %d and %d keys, or other values", len(x), len(y))
 	}
+
 	x, _ := a.heads.get(1)
 	if y, ok := b.heads.get(1); !ok || x != y {
 		p.t.Errorf("the acknowledged heads are %+v and %+v", x, y)

@@ -126,6 +126,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("key %q; want %q", got, want)
 		}
 	}
+
 	before := []byte("x")
 	f(appendChain(before, 0), "x\x01\x00")
 	f(appendChain(before, 255), "x\x01\xff")

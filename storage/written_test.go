@@ -86,6 +86,7 @@ func keysOfBatch(t *testing.T, b *pebble.Batch) string {
 		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %x", does, kinds[kind(rest[0])].name, rest[1:])))
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,6 +251,7 @@ func (m *seriesModel) follow(t *testing.T, l *Ledger, s *step) {
 func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	t.Helper()
 	m.endDays() // the running one, with the prices of its last event
+
 	seen := 0
 	for key, entry := range store.series {
 		switch e := entry.(type) {
@@ -274,6 +275,7 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 			}
 		}
 	}
+
 	if seen != len(m.ended) {
 		t.Errorf("the series have %d days and hours; the model %d", seen, len(m.ended))
 	}
@@ -302,6 +304,7 @@ func (m *seriesModel) sameHour(t *testing.T, got, want *market.PoolHour) int {
 	is := *got
 	m.checkFees(t, &is.VolumeUsd, &is.FeesUsd, want.VolumeUsd)
 	want.FeesUsd = is.FeesUsd
+
 	for _, amount := range [][2]*float64{{&is.Amount0, &want.Amount0}, {&is.Amount1, &want.Amount1}} {
 		if math.Abs(*amount[0]-*amount[1]) <= 1e-6**amount[1]+1000 {
 			*amount[0] = *amount[1]

@@ -88,6 +88,7 @@ func sameTickLists(t *testing.T, got *market.Frozen[market.TickList], want []map
 	if int(got.Len()) != len(want) {
 		t.Fatalf("%d lists; want %d", got.Len(), len(want))
 	}
+
 	for pool, ticks := range want {
 		refs := got.At(uint32(pool)).Refs
 		if len(refs) != len(ticks) {

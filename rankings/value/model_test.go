@@ -27,6 +27,7 @@ func minuteMedian(ring *market.Minutes, now int64, minutes int) float64 {
 		}
 		closes = append(closes, sqrt)
 	}
+
 	slices.Sort(closes)
 	return (closes[(minutes-1)/2] + closes[minutes/2]) / 2
 }
