@@ -274,3 +274,145 @@ func TestTokenFailuresInARow(t *testing.T) {
 		t.Error("the chain does not wait for a token that failed once")
 	}
 }
+
+// Of heads at one height the one counts that most sources have there. The others are on
+// a fork until they show it too; each time that they leave is counted once.
+func TestForkedSources(t *testing.T) {
+	ours, theirs := newChain(20), newChain(19)
+	theirs.forks = 1
+	theirs.mine()
+	l := follow(t, nil, newNode(t, theirs), newNode(t, ours), newNode(t, ours))
+	f := func(forks uint64, forked ...bool) {
+		t.Helper()
+		var seen []*observedHead
+		for i, c := range []*fakeChain{theirs, ours, ours} {
+			h := &observedHead{wireHeader: *wireHeaderOf(c.head().number, 0, 0), source: l.f.sources[i]}
+			h.Hash, h.Parent = word(c.head().hash), word(c.head().parent)
+			seen = append(seen, h)
+		}
+		slices.SortStableFunc(seen, func(a, b *observedHead) int { return int(*b.Number) - int(*a.Number) })
+		best := l.f.chooseHead(t.Context(), seen, market.Head{})
+
+		var got []bool
+		for _, s := range l.f.sources {
+			got = append(got, s.forked.Load())
+		}
+		if best.Hash != word(ours.head().hash) || !slices.Equal(got, forked) || uint64(l.f.m.forks.Get()) != forks {
+			t.Errorf("chose head %d, the sources are on a fork: %v, %d forks are counted; want %v, %d",
+				*best.Number, got, l.f.m.forks.Get(), forked, forks)
+		}
+	}
+
+	f(1, true, false, false)
+	f(1, true, false, false)
+	ours.mine() // the other is only lower
+	f(1, false, false, false)
+	theirs.mine()
+	f(2, true, false, false)
+}
+
+// What the ledger need not be able to take back ends below every range that is still to
+// be read again.
+func TestOutOfReach(t *testing.T) {
+	f := func(want uint64, known bool, from ...uint64) {
+		t.Helper()
+		l := &Feed{settled: settledBlocks{until: 50, known: known}}
+		for _, n := range from {
+			l.recheck = append(l.recheck, reading{from: n, to: n + 5})
+		}
+		if got := l.outOfReach(); got != want {
+			t.Errorf("ranges from %v are open: block %d is out of reach; want %d", from, got, want)
+		}
+	}
+
+	f(0, false)
+	f(50, true)
+	f(50, true, 60, 51)
+	f(49, true, 60, 50)
+	f(29, true, 40, 30, 45)
+}
+
+// A probe learns the lowest of the backends behind a URL, believes no head that is too
+// high, and holds for a minute.
+func TestProbes(t *testing.T) {
+	n := newNode(t, newChain(1))
+	numbers, asked := []uint64{900, 1000, 5000, 950}, 0
+	n.answer = func(method string, _ object) any {
+		if method != "eth_blockNumber" {
+			return nil
+		}
+		asked++
+		return hex(numbers[(asked-1)%len(numbers)])
+	}
+	l := follow(t, nil, n)
+	l.f.highestHead = 1000
+	s := l.f.sources[0]
+	s.sawHead(990, l.clock.now)
+	f := func(wait time.Duration, calls int) {
+		t.Helper()
+		l.clock.now = l.clock.now.Add(wait)
+		l.f.probeBackends(t.Context())
+		if asked != calls || s.lows.get() != 900 || s.head.Load() != 1000 {
+			t.Errorf("after %d calls the lowest head is %d, the source's %d; want 900 and 1000 of %d",
+				asked, s.lows.get(), s.head.Load(), calls)
+		}
+	}
+
+	f(0, probes)
+	f(probeEvery-1, probes)
+	f(1, 2*probes)
+}
+
+// What is known of tokens is forgotten before it would be too much.
+func TestTokensAreForgotten(t *testing.T) {
+	k := tokens{known: map[market.Address]market.TokenMeta{}}
+	for i := range maxTokens {
+		k.known[market.Address{byte(i), byte(i >> 8), byte(i >> 16)}] = market.TokenMeta{}
+	}
+	list := []market.Address{{0}, {}, {19: 1}}
+	if known, unread := k.find(list[:0]); len(known)+len(unread) != 0 || len(k.known) != maxTokens {
+		t.Errorf("%d tokens are kept; want %d", len(k.known), maxTokens)
+	}
+	if known, unread := k.find(list); len(known) != 0 || len(unread) != 1 || len(k.known) != 0 {
+		t.Errorf("%d tokens of %v are known, %v are read; %d are kept; want none, the last, none",
+			len(known), list, unread, len(k.known))
+	}
+}
+
+// What was read ahead is given up when the ledger stands elsewhere, and when a probe
+// shows backends that lack those blocks.
+func TestReadAheadIsGivenUp(t *testing.T) {
+	c := busy(1000)
+	n := newNode(t, c)
+	l := follow(t, func(c *Config) { c.MaxLogRange = 20 }, n)
+	next := func() *ahead {
+		t.Helper()
+		if err := l.next(); err != nil || l.last.Span == nil {
+			t.Fatalf("%v, span %v", err, l.last.Span)
+		}
+		return l.f.ahead
+	}
+
+	first := next()
+	if again := next(); first == nil || again != first || first.ctx.Err() != nil {
+		t.Fatal("the ranges that follow were not read ahead")
+	}
+	l.spans = nil // the ledger begins again
+	second := next()
+	if second == nil || second == first || first.ctx.Err() == nil {
+		t.Error("after the ledger began again the old ranges are still read")
+	}
+
+	n.mu.Lock()
+	n.answer = func(method string, _ object) any {
+		if method == "eth_blockNumber" {
+			return hex(10)
+		}
+		return nil
+	}
+	n.mu.Unlock()
+	l.clock.now = l.clock.now.Add(probeEvery)
+	if next() != nil || second.ctx.Err() == nil {
+		t.Error("beyond the head of a backend ranges are still read ahead")
+	}
+}
