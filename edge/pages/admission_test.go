@@ -362,6 +362,34 @@ func TestLongChartsWait(t *testing.T) {
 	}
 }
 
+// TestLongOwnersWait checks that adding up very many positions waits for its turn, and
+// the positions of other owners do not.
+func TestLongOwnersWait(t *testing.T) {
+	f := func(rows int, want *render.Error) {
+		t.Helper()
+		view, _ := rankings.Build(nil, crowd(rows, 1), 1)
+		p := &Pages{admission: newTestAdmission(1, 0)}
+		running, err := p.admission.begin(task{account: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, sc := &Question{Owner: &market.Address{1}, Account: 2}, &scope{views: []*rankings.View{view}}
+		if _, err := p.sumOwner(q, sc); err != want {
+			t.Errorf("%d positions, beside other work: got %v; want %v", rows, err, want)
+		}
+		running.end()
+		if _, err := p.sumOwner(q, sc); err != nil {
+			t.Errorf("%d positions, alone: got %v", rows, err)
+		}
+		if p.admission.running != 0 {
+			t.Errorf("%d works run after %d positions", p.admission.running, rows)
+		}
+	}
+
+	f(longOwner-1, nil)
+	f(longOwner, errBusy)
+}
+
 // BenchmarkAdmission is a work that need not wait.
 func BenchmarkAdmission(b *testing.B) {
 	a := newTestAdmission(2, time.Second)
