@@ -14,6 +14,11 @@ type chainMetrics struct {
 	bytes   *metrics.Counter
 	refused *metrics.Counter
 	broken  *metrics.Counter
+
+	snapshot *metrics.PrometheusHistogram
+	failed   *metrics.Counter // snapshots that could not be made
+	unsound  *metrics.Counter // snapshots that this node did not take
+	taken    *metrics.Counter
 }
 
 func newChainMetrics(set *metrics.Set, id market.ChainID) *chainMetrics {
@@ -23,5 +28,10 @@ func newChainMetrics(set *metrics.Set, id market.ChainID) *chainMetrics {
 		bytes:   set.NewCounter(name("tidemark_cluster_append_bytes_total")),
 		refused: set.NewCounter(name("tidemark_cluster_refused_total")),
 		broken:  set.NewCounter(name("tidemark_cluster_broken_total")),
+
+		snapshot: set.NewPrometheusHistogram(name("tidemark_cluster_snapshot_seconds")),
+		failed:   set.NewCounter(name("tidemark_cluster_snapshot_failures_total")),
+		unsound:  set.NewCounter(name("tidemark_cluster_snapshots_refused_total")),
+		taken:    set.NewCounter(name("tidemark_cluster_snapshots_taken_total")),
 	}
 }
