@@ -114,7 +114,7 @@ func (ch *Chain) PutSnapshot(ctx context.Context, stored []byte, export func(io.
 		err = ch.c.putInfo(ctx, &info)
 	}
 	if err != nil {
-		ch.c.purgeObjects(context.WithoutCancel(ctx), chunkSubjects+info.NUID)
+		ch.c.forgetChunks(ctx, info.NUID)
 		return nil, fmt.Errorf("cannot store snapshot %s: %w", info.Name, err)
 	}
 
@@ -125,6 +125,16 @@ func (ch *Chain) PutSnapshot(ctx context.Context, stored []byte, export func(io.
 		ch.NoteSnapshot(s)
 	}
 	return s, err
+}
+
+// forgetChunks deletes what was stored of a snapshot that is given up, also by a node
+// that stops. If that fails, another node does it later.
+func (c *Cluster) forgetChunks(ctx context.Context, nuid string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	if err := c.purgeObjects(ctx, chunkSubjects+nuid); err != nil {
+		c.cfg.Log.Warn("a part of a snapshot stays for now", "error", err)
+	}
 }
 
 // putInfo stores what an object is. From then on it is there.

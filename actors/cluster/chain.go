@@ -21,6 +21,7 @@ type Chain struct {
 	c       *Cluster
 	id      market.ChainID
 	subject string
+	writes  bool
 	metrics *chainMetrics
 
 	ctx  context.Context // ends with Stop
@@ -56,7 +57,7 @@ type Event struct {
 func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 	ch := &Chain{
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
-		metrics: newChainMetrics(c.cfg.Metrics, id),
+		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id),
 	}
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)
 	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
@@ -101,11 +102,14 @@ func (ch *Chain) Start(stored []byte) error {
 	}
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	ch.resign()
+	ch.Resign()
 	ch.seen = at.Sequence
 	ch.moveTo(at)
 	return nil
 }
+
+// MayWrite reports whether this node writes the chain when no other does.
+func (ch *Chain) MayWrite() bool { return ch.writes }
 
 // Stop ends an append that waits for the servers, and gives the leadership back.
 func (ch *Chain) Stop() { ch.stop() }

@@ -35,3 +35,15 @@ func newChainMetrics(set *metrics.Set, id market.ChainID) *chainMetrics {
 		taken:    set.NewCounter(name("tidemark_cluster_snapshots_taken_total")),
 	}
 }
+
+// CountRefused counts a snapshot that this node did not take, and returns why.
+func (ch *Chain) CountRefused(err error) error {
+	ch.metrics.unsound.Inc()
+	return err
+}
+
+// CountTaken counts a snapshot that this node took.
+func (ch *Chain) CountTaken() { ch.metrics.taken.Inc() }
+
+// CountFailed counts a snapshot that this node could not make.
+func (ch *Chain) CountFailed() { ch.metrics.failed.Inc() }
