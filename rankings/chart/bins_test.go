@@ -56,6 +56,12 @@ func TestBins(t *testing.T) {
 			return
 		}
 
+		// As many stand alone on either side of the price as there are.
+		around := min(max(at/60, 0), int32(ticks)-2)
+		if first := max(min(around-MaxBins/2, int32(ticks-1)-MaxBins), 0); bins[0].TickUpper != 60*(first+1) {
+			t.Errorf("%d ticks at %d: the first bin ends at %d; want %d", ticks, at, bins[0].TickUpper, 60*(first+1))
+		}
+
 		var sum0, sum1 clmath.U256
 		next := int32(0)
 		for _, b := range bins {
