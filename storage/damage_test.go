@@ -484,4 +484,8 @@ func TestLastingDamageCounts(t *testing.T) {
 	f(syscall.EIO, false)
 	f(errors.New("bad field id"), true)
 	f(syscall.EIO, true)
+	f(errors.New("bad field fee"), true)
+	if d := s.Damaged(1); !strings.Contains(d.Error(), "bad field id") {
+		t.Errorf("the damage is %v; want the first that lasts", d)
+	}
 }

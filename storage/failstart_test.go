@@ -301,3 +301,20 @@ func TestStandInsOnAFailingDisk(t *testing.T) {
 		t.Errorf("%d operations were made to fail; want more", refused)
 	}
 }
+
+// A database without anything in it is no store to read, and a new one to write.
+func TestEmptyDatabase(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	must(errors.Join(s.db.DeleteRange(headerPrefix, headerEnd, pebble.Sync), disk.Remove("data/"+headerName)))
+	closeTest(t, s)
+
+	o := testOptions(disk)
+	o.ReadOnly = true
+	if _, err := Open("data", o); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		t.Errorf("read-only: %v; want that it is empty", err)
+	}
+	s = openTest(t, disk)
+	holds(t, s, newRig(67, 1).commit(t, s, 3, true))
+	closeTest(t, s)
+}
