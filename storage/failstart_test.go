@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -168,5 +169,89 @@ func TestFindingsAreLimited(t *testing.T) {
 	}
 	if len(c.found) != maxFindings || c.found[0] != "chain 7: finding 0" {
 		t.Errorf("%d findings, the first %q; want %d", len(c.found), c.found[0], maxFindings)
+	}
+}
+
+// TestTableDamage: damage names its file and keys, and touches the chains with keys there.
+func TestTableDamage(t *testing.T) {
+	info := &pebble.DataCorruptionInfo{Path: "data/000004.sst", Details: errors.New("a bad block")}
+	info.Bounds.Start, info.Bounds.End.Key = appendRow(nil, 3, kindHead, 7), appendRow(nil, 5, kindHead, 9)
+	d := newTableDamage(info)
+	if want := "file data/000004.sst, keys 01030100000007 to 01050100000009: a bad block"; d.String() != want {
+		t.Errorf("got %s; want %s", d, want)
+	}
+	for chain, want := range map[market.ChainID]bool{1: false, 2: false, 3: true, 4: true, 5: true, 6: false, 300: false} {
+		if d.touches(chain) != want {
+			t.Errorf("chain %d is touched: %t; want %t", chain, !want, want)
+		}
+	}
+	d.Lower, d.Upper = appendChainEnd(nil, 3), appendChain(nil, 5)
+	if d.touches(3) || !d.touches(5) {
+		t.Errorf("the keys from the end of chain 3 to the begin of 5 touch 3: %t, 5: %t", d.touches(3), d.touches(5))
+	}
+
+	a := &Accounts{dir: "accounts"}
+	cause := fmt.Errorf("a bad checksum: %w", pebble.ErrCorruption)
+	var damage *AccountsDamage
+	err := a.asDamage(cause)
+	if !errors.As(err, &damage) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "a bad checksum") {
+		t.Errorf("damage of accounts is %v", err)
+	}
+	if again := a.asDamage(err); again != err {
+		t.Errorf("damage that is known is %v", again)
+	}
+}
+
+// TestHeadsAreClosed: the file of heads is closed with the store, once it was written.
+func TestHeadsAreClosed(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	must(s.heads.close()) // nothing was written
+	newRig(66, 1).commit(t, s, 3, true)
+	broken := errors.New("broken")
+	s.heads.file = unclosable{s.heads.file, broken}
+	if err := s.Close(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot close store data") {
+		t.Errorf("Close = %v; want that the heads could not be closed", err)
+	}
+}
+
+// Whichever file operation of proving a copy of the accounts fails, that is an error, or
+// the copy is proved.
+func TestCopiesOnAFailingDisk(t *testing.T) {
+	refused := 0
+	for n := 0; ; n++ {
+		armed, operations, disk := false, 0, vfs.NewMem()
+		a := openAccounts(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if !armed || !strings.HasPrefix(op.Path, "copy") {
+				return nil
+			}
+			if operations++; operations-1 == n {
+				return syscall.EIO
+			}
+			return nil
+		})))
+		must(errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy"), disk.Remove("copy.proof")))
+
+		armed = true
+		err := a.proveCopy("copy")
+		armed = false
+		must(a.Close())
+		if err != nil {
+			refused++
+		} else {
+			b, err := OpenAccounts("copy", quietAccounts(disk))
+			if err != nil {
+				t.Fatalf("operation %d failed, and the copy is taken for whole: %v", n, err)
+			}
+			if c, err := b.Load(november); err != nil || len(c.Accounts) != 2 {
+				t.Errorf("operation %d failed: the copy has %+v, %v", n, c, err)
+			}
+			must(b.Close())
+		}
+		if operations <= n {
+			break
+		}
+	}
+	if refused < 5 {
+		t.Errorf("%d operations were made to fail; want more", refused)
 	}
 }
