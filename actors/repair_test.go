@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -187,4 +190,48 @@ func TestDamageMetByARequest(t *testing.T) {
 			t.Errorf("it was built again at %+v; want %+v", after.State.Head, before.State.Head)
 		}
 	})
+}
+
+// After a refresh that the disk or another writer refused, the chain is restored soon, as
+// it is not at fault; after any other the pause grows.
+func TestPauseAfterRefusedCommits(t *testing.T) {
+	var refuse atomic.Pointer[error]
+	store, err := storage.Open(t.TempDir(), storage.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
+			if err := refuse.Load(); err != nil && id == 1 {
+				return nil, *err
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startTestNode(t, store, plain)
+	n.await(1, "served", served)
+	f := func(cause error, want time.Duration) {
+		t.Helper()
+		err := n.node.command(1, func(x *chainActor) error {
+			x.pause = 10 * time.Second
+			if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
+				return errors.New("there is nothing to publish")
+			}
+			refuse.Store(&cause)
+			defer refuse.Store(nil)
+			epoch := x.epoch
+			if x.publish() || x.epoch == epoch || x.pause != want {
+				return fmt.Errorf("%w: epoch %d after %d, the next restore comes in %s; want %s",
+					cause, x.epoch, epoch, x.pause, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+
+	f(storage.ErrReadOnly, firstPause)
+	f(cluster.ErrOutdated, firstPause)
+	f(errors.New("broken"), 20*time.Second)
 }

@@ -416,3 +416,18 @@ func TestReadAheadIsGivenUp(t *testing.T) {
 		t.Error("beyond the head of a backend ranges are still read ahead")
 	}
 }
+
+// What a range holds in memory counts its blocks and its logs.
+func TestRangeBytes(t *testing.T) {
+	f := func(r *rangeRead, want int64) {
+		t.Helper()
+		if got := r.size(); got != want {
+			t.Errorf("%+v counts %d bytes; want %d", r, got, want)
+		}
+	}
+
+	f(nil, 0)
+	f(new(rangeRead), pieceBytes)
+	f(&rangeRead{blocks: make([]rawBlock, 2)}, pieceBytes+2*blockBytes)
+	f(&rangeRead{blocks: make([]rawBlock, 2), logs: 5}, pieceBytes+2*blockBytes+5*logBytes)
+}
