@@ -238,6 +238,7 @@ func TestNearestSources(t *testing.T) {
 		func(s *source) { s.head.Store(9) }, func(s *source) { s.forked.Store(true) },
 		func(s *source) { s.health.failureRate = 0.3 }, func(s *source) { s.fallback = true },
 	}
+
 	for i := range 1 << len(faults) {
 		s := new(source)
 		s.head.Store(10)
