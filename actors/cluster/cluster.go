@@ -63,6 +63,8 @@ type Cluster struct {
 	made   time.Time // when the stream was
 	leads  jetstream.KeyValue
 	nodes  jetstream.KeyValue
+	// objects is the stream below the object store with the snapshots.
+	objects jetstream.Stream
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -178,6 +180,9 @@ func (c *Cluster) openBuckets(ctx context.Context) error {
 		if c.leads, err = c.openBucket(ctx, leadsBucket, leadTTL); err == nil {
 			c.nodes, err = c.openBucket(ctx, nodesBucket, 0)
 		}
+		if err == nil {
+			err = c.openObjects(ctx)
+		}
 		return err
 	})
 }
@@ -244,9 +249,6 @@ func (c *Cluster) Agree(ctx context.Context, name, value string) (agreed string,
 	})
 	return agreed, err
 }
-
-// Cut ends the connection without a word to anyone, as a dead process does.
-func (c *Cluster) Cut() { c.nc.Close() }
 
 // Close gives back what this node leads and ends the connection.
 func (c *Cluster) Close() {

@@ -86,6 +86,8 @@ type ClusterConfig struct {
 	TLSKey      string   `about:"PEM file with its private key"`
 	Monitoring  []string `about:"addresses of the servers' monitoring, http://HOST:8222, to check that they sync"`
 	Writes      []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
+
+	SnapshotEvery time.Duration `about:"time between two snapshots of a chain that this node writes, from which others begin"`
 }
 
 // SimConfig shapes the simulated market.
@@ -147,7 +149,7 @@ func defaultConfig() Config {
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
-		Cluster:  ClusterConfig{Writes: []string{writesAll}},
+		Cluster:  ClusterConfig{Writes: []string{writesAll}, SnapshotEvery: time.Hour},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),
