@@ -288,9 +288,9 @@ func TestStandInsOnAFailingDisk(t *testing.T) {
 
 		reached := operations.Swap(afterStart) > n
 		holds(t, s, two)
-		findings, err := s.Check()
-		if text := strings.Join(findings, " "); err == nil && !strings.Contains(text, cut) {
-			t.Errorf("operation %d failed: the findings %q do not name %s", n, text, cut)
+		findings := strings.Join(s.listStandIns([]market.ChainID{1, 42161}), " ")
+		if !strings.Contains(findings, cut) || !strings.Contains(findings, "chains with keys there: [1];") {
+			t.Errorf("operation %d failed: the findings %q do not name %s and chain 1", n, findings, cut)
 		}
 		closeTest(t, s)
 		if !reached {
