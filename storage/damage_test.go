@@ -481,6 +481,7 @@ func TestLastingDamageCounts(t *testing.T) {
 			t.Errorf("after %v the damage is %v", err, d)
 		}
 	}
+
 	f(syscall.EIO, false)
 	f(errors.New("bad field id"), true)
 	f(syscall.EIO, true)

@@ -102,6 +102,7 @@ func (m *seriesModel) touch(i uint32, price clmath.U256) (*market.PoolDay, *mark
 			Pool: i, Day: m.hour / market.HoursOfDay, Open: price, High: price, Low: price,
 		}
 	}
+
 	if m.hours[i] == nil {
 		if h := m.newest[i]; h != nil { // the last hour of a day has no record
 			m.ended[fmt.Sprint("hour of pool ", i, h.Day, h.Hour)] = h
@@ -343,6 +344,7 @@ func (m *seriesModel) sameDay(t *testing.T, got, want *market.PoolDay, running b
 		is.Price0Usd, is.Price1Usd = want.Price0Usd, want.Price1Usd
 		want.ForgetHour()
 	}
+
 	m.checkFees(t, &is.HourVolumeUsd, &is.HourFeesUsd, want.HourVolumeUsd)
 	want.HourFeesUsd = is.HourFeesUsd
 	m.checkFees(t, &is.VolumeUsd, &is.FeesUsd, want.VolumeUsd)
