@@ -288,9 +288,9 @@ func TestStandInsOnAFailingDisk(t *testing.T) {
 
 		reached := operations.Swap(afterStart) > n
 		holds(t, s, two)
-		findings, err := s.Check()
-		if text := strings.Join(findings, " "); err == nil && !strings.Contains(text, cut) {
-			t.Errorf("operation %d failed: the findings %q do not name %s", n, text, cut)
+		findings := strings.Join(s.listStandIns([]market.ChainID{1, 42161}), " ")
+		if !strings.Contains(findings, cut) || !strings.Contains(findings, "chains with keys there: [1];") {
+			t.Errorf("operation %d failed: the findings %q do not name %s and chain 1", n, findings, cut)
 		}
 		closeTest(t, s)
 		if !reached {
@@ -300,4 +300,21 @@ func TestStandInsOnAFailingDisk(t *testing.T) {
 	if refused < 20 {
 		t.Errorf("%d operations were made to fail; want more", refused)
 	}
+}
+
+// A database without anything in it is no store to read, and a new one to write.
+func TestEmptyDatabase(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	must(errors.Join(s.db.DeleteRange(headerPrefix, headerEnd, pebble.Sync), disk.Remove("data/"+headerName)))
+	closeTest(t, s)
+
+	o := testOptions(disk)
+	o.ReadOnly = true
+	if _, err := Open("data", o); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		t.Errorf("read-only: %v; want that it is empty", err)
+	}
+	s = openTest(t, disk)
+	holds(t, s, newRig(67, 1).commit(t, s, 3, true))
+	closeTest(t, s)
 }

@@ -99,6 +99,7 @@ func TestEmptyRecords(t *testing.T) {
 	empty(t, codeMinutes)
 	empty(t, codeRingPart)
 	empty(t, codeTick)
+
 	empty(t, codePosition)
 	empty(t, codeOverflow)
 	empty(t, codeNonNFT)

@@ -419,6 +419,11 @@ func TestSkippedHours(t *testing.T) {
 	for key, entry := range all.series {
 		day := uint32(market.NoIndex)
 		switch e := entry.(type) {
+		case *market.PoolDay:
+			if d := *e; d.Day < middle {
+				d.ForgetHour()
+				all.series[key] = &d
+			}
 		case *market.PoolHour:
 			day = e.Day
 		case *market.TickHour:
