@@ -386,6 +386,7 @@ func TestReplacedTicks(t *testing.T) {
 	const replaced = 200
 	th := newTestNode(t, plain)
 	th.await(1, "served", served)
+
 	var before uint64
 	_ = th.node.command(1, func(x *chainActor) error {
 		before = x.ticks

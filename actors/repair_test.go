@@ -265,6 +265,7 @@ func TestFailedResync(t *testing.T) {
 	n := newTestNode(t, plain)
 	n.await(1, "served", served)
 	broken := errors.New("broken")
+
 	err := n.node.command(1, func(x *chainActor) error {
 		epoch := x.epoch
 		err := x.restart(func(*chain.Chain) error { return broken })
