@@ -389,8 +389,8 @@ func withSalt(m market.ModifyLiquidity, id uint64) market.ModifyLiquidity {
 	return m
 }
 
-// TestSkippedHours: hours of days that nobody will read are not put into the series; all
-// else is the same.
+// TestSkippedHours: hours of days that nobody will read are not put into the series, nor
+// are they in the days; all else is the same.
 func TestSkippedHours(t *testing.T) {
 	w := newWorld(9)
 	skipping := New(w.cfg)
@@ -423,6 +423,10 @@ func TestSkippedHours(t *testing.T) {
 			day = e.Day
 		case *market.TickHour:
 			day = e.Day
+		case *market.PoolDay:
+			if e.Day < middle {
+				e.ForgetHour()
+			}
 		}
 		if day < middle {
 			early++

@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -256,6 +258,7 @@ func (m *seriesModel) follow(t *testing.T, l *Ledger, s *step) {
 func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	t.Helper()
 	m.endDays() // the running one, with the prices of its last event
+	store.addLastHours()
 
 	seen, ticks := 0, 0
 	for key, entry := range store.series {
@@ -334,12 +337,57 @@ func (m *seriesModel) writtenTicks() (n int) {
 	return n
 }
 
+// addLastHours adds the last hours of days that are over to the series. They follow from
+// the days: that of a pool's running day with the bucket of the State.
+func (s *shadow) addLastHours() {
+	add := func(d *market.PoolDay) {
+		h := market.PoolHour{
+			Pool: d.Pool, Day: d.Day, Hour: uint32(d.EventHour) - 1, Close: d.Close, Tick: d.Tick,
+			FeeGrowthGlobal0X128: d.FeeGrowthGlobal0X128,
+			FeeGrowthGlobal1X128: d.FeeGrowthGlobal1X128,
+			Amount0:              clmath.Float64(&d.Amount0), Amount1: clmath.Float64(&d.Amount1),
+			VolumeUsd: d.HourVolumeUsd, FeesUsd: d.HourFeesUsd, High: d.HourHigh, Low: d.HourLow,
+		}
+		s.op(PoolHours.Put(h))
+	}
+
+	for _, entry := range slices.Collect(maps.Values(s.series)) {
+		switch d := entry.(type) {
+		case *market.PoolDay:
+			if d.EventHour != 0 {
+				add(d)
+			}
+		case *market.TickDay:
+			hour := d.Day*market.HoursOfDay + uint32(d.Hour) - 1
+			if hour < market.HourOf(s.st.Head.Time) {
+				s.op(TickHours.Put(market.TickHour{
+					Pool: d.Pool, Tick: d.Tick, Day: d.Day, Hour: uint32(d.Hour) - 1,
+					FeeGrowthOutside0X128: d.FeeGrowthOutside0X128,
+					FeeGrowthOutside1X128: d.FeeGrowthOutside1X128,
+				}))
+			}
+		}
+	}
+
+	for i := range s.st.Days.Len() {
+		d := *s.st.Days.At(i)
+		hour := d.Day*market.HoursOfDay + uint32(d.EventHour) - 1
+		if d.EventHour == 0 || hour >= market.HourOf(s.st.Head.Time) {
+			continue
+		}
+		if at := s.st.Pools.At(i).LastHour; at != market.NoIndex && s.st.Hours.At(at).Hour == hour {
+			d.HourVolumeUsd, d.HourFeesUsd = s.st.Hours.At(at).VolumeUsd, s.st.Hours.At(at).FeesUsd
+		}
+		add(&d)
+	}
+}
+
 // sameDay compares a day. Its fees follow from every step of a swap, so only that they
 // are a part of the volume is checked.
 func (m *seriesModel) sameDay(t *testing.T, got, want *market.PoolDay, running bool) int {
 	t.Helper()
 	is := *got
-	is.EventHour, is.HourHigh, is.HourLow = 0, 0, 0
+	is.ForgetHour()
 	if running {
 		is.Price0Usd, is.Price1Usd = want.Price0Usd, want.Price1Usd
 	}
