@@ -19,6 +19,9 @@ import (
 	"tidemark/rankings/market"
 )
 
+// afterStart is more operations than any start has: none fails any more.
+const afterStart = 1 << 40
+
 // failingOnce is a disk of which the nth file operation fails.
 func failingOnce(disk vfs.FS, n int64, operations *atomic.Int64) vfs.FS {
 	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(errorfs.Op) error {
@@ -47,6 +50,7 @@ func TestStartsOnAFailingDisk(t *testing.T) {
 		o := testOptions(failingOnce(disk, n, &operations))
 		o.ReadOnly = true
 		s, err := Open("data", o)
+		reached := operations.Swap(afterStart) > n
 		switch {
 		case err != nil && !errors.Is(err, syscall.EIO) && !strings.Contains(err.Error(), syscall.EIO.Error()):
 			t.Errorf("operation %d failed: %v", n, err)
@@ -64,7 +68,7 @@ func TestStartsOnAFailingDisk(t *testing.T) {
 			}
 			closeTest(t, s)
 		}
-		if operations.Load() <= n {
+		if !reached {
 			break
 		}
 	}
@@ -252,6 +256,48 @@ func TestCopiesOnAFailingDisk(t *testing.T) {
 		}
 	}
 	if refused < 5 {
+		t.Errorf("%d operations were made to fail; want more", refused)
+	}
+}
+
+// Whichever file operation fails while a stand-in takes the place of a cut table in a
+// store that is only read, the start is refused, or the store is open as without the
+// failure: with the chain that the table does not touch, and what is wrong with the other.
+func TestStandInsOnAFailingDisk(t *testing.T) {
+	disk, _, two := splitMarket(t)
+	cut := ""
+	for name, touched := range closedTables(t, disk) {
+		if len(touched) == 1 && touched[0] == 1 {
+			cut = name
+		}
+	}
+	info, err := disk.Stat("data/" + cut)
+	must(err)
+	resize(t, disk, "data/"+cut, info.Size()/2)
+
+	refused := 0
+	for n := int64(0); ; n++ {
+		var operations atomic.Int64
+		o := testOptions(failingOnce(disk, n, &operations))
+		o.ReadOnly = true
+		s, err := Open("data", o)
+		if err != nil {
+			refused++
+			continue
+		}
+
+		reached := operations.Swap(afterStart) > n
+		holds(t, s, two)
+		findings, err := s.Check()
+		if text := strings.Join(findings, " "); err == nil && !strings.Contains(text, cut) {
+			t.Errorf("operation %d failed: the findings %q do not name %s", n, text, cut)
+		}
+		closeTest(t, s)
+		if !reached {
+			break
+		}
+	}
+	if refused < 20 {
 		t.Errorf("%d operations were made to fail; want more", refused)
 	}
 }
