@@ -63,7 +63,7 @@ func (c *benchChain) swap(i uint32) (market.Pool, market.PoolDay, market.Minutes
 func (c *benchChain) hour(i uint32) market.HourBucket {
 	return market.HourBucket{
 		Pool: i, Hour: market.HourOf(c.st.Head.Time), Prev: i / 2, Swaps: 7,
-		In0: c.narrow(75), Fees0: c.narrow(66), VolumeUsd: c.usd(), FeesUsd: c.usd(), Close: c.usd(),
+		VolumeUsd: c.usd(), FeesUsd: c.usd(), Close: c.usd(),
 	}
 }
 

@@ -110,6 +110,7 @@ func addLast[H, D any](
 		if !ok {
 			continue
 		}
+
 		end := at(&h)
 		for len(hours) > 0 && at(&hours[0]) < end {
 			all, hours = append(all, hours[0]), hours[1:]
@@ -118,6 +119,7 @@ func addLast[H, D any](
 			all = append(all, h)
 		}
 	}
+
 	return append(all, hours...), days.Err()
 }
 

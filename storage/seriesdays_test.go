@@ -58,3 +58,59 @@ func TestOldHoursArePruned(t *testing.T) {
 	f(3, first, last, 0, 0)
 	f(0, first, last-keptDays-1, 0, 0)
 }
+
+// TestLastHours: the last hour of a day follows from the day, and is read once, also
+// where a store of format 6 has it as an hour. A day of that format says none.
+func TestLastHours(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(3, 1)
+	g.commit(t, s, 20, true)
+	const day = 20_000
+	g.st.Head.Time = (day + 2) * market.Day
+	cut := g.cut(1, false)
+
+	put := func(day uint32, last uint8, hours ...uint32) {
+		d := market.PoolDay{Pool: 1, Day: day, EventHour: last, Tick: 7, Amount0: words(3)}
+		if last > 0 {
+			d.HourHigh, d.HourLow, d.HourVolumeUsd, d.HourFeesUsd = 4, 2, 30, 5
+		}
+		cut.Changes.Ops = append(cut.Changes.Ops, ledger.PoolDays.Put(d), ledger.TickDays.Put(
+			market.TickDay{Pool: 1, Day: day, Tick: -60, Hour: last, FeeGrowthOutside0X128: words(9)}))
+		for _, hour := range hours {
+			cut.Changes.Ops = append(cut.Changes.Ops,
+				ledger.PoolHours.Put(market.PoolHour{Pool: 1, Day: day, Hour: hour}),
+				ledger.TickHours.Put(market.TickHour{Pool: 1, Day: day, Tick: -60, Hour: hour}))
+		}
+	}
+	put(day, 10, 3, 7)
+	put(day+1, 10, 5, 9)
+	put(day+2, 0, 1, 4)
+	must(s.Commit(cut))
+
+	hours, err := s.PoolHours(1, 1, day, day+2)
+	ticks, err2 := s.TickHours(1, 1, -60, day, day+2)
+	want := []uint32{3, 7, 9, 24 + 5, 24 + 9, 48 + 1, 48 + 4}
+	if err != nil || err2 != nil || len(hours) != len(want) || len(ticks) != len(want) {
+		t.Fatalf("%d hours and %d of the tick, %v, %v; want %d", len(hours), len(ticks), err, err2, len(want))
+	}
+	for i, number := range want {
+		h, of := hours[i], ticks[i]
+		if (h.Day-day)*market.HoursOfDay+h.Hour != number || h.Pool != 1 ||
+			(of.Day-day)*market.HoursOfDay+of.Hour != number || of.Pool != 1 || of.Tick != -60 {
+			t.Errorf("hour %d is %+v, that of the tick %+v; want %d", i, h, of, number)
+		}
+	}
+	last := market.PoolHour{
+		Pool: 1, Day: day, Hour: 9, Tick: 7, Amount0: 3, High: 4, Low: 2, VolumeUsd: 30, FeesUsd: 5,
+	}
+	if hours[2] != last || ticks[2].FeeGrowthOutside0X128 != words(9) {
+		t.Errorf("the last hour is %+v, that of the tick %+v; want %+v", hours[2], ticks[2], last)
+	}
+
+	d := market.PoolDay{Open: words(8), Close: words(9)}
+	var again market.PoolDay
+	if err := decode(encode(nil, &d, codePoolDay), &again, codeDayEntry); err != nil || again != d {
+		t.Errorf("a day of format 6 is read as %+v, %v", again, err)
+	}
+}

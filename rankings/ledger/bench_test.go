@@ -32,7 +32,7 @@ func BenchmarkSwaps(b *testing.B) {
 		swaps += 2000
 	}
 
-	run(b, w.cfg, st, spans, swaps)
+	run(b, w.cfg, st, spans, swaps, 0)
 }
 
 // benchTick is a price of 10^8, in the middle of a word and with many bits set.
@@ -89,7 +89,14 @@ func (w *world) benchSwaps() market.Span {
 
 // BenchmarkMixed applies random markets: swaps that cross ticks, changes of
 // positions, transfers, donations.
-func BenchmarkMixed(b *testing.B) {
+func BenchmarkMixed(b *testing.B) { mixed(b, 0) }
+
+// BenchmarkMixedPast is BenchmarkMixed for a chain that catches up, most hours of which
+// are too old to be kept. The market goes on for years.
+func BenchmarkMixedPast(b *testing.B) { mixed(b, market.NoIndex) }
+
+func mixed(b *testing.B, hoursFrom uint32) {
+	b.Helper()
 	w := newWorld(3)
 	var spans []market.Span
 	var st *market.State
@@ -109,14 +116,18 @@ func BenchmarkMixed(b *testing.B) {
 		}
 	}
 
-	run(b, w.cfg, st, spans, events)
+	run(b, w.cfg, st, spans, events, hoursFrom)
 }
 
-func run(b *testing.B, c Config, st *market.State, spans []market.Span, events int) {
+// run puts hours from a day on.
+func run(
+	b *testing.B, c Config, st *market.State, spans []market.Span, events int, hoursFrom uint32,
+) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
 		l := From(c, st, nil, func() {})
+		l.SkipHours(hoursFrom)
 		for i := range spans {
 			apply(b, l, &spans[i])
 			if i%64 == 63 {

@@ -95,15 +95,19 @@ func floatPrincipalOf(p *market.Pool, refs []market.TickRef, ticks *market.Froze
 	for _, ref := range refs {
 		t := ticks.At(ref.Slot)
 		upper := rootOf(&t.SqrtPriceX96)
-		if !liquidity.IsZero() {
-			l := float64(liquidity.Hi)*two64 + float64(liquidity.Lo)
-			if below := min(upper, price); lower < below {
-				sum1 += math.Floor(l * (below - lower) / two96)
-			}
-			if above := max(lower, price); above < upper {
-				sum0 += math.Floor(l * two96 * ((upper - above) / (above * upper)))
-			}
+
+		l := float64(liquidity.Hi)*two64 + float64(liquidity.Lo)
+		switch {
+		case l == 0:
+		case upper <= price:
+			sum1 += math.Floor(l * (upper - lower) / two96)
+		case lower >= price:
+			sum0 += math.Floor(l * two96 * ((upper - lower) / (lower * upper)))
+		default:
+			sum1 += math.Floor(l * (price - lower) / two96)
+			sum0 += math.Floor(l * two96 * ((upper - price) / (price * upper)))
 		}
+
 		liquidity, _ = liquidity.Apply(t.LiquidityNet)
 		lower = upper
 	}

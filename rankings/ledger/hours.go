@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"math"
-
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -12,13 +10,6 @@ import (
 func (l *Ledger) addSwapTotals(i uint32, p *market.Pool, out clmath.I128) {
 	r := &l.replay
 	b := l.hourBucket(i, p)
-	if r.Down {
-		addSaturating(&b.In0, &r.In)
-		addSaturating(&b.Fees0, &r.Fees)
-	} else {
-		addSaturating(&b.In1, &r.In)
-		addSaturating(&b.Fees1, &r.Fees)
-	}
 
 	// Fees are valued like the input: as their part of the volume.
 	volume := l.volumeUsd(p, out)
@@ -60,24 +51,6 @@ func (l *Ledger) volumeUsd(p *market.Pool, out clmath.I128) float64 {
 	}
 	amount := out.Abs().U256()
 	return l.valueUsd(tokenOut, &amount)
-}
-
-// addSaturating adds an amount to a sum that stops at its largest value. The sums
-// of a worthless token can exceed 128 bits.
-func addSaturating(sum *clmath.U128, amount *clmath.U256) {
-	narrow, fits := clmath.Narrow(amount)
-	if !fits {
-		narrow = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
-	}
-	*sum = saturatingSum(*sum, narrow)
-}
-
-func saturatingSum(a, b clmath.U128) clmath.U128 {
-	sum, wrapped := a.Add(b)
-	if wrapped {
-		sum = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
-	}
-	return sum
 }
 
 // hourBucket returns the pool's bucket of the present hour for writing, a new one
@@ -145,8 +118,6 @@ func (l *Ledger) joinDay(slot uint32) {
 	for b.Prev != market.NoIndex && l.st.Hours.At(b.Prev).Hour/24 == day {
 		joined := b.Prev
 		older := l.st.Hours.At(joined)
-		b.In0, b.In1 = saturatingSum(b.In0, older.In0), saturatingSum(b.In1, older.In1)
-		b.Fees0, b.Fees1 = saturatingSum(b.Fees0, older.Fees0), saturatingSum(b.Fees1, older.Fees1)
 		b.VolumeUsd += older.VolumeUsd
 		b.FeesUsd += older.FeesUsd
 		b.Swaps += older.Swaps

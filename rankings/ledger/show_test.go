@@ -39,9 +39,8 @@ func (s *scripted) show(what []string) []string {
 		var lines []string
 		for slot := p().LastHour; slot != market.NoIndex; slot = st.Hours.At(slot).Prev {
 			b := st.Hours.At(slot)
-			lines = append(lines, fmt.Sprintf("+%dh in %d swaps %d in %s/%s fees %s/%s usd %s of %s",
-				b.Hour-script.Start/market.Hour, slot, b.Swaps, unsigned(b.In0), unsigned(b.In1),
-				unsigned(b.Fees0), unsigned(b.Fees1), usd(b.FeesUsd), usd(b.VolumeUsd)))
+			lines = append(lines, fmt.Sprintf("+%dh in %d swaps %d usd %s of %s",
+				b.Hour-script.Start/market.Hour, slot, b.Swaps, usd(b.FeesUsd), usd(b.VolumeUsd)))
 		}
 		return lines
 	case "day":
