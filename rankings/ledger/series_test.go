@@ -21,6 +21,8 @@ type seriesModel struct {
 	hours  map[uint32]*market.PoolHour
 	ended  map[string]any // by the keys of shadow
 	events map[string]txEvents
+
+	hourEnds, dayEnds map[uint32]*market.State // as the hours and days ended
 }
 
 // txEvents is a transaction as the feed has it.
@@ -33,7 +35,8 @@ func newSeriesModel(st *market.State) *seriesModel {
 	return &seriesModel{
 		st: st, usd: make(map[uint32]float64), ended: make(map[string]any),
 		days: make(map[uint32]*market.PoolDay), hours: make(map[uint32]*market.PoolHour),
-		events: make(map[string]txEvents),
+		events:   make(map[string]txEvents),
+		hourEnds: make(map[uint32]*market.State), dayEnds: make(map[uint32]*market.State),
 	}
 }
 
@@ -53,6 +56,7 @@ func (m *seriesModel) advance(time int64) {
 		m.ended[fmt.Sprint("hour of pool ", i, h.Day, h.Hour)] = h
 	}
 	clear(m.hours)
+	m.hourEnds[m.hour] = m.st
 
 	if hour/market.HoursOfDay != m.hour/market.HoursOfDay {
 		m.endDays()
@@ -63,6 +67,7 @@ func (m *seriesModel) advance(time int64) {
 
 // endDays gives every day what it has at its end.
 func (m *seriesModel) endDays() {
+	m.dayEnds[m.hour/market.HoursOfDay] = m.st
 	for i, d := range m.days {
 		p := m.st.Pools.At(i)
 		d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
@@ -252,7 +257,7 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	t.Helper()
 	m.endDays() // the running one, with the prices of its last event
 
-	seen := 0
+	seen, ticks := 0, 0
 	for key, entry := range store.series {
 		switch e := entry.(type) {
 		case *market.PoolDay:
@@ -268,6 +273,19 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 				continue
 			}
 			t.Errorf("hour %d of day %d of pool %d had no event", e.Hour, e.Day, e.Pool)
+		case *market.TickDay:
+			at := tickOf(m.dayEnds[e.Day], e.Pool, e.Tick)
+			if at == nil || *e != tickDay(at) {
+				t.Errorf("a tick's day is %+v; want that of %+v", e, at)
+			}
+			ticks++
+		case *market.TickHour:
+			at := tickOf(m.hourEnds[e.Day*market.HoursOfDay+e.Hour], e.Pool, e.Tick)
+			if at == nil || at.LastHour != e.Day*market.HoursOfDay+e.Hour ||
+				at.FeeGrowthOutside0X128 != e.FeeGrowthOutside0X128 || at.FeeGrowthOutside1X128 != e.FeeGrowthOutside1X128 {
+				t.Errorf("a tick's hour is %+v; want that of %+v", e, at)
+			}
+			ticks++
 		case *market.Transaction:
 			of := m.events[fmt.Sprint(e.Block, " ", e.LogIndex)]
 			if of.tx == nil || e.TxHash != of.tx.Hash || e.Time != of.time || e.GasUnknown == of.tx.GasKnown && e.GasUsed > 0 {
@@ -279,6 +297,41 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	if seen != len(m.ended) {
 		t.Errorf("the series have %d days and hours; the model %d", seen, len(m.ended))
 	}
+	if want := m.writtenTicks(); ticks != want {
+		t.Errorf("the series have %d days and hours of ticks; want %d", ticks, want)
+	}
+}
+
+// tickOf returns an initialised tick of a state.
+func tickOf(st *market.State, pool uint32, tick int32) *market.Tick {
+	if st == nil || pool >= st.TickLists.Len() {
+		return nil
+	}
+	slot, ok := findTick(st.TickLists.At(pool).Refs, tick)
+	if !ok {
+		return nil
+	}
+	return st.Ticks.At(slot)
+}
+
+// writtenTicks counts the ticks that were written in each hour and on each day, and were
+// there at its end.
+func (m *seriesModel) writtenTicks() (n int) {
+	count := func(st *market.State, written func(t *market.Tick) bool) {
+		for i := range st.Ticks.Len() {
+			if t := st.Ticks.At(i); t.Pool != market.NoIndex && written(t) {
+				n++
+			}
+		}
+	}
+
+	for hour, st := range m.hourEnds {
+		count(st, func(t *market.Tick) bool { return t.LastHour == hour })
+	}
+	for day, st := range m.dayEnds {
+		count(st, func(t *market.Tick) bool { return t.LastDay() == day })
+	}
+	return n
 }
 
 // sameDay compares a day. Its fees follow from every step of a swap, so only that they
