@@ -130,6 +130,10 @@ const (
 	damagedStored
 )
 
+func (s stored) String() string {
+	return [...]string{"nothing", "data of its own", "data of the cluster", "damaged data"}[s]
+}
+
 func (a *chainActor) findStored() stored {
 	id := a.config.Ledger.Chain
 	place, err := a.store.Place(id)
@@ -162,14 +166,14 @@ func (a *chainActor) takeSnapshot(ctx context.Context, s *cluster.Snapshot) erro
 		return a.member.CountRefused(err)
 	}
 
-	dropped := a.store.LastGeneration(id)
+	replaced := a.findStored().String()
 	a.board.Withdraw(id)
 	if err := errors.Join(in.Install(), in.Close()); err != nil {
 		return err
 	}
 	a.member.CountTaken()
-	a.log.Warn("took a chain from a snapshot of the cluster; what the node had of it is dropped",
+	a.log.Warn("took a chain from a snapshot of the cluster; what the node had of it is replaced",
 		"chain", id, "cut", s.Place.Number, "bytes", s.Bytes, "made", s.Made, "by", s.Node,
-		"dropped generation", dropped)
+		"replaced", replaced)
 	return nil
 }

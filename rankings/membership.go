@@ -5,7 +5,7 @@ type Membership struct {
 	Writer string // the node that writes the chain; empty: none is heard of
 	Cut    uint64 // the last commit of the writers that this node has
 	// LagCuts are the commits of the writer that this node does not have yet. LagMillis
-	// is how long ago it had all of them.
+	// is how long ago it had all of them. Without a Writer they are not known.
 	LagCuts   uint64
 	LagMillis int64
 	// Snapshot is the newest one of the chain; the zero value: none is known.

@@ -58,6 +58,12 @@ func (ch *Chain) addGauges(set *metrics.Set) {
 			return read(ch.Status())
 		})
 	}
+	lag := func(m *rankings.Membership, v float64) float64 {
+		if m.Writer == "" {
+			return math.NaN()
+		}
+		return v
+	}
 
 	gauge("writer", func(rankings.Membership) float64 {
 		if ch.Leads() {
@@ -65,8 +71,8 @@ func (ch *Chain) addGauges(set *metrics.Set) {
 		}
 		return 0
 	})
-	gauge("lag_cuts", func(m rankings.Membership) float64 { return float64(m.LagCuts) })
-	gauge("lag_seconds", func(m rankings.Membership) float64 { return float64(m.LagMillis) / 1000 })
+	gauge("lag_cuts", func(m rankings.Membership) float64 { return lag(&m, float64(m.LagCuts)) })
+	gauge("lag_seconds", func(m rankings.Membership) float64 { return lag(&m, float64(m.LagMillis)/1000) })
 	gauge("snapshot_age_seconds", func(m rankings.Membership) float64 {
 		if m.Snapshot.MadeAt == 0 {
 			return math.NaN()

@@ -26,9 +26,13 @@ func showCluster(w io.Writer, v *[]admin.ClusterView) {
 	for i := range *v {
 		c := &(*v)[i]
 
-		behind := "no"
-		if c.LagCuts > 0 {
-			behind = fmt.Sprintf("%d cuts, %d ms", c.LagCuts, c.LagMilliseconds)
+		behind := "unknown"
+		switch {
+		case c.LagCuts == nil:
+		case *c.LagCuts == 0:
+			behind = "no"
+		default:
+			behind = fmt.Sprintf("%d cuts, %d ms", *c.LagCuts, *c.LagMilliseconds)
 		}
 		snapshot := "none"
 		if s := c.Snapshot; s != nil {

@@ -15,9 +15,10 @@ type ClusterView struct {
 	Status  string `json:"status"`
 	Reason  string `json:"reason,omitempty"`
 
-	Cut             uint64 `json:"cut"`
-	LagCuts         uint64 `json:"lagCuts"`
-	LagMilliseconds int64  `json:"lagMilliseconds"`
+	Cut uint64 `json:"cut"`
+	// LagCuts and LagMilliseconds are null while no writer is heard of.
+	LagCuts         *uint64 `json:"lagCuts"`
+	LagMilliseconds *int64  `json:"lagMilliseconds"`
 
 	// Snapshot is null until one is known.
 	Snapshot *SnapshotView `json:"snapshot"`
@@ -47,7 +48,9 @@ func (s *Server) clusterViews() ([]ClusterView, error) {
 
 		m, _ := s.Membership(c.ID)
 		v.Writer, v.Cut = m.Writer, m.Cut
-		v.LagCuts, v.LagMilliseconds = m.LagCuts, m.LagMillis
+		if m.Writer != "" {
+			v.LagCuts, v.LagMilliseconds = &m.LagCuts, &m.LagMillis
+		}
 		if at := m.Snapshot.MadeAt; at > 0 {
 			v.Snapshot = &SnapshotView{m.Snapshot.Cut, m.Snapshot.Bytes, time.UnixMilli(at).UTC()}
 		}

@@ -86,15 +86,15 @@ func AppendChainHealth(
 
 // AppendMembership appends what the node knows of a chain in its cluster.
 func AppendMembership(dst []byte, m *rankings.Membership) []byte {
-	dst = append(dst, `{"writer":`...)
+	dst = integer(append(dst, `{"cut":`...), m.Cut)
 	if m.Writer == "" {
-		dst = append(dst, null...)
+		dst = append(dst, `,"writer":null,"lagCuts":null,"lagMilliseconds":null`...)
 	} else {
-		dst = String(dst, m.Writer)
+		dst = String(append(dst, `,"writer":`...), m.Writer)
+		dst = integer(append(dst, `,"lagCuts":`...), m.LagCuts)
+		dst = integer(append(dst, `,"lagMilliseconds":`...), m.LagMillis)
 	}
-	dst = integer(append(dst, `,"cut":`...), m.Cut)
-	dst = integer(append(dst, `,"lagCuts":`...), m.LagCuts)
-	dst = integer(append(dst, `,"lagMilliseconds":`...), m.LagMillis)
+
 	dst = append(dst, `,"snapshot":`...)
 	if m.Snapshot.MadeAt == 0 {
 		return append(append(dst, null...), '}')

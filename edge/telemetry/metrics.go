@@ -53,7 +53,7 @@ var Metrics = []Metric{
 	{"tidemark_cluster_broken_total", "counter", "chain",
 		"Cuts that this node refused: missing, damaged, or of another history."},
 	{"tidemark_cluster_lag_cuts", "gauge", "chain",
-		"Cuts of the chain's writer that this node does not have yet."},
+		"Cuts of the chain's writer that this node does not have yet. NaN while no writer is heard of."},
 	{"tidemark_cluster_lag_seconds", "gauge", "chain", "How long ago this node had all of them; 0: it has."},
 	{"tidemark_cluster_refused_total", "counter", "chain",
 		"Cuts of this node that the stream refused, because another node writes the chain."},

@@ -299,10 +299,10 @@ type HealthChainCluster struct {
 	Writer *string `json:"writer"`
 	// Number of the writers' last commit that this node has.
 	Cut int64 `json:"cut"`
-	// Commits of the writer that this node does not have yet.
-	LagCuts int64 `json:"lagCuts"`
-	// How long ago this node had all of them; 0 when it has.
-	LagMilliseconds int64 `json:"lagMilliseconds"`
+	// Commits of the writer that this node does not have yet; null while no writer is heard of.
+	LagCuts *int64 `json:"lagCuts"`
+	// How long ago this node had all of them; 0 when it has; null while no writer is heard of.
+	LagMilliseconds *int64 `json:"lagMilliseconds"`
 	// The newest snapshot of the chain, from which other nodes begin; null until one is known.
 	Snapshot *HealthChainClusterSnapshot `json:"snapshot"`
 }
@@ -311,7 +311,7 @@ type HealthChainCluster struct {
 type HealthChainClusterSnapshot struct {
 	// Commit after which it was made.
 	Cut int64 `json:"cut"`
-	// Its size.
+	// Size of the packed snapshot in bytes.
 	Bytes int64 `json:"bytes"`
 	// When it was made.
 	MadeAt string `json:"madeAt"`

@@ -279,10 +279,10 @@ export interface HealthChainCluster {
   writer: string | null;
   /** Number of the writers' last commit that this node has. */
   cut: number;
-  /** Commits of the writer that this node does not have yet. */
-  lagCuts: number;
-  /** How long ago this node had all of them; 0 when it has. */
-  lagMilliseconds: number;
+  /** Commits of the writer that this node does not have yet; null while no writer is heard of. */
+  lagCuts: number | null;
+  /** How long ago this node had all of them; 0 when it has; null while no writer is heard of. */
+  lagMilliseconds: number | null;
   /** The newest snapshot of the chain, from which other nodes begin; null until one is known. */
   snapshot: HealthChainClusterSnapshot | null;
 }
@@ -291,7 +291,7 @@ export interface HealthChainCluster {
 export interface HealthChainClusterSnapshot {
   /** Commit after which it was made. */
   cut: number;
-  /** Its size. */
+  /** Size of the packed snapshot in bytes. */
   bytes: number;
   /** When it was made. */
   madeAt: string;
