@@ -284,7 +284,7 @@ func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (
 		switch {
 		case err == nil:
 			return ack.Sequence, nil
-		case errors.As(err, &refused) && isOutdated(refused):
+		case errors.As(err, &refused) && IsOutdated(refused):
 			ch.metrics.refused.Inc()
 			return 0, ErrOutdated
 		case errors.As(err, &refused) && !passes(refused):
@@ -299,9 +299,9 @@ func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (
 	}
 }
 
-// isOutdated reports whether a message was refused because of one that is after the
+// IsOutdated reports whether a message was refused because of one that is after the
 // expected last one.
-func isOutdated(err *jetstream.APIError) bool {
+func IsOutdated(err *jetstream.APIError) bool {
 	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }

@@ -75,8 +75,7 @@ type UIConfig struct {
 	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
 }
 
-// ClusterConfig joins nodes that share their chains; see actors/cluster. Each node keeps
-// its own accounts.
+// ClusterConfig joins nodes that share their chains and accounts; see actors/cluster.
 type ClusterConfig struct {
 	NATS        []string `about:"addresses of the NATS servers, nats://HOST:PORT; empty: this node is alone"`
 	Name        string   `about:"of this node; no two nodes of a cluster may have the same"`

@@ -205,7 +205,7 @@ func (n *node) background(name string, run func(context.Context)) {
 
 func (n *node) startMetering() error {
 	var err error
-	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
+	if err = n.openRegistry(); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
 	if err := n.makeFirstAccount(); err != nil {
@@ -259,7 +259,8 @@ func (n *node) startServers() error {
 	var err error
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.Plans, Limits: n.Limits.Limits,
+			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.registry.Plans(),
+			Limits:  n.Limits.Limits,
 			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock,
 		},
@@ -278,6 +279,7 @@ func (n *node) startServers() error {
 		apiListener = n.certificate.listener(apiListener)
 		n.background("certificate", n.certificate.watch)
 	}
+	n.showSharedPlans()
 	n.ready.board = &n.board
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
