@@ -44,6 +44,10 @@ func (l *loaded) checkCluster() {
 			"and no two nodes may have the same", l.placeOf("cluster.name"), c.Name))
 	}
 
+	if c.QuotaOnOutage < 0 {
+		l.refuse(fmt.Errorf("%scluster.quota-on-outage is %d; it is 0 (none) or more",
+			l.placeOf("cluster.quota-on-outage"), c.QuotaOnOutage))
+	}
 	l.refuse(l.checkReadable("cluster.credentials", c.Credentials))
 	l.refuse(l.checkReadable("cluster.tls-ca", c.TLSCa))
 	l.refuse(l.checkClusterTLS())

@@ -215,6 +215,9 @@ func (n *node) startMetering() error {
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 
+	if err := n.shareQuotas(meter); err != nil {
+		return err
+	}
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark/actors"
 	"tidemark/actors/cluster/directory"
+	"tidemark/actors/cluster/quota"
 	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
@@ -28,6 +30,25 @@ func (n *node) openRegistry() (err error) {
 	n.registry = r
 	n.tellJoined(&joined)
 	n.background("shared accounts", func(ctx context.Context) { d.Follow(ctx, r.Apply) })
+	return nil
+}
+
+// shareQuotas has the units of accounts come from the quotas that all nodes of a cluster
+// share. It ends after metering, which gives the leases back.
+func (n *node) shareQuotas(meter *actors.Meter) error {
+	if n.cluster == nil {
+		return nil
+	}
+	ledger, err := quota.Open(context.Background(), n.cluster, quota.Config{
+		Book: n.registry.Book(), OnOutage: n.Cluster.QuotaOnOutage, Metrics: n.set, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+
+	meter.Leases = ledger
+	n.registry.AddUsage(ledger.Elsewhere)
+	n.background("shared quotas", ledger.Run)
 	return nil
 }
 

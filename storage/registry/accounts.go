@@ -211,5 +211,8 @@ func (r *Registry) readUsage(at *account, m accounts.Month) (UsageView, error) {
 	if current, ok := at.cell.Tally(m); ok {
 		tally, reserved = current, at.cell.Reserved(m)
 	}
+	if err := r.addElsewhere(at, &tally, &reserved); err != nil {
+		return UsageView{}, err
+	}
 	return viewUsage(at, m, &tally, reserved, days), nil
 }

@@ -47,6 +47,29 @@ type shared struct {
 	last    uint64            // the last change that this node knows of
 	numbers map[string]uint64 // the change of each record that this node has
 	onPlans func([]accounts.Plan)
+	usage   func(account uint64, m accounts.Month) (*accounts.Share, error)
+}
+
+// AddUsage has the usage of the other nodes added to that of this one. of asks them for a
+// month of an account.
+func (r *Registry) AddUsage(of func(account uint64, m accounts.Month) (*accounts.Share, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shared.usage = of
+}
+
+// addElsewhere adds what the other nodes have of a month.
+func (r *Registry) addElsewhere(at *account, t *accounts.Tally, reserved *int64) error {
+	if r.shared.usage == nil {
+		return nil
+	}
+	s, err := r.shared.usage(at.record.ID, t.Month)
+	if err != nil {
+		return fmt.Errorf("cannot ask for the usage of the other nodes: %w", err)
+	}
+	s.Add(t)
+	*reserved += s.Reserved
+	return nil
 }
 
 // OnPlans has f called, with a lock held, when another node has replaced the plans.
