@@ -45,7 +45,12 @@ type chainActor struct {
 	// member is the chain in the cluster; nil without one.
 	member  *cluster.Chain
 	refused refusals
-	drops   bool // the next open drops the data, to take it from the cluster again
+	drops   bool       // the next open takes the chain from the cluster again
+	needs   uint64     // in a snapshot that has this cut; 0: in any
+	joinMu  sync.Mutex // held while it is taken
+
+	snapshot      snapshotting
+	snapshotEvery time.Duration
 
 	chain *chain.Chain
 	epoch uint64
@@ -88,6 +93,10 @@ func (a *chainActor) Receive(c *actor.Context) {
 		}
 	case heard:
 		a.ifCurrent(m.epoch, func() { a.handleHeard(m) })
+	case joined:
+		a.ifCurrent(m.epoch, func() { a.handleJoined(m) })
+	case snapshotted:
+		a.handleSnapshotted(m)
 	case verified:
 		a.handleVerification(m.result)
 
@@ -114,6 +123,15 @@ func (a *chainActor) beginEpoch() {
 }
 
 func (a *chainActor) openChain() {
+	if a.member != nil && a.mustJoin() {
+		a.startJoining()
+		return
+	}
+	a.openStored()
+}
+
+// openStored opens the chain from what the store has.
+func (a *chainActor) openStored() {
 	config := a.config
 	config.Opened = a.now()
 	opened, err := a.openOrRebuild(config)
@@ -282,6 +300,7 @@ func (a *chainActor) handleTick() {
 		return
 	}
 	a.tellFollowers()
+	a.snapshotIfDue()
 
 	if a.parked {
 		a.parked = false

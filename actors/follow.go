@@ -7,8 +7,6 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/cluster"
-	"tidemark/rankings/market"
-	"tidemark/storage"
 	"tidemark/storage/pace"
 )
 
@@ -16,37 +14,13 @@ import (
 // waits for cuts as it otherwise waits for its feed. Once it is elected it goes on as the
 // writer, until another node writes.
 
-// checkJoined refuses a chain whose data was made without the cluster: no other node
-// could follow it.
-func checkJoined(store *storage.Store, id market.ChainID) error {
-	place, err := store.Place(id)
-	if err != nil || place != nil {
-		return nil // what is damaged is dropped and taken from the cluster
-	}
-	kept, err := store.Restore(id)
-	if err != nil || kept == nil {
-		return nil
-	}
-	return fmt.Errorf("the data of chain %d was made without the cluster, at block %d; "+
-		"start this node with an empty data directory", id, kept.State.Head.Number)
-}
-
-// openMember opens a chain that this node shares with others. Data that is damaged, or
-// does not fit the cluster's, is dropped here and taken from the others again.
+// openMember opens a chain that this node shares with others.
 func (a *chainActor) openMember(config chain.Config) (*chain.Chain, error) {
-	id := config.Ledger.Chain
-	if a.drops || a.store.Damaged(id) != nil {
-		if err := chain.Forget(a.store, a.board, id); err != nil {
-			return nil, err
-		}
-		a.drops = false
+	place, err := a.store.Place(config.Ledger.Chain)
+	if err == nil {
+		err = a.member.Start(place)
 	}
-
-	place, err := a.store.Place(id)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.member.Start(place); err != nil {
 		a.drops = true
 		return nil, err
 	}
@@ -120,21 +94,22 @@ type refusals struct {
 }
 
 // refuseCut opens the chain again after a cut that cannot be taken. If it cannot be
-// taken then either, what this node has may be at fault, and is dropped: once, because
-// a cut that is damaged in the stream does not get better.
+// taken then either, the chain is taken from a snapshot: once from any of them, because
+// what this node has may be at fault, and then from one that has the cut.
 func (a *chainActor) refuseCut(err error) {
-	id := a.config.Ledger.Chain
-	a.log.Error("cannot follow the writer of a chain", "chain", id, "error", err)
+	a.log.Error("cannot follow the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
 	a.chain.Refuse(err)
 
 	r := &a.refused
 	if number := a.nextCut(); number != r.number {
 		r.number, r.times = number, 0
 	}
-	r.times++
-	if r.times > 1 && r.dropped != r.number && a.member.HasAll(a.ctx) {
-		a.log.Warn("dropping the data of a chain and taking it from the cluster again", "chain", id)
-		a.drops, r.dropped = true, r.number
+	if r.times++; r.times > 1 {
+		a.drops, a.needs = true, 0
+		if r.dropped == r.number {
+			a.needs = r.number
+		}
+		r.dropped = r.number
 	}
 	a.recoverFrom(err)
 }
@@ -156,7 +131,7 @@ func (a *chainActor) nextCut() uint64 {
 func (a *chainActor) promote() {
 	a.log.Info("this node writes the chain", "chain", a.config.Ledger.Chain, "after", a.nextCut()-1)
 	a.chain.Promote(pace.New(a.board.Requests).Pause)
-	a.pause = 0
+	a.pause, a.snapshot.due = 0, time.Time{}
 	a.tellFollowers()
 	a.startFetch()
 	a.scheduleTick(a.every)

@@ -29,6 +29,7 @@ type fleet struct {
 	t       *testing.T
 	servers *natstest.Servers
 	log     *generations
+	every   time.Duration // between snapshots
 
 	mu  sync.Mutex
 	now time.Time // of the market
@@ -38,7 +39,7 @@ func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	return &fleet{
 		t: t, servers: natstest.Start(t, 1, false), log: &generations{t: t, pages: map[uint64]string{}},
-		now: time.Unix(1_767_312_000+2*market.Day, 0),
+		now: time.Unix(1_767_312_000+2*market.Day, 0), every: time.Hour,
 	}
 }
 
@@ -58,6 +59,7 @@ func (f *fleet) advance(d time.Duration) {
 type member struct {
 	*testNode
 	dir     string
+	wire    *natstest.Proxy // to the server
 	joined  *cluster.Cluster
 	stopped bool
 }
@@ -67,9 +69,10 @@ func (f *fleet) join(name, dir string, mayWrite bool) *member {
 	f.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	m := &member{testNode: &testNode{t: f.t, set: metrics.NewSet()}, dir: dir}
+	m.wire = natstest.NewProxy(f.t, f.servers.URLs()[0])
 	var err error
 	m.joined, err = cluster.Open(f.t.Context(), cluster.Config{
-		Servers: f.servers.URLs(), Name: name, Insecure: true, Metrics: m.set, Log: quiet,
+		Servers: []string{m.wire.URL()}, Name: name, Insecure: true, Metrics: m.set, Log: quiet,
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -104,7 +107,7 @@ func (f *fleet) spec(set *metrics.Set, log *slog.Logger) ChainSpec {
 		f.t.Fatal(err)
 	}
 
-	return ChainSpec{Feed: downFeed{source, new(atomic.Bool)}, Config: chain.Config{
+	return ChainSpec{Feed: downFeed{source, new(atomic.Bool)}, SnapshotEvery: f.every, Config: chain.Config{
 		Ledger: ledger.Config{Chain: 1, PositionManager: manager, Start: 1},
 		Prices: params, WantsState: true, UnavailableAfter: 10 * time.Minute, Shared: true,
 		Log: log, Metrics: chain.NewMetrics(set, 1),
@@ -131,7 +134,7 @@ func (m *member) stop() {
 
 // kill ends a node as its death does: nothing of it is heard or written any more.
 func (m *member) kill() {
-	m.joined.Cut()
+	m.wire.Cut()
 	m.stop()
 }
 
@@ -269,36 +272,6 @@ func checkStore(t *testing.T, dir string) {
 	}
 }
 
-// Data that was made without the cluster is not taken into it.
-func TestLonelyDataIsRefused(t *testing.T) {
-	f := newFleet(t)
-	quiet := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone := startTestNode(t, store, plain)
-	alone.await(1, "served", served)
-
-	joined, err := cluster.Open(t.Context(), cluster.Config{
-		Servers: f.servers.URLs(), Name: "x", Insecure: true, Metrics: alone.set, Log: quiet,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer joined.Close()
-	spec := f.spec(metrics.NewSet(), quiet)
-	if spec.Member, err = joined.Chain(1, true); err != nil {
-		t.Fatal(err)
-	}
-	var board rankings.Board
-	_, err = Start([]ChainSpec{spec}, store, &board, time.Second, accounts.NewClock(time.Now()),
-		metrics.NewSet(), quiet)
-	if err == nil || !strings.Contains(err.Error(), "was made without the cluster") {
-		t.Errorf("Start answers %v", err)
-	}
-}
-
 // A damaged store of a follower is dropped and taken from the cluster again.
 func TestFollowerTakesEverythingAgain(t *testing.T) {
 	f := newFleet(t)
@@ -328,6 +301,3 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 		t.Error("a broken cut is not counted")
 	}
 }
-
-// emptyBatch is a batch of Pebble without records.
-var emptyBatch = make([]byte, 12)

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
@@ -27,6 +29,18 @@ type (
 		epoch uint64
 		event cluster.Event
 		err   error
+	}
+	// joined says that the store has the cluster's data, or why it has not.
+	joined struct {
+		epoch uint64
+		took  bool // a snapshot
+		err   error
+	}
+	// snapshotted says when the next snapshot is due, or why this one failed.
+	snapshotted struct {
+		newest uint64
+		due    time.Time
+		err    error
 	}
 	// refresh is the tick; a later one replaces it.
 	refresh struct{ epoch, tick uint64 }

@@ -275,6 +275,7 @@ func (m *Meter) report(e *entry, this accounts.Month) {
 	if m.Leases == nil {
 		return
 	}
+
 	for _, month := range []accounts.Month{this - 1, this} {
 		em := e.of(month)
 		stored := &em.written

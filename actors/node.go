@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -31,6 +30,8 @@ type ChainSpec struct {
 	Verify verify.Config
 	// Member is the chain in the cluster; nil without one.
 	Member *cluster.Chain
+	// SnapshotEvery is the time between two snapshots for the other nodes.
+	SnapshotEvery time.Duration
 }
 
 // Node runs the chains. It is the only place that spawns and poisons actors.
@@ -58,12 +59,6 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 	panics := set.NewCounter("tidemark_actor_panics_total")
 
 	for _, spec := range specs {
-		if spec.Member != nil {
-			if err := checkJoined(store, spec.Config.Ledger.Chain); err != nil {
-				return nil, errors.Join(err, n.Stop(context.Background()))
-			}
-		}
-
 		ctx, cancel := context.WithCancel(context.Background())
 		source := spec.Feed
 		if spec.Config.Archive != nil {
@@ -73,6 +68,7 @@ func Start(specs []ChainSpec, store *storage.Store, board *rankings.Board, every
 			config: spec.Config, store: store, board: board, feed: source, every: every,
 			clock: clock, readOnly: store.Guard().ReadOnly, slot: slot, log: log,
 			panics: panics.Inc, ctx: ctx, cancel: cancel, member: spec.Member,
+			snapshotEvery: spec.SnapshotEvery,
 		}
 		n.spawn(a)
 		newGauges(set, board, spec.Config.Ledger.Chain, a.now)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,39 @@ func TestNextGeneration(t *testing.T) {
 		want := fmt.Sprintf(`"asOfBlock":%d`, n.view(1).State.Head.Number)
 		if !strings.Contains(after.body, want) {
 			t.Errorf("%s: the answer has no %s: %.300s", path, want, after.body)
+		}
+	}
+}
+
+// TestAnswersNameTheirGenerations checks that every answer with data names the
+// generations of the chains that it is of, and of no others, also from the cache and
+// while a chain is offline.
+func TestAnswersNameTheirGenerations(t *testing.T) {
+	s := serve(t, func(c *Config) { offline(c, chainsWith(2)...) })
+	merged := []string{"/v1/positions", "/v1/pools", "/v1/tokens", "/v1/owners/{address}"}
+	f := func(target, want string) {
+		t.Helper()
+		for _, turn := range []string{"first", "second"} {
+			a := s.get(target)
+			if got := a.header.Get("X-Generation"); a.code != 200 || got != want {
+				t.Errorf("%s, the %s time: %d of generations %q; want %q", target, turn, a.code, got, want)
+			}
+		}
+	}
+
+	for path, item := range document().Paths.Map() {
+		headers := item.Get.Responses.Value("200").Value.Headers
+		switch {
+		case !documented(headers, "X-Generation") || path == "/v1/usage" || path == streamPath:
+		case strings.HasSuffix(path, "/export"): // of a chain that is offline it is refused
+			f(path+"?chainId=42161", "42161:1")
+		case slices.Contains(merged, path):
+			f(present(path), "1:1,42161:1")
+			if !strings.Contains(path, "{") {
+				f(present(path)+"?chainId=42161", "42161:1")
+			}
+		default:
+			f(present(path), "1:1")
 		}
 	}
 }

@@ -221,7 +221,9 @@ func (s *Search) Walk(offset, limit uint64) *Walk {
 func (s *Search) cursors() []cursor {
 	cursors := make([]cursor, len(s.runs))
 	for i := range s.runs {
-		cursors[i] = cursor{run: &s.runs[i], runIndex: uint32(i), loadedLeaf: -1}
+		cursors[i] = cursor{
+			run: &s.runs[i], runIndex: uint32(i), alone: len(s.runs) == 1, loadedLeaf: -1,
+		}
 	}
 	return cursors
 }

@@ -78,6 +78,11 @@ func skipStretch(cursors []cursor, d uint64, skip *uint64) bool {
 // is not reached, and its window ends there. Every row that is read halves a
 // window.
 func seekRow(cursors []cursor, leaves LeafReader, skip uint64) error {
+	if cursors[0].alone {
+		cursors[0].nextMatch += uint32(skip)
+		return nil
+	}
+
 	for i := range cursors {
 		c := &cursors[i]
 		c.windowEnd = c.nextMatch + uint32(min(skip, uint64(c.run.total()-c.nextMatch)))

@@ -105,8 +105,7 @@ func (p *proof) appendSlot(dst []byte) []byte {
 
 // decodeSlot returns false for a slot that is empty, torn or damaged.
 func (p *proof) decodeSlot(b []byte) bool {
-	b = b[:proofBytes]
-	sum := proofBytes - 4
+	const sum = proofBytes - 4
 	if !bytes.HasPrefix(b, []byte(proofMagic)) ||
 		binary.BigEndian.Uint32(b[sum:]) != crc32.Checksum(b[:sum], castagnoli) {
 		return false

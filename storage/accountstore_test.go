@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,13 +220,21 @@ func TestAccountsCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if err := a.Flush(sampleFlush()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Checkpoint("copy"); err == nil || !strings.Contains(err.Error(), "cannot copy accounts to copy") {
+		t.Errorf("a copy over another: %v; want an error", err)
+	}
+
 	copied, err := OpenAccounts("copy", quietAccounts(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer copied.Close()
-	if c, err := copied.Load(november); err != nil || len(c.Accounts) != 2 || len(c.Keys) != 2 {
-		t.Errorf("the copy has %+v, %v", c, err)
+	c, err := copied.Load(november)
+	if err != nil || len(c.Accounts) != 2 || len(c.Keys) != 2 || len(c.Months) != 0 {
+		t.Errorf("the copy has %+v, %v; want what was there when it was made", c, err)
 	}
 }
 

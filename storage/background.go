@@ -11,13 +11,14 @@ import (
 // pacedFS is a file system on which flushes and compactions give way to requests.
 // Pebble starts them by itself, and each merges and compresses for up to seconds,
 // in which a request on a node with one processor waits for 10 ms. All they do
-// ends in writing a table, a block or less at a time, so they pause there.
+// ends in writing a table, a block or less at a time, so they pause there. Pebble compares
+// file systems, so it is used by its address.
 type pacedFS struct {
 	vfs.FS
 	requests func() uint64
 }
 
-func (f pacedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *pacedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, category)
 	if err != nil || !strings.HasSuffix(name, ".sst") {
 		return file, err
@@ -26,7 +27,7 @@ func (f pacedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, 
 }
 
 // Unwrap returns the file system below.
-func (f pacedFS) Unwrap() vfs.FS { return f.FS }
+func (f *pacedFS) Unwrap() vfs.FS { return f.FS }
 
 // pacedFile is a table that is being written.
 type pacedFile struct {

@@ -64,9 +64,12 @@ func TestRunningDayIsStored(t *testing.T) {
 	g := newRig(23, 1)
 	g.commit(t, s, 3, false)
 	day := *g.days.At(0)
+	before := day
+	before.Day-- // and else the same
 
 	for _, ops := range [][]ledger.Op{
 		{ledger.PoolDays.Put(day)}, {ledger.PoolDays.Drop(day)}, {ledger.PoolDays.Put(day), ledger.PoolDays.Drop(day)},
+		{ledger.PoolDays.Put(before)},
 	} {
 		must(s.Commit(g.dayCut(ops...)))
 		r, err := s.Restore(1)

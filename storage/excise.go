@@ -36,7 +36,7 @@ func (s *Store) regions() ([]keyRegion, error) {
 	}
 	s.mu.Unlock()
 
-	all := []keyRegion{{0, headerPrefix, headerEnd}}
+	all := []keyRegion{{from: headerPrefix, to: headerEnd}}
 	for _, chain := range sortChains(append(chains, s.heads.stored()...)) {
 		all = append(all, keyRegion{chain, appendChain(nil, chain), appendChainEnd(nil, chain)})
 	}

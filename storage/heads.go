@@ -156,7 +156,9 @@ func (h *headFile) stored() (chains []market.ChainID) {
 	return chains
 }
 
-// write records a head, synced. Only the first head of a chain needs disk space.
+// write records a head, synced. Only the first head of a chain needs disk space. Where
+// commits are numbered anew, because they come from another node, no head of before may
+// stay: its number would be the higher one.
 func (h *headFile) write(a acknowledgedHead) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,11 +166,17 @@ func (h *headFile) write(a acknowledgedHead) error {
 	if slot < 0 {
 		slot = len(h.chains)
 	}
+	halves := []uint64{a.sequence % 2}
+	if last, ok := h.last[a.chain]; ok && a.sequence <= last.sequence {
+		halves = append(halves, 1-halves[0])
+	}
 
 	err := h.open()
-	if err == nil {
-		block := append(a.append(nil), make([]byte, headSlot-headSumAt-4)...)
-		_, err = h.file.WriteAt(block, (int64(slot)*2+int64(a.sequence%2))*headSlot)
+	block := append(a.append(nil), make([]byte, headSlot-headSumAt-4)...)
+	for _, half := range halves {
+		if err == nil {
+			_, err = h.file.WriteAt(block, (int64(slot)*2+int64(half))*headSlot)
+		}
 	}
 	if err == nil {
 		err = h.file.SyncData()

@@ -126,8 +126,13 @@ func TestKeys(t *testing.T) {
 			t.Errorf("key %q; want %q", got, want)
 		}
 	}
+
 	before := []byte("x")
+	f(appendChain(before, 0), "x\x01\x00")
+	f(appendChain(before, 255), "x\x01\xff")
+	f(appendChain(before, 256), "x\x02\x01\x00")
 	f(appendChain(before, 43114), "x\x02\xa8\x6a")
+	f(appendChain(before, 1<<64-1), "x\x08\xff\xff\xff\xff\xff\xff\xff\xff")
 	f(appendChainEnd(before, 1), "x\x01\x01\xff")
 	f(appendOffline(before, 1), "x\x00offline/\x01\x01")
 	f(appendIdentityKey(before, "seed"), "x\x00identity/seed")

@@ -109,7 +109,7 @@ func (o Options) withDefaults() Options {
 // pebble returns the options of the database. The caller owns the cache.
 func (o *Options) pebble(cache *pebble.Cache) *pebble.Options {
 	p := &pebble.Options{
-		FS:                          pacedFS{o.fs, o.Requests},
+		FS:                          &pacedFS{o.fs, o.Requests},
 		FormatMajorVersion:          pebbleFormat,
 		Cache:                       cache,
 		ReadOnly:                    o.ReadOnly,

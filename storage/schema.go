@@ -187,7 +187,7 @@ func appendOffline(dst []byte, chain market.ChainID) []byte {
 
 // appendChain appends the prefix of every key of the chain.
 func appendChain(dst []byte, chain market.ChainID) []byte {
-	n := (bits.Len64(uint64(chain)|1) + 7) / 8
+	n := max((bits.Len64(uint64(chain))+7)/8, 1)
 	dst = append(dst, byte(n))
 	for ; n > 0; n-- {
 		dst = append(dst, byte(chain>>(8*(n-1))))

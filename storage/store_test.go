@@ -286,5 +286,9 @@ func TestTelemetry(t *testing.T) {
 	}
 
 	closeTest(t, s)
-	set.WritePrometheus(&out) // of a closed store
+	out.Reset()
+	set.WritePrometheus(&out)
+	if strings.Contains(out.String(), "tidemark_store_disk_bytes") {
+		t.Errorf("a store that is closed was measured:\n%s", &out)
+	}
 }

@@ -22,7 +22,7 @@ var tables = numberTables(
 	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity),
 	ledgerTable(0x11, "owners", ledger.Owners, codeOwner, nil).neverEdited(),
 	ledgerTable(0x12, "pools", ledger.Pools, codePool, poolRefs),
-	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inParts(1, dayForm{}).predictedBy(dayOfPool),
+	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inForm(dayForm{}).predictedBy(dayOfPool),
 	ledgerTable(0x14, "minutes", ledger.Minutes, codeMinutes, nil).perPool().inParts(ringParts, ringForm{}),
 	ledgerTable(0x15, "ticks", ledger.Ticks, codeTick, tickRefs),
 	ledgerTable(0x16, "positions", ledger.Positions, codePosition, positionRefs),
@@ -134,12 +134,12 @@ func (t *rows[T]) neverEdited() *rows[T] { t.edited = false; return t }
 // its length.
 func (t *rows[T]) perPool() *rows[T] { t.sizeOf = ledger.Pools.Index(); return t }
 
-// inParts stores a row in n parts, in its own form.
+// inForm stores a row in its own form.
+func (t *rows[T]) inForm(f form[T]) *rows[T] { t.form = f; return t }
+
+// inParts stores a row in n parts, more than one, in its own form.
 func (t *rows[T]) inParts(n int, f form[T]) *rows[T] {
-	t.form, t.parts = f, n
-	if n > 1 {
-		t.tail = 5
-	}
+	t.form, t.parts, t.tail = f, n, 5
 	return t
 }
 

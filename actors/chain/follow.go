@@ -2,6 +2,7 @@ package chain
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,17 @@ func Follow(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, er
 	}
 	c.ledger = nil
 	return c, nil
+}
+
+// Await opens a chain of which the store has nothing that could be served: this node
+// takes it from the others of its cluster first.
+func Await(cfg Config, store *storage.Store, board *rankings.Board) *Chain {
+	c := &Chain{Config: cfg, store: store, board: board, everything: true, following: true}
+	c.status.Role, c.status.Offline = rankings.Follower, store.Offline(c.ID())
+	c.beginAnew()
+	c.ledger = nil
+	c.Refuse(errors.New("this node takes the chain from the cluster"))
+	return c
 }
 
 // showStored puts the view of stored data on the board, without its records. A node that

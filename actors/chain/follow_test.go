@@ -143,14 +143,17 @@ func TestFollowerAnswersAsTheWriter(t *testing.T) {
 	sameAnswers(t, follower, writer)
 }
 
-// What the writer tells between two cuts is what the follower says of the chain, but
-// not how far it is itself.
+// What the writer tells between two cuts is all that the follower says of the chain, but
+// for what each node says of itself: its role, how far it is, what it repairs and whether
+// it serves the chain.
 func TestBeat(t *testing.T) {
 	s, writer, follower := newShared(t)
 	writer.turn(0)
 	s.catchUp(follower)
-	writer.chain.Confirm(writer.chain.ledger.Head(), writer.now.Add(time.Hour))
-	writer.chain.status.ChainHead.Number += 7
+	writer.chain.view.Confirm(writer.now.Add(time.Hour).UnixMilli())
+	told, own := &writer.chain.status, follower.chain.status
+	fillFields(reflect.ValueOf(told).Elem())
+
 	text, err := writer.chain.Beat()
 	if err != nil {
 		t.Fatal(err)
@@ -158,20 +161,54 @@ func TestBeat(t *testing.T) {
 	if err := follower.chain.Hear(text); err != nil {
 		t.Fatal(err)
 	}
-
-	a, b := writer.chain.Status(), follower.chain.Status()
-	if a.Role != rankings.Writer || b.Role != rankings.Follower {
-		t.Errorf("the roles are %s and %s", a.Role, b.Role)
+	want := *told
+	want.Enabled, want.Offline, want.LastIndexed = own.Enabled, own.Offline, own.LastIndexed
+	want.Repair, want.Role = own.Repair, rankings.Follower
+	shown, _ := follower.board.Load().Chain(1)
+	if got := shown.Status; !reflect.DeepEqual(got, want) {
+		t.Errorf("the follower says %+v; want %+v", got, want)
 	}
-	a.Role = b.Role
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("the writer is %+v; the follower says %+v", a, b)
-	}
-	if x, y := writer.chain.view.Confirmed(), follower.chain.view.Confirmed(); x != y {
+	if x, y := writer.chain.view.Confirmed(), shown.View.Confirmed(); x != y {
 		t.Errorf("confirmed at %d; the follower says %d", x, y)
 	}
 	if err := follower.chain.Hear([]byte("{")); err == nil {
 		t.Error("half a message was heard")
+	}
+
+	// A view that is not the writer's is not confirmed by it.
+	before := shown.View.Confirmed()
+	writer.now = writer.now.Add(time.Hour)
+	writer.follow()
+	writer.refresh()
+	writer.chain.view.Confirm(before + 1)
+	if text, err = writer.chain.Beat(); err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.chain.Hear(text); err != nil || shown.View.Confirmed() != before {
+		t.Errorf("an older view is confirmed at %d, %v; want %d", shown.View.Confirmed(), err, before)
+	}
+}
+
+// fillFields gives every field of a struct a value, so that one that is left out shows.
+func fillFields(v reflect.Value) {
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.String:
+			f.SetString(v.Type().Field(i).Name)
+		case reflect.Int, reflect.Int64:
+			f.SetInt(int64(100 + i))
+		case reflect.Uint64:
+			f.SetUint(uint64(200 + i))
+		case reflect.Float64:
+			f.SetFloat(300.5 + float64(i))
+		case reflect.Struct:
+			fillFields(f)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+			fillFields(f.Elem())
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -20,12 +21,20 @@ type Chain struct {
 	c       *Cluster
 	id      market.ChainID
 	subject string
+	writes  bool
 	metrics *chainMetrics
 
 	ctx  context.Context // ends with Stop
 	stop context.CancelFunc
 	wake chan struct{} // a cut was stored, or this node is to write; of capacity 1
 	told atomic.Pointer[[]byte]
+
+	// What status.go tells of the chain.
+	number      atomic.Uint64 // of at
+	behindSince atomic.Int64  // unix nanoseconds; 0: this node has what the writer told of
+	standing    atomic.Pointer[standing]
+	newest      atomic.Pointer[Newest] // snapshot that this node knows of as the writer
+	wanted      atomic.Uint64
 
 	mu sync.Mutex // held by Start, Next and Append
 	// seen is the last message of the subject that this node knows of, also one of a cut
@@ -48,11 +57,14 @@ type Event struct {
 func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 	ch := &Chain{
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
-		metrics: newChainMetrics(c.cfg.Metrics, id),
+		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id),
 	}
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)
 	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
 		return nil, fmt.Errorf("cannot listen to the writer of chain %d: %w", id, err)
+	}
+	if _, err := c.nc.Subscribe(ch.wantSubject(), ch.hearWant); err != nil {
+		return nil, fmt.Errorf("cannot listen to the followers of chain %d: %w", id, err)
 	}
 	if mayWrite {
 		c.work.Go(func() { ch.campaign(ch.ctx) })
@@ -90,30 +102,60 @@ func (ch *Chain) Start(stored []byte) error {
 	}
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	ch.resign()
-	ch.at, ch.seen = at, at.Sequence
+	ch.Resign()
+	ch.seen = at.Sequence
+	ch.moveTo(at)
 	return nil
 }
+
+// MayWrite reports whether this node writes the chain when no other does.
+func (ch *Chain) MayWrite() bool { return ch.writes }
 
 // Stop ends an append that waits for the servers, and gives the leadership back.
 func (ch *Chain) Stop() { ch.stop() }
 
-// HasAll reports whether the stream has every cut of the chain, from the first on. One
-// that was made anew has not: its generations have the numbers of others.
-func (ch *Chain) HasAll(ctx context.Context) bool {
+// Beginning is what the stream has of a chain.
+type Beginning int
+
+// The beginnings of a chain in the stream.
+const (
+	NoCuts   Beginning = iota
+	FirstCut           // every cut is there, and the first one follows nothing
+	LaterCut           // the first cuts were removed, or follow what another node had
+)
+
+// Beginning returns what the stream has of the chain. A stream that was made anew while
+// this node runs is an error: its generations have the numbers of others.
+func (ch *Chain) Beginning(ctx context.Context) (Beginning, error) {
 	asked, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	info, err := ch.c.stream.Info(asked)
-	if err != nil || !info.Created.Equal(ch.c.made) {
-		return false
+	if err != nil {
+		return NoCuts, err
+	}
+	if !info.Created.Equal(ch.c.made) {
+		return NoCuts, errAnew
 	}
 
 	m, err := ch.messageAfter(ctx, 0)
 	if err != nil || m == nil {
-		return false
+		return NoCuts, err
 	}
 	h, _, err := decodeHeader(m.Data)
-	return err == nil && h.number == 1 && h.part == 0
+	if err == nil && h.number == 1 && h.part == 0 && h.before == (Hash{}) {
+		return FirstCut, nil
+	}
+	return LaterCut, nil
+}
+
+// errAnew is the error of a stream that was deleted and made again.
+var errAnew = broken("stream %s was made anew; start this node again", streamName)
+
+// Found returns the place of data that no other node has, for the node whose first cut
+// follows it. No other data has this place.
+func Found() (p Place) {
+	rand.Read(p.Hash[:])
+	return p
 }
 
 const (
@@ -133,7 +175,7 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 		cut, err := ch.nextCut(ctx)
 		switch {
 		case cut != nil:
-			ch.at = cut.Place
+			ch.moveTo(cut.Place)
 			return Event{Cut: cut}, nil
 		case ctx.Err() != nil:
 			return Event{}, ctx.Err()
@@ -186,9 +228,17 @@ func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
 
 // messageAfter returns the next message of the chain, nil if there is none.
 func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
+	return ch.c.messageOf(ctx, ch.c.stream, ch.subject, sequence)
+}
+
+// messageOf returns the message of a subject that follows a sequence, nil if there is
+// none.
+func (c *Cluster) messageOf(
+	ctx context.Context, stream jetstream.Stream, subject string, sequence uint64,
+) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	m, err := ch.c.stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(ch.subject))
+	m, err := stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(subject))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}
@@ -208,7 +258,7 @@ func (ch *Chain) checkEnd(ctx context.Context, last uint64) error {
 		return err
 	}
 	if !info.Created.Equal(ch.c.made) {
-		return broken("stream %s was made anew; start this node with an empty data directory", streamName)
+		return errAnew
 	}
 	if info.State.LastSeq < last {
 		return broken("the stream ends at message %d; this node has chain %d up to message %d",
@@ -265,27 +315,37 @@ func (ch *Chain) Append(batch, note []byte) (Place, error) {
 		ch.metrics.bytes.Add(len(message))
 	}
 
-	ch.at = Place{Sequence: ch.seen, Number: ch.at.Number + 1, Hash: hash}
+	ch.moveTo(Place{Sequence: ch.seen, Number: ch.at.Number + 1, Hash: hash})
 	ch.metrics.append.Update(time.Since(started).Seconds())
 	return ch.at, nil
 }
 
-// appendMessage stores one message after ch.seen. It repeats an attempt without an
-// answer; the id keeps the message from being stored twice.
+// appendMessage stores one message after ch.seen.
 func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (sequence uint64, err error) {
+	sequence, err = ch.c.publish(ctx, &nats.Msg{Subject: ch.subject, Data: message},
+		jetstream.WithMsgID(id), jetstream.WithExpectStream(streamName),
+		jetstream.WithExpectLastSequencePerSubject(ch.seen))
+	if errors.Is(err, ErrOutdated) {
+		ch.metrics.refused.Inc()
+	}
+	return sequence, err
+}
+
+// publish stores a message. It repeats an attempt without an answer; the id of the
+// message, which is among the options, keeps it from being stored twice.
+func (c *Cluster) publish(
+	ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt,
+) (sequence uint64, err error) {
 	for {
 		once, cancel := context.WithTimeout(ctx, appendTry)
-		ack, err := ch.c.js.PublishMsg(once, &nats.Msg{Subject: ch.subject, Data: message},
-			jetstream.WithMsgID(id), jetstream.WithExpectStream(streamName),
-			jetstream.WithExpectLastSequencePerSubject(ch.seen))
+		ack, err := c.js.PublishMsg(once, m, options...)
 		cancel()
 
 		var refused *jetstream.APIError
 		switch {
 		case err == nil:
 			return ack.Sequence, nil
-		case errors.As(err, &refused) && IsOutdated(refused):
-			ch.metrics.refused.Inc()
+		case errors.As(err, &refused) && isOutdated(refused):
 			return 0, ErrOutdated
 		case errors.As(err, &refused) && !passes(refused):
 			return 0, err
@@ -293,36 +353,15 @@ func (ch *Chain) appendMessage(ctx context.Context, message []byte, id string) (
 
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("no quorum of the NATS servers within %s: %w", appendTimeout, err)
+			return 0, fmt.Errorf("no quorum of the NATS servers in time: %w", err)
 		case <-time.After(retryPause):
 		}
 	}
 }
 
-// IsOutdated reports whether a message was refused because of one that is after the
+// isOutdated reports whether a message was refused because of one that is after the
 // expected last one.
-func IsOutdated(err *jetstream.APIError) bool {
+func isOutdated(err *jetstream.APIError) bool {
 	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
-}
-
-func (ch *Chain) beatSubject() string { return fmt.Sprintf("beat.%d", ch.id) }
-
-// Tell tells the followers where the writer stands. It does not wait.
-func (ch *Chain) Tell(text []byte) {
-	if err := ch.c.nc.Publish(ch.beatSubject(), text); err != nil && ch.ctx.Err() == nil {
-		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)
-	}
-}
-
-func (ch *Chain) hear(m *nats.Msg) {
-	ch.told.Store(&m.Data)
-	ch.wakeUp()
-}
-
-func (ch *Chain) wakeUp() {
-	select {
-	case ch.wake <- struct{}{}:
-	default:
-	}
 }

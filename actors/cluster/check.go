@@ -23,8 +23,8 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, bucket := range []string{leadsBucket, nodesBucket} {
-		if _, err := c.checkStream(ctx, "KV_"+bucket); err != nil {
+	for _, bucket := range []string{"KV_" + leadsBucket, "KV_" + nodesBucket, snapshotsStream} {
+		if _, err := c.checkStream(ctx, bucket); err != nil {
 			return err
 		}
 	}

@@ -64,6 +64,8 @@ type Cluster struct {
 	synced map[string]bool // servers that sync what they acknowledge
 	leads  jetstream.KeyValue
 	nodes  jetstream.KeyValue
+	// objects is the stream below the object store with the snapshots.
+	objects jetstream.Stream
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -179,6 +181,9 @@ func (c *Cluster) openBuckets(ctx context.Context) error {
 		if c.leads, err = c.openBucket(ctx, leadsBucket, leadTTL); err == nil {
 			c.nodes, err = c.openBucket(ctx, nodesBucket, 0)
 		}
+		if err == nil {
+			err = c.openObjects(ctx)
+		}
 		return err
 	})
 }
@@ -245,9 +250,6 @@ func (c *Cluster) Agree(ctx context.Context, name, value string) (agreed string,
 	})
 	return agreed, err
 }
-
-// Cut ends the connection without a word to anyone, as a dead process does.
-func (c *Cluster) Cut() { c.nc.Close() }
 
 // Close gives back what this node leads and ends the connection.
 func (c *Cluster) Close() {

@@ -245,8 +245,8 @@ func TestNewStreamIsRefused(t *testing.T) {
 	s := newServers(t, 1, false)
 	a := s.member("a", true)
 	at := appends(t, a, []byte("one"))
-	if !a.HasAll(t.Context()) {
-		t.Error("the stream does not have all")
+	if has, err := a.Beginning(t.Context()); has != FirstCut || err != nil {
+		t.Errorf("the stream begins with %d, %v; want the first cut", has, err)
 	}
 
 	if err := a.c.js.DeleteStream(t.Context(), streamName); err != nil {
@@ -254,8 +254,8 @@ func TestNewStreamIsRefused(t *testing.T) {
 	}
 	b := s.member("b", false)
 	appends(t, b, []byte("another one"))
-	if a.HasAll(t.Context()) {
-		t.Error("a new stream has all")
+	if has, err := a.Beginning(t.Context()); !errors.Is(err, ErrBroken) {
+		t.Errorf("a new stream begins with %d, %v", has, err)
 	}
 	if err := a.Start(at.Encode()); err != nil {
 		t.Fatal(err)

@@ -39,8 +39,7 @@ const (
 	PartBytes = 512 << 10
 	// maxParts bounds a cut to 16 GB, far beyond any batch.
 	maxParts = 1 << 15
-	// maxBatch bounds what a follower unpacks: twice Pebble's largest batch would not
-	// fit a process of today's nodes.
+	// maxBatch bounds what a follower unpacks. A batch of Pebble is at most 4 GiB.
 	maxBatch = 4 << 30
 )
 
@@ -199,9 +198,8 @@ func (a *assembly) finish(sequence uint64) (*Cut, error) {
 	if h.hashOf(a.body) != h.hash {
 		return nil, broken("cut %d does not have the hash that it says", h.number)
 	}
-	if h.format < storage.OldestFormat || h.format > storage.Format {
-		return nil, broken("cut %d is of format %d; this program reads %d to %d; give this node the "+
-			"newer program", h.number, h.format, storage.OldestFormat, storage.Format)
+	if err := checkFormat("cut", h.number, h.format); err != nil {
+		return nil, err
 	}
 
 	plain, err := decoder.DecodeAll(a.body, nil)
@@ -216,4 +214,13 @@ func (a *assembly) finish(sequence uint64) (*Cut, error) {
 		Note: plain[4:n], Batch: plain[n:],
 		Place: Place{Sequence: sequence, Number: h.number, Hash: h.hash},
 	}, nil
+}
+
+// checkFormat refuses what this program does not know.
+func checkFormat(what string, number uint64, format uint16) error {
+	if format < storage.OldestFormat || format > storage.Format {
+		return broken("%s %d is of format %d; this program reads %d to %d; give this node the newer program",
+			what, number, format, storage.OldestFormat, storage.Format)
+	}
+	return nil
 }

@@ -32,8 +32,8 @@ type lead struct {
 // safe to: only the stream does.
 func (ch *Chain) Leads() bool { return time.Now().UnixNano() < ch.lead.until.Load() }
 
-// resign gives the leadership back, until this node has followed to the end again.
-func (ch *Chain) resign() {
+// Resign gives the leadership back, until this node has followed to the end again.
+func (ch *Chain) Resign() {
 	ch.lead.ready.Store(false)
 	ch.lead.until.Store(0)
 }

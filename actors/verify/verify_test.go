@@ -272,6 +272,7 @@ func TestVagueOwner(t *testing.T) {
 func TestWordsAreNamed(t *testing.T) {
 	st := ledgerOf(t, "", "")
 	c := deploy(st)
+	id := st.Pools.At(0).ID
 	f := func(at slot, want ...string) {
 		t.Helper()
 		right := c.storage[at]
@@ -284,8 +285,8 @@ func TestWordsAreNamed(t *testing.T) {
 		var got []string
 		for _, d := range v.Differences {
 			got = append(got, d.What+" "+d.Field)
-			if d.Pool != st.Pools.At(0).ID {
-				t.Errorf("%s is of pool %s", d.Field, d.Pool)
+			if d.Pool != id {
+				t.Errorf("%s is of pool %s; want %s", d.Field, d.Pool, id)
 			}
 		}
 		if !slices.Equal(got, want) || v.Different != len(want) {
@@ -293,7 +294,7 @@ func TestWordsAreNamed(t *testing.T) {
 		}
 	}
 
-	pool := poolSlot(st.Pools.At(0).ID)
+	pool := poolSlot(id)
 	f(pool, "pool slot0")
 	f(pool.plus(1), "pool feeGrowthGlobal0X128")
 	f(pool.plus(2), "pool feeGrowthGlobal1X128")
@@ -306,6 +307,22 @@ func TestWordsAreNamed(t *testing.T) {
 	f(position, "position liquidity")
 	f(position.plus(1), "position feeGrowthInside0LastX128")
 	f(position.plus(2), "position feeGrowthInside1LastX128")
+	f(bitmapSlot(pool, 0), "tick initialised")
+
+	id = st.Pools.At(1).ID
+	f(poolSlot(id), "pool slot0")
+	f(bitmapSlot(poolSlot(id), 0), "tick initialised")
+}
+
+// All differences are counted, and the first hundred are named.
+func TestManyDifferences(t *testing.T) {
+	c := &comparison{st: ledgerOf(t, "", "")}
+	for n := 1; n <= rankings.MaxDifferences+2; n++ {
+		c.reportDifference(mintOf(uint64(n)), "no", "yes")
+		if want := min(n, rankings.MaxDifferences); c.out.Different != n || len(c.out.Differences) != want {
+			t.Fatalf("of %d differences %d are counted, %d named; want %d", n, c.out.Different, len(c.out.Differences), want)
+		}
+	}
 }
 
 // A sample looks at every pool and position in turn.
@@ -417,6 +434,17 @@ func TestClaims(t *testing.T) {
 			t.Errorf("token %d: %d positions may take out %s; %s went in", leg, got.shares, got.sum.Dec(), want[leg].Dec())
 		}
 	}
+
+	// What is known of a quarantined pool is wrong.
+	pools := market.Thaw(st.Pools)
+	pools.Mut(0).Quarantined = true
+	quarantined := *st
+	quarantined.Pools = pools.Freeze()
+	for leg, got := range (&comparison{st: &quarantined}).sumClaims() {
+		if got != (claim{}) {
+			t.Errorf("token %d: %d positions of a quarantined pool may take out %s", leg, got.shares, got.sum.Dec())
+		}
+	}
 }
 
 // An owner that is no address is none; any other answer that is not of the right size
@@ -444,6 +472,7 @@ func TestWrongAnswers(t *testing.T) {
 	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 31), none)
 	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 33), none)
 	f("ownerOf(uint256)", "no hex", none)
+	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 32)+"zz", none)
 	f("ownerOf(uint256)", "0x"+strings.Repeat("11", 32), "owner of 1 is 0x11")
 	f("nextTokenId()", "0x", "nextTokenId gave 0 bytes")
 	f("nextTokenId()", "0x"+strings.Repeat("00", 33), "nextTokenId gave 33 bytes")

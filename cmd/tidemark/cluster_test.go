@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func answersAlike(a, b *instance) (last string) {
 	return last
 }
 
-// Two nodes of a cluster answer with the same bytes. After the writer is killed the other
+// Two nodes of a cluster answer with the same bytes, and share their keys. After the writer is killed the other
 // one goes on.
 func TestClusterOfTwo(t *testing.T) {
 	if testing.Short() {
@@ -109,6 +110,23 @@ func TestClusterOfTwo(t *testing.T) {
 	b := join("b")
 	b.await("a follower", func() bool { return b.roleOf() == "follower" })
 	before := answersAlike(a, b)
+
+	// A key works on all nodes, and one that any node revokes works on none.
+	answers := func(n *instance, key string, want int) {
+		t.Helper()
+		n.await(fmt.Sprint("a ", want), func() bool {
+			status, _, err := request(n.url+sharedPages[0], key)
+			return err == nil && status == want
+		})
+	}
+	answers(a, b.key, 200)
+	answers(b, a.key, 200)
+	out, err := exec.Command("tidemark", "keys", "revoke", "key_1", "--data", b.dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("keys revoke: %v, %s", err, out)
+	}
+	answers(a, a.key, 401)
+	answers(a, b.key, 200)
 
 	a.signal(syscall.SIGKILL)
 	b.await("the next writer", func() bool { return b.roleOf() == "writer" })

@@ -77,15 +77,18 @@ type UIConfig struct {
 
 // ClusterConfig joins nodes that share their chains and accounts; see actors/cluster.
 type ClusterConfig struct {
-	NATS          []string `about:"addresses of the NATS servers, nats://HOST:PORT; empty: this node is alone"`
-	Name          string   `about:"of this node; no two nodes of a cluster may have the same"`
-	Credentials   string   `about:"file with the credentials for NATS; empty: none"`
-	TLSCa         string   `about:"PEM file with the authorities of the NATS servers; empty: those of the system"`
-	TLSCert       string   `about:"PEM file with this node's certificate for NATS; empty: none"`
-	TLSKey        string   `about:"PEM file with its private key"`
-	Monitoring    []string `about:"addresses of the servers' monitoring, http://HOST:8222, to check that they sync"`
-	QuotaOnOutage int64    `about:"units a month that each node allows an account beyond its lease while NATS cannot be asked; 0: it refuses"`
-	Writes        []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
+	NATS        []string `about:"addresses of the NATS servers, nats://HOST:PORT; empty: this node is alone"`
+	Name        string   `about:"of this node; no two nodes of a cluster may have the same"`
+	Credentials string   `about:"file with the credentials for NATS; empty: none"`
+	TLSCa       string   `about:"PEM file with the authorities of the NATS servers; empty: those of the system"`
+	TLSCert     string   `about:"PEM file with this node's certificate for NATS; empty: none"`
+	TLSKey      string   `about:"PEM file with its private key"`
+	Monitoring  []string `about:"addresses of the servers' monitoring, http://HOST:8222, to check that they sync"`
+	Writes      []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
+
+	SnapshotEvery time.Duration `about:"time between two snapshots of a chain that this node writes, from which others begin"`
+
+	QuotaOnOutage int64 `about:"units a month beyond its lease for an account while NATS is out; 0: a 503"`
 }
 
 // SimConfig shapes the simulated market.
@@ -147,7 +150,7 @@ func defaultConfig() Config {
 		Limits:   LimitsConfig{pages.DefaultLimits(), edge.DefaultConnections()},
 		Refresh:  RefreshConfig{Every: 2 * time.Second},
 		Metering: MeteringConfig{Flush: 100 * time.Millisecond, OnFullDisk: string(accounts.Refuse)},
-		Cluster:  ClusterConfig{Writes: []string{writesAll}},
+		Cluster:  ClusterConfig{Writes: []string{writesAll}, SnapshotEvery: time.Hour},
 		Sim:      SimConfig{Seed: 1, Positions: 3000, Pools: 80, Days: 90},
 		Prices: PricesConfig{
 			Every: 30 * time.Second, MaxAge: 10 * time.Minute, Params: value.DefaultParams(),

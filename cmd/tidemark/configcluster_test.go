@@ -35,6 +35,7 @@ func TestClusterSettings(t *testing.T) {
 	f(`cluster.monitoring has "nats://x:1"; allowed are addresses such as http://10.0.0.1:8222`,
 		head+`monitoring = ["nats://x:1"]`)
 	f("cannot read cluster.credentials", head+`credentials = "`+filepath.Join(t.TempDir(), "none")+`"`)
+	f("cluster.snapshot-every is 1s; allowed is 10s or more", head+`snapshot-every = "1s"`)
 	f("set both or none", head+`tls-cert = "x.pem"`)
 	f(`cluster.writes has "7"; allowed are "auto", "none", or ids of registered chains: 1, `,
 		head+`writes = [1, 7]`)

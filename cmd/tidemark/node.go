@@ -140,7 +140,7 @@ func (n *node) shareChains(specs []actors.ChainSpec) (err error) {
 	for i := range specs {
 		config := &specs[i].Config
 		id := config.Ledger.Chain
-		config.Shared = true
+		config.Shared, specs[i].SnapshotEvery = true, n.Cluster.SnapshotEvery
 		if specs[i].Member, err = n.cluster.Chain(id, n.Cluster.mayWrite(id)); err != nil {
 			return err
 		}

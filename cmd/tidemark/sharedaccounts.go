@@ -48,6 +48,7 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 
 	meter.Leases = ledger
 	n.registry.AddUsage(ledger.Elsewhere)
+	n.registry.ReportUsage()
 	n.background("shared quotas", ledger.Run)
 	return nil
 }

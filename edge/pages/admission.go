@@ -30,18 +30,26 @@ var errBusy = render.Busy(
 // more than limits.queue, it is refused. Of that time an account may take its part,
 // with one part left for an account that comes next. What was let in is never
 // refused later, so that nobody waits in vain.
+//
+// That much a burst may wait. When works of several accounts have waited all the time
+// for a while, it is an overload, and the queue is as much shorter as its works are
+// shorter than longWork: otherwise each of them would wait for all of limits.queue,
+// which is many times what it takes itself.
 type admission struct {
 	limit             time.Duration
 	slots, perAccount int
 	now               func() time.Time
 	refused, waited   *metrics.Counter
 
-	mu       sync.Mutex
-	running  int
-	waiting  []*waiter // ascending by turn
-	accounts map[uint64]*accountWork
-	backlog  backlog
-	rates    [taskKinds]rate
+	mu         sync.Mutex
+	running    int
+	waiting    []*waiter // ascending by turn
+	nobody     time.Time // when nobody waited last
+	somebody   time.Time // when a work waited or was refused last
+	overloaded bool
+	accounts   map[uint64]*accountWork
+	backlog    backlog
+	rates      [taskKinds]rate
 }
 
 // task is a work before it runs: whose it is, and how much it has to read.
@@ -98,6 +106,14 @@ const (
 	// mostSurprise bounds, as a multiple of the expected time, what one work adds to
 	// a rate. One that the machine stopped in the middle says little about others.
 	mostSurprise = 4
+	// overloadAfter is how long works wait without a break in an overload, and how long
+	// nobody waits after one. It is twice the default of limits.queue, in which a burst
+	// that fills the queue is over.
+	overloadAfter = 100 * time.Millisecond
+	// longWork is what a work takes for which all of limits.queue may wait in an
+	// overload. With the default of 50 ms, about 2.5 works that are not longer wait for
+	// each processor.
+	longWork = 20 * time.Millisecond
 )
 
 func newAdmission(limit time.Duration, set *metrics.Set) *admission {
@@ -141,6 +157,7 @@ type work struct {
 func (a *admission) begin(t task) (work, *render.Error) {
 	t.size += taskBase
 	a.mu.Lock()
+	a.watch()
 	of := a.accounts[t.account]
 	if of == nil {
 		of = new(accountWork)
@@ -149,8 +166,17 @@ func (a *admission) begin(t task) (work, *render.Error) {
 
 	// Whoever waits now is not allowed to begin, so none of them comes before this
 	// work if it is.
-	runs := a.mayRun(of)
-	if !runs && !a.mayWait(of) {
+	if a.mayRun(of) {
+		a.add(of, t.kind, t.size)
+		a.markRunning(of)
+		a.mu.Unlock()
+		return work{a, t, a.now()}, nil
+	}
+
+	turn := a.now().Add(a.putOff(of, &t))
+	at := a.place(turn)
+	if !a.mayWait(of, at) {
+		a.somebody = a.now()
 		a.forget(t.account, of)
 		a.mu.Unlock()
 		a.refused.Inc()
@@ -158,20 +184,8 @@ func (a *admission) begin(t task) (work, *render.Error) {
 	}
 
 	a.add(of, t.kind, t.size)
-	if runs {
-		a.markRunning(of)
-		a.mu.Unlock()
-		return work{a, t, a.now()}, nil
-	}
-
-	w := &waiter{t, a.now().Add(a.putOff(of)), make(chan struct{})}
 	of.waiting++
-	at, _ := slices.BinarySearchFunc(a.waiting, w, func(other, w *waiter) int {
-		if other.turn.After(w.turn) {
-			return 1
-		}
-		return -1
-	})
+	w := &waiter{t, turn, make(chan struct{})}
 	a.waiting = slices.Insert(a.waiting, at, w)
 	a.mu.Unlock()
 
@@ -185,24 +199,64 @@ func (a *admission) mayRun(of *accountWork) bool {
 	return a.running < a.slots && of.running < a.perAccount
 }
 
-// mayWait reports whether a work of an account would wait within the limit, and its
-// account has not used up its part.
-func (a *admission) mayWait(of *accountWork) bool {
+// mayWait reports whether a work of an account, before which so many of those that
+// wait come, would wait within the limits, and its account has not used up its part.
+func (a *admission) mayWait(of *accountWork, ahead int) bool {
 	if a.limit <= 1 {
 		return false
 	}
 	room := a.limit * time.Duration(a.slots)
 	parts := time.Duration(len(a.accounts) + 1)
-	return a.cost(&a.backlog) <= room && a.cost(&of.backlog) <= room/parts
+	all, own := a.cost(&a.backlog), a.cost(&of.backlog)
+	if all > room || own > room/parts {
+		return false
+	}
+	if !a.overloaded || a.backlog == of.backlog {
+		return true // a burst, or works of an account that delays nobody else
+	}
+
+	mean := all / time.Duration(a.running+len(a.waiting))
+	short := time.Duration(float64(room) * min(1, float64(mean)/float64(longWork)))
+	return mean*time.Duration(a.running+ahead) <= short && own <= short/parts
+}
+
+// watch tells an overload from a burst.
+func (a *admission) watch() {
+	now := a.now()
+	if len(a.waiting) > 0 {
+		a.somebody = now
+	} else {
+		a.nobody = now
+	}
+
+	switch {
+	case now.Sub(a.nobody) >= overloadAfter:
+		a.overloaded = true
+	case now.Sub(a.somebody) >= overloadAfter:
+		a.overloaded = false
+	}
+}
+
+// place returns how many of the works that wait come before a turn.
+func (a *admission) place(turn time.Time) int {
+	at, _ := slices.BinarySearchFunc(a.waiting, turn, func(w *waiter, turn time.Time) int {
+		if w.turn.After(turn) {
+			return 1
+		}
+		return -1
+	})
+	return at
 }
 
 // putOff returns how long the works of an account take, its newest included; nothing
 // if that is the only one.
-func (a *admission) putOff(of *accountWork) time.Duration {
+func (a *admission) putOff(of *accountWork, newest *task) time.Duration {
 	if of.running+of.waiting == 0 {
 		return 0
 	}
-	return a.cost(&of.backlog) / time.Duration(a.perAccount)
+	own := of.backlog
+	own[newest.kind] += newest.size
+	return a.cost(&own) / time.Duration(a.perAccount)
 }
 
 func (a *admission) markRunning(of *accountWork) {
@@ -241,6 +295,7 @@ func (w work) end() {
 		a.markRunning(of)
 		close(next.begun)
 	}
+	a.watch()
 }
 
 // learn adds a work that has ended to the rate of its kind.

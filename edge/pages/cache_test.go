@@ -116,28 +116,73 @@ func TestSmallPages(t *testing.T) {
 	}
 }
 
-// TestKeptAnswers checks that the same question about the same generation is answered
-// from the cache the second time, whatever it is about.
-func TestKeptAnswers(t *testing.T) {
+// crowded returns pages over a published generation, 7, of chain 1 that is in no store.
+func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
+	t.Helper()
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	board := new(rankings.Board)
 	board.SetStatus(1, rankings.ChainStatus{Enabled: true})
-	view, _ := rankings.Build(nil, crowd(3, 1), 7)
+	view, _ := rankings.Build(nil, st, 7)
 	view.Confirm(1000)
 	board.Publish(view)
+
 	params := value.DefaultParams()
-	p, err := New(&Config{
+	cfg := Config{
 		Board: board, Store: store, Metrics: metrics.NewSet(), Limits: DefaultLimits(),
 		Chains: []render.Chain{{ID: 1, Enabled: true}},
 		Prices: func(market.ChainID) (*value.Params, []value.FeedPrice) { return &params, nil },
-	})
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	p, err := New(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(p.Close(t.Context()), store.Close()) })
+	return p
+}
+
+// TestWithoutCache checks that a cache which is off keeps nothing.
+func TestWithoutCache(t *testing.T) {
+	p := crowded(t, func(c *Config) { c.NoPageCache = true }, crowd(3, 1))
+	for range 3 {
+		reply, err := p.Answer(&Question{Route: accounts.RoutePool, Now: 1000, Chain: 1})
+		if err != nil || len(reply.Page.Body) < 10 {
+			t.Fatalf("%+v, %+v", reply, err)
+		}
+	}
+	if hits, misses := p.cache.hits.Get(), p.cache.misses.Get(); p.cache.pages != nil || hits != 0 || misses != 3 {
+		t.Errorf("%d hits and %d misses are counted; want 0 and 3 without a cache", hits, misses)
+	}
+}
+
+// TestGoneLeaves checks what is said when the leaves of a generation are gone: of the
+// newest one that it changed, and of a pinned one that the walk has to begin again.
+func TestGoneLeaves(t *testing.T) {
+	p := crowded(t, nil, crowd(30, 1))
+	f := func(cut query.Cut, want *render.Error) {
+		t.Helper()
+		all := rankings.PositionQuestion{Page: 1, Limit: 20, Sort: rankings.ByIDDescending, IncludeRisky: true}
+		q := &Question{Route: accounts.RoutePositions, Now: 1000, Positions: all, Options: query.Options{Cut: cut}}
+		if reply, err := p.Answer(q); err != want {
+			t.Errorf("%+v: got %+v, %+v; want %+v", cut, reply, err, want)
+		}
+	}
+
+	f(query.Cut{}, errChanging)
+	f(query.Cut{Pin: true}, errGone)
+	f(query.Cut{Named: []query.Generation{{Chain: 1, Number: 7}}}, errGone)
+	f(query.Cut{Named: []query.Generation{{Chain: 1, Number: 6}}}, errGone)
+}
+
+// TestKeptAnswers checks that the same question about the same generation is answered
+// from the cache the second time, whatever it is about.
+func TestKeptAnswers(t *testing.T) {
+	p := crowded(t, nil, crowd(3, 1))
 
 	f := func(route accounts.Route, q Question) {
 		t.Helper()

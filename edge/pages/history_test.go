@@ -1,12 +1,17 @@
 package pages
 
 import (
+	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
+	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 	"tidemark/storage"
 )
@@ -94,4 +99,146 @@ func TestReverseEntries(t *testing.T) {
 	f("", "")
 	f("a", "a", 1)
 	f("a,bb,c", "c,bb,a", 1, 4, 6)
+}
+
+// entered returns the blocks of a history's entries.
+func entered(t *testing.T, h history) (blocks []uint64) {
+	t.Helper()
+	var list []struct{ BlockNumber uint64 }
+	if err := json.Unmarshal(slices.Concat([]byte("["), h.entries, []byte("]")), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		blocks = append(blocks, e.BlockNumber)
+	}
+	return blocks
+}
+
+// TestHistoryFlags checks what is told of a position with ten entries, newest first: all of
+// it, the oldest of very many, or the newest while the rest is loaded.
+func TestHistoryFlags(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := longLived(t, store)
+	view := &rankings.View{State: st}
+	p := crowded(t, func(c *Config) { c.Store = store }, crowd(1, 1))
+	set := func(change func(*Limits)) {
+		l := DefaultLimits()
+		change(&l)
+		p.SetLimits(l)
+	}
+	f := func(what string, want render.History, newest, oldest, entries int) {
+		t.Helper()
+		h, refused := p.findHistory(view, 0)
+		if refused != nil {
+			t.Fatalf("%s: %+v", what, refused)
+		}
+		blocks := entered(t, h)
+		if h.flags != want || len(blocks) != entries ||
+			entries > 0 && (blocks[0] != uint64(newest) || blocks[entries-1] != uint64(oldest)) {
+			t.Errorf("%s: got %+v of blocks %v; want %+v, %d from %d to %d", what, h.flags, blocks, want, entries, newest, oldest)
+		}
+	}
+	loaded := func(want bool) {
+		t.Helper()
+		key, err := p.historyKey(view, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, ok := p.histories.get(key)
+		if ok {
+			<-l.done
+		}
+		if ok != want {
+			t.Errorf("the load goes on: %v; want %v", ok, want)
+		}
+		p.histories = newHistories()
+	}
+
+	last := int(st.Head.Number)
+	f("all", render.History{}, last, last-9, 10)
+	set(func(l *Limits) { l.TransactionsMax = 10 })
+	f("as many as are shown", render.History{}, last, last-9, 10)
+	set(func(l *Limits) { l.TransactionsMax = 4 })
+	f("more than are shown", render.History{Truncated: true}, last-6, last-9, 4)
+	loaded(false)
+
+	degraded := render.History{Degraded: true, Partial: true}
+	set(func(l *Limits) { l.TransactionsWait, l.TransactionsPartial = 1, 3 })
+	f("without a wait", degraded, last, last-2, 3)
+	loaded(true)
+	f("without a wait", degraded, last, last-2, 3)
+	key, _ := p.historyKey(view, 0)
+	kept, _ := p.histories.get(key)
+	<-kept.done
+	f("once it is loaded", render.History{}, last, last-9, 10)
+	loaded(true)
+
+	set(func(l *Limits) { l.TransactionsWait, l.TransactionsPartial, l.TransactionsMax = 1, 3, 4 })
+	f("without a wait, more than are shown", degraded, last, last-2, 3)
+	loaded(true)
+	set(func(l *Limits) { l.TransactionsWait, l.TransactionsPartial = 1, 0 })
+	f("without a wait or entries", render.History{Degraded: true}, 0, 0, 0)
+	loaded(true)
+	if got := p.metrics.degraded.Get(); got != 4 {
+		t.Errorf("%d degraded answers are counted; want 4", got)
+	}
+
+	// There is room for some loads; those that ended long ago make room.
+	fill := func(endedAt time.Time, ended bool) {
+		for i := range maxHistories {
+			l := &load{done: make(chan struct{}), endedAt: endedAt}
+			if ended {
+				close(l.done)
+			}
+			p.histories.loads.put(strconv.Itoa(i), l, nil)
+		}
+	}
+	set(func(l *Limits) { l.TransactionsWait = 1 })
+	fill(time.Now().Add(-time.Hour), false)
+	f("with too many under way", degraded, last, last-9, 10)
+	loaded(false)
+	fill(time.Now(), true)
+	f("with too many kept", degraded, last, last-9, 10)
+	loaded(false)
+	fill(time.Now().Add(-time.Hour), true)
+	f("with old ones", degraded, last, last-9, 10)
+	loaded(true)
+	p.jobs.queued.Store(maxQueued)
+	f("with too many jobs", degraded, last, last-9, 10)
+	loaded(false)
+	p.jobs.queued.Store(0)
+}
+
+// longLived commits a position with an entry in each of the last ten blocks.
+func longLived(t *testing.T, store *storage.Store) *market.State {
+	t.Helper()
+	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
+	m := script.New()
+	lines := []string{"pool P A B 3000 60", "mint 1 alice P -600 600 1e18"}
+	for range 9 {
+		lines = append(lines, "add 1 1e17")
+	}
+	for _, token := range []string{"A", "B"} {
+		if _, err := m.Set([]string{"token", token, "18"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, line := range lines {
+		span, err := m.Span(l.Freeze(), line)
+		if err == nil {
+			_, err = l.Apply(span)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	st := l.Freeze()
+	if err := store.Commit(&storage.Cut{State: st, Changes: l.Changes()}); err != nil {
+		t.Fatal(err)
+	}
+	return st
 }

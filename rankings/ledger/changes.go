@@ -58,8 +58,11 @@ type Changes struct {
 	// Ops are in order: a later operation on the same key wins.
 	Ops []Op
 
-	UndoPut  []*Undo  // new undos
-	UndoDrop []uint64 // Undo.To of stored ones that were reverted or dropped
+	// UndoDrop are Undo.To of stored undos that were reverted or dropped, and UndoPut
+	// new ones. The drops come first, as another span with the same last block may
+	// have replaced one of them.
+	UndoDrop []uint64
+	UndoPut  []*Undo
 }
 
 // Op is an operation on a series; see Series for how to make and read one.

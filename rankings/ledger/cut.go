@@ -22,7 +22,7 @@ func CutHours(s *market.Span, fromTime int64) []market.Span {
 
 		// The rest is one piece if nothing of another hour follows.
 		last := &rest.Blocks[end-1]
-		if last.Number == s.To || end == len(rest.Blocks) && market.HourOf(s.Time) == hour {
+		if last.Number == s.To || market.HourOf(s.Time) == hour {
 			break
 		}
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -91,5 +92,16 @@ func TestGasOfAnEntry(t *testing.T) {
 	}
 	if len(used) != 2 || used[0] != 301 || used[1] != 0 {
 		t.Errorf("the entries used %v; want 301 and 0", used)
+	}
+
+	// What only a false receipt can say stops at the largest sum.
+	s = strictSpan(l, moved(1e9))
+	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 1 << 63, GasPrice: clmath.U128{Hi: 2}}
+	apply(t, l, s)
+	most := clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil && e.GasWei != most {
+			t.Errorf("gas of more than 128 bits is %s; want %s", unsigned(e.GasWei), unsigned(most))
+		}
 	}
 }

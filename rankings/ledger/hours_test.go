@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -54,4 +55,26 @@ func (s *shadow) compareBuckets(t *testing.T) (days int) {
 
 func isClose(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Abs(b) || !market.Known(a) && !market.Known(b)
+}
+
+// TestSaturatingSums: the sums of an hour stop at the largest value, whether one
+// amount is too large or they are together, and so do those of a day that is joined.
+func TestSaturatingSums(t *testing.T) {
+	most := clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	f := func(sum clmath.U128, amount clmath.U256, want clmath.U128) {
+		t.Helper()
+		got := sum
+		if addSaturating(&got, &amount); got != want {
+			t.Errorf("%s + %s = %s; want %s", unsigned(sum), amount.Dec(), unsigned(got), unsigned(want))
+		}
+	}
+
+	f(clmath.U128{}, clmath.U256{}, clmath.U128{})
+	f(clmath.U128{Lo: 1}, clmath.U256{2, 3}, clmath.U128{Lo: 3, Hi: 3})
+	f(clmath.U128{Lo: math.MaxUint64}, clmath.U256{1}, clmath.U128{Hi: 1})
+	f(clmath.U128{Lo: math.MaxUint64 - 1, Hi: math.MaxUint64}, clmath.U256{1}, most)
+	f(most, clmath.U256{1}, most)
+	f(clmath.U128{Hi: 1 << 63}, clmath.U256{0, 1 << 63}, most)
+	f(clmath.U128{}, clmath.U256{0, 0, 1}, most)
+	f(clmath.U128{Lo: 7}, clmath.U256{0, 0, 0, 1}, most)
 }

@@ -186,11 +186,6 @@ func (l *Ledger) Changes() *Changes {
 		c.Ops = append(c.Ops, PoolDays.Put(*l.st.Days.At(i)))
 	}
 
-	// Another span with the same last block may have replaced a dropped undo.
-	c.UndoDrop = slices.DeleteFunc(c.UndoDrop, func(to uint64) bool {
-		return slices.ContainsFunc(c.UndoPut, func(u *Undo) bool { return u.To == to })
-	})
-
 	l.ops, l.droppedUndos, l.storedUndos = nil, nil, len(l.undos)
 	l.now.batch++
 	return c

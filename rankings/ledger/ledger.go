@@ -85,8 +85,7 @@ type hourRecord struct {
 func New(c Config) *Ledger {
 	c.Start = max(c.Start, 1)
 	return From(c, &market.State{
-		Chain: c.Chain, Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex,
-		DaysFrom: 1, HoursFrom: 1,
+		Head: market.Head{Number: c.Start - 1}, Native: market.NoIndex, DaysFrom: 1, HoursFrom: 1,
 	}, nil, func() {})
 }
 
@@ -96,7 +95,7 @@ func New(c Config) *Ledger {
 func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	c.Start = max(c.Start, 1)
 	l := &Ledger{
-		cfg: c, st: *st, now: stamp{1, 1}, undos: slices.Clone(undos), storedUndos: len(undos),
+		cfg: c, st: *st, now: stamp{batch: 1}, undos: slices.Clone(undos), storedUndos: len(undos),
 	}
 	l.st.Chain = c.Chain
 	if l.st.DaysFrom == 0 { // a store that kept HourlyDays only

@@ -242,8 +242,34 @@ func TestCutHours(t *testing.T) {
 	f(100, 20_000, "10..10(1) 11..20(1) 21..99(1)", 110, 7300, 19_000)
 }
 
+// TestCutsAtTheEnd: the last piece ends with the span, and has a block if it is one
+// block long: also when the last block has events, and another time than the span.
+func TestCutsAtTheEnd(t *testing.T) {
+	f := func(end int64, want string, blocks ...market.Block) {
+		t.Helper()
+		got := ""
+		for _, p := range CutHours(&market.Span{From: 10, To: 12, Time: end, Blocks: blocks}, 100) {
+			got += fmt.Sprintf("%d..%d(%d) ", p.From, p.To, len(p.Blocks))
+		}
+		if got != want+" " {
+			t.Errorf("a span until %d is cut into %s; want %s", end, got, want)
+		}
+	}
+
+	f(3600, "10..11(1) 12..12(1)", market.Block{Number: 11, Time: 200}, market.Block{Number: 12, Time: 3600})
+	f(3600, "10..11(1) 12..12(0)", market.Block{Number: 11, Time: 200})
+	f(3600, "10..12(1)", market.Block{Number: 12, Time: 3600})
+	f(3600, "10..12(1)", market.Block{Number: 12, Time: 200})
+	f(9999, "10..12(2)", market.Block{Number: 11, Time: 200}, market.Block{Number: 12, Time: 300})
+}
+
 func TestMinuteRing(t *testing.T) {
 	var m market.Minutes
+	if closeMinute(&m, 7, 3); m.Newest != 0 || m.Minute[0] != 7 || m.Sqrt[0] != 3 {
+		t.Errorf("the first close of a ring is %+v", m)
+	}
+
+	m = market.Minutes{}
 	for k := range uint32(80) {
 		closeMinute(&m, 1000+k/2*3, float64(k))
 	}
@@ -286,4 +312,17 @@ func TestStablesFromTheFirstBlock(t *testing.T) {
 	span.Tokens = nil
 	apply(t, l, &span)
 	check("once more")
+}
+
+// TestPricesAreOfTheGeneration: a ledger leaves out the prices and statistics that its
+// first state has from the generation before.
+func TestPricesAreOfTheGeneration(t *testing.T) {
+	st := *chainOf(t, 20).Freeze()
+	fillTable(&st.Prices, 2)
+	fillTable(&st.Stats, 3)
+	got := From(Config{Chain: 9}, &st, nil, func() {}).Freeze()
+	if got.Prices.Len() != 0 || got.Stats.Len() != 0 || got.Head != st.Head || got.Chain != 9 {
+		t.Errorf("chain %d at %+v has %d prices and %d statistics; want none",
+			got.Chain, got.Head, got.Prices.Len(), got.Stats.Len())
+	}
 }

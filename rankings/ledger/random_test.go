@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -64,7 +66,9 @@ func randomMarket(t *testing.T, seed uint64, steps int) (*market.State, *clockMo
 			w.Forget(w.st.Head.Number - w.r.Uint64N(600))
 		case 7:
 			store.take(w.Ledger)
+			before := w.Ledger
 			w.Ledger = store.restart(w.cfg)
+			sameIndexes(t, w.Ledger, before)
 		}
 	}
 
@@ -106,7 +110,7 @@ func refuse(t *testing.T, w *world, s *step) {
 				continue
 			}
 
-			before := w.Freeze()
+			before, ops := w.Freeze(), len(w.ops)
 			s.span.Strict = true
 			err := s.apply(w.Ledger)
 			s.span.Strict = false
@@ -118,6 +122,11 @@ func refuse(t *testing.T, w *world, s *step) {
 				t.Fatalf("the ledger names another log: %s", m)
 			}
 			sameState(t, w.Freeze(), before)
+			for _, op := range w.ops[ops:] { // the days of ticks before it may have been put
+				if op.Drop || TickDays.Entry(&op) == nil {
+					t.Fatalf("a refused span left an operation on a series: %+v", op.Entry)
+				}
+			}
 
 			quarantine(t, w, s, before)
 			logs[k].Event = whole
@@ -145,7 +154,9 @@ func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 		t.Fatalf("a broken span gives %v, %v; %d pools are quarantined",
 			quarantined, err, w.QuarantinedPools())
 	}
-	clean(t, w.Freeze())
+	broken := w.Freeze()
+	clean(t, broken)
+	sameIndexes(t, From(w.cfg, broken, nil, func() {}), w.Ledger)
 
 	if err := w.Revert(); err != nil {
 		t.Fatal(err)
@@ -159,36 +170,42 @@ func quarantine(t *testing.T, w *world, s *step, before *market.State) {
 // sameIndexes compares the indexes of two ledgers.
 func sameIndexes(t *testing.T, got, want *Ledger) {
 	t.Helper()
-	if len(got.holdings) != len(want.holdings) || len(got.poolOf) != len(want.poolOf) ||
-		len(got.ownerOf) != len(want.ownerOf) || len(got.nonNFTOf) != len(want.nonNFTOf) {
-		t.Error("the indexes have other sizes")
+	sameIndex(t, "token", got.tokenOf, want.tokenOf)
+	sameIndex(t, "owner", got.ownerOf, want.ownerOf)
+	sameIndex(t, "pool", got.poolOf, want.poolOf)
+	sameIndex(t, "nonNFT", got.nonNFTOf, want.nonNFTOf)
+	sameIndex(t, "holding", got.holdings, want.holdings)
+	if got.quarantined != want.quarantined {
+		t.Errorf("%d pools are quarantined; want %d", got.quarantined, want.quarantined)
+	}
+	if got.day != want.day || got.hourNow != want.hourNow {
+		t.Errorf("the clock is at day %d, hour %d; want %d, %d", got.day, got.hourNow, want.day, want.hourNow)
 	}
 
-	for k, n := range want.holdings {
-		if got.holdings[k] != n {
-			t.Errorf("holding %+v is %d; want %d", k, got.holdings[k], n)
-		}
-	}
+	sameSlots(t, "tick", got.freeTicks, want.freeTicks)
+	sameSlots(t, "bucket", got.freeHours, want.freeHours)
+}
 
+func sameIndex[K, V comparable](t *testing.T, name string, got, want map[K]V) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("the index by %s is %v; want %v", name, got, want)
+	}
+}
+
+// sameSlots compares the free records of two ledgers in the order in which they
+// would be used.
+func sameSlots(t *testing.T, name string, got, want freeSlots) {
+	t.Helper()
+	got.words, want.words = slices.Clone(got.words), slices.Clone(want.words)
 	for {
-		a, okA := got.freeTicks.take()
-		b, okB := want.freeTicks.take()
+		a, okA := got.take()
+		b, okB := want.take()
 		if a != b || okA != okB {
-			t.Fatalf("the next free tick is %d %t; want %d %t", a, okA, b, okB)
+			t.Fatalf("the next free %s is %d %t; want %d %t", name, a, okA, b, okB)
 		}
 		if !okA {
-			break
-		}
-	}
-
-	for {
-		a, okA := got.freeHours.take()
-		b, okB := want.freeHours.take()
-		if a != b || okA != okB {
-			t.Fatalf("the next free bucket is %d %t; want %d %t", a, okA, b, okB)
-		}
-		if !okA {
-			break
+			return
 		}
 	}
 }

@@ -36,7 +36,8 @@ func moved(by int64) market.ModifyLiquidity {
 // the history, and with a position that closes.
 func TestPricesAreRecorded(t *testing.T) {
 	l := poolOfTwo(t, 3000)
-	l.BeginHour(market.HourOf(l.Head().Time), recorded, nil)
+	held := market.HeldPool{Pool: 0, Held: [2]uint32{3, market.NoIndex}, Others: 7}
+	l.BeginHour(market.HourOf(l.Head().Time), recorded, []market.HeldPool{held})
 	mint := strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9))
 	apply(t, l, mint)
 	l.Changes()
@@ -55,6 +56,9 @@ func TestPricesAreRecorded(t *testing.T) {
 	}
 
 	st := l.Freeze()
+	if pool := st.Pools.At(0); pool.Held != held.Held || pool.Others != held.Others {
+		t.Errorf("the pool has %v and %d others; want those of the hour, %+v", pool.Held, pool.Others, held)
+	}
 	p := st.Positions.At(0)
 	for leg, r := range recorded {
 		want := market.ClosePrice{

@@ -98,3 +98,26 @@ func TestWindowsMoved(t *testing.T) {
 		t.Errorf("%d were quiet; want more", quiet)
 	}
 }
+
+// TestWeekAtMidnight: the oldest hour that is kept by itself is the one that falls out of
+// the week in the first hour of a day.
+func TestWeekAtMidnight(t *testing.T) {
+	f := func(seconds int64, want float64) {
+		t.Helper()
+		w := newWorld()
+		w.now = testNow - 8*market.Hour + seconds
+		_, pool := w.honest()
+		oldest := market.OldestHour(market.DayOf(w.now))
+		w.volume(pool, oldest-24, 1000, 1) // a day's
+		w.volume(pool, oldest, 12, 0.012)
+		w.volume(pool, oldest+1, 5, 0.005)
+		stats := Stats(w.state(), pool)
+		mustNear(t, "7d", stats.VolumeUsd7d, want, 1e-12)
+		mustNear(t, "fees 7d", stats.FeesUsd7d, want/1000, 1e-12)
+	}
+
+	f(0, 12+5)
+	f(5*60, 11+5)
+	f(55*60, 1+5)
+	f(3600, 5)
+}

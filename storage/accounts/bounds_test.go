@@ -66,6 +66,7 @@ func TestLimited(t *testing.T) {
 	f(Plan{}, false, false, "")
 	f(Plan{MonthlyUnits: 1}, true, false, `"month";q=1;w=2592000`)
 	f(Plan{RequestsPerSecond: 1, Burst: 3}, true, true, `"burst";q=3;w=3`)
+	f(Plan{RequestsPerSecond: 1_000_000_000, Burst: 3}, true, true, `"burst";q=3;w=1`)
 	f(Plan{RequestsPerSecond: 1, Burst: 3, MonthlyUnits: 7}, true, true,
 		`"burst";q=3;w=3, "month";q=7;w=2592000`)
 }

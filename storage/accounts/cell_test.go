@@ -300,6 +300,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestWakes(t *testing.T) {
 	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 0)
+	k.Cell.Wake() // nobody waits
 	first, second := b.Want(k.Cell), b.Want(k.Cell)
 	if first != second {
 		t.Error("two waiters have two channels; want one")

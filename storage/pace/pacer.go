@@ -9,6 +9,13 @@ const (
 	// waits that long at most. Strides that short cost less than a percent, but
 	// with a second processor idle the work changes processors at every pause.
 	calmStride = time.Millisecond
+	// A node that cannot keep up with its requests would not get on with anything
+	// else: each pause lasts until all that wait are answered. So the work has one
+	// part of the time for fairParts of its pauses. Requests are that much slower
+	// then, which their own number makes slow.
+	fairParts = 8
+	// maxStride bounds what follows a pause in which the machine slept.
+	maxStride = 50 * time.Millisecond
 )
 
 // Pacer cuts one piece of work into strides. Only one goroutine uses it.
@@ -31,11 +38,20 @@ func (p *Pacer) Pause() {
 	if time.Since(p.last) < p.stride {
 		return
 	}
+	began := time.Now()
 	giveWay()
-
-	p.stride = calmStride
-	if now := p.requests(); now != p.seen {
-		p.seen, p.stride = now, busyStride
-	}
 	p.last = time.Now()
+
+	came := p.requests()
+	p.stride = strideAfter(p.last.Sub(began), came != p.seen)
+	p.seen = came
+}
+
+// strideAfter returns how long the stride after a pause is, by how long the pause was
+// and whether requests come.
+func strideAfter(pause time.Duration, asked bool) time.Duration {
+	if !asked {
+		return calmStride
+	}
+	return max(busyStride, min(pause/fairParts, maxStride))
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func TestPaceLetsRequestsIn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var requests atomic.Uint64
-	address := echo(t, &requests)
+	address := echo(t, &requests, 0)
 
 	f := func(pause func()) time.Duration {
 		stop := make(chan struct{})
@@ -50,24 +51,86 @@ func TestPaceLetsRequestsIn(t *testing.T) {
 	}
 }
 
-// TestPaceStrides checks that strides are short while requests come only.
-func TestPaceStrides(t *testing.T) {
-	var requests uint64
-	p := New(func() uint64 { return requests })
-	f := func(came uint64, want time.Duration) {
-		t.Helper()
-		requests += came
-		p.last = time.Now().Add(-calmStride)
+// TestPaceGetsOn checks that work ends although a server beside it has more requests
+// than it can answer: it has its part of the one processor.
+func TestPaceGetsOn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const length, clients, answer = 30 * time.Millisecond, 16, 2 * time.Millisecond
+	var requests atomic.Uint64
+	address := echo(t, &requests, answer)
+
+	var asking sync.WaitGroup
+	var enough atomic.Bool
+	for range clients {
+		asking.Go(func() {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			for !enough.Load() && err == nil {
+				_, err = ask(conn)
+			}
+		})
+	}
+	for requests.Load() < 2*clients {
+		time.Sleep(time.Millisecond)
+	}
+
+	began, p := time.Now(), New(requests.Load)
+	for worked := time.Duration(0); worked < length; worked += busyStride {
+		work(busyStride)
 		p.Pause()
-		if p.stride != want {
-			t.Errorf("%d requests in a stride: the next is %v, want %v", came, p.stride, want)
+	}
+	took := time.Since(began)
+	enough.Store(true)
+	asking.Wait()
+
+	// Were each stride as short as beside few requests, that would be 6 seconds.
+	t.Logf("%s of work took %s: %.2f of the processor", length, took, float64(length)/float64(took))
+	if most := 4 * (fairParts + 1) * length; took > most {
+		t.Errorf("%s of work took %s beside %d clients; want at most %s", length, took, clients, most)
+	}
+}
+
+// TestPaceStrides checks that strides are short while requests come only, and longer
+// when their answers take long.
+func TestPaceStrides(t *testing.T) {
+	f := func(pause time.Duration, asked bool, want time.Duration) {
+		t.Helper()
+		if got := strideAfter(pause, asked); got != want {
+			t.Errorf("after a pause of %s, asked %t: a stride of %s, want %s", pause, asked, got, want)
 		}
 	}
 
-	f(0, calmStride)
-	f(1, busyStride)
-	f(100, busyStride)
-	f(0, calmStride)
+	f(0, false, calmStride)
+	f(time.Second, false, calmStride)
+	f(0, true, busyStride)
+	f(fairParts*busyStride, true, busyStride)
+	f(80*time.Millisecond, true, 10*time.Millisecond)
+	f(time.Hour, true, maxStride)
+}
+
+// TestPaceKnowsRequests checks that a pause looks whether requests came since the last
+// one, and that there is none before the stride has passed.
+func TestPaceKnowsRequests(t *testing.T) {
+	var requests uint64
+	p := New(func() uint64 { return requests })
+	f := func(came uint64, calm bool) {
+		t.Helper()
+		requests += came
+		p.last = time.Now().Add(-maxStride)
+		p.Pause()
+		if calm != (p.stride == calmStride) {
+			t.Errorf("%d requests in a stride: the next is %s; want it calm: %t", came, p.stride, calm)
+		}
+	}
+
+	f(0, true)
+	f(1, false)
+	f(100, false)
+	f(0, true)
 
 	before := p.last
 	if p.Pause(); p.last != before {
@@ -80,8 +143,8 @@ func work(d time.Duration) {
 	}
 }
 
-// echo starts a server that answers a byte with a byte.
-func echo(t *testing.T, requests *atomic.Uint64) (address string) {
+// echo starts a server that works for a while and then answers a byte with a byte.
+func echo(t *testing.T, requests *atomic.Uint64, takes time.Duration) (address string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +165,7 @@ func echo(t *testing.T, requests *atomic.Uint64) (address string) {
 						return
 					}
 					requests.Add(1)
+					work(takes)
 					conn.Write(b[:])
 				}
 			}()
@@ -118,18 +182,25 @@ func medianAnswer(t *testing.T, address string) time.Duration {
 	}
 	defer conn.Close()
 
-	var took []time.Duration
-	var b [1]byte
+	var all []time.Duration
 	for range 50 {
-		start := time.Now()
-		if _, err := conn.Write(b[:]); err != nil {
+		took, err := ask(conn)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Read(b[:]); err != nil {
-			t.Fatal(err)
-		}
-		took = append(took, time.Since(start))
+		all = append(all, took)
 	}
-	slices.Sort(took)
-	return took[len(took)/2]
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// ask sends a byte and waits for the answer.
+func ask(conn net.Conn) (took time.Duration, err error) {
+	var b [1]byte
+	began := time.Now()
+	if _, err := conn.Write(b[:]); err != nil {
+		return 0, err
+	}
+	_, err = conn.Read(b[:])
+	return time.Since(began), err
 }

@@ -76,8 +76,8 @@ func TestRefusals(t *testing.T) {
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://a.example"}})),
 		Conflict, "plan free", "server key", "growth, scale, starter, unlimited")
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Label: strings.Repeat("x", 101)})), Invalid, "100")
-	for range 2 {
-		if err := key(a.IssueKey(KeyRequest{Account: "acme"})); err != nil {
+	for _, label := range []string{"", strings.Repeat("ü", maxLabel)} {
+		if err := key(a.IssueKey(KeyRequest{Account: "acme", Label: label})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,6 +202,15 @@ func TestUnknownPlan(t *testing.T) {
 	}
 	if _, err := r.CreateAccount("acme", "small"); err != nil {
 		t.Fatal(err)
+	}
+
+	empty, err := openRegistry(t, vfs.NewMem(), []accounts.Plan{small})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created, err := empty.CreateDemo()
+	if created || err == nil || !strings.Contains(err.Error(), `"unlimited"`) || len(empty.AccountList()) != 0 {
+		t.Errorf("CreateDemo without its plan = %t, %v; %+v", created, err, empty.AccountList())
 	}
 
 	_, err = Open(r.store, accounts.DefaultPlans(), testStart)

@@ -58,6 +58,19 @@ func (r *Registry) AddUsage(of func(account uint64, m accounts.Month) (*accounts
 	r.shared.usage = of
 }
 
+// ReportUsage has metering look at every account that was used this month, so that the
+// other nodes learn of it before the account is used here again.
+func (r *Registry) ReportUsage() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	month := r.book.Calendar().This.Month
+	for _, at := range r.ordered {
+		if t, ok := at.cell.Tally(month); ok && t.Lease > 0 {
+			r.book.RenewLease(at.cell)
+		}
+	}
+}
+
 // addElsewhere adds what the other nodes have of a month.
 func (r *Registry) addElsewhere(at *account, t *accounts.Tally, reserved *int64) error {
 	if r.shared.usage == nil {

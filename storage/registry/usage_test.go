@@ -240,17 +240,23 @@ func TestKeyViews(t *testing.T) {
 		t.Errorf("issued at %s: %v", issued.CreatedAt, err)
 	}
 
+	view := KeyView{
+		ID: want.ID, Prefix: want.Prefix, Kind: want.Kind, Account: want.Account, Label: want.Label,
+		AllowedOrigins: want.AllowedOrigins, Status: "active", CreatedAt: want.CreatedAt,
+	}
+	list, err := r.KeyList("acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("never used", list, []KeyView{view})
+
 	r.Book().Touch(key, testStart.UnixNano())
 	used := storage.AccountsFlush{Keys: []storage.KeyUse{{Key: 1, Minute: key.UsedMinute()}}}
 	revoked, err := r.RevokeKey("key_1")
 	if err != nil || revoked.RevokedAt == nil || r.store.Flush(&used) != nil {
 		t.Fatalf("revoked %+v, %v", revoked, err)
 	}
-	view := KeyView{
-		ID: want.ID, Prefix: want.Prefix, Kind: want.Kind, Account: want.Account, Label: want.Label,
-		AllowedOrigins: want.AllowedOrigins, Status: "revoked", CreatedAt: want.CreatedAt,
-		RevokedAt: revoked.RevokedAt, LastUsedAt: new("2026-11-21T08:00:00.000Z"),
-	}
+	view.Status, view.RevokedAt, view.LastUsedAt = "revoked", revoked.RevokedAt, new("2026-11-21T08:00:00.000Z")
 	for _, what := range []string{"before a restart", "after one"} {
 		list, err := r.KeyList("acme")
 		if err != nil {

@@ -2,14 +2,12 @@ package directory
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster"
@@ -27,11 +25,6 @@ const (
 	readTimeout = 5 * time.Second
 	// publishTimeout bounds a change. An operator waits for it, and other changes do.
 	publishTimeout = 5 * time.Second
-	// publishTry bounds one attempt, and retryPause follows one that failed.
-	publishTry = 2 * time.Second
-	retryPause = 200 * time.Millisecond
-	// outdatedPause is what the servers need to copy a change.
-	outdatedPause = 20 * time.Millisecond
 )
 
 // Directory is a node's end of the shared accounts. It is the Sharing of a registry.
@@ -48,7 +41,7 @@ type Directory struct {
 
 // Open opens the bucket, and makes it if there is none.
 func Open(ctx context.Context, c *cluster.Cluster, set *metrics.Set, log *slog.Logger) (*Directory, error) {
-	bucket, err := c.Bucket(ctx, bucketName, 0)
+	bucket, err := c.Bucket(ctx, bucketName)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +53,7 @@ func Open(ctx context.Context, c *cluster.Cluster, set *metrics.Set, log *slog.L
 	}, nil
 }
 
-// Publish stores a change after the last one of all. It repeats an attempt without an
-// answer; the id keeps the change from being stored twice.
+// Publish stores a change after the last one of all.
 func (d *Directory) Publish(c registry.Change, after uint64) (number uint64, err error) {
 	value, err := encode(&c)
 	if err != nil {
@@ -70,35 +62,20 @@ func (d *Directory) Publish(c registry.Change, after uint64) (number uint64, err
 
 	ctx, cancel := context.WithTimeout(context.Background(), publishTimeout)
 	defer cancel()
-	id := rand.Text()
-	message := &nats.Msg{Subject: "$KV." + bucketName + "." + c.Name(), Data: value}
-	for {
-		once, cancel := context.WithTimeout(ctx, publishTry)
-		ack, err := d.bucket.JetStream.PublishMsg(once, message, jetstream.WithMsgID(id),
-			jetstream.WithExpectStream("KV_"+bucketName), jetstream.WithExpectLastSequence(after))
-		cancel()
+	number, err = d.bucket.PutLast(ctx, c.Name(), value, after)
 
-		var refused *jetstream.APIError
-		switch {
-		case err == nil:
-			d.changes.Inc()
-			return ack.Sequence, nil
-		case errors.As(err, &refused) && cluster.IsOutdated(refused):
-			d.refused.Inc()
-			// The server that is read next may have the other change a little later.
-			time.Sleep(outdatedPause)
-			return 0, registry.ErrOutdated
-		case errors.As(err, &refused) && refused.Code < 500:
-			return 0, fmt.Errorf("cannot store %s for all nodes: %w", c.Name(), err)
-		}
-
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("the NATS servers did not answer within %s; %s may be stored or not, "+
-				"look at it again when they answer: %w", publishTimeout, c.Name(), err)
-		case <-time.After(retryPause):
-		}
+	switch {
+	case err == nil:
+		d.changes.Inc()
+		return number, nil
+	case errors.Is(err, cluster.ErrOutdated):
+		d.refused.Inc()
+		return 0, registry.ErrOutdated
+	case ctx.Err() != nil:
+		return 0, fmt.Errorf("the NATS servers did not answer within %s; %s may be stored or not, "+
+			"look at it again when they answer: %w", publishTimeout, c.Name(), err)
 	}
+	return 0, fmt.Errorf("cannot store %s for all nodes: %w", c.Name(), err)
 }
 
 // Read returns the last change of every record.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster"
@@ -307,7 +308,7 @@ func TestRevocationActsEverywhere(t *testing.T) {
 	<-watches
 	key = a.issue("acme")
 	b.answers(key.Key, accounts.Accepted)
-	loseWatches(t, b.directory)
+	loseWatches(t, s.URLs()[0])
 	if _, err := a.RevokeKey(key.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -319,9 +320,19 @@ func TestRevocationActsEverywhere(t *testing.T) {
 }
 
 // loseWatches deletes the consumers of the bucket at the server, which tells nobody.
-func loseWatches(t *testing.T, d *Directory) {
+func loseWatches(t *testing.T, url string) {
 	t.Helper()
-	stream, err := d.bucket.JetStream.Stream(t.Context(), "KV_"+bucketName)
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	stream, err := js.Stream(t.Context(), "KV_"+bucketName)
 	if err != nil {
 		t.Fatal(err)
 	}

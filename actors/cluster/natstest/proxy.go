@@ -1,29 +1,31 @@
 package natstest
 
 import (
+	"bytes"
 	"net"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// Proxy passes connections on to a server until it is cut. What is sent then is held back
-// and nobody is told, as in a network that is partitioned.
+// Proxy passes connections on to a server, until it is cut.
 type Proxy struct {
-	target   string
 	listener net.Listener
-	cut      atomic.Bool
+	to       string
 
 	mu    sync.Mutex
+	cut   bool
+	held  bool
 	conns []net.Conn
+	mark  []byte // see Flip
+	after int
 }
 
-// NewProxy starts a proxy to the address of a server. It ends with the test.
-func NewProxy(t testing.TB, target string) *Proxy {
+// NewProxy starts a proxy in front of a server. It ends with the test.
+func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
-	u, err := url.Parse(target)
+	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,75 +33,124 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	p := &Proxy{target: u.Host, listener: l}
-	go p.accept()
+	p := &Proxy{listener: l, to: u.Host}
 	t.Cleanup(func() {
+		p.Cut()
 		l.Close()
-		p.drop()
 	})
+	go p.accept()
 	return p
 }
 
-// URL is the address for clients.
+// URL returns the address for clients.
 func (p *Proxy) URL() string { return "nats://" + p.listener.Addr().String() }
 
-// Cut holds back everything from now on.
-func (p *Proxy) Cut() { p.cut.Store(true) }
-
-// Heal lets new connections pass again. Those that were cut are closed.
-func (p *Proxy) Heal() {
-	p.drop()
-	p.cut.Store(false)
-}
-
-func (p *Proxy) drop() {
+// Cut ends all connections and refuses new ones.
+func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.cut = true
 	for _, c := range p.conns {
 		c.Close()
 	}
 	p.conns = nil
 }
 
-func (p *Proxy) accept() {
+// Hold keeps what is sent and tells nobody, as a network does that is partitioned.
+func (p *Proxy) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+}
+
+// Heal accepts connections again, and passes on what was held.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut, p.held = false, false
+}
+
+// holdPause is how often a connection that is held looks whether it is still.
+const holdPause = 10 * time.Millisecond
+
+func (p *Proxy) awaitHeal() {
 	for {
-		client, err := p.listener.Accept()
-		if err != nil {
+		p.mu.Lock()
+		held := p.held && !p.cut
+		p.mu.Unlock()
+		if !held {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
-		if err != nil {
-			client.Close()
-			continue
-		}
-		p.mu.Lock()
-		p.conns = append(p.conns, client, server)
-		p.mu.Unlock()
-		go p.copy(server, client)
-		go p.copy(client, server)
+		time.Sleep(holdPause)
 	}
 }
 
-// holdPause is how often a connection that is cut looks whether it was closed.
-const holdPause = 10 * time.Millisecond
-
-// copy passes on what comes, except while the proxy is cut: then it waits for the end.
-func (p *Proxy) copy(to, from net.Conn) {
-	defer to.Close()
-	defer from.Close()
-	buf := make([]byte, 32<<10)
+func (p *Proxy) accept() {
 	for {
-		n, err := from.Read(buf)
+		from, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-
-		for p.cut.Load() {
-			time.Sleep(holdPause)
+		to, err := net.Dial("tcp", p.to)
+		if err != nil || !p.keep(from, to) {
+			from.Close()
+			continue
 		}
-		if _, err := to.Write(buf[:n]); err != nil {
+		go p.pass(to, from)
+		go p.pass(from, to)
+	}
+}
+
+// keep notes a connection, or reports that the proxy is cut.
+func (p *Proxy) keep(from, to net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut {
+		to.Close()
+		return false
+	}
+	p.conns = append(p.conns, from, to)
+	return true
+}
+
+// Flip flips a bit so many bytes after every mark that comes from the server. No mark:
+// none is flipped.
+func (p *Proxy) Flip(mark string, after int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mark, p.after = []byte(mark), after
+}
+
+// damage flips what Flip says in bytes that are passed on.
+func (p *Proxy) damage(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.mark) == 0 {
+		return
+	}
+	for from := 0; ; {
+		at := bytes.Index(b[from:], p.mark)
+		if at < 0 {
 			return
 		}
+		from += at + len(p.mark)
+		if flip := from + p.after; flip < len(b) {
+			b[flip] ^= 4
+		}
 	}
+}
+
+// pass copies what comes from one side, and ends both when it ends.
+func (p *Proxy) pass(to, from net.Conn) {
+	buffer := make([]byte, 1<<20)
+	for {
+		n, err := from.Read(buffer)
+		p.awaitHeal()
+		p.damage(buffer[:n])
+		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
+			break
+		}
+	}
+	to.Close()
+	from.Close()
 }

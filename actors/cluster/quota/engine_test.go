@@ -144,7 +144,7 @@ func (e *engine) run(c *setup) {
 // synced, nothing.
 func (e *engine) kill() *vfs.MemFS {
 	e.killed.Store(true)
-	e.cluster.Cut()
+	e.cluster.Close()
 	e.stop()
 	e.drains.Wait()
 	return e.fs.CrashClone(vfs.CrashCloneCfg{RNG: rand.New(rand.NewPCG(1, 7))})
@@ -167,6 +167,7 @@ func (e *engine) ask(account string, timeout time.Duration) (*accounts.Ticket, a
 	book, clock := e.reg.Book(), e.reg.Clock()
 	end := time.Now().Add(timeout)
 	ticket := book.Admit(e.keys[account], clock.At(time.Now()))
+
 	for {
 		v := book.Reserve(&ticket, 10)
 		if v != accounts.Unleased || time.Now().After(end) {
@@ -210,7 +211,7 @@ func (c *setup) read(t *testing.T, account string) (r stored) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	bucket, err := reader.Bucket(t.Context(), "TIDEMARK_USAGE", 0)
+	bucket, err := reader.Bucket(t.Context(), "TIDEMARK_USAGE")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,6 +284,7 @@ func (l *load) spend(e *engine, over *atomic.Bool) (answered *history) {
 func (l *load) spendOnce(e *engine, over *atomic.Bool, answered *history) {
 	for e.ctx.Err() == nil && !over.Load() {
 		ticket, v := e.ask("small", time.Second)
+
 		switch v {
 		case accounts.Granted:
 			l.admitted.Add(10)

@@ -55,7 +55,7 @@ const maxRequests = 16
 
 // Open opens the bucket, and makes it if there is none. Run must be called.
 func Open(ctx context.Context, c *cluster.Cluster, cfg Config) (*Ledger, error) {
-	bucket, err := c.Bucket(ctx, bucketName, 0)
+	bucket, err := c.Bucket(ctx, bucketName)
 	if err != nil {
 		return nil, err
 	}

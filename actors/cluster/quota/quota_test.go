@@ -115,7 +115,7 @@ func TestPartition(t *testing.T) {
 		if spent != 200 {
 			t.Fatalf("%d units before the partition", spent)
 		}
-		proxy.Cut()
+		proxy.Hold()
 		lone := spend(e, 1<<40)
 		spent += lone
 		if lone > onOutage+10_000 {

@@ -40,6 +40,7 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 			l.setCutOff(true)
 			pause(ctx, outagePause)
 		}
+
 		if ctx.Err() != nil {
 			l.release(s)
 			return

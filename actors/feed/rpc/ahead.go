@@ -68,15 +68,9 @@ func (a *ahead) reach(end uint64, head *observedHead) {
 	defer a.mu.Unlock()
 	a.end, a.seen = end, int64(*head.Time)
 	if p := a.plan.first(); p != nil && p.state == hasFailed && p.told {
-		a.retry(p)
+		p.retry()
 	}
 	a.launch()
-}
-
-func (a *ahead) retry(p *piece) {
-	a.bytes -= p.read.size()
-	p.state, p.err, p.told = waits, nil, false
-	a.bytes += p.read.size()
 }
 
 // first waits until the first piece is ready and returns it, or why it failed.
@@ -114,7 +108,7 @@ func (a *ahead) giveOut(p *piece) {
 	a.after, a.held = p.span.Head(), false
 	for _, q := range a.plan.pieces {
 		if q.state == hasFailed && !isAbsent(q.err) {
-			a.retry(q)
+			q.retry()
 		}
 	}
 	a.launch()

@@ -10,6 +10,9 @@ import (
 // elsewhere than a node.
 type Contracts struct{ PoolManager, PositionManager market.Address }
 
+// has reports whether an address is one of the two.
+func (c Contracts) has(a market.Address) bool { return a == c.PoolManager || a == c.PositionManager }
+
 // Reads reports whether logs of an address with a first topic are read.
 func (c Contracts) Reads(address market.Address, topic market.Hash) bool {
 	switch address {

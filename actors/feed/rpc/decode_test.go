@@ -115,6 +115,66 @@ func TestDecode(t *testing.T) {
 	f(created(market.Address{}), nil, "currency1 is out of bounds")
 }
 
+// The bounds of an event's fields are those of the contracts, and the values at the bounds
+// are taken.
+func TestEventBounds(t *testing.T) {
+	good := market.Initialize{
+		Currency0: market.Address{1}, Currency1: market.Address{2}, Fee: 3000, TickSpacing: 60,
+		Hooks: market.Address{3}, SqrtPriceX96: clmath.U256{0, 1 << 32}, Tick: 5,
+	}
+	f := func(problem string, change func(*market.Initialize)) {
+		t.Helper()
+		e := good
+		change(&e)
+		e.Pool = poolID(&e)
+		var data []byte
+		for _, w := range []market.Hash{
+			number(int64(e.Fee)), number(int64(e.TickSpacing)), padded(e.Hooks), e.SqrtPriceX96.Bytes32(), number(int64(e.Tick)),
+		} {
+			data = append(data, w[:]...)
+		}
+		topics := []word{word(managerTopics[0]), word(e.Pool), word(padded(e.Currency0)), word(padded(e.Currency1))}
+
+		got, err := decoder().decode(manager, topics, data)
+		if problem == "" && (err != nil || got != e) {
+			t.Errorf("%+v was decoded as %+v, %v", e, got, err)
+		}
+		if problem != "" && (err == nil || !strings.Contains(err.Error(), problem+" is out of bounds")) {
+			t.Errorf("%+v was answered %v; want %s out of bounds", e, err, problem)
+		}
+	}
+	fee := func(v uint32) func(*market.Initialize) { return func(e *market.Initialize) { e.Fee = v } }
+	spacing := func(v int32) func(*market.Initialize) { return func(e *market.Initialize) { e.TickSpacing = v } }
+	tick := func(v int32) func(*market.Initialize) { return func(e *market.Initialize) { e.Tick = v } }
+	price := func(v clmath.U256, more int64) func(*market.Initialize) {
+		if v.AddUint64(&v, uint64(max(more, 0))); more < 0 {
+			v.SubUint64(&v, uint64(-more))
+		}
+		return func(e *market.Initialize) { e.SqrtPriceX96 = v }
+	}
+
+	f("", fee(0))
+	f("", fee(1_000_000))
+	f("", fee(market.DynamicFee))
+	f("fee", fee(1_000_001))
+	f("fee", fee(market.DynamicFee+1))
+	f("", spacing(1))
+	f("", spacing(32767))
+	f("tickSpacing", spacing(0))
+	f("tickSpacing", spacing(-1))
+	f("tickSpacing", spacing(32768))
+	f("", tick(clmath.MinTick))
+	f("", tick(clmath.MaxTick))
+	f("tick", tick(clmath.MinTick-1))
+	f("tick", tick(clmath.MaxTick+1))
+	f("", price(clmath.MinSqrtPrice, 0))
+	f("", price(clmath.MaxSqrtPrice, 0))
+	f("sqrtPriceX96", price(clmath.MinSqrtPrice, -1))
+	f("sqrtPriceX96", price(clmath.MaxSqrtPrice, 1))
+	f("currency1", func(e *market.Initialize) { e.Currency1 = e.Currency0 })
+	f("currency1", func(e *market.Initialize) { e.Currency0, e.Currency1 = e.Currency1, e.Currency0 })
+}
+
 // Whatever a node sends: a log is refused or becomes an event within bounds.
 func FuzzDecode(f *testing.F) {
 	for _, l := range append(minted(5), swapped(3), created(token), approved()) {

@@ -350,6 +350,15 @@ func TestShownHeads(t *testing.T) {
 	f("a slow chain", shown(16, 1), 6, 0, -1)
 	f("15 headers in 10 s", shown(31, 1.5), 6, 0, 25)
 
+	for _, h := range fast.list {
+		clear(*h.Bloom)
+	}
+	blank := new(shownHeads)
+	for _, h := range fast.list {
+		blank.add(h, now)
+	}
+	f("no header has a bloom filter", blank, 6, 0, -1)
+
 	again := new(shownHeads)
 	for i := range 2 {
 		again.add(header(1, 1), now.Add(time.Duration(i)*time.Second))

@@ -29,6 +29,9 @@ type piece struct {
 	absent  int          // how often in a row receipts were not there
 }
 
+// retry has a piece that failed read again.
+func (p *piece) retry() { p.state, p.err, p.told = waits, nil, false }
+
 type pieceState uint8
 
 const (

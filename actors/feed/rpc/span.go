@@ -105,7 +105,7 @@ func (f *Feed) checkLog(l *wireLog, from, to uint64) error {
 		return fmt.Errorf("it lacks its place")
 	case l.Removed:
 		return fmt.Errorf("it is marked as removed")
-	case a != f.cfg.PoolManager && a != f.cfg.PositionManager:
+	case !f.contracts().has(a):
 		return fmt.Errorf("it is of %s, which was not asked for", a)
 	case uint64(*l.Block) < from || uint64(*l.Block) > to:
 		return fmt.Errorf("only blocks %d to %d were asked for", from, to)

@@ -20,15 +20,16 @@ type mockChain struct {
 	final    uint64 // blocks under the head that are not finalized
 	times    func(number uint64) int64
 	blocks   []mockBlock            // with events, ascending
+	logs     []byte                 // JSON, of all blocks, a comma between them
 	receipts map[market.Hash][]byte // JSON, by transaction
 	tokens   map[market.Address]market.TokenMeta
 }
 
 type mockBlock struct {
-	number uint64
-	events int
-	logs   []byte // JSON, a comma between them
-	bloom  bloom
+	number   uint64
+	events   int
+	from, to int // where its logs stand
+	bloom    bloom
 }
 
 type bloom [256]byte
@@ -45,7 +46,10 @@ func newChain(id market.ChainID, head uint64, times func(uint64) int64) *mockCha
 
 // add appends a block with events.
 func (c *mockChain) add(b *market.Block) {
-	block := mockBlock{number: b.Number, events: len(b.Logs)}
+	if len(c.logs) > 0 {
+		c.logs = append(c.logs, ',')
+	}
+	block := mockBlock{number: b.Number, events: len(b.Logs), from: len(c.logs)}
 	ofTx, blooms := make([][][]byte, len(b.Txs)), make([]bloom, len(b.Txs))
 	var all [][]byte
 	for i := range b.Logs {
@@ -55,7 +59,8 @@ func (c *mockChain) add(b *market.Block) {
 		all, ofTx[l.Tx] = append(all, text), append(ofTx[l.Tx], text)
 		blooms[l.Tx].addLog(&w)
 	}
-	block.logs = bytes.Join(all, []byte(","))
+	c.logs = append(c.logs, bytes.Join(all, []byte(","))...)
+	block.to = len(c.logs)
 
 	for i := range b.Txs {
 		for k := range block.bloom {
@@ -126,18 +131,20 @@ func (c *mockChain) header(tag string) string {
 }
 
 // logsOf returns the logs of a range as an array in parts; not ok where there are more
-// than most.
+// than most. Those of all its blocks are one part, which is written as it stands.
 func (c *mockChain) logsOf(from, to uint64, most int) (parts [][]byte, ok bool) {
-	n, open := 0, "["
-	blocks := c.blocks[c.find(from):]
-	for to = min(to, c.head.Load()); len(blocks) > 0 && blocks[0].number <= to; blocks = blocks[1:] {
-		parts, open = append(parts, []byte(open), blocks[0].logs), ","
-		n += blocks[0].events
-	}
-	if open == "[" {
+	first := c.find(from)
+	blocks := c.blocks[first:max(first, c.find(min(to, c.head.Load())+1))]
+	if len(blocks) == 0 {
 		return [][]byte{[]byte("[]")}, true
 	}
-	return append(parts, []byte("]")), n <= most || from == to
+
+	n := 0
+	for i := range blocks {
+		n += blocks[i].events
+	}
+	logs := c.logs[blocks[0].from:blocks[len(blocks)-1].to]
+	return [][]byte{[]byte("["), logs, []byte("]")}, n <= most || from == to
 }
 
 // receipt returns a transaction's receipt, or null.

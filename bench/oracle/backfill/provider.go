@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings/market"
 )
 
@@ -109,24 +111,58 @@ func (p *provider) take(calls int) bool {
 	return true
 }
 
+// call is a call of a request, as it is written there.
 type call struct {
-	ID     json.RawMessage   `json:"id"`
-	Method string            `json:"method"`
-	Params []json.RawMessage `json:"params"`
+	id     []byte
+	method string
+	params [][]byte
 }
+
+// readCalls reads a request: one call or several.
+func readCalls(body io.Reader) (calls []call, single bool, err error) {
+	r := endpoint.NewReader(body)
+	read := func() error {
+		c, err := readCall(r)
+		calls = append(calls, c)
+		return err
+	}
+	if single = r.Next() == '{'; single {
+		return calls, single, read()
+	}
+	return calls, single, r.Elements(read)
+}
+
+func readCall(r *endpoint.Reader) (c call, err error) {
+	value := func(keep *[]byte) error {
+		v, err := r.Value()
+		*keep = bytes.Clone(v)
+		return err
+	}
+	err = r.Fields(func(name []byte) error {
+		switch string(name) {
+		case "id":
+			return value(&c.id)
+		case "method":
+			v, err := r.Value()
+			c.method = unquoted(v)
+			return err
+		case "params":
+			return r.Elements(func() error {
+				c.params = append(c.params, nil)
+				return value(&c.params[len(c.params)-1])
+			})
+		}
+		return r.Skip()
+	})
+	return c, err
+}
+
+// unquoted returns a string of a request. None has an escaped character.
+func unquoted(text []byte) string { return string(bytes.Trim(text, `"`)) }
 
 // ServeHTTP implements http.Handler.
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	raw, err := io.ReadAll(r.Body)
-	single := len(raw) > 0 && raw[0] != '['
-	calls := make([]call, 1)
-	switch {
-	case err != nil:
-	case single:
-		err = json.Unmarshal(raw, &calls[0])
-	default:
-		err = json.Unmarshal(raw, &calls)
-	}
+	calls, single, err := readCalls(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -162,7 +198,7 @@ func (p *provider) answer(w http.ResponseWriter, calls []call, single bool) {
 	for i := range calls {
 		_, _ = out.WriteString(open)
 		_, _ = out.WriteString(`{"jsonrpc":"2.0","id":`)
-		_, _ = out.Write(calls[i].ID)
+		_, _ = out.Write(calls[i].id)
 		_, _ = out.WriteString(`,"`)
 		for _, part := range p.result(&calls[i]) {
 			_, _ = out.Write(part)
@@ -179,28 +215,26 @@ const answerBuffer = 64 << 10
 // result returns the result or the error of a call, from its name's first letter on, in
 // parts.
 func (p *provider) result(c *call) [][]byte {
-	text := func(i int) (s string) {
-		if i < len(c.Params) {
-			_ = json.Unmarshal(c.Params[i], &s)
-		}
-		return s
+	text := ""
+	if len(c.params) > 0 {
+		text = unquoted(c.params[0])
 	}
 
-	switch c.Method {
+	switch c.method {
 	case "eth_chainId":
 		return ok(fmt.Appendf(nil, `"%#x"`, p.id))
 	case "eth_blockNumber":
 		return ok(fmt.Appendf(nil, `"%#x"`, p.head.Load()))
 	case "eth_getBlockByNumber":
-		return ok([]byte(p.header(text(0))))
+		return ok([]byte(p.header(text)))
 	case "eth_getTransactionReceipt":
-		return ok(p.receipt(text(0)))
+		return ok(p.receipt(text))
 	case "eth_getLogs":
-		return p.getLogs(c.Params[0])
+		return p.getLogs(c.params[0])
 	case "eth_call":
-		return p.call(c.Params[0])
+		return p.call(c.params[0])
 	}
-	return refusal(-32601, "the method "+c.Method+" does not exist")
+	return refusal(-32601, "the method "+c.method+" does not exist")
 }
 
 func ok(result ...[]byte) [][]byte { return append([][]byte{[]byte(`result":`)}, result...) }

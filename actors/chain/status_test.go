@@ -1,0 +1,246 @@
+package chain
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/actors/feed"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// status returns what the board says of the chain.
+func (s *stage) status() rankings.ChainStatus {
+	s.t.Helper()
+	c, ok := s.board.Load().Chain(1)
+	if !ok {
+		s.t.Fatal("the board does not know the chain")
+	}
+	return c.Status
+}
+
+// The board says of a chain what the last step of its feed says.
+func TestStatusOfAStep(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	at, base := s.chain.ledger.Head(), s.status()
+	ahead := func(seconds int64) market.Head {
+		return market.Head{Number: at.Number + 5, Time: at.Time + seconds}
+	}
+	f := func(what string, step feed.Step, change func(*rankings.ChainStatus)) {
+		t.Helper()
+		want := base
+		change(&want)
+		if err := s.chain.Advance(step, s.now); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.status(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the board says\n%+v; want\n%+v", what, got, want)
+		}
+	}
+
+	f("nothing new", feed.Step{Head: at}, func(*rankings.ChainStatus) {})
+	f("as far behind as may be published", feed.Step{Head: ahead(600)}, func(want *rankings.ChainStatus) {
+		want.ChainHead = ahead(600)
+	})
+	f("too far behind", feed.Step{Head: ahead(601)}, func(want *rankings.ChainStatus) {
+		want.ChainHead, want.Syncing = ahead(601), true
+	})
+	f("no head is known", feed.Step{}, func(want *rankings.ChainStatus) {
+		want.ChainHead, want.Syncing = ahead(601), true
+	})
+	f("catching up", feed.Step{Head: ahead(60), Progress: &feed.Progress{
+		From: 10, To: 40, At: 20, Events: 7, RequestsPerSecond: 1.5, EventsPerSecond: 9, ETA: 90 * time.Second,
+	}}, func(want *rankings.ChainStatus) {
+		want.ChainHead, want.ETASeconds = ahead(60), 90
+		want.Progress = &rankings.Progress{
+			FromBlock: 10, ToBlock: 40, AtBlock: 20, Events: 7, RequestsPerSecond: 1.5,
+		}
+	})
+	f("confirmed", feed.Step{Head: at, Confirmed: s.now.Add(time.Minute)}, func(want *rankings.ChainStatus) {
+		want.ConfirmedAt = s.now.Add(time.Minute).UnixMilli()
+	})
+	base.ConfirmedAt = s.now.Add(time.Minute).UnixMilli()
+
+	// A feed fails since its first failure, until its next answer.
+	for i := range 2 {
+		s.chain.FeedFailed(s.now.Add(time.Duration(i) * time.Second))
+		if got := s.status().FailingSince; got != s.now.UnixMilli() {
+			t.Errorf("after %d failures the feed fails since %d; want %d", i+1, got, s.now.UnixMilli())
+		}
+	}
+	f("the feed works again", feed.Step{Head: at}, func(*rankings.ChainStatus) {})
+}
+
+// Only the head that was confirmed makes a view fresher.
+func TestConfirmedViews(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	at, was := s.chain.view.State.Head, s.chain.view.Confirmed()
+	f := func(head market.Head, want int64) {
+		t.Helper()
+		s.chain.Confirm(head, s.now.Add(time.Hour))
+		if got := s.chain.view.Confirmed(); got != want {
+			t.Errorf("after block %d was confirmed the view of block %d is of %d; want %d", head.Number, at.Number, got, want)
+		}
+	}
+
+	f(market.Head{Number: at.Number, Hash: market.Hash{1}, Time: at.Time}, was)
+	f(market.Head{Number: at.Number + 1, Hash: at.Hash, Time: at.Time}, was)
+	f(at, s.now.Add(time.Hour).UnixMilli())
+}
+
+// A chain without a generation waits until it is known to be near its head; one that has
+// a generation publishes on.
+func TestWaiting(t *testing.T) {
+	f := func(syncing bool, head uint64, view *rankings.View, want bool) {
+		t.Helper()
+		c := &Chain{view: view}
+		c.status.Syncing, c.status.ChainHead.Number = syncing, head
+		if got := c.Waiting(); got != want {
+			t.Errorf("syncing %v, head %d, a view %v: waiting %v; want %v", syncing, head, view != nil, got, want)
+		}
+	}
+
+	f(false, 0, nil, true)
+	f(true, 0, nil, true)
+	f(true, 9, nil, true)
+	f(false, 9, nil, false)
+	f(true, 0, new(rankings.View), false)
+	f(true, 9, new(rankings.View), false)
+}
+
+// A chain that reached its head while nothing was published has a generation to make;
+// a new block makes one, and blocks that were read again do.
+func TestUnpublished(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	f := func(what string, want bool) {
+		t.Helper()
+		if got := s.chain.Unpublished(); got != want {
+			t.Errorf("%s: unpublished %v; want %v", what, got, want)
+		}
+	}
+
+	f("nothing is published", true)
+	s.follow()
+	s.refresh()
+	f("published", false)
+	s.chain.corrected = true
+	f("read again", true)
+	s.refresh()
+	f("published again", false)
+	s.now = s.now.Add(time.Minute)
+	s.follow()
+	f("a new block", true)
+}
+
+// The feed is told once which currencies of the store have no decimals: after a start,
+// and after this node became the writer.
+func TestMissingTokensAreToldOnce(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	st := *s.chain.ledger.Freeze()
+	tokens := market.Thaw(st.Tokens)
+	tokens.Mut(2).BadDecimals, tokens.Mut(4).BadDecimals = true, true
+	st.Tokens = tokens.Freeze()
+	s.chain.continueFrom(&st, nil, func() {})
+
+	want := []market.Address{st.Tokens.At(2).Address, st.Tokens.At(4).Address}
+	if got := s.chain.Cursor().MissingTokens; !slices.Equal(got, want) {
+		t.Errorf("the feed is asked for %v; want %v", got, want)
+	}
+	if again := s.chain.Cursor().MissingTokens; again != nil {
+		t.Errorf("the feed is asked again for %v", again)
+	}
+}
+
+// Nothing is committed that the archive lacks: the first error of the archive ends every
+// commit after it, and a start goes on from what both have.
+func TestNothingIsCommittedWithoutTheArchive(t *testing.T) {
+	spans, dir := smallMarket(t), t.TempDir()
+	k := openKept(t, dir)
+	half := len(spans) / 2
+	for i := range spans[:half] {
+		k.take(&spans[i])
+	}
+	k.refresh()
+	committed := k.chain.ledger.Head()
+
+	if err := k.archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "archive")); err != nil {
+		t.Fatal(err)
+	}
+	k.take(&spans[half])
+	first := k.chain.unkept
+	if first == nil {
+		t.Fatal("an archive that is gone took a span")
+	}
+	k.take(&spans[half+1])
+	for range 2 {
+		if err := k.chain.Refresh(time.Now, func() {}); !errors.Is(err, first) {
+			t.Errorf("Refresh without an archive = %v; want its first error, %v", err, first)
+		}
+	}
+	kept, err := k.store.Restore(1)
+	if err != nil || kept.State.Head != committed || k.chain.Backlog() == 0 {
+		t.Errorf("the store is at %+v, %v, and %d events wait; want it at %+v", kept.State.Head, err, k.chain.Backlog(), committed)
+	}
+}
+
+// A commit that fails publishes nothing and keeps the backlog.
+func TestFailedCommitIsNotPublished(t *testing.T) {
+	broken, fails := errors.New("broken"), false
+	s := (&stage{tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
+		if fails {
+			return nil, broken
+		}
+		return nil, nil
+	}}).start(t, days)
+	s.load()
+	s.follow()
+	s.refresh()
+	before := s.chain.view
+	s.now = s.now.Add(time.Hour)
+	s.follow()
+	waiting := s.chain.Backlog()
+
+	fails = true
+	err := s.chain.Refresh(time.Now, func() {})
+	c, _ := s.board.Load().Chain(1)
+	if !errors.Is(err, broken) || c.View != before || s.chain.generation != before.Generation {
+		t.Errorf("a commit that fails was answered %v; generation %d is served; want %d", err,
+			c.View.Generation, before.Generation)
+	}
+	if waiting == 0 || s.chain.Backlog() != waiting {
+		t.Errorf("%d events wait; want %d", s.chain.Backlog(), waiting)
+	}
+}
+
+// A stop says why, and that only a resync helps.
+func TestStopped(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.chain.Stop(feed.ErrTooDeep)
+	if got := s.status(); !got.Stopped || !strings.Contains(got.StopReason, "deeper than the kept history") {
+		t.Errorf("the board says %+v", got)
+	}
+	if err := s.chain.Resync(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.status(); got.Stopped || got.StopReason != "" || !got.Enabled {
+		t.Errorf("after a resync the board says %+v", got)
+	}
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Status is what a node knows of a chain in the cluster.
+type Status struct {
+	Writer string        // the node that writes the chain; empty: none is heard of
+	Cut    uint64        // the last one that this node has
+	Behind uint64        // cuts of the writer that this node does not have yet
+	Since  time.Duration // how long ago it had all of them; 0: it has
+	Newest Newest
+}
+
+// Newest is the newest snapshot of a chain; the zero value: none is known.
+type Newest struct {
+	Cut      uint64
+	Bytes    uint64
+	MadeUnix int64 // milliseconds
+}
+
+// standing is what the writer of a chain tells of itself with every beat.
+type standing struct {
+	Node     string
+	Cut      uint64
+	Snapshot Newest
+	at       time.Time // when it was heard
+}
+
+const (
+	// standingHeader of a beat has the standing of the writer.
+	standingHeader = "Tidemark-Writer"
+	// heardFor is how long a writer is believed to write without a word: several
+	// refreshes, and longer than another node needs to take over.
+	heardFor = 15 * time.Second
+)
+
+// Status returns what this node knows of the chain.
+func (ch *Chain) Status() Status {
+	s := Status{Cut: ch.number.Load()}
+	newest := ch.newest.Load()
+	told := ch.standing.Load()
+	switch {
+	case ch.Leads():
+		s.Writer = ch.c.cfg.Name
+	case told != nil:
+		if time.Since(told.at) < heardFor {
+			s.Writer = told.Node
+		}
+		s.Behind = max(told.Cut, s.Cut) - s.Cut
+		newest = &told.Snapshot
+	}
+
+	if since := ch.behindSince.Load(); since > 0 && s.Behind > 0 {
+		s.Since = time.Since(time.Unix(0, since))
+	}
+	if newest != nil {
+		s.Newest = *newest
+	}
+	return s
+}
+
+// moveTo notes the last cut that this node has.
+func (ch *Chain) moveTo(at Place) {
+	ch.at = at
+	ch.number.Store(at.Number)
+	if told := ch.standing.Load(); told == nil || at.Number >= told.Cut {
+		ch.behindSince.Store(0)
+	}
+}
+
+func (ch *Chain) beatSubject() string { return fmt.Sprintf("beat.%d", ch.id) }
+
+// Tell tells the followers where the writer stands. It does not wait.
+func (ch *Chain) Tell(text []byte) {
+	said := standing{Node: ch.c.cfg.Name, Cut: ch.number.Load()}
+	if newest := ch.newest.Load(); newest != nil {
+		said.Snapshot = *newest
+	}
+	header, err := json.Marshal(&said)
+	if err == nil {
+		m := nats.NewMsg(ch.beatSubject())
+		m.Header.Set(standingHeader, string(header))
+		m.Data = text
+		err = ch.c.nc.PublishMsg(m)
+	}
+	if err != nil && ch.ctx.Err() == nil {
+		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)
+	}
+}
+
+func (ch *Chain) hear(m *nats.Msg) {
+	told := standing{at: time.Now()}
+	if json.Unmarshal([]byte(m.Header.Get(standingHeader)), &told) == nil {
+		ch.standing.Store(&told)
+		if told.Cut > ch.number.Load() {
+			ch.behindSince.CompareAndSwap(0, told.at.UnixNano())
+		}
+	}
+	ch.told.Store(&m.Data)
+	ch.wakeUp()
+}
+
+func (ch *Chain) wakeUp() {
+	select {
+	case ch.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (ch *Chain) wantSubject() string { return fmt.Sprintf("want.%d", ch.id) }
+
+// Want asks the writer for a snapshot of a cut or a later one, because this node cannot
+// take that cut. It does not wait.
+func (ch *Chain) Want(number uint64) {
+	err := ch.c.nc.Publish(ch.wantSubject(), strconv.AppendUint(nil, number, 10))
+	if err != nil && ch.ctx.Err() == nil {
+		ch.c.cfg.Log.Debug("cannot ask for a snapshot", "chain", ch.id, "error", err)
+	}
+}
+
+// Wanted returns the newest cut that another node wants a snapshot of; 0: none.
+func (ch *Chain) Wanted() uint64 { return ch.wanted.Load() }
+
+func (ch *Chain) hearWant(m *nats.Msg) {
+	number, err := strconv.ParseUint(string(m.Data), 10, 64)
+	if err == nil && number <= ch.number.Load() {
+		ch.wanted.Store(max(number, ch.wanted.Load()))
+	}
+}
+
+// NoteSnapshot notes the newest snapshot of the chain, of which this node then tells.
+func (ch *Chain) NoteSnapshot(s *Snapshot) {
+	ch.newest.Store(&Newest{Cut: s.Place.Number, Bytes: s.Bytes, MadeUnix: s.Made.UnixMilli()})
+}

@@ -1,0 +1,44 @@
+package ledger
+
+import (
+	"testing"
+
+	"tidemark/rankings/market"
+)
+
+// TestOpeningPauses: a ledger that continues from a large state pauses as it makes its
+// indexes, as often for every table as the table has rows.
+func TestOpeningPauses(t *testing.T) {
+	f := func(name string, grow func(st *market.State, n uint32)) {
+		t.Helper()
+		pauses := func(n uint32) (count int) {
+			st := *New(Config{}).Freeze()
+			grow(&st, n)
+			From(Config{}, &st, nil, func() { count++ })
+			return count
+		}
+
+		const strides = 9
+		if more := pauses(strides*strideIndexed) - pauses(0); more != strides {
+			t.Errorf("%d pauses over %d rows of %s; want %d", more, strides*strideIndexed, name, strides)
+		}
+	}
+
+	f("tokens", func(st *market.State, n uint32) { fillTable(&st.Tokens, n) })
+	f("owners", func(st *market.State, n uint32) { fillTable(&st.Owners, n) })
+	f("positions", func(st *market.State, n uint32) { fillTable(&st.Positions, n) })
+	f("nonNFT", func(st *market.State, n uint32) { fillTable(&st.NonNFT, n) })
+	f("ticks", func(st *market.State, n uint32) { fillTable(&st.Ticks, n) })
+	f("hours", func(st *market.State, n uint32) { fillTable(&st.Hours, n) })
+	f("pools", func(st *market.State, n uint32) { fillTable(&st.Pools, n) })
+	f("days", func(st *market.State, n uint32) { fillTable(&st.Days, n) })
+}
+
+// fillTable gives a table n empty rows.
+func fillTable[T any](table *market.Frozen[T], n uint32) {
+	var rows market.Table[T]
+	for range n {
+		rows.Append(*new(T))
+	}
+	*table = rows.Freeze()
+}

@@ -1,0 +1,195 @@
+package storage
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/storage/accounts"
+)
+
+// TestAccountsRefuseBadRecords: a key or a value that no build writes is an error of
+// every read that comes to it, and never a row.
+func TestAccountsRefuseBadRecords(t *testing.T) {
+	day := accounts.DayAt(november.Start().UnixNano(), november)
+	bad := []byte{0xff}
+	f := func(what string, key, value []byte, reads ...string) {
+		t.Helper()
+		a := openAccounts(t, vfs.NewMem())
+		defer a.Close()
+		must(errors.Join(a.Put(sampleAccounts()), a.Flush(sampleFlush()), a.db.Set(key, value, pebble.Sync)))
+
+		_, load := a.Load(november)
+		_, last := a.LastMonth()
+		_, month := a.Month(2, november)
+		_, days := a.Days(&sampleFlush().Months[1])
+		for name, err := range map[string]error{"load": load, "last": last, "month": month, "days": days} {
+			if want := strings.Contains(strings.Join(reads, " "), name); (err != nil) != want {
+				t.Errorf("%s: %s gave %v; want an error: %t", what, name, err, want)
+			}
+		}
+	}
+
+	f("an account's key", append(appendNumberedKey(nil, accountPrefix, 1), 0), nil, "load")
+	f("an account", appendNumberedKey(nil, accountPrefix, 1), bad, "load")
+	f("a key's key", []byte{keyPrefix, 1}, nil, "load")
+	f("a key", appendNumberedKey(nil, keyPrefix, 1), bad, "load")
+	f("a use's key", []byte{keyUsePrefix, 1}, []byte{1}, "load")
+	f("a use", appendNumberedKey(nil, keyUsePrefix, 1), bad, "load")
+	f("a month's key", append(appendMonthKey(nil, november, 9), 0), []byte{0, 0, 0, 0}, "load", "last")
+	f("a month", appendMonthKey(nil, november, 2), bad, "load", "month")
+	f("a day's key", append(appendAccountDayKey(nil, 2, day), 0), []byte{0}, "days")
+	f("a day", appendAccountDayKey(nil, 2, day), bad, "days")
+
+	a := openAccounts(t, vfs.NewMem())
+	defer a.Close()
+	must(a.Flush(sampleFlush()))
+	if days, err := a.Days(&AccountMonth{Account: 2, Tally: accounts.Tally{Month: november}}); days != nil || err != nil {
+		t.Errorf("a month without a day has the days %+v, %v", days, err)
+	}
+}
+
+// proofDisk counts what is written to the proof file, and may refuse it.
+type proofDisk struct {
+	vfs.FS
+	writes int
+}
+
+type proofFile struct {
+	vfs.File
+	disk *proofDisk
+}
+
+func (d *proofDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.FS.OpenReadWrite(name, c, o...)
+	if err == nil && strings.HasSuffix(name, ".proof") {
+		f = proofFile{f, d}
+	}
+	return f, err
+}
+
+func (f proofFile) WriteAt(b []byte, at int64) (int, error) {
+	f.disk.writes++
+	return f.File.WriteAt(b, at)
+}
+
+// TestMarksAndProofsOfBatches: every batch is proved by one write, and leaves its own
+// mark and no other, so that a gap between batches shows.
+func TestMarksAndProofsOfBatches(t *testing.T) {
+	disk := &proofDisk{FS: vfs.NewMem()}
+	a := openAccounts(t, disk)
+	defer func() { must(a.Close()) }()
+
+	f := func(write func() error, proofs int) {
+		t.Helper()
+		disk.writes = 0
+		must(write())
+		marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
+		if err != nil || len(marks) != 1 || marks[0] != a.head.sequence {
+			t.Errorf("batch %d leaves the marks %v, %v", a.head.sequence, marks, err)
+		}
+		acknowledged, err := readProof(disk, a.proofPath)
+		if err != nil || acknowledged.proof != a.head || disk.writes != proofs {
+			t.Errorf("batch %d is proved by %+v, %v, in %d writes; want %d",
+				a.head.sequence, acknowledged, err, disk.writes, proofs)
+		}
+	}
+	f(func() error { return nil }, 0)
+	f(func() error { return a.Put(sampleAccounts()) }, 1)
+	f(func() error { return a.Flush(sampleFlush()) }, 1)
+	f(func() error { return a.Flush(sampleFlush()) }, 1)
+	f(func() error { return errors.Join(a.Flush(sampleFlush()), a.Flush(sampleFlush())) }, 2)
+	f(func() (err error) {
+		must(a.Close())
+		a, err = OpenAccounts("accounts", quietAccounts(disk))
+		return err
+	}, 0)
+	f(func() error { return a.Flush(sampleFlush()) }, 1)
+}
+
+// TestReadProof: the newer whole slot counts, and without one the file is damaged.
+func TestReadProof(t *testing.T) {
+	older, newer := proof{sequence: 4}, proof{sequence: 5}
+	older.chain[3], newer.chain[7] = 1, 2
+	torn := func(p proof, n int) []byte { return p.appendSlot(nil)[:n] }
+	f := func(what string, even, odd []byte, want *proof) {
+		t.Helper()
+		fs := vfs.NewMem()
+		file, err := fs.Create("proof", vfs.WriteCategoryUnspecified)
+		must(err)
+		content := make([]byte, proofFileSize)
+		copy(content, even)
+		copy(content[proofSlot:], odd)
+		_, err = file.Write(content)
+		must(errors.Join(err, file.Close()))
+
+		got, err := readProof(fs, "proof")
+		switch {
+		case want == nil && (err == nil || !strings.Contains(err.Error(), "both slots are damaged")):
+			t.Errorf("%s: read %+v, %v; want that both are damaged", what, got, err)
+		case want != nil && (err != nil || got.proof != *want || got.at.IsZero()):
+			t.Errorf("%s: read %+v, %v; want %+v", what, got, err, *want)
+		}
+	}
+
+	f("both", older.appendSlot(nil), newer.appendSlot(nil), &newer)
+	f("the other way round", newer.appendSlot(nil), older.appendSlot(nil), &newer)
+	f("the newer is torn", older.appendSlot(nil), torn(newer, proofBytes-1), &older)
+	f("the older is torn", torn(older, 20), newer.appendSlot(nil), &newer)
+	f("one", nil, newer.appendSlot(nil), &newer)
+	f("torn both", torn(older, 50), torn(newer, 30), nil)
+	f("none", nil, nil, nil)
+
+	if p, err := readProof(vfs.NewMem(), "proof"); p != nil || err != nil {
+		t.Errorf("no file: %+v, %v; want nothing", p, err)
+	}
+}
+
+// TestCloseOnAFullDisk: an orderly stop writes no table where there is no room, and
+// loses nothing by it.
+func TestCloseOnAFullDisk(t *testing.T) {
+	f := func(free uint64, tables bool) {
+		t.Helper()
+		disk := &smallDisk{vfs.NewMem(), 1 << 40}
+		a := openAccounts(t, disk)
+		must(a.Put(sampleAccounts()))
+		disk.free = free
+		must(a.Close())
+		if written := strings.Contains(strings.Join(filesOf(t, disk), " "), ".sst"); written != tables {
+			t.Errorf("with %d free bytes a table was written: %t; want %t", free, !tables, tables)
+		}
+
+		disk.free = 1 << 40
+		a = openAccounts(t, disk)
+		defer a.Close()
+		if c, err := a.Load(november); err != nil || len(c.Accounts) != 2 {
+			t.Errorf("with %d free bytes: %+v, %v", free, c, err)
+		}
+	}
+	f(accountsMinFree, true)
+	f(accountsMinFree-1, false)
+}
+
+// TestUnwritable: only a file that may not be written is taken for one of a read-only
+// disk, and not a lock that someone holds.
+func TestUnwritable(t *testing.T) {
+	f := func(err error, want bool) {
+		t.Helper()
+		if got := unwritable(err); got != want {
+			t.Errorf("%v: unwritable %t; want %t", err, got, want)
+		}
+	}
+
+	f(nil, false)
+	f(syscall.EACCES, false)
+	f(syscall.EAGAIN, false)
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EROFS}, true)
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EACCES}, true)
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EIO}, false)
+	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.ENOENT}, false)
+}

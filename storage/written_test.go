@@ -1,0 +1,151 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
+)
+
+// TestKeysOfACommit: a commit writes the keys of what changed, and no others. What every
+// refresh writes for nothing, it writes for years.
+func TestKeysOfACommit(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	defer func() { closeTest(t, s) }()
+	g := newRig(51, 1)
+	g.commit(t, s, 3, true)
+
+	f := func(what string, change func(ch *ledger.Changes), want ...string) {
+		t.Helper()
+		ch := &ledger.Changes{}
+		change(ch)
+		g.st.Head.Number++
+		g.freeze()
+		ch.Head = g.st.Head
+		must(s.Commit(&Cut{State: g.now.st, Changes: ch}))
+		if got := keysOfBatch(t, s.writerOf(1).batch); got != strings.Join(want, ", ") {
+			t.Errorf("%s: the commit wrote\n%s; want\n%s", what, got, strings.Join(want, ", "))
+		}
+	}
+	commit := func(n int) []string {
+		return []string{
+			"set commit", fmt.Sprintf("delete commit mark %016x", n-1), fmt.Sprintf("set commit mark %016x", n), "set head",
+		}
+	}
+	nothing := func(*ledger.Changes) {}
+
+	f("nothing", nothing, commit(2)...)
+	ring := g.minutes.At(2)
+	f("a minute", func(ch *ledger.Changes) {
+		g.minutes.Mut(2).Sqrt[ring.Newest]++
+		ledger.Minutes.SetChanged(ch, []uint32{2})
+	}, append([]string{fmt.Sprintf("set minutes 00000002%02x", ring.Newest/partSlots)}, commit(3)...)...)
+	f("a pool", func(ch *ledger.Changes) {
+		g.pools.Mut(1).Swaps++
+		ledger.Pools.SetChanged(ch, []uint32{1})
+	}, append([]string{"set pools 00000001"}, commit(4)...)...)
+	f("an owner more and a position less", func(*ledger.Changes) {
+		g.owners.Append(market.Address{1})
+		g.positions.Truncate(g.positions.Len() - 1)
+	}, append([]string{
+		fmt.Sprintf("delete positions %08x", g.positions.Len()-1), fmt.Sprintf("set owners %08x", g.owners.Len()),
+	}, commit(5)...)...)
+
+	closeTest(t, s)
+	s = openTest(t, disk)
+	f("the first of a process", nothing, commit(6)...)
+
+	// With a Tee a commit has a place, without one it has none any more.
+	s.opts.Tee = func(market.ChainID, []byte, []byte) ([]byte, error) { return []byte("here"), nil }
+	f("a batch that others get", nothing, append(commit(7), "set place")...)
+	s.opts.Tee = nil
+	f("the first that they do not get", nothing, append(commit(8), "delete place")...)
+	f("the second", nothing, commit(9)...)
+}
+
+// keysOfBatch lists what a batch does.
+func keysOfBatch(t *testing.T, b *pebble.Batch) string {
+	t.Helper()
+	var list []string
+	err := eachRecord(b.Repr(), func(op pebble.InternalKeyKind, key, _ []byte) error {
+		_, rest, ok := parseChain(key)
+		if !ok {
+			return fmt.Errorf("key %x", key)
+		}
+		does := "set"
+		if op == pebble.InternalKeyKindDelete {
+			does = "delete"
+		}
+		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %x", does, kinds[kind(rest[0])].name, rest[1:])))
+		return nil
+	})
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestKindsHaveNames: a finding names the kind of its key.
+func TestKindsHaveNames(t *testing.T) {
+	names := make(map[string]kind)
+	for k, of := range kinds {
+		if other, twice := names[of.name]; twice || of.name == "" || of.kind != k {
+			t.Errorf("kind %x is called %q, as %x is", k, of.name, other)
+		}
+		names[of.name] = k
+	}
+}
+
+// TestReferencesOfRows: a row is refused if a row that it refers to is not there, and
+// what may be missing may be.
+func TestReferencesOfRows(t *testing.T) {
+	h := noHead()
+	for i := range h.Rows {
+		h.Rows[i] = 1
+	}
+	f := func(what string, ok, want bool) {
+		t.Helper()
+		if ok != want {
+			t.Errorf("%s: %t; want %t", what, ok, want)
+		}
+	}
+
+	none, open := uint32(market.NoIndex), clmath.U128{Lo: 1}
+	pool := market.Pool{LastHour: none}
+	f("a pool", poolRefs(&h, &pool), true)
+	f("its currency 0", poolRefs(&h, &market.Pool{Currency0: 1, LastHour: none}), false)
+	f("its currency 1", poolRefs(&h, &market.Pool{Currency1: 1, LastHour: none}), false)
+	f("its bucket", poolRefs(&h, &market.Pool{LastHour: 1}), false)
+
+	position := func(edit func(p *market.Position)) bool {
+		p := market.Position{Overflow: none, Liquidity: open}
+		edit(&p)
+		return positionRefs(&h, &p)
+	}
+	f("a position", position(func(*market.Position) {}), true)
+	f("its pool", position(func(p *market.Position) { p.Pool = 1 }), false)
+	f("its owner", position(func(p *market.Position) { p.Owner = 1 }), false)
+	f("its sums", position(func(p *market.Position) { p.Overflow = 1 }), false)
+	f("its lower tick", position(func(p *market.Position) { p.LowerSlot = none }), false)
+	f("its upper tick", position(func(p *market.Position) { p.UpperSlot = 1 }), false)
+	f("the ticks of a closed one", position(func(p *market.Position) {
+		p.LowerSlot, p.UpperSlot, p.Liquidity = none, none, clmath.U128{}
+	}), true)
+
+	f("a tick", tickRefs(&h, &market.Tick{}) && tickRefs(&h, &market.Tick{Pool: none}), true)
+	f("its pool", tickRefs(&h, &market.Tick{Pool: 1}), false)
+	f("other liquidity", nonNFTRefs(&h, &market.NonNFT{}), true)
+	f("its pool", nonNFTRefs(&h, &market.NonNFT{Pool: 1}), false)
+	f("a bucket", hourRefs(&h, &market.HourBucket{}) && hourRefs(&h, &market.HourBucket{Prev: none}), true)
+	f("the one before", hourRefs(&h, &market.HourBucket{Prev: 1}), false)
+	f("a price", priceRefs(&h, &market.Price{}) && priceRefs(&h, &market.Price{OnlyPool: none}), true)
+	f("its pool", priceRefs(&h, &market.Price{OnlyPool: 1}), false)
+}
