@@ -151,7 +151,7 @@ func (a *chainActor) stepDown() {
 
 // tellFollowers tells the others where the chain stands, if this node writes it.
 func (a *chainActor) tellFollowers() {
-	if a.member == nil || !a.chain.Loaded() {
+	if a.member == nil {
 		return
 	}
 	text, err := a.chain.Beat()

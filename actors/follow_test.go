@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -297,6 +298,16 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 	}).View
 	f.log.check(b, after)
 	f.turn(a, b)
+	err = b.node.command(1, func(x *chainActor) error {
+		x.stepDown()
+		if c, _ := x.board.Load().Chain(1); c.View == nil {
+			return errors.New("data that is whole was dropped once more")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 	if b.set.GetOrCreateCounter(`tidemark_cluster_broken_total{chain="1"}`).Get() == 0 {
 		t.Error("a broken cut is not counted")
 	}

@@ -72,6 +72,7 @@ func (f *fleet) aloneData() string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	alone := &testNode{t: f.t, store: store, set: metrics.NewSet()}
 	spec := f.spec(alone.set, quiet)
 	spec.Config.Shared = false
@@ -80,6 +81,7 @@ func (f *fleet) aloneData() string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	alone.await(1, "served", served)
 	if err := errors.Join(alone.node.Stop(f.t.Context()), store.Close()); err != nil {
 		f.t.Fatal(err)

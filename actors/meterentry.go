@@ -33,16 +33,16 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 	}
 
 	// A request admitted in the last month may be settled in this one.
-	if last := e.of(this - 1); last.written.Month == this-1 {
+	prior := this - 1
+	if last := e.of(prior); last.written.Month == prior {
 		lease := last.written.Lease
 		if e.idle {
-			e.cell.Shut(this - 1)
+			e.cell.Shut(prior)
 			lease = 0
 		}
-		if t, ok := e.cell.Tally(this - 1); ok {
-			t.Lease = max(t.Lease, lease)
-			m.stageMonth(last, &t, m.lastDay)
-		}
+		t, _ := e.cell.Tally(prior)
+		t.Lease = max(t.Lease, lease)
+		m.stageMonth(last, &t, m.lastDay)
 	}
 
 	// Limit the cell first and read it then, before the store gives a lease back: see

@@ -127,7 +127,10 @@ func TestDiskStaysFull(t *testing.T) {
 	r := newRigOn(t, disk, testStart)
 	k := r.account("acme", "small")
 	disk.setFree(0)
-	r.spend(k, 1, 1)
+	r.reg.Book().Want(k.Cell)
+	if err := r.meter.Drain(r.now, r.now); !errors.Is(err, storage.ErrNoSpace) {
+		t.Errorf("a lease on a full disk = %v; want no space", err)
+	}
 
 	plans := testPlans()
 	for i := range plans {

@@ -380,3 +380,59 @@ func TestReadOnlySpell(t *testing.T) {
 		t.Errorf("served %s after there was room; want 2 s at most", took)
 	}
 }
+
+// A tick that was replaced by another one starts no ticks of its own.
+func TestReplacedTicks(t *testing.T) {
+	const replaced = 200
+	th := newTestNode(t, plain)
+	th.await(1, "served", served)
+
+	var before uint64
+	_ = th.node.command(1, func(x *chainActor) error {
+		before = x.ticks
+		for range replaced {
+			x.send(refresh{x.epoch, before - 1})
+		}
+		return nil
+	})
+	_ = th.node.command(1, func(x *chainActor) error {
+		if set := x.ticks - before; set >= replaced {
+			t.Errorf("%d replaced ticks set %d new ones", replaced, set)
+		}
+		return nil
+	})
+}
+
+// A block at the chain's head is published when it comes, if the last refresh is long
+// enough ago, and does not wait for the tick.
+func TestBlocksArePublishedAtOnce(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := &testNode{t: t, store: store, set: metrics.NewSet()}
+	f := &fleet{t: t, now: time.Unix(1_767_312_000+2*market.Day, 0)}
+	spec := f.spec(th.set, quiet)
+	spec.Config.Shared = false
+	th.node, err = Start([]ChainSpec{spec}, store, &th.board, time.Hour, accounts.NewClock(time.Now()), th.set, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(th.node.Stop(context.Background()), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+
+	first := th.await(1, "served", served).View
+	f.advance(time.Minute)
+	second := th.await(1, "published anew", func(c *rankings.Chain) bool { return served(c) && c.View != first }).View
+	f.advance(time.Minute)
+	next := th.await(1, "ahead of its view", func(c *rankings.Chain) bool {
+		return c.Status.LastIndexed.Number > second.State.Head.Number
+	})
+	if next.View != second {
+		t.Errorf("generation %d was published with the last refresh less than an hour ago", next.View.Generation)
+	}
+}

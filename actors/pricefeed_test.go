@@ -1,13 +1,17 @@
 package actors
 
 import (
+	"bytes"
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tidemark/rankings/market"
@@ -117,4 +121,29 @@ func TestPriceFeedSize(t *testing.T) {
 
 	f(32<<20, true)
 	f(32<<20+1, false)
+}
+
+// A feed that cannot be read is told of at every try, but not because the node stops.
+func TestPriceFeedWarnings(t *testing.T) {
+	good := filepath.Join(t.TempDir(), "prices.json")
+	if err := os.WriteFile(good, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(file string, after time.Duration, want int) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			p := &PriceFeed{File: file, Every: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			defer cancel()
+			p.Run(ctx)
+			if got := strings.Count(log.String(), "cannot read the price feed"); got != want {
+				t.Errorf("%s, for %s: %d warnings; want %d\n%s", file, after, got, want, &log)
+			}
+		})
+	}
+
+	f(good, 2500*time.Millisecond, 0)
+	f(good+".gone", 2500*time.Millisecond, 3)
+	f(good+".gone", 0, 0)
 }

@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -187,4 +192,117 @@ func TestDamageMetByARequest(t *testing.T) {
 			t.Errorf("it was built again at %+v; want %+v", after.State.Head, before.State.Head)
 		}
 	})
+}
+
+// After a refresh that the disk or another writer refused, the chain is restored soon, as
+// it is not at fault; after any other the pause grows.
+func TestPauseAfterRefusedCommits(t *testing.T) {
+	var refuse atomic.Pointer[error]
+	store, err := storage.Open(t.TempDir(), storage.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
+			if err := refuse.Load(); err != nil && id == 1 {
+				return nil, *err
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := startTestNode(t, store, plain)
+	n.await(1, "served", served)
+	f := func(cause error, want time.Duration) {
+		t.Helper()
+		err := n.node.command(1, func(x *chainActor) error {
+			x.pause = 10 * time.Second
+			if !x.chain.Unpublished() && !x.chain.Reread(1, 2) {
+				return errors.New("there is nothing to publish")
+			}
+			refuse.Store(&cause)
+			defer refuse.Store(nil)
+			epoch := x.epoch
+			if x.publish() || x.epoch == epoch || x.pause != want {
+				return fmt.Errorf("%w: epoch %d after %d, the next restore comes in %s; want %s",
+					cause, x.epoch, epoch, x.pause, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+
+	f(storage.ErrReadOnly, firstPause)
+	f(cluster.ErrOutdated, firstPause)
+	f(errors.New("broken"), 20*time.Second)
+}
+
+// Only damage that lasts takes the pages of a chain away. An error of the operating system
+// may pass, and the chain is restored with what it has.
+func TestPassingDamageIsServed(t *testing.T) {
+	n := newTestNode(t, plain)
+	n.await(1, "served", served)
+	f := func(cause error, want bool) {
+		t.Helper()
+		_ = n.node.command(1, func(x *chainActor) error {
+			epoch := x.epoch
+			x.recoverFrom(&storage.Damage{Chain: 1, What: "a row", Err: cause})
+			after, _ := x.board.Load().Chain(1)
+			if (after.View != nil) != want || x.epoch == epoch {
+				t.Errorf("%v: the chain is served: %v, restored: %v; want %v, true", cause, after.View != nil, x.epoch != epoch, want)
+			}
+			return nil
+		})
+	}
+
+	f(syscall.EMFILE, true)
+	f(errors.New("checksum"), false)
+}
+
+// A command that cannot drop the chain's data says so, and the chain is restored.
+func TestFailedResync(t *testing.T) {
+	n := newTestNode(t, plain)
+	n.await(1, "served", served)
+	broken := errors.New("broken")
+
+	err := n.node.command(1, func(x *chainActor) error {
+		epoch := x.epoch
+		err := x.restart(func(*chain.Chain) error { return broken })
+		if x.epoch == epoch || x.pause != firstPause {
+			t.Errorf("after a failed drop the chain is restored in %s; want %s", x.pause, firstPause)
+		}
+		return err
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("the command was answered %v; want %v", err, broken)
+	}
+}
+
+// A feed's times are converted to the node's clock; what was not confirmed stays so.
+func TestFeedTimes(t *testing.T) {
+	now := time.Now()
+	a := &chainActor{clock: accounts.NewClock(now)}
+	if got := a.onClock(time.Time{}); !got.IsZero() {
+		t.Errorf("no time became %s", got)
+	}
+	later := now.Add(time.Minute)
+	if got := a.onClock(later); !got.Equal(a.clock.Time(later)) || got.IsZero() {
+		t.Errorf("%s became %s", later, got)
+	}
+}
+
+// A feed that goes on failing is told of once in a while, with how often it failed.
+func TestFeedWarnings(t *testing.T) {
+	var log bytes.Buffer
+	a := &chainActor{log: slog.New(slog.NewTextHandler(&log, nil))}
+	for range 3 {
+		a.warnFeedFailed(errors.New("gone"))
+	}
+	a.warned = a.warned.Add(-warnEvery)
+	a.warnFeedFailed(errors.New("gone"))
+	if got := log.String(); strings.Count(got, "feed failed") != 2 || !strings.Contains(got, "failures=1") ||
+		!strings.Contains(got, "failures=3") {
+		t.Errorf("the log has\n%s", got)
+	}
 }

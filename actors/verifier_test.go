@@ -191,6 +191,9 @@ func TestVerifierReports(t *testing.T) {
 		if different > 0 && (result.Differences[0].FromBlock != from || result.Differences[0].ToBlock != block) {
 			t.Errorf("block %d: %+v; want a difference from block %d on", block, result.Differences[0], from)
 		}
+		if noted := r.differed != nil && r.differed.Head.Number == block; noted != (different > 0) {
+			t.Errorf("block %d: its state is noted as one that differs: %v", block, noted)
+		}
 		lines := strings.Count(r.out.String(), "\n")
 		if want := max(1, min(different, maxDifferenceLines)); lines != want || !strings.Contains(r.out.String(), says) {
 			t.Errorf("block %d: the log has\n%swant %d lines: %s", block, &r.out, want, says)

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -112,6 +113,63 @@ func TestMarksAndProofsOfBatches(t *testing.T) {
 	f(func() error { return a.Flush(sampleFlush()) }, 1)
 }
 
+// TestGapBetweenBatches: a mark that its own batch did not take away means that a batch
+// between is missing, which can be accepted; without a mark of the last batch, an earlier
+// build left it.
+func TestGapBetweenBatches(t *testing.T) {
+	f := func(what string, change func(a *Accounts), lost bool) {
+		t.Helper()
+		fs := vfs.NewMem()
+		a := openAccounts(t, fs)
+		must(errors.Join(a.Put(sampleAccounts()), a.Flush(sampleFlush())))
+		change(a)
+		must(a.Close())
+
+		o := quietAccounts(fs)
+		a, err := OpenAccounts("accounts", o)
+		var loss *AccountsLost
+		if errors.As(err, &loss) != lost || lost && !strings.Contains(err.Error(), "batches between 1 and 3 of") {
+			t.Errorf("%s: %v; want a loss: %t", what, err, lost)
+		}
+		if lost {
+			o.AcceptLost = true
+			a, err = OpenAccounts("accounts", o)
+		}
+		must(err)
+		marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
+		if err != nil || len(marks) != 1 && what != "none" || len(marks) > 0 && marks[0] != a.head.sequence {
+			t.Errorf("%s: the marks after batch %d are %v, %v", what, a.head.sequence, marks, err)
+		}
+		must(a.Close())
+		a, err = OpenAccounts("accounts", quietAccounts(fs))
+		must(err)
+		must(a.Close())
+	}
+
+	fs := vfs.NewMem()
+	a := openAccounts(t, fs)
+	must(errors.Join(a.db.Delete(accountsFormatKey, pebble.Sync), a.Close()))
+	var loss *AccountsLost
+	if _, err := OpenAccounts("accounts", quietAccounts(fs)); !errors.As(err, &loss) ||
+		!strings.Contains(err.Error(), "the first batches of 1 are missing") {
+		t.Errorf("without the first batch: %v", err)
+	}
+	o := quietAccounts(fs)
+	o.AcceptLost = true
+	a, err := OpenAccounts("accounts", o)
+	must(err)
+	must(a.Close())
+
+	put := func(n uint64) func(a *Accounts) {
+		return func(a *Accounts) { must(a.db.Set(appendBatchMark(nil, n), nil, pebble.Sync)) }
+	}
+	drop := func(a *Accounts) { must(a.db.Delete(appendBatchMark(nil, 3), pebble.Sync)) }
+	f("whole", func(*Accounts) {}, false)
+	f("a gap", put(1), true)
+	f("none", drop, false)
+	f("an earlier build's", func(a *Accounts) { drop(a); put(2)(a) }, false)
+}
+
 // TestReadProof: the newer whole slot counts, and without one the file is damaged.
 func TestReadProof(t *testing.T) {
 	older, newer := proof{sequence: 4}, proof{sequence: 5}
@@ -192,4 +250,24 @@ func TestUnwritable(t *testing.T) {
 	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EACCES}, true)
 	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.EIO}, false)
 	f(&os.PathError{Op: "open", Path: "LOCK", Err: syscall.ENOENT}, false)
+}
+
+// TestNumbersOfRecords: numbers are of 63 bits in the shortest form that a varint has.
+func TestNumbersOfRecords(t *testing.T) {
+	f := func(b string, want int64, ok bool) {
+		t.Helper()
+		r := recordReader{b: []byte(b)}
+		if got := r.number(); (r.err() == nil) != ok || ok && int64(got) != want {
+			t.Errorf("%x is read as %d, %v; want %d, %t", b, got, r.err(), want, ok)
+		}
+	}
+
+	f("\x00", 0, true)
+	f("\xac\x02", 300, true)
+	f("\xff\xff\xff\xff\xff\xff\xff\xff\x7f", math.MaxInt64, true)
+	f("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 0, false)
+	f("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 0, false)
+	f("", 0, false)
+	f("\x80", 0, false)
+	f("\x01\x01", 0, false)
 }

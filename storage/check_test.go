@@ -100,6 +100,18 @@ func TestCheckFinds(t *testing.T) {
 		ids[len(ids)-1] = 1 << 30
 		return block.AppendLeaf(nil, ids)
 	})
+	f("the directory says", leaf, func(v []byte) []byte {
+		ids, err := block.DecodeLeaf(v, nil)
+		must(err)
+		ids[0], ids[1] = ids[1], ids[0]
+		return block.AppendLeaf(nil, ids)
+	})
+	f("directory belongs to chain 1, generation", appendKind(nil, 1, kindHead), func(v []byte) []byte {
+		h := noHead()
+		must(decode(v, &h, codeHead))
+		h.Generation++
+		return encode(nil, &h, codeHead)
+	})
 	f("commit number has 3 bytes", appendKind(nil, 1, kindCommit), to([]byte{1, 2, 3}))
 	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
 	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))

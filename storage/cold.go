@@ -15,7 +15,7 @@ type rowReader struct {
 	head  *head
 }
 
-// poolDay reads the record of d.Pool and d.Day from the series.
+// poolDay reads the record of d.Pool and d.Day from the series, except for its hour.
 func (f rowReader) poolDay(d *market.PoolDay) error {
 	var buf [maxKeyLen]byte
 	key := seriesFor(ledger.PoolDays).appendKey(buf[:0], f.chain, d)
@@ -23,7 +23,16 @@ func (f rowReader) poolDay(d *market.PoolDay) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(readDay(value, d), closer.Close())
+}
+
+// readDay reads a day as the series has it. The hour of d stays as it is.
+func readDay(value []byte, d *market.PoolDay) error {
+	entry := market.PoolDay{Pool: d.Pool, Day: d.Day}
 	c := field.Reader(value)
-	codePoolDay(&c, d)
-	return errors.Join(c.Done(), closer.Close())
+	codeDayEntry(&c, &entry)
+	entry.EventHour, entry.HourHigh, entry.HourLow = d.EventHour, d.HourHigh, d.HourLow
+	entry.HourVolumeUsd, entry.HourFeesUsd = 0, 0
+	*d = entry
+	return c.Done()
 }

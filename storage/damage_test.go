@@ -481,7 +481,12 @@ func TestLastingDamageCounts(t *testing.T) {
 			t.Errorf("after %v the damage is %v", err, d)
 		}
 	}
+
 	f(syscall.EIO, false)
 	f(errors.New("bad field id"), true)
 	f(syscall.EIO, true)
+	f(errors.New("bad field fee"), true)
+	if d := s.Damaged(1); !strings.Contains(d.Error(), "bad field id") {
+		t.Errorf("the damage is %v; want the first that lasts", d)
+	}
 }

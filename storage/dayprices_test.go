@@ -57,3 +57,48 @@ func TestDayPrices(t *testing.T) {
 	f(day-3, day-2, unknown, unknown)
 	f(day+9, day+9, unknown)
 }
+
+// The price of an hour is the last record at or before it, and so is a tick's entry on a
+// day.
+func TestPricesByHour(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(42, 1)
+	cut := g.cut(1, false)
+	const token = 900
+	for hour, usd := range map[uint32]float64{100: 1, 101: 2, 105: 3, 108: market.Unknown} {
+		p := ledger.HourPrice{Token: token, Usd: usd, OnlyPool: market.NoIndex}
+		cut.Changes.Ops = append(cut.Changes.Ops, ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
+	}
+	for _, day := range []uint32{20, 22} {
+		e := market.TickDay{Pool: 7, Tick: -60, Day: day}
+		e.FeeGrowthOutside0X128[0] = uint64(day)
+		cut.Changes.Ops = append(cut.Changes.Ops, ledger.TickDays.Put(e))
+	}
+	must(s.Commit(cut))
+
+	f := func(from, to uint32, want ...float64) {
+		t.Helper()
+		got, err := s.PricesByHour(1, token, from, to)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("hours %d to %d: %v, %v; want %v", from, to, got, err, want)
+		}
+		for i, usd := range want {
+			if p := got[i]; p.Usd != usd && (market.Known(p.Usd) || market.Known(usd)) || p.Token != token {
+				t.Errorf("hour %d: token %d at %v; want %v", from+uint32(i), p.Token, p.Usd, usd)
+			}
+		}
+	}
+	unknown := market.Unknown
+	f(98, 109, unknown, unknown, 1, 2, 2, 2, 2, 3, 3, 3, unknown, unknown)
+	f(104, 104, 2)
+	f(105, 106, 3, 3)
+	f(90, 91, unknown, unknown)
+
+	for day, want := range map[uint32]uint64{19: 0, 20: 20, 21: 20, 22: 22, 99: 22} {
+		e, ok, err := s.TickDayAt(1, 7, -60, day)
+		if err != nil || ok != (want != 0) || e.FeeGrowthOutside0X128[0] != want {
+			t.Errorf("day %d: %+v, %t, %v; want %d", day, e, ok, err, want)
+		}
+	}
+}

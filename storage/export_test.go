@@ -24,6 +24,7 @@ func exported(t *testing.T, s *Store) []byte {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if pauses == 0 {
 		t.Error("an export never pauses")
 	}

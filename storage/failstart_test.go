@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ import (
 
 	"tidemark/rankings/market"
 )
+
+// afterStart is more operations than any start has: none fails any more.
+const afterStart = 1 << 40
 
 // failingOnce is a disk of which the nth file operation fails.
 func failingOnce(disk vfs.FS, n int64, operations *atomic.Int64) vfs.FS {
@@ -46,6 +50,7 @@ func TestStartsOnAFailingDisk(t *testing.T) {
 		o := testOptions(failingOnce(disk, n, &operations))
 		o.ReadOnly = true
 		s, err := Open("data", o)
+		reached := operations.Swap(afterStart) > n
 		switch {
 		case err != nil && !errors.Is(err, syscall.EIO) && !strings.Contains(err.Error(), syscall.EIO.Error()):
 			t.Errorf("operation %d failed: %v", n, err)
@@ -63,7 +68,7 @@ func TestStartsOnAFailingDisk(t *testing.T) {
 			}
 			closeTest(t, s)
 		}
-		if operations.Load() <= n {
+		if !reached {
 			break
 		}
 	}
@@ -169,4 +174,147 @@ func TestFindingsAreLimited(t *testing.T) {
 	if len(c.found) != maxFindings || c.found[0] != "chain 7: finding 0" {
 		t.Errorf("%d findings, the first %q; want %d", len(c.found), c.found[0], maxFindings)
 	}
+}
+
+// TestTableDamage: damage names its file and keys, and touches the chains with keys there.
+func TestTableDamage(t *testing.T) {
+	info := &pebble.DataCorruptionInfo{Path: "data/000004.sst", Details: errors.New("a bad block")}
+	info.Bounds.Start, info.Bounds.End.Key = appendRow(nil, 3, kindHead, 7), appendRow(nil, 5, kindHead, 9)
+	d := newTableDamage(info)
+	if want := "file data/000004.sst, keys 01030100000007 to 01050100000009: a bad block"; d.String() != want {
+		t.Errorf("got %s; want %s", d, want)
+	}
+	for chain, want := range map[market.ChainID]bool{1: false, 2: false, 3: true, 4: true, 5: true, 6: false, 300: false} {
+		if d.touches(chain) != want {
+			t.Errorf("chain %d is touched: %t; want %t", chain, !want, want)
+		}
+	}
+	d.Lower, d.Upper = appendChainEnd(nil, 3), appendChain(nil, 5)
+	if d.touches(3) || !d.touches(5) {
+		t.Errorf("the keys from the end of chain 3 to the begin of 5 touch 3: %t, 5: %t", d.touches(3), d.touches(5))
+	}
+
+	a := &Accounts{dir: "accounts"}
+	cause := fmt.Errorf("a bad checksum: %w", pebble.ErrCorruption)
+	var damage *AccountsDamage
+	err := a.asDamage(cause)
+	if !errors.As(err, &damage) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "a bad checksum") {
+		t.Errorf("damage of accounts is %v", err)
+	}
+	if again := a.asDamage(err); again != err {
+		t.Errorf("damage that is known is %v", again)
+	}
+}
+
+// TestHeadsAreClosed: the file of heads is closed with the store, once it was written.
+func TestHeadsAreClosed(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	must(s.heads.close()) // nothing was written
+	newRig(66, 1).commit(t, s, 3, true)
+	broken := errors.New("broken")
+	s.heads.file = unclosable{s.heads.file, broken}
+	if err := s.Close(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot close store data") {
+		t.Errorf("Close = %v; want that the heads could not be closed", err)
+	}
+}
+
+// Whichever file operation of proving a copy of the accounts fails, that is an error, or
+// the copy is proved.
+func TestCopiesOnAFailingDisk(t *testing.T) {
+	refused := 0
+	for n := 0; ; n++ {
+		armed, operations, disk := false, 0, vfs.NewMem()
+		a := openAccounts(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if !armed || !strings.HasPrefix(op.Path, "copy") {
+				return nil
+			}
+			if operations++; operations-1 == n {
+				return syscall.EIO
+			}
+			return nil
+		})))
+		must(errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy"), disk.Remove("copy.proof")))
+
+		armed = true
+		err := a.proveCopy("copy")
+		armed = false
+		must(a.Close())
+		if err != nil {
+			refused++
+		} else {
+			b, err := OpenAccounts("copy", quietAccounts(disk))
+			if err != nil {
+				t.Fatalf("operation %d failed, and the copy is taken for whole: %v", n, err)
+			}
+			if c, err := b.Load(november); err != nil || len(c.Accounts) != 2 {
+				t.Errorf("operation %d failed: the copy has %+v, %v", n, c, err)
+			}
+			must(b.Close())
+		}
+		if operations <= n {
+			break
+		}
+	}
+	if refused < 5 {
+		t.Errorf("%d operations were made to fail; want more", refused)
+	}
+}
+
+// Whichever file operation fails while a stand-in takes the place of a cut table in a
+// store that is only read, the start is refused, or the store is open as without the
+// failure: with the chain that the table does not touch, and what is wrong with the other.
+func TestStandInsOnAFailingDisk(t *testing.T) {
+	disk, _, two := splitMarket(t)
+	cut := ""
+	for name, touched := range closedTables(t, disk) {
+		if len(touched) == 1 && touched[0] == 1 {
+			cut = name
+		}
+	}
+	info, err := disk.Stat("data/" + cut)
+	must(err)
+	resize(t, disk, "data/"+cut, info.Size()/2)
+
+	refused := 0
+	for n := int64(0); ; n++ {
+		var operations atomic.Int64
+		o := testOptions(failingOnce(disk, n, &operations))
+		o.ReadOnly = true
+		s, err := Open("data", o)
+		if err != nil {
+			refused++
+			continue
+		}
+
+		reached := operations.Swap(afterStart) > n
+		holds(t, s, two)
+		findings := strings.Join(s.listStandIns([]market.ChainID{1, 42161}), " ")
+		if !strings.Contains(findings, cut) || !strings.Contains(findings, "chains with keys there: [1];") {
+			t.Errorf("operation %d failed: the findings %q do not name %s and chain 1", n, findings, cut)
+		}
+		closeTest(t, s)
+		if !reached {
+			break
+		}
+	}
+	if refused < 20 {
+		t.Errorf("%d operations were made to fail; want more", refused)
+	}
+}
+
+// A database without anything in it is no store to read, and a new one to write.
+func TestEmptyDatabase(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	must(errors.Join(s.db.DeleteRange(headerPrefix, headerEnd, pebble.Sync), disk.Remove("data/"+headerName)))
+	closeTest(t, s)
+
+	o := testOptions(disk)
+	o.ReadOnly = true
+	if _, err := Open("data", o); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		t.Errorf("read-only: %v; want that it is empty", err)
+	}
+	s = openTest(t, disk)
+	holds(t, s, newRig(67, 1).commit(t, s, 3, true))
+	closeTest(t, s)
 }

@@ -43,6 +43,9 @@ func fill(next numbers, record any) {
 		if r.EventHour %= market.HoursOfDay + 1; r.EventHour == 0 {
 			*r = withoutHour(*r)
 		}
+		r.HourVolumeUsd, r.HourFeesUsd = 0, 0 // only the series has them
+	case *market.TickDay:
+		r.Hour %= market.HoursOfDay + 1
 	case *market.Minutes:
 		fillMinutes(next, r)
 	case *market.Transaction:
@@ -56,9 +59,18 @@ func fill(next numbers, record any) {
 	}
 }
 
-// withoutHour returns a day as the series has it.
+// withoutHour returns a running day as the series has it.
 func withoutHour(d market.PoolDay) market.PoolDay {
-	d.EventHour, d.HourHigh, d.HourLow = 0, 0, 0
+	d.ForgetHour()
+	return d
+}
+
+// endedDay returns a day as the series has it when it is over.
+func endedDay(next numbers) market.PoolDay {
+	d := filled[market.PoolDay](next)
+	if d.EventHour != 0 {
+		d.HourVolumeUsd, d.HourFeesUsd = filled[float64](next), filled[float64](next)
+	}
 	return d
 }
 
@@ -190,7 +202,7 @@ func filledUndo(next numbers) ledger.Undo {
 		ledger.TickHours.Drop(market.TickHour{Pool: 1, Tick: 60, Day: 20000, Hour: 23}),
 		ledger.HourPrices.Drop(ledger.HourEntry{HourPrice: ledger.HourPrice{Token: 4}, Hour: 480000}),
 		ledger.Transactions.Put(filled[market.Transaction](next)),
-		ledger.PoolDays.Put(withoutHour(filled[market.PoolDay](next))),
+		ledger.PoolDays.Put(endedDay(next)),
 		ledger.TickDays.Put(filled[market.TickDay](next)),
 		ledger.HourPrices.Put(ledger.HourEntry{HourPrice: filled[ledger.HourPrice](next), Hour: 9}),
 	}

@@ -26,6 +26,29 @@ func (s *Store) Place(chain market.ChainID) ([]byte, error) {
 	return place, nil
 }
 
+// ForgetPlaces takes the places of all chains away: their data stays, but is no longer
+// that of the other nodes.
+func (s *Store) ForgetPlaces() error {
+	chains, err := s.Chains()
+	if err != nil {
+		return err
+	}
+	for _, chain := range chains {
+		if err := s.forgetPlace(chain); err != nil {
+			return fmt.Errorf("cannot forget the place of chain %d: %w", chain, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) forgetPlace(chain market.ChainID) error {
+	w := s.writerOf(chain)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.placed = false
+	return s.db.Delete(appendKind(nil, chain, kindPlace), pebble.Sync)
+}
+
 // Follow commits a batch that the store of another node gave to its Tee, in one synced
 // batch with its place. A Replica must have taken the batch before: what is in it is
 // not checked here.

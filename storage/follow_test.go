@@ -151,6 +151,12 @@ func TestPlaceOfALonelyCommit(t *testing.T) {
 		t.Errorf("a forgotten chain has the place %q, %v", place, err)
 	}
 
+	if err := p.stores[0].ForgetPlaces(); err != nil {
+		t.Fatal(err)
+	}
+	if place, err := p.stores[0].Place(1); place != nil || err != nil {
+		t.Errorf("the place that was forgotten is %q, %v", place, err)
+	}
 	p.stores[0].opts.Tee = nil
 	g.commit(t, p.stores[0], 5, true)
 	if place, err := p.stores[0].Place(1); place != nil || err != nil {

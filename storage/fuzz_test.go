@@ -88,3 +88,42 @@ func flips[T any](t *testing.T, record T, code func(*field.Coder, *T)) {
 		b[bit/8] ^= 1 << (bit % 8)
 	}
 }
+
+// TestEmptyRecords gives every decoder records of nothing but flags and zeros: a field
+// that a flag promises and that is empty has another encoding, without the flag.
+func TestEmptyRecords(t *testing.T) {
+	empty(t, codeToken)
+	empty(t, codePool)
+	empty(t, codeDay)
+	empty(t, codeDayRow)
+	empty(t, codeMinutes)
+	empty(t, codeRingPart)
+	empty(t, codeTick)
+
+	empty(t, codePosition)
+	empty(t, codeOverflow)
+	empty(t, codeNonNFT)
+	empty(t, codeHour)
+	empty(t, codePrice)
+	empty(t, codeStats)
+	empty(t, codeTransaction)
+	empty(t, codeHourPrice)
+	empty(t, codeHead)
+}
+
+func empty[T any](t *testing.T, code func(*field.Coder, *T)) {
+	t.Helper()
+	for flags := range 1 << 9 { // in the first bytes
+		b := make([]byte, 400)
+		b[0], b[1] = byte(flags), byte(flags>>8)
+		c := field.Reader(b)
+		if code(&c, new(T)); c.Failed() {
+			continue
+		}
+
+		whole := len(b) - len(c.Buf)
+		for n := whole - 3; n <= whole; n++ { // late fields may be left out
+			oneEncoding(t, b[:max(n, 0)], code)
+		}
+	}
+}

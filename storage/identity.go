@@ -27,8 +27,10 @@ import (
 //	   its hours begin with the day after (see market.State.HoursFrom). Later in
 //	   2026-11, still 6: nodes of a cluster have the key of a chain's Place, which
 //	   others do not have and programs that do not know it never read
+//	7  2026-11: the last hour of a day is in the days of pools and ticks. A store in
+//	   format 3 to 6 opens; one in format 6 keeps its hours
 const (
-	Format       = 6
+	Format       = 7
 	OldestFormat = 3 // that this program reads
 )
 

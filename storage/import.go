@@ -143,6 +143,7 @@ func (in *Incoming) add(key, value []byte) error {
 			return err
 		}
 	}
+
 	in.written += len(key) + len(value)
 	return in.file.Set(key, value)
 }

@@ -42,6 +42,8 @@ func TestRebuildIsForOlderFormats(t *testing.T) {
 			holds(t, s, want)
 		} else if r, err := s.Restore(1); r != nil || err != nil {
 			t.Errorf("format %s: the data is still there: %v", format, err)
+		} else if n := s.LastGeneration(1); n != want.generation || n == 0 {
+			t.Errorf("format %s: the last generation is %d; want %d", format, n, want.generation)
 		}
 	}
 

@@ -87,8 +87,20 @@ func codeRunningHour(c *field.Coder, d *market.PoolDay) {
 	}
 }
 
-// codePoolDay leaves out Pool and Day, which are in the key, and the running hour,
-// which only the table of days has.
+// codeDayEntry walks a day as the series has it: without Pool and Day, which are in the
+// key. Format 6 and earlier have no hour, nor has the running day.
+func codeDayEntry(c *field.Coder, d *market.PoolDay) {
+	c.Mark("eventHour", &d.EventHour, market.HoursOfDay)
+	if d.EventHour != 0 {
+		c.F64("hourHigh", &d.HourHigh)
+		c.F64("hourLow", &d.HourLow)
+		c.USD("hourVolumeUsd", &d.HourVolumeUsd)
+		c.USD("hourFeesUsd", &d.HourFeesUsd)
+	}
+	codePoolDay(c, d)
+}
+
+// codePoolDay leaves out Pool, Day and the newest hour.
 func codePoolDay(c *field.Coder, d *market.PoolDay) {
 	c.U256("open", &d.Open)
 	c.U256("high", &d.High)
@@ -320,8 +332,10 @@ func hasGas(t *market.Transaction) bool {
 	return t.GasUsed != 0 || !t.GasPrice.IsZero() || !t.GasWei.IsZero()
 }
 
-// codeTickDay leaves out Pool, Tick and Day, which are in the key.
+// codeTickDay leaves out Pool, Tick and Day, which are in the key. Format 6 and earlier
+// have no hour.
 func codeTickDay(c *field.Coder, t *market.TickDay) {
+	c.Mark("hour", &t.Hour, market.HoursOfDay)
 	c.U256("feeGrowthOutside0X128", &t.FeeGrowthOutside0X128)
 	c.U256("feeGrowthOutside1X128", &t.FeeGrowthOutside1X128)
 }

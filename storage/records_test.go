@@ -130,9 +130,9 @@ func roundTrips(t failer, next numbers, undo bool) {
 	tx := filled[market.Transaction](next)
 	tx.Position, tx.Block, tx.LogIndex = 0, 0, 0 // in the key
 	roundTrip(t, tx, codeTransaction)
-	day := withoutHour(filled[market.PoolDay](next))
+	day := endedDay(next)
 	day.Pool, day.Day = 0, 0
-	roundTrip(t, day, codePoolDay)
+	roundTrip(t, day, codeDayEntry)
 	tick := filled[market.TickDay](next)
 	tick.Pool, tick.Tick, tick.Day = 0, 0, 0
 	roundTrip(t, tick, codeTickDay)
@@ -244,7 +244,7 @@ func TestGoldenRecords(t *testing.T) {
 	dumpRecord(&out, "price", filled[market.Price](next), codePrice)
 	dumpRecord(&out, "stats", filled[market.PoolStats](next), codeStats)
 	dumpRecord(&out, "transaction", filled[market.Transaction](next), codeTransaction)
-	dumpRecord(&out, "pool day", filled[market.PoolDay](next), codePoolDay)
+	dumpRecord(&out, "pool day", endedDay(next), codeDayEntry)
 	dumpRecord(&out, "tick day", filled[market.TickDay](next), codeTickDay)
 	dumpRecord(&out, "pool hour", filled[market.PoolHour](next), codePoolHour)
 	dumpRecord(&out, "tick hour", filled[market.TickHour](next), codeTickHour)

@@ -1,12 +1,14 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/rankings"
@@ -274,17 +276,51 @@ func TestReplicaRefuses(t *testing.T) {
 	more := slices.Clone(whole)
 	more[8]++
 	f("records", more)
+	f("is truncated", slices.Concat(whole[:batchHeaderLen], []byte{byte(pebble.InternalKeyKindSet)},
+		bytes.Repeat([]byte{0xff}, 11)))
 	f("is missing", batches[1])
 	f("is missing", batches[0], batches[2])
 	other := newTeed(t, 2)
 	newRig(12, 2).commit(t, other.s, 3, false)
 	f("belongs to another chain", other.batches[0])
+
+	// A batch with one record more, or one that another follows.
+	with := func(change func(b *pebble.Batch)) []byte {
+		b := x.s.db.NewBatch()
+		defer b.Close()
+		must(b.SetRepr(slices.Clone(whole)))
+		change(b)
+		return slices.Clone(b.Repr())
+	}
+	set := func(key, value []byte) []byte {
+		return with(func(b *pebble.Batch) { must(b.Set(key, value, nil)) })
+	}
 	stray := filledPosition(1 << 20)
-	b := x.s.db.NewBatch()
-	must(b.SetRepr(slices.Clone(whole)))
-	must(b.Set(rowKey(1, "positions", 0, 0), encode(nil, &stray, codePosition), nil))
-	f("refers to a row that does not exist", b.Repr())
-	must(b.Close())
+	f("refers to a row that does not exist", set(rowKey(1, "positions", 0, 0), encode(nil, &stray, codePosition)))
+	f("unknown key", set(append(appendChain(nil, 1), 0x77), nil))
+	f("unknown key", set(append(appendKind(nil, 1, kindHead), 0), nil))
+	f("part 4 of 4", set(rowKey(1, "minutes", 0, 4), nil))
+	f("row 0 lacks parts", with(func(b *pebble.Batch) {
+		b.Reset()
+		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
+			if op == pebble.InternalKeyKindSet && !bytes.Equal(key, rowKey(1, "minutes", 0, 2)) {
+				must(b.Set(key, value, nil))
+			}
+			return nil
+		}))
+	}))
+	f("bad field", set(appendKind(nil, 1, kindHead), []byte{1}))
+	f("undo of block", set(appendNumber(nil, 1, kindUndo, 9), []byte{1}))
+	f("unknown range deletion", with(func(b *pebble.Batch) {
+		must(b.DeleteRange(appendChain(nil, 1), appendKind(nil, 1, kindHead), nil))
+	}))
+	f("unknown range deletion", with(func(b *pebble.Batch) {
+		must(b.DeleteRange(appendRow(nil, 1, kindHead, 0), appendRow(nil, 1, kindHead, 3), nil))
+	}))
+	f("no head record", with(func(b *pebble.Batch) {
+		b.Reset()
+		must(b.Set(appendKind(nil, 1, kindDirectory), []byte("x"), nil))
+	}))
 }
 
 // If Tee fails, the batch is not committed.

@@ -48,9 +48,7 @@ func (d batchDays) poolDay(day *market.PoolDay) error {
 	if !ok {
 		return errors.New("the batch does not contain the record of that day")
 	}
-	c := field.Reader(value)
-	codePoolDay(&c, day)
-	return c.Done()
+	return readDay(value, day)
 }
 
 // readSeries collects the days that the batch puts into the series.

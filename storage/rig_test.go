@@ -227,9 +227,9 @@ func (g *rig) cut(n int, publish bool) *Cut {
 // putDays also puts most running days into the series.
 func (g *rig) putDays(ch *ledger.Changes) {
 	for _, i := range ledger.Days.Changed(ch) {
-		if d := *g.days.At(i); g.next(4) > 0 {
+		if d := withoutHour(*g.days.At(i)); g.next(4) > 0 {
 			ch.Ops = append(ch.Ops, ledger.PoolDays.Put(d))
-			g.now.poolDays[[2]uint32{d.Pool, d.Day}] = withoutHour(d)
+			g.now.poolDays[[2]uint32{d.Pool, d.Day}] = d
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (g *rig) series(ch *ledger.Changes, n int) {
 		k := [3]uint64{uint64(tx.Position), tx.Block, uint64(tx.LogIndex)}
 		ch.Ops = append(ch.Ops, ledger.Transactions.Put(tx))
 		g.now.transactions[k] = tx
-		day := withoutHour(filled[market.PoolDay](g.next))
+		day := endedDay(g.next)
 		day.Pool, day.Day = g.below(5), 100+g.below(9)
 		ch.Ops = append(ch.Ops, ledger.PoolDays.Put(day))
 		g.now.poolDays[[2]uint32{day.Pool, day.Day}] = day

@@ -16,7 +16,7 @@ import (
 // keys that begin with a day, and keep keptDays of them.
 var allSeries = []anySeries{
 	seriesOf(0x20, "transactions", ledger.Transactions, ledger.Positions, keyTransaction, codeTransaction),
-	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codePoolDay),
+	seriesOf(0x21, "pool days", ledger.PoolDays, ledger.Pools, keyPoolDay, codeDayEntry),
 	seriesOf(0x22, "tick days", ledger.TickDays, ledger.Pools, keyTickDay, codeTickDay),
 	seriesOf(0x23, "hour prices", ledger.HourPrices, ledger.Tokens, keyHourPrice, codeHourPrice),
 	seriesOf(0x24, "pool hours", ledger.PoolHours, ledger.Pools, keyPoolHour, codePoolHour).byDay(),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -46,13 +47,31 @@ func isPrune(chain market.ChainID, from, to []byte) bool {
 }
 
 // PoolHours returns the hours of a pool between two days, both inclusive, oldest
-// first. An hour without events has no entry. It costs a seek a day.
+// first. An hour without events has no entry, and the newest hour of a day that is not
+// over is in the State. It costs a seek a day.
 func (s *Store) PoolHours(
 	chain market.ChainID, pool, from, to uint32,
 ) ([]market.PoolHour, error) {
-	return readDays(s, chain, ledger.PoolHours, from, to, func(day, hour uint32) market.PoolHour {
+	key := func(day, hour uint32) market.PoolHour {
 		return market.PoolHour{Pool: pool, Day: day, Hour: hour}
-	})
+	}
+	hours, err := readDays(s, chain, ledger.PoolHours, from, to, key)
+	if err != nil {
+		return nil, err
+	}
+	return addLast(hours, s.PoolDays(chain, pool, from, to, OldestFirst), lastHour,
+		func(h *market.PoolHour) uint32 { return h.Day*market.HoursOfDay + h.Hour })
+}
+
+// lastHour returns the last hour of a day, if the day has it.
+func lastHour(d *market.PoolDay) (market.PoolHour, bool) {
+	return market.PoolHour{
+		Pool: d.Pool, Day: d.Day, Hour: uint32(d.EventHour) - 1, Close: d.Close, Tick: d.Tick,
+		FeeGrowthGlobal0X128: d.FeeGrowthGlobal0X128,
+		FeeGrowthGlobal1X128: d.FeeGrowthGlobal1X128,
+		Amount0:              clmath.Float64(&d.Amount0), Amount1: clmath.Float64(&d.Amount1),
+		VolumeUsd: d.HourVolumeUsd, FeesUsd: d.HourFeesUsd, High: d.HourHigh, Low: d.HourLow,
+	}, d.EventHour != 0
 }
 
 // TickHours returns the hours of a tick between two days, both inclusive, oldest
@@ -60,9 +79,46 @@ func (s *Store) PoolHours(
 func (s *Store) TickHours(
 	chain market.ChainID, pool uint32, tick int32, from, to uint32,
 ) ([]market.TickHour, error) {
-	return readDays(s, chain, ledger.TickHours, from, to, func(day, hour uint32) market.TickHour {
+	key := func(day, hour uint32) market.TickHour {
 		return market.TickHour{Pool: pool, Tick: tick, Day: day, Hour: hour}
-	})
+	}
+	hours, err := readDays(s, chain, ledger.TickHours, from, to, key)
+	if err != nil {
+		return nil, err
+	}
+	return addLast(hours, s.TickDays(chain, pool, tick, from, to, OldestFirst), lastTickHour,
+		func(h *market.TickHour) uint32 { return h.Day*market.HoursOfDay + h.Hour })
+}
+
+// lastTickHour returns the last hour of a tick's day, if the day has it.
+func lastTickHour(t *market.TickDay) (market.TickHour, bool) {
+	return market.TickHour{
+		Pool: t.Pool, Tick: t.Tick, Day: t.Day, Hour: uint32(t.Hour) - 1,
+		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128,
+		FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
+	}, t.Hour != 0
+}
+
+// addLast adds the last hours of days to the hours before them, and closes the days. A
+// store of format 6 has some of them already.
+func addLast[H, D any](
+	hours []H, days *Series[D], last func(*D) (H, bool), at func(*H) uint32,
+) (all []H, err error) {
+	defer days.Close()
+	for days.Next() {
+		h, ok := last(days.Entry())
+		if !ok {
+			continue
+		}
+		end := at(&h)
+		for len(hours) > 0 && at(&hours[0]) < end {
+			all, hours = append(all, hours[0]), hours[1:]
+		}
+		if len(hours) == 0 || at(&hours[0]) != end {
+			all = append(all, h)
+		}
+	}
+	return append(all, hours...), days.Err()
 }
 
 // readDays returns the entries of a series with daily keys. key makes that of an hour

@@ -82,8 +82,8 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 6`)
-	f("7", `unknown format "7"`)
+	f("1", `unknown format "1"; this program reads 3 to 7`)
+	f("8", `unknown format "8"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
 }
@@ -107,8 +107,8 @@ func TestOpenRaisesTheFormat(t *testing.T) {
 			t.Errorf("nothing is lost; got %v", r)
 		}
 		holds(t, s, old)
-		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "6" {
-			t.Errorf("format = %q, %v; want 6", format, err)
+		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "7" {
+			t.Errorf("format = %q, %v; want 7", format, err)
 		}
 		closeTest(t, s)
 	}

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -148,4 +149,77 @@ func TestReferencesOfRows(t *testing.T) {
 	f("the one before", hourRefs(&h, &market.HourBucket{Prev: 1}), false)
 	f("a price", priceRefs(&h, &market.Price{}) && priceRefs(&h, &market.Price{OnlyPool: none}), true)
 	f("its pool", priceRefs(&h, &market.Price{OnlyPool: 1}), false)
+}
+
+// TestPausesOfACommit: a batch is filled with a pause for every so many records.
+func TestPausesOfACommit(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g, pauses, records := newRig(52, 1), 0, 0
+	s.opts.Tee = func(_ market.ChainID, batch, _ []byte) ([]byte, error) {
+		records = int(binary.LittleEndian.Uint32(batch[8:]))
+		return []byte("here"), nil
+	}
+	cut := g.cut(300, true)
+	cut.Pause = func() { pauses++ }
+	must(s.Commit(cut))
+
+	if want := records / recordsPerPause; records < 2*recordsPerPause || pauses < want-1 || pauses > want {
+		t.Errorf("%d pauses for %d records; want %d", pauses, records, want)
+	}
+}
+
+// TestFlagsOfRecords: every flag has its own bit, which is part of the format.
+func TestFlagsOfRecords(t *testing.T) {
+	bit := func(without, with []byte) byte {
+		for i := range min(len(without), len(with)) {
+			if without[i] != with[i] {
+				return without[i] ^ with[i]
+			}
+		}
+		return 0
+	}
+	f := func(what string, got, want byte) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s is bit %b; want %b", what, got, want)
+		}
+	}
+
+	position := func(p market.Position) byte {
+		return bit(encode(nil, &market.Position{}, codePosition), encode(nil, &p, codePosition))
+	}
+	f("burned", position(market.Position{Burned: true}), 1<<1)
+	f("gas unknown", position(market.Position{GasUnknown: true}), 1<<2)
+	f("hook delta", position(market.Position{HookDelta: true}), 1<<3)
+	f("timed", position(market.Position{Timed: true}), 1<<4)
+
+	token := func(k market.Token) byte {
+		return bit(encode(nil, &market.Token{}, codeToken), encode(nil, &k, codeToken))
+	}
+	text := "x"
+	f("symbol", token(market.Token{Symbol: &text}), 1<<0)
+	f("name", token(market.Token{Name: &text}), 1<<1)
+	f("bad decimals", token(market.Token{BadDecimals: true}), 1<<2)
+	f("hour corroborated", token(market.Token{HourCorroborated: true}), 1<<3)
+
+	price := func(p market.Price) byte {
+		return bit(encode(nil, &market.Price{}, codePrice), encode(nil, &p, codePrice))
+	}
+	f("corroborated", price(market.Price{Corroborated: true}), 1<<0)
+	f("anchor", price(market.Price{Anchor: true}), 1<<1)
+
+	stats := func(s market.PoolStats) byte {
+		return bit(encode(nil, &market.PoolStats{}, codeStats), encode(nil, &s, codeStats))
+	}
+	f("unpriced", stats(market.PoolStats{Unpriced: true}), 1<<0)
+	f("unrealizable", stats(market.PoolStats{Unrealizable: true}), 1<<1)
+
+	transaction := func(e market.Transaction) byte {
+		return bit(encode(nil, &market.Transaction{}, codeTransaction), encode(nil, &e, codeTransaction))
+	}
+	f("moved", transaction(market.Transaction{Moved: true}), 1<<0)
+	f("gas unknown", transaction(market.Transaction{GasUnknown: true}), 1<<1)
+	f("quarantined", bit(encode(nil, &market.Pool{}, codePool),
+		encode(nil, &market.Pool{Quarantined: true}, codePool)), 1<<1)
 }

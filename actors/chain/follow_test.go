@@ -197,6 +197,7 @@ func fillFields(v reflect.Value) {
 			f.SetBool(true)
 		case reflect.String:
 			f.SetString(v.Type().Field(i).Name)
+
 		case reflect.Int, reflect.Int64:
 			f.SetInt(int64(100 + i))
 		case reflect.Uint64:

@@ -35,15 +35,6 @@ const (
 	infoSubjects    = "$O." + snapshotsBucket + ".M."
 )
 
-const (
-	// keptSnapshots are kept of a chain, with all cuts after the oldest of them: if one
-	// is damaged, there is another one.
-	keptSnapshots = 2
-	// orphanAge is how long after its last chunk an object without an end is taken for
-	// one whose writer died. A writer gives a chunk up after appendTimeout.
-	orphanAge = 10 * time.Minute
-)
-
 // Snapshot is a snapshot of a chain in the object store.
 type Snapshot struct {
 	Place    Place
@@ -143,6 +134,7 @@ func (c *Cluster) putInfo(ctx context.Context, info *jetstream.ObjectInfo) error
 	if err != nil {
 		return err
 	}
+
 	m := nats.NewMsg(infoSubjects + base64.URLEncoding.EncodeToString([]byte(info.Name)))
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	m.Data = data
@@ -248,6 +240,7 @@ func decodeInfo(info *jetstream.ObjectInfo) (*Snapshot, error) {
 		Bytes: info.Size, Made: info.ModTime, Node: info.Metadata[metaNode],
 		SHA256: info.Digest, nuid: info.NUID, name: info.Name, chunks: info.Chunks,
 	}
+
 	place, err := hex.DecodeString(info.Metadata[metaPlace])
 	if err == nil {
 		s.Place, err = DecodePlace(place)
@@ -330,95 +323,10 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 		if m == nil {
 			return 0, io.ErrUnexpectedEOF
 		}
+
 		r.read, r.last, r.left = r.read+1, m.Sequence, m.Data
 	}
 	n := copy(p, r.left)
 	r.left = r.left[n:]
 	return n, nil
-}
-
-// Prune deletes all but the newest snapshots of the chain, and the cuts that none of
-// these needs. Nothing is deleted while there are fewer sound ones.
-func (ch *Chain) Prune(ctx context.Context) error {
-	all, err := ch.c.snapshots(ctx)
-	if err != nil {
-		return err
-	}
-	var kept int
-	var oldest *Snapshot
-	for _, s := range all[ch.id] {
-		if kept == keptSnapshots {
-			if err := ch.c.deleteSnapshot(ctx, s); err != nil {
-				return err
-			}
-			continue
-		}
-		if s.whole {
-			kept, oldest = kept+1, s
-		}
-	}
-
-	if kept == keptSnapshots && oldest.Place.Sequence > 0 {
-		once, cancel := context.WithTimeout(ctx, purgeTimeout)
-		defer cancel()
-		err = ch.c.stream.Purge(once, jetstream.WithPurgeSubject(ch.subject),
-			jetstream.WithPurgeSequence(oldest.Place.Sequence)) // that one stays
-		if err != nil {
-			return fmt.Errorf("cannot remove the cuts of chain %d before cut %d: %w",
-				ch.id, oldest.Place.Number, err)
-		}
-	}
-	return ch.c.deleteOrphans(ctx, all)
-}
-
-// purgeTimeout bounds the deletion of messages: of an hour of cuts it takes well below a
-// second.
-const purgeTimeout = 30 * time.Second
-
-// deleteSnapshot deletes what an object is first, so that nobody begins to read it.
-func (c *Cluster) deleteSnapshot(ctx context.Context, s *Snapshot) error {
-	info := infoSubjects + base64.URLEncoding.EncodeToString([]byte(s.name))
-	if err := c.purgeObjects(ctx, info); err != nil {
-		return err
-	}
-	return c.purgeObjects(ctx, chunkSubjects+s.nuid)
-}
-
-func (c *Cluster) purgeObjects(ctx context.Context, subject string) error {
-	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
-	defer cancel()
-	if err := c.objects.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-		return fmt.Errorf("cannot delete a snapshot: %w", err)
-	}
-	return nil
-}
-
-// deleteOrphans deletes chunks whose writer died before the end. all are the objects that
-// have an end.
-func (c *Cluster) deleteOrphans(ctx context.Context, all map[market.ChainID][]*Snapshot) error {
-	subjects, err := c.objectSubjects(ctx, chunkSubjects)
-	if err != nil {
-		return err
-	}
-	for _, list := range all {
-		for _, s := range list {
-			delete(subjects, chunkSubjects+s.nuid)
-		}
-	}
-
-	for subject := range subjects {
-		once, cancel := context.WithTimeout(ctx, askTimeout)
-		m, err := c.objects.GetLastMsgForSubject(once, subject)
-		cancel()
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(m.Time) < orphanAge {
-			continue
-		}
-		if err == nil {
-			err = c.purgeObjects(ctx, subject)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
 
@@ -27,6 +27,7 @@ func puts(t *testing.T, ch *Chain, export []byte) *Snapshot {
 		}
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,6 +223,7 @@ func TestFailedSnapshotLeavesNothing(t *testing.T) {
 		w.Write(noise(3 * PartBytes))
 		return errors.New("the disk is gone")
 	})
+
 	if err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Errorf("it is answered %v", err)
 	}
@@ -239,24 +241,26 @@ func TestStatus(t *testing.T) {
 	one := appends(t, a, []byte("one"))
 	put := puts(t, a, noise(100))
 	a.Tell(nil)
-	told := func(want string) {
+	told := func(want rankings.Membership) {
 		t.Helper()
 		for range 500 {
 			got := b.Status()
-			behind := got.Since > 0
-			got.Since = 0
-			if fmt.Sprintf("%+v %t", got, behind) == want {
+			behind := got.LagMillis > 0
+			got.LagMillis = 0
+			if got == want && behind == (want.LagCuts > 0) {
 				return
 			}
 			b.c.nc.FlushTimeout(askTimeout)
 		}
-		t.Errorf("the status is %+v; want %s", b.Status(), want)
+		t.Errorf("the status is %+v; want %+v", b.Status(), want)
 	}
-	newest := fmt.Sprintf("{Cut:1 Bytes:%d MadeUnix:%d}", put.Bytes, put.Made.UnixMilli())
-
-	told("{Writer:a Cut:0 Behind:1 Since:0s Newest:" + newest + "} true")
+	want := rankings.Membership{Writer: "a", LagCuts: 1}
+	want.Snapshot = rankings.ChainSnapshot{Cut: 1, Bytes: put.Bytes, MadeAt: put.Made.UnixMilli()}
+	told(want)
 	takes(t, b, []byte("one"), one)
-	told("{Writer:a Cut:1 Behind:0 Since:0s Newest:" + newest + "} false")
+	want.Cut, want.LagCuts = 1, 0
+	told(want)
+
 	b.Want(1)
 	for range 500 {
 		if a.Wanted() == 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
 
@@ -33,7 +34,7 @@ type Chain struct {
 	number      atomic.Uint64 // of at
 	behindSince atomic.Int64  // unix nanoseconds; 0: this node has what the writer told of
 	standing    atomic.Pointer[standing]
-	newest      atomic.Pointer[Newest] // snapshot that this node knows of as the writer
+	newest      atomic.Pointer[rankings.ChainSnapshot] // that this node knows of as the writer
 	wanted      atomic.Uint64
 
 	mu sync.Mutex // held by Start, Next and Append
@@ -59,6 +60,7 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
 		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id),
 	}
+	ch.addGauges(c.cfg.Metrics)
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)
 	if _, err := c.nc.Subscribe(ch.beatSubject(), ch.hear); err != nil {
 		return nil, fmt.Errorf("cannot listen to the writer of chain %d: %w", id, err)

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
 
@@ -47,3 +50,28 @@ func (ch *Chain) CountTaken() { ch.metrics.taken.Inc() }
 
 // CountFailed counts a snapshot that this node could not make.
 func (ch *Chain) CountFailed() { ch.metrics.failed.Inc() }
+
+// addGauges makes the metrics that are read off the status.
+func (ch *Chain) addGauges(set *metrics.Set) {
+	gauge := func(name string, read func(rankings.Membership) float64) {
+		set.NewGauge(fmt.Sprintf(`tidemark_cluster_%s{chain="%d"}`, name, ch.id), func() float64 {
+			return read(ch.Status())
+		})
+	}
+
+	gauge("writer", func(rankings.Membership) float64 {
+		if ch.Leads() {
+			return 1
+		}
+		return 0
+	})
+	gauge("lag_cuts", func(m rankings.Membership) float64 { return float64(m.LagCuts) })
+	gauge("lag_seconds", func(m rankings.Membership) float64 { return float64(m.LagMillis) / 1000 })
+	gauge("snapshot_age_seconds", func(m rankings.Membership) float64 {
+		if m.Snapshot.MadeAt == 0 {
+			return math.NaN()
+		}
+		return time.Since(time.UnixMilli(m.Snapshot.MadeAt)).Seconds()
+	})
+	gauge("snapshot_bytes", func(m rankings.Membership) float64 { return float64(m.Snapshot.Bytes) })
+}

@@ -7,29 +7,16 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
 )
-
-// Status is what a node knows of a chain in the cluster.
-type Status struct {
-	Writer string        // the node that writes the chain; empty: none is heard of
-	Cut    uint64        // the last one that this node has
-	Behind uint64        // cuts of the writer that this node does not have yet
-	Since  time.Duration // how long ago it had all of them; 0: it has
-	Newest Newest
-}
-
-// Newest is the newest snapshot of a chain; the zero value: none is known.
-type Newest struct {
-	Cut      uint64
-	Bytes    uint64
-	MadeUnix int64 // milliseconds
-}
 
 // standing is what the writer of a chain tells of itself with every beat.
 type standing struct {
 	Node     string
 	Cut      uint64
-	Snapshot Newest
+	Snapshot rankings.ChainSnapshot
 	at       time.Time // when it was heard
 }
 
@@ -42,28 +29,38 @@ const (
 )
 
 // Status returns what this node knows of the chain.
-func (ch *Chain) Status() Status {
-	s := Status{Cut: ch.number.Load()}
-	newest := ch.newest.Load()
-	told := ch.standing.Load()
+func (ch *Chain) Status() rankings.Membership {
+	m := rankings.Membership{Cut: ch.number.Load()}
+	newest, told := ch.newest.Load(), ch.standing.Load()
 	switch {
 	case ch.Leads():
-		s.Writer = ch.c.cfg.Name
+		m.Writer = ch.c.cfg.Name
 	case told != nil:
 		if time.Since(told.at) < heardFor {
-			s.Writer = told.Node
+			m.Writer = told.Node
 		}
-		s.Behind = max(told.Cut, s.Cut) - s.Cut
+		m.LagCuts = max(told.Cut, m.Cut) - m.Cut
 		newest = &told.Snapshot
 	}
 
-	if since := ch.behindSince.Load(); since > 0 && s.Behind > 0 {
-		s.Since = time.Since(time.Unix(0, since))
+	if since := ch.behindSince.Load(); since > 0 && m.LagCuts > 0 {
+		m.LagMillis = time.Since(time.Unix(0, since)).Milliseconds()
 	}
 	if newest != nil {
-		s.Newest = *newest
+		m.Snapshot = *newest
 	}
-	return s
+	return m
+}
+
+// Status returns what this node knows of a chain; ok is false if it does not share it.
+func (c *Cluster) Status(id market.ChainID) (m rankings.Membership, ok bool) {
+	c.mu.Lock()
+	ch := c.chains[id]
+	c.mu.Unlock()
+	if ch == nil {
+		return m, false
+	}
+	return ch.Status(), true
 }
 
 // moveTo notes the last cut that this node has.
@@ -83,6 +80,7 @@ func (ch *Chain) Tell(text []byte) {
 	if newest := ch.newest.Load(); newest != nil {
 		said.Snapshot = *newest
 	}
+
 	header, err := json.Marshal(&said)
 	if err == nil {
 		m := nats.NewMsg(ch.beatSubject())
@@ -137,5 +135,7 @@ func (ch *Chain) hearWant(m *nats.Msg) {
 
 // NoteSnapshot notes the newest snapshot of the chain, of which this node then tells.
 func (ch *Chain) NoteSnapshot(s *Snapshot) {
-	ch.newest.Store(&Newest{Cut: s.Place.Number, Bytes: s.Bytes, MadeUnix: s.Made.UnixMilli()})
+	ch.newest.Store(&rankings.ChainSnapshot{
+		Cut: s.Place.Number, Bytes: s.Bytes, MadeAt: s.Made.UnixMilli(),
+	})
 }

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"tidemark/actors/cluster/natstest"
+	"tidemark/edge/admin"
 	"tidemark/storage"
 )
 
@@ -43,6 +45,29 @@ func (n *instance) roleOf() string {
 		return ""
 	}
 	return health.Chains[0].Role
+}
+
+// tellsOf reports whether the cluster's status has the role, the writer and a snapshot of
+// chain 1, and /health the same.
+func (n *instance) tellsOf(role string) bool {
+	n.t.Helper()
+	said, err := exec.Command("tidemark", "cluster", "status", "--json", "--data", n.dir).Output()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+
+	var chains []admin.ClusterView
+	if err := json.Unmarshal(said, &chains); err != nil {
+		n.t.Fatal(err)
+	}
+	_, health, err := request(n.url+"/health", "")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+
+	c := &chains[0]
+	return c.Role == role && c.Writer == "a" && c.Cut > 0 && c.LagCuts == 0 && c.Snapshot != nil &&
+		strings.Contains(health, fmt.Sprintf(`"snapshot":{"cut":%d,"bytes":%d,`, c.Snapshot.Cut, c.Snapshot.Bytes))
 }
 
 // generationOf asks for a page, and returns its body and its generation.
@@ -110,6 +135,9 @@ func TestClusterOfTwo(t *testing.T) {
 	b := join("b")
 	b.await("a follower", func() bool { return b.roleOf() == "follower" })
 	before := answersAlike(a, b)
+	for name, n := range map[string]*instance{"writer": a, "follower": b} {
+		n.await("a snapshot in the status of the "+name, func() bool { return n.tellsOf(name) })
+	}
 
 	// A key works on all nodes, and one that any node revokes works on none.
 	answers := func(n *instance, key string, want int) {

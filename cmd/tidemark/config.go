@@ -86,7 +86,7 @@ type ClusterConfig struct {
 	Monitoring  []string `about:"addresses of the servers' monitoring, http://HOST:8222, to check that they sync"`
 	Writes      []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
 
-	SnapshotEvery time.Duration `about:"time between two snapshots of a chain that this node writes, from which others begin"`
+	SnapshotEvery time.Duration `about:"time between snapshots of a chain that this node writes; others begin there"`
 
 	QuotaOnOutage int64 `about:"units a month beyond its lease for an account while NATS is out; 0: a 503"`
 }

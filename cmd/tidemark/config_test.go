@@ -2,11 +2,16 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/feed/archive"
 )
 
 func TestSettingName(t *testing.T) {
@@ -190,6 +195,51 @@ func TestConfigBounds(t *testing.T) {
 		if d.most < 24*time.Hour {
 			accepted(d.name, d.most)
 			checkRefused(t, "", fmt.Sprintf("%s is %s; allowed is", d.name, d.most+1), variable(d.name, d.most+1))
+		}
+	}
+}
+
+// Segments of the archive are neither small nor huge, and a bound of the archive has room
+// for two.
+func TestArchiveBounds(t *testing.T) {
+	f := func(segment, most uint64, problem string) {
+		t.Helper()
+		environ := []string{
+			fmt.Sprint("TIDEMARK_ARCHIVE_SEGMENT_BYTES=", segment), fmt.Sprint("TIDEMARK_ARCHIVE_MAX_BYTES=", most),
+		}
+		if problem != "" {
+			checkRefused(t, "", problem, environ...)
+		} else if _, err := loadText(t, "", environ...); err != nil {
+			t.Errorf("segments of %d bytes, at most %d: %v", segment, most, err)
+		}
+	}
+
+	f(archive.MinSegmentBytes, 0, "")
+	f(archive.MinSegmentBytes, 2*archive.MinSegmentBytes, "")
+	f(4<<30, 0, "")
+	f(archive.MinSegmentBytes-1, 0, "archive-segment-bytes is")
+	f(4<<30+1, 0, "archive-segment-bytes is 4294967297; allowed is")
+	f(archive.MinSegmentBytes, 2*archive.MinSegmentBytes-1, "archive-max-bytes is")
+	f(archive.MinSegmentBytes, 1, "archive-max-bytes is 1; allowed is 0, or")
+}
+
+// A chain has an archive where one is wanted and the market is not simulated.
+func TestOpenedArchives(t *testing.T) {
+	for _, feed := range []string{"sim", "rpc"} {
+		for _, wanted := range []bool{false, true} {
+			l := &loaded{Config: defaultConfig()}
+			l.Data, l.Feed, l.Archive = t.TempDir(), feed, wanted
+
+			a, err := l.openArchive(&ChainConfig{ID: 1}, nil, metrics.NewSet(), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := wanted && feed == "rpc"; (a != nil) != want {
+				t.Errorf("feed %s, archive = %v: there is one: %v; want %v", feed, wanted, a != nil, want)
+			}
+			if a != nil {
+				_ = a.Close()
+			}
 		}
 	}
 }

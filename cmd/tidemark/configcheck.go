@@ -54,6 +54,7 @@ var durations = []struct {
 	{"refresh.every", 10 * time.Millisecond, math.MaxInt64},
 	{"metering.flush", time.Millisecond, math.MaxInt64},
 	{"prices.every", time.Second, math.MaxInt64},
+	{"cluster.snapshot-every", 10 * time.Second, math.MaxInt64}, // so that it is not busy with nothing else
 	{"drain", 0, 10 * time.Minute},
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tidemark/rankings/market"
 )
@@ -20,9 +19,6 @@ const (
 	writesAll  = "auto"
 	writesNone = "none"
 )
-
-// minSnapshotEvery keeps a node from being busy with nothing but snapshots.
-const minSnapshotEvery = 10 * time.Second
 
 // nodeName is what a node may be called: the name is part of keys and of messages.
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -48,14 +44,6 @@ func (l *loaded) checkCluster() {
 			"and no two nodes may have the same", l.placeOf("cluster.name"), c.Name))
 	}
 
-	if c.QuotaOnOutage < 0 {
-		l.refuse(fmt.Errorf("%scluster.quota-on-outage is %d; it is 0 (none) or more",
-			l.placeOf("cluster.quota-on-outage"), c.QuotaOnOutage))
-	}
-	if c.SnapshotEvery < minSnapshotEvery {
-		l.refuse(fmt.Errorf("%scluster.snapshot-every is %s; allowed is %s or more",
-			l.placeOf("cluster.snapshot-every"), c.SnapshotEvery, minSnapshotEvery))
-	}
 	l.refuse(l.checkReadable("cluster.credentials", c.Credentials))
 	l.refuse(l.checkReadable("cluster.tls-ca", c.TLSCa))
 	l.refuse(l.checkClusterTLS())

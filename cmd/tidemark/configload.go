@@ -29,6 +29,8 @@ type loaded struct {
 	acceptLost bool
 	// insecureCluster is one too: a cluster that may lose data is no setting.
 	insecureCluster bool
+	// moved: the data was taken from another stream than the one of the servers.
+	moved bool
 	// history identifies the cluster's stream, once a node has joined; empty without one.
 	history string
 	// reload loads the configuration again, from where it came.

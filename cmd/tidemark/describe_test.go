@@ -85,3 +85,29 @@ func TestFirstPages(t *testing.T) {
 	f("stopped with a page", true, rankings.ChainStatus{Stopped: true}, 1, 0)
 	f("offline with a page", true, rankings.ChainStatus{Offline: true}, 0, 0)
 }
+
+// How far chains have come is said for each that is waited for, and how long the slowest
+// of them takes.
+func TestDescribeProgress(t *testing.T) {
+	n := &node{pace: pace{}}
+	f := func(want string) {
+		t.Helper()
+		waiting := []admin.Chain{{ID: 1, Name: "One"}, {ID: 2, Name: "Two"}, {ID: 3, Name: "Three"}}
+		if got := n.describeProgress(waiting); got != want {
+			t.Errorf("progress is %q; want %q", got, want)
+		}
+	}
+	at := func(id market.ChainID, indexed int64, eta int64) {
+		n.board.SetStatus(id, rankings.ChainStatus{
+			LastIndexed: market.Head{Time: indexed}, ChainHead: market.Head{Time: 1100}, ETASeconds: eta,
+		})
+	}
+
+	f("One 0 %, Two 0 %, Three 0 %")
+	at(1, 100, 0)
+	at(2, 100, 60)
+	f("One 0 %, Two 0 %, Three 0 %; about 1 minute left")
+	at(2, 600, 7200)
+	at(3, 100, 60)
+	f("One 0 %, Two 50 %, Three 0 %; about 2 hours left")
+}

@@ -53,6 +53,8 @@ func (l *loaded) identityOf() []storage.Pair {
 
 // settleIdentity fixes sim.genesis and compares the configuration with what
 // the data was made with. Chains that the data does not have yet are added.
+// Data of another cluster is data of no cluster here: where the servers have the chain,
+// it is replaced.
 // agree asks what all nodes of the cluster have under a name; nil: there is no cluster.
 func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.Time) error {
 	kept := store.Identity()
@@ -75,9 +77,8 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 		case !ok && (len(kept) == 0 || p.Name[:5] == "chain" || p.Name == historyName):
 			all = append(all, p)
 		case p.Name == historyName && have != p.Value:
-			return fmt.Errorf("the data in %s was made in another cluster, or its NATS servers have lost "+
-				"everything: its stream is of %s, that of the servers of %s; start this node with an empty "+
-				"data directory", l.Data, have, p.Value)
+			l.moved = true
+			all[slices.Index(all, storage.Pair{Name: p.Name, Value: have})].Value = p.Value
 		case have != p.Value:
 			return l.otherIdentity(p.Name, have, p.Value)
 		}
@@ -90,8 +91,16 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 		}
 	}
 
-	if err := l.checkAgreed(agree); err != nil || len(all) == len(kept) {
+	if err := l.checkAgreed(agree); err != nil {
 		return err
+	}
+	if l.moved {
+		if err := store.ForgetPlaces(); err != nil {
+			return err
+		}
+	}
+	if slices.Equal(all, kept) {
+		return nil
 	}
 	return store.SetIdentity(all)
 }

@@ -23,6 +23,7 @@ type CLI struct {
 	Keys     KeysCmd     `cmd:"" help:"Issue, list and revoke API keys of a running node."`
 	Usage    UsageCmd    `cmd:"" help:"Show the units that an account used."`
 	Chains   ChainsCmd   `cmd:"" help:"List chains, take them offline and online, and build or index them anew."`
+	Cluster  ClusterCmd  `cmd:"" help:"Show the cluster as a running node sees it."`
 	Archive  ArchiveCmd  `cmd:"" help:"Export and import the archives that chains are built from."`
 	Verify   VerifyCmd   `cmd:"" help:"Compare a running node's ledgers with the contracts themselves."`
 	Check    CheckCmd    `cmd:"" help:"Check a stopped node's data, or a running node's answers against each other."`

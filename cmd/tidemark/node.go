@@ -86,6 +86,10 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, n.agreement(), time.Now()); err != nil {
 		return err
 	}
+	if n.moved {
+		n.log.Warn("the data is of another cluster, or its NATS servers have lost everything; "+
+			"what other nodes of this cluster have replaces it", "data", n.Data)
+	}
 
 	n.books, err = storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{
 		AcceptLost: n.acceptLost, Logger: n.log,
@@ -130,6 +134,14 @@ func (n *node) agreement() agreement {
 		defer cancel()
 		return n.cluster.Agree(ctx, name, value)
 	}
+}
+
+// membership returns what the node knows of its chains in the cluster; nil without one.
+func (n *node) membership() func(market.ChainID) (rankings.Membership, bool) {
+	if n.cluster == nil {
+		return nil
+	}
+	return n.cluster.Status
 }
 
 // shareChains has the chains written and followed by the nodes of the cluster.
@@ -265,7 +277,7 @@ func (n *node) startServers() error {
 			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.registry.Plans(),
 			Limits:  n.Limits.Limits,
 			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
-			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock,
+			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock, Membership: n.membership(),
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
@@ -294,7 +306,7 @@ func (n *node) startServers() error {
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
-		Ready: n.ready.check, Log: n.log,
+		Ready: n.ready.check, Membership: n.membership(), Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err

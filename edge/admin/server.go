@@ -27,7 +27,10 @@ type Config struct {
 	Ready    func() error
 	// Health returns a chain's status and its reason, as /health tells them.
 	Health func(market.ChainID) (status, reason string)
-	Log    *slog.Logger
+	// Membership returns what the node knows of a chain in its cluster; nil: it is in
+	// none.
+	Membership func(market.ChainID) (rankings.Membership, bool)
+	Log        *slog.Logger
 }
 
 // Control is what the actors of a node do for an operator.
@@ -72,6 +75,7 @@ func New(c Config) *Server {
 	s.handleAccounts()
 	s.handleKeys()
 	s.handleChains()
+	s.handle("GET /cluster", func(*http.Request) (any, error) { return s.clusterViews() })
 	s.handleBackup()
 	s.handleReady()
 	return s

@@ -32,7 +32,7 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 		if len(rows) > 0 {
 			rows = append(rows, ',')
 		}
-		rows = render.AppendChainHealth(rows, c, health, reason)
+		rows = render.AppendChainHealth(rows, c, health, reason, p.membership(id))
 	}
 
 	disk, clock := p.cfg.Disk(), p.cfg.WallClock()
@@ -50,6 +50,18 @@ func (p *Pages) Health(now int64) (answer Reply, serving bool) {
 		body = append(body, `,"error":"no chain can be served"`...)
 	}
 	return Reply{Page: &Page{Body: append(body, '}')}}, serving
+}
+
+// membership returns what the node knows of a chain in its cluster; nil outside of one.
+func (p *Pages) membership(id market.ChainID) *rankings.Membership {
+	if p.cfg.Membership == nil {
+		return nil
+	}
+	m, ok := p.cfg.Membership(id)
+	if !ok {
+		return nil
+	}
+	return &m
 }
 
 // ChainHealth returns the status of a chain and, unless it is OK, the reason.

@@ -34,6 +34,9 @@ type Config struct {
 	// Disk and WallClock report the state of the machine, for /health.
 	Disk      func() storage.Disk
 	WallClock func() accounts.ClockState
+	// Membership reports what the node knows of a chain in its cluster, for /health; nil:
+	// it is in none.
+	Membership func(market.ChainID) (rankings.Membership, bool)
 	// NoPageCache turns the page cache off, for benchmarks.
 	NoPageCache bool
 

@@ -47,8 +47,10 @@ func AppendClock(dst []byte, c *accounts.ClockState) []byte {
 }
 
 // AppendChainHealth appends one chain of the body. Values that are not known are
-// null. reason is empty for a chain that is ok.
-func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, reason string) []byte {
+// null. reason is empty for a chain that is ok. Outside of a cluster member is nil.
+func AppendChainHealth(
+	dst []byte, c *rankings.Chain, h Health, reason string, member *rankings.Membership,
+) []byte {
 	s := &c.Status
 	dst = integer(append(dst, `{"chainId":`...), c.ID)
 	dst = append(dst, `,"protocol":"`+market.Protocol+`","status":"`...)
@@ -76,7 +78,32 @@ func AppendChainHealth(dst []byte, c *rankings.Chain, h Health, reason string) [
 	}
 	dst = appendVerification(append(dst, `,"verified":`...), s.Verified)
 	dst = integer(append(dst, `,"quarantinedPools":`...), int64(s.QuarantinedPools))
+	if member != nil {
+		dst = AppendMembership(append(dst, `,"cluster":`...), member)
+	}
 	return append(dst, '}')
+}
+
+// AppendMembership appends what the node knows of a chain in its cluster.
+func AppendMembership(dst []byte, m *rankings.Membership) []byte {
+	dst = append(dst, `{"writer":`...)
+	if m.Writer == "" {
+		dst = append(dst, null...)
+	} else {
+		dst = String(dst, m.Writer)
+	}
+	dst = integer(append(dst, `,"cut":`...), m.Cut)
+	dst = integer(append(dst, `,"lagCuts":`...), m.LagCuts)
+	dst = integer(append(dst, `,"lagMilliseconds":`...), m.LagMillis)
+	dst = append(dst, `,"snapshot":`...)
+	if m.Snapshot.MadeAt == 0 {
+		return append(append(dst, null...), '}')
+	}
+
+	dst = integer(append(dst, `{"cut":`...), m.Snapshot.Cut)
+	dst = integer(append(dst, `,"bytes":`...), m.Snapshot.Bytes)
+	dst = moment(append(dst, `,"madeAt":`...), m.Snapshot.MadeAt)
+	return append(dst, "}}"...)
 }
 
 func appendProgress(dst []byte, p *rankings.Progress) []byte {

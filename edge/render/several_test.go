@@ -44,7 +44,7 @@ func TestPublishedHealth(t *testing.T) {
 			body = append(body, ',')
 		}
 		status := rankings.ChainStatus{LastIndexed: st.Head, ChainHead: st.Head}
-		body = AppendChainHealth(body, &rankings.Chain{ID: 1, View: view, Status: status}, OK, "")
+		body = AppendChainHealth(body, &rankings.Chain{ID: 1, View: view, Status: status}, OK, "", nil)
 	}
 	golden(t, "health_published.json", append(body, `]}`...))
 }

@@ -135,8 +135,12 @@ func TestHealthGolden(t *testing.T) {
 		},
 		Verified: &rankings.Verification{Block: 90, At: 1_700_000_001_000, Compared: 50, Different: 1},
 	}}
-	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing, "catching up")
-	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, OK, "")
+	body := AppendChainHealth(AppendHealth(nil, Degraded, "v1"), &running, Syncing, "catching up", &rankings.Membership{
+		Writer: "a", Cut: 12, LagCuts: 2, LagMillis: 1500,
+		Snapshot: rankings.ChainSnapshot{Cut: 9, Bytes: 1 << 20, MadeAt: 1_700_000_000_000},
+	})
+	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 42161}, OK, "", &rankings.Membership{})
+	body = AppendChainHealth(append(body, ','), &rankings.Chain{ID: 43114}, OK, "", nil)
 	body = AppendDisk(append(body, ']'), "readonly", 1<<30)
 	offset := -3661500 * time.Millisecond
 	body = AppendClock(body, &accounts.ClockState{Offset: offset, Mistrusted: true})

@@ -65,6 +65,7 @@ func TestTooManyKeysLinger(t *testing.T) {
 	for id := range uint64(maxLingering + 2) {
 		many.keys = append(many.keys, positionKey(1, id))
 	}
+
 	x.add(many)
 	x.remove(many, 100)
 	x.forget(0)
@@ -141,6 +142,7 @@ func TestWheelSlots(t *testing.T) {
 	for gone := range 3 {
 		h, list := turns(600, 630, 630, 630, 631)
 		h.wheel.remove(list[gone])
+
 		left := map[*Stream]bool{}
 		h.wheel.each(func(s *Stream) { left[s] = true })
 		if len(left) != 3 || left[list[gone]] {

@@ -74,9 +74,12 @@ func NewReplay(st *market.State, pool uint32, from int64, kept *ReplayRecords) *
 			add(Daily, e)
 		}
 	}
-	for i := range kept.Hours {
-		if e := &kept.Hours[i]; e.At >= hourly*market.HoursOfDay && e.At < running.At {
-			add(Hourly, e)
+	if step == Hourly {
+		hours := Hourly.endsUntil(running.At, st, pool, kept.Hours)
+		for i := range hours {
+			if e := &hours[i]; e.At >= hourly*market.HoursOfDay {
+				add(Hourly, e)
+			}
 		}
 	}
 	if running.At == step.Of(st.Now()) {

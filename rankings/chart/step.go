@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"slices"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -82,22 +84,48 @@ func (e End) LastHour() End {
 // runningEnd returns how a pool stands now. A day without events is left to the one
 // before it.
 func (s Step) runningEnd(st *market.State, pool uint32) End {
-	d := st.Days.At(pool)
-	e := EndOfDay(d)
 	if s == Daily {
+		return EndOfDay(st.Days.At(pool))
+	}
+	e := newestHour(st, pool)
+	e.carryTo(s.Of(st.Now()))
+	e.Open = 0
+	return e
+}
+
+// newestHour returns the end of the newest hour of the running day in which something
+// happened, or of the day before it if nothing did.
+func newestHour(st *market.State, pool uint32) End {
+	d := st.Days.At(pool)
+	e := EndOfDay(d).LastHour()
+	e.Open, e.VolumeUsd, e.FeesUsd = 0, 0, 0
+	if d.EventHour == 0 {
 		return e
 	}
 
-	at := s.Of(st.Now())
-	e.carryTo(at)
-	if e.Open = 0; d.EventHour != 0 && d.Day*market.HoursOfDay+uint32(d.EventHour)-1 == at {
-		e.High, e.Low = d.HourHigh, d.HourLow
-	}
-	if last := st.Pools.At(pool).LastHour; last != market.NoIndex && st.Hours.At(last).Hour == at {
+	e.At = d.Day*market.HoursOfDay + uint32(d.EventHour) - 1
+	e.High, e.Low = d.HourHigh, d.HourLow
+	if last := st.Pools.At(pool).LastHour; last != market.NoIndex && st.Hours.At(last).Hour == e.At {
 		b := st.Hours.At(last)
 		e.VolumeUsd, e.FeesUsd = b.VolumeUsd, b.FeesUsd
 	}
 	return e
+}
+
+// endsUntil returns the ends before the running one. kept are those of the store, which
+// may be ahead of the State, and has no hour before the pool's next event.
+func (s Step) endsUntil(running uint32, st *market.State, pool uint32, kept []End) []End {
+	newest := End{At: running}
+	if s == Hourly && st.Days.At(pool).EventHour != 0 {
+		newest = newestHour(st, pool)
+	}
+	for len(kept) > 0 && kept[len(kept)-1].At >= newest.At {
+		kept = kept[:len(kept)-1]
+	}
+	if newest.At < running {
+		kept = append(slices.Clip(kept), newest)
+	}
+	return kept
 }
 
 // carryTo makes an interval in which nothing happened of the end of an earlier one.

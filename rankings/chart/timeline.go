@@ -43,12 +43,8 @@ func NewTimeline(st *market.State, pool uint32, step Step, from uint32, r *Recor
 		ends: make([]pricedEnd, 0, now-from+1),
 	}
 
-	// The store may be ahead of the State, whose newest interval is its own.
 	running := step.runningEnd(st, pool)
-	kept := r.Ends
-	for len(kept) > 0 && kept[len(kept)-1].At >= running.At {
-		kept = kept[:len(kept)-1]
-	}
+	kept := step.endsUntil(running.At, st, pool, r.Ends)
 
 	var at *End
 	opening := r.Opening

@@ -91,6 +91,20 @@ func (c *Coder) LateU32(name string, v *uint32) {
 	}
 }
 
+// Mark is a small number before a U256 that earlier formats do not have: 32 more than
+// it, since no U256 begins with that, or nothing if it is 0.
+func (c *Coder) Mark(name string, v *uint8, most uint8) {
+	if !c.Read && *v == 0 || c.Read && (len(c.Buf) == 0 || c.Buf[0] <= maxWide) {
+		return
+	}
+	x := maxWide + *v
+	c.Small(name, &x, maxWide+most)
+	*v = x - maxWide
+}
+
+// maxWide is how many bytes a U256 has at most.
+const maxWide = 32
+
 // Index is a row number plus one, so that NoIndex is a single 0.
 func (c *Coder) Index(name string, v *uint32) {
 	x := *v + 1

@@ -121,17 +121,10 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 	return nil
 }
 
-// advanceClock sets the ledger's clock. When a new hour or day begins, it ends the
-// one before.
+// advanceClock sets the ledger's clock. When a new day begins, it ends the one before.
 func (l *Ledger) advanceClock(time int64) {
 	l.time = time
-	hour := market.HourOf(time)
-	if hour <= l.hourNow {
-		return
-	}
-
-	l.endHour()
-	l.hourNow = hour
+	l.hourNow = max(l.hourNow, market.HourOf(time))
 	if day := market.DayOf(time); day > l.day {
 		l.dropTickDays()
 		l.writeTickDays()

@@ -65,8 +65,24 @@ func (l *Ledger) endDay() {
 		if l.isStale[i] { // else it is as the last Freeze or Changes filled it in
 			l.fillDayEnd(i, d)
 		}
-		d.EventHour, d.HourHigh, d.HourLow = 0, 0, 0
-		l.ops = append(l.ops, PoolDays.Put(*d))
+
+		entry := *d
+		if l.day < l.hourDays {
+			entry.ForgetHour()
+		} else {
+			entry.HourVolumeUsd, entry.HourFeesUsd = l.hourSums(l.st.Pools.At(i), d)
+		}
+		l.ops = append(l.ops, PoolDays.Put(entry))
+		d.ForgetHour()
+	}
+}
+
+// putRunningDay puts a day that is not over into the series. The State has its newest
+// hour.
+func (l *Ledger) putRunningDay(c *Changes, i uint32) {
+	if entry := *l.st.Days.At(i); entry.Day == l.day {
+		entry.ForgetHour()
+		c.Ops = append(c.Ops, PoolDays.Put(entry))
 	}
 }
 

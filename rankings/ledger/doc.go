@@ -47,6 +47,9 @@
 //	              initialised or crossed; dropped when a tick is cleared
 //	Transactions  put for each entry of a position's history
 //	HourPrices    put at the start of the span after BeginHour
+//	PoolHours     put by the pool's first event in a later hour of the same day
+//	TickHours     likewise, when the tick is written again; the last hours of a
+//	              day are in PoolDays and TickDays
 //
 // # Time and USD
 //

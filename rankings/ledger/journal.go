@@ -183,7 +183,7 @@ func (l *Ledger) Changes() *Changes {
 
 	// The series has the running days too.
 	for _, i := range Days.Changed(c) {
-		c.Ops = append(c.Ops, PoolDays.Put(*l.st.Days.At(i)))
+		l.putRunningDay(c, i)
 	}
 
 	l.ops, l.droppedUndos, l.storedUndos = nil, nil, len(l.undos)

@@ -44,7 +44,6 @@ type Ledger struct {
 	storedUndos  int      // how many of undos an earlier Changes returned
 	droppedUndos []uint64 // Undo.To of returned ones that were reverted or dropped since
 
-	hourPools []uint32 // pools with events in the running hour, and maybe others
 	hourDays  uint32   // the first day whose hours are put; see SkipHours
 	staleDays []uint32 // pools whose running day has out-of-date closing values
 	isStale   []bool   // by pool: it is in staleDays
@@ -109,10 +108,15 @@ func From(c Config, st *market.State, undos []*Undo, pause func()) *Ledger {
 	l.openJournals()
 	l.tickRefs.open(&l.st.TickLists)
 	l.isStale = make([]bool, st.Pools.Len())
-	l.time, l.day = st.Head.Time, market.DayOf(st.Head.Time)
-	l.findHourPools(pause)
+	l.setClock()
 	l.buildIndexes(pause)
 	return l
+}
+
+// setClock sets the clock to the head.
+func (l *Ledger) setClock() {
+	l.time = l.st.Head.Time
+	l.day, l.hourNow = market.DayOf(l.time), market.HourOf(l.time)
 }
 
 // buildIndexes builds the indexes from the tables. It takes about half a second

@@ -326,3 +326,20 @@ func TestPricesAreOfTheGeneration(t *testing.T) {
 			got.Chain, got.Head, got.Prices.Len(), got.Stats.Len())
 	}
 }
+
+// TestFirstDaysOfAnOldStore: a state of an earlier format has the days that hours were
+// kept of, and the hours from the next day on.
+func TestFirstDaysOfAnOldStore(t *testing.T) {
+	st := *chainOf(t, 20).Freeze()
+	st.Head.Time = 100*market.Day + 5*market.Hour
+	st.DaysFrom, st.HoursFrom = 0, 0
+	got := From(Config{Chain: 9}, &st, nil, func() {}).Freeze()
+	if got.DaysFrom != 100-market.HourlyDays+1 || got.HoursFrom != 101*market.HoursOfDay+1 {
+		t.Errorf("days from %d and hours from %d", got.DaysFrom, got.HoursFrom)
+	}
+
+	st.DaysFrom, st.HoursFrom = 7, 9
+	if got := From(Config{Chain: 9}, &st, nil, func() {}).Freeze(); got.DaysFrom != 7 || got.HoursFrom != 9 {
+		t.Errorf("days from %d and hours from %d; want them as they were", got.DaysFrom, got.HoursFrom)
+	}
+}

@@ -31,7 +31,6 @@ func TestOpeningPauses(t *testing.T) {
 	f("ticks", func(st *market.State, n uint32) { fillTable(&st.Ticks, n) })
 	f("hours", func(st *market.State, n uint32) { fillTable(&st.Hours, n) })
 	f("pools", func(st *market.State, n uint32) { fillTable(&st.Pools, n) })
-	f("days", func(st *market.State, n uint32) { fillTable(&st.Days, n) })
 }
 
 // fillTable gives a table n empty rows.

@@ -103,11 +103,11 @@ func (l *Ledger) donate(e *market.Donate) error {
 		return l.refuse("liquidity for a donation", 0, "more than 0")
 	}
 
+	l.touchDay(i)
 	growth0 := clmath.GrowthOf(&e.Amount0, p.Liquidity)
 	growth1 := clmath.GrowthOf(&e.Amount1, p.Liquidity)
 	p.FeeGrowthGlobal0X128.Add(&p.FeeGrowthGlobal0X128, &growth0)
 	p.FeeGrowthGlobal1X128.Add(&p.FeeGrowthGlobal1X128, &growth1)
-	l.touchDay(i)
 	return nil
 }
 

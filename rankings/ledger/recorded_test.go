@@ -124,3 +124,31 @@ func TestStableIsRecorded(t *testing.T) {
 	}
 	f("both reverted", 0, 1)
 }
+
+// TestRecordsOfPrices: the record of an hour has everything that a price has, and that a
+// token has of it afterwards.
+func TestRecordsOfPrices(t *testing.T) {
+	price := market.Price{
+		Usd: 5, AsOf: 7, OnlyPool: 3, Markets: 2, Source: market.SourcePool,
+		Reason: market.ReasonUncorroborated, Corroborated: true, ExitUsd: 1e6,
+	}
+	want := HourPrice{
+		Token: 1, Usd: 5, AsOf: 7, OnlyPool: 3, Markets: 2, Source: market.SourcePool,
+		Reason: market.ReasonUncorroborated, Corroborated: true, ExitUsd: 1e6,
+	}
+	if got := HourPriceOf(1, &price); got != want {
+		t.Errorf("the record is %+v; want %+v", got, want)
+	}
+
+	want.PriceLostAt, want.TrustLostAt = 8, 9
+	l := poolOfTwo(t, 3000)
+	l.BeginHour(market.HourOf(l.Head().Time), []HourPrice{want}, nil)
+	apply(t, l, strictSpan(l))
+	if got := HourRecord(1, l.Freeze().Tokens.At(1)); got != want {
+		t.Errorf("the token has %+v; want %+v", got, want)
+	}
+
+	if rows, saved := Tokens.Changed(&Changes{}), Tokens.Saved(&Undo{}); rows != nil || saved != nil {
+		t.Errorf("nothing has the changed rows %v and the saved rows %v", rows, saved)
+	}
+}

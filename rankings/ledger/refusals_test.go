@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -302,4 +304,138 @@ func TestNewTicks(t *testing.T) {
 	f(-120, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
 	f(0, p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128)
 	f(120, clmath.U256{}, clmath.U256{})
+}
+
+// TestRefusedPositions: what the position manager cannot have done is refused by the
+// quantity that shows it, and leaves the ledger as it was.
+func TestRefusedPositions(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	alice, bob := script.Person("alice"), script.Person("bob")
+	mint := func(id uint64, by int64) []market.Event {
+		m := moved(by)
+		m.Salt = script.Salt(id)
+		return []market.Event{market.TransferNFT{To: alice, ID: id}, m}
+	}
+	apply(t, l, strictSpan(l, append(mint(1, 1e9), mint(3, 1e9)...)...))
+	apply(t, l, strictSpan(l, market.TransferNFT{From: alice, ID: 3}, withSalt(moved(-1e9), 3)))
+	second := market.Initialize{
+		Pool: market.PoolID{2}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 3},
+		Fee: 3000, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+	}
+	apply(t, l, strictSpan(l, second))
+
+	before := l.Freeze()
+	f := func(want string, events ...market.Event) {
+		t.Helper()
+		_, err := l.Apply(strictSpan(l, events...))
+		var m *Mismatch
+		if !errors.As(err, &m) || m.What+" is "+m.Got+", not "+m.Want != want {
+			t.Errorf("got %v; want that %s", err, want)
+		}
+		sameState(t, l.Freeze(), before)
+	}
+
+	transfer := func(from, to market.Address, id uint64) market.Event {
+		return market.TransferNFT{From: from, To: to, ID: id}
+	}
+	f("position is 2, not one that was minted", transfer(alice, bob, 2))
+	f("position is 3, not one that is not burned", transfer(alice, bob, 3))
+	f("position is 4, not one that has its liquidity", transfer(market.Address{}, alice, 4), transfer(alice, bob, 4))
+	f("owner is "+bob.String()+", not "+alice.String(), transfer(bob, alice, 1))
+	f("owner is "+market.Address{}.String()+", not an address other than zero", transfer(market.Address{}, market.Address{}, 4))
+	f("minted id is 3, not more than 3", mint(3, 1e9)...)
+	f("minted liquidity is 0, not more than 0", mint(4, 0)...)
+	f("mint or burn is without a change of liquidity, not one", transfer(market.Address{}, alice, 4))
+	f("mint or burn is without a change of liquidity, not one", transfer(alice, market.Address{}, 1))
+	f("burned liquidity is 1, not -1000000000", transfer(alice, market.Address{}, 1), moved(1))
+	f("liquidity left by a burn is 999999999, not 0", transfer(alice, market.Address{}, 1), moved(-1))
+	f("position is 3, not one that is not burned", withSalt(moved(1), 3))
+	f("position is 2, not one that was minted", withSalt(moved(1), 2))
+
+	wide := moved(1)
+	wide.Salt[23] = 1
+	f("position in salt is "+wide.Salt.String()+", not an id below 2^64", wide)
+	other := moved(1)
+	other.Pool = second.Pool
+	f("pool is "+other.Pool.String()+", not "+market.PoolID{1}.String(), other)
+	for _, end := range []func(m *market.ModifyLiquidity){
+		func(m *market.ModifyLiquidity) { m.TickLower = -120 }, func(m *market.ModifyLiquidity) { m.TickUpper = 120 },
+	} {
+		m := moved(1)
+		end(&m)
+		f(fmt.Sprintf("range is [%d %d], not [-60 60]", m.TickLower, m.TickUpper), m)
+	}
+	f("liquidityDelta is -1000000001, not one that fits the position's liquidity 1000000000", moved(-1e9-1))
+
+	wrong := second
+	wrong.Pool = market.PoolID{3}
+	wrong.Tick = 1
+	f("tick is 1, not 0", wrong)
+	wrong = second
+	wrong.Pool, wrong.Currency0 = market.PoolID{3}, market.Address{5}
+	f("currency0 is "+wrong.Currency0.String()+", not one with known metadata", wrong)
+	wrong.Currency0, wrong.Currency1 = second.Currency0, market.Address{5}
+	f("currency1 is "+wrong.Currency1.String()+", not one with known metadata", wrong)
+
+	l.BeginHour(market.HourOf(l.Head().Time)+1, nil, nil)
+	if _, err := l.Apply(strictSpan(l)); err == nil || !strings.Contains(err.Error(), "announced hour") {
+		t.Errorf("an hour after its span gave %v", err)
+	}
+	sameState(t, l.Freeze(), before)
+}
+
+func withSalt(m market.ModifyLiquidity, id uint64) market.ModifyLiquidity {
+	m.Salt = script.Salt(id)
+	return m
+}
+
+// TestSkippedHours: hours of days that nobody will read are not put into the series; all
+// else is the same.
+func TestSkippedHours(t *testing.T) {
+	w := newWorld(9)
+	skipping := New(w.cfg)
+	var steps []*step
+	for range 120 {
+		s := w.step()
+		if err := s.apply(w.Ledger); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, s)
+	}
+
+	middle := market.DayOf(steps[60].span.Time)
+	skipping.SkipHours(middle)
+	all, late := newShadow(), newShadow()
+	for _, s := range steps {
+		if err := s.apply(skipping); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all.take(w.Ledger)
+	late.take(skipping)
+	sameState(t, skipping.Freeze(), w.Freeze())
+
+	early := 0
+	for key, entry := range all.series {
+		day := uint32(market.NoIndex)
+		switch e := entry.(type) {
+		case *market.PoolDay:
+			if d := *e; d.Day < middle {
+				d.ForgetHour()
+				all.series[key] = &d
+			}
+		case *market.PoolHour:
+			day = e.Day
+		case *market.TickHour:
+			day = e.Day
+		}
+		if day < middle {
+			early++
+			delete(all.series, key)
+		}
+	}
+	sameSeries(t, late.series, all.series)
+	if early == 0 || early == len(all.series) {
+		t.Errorf("%d entries are of early hours", early)
+	}
 }

@@ -19,8 +19,11 @@ type seriesModel struct {
 	usd    map[uint32]float64 // price records by token
 	days   map[uint32]*market.PoolDay
 	hours  map[uint32]*market.PoolHour
-	ended  map[string]any // by the keys of shadow
+	newest map[uint32]*market.PoolHour // of the running day, that ended
+	ended  map[string]any              // by the keys of shadow
 	events map[string]txEvents
+
+	hourEnds, dayEnds map[uint32]*market.State // as the hours and days ended
 }
 
 // txEvents is a transaction as the feed has it.
@@ -33,7 +36,9 @@ func newSeriesModel(st *market.State) *seriesModel {
 	return &seriesModel{
 		st: st, usd: make(map[uint32]float64), ended: make(map[string]any),
 		days: make(map[uint32]*market.PoolDay), hours: make(map[uint32]*market.PoolHour),
-		events: make(map[string]txEvents),
+		newest:   make(map[uint32]*market.PoolHour),
+		events:   make(map[string]txEvents),
+		hourEnds: make(map[uint32]*market.State), dayEnds: make(map[uint32]*market.State),
 	}
 }
 
@@ -50,25 +55,31 @@ func (m *seriesModel) advance(time int64) {
 		h.FeeGrowthGlobal0X128, h.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128
 		amount0, amount1 := m.principal(i)
 		h.Amount0, h.Amount1 = clmath.Float64(&amount0), clmath.Float64(&amount1)
-		m.ended[fmt.Sprint("hour of pool ", i, h.Day, h.Hour)] = h
+		m.newest[i] = h
 	}
 	clear(m.hours)
+	m.hourEnds[m.hour] = m.st
 
 	if hour/market.HoursOfDay != m.hour/market.HoursOfDay {
 		m.endDays()
 		clear(m.days)
+		clear(m.newest)
 	}
 	m.hour = hour
 }
 
 // endDays gives every day what it has at its end.
 func (m *seriesModel) endDays() {
+	m.dayEnds[m.hour/market.HoursOfDay] = m.st
 	for i, d := range m.days {
 		p := m.st.Pools.At(i)
 		d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 		d.FeeGrowthGlobal0X128, d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal0X128, p.FeeGrowthGlobal1X128
 		d.Amount0, d.Amount1 = m.principal(i)
 		d.Price0Usd, d.Price1Usd = m.usdOf(p.Currency0), m.usdOf(p.Currency1)
+		if h := m.newest[i]; h != nil {
+			d.EventHour, d.HourHigh, d.HourLow, d.HourVolumeUsd = uint8(h.Hour)+1, h.High, h.Low, h.VolumeUsd
+		}
 		m.ended[fmt.Sprint("day ", i, d.Day)] = d
 	}
 }
@@ -91,7 +102,11 @@ func (m *seriesModel) touch(i uint32, price clmath.U256) (*market.PoolDay, *mark
 			Pool: i, Day: m.hour / market.HoursOfDay, Open: price, High: price, Low: price,
 		}
 	}
+
 	if m.hours[i] == nil {
+		if h := m.newest[i]; h != nil { // the last hour of a day has no record
+			m.ended[fmt.Sprint("hour of pool ", i, h.Day, h.Hour)] = h
+		}
 		root := clmath.Float64(&price)
 		m.hours[i] = &market.PoolHour{
 			Pool: i, Day: m.hour / market.HoursOfDay, Hour: m.hour % market.HoursOfDay, High: root, Low: root,
@@ -252,7 +267,7 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	t.Helper()
 	m.endDays() // the running one, with the prices of its last event
 
-	seen := 0
+	seen, ticks := 0, 0
 	for key, entry := range store.series {
 		switch e := entry.(type) {
 		case *market.PoolDay:
@@ -268,6 +283,18 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 				continue
 			}
 			t.Errorf("hour %d of day %d of pool %d had no event", e.Hour, e.Day, e.Pool)
+		case *market.TickDay:
+			at := tickOf(m.dayEnds[e.Day], e.Pool, e.Tick)
+			if at == nil || *e != tickDay(at) {
+				t.Errorf("a tick's day is %+v; want that of %+v", e, at)
+			}
+			ticks++
+		case *market.TickHour:
+			at := tickOf(m.hourEnds[e.Day*market.HoursOfDay+e.Hour], e.Pool, e.Tick)
+			if at == nil || at.LastHour != e.Day*market.HoursOfDay+e.Hour ||
+				at.FeeGrowthOutside0X128 != e.FeeGrowthOutside0X128 || at.FeeGrowthOutside1X128 != e.FeeGrowthOutside1X128 {
+				t.Errorf("a tick's hour is %+v; want that of %+v", e, at)
+			}
 		case *market.Transaction:
 			of := m.events[fmt.Sprint(e.Block, " ", e.LogIndex)]
 			if of.tx == nil || e.TxHash != of.tx.Hash || e.Time != of.time || e.GasUnknown == of.tx.GasKnown && e.GasUsed > 0 {
@@ -279,6 +306,33 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 	if seen != len(m.ended) {
 		t.Errorf("the series have %d days and hours; the model %d", seen, len(m.ended))
 	}
+	if want := m.writtenTicks(); ticks != want {
+		t.Errorf("the series have %d days of ticks; want %d", ticks, want)
+	}
+}
+
+// tickOf returns an initialised tick of a state.
+func tickOf(st *market.State, pool uint32, tick int32) *market.Tick {
+	if st == nil || pool >= st.TickLists.Len() {
+		return nil
+	}
+	slot, ok := findTick(st.TickLists.At(pool).Refs, tick)
+	if !ok {
+		return nil
+	}
+	return st.Ticks.At(slot)
+}
+
+// writtenTicks counts the ticks that were written on each day, and were there at its end.
+func (m *seriesModel) writtenTicks() (n int) {
+	for day, st := range m.dayEnds {
+		for i := range st.Ticks.Len() {
+			if t := st.Ticks.At(i); t.Pool != market.NoIndex && t.LastDay() == day {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // sameDay compares a day. Its fees follow from every step of a swap, so only that they
@@ -286,10 +340,13 @@ func (m *seriesModel) compare(t *testing.T, store *shadow) {
 func (m *seriesModel) sameDay(t *testing.T, got, want *market.PoolDay, running bool) int {
 	t.Helper()
 	is := *got
-	is.EventHour, is.HourHigh, is.HourLow = 0, 0, 0
 	if running {
 		is.Price0Usd, is.Price1Usd = want.Price0Usd, want.Price1Usd
+		want.ForgetHour()
 	}
+
+	m.checkFees(t, &is.HourVolumeUsd, &is.HourFeesUsd, want.HourVolumeUsd)
+	want.HourFeesUsd = is.HourFeesUsd
 	m.checkFees(t, &is.VolumeUsd, &is.FeesUsd, want.VolumeUsd)
 	want.FeesUsd = is.FeesUsd
 	if !same(reflect.ValueOf(&is), reflect.ValueOf(want)) {

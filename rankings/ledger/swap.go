@@ -154,6 +154,7 @@ func (l *Ledger) replaySteps(pool uint32, spacing int32, other *clmath.U256) {
 func (l *Ledger) crossTick(slot uint32, other *clmath.U256) {
 	r := &l.replay
 	t := Ticks.edit(l, slot)
+	l.endTickHour(t)
 	global0, global1 := other, &r.GrowthX128
 	if r.Down {
 		global0, global1 = global1, global0

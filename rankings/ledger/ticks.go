@@ -60,6 +60,7 @@ func (l *Ledger) clearTick(slot uint32) {
 	if !t.LiquidityGross.IsZero() {
 		return
 	}
+	l.endTickHour(t)
 	if t.LastDay() == l.day {
 		l.ops = append(l.ops, TickDays.Drop(market.TickDay{Pool: t.Pool, Tick: t.Tick, Day: l.day}))
 	}
@@ -112,7 +113,7 @@ func (l *Ledger) dropTickDays() {
 // tickDay returns the series entry of a tick's last write.
 func tickDay(t *market.Tick) market.TickDay {
 	return market.TickDay{
-		Pool: t.Pool, Day: t.LastDay(), Tick: t.Tick,
+		Pool: t.Pool, Day: t.LastDay(), Tick: t.Tick, Hour: uint8(t.LastHour%market.HoursOfDay) + 1,
 		FeeGrowthOutside0X128: t.FeeGrowthOutside0X128,
 		FeeGrowthOutside1X128: t.FeeGrowthOutside1X128,
 	}

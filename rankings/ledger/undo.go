@@ -113,14 +113,10 @@ func (l *Ledger) applyUndo(u *Undo) {
 	l.isStale = l.isStale[:pools]
 	for _, d := range Days.Saved(u) {
 		l.markDayStale(d.Index)
-		l.hourPools = append(l.hourPools, d.Index)
 	}
 
 	l.st.Head = u.Before
-	l.time, l.day = l.st.Head.Time, market.DayOf(l.st.Head.Time)
-	if l.hourNow != market.HourOf(l.time) {
-		l.findHourPools(func() {})
-	}
+	l.setClock()
 }
 
 // undoPrices removes the price records of the tokens that the span added: the

@@ -40,9 +40,9 @@ func (h Hash) AppendHex(dst []byte) []byte { return appendHex(dst, h[:]) }
 // AppendHex appends id as 0x and 64 lower-case digits.
 func (id PoolID) AppendHex(dst []byte) []byte { return appendHex(dst, id[:]) }
 
-func (a Address) String() string { return string(a.AppendHex(nil)) }
-func (h Hash) String() string    { return string(h.AppendHex(nil)) }
-func (id PoolID) String() string { return string(id.AppendHex(nil)) }
+func (a Address) String() string { return string(a.AppendHex(make([]byte, 0, 2+2*len(a)))) }
+func (h Hash) String() string    { return string(h.AppendHex(make([]byte, 0, 2+2*len(h)))) }
+func (id PoolID) String() string { return string(id.AppendHex(make([]byte, 0, 2+2*len(id)))) }
 
 // IsZero reports whether a is the zero address: nobody, or the native currency.
 func (a Address) IsZero() bool { return a == Address{} }

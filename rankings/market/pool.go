@@ -108,14 +108,22 @@ type PoolDay struct {
 	Tick                   int32
 	Swaps                  uint32
 
-	// Of the running day only: the UTC hour of its newest event plus one, 1 to 24, or
-	// 0 for none, and the highest and lowest sqrtPriceX96 of that hour so far.
-	EventHour         uint8
-	HourHigh, HourLow float64
+	// Of the running day, and in the series of an ended one: the UTC hour of its newest
+	// event plus one, 1 to 24, or 0 for none, and the highest and lowest sqrtPriceX96 of
+	// that hour so far. What the hour sums up is in the series only; that of the running
+	// day is in the pool's newest bucket.
+	EventHour                  uint8
+	HourHigh, HourLow          float64
+	HourVolumeUsd, HourFeesUsd float64
+}
+
+// ForgetHour clears what a day has of its newest hour.
+func (d *PoolDay) ForgetHour() {
+	d.EventHour, d.HourHigh, d.HourLow, d.HourVolumeUsd, d.HourFeesUsd = 0, 0, 0, 0, 0
 }
 
 // PoolHour is one UTC hour of a pool, after its end. Only hours with events have
-// one. Prices are sqrtPriceX96.
+// one. The last of a day follows from the day. Prices are sqrtPriceX96.
 type PoolHour struct {
 	Close                clmath.U256
 	FeeGrowthGlobal0X128 clmath.U256

@@ -39,12 +39,13 @@ func (t *Tick) LastDay() uint32 { return t.LastHour / HoursOfDay }
 type TickDay struct {
 	Pool, Day             uint32
 	Tick                  int32
+	Hour                  uint8 // the hour of the day plus one, 1 to 24; 0: not known
 	FeeGrowthOutside0X128 clmath.U256
 	FeeGrowthOutside1X128 clmath.U256
 }
 
 // TickHour is the fee growth outside of a tick at the end of an hour in which it
-// was written.
+// was written. The last of a day follows from the TickDay.
 type TickHour struct {
 	Pool, Day             uint32
 	Hour                  uint32 // of the day, 0 to 23

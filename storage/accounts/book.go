@@ -306,11 +306,8 @@ func (b *Book) Want(c *Cell) <-chan struct{} {
 	ch := c.woken.Load()
 	for ch == nil {
 		fresh := make(chan struct{})
-		if c.woken.CompareAndSwap(nil, &fresh) {
-			ch = &fresh
-		} else {
-			ch = c.woken.Load()
-		}
+		c.woken.CompareAndSwap(nil, &fresh) // or another request was first
+		ch = c.woken.Load()
 	}
 	b.markDirty(c)
 	b.wakeMeter()

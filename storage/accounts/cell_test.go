@@ -208,6 +208,27 @@ func TestShutRaces(t *testing.T) {
 	}
 }
 
+// Units are taken and given back by many at once, and none is lost.
+func TestReleaseRaces(t *testing.T) {
+	_, k := one(t, Plan{ID: "p", MonthlyUnits: 1_000_000}, 1000)
+	s := k.Cell.slot(testMonth)
+	var clients sync.WaitGroup
+	for units := range int64(4) {
+		clients.Go(func() {
+			for range 100_000 {
+				if s.reserve(testMonth, 1_000_000, 1+units) == Granted {
+					s.release(testMonth, 1+units)
+				}
+			}
+		})
+	}
+
+	clients.Wait()
+	if left := s.spent(testMonth); left != 0 {
+		t.Errorf("%d units are held by nobody", left)
+	}
+}
+
 // A lease is lowered while reservations race with it, and units come back: from
 // then on nothing is admitted above it.
 func TestLowerRaces(t *testing.T) {

@@ -33,6 +33,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &Proxy{listener: l, to: u.Host}
 	t.Cleanup(func() {
 		p.Cut()
@@ -91,6 +92,7 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
+
 		to, err := net.Dial("tcp", p.to)
 		if err != nil || !p.keep(from, to) {
 			from.Close()
@@ -128,6 +130,7 @@ func (p *Proxy) damage(b []byte) {
 	if len(p.mark) == 0 {
 		return
 	}
+
 	for from := 0; ; {
 		at := bytes.Index(b[from:], p.mark)
 		if at < 0 {

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,26 @@ func TestReadAnswers(t *testing.T) {
 		"true [] <nil> the answer to a batch lacks this call <nil>")
 	f(`{"id":0,"result":7}`, "false [] the answer to a batch lacks this call "+
 		"the answer to a batch lacks this call a batch was answered with a single object")
+}
+
+// A result whose call is named only far behind it is kept whole.
+func TestResultsBeforeTheirCalls(t *testing.T) {
+	var body strings.Builder
+	want := make([]string, 3)
+	for i := range want {
+		want[i] = strings.Repeat(string(rune('a'+i)), 100)
+		between := strings.Repeat("x", 3*readerBuffer)
+		fmt.Fprintf(&body, `,{"result":%q,"more":%q,"id":%d}`, want[i], between, i)
+	}
+
+	got := make([]string, len(want))
+	var calls []Call
+	for i := range got {
+		calls = append(calls, Call{Result: &got[i]})
+	}
+	if err := readAnswers(strings.NewReader("["+body.String()[1:]+"]"), calls); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %.20q, %v; want %.20q", got, err, want)
+	}
 }
 
 // Whatever comes, reading ends, and what encoding/json takes is taken alike.

@@ -163,11 +163,11 @@ func refusalIn(body []byte, code int, text string) (int, string) {
 
 // callError makes an *Error of the error of one call of an answered request.
 func (e *Endpoint) callError(err error, x *exchange) error {
-	var answered *refusal
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &answered):
+	}
+	var answered *refusal
+	if errors.As(err, &answered) {
 		out := &Error{
 			Kind: Refused, Code: answered.Code, Text: e.oneLine(answered.Message),
 			RetryAfter: x.retryAfter,

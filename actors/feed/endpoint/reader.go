@@ -127,7 +127,7 @@ func (r *Reader) stringEnd(i int) (int, error) {
 	for to := i + 1; ; {
 		if k := bytes.IndexByte(r.buffer[r.at+to:r.end], '"'); k >= 0 {
 			to += k + 1
-			if !isEscaped(r.buffer[r.at+i+1 : r.at+to-1]) {
+			if r.buffer[r.at+to-2] != '\\' || !isEscaped(r.buffer[r.at+i+1:r.at+to-1]) {
 				return to, nil
 			}
 			continue

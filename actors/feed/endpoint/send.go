@@ -192,7 +192,7 @@ func (e *Endpoint) post(ctx context.Context, calls []Call) error {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxHead))
 		return &statusError{resp.StatusCode, text}
 	}
-	if err := readAnswers(resp.Body, calls); err != nil {
+	if err := decodeInTurn(resp.Body, calls); err != nil {
 		return err
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxHead) // to its end, so that the connection is used again

@@ -38,9 +38,10 @@ type ahead struct {
 }
 
 // firstWindow is how many pieces are asked for before anything was answered. With one,
-// the ledger would wait for each of the first answers by turns; with four, the next
-// ones are there when it has taken those.
-const firstWindow = 4
+// the ledger would wait for each of the first answers by turns; with eight, the next
+// ones are there when it has taken those, a fifth of a second later where events are
+// dense.
+const firstWindow = 8
 
 // maxPieceBytes is what a piece that is being read counts.
 const maxPieceBytes = pieceBytes + maxLogs*(blockBytes+logBytes)

@@ -36,7 +36,7 @@ func topic(signature string) market.Hash { return keccak([]byte(signature)) }
 // data it has, and what reads them.
 type shape struct {
 	topics, words int
-	decode        func(*words) market.Event
+	decode        func(words) (market.Event, error)
 }
 
 // decode returns the event of a log of one of the two contracts.
@@ -62,72 +62,75 @@ func decodeLog(ofPositions bool, topics []word, data []byte) (market.Event, erro
 			return nil, fmt.Errorf("event has %d topics and %d bytes of data; want %d and %d",
 				len(topics), len(data), s.topics, 32*s.words)
 		}
-		w := words{topics: topics[1:], data: data}
-		if e := s.decode(&w); w.err == nil {
-			return e, nil
+		e, err := s.decode(words{topics: topics[1:], data: data})
+		if err != nil {
+			return nil, err
 		}
-		return nil, w.err
+		return e, nil
 	}
 
 	return nil, fmt.Errorf("topic %s was not asked for", market.Hash(topics[0]))
 }
 
-func initialize(w *words) market.Event {
+func initialize(w words) (market.Event, error) {
 	e := market.Initialize{
 		Pool: market.PoolID(w.next()), Currency0: w.address(), Currency1: w.address(),
 		Fee: w.unsigned(24), TickSpacing: w.signed24(), Hooks: w.address(),
 		SqrtPriceX96: w.sqrtPrice(), Tick: w.tick(),
 	}
-	want(w, e.Fee <= maxFee || e.Fee == market.DynamicFee, "fee", e.Fee)
-	want(w, e.TickSpacing >= 1 && e.TickSpacing <= maxTickSpacing, "tickSpacing", e.TickSpacing)
-	want(w, string(e.Currency0[:]) < string(e.Currency1[:]), "currency1", e.Currency1)
-	want(w, poolID(&e) == e.Pool, "pool id", e.Pool)
-	return e
+	want(&w, e.Fee <= maxFee || e.Fee == market.DynamicFee, "fee", e.Fee)
+	want(&w, e.TickSpacing >= 1 && e.TickSpacing <= maxTickSpacing, "tickSpacing", e.TickSpacing)
+	want(&w, string(e.Currency0[:]) < string(e.Currency1[:]), "currency1", e.Currency1)
+	want(&w, poolID(&e) == e.Pool, "pool id", e.Pool)
+	return e, w.err
 }
 
-func modifyLiquidity(w *words) market.Event {
+func modifyLiquidity(w words) (market.Event, error) {
 	e := market.ModifyLiquidity{
 		Pool: market.PoolID(w.next()), Sender: w.address(),
 		TickLower: w.tick(), TickUpper: w.tick(), LiquidityDelta: w.signed128(),
 		Salt: market.Hash(w.next()),
 	}
-	want(w, e.TickLower < e.TickUpper, "tickUpper", e.TickUpper)
-	return e
+	want(&w, e.TickLower < e.TickUpper, "tickUpper", e.TickUpper)
+	return e, w.err
 }
 
-func swap(w *words) market.Event {
+func swap(w words) (market.Event, error) {
 	e := market.Swap{
 		Pool: market.PoolID(w.next()), Sender: w.address(),
 		Amount0: w.signed128(), Amount1: w.signed128(), SqrtPriceX96: w.sqrtPrice(),
 		Liquidity: w.unsigned128(), Tick: w.tick(), Fee: w.unsigned(24),
 	}
-	want(w, e.Fee <= maxFee, "fee", e.Fee)
-	return e
+	want(&w, e.Fee <= maxFee, "fee", e.Fee)
+	return e, w.err
 }
 
-func donate(w *words) market.Event {
+func donate(w words) (market.Event, error) {
 	e := market.Donate{Pool: market.PoolID(w.next()), Sender: w.address()}
 	e.Amount0, e.Amount1 = w.unsigned256(), w.unsigned256()
-	return e
+	return e, w.err
 }
 
-func protocolFeeUpdated(w *words) market.Event {
+func protocolFeeUpdated(w words) (market.Event, error) {
 	e := market.ProtocolFeeUpdated{Pool: market.PoolID(w.next()), ProtocolFee: w.unsigned(24)}
-	want(w, e.ProtocolFee&0xfff <= maxProtocolFee && e.ProtocolFee>>12 <= maxProtocolFee,
+	want(&w, e.ProtocolFee&0xfff <= maxProtocolFee && e.ProtocolFee>>12 <= maxProtocolFee,
 		"protocolFee", e.ProtocolFee)
-	return e
+	return e, w.err
 }
 
-func transferNFT(w *words) market.Event {
-	return market.TransferNFT{From: w.address(), To: w.address(), ID: w.unsigned64()}
+func transferNFT(w words) (market.Event, error) {
+	e := market.TransferNFT{From: w.address(), To: w.address(), ID: w.unsigned64()}
+	return e, w.err
 }
 
-func subscription(w *words) market.Event {
-	return market.Subscription{ID: w.unsigned64(), Subscriber: w.address()}
+func subscription(w words) (market.Event, error) {
+	e := market.Subscription{ID: w.unsigned64(), Subscriber: w.address()}
+	return e, w.err
 }
 
-func unsubscription(w *words) market.Event {
-	return market.Unsubscription{ID: w.unsigned64(), Subscriber: w.address()}
+func unsubscription(w words) (market.Event, error) {
+	e := market.Unsubscription{ID: w.unsigned64(), Subscriber: w.address()}
+	return e, w.err
 }
 
 // poolID is the hash of the pool's key, as the contract computes it.

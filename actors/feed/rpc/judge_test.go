@@ -238,6 +238,7 @@ func TestNearestSources(t *testing.T) {
 		func(s *source) { s.head.Store(9) }, func(s *source) { s.forked.Store(true) },
 		func(s *source) { s.health.failureRate = 0.3 }, func(s *source) { s.fallback = true },
 	}
+
 	for i := range 1 << len(faults) {
 		s := new(source)
 		s.head.Store(10)
@@ -415,4 +416,19 @@ func TestReadAheadIsGivenUp(t *testing.T) {
 	if next() != nil || second.ctx.Err() == nil {
 		t.Error("beyond the head of a backend ranges are still read ahead")
 	}
+}
+
+// What a range holds in memory counts its blocks and its logs.
+func TestRangeBytes(t *testing.T) {
+	f := func(r *rangeRead, want int64) {
+		t.Helper()
+		if got := r.size(); got != want {
+			t.Errorf("%+v counts %d bytes; want %d", r, got, want)
+		}
+	}
+
+	f(nil, 0)
+	f(new(rangeRead), pieceBytes)
+	f(&rangeRead{blocks: make([]rawBlock, 2)}, pieceBytes+2*blockBytes)
+	f(&rangeRead{blocks: make([]rawBlock, 2), logs: 5}, pieceBytes+2*blockBytes+5*logBytes)
 }

@@ -63,22 +63,21 @@ func (f *Feed) fetchReceipts(
 func (f *Feed) fetchGas(
 	ctx context.Context, s *source, blocks []*rawBlock, txs []*market.Tx,
 ) error {
-	got := make([]*gasReader, len(txs))
+	got := make([]gasReader, len(txs))
 	var calls []endpoint.Call
 	for i, tx := range txs {
 		if tx.GasKnown {
 			continue
 		}
-		got[i] = new(gasReader)
 		calls = append(calls, endpoint.Call{
-			Method: "eth_getTransactionReceipt", Args: []any{tx.Hash.String()}, Result: got[i],
+			Method: "eth_getTransactionReceipt", Args: []any{tx.Hash.String()}, Result: &got[i],
 		})
 	}
 	asked := s.AskAtOnce(ctx, calls)
 
 	unpriced := make([]bool, len(txs))
 	for i, tx := range txs {
-		if got[i] == nil || !got[i].found {
+		if !got[i].found {
 			continue
 		}
 		if got[i].wrong != nil {

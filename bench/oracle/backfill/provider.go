@@ -138,6 +138,7 @@ func readCall(r *endpoint.Reader) (c call, err error) {
 		*keep = bytes.Clone(v)
 		return err
 	}
+
 	err = r.Fields(func(name []byte) error {
 		switch string(name) {
 		case "id":

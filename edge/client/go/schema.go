@@ -263,6 +263,8 @@ type HealthChain struct {
 	Verified *HealthChainVerified `json:"verified"`
 	// Number of pools whose USD values are withheld because their data contradicts itself.
 	QuarantinedPools int64 `json:"quarantinedPools"`
+	// What this node knows of the chain in its cluster. A node outside of a cluster does not have it.
+	Cluster HealthChainCluster `json:"cluster,omitempty"`
 }
 
 // HealthChainProgress is described as: How far a backfill has come; null when there is none.
@@ -289,6 +291,30 @@ type HealthChainVerified struct {
 	Compared int64 `json:"compared"`
 	// Values that differed.
 	Different int64 `json:"different"`
+}
+
+// HealthChainCluster is described as: What this node knows of the chain in its cluster. A node outside of a cluster does not have it.
+type HealthChainCluster struct {
+	// Name of the node that writes the chain; null while none is heard of.
+	Writer *string `json:"writer"`
+	// Number of the writers' last commit that this node has.
+	Cut int64 `json:"cut"`
+	// Commits of the writer that this node does not have yet.
+	LagCuts int64 `json:"lagCuts"`
+	// How long ago this node had all of them; 0 when it has.
+	LagMilliseconds int64 `json:"lagMilliseconds"`
+	// The newest snapshot of the chain, from which other nodes begin; null until one is known.
+	Snapshot *HealthChainClusterSnapshot `json:"snapshot"`
+}
+
+// HealthChainClusterSnapshot is described as: The newest snapshot of the chain, from which other nodes begin; null until one is known.
+type HealthChainClusterSnapshot struct {
+	// Commit after which it was made.
+	Cut int64 `json:"cut"`
+	// Its size.
+	Bytes int64 `json:"bytes"`
+	// When it was made.
+	MadeAt string `json:"madeAt"`
 }
 
 // HealthDisk is described as: What the disk lets the node do.

@@ -243,6 +243,8 @@ export interface HealthChain {
   verified: HealthChainVerified | null;
   /** Number of pools whose USD values are withheld because their data contradicts itself. */
   quarantinedPools: number;
+  /** What this node knows of the chain in its cluster. A node outside of a cluster does not have it. */
+  cluster?: HealthChainCluster;
 }
 
 /** How far a backfill has come; null when there is none. */
@@ -269,6 +271,30 @@ export interface HealthChainVerified {
   compared: number;
   /** Values that differed. */
   different: number;
+}
+
+/** What this node knows of the chain in its cluster. A node outside of a cluster does not have it. */
+export interface HealthChainCluster {
+  /** Name of the node that writes the chain; null while none is heard of. */
+  writer: string | null;
+  /** Number of the writers' last commit that this node has. */
+  cut: number;
+  /** Commits of the writer that this node does not have yet. */
+  lagCuts: number;
+  /** How long ago this node had all of them; 0 when it has. */
+  lagMilliseconds: number;
+  /** The newest snapshot of the chain, from which other nodes begin; null until one is known. */
+  snapshot: HealthChainClusterSnapshot | null;
+}
+
+/** The newest snapshot of the chain, from which other nodes begin; null until one is known. */
+export interface HealthChainClusterSnapshot {
+  /** Commit after which it was made. */
+  cut: number;
+  /** Its size. */
+  bytes: number;
+  /** When it was made. */
+  madeAt: string;
 }
 
 /** What the disk lets the node do. */

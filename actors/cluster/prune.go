@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tidemark/rankings/market"
+)
+
+const (
+	// keptSnapshots are kept of a chain, with all cuts after the oldest of them: if one
+	// is damaged, there is another one.
+	keptSnapshots = 2
+	// orphanAge is how long after its last chunk an object without an end is taken for
+	// one whose writer died. A writer gives a chunk up after appendTimeout.
+	orphanAge = 10 * time.Minute
+)
+
+// Prune deletes all but the newest snapshots of the chain, and the cuts that none of
+// these needs. Nothing is deleted while there are fewer sound ones.
+func (ch *Chain) Prune(ctx context.Context) error {
+	all, err := ch.c.snapshots(ctx)
+	if err != nil {
+		return err
+	}
+
+	var kept int
+	var oldest *Snapshot
+	for _, s := range all[ch.id] {
+		if kept == keptSnapshots {
+			if err := ch.c.deleteSnapshot(ctx, s); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.whole {
+			kept, oldest = kept+1, s
+		}
+	}
+
+	if kept == keptSnapshots && oldest.Place.Sequence > 0 {
+		once, cancel := context.WithTimeout(ctx, purgeTimeout)
+		defer cancel()
+		err = ch.c.stream.Purge(once, jetstream.WithPurgeSubject(ch.subject),
+			jetstream.WithPurgeSequence(oldest.Place.Sequence)) // that one stays
+		if err != nil {
+			return fmt.Errorf("cannot remove the cuts of chain %d before cut %d: %w",
+				ch.id, oldest.Place.Number, err)
+		}
+	}
+	return ch.c.deleteOrphans(ctx, all)
+}
+
+// purgeTimeout bounds the deletion of messages: of an hour of cuts it takes well below a
+// second.
+const purgeTimeout = 30 * time.Second
+
+// deleteSnapshot deletes what an object is first, so that nobody begins to read it.
+func (c *Cluster) deleteSnapshot(ctx context.Context, s *Snapshot) error {
+	info := infoSubjects + base64.URLEncoding.EncodeToString([]byte(s.name))
+	if err := c.purgeObjects(ctx, info); err != nil {
+		return err
+	}
+	return c.purgeObjects(ctx, chunkSubjects+s.nuid)
+}
+
+func (c *Cluster) purgeObjects(ctx context.Context, subject string) error {
+	ctx, cancel := context.WithTimeout(ctx, purgeTimeout)
+	defer cancel()
+	if err := c.objects.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		return fmt.Errorf("cannot delete a snapshot: %w", err)
+	}
+	return nil
+}
+
+// deleteOrphans deletes chunks whose writer died before the end. all are the objects that
+// have an end.
+func (c *Cluster) deleteOrphans(ctx context.Context, all map[market.ChainID][]*Snapshot) error {
+	subjects, err := c.objectSubjects(ctx, chunkSubjects)
+	if err != nil {
+		return err
+	}
+	for _, list := range all {
+		for _, s := range list {
+			delete(subjects, chunkSubjects+s.nuid)
+		}
+	}
+
+	for subject := range subjects {
+		once, cancel := context.WithTimeout(ctx, askTimeout)
+		m, err := c.objects.GetLastMsgForSubject(once, subject)
+		cancel()
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(m.Time) < orphanAge {
+			continue
+		}
+		if err == nil {
+			err = c.purgeObjects(ctx, subject)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
