@@ -94,6 +94,8 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 TORTURE := \
   "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Missing|Gap" \
   "./actors CrashPromises|PanicIsMended|MeteringActor" \
+  "./actors/cluster/directory RevocationActsEverywhere" \
+  "./actors/cluster/quota NeverPassed|Partition" \
   "./edge RawCorpus|RawRequests|Generated|PanicReleases" \
   "./edge/pages Collision|Admission|BusyDeepPage|LongCharts" \
   "./cmd/tidemark/torture ."

@@ -14,6 +14,7 @@ type entry struct {
 	leased bool          // on Meter.leased
 	queued bool          // on Meter.queue
 	idle   bool          // its lease is being given back
+	waits  bool          // units were asked for, and there are none to spend until they come
 }
 
 // entryMonth is a month of an entry: as stored, and as it will be after the batch
@@ -47,11 +48,12 @@ func (m *Meter) prepareEntry(e *entry, this accounts.Month) error {
 	// Limit the cell first and read it then, before the store gives a lease back: see
 	// Meter.
 	limited, lease := e.cell.Terms().Plan.MonthlyUnits > 0, int64(0)
+	e.waits = false
 	switch {
 	case limited && e.idle:
 		e.cell.Shut(this)
 	case limited:
-		lease = m.renewLease(e.cell, this)
+		lease = m.renewLease(e, this)
 	}
 
 	t, _ := e.cell.Tally(this)
@@ -76,12 +78,18 @@ func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 }
 
 // renewLease returns the new lease of an active account: its headroom ahead of the
-// units spent, but not above the quota. If units were given back, it may be lower than
+// units spent, but not above the quota, and in a cluster not above what this node has of
+// it. If units were given back, it may be lower than
 // before. Then the cell is lowered at once, before the store.
-func (m *Meter) renewLease(c *accounts.Cell, month accounts.Month) int64 {
+func (m *Meter) renewLease(e *entry, month accounts.Month) int64 {
+	c := e.cell
 	t, _ := c.Tally(month)
 	terms := c.Terms()
 	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
+	if m.Leases != nil {
+		allowance, waits := m.Leases.Allow(c, &t)
+		lease, e.waits = min(lease, allowance), waits
+	}
 	if lease < c.Lease(month) {
 		c.Lower(month, lease)
 	}

@@ -38,6 +38,10 @@ type Meter struct {
 	flushNs int64
 	metrics meterMetrics
 
+	// Leases is where units come from that other nodes spend too; nil: this node is alone.
+	// Set it before the first drain.
+	Leases Leases
+
 	entries map[*accounts.Cell]*entry
 	leased  []*entry        // entries with a lease
 	queue   []*entry        // entries to write; emptied when a batch succeeded
@@ -57,6 +61,18 @@ type Meter struct {
 type meterStore struct {
 	flush func(*storage.AccountsFlush) error
 	month func(account uint64, m accounts.Month) (storage.AccountMonth, error)
+}
+
+// Leases grants units of quotas that are shared with other nodes. Its methods do not wait:
+// the book is told when units have come (accounts.Book.RenewLease).
+type Leases interface {
+	// Allow returns how many units a cell may spend in a month, all in all. If few are
+	// left, more are asked for; waits says that until they come hardly a request can be
+	// admitted. t are the totals that the cell has now.
+	Allow(c *accounts.Cell, t *accounts.Tally) (allowance int64, waits bool)
+	// Report tells the totals that are in the store. idle: the cell is shut, and the units
+	// that are left may be given back.
+	Report(c *accounts.Cell, t *accounts.Tally, idle bool)
 }
 
 const (
@@ -228,6 +244,7 @@ func (m *Meter) makeBatch(now int64) error {
 func (m *Meter) openLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
+		m.report(e, this)
 		e.markWritten()
 		if e.idle {
 			e.leased = false
@@ -235,7 +252,9 @@ func (m *Meter) openLeases() {
 			e.cell.Open(this, e.of(this).written.Lease)
 		}
 		e.queued = false
-		e.cell.Wake()
+		if !e.waits || e.idle {
+			e.cell.Wake()
+		}
 	}
 
 	m.queue, m.keys = m.queue[:0], m.keys[:0]
@@ -249,4 +268,22 @@ func (m *Meter) openLeases() {
 	}
 	clear(m.leased[len(leased):])
 	m.leased = leased
+}
+
+// report tells the other nodes of a cluster what the store has of an account.
+func (m *Meter) report(e *entry, this accounts.Month) {
+	if m.Leases == nil {
+		return
+	}
+
+	for _, month := range []accounts.Month{this - 1, this} {
+		em := e.of(month)
+		stored := &em.written
+		if em.staged {
+			stored = &em.next
+		}
+		if stored.Month == month && (month == this || em.staged || e.idle) {
+			m.Leases.Report(e.cell, &stored.Tally, e.idle)
+		}
+	}
 }

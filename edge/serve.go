@@ -122,6 +122,7 @@ func (s *Server) answerMetered(r *request) *render.Error {
 // compute computes the answer of a metered route.
 func (s *Server) compute(r *request) (pages.Reply, *render.Error) {
 	if r.Route == accounts.RouteUsage {
+		s.gate.AwaitShare(&r.ticket, time.Now())
 		return s.pages.Usage(&r.ticket), nil
 	}
 	return s.pages.Answer(&r.Question)

@@ -134,11 +134,16 @@ type Settings struct {
 	Slow        time.Duration
 }
 
+// SetPlans replaces the plans that /v1/plans lists.
+func (s *Server) SetPlans(plans []accounts.Plan) {
+	s.pages.SetPlans(plans)
+	s.tagDocuments()
+}
+
 // Apply replaces the settings for the requests and connections that follow.
 func (s *Server) Apply(c Settings) {
 	s.pages.SetLimits(c.Limits)
-	s.pages.SetPlans(c.Plans)
-	s.tagDocuments()
+	s.SetPlans(c.Plans)
 	s.slow.Store(int64(c.Slow))
 	s.boundStreams(&c.Limits, &c.Connections)
 	if l := s.listener.Load(); l != nil {

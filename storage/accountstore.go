@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -75,6 +76,11 @@ func (a *Accounts) Checkpoint(dir string) error {
 		return fmt.Errorf("cannot copy accounts to %s: %w", dir, a.asDamage(err))
 	}
 	return nil
+}
+
+// CopyName returns a directory for a Checkpoint beside the store.
+func (a *Accounts) CopyName(why string, at time.Time) string {
+	return fmt.Sprintf("%s.%s-%d", a.dir, why, at.Unix())
 }
 
 // proveCopy writes the proof file of a checkpoint.
@@ -181,6 +187,14 @@ func (a *Accounts) Put(changed []AccountRecord, keys []KeyRecord) error {
 		b.Set(key, value, nil)
 	}
 
+	return a.commit(b)
+}
+
+// Clear deletes every account, key and usage in one batch.
+func (a *Accounts) Clear() error {
+	b := a.db.NewBatch()
+	defer b.Close()
+	b.DeleteRange([]byte{accountPrefix}, []byte{accountDayMark + 1}, nil)
 	return a.commit(b)
 }
 

@@ -355,7 +355,7 @@ func (c *Cluster) publish(
 
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("no quorum of the NATS servers within %s: %w", appendTimeout, err)
+			return 0, fmt.Errorf("no quorum of the NATS servers in time: %w", err)
 		case <-time.After(retryPause):
 		}
 	}

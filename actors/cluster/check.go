@@ -29,7 +29,7 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 		}
 	}
 
-	synced := make(map[string]bool)
+	c.synced = make(map[string]bool)
 	for _, address := range c.cfg.Monitoring {
 		name, syncs, err := askServer(ctx, address)
 		if err != nil {
@@ -39,13 +39,18 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 			return fmt.Errorf("the NATS server %s at %s does not sync what it acknowledges; set "+
 				"jetstream { sync_interval: always } there, or start with --insecure-cluster", name, address)
 		}
-		synced[name] = true
+		c.synced[name] = true
 	}
+	return c.checkSynced(streamName, servers)
+}
+
+// checkSynced refuses a stream with a copy on a server that did not say that it syncs.
+func (c *Cluster) checkSynced(stream string, servers []string) error {
 	for _, name := range servers {
-		if !synced[name] {
+		if !c.synced[name] {
 			return fmt.Errorf("the NATS server %s has a copy of stream %s and was not asked whether it "+
 				"syncs; name its monitoring address in cluster.monitoring, or start with --insecure-cluster",
-				name, streamName)
+				name, stream)
 		}
 	}
 	return nil

@@ -60,7 +60,8 @@ type Cluster struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	stream jetstream.Stream
-	made   time.Time // when the stream was
+	made   time.Time       // when the stream was
+	synced map[string]bool // servers that sync what they acknowledge
 	leads  jetstream.KeyValue
 	nodes  jetstream.KeyValue
 	// objects is the stream below the object store with the snapshots.

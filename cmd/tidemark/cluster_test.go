@@ -116,7 +116,7 @@ func answersAlike(a, b *instance) (last string) {
 	return last
 }
 
-// Two nodes of a cluster answer with the same bytes. After the writer is killed the other
+// Two nodes of a cluster answer with the same bytes, and share their keys. After the writer is killed the other
 // one goes on.
 func TestClusterOfTwo(t *testing.T) {
 	if testing.Short() {
@@ -138,6 +138,23 @@ func TestClusterOfTwo(t *testing.T) {
 	for name, n := range map[string]*instance{"writer": a, "follower": b} {
 		n.await("a snapshot in the status of the "+name, func() bool { return n.tellsOf(name) })
 	}
+
+	// A key works on all nodes, and one that any node revokes works on none.
+	answers := func(n *instance, key string, want int) {
+		t.Helper()
+		n.await(fmt.Sprint("a ", want), func() bool {
+			status, _, err := request(n.url+sharedPages[0], key)
+			return err == nil && status == want
+		})
+	}
+	answers(a, b.key, 200)
+	answers(b, a.key, 200)
+	out, err := exec.Command("tidemark", "keys", "revoke", "key_1", "--data", b.dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("keys revoke: %v, %s", err, out)
+	}
+	answers(a, a.key, 401)
+	answers(a, b.key, 200)
 
 	a.signal(syscall.SIGKILL)
 	b.await("the next writer", func() bool { return b.roleOf() == "writer" })

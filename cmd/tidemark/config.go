@@ -75,8 +75,7 @@ type UIConfig struct {
 	Preview bool `about:"show five rows of a ranking on the front page without a key; a simulated market always does"`
 }
 
-// ClusterConfig joins nodes that share their chains; see actors/cluster. Each node keeps
-// its own accounts.
+// ClusterConfig joins nodes that share their chains and accounts; see actors/cluster.
 type ClusterConfig struct {
 	NATS        []string `about:"addresses of the NATS servers, nats://HOST:PORT; empty: this node is alone"`
 	Name        string   `about:"of this node; no two nodes of a cluster may have the same"`
@@ -88,6 +87,8 @@ type ClusterConfig struct {
 	Writes      []string `about:"ids of the chains that this node may write; auto: all, none: it only follows"`
 
 	SnapshotEvery time.Duration `about:"time between snapshots of a chain that this node writes; others begin there"`
+
+	QuotaOnOutage int64 `about:"units a month beyond its lease for an account while NATS is out; 0: a 503"`
 }
 
 // SimConfig shapes the simulated market.

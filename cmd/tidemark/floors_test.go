@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
-	{"actors", "edge", "bench/corpus"},
+	{"actors", "actors/cluster/directory", "actors/cluster/quota", "edge", "bench/corpus"},
 	{"bench/peers", "bench/oracle/backfill"},
 	{"bench"},
 	{"cmd/tidemark", "cmd/tidemark/torture"},
@@ -40,7 +40,7 @@ var owners = map[string][]string{
 	"github.com/ethereum/go-ethereum":  {"actors/feed/endpoint", "bench/oracle/backfill"},
 	"github.com/holiman/uint256":       {"rankings/clmath"},
 	"github.com/parquet-go/parquet-go": {"actors/feed/cryo"},
-	"github.com/nats-io":               {"actors/cluster", "actors/cluster/natstest"},
+	"github.com/nats-io":               {"actors/cluster", "actors/cluster/directory", "actors/cluster/quota", "actors/cluster/natstest"},
 }
 
 // strangers never import each other: what moves and what is asked.

@@ -217,7 +217,7 @@ func (n *node) background(name string, run func(context.Context)) {
 
 func (n *node) startMetering() error {
 	var err error
-	if n.registry, err = registry.Open(n.books, n.Plans, time.Now()); err != nil {
+	if err = n.openRegistry(); err != nil {
 		return adviseAccounts(n.Data, err)
 	}
 	if err := n.makeFirstAccount(); err != nil {
@@ -227,6 +227,9 @@ func (n *node) startMetering() error {
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 
+	if err := n.shareQuotas(meter); err != nil {
+		return err
+	}
 	metering, err := actors.StartMetering(meter, n.set, n.log)
 	if err != nil {
 		return err
@@ -271,7 +274,8 @@ func (n *node) startServers() error {
 	var err error
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.Plans, Limits: n.Limits.Limits,
+			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.registry.Plans(),
+			Limits:  n.Limits.Limits,
 			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock, Membership: n.membership(),
 		},
@@ -290,6 +294,7 @@ func (n *node) startServers() error {
 		apiListener = n.certificate.listener(apiListener)
 		n.background("certificate", n.certificate.watch)
 	}
+	n.showSharedPlans()
 	n.ready.board = &n.board
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)

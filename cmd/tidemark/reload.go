@@ -44,7 +44,8 @@ func (l *loaded) values() map[string]string {
 // while the node runs. A mistake anywhere changes nothing.
 func (n *node) reloadConfig() {
 	fresh, err := n.reload()
-	if err == nil {
+	// In a cluster another node may have replaced the plans since this file was read.
+	if err == nil && (n.cluster == nil || fresh.values()["plans"] != n.inForce["plans"]) {
 		err = n.registry.ReplacePlans(fresh.Plans)
 	}
 	if err != nil {
@@ -56,7 +57,7 @@ func (n *node) reloadConfig() {
 
 	n.api.Apply(edge.Settings{
 		Limits: fresh.Limits.Limits, Connections: fresh.Limits.Connections,
-		Plans: fresh.Plans, Slow: fresh.Log.Slow,
+		Plans: n.registry.Plans(), Slow: fresh.Log.Slow,
 	})
 	setLevel(&n.level, fresh.Log.Level)
 	n.Drain = fresh.Drain

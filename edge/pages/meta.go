@@ -54,6 +54,9 @@ func appendUnits(dst []byte) []byte {
 // Usage answers GET /v1/usage: what the account has used in the current month.
 func (p *Pages) Usage(t *accounts.Ticket) Reply {
 	tally, _ := t.Key.Cell.Tally(t.Span.Month)
+	if others := t.Key.Cell.Share(t.Span.Month); others != nil {
+		others.Add(&tally)
+	}
 	return Reply{Page: &Page{Generations: p.Published(), Body: render.AppendUsage(nil, &render.Usage{
 		Account: t.Key.Cell.Name, Plan: &t.Terms.Plan, Span: t.Span, Tally: &tally,
 		Reserved: t.Quota().Reserved,

@@ -75,6 +75,10 @@ type Book struct {
 	// diskFull: writes fail because the disk has too little space.
 	diskFull atomic.Bool
 	whenFull WhenFull // set before the first request
+	// shared: other nodes spend the same quotas; set before the first request. cutOff:
+	// they cannot be asked for units.
+	shared bool
+	cutOff atomic.Bool
 
 	dirtyCells atomic.Pointer[Cell]
 	dirtyKeys  atomic.Pointer[Key]

@@ -21,6 +21,9 @@ type Cell struct {
 	// reserved is, for each slot, how far the lease was ahead of the bill when the
 	// month was restored. These units count as spent but were never billed.
 	reserved [2]atomic.Int64
+	// share is what the account has in a cluster, by parity of the month; nil: nothing is
+	// known, or the node is alone.
+	share [2]atomic.Pointer[Share]
 
 	ID        uint64
 	Name      string

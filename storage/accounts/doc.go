@@ -32,6 +32,9 @@
 // On a full disk durable leases are spent, and accounts without a quota are served.
 // WhenFull says what happens to other requests.
 //
+// In a cluster a lease is also within the share of the quota that the node has taken
+// (Share). What other nodes have taken counts as used.
+//
 // The package is pure: time is an argument, keys come from a reader, and it starts
 // no goroutines. Methods marked "writer" must be called by one goroutine at a time,
 // those marked "meter" by metering.

@@ -58,7 +58,7 @@ const (
 	openBit = 1 << 56
 
 	// epochOne begins another epoch. Nothing lies above the epochs, which repeat after
-	// 128 lowered leases, at most one a flush.
+	// 128 leases lowered or given back, at most one a flush.
 	epochOne = 1 << 57
 )
 
@@ -72,9 +72,8 @@ func isMonth(word uint64, m Month) bool {
 
 func spentOf(word uint64) int64 { return int64(word & spentMask) }
 
-// reserve holds units of the month. If the lease is given back and taken again
-// between the reads of word and lease, no unit too many is granted: a new lease is
-// at least MaxUnits above what is spent, or at the quota, which is checked too.
+// reserve holds units of the month. If the lease is given back and taken again after
+// it was read, no unit too many is granted: shut begins another epoch.
 func (s *slot) reserve(m Month, quota, units int64) Verdict {
 	for {
 		w := s.word.Load()
@@ -132,9 +131,11 @@ func (s *slot) lower(lease int64) {
 	s.word.Add(epochOne)
 }
 
-// shut refuses reservations from now on and drops the rest of the lease (meter).
+// shut refuses reservations from now on and drops the rest of the lease (meter). A
+// reservation that has read the old lease fails, also if another one is opened by then.
 func (s *slot) shut() {
 	if was := s.word.And(^uint64(openBit)); was&openBit != 0 {
+		s.word.Add(epochOne)
 		s.lease.Store(spentOf(was))
 	}
 }

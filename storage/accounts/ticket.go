@@ -61,11 +61,8 @@ func (b *Book) Reserve(t *Ticket, units int64) Verdict {
 	}
 
 	v := b.holdUnits(t, units)
-	if v == Exhausted {
-		b.markDirty(t.Key.Cell)
-		if !t.Terms.Paced() {
-			return Unleased
-		}
+	if v != Granted {
+		return b.withoutUnits(t, units, v)
 	}
 	return v
 }
@@ -134,8 +131,13 @@ func (t *Ticket) Quota() Quota {
 	q := Quota{Limit: t.Terms.Plan.MonthlyUnits, ResetInNs: max(t.Span.EndNs-t.Now, 0)}
 	if q.Limit > 0 {
 		c, m := t.Key.Cell, t.Span.Month
-		q.Left = max(q.Limit-c.slot(m).spent(m), 0)
+		q.Left = q.Limit - c.slot(m).spent(m)
 		q.Reserved = c.Reserved(m)
+		if s := c.Share(m); s != nil {
+			q.Left -= s.Elsewhere
+			q.Reserved += s.Reserved
+		}
+		q.Left = max(q.Left, 0)
 	}
 	return q
 }

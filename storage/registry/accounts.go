@@ -13,16 +13,24 @@ var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // CreateAccount makes an account.
 func (r *Registry) CreateAccount(name, plan string) (AccountView, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	return inOrder(r, func() (AccountView, error) {
+		at, err := r.createAccount(name, plan)
+		if err != nil {
+			return AccountView{}, err
+		}
+		return viewAccount(at), nil
+	})
+}
+
+func (r *Registry) createAccount(name, plan string) (*account, error) {
 	record, err := r.newAccount(name, plan)
 	if err != nil {
-		return AccountView{}, err
+		return nil, err
 	}
-	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
-		return AccountView{}, err
+	if err := r.write(Change{Account: &record}); err != nil {
+		return nil, err
 	}
-	return viewAccount(r.addAccount(record)), nil
+	return r.addAccount(record), nil
 }
 
 // newAccount checks a request for an account and returns its record.
@@ -93,32 +101,38 @@ func (at *account) checkFits(p *accounts.Plan) error {
 // changeAccount writes an account's edited record and applies it.
 func (r *Registry) changeAccount(name string, edit func(*account, *storage.AccountRecord) error,
 ) (AccountView, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at, err := r.findAccount(name)
-	if err != nil {
-		return AccountView{}, err
-	}
-	record := at.record
-	if err := edit(at, &record); err != nil {
-		return AccountView{}, err
-	}
-	if record == at.record {
+	return inOrder(r, func() (AccountView, error) {
+		at, err := r.findAccount(name)
+		if err == nil {
+			err = r.editRecord(at, edit)
+		}
+		if err != nil {
+			return AccountView{}, err
+		}
 		return viewAccount(at), nil
-	}
+	})
+}
 
-	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
-		return AccountView{}, err
+func (r *Registry) editRecord(at *account, edit func(*account, *storage.AccountRecord) error) error {
+	record := at.record
+	if err := edit(at, &record); err != nil || record == at.record {
+		return err
 	}
+	if err := r.write(Change{Account: &record}); err != nil {
+		return err
+	}
+	r.replaceRecord(at, &record)
+	return nil
+}
 
-	// Origins are listed only while the account is active. They change before the
-	// new terms apply.
+// replaceRecord applies an account's new record to the book. Origins are listed only
+// while the account is active. They change before the new terms apply.
+func (r *Registry) replaceRecord(at *account, record *storage.AccountRecord) {
 	if record.Suspended != at.record.Suspended {
 		at.listOrigins(r.book, record.Suspended)
 	}
-	at.record = record
+	at.record = *record
 	r.book.SetTerms(at.cell, r.termsOf(record.Plan, record.Suspended))
-	return viewAccount(at), nil
 }
 
 // listOrigins removes the origins of the account's active keys from the book
@@ -196,6 +210,9 @@ func (r *Registry) readUsage(at *account, m accounts.Month) (UsageView, error) {
 	tally, reserved := stored.Tally, stored.Reserved()
 	if current, ok := at.cell.Tally(m); ok {
 		tally, reserved = current, at.cell.Reserved(m)
+	}
+	if err := r.addElsewhere(at, &tally, &reserved); err != nil {
+		return UsageView{}, err
 	}
 	return viewUsage(at, m, &tally, reserved, days), nil
 }

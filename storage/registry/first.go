@@ -1,7 +1,5 @@
 package registry
 
-import "tidemark/storage"
-
 // The first start makes the account demo and, on a terminal, issues a key for it
 // when somebody can see it. The label tells later that the key was printed: such a
 // key must not protect a node that is reachable from the network.
@@ -15,21 +13,13 @@ const (
 // CreateDemo makes the demo account if there is no account at all, and reports
 // whether it did.
 func (r *Registry) CreateDemo() (created bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ordered) > 0 {
-		return false, nil
-	}
-
-	record, err := r.newAccount(Demo, demoPlan)
-	if err != nil {
-		return false, err
-	}
-	if err := r.store.Put([]storage.AccountRecord{record}, nil); err != nil {
-		return false, err
-	}
-	r.addAccount(record)
-	return true, nil
+	return inOrder(r, func() (bool, error) {
+		if len(r.ordered) > 0 {
+			return false, nil
+		}
+		_, err := r.createAccount(Demo, demoPlan)
+		return err == nil, err
+	})
 }
 
 // IssueDemoKey issues the server key that a first start prints.

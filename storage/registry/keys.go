@@ -25,8 +25,10 @@ const maxLabel = 100
 
 // IssueKey makes a key. Only its answer contains the key.
 func (r *Registry) IssueKey(q KeyRequest) (IssuedKey, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	return inOrder(r, func() (IssuedKey, error) { return r.issueKey(q) })
+}
+
+func (r *Registry) issueKey(q KeyRequest) (IssuedKey, error) {
 	at, err := r.findAccount(q.Account)
 	if err != nil {
 		return IssuedKey{}, err
@@ -49,7 +51,7 @@ func (r *Registry) IssueKey(q KeyRequest) (IssuedKey, error) {
 	if err != nil {
 		return IssuedKey{}, err
 	}
-	if err := r.store.Put(nil, []storage.KeyRecord{record}); err != nil {
+	if err := r.write(Change{Key: &record}); err != nil {
 		return IssuedKey{}, err
 	}
 	return viewIssued(viewKey(r.addKey(at, &record)), key), nil
@@ -160,8 +162,10 @@ func (r *Registry) KeyList(account string) ([]KeyView, error) {
 
 // RevokeKey revokes a key for good. Revoking it again changes nothing.
 func (r *Registry) RevokeKey(id string) (KeyView, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	return inOrder(r, func() (KeyView, error) { return r.revokeKey(id) })
+}
+
+func (r *Registry) revokeKey(id string) (KeyView, error) {
 	n, err := parseKeyID(id)
 	k := r.keys[n]
 	if err != nil || k == nil {
@@ -172,12 +176,18 @@ func (r *Registry) RevokeKey(id string) (KeyView, error) {
 	}
 
 	at := nowMs()
-	if err := r.store.Put(nil, []storage.KeyRecord{recordOf(k, at)}); err != nil {
+	record := recordOf(k, at)
+	if err := r.write(Change{Key: &record}); err != nil {
 		return KeyView{}, err
 	}
+	r.revoke(k, at)
+	return viewKey(k), nil
+}
+
+// revoke applies a revocation to the book.
+func (r *Registry) revoke(k *accounts.Key, at int64) {
 	r.book.Revoke(k, at)
 	r.accounts[k.Cell.Name].active--
-	return viewKey(k), nil
 }
 
 func recordOf(k *accounts.Key, revokedAt int64) storage.KeyRecord {

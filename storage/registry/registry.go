@@ -25,6 +25,7 @@ type Registry struct {
 	keys     map[uint64]*accounts.Key
 	terms    map[string]*[2]*accounts.Terms // by plan: active, suspended
 	lastKey  uint64
+	shared   shared
 }
 
 // account is an account with its keys.
@@ -91,16 +92,22 @@ func (r *Registry) setPlans(plans []accounts.Plan) {
 	}
 }
 
-// ReplacePlans replaces the plans for every account at once. If an account has
-// a plan that is not among them, it changes nothing. What an account has used
-// this month stays used, and its keys stay active.
+// ReplacePlans replaces the plans for every account at once, on all nodes of a cluster.
+// If an account has a plan that is not among them, it changes nothing. What an account
+// has used this month stays used, and its keys stay active.
 func (r *Registry) ReplacePlans(plans []accounts.Plan) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	_, err := inOrder(r, func() (struct{}, error) { return struct{}{}, r.replacePlans(plans) })
+	return err
+}
+
+func (r *Registry) replacePlans(plans []accounts.Plan) error {
 	for _, at := range r.ordered {
 		if err := checkPlan(plans, &at.record); err != nil {
 			return err
 		}
+	}
+	if err := r.write(Change{Plans: plans}); err != nil {
+		return err
 	}
 
 	r.setPlans(plans)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Proxy passes connections on to a server, until it is cut.
@@ -15,6 +16,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	cut   bool
+	held  bool
 	conns []net.Conn
 	mark  []byte // see Flip
 	after int
@@ -55,11 +57,33 @@ func (p *Proxy) Cut() {
 	p.conns = nil
 }
 
-// Heal accepts connections again.
+// Hold keeps what is sent and tells nobody, as a network does that is partitioned.
+func (p *Proxy) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+}
+
+// Heal accepts connections again, and passes on what was held.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cut = false
+	p.cut, p.held = false, false
+}
+
+// holdPause is how often a connection that is held looks whether it is still.
+const holdPause = 10 * time.Millisecond
+
+func (p *Proxy) awaitHeal() {
+	for {
+		p.mu.Lock()
+		held := p.held && !p.cut
+		p.mu.Unlock()
+		if !held {
+			return
+		}
+		time.Sleep(holdPause)
+	}
 }
 
 func (p *Proxy) accept() {
@@ -124,6 +148,7 @@ func (p *Proxy) pass(to, from net.Conn) {
 	buffer := make([]byte, 1<<20)
 	for {
 		n, err := from.Read(buffer)
+		p.awaitHeal()
 		p.damage(buffer[:n])
 		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
 			break

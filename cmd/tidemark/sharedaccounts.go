@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tidemark/actors"
+	"tidemark/actors/cluster/directory"
+	"tidemark/actors/cluster/quota"
+	"tidemark/storage/accounts"
+	"tidemark/storage/registry"
+)
+
+// openRegistry opens the accounts of this node, or those of its cluster.
+func (n *node) openRegistry() (err error) {
+	if n.cluster == nil {
+		n.registry, err = registry.Open(n.books, n.Plans, time.Now())
+		return err
+	}
+
+	d, err := directory.Open(context.Background(), n.cluster, n.set, n.log)
+	if err != nil {
+		return err
+	}
+	r, joined, err := registry.OpenShared(n.books, n.Plans, time.Now(), d)
+	if err != nil {
+		return err
+	}
+	n.registry = r
+	n.tellJoined(&joined)
+	n.background("shared accounts", func(ctx context.Context) { d.Follow(ctx, r.Apply) })
+	return nil
+}
+
+// shareQuotas has the units of accounts come from the quotas that all nodes of a cluster
+// share. It ends after metering, which gives the leases back.
+func (n *node) shareQuotas(meter *actors.Meter) error {
+	if n.cluster == nil {
+		return nil
+	}
+	ledger, err := quota.Open(context.Background(), n.cluster, quota.Config{
+		Book: n.registry.Book(), OnOutage: n.Cluster.QuotaOnOutage, Metrics: n.set, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+
+	meter.Leases = ledger
+	n.registry.AddUsage(ledger.Elsewhere)
+	n.registry.ReportUsage()
+	n.background("shared quotas", ledger.Run)
+	return nil
+}
+
+// tellJoined says in the log whose accounts this node has now.
+func (n *node) tellJoined(j *registry.Joined) {
+	count := len(n.registry.AccountList())
+	if j.Founded {
+		n.log.Info("this node is the first to share its accounts with the cluster", "accounts", count)
+		return
+	}
+
+	n.log.Info("this node has the accounts of the cluster", "accounts", count)
+	if j.Plans {
+		n.log.Warn("the plans of the cluster differ from those configured, and are in force; a reload " +
+			"of a node whose plans were changed replaces them everywhere")
+	}
+	if len(j.Apart) > 0 {
+		n.log.Warn("accounts and keys of this node that the cluster does not have are not served; they "+
+			"were copied with their usage", "names", strings.Join(j.Apart, ", "), "copy", j.Copy)
+	}
+}
+
+// showSharedPlans lists the plans that another node has replaced.
+func (n *node) showSharedPlans() {
+	n.registry.OnPlans(func(plans []accounts.Plan) {
+		n.log.Info("another node has replaced the plans")
+		n.api.SetPlans(plans)
+	})
+	n.api.SetPlans(n.registry.Plans()) // they may have been replaced just before
+}

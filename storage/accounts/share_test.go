@@ -1,0 +1,63 @@
+package accounts
+
+import "testing"
+
+// In a cluster a request waits for units that may come. It is refused when the quota is
+// used up by all nodes together, or when nobody can be asked and nothing is left.
+func TestVerdictsInACluster(t *testing.T) {
+	plan := Plan{ID: "p", MonthlyUnits: 100, RequestsPerSecond: 1000, Burst: 1000}
+	f := func(lease int64, s *Share, cutOff bool, want Verdict) {
+		t.Helper()
+		b, k := one(t, plan, lease)
+		b.SetShared()
+		b.SetCutOff(cutOff)
+		if s != nil {
+			s.Month = testMonth
+			k.Cell.SetShare(s)
+		}
+		ticket := b.Admit(k, testMonth.Start().UnixNano())
+		if got := b.Reserve(&ticket, 10); got != want {
+			t.Errorf("a lease of %d, share %+v, cut off %v: %d; want %d", lease, s, cutOff, got, want)
+		}
+		if want != Granted && len(b.Dirty(nil)) == 0 {
+			t.Error("metering is not told of a request without units")
+		}
+	}
+
+	f(10, nil, false, Granted)
+	f(10, &Share{Allowance: 10, Elsewhere: 100}, true, Granted)
+	f(9, nil, false, Unleased)
+	f(9, &Share{Allowance: 9, Elsewhere: 90}, false, Unleased)
+	f(9, &Share{Allowance: 9, Elsewhere: 91}, false, OverQuota)
+	f(9, &Share{Allowance: 9, Elsewhere: 90}, true, Exhausted)
+	f(9, &Share{Allowance: 10, Elsewhere: 90}, true, Unleased)
+	f(9, nil, true, Exhausted)
+	plan.MonthlyUnits = 0
+	f(0, nil, true, Granted)
+
+	plan.MonthlyUnits = 100
+	b, k := one(t, plan, 50)
+	k.Cell.SetShare(&Share{Month: testMonth, Elsewhere: 30, Reserved: 4})
+	ticket := b.Admit(k, testMonth.Start().UnixNano())
+	b.Reserve(&ticket, 10)
+	if q := ticket.Quota(); q.Left != 60 || q.Reserved != 4 {
+		t.Errorf("%+v; want 60 left and 4 reserved", q)
+	}
+	k.Cell.SetShare(&Share{Month: testMonth - 2, Elsewhere: 30})
+	if q := ticket.Quota(); q.Left != 90 {
+		t.Errorf("with a share of another month %+v; want 90 left", q)
+	}
+}
+
+// A reservation that has read a lease takes nothing of a smaller one that was opened
+// after the first was given back.
+func TestALeaseThatWasGivenBackGrantsNothing(t *testing.T) {
+	_, k := one(t, Plan{ID: "p", MonthlyUnits: 1000}, 100)
+	s := k.Cell.slot(testMonth)
+	read := s.word.Load()
+	k.Cell.Shut(testMonth)
+	k.Cell.Open(testMonth, 3)
+	if s.word.CompareAndSwap(read, read+10) {
+		t.Error("10 units of a lease of 3 were taken")
+	}
+}
