@@ -105,14 +105,14 @@ func TestANodeThatComesBack(t *testing.T) {
 	n.id = 137
 	c.mine(swapped(1))
 	l.f.sources[0].checked.Store(0)
-	from := l.clock.now
+	from := l.clock.read()
 	for range 20 {
 		if err := l.next(); err == nil || !strings.Contains(err.Error(), "chain 137; want 1") {
 			t.Fatal(err)
 		}
 	}
 
-	if waited := l.clock.now.Sub(from); waited < 2*time.Minute || waited > 5*time.Minute {
+	if waited := l.clock.read().Sub(from); waited < 2*time.Minute || waited > 5*time.Minute {
 		t.Errorf("20 failures took %s", waited)
 	}
 
@@ -168,10 +168,10 @@ func TestRequestsPerSecond(t *testing.T) {
 	c := busy(600)
 	n := newNode(t, c)
 	l := follow(t, func(c *Config) { c.Endpoints[0].RequestsPerSecond = 4 }, n)
-	from := l.clock.now
+	from := l.clock.read()
 	l.to(c, 60)
 	sent := float64(l.f.Status().Requests)
-	if rate := sent / l.clock.now.Sub(from).Seconds(); rate > 4.2 || rate < 2 {
+	if rate := sent / l.clock.read().Sub(from).Seconds(); rate > 4.2 || rate < 2 {
 		t.Errorf("%.1f requests a second", rate)
 	}
 }
@@ -392,7 +392,8 @@ func TestMaxHeadAge(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 
-	l.clock.now, l.f.due = time.Unix(c.head().time+30, 0), time.Time{}
+	l.clock.advance(time.Unix(c.head().time+30, 0).Sub(l.clock.read()))
+	l.f.due = time.Time{}
 	l.to(c, 2)
 }
 

@@ -22,9 +22,22 @@ type virtual struct {
 	slept time.Duration
 }
 
+// read and advance may be called while the feed reads the clock.
+func (v *virtual) read() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.now
+}
+
+func (v *virtual) advance(d time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.now = v.now.Add(d)
+}
+
 func (v *virtual) clock() endpoint.Clock {
 	return endpoint.Clock{
-		Now: func() time.Time { v.mu.Lock(); defer v.mu.Unlock(); return v.now },
+		Now: v.read,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			v.mu.Lock()
 			defer v.mu.Unlock()
@@ -269,9 +282,9 @@ func TestAShorterChainIsBelievedLater(t *testing.T) {
 	}
 
 	c.cut(3)
-	from := l.clock.now
+	from := l.clock.read()
 	l.to(c, 30)
-	if waited := l.clock.now.Sub(from); waited < believeShorter || l.reverts != 1 {
+	if waited := l.clock.read().Sub(from); waited < believeShorter || l.reverts != 1 {
 		t.Errorf("believed after %s, %d reverts", waited, l.reverts)
 	}
 
@@ -284,9 +297,9 @@ func TestAShorterChainIsBelievedLater(t *testing.T) {
 
 	c.mine()
 	c.mine(swapped(9))
-	from = l.clock.now
+	from = l.clock.read()
 	l.to(c, 5)
-	if waited := l.clock.now.Sub(from); waited > 5*time.Second {
+	if waited := l.clock.read().Sub(from); waited > 5*time.Second {
 		t.Errorf("believed after %s", waited)
 	}
 }

@@ -30,13 +30,13 @@ func TestAHeadTooHigh(t *testing.T) {
 
 	l := follow(t, nil, liar, honest)
 	l.to(c, 40)
-	from := l.clock.now
+	from := l.clock.read()
 	for range 20 {
 		c.mine(swapped(1))
 		l.to(c, 4)
 	}
 
-	if took := l.clock.now.Sub(from); took > 60*time.Second {
+	if took := l.clock.read().Sub(from); took > 60*time.Second {
 		t.Errorf("20 blocks took %s", took)
 	}
 
@@ -177,7 +177,7 @@ func TestShortRangesAreReadAgain(t *testing.T) {
 	}
 
 	c.mine(swapped(1))
-	l.clock.now = l.clock.now.Add(firstAgain)
+	l.clock.advance(firstAgain)
 	l.to(c, 60)
 	if got := l.f.Status().ShortAnswers; got != 1 || l.reverts != 1 {
 		t.Errorf("%d short answers, %d reverts", got, l.reverts)

@@ -179,7 +179,7 @@ func TestSourcesThatRest(t *testing.T) {
 	f("head", Live)
 	rest("head", 10*time.Second)
 	f("head", Live)
-	l.clock.now = l.clock.now.Add(45 * time.Second)
+	l.clock.advance(45 * time.Second)
 	f("range spare", Backfill)
 }
 
@@ -202,7 +202,7 @@ func TestDoubtsInARow(t *testing.T) {
 	}
 	shorter := func(wait time.Duration, want int) {
 		t.Helper()
-		l.clock.now = l.clock.now.Add(wait)
+		l.clock.advance(wait)
 		f(17, ours, want, "")
 	}
 
@@ -348,10 +348,10 @@ func TestProbes(t *testing.T) {
 	l := follow(t, nil, n)
 	l.f.highestHead = 1000
 	s := l.f.sources[0]
-	s.sawHead(990, l.clock.now)
+	s.sawHead(990, l.clock.read())
 	f := func(wait time.Duration, calls int) {
 		t.Helper()
-		l.clock.now = l.clock.now.Add(wait)
+		l.clock.advance(wait)
 		l.f.probeBackends(t.Context())
 		if asked != calls || s.lows.get() != 900 || s.head.Load() != 1000 {
 			t.Errorf("after %d calls the lowest head is %d, the source's %d; want 900 and 1000 of %d",
@@ -412,7 +412,7 @@ func TestReadAheadIsGivenUp(t *testing.T) {
 		return nil
 	}
 	n.mu.Unlock()
-	_ = l.clock.clock().Sleep(t.Context(), probeEvery) // others read the clock meanwhile
+	l.clock.advance(probeEvery)
 	if next() != nil || second.ctx.Err() == nil {
 		t.Error("beyond the head of a backend ranges are still read ahead")
 	}

@@ -465,7 +465,7 @@ func TestGatheredReadings(t *testing.T) {
 	}
 	again := func(want bool) {
 		t.Helper()
-		l.clock.now = l.clock.now.Add(firstAgain)
+		l.clock.advance(firstAgain)
 		if on := l.f.readAgain(t.Context(), l.anchors()); on != 0 || l.f.recheck[0].last != want {
 			t.Errorf("anchor %d, read again %v; want 0, %v", on, l.f.recheck[0].last, want)
 		}

@@ -51,7 +51,7 @@ func TestMissingTokensAreReadAgain(t *testing.T) {
 	// longer.
 	for i, pause := range []time.Duration{firstReread, 10 * firstReread, firstReread} {
 		asked := n.calls["eth_call"]
-		l.clock.now = l.clock.now.Add(pause)
+		l.clock.advance(pause)
 		c.mine(swapped(1))
 		l.to(c, 5)
 		if again := n.calls["eth_call"] > asked; again != (i < 2) {
@@ -60,7 +60,7 @@ func TestMissingTokensAreReadAgain(t *testing.T) {
 	}
 
 	answer = number(8).String()
-	l.clock.now = l.clock.now.Add(lastReread)
+	l.clock.advance(lastReread)
 	c.mine(swapped(1))
 	l.to(c, 5)
 	if meta, times := l.told(); meta.BadDecimals || meta.Decimals != 8 || times != 2 {
@@ -78,7 +78,7 @@ func TestMissingTokensOfALedger(t *testing.T) {
 	l.to(c, 5)
 
 	l.missing = nil
-	l.clock.now = l.clock.now.Add(firstReread)
+	l.clock.advance(firstReread)
 	c.mine(swapped(1))
 	l.to(c, 5)
 	if meta, times := l.told(); meta.Decimals != 8 || times != 1 {
@@ -92,7 +92,7 @@ func TestTokensWaitForNodes(t *testing.T) {
 	n := newNode(t, c)
 	c.mine(created(token))
 	l := follow(t, nil, n)
-	until := l.clock.now.Add(138 * time.Second)
+	until := l.clock.read().Add(138 * time.Second)
 	n.callsAnswer(func() any {
 		if l.f.cfg.Clock.Now().Before(until) {
 			return fail(-32000, "upstream is gone")
@@ -104,7 +104,7 @@ func TestTokensWaitForNodes(t *testing.T) {
 	if meta, times := l.told(); meta.BadDecimals || meta.Decimals != 6 || times != 1 {
 		t.Errorf("told %s, %d times", show(meta), times)
 	}
-	if l.clock.now.Before(until) {
+	if l.clock.read().Before(until) {
 		t.Error("the chain went on while no node answered")
 	}
 }
@@ -182,7 +182,7 @@ func TestTokensThatNoNodeReads(t *testing.T) {
 		t.Errorf("told %s, %d times", show(meta), times)
 	}
 
-	l.clock.now = l.clock.now.Add(firstReread)
+	l.clock.advance(firstReread)
 	c.mine(swapped(1))
 	l.to(c, 5)
 	if s := l.f.Status(); !strings.Contains(s.LastError, "cannot read missing tokens: ") {

@@ -22,9 +22,9 @@ func TestOneWarningThenACount(t *testing.T) {
 	l.to(c, 10)
 
 	n.status = 503
-	from := l.clock.now
+	from := l.clock.read()
 	failures := 0
-	for ; l.clock.now.Sub(from) < warnAgain-30*time.Second; failures++ {
+	for ; l.clock.read().Sub(from) < warnAgain-30*time.Second; failures++ {
 		if err := l.next(); err == nil {
 			t.Fatal("a node that is down was read")
 		}
@@ -38,12 +38,12 @@ func TestOneWarningThenACount(t *testing.T) {
 		_ = l.next()
 	}
 	if got := count("a node goes on failing"); got != 1 || count("a node failed") != 1 {
-		t.Errorf("%d counts after %s; want one", got, l.clock.now.Sub(from))
+		t.Errorf("%d counts after %s; want one", got, l.clock.read().Sub(from))
 	}
 	n.status = 0
 	c.mine(swapped(1))
 	l.to(c, 40)
-	l.clock.now = l.clock.now.Add(warnAgain)
+	l.clock.advance(warnAgain)
 	c.mine(swapped(1))
 	l.to(c, 40)
 	if count("a node answers again") != 1 {
