@@ -113,7 +113,7 @@ func TestServersThatMayLoseCutsAreRefused(t *testing.T) {
 func TestNoServers(t *testing.T) {
 	s := newServers(t, 1, false)
 	cfg := s.config("a")
-	b := s.member("b", true)
+	b := s.member("b", false)
 	ends(t, b)
 	s.All[0].Shutdown()
 	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), cfg.Servers[0]) {
