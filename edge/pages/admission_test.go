@@ -441,7 +441,9 @@ func TestAdmissionBurst(t *testing.T) {
 		f("the next one", 2*all, all)
 
 		overload()
+		a.mu.Lock()
 		waiting := len(a.waiting)
+		a.mu.Unlock()
 		if want := int(limit / longWork); waiting != want {
 			t.Errorf("%d works wait in an overload; want %d", waiting, want)
 		}
