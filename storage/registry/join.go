@@ -107,23 +107,19 @@ func putNewer(store *storage.Accounts, content *storage.AccountsContent, changes
 	for i := range content.Keys {
 		revoked[content.Keys[i].ID] = content.Keys[i].RevokedAt != 0
 	}
-	var records []storage.AccountRecord
-	var keys []storage.KeyRecord
-	for i := range changes {
-		switch c := &changes[i]; {
+
+	var newer []Change
+	for _, c := range changes {
+		switch {
 		case c.Account != nil && !slices.Contains(content.Accounts, *c.Account):
-			records = append(records, *c.Account)
+			newer = append(newer, c)
 		case c.Key != nil:
 			if was, known := revoked[c.Key.ID]; !known || c.Key.RevokedAt != 0 && !was {
-				keys = append(keys, *c.Key)
+				newer = append(newer, c)
 			}
 		}
 	}
-
-	if len(records)+len(keys) == 0 {
-		return nil
-	}
-	return store.Put(records, keys)
+	return putChanges(store, newer)
 }
 
 // found shares what a node has as the first. parts are what an earlier attempt has

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,8 +171,17 @@ func (r *Registry) addAccount(record storage.AccountRecord) *account {
 			r.termsOf(record.Plan, record.Suspended)),
 	}
 	r.accounts[record.Name] = at
-	r.ordered = append(r.ordered, at)
+	// Other nodes of a cluster may tell of a newer account first.
+	i, _ := r.findID(record.ID)
+	r.ordered = slices.Insert(r.ordered, i, at)
 	return at
+}
+
+// findID returns the place of an account among the ordered ones.
+func (r *Registry) findID(id uint64) (i int, found bool) {
+	return slices.BinarySearchFunc(r.ordered, id, func(at *account, id uint64) int {
+		return cmp.Compare(at.record.ID, id)
+	})
 }
 
 func (r *Registry) termsOf(plan string, suspended bool) *accounts.Terms {

@@ -20,13 +20,18 @@ var testStart = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 // openRegistry opens a registry on a file system in memory.
 func openRegistry(t *testing.T, fs *vfs.MemFS, plans []accounts.Plan) (*Registry, error) {
 	t.Helper()
+	return Open(openStore(t, fs), plans, testStart)
+}
+
+func openStore(t *testing.T, fs *vfs.MemFS) *storage.Accounts {
+	t.Helper()
 	store, err := storage.OpenAccounts("accounts", storage.AccountsOptions{
 		FS: fs, Logger: slog.New(slog.DiscardHandler), Exit: func() { panic("store ended the process") },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(store, plans, testStart)
+	return store
 }
 
 func newRegistry(t *testing.T, fs *vfs.MemFS) *Registry {

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
@@ -26,6 +27,17 @@ func (c *Change) Name() string {
 		return fmt.Sprint("key.", c.Key.ID)
 	}
 	return "plans"
+}
+
+// rank orders changes so that what a record names comes before it.
+func (c *Change) rank() int {
+	switch {
+	case c.Plans != nil:
+		return 0
+	case c.Account != nil:
+		return 1
+	}
+	return 2
 }
 
 // Sharing orders the changes of all nodes of a cluster.
@@ -132,7 +144,7 @@ func inOrder[T any](r *Registry, change func() (T, error)) (T, error) {
 // write makes a change durable: for all nodes first, if there are others, then here.
 func (r *Registry) write(c Change) error {
 	if r.shared.with == nil {
-		return r.put([]Change{c})
+		return putChanges(r.store, []Change{c})
 	}
 	number, err := r.shared.with.Publish(c, r.shared.last)
 	if err != nil {
@@ -140,15 +152,15 @@ func (r *Registry) write(c Change) error {
 	}
 
 	// If this fails, the change is taken from the other nodes: last and numbers stay.
-	if err := r.put([]Change{c}); err != nil {
+	if err := putChanges(r.store, []Change{c}); err != nil {
 		return fmt.Errorf("the change is made for all nodes, and this one will follow: %w", err)
 	}
 	r.shared.last, r.shared.numbers[c.Name()] = number, number
 	return nil
 }
 
-// put writes changes to the store.
-func (r *Registry) put(changes []Change) error {
+// putChanges writes accounts and keys to a store.
+func putChanges(store *storage.Accounts, changes []Change) error {
 	var records []storage.AccountRecord
 	var keys []storage.KeyRecord
 	for i := range changes {
@@ -163,7 +175,7 @@ func (r *Registry) put(changes []Change) error {
 	if len(records)+len(keys) == 0 {
 		return nil
 	}
-	return r.store.Put(records, keys)
+	return store.Put(records, keys)
 }
 
 // catchUp takes all changes of other nodes.
@@ -189,16 +201,13 @@ func (r *Registry) apply(changes []Change) error {
 			fresh = append(fresh, c)
 		}
 	}
-	if err := r.put(r.different(fresh)); err != nil {
+	if err := putChanges(r.store, r.different(fresh)); err != nil {
 		return err
 	}
 
-	// Plans come first: an account may have one that is new.
-	for i := range fresh {
-		if fresh[i].Plans != nil {
-			r.takePlans(fresh[i].Plans)
-		}
-	}
+	// A record may be older than what it names: a plan comes before the accounts that
+	// have it, and an account before its keys.
+	slices.SortStableFunc(fresh, func(a, b Change) int { return a.rank() - b.rank() })
 	for i := range fresh {
 		if err := r.take(&fresh[i]); err != nil {
 			return err
@@ -235,6 +244,9 @@ func (r *Registry) different(changes []Change) (list []Change) {
 // take puts a change that is in the store into registry and book.
 func (r *Registry) take(c *Change) error {
 	switch {
+	case c.Plans != nil:
+		r.takePlans(c.Plans)
+
 	case c.Account != nil:
 		if r.terms[c.Account.Plan] == nil {
 			return fmt.Errorf("account %s has the plan %s, which the cluster does not have",
@@ -280,10 +292,8 @@ func (r *Registry) takePlans(plans []accounts.Plan) {
 }
 
 func (r *Registry) accountByID(id uint64) *account {
-	for _, at := range r.ordered {
-		if at.record.ID == id {
-			return at
-		}
+	if i, found := r.findID(id); found {
+		return r.ordered[i]
 	}
 	return nil
 }
