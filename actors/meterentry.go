@@ -79,8 +79,8 @@ func (m *Meter) beginMonth(e *entry, month accounts.Month) error {
 
 // renewLease returns the new lease of an active account: its headroom ahead of the
 // units spent, but not above the quota, and in a cluster not above what this node has of
-// it. If units were given back, it may be lower than
-// before. Then the cell is lowered at once, before the store.
+// it. If units were given back, it may be lower than before. Then the cell is lowered at
+// once, before the store.
 func (m *Meter) renewLease(e *entry, month accounts.Month) int64 {
 	c := e.cell
 	t, _ := c.Tally(month)

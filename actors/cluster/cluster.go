@@ -227,6 +227,14 @@ func (c *Cluster) whileStarting(
 	}
 }
 
+// Pause waits, unless ctx ends before.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // passes reports whether servers answer so while they start or elect a leader.
 func passes(err *jetstream.APIError) bool { return err.Code >= 500 }
 

@@ -15,8 +15,10 @@
 // cut in the stream when it starts again. No clock and no lease is part of this.
 //
 // Every cut has the hash of the one before it. A follower refuses a gap, another hash,
-// and what it cannot read. It then drops what it has of the chain and takes it from the
-// stream again; until then the chain is not available on that node.
+// and what it cannot read. It then takes the chain from a snapshot (snapshot.go,
+// objects.go), which is checked as a whole before it replaces anything; until then the
+// node shows the generation that it has, or has no such chain. The stream keeps the cuts
+// after the older one of two snapshots (prune.go).
 //
 // # Leadership
 //

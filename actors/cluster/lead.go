@@ -43,10 +43,7 @@ func (ch *Chain) Resign() {
 func (ch *Chain) campaign(ctx context.Context) {
 	for ctx.Err() == nil {
 		ch.campaignOnce(ctx)
-		select {
-		case <-ctx.Done():
-		case <-time.After(leadEvery):
-		}
+		Pause(ctx, leadEvery)
 	}
 
 	ch.lead.ready.Store(false)

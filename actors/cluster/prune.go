@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -62,8 +61,7 @@ const purgeTimeout = 30 * time.Second
 
 // deleteSnapshot deletes what an object is first, so that nobody begins to read it.
 func (c *Cluster) deleteSnapshot(ctx context.Context, s *Snapshot) error {
-	info := infoSubjects + base64.URLEncoding.EncodeToString([]byte(s.name))
-	if err := c.purgeObjects(ctx, info); err != nil {
+	if err := c.purgeObjects(ctx, infoSubject(s.name)); err != nil {
 		return err
 	}
 	return c.purgeObjects(ctx, chunkSubjects+s.nuid)

@@ -140,7 +140,7 @@ func (d *Directory) Follow(ctx context.Context, apply func([]registry.Change) er
 			if !failed {
 				d.log.Warn("cannot follow the shared accounts; this node works on what it knows", "error", err)
 			}
-			pause(ctx, time.Second)
+			cluster.Pause(ctx, time.Second)
 		case failed:
 			d.log.Info("following the shared accounts again")
 		}
@@ -183,11 +183,4 @@ func (d *Directory) watchOnce(ctx context.Context, apply func([]registry.Change)
 		}
 	}
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"tidemark/actors/cluster"
 	"tidemark/storage/accounts"
 )
 
@@ -34,11 +35,11 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 			return
 		case errors.Is(err, errConflict):
 			l.metrics.conflicts.Inc()
-			pause(ctx, time.Duration(rand.Int64N(int64(conflictPause))))
+			cluster.Pause(ctx, time.Duration(rand.Int64N(int64(conflictPause))))
 		case ctx.Err() == nil:
 			l.metrics.failures.Inc()
 			l.setCutOff(true)
-			pause(ctx, outagePause)
+			cluster.Pause(ctx, outagePause)
 		}
 
 		if ctx.Err() != nil {
@@ -208,11 +209,4 @@ func (l *Ledger) Elsewhere(account uint64, m accounts.Month) (*accounts.Share, e
 		}
 	}
 	return (&session{month: m}).share(r, l.bucket.Node), nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

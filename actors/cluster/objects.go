@@ -128,6 +128,11 @@ func (c *Cluster) forgetChunks(ctx context.Context, nuid string) {
 	}
 }
 
+// infoSubject has what the object of a name is.
+func infoSubject(name string) string {
+	return infoSubjects + base64.URLEncoding.EncodeToString([]byte(name))
+}
+
 // putInfo stores what an object is. From then on it is there.
 func (c *Cluster) putInfo(ctx context.Context, info *jetstream.ObjectInfo) error {
 	data, err := json.Marshal(info)
@@ -135,7 +140,7 @@ func (c *Cluster) putInfo(ctx context.Context, info *jetstream.ObjectInfo) error
 		return err
 	}
 
-	m := nats.NewMsg(infoSubjects + base64.URLEncoding.EncodeToString([]byte(info.Name)))
+	m := nats.NewMsg(infoSubject(info.Name))
 	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 	m.Data = data
 	_, err = c.publish(ctx, m, jetstream.WithMsgID(info.NUID), jetstream.WithExpectStream(snapshotsStream))
