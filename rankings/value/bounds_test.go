@@ -94,7 +94,7 @@ func TestBarredMarketsHaveNoSay(t *testing.T) {
 		bar(w, barred)
 		p := w.state().Prices.At(token)
 		mustNear(t, name, p.Usd, 4, 1e-9)
-		if p.Markets != 1 || p.OnlyPool != good || (p.ExitUsd > 300_000) != exit {
+		if p.Markets != 1 || p.OnlyPool != good || (p.ExitUsd > 200_000) != exit {
 			t.Errorf("%s: %+v", name, *p)
 		}
 	}
@@ -102,6 +102,11 @@ func TestBarredMarketsHaveNoSay(t *testing.T) {
 	f("without a median", true, func(w *world, pool uint32) {
 		*w.minutes.Mut(pool) = market.Minutes{}
 		w.closeAt(pool, testNow-60, 4.1)
+	})
+	f("without a median, as token 1", true, func(w *world, pool uint32) {
+		p := w.pools.Mut(pool)
+		p.Currency0, p.Currency1 = p.Currency1, p.Currency0
+		*w.minutes.Mut(pool) = market.Minutes{}
 	})
 	f("stale", true, func(w *world, pool uint32) { w.pools.Mut(pool).LastSwapAt = 1 })
 	f("young", true, func(w *world, pool uint32) { w.pools.Mut(pool).CreatedAt = testNow })
@@ -393,4 +398,27 @@ func TestDustHasNoExit(t *testing.T) {
 		t.Errorf("%+v", m.Figures)
 	}
 	mustNear(t, "V", m.UnderlyingValueUsd, 0.04, 1e-9)
+}
+
+// TestChecksShowNumbers: what stands against a threshold is a number or unknown, and
+// what is unknown does not meet it.
+func TestChecksShowNumbers(t *testing.T) {
+	f := func(have, shown float64, atLeastMet, atMostMet bool) {
+		t.Helper()
+		for _, c := range []struct {
+			Check
+			met bool
+		}{{atLeast("x", have, 5), atLeastMet}, {atMost("x", have, 5), atMostMet}} {
+			mustNear(t, "have", c.Have, shown, 0)
+			if c.Met != c.met || c.Name != "x" || c.Want != 5 {
+				t.Errorf("%g: %+v; want it met: %t", have, c.Check, c.met)
+			}
+		}
+	}
+
+	f(4, 4, false, true)
+	f(5, 5, true, true)
+	f(6, 6, true, false)
+	f(math.Inf(1), market.Unknown, false, false)
+	f(market.Unknown, market.Unknown, false, false)
 }

@@ -149,6 +149,7 @@ func TestExplanations(t *testing.T) {
 		w.poolFull(token, between, 2.1, 200_000)
 		w.pools.Mut(w.poolFull(token, unused, 2, 200_000)).LastSwapAt = 0
 	})
+	honest("without closes", func(w *world, _, pool, _ uint32) { *w.minutes.Mut(pool) = market.Minutes{} })
 	honest("the native currency held", func(w *world, _, pool, _ uint32) {
 		w.pass(1)
 		w.pools.Mut(0).Quarantined = true

@@ -62,6 +62,13 @@ func TestExplainsWhatCounts(t *testing.T) {
 	w.poolFull(beyond, w.usd, 1, 100_000)
 	w.poolFull(other, w.usd, 7, 100_000)
 	w.poolFull(w.eth, other, 300, 100_000)
+
+	// Tokens of no row, against a stable of which none of them is asked.
+	usdt, aside := w.token(7, 6), w.token(8, 18)
+	w.params.Stables = append(w.params.Stables, w.address(usdt))
+	w.poolFull(usdt, aside, 2, 100_000)
+	w.poolFull(other, usdt, 7, 100_000)
+	w.poolFull(usdt, beyond, 1, 100_000)
 	w.state()
 
 	f := func(want map[uint32]int, tokens ...uint32) {
@@ -79,8 +86,8 @@ func TestExplainsWhatCounts(t *testing.T) {
 	// native currency is always asked for, and so are the pools that it is in.
 	f(map[uint32]int{asked: 2, between: 3, other: 1}, asked)
 	f(map[uint32]int{asked: 2, between: 3, other: 1}, w.eth, asked)
-	f(map[uint32]int{asked: 2, between: 4, beyond: 2, other: 1}, between)
-	f(map[uint32]int{between: 1, other: 2}, other)
+	f(map[uint32]int{asked: 2, between: 4, beyond: 3, other: 1}, between)
+	f(map[uint32]int{between: 1, other: 3}, other)
 	f(map[uint32]int{asked: 1, between: 2, beyond: 1, other: 2}, w.usd)
 }
 

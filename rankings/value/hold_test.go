@@ -206,13 +206,21 @@ func TestHolders(t *testing.T) {
 	f("a sender in two ranges", 10, 0.5e21, 0.5e21, 9e21)
 	f("nobody has half", 50, 4e21, 3e21, 3e21)
 
-	w := newWorld()
-	_, pool := w.honest()
-	w.openWhole(pool, 1000)
-	w.pools.Mut(pool).Swaps = 49
-	if got := countOthers(w.state(), w.params.relaxed()); got[pool] != 0 {
-		t.Errorf("a pool that nobody trades was asked: %d", got[pool])
+	asked := func(name string, want uint8, change func(p *market.Pool, limits *Params)) {
+		t.Helper()
+		w := newWorld()
+		_, pool := w.honest()
+		limits := w.params.relaxed()
+		change(w.pools.Mut(pool), limits)
+		if got := countOthers(w.state(), limits)[pool]; got != want {
+			t.Errorf("%s: others have %d %%; want %d", name, got, want)
+		}
 	}
+	asked("swapped enough", 50, func(p *market.Pool, _ *Params) { p.Swaps = 50 })
+	asked("swapped too little", 0, func(p *market.Pool, _ *Params) { p.Swaps = 49 })
+	asked("old enough", 50, func(p *market.Pool, l *Params) { p.CreatedAt = testNow - l.LoneAge })
+	asked("too young", 0, func(p *market.Pool, l *Params) { p.CreatedAt = testNow - l.LoneAge + 1 })
+	asked("nobody asks", 0, func(_ *market.Pool, l *Params) { l.LoneHolder = 0 })
 }
 
 // TestLoneHolder: a market of one holder prices and corroborates nothing
@@ -347,6 +355,10 @@ func TestGraceBounds(t *testing.T) {
 	s := w.solverOf()
 	if got := s.heldNow(market.NoIndex, false); got != hour+1 {
 		t.Errorf("a market that was one is held since %d; want %d", got, hour+1)
+	}
+	s.p.HoldTime = 2 * testNow // a grace that began before there were chains
+	if got := s.heldNow(0, false); got != 0 || s.limitsOf(&market.Pool{}, 0) != s.p {
+		t.Errorf("what never was a market is held since %d", got)
 	}
 	s.p.HoldTime = 0
 	if got := s.heldNow(market.NoIndex, false); got != 0 {

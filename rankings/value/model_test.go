@@ -90,6 +90,14 @@ func TestPausesOfValue(t *testing.T) {
 	f("a ranker", strideViewed, ranker, 2) // tokens, pools
 	prices := func(st *market.State, w *world, pause func()) { Prices(st, &w.params, nil, pause) }
 	f("prices", strideLen, prices, pausedLoops)
+	between := func(st *market.State, w *world, pause func()) {
+		token := w.token(250, 18)
+		for i := uint32(1); i < w.pools.Len(); i++ {
+			w.pools.Mut(i).Currency1 = token
+		}
+		prices(w.state(), w, pause)
+	}
+	f("prices between tokens", strideLen, between, pausedLoops)
 }
 
 // pausedLoops are the loops of Prices over tokens or pools that pause: two that look for
