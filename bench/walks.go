@@ -109,6 +109,7 @@ func (w *walks) checkPage(a *process.Answer, l *tidemark.PositionList, generatio
 	if is := a.Header.Get("X-Generation"); page > 1 && is != generation {
 		return fmt.Errorf("it is of generation %s; its walk of %s", is, generation)
 	}
+
 	for i := range l.Positions {
 		p := &l.Positions[i]
 		id := fmt.Sprintf("%d/%s", p.ChainID, p.PositionID)
