@@ -128,7 +128,6 @@ func TestNothingAfterTheStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.drain()
-	m.tick()
 	if v := r.spend(k, 1, 1); v != accounts.Stalled {
 		t.Errorf("a request after the stop: %d; want Stalled", v)
 	}
