@@ -168,6 +168,8 @@ func TestSlowDrainShows(t *testing.T) {
 		takes = 0
 		m.drain()
 		f("after the next one", false)
+		time.Sleep(time.Minute)
+		f("and a minute later", false)
 
 		if err := r.store.Close(); err != nil {
 			t.Fatal(err)

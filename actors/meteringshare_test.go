@@ -85,6 +85,61 @@ func TestOthersAreToldWhatIsStored(t *testing.T) {
 	r.check()
 }
 
+// The others are told that an account is idle also where nothing of it is left to be
+// written: units that the node has and did not lease may be given back. After a restart
+// they are told what was stored before.
+func TestOthersAreToldOfIdleAccounts(t *testing.T) {
+	r, s := newShare(t, time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC))
+	small, open := r.account("small", "small"), r.account("open", "unlimited")
+	r.spend(small, 1000, 1000)
+	r.spend(open, 7, 7)
+	r.pass(testFlush)
+	r.jump(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	r.spend(small, 1000, 1000)
+	r.pass(testFlush)
+	s.told = nil
+	r.pass(time.Second)
+	want := []string{"small 2026-11: 1000 of 1000, idle true", "small 2026-12: 1000 of 1000, idle true"}
+	if !slices.Equal(s.told, want) {
+		t.Errorf("told %q; want %q", s.told, want)
+	}
+
+	r = r.crash(0)
+	s = &share{r: r, allowance: 1 << 40}
+	r.meter.Leases = s
+	r.reg.Book().Want(r.key("small").Cell)
+	r.drain()
+	if want := []string{"small 2026-12: 1000 of 1000, idle false"}; !slices.Equal(s.told, want) {
+		t.Errorf("after a restart told %q; want %q", s.told, want)
+	}
+}
+
+// A month is read from the store once, when the account is first active in it.
+func TestMonthIsReadOnce(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "unlimited")
+	read, month := 0, r.meter.store.month
+	r.meter.store.month = func(account uint64, m accounts.Month) (storage.AccountMonth, error) {
+		read++
+		return month(account, m)
+	}
+
+	for range 3 { // nothing is used, so nothing is written
+		r.reg.Book().Want(k.Cell)
+		r.pass(testFlush)
+	}
+	if read != 1 {
+		t.Errorf("the month was read %d times; want once", read)
+	}
+	r.jump(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	r.drain()
+	r.spend(k, 1, 1)
+	r.pass(3 * time.Second)
+	if read != 2 {
+		t.Errorf("two months were read %d times; want once each", read)
+	}
+}
+
 // A node spends what it has of a shared quota and no unit more. A request that needs more
 // waits until units have come, whatever is drained meanwhile.
 func TestSharedQuota(t *testing.T) {
