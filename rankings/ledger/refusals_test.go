@@ -348,6 +348,7 @@ func TestRefusedPositions(t *testing.T) {
 	f("mint or burn is without a change of liquidity, not one", transfer(market.Address{}, alice, 4))
 	f("mint or burn is without a change of liquidity, not one", transfer(alice, market.Address{}, 1))
 	f("burned liquidity is 1, not -1000000000", transfer(alice, market.Address{}, 1), moved(1))
+	f("burned liquidity is 0, not -1000000000", transfer(alice, market.Address{}, 1), moved(0))
 	f("liquidity left by a burn is 999999999, not 0", transfer(alice, market.Address{}, 1), moved(-1))
 	f("position is 3, not one that is not burned", withSalt(moved(1), 3))
 	f("position is 2, not one that was minted", withSalt(moved(1), 2))
