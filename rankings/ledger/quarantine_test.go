@@ -52,6 +52,17 @@ func TestQuarantinedPositions(t *testing.T) {
 		t.Fatalf("%d pools are quarantined, %v", len(q), err)
 	}
 
+	before := *l.Freeze().Pools.At(0)
+	for _, e := range []market.Event{
+		market.Donate{Pool: market.PoolID{1}, Amount0: clmath.U256{5}, Amount1: clmath.U256{6}},
+		market.ProtocolFeeUpdated{Pool: market.PoolID{1}, ProtocolFee: 7},
+		market.Swap{Pool: market.PoolID{1}, SqrtPriceX96: clmath.SqrtPriceAtTick(9), Tick: 9, Fee: 3000},
+	} {
+		if apply(t, l, strictSpan(l, e)); *l.Freeze().Pools.At(0) != before {
+			t.Errorf("after a %T the pool is %+v; it was %+v", e, *l.Freeze().Pools.At(0), before)
+		}
+	}
+
 	id := uint64(0)
 	change := func(lower, upper int32, delta clmath.I128) market.ModifyLiquidity {
 		return market.ModifyLiquidity{
