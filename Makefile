@@ -18,6 +18,14 @@ build: ## build ./tidemark
 run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
 	./tidemark serve
 
+NATS_SERVER := out/nats-server
+$(NATS_SERVER): go.mod
+	go build -o $@ github.com/nats-io/nats-server/v2
+
+CLUSTER ?= out/cluster
+cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer on this machine, until Ctrl-C
+	@exec $(abspath $(BINARY)) bench cluster --nats-server $(NATS_SERVER) --out $(CLUSTER) $(CLUSTER_FLAGS)
+
 test: ## the tests, under 3 minutes with a warm build cache
 	go test -timeout 170s ./...
 
