@@ -35,6 +35,7 @@ func TestSlot0(t *testing.T) {
 	if got := slot0(p); !bytes.Equal(got[:], want) {
 		t.Errorf("slot0 is %x; want %x", got, want)
 	}
+
 	p.Tick = 0x010203
 	copy(want[9:], []byte{1, 2, 3})
 	if got := slot0(p); !bytes.Equal(got[:], want) {
@@ -216,6 +217,7 @@ func TestTicksOf(t *testing.T) {
 			t.Errorf("a tick that is not there is found")
 		}
 	}
+
 	if found != 2 || st.NonNFT.Len() != 3 {
 		t.Errorf("%d of %d are found; want 2 of 3", found, st.NonNFT.Len())
 	}

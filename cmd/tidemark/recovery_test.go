@@ -22,6 +22,7 @@ func TestRestoreAdvice(t *testing.T) {
 	if got := restoreAdvice(data); got != none {
 		t.Errorf("without a backup: %s; want %s", got, none)
 	}
+
 	if err := os.Mkdir(saved, 0o700); err != nil {
 		t.Fatal(err)
 	}

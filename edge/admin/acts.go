@@ -26,6 +26,7 @@ var acts = map[string]string{
 // logAct logs what was done and to what. A key is named by its id.
 func (s *Server) logAct(pattern string, r *http.Request, answer any) {
 	message := acts[pattern]
+
 	switch v := answer.(type) {
 	case registry.AccountView:
 		s.Log.Info(message, "account", v.Name, "plan", v.Plan, "status", v.Status)

@@ -90,6 +90,7 @@ func TestFailedBackup(t *testing.T) {
 	o := &orders{err: errors.New("the disk is gone")}
 	c := newServer(t, &o.testControl).Config
 	c.Control = o
+
 	dir := filepath.Join(t.TempDir(), "saved")
 	if got := New(c).answer("POST", "/backup?dir="+dir); got != "500 {\"error\":\"the disk is gone\"}\n" {
 		t.Errorf("a failed backup is answered %s", got)

@@ -83,6 +83,7 @@ func TestPartIsOfItsMonth(t *testing.T) {
 		next := calendar.Next.Month
 		ticket.Key.Cell.Begin(next)
 		ticket.Key.Cell.Open(next, 100)
+
 		if err := g.ReservePart(ticket, late, 100); err != nil || ticket.Span.Month != next {
 			t.Errorf("a part in the next month: %v, of %s; want it of %s", err, ticket.Span.Month, next)
 		}
@@ -107,6 +108,7 @@ func TestWaitEndsWithAVerdict(t *testing.T) {
 			g.book.SetAlive(ticket.Now)
 			ticket.Key.Cell.Wake()
 		}()
+
 		began := time.Now()
 		if err := g.Reserve(ticket, 6); err != errLease || time.Since(began) != 0 {
 			t.Errorf("beyond the lease: %v after %s; want %v at once", err, time.Since(began), errLease)

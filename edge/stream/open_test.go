@@ -98,6 +98,7 @@ func TestCommentsOfOldNews(t *testing.T) {
 	first.text = nil
 	second := s.open("second", "positions=1-1", "")
 	second.text = nil
+
 	s.wait(20)
 	if got := first.names(t); got != ", generation 1:2,42161:1/0" {
 		t.Errorf("a stream from before gets %q; want a comment and the generation", got)

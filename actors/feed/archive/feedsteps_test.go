@@ -85,6 +85,7 @@ func TestArchivedFinal(t *testing.T) {
 	appendAll(t, a, spans)
 	f := NewFeed(a, nil)
 	defer f.Close()
+
 	if step := next(t, f, after(market.Head{Number: 99})); !step.Span.Final {
 		t.Error("a final span is not")
 	}
@@ -210,6 +211,7 @@ func TestHoleParts(t *testing.T) {
 		appendAll(t, a, spans[13:])
 		live := &nodes{spans: spans}
 		fd := NewFeed(a, live)
+
 		for second, want := range []int{1, 1, 2, 2, 3, 3, 3} {
 			atHead(t, fd, live)
 			if len(live.asked) != want {
@@ -239,6 +241,7 @@ func TestFeedCloses(t *testing.T) {
 	if err := f.Close(); !errors.Is(err, live.fail) || live.closed != 1 {
 		t.Errorf("Close = %v; the nodes were closed %d times", err, live.closed)
 	}
+
 	if err := NewFeed(a, nil).Close(); err != nil {
 		t.Error(err)
 	}

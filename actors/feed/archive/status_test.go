@@ -362,6 +362,7 @@ func TestCheckFails(t *testing.T) {
 	if err := os.Rename(a.active.path, a.active.path+".away"); err != nil {
 		t.Fatal(err)
 	}
+
 	if findings, err := a.Check(); err == nil {
 		t.Errorf("a file is gone, and the check says %q", findings)
 	}

@@ -131,6 +131,7 @@ func TestStreamOfPools(t *testing.T) {
 			got = append(got, e.Name+" "+e.End.Reason+e.ID)
 		}
 	}
+
 	if want := []string{"changed 0xa", "generation 1:2", "end key"}; !slices.Equal(got, want) {
 		t.Errorf("got %q; want %q", got, want)
 	}
@@ -245,6 +246,7 @@ func TestStreamGoesOnForLong(t *testing.T) {
 			}
 			return say(200, fmt.Sprintf("event: generation\nid: 1:%d/0\ndata: {}\n\n", asked))
 		})
+
 		events, failed := 0, error(nil)
 		for _, err := range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
 			if failed = err; err == nil {
