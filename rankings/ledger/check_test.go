@@ -362,8 +362,8 @@ func (d *damages) days() {
 	edit("more liquidity", func(x *market.PoolDay) { x.Liquidity.Lo++ })
 	edit("another fee growth 0", func(x *market.PoolDay) { x.FeeGrowthGlobal0X128[0]++ })
 	edit("another fee growth 1", func(x *market.PoolDay) { x.FeeGrowthGlobal1X128[0]++ })
-	edit("another amount 0", func(x *market.PoolDay) { x.Amount0[0]++ })
-	edit("another amount 1", func(x *market.PoolDay) { x.Amount1[0]++ })
+	edit("another amount 0", func(x *market.PoolDay) { x.Amount0[1]++ })
+	edit("another amount 1", func(x *market.PoolDay) { x.Amount1[1]++ })
 }
 
 func (d *damages) minutes() {
