@@ -25,8 +25,8 @@ var floors = [][]string{
 	{"rankings", "rankings/chart", "storage", "actors/feed/sim", "actors/feed/rpc", "actors/feed/archive"},
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
-	{"actors", "actors/cluster/directory", "actors/cluster/quota", "edge", "bench/corpus", "bench/cluster"},
-	{"bench/peers", "bench/oracle/backfill"},
+	{"actors", "actors/cluster/directory", "actors/cluster/quota", "edge", "bench/corpus"},
+	{"bench/peers", "bench/oracle/backfill", "bench/cluster"},
 	{"bench"},
 	{"cmd/tidemark", "cmd/tidemark/torture"},
 }
