@@ -83,10 +83,7 @@ func (ch *Chain) Tell(text []byte) {
 
 	header, err := json.Marshal(&said)
 	if err == nil {
-		m := nats.NewMsg(ch.beatSubject())
-		m.Header.Set(standingHeader, string(header))
-		m.Data = text
-		err = ch.c.nc.PublishMsg(m)
+		err = ch.c.Tell(ch.beatSubject(), standingHeader, string(header), text)
 	}
 	if err != nil && ch.ctx.Err() == nil {
 		ch.c.cfg.Log.Debug("cannot tell followers", "chain", ch.id, "error", err)

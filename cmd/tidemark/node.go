@@ -13,6 +13,7 @@ import (
 
 	"tidemark/actors"
 	"tidemark/actors/cluster"
+	"tidemark/actors/cluster/burst"
 	"tidemark/edge"
 	"tidemark/edge/admin"
 	"tidemark/edge/pages"
@@ -35,6 +36,7 @@ type node struct {
 
 	set      *metrics.Set
 	cluster  *cluster.Cluster // nil without one
+	bursts   *burst.Limits    // nil without one
 	store    *storage.Store
 	books    *storage.Accounts
 	registry *registry.Registry
@@ -227,6 +229,9 @@ func (n *node) startMetering() error {
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
 
+	if err := n.shareBursts(); err != nil {
+		return err
+	}
 	if err := n.shareQuotas(meter); err != nil {
 		return err
 	}
@@ -295,7 +300,7 @@ func (n *node) startServers() error {
 		n.background("certificate", n.certificate.watch)
 	}
 	n.showSharedPlans()
-	n.ready.board = &n.board
+	n.ready.board, n.ready.bursts = &n.board, n.bursts
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)
 	}

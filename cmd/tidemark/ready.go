@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"tidemark/actors/cluster/burst"
 	"tidemark/edge/admin"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -39,10 +40,11 @@ func (c *ReadyCmd) Run() error {
 }
 
 // readiness tells balancers and service managers whether a node should be sent
-// requests: every chain that is not offline has a published generation, and
-// the node has not been told to stop.
+// requests: every chain that is not offline has a published generation, it has its
+// part of burst limits, and the node has not been told to stop.
 type readiness struct {
 	board    *rankings.Board
+	bursts   *burst.Limits // nil without a cluster
 	chains   []market.ChainID
 	stopping atomic.Bool
 }
@@ -60,6 +62,9 @@ func (r *readiness) check() error {
 			continue
 		}
 		return fmt.Errorf("chain %d has no published generation yet", id)
+	}
+	if r.bursts != nil && !r.bursts.Ready() {
+		return errors.New("the node listens to the other nodes for its part of burst limits")
 	}
 	return nil
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"tidemark/actors"
+	"tidemark/actors/cluster/burst"
 	"tidemark/actors/cluster/directory"
 	"tidemark/actors/cluster/quota"
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 	"tidemark/storage/registry"
 )
@@ -51,6 +55,39 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 	n.registry.ReportUsage()
 	n.background("shared quotas", ledger.Run)
 	return nil
+}
+
+// nodesName is how many nodes the cluster had.
+const nodesName = "cluster.nodes"
+
+// shareBursts has the nodes of a cluster share burst limits.
+func (n *node) shareBursts() (err error) {
+	if n.cluster == nil {
+		return nil
+	}
+	known := int64(0)
+	for _, p := range n.store.Identity() {
+		if p.Name == nodesName {
+			if known, err = strconv.ParseInt(p.Value, 10, 32); err != nil {
+				n.log.Warn("the data does not say how many nodes the cluster had", "error", err)
+			}
+		}
+	}
+
+	n.bursts, err = burst.Open(n.cluster, burst.Config{
+		Book: n.registry.Book(), Clock: n.registry.Clock(), Known: known, Remember: n.rememberNodes,
+		Metrics: n.set, Log: n.log,
+	})
+	if err == nil {
+		n.background("shared burst limits", n.bursts.Run)
+	}
+	return err
+}
+
+// rememberNodes stores how many nodes the cluster has, for a start without the others.
+func (n *node) rememberNodes(nodes int64) error {
+	pairs := slices.DeleteFunc(n.store.Identity(), func(p storage.Pair) bool { return p.Name == nodesName })
+	return n.store.SetIdentity(append(pairs, storage.Pair{Name: nodesName, Value: strconv.FormatInt(nodes, 10)}))
 }
 
 // tellJoined says in the log whose accounts this node has now.

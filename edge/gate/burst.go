@@ -13,9 +13,13 @@ import (
 // errBurst is the 429 for a request that exceeds the burst limit.
 func errBurst(t *Ticket) *render.Error {
 	p := &t.Terms.Plan
+	among := ""
+	if n := t.Nodes(); n > 1 {
+		among = ", shared by " + strconv.FormatInt(n, 10) + " nodes"
+	}
 	return render.TooMany("too many requests: plan "+p.ID+" allows "+
 		strconv.FormatInt(p.RequestsPerSecond, 10)+" per second and bursts of up to "+
-		strconv.FormatInt(p.Burst, 10), time.Duration(t.Burst.RetryNs))
+		strconv.FormatInt(p.Burst, 10)+among, time.Duration(t.Burst.RetryNs))
 }
 
 // setLimitHeaders reports how much of the burst and monthly limits is left. An

@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"sync"
 
 	"tidemark/edge/query"
 	"tidemark/edge/render"
@@ -279,32 +278,27 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 		return Reply{Page: f.lastCopy.Page, AsOf: f.lastCopy.AsOf, Stale: true, Free: f.lastCopy.Free}
 	}
 
-	page := p.renderList(l, sc, f)
+	room := takeBuffer()
+	page := p.renderList(l, sc, f, room)
 	reply := Reply{Page: page, AsOf: oldestConfirmed(f.views), Free: page.free}
-	switch {
-	case f.fromSelection:
-		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
-	case !f.countPending:
-		page.key = string(sc.appendKey(nil, l.text))
-		p.cache.put(page)
+	if !f.fromSelection && (f.countPending || !p.cache.keeps(page)) {
+		reply.Buffer = room
+		return reply
 	}
+
+	page.Body = bytes.Clone(page.Body)
+	room.Release()
+	if f.fromSelection {
+		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
+		return reply
+	}
+	page.key = string(sc.appendKey(nil, l.text))
+	p.cache.put(page)
 	return reply
 }
 
-// scratch holds the buffers for rendering a page, which are reused.
-type scratch struct {
-	body    []byte
-	metrics value.Metrics
-	read    uint64 // keeps the reads of readAhead
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-// renderList renders the body of a page of a list.
-func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
-	room := scratches.Get().(*scratch)
-	defer scratches.Put(room)
-
+// renderList renders a page of a list, with its body in room.
+func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page {
 	dst := append(room.body[:0], `{"positions":[`...)
 	if l.listsPools() {
 		dst = append(room.body[:0], `{"pools":[`...)
@@ -329,7 +323,7 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 		p.metrics.partial.Inc()
 	}
 	return &Page{
-		Body: bytes.Clone(dst), free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
+		Body: dst, free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}
 }
 

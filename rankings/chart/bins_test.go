@@ -121,3 +121,23 @@ func checkBin(t *testing.T, st *market.State, b *Bin) {
 		t.Errorf("the bin from %d to %d is at %v; want %v", b.TickLower, b.TickUpper, b.Price, price)
 	}
 }
+
+// TestBinsWithoutDecimals: without the decimals of both tokens a bin has no price.
+func TestBinsWithoutDecimals(t *testing.T) {
+	for token := range uint32(2) {
+		st := ladder(3, 70)
+		var tokens market.Table[market.Token]
+		for i := range uint32(2) {
+			at := *st.Tokens.At(i)
+			at.BadDecimals = i == token
+			tokens.Append(at)
+		}
+		st.Tokens = tokens.Freeze()
+
+		for _, b := range Bins(st, 0) {
+			if market.Known(b.Price) || b.Liquidity.IsZero() || b.TickUpper-b.TickLower != 60 {
+				t.Errorf("token %d: %+v", token, b)
+			}
+		}
+	}
+}

@@ -79,9 +79,13 @@ type Book struct {
 	// they cannot be asked for units.
 	shared bool
 	cutOff atomic.Bool
+	// burst is the share of burst limits that accounts without one of their own have,
+	// packed; 0: this node is alone.
+	burst atomic.Uint64
 
 	dirtyCells atomic.Pointer[Cell]
 	dirtyKeys  atomic.Pointer[Key]
+	asking     atomic.Pointer[Cell]
 	wake       chan struct{}
 }
 

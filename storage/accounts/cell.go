@@ -24,6 +24,12 @@ type Cell struct {
 	// share is what the account has in a cluster, by parity of the month; nil: nothing is
 	// known, or the node is alone.
 	share [2]atomic.Pointer[Share]
+	// burst is the share of the burst limit in a cluster, packed; 0: that of the book. asked
+	// counts requests for tokens, and is only used in a cluster.
+	burst      atomic.Uint64
+	asked      atomic.Int64
+	asking     atomic.Bool // on the book's list of cells that asked
+	nextAsking *Cell       // in that list
 
 	ID        uint64
 	Name      string
@@ -57,34 +63,39 @@ type Burst struct {
 }
 
 // takeToken takes a token (GCRA). A refused request changes nothing. About 15 ns.
-func (c *Cell) takeToken(t *Terms, now int64) Burst {
+func (c *Cell) takeToken(t *Terms, s BurstShare, now int64) Burst {
 	if t.interval == 0 {
 		return Burst{}
 	}
 
+	interval, tolerance := t.pace(s)
 	for {
 		old := c.tat.Load()
 		early := max(old-now, 0)
-		ahead := early + t.interval
-		if ahead > t.tolerance {
-			return Burst{FullNs: early, RetryNs: ahead - t.tolerance}
+		ahead := early + interval
+		if ahead > tolerance {
+			return Burst{FullNs: early, RetryNs: ahead - tolerance}
 		}
 		if c.tat.CompareAndSwap(old, now+ahead) {
-			return Burst{Left: (t.tolerance - ahead) / t.interval, FullNs: ahead}
+			return Burst{Left: (tolerance - ahead) / interval, FullNs: ahead}
 		}
 	}
 }
 
 // putToken puts a token back into the bucket.
-func (c *Cell) putToken(t *Terms) { c.tat.Add(-t.interval) }
+func (c *Cell) putToken(t *Terms, s BurstShare) {
+	interval, _ := t.pace(s)
+	c.tat.Add(-interval)
+}
 
 // peekBurst returns the state of the bucket without taking a token.
-func (c *Cell) peekBurst(t *Terms, now int64) Burst {
+func (c *Cell) peekBurst(t *Terms, s BurstShare, now int64) Burst {
 	if t.interval == 0 {
 		return Burst{}
 	}
+	interval, tolerance := t.pace(s)
 	early := max(c.tat.Load()-now, 0)
-	return Burst{Left: max(t.tolerance-early, 0) / t.interval, FullNs: early}
+	return Burst{Left: max(tolerance-early, 0) / interval, FullNs: early}
 }
 
 // count adds usage of a route to the month, unless the slot has moved on to another

@@ -33,9 +33,10 @@
 // WhenFull says what happens to other requests.
 //
 // In a cluster a lease is also within the share of the quota that the node has taken
-// (Share). What other nodes have taken counts as used.
+// (Share). What other nodes have taken counts as used. Its part of a burst limit is a
+// number that the limiter reads atomically (BurstShare). A change of it makes no tokens.
 //
 // The package is pure: time is an argument, keys come from a reader, and it starts
 // no goroutines. Methods marked "writer" must be called by one goroutine at a time,
-// those marked "meter" by metering.
+// those marked "meter" by metering, and those marked "sharer" by what shares burst limits.
 package accounts

@@ -8,6 +8,8 @@ type Ticket struct {
 	Span  *Span // the month it is charged to
 	Now   int64 // quota clock at admission
 	Burst Burst
+	book  *Book
+	share BurstShare // of the burst limit
 	held  int64
 	free  bool // not charged, whatever the answer
 	// counted: the request is in the account's counts. A long answer is settled in
@@ -18,7 +20,10 @@ type Ticket struct {
 // Admit starts a request: it fixes the month and notes the use of the key.
 func (b *Book) Admit(k *Key, now int64) Ticket {
 	b.Touch(k, now)
-	return Ticket{Key: k, Terms: k.Cell.Terms(), Span: b.calendar.Load().At(now), Now: now}
+	return Ticket{
+		Key: k, Terms: k.Cell.Terms(), Span: b.calendar.Load().At(now), Now: now,
+		book: b, share: b.BurstOf(k.Cell),
+	}
 }
 
 // Renew brings a ticket to a later time: units that are reserved from now on are of
@@ -29,20 +34,26 @@ func (b *Book) Renew(t *Ticket, now int64) {
 
 // Take takes a burst token. It returns false if there is none; see Ticket.Burst.
 func (t *Ticket) Take() bool {
-	t.Burst = t.Key.Cell.takeToken(t.Terms, t.Now)
+	if t.share.Nodes > 0 && t.Terms.Paced() {
+		t.book.noteAsked(t.Key.Cell)
+	}
+	t.Burst = t.Key.Cell.takeToken(t.Terms, t.share, t.Now)
 	return t.Burst.RetryNs == 0
 }
 
 // PutBack gives back the token that Take took, for a request that was refused
 // before its work began.
 func (t *Ticket) PutBack() {
-	t.Key.Cell.putToken(t.Terms)
+	t.Key.Cell.putToken(t.Terms, t.share)
 	t.Look()
 }
 
+// Nodes returns how many nodes share the burst limit; 0: this one has it alone.
+func (t *Ticket) Nodes() int64 { return t.share.Nodes }
+
 // Look sets Burst without taking a token, for a request that is refused before
 // Take.
-func (t *Ticket) Look() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.Now) }
+func (t *Ticket) Look() { t.Burst = t.Key.Cell.peekBurst(t.Terms, t.share, t.Now) }
 
 // Reserve holds units before the request is processed. Only Granted holds any. An
 // account without a burst limit that used up its lease is Unleased, not Exhausted:

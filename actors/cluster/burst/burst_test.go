@@ -1,0 +1,187 @@
+package burst
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/cluster"
+	"tidemark/actors/cluster/natstest"
+	"tidemark/storage/accounts"
+)
+
+// session is a node with a book of one account, and clients that ask it.
+type session struct {
+	t      *testing.T
+	wire   *natstest.Proxy
+	limits *Limits
+	book   *accounts.Book
+	key    *accounts.Key
+	clock  accounts.Clock
+	took   *times
+	asks   atomic.Bool
+	work   sync.WaitGroup
+	cancel context.CancelFunc
+}
+
+// times are when requests were admitted, by any node.
+type times struct {
+	mu   sync.Mutex
+	list []time.Time
+}
+
+func startSession(t *testing.T, name string, servers *natstest.Servers, took *times) *session {
+	t.Helper()
+	s := &session{t: t, took: took, clock: accounts.NewClock(time.Now())}
+	s.wire = natstest.NewProxy(t, servers.URLs()[0])
+	joined, err := cluster.Open(t.Context(), cluster.Config{
+		Servers: []string{s.wire.URL()}, Name: name, Insecure: true, Metrics: metrics.NewSet(),
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	now := s.clock.At(time.Now())
+	s.book = accounts.NewBook(accounts.NewTurner(now, 0).Step(now, now))
+	s.key = &accounts.Key{
+		ID: 1, Prefix: "tm_srv_000000000", Cell: accounts.NewCell(1, "medium", 0, accounts.NewTerms(&medium, false)),
+	}
+	s.book.Add(s.key, 0, 0)
+	s.limits, err = Open(joined, Config{
+		Book: s.book, Clock: s.clock, Remember: func(int64) error { return nil },
+		Metrics: metrics.NewSet(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.work.Go(func() { s.limits.Run(ctx) })
+	s.work.Go(func() { s.ask(ctx) })
+	t.Cleanup(func() {
+		s.stop()
+		joined.Close()
+	})
+	return s
+}
+
+// ask asks for 300 requests a second while it is to.
+func (s *session) ask(ctx context.Context) {
+	for ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+		for range 3 {
+			if !s.asks.Load() {
+				continue
+			}
+			now := time.Now()
+			ticket := s.book.Admit(s.key, s.clock.At(now))
+
+			if ticket.Take() {
+				s.took.mu.Lock()
+				s.took.list = append(s.took.list, now)
+				s.took.mu.Unlock()
+			}
+		}
+	}
+}
+
+func (s *session) stop() {
+	s.asks.Store(false)
+	s.cancel()
+	s.work.Wait()
+}
+
+// parts waits until a node has so many hundredths of the limit of its account.
+func (s *session) parts(what string, within time.Duration, least, most int64) {
+	s.t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		got := s.book.BurstOf(s.key.Cell)
+		if hundredths := 100 * got.Parts / accounts.WholeLimit; hundredths >= least && hundredths <= most {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: a node has %+v after %s; want %d to %d hundredths", what, got, within, least, most)
+		}
+	}
+}
+
+// Nodes share a limit over NATS: one that is alone has all of it, a busy one has what the
+// others do not need, and one that is cut off, or stops, leaves the others theirs.
+func TestLimitsOverNATS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for nodes that are silent")
+	}
+	servers := natstest.Start(t, 1, false)
+	took := &times{}
+	a := startSession(t, "a", servers, took)
+	a.parts("alone", 10*time.Second, 100, 100)
+	b, c := startSession(t, "b", servers, took), startSession(t, "c", servers, took)
+	for _, s := range []*session{a, b, c} {
+		s.parts("of three", 10*time.Second, 33, 33)
+		if !s.limits.Ready() {
+			t.Error("a node with a part is not ready")
+		}
+	}
+
+	a.asks.Store(true)
+	a.parts("busy", 6*time.Second, 95, 100)
+	b.asks.Store(true)
+	b.parts("busy too", 6*time.Second, 45, 50)
+	a.asks.Store(false)
+	b.parts("busy alone", 6*time.Second, 95, 100)
+
+	b.wire.Cut()
+	a.asks.Store(true)
+	b.parts("cut off", 10*time.Second, 33, 33)
+	a.parts("beside a node that is cut off", 15*time.Second, 60, 67)
+	b.wire.Heal()
+	b.parts("healed", 15*time.Second, 45, 50)
+	b.stop()
+	a.parts("beside a node that has stopped", 6*time.Second, 95, 100)
+
+	a.stop()
+	c.stop()
+	allowed := int(float64(medium.Burst+10*medium.RequestsPerSecond) * 1.1)
+	for first, last := 0, 0; last < len(took.list); last++ {
+		for took.list[last].Sub(took.list[first]) > 10*time.Second {
+			first++
+		}
+		if n := last - first + 1; n > allowed {
+			t.Fatalf("%d requests were admitted in 10 s; cannot exceed %d", n, allowed)
+		}
+	}
+}
+
+// An announcement comes as it was sent, and one that is damaged is refused.
+func TestAnnouncement(t *testing.T) {
+	sent := &Announcement{
+		Node: "a", Process: "p", Number: 7, Nodes: 3, Rest: 11, Peers: []Heard{{"b", "q", 5, 3, 400}},
+		Accounts: []Claim{{1, 0, 0}, {1 << 40, 2500, accounts.WholeLimit}},
+	}
+	text, body := sent.encode()
+	if got, err := decodeAnnouncement(text, body); err != nil || !reflect.DeepEqual(got, sent) {
+		t.Errorf("%+v, %v; want %+v", got, err, sent)
+	}
+
+	f := func(text string, body []byte) {
+		t.Helper()
+		if got, err := decodeAnnouncement(text, body); err == nil {
+			t.Errorf("%q, %x is %+v", text, body, got)
+		}
+	}
+	f(text, body[:len(body)-1])
+	f(text, append(body, 1, 2))
+	f(text, []byte{1, 0, 0xff, 0xff, 0xff, 0x7f})
+	f("{", nil)
+	f(`{"Node": "a"}`, nil)
+	f(fmt.Sprintf(`{"Node": "a", "Nodes": 2, "Rest": %d}`, accounts.WholeLimit+1), nil)
+}
