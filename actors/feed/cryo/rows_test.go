@@ -266,7 +266,8 @@ func TestOneIsMissing(t *testing.T) {
 		x.blocks = x.blocks[:2]
 		x.logs = slices.DeleteFunc(x.logs, func(l logRow) bool { return l.Block > 110 })
 	})
-	f(func(x *fixture) { // nothing needs gas, so no transaction is looked at
+	f(func(x *fixture) { x.heads = append(x.heads, x.heads[7]) }) // the same row twice
+	f(func(x *fixture) {                                          // nothing needs gas, so no transaction is looked at
 		x.txs[0].Chain = 2
 		x.blocks = x.blocks[:1]
 		x.logs = slices.DeleteFunc(x.logs, func(l logRow) bool { return l.Block > 105 })
@@ -360,4 +361,35 @@ func TestSpansOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(t, "files cut otherwise", s.Each(t.Context(), take), "")
+}
+
+// A single block is enough; of a transaction without a price the gas is not known.
+func TestSingleBlock(t *testing.T) {
+	x := newFixture()
+	of := func(n uint32) bool { return n == 110 }
+	dir, c := t.TempDir(), config
+	c.Start = 110
+	const blocks = "__00000110_to_00000110"
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs"+blocks, only(x.logs, func(r logRow) bool { return of(r.Block) }))
+	writeRows(t, dir, ".ndjson", nil, "ethereum__blocks"+blocks, only(x.heads, func(r blockRow) bool { return of(r.Block) }))
+	for field, known := range map[string]bool{"7": true, "null": false} {
+		text := fmt.Sprintf(`{"transaction_hash":"%s","gas_used":21110,"gas_price":%s}`, x.blocks[1].Txs[0].Hash, field)
+		path := filepath.Join(dir, "ethereum__transactions"+blocks+".ndjson")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		s, err := Open(dir, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []market.Span
+		err = s.Each(t.Context(), func(span *market.Span) error {
+			got = append(got, *span)
+			return nil
+		})
+		if err != nil || len(got) != 1 || got[0].From != 110 || got[0].To != 110 || got[0].Blocks[0].Txs[0].GasKnown != known {
+			t.Errorf("a price of %s: %+v, %v; want one span, its gas known %t", field, got, err, known)
+		}
+	}
 }
