@@ -154,6 +154,11 @@ bench-quick: build ## the same on a small corpus, in about two minutes
 	  --pieces $(BENCH)/quick/pieces.txt --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
 
+CLUSTER_POSITIONS ?= 1000000
+bench-cluster: build $(NATS_SERVER) ## a follower beside its writer, and a cluster beside none, on CLUSTER_POSITIONS (1000000)
+	$(abspath $(BINARY)) bench corpus --positions $(CLUSTER_POSITIONS) --chains 1 --out $(BENCH)/cluster-corpus --reuse
+	$(abspath $(BINARY)) bench follow --nats-server $(NATS_SERVER) --corpus $(BENCH)/cluster-corpus
+
 bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQLite, beside a node
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse
 	cd bench/peers && go build -o ../../$(BENCH)/peers .

@@ -23,6 +23,7 @@ func cutShort(t *testing.T, s *Store, k kind) (count int) {
 		LowerBound: appendKind(nil, 1, k), UpperBound: appendKind(nil, 1, k+1),
 	})
 	must(err)
+
 	for ok := it.First(); ok; ok = it.Next() {
 		if value := it.Value(); len(value) > 0 {
 			must(s.db.Set(slices.Clone(it.Key()), value[:len(value)-1], pebble.Sync))

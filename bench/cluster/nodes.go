@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"tidemark/bench/balancer"
 	"tidemark/bench/process"
 	tidemark "tidemark/edge/client/go"
 )
@@ -33,8 +32,6 @@ const (
 	serverCount = 3
 	// startTimeout bounds the start of everything.
 	startTimeout = 3 * time.Minute
-	// answersTimeout is what answers that are under way get at the end.
-	answersTimeout = 2 * time.Second
 )
 
 // Cluster is a cluster that runs.
@@ -45,9 +42,8 @@ type Cluster struct {
 	Nodes   []*process.Node
 	Dir     string // absolute
 
-	on       *process.Cores
-	balancer *balancer.Balancer
-	served   chan error // of the balancer
+	on    *process.Cores
+	front *front
 }
 
 // Start starts a cluster: the servers, one node that writes, the others, and the
@@ -70,7 +66,7 @@ func Start(ctx context.Context, s *Settings) (c *Cluster, err error) {
 	if err != nil {
 		return c, errors.Join(err, listener.Close())
 	}
-	c.serve(listener)
+	c.front, c.URL = newFront(listener, c.Nodes), "http://"+listener.Addr().String()
 	c.Key, err = issueKey(ctx, filepath.Join(c.Dir, nodeName(0)))
 	return c, err
 }
@@ -159,18 +155,6 @@ func serves(c *tidemark.HealthChain) bool { return c.Status == "ok" && c.Generat
 
 func writes(c *tidemark.HealthChain) bool { return serves(c) && c.Role == "writer" }
 
-// serve starts the balancer.
-func (c *Cluster) serve(l net.Listener) {
-	var addresses []string
-	for _, n := range c.Nodes {
-		addresses = append(addresses, n.API)
-	}
-
-	c.URL, c.served = "http://"+l.Addr().String(), make(chan error, 1)
-	c.balancer = balancer.New(addresses)
-	go func() { c.served <- c.balancer.Serve(l) }()
-}
-
 var keyPattern = regexp.MustCompile(`tm_srv_[0-9A-Za-z]+`)
 
 // issueKey has a node issue a key of its first account. It is one of all nodes.
@@ -206,10 +190,8 @@ func (c *Cluster) Ended() (all []string) {
 
 // Stop ends everything in order: the balancer, the nodes, the servers.
 func (c *Cluster) Stop() (errs error) {
-	if c.balancer != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), answersTimeout)
-		defer cancel()
-		errs = errors.Join(c.balancer.Shutdown(ctx), <-c.served)
+	if c.front != nil {
+		errs = c.front.stop()
 	}
 
 	for _, n := range c.Nodes {

@@ -80,3 +80,23 @@ func writeCluster(w io.Writer, c *cluster.Cluster) {
 	fmt.Fprintf(w, "  data       %s\n\nAPI key of the account demo, shown this once: %s\n\n", c.Dir, c.Key)
 	fmt.Fprintf(w, "  curl -H \"KC-APIKey: %s\" \"%s/v1/positions?limit=1\"\n\nCtrl-C ends all of it.\n", c.Key, c.URL)
 }
+
+// BenchFollowCmd measures a cluster.
+type BenchFollowCmd struct {
+	NATSServer string        `help:"The program nats-server." required:"" type:"path" placeholder:"FILE"`
+	Corpus     string        `help:"Corpus of one chain." default:"./corpus" placeholder:"DIR"`
+	Refresh    time.Duration `help:"Time between refreshes." default:"5s"`
+	Refreshes  int           `help:"Refreshes that are measured of every node." default:"12"`
+	Rounds     int           `help:"Rounds in which pages take turns." default:"15"`
+	Length     time.Duration `help:"Length of one round." default:"500ms"`
+}
+
+// Run measures, and fails when a figure is not reached.
+func (b *BenchFollowCmd) Run() error {
+	ctx, stop := interruptContext()
+	defer stop()
+	return cluster.MeasureFigures(ctx, &cluster.FigureSettings{
+		NATSServer: b.NATSServer, Corpus: b.Corpus, Refreshes: b.Refreshes, Refresh: b.Refresh, Rounds: b.Rounds,
+		Length: b.Length, Out: os.Stdout, Progress: os.Stderr,
+	})
+}

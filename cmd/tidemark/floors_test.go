@@ -26,8 +26,8 @@ var floors = [][]string{
 	{"actors/chain", "actors/verify", "actors/feed/cryo", "storage/registry", "edge/query", "edge/render"},
 	{"edge/gate", "edge/pages", "edge/admin", "edge/stream", "actors/cluster"},
 	{"actors", "actors/cluster/directory", "actors/cluster/burst", "actors/cluster/quota", "edge"},
-	{"bench/corpus", "bench/cluster"},
-	{"bench/peers", "bench/oracle/backfill"},
+	{"bench/corpus"},
+	{"bench/peers", "bench/oracle/backfill", "bench/cluster"},
 	{"bench"},
 	{"cmd/tidemark", "cmd/tidemark/torture"},
 }

@@ -19,7 +19,6 @@ type listing struct {
 	*Question
 	page, limit, offset uint64
 	text                []byte // the canonical question
-	filter              []byte // the canonical question without page and limit
 	filtered            bool   // counts and selections of the filter are kept
 }
 
@@ -110,22 +109,30 @@ func (q *Question) appendList(dst []byte) []byte {
 }
 
 func newListing(q *Question, text []byte) *listing {
-	l := &listing{Question: q, text: text}
 	if q.listsPools() {
-		front := q.Pools
-		front.Page, front.Limit = 1, rankings.DefaultLimit
-		l.filter = query.AppendPools([]byte("pools?"), &front)
-		l.page, l.limit, l.offset = q.Pools.Page, q.Pools.Limit, q.Pools.Offset()
-		l.filtered = q.Pools.IsFiltered()
-		return l
+		asked := &q.Pools
+		return &listing{
+			Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
+			filtered: asked.IsFiltered(),
+		}
 	}
+	asked := &q.Positions
+	return &listing{
+		Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
+		filtered: asked.IsFiltered(),
+	}
+}
 
-	front := q.Positions
+// filter returns the canonical question without page and limit.
+func (l *listing) filter() []byte {
+	if l.listsPools() {
+		front := l.Pools
+		front.Page, front.Limit = 1, rankings.DefaultLimit
+		return query.AppendPools([]byte("pools?"), &front)
+	}
+	front := l.Positions
 	front.Page, front.Limit = 1, rankings.DefaultLimit
-	l.filter = query.AppendPositions([]byte("positions?"), &front)
-	l.page, l.limit, l.offset = q.Positions.Page, q.Positions.Limit, q.Positions.Offset()
-	l.filtered = q.Positions.IsFiltered()
-	return l
+	return query.AppendPositions([]byte("positions?"), &front)
 }
 
 // search prepares a search of the list in views.
@@ -157,12 +164,12 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	// Reuse what an earlier request found out about this filter. A count, for
 	// shallow pages, is of fixed generations; a selection may outlive them.
 	if l.filtered && shallow {
-		key = string(sc.appendKey(nil, l.filter))
+		key = string(sc.appendKey(nil, l.filter()))
 		if c, ok := p.jobs.findCount(key); ok {
 			return p.walkToPage(l, sc, c, nil)
 		}
 	} else if l.filtered {
-		key = string(sc.appendChainKey(nil, l.filter))
+		key = string(sc.appendChainKey(nil, l.filter()))
 		if sel, ok := p.jobs.findSelection(key); ok {
 			return p.selectPage(l, sc, sel)
 		}

@@ -117,7 +117,7 @@ func checkBin(t *testing.T, st *market.State, b *Bin) {
 		t.Errorf("the bin from %d to %d has the liquidity %v; want %v", b.TickLower, b.TickUpper, got, want)
 	}
 	price := math.Pow(1.0001, float64(b.TickLower+b.TickUpper)/2) * 1e12
-	if math.Abs(b.Price-price) > 1e-9*price {
+	if !(math.Abs(b.Price-price) <= 1e-9*price) {
 		t.Errorf("the bin from %d to %d is at %v; want %v", b.TickLower, b.TickUpper, b.Price, price)
 	}
 }

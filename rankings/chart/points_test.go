@@ -284,3 +284,15 @@ func TestOwedSince(t *testing.T) {
 	wrapped := *new(clmath.U256).Neg(&clmath.U256{0, 3})
 	f(clmath.U256{0, 2}, wrapped, 5)
 }
+
+// TestOnlyChange: the fee growth inside at a position's only change is that of its record.
+func TestOnlyChange(t *testing.T) {
+	_, _, kept := lived()
+	kept.History.findInside() // of nothing
+	kept.History.Add(did(market.Mint, 4, 1, 1000, 0, 0))
+	kept.History.findInside()
+	c := &kept.History.changes[0]
+	if !c.known || c.inside != [2]clmath.U256{{0, 100}, {0, 50}} {
+		t.Errorf("%+v", *c)
+	}
+}

@@ -206,3 +206,46 @@ func TestImpossibleEstimates(t *testing.T) {
 	})
 	f("quarantined", true, false, func(h *handmade, _ *Question) { h.pool.Quarantined = true })
 }
+
+// TestUnknownNow: an estimate whose fees have no price now says nothing of how they, or
+// the deposit's price, came about.
+func TestUnknownNow(t *testing.T) {
+	h := newHandmade()
+	h.prices.Mut(1).Usd = market.Unknown // which a rising price earns
+	q := &Question{TickLower: -100, TickUpper: 100, ValueUsd: 1000}
+	q.Quotes = [2]value.Quote{quotes(1)[0][0], {Usd: market.Unknown, OnlyPool: market.NoIndex}}
+	e, ok := passing(h, 0, 150, 1e38).Estimate(q)
+	if !ok || market.Known(e.FeesUsd) || e.OwnPrice || e.SplitFees || !e.SplitTime {
+		t.Errorf("%+v, %t", e, ok)
+	}
+}
+
+// TestAtRest: what happens at rest is below a tick if the pool's tick is, also where the
+// price stands on it.
+func TestAtRest(t *testing.T) {
+	root := clmath.SqrtPriceAtTick(60)
+	level := value.Float(&root)
+	p := passage{End: End{Tick: 59}, path: path{level, level, level, level}}
+	for tick, want := range map[int32]shares{59: {1, 1, 1}, 60: {}, 61: {}} {
+		if p.Tick = tick; p.below(60, level) != want {
+			t.Errorf("at tick %d: %+v; want %+v", tick, p.below(60, level), want)
+		}
+	}
+}
+
+// TestKeptTickBelow: of a tick that is kept the growth below it is what the contract
+// counted, as an integer and as a number, and nothing of it is split.
+func TestKeptTickBelow(t *testing.T) {
+	r := passing(newHandmade(), 150, 150, 1e30)
+	r.passages = append(r.passages, passing(newHandmade(), -150, 150, 1e30).passages...)
+	kept := &KeptTick{
+		Known: true, Then: [2]clmath.U256{{1}, {2}}, Now: [2]clmath.U256{{6}, {9}},
+	}
+	b := r.below(-60, kept)
+	if !b.exact || b.grown != [2]clmath.U256{{5}, {7}} || b.growth != [2]float64{5, 7} || b.splitFees || !b.splitTime {
+		t.Errorf("%+v", b)
+	}
+	if b := r.below(-60, &KeptTick{}); b.exact || !b.splitFees || b.growth[1] == 7 {
+		t.Errorf("of one that is not kept: %+v", b)
+	}
+}

@@ -147,6 +147,8 @@ func TestTimeline(t *testing.T) {
 	f("days of which one was quiet", Daily, today-3, &Records{Ends: []End{created, end(today-1, 41, 52, 50)}}, as,
 		interval{today - 3, 33, 44, 30, 40, 40, 0.1, 1}, interval{today - 2, 40, 40, 40, 40, 0, 0, 2},
 		interval{today - 1, 40, 52, 40, 50, 50, 0.1, 3}, running)
+	f("days need no hours", Daily, today-1, &Records{Ends: []End{end(today-1, 41, 52, 50)}},
+		func(h *handmade) { h.hoursFrom = 0 }, interval{today - 1, 41, 52, 41, 50, 50, 0.1, 1}, running)
 	f("led by an older day", Daily, today-2, &Records{Ends: []End{end(today-9, 30, 44, 40), end(today-1, 41, 52, 50)}}, as,
 		interval{today - 2, 40, 40, 40, 40, 0, 0, 1}, interval{today - 1, 40, 52, 40, 50, 50, 0.1, 2}, running)
 	f("with the price before them", Daily, today-1, &Records{Opening: 47, Ends: []End{end(today-1, 41, 52, 50)}}, as,

@@ -85,7 +85,7 @@ func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // leader of the stream. Another node writes within seconds. No generation has two
 // contents on any node, none that was shown is missing, and every store is sound.
 func TestClusterKills(t *testing.T) {
-	kills := share(t, 6, 100)
+	kills := share(t, 4, 100)
 	f := newFleet(t)
 	alone := &times{t: t, what: "another writes", within: takeoverWithin}
 	both := &times{t: t, what: "with the stream's leader", within: takeoverLeaderWithin}
@@ -253,7 +253,7 @@ func TestClusterPartitions(t *testing.T) {
 
 // TestClusterBehind measures how long after its writer a follower shows a generation.
 func TestClusterBehind(t *testing.T) {
-	count := share(t, 100, 1000)
+	count := share(t, 50, 1000)
 	f := newFleet(t)
 	before := f.newestShown()
 	x := &times{t: t, what: "measuring", within: time.Hour}
