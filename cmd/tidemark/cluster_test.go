@@ -163,3 +163,65 @@ func TestClusterOfTwo(t *testing.T) {
 		return now != "" && now != before
 	})
 }
+
+// A node that is started while its NATS servers are down serves what its data has, flagged
+// stale, writes nothing and changes no account. It joins when they are back. One that
+// has nothing of a cluster is refused.
+func TestStartWithoutServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts nodes")
+	}
+	servers := natstest.Start(t, 1, false)
+	t.Setenv("TIDEMARK_CLUSTER_NATS", servers.URLs()[0])
+	t.Setenv("TIDEMARK_CLUSTER_NAME", "a")
+	a := startInstance(t, "--insecure-cluster")
+	a.await("a generation", func() bool { return a.roleOf() == "writer" })
+	a.await("that it is ready", func() bool { return exec.Command("tidemark", "ready", "--data", a.dir).Run() == nil })
+	a.signal(syscall.SIGTERM)
+	a.cmd.Wait()
+	servers.Stop(0)
+
+	b := &instance{t: t, dir: a.dir, key: a.key}
+	b.serve("--insecure-cluster")
+	var before string
+	b.await("the generation that it had", func() bool {
+		_, before = b.generationOf(sharedPages[0])
+		return before != ""
+	})
+	b.await("that it is ready", func() bool { return exec.Command("tidemark", "ready", "--data", a.dir).Run() == nil })
+	for end := time.Now().Add(2 * startTimeout); ; time.Sleep(100 * time.Millisecond) {
+		body, now := b.generationOf(sharedPages[0])
+		if now != before {
+			t.Fatalf("without the servers there is generation %s after %s", now, before)
+		}
+		if strings.Contains(body, `"stale":true`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("without the servers no page is stale: %s", body)
+		}
+	}
+	if role := b.roleOf(); role != "follower" {
+		t.Errorf("without the servers the node is a %s", role)
+	}
+	out, err := exec.Command("tidemark", "accounts", "create", "late", "--plan", "free", "--data", b.dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "NATS servers") {
+		t.Errorf("without the servers an account was made: %v, %s", err, out)
+	}
+
+	said, err := exec.Command("tidemark", "serve", "--insecure-cluster", "--data", t.TempDir(),
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0").CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "at its first start") {
+		t.Errorf("a first start without the servers: %v, %s", err, said)
+	}
+
+	servers.Again(t, 0)
+	b.await("that it writes", func() bool { return b.roleOf() == "writer" })
+	b.await("the next generation", func() bool {
+		body, now := b.generationOf(sharedPages[0])
+		return now != "" && now != before && !strings.Contains(body, `"stale":true`)
+	})
+	if out, err := exec.Command("tidemark", "accounts", "create", "late", "--plan", "free", "--data", b.dir).CombinedOutput(); err != nil {
+		t.Errorf("after it has joined: %v, %s", err, out)
+	}
+}
