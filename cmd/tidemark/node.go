@@ -14,6 +14,7 @@ import (
 	"tidemark/actors"
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/burst"
+	"tidemark/actors/cluster/quota"
 	"tidemark/edge"
 	"tidemark/edge/admin"
 	"tidemark/edge/pages"
@@ -37,6 +38,7 @@ type node struct {
 	set     *metrics.Set
 	cluster *cluster.Cluster // nil without one
 	bursts  *burst.Limits    // nil without one
+	quotas  *quota.Ledger    // nil without one
 	// unreached is why this node was started without the others; nil: it was not.
 	unreached *cluster.Unreached
 	store     *storage.Store
@@ -326,7 +328,7 @@ func (n *node) startServers() error {
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
-		Ready: n.ready.check, Membership: n.membership(), Log: n.log,
+		Ready: n.ready.check, Membership: n.membership(), Sharing: n.sharing(), Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err

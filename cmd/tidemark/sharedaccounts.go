@@ -54,7 +54,7 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 		return err
 	}
 
-	meter.Leases = ledger
+	meter.Leases, n.quotas = ledger, ledger
 	n.registry.AddUsage(ledger.Elsewhere)
 	n.registry.ReportUsage()
 	n.background("shared quotas", ledger.Run)
