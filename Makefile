@@ -10,13 +10,21 @@ BINARY      ?= tidemark
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(MAKEFILE_LIST))
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./tidemark
 	$(BUILD) -o $(BINARY) ./cmd/tidemark
 
 run: build ## serve the simulated market on 127.0.0.1:8080, with data in ./data
 	./tidemark serve
+
+NATS_SERVER := out/nats-server
+$(NATS_SERVER): go.mod
+	go build -o $@ github.com/nats-io/nats-server/v2
+
+CLUSTER ?= out/cluster
+cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer on this machine, until Ctrl-C
+	@exec $(abspath $(BINARY)) bench cluster --nats-server $(NATS_SERVER) --out $(CLUSTER) $(CLUSTER_FLAGS)
 
 test: ## the tests, under 3 minutes with a warm build cache
 	go test -timeout 170s ./...
@@ -86,30 +94,41 @@ fuzz: ## every fuzz target for FUZZTIME (20s, or 500x for as many tries)
 	  done; \
 	done
 
-# The lines of the torture: a package, and a pattern of tests in it. To add a line, add a
+# The lines of the torture: a package, and which tests in it. To add a line, add a
 # package here and write a test that logs "figure: …" with what it counted, and fails if
 # anything was lost. TIDEMARK_TORTURE is full or quick: it picks the count; without it
 # the test runs a few rounds, as part of `make test`, or skips. The quick counts of all
 # lines together take at most 6 minutes on two cores.
 TORTURE := \
-  "./storage Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Missing|Gap" \
-  "./actors CrashPromises|PanicIsMended|MeteringActor" \
-  "./actors/cluster/directory RevocationActsEverywhere" \
-  "./actors/cluster/quota NeverPassed|Partition" \
-  "./edge RawCorpus|RawRequests|Generated|PanicReleases" \
-  "./edge/pages Collision|Admission|BusyDeepPage|LongCharts" \
-  "./cmd/tidemark/torture ."
-TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(TORTURE); do set -- $$line; \
-  TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v -run "$$2" $$1 > out/$(1).part 2>&1 \
+  "./storage -run=Crash|Kill|Flips|Failing|RolledBack|ALedgerGoesOn|Damage|SetAside|Missing|Gap" \
+  "./actors -run=CrashPromises|PanicIsMended|MeteringActor" \
+  "./edge -run=RawCorpus|RawRequests|Generated|PanicReleases" \
+  "./edge/pages -run=Collision|Admission|BusyDeepPage|LongCharts" \
+  "./cmd/tidemark/torture -skip=^TestCluster"
+# The lines of clusters. Their quick counts together take at most 4 minutes.
+TORTURE_CLUSTER := \
+  "./actors/cluster -run=AnyDamage" \
+  "./actors -run=DamageIsRepairedBySnapshot" \
+  "./actors/cluster/directory -run=RevocationActsEverywhere" \
+  "./actors/cluster/quota -run=NeverPassed|Partition" \
+  "./cmd/tidemark/torture -run=^TestCluster"
+TORTURE_RUN = mkdir -p out && rm -f out/$(1).txt && for line in $(4); do set -- $$line; \
+  TIDEMARK_TORTURE=$(2) go test -count=1 -timeout $(3) -v $$2 $$1 > out/$(1).part 2>&1 \
     || { cat out/$(1).part; exit 1; }; \
   cat out/$(1).part >> out/$(1).txt; sed -n 's/.*figure: //p' out/$(1).part; done; rm out/$(1).part
 
 torture: ## crashes, kills, damage, reorganisations and failing disks; a line each with its figure
-	@$(call TORTURE_RUN,torture,full,6h)
+	@$(call TORTURE_RUN,torture,full,6h,$(TORTURE))
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=60s
 
 torture-quick: ## a share of the same, in at most 6 minutes
-	@$(call TORTURE_RUN,torture-quick,quick,400s)
+	@$(call TORTURE_RUN,torture-quick,quick,400s,$(TORTURE))
+
+torture-cluster: ## nodes, servers and links of a cluster, killed and cut; a line each with its figure; in an hour
+	@$(call TORTURE_RUN,torture-cluster,full,2h,$(TORTURE_CLUSTER))
+
+torture-cluster-quick: ## a share of the same, in at most 4 minutes
+	@$(call TORTURE_RUN,torture-cluster-quick,quick,240s,$(TORTURE_CLUSTER))
 
 SOAK ?= 2h
 soak: ## a node under the usual mix for SOAK (2h): memory, descriptors and latencies, a line a window
@@ -134,6 +153,11 @@ bench-quick: build ## the same on a small corpus, in about two minutes
 	./tidemark bench run --corpus $(BENCH)/quick/corpus --rounds 1 --length 1s --refresh 1s --refreshes 12 \
 	  --pieces $(BENCH)/quick/pieces.txt --figures \
 	  --out $(BENCH)/quick/run.ndjson --report $(BENCH)/quick/report.html
+
+CLUSTER_POSITIONS ?= 1000000
+bench-cluster: build $(NATS_SERVER) ## a follower beside its writer, and a cluster beside none, on CLUSTER_POSITIONS (1000000)
+	$(abspath $(BINARY)) bench corpus --positions $(CLUSTER_POSITIONS) --chains 1 --out $(BENCH)/cluster-corpus --reuse
+	$(abspath $(BINARY)) bench follow --nats-server $(NATS_SERVER) --corpus $(BENCH)/cluster-corpus
 
 bench-peers: build ## the same corpus and questions in PostgreSQL, Redis and SQLite, beside a node
 	./tidemark bench corpus --positions $(BENCH_POSITIONS) --out $(BENCH)/corpus --reuse

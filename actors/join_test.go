@@ -146,4 +146,7 @@ func TestDamageIsRepairedBySnapshot(t *testing.T) {
 
 	b.wire.Flip("", 0)
 	f.turn(a, b)
+	t.Logf("figure: every cut damaged on its way, then every snapshot: %d times refused, %d times back by a "+
+		"snapshot, %d snapshots refused; %d generations compared, 0 differ", b.counts("broken"),
+		b.counts("snapshots_taken"), b.counts("snapshots_refused"), len(f.log.pages))
 }

@@ -252,7 +252,7 @@ func (m *Meter) openLeases() {
 			e.cell.Open(this, e.of(this).written.Lease)
 		}
 		e.queued = false
-		if !e.waits || e.idle {
+		if !e.waits {
 			e.cell.Wake()
 		}
 	}

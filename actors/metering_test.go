@@ -296,6 +296,22 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	r.check()
 }
 
+// The smallest quota is one unit, which can be spent.
+func TestSmallestQuota(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	k := r.account("acme", "unpaced")
+	plans := testPlans()
+	plans[len(plans)-1].MonthlyUnits = 1
+	if err := r.reg.ReplacePlans(plans); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []accounts.Verdict{accounts.Granted, accounts.OverQuota} {
+		if got := r.spend(k, 1, 1); got != want {
+			t.Errorf("a unit: %d; want %d", got, want)
+		}
+	}
+}
+
 func TestFailedSync(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free")

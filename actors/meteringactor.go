@@ -97,9 +97,6 @@ func (r *Metering) recovering(next actor.ReceiveFunc) actor.ReceiveFunc {
 
 // tick drains, and schedules the next tick even after a panic.
 func (r *Metering) tick() {
-	if r.closed {
-		return
-	}
 	defer time.AfterFunc(r.every, func() { r.engine.Send(r.pid, drain{}) })
 	r.drain()
 }

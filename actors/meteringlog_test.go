@@ -128,7 +128,6 @@ func TestNothingAfterTheStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.drain()
-	m.tick()
 	if v := r.spend(k, 1, 1); v != accounts.Stalled {
 		t.Errorf("a request after the stop: %d; want Stalled", v)
 	}
@@ -169,6 +168,8 @@ func TestSlowDrainShows(t *testing.T) {
 		takes = 0
 		m.drain()
 		f("after the next one", false)
+		time.Sleep(time.Minute)
+		f("and a minute later", false)
 
 		if err := r.store.Close(); err != nil {
 			t.Fatal(err)

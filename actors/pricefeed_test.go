@@ -32,6 +32,11 @@ func TestParsePrices(t *testing.T) {
 		t.Errorf("chain 42161 has %+v", p)
 	}
 
+	free, err := parsePrices([]byte(`{"9223372036854775807:`+token+`": 0}`), 77)
+	if p := free[1<<63-1]; err != nil || len(p) != 1 || p[0].Usd != 0 {
+		t.Errorf("a token that is worth nothing, of the last chain: %+v, %v", free, err)
+	}
+
 	f := func(text string) {
 		t.Helper()
 		if got, err := parsePrices([]byte(text), 0); err == nil {
@@ -47,6 +52,8 @@ func TestParsePrices(t *testing.T) {
 	f(`{"` + token + `": 1}`)
 	f(`{"one:` + token + `": 1}`)
 	f(`{"1:0x12": 1}`)
+	f(`{"9223372036854775808:` + token + `": 1}`)
+	f(`{"1:` + token + `": 1, "2:` + token + `": -0.5}`)
 }
 
 // A reading replaces the one before, with the time at which it was true; one
@@ -54,8 +61,10 @@ func TestParsePrices(t *testing.T) {
 func TestPriceFeedReads(t *testing.T) {
 	const usd = `{"1:0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": 2}`
 	answer, status := usd, http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/undated" {
+			w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")
+		}
 		w.WriteHeader(status)
 		io.WriteString(w, answer)
 	}))
@@ -87,6 +96,16 @@ func TestPriceFeedReads(t *testing.T) {
 
 	remote := &PriceFeed{URL: server.URL}
 	f(remote, 1_795_244_400)
+	now := &PriceFeed{URL: server.URL + "/undated"}
+	before := time.Now().Unix()
+	if err := now.read(t.Context()); err != nil || now.Of(1)[0].AsOf < before || now.Of(1)[0].AsOf > time.Now().Unix() {
+		t.Errorf("an answer without a date: %+v, %v; want it to be of now", now.Of(1), err)
+	}
+	for _, gone := range []*PriceFeed{{File: file + ".gone"}, {URL: "http://127.0.0.1:1"}, {URL: "::"}} {
+		if err := gone.read(t.Context()); err == nil || gone.Of(1) != nil {
+			t.Errorf("%+v was read: %v", gone.Of(1), err)
+		}
+	}
 	answer = "nothing"
 	if err := remote.read(t.Context()); err == nil || len(remote.Of(1)) != 1 {
 		t.Errorf("a bad answer was %v and left %+v", err, remote.Of(1))

@@ -102,6 +102,10 @@ func TestWatchdogClock(t *testing.T) {
 
 	f("a head in the past", -time.Hour, 0, false)
 	f("a head slightly ahead", 30*time.Second, 0, false)
+	whole := w.clock.Time(now).Truncate(time.Second).Sub(w.clock.Time(now)) // a head's time has no fraction
+	now = now.Add(whole)
+	f("a head a minute ahead", time.Minute, 0, false)
+	f("a head slightly more ahead", time.Minute+time.Second, -time.Minute-time.Second, true)
 	f("a head an hour ahead", time.Hour, -time.Hour, true)
 	m.mistrusted.Store(true)
 	f("metering mistrusts it", 0, 0, true)

@@ -64,6 +64,8 @@ var table = []scenario{
 		Own: true, Run: runRefresh},
 	{Name: "half-live", What: "the hot page at half its capacity while chains refresh", Mode: live,
 		Own: true, Everybody: true, Run: runHalf},
+	{Name: "half-live-walks", What: "the same beside 100 pinned walks, a page a second each", Mode: live,
+		Own: true, Everybody: true, Run: runHalfWalks},
 	{Name: "restart", What: "a node that stops and starts again", Mode: live, Own: true, Run: runRestart},
 	{Name: "half-live-two", What: "the same with two processors", Mode: liveTwo, Own: true,
 		Everybody: true, Run: runHalf},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidemark/edge/pages"
 	"tidemark/edge/render"
 )
 
@@ -176,18 +177,21 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// setBody sets the body of a response; body must never change. A long body is not
-// copied into the write buffer: head and body are sent by one system call.
-func setBody(ctx *fasthttp.RequestCtx, body []byte) {
+// sendBody sets the body of a response; body must not change until it is sent, when
+// buffer is given back: the one that holds body, or nil if body never changes. A long
+// body is not copied into the write buffer: head and body are sent by one system call.
+func sendBody(ctx *fasthttp.RequestCtx, body []byte, buffer *pages.Buffer) {
 	c, ok := ctx.Conn().(*conn)
-	if !ok || len(body) < writeBuffer*3/4 {
+	switch {
+	case ok && len(body) >= writeBuffer*3/4:
+		c.body.set(c, body, buffer)
+		ctx.Response.SetBodyStream(&c.body, len(body))
+	case buffer == nil:
 		ctx.Response.SetBodyRaw(body)
-		return
+	default:
+		ctx.Response.SetBody(body) // a copy
+		buffer.Release()
 	}
-
-	c.body.conn, c.body.body = c, body
-	c.body.Reset(body)
-	ctx.Response.SetBodyStream(&c.body, len(body))
 }
 
 // connBody is the body of a connection's current response, as a stream.
@@ -195,6 +199,19 @@ type connBody struct {
 	bytes.Reader // used when WriteTo gets another writer than fasthttp's buffer
 	conn         *conn
 	body         []byte
+	buffer       *pages.Buffer // that holds body; nil: nothing is to be given back
+}
+
+func (o *connBody) set(c *conn, body []byte, buffer *pages.Buffer) {
+	o.conn, o.body, o.buffer = c, body, buffer
+	o.Reset(body)
+}
+
+// Close is called by fasthttp when the body has been sent or never will be.
+func (o *connBody) Close() error {
+	o.buffer.Release()
+	o.buffer, o.body = nil, nil
+	return nil
 }
 
 // WriteTo flushes w, which is fasthttp's buffer with the head in it, and has the

@@ -34,6 +34,9 @@ const (
 	deadlineSlack = time.Second
 	// minConnections is the least cap, however low the open-files limit is.
 	minConnections = 64
+	// otherFiles is the most that is left of the open-files limit for what is no
+	// connection of a client: each store keeps up to a thousand tables open.
+	otherFiles = 4096
 	// evictBatch is how many idle connections are closed at once. Each search
 	// visits all connections, so it should make room for several new ones.
 	evictBatch = 32

@@ -88,14 +88,21 @@ func (l *listener) setBounds(b Connections) {
 	l.bounds, l.max = b, min(b.Connections, descriptorCap())
 }
 
-// descriptorCap returns how many connections the open-files limit allows. Half of
-// it is left for the stores and for connections that are being refused.
+// descriptorCap returns how many connections the open-files limit allows.
 func descriptorCap() int {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return minConnections
 	}
-	return max(minConnections, int(min(limit.Cur, 1<<30)/2))
+	return connectionsOf(limit.Cur)
+}
+
+// connectionsOf returns how many of the files that may be open may be connections. Half
+// of them, at most otherFiles, are left for the stores and for connections that are
+// being refused.
+func connectionsOf(files uint64) int {
+	files = min(files, 1<<30) // it may be "unlimited"
+	return int(max(minConnections, files-min(files/2, otherFiles)))
 }
 
 // Accept returns the next connection within the bounds. When descriptors run out

@@ -304,3 +304,21 @@ func TestSlowReader(t *testing.T) {
 		t.Errorf("a deadline of 1 ms became %s", left)
 	}
 }
+
+func TestConnectionsOf(t *testing.T) {
+	f := func(files uint64, want int) {
+		t.Helper()
+		if got := connectionsOf(files); got != want {
+			t.Errorf("%d open files allow %d connections; want %d", files, got, want)
+		}
+	}
+
+	f(0, 64)
+	f(128, 64)
+	f(130, 65)
+	f(1024, 512)
+	f(8192, 4096)
+	f(8193, 4097)
+	f(20_000, 15_904)
+	f(1<<63, 1<<30-4096)
+}

@@ -35,10 +35,16 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 		switch {
 		case how == pages.Identity:
 		case shared:
-			body = p.Packed(how)
+			body, shared = p.Packed(how), false
 		default:
 			body = pages.Pack(body, how)
 		}
 	}
-	setBody(r.ctx, body)
+
+	if shared {
+		sendBody(r.ctx, body, p.Buffer)
+		return
+	}
+	p.Buffer.Release()
+	sendBody(r.ctx, body, nil)
 }

@@ -80,7 +80,7 @@ func (s *Server) sendFile(ctx *fasthttp.RequestCtx, f *ui.File) {
 		body = packed
 		gate.SetHeader(ctx, "Content-Encoding", how.String())
 	}
-	setBody(ctx, body)
+	sendBody(ctx, body, nil)
 }
 
 // answerIndex answers / to a program: links to everything, and the preview if it

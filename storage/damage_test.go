@@ -15,6 +15,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
 )
@@ -488,5 +489,62 @@ func TestLastingDamageCounts(t *testing.T) {
 	f(errors.New("bad field fee"), true)
 	if d := s.Damaged(1); !strings.Contains(d.Error(), "bad field id") {
 		t.Errorf("the damage is %v; want the first that lasts", d)
+	}
+}
+
+// TestReadRange: the keys of one chain are read from the first of a range to its last, and
+// no others: a table behind them that cannot be read is not found, nor another chain's.
+func TestReadRange(t *testing.T) {
+	mem, _, _ := splitMarket(t)
+	broken := ""
+	s := openTest(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken != "" && op.Path == "data/"+broken {
+			return syscall.EIO
+		}
+		return nil
+	})))
+	defer closeTest(t, s)
+	levels, err := s.db.SSTables()
+	must(err)
+	var tables []pebble.SSTableInfo
+	for _, level := range levels {
+		tables = append(tables, level...)
+	}
+
+	read := 0
+	for name, touched := range tablesOf(t, s, 1, 42161) {
+		i := slices.IndexFunc(tables, func(t pebble.SSTableInfo) bool {
+			return name == (&standIn{number: uint64(t.BackingSSTNum)}).name()
+		})
+		if len(touched) != 1 || i < 0 {
+			continue
+		}
+		lower, upper := tables[i].Smallest.UserKey, tables[i].Largest.UserKey
+		broken = name
+		f := func(what string, chain market.ChainID, lower, upper []byte, fails bool) {
+			t.Helper()
+			if err := s.readRange(chain, lower, upper); errors.Is(err, syscall.EIO) != fails || err != nil && !fails {
+				t.Errorf("%s of chain %d, %s: %v; want an error: %t", name, chain, what, err, fails)
+			}
+		}
+
+		chain := touched[0]
+		other := 1 + 42161 - chain
+		first, all := appendChain(nil, chain), []byte{0xff}
+		if s.readRange(chain, nil, all) == nil {
+			continue // it is in memory
+		}
+		f("its keys", chain, lower, upper, true)
+		f("its keys of the other chain", other, lower, upper, false)
+		f("all keys of the other chain", other, nil, all, false)
+		f("keys before it", chain, nil, first[:1], false)
+		f("from its last key back", chain, upper, lower, bytes.Equal(upper, lower))
+		f("of no chain", 1<<40, nil, all, false)
+		read++
+	}
+
+	broken = ""
+	if read == 0 {
+		t.Error("no table is of one chain alone")
 	}
 }

@@ -318,3 +318,114 @@ func TestEmptyDatabase(t *testing.T) {
 	holds(t, s, newRig(67, 1).commit(t, s, 3, true))
 	closeTest(t, s)
 }
+
+// Whichever operation on a cut table or its copy fails while a stand-in takes its place,
+// the next start has the same: the other chain whole, the damage of this one, and what
+// there was of the table aside.
+func TestKeptTablesOnAFailingDisk(t *testing.T) {
+	market, _, two := splitMarket(t)
+	cut := ""
+	for name, touched := range closedTables(t, market) {
+		if len(touched) == 1 && touched[0] == 1 {
+			cut = name
+		}
+	}
+	resize(t, market, "data/"+cut, 10)
+
+	refused := 0
+	for n := 0; ; n++ {
+		disk, operations := vfs.NewMem(), 0
+		_, err := vfs.Clone(market, disk, "", "")
+		must(err)
+		var failed atomic.Bool
+		s, err := Open("data", testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			ours := strings.Contains(op.Path, cut) || strings.HasPrefix(op.Path, "data.damaged")
+			if !ours || failed.Load() || operations < n {
+				if ours {
+					operations++
+				}
+				return nil
+			}
+			failed.Store(true)
+			return syscall.EIO
+		}))))
+		if err != nil {
+			refused++
+			if !strings.Contains(err.Error(), syscall.EIO.Error()) {
+				t.Errorf("operation %d failed: %v", n, err)
+			}
+		} else {
+			closeTest(t, s)
+		}
+
+		s = openTest(t, disk)
+		holds(t, s, two)
+		if s.Damaged(1) == nil || s.Damaged(42161) != nil {
+			t.Errorf("operation %d failed: the damage of chain 1 is %v, of 42161 %v", n, s.Damaged(1), s.Damaged(42161))
+		}
+		closeTest(t, s)
+		if info, err := disk.Stat("data.damaged/" + cut); err != nil || info.Size() != 10 {
+			t.Errorf("operation %d failed: what there was of %s is not aside: %v", n, cut, err)
+		}
+		if !failed.Load() {
+			break
+		}
+	}
+	if refused < 4 {
+		t.Errorf("%d starts were refused; want more", refused)
+	}
+}
+
+// A number that is no table's is an error, and not a stand-in.
+func TestStandInsHaveNumbers(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	damage := func(text string) error { return fmt.Errorf("%s: %w", text, ErrDamaged) }
+	f := func(err error, added, failed bool) {
+		t.Helper()
+		got, e := s.addStandIns("aside", err)
+		if got != added || (e != nil) != failed || len(s.standIns) != 0 {
+			t.Errorf("%q: added %t, %v, %d stand-ins; want %t, failed %t", err, got, e, len(s.standIns), added, failed)
+		}
+	}
+
+	f(errors.New("L6: 7: file 7 (type sst) unknown"), false, false) // not damage
+	f(damage("anything else"), false, false)
+	f(damage("L6: 99999999999999999999: file 7 (type sst) unknown"), true, true)
+	f(damage("L6: 99999999999999999999: object size mismatch (x) 1 != 9 (MANIFEST)"), true, true)
+	f(damage("L6: 7: object size mismatch (x) 1 != 99999999999999999999 (MANIFEST)"), true, true)
+}
+
+// If a file of lost accounts cannot be set aside, the start is refused and no other is
+// moved: a start that follows sets the rest aside.
+func TestSetAsideOnAFailingDisk(t *testing.T) {
+	fs := usedAccounts(t, true)
+	for _, path := range filesOf(t, fs) {
+		if strings.Contains(path, "marker.manifest") {
+			must(fs.RemoveAll(path))
+		}
+	}
+	before := listSorted(fs, "accounts")
+
+	renames := 0
+	o := quietAccounts(errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpRename {
+			if renames++; renames == 2 {
+				return syscall.EIO
+			}
+		}
+		return nil
+	})))
+	o.AcceptLost = true
+	if _, err := OpenAccounts("accounts", o); !errors.Is(err, syscall.EIO) ||
+		!strings.Contains(err.Error(), "cannot move what is left of accounts to accounts.lost-") || renames != 2 {
+		t.Errorf("the start: %v, after %d renames; want that files could not be moved", err, renames)
+	}
+	if left := listSorted(fs, "accounts"); len(left) != len(before)-1 {
+		t.Errorf("%v are left of %v; want all but one", left, before)
+	}
+
+	a, err := OpenAccounts("accounts", o)
+	must(err)
+	must(a.Close())
+}

@@ -225,7 +225,7 @@ func (s *Store) findRollbacks() error {
 		}
 
 		r := &Rollback{Chain: chain, Commits: acknowledged.sequence - stored, Block: acknowledged.block}
-		if h, ok, err := s.readHead(chain); err == nil && ok {
+		if h, ok, _ := s.readHead(chain); ok { // its damage is noted
 			r.Stored = h.At
 		}
 		s.rollbacks[chain] = r

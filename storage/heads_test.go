@@ -150,3 +150,60 @@ func TestOptionsDefaults(t *testing.T) {
 		t.Errorf("the options of accounts are %+v", a)
 	}
 }
+
+// Where numbers begin anew, no head of before stays, whichever half of its place the new
+// one is in, and the heads of the chains beside it stay as they are.
+func TestHeadsThatBeginAnew(t *testing.T) {
+	f := func(first uint64) {
+		t.Helper()
+		fs := vfs.NewMem()
+		must(fs.MkdirAll("data", 0o700))
+		h, err := openHeads(fs, "data")
+		must(err)
+		for _, chain := range []market.ChainID{1, 2, 3} {
+			for n := uint64(10); n < 12; n++ {
+				must(h.write(acknowledgedHead{chain: chain, sequence: n, block: n}))
+			}
+		}
+		must(h.write(acknowledgedHead{chain: 2, sequence: first, block: 99}))
+		must(h.close())
+
+		again, err := openHeads(fs, "data")
+		must(err)
+		for chain, want := range map[market.ChainID]uint64{1: 11, 2: first, 3: 11} {
+			if a, ok := again.get(chain); !ok || a.sequence != want || chain == 2 && a.block != 99 {
+				t.Errorf("after chain 2 began at %d, chain %d is at %+v; want %d", first, chain, a, want)
+			}
+		}
+	}
+
+	f(3)
+	f(4)
+	f(10)
+	f(11)
+}
+
+// The marks of a chain are those of its first commit and of its last; others show what is
+// missing.
+func TestGapsBetweenMarks(t *testing.T) {
+	f := func(want string, marks ...uint64) {
+		t.Helper()
+		got := ""
+		if err := checkMarks(marks); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("marks %d: %q; want %q", marks, got, want)
+		}
+	}
+
+	f("")
+	f("", 0, 1)
+	f("", 0, 9)
+	f("the first commits of 9 are missing", 9)
+	f("the first commits of 0 are missing", 0)
+	f("the first commits of 9 are missing", 3, 9)
+	f("the first commits of 9 are missing", 3, 5, 9)
+	f("commits between 3 and 9 are missing", 0, 3, 9)
+	f("commits between 3 and 9 are missing", 0, 3, 5, 9)
+}

@@ -138,7 +138,5 @@ func (g *Guard) deleteBallast() {
 	g.full.Store(true)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.fs.Remove(g.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return // the write fails and Pebble ends the process
-	}
+	_ = g.fs.Remove(g.path) // if it stays, the write fails and Pebble ends the process
 }

@@ -76,18 +76,11 @@ func (s *Store) openDatabase() error {
 	cache := pebble.NewCache(s.opts.CacheBytes)
 	defer cache.Unref()
 
-	p := s.opts.pebble(cache)
-	p.Lock = s.lock
-	p.EventListener = s.listener(s.opts.Logger)
-	if s.fs == vfs.Default {
-		p.WithFSDefaults() // detects a disk that hangs
-	}
-
 	if err := s.checkMarker(); err != nil {
 		return err
 	}
 	s.damages, s.rollbacks = newDamages(), make(map[market.ChainID]*Rollback)
-	db, err := pebble.Open(s.dir, p)
+	db, err := pebble.Open(s.dir, s.databaseOptions(cache))
 	if err != nil {
 		return fmt.Errorf("cannot open store %s: %w", s.dir, asStoreDamage(err))
 	}
@@ -106,6 +99,17 @@ func (s *Store) openDatabase() error {
 		return errors.Join(err, db.Close())
 	}
 	return nil
+}
+
+// databaseOptions returns what Pebble opens the database with.
+func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
+	p := s.opts.pebble(cache)
+	p.Lock = s.lock
+	p.EventListener = s.listener(s.opts.Logger)
+	if s.fs == vfs.Default {
+		p.WithFSDefaults() // detects a disk that hangs
+	}
+	return p
 }
 
 // Close waits for running operations and closes the store. No method may be

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -266,4 +267,73 @@ func TestDropIsFollowed(t *testing.T) {
 	if got := follower.chain.generation; got != last+1 {
 		t.Errorf("the next generation is %d; want %d", got, last+1)
 	}
+}
+
+// A follower shows how far the data is that it took, when the writer indexed it, and after
+// a promotion that it writes.
+func TestFollowerShowsItsState(t *testing.T) {
+	s, writer, follower := newShared(t)
+	if c, _ := writer.board.Load().Chain(1); c.Status.Role != rankings.Writer {
+		t.Errorf("after a promotion without data the role is %s", c.Status.Role)
+	}
+	text, err := writer.chain.Beat()
+	if err == nil {
+		err = follower.chain.Hear(text) // before it has anything to serve
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	writer.turn(0)
+	s.catchUp(follower)
+	one, _ := writer.board.Load().Chain(1)
+	two, _ := follower.board.Load().Chain(1)
+	var n note
+	if err := json.Unmarshal(s.cuts[len(s.cuts)-1].note, &n); err != nil || n.At == 0 {
+		t.Fatal(n, err)
+	}
+	if a, b := one.Status, two.Status; b.Role != rankings.Follower || b.LastIndexedAt != n.At ||
+		b.LastIndexed != a.LastIndexed || b.ChainHead != a.LastIndexed {
+		t.Errorf("the follower shows %+v; the writer %+v", b, a)
+	}
+	follower.chain.Promote(func() {})
+	if c, _ := follower.board.Load().Chain(1); c.Status.Role != rankings.Writer || c.View != two.View {
+		t.Errorf("after a promotion the role is %s, with another view: %t", c.Status.Role, c.View != two.View)
+	}
+}
+
+// A chain that this node has nothing of is taken from the cluster first, and says so.
+func TestAwait(t *testing.T) {
+	_, _, follower := newShared(t)
+	board := new(rankings.Board)
+	c := Await(follower.chain.Config, follower.store, board)
+	shown, ok := board.Load().Chain(1)
+	if !ok || !c.Following() || shown.View != nil || shown.Status.Role != rankings.Follower || !shown.Status.Stopped ||
+		shown.Status.StopReason != "this node takes the chain from the cluster" || shown.Status.Offline {
+		t.Errorf("it shows %+v, following %t", shown, c.Following())
+	}
+}
+
+// A node that goes from writing to following serves the view that it has, unless what it
+// stored is of another generation.
+func TestStoredViewIsKept(t *testing.T) {
+	_, writer, _ := newShared(t)
+	writer.turn(0)
+	warm := writer.chain.view
+	f := func(what string, following bool, generation uint64, kept bool) {
+		t.Helper()
+		writer.board.Publish(warm)
+		c := &Chain{Config: writer.chain.Config, board: writer.board, following: following}
+		stored := *warm
+		stored.Generation = generation
+		c.showStored(&stored)
+		on, _ := writer.board.Load().Chain(1)
+		if (on.View == warm) != kept || kept && c.view != warm {
+			t.Errorf("%s: the view stays: %t; want %t", what, on.View == warm, kept)
+		}
+	}
+
+	f("it follows", true, warm.Generation, true)
+	f("it writes", false, warm.Generation, false)
+	f("another generation is stored", true, warm.Generation+1, false)
 }

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -134,4 +135,30 @@ func TestRereadIsPublished(t *testing.T) {
 	if s.chain.view.Generation != generation {
 		t.Error("the same block is published for ever")
 	}
+}
+
+// Only what the ledger refuses of a span of real nodes is read again.
+func TestOtherErrorsAreNotReadAgain(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	step := s.broken(t)
+	s.chain.WantsState = false
+	refused := s.chain.Advance(step, s.now)
+
+	f := func(what string, step feed.Step, err error, simulated, want bool) {
+		t.Helper()
+		s.chain.WantsState = simulated
+		if got := s.chain.Refused(step, err); got != want {
+			t.Errorf("%s: read again %t; want %t", what, got, want)
+		}
+		if to := s.chain.Cursor().Refused; (to != 0) != want {
+			t.Errorf("%s: blocks up to %d are read again", what, to)
+		}
+	}
+
+	f("another error", step, errors.New("out of order"), false, false)
+	f("a revert", feed.Step{RevertTo: &market.Head{}}, refused, false, false)
+	f("a simulated market", step, refused, true, false)
+	f("a wrong event", step, refused, false, true)
 }

@@ -196,7 +196,7 @@ func TestDamagedCutIsRefused(t *testing.T) {
 
 	f("does not have the hash", flip(0, headerLen+100))
 	f("does not have the hash", flip(1, headerLen+3))
-	f("does not have the hash", flip(0, 11)) // its format
+	f("part 1 does not follow", flip(0, 11)) // its format
 	f("follows another cut", flip(0, 25))
 	f("is no part of a cut", flip(0, 2))
 	f("part 1 does not follow", flip(1, headerLen-1))

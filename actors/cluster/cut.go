@@ -182,7 +182,7 @@ func (a *assembly) add(sequence uint64, message []byte) (*Cut, error) {
 	switch {
 	case h.part == 0: // also of a new writer: what came before is void
 		a.head, a.next, a.body = h, 0, nil
-	case h.part != a.next || h.hash != a.head.hash || h.parts != a.head.parts:
+	case h.part != a.next || h.hash != a.head.hash || h.parts != a.head.parts || h.format != a.head.format:
 		return nil, broken("cut %d: part %d does not follow the parts before it", h.number, h.part)
 	}
 	a.body = append(a.body, body...)

@@ -230,7 +230,7 @@ func (c *comparison) add(at slot, k check) {
 
 // compareAdded reads what was added, when there is enough of it.
 func (c *comparison) compareAdded(ctx context.Context, all bool) error {
-	if len(c.slots) == 0 || !all && len(c.slots) < slotsAtOnce*callsAtOnce/10 {
+	if !all && len(c.slots) < slotsAtOnce*callsAtOnce/10 {
 		return nil
 	}
 	got, err := c.readSlots(ctx, c.slots)

@@ -68,7 +68,12 @@ type Answer struct {
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
 
-var client = http.Client{Timeout: 30 * time.Second}
+var client = http.Client{
+	Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: maxIdle},
+}
+
+// maxIdle is how many connections are kept for the next question.
+const maxIdle = 128
 
 // Ask asks a server once.
 func Ask(address, path, key string) (*Answer, error) {

@@ -32,6 +32,8 @@ type BenchCmd struct {
 	Peers    BenchPeersCmd    `cmd:"" help:"Compare a node with databases that serve the same corpus."`
 	Compare  BenchCompareCmd  `cmd:"" help:"Say what changed between two runs."`
 	Report   BenchReportCmd   `cmd:"" help:"Draw a run as one HTML file, or print its table of goals."`
+	Cluster  BenchClusterCmd  `cmd:"" help:"Run a cluster on this machine, to try things out."`
+	Follow   BenchFollowCmd   `cmd:"" help:"Measure what a cluster costs beside a node alone."`
 	Constant BenchConstantCmd `cmd:"" hidden:"" help:"Serve a constant body: the limit."`
 	Node     BenchNodeCmd     `cmd:"" hidden:"" help:"Serve with what only the suite sets."`
 }

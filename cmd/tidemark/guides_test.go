@@ -19,7 +19,8 @@ import (
 // guide is a document whose code blocks are run in the order in which they
 // stand, in one directory, as a reader would:
 //
-//	sh     typed into a shell; what ends in "tidemark serve" stays running
+//	sh     typed into a shell; what ends in "tidemark serve" stays running, and
+//	       `make cluster` until the end of the document
 //	json   an answer to the block before: the same fields, of the same kinds
 //	toml   a configuration that the node accepts
 //	go     a program; it ends well and says something
@@ -36,6 +37,7 @@ type guide struct {
 	api    string // the address of the node
 	ops    string // of its metrics
 	answer string // what the block before wrote
+	leave  func() // ends the cluster of the document; nil: there is none
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
@@ -111,6 +113,9 @@ func (g *guide) run(name, path string) {
 			g.t.Errorf("%s\nis in %s, which nothing runs", at, language)
 		}
 	}
+	if g.leave != nil {
+		g.leave()
+	}
 }
 
 // local puts the node's real addresses in place of the documented ones.
@@ -123,6 +128,10 @@ func (g *guide) local(code string) string {
 func (g *guide) shell(at, code string, refused bool) {
 	if strings.HasSuffix(strings.TrimSpace(code), "tidemark serve") {
 		g.serve(at, code)
+		return
+	}
+	if strings.TrimSpace(code) == "make cluster" {
+		g.cluster(at, code)
 		return
 	}
 

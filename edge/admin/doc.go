@@ -8,7 +8,8 @@
 //	POST /accounts/{name}/plan     {plan}
 //	GET  /keys?account=            POST /keys                 registry.KeyRequest
 //	POST /keys/{id}/revoke         GET  /usage/{name}?month=
-//	GET  /chains                   POST /chains/{id}/offline, …/online, …/resync
+//	GET  /chains                   POST /chains/{id}/offline, …/online
+//	GET  /cluster                  POST /chains/{id}/rebuild, …/resync
 //	POST /chains/{id}/verify?sample=
 //	POST /backup?dir=              GET  /ready
 //

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"tidemark/rankings"
@@ -112,6 +113,10 @@ func (s *Server) Stop(ctx context.Context) error {
 
 // handle adds a route. The value that do returns is sent as JSON.
 func (s *Server) handle(pattern string, do func(*http.Request) (any, error)) {
+	if _, logged := acts[pattern]; !logged && !strings.HasPrefix(pattern, http.MethodGet) {
+		panic("BUG: an administering request without a log line: " + pattern)
+	}
+
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		status := http.StatusOK

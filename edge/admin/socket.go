@@ -31,7 +31,7 @@ func listenPrivately(dir string) (net.Listener, error) {
 	}
 	defer done()
 
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "s"), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "s")})
 	if err != nil {
 		return nil, err
 	}

@@ -76,13 +76,12 @@ func (g *Gate) refusal(t *Ticket, v accounts.Verdict) *render.Error {
 // that there is was used up.
 func (g *Gate) awaitLease(t *Ticket, units int64, renewed bool) accounts.Verdict {
 	g.metrics.waits.Inc()
-	timeout := time.NewTimer(g.LeaseWait)
-	defer timeout.Stop()
+	timeout := time.After(g.LeaseWait)
 
 	for {
 		select {
 		case <-g.book.Want(t.Key.Cell):
-		case <-timeout.C:
+		case <-timeout:
 			return accounts.Unleased
 		}
 		v := g.book.Reserve(t, units)

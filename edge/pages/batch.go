@@ -64,8 +64,8 @@ func (q *Question) appendBatch(dst []byte) []byte {
 // renderBatch renders the rows in the order asked, then the ids that there are
 // not.
 func (p *Pages) renderBatch(q *Question, sc *scope) *Page {
-	room := scratches.Get().(*scratch)
-	defer scratches.Put(room)
+	room := takeBuffer()
+	defer room.Release()
 
 	dst, pools := append(room.body[:0], `{"positions":[`...), q.asksForPools()
 	if pools {

@@ -54,9 +54,12 @@ func (c *pageCache) get(key []byte) (*Page, bool) {
 // and the cache's entry.
 const pageOverhead = 512
 
+// keeps reports whether put would offer a page to the cache.
+func (c *pageCache) keeps(p *Page) bool { return c.pages != nil && len(p.Body) <= maxKept }
+
 // put offers a page to the cache, which may decline it.
 func (c *pageCache) put(p *Page) {
-	if c.pages != nil && len(p.Body) <= maxKept {
+	if c.keeps(p) {
 		c.pages.SetWithTTL([]byte(p.key), p, p.cost(), pageTTL)
 	}
 }

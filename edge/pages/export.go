@@ -124,7 +124,7 @@ func (e *Export) findRows() *render.Error {
 		return listError(err)
 	}
 	if _, known := search.Total(); !known {
-		key := string(e.scope.appendChainKey(nil, e.list.filter))
+		key := string(e.scope.appendChainKey(nil, e.list.filter()))
 		sel, ok := p.jobs.findSelection(key)
 		if !ok {
 			sel = p.jobs.startSelection(key, e.scope.views, search)

@@ -43,6 +43,9 @@ const (
 	// maxKept is the largest body that is cached. Without it, one long history
 	// would take the room of a thousand pages.
 	maxKept = 1 << 20
+	// maxBuffer is the largest buffer that is used again. A page of a hundred rows has
+	// 300 KB.
+	maxBuffer = 1 << 20
 	// pageTTL is longer than any generation lives. It only frees memory of pages
 	// that can no longer be asked for.
 	pageTTL = time.Minute

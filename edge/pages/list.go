@@ -3,7 +3,6 @@ package pages
 import (
 	"bytes"
 	"errors"
-	"sync"
 
 	"tidemark/edge/query"
 	"tidemark/edge/render"
@@ -20,7 +19,6 @@ type listing struct {
 	*Question
 	page, limit, offset uint64
 	text                []byte // the canonical question
-	filter              []byte // the canonical question without page and limit
 	filtered            bool   // counts and selections of the filter are kept
 }
 
@@ -111,22 +109,30 @@ func (q *Question) appendList(dst []byte) []byte {
 }
 
 func newListing(q *Question, text []byte) *listing {
-	l := &listing{Question: q, text: text}
 	if q.listsPools() {
-		front := q.Pools
-		front.Page, front.Limit = 1, rankings.DefaultLimit
-		l.filter = query.AppendPools([]byte("pools?"), &front)
-		l.page, l.limit, l.offset = q.Pools.Page, q.Pools.Limit, q.Pools.Offset()
-		l.filtered = q.Pools.IsFiltered()
-		return l
+		asked := &q.Pools
+		return &listing{
+			Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
+			filtered: asked.IsFiltered(),
+		}
 	}
+	asked := &q.Positions
+	return &listing{
+		Question: q, text: text, page: asked.Page, limit: asked.Limit, offset: asked.Offset(),
+		filtered: asked.IsFiltered(),
+	}
+}
 
-	front := q.Positions
+// filter returns the canonical question without page and limit.
+func (l *listing) filter() []byte {
+	if l.listsPools() {
+		front := l.Pools
+		front.Page, front.Limit = 1, rankings.DefaultLimit
+		return query.AppendPools([]byte("pools?"), &front)
+	}
+	front := l.Positions
 	front.Page, front.Limit = 1, rankings.DefaultLimit
-	l.filter = query.AppendPositions([]byte("positions?"), &front)
-	l.page, l.limit, l.offset = q.Positions.Page, q.Positions.Limit, q.Positions.Offset()
-	l.filtered = q.Positions.IsFiltered()
-	return l
+	return query.AppendPositions([]byte("positions?"), &front)
 }
 
 // search prepares a search of the list in views.
@@ -158,12 +164,12 @@ func (p *Pages) findRows(l *listing, sc *scope) (found, error) {
 	// Reuse what an earlier request found out about this filter. A count, for
 	// shallow pages, is of fixed generations; a selection may outlive them.
 	if l.filtered && shallow {
-		key = string(sc.appendKey(nil, l.filter))
+		key = string(sc.appendKey(nil, l.filter()))
 		if c, ok := p.jobs.findCount(key); ok {
 			return p.walkToPage(l, sc, c, nil)
 		}
 	} else if l.filtered {
-		key = string(sc.appendChainKey(nil, l.filter))
+		key = string(sc.appendChainKey(nil, l.filter()))
 		if sel, ok := p.jobs.findSelection(key); ok {
 			return p.selectPage(l, sc, sel)
 		}
@@ -279,32 +285,27 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 		return Reply{Page: f.lastCopy.Page, AsOf: f.lastCopy.AsOf, Stale: true, Free: f.lastCopy.Free}
 	}
 
-	page := p.renderList(l, sc, f)
+	room := takeBuffer()
+	page := p.renderList(l, sc, f, room)
 	reply := Reply{Page: page, AsOf: oldestConfirmed(f.views), Free: page.free}
-	switch {
-	case f.fromSelection:
-		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
-	case !f.countPending:
-		page.key = string(sc.appendKey(nil, l.text))
-		p.cache.put(page)
+	if !f.fromSelection && (f.countPending || !p.cache.keeps(page)) {
+		reply.Buffer = room
+		return reply
 	}
+
+	page.Body = bytes.Clone(page.Body)
+	room.Release()
+	if f.fromSelection {
+		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
+		return reply
+	}
+	page.key = string(sc.appendKey(nil, l.text))
+	p.cache.put(page)
 	return reply
 }
 
-// scratch holds the buffers for rendering a page, which are reused.
-type scratch struct {
-	body    []byte
-	metrics value.Metrics
-	read    uint64 // keeps the reads of readAhead
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
-// renderList renders the body of a page of a list.
-func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
-	room := scratches.Get().(*scratch)
-	defer scratches.Put(room)
-
+// renderList renders a page of a list, with its body in room.
+func (p *Pages) renderList(l *listing, sc *scope, f *found, room *Buffer) *Page {
 	dst := append(room.body[:0], `{"positions":[`...)
 	if l.listsPools() {
 		dst = append(room.body[:0], `{"pools":[`...)
@@ -329,7 +330,7 @@ func (p *Pages) renderList(l *listing, sc *scope, f *found) *Page {
 		p.metrics.partial.Inc()
 	}
 	return &Page{
-		Body: bytes.Clone(dst), free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
+		Body: dst, free: len(sc.missing) > 0, Generations: formatGenerations(f.views...),
 	}
 }
 

@@ -28,6 +28,9 @@ type Reply struct {
 	AsOf  int64 // unix milliseconds of its oldest data; 0 when it has no age
 	Stale bool  // flag it stale even if it is not old
 	Free  bool  // not charged
+	// Buffer holds the body of a page that nobody keeps, and is to be given back when
+	// the answer has been sent. nil: the body is the page's own.
+	Buffer *Buffer
 }
 
 // StaleBody returns a copy of the body with stale and dataAsOf added.

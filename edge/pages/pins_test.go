@@ -3,6 +3,7 @@ package pages
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -44,4 +45,116 @@ func TestFirstAnswerOfPin(t *testing.T) {
 	p.release(second)
 	f(bounds.Pin-1, 1)
 	f(bounds.Pin, 0)
+}
+
+// pinning is pins over a board on which a new generation comes whenever one is asked for.
+type pinning struct {
+	*pins
+	t          *testing.T
+	set        *metrics.Set
+	view       *rankings.View
+	generation uint64
+	dropped    int
+}
+
+func newPinning(t *testing.T, most int) *pinning {
+	var limits atomic.Pointer[Limits]
+	bounds := DefaultLimits()
+	bounds.Pins = most
+	limits.Store(&bounds)
+	p := &pinning{t: t, set: metrics.NewSet()}
+	cfg := &Config{Board: new(rankings.Board), Metrics: p.set}
+	p.pins = newPins(cfg, &limits, func() { p.dropped++ })
+	return p
+}
+
+// walk begins a walk of an account on the newest generation, and ends its first answer.
+// It returns the generation that the walk is on.
+func (p *pinning) walk(account uint64) (generation uint64, retry time.Duration) {
+	p.t.Helper()
+	p.generation++
+	p.view, _ = rankings.Build(p.view, crowd(3, 1), p.generation)
+	p.board.Publish(p.view)
+	c, refused := p.join(account, []*rankings.View{p.view})
+	if refused != nil {
+		return 0, refused.Retry
+	}
+	p.release(c)
+	return c.views[0].Generation, 0
+}
+
+// TestPinsMakeRoom checks which cut a new walk joins or replaces: it joins one that is
+// younger than fifteen seconds, replaces one that is nobody's pin or only its own, and
+// is refused when there is none.
+func TestPinsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPinning(t, 2)
+		defer p.close()
+		f := func(after time.Duration, account, generation uint64, retry time.Duration, cuts, dropped int) {
+			t.Helper()
+			time.Sleep(after)
+			got, wait := p.walk(account)
+			if got != generation || wait != retry {
+				t.Errorf("account %d is on generation %d, or to wait %s; want %d, %s", account, got, wait, generation, retry)
+			}
+			if n := p.set.GetOrCreateGauge("tidemark_edge_pins", nil).Get(); int(n) != cuts || p.dropped != dropped {
+				t.Errorf("account %d: %g cuts are kept, %d were dropped; want %d, %d", account, n, p.dropped, cuts, dropped)
+			}
+		}
+
+		f(0, 1, 1, 0, 1, 0)
+		f(joinPin-1, 2, 1, 0, 1, 0) // joins
+		f(1, 2, 3, 0, 2, 0)         // has a new one, and leaves the first to account 1
+		f(joinPin-1, 1, 3, 0, 2, 0) // joins that, and leaves the first to nobody
+		f(1, 3, 5, 0, 2, 1)         // which makes room
+		f(joinPin, 4, 0, time.Minute-joinPin-1, 2, 1)
+		if got := p.refused.Get(); got != 1 {
+			t.Errorf("%d walks are counted as refused; want 1", got)
+		}
+		f(0, 3, 7, 0, 2, 2) // replaces its own
+		f(time.Minute-joinPin-2, 4, 0, retryAfter, 2, 2)
+		f(1, 4, 9, 0, 2, 3) // the time of one has passed
+	})
+}
+
+// TestPinsEnd checks that a cut lasts for a minute after each answer, for ten in all, and
+// that nothing is kept once nobody asks.
+func TestPinsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPinning(t, 2)
+		generation, _ := p.walk(1)
+		began, view := time.Now(), p.view
+		named := []query.Generation{{Chain: 1, Number: generation}}
+		f := func(at time.Duration, found bool) {
+			t.Helper()
+			time.Sleep(time.Until(began.Add(at)))
+			c := p.find(1, 1, named)
+			if (c != nil) != found || view.Pinned() != found {
+				t.Errorf("after %s the cut is found %t, pinned %t; want %t", at, c != nil, view.Pinned(), found)
+			}
+			if c != nil {
+				p.release(c)
+			}
+		}
+
+		for n := range time.Duration(9) {
+			f((n+1)*(time.Minute-1), true)
+		}
+		f(maxPin-30*time.Second, true)
+		f(maxPin-1, true)
+		f(maxPin, false)
+
+		p.walk(1)
+		last := p.view
+		time.Sleep(time.Minute + minSweep)
+		synctest.Wait()
+		if last.Pinned() || len(p.cuts) > 0 || len(p.byAccount) > 0 || p.timer != nil {
+			t.Errorf("a minute after the last answer there are %d cuts of %d accounts", len(p.cuts), len(p.byAccount))
+		}
+		p.walk(1)
+		p.close()
+		if p.view.Pinned() || len(p.cuts) > 0 {
+			t.Error("a cut is left")
+		}
+	})
 }

@@ -33,9 +33,7 @@ func number(dst []byte, x float64) []byte {
 	if x < 0 {
 		dst = append(dst, '-')
 	}
-
-	var buf [20]byte
-	return clmath.AppendPoint(dst, clmath.AppendUint(buf[:0], digits), uint8(decimals))
+	return clmath.AppendScaled(dst, digits, decimals)
 }
 
 // percent appends an apr, feeApr or roi, clamped to its bounds.

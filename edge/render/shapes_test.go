@@ -215,3 +215,16 @@ func TestErrorKinds(t *testing.T) {
 		Code: 500, Message: "internal error; the log has it under this X-Request-Id", Cause: cause,
 	})
 }
+
+// What there is several or nothing of: the rows of a reorganisation, and protocols
+// where no chain is enabled.
+func TestListsOfEvents(t *testing.T) {
+	got := string(AppendReorgEvent(nil, "1:7", 2, 1, []string{"1-7", "1-8"}))
+	want := "event: reorg\nid: 1:7/2\ndata: {\"chainId\":1,\"ids\":[\"1-7\",\"1-8\"]}\n\n"
+	if got != want {
+		t.Errorf("a reorganisation is %q; want %q", got, want)
+	}
+	if got := string(AppendProtocols([]byte("x"), []Chain{{ID: 1}})); got != "x[]" {
+		t.Errorf("without a chain the protocols are %s", got)
+	}
+}

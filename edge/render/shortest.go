@@ -51,19 +51,19 @@ func shortest(x float64) (s uint64, n int, ok bool) {
 	v := quarterUnits(4*c, n, down)
 	lower, upper := quarterUnits(4*c-2, n, down)+odd, quarterUnits(4*c+2, n, down)-odd
 
-	// A multiple of 10^(k+1), below x or above it.
-	if s = v / 40 * 10; lower <= 4*s {
-		return s, n, true
-	} else if s += 10; 4*s <= upper {
+	// The multiple of 10^(k+1) in the interval, below x or above it. Which one is chosen
+	// without a branch: the processor could not predict it.
+	s = v / 40 * 10
+	if 4*s+40 <= upper {
+		s += 10
+	}
+	if lower <= 4*s {
 		return s, n, true
 	}
 
-	// The nearest multiple of 10^k in the interval; of two equally near the even one.
-	s = v / 4
-	if above := 4*s+4 <= upper; above && (lower > 4*s || v > 4*s+2 || v == 4*s+2 && s&1 != 0) {
-		s++
-	}
-	return s, n, true
+	// The nearest multiple of 10^k; of two equally near the even one. It is in the
+	// interval, each half of which is at least as long as half of 10^k.
+	return (v + 1 + v>>2&1) >> 2, n, true
 }
 
 // quarterUnits returns c * 5^n * 2^(3-down), rounded down, with the lowest bit set

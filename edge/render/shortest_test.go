@@ -48,3 +48,29 @@ func BenchmarkNumber(b *testing.B) {
 		}
 	})
 }
+
+// FuzzNumber compares with strconv.
+func FuzzNumber(f *testing.F) {
+	for _, x := range []float64{0, 1, 0.1, 1e-6, 1e-7, 1e21, 1e22, 123456789, 1 << 53, 1<<53 + 2, math.Inf(1)} {
+		f.Add(x)
+		f.Add(math.Nextafter(x, 0))
+		f.Add(-math.Nextafter(x, math.Inf(1)))
+	}
+
+	f.Fuzz(func(t *testing.T, x float64) {
+		format := byte('f')
+		if abs := math.Abs(x); abs < 1e-6 || abs >= 1e21 {
+			format = 'e'
+		}
+		want := strconv.FormatFloat(x+0, format, -1, 64)
+		switch {
+		case x == 0:
+			want = "0"
+		case math.IsNaN(x) || math.IsInf(x, 0):
+			want = null
+		}
+		if got := string(number([]byte("x"), x)); got != "x"+want {
+			t.Fatalf("%b: got %s; want x%s", x, got, want)
+		}
+	})
+}

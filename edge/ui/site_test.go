@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark/edge/docs"
 )
 
 func TestFind(t *testing.T) {
@@ -40,6 +42,44 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is found", path)
 		}
 	}
+}
+
+// TestBodies checks that a path answers the file that it names, and that a file without a
+// known content type is refused.
+func TestBodies(t *testing.T) {
+	s := Open()
+	guide, err := docs.Files.ReadFile("paging.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/docs/paging.md": string(guide), "/": "<html", "/ui": "<html", "/docs": "<html"} {
+		if f := s.Find([]byte(path)); f == nil || !strings.Contains(string(f.Body), want) || want == "" {
+			t.Errorf("%s does not answer its file", path)
+		}
+	}
+	if start := s.Find([]byte("/docs/start")); start != s.Find([]byte("/docs")) {
+		t.Error("/docs is another page than its first")
+	}
+
+	f := func(name, cache, policy, problem string) {
+		t.Helper()
+		got, err := newFile(name, []byte("text"))
+		if problem != "" {
+			if err == nil || err.Error() != problem {
+				t.Errorf("%s: %v; want %s", name, err, problem)
+			}
+			return
+		}
+		if err != nil || string(got.Body) != "text" || got.CacheControl != cache || got.Policy != policy ||
+			got.ETag != `W/"982d9e3eb996f559"` {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	f("/a.html", cacheChecked, Policy, "")
+	f("/assets/a.js", cacheForever, "", "")
+	f("/assets/licences.txt", cacheChecked, "", "")
+	f("/a.js", cacheChecked, "", "")
+	f("/a.exe", "", "", "/a.exe has no content type")
 }
 
 var reference = regexp.MustCompile(`(?:href|src)="(/[^"#]*)`)

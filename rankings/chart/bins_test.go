@@ -117,7 +117,27 @@ func checkBin(t *testing.T, st *market.State, b *Bin) {
 		t.Errorf("the bin from %d to %d has the liquidity %v; want %v", b.TickLower, b.TickUpper, got, want)
 	}
 	price := math.Pow(1.0001, float64(b.TickLower+b.TickUpper)/2) * 1e12
-	if math.Abs(b.Price-price) > 1e-9*price {
+	if !(math.Abs(b.Price-price) <= 1e-9*price) {
 		t.Errorf("the bin from %d to %d is at %v; want %v", b.TickLower, b.TickUpper, b.Price, price)
+	}
+}
+
+// TestBinsWithoutDecimals: without the decimals of both tokens a bin has no price.
+func TestBinsWithoutDecimals(t *testing.T) {
+	for token := range uint32(2) {
+		st := ladder(3, 70)
+		var tokens market.Table[market.Token]
+		for i := range uint32(2) {
+			at := *st.Tokens.At(i)
+			at.BadDecimals = i == token
+			tokens.Append(at)
+		}
+		st.Tokens = tokens.Freeze()
+
+		for _, b := range Bins(st, 0) {
+			if market.Known(b.Price) || b.Liquidity.IsZero() || b.TickUpper-b.TickLower != 60 {
+				t.Errorf("token %d: %+v", token, b)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -93,4 +94,176 @@ func TestHistoryOfTransfers(t *testing.T) {
 	f(1, 111)
 	gas(market.Burn, 1000)
 	f(1, 111, 1111)
+}
+
+// interval is what a chart shows of one end.
+type interval struct {
+	at              uint32
+	open, high, low float64
+	close           uint64
+	volume, fees    float64
+	quote           float64 // of token 0
+}
+
+// TestTimeline lines up intervals: one has its own end, or stands where the one before it
+// ended; the running one is the State's, which the store may be ahead of or behind.
+func TestTimeline(t *testing.T) {
+	f := func(name string, step Step, from uint32, r *Records, change func(h *handmade), want ...interval) {
+		t.Helper()
+		h := newHandmade()
+		h.day = market.PoolDay{
+			Day: today, Open: clmath.U256{50}, High: clmath.U256{70}, Low: clmath.U256{45}, Close: clmath.U256{60},
+			VolumeUsd: 9, FeesUsd: 1, EventHour: 4, HourHigh: 66, HourLow: 55,
+		}
+		h.pool.LastHour = h.hours.Append(market.HourBucket{Hour: thisHour - 2, VolumeUsd: 4, FeesUsd: 0.5})
+		change(h)
+		st := h.state()
+		r.Quotes = quotes(int(step.Of(st.Now())-from) + 1)
+		line := NewTimeline(st, 0, step, from, r)
+
+		var got []interval
+		for _, e := range line.ends {
+			got = append(got, interval{
+				e.At, e.Open, e.High, e.Low, e.Close[0], e.VolumeUsd, e.FeesUsd, e.quotes[0].Usd,
+			})
+			if last := len(got) == len(line.ends); !last && e.quotes[1].Usd != 100*e.quotes[0].Usd ||
+				last && e.quotes[1].Usd != 2 {
+				t.Errorf("%s: the quotes of %d are %+v", name, e.At, e.quotes)
+			}
+		}
+		first := step.Of(st.Now()) + 1 - uint32(len(want))
+		if !slices.Equal(got, want) || line.first != first || line.From() != from {
+			t.Errorf("%s: from %d on\n%+v; want from %d on\n%+v", name, line.first, got, first, want)
+		}
+	}
+	as := func(*handmade) {}
+	end := func(at uint32, low, high float64, close uint64) End {
+		return End{At: at, Low: low, High: high, Close: clmath.U256{close}, VolumeUsd: float64(close), FeesUsd: 0.1}
+	}
+
+	running := interval{today, 50, 70, 45, 60, 9, 1, 3}
+	created := end(today-3, 30, 44, 40)
+	created.Open = 33
+	f("days of which one was quiet", Daily, today-3, &Records{Ends: []End{created, end(today-1, 41, 52, 50)}}, as,
+		interval{today - 3, 33, 44, 30, 40, 40, 0.1, 1}, interval{today - 2, 40, 40, 40, 40, 0, 0, 2},
+		interval{today - 1, 40, 52, 40, 50, 50, 0.1, 3}, running)
+	f("days need no hours", Daily, today-1, &Records{Ends: []End{end(today-1, 41, 52, 50)}},
+		func(h *handmade) { h.hoursFrom = 0 }, interval{today - 1, 41, 52, 41, 50, 50, 0.1, 1}, running)
+	f("led by an older day", Daily, today-2, &Records{Ends: []End{end(today-9, 30, 44, 40), end(today-1, 41, 52, 50)}}, as,
+		interval{today - 2, 40, 40, 40, 40, 0, 0, 1}, interval{today - 1, 40, 52, 40, 50, 50, 0.1, 2}, running)
+	f("with the price before them", Daily, today-1, &Records{Opening: 47, Ends: []End{end(today-1, 41, 52, 50)}}, as,
+		interval{today - 1, 47, 52, 41, 50, 50, 0.1, 1}, running)
+	f("a range that begins before the pool", Daily, today-5, &Records{Ends: []End{created}}, as,
+		interval{today - 3, 33, 44, 30, 40, 40, 0.1, 3}, interval{today - 2, 40, 40, 40, 40, 0, 0, 4},
+		interval{today - 1, 40, 40, 40, 40, 0, 0, 5}, running)
+	f("a pool of today", Daily, today-5, &Records{}, as, running)
+	f("a store that is ahead", Daily, today-1,
+		&Records{Ends: []End{end(today-1, 41, 52, 50), end(today, 1, 2, 1), end(today+1, 1, 2, 1)}}, as,
+		interval{today - 1, 41, 52, 41, 50, 50, 0.1, 1}, running)
+	f("nothing happened today", Daily, today-2, &Records{Ends: []End{created, end(today-1, 1, 2, 1)}},
+		func(h *handmade) { h.day.Day = today - 1 },
+		interval{today - 2, 40, 40, 40, 40, 0, 0, 1}, interval{today - 1, 50, 70, 45, 60, 9, 1, 2},
+		interval{today, 60, 60, 60, 60, 0, 0, 3})
+	f("nothing happened for days", Daily, today-1, &Records{Ends: []End{end(today-2, 41, 52, 50)}},
+		func(h *handmade) { h.day.Day = today - 2 },
+		interval{today - 1, 60, 60, 60, 60, 0, 0, 1}, interval{today, 60, 60, 60, 60, 0, 0, 3})
+
+	// The running day's newest hour with an event is the State's, two hours ago.
+	newest := interval{thisHour - 2, 50, 66, 50, 60, 4, 0.5, 0}
+	quoted := func(i interval, quote float64) interval { i.quote = quote; return i }
+	still := interval{thisHour, 60, 60, 60, 60, 0, 0, 3}
+	f("hours", Hourly, thisHour-3, &Records{Ends: []End{end(thisHour-3, 41, 52, 50)}}, as,
+		interval{thisHour - 3, 41, 52, 41, 50, 50, 0.1, 1}, quoted(newest, 2),
+		interval{thisHour - 1, 60, 60, 60, 60, 0, 0, 3}, still)
+	f("hours of a store that is ahead", Hourly, thisHour-3,
+		&Records{Ends: []End{end(thisHour-3, 41, 52, 50), end(thisHour-2, 1, 2, 1), end(thisHour, 1, 2, 1)}}, as,
+		interval{thisHour - 3, 41, 52, 41, 50, 50, 0.1, 1}, quoted(newest, 2),
+		interval{thisHour - 1, 60, 60, 60, 60, 0, 0, 3}, still)
+	f("hours without an event today", Hourly, thisHour-1, &Records{Ends: []End{end(thisHour-9, 41, 52, 50)}},
+		func(h *handmade) { h.day.Day, h.day.Close, h.day.EventHour = today-1, clmath.U256{50}, 0 },
+		interval{thisHour - 1, 50, 50, 50, 50, 0, 0, 1}, interval{thisHour, 50, 50, 50, 50, 0, 0, 3})
+	f("an hour that is running", Hourly, thisHour-1, &Records{Ends: []End{end(thisHour-1, 41, 52, 50)}},
+		func(h *handmade) {
+			h.day.EventHour = 6
+			h.hours.Mut(0).Hour = thisHour
+		},
+		interval{thisHour - 1, 41, 52, 41, 50, 50, 0.1, 1}, interval{thisHour, 50, 66, 50, 60, 4, 0.5, 3})
+	f("hours that were not kept", Hourly, thisHour-3, &Records{Ends: []End{end(thisHour-3, 41, 52, 50)}},
+		func(h *handmade) { h.hoursFrom = thisHour - 1 },
+		quoted(newest, 2), interval{thisHour - 1, 60, 60, 60, 60, 0, 0, 3}, still)
+	f("no hours that were kept", Hourly, thisHour-3, &Records{Ends: []End{end(thisHour-3, 41, 52, 50)}},
+		func(h *handmade) { h.hoursFrom = 0 })
+}
+
+// TestFirst: a range of days begins at midnight so many days ago with today, or with the
+// pool.
+func TestFirst(t *testing.T) {
+	f := func(step Step, days, want uint32) {
+		t.Helper()
+		h := newHandmade()
+		h.pool.CreatedAt = Hourly.Start((today-10)*24 + 7)
+		if got := step.First(h.state(), 0, days); got != want {
+			t.Errorf("the first of %d days in steps of %d is %d; want %d", days, step, got, want)
+		}
+	}
+
+	f(Daily, 0, today-10)
+	f(Daily, 1, today)
+	f(Daily, 10, today-9)
+	f(Daily, 11, today-10)
+	f(Daily, 12, today-10)
+	f(Daily, today+1, today-10)
+	f(Daily, today+2, today-10)
+	f(Daily, math.MaxUint32, today-10)
+	f(Hourly, 0, (today-10)*24+7)
+	f(Hourly, 2, (today-1)*24)
+	f(Hourly, 11, (today-10)*24+7)
+}
+
+// TestLastHour: what was last in a day was last in its last hour.
+func TestLastHour(t *testing.T) {
+	if got := (End{At: 3, Tick: 5}).LastHour(); got != (End{At: 95, Tick: 5}) {
+		t.Errorf("the end is %+v", got)
+	}
+	if got := (Outside{At: 3, FeeGrowthOutside1X128: clmath.U256{7}}).LastHour(); got.At != 95 || got.FeeGrowthOutside1X128[0] != 7 {
+		t.Errorf("the fee growth is %+v", got)
+	}
+}
+
+// TestEnds: the ends of days and hours have all that their records have.
+func TestEnds(t *testing.T) {
+	u := func(n uint64) clmath.U256 { return clmath.U256{n} }
+	day := market.PoolDay{
+		Day: 7, Open: u(1), High: u(2), Low: u(3), Close: u(4), FeeGrowthGlobal0X128: u(5),
+		FeeGrowthGlobal1X128: u(6), Amount0: u(8), Amount1: u(9), Tick: -10, VolumeUsd: 11, FeesUsd: 12,
+	}
+	want := End{
+		At: 7, Open: 1, High: 2, Low: 3, Close: u(4), FeeGrowthGlobal0X128: u(5), FeeGrowthGlobal1X128: u(6),
+		Amounts: [2]float64{8, 9}, Tick: -10, VolumeUsd: 11, FeesUsd: 12,
+	}
+	if got := EndOfDay(&day); got != want {
+		t.Errorf("the day is %+v; want %+v", got, want)
+	}
+
+	hour := market.PoolHour{
+		Day: 7, Hour: 23, High: 2, Low: 3, Close: u(4), FeeGrowthGlobal0X128: u(5), FeeGrowthGlobal1X128: u(6),
+		Amount0: 8, Amount1: 9, Tick: -10, VolumeUsd: 11, FeesUsd: 12,
+	}
+	want.At, want.Open = 7*24+23, 0
+	if got := EndOfHour(&hour); got != want {
+		t.Errorf("the hour is %+v; want %+v", got, want)
+	}
+	if got, want := CreatedEnd(&market.PoolDay{Open: clmath.SqrtPriceAtTick(77), Close: u(4)}),
+		(End{Close: clmath.SqrtPriceAtTick(77), Tick: 77}); got != want {
+		t.Errorf("the creation is %+v; want %+v", got, want)
+	}
+
+	if got, want := OutsideOfDay(&market.TickDay{Day: 7, FeeGrowthOutside0X128: u(1), FeeGrowthOutside1X128: u(2)}),
+		(Outside{7, u(1), u(2)}); got != want {
+		t.Errorf("a tick's day is %+v; want %+v", got, want)
+	}
+	tick := market.TickHour{Day: 7, Hour: 2, FeeGrowthOutside0X128: u(1), FeeGrowthOutside1X128: u(2)}
+	if got, want := OutsideOfHour(&tick), (Outside{7*24 + 2, u(1), u(2)}); got != want {
+		t.Errorf("a tick's hour is %+v; want %+v", got, want)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // tenTo19 is the largest power of ten below 2^64; a number below it has at most
@@ -123,7 +124,11 @@ func divByDigits19(v *U256) (rest uint64) {
 
 // append19 appends exactly 19 digits.
 func append19(dst []byte, group uint64) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, wordRoom)[:n+19]
 	first := group / 1e16
-	dst = append(dst, byte('0'+first/100), byte('0'+first/10%10), byte('0'+first%10))
-	return append8(append8(dst, group/1e8%1e8), group%1e8)
+	dst[n], dst[n+1], dst[n+2] = byte('0'+first/100), byte('0'+first/10%10), byte('0'+first%10)
+	put8(dst[n+3:], group/1e8%1e8)
+	put8(dst[n+11:], group%1e8)
+	return dst
 }

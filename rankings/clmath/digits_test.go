@@ -34,9 +34,60 @@ func TestEightDigits(t *testing.T) {
 	for v := range uint64(10_000) {
 		both := v*1e4 + 9999 - v
 		want := strconv.FormatUint(1e8+both, 10)[1:]
-		if got := string(append8(nil, both)); got != want {
+		got := make([]byte, 8)
+		if put8(got, both); string(got) != want {
 			t.Fatalf("got %s; want %s", got, want)
 		}
+	}
+}
+
+func FuzzScaled(f *testing.F) {
+	f.Add(uint64(1), uint8(0))
+	f.Add(uint64(1), uint8(22))
+	f.Add(uint64(1e16-1), uint8(1))
+	f.Add(uint64(1e16), uint8(16))
+	f.Add(uint64(1e16), uint8(17))
+	f.Add(uint64(1e17-1), uint8(16))
+	f.Add(uint64(1e17-1), uint8(22))
+	f.Add(uint64(120_000_000), uint8(8))
+	f.Add(uint64(120_000_000), uint8(3))
+	f.Add(uint64(1_234_567_800_000_000), uint8(9))
+
+	f.Fuzz(func(t *testing.T, digits uint64, decimals uint8) {
+		digits, decimals = max(digits%1e17, 1), decimals%23
+		want := string(AppendPoint([]byte("x"), strconv.AppendUint(nil, digits, 10), decimals))
+		if got := string(AppendScaled([]byte("x"), digits, int(decimals))); got != want {
+			t.Fatalf("%d, %d decimals: got %s; want %s", digits, decimals, got, want)
+		}
+	})
+}
+
+// TestScaled sees all lengths, with zeros at the end, and all places of the point.
+func TestScaled(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for power := uint64(1); power < 1e17; power *= 10 {
+		for zeros := uint64(1); zeros <= power; zeros *= 10 {
+			digits := max(1, r.Uint64N(9*power/zeros)+power/zeros) * zeros % 1e17
+			for decimals := range 23 {
+				want := string(AppendPoint(nil, strconv.AppendUint(nil, digits, 10), uint8(decimals)))
+				if got := string(AppendScaled(nil, digits, decimals)); digits > 0 && got != want {
+					t.Fatalf("%d, %d decimals: got %s; want %s", digits, decimals, got, want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkScaled(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var digits [1 << 10]uint64
+	for i := range digits {
+		digits[i] = 1 + r.Uint64N(1e17)>>r.IntN(20)
+	}
+
+	buf := make([]byte, 0, 64)
+	for i := 0; b.Loop(); i++ {
+		AppendScaled(buf, digits[i%len(digits)], 14)
 	}
 }
 

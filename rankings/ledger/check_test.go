@@ -3,6 +3,7 @@ package ledger
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -350,12 +351,19 @@ func (d *damages) days() {
 	edit("another close", func(x *market.PoolDay) { x.Close = x.High; x.High[0]++; x.Close[0]++ })
 	edit("an hour too late", func(x *market.PoolDay) { x.EventHour = market.HoursOfDay + 1 })
 	edit("an hour below its close", func(x *market.PoolDay) { x.EventHour, x.HourHigh, x.HourLow = 1, 0, 0 })
+	edit("an hour above its close", func(x *market.PoolDay) {
+		x.EventHour, x.HourHigh, x.HourLow = 1, math.Inf(1), 2*clmath.Float64(&x.Close)
+	})
+	edit("an hour of its close alone", func(x *market.PoolDay) {
+		root := clmath.Float64(&x.Close)
+		x.EventHour, x.HourHigh, x.HourLow = market.HoursOfDay, root, root
+	})
 	edit("another tick", func(x *market.PoolDay) { x.Tick++ })
 	edit("more liquidity", func(x *market.PoolDay) { x.Liquidity.Lo++ })
 	edit("another fee growth 0", func(x *market.PoolDay) { x.FeeGrowthGlobal0X128[0]++ })
 	edit("another fee growth 1", func(x *market.PoolDay) { x.FeeGrowthGlobal1X128[0]++ })
-	edit("another amount 0", func(x *market.PoolDay) { x.Amount0[0]++ })
-	edit("another amount 1", func(x *market.PoolDay) { x.Amount1[0]++ })
+	edit("another amount 0", func(x *market.PoolDay) { x.Amount0[1]++ })
+	edit("another amount 1", func(x *market.PoolDay) { x.Amount1[1]++ })
 }
 
 func (d *damages) minutes() {

@@ -62,19 +62,17 @@ func (c *checker) checkTicks() (ok bool) {
 func (c *checker) checkTickSums() {
 	gross := make([]clmath.U128, c.Ticks.Len())
 	net := make([]clmath.I128, c.Ticks.Len())
-	add := func(slot uint32, liquidity clmath.U128, sign int) {
+	add := func(lower, upper uint32, liquidity clmath.U128) {
 		delta := clmath.I128{Lo: liquidity.Lo, Hi: int64(liquidity.Hi)}
-		if sign < 0 {
-			delta = delta.Neg()
-		}
-		gross[slot], _ = gross[slot].Add(liquidity)
-		net[slot], _ = net[slot].Add(delta)
+		gross[lower], _ = gross[lower].Add(liquidity)
+		gross[upper], _ = gross[upper].Add(liquidity)
+		net[lower], _ = net[lower].Add(delta)
+		net[upper], _ = net[upper].Add(delta.Neg())
 	}
 
 	for i := range c.Positions.Len() {
 		if p := c.Positions.At(i); p.IsOpen() && c.checkSlots(i, p) {
-			add(p.LowerSlot, p.Liquidity, +1)
-			add(p.UpperSlot, p.Liquidity, -1)
+			add(p.LowerSlot, p.UpperSlot, p.Liquidity)
 		}
 	}
 
@@ -90,8 +88,7 @@ func (c *checker) checkTickSums() {
 		upper, okUpper := findTick(refs, d.TickUpper)
 		if c.expect(okLower && okUpper, "nonNFT", i, "ticks %d and %d of pool %d are not listed",
 			d.TickLower, d.TickUpper, d.Pool) {
-			add(lower, d.Liquidity, +1)
-			add(upper, d.Liquidity, -1)
+			add(lower, upper, d.Liquidity)
 		}
 	}
 

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"math"
+
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -60,11 +62,21 @@ func (c *checker) checkDays() {
 			"day", i, "hour %d is between %g and %g; its close is %g", d.EventHour, d.HourLow, d.HourHigh, root)
 
 		amount0, amount1 := principalOf(p, c.TickLists.At(i).Refs, &c.Ticks)
-		c.expect(d.Amount0 == amount0 && d.Amount1 == amount1, "day", i,
-			"amounts %s and %s; the ticks have %s and %s",
-			d.Amount0.Dec(), d.Amount1.Dec(), amount0.Dec(), amount1.Dec())
+		parts := len(c.TickLists.At(i).Refs)
+		c.expect(isPrincipal(&d.Amount0, amount0, parts) && isPrincipal(&d.Amount1, amount1, parts), "day", i,
+			"amounts %s and %s; the ticks have %.0f and %.0f", d.Amount0.Dec(), d.Amount1.Dec(), amount0, amount1)
 	}
 }
+
+// isPrincipal reports whether an amount is what principalOf returns, or the exact one,
+// which days have had that are still running.
+func isPrincipal(amount *clmath.U256, of float64, parts int) bool {
+	return math.Abs(clmath.Float64(amount)-of) <= principalError*of+float64(parts)
+}
+
+// principalError is how far off principalOf may be, and how much farther the sum of
+// ten thousand parts.
+const principalError = 1e-11
 
 // checkMinutes checks that minute closes ascend and end at the last swap.
 func (c *checker) checkMinutes() {

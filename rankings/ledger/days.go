@@ -108,27 +108,6 @@ func (l *Ledger) fillDayEnd(i uint32, d *market.PoolDay) {
 	d.Close, d.Tick, d.Liquidity = p.SqrtPriceX96, p.Tick, p.Liquidity
 	d.FeeGrowthGlobal0X128 = p.FeeGrowthGlobal0X128
 	d.FeeGrowthGlobal1X128 = p.FeeGrowthGlobal1X128
-	d.Amount0, d.Amount1 = principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
-}
-
-// principalOf returns the raw amounts of a pool's liquidity at its price, without
-// fees, from one walk over its ticks. It rounds down once per pair of ticks.
-func principalOf(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.Tick]) (
-	sum0, sum1 clmath.U256,
-) {
-	var liquidity clmath.U128
-	var last *market.Tick
-	for _, ref := range refs {
-		t := ticks.At(ref.Slot)
-		if !liquidity.IsZero() {
-			amount0, amount1 := clmath.Principal(p.Tick, &p.SqrtPriceX96, last.Tick, t.Tick,
-				&last.SqrtPriceX96, &t.SqrtPriceX96, liquidity, false)
-			sum0.Add(&sum0, &amount0)
-			sum1.Add(&sum1, &amount1)
-		}
-		liquidity, _ = liquidity.Apply(t.LiquidityNet)
-		last = t
-	}
-
-	return sum0, sum1
+	amount0, amount1 := principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
+	d.Amount0, d.Amount1 = clmath.FromFloat(amount0), clmath.FromFloat(amount1)
 }

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"math"
-
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
@@ -46,8 +44,7 @@ func (l *Ledger) putHour(i uint32, d *market.PoolDay) {
 		FeeGrowthGlobal1X128: p.FeeGrowthGlobal1X128,
 	}
 	h.VolumeUsd, h.FeesUsd = l.hourSums(p, d)
-
-	h.Amount0, h.Amount1 = floatPrincipalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
+	h.Amount0, h.Amount1 = principalOf(p, l.tickRefs.At(i).Refs, &l.st.Ticks)
 
 	l.ops = append(l.ops, PoolHours.Put(h))
 	addUndoOp(l, PoolHours.Drop, market.PoolHour{Pool: i, Day: h.Day, Hour: h.Hour})
@@ -79,42 +76,4 @@ func (l *Ledger) endTickHour(t *market.Tick) {
 
 	l.ops = append(l.ops, TickHours.Put(entry))
 	addUndoOp(l, TickHours.Drop, key)
-}
-
-const two64, two96 = 1 << 64, 1 << 96
-
-// floatPrincipalOf is principalOf in floats: the walk goes tick by tick upwards, and
-// each part is cut to whole raw units. Charts value it in USD, for which that is exact
-// enough; it costs a tenth of principalOf, and there is one for every hour of a pool.
-func floatPrincipalOf(p *market.Pool, refs []market.TickRef, ticks *market.Frozen[market.Tick]) (
-	sum0, sum1 float64,
-) {
-	price := rootOf(&p.SqrtPriceX96)
-	var liquidity clmath.U128
-	var lower float64
-	for _, ref := range refs {
-		t := ticks.At(ref.Slot)
-		upper := rootOf(&t.SqrtPriceX96)
-
-		l := float64(liquidity.Hi)*two64 + float64(liquidity.Lo)
-		switch {
-		case l == 0:
-		case upper <= price:
-			sum1 += math.Floor(l * (upper - lower) / two96)
-		case lower >= price:
-			sum0 += math.Floor(l * two96 * ((upper - lower) / (lower * upper)))
-		default:
-			sum1 += math.Floor(l * (price - lower) / two96)
-			sum0 += math.Floor(l * two96 * ((upper - price) / (price * upper)))
-		}
-
-		liquidity, _ = liquidity.Apply(t.LiquidityNet)
-		lower = upper
-	}
-	return sum0, sum1
-}
-
-// rootOf returns a sqrtPriceX96 as a float.
-func rootOf(sqrtPriceX96 *clmath.U256) float64 {
-	return (float64(sqrtPriceX96[2])*two64+float64(sqrtPriceX96[1]))*two64 + float64(sqrtPriceX96[0])
 }

@@ -139,6 +139,29 @@ func TestTokensSurviveRevert(t *testing.T) {
 	if _, err := l.Apply(&bad); err == nil || l.Freeze().Tokens.Len() != uint32(len(testTokens())) {
 		t.Errorf("a refused span (%v) added a token", err)
 	}
+	if l.st.Native != 0 {
+		t.Errorf("after a refused span the native currency is %d; it was known before", l.st.Native)
+	}
+}
+
+// TestMetadataSurvivesRevert: what a reverted span had learned of a token stays, as a
+// feed tells it once.
+func TestMetadataSurvivesRevert(t *testing.T) {
+	l := chainOf(t, 20)
+	learn := func(block uint64, meta market.TokenMeta) {
+		apply(t, l, &market.Span{From: block, To: block, Tokens: []market.TokenMeta{meta}, Time: 30})
+	}
+	address, symbol, name := market.Address{9}, "TIDE", "Tide coin"
+	learn(21, market.TokenMeta{Address: address, BadDecimals: true})
+	learn(22, market.TokenMeta{Address: address, Symbol: &symbol, Name: &name, Decimals: 6})
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+
+	got := l.Freeze().Tokens.At(l.tokenOf[address])
+	if got.Decimals != 6 || got.BadDecimals || got.Symbol == nil || *got.Symbol != symbol || got.Name == nil || *got.Name != name {
+		t.Errorf("after the revert the token is %+v", *got)
+	}
 }
 
 func TestMismatchNamesTheLog(t *testing.T) {

@@ -170,6 +170,30 @@ func TestTickOverflow(t *testing.T) {
 	f("net of two", false, [2]int32{1200, 1260}, [2]int32{1200, 1320})
 	f("gross of two", true, [2]int32{1200, 1260}, [2]int32{1260, 1320})
 	f("gross of three", false, [2]int32{1200, 1260}, [2]int32{1260, 1320}, [2]int32{1260, 1380})
+
+	// Around the price there is some liquidity already.
+	f("a pool of one", true, [2]int32{-120, 120})
+	f("a pool of two", false, [2]int32{-120, 120}, [2]int32{-180, 180})
+	f("two, one of them above the price", true, [2]int32{-120, 120}, [2]int32{240, 300})
+}
+
+// TestUnknownPools: an event of a pool that was never initialized is refused, whatever
+// it is.
+func TestUnknownPools(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	before := l.Freeze()
+
+	for _, e := range []market.Event{
+		market.Donate{Pool: market.PoolID{9}}, market.Swap{Pool: market.PoolID{9}},
+		market.ProtocolFeeUpdated{Pool: market.PoolID{9}}, market.ModifyLiquidity{Pool: market.PoolID{9}},
+	} {
+		_, err := l.Apply(strictSpan(l, e))
+		var m *Mismatch
+		if !errors.As(err, &m) || m.What != "pool" || m.Want != "one that was initialized" {
+			t.Errorf("%T: %v", e, err)
+		}
+		sameState(t, l.Freeze(), before)
+	}
 }
 
 // TestHookDelta: bit 1 of a hook's address is for added liquidity, bit 0 for
@@ -348,6 +372,7 @@ func TestRefusedPositions(t *testing.T) {
 	f("mint or burn is without a change of liquidity, not one", transfer(market.Address{}, alice, 4))
 	f("mint or burn is without a change of liquidity, not one", transfer(alice, market.Address{}, 1))
 	f("burned liquidity is 1, not -1000000000", transfer(alice, market.Address{}, 1), moved(1))
+	f("burned liquidity is 0, not -1000000000", transfer(alice, market.Address{}, 1), moved(0))
 	f("liquidity left by a burn is 999999999, not 0", transfer(alice, market.Address{}, 1), moved(-1))
 	f("position is 3, not one that is not burned", withSalt(moved(1), 3))
 	f("position is 2, not one that was minted", withSalt(moved(1), 2))

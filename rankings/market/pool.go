@@ -102,7 +102,7 @@ type PoolDay struct {
 	Open, High, Low, Close clmath.U256
 	FeeGrowthGlobal0X128   clmath.U256 // at the day's end
 	FeeGrowthGlobal1X128   clmath.U256
-	Amount0, Amount1       clmath.U256 // raw principal of the liquidity at the day's end
+	Amount0, Amount1       clmath.U256 // raw principal of the liquidity at the day's end, to a float's precision
 	Liquidity              clmath.U128
 	VolumeUsd, FeesUsd     float64 // sums over the day's hours
 	Price0Usd, Price1Usd   float64 // of the last hour with an event, or the day's last

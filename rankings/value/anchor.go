@@ -111,10 +111,9 @@ func (s *solver) dropUnpegged(pools []uint32) {
 
 	for i := range s.roles {
 		token := uint32(i)
-		if depth := cheap[token]; depth > 0 && depth > all[token]/2 {
-			s.roles[i] = ordinary
+		if cheap[token] > all[token]/2 {
 			s.prices[i] = unpriced(market.ReasonNoMarket)
-			s.rawUsd[i], s.exit[i], s.trusted[i] = market.Unknown, 0, false
+			s.rawUsd[i] = market.Unknown
 		}
 	}
 }

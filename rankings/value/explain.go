@@ -265,11 +265,8 @@ func (s *solver) explainQuotes(token uint32, quotes, used []quote) PriceExplanat
 		in := slices.ContainsFunc(used, func(q quote) bool { return q.pool == quotes[i].pool })
 		e.Markets = append(e.Markets, s.explainMarket(&quotes[i], in))
 	}
-	if market.Known(e.Price.Usd) && !e.Price.Anchor {
-		e.markOutliers(quotes, answer.Usd)
-	}
-
 	if !e.Price.Anchor {
+		e.markOutliers(quotes, answer.Usd)
 		e.Checks = s.trustChecks(used, s.trustLimitsOf(token))
 		e.Checks = append(e.Checks, s.holdChecks(token)...)
 	}

@@ -133,6 +133,33 @@ func TestExplanations(t *testing.T) {
 		w.pass(2)
 	})
 
+	honest("without thresholds", func(w *world, _, pool, _ uint32) {
+		w.params = Params{Stables: w.params.Stables, RealTicks: true}
+		w.pools.Mut(pool).LastSwapAt, w.pools.Mut(pool).Others = testNow-100*market.Day, 0
+	})
+	honest("a market that nothing backs", func(w *world, token, _, _ uint32) {
+		paper := w.token(60, 18)
+		w.feed = []FeedPrice{{Token: w.address(paper), Usd: 2, AsOf: testNow}}
+		w.poolFull(token, paper, 2, 900_000)
+	})
+	honest("through a token that is no leg", func(w *world, token, _, _ uint32) {
+		between, unused := w.token(10, 6), w.token(11, 18)
+		w.poolFull(between, w.usd, 2, 300_000)
+		w.poolFull(unused, w.usd, 2, 300_000)
+		w.poolFull(token, between, 2.1, 200_000)
+		w.pools.Mut(w.poolFull(token, unused, 2, 200_000)).LastSwapAt = 0
+	})
+	honest("without closes", func(w *world, _, pool, _ uint32) { *w.minutes.Mut(pool) = market.Minutes{} })
+	honest("the native currency held", func(w *world, _, pool, _ uint32) {
+		w.pass(1)
+		w.pools.Mut(0).Quarantined = true
+	})
+
+	w = newWorld()
+	token := w.token(50, 18)
+	w.poolFull(token, w.usd, 4, 200_000)
+	d.explain("more of token 1 than can be sold", w, w.openWhole(w.poolFull(w.usd, token, 0.25, 1000), 160_000))
+
 	w = newWorld()
 	through, far := w.token(10, 6), w.token(11, 18)
 	w.poolFull(through, w.eth, 0.001, 1000)

@@ -3,6 +3,7 @@ package value
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -205,13 +206,21 @@ func TestHolders(t *testing.T) {
 	f("a sender in two ranges", 10, 0.5e21, 0.5e21, 9e21)
 	f("nobody has half", 50, 4e21, 3e21, 3e21)
 
-	w := newWorld()
-	_, pool := w.honest()
-	w.openWhole(pool, 1000)
-	w.pools.Mut(pool).Swaps = 49
-	if got := countOthers(w.state(), w.params.relaxed()); got[pool] != 0 {
-		t.Errorf("a pool that nobody trades was asked: %d", got[pool])
+	asked := func(name string, want uint8, change func(p *market.Pool, limits *Params)) {
+		t.Helper()
+		w := newWorld()
+		_, pool := w.honest()
+		limits := w.params.relaxed()
+		change(w.pools.Mut(pool), limits)
+		if got := countOthers(w.state(), limits)[pool]; got != want {
+			t.Errorf("%s: others have %d %%; want %d", name, got, want)
+		}
 	}
+	asked("swapped enough", 50, func(p *market.Pool, _ *Params) { p.Swaps = 50 })
+	asked("swapped too little", 0, func(p *market.Pool, _ *Params) { p.Swaps = 49 })
+	asked("old enough", 50, func(p *market.Pool, l *Params) { p.CreatedAt = testNow - l.LoneAge })
+	asked("too young", 0, func(p *market.Pool, l *Params) { p.CreatedAt = testNow - l.LoneAge + 1 })
+	asked("nobody asks", 0, func(_ *market.Pool, l *Params) { l.LoneHolder = 0 })
 }
 
 // TestLoneHolder: a market of one holder prices and corroborates nothing
@@ -304,4 +313,146 @@ func TestSharesInRange(t *testing.T) {
 	sum := 0.0
 	eachShare(st, votes, func(_ *majority, _ uint64, liquidity float64) { sum += liquidity })
 	mustNear(t, "liquidity in range", sum, 17*9e18, 1e-9)
+}
+
+// TestGraceBounds: what is lost since an hour holds for the hold time, to the second;
+// without one it does not hold at all.
+func TestGraceBounds(t *testing.T) {
+	const hour = uint32(testNow / market.Hour)
+	f := func(holdTime, seconds int64, want bool) {
+		t.Helper()
+		w := newWorld()
+		w.params.HoldTime, w.now = holdTime, testNow+seconds
+		s := w.solverOf()
+		if got := s.inGrace(hour); got != want {
+			t.Errorf("%d of %d seconds after the hour began it holds: %t", seconds, holdTime, got)
+		}
+
+		// A market that misses its thresholds is held from the hour on in which that is seen.
+		for was, now := range map[uint32]uint32{0: 0, hour: hour} {
+			if !want {
+				now = 0
+			}
+			if got := s.heldNow(was, false); got != now {
+				t.Errorf("%d of %d seconds after: held since %d; want %d", seconds, holdTime, got, now)
+			}
+			if got := s.heldNow(was, true); got != market.NoIndex {
+				t.Errorf("one that meets them is held since %d", got)
+			}
+		}
+	}
+
+	f(3600, -1, true)
+	f(3600, 0, true)
+	f(3600, 3599, true)
+	f(3600, 3600, false)
+	f(1, 0, true)
+	f(1, 1, false)
+	f(0, 0, false)
+	f(0, -1, false)
+
+	w := newWorld()
+	s := w.solverOf()
+	if got := s.heldNow(market.NoIndex, false); got != hour+1 {
+		t.Errorf("a market that was one is held since %d; want %d", got, hour+1)
+	}
+	s.p.HoldTime = 2 * testNow // a grace that began before there were chains
+	if got := s.heldNow(0, false); got != 0 || s.limitsOf(&market.Pool{}, 0) != s.p {
+		t.Errorf("what never was a market is held since %d", got)
+	}
+	s.p.HoldTime = 0
+	if got := s.heldNow(market.NoIndex, false); got != 0 {
+		t.Errorf("without a grace it is held since %d", got)
+	}
+}
+
+// TestHourIsItsBeginning: an hour's prices are those of when it begins, not those of the
+// last block before it.
+func TestHourIsItsBeginning(t *testing.T) {
+	w := newWorld()
+	token, pool := w.honest()
+	w.pools.Mut(pool).LastSwapAt = testNow + 600 - 7*market.Day
+	w.now = testNow + 600
+	st := w.state()
+	if !market.Known(st.Prices.At(token).Usd) {
+		t.Fatalf("at the last block the token is %+v", *st.Prices.At(token))
+	}
+
+	hour := market.HourOf(testNow) + 1
+	begun := BeginHour(st, &w.params, nil, hour)
+	if p := begun.Prices[token]; market.Known(p.Usd) || p.Reason != market.ReasonStalePrice {
+		t.Errorf("when the hour begins the token is %+v", p)
+	}
+	if p := begun.Prices[w.usd]; p.AsOf != int64(hour)*market.Hour {
+		t.Errorf("the stable is as of %d; want the hour", p.AsOf)
+	}
+	for _, held := range begun.Pools {
+		if held.Pool == pool {
+			t.Errorf("the pool is held: %+v", held)
+		}
+	}
+}
+
+// TestNewTrustEndsALapse: a token that keeps its corroboration over the first hop and is
+// corroborated again over the second, or by the feed, has lost nothing.
+func TestNewTrustEndsALapse(t *testing.T) {
+	f := func(name string, lost bool, change func(w *world, token uint32)) {
+		t.Helper()
+		w := newWorld()
+		w.params.LoneHolder = 0
+		between := w.token(60, 18)
+		w.poolFull(between, w.usd, 1, 400_000)
+		token, pool := w.honest()
+		w.pass(1)
+		w.pools.Mut(pool).Swaps = 10 // no longer enough alone, nor with slack
+		change(w, token)
+
+		begun := BeginHour(w.state(), &w.params, w.feed, market.HourOf(w.now)+1)
+		p := begun.Prices[token]
+		want := uint32(0)
+		if lost {
+			want = market.HourOf(w.now) + 1
+		}
+		if p.TrustLostAt != want || p.PriceLostAt != 0 || !p.Corroborated || !market.Known(p.Usd) {
+			t.Errorf("%s: %+v; want its trust lost at %d", name, p, want)
+		}
+	}
+
+	f("nothing new", true, func(*world, uint32) {})
+	f("another market", false, func(w *world, token uint32) { w.poolFull(token, 2, 4.1, 300_000) })
+	f("an answer of the feed", false, func(w *world, token uint32) {
+		w.feed = []FeedPrice{{Token: w.address(token), Usd: 4, AsOf: w.now + market.Hour}}
+	})
+}
+
+// TestHourOfPools: an hour names the pools of which it changes what is held on either
+// side, or what others have, and no other.
+func TestHourOfPools(t *testing.T) {
+	w := newWorld()
+	w.params.LoneHolder = 0
+	_, pool := w.honest()
+	thin := w.poolFull(w.token(61, 18), w.usd, 4, 10)
+	for i := range w.pools.Len() {
+		w.pools.Mut(i).Others = 0
+	}
+	f := func(want ...market.HeldPool) {
+		t.Helper()
+		begun := BeginHour(w.state(), &w.params, nil, market.HourOf(w.now)+1)
+		if !slices.Equal(begun.Pools, want) {
+			t.Errorf("the hour changes %+v; want %+v", begun.Pools, want)
+		}
+		for _, held := range begun.Pools {
+			w.pools.Mut(held.Pool).Held, w.pools.Mut(held.Pool).Others = held.Held, held.Others
+		}
+	}
+
+	one := [2]uint32{market.NoIndex, 0}
+	f(market.HeldPool{Pool: 0, Held: one}, market.HeldPool{Pool: pool, Held: one})
+	f()
+	w.pools.Mut(thin).Others = 7
+	f(market.HeldPool{Pool: thin})
+	w.deep(pool, 10)
+	lost := market.HourOf(w.now) + 1
+	f(market.HeldPool{Pool: pool, Held: [2]uint32{lost, 0}})
+	f()
 }

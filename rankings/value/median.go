@@ -94,13 +94,13 @@ func weightedMedian(quotes []quote) float64 {
 	for i := range quotes {
 		half += quotes[i].weight / 2
 	}
-	sum := 0.0
-	for i := range quotes {
-		if sum += quotes[i].weight; sum >= half {
-			return quotes[i].usd
-		}
+
+	at, sum := 0, quotes[0].weight
+	for sum < half {
+		at++
+		sum += quotes[at].weight
 	}
-	return quotes[len(quotes)-1].usd
+	return quotes[at].usd
 }
 
 // keepNear moves the quotes that are near a price to the front, in order, and

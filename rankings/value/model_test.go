@@ -90,6 +90,14 @@ func TestPausesOfValue(t *testing.T) {
 	f("a ranker", strideViewed, ranker, 2) // tokens, pools
 	prices := func(st *market.State, w *world, pause func()) { Prices(st, &w.params, nil, pause) }
 	f("prices", strideLen, prices, pausedLoops)
+	between := func(st *market.State, w *world, pause func()) {
+		token := w.token(250, 18)
+		for i := uint32(1); i < w.pools.Len(); i++ {
+			w.pools.Mut(i).Currency1 = token
+		}
+		prices(w.state(), w, pause)
+	}
+	f("prices between tokens", strideLen, between, pausedLoops)
 }
 
 // pausedLoops are the loops of Prices over tokens or pools that pause: two that look for
@@ -143,6 +151,42 @@ func TestRowsLeaveNothingBehind(t *testing.T) {
 			NewRanker(st, func() {}).Rank(i, &fresh)
 			if !sameFields(reflect.ValueOf(used), reflect.ValueOf(fresh)) {
 				t.Fatalf("seed %d row %d: %s; alone %s", seed, i, fmt.Sprintf("%+v", used), fmt.Sprintf("%+v", fresh))
+			}
+		}
+	}
+}
+
+// TestRenewedRows: a row whose claim still holds is at new prices what it is when it is
+// computed from the beginning, in any order of rows.
+func TestRenewedRows(t *testing.T) {
+	for seed := range uint64(10) {
+		st, w := scramble(seed)
+		var prices market.Table[market.Price]
+		for i := range st.Prices.Len() {
+			p := *st.Prices.At(i)
+			p.Usd, p.ExitUsd, p.Corroborated = 1.5*p.Usd, 0.75*p.ExitUsd, !p.Corroborated
+			prices.Append(p)
+		}
+		later := *st
+		later.Prices = prices.Freeze()
+		for i := range w.pools.Len() {
+			w.pools.Mut(i).Quarantined = i%7 == 3
+		}
+		later.Pools = w.pools.Freeze()
+
+		old, renewed, fresh := NewRanker(st, func() {}), NewRanker(&later, func() {}), NewRanker(&later, func() {})
+		for n := range st.Positions.Len() {
+			i := (n * 7) % st.Positions.Len()
+			if !st.Positions.At(i).IsOpen() {
+				continue
+			}
+			var got, want Figures
+			old.Rank(i, &got)
+			got.Open = false // what Renew is for says so itself
+			renewed.Renew(i, &got)
+			fresh.Rank(i, &want)
+			if !sameFields(reflect.ValueOf(got), reflect.ValueOf(want)) {
+				t.Fatalf("seed %d row %d: renewed it is %+v; want %+v", seed, i, got, want)
 			}
 		}
 	}

@@ -210,6 +210,15 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("the token is %+v", *p)
 	}
 
+	for _, p := range PoolPrices(st, st.Pools.At(pool)) {
+		if market.Known(p.Usd) || p.Reason != market.ReasonQuarantined || p.OnlyPool != market.NoIndex {
+			t.Errorf("the pool shows %+v", p)
+		}
+	}
+	if p := PoolPrices(st, st.Pools.At(0)); p[0] != *st.Prices.At(w.eth) || p[1] != *st.Prices.At(w.usd) {
+		t.Errorf("a sound pool shows %+v", p)
+	}
+
 	stats := Stats(st, pool)
 	for _, usd := range []float64{
 		stats.TVLUsd, stats.VolumeUsd24h, stats.VolumeUsd7d, stats.FeesUsd24h, stats.FeesUsd7d, stats.FeeAPR,

@@ -64,6 +64,11 @@ func scramble(seed uint64) (*market.State, *world) {
 			p.MintedAt = testNow - int64(r.IntN(1e8))
 			p.CostUsd = r.NormFloat64() * 1e6
 			p.GasUnknown = r.IntN(5) == 0
+			if r.IntN(8) == 0 { // a closed row has no ticks
+				closed(p)
+				w.ranges[index] = w.ranges[index][:len(w.ranges[index])-1]
+				p.LowerSlot, p.UpperSlot = market.NoIndex, market.NoIndex
+			}
 		}
 	}
 

@@ -136,13 +136,11 @@ func (s *solver) limitByBacking(quotes []quote) {
 		return
 	}
 	for i := range quotes {
-		if q := &quotes[i]; !q.byAnchor {
-			s.offered[q.by] += q.reach
-		}
+		s.offered[quotes[i].by] += quotes[i].reach
 	}
 
 	for i := range quotes {
-		if q := &quotes[i]; !q.byAnchor && s.offered[q.by] > s.exit[q.by] {
+		if q := &quotes[i]; s.offered[q.by] > s.exit[q.by] {
 			q.weight = q.reach * (s.exit[q.by] / s.offered[q.by])
 		}
 	}

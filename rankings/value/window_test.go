@@ -57,6 +57,7 @@ func TestMonthOfAnOldStore(t *testing.T) {
 		st.DaysFrom = from + 1
 		stats := Stats(st, pool)
 		mustNear(t, "30d", stats.VolumeUsd30d, want, 0)
+		mustNear(t, "fees 30d", stats.FeesUsd30d, want/1000, 1e-12)
 		mustNear(t, "7d", stats.VolumeUsd7d, 5, 0)
 	}
 

@@ -3,6 +3,7 @@ package accounts
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"hash/crc32"
 	"strings"
 	"testing"
@@ -121,4 +122,35 @@ func overflow(key string) []byte {
 		sum /= 62
 	}
 	return b
+}
+
+// TestKeysAreDigits: a character that is no digit is refused in every place, also where
+// the checksum holds.
+func TestKeysAreDigits(t *testing.T) {
+	refuse := func(key []byte) {
+		t.Helper()
+		if _, ok := ParseKey(key); ok || len(key) != KeyLen {
+			t.Errorf("%q is a key", key)
+		}
+	}
+
+	for _, c := range []byte("-_ /:@[`{\x00\x7f\xff") {
+		for at := tagLen; at < sumAt; at++ {
+			body := []byte(serverTag + "0123456789abcdefghijABCDEFGHIJ")
+			body[at] = c
+			refuse(appendSum(body, crc32.ChecksumIEEE(body)))
+		}
+	}
+
+	// As a digit of the checksum it would count 255. Some body has a checksum that ends so.
+	for n := range 1 << 16 {
+		body := fmt.Appendf(nil, "%s%030d", serverTag, n)
+		if sum := crc32.ChecksumIEEE(body); sum%62 == 255%62 && sum > 255 {
+			key := appendSum(body, sum-255)
+			key[KeyLen-1] = '-'
+			refuse(key)
+			return
+		}
+	}
+	t.Error("no body has such a checksum")
 }

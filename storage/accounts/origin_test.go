@@ -74,6 +74,11 @@ func TestRefusedOrigin(t *testing.T) {
 	f("https://[fe80::1%25eth0]", address)
 	f("https://xn--\xff.example", "it is not UTF-8")
 	f("https://a.example\\@b.example", path)
+	f("https://:80", `host "" is not a host name`)
+	f(":80", `host "" is not a host name`)
+
+	// Hebrew letters of another form: no browser sends what this becomes.
+	f("https://\u2135pj", `host "xn--pj-uld" is not a host name`)
 }
 
 func TestAllows(t *testing.T) {

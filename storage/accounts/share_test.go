@@ -61,3 +61,77 @@ func TestALeaseThatWasGivenBackGrantsNothing(t *testing.T) {
 		t.Error("10 units of a lease of 3 were taken")
 	}
 }
+
+// What other nodes have is added route by route.
+func TestShareIsAdded(t *testing.T) {
+	var s Share
+	var got, want Tally
+	for i := range s.Routes {
+		n := int64(i + 1)
+		s.Routes[i] = Count{Requests: n, Units: 100 * n}
+		got.Routes[i] = Count{Requests: 7, Units: 9}
+		want.Routes[i] = Count{Requests: 7 + n, Units: 9 + 100*n}
+	}
+	got.Month, got.Lease = 5, 6
+	want.Month, want.Lease = 5, 6
+
+	s.Add(&got)
+	if got != want {
+		t.Errorf("got %+v; want %+v", got, want)
+	}
+}
+
+// A cell whose share has changed is looked at again, at once.
+func TestRenewedLeaseWakesMetering(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 10}, 10)
+	b.Dirty(nil)
+	select {
+	case <-b.Wakes():
+	default:
+	}
+
+	b.RenewLease(k.Cell)
+	select {
+	case <-b.Wakes():
+	default:
+		t.Error("metering is not woken")
+	}
+	if dirty := b.Dirty(nil); len(dirty) != 1 || dirty[0] != k.Cell {
+		t.Errorf("%d cells are drained; want the one", len(dirty))
+	}
+}
+
+// A month that is shut again stays as it was shut.
+func TestShutTwice(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 50)
+	ticket := b.Admit(k, testMonth.Start().UnixNano())
+	b.Reserve(&ticket, 10)
+	s := k.Cell.slot(testMonth)
+	open := s.word.Load()
+
+	k.Cell.Shut(testMonth)
+	shut := s.word.Load()
+	if k.Cell.Shut(testMonth); s.word.Load() != shut || shut == open || k.Cell.Lease(testMonth) != 10 {
+		t.Errorf("shut it is %x, and twice %x, with a lease of %d", shut, s.word.Load(), k.Cell.Lease(testMonth))
+	}
+	b.Settle(&ticket, RoutePools, 0)
+	if k.Cell.Shut(testMonth); k.Cell.Lease(testMonth) != 10 {
+		t.Errorf("units that are given back later lower its lease to %d", k.Cell.Lease(testMonth))
+	}
+}
+
+// More than was held cannot be charged.
+func TestChargeOfMoreThanIsHeld(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 50)
+	ticket := b.Admit(k, testMonth.Start().UnixNano())
+	b.Reserve(&ticket, 10)
+	defer func() {
+		if p := recover(); p == nil {
+			t.Error("11 units of 10 were charged")
+		}
+		if tally, _ := k.Cell.Tally(testMonth); tally.Billed() != 0 {
+			t.Errorf("%d units were billed", tally.Billed())
+		}
+	}()
+	b.Settle(&ticket, RoutePools, 11)
+}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -77,5 +78,160 @@ func TestMissedChangesInAnyOrder(t *testing.T) {
 	}
 	if n := len(late.keys); n != 2 {
 		t.Errorf("the late node has %d keys; want 2", n)
+	}
+}
+
+// node is a registry that shares a bulletin, and what it found when it joined.
+func node(t *testing.T, fs *vfs.MemFS, b *bulletin, plans []accounts.Plan) (*Registry, Joined) {
+	t.Helper()
+	r, j, err := OpenShared(openStore(t, fs), plans, testStart, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, j
+}
+
+// filled is a disk with two accounts, each with a key, of which the first is revoked; the
+// second account is suspended.
+func filled(t *testing.T, fs *vfs.MemFS, names ...string) {
+	t.Helper()
+	r := newRegistry(t, fs)
+	for _, name := range names {
+		if _, err := r.CreateAccount(name, "free"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.IssueKey(KeyRequest{Account: name, Label: "of " + name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if _, err := r.RevokeKey(keyID(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Suspend(names[len(names)-1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents lists accounts and keys with what matters of them.
+func contents(r *Registry) (list []string) {
+	for _, at := range r.ordered {
+		list = append(list, fmt.Sprintf("%d %s %s suspended %t", at.record.ID, at.record.Name, at.record.Plan, at.record.Suspended))
+		for _, k := range at.keys {
+			list = append(list, fmt.Sprintf("key %d %s revoked %t", k.ID, k.Label, k.RevokedAt() != 0))
+		}
+	}
+	return list
+}
+
+// TestJoin: the first node shares all that it has, a new one takes it, one that comes
+// again has it, and one with accounts of its own sets them apart.
+func TestJoin(t *testing.T) {
+	b, plans := &bulletin{changes: map[string]Change{}}, accounts.DefaultPlans()
+	first := vfs.NewMem()
+	filled(t, first, "old", "new")
+	founder, j := node(t, first, b, plans)
+	want := []string{"1 old free suspended false", "key 1 of old revoked true", "2 new free suspended true", "key 2 of new revoked false"}
+	if !j.Founded || j.Plans || j.Apart != nil || j.Copy != "" || !slices.Equal(contents(founder), want) {
+		t.Errorf("the first node: %+v with %q; want %q", j, contents(founder), want)
+	}
+	if len(b.changes) != 5 || b.changes["plans"].Number != 5 {
+		t.Errorf("%d changes are shared, the plans as number %d; want 5, the plans last", len(b.changes), b.changes["plans"].Number)
+	}
+
+	second := vfs.NewMem()
+	late, j := node(t, second, b, plans)
+	if j.Founded || j.Plans || j.Apart != nil || j.Copy != "" || !slices.Equal(contents(late), want) {
+		t.Errorf("a new node: %+v with %q; want %q", j, contents(late), want)
+	}
+	if err := late.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, j := node(t, second, b, plans[:2])
+	if j.Founded || !j.Plans || j.Apart != nil || !slices.Equal(contents(again), want) || len(again.Plans()) != len(plans) {
+		t.Errorf("once more, with other plans: %+v with %q; want %q and the cluster's plans", j, contents(again), want)
+	}
+
+	third := vfs.NewMem()
+	filled(t, third, "mine", "new")
+	stranger, j := node(t, third, b, plans)
+	if apart := []string{"mine", "new", keyID(1), keyID(2)}; !slices.Equal(j.Apart, apart) || j.Copy == "" || j.Founded {
+		t.Errorf("a node with accounts of its own: %+v; want %q apart", j, apart)
+	}
+	if !slices.Equal(contents(stranger), want) {
+		t.Errorf("it has %q then; want %q", contents(stranger), want)
+	}
+	if _, err := third.Stat(j.Copy); err != nil {
+		t.Errorf("its own are not kept: %v", err)
+	}
+}
+
+// TestRevokedStaysRevoked: a key that this node has revoked is not taken back by an older
+// record of another node, and one that others have revoked is revoked here.
+func TestRevokedStaysRevoked(t *testing.T) {
+	f := func(here, there, want bool) {
+		t.Helper()
+		b, fs := &bulletin{changes: map[string]Change{}}, vfs.NewMem()
+		filled(t, fs, "acme")
+		r, _ := node(t, fs, b, accounts.DefaultPlans())
+		if _, err := r.IssueKey(KeyRequest{Account: "acme"}); err != nil {
+			t.Fatal(err)
+		}
+
+		record := recordOf(r.keys[2], 0)
+		if here {
+			if _, err := r.RevokeKey(keyID(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if there {
+			record.RevokedAt = 99
+		}
+		if err := r.Apply([]Change{{Number: b.last + 1, Key: &record}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.keys[2].RevokedAt() != 0; got != want {
+			t.Errorf("revoked here %t, there %t: %t", here, there, got)
+		}
+		if err := r.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		stored := newRegistry(t, fs)
+		if got := stored.keys[2].RevokedAt() != 0; got != want {
+			t.Errorf("revoked here %t, there %t: in the store %t", here, there, got)
+		}
+	}
+
+	f(false, false, false)
+	f(true, false, true)
+	f(false, true, true)
+	f(true, true, true)
+}
+
+// TestNewPlansReachAccounts: plans of the cluster are in force at once for the accounts
+// that have them, and whoever asked is told.
+func TestNewPlansReachAccounts(t *testing.T) {
+	b, plans := &bulletin{changes: map[string]Change{}}, accounts.DefaultPlans()
+	fs := vfs.NewMem()
+	filled(t, fs, "acme", "other")
+	r, _ := node(t, fs, b, plans)
+	var told []accounts.Plan
+	r.OnPlans(func(p []accounts.Plan) { told = p })
+
+	fewer := slices.Clone(plans)
+	fewer[0].MonthlyUnits = 7
+	if err := r.Apply([]Change{{Number: b.last + 1, Plans: fewer}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, suspended := range map[string]bool{"acme": false, "other": true} {
+		if terms := r.accounts[name].cell.Terms(); terms.Plan.MonthlyUnits != 7 || terms.Suspended != suspended {
+			t.Errorf("%s has the terms %+v", name, *terms)
+		}
+	}
+	if !slices.Equal(told, fewer) || !slices.Equal(r.Plans(), fewer) {
+		t.Errorf("told of %d plans, in force are %d; want %d", len(told), len(r.Plans()), len(fewer))
 	}
 }

@@ -84,6 +84,11 @@ func hold(t testing.TB, a *Archive, want []market.Span) *Archive {
 		if st := a.Status(); st.Head != want[len(want)-1].Head() {
 			t.Fatalf("the archive ends with %+v; want %+v", st.Head, want[len(want)-1].Head())
 		}
+		for _, s := range a.segments {
+			if s.path != a.pathOf(s.base.Number+1) {
+				t.Fatalf("%s begins with block %d", s.path, s.base.Number+1)
+			}
+		}
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}

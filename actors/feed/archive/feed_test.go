@@ -100,12 +100,13 @@ func TestHoleIsFilled(t *testing.T) {
 		}
 	})
 
-	first := live.asked[0]
+	first, last := live.asked[0], live.asked[len(live.asked)-1]
+	i := slices.IndexFunc(spans, func(s market.Span) bool { return s.From == last+1 })
 	st := a.Status()
 	if len(st.Holes) > 0 || st.Damages != 1 {
 		t.Fatalf("%+v: want no hole, and one damage", st)
 	}
-	for _, want := range []string{file, fmt.Sprintf("from=%d", first+1), "the archive is whole again"} {
+	for _, want := range []string{file, fmt.Sprintf("from=%d to=%d ", first+1, spans[i].To), "the archive is whole again"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}

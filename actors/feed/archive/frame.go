@@ -19,9 +19,6 @@ const (
 	// frameBytes is how much is compressed at once, before compression: enough for
 	// zstd to find what repeats, and little to decode for one span.
 	frameBytes = 256 << 10
-	// frameSpans bounds the spans of a frame, so that a long stretch without events
-	// is written too.
-	frameSpans = 4096
 	// maxFrame is the largest frame that is read, before compression: a span of
 	// half a million events, many times what a node gives in one answer.
 	maxFrame = 64 << 20

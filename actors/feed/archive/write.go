@@ -36,8 +36,7 @@ func (a *Archive) Append(before market.Head, span *market.Span) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := a.add(before, span)
-	many := len(a.pending.records) >= frameBytes || a.pending.head.spans >= frameSpans
-	if err == nil && many && !a.cfg.Full() {
+	if err == nil && len(a.pending.records) >= frameBytes && !a.cfg.Full() {
 		err = a.flush()
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func (w *writer) add(s *market.Span, finalized uint64) error {
 
 	w.seg.last, w.seg.written = s.Head(), s.To
 	w.seg.finalized = finalized
-	if len(w.buf) < frameBytes && w.head.spans < frameSpans {
+	if len(w.buf) < frameBytes {
 		return nil
 	}
 	return w.flush()

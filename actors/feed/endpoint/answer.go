@@ -119,10 +119,10 @@ func readAnswer(r *Reader, calls []Call, id int) error {
 	return nil
 }
 
-// placeOf returns the call that an id names, or -1.
+// placeOf returns the call that an id names, or a negative number.
 func placeOf(id []byte, calls int) int {
 	n, err := strconv.Atoi(string(bytes.Trim(id, `"`)))
-	if err != nil || n < 0 || n >= calls {
+	if err != nil || n >= calls {
 		return -1
 	}
 	return n

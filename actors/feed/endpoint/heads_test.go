@@ -118,6 +118,9 @@ func TestHeadStream(t *testing.T) {
 		failures = append(failures, err)
 	})
 
+	if s.Name != "heads" {
+		t.Errorf("it is named %q", s.Name)
+	}
 	await(t, "live", s.Live)
 	for range 3 {
 		n.head()

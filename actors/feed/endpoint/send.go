@@ -21,7 +21,6 @@ const maxHead = 4 << 10
 
 // exchange is what is kept of one HTTP answer beside its calls' results.
 type exchange struct {
-	status     int
 	retryAfter time.Duration
 	head       []byte
 }
@@ -46,11 +45,7 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
-	if x == nil {
-		return resp, nil
-	}
-	x.status = resp.StatusCode
+	x := r.Context().Value(exchangeKey{}).(*exchange)
 	x.retryAfter = retryAfter(resp.Header.Get("Retry-After"), t.clock.Now())
 	resp.Body = &body{ReadCloser: resp.Body, left: maxBody, x: x}
 	return resp, nil
@@ -75,9 +70,7 @@ type body struct {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
-	if room := maxHead - len(b.x.head); room > 0 {
-		b.x.head = append(b.x.head, p[:min(n, room)]...)
-	}
+	b.x.head = append(b.x.head, p[:min(n, maxHead-len(b.x.head))]...)
 	if b.left -= n; b.left < 0 {
 		return 0, errOversized
 	}

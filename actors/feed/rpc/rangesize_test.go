@@ -91,3 +91,51 @@ func TestRangeSizeRemembers(t *testing.T) {
 		}
 	}
 }
+
+// A refusal halves what was asked for, or goes back to what was answered before; full
+// answers let it grow by an eighth, up to what was refused, and beyond that in time.
+func TestRangeSizeGrows(t *testing.T) {
+	r, strikes := newRangeSize(2000), 0
+	f := func(what string, size, limit uint64) {
+		t.Helper()
+		if r.get() != size || r.limit() != limit {
+			t.Errorf("%s: %d blocks, at most %d; want %d, %d", what, r.get(), r.limit(), size, limit)
+		}
+	}
+	refuse := func(asked uint64, text string) {
+		r.refused(1, asked, &endpoint.Error{Kind: endpoint.Refused, Text: text}, &strikes)
+	}
+
+	f("at first", 2000, 2000)
+	refuse(2000, "too many")
+	f("refused", 1000, 1000)
+	r.answered(1000)
+	f("answered in full", 1000, 1000)
+	refuse(999, "too many")
+	f("refused below what was answered", 499, 499)
+	r.answered(249)
+	f("half of it was answered", 499, 499)
+	refuse(498, "try this: [0x1, 0x64]")
+	f("another size is suggested", 100, 100)
+	for range retryCeiling - 1 {
+		r.answered(100)
+	}
+	f("answered often", 100, 100)
+	r.answered(50)
+	f("half of it, once more", 100, 2000)
+	r.answered(51)
+	f("more than half of it", 113, 2000)
+	r.answered(113)
+	f("all of it", 128, 2000)
+	refuse(2, "too many")
+	f("two were refused", 1, 1)
+	refuse(1, "too many")
+	f("one was refused", 1, 1)
+
+	refuse(100, "at most 10 blocks")
+	f("the provider names its limit", 10, 10)
+	for range retryCeiling {
+		r.answered(10)
+	}
+	f("which stays", 10, 10)
+}

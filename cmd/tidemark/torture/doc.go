@@ -16,5 +16,7 @@
 //	canary       answers to many tenants, each of which must be its own
 //	walk         pages of whole rankings during refreshes
 //	race         the race detector over all routes and all administration
+//	fleet        three NATS servers and three nodes, with proxies between them
+//	cluster      writers and servers killed, links cut, how far followers are behind
 //	soak         hours under the mix: memory, descriptors, latencies
 package torture

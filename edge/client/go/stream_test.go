@@ -1,11 +1,14 @@
 package tidemark
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,3 +101,160 @@ func TestStreamFails(t *testing.T) {
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// TestStreamOfPools checks that the rows of pools are read as pools, that a stream begins
+// behind the event it is told, and that any end but a stop is the last event.
+func TestStreamOfPools(t *testing.T) {
+	asked, after := "", ""
+	c := scripted(func(r *http.Request) *http.Response {
+		asked, after = r.URL.String(), r.Header.Get("Last-Event-ID")
+		if accept := r.Header.Get("Accept"); accept != "text/event-stream" {
+			t.Errorf("accepts %s", accept)
+		}
+		return say(200, "event: changed\nid: 1:2/1\ndata: {\"poolId\":\"0xa\"}\n\n"+
+			"event: generation\nid: 1:2/2\ndata: {\"generation\":\"1:2\"}\n\n"+
+			"event: end\ndata: {\"reason\":\"key\"}\n\nevent: changed\nid: 1:3/1\ndata: {}\n\n")
+	})
+	var got []string
+	for e, err := range c.Stream(t.Context(), StreamQuery{Pools: []string{"1-0xa", "1-0xb"}, LastEventID: "1:1/0"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case e.Position != nil:
+			t.Errorf("the event %s is of a position", e.Name)
+		case e.Pool != nil:
+			got = append(got, e.Name+" "+e.Pool.PoolID)
+		case e.Generation != nil:
+			got = append(got, e.Name+" "+e.Generation.Generation)
+		case e.End != nil:
+			got = append(got, e.Name+" "+e.End.Reason+e.ID)
+		}
+	}
+
+	if want := []string{"changed 0xa", "generation 1:2", "end key"}; !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
+	}
+	if asked != "http://node/v1/stream?pools=1-0xa%2C1-0xb" || after != "1:1/0" {
+		t.Errorf("asked %s after %s", asked, after)
+	}
+}
+
+// TestStreamEndsEarly checks that a loop that is left and an event that cannot be read
+// end the stream, and that a cancelled one ends while it waits to come back.
+func TestStreamEndsEarly(t *testing.T) {
+	asked := 0
+	row := "event: changed\nid: 1:2/1\ndata: {}\n\n"
+	c := scripted(func(*http.Request) *http.Response {
+		asked++
+		return say(200, row+row+"event: changed\nid: 1:3/1\ndata: {\n\n"+row)
+	})
+	for range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+		break
+	}
+	rows, failed := 0, error(nil)
+	for _, err := range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+		if failed = err; err == nil {
+			rows++
+		}
+	}
+	if asked != 2 || rows != 2 || failed == nil || !strings.Contains(failed.Error(), "the event changed") {
+		t.Errorf("%d rows, %v of %d connections; want two, and an error that names the event", rows, failed, asked)
+	}
+
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		c := scripted(func(*http.Request) *http.Response { return say(503, `{"error":"no"}`) })
+		var failed error
+		for _, err := range c.Stream(ctx, StreamQuery{Owner: "0x1"}) {
+			failed = err
+		}
+		if !errors.Is(failed, context.DeadlineExceeded) {
+			t.Errorf("a cancelled stream ends with %v", failed)
+		}
+	})
+}
+
+// quiet is a connection on which nothing comes until its request is cancelled.
+type quiet struct {
+	text *strings.Reader
+	ctx  context.Context
+}
+
+func (q quiet) Read(to []byte) (int, error) {
+	if n, err := q.text.Read(to); err == nil {
+		return n, nil
+	}
+	<-q.ctx.Done()
+	return 0, q.ctx.Err()
+}
+
+func (q quiet) Close() error { return nil }
+
+// TestSilentStream checks that a stream which is silent for 45 seconds is begun again,
+// and that one which only says that it lives is not.
+func TestSilentStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		var began []time.Duration
+		start := time.Now()
+		c := scripted(func(r *http.Request) *http.Response {
+			asked++
+			began = append(began, time.Since(start))
+			w := say(200, "")
+			if asked == 1 {
+				w.Body = quiet{strings.NewReader("event: generation\nid: 1:1/0\ndata: {}\n\n"), r.Context()}
+				return w
+			}
+			in, out := io.Pipe()
+			go func() {
+				for range 5 {
+					time.Sleep(40 * time.Second)
+					io.WriteString(out, ": \n\n")
+				}
+				io.WriteString(out, "event: end\ndata: {\"reason\":\"key\"}\n\n")
+			}()
+			w.Body = in
+			return w
+		})
+
+		var names []string
+		for e, err := range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, e.Name)
+		}
+		if !slices.Equal(names, []string{"generation", "end"}) || asked != 2 {
+			t.Fatalf("got %q of %d connections; want a generation and the end, of two", names, asked)
+		}
+		if waited := began[1]; waited < 45*time.Second || waited > 47*time.Second {
+			t.Errorf("a silent stream was begun again after %s; want 45 s and a first pause", waited)
+		}
+	})
+}
+
+// TestStreamGoesOnForLong checks that connections that break after events are not counted
+// as failures: only those in a row are.
+func TestStreamGoesOnForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c := scripted(func(*http.Request) *http.Response {
+			if asked++; asked > 20 {
+				return say(200, "")
+			}
+			return say(200, fmt.Sprintf("event: generation\nid: 1:%d/0\ndata: {}\n\n", asked))
+		})
+
+		events, failed := 0, error(nil)
+		for _, err := range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+			if failed = err; err == nil {
+				events++
+			}
+		}
+		if events != 20 || asked != 20+defaultAttempts-1 || !errors.Is(failed, io.ErrUnexpectedEOF) {
+			t.Errorf("%d events of %d connections, %v; want 20, of 23", events, asked, failed)
+		}
+	})
+}

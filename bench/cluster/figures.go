@@ -1,0 +1,316 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark/actors/feed/sim"
+	"tidemark/bench/corpus"
+	"tidemark/bench/process"
+)
+
+// FigureSettings say what to measure clusters on. Every field is required.
+type FigureSettings struct {
+	NATSServer string // path of the program
+	Corpus     string // of one chain
+	Refreshes  int    // that are measured of every node
+	Refresh    time.Duration
+	Rounds     int           // in which sides of a comparison take turns
+	Length     time.Duration // of one round
+	Out        io.Writer     // for the figures
+	Progress   io.Writer
+}
+
+// What is asked of a cluster.
+const (
+	followerShare = 0.35 // of the writer's CPU for a refresh, at a million positions
+	refreshShare  = 1.10 // of a refresh without a cluster, besides the append
+	pageShare     = 1.02 // of a hot page's CPU without a cluster
+	balancedShare = 1.05 // of a page's CPU with one node
+)
+
+// figures is a measurement under way.
+type figures struct {
+	*FigureSettings
+	record  *corpus.Record
+	dir     string // in the corpus, so that copies are hard links
+	on      *process.Cores
+	servers []*Server
+	keys    map[bool]string // of the node alone, and of the cluster
+	nodes   []*process.Node
+	missed  []string
+}
+
+// MeasureFigures measures what a cluster costs: a follower beside its writer, a writer
+// beside a node alone, and pages of one to three nodes behind a balancer. The error
+// names the figures that are not reached.
+func MeasureFigures(ctx context.Context, s *FigureSettings) (err error) {
+	f := &figures{FigureSettings: s}
+	defer func() { err = errors.Join(err, f.finish()) }()
+	if err := f.prepare(); err != nil {
+		return err
+	}
+	for _, measure := range []func(context.Context) error{f.measureRefreshes, f.measurePages} {
+		if err := measure(ctx); err != nil {
+			return err
+		}
+	}
+
+	if len(f.missed) > 0 {
+		return fmt.Errorf("not reached: %s", strings.Join(f.missed, "; "))
+	}
+	return nil
+}
+
+// prepare copies the corpus twice, for a node alone and for the founder of the cluster.
+func (f *figures) prepare() (err error) {
+	if f.record, err = corpus.Read(f.Corpus); err != nil {
+		return err
+	}
+	if f.on, err = process.Split(true); err != nil {
+		return err
+	}
+	if err := f.on.TakeClient(); err != nil {
+		return err
+	}
+	if f.dir, err = os.MkdirTemp(f.Corpus, "cluster-"); err != nil {
+		return fmt.Errorf("cannot make a directory to work in: %w", err)
+	}
+
+	if f.dir, err = filepath.Abs(f.dir); err != nil {
+		return err
+	}
+	f.keys = map[bool]string{}
+	for _, name := range []string{alone, nodeName(0)} {
+		if err := corpus.Copy(f.Corpus, f.dataOf(name)); err != nil {
+			return err
+		}
+		keys, err := corpus.AddKeys(f.dataOf(name), []corpus.Grant{{Plan: corpus.MeteredPlan, Accounts: 1, Keys: 1}})
+		if err != nil {
+			return err
+		}
+		f.keys[name == alone] = keys[0][0]
+	}
+	return nil
+}
+
+// alone is the name of the node that is in no cluster.
+const alone = "alone"
+
+func (f *figures) dataOf(name string) string { return filepath.Join(f.dir, name, "data") }
+
+func (f *figures) finish() error {
+	errs := errors.Join(f.stopNodes(), StopAll(f.servers))
+	if f.dir != "" {
+		errs = errors.Join(errs, os.RemoveAll(f.dir))
+	}
+	return errs
+}
+
+func (f *figures) stopNodes() (errs error) {
+	for _, n := range slices.Backward(f.nodes) {
+		errs = errors.Join(errs, n.Stop())
+	}
+	f.nodes = nil
+	return errs
+}
+
+func (f *figures) startServers(ctx context.Context) (err error) {
+	if f.servers, err = NewServers(f.NATSServer, f.dir, serverCount, f.on); err != nil {
+		return err
+	}
+	return StartAll(ctx, f.servers)
+}
+
+// start starts a node on a market and waits until it serves. All nodes but alone are of
+// the cluster, and all but the first one only follow.
+func (f *figures) start(ctx context.Context, name string, market *corpus.Node) (*process.Node, error) {
+	fmt.Fprintln(f.Progress, "starting node", name)
+	config := f.record.Spec.Config(market)
+	ready := serves
+	if name != alone {
+		config += Membership(name, URLs(f.servers), MonitoringURLs(f.servers))
+	}
+	switch name {
+	case alone:
+	case nodeName(0):
+		ready = writes
+	default:
+		config += "writes = \"none\"\n"
+	}
+	args, err := f.record.Spec.Args(market)
+	if err != nil {
+		return nil, err
+	}
+
+	dir := filepath.Dir(f.dataOf(name))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make the directory of node %s: %w", name, err)
+	}
+	n, err := process.StartNode(ctx, f.on, args, f.dataOf(name), config, dir)
+	if err != nil {
+		return nil, err
+	}
+	f.nodes = append(f.nodes, n)
+	return n, awaitHealth(ctx, n, ready)
+}
+
+// hold prints a figure and notes if it is not reached.
+func (f *figures) hold(got, most float64, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintf(f.Out, "%s: %.3f, at most %.2f\n", text, got, most)
+	if got > most {
+		f.missed = append(f.missed, fmt.Sprintf("%s is %.3f", text, got))
+	}
+}
+
+// refreshCost is what refreshes of a node took.
+type refreshCost struct {
+	cpu    float64 // seconds of CPU a refresh
+	took   float64 // seconds
+	append float64 // of them
+}
+
+// brisk returns a market in which every pool's price moves with every refresh.
+func (f *figures) brisk() *corpus.Node {
+	n := &corpus.Node{Market: sim.Workload{Brisk: true}, Refresh: f.Refresh}
+	n.Since = n.Market.Since(time.Now(), time.Time{}, f.Refresh)
+	return n
+}
+
+// measureRefreshes measures refreshes of a node alone, of the same node in a cluster,
+// and those with the follower that takes them.
+func (f *figures) measureRefreshes(ctx context.Context) error {
+	single, err := f.start(ctx, alone, f.brisk())
+	if err != nil {
+		return err
+	}
+	before, err := f.measureCost(ctx, single, single)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.stopNodes(), f.startServers(ctx)); err != nil {
+		return err
+	}
+
+	market := f.brisk()
+	writer, err := f.start(ctx, nodeName(0), market)
+	if err != nil {
+		return err
+	}
+	member, err := f.measureCost(ctx, writer, writer)
+	if err != nil {
+		return err
+	}
+	follower, err := f.start(ctx, nodeName(1), market)
+	if err != nil {
+		return err
+	}
+	costs, err := f.measureCost(ctx, writer, writer, follower)
+	if err != nil {
+		return err
+	}
+
+	f.printRefreshes(before[0], member[0], costs[0], costs[1])
+	return f.stopNodes()
+}
+
+func (f *figures) printRefreshes(before, member, writer, follower refreshCost) {
+	fmt.Fprintf(f.Out, "%d positions, %d refreshes a figure\n", f.record.Spec.Positions, f.Refreshes)
+	for _, c := range []struct {
+		name string
+		cost refreshCost
+	}{{"node alone", before}, {"the only node of a cluster", member}, {"writer", writer}, {"follower", follower}} {
+		fmt.Fprintf(f.Out, "  %s: %.3f s of CPU and %.3f s a refresh, %.3f s of it to append\n", c.name, c.cost.cpu,
+			c.cost.took, c.cost.append)
+	}
+
+	f.hold(follower.cpu/writer.cpu, followerShare, "follower's CPU beside its writer's")
+	f.hold((member.took-member.append)/before.took, refreshShare, "refresh in a cluster beside one without")
+}
+
+// refreshPatience is how many times as long as they should refreshes may take, and
+// leastPatience the least time that they get.
+const (
+	refreshPatience = 5
+	leastPatience   = 2 * time.Minute
+)
+
+// measureCost measures nodes over refreshes of the first one, after one more of them.
+func (f *figures) measureCost(ctx context.Context, writer *process.Node, nodes ...*process.Node) (
+	costs []refreshCost, err error,
+) {
+	patience := refreshPatience * time.Duration(f.Refreshes+2) * f.Refresh
+	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
+	defer cancel()
+	if err := awaitRefreshes(ctx, writer, 2); err != nil {
+		return nil, err
+	}
+	readings := make([]reading, len(nodes))
+	for i, n := range nodes {
+		readings[i] = read(n)
+	}
+	if err := awaitRefreshes(ctx, writer, f.Refreshes); err != nil {
+		return nil, err
+	}
+
+	// Followers are a moment behind.
+	time.Sleep(f.Refresh / 4)
+	for i, n := range nodes {
+		costs = append(costs, read(n).since(readings[i]))
+	}
+	return costs, nil
+}
+
+// awaitRefreshes waits for so many refreshes of a node.
+func awaitRefreshes(ctx context.Context, n *process.Node, count int) error {
+	before := sum(n.Counters(), refreshSeconds+"_count")
+	return n.Await(ctx, process.PollEvery, func() error {
+		if got := sum(n.Counters(), refreshSeconds+"_count") - before; got < float64(count) {
+			return fmt.Errorf("%.0f refreshes of %d", got, count)
+		}
+		return nil
+	})
+}
+
+const (
+	refreshSeconds = "tidemark_chain_refresh_seconds"
+	followSeconds  = "tidemark_chain_follow_seconds"
+	appendSeconds  = "tidemark_cluster_append_seconds"
+)
+
+// reading is what a node has used so far.
+type reading struct {
+	cpu    time.Duration
+	counts map[string]float64
+}
+
+func read(n *process.Node) reading { return reading{n.CPU(), n.Counters()} }
+
+// since returns the cost of a refresh, or of a cut of a follower, since then.
+func (r reading) since(before reading) refreshCost {
+	grown := func(name string) float64 { return sum(r.counts, name) - sum(before.counts, name) }
+	count := max(1, grown(refreshSeconds+"_count")+grown(followSeconds+"_count"))
+	return refreshCost{
+		cpu:    (r.cpu - before.cpu).Seconds() / count,
+		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,
+		append: grown(appendSeconds+"_sum") / count,
+	}
+}
+
+// sum sums a counter over its labels.
+func sum(counters map[string]float64, name string) (sum float64) {
+	for counter, value := range counters {
+		if strings.HasPrefix(counter, name+"{") {
+			sum += value
+		}
+	}
+	return sum
+}

@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"io"
+	"testing"
+	"time"
+)
+
+// The cost of a refresh is what was used since a reading, by refreshes of a writer or
+// cuts of a follower.
+func TestCostOfARefresh(t *testing.T) {
+	before := reading{time.Second, map[string]float64{
+		`tidemark_chain_refresh_seconds_count{chain="1"}`: 10, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 1,
+	}}
+	f := func(counts map[string]float64, want refreshCost) {
+		t.Helper()
+		if got := (reading{3 * time.Second, counts}).since(before); got != want {
+			t.Errorf("it is %+v; want %+v", got, want)
+		}
+	}
+
+	f(map[string]float64{
+		`tidemark_chain_refresh_seconds_count{chain="1"}`: 14, `tidemark_chain_refresh_seconds_sum{chain="1"}`: 2,
+		`tidemark_cluster_append_seconds_sum{chain="1"}`: 0.5, `tidemark_chain_refresh_seconds_bucket{le="1"}`: 99,
+	}, refreshCost{cpu: 0.5, took: 0.25, append: 0.125})
+	before.counts = nil
+	f(map[string]float64{
+		`tidemark_chain_follow_seconds_count{chain="1"}`: 1, `tidemark_chain_follow_seconds_count{chain="2"}`: 1,
+		`tidemark_chain_follow_seconds_sum{chain="1"}`: 1, `tidemark_chain_refresh_seconds_count{chain="1"}`: 0,
+	}, refreshCost{cpu: 1, took: 0.5})
+}
+
+// A figure that is not reached is named.
+func TestMissedFigure(t *testing.T) {
+	f := figures{FigureSettings: &FigureSettings{Out: io.Discard}}
+	f.hold(1.04, 1.05, "page of %d nodes", 2)
+	f.hold(1.06, 1.05, "page of %d nodes", 3)
+	if len(f.missed) != 1 || f.missed[0] != "page of 3 nodes is 1.060" {
+		t.Errorf("missed are %q", f.missed)
+	}
+}

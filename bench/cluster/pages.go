@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"tidemark/bench/corpus"
+	"tidemark/bench/load"
+	"tidemark/bench/process"
+)
+
+const (
+	hotPage = "/v1/positions?limit=20"
+	// pageConnections keep a node busy.
+	pageConnections = 32
+	// nodeRate is what every node behind a balancer is asked in a second. A node that is
+	// asked less answers fewer pages each time that it wakes, so that a page takes more.
+	nodeRate        = 2500
+	nodeConnections = 12 // of a balancer, for each node
+)
+
+// measurePages measures a hot page of a node alone beside one in a cluster, and then of
+// one, two and three nodes behind a balancer. Their market stands still.
+func (f *figures) measurePages(ctx context.Context) error {
+	still := &corpus.Node{}
+	for _, name := range []string{alone, nodeName(0), nodeName(1), nodeName(2)} {
+		if _, err := f.start(ctx, name, still); err != nil {
+			return err
+		}
+	}
+	single, members := f.nodes[0], f.nodes[1:]
+	for _, n := range f.nodes {
+		if err := f.awaitKey(ctx, n, f.keys[n == single]); err != nil {
+			return err
+		}
+	}
+
+	sides := []load.Side{
+		f.side(load.Config{Addr: single.API, Keys: []string{f.keys[true]}}, single),
+		f.side(load.Config{Addr: members[0].API, Keys: []string{f.keys[false]}}, members[0]),
+	}
+	var fronts []*front
+	for i := range members {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("cannot listen: %w", err)
+		}
+		fronts = append(fronts, newFront(l, members[:i+1]))
+		balanced := load.Config{
+			Addr: l.Addr().String(), Keys: []string{f.keys[false]}, Connections: nodeConnections * (i + 1),
+			Rate: nodeRate * float64(i+1), Frugal: true,
+		}
+		sides = append(sides, f.side(balanced, members[:i+1]...))
+	}
+	rounds, err := load.InTurns(ctx, f.Rounds, sides...)
+	for _, b := range fronts {
+		err = errors.Join(err, b.stop())
+	}
+	if err == nil {
+		f.printPages(rounds)
+	}
+	return err
+}
+
+// awaitKey waits until a node answers with a page.
+func (f *figures) awaitKey(ctx context.Context, n *process.Node, key string) error {
+	return n.Await(ctx, process.PollEvery, func() error {
+		a, err := process.Ask(n.API, hotPage, key)
+		if err == nil && a.Status != 200 {
+			err = fmt.Errorf("it is a %d", a.Status)
+		}
+		return err
+	})
+}
+
+// side asks for the hot page, and reads what nodes use meanwhile.
+func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
+	cfg.Mix = load.Mix{{Name: "hot page", Weight: 1, Path: load.Fixed(hotPage), Units: load.AnyUnits}}
+	cfg.Connections, cfg.Workers = cmp.Or(cfg.Connections, pageConnections), f.on.Client()
+	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, f.Length
+	cfg.ServerCPU = func() (sum time.Duration) {
+		for _, n := range nodes {
+			sum += n.CPU()
+		}
+		return sum
+	}
+
+	return func(ctx context.Context) (*load.Result, error) {
+		r, err := load.Run(ctx, cfg)
+		if err == nil && (r.Requests == 0 || r.Failures > 0) {
+			err = fmt.Errorf("%d pages were answered and %d not: %v", r.Requests, r.Failures, r.Problems)
+		}
+		return r, err
+	}
+}
+
+func (f *figures) printPages(rounds [][]*load.Result) {
+	fmt.Fprintf(f.Out, "%s, %d rounds in turns\n", hotPage, f.Rounds)
+	names := []string{"node alone", "node of a cluster", "1 node behind a balancer", "2 nodes", "3 nodes"}
+	for i, name := range names {
+		var micros, rates []float64
+		for _, r := range rounds[i] {
+			micros, rates = append(micros, r.ServerMicros), append(rates, r.PerSecond)
+		}
+		fmt.Fprintf(f.Out, "  %s: %.2f µs of CPU a page in the median, %.0f pages a second\n", name,
+			load.Median(micros), load.Median(rates))
+	}
+
+	beside := func(i, j int) float64 {
+		_, cpu := load.Ratios(rounds[j], rounds[i]) // of i by that of j
+		return load.Median(cpu)
+	}
+	f.hold(beside(1, 0), pageShare, "hot page in a cluster beside one without")
+	f.hold(beside(3, 2), balancedShare, "page of 2 nodes beside one of 1")
+	f.hold(beside(4, 2), balancedShare, "page of 3 nodes beside one of 1")
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings/market"
+	"tidemark/rankings/value"
+)
+
+// A chain that is enabled needs what it is read from, and every chain values that can be.
+func TestChainsRefused(t *testing.T) {
+	f := func(change func(*loaded, *ChainConfig), key, want string) {
+		t.Helper()
+		l := &loaded{Config: defaultConfig()}
+		l.Feed = "rpc"
+		c := &l.Chains[0]
+		c.RPC = []string{"http://127.0.0.1:1"}
+		change(l, c)
+		got, err := l.checkChain(c)
+		if want == "" && err != nil || want != "" && (err == nil || got != key || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("got %q, %v; want %q, %s", got, err, key, want)
+		}
+	}
+
+	f(func(*loaded, *ChainConfig) {}, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.ID = 0 }, "id", "a chain has the id 0; allowed are")
+	f(func(_ *loaded, c *ChainConfig) { c.Slug = "" }, "id", "chain 1 is not built in and has no slug; give slug, name, "+
+		"short-name, explorer-url, native-symbol, wrapped-native and wrapped-symbol")
+	f(func(_ *loaded, c *ChainConfig) { c.Slug, c.Enabled = "", false }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.RPC = nil }, "enabled", "chain 1 is enabled and has no node to read from")
+	f(func(_ *loaded, c *ChainConfig) { c.RPC, c.Enabled = nil, false }, "", "")
+	f(func(l *loaded, c *ChainConfig) { c.RPC, l.Feed = nil, "sim" }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.RPC, c.Endpoints = nil, []EndpointConfig{{URL: "http://x"}} }, "", "")
+	const contracts = "chain 1 has no pool-manager or no position-manager"
+	f(func(_ *loaded, c *ChainConfig) { c.PoolManager = market.Address{} }, "id", contracts)
+	f(func(_ *loaded, c *ChainConfig) { c.PositionManager = market.Address{} }, "id", contracts)
+	f(func(_ *loaded, c *ChainConfig) { c.PositionManager, c.Enabled = market.Address{}, false }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.MaxLogRange = 0 }, "max-log-range", "chain 1: max-log-range is 0; allowed is 1 or more")
+	f(func(_ *loaded, c *ChainConfig) { c.MaxLogRange = 1 }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 0 }, "ranges-in-flight", "chain 1: ranges-in-flight is 0; allowed are 1 to 16")
+	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 1 }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 16 }, "", "")
+	f(func(_ *loaded, c *ChainConfig) { c.RangesInFlight = 17 }, "ranges-in-flight", "chain 1: ranges-in-flight is 17")
+	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 0 }, "fetch-ahead-mib", "chain 1: fetch-ahead-mib is 0; allowed is 1 or more")
+	f(func(_ *loaded, c *ChainConfig) { c.FetchAheadMib = 1 }, "", "")
+}
+
+// An address of a node has a host and one of four schemes, and messages do not repeat it.
+func TestAddressesRefused(t *testing.T) {
+	f := func(address string, want bool) {
+		t.Helper()
+		c := &ChainConfig{ID: 1, RPC: []string{"http://x", address}}
+		key, err := c.checkEndpoints()
+		if (err == nil) != want || !want && (key != "rpc" || !strings.Contains(err.Error(), "address 2 of rpc") ||
+			strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%s in rpc: %q, %v; want it taken: %t", address, key, err, want)
+		}
+		c = &ChainConfig{ID: 1, Endpoints: []EndpointConfig{{URL: "http://x"}, {URL: address}}}
+		key, err = c.checkEndpoints()
+		if (err == nil) != want || !want && (key != "endpoints[1].url" || !strings.Contains(err.Error(), "chain 1, endpoint 2: url") ||
+			strings.Contains(err.Error(), "s3cret")) {
+			t.Errorf("%s of an endpoint: %q, %v; want it taken: %t", address, key, err, want)
+		}
+	}
+
+	for _, scheme := range []string{"http", "https", "ws", "wss"} {
+		f(scheme+"://node/s3cret", true)
+	}
+	f("ftp://node/s3cret", false)
+	f("http:///s3cret", false)
+	f("node/s3cret", false)
+	f("", false)
+	f("http://[s3cret", false)
+}
+
+// What a provider allows is no negative number, and its role is one of three.
+func TestEndpointValues(t *testing.T) {
+	f := func(change func(*EndpointConfig), key, want string) {
+		t.Helper()
+		c := &ChainConfig{ID: 1, Endpoints: []EndpointConfig{{Name: "a", URL: "http://x"}, {URL: "http://y"}, {URL: "http://z"}}}
+		change(&c.Endpoints[1])
+		got, err := c.checkEndpoints()
+		if want == "" && err != nil || want != "" && (err == nil || got != "endpoints[1]."+key || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("got %q, %v; want %q, %s", got, err, key, want)
+		}
+	}
+
+	f(func(*EndpointConfig) {}, "", "")
+	f(func(e *EndpointConfig) { e.RequestsPerSecond = -0.5 }, "requests-per-second",
+		"chain 1, endpoint 2: requests-per-second is -0.5; allowed is 0 (none) or more")
+	f(func(e *EndpointConfig) { e.ComputeUnitsPerSecond = -1 }, "compute-units-per-second",
+		"chain 1, endpoint 2: compute-units-per-second is -1; allowed is 0 (none) or more")
+	f(func(e *EndpointConfig) { e.Roles = []string{"live", "backfill", "fallback"} }, "", "")
+	f(func(e *EndpointConfig) { e.Roles = []string{"live", "best"} }, "roles", `chain 1, endpoint 2: role "best"; allowed are`)
+	f(func(e *EndpointConfig) { e.Name = "a" }, "name", `chain 1, endpoint 2: the name "a" is that of endpoint 1 too`)
+	f(func(e *EndpointConfig) { e.Name = "b" }, "", "")
+
+	list := (&ChainConfig{RPC: []string{"http://x", "ws://y"}, RequestsPerSecond: 9}).endpoints()
+	if len(list) != 2 || list[1].URL != "ws://y" || list[0].RequestsPerSecond != 9 || list[1].RequestsPerSecond != 9 {
+		t.Errorf("the addresses of rpc are %+v", list)
+	}
+}
+
+// The decimals of a token are a number that a price can have.
+func TestDecimalsOfTokens(t *testing.T) {
+	const token = "0xdac17f958d2ee523a2206206994597c13d831ec7"
+	f := func(entry string, want int) {
+		t.Helper()
+		c := &ChainConfig{ID: 1, Decimals: []string{entry}}
+		got, err := c.decimals()
+		if want < 0 {
+			if key, refused := c.checkEndpoints(); err == nil || refused == nil || key != "decimals" {
+				t.Errorf("%q is %v, %q, %v; want it refused", entry, got, key, refused)
+			}
+			return
+		}
+		if err != nil || len(got) != 1 || got[mustAddress(token)] != uint8(want) {
+			t.Errorf("%q is %v, %v; want %d", entry, got, err, want)
+		}
+	}
+
+	f(token+"=0", 0)
+	f(" "+token+" = 36 ", 36)
+	f(token+"=37", -1)
+	f(token+"=-1", -1)
+	f(token+"=256", -1)
+	f(token, -1)
+	f("=6", -1)
+}
+
+// What a chain is made of is what is configured.
+func TestChainParts(t *testing.T) {
+	l := &loaded{Config: defaultConfig()}
+	c := &l.Chains[0]
+	l.Prices.MaxAge, l.Prices.HookAllow = 90*time.Second, []market.Address{{9}}
+	c.StartBlock = 0
+	external := func() []value.FeedPrice { return []value.FeedPrice{{Usd: 7}} }
+	got := l.chainConfig(c, external, metrics.NewSet(), slog.New(slog.DiscardHandler))
+	if got.Ledger.Chain != c.ID || got.Ledger.Start != 1 || got.Ledger.PositionManager != c.PositionManager ||
+		!got.WantsState || got.UnavailableAfter != l.Limits.UnavailableAfter || got.External()[0].Usd != 7 {
+		t.Errorf("the chain is %+v", got)
+	}
+	if p := got.Prices; p.FeedMaxAge != 90 || len(p.HookAllow) != 1 || len(p.Stables) != len(c.Stables) ||
+		p.WrappedNative != c.WrappedNative || p.MarketUsd != l.Prices.MarketUsd {
+		t.Errorf("its prices are by %+v", p)
+	}
+	l.Feed, c.StartBlock = "rpc", 77
+	if got := l.chainConfig(c, external, metrics.NewSet(), nil); got.WantsState || got.Ledger.Start != 77 {
+		t.Errorf("with nodes it is %+v", got)
+	}
+
+	f := func(every, want time.Duration) {
+		t.Helper()
+		l.Refresh.Every = every
+		config, err := l.rpcConfig(c, metrics.NewSet(), nil)
+		if err != nil || config.Poll != want || config.FetchAheadBytes != int64(c.FetchAheadMib)<<20 ||
+			len(config.Required) != 1+len(c.Stables) || config.Required[0] != c.WrappedNative {
+			t.Errorf("refreshed every %s: %+v, %v; want polls every %s", every, config, err, want)
+		}
+	}
+	f(time.Second-1, time.Second-1)
+	f(time.Minute, time.Second)
+
+	size := SimConfig{Positions: 1000, Pools: 100, Actions: 10}
+	for id, want := range map[market.ChainID][3]int{1: {1000, 100, 10}, 42161: {800, 80, 8}, 43114: {500, 50, 5}} {
+		positions, pools, actions := size.share(id)
+		if got := [3]int{positions, pools, actions}; got != want {
+			t.Errorf("the simulated market of chain %d has %v; want %v", id, got, want)
+		}
+	}
+}
+
+// Everything in a data directory becomes its user's alone, wherever the directory really
+// is; what a link in it leads to is somebody else's.
+func TestMakePrivate(t *testing.T) {
+	dir := t.TempDir()
+	real := filepath.Join(dir, "real")
+	for path, mode := range map[string]os.FileMode{"below": 0o755, "below/open": 0o664, "narrow": 0o600, "run": 0o750} {
+		path = filepath.Join(real, path)
+		var err error
+		if mode&0o100 != 0 {
+			err = os.MkdirAll(path, 0o777)
+		} else if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
+			err = os.WriteFile(path, nil, 0o600)
+		}
+		if err == nil {
+			err = os.Chmod(path, mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := filepath.Join(dir, "foreign")
+	link := filepath.Join(dir, "data")
+	for _, err := range []error{
+		os.WriteFile(foreign, nil, 0o600), os.Chmod(foreign, 0o644), os.Chmod(real, 0o755),
+		os.Symlink(foreign, filepath.Join(real, "link")), os.Symlink(real, link),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := makePrivate(link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{
+		"real": 0o700, "real/below": 0o700, "real/below/open": 0o600, "real/narrow": 0o600, "real/run": 0o700, "foreign": 0o644,
+	} {
+		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+
+	made := filepath.Join(dir, "new", "data")
+	if err := makePrivate(made); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("a new directory: %v, %v", info, err)
+	}
+	if err := makePrivate(foreign); err == nil || !strings.Contains(err.Error(), "cannot make the data directory") {
+		t.Errorf("a file as a directory: %v", err)
+	}
+}

@@ -1,0 +1,189 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// names are the events that a stream got since the last time; a comment is none.
+func (f *follower) names(t *testing.T) string {
+	t.Helper()
+	var list []string
+	for _, e := range parse(t, f.text) {
+		list = append(list, strings.TrimSpace(e.name+" "+e.id))
+	}
+	f.text = nil
+	return strings.Join(list, ", ")
+}
+
+// TestFirstEvents checks what a stream begins with: the newest generations, also those
+// that the hub has not looked at yet, or what it missed behind the event it names.
+func TestFirstEvents(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	f := func(what, id, want string) {
+		t.Helper()
+		got := s.open(what, "positions=1-1", id)
+		if names := got.names(t); names != want {
+			t.Errorf("%s: the first events are %q; want %q", what, names, want)
+		}
+	}
+
+	// No change is known yet: what a stream has is all there is.
+	f("new", "", "generation 1:1,42161:1/0")
+	f("the present", "1:1,42161:1/0", "")
+	f("the present of its own chain", "1:1/0", "")
+	f("another generation", "1:2/0", "reset 1:1,42161:1/0")
+	f("none of its chain", "42161:1/0", "reset 1:1,42161:1/0")
+	f("a place in an unknown step", "1:1/3", "reset 1:1,42161:1/0")
+
+	s.at = s.scenes[1]
+	s.happen("collect 1")
+	s.publish()
+	f("behind a generation", "1:1,42161:1/0", "changed 1:2,42161:1/1, generation 1:2,42161:1/0")
+	f("behind the last change", "1:2,42161:1/1", "generation 1:2,42161:1/0")
+	f("behind more changes than there were", "1:2,42161:1/9", "reset 1:2,42161:1/0")
+	f("behind all", "1:2,42161:1/0", "")
+
+	view := *s.at.view
+	view.Generation++
+	view.Changes = nil
+	s.board.Publish(&view)
+	f("the hub has not looked", "", "generation 1:3,42161:1/0")
+}
+
+// TestOpenStreams checks that the number of open streams is known.
+func TestOpenStreams(t *testing.T) {
+	s := newStage(t)
+	set := metrics.NewSet()
+	s.hub = New(Config{Board: s.board, Metrics: set})
+	s.hub.SetBounds(time.Minute, 1<<20)
+	s.hub.start = newStage(t).hub.start
+	s.begin()
+	f := func(want float64) {
+		t.Helper()
+		if got := set.GetOrCreateGauge("tidemark_edge_streams_open", nil).Get(); got != want {
+			t.Errorf("%g streams are open; want %g", got, want)
+		}
+	}
+
+	f(0)
+	s.open("a", "positions=1-1", "")
+	s.open("b", "positions=1-1", "")
+	f(2)
+	s.close("a")
+	f(1)
+	s.close("b")
+	f(0)
+}
+
+// TestCommentsOfOldNews checks that a comment says nothing of generations that the stream
+// was told when it began.
+func TestCommentsOfOldNews(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	first := s.open("first", "positions=1-1", "")
+	s.at = s.scenes[1]
+	s.happen("collect 2")
+	s.publish() // of no concern to the streams
+	first.text = nil
+	second := s.open("second", "positions=1-1", "")
+	second.text = nil
+
+	s.wait(20)
+	if got := first.names(t); got != ", generation 1:2,42161:1/0" {
+		t.Errorf("a stream from before gets %q; want a comment and the generation", got)
+	}
+	if got := second.names(t); got != "" && got != ", " || strings.Contains(got, "generation") {
+		t.Errorf("a stream from after gets %q; want comments alone", got)
+	}
+}
+
+// TestHubRestsAndBegins checks that a stream which begins after nothing was watched for
+// hours gets no comments of the time before.
+func TestHubRestsAndBegins(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	s.open("a", "positions=1-1", "")
+	s.look()
+	s.close("a")
+	s.now = time.Now()
+	if s.hub.Look(s.now.Add(time.Hour)) {
+		t.Fatal("the hub does not rest")
+	}
+
+	s.now = s.now.Add(3 * time.Hour)
+	b := s.open("b", "positions=1-1", "")
+	b.text = nil
+	s.look()
+	s.wait(5)
+	if len(b.text) > 0 {
+		t.Errorf("within five seconds the stream gets %q; want nothing", b.text)
+	}
+}
+
+// TestReorgNamesRowsOnce checks that a row with several changes in a reorganisation is
+// named once, as batches write it.
+func TestReorgNamesRowsOnce(t *testing.T) {
+	step := &rankings.Step{Chain: 42161, Changes: &rankings.Changes{
+		Positions: []rankings.PositionChange{{ID: 7}, {ID: 7}, {ID: 8}, {ID: 7}},
+		Pools:     []rankings.PoolChange{{ID: market.PoolID{0xab}}, {ID: market.PoolID{0xab}}},
+	}}
+	var got []string
+	for at := range step.Len() {
+		got = addID(got, step, at)
+	}
+	pool := "42161-0xab" + strings.Repeat("0", 62)
+	if want := []string{"42161-7", "42161-8", "42161-7", pool}; !slices.Equal(got, want) {
+		t.Errorf("named are %q; want %q", got, want)
+	}
+}
+
+// TestHubRuns checks that a hub on its own clock tells of what is published, as long as
+// there is a stream, and ends when it is stopped.
+func TestHubRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.hub.start = spawn
+		s.begin()
+		q, err := chains.Stream([]byte("positions=1-1"))
+		s.must(err)
+		a := &follower{query: q}
+		a.Stream = s.hub.Open(Request{Query: q, Now: time.Now(), Abort: func() {}})
+		a.read()
+		a.text = nil
+		f := func(want string) {
+			t.Helper()
+			time.Sleep(lookEvery)
+			synctest.Wait()
+			a.read()
+			if got := a.names(t); got != want {
+				t.Errorf("got %q; want %q", got, want)
+			}
+		}
+
+		f("")
+		for generation := uint64(2); generation <= 4; generation++ {
+			view := *s.scenes[1].view
+			view.Generation, view.Changes = generation, nil
+			s.board.Publish(&view)
+			f(fmt.Sprintf("reset 1:%d,42161:1/0", generation))
+			time.Sleep(time.Second)
+		}
+		s.hub.Stop()
+		a.read()
+		if !a.ended {
+			t.Error("a stop does not end the stream")
+		}
+		a.Close()
+	})
+}

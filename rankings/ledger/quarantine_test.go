@@ -1,0 +1,128 @@
+package ledger
+
+import (
+	"testing"
+
+	"tidemark/rankings/clmath"
+	"tidemark/rankings/market"
+	"tidemark/rankings/script"
+)
+
+// TestQuarantinedFees: a pool that begins with an event that cannot be keeps a dynamic
+// fee, and any other as far as it can be one; its spacing is one that pools can have.
+func TestQuarantinedFees(t *testing.T) {
+	f := func(fee, wantFee uint32, spacing, wantSpacing int32) {
+		t.Helper()
+		l := New(Config{Chain: 1, PositionManager: testManager})
+		s := strictSpan(l, market.Initialize{
+			Pool: market.PoolID{1}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+			Fee: fee, TickSpacing: spacing, // without a price
+		})
+		s.Tokens, s.Strict = testTokens(), false
+		if _, err := l.Apply(s); err != nil {
+			t.Fatal(err)
+		}
+
+		st := l.Freeze()
+		clean(t, st)
+		p := st.Pools.At(0)
+		if p.Fee != wantFee || p.TickSpacing != wantSpacing || p.IsDynamic() != (fee == market.DynamicFee) || !p.Quarantined {
+			t.Errorf("a fee of %d and spacing of %d became %d and %d; want %d and %d",
+				fee, spacing, p.Fee, p.TickSpacing, wantFee, wantSpacing)
+		}
+	}
+
+	f(3000, 3000, 60, 60)
+	f(market.DynamicFee, market.DynamicFee, 60, 60)
+	f(clmath.Pips, clmath.Pips, 1, 1)
+	f(clmath.Pips+1, clmath.Pips, 0, 1)
+	f(market.DynamicFee+1, clmath.Pips, -5, 1)
+	f(0, 0, maxSpacing, maxSpacing)
+	f(0, 0, maxSpacing+1, maxSpacing)
+}
+
+// TestQuarantinedPositions: in a quarantined pool ranges and liquidity are followed as far
+// as they can be, of the position manager's positions and nobody else's.
+func TestQuarantinedPositions(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	alice := script.Person("alice")
+	bad := strictSpan(l, market.Swap{Pool: market.PoolID{1}, SqrtPriceX96: clmath.SqrtPriceAtTick(5), Fee: 3000})
+	bad.Strict = false
+	if q, err := l.Apply(bad); err != nil || len(q) != 1 {
+		t.Fatalf("%d pools are quarantined, %v", len(q), err)
+	}
+
+	before := *l.Freeze().Pools.At(0)
+	for _, e := range []market.Event{
+		market.Donate{Pool: market.PoolID{1}, Amount0: clmath.U256{5}, Amount1: clmath.U256{6}},
+		market.ProtocolFeeUpdated{Pool: market.PoolID{1}, ProtocolFee: 7},
+		market.Swap{Pool: market.PoolID{1}, SqrtPriceX96: clmath.SqrtPriceAtTick(9), Tick: 9, Fee: 3000},
+	} {
+		if apply(t, l, strictSpan(l, e)); *l.Freeze().Pools.At(0) != before {
+			t.Errorf("after a %T the pool is %+v; it was %+v", e, *l.Freeze().Pools.At(0), before)
+		}
+	}
+
+	id := uint64(0)
+	change := func(lower, upper int32, delta clmath.I128) market.ModifyLiquidity {
+		return market.ModifyLiquidity{
+			Pool: market.PoolID{1}, Sender: testManager, TickLower: lower, TickUpper: upper,
+			LiquidityDelta: delta, Salt: script.Salt(id),
+		}
+	}
+	mint := func(lower, upper, wantLower, wantUpper int32) {
+		t.Helper()
+		id++
+		m := change(lower, upper, clmath.I128{Lo: 7})
+		apply(t, l, strictSpan(l, market.TransferNFT{To: alice, ID: id}, m))
+		st := l.Freeze()
+		clean(t, st)
+		p := st.Positions.At(uint32(id - 1))
+		if p.TickLower != wantLower || p.TickUpper != wantUpper || p.Liquidity.Lo != 7 || p.Entries != 0 {
+			t.Errorf("from %d to %d: %+v; want %d to %d", lower, upper, *p, wantLower, wantUpper)
+		}
+	}
+	mint(-60, 60, -60, 60)
+	mint(clmath.MinTick, clmath.MaxTick, clmath.MinTick, clmath.MaxTick)
+	mint(clmath.MinTick-1, clmath.MaxTick+1, clmath.MinTick, clmath.MaxTick)
+	mint(clmath.MaxTick, clmath.MaxTick, clmath.MaxTick-1, clmath.MaxTick)
+	mint(clmath.MaxTick+9, clmath.MaxTick+9, clmath.MaxTick-1, clmath.MaxTick)
+	mint(clmath.MinTick-9, clmath.MinTick-9, clmath.MinTick, clmath.MinTick+1)
+	mint(60, 60, 60, 61)
+	mint(60, -60, 60, 61)
+
+	liquidity := func(name string, want clmath.U128, m market.ModifyLiquidity) {
+		t.Helper()
+		apply(t, l, strictSpan(l, m))
+		st := l.Freeze()
+		clean(t, st)
+		p := st.Positions.At(uint32(id - 1))
+		if p.Liquidity != want || p.IsOpen() == (p.ClosedAt != 0) || market.Known(p.CostUsd) || p.Timed {
+			t.Errorf("%s: %+v; want the liquidity %s", name, *p, unsigned(want))
+		}
+		if p := st.Positions.At(uint32(id - 2)); p.Liquidity.Lo != 7 {
+			t.Errorf("%s: the position before it has %s", name, unsigned(p.Liquidity))
+		}
+	}
+
+	const most = 1<<63 - 1
+	full := clmath.U128{Lo: 1<<64 - 1, Hi: 1<<64 - 1}
+	liquidity("more", clmath.U128{Lo: 9}, change(0, 0, clmath.I128{Lo: 2}))
+	direct := change(0, 0, clmath.I128{Lo: 2})
+	direct.Sender = alice
+	liquidity("of another sender", clmath.U128{Lo: 9}, direct)
+	unknown := change(0, 0, clmath.I128{Lo: 2})
+	unknown.Salt = script.Salt(id + 1)
+	liquidity("of no position", clmath.U128{Lo: 9}, unknown)
+	wide := change(0, 0, clmath.I128{Lo: 2})
+	wide.Salt[23] = 1
+	liquidity("of an id that is none", clmath.U128{Lo: 9}, wide)
+
+	liquidity("less", clmath.U128{Lo: 4}, change(0, 0, clmath.I128{Lo: 5}.Neg()))
+	liquidity("less than nothing", clmath.U128{}, change(0, 0, clmath.I128{Lo: 5}.Neg()))
+	liquidity("nothing of nothing", clmath.U128{}, change(0, 0, clmath.I128{}))
+	liquidity("a lot", clmath.U128{Lo: 1<<64 - 1, Hi: most}, change(0, 0, clmath.I128{Lo: 1<<64 - 1, Hi: most}))
+	liquidity("twice as much", clmath.U128{Lo: 1<<64 - 2, Hi: 1<<64 - 1}, change(0, 0, clmath.I128{Lo: 1<<64 - 1, Hi: most}))
+	liquidity("all that there can be", full, change(0, 0, clmath.I128{Lo: 1}))
+	liquidity("more than that", full, change(0, 0, clmath.I128{Lo: 1}))
+}
