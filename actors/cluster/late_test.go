@@ -23,6 +23,7 @@ func (s *servers) late(change func(*Config), check func() error) (
 		s.t.Fatalf("servers that do not answer: %v", err)
 	}
 	change(&config)
+
 	c, err := OpenLater(config)
 	if err != nil {
 		s.t.Fatal(err)
@@ -76,6 +77,7 @@ func TestLateRefusal(t *testing.T) {
 		t.Helper()
 		c, wire, refused := s.late(change, func() error { return check })
 		wire.Heal()
+
 		select {
 		case err := <-refused:
 			if !strings.Contains(err.Error(), want) || c.Joined() == nil {
@@ -85,6 +87,7 @@ func TestLateRefusal(t *testing.T) {
 			t.Errorf("nothing is refused; want that %s", want)
 		}
 	}
+
 	f("is kept on 1 servers", func(c *Config) { c.Insecure = false }, nil)
 	closed := natstest.StartLocked(t)
 	f("refuse this node", func(c *Config) { c.Servers = closed.URLs() }, nil)
