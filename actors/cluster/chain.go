@@ -129,6 +129,9 @@ const (
 // Beginning returns what the stream has of the chain. A stream that was made anew while
 // this node runs is an error: its generations have the numbers of others.
 func (ch *Chain) Beginning(ctx context.Context) (Beginning, error) {
+	if err := ch.c.Joined(); err != nil {
+		return NoCuts, err
+	}
 	asked, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	info, err := ch.c.stream.Info(asked)
@@ -230,6 +233,9 @@ func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
 
 // messageAfter returns the next message of the chain, nil if there is none.
 func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
+	if err := ch.c.Joined(); err != nil {
+		return nil, err
+	}
 	return ch.c.messageOf(ctx, ch.c.stream, ch.subject, sequence)
 }
 

@@ -33,7 +33,7 @@ func (c *Cluster) checkSafety(ctx context.Context) error {
 	for _, address := range c.cfg.Monitoring {
 		name, syncs, err := askServer(ctx, address)
 		if err != nil {
-			return fmt.Errorf("cannot ask a NATS server whether it syncs: %w", err)
+			return &Unreached{fmt.Errorf("cannot ask a NATS server whether it syncs: %w", err)}
 		}
 		if !syncs {
 			return fmt.Errorf("the NATS server %s at %s does not sync what it acknowledges; set "+

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -67,6 +68,9 @@ type Cluster struct {
 	// objects is the stream below the object store with the snapshots.
 	objects jetstream.Stream
 
+	joined  atomic.Bool // all of the above is there
+	awaited []*Bucket   // to be opened by then
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -80,30 +84,34 @@ type Cluster struct {
 func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	c := &Cluster{cfg: cfg, chains: make(map[market.ChainID]*Chain)}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if err := c.connect(); err != nil {
-		return nil, fmt.Errorf("cannot reach the NATS servers %v: %w", cfg.Servers, err)
+	c := newCluster(cfg)
+	err := c.connect()
+	if err != nil {
+		err = fmt.Errorf("cannot reach the NATS servers %v: %w", cfg.Servers, err)
+		if !isRefusal(err) {
+			err = &Unreached{err}
+		}
+		return nil, err
 	}
 
-	err := c.openStream(ctx)
-	if err == nil {
-		err = c.openBuckets(ctx)
-	}
-	if err == nil && !cfg.Insecure {
-		err = c.checkSafety(ctx)
-	}
-	if err != nil {
+	if err := c.join(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
-	if cfg.Insecure {
-		cfg.Log.Warn("--insecure-cluster: a cut may be lost with one NATS server")
-	}
+	c.joined.Store(true)
 	return c, nil
 }
 
-func (c *Cluster) connect() (err error) {
+func newCluster(cfg Config) *Cluster {
+	if cfg.Insecure {
+		cfg.Log.Warn("--insecure-cluster: a cut may be lost with one NATS server")
+	}
+	c := &Cluster{cfg: cfg, chains: make(map[market.ChainID]*Chain)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+func (c *Cluster) connect(more ...nats.Option) (err error) {
 	options := []nats.Option{
 		nats.Name("tidemark " + c.cfg.Name), nats.MaxReconnects(-1), nats.NoEcho(),
 		nats.ReconnectWait(reconnectWait), nats.Timeout(askTimeout),
@@ -132,7 +140,7 @@ func (c *Cluster) connect() (err error) {
 
 	o := nats.GetDefaultOptions()
 	o.Servers = c.cfg.Servers
-	for _, option := range options {
+	for _, option := range append(options, more...) {
 		if err := option(&o); err != nil {
 			return err
 		}
@@ -215,13 +223,13 @@ func (c *Cluster) whileStarting(
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, &refused) && !passes(refused):
+		case errors.As(err, &refused) && !passes(refused), c.nc.IsClosed():
 			return fmt.Errorf("cannot %s: %w", what, err)
 		}
 
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("cannot %s: %w", what, err)
+			return &Unreached{fmt.Errorf("cannot %s: %w", what, err)}
 		case <-time.After(startPause):
 		}
 	}
@@ -263,5 +271,7 @@ func (c *Cluster) Agree(ctx context.Context, name, value string) (agreed string,
 func (c *Cluster) Close() {
 	c.cancel()
 	c.work.Wait()
-	c.nc.Close()
+	if c.nc != nil {
+		c.nc.Close()
+	}
 }

@@ -9,32 +9,74 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Bucket is a key-value bucket that all nodes share.
+// Bucket is a key-value bucket that all nodes share. Before this node has joined, its
+// methods fail.
 type Bucket struct {
-	jetstream.KeyValue
 	Node string // the name of this node
+	name string
+	kv   jetstream.KeyValue
 	c    *Cluster
 }
 
 // Bucket opens a bucket, and makes it if there is none. It is kept as safely as the stream
-// of cuts.
+// of cuts. If this node has not joined yet, the bucket is opened when it does.
 func (c *Cluster) Bucket(ctx context.Context, name string) (*Bucket, error) {
+	b := &Bucket{Node: c.cfg.Name, name: name, c: c}
+	if c.await(b) {
+		return b, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	b := &Bucket{Node: c.cfg.Name, c: c}
-	err := c.whileStarting(ctx, "open bucket "+name, func(ctx context.Context) (err error) {
-		b.KeyValue, err = c.openBucket(ctx, name, 0)
+	return b, b.open(ctx)
+}
+
+func (b *Bucket) open(ctx context.Context) error {
+	c := b.c
+	err := c.whileStarting(ctx, "open bucket "+b.name, func(ctx context.Context) (err error) {
+		b.kv, err = c.openBucket(ctx, b.name, 0)
 		return err
 	})
 	if err != nil || c.cfg.Insecure {
-		return b, err
+		return err
 	}
 
-	servers, err := c.checkStream(ctx, "KV_"+name)
+	servers, err := c.checkStream(ctx, "KV_"+b.name)
 	if err != nil {
+		return err
+	}
+	return c.checkSynced("KV_"+b.name, servers)
+}
+
+// Get returns the last value of a key.
+func (b *Bucket) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	if err := b.c.Joined(); err != nil {
 		return nil, err
 	}
-	return b, c.checkSynced("KV_"+name, servers)
+	return b.kv.Get(ctx, key)
+}
+
+// Create stores the first value of a key.
+func (b *Bucket) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := b.c.Joined(); err != nil {
+		return 0, err
+	}
+	return b.kv.Create(ctx, key, value)
+}
+
+// Update stores a value of a key after a certain one.
+func (b *Bucket) Update(ctx context.Context, key string, value []byte, after uint64) (uint64, error) {
+	if err := b.c.Joined(); err != nil {
+		return 0, err
+	}
+	return b.kv.Update(ctx, key, value, after)
+}
+
+// WatchAll follows all keys.
+func (b *Bucket) WatchAll(ctx context.Context) (jetstream.KeyWatcher, error) {
+	if err := b.c.Joined(); err != nil {
+		return nil, err
+	}
+	return b.kv.WatchAll(ctx)
 }
 
 // outdatedPause is what the servers need to copy a change: the server that is read next
@@ -45,9 +87,12 @@ const outdatedPause = 20 * time.Millisecond
 // and fails with ErrOutdated if it is not. It repeats an attempt without an answer until
 // ctx ends: then the value may be stored or not.
 func (b *Bucket) PutLast(ctx context.Context, key string, value []byte, after uint64) (uint64, error) {
-	m := &nats.Msg{Subject: "$KV." + b.KeyValue.Bucket() + "." + key, Data: value}
+	if err := b.c.Joined(); err != nil {
+		return 0, err
+	}
+	m := &nats.Msg{Subject: "$KV." + b.name + "." + key, Data: value}
 	number, err := b.c.publish(ctx, m, jetstream.WithMsgID(rand.Text()),
-		jetstream.WithExpectStream("KV_"+b.KeyValue.Bucket()), jetstream.WithExpectLastSequence(after))
+		jetstream.WithExpectStream("KV_"+b.name), jetstream.WithExpectLastSequence(after))
 	if err == ErrOutdated {
 		time.Sleep(outdatedPause)
 	}

@@ -90,6 +90,9 @@ func (ch *Chain) campaignOnce(ctx context.Context) {
 
 // Writer returns the name of the node that leads a chain, empty if none does.
 func (ch *Chain) Writer(ctx context.Context) (string, error) {
+	if err := ch.c.Joined(); err != nil {
+		return "", err
+	}
 	e, err := ch.c.leads.Get(ctx, fmt.Sprint(ch.id))
 	if err == jetstream.ErrKeyNotFound {
 		return "", nil

@@ -30,6 +30,9 @@ func (c *Cluster) Connected() bool { return c.nc.IsConnected() }
 func (c *Cluster) Reaches(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	if c.Joined() != nil {
+		return false
+	}
 	_, err := c.stream.Info(ctx)
 	return err == nil
 }

@@ -501,7 +501,7 @@ func (l *liar) Ask(ctx context.Context, calls []endpoint.Call) error {
 // A call that fails ends the comparison, whichever it is.
 func TestFailingCalls(t *testing.T) {
 	c := deploy(ledgerOf(t, "", ""))
-	whole := &failing{c, -1}
+	whole := &failing{c, -1} // every call
 	if _, err := Compare(t.Context(), whole, c.st, Config{PositionManager: script.Manager, PoolManager: testManager}); err != nil {
 		t.Fatal(err)
 	}
@@ -519,17 +519,17 @@ func TestFailingCalls(t *testing.T) {
 	}
 }
 
-// failing are contracts that answer a few calls.
+// failing are contracts that answer all calls but one, which comes after a few.
 type failing struct {
 	*contracts
 	left int
 }
 
 func (f *failing) Ask(ctx context.Context, calls []endpoint.Call) error {
-	if f.left == 0 {
+	f.left--
+	if f.left == -1 {
 		return errors.New("the provider is gone")
 	}
-	f.left--
 	return f.contracts.Ask(ctx, calls)
 }
 

@@ -7,14 +7,18 @@ import (
 	"log/slog"
 	"net/http"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"tidemark/actors/cluster/burst"
 	"tidemark/actors/cluster/natstest"
+	"tidemark/actors/cluster/quota"
 	"tidemark/edge/admin"
 	"tidemark/storage"
+	"tidemark/storage/accounts"
 )
 
 // settleNew settles the identity of a new node that starts so many seconds after the
@@ -139,6 +143,17 @@ func TestClusterOfTwo(t *testing.T) {
 		n.await("a snapshot in the status of the "+name, func() bool { return n.tellsOf(name) })
 	}
 
+	// Each node tells what both have of an account.
+	b.await("the accounts of both nodes", func() bool {
+		request(a.url+sharedPages[0], a.key)
+		request(b.url+sharedPages[0], a.key)
+		said, err := exec.Command("tidemark", "cluster", "status", "--accounts", "--data", b.dir).CombinedOutput()
+		if err != nil {
+			t.Fatalf("cluster status --accounts: %v, %s", err, said)
+		}
+		return len(regexp.MustCompile(`demo +none +\S+ +[ab] +[1-9]`).FindAll(said, -1)) == 2
+	})
+
 	// A key works on all nodes, and one that any node revokes works on none.
 	answers := func(n *instance, key string, want int) {
 		t.Helper()
@@ -162,4 +177,97 @@ func TestClusterOfTwo(t *testing.T) {
 		_, now := b.generationOf(sharedPages[0])
 		return now != "" && now != before
 	})
+}
+
+// A node that is started while its NATS servers are down serves what its data has, flagged
+// stale, writes nothing and changes no account. It joins when they are back. One that
+// has nothing of a cluster is refused.
+func TestStartWithoutServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts nodes")
+	}
+	servers := natstest.Start(t, 1, false)
+	t.Setenv("TIDEMARK_CLUSTER_NATS", servers.URLs()[0])
+	t.Setenv("TIDEMARK_CLUSTER_NAME", "a")
+	a := startInstance(t, "--insecure-cluster")
+	a.await("a generation", func() bool { return a.roleOf() == "writer" })
+	a.await("that it is ready", func() bool { return exec.Command("tidemark", "ready", "--data", a.dir).Run() == nil })
+	a.signal(syscall.SIGTERM)
+	a.cmd.Wait()
+	servers.Stop(0)
+
+	b := &instance{t: t, dir: a.dir, key: a.key}
+	b.serve("--insecure-cluster")
+	var before string
+	b.await("the generation that it had", func() bool {
+		_, before = b.generationOf(sharedPages[0])
+		return before != ""
+	})
+	b.await("that it is ready", func() bool { return exec.Command("tidemark", "ready", "--data", a.dir).Run() == nil })
+	for end := time.Now().Add(2 * startTimeout); ; time.Sleep(100 * time.Millisecond) {
+		body, now := b.generationOf(sharedPages[0])
+		if now != before {
+			t.Fatalf("without the servers there is generation %s after %s", now, before)
+		}
+		if strings.Contains(body, `"stale":true`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("without the servers no page is stale: %s", body)
+		}
+	}
+	if role := b.roleOf(); role != "follower" {
+		t.Errorf("without the servers the node is a %s", role)
+	}
+	out, err := exec.Command("tidemark", "accounts", "create", "late", "--plan", "free", "--data", b.dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "NATS servers") {
+		t.Errorf("without the servers an account was made: %v, %s", err, out)
+	}
+
+	said, err := exec.Command("tidemark", "serve", "--insecure-cluster", "--data", t.TempDir(),
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0").CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "at its first start") {
+		t.Errorf("a first start without the servers: %v, %s", err, said)
+	}
+
+	servers.Again(t, 0)
+	b.await("that it writes", func() bool { return b.roleOf() == "writer" })
+	b.await("the next generation", func() bool {
+		body, now := b.generationOf(sharedPages[0])
+		return now != "" && now != before && !strings.Contains(body, `"stale":true`)
+	})
+	if out, err := exec.Command("tidemark", "accounts", "create", "late", "--plan", "free", "--data", b.dir).CombinedOutput(); err != nil {
+		t.Errorf("after it has joined: %v, %s", err, out)
+	}
+}
+
+// The status of accounts has what each node has billed and leased, and its part of a burst
+// limit.
+func TestSharingView(t *testing.T) {
+	terms := accounts.NewTerms(&accounts.Plan{ID: "p", RequestsPerSecond: 5, Burst: 10, MonthlyUnits: 900}, false)
+	bursts := burst.Status{
+		Nodes: []burst.Node{{Name: "a"}, {Name: "b", Silent: 400 * time.Millisecond}},
+		Accounts: []burst.Part{{
+			Cell: accounts.NewCell(2, "two", 0, terms), Needed: 2.5, Parts: map[string]float64{"a": 0.75, "b": 0.25},
+		}},
+	}
+	usages := []quota.Usage{
+		{Account: 1, Limit: 500, Nodes: map[string]quota.NodeUsage{"b": {Billed: 7, Leased: 50, Lost: 3}}},
+		{Account: 9, Nodes: map[string]quota.NodeUsage{"a": {Billed: 1}}},
+	}
+	got, err := json.Marshal(viewSharing(bursts, usages, func(id uint64) string {
+		return map[uint64]string{1: "one", 2: "two"}[id]
+	}))
+
+	want := `{"nodes":[{"name":"a","silentMilliseconds":null},{"name":"b","silentMilliseconds":400}],"month":"",` +
+		`"accounts":[{"account":"one","unitsLimit":500,"requestsPerSecond":0,"nodes":[` +
+		`{"node":"b","unitsBilled":7,"unitsLeased":50,"unitsLost":3,"burstPart":null}]},` +
+		`{"account":"two","unitsLimit":900,"requestsPerSecond":2.5,"nodes":[` +
+		`{"node":"a","unitsBilled":0,"unitsLeased":0,"burstPart":0.75},` +
+		`{"node":"b","unitsBilled":0,"unitsLeased":0,"burstPart":0.25}]},` +
+		`{"account":"unknown","unitsLimit":null,"requestsPerSecond":0,"nodes":[` +
+		`{"node":"a","unitsBilled":1,"unitsLeased":0,"burstPart":null}]}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
 }

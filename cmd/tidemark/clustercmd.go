@@ -14,10 +14,16 @@ type ClusterCmd struct {
 }
 
 // ClusterStatusCmd shows the chains of the cluster.
-type ClusterStatusCmd struct{ AdminFlags }
+type ClusterStatusCmd struct {
+	AdminFlags
+	Accounts bool `help:"Show what each node has of the limits of accounts instead."`
+}
 
 // Run shows them.
 func (c *ClusterStatusCmd) Run() error {
+	if c.Accounts {
+		return ask(&c.AdminFlags, "GET", "/cluster/accounts", nil, showSharing)
+	}
 	return ask(&c.AdminFlags, "GET", "/cluster", nil, showCluster)
 }
 
@@ -41,5 +47,34 @@ func showCluster(w io.Writer, v *[]admin.ClusterView) {
 
 		writeRow(w, c.ChainID, c.Name, c.Role, orDash(&c.Writer), c.Status, c.Cut, behind, snapshot,
 			orDash(&c.Reason))
+	}
+}
+
+func showSharing(w io.Writer, v *admin.SharingView) {
+	writeRow(w, "NODE", "HEARD")
+	for _, n := range v.Nodes {
+		heard := "this node"
+		if n.SilentMilliseconds != nil {
+			heard = fmt.Sprintf("%d ms ago", *n.SilentMilliseconds)
+		}
+		writeRow(w, n.Name, heard)
+	}
+
+	writeRow(w)
+	writeRow(w, "ACCOUNT", "LIMIT", "REQUESTS/S", "NODE", "BILLED", "LEASED", "LOST", "BURST")
+	for i := range v.Accounts {
+		a := &v.Accounts[i]
+		limit := any("none")
+		if a.UnitsLimit != nil {
+			limit = *a.UnitsLimit
+		}
+		for _, n := range a.Nodes {
+			part := "equal"
+			if n.BurstPart != nil {
+				part = fmt.Sprintf("%.0f %%", 100**n.BurstPart)
+			}
+			writeRow(w, a.Account, limit, fmt.Sprintf("%.1f", a.RequestsPerSecond), n.Node, n.UnitsBilled,
+				n.UnitsLeased, n.UnitsLost, part)
+		}
 	}
 }

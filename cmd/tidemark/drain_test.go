@@ -32,15 +32,23 @@ type instance struct {
 func startInstance(t *testing.T, args ...string) *instance {
 	t.Helper()
 	n := &instance{t: t, dir: filepath.Join(t.TempDir(), "data")}
+	n.serve(args...)
+	n.key = (&victim{t: t, dir: n.dir}).issueKey("demo")
+	return n
+}
+
+// serve starts a node on the instance's directory.
+func (n *instance) serve(args ...string) {
+	n.t.Helper()
 	n.cmd = exec.Command("tidemark", append([]string{
 		"serve", "--data", n.dir, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
 	}, args...)...)
 	n.cmd.Env = append(os.Environ(), smallMarket...)
 	n.cmd.Stdout, n.cmd.Stderr = &n.said, &n.logs
 	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	n.t.Cleanup(func() {
 		n.cmd.Process.Kill()
 		n.cmd.Wait()
 	})
@@ -48,8 +56,6 @@ func startInstance(t *testing.T, args ...string) *instance {
 	n.await("the banner", func() bool { return strings.Contains(n.said.String(), "keys issue") })
 	addresses := regexp.MustCompile(`https?://127\.0\.0\.1:\d+`).FindAllString(n.said.String(), -1)
 	n.url, n.ops = addresses[0], addresses[len(addresses)-1]
-	n.key = (&victim{t: t, dir: n.dir}).issueKey("demo")
-	return n
 }
 
 // await waits until something is so.

@@ -14,6 +14,7 @@ import (
 	"tidemark/actors"
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/burst"
+	"tidemark/actors/cluster/quota"
 	"tidemark/edge"
 	"tidemark/edge/admin"
 	"tidemark/edge/pages"
@@ -32,19 +33,22 @@ type node struct {
 	log    *slog.Logger
 	level  slog.LevelVar
 	parts  []started
-	failed chan error // a listener ended by itself
+	failed chan error // a listener ended by itself, or the cluster refuses this node
 
-	set      *metrics.Set
-	cluster  *cluster.Cluster // nil without one
-	bursts   *burst.Limits    // nil without one
-	store    *storage.Store
-	books    *storage.Accounts
-	registry *registry.Registry
-	chains   *actors.Node
-	answers  map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
-	watchdog *actors.Watchdog                            // disk and clocks, for /health
-	board    rankings.Board
-	ready    readiness
+	set     *metrics.Set
+	cluster *cluster.Cluster // nil without one
+	bursts  *burst.Limits    // nil without one
+	quotas  *quota.Ledger    // nil without one
+	// unreached is why this node was started without the others; nil: it was not.
+	unreached *cluster.Unreached
+	store     *storage.Store
+	books     *storage.Accounts
+	registry  *registry.Registry
+	chains    *actors.Node
+	answers   map[market.ChainID]func() []value.FeedPrice // of each chain's price feed
+	watchdog  *actors.Watchdog                            // disk and clocks, for /health
+	board     rankings.Board
+	ready     readiness
 
 	apiListener, opsListener net.Listener
 
@@ -62,7 +66,7 @@ type node struct {
 // start starts every part. What it has started stays in parts, also when a
 // later one fails.
 func (n *node) start() error {
-	n.set, n.failed = metrics.NewSet(), make(chan error, 2)
+	n.set, n.failed = metrics.NewSet(), make(chan error, 3)
 	n.metrics = newNodeMetrics(n.set)
 	for _, step := range []func() error{
 		n.joinCluster, n.openStores, n.listenAll, n.startMetering, n.startChains, n.startServers,
@@ -88,6 +92,9 @@ func (n *node) openStores() error {
 	if err := n.settleIdentity(n.store, n.agreement(), time.Now()); err != nil {
 		return err
 	}
+	if err := n.startsAlone(); err != nil {
+		return err
+	}
 	if n.moved {
 		n.log.Warn("the data is of another cluster, or its NATS servers have lost everything; "+
 			"what other nodes of this cluster have replaces it", "data", n.Data)
@@ -110,15 +117,21 @@ func (n *node) joinCluster() (err error) {
 	}
 
 	c := &n.Cluster
-	n.cluster, err = cluster.Open(context.Background(), cluster.Config{
+	config := cluster.Config{
 		Servers: c.NATS, Name: c.Name, Credentials: c.Credentials,
 		TLSCa: c.TLSCa, TLSCert: c.TLSCert, TLSKey: c.TLSKey, Monitoring: c.Monitoring,
 		Insecure: n.insecureCluster, Metrics: n.set, Log: n.log,
-	})
+	}
+	n.cluster, err = cluster.Open(context.Background(), config)
+	if errors.As(err, &n.unreached) {
+		n.cluster, err = cluster.OpenLater(config)
+	}
 	if err != nil {
 		return err
 	}
-	n.history = n.cluster.History()
+	if n.unreached == nil {
+		n.history = n.cluster.History()
+	}
 	n.addPart("cluster", func(context.Context) error {
 		n.cluster.Close()
 		return nil
@@ -128,9 +141,13 @@ func (n *node) joinCluster() (err error) {
 
 // agreement is that of the cluster; nil without one.
 func (n *node) agreement() agreement {
-	if n.cluster == nil {
+	if n.cluster == nil || n.unreached != nil {
 		return nil
 	}
+	return n.agree()
+}
+
+func (n *node) agree() agreement {
 	return func(name, value string) (string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), partTimeout)
 		defer cancel()
@@ -311,7 +328,7 @@ func (n *node) startServers() error {
 	administration := admin.New(admin.Config{
 		Registry: n.registry, Control: control{n.chains, n.Data, n.store, n.books},
 		Board: &n.board, Chains: n.enabledChains(), Health: n.api.ChainHealth,
-		Ready: n.ready.check, Membership: n.membership(), Log: n.log,
+		Ready: n.ready.check, Membership: n.membership(), Sharing: n.sharing(), Log: n.log,
 	})
 	if err := administration.Listen(n.Data); err != nil {
 		return err

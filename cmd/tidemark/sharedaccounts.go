@@ -27,14 +27,18 @@ func (n *node) openRegistry() (err error) {
 	if err != nil {
 		return err
 	}
-	r, joined, err := registry.OpenShared(n.books, n.Plans, time.Now(), d)
-	if err != nil {
-		return err
+	if n.unreached != nil {
+		n.registry, err = registry.OpenKept(n.books, n.Plans, time.Now(), d)
+	} else {
+		var joined registry.Joined
+		if n.registry, joined, err = registry.OpenShared(n.books, n.Plans, time.Now(), d); err == nil {
+			n.tellJoined(&joined)
+		}
 	}
-	n.registry = r
-	n.tellJoined(&joined)
-	n.background("shared accounts", func(ctx context.Context) { d.Follow(ctx, r.Apply) })
-	return nil
+	if err == nil {
+		n.background("shared accounts", func(ctx context.Context) { d.Follow(ctx, n.registry.Apply) })
+	}
+	return err
 }
 
 // shareQuotas has the units of accounts come from the quotas that all nodes of a cluster
@@ -50,7 +54,7 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 		return err
 	}
 
-	meter.Leases = ledger
+	meter.Leases, n.quotas = ledger, ledger
 	n.registry.AddUsage(ledger.Elsewhere)
 	n.registry.ReportUsage()
 	n.background("shared quotas", ledger.Run)

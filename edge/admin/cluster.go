@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/http"
 	"time"
 
 	"tidemark/storage/registry"
@@ -31,9 +32,52 @@ type SnapshotView struct {
 	MadeAt time.Time `json:"madeAt"`
 }
 
+// SharingView is what nodes have of the limits of accounts, as `cluster status --accounts`
+// shows it.
+type SharingView struct {
+	Nodes    []NodeView         `json:"nodes"`
+	Month    string             `json:"month"`
+	Accounts []AccountShareView `json:"accounts"` // used this month, or at the moment
+}
+
+// NodeView is a node of the cluster.
+type NodeView struct {
+	Name string `json:"name"`
+	// SilentMilliseconds is null for the node that is asked.
+	SilentMilliseconds *int64 `json:"silentMilliseconds"`
+}
+
+// AccountShareView is an account.
+type AccountShareView struct {
+	Account    string `json:"account"`
+	UnitsLimit *int64 `json:"unitsLimit"` // null: none
+	// RequestsPerSecond are those that are asked of all nodes at the moment.
+	RequestsPerSecond float64         `json:"requestsPerSecond"`
+	Nodes             []NodeShareView `json:"nodes"`
+}
+
+// NodeShareView is what a node has of an account.
+type NodeShareView struct {
+	Node        string `json:"node"`
+	UnitsBilled int64  `json:"unitsBilled"`
+	UnitsLeased int64  `json:"unitsLeased"`         // beyond those billed
+	UnitsLost   int64  `json:"unitsLost,omitempty"` // of them: of processes that were killed
+	// BurstPart is its part of the burst limit, of 1; null: an equal one.
+	BurstPart *float64 `json:"burstPart"`
+}
+
+var errNoCluster = refusal(registry.Invalid, "this node is in no cluster; cluster.nats is empty")
+
+func (s *Server) sharing(r *http.Request) (any, error) {
+	if s.Sharing == nil {
+		return nil, errNoCluster
+	}
+	return s.Sharing(r.Context())
+}
+
 func (s *Server) clusterViews() ([]ClusterView, error) {
 	if s.Membership == nil {
-		return nil, refusal(registry.Invalid, "this node is in no cluster; cluster.nats is empty")
+		return nil, errNoCluster
 	}
 
 	board := s.Board.Load()

@@ -31,7 +31,10 @@ type Config struct {
 	// Membership returns what the node knows of a chain in its cluster; nil: it is in
 	// none.
 	Membership func(market.ChainID) (rankings.Membership, bool)
-	Log        *slog.Logger
+	// Sharing returns what the nodes of the cluster have of the accounts' limits; nil: it is
+	// in none.
+	Sharing func(context.Context) (*SharingView, error)
+	Log     *slog.Logger
 }
 
 // Control is what the actors of a node do for an operator.
@@ -77,6 +80,7 @@ func New(c Config) *Server {
 	s.handleKeys()
 	s.handleChains()
 	s.handle("GET /cluster", func(*http.Request) (any, error) { return s.clusterViews() })
+	s.handle("GET /cluster/accounts", s.sharing)
 	s.handleBackup()
 	s.handleReady()
 	return s

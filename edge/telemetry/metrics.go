@@ -73,6 +73,8 @@ var Metrics = []Metric{
 		"Nodes that share burst limits, with this one. Nodes of a cluster only."},
 	{"tidemark_cluster_nodes_silent", "gauge", "",
 		"Of them, those that were not heard for three seconds."},
+	{"tidemark_cluster_open_lease_units", "gauge", "",
+		"Units of quotas that are leased to this node and not spent. Nodes of a cluster only."},
 	{"tidemark_cluster_refused_total", "counter", "chain",
 		"Cuts of this node that the stream refused, because another node writes the chain."},
 	{"tidemark_cluster_snapshot_age_seconds", "gauge", "chain",

@@ -65,6 +65,18 @@ func OpenShared(
 	}
 }
 
+// OpenKept is OpenShared for a node that cannot ask the others: it has the accounts that it
+// had last, and nothing can be changed. Apply brings it up to date.
+func OpenKept(
+	store *storage.Accounts, plans []accounts.Plan, start time.Time, with Sharing,
+) (*Registry, error) {
+	r, err := Open(store, plans, start)
+	if err == nil {
+		r.share(with)
+	}
+	return r, err
+}
+
 // findPlans returns the plans of the cluster. They are shared last: without them the
 // first node has not finished.
 func findPlans(changes []Change) []accounts.Plan {

@@ -291,6 +291,16 @@ func (r *Registry) takePlans(plans []accounts.Plan) {
 	}
 }
 
+// AccountName returns the name of an account, empty if there is none.
+func (r *Registry) AccountName(id uint64) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at := r.accountByID(id); at != nil {
+		return at.record.Name
+	}
+	return ""
+}
+
 func (r *Registry) accountByID(id uint64) *account {
 	if i, found := r.findID(id); found {
 		return r.ordered[i]

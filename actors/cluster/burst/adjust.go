@@ -36,7 +36,7 @@ func (s *Shares) adjustAlone(sh *share, v *scene) {
 
 	target := accounts.WholeLimit / v.nodes
 	sh.held, sh.claim, sh.since = min(sh.held, target), target, s.number
-	if v.lonely && v.now-since >= fallbackAfter {
+	if len(v.live) == 0 && v.now-since >= fallbackAfter {
 		sh.held = target
 	}
 }

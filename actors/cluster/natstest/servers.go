@@ -14,7 +14,10 @@ import (
 const startTimeout = 20 * time.Second
 
 // Servers are NATS servers with JetStream, each with a store of its own.
-type Servers struct{ All []*server.Server }
+type Servers struct {
+	All     []*server.Server
+	options []*server.Options
+}
 
 // Start starts n servers on loopback, on ports that the system chooses. They end with the
 // test. sync says that they sync all that they acknowledge.
@@ -55,7 +58,39 @@ func (s *Servers) start(t testing.TB, o *server.Options) {
 		one.Shutdown()
 		one.WaitForShutdown()
 	})
-	s.All = append(s.All, one)
+	s.All, s.options = append(s.All, one), append(s.options, o)
+}
+
+// StartLocked starts a server that lets nobody in without a password.
+func StartLocked(t testing.TB) *Servers {
+	t.Helper()
+	s := &Servers{}
+	s.start(t, &server.Options{
+		ServerName: "locked", Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, Username: "u", Password: "p",
+	})
+	if !s.All[0].ReadyForConnections(startTimeout) {
+		t.Fatal("the NATS server does not start")
+	}
+	return s
+}
+
+// Stop stops a server.
+func (s *Servers) Stop(i int) {
+	one := s.All[i]
+	s.options[i].Port = one.Addr().(*net.TCPAddr).Port
+	one.Shutdown()
+	one.WaitForShutdown()
+}
+
+// Again starts a server again that was stopped, on its port and with what it had stored.
+func (s *Servers) Again(t testing.TB, i int) {
+	t.Helper()
+	again := &Servers{}
+	again.start(t, s.options[i])
+	s.All[i] = again.All[0]
+	if !s.All[i].ReadyForConnections(startTimeout) {
+		t.Fatalf("the NATS server %s does not start again", s.All[i].Name())
+	}
 }
 
 // freePorts returns ports that nobody listens on. Servers of a cluster name each other's

@@ -61,7 +61,7 @@ func Open(ctx context.Context, c *cluster.Cluster, cfg Config) (*Ledger, error) 
 	}
 
 	cfg.Book.SetShared()
-	return &Ledger{
+	l := &Ledger{
 		cfg: cfg, bucket: bucket, process: rand.Text(),
 		wake: make(chan struct{}, 1), slot: make(chan struct{}, maxRequests),
 		sessions: map[*accounts.Cell]*[2]*session{},
@@ -71,7 +71,9 @@ func Open(ctx context.Context, c *cluster.Cluster, cfg Config) (*Ledger, error) 
 			conflicts: cfg.Metrics.NewCounter("tidemark_cluster_usage_conflicts_total"),
 			failures:  cfg.Metrics.NewCounter("tidemark_cluster_usage_failures_total"),
 		},
-	}, nil
+	}
+	cfg.Metrics.NewGauge("tidemark_cluster_open_lease_units", func() float64 { return float64(l.openUnits()) })
+	return l, nil
 }
 
 // session returns the session of a month, and begins it at its first use.

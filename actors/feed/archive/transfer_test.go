@@ -250,3 +250,55 @@ func TestFind(t *testing.T) {
 		t.Errorf("Inspect of no file: %v", err)
 	}
 }
+
+// An export counts the events that it has.
+func TestExportCountsEvents(t *testing.T) {
+	spans := newMaker(41, 100).spans(60)
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	for i := range spans {
+		appendSpan(t, a, &spans[i])
+	}
+	a.NoteFinalized(spans[59].To)
+
+	st, err := a.Export(t.Context(), filepath.Join(t.TempDir(), "exported"))
+	if err != nil || st.Spans == 0 || st.Events != eventsOf(spans[:st.Spans]) || st.Head != spans[st.Spans-1].Head() {
+		t.Errorf("exported %+v, %v; want %d events", st, err, eventsOf(spans[:st.Spans]))
+	}
+}
+
+// Where the directory of an archive is gone, what is written, taken back or imported is an
+// error that says so.
+func TestGoneDirectory(t *testing.T) {
+	spans := newMaker(42, 100).spans(60)
+	_, path, _, err := exported(t, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, do func(*Archive) error) {
+		t.Helper()
+		a := openSized(t, t.TempDir(), 4_000)
+		appendAll(t, a, spans[:59])
+		if strings.HasPrefix(want, "cannot import") {
+			a = openAt(t, t.TempDir())
+		}
+		if err := os.RemoveAll(a.cfg.Dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want %s", err, want)
+		}
+	}
+
+	f("cannot archive blocks", func(a *Archive) error {
+		far := market.Span{From: 1 << 30, To: 1 << 30}
+		return a.Append(market.Head{Number: 1<<30 - 1}, &far)
+	})
+	f("cannot take the archive of chain 1 back", func(a *Archive) error {
+		return a.Revert(spans[58].To, spans[1].Head())
+	})
+	f("cannot import", func(a *Archive) error {
+		_, err := a.Import(t.Context(), path, nil)
+		return err
+	})
+}

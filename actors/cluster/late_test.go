@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/actors/cluster/natstest"
+)
+
+// late opens a node whose servers do not answer, and has it join when wire is healed.
+func (s *servers) late(change func(*Config), check func() error) (
+	c *Cluster, wire *natstest.Proxy, refused chan error,
+) {
+	s.t.Helper()
+	wire = natstest.NewProxy(s.t, s.URLs()[0])
+	wire.Cut()
+	config := s.config("late")
+	config.Servers = []string{wire.URL()}
+	var unreached *Unreached
+	if _, err := Open(s.t.Context(), config); !errors.As(err, &unreached) {
+		s.t.Fatalf("servers that do not answer: %v", err)
+	}
+	change(&config)
+
+	c, err := OpenLater(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.Close)
+	refused = make(chan error, 1)
+	c.JoinLater(check, func(err error) { refused <- err })
+	return c, wire, refused
+}
+
+// A node that was opened before the servers answer asks them nothing and leads nothing. Once
+// they answer it is a node like others.
+func TestJoinsLater(t *testing.T) {
+	s := newServers(t, 1, false)
+	at := appends(t, s.member("a", false), []byte("one"))
+	c, wire, _ := s.late(func(*Config) {}, func() error { return nil })
+	ch := memberOf(t, c, 1, true)
+	bucket, err := c.Bucket(t.Context(), "TEST")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, began := ch.Beginning(t.Context())
+	_, wrote := ch.Writer(t.Context())
+	_, got := bucket.Get(t.Context(), "key")
+	_, put := bucket.PutLast(t.Context(), "key", nil, 0)
+	for _, err := range []error{began, wrote, got, put} {
+		if !errors.Is(err, errNotJoined) {
+			t.Errorf("before it has joined: %v", err)
+		}
+	}
+	if c.Reaches(t.Context()) || ch.Leads() || ch.lead.ready.Load() {
+		t.Error("before it has joined, the node is to write")
+	}
+
+	wire.Heal()
+	takes(t, ch, []byte("one"), at)
+	if err := c.Joined(); err != nil || !c.Reaches(t.Context()) {
+		t.Errorf("after it has joined: %v", err)
+	}
+	if _, err := bucket.Create(t.Context(), "key", nil); err != nil {
+		t.Errorf("a bucket that was awaited: %v", err)
+	}
+}
+
+// What would have been refused at the start is refused later.
+func TestLateRefusal(t *testing.T) {
+	s := newServers(t, 1, false)
+	s.join("a")
+	f := func(want string, change func(*Config), check error) {
+		t.Helper()
+		c, wire, refused := s.late(change, func() error { return check })
+		wire.Heal()
+
+		select {
+		case err := <-refused:
+			if !strings.Contains(err.Error(), want) || c.Joined() == nil {
+				t.Errorf("refused is %v, joined %v; want that %s", err, c.Joined(), want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("nothing is refused; want that %s", want)
+		}
+	}
+
+	f("is kept on 1 servers", func(c *Config) { c.Insecure = false }, nil)
+	closed := natstest.StartLocked(t)
+	f("refuse this node", func(c *Config) { c.Servers = closed.URLs() }, nil)
+	f("another stream", func(*Config) {}, errors.New("another stream"))
+}
+
+// Servers that refuse a node's credentials refuse its start.
+func TestRefusedCredentials(t *testing.T) {
+	s := newServers(t, 1, false)
+	config := s.config("a")
+	config.Servers = natstest.StartLocked(t).URLs()
+	_, err := Open(t.Context(), config)
+	var unreached *Unreached
+	if err == nil || errors.As(err, &unreached) {
+		t.Errorf("refused credentials are %v", err)
+	}
+}
