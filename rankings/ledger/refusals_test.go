@@ -407,6 +407,15 @@ func TestRefusedPositions(t *testing.T) {
 		t.Errorf("an hour after its span gave %v", err)
 	}
 	sameState(t, l.Freeze(), before)
+
+	// One that begins within the span, and after its first block.
+	late := strictSpan(l)
+	late.To, late.Time = late.To+1, late.Time+market.Hour
+	l.BeginHour(market.HourOf(l.Head().Time)+1, nil, nil)
+	if _, err := l.Apply(late); err == nil || !strings.Contains(err.Error(), "announced hour") {
+		t.Errorf("an hour after the first block gave %v", err)
+	}
+	sameState(t, l.Freeze(), before)
 }
 
 func withSalt(m market.ModifyLiquidity, id uint64) market.ModifyLiquidity {
