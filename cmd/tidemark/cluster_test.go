@@ -197,6 +197,7 @@ func TestStartWithoutServers(t *testing.T) {
 	servers.Stop(0)
 
 	b := &instance{t: t, dir: a.dir, key: a.key}
+	t.Setenv("TIDEMARK_LIMITS_FRESHNESS", "5s") // a page is stale soon
 	b.serve("--insecure-cluster")
 	var before string
 	b.await("the generation that it had", func() bool {
