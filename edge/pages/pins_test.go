@@ -54,7 +54,7 @@ type pinning struct {
 	set        *metrics.Set
 	view       *rankings.View
 	generation uint64
-	dropped    int
+	dropped    atomic.Int64
 }
 
 func newPinning(t *testing.T, most int) *pinning {
@@ -64,7 +64,7 @@ func newPinning(t *testing.T, most int) *pinning {
 	limits.Store(&bounds)
 	p := &pinning{t: t, set: metrics.NewSet()}
 	cfg := &Config{Board: new(rankings.Board), Metrics: p.set}
-	p.pins = newPins(cfg, &limits, func() { p.dropped++ })
+	p.pins = newPins(cfg, &limits, func() { p.dropped.Add(1) })
 	return p
 }
 
@@ -90,15 +90,15 @@ func TestPinsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPinning(t, 2)
 		defer p.close()
-		f := func(after time.Duration, account, generation uint64, retry time.Duration, cuts, dropped int) {
+		f := func(after time.Duration, account, generation uint64, retry time.Duration, cuts int, dropped int64) {
 			t.Helper()
 			time.Sleep(after)
 			got, wait := p.walk(account)
 			if got != generation || wait != retry {
 				t.Errorf("account %d is on generation %d, or to wait %s; want %d, %s", account, got, wait, generation, retry)
 			}
-			if n := p.set.GetOrCreateGauge("tidemark_edge_pins", nil).Get(); int(n) != cuts || p.dropped != dropped {
-				t.Errorf("account %d: %g cuts are kept, %d were dropped; want %d, %d", account, n, p.dropped, cuts, dropped)
+			if n := p.set.GetOrCreateGauge("tidemark_edge_pins", nil).Get(); int(n) != cuts || p.dropped.Load() != dropped {
+				t.Errorf("account %d: %g cuts are kept, %d were dropped; want %d, %d", account, n, p.dropped.Load(), cuts, dropped)
 			}
 		}
 
