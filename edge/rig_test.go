@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ var sharedNode = sync.OnceValue(func() *node {
 	dir, err := os.MkdirTemp("", "edge")
 	must(err)
 	n := &node{dir: dir, board: new(rankings.Board)}
-	n.store, err = storage.Open(dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	n.store, err = storage.Open(filepath.Join(dir, "market"), storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	must(err)
 	for i, id := range []market.ChainID{1, 42161, 43114} {
 		n.grow(sim.Config{Chain: id, Positions: 300 / (i + 1), Pools: 20, Days: 40, Actions: 1800 / (i + 1)})

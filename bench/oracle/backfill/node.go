@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -62,7 +63,7 @@ func take(r *recording, from feed.Feed, provider *process.Child) (*taken, error)
 	}
 	defer os.RemoveAll(dir)
 	quiet, set := slog.New(slog.DiscardHandler), metrics.NewSet()
-	store, err := storage.Open(dir, storage.Options{Logger: quiet})
+	store, err := storage.Open(filepath.Join(dir, "market"), storage.Options{Logger: quiet})
 	if err != nil {
 		return nil, err
 	}
