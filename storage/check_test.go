@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func (l *life) published(t *testing.T, s *Store) *block.Publication {
 	}
 
 	st.Stats = stats.Freeze()
-	_, publication := rankings.Build(nil, st, 1)
+	_, publication := rankings.Build(nil, st, 7)
 	cut := &Cut{State: st, Changes: changes, Publication: publication}
 	if err := s.Commit(cut); err != nil {
 		t.Fatal(err)
@@ -106,7 +107,7 @@ func TestCheckFinds(t *testing.T) {
 		ids[0], ids[1] = ids[1], ids[0]
 		return block.AppendLeaf(nil, ids)
 	})
-	f("directory belongs to chain 1, generation", appendKind(nil, 1, kindHead), func(v []byte) []byte {
+	f("directory belongs to chain 1, generation 7; the head has generation 8", appendKind(nil, 1, kindHead), func(v []byte) []byte {
 		h := noHead()
 		must(decode(v, &h, codeHead))
 		h.Generation++
@@ -151,6 +152,23 @@ func TestCheckKeepsToItsChain(t *testing.T) {
 	c := &checker{s: s, chain: 1}
 	if err := c.checkChain(); err != nil || len(c.found) > 0 {
 		t.Errorf("beside chain 2 chain 1 has findings %v, %v", c.found, err)
+	}
+}
+
+// TestCheckOfDroppedChain checks that nothing but its place may be left of a chain that
+// was dropped.
+func TestCheckOfDroppedChain(t *testing.T) {
+	_, s := lifeStore(t)
+	defer closeTest(t, s)
+	must(s.DropChain(1))
+	sound(t, s)
+
+	left := rowKey(1, "positions", 3, 0)
+	write(s, left, []byte{0})
+	findings, err := s.Check()
+	want := fmt.Sprintf("chain 1: key %x is left of a chain that was dropped", left)
+	if err != nil || !slices.Equal(findings, []string{want}) {
+		t.Errorf("findings %q, %v; want %q", findings, err, want)
 	}
 }
 
