@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -110,9 +111,9 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 }
 
 // failsAt returns a disk in memory on which a kind of operation fails while failing.
-func failsAt(kind errorfs.OpKind, broken error, failing *bool) vfs.FS {
+func failsAt(kind errorfs.OpKind, broken error, failing *atomic.Bool) vfs.FS {
 	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if *failing && op.Kind == kind {
+		if failing.Load() && op.Kind == kind {
 			return broken
 		}
 		return nil
@@ -126,19 +127,19 @@ func TestHeadsThatCannotBeWritten(t *testing.T) {
 	for _, kind := range []errorfs.OpKind{
 		errorfs.OpOpen, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData,
 	} {
-		failing := false
+		var failing atomic.Bool
 		disk := failsAt(kind, broken, &failing)
 		must(disk.MkdirAll("data", 0o700))
 		h, err := openHeads(disk, "data")
 		must(err)
-		failing = true
+		failing.Store(true)
 		if err := h.write(acknowledgedHead{chain: 1, sequence: 1}); !errors.Is(err, broken) {
 			t.Errorf("operation %d fails: %v", kind, err)
 		}
 		if _, ok := h.get(1); ok {
 			t.Errorf("operation %d failed, and the head counts as recorded", kind)
 		}
-		failing = false
+		failing.Store(false)
 		must(h.write(acknowledgedHead{chain: 1, sequence: 2}))
 		must(h.close())
 	}
@@ -172,11 +173,11 @@ func TestReplaceFile(t *testing.T) {
 	broken := errors.New("broken")
 
 	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpRename} {
-		failing := false
+		var failing atomic.Bool
 		disk := failsAt(kind, broken, &failing)
 		must(disk.MkdirAll("data", 0o700))
 		must(replaceFile(disk, "data/file", []byte("old")))
-		failing = true
+		failing.Store(true)
 		if err := replaceFile(disk, "data/file", []byte("new")); !errors.Is(err, broken) {
 			t.Errorf("operation %d fails: %v", kind, err)
 		}
@@ -195,11 +196,11 @@ func TestBallastIsMade(t *testing.T) {
 	broken := errors.New("broken")
 	f := func(bytes int64, kind errorfs.OpKind, says string) {
 		t.Helper()
-		failing := false
+		var failing atomic.Bool
 		mem := vfs.NewMem()
 		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40})
 		o := testOptions(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if failing && op.Kind == kind && strings.HasSuffix(op.Path, ballastName) {
+			if failing.Load() && op.Kind == kind && strings.HasSuffix(op.Path, ballastName) {
 				return broken
 			}
 			return nil
@@ -212,7 +213,7 @@ func TestBallastIsMade(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		failing = true
+		failing.Store(true)
 		space, err := s.Guard().Check()
 		if says == "" && err != nil || says != "" && (!errors.Is(err, broken) || !strings.Contains(err.Error(), says)) {
 			t.Errorf("a ballast of %d bytes, operation %d fails: %v; want %q", bytes, kind, err, says)

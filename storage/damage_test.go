@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -496,9 +497,10 @@ func TestLastingDamageCounts(t *testing.T) {
 // no others: a table behind them that cannot be read is not found, nor another chain's.
 func TestReadRange(t *testing.T) {
 	mem, _, _ := splitMarket(t)
-	broken := ""
+	var broken atomic.Value // the name of a file, read by the store's own goroutines too
+	broken.Store("")
 	s := openTest(t, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if broken != "" && op.Path == "data/"+broken {
+		if name := broken.Load().(string); name != "" && op.Path == "data/"+name {
 			return syscall.EIO
 		}
 		return nil
@@ -520,7 +522,7 @@ func TestReadRange(t *testing.T) {
 			continue
 		}
 		lower, upper := tables[i].Smallest.UserKey, tables[i].Largest.UserKey
-		broken = name
+		broken.Store(name)
 		f := func(what string, chain market.ChainID, lower, upper []byte, fails bool) {
 			t.Helper()
 			if err := s.readRange(chain, lower, upper); errors.Is(err, syscall.EIO) != fails || err != nil && !fails {
@@ -543,7 +545,7 @@ func TestReadRange(t *testing.T) {
 		read++
 	}
 
-	broken = ""
+	broken.Store("")
 	if read == 0 {
 		t.Error("no table is of one chain alone")
 	}

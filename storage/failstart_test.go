@@ -24,8 +24,13 @@ const afterStart = 1 << 40
 
 // failingOnce is a disk of which the nth file operation fails.
 func failingOnce(disk vfs.FS, n int64, operations *atomic.Int64) vfs.FS {
-	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(errorfs.Op) error {
-		if operations.Add(1)-1 == n {
+	return failingOn(disk, n, operations, func(errorfs.Op) bool { return true })
+}
+
+// failingOn is a disk of which the nth file operation of those that count fails.
+func failingOn(disk vfs.FS, n int64, operations *atomic.Int64, counts func(errorfs.Op) bool) vfs.FS {
+	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if counts(op) && operations.Add(1)-1 == n {
 			return syscall.EIO
 		}
 		return nil
@@ -79,7 +84,8 @@ func TestStartsOnAFailingDisk(t *testing.T) {
 
 // What chains share is as it was if it could not be written, in memory too.
 func TestHeaderThatCannotBeWritten(t *testing.T) {
-	failing, broken := false, errors.New("broken")
+	var failing atomic.Bool
+	broken := errors.New("broken")
 	disk := failsAt(errorfs.OpRename, broken, &failing)
 	s := openTest(t, disk)
 	defer closeTest(t, s)
@@ -87,14 +93,14 @@ func TestHeaderThatCannotBeWritten(t *testing.T) {
 	must(s.SetIdentity(before))
 	update := s.header.Update
 
-	failing = true
+	failing.Store(true)
 	if err := s.SetIdentity([]Pair{{"seed", "2"}}); !errors.Is(err, broken) {
 		t.Errorf("SetIdentity = %v", err)
 	}
 	if got := s.Identity(); !slices.Equal(got, before) || s.header.Update != update {
 		t.Errorf("the identity is %v, change %d; want %v, change %d", got, s.header.Update, before, update)
 	}
-	failing = false
+	failing.Store(false)
 	must(s.SetIdentity([]Pair{{"seed", "3"}}))
 	if s.header.Update != update+1 {
 		t.Errorf("change %d follows %d", s.header.Update, update)
@@ -222,22 +228,18 @@ func TestHeadsAreClosed(t *testing.T) {
 // the copy is proved.
 func TestCopiesOnAFailingDisk(t *testing.T) {
 	refused := 0
-	for n := 0; ; n++ {
-		armed, operations, disk := false, 0, vfs.NewMem()
-		a := openAccounts(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if !armed || !strings.HasPrefix(op.Path, "copy") {
-				return nil
-			}
-			if operations++; operations-1 == n {
-				return syscall.EIO
-			}
-			return nil
-		})))
+	for n := int64(0); ; n++ {
+		var armed atomic.Bool
+		var operations atomic.Int64
+		disk := vfs.NewMem()
+		a := openAccounts(t, failingOn(disk, n, &operations, func(op errorfs.Op) bool {
+			return armed.Load() && strings.HasPrefix(op.Path, "copy")
+		}))
 		must(errors.Join(a.Put(sampleAccounts()), a.Checkpoint("copy"), disk.Remove("copy.proof")))
 
-		armed = true
+		armed.Store(true)
 		err := a.proveCopy("copy")
-		armed = false
+		armed.Store(false)
 		must(a.Close())
 		if err != nil {
 			refused++
@@ -251,7 +253,7 @@ func TestCopiesOnAFailingDisk(t *testing.T) {
 			}
 			must(b.Close())
 		}
-		if operations <= n {
+		if operations.Load() <= n {
 			break
 		}
 	}
@@ -333,23 +335,15 @@ func TestKeptTablesOnAFailingDisk(t *testing.T) {
 	resize(t, market, "data/"+cut, 10)
 
 	refused := 0
-	for n := 0; ; n++ {
-		disk, operations := vfs.NewMem(), 0
+	for n := int64(0); ; n++ {
+		disk := vfs.NewMem()
 		_, err := vfs.Clone(market, disk, "", "")
 		must(err)
 
-		var failed atomic.Bool
-		s, err := Open("data", testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			ours := strings.Contains(op.Path, cut) || strings.HasPrefix(op.Path, "data.damaged")
-			if !ours || failed.Load() || operations < n {
-				if ours {
-					operations++
-				}
-				return nil
-			}
-			failed.Store(true)
-			return syscall.EIO
-		}))))
+		var operations atomic.Int64
+		s, err := Open("data", testOptions(failingOn(disk, n, &operations, func(op errorfs.Op) bool {
+			return strings.Contains(op.Path, cut) || strings.HasPrefix(op.Path, "data.damaged")
+		})))
 		if err != nil {
 			refused++
 			if !strings.Contains(err.Error(), syscall.EIO.Error()) {
@@ -370,7 +364,7 @@ func TestKeptTablesOnAFailingDisk(t *testing.T) {
 		if info, err := disk.Stat("data.damaged/" + cut); err != nil || info.Size() != 10 {
 			t.Errorf("operation %d failed: what there was of %s is not aside: %v", n, cut, err)
 		}
-		if !failed.Load() {
+		if operations.Load() <= n {
 			break
 		}
 	}
