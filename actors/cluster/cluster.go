@@ -99,13 +99,17 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c.joined.Store(true)
+	c.warnInsecure()
 	return c, nil
 }
 
-func newCluster(cfg Config) *Cluster {
-	if cfg.Insecure {
-		cfg.Log.Warn("--insecure-cluster: a cut may be lost with one NATS server")
+func (c *Cluster) warnInsecure() {
+	if c.cfg.Insecure {
+		c.cfg.Log.Warn("--insecure-cluster: a cut may be lost with one NATS server")
 	}
+}
+
+func newCluster(cfg Config) *Cluster {
 	c := &Cluster{cfg: cfg, chains: make(map[market.ChainID]*Chain)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c

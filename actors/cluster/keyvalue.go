@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -78,6 +79,29 @@ func (b *Bucket) WatchAll(ctx context.Context) (jetstream.KeyWatcher, error) {
 	}
 	return b.kv.WatchAll(ctx)
 }
+
+// ReadAll calls visit with the last value of every key, as a watch of all keys begins.
+func ReadAll(ctx context.Context, w jetstream.KeyWatcher, visit func(jetstream.KeyValueEntry) error) error {
+	for {
+		select {
+		case e, open := <-w.Updates():
+			switch {
+			case !open:
+				return errWatchEnded
+			case e == nil:
+				return nil
+			}
+
+			if err := visit(e); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+var errWatchEnded = errors.New("the watch has ended")
 
 // outdatedPause is what the servers need to copy a change: the server that is read next
 // may have it a little later.

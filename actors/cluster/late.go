@@ -51,6 +51,7 @@ const latePause = time.Second
 // only after JoinLater.
 func OpenLater(cfg Config) (*Cluster, error) {
 	c := newCluster(cfg)
+	c.warnInsecure()
 	return c, c.connect(nats.RetryOnFailedConnect(true))
 }
 

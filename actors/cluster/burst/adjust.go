@@ -43,11 +43,6 @@ func (s *Shares) adjustAlone(sh *share, v *scene) {
 
 // target is what this node is to have of a limit, by what all nodes that are heard need.
 func (s *Shares) target(sh *share, v *scene) int64 {
-	free := accounts.WholeLimit - v.unheard
-	for _, p := range v.silent {
-		free -= p.claimOf(sh.account, v.now)
-	}
-
 	needs := make([]int64, 0, len(v.live)+1)
 	rate := sh.rate()
 	for _, p := range v.live {
@@ -55,7 +50,7 @@ func (s *Shares) target(sh *share, v *scene) int64 {
 	}
 	needs = append(needs, partsFor(sh.need, rate))
 
-	target := divide(max(free, 0), needs, len(v.live))
+	target := divide(max(v.free(sh.account), 0), needs, len(v.live))
 	if v.doubted {
 		target = min(target, accounts.WholeLimit/v.nodes)
 	}
@@ -80,13 +75,19 @@ func (v *scene) allHeard(number uint64) bool {
 	return true
 }
 
-// room is what the claims of the others leave.
-func (v *scene) room(account uint64) int64 {
-	room := accounts.WholeLimit - v.unheard
-	for _, p := range v.live {
-		room -= p.claimOf(account, v.now)
-	}
+// free is what nodes that are not heard leave, below 0 if they may have more than all.
+func (v *scene) free(account uint64) int64 {
+	free := accounts.WholeLimit - v.unheard
 	for _, p := range v.silent {
+		free -= p.claimOf(account, v.now)
+	}
+	return free
+}
+
+// room is what the claims of all others leave.
+func (v *scene) room(account uint64) int64 {
+	room := v.free(account)
+	for _, p := range v.live {
 		room -= p.claimOf(account, v.now)
 	}
 	return max(room, 0)

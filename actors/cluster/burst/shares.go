@@ -72,13 +72,12 @@ func (s *Shares) look(now int64) *scene {
 	}
 
 	for _, p := range s.peers {
-		switch {
-		case p.live(now):
-			v.live = append(v.live, p)
-			v.doubted = v.doubted || p.doubts
-		default:
+		if !p.live(now) {
 			v.silent = append(v.silent, p)
+			continue
 		}
+		v.live = append(v.live, p)
+		v.doubted = v.doubted || p.doubts
 	}
 	v.unsure = len(v.silent)+int(v.unheard) > 0 && now-s.metAt < loweredAfter
 	v.lonely = len(v.live) == 0 && v.nodes > 1

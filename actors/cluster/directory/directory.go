@@ -94,23 +94,16 @@ func (d *Directory) Read() (changes []registry.Change, err error) {
 func (d *Directory) readAll(
 	ctx context.Context, w jetstream.KeyWatcher,
 ) (changes []registry.Change, err error) {
-	for {
-		select {
-		case e, open := <-w.Updates():
-			if !open {
-				return nil, errors.New("the watch of the accounts has ended")
-			}
-			if e == nil {
-				return changes, nil
-			}
-
-			if c, ok := d.changeOf(e); ok {
-				changes = append(changes, c)
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot read the accounts of the cluster: %w", ctx.Err())
+	err = cluster.ReadAll(ctx, w, func(e jetstream.KeyValueEntry) error {
+		if c, ok := d.changeOf(e); ok {
+			changes = append(changes, c)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the accounts of the cluster: %w", err)
 	}
+	return changes, nil
 }
 
 // changeOf decodes an entry. What cannot be read is of another program or of a later one:

@@ -2,12 +2,14 @@ package quota
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tidemark/actors/cluster"
 	"tidemark/storage/accounts"
 )
 
@@ -37,30 +39,22 @@ func (l *Ledger) Usages(ctx context.Context, m accounts.Month) (list []Usage, er
 	}
 	defer w.Stop()
 
-	for {
-		select {
-		case e, open := <-w.Updates():
-			switch {
-			case !open:
-				return nil, errors.New("cannot read the usage of all nodes: the watch has ended")
-			case e == nil:
-				return list, nil
-			}
-
-			id, month, _ := strings.Cut(e.Key(), ".")
-			account, err := strconv.ParseUint(id, 10, 64)
-			if err != nil || month != m.String() {
-				continue
-			}
-			r, err := decodeRecord(e.Value())
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, usageOf(account, r))
-		case <-ctx.Done():
-			return nil, fmt.Errorf("cannot read the usage of all nodes: %w", ctx.Err())
+	err = cluster.ReadAll(ctx, w, func(e jetstream.KeyValueEntry) error {
+		id, month, _ := strings.Cut(e.Key(), ".")
+		account, err := strconv.ParseUint(id, 10, 64)
+		if err != nil || month != m.String() {
+			return nil
 		}
+		r, err := decodeRecord(e.Value())
+		if err == nil {
+			list = append(list, usageOf(account, r))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the usage of all nodes: %w", err)
 	}
+	return list, nil
 }
 
 func usageOf(account uint64, r *record) Usage {
