@@ -58,13 +58,7 @@ func (l *loaded) identityOf() []storage.Pair {
 // agree asks what all nodes of the cluster have under a name; nil: there is no cluster.
 func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.Time) error {
 	kept := store.Identity()
-	find := func(name string) (string, bool) {
-		i := slices.IndexFunc(kept, func(p storage.Pair) bool { return p.Name == name })
-		if i < 0 {
-			return "", false
-		}
-		return kept[i].Value, true
-	}
+	find := func(name string) (string, bool) { return findPair(kept, name) }
 
 	if err := l.settleGenesis(find, agree, now); err != nil {
 		return err
@@ -103,6 +97,15 @@ func (l *loaded) settleIdentity(store *storage.Store, agree agreement, now time.
 		return nil
 	}
 	return store.SetIdentity(all)
+}
+
+// findPair returns what data say under a name.
+func findPair(pairs []storage.Pair, name string) (value string, found bool) {
+	i := slices.IndexFunc(pairs, func(p storage.Pair) bool { return p.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return pairs[i].Value, true
 }
 
 // otherIdentity is the error of data that were made with another value.

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-
-	"tidemark/storage"
-)
+import "fmt"
 
 // A node of a cluster that is started while no NATS servers answer serves what its data has,
 // and joins the others when they do.
@@ -13,12 +8,8 @@ import (
 // historyOf returns the stream that the data was taken from, empty if the node has never
 // been in a cluster.
 func (n *node) historyOf() string {
-	pairs := n.store.Identity()
-	i := slices.IndexFunc(pairs, func(p storage.Pair) bool { return p.Name == historyName })
-	if i < 0 {
-		return ""
-	}
-	return pairs[i].Value
+	stream, _ := findPair(n.store.Identity(), historyName)
+	return stream
 }
 
 // startsAlone has a node join later that was started without the servers. One that has

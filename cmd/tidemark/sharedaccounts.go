@@ -70,11 +70,9 @@ func (n *node) shareBursts() (err error) {
 		return nil
 	}
 	known := int64(0)
-	for _, p := range n.store.Identity() {
-		if p.Name == nodesName {
-			if known, err = strconv.ParseInt(p.Value, 10, 32); err != nil {
-				n.log.Warn("the data does not say how many nodes the cluster had", "error", err)
-			}
+	if kept, ok := findPair(n.store.Identity(), nodesName); ok {
+		if known, err = strconv.ParseInt(kept, 10, 32); err != nil {
+			n.log.Warn("the data does not say how many nodes the cluster had", "error", err)
 		}
 	}
 
