@@ -86,7 +86,7 @@ type progress struct {
 }
 
 // events is how many events the node has applied.
-func (p *progress) events() int64 { return int64(sumCounter(nil, p.node.Counters(), eventsCount)) }
+func (p *progress) events() int64 { return int64(process.Sum(p.node.Counters(), eventsCount)) }
 
 func (p *progress) show() {
 	pause, start, end := 10*time.Second, "", "\n"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"tidemark/actors/feed/sim"
@@ -132,13 +131,8 @@ const (
 )
 
 // sumCounter sums how far a counter has come, over its labels.
-func sumCounter(before, after map[string]float64, counter string) (sum float64) {
-	for name, value := range after {
-		if strings.HasPrefix(name, counter+"{") {
-			sum += value - before[name]
-		}
-	}
-	return sum
+func sumCounter(before, after map[string]float64, counter string) float64 {
+	return process.Sum(after, counter) - process.Sum(before, counter)
 }
 
 // countNativeMoves waits until the chains have refreshed as often as the settings
@@ -221,10 +215,7 @@ func runRestart(ctx context.Context, s *suite, out *report.Scenario) error {
 // firstPage returns how long after its start a node answers with a page.
 func (s *suite) firstPage(ctx context.Context, n *process.Node, key string) (time.Duration, error) {
 	err := await(ctx, n, process.PollEvery/10, func() error {
-		a, err := process.Ask(n.API, "/v1/positions", key)
-		if err == nil && a.Status != 200 {
-			err = fmt.Errorf("it is a %d", a.Status)
-		}
+		_, err := process.AskPage(n.API, "/v1/positions", key)
 		return err
 	})
 	if err == nil && n == s.node {

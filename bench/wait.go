@@ -19,7 +19,7 @@ func ready(h *tidemark.Health) bool {
 	return len(h.Chains) > 0 && !slices.ContainsFunc(h.Chains, unready)
 }
 
-func unready(c tidemark.HealthChain) bool { return c.Status != "ok" || c.Generation == nil }
+func unready(c tidemark.HealthChain) bool { return !process.Serves(&c) }
 
 // generations are the newest ones of the chains that have any.
 func generations(h *tidemark.Health) map[int64]int64 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -77,11 +76,8 @@ func (w *walks) walk(ctx context.Context, key, path string) {
 	defer ticks.Stop()
 	generation, seen := "pin", map[string]bool{}
 	for page := 1; ; page++ {
-		a, err := process.Ask(w.node.API, fmt.Sprintf("%s&page=%d&generation=%s", path, page, generation), key)
+		a, err := process.AskPage(w.node.API, fmt.Sprintf("%s&page=%d&generation=%s", path, page, generation), key)
 		var l tidemark.PositionList
-		if err == nil && a.Status != http.StatusOK {
-			err = fmt.Errorf("it is a %d: %s", a.Status, a.Body)
-		}
 		if err == nil {
 			err = json.Unmarshal(a.Body, &l)
 		}

@@ -134,7 +134,7 @@ func (f *figures) startServers(ctx context.Context) (err error) {
 func (f *figures) start(ctx context.Context, name string, market *corpus.Node) (*process.Node, error) {
 	fmt.Fprintln(f.Progress, "starting node", name)
 	config := f.record.Spec.Config(market)
-	ready := serves
+	ready := process.Serves
 	if name != alone {
 		config += Membership(name, URLs(f.servers), MonitoringURLs(f.servers))
 	}
@@ -271,9 +271,9 @@ func (f *figures) measureCost(ctx context.Context, writer *process.Node, nodes .
 
 // awaitRefreshes waits for so many refreshes of a node.
 func awaitRefreshes(ctx context.Context, n *process.Node, count int) error {
-	before := sum(n.Counters(), refreshSeconds+"_count")
+	before := process.Sum(n.Counters(), refreshSeconds+"_count")
 	return n.Await(ctx, process.PollEvery, func() error {
-		if got := sum(n.Counters(), refreshSeconds+"_count") - before; got < float64(count) {
+		if got := process.Sum(n.Counters(), refreshSeconds+"_count") - before; got < float64(count) {
 			return fmt.Errorf("%.0f refreshes of %d", got, count)
 		}
 		return nil
@@ -296,21 +296,11 @@ func read(n *process.Node) reading { return reading{n.CPU(), n.Counters()} }
 
 // since returns the cost of a refresh, or of a cut of a follower, since then.
 func (r reading) since(before reading) refreshCost {
-	grown := func(name string) float64 { return sum(r.counts, name) - sum(before.counts, name) }
+	grown := func(name string) float64 { return process.Sum(r.counts, name) - process.Sum(before.counts, name) }
 	count := max(1, grown(refreshSeconds+"_count")+grown(followSeconds+"_count"))
 	return refreshCost{
 		cpu:    (r.cpu - before.cpu).Seconds() / count,
 		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,
 		append: grown(appendSeconds+"_sum") / count,
 	}
-}
-
-// sum sums a counter over its labels.
-func sum(counters map[string]float64, name string) (sum float64) {
-	for counter, value := range counters {
-		if strings.HasPrefix(counter, name+"{") {
-			sum += value
-		}
-	}
-	return sum
 }

@@ -106,7 +106,7 @@ func (c *Cluster) startProcesses(ctx context.Context, s *Settings) (err error) {
 		}
 	}
 	for _, n := range c.Nodes {
-		if err := awaitHealth(ctx, n, serves); err != nil {
+		if err := awaitHealth(ctx, n, process.Serves); err != nil {
 			return err
 		}
 	}
@@ -151,9 +151,7 @@ func awaitHealth(ctx context.Context, n *process.Node, enough func(*tidemark.Hea
 	})
 }
 
-func serves(c *tidemark.HealthChain) bool { return c.Status == "ok" && c.Generation != nil }
-
-func writes(c *tidemark.HealthChain) bool { return serves(c) && c.Role == "writer" }
+func writes(c *tidemark.HealthChain) bool { return process.Serves(c) && c.Role == "writer" }
 
 var keyPattern = regexp.MustCompile(`tm_srv_[0-9A-Za-z]+`)
 

@@ -69,10 +69,7 @@ func (f *figures) measurePages(ctx context.Context) error {
 // awaitKey waits until a node answers with a page.
 func (f *figures) awaitKey(ctx context.Context, n *process.Node, key string) error {
 	return n.Await(ctx, process.PollEvery, func() error {
-		a, err := process.Ask(n.API, hotPage, key)
-		if err == nil && a.Status != 200 {
-			err = fmt.Errorf("it is a %d", a.Status)
-		}
+		_, err := process.AskPage(n.API, hotPage, key)
 		return err
 	})
 }

@@ -97,6 +97,15 @@ func Ask(address, path, key string) (*Answer, error) {
 	return &Answer{r.StatusCode, r.Header, body}, nil
 }
 
+// AskPage is Ask for an answer that must be a 200.
+func AskPage(address, path, key string) (*Answer, error) {
+	a, err := Ask(address, path, key)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("it is a %d: %.200s", a.Status, a.Body)
+	}
+	return a, err
+}
+
 // Health asks the node how it is.
 func (n *Node) Health() (h tidemark.Health, err error) {
 	a, err := Ask(n.API, "/health", "")
@@ -104,6 +113,19 @@ func (n *Node) Health() (h tidemark.Health, err error) {
 		err = json.Unmarshal(a.Body, &h)
 	}
 	return h, err
+}
+
+// Serves reports whether a chain has caught up and has a generation to show.
+func Serves(c *tidemark.HealthChain) bool { return c.Status == "ok" && c.Generation != nil }
+
+// Sum sums a counter over its labels.
+func Sum(counters map[string]float64, name string) (sum float64) {
+	for counter, value := range counters {
+		if strings.HasPrefix(counter, name+"{") {
+			sum += value
+		}
+	}
+	return sum
 }
 
 // Counters reads the node's metrics; nil when they cannot be had.
