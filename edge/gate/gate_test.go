@@ -122,18 +122,25 @@ func TestRateLimitWithoutBurst(t *testing.T) {
 	}
 }
 
+// admitted is a gate, and a ticket of a request that it has admitted.
+func admitted(t *testing.T) (*Gate, *Ticket) {
+	t.Helper()
+	g, key := newBenchGate(t)
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Request.Header.Set(HeaderKey, key)
+	ticket, err := g.Admit(ctx, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, &ticket
+}
+
 // TestReserveAfterStop checks that a request which comes right after the process had
 // stopped for long waits for the next flush, and is refused when that fails.
 func TestReserveAfterStop(t *testing.T) {
 	f := func(alive int64, want *render.Error) {
 		t.Helper()
-		g, key := newBenchGate(t)
-		ctx := new(fasthttp.RequestCtx)
-		ctx.Request.Header.Set(HeaderKey, key)
-		ticket, err := g.Admit(ctx, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, ticket := admitted(t)
 
 		g.book.SetAlive(ticket.Now - int64(time.Minute))
 		go func() { // metering
@@ -144,7 +151,7 @@ func TestReserveAfterStop(t *testing.T) {
 			g.book.SetAlive(alive)
 			ticket.Key.Cell.Wake()
 		}()
-		if err := g.Reserve(&ticket, 1); err != want {
+		if err := g.Reserve(ticket, 1); err != want {
 			t.Errorf("after a flush that lets spend for %d ns: got %v; want %v", alive, err, want)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"tidemark/edge/render"
 	"tidemark/storage/accounts"
 )
@@ -14,15 +12,9 @@ import (
 // leased is a gate, and a ticket of an account that may spend so many units.
 func leased(t *testing.T, lease int64) (*Gate, *Ticket) {
 	t.Helper()
-	g, key := newBenchGate(t)
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.Set(HeaderKey, key)
-	ticket, err := g.Admit(ctx, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, ticket := admitted(t)
 	ticket.Key.Cell.Open(ticket.Span.Month, lease)
-	return g, &ticket
+	return g, ticket
 }
 
 // A part of a long answer waits for the next lease when this one is used up, as often as

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// AppendScaled makes seventeen digits of those that it is given, with zeros at the
-// end: one, and two words of eight, which stay in registers until they are stored.
+// scaledDigits is how many digits AppendScaled makes of those that it is given, with zeros
+// at the end: one, and two words of eight, which stay in registers until they are stored.
 //
 //	1234567 * 10^-3     1 23456700 00000000, with the point behind the fourth
 //	stored              12345670000000000

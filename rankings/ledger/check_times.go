@@ -68,14 +68,14 @@ func (c *checker) checkDays() {
 	}
 }
 
-// isPrincipal reports whether an amount is what principalOf returns, or the exact one,
-// which days have had that are still running.
+// isPrincipal reports whether an amount is what principalOf returns, or the exact sum,
+// which earlier builds left in days that still run.
 func isPrincipal(amount *clmath.U256, of float64, parts int) bool {
 	return math.Abs(clmath.Float64(amount)-of) <= principalError*of+float64(parts)
 }
 
-// principalError is how far off principalOf may be, and how much farther the sum of
-// ten thousand parts.
+// principalError bounds the relative error of principalOf: a sum of ten thousand parts has
+// a tenth of it.
 const principalError = 1e-11
 
 // checkMinutes checks that minute closes ascend and end at the last swap.

@@ -108,13 +108,7 @@ func TestMostOfTheDepthDecides(t *testing.T) {
 		usdt := w.token(3, 18)
 		w.params.Stables = append(w.params.Stables, w.address(usdt))
 		set(w, usdt)
-		st := w.state()
-		if p := st.Prices.At(usdt); p.Anchor != anchor {
-			t.Errorf("%s: %+v", name, *p)
-		}
-		if p := st.Prices.At(w.usd); !p.Anchor {
-			t.Errorf("%s: the other stable is %+v", name, *p)
-		}
+		checkPeg(t, name, w, usdt, anchor)
 	}
 
 	f("all of it", false, func(w *world, usdt uint32) { w.offPeg(usdt, w.usd, 0.9, 500_000) })

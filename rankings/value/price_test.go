@@ -212,6 +212,18 @@ func TestFeed(t *testing.T) {
 	}
 }
 
+// checkPeg checks whether a second stable is an anchor; the first one is.
+func checkPeg(t *testing.T, name string, w *world, second uint32, anchor bool) {
+	t.Helper()
+	st := w.state()
+	if p := st.Prices.At(second); p.Anchor != anchor {
+		t.Errorf("%s: %+v", name, *p)
+	}
+	if p := st.Prices.At(w.usd); !p.Anchor {
+		t.Errorf("%s: the sound stable is %+v", name, *p)
+	}
+}
+
 func TestPeg(t *testing.T) {
 	f := func(name string, wantAnchor bool, setup func(w *world, pool uint32)) {
 		t.Helper()
@@ -220,13 +232,7 @@ func TestPeg(t *testing.T) {
 		w.params.Stables = append(w.params.Stables, w.address(usdt))
 		pool := w.poolFull(usdt, w.usd, 1, 1_000_000)
 		setup(w, pool)
-		st := w.state()
-		if p := st.Prices.At(usdt); p.Anchor != wantAnchor {
-			t.Errorf("%s: %+v", name, *p)
-		}
-		if p := st.Prices.At(w.usd); !p.Anchor {
-			t.Errorf("%s: the sound stable is %+v", name, *p)
-		}
+		checkPeg(t, name, w, usdt, wantAnchor)
 	}
 
 	off := func(ago int64) func(*world, uint32) {

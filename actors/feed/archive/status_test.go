@@ -235,21 +235,28 @@ func TestDrop(t *testing.T) {
 	hold(t, a, again).Close()
 }
 
-// An archive that is only read is left as it is, whatever is wrong with it, and none is
-// made where there is none.
-func TestReadOnly(t *testing.T) {
-	spans := newMaker(26, 100).spans(60)
+// damagedArchive makes an archive of spans from block 100 on in many segments, the newest
+// of which is cut short, and of the second of which a byte differs.
+func damagedArchive(t *testing.T, spans []market.Span) (dir, second string, newest *segment) {
+	t.Helper()
 	a := openSized(t, t.TempDir(), 8_000)
 	appendAll(t, a, spans)
-	dir, newest := a.cfg.Dir, a.segments[len(a.segments)-1]
-	second := a.segments[1].path
+	second, newest = a.segments[1].path, a.segments[len(a.segments)-1]
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Truncate(newest.path, newest.size-1); err != nil {
 		t.Fatal(err)
 	}
 	flip(t, second, 20)
+	return a.cfg.Dir, second, newest
+}
+
+// An archive that is only read is left as it is, whatever is wrong with it, and none is
+// made where there is none.
+func TestReadOnly(t *testing.T) {
+	dir, _, newest := damagedArchive(t, newMaker(26, 100).spans(60))
 
 	names := func() string {
 		var list []string
@@ -394,17 +401,7 @@ func TestDamageTexts(t *testing.T) {
 // The metrics and the log tell what Open had to give up.
 func TestOpenTellsWhatIsLost(t *testing.T) {
 	spans := newMaker(27, 100).spans(60)
-	a := openSized(t, t.TempDir(), 8_000)
-	appendAll(t, a, spans)
-	dir, newest := a.cfg.Dir, a.segments[len(a.segments)-1]
-	second := a.segments[1].path
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(newest.path, newest.size-1); err != nil {
-		t.Fatal(err)
-	}
-	flip(t, second, 20)
+	dir, second, newest := damagedArchive(t, spans)
 
 	var log strings.Builder
 	b, err := Open(Config{
