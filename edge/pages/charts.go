@@ -18,7 +18,7 @@ func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *ren
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, i, q.Chart)
+	t, err := s.timeline(v, i, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
@@ -37,11 +37,11 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, p.Pool, q.Chart)
+	t, err := s.timeline(v, p.Pool, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
-	series, err := s.positionSeries(v.State, i, q.Interval.Step(), t)
+	series, err := s.positionSeries(v, i, q.Interval.Step(), t)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
@@ -82,9 +82,9 @@ func appendCharts(
 }
 
 // timeline reads the stored ends of a pool's days or hours over the range of a chart.
-func (s *Pages) timeline(st *market.State, pool uint32, c query.Chart) (*chart.Timeline, error) {
-	step := c.Interval.Step()
-	from, now := step.First(st, pool, c.Range.Days()), step.Of(st.Now())
+func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.Timeline, error) {
+	st, step := v.State, c.Interval.Step()
+	from := step.First(st, pool, c.Range.Days())
 	var kept chart.Records
 
 	// The last day before the range carries its price into a gap at the start.
@@ -99,7 +99,7 @@ func (s *Pages) timeline(st *market.State, pool uint32, c query.Chart) (*chart.T
 
 	p := st.Pools.At(pool)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		if kept.Quotes[leg], err = s.quotes(st, token, step, from, now); err != nil {
+		if kept.Quotes[leg], err = s.quotes(v, token, step, from); err != nil {
 			return nil, err
 		}
 	}
@@ -149,8 +149,9 @@ func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records)
 // positionSeries computes the series of position i. There are none when its history
 // is longer than limits.transactions-max.
 func (s *Pages) positionSeries(
-	st *market.State, i uint32, step chart.Step, t *chart.Timeline,
+	v *rankings.View, i uint32, step chart.Step, t *chart.Timeline,
 ) (chart.PositionPoints, error) {
+	st := v.State
 	p := st.Positions.At(i)
 	if int64(p.Entries) > int64(s.limits.Load().TransactionsMax) {
 		return chart.PositionPoints{}, nil
@@ -173,7 +174,7 @@ func (s *Pages) positionSeries(
 	if kept.Upper, err = s.outside(st, p.Pool, p.TickUpper, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Native, err = s.quotes(st, st.Native, step, t.From(), step.Of(st.Now())); err != nil {
+	if kept.Native, err = s.quotes(v, st.Native, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil
@@ -207,36 +208,6 @@ func (s *Pages) outside(
 		written = append(written, chart.OutsideOfHour(&hours[i]))
 	}
 	return written, err
-}
-
-// quotes reads a token's price at the end of each interval. The last one is running
-// and has none yet.
-func (s *Pages) quotes(
-	st *market.State, token uint32, step chart.Step, from, now uint32,
-) ([]value.Quote, error) {
-	quotes := make([]value.Quote, now-from+1)
-	if token == market.NoIndex {
-		for n := range quotes {
-			quotes[n] = value.Quote{Usd: market.Unknown, OnlyPool: market.NoIndex}
-		}
-		return quotes, nil
-	}
-
-	read := s.cfg.Store.DayPrices
-	if step == chart.Hourly {
-		read = s.cfg.Store.PricesByHour
-	}
-	records, err := read(st.Chain, token, from, now)
-	if err != nil {
-		return nil, err
-	}
-	for n := range records {
-		r := &records[n]
-		quotes[n] = value.QuoteOf(&market.Price{
-			Usd: r.Usd, ExitUsd: r.ExitUsd, OnlyPool: r.OnlyPool, Corroborated: r.Corroborated,
-		})
-	}
-	return quotes, nil
 }
 
 // readSeries appends all entries of a series to a slice and closes the series.

@@ -139,7 +139,7 @@ func (s *Pages) keptTicks(
 func (s *Pages) quotesAt(st *market.State, pool uint32, at int64) (worth [2]value.Quote, err error) {
 	p, hour := st.Pools.At(pool), market.HourOf(at)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		quotes, err := s.quotes(st, token, chart.Hourly, hour, hour)
+		quotes, err := s.readQuotes(st, token, chart.Hourly, hour, hour)
 		if err != nil {
 			return worth, err
 		}

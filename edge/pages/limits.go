@@ -88,6 +88,9 @@ const (
 	maxCopies = 256
 	// maxHistories bounds the histories that are loading or kept.
 	maxHistories = 64
+	// maxPastQuotes bounds the tokens of which past quotes are kept, by the day and by
+	// the hour. A year of days or 30 days of hours are 9 to 17 KB.
+	maxPastQuotes = 512
 	// historyStep is how many entries of a history are read before its load
 	// checks the time.
 	historyStep = 64

@@ -64,6 +64,7 @@ type Pages struct {
 	jobs      *jobs
 	pins      *pins
 	histories *histories
+	past      *pastQuotes
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
 }
@@ -84,6 +85,7 @@ func New(cfg *Config) (*Pages, error) {
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
+		past: newPastQuotes(),
 	}
 	p.SetLimits(cfg.Limits)
 	p.SetPlans(cfg.Plans)
