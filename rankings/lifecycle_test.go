@@ -242,6 +242,33 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
+// TestColdValues: after a restart closed positions are ranked by value at once, unless a
+// pool is quarantined: then that takes records.
+func TestColdValues(t *testing.T) {
+	w := newTestWorld(t, 300)
+	f := func(want error, status rankings.Status) {
+		t.Helper()
+		v, err := rankings.Open(chilled(w.view.State), w.generation, w.directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.Status = rankings.ByUnderlyingValue, status
+		if _, err := rankings.SearchPositions([]*rankings.View{v}, &q); !errors.Is(err, want) {
+			t.Errorf("%s positions by value: got %v; want %v", status, err, want)
+		}
+	}
+
+	f(nil, rankings.Active)
+	f(nil, rankings.Inactive)
+	f(nil, rankings.AnyStatus)
+	w.pools.Mut(7).Quarantined = true
+	w.publish()
+	f(nil, rankings.Active)
+	f(rankings.ErrWarming, rankings.Inactive)
+	f(rankings.ErrWarming, rankings.AnyStatus)
+}
+
 // TestDamagedLeaf reads leaves that do not match the directory.
 func TestDamagedLeaf(t *testing.T) {
 	w := newTestWorld(t, 2000)
