@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"github.com/valyala/fasthttp"
+
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 )
@@ -20,31 +22,39 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 	}
 
 	// A cached page may have become stale since it was rendered.
-	body, shared := p.Body, true
+	body, made := p.Body, false // made: body is not the page's own
 	if p.Stale || p.AsOf != 0 && r.Now-p.AsOf > s.pages.Limits().Freshness.Milliseconds() {
 		s.metrics.stale.Inc()
-		body, shared = p.StaleBody(), false
+		body, made = p.StaleBody(), true
 	}
 
-	if len(body) > packFrom {
-		gate.SetHeader(r.ctx, "Vary", "Origin, Accept-Encoding")
-		how := chooseCoding(r.ctx.Request.Header.PeekAll("Accept-Encoding"))
-		if how != pages.Identity {
-			gate.SetHeader(r.ctx, "Content-Encoding", how.String())
-		}
-		switch {
-		case how == pages.Identity:
-		case shared:
-			body, shared = p.Packed(how), false
-		default:
+	if how := negotiate(r.ctx, len(body)); how != pages.Identity {
+		if made {
 			body = pages.Pack(body, how)
+		} else {
+			body, made = p.Packed(how), true
 		}
 	}
 
-	if shared {
-		sendBody(r.ctx, body, p.Buffer)
-		return
+	room := p.Buffer
+	if made {
+		room.Release()
+		room = nil
 	}
-	p.Buffer.Release()
-	sendBody(r.ctx, body, nil)
+	sendBody(r.ctx, body, room)
+}
+
+// negotiate chooses the coding of a body of so many bytes, and sets the headers that tell
+// of it.
+func negotiate(ctx *fasthttp.RequestCtx, length int) pages.Coding {
+	if length <= packFrom {
+		return pages.Identity
+	}
+
+	gate.SetHeader(ctx, "Vary", "Origin, Accept-Encoding")
+	how := chooseCoding(ctx.Request.Header.PeekAll("Accept-Encoding"))
+	if how != pages.Identity {
+		gate.SetHeader(ctx, "Content-Encoding", how.String())
+	}
+	return how
 }
