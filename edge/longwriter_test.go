@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -222,6 +223,55 @@ func TestMinimumRate(t *testing.T) {
 	f(500, -5*time.Second, 500*time.Millisecond)
 	w.conn.minRate = 0
 	f(1000, 0, writeTimeout)
+}
+
+// TestWhyWritesFail checks what an answer ends by whose write came to nothing: what had it
+// end, if that is why the write had no more time.
+func TestWhyWritesFail(t *testing.T) {
+	s := serve(t, nil)
+	f := func(want error, cause error, change func(w *longWriter)) {
+		t.Helper()
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		w := newLongWriter(&conn{Conn: ours}, s.findKey(s.issue("unlimited", accounts.Server)), time.Time{}, true)
+		change(w)
+		if got := w.fail(cause); got != want || w.Reason() != want || w.Flush() != want {
+			t.Errorf("%v is answered by %v, then %v; want %v", cause, got, w.Reason(), want)
+		}
+		select {
+		case <-w.Ended():
+		default:
+			t.Errorf("after %v the answer goes on", cause)
+		}
+	}
+
+	late := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
+	f(errSlowReader, late, func(*longWriter) {})
+	f(errSlowReader, late, func(w *longWriter) { w.until = time.Now().Add(time.Hour) })
+	f(errTooLong, late, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
+	f(errKeyRevoked, late, func(w *longWriter) { s.book.Revoke(w.key, 1) })
+	f(errServerStops, late, func(w *longWriter) { w.order(errServerStops) })
+	f(errClientGone, net.ErrClosed, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
+}
+
+// TestFlushIsDue checks that what was written is sent when it is longFlush bytes, and not
+// before.
+func TestFlushIsDue(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	defer theirs.Close()
+	s := serve(t, nil)
+	w := newLongWriter(&conn{Conn: ours}, s.findKey(s.key), time.Time{}, true)
+
+	for _, sent := range []int64{0, longFlush, longFlush, 2 * longFlush} {
+		size := longFlush - 1
+		if sent > w.sent {
+			size = 1
+		}
+		if _, err := w.Write(make([]byte, size)); err != nil || w.sent != sent {
+			t.Errorf("%d bytes are sent, %v; want %d", w.sent, err, sent)
+		}
+	}
 }
 
 // TestLongAnswerEnds checks what ends an answer early, and that its last words come

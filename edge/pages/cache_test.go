@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -119,10 +120,19 @@ func TestSmallPages(t *testing.T) {
 // crowded returns pages over a published generation, 7, of chain 1 that is in no store.
 func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
 	t.Helper()
+	p := opened(t, change, st)
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p
+}
+
+// opened is crowded for who closes the pages.
+func opened(t *testing.T, change func(*Config), st *market.State) *Pages {
+	t.Helper()
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = store.Close() })
 	board := new(rankings.Board)
 	board.SetStatus(1, rankings.ChainStatus{Enabled: true})
 	view, _ := rankings.Build(nil, st, 7)
@@ -142,7 +152,6 @@ func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(p.Close(t.Context()), store.Close()) })
 	return p
 }
 
@@ -298,6 +307,8 @@ func TestScopeKeys(t *testing.T) {
 		{"pools?", []*rankings.View{view(1, 7), view(10, 7)}, "c"},
 		{"pools?", []*rankings.View{view(1, 7), view(10, 8)}, "c"},
 		{"positions?", []*rankings.View{view(1, 7)}, "d"},
+		{"pools?page=1", []*rankings.View{view(11, 7)}, "e"},
+		{"pools?page=11", []*rankings.View{view(1, 7)}, "f"},
 	}
 	for i, a := range list {
 		for k, b := range list {
