@@ -295,8 +295,9 @@ const (
 	// appendTimeout is longer than servers take to elect a leader (4 to 9 s after a
 	// kill). A writer that has waited so long follows again.
 	appendTimeout = 20 * time.Second
-	// appendTry bounds one attempt.
-	appendTry = 2 * time.Second
+	// appendTry bounds one attempt. An answer takes milliseconds; one that was lost in a
+	// partition is waited for no longer than this after the end of it.
+	appendTry = 500 * time.Millisecond
 )
 
 // Append stores the next cut of a chain that this node writes. It fails with ErrOutdated
