@@ -10,8 +10,10 @@ import (
 	"tidemark/storage"
 )
 
-// poolCharts renders the charts of a pool.
-func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// appendPoolCharts appends the charts of a pool.
+func (s *Pages) appendPoolCharts(
+	dst []byte, q *Question, v *rankings.View, i uint32,
+) ([]byte, *render.Error) {
 	turn, busy := s.beginCharts(q, v.State, i)
 	if busy != nil {
 		return nil, busy
@@ -24,12 +26,14 @@ func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *ren
 	}
 
 	points := t.Points()
-	body := appendCharts(q, v.State, i, &points, nil)
-	return &Page{Body: append(render.AppendPoolSeries(body, &points), '}')}, nil
+	dst = appendCharts(dst, q, v.State, i, &points, nil)
+	return append(render.AppendPoolSeries(dst, &points), '}'), nil
 }
 
-// positionCharts renders the charts of a position.
-func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// appendPositionCharts appends the charts of a position.
+func (s *Pages) appendPositionCharts(
+	dst []byte, q *Question, v *rankings.View, i uint32,
+) ([]byte, *render.Error) {
 	p := v.State.Positions.At(i)
 	turn, busy := s.beginCharts(q, v.State, p.Pool)
 	if busy != nil {
@@ -47,8 +51,8 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	}
 
 	points := t.Points()
-	body := appendCharts(q, v.State, p.Pool, &points, p)
-	return &Page{Body: append(render.AppendPositionSeries(body, &series), '}')}, nil
+	dst = appendCharts(dst, q, v.State, p.Pool, &points, p)
+	return append(render.AppendPositionSeries(dst, &series), '}'), nil
 }
 
 // beginCharts waits for the turn of charts of many points. Others do not wait.
@@ -61,24 +65,23 @@ func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *
 	return s.admission.begin(task{q.Account, chartTask, int(points)})
 }
 
-// appendCharts begins the body of a chart with the parts that pools and positions
-// have in common. of is the position whose range is marked, or nil.
+// appendCharts begins a chart with the parts that pools and positions have in common. of
+// is the position whose range is marked, or nil.
 func appendCharts(
-	q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
+	dst []byte, q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
 ) []byte {
 	p := st.Pools.At(pool)
-	body := make([]byte, 0, chartBytes+chartPointBytes*len(points.Points))
-	body = append(body, `{"range":"`...)
-	body = append(append(body, q.Range.String()...), '"')
+	dst = append(dst, `{"range":"`...)
+	dst = append(append(dst, q.Range.String()...), '"')
 	if q.Interval != query.Interval1d {
-		body = append(body, `,"interval":"`...)
-		body = append(append(body, q.Interval.String()...), '"')
+		dst = append(dst, `,"interval":"`...)
+		dst = append(append(dst, q.Interval.String()...), '"')
 	}
 
-	body = render.AppendPoolPrice(body, points)
-	body = render.AppendPoolOverview(body, points)
-	body = render.AppendDistribution(body, p, render.Decimals(st, p), chart.Bins(st, pool), of)
-	return render.AppendPoolOverviewCurrent(body, st, pool)
+	dst = render.AppendPoolPrice(dst, points)
+	dst = render.AppendPoolOverview(dst, points)
+	dst = render.AppendDistribution(dst, p, render.Decimals(st, p), chart.Bins(st, pool), of)
+	return render.AppendPoolOverviewCurrent(dst, st, pool)
 }
 
 // timeline reads the stored ends of a pool's days or hours over the range of a chart.

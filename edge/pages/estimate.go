@@ -12,8 +12,10 @@ import (
 	"tidemark/rankings/value"
 )
 
-// poolEstimate renders what a position of a range and value would have earned in a pool.
-func (s *Pages) poolEstimate(q *Question, v *rankings.View, pool uint32) (*Page, *render.Error) {
+// appendEstimate appends what a position of a range and value would have earned in a pool.
+func (s *Pages) appendEstimate(
+	dst []byte, q *Question, v *rankings.View, pool uint32,
+) ([]byte, *render.Error) {
 	st, asked := v.State, &q.Estimate
 	if err := asked.CheckSpacing(st.Pools.At(pool).TickSpacing); err != nil {
 		return nil, render.BadRequest(err)
@@ -50,7 +52,7 @@ func (s *Pages) poolEstimate(q *Question, v *rankings.View, pool uint32) (*Page,
 	if !ok {
 		return nil, render.BadRequest(errTooLiquid(asked))
 	}
-	return &Page{Body: append(render.AppendEstimate(nil, &e), '}')}, nil
+	return append(render.AppendEstimate(dst, &e), '}'), nil
 }
 
 // errTooLiquid is the error for a value that no position can have.

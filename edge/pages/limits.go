@@ -98,19 +98,10 @@ const (
 	// checks the time.
 	historyStep = 64
 
-	// rowBytes is more than the row of a position needs.
-	rowBytes = 4096
-	// entryBytes is the usual length of an entry of a history.
-	entryBytes = 768
 	// asOfBytes is room for asOf and the flags of a partial answer.
 	asOfBytes = 128
 	// tokenBytes is the usual length of a token of a list.
 	tokenBytes = 320
-	// tickBytes is the usual length of a tick of a pool.
-	tickBytes = 128
-	// chartBytes and chartPointBytes are the usual lengths of a chart without its
-	// points, and of one point.
-	chartBytes, chartPointBytes = 32 << 10, 1 << 10
 
 	// maxLeafRetries bounds how often a page is restarted on the newest view
 	// because a leaf was deleted while it was read. Each restart takes two

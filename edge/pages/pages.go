@@ -186,7 +186,12 @@ func (q *Question) Units() int64 {
 
 // Answer answers a question, from the page cache when it can.
 func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
+	reply, err := p.answer(q)
 	p.sweeper.arm()
+	return reply, err
+}
+
+func (p *Pages) answer(q *Question) (Reply, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePositions, accounts.RoutePools:
 		return p.answerList(q)
