@@ -130,6 +130,7 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		sent := 0
 		for i, m := range messages {
 			n := len(m) - headerLen

@@ -20,6 +20,7 @@ func alone(t *testing.T, onOutage int64) (*Ledger, *accounts.Cell) {
 	now := time.Now().UnixNano()
 	set := metrics.NewSet()
 	terms := accounts.NewTerms(&accounts.Plan{MonthlyUnits: 10_000, RequestsPerSecond: 100, Burst: 100}, false)
+
 	return &Ledger{
 		cfg: Config{
 			Book:     accounts.NewBook(accounts.NewTurner(now, 0).Step(now, now)),

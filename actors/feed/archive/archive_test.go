@@ -293,6 +293,7 @@ func TestDamageKeepsTheRest(t *testing.T) {
 	spans := newMaker(9, 100).spans(90)
 	a, _, _ := damaged(t, spans)
 	scrubbed(t, a)
+
 	lost := 0
 	for _, h := range a.Status().Holes {
 		for i := range spans {

@@ -193,6 +193,7 @@ func TestHeadWhileBehind(t *testing.T) {
 	l := follow(t, nil, n)
 	l.start = 1
 	at := func() uint64 { return l.anchors()[0].Number }
+
 	steps := map[bool]int{}
 	for at() < 330 {
 		settled := at() >= 199 // the finalized block, when the first head was seen
