@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
 
 	"tidemark/storage/accounts"
@@ -352,6 +353,21 @@ func TestBlockedAnswerEnds(t *testing.T) {
 	if err := f.wait(); err != errServerStops {
 		t.Errorf("an answer that began during a stop ended by %v; want %v", err, errServerStops)
 	}
+}
+
+// TestStuckAnswers checks that a stop says when an answer does not end in time.
+func TestStuckAnswers(t *testing.T) {
+	l := newLongAnswers(metrics.NewSet())
+	w := newLongWriter(&conn{Conn: fakeConn{}}, nil, time.Time{}, true)
+	w.reason = errServerStops // it was told
+	l.add(w)
+	late, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.stop(late); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an answer that does not end, a stop is answered %v", err)
+	}
+	l.remove(w)
+	must(l.stop(context.Background()))
 }
 
 // TestClientLeaves checks that an answer ends when its client closes the connection.
