@@ -275,6 +275,32 @@ func TestFlushIsDue(t *testing.T) {
 	}
 }
 
+// devours is a connection that takes everything.
+type devours struct{ net.Conn }
+
+func (devours) Write(p []byte) (int, error)      { return len(p), nil }
+func (devours) SetWriteDeadline(time.Time) error { return nil }
+
+// TestFlushesNeedNoMemory checks that flushes use the same buffers again.
+func TestFlushesNeedNoMemory(t *testing.T) {
+	s := serve(t, nil)
+	w := newLongWriter(&conn{Conn: devours{}}, s.findKey(s.key), time.Time{}, true)
+	const flushes = 200
+	row := make([]byte, longFlush)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range flushes {
+		_, err := w.Write(row)
+		must(err)
+	}
+
+	runtime.ReadMemStats(&after)
+	// The race detector has a pool drop some.
+	if each := (after.TotalAlloc - before.TotalAlloc) / flushes; w.sent != flushes*longFlush || each > longFlush/2 {
+		t.Errorf("%d bytes were sent; each flush took %d bytes of memory", w.sent, each)
+	}
+}
+
 // TestLongAnswerEnds checks what ends an answer early, and that its last words come
 // behind what was written.
 func TestLongAnswerEnds(t *testing.T) {
