@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/actors/feed/sim"
+	"tidemark/edge/pages"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage"
@@ -63,9 +64,9 @@ func (nothing) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf(format, args...))
 }
 
-// crossed returns a position whose lower tick the price crossed lately, in a pool
-// without the native currency.
-func crossed(s *storage.Store, st *market.State) *market.Position {
+// crossed returns a position with some history whose lower tick the price crossed lately,
+// in a pool without the native currency, and the first entry of its history.
+func crossed(s *storage.Store, st *market.State) (i uint32, first market.Transaction) {
 	today := market.DayOf(st.Now())
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
@@ -73,8 +74,17 @@ func crossed(s *storage.Store, st *market.State) *market.Position {
 		must(err)
 		_, known, err := s.TickDayAt(st.Chain, p.Pool, p.TickUpper, today)
 		must(err)
-		if len(hours) > 0 && st.Pools.At(p.Pool).Currency0 != st.Native && known {
-			return p
+
+		history := s.Transactions(st.Chain, i, storage.Place{}, storage.End(st.Head.Number), storage.OldestFirst)
+		entries, first := 0, market.Transaction{}
+		for ; history.Next(); entries++ {
+			if entries == 0 {
+				first = *history.Entry()
+			}
+		}
+		history.Close()
+		if len(hours) > 0 && st.Pools.At(p.Pool).Currency0 != st.Native && known && entries > 1 {
+			return i, first
 		}
 	}
 	panic("no tick was crossed")
@@ -120,7 +130,8 @@ func TestDamagedRecords(t *testing.T) {
 
 	view, _ := n.board.Load().Chain(1)
 	st := view.View.State
-	p := crossed(n.store, st)
+	i, first := crossed(n.store, st)
+	p := st.Positions.At(i)
 	must(n.store.Close())
 	position := fmt.Sprintf("/v1/positions/1/swapdex-v4/%d", p.ID)
 	pool := fmt.Sprintf("/v1/pools/1/swapdex-v4/%s", st.Pools.At(p.Pool).ID)
@@ -149,11 +160,19 @@ func TestDamagedRecords(t *testing.T) {
 			if !slices.Equal(failed, fails) {
 				t.Errorf("%q fail; want %q", failed, fails)
 			}
+
+			// The newest entries of a history, without a wait for the others.
+			s.limit(func(l *pages.Limits) { l.TransactionsWait = 0 })
+			if a := s.get(position); (a.code == 503) != slices.Contains(fails, "position") {
+				t.Errorf("without a wait the position is %d %.200s", a.code, a.body)
+			}
 		})
 	}
 
 	f(nil)
 	f(keysOf(0x20), "position", "own days", "own hours")
+	block := []uint32{uint32(first.Block >> 32), uint32(first.Block), first.LogIndex}
+	f(keysOf(0x20, append([]uint32{i}, block...)...), "position", "own days", "own hours")
 	f(keysOf(0x21), "days", "hours", "own days", "own hours", "estimate")
 	f(keysOf(0x22), "own days", "own hours")
 	f(keysOf(0x22, p.Pool, uint32(p.TickUpper)^1<<31), "own days", "own hours")

@@ -287,6 +287,8 @@ func TestExportQuota(t *testing.T) {
 
 	f("positions", every, 1, 20)
 	f("positions", every, 7, 140)
+	f("positions", every+"&fields=rank", 9, 180)
+	f("positions", every+"&fields=rank", 26, 520)
 	f("pools", "includeRisky=true", 2, 20)
 	f("pools", "includeRisky=true", 3, 20)
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
 
 	"tidemark/storage/accounts"
@@ -274,6 +275,32 @@ func TestFlushIsDue(t *testing.T) {
 	}
 }
 
+// devours is a connection that takes everything.
+type devours struct{ net.Conn }
+
+func (devours) Write(p []byte) (int, error)      { return len(p), nil }
+func (devours) SetWriteDeadline(time.Time) error { return nil }
+
+// TestFlushesNeedNoMemory checks that flushes use the same buffers again.
+func TestFlushesNeedNoMemory(t *testing.T) {
+	s := serve(t, nil)
+	w := newLongWriter(&conn{Conn: devours{}}, s.findKey(s.key), time.Time{}, true)
+	const flushes = 200
+	row := make([]byte, longFlush)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range flushes {
+		_, err := w.Write(row)
+		must(err)
+	}
+
+	runtime.ReadMemStats(&after)
+	// The race detector has a pool drop some.
+	if each := (after.TotalAlloc - before.TotalAlloc) / flushes; w.sent != flushes*longFlush || each > longFlush/2 {
+		t.Errorf("%d bytes were sent; each flush took %d bytes of memory", w.sent, each)
+	}
+}
+
 // TestLongAnswerEnds checks what ends an answer early, and that its last words come
 // behind what was written.
 func TestLongAnswerEnds(t *testing.T) {
@@ -352,6 +379,21 @@ func TestBlockedAnswerEnds(t *testing.T) {
 	if err := f.wait(); err != errServerStops {
 		t.Errorf("an answer that began during a stop ended by %v; want %v", err, errServerStops)
 	}
+}
+
+// TestStuckAnswers checks that a stop says when an answer does not end in time.
+func TestStuckAnswers(t *testing.T) {
+	l := newLongAnswers(metrics.NewSet())
+	w := newLongWriter(&conn{Conn: fakeConn{}}, nil, time.Time{}, true)
+	w.reason = errServerStops // it was told
+	l.add(w)
+	late, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.stop(late); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an answer that does not end, a stop is answered %v", err)
+	}
+	l.remove(w)
+	must(l.stop(context.Background()))
 }
 
 // TestClientLeaves checks that an answer ends when its client closes the connection.

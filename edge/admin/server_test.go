@@ -230,6 +230,8 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/chains/42161/verify", "", 200, `"compared":9`)
 	f("POST", "/chains/1/verify?sample=-1", "", 400, `sample is \"-1\"; it must be a whole number, 0 or more`)
 	f("POST", "/accounts", `{"name":"`+strings.Repeat("x", maxBody)+`"}`, 400, `too large`)
+	f("POST", "/accounts/acme/plan", `{`, 400, `cannot read`)
+	f("POST", "/keys", `{`, 400, `cannot read`)
 	f("GET", "/ready", "", 200, `{"ready":false,"reason":"chain 1 is loading"}`)
 
 	f("POST", "/backup?dir=saved", "", 400, `absolute`)

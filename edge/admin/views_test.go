@@ -182,6 +182,20 @@ func TestSharing(t *testing.T) {
 	f(`500 {"error":"no answer"}`)
 }
 
+// A node is ready when nothing keeps it from serving.
+func TestReady(t *testing.T) {
+	s := newServer(t, new(testControl))
+	var why error
+	s.Ready = func() error { return why }
+	if got := s.answer("GET", "/ready"); got != "200 {\"ready\":true}\n" {
+		t.Errorf("a node that is ready answers %s", got)
+	}
+	why = errors.New("chain 1 is loading")
+	if got := s.answer("GET", "/ready"); got != "200 {\"ready\":false,\"reason\":\"chain 1 is loading\"}\n" {
+		t.Errorf("a node that is not ready answers %s", got)
+	}
+}
+
 // A server that could not listen names the socket, and can be stopped all the same.
 func TestListenNowhere(t *testing.T) {
 	s := newServer(t, new(testControl))

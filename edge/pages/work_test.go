@@ -106,11 +106,12 @@ func TestExpensiveQuestions(t *testing.T) {
 // TestTooManyJobs checks that the rows of a new filter are found while no count can be
 // started, and a deep page is not.
 func TestTooManyJobs(t *testing.T) {
-	p := readable(t, smallCap, crowd(100, 1))
+	const rows = 3 * stepRows
+	p := readable(t, func(c *Config) { c.Limits.TotalCap = rows }, crowd(rows+100, 1))
 	p.jobs.queued.Store(maxQueued)
 	defer p.jobs.queued.Store(0)
 	for range 2 { // it is not kept
-		q := filtered(2)
+		q := filtered(rows / 20)
 		reply, err := p.Answer(&q)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func TestTooManyJobs(t *testing.T) {
 		t.Errorf("%d answers without a count are counted; want 2", got)
 	}
 
-	q := filtered(3)
+	q := filtered(rows/20 + 2)
 	if _, err := p.Answer(&q); err != errReaching {
 		t.Errorf("a deep page: got %v; want %v", err, errReaching)
 	}
