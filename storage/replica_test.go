@@ -13,6 +13,7 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -50,11 +51,21 @@ func newTeed(t *testing.T, chain market.ChainID) *teed {
 // join starts a replica from what the store has.
 func (x *teed) join() {
 	x.t.Helper()
-	r, err := x.s.Replica(x.chain)
+	x.replica, x.batches = newReplica(x.t, x.s, x.chain), nil
+}
+
+// newReplica returns a replica of what a store has of a chain.
+func newReplica(t *testing.T, s *Store, chain market.ChainID) *Replica {
+	t.Helper()
+	cut, err := s.Restore(chain)
 	if err != nil {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
-	x.replica, x.batches = r, nil
+	r, err := s.Replica(chain, cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // follow applies what was committed since the last call, and compares the
@@ -304,6 +315,15 @@ func TestReplicaRefuses(t *testing.T) {
 		b.Reset()
 		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
 			if op == pebble.InternalKeyKindSet && !bytes.Equal(key, rowKey(1, "minutes", 0, 2)) {
+				must(b.Set(key, value, nil))
+			}
+			return nil
+		}))
+	}))
+	f("does not contain the record of that day", with(func(b *pebble.Batch) {
+		b.Reset()
+		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
+			if op == pebble.InternalKeyKindSet && key[len(appendChain(nil, 1))] != byte(seriesFor(ledger.PoolDays).kind) {
 				must(b.Set(key, value, nil))
 			}
 			return nil

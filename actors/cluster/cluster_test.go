@@ -41,10 +41,13 @@ func takes(t *testing.T, ch *Chain, batch []byte, at Place) {
 	}
 }
 
+// patience bounds waits: more than servers on a busy machine take to elect a leader.
+const patience = 40 * time.Second
+
 // next returns the next event that is no beat.
 func next(t *testing.T, ch *Chain) Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		e, err := ch.Next(ctx)
@@ -61,7 +64,7 @@ func next(t *testing.T, ch *Chain) Event {
 func ends(t *testing.T, ch *Chain) {
 	t.Helper()
 	ch.lead.ready.Store(false)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() {
 		for !ch.lead.ready.Load() && ctx.Err() == nil {
@@ -78,7 +81,7 @@ func ends(t *testing.T, ch *Chain) {
 // breaks checks that the next cut is refused.
 func breaks(t *testing.T, ch *Chain, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	e, err := ch.Next(ctx)
 	if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
@@ -119,6 +122,30 @@ func TestCutsArePassedOn(t *testing.T) {
 	}
 	if e, err := b.Next(t.Context()); string(e.Beat) != "where I am" {
 		t.Errorf("the writer tells %+v, %v", e, err)
+	}
+}
+
+// A cut has no more parts than it needs, and none of them is empty.
+func TestParts(t *testing.T) {
+	exact, whole := false, noise(PartBytes)
+	for size := PartBytes - 48; size <= PartBytes; size++ {
+		messages, _, err := encodeCut(Place{}, whole[:size], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		sent := 0
+		for i, m := range messages {
+			n := len(m) - headerLen
+			if n == 0 || n > PartBytes || i < len(messages)-1 && n < PartBytes {
+				t.Errorf("a cut of %d bytes: part %d has %d", size, i, n)
+			}
+			sent += n
+		}
+		exact = exact || sent == PartBytes
+	}
+	if !exact {
+		t.Error("no cut fills its part")
 	}
 }
 

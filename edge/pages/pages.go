@@ -64,6 +64,7 @@ type Pages struct {
 	jobs      *jobs
 	pins      *pins
 	histories *histories
+	past      *pastQuotes
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
 	sweeper   sweeper
@@ -85,6 +86,7 @@ func New(cfg *Config) (*Pages, error) {
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
+		past: newPastQuotes(),
 	}
 	p.SetLimits(cfg.Limits)
 	p.SetPlans(cfg.Plans)
@@ -184,7 +186,12 @@ func (q *Question) Units() int64 {
 
 // Answer answers a question, from the page cache when it can.
 func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
+	reply, err := p.answer(q)
 	p.sweeper.arm()
+	return reply, err
+}
+
+func (p *Pages) answer(q *Question) (Reply, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePositions, accounts.RoutePools:
 		return p.answerList(q)

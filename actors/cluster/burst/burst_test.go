@@ -185,3 +185,24 @@ func TestAnnouncement(t *testing.T) {
 	f(`{"Node": "a"}`, nil)
 	f(fmt.Sprintf(`{"Node": "a", "Nodes": 2, "Rest": %d}`, accounts.WholeLimit+1), nil)
 }
+
+// A node that leaves is no longer counted, also one that this node has not heard since its
+// start; there is always this node.
+func TestLeavingNodes(t *testing.T) {
+	m := newModel(t, 9, medium)
+	m.remembered["a"] = 3
+	s := m.start("a").shares
+	f := func(what, node string, leaves bool, want int64) {
+		t.Helper()
+		s.Hear(&Announcement{Node: node, Process: node, Nodes: 3, Leaves: leaves}, m.now)
+		if got := s.Nodes(); got != want {
+			t.Errorf("%s: %d nodes; want %d", what, got, want)
+		}
+	}
+
+	f("one was heard", "b", false, 3)
+	f("it leaves", "b", true, 2)
+	f("one that was not heard leaves", "c", true, 1)
+	f("it leaves twice", "c", true, 1)
+	f("one comes", "d", false, 2)
+}

@@ -89,3 +89,24 @@ func TestChainIDIsAskedOnce(t *testing.T) {
 		t.Errorf("asked %d times", got)
 	}
 }
+
+// A node that does not say which chain it is on is asked for nothing else.
+func TestNoChainID(t *testing.T) {
+	c := busy(30)
+	n := newNode(t, c)
+	n.answer = func(method string, _ object) any {
+		if method == "eth_chainId" {
+			return null{}
+		}
+		return nil
+	}
+
+	l := follow(t, nil, n)
+
+	if err := l.next(); err == nil || !strings.Contains(err.Error(), "want 1") {
+		t.Errorf("a node without a chain: %v", err)
+	}
+	if n.calls["eth_getLogs"]+n.calls["eth_getBlockByNumber"] > 0 {
+		t.Errorf("it was asked for %v", n.calls)
+	}
+}
