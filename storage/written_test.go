@@ -42,7 +42,6 @@ func TestKeysOfACommit(t *testing.T) {
 	}
 	nothing := func(*ledger.Changes) {}
 
-	*g.minutes.Mut(2) = market.Minutes{Newest: 3 * partSlots} // an unknown price equals nothing
 	f("nothing", nothing, commit(2)...)
 	ring := g.minutes.At(2)
 	f("a minute", func(ch *ledger.Changes) {
