@@ -329,8 +329,12 @@ func (a *chainActor) publish() bool {
 	started := time.Now()
 	if err := a.chain.Refresh(a.now, pace.New(a.board.Requests).Pause); err != nil {
 		a.log.Error("cannot refresh a chain", "chain", a.config.Ledger.Chain, "error", err)
-		if errors.Is(err, storage.ErrReadOnly) || errors.Is(err, cluster.ErrOutdated) {
-			a.pause = 0 // the disk is full, or another node writes; the chain is not at fault
+		switch {
+		case errors.Is(err, cluster.ErrOutdated):
+			a.stepDown()
+			return false
+		case errors.Is(err, storage.ErrReadOnly):
+			a.pause = 0 // the disk is full; the chain is not at fault
 		}
 		a.recoverFrom(err)
 		return false

@@ -12,12 +12,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tidemark/edge/gate"
+	"tidemark/edge/query"
+	"tidemark/edge/stream"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
@@ -353,9 +357,12 @@ func TestStreamCut(t *testing.T) {
 	query := "positions=" + strings.Join(ids, ",")
 	slow, reads := s.openStream(query), s.openStream(query)
 	must(slow.conn.(*net.TCPConn).SetReadBuffer(64 << 10))
+	var read atomic.Int64 // rows that the other client has
 	go func() {
 		for reads.body.Scan() {
-			continue
+			if strings.HasPrefix(reads.body.Text(), "data: ") {
+				read.Add(1)
+			}
 		}
 	}()
 	const cut = `tidemark_edge_streams_cut_total`
@@ -365,7 +372,11 @@ func TestStreamCut(t *testing.T) {
 		}
 		happens(board, 1, changesOf(rankings.Changed, rows...))
 		s.server.hub.Look(time.Now())
-		time.Sleep(time.Millisecond)
+
+		// On a busy machine the client that reads gets its turn late.
+		for wait := 0; read.Load() < int64((i+1)*len(rows)) && wait < 5000; wait++ {
+			time.Sleep(time.Millisecond)
+		}
 	}
 
 	const open = `tidemark_edge_streams_open`
@@ -431,4 +442,45 @@ func descriptors() int {
 	limit.Cur = limit.Max
 	must(unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
 	return int(min(limit.Cur, 1<<20))
+}
+
+// TestStreamWithoutMetering checks that a stream whose minutes cannot be paid for goes on
+// for some seconds, and that one which has to end anyway is not held up.
+func TestStreamWithoutMetering(t *testing.T) {
+	n := sharedNode()
+	synctest.Test(t, func(t *testing.T) {
+		f := &front{t: t}
+		cfg := config(f, n)
+		key := f.findKey(f.issue("unlimited", accounts.Server))
+		s := &Server{gate: gate.New(cfg.Book, cfg.Clock, cfg.Metrics), metrics: newServerMetrics(cfg.Metrics)}
+		hub := stream.New(stream.Config{Board: new(rankings.Board), Metrics: cfg.Metrics})
+		hub.SetBounds(time.Minute, 1<<20)
+		defer hub.Stop()
+		query, err := query.Chains{{ID: 1, Enabled: true}}.Stream([]byte("positions=1-1"))
+		must(err)
+
+		pay := func(w *longWriter, took time.Duration, says string) {
+			t.Helper()
+			events := hub.Open(stream.Request{Query: query, Now: time.Now(), Abort: func() {}})
+			defer events.Close()
+			events.Take()
+			begun := time.Now()
+			s.payMinute(w, events, &gate.Ticket{Key: key})
+			b := events.Take()
+			if time.Since(begun) != took || b.Ended != (says != "") || !strings.Contains(fmt.Sprintf("%s", b.Events), says) {
+				t.Errorf("after %s the stream has ended: %t, with %s; want %q after %s", time.Since(begun), b.Ended, b.Events, says, took)
+			}
+		}
+
+		ours, _ := net.Pipe()
+		w := newLongWriter(&conn{Conn: ours}, key, time.Time{}, true)
+		pay(w, 0, "")
+		f.book.SetAlive(0)
+		pay(w, payTries*time.Second, `"metering"`)
+		w.order(errServerStops)
+		pay(w, 0, "")
+		if got := f.metric(`tidemark_edge_units_charged_total{route="stream"}`); got != "1" {
+			t.Errorf("%s units are charged; want 1", got)
+		}
+	})
 }

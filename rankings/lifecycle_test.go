@@ -235,11 +235,62 @@ func TestOpenRefusals(t *testing.T) {
 	f("3 pools", func(d *block.Directory) { d.Pools = 3 })
 	f("14 orders", func(d *block.Directory) { d.Orders = d.Orders[1:] })
 	f("order 3 has", func(d *block.Directory) { d.Orders[3] = d.Orders[10] })
+	f("order 2: it has 3 leaves; its records give 2", func(d *block.Directory) {
+		o := &d.Orders[2] // has room for rows of unknown value
+		o.Add(o.Keys[o.Leaves()-1], 0, 1, 1, 1, 0)
+	})
 	f("order 14 has row 4000", func(d *block.Directory) { d.Orders[14].First[0] = 4000 })
 	f("order 3: leaf 0", func(d *block.Directory) { d.Orders[3].Hashes[0]++ })
 	if _, err := rankings.Open(st, 1, w.directory[1:]); err == nil {
 		t.Fatal("a cut directory opens")
 	}
+}
+
+// TestReadAheadWithoutTicks checks that a position which never had liquidity, and so has no
+// ticks, can be read ahead.
+func TestReadAheadWithoutTicks(t *testing.T) {
+	w := newTestWorld(t, 3)
+	w.close(1)
+	p := w.positions.Mut(1)
+	p.LowerSlot, p.UpperSlot = market.NoIndex, market.NoIndex
+	w.publish()
+
+	q := rankings.PositionQuestion{Sort: rankings.ByIDAscending, Status: rankings.AnyStatus, IncludeRisky: true}
+	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Page(w.shelf, 0, 10)
+	if err != nil || len(page.Rows) != 3 || page.ReadAhead() == 0 {
+		t.Errorf("%d rows, %v; want 3 that are read ahead", len(page.Rows), err)
+	}
+}
+
+// TestColdValues: after a restart closed positions are ranked by value at once, unless a
+// pool is quarantined: then that takes records.
+func TestColdValues(t *testing.T) {
+	w := newTestWorld(t, 300)
+	f := func(want error, status rankings.Status) {
+		t.Helper()
+		v, err := rankings.Open(chilled(w.view.State), w.generation, w.directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.Status = rankings.ByUnderlyingValue, status
+		if _, err := rankings.SearchPositions([]*rankings.View{v}, &q); !errors.Is(err, want) {
+			t.Errorf("%s positions by value: got %v; want %v", status, err, want)
+		}
+	}
+
+	f(nil, rankings.Active)
+	f(nil, rankings.Inactive)
+	f(nil, rankings.AnyStatus)
+	w.pools.Mut(7).Quarantined = true
+	w.publish()
+	f(nil, rankings.Active)
+	f(rankings.ErrWarming, rankings.Inactive)
+	f(rankings.ErrWarming, rankings.AnyStatus)
 }
 
 // TestDamagedLeaf reads leaves that do not match the directory.

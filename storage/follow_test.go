@@ -49,10 +49,7 @@ func newPairOfNodes(t *testing.T) *pairOfNodes {
 // join starts the replica of the store that follows.
 func (p *pairOfNodes) join() {
 	p.t.Helper()
-	var err error
-	if p.replica, err = p.stores[1-p.writer].Replica(1); err != nil {
-		p.t.Fatal(err)
-	}
+	p.replica = newReplica(p.t, p.stores[1-p.writer], 1)
 }
 
 // pass gives a batch to the store that follows.

@@ -39,14 +39,10 @@ type replicated interface {
 	freeze(st *market.State)
 }
 
-// Replica loads the last cut of a chain.
-func (s *Store) Replica(chain market.ChainID) (r *Replica, err error) {
+// Replica loads the last cut of a chain, which Restore returned; nil if there is none.
+// Who reads the State of that cut goes on to read that cut, whatever is applied later.
+func (s *Store) Replica(chain market.ChainID, cut *Restored) (r *Replica, err error) {
 	defer catchDamage(&err)
-	cut, err := s.Restore(chain)
-	if err != nil {
-		return nil, err
-	}
-
 	r = &Replica{chain: chain, cut: cut}
 	st := &market.State{Chain: chain}
 	if cut != nil {

@@ -51,11 +51,21 @@ func newTeed(t *testing.T, chain market.ChainID) *teed {
 // join starts a replica from what the store has.
 func (x *teed) join() {
 	x.t.Helper()
-	r, err := x.s.Replica(x.chain)
+	x.replica, x.batches = newReplica(x.t, x.s, x.chain), nil
+}
+
+// newReplica returns a replica of what a store has of a chain.
+func newReplica(t *testing.T, s *Store, chain market.ChainID) *Replica {
+	t.Helper()
+	cut, err := s.Restore(chain)
 	if err != nil {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
-	x.replica, x.batches = r, nil
+	r, err := s.Replica(chain, cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // follow applies what was committed since the last call, and compares the

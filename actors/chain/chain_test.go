@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -233,6 +235,32 @@ func TestReopenServesTheSame(t *testing.T) {
 	if _, generation := s.page(ranked[0]); generation != 3 {
 		t.Errorf("generation %d follows 2", generation)
 	}
+}
+
+// TestStoredCutIsLetGo checks that a chain keeps nothing of the State that it was
+// restored from, once another one is published: its records would be in memory twice.
+func TestStoredCutIsLetGo(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s.open()
+	restored := weak.Make(s.chain.kept.State)
+	s.load()
+	for range 2 { // the store compares a cut with the one before it
+		s.now = s.now.Add(5 * time.Minute)
+		s.follow()
+		s.refresh()
+	}
+	runtime.GC()
+	if restored.Value() != nil {
+		t.Error("the State of the start is still in memory")
+	}
+	runtime.KeepAlive(s)
 }
 
 // Blocks that are replaced leave no trace: a chain that followed them has the

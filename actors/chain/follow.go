@@ -73,9 +73,10 @@ func (c *Chain) showStored(view *rankings.View) {
 // Following reports whether another node writes the chain.
 func (c *Chain) Following() bool { return c.following }
 
-// loadReplica is Load of a chain that another node writes.
+// loadReplica is Load of a chain that another node writes. It loads the records of the
+// cut whose view may be on the board already: after the next cut the store has others.
 func (c *Chain) loadReplica() (err error) {
-	c.replica, err = c.store.Replica(c.ID())
+	c.replica, err = c.store.Replica(c.ID(), c.kept)
 	return err
 }
 
@@ -87,8 +88,9 @@ func (c *Chain) completeReplica(pause func()) {
 		return
 	}
 
-	view, err := rankings.Open(cut.State, cut.Generation, cut.Directory)
-	if err == nil {
+	err := errors.New("its directory is damaged")
+	view := c.view
+	if view != nil {
 		view, err = rankings.Complete(view, pause)
 	}
 	if err != nil {

@@ -88,6 +88,38 @@ func sameAnswers(t *testing.T, a, b *stage) {
 	}
 }
 
+// contentOf is everything that answers are computed from, and how every row came to its
+// numbers.
+func contentOf(on *stage, v *rankings.View) string {
+	st, params := v.State, &on.chain.Prices
+	all := fmt.Appendln(nil, v.Generation, st.Head, st.Native, st.OpenCount, st.Transactions)
+	for i := range st.Tokens.Len() {
+		t := *st.Tokens.At(i)
+		t.Symbol, t.Name = nil, nil // addresses in memory
+		all = fmt.Appendln(all, t, *st.Prices.At(i), value.ExplainToken(st, params, v.FeedPrices, i))
+	}
+	for i := range st.Pools.Len() {
+		all = fmt.Appendln(all, *st.Pools.At(i), *st.Stats.At(i), *st.TickLists.At(i), *st.Days.At(i),
+			*st.Minutes.At(i))
+	}
+
+	for i := range st.Positions.Len() {
+		e := value.Explain(st, params, v.FeedPrices, i)
+		all = fmt.Appendln(all, *st.Positions.At(i), e.Metrics, e.Prices)
+	}
+	return string(all)
+}
+
+// sameContent compares all that two stages know of a generation.
+func sameContent(t *testing.T, a, b *stage) {
+	t.Helper()
+	sameAnswers(t, a, b)
+	one, two := a.chain.view, b.chain.view
+	if x, y := contentOf(a, one), contentOf(b, two); x != y {
+		t.Fatalf("generation %d of block %d has two contents", one.Generation, one.State.Head.Number)
+	}
+}
+
 // turn takes the market on and publishes it.
 func (s *stage) turn(after time.Duration) {
 	s.t.Helper()
@@ -142,6 +174,62 @@ func TestFollowerAnswersAsTheWriter(t *testing.T) {
 	writer.load()
 	s.catchUp(writer)
 	sameAnswers(t, follower, writer)
+}
+
+// Over a full hour, when prices and what is held change at once, every generation has one
+// content on both nodes: also if another node takes over just before the hour, or in it.
+func TestFollowerOverAnHour(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	for _, after := range []time.Duration{
+		50 * time.Minute, 9*time.Minute + 36*time.Second, 24 * time.Second, 24 * time.Second, 5 * time.Minute,
+		54*time.Minute + 12*time.Second, 3 * time.Hour, time.Minute,
+	} {
+		writer.turn(after)
+		s.catchUp(follower)
+		sameContent(t, writer, follower)
+
+		follower.chain.Promote(func() {})
+		if err := writer.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		follower.now = writer.now
+		writer.open()
+		writer.load()
+		if x, y := contentOf(writer, writer.chain.view), contentOf(follower, follower.chain.view); x != y {
+			t.Fatal("after a restart a generation has another content")
+		}
+		writer, follower = follower, writer
+	}
+}
+
+// A node that starts again shows what it has before its records are in memory. Who has
+// that view goes on to read its generation, and may have pinned it, when the node takes
+// the next cuts.
+func TestViewOfAStartStaysAsItWas(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(59 * time.Minute)
+	s.catchUp(follower)
+	want := contentOf(writer, writer.chain.view)
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	follower.open()
+	shown, _ := follower.board.Load().Chain(1)
+	shown.View.Pin()
+
+	follower.load()
+	if c, _ := follower.board.Load().Chain(1); !c.View.Warm() || !c.View.Pinned() {
+		t.Errorf("the same generation in memory: %t, pinned: %t", c.View.Warm(), c.View.Pinned())
+	}
+	writer.turn(time.Minute)
+	writer.turn(time.Hour)
+	s.catchUp(follower)
+	if contentOf(follower, shown.View) != want {
+		t.Error("a generation that was shown at the start has the rows of a later cut")
+	}
+	sameContent(t, writer, follower)
 }
 
 // What the writer tells between two cuts is all that the follower says of the chain, but

@@ -42,6 +42,8 @@ type Chain struct {
 	// that was never finished.
 	seen uint64
 	at   Place // of the last cut that this node took or appended
+	// quiet: nothing was heard since the last look at the stream.
+	quiet bool
 
 	lead lead
 }
@@ -200,11 +202,13 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 		if told := ch.told.Swap(nil); told != nil {
 			return Event{Beat: *told}, nil
 		}
+		ch.quiet = false
 		select {
 		case <-ctx.Done():
 			return Event{}, ctx.Err()
 		case <-ch.wake:
 		case <-time.After(pause):
+			ch.quiet = true
 		}
 	}
 }
@@ -214,7 +218,7 @@ func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
 	a := assembly{after: ch.at}
 	last := ch.at.Sequence
 	for {
-		m, err := ch.messageAfter(ctx, last)
+		m, err := ch.newestAfter(ctx, last)
 		if err != nil {
 			return nil, err
 		}
@@ -229,28 +233,6 @@ func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
 			return cut, err
 		}
 	}
-}
-
-// messageAfter returns the next message of the chain, nil if there is none.
-func (ch *Chain) messageAfter(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
-	if err := ch.c.Joined(); err != nil {
-		return nil, err
-	}
-	return ch.c.messageOf(ctx, ch.c.stream, ch.subject, sequence)
-}
-
-// messageOf returns the message of a subject that follows a sequence, nil if there is
-// none.
-func (c *Cluster) messageOf(
-	ctx context.Context, stream jetstream.Stream, subject string, sequence uint64,
-) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	m, err := stream.GetMsg(ctx, sequence+1, jetstream.WithGetMsgSubject(subject))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil
-	}
-	return m, err
 }
 
 // checkEnd finds out, before this node may write, whether the stream has what this node
@@ -295,8 +277,9 @@ const (
 	// appendTimeout is longer than servers take to elect a leader (4 to 9 s after a
 	// kill). A writer that has waited so long follows again.
 	appendTimeout = 20 * time.Second
-	// appendTry bounds one attempt.
-	appendTry = 2 * time.Second
+	// appendTry bounds one attempt. An answer takes milliseconds; one that was lost in a
+	// partition is waited for no longer than this after the end of it.
+	appendTry = 500 * time.Millisecond
 )
 
 // Append stores the next cut of a chain that this node writes. It fails with ErrOutdated

@@ -21,7 +21,7 @@ func TestQuotesOfRange(t *testing.T) {
 
 	for _, step := range []chart.Step{chart.Daily, chart.Hourly} {
 		for _, token := range []uint32{0, market.NoIndex} {
-			quotes, err := p.quotes(&market.State{Chain: 1}, token, step, 100, 102)
+			quotes, err := p.readQuotes(&market.State{Chain: 1}, token, step, 100, 102)
 			if err != nil || len(quotes) != 3 {
 				t.Fatalf("step %d, token %d: %d quotes of 3 intervals, %v", step, token, len(quotes), err)
 			}

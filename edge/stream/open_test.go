@@ -12,6 +12,7 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // names are the events that a stream got since the last time; a comment is none.
@@ -105,6 +106,30 @@ func TestCommentsOfOldNews(t *testing.T) {
 	}
 	if got := second.names(t); got != "" && got != ", " || strings.Contains(got, "generation") {
 		t.Errorf("a stream from after gets %q; want comments alone", got)
+	}
+}
+
+// TestCommentsAfterReset checks that a comment says nothing of the generations that a
+// stream was told to start again from.
+func TestCommentsAfterReset(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	a := s.open("a", "owner="+script.Person("alice").String(), "")
+	s.at = s.scenes[42161]
+	s.board.SetStatus(42161, rankings.ChainStatus{Enabled: true, Offline: true})
+	s.happen("collect 1")
+	s.publish()
+
+	a.text = nil
+	s.board.SetStatus(42161, rankings.ChainStatus{Enabled: true})
+	s.look()
+	if got := a.names(t); !strings.HasPrefix(got, "reset ") {
+		t.Fatalf("a chain that is back is told as %q", got)
+	}
+	a.text = nil
+	s.wait(20)
+	if got := string(a.text); !strings.HasPrefix(got, string(comment)) || strings.Contains(got, "generation") {
+		t.Errorf("after the reset the stream gets %q; want comments alone", got)
 	}
 }
 

@@ -102,6 +102,7 @@ func TestNoChainID(t *testing.T) {
 	}
 
 	l := follow(t, nil, n)
+
 	if err := l.next(); err == nil || !strings.Contains(err.Error(), "want 1") {
 		t.Errorf("a node without a chain: %v", err)
 	}
