@@ -377,9 +377,14 @@ func TestScrubOfTheFirstBlock(t *testing.T) {
 // TestKillWhileBlocksAreReplaced: a segment may still have what the next one replaces, and
 // gives its blocks up to there.
 func TestKillWhileBlocksAreReplaced(t *testing.T) {
-	spans := newMaker(8, 100).spans(40)
+	m := newMaker(8, 100)
+	low := m.spans(20)
+	at := m.at
+	old := m.spans(20)
+	m.at = at
+	spans := append(slices.Clone(low), m.spans(20)...)
 	a := openAt(t, t.TempDir())
-	appendAll(t, a, spans)
+	appendAll(t, a, append(low, old...))
 	b := openAt(t, t.TempDir())
 	appendAll(t, b, spans[20:])
 	for _, c := range []*Archive{a, b} {
