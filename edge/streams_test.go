@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -356,9 +357,12 @@ func TestStreamCut(t *testing.T) {
 	query := "positions=" + strings.Join(ids, ",")
 	slow, reads := s.openStream(query), s.openStream(query)
 	must(slow.conn.(*net.TCPConn).SetReadBuffer(64 << 10))
+	var read atomic.Int64 // rows that the other client has
 	go func() {
 		for reads.body.Scan() {
-			continue
+			if strings.HasPrefix(reads.body.Text(), "data: ") {
+				read.Add(1)
+			}
 		}
 	}()
 	const cut = `tidemark_edge_streams_cut_total`
@@ -368,7 +372,11 @@ func TestStreamCut(t *testing.T) {
 		}
 		happens(board, 1, changesOf(rankings.Changed, rows...))
 		s.server.hub.Look(time.Now())
-		time.Sleep(time.Millisecond)
+
+		// On a busy machine the client that reads gets its turn late.
+		for wait := 0; read.Load() < int64((i+1)*len(rows)) && wait < 5000; wait++ {
+			time.Sleep(time.Millisecond)
+		}
 	}
 
 	const open = `tidemark_edge_streams_open`

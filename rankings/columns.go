@@ -1,6 +1,8 @@
 package rankings
 
 import (
+	"math/bits"
+
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -64,7 +66,9 @@ type columnBuilder struct {
 	st                *market.State
 	prev              *View         // nil, or with columns
 	moved             *block.Bitmap // pools with another price or fee growth than in prev
+	ticked            *block.Bitmap // pools with another tick than in prev
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
+	someTurned        bool          // a pool did
 	prevOpen          uint32        // open positions of prev before the current row
 	ranker            *value.Ranker
 	metrics           value.Figures
@@ -108,7 +112,7 @@ func (f *columnBuilder) fillPools() {
 	n := st.Pools.Len()
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
-	f.moved, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n)
+	f.moved, f.ticked, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
 	f.fee, f.hookTag = make([]uint32, n), make([]uint32, n)
 
@@ -131,14 +135,7 @@ func (f *columnBuilder) fillPools() {
 			f.defaultPools.Set(i)
 		}
 
-		if f.prev == nil || i >= f.prev.State.Pools.Len() || poolMoved(f.prev.State.Pools.At(i), p) {
-			f.moved.Set(i)
-		}
-		if f.prev != nil && i < f.prev.State.Pools.Len() &&
-			f.prev.State.Pools.At(i).Quarantined != p.Quarantined {
-			f.quarantineChanged.Set(i)
-		}
-
+		f.comparePool(i, p)
 		if i%market.ChunkLen == 0 {
 			f.pause()
 		}
@@ -146,6 +143,27 @@ func (f *columnBuilder) fillPools() {
 
 	f.safePools.Seal()
 	f.defaultPools.Seal()
+}
+
+// comparePool marks what differs between pool i and the same pool in prev.
+func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
+	if f.prev == nil || i >= f.prev.State.Pools.Len() {
+		f.moved.Set(i)
+		f.ticked.Set(i)
+		return
+	}
+
+	was := f.prev.State.Pools.At(i)
+	if poolMoved(was, p) {
+		f.moved.Set(i)
+	}
+	if was.Tick != p.Tick {
+		f.ticked.Set(i)
+	}
+	if was.Quarantined != p.Quarantined {
+		f.quarantineChanged.Set(i)
+		f.someTurned = true
+	}
 }
 
 func poolMoved(was, is *market.Pool) bool {
@@ -179,40 +197,76 @@ func (f *columnBuilder) fillPositions() {
 }
 
 // fillChunk fills the rows of one chunk. Copy-on-write leaves a chunk that was
-// not written at the same address, so when prev's State shares the chunk, its
-// closed rows are copied, and its open rows keep their claim unless their pool
-// moved.
+// not written at the same address.
 func (f *columnBuilder) fillChunk(first, end uint32) {
 	known := f.prev != nil && end <= f.prev.State.Positions.Len()
-	same := known && f.prev.State.Positions.At(first) == f.st.Positions.At(first)
-
-	// The records of all rows to be valued are read ahead together.
-	var ranked value.Rows
-	rows := f.st.Positions.Chunk(first)
-	for n := range rows {
-		ranked[n] = !same || f.moved.Has(rows[n].Pool)
+	if known && !f.someTurned && f.prev.State.Positions.At(first) == f.st.Positions.At(first) {
+		f.fillShared(first, end)
+		return
 	}
 
-	f.ranker.ReadAhead(first, &ranked)
-
+	// The records of all rows are read ahead together.
+	f.ranker.ReadAhead(first, value.EveryRow, value.EveryRow)
 	for i := first; i < end; i++ {
 		wasOpen := known && f.prev.columns.open.Has(i)
-		switch {
-		case same && !wasOpen && !f.quarantineChanged.Has(rows[i-first].Pool):
-			f.keepClosed(i)
-		case !wasOpen, ranked[i-first]:
-			f.fillPosition(i, known && !wasOpen)
-		default:
-			f.metrics.Claim = f.prev.columns.claims[f.prevOpen]
-			f.ranker.Renew(i, &f.metrics)
-			f.fillOpen(i)
-		}
+		f.fillPosition(i, known && !wasOpen)
 		if f.defaultPools.Has(f.pool[i]) {
 			f.defaultPositions.Set(i)
 		}
 		if wasOpen {
 			f.prevOpen++
 		}
+	}
+}
+
+// fillShared fills the rows of a chunk that prev's State shares, which is one word of
+// each bitmap. Its closed rows are copied: of them only those are read whose pool has
+// another tick. Its open rows keep their claim unless their pool moved.
+func (f *columnBuilder) fillShared(first, end uint32) {
+	old, w := f.prev.columns, first/market.ChunkLen
+	copy(f.pool[first:end], old.pool[first:end])
+	copy(f.owner[first:end], old.owner[first:end])
+	var moved, ticked, standard, rows uint64
+	for n, pool := range f.pool[first:end] {
+		bit := uint64(1) << n
+		rows |= bit
+		if f.moved.Has(pool) {
+			moved |= bit
+		}
+		if f.ticked.Has(pool) {
+			ticked |= bit
+		}
+		if f.defaultPools.Has(pool) {
+			standard |= bit
+		}
+	}
+	f.defaultPositions.Words()[w] = standard
+
+	open := old.open.Words()[w] & rows
+	closed := rows &^ open
+	from := first - f.prevOpen
+	to := from + uint32(bits.OnesCount64(closed))
+	f.closedPnl = append(f.closedPnl, old.closedPnl[from:to]...)
+	f.closedAge = append(f.closedAge, old.closedAge[from:to]...)
+	f.inRange.Words()[w] = old.inRange.Words()[w] & closed &^ ticked
+	for rest := closed & ticked; rest != 0; rest &= rest - 1 {
+		i := first + uint32(bits.TrailingZeros64(rest))
+		if p := f.st.Positions.At(i); rangeHolds(p, f.st.Pools.At(p.Pool).Tick) {
+			f.inRange.Set(i)
+		}
+	}
+
+	f.ranker.ReadAhead(first, value.Rows(open), value.Rows(moved))
+	for rest := open; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		if moved>>n&1 != 0 {
+			f.ranker.Rank(first+n, &f.metrics)
+		} else {
+			f.metrics.Claim = old.claims[f.prevOpen]
+			f.ranker.Renew(first+n, &f.metrics)
+		}
+		f.fillOpen(first + n)
+		f.prevOpen++
 	}
 }
 

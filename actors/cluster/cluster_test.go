@@ -41,10 +41,13 @@ func takes(t *testing.T, ch *Chain, batch []byte, at Place) {
 	}
 }
 
+// patience bounds waits: more than servers on a busy machine take to elect a leader.
+const patience = 40 * time.Second
+
 // next returns the next event that is no beat.
 func next(t *testing.T, ch *Chain) Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		e, err := ch.Next(ctx)
@@ -61,7 +64,7 @@ func next(t *testing.T, ch *Chain) Event {
 func ends(t *testing.T, ch *Chain) {
 	t.Helper()
 	ch.lead.ready.Store(false)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() {
 		for !ch.lead.ready.Load() && ctx.Err() == nil {
@@ -78,7 +81,7 @@ func ends(t *testing.T, ch *Chain) {
 // breaks checks that the next cut is refused.
 func breaks(t *testing.T, ch *Chain, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	e, err := ch.Next(ctx)
 	if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {

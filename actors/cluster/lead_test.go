@@ -74,9 +74,11 @@ func TestServersThatMayLoseCutsAreRefused(t *testing.T) {
 		cfg := s.config("a")
 		cfg.Insecure = false
 		change(&cfg)
-		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
-		defer cancel()
-		c, err := Open(ctx, cfg)
+		c, err := Open(t.Context(), cfg)
+		var unreached *Unreached
+		for tries := 1; errors.As(err, &unreached) && tries < 4; tries++ { // on a busy machine
+			c, err = Open(t.Context(), cfg)
+		}
 		if err == nil {
 			c.Close()
 		}

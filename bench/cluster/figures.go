@@ -13,6 +13,7 @@ import (
 
 	"tidemark/actors/feed/sim"
 	"tidemark/bench/corpus"
+	"tidemark/bench/load"
 	"tidemark/bench/process"
 )
 
@@ -171,9 +172,9 @@ func (f *figures) hold(got, most float64, format string, args ...any) {
 	}
 }
 
-// refreshCost is what refreshes of a node took.
+// refreshCost is what a refresh of a node took, or a cut of a follower.
 type refreshCost struct {
-	cpu    float64 // seconds of CPU a refresh
+	cpu    float64 // seconds
 	took   float64 // seconds
 	append float64 // of them
 }
@@ -185,55 +186,85 @@ func (f *figures) brisk() *corpus.Node {
 	return n
 }
 
-// measureRefreshes measures refreshes of a node alone, of the same node in a cluster,
-// and those with the follower that takes them.
+// measureRefreshes measures refreshes of a node alone beside those of a node in a cluster,
+// and these beside the follower that takes them. Both of a pair run at the same time, so
+// that what else the machine does slows both.
 func (f *figures) measureRefreshes(ctx context.Context) error {
-	single, err := f.start(ctx, alone, f.brisk())
-	if err != nil {
+	if err := f.startServers(ctx); err != nil {
 		return err
 	}
-	before, err := f.measureCost(ctx, single, single)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.stopNodes(), f.startServers(ctx)); err != nil {
-		return err
-	}
-
 	market := f.brisk()
 	writer, err := f.start(ctx, nodeName(0), market)
 	if err != nil {
 		return err
 	}
-	member, err := f.measureCost(ctx, writer, writer)
+	single, err := f.start(ctx, alone, market)
 	if err != nil {
 		return err
 	}
+	beside, err := f.measureCost(ctx, writer, single)
+	if err != nil {
+		return err
+	}
+	f.nodes = slices.DeleteFunc(f.nodes, func(n *process.Node) bool { return n == single })
+	if err := single.Stop(); err != nil {
+		return err
+	}
+
 	follower, err := f.start(ctx, nodeName(1), market)
 	if err != nil {
 		return err
 	}
-	costs, err := f.measureCost(ctx, writer, writer, follower)
+	followed, err := f.measureCost(ctx, writer, follower)
 	if err != nil {
 		return err
 	}
 
-	f.printRefreshes(before[0], member[0], costs[0], costs[1])
+	f.printRefreshes(beside, followed)
 	return f.stopNodes()
 }
 
-func (f *figures) printRefreshes(before, member, writer, follower refreshCost) {
+func (f *figures) printRefreshes(beside, followed []pair) {
 	fmt.Fprintf(f.Out, "%d positions, %d refreshes a figure\n", f.record.Spec.Positions, f.Refreshes)
-	for _, c := range []struct {
-		name string
-		cost refreshCost
-	}{{"node alone", before}, {"the only node of a cluster", member}, {"writer", writer}, {"follower", follower}} {
-		fmt.Fprintf(f.Out, "  %s: %.3f s of CPU and %.3f s a refresh, %.3f s of it to append\n", c.name, c.cost.cpu,
-			c.cost.took, c.cost.append)
-	}
+	f.printSide("node of a cluster", beside, pair.writer)
+	f.printSide("node alone, at the same time", beside, pair.other)
+	f.printSide("writer", followed, pair.writer)
+	f.printSide("its follower", followed, pair.other)
 
-	f.hold(follower.cpu/writer.cpu, followerShare, "follower's CPU beside its writer's")
-	f.hold((member.took-member.append)/before.took, refreshShare, "refresh in a cluster beside one without")
+	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
+	f.hold(load.Median(shares), followerShare,
+		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)",
+		shares[0], shares[len(shares)-1])
+	besides := sorted(beside, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
+	member := sorted(beside, func(p pair) float64 { return p[0].took - p[0].append })
+	single := sorted(beside, func(p pair) float64 { return p[1].took })
+	f.hold(load.Median(member)/load.Median(single), refreshShare,
+		"refresh in a cluster, less the append, beside one without (one by one %.3f to %.3f)", besides[0],
+		besides[len(besides)-1])
+}
+
+// printSide prints what refreshes of one side took in the median.
+func (f *figures) printSide(name string, pairs []pair, side func(pair) refreshCost) {
+	median := func(of func(refreshCost) float64) float64 {
+		return load.Median(sorted(pairs, func(p pair) float64 { return of(side(p)) }))
+	}
+	fmt.Fprintf(f.Out, "  %s: %.3f s of CPU and %.3f s a refresh, %.3f s of it to append, in the median\n", name,
+		median(func(c refreshCost) float64 { return c.cpu }), median(func(c refreshCost) float64 { return c.took }),
+		median(func(c refreshCost) float64 { return c.append }))
+}
+
+// pair is a refresh of the writer, and what the other node did in the same time.
+type pair [2]refreshCost
+
+func (p pair) writer() refreshCost { return p[0] }
+func (p pair) other() refreshCost  { return p[1] }
+
+func sorted(pairs []pair, of func(pair) float64) (all []float64) {
+	for _, p := range pairs {
+		all = append(all, of(p))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // refreshPatience is how many times as long as they should refreshes may take, and
@@ -243,30 +274,46 @@ const (
 	leastPatience   = 2 * time.Minute
 )
 
-// measureCost measures nodes over refreshes of the first one, after one more of them.
-func (f *figures) measureCost(ctx context.Context, writer *process.Node, nodes ...*process.Node) (
-	costs []refreshCost, err error,
-) {
-	patience := refreshPatience * time.Duration(f.Refreshes+2) * f.Refresh
+// measureCost measures the refreshes of a writer one by one, and another node beside it,
+// once neither makes nor takes a snapshot any more.
+func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) (pairs []pair, err error) {
+	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh
 	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
 	defer cancel()
-	if err := awaitRefreshes(ctx, writer, 2); err != nil {
-		return nil, err
-	}
-	readings := make([]reading, len(nodes))
-	for i, n := range nodes {
-		readings[i] = read(n)
-	}
-	if err := awaitRefreshes(ctx, writer, f.Refreshes); err != nil {
+	if err := f.awaitQuiet(ctx, writer); err != nil {
 		return nil, err
 	}
 
-	// Followers are a moment behind.
-	time.Sleep(f.Refresh / 4)
-	for i, n := range nodes {
-		costs = append(costs, read(n).since(readings[i]))
+	was := [2]reading{read(writer), read(other)}
+	for len(pairs) < f.Refreshes {
+		if err := awaitRefreshes(ctx, writer, 1); err != nil {
+			return nil, err
+		}
+		time.Sleep(f.Refresh / 4) // the other one may be a moment behind
+		is := [2]reading{read(writer), read(other)}
+		if is[0].refreshes() > was[0].refreshes() && is[1].refreshes() > was[1].refreshes() {
+			pairs = append(pairs, pair{is[0].since(was[0]), is[1].since(was[1])})
+		}
+		was = is
 	}
-	return costs, nil
+	return pairs, nil
+}
+
+// quietRefreshes are so many in which the writer stores no snapshot.
+const quietRefreshes = 3
+
+// awaitQuiet waits until the writer has stored a snapshot, and for some refreshes in which
+// it stores none.
+func (f *figures) awaitQuiet(ctx context.Context, writer *process.Node) error {
+	for {
+		before := process.Sum(writer.Counters(), snapshotSeconds+"_count")
+		if err := awaitRefreshes(ctx, writer, quietRefreshes); err != nil {
+			return err
+		}
+		if after := process.Sum(writer.Counters(), snapshotSeconds+"_count"); after > 0 && after == before {
+			return nil
+		}
+	}
 }
 
 // awaitRefreshes waits for so many refreshes of a node.
@@ -281,9 +328,10 @@ func awaitRefreshes(ctx context.Context, n *process.Node, count int) error {
 }
 
 const (
-	refreshSeconds = "tidemark_chain_refresh_seconds"
-	followSeconds  = "tidemark_chain_follow_seconds"
-	appendSeconds  = "tidemark_cluster_append_seconds"
+	refreshSeconds  = "tidemark_chain_refresh_seconds"
+	followSeconds   = "tidemark_chain_follow_seconds"
+	appendSeconds   = "tidemark_cluster_append_seconds"
+	snapshotSeconds = "tidemark_cluster_snapshot_seconds"
 )
 
 // reading is what a node has used so far.
@@ -294,10 +342,15 @@ type reading struct {
 
 func read(n *process.Node) reading { return reading{n.CPU(), n.Counters()} }
 
+// refreshes counts the refreshes of a node, and the cuts of a follower.
+func (r reading) refreshes() float64 {
+	return process.Sum(r.counts, refreshSeconds+"_count") + process.Sum(r.counts, followSeconds+"_count")
+}
+
 // since returns the cost of a refresh, or of a cut of a follower, since then.
 func (r reading) since(before reading) refreshCost {
 	grown := func(name string) float64 { return process.Sum(r.counts, name) - process.Sum(before.counts, name) }
-	count := max(1, grown(refreshSeconds+"_count")+grown(followSeconds+"_count"))
+	count := max(1, r.refreshes()-before.refreshes())
 	return refreshCost{
 		cpu:    (r.cpu - before.cpu).Seconds() / count,
 		took:   (grown(refreshSeconds+"_sum") + grown(followSeconds+"_sum")) / count,

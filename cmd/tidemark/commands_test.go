@@ -225,25 +225,7 @@ free     none   0.0         a     0       0       0     equal
 CHAIN  BLOCK  COMPARED  DIFFERENT
 1      90     50        0
 `)
-	f("verify --chain 1", "POST /chains/1/verify?sample=0 null", `{"block": 90, "compared": 50, "short": 1,
-		"shortfalls": [{"token": "0xaa", "claimed": "9", "held": "8"}]}`, `
-CHAIN  BLOCK  COMPARED  DIFFERENT
-1      90     50        0
-chain 1, token 0xaa: positions may take out 9, the contract holds 8
-`)
-
 	f("keys list --json", "GET /keys?account= null", `[{"id":"key_1"}]`, "[\n  {\n    \"id\": \"key_1\"\n  }\n]")
-	f("verify --chain 1 --json", "POST /chains/1/verify?sample=0 null", `{"block": 90, "compared": 50}`, `
-[
-  {
-    "chainId": 1,
-    "block": 90,
-    "at": 0,
-    "compared": 50,
-    "different": 0
-  }
-]
-`)
 }
 
 // What a node refuses or answers badly is an error that says so, with an exit code.
@@ -275,17 +257,4 @@ func TestRefusedCommands(t *testing.T) {
 	f("verify --chain 1", 200, `oh`, 2, "tidemark: chain 1: ")
 	f("verify --chain 1", 200, `{"compared": 5, "different": 2}`, 1, "tidemark: 2 values differ from the contracts\n")
 	f("unknown", 200, `{}`, 2, "tidemark: unexpected argument unknown")
-}
-
-// Differences are printed under the table, each with where to read again.
-func TestVerifyPrintsDifferences(t *testing.T) {
-	node := startAnswerer(t)
-	node.status, node.answer = http.StatusOK, `{"block": 90, "compared": 50, "different": 1, "differences": [{"what": "tick",
-		"id": "0xbb 60", "field": "liquidity net", "ledger": "1", "contract": "2", "fromBlock": 3, "toBlock": 4}]}`
-	code, got, _ := runCommand(t, "verify", "--chain", "1", "--data", node.dir)
-	want := "CHAIN  BLOCK  COMPARED  DIFFERENT\n1      90     50        1\n" +
-		"chain 1, tick 0xbb 60: liquidity net is 1, the contract has 2; blocks 3 to 4\n"
-	if code != exitFailed || got != want {
-		t.Errorf("it ended with %d and printed\n%s\nwant\n%s", code, got, want)
-	}
 }

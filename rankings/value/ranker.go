@@ -117,7 +117,7 @@ func (k *Ranker) Renew(i uint32, f *Figures) {
 // selectRow makes row i the current one.
 func (k *Ranker) selectRow(i uint32, f *Figures) {
 	if i-k.first >= uint32(len(k.chunk)) {
-		k.ReadAhead(i, &everyRow)
+		k.ReadAhead(i, EveryRow, EveryRow)
 	}
 	i -= k.first
 	r := &k.row
@@ -126,33 +126,37 @@ func (k *Ranker) selectRow(i uint32, f *Figures) {
 	r.sides = [2]*tokenView{&k.tokens[r.at.tokens[0]], &k.tokens[r.at.tokens[1]]}
 }
 
-// Rows marks rows of a chunk.
-type Rows [market.ChunkLen]bool
+// Rows marks rows of a chunk, the first by the lowest bit.
+type Rows uint64
 
-var everyRow = func() (all Rows) {
-	for n := range all {
-		all[n] = true
-	}
-	return all
-}()
+// EveryRow marks all rows.
+const EveryRow Rows = 1<<market.ChunkLen - 1
 
-// ReadAhead makes the chunk of row i the one at hand and reads what its rows
-// need, all of a kind at a time, so that their cache misses overlap. Of the
-// open ones only those in ranked may be ranked; the others can be renewed.
+// Has reports whether the n-th row of the chunk is marked.
+func (r Rows) Has(n uint32) bool { return r>>n&1 != 0 }
+
+// ReadAhead makes the chunk of row i the one at hand and reads what the asked rows
+// need, all of a kind at a time, so that their cache misses overlap. No other row of
+// it may be ranked or renewed. Of the open ones only those in ranked may be ranked.
 // Rank and Renew do it for every row when the row's chunk is not at hand.
-func (k *Ranker) ReadAhead(i uint32, ranked *Rows) {
+func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
 	k.first, k.chunk = i&^(market.ChunkLen-1), k.st.Positions.Chunk(i)
 	for n := range k.chunk {
-		p, s := &k.chunk[n], &k.around[n]
-		at := &k.pools[p.Pool]
+		s := &k.around[n]
 		*s = surroundings{}
+		if !asked.Has(uint32(n)) {
+			continue
+		}
+
+		p := &k.chunk[n]
+		at := &k.pools[p.Pool]
 		if !p.IsOpen() {
 			k.sink += uint64(at.tick)
 			continue
 		}
 
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
-		if ranked[n] {
+		if ranked.Has(uint32(n)) {
 			*s = surroundingsOf(k.st, p)
 			k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 		}

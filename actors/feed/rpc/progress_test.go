@@ -100,6 +100,7 @@ func TestNoChainID(t *testing.T) {
 		}
 		return nil
 	}
+
 	l := follow(t, nil, n)
 
 	if err := l.next(); err == nil || !strings.Contains(err.Error(), "want 1") {
