@@ -129,6 +129,7 @@ func checkCommands(t *testing.T, n *node) (saved string) {
 		}
 		return stdout, stderr
 	}
+
 	saved = filepath.Join(t.TempDir(), "saved")
 	f(0, "checkpoint in  "+saved, "backup", saved, "--data", n.Data)
 	f(1, "file exists", "backup", saved, "--data", n.Data)
