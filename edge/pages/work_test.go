@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -286,5 +287,36 @@ func TestClose(t *testing.T) {
 	p.jobs.stopping = make(chan struct{})
 	if err := p.Close(t.Context()); err != nil || on.View.Pinned() {
 		t.Errorf("after the job: got %v; the view is pinned: %t", err, on.View.Pinned())
+	}
+}
+
+// TestExportsLeaveAProcessor checks that rendering exports takes all processors but one.
+func TestExportsLeaveAProcessor(t *testing.T) {
+	p := crowded(t, nil, crowd(3, 1))
+	if got, all := cap(p.exporting), runtime.GOMAXPROCS(0); got < 1 || got >= all && all > 1 {
+		t.Errorf("%d exports are rendered at once by %d processors", got, all)
+	}
+}
+
+// TestWalkIsKept checks that the rows which a walk read are not read again by later ones,
+// while the count of the filter is not ready.
+func TestWalkIsKept(t *testing.T) {
+	p := readable(t, func(c *Config) { c.Limits.CountWait = 0 }, crowd(300, 1))
+	for range cap(p.jobs.counting) {
+		p.jobs.counting <- struct{}{}
+	}
+	q := filtered(3)
+	if _, err := p.Answer(&q); err != nil {
+		t.Fatal(err)
+	}
+
+	c := p.jobs.counts.order.Front().Value.(*entry[*count]).value
+	for offset, read := range map[uint64]bool{0: true, 40: true, 60: false} {
+		if done, err := c.search.Load().Walk(offset, 20).Step(p.leaves, 0); done != read || err != nil {
+			t.Errorf("the page behind row %d needs no reading: %t, %v; want %t", offset, done, err, read)
+		}
+	}
+	for range cap(p.jobs.counting) {
+		<-p.jobs.counting
 	}
 }
