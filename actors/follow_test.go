@@ -336,4 +336,25 @@ func TestFollowerTakesEverythingAgain(t *testing.T) {
 	if b.set.GetOrCreateCounter(`tidemark_cluster_broken_total{chain="1"}`).Get() == 0 {
 		t.Error("a broken cut is not counted")
 	}
+
+	// A cut that is refused again and again is first taken from any snapshot, then from one
+	// that has it.
+	err = b.node.command(1, func(x *chainActor) error {
+		next := x.nextCut()
+		for i, want := range []struct {
+			drops bool
+			needs uint64
+		}{{false, 0}, {true, 0}, {true, next}, {true, next}} {
+			x.drops, x.needs = false, 0
+			x.refuseCut(errors.New("it does not fit"))
+			if x.drops != want.drops || x.needs != want.needs || next == 0 {
+				t.Errorf("refusal %d of cut %d: drops %t, needs %d; want %+v", i+1, next, x.drops, x.needs, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	f.turn(a, b)
 }

@@ -18,6 +18,7 @@ import (
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 	"tidemark/edge/render"
+	"tidemark/rankings"
 	"tidemark/storage/accounts"
 )
 
@@ -286,6 +287,8 @@ func TestExportQuota(t *testing.T) {
 
 	f("positions", every, 1, 20)
 	f("positions", every, 7, 140)
+	f("positions", every+"&fields=rank", 9, 180)
+	f("positions", every+"&fields=rank", 26, 520)
 	f("pools", "includeRisky=true", 2, 20)
 	f("pools", "includeRisky=true", 3, 20)
 
@@ -393,6 +396,30 @@ func TestExportTime(t *testing.T) {
 	e := s.get("/v1/positions/export?" + every).lines(t)
 	if len(e.rows) != 0 || e.end["end"] != false || e.end["error"] != errTooLong.Error() {
 		t.Errorf("an export that has no time: %d rows, then %v", len(e.rows), e.end)
+	}
+}
+
+// TestEndedExport checks that an export whose answer has to end sends no row, whatever it
+// waits for at that moment.
+func TestEndedExport(t *testing.T) {
+	s := serve(t, nil)
+	for range 50 { // its turn may come first
+		q := &pages.Question{Route: accounts.RoutePositionExport, Now: time.Now().UnixMilli()}
+		q.Positions = rankings.DefaultPositionQuestion()
+		rows, refused := s.server.pages.OpenExport(q, nil)
+		if refused != nil {
+			t.Fatal(refused)
+		}
+
+		ours, theirs := net.Pipe()
+		long := newLongWriter(&conn{Conn: ours}, s.findKey(s.key), time.Time{}, true)
+		long.order(errServerStops)
+		e := &export{server: s.server, rows: rows, route: routePositionExport, held: true}
+		if err := e.sendRows(s.server.packers.pack(long, pages.Identity)); err != errServerStops || e.sent != 0 {
+			t.Fatalf("the export ended by %v, with %d rows; want %v without one", err, e.sent, errServerStops)
+		}
+		rows.Close()
+		theirs.Close()
 	}
 }
 

@@ -480,3 +480,19 @@ func TestHeadersEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestUsageElsewhere checks that an account's usage has what other nodes of a cluster
+// have billed and leased.
+func TestUsageElsewhere(t *testing.T) {
+	s := serve(t, nil)
+	key := s.issueWith(1000)
+	month := s.book.Calendar().This.Month
+	share := &accounts.Share{Month: month, Allowance: 400, Elsewhere: 90, Reserved: 30}
+	share.Routes[accounts.RoutePools] = accounts.Count{Requests: 7, Units: 60}
+
+	s.findKey(key).Cell.SetShare(share)
+	m := s.get("/v1/usage", gate.HeaderKey+": "+key).decoded(t)
+	if m["unitsUsed"] != 60.0 || m["unitsReserved"] != 30.0 {
+		t.Errorf("usage is %v; want the 60 units and 30 reserved ones of other nodes", m)
+	}
+}

@@ -6,9 +6,9 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -261,28 +261,54 @@ func TestUnsentBytes(t *testing.T) {
 	f(2047, minUnsent)
 }
 
-// TestAcceptWithoutDescriptors checks that Accept pauses and retries when file
-// descriptors run out.
+// TestAcceptWithoutDescriptors checks that Accept pauses and retries while file
+// descriptors run out, and ends with any other error.
 func TestAcceptWithoutDescriptors(t *testing.T) {
-	d := newDialler(t, DefaultConnections())
-	d.accept <- func() (net.Conn, error) {
-		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDialler(t, DefaultConnections())
+		f := func(pauses int, result func() (net.Conn, error), want error) {
+			t.Helper()
+			begun, before := time.Now(), d.acceptPauses.Get()
+			go func() {
+				for range pauses {
+					d.accept <- func() (net.Conn, error) {
+						return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+					}
+				}
+				d.accept <- result
+			}()
 
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		if _, err := d.Accept(); err != nil {
-			t.Errorf("Accept ended with %v", err)
+			_, err := d.Accept()
+			counted, took := d.acceptPauses.Get()-before, time.Since(begun)
+			if err != want || counted != uint64(pauses) || took != time.Duration(pauses)*acceptPause {
+				t.Errorf("Accept ended with %v after %d pauses and %s; want %v after %d", err, counted, took, want, pauses)
+			}
 		}
-	})
 
-	d.accept <- func() (net.Conn, error) {
-		c, _ := net.Pipe()
-		return c, nil
+		f(3, func() (net.Conn, error) {
+			c, _ := net.Pipe()
+			return c, nil
+		}, nil)
+		f(1, func() (net.Conn, error) { return nil, net.ErrClosed }, net.ErrClosed)
+	})
+}
+
+// TestConnectionsWithoutAddress checks that a connection that has no IP address counts
+// towards the total alone.
+func TestConnectionsWithoutAddress(t *testing.T) {
+	d := newDialler(t, Connections{Connections: 100})
+	for range 2 {
+		d.accept <- func() (net.Conn, error) {
+			c, _ := net.Pipe()
+			return c, nil
+		}
+		if _, err := d.Accept(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	wait.Wait()
-	if got := d.acceptPauses.Get(); got != 1 {
-		t.Errorf("%d pauses; want 1", got)
+
+	if len(d.open) != 2 || len(d.byAddress) != 0 || len(d.bySubnet) != 0 {
+		t.Errorf("%d connections are open, of %d addresses in %d networks", len(d.open), len(d.byAddress), len(d.bySubnet))
 	}
 }
 

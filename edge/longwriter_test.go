@@ -7,11 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/valyala/fasthttp"
 
 	"tidemark/storage/accounts"
@@ -224,6 +226,81 @@ func TestMinimumRate(t *testing.T) {
 	f(1000, 0, writeTimeout)
 }
 
+// TestWhyWritesFail checks what an answer ends by whose write came to nothing: what had it
+// end, if that is why the write had no more time.
+func TestWhyWritesFail(t *testing.T) {
+	s := serve(t, nil)
+	f := func(want error, cause error, change func(w *longWriter)) {
+		t.Helper()
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		w := newLongWriter(&conn{Conn: ours}, s.findKey(s.issue("unlimited", accounts.Server)), time.Time{}, true)
+		change(w)
+		if got := w.fail(cause); got != want || w.Reason() != want || w.Flush() != want {
+			t.Errorf("%v is answered by %v, then %v; want %v", cause, got, w.Reason(), want)
+		}
+		select {
+		case <-w.Ended():
+		default:
+			t.Errorf("after %v the answer goes on", cause)
+		}
+	}
+
+	late := &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}
+	f(errSlowReader, late, func(*longWriter) {})
+	f(errSlowReader, late, func(w *longWriter) { w.until = time.Now().Add(time.Hour) })
+	f(errTooLong, late, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
+	f(errKeyRevoked, late, func(w *longWriter) { s.book.Revoke(w.key, 1) })
+	f(errServerStops, late, func(w *longWriter) { w.order(errServerStops) })
+	f(errClientGone, net.ErrClosed, func(w *longWriter) { w.until = time.Now().Add(-time.Second) })
+}
+
+// TestFlushIsDue checks that what was written is sent when it is longFlush bytes, and not
+// before.
+func TestFlushIsDue(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	defer theirs.Close()
+	s := serve(t, nil)
+	w := newLongWriter(&conn{Conn: ours}, s.findKey(s.key), time.Time{}, true)
+
+	for _, sent := range []int64{0, longFlush, longFlush, 2 * longFlush} {
+		size := longFlush - 1
+		if sent > w.sent {
+			size = 1
+		}
+		if _, err := w.Write(make([]byte, size)); err != nil || w.sent != sent {
+			t.Errorf("%d bytes are sent, %v; want %d", w.sent, err, sent)
+		}
+	}
+}
+
+// devours is a connection that takes everything.
+type devours struct{ net.Conn }
+
+func (devours) Write(p []byte) (int, error)      { return len(p), nil }
+func (devours) SetWriteDeadline(time.Time) error { return nil }
+
+// TestFlushesNeedNoMemory checks that flushes use the same buffers again.
+func TestFlushesNeedNoMemory(t *testing.T) {
+	s := serve(t, nil)
+	w := newLongWriter(&conn{Conn: devours{}}, s.findKey(s.key), time.Time{}, true)
+	const flushes = 200
+	row := make([]byte, longFlush)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range flushes {
+		_, err := w.Write(row)
+		must(err)
+	}
+
+	runtime.ReadMemStats(&after)
+	// The race detector has a pool drop some.
+	if each := (after.TotalAlloc - before.TotalAlloc) / flushes; w.sent != flushes*longFlush || each > longFlush/2 {
+		t.Errorf("%d bytes were sent; each flush took %d bytes of memory", w.sent, each)
+	}
+}
+
 // TestLongAnswerEnds checks what ends an answer early, and that its last words come
 // behind what was written.
 func TestLongAnswerEnds(t *testing.T) {
@@ -302,6 +379,21 @@ func TestBlockedAnswerEnds(t *testing.T) {
 	if err := f.wait(); err != errServerStops {
 		t.Errorf("an answer that began during a stop ended by %v; want %v", err, errServerStops)
 	}
+}
+
+// TestStuckAnswers checks that a stop says when an answer does not end in time.
+func TestStuckAnswers(t *testing.T) {
+	l := newLongAnswers(metrics.NewSet())
+	w := newLongWriter(&conn{Conn: fakeConn{}}, nil, time.Time{}, true)
+	w.reason = errServerStops // it was told
+	l.add(w)
+	late, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.stop(late); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an answer that does not end, a stop is answered %v", err)
+	}
+	l.remove(w)
+	must(l.stop(context.Background()))
 }
 
 // TestClientLeaves checks that an answer ends when its client closes the connection.

@@ -1,7 +1,9 @@
 package edge
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,8 +59,16 @@ func TestRestart(t *testing.T) {
 	f(path)
 	f(path + "/charts")
 	f("/v1/pools/1/swapdex-v4/" + stateOf(1).Pools.At(3).ID.String())
-	a := cold.get("/v1/positions?minValueUsd=17")
-	if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" {
-		t.Errorf("a filter that needs the records: got %d %v", a.code, a.header)
+
+	pool := stateOf(1).Pools.At(3)
+	for _, path := range []string{
+		"/v1/positions?minValueUsd=17", "/v1/positions/export?minValueUsd=17", "/v1/pools?search=usd", "/v1/tokens",
+		fmt.Sprintf("/v1/pools/1/swapdex-v4/%s/estimate?tickLower=%d&tickUpper=%d&valueUsd=9", pool.ID, -pool.TickSpacing, pool.TickSpacing),
+	} {
+		a := cold.get(path)
+		if a.code != 503 || a.header.Get("Retry-After") != "1" || a.header.Get("X-Units-Charged") != "0" ||
+			!strings.Contains(a.body, "still loading") {
+			t.Errorf("%s needs the records: got %d %v %s", path, a.code, a.header, a.body)
+		}
 	}
 }

@@ -14,11 +14,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tidemark/edge/gate"
+	"tidemark/edge/query"
+	"tidemark/edge/stream"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
@@ -439,4 +442,45 @@ func descriptors() int {
 	limit.Cur = limit.Max
 	must(unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
 	return int(min(limit.Cur, 1<<20))
+}
+
+// TestStreamWithoutMetering checks that a stream whose minutes cannot be paid for goes on
+// for some seconds, and that one which has to end anyway is not held up.
+func TestStreamWithoutMetering(t *testing.T) {
+	n := sharedNode()
+	synctest.Test(t, func(t *testing.T) {
+		f := &front{t: t}
+		cfg := config(f, n)
+		key := f.findKey(f.issue("unlimited", accounts.Server))
+		s := &Server{gate: gate.New(cfg.Book, cfg.Clock, cfg.Metrics), metrics: newServerMetrics(cfg.Metrics)}
+		hub := stream.New(stream.Config{Board: new(rankings.Board), Metrics: cfg.Metrics})
+		hub.SetBounds(time.Minute, 1<<20)
+		defer hub.Stop()
+		query, err := query.Chains{{ID: 1, Enabled: true}}.Stream([]byte("positions=1-1"))
+		must(err)
+
+		pay := func(w *longWriter, took time.Duration, says string) {
+			t.Helper()
+			events := hub.Open(stream.Request{Query: query, Now: time.Now(), Abort: func() {}})
+			defer events.Close()
+			events.Take()
+			begun := time.Now()
+			s.payMinute(w, events, &gate.Ticket{Key: key})
+			b := events.Take()
+			if time.Since(begun) != took || b.Ended != (says != "") || !strings.Contains(fmt.Sprintf("%s", b.Events), says) {
+				t.Errorf("after %s the stream has ended: %t, with %s; want %q after %s", time.Since(begun), b.Ended, b.Events, says, took)
+			}
+		}
+
+		ours, _ := net.Pipe()
+		w := newLongWriter(&conn{Conn: ours}, key, time.Time{}, true)
+		pay(w, 0, "")
+		f.book.SetAlive(0)
+		pay(w, payTries*time.Second, `"metering"`)
+		w.order(errServerStops)
+		pay(w, 0, "")
+		if got := f.metric(`tidemark_edge_units_charged_total{route="stream"}`); got != "1" {
+			t.Errorf("%s units are charged; want 1", got)
+		}
+	})
 }

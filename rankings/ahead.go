@@ -30,15 +30,18 @@ func (p *Page) ReadAhead() (sum uint64) {
 	return sum
 }
 
-// readPosition, readPool and readTick read every cache line of a record.
+// readPosition, readPool and readTick read every cache line of what a row reads of a
+// record. Positions begin with a line, the others anywhere.
 func readPosition(p *market.Position) uint64 {
-	return p.ID + p.FeeGrowthInside1LastX128[0] + p.Withdrawn0.Lo + uint64(p.MintedAt) + uint64(p.Close[0].AsOf) +
-		uint64(p.Close[1].AsOf)
+	sum := p.ID + p.FeeGrowthInside0LastX128[2] + p.Deposited1.Lo + uint64(p.MintedAt)
+	if !p.IsOpen() {
+		sum += uint64(p.ClosedAt)
+	}
+	return sum
 }
 
 func readPool(p *market.Pool) uint64 {
-	return uint64(p.ID[0]) + uint64(p.CreatedAt) + p.FeeGrowthGlobal0X128[0] + p.Liquidity.Lo + p.Swaps +
-		uint64(p.LastHour)
+	return uint64(p.Currency0) + p.FeeGrowthGlobal0X128[2] + p.FeeGrowthGlobal1X128[3]
 }
 
 func readTick(t *market.Tick) uint64 {

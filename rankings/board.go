@@ -28,6 +28,9 @@ type Chain struct {
 	ID     market.ChainID
 	View   *View // nil: nothing is published
 	Status ChainStatus
+	// Unbroken is the generation since which no block of the chain was replaced. What the
+	// store has of intervals that were over in one of the views since is final for all.
+	Unbroken uint64
 }
 
 // ChainStatus is the state of a chain's indexing.
@@ -94,8 +97,22 @@ func (b *Board) Publish(v *View) {
 		if v.Changes != nil {
 			s.Log = s.Log.with(v, b.window())
 		}
+		if !v.goesOnFrom(c.View) {
+			c.Unbroken = v.Generation
+		}
 		c.View = v
 	})
+}
+
+// goesOnFrom reports whether v has every block of a view, perhaps others after them.
+func (v *View) goesOnFrom(before *View) bool {
+	switch {
+	case before == nil:
+		return false
+	case before.Generation == v.Generation:
+		return true // with its columns
+	}
+	return v.Changes != nil && v.Changes.Since == before.Generation && !v.Changes.Reverted
 }
 
 // SetStatus replaces the status of a chain.

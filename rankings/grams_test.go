@@ -36,6 +36,25 @@ func TestGrams(t *testing.T) {
 	}
 }
 
+// TestGramsPause checks that a long extension pauses between rows, and a new index between
+// lists too.
+func TestGramsPause(t *testing.T) {
+	pauses := 0
+	f := func(g *grams, n uint32, want int) grams {
+		t.Helper()
+		pauses = 0
+		next := g.extend(n, true, func(uint32) []byte { return make([]byte, 20) }, func() { pauses++ })
+		if pauses != want {
+			t.Errorf("from %d to %d rows there are %d pauses; want %d", g.rows, n, pauses, want)
+		}
+		return next
+	}
+
+	g := f(new(grams), 640, 10+(allGrams+strideLists-1)/strideLists)
+	f(&g, 640, 0)
+	f(&g, 1280, 10)
+}
+
 // randomID has few digits, so that pieces repeat.
 func randomID(r *rand.Rand) []byte {
 	b := make([]byte, 20)

@@ -235,6 +235,10 @@ func TestOpenRefusals(t *testing.T) {
 	f("3 pools", func(d *block.Directory) { d.Pools = 3 })
 	f("14 orders", func(d *block.Directory) { d.Orders = d.Orders[1:] })
 	f("order 3 has", func(d *block.Directory) { d.Orders[3] = d.Orders[10] })
+	f("order 2: it has 3 leaves; its records give 2", func(d *block.Directory) {
+		o := &d.Orders[2] // has room for rows of unknown value
+		o.Add(o.Keys[o.Leaves()-1], 0, 1, 1, 1, 0)
+	})
 	f("order 14 has row 4000", func(d *block.Directory) { d.Orders[14].First[0] = 4000 })
 	f("order 3: leaf 0", func(d *block.Directory) { d.Orders[3].Hashes[0]++ })
 	if _, err := rankings.Open(st, 1, w.directory[1:]); err == nil {
@@ -242,15 +246,66 @@ func TestOpenRefusals(t *testing.T) {
 	}
 }
 
+// TestReadAheadWithoutTicks checks that a position which never had liquidity, and so has no
+// ticks, can be read ahead.
+func TestReadAheadWithoutTicks(t *testing.T) {
+	w := newTestWorld(t, 3)
+	w.close(1)
+	p := w.positions.Mut(1)
+	p.LowerSlot, p.UpperSlot = market.NoIndex, market.NoIndex
+	w.publish()
+
+	q := rankings.PositionQuestion{Sort: rankings.ByIDAscending, Status: rankings.AnyStatus, IncludeRisky: true}
+	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Page(w.shelf, 0, 10)
+	if err != nil || len(page.Rows) != 3 || page.ReadAhead() == 0 {
+		t.Errorf("%d rows, %v; want 3 that are read ahead", len(page.Rows), err)
+	}
+}
+
+// TestColdValues: after a restart closed positions are ranked by value at once, unless a
+// pool is quarantined: then that takes records.
+func TestColdValues(t *testing.T) {
+	w := newTestWorld(t, 300)
+	f := func(want error, status rankings.Status) {
+		t.Helper()
+		v, err := rankings.Open(chilled(w.view.State), w.generation, w.directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.Status = rankings.ByUnderlyingValue, status
+		if _, err := rankings.SearchPositions([]*rankings.View{v}, &q); !errors.Is(err, want) {
+			t.Errorf("%s positions by value: got %v; want %v", status, err, want)
+		}
+	}
+
+	f(nil, rankings.Active)
+	f(nil, rankings.Inactive)
+	f(nil, rankings.AnyStatus)
+	w.pools.Mut(7).Quarantined = true
+	w.publish()
+	f(nil, rankings.Active)
+	f(rankings.ErrWarming, rankings.Inactive)
+	f(rankings.ErrWarming, rankings.AnyStatus)
+}
+
 // TestDamagedLeaf reads leaves that do not match the directory.
 func TestDamagedLeaf(t *testing.T) {
 	w := newTestWorld(t, 2000)
+	other := newWorld(42161, 99, 20, 2000, w.shelf)
+	other.publish()
 	for key, b := range w.shelf.leaves {
 		ids, err := block.DecodeLeaf(b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids[0] = 1 << 30
+		for i := range ids {
+			ids[i] = 1 << 30
+		}
 		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
 	}
 
@@ -259,6 +314,28 @@ func TestDamagedLeaf(t *testing.T) {
 		_, err := everything(w.view, w.shelf, rankings.ByPnl)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("got %v; want %q", err, want)
+		}
+
+		// A filter has its rows read one by one, or all of them at once.
+		q := rankings.PositionQuestion{Sort: rankings.ByIDAscending, Range: rankings.InRange, IncludeRisky: true}
+		s, err := rankings.SearchPositions([]*rankings.View{w.view, other.view}, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Page(w.shelf, 0, 20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a page of a filter: got %v; want %q", err, want)
+		}
+		if _, err := s.Select().Step(w.shelf, 1<<20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a selection: got %v; want %q", err, want)
+		}
+
+		// A page in the middle of two chains is sought.
+		q.Range = rankings.AnyRange
+		if s, err = rankings.SearchPositions([]*rankings.View{w.view, other.view}, &q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Page(w.shelf, 300, 20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a page of two chains: got %v; want %q", err, want)
 		}
 	}
 

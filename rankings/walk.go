@@ -95,7 +95,7 @@ func (w *Walk) firstCursor(leaves LeafReader, budget *int) (*cursor, error) {
 	var first *cursor
 	for i := range w.cursors {
 		c := &w.cursors[i]
-		if !c.hasHead && !c.atEnd {
+		if !c.hasHead {
 			if err := c.readNext(leaves, budget); err != nil {
 				return nil, err
 			}

@@ -119,6 +119,44 @@ func filesOf(t *testing.T, fs vfs.FS) (paths []string) {
 	return append(paths, "accounts.proof")
 }
 
+// One slot of the proof file is enough, and so the file may end behind it; a file without
+// a whole slot proves nothing.
+func TestAccountsProofIsCutOff(t *testing.T) {
+	f := func(size int, opens bool) {
+		t.Helper()
+		fs := usedAccounts(t, true)
+		file, err := fs.Open("accounts.proof")
+		must(err)
+		content, err := io.ReadAll(file)
+		must(errors.Join(err, file.Close()))
+		short, err := fs.Create("accounts.proof", vfs.WriteCategoryUnspecified)
+		must(err)
+		_, err = short.Write(content[:size])
+		must(errors.Join(err, short.Close()))
+
+		a, err := OpenAccounts("accounts", quietAccounts(fs))
+		if !opens {
+			if err == nil || !strings.Contains(err.Error(), "cannot read accounts.proof: both slots are damaged") {
+				t.Errorf("a proof of %d bytes: %v", size, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Errorf("a proof of %d bytes: %v", size, err)
+			return
+		}
+		if err := errors.Join(checkUsed(a), a.Close()); err != nil {
+			t.Errorf("with a proof of %d bytes: %v", size, err)
+		}
+	}
+
+	f(proofFileSize, true)
+	f(proofSlot, true)
+	f(proofBytes, true)
+	f(proofBytes-1, false)
+	f(0, false)
+}
+
 // A store that lacks acknowledged batches is refused, and the loss can be accepted.
 func TestAccountsLost(t *testing.T) {
 	f := func(what string, closed bool, remove func(vfs.FS, string) bool, says ...string) {

@@ -130,12 +130,36 @@ func TestBrokenExportIsRefused(t *testing.T) {
 	f("a value has", strings.NewReader("\x01\x01\xff\xff\xff\xff\x7f"))
 	s.guard.full.Store(true)
 	f(ErrReadOnly.Error(), bytes.NewReader(whole))
+	f(ErrReadOnly.Error(), bytes.NewReader(nil))
 	s.guard.full.Store(false)
 }
 
 type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("torn") }
+
+// An export of a chain without data empties that of another node, and nothing else.
+func TestEmptyExport(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	newRig(35, 1).commit(t, s, 12, true)
+	newRig(36, 42161).commit(t, s, 12, true)
+	kept := keysOf(t, s, 42161)
+
+	in, err := s.Receive(1, bytes.NewReader(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(in.Install(), in.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Restore(1); r != nil || err != nil {
+		t.Errorf("the chain has %v, %v; want nothing", r, err)
+	}
+	if !slices.Equal(keysOf(t, s, 42161), kept) {
+		t.Error("it changed another chain")
+	}
+}
 
 // A damaged chain is replaced like any other.
 func TestImportReplacesDamage(t *testing.T) {

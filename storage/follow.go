@@ -65,6 +65,7 @@ func (s *Store) Follow(chain market.ChainID, batch, place []byte) error {
 	}
 
 	w.resetBatch(s)
+	defer w.releaseBatch(s)
 	if err := w.batch.SetRepr(slices.Clone(batch)); err != nil {
 		return fmt.Errorf("cannot follow chain %d: %w", chain, err)
 	}

@@ -173,10 +173,7 @@ func (in *Incoming) Install() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	var err error
-	if len(in.paths) > 0 {
-		err = in.s.db.Ingest(context.Background(), in.paths)
-	}
+	err := in.s.db.Ingest(context.Background(), in.paths)
 	w.known, w.state = false, nil
 	if err == nil {
 		err = in.s.acknowledgeFollowed(w)

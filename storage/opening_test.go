@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,21 +154,35 @@ func TestStoreMetrics(t *testing.T) {
 	s, err := Open("data", o)
 	must(err)
 	defer closeTest(t, s)
-	newRig(34, 1).commit(t, s, 30, true)
+	g := newRig(34, 1)
+	g.commit(t, s, 30, true)
 	must(s.db.Flush())
+	g.commit(t, s, 30, true)
+	must(s.Compact())
+	g.commit(t, s, 3, true) // what is flushed now has to be compacted later
+	must(s.db.Flush())
+	g.commit(t, s, 3, true)
+	must(readAll(s, 1))
+	must(readSeries(s, 1))
 	u := s.Usage()
-	if u.MemTableBytes == 0 || u.FlushBytes == 0 || u.LogBytes == 0 || u.DiskBytes == 0 || u.ReadAmp == 0 {
-		t.Errorf("the usage is %+v", u)
+	if u.CacheHits == 0 {
+		must(readSeries(s, 1))
+		u = s.Usage()
 	}
 
 	var out bytes.Buffer
 	set.WritePrometheus(&out)
-	for _, name := range []string{
-		"disk_bytes", "memtable_bytes", "cache_bytes", "cache_hits_total", "cache_misses_total", "log_bytes_total",
-		"flush_bytes_total", "compact_bytes_total", "compaction_debt_bytes", "read_amplification",
+	for name, value := range map[string]uint64{
+		"disk_bytes": u.DiskBytes, "memtable_bytes": u.MemTableBytes, "cache_bytes": uint64(u.CacheBytes),
+		"cache_hits_total": uint64(u.CacheHits), "cache_misses_total": uint64(u.CacheMisses),
+		"log_bytes_total": u.LogBytes, "flush_bytes_total": u.FlushBytes, "compact_bytes_total": u.CompactBytes,
+		"compaction_debt_bytes": u.CompactionDebt, "read_amplification": uint64(u.ReadAmp),
 	} {
-		if !strings.Contains(out.String(), "\ntidemark_store_"+name+" ") {
-			t.Errorf("no tidemark_store_%s in\n%s", name, &out)
+		if value == 0 {
+			t.Errorf("%s is 0 in a store that has read and written", name)
+		}
+		if want := fmt.Sprintf("\ntidemark_store_%s %d\n", name, value); !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
 		}
 	}
 }

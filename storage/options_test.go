@@ -11,7 +11,7 @@ import (
 // TestDefaults: what is not set gets its default, and what is set stays.
 func TestDefaults(t *testing.T) {
 	o := Options{}.withDefaults()
-	if o.CacheBytes != 128<<20 || o.MemTableBytes != 64<<20 || o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
+	if o.CacheBytes != 64<<20 || o.MemTableBytes != 64<<20 || o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
 		t.Errorf("the sizes are %+v", o)
 	}
 	if o.Logger != slog.Default() || o.Exit == nil || o.fs != vfs.Default || o.Requests() != 0 {

@@ -41,7 +41,7 @@ var ErrReadOnly = errors.New("store is read-only")
 type writer struct {
 	mu    sync.Mutex
 	chain market.ChainID
-	batch *pebble.Batch
+	batch *pebble.Batch // of the commit under way; nil: none is
 	key   []byte
 	walk  bigEndian
 	c     field.Coder
@@ -64,9 +64,10 @@ type writer struct {
 	records int // written to the batch since the last pause
 }
 
-// maxRetainedBatch is how much memory the writer of a chain keeps between
-// commits. A refresh fits; the first load of a corpus does not.
-const maxRetainedBatch = 8 << 20
+// maxRetainedBatch is how long the batch that is left for the next commit, of any chain,
+// may be. A refresh of a million positions fits, for which its memory grew in doubling
+// steps; the first load of a corpus does not.
+const maxRetainedBatch = 32 << 20
 
 // Commit writes the cut in one synced batch. After a crash the chain is at the
 // last Commit that returned nil, or at the one that was running, as a whole.
@@ -84,14 +85,16 @@ func (s *Store) Commit(cut *Cut) error {
 	w := s.writerOf(chain)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.prepareBatch(s); err != nil {
+	err := w.prepareBatch(s)
+	defer w.releaseBatch(s)
+	if err != nil {
 		return err
 	}
 
 	w.pause = cut.Pause
 	next := w.fillBatch(cut)
 	size := w.batch.Len()
-	err := w.commitBatch(s, cut.Note)
+	err = w.commitBatch(s, cut.Note)
 	if err == nil {
 		w.sequence++
 		w.last, w.state, w.marked = next, cut.State, true
@@ -141,12 +144,24 @@ func (w *writer) prepareBatch(s *Store) error {
 	return nil
 }
 
-// resetBatch empties the batch.
+// resetBatch gives the writer an empty batch: the one that the last commit has left, or
+// a new one. Chains commit one after the other, so one is kept for all of them.
 func (w *writer) resetBatch(s *Store) {
+	if w.batch == nil {
+		w.batch = s.spareBatch.Swap(nil)
+	}
 	if w.batch == nil {
 		w.batch = s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(maxRetainedBatch))
 	}
 	w.batch.Reset()
+}
+
+// releaseBatch leaves the batch to the next commit, unless it is large.
+func (w *writer) releaseBatch(s *Store) {
+	if w.batch.Len() > maxRetainedBatch || !s.spareBatch.CompareAndSwap(nil, w.batch) {
+		w.batch.Close()
+	}
+	w.batch = nil
 }
 
 // commitBatch passes the batch to Options.Tee and makes it durable.

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/block"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 )
@@ -314,6 +315,15 @@ func TestReplicaRefuses(t *testing.T) {
 		b.Reset()
 		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
 			if op == pebble.InternalKeyKindSet && !bytes.Equal(key, rowKey(1, "minutes", 0, 2)) {
+				must(b.Set(key, value, nil))
+			}
+			return nil
+		}))
+	}))
+	f("does not contain the record of that day", with(func(b *pebble.Batch) {
+		b.Reset()
+		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
+			if op == pebble.InternalKeyKindSet && key[len(appendChain(nil, 1))] != byte(seriesFor(ledger.PoolDays).kind) {
 				must(b.Set(key, value, nil))
 			}
 			return nil

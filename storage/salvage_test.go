@@ -170,6 +170,40 @@ func TestDamagedFirstBlock(t *testing.T) {
 	holds(t, s, two)
 }
 
+// What chains share can be damaged while the store is in use, by a block that a compaction
+// wrote. It is written again with the chain that is dropped for it, and the next start has
+// it and the other chain.
+func TestFirstBlockDamagedInUse(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	must(s.SetIdentity([]Pair{{"seed", "7"}}))
+	must(s.SetOffline(42161, true))
+	newRig(8, 1).commit(t, s, 20, true)
+	two := newRig(9, 42161).commit(t, s, 300, true)
+	must(s.Compact())
+	flipTables(t, fs, []byte("identity"))
+
+	if readAll(s, 1) == nil || s.Damaged(1) == nil {
+		t.Fatal("chain 1 has no keys in the first block")
+	}
+	if err := s.DropChain(1); err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := s.readHeaderKeys(); err != nil || !sameHeader(&stored, &s.header) {
+		t.Errorf("the store has %+v, %v; want %+v", stored, err, s.header)
+	}
+	one := newRig(10, 1).commit(t, s, 20, true)
+	closeTest(t, s)
+
+	s = openTest(t, fs)
+	defer closeTest(t, s)
+	if got := s.Identity(); !slices.Equal(got, []Pair{{"seed", "7"}}) || !s.Offline(42161) || s.headerDamage != nil {
+		t.Errorf("identity %v, offline %v, damage %v", got, s.Offline(42161), s.headerDamage)
+	}
+	holds(t, s, one)
+	holds(t, s, two)
+}
+
 // A damaged block with keys of two chains takes out both. The second one cannot commit
 // on what it has lost, and both are built again.
 func TestDamageOfTwoChains(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,6 +26,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	writers map[market.ChainID]*writer
+
+	spareBatch atomic.Pointer[pebble.Batch] // that the last commit has left; nil: none
 
 	headerMu     sync.Mutex
 	header       header
@@ -119,10 +122,8 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 
 	s.tele.unwatch()
-	for _, w := range s.writers {
-		if w.batch != nil {
-			w.batch.Close()
-		}
+	if batch := s.spareBatch.Swap(nil); batch != nil {
+		batch.Close()
 	}
 
 	err := errors.Join(s.db.Close(), s.heads.close(), s.lock.Close())
@@ -230,6 +231,7 @@ func (s *Store) dropChain(chain market.ChainID, tee func(*writer) error) error {
 	defer w.mu.Unlock()
 
 	w.resetBatch(s) // the head is not read: it may be damaged
+	defer w.releaseBatch(s)
 	must(w.batch.DeleteRange(appendChain(nil, chain), appendChainEnd(nil, chain), nil))
 	if err := tee(w); err != nil {
 		return fmt.Errorf("cannot drop chain %d: %w", chain, err)

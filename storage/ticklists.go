@@ -35,9 +35,15 @@ func makeTickLists(st *market.State) []market.TickList {
 		}
 	}
 
+	// All lists are in one allocation, which the garbage collector passes at once.
+	total := uint64(0)
+	for _, n := range counts {
+		total += uint64(n)
+	}
+	refs := make([]market.TickRef, total)
 	for i, n := range counts {
 		if n > 0 {
-			lists[i].Refs = make([]market.TickRef, 0, n)
+			lists[i].Refs, refs = refs[:0:n], refs[n:]
 		}
 	}
 

@@ -31,7 +31,7 @@ func TestKeysOfACommit(t *testing.T) {
 		g.freeze()
 		ch.Head = g.st.Head
 		must(s.Commit(&Cut{State: g.now.st, Changes: ch}))
-		if got := keysOfBatch(t, s.writerOf(1).batch); got != strings.Join(want, ", ") {
+		if got := keysOfBatch(t, s.spareBatch.Load()); got != strings.Join(want, ", ") {
 			t.Errorf("%s: the commit wrote\n%s; want\n%s", what, got, strings.Join(want, ", "))
 		}
 	}
@@ -222,4 +222,27 @@ func TestFlagsOfRecords(t *testing.T) {
 	f("gas unknown", transaction(market.Transaction{GasUnknown: true}), 1<<1)
 	f("quarantined", bit(encode(nil, &market.Pool{}, codePool),
 		encode(nil, &market.Pool{Quarantined: true}, codePool)), 1<<1)
+}
+
+// TestBatchesAreShared: the memory of a batch serves the next commit, of whatever chain,
+// unless it is as much as the first load of a corpus takes.
+func TestBatchesAreShared(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer func() { closeTest(t, s) }()
+	commit := func(chain market.ChainID, n uint64) *pebble.Batch {
+		must(s.Commit(&Cut{State: &market.State{Chain: chain, Head: market.Head{Number: n}, Native: market.NoIndex}}))
+		return s.spareBatch.Load()
+	}
+
+	first := commit(1, 1)
+	if first == nil || commit(2, 1) != first || commit(1, 2) != first {
+		t.Error("the commit of one chain does not use the batch of another one")
+	}
+
+	w := s.writerOf(1)
+	w.resetBatch(s)
+	must(w.batch.Set([]byte("key"), make([]byte, maxRetainedBatch+1), nil))
+	if w.releaseBatch(s); s.spareBatch.Load() != nil {
+		t.Error("the memory of a large batch is kept")
+	}
 }

@@ -63,12 +63,8 @@ func (c *Chain) applySpan(span *market.Span, archived bool) error {
 	before := c.ledger.Head()
 	pieces := ledger.CutHours(span, before.Time)
 	for i, piece := range pieces {
-		first := piece.Time
-		if len(piece.Blocks) > 0 {
-			first = piece.Blocks[0].Time
-		}
-
-		if hour := market.HourOf(first); hour > market.HourOf(c.ledger.Head().Time) {
+		// All blocks of a piece with events are of the hour in which it ends.
+		if hour := market.HourOf(piece.Time); hour > market.HourOf(c.ledger.Head().Time) {
 			c.beginHour(hour)
 		}
 

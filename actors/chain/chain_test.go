@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -233,6 +235,32 @@ func TestReopenServesTheSame(t *testing.T) {
 	if _, generation := s.page(ranked[0]); generation != 3 {
 		t.Errorf("generation %d follows 2", generation)
 	}
+}
+
+// TestStoredCutIsLetGo checks that a chain keeps nothing of the State that it was
+// restored from, once another one is published: its records would be in memory twice.
+func TestStoredCutIsLetGo(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	s.refresh()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s.open()
+	restored := weak.Make(s.chain.kept.State)
+	s.load()
+	for range 2 { // the store compares a cut with the one before it
+		s.now = s.now.Add(5 * time.Minute)
+		s.follow()
+		s.refresh()
+	}
+	runtime.GC()
+	if restored.Value() != nil {
+		t.Error("the State of the start is still in memory")
+	}
+	runtime.KeepAlive(s)
 }
 
 // Blocks that are replaced leave no trace: a chain that followed them has the
@@ -560,4 +588,32 @@ func TestConfirmedNeverGoesBack(t *testing.T) {
 		t.Errorf("generation %d was confirmed at %d; generation %d at %d",
 			before.Generation, later, s.chain.view.Generation, s.chain.view.Confirmed())
 	}
+}
+
+// Logs that come from nodes can be read again, so that a contradiction is refused; those of
+// an archive cannot, and it quarantines its pool. So it does when the nodes were asked and
+// said the same.
+func TestWhatCanBeReadAgain(t *testing.T) {
+	f := func(what string, archived, certain, refused bool) {
+		t.Helper()
+		s := newStage(t)
+		s.load()
+		s.follow()
+		s.now = s.now.Add(time.Hour)
+		step, pool := s.wrong()
+		s.chain.WantsState, step.Archived, s.chain.refused.certain = false, archived, certain
+
+		var mismatch *ledger.Mismatch
+		err := s.chain.Advance(step, s.now)
+		if refused && (!errors.As(err, &mismatch) || mismatch.Pool != pool) || !refused && err != nil {
+			t.Errorf("%s: %v; refused is %t", what, err, refused)
+		}
+		if n := s.status().QuarantinedPools; !refused && n != 1 {
+			t.Errorf("%s: %d pools are quarantined", what, n)
+		}
+	}
+
+	f("from nodes", false, false, true)
+	f("from the archive", true, false, false)
+	f("asked again", false, true, false)
 }

@@ -99,6 +99,29 @@ func TestConfirmedViews(t *testing.T) {
 	f(at, s.now.Add(time.Hour).UnixMilli())
 }
 
+// A block that was passed before the feed confirmed it was the head at its own time, but
+// not later than now, and not before what was published.
+func TestUnconfirmedHeads(t *testing.T) {
+	now := time.Unix(1_767_400_000, 0)
+	f := func(head market.Head, view int64, want int64) {
+		t.Helper()
+		c := &Chain{confirmed: confirmation{market.Head{Number: 7, Time: 50}, 99_000}}
+		if view > 0 {
+			c.view, _ = rankings.Build(nil, &market.State{Chain: 1}, 1)
+			c.view.Confirm(view)
+		}
+		if got := c.confirmedAt(head, now); got != want {
+			t.Errorf("%+v, a view of %d: %d; want %d", head, view, got, want)
+		}
+	}
+
+	f(market.Head{Number: 7, Time: 50}, 0, 99_000)
+	f(market.Head{Number: 8, Time: 60}, 0, 60_000)
+	f(market.Head{Number: 8, Time: 60}, 70_000, 70_000)
+	f(market.Head{Number: 8, Time: 60}, 50_000, 60_000)
+	f(market.Head{Number: 8, Time: now.Unix() + 5}, 0, now.UnixMilli())
+}
+
 // A chain without a generation waits until it is known to be near its head; one that has
 // a generation publishes on.
 func TestWaiting(t *testing.T) {

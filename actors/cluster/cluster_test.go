@@ -125,6 +125,30 @@ func TestCutsArePassedOn(t *testing.T) {
 	}
 }
 
+// A cut has no more parts than it needs, and none of them is empty.
+func TestParts(t *testing.T) {
+	exact, whole := false, noise(PartBytes)
+	for size := PartBytes - 48; size <= PartBytes; size++ {
+		messages, _, err := encodeCut(Place{}, whole[:size], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		sent := 0
+		for i, m := range messages {
+			n := len(m) - headerLen
+			if n == 0 || n > PartBytes || i < len(messages)-1 && n < PartBytes {
+				t.Errorf("a cut of %d bytes: part %d has %d", size, i, n)
+			}
+			sent += n
+		}
+		exact = exact || sent == PartBytes
+	}
+	if !exact {
+		t.Error("no cut fills its part")
+	}
+}
+
 // A writer that has been replaced is refused, whatever it believes, and finds what it
 // missed in the stream.
 func TestOutdatedWriterIsRefused(t *testing.T) {

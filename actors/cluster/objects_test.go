@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/rankings"
@@ -269,4 +272,46 @@ func TestStatus(t *testing.T) {
 		a.c.nc.FlushTimeout(askTimeout)
 	}
 	t.Error("the writer does not hear what is wanted")
+}
+
+// The gauges of a chain say who writes it, how far this node is behind and what snapshot
+// there is; what is not known is no number.
+func TestGauges(t *testing.T) {
+	s := newServers(t, 1, false)
+	set := metrics.NewSet()
+	ch := s.member("a", false)
+	ch.addGauges(set)
+	f := func(name, want string) {
+		t.Helper()
+		var out bytes.Buffer
+		set.WritePrometheus(&out)
+		name = fmt.Sprintf(`tidemark_cluster_%s{chain="1"} `, name)
+		_, rest, found := strings.Cut("\n"+out.String(), "\n"+name)
+		if got, _, _ := strings.Cut(rest, "\n"); !found || !strings.HasPrefix(got, want) {
+			t.Errorf("%s%s; want %s", name, got, want)
+		}
+	}
+
+	f("writer", "0")
+	f("lag_cuts", "NaN")
+	f("lag_seconds", "NaN")
+	f("snapshot_age_seconds", "NaN")
+	f("snapshot_bytes", "0")
+
+	now := time.Now()
+	ch.standing.Store(&standing{Node: "b", Cut: 5, at: now, Snapshot: rankings.ChainSnapshot{
+		Cut: 3, Bytes: 900, MadeAt: now.Add(-50 * time.Minute).UnixMilli(),
+	}})
+	ch.number.Store(2)
+	ch.behindSince.Store(now.Add(-500 * time.Second).UnixNano())
+	f("writer", "0")
+	f("lag_cuts", "3")
+	f("lag_seconds", "50")
+	f("snapshot_age_seconds", "300")
+	f("snapshot_bytes", "900")
+
+	ch.lead.until.Store(now.Add(time.Hour).UnixNano())
+	f("writer", "1")
+	f("lag_cuts", "0")
+	f("lag_seconds", "0")
 }

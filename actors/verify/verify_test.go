@@ -435,6 +435,19 @@ func TestClaims(t *testing.T) {
 		}
 	}
 
+	// Liquidity that was taken out, or whose ticks are gone, is no share.
+	owned := *st
+	var none market.Table[market.NonNFT]
+	none.Append(market.NonNFT{TickLower: -600, TickUpper: 600})
+	none.Append(market.NonNFT{TickLower: -660, TickUpper: 600, Liquidity: clmath.U128{Lo: 5}})
+	none.Append(market.NonNFT{TickLower: -600, TickUpper: 660, Liquidity: clmath.U128{Lo: 5}})
+	owned.NonNFT = none.Freeze()
+	for leg, got := range (&comparison{st: &owned}).sumClaims() {
+		if got.shares != 4 {
+			t.Errorf("token %d: %d shares; want 4", leg, got.shares)
+		}
+	}
+
 	// What is known of a quarantined pool is wrong.
 	pools := market.Thaw(st.Pools)
 	pools.Mut(0).Quarantined = true

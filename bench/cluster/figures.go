@@ -233,7 +233,8 @@ func (f *figures) printRefreshes(beside, followed []pair) {
 
 	shares := sorted(followed, func(p pair) float64 { return p[1].cpu / p[0].cpu })
 	f.hold(load.Median(shares), followerShare,
-		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)", shares[0], shares[len(shares)-1])
+		"follower's CPU for a cut beside its writer's for the refresh (%.3f to %.3f)",
+		shares[0], shares[len(shares)-1])
 	besides := sorted(beside, func(p pair) float64 { return (p[0].took - p[0].append) / p[1].took })
 	member := sorted(beside, func(p pair) float64 { return p[0].took - p[0].append })
 	single := sorted(beside, func(p pair) float64 { return p[1].took })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,15 @@ func TestClusterSettings(t *testing.T) {
 		head+`monitoring = ["nats://x:1"]`)
 	f("cannot read cluster.credentials", head+`credentials = "`+filepath.Join(t.TempDir(), "none")+`"`)
 	f("cluster.snapshot-every is", head+`snapshot-every = "1s"`)
+	f("cannot read cluster.tls-ca", head+`tls-ca = "`+filepath.Join(t.TempDir(), "none")+`"`)
 	f("set both or none", head+`tls-cert = "x.pem"`)
+	f("set both or none", head+`tls-key = "x.pem"`)
+	f(":5: cannot use cluster.tls-cert x.pem with cluster.tls-key y.pem: open x.pem",
+		head+"# pair\ntls-cert = \"x.pem\"\ntls-key = \"y.pem\"")
+	pair := TLSConfig{Cert: filepath.Join(t.TempDir(), "cert"), Key: filepath.Join(t.TempDir(), "key")}
+	writePair(t, pair, "node.example")
+	f("", head+fmt.Sprintf("tls-cert = %q\ntls-key = %q\ntls-ca = %q", pair.Cert, pair.Key, pair.Cert))
+	f(`cluster.nats has "nats://"`, `cluster.nats = ["nats://10.0.0.1:4222", "nats://"]`)
 	f(`cluster.writes has "7"; allowed are "auto", "none", or ids of registered chains: 1, `,
 		head+`writes = [1, 7]`)
 	f(`cluster.writes has "auto"`, head+`writes = ["auto", 1]`)

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark/edge/admin"
 	"tidemark/edge/consistency"
 	"tidemark/storage"
-	"tidemark/storage/registry"
 )
 
 // Who has to restore a backup reads which one there is, and only one that is still there.
@@ -72,48 +70,33 @@ func TestDamageAdvice(t *testing.T) {
 	f(adviseAccounts("data", broken), broken, "restore a backup", "move data/"+accountsDir+" away", "--accept-lost-accounts")
 }
 
-// The tables that commands print have every column, and a dash for what there is not.
-func TestTables(t *testing.T) {
-	f := func(show func(*bytes.Buffer), want ...string) {
-		t.Helper()
-		var out bytes.Buffer
-		show(&out)
-		if got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("printed %q; want %q", got, want)
-		}
-	}
-
-	used := "2026-11-21T08:00:00.000Z"
-	keys := []registry.KeyView{
-		{ID: "key_1", Prefix: "tm_srv_ab", Kind: "server", Account: "acme", Status: "active", CreatedAt: "then", Label: "x"},
-		{ID: "key_2", Prefix: "tm_web_cd", Kind: "browser", Account: "acme", Status: "revoked", CreatedAt: "then",
-			LastUsedAt: &used, AllowedOrigins: []string{"https://a", "https://b"}},
-	}
-	f(func(out *bytes.Buffer) { showKeys(out, &keys) },
-		"ID\tPREFIX\tKIND\tACCOUNT\tSTATUS\tCREATED\tLAST USED\tORIGINS\tLABEL",
-		"key_1\ttm_srv_ab…\tserver\tacme\tactive\tthen\t-\t-\tx",
-		"key_2\ttm_web_cd…\tbrowser\tacme\trevoked\tthen\t"+used+"\thttps://a https://b\t")
-	account := registry.AccountView{Name: "acme", Plan: "free", Status: "active", ActiveKeys: 2, CreatedAt: "then"}
-	f(func(out *bytes.Buffer) { showAccount(out, &account) },
-		"NAME\tPLAN\tSTATUS\tACTIVE KEYS\tCREATED", "acme\tfree\tactive\t2\tthen")
-	blocks, seconds := uint64(5), int64(61)
-	chains := []admin.ChainView{
-		{ChainID: 1, Name: "Ethereum", Status: "ok", Generation: 6, LastIndexedBlock: 95, ChainHeadBlock: 100,
-			LagBlocks: &blocks, LagSeconds: &seconds},
-		{ChainID: 2, Name: "Two", Status: "down", Reason: "it is new"},
-	}
-	f(func(out *bytes.Buffer) { showChains(out, &chains) },
-		"CHAIN\tNAME\tSTATUS\tGENERATION\tINDEXED\tHEAD\tBEHIND\tREASON",
-		"1\tEthereum\tok\t6\t95\t100\t5 blocks, 1 minute 1 second\t-",
-		"2\tTwo\tdown\t0\t0\t0\tunknown\tit is new")
-
+// A report of answers that were compared has a line for every difference that is listed,
+// then what was compared.
+func TestReportIsPrinted(t *testing.T) {
 	report := &consistency.Report{
 		Rules: map[string]int64{"b": 7, "a": 12}, Broken: map[string]int64{"a": 3}, Skipped: []string{"nothing"},
 		Different: 3, Values: 19, Positions: 1, Pools: 2, Requests: 4,
+		Listed: []consistency.Difference{{Rule: "a", Route: "/v1/pools", Field: "tvlUsd", Got: "1", Want: "2"}},
 	}
-	f(func(out *bytes.Buffer) { printReport(out, report) },
-		"and 3 more differences", "        12 values,      3 different: a", "         7 values,      0 different: b",
-		"not checked: nothing", "1 positions, 2 pools, 4 requests, 19 values, 3 different")
+	f := func(want ...string) {
+		t.Helper()
+		var out bytes.Buffer
+		printReport(&out, report)
+		if got := out.String(); got != strings.Join(want, "\n")+"\n" {
+			t.Errorf("printed\n%s", got)
+		}
+	}
+
+	rules := []string{
+		"        12 values,      3 different: a", "         7 values,      0 different: b",
+		"not checked: nothing", "1 positions, 2 pools, 4 requests, 19 values, 3 different",
+	}
+	listed := "a: /v1/pools: tvlUsd is 1; want 2"
+	f(append([]string{listed, "and 2 more differences"}, rules...)...)
+	for range 2 {
+		report.Listed = append(report.Listed, report.Listed[0])
+	}
+	f(append([]string{listed, listed, listed}, rules...)...)
 }
 
 // A name is one part of a path, whatever is in it.

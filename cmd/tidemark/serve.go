@@ -63,7 +63,7 @@ func (c *ServeCmd) load() (*loaded, error) {
 // GOGC says so. Most of what is in use are records without pointers, which the
 // collector passes over: to run it often costs little, and memory is what a
 // large market needs most.
-const gcPercent = 40
+const gcPercent = 20
 
 // serve runs a node with a configuration.
 func (l *loaded) serve() (err error) {

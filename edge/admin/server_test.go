@@ -205,6 +205,7 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/accounts", `{"name":"`+name+`","plan":"growth"}`, 409, `"error"`)
 	f("POST", "/accounts", `{"nam":"x"}`, 400, `unknown field`)
 	f("POST", "/accounts", `{`, 400, `cannot read`)
+	f("POST", "/accounts", ``, 400, `name`)
 	f("GET", "/accounts", "", 200, `"name":"`+name+`"`)
 
 	f("POST", "/keys", `{"account":"`+name+`","label":"x"}`, 200, `"key":"tm_srv_`)
@@ -224,10 +225,13 @@ func askSocket(t *testing.T, dir string) {
 	f("POST", "/chains/1/online", "", 500, `the chain is loading`)
 	f("POST", "/chains/1/offline", "", 500, `panic: offline: here`)
 
+	f("POST", "/chains/7/verify", "", 404, `chain \"7\" is not enabled`)
 	f("POST", "/chains/1/verify?sample=5", "", 200, `"compared":9`)
 	f("POST", "/chains/42161/verify", "", 200, `"compared":9`)
 	f("POST", "/chains/1/verify?sample=-1", "", 400, `sample is \"-1\"; it must be a whole number, 0 or more`)
 	f("POST", "/accounts", `{"name":"`+strings.Repeat("x", maxBody)+`"}`, 400, `too large`)
+	f("POST", "/accounts/acme/plan", `{`, 400, `cannot read`)
+	f("POST", "/keys", `{`, 400, `cannot read`)
 	f("GET", "/ready", "", 200, `{"ready":false,"reason":"chain 1 is loading"}`)
 
 	f("POST", "/backup?dir=saved", "", 400, `absolute`)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -159,6 +160,40 @@ func TestClusterViews(t *testing.T) {
 	member.Snapshot = rankings.ChainSnapshot{Cut: 32, Bytes: 12345, MadeAt: 1_700_000_000_123}
 	f(`"role":"follower","writer":"a",` + down + `"cut":40,"lagCuts":3,"lagMilliseconds":1500,` +
 		`"snapshot":{"cut":32,"bytes":12345,"madeAt":"2023-11-14T22:13:20.123Z"}`)
+}
+
+// `cluster status --accounts` shows what nodes have of the limits, or why that is not known.
+// A node on its own says so.
+func TestSharing(t *testing.T) {
+	s := newServer(t, new(testControl))
+	f := func(want string) {
+		t.Helper()
+		if got := s.answer("GET", "/cluster/accounts"); got != want+"\n" {
+			t.Errorf("got %s; want %s", got, want)
+		}
+	}
+
+	f(`400 {"error":"this node is in no cluster; cluster.nats is empty"}`)
+	s.Sharing = func(context.Context) (*SharingView, error) {
+		return &SharingView{Nodes: []NodeView{{Name: "a"}}, Month: "2026-11", Accounts: []AccountShareView{}}, nil
+	}
+	f(`200 {"nodes":[{"name":"a","silentMilliseconds":null}],"month":"2026-11","accounts":[]}`)
+	s.Sharing = func(context.Context) (*SharingView, error) { return nil, errors.New("no answer") }
+	f(`500 {"error":"no answer"}`)
+}
+
+// A node is ready when nothing keeps it from serving.
+func TestReady(t *testing.T) {
+	s := newServer(t, new(testControl))
+	var why error
+	s.Ready = func() error { return why }
+	if got := s.answer("GET", "/ready"); got != "200 {\"ready\":true}\n" {
+		t.Errorf("a node that is ready answers %s", got)
+	}
+	why = errors.New("chain 1 is loading")
+	if got := s.answer("GET", "/ready"); got != "200 {\"ready\":false,\"reason\":\"chain 1 is loading\"}\n" {
+		t.Errorf("a node that is not ready answers %s", got)
+	}
 }
 
 // A server that could not listen names the socket, and can be stopped all the same.

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"slices"
 
 	"tidemark/edge/query"
@@ -20,13 +19,16 @@ func (p *Pages) answerBatch(q *Question) (Reply, *render.Error) {
 
 	text := q.appendBatch(q.text[:0])
 	key := sc.appendKey(text[len(text):], text)
-	page, ok := p.cache.get(key)
-	if !ok {
-		page = p.renderBatch(q, &sc)
-		page.key = string(key)
-		p.cache.put(page)
+	reply := Reply{AsOf: oldestConfirmed(sc.views)}
+	if page, ok := p.cache.get(key); ok {
+		reply.Page = page
+		return reply, nil
 	}
-	return Reply{Page: page, AsOf: oldestConfirmed(sc.views)}, nil
+
+	room := takeBuffer()
+	reply.Page = p.renderBatch(q, &sc, room)
+	p.keepOrLend(&reply, key, room)
+	return reply, nil
 }
 
 // batchScope returns the views of the chains that a batch names. All of them must
@@ -62,11 +64,8 @@ func (q *Question) appendBatch(dst []byte) []byte {
 }
 
 // renderBatch renders the rows in the order asked, then the ids that there are
-// not.
-func (p *Pages) renderBatch(q *Question, sc *scope) *Page {
-	room := takeBuffer()
-	defer room.Release()
-
+// not, with the body in room.
+func (p *Pages) renderBatch(q *Question, sc *scope, room *Buffer) *Page {
 	dst, pools := append(room.body[:0], `{"positions":[`...), q.asksForPools()
 	if pools {
 		dst = append(room.body[:0], `{"pools":[`...)
@@ -88,7 +87,7 @@ func (p *Pages) renderBatch(q *Question, sc *scope) *Page {
 	dst = render.AppendMissingIDs(append(dst, ']'), missing)
 	dst = append(dst, '}')
 	room.body = dst
-	return &Page{Body: bytes.Clone(dst), Generations: formatGenerations(sc.views...)}
+	return &Page{Body: dst, Generations: formatGenerations(sc.views...)}
 }
 
 // find returns the place of one id of a batch.

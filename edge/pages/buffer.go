@@ -1,12 +1,13 @@
 package pages
 
 import (
+	"bytes"
 	"sync"
 
 	"tidemark/rankings/value"
 )
 
-// Buffer is what a list is rendered into. A page that is kept has a copy of its body.
+// Buffer is what lists and details are rendered into. A page that is kept has a copy of its body.
 // One that nobody keeps is sent from the buffer, which saves the copy and the memory
 // for it, and the kernel reads what is still in the processor's cache.
 type Buffer struct {
@@ -26,4 +27,17 @@ func (b *Buffer) Release() {
 	if b != nil && cap(b.body) <= maxBuffer {
 		buffers.Put(b)
 	}
+}
+
+// keepOrLend keeps the page of a reply, whose body is in room, for later requests. A page
+// that the cache would not keep is sent from the buffer.
+func (p *Pages) keepOrLend(reply *Reply, key []byte, room *Buffer) {
+	if !p.cache.keeps(reply.Page) {
+		reply.Buffer = room
+		return
+	}
+	reply.Body = bytes.Clone(reply.Body)
+	room.Release()
+	reply.key = string(key)
+	p.cache.put(reply.Page)
 }

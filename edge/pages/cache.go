@@ -68,11 +68,7 @@ func (c *pageCache) put(p *Page) {
 // body's length.
 func (p *Page) cost() int64 { return int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead) }
 
-func (c *pageCache) close() {
-	if c.pages != nil {
-		c.pages.Close()
-	}
-}
+func (c *pageCache) close() { c.pages.Close() } // does nothing when the cache is off
 
 // lastCopies keeps deep pages as they were last served, by question and chains.
 // They outlive their generations.

@@ -2,7 +2,9 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -119,10 +121,19 @@ func TestSmallPages(t *testing.T) {
 // crowded returns pages over a published generation, 7, of chain 1 that is in no store.
 func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
 	t.Helper()
+	p := opened(t, change, st)
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p
+}
+
+// opened is crowded for who closes the pages.
+func opened(t *testing.T, change func(*Config), st *market.State) *Pages {
+	t.Helper()
 	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = store.Close() })
 	board := new(rankings.Board)
 	board.SetStatus(1, rankings.ChainStatus{Enabled: true})
 	view, _ := rankings.Build(nil, st, 7)
@@ -142,7 +153,6 @@ func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(p.Close(t.Context()), store.Close()) })
 	return p
 }
 
@@ -252,6 +262,63 @@ func TestLeafCollision(t *testing.T) {
 	f(5, 1)
 }
 
+// TestKeptLeaves checks that a leaf is read from the store once.
+func TestKeptLeaves(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	c, err := newLeafCache(store, metrics.NewSet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+
+	st := crowd(30, 1)
+	_, publication := rankings.Build(nil, st, 1)
+	if err := store.Commit(&storage.Cut{State: st, Publication: publication}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint64(3) {
+		ids, err := c.Leaf(1, publication.Leaves[0].Number)
+		c.leaves.Wait()
+		if hits, misses := c.hits.Get(), c.misses.Get(); err != nil || len(ids) == 0 || hits != n || misses != 1 {
+			t.Errorf("read %d: %d rows, %v; %d hits and %d misses are counted", n+1, len(ids), err, hits, misses)
+		}
+	}
+}
+
+// TestUsedAgain checks that encoders and buffers which were given back are used again.
+func TestUsedAgain(t *testing.T) {
+	f := func(what string, fresh, again func()) {
+		t.Helper()
+		made, kept := testing.AllocsPerRun(50, fresh), testing.AllocsPerRun(200, again)
+		if kept > made/2 { // the race detector drops some
+			t.Errorf("%s takes %g allocations, and a new one %g", what, kept, made)
+		}
+	}
+
+	for _, c := range []Coding{Gzip, Zstd} {
+		f(c.String(), func() {
+			e := encoders[c].New().(Encoder)
+			e.Reset(io.Discard)
+		}, func() { CloseEncoder(c, OpenEncoder(c, io.Discard)) })
+	}
+	fill := func(b *Buffer) { b.body = append(b.body[:0], "some rows"...) }
+	f("a buffer", func() {
+		b := buffers.New().(*Buffer)
+		fill(b)
+		kept = b
+	}, func() {
+		b := takeBuffer()
+		fill(b)
+		b.Release()
+	})
+}
+
+var kept *Buffer
+
 // TestPackedOnce checks that a page is compressed once for each coding.
 func TestPackedOnce(t *testing.T) {
 	page := &Page{Body: bytes.Repeat([]byte(`{"rank":1},`), 200)}
@@ -298,8 +365,17 @@ func TestScopeKeys(t *testing.T) {
 		{"pools?", []*rankings.View{view(1, 7), view(10, 7)}, "c"},
 		{"pools?", []*rankings.View{view(1, 7), view(10, 8)}, "c"},
 		{"positions?", []*rankings.View{view(1, 7)}, "d"},
+		{"pools?page=1", []*rankings.View{view(11, 7)}, "e"},
+		{"pools?page=11", []*rankings.View{view(1, 7)}, "f"},
 	}
 	for i, a := range list {
+		sc := &scope{views: a.views}
+		for _, add := range []func(dst, question []byte) []byte{sc.appendKey, sc.appendChainKey} {
+			if got := add([]byte("before "), []byte(a.question)); string(got) != "before "+string(add(nil, []byte(a.question))) {
+				t.Errorf("scope %d: the key is appended as %q", i, got)
+			}
+		}
+
 		for k, b := range list {
 			x, y := &scope{views: a.views}, &scope{views: b.views}
 			same := string(x.appendKey(nil, []byte(a.question))) == string(y.appendKey(nil, []byte(b.question)))

@@ -10,26 +10,30 @@ import (
 	"tidemark/storage"
 )
 
-// poolCharts renders the charts of a pool.
-func (s *Pages) poolCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// appendPoolCharts appends the charts of a pool.
+func (s *Pages) appendPoolCharts(
+	dst []byte, q *Question, v *rankings.View, i uint32,
+) ([]byte, *render.Error) {
 	turn, busy := s.beginCharts(q, v.State, i)
 	if busy != nil {
 		return nil, busy
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, i, q.Chart)
+	t, err := s.timeline(v, i, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
 
 	points := t.Points()
-	body := appendCharts(q, v.State, i, &points, nil)
-	return &Page{Body: append(render.AppendPoolSeries(body, &points), '}')}, nil
+	dst = appendCharts(dst, q, v.State, i, &points, nil)
+	return append(render.AppendPoolSeries(dst, &points), '}'), nil
 }
 
-// positionCharts renders the charts of a position.
-func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// appendPositionCharts appends the charts of a position.
+func (s *Pages) appendPositionCharts(
+	dst []byte, q *Question, v *rankings.View, i uint32,
+) ([]byte, *render.Error) {
 	p := v.State.Positions.At(i)
 	turn, busy := s.beginCharts(q, v.State, p.Pool)
 	if busy != nil {
@@ -37,18 +41,18 @@ func (s *Pages) positionCharts(q *Question, v *rankings.View, i uint32) (*Page, 
 	}
 	defer turn.end()
 
-	t, err := s.timeline(v.State, p.Pool, q.Chart)
+	t, err := s.timeline(v, p.Pool, q.Chart)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
-	series, err := s.positionSeries(v.State, i, q.Interval.Step(), t)
+	series, err := s.positionSeries(v, i, q.Interval.Step(), t)
 	if err != nil {
 		return nil, errUnreadable(err)
 	}
 
 	points := t.Points()
-	body := appendCharts(q, v.State, p.Pool, &points, p)
-	return &Page{Body: append(render.AppendPositionSeries(body, &series), '}')}, nil
+	dst = appendCharts(dst, q, v.State, p.Pool, &points, p)
+	return append(render.AppendPositionSeries(dst, &series), '}'), nil
 }
 
 // beginCharts waits for the turn of charts of many points. Others do not wait.
@@ -61,30 +65,29 @@ func (s *Pages) beginCharts(q *Question, st *market.State, pool uint32) (work, *
 	return s.admission.begin(task{q.Account, chartTask, int(points)})
 }
 
-// appendCharts begins the body of a chart with the parts that pools and positions
-// have in common. of is the position whose range is marked, or nil.
+// appendCharts begins a chart with the parts that pools and positions have in common. of
+// is the position whose range is marked, or nil.
 func appendCharts(
-	q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
+	dst []byte, q *Question, st *market.State, pool uint32, points *chart.Points, of *market.Position,
 ) []byte {
 	p := st.Pools.At(pool)
-	body := make([]byte, 0, chartBytes+chartPointBytes*len(points.Points))
-	body = append(body, `{"range":"`...)
-	body = append(append(body, q.Range.String()...), '"')
+	dst = append(dst, `{"range":"`...)
+	dst = append(append(dst, q.Range.String()...), '"')
 	if q.Interval != query.Interval1d {
-		body = append(body, `,"interval":"`...)
-		body = append(append(body, q.Interval.String()...), '"')
+		dst = append(dst, `,"interval":"`...)
+		dst = append(append(dst, q.Interval.String()...), '"')
 	}
 
-	body = render.AppendPoolPrice(body, points)
-	body = render.AppendPoolOverview(body, points)
-	body = render.AppendDistribution(body, p, render.Decimals(st, p), chart.Bins(st, pool), of)
-	return render.AppendPoolOverviewCurrent(body, st, pool)
+	dst = render.AppendPoolPrice(dst, points)
+	dst = render.AppendPoolOverview(dst, points)
+	dst = render.AppendDistribution(dst, p, render.Decimals(st, p), chart.Bins(st, pool), of)
+	return render.AppendPoolOverviewCurrent(dst, st, pool)
 }
 
 // timeline reads the stored ends of a pool's days or hours over the range of a chart.
-func (s *Pages) timeline(st *market.State, pool uint32, c query.Chart) (*chart.Timeline, error) {
-	step := c.Interval.Step()
-	from, now := step.First(st, pool, c.Range.Days()), step.Of(st.Now())
+func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.Timeline, error) {
+	st, step := v.State, c.Interval.Step()
+	from := step.First(st, pool, c.Range.Days())
 	var kept chart.Records
 
 	// The last day before the range carries its price into a gap at the start.
@@ -99,7 +102,7 @@ func (s *Pages) timeline(st *market.State, pool uint32, c query.Chart) (*chart.T
 
 	p := st.Pools.At(pool)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		if kept.Quotes[leg], err = s.quotes(st, token, step, from, now); err != nil {
+		if kept.Quotes[leg], err = s.quotes(v, token, step, from); err != nil {
 			return nil, err
 		}
 	}
@@ -149,8 +152,9 @@ func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records)
 // positionSeries computes the series of position i. There are none when its history
 // is longer than limits.transactions-max.
 func (s *Pages) positionSeries(
-	st *market.State, i uint32, step chart.Step, t *chart.Timeline,
+	v *rankings.View, i uint32, step chart.Step, t *chart.Timeline,
 ) (chart.PositionPoints, error) {
+	st := v.State
 	p := st.Positions.At(i)
 	if int64(p.Entries) > int64(s.limits.Load().TransactionsMax) {
 		return chart.PositionPoints{}, nil
@@ -173,7 +177,7 @@ func (s *Pages) positionSeries(
 	if kept.Upper, err = s.outside(st, p.Pool, p.TickUpper, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Native, err = s.quotes(st, st.Native, step, t.From(), step.Of(st.Now())); err != nil {
+	if kept.Native, err = s.quotes(v, st.Native, step, t.From()); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	return t.Position(i, &kept), nil
@@ -207,36 +211,6 @@ func (s *Pages) outside(
 		written = append(written, chart.OutsideOfHour(&hours[i]))
 	}
 	return written, err
-}
-
-// quotes reads a token's price at the end of each interval. The last one is running
-// and has none yet.
-func (s *Pages) quotes(
-	st *market.State, token uint32, step chart.Step, from, now uint32,
-) ([]value.Quote, error) {
-	quotes := make([]value.Quote, now-from+1)
-	if token == market.NoIndex {
-		for n := range quotes {
-			quotes[n] = value.Quote{Usd: market.Unknown, OnlyPool: market.NoIndex}
-		}
-		return quotes, nil
-	}
-
-	read := s.cfg.Store.DayPrices
-	if step == chart.Hourly {
-		read = s.cfg.Store.PricesByHour
-	}
-	records, err := read(st.Chain, token, from, now)
-	if err != nil {
-		return nil, err
-	}
-	for n := range records {
-		r := &records[n]
-		quotes[n] = value.QuoteOf(&market.Price{
-			Usd: r.Usd, ExitUsd: r.ExitUsd, OnlyPool: r.OnlyPool, Corroborated: r.Corroborated,
-		})
-	}
-	return quotes, nil
 }
 
 // readSeries appends all entries of a series to a slice and closes the series.

@@ -29,16 +29,22 @@ func (p *Pages) answerDetail(q *Question) (Reply, *render.Error) {
 		return Reply{Page: page, AsOf: v.Confirmed()}, nil
 	}
 
-	page, err := p.renderDetail(q, v, i)
+	room := takeBuffer()
+	body, degraded, err := p.renderDetail(room.body[:0], q, v, i)
 	if err != nil {
+		room.Release()
 		return Reply{}, err
 	}
-	page.Generations = formatGenerations(v)
-	if !page.free {
-		page.key = string(key)
-		p.cache.put(page)
+	room.body = body
+
+	page := &Page{Body: body, Generations: formatGenerations(v), free: degraded}
+	reply := Reply{Page: page, AsOf: v.Confirmed(), Free: degraded}
+	if degraded {
+		reply.Buffer = room
+	} else {
+		p.keepOrLend(&reply, key, room)
 	}
-	return Reply{Page: page, AsOf: v.Confirmed(), Free: page.free}, nil
+	return reply, nil
 }
 
 // aboutPool reports whether a detail is about a pool; otherwise it is about a
@@ -91,46 +97,51 @@ func (q *Question) appendDetail(dst []byte) []byte {
 	return dst
 }
 
-// renderDetail renders the answer about position or pool i.
-func (p *Pages) renderDetail(q *Question, v *rankings.View, i uint32) (*Page, *render.Error) {
+// renderDetail appends the answer about position or pool i. One that is degraded lacks
+// what took too long to read.
+func (p *Pages) renderDetail(
+	dst []byte, q *Question, v *rankings.View, i uint32,
+) (body []byte, degraded bool, err *render.Error) {
 	switch q.Route {
 	case accounts.RoutePosition:
-		return p.renderPosition(v, i)
+		return p.appendPosition(dst, v, i)
 	case accounts.RoutePool:
-		return &Page{Body: render.AppendPoolDetail(nil, p.parts.poolRow(v, i))}, nil
+		body = render.AppendPoolDetail(dst, p.parts.poolRow(v, i))
 	case accounts.RoutePoolTicks:
-		return renderTicks(q, v.State, i), nil
+		body = appendTicks(dst, q, v.State, i)
 	case accounts.RouteExplain:
-		return p.renderExplanation(v, i), nil
+		body = p.appendExplanation(dst, v, i)
 	case accounts.RoutePositionCharts:
-		return p.positionCharts(q, v, i)
+		body, err = p.appendPositionCharts(dst, q, v, i)
 	case accounts.RoutePoolCharts:
-		return p.poolCharts(q, v, i)
+		body, err = p.appendPoolCharts(dst, q, v, i)
 	case accounts.RoutePoolEstimate:
-		return p.poolEstimate(q, v, i)
+		body, err = p.appendEstimate(dst, q, v, i)
+	default:
+		panic("BUG: a route without a page")
 	}
-
-	panic("BUG: a route without a page")
+	return body, false, err
 }
 
-// renderExplanation renders how position i comes to its numbers.
-func (p *Pages) renderExplanation(v *rankings.View, i uint32) *Page {
+// appendExplanation appends how position i comes to its numbers.
+func (p *Pages) appendExplanation(dst []byte, v *rankings.View, i uint32) []byte {
 	params, answers := p.pricesOf(v)
-	e := value.Explain(v.State, params, answers, i)
-	return &Page{Body: render.AppendExplanation(nil, v.State, i, e)}
+	return render.AppendExplanation(dst, v.State, i, value.Explain(v.State, params, answers, i))
 }
 
-// renderPosition renders a position with its history.
-func (p *Pages) renderPosition(v *rankings.View, i uint32) (*Page, *render.Error) {
+// appendPosition appends a position with its history.
+func (p *Pages) appendPosition(
+	dst []byte, v *rankings.View, i uint32,
+) (body []byte, degraded bool, err *render.Error) {
 	h, err := p.findHistory(v, i)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	defer h.room.Release()
 
 	var m value.Metrics
 	value.Position(v.State, i, &m)
-	body := make([]byte, 0, rowBytes+len(h.entries))
-	body = render.AppendPosition(body, v.State, i, &m, nil, 0)
-	body = render.AppendHistory(body[:len(body)-1], h.entries, h.flags)
-	return &Page{Body: append(body, '}'), free: h.flags.Degraded}, nil
+	dst = render.AppendPosition(dst, v.State, i, &m, nil, 0)
+	dst = render.AppendHistory(dst[:len(dst)-1], h.entries, h.flags)
+	return append(dst, '}'), h.flags.Degraded, nil
 }

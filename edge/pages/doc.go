@@ -13,6 +13,7 @@
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
+//	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
 //
 // The only data shared with writers is the board's snapshot of all chains, read

@@ -12,8 +12,10 @@ import (
 	"tidemark/rankings/value"
 )
 
-// poolEstimate renders what a position of a range and value would have earned in a pool.
-func (s *Pages) poolEstimate(q *Question, v *rankings.View, pool uint32) (*Page, *render.Error) {
+// appendEstimate appends what a position of a range and value would have earned in a pool.
+func (s *Pages) appendEstimate(
+	dst []byte, q *Question, v *rankings.View, pool uint32,
+) ([]byte, *render.Error) {
 	st, asked := v.State, &q.Estimate
 	if err := asked.CheckSpacing(st.Pools.At(pool).TickSpacing); err != nil {
 		return nil, render.BadRequest(err)
@@ -50,7 +52,7 @@ func (s *Pages) poolEstimate(q *Question, v *rankings.View, pool uint32) (*Page,
 	if !ok {
 		return nil, render.BadRequest(errTooLiquid(asked))
 	}
-	return &Page{Body: append(render.AppendEstimate(nil, &e), '}')}, nil
+	return append(render.AppendEstimate(dst, &e), '}'), nil
 }
 
 // errTooLiquid is the error for a value that no position can have.
@@ -139,7 +141,7 @@ func (s *Pages) keptTicks(
 func (s *Pages) quotesAt(st *market.State, pool uint32, at int64) (worth [2]value.Quote, err error) {
 	p, hour := st.Pools.At(pool), market.HourOf(at)
 	for leg, token := range [2]uint32{p.Currency0, p.Currency1} {
-		quotes, err := s.quotes(st, token, chart.Hourly, hour, hour)
+		quotes, err := s.readQuotes(st, token, chart.Hourly, hour, hour)
 		if err != nil {
 			return worth, err
 		}

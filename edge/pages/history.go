@@ -18,6 +18,7 @@ import (
 type history struct {
 	entries []byte // JSON objects separated by commas, newest first
 	flags   render.History
+	room    *Buffer // holds the entries and is to be given back; nil: they may be kept
 }
 
 // histories holds the loads that took longer than their request waited. Their
@@ -40,8 +41,8 @@ type load struct {
 	decimals  [2]uint8
 	remaining int
 	truncated bool
-	entries   []byte
-	entryEnds []int // of each entry
+	room      *Buffer // for the entries
+	entryEnds []int   // of each entry
 }
 
 // findHistory returns the transactions of position i as the view knows them.
@@ -66,7 +67,9 @@ func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error)
 		for time.Now().Before(deadline) {
 			if l.readEntries(historyStep) {
 				l.finishLoad()
-				return l.result()
+				h, err := l.result()
+				h.room = l.room
+				return h, err
 			}
 			pacer.Pause()
 		}
@@ -106,9 +109,9 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 		done: make(chan struct{}), remaining: p.limits.Load().TransactionsMax,
 		decimals:  render.Decimals(st, st.Pools.At(position.Pool)),
 		truncated: uint64(position.Entries) > uint64(p.limits.Load().TransactionsMax),
+		room:      takeBuffer(),
 	}
-	few := min(int(position.Entries), p.limits.Load().TransactionsPartial)
-	l.entries = make([]byte, 0, entryBytes*few)
+	l.room.body = l.room.body[:0]
 
 	direction := storage.NewestFirst
 	if l.truncated {
@@ -120,6 +123,9 @@ func (p *Pages) newLoad(v *rankings.View, i uint32) *load {
 
 // readEntries reads at most n more entries and reports whether that was all.
 func (l *load) readEntries(n int) (done bool) {
+	entries := l.room.body
+	defer func() { l.room.body = entries }()
+
 	for ; n > 0; n-- {
 		if l.remaining == 0 || !l.it.Next() {
 			l.err = l.it.Err()
@@ -128,10 +134,10 @@ func (l *load) readEntries(n int) (done bool) {
 		l.remaining--
 
 		if len(l.entryEnds) > 0 {
-			l.entries = append(l.entries, ',')
+			entries = append(entries, ',')
 		}
-		l.entries = render.AppendTransaction(l.entries, l.it.Entry(), l.decimals)
-		l.entryEnds = append(l.entryEnds, len(l.entries))
+		entries = render.AppendTransaction(entries, l.it.Entry(), l.decimals)
+		l.entryEnds = append(l.entryEnds, len(entries))
 	}
 	return false
 }
@@ -140,7 +146,7 @@ func (l *load) readEntries(n int) (done bool) {
 func (l *load) finishLoad() {
 	l.it.Close()
 	if l.truncated {
-		l.entries = reverseEntries(l.entries, l.entryEnds)
+		l.room.body = reverseEntries(l.room.body, l.entryEnds)
 	}
 	l.entryEnds, l.endedAt = nil, time.Now()
 	close(l.done)
@@ -167,7 +173,7 @@ func (l *load) result() (history, *render.Error) {
 	if l.err != nil {
 		return history{}, errUnreadable(l.err)
 	}
-	return history{l.entries, render.History{Truncated: l.truncated}}, nil
+	return history{entries: l.room.body, flags: render.History{Truncated: l.truncated}}, nil
 }
 
 // degradedHistory returns the newest entries only, for a history that did not
@@ -185,7 +191,8 @@ func (p *Pages) degradedHistory(v *rankings.View, i uint32) (history, *render.Er
 	if l.err != nil {
 		return history{}, errUnreadable(l.err)
 	}
-	return history{l.entries, render.History{Degraded: true, Partial: len(l.entries) > 0}}, nil
+	entries := l.room.body
+	return history{entries, render.History{Degraded: true, Partial: len(entries) > 0}, l.room}, nil
 }
 
 func (h *histories) get(key string) (*load, bool) {

@@ -171,11 +171,13 @@ func (j *jobs) startCount(key string, views []*rankings.View, search *rankings.S
 	return c
 }
 
-// forgetCounts drops the counts of generations that are not published or pinned.
-func (j *jobs) forgetCounts() {
+// forgetCounts drops the counts of generations that are not published or pinned, and
+// returns how many are left.
+func (j *jobs) forgetCounts() (left int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.dropOutdated()
+	return j.counts.len()
 }
 
 func (j *jobs) dropOutdated() {

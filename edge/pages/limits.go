@@ -79,6 +79,9 @@ const (
 	maxAccountExports = 16
 	// exportRetry is the Retry-After of an export that has to wait for another one.
 	exportRetry = 10 * time.Second
+	// sweepEvery is how long what is kept of a replaced generation may keep it in memory
+	// when nobody asks: a generation of a million positions has some 50 MB of its own.
+	sweepEvery = 5 * time.Second
 	// minSweep keeps the sweep of idle pins from spinning while a long answer
 	// keeps one past its time.
 	minSweep = time.Second
@@ -88,23 +91,17 @@ const (
 	maxCopies = 256
 	// maxHistories bounds the histories that are loading or kept.
 	maxHistories = 64
+	// maxPastQuotes bounds the tokens of which past quotes are kept, by the day and by
+	// the hour. A year of days or 30 days of hours are 9 to 17 KB.
+	maxPastQuotes = 512
 	// historyStep is how many entries of a history are read before its load
 	// checks the time.
 	historyStep = 64
 
-	// rowBytes is more than the row of a position needs.
-	rowBytes = 4096
-	// entryBytes is the usual length of an entry of a history.
-	entryBytes = 768
 	// asOfBytes is room for asOf and the flags of a partial answer.
 	asOfBytes = 128
 	// tokenBytes is the usual length of a token of a list.
 	tokenBytes = 320
-	// tickBytes is the usual length of a tick of a pool.
-	tickBytes = 128
-	// chartBytes and chartPointBytes are the usual lengths of a chart without its
-	// points, and of one point.
-	chartBytes, chartPointBytes = 32 << 10, 1 << 10
 
 	// maxLeafRetries bounds how often a page is restarted on the newest view
 	// because a leaf was deleted while it was read. Each restart takes two

@@ -288,19 +288,16 @@ func (p *Pages) renderAndKeep(l *listing, sc *scope, f *found) Reply {
 	room := takeBuffer()
 	page := p.renderList(l, sc, f, room)
 	reply := Reply{Page: page, AsOf: oldestConfirmed(f.views), Free: page.free}
-	if !f.fromSelection && (f.countPending || !p.cache.keeps(page)) {
-		reply.Buffer = room
-		return reply
-	}
-
-	page.Body = bytes.Clone(page.Body)
-	room.Release()
-	if f.fromSelection {
+	switch {
+	case f.fromSelection:
+		page.Body = bytes.Clone(page.Body)
+		room.Release()
 		p.copies.put(string(sc.appendChainKey(nil, l.text)), reply)
-		return reply
+	case f.countPending:
+		reply.Buffer = room
+	default:
+		p.keepOrLend(&reply, sc.appendKey(nil, l.text), room)
 	}
-	page.key = string(sc.appendKey(nil, l.text))
-	p.cache.put(page)
 	return reply
 }
 

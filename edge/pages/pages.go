@@ -64,8 +64,10 @@ type Pages struct {
 	jobs      *jobs
 	pins      *pins
 	histories *histories
+	past      *pastQuotes
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
+	sweeper   sweeper
 }
 
 // New returns pages over a configuration, which must not change afterwards.
@@ -84,6 +86,7 @@ func New(cfg *Config) (*Pages, error) {
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
+		past: newPastQuotes(),
 	}
 	p.SetLimits(cfg.Limits)
 	p.SetPlans(cfg.Plans)
@@ -103,7 +106,8 @@ func New(cfg *Config) (*Pages, error) {
 	}
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
 	p.jobs = newJobs(cfg, &p.limits, p.leaves)
-	p.pins = newPins(cfg, &p.limits, p.jobs.forgetCounts)
+	p.sweeper.drop = p.dropOutdated
+	p.pins = newPins(cfg, &p.limits, func() { p.jobs.forgetCounts() })
 	p.exports.byAccount = map[uint64]*accountExports{}
 	p.exporting = make(slots, max(1, runtime.GOMAXPROCS(0)-1))
 	return p, nil
@@ -182,6 +186,12 @@ func (q *Question) Units() int64 {
 
 // Answer answers a question, from the page cache when it can.
 func (p *Pages) Answer(q *Question) (Reply, *render.Error) {
+	reply, err := p.answer(q)
+	p.sweeper.arm()
+	return reply, err
+}
+
+func (p *Pages) answer(q *Question) (Reply, *render.Error) {
 	switch q.Route {
 	case accounts.RoutePositions, accounts.RoutePools:
 		return p.answerList(q)

@@ -52,6 +52,22 @@ func (c chainParts) partsOf(v *rankings.View) *parts {
 	return next
 }
 
+// dropOutdated drops the parts of views that are no longer published, and reports
+// whether any are left.
+func (c chainParts) dropOutdated(board *rankings.Board) (left bool) {
+	for _, slot := range c {
+		p := slot.Load()
+		switch {
+		case p == nil:
+		case isOutdated(board, []*rankings.View{p.view}):
+			slot.CompareAndSwap(p, nil)
+		default:
+			left = true
+		}
+	}
+	return left
+}
+
 // share returns the fragment that the open positions of a pool share, or nil when
 // there is none to use. m are the metrics of one of these positions.
 func (p *parts) share(pool uint32, m *value.Metrics) *render.Share {

@@ -9,6 +9,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/edge/query"
+	"tidemark/edge/render"
 	"tidemark/rankings"
 )
 
@@ -157,4 +158,21 @@ func TestPinsEnd(t *testing.T) {
 			t.Error("a cut is left")
 		}
 	})
+}
+
+// TestOutdatedPin checks that views which were replaced before they were pinned are not
+// kept, and that a walk of them is to be begun again.
+func TestOutdatedPin(t *testing.T) {
+	p := newPinning(t, 2)
+	defer p.close()
+	old, _ := rankings.Build(nil, crowd(3, 1), 1)
+	next, _ := rankings.Build(old, crowd(4, 1), 2)
+	p.board.Publish(next)
+
+	for name, pin := range map[string]func(uint64, []*rankings.View) (*cut, *render.Error){"join": p.join, "keep": p.keep} {
+		c, err := pin(1, []*rankings.View{old})
+		if c != nil || err != errReplaced || old.Pinned() || len(p.cuts) != 0 || len(p.byAccount) != 0 {
+			t.Errorf("%s: got %v, %v; pinned %t, with %d cuts", name, c, err, old.Pinned(), len(p.cuts))
+		}
+	}
 }

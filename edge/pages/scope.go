@@ -82,9 +82,9 @@ func (p *Pages) availableView(s *rankings.Snapshot, id market.ChainID, now int64
 }
 
 // appendKey appends the cache key of a question: its canonical text and the
-// generations that answer it. These imply which chains are missing.
+// generations that answer it, 16 bytes each. These imply which chains are missing.
 func (sc *scope) appendKey(dst, question []byte) []byte {
-	dst = append(append(dst, question...), ' ')
+	dst = append(dst, question...)
 	for _, v := range sc.views {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.State.Chain))
 		dst = binary.LittleEndian.AppendUint64(dst, v.Generation)

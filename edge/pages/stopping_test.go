@@ -24,7 +24,9 @@ func crowd(n int, first uint64) *market.State {
 		prices.Append(market.Price{Usd: 1, OnlyPool: market.NoIndex, Source: market.SourcePool})
 	}
 	owners.Append(market.Address{1})
-	pools.Append(market.Pool{Currency1: 1, LastHour: market.NoIndex, SqrtPriceX96: clmath.SqrtPriceAtTick(0)})
+	pools.Append(market.Pool{
+		Currency1: 1, TickSpacing: 60, LastHour: market.NoIndex, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+	})
 	stats.Append(market.PoolStats{})
 	var list market.TickList
 	for slot, tick := range []int32{-60, 60} {

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"errors"
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -112,4 +114,17 @@ func TestLag(t *testing.T) {
 	f(at(101, 1024), at(100, 1012), `,"lagBlocks":0,"lagSeconds":0`)
 	f(market.Head{}, at(100, 1012), `,"lagBlocks":null,"lagSeconds":null`)
 	f(at(100, 1012), market.Head{}, `,"lagBlocks":null,"lagSeconds":null`)
+}
+
+// TestErrorText checks what the log says of a failure: its status, its message and, if it
+// has one, its cause.
+func TestErrorText(t *testing.T) {
+	e := Unavailable("data could not be read", time.Second)
+	if got := e.Error(); got != "503 data could not be read" {
+		t.Errorf("without a cause: %q", got)
+	}
+	e.Cause = io.ErrUnexpectedEOF
+	if got := e.Error(); got != "503 data could not be read: unexpected EOF" || !errors.Is(e, io.ErrUnexpectedEOF) {
+		t.Errorf("with a cause: %q", got)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tidemark/rankings"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // names are the events that a stream got since the last time; a comment is none.
@@ -108,6 +109,30 @@ func TestCommentsOfOldNews(t *testing.T) {
 	}
 }
 
+// TestCommentsAfterReset checks that a comment says nothing of the generations that a
+// stream was told to start again from.
+func TestCommentsAfterReset(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	a := s.open("a", "owner="+script.Person("alice").String(), "")
+	s.at = s.scenes[42161]
+	s.board.SetStatus(42161, rankings.ChainStatus{Enabled: true, Offline: true})
+	s.happen("collect 1")
+	s.publish()
+
+	a.text = nil
+	s.board.SetStatus(42161, rankings.ChainStatus{Enabled: true})
+	s.look()
+	if got := a.names(t); !strings.HasPrefix(got, "reset ") {
+		t.Fatalf("a chain that is back is told as %q", got)
+	}
+	a.text = nil
+	s.wait(20)
+	if got := string(a.text); !strings.HasPrefix(got, string(comment)) || strings.Contains(got, "generation") {
+		t.Errorf("after the reset the stream gets %q; want comments alone", got)
+	}
+}
+
 // TestHubRestsAndBegins checks that a stream which begins after nothing was watched for
 // hours gets no comments of the time before.
 func TestHubRestsAndBegins(t *testing.T) {
@@ -128,6 +153,34 @@ func TestHubRestsAndBegins(t *testing.T) {
 	s.wait(5)
 	if len(b.text) > 0 {
 		t.Errorf("within five seconds the stream gets %q; want nothing", b.text)
+	}
+}
+
+// TestResumeBehindReorg checks that a client which comes back hears nothing of a position
+// and a pool that were taken back before anybody watched them, but that they were.
+func TestResumeBehindReorg(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	s.at = s.scenes[1]
+	a := s.open("a", "owner="+script.Person("alice").String(), "")
+	last := a.lastID(t)
+	s.happen("mint 13 bob P @2 @8 1e15")
+	s.publish()
+	s.happen("pool Q TIDE USD 500 10 @4")
+	s.publish()
+	pools := s.at.view.State.Pools
+	pool := pools.At(pools.Len() - 1).ID.String()
+
+	s.revert()
+	s.revert()
+	s.happen("block")
+	s.publish()
+	for _, query := range []string{"owner=" + script.Person("bob").String(), "positions=1-13", "pools=1-" + pool} {
+		b := s.open("b", query, last)
+		if got := b.names(t); !strings.HasPrefix(got, "reorg 1:4,") || !strings.HasSuffix(got, ", generation 1:4,42161:1/0") {
+			t.Errorf("%s: got %q; want a reorg alone", query, got)
+		}
+		s.close("b")
 	}
 }
 

@@ -187,6 +187,7 @@ func TestServedChains(t *testing.T) {
 	s := newStage(t)
 	s.begin()
 	a, b := s.open("a", "owner="+script.Person("alice").String(), ""), s.open("b", "positions=1-1", "")
+	p := s.open("p", "pools=1-"+s.scenes[1].view.State.Pools.At(0).ID.String(), "")
 	f := func(what string, status rankings.ChainStatus, wantA, wantB string) {
 		t.Helper()
 		s.board.SetStatus(42161, status)
@@ -194,7 +195,7 @@ func TestServedChains(t *testing.T) {
 		s.at = s.scenes[42161]
 		s.happen("collect 1", "collect 2", "collect 3")
 		s.publish()
-		for stream, want := range map[*follower]string{a: wantA, b: wantB} {
+		for stream, want := range map[*follower]string{a: wantA, b: wantB, p: wantB} {
 			var names []string
 			for _, e := range parse(t, stream.text) {
 				if e.name != "" {
@@ -208,7 +209,7 @@ func TestServedChains(t *testing.T) {
 		}
 	}
 
-	a.text, b.text = nil, nil
+	a.text, b.text, p.text = nil, nil, nil
 	f("served", rankings.ChainStatus{Enabled: true}, "[changed generation]", "[]")
 	f("offline", rankings.ChainStatus{Enabled: true, Offline: true}, "[]", "[]")
 	f("back", rankings.ChainStatus{Enabled: true}, "[reset changed generation]", "[]")

@@ -156,8 +156,9 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 	if uint64(len(rest)) != uint64(retired)*retiredSize {
 		return nil, fmt.Errorf("cannot decode %d retired leaves from %d bytes", retired, len(rest))
 	}
-	for ; len(rest) > 0; rest = rest[retiredSize:] {
+	for range retired {
 		d.Retired = append(d.Retired, Retired{Number: le.Uint64(rest), Last: le.Uint64(rest[8:])})
+		rest = rest[retiredSize:]
 	}
 	return d, nil
 }

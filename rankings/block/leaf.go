@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // The bounds of a leaf's rows. With smaller leaves the directory would be larger
@@ -51,6 +52,7 @@ func AppendLeaf(dst []byte, ids []uint32) []byte {
 	width := bits.Len32(top - base)
 
 	start := len(dst)
+	dst = slices.Grow(dst, leafHeader+(len(ids)*width+7)/8+checksumSize)
 	dst = append(dst, leafVersion, byte(width))
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ids)))
 	dst = binary.LittleEndian.AppendUint32(dst, base)

@@ -49,7 +49,9 @@ type flows struct {
 }
 
 // NewHistory returns the history of a position to which nothing was added yet.
-func NewHistory(p *market.Position) *History { return &History{position: p} }
+func NewHistory(p *market.Position) *History {
+	return &History{position: p, changes: make([]change, 0, p.Entries)}
+}
 
 // Add takes the next transaction.
 func (h *History) Add(t *market.Transaction) {

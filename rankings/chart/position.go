@@ -68,7 +68,9 @@ func (t *Timeline) Position(i uint32, r *PositionRecords) PositionPoints {
 	if p.ClosedAt != 0 {
 		end = t.step.Of(int64(p.ClosedAt))
 	}
-	out := PositionPoints{Step: t.step, First: begin, Points: []PositionPoint{}}
+	out := PositionPoints{
+		Step: t.step, First: begin, Points: make([]PositionPoint, 0, max(end+1, begin)-begin),
+	}
 
 	lower, upper := outside{entries: r.Lower}, outside{entries: r.Upper}
 	at := 0

@@ -171,6 +171,13 @@ func TestShareOfTheTime(t *testing.T) {
 	now := passing(h, 0, 0, 0)
 	now.from, now.passages = nowUnix, nil
 	f("no time yet", now, market.Unknown)
+
+	now = passing(h, 0, 150, 0)
+	now.from, now.passages[0].from, now.passages[0].to = nowUnix, nowUnix, nowUnix
+	f("no time yet, and a price that moved", now, market.Unknown)
+	if e, _ := now.Estimate(&Question{TickLower: -100, TickUpper: 100, ValueUsd: 1000}); e.SplitTime {
+		t.Error("time that did not pass was split")
+	}
 }
 
 // TestImpossibleEstimates: what cannot be told is unknown, and a deposit whose liquidity

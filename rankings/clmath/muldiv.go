@@ -146,7 +146,8 @@ func divDigit(u, d []uint64) uint64 {
 		return 0
 	}
 
-	// Estimate the digit from the top two words, then correct it by the third.
+	// Estimate the digit from the top two words, then correct it by the next word of d.
+	// It is then one too large at most: if it were two, hi would pass left by almost top.
 	digit, left := ^uint64(0), u[k-1]+top
 	over := left < top // left overflows a word, so the estimate needs no correction
 	if u[k] < top {
@@ -154,8 +155,7 @@ func divDigit(u, d []uint64) uint64 {
 		over = false
 	}
 	for !over {
-		hi, lo := bits.Mul64(digit, next)
-		if hi < left || hi == left && lo <= u[k-2] {
+		if hi, _ := bits.Mul64(digit, next); hi <= left {
 			break
 		}
 		digit--

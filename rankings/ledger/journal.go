@@ -10,6 +10,10 @@ import (
 // which it was last noted.
 type stamp struct{ span, batch uint32 }
 
+// stamps are those of the rows of a chunk. Most chunks are never written, since most
+// positions are left alone.
+type stamps [market.ChunkLen]stamp
+
 // journal is the writer's side of a table. It keeps the old rows of a span, for
 // undo, and the indexes of rows that changed since the last Changes, for storing.
 // Stamps by row tell whether a row is in either already, without a map lookup.
@@ -20,7 +24,7 @@ type journal[T any] struct {
 	live   *market.Frozen[T]
 	table  *Table[T]
 	now    *stamp     // of the ledger
-	stamps []stamp    // by row
+	stamps []*stamps  // by chunk; nil: none of its rows was written yet
 	before uint32     // the length at the start of the span
 	saved  []Saved[T] // rows below before, as they were at the start of the span
 	dirty  []uint32   // rows noted since the last Changes
@@ -41,16 +45,29 @@ func (t *Table[T]) open(st *market.State, now *stamp) journaled {
 	live := t.of(st)
 	j := &journal[T]{
 		Table: market.Thaw(*live), live: live, table: t,
-		now: now, stamps: make([]stamp, live.Len()), before: live.Len(),
+		now: now, before: live.Len(),
 	}
+	j.stamps = make([]*stamps, chunks(live.Len()))
 	*live = j.Frozen
 	return j
+}
+
+// chunks returns how many chunks n rows take.
+func chunks(n uint32) int { return int((uint64(n) + market.ChunkLen - 1) / market.ChunkLen) }
+
+// stamp returns the stamp of row i.
+func (j *journal[T]) stamp(i uint32) *stamp {
+	c := &j.stamps[i/market.ChunkLen]
+	if *c == nil {
+		*c = new(stamps)
+	}
+	return &(*c)[i%market.ChunkLen]
 }
 
 // edit returns row i for writing, and saves it first if this is the span's first
 // change of it. The pointer is valid until the next Freeze or add.
 func (j *journal[T]) edit(i uint32) *T {
-	if m := &j.stamps[i]; m.span != j.now.span {
+	if m := j.stamp(i); m.span != j.now.span {
 		m.span = j.now.span
 		if i < j.before {
 			j.saved = append(j.saved, Saved[T]{Index: i, Row: *j.At(i)})
@@ -61,7 +78,7 @@ func (j *journal[T]) edit(i uint32) *T {
 
 // note returns row i for writing without saving it.
 func (j *journal[T]) note(i uint32) *T {
-	if m := &j.stamps[i]; m.batch != j.now.batch {
+	if m := j.stamp(i); m.batch != j.now.batch {
 		m.batch = j.now.batch
 		j.dirty = append(j.dirty, i)
 	}
@@ -72,7 +89,10 @@ func (j *journal[T]) note(i uint32) *T {
 func (j *journal[T]) add(row T) uint32 {
 	i := j.Append(row)
 	*j.live = j.Frozen
-	j.stamps = append(j.stamps, *j.now)
+	if chunks(i+1) > len(j.stamps) {
+		j.stamps = append(j.stamps, nil)
+	}
+	*j.stamp(i) = *j.now
 	j.dirty = append(j.dirty, i)
 	return i
 }
@@ -102,7 +122,7 @@ func (j *journal[T]) restore(u *Undo, length uint32) {
 
 	j.Truncate(length)
 	*j.live = j.Frozen
-	j.stamps = j.stamps[:length]
+	j.stamps = j.stamps[:chunks(length)]
 }
 
 // drain moves the noted rows that still exist to c, ascending. The caller must

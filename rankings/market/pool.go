@@ -9,23 +9,33 @@ const DynamicFee = 0x800000
 const NoFee = NoIndex
 
 // Pool is the state of one pool. TickLists, Days, Minutes and Stats have a record
-// for each pool at the same index.
+// for each pool at the same index. What the rows of its positions are computed from
+// stands first.
 type Pool struct {
-	ID                   PoolID
 	Currency0, Currency1 uint32 // tokens
-	Hooks                Address
-	Fee                  uint32 // of the key: pips, or DynamicFee
-	TickSpacing          int32
-	CreatedAt            int64 // unix seconds
-	CreatedBlock         uint64
+	Tick                 int32
+	// Quarantined: an event of the pool contradicted earlier ones. Its price,
+	// liquidity, ticks and sums are as before that event, and not to be trusted.
+	Quarantined bool
+	// Others is the share of the liquidity in range, in percent, that did not
+	// belong to its largest holder when the hour began. It stops at 50, and is 0
+	// if it was not computed.
+	Others uint8
 
 	SqrtPriceX96         clmath.U256
 	FeeGrowthGlobal0X128 clmath.U256
 	FeeGrowthGlobal1X128 clmath.U256
 	Liquidity            clmath.U128
-	Tick                 int32
-	ProtocolFee          uint32 // pips: low 12 bits zeroForOne, high 12 bits oneForZero
-	LastFee              uint32 // LP fee of the last swap, pips; NoFee before the first
+
+	ID           PoolID
+	Hooks        Address
+	Fee          uint32 // of the key: pips, or DynamicFee
+	TickSpacing  int32
+	CreatedAt    int64 // unix seconds
+	CreatedBlock uint64
+
+	ProtocolFee uint32 // pips: low 12 bits zeroForOne, high 12 bits oneForZero
+	LastFee     uint32 // LP fee of the last swap, pips; NoFee before the first
 
 	LastSwapAt       int64 // unix seconds; 0 before the first
 	Swaps            uint64
@@ -33,21 +43,13 @@ type Pool struct {
 
 	OpenPositions uint32 // NFT positions with liquidity
 	Holders       uint32 // distinct owners of those
-	LastHour      uint32 // the pool's newest HourBucket, or NoIndex
 
-	// Quarantined: an event of the pool contradicted earlier ones. Its price,
-	// liquidity, ticks and sums are as before that event, and not to be trusted.
-	Quarantined bool
-
+	LastHour uint32 // the pool's newest HourBucket, or NoIndex
 	// Held tells for each token whether the pool counted as a market of it when
 	// the hour began: 0 for no, NoIndex for yes. Any other value is the hour since
 	// which the pool no longer qualifies and is kept as a market for a while; see
 	// package value.
 	Held [2]uint32
-	// Others is the share of the liquidity in range, in percent, that did not
-	// belong to its largest holder when the hour began. It stops at 50, and is 0
-	// if it was not computed.
-	Others uint8
 }
 
 // HeldPool is a change of a pool's Held and Others at the start of an hour.

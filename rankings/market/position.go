@@ -4,13 +4,20 @@ import "tidemark/rankings/clmath"
 
 // Position is one NFT of the position manager, burned or not. Records are in
 // order of ID, because ids are minted ascending.
+//
+// A record takes five cache lines. What the row of an open position is made from is in
+// the first four, and the last has what only closed ones and details have besides.
 type Position struct {
 	ID                   uint64
 	Pool, Owner          uint32 // Owner: the last one, after a burn
 	TickLower, TickUpper int32
 	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while Liquidity > 0
 	Overflow             uint32 // index in State.Overflow if a sum passed 128 bits, else NoIndex
-	Entries              uint32 // number of its Transactions
+
+	Burned     bool
+	GasUnknown bool // a receipt was missing
+	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
+	Timed      bool // SecondsInside and SecondsClosed are known
 
 	Liquidity                clmath.U128
 	FeeGrowthInside0LastX128 clmath.U256
@@ -34,12 +41,8 @@ type Position struct {
 	SecondsInside uint32
 	SecondsClosed uint32 // between a close and the opening that followed it
 
-	ClosedAt   uint32 // unix seconds; 0 while open
-	Burned     bool
-	GasUnknown bool // a receipt was missing
-	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
-	Timed      bool // SecondsInside and SecondsClosed are known
-
+	ClosedAt       uint32 // unix seconds; 0 while open
+	Entries        uint32 // number of its Transactions
 	Close          [2]ClosePrice
 	CloseNativeUsd float64
 }

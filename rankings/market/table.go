@@ -14,10 +14,9 @@ const (
 	chunkMask = ChunkLen - 1
 )
 
-type chunk[T any] struct {
-	epoch uint64 // of the table when the chunk was made; a chunk of an older epoch is shared
-	rows  [ChunkLen]T
-}
+// A chunk has nothing but rows. Where a row takes whole cache lines, a chunk then takes
+// whole pages of memory, and each of its rows begins with a line.
+type chunk[T any] [ChunkLen]T
 
 // Fault reads a chunk that is not in memory: the rows from first on, at most
 // ChunkLen, into rows. It must return the same rows at every call, and may be
@@ -29,7 +28,8 @@ type Fault[T any] func(first uint32, rows *[ChunkLen]T)
 // zero value is an empty table.
 type Table[T any] struct {
 	Frozen[T]
-	epoch uint64
+	epoch  uint64
+	epochs []uint64 // by chunk: when it was made; a chunk of an older epoch is shared
 }
 
 // Frozen is an immutable sequence of records, shared without locks. A chunk that
@@ -45,16 +45,14 @@ func Cold[T any](n uint32, fault Fault[T]) Frozen[T] {
 	return Frozen[T]{root: make([]atomic.Pointer[chunk[T]], chunkCount(n)), n: n, fault: fault}
 }
 
-// Thaw returns a table that starts with the rows of f. f does not change: the
-// table's epoch is above that of every chunk, so each is copied before a write.
+// Thaw returns a table that starts with the rows of f. f does not change: every chunk
+// is copied before a write. If all rows are in memory the table does without the Fault
+// of f, which may keep much else alive.
 func Thaw[T any](f Frozen[T]) Table[T] {
-	t := Table[T]{Frozen: f.copyRoot()}
-	for i := range t.root {
-		if c := t.root[i].Load(); c != nil {
-			t.epoch = max(t.epoch, c.epoch)
-		}
+	t := Table[T]{Frozen: f.copyRoot(), epoch: 1, epochs: make([]uint64, len(f.root))}
+	if f.isWarm() {
+		t.fault = nil
 	}
-	t.epoch++
 	return t
 }
 
@@ -72,9 +70,9 @@ func (f *Frozen[T]) At(i uint32) *T {
 
 	// c is known not to be nil here, which saves a read of the chunk's header.
 	if c := f.root[i>>chunkBits].Load(); c != nil {
-		return &c.rows[i&chunkMask]
+		return &c[i&chunkMask]
 	}
-	return &f.loadChunk(i >> chunkBits).rows[i&chunkMask]
+	return &f.loadChunk(i >> chunkBits)[i&chunkMask]
 }
 
 // Chunk returns the chunk of row i, which the caller must not change: the rows
@@ -82,7 +80,7 @@ func (f *Frozen[T]) At(i uint32) *T {
 func (f *Frozen[T]) Chunk(i uint32) []T {
 	first := i &^ chunkMask
 	f.At(i) // loads the chunk
-	return f.root[i>>chunkBits].Load().rows[:min(ChunkLen, f.n-first)]
+	return f.root[i>>chunkBits].Load()[:min(ChunkLen, f.n-first)]
 }
 
 // Warm loads every chunk into memory. It stops early when stop reports true.
@@ -97,10 +95,20 @@ func (f *Frozen[T]) Warm(stop func() bool) {
 	}
 }
 
+// isWarm reports whether every chunk is in memory.
+func (f *Frozen[T]) isWarm() bool {
+	for i := range f.root {
+		if f.root[i].Load() == nil {
+			return false
+		}
+	}
+	return true
+}
+
 func (f *Frozen[T]) loadChunk(i uint32) *chunk[T] {
 	// Another reader may load the same chunk; all use the one stored first.
 	c := new(chunk[T])
-	f.fault(i<<chunkBits, &c.rows)
+	f.fault(i<<chunkBits, (*[ChunkLen]T)(c))
 	if !f.root[i].CompareAndSwap(nil, c) {
 		return f.root[i].Load()
 	}
@@ -127,7 +135,7 @@ func (t *Table[T]) Mut(i uint32) *T {
 	if i >= t.n {
 		panicRange(i, t.n)
 	}
-	return &t.ownChunk(i >> chunkBits).rows[i&chunkMask]
+	return &t.ownChunk(i >> chunkBits)[i&chunkMask]
 }
 
 // ownChunk returns chunk i, copied if a snapshot may share it.
@@ -136,9 +144,12 @@ func (t *Table[T]) ownChunk(i uint32) *chunk[T] {
 	if c == nil {
 		c = t.loadChunk(i)
 	}
-	if c.epoch != t.epoch {
-		c = &chunk[T]{epoch: t.epoch, rows: c.rows}
-		t.root[i].Store(c)
+	if t.epochs[i] != t.epoch {
+		own := new(chunk[T])
+		*own = *c
+		t.root[i].Store(own)
+		t.epochs[i] = t.epoch
+		return own
 	}
 	return c
 }
@@ -155,18 +166,19 @@ func (t *Table[T]) Append(row T) uint32 {
 			t.root = grown
 		}
 		t.root = t.root[:len(t.root)+1]
-		t.root[i>>chunkBits].Store(&chunk[T]{epoch: t.epoch})
+		t.root[i>>chunkBits].Store(new(chunk[T]))
+		t.epochs = append(t.epochs, t.epoch)
 	}
 
 	t.n++
-	t.ownChunk(i >> chunkBits).rows[i&chunkMask] = row
+	t.ownChunk(i >> chunkBits)[i&chunkMask] = row
 	return i
 }
 
 // Truncate drops the rows from n on; n is at most Len.
 func (t *Table[T]) Truncate(n uint32) {
 	t.n = n
-	t.root = t.root[:chunkCount(n)]
+	t.root, t.epochs = t.root[:chunkCount(n)], t.epochs[:chunkCount(n)]
 }
 
 // panicRange is separate so that At can be inlined.

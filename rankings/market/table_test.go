@@ -1,9 +1,11 @@
 package market
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
+	"weak"
 )
 
 func numbers(n int) (t Table[int]) {
@@ -114,6 +116,35 @@ func TestCold(t *testing.T) {
 	check(t, "thawed", &table.Frozen, want...)
 }
 
+// TestThawLetsGo: a table whose rows are all in memory keeps nothing of what they were
+// read from; one that may still have to read does.
+func TestThawLetsGo(t *testing.T) {
+	f := func(rows uint32, kept bool) {
+		t.Helper()
+		source := &[ChunkLen]int{3: 7}
+		watched := weak.Make(source)
+		read := func(from *[ChunkLen]int) Fault[int] {
+			return func(_ uint32, rows *[ChunkLen]int) { *rows = *from }
+		}
+		cold := Cold(2*ChunkLen, read(source))
+		for i := range rows {
+			cold.At(i)
+		}
+
+		table := Thaw(cold)
+		runtime.GC()
+		if got := watched.Value() != nil; got != kept {
+			t.Errorf("with %d rows of %d in memory the source is kept: %v; want %v", rows, 2*ChunkLen, got, kept)
+		}
+		if got := *table.At(3); got != 7 {
+			t.Errorf("row 3 is %d; want 7", got)
+		}
+	}
+
+	f(ChunkLen, true)
+	f(2*ChunkLen, false)
+}
+
 func TestRowPastTheEnd(t *testing.T) {
 	table := numbers(3)
 	f := func(read func(i uint32) *int) {
@@ -183,6 +214,7 @@ func TestRecordSizes(t *testing.T) {
 	}
 
 	f("position", unsafe.Sizeof(Position{}), 320)
+	f("row of an open position", unsafe.Offsetof(Position{}.ClosedAt), 4*64)
 	f("tick", unsafe.Sizeof(Tick{}), 144)
 	f("hour bucket", unsafe.Sizeof(HourBucket{}), 104)
 }

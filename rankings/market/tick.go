@@ -3,22 +3,24 @@ package market
 import "tidemark/rankings/clmath"
 
 // Tick is an initialised tick of a pool. When LiquidityGross falls to 0 the
-// record is freed, and may then be used for another tick.
+// record is freed, and may then be used for another tick. What rows read of it stands
+// first.
 type Tick struct {
 	SqrtPriceX96          clmath.U256 // at this tick; kept because it is slow to compute
 	FeeGrowthOutside0X128 clmath.U256
 	FeeGrowthOutside1X128 clmath.U256
-	LiquidityGross        clmath.U128
-	LiquidityNet          clmath.I128
-	Pool                  uint32 // NoIndex: the record is free
-	Tick                  int32
-	// LastHour is the hour in which the fee growth outside was last written. Its day is
-	// that of the tick's newest TickDay.
-	LastHour uint32
 	// SecondsOutside is the time that the pool's tick spent on the other side of
 	// this one, by the rules of the fee growth outside: the global is the clock, in
 	// unix seconds. Only differences between two times have a meaning, modulo 2^32.
 	SecondsOutside uint32
+
+	Pool uint32 // NoIndex: the record is free
+	Tick int32
+	// LastHour is the hour in which the fee growth outside was last written. Its day is
+	// that of the tick's newest TickDay.
+	LastHour       uint32
+	LiquidityGross clmath.U128
+	LiquidityNet   clmath.I128
 }
 
 // TickRef is an entry of a pool's ascending list of initialised ticks.

@@ -244,3 +244,22 @@ func TestContradictedPool(t *testing.T) {
 	}
 	f("held")
 }
+
+// TestProvenMarketIsNotContradicted: a market that corroborates its token alone prices
+// its own positions too, whatever another one says.
+func TestProvenMarketIsNotContradicted(t *testing.T) {
+	w := newWorld()
+	token, pool := w.honest()
+	other := w.poolFull(token, w.usd, 5, 150_000)
+	w.pools.Mut(other).Swaps = 10
+
+	for _, p := range []uint32{pool, other} {
+		i, st := w.openWhole(p, 100), w.state()
+		var m Metrics
+		Position(st, i, &m)
+		price := st.Prices.At(token)
+		if m.Price[0].Usd != price.Usd || m.PriceUnavailable || price.Markets != 1 || !price.Corroborated {
+			t.Errorf("in pool %d: %+v, of %+v", p, m.Price[0], price)
+		}
+	}
+}

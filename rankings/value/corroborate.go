@@ -18,9 +18,7 @@ func (s *solver) isCorroborated(quotes []quote, p *Params) bool {
 		if s.corroboratesAlone(&quotes[i], p) {
 			return true
 		}
-		if s.isWitness(&quotes[i]) {
-			deepest = max(deepest, quotes[i].weight)
-		}
+		deepest = max(deepest, quotes[i].weight)
 	}
 
 	for i := range quotes {

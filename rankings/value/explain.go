@@ -244,6 +244,8 @@ func quotesOf(token uint32, quotes []quote, anchorsOnly bool) (own []quote) {
 	return own
 }
 
+// explainQuotes explains the price that used, of a token's quotes, make. It sorts the
+// quotes by what they weigh.
 func (s *solver) explainQuotes(token uint32, quotes, used []quote) PriceExplanation {
 	e := PriceExplanation{
 		Token: token, Price: shownPrice(&s.prices[token]), FeedUsd: market.Unknown,
@@ -252,7 +254,6 @@ func (s *solver) explainQuotes(token uint32, quotes, used []quote) PriceExplanat
 	if fed {
 		e.FeedUsd = answer.Usd
 	}
-	quotes = slices.Clone(quotes)
 	slices.SortFunc(quotes, func(a, b quote) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.pool, b.pool))
 	})

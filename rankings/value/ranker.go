@@ -165,7 +165,7 @@ func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
 
 // readPool and readTick read every cache line of what a row needs of them.
 func readPool(p *market.Pool) uint64 {
-	return p.SqrtPriceX96[0] + p.FeeGrowthGlobal0X128[1] + p.FeeGrowthGlobal1X128[3]
+	return uint64(p.Tick) + p.FeeGrowthGlobal0X128[2] + p.FeeGrowthGlobal1X128[3]
 }
 
 func readTick(t *market.Tick) uint64 {

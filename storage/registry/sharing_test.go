@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"tidemark/storage"
 	"tidemark/storage/accounts"
 )
 
@@ -167,6 +169,67 @@ func TestJoin(t *testing.T) {
 	if _, err := third.Stat(j.Copy); err != nil {
 		t.Errorf("its own are not kept: %v", err)
 	}
+}
+
+// torn is a bulletin that takes some changes and then no more.
+type torn struct {
+	*bulletin
+	left int
+}
+
+var errTorn = errors.New("torn")
+
+func (b *torn) Publish(c Change, after uint64) (uint64, error) {
+	if b.left == 0 {
+		return 0, errTorn
+	}
+	b.left--
+	return b.bulletin.Publish(c, after)
+}
+
+// A first node that was ended while it shared its accounts goes on with it at its next
+// start, wherever it was, and shares nothing twice.
+func TestFirstNodeGoesOn(t *testing.T) {
+	for shared := range 5 {
+		b, fs := &bulletin{changes: map[string]Change{}}, vfs.NewMem()
+		filled(t, fs, "old", "new")
+		store := openStore(t, fs)
+		if _, _, err := OpenShared(store, accounts.DefaultPlans(), testStart, &torn{b, shared}); !errors.Is(err, errTorn) {
+			t.Fatalf("after %d changes: %v", shared, err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		r, j := node(t, fs, b, accounts.DefaultPlans())
+		if !j.Founded || j.Apart != nil || b.last != 5 || len(b.changes) != 5 || len(r.AccountList()) != 2 {
+			t.Errorf("after %d changes: %+v, shared are %d records in %d changes", shared, j, len(b.changes), b.last)
+		}
+	}
+}
+
+// Only a node that has everything that was shared may go on as the first.
+func TestIsPartOf(t *testing.T) {
+	record := storage.AccountRecord{ID: 1, Name: "acme", CreatedAt: 9}
+	key := storage.KeyRecord{ID: 1, Hash: [32]byte{1}}
+	here := &storage.AccountsContent{Accounts: []storage.AccountRecord{record}, Keys: []storage.KeyRecord{key}}
+	f := func(want bool, shared ...Change) {
+		t.Helper()
+		if got := isPartOf(shared, here); got != want {
+			t.Errorf("%+v: %t; want %t", shared, got, want)
+		}
+	}
+
+	f(true)
+	f(true, Change{Account: &record})
+	f(true, Change{Account: &record}, Change{Key: &key})
+	for _, other := range []storage.AccountRecord{
+		{ID: 2, Name: "acme", CreatedAt: 9}, {ID: 1, Name: "other", CreatedAt: 9}, {ID: 1, Name: "acme", CreatedAt: 8},
+	} {
+		f(false, Change{Account: &other})
+		f(false, Change{Account: &record}, Change{Account: &other})
+	}
+	f(false, Change{Account: &record}, Change{Key: &storage.KeyRecord{ID: 1, Hash: [32]byte{2}}})
 }
 
 // TestRevokedStaysRevoked: a key that this node has revoked is not taken back by an older

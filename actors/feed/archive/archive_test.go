@@ -276,6 +276,133 @@ func refill(t *testing.T, a *Archive, spans []market.Span) {
 	t.Fatal("the holes are never filled")
 }
 
+// scrubbed scrubs an archive until all of it was read.
+func scrubbed(t *testing.T, a *Archive) {
+	t.Helper()
+	for range 2*a.Status().Segments + 1 {
+		var damage *Damage
+		if err := a.Scrub(); err != nil && !errors.As(err, &damage) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDamageKeepsTheRest: what follows a damaged frame in its segment is kept, and only
+// the spans of the frame have to be fetched again.
+func TestDamageKeepsTheRest(t *testing.T) {
+	spans := newMaker(9, 100).spans(90)
+	a, _, _ := damaged(t, spans)
+	scrubbed(t, a)
+
+	lost := 0
+	for _, h := range a.Status().Holes {
+		for i := range spans {
+			if spans[i].From >= h.From && spans[i].To <= h.To {
+				lost++
+			}
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d spans are lost with one: %v", lost, a.Status().Holes)
+	}
+	refill(t, a, spans)
+	hold(t, a, spans).Close()
+}
+
+// TestHoleIsFilledBySpansThatAreLonger: blocks that the archive has beside a hole stay as
+// they are, when what fills it goes further.
+func TestHoleIsFilledBySpansThatAreLonger(t *testing.T) {
+	spans := newMaker(9, 100).spans(90)
+	a, _, _ := damaged(t, spans)
+	scrubbed(t, a)
+	h := a.firstHole()
+	if h == nil {
+		t.Fatal("nothing is missing")
+	}
+	i := slices.IndexFunc(spans, func(s market.Span) bool { return s.From == h.after.Number+1 })
+	long := spans[i]
+	long.Blocks, long.Tokens = slices.Clone(long.Blocks), slices.Clone(long.Tokens)
+	for _, s := range spans[i+1 : i+6] {
+		long.To, long.Hash, long.Time = s.To, s.Hash, s.Time
+		long.Blocks = append(long.Blocks, s.Blocks...)
+	}
+
+	if err := a.Append(h.after, &long); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if holes := a.Status().Holes; len(holes) > 0 {
+		t.Errorf("%v are missing", holes)
+	}
+	got, err := readAll(t, a, spans[0].From-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := blocksOf(spans); !slices.Equal(blocksOf(got), want) {
+		t.Errorf("the archive has %d blocks; want %d", len(blocksOf(got)), len(want))
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := check(t, a.cfg.Dir); len(found) > 0 {
+		t.Errorf("%q", found)
+	}
+}
+
+// blocksOf lists the blocks of spans, with how many logs each has.
+func blocksOf(spans []market.Span) (list [][2]uint64) {
+	for _, s := range spans {
+		for _, b := range s.Blocks {
+			list = append(list, [2]uint64{b.Number, uint64(len(b.Logs))})
+		}
+	}
+	return list
+}
+
+// TestScrubOfTheFirstBlock: an archive that begins with the first block of its chain is
+// scrubbed like any other.
+func TestScrubOfTheFirstBlock(t *testing.T) {
+	a := openSized(t, t.TempDir(), 8_000)
+	defer a.Close()
+	appendAll(t, a, newMaker(4, 1).spans(60))
+	for range 2 * a.Status().Segments {
+		if err := a.Scrub(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKillWhileBlocksAreReplaced: a segment may still have what the next one replaces, and
+// gives its blocks up to there.
+func TestKillWhileBlocksAreReplaced(t *testing.T) {
+	m := newMaker(8, 100)
+	low := m.spans(20)
+	at := m.at
+	old := m.spans(20)
+	m.at = at
+	spans := append(slices.Clone(low), m.spans(20)...)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, append(low, old...))
+	b := openAt(t, t.TempDir())
+	appendAll(t, b, spans[20:])
+	for _, c := range []*Archive{a, b} {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.CopyFS(a.cfg.Dir, os.DirFS(b.cfg.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	a = openAt(t, a.cfg.Dir)
+	if st := a.Status(); st.Segments != 2 || len(st.Holes) > 0 {
+		t.Errorf("%+v; want two segments without a hole", st)
+	}
+	hold(t, a, spans).Close()
+}
+
 // TestDamagedHeader: a segment whose header cannot be read is set aside.
 func TestDamagedHeader(t *testing.T) {
 	m := newMaker(5, 100)
@@ -419,18 +546,11 @@ func TestCutSpan(t *testing.T) {
 	f := func(at market.Head, blocks int, time int64) {
 		t.Helper()
 		cut := cutSpan(&span, at)
-		if blocks < 0 {
-			if cut != nil {
-				t.Errorf("before block %d there is %+v; want nothing", at.Number, cut)
-			}
-			return
-		}
 		if cut.From != 10 || cut.To != at.Number || cut.Hash != at.Hash || cut.Time != time || len(cut.Blocks) != blocks {
 			t.Errorf("up to block %d: %+v; want %d blocks, time %d", at.Number, cut, blocks, time)
 		}
 	}
 
-	f(market.Head{Number: 9}, -1, 0)
 	f(market.Head{Number: 10, Hash: market.Hash{1}, Time: 100}, 0, 100)
 	f(market.Head{Number: 15, Hash: market.Hash{2}}, 2, 150)
 	f(market.Head{Number: 16, Hash: market.Hash{3}, Time: 165}, 3, 165)

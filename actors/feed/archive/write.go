@@ -53,9 +53,6 @@ func (a *Archive) add(before market.Head, span *market.Span) error {
 	}
 	if next := a.after(a.active); next != nil && span.To > next.base.Number {
 		span = cutSpan(span, next.base)
-		if span == nil {
-			return nil // the next segment has all of it
-		}
 	}
 
 	p := &a.pending
@@ -82,11 +79,8 @@ func (a *Archive) follows(span *market.Span) bool {
 	return next == nil || span.From <= next.base.Number
 }
 
-// cutSpan returns the part of a span up to a block, nil when there is none.
+// cutSpan returns the part of a span up to one of its blocks.
 func cutSpan(span *market.Span, at market.Head) *market.Span {
-	if span.From > at.Number {
-		return nil
-	}
 	cut := *span
 	cut.To, cut.Hash, cut.Time = at.Number, at.Hash, at.Time
 	cut.Blocks = slices.Clone(span.Blocks)

@@ -110,6 +110,9 @@ func TestDecodeLZ4(t *testing.T) {
 	f("a block of Hadoop", format.Lz4, framed(700, packedOne), one, 700)
 	f("a block in two parts", format.Lz4, framed(1000, packedOne, packedTwo), both, 1000)
 	f("two blocks", format.Lz4, append(framed(700, packedOne), framed(300, packedTwo)...), both, 1000)
+	last, packedLast := []byte{9}, []byte{0x10, 9}
+	f("a last byte of its own", format.Lz4, append(framed(700, packedOne), framed(1, packedLast)...),
+		append(bytes.Clone(one), last...), 701)
 	f("nothing", format.Lz4Raw, nil, []byte{}, 0)
 
 	f("too short", format.Lz4Raw, packedOne, nil, 701)

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -310,6 +311,45 @@ func TestReceiptsAreProven(t *testing.T) {
 		n.answer = nil
 		l.to(c, 6)
 	}
+}
+
+// A chain whose receipts do not give its roots is believed where the receipts explain the
+// bloom filter, and one is there of every transaction.
+func TestReceiptsOfOtherEncodings(t *testing.T) {
+	f := func(want string, spoil func([]object) []object) {
+		t.Helper()
+		c := busy(30)
+		n := newNode(t, c)
+		n.answer = func(method string, o object) any {
+			if b, ok := o["result"].(object); ok && method == "eth_getBlockByNumber" {
+				other := maps.Clone(b)
+				other["receiptsRoot"] = market.Hash{7}.String()
+				return other
+			}
+			if r, ok := o["result"].([]object); ok && method == "eth_getBlockReceipts" {
+				return spoil(r)
+			}
+			if method == "eth_getLogs" {
+				return []object{}
+			}
+			return nil
+		}
+		l := follow(t, nil, n)
+		l.start = 30
+		c.mine(append(minted(8), swapped(1), swapped(2))...)
+		err := l.next()
+		if want == "" && (err != nil || l.last.Span == nil) {
+			t.Errorf("%v, span %v", err, l.last.Span)
+		}
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+
+	f("", func(r []object) []object { return r })
+	f("some are missing", func(r []object) []object { return r[:1] })
+	f("some are missing", func(r []object) []object { return r[1:] })
+	f("some are missing", func(r []object) []object { r[0]["logs"] = []object{}; return r })
 }
 
 // Answers that contradict themselves or what was asked for never become a span.

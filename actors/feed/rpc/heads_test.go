@@ -229,3 +229,53 @@ func TestTimesAreChecked(t *testing.T) {
 	f(func(v uint64) uint64 { return v - 7200 })
 	f(func(v uint64) uint64 { return v + 12 })
 }
+
+// A range whose second reading fails, or is shorter than the first, is read again after a
+// while, and not at every step.
+func TestSecondReadingFails(t *testing.T) {
+	c := busy(300)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	for range 10 {
+		if err := l.next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(l.f.recheck) == 0 {
+		t.Fatal("nothing is to be read again")
+	}
+
+	spoil := func(with any) {
+		t.Helper()
+		n.answer = func(method string, _ object) any {
+			if method == "eth_getLogs" {
+				return with
+			}
+			return nil
+		}
+		l.clock.advance(firstAgain)
+		for i := range l.f.recheck {
+			l.f.recheck[i].due = l.clock.read()
+		}
+		for range l.f.recheck {
+			l.f.readAgain(t.Context(), nil)
+		}
+		now := l.clock.read()
+		for _, r := range l.f.recheck {
+			if r.logs > 0 && (!r.due.After(now) || r.due.Sub(now) > firstAgain) {
+				t.Errorf("blocks %d to %d are read again after %s", r.from, r.to, r.due.Sub(now))
+			}
+		}
+	}
+	before := len(l.f.recheck)
+	spoil(fail(-32000, "not now"))
+	spoil([]object{})
+	if len(l.f.recheck) < before-1 {
+		t.Errorf("%d ranges are left to be read again; there were %d", len(l.f.recheck), before)
+	}
+
+	n.answer = nil
+	c.mine(swapped(1))
+	l.clock.advance(firstAgain)
+	l.to(c, 60)
+}

@@ -132,6 +132,11 @@ func TestRangeSizeGrows(t *testing.T) {
 	refuse(1, "too many")
 	f("one was refused", 1, 1)
 
+	r = newRangeSize(2000)
+	r.answered(2000)
+	refuse(2000, "too many")
+	f("what was answered is refused now", 1000, 1000)
+
 	refuse(100, "at most 10 blocks")
 	f("the provider names its limit", 10, 10)
 	for range retryCeiling {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	enchex "encoding/hex"
 	"fmt"
 	"strconv"
@@ -113,14 +114,15 @@ func fixed(dst, b []byte) error {
 
 // quoted returns the digits of a JSON string "0x…" of at most limit of them, in b.
 func quoted(b []byte, limit int) ([]byte, error) {
-	n := len(b)
-	if n < 4 || b[0] != '"' || b[n-1] != '"' || b[1] != '0' || b[2] != 'x' {
+	digits, begins := bytes.CutPrefix(b, []byte(`"0x`))
+	digits, ends := bytes.CutSuffix(digits, []byte(`"`))
+	if !begins || !ends {
 		return nil, fmt.Errorf("%.80q is not a hex string", b)
 	}
-	if n-4 > limit {
-		return nil, fmt.Errorf("%.80q has %d hex digits; cannot exceed %d", b, n-4, limit)
+	if n := len(digits); n > limit {
+		return nil, fmt.Errorf("%.80q has %d hex digits; cannot exceed %d", b, n, limit)
 	}
-	return b[3 : n-1], nil
+	return digits, nil
 }
 
 // check reports a header that lacks a field or is not of block number.

@@ -155,6 +155,7 @@ func TestBrokenConnections(t *testing.T) {
 	ok := func() *http.Response { return say(200, `{"pools":{"total":3}}`) }
 	f("an answer that breaks off", 2, breakAfter(200, `{"po`), ok())
 	f("an error that breaks off", 2, breakAfter(500, `{"er`), ok())
+	f("a refusal that breaks off", 2, breakAfter(404, `{"er`), ok())
 	f("and no other", defaultAttempts, breakAfter(200, ""))
 
 	gone := &http.Client{Transport: transport(func() (*http.Response, error) { return nil, errors.New("no route") })}

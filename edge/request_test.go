@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"tidemark/edge/gate"
+	"tidemark/edge/render"
+)
+
+// TestAbsoluteTargets checks what is left of a target with a scheme and a host, which
+// has to be the one in the Host header.
+func TestAbsoluteTargets(t *testing.T) {
+	f := func(target, host, want string, refused *render.Error) {
+		t.Helper()
+		got, err := trimAuthority([]byte(target), []byte(host))
+		if string(got) != want || err != refused {
+			t.Errorf("%s of %s: got %q, %v; want %q, %v", target, host, got, err, want, refused)
+		}
+	}
+
+	f("*", "a.example", "*", nil)
+	f("http://a.example/v1/plans?x=1", "a.example", "/v1/plans?x=1", nil)
+	f("HTTPS://A.example:80/", "a.EXAMPLE:80", "/", nil)
+	f("http://a.example?x=/1", "a.example", "?x=/1", nil)
+	f("http://a.example", "a.example", "", nil)
+	f("http:///v1/plans", "", "/v1/plans", nil)
+	f("http:///v1/plans", "a.example", "", errHost)
+	f("http://b.example/", "a.example", "", errHost)
+	f("http://a.example.net/", "a.example", "", errHost)
+	f("ftp://a.example/", "a.example", "", errTarget)
+	f("v1/plans", "a.example", "", errTarget)
+}
+
+// TestRequestIDs checks that requests without an id of their own get different ones, which
+// begin and end differently.
+func TestRequestIDs(t *testing.T) {
+	const requests = 500
+	ids := newRequestIDs()
+	all, first, last := map[string]bool{}, map[byte]bool{}, map[byte]bool{}
+	for range requests {
+		ctx := new(fasthttp.RequestCtx)
+		ids.setID(ctx)
+		id := string(ctx.Response.Header.Peek(gate.HeaderRequestID))
+		all[id], first[id[0]], last[id[15]] = true, true, true
+	}
+	if len(all) != requests || len(first) != 16 || len(last) != 16 {
+		t.Errorf("of %d requests there are %d ids, with %d first and %d last digits", requests, len(all), len(first), len(last))
+	}
+
+	digits := map[rune]bool{}
+	for id := range all {
+		for _, d := range id {
+			digits[d] = true
+		}
+		break
+	}
+	if len(digits) < 3 {
+		t.Errorf("the digits of an id are %v", digits)
+	}
+}
