@@ -45,9 +45,10 @@ type chainActor struct {
 	// member is the chain in the cluster; nil without one.
 	member  *cluster.Chain
 	refused refusals
-	drops   bool       // the next open takes the chain from the cluster again
-	needs   uint64     // in a snapshot that has this cut; 0: in any
-	joinMu  sync.Mutex // held while it is taken
+	keeper  rankings.Keeper // of what other nodes have pinned
+	drops   bool            // the next open takes the chain from the cluster again
+	needs   uint64          // in a snapshot that has this cut; 0: in any
+	joinMu  sync.Mutex      // held while it is taken
 
 	snapshot      snapshotting
 	snapshotEvery time.Duration
@@ -295,6 +296,7 @@ func (a *chainActor) handleTick() {
 	}
 
 	fresh := a.chain.Unpublished()
+	a.sharePins()
 	a.took = 0
 	if (a.parked || !a.chain.Waiting()) && !a.publish() {
 		return

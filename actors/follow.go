@@ -66,7 +66,24 @@ func (a *chainActor) handleHeard(m heard) {
 			a.log.Warn("cannot understand the writer of a chain", "chain", a.config.Ledger.Chain, "error", err)
 		}
 	}
+	a.sharePins()
 	a.startListening()
+}
+
+// sharePins keeps the leaves of generations that other nodes have pinned, as long as they
+// say so, and tells them of those that are pinned here.
+func (a *chainActor) sharePins() {
+	if a.member == nil {
+		return
+	}
+	c, ok := a.board.Load().Chain(a.config.Ledger.Chain)
+	if !ok || c.View == nil {
+		return
+	}
+	a.keeper.Keep(c.View, a.member.PinnedElsewhere())
+	if own := a.keeper.Pinned(c.View); len(own) > 0 {
+		a.member.TellPinned(own)
+	}
 }
 
 // takeCut takes a cut once no other chain is refreshing.

@@ -260,6 +260,31 @@ func TestFleet(t *testing.T) {
 	}
 }
 
+// A generation that is pinned on a follower stays as a whole while many others follow,
+// also when another node takes over.
+func TestPinnedOnAFollower(t *testing.T) {
+	f := newFleet(t)
+	a := f.join("a", t.TempDir(), true)
+	a.role(rankings.Writer)
+	b, c := f.join("b", t.TempDir(), false), f.join("c", t.TempDir(), true)
+	f.turn(a, b, c)
+	v := b.reaches(1)
+	v.Pin()
+	want, _ := pageOf(t, b, v)
+	for range 4 {
+		f.turn(a, b, c)
+	}
+	a.stop()
+	c.role(rankings.Writer)
+	for range 4 {
+		f.turn(b, c)
+	}
+
+	if got, ok := pageOf(t, b, v); !ok || got != want {
+		t.Errorf("a pinned generation is there: %t, and the same: %t", ok, got == want)
+	}
+}
+
 // checkStore runs the consistency check on a stopped node's store.
 func checkStore(t *testing.T, dir string) {
 	t.Helper()

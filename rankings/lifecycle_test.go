@@ -296,12 +296,16 @@ func TestColdValues(t *testing.T) {
 // TestDamagedLeaf reads leaves that do not match the directory.
 func TestDamagedLeaf(t *testing.T) {
 	w := newTestWorld(t, 2000)
+	other := newWorld(42161, 99, 20, 2000, w.shelf)
+	other.publish()
 	for key, b := range w.shelf.leaves {
 		ids, err := block.DecodeLeaf(b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids[0] = 1 << 30
+		for i := range ids {
+			ids[i] = 1 << 30
+		}
 		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
 	}
 
@@ -310,6 +314,28 @@ func TestDamagedLeaf(t *testing.T) {
 		_, err := everything(w.view, w.shelf, rankings.ByPnl)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("got %v; want %q", err, want)
+		}
+
+		// A filter has its rows read one by one, or all of them at once.
+		q := rankings.PositionQuestion{Sort: rankings.ByIDAscending, Range: rankings.InRange, IncludeRisky: true}
+		s, err := rankings.SearchPositions([]*rankings.View{w.view, other.view}, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Page(w.shelf, 0, 20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a page of a filter: got %v; want %q", err, want)
+		}
+		if _, err := s.Select().Step(w.shelf, 1<<20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a selection: got %v; want %q", err, want)
+		}
+
+		// A page in the middle of two chains is sought.
+		q.Range = rankings.AnyRange
+		if s, err = rankings.SearchPositions([]*rankings.View{w.view, other.view}, &q); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Page(w.shelf, 300, 20); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a page of two chains: got %v; want %q", err, want)
 		}
 	}
 

@@ -1,8 +1,11 @@
 package storage
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
@@ -18,11 +21,44 @@ func (s *Store) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decodeLeaf(chain, number, raw)
+}
+
+func decodeLeaf(chain market.ChainID, number uint64, raw []byte) ([]uint32, error) {
 	ids, err := block.DecodeLeaf(raw, nil)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
 	return ids, nil
+}
+
+// BatchLeaves are the leaves of a chain after a batch: those of the batch without a look
+// into the store.
+type BatchLeaves struct {
+	s     *Store
+	fresh map[uint64][]byte // by number; parts of the batch
+}
+
+// BatchLeaves returns the leaves after a batch, which Follow has committed and which must
+// not change as long as they are used.
+func (s *Store) BatchLeaves(batch []byte) (b *BatchLeaves, err error) {
+	b = &BatchLeaves{s: s, fresh: make(map[uint64][]byte)}
+	err = eachRecord(batch, func(op pebble.InternalKeyKind, key, value []byte) error {
+		_, rest, ok := parseChain(key)
+		if ok && op == pebble.InternalKeyKindSet && kind(rest[0]) == kindLeaf {
+			b.fresh[binary.BigEndian.Uint64(rest[1:])] = value
+		}
+		return nil
+	})
+	return b, err
+}
+
+// Leaf returns the ids of a leaf.
+func (b *BatchLeaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	if raw, fresh := b.fresh[number]; fresh {
+		return decodeLeaf(chain, number, raw)
+	}
+	return b.s.Leaf(chain, number)
 }
 
 // leafBytes appends the bytes of a leaf to dst. They contain a checksum that the

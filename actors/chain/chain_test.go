@@ -589,3 +589,31 @@ func TestConfirmedNeverGoesBack(t *testing.T) {
 			before.Generation, later, s.chain.view.Generation, s.chain.view.Confirmed())
 	}
 }
+
+// Logs that come from nodes can be read again, so that a contradiction is refused; those of
+// an archive cannot, and it quarantines its pool. So it does when the nodes were asked and
+// said the same.
+func TestWhatCanBeReadAgain(t *testing.T) {
+	f := func(what string, archived, certain, refused bool) {
+		t.Helper()
+		s := newStage(t)
+		s.load()
+		s.follow()
+		s.now = s.now.Add(time.Hour)
+		step, pool := s.wrong()
+		s.chain.WantsState, step.Archived, s.chain.refused.certain = false, archived, certain
+
+		var mismatch *ledger.Mismatch
+		err := s.chain.Advance(step, s.now)
+		if refused && (!errors.As(err, &mismatch) || mismatch.Pool != pool) || !refused && err != nil {
+			t.Errorf("%s: %v; refused is %t", what, err, refused)
+		}
+		if n := s.status().QuarantinedPools; !refused && n != 1 {
+			t.Errorf("%s: %d pools are quarantined", what, n)
+		}
+	}
+
+	f("from nodes", false, false, true)
+	f("from the archive", true, false, false)
+	f("asked again", false, true, false)
+}

@@ -120,7 +120,11 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 		return err
 	}
 
-	if err := c.showCut(c.replica.Cut(), n, pause); err != nil {
+	leaves, err := c.store.BatchLeaves(batch)
+	if err != nil {
+		return err
+	}
+	if err := c.showCut(c.replica.Cut(), leaves, n, pause); err != nil {
 		return err
 	}
 	c.Metrics.follow.Update(clock().Sub(started).Seconds())
@@ -128,7 +132,9 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 }
 
 // showCut puts the view of a followed cut on the board, if it has a new generation.
-func (c *Chain) showCut(cut *storage.Restored, n note, pause func()) error {
+func (c *Chain) showCut(
+	cut *storage.Restored, leaves rankings.LeafReader, n note, pause func(),
+) error {
 	if cut == nil { // the writer dropped the chain
 		c.view = nil
 		c.board.Withdraw(c.ID())
@@ -145,7 +151,7 @@ func (c *Chain) showCut(cut *storage.Restored, n note, pause func()) error {
 		return nil
 	}
 
-	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, c.store, pause)
+	view, err := rankings.Follow(c.view, cut.State, cut.Generation, cut.Directory, leaves, pause)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -42,4 +43,22 @@ func TestOnlyOtherStatsAreWritten(t *testing.T) {
 			t.Errorf("pool %d is listed: %t; its stats changed: %t", i, !other, other)
 		}
 	}
+}
+
+// A price that becomes known, or unknown, is another one.
+func TestSameFloat(t *testing.T) {
+	f := func(a, b float64, want bool) {
+		t.Helper()
+		if got := sameFloat(a, b); got != want {
+			t.Errorf("%v and %v: same %t; want %t", a, b, got, want)
+		}
+	}
+
+	unknown := math.NaN()
+	f(1, 1, true)
+	f(1, 2, false)
+	f(unknown, unknown, true)
+	f(unknown, math.Float64frombits(math.Float64bits(unknown)+1), true)
+	f(unknown, 1, false)
+	f(1, unknown, false)
 }

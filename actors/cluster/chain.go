@@ -37,6 +37,9 @@ type Chain struct {
 	newest      atomic.Pointer[rankings.ChainSnapshot] // that this node knows of as the writer
 	wanted      atomic.Uint64
 
+	pinsMu sync.Mutex
+	pins   map[string]pinned // that other nodes told of, by their names
+
 	mu sync.Mutex // held by Start, Next and Append
 	// seen is the last message of the subject that this node knows of, also one of a cut
 	// that was never finished.
@@ -60,7 +63,7 @@ type Event struct {
 func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 	ch := &Chain{
 		c: c, id: id, subject: fmt.Sprintf("cut.%d", id), wake: make(chan struct{}, 1),
-		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id),
+		writes: mayWrite, metrics: newChainMetrics(c.cfg.Metrics, id), pins: make(map[string]pinned),
 	}
 	ch.addGauges(c.cfg.Metrics)
 	ch.ctx, ch.stop = context.WithCancel(c.ctx)
@@ -69,6 +72,9 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 	}
 	if _, err := c.nc.Subscribe(ch.wantSubject(), ch.hearWant); err != nil {
 		return nil, fmt.Errorf("cannot listen to the followers of chain %d: %w", id, err)
+	}
+	if _, err := c.nc.Subscribe(ch.pinSubject(), ch.hearPinned); err != nil {
+		return nil, fmt.Errorf("cannot listen to what nodes pin of chain %d: %w", id, err)
 	}
 	if mayWrite {
 		c.work.Go(func() { ch.campaign(ch.ctx) })

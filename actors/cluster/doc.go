@@ -44,4 +44,6 @@
 //
 // Between two cuts the writer tells its followers where it stands, by messages that are
 // not stored (beat.<chain>). They also wake who waits for a cut.
+// Nodes tell each other in the same way which generations they have pinned (pin.<chain>),
+// so that the writer does not delete their leaves.
 package cluster

@@ -275,12 +275,12 @@ const (
 )
 
 // measureCost measures the refreshes of a writer one by one, and another node beside it,
-// once neither makes nor takes a snapshot any more.
+// once they do nothing else.
 func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) (pairs []pair, err error) {
-	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh
+	patience := refreshPatience * time.Duration(2*f.Refreshes+quietRefreshes) * f.Refresh // twice, to be quiet
 	ctx, cancel := context.WithTimeout(ctx, max(patience, leastPatience))
 	defer cancel()
-	if err := f.awaitQuiet(ctx, writer); err != nil {
+	if err := f.awaitQuiet(ctx, writer, other); err != nil {
 		return nil, err
 	}
 
@@ -299,18 +299,33 @@ func (f *figures) measureCost(ctx context.Context, writer, other *process.Node) 
 	return pairs, nil
 }
 
-// quietRefreshes are so many in which the writer stores no snapshot.
-const quietRefreshes = 3
+const (
+	// quietRefreshes are so many in which nodes do nothing but refresh.
+	quietRefreshes = 3
+	// quietBytes is more than compactions write of these refreshes, and far less than of a
+	// snapshot that was taken.
+	quietBytes = 100 << 20
+)
 
 // awaitQuiet waits until the writer has stored a snapshot, and for some refreshes in which
-// it stores none.
-func (f *figures) awaitQuiet(ctx context.Context, writer *process.Node) error {
+// it stores none and no node compacts what it took.
+func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) error {
+	count := func() (snapshots, bytes float64) {
+		for _, n := range []*process.Node{writer, other} {
+			counters := n.Counters()
+			snapshots += process.Sum(counters, snapshotSeconds+"_count")
+			bytes += process.Sum(counters, compactBytes)
+		}
+		return snapshots, bytes
+	}
+
 	for {
-		before := process.Sum(writer.Counters(), snapshotSeconds+"_count")
+		snapshots, bytes := count()
 		if err := awaitRefreshes(ctx, writer, quietRefreshes); err != nil {
 			return err
 		}
-		if after := process.Sum(writer.Counters(), snapshotSeconds+"_count"); after > 0 && after == before {
+		stored, compacted := count()
+		if stored > 0 && stored == snapshots && compacted-bytes < quietBytes {
 			return nil
 		}
 	}
@@ -332,6 +347,7 @@ const (
 	followSeconds   = "tidemark_chain_follow_seconds"
 	appendSeconds   = "tidemark_cluster_append_seconds"
 	snapshotSeconds = "tidemark_cluster_snapshot_seconds"
+	compactBytes    = "tidemark_store_compact_bytes_total"
 )
 
 // reading is what a node has used so far.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"tidemark/bench/corpus"
@@ -37,6 +38,10 @@ func (f *figures) measurePages(ctx context.Context) error {
 		if err := f.awaitKey(ctx, n, f.keys[n == single]); err != nil {
 			return err
 		}
+	}
+
+	if err := f.awaitIdle(ctx); err != nil {
+		return err
 	}
 
 	sides := []load.Side{
@@ -72,6 +77,39 @@ func (f *figures) awaitKey(ctx context.Context, n *process.Node, key string) err
 		_, err := process.AskPage(n.API, hotPage, key)
 		return err
 	})
+}
+
+const (
+	// idleShare is what an idle node uses of a core, and idleFor how long all must be idle:
+	// nodes that have taken a snapshot compact it, and that would count for their pages.
+	idleShare = 0.1
+	idleFor   = 3 * time.Second
+	// idlePatience bounds the wait.
+	idlePatience = 2 * time.Minute
+)
+
+// awaitIdle waits until no node has anything to do.
+func (f *figures) awaitIdle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, idlePatience)
+	defer cancel()
+	used := func() (sum time.Duration) {
+		for _, n := range f.nodes {
+			sum += n.CPU()
+		}
+		return sum
+	}
+
+	for {
+		before := used()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the nodes do not get idle within %s: %w", idlePatience, ctx.Err())
+		case <-time.After(idleFor):
+		}
+		if (used() - before).Seconds() < idleShare*idleFor.Seconds()*float64(len(f.nodes)) {
+			return nil
+		}
+	}
 }
 
 // side asks for the hot page, and reads what nodes use meanwhile.
@@ -111,7 +149,9 @@ func (f *figures) printPages(rounds [][]*load.Result) {
 		_, cpu := load.Ratios(rounds[j], rounds[i]) // of i by that of j
 		return load.Median(cpu)
 	}
-	f.hold(beside(1, 0), pageShare, "hot page in a cluster beside one without")
+	_, pages := load.Ratios(rounds[0], rounds[1])
+	f.hold(beside(1, 0), pageShare, "hot page in a cluster beside one without (%.3f to %.3f)", slices.Min(pages),
+		slices.Max(pages))
 	f.hold(beside(3, 2), balancedShare, "page of 2 nodes beside one of 1")
 	f.hold(beside(4, 2), balancedShare, "page of 3 nodes beside one of 1")
 }

@@ -378,3 +378,35 @@ func longer(path string) func(map[string]any) {
 		inner[name] = fmt.Sprint(inner[name]) + "1"
 	}
 }
+
+// The command that checks answers prints a report, and how far it is elsewhere; for programs
+// it prints JSON alone. What cannot be finished has an exit code of its own.
+func TestCheckCommand(t *testing.T) {
+	s := serveMarket(t, 1, 150, 50)
+	const unfinished = "tidemark: cannot finish the check: 40 requests are not enough\n"
+	check := func(args ...string) (code int, stdout, stderr string) {
+		t.Helper()
+		return runCommand(t, append([]string{
+			"check", "--url", s.url, "--key", s.key, "--sample", "1", "--requests", "40",
+		}, args...)...)
+	}
+
+	code, report, progress := check()
+	if code != exitUnfinished || !strings.HasSuffix(report, " values, 0 different\n") ||
+		!strings.Contains(report, " 0 different: ") {
+		t.Errorf("it ended with %d: %s", code, report)
+	}
+	if progress != "chain 1: lists of positions\n"+unfinished {
+		t.Errorf("it tells of its progress %q", progress)
+	}
+
+	var found consistency.Report
+	code, report, progress = check("--json")
+	if err := json.Unmarshal([]byte(report), &found); code != exitUnfinished || err != nil || progress != unfinished ||
+		found.Values == 0 || found.Different != 0 || found.Requests != 40 {
+		t.Errorf("for programs it ended with %d: %s%s", code, report, progress)
+	}
+	if code, _, problem := check("--key", "tm_srv_none"); code != exitUnfinished || !strings.Contains(problem, "is the key right?") {
+		t.Errorf("with another key it ended with %d: %s", code, problem)
+	}
+}

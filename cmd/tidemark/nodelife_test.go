@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,6 +84,8 @@ func TestLifeOfANode(t *testing.T) {
 		}
 	}
 
+	saved := checkCommands(t, n)
+
 	write("[limits]\ntotal-cap = 60\n[metering]\nflush = \"3s\"\n")
 	n.reloadConfig()
 	write("[limits]\ntotal-cap = 0\n")
@@ -110,6 +113,47 @@ func TestLifeOfANode(t *testing.T) {
 		if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 			t.Errorf("%s is open after the stop", l.Addr())
 		}
+	}
+	checkRestored(t, saved)
+}
+
+// checkCommands runs the commands that need a running node with a market, and returns the
+// directory of a checkpoint.
+func checkCommands(t *testing.T, n *node) (saved string) {
+	t.Helper()
+	f := func(wantCode int, want string, args ...string) (stdout, stderr string) {
+		t.Helper()
+		code, stdout, stderr := runCommand(t, args...)
+		if code != wantCode || !strings.Contains(stdout+stderr, want) {
+			t.Errorf("%v ended with %d: %s%s; want %d: %s", args, code, stdout, stderr, wantCode, want)
+		}
+		return stdout, stderr
+	}
+
+	saved = filepath.Join(t.TempDir(), "saved")
+	f(0, "checkpoint in  "+saved, "backup", saved, "--data", n.Data)
+	f(1, "file exists", "backup", saved, "--data", n.Data)
+	f(0, "43114", "chains", "list", "--data", n.Data)
+	f(1, "a node is running on "+n.Data+"; stop it first",
+		"archive", "import", saved, "--chain", "1", "--data", n.Data)
+	f(1, "is not empty; stop its node and move it away first", "restore", saved, "--data", n.Data)
+	f(1, "is no checkpoint", "restore", t.TempDir(), "--data", n.Data)
+	f(1, "no data in ", "check", "--data", t.TempDir())
+	return saved
+}
+
+// checkRestored makes data from a checkpoint, which the check finds whole.
+func checkRestored(t *testing.T, saved string) {
+	t.Helper()
+	mask := syscall.Umask(0) // the command narrows it
+	defer syscall.Umask(mask)
+	data := filepath.Join(t.TempDir(), "data")
+	code, stdout, stderr := runCommand(t, "restore", saved, "--data", data)
+	if code != 0 || stdout != "restored "+data+" from "+saved+"\n" {
+		t.Errorf("the restore ended with %d: %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := runCommand(t, "check", "--data", data); code != 0 || stdout != "no findings\n" {
+		t.Errorf("the check ended with %d: %s%s", code, stdout, stderr)
 	}
 }
 

@@ -369,6 +369,13 @@ func TestScopeKeys(t *testing.T) {
 		{"pools?page=11", []*rankings.View{view(1, 7)}, "f"},
 	}
 	for i, a := range list {
+		sc := &scope{views: a.views}
+		for _, add := range []func(dst, question []byte) []byte{sc.appendKey, sc.appendChainKey} {
+			if got := add([]byte("before "), []byte(a.question)); string(got) != "before "+string(add(nil, []byte(a.question))) {
+				t.Errorf("scope %d: the key is appended as %q", i, got)
+			}
+		}
+
 		for k, b := range list {
 			x, y := &scope{views: a.views}, &scope{views: b.views}
 			same := string(x.appendKey(nil, []byte(a.question))) == string(y.appendKey(nil, []byte(b.question)))

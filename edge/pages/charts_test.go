@@ -1,8 +1,12 @@
 package pages
 
 import (
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/rankings/chart"
 	"tidemark/rankings/market"
@@ -32,4 +36,61 @@ func TestQuotesOfRange(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestUnreadableDays checks that a chart is not drawn from the day before its range when
+// that cannot be read.
+func TestUnreadableDays(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *storage.Store {
+		store, err := storage.Open(dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	store := open()
+	st := longLived(t, store)
+	p := &Pages{cfg: &Config{Store: store}}
+	f := func(damaged bool) {
+		t.Helper()
+		tomorrow := market.DayOf(st.Now()) + 1
+		days, hours := new(chart.Records), new(chart.Records)
+		for name, err := range map[string]error{
+			"days": p.dayEnds(st, 0, tomorrow, days), "hours": p.hourEnds(st, 0, tomorrow, hours),
+		} {
+			if (err != nil) != damaged {
+				t.Errorf("%s: %v; damaged: %t", name, err, damaged)
+			}
+		}
+		if !damaged && (len(days.Ends) != 1 || len(hours.Ends) != 1) {
+			t.Errorf("%d days and %d hours are led by the day before; want one", len(days.Ends), len(hours.Ends))
+		}
+	}
+
+	f(false)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pebble.Open(dir, &pebble.Options{FormatMajorVersion: pebble.FormatValueSeparation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ofPoolDays = "\x01\x01\x21" // of chain 1
+	for it.SeekGE([]byte(ofPoolDays)); it.Valid() && strings.HasPrefix(string(it.Key()), ofPoolDays); it.Next() {
+		if err := db.Set(it.Key(), []byte{1}, pebble.NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(it.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	p.cfg.Store = open()
+	t.Cleanup(func() { _ = p.cfg.Store.Close() })
+	f(true)
 }

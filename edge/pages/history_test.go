@@ -210,6 +210,10 @@ func TestHistoryFlags(t *testing.T) {
 	f("with too many jobs", degraded, last, last-9, 10)
 	loaded(false)
 	p.jobs.queued.Store(0)
+
+	key, _ = p.historyKey(view, 0)
+	p.histories.loads.put(key, &load{done: make(chan struct{})}, nil)
+	f("while another request loads it", degraded, last, last-9, 10)
 }
 
 // longLived commits a position with an entry in each of the last ten blocks.

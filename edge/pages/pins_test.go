@@ -176,3 +176,21 @@ func TestOutdatedPin(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedPin checks that an account cannot replace the cut that another one walks on.
+func TestSharedPin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPinning(t, 1)
+		defer p.close()
+		for account := range uint64(2) {
+			if got, _ := p.walk(account); got != 1 {
+				t.Fatalf("account %d is on generation %d; want 1", account, got)
+			}
+		}
+
+		time.Sleep(joinPin)
+		if got, retry := p.walk(0); got != 0 || retry != time.Minute-joinPin {
+			t.Errorf("account 0 is on generation %d, or to wait %s; want to wait for account 1", got, retry)
+		}
+	})
+}

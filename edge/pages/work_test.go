@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"tidemark/rankings"
 	"tidemark/rankings/block"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 	"tidemark/storage/accounts"
 )
 
@@ -94,6 +96,9 @@ func TestExpensiveQuestions(t *testing.T) {
 		for kind := range taskKinds {
 			if learned := a.rates[kind] != before[kind]; learned != (kind == of.taskKind) {
 				t.Errorf("%s: the rate of works of kind %d has changed: %t", name, kind, learned)
+			}
+			if size := a.rates[kind].size - fading*before[kind].size; kind == of.taskKind && size <= taskBase {
+				t.Errorf("%s: its work is of size %g, as one that reads nothing", name, size)
 			}
 		}
 	}
@@ -287,4 +292,81 @@ func TestClose(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil || on.View.Pinned() {
 		t.Errorf("after the job: got %v; the view is pinned: %t", err, on.View.Pinned())
 	}
+}
+
+// TestExportsLeaveAProcessor checks that rendering exports takes all processors but one.
+func TestExportsLeaveAProcessor(t *testing.T) {
+	p := crowded(t, nil, crowd(3, 1))
+	if got, all := cap(p.exporting), runtime.GOMAXPROCS(0); got < 1 || got >= all && all > 1 {
+		t.Errorf("%d exports are rendered at once by %d processors", got, all)
+	}
+}
+
+// TestWalkIsKept checks that the rows which a walk read are not read again by later ones,
+// while the count of the filter is not ready.
+func TestWalkIsKept(t *testing.T) {
+	p := readable(t, func(c *Config) { c.Limits.CountWait = 0 }, crowd(300, 1))
+	for range cap(p.jobs.counting) {
+		p.jobs.counting <- struct{}{}
+	}
+	q := filtered(3)
+	if _, err := p.Answer(&q); err != nil {
+		t.Fatal(err)
+	}
+
+	c := p.jobs.counts.order.Front().Value.(*entry[*count]).value
+	for offset, read := range map[uint64]bool{0: true, 40: true, 60: false} {
+		if done, err := c.search.Load().Walk(offset, 20).Step(p.leaves, 0); done != read || err != nil {
+			t.Errorf("the page behind row %d needs no reading: %t, %v; want %t", offset, done, err, read)
+		}
+	}
+	for range cap(p.jobs.counting) {
+		<-p.jobs.counting
+	}
+}
+
+// TestKeptParts checks that what the rows of a pool share is rendered once a generation,
+// and that a request which is still at an older one keeps nothing.
+func TestKeptParts(t *testing.T) {
+	c := newChainParts([]render.Chain{{ID: 1}})
+	older, _ := rankings.Build(nil, crowd(3, 1), 7)
+	newer, _ := rankings.Build(older, crowd(4, 1), 8)
+	var m value.Metrics
+	value.Position(older.State, 0, &m)
+
+	for _, v := range []*rankings.View{older, newer} {
+		row, share := c.poolRow(v, 0), c.partsOf(v).share(0, &m)
+		if share == nil || c.poolRow(v, 0) != row || c.partsOf(v).share(0, &m) != share {
+			t.Errorf("generation %d: a part is rendered again", v.Generation)
+		}
+	}
+	if c.partsOf(older) != nil || c.partsOf(older).share(0, &m) != nil || c.poolRow(older, 0) == c.poolRow(older, 0) {
+		t.Error("parts of an older generation are kept")
+	}
+}
+
+// TestPartialAnswers checks that an answer without a chain is not charged, and counted.
+func TestPartialAnswers(t *testing.T) {
+	p := crowded(t, func(c *Config) { c.Chains = append(c.Chains, render.Chain{ID: 10, Enabled: true}) }, crowd(3, 1))
+	for n, q := range []*Question{
+		{Route: accounts.RoutePositions, Positions: rankings.PositionQuestion{Page: 2, Limit: 100, IncludeRisky: true}},
+		{Route: accounts.RoutePools, Pools: rankings.PoolQuestion{Page: 2, Limit: 100, IncludeRisky: true}},
+		{Route: accounts.RouteTokens, Tokens: rankings.TokenQuestion{Page: 1, Limit: 20}},
+		{Route: accounts.RouteOwner, Owner: &market.Address{1}},
+	} {
+		q.Now = 1000
+		reply, err := p.Answer(q)
+
+		if err != nil || !reply.Free || p.metrics.partial.Get() != uint64(n+1) ||
+			!strings.Contains(string(reply.Page.Body), `"missingChains":[10]`) {
+			t.Errorf("%s: %+v, %+v; %d partial answers are counted", q.Route.Path(), reply, err, p.metrics.partial.Get())
+		}
+	}
+}
+
+// TestLeastLimits checks that limits of 1 are enough.
+func TestLeastLimits(t *testing.T) {
+	crowded(t, func(c *Config) {
+		c.Limits.TotalCap, c.Limits.Selections, c.Limits.Pins, c.Limits.ExportRows = 1, 1, 1, 1
+	}, crowd(3, 1))
 }

@@ -156,6 +156,34 @@ func TestHubRestsAndBegins(t *testing.T) {
 	}
 }
 
+// TestResumeBehindReorg checks that a client which comes back hears nothing of a position
+// and a pool that were taken back before anybody watched them, but that they were.
+func TestResumeBehindReorg(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	s.at = s.scenes[1]
+	a := s.open("a", "owner="+script.Person("alice").String(), "")
+	last := a.lastID(t)
+	s.happen("mint 13 bob P @2 @8 1e15")
+	s.publish()
+	s.happen("pool Q TIDE USD 500 10 @4")
+	s.publish()
+	pools := s.at.view.State.Pools
+	pool := pools.At(pools.Len() - 1).ID.String()
+
+	s.revert()
+	s.revert()
+	s.happen("block")
+	s.publish()
+	for _, query := range []string{"owner=" + script.Person("bob").String(), "positions=1-13", "pools=1-" + pool} {
+		b := s.open("b", query, last)
+		if got := b.names(t); !strings.HasPrefix(got, "reorg 1:4,") || !strings.HasSuffix(got, ", generation 1:4,42161:1/0") {
+			t.Errorf("%s: got %q; want a reorg alone", query, got)
+		}
+		s.close("b")
+	}
+}
+
 // TestReorgNamesRowsOnce checks that a row with several changes in a reorganisation is
 // named once, as batches write it.
 func TestReorgNamesRowsOnce(t *testing.T) {

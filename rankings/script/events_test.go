@@ -159,3 +159,26 @@ func TestSpans(t *testing.T) {
 		t.Error("token X: no error")
 	}
 }
+
+// TestBadLines checks that a line that says nothing sensible is an error, wherever its
+// mistake is.
+func TestBadLines(t *testing.T) {
+	m, st := marketOfOne(t)
+	for _, line := range []string{
+		"pool Q A B x 60", "pool Q A B 3000 x", "pool Q A B 3000 60 x", "pool Q A B 3000 60 @x", "pool Q A B 3000 60 0 xyz",
+		"mint x alice P -60 60 1e18", "mint 9 alice P x 60 1e18", "mint 9 alice P -60 x 1e18", "mint 9 alice P -60 60 x",
+		"mint 9 alice P @x 60 1e18", "mint 9 alice None min 60 1e18", "donate P x 1", "donate P 1 x",
+		"protocol-fee P x 1", "protocol-fee P 1 x", "crash P x", "sell0 P x", "sell0 None 1", "sell0 P 1 x",
+		"push P @x", "push None @1", "add x 1", "add 1 x", "nonsense", "mint 9",
+	} {
+		if span, err := m.Span(st, line); err == nil {
+			t.Errorf("%q makes %+v; want an error", line, span)
+		}
+	}
+
+	for _, line := range []string{"token A", "token A x", "gas 7", "gas x 7", "gas 7 x", "at x"} {
+		if known, err := m.Set(strings.Fields(line)); !known || err == nil {
+			t.Errorf("%q is taken", line)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -205,4 +206,54 @@ func TestLeavingNodes(t *testing.T) {
 	f("one that was not heard leaves", "c", true, 1)
 	f("it leaves twice", "c", true, 1)
 	f("one comes", "d", false, 2)
+}
+
+// A node tells which nodes share the limits, how long each has been silent, and what each
+// has of an account; one that has died is silent until it is forgotten.
+func TestStatusOfNodes(t *testing.T) {
+	m := newModel(t, 10, medium)
+	for _, name := range []string{"b", "a", "c"} {
+		m.start(name)
+	}
+	m.needs = func(node string, _ int) float64 { return map[string]float64{"a": 30, "b": 30}[node] }
+	m.run(20 * time.Second)
+	s := m.node("a").shares
+	f := func(what string, silent ...string) {
+		t.Helper()
+		if got := s.silentNodes(m.now); !slices.Equal(got, silent) {
+			t.Errorf("%s: %q are silent; want %q", what, got, silent)
+		}
+		for i, n := range s.status(m.now).Nodes {
+			isSilent := n.Silent >= time.Duration(silentAfter)
+			if n.Name != string("abc"[i]) || (n.Silent == 0) != (i == 0) || isSilent != slices.Contains(silent, n.Name) {
+				t.Errorf("%s: node %d is %+v", what, i, n)
+			}
+		}
+	}
+
+	f("all live")
+	st := s.status(m.now)
+	if len(st.Accounts) != 1 || st.Accounts[0].Cell.ID != 1 {
+		t.Fatalf("the accounts are %+v", st.Accounts)
+	}
+	used := st.Accounts[0]
+	whole := used.Parts["a"] + used.Parts["b"] + used.Parts["c"]
+	if len(used.Parts) != 3 || used.Parts["a"] < 0.3 || used.Parts["b"] < 0.3 || whole > 1.001 {
+		t.Errorf("the parts are %v", used.Parts)
+	}
+	if used.Needed < 45 || used.Needed > 75 {
+		t.Errorf("%.1f requests a second are asked; want 60", used.Needed)
+	}
+
+	m.kill("c")
+	m.kill("b")
+	m.run(time.Duration(silentAfter) + time.Second)
+	f("two have died", "b", "c")
+	if got := s.status(m.now).Accounts[0].Needed; got < 20 || got > 40 {
+		t.Errorf("beside dead nodes %.1f requests a second are asked; want 30", got)
+	}
+	m.run(time.Duration(forgetAfter))
+	if got := s.silentNodes(m.now); len(got) > 0 || s.Nodes() != 1 {
+		t.Errorf("a minute later %q are silent of %d nodes", got, s.Nodes())
+	}
 }

@@ -361,6 +361,48 @@ func blocksOf(spans []market.Span) (list [][2]uint64) {
 	return list
 }
 
+// TestScrubOfTheFirstBlock: an archive that begins with the first block of its chain is
+// scrubbed like any other.
+func TestScrubOfTheFirstBlock(t *testing.T) {
+	a := openSized(t, t.TempDir(), 8_000)
+	defer a.Close()
+	appendAll(t, a, newMaker(4, 1).spans(60))
+	for range 2 * a.Status().Segments {
+		if err := a.Scrub(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKillWhileBlocksAreReplaced: a segment may still have what the next one replaces, and
+// gives its blocks up to there.
+func TestKillWhileBlocksAreReplaced(t *testing.T) {
+	m := newMaker(8, 100)
+	low := m.spans(20)
+	at := m.at
+	old := m.spans(20)
+	m.at = at
+	spans := append(slices.Clone(low), m.spans(20)...)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, append(low, old...))
+	b := openAt(t, t.TempDir())
+	appendAll(t, b, spans[20:])
+	for _, c := range []*Archive{a, b} {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.CopyFS(a.cfg.Dir, os.DirFS(b.cfg.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	a = openAt(t, a.cfg.Dir)
+	if st := a.Status(); st.Segments != 2 || len(st.Holes) > 0 {
+		t.Errorf("%+v; want two segments without a hole", st)
+	}
+	hold(t, a, spans).Close()
+}
+
 // TestDamagedHeader: a segment whose header cannot be read is set aside.
 func TestDamagedHeader(t *testing.T) {
 	m := newMaker(5, 100)

@@ -184,33 +184,6 @@ func TestShortRangesAreReadAgain(t *testing.T) {
 	}
 }
 
-// Far behind the head one that was seen lately will do, but not where blocks are read one
-// by one: a reorganisation reaches them.
-func TestHeadWhileBehind(t *testing.T) {
-	c := busy(400)
-	n := newNode(t, c)
-	n.finalized = 200
-	l := follow(t, nil, n)
-	l.start = 1
-	at := func() uint64 { return l.anchors()[0].Number }
-
-	steps := map[bool]int{}
-	for at() < 330 {
-		settled := at() >= 199 // the finalized block, when the first head was seen
-		c.mine()
-		if err := l.next(); err != nil {
-			t.Fatal(err)
-		}
-		if seen := l.last.Head.Number; settled && seen != c.head().number {
-			t.Fatalf("after block %d the head is %d; want %d", at(), seen, c.head().number)
-		}
-		steps[settled]++
-	}
-	if steps[true] == 0 || steps[false] == 0 {
-		t.Errorf("%d steps up to the finalized block, %d above it", steps[false], steps[true])
-	}
-}
-
 // What the ledger refused is read again block by block, with proof.
 func TestRefusedBlocksAreProven(t *testing.T) {
 	c := busy(300)

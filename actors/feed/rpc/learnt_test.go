@@ -472,7 +472,11 @@ func TestGatheredReadings(t *testing.T) {
 	}
 
 	gather(1, 1, 1, 1)
+	l.clock.advance(firstAgain / 2)
 	gather(2, 2, 1, 2)
+	if due := l.f.recheck[0].due.Sub(l.clock.read()); due != firstAgain {
+		t.Errorf("what was gathered is read again in %s; want %s", due, firstAgain)
+	}
 	again(true)
 	gather(3, 3, 2, 3)
 	if r := l.f.recheck[0]; r.from != 1 || r.to != 2 || r.open {

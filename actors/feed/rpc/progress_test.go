@@ -110,3 +110,34 @@ func TestNoChainID(t *testing.T) {
 		t.Errorf("it was asked for %v", n.calls)
 	}
 }
+
+// A header that is compared with an import is that of the block, of a node that has it.
+func TestHeaderOfABlock(t *testing.T) {
+	c := busy(30)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	b := c.blocks[20]
+	h, err := l.f.Header(t.Context(), 20)
+	if err != nil || h.Number != 20 || h.Hash != b.hash || h.Time != b.time {
+		t.Errorf("%+v, %v; want block 20, %s", h, err, b.hash)
+	}
+
+	f := func(want string, result any) {
+		t.Helper()
+		n.answer = func(method string, _ object) any {
+			if method == "eth_getBlockByNumber" {
+				return result
+			}
+			return nil
+		}
+		h, err := l.f.Header(t.Context(), 20)
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot read the header of block 20 of chain 1: ") ||
+			!strings.Contains(err.Error(), want) || h.Number != 0 {
+			t.Errorf("%+v, %v; want %q", h, err, want)
+		}
+	}
+	f("not now", fail(-32000, "not now"))
+	f("block 20", null{})
+	f("asked for block 20, got 19", n.block("0x13"))
+	f("lacks its number, hash or timestamp", object{"number": "0x14"})
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The commands of archives and rebuilds say what they did, to people and to programs, and
+// why they cannot.
+func TestWhatArchiveCommandsSay(t *testing.T) {
+	mask := syscall.Umask(0) // the commands narrow it
+	defer syscall.Umask(mask)
+	s, other := newArchiveStage(t), newArchiveStage(t)
+	f := func(code int, want string, args ...string) string {
+		t.Helper()
+		got, stdout, stderr := runCommand(t, args...)
+		if got != code || !strings.Contains(stdout+stderr, want) {
+			t.Fatalf("%v ended with %d: %s%s; want %d: %s", args, got, stdout, stderr, code, want)
+		}
+		return stdout
+	}
+	at := func(s *archiveStage, args ...string) []string {
+		return append(args, "--data", s.data, "--config", s.config)
+	}
+
+	f(1, "cannot rebuild chain 1: its archive is empty; start the node", at(s, "chains", "rebuild", "1")...)
+	f(1, "cannot rebuild chain 5: chain 5 is not in the configuration", at(s, "chains", "rebuild", "5")...)
+	f(1, "cannot rebuild chain 1: it has no archive: archive is false, or the feed is sim",
+		"chains", "rebuild", "1", "--data", s.data)
+	head := s.fill()
+	var result rebuilt
+	if err := json.Unmarshal([]byte(f(0, "", at(s, "chains", "rebuild", "1", "--json")...)), &result); err != nil {
+		t.Fatal(err)
+	}
+	_, c := s.loaded()
+	if result.ChainID != 1 || result.FromBlock != c.StartBlock || result.ToBlock != head.Number ||
+		result.Events < 1000 || result.EventsPerSecond != float64(result.Events)/result.Seconds {
+		t.Errorf("%+v; want blocks %d to %d", result, c.StartBlock, head.Number)
+	}
+	f(0, fmt.Sprintf("chain 1: %d events of blocks %d to %d in ", result.Events, c.StartBlock, head.Number),
+		at(s, "chains", "rebuild", "1")...)
+	f(1, filepath.Join(s.data, accountsDir)+" holds no accounts", "check", "--data", s.data)
+
+	file := filepath.Join(t.TempDir(), "chain1.spans")
+	said := f(0, fmt.Sprintf("%s: ", file), "archive", "export", file, "--chain", "1", "--data", s.data)
+	archived, bytes, _ := strings.Cut(strings.TrimPrefix(said, file+": "), ", ")
+	if !strings.Contains(archived, fmt.Sprintf(" events of blocks %d to ", c.StartBlock)) || !strings.HasSuffix(bytes, " bytes\n") {
+		t.Errorf("the export says %s", said)
+	}
+	f(1, "exists", "archive", "export", file, "--chain", "1", "--data", s.data)
+	f(1, "chain 43114 has no archive in "+s.data, "archive", "export", file+"2", "--chain", "43114", "--data", s.data)
+
+	imports := at(other, "archive", "import", file, "--chain", "1")
+	f(1, "give --no-headers to compare nothing", imports...)
+	f(1, "chain 5 is not in the configuration", at(other, "archive", "import", file, "--chain", "5")...)
+	f(1, "", at(other, "archive", "import", other.config, "--chain", "1", "--no-headers")...)
+	said = f(0, "no block hash was compared with a node: --no-headers was given; `tidemark verify` compares the ledger",
+		append(imports, "--no-headers")...)
+	if !strings.Contains(said, ": "+archived+", ") {
+		t.Errorf("the import says %s; want %s", said, archived)
+	}
+	f(1, "already", append(imports, "--no-headers")...)
+	f(1, "the archive has blocks", at(other, "archive", "import", t.TempDir(), "--chain", "1", "--format", "cryo",
+		"--no-headers")...)
+	f(1, "cannot export the archive of chain 1: no block after ", "archive", "export", file+"3", "--chain", "1", "--data", other.data)
+
+	if err := os.RemoveAll(filepath.Join(other.data, archiveDir)); err != nil {
+		t.Fatal(err)
+	}
+	said = f(0, "no block hash was compared with a node: the configuration has no nodes",
+		"archive", "import", file, "--chain", "1", "--data", filepath.Join(t.TempDir(), "sim"))
+	if !strings.HasPrefix(said, `the feed is sim; set feed = "rpc" to serve what was imported`) &&
+		!strings.Contains(said, "\nthe feed is sim; set feed") {
+		t.Errorf("an import beside a simulated market says %s", said)
+	}
+}
