@@ -17,7 +17,6 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors/chain"
-	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -194,8 +193,8 @@ func TestDamageMetByARequest(t *testing.T) {
 	})
 }
 
-// After a refresh that the disk or another writer refused, the chain is restored soon, as
-// it is not at fault; after any other the pause grows.
+// After a refresh that the disk refused, the chain is restored soon, as it is not at fault;
+// after any other the pause grows.
 func TestPauseAfterRefusedCommits(t *testing.T) {
 	var refuse atomic.Pointer[error]
 	store, err := storage.Open(t.TempDir(), storage.Options{
@@ -234,7 +233,6 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 	}
 
 	f(storage.ErrReadOnly, firstPause)
-	f(cluster.ErrOutdated, firstPause)
 	f(errors.New("broken"), 20*time.Second)
 }
 
