@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -59,18 +58,12 @@ func (c *ServeCmd) load() (*loaded, error) {
 	})
 }
 
-// gcPercent is how much garbage may stand beside a hundred parts in use, unless
-// GOGC says so. Most of what is in use are records without pointers, which the
-// collector passes over: to run it often costs little, and memory is what a
-// large market needs most.
-const gcPercent = 20
-
 // serve runs a node with a configuration.
 func (l *loaded) serve() (err error) {
 	// A synced write holds its thread: on one processor nothing else would run.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		defer limitGarbage().stop()
 	}
 	// A terminal that is closed, or a manager that asks for a reload, must not
 	// end a node.

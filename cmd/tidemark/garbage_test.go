@@ -1,0 +1,52 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+func TestPercentFor(t *testing.T) {
+	f := func(live uint64, want int) {
+		t.Helper()
+		if got := percentFor(live); got != want {
+			t.Errorf("%d bytes in use: %d %%; want %d", live, got, want)
+		}
+	}
+
+	f(0, 1000)
+	f(1<<20, 1000)
+	f(32<<20, 200)
+	f(128<<20, 50)
+	f(320<<20, 20)
+	f(2<<30, 20)
+}
+
+// The percentage follows the heap from one collection to the next.
+func TestGarbageIsLimited(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	g := limitGarbage()
+	defer g.stop()
+
+	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	reaches := func(least, most uint64) {
+		t.Helper()
+		for range 500 {
+			runtime.GC()
+			metrics.Read(percent)
+			if p := percent[0].Value.Uint64(); least <= p && p <= most {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Errorf("the percentage is %d; want %d to %d", percent[0].Value.Uint64(), least, most)
+	}
+
+	used := make([]byte, 6*minGarbage)
+	reaches(gcPercent, gcPercent)
+	runtime.KeepAlive(used)
+	reaches(gcPercent+1, 1000)
+}
