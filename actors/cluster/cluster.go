@@ -275,7 +275,5 @@ func (c *Cluster) Agree(ctx context.Context, name, value string) (agreed string,
 func (c *Cluster) Close() {
 	c.cancel()
 	c.work.Wait()
-	if c.nc != nil {
-		c.nc.Close()
-	}
+	c.nc.Close() // nil if it was never open
 }
