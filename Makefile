@@ -27,7 +27,7 @@ cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer 
 	@exec $(abspath $(BINARY)) bench cluster --nats-server $(NATS_SERVER) --out $(CLUSTER) $(CLUSTER_FLAGS)
 
 test: ## the tests, under 3 minutes with a warm build cache
-	go test -timeout 170s ./...
+	go test -p 3 -timeout 170s ./... # one package more than two cores, since some wait
 
 lint: ## formatting, vet, staticcheck and structure
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
