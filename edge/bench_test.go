@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"syscall"
 	"testing"
@@ -21,12 +22,12 @@ import (
 
 // bench returns a function that calls the server's handler directly, without a
 // network.
-func bench(b *testing.B, change func(*Config)) (ask func(path string) []byte) {
+func bench(b testing.TB, change func(*Config)) (ask func(path string) []byte) {
 	b.Helper()
 	return benchOn(b, sharedNode(), change)
 }
 
-func benchOn(b *testing.B, n *node, change func(*Config)) (ask func(path string) []byte) {
+func benchOn(b testing.TB, n *node, change func(*Config)) (ask func(path string) []byte) {
 	b.Helper()
 	f := &front{}
 	cfg := config(f, n)
@@ -63,6 +64,26 @@ func measureCPU(b *testing.B) (report func()) {
 		must(syscall.Getrusage(syscall.RUSAGE_SELF, &to))
 		spent := to.Utime.Nano() + to.Stime.Nano() - from.Utime.Nano() - from.Stime.Nano()
 		b.ReportMetric(float64(spent)/1000/float64(b.N), "cpu-us/op")
+	}
+}
+
+// TestHotPageAllocations checks that a page of the cache, its key, burst, units and
+// headers included, is served from what is kept.
+func TestHotPageAllocations(t *testing.T) {
+	ask := bench(t, nil)
+	for _, path := range []string{"/v1/positions?sort=pnl&limit=20", "/v1/pools?sort=volume&search=e"} {
+		for range 100 { // until the caches have it and every buffer has grown
+			ask(path)
+		}
+
+		// What other goroutines of the process allocate is counted too, now and then.
+		least := math.Inf(1)
+		for range 5 {
+			least = min(least, testing.AllocsPerRun(1000, func() { ask(path) }))
+		}
+		if least != 0 {
+			t.Errorf("%s: %v allocations a request; want 0", path, least)
+		}
 	}
 }
 
@@ -214,7 +235,7 @@ func BenchmarkLong(b *testing.B) {
 	most := st.Positions.At(0)
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
-		if days := (st.Now() - p.MintedAt) / market.Day; p.IsOpen() && days > 365 && p.Entries >= most.Entries {
+		if days := (st.Now() - int64(p.MintedAt)) / market.Day; p.IsOpen() && days > 365 && p.Entries >= most.Entries {
 			most = p
 		}
 	}

@@ -194,7 +194,7 @@ func TestPositionSeries(t *testing.T) {
 			"apr": metrics["apr"], "feeApr": metrics["feeApr"],
 		} {
 			points := seriesOf(t, series, name)
-			if days := int(end-market.DayOf(p.MintedAt)) + 1; len(points) != days {
+			if days := int(end-market.DayOf(int64(p.MintedAt))) + 1; len(points) != days {
 				t.Errorf("position %d: %d points; want %d", p.ID, len(points), days)
 			}
 			if got := pointAt(points, float64(end)*market.Day); got != want {

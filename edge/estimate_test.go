@@ -101,7 +101,7 @@ func TestEstimateOfPositions(t *testing.T) {
 	exact, split := 0, 0
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
-		if p.MintedAt >= from || !p.IsOpen() || !p.Withdrawn0.IsZero() || !p.Withdrawn1.IsZero() {
+		if int64(p.MintedAt) >= from || !p.IsOpen() || !p.Withdrawn0.IsZero() || !p.Withdrawn1.IsZero() {
 			continue
 		}
 		pool := st.Pools.At(p.Pool)

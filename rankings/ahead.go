@@ -31,10 +31,11 @@ func (p *Page) ReadAhead() (sum uint64) {
 }
 
 // readPosition, readPool and readTick read every cache line of what a row reads of a
-// record. Positions begin with a line, the others anywhere.
+// record. Every other position begins in the middle of a line.
 func readPosition(p *market.Position) uint64 {
-	sum := p.ID + p.FeeGrowthInside0LastX128[2] + p.Deposited1.Lo + uint64(p.MintedAt)
-	if !p.IsOpen() {
+	sum := p.ID + uint64(p.MintedAt) + p.FeeGrowthInside1LastX128[2] + p.Withdrawn0.Lo +
+		uint64(p.Overflow)
+	if p.Closed {
 		sum += uint64(p.ClosedAt)
 	}
 	return sum

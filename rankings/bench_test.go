@@ -47,15 +47,15 @@ var bench = sync.OnceValue(func() *benchmark {
 	for i := range w.positions.Len() {
 		p := w.positions.Mut(i)
 		p.Pool = uint32(benchPools * w.Float64() * w.Float64() * w.Float64())
-		p.MintedAt = w.now - w.Int64N(90*market.Day)
+		p.MintedAt = uint32(w.now - w.Int64N(90*market.Day))
 		p.Deposited0, p.Deposited1 = clmath.U128{Lo: w.Uint64() >> 1}, clmath.U128{Lo: w.Uint64() >> 1}
 		p.GasUnknown = false
 		if p.IsOpen() {
-			p.Liquidity = clmath.U128{Lo: w.Uint64() >> w.IntN(10)}
+			p.SetLiquidity(clmath.U128{Lo: w.Uint64() >> w.IntN(10)})
+		} else {
+			p.SetClose([2]market.ClosePrice{{Usd: w.Float64()}, {Usd: w.Float64()}})
 		}
-		for leg := range p.Close {
-			p.Close[leg].Usd, p.CloseNativeUsd = w.Float64(), 1
-		}
+		p.CloseNativeUsd = 1
 	}
 	b := &benchmark{world: w, decoded: &decoded{map[market.ChainID]map[uint64][]uint32{}}}
 	for _, chain := range []market.ChainID{1, 42161, 43114} {

@@ -172,7 +172,7 @@ func rowAt[T any](t *market.Frozen[T], i uint32) *T {
 // sameHistory reports whether no event touched a position that both views have: an
 // event changes one of these, also one that a reorg put in the place of another.
 func sameHistory(a, b *market.Position) bool {
-	return a.Entries == b.Entries && a.Owner == b.Owner && a.Liquidity == b.Liquidity &&
+	return a.Entries == b.Entries && a.Owner == b.Owner && a.Liquidity() == b.Liquidity() &&
 		a.Burned == b.Burned && a.MintedAt == b.MintedAt && a.ClosedAt == b.ClosedAt &&
 		a.Pool == b.Pool && a.TickLower == b.TickLower && a.TickUpper == b.TickUpper &&
 		a.FeeGrowthInside0LastX128 == b.FeeGrowthInside0LastX128 &&

@@ -170,7 +170,7 @@ func TestSmallChanges(t *testing.T) {
 	f(0, func(*market.Position) {})
 	f(1, func(p *market.Position) { p.Entries++ })
 	f(1, func(p *market.Position) { p.Owner++ })
-	f(1, func(p *market.Position) { add(&p.Liquidity) })
+	f(1, func(p *market.Position) { add(&p.LiquidityOrUsd) })
 	f(1, func(p *market.Position) { p.Burned = true })
 	f(1, func(p *market.Position) { p.MintedAt++ })
 	f(1, func(p *market.Position) { p.ClosedAt++ })

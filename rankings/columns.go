@@ -65,6 +65,7 @@ type columnBuilder struct {
 	*columns
 	st                *market.State
 	prev              *View         // nil, or with columns
+	tick              []int32       // by pool; dense, because records are far apart in memory
 	moved             *block.Bitmap // pools with another price or fee growth than in prev
 	ticked            *block.Bitmap // pools with another tick than in prev
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
@@ -114,13 +115,13 @@ func (f *columnBuilder) fillPools() {
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
 	f.moved, f.ticked, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
-	f.fee, f.hookTag = make([]uint32, n), make([]uint32, n)
+	f.fee, f.hookTag, f.tick = make([]uint32, n), make([]uint32, n), make([]int32, n)
 
 	for i := range n {
 		p := st.Pools.At(i)
 		f.tvl[i] = st.Stats.At(i).TVLUsd
 		f.sides = append(f.sides, p.Currency0, p.Currency1)
-		f.fee[i], f.hookTag[i] = p.ShownFee(), hookTag(&p.Hooks)
+		f.fee[i], f.hookTag[i], f.tick[i] = p.ShownFee(), hookTag(&p.Hooks), p.Tick
 		if f.hookTag[i] != 0 {
 			f.hooked.Set(i)
 		}
@@ -251,7 +252,7 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	f.inRange.Words()[w] = old.inRange.Words()[w] & closed &^ ticked
 	for rest := closed & ticked; rest != 0; rest &= rest - 1 {
 		i := first + uint32(bits.TrailingZeros64(rest))
-		if p := f.st.Positions.At(i); rangeHolds(p, f.st.Pools.At(p.Pool).Tick) {
+		if rangeHolds(f.st.Positions.At(i), f.tick[f.pool[i]]) {
 			f.inRange.Set(i)
 		}
 	}
@@ -270,19 +271,15 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	}
 }
 
-// keepClosed copies a closed row whose record did not change. Only whether its
+// keepClosed copies a closed row whose record p did not change. Only whether its
 // range holds the price can differ.
-func (f *columnBuilder) keepClosed(i uint32) {
+func (f *columnBuilder) keepClosed(i uint32, p *market.Position) {
 	old := f.prev.columns
-	f.pool[i], f.owner[i] = old.pool[i], old.owner[i]
+	f.pool[i], f.owner[i] = p.Pool, p.Owner
 	f.closedPnl = append(f.closedPnl, old.closedPnl[i-f.prevOpen])
 	f.closedAge = append(f.closedAge, old.closedAge[i-f.prevOpen])
 
-	if !f.moved.Has(f.pool[i]) {
-		if old.inRange.Has(i) {
-			f.inRange.Set(i)
-		}
-	} else if p := f.st.Positions.At(i); rangeHolds(p, f.st.Pools.At(p.Pool).Tick) {
+	if rangeHolds(p, f.tick[p.Pool]) {
 		f.inRange.Set(i)
 	}
 }
@@ -297,7 +294,7 @@ func (f *columnBuilder) fillPosition(i uint32, wasClosed bool) {
 	p := f.st.Positions.At(i)
 	same := wasClosed && *p == *f.prev.State.Positions.At(i)
 	if !p.IsOpen() && same && !f.quarantineChanged.Has(p.Pool) {
-		f.keepClosed(i)
+		f.keepClosed(i, p)
 		return
 	}
 
@@ -318,7 +315,7 @@ func (f *columnBuilder) fillOpen(i uint32) {
 	f.setShared(i)
 	f.open.Set(i)
 	f.claims = append(f.claims, m.Claim)
-	f.mintedAt = append(f.mintedAt, f.st.Positions.At(i).MintedAt)
+	f.mintedAt = append(f.mintedAt, int64(f.st.Positions.At(i).MintedAt))
 
 	f.apr = append(f.apr, m.APR)
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)

@@ -142,7 +142,7 @@ func (w *world) mint() {
 		ID: w.nextID + 1 + uint64(w.IntN(3)), Pool: w.Uint32N(w.pools.Len()), Overflow: market.NoIndex,
 		Owner: w.Uint32N(w.owners.Len()), TickLower: lower, TickUpper: upper,
 		LowerSlot: w.tick(lower), UpperSlot: w.tick(upper),
-		MintedAt:   w.now - int64(w.IntN(6))*3600,
+		MintedAt:   uint32(w.now) - uint32(w.IntN(6))*3600,
 		GasUnknown: w.IntN(8) == 0,
 	}
 
@@ -167,7 +167,7 @@ func (w *world) reopen(i uint32) {
 		return
 	}
 	unit := uint64(1e18)
-	p.Liquidity = clmath.U128{Lo: unit * (1 + w.Uint64N(3)) / 7}
+	p.SetLiquidity(clmath.U128{Lo: unit * (1 + w.Uint64N(3)) / 7})
 	p.Deposited0 = clmath.U128{Lo: unit * w.Uint64N(3)}
 	p.Deposited1 = clmath.U128{Lo: unit * w.Uint64N(9)}
 	p.Collected0 = clmath.U128{Lo: unit * w.Uint64N(2) * w.Uint64N(10)}
@@ -180,12 +180,15 @@ func (w *world) close(i uint32) {
 	if !p.IsOpen() {
 		return
 	}
-	p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(w.now)
+	p.ClosedAt = uint32(w.now)
 	p.Withdrawn0, p.Withdrawn1 = p.Deposited0, p.Deposited1
 	p.CloseNativeUsd = w.some(1, 1, 2000)
-	for leg := range p.Close {
-		p.Close[leg] = market.ClosePrice{Usd: w.some(1, 2, 3, w.Float64()), Source: market.SourcePool}
+
+	var legs [2]market.ClosePrice
+	for leg := range legs {
+		legs[leg] = market.ClosePrice{Usd: w.some(1, 2, 3, w.Float64()), Source: market.SourcePool}
 	}
+	p.SetClose(legs)
 	w.open--
 }
 

@@ -50,6 +50,38 @@ func TestFollowedViewGoesOn(t *testing.T) {
 	}
 }
 
+// When the default filters admit other rows, only the leaves of these are read again.
+func TestFollowReadsLeavesOfTurnedRows(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	small := w.positions.At(5).Pool
+	for i := range w.positions.Len() {
+		if i != 5 && w.positions.At(i).Pool == small {
+			w.positions.Mut(i).Pool = (small + 1) % w.pools.Len()
+		}
+	}
+	w.stats.Mut(small).TVLUsd = rankings.DefaultMinPoolTVLUsd
+	w.publish()
+	followed, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w.stats.Mut(small).TVLUsd--
+	w.publish()
+	before := w.shelf.reads
+	followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := rankings.ColumnsDiff(followed, w.view); diff != "" {
+		t.Error(diff)
+	}
+	all := leavesOf(t, w.directory)
+	if reads := w.shelf.reads - before; reads == 0 || reads > all/2 {
+		t.Errorf("one position turned, and %d of %d leaves were read", reads, all)
+	}
+}
+
 func leavesOf(t *testing.T, directory []byte) (n int) {
 	t.Helper()
 	d, err := block.DecodeDirectory(directory)

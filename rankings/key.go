@@ -136,7 +136,7 @@ func ageKey(st *market.State, row uint32) uint64 {
 	if !p.IsOpen() {
 		end = int64(p.ClosedAt)
 	}
-	return uint64(max(end-p.MintedAt, 0))
+	return uint64(max(end-int64(p.MintedAt), 0))
 }
 
 // poolKey returns the key of a pool in an order of pools.

@@ -89,18 +89,18 @@ func (c *benchChain) position(i uint32) market.Position {
 		TickUpper: int32(i%9000) * 60, LowerSlot: i % 1000, UpperSlot: i % 1000,
 		Overflow: market.NoIndex, Entries: 2, FeeGrowthInside0LastX128: c.wide(120),
 		FeeGrowthInside1LastX128: c.wide(256), Deposited0: c.narrow(70), Deposited1: c.narrow(70),
-		GasWei: c.narrow(55), CostUsd: c.usd(), MintedAt: c.st.Head.Time - int64(i),
+		GasWei: c.narrow(55), CostUsd: c.usd(), MintedAt: uint32(c.st.Head.Time) - i,
 	}
 
 	if open {
-		p.Liquidity = c.narrow(75)
+		p.SetLiquidity(c.narrow(75))
 		return p
 	}
 
 	p.Withdrawn0, p.Withdrawn1, p.Collected0 = c.narrow(70), c.narrow(70), c.narrow(60)
 	p.ClosedAt, p.CloseNativeUsd = uint32(c.st.Head.Time), c.usd()
-	p.Close[0] = market.ClosePrice{Usd: c.usd(), AsOf: c.st.Head.Time, Source: market.SourcePool}
-	p.Close[1] = p.Close[0]
+	leg := market.ClosePrice{Usd: c.usd(), AsOf: c.st.Head.Time, Source: market.SourcePool}
+	p.SetClose([2]market.ClosePrice{leg, leg})
 	return p
 }
 

@@ -161,8 +161,7 @@ func codeTick(c *field.Coder, t *market.Tick) {
 }
 
 func codePosition(c *field.Coder, p *market.Position) {
-	closed := hasClose(p)
-	c.Flags("flags", &closed, &p.Burned, &p.GasUnknown, &p.HookDelta, &p.Timed)
+	c.Flags("flags", &p.Closed, &p.Burned, &p.GasUnknown, &p.HookDelta, &p.Timed)
 
 	c.U64("id", &p.ID)
 	c.U32("pool", &p.Pool)
@@ -173,7 +172,7 @@ func codePosition(c *field.Coder, p *market.Position) {
 	c.Index("upperSlot", &p.UpperSlot)
 	c.Index("overflow", &p.Overflow)
 	c.U32("entries", &p.Entries)
-	c.U128("liquidity", &p.Liquidity)
+	codeLiquidity(c, p)
 	c.U256("feeGrowthInside0LastX128", &p.FeeGrowthInside0LastX128)
 	c.U256("feeGrowthInside1LastX128", &p.FeeGrowthInside1LastX128)
 	c.U128("deposited0", &p.Deposited0)
@@ -184,15 +183,18 @@ func codePosition(c *field.Coder, p *market.Position) {
 	c.U128("collected1", &p.Collected1)
 	c.U128("gasWei", &p.GasWei)
 	c.USD("costUsd", &p.CostUsd)
-	c.I64("mintedAt", &p.MintedAt)
+	c.Time32("mintedAt", &p.MintedAt)
 
 	// Most positions are open and have no close record.
-	if closed {
+	if p.Closed {
 		c.Time32("closedAt", &p.ClosedAt)
-		codeClose(c, &p.Close[0])
-		codeClose(c, &p.Close[1])
+		legs := [2]market.ClosePrice{p.Close(0), p.Close(1)}
+		codeClose(c, &legs[0])
+		codeClose(c, &legs[1])
 		c.USD("closeNativeUsd", &p.CloseNativeUsd)
-		c.Require("closeNativeUsd", hasClose(p))
+		if c.Read {
+			p.SetClose(legs)
+		}
 	}
 
 	// Positions that were minted in format 4 or before have none.
@@ -202,14 +204,22 @@ func codePosition(c *field.Coder, p *market.Position) {
 	}
 }
 
-func hasClose(p *market.Position) bool {
-	return p.ClosedAt != 0 || p.Close != [2]market.ClosePrice{} || p.CloseNativeUsd != 0
+// codeLiquidity walks the liquidity, which a closed position has none of.
+func codeLiquidity(c *field.Coder, p *market.Position) {
+	liquidity := p.Liquidity()
+	c.U128("liquidity", &liquidity)
+	c.Require("liquidity", !p.Closed || liquidity.IsZero())
+	if c.Read && !p.Closed {
+		p.LiquidityOrUsd = liquidity
+	}
 }
 
 func codeClose(c *field.Coder, p *market.ClosePrice) {
 	c.Flags("close.flags", &p.Corroborated)
 	c.USD("close.usd", &p.Usd)
-	c.I64("close.asOf", &p.AsOf)
+	asOf := uint32(p.AsOf)
+	c.Time32("close.asOf", &asOf)
+	p.AsOf = int64(asOf)
 	c.U16("close.markets", &p.Markets)
 	c.Small("close.source", (*uint8)(&p.Source), uint8(market.SourceFeed))
 	c.Small("close.reason", (*uint8)(&p.Reason), uint8(market.LastReason))

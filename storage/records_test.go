@@ -2,8 +2,11 @@ package storage
 
 import (
 	"bytes"
+	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -362,4 +365,51 @@ func golden(t *testing.T, name string, got []byte) {
 	if d := cmp.Diff(string(want), string(got)); d != "" {
 		t.Errorf("%s changed: a new layout is a new Format (-want +got):\n%s", path, d)
 	}
+}
+
+// TestPositionBytes holds the bytes of positions to what they were when a record in memory
+// had room for liquidity and closing prices at once: what was stored then is read, and what
+// is written is the same.
+func TestPositionBytes(t *testing.T) {
+	open := market.Position{
+		ID: 7, Pool: 3, Owner: 300, TickLower: -60, TickUpper: 120, LowerSlot: 4, UpperSlot: 9,
+		Overflow: market.NoIndex, Entries: 2, MintedAt: math.MaxUint32, Timed: true, SecondsInside: 8,
+		FeeGrowthInside0LastX128: clmath.U256{2: 1},
+		FeeGrowthInside1LastX128: clmath.U256{1, math.MaxUint64, math.MaxUint64, math.MaxUint64},
+		Deposited0:               clmath.U128{Lo: 5}, Collected1: clmath.U128{Hi: 1},
+		GasWei: clmath.U128{Lo: 1, Hi: 1}, CostUsd: 1.5,
+	}
+
+	closed := open
+	closed.ClosedAt, closed.CloseNativeUsd, closed.Burned, closed.SecondsClosed = 1_700_000_000, 1800.5, true, 9
+	closed.SetClose([2]market.ClosePrice{
+		{Usd: 2.25, AsOf: 1_699_999_999, Markets: 3, Source: market.SourcePool, Corroborated: true},
+		{Usd: market.Unknown, Reason: market.ReasonStalePrice},
+	})
+	open.SetLiquidity(clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64})
+	never := market.Position{Pool: 1, Overflow: market.NoIndex, ClosedAt: 5}
+	never.SetClose([2]market.ClosePrice{}) // minted without liquidity
+
+	const range0, wide, growth = "0703ac0277f001050a0002", "10ffffffffffffffffffffffffffffffff",
+		"110000000000000000000000000000000001200100000000000000ffffffffffffffffffffffffffffffffffffffffffffffff"
+	const sums = "0105000000000900000000000000000109010000000000000001083ff8000000000000feffffff1f"
+	f := func(name string, p market.Position, want string) {
+		t.Helper()
+		c := field.Coder{}
+		codePosition(&c, &p)
+		if got := hex.EncodeToString(c.Buf); got != want {
+			t.Errorf("%s is written as\n%s; want\n%s", name, got, want)
+		}
+
+		raw, err := hex.DecodeString(want)
+		r, got := field.Reader(raw), market.Position{}
+		codePosition(&r, &got)
+		if err := errors.Join(err, r.Done()); err != nil || !same(reflect.ValueOf(got), reflect.ValueOf(p)) {
+			t.Errorf("%s is read as %+v, %v; want %+v", name, got, err, p)
+		}
+	}
+	f("an open one", open, "10"+range0+wide+growth+sums+"0800")
+	f("a closed one", closed, "13"+range0+"00"+growth+sums+"80c49fd50c01084002000000000000fec39fd50c0302"+
+		"0000010000000408409c2200000000000809")
+	f("one that was never open", never, "0100010000000101000000000000000000000000"+"00000a00000000000000000000000000")
 }

@@ -17,7 +17,7 @@ func tickRefs(h *head, t *market.Tick) bool { return h.hasOrNone(ledger.Pools, t
 
 func positionRefs(h *head, p *market.Position) bool {
 	ticks := h.has(ledger.Ticks, p.LowerSlot) && h.has(ledger.Ticks, p.UpperSlot)
-	return (ticks || p.Liquidity.IsZero()) &&
+	return (ticks || p.Liquidity().IsZero()) &&
 		h.has(ledger.Pools, p.Pool) && h.has(ledger.Owners, p.Owner) &&
 		h.hasOrNone(ledger.Overflow, p.Overflow)
 }

@@ -127,7 +127,7 @@ func TestReferencesOfRows(t *testing.T) {
 	f("its bucket", poolRefs(&h, &market.Pool{LastHour: 1}), false)
 
 	position := func(edit func(p *market.Position)) bool {
-		p := market.Position{Overflow: none, Liquidity: open}
+		p := market.Position{Overflow: none, LiquidityOrUsd: open}
 		edit(&p)
 		return positionRefs(&h, &p)
 	}
@@ -138,7 +138,8 @@ func TestReferencesOfRows(t *testing.T) {
 	f("its lower tick", position(func(p *market.Position) { p.LowerSlot = none }), false)
 	f("its upper tick", position(func(p *market.Position) { p.UpperSlot = 1 }), false)
 	f("the ticks of a closed one", position(func(p *market.Position) {
-		p.LowerSlot, p.UpperSlot, p.Liquidity = none, none, clmath.U128{}
+		p.LowerSlot, p.UpperSlot = none, none
+		p.SetClose([2]market.ClosePrice{})
 	}), true)
 
 	f("a tick", tickRefs(&h, &market.Tick{}) && tickRefs(&h, &market.Tick{Pool: none}), true)

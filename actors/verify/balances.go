@@ -62,7 +62,7 @@ func (c *comparison) sumClaims() []claim {
 	for i := range c.st.Positions.Len() {
 		p := c.st.Positions.At(i)
 		if p.IsOpen() {
-			c.addClaim(claims, p.Pool, p.LowerSlot, p.UpperSlot, p.Liquidity,
+			c.addClaim(claims, p.Pool, p.LowerSlot, p.UpperSlot, p.Liquidity(),
 				&p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128)
 		}
 	}

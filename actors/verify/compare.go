@@ -126,7 +126,7 @@ func (c *comparison) comparePositions(ctx context.Context) error {
 		if !c.chosen(i, c.st.Positions.Len()) {
 			continue
 		}
-		c.addPosition(p.Pool, decimal(p.ID), p.Liquidity, &p.FeeGrowthInside0LastX128,
+		c.addPosition(p.Pool, decimal(p.ID), p.Liquidity(), &p.FeeGrowthInside0LastX128,
 			&p.FeeGrowthInside1LastX128, positionSlot(poolSlot(c.st.Pools.At(p.Pool).ID),
 				c.PositionManager, p.TickLower, p.TickUpper, saltOf(p.ID)))
 		indexes = append(indexes, i)

@@ -42,7 +42,7 @@ func deploy(st *market.State) *contracts {
 
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
-		c.storeShare(p.Pool, script.Manager, p.TickLower, p.TickUpper, saltOf(p.ID), p.Liquidity,
+		c.storeShare(p.Pool, script.Manager, p.TickLower, p.TickUpper, saltOf(p.ID), p.Liquidity(),
 			&p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128)
 		c.next = p.ID + 1
 		if !p.Burned {

@@ -78,9 +78,9 @@ func shapeOf(st *market.State) (c ChainShape) {
 	held := make([]int64, st.Pools.Len()) // positions of every pool
 	for i := range st.Positions.Len() {
 		p := st.Positions.At(i)
-		pool, open := st.Pools.At(p.Pool), !p.Liquidity.IsZero()
+		pool, open := st.Pools.At(p.Pool), !p.Liquidity().IsZero()
 		held[p.Pool]++
-		count(&c.Years, p.MintedAt <= st.Now()-365*market.Day)
+		count(&c.Years, int64(p.MintedAt) <= st.Now()-365*market.Day)
 		count(&c.Long, p.Entries >= 1000)
 		count(&c.Open, open)
 		count(&c.OutOfRange, open && (pool.Tick < p.TickLower || pool.Tick >= p.TickUpper))

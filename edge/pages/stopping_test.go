@@ -38,7 +38,7 @@ func crowd(n int, first uint64) *market.State {
 	for i := range uint64(n) {
 		positions.Append(market.Position{
 			ID: first + i, Overflow: market.NoIndex, TickLower: -60, TickUpper: 60, UpperSlot: 1,
-			Liquidity: clmath.U128{Lo: 1e18}, MintedAt: 1,
+			LiquidityOrUsd: clmath.U128{Lo: 1e18}, MintedAt: 1,
 		})
 	}
 	return &market.State{

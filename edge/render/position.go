@@ -110,10 +110,10 @@ func AppendPosition(
 		dst = appendPoolTicks(dst, pool)
 	}
 
-	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity.U256()))
+	dst = quoted(append(dst, `,"liquidity":`...), new(p.Liquidity().U256()))
 	dst = appendLifecycle(dst, p, m)
-	dst = appendAmounts(dst, p, m, Decimals(st, pool))
-	dst = appendMetrics(dst, m)
+	dst, underlying, pending := appendAmounts(dst, p, m, Decimals(st, pool))
+	dst = appendMetrics(dst, m, underlying, pending)
 	if shared {
 		dst = append(dst, share.market...)
 	} else {
@@ -137,7 +137,7 @@ func appendPositionIDs(dst []byte, st *market.State, p *market.Position, rank ui
 // for what share of that time it was in range.
 func appendLifecycle(dst []byte, p *market.Position, m *value.Metrics) []byte {
 	dst = boolean(append(dst, `,"isActive":`...), m.Open)
-	dst = integer(append(dst, `,"openedAtTimestamp":`...), p.MintedAt)
+	dst = integer(append(dst, `,"openedAtTimestamp":`...), int64(p.MintedAt))
 	dst = append(dst, `,"closedAtTimestamp":`...)
 	if m.Open {
 		dst = append(dst, null...)
@@ -147,30 +147,34 @@ func appendLifecycle(dst []byte, p *market.Position, m *value.Metrics) []byte {
 	return number(append(dst, `,"timeInRange":`...), m.TimeInRange)
 }
 
-// appendAmounts appends the six groups of amounts.
-func appendAmounts(dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8) []byte {
-	dst = appendAmountPair(append(dst, `,"amounts":{"current":{`...), &m.Current, decimals)
-	dst = appendAmountPair(append(dst, `,"deposits":{`...), &m.Deposits, decimals)
-	dst = appendAmountPair(append(dst, `,"withdrawals":{`...), &m.Withdrawals, decimals)
-	dst = appendAmountPair(append(dst, `,"collectedFees":{`...), &m.Collected, decimals)
-	dst = appendAmountPair(append(dst, `,"uncollectedFees":{`...), &m.Uncollected, decimals)
+// appendAmounts appends the six groups of amounts. It returns the texts of two values
+// that the metrics show again.
+func appendAmounts(
+	dst []byte, p *market.Position, m *value.Metrics, decimals [2]uint8,
+) (row, underlying, pending []byte) {
+	dst, underlying = appendAmountPair(append(dst, `,"amounts":{"current":{`...), &m.Current, decimals)
+	dst, _ = appendAmountPair(append(dst, `,"deposits":{`...), &m.Deposits, decimals)
+	dst, _ = appendAmountPair(append(dst, `,"withdrawals":{`...), &m.Withdrawals, decimals)
+	dst, _ = appendAmountPair(append(dst, `,"collectedFees":{`...), &m.Collected, decimals)
+	dst, pending = appendAmountPair(append(dst, `,"uncollectedFees":{`...), &m.Uncollected, decimals)
 	if p.GasUnknown {
-		return append(dst, `,"gas":{"native":null,"nativeRaw":null,"valueUsd":null}}`...)
+		dst = append(dst, `,"gas":{"native":null,"nativeRaw":null,"valueUsd":null}}`...)
+		return dst, underlying, pending
 	}
 
 	wei := p.GasWei.U256()
 	dst = amount(append(dst, `,"gas":{"native":`...), &wei, nativeDecimals)
 	dst = quoted(append(dst, `,"nativeRaw":`...), &wei)
 	dst = number(append(dst, `,"valueUsd":`...), m.GasUsd)
-	return append(dst, "}}"...)
+	return append(dst, "}}"...), underlying, pending
 }
 
 // nativeDecimals are the decimals of every chain's native currency.
 const nativeDecimals = 18
 
 // appendAmountPair appends a group of two amounts. Each is converted to digits once
-// and printed twice, with and without the point.
-func appendAmountPair(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
+// and printed twice, with and without the point. usd is the text of its value.
+func appendAmountPair(dst []byte, a *value.Amounts, decimals [2]uint8) (row, usd []byte) {
 	var buf [2][80]byte
 	raw0 := clmath.AppendDecimal(buf[0][:0], &a.Raw[0])
 	raw1 := clmath.AppendDecimal(buf[1][:0], &a.Raw[1])
@@ -178,19 +182,21 @@ func appendAmountPair(dst []byte, a *value.Amounts, decimals [2]uint8) []byte {
 	dst = clmath.AppendPoint(append(dst, `","amount1":"`...), raw1, decimals[1])
 	dst = append(append(dst, `","amount0Raw":"`...), raw0...)
 	dst = append(append(dst, `","amount1Raw":"`...), raw1...)
-	dst = number(append(dst, `","valueUsd":`...), a.Usd)
-	return append(dst, '}')
+	dst = append(dst, `","valueUsd":`...)
+	n := len(dst)
+	dst = number(dst, a.Usd)
+	return append(dst, '}'), dst[n:]
 }
 
-// appendMetrics appends the group metrics.
-func appendMetrics(dst []byte, m *value.Metrics) []byte {
+// appendMetrics appends the group metrics, of which two are known as text.
+func appendMetrics(dst []byte, m *value.Metrics, underlying, pending []byte) []byte {
 	dst = percent(append(dst, `,"metrics":{"apr":`...), m.APR)
 	dst = percent(append(dst, `,"feeApr":`...), m.FeeAPR)
 	dst = percent(append(dst, `,"roi":`...), m.ROI)
 	dst = number(append(dst, `,"pnlUsd":`...), m.PnlUsd)
 	dst = number(append(dst, `,"pnlCostUsd":`...), m.PnlCostUsd)
-	dst = number(append(dst, `,"underlyingValueUsd":`...), m.UnderlyingValueUsd)
-	dst = number(append(dst, `,"pendingFeesUsd":`...), m.PendingFeesUsd)
+	dst = append(append(dst, `,"underlyingValueUsd":`...), underlying...)
+	dst = append(append(dst, `,"pendingFeesUsd":`...), pending...)
 	dst = integer(append(dst, `,"ageSeconds":`...), m.AgeSeconds)
 	dst = boolean(append(dst, `,"inRange":`...), m.InRange)
 	dst = boolean(append(dst, `,"priceUnavailable":`...), m.PriceUnavailable)

@@ -109,7 +109,7 @@ func addPositions(st *market.State) {
 
 	open := market.Position{
 		ID: 42, TickLower: -200_000, TickUpper: -196_000, LowerSlot: 0, UpperSlot: 1,
-		Overflow: market.NoIndex, Liquidity: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
+		Overflow: market.NoIndex, LiquidityOrUsd: clmath.U128{Lo: 7_654_321_000_000}, CostUsd: -1234.5,
 		Deposited0: clmath.U128{Lo: 14_000_000_000_000_000}, Deposited1: clmath.U128{Lo: 35_000_000},
 		Collected1: clmath.U128{Lo: 120_000}, GasWei: clmath.U128{Lo: 3_000_000_000_000_001},
 		MintedAt: 1_699_000_000, Timed: true, SecondsInside: 1_699_250_099,
@@ -120,11 +120,11 @@ func addPositions(st *market.State) {
 		Withdrawn0: clmath.U128{Lo: 1}, Deposited1: clmath.U128{Hi: 1}, CostUsd: market.Unknown,
 		MintedAt: 1_699_000_000, ClosedAt: 1_699_500_000, CloseNativeUsd: 1800.5,
 		Timed: true, SecondsInside: 100_000, SecondsClosed: 100_000,
-		Close: [2]market.ClosePrice{
-			{Usd: 1800.5, AsOf: 1_699_499_990, Source: market.SourceAnchor, Corroborated: true},
-			{Usd: market.Unknown},
-		},
 	}
+	closed.SetClose([2]market.ClosePrice{
+		{Usd: 1800.5, AsOf: 1_699_499_990, Source: market.SourceAnchor, Corroborated: true},
+		{Usd: market.Unknown},
+	})
 
 	var positions market.Table[market.Position]
 	positions.Append(open)

@@ -87,7 +87,7 @@ func (p *played) eachHeld(day uint32, f func(*held)) {
 
 		h.replay = p.replay(h.at.Pool, day)
 		q := p.question(h.at.Pool, day, h.at.TickLower, h.at.TickUpper, 1, i)
-		h.principal = principalAt(&h.replay.begin, q, h.at.Liquidity, false)
+		h.principal = principalAt(&h.replay.begin, q, h.at.Liquidity(), false)
 		h.usd = value.PastUsd(p.st, h.at.Pool, &h.principal, &q.Quotes)
 		if market.Known(h.usd) && h.usd > 0 {
 			f(h)
@@ -278,7 +278,7 @@ func (p *played) stateBefore(h *held) (*market.State, bool) {
 	at, begin := before.Pools.At(h.at.Pool), &h.replay.begin
 	same := at.SqrtPriceX96 == begin.Close && at.FeeGrowthGlobal0X128 == begin.FeeGrowthGlobal0X128 &&
 		at.FeeGrowthGlobal1X128 == begin.FeeGrowthGlobal1X128
-	return before, same && before.Positions.At(h.index).Liquidity == h.at.Liquidity
+	return before, same && before.Positions.At(h.index).Liquidity() == h.at.Liquidity()
 }
 
 // earned returns what a position earned since then, by the ledger.

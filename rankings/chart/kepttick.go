@@ -47,7 +47,7 @@ func FindKept(
 // since then.
 func hadLiquiditySince(p *market.Position, time int64) bool {
 	untouched := p.Withdrawn0.IsZero() && p.Withdrawn1.IsZero() && p.Overflow == market.NoIndex
-	return p.IsOpen() && p.MintedAt < time && untouched && p.Timed && p.SecondsClosed == 0
+	return p.IsOpen() && int64(p.MintedAt) < time && untouched && p.Timed && p.SecondsClosed == 0
 }
 
 // grownBelow returns by how much the fee growth below a kept tick grew since the replay

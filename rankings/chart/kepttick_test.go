@@ -13,7 +13,7 @@ func TestFindKept(t *testing.T) {
 	const since, none = 1000, uint32(market.NoIndex)
 	proof := market.Position{
 		TickLower: -60, TickUpper: 120, LowerSlot: 5, UpperSlot: 6, Overflow: market.NoIndex,
-		Liquidity: clmath.U128{Lo: 7}, MintedAt: 999, Timed: true,
+		LiquidityOrUsd: clmath.U128{Lo: 7}, MintedAt: 999, Timed: true,
 	}
 	f := func(name string, lower, upper int32, want [2]uint32, change func(p *market.Position)) {
 		t.Helper()
@@ -38,7 +38,7 @@ func TestFindKept(t *testing.T) {
 
 	no := [2]uint32{none, none}
 	f("minted later", -60, 120, no, func(p *market.Position) { p.MintedAt = since })
-	f("closed", -60, 120, no, func(p *market.Position) { p.Liquidity = clmath.U128{} })
+	f("closed", -60, 120, no, func(p *market.Position) { p.SetClose([2]market.ClosePrice{}) })
 	f("closed for a time", -60, 120, no, func(p *market.Position) { p.SecondsClosed = 1 })
 	f("of unknown times", -60, 120, no, func(p *market.Position) { p.Timed = false })
 	f("token 0 withdrawn", -60, 120, no, func(p *market.Position) { p.Withdrawn0.Lo = 1 })

@@ -96,7 +96,7 @@ func lived() (h *handmade, r *Records, kept *PositionRecords) {
 	}
 	p := h.positions.Append(market.Position{
 		TickLower: -100, TickUpper: 100, LowerSlot: 0, UpperSlot: 1, Overflow: market.NoIndex,
-		Liquidity: clmath.U128{Hi: 1}, MintedAt: Daily.Start(today-4) + 3600,
+		LiquidityOrUsd: clmath.U128{Hi: 1}, MintedAt: uint32(Daily.Start(today-4)) + 3600,
 		FeeGrowthInside0LastX128: units(100), FeeGrowthInside1LastX128: units(50),
 		Deposited0: clmath.U128{Lo: 9000}, CostUsd: 5,
 	})
@@ -221,7 +221,8 @@ func TestEndsOfASeries(t *testing.T) {
 	closedAt := func(daysAgo uint32) func(h *handmade, kept *PositionRecords) {
 		return func(h *handmade, kept *PositionRecords) {
 			p := h.positions.Mut(0)
-			p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(Daily.Start(today-daysAgo))+9
+			p.ClosedAt = uint32(Daily.Start(today-daysAgo)) + 9
+			p.SetClose([2]market.ClosePrice{})
 			kept.History.Add(did(market.Burn, daysAgo, -1, 1000, 0, 0))
 		}
 	}

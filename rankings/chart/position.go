@@ -64,7 +64,7 @@ func (t *Timeline) Position(i uint32, r *PositionRecords) PositionPoints {
 	}
 	r.History.findInside()
 
-	begin, end := max(t.first, t.step.Of(p.MintedAt)), t.step.Of(t.st.Now())
+	begin, end := max(t.first, t.step.Of(int64(p.MintedAt))), t.step.Of(t.st.Now())
 	if p.ClosedAt != 0 {
 		end = t.step.Of(int64(p.ClosedAt))
 	}
@@ -134,7 +134,7 @@ func (d *positionEnd) figures() value.Figures {
 	past := value.Past{
 		Deposited: flow.deposited, Withdrawn: flow.withdrawn, Collected: flow.collected,
 		GasWei: flow.gasWei, GasUnknown: flow.gasUnknown,
-		AgeSeconds: d.step.Start(d.end.At+1) - d.p.MintedAt,
+		AgeSeconds: d.step.Start(d.end.At+1) - int64(d.p.MintedAt),
 		Legs:       d.end.quotes, NativeUsd: d.nativeUsd,
 	}
 	if !d.change.after.IsZero() {

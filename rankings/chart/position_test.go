@@ -41,7 +41,7 @@ func TestLastPointsAreRows(t *testing.T) {
 			var row value.Metrics
 			value.Position(st, i, &row)
 			last := series.Points[len(series.Points)-1]
-			if first := step.Of(p.MintedAt); series.First != first || len(series.Points) != int(end-first)+1 {
+			if first := step.Of(int64(p.MintedAt)); series.First != first || len(series.Points) != int(end-first)+1 {
 				t.Errorf("%s: position %d has %d points from %d; want %d to %d",
 					name, p.ID, len(series.Points), series.First, first, end)
 			}
@@ -210,7 +210,7 @@ func (m *played) comparePast(least int) {
 			}
 			if end.FeeGrowthGlobal0X128 != then.FeeGrowthGlobal0X128 || end.Close != then.SqrtPriceX96 ||
 				end.FeeGrowthGlobal1X128 != then.FeeGrowthGlobal1X128 ||
-				at.after != past.Positions.At(i).Liquidity || at.flow.collected != collected(past, i) {
+				at.after != past.Positions.At(i).Liquidity() || at.flow.collected != collected(past, i) {
 				continue
 			}
 

@@ -145,20 +145,21 @@ func (c *chain) comparePosition(t *testing.T, l *Ledger, st *market.State, want 
 	}
 
 	name := "position " + want.TokenID
-	equal(t, name+" liquidity", want.Liquidity, p.Liquidity)
+	equal(t, name+" liquidity", want.Liquidity, p.Liquidity())
 	equal(t, name+" last0", want.FeeGrowthInside0LastX128, &p.FeeGrowthInside0LastX128)
 	equal(t, name+" last1", want.FeeGrowthInside1LastX128, &p.FeeGrowthInside1LastX128)
 	if !p.IsOpen() {
 		return
 	}
 
-	held := liquidityShare{&p.Liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
+	liquidity := p.Liquidity()
+	held := liquidityShare{&liquidity, &p.FeeGrowthInside0LastX128, &p.FeeGrowthInside1LastX128}
 	compareFees(t, st, want, p.Pool, held)
 	if want.Amount0 != nil {
 		pool := st.Pools.At(p.Pool)
 		lower, upper := st.Ticks.At(p.LowerSlot), st.Ticks.At(p.UpperSlot)
 		amount0, amount1 := clmath.Principal(pool.Tick, &pool.SqrtPriceX96, p.TickLower, p.TickUpper,
-			&lower.SqrtPriceX96, &upper.SqrtPriceX96, p.Liquidity, false)
+			&lower.SqrtPriceX96, &upper.SqrtPriceX96, liquidity, false)
 		equal(t, name+" amount0", *want.Amount0, &amount0)
 		equal(t, name+" amount1", *want.Amount1, &amount1)
 	}

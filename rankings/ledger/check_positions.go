@@ -19,10 +19,10 @@ func (c *checker) checkPositions() {
 			"pool %d of %d, owner %d of %d", p.Pool, c.Pools.Len(), p.Owner, c.Owners.Len())
 		c.expect(p.TickLower < p.TickUpper, "position", i, "range %d to %d", p.TickLower, p.TickUpper)
 		c.expect(p.IsOpen() == (p.ClosedAt == 0), "position", i, "liquidity %s, closed at %d",
-			unsigned(p.Liquidity), p.ClosedAt)
+			unsigned(p.Liquidity()), p.ClosedAt)
 		if !c.quarantined(p.Pool) {
 			c.expect(!p.IsOpen() || !p.Burned, "position", i,
-				"burned with liquidity %s", unsigned(p.Liquidity))
+				"burned with liquidity %s", unsigned(p.Liquidity()))
 			c.expect(p.Entries > 0, "position", i, "no transactions")
 		}
 		c.checkSeconds(i, p)

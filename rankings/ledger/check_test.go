@@ -207,8 +207,8 @@ func (d *damages) positions() {
 		d.by("position: "+name, func(l *Ledger) { damage(Positions.in(l).Mut(at)) })
 	}
 	st := d.w.Freeze()
-	edit("more liquidity", func(p *market.Position) { p.Liquidity.Lo++ })
-	edit("no liquidity", func(p *market.Position) { p.Liquidity = clmath.U128{} })
+	edit("more liquidity", func(p *market.Position) { p.LiquidityOrUsd.Lo++ })
+	edit("no liquidity", func(p *market.Position) { p.SetLiquidity(clmath.U128{}) })
 	edit("closed", func(p *market.Position) { p.ClosedAt = 5 })
 	edit("burned", func(p *market.Position) { p.Burned = true })
 	edit("no pool", func(p *market.Position) { p.Pool = st.Pools.Len() })

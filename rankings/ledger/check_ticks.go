@@ -72,7 +72,7 @@ func (c *checker) checkTickSums() {
 
 	for i := range c.Positions.Len() {
 		if p := c.Positions.At(i); p.IsOpen() && c.checkSlots(i, p) {
-			add(p.LowerSlot, p.UpperSlot, p.Liquidity)
+			add(p.LowerSlot, p.UpperSlot, p.Liquidity())
 		}
 	}
 

@@ -29,7 +29,7 @@ type Ledger struct {
 
 	// Indexes, which follow from the tables.
 	tokenOf   map[market.Address]uint32
-	ownerOf   map[market.Address]uint32
+	ownerOf   ownerLookup
 	poolOf    map[market.PoolID]uint32
 	nonNFTOf  map[nonNFTKey]uint32
 	holdings  map[holding]uint32 // open positions of an owner in a pool
@@ -125,8 +125,8 @@ func (l *Ledger) buildIndexes(pause func()) {
 	st := &l.st
 	l.tokenOf = make(map[market.Address]uint32, st.Tokens.Len())
 	eachRow(&st.Tokens, pause, func(i uint32, t *market.Token) { l.tokenOf[t.Address] = i })
-	l.ownerOf = make(map[market.Address]uint32, st.Owners.Len())
-	eachRow(&st.Owners, pause, func(i uint32, a *market.Address) { l.ownerOf[*a] = i })
+	l.ownerOf = newOwnerLookup(&st.Owners)
+	eachRow(&st.Owners, pause, func(i uint32, _ *market.Address) { l.ownerOf.add(i) })
 
 	l.poolOf = make(map[market.PoolID]uint32, st.Pools.Len())
 	eachRow(&st.Pools, pause, func(i uint32, p *market.Pool) {

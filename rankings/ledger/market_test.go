@@ -253,7 +253,8 @@ func (w *world) positionEvents(i uint32) []market.Event {
 		TickLower: row.TickLower, TickUpper: row.TickUpper,
 	}
 
-	all := clmath.I128{Lo: row.Liquidity.Lo, Hi: int64(row.Liquidity.Hi)}.Neg()
+	liquidity := row.Liquidity()
+	all := clmath.I128{Lo: liquidity.Lo, Hi: int64(liquidity.Hi)}.Neg()
 	burn := market.TransferNFT{From: owner, ID: row.ID}
 	n := w.r.IntN(10)
 	switch {
@@ -266,7 +267,7 @@ func (w *world) positionEvents(i uint32) []market.Event {
 	case !row.IsOpen() || n < 5:
 		change.LiquidityDelta = w.liquidity()
 	case n < 6:
-		half := clmath.I128{Lo: row.Liquidity.Lo >> 1, Hi: int64(row.Liquidity.Hi) >> 1}
+		half := clmath.I128{Lo: liquidity.Lo >> 1, Hi: int64(liquidity.Hi) >> 1}
 		change.LiquidityDelta = half.Neg()
 	case n < 8:
 		change.LiquidityDelta = all

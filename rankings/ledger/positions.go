@@ -56,14 +56,15 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 
 	wasOpen := row.IsOpen()
 	row.Pool, row.TickLower, row.TickUpper = c.pool, c.lower, c.upper
+	liquidity := row.Liquidity()
 	held := liquidityShare{
-		&row.Liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128,
+		&liquidity, &row.FeeGrowthInside0LastX128, &row.FeeGrowthInside1LastX128,
 	}
 	if err := l.changeLiquidity(c, held); err != nil {
 		return err
 	}
-	if m.kind == moveBurn && row.IsOpen() {
-		return l.refuse("liquidity left by a burn", unsigned(row.Liquidity), "0")
+	if m.kind == moveBurn && !liquidity.IsZero() {
+		return l.refuse("liquidity left by a burn", unsigned(liquidity), "0")
 	}
 
 	// The change is applied: update the position, its counts and its history.
@@ -72,7 +73,11 @@ func (l *Ledger) modifyNFT(c *change, salt market.Hash) error {
 		row.HookDelta = true
 	}
 
-	if wasOpen != row.IsOpen() {
+	isOpen := !liquidity.IsZero()
+	if wasOpen || isOpen {
+		row.SetLiquidity(liquidity)
+	}
+	if wasOpen != isOpen {
 		l.countSeconds(row, c.secondsInside)
 		l.countOpen(row)
 	}
@@ -89,7 +94,7 @@ func (l *Ledger) checkChange(row *market.Position, c *change, m nftMove) error {
 	case m.kind == moveMint && c.delta.Sign() <= 0:
 		return l.refuse("minted liquidity", signed(c.delta), "more than 0")
 	case m.kind == moveBurn && c.delta.Sign() >= 0:
-		return l.refuse("burned liquidity", signed(c.delta), "-"+unsigned(row.Liquidity))
+		return l.refuse("burned liquidity", signed(c.delta), "-"+unsigned(row.Liquidity()))
 	case m.kind == moveNone && row.Burned:
 		return l.refuse("position", row.ID, "one that is not burned")
 	case m.kind != moveMint && c.pool != row.Pool:
@@ -127,7 +132,7 @@ func (l *Ledger) countSeconds(row *market.Position, inside uint32) {
 		return
 	}
 	row.SecondsInside = inside - row.SecondsInside
-	if row.IsOpen() && row.ClosedAt != 0 {
+	if row.ClosedAt != 0 {
 		row.SecondsClosed += l.clock() - row.ClosedAt
 	}
 }
@@ -136,7 +141,7 @@ func (l *Ledger) countSeconds(row *market.Position, inside uint32) {
 // closed. A closed one gets the prices of its hour.
 func (l *Ledger) countOpen(row *market.Position) {
 	if row.IsOpen() {
-		row.ClosedAt, row.Close, row.CloseNativeUsd = 0, [2]market.ClosePrice{}, 0
+		row.ClosedAt, row.CloseNativeUsd = 0, 0
 		l.st.OpenCount++
 		Pools.edit(l, row.Pool).OpenPositions++
 		l.addHolding(row.Owner, row.Pool)
@@ -145,9 +150,9 @@ func (l *Ledger) countOpen(row *market.Position) {
 
 	p := Pools.edit(l, row.Pool)
 	row.ClosedAt = l.clock()
-	row.Close = [2]market.ClosePrice{
+	row.SetClose([2]market.ClosePrice{
 		l.closePrice(p.Currency0, row.Pool), l.closePrice(p.Currency1, row.Pool),
-	}
+	})
 	row.CloseNativeUsd = l.nativeUsd()
 	l.st.OpenCount--
 	p.OpenPositions--

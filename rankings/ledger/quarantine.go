@@ -115,13 +115,15 @@ func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 	}
 
 	wasOpen := row.IsOpen()
-	var wrapped bool
-	row.Liquidity, wrapped = row.Liquidity.Apply(e.LiquidityDelta)
+	liquidity, wrapped := row.Liquidity().Apply(e.LiquidityDelta)
 	switch {
 	case wrapped && e.LiquidityDelta.Sign() < 0:
-		row.Liquidity = clmath.U128{}
+		liquidity = clmath.U128{}
 	case wrapped:
-		row.Liquidity = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+		liquidity = clmath.U128{Lo: math.MaxUint64, Hi: math.MaxUint64}
+	}
+	if wasOpen || !liquidity.IsZero() {
+		row.SetLiquidity(liquidity)
 	}
 	row.CostUsd = market.Unknown
 	row.Timed, row.SecondsInside, row.SecondsClosed = false, 0, 0
@@ -136,5 +138,6 @@ func (l *Ledger) modifyQuarantined(pool uint32, e *market.ModifyLiquidity) {
 		l.countOpen(row)
 	} else if !row.IsOpen() && row.ClosedAt == 0 {
 		row.ClosedAt = l.clock() // minted without liquidity
+		row.SetClose([2]market.ClosePrice{})
 	}
 }

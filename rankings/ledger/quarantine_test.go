@@ -78,7 +78,7 @@ func TestQuarantinedPositions(t *testing.T) {
 		st := l.Freeze()
 		clean(t, st)
 		p := st.Positions.At(uint32(id - 1))
-		if p.TickLower != wantLower || p.TickUpper != wantUpper || p.Liquidity.Lo != 7 || p.Entries != 0 {
+		if p.TickLower != wantLower || p.TickUpper != wantUpper || p.Liquidity().Lo != 7 || p.Entries != 0 {
 			t.Errorf("from %d to %d: %+v; want %d to %d", lower, upper, *p, wantLower, wantUpper)
 		}
 	}
@@ -97,11 +97,11 @@ func TestQuarantinedPositions(t *testing.T) {
 		st := l.Freeze()
 		clean(t, st)
 		p := st.Positions.At(uint32(id - 1))
-		if p.Liquidity != want || p.IsOpen() == (p.ClosedAt != 0) || market.Known(p.CostUsd) || p.Timed {
+		if p.Liquidity() != want || p.IsOpen() == (p.ClosedAt != 0) || market.Known(p.CostUsd) || p.Timed {
 			t.Errorf("%s: %+v; want the liquidity %s", name, *p, unsigned(want))
 		}
-		if p := st.Positions.At(uint32(id - 2)); p.Liquidity.Lo != 7 {
-			t.Errorf("%s: the position before it has %s", name, unsigned(p.Liquidity))
+		if p := st.Positions.At(uint32(id - 2)); p.Liquidity().Lo != 7 {
+			t.Errorf("%s: the position before it has %s", name, unsigned(p.Liquidity()))
 		}
 	}
 
@@ -125,4 +125,28 @@ func TestQuarantinedPositions(t *testing.T) {
 	liquidity("twice as much", clmath.U128{Lo: 1<<64 - 2, Hi: 1<<64 - 1}, change(0, 0, clmath.I128{Lo: 1<<64 - 1, Hi: most}))
 	liquidity("all that there can be", full, change(0, 0, clmath.I128{Lo: 1}))
 	liquidity("more than that", full, change(0, 0, clmath.I128{Lo: 1}))
+
+	// One that begins without liquidity is closed from then on.
+	id++
+	apply(t, l, strictSpan(l, market.TransferNFT{To: alice, ID: id}, change(-60, 60, clmath.I128{})))
+	minted := uint32(l.Head().Time)
+	if p := l.Freeze().Positions.At(uint32(id - 1)); p.ClosedAt != minted {
+		t.Errorf("minted without liquidity at %d, it was closed at %d", minted, p.ClosedAt)
+	}
+
+	// One of another pool is not followed here.
+	second := market.Initialize{
+		Pool: market.PoolID{2}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 3},
+		Fee: 3000, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(0),
+	}
+	id++
+	other := change(-60, 60, clmath.I128{Lo: 7})
+	other.Pool = second.Pool
+	apply(t, l, strictSpan(l, second, market.TransferNFT{To: alice, ID: id}, other))
+	apply(t, l, strictSpan(l, change(-60, 60, clmath.I128{Lo: 5})))
+	st := l.Freeze()
+	clean(t, st)
+	if p := st.Positions.At(uint32(id - 1)); p.Liquidity().Lo != 7 {
+		t.Errorf("the liquidity of another pool's position is %s; want 7", unsigned(p.Liquidity()))
+	}
 }

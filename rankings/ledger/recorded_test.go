@@ -64,8 +64,8 @@ func TestPricesAreRecorded(t *testing.T) {
 		want := market.ClosePrice{
 			Usd: r.Usd, AsOf: r.AsOf, Markets: r.Markets, Source: r.Source, Corroborated: r.Corroborated,
 		}
-		if p.Close[leg] != want {
-			t.Errorf("leg %d was closed at %+v; want %+v", leg, p.Close[leg], want)
+		if got := p.Close(leg); got != want {
+			t.Errorf("leg %d was closed at %+v; want %+v", leg, got, want)
 		}
 	}
 	if p.IsOpen() || int64(p.ClosedAt) != st.Now() || st.OpenCount != 0 {

@@ -168,6 +168,7 @@ func TestTickOverflow(t *testing.T) {
 
 	f("one", true, [2]int32{1200, 1260})
 	f("net of two", false, [2]int32{1200, 1260}, [2]int32{1200, 1320})
+	f("net of two at their end", false, [2]int32{1200, 1260}, [2]int32{1140, 1260})
 	f("gross of two", true, [2]int32{1200, 1260}, [2]int32{1260, 1320})
 	f("gross of three", false, [2]int32{1200, 1260}, [2]int32{1260, 1320}, [2]int32{1260, 1380})
 

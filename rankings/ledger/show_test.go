@@ -77,13 +77,13 @@ func (s *scripted) positionText(st *market.State, id uint64) string {
 	p := st.Positions.At(i)
 	sums := st.Sums(p)
 	text := fmt.Sprintf("%s liquidity %s in %s/%s out %s/%s fees %s/%s gas %s cost %s entries %d",
-		name(*st.Owners.At(p.Owner)), unsigned(p.Liquidity), sums.Deposited0.Dec(), sums.Deposited1.Dec(),
+		name(*st.Owners.At(p.Owner)), unsigned(p.Liquidity()), sums.Deposited0.Dec(), sums.Deposited1.Dec(),
 		sums.Withdrawn0.Dec(), sums.Withdrawn1.Dec(), sums.Collected0.Dec(), sums.Collected1.Dec(),
 		unsigned(p.GasWei), usd(p.CostUsd), p.Entries)
 
 	if p.ClosedAt != 0 {
 		text += fmt.Sprintf(" closed +%ds at %s/%s native %s", int64(p.ClosedAt)-script.Start,
-			usd(p.Close[0].Usd), usd(p.Close[1].Usd), usd(p.CloseNativeUsd))
+			usd(p.Close(0).Usd), usd(p.Close(1).Usd), usd(p.CloseNativeUsd))
 	}
 
 	if p.Burned {

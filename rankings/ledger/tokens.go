@@ -116,10 +116,10 @@ const nativeDecimals = 18
 
 // ownerIndex returns the index of an owner, who is added if not known.
 func (l *Ledger) ownerIndex(a market.Address) uint32 {
-	i, ok := l.ownerOf[a]
+	i, ok := l.ownerOf.find(&a)
 	if !ok {
 		i = Owners.add(l, a)
-		l.ownerOf[a] = i
+		l.ownerOf.add(i)
 	}
 	return i
 }

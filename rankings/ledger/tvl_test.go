@@ -49,7 +49,7 @@ func compareHoldings(t *testing.T, st *market.State) (checked int) {
 
 	for i := range st.Positions.Len() {
 		if p := st.Positions.At(i); p.IsOpen() {
-			add(p.Pool, p.TickLower, p.TickUpper, p.Liquidity)
+			add(p.Pool, p.TickLower, p.TickUpper, p.Liquidity())
 		}
 	}
 

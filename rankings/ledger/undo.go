@@ -158,7 +158,7 @@ func (l *Ledger) undoHoldings(u *Undo) {
 // undoNames removes dropped rows from the indexes by name.
 func (l *Ledger) undoNames(u *Undo) {
 	for i := u.Rows[Owners.index]; i < l.st.Owners.Len(); i++ {
-		delete(l.ownerOf, *l.st.Owners.At(i))
+		l.ownerOf.remove(i)
 	}
 	for i := u.Rows[Pools.index]; i < l.st.Pools.Len(); i++ {
 		delete(l.poolOf, l.st.Pools.At(i).ID)

@@ -1,25 +1,40 @@
 package market
 
-import "tidemark/rankings/clmath"
+import (
+	"math"
+
+	"tidemark/rankings/clmath"
+)
 
 // Position is one NFT of the position manager, burned or not. Records are in
 // order of ID, because ids are minted ascending.
 //
-// A record takes five cache lines. What the row of an open position is made from is in
-// the first four, and the last has what only closed ones and details have besides.
+// A record takes four and a half cache lines, and is small because there are so many.
+// What the row of an open position is made from is in the first four.
 type Position struct {
 	ID                   uint64
 	Pool, Owner          uint32 // Owner: the last one, after a burn
 	TickLower, TickUpper int32
-	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while Liquidity > 0
-	Overflow             uint32 // index in State.Overflow if a sum passed 128 bits, else NoIndex
+	LowerSlot, UpperSlot uint32 // indexes in State.Ticks; valid while it has liquidity
 
+	// LiquidityOrUsd is the liquidity until the position closes, and then the bits of the
+	// USD of both ClosePrices. Nobody but the methods below reads or writes it.
+	LiquidityOrUsd clmath.U128
+
+	MintedAt uint32 // unix seconds of the first mint
+	// SecondsInside is the time that a closed position spent in its range while it
+	// was open. While it is open, it is the seconds inside of its range less those
+	// of earlier openings; see State.SecondsInRange.
+	SecondsInside uint32
+
+	Closed     bool // it has ClosePrices, and no liquidity
 	Burned     bool
 	GasUnknown bool // a receipt was missing
 	HookDelta  bool // a hook may have kept part of a change; see bits 0 and 1 of Pool.Hooks
 	Timed      bool // SecondsInside and SecondsClosed are known
 
-	Liquidity                clmath.U128
+	CloseCorroborated [2]bool // of the ClosePrices, as the fields at the end
+
 	FeeGrowthInside0LastX128 clmath.U256
 	FeeGrowthInside1LastX128 clmath.U256
 
@@ -33,22 +48,35 @@ type Position struct {
 	// happened; Unknown if the value of one of them was.
 	CostUsd float64
 
-	MintedAt int64 // unix seconds of the first mint
-
-	// SecondsInside is the time that a closed position spent in its range while it
-	// was open. While it is open, it is the seconds inside of its range less those
-	// of earlier openings; see State.SecondsInRange.
-	SecondsInside uint32
+	Overflow      uint32 // index in State.Overflow if a sum passed 128 bits, else NoIndex
 	SecondsClosed uint32 // between a close and the opening that followed it
+	ClosedAt      uint32 // unix seconds; 0 while open
+	Entries       uint32 // number of its Transactions
 
-	ClosedAt       uint32 // unix seconds; 0 while open
-	Entries        uint32 // number of its Transactions
-	Close          [2]ClosePrice
 	CloseNativeUsd float64
+	CloseAsOf      [2]uint32 // unix seconds
+	CloseMarkets   [2]uint16
+	CloseSource    [2]Source
+	CloseReason    [2]Reason
 }
 
 // IsOpen reports whether the position has liquidity (isActive).
-func (p *Position) IsOpen() bool { return !p.Liquidity.IsZero() }
+func (p *Position) IsOpen() bool { return !p.Closed && !p.LiquidityOrUsd.IsZero() }
+
+// Liquidity returns the liquidity of the position.
+func (p *Position) Liquidity() clmath.U128 {
+	if p.Closed {
+		return clmath.U128{}
+	}
+	return p.LiquidityOrUsd
+}
+
+// SetLiquidity sets the liquidity. A position that was closed has no ClosePrices then.
+func (p *Position) SetLiquidity(v clmath.U128) {
+	p.Closed, p.LiquidityOrUsd = false, v
+	p.CloseCorroborated, p.CloseAsOf, p.CloseMarkets = [2]bool{}, [2]uint32{}, [2]uint16{}
+	p.CloseSource, p.CloseReason = [2]Source{}, [2]Reason{}
+}
 
 // ClosePrice is the price of a leg when the position closed.
 type ClosePrice struct {
@@ -58,6 +86,40 @@ type ClosePrice struct {
 	Source       Source
 	Reason       Reason // why Usd is Unknown
 	Corroborated bool
+}
+
+// Close returns the price of a leg at which the position closed, nothing if it did not.
+func (p *Position) Close(leg int) ClosePrice {
+	if !p.Closed {
+		return ClosePrice{}
+	}
+	usd := [2]uint64{p.LiquidityOrUsd.Lo, p.LiquidityOrUsd.Hi}
+	return ClosePrice{
+		Usd: math.Float64frombits(usd[leg]), AsOf: int64(p.CloseAsOf[leg]),
+		Markets: p.CloseMarkets[leg], Source: p.CloseSource[leg], Reason: p.CloseReason[leg],
+		Corroborated: p.CloseCorroborated[leg],
+	}
+}
+
+// SetClose closes the position at the prices of its legs: it has no liquidity from then
+// on. Times are those of blocks and fit 32 bits; what does not is the nearest that does.
+func (p *Position) SetClose(legs [2]ClosePrice) {
+	p.Closed = true
+	p.LiquidityOrUsd = clmath.U128{Lo: bitsOf(legs[0].Usd), Hi: bitsOf(legs[1].Usd)}
+	for leg := range legs {
+		c := &legs[leg]
+		p.CloseAsOf[leg] = uint32(min(max(c.AsOf, 0), math.MaxUint32))
+		p.CloseMarkets[leg], p.CloseSource[leg] = c.Markets, c.Source
+		p.CloseReason[leg], p.CloseCorroborated[leg] = c.Reason, c.Corroborated
+	}
+}
+
+// bitsOf returns the bits of a price, the same ones for all that is Unknown.
+func bitsOf(usd float64) uint64 {
+	if !Known(usd) {
+		usd = Unknown
+	}
+	return math.Float64bits(usd)
 }
 
 // Sums are a position's totals since its mint, in raw units, of up to 256 bits.

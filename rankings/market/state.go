@@ -67,7 +67,7 @@ func (s *State) SecondsInRange(p *Position) (inRange, open uint32, ok bool) {
 	}
 
 	// The differences fit 32 bits even if their terms do not.
-	since := uint32(p.MintedAt) + p.SecondsClosed
+	since := p.MintedAt + p.SecondsClosed
 	if !p.IsOpen() {
 		return p.SecondsInside, p.ClosedAt - since, true
 	}

@@ -213,7 +213,7 @@ func TestRecordSizes(t *testing.T) {
 		}
 	}
 
-	f("position", unsafe.Sizeof(Position{}), 320)
+	f("position", unsafe.Sizeof(Position{}), 288)
 	f("row of an open position", unsafe.Offsetof(Position{}.ClosedAt), 4*64)
 	f("tick", unsafe.Sizeof(Tick{}), 144)
 	f("hour bucket", unsafe.Sizeof(HourBucket{}), 104)

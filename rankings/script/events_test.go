@@ -30,7 +30,7 @@ func marketOfOne(t *testing.T) (*Market, *market.State) {
 	tokens.Append(market.Token{Decimals: 6})
 	owners.Append(Person("alice"))
 	positions.Append(market.Position{ID: 6})
-	positions.Append(market.Position{ID: 7, TickLower: -60, TickUpper: 120, Liquidity: clmath.U128{Lo: 500}})
+	positions.Append(market.Position{ID: 7, TickLower: -60, TickUpper: 120, LiquidityOrUsd: clmath.U128{Lo: 500}})
 	return m, &market.State{
 		Head: market.Head{Number: 41}, Pools: pools.Freeze(), Tokens: tokens.Freeze(),
 		Owners: owners.Freeze(), Positions: positions.Freeze(),

@@ -55,8 +55,8 @@ func corpus(pools, tokens, positions int) *market.State {
 		p.Withdrawn0, p.Collected1 = u128(1e17*r.Float64()), u128(1e16*r.Float64())
 		p.GasWei = u128(1e16)
 		if i%100 >= 35 {
-			p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(testNow-market.Day)
-			p.Close = [2]market.ClosePrice{{Usd: 1}, {Usd: 2}}
+			p.ClosedAt = uint32(testNow - market.Day)
+			p.SetClose([2]market.ClosePrice{{Usd: 1}, {Usd: 2}})
 			p.CloseNativeUsd = 2000
 			last := len(w.ranges[index]) - 1
 			w.ranges[index] = w.ranges[index][:last]

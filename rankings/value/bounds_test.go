@@ -286,7 +286,7 @@ func TestInRange(t *testing.T) {
 		m := measured(func(w *world, p *market.Position) {
 			tick := w.pools.At(p.Pool).Tick
 			p.TickLower, p.TickUpper = tick-below, tick+above
-			w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity)})
+			w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity())})
 		})
 		if m.InRange != want || !m.Open {
 			t.Errorf("from %d below the tick to %d above: in range %t", below, above, m.InRange)
@@ -306,11 +306,13 @@ func TestNeededPrices(t *testing.T) {
 		t.Helper()
 		m := measured(func(_ *world, p *market.Position) {
 			closed(p)
+			legs := [2]market.ClosePrice{p.Close(0), p.Close(1)}
+			legs[leg] = market.ClosePrice{Usd: market.Unknown, Reason: market.ReasonStalePrice}
 			*p = market.Position{
-				Pool: p.Pool, Overflow: p.Overflow, MintedAt: p.MintedAt, ClosedAt: p.ClosedAt, Close: p.Close,
+				Pool: p.Pool, Overflow: p.Overflow, MintedAt: p.MintedAt, ClosedAt: p.ClosedAt,
 				CloseNativeUsd: p.CloseNativeUsd,
 			}
-			p.Close[leg] = market.ClosePrice{Usd: market.Unknown, Reason: market.ReasonStalePrice}
+			p.SetClose(legs)
 			set(p)
 		})
 		reason := market.ReasonNone
@@ -343,7 +345,7 @@ func TestClaimsOfOneLeg(t *testing.T) {
 			p.Deposited0 = u128(0)
 			w.pools.Mut(p.Pool).LastSwapAt = 0
 			p.TickLower, p.TickUpper = -887220, w.pools.At(p.Pool).Tick // token 1 alone
-			w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity)})
+			w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity())})
 			change(w, p)
 		})
 		if m.PriceUnavailable != unavailable || market.Known(m.PnlUsd) == unavailable {
@@ -360,7 +362,7 @@ func TestClaimsOfOneLeg(t *testing.T) {
 	}, false)
 	f("a tick higher", func(w *world, p *market.Position) {
 		p.TickUpper++
-		w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity)})
+		w.ranges[p.Pool] = append(w.ranges[p.Pool], span{p.TickLower, p.TickUpper, approx128(p.Liquidity())})
 	}, true)
 }
 

@@ -50,5 +50,5 @@ func (r *row) ownExit(leg int) float64 {
 	if low >= high {
 		return 0
 	}
-	return approx128(p.Liquidity) * (high - low) * by.rawUsd
+	return approx128(p.Liquidity()) * (high - low) * by.rawUsd
 }

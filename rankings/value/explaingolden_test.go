@@ -91,18 +91,18 @@ func TestExplanations(t *testing.T) {
 	honest("below its range", func(w *world, _, pool, i uint32) {
 		p := w.positions.Mut(i)
 		p.TickLower, p.TickUpper = w.pools.At(pool).Tick+10, w.pools.At(pool).Tick+20
-		w.ranges[pool] = append(w.ranges[pool], span{p.TickLower, p.TickUpper, approxU128(p.Liquidity)})
+		w.ranges[pool] = append(w.ranges[pool], span{p.TickLower, p.TickUpper, approxU128(p.Liquidity())})
 	})
 	honest("above its range", func(w *world, _, pool, i uint32) {
 		p := w.positions.Mut(i)
 		p.TickLower, p.TickUpper = w.pools.At(pool).Tick-20, w.pools.At(pool).Tick
-		w.ranges[pool] = append(w.ranges[pool], span{p.TickLower, p.TickUpper, approxU128(p.Liquidity)})
+		w.ranges[pool] = append(w.ranges[pool], span{p.TickLower, p.TickUpper, approxU128(p.Liquidity())})
 	})
 	honest("without deposits", func(w *world, _, _, i uint32) {
 		w.positions.Mut(i).Deposited0, w.positions.Mut(i).Deposited1 = clmath.U128{}, clmath.U128{}
 	})
 	honest("gas unknown", func(w *world, _, _, i uint32) { w.positions.Mut(i).GasUnknown = true })
-	honest("minted a minute ago", func(w *world, _, _, i uint32) { w.positions.Mut(i).MintedAt = testNow - 60 })
+	honest("minted a minute ago", func(w *world, _, _, i uint32) { w.positions.Mut(i).MintedAt = uint32(testNow - 60) })
 	honest("closed", func(w *world, _, _, i uint32) { closed(w.positions.Mut(i)) })
 	honest("quarantined", func(w *world, _, pool, _ uint32) { w.pools.Mut(pool).Quarantined = true })
 	honest("bad decimals", func(w *world, token, _, _ uint32) { w.tokens.Mut(token).BadDecimals = true })

@@ -78,7 +78,7 @@ func eachShare(
 				continue
 			}
 			if tick := st.Pools.At(p.Pool).Tick; p.TickLower <= tick && tick < p.TickUpper {
-				visit(v, uint64(p.Owner), approx128(p.Liquidity))
+				visit(v, uint64(p.Owner), approx128(p.Liquidity()))
 			}
 		}
 	}

@@ -28,14 +28,13 @@ func measured(change func(w *world, p *market.Position)) Metrics {
 }
 
 func closed(p *market.Position) {
-	p.Liquidity = clmath.U128{}
 	p.Withdrawn0, p.Withdrawn1 = u128(90e18), u128(500e18)
 	p.Collected0, p.Collected1 = u128(3e18), u128(7e18)
-	p.ClosedAt = uint32(p.MintedAt) + 10*market.Day
-	p.Close = [2]market.ClosePrice{
+	p.ClosedAt = p.MintedAt + 10*market.Day
+	p.SetClose([2]market.ClosePrice{
 		{Usd: 5, AsOf: 123, Markets: 2, Source: market.SourcePool, Corroborated: true},
 		{Usd: 1.5, AsOf: 456, Source: market.SourceAnchor, Corroborated: true},
-	}
+	})
 	p.CloseNativeUsd = 1000
 }
 
@@ -95,9 +94,9 @@ func TestClosedPositionKeepsItsPrices(t *testing.T) {
 
 func TestReopenedPositionIsOpen(t *testing.T) {
 	m := measured(func(w *world, p *market.Position) {
-		open := p.Liquidity
+		open := p.Liquidity()
 		closed(p)
-		p.Liquidity = open // what reopening leaves: the close's record stays
+		p.SetLiquidity(open) // the time of the close stays
 	})
 	mustNear(t, "V", m.UnderlyingValueUsd, 800, 1e-9)
 	mustNear(t, "W", m.WithdrawalsUsd, 90*4+500, 1e-9)
@@ -130,9 +129,8 @@ func TestUnknowns(t *testing.T) {
 	})
 	f("that has no amount", func(w *world, p *market.Position) {
 		unpriced(w, p)
-		p.Liquidity, p.ClosedAt = clmath.U128{}, uint32(testNow)
-		p.Deposited0 = clmath.U128{}
-		p.Close = [2]market.ClosePrice{{Usd: market.Unknown}, {Usd: 1}}
+		p.ClosedAt, p.Deposited0 = uint32(testNow), clmath.U128{}
+		p.SetClose([2]market.ClosePrice{{Usd: market.Unknown}, {Usd: 1}})
 	}, func(m *Metrics) bool { return !m.PriceUnavailable && near(m.DepositsUsd, 400, 1e-9) })
 	f("nothing deposited", func(w *world, p *market.Position) {
 		p.Deposited0, p.Deposited1 = clmath.U128{}, clmath.U128{}
@@ -160,7 +158,7 @@ func TestAnnualisationFloor(t *testing.T) {
 	f := func(age int64, wantHours float64) {
 		t.Helper()
 		m := measured(func(w *world, p *market.Position) {
-			p.MintedAt, p.Collected1 = testNow-age, u128(8e18)
+			p.MintedAt, p.Collected1 = uint32(testNow-age), u128(8e18)
 		})
 		mustNear(t, "feeApr", m.FeeAPR, 8.0/800*100*365*24/wantHours, 1e-9)
 		mustNear(t, "apr", m.APR, m.ROI*365*24/wantHours, 1e-9)

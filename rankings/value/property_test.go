@@ -61,7 +61,7 @@ func scramble(seed uint64) (*market.State, *world) {
 			p := w.positions.Mut(w.open(index, lower, upper, math.Exp2(float64(r.IntN(110)))))
 			p.Deposited0, p.Deposited1, p.Withdrawn0 = huge(), huge(), huge()
 			p.Collected0, p.Collected1, p.GasWei = huge(), huge(), huge()
-			p.MintedAt = testNow - int64(r.IntN(1e8))
+			p.MintedAt = uint32(testNow - int64(r.IntN(1e8)))
 			p.CostUsd = r.NormFloat64() * 1e6
 			p.GasUnknown = r.IntN(5) == 0
 			if r.IntN(8) == 0 { // a closed row has no ticks

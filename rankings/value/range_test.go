@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -31,8 +30,8 @@ func TestTimeInRange(t *testing.T) {
 		p.SecondsInside, p.SecondsClosed = 4*day, 5*day
 	})
 
-	f(market.Unknown, func(_ *world, p *market.Position) { p.MintedAt = testNow })
-	f(market.Unknown, func(_ *world, p *market.Position) { closed(p); p.ClosedAt = uint32(p.MintedAt) })
+	f(market.Unknown, func(_ *world, p *market.Position) { p.MintedAt = uint32(testNow) })
+	f(market.Unknown, func(_ *world, p *market.Position) { closed(p); p.ClosedAt = p.MintedAt })
 	f(market.Unknown, func(_ *world, p *market.Position) { p.Timed = false })
 	f(market.Unknown, func(w *world, p *market.Position) { w.pools.Mut(p.Pool).Quarantined = true })
 }
@@ -42,7 +41,7 @@ func TestPricesOfARange(t *testing.T) {
 		t.Helper()
 		m := measured(func(w *world, p *market.Position) {
 			p.TickLower, p.TickUpper = -20_000, 20_000
-			w.ranges[p.Pool] = []span{{-20_000, 20_000, approx128(p.Liquidity)}}
+			w.ranges[p.Pool] = []span{{-20_000, 20_000, approx128(p.Liquidity())}}
 			change(w, p)
 		})
 		mustNear(t, "priceLower", m.PriceLower, lower, 1e-9)
@@ -51,7 +50,7 @@ func TestPricesOfARange(t *testing.T) {
 
 	at := math.Pow(1.0001, 20_000)
 	f(func(*world, *market.Position) {}, 1/at, at)
-	f(func(_ *world, p *market.Position) { p.Liquidity = clmath.U128{}; closed(p) }, 1/at, at)
+	f(func(_ *world, p *market.Position) { closed(p) }, 1/at, at)
 	f(func(w *world, p *market.Position) {
 		w.tokens.Mut(w.pools.At(p.Pool).Currency0).Decimals -= 2
 	}, 0.01/at, 0.01*at)

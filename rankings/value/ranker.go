@@ -156,11 +156,17 @@ func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
 		}
 
 		k.sink += uint64(k.tokens[at.tokens[0]].onlyPool) + uint64(k.tokens[at.tokens[1]].onlyPool)
+		k.sink += readFlows(p)
 		if ranked.Has(uint32(n)) {
 			*s = surroundingsOf(k.st, p)
 			k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 		}
 	}
+}
+
+// readFlows reads every cache line of an open position beside its first one.
+func readFlows(p *market.Position) uint64 {
+	return p.FeeGrowthInside0LastX128[1] + p.Withdrawn0.Lo + uint64(p.MintedAt)
 }
 
 // readPool and readTick read every cache line of what a row needs of them.

@@ -125,7 +125,7 @@ func (r *row) setReason() {
 func (r *row) legReason(leg int) market.Reason {
 	switch {
 	case !r.f.Open:
-		return cmp.Or(r.position.Close[leg].Reason, market.ReasonNoMarket)
+		return cmp.Or(r.position.Close(leg).Reason, market.ReasonNoMarket)
 	case market.Known(r.sides[leg].rawUsd):
 		return cmp.Or(r.sides[leg].reason, market.ReasonOwnPoolOnly)
 	}

@@ -42,7 +42,7 @@ func (e *Explanation) explainPrincipal(r *row) {
 		formula = aboveRange
 	}
 
-	liquidity := p.Liquidity.U256()
+	liquidity := p.Liquidity().U256()
 	e.Steps = append(e.Steps, Step{Name: "principal", Formula: formula, Value: market.Unknown,
 		Terms: []Term{
 			rawTerm("L", &liquidity), rawTerm("sqrtPrice", &pool.SqrtPriceX96),
@@ -59,7 +59,7 @@ func (e *Explanation) explainFees(r *row) {
 	inside1 := clmath.FeeGrowthInside(pool.Tick, p.TickLower, p.TickUpper,
 		&pool.FeeGrowthGlobal1X128, &lower.FeeGrowthOutside1X128, &upper.FeeGrowthOutside1X128)
 
-	liquidity := p.Liquidity.U256()
+	liquidity := p.Liquidity().U256()
 	e.Steps = append(e.Steps, Step{Name: "uncollected", Formula: feeFormula, Value: market.Unknown,
 		Terms: []Term{
 			rawTerm("L", &liquidity),

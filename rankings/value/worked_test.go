@@ -23,7 +23,7 @@ func workedExample() (*market.State, *world, uint32) {
 
 	i := w.open(pool, 0, 27726, 400e18)
 	p := w.positions.Mut(i)
-	p.MintedAt = testNow - 73*market.Day
+	p.MintedAt = uint32(testNow - 73*market.Day)
 	p.Deposited0, p.Withdrawn0, p.Collected0 = u128(375e18), u128(75e18), u128(5e18)
 	p.GasWei = u128(4e15)
 	p.CostUsd = 75 + 10 - 375 - 8

@@ -114,9 +114,8 @@ func (w *world) open(index uint32, lower, upper int32, liquidity float64) uint32
 	w.ranges[index] = append(w.ranges[index], span{lower, upper, liquidity})
 	return w.positions.Append(market.Position{
 		ID: uint64(w.positions.Len()) + 1, Pool: index, TickLower: lower, TickUpper: upper,
-		Overflow: market.NoIndex, Liquidity: u128(liquidity), MintedAt: testNow - 100*market.Day,
+		Overflow: market.NoIndex, LiquidityOrUsd: u128(liquidity), MintedAt: uint32(testNow - 100*market.Day),
 		CloseNativeUsd: market.Unknown,
-		Close:          [2]market.ClosePrice{{Usd: market.Unknown}, {Usd: market.Unknown}},
 	})
 }
 

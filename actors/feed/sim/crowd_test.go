@@ -61,9 +61,9 @@ func TestCrowd(t *testing.T) {
 		}
 
 		for _, i := range g.core {
-			if p := st.Positions.At(g.venues[i].seat); p.Entries < 1000 || st.Now()-p.MintedAt < 365*day {
+			if p := st.Positions.At(g.venues[i].seat); p.Entries < 1000 || st.Now()-int64(p.MintedAt) < 365*day {
 				t.Errorf("chain %d: the founder of pool %d has %d transactions in %d days",
-					chain, i, p.Entries, (st.Now()-p.MintedAt)/day)
+					chain, i, p.Entries, (st.Now()-int64(p.MintedAt))/day)
 			}
 		}
 

@@ -89,7 +89,7 @@ func (w *world) position(i uint32) *position {
 	row := w.st.Positions.At(i)
 	p := &position{
 		id: row.ID, pool: row.Pool, owner: *w.st.Owners.At(row.Owner), burned: row.Burned,
-		lower: row.TickLower, upper: row.TickUpper, liquidity: row.Liquidity,
+		lower: row.TickLower, upper: row.TickUpper, liquidity: row.Liquidity(),
 	}
 	w.positions[i] = p
 	return p
