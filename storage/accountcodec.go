@@ -137,6 +137,7 @@ func (k *KeyRecord) append(dst []byte) []byte {
 	return dst
 }
 
+// decode fills an empty record.
 func (k *KeyRecord) decode(b []byte) error {
 	r := recordReader{b: b}
 	k.Account = uint64(r.number())
@@ -144,7 +145,6 @@ func (k *KeyRecord) decode(b []byte) error {
 	k.Kind = accounts.Kind(r.number())
 	k.Prefix, k.Label = r.text(), r.text()
 	k.CreatedAt, k.RevokedAt = r.number(), r.number()
-	k.Origins = nil
 	for n := r.number(); n > 0 && !r.bad; n-- {
 		k.Origins = append(k.Origins, r.text())
 	}

@@ -132,12 +132,10 @@ func (a *Accounts) forEach(lower, upper []byte, f func(key, value []byte) error)
 
 // iterate calls f with an iterator and closes it.
 func (a *Accounts) iterate(lower, upper []byte, f func(*pebble.Iterator) error) error {
-	it, err := a.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err == nil {
-		err = f(it)
-		if closeErr := it.Close(); err == nil {
-			err = closeErr
-		}
+	it := iterate(a.db, lower, upper)
+	err := f(it)
+	if closeErr := it.Close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read accounts %s: %w", a.dir, a.asDamage(err))

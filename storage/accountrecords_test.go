@@ -25,6 +25,9 @@ func TestAccountsRefuseBadRecords(t *testing.T) {
 		defer a.Close()
 		must(errors.Join(a.Put(sampleAccounts()), a.Flush(sampleFlush()), a.db.Set(key, value, pebble.Sync)))
 
+		if findings, err := a.Check(); err == nil {
+			t.Errorf("%s: the check finds %q; want an error", what, findings)
+		}
 		_, load := a.Load(november)
 		_, last := a.LastMonth()
 		_, month := a.Month(2, november)

@@ -129,7 +129,7 @@ func TestAccountsFindings(t *testing.T) {
 	one := [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 1}}
 	flush.Months = append(flush.Months, AccountMonth{
 		Account: 1, Tally: accounts.Tally{Month: november, Lease: 1, Routes: one},
-	})
+	}, AccountMonth{Account: 7, Tally: accounts.Tally{Month: november}})
 	last := accounts.DayAt(november.End().UnixNano(), november)
 	flush.Days = append(flush.Days, AccountDay{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
 	if err := a.Flush(flush); err != nil {
@@ -151,6 +151,7 @@ func TestAccountsFindings(t *testing.T) {
 		`accounts: account 2, month 2026-11: 40 units billed, 39 leased`,
 		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
 			`the month {Requests:12 Units:10}`,
+		`accounts: month 2026-11 belongs to account 7, which does not exist`,
 	}
 
 	if diff := cmp.Diff(want, findings); diff != "" {

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"tidemark/rankings/block"
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
@@ -139,12 +137,7 @@ func (c *checker) checkChain() (err error) {
 
 // checkDropped checks that a chain that was dropped has nothing but its place.
 func (c *checker) checkDropped() (err error) {
-	it, err := c.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendChain(nil, c.chain), UpperBound: appendChainEnd(nil, c.chain),
-	})
-	if err != nil {
-		return err
-	}
+	it := iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	place := appendKind(nil, c.chain, kindPlace)
@@ -214,12 +207,7 @@ func (c *checker) collectLeaves(r *Restored) {
 
 // scanKeys reads every key of the chain.
 func (c *checker) scanKeys() (err error) {
-	it, err := c.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendChain(nil, c.chain), UpperBound: appendChainEnd(nil, c.chain),
-	})
-	if err != nil {
-		return err
-	}
+	it := iterate(c.s.db, appendChain(nil, c.chain), appendChainEnd(nil, c.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; ok = it.Next() {
 		_, tail, _ := parseChain(it.Key())

@@ -172,6 +172,21 @@ func TestCheckOfDroppedChain(t *testing.T) {
 	}
 }
 
+// A check that changes nothing tells of the commits that a chain has lost.
+func TestCheckTellsOfLostCommits(t *testing.T) {
+	fs, s := lifeStore(t)
+	must(s.heads.write(acknowledgedHead{chain: 1, sequence: 9, block: 999}))
+	closeTest(t, s)
+
+	s = openToRead(t, fs)
+	defer closeTest(t, s)
+	findings, err := s.Check()
+	if all := strings.Join(findings, "\n"); err != nil || !strings.Contains(all, "commits of chain 1 are missing") ||
+		!strings.Contains(all, "a node reads those blocks again from its feed when it starts") {
+		t.Errorf("findings %q, %v", findings, err)
+	}
+}
+
 func sound(t *testing.T, s *Store) {
 	t.Helper()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {

@@ -103,6 +103,9 @@ func TestDroppedChainHasLostNothing(t *testing.T) {
 		if s.Rollback(1) != nil {
 			t.Errorf("the dropped chain says %s", s.Rollback(1))
 		}
+		if undos, err := s.Undos(1); undos != nil || err != nil {
+			t.Errorf("the dropped chain has the undos %v, %v", undos, err)
+		}
 		holds(t, s, two)
 		closeTest(t, s)
 		s = openTest(t, disk)

@@ -32,6 +32,17 @@ func openTest(t *testing.T, fs vfs.FS) *Store {
 	return s
 }
 
+func openToRead(t *testing.T, fs vfs.FS) *Store {
+	t.Helper()
+	o := testOptions(fs)
+	o.ReadOnly = true
+	s, err := Open("data", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func closeTest(t *testing.T, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {

@@ -156,10 +156,7 @@ func (s *Store) readRange(chain market.ChainID, lower, upper []byte) error {
 		return nil
 	}
 
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return err
-	}
+	it := iterate(s.db, from, to)
 	for ok := it.First(); ok; ok = it.Next() {
 		if _, err := it.ValueAndErr(); err != nil {
 			return errors.Join(err, it.Close())

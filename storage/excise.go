@@ -138,10 +138,7 @@ func (s *Store) findSpan(all []keyRegion, owner market.ChainID) ([]keyRegion, pe
 
 // readBeside reads the nearest key before or after a key, in every level.
 func (s *Store) readBeside(key []byte, before bool) error {
-	it, err := s.db.NewIter(nil)
-	if err != nil {
-		return err
-	}
+	it := iterate(s.db, nil, nil)
 	if before {
 		it.SeekLT(key)
 	} else {

@@ -48,12 +48,7 @@ func (e *Export) Place() (place []byte, err error) {
 // Write writes the keys and values. pause is called every 100 µs or so of work.
 func (e *Export) Write(w io.Writer, pause func()) (err error) {
 	prefix := appendChain(nil, e.chain)
-	it, err := e.snapshot.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: appendChainEnd(nil, e.chain),
-	})
-	if err != nil {
-		return fmt.Errorf("cannot export chain %d: %w", e.chain, err)
-	}
+	it := iterate(e.snapshot, prefix, appendChainEnd(nil, e.chain))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	var head []byte

@@ -1,16 +1,21 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
 )
 
 const failingMarketEnv = "TIDEMARK_TEST_FAILING_MARKET"
@@ -197,4 +202,109 @@ func TestMarketFailingReads(t *testing.T) {
 		t.Errorf("only %d reads were made to fail", failed)
 	}
 	figure(t, "%d reads of the market store failed in turn: 0 wrong answers, 0 counted as damage", failed)
+}
+
+// readerQuestions are what readers ask of chain 1, by what they ask for.
+var readerQuestions = map[string]func(s *Store) (any, error){
+	"place":       func(s *Store) (any, error) { return s.Place(1) },
+	"chains":      func(s *Store) (any, error) { return s.Chains() },
+	"leaf":        func(s *Store) (any, error) { return s.leafBytes(1, 1<<8, nil) },
+	"gap":         func(s *Store) (any, error) { return nil, s.findGap(1) },
+	"pool day":    func(s *Store) (any, error) { d, ok, err := s.PoolDayAt(1, 1, failingDay); return []any{d, ok}, err },
+	"pool hours":  func(s *Store) (any, error) { return s.PoolHours(1, 1, failingDay, failingDay+5) },
+	"tick hours":  func(s *Store) (any, error) { return s.TickHours(1, 1, -7, failingDay, failingDay+5) },
+	"day prices":  func(s *Store) (any, error) { return s.DayPrices(1, 900, failingDay-41, failingDay) },
+	"hour prices": func(s *Store) (any, error) { return s.PricesByHour(1, 900, (failingDay-41)*24, failingDay*24) },
+	"records": func(s *Store) (any, error) {
+		records, bytes, err := s.ReadAll()
+		return []int64{records, bytes}, err
+	},
+	"transactions": func(s *Store) (any, error) {
+		r := s.Transactions(1, 1, Place{}, End(100), NewestFirst)
+		defer r.Close()
+		var all []market.Transaction
+		for r.Next() {
+			all = append(all, *r.Entry())
+		}
+		return all, r.Err()
+	},
+	"export": func(s *Store) (any, error) {
+		e, all := s.Export(1), new(bytes.Buffer)
+		place, err := e.Place()
+		err = errors.Join(err, e.Write(all, func() {}), e.Close())
+		return []any{place, all.String()}, err
+	},
+	"check": func(s *Store) (any, error) {
+		findings, err := s.Check()
+		if all := strings.Join(findings, "\n"); strings.Contains(all, syscall.EIO.Error()) {
+			err = syscall.EIO // told as a finding
+		}
+		return findings, err
+	},
+}
+
+const failingDay = 20_000
+
+// Whichever read of an answer fails, the answer is that error or the same as without it:
+// what cannot be read is never taken for what is not there.
+func TestAnswersOnAFailingDisk(t *testing.T) {
+	disk := vfs.NewMem()
+	o := testOptions(disk)
+	o.Tee = func(market.ChainID, []byte, []byte) ([]byte, error) { return []byte("here"), nil }
+	s, err := Open("data", o)
+	must(err)
+	g := newRig(79, 1)
+	cut := g.cut(20, true)
+	put := func(op ledger.Op) { cut.Changes.Ops = append(cut.Changes.Ops, op) }
+	for day := uint32(failingDay); day < failingDay+6; day++ {
+		for pool := range uint32(12) {
+			for hour := range uint32(market.HoursOfDay) {
+				put(ledger.PoolHours.Put(market.PoolHour{Pool: pool, Day: day, Hour: hour, Tick: int32(hour)}))
+				put(ledger.TickHours.Put(market.TickHour{Pool: pool, Tick: -7, Day: day, Hour: hour}))
+			}
+		}
+	}
+	for hour := uint32(failingDay-40) * market.HoursOfDay; hour < failingDay*market.HoursOfDay; hour++ {
+		p := ledger.HourPrice{Token: 900, Usd: float64(hour), OnlyPool: market.NoIndex}
+		put(ledger.HourPrices.Put(ledger.HourEntry{HourPrice: p, Hour: hour}))
+	}
+	must(s.Commit(cut))
+	must(s.Compact())
+	closeTest(t, s)
+
+	s = openTest(t, disk)
+	want := map[string]string{}
+	for what, ask := range readerQuestions {
+		answer, err := ask(s)
+		must(err)
+		want[what] = fmt.Sprint(answer)
+	}
+	closeTest(t, s)
+
+	failed := 0
+	for what, ask := range readerQuestions {
+		var armed atomic.Bool
+		var operations atomic.Int64
+		s := openTest(t, failingOn(disk, 1, &operations, func(errorfs.Op) bool { return armed.Load() }))
+
+		// At first no read succeeds, and then one more each time: what was read is in the cache.
+		reached := true
+		for first := int64(1); reached; first = 0 {
+			operations.Store(first)
+			armed.Store(true)
+			answer, err := ask(s)
+			armed.Store(false)
+			reached = operations.Load() > 1
+			if text := fmt.Sprint(answer); err != nil && !errors.Is(err, syscall.EIO) || err == nil && text != want[what] {
+				t.Errorf("%s: a read failed: %v, %v; want %v", what, text, err, want[what])
+			}
+			if err != nil {
+				failed++
+			}
+		}
+		closeTest(t, s)
+	}
+	if failed < len(readerQuestions) {
+		t.Errorf("%d reads of %d questions were made to fail; want one of each", failed, len(readerQuestions))
+	}
 }

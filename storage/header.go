@@ -101,10 +101,7 @@ func sameHeader(a, b *header) bool {
 
 // readHeaderKeys reads the keys. The format is 0 if there is none.
 func (s *Store) readHeaderKeys() (c header, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: headerPrefix, UpperBound: headerEnd})
-	if err != nil {
-		return c, err
-	}
+	it := iterate(s.db, headerPrefix, headerEnd)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {

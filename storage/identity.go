@@ -114,10 +114,7 @@ func (s *Store) checkEmpty() error {
 
 // isEmpty reports whether there is no key.
 func (s *Store) isEmpty() (bool, error) {
-	it, err := s.db.NewIter(nil)
-	if err != nil {
-		return false, err
-	}
+	it := iterate(s.db, nil, nil)
 	found := it.First()
 	return !found, errors.Join(it.Error(), it.Close())
 }

@@ -21,11 +21,12 @@ func (s *Store) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeLeaf(chain, number, raw)
+	return decodeLeaf(chain, number, raw, nil)
 }
 
-func decodeLeaf(chain market.ChainID, number uint64, raw []byte) ([]uint32, error) {
-	ids, err := block.DecodeLeaf(raw, nil)
+// decodeLeaf appends the ids of a leaf to dst.
+func decodeLeaf(chain market.ChainID, number uint64, raw []byte, dst []uint32) ([]uint32, error) {
+	ids, err := block.DecodeLeaf(raw, dst)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
@@ -37,6 +38,7 @@ func decodeLeaf(chain market.ChainID, number uint64, raw []byte) ([]uint32, erro
 type BatchLeaves struct {
 	s     *Store
 	fresh map[uint64][]byte // by number; parts of the batch
+	ids   []uint32          // of the last leaf of the batch that was read
 }
 
 // BatchLeaves returns the leaves after a batch, which Follow has committed and which must
@@ -53,10 +55,11 @@ func (s *Store) BatchLeaves(batch []byte) (b *BatchLeaves, err error) {
 	return b, err
 }
 
-// Leaf returns the ids of a leaf.
-func (b *BatchLeaves) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+// Leaf returns the ids of a leaf, which are valid until the next call.
+func (b *BatchLeaves) Leaf(chain market.ChainID, number uint64) (ids []uint32, err error) {
 	if raw, fresh := b.fresh[number]; fresh {
-		return decodeLeaf(chain, number, raw)
+		b.ids, err = decodeLeaf(chain, number, raw, b.ids[:0])
+		return b.ids, err
 	}
 	return b.s.Leaf(chain, number)
 }

@@ -48,10 +48,7 @@ func checkMarks(marks []uint64) error {
 
 // readMarks returns the numbers at the ends of the keys in a range, ascending.
 func readMarks(db *pebble.DB, lower, upper []byte) (numbers []uint64, err error) {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return nil, err
-	}
+	it := iterate(db, lower, upper)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {

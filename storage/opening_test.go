@@ -252,3 +252,21 @@ func TestFindLoss(t *testing.T) {
 		t.Errorf("a store without a proof: %v", err)
 	}
 }
+
+// Keys of what chains share that this program does not know are those of a later one: it
+// takes nothing from them, and a chain number that cannot be one takes no chain offline.
+func TestUnknownHeaderKeys(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	must(errors.Join(s.SetIdentity([]Pair{{"seed", "7"}}), s.SetOffline(42161, true)))
+	for _, key := range []string{"\x00offline/", "\x00offline/\x02\x01", "\x00offline/\x09\x01", "\x00later"} {
+		must(s.db.Set([]byte(key), []byte("x"), pebble.Sync))
+	}
+	closeTest(t, s)
+
+	s = openTest(t, disk)
+	defer closeTest(t, s)
+	if got, want := fmt.Sprint(s.header.Offline, s.Identity()), "[42161] [{seed 7}]"; got != want {
+		t.Errorf("the header has %s; want %s", got, want)
+	}
+}

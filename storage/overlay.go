@@ -30,6 +30,9 @@ func (f *overlayFS) Create(name string, category vfs.DiskWriteCategory) (vfs.Fil
 	return f.memory.Create(name, category)
 }
 
+// Rename renames a file in memory.
+func (f *overlayFS) Rename(from, to string) error { return f.memory.Rename(from, to) }
+
 func (f *overlayFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return f.layer(name).Open(name, opts...)
 }

@@ -325,8 +325,8 @@ func (w *writer) countRecord() {
 	}
 }
 
-// must panics if a write to a batch in memory fails, which happens only to a batch
-// that is used after its commit.
+// must panics if something fails that reads and writes nothing on the disk, which happens
+// only to a batch that is used after its commit and to a database that is closed.
 func must(err error) {
 	if err != nil {
 		panic("BUG: " + err.Error())

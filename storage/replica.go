@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -31,10 +30,12 @@ type Replica struct {
 
 // replicated is a table of a Replica with rows of any type.
 type replicated interface {
+	// restart begins the next batch.
+	restart()
 	// setPart reads a part of a row.
 	setPart(in daySource, row uint32, part int, value []byte) error
 	// finish cuts the table to the length in the head and checks the rows that
-	// were set since the last call.
+	// were set since restart.
 	finish(h *head) error
 	freeze(st *market.State)
 }
@@ -91,6 +92,10 @@ func (r *Replica) applyBatch(batch []byte) error {
 		b.directory = r.cut.Directory
 	}
 
+	for _, t := range r.tables {
+		t.restart()
+	}
+
 	// The series is read first: a row of a day can refer to a record that comes
 	// later in the batch.
 	if err := eachRecord(batch, b.readSeries); err != nil {
@@ -112,29 +117,39 @@ func (r *Replica) applyBatch(batch []byte) error {
 type replicaOf[T any] struct {
 	*rows[T]
 	table market.Table[T]
-	parts map[uint32]rowParts // of the rows set since the last finish
-	last  []uint32            // the same rows, ascending, after finish
+	parts []rowParts // by row: of those set since restart
+	last  []uint32   // these rows; ascending after finish
 }
 
-// rowParts has a bit for each part of a row: it exists, it is the current one.
+// rowParts has a bit for each part of a row: it exists, it is the current one. Nothing
+// is there of a row that was not set.
 type rowParts struct{ there, current uint8 }
 
 func (t *rows[T]) replica(st *market.State) replicated {
-	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st)), parts: make(map[uint32]rowParts)}
+	return &replicaOf[T]{rows: t, table: market.Thaw(*t.of(st))}
 }
 
 func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte) error {
 	if part >= t.rows.parts {
 		return fmt.Errorf("part %d of %d", part, t.rows.parts)
 	}
-	p, seen := t.parts[row]
-	switch n := t.table.Len(); {
-	case row > n:
+	n := t.table.Len()
+	if row > n {
 		return fmt.Errorf("row %d is missing", n)
-	case row == n:
+	}
+	if grown := int(max(row+1, n)); grown > len(t.parts) {
+		t.parts = slices.Grow(t.parts, grown-len(t.parts))[:grown]
+	}
+
+	p := &t.parts[row]
+	seen := p.there != 0
+	if !seen {
+		t.last = append(t.last, row)
+	}
+	if row == n {
 		t.table.Append(*new(T))
-	case !seen:
-		p = rowParts{there: 1<<t.rows.parts - 1, current: 1 << t.form.current(t.table.At(row))}
+	} else if !seen {
+		*p = rowParts{there: 1<<t.rows.parts - 1, current: 1 << t.form.current(t.table.At(row))}
 	}
 
 	current, err := t.form.read(t.rows, in, part, value, t.table.Mut(row))
@@ -143,8 +158,15 @@ func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte)
 	if current {
 		p.current |= 1 << part
 	}
-	t.parts[row] = p
 	return err
+}
+
+// restart forgets which rows were set.
+func (t *replicaOf[T]) restart() {
+	for _, row := range t.last {
+		t.parts[row] = rowParts{}
+	}
+	t.last = t.last[:0]
 }
 
 func (t *replicaOf[T]) finish(h *head) error {
@@ -154,12 +176,15 @@ func (t *replicaOf[T]) finish(h *head) error {
 	}
 	t.table.Truncate(n)
 
-	t.last = t.last[:0]
-	for _, row := range slices.Sorted(maps.Keys(t.parts)) {
+	if !slices.IsSorted(t.last) { // commits write rows in order
+		slices.Sort(t.last)
+	}
+	for i, row := range t.last {
 		if row >= n {
+			clear(t.parts[n:])
+			t.last = t.last[:i]
 			break
 		}
-		t.last = append(t.last, row)
 		p := t.parts[row]
 		if p.there != 1<<t.rows.parts-1 {
 			return fmt.Errorf("table %s: row %d lacks parts", t.name, row)
@@ -168,7 +193,6 @@ func (t *replicaOf[T]) finish(h *head) error {
 			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 	}
-	clear(t.parts)
 	return nil
 }
 

@@ -289,6 +289,7 @@ func TestReplicaRefuses(t *testing.T) {
 	f("records", more)
 	f("is truncated", slices.Concat(whole[:batchHeaderLen], []byte{byte(pebble.InternalKeyKindSet)},
 		bytes.Repeat([]byte{0xff}, 11)))
+	f("has unknown operation 2", slices.Concat(whole[:batchHeaderLen], []byte{byte(pebble.InternalKeyKindMerge), 1, 'k'}))
 	f("is missing", batches[1])
 	f("is missing", batches[0], batches[2])
 	other := newTeed(t, 2)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -101,7 +99,7 @@ func (r *Restored) Warm(stop func() bool) bool {
 func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
 	defer catchDamage(&err)
 	r, err := s.Restore(chain)
-	if err != nil || r == nil {
+	if r == nil {
 		return nil, err
 	}
 	undos, err = s.readUndos(r.State)
@@ -112,13 +110,7 @@ func (s *Store) Undos(chain market.ChainID) (undos []*ledger.Undo, err error) {
 }
 
 func (s *Store) readUndos(st *market.State) (undos []*ledger.Undo, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendKind(nil, st.Chain, kindUndo),
-		UpperBound: appendKind(nil, st.Chain, kindUndo+1),
-	})
-	if err != nil {
-		return nil, err
-	}
+	it := iterate(s.db, appendKind(nil, st.Chain, kindUndo), appendKind(nil, st.Chain, kindUndo+1))
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	var basis undoBasis

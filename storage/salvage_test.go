@@ -141,10 +141,7 @@ func TestMarketSetAside(t *testing.T) {
 // first are written again, and the chain is built again; the other one is whole.
 func TestDamagedFirstBlock(t *testing.T) {
 	fs, _, two := damagedMarket(t, func(fs vfs.FS) { flipTables(t, fs, []byte("identity")) })
-	o := testOptions(fs)
-	o.ReadOnly = true
-	s, err := Open("data", o)
-	must(err)
+	s := openToRead(t, fs)
 	if s.headerDamage == nil || readAll(s, 1) == nil {
 		t.Fatalf("the damaged block is not the first: %v", s.headerDamage)
 	}

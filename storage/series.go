@@ -179,22 +179,13 @@ func openSeries[E any](
 	s *Store, chain market.ChainID, of ledger.Series[E], from, to E, d Direction,
 ) *Series[E] {
 	line := seriesFor(of)
-	r := &Series[E]{s: s, of: line, chain: chain, direction: d}
-
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: line.appendKey(nil, chain, &from),
-		UpperBound: append(line.appendKey(nil, chain, &to), 0),
-	})
-	if err != nil {
-		r.err = s.reportDamage(chain, line.name, err)
-	}
-	r.it = it
-	return r
+	it := iterate(s.db, line.appendKey(nil, chain, &from), append(line.appendKey(nil, chain, &to), 0))
+	return &Series[E]{s: s, of: line, chain: chain, it: it, direction: d}
 }
 
 // Next moves to the next entry and reports whether there is one.
 func (r *Series[E]) Next() bool {
-	return r.err == nil && r.move() && r.decodeEntry()
+	return r.err == nil && r.move()
 }
 
 // decodeEntry decodes the entry at which the iterator stands.
@@ -224,19 +215,24 @@ func (r *Series[E]) move() bool {
 	}
 
 	r.started = true
+	return r.arrive(ok)
+}
+
+// arrive decodes the entry that the iterator has moved to, if there is one: an iterator
+// that cannot read says that there is none, too.
+func (r *Series[E]) arrive(ok bool) bool {
 	if err := r.it.Error(); err != nil {
 		r.err = r.s.reportDamage(r.chain, r.of.name, err)
 		return false
 	}
-
-	return ok
+	return ok && r.decodeEntry()
 }
 
 // skipTo moves to the newest entry that is not after the given one, and reports
 // whether there is one.
 func (r *Series[E]) skipTo(entry *E) bool {
 	key := append(r.of.appendKey(nil, r.chain, entry), 0)
-	return r.it.SeekLT(key) && r.decodeEntry()
+	return r.arrive(r.it.SeekLT(key))
 }
 
 // Entry returns the current entry. The next call of Next overwrites it.
@@ -246,11 +242,7 @@ func (r *Series[E]) Entry() *E { return &r.entry }
 func (r *Series[E]) Err() error { return r.err }
 
 // Close releases the iterator. Errors of reading are returned by Err.
-func (r *Series[E]) Close() {
-	if r.it != nil {
-		_ = r.it.Close()
-	}
-}
+func (r *Series[E]) Close() { _ = r.it.Close() }
 
 // readFirst returns the first entry of a series and closes it.
 func readFirst[E any](r *Series[E]) (entry E, ok bool, err error) {

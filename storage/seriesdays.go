@@ -132,12 +132,9 @@ func readDays[E any](
 	const last = market.HoursOfDay - 1
 	r := openSeries(s, chain, of, key(from, 0), key(to, last), OldestFirst)
 	defer r.Close()
-	if r.err != nil {
-		return nil, r.err
-	}
 
 	var low, high []byte
-	for day := from; day <= to; day++ {
+	for day := from; day <= to && r.it.Error() == nil; day++ { // a seek forgets an error
 		first, end := key(day, 0), key(day, last)
 		low, high = r.of.appendKey(low[:0], chain, &first), r.of.appendKey(high[:0], chain, &end)
 		for ok := r.it.SeekGE(low); ok && bytes.Compare(r.it.Key(), high) <= 0; ok = r.it.Next() {

@@ -112,16 +112,19 @@ func (g *Guard) keepBallast(free uint64) (there bool, err error) {
 	return true, nil
 }
 
-// writeBallast writes real bytes: a sparse file would reserve no space.
+// writeBallast makes the file of blocks that are its own: a sparse one would reserve no
+// space. Where the file system cannot reserve them, it writes real bytes.
 func (g *Guard) writeBallast() error {
 	f, err := g.fs.Create(g.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 
-	page := make([]byte, 1<<20)
-	for left := g.ballast; left > 0 && err == nil; left -= int64(len(page)) {
-		_, err = f.Write(page[:min(left, int64(len(page)))])
+	if !reserve(f, g.ballast) {
+		page := make([]byte, 1<<20)
+		for left := g.ballast; left > 0 && err == nil; left -= int64(len(page)) {
+			_, err = f.Write(page[:min(left, int64(len(page)))])
+		}
 	}
 	if err == nil {
 		err = f.Sync()

@@ -39,6 +39,10 @@ type standIn struct {
 // name is the name of the table's file.
 func (t *standIn) name() string { return fmt.Sprintf("%06d.sst", t.number) }
 
+// temporaryName is the name of a stand-in while it is written. Pebble removes files with
+// such names when it opens a database.
+func (t *standIn) temporaryName() string { return fmt.Sprintf("temporary.%06d.dbtmp", t.number) }
+
 // standInTries is how often the database is opened again: the first stand-in of a
 // missing table has no length yet.
 const standInTries = 3
@@ -55,12 +59,13 @@ func (s *Store) openReadOnly(err error) error {
 }
 
 // openWithStandIns opens the database with stand-ins for the tables that err, of
-// opening it, complains of. If there are none, it returns err.
+// opening it, complains of. If there are none, it returns err. A stand-in that cannot be
+// written, as on a full disk, is no damage: the rest of the store must not be set aside.
 func (s *Store) openWithStandIns(aside string, err error) error {
 	for range standInTries {
 		added, e := s.addStandIns(aside, err)
 		if e != nil {
-			return errors.Join(err, e)
+			return e
 		}
 		if !added {
 			return err
@@ -93,45 +98,56 @@ func (s *Store) addStandIns(aside string, err error) (added bool, failed error) 
 }
 
 // addStandIn puts a stand-in of a size in the place of a table. What there is of the
-// table is kept aside, unless the store is only read.
+// table is kept aside, unless the store is only read. The table has its name until the
+// stand-in takes it, so that a start that fails on the way leaves it to the next.
 func (s *Store) addStandIn(aside, number, what string, size int64) error {
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
 		return fmt.Errorf("cannot replace table %s: %w", number, err)
 	}
 	t := standIn{n, what}
+	path, written := s.fs.PathJoin(s.dir, t.name()), s.fs.PathJoin(s.dir, t.temporaryName())
+	isNew := !slices.ContainsFunc(s.standIns, func(o standIn) bool { return o.number == n })
 
-	if !slices.ContainsFunc(s.standIns, func(o standIn) bool { return o.number == n }) {
-		if err := s.setAsideTable(aside, t.name()); err != nil {
-			return err
-		}
+	err = s.writeStandIn(path, written, size)
+	if err == nil && isNew && !s.opts.ReadOnly {
+		err = s.keepAside(aside, t.name())
+	}
+	if err == nil {
+		err = s.fs.Rename(written, path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot replace table %s: %w", t.name(), err)
+	}
+
+	if isNew {
 		s.standIns = append(s.standIns, t)
 		s.opts.Logger.Error("a table of the store is damaged; the chains with keys in it are built again",
 			"store", s.dir, "file", t.name(), "error", what)
 	}
-	if err := s.writeStandIn(aside, t.name(), size); err != nil {
-		return fmt.Errorf("cannot replace table %s: %w", t.name(), err)
-	}
 	return syncDir(s.fs, s.dir)
 }
 
-func (s *Store) setAsideTable(aside, table string) error {
-	if s.opts.ReadOnly {
-		return nil
+// keepAside gives what there is of a table a second name in another directory.
+func (s *Store) keepAside(aside, table string) error {
+	if err := s.fs.MkdirAll(aside, 0o700); err != nil {
+		return err
 	}
-	return s.setAside(aside, func(name string) bool { return name == table })
+	err := vfs.LinkOrCopy(s.fs, s.fs.PathJoin(s.dir, table), s.fs.PathJoin(aside, table))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(s.fs, aside)
 }
 
-// writeStandIn writes a stand-in with what is kept aside of the table.
-func (s *Store) writeStandIn(aside, name string, size int64) error {
-	// What there is of the table is opened first: in a store that is only read it has the
-	// name of the stand-in.
-	kept, err := s.openKept(s.fs.PathJoin(aside, name))
+// writeStandIn writes a stand-in that begins with what there is of the table.
+func (s *Store) writeStandIn(table, path string, size int64) error {
+	kept, err := s.openKept(table)
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	to, err := s.fs.Create(s.fs.PathJoin(s.dir, name), vfs.WriteCategoryUnspecified)
+	to, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/rankings/market"
 )
@@ -78,10 +80,7 @@ func closedTables(t *testing.T, fs vfs.FS) map[string][]market.ChainID {
 	copied := vfs.NewMem()
 	_, err := vfs.Clone(fs, copied, "", "")
 	must(err)
-	o := testOptions(copied)
-	o.ReadOnly = true
-	s, err := Open("data", o)
-	must(err)
+	s := openToRead(t, copied)
 	defer closeTest(t, s)
 	return tablesOf(t, s, 1, 42161)
 }
@@ -188,10 +187,7 @@ func checkStandIn(
 func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainID) {
 	t.Helper()
 	before := listSorted(fs, "data")
-	o := testOptions(fs)
-	o.ReadOnly = true
-	s, err := Open("data", o)
-	must(err)
+	s := openToRead(t, fs)
 	chains, err := s.Chains()
 	must(err)
 	text := strings.Join(s.listStandIns(chains), "\n")
@@ -225,10 +221,7 @@ func TestCheckMissingTable(t *testing.T) {
 	closeTest(t, s)
 	resize(t, fs, "data/"+tables[0], -1)
 
-	o := testOptions(fs)
-	o.ReadOnly = true
-	s, err := Open("data", o)
-	must(err)
+	s = openToRead(t, fs)
 	defer closeTest(t, s)
 	findings, err := s.Check()
 	must(err)
@@ -272,5 +265,102 @@ func TestMissingTables(t *testing.T) {
 	must(err)
 	if slices.Sort(names); !slices.Equal(names, cut) {
 		t.Errorf("set aside are %v; want %v, which were cut, and not %s, which was missing", names, cut, missing)
+	}
+}
+
+// A stand-in that cannot be made of what there is of a table is not left out: the check
+// says which table it is.
+func TestStandInThatCannotBeMade(t *testing.T) {
+	disk, _, _ := splitMarket(t)
+	name := slices.Sorted(maps.Keys(closedTables(t, disk)))[0]
+	resize(t, disk, "data/"+name, 10)
+	broken := errors.New("broken")
+
+	for _, kind := range []errorfs.OpKind{errorfs.OpOpen, errorfs.OpFileRead} {
+		o := testOptions(errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == kind && strings.HasSuffix(op.Path, "/"+name) {
+				return broken
+			}
+			return nil
+		})))
+		o.ReadOnly = true
+		if _, err := Open("data", o); !errors.Is(err, broken) || !strings.Contains(err.Error(), "cannot replace table "+name+": ") {
+			t.Errorf("operation %d fails: %v; want that %s cannot be replaced", kind, err, name)
+		}
+	}
+}
+
+// TestStandInOnAFullDisk: where a stand-in cannot be written, the start fails, and every
+// other file stays. Once there is space, only what the table had is damaged.
+func TestStandInOnAFullDisk(t *testing.T) {
+	whole, one, two := splitMarket(t)
+	for name, touched := range closedTables(t, whole) {
+		for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite} {
+			disk := vfs.NewMem()
+			_, err := vfs.Clone(whole, disk, "", "")
+			must(err)
+			resize(t, disk, "data/"+name, 10)
+
+			full := errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == kind && strings.HasSuffix(op.Path, ".dbtmp") {
+					return syscall.ENOSPC
+				}
+				return nil
+			})
+			_, err = Open("data", testOptions(errorfs.Wrap(disk, full)))
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot replace table "+name+": ") {
+				t.Errorf("operation %d on a full disk: %v; want that %s cannot be replaced", kind, err, name)
+			}
+			checkStandIn(t, disk, name, touched, map[market.ChainID]*snapshot{1: one, 42161: two})
+		}
+	}
+}
+
+// TestOverlay: what is made is in memory and hides what is on the disk, and nothing on
+// the disk is changed.
+func TestOverlay(t *testing.T) {
+	disk := vfs.NewMem()
+	put := func(fs vfs.FS, path, content string) {
+		t.Helper()
+		f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+		must(err)
+		_, err = f.Write([]byte(content))
+		must(errors.Join(err, f.Close()))
+	}
+	must(errors.Join(disk.MkdirAll("data", 0o755), disk.MkdirAll("other", 0o755)))
+	put(disk, "data/b", "disk")
+	put(disk, "data/d", "disk")
+	put(disk, "other/x", "disk")
+	o, err := newOverlay(disk, "data")
+	must(err)
+	put(o, "data/c", "memory")
+	put(o, "data/new", "memory!")
+	must(o.Rename("data/new", "data/d"))
+
+	list := func(fs vfs.FS, dir, want string) {
+		t.Helper()
+		if names, err := fs.List(dir); err != nil || strings.Join(names, " ") != want {
+			t.Errorf("%s has %q, %v; want %q", dir, names, err, want)
+		}
+	}
+	list(o, "data", "b c d")
+	list(o, "other", "x")
+	list(disk, "data", "b d")
+	if names, err := o.List("none"); err == nil {
+		t.Errorf("a directory that is not there has %q", names)
+	}
+
+	for path, want := range map[string]string{"data/b": "disk", "data/c": "memory", "data/d": "memory!", "other/x": "disk"} {
+		info, err := o.Stat(path)
+		must(err)
+		f, err := o.Open(path)
+		must(err)
+		content, err := io.ReadAll(f)
+		if must(errors.Join(err, f.Close())); string(content) != want || info.Size() != int64(len(want)) {
+			t.Errorf("%s has %q and %d bytes; want %q", path, content, info.Size(), want)
+		}
+	}
+	if o.Unwrap() != vfs.FS(disk) {
+		t.Error("below the overlay is not the disk")
 	}
 }

@@ -166,6 +166,14 @@ func (s *Store) get(key, dst []byte) (value []byte, ok bool, err error) {
 	return dst, true, closer.Close()
 }
 
+// iterate returns an iterator over the keys from lower up to upper; nil is no bound.
+// Making one reads nothing, so it fails only in a database that is closed.
+func iterate(from pebble.Reader, lower, upper []byte) *pebble.Iterator {
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	must(err)
+	return it
+}
+
 // readHead returns the head record of a chain; ok is false before the first cut.
 func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 	h = noHead()
@@ -184,10 +192,7 @@ func (s *Store) readHead(chain market.ChainID) (h head, ok bool, err error) {
 // Chains returns the chains that have a cut, ascending. Where damage keeps it from
 // reading the keys, it returns those whose commits are known.
 func (s *Store) Chains() ([]market.ChainID, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{1}, UpperBound: []byte{9}})
-	if err != nil {
-		return nil, fmt.Errorf("cannot list chains of store %s: %w", s.dir, err)
-	}
+	it := iterate(s.db, []byte{1}, []byte{9})
 
 	var chains []market.ChainID
 	for ok := it.First(); ok; {
@@ -199,7 +204,7 @@ func (s *Store) Chains() ([]market.ChainID, error) {
 		ok = it.SeekGE(appendChainEnd(nil, chain))
 	}
 
-	err = it.Close()
+	err := it.Close()
 	if isDamage(err) {
 		return sortChains(append(chains, s.heads.stored()...)), nil
 	}

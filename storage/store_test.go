@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -162,13 +163,7 @@ func TestReadOnly(t *testing.T) {
 	g := newRig(1, 1)
 	want := g.commit(t, s, 30, true)
 	closeTest(t, s)
-	opts := testOptions(fs)
-	opts.ReadOnly = true
-	s, err := Open("data", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	s = openToRead(t, fs)
 	holds(t, s, want)
 	f := func(what string, err error) {
 		t.Helper()
@@ -242,6 +237,7 @@ func TestGuardTurnsTheStoreReadOnly(t *testing.T) {
 	f(1250, false, true)
 }
 
+// TestBallastIsRealBytes checks that the blocks of the ballast are its own.
 func TestBallastIsRealBytes(t *testing.T) {
 	dir := t.TempDir()
 	opts := testOptions(nil)
@@ -255,7 +251,11 @@ func TestBallastIsRealBytes(t *testing.T) {
 	space, err := s.Guard().Check()
 	info, statErr := os.Stat(filepath.Join(dir, ballastName))
 	if err != nil || statErr != nil || !space.Ballast || info.Size() != 3<<20 {
-		t.Errorf("guard says %+v, %v; the file %v, %v", space, err, info, statErr)
+		t.Fatalf("guard says %+v, %v; the file %v, %v", space, err, info, statErr)
+	}
+	const block = 512 // the unit of st_blocks
+	if own := info.Sys().(*syscall.Stat_t).Blocks * block; own < 3<<20 {
+		t.Errorf("the file of %d bytes has blocks of %d bytes", info.Size(), own)
 	}
 }
 

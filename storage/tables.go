@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
@@ -223,12 +221,7 @@ func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
 	if end := uint64(first) + uint64(len(rows)); end < 1<<32 {
 		upper = appendRow(high[:0], f.chain, t.kind, uint32(end))
 	}
-	it, err := f.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendRow(low[:0], f.chain, t.kind, first), UpperBound: upper,
-	})
-	if err != nil {
-		return err
-	}
+	it := iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	it.First()

@@ -24,10 +24,7 @@ func (s *Store) Compact() error {
 // ReadAll reads every record once, in key order, without decoding it. It is the
 // lower bound for the time that loading everything takes.
 func (s *Store) ReadAll() (records, bytes int64, err error) {
-	it, err := s.db.NewIter(nil)
-	if err != nil {
-		return 0, 0, fmt.Errorf("cannot read store %s: %w", s.dir, err)
-	}
+	it := iterate(s.db, nil, nil)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
 	for ok := it.First(); ok; ok = it.Next() {

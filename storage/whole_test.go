@@ -34,12 +34,7 @@ func TestCompactAndReadAll(t *testing.T) {
 	holds(t, s, want)
 	closeTest(t, s)
 
-	options := testOptions(fs)
-	options.ReadOnly = true
-	s, err = Open("data", options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = openToRead(t, fs)
 	if err := s.Compact(); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("compacting a read-only store: %v", err)
 	}

@@ -93,6 +93,8 @@ func TestRefusals(t *testing.T) {
 	}
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser"})), Invalid, "at least one origin")
 	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"https://a.example/x"}})), Invalid, "path")
+	f(key(a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: make([]string, accounts.MaxOrigins+1)})),
+		Invalid, "too many origins: 51; a key lists at most 50")
 	web, err := a.IssueKey(KeyRequest{Account: "acme", Kind: "browser", Origins: []string{"A.example", "https://a.example"}})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -296,5 +299,133 @@ func TestNewPlansReachAccounts(t *testing.T) {
 	}
 	if !slices.Equal(told, fewer) || !slices.Equal(r.Plans(), fewer) {
 		t.Errorf("told of %d plans, in force are %d; want %d", len(told), len(r.Plans()), len(fewer))
+	}
+}
+
+// busy is a bulletin on which another node is always first, and which may not be read.
+type busy struct {
+	unread         error
+	publish, reads int
+}
+
+func (b *busy) Publish(Change, uint64) (uint64, error) { b.publish++; return 0, ErrOutdated }
+
+func (b *busy) Read() ([]Change, error) { b.reads++; return nil, b.unread }
+
+// A change that other nodes always come before is refused in the end, and one whose node
+// cannot read their changes ends at once. Neither changes anything.
+func TestOthersAreFirst(t *testing.T) {
+	fs := vfs.NewMem()
+	filled(t, fs, "acme")
+	b := &busy{}
+	r, err := OpenKept(openStore(t, fs), accounts.DefaultPlans(), testStart, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contents(r)
+
+	_, err = r.CreateAccount("next", "free")
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || refusal.Kind != Conflict || !strings.Contains(refusal.Message, "other nodes change accounts all the time") {
+		t.Errorf("an account beside others: %v", err)
+	}
+	if b.publish != maxAttempts || b.reads != maxAttempts {
+		t.Errorf("%d attempts and %d reads; want %d of each", b.publish, b.reads, maxAttempts)
+	}
+
+	b.publish, b.unread = 0, errTorn
+	if _, err = r.CreateAccount("next", "free"); !errors.Is(err, errTorn) || b.publish != 1 {
+		t.Errorf("with changes that cannot be read: %v, after %d attempts", err, b.publish)
+	}
+	if got := contents(r); !slices.Equal(got, before) {
+		t.Errorf("the node has %q; want %q", got, before)
+	}
+	if _, _, err := OpenShared(r.store, accounts.DefaultPlans(), testStart, b); !errors.Is(err, errTorn) {
+		t.Errorf("a join without the changes of the others: %v", err)
+	}
+}
+
+// A node does not join before the first one has shared all: it asks for half a minute.
+func TestWaitsForTheFirstNode(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	synctest.Test(t, func(t *testing.T) {
+		b := &bulletin{changes: map[string]Change{}}
+		b.changes["account.1"] = Change{Number: 1, Account: &storage.AccountRecord{ID: 1, Name: "acme"}}
+
+		start := time.Now()
+		_, j, err := OpenShared(store, accounts.DefaultPlans(), testStart, b)
+		if err == nil || !strings.Contains(err.Error(), "has begun to share its accounts with the cluster") || j.Founded {
+			t.Errorf("%+v, %v", j, err)
+		}
+		if took := time.Since(start); took != foundTimeout {
+			t.Errorf("it waited for %s; want %s", took, foundTimeout)
+		}
+	})
+}
+
+// Records that name what the cluster does not have are refused by their names.
+func TestChangesWithoutTheirOwners(t *testing.T) {
+	fs := vfs.NewMem()
+	filled(t, fs, "acme")
+	r, _ := node(t, fs, &bulletin{changes: map[string]Change{}}, accounts.DefaultPlans())
+	f := func(want string, c Change) {
+		t.Helper()
+		c.Number = 99
+		if err := r.Apply([]Change{c}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", c.Name(), err, want)
+		}
+	}
+
+	f("account lost has the plan gold, which the cluster does not have",
+		Change{Account: &storage.AccountRecord{ID: 7, Name: "lost", Plan: "gold"}})
+	f("key key_8 belongs to account 9, which the cluster does not have",
+		Change{Key: &storage.KeyRecord{ID: 8, Account: 9, Hash: [32]byte{9}}})
+
+	for id, want := range map[uint64]string{0: "", 1: "acme", 2: ""} {
+		if got := r.AccountName(id); got != want {
+			t.Errorf("account %d is %q; want %q", id, got, want)
+		}
+	}
+}
+
+// What other nodes have used of a month is added to what this one has, and metering looks
+// again at the accounts with use. If the others cannot be asked, nothing is shown.
+func TestUsageElsewhere(t *testing.T) {
+	fs := vfs.NewMem()
+	filled(t, fs, "acme", "quiet")
+	store := openStore(t, fs)
+	november := accounts.MonthAt(testStart.UnixNano())
+	if err := errors.Join(store.Flush(used(1, november, 20)), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := newRegistry(t, fs)
+	r.book.Dirty(nil)
+	alone, err := r.Usage("acme", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var elsewhere accounts.Share
+	elsewhere.Routes[accounts.RoutePools] = accounts.Count{Requests: 3, Units: 4}
+	elsewhere.Reserved = 50
+	var failed error
+	r.AddUsage(func(account uint64, m accounts.Month) (*accounts.Share, error) {
+		if account != 1 || m != november {
+			t.Errorf("asked for %s of account %d", m, account)
+		}
+		return &elsewhere, failed
+	})
+	all, err := r.Usage("acme", "")
+	if err != nil || all.UnitsUsed != alone.UnitsUsed+4 || all.UnitsReserved != alone.UnitsReserved+50 {
+		t.Errorf("with the others %+v, %v; without %+v", all, err, alone)
+	}
+	failed = errTorn
+	if _, err := r.Usage("acme", ""); !errors.Is(err, errTorn) || !strings.Contains(err.Error(), "cannot ask for the usage of the other nodes") {
+		t.Errorf("the others cannot be asked: %v", err)
+	}
+
+	r.ReportUsage()
+	if cells := r.book.Dirty(nil); len(cells) != 1 || cells[0] != r.accounts["acme"].cell {
+		t.Errorf("metering looks at %d accounts; want acme", len(cells))
 	}
 }
