@@ -64,6 +64,16 @@ func TestNodesJoinBySnapshot(t *testing.T) {
 	}
 }
 
+// newestSnapshot returns the cut of the newest snapshot that is stored.
+func (m *member) newestSnapshot() uint64 {
+	m.t.Helper()
+	all, err := m.node.chains[1].member.Snapshots(m.t.Context())
+	if err != nil || len(all) == 0 {
+		m.t.Fatalf("%d snapshots, %v", len(all), err)
+	}
+	return all[0].Place.Number
+}
+
 // aloneData returns a directory with data of the market that was made without a cluster.
 func (f *fleet) aloneData() string {
 	f.t.Helper()
@@ -109,9 +119,13 @@ func TestOwnDataFoundsOrIsReplaced(t *testing.T) {
 			t.Error("a node joined without a snapshot")
 		}
 	}
+	before := other.newestSnapshot()
 	a.stop()
 	other.role(rankings.Writer)
 	f.turn(other, fresh)
+	if after := other.newestSnapshot(); after != before {
+		t.Errorf("the new writer stores a snapshot of cut %d; that of cut %d is of this hour", after, before)
+	}
 	other.stop()
 	checkStore(t, later)
 }

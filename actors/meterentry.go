@@ -87,9 +87,11 @@ func (m *Meter) renewLease(e *entry, month accounts.Month) int64 {
 	terms := c.Terms()
 	lease := min(t.Lease+terms.Headroom(m.flushNs), terms.Plan.MonthlyUnits)
 	if m.Leases != nil {
-		allowance, waits := m.Leases.Allow(c, &t)
+		told := t // what is told may be kept; t itself is on the stack
+		allowance, waits := m.Leases.Allow(c, &told)
 		lease, e.waits = min(lease, allowance), waits
 	}
+
 	if lease < c.Lease(month) {
 		c.Lower(month, lease)
 	}

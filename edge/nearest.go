@@ -10,16 +10,22 @@ import (
 // freePaths are the routes that are not metered.
 var freePaths = []string{
 	"/v1/chains", "/v1/protocols", "/v1/plans", "/v1/pricing/units", "/v1/stats", "/health",
-	"/openapi.json", "/docs", "/ui", "/llms.txt",
+	"/openapi.json", docsPath, "/ui", "/llms.txt",
 }
 
 // maxComparedPath bounds how much of a path is compared with the routes.
 const maxComparedPath = 200
 
+// docsPath lists every route.
+const docsPath = "/docs"
+
 // errNoRoute is the 404 for a path without a route. It suggests the nearest one.
 func errNoRoute(path string) *render.Error {
-	return render.NoRoute("no such route; the nearest is " + nearestRoute(path) +
-		", and /docs lists them all")
+	nearest := nearestRoute(path)
+	if nearest == docsPath {
+		return render.NoRoute("no such route; " + docsPath + " lists them all")
+	}
+	return render.NoRoute("no such route; the nearest is " + nearest + ", and " + docsPath + " lists them all")
 }
 
 // nearestRoute returns the route with the smallest edit distance from path.

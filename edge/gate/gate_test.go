@@ -80,13 +80,8 @@ func BenchmarkGate(b *testing.B) {
 // TestTicketBounds checks the last moment at which units may be spent, and the last
 // unit of a quota.
 func TestTicketBounds(t *testing.T) {
-	g, key := newBenchGate(t)
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Request.Header.Set(HeaderKey, key)
-	ticket, err := g.Admit(ctx, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, ctx, admitted := admitted(t)
+	ticket := *admitted
 
 	f := func(aliveUntil, units int64, want *render.Error) {
 		t.Helper()
@@ -122,8 +117,8 @@ func TestRateLimitWithoutBurst(t *testing.T) {
 	}
 }
 
-// admitted is a gate, and a ticket of a request that it has admitted.
-func admitted(t *testing.T) (*Gate, *Ticket) {
+// admitted is a gate, a request that it has admitted, and its ticket.
+func admitted(t *testing.T) (*Gate, *fasthttp.RequestCtx, *Ticket) {
 	t.Helper()
 	g, key := newBenchGate(t)
 	ctx := new(fasthttp.RequestCtx)
@@ -132,7 +127,7 @@ func admitted(t *testing.T) (*Gate, *Ticket) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g, &ticket
+	return g, ctx, &ticket
 }
 
 // TestReserveAfterStop checks that a request which comes right after the process had
@@ -140,7 +135,7 @@ func admitted(t *testing.T) (*Gate, *Ticket) {
 func TestReserveAfterStop(t *testing.T) {
 	f := func(alive int64, want *render.Error) {
 		t.Helper()
-		g, ticket := admitted(t)
+		g, _, ticket := admitted(t)
 
 		g.book.SetAlive(ticket.Now - int64(time.Minute))
 		go func() { // metering

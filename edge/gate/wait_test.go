@@ -12,7 +12,7 @@ import (
 // leased is a gate, and a ticket of an account that may spend so many units.
 func leased(t *testing.T, lease int64) (*Gate, *Ticket) {
 	t.Helper()
-	g, ticket := admitted(t)
+	g, _, ticket := admitted(t)
 	ticket.Key.Cell.Open(ticket.Span.Month, lease)
 	return g, ticket
 }

@@ -302,7 +302,7 @@ func TestAdmissionWithoutWait(t *testing.T) {
 // TestBusyDeepPage checks what a new filter gets whose work is refused: a deep page
 // that was served before gets that copy, everything else the refusal.
 func TestBusyDeepPage(t *testing.T) {
-	p := &Pages{copies: newLastCopies(), metrics: newPageMetrics(metrics.NewSet())}
+	p := &Pages{copies: newSharedRecent[Reply](maxCopies), metrics: newPageMetrics(metrics.NewSet())}
 	views := []*rankings.View{{State: &market.State{Chain: 1}, Generation: 3}}
 	kept := Reply{Page: &Page{Body: []byte("{}")}, AsOf: 7}
 	sc := &scope{views: views}

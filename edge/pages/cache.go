@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/dgraph-io/ristretto/v2"
@@ -69,24 +68,3 @@ func (c *pageCache) put(p *Page) {
 func (p *Page) cost() int64 { return int64(len(p.Body) + len(p.Body)*2/5 + pageOverhead) }
 
 func (c *pageCache) close() { c.pages.Close() } // does nothing when the cache is off
-
-// lastCopies keeps deep pages as they were last served, by question and chains.
-// They outlive their generations.
-type lastCopies struct {
-	mu      sync.Mutex
-	replies *recent[Reply]
-}
-
-func newLastCopies() *lastCopies { return &lastCopies{replies: newRecent[Reply](maxCopies)} }
-
-func (c *lastCopies) get(key string) (Reply, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.replies.get(key)
-}
-
-func (c *lastCopies) put(key string, r Reply) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.replies.put(key, r, func(Reply) bool { return true })
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"slices"
 	"strconv"
 	"testing"
@@ -129,11 +128,7 @@ func crowded(t *testing.T, change func(*Config), st *market.State) *Pages {
 // opened is crowded for who closes the pages.
 func opened(t *testing.T, change func(*Config), st *market.State) *Pages {
 	t.Helper()
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := newStore(t)
 	board := new(rankings.Board)
 	board.SetStatus(1, rankings.ChainStatus{Enabled: true})
 	view, _ := rankings.Build(nil, st, 7)
@@ -234,11 +229,7 @@ func TestKeptAnswers(t *testing.T) {
 // TestLeafCollision checks that the ids of a leaf are not returned for another leaf
 // with the same hash.
 func TestLeafCollision(t *testing.T) {
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := newStore(t)
 	c, err := newLeafCache(store, metrics.NewSet())
 	if err != nil {
 		t.Fatal(err)
@@ -264,11 +255,7 @@ func TestLeafCollision(t *testing.T) {
 
 // TestKeptLeaves checks that a leaf is read from the store once.
 func TestKeptLeaves(t *testing.T) {
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := newStore(t)
 	c, err := newLeafCache(store, metrics.NewSet())
 	if err != nil {
 		t.Fatal(err)

@@ -16,11 +16,7 @@ import (
 // TestQuotesOfRange checks that there is a quote for each interval of a range, known or
 // not.
 func TestQuotesOfRange(t *testing.T) {
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := newStore(t)
 	p := &Pages{cfg: &Config{Store: store}}
 
 	for _, step := range []chart.Step{chart.Daily, chart.Hourly} {

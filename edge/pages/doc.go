@@ -12,7 +12,7 @@
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them
-//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments
+//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; quotes.go past prices
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
 //

@@ -19,11 +19,7 @@ import (
 // TestHistoryKey checks that a history is found again while it stays as it was, and
 // not once it has grown or its last entry has been replaced by another one.
 func TestHistoryKey(t *testing.T) {
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store := newStore(t)
 	p := &Pages{cfg: &Config{Store: store}}
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m := script.New()

@@ -57,14 +57,14 @@ type Pages struct {
 
 	cache  *pageCache
 	leaves *leafCache
-	copies *lastCopies
+	copies *sharedRecent[Reply] // deep pages as last served, by question and chains
 	parts  chainParts
 
 	admission *admission
 	jobs      *jobs
 	pins      *pins
 	histories *histories
-	past      *pastQuotes
+	past      *sharedRecent[keptQuotes]
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
 	sweeper   sweeper
@@ -85,8 +85,8 @@ func New(cfg *Config) (*Pages, error) {
 		Units:     &Page{Body: appendUnits(nil)},
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
-		copies: newLastCopies(), parts: newChainParts(cfg.Chains), histories: newHistories(),
-		past: newPastQuotes(),
+		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains), histories: newHistories(),
+		past: newSharedRecent[keptQuotes](maxPastQuotes),
 	}
 	p.SetLimits(cfg.Limits)
 	p.SetPlans(cfg.Plans)

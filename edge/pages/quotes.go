@@ -3,7 +3,6 @@ package pages
 import (
 	"encoding/binary"
 	"slices"
-	"sync"
 
 	"tidemark/rankings"
 	"tidemark/rankings/chart"
@@ -11,32 +10,12 @@ import (
 	"tidemark/rankings/value"
 )
 
-// pastQuotes keeps what tokens were worth at the ends of days and hours that are over. Most
-// charts ask about few tokens: the native currency, and what pools are quoted in.
-type pastQuotes struct {
-	mu   sync.Mutex
-	kept *recent[keptQuotes]
-}
-
-// keptQuotes are the quotes of a token in consecutive intervals. The last one was running
-// when they were read. They are shared and do not change.
+// keptQuotes are what a token was worth at the ends of consecutive days or hours. The last
+// one was running when they were read. They are shared and do not change. Most charts ask
+// about few tokens: the native currency, and what pools are quoted in.
 type keptQuotes struct {
 	from   uint32 // the first interval
 	quotes []value.Quote
-}
-
-func newPastQuotes() *pastQuotes { return &pastQuotes{kept: newRecent[keptQuotes](maxPastQuotes)} }
-
-func (c *pastQuotes) get(key string) (keptQuotes, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kept.get(key)
-}
-
-func (c *pastQuotes) put(key string, k keptQuotes) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept.put(key, k, func(keptQuotes) bool { return true })
 }
 
 // running returns the interval that was running when the quotes were read.

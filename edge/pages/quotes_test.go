@@ -22,7 +22,7 @@ import (
 func TestPastQuotes(t *testing.T) {
 	store := newStore(t)
 	board := new(rankings.Board)
-	p := &Pages{cfg: &Config{Store: store, Board: board}, past: newPastQuotes()}
+	p := &Pages{cfg: &Config{Store: store, Board: board}, past: newSharedRecent[keptQuotes](maxPastQuotes)}
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m, r := script.New(), rand.New(rand.NewPCG(1, 2))
 	apply := func(line string) {

@@ -1,6 +1,9 @@
 package pages
 
-import "container/list"
+import (
+	"container/list"
+	"sync"
+)
 
 // recent is a map that keeps at most max values and evicts the least recently
 // used one. It is not safe for concurrent use.
@@ -75,4 +78,26 @@ func (r *recent[V]) drop(key string, matches func(V) bool) {
 		r.order.Remove(e)
 		delete(r.byKey, key)
 	}
+}
+
+// sharedRecent is a recent for concurrent use, of which any value may be evicted.
+type sharedRecent[V any] struct {
+	mu   sync.Mutex
+	kept *recent[V]
+}
+
+func newSharedRecent[V any](max int) *sharedRecent[V] {
+	return &sharedRecent[V]{kept: newRecent[V](max)}
+}
+
+func (r *sharedRecent[V]) get(key string) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept.get(key)
+}
+
+func (r *sharedRecent[V]) put(key string, value V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept.put(key, value, func(V) bool { return true })
 }

@@ -41,17 +41,19 @@ const (
 	optionAfter
 )
 
-// setOption sets the option at a place.
+// setOption sets the option at a place. Its readers may keep what they read, so they get
+// a copy: without options, a question is read without an allocation.
 func (c Chains) setOption(o *Options, place int, as string, v []byte) (err error) {
+	kept := bytes.Clone(v)
 	switch place {
 	case optionCut:
-		o.Cut, err = c.parseCut(as, v)
+		o.Cut, err = c.parseCut(as, kept)
 	case optionFormat:
-		err = parseName(&o.Format, as, v, formats)
+		err = parseName(&o.Format, as, kept, formats)
 	case optionFields:
-		o.Fields, err = parseFields(as, v)
+		o.Fields, err = parseFields(as, kept)
 	case optionAfter:
-		o.After, err = parseInteger(as, v)
+		o.After, err = parseInteger(as, kept)
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func (p *pairs) checkPair(i int, value []byte) error {
 	p.seen |= 1 << i
 
 	if len(value) == 0 && p.names[i] != p.mayEmpty {
-		return fmt.Errorf("parameter %s has no value; leave it out instead", p.names[i])
+		return fmt.Errorf("parameter %s has no value; give it one or leave it out", p.names[i])
 	}
 	return nil
 }

@@ -25,9 +25,13 @@ func number(dst []byte, x float64) []byte {
 		return strconv.AppendFloat(dst, x, 'e', -1, 64)
 	}
 
-	// Powers of 2 and large numbers are left to strconv, with the same result.
 	digits, decimals, ok := shortest(abs)
 	if !ok {
+		// A share of 1 is frequent. Other powers of 2 and large numbers are left to
+		// strconv, with the same result.
+		if x == 1 {
+			return append(dst, '1')
+		}
 		return strconv.AppendFloat(dst, x, 'f', -1, 64)
 	}
 	if x < 0 {

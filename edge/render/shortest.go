@@ -51,19 +51,20 @@ func shortest(x float64) (s uint64, n int, ok bool) {
 	v := quarterUnits(4*c, n, down)
 	lower, upper := quarterUnits(4*c-2, n, down)+odd, quarterUnits(4*c+2, n, down)-odd
 
-	// The multiple of 10^(k+1) in the interval, below x or above it. Which one is chosen
-	// without a branch: the processor could not predict it.
+	// The multiple of 10^(k+1) in the interval, below x or above it. Which one, and whether
+	// there is any, is chosen without a branch: the processor could not predict it.
 	s = v / 40 * 10
 	if 4*s+40 <= upper {
 		s += 10
 	}
-	if lower <= 4*s {
-		return s, n, true
-	}
 
-	// The nearest multiple of 10^k; of two equally near the even one. It is in the
-	// interval, each half of which is at least as long as half of 10^k.
-	return (v + 1 + v>>2&1) >> 2, n, true
+	// Otherwise the nearest multiple of 10^k; of two equally near the even one. It is in
+	// the interval, each half of which is at least as long as half of 10^k.
+	nearest := (v + 1 + v>>2&1) >> 2
+	if lower > 4*s {
+		s = nearest
+	}
+	return s, n, true
 }
 
 // quarterUnits returns c * 5^n * 2^(3-down), rounded down, with the lowest bit set

@@ -30,7 +30,7 @@ func TestShortest(t *testing.T) {
 
 func BenchmarkNumber(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var numbers [1 << 10]float64
+	var numbers [1 << 16]float64
 	for i := range numbers {
 		numbers[i] = math.Exp(r.Float64()*20 - 5)
 	}
