@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -139,6 +140,23 @@ func (s *stage) refresh() {
 	}
 }
 
+// publish follows the feed from what is stored to its head, and publishes that.
+func (s *stage) publish() {
+	s.t.Helper()
+	s.load()
+	s.follow()
+	s.refresh()
+}
+
+// publishAndClose leaves a store with a first generation, which is not open.
+func (s *stage) publishAndClose() {
+	s.t.Helper()
+	s.publish()
+	if err := s.store.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // page returns the ids of a page and the generation that it is of.
 func (s *stage) page(q rankings.PositionQuestion) (ids []uint64, generation uint64) {
 	s.t.Helper()
@@ -171,9 +189,7 @@ var ranked = []rankings.PositionQuestion{
 
 func TestHistoryIsPublished(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	ids, generation := s.page(ranked[1])
 	if generation != 1 || len(ids) < 50 {
 		t.Errorf("generation %d has %d rows on the first page", generation, len(ids))
@@ -197,9 +213,7 @@ func TestHistoryIsPublished(t *testing.T) {
 // after its records are loaded, and goes on from it.
 func TestReopenServesTheSame(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	s.now = s.now.Add(5 * time.Minute)
 	s.follow()
 	s.refresh()
@@ -241,12 +255,7 @@ func TestReopenServesTheSame(t *testing.T) {
 // restored from, once another one is published: its records would be in memory twice.
 func TestStoredCutIsLetGo(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.publishAndClose()
 
 	s.open()
 	restored := weak.Make(s.chain.kept.State)
@@ -263,16 +272,11 @@ func TestStoredCutIsLetGo(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// Blocks that are replaced leave no trace: a chain that followed them has the
-// pages of one that never saw them.
 // TestChangesSurviveAReopen checks that the log of a reopened chain begins at the
 // generation that was stored.
 func TestChangesSurviveAReopen(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
-	s.store.Close()
+	s.publishAndClose()
 	s.open()
 	s.load()
 	if s.board.Load().Log.Next() != 0 {
@@ -291,6 +295,8 @@ func TestChangesSurviveAReopen(t *testing.T) {
 	}
 }
 
+// Blocks that are replaced leave no trace: a chain that followed them has the
+// pages of one that never saw them.
 func TestReorganisation(t *testing.T) {
 	followed, direct := newStage(t), newStage(t)
 	var logged strings.Builder
@@ -343,6 +349,31 @@ func TestReorganisation(t *testing.T) {
 	if behind == 0 || behind > 5 || caught != behind || replaced != 1 {
 		t.Errorf("%d times behind, %d times caught up, %d times replaced:\n%s", behind, caught, replaced, &logged)
 	}
+}
+
+// A reorganisation that goes back further than the ledger can, or to a block that it does
+// not have, is an error that names both ends.
+func TestRevertThatCannotBe(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	from := s.chain.ledger.Head()
+	anchors := s.chain.ledger.Anchors()
+	deepest := anchors[len(anchors)-1]
+
+	f := func(to market.Head, want string) {
+		t.Helper()
+		err := s.chain.Advance(feed.Step{RevertTo: &to}, s.now)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a revert to %d: %v; want %q", to.Number, err, want)
+		}
+	}
+	other := from
+	other.Hash = market.Hash{9}
+	f(other, fmt.Sprintf("revert from block %d ends at %d %s; the feed named %d %s",
+		from.Number, from.Number, from.Hash, other.Number, other.Hash))
+	deepest.Number--
+	f(deepest, fmt.Sprintf("cannot revert from block %d to %d: ", from.Number, deepest.Number))
 }
 
 // wrong returns the next step with one swap that cannot have happened, and the
@@ -435,9 +466,7 @@ func TestMismatchQuarantinesItsPool(t *testing.T) {
 // What is dropped is indexed again to the same pages; offline outlives it.
 func TestResync(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	want, _ := s.page(ranked[1])
 	if err := s.chain.SetOffline(true); err != nil {
 		t.Fatal(err)
@@ -470,9 +499,7 @@ func TestResync(t *testing.T) {
 // fresh that an hour's lead of the old clock had confirmed.
 func TestReopenUnderAnEarlierClock(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	confirmed := func() time.Time {
 		c, _ := s.board.Load().Chain(1)
 		return time.UnixMilli(c.View.Confirmed())
@@ -500,9 +527,7 @@ func TestReopenUnderAnEarlierClock(t *testing.T) {
 // next generations have new numbers.
 func TestLostCommitsAreReadAgain(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	saved := filepath.Join(t.TempDir(), "saved")
 	if err := s.store.Checkpoint(saved); err != nil {
 		t.Fatal(err)
@@ -541,12 +566,7 @@ func TestLostCommitsAreReadAgain(t *testing.T) {
 // A chain whose damaged data cannot be dropped is not opened with it.
 func TestRebuildWithoutRoom(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
-	if err := s.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.publishAndClose()
 	quiet := storage.Options{Logger: slog.New(slog.DiscardHandler)}
 	quiet.ReadOnly = true
 	store, err := storage.Open(s.dir, quiet)
@@ -567,9 +587,7 @@ func TestRebuildWithoutRoom(t *testing.T) {
 // before it, although its block may be.
 func TestConfirmedNeverGoesBack(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	later := time.Now().Add(time.Hour).UnixMilli()
 	s.chain.view.Confirm(later)
 

@@ -13,9 +13,7 @@ import (
 // be written, and when one token's price moves, the pools whose stats it changes.
 func TestOnlyOtherStatsAreWritten(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 
 	c, st := s.chain, *s.chain.view.State
 	c.everything = true

@@ -1,7 +1,9 @@
 package chain
 
 import (
+	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,9 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"tidemark/actors/feed"
 	"tidemark/rankings"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
+	"tidemark/rankings/value"
 )
 
 // status returns what the board says of the chain.
@@ -82,9 +88,7 @@ func TestStatusOfAStep(t *testing.T) {
 // Only the head that was confirmed makes a view fresher.
 func TestConfirmedViews(t *testing.T) {
 	s := newStage(t)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	at, was := s.chain.view.State.Head, s.chain.view.Confirmed()
 	f := func(head market.Head, want int64) {
 		t.Helper()
@@ -232,9 +236,7 @@ func TestFailedCommitIsNotPublished(t *testing.T) {
 		}
 		return nil, nil
 	}}).start(t, days)
-	s.load()
-	s.follow()
-	s.refresh()
+	s.publish()
 	before := s.chain.view
 	s.now = s.now.Add(time.Hour)
 	s.follow()
@@ -265,5 +267,114 @@ func TestStopped(t *testing.T) {
 	}
 	if got := s.status(); got.Stopped || got.StopReason != "" || !got.Enabled {
 		t.Errorf("after a resync the board says %+v", got)
+	}
+}
+
+// A replay ends with the first error: of its source, or of a span that cannot follow.
+func TestReplayThatFails(t *testing.T) {
+	spans := smallMarket(t)
+	k := openKept(t, t.TempDir())
+	defer k.close()
+	f := func(source feed.Feed, want string) {
+		t.Helper()
+		err := k.chain.Replay(t.Context(), source, time.Now, func(feed.Step) { t.Error("a refresh is told") })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the replay: %v; want %q", err, want)
+		}
+	}
+
+	f(brokenFeed{errors.New("no source")}, "no source")
+	spans[1].From += 2
+	f(&steps{list: []feed.Step{{Span: &spans[0], Head: spans[0].Head()}, {Span: &spans[1]}}}, ledger.ErrNotNext.Error())
+	if at := k.chain.ledger.Head(); at != spans[0].Head() {
+		t.Errorf("the ledger is at %+v; want %+v", at, spans[0].Head())
+	}
+}
+
+type brokenFeed struct{ err error }
+
+func (f brokenFeed) Next(context.Context, feed.Cursor) (feed.Step, error) { return feed.Step{}, f.err }
+func (f brokenFeed) Close() error                                         { return nil }
+
+// steps is a feed of steps in memory.
+type steps struct{ list []feed.Step }
+
+func (s *steps) Next(context.Context, feed.Cursor) (feed.Step, error) {
+	step := s.list[0]
+	s.list = s.list[1:]
+	return step, nil
+}
+
+func (s *steps) Close() error { return nil }
+
+// A load that is stopped says so and loads nothing; the next one loads it all.
+func TestStoppedLoad(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	head := s.chain.ledger.Head()
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s.open()
+	if err := s.chain.Load(func() bool { return true }); err == nil || err.Error() != "stopped while loading" || s.chain.Loaded() {
+		t.Errorf("a load that is stopped: %v, loaded %t", err, s.chain.Loaded())
+	}
+	s.load()
+	if at := s.chain.ledger.Head(); at != head || !s.chain.Loaded() {
+		t.Errorf("the ledger is at %+v; want %+v", at, head)
+	}
+}
+
+// A stored generation whose directory is damaged is not served, and the next refresh
+// builds another with the same rows.
+func TestDamagedDirectory(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	want, _ := s.page(ranked[0])
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pebble.Open(s.dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quietPebble{}})
+	if err == nil {
+		err = errors.Join(db.Set([]byte{1, 1, 2}, []byte("junk"), pebble.Sync), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.open()
+	if c, ok := s.board.Load().Chain(1); ok && c.View != nil {
+		t.Error("a damaged generation is served")
+	}
+	s.load()
+	s.now = s.now.Add(5 * time.Minute)
+	s.follow()
+	s.refresh()
+	if ids, generation := s.page(ranked[0]); generation != 2 || len(ids) != len(want) {
+		t.Errorf("generation %d has %d rows; want 2, %d", generation, len(ids), len(want))
+	}
+}
+
+// What other nodes are to be told is refused if it cannot be told, and what they tell if
+// it cannot be read: a cut as well as a beat.
+func TestNotes(t *testing.T) {
+	if text, err := (note{At: 5}).encode(false); text != nil || err != nil {
+		t.Errorf("the note of a chain that nobody follows is %q, %v", text, err)
+	}
+	if text, err := (note{At: 5}).encode(true); string(text) != `{"At":5}` || err != nil {
+		t.Errorf("the note is %q, %v", text, err)
+	}
+	bad := note{FeedPrices: []value.FeedPrice{{Usd: math.NaN()}}}
+	if _, err := bad.encode(true); err == nil || !strings.Contains(err.Error(), "cannot note the answers of the price feed") {
+		t.Errorf("a note of NaN: %v", err)
+	}
+
+	c := new(Chain)
+	if err := c.Take(nil, []byte("{"), nil, time.Now, func() {}); err == nil || !strings.Contains(err.Error(), "cannot read the note of a cut") {
+		t.Errorf("a cut with half a note: %v", err)
+	}
+	if err := c.Hear([]byte("{")); err == nil || !strings.Contains(err.Error(), "cannot read what the writer of a chain tells") {
+		t.Errorf("half a beat: %v", err)
 	}
 }

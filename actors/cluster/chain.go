@@ -45,6 +45,8 @@ type Chain struct {
 	// that was never finished.
 	seen uint64
 	at   Place // of the last cut that this node took or appended
+	// body is where the parts of cuts are put together.
+	body []byte
 	// quiet: nothing was heard since the last look at the stream.
 	quiet bool
 
@@ -221,7 +223,8 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 
 // nextCut returns the cut after ch.at, or nil if the stream ends there.
 func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
-	a := assembly{after: ch.at}
+	a := assembly{after: ch.at, body: ch.body}
+	defer func() { ch.body = keepBody(a.body) }()
 	last := ch.at.Sequence
 	for {
 		m, err := ch.newestAfter(ctx, last)
@@ -239,6 +242,17 @@ func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
 			return cut, err
 		}
 	}
+}
+
+// maxKeptBody bounds the memory that is kept for the next cut. The first cut of a chain
+// and those of a node that catches up are larger than those of a refresh.
+const maxKeptBody = 16 << 20
+
+func keepBody(body []byte) []byte {
+	if cap(body) > maxKeptBody {
+		return nil
+	}
+	return body[:0]
 }
 
 // checkEnd finds out, before this node may write, whether the stream has what this node
@@ -294,12 +308,12 @@ const (
 func (ch *Chain) Append(batch, note []byte) (Place, error) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
+	started := time.Now()
 	messages, hash, err := encodeCut(ch.at, batch, note)
 	if err != nil {
 		return Place{}, err
 	}
 
-	started := time.Now()
 	ctx, cancel := context.WithTimeout(ch.ctx, appendTimeout)
 	defer cancel()
 	for part, message := range messages {

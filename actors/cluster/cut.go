@@ -163,7 +163,7 @@ type assembly struct {
 	after Place
 	head  header
 	next  uint16 // the part that is wanted next
-	body  []byte
+	body  []byte // a Cut has nothing of it
 }
 
 // add takes the next message of the chain. The cut is nil until its last part is there.
@@ -181,7 +181,7 @@ func (a *assembly) add(sequence uint64, message []byte) (*Cut, error) {
 
 	switch {
 	case h.part == 0: // also of a new writer: what came before is void
-		a.head, a.next, a.body = h, 0, nil
+		a.head, a.next, a.body = h, 0, a.body[:0]
 	case h.part != a.next || h.hash != a.head.hash || h.parts != a.head.parts || h.format != a.head.format:
 		return nil, broken("cut %d: part %d does not follow the parts before it", h.number, h.part)
 	}

@@ -1,10 +1,18 @@
 package cluster
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster/natstest"
 )
@@ -92,6 +100,50 @@ func TestLateRefusal(t *testing.T) {
 	closed := natstest.StartLocked(t)
 	f("refuse this node", func(c *Config) { c.Servers = closed.URLs() }, nil)
 	f("another stream", func(*Config) {}, errors.New("another stream"))
+}
+
+// A node has joined when every bucket is open that it was asked for before.
+func TestJoinedWithItsBuckets(t *testing.T) {
+	c := new(Cluster)
+	one, two, late := new(Bucket), new(Bucket), new(Bucket)
+	f := func(want bool) {
+		t.Helper()
+		if got := c.noteJoined(); got != want || (c.Joined() == nil) != want {
+			t.Errorf("has joined: %t, %v; want %t", got, c.Joined(), want)
+		}
+	}
+	open := func(b *Bucket) { b.kv = struct{ jetstream.KeyValue }{} }
+
+	if !c.await(one) || !c.await(two) {
+		t.Error("a bucket is not awaited before the node has joined")
+	}
+	f(false)
+	open(two)
+	f(false)
+	open(one)
+	f(true)
+	if c.await(late) || len(c.awaited) != 2 {
+		t.Errorf("%d buckets are awaited after the node has joined; want 2", len(c.awaited))
+	}
+}
+
+// What a server answers refuses the node; what keeps it from answering does not.
+func TestRefusals(t *testing.T) {
+	f := func(err error, want bool) {
+		t.Helper()
+		if got := isRefusal(fmt.Errorf("cannot connect: %w", err)); got != want {
+			t.Errorf("%v is a refusal: %t; want %t", err, got, want)
+		}
+	}
+
+	f(nats.ErrAuthorization, true)
+	f(tls.AlertError(42), true)
+	f(&net.OpError{Op: "remote error", Err: tls.AlertError(42)}, true)
+	f(nats.ErrNoServers, false)
+	f(nats.ErrTimeout, false)
+	f(nats.ErrConnectionClosed, false)
+	f(io.EOF, false)
+	f(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false)
 }
 
 // Servers that refuse a node's credentials refuse its start.

@@ -172,22 +172,24 @@ func (w *chunkWriter) Write(chunk []byte) (int, error) {
 
 // Snapshots returns the snapshots of the chain, the newest first.
 func (ch *Chain) Snapshots(ctx context.Context) ([]*Snapshot, error) {
-	all, err := ch.c.snapshots(ctx)
+	all, _, err := ch.c.snapshots(ctx)
 	return all[ch.id], err
 }
 
-// snapshots returns the snapshots of every chain, each with the newest first.
-func (c *Cluster) snapshots(ctx context.Context) (map[market.ChainID][]*Snapshot, error) {
+// snapshots returns the snapshots of every chain, each with the newest first, and how
+// many chunks every object has, by subject.
+func (c *Cluster) snapshots(ctx context.Context) (
+	all map[market.ChainID][]*Snapshot, chunks map[string]uint64, err error,
+) {
 	infos, err := c.objectSubjects(ctx, infoSubjects)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	chunks, err := c.objectSubjects(ctx, chunkSubjects)
-	if err != nil {
-		return nil, err
+	if chunks, err = c.objectSubjects(ctx, chunkSubjects); err != nil {
+		return nil, nil, err
 	}
 
-	all := make(map[market.ChainID][]*Snapshot)
+	all = make(map[market.ChainID][]*Snapshot)
 	for subject := range infos {
 		id, s, err := c.readInfo(ctx, subject)
 		switch {
@@ -195,7 +197,7 @@ func (c *Cluster) snapshots(ctx context.Context) (map[market.ChainID][]*Snapshot
 			c.cfg.Log.Warn("cannot understand a snapshot", "object", subject, "error", err)
 		case errors.Is(err, jetstream.ErrMsgNotFound): // it was deleted meanwhile
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		default:
 			s.whole = chunks[chunkSubjects+s.nuid] == uint64(s.chunks)
 			all[id] = append(all[id], s)
@@ -206,7 +208,7 @@ func (c *Cluster) snapshots(ctx context.Context) (map[market.ChainID][]*Snapshot
 			return cmp.Or(cmp.Compare(b.Place.Number, a.Place.Number), b.Made.Compare(a.Made))
 		})
 	}
-	return all, nil
+	return all, chunks, nil
 }
 
 // objectSubjects counts the messages by subject.

@@ -217,6 +217,39 @@ func TestPruneKeepsTwo(t *testing.T) {
 	takes(t, late, []byte("next"), next)
 }
 
+// Chunks without an end stay while their writer may be alive. Those of a snapshot stay.
+func TestOrphansGoOnceTheyAreOld(t *testing.T) {
+	s := newServers(t, 1, false)
+	a := s.member("a", false)
+	appends(t, a, []byte("one"))
+	puts(t, a, noise(1000))
+	orphan := chunkSubjects + "ORPHAN"
+	if _, err := a.c.js.Publish(t.Context(), orphan, noise(10)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := a.c.objects.GetLastMsgForSubject(t.Context(), orphan)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f := func(age time.Duration, left int) {
+		t.Helper()
+		all, chunks, err := a.c.snapshots(t.Context())
+		if err != nil || len(all[1]) != 1 || !all[1][0].whole {
+			t.Fatalf("the snapshots are %v, %v", all, err)
+		}
+		if err := a.c.deleteOrphans(t.Context(), all, chunks, m.Time.Add(age)); err != nil {
+			t.Fatal(err)
+		}
+		if chunks, err = a.c.objectSubjects(t.Context(), chunkSubjects); err != nil || len(chunks) != left {
+			t.Errorf("after %s there are chunks of %d objects, %v; want %d", age, len(chunks), err, left)
+		}
+	}
+	f(orphanAge-1, 2)
+	f(orphanAge, 1)
+	f(time.Hour+orphanAge, 1)
+}
+
 // A snapshot whose writer fails leaves nothing.
 func TestFailedSnapshotLeavesNothing(t *testing.T) {
 	s := newServers(t, 1, false)

@@ -23,7 +23,7 @@ const (
 // Prune deletes all but the newest snapshots of the chain, and the cuts that none of
 // these needs. Nothing is deleted while there are fewer sound ones.
 func (ch *Chain) Prune(ctx context.Context) error {
-	all, err := ch.c.snapshots(ctx)
+	all, chunks, err := ch.c.snapshots(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (ch *Chain) Prune(ctx context.Context) error {
 				ch.id, oldest.Place.Number, err)
 		}
 	}
-	return ch.c.deleteOrphans(ctx, all)
+	return ch.c.deleteOrphans(ctx, all, chunks, time.Now())
 }
 
 // purgeTimeout bounds the deletion of messages: of an hour of cuts it takes well below a
@@ -77,23 +77,21 @@ func (c *Cluster) purgeObjects(ctx context.Context, subject string) error {
 }
 
 // deleteOrphans deletes chunks whose writer died before the end. all are the objects that
-// have an end.
-func (c *Cluster) deleteOrphans(ctx context.Context, all map[market.ChainID][]*Snapshot) error {
-	subjects, err := c.objectSubjects(ctx, chunkSubjects)
-	if err != nil {
-		return err
-	}
+// have an end, and chunks those of all objects, by subject.
+func (c *Cluster) deleteOrphans(
+	ctx context.Context, all map[market.ChainID][]*Snapshot, chunks map[string]uint64, now time.Time,
+) error {
 	for _, list := range all {
 		for _, s := range list {
-			delete(subjects, chunkSubjects+s.nuid)
+			delete(chunks, chunkSubjects+s.nuid)
 		}
 	}
 
-	for subject := range subjects {
+	for subject := range chunks {
 		once, cancel := context.WithTimeout(ctx, askTimeout)
 		m, err := c.objects.GetLastMsgForSubject(once, subject)
 		cancel()
-		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(m.Time) < orphanAge {
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && now.Sub(m.Time) < orphanAge {
 			continue
 		}
 		if err == nil {

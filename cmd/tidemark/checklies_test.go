@@ -75,7 +75,6 @@ func priceLies() []*lie {
 		{rule: "position in pool", field: "token0.priceUsd", position: isClosed, change: raise("token0.priceUsd", 1)},
 		{rule: "position in pool", field: "pricing.token0.markets", position: isOpen, change: raise("pricing.token0.markets", 1)},
 		{rule: "position in pool", field: "pricing.nativePriceUsd", position: isOpen, change: raise("pricing.nativePriceUsd", 1)},
-		{rule: "status", field: "status", position: isOpen, path: "/swapdex-v4/PID$", status: 404},
 	}
 }
 
@@ -174,6 +173,7 @@ func historyLies() []*lie {
 
 	const detail = "/swapdex-v4/PID$"
 	lies := []*lie{
+		{rule: "status", field: "status", position: isOpen, status: 404},
 		{rule: "detail", field: "metrics.roi", position: isOpen, change: raise("metrics.roi", 1e-3)},
 		{rule: "detail", field: "rank", position: isOpen, change: set("rank", 1.0)},
 		{rule: "history", field: "transactions[1]", position: often, change: swapped("transactions")},
@@ -225,8 +225,8 @@ func chartLies() []*lie {
 	}
 }
 
-// hourLies are about charts by the hour. They are told alone: days that were changed
-// differ from all their hours.
+// hourLies are about charts by the hour. They are not told with those about days: days that
+// were changed differ from all their hours.
 func hourLies() []*lie {
 	const hours = "/v1/pools/1/swapdex-v4/POOL/charts?range=30d&interval=1h"
 	return []*lie{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -120,18 +121,22 @@ func answersAlike(a, b *instance) (last string) {
 	return last
 }
 
+// memberOf is the environment of a node of a cluster.
+func memberOf(servers *natstest.Servers, name string) []string {
+	return []string{"TIDEMARK_CLUSTER_NATS=" + servers.URLs()[0], "TIDEMARK_CLUSTER_NAME=" + name}
+}
+
 // Two nodes of a cluster answer with the same bytes, and share their keys. After the writer is killed the other
 // one goes on.
 func TestClusterOfTwo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodes")
 	}
+	t.Parallel() // it waits for nodes
 	servers := natstest.Start(t, 1, false)
-	t.Setenv("TIDEMARK_CLUSTER_NATS", servers.URLs()[0])
 	join := func(name string) *instance {
 		t.Helper()
-		t.Setenv("TIDEMARK_CLUSTER_NAME", name)
-		return startInstance(t, "--insecure-cluster")
+		return startInstanceIn(t, memberOf(servers, name), "--insecure-cluster")
 	}
 
 	a := join("a")
@@ -186,10 +191,9 @@ func TestStartWithoutServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodes")
 	}
+	t.Parallel() // it waits for servers
 	servers := natstest.Start(t, 1, false)
-	t.Setenv("TIDEMARK_CLUSTER_NATS", servers.URLs()[0])
-	t.Setenv("TIDEMARK_CLUSTER_NAME", "a")
-	a := startInstance(t, "--insecure-cluster")
+	a := startInstanceIn(t, memberOf(servers, "a"), "--insecure-cluster")
 	a.await("a generation", func() bool { return a.roleOf() == "writer" })
 	a.await("that it is ready", func() bool { return exec.Command("tidemark", "ready", "--data", a.dir).Run() == nil })
 	a.signal(syscall.SIGTERM)
@@ -197,7 +201,7 @@ func TestStartWithoutServers(t *testing.T) {
 	servers.Stop(0)
 
 	b := &instance{t: t, dir: a.dir, key: a.key}
-	t.Setenv("TIDEMARK_LIMITS_FRESHNESS", "5s") // a page is stale soon
+	b.env = append(a.env, "TIDEMARK_LIMITS_FRESHNESS=2s") // a page is stale soon
 	b.serve("--insecure-cluster")
 	var before string
 	b.await("the generation that it had", func() bool {
@@ -225,8 +229,10 @@ func TestStartWithoutServers(t *testing.T) {
 		t.Errorf("without the servers an account was made: %v, %s", err, out)
 	}
 
-	said, err := exec.Command("tidemark", "serve", "--insecure-cluster", "--data", t.TempDir(),
-		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0").CombinedOutput()
+	first := exec.Command("tidemark", "serve", "--insecure-cluster", "--data", t.TempDir(),
+		"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
+	first.Env = append(os.Environ(), a.env...)
+	said, err := first.CombinedOutput()
 	if err == nil || !strings.Contains(string(said), "at its first start") {
 		t.Errorf("a first start without the servers: %v, %s", err, said)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 type instance struct {
 	t             *testing.T
 	cmd           *exec.Cmd
+	env           []string // beside that of the test
 	dir           string
 	url, ops, key string
 	said, logs    process.Output
@@ -31,7 +33,13 @@ type instance struct {
 // startInstance starts a node with a small market and waits for its banner.
 func startInstance(t *testing.T, args ...string) *instance {
 	t.Helper()
-	n := &instance{t: t, dir: filepath.Join(t.TempDir(), "data")}
+	return startInstanceIn(t, nil, args...)
+}
+
+// startInstanceIn starts it with more in its environment.
+func startInstanceIn(t *testing.T, env []string, args ...string) *instance {
+	t.Helper()
+	n := &instance{t: t, env: env, dir: filepath.Join(t.TempDir(), "data")}
 	n.serve(args...)
 	n.key = (&victim{t: t, dir: n.dir}).issueKey("demo")
 	return n
@@ -43,7 +51,7 @@ func (n *instance) serve(args ...string) {
 	n.cmd = exec.Command("tidemark", append([]string{
 		"serve", "--data", n.dir, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0",
 	}, args...)...)
-	n.cmd.Env = append(os.Environ(), smallMarket...)
+	n.cmd.Env = slices.Concat(os.Environ(), smallMarket, n.env)
 	n.cmd.Stdout, n.cmd.Stderr = &n.said, &n.logs
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)

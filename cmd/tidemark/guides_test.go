@@ -47,6 +47,7 @@ func TestGuides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary as the README says")
 	}
+	t.Parallel() // it waits for nodes
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +57,8 @@ func TestGuides(t *testing.T) {
 
 	// The guides follow one another, and the first starts the node of all.
 	guides := newGuide(t, t.TempDir(), root)
-	guides.env = append(guides.env, "PATH="+readme.dir+":"+os.Getenv("PATH"))
 	guides.binary = readme.binary
+	guides.env = append(guides.env, "PATH="+readme.dir+":"+os.Getenv("PATH"), "BINARY="+readme.binary)
 	for _, name := range []string{
 		"start", "rankings", "paging", "stream", "flags", "prices", "units", "errors", "clients", "reference",
 		"operating", "settings", "chains", "cluster", "trust",

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +28,21 @@ func emptyNode(t *testing.T) *node {
 	}
 	l.Data = t.TempDir()
 	return &node{loaded: l, log: slog.New(slog.DiscardHandler), set: metrics.NewSet(), failed: make(chan error, 2)}
+}
+
+// nodeWithAccounts is an empty node that has opened its accounts.
+func nodeWithAccounts(t *testing.T) *node {
+	t.Helper()
+	n := emptyNode(t)
+	books, err := storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{Logger: n.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { books.Close() })
+	if n.registry, err = registry.Open(books, n.Plans, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // A part in the background ends when the node stops, which waits for it.
@@ -93,15 +111,7 @@ func TestFirstKeyIsPrinted(t *testing.T) {
 
 	f := func(out *os.File, address string, again, want bool) {
 		t.Helper()
-		n := emptyNode(t)
-		books, err := storage.OpenAccounts(n.dataPath(accountsDir), storage.AccountsOptions{Logger: n.log})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer books.Close()
-		if n.registry, err = registry.Open(books, n.Plans, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		n := nodeWithAccounts(t)
 		n.apiListener, os.Stdout = addressOnly{address: address}, out
 		for range 2 {
 			if err := n.makeFirstAccount(); err != nil {
@@ -122,6 +132,77 @@ func TestFirstKeyIsPrinted(t *testing.T) {
 	f(theirs, "192.0.2.1", false, false)
 	f(file, "127.0.0.1", false, false)
 	f(theirs, "127.0.0.1", true, false)
+}
+
+// A key that was printed is for this machine: while it is active, the node does not serve
+// others. Without one the node says how to get a key.
+func TestPrintedKeyIsLocal(t *testing.T) {
+	n := nodeWithAccounts(t)
+	serves := func(address, want string) {
+		t.Helper()
+		n.apiListener = addressOnly{address: address}
+		err := n.makeFirstAccount()
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("on %s: %v; want %q", address, err, want)
+		}
+	}
+
+	serves("127.0.0.1", "")
+	advice := "\nTo get an API key: tidemark keys issue --account demo"
+	if got := n.keyAdvice(); !strings.HasPrefix(got, advice) {
+		t.Errorf("it says %q; want %q", got, advice)
+	}
+	serves("192.0.2.1", "")
+
+	n.printsKey, n.url = true, "http://there"
+	got := n.keyAdvice()
+	key := keyPattern.FindString(got)
+	if key == "" || strings.Count(got, key) != 2 || !strings.Contains(got, ` "http://there/v1/positions?limit=1"`) {
+		t.Errorf("it says %q; want a key, and how to use it", got)
+	}
+	serves("127.0.0.1", "")
+	serves("192.0.2.1", "cannot serve on 192.0.2.1:8080: key_1, the key that was printed at the first start, is active")
+}
+
+// A node remembers how many nodes its cluster has, once.
+func TestRememberedNodes(t *testing.T) {
+	n := emptyNode(t)
+	store, err := storage.Open(t.TempDir(), storage.Options{Logger: n.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	other := storage.Pair{Name: "sim.days", Value: "9"}
+	if err := store.SetIdentity([]storage.Pair{other}); err != nil {
+		t.Fatal(err)
+	}
+
+	n.store = store
+	for _, nodes := range []int64{3, 5} {
+		if err := n.rememberNodes(nodes); err != nil {
+			t.Fatal(err)
+		}
+		want := []storage.Pair{{Name: nodesName, Value: fmt.Sprint(nodes)}, other} // by their names
+		if got := store.Identity(); !slices.Equal(got, want) {
+			t.Errorf("%v; want %v", got, want)
+		}
+	}
+}
+
+// A node is for its own machine on a loopback address and on a socket of a file.
+func TestLocalAddresses(t *testing.T) {
+	f := func(a net.Addr, want bool) {
+		t.Helper()
+		if got := isLocal(a); got != want {
+			t.Errorf("%s is local: %t; want %t", a, got, want)
+		}
+	}
+
+	f(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, true)
+	f(&net.TCPAddr{IP: net.IPv6loopback}, true)
+	f(&net.TCPAddr{IP: net.IPv4zero}, false)
+	f(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, false)
+	f(&net.UnixAddr{Name: "/run/tidemark.sock", Net: "unix"}, true)
 }
 
 // addressOnly is a listener that nobody connects to.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,12 +116,13 @@ func (s *session) parts(what string, within time.Duration, least, most int64) {
 	}
 }
 
-// Nodes share a limit over NATS: one that is alone has all of it, a busy one has what the
-// others do not need, and one that is cut off, or stops, leaves the others theirs.
+// Nodes share a limit over NATS: one that is alone has all of it, and a busy one has what
+// the others do not need.
 func TestLimitsOverNATS(t *testing.T) {
 	if testing.Short() {
-		t.Skip("waits for nodes that are silent")
+		t.Skip("waits for nodes that listen")
 	}
+	t.Parallel() // it waits, as the next one does
 	servers := natstest.Start(t, 1, false)
 	took := &times{}
 	a := startSession(t, "a", servers, took)
@@ -139,6 +141,20 @@ func TestLimitsOverNATS(t *testing.T) {
 	b.parts("busy too", 6*time.Second, 45, 50)
 	a.asks.Store(false)
 	b.parts("busy alone", 6*time.Second, 95, 100)
+	took.holdLimit(t, a, b, c)
+}
+
+// A node that is cut off, or stops, leaves the others theirs.
+func TestLimitsOfSilentNodesOverNATS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for nodes that are silent")
+	}
+	t.Parallel()
+	servers := natstest.Start(t, 1, false)
+	took := &times{}
+	a, b, c := startSession(t, "a", servers, took), startSession(t, "b", servers, took), startSession(t, "c", servers, took)
+	b.asks.Store(true)
+	b.parts("busy alone", 15*time.Second, 95, 100)
 
 	b.wire.Cut()
 	a.asks.Store(true)
@@ -148,9 +164,16 @@ func TestLimitsOverNATS(t *testing.T) {
 	b.parts("healed", 15*time.Second, 45, 50)
 	b.stop()
 	a.parts("beside a node that has stopped", 6*time.Second, 95, 100)
+	took.holdLimit(t, a, c)
+}
 
-	a.stop()
-	c.stop()
+// holdLimit stops nodes and checks that at no time more was admitted than the limit allows.
+func (took *times) holdLimit(t *testing.T, nodes ...*session) {
+	t.Helper()
+	for _, s := range nodes {
+		s.stop()
+	}
+
 	allowed := int(float64(medium.Burst+10*medium.RequestsPerSecond) * 1.1)
 	for first, last := 0, 0; last < len(took.list); last++ {
 		for took.list[last].Sub(took.list[first]) > 10*time.Second {
@@ -255,5 +278,102 @@ func TestStatusOfNodes(t *testing.T) {
 	m.run(time.Duration(forgetAfter))
 	if got := s.silentNodes(m.now); len(got) > 0 || s.Nodes() != 1 {
 		t.Errorf("a minute later %q are silent of %d nodes", got, s.Nodes())
+	}
+}
+
+// A node says once which nodes have fallen silent or come back, and remembers how many there
+// are when it has a part itself.
+func TestNotedNodes(t *testing.T) {
+	m := newModel(t, 11, medium)
+	for _, name := range []string{"a", "b", "c"} {
+		m.start(name)
+	}
+	m.run(20 * time.Second)
+	var log strings.Builder
+	var remembered []int64
+	var refuses error
+	l := &Limits{shares: m.node("a").shares, cluster: &cluster.Cluster{}, cfg: Config{
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Remember: func(n int64) error {
+			remembered = append(remembered, n)
+			return refuses
+		},
+	}}
+	f := func(what, said string, want ...int64) {
+		t.Helper()
+		log.Reset()
+		remembered = nil
+		l.noteNodes(m.now)
+		if (said == "") != (log.Len() == 0) || !strings.Contains(log.String(), said) || !slices.Equal(remembered, want) {
+			t.Errorf("%s: it says %q and remembers %v; want %q, %v", what, log.String(), remembered, said, want)
+		}
+	}
+
+	f("without a part", "")
+	l.ready.Store(true)
+	refuses = fmt.Errorf("the disk is full")
+	f("a disk that is full", "cannot remember how many nodes the cluster has", 3)
+	refuses = nil
+	f("with a part", "", 3)
+	f("as before", "")
+
+	m.kill("c")
+	m.run(time.Duration(silentAfter) + time.Second)
+	f("one is silent", "a node of the cluster is not heard; a part of burst limits is left to it\" node=c")
+	f("it still is", "")
+	m.run(time.Duration(forgetAfter))
+	f("it counts as dead", "is heard again, or counts as dead\" node=c nodes=2", 2)
+
+	l.shares.Hear(&Announcement{Node: "a", Process: "another", Nodes: 2}, m.now)
+	f("another process of its name", "another process has the name of this node")
+	f("it still has", "")
+}
+
+// The servers are asked while a node starts, and while another one is silent.
+func TestWantsServers(t *testing.T) {
+	m := newModel(t, 12, medium)
+	m.start("a")
+	m.start("b")
+	s := m.node("a").shares
+	f := func(what string, want bool) {
+		t.Helper()
+		if got := s.WantsServers(m.now); got != want {
+			t.Errorf("%s: it wants to know of the servers: %t", what, got)
+		}
+	}
+
+	f("at the start", true)
+	if s.Ready() {
+		t.Error("a node that has just started has a part")
+	}
+	m.run(20 * time.Second)
+	f("beside another", false)
+	if !s.Ready() {
+		t.Error("a node has no part after 20 s")
+	}
+	m.kill("b")
+	m.run(time.Duration(silentAfter) + time.Second)
+	f("beside a silent one", true)
+	m.run(time.Duration(forgetAfter))
+	f("alone", false)
+}
+
+// What cannot be read of another node is counted, and changes nothing.
+func TestHearsOthers(t *testing.T) {
+	m := newModel(t, 13, medium)
+	m.start("a")
+	set := metrics.NewSet()
+	l := &Limits{shares: m.node("a").shares, failures: set.NewCounter("f"), cfg: Config{
+		Log: slog.New(slog.DiscardHandler), Clock: accounts.NewClock(time.Now()),
+	}}
+
+	l.hear("{", nil)
+	if n := l.failures.Get(); n != 1 || l.shares.Nodes() != 1 {
+		t.Errorf("%d failures, %d nodes after an announcement that cannot be read", n, l.shares.Nodes())
+	}
+
+	l.hear((&Announcement{Node: "b", Process: "p", Number: 1, Nodes: 2}).encode())
+	if n := l.failures.Get(); n != 1 || l.shares.Nodes() != 2 {
+		t.Errorf("%d failures, %d nodes after one that can", n, l.shares.Nodes())
 	}
 }

@@ -374,3 +374,50 @@ func TestRecords(t *testing.T) {
 		}
 	}
 }
+
+// entry is one of the bucket.
+type entry struct {
+	jetstream.KeyValueEntry
+	key, value string
+	operation  jetstream.KeyValueOp
+}
+
+func (e entry) Key() string                     { return e.key }
+func (e entry) Value() []byte                   { return []byte(e.value) }
+func (e entry) Revision() uint64                { return 9 }
+func (e entry) Operation() jetstream.KeyValueOp { return e.operation }
+
+// Records of another program are left out, and named in the log with what is wrong.
+func TestForeignRecords(t *testing.T) {
+	var log strings.Builder
+	d := &Directory{log: slog.New(slog.NewTextHandler(&log, nil))}
+	f := func(e entry, want string) {
+		t.Helper()
+		log.Reset()
+		c, ok := d.changeOf(e)
+		if ok != (want == "") || !strings.Contains(log.String(), want) || ok && (c.Number != 9 || log.Len() > 0) {
+			t.Errorf("%s = %s is taken: %t, %+v, %s; want %q", e.key, e.value, ok, c, log.String(), want)
+		}
+	}
+	put := func(key, value string) entry { return entry{key: key, value: value, operation: jetstream.KeyValuePut} }
+	key := func(kind, hash, prefix string) string {
+		return fmt.Sprintf(`{"id":7,"account":2,"hash":%q,"kind":%q,"prefix":%q}`, hash, kind, prefix)
+	}
+	hash, prefix := strings.Repeat("ab", len(accounts.Hash{})), strings.Repeat("x", accounts.PrefixLen)
+
+	f(put("account.2", `{"id":2,"name":"acme"}`), "")
+	f(put("key.7", key("server", hash, prefix)), "")
+	f(put("plans", `[]`), "")
+	f(entry{key: "account.2", operation: jetstream.KeyValueDelete}, "a record was deleted")
+	f(put("other", `{}`), "which this program does not know")
+	f(put("acc", `{}`), "which this program does not know")
+	f(put("account.3", `{"id":2,"name":"acme"}`), "cannot read account.3 in the bucket of accounts: it is the record of account.2")
+	f(put("key.8", key("server", hash, prefix)), "it is the record of key.7")
+	f(put("key.7", `{`), "cannot read key.7")
+	f(put("account.2", `{`), "cannot read account.2")
+	f(put("plans", `{`), "cannot read plans")
+	f(put("key.7", key("robot", hash, prefix)), "robot")
+	f(put("key.7", key("server", "zz", prefix)), "key 7 has the hash")
+	f(put("key.7", key("server", hash[2:], prefix)), "key 7 has the hash")
+	f(put("key.7", key("server", hash, prefix[1:])), "and the prefix")
+}

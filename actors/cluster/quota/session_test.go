@@ -3,6 +3,7 @@ package quota
 import (
 	"log/slog"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,5 +185,144 @@ func TestUsageOf(t *testing.T) {
 	want := Usage{Account: 7, Limit: 9, Nodes: map[string]NodeUsage{"a": {1, 2, 3}, "b": {4, 5, 0}}}
 	if got := usageOf(7, r); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v; want %+v", got, want)
+	}
+}
+
+// A record that no node writes is refused, with the node that it is of.
+func TestDecodeRecord(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		r, err := decodeRecord([]byte(text))
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || r != nil) {
+			t.Errorf("%s: %+v, %v; want %q", text, r, err, want)
+		}
+	}
+
+	f(`{"limit":5,"nodes":{"a":{"process":"p","billed":1,"lease":0,"lost":0}}}`, "")
+	f(`{}`, "")
+	f(`{`, "cannot read a month's usage: ")
+	f(`{"nodes":{"a":null}}`, "the usage of node a is ")
+	f(`{"nodes":{"a":{"billed":-1}}}`, "the usage of node a is ")
+	f(`{"nodes":{"a":{"lease":-1}}}`, "the usage of node a is ")
+	f(`{"nodes":{"a":{"lost":-1}}}`, "the usage of node a is ")
+}
+
+// Counts that go through a record are those of routes that this node knows, and their units
+// are the bill.
+func TestCountsOfRecords(t *testing.T) {
+	var c counts
+	c[0], c[2] = accounts.Count{Requests: 3, Units: 5}, accounts.Count{Requests: 1}
+	p := &part{Billed: 99}
+	p.setCounts(&c)
+	if p.Billed != 5 || len(p.Routes) != 2 || p.counts() != c {
+		t.Errorf("%+v, read as %v; want %v", p, p.counts(), c)
+	}
+	p.Routes["/v9/later"] = [2]int64{7, 7}
+	if p.counts() != c {
+		t.Errorf("a route of a later node counts: %v", p.counts())
+	}
+
+	var less counts
+	less[0] = accounts.Count{Requests: 1, Units: 9}
+	rest := beyond(&c, &less)
+	if want := (accounts.Count{Requests: 2}); rest[0] != want || rest[2] != c[2] {
+		t.Errorf("beyond %v there are %v", less[0], rest)
+	}
+	addCounts(&less, &c)
+	if want := (accounts.Count{Requests: 4, Units: 14}); less[0] != want || less[2] != c[2] || unitsOf(&less) != 14 {
+		t.Errorf("the sums are %v, %d units", less, unitsOf(&less))
+	}
+
+	r := &record{Nodes: map[string]*part{"a": {Billed: 1, Lease: 2}, "b": {Billed: 10, Lease: 20}}}
+	if r.usedBut("a") != 30 || r.usedBut("b") != 3 || r.usedBut("") != 33 {
+		t.Errorf("without a %d, without b %d, in all %d units are used", r.usedBut("a"), r.usedBut("b"), r.usedBut(""))
+	}
+}
+
+// A session asks for its next lease before the last one is spent, in leases that last about
+// a second.
+func TestLeasesOfSessions(t *testing.T) {
+	now := time.Now()
+	low := func(left, size int64, ago time.Duration, want bool) {
+		t.Helper()
+		s := &session{allowed: 1000 + left, spent: 1000, size: size, grantedAt: now.Add(-ago)}
+		if got := s.low(now); got != want {
+			t.Errorf("%d of %d units left after %s is little: %t", left, size, ago, got)
+		}
+	}
+	low(minLease/2-1, 100, 0, true)
+	low(minLease/2, 100, 0, false)
+	low(49, 100, leasePause, true)
+	low(50, 100, leasePause, false)
+	low(49, 100, leasePause-1, false)
+
+	resize := func(size int64, ago time.Duration, want int64) {
+		t.Helper()
+		s := &session{size: size}
+		if ago > 0 {
+			s.grantedAt = now.Add(-ago)
+		}
+		if s.resize(now); s.size != want || !s.grantedAt.Equal(now) {
+			t.Errorf("after %s a lease of %d units is followed by one of %d; want %d", ago, size, s.size, want)
+		}
+	}
+	resize(100, 0, 100)
+	resize(100, shortLease-1, 200)
+	resize(100, shortLease, 100)
+	resize(100, longLease, 100)
+	resize(100, longLease+1, 50)
+	resize(minLease, longLease+1, minLease)
+	resize(maxLease, 1, maxLease)
+
+	due := func(want bool, s session) {
+		t.Helper()
+		if got := s.due(now); got != want {
+			t.Errorf("%+v is due: %t", s, got)
+		}
+	}
+	due(false, session{})
+	due(true, session{asks: true})
+	due(false, session{asks: true, busy: true})
+	due(true, session{changed: true, idle: true, syncedAt: now})
+	due(false, session{idle: true})
+	due(false, session{changed: true, syncedAt: now.Add(-reportEvery + 1)})
+	due(true, session{changed: true, syncedAt: now.Add(-reportEvery)})
+}
+
+// The last units of a quota go in small leases.
+func TestWantedLeases(t *testing.T) {
+	f := func(limit, used int64, nodes int, want int64) {
+		t.Helper()
+		s := &session{asks: true, size: 1000, allowed: 100}
+		if got := s.wanted(limit, used, nodes); got != want {
+			t.Errorf("%d of %d are used by %d nodes: %d are wanted; want %d", used, limit, nodes, got, want)
+		}
+		s.idle = true
+		if got := s.wanted(limit, used, nodes); got != 0 {
+			t.Errorf("an idle account wants %d units", got)
+		}
+		s.idle, s.asks = false, false
+		if got := s.wanted(limit, used, nodes); got != 0 {
+			t.Errorf("an account that asks for nothing wants %d units", got)
+		}
+	}
+
+	f(100_000, 0, 2, 900)
+	f(100_000, 97_000, 2, 750)
+	f(100_000, 97_000, 3, 500)
+	f(100_000, 99_900, 2, minLease)
+	f(100_000, 99_970, 2, 30)
+	f(100_000, 100_000, 2, 0)
+	f(100_000, 100_001, 2, 0)
+}
+
+// What is leased to a node and not spent is the sum over both months of its accounts.
+func TestOpenUnits(t *testing.T) {
+	l, cell := alone(t, 0)
+	_, other := alone(t, 0)
+	l.sessions[cell] = &[2]*session{{allowed: 50, spent: 20}, {allowed: 7}}
+	l.sessions[other] = &[2]*session{{allowed: 5, spent: 9}, nil}
+	if got := l.openUnits(); got != 37 {
+		t.Errorf("%d units are open; want 37", got)
 	}
 }

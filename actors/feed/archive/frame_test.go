@@ -33,6 +33,7 @@ func TestFrameHeader(t *testing.T) {
 	f(func(h *frame) { h.size = maxFrame + 1 }, "too big frame; got 67108865 bytes, 400 packed; cannot exceed 67108864")
 	f(func(h *frame) { h.packed = maxFrame + 1 }, "too big frame; got 500 bytes, 67108865 packed")
 	f(func(h *frame) { h.first = 0 }, "3 spans from block 0 to 110")
+	f(func(h *frame) { h.first, h.last = 0, 1<<64-1 }, "3 spans from block 0 to 18446744073709551615")
 	f(func(h *frame) { h.last = 100 }, "")
 	f(func(h *frame) { h.last = 99 }, "3 spans from block 100 to 99")
 	f(func(h *frame) { h.last, h.spans = 99, 0 }, "")

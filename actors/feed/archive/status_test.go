@@ -100,6 +100,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// An archive without spans ends nowhere, and nothing in it is superseded.
+func TestEmptyArchive(t *testing.T) {
+	a := openAt(t, t.TempDir())
+	if e := a.tail(); e != (ending{}) || a.firstHole() != nil {
+		t.Errorf("it ends with %+v, with the hole %v", e, a.firstHole())
+	}
+	if err := a.Revert(100, market.Head{Number: 90}); err != nil || a.currentVersion() != 0 {
+		t.Errorf("a revert: %v, version %d", err, a.currentVersion())
+	}
+	if err := a.Drop(); err != nil {
+		t.Error(err)
+	}
+}
+
 // An archive is whole when it has every block from the start.
 func TestWhole(t *testing.T) {
 	f := func(base, head uint64, holes []Range, start uint64, want bool) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -195,9 +196,9 @@ func decodeLZ4(dst, src []byte, codec format.CompressionCodec) error {
 // size of an LZ4 block and the LZ4 block, until the block is whole. Sizes are 4 bytes,
 // high first.
 func decodeHadoop(dst, src []byte) (ok bool) {
-	size := func() (n int) {
+	size := func() (n int) { // more than there is if it is cut short
 		if len(src) < 4 {
-			return -1
+			return math.MaxInt
 		}
 		n = int(binary.BigEndian.Uint32(src))
 		src = src[4:]
@@ -206,16 +207,16 @@ func decodeHadoop(dst, src []byte) (ok bool) {
 
 	for len(dst) > 0 {
 		block := size()
-		if block <= 0 || block > len(dst) {
+		if block > len(dst) {
 			return false
 		}
 		for block > 0 {
 			part := size()
-			if part <= 0 || part > len(src) {
+			if part > len(src) {
 				return false
 			}
 			n, err := lz4.UncompressBlock(src[:part], dst[:block])
-			if err != nil || n == 0 {
+			if err != nil {
 				return false
 			}
 			dst, src, block = dst[n:], src[part:], block-n

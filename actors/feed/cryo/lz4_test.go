@@ -114,6 +114,8 @@ func TestDecodeLZ4(t *testing.T) {
 	f("a last byte of its own", format.Lz4, append(framed(700, packedOne), framed(1, packedLast)...),
 		append(bytes.Clone(one), last...), 701)
 	f("nothing", format.Lz4Raw, nil, []byte{}, 0)
+	f("an empty part", format.Lz4, framed(700, nil, packedOne), one, 700)
+	f("an empty block", format.Lz4, append(framed(0), framed(700, packedOne)...), one, 700)
 
 	f("too short", format.Lz4Raw, packedOne, nil, 701)
 	f("too long", format.Lz4Raw, packedOne, nil, 699)
@@ -123,7 +125,7 @@ func TestDecodeLZ4(t *testing.T) {
 	f("a block is missing", format.Lz4, framed(700, packedOne), nil, 1000)
 	f("more than the page", format.Lz4, append(framed(700, packedOne), 1), nil, 700)
 	f("a block larger than the page", format.Lz4, framed(701, packedOne), nil, 700)
-	f("an empty part", format.Lz4, framed(700, nil, packedOne), nil, 700)
+	f("the size of a part is cut", format.Lz4, framed(700, packedOne)[:7], nil, 700)
 }
 
 // A damaged page is refused, and its file is named.

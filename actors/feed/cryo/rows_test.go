@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"tidemark/rankings/market"
 )
 
@@ -350,7 +352,7 @@ func TestSpansOfFiles(t *testing.T) {
 		x.blocks[0].Txs[0].Hash))
 
 	path := filepath.Join(dir, "ethereum__logs__00000200_to_00000299.ndjson")
-	if err := os.Rename(path, strings.Replace(path, "299", "298", 1)); err != nil {
+	if err := os.Rename(path, filepath.Join(dir, "ethereum__logs__00000200_to_00000298.ndjson")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(dir, "ethereum__logs__00000300_to_00000399.ndjson"),
@@ -392,4 +394,51 @@ func TestSingleBlock(t *testing.T) {
 			t.Errorf("a price of %s: %+v, %v; want one span, its gas known %t", field, got, err, known)
 		}
 	}
+}
+
+// A row of a Parquet file has every column that is not optional, and only values that a
+// column of cryo's can have.
+func TestParquetRows(t *testing.T) {
+	type row struct {
+		Whole  float64  `parquet:"whole"`
+		Small  int32    `parquet:"small"`
+		Large  uint64   `parquet:"large"`
+		Text   string   `parquet:"text"`
+		Bytes  []byte   `parquet:"bytes"`
+		None   *uint64  `parquet:"none,optional"`
+		Part   float64  `parquet:"part"`
+		Flag   bool     `parquet:"flag"`
+		Single *float32 `parquet:"single,optional"`
+	}
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	rows := make([]row, 300) // more than are read at once
+	for i := range rows {
+		rows[i] = row{Whole: float64(i), Small: int32(i), Large: 1<<40 + uint64(i), Text: "0x01", Bytes: []byte{1}, Part: 0.5}
+	}
+	if err := parquet.WriteFile(path, rows); err != nil {
+		t.Fatal(err)
+	}
+
+	f := func(columns []column, want string, err string) {
+		t.Helper()
+		last, read := "", 0
+		failed := eachRow(path, columns, func(c []cell) error {
+			last = ""
+			for i := range c {
+				last += fmt.Sprintf("[%t %d %q %t]", c[i].null, c[i].num, c[i].bytes, c[i].text)
+			}
+			read++
+			return nil
+		})
+		if tell(t, fmt.Sprint(columns), failed, err); failed == nil && (last != want || read != len(rows)) {
+			t.Errorf("%v: %d rows, the last %s; want %d, %s", columns, read, last, len(rows), want)
+		}
+	}
+
+	f([]column{{"small", false}, {"whole", false}, {"large", false}}, `[false 299 "" false][false 299 "" false][false 1099511628075 "" false]`, "")
+	f([]column{{"text", false}, {"bytes", false}}, `[false 0 "0x01" true][false 0 "\x01" false]`, "")
+	f([]column{{"none", false}, {"single", false}, {"lost", true}}, `[true 0 "" false][true 0 "" false][true 0 "" false]`, "")
+	f([]column{{"small", false}, {"lost", false}}, "", "row 0: it has no column lost")
+	f([]column{{"part", false}}, "", "row 0: 0.5 is no exact whole number")
+	f([]column{{"flag", false}}, "", "row 0: a value is a BOOLEAN")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -262,5 +263,52 @@ func TestLearnsFromAnswers(t *testing.T) {
 	}
 	if e.pace.calls.Limiter == nil {
 		t.Error("after a refusal calls are not limited")
+	}
+}
+
+// Whatever part of a URL could be a key or name a provider is taken out of texts; short
+// words of it stay.
+func TestScrubber(t *testing.T) {
+	u, err := url.Parse("https://me:pass%20word@node.example:8545/v2/a%2Fsecret?key=topsecret&n=12")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	scrub := scrubber(u)
+	for text, want := range map[string]string{
+		"dial node.example:8545: refused":        "dial …: refused",
+		"lookup node.example: no such host":      "lookup …: no such host",
+		"key topsecret is over its limit of 12":  "key … is over its limit of 12",
+		"a/secret of v2 and a%2Fsecret are gone": "a/… of v2 and … are gone",
+		"as me:pass%20word":                      "as …",
+		u.String() + " is gone":                  "… is gone",
+	} {
+		if got := scrub.Replace(text); got != want {
+			t.Errorf("%q becomes %q; want %q", text, got, want)
+		}
+	}
+}
+
+// A size that was refused is tried again after a long time.
+func TestBatchForgetsARefusal(t *testing.T) {
+	b := newBatch()
+	b.refused(50)
+	if got := b.get(); got != 25 {
+		t.Errorf("after a refusal of 50 there are %d calls in a request; want 25", got)
+	}
+
+	most := 0
+	for range forget - 1 {
+		b.answered(b.get())
+		most = max(most, b.get())
+	}
+	if most != 49 {
+		t.Errorf("up to %d calls were in a request; want 49, one less than was refused", most)
+	}
+	for range 10 * regrow {
+		b.answered(b.get())
+	}
+	if got := b.get(); got != mostBatch {
+		t.Errorf("much later there are %d calls in a request; want %d", got, mostBatch)
 	}
 }

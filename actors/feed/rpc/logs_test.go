@@ -88,3 +88,31 @@ func FuzzLogReader(f *testing.F) {
 		}
 	})
 }
+
+// Logs are of the blocks that were asked for, in their order.
+func TestAssembledBlocks(t *testing.T) {
+	c := newChain(5)
+	c.mine(swapped(1), swapped(2))
+	c.mine(swapped(3))
+	logs := asWire[[]wireLog](t, append(append([]object{}, c.blocks[5].logs...), c.blocks[6].logs...))
+	f := func(from, to uint64, want string, places ...int) {
+		t.Helper()
+		var list []wireLog
+		for _, i := range places {
+			list = append(list, logs[i])
+		}
+		blocks, err := decoder().assembleBlocks(list, from, to)
+		fails(t, fmt.Sprint(places, " of ", from, " to ", to), err, want)
+		if want == "" && (len(blocks) != 2 || len(blocks[0].Logs) != 2 || blocks[1].Number != 6 || !blocks[1].dated) {
+			t.Errorf("%v are the blocks %+v", places, blocks)
+		}
+	}
+
+	f(5, 6, "", 0, 1, 2)
+	f(0, 100, "", 0, 1, 2)
+	f(6, 6, "log 0 (block 5, index 0): only blocks 6 to 6 were asked for", 0, 1, 2)
+	f(5, 5, "log 2 (block 6, index 0): only blocks 5 to 5 were asked for", 0, 1, 2)
+	f(5, 6, "logs of block 5 after those of block 6", 2, 0, 1)
+	f(5, 6, "it follows log 3", 1, 0, 2)
+	f(5, 6, "it follows log 0", 0, 0, 2)
+}

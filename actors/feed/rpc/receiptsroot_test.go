@@ -66,3 +66,26 @@ func TestReceiptsRootRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A node of a trie stands in its parent itself while it is shorter than its hash.
+func TestNodesInTheirParents(t *testing.T) {
+	f := func(length int, itself bool) {
+		t.Helper()
+		node := make([]byte, length)
+		node[0] = 7
+		got := appendRef([]byte{1, 2}, node)
+		hash := keccak(node)
+		want := string(node)
+		if !itself {
+			want = "\xa0" + string(hash[:])
+		}
+		if string(got) != "\x01\x02"+want {
+			t.Errorf("a node of %d bytes stands as %x; want %x after 0102", length, got, want)
+		}
+	}
+
+	f(1, true)
+	f(31, true)
+	f(32, false)
+	f(33, false)
+}

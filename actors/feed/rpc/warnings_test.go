@@ -46,7 +46,7 @@ func TestOneWarningThenACount(t *testing.T) {
 	l.clock.advance(warnAgain)
 	c.mine(swapped(1))
 	l.to(c, 40)
-	if count("a node answers again") != 1 {
+	if count("a node answers again") != 1 || count("failures=1\n") > 0 {
 		t.Errorf("the end is not told of: %s", l.log.String())
 	}
 
