@@ -126,6 +126,45 @@ func memberOf(servers *natstest.Servers, name string) []string {
 	return []string{"TIDEMARK_CLUSTER_NATS=" + servers.URLs()[0], "TIDEMARK_CLUSTER_NAME=" + name}
 }
 
+// walksOver reads all pages of a pinned walk, from one node after the other, while
+// generations follow. No row may be there twice or be missing.
+func walksOver(t *testing.T, key string, nodes ...*instance) {
+	t.Helper()
+	named, seen, total := "pin", map[string]bool{}, 0
+	for page := 1; ; page++ {
+		n := nodes[page%len(nodes)]
+		asked := &instance{t: t, url: n.url, key: key}
+		answer, generation := asked.generationOf(fmt.Sprintf(
+			"/v1/positions?chainId=42161&status=all&limit=3&page=%d&generation=%s", page, named))
+		if named == "pin" {
+			named = generation
+			time.Sleep(3 * time.Second) // the other node must have been told by then
+		}
+		text, ok := strings.CutPrefix(answer, "200")
+		var body struct {
+			Positions  []struct{ PositionID string }
+			Pagination struct{ Total int }
+		}
+		if err := json.Unmarshal([]byte(text), &body); err != nil || !ok || generation != named {
+			t.Fatalf("page %d of a walk on %s is of %s: %.100s", page, named, generation, answer)
+		}
+
+		for _, row := range body.Positions {
+			if seen[row.PositionID] {
+				t.Errorf("page %d has position %s again", page, row.PositionID)
+			}
+			seen[row.PositionID] = true
+		}
+		if total = body.Pagination.Total; len(body.Positions) == 0 || len(seen) >= total {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if len(seen) != total || total < 30 {
+		t.Errorf("a walk over both nodes has %d of %d rows", len(seen), total)
+	}
+}
+
 // Two nodes of a cluster answer with the same bytes, and share their keys. After the writer is killed the other
 // one goes on.
 func TestClusterOfTwo(t *testing.T) {
@@ -147,6 +186,8 @@ func TestClusterOfTwo(t *testing.T) {
 	for name, n := range map[string]*instance{"writer": a, "follower": b} {
 		n.await("a snapshot in the status of the "+name, func() bool { return n.tellsOf(name) })
 	}
+
+	walksOver(t, a.key, a, b)
 
 	// Each node tells what both have of an account.
 	b.await("the accounts of both nodes", func() bool {

@@ -300,12 +300,16 @@ func (n *node) startServers() error {
 			Limits:  n.Limits.Limits,
 			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock, Membership: n.membership(),
+			TellWalk: n.tellWalk(),
 		},
 		Preview: n.Feed == "sim" || n.UI.Preview,
 		Book:    n.registry.Book(), Clock: n.registry.Clock(), Log: n.log,
 		Connections: n.Limits.Connections, Slow: n.Log.Slow,
 	})
 	if err != nil {
+		return err
+	}
+	if err := n.hearWalks(); err != nil {
 		return err
 	}
 	apiListener := n.apiListener

@@ -11,7 +11,7 @@
 //	jobs.go      counts and selections that may outlive their request
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
-//	walk.go      the views of a pinned walk; pins.go keeps them
+//	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
 //	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; quotes.go past prices
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go

@@ -37,6 +37,9 @@ type Config struct {
 	// Membership reports what the node knows of a chain in its cluster, for /health; nil:
 	// it is in none.
 	Membership func(market.ChainID) (rankings.Membership, bool)
+	// TellWalk tells the other nodes of the cluster of a walk. It must not wait. The pages
+	// of these get it by HearWalk; nil: there are no other nodes.
+	TellWalk func(*Walk)
 	// NoPageCache turns the page cache off, for benchmarks.
 	NoPageCache bool
 

@@ -37,6 +37,7 @@ type pins struct {
 	cuts      []*cut // oldest first
 	byAccount map[uint64]*cut
 	timer     *time.Timer // of the next sweep; nil: there are no cuts
+	shared    *sharedPins // with other nodes; nil: there are none
 
 	refused *metrics.Counter
 }
@@ -47,6 +48,8 @@ type cut struct {
 	made, used time.Time
 	accounts   int // whose pin it is
 	answers    int // under way
+
+	asked, told time.Time // used by this node, and other nodes were told of it
 }
 
 func newPins(cfg *Config, limits *atomic.Pointer[Limits], onDrop func()) *pins {
@@ -59,6 +62,9 @@ func newPins(cfg *Config, limits *atomic.Pointer[Limits], onDrop func()) *pins {
 		defer p.mu.Unlock()
 		return float64(len(p.cuts))
 	})
+	if cfg.TellWalk != nil {
+		p.share(cfg.TellWalk)
+	}
 	return p
 }
 
@@ -74,7 +80,7 @@ func (p *pins) join(account uint64, views []*rankings.View) (*cut, *render.Error
 			return p.use(c, account, now), nil
 		}
 	}
-	return p.add(account, views, now)
+	return p.addFor(account, views, now)
 }
 
 // keep pins views, which somebody named. The caller must release the cut.
@@ -83,7 +89,7 @@ func (p *pins) keep(account uint64, views []*rankings.View) (*cut, *render.Error
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.expire(now)
-	return p.add(account, views, now)
+	return p.addFor(account, views, now)
 }
 
 // find returns the cut with the named generations of a chain, or of all chains when
@@ -103,16 +109,27 @@ func (p *pins) find(account uint64, chain market.ChainID, named []query.Generati
 
 // use makes a cut the pin of an account and counts an answer from it.
 func (p *pins) use(c *cut, account uint64, now time.Time) *cut {
-	if old := p.byAccount[account]; old != c {
-		if old != nil {
-			old.accounts--
-		}
-		p.byAccount[account] = c
-		c.accounts++
-	}
-	c.used = now
+	isNew := p.give(c, account)
+	c.used, c.asked = now, now
 	c.answers++
+	if isNew && p.shared != nil {
+		p.shared.tell(c, now, account)
+	}
 	return c
+}
+
+// give makes a cut the pin of an account. It reports false if it is that already.
+func (p *pins) give(c *cut, account uint64) bool {
+	old := p.byAccount[account]
+	if old == c {
+		return false
+	}
+	if old != nil {
+		old.accounts--
+	}
+	p.byAccount[account] = c
+	c.accounts++
+	return true
 }
 
 // release ends an answer from a cut.
@@ -120,6 +137,7 @@ func (p *pins) release(c *cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.used = time.Now()
+	c.asked = c.used
 	c.answers--
 	p.expire(c.used)
 }
@@ -127,11 +145,21 @@ func (p *pins) release(c *cut) {
 // errReplaced reports that views were replaced on the board: try the newer ones.
 var errReplaced = render.Unavailable("rankings changed repeatedly while they were pinned", retryAfter)
 
-// add makes a cut of views, in the place of another one if there is no room.
-func (p *pins) add(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
+// addFor makes a cut of views for a walk of an account.
+func (p *pins) addFor(account uint64, views []*rankings.View, now time.Time) (*cut, *render.Error) {
+	c, err := p.add(views, now, account)
+	if err != nil {
+		return nil, err
+	}
+	return p.use(c, account, now), nil
+}
+
+// add makes a cut of views for accounts, in the place of another one if there is no room.
+func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*cut, *render.Error) {
 	if len(p.cuts) >= p.limits.Load().Pins {
 		spare := slices.IndexFunc(p.cuts, func(c *cut) bool {
-			return c.answers == 0 && (c.accounts == 0 || c == p.byAccount[account] && c.accounts == 1)
+			isOf := func(account uint64) bool { return p.byAccount[account] == c }
+			return c.answers == 0 && (c.accounts == 0 || c.accounts == 1 && slices.ContainsFunc(accounts, isOf))
 		})
 		if spare < 0 {
 			p.refused.Inc()
@@ -146,17 +174,26 @@ func (p *pins) add(account uint64, views []*rankings.View, now time.Time) (*cut,
 	for _, v := range views {
 		v.Pin()
 	}
-	if isOutdated(p.board, views) {
+	if slices.ContainsFunc(views, p.isLost) {
 		unpin(views)
 		return nil, errReplaced
 	}
 
-	c := &cut{views: slices.Clone(views), made: now}
+	c := &cut{views: slices.Clone(views), made: now, used: now}
 	p.cuts = append(p.cuts, c)
 	if p.timer == nil {
 		p.timer = time.AfterFunc(p.limits.Load().Pin, p.sweep)
 	}
-	return p.use(c, account, now), nil
+	return c, nil
+}
+
+// isLost reports whether the leaves of a view may be gone, if nobody has pinned it.
+func (p *pins) isLost(v *rankings.View) bool {
+	c, ok := p.board.Load().Chain(v.State.Chain)
+	if !ok || c.View == nil {
+		return true
+	}
+	return c.View != v && !p.shared.wasReplaced(v, c.View)
 }
 
 // expire drops the cuts whose time has passed.
@@ -209,8 +246,10 @@ func (p *pins) nextEnd() time.Time {
 
 // close drops all cuts. No answer may be under way.
 func (p *pins) close() {
+	p.shared.stopWatching()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.shared = nil
 	if p.timer != nil {
 		p.timer.Stop()
 	}

@@ -43,30 +43,31 @@ func (p *Pages) release(sc *scope) {
 
 // findCut returns the cut that a question asks for. The caller must release it.
 func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error) {
-	if !q.Cut.Pin {
-		if c := p.pins.find(q.Account, chain, q.Cut.Named); c != nil {
-			return c, nil
-		}
-	}
-
+	p.pins.await(q.Cut.Named)
 	for range maxLeafRetries {
+		if !q.Cut.Pin {
+			if c := p.pins.find(q.Account, chain, q.Cut.Named); c != nil {
+				return c, nil
+			}
+		}
 		all, err := p.scopeOf(q, 0)
 		if err != nil {
 			return nil, err
 		}
-		newest := (&cut{views: all.views}).of(chain)
-		if chain != 0 && len(newest) == 0 {
+		views := p.pins.recall(all.views, q.Cut.Named)
+		asked := (&cut{views: views}).of(chain)
+		if chain != 0 && len(asked) == 0 {
 			return nil, errUnavailableChain(chain)
 		}
 
 		var c *cut
 		switch {
 		case q.Cut.Pin:
-			c, err = p.pins.join(q.Account, all.views)
-		case areNamed(newest, q.Cut.Named): // published, and not pinned yet
-			c, err = p.pins.keep(q.Account, all.views)
+			c, err = p.pins.join(q.Account, views)
+		case areNamed(asked, q.Cut.Named): // published, and not pinned yet
+			c, err = p.pins.keep(q.Account, views)
 		default:
-			return nil, errNotKept(newest, &q.Cut)
+			return nil, errNotKept(asked, &q.Cut)
 		}
 		if err != errReplaced {
 			return c, err

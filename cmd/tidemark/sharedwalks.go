@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+
+	"tidemark/edge/pages"
+)
+
+// Walks go on at every node of a cluster: a node tells the others what it keeps for them.
+const (
+	walkSubject = "walk"
+	walkHeader  = "Tidemark-Node"
+)
+
+// tellWalk tells the other nodes of a walk; nil without a cluster. What is lost on the way
+// is told again, as long as the walk goes on.
+func (n *node) tellWalk() func(*pages.Walk) {
+	if n.cluster == nil {
+		return nil
+	}
+	return func(w *pages.Walk) {
+		body, err := json.Marshal(w)
+		if err == nil {
+			err = n.cluster.Tell(walkSubject, walkHeader, n.cluster.Node(), body)
+		}
+		if err != nil {
+			n.log.Debug("cannot tell of a walk", "error", err)
+		}
+	}
+}
+
+// hearWalks has the pages keep what other nodes keep for walks.
+func (n *node) hearWalks() error {
+	if n.cluster == nil {
+		return nil
+	}
+	return n.cluster.Listen(walkSubject, walkHeader, func(from string, body []byte) {
+		var w pages.Walk
+		if err := json.Unmarshal(body, &w); err != nil {
+			n.log.Debug("cannot understand a walk of another node", "node", from, "error", err)
+			return
+		}
+		n.api.HearWalk(&w)
+	})
+}

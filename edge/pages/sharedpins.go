@@ -1,0 +1,229 @@
+package pages
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark/edge/query"
+	"tidemark/rankings"
+	"tidemark/rankings/market"
+)
+
+// In a cluster a walk goes on at any node. Nodes have the same generations, so a node
+// that pins a cut tells the others, and they pin theirs. One that is behind pins them
+// once it has them. One that is ahead can do so for a moment after they were replaced.
+
+// Walk is a cut that a node keeps for walks, as it tells the other nodes.
+type Walk struct {
+	Generations []query.Generation // ascending by chain
+	Accounts    []uint64           // whose pin it is
+	Age         time.Duration      // since it was pinned
+}
+
+// sharedPins is what pins have besides in a cluster. It is used while they are locked.
+type sharedPins struct {
+	tellWalk func(*Walk)
+	seen     map[market.ChainID]*rankings.View // on the board, at the last look
+	replaced map[market.ChainID]replacedView
+	awaited  []awaitedWalk
+
+	stop    chan struct{}
+	watches sync.WaitGroup
+}
+
+// replacedView is a view that another one has followed.
+type replacedView struct {
+	view *rankings.View
+	at   time.Time
+}
+
+// awaitedWalk is a walk on generations of which this node lacks one.
+type awaitedWalk struct {
+	*Walk
+	until time.Time
+}
+
+// share begins to tell other nodes of cuts.
+func (p *pins) share(tell func(*Walk)) {
+	s := &sharedPins{
+		tellWalk: tell, seen: map[market.ChainID]*rankings.View{},
+		replaced: map[market.ChainID]replacedView{}, stop: make(chan struct{}),
+	}
+	p.shared = s
+
+	s.watches.Go(func() {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-s.stop:
+				return
+			case now := <-ticker.C:
+				p.look(now)
+			}
+		}
+	})
+}
+
+// stopWatching ends what share began.
+func (s *sharedPins) stopWatching() {
+	if s != nil {
+		close(s.stop)
+		s.watches.Wait()
+	}
+}
+
+// look notes which views were replaced, pins what is awaited, and tells the other nodes
+// again of what walks use here.
+func (p *pins) look(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.shared
+	s.noteReplaced(p.board.Load(), now)
+	s.awaited = slices.DeleteFunc(s.awaited, func(w awaitedWalk) bool {
+		return p.follow(w.Walk, now) || !now.Before(w.until)
+	})
+
+	for _, c := range p.cuts {
+		if (c.answers > 0 || c.asked.After(c.told)) && now.Sub(c.told) >= tellEvery {
+			s.tell(c, now, p.accountsOf(c)...)
+		}
+	}
+}
+
+func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
+	for i := range board.Chains {
+		c := &board.Chains[i]
+		last := s.seen[c.ID]
+		if s.seen[c.ID] = c.View; last != nil && isNext(last, c.View) {
+			s.replaced[c.ID] = replacedView{last, now}
+		}
+	}
+
+	for chain, r := range s.replaced {
+		if now.Sub(r.at) >= recallFor {
+			delete(s.replaced, chain)
+		}
+	}
+}
+
+// isNext reports whether a view is of the generation after that of v.
+func isNext(v, next *rankings.View) bool { return next != nil && next.Generation == v.Generation+1 }
+
+// wasReplaced reports whether v was on the board a moment ago, and newest has followed it.
+func (s *sharedPins) wasReplaced(v, newest *rankings.View) bool {
+	return s != nil && s.replaced[v.State.Chain].view == v && isNext(v, newest)
+}
+
+// tell tells the other nodes that a cut is the pin of accounts.
+func (s *sharedPins) tell(c *cut, now time.Time, accounts ...uint64) {
+	w := &Walk{Accounts: accounts, Age: now.Sub(c.made)}
+	for _, v := range c.views {
+		w.Generations = append(w.Generations, query.Generation{Chain: v.State.Chain, Number: v.Generation})
+	}
+	c.told = now
+	s.tellWalk(w)
+}
+
+func (p *pins) accountsOf(c *cut) (accounts []uint64) {
+	for account, of := range p.byAccount {
+		if of == c {
+			accounts = append(accounts, account)
+		}
+	}
+	slices.Sort(accounts)
+	return accounts
+}
+
+// HearWalk pins what another node has pinned, so that the walk can go on here.
+func (p *Pages) HearWalk(w *Walk) { p.pins.hear(w) }
+
+func (p *pins) hear(w *Walk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, now := p.shared, time.Now()
+	if s == nil {
+		return // closed
+	}
+	p.expire(now)
+	if !p.follow(w, now) && len(s.awaited) < maxAwaited {
+		s.awaited = append(s.awaited, awaitedWalk{w, now.Add(awaitFor)})
+	}
+}
+
+// follow makes the cut of a walk the pin of its accounts, if there is room for it. It
+// reports false if this node lacks a generation of it.
+func (p *pins) follow(w *Walk, now time.Time) bool {
+	isOf := func(c *cut) bool { return areNamed(c.views, w.Generations) }
+	i := slices.IndexFunc(p.cuts, isOf)
+	if i < 0 {
+		views := p.viewsOf(w.Generations)
+		if views == nil {
+			return false
+		}
+		c, err := p.add(views, now, w.Accounts...)
+		if err != nil {
+			return err != errReplaced
+		}
+		c.made = now.Add(-w.Age)
+		i = len(p.cuts) - 1
+	}
+
+	c := p.cuts[i]
+	for _, account := range w.Accounts {
+		p.give(c, account)
+	}
+	c.used = now
+	return true
+}
+
+// viewsOf returns the views of generations, nil if there is one that cannot be pinned.
+func (p *pins) viewsOf(generations []query.Generation) []*rankings.View {
+	board := p.board.Load()
+	views := make([]*rankings.View, 0, len(generations))
+	for _, g := range generations {
+		if c, ok := board.Chain(g.Chain); ok && c.View != nil && c.View.Generation == g.Number {
+			views = append(views, c.View)
+		} else if r := p.shared.replaced[g.Chain]; r.view != nil && r.view.Generation == g.Number {
+			views = append(views, r.view)
+		} else {
+			return nil
+		}
+	}
+	return views
+}
+
+// recall returns views with those that are named in the place of the newest, where they
+// were replaced a moment ago. It does not change views.
+func (p *pins) recall(views []*rankings.View, named []query.Generation) []*rankings.View {
+	if p.shared == nil {
+		return views
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	views = slices.Clone(views)
+	for i, v := range views {
+		r := p.shared.replaced[v.State.Chain].view
+		if r != nil && slices.Contains(named, query.Generation{Chain: v.State.Chain, Number: r.Generation}) {
+			views[i] = r
+		}
+	}
+	return views
+}
+
+// await waits until this node has the named generations, if it is about to have them: it
+// may be behind the node that named them.
+func (p *pins) await(named []query.Generation) {
+	if p.shared == nil {
+		return
+	}
+	isComing := func(g query.Generation) bool {
+		c, ok := p.board.Load().Chain(g.Chain)
+		return ok && c.View != nil && c.View.Generation < g.Number && g.Number <= c.View.Generation+maxBehind
+	}
+	for end := time.Now().Add(awaitFor); slices.ContainsFunc(named, isComing) && time.Now().Before(end); {
+		time.Sleep(watchEvery)
+	}
+}
