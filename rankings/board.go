@@ -15,6 +15,7 @@ type Board struct {
 	_        [56]byte // requests is written by readers: keep it out of snapshot's cache line
 	requests atomic.Uint64
 	windowMs atomic.Int64 // of the log of changes; 0: the default
+	watcher  atomic.Pointer[chan struct{}]
 }
 
 // Snapshot is all chains at one moment. It is immutable.
@@ -134,7 +135,21 @@ func (b *Board) change(id market.ChainID, f func(*Chain, *Snapshot)) {
 		}
 		f(next.chain(id), next)
 		if b.snapshot.CompareAndSwap(old, next) {
+			b.wakeWatcher()
 			return
+		}
+	}
+}
+
+// Watch has something sent to a channel when the board changes, unless it is full. It takes
+// one channel.
+func (b *Board) Watch(changed chan struct{}) { b.watcher.Store(&changed) }
+
+func (b *Board) wakeWatcher() {
+	if watcher := b.watcher.Load(); watcher != nil {
+		select {
+		case *watcher <- struct{}{}:
+		default:
 		}
 	}
 }

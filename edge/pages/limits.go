@@ -72,13 +72,16 @@ const (
 	// joinPin is the age up to which a new walk joins a cut. Four of them at that
 	// distance last for the minute that an idle pin does.
 	joinPin = 15 * time.Second
-	// watchEvery is how often a node of a cluster looks what was published.
-	watchEvery = 10 * time.Millisecond
+	// lookEvery is how often a node of a cluster lets go of what is kept for walks of other
+	// nodes, while something is.
+	lookEvery = time.Second
+	// pollEvery is how often a walk looks whether the generations that it waits for are there.
+	pollEvery = 10 * time.Millisecond
 	// tellEvery is how often a node tells the others of a walk that goes on: a small part
 	// of limits.pin.
 	tellEvery = 5 * time.Second
-	// recallFor is how long a view that was replaced can still be pinned for a walk of
-	// another node: much longer than what is told is under way.
+	// recallFor is how long at least a view that was replaced can still be pinned for a walk
+	// of another node: much longer than what is told is under way.
 	recallFor = 2 * time.Second
 	// awaitFor is how long a walk waits for generations that this node does not have yet.
 	// A follower is behind its writer by milliseconds, on a busy machine by half a second.

@@ -28,6 +28,7 @@ type sharedPins struct {
 	replaced map[market.ChainID]replacedView
 	awaited  []awaitedWalk
 
+	wake    chan struct{} // for look; of capacity 1
 	stop    chan struct{}
 	watches sync.WaitGroup
 }
@@ -48,22 +49,35 @@ type awaitedWalk struct {
 func (p *pins) share(tell func(*Walk)) {
 	s := &sharedPins{
 		tellWalk: tell, seen: map[market.ChainID]*rankings.View{},
-		replaced: map[market.ChainID]replacedView{}, stop: make(chan struct{}),
+		replaced: map[market.ChainID]replacedView{},
+		wake:     make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	p.shared = s
+	p.board.Watch(s.wake)
 
 	s.watches.Go(func() {
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
+		timer := time.NewTimer(tellEvery)
+		defer timer.Stop()
 		for {
 			select {
 			case <-s.stop:
 				return
-			case now := <-ticker.C:
-				p.look(now)
+			case <-s.wake:
+			case <-timer.C:
+			}
+			if next := p.look(time.Now()); next > 0 {
+				timer.Reset(next)
 			}
 		}
 	})
+}
+
+// lookSoon has look called.
+func (s *sharedPins) lookSoon() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
 }
 
 // stopWatching ends what share began.
@@ -75,8 +89,9 @@ func (s *sharedPins) stopWatching() {
 }
 
 // look notes which views were replaced, pins what is awaited, and tells the other nodes
-// again of what walks use here.
-func (p *pins) look(now time.Time) {
+// again of what walks use here. It returns when to look again if the board does not change
+// before; 0: never.
+func (p *pins) look(now time.Time) (next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.shared
@@ -90,6 +105,14 @@ func (p *pins) look(now time.Time) {
 			s.tell(c, now, p.accountsOf(c)...)
 		}
 	}
+
+	switch {
+	case len(s.replaced) > 0 || len(s.awaited) > 0:
+		return lookEvery
+	case len(p.cuts) > 0:
+		return tellEvery
+	}
+	return 0
 }
 
 func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
@@ -124,6 +147,7 @@ func (s *sharedPins) tell(c *cut, now time.Time, accounts ...uint64) {
 	}
 	c.told = now
 	s.tellWalk(w)
+	s.lookSoon() // which finds out when to tell again
 }
 
 func (p *pins) accountsOf(c *cut) (accounts []uint64) {
@@ -149,6 +173,7 @@ func (p *pins) hear(w *Walk) {
 	p.expire(now)
 	if !p.follow(w, now) && len(s.awaited) < maxAwaited {
 		s.awaited = append(s.awaited, awaitedWalk{w, now.Add(awaitFor)})
+		s.lookSoon()
 	}
 }
 
@@ -224,6 +249,6 @@ func (p *pins) await(named []query.Generation) {
 		return ok && c.View != nil && c.View.Generation < g.Number && g.Number <= c.View.Generation+maxBehind
 	}
 	for end := time.Now().Add(awaitFor); slices.ContainsFunc(named, isComing) && time.Now().Before(end); {
-		time.Sleep(watchEvery)
+		time.Sleep(pollEvery)
 	}
 }

@@ -365,7 +365,7 @@ func TestAwaitedWalksAreBounded(t *testing.T) {
 		if _, got := n.kept(); got != maxAwaited {
 			t.Errorf("%d walks are awaited; want %d", got, maxAwaited)
 		}
-		time.Sleep(awaitFor + 2*watchEvery)
+		time.Sleep(awaitFor + lookEvery)
 		if _, got := n.kept(); got != 0 {
 			t.Errorf("%d walks are awaited after their time", got)
 		}
