@@ -29,7 +29,7 @@ type Ledger struct {
 
 	// Indexes, which follow from the tables.
 	tokenOf   map[market.Address]uint32
-	ownerOf   ownerLookup
+	ownerOf   *ownerLookup
 	poolOf    map[market.PoolID]uint32
 	nonNFTOf  map[nonNFTKey]uint32
 	holdings  map[holding]uint32 // open positions of an owner in a pool
