@@ -182,6 +182,60 @@ func sameRun[T any, K comparable](
 	return n
 }
 
+// A series of days from one on is led by the newest day before it.
+func TestSeriesLedByTheDayBefore(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	want := newRig(5, 1).commit(t, s, 200, true)
+	f := func(what string, got []uint32, err error, all []uint32, from, to uint32) {
+		t.Helper()
+		slices.Sort(all)
+		first, _ := slices.BinarySearch(all, from)
+		end, exact := slices.BinarySearch(all, to)
+		if exact {
+			end++
+		}
+		if days := all[max(first-1, 0):max(end, first)]; err != nil || !slices.Equal(got, days) && len(got)+len(days) > 0 {
+			t.Errorf("%s from day %d to %d: %d, %v; want %d of %d", what, from, to, got, err, days, all)
+		}
+	}
+
+	pools, ticks := map[uint32][]uint32{}, map[[2]int64][]uint32{}
+	for k := range want.poolDays {
+		pools[k[0]] = append(pools[k[0]], k[1])
+	}
+	for k := range want.tickDays {
+		at := [2]int64{k[0], k[1]}
+		ticks[at] = append(ticks[at], uint32(k[2]))
+	}
+	for pool, all := range pools {
+		for from := slices.Min(all) - 1; from <= slices.Max(all)+1; from++ {
+			for _, to := range []uint32{from, from + 2, slices.Max(all)} {
+				got, err := daysOf(s.PoolDaysFrom(1, pool, from, max(from, to)), func(d *market.PoolDay) uint32 { return d.Day })
+				f(fmt.Sprint("pool ", pool), got, err, all, from, max(from, to))
+			}
+		}
+	}
+	for at, all := range ticks {
+		for from := slices.Min(all) - 1; from <= slices.Max(all)+1; from++ {
+			days := s.TickDaysFrom(1, uint32(at[0]), int32(at[1]), from, market.NoIndex)
+			got, err := daysOf(days, func(d *market.TickDay) uint32 { return d.Day })
+			f(fmt.Sprint("tick ", at), got, err, all, from, market.NoIndex)
+		}
+	}
+	if len(pools) == 0 || len(ticks) == 0 {
+		t.Errorf("%d pools and %d ticks have days", len(pools), len(ticks))
+	}
+}
+
+func daysOf[E any](r *Series[E], day func(*E) uint32) (days []uint32, err error) {
+	defer r.Close()
+	for r.Next() {
+		days = append(days, day(r.Entry()))
+	}
+	return days, r.Err()
+}
+
 func TestRestoreGivesTheCommittedCut(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openTest(t, fs)

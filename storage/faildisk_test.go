@@ -206,11 +206,20 @@ func TestMarketFailingReads(t *testing.T) {
 
 // readerQuestions are what readers ask of chain 1, by what they ask for.
 var readerQuestions = map[string]func(s *Store) (any, error){
-	"place":       func(s *Store) (any, error) { return s.Place(1) },
-	"chains":      func(s *Store) (any, error) { return s.Chains() },
-	"leaf":        func(s *Store) (any, error) { return s.leafBytes(1, 1<<8, nil) },
-	"gap":         func(s *Store) (any, error) { return nil, s.findGap(1) },
-	"pool day":    func(s *Store) (any, error) { d, ok, err := s.PoolDayAt(1, 1, failingDay); return []any{d, ok}, err },
+	"place":    func(s *Store) (any, error) { return s.Place(1) },
+	"chains":   func(s *Store) (any, error) { return s.Chains() },
+	"leaf":     func(s *Store) (any, error) { return s.leafBytes(1, 1<<8, nil) },
+	"gap":      func(s *Store) (any, error) { return nil, s.findGap(1) },
+	"pool day": func(s *Store) (any, error) { d, ok, err := s.PoolDayAt(1, 1, failingDay); return []any{d, ok}, err },
+	"pool days": func(s *Store) (any, error) {
+		r := s.PoolDaysFrom(1, 1, failingDay, failingDay+5)
+		defer r.Close()
+		var all []market.PoolDay
+		for r.Next() {
+			all = append(all, *r.Entry())
+		}
+		return all, r.Err()
+	},
 	"pool hours":  func(s *Store) (any, error) { return s.PoolHours(1, 1, failingDay, failingDay+5) },
 	"tick hours":  func(s *Store) (any, error) { return s.TickHours(1, 1, -7, failingDay, failingDay+5) },
 	"day prices":  func(s *Store) (any, error) { return s.DayPrices(1, 900, failingDay-41, failingDay) },

@@ -168,6 +168,7 @@ type Series[E any] struct {
 	chain     market.ChainID
 	it        *pebble.Iterator
 	direction Direction
+	lead      []byte // the series begins with the newest entry before this key; nil: with the first
 	started   bool
 	entry     E
 	c         field.Coder
@@ -181,6 +182,12 @@ func openSeries[E any](
 	line := seriesFor(of)
 	it := iterate(s.db, line.appendKey(nil, chain, &from), append(line.appendKey(nil, chain, &to), 0))
 	return &Series[E]{s: s, of: line, chain: chain, it: it, direction: d}
+}
+
+// ledTo has the series begin with the newest entry before one.
+func (r *Series[E]) ledTo(entry *E) *Series[E] {
+	r.lead = r.of.appendKey(nil, r.chain, entry)
+	return r
 }
 
 // Next moves to the next entry and reports whether there is one.
@@ -204,6 +211,10 @@ func (r *Series[E]) decodeEntry() bool {
 func (r *Series[E]) move() bool {
 	var ok bool
 	switch {
+	case !r.started && r.lead != nil:
+		if ok = r.it.SeekLT(r.lead); !ok && r.it.Error() == nil {
+			ok = r.it.First()
+		}
 	case !r.started && r.direction == NewestFirst:
 		ok = r.it.Last()
 	case !r.started:
@@ -283,6 +294,12 @@ func (s *Store) PoolDays(
 	return openSeries(s, chain, ledger.PoolDays, key(from), key(to), d)
 }
 
+// PoolDaysFrom returns the days of a pool between two days, both inclusive, oldest first.
+// The newest day before them leads them.
+func (s *Store) PoolDaysFrom(chain market.ChainID, pool, from, to uint32) *Series[market.PoolDay] {
+	return s.PoolDays(chain, pool, 0, to, OldestFirst).ledTo(&market.PoolDay{Pool: pool, Day: from})
+}
+
 // PoolDayAt returns the newest day of a pool that is not after day.
 func (s *Store) PoolDayAt(chain market.ChainID, pool, day uint32) (market.PoolDay, bool, error) {
 	return readFirst(s.PoolDays(chain, pool, 0, day, NewestFirst))
@@ -296,6 +313,15 @@ func (s *Store) TickDays(
 		return market.TickDay{Pool: pool, Tick: tick, Day: day}
 	}
 	return openSeries(s, chain, ledger.TickDays, key(from), key(to), d)
+}
+
+// TickDaysFrom returns the days of a tick between two days, both inclusive, oldest first.
+// The newest day before them leads them.
+func (s *Store) TickDaysFrom(
+	chain market.ChainID, pool uint32, tick int32, from, to uint32,
+) *Series[market.TickDay] {
+	first := market.TickDay{Pool: pool, Tick: tick, Day: from}
+	return s.TickDays(chain, pool, tick, 0, to, OldestFirst).ledTo(&first)
 }
 
 // TickDayAt returns the newest day of a tick that is not after day.

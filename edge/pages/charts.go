@@ -110,17 +110,9 @@ func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.T
 }
 
 // dayEnds reads the days of a pool from one on, led by the newest before it.
-func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) error {
-	before, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
-	if err != nil {
-		return err
-	}
-	if known {
-		to.Ends = append(to.Ends, chart.EndOfDay(&before))
-	}
-
-	it := s.cfg.Store.PoolDays(st.Chain, pool, from, market.DayOf(st.Now()), storage.OldestFirst)
-	to.Ends, err = readSeries(it, to.Ends, chart.EndOfDay)
+func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) (err error) {
+	days := s.cfg.Store.PoolDaysFrom(st.Chain, pool, from, market.DayOf(st.Now()))
+	to.Ends, err = readSeries(days, chart.EndOfDay)
 	return err
 }
 
@@ -188,23 +180,18 @@ func (s *Pages) positionSeries(
 func (s *Pages) outside(
 	st *market.State, pool uint32, tick int32, step chart.Step, from uint32,
 ) ([]chart.Outside, error) {
-	var written []chart.Outside
 	first, today := market.DayOf(step.Start(from)), market.DayOf(st.Now())
+	if step == chart.Daily {
+		return readSeries(s.cfg.Store.TickDaysFrom(st.Chain, pool, tick, first, today), chart.OutsideOfDay)
+	}
+
+	var written []chart.Outside
 	before, known, err := s.cfg.Store.TickDayAt(st.Chain, pool, tick, first-1)
 	if err != nil {
 		return nil, err
 	}
 	if known {
-		written = append(written, chart.OutsideOfDay(&before))
-	}
-
-	if step == chart.Daily {
-		it := s.cfg.Store.TickDays(st.Chain, pool, tick, first, today, storage.OldestFirst)
-		return readSeries(it, written, chart.OutsideOfDay)
-	}
-
-	if known {
-		written[0] = written[0].LastHour()
+		written = append(written, chart.OutsideOfDay(&before).LastHour())
 	}
 	hours, err := s.cfg.Store.TickHours(st.Chain, pool, tick, first, today)
 	for i := range hours {
@@ -213,11 +200,11 @@ func (s *Pages) outside(
 	return written, err
 }
 
-// readSeries appends all entries of a series to a slice and closes the series.
-func readSeries[E, T any](it *storage.Series[E], to []T, as func(*E) T) ([]T, error) {
+// readSeries returns all entries of a series and closes it.
+func readSeries[E, T any](it *storage.Series[E], as func(*E) T) (all []T, err error) {
 	defer it.Close()
 	for it.Next() {
-		to = append(to, as(it.Entry()))
+		all = append(all, as(it.Entry()))
 	}
-	return to, it.Err()
+	return all, it.Err()
 }
