@@ -87,9 +87,7 @@ func (p *pins) join(account uint64, views []*rankings.View) (*cut, *render.Error
 func (p *pins) keep(account uint64, views []*rankings.View) (*cut, *render.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	p.expire(now)
-	return p.addFor(account, views, now)
+	return p.addFor(account, views, time.Now())
 }
 
 // find returns the cut with the named generations of a chain, or of all chains when
@@ -187,13 +185,14 @@ func (p *pins) add(views []*rankings.View, now time.Time, accounts ...uint64) (*
 	return c, nil
 }
 
-// isLost reports whether the leaves of a view may be gone, if nobody has pinned it.
+// isLost reports whether the leaves of a view may be gone, if nobody has pinned it: with
+// the second generation after it. A node alone asks for the newest again before that.
 func (p *pins) isLost(v *rankings.View) bool {
 	c, ok := p.board.Load().Chain(v.State.Chain)
 	if !ok || c.View == nil {
 		return true
 	}
-	return c.View != v && !p.shared.wasReplaced(v, c.View)
+	return c.View != v && (p.shared == nil || c.View.Generation != v.Generation+1)
 }
 
 // expire drops the cuts whose time has passed.

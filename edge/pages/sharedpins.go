@@ -119,7 +119,7 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 	for i := range board.Chains {
 		c := &board.Chains[i]
 		last := s.seen[c.ID]
-		if s.seen[c.ID] = c.View; last != nil && isNext(last, c.View) {
+		if s.seen[c.ID] = c.View; last != nil && last != c.View {
 			s.replaced[c.ID] = replacedView{last, now}
 		}
 	}
@@ -129,14 +129,6 @@ func (s *sharedPins) noteReplaced(board *rankings.Snapshot, now time.Time) {
 			delete(s.replaced, chain)
 		}
 	}
-}
-
-// isNext reports whether a view is of the generation after that of v.
-func isNext(v, next *rankings.View) bool { return next != nil && next.Generation == v.Generation+1 }
-
-// wasReplaced reports whether v was on the board a moment ago, and newest has followed it.
-func (s *sharedPins) wasReplaced(v, newest *rankings.View) bool {
-	return s != nil && s.replaced[v.State.Chain].view == v && isNext(v, newest)
 }
 
 // tell tells the other nodes that a cut is the pin of accounts.
@@ -210,8 +202,8 @@ func (p *pins) viewsOf(generations []query.Generation) []*rankings.View {
 	for _, g := range generations {
 		if c, ok := board.Chain(g.Chain); ok && c.View != nil && c.View.Generation == g.Number {
 			views = append(views, c.View)
-		} else if r := p.shared.replaced[g.Chain]; r.view != nil && r.view.Generation == g.Number {
-			views = append(views, r.view)
+		} else if v := p.previous(g.Chain); v != nil && v.Generation == g.Number {
+			views = append(views, v)
 		} else {
 			return nil
 		}
@@ -230,12 +222,21 @@ func (p *pins) recall(views []*rankings.View, named []query.Generation) []*ranki
 
 	views = slices.Clone(views)
 	for i, v := range views {
-		r := p.shared.replaced[v.State.Chain].view
-		if r != nil && slices.Contains(named, query.Generation{Chain: v.State.Chain, Number: r.Generation}) {
-			views[i] = r
+		was := p.previous(v.State.Chain)
+		if was != nil && slices.Contains(named, query.Generation{Chain: v.State.Chain, Number: was.Generation}) {
+			views[i] = was
 		}
 	}
 	return views
+}
+
+// previous returns the view of a chain that was replaced a moment ago, if it can still be
+// pinned; nil: there is none.
+func (p *pins) previous(chain market.ChainID) *rankings.View {
+	if v := p.shared.replaced[chain].view; v != nil && !p.isLost(v) {
+		return v
+	}
+	return nil
 }
 
 // await waits until this node has the named generations, if it is about to have them: it

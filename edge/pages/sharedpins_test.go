@@ -207,7 +207,142 @@ func TestLongAnswerIsKeptOnOtherNodes(t *testing.T) {
 		if !nodes[1].answers(7, 1) {
 			t.Error("the other node does not keep what an answer is made from")
 		}
+		time.Sleep(4*time.Minute + 30*time.Second)
 		nodes[0].pins.release(c)
+		nodes[0].publish(2, 3)
+		time.Sleep(28 * time.Second)
+		for i, n := range nodes {
+			if !n.answers(7, 1) {
+				t.Errorf("node %d has let go of what an answer was made from until 28 seconds ago", i)
+			}
+		}
+	})
+}
+
+// After ten minutes a walk does not go on, even while an answer from it is under way.
+func TestWalkOfTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 1, 0)
+		defer closeSharing(nodes)
+		n := nodes[0]
+		n.publish(1)
+		c, err := n.findCut(&Question{Account: 7, Options: query.Options{Cut: query.Cut{Pin: true}}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.publish(2, 3)
+
+		time.Sleep(maxPin)
+		if n.answers(7, 1) {
+			t.Error("a walk goes on after ten minutes")
+		}
+		if kept, _ := n.kept(); len(kept) != 1 {
+			t.Errorf("generations %d are kept; want the one of the answer under way", kept)
+		}
+		n.pins.release(c)
+		if kept, _ := n.kept(); len(kept) != 0 {
+			t.Errorf("generations %d are kept after the answer", kept)
+		}
+	})
+}
+
+// A node tells of a walk again five seconds after it told of it, if it was asked since, and
+// then of all accounts.
+func TestWalkIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 2, time.Millisecond)
+		defer closeSharing(nodes)
+		nodes[1].publish(1)
+		nodes[0].publish(1)
+		time.Sleep(time.Minute) // nothing wakes the node
+
+		hears := nodes[0].hears
+		nodes[0].hears = nil
+		for account := range uint64(5) {
+			nodes[0].begin(9-account, 1)
+		}
+		time.Sleep(time.Second)
+		nodes[0].begin(9, 1)
+		nodes[0].mu.Lock()
+		nodes[0].hears = hears
+		nodes[0].mu.Unlock()
+		time.Sleep(tellEvery)
+
+		want := Walk{
+			Generations: []query.Generation{{Chain: 1, Number: 1}},
+			Accounts:    []uint64{5, 6, 7, 8, 9}, Age: tellEvery,
+		}
+		if told := nodes[0].told(); len(told) != 6 || !reflect.DeepEqual(told[5], want) {
+			t.Fatalf("told is %+v; want five accounts and %+v", told, want)
+		}
+
+		// The walk is as old on the node that hears of it late.
+		nodes[1].publish(2)
+		time.Sleep(joinPin - tellEvery - time.Second)
+		nodes[1].begin(3, 2)
+	})
+}
+
+// If the other walks have all pins, the answer says when the first of them ends.
+func TestWalkWaitsForTheFirstThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 1, 0)
+		defer closeSharing(nodes)
+		n := nodes[0]
+		for account := range uint64(2) {
+			n.publish(account + 1)
+			n.begin(account+1, account+1)
+			time.Sleep(joinPin)
+		}
+		if !n.answers(1, 1) { // now the second one ends first
+			t.Error("the walk does not go on")
+		}
+
+		n.publish(3)
+		_, err := n.ask(3, query.Cut{Pin: true})
+		if want := time.Minute - joinPin - 50*time.Millisecond; err == nil || err.Retry != want {
+			t.Errorf("a third walk is told to wait: %+v; want for %s", err, want)
+		}
+	})
+}
+
+// What a walk on a chain that is gone or offline asks for is not counted as under way.
+func TestWalkOnUnavailableChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 1, 0)
+		defer closeSharing(nodes)
+		n := nodes[0]
+		n.publish(1)
+		n.begin(7, 1)
+
+		n.cfg.Board.SetStatus(1, rankings.ChainStatus{Enabled: true, Offline: true})
+		named := query.Cut{Named: []query.Generation{{Chain: 1, Number: 1}}}
+		if _, err := n.listScope(&Question{Account: 7, Positions: rankings.PositionQuestion{Chain: 1}, Options: query.Options{Cut: named}}); err == nil || err.Code != 503 {
+			t.Errorf("a walk on a chain that is offline: %v; want 503", err)
+		}
+		n.pins.mu.Lock()
+		underWay := n.pins.cuts[0].answers
+		n.pins.mu.Unlock()
+		if underWay != 0 {
+			t.Errorf("%d answers are under way", underWay)
+		}
+		if n.pins.find(7, 0, []query.Generation{{Chain: 2, Number: 1}}) != nil {
+			t.Error("the generation of another chain is found")
+		}
+
+		views := []*rankings.View{n.view}
+		n.cfg.Board.SetStatus(1, rankings.ChainStatus{Enabled: true})
+		n.cfg.Board.Withdraw(1)
+		if c, err := n.pins.keep(8, views); err != errReplaced {
+			t.Errorf("a view that was withdrawn is kept: %v, %v", c, err)
+		}
+		n.HearWalk(&Walk{Generations: []query.Generation{{Chain: 1, Number: 2}}})
+		if _, awaited := n.kept(); awaited != 1 {
+			t.Errorf("%d walks are awaited on a chain without a view; want 1", awaited)
+		}
+		if _, err := n.ask(9, query.Cut{Pin: true}); err == nil || err.Code != 503 {
+			t.Errorf("a walk on a chain without a view: %v; want 503", err)
+		}
 	})
 }
 
@@ -231,6 +366,9 @@ func TestWalkOnUnequalNodes(t *testing.T) {
 			time.Sleep(delay + time.Millisecond)
 			if got := b.answers(7, 5); got != want {
 				t.Errorf("%s: the walk goes on: %t; want %t", what, got, want)
+			}
+			if kept, _ := b.kept(); len(kept) > 0 && !slices.Equal(kept, []uint64{5}) {
+				t.Errorf("%s: generations %d are kept", what, kept)
 			}
 			time.Sleep(awaitFor)
 		})
@@ -261,6 +399,13 @@ func TestUntoldWalk(t *testing.T) {
 			if got := n.answers(7, generation); got != want {
 				t.Errorf("generation %d is answered from: %t; want %t", generation, got, want)
 			}
+		}
+
+		newest := []*rankings.View{n.view}
+		recalled := n.pins.recall(newest, []query.Generation{{Chain: 1, Number: 5}})
+		if recalled[0].Generation != 5 || newest[0] != n.view {
+			t.Errorf("generation %d is recalled, and the newest are changed to %d; want 5 and 6",
+				recalled[0].Generation, newest[0].Generation)
 		}
 
 		f(6, true)

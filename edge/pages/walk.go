@@ -56,7 +56,7 @@ func (p *Pages) findCut(q *Question, chain market.ChainID) (*cut, *render.Error)
 		}
 		views := p.pins.recall(all.views, q.Cut.Named)
 		asked := (&cut{views: views}).of(chain)
-		if chain != 0 && len(asked) == 0 {
+		if len(asked) == 0 {
 			return nil, errUnavailableChain(chain)
 		}
 
