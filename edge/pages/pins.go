@@ -135,7 +135,6 @@ func (p *pins) release(c *cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.used = time.Now()
-	c.asked = c.used
 	c.answers--
 	p.expire(c.used)
 }
