@@ -154,13 +154,15 @@ func TestMetadataSurvivesRevert(t *testing.T) {
 	address, symbol, name := market.Address{9}, "TIDE", "Tide coin"
 	learn(21, market.TokenMeta{Address: address, BadDecimals: true})
 	learn(22, market.TokenMeta{Address: address, Symbol: &symbol, Name: &name, Decimals: 6})
-	if err := l.Revert(); err != nil {
-		t.Fatal(err)
-	}
 
-	got := l.Freeze().Tokens.At(l.tokenOf[address])
-	if got.Decimals != 6 || got.BadDecimals || got.Symbol == nil || *got.Symbol != symbol || got.Name == nil || *got.Name != name {
-		t.Errorf("after the revert the token is %+v", *got)
+	for range 2 { // of the span that told it, and of the one that added the token
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+		got := l.Freeze().Tokens.At(l.tokenOf[address])
+		if got.Decimals != 6 || got.BadDecimals || got.Symbol == nil || *got.Symbol != symbol || got.Name == nil || *got.Name != name {
+			t.Errorf("after the revert the token is %+v", *got)
+		}
 	}
 }
 

@@ -79,6 +79,41 @@ func TestOwnerLookup(t *testing.T) {
 	}
 }
 
+// TestOwnerLookupRemovesAny removes rows in any order, and adds them again: those behind
+// them in a run of slots are found all the same.
+func TestOwnerLookupRemovesAny(t *testing.T) {
+	const n = 200
+	random := rand.New(rand.NewPCG(3, 4))
+	var table market.Table[market.Address]
+	x := newOwnerLookup(&table.Frozen)
+	for row := range uint32(n) {
+		var a market.Address
+		for x.hash(&a)%ownerTables != 5 { // one table
+			binary.BigEndian.PutUint64(a[12:], random.Uint64())
+		}
+		table.Append(a)
+		x.add(row)
+	}
+
+	there := make([]bool, n)
+	for row := range there {
+		there[row] = true
+	}
+	for step := range 5_000 {
+		row := random.Uint32N(n)
+		if there[row] = !there[row]; there[row] {
+			x.add(row)
+		} else {
+			x.remove(row)
+		}
+		for row := range uint32(n) {
+			if got, ok := x.find(table.At(row)); ok != there[row] || ok && got != row {
+				t.Fatalf("step %d: row %d is found as %d, %t; want %t", step, row, got, ok, there[row])
+			}
+		}
+	}
+}
+
 // An index that is made for rows has room for them: hardly a table doubles while they come.
 func TestOwnerLookupHasRoom(t *testing.T) {
 	const n = 200_000

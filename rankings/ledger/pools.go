@@ -83,7 +83,7 @@ func (l *Ledger) addPool(e *market.Initialize) uint32 {
 	l.tickRefs.add()
 	Minutes.add(l, market.Minutes{})
 	l.isStale = append(l.isStale, false)
-	Days.add(l, market.PoolDay{Pool: i})
+	Days.add(l, market.PoolDay{}) // which startDay fills
 	l.recordStable(l.tokenOf[e.Currency0])
 	l.recordStable(l.tokenOf[e.Currency1])
 	l.startDay(i)

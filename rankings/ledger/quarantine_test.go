@@ -150,3 +150,25 @@ func TestQuarantinedPositions(t *testing.T) {
 		t.Errorf("the liquidity of another pool's position is %s; want 7", unsigned(p.Liquidity()))
 	}
 }
+
+// TestQuarantineSurvivesLaterReverts: the number of quarantined pools is what it was when a
+// span that changed such a pool is undone, and goes back with the span of the quarantine.
+func TestQuarantineSurvivesLaterReverts(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	bad := strictSpan(l, market.Swap{Pool: market.PoolID{1}, SqrtPriceX96: clmath.SqrtPriceAtTick(5), Fee: 3000})
+	bad.Strict = false
+	apply(t, l, bad)
+	apply(t, l, strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: testManager, TickLower: -60, TickUpper: 60,
+		LiquidityDelta: clmath.I128{Lo: 7}, Salt: script.Salt(1),
+	}))
+
+	for _, want := range []int{1, 0} {
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.QuarantinedPools(); got != want {
+			t.Errorf("%d pools are quarantined; want %d", got, want)
+		}
+	}
+}

@@ -73,6 +73,34 @@ func TestPricesAreRecorded(t *testing.T) {
 	}
 }
 
+// A price that only the position's own pool supports is none for it when it closes. The
+// reason is the token's, if it has one.
+func TestOwnPricesAtTheClose(t *testing.T) {
+	f := func(only uint32, corroborated bool, reason, want market.Reason) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		l.BeginHour(market.HourOf(l.Head().Time), []HourPrice{{
+			Token: 1, Usd: 5, AsOf: 7, Markets: 1, OnlyPool: only, Source: market.SourcePool,
+			Reason: reason, Corroborated: corroborated,
+		}}, nil)
+		apply(t, l, strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9)))
+		apply(t, l, strictSpan(l, moved(-1e9)))
+
+		got := l.Freeze().Positions.At(0).Close(0)
+		own := want != market.ReasonNone
+		if got.Reason != want || market.Known(got.Usd) == own || own && (got.AsOf != 0 || got.Markets != 0 || got.Source != market.SourceNone) {
+			t.Errorf("with a price of pool %d, corroborated %t, for the reason %v: %+v; want the reason %v",
+				only, corroborated, reason, got, want)
+		}
+	}
+
+	f(0, false, market.ReasonNone, market.ReasonOwnPoolOnly)
+	f(0, false, market.ReasonUncorroborated, market.ReasonUncorroborated)
+	f(0, true, market.ReasonUncorroborated, market.ReasonNone)
+	f(1, false, market.ReasonUncorroborated, market.ReasonNone)
+	f(market.NoIndex, false, market.ReasonNone, market.ReasonNone)
+}
+
 // TestStableIsRecorded: the first pool of a stable puts its price into the series,
 // once, and a Revert takes it out.
 func TestStableIsRecorded(t *testing.T) {

@@ -256,6 +256,26 @@ func TestRevertDiscardsAnnouncedHour(t *testing.T) {
 	}
 }
 
+// TestUndoOfClearedTick: of a tick that a span initialised and cleared again, the undo has
+// no day to drop.
+func TestUndoOfClearedTick(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	change := market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: script.Person("x"), TickLower: -120, TickUpper: 120,
+		LiquidityDelta: clmath.I128{Lo: 5},
+	}
+	back := change
+	back.LiquidityDelta = change.LiquidityDelta.Neg()
+	apply(t, l, strictSpan(l, change, back))
+
+	undo := l.undos[len(l.undos)-1]
+	for i := range undo.Drops {
+		if day, ok := undo.Drops[i].Entry.(*market.TickDay); ok {
+			t.Errorf("the undo drops %+v", *day)
+		}
+	}
+}
+
 // TestHourAnnouncedTwice: of an hour announced twice the later record counts, and a
 // Revert puts the earlier one back into the series, or none.
 func TestHourAnnouncedTwice(t *testing.T) {

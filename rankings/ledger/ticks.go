@@ -120,12 +120,12 @@ func tickDay(t *market.Tick) market.TickDay {
 }
 
 // undoTickDays adds to the undo the entries that the span overwrote: those of
-// ticks that had been written before on the day of the head.
+// ticks that had been written before on the day of the head. A free record has no day.
 func (l *Ledger) undoTickDays() {
 	day := market.DayOf(l.st.Head.Time)
 	saved := Ticks.in(l).saved
 	for i := range saved {
-		if t := &saved[i].Row; t.Pool != market.NoIndex && t.LastDay() == day {
+		if t := &saved[i].Row; t.LastDay() == day {
 			addUndoOp(l, TickDays.Put, tickDay(t))
 		}
 	}
