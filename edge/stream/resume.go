@@ -163,6 +163,7 @@ func (h *Hub) reaches(from uint64, now generation) bool {
 func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	defer func() { h.metrics.events.Add(len(events)) }()
 	m := s.missed
 	if m == nil {
 		return nil
@@ -233,7 +234,6 @@ func (h *Hub) missedOf(s *Stream, step *rankings.Step, room int) (events [][]byt
 		events = append(events, generationEvent(generations))
 		s.seen = step.Seq + 1
 	}
-	h.metrics.events.Add(len(events))
 	return events, true
 }
 

@@ -230,7 +230,7 @@ func TestStop(t *testing.T) {
 }
 
 // TestMissedIsTaken checks that a stream with much to catch up gets it in parts, and
-// what happens meanwhile behind it.
+// what happens meanwhile behind it, and that every event is counted.
 func TestMissedIsTaken(t *testing.T) {
 	s := newStage(t)
 	s.begin()
@@ -261,6 +261,10 @@ func TestMissedIsTaken(t *testing.T) {
 	b.read()
 	if want := a.text[len(parse(t, a.text)[0].text):]; !bytes.Equal(b.text, want) {
 		t.Errorf("%d bytes after coming back; want %d", len(b.text), len(want))
+	}
+	told := len(parse(t, a.text)) + len(parse(t, b.text))
+	if got := int(s.hub.metrics.events.Get()); got != told {
+		t.Errorf("%d events are counted; the streams got %d", got, told)
 	}
 }
 
@@ -303,7 +307,11 @@ func TestWindow(t *testing.T) {
 	for range 3 {
 		collect(100)
 	}
+	before := s.hub.metrics.events.Get()
 	slow.read()
+	if told := s.hub.metrics.events.Get() - before; told != 1 {
+		t.Errorf("%d events are counted of a stream that caught up too slowly; want its reset", told)
+	}
 	if got := strings.ReplaceAll(string(slow.text), render.Comment, ""); !strings.HasPrefix(got, "event: reset") {
 		t.Errorf("a stream that caught up too slowly gets %s; want reset", got)
 	}
