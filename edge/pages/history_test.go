@@ -169,6 +169,9 @@ func TestHistoryFlags(t *testing.T) {
 	key, _ := p.historyKey(view, 0)
 	kept, _ := p.histories.get(key)
 	<-kept.done
+	if age := time.Since(kept.endedAt); age > time.Minute {
+		t.Errorf("a load that has just ended makes room as one that ended %s ago", age)
+	}
 	f("once it is loaded", render.History{}, last, last-9, 10)
 	loaded(true)
 
