@@ -2,6 +2,7 @@ package pages
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -89,4 +90,32 @@ func TestUnreadableDays(t *testing.T) {
 	p.cfg.Store = open()
 	t.Cleanup(func() { _ = p.cfg.Store.Close() })
 	f(true)
+}
+
+// TestReplayBegins checks what a replay of a pool begins with: its first day, or the newest
+// one before it. It says which of them is missing.
+func TestReplayBegins(t *testing.T) {
+	store := newStore(t)
+	st := played(t, store, "pool P A B 3000 60", "mint 1 alice P -600 600 1e18", "wait +2d", "push P @2", "wait +2d", "push P @3")
+	created := market.DayOf(st.Pools.At(0).CreatedAt)
+	p := &Pages{cfg: &Config{Store: store}}
+	f := func(of *Pages, first uint32, want string) {
+		t.Helper()
+		_, err := of.replay(st, 0, first, int64(first)*market.Day)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("from day %d on: got %q; want %q", first, got, want)
+		}
+	}
+
+	for day := range uint32(5) {
+		f(p, created+day, "")
+	}
+	f(p, created-1, fmt.Sprintf("cannot find a day of pool 0 before %d", created-1))
+	empty := &Pages{cfg: &Config{Store: newStore(t)}}
+	f(empty, created, fmt.Sprintf("cannot find the first day %d of pool 0", created))
+	f(empty, created+1, fmt.Sprintf("cannot find a day of pool 0 before %d", created+1))
 }

@@ -218,12 +218,18 @@ func TestHistoryFlags(t *testing.T) {
 // longLived commits a position with an entry in each of the last ten blocks.
 func longLived(t *testing.T, store *storage.Store) *market.State {
 	t.Helper()
-	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
-	m := script.New()
 	lines := []string{"pool P A B 3000 60", "mint 1 alice P -600 600 1e18"}
 	for range 9 {
 		lines = append(lines, "add 1 1e17")
 	}
+	return played(t, store, lines...)
+}
+
+// played commits a market of the tokens A and B after lines of a script.
+func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
+	t.Helper()
+	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
+	m := script.New()
 	for _, token := range []string{"A", "B"} {
 		if _, err := m.Set([]string{"token", token, "18"}); err != nil {
 			t.Fatal(err)
