@@ -52,7 +52,8 @@ func TestAwait(t *testing.T) {
 	f(time.Minute, time.Second, time.Second, true)
 }
 
-// TestJobsQueue checks how many jobs may wait, and that ended ones make room.
+// TestJobsQueue checks how many jobs may wait, that ended ones make room, and that none
+// begins after the stop.
 func TestJobsQueue(t *testing.T) {
 	j := newTestJobs()
 	j.queued.Store(maxQueued)
@@ -69,6 +70,10 @@ func TestJobsQueue(t *testing.T) {
 	j.running.Wait()
 	if got := j.queued.Load(); got != maxQueued-1 {
 		t.Errorf("%d jobs are queued after one ended; want %d", got, maxQueued-1)
+	}
+	close(j.stopping)
+	if j.startJob(j.reading, func() { t.Error("a job runs that came after the stop") }) {
+		t.Error("a job was accepted after the stop")
 	}
 }
 
