@@ -293,6 +293,7 @@ func TestWindow(t *testing.T) {
 	}
 	f(59, "changed")
 	f(60, "changed")
+	f(61, "changed") // the log has this one alone
 	collect(1)
 	collect(61)
 	late := parse(t, a.text)[2].id
@@ -315,8 +316,8 @@ func TestWindow(t *testing.T) {
 	if got := strings.ReplaceAll(string(slow.text), render.Comment, ""); !strings.HasPrefix(got, "event: reset") {
 		t.Errorf("a stream that caught up too slowly gets %s; want reset", got)
 	}
-	if resumed, reset := s.hub.metrics.resumed.Get(), s.hub.metrics.reset.Get(); resumed != 3 || reset != 1 {
-		t.Errorf("%d streams are counted as continued and %d as reset; want 3 and 1", resumed, reset)
+	if resumed, reset := s.hub.metrics.resumed.Get(), s.hub.metrics.reset.Get(); resumed != 4 || reset != 1 {
+		t.Errorf("%d streams are counted as continued and %d as reset; want 4 and 1", resumed, reset)
 	}
 }
 
@@ -327,6 +328,9 @@ func TestIndexForgets(t *testing.T) {
 	s.begin()
 	s.open("a", "positions=1-1,1-2", "")
 	s.open("b", "positions=1-2", "")
+	s.at = s.scenes[1]
+	s.happen("collect 2")
+	s.publish()
 	s.close("a")
 	s.close("b")
 
@@ -336,5 +340,8 @@ func TestIndexForgets(t *testing.T) {
 	}
 	if s.hub.Look(s.now.Add(10*time.Minute + time.Second)) {
 		t.Errorf("the hub does not rest; %d keys are watched", len(s.hub.index.watches))
+	}
+	if n := len(s.hub.told.events); n != 0 {
+		t.Errorf("%d events are kept while the hub rests", n)
 	}
 }
