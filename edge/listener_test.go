@@ -198,6 +198,38 @@ func TestRequestAgainstClose(t *testing.T) {
 	}
 }
 
+// TestRequestBehindClose checks that a request which was read before its connection was
+// closed for being idle is neither answered nor counted.
+func TestRequestBehindClose(t *testing.T) {
+	s := serve(t, nil)
+	f := func(closed bool) {
+		t.Helper()
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := &conn{Conn: ours, onClose: func() {}}
+		c.markIdle(time.Now())
+		if closed && !c.closeIdle() {
+			t.Fatal("the connection is not idle")
+		}
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(c, nil, false)
+		ctx.Request.SetRequestURI("/v1/plans")
+		before := s.server.cfg.Board.Requests()
+
+		s.server.serve(ctx)
+		answered := len(ctx.Response.Body()) > 0
+		if counted := s.server.cfg.Board.Requests() > before; answered == closed || counted == closed {
+			t.Errorf("the connection was closed: %t; the request is answered: %t, counted: %t", closed, answered, counted)
+		}
+		if closed && !ctx.Response.ConnectionClose() {
+			t.Error("a closed connection is to serve another request")
+		}
+	}
+
+	f(false)
+	f(true)
+}
+
 // TestEvictionOrder checks that only the longest idle connections are closed when
 // many are idle.
 func TestEvictionOrder(t *testing.T) {
