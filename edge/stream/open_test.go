@@ -137,6 +137,33 @@ func TestCommentsAfterReset(t *testing.T) {
 	}
 }
 
+// TestUnknownChanges checks that streams are told to start again, now or when they come
+// back, if it is not known what a generation changed.
+func TestUnknownChanges(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	live, other := s.open("live", "positions=1-1", ""), s.open("other", "positions=42161-1", "")
+	live.text, other.text = nil, nil
+	view := *s.scenes[1].view
+	view.Generation++
+	view.Changes = &rankings.Changes{Since: 1, At: s.now.UnixMilli(), Unknown: true}
+	s.board.Publish(&view)
+	s.look()
+
+	f := func(what string, got *follower, want string) {
+		t.Helper()
+		if names := got.names(t); names != want {
+			t.Errorf("%s gets %q; want %q", what, names, want)
+		}
+	}
+	f("a stream of the chain", live, "reset 1:2,42161:1/0")
+	f("a stream of another chain", other, "")
+	f("a stream that comes back", s.open("back", "positions=1-1", "1:1,42161:1/0"), "reset 1:2,42161:1/0")
+	f("one behind a change", s.open("behind", "positions=1-1", "1:2,42161:1/1"), "reset 1:2,42161:1/0")
+	f("one of another chain", s.open("beside", "positions=42161-1", "1:1,42161:1/0"), "")
+	f("one that has it", s.open("same", "positions=1-1", "1:2,42161:1/0"), "")
+}
+
 // TestWithdrawnChain checks that streams which follow a chain, and those that come back to
 // it, get no rows of what it had once it is to be synced again.
 func TestWithdrawnChain(t *testing.T) {

@@ -133,7 +133,7 @@ func (h *Hub) lastStep(id *query.EventID) (last *rankings.Step) {
 // stream. A published chain that the id does not know has begun since.
 func (h *Hub) canContinue(s *Stream, id *query.EventID) bool {
 	if id.Place > 0 {
-		if last := h.lastStep(id); last == nil || last.Unknown || id.Place > last.Len() {
+		if last := h.lastStep(id); last == nil || id.Place > last.Len() {
 			return false
 		}
 	}
