@@ -169,6 +169,7 @@ func TestAccountsWithoutServers(t *testing.T) {
 	n, _, _ = start("a")
 	servers.Again(t, 0)
 	want := "cannot join the cluster: the NATS servers have another stream, of " + had + "; the data of this node is of the one of another; "
+	waitFor(t, "that it fails", func() bool { return len(n.failed) > 0 })
 	if err := <-n.failed; !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("with the data of another stream: %v; want %s", err, want)
 	}
