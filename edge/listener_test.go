@@ -264,6 +264,7 @@ func TestReaderRate(t *testing.T) {
 	bounds := DefaultConnections()
 	d := newDialler(t, bounds)
 	var open []*conn
+
 	for _, rate := range []int{bounds.ReaderMinRate, 0, 100} {
 		bounds.ReaderMinRate = rate
 		d.setBounds(bounds)
