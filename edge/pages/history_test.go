@@ -201,6 +201,7 @@ func TestHistoryFlags(t *testing.T) {
 	fill(time.Now().Add(-time.Hour), true)
 	f("with old ones", degraded, last, last-9, 10)
 	loaded(true)
+	p.jobs.running.Wait()
 	p.jobs.queued.Store(maxQueued)
 	f("with too many jobs", degraded, last, last-9, 10)
 	loaded(false)

@@ -182,6 +182,7 @@ func TestCopyWithoutCache(t *testing.T) {
 			t.Fatalf("without a cache %t: got %+v, %+v", off, first, err)
 		}
 
+		p.jobs.running.Wait()
 		p.jobs.selections.dropAll(func(*selection) bool { return true })
 		p.jobs.queued.Store(maxQueued)
 		again := filtered(3)
