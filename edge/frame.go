@@ -79,7 +79,7 @@ func (f *framer) scan(p []byte) (n int, refused *render.Error) {
 
 // checkUnfinished refuses an unfinished line that is already too long.
 func (f *framer) checkUnfinished() *render.Error {
-	const version = len(" HTTP/1.1") // the line may already include it
+	const version = len(" HTTP/1.1\r") // the line may already include it
 	switch {
 	case f.state == frameStart && targetBytes(f.line) > maxTarget+version:
 		return errLongTarget

@@ -255,6 +255,39 @@ func TestBodyBound(t *testing.T) {
 	}
 }
 
+// TestHeadBounds checks how long a request line and headers may be, in one piece and in
+// many, whether the last line is complete or not.
+func TestHeadBounds(t *testing.T) {
+	const version, end = " HTTP/1.1", "\r\n\r\n"
+	line := "GET /" + version + "\r\n"
+	padded := func(before string, size int, after string) string {
+		return before + strings.Repeat("a", size-len(before)-len(after)) + after
+	}
+	f := func(what, text string, want *render.Error) {
+		t.Helper()
+		for _, piece := range []int{1, 1000, 1 << 20} {
+			passed, _, refused := runFramer([]byte(text), func() int { return piece })
+			if refused != want || want == nil && string(passed) != text {
+				t.Errorf("%s of %d bytes in pieces of %d: %d bytes pass, %v; want %v",
+					what, len(text), piece, len(passed), refused, want)
+			}
+		}
+	}
+
+	for more, want := range []*render.Error{nil, errHeadTooLarge} {
+		f("one header", padded(line+"X-A: ", maxHead+more, end), want)
+		f("two headers", padded(line+"X-B: b\r\nX-A: ", maxHead+more, end), want)
+		f("a header before others", padded(line+"X-A: ", maxHead+more, "\r\nX-B: b"+end), want)
+		f("an unfinished header", padded(line+"X-A: ", maxHead+more, ""), want)
+	}
+	for more, want := range []*render.Error{nil, errLongTarget} {
+		target := padded("/", maxTarget+more, "")
+		f("a request line", "GET "+target+version+end, want)
+		f("a request line without a version", "GET "+target+end, want)
+		f("an unfinished request line", padded("GET /", len("GET "+version+"\r")+maxTarget+more, ""), want)
+	}
+}
+
 // FuzzFramer checks that the result does not depend on how the bytes are cut into
 // reads, and that net/http finds no more requests than the framer does.
 func FuzzFramer(f *testing.F) {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -198,6 +199,38 @@ func TestRequestAgainstClose(t *testing.T) {
 	}
 }
 
+// TestRequestBehindClose checks that a request which was read before its connection was
+// closed for being idle is neither answered nor counted.
+func TestRequestBehindClose(t *testing.T) {
+	s := serve(t, nil)
+	f := func(closed bool) {
+		t.Helper()
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		c := &conn{Conn: ours, onClose: func() {}}
+		c.markIdle(time.Now())
+		if closed && !c.closeIdle() {
+			t.Fatal("the connection is not idle")
+		}
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(c, nil, false)
+		ctx.Request.SetRequestURI("/v1/plans")
+		before := s.server.cfg.Board.Requests()
+
+		s.server.serve(ctx)
+		answered := len(ctx.Response.Body()) > 0
+		if counted := s.server.cfg.Board.Requests() > before; answered == closed || counted == closed {
+			t.Errorf("the connection was closed: %t; the request is answered: %t, counted: %t", closed, answered, counted)
+		}
+		if closed && !ctx.Response.ConnectionClose() {
+			t.Error("a closed connection is to serve another request")
+		}
+	}
+
+	f(false)
+	f(true)
+}
+
 // TestEvictionOrder checks that only the longest idle connections are closed when
 // many are idle.
 func TestEvictionOrder(t *testing.T) {
@@ -225,11 +258,31 @@ func TestEvictionOrder(t *testing.T) {
 	}
 }
 
+// TestReaderRate checks that clients must read as fast as the bounds say at the time at
+// which they connect.
+func TestReaderRate(t *testing.T) {
+	bounds := DefaultConnections()
+	d := newDialler(t, bounds)
+	var open []*conn
+
+	for _, rate := range []int{bounds.ReaderMinRate, 0, 100} {
+		bounds.ReaderMinRate = rate
+		d.setBounds(bounds)
+		c, _, _ := d.dial("10.0.0.1")
+		open = append(open, c.(*conn))
+		for i, want := range []int{8 << 10, 0, 100}[:len(open)] {
+			if got := open[i].minRate; got != want {
+				t.Errorf("connection %d of %d must read %d bytes a second; want %d", i, len(open), got, want)
+			}
+		}
+	}
+}
+
 // TestUnsentBytes checks the kernel's buffer for unread answers: the configured
-// size, and less for the connections of an address with many.
+// size, and less for the connections of an address with many, with TLS and without.
 func TestUnsentBytes(t *testing.T) {
 	const unsent = 64 << 10 // every kernel allows that much
-	f := func(before, want int) {
+	f := func(secure bool, before, want int) {
 		t.Helper()
 		tcp, err := net.Listen("tcp", "127.0.0.1:0")
 		must(err)
@@ -237,6 +290,9 @@ func TestUnsentBytes(t *testing.T) {
 		bounds := DefaultConnections()
 		bounds.UnsentBytes = unsent
 		l := newListener(tcp, bounds, metrics.NewSet())
+		if secure {
+			l.Listener = tls.NewListener(tcp, &tls.Config{Certificates: []tls.Certificate{{}}})
+		}
 		l.byAddress[netip.MustParsePrefix("127.0.0.1/32")] = before
 		client, err := net.Dial("tcp", tcp.Addr().String())
 		must(err)
@@ -245,20 +301,26 @@ func TestUnsentBytes(t *testing.T) {
 		must(err)
 		defer c.Close()
 
-		raw, err := c.(*conn).Conn.(*net.TCPConn).SyscallConn()
+		socket := c.(*conn).Conn
+		if secure {
+			socket = socket.(*tls.Conn).NetConn()
+		}
+		raw, err := socket.(*net.TCPConn).SyscallConn()
 		must(err)
 		must(raw.Control(func(fd uintptr) {
 			got, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF)
 			must(err)
 			if got != 2*want { // Linux reports twice what was set
-				t.Errorf("after %d connections: the buffer has %d bytes; want %d", before, got/2, want)
+				t.Errorf("with TLS %t, after %d connections: the buffer has %d bytes; want %d", secure, before, got/2, want)
 			}
 		}))
 	}
 
-	f(0, unsent)
-	f(1023, unsentPerAddress/1024)
-	f(2047, minUnsent)
+	for _, secure := range []bool{false, true} {
+		f(secure, 0, unsent)
+		f(secure, 1023, unsentPerAddress/1024)
+		f(secure, 2047, minUnsent)
+	}
 }
 
 // TestAcceptWithoutDescriptors checks that Accept pauses and retries while file

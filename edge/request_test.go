@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -59,4 +60,28 @@ func TestRequestIDs(t *testing.T) {
 	if len(digits) < 3 {
 		t.Errorf("the digits of an id are %v", digits)
 	}
+}
+
+// TestWellFormedRequestIDs checks which ids of clients are taken over: up to 64 letters,
+// digits, - and _.
+func TestWellFormedRequestIDs(t *testing.T) {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	allowed := letters + strings.ToUpper(letters) + "0123456789-_"
+	f := func(id string, want bool) {
+		t.Helper()
+		if got := isRequestID([]byte(id)); got != want {
+			t.Errorf("%q is an id: %t; want %t", id, got, want)
+		}
+	}
+
+	for c := range 256 {
+		text := string([]byte{byte(c)})
+		want := strings.Contains(allowed, text)
+		f(text, want)
+		f("a"+text, want)
+		f(text+"a", want)
+	}
+	f("", false)
+	f(strings.Repeat("x", 64), true)
+	f(strings.Repeat("x", 65), false)
 }

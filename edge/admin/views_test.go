@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -199,6 +201,8 @@ func TestReady(t *testing.T) {
 // A server that could not listen names the socket, and can be stopped all the same.
 func TestListenNowhere(t *testing.T) {
 	s := newServer(t, new(testControl))
+	work := t.TempDir()
+	t.Chdir(work)
 	dir := filepath.Join(t.TempDir(), "gone")
 	if err := s.Listen(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, socketName)) {
 		t.Errorf("Listen = %v; want an error that names the socket", err)
@@ -215,8 +219,39 @@ func TestListenNowhere(t *testing.T) {
 	if err := s.Listen(dir); err == nil {
 		t.Error("Listen replaces a directory")
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
+	for path, want := range map[string]int{dir: 1, work: 0} {
+		if entries, err := os.ReadDir(path); err != nil || len(entries) != want {
+			t.Errorf("left behind in %s: %v, %v", path, entries, err)
+		}
+	}
+}
+
+// A process that may open no more files cannot listen, and says so, in a short directory
+// and in one whose path is too long for a socket's address.
+func TestListenWithoutFiles(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("long/", 30))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(t, new(testControl))
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: limit.Max}); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Listen(dir)
+		if back := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); back != nil {
+			t.Fatal(back)
+		}
+		if err == nil || !strings.HasSuffix(err.Error(), "too many open files") {
+			t.Errorf("Listen = %v; want too many open files", err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+			t.Errorf("left behind: %v, %v", entries, err)
+		}
 	}
 }
 

@@ -290,6 +290,9 @@ func TestAdmissionWithoutWait(t *testing.T) {
 	if _, err := a.begin(task{account: 2}); err != errBusy {
 		t.Errorf("a second work: got %v; want errBusy", err)
 	}
+	if len(a.accounts) != 1 {
+		t.Errorf("%d accounts have works; want the one whose work was not refused", len(a.accounts))
+	}
 
 	first.end()
 	second, err := a.begin(task{account: 2})

@@ -357,7 +357,8 @@ func TestScopeKeys(t *testing.T) {
 	}
 	for i, a := range list {
 		sc := &scope{views: a.views}
-		for _, add := range []func(dst, question []byte) []byte{sc.appendKey, sc.appendChainKey} {
+		walk := &scope{views: a.views, cut: new(cut)}
+		for _, add := range []func(dst, question []byte) []byte{sc.appendKey, sc.appendChainKey, walk.appendChainKey} {
 			if got := add([]byte("before "), []byte(a.question)); string(got) != "before "+string(add(nil, []byte(a.question))) {
 				t.Errorf("scope %d: the key is appended as %q", i, got)
 			}

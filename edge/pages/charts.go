@@ -119,10 +119,7 @@ func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) 
 // hourEnds reads the hours of a pool from a day on, led by the newest day before it. A
 // pool that was created on that day opened at the day's price.
 func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records) error {
-	newest, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from)
-	if err != nil {
-		return err
-	}
+	newest, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from) // known only if it can be read
 	if known && newest.Day == from {
 		to.Opening = value.Float(&newest.Open)
 		newest, known, err = s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)

@@ -88,11 +88,11 @@ func (s *Pages) replay(
 	switch {
 	case market.DayOf(st.Pools.At(pool).CreatedAt) == first:
 		created, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, first)
+		if err == nil && !known {
+			err = fmt.Errorf("cannot find the first day %d of pool %d", first, pool)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if !known {
-			return nil, fmt.Errorf("cannot find the first day %d of pool %d", first, pool)
 		}
 		kept.Begin = chart.CreatedEnd(&created)
 	case len(days.Ends) == 0 || days.Ends[0].At >= first:

@@ -69,7 +69,7 @@ func (p *Pages) ChainHealth(id market.ChainID, now int64) (status, reason string
 	snapshot := p.cfg.Board.Load()
 	c, ok := snapshot.Chain(id)
 	if !ok {
-		c = &rankings.Chain{ID: id}
+		c = new(rankings.Chain)
 	}
 	health, reason := p.chainHealth(snapshot, c, now)
 	return string(health), reason

@@ -81,4 +81,12 @@ func TestHealthOfAClusterNode(t *testing.T) {
 	f(false)
 	known = true
 	f(true)
+
+	// A chain that has not begun is named all the same.
+	p.cfg.Board = new(rankings.Board)
+	answer, serving := p.Health(1000)
+	if got := string(answer.Page.Body); serving || !strings.Contains(got, `"chainId":1,`) ||
+		!strings.Contains(got, "no ranking has been published yet") {
+		t.Errorf("without a chain: serving %t, %s", serving, got)
+	}
 }

@@ -62,17 +62,15 @@ func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error)
 	}
 
 	l := p.newLoad(v, i)
-	if p.limits.Load().TransactionsWait > 1 {
-		pacer := pace.New(p.cfg.Board.Requests)
-		for time.Now().Before(deadline) {
-			if l.readEntries(historyStep) {
-				l.finishLoad()
-				h, err := l.result()
-				h.room = l.room
-				return h, err
-			}
-			pacer.Pause()
+	pacer := pace.New(p.cfg.Board.Requests)
+	for time.Now().Before(deadline) {
+		if l.readEntries(historyStep) {
+			l.finishLoad()
+			h, err := l.result()
+			h.room = l.room
+			return h, err
 		}
+		pacer.Pause()
 	}
 	p.continueLoad(key, l)
 	return p.degradedHistory(v, i)

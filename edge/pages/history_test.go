@@ -2,7 +2,6 @@ package pages
 
 import (
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"strconv"
 	"testing"
@@ -113,11 +112,8 @@ func entered(t *testing.T, h history) (blocks []uint64) {
 // TestHistoryFlags checks what is told of a position with ten entries, newest first: all of
 // it, the oldest of very many, or the newest while the rest is loaded.
 func TestHistoryFlags(t *testing.T) {
-	store, err := storage.Open(t.TempDir(), storage.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := longLived(t, store)
+	store := newStore(t)
+	st := longLived(t, store, 10)
 	view := &rankings.View{State: st}
 	p := crowded(t, func(c *Config) { c.Store = store }, crowd(1, 1))
 	set := func(change func(*Limits)) {
@@ -169,6 +165,9 @@ func TestHistoryFlags(t *testing.T) {
 	key, _ := p.historyKey(view, 0)
 	kept, _ := p.histories.get(key)
 	<-kept.done
+	if age := time.Since(kept.endedAt); age > time.Minute {
+		t.Errorf("a load that has just ended makes room as one that ended %s ago", age)
+	}
 	f("once it is loaded", render.History{}, last, last-9, 10)
 	loaded(true)
 
@@ -202,6 +201,7 @@ func TestHistoryFlags(t *testing.T) {
 	fill(time.Now().Add(-time.Hour), true)
 	f("with old ones", degraded, last, last-9, 10)
 	loaded(true)
+	p.jobs.running.Wait()
 	p.jobs.queued.Store(maxQueued)
 	f("with too many jobs", degraded, last, last-9, 10)
 	loaded(false)
@@ -212,15 +212,61 @@ func TestHistoryFlags(t *testing.T) {
 	f("while another request loads it", degraded, last, last-9, 10)
 }
 
-// longLived commits a position with an entry in each of the last ten blocks.
-func longLived(t *testing.T, store *storage.Store) *market.State {
+// TestLongHistory checks that a history of several steps is complete, and each entry in its
+// place, whether a request waits for it or finds it later.
+func TestLongHistory(t *testing.T) {
+	const entries = 2*historyStep + 3
+	store := newStore(t)
+	view := &rankings.View{State: longLived(t, store, entries)}
+	last := int(view.State.Head.Number)
+	f := func(wait time.Duration, most, newest, oldest int) {
+		t.Helper()
+		p := crowded(t, func(c *Config) { c.Store = store }, crowd(1, 1))
+		l := DefaultLimits()
+		l.TransactionsWait, l.TransactionsMax = wait, most
+		p.SetLimits(l)
+		h, refused := p.findHistory(view, 0)
+		if h.flags.Degraded != (wait == 0) {
+			t.Errorf("with a wait of %s: %+v, %+v", wait, h.flags, refused)
+		}
+		if wait == 0 {
+			p.jobs.running.Wait()
+			h, refused = p.findHistory(view, 0)
+		}
+
+		blocks := entered(t, h)
+		if refused != nil || len(blocks) != newest-oldest+1 {
+			t.Fatalf("with a wait of %s there are %d entries, %+v; want %d", wait, len(blocks), refused, newest-oldest+1)
+		}
+		for i, block := range blocks {
+			if block != uint64(newest-i) {
+				t.Fatalf("with a wait of %s entry %d is of block %d; want %d", wait, i, block, newest-i)
+			}
+		}
+	}
+
+	for _, wait := range []time.Duration{time.Minute, 0} {
+		f(wait, 1000, last, last-entries+1)
+		f(wait, historyStep+1, last-entries+1+historyStep, last-entries+1)
+		f(wait, historyStep, last-entries+historyStep, last-entries+1)
+	}
+}
+
+// longLived commits a position with an entry in each of so many last blocks.
+func longLived(t *testing.T, store *storage.Store, entries int) *market.State {
+	t.Helper()
+	lines := []string{"pool P A B 3000 60", "mint 1 alice P -600 600 1e18"}
+	for range entries - 1 {
+		lines = append(lines, "add 1 1e17")
+	}
+	return played(t, store, lines...)
+}
+
+// played commits a market of the tokens A and B after lines of a script.
+func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
 	t.Helper()
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m := script.New()
-	lines := []string{"pool P A B 3000 60", "mint 1 alice P -600 600 1e18"}
-	for range 9 {
-		lines = append(lines, "add 1 1e17")
-	}
 	for _, token := range []string{"A", "B"} {
 		if _, err := m.Set([]string{"token", token, "18"}); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package pages
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -20,7 +22,38 @@ func newTestJobs() *jobs {
 	return newJobs(cfg, &inForce, nil)
 }
 
-// TestJobsQueue checks how many jobs may wait, and that ended ones make room.
+// TestAwait checks how long a request waits for a job: not at all when that is done, or
+// when the limit is 0 or 1 ns.
+func TestAwait(t *testing.T) {
+	f := func(atMost time.Duration, ends, want time.Duration, done bool) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			job, begun := make(chan struct{}), time.Now()
+			if ends == 0 {
+				close(job)
+			} else {
+				time.AfterFunc(ends, func() { close(job) })
+			}
+			got := await(job, atMost)
+			if took := time.Since(begun); got != done || took != want {
+				t.Errorf("a wait of %s for a job of %s: done %t after %s; want %t after %s", atMost, ends, got, took, done, want)
+			}
+		})
+	}
+
+	f(0, 0, 0, true)
+	f(1, 0, 0, true)
+	f(time.Second, 0, 0, true)
+	f(-1, time.Second, 0, false)
+	f(0, time.Second, 0, false)
+	f(1, time.Second, 0, false)
+	f(2, time.Second, 2, false)
+	f(time.Second, time.Minute, time.Second, false)
+	f(time.Minute, time.Second, time.Second, true)
+}
+
+// TestJobsQueue checks how many jobs may wait, that ended ones make room, and that none
+// begins after the stop.
 func TestJobsQueue(t *testing.T) {
 	j := newTestJobs()
 	j.queued.Store(maxQueued)
@@ -37,6 +70,10 @@ func TestJobsQueue(t *testing.T) {
 	j.running.Wait()
 	if got := j.queued.Load(); got != maxQueued-1 {
 		t.Errorf("%d jobs are queued after one ended; want %d", got, maxQueued-1)
+	}
+	close(j.stopping)
+	if j.startJob(j.reading, func() { t.Error("a job runs that came after the stop") }) {
+		t.Error("a job was accepted after the stop")
 	}
 }
 

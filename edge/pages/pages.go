@@ -180,11 +180,8 @@ type Question struct {
 
 // Units returns what the answer costs, if it is charged.
 func (q *Question) Units() int64 {
-	units := q.Route.Units()
-	if len(q.Batch) > 0 {
-		units *= int64(len(q.Batch)+accounts.RowsPerUnit-1) / accounts.RowsPerUnit
-	}
-	return units
+	groups := (len(q.Batch) + accounts.RowsPerUnit - 1) / accounts.RowsPerUnit
+	return q.Route.Units() * int64(max(1, groups))
 }
 
 // Answer answers a question, from the page cache when it can.

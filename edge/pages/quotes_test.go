@@ -125,6 +125,10 @@ func newStore(t *testing.T) *storage.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = store.Close() })
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil { // as of an iterator that is left open
+			t.Error(err)
+		}
+	})
 	return store
 }

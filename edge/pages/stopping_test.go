@@ -74,7 +74,7 @@ func (p published) Leaf(_ market.ChainID, number uint64) ([]uint32, error) {
 }
 
 // TestStoppedJobs checks that a count and a selection end after a step when the
-// server stops, and that they are complete when it does not.
+// server stops, and that they are complete, and later pages know it, when it does not.
 func TestStoppedJobs(t *testing.T) {
 	const rows = 3 * stepRows
 	view, publication := rankings.Build(nil, crowd(rows, 1), 1)
@@ -90,6 +90,9 @@ func TestStoppedJobs(t *testing.T) {
 		j.runCount(c, inRange(t, view))
 		if got := c.soFar.Load(); !isClosed(c.done) || (got < rows) != stopping || got > rows {
 			t.Errorf("stopping is %t: a count found %d rows of %d", stopping, got, rows)
+		}
+		if total, known := c.search.Load().Total(); known == stopping || known && total != rows {
+			t.Errorf("stopping is %t: later pages know of %d rows, %t; want %d of a count that ended", stopping, total, known, rows)
 		}
 
 		sel := &selection{views: []*rankings.View{view}, done: make(chan struct{})}

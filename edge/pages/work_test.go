@@ -108,6 +108,35 @@ func TestExpensiveQuestions(t *testing.T) {
 	running.end()
 }
 
+// TestEarlierWork checks that other pages of a filter whose rows were counted or selected
+// do not wait for a turn.
+func TestEarlierWork(t *testing.T) {
+	p := readable(t, smallCap, crowd(100, 1))
+	p.admission.limit = 0
+	f := func(page uint64, want *render.Error) {
+		t.Helper()
+		q := filtered(page)
+		if _, err := p.Answer(&q); err != want {
+			t.Errorf("page %d: got %v; want %v", page, err, want)
+		}
+	}
+
+	f(1, nil)
+	p.admission.slots = 0
+	f(2, nil)
+	f(3, errBusy)
+	p.admission.slots = 1
+	f(3, nil)
+	p.jobs.counts.dropAll(func(*count) bool { return true })
+	p.admission.slots = 0
+	f(4, nil)
+	q := filtered(1)
+	q.Positions.Limit = 10
+	if _, err := p.Answer(&q); err != errBusy {
+		t.Errorf("a page whose rows are not known: got %v; want %v", err, errBusy)
+	}
+}
+
 // TestTooManyJobs checks that the rows of a new filter are found while no count can be
 // started, and a deep page is not.
 func TestTooManyJobs(t *testing.T) {
@@ -153,6 +182,7 @@ func TestCopyWithoutCache(t *testing.T) {
 			t.Fatalf("without a cache %t: got %+v, %+v", off, first, err)
 		}
 
+		p.jobs.running.Wait()
 		p.jobs.selections.dropAll(func(*selection) bool { return true })
 		p.jobs.queued.Store(maxQueued)
 		again := filtered(3)
@@ -168,14 +198,20 @@ func TestCopyWithoutCache(t *testing.T) {
 // were read ahead for.
 func TestUnkeptPage(t *testing.T) {
 	p := readable(t, func(c *Config) { c.NoPageCache = true }, crowd(30, 1))
-	for _, route := range []accounts.Route{accounts.RoutePositions, accounts.RoutePools} {
-		q := &Question{Route: route, Now: 1000, Positions: rankings.PositionQuestion{
-			Page: 1, Limit: 20, Sort: rankings.ByIDDescending, IncludeRisky: true,
-		}, Pools: rankings.DefaultPoolQuestion()}
+	for _, route := range []accounts.Route{
+		accounts.RoutePositions, accounts.RoutePools, accounts.RoutePositionBatch, accounts.RoutePoolBatch,
+		accounts.RoutePosition, accounts.RoutePool, accounts.RoutePoolTicks, accounts.RouteExplain,
+	} {
+		q := &Question{
+			Route: route, Now: 1000, Chain: 1, Position: 1, Pools: rankings.DefaultPoolQuestion(),
+			Positions: rankings.PositionQuestion{Page: 1, Limit: 20, Sort: rankings.ByIDDescending, IncludeRisky: true},
+			Paging:    query.Paging{Page: 1, Limit: 20}, Batch: []query.BatchID{{Chain: 1, Position: 1}},
+		}
 
 		buffers.Put(new(Buffer))
 		reply, err := p.Answer(q)
-		if err != nil || reply.Buffer == nil || &reply.Buffer.body[0] != &reply.Page.Body[0] {
+		if err != nil || reply.Buffer == nil || &reply.Buffer.body[0] != &reply.Page.Body[0] ||
+			len(reply.Buffer.body) != len(reply.Page.Body) {
 			t.Fatalf("%s: got %+v, %+v; want a page in a buffer", route.Path(), reply, err)
 		}
 		if reply.Buffer.read == 0 && route == accounts.RoutePositions {
@@ -294,11 +330,13 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestExportsLeaveAProcessor checks that rendering exports takes all processors but one.
-func TestExportsLeaveAProcessor(t *testing.T) {
+// TestOneProcessorIsLeft checks that exports are rendered, and the works of one account
+// run, on all processors but one.
+func TestOneProcessorIsLeft(t *testing.T) {
 	p := crowded(t, nil, crowd(3, 1))
-	if got, all := cap(p.exporting), runtime.GOMAXPROCS(0); got < 1 || got >= all && all > 1 {
-		t.Errorf("%d exports are rendered at once by %d processors", got, all)
+	want := max(1, runtime.GOMAXPROCS(0)-1)
+	if exports, works := cap(p.exporting), p.admission.perAccount; exports != want || works != want {
+		t.Errorf("%d exports are rendered at once, and %d works of an account run; want %d", exports, works, want)
 	}
 }
 

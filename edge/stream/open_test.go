@@ -100,12 +100,16 @@ func TestCommentsOfOldNews(t *testing.T) {
 	second := s.open("second", "positions=1-1", "")
 	second.text = nil
 
+	third := s.open("third", "positions=1-1", "1:2,42161:1/0")
+
 	s.wait(20)
 	if got := first.names(t); got != ", generation 1:2,42161:1/0" {
 		t.Errorf("a stream from before gets %q; want a comment and the generation", got)
 	}
-	if got := second.names(t); got != "" && got != ", " || strings.Contains(got, "generation") {
-		t.Errorf("a stream from after gets %q; want comments alone", got)
+	for what, f := range map[string]*follower{"begun": second, "come back": third} {
+		if got := f.names(t); got != "" && got != ", " || strings.Contains(got, "generation") {
+			t.Errorf("a stream that has %s after it gets %q; want comments alone", what, got)
+		}
 	}
 }
 
@@ -130,6 +134,55 @@ func TestCommentsAfterReset(t *testing.T) {
 	s.wait(20)
 	if got := string(a.text); !strings.HasPrefix(got, string(comment)) || strings.Contains(got, "generation") {
 		t.Errorf("after the reset the stream gets %q; want comments alone", got)
+	}
+}
+
+// TestUnknownChanges checks that streams are told to start again, now or when they come
+// back, if it is not known what a generation changed.
+func TestUnknownChanges(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	live, other := s.open("live", "positions=1-1", ""), s.open("other", "positions=42161-1", "")
+	live.text, other.text = nil, nil
+	view := *s.scenes[1].view
+	view.Generation++
+	view.Changes = &rankings.Changes{Since: 1, At: s.now.UnixMilli(), Unknown: true}
+	s.board.Publish(&view)
+	s.look()
+
+	f := func(what string, got *follower, want string) {
+		t.Helper()
+		if names := got.names(t); names != want {
+			t.Errorf("%s gets %q; want %q", what, names, want)
+		}
+	}
+	f("a stream of the chain", live, "reset 1:2,42161:1/0")
+	f("a stream of another chain", other, "")
+	f("a stream that comes back", s.open("back", "positions=1-1", "1:1,42161:1/0"), "reset 1:2,42161:1/0")
+	f("one behind a change", s.open("behind", "positions=1-1", "1:2,42161:1/1"), "reset 1:2,42161:1/0")
+	f("one of another chain", s.open("beside", "positions=42161-1", "1:1,42161:1/0"), "")
+	f("one that has it", s.open("same", "positions=1-1", "1:2,42161:1/0"), "")
+}
+
+// TestWithdrawnChain checks that streams which follow a chain, and those that come back to
+// it, get no rows of what it had once it is to be synced again.
+func TestWithdrawnChain(t *testing.T) {
+	s := newStage(t)
+	s.begin()
+	live := s.open("live", "positions=1-1", "")
+	live.text = nil
+	view := *s.scenes[1].view
+	view.Generation++
+	view.Changes = &rankings.Changes{Since: 1, At: s.now.UnixMilli(), Positions: []rankings.PositionChange{{ID: 1}}}
+	s.board.Publish(&view)
+	s.board.Withdraw(1)
+
+	s.look()
+	if got := live.names(t); got != "" {
+		t.Errorf("a stream gets %q; want nothing", got)
+	}
+	if got := s.open("back", "positions=1-1", "1:1,42161:1/0").names(t); got != "" {
+		t.Errorf("a stream that came back gets %q; want nothing", got)
 	}
 }
 

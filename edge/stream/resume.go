@@ -133,7 +133,7 @@ func (h *Hub) lastStep(id *query.EventID) (last *rankings.Step) {
 // stream. A published chain that the id does not know has begun since.
 func (h *Hub) canContinue(s *Stream, id *query.EventID) bool {
 	if id.Place > 0 {
-		if last := h.lastStep(id); last == nil || last.Unknown || id.Place > last.Len() {
+		if last := h.lastStep(id); last == nil || id.Place > last.Len() {
 			return false
 		}
 	}
@@ -163,6 +163,7 @@ func (h *Hub) reaches(from uint64, now generation) bool {
 func (h *Hub) catchUp(s *Stream) (events [][]byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	defer func() { h.metrics.events.Add(len(events)) }()
 	m := s.missed
 	if m == nil {
 		return nil
@@ -233,7 +234,6 @@ func (h *Hub) missedOf(s *Stream, step *rankings.Step, room int) (events [][]byt
 		events = append(events, generationEvent(generations))
 		s.seen = step.Seq + 1
 	}
-	h.metrics.events.Add(len(events))
 	return events, true
 }
 

@@ -230,7 +230,7 @@ func TestStop(t *testing.T) {
 }
 
 // TestMissedIsTaken checks that a stream with much to catch up gets it in parts, and
-// what happens meanwhile behind it.
+// what happens meanwhile behind it, and that every event is counted.
 func TestMissedIsTaken(t *testing.T) {
 	s := newStage(t)
 	s.begin()
@@ -262,6 +262,10 @@ func TestMissedIsTaken(t *testing.T) {
 	if want := a.text[len(parse(t, a.text)[0].text):]; !bytes.Equal(b.text, want) {
 		t.Errorf("%d bytes after coming back; want %d", len(b.text), len(want))
 	}
+	told := len(parse(t, a.text)) + len(parse(t, b.text))
+	if got := int(s.hub.metrics.events.Get()); got != told {
+		t.Errorf("%d events are counted; the streams got %d", got, told)
+	}
 }
 
 // TestWindow checks that a stream that comes back too late is told so, also when it
@@ -289,6 +293,7 @@ func TestWindow(t *testing.T) {
 	}
 	f(59, "changed")
 	f(60, "changed")
+	f(61, "changed") // the log has this one alone
 	collect(1)
 	collect(61)
 	late := parse(t, a.text)[2].id
@@ -303,12 +308,16 @@ func TestWindow(t *testing.T) {
 	for range 3 {
 		collect(100)
 	}
+	before := s.hub.metrics.events.Get()
 	slow.read()
+	if told := s.hub.metrics.events.Get() - before; told != 1 {
+		t.Errorf("%d events are counted of a stream that caught up too slowly; want its reset", told)
+	}
 	if got := strings.ReplaceAll(string(slow.text), render.Comment, ""); !strings.HasPrefix(got, "event: reset") {
 		t.Errorf("a stream that caught up too slowly gets %s; want reset", got)
 	}
-	if resumed, reset := s.hub.metrics.resumed.Get(), s.hub.metrics.reset.Get(); resumed != 3 || reset != 1 {
-		t.Errorf("%d streams are counted as continued and %d as reset; want 3 and 1", resumed, reset)
+	if resumed, reset := s.hub.metrics.resumed.Get(), s.hub.metrics.reset.Get(); resumed != 4 || reset != 1 {
+		t.Errorf("%d streams are counted as continued and %d as reset; want 4 and 1", resumed, reset)
 	}
 }
 
@@ -319,6 +328,9 @@ func TestIndexForgets(t *testing.T) {
 	s.begin()
 	s.open("a", "positions=1-1,1-2", "")
 	s.open("b", "positions=1-2", "")
+	s.at = s.scenes[1]
+	s.happen("collect 2")
+	s.publish()
 	s.close("a")
 	s.close("b")
 
@@ -328,5 +340,8 @@ func TestIndexForgets(t *testing.T) {
 	}
 	if s.hub.Look(s.now.Add(10*time.Minute + time.Second)) {
 		t.Errorf("the hub does not rest; %d keys are watched", len(s.hub.index.watches))
+	}
+	if n := len(s.hub.told.events); n != 0 {
+		t.Errorf("%d events are kept while the hub rests", n)
 	}
 }
