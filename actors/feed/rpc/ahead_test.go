@@ -23,6 +23,7 @@ type line struct {
 	latency func(from uint64) time.Duration // of a request for logs; 0 for none
 	fault   func(from, to uint64) int       // a status instead of logs; 0: none
 
+	asks      int           // requests of any kind
 	now, most int           // requests for logs at once
 	asked     [][2]uint64   // ranges of logs, as they were asked for
 	watch     func()        // at every request for logs
@@ -39,6 +40,9 @@ func newLine(c *fakeChain) *line {
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	from, to, logs := rangeAsked(body)
+	l.mu.Lock()
+	l.asks++
+	l.mu.Unlock()
 	if logs {
 		l.mu.Lock()
 		l.asked = append(l.asked, [2]uint64{from, to})
