@@ -159,6 +159,13 @@ func TestRequiredTokens(t *testing.T) {
 // A token that no node can be asked about, while they answer other calls, is noted as
 // missing after three tries; nothing is noted of a token while the node as such fails.
 func TestTokensThatNoNodeReads(t *testing.T) {
+	for _, probed := range []any{number(1).String(), fail(3, "execution reverted")} {
+		tokensThatNoNodeReads(t, probed)
+	}
+}
+
+func tokensThatNoNodeReads(t *testing.T, probed any) {
+	t.Helper()
 	c := newChain(5)
 	n := newNode(t, c)
 	c.mine(created(token))
@@ -167,7 +174,7 @@ func TestTokensThatNoNodeReads(t *testing.T) {
 			return nil
 		}
 		if strings.Contains(fmt.Sprintf("%s", o["params"]), nextTokenID) {
-			return number(1).String()
+			return probed
 		}
 		return fail(-32000, "upstream is gone")
 	}

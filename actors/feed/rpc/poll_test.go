@@ -272,3 +272,86 @@ func TestNearestFirst(t *testing.T) {
 	f(8, "rpc-2", "rpc-1", "rpc-3")
 	f(10, "rpc-1", "rpc-2", "rpc-3")
 }
+
+// A source that failed is asked last until it has answered eight times.
+func TestPoorSources(t *testing.T) {
+	l := follow(t, nil, newNode(t, newChain(3)))
+	s := l.f.sources[0]
+	use := func(err error) {
+		_ = l.f.useSource(t.Context(), s, func(*source) error { return err })
+	}
+
+	use(absentError("a block"))
+	if s.health.isPoor() {
+		t.Error("a source that lacks a block counts as one that fails")
+	}
+	use(errors.New("broken"))
+	for i := range 9 {
+		if poor := s.health.isPoor(); poor != (i < 8) {
+			t.Errorf("after %d answers it counts as failing: %t", i, poor)
+		}
+		use(nil)
+	}
+}
+
+// A source is asked which chain it is on once an hour, and again after it was on another one.
+// On another chain it is asked for nothing else.
+func TestChainOfASource(t *testing.T) {
+	n := newNode(t, newChain(3))
+	l := follow(t, nil, n)
+	s := l.f.sources[0]
+	f := func(wait time.Duration, problem string, asked int) {
+		t.Helper()
+		l.clock.advance(wait)
+		before, used := n.calls["eth_chainId"], false
+		err := l.f.useSource(t.Context(), s, func(*source) error { used = true; return nil })
+		fails(t, "the source", err, problem)
+		if got := n.calls["eth_chainId"] - before; got != asked || used != (problem == "") {
+			t.Errorf("after %s it was asked for its chain %d times, and used: %t; want %d times", wait, got, used, asked)
+		}
+	}
+
+	f(0, "", 1)
+	f(recheckChain-time.Second, "", 0)
+	f(time.Second, "", 1)
+	n.id = 9
+	f(time.Second, "", 0)
+	s.checked.Store(0)
+	f(time.Second, "the node is on chain 9; want 1", 1)
+	s.checked.Store(l.clock.read().Unix())
+	l.f.noteFailure(s, &endpoint.Error{Kind: endpoint.WrongChain})
+	f(time.Hour, "the node is on chain 9; want 1", 1)
+	n.id = 1
+	f(time.Minute, "", 1)
+}
+
+// Headers that a source says it does not have are asked for three times, and only those.
+func TestHeadersThatComeLate(t *testing.T) {
+	f := func(absent, asked int, problem string) {
+		t.Helper()
+		n := newNode(t, newChain(9))
+		l := follow(t, nil, n)
+		n.answer = func(_ string, o object) any {
+			if b, ok := o["result"].(object); ok && b["number"] == "0x5" && absent > 0 {
+				absent--
+				return null{}
+			}
+			return nil
+		}
+		headers, err := l.f.sources[0].readHeaders(t.Context(), []uint64{4, 5, 6})
+		fails(t, "headers", err, problem)
+		if got := n.calls["eth_getBlockByNumber"]; got != asked {
+			t.Errorf("%d headers were asked for; want %d", got, asked)
+		}
+		for i, h := range headers {
+			if uint64(*h.Number) != uint64(i+4) {
+				t.Errorf("header %d is of block %d", i, *h.Number)
+			}
+		}
+	}
+
+	f(0, 3, "")
+	f(1, 4, "")
+	f(2, 5, "")
+	f(3, 5, "block 5: the node does not have it")
+}

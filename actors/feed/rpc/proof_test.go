@@ -234,6 +234,31 @@ func TestBlocksWhoseReceiptsAreLeft(t *testing.T) {
 	}
 }
 
+// Blocks are proven together if each of them is.
+func TestProvenTogether(t *testing.T) {
+	n := newNode(t, newChain(3))
+	l := follow(t, nil, n)
+	f := func(want bool, proven ...bool) {
+		t.Helper()
+		walk := &headerWalk{source: l.f.sources[0]}
+		for i, known := range proven {
+			h := wireHeaderOf(uint64(i), byte(i+1), byte(i))
+			walk.headers = append(walk.headers, h)
+			l.f.proofs.put(h, provenBlock{events: make([]rawBlock, 1), proven: known})
+		}
+		blocks, got, err := l.f.readBlocks(t.Context(), walk)
+		if err != nil || got != want || len(blocks) != len(proven) {
+			t.Errorf("%v: %d blocks, proven: %t, %v; want %t", proven, len(blocks), got, err, want)
+		}
+	}
+
+	f(true)
+	f(true, true, true)
+	f(false, false, true)
+	f(false, true, false)
+	f(false, true, false, true)
+}
+
 // Proofs are kept until their span is complete, and no more than two polls of them.
 func TestKeptProofs(t *testing.T) {
 	var p proofs

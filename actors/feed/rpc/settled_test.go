@@ -273,3 +273,96 @@ func TestRangesThatABackendLacks(t *testing.T) {
 		t.Errorf("%+v, %v", step.Span, err)
 	}
 }
+
+// A range has as many blocks as its source takes, and what was read of it is kept for a minute.
+func TestReadsPieces(t *testing.T) {
+	c := newChain(400)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	f := func(what, problem string, p *piece, to uint64, asked int) {
+		t.Helper()
+		before := n.calls["eth_getLogs"]
+		fails(t, what, l.f.readPiece(t.Context(), p), problem)
+		if (p.read == nil) != (problem != "") || p.read != nil && (p.read.from != 10 || p.read.to != to) {
+			t.Errorf("%s: read %+v; want blocks 10 to %d", what, p.read, to)
+		}
+		if got := n.calls["eth_getLogs"] - before; got != asked {
+			t.Errorf("%s: logs were asked for %d times; want %d", what, got, asked)
+		}
+	}
+
+	p := &piece{from: 10, to: 300}
+	f("a long range", "", p, 109, 1)
+	l.clock.advance(partialKept)
+	f("within a minute", "", p, 109, 0)
+	l.clock.advance(1)
+	f("after a minute", "", p, 109, 1)
+	f("a short range", "", &piece{from: 10, to: 10}, 10, 1)
+
+	n.answer = func(method string, _ object) any {
+		if method == "eth_getLogs" {
+			return null{}
+		}
+		return nil
+	}
+	l.clock.advance(partialKept + 1)
+	f("no logs", "logs of blocks 10 to 109: the node does not have it", p, 0, absentTries)
+}
+
+// A piece whose logs were read becomes a span once it has its times, its gas and its tokens. What
+// is of another chain than its headers is read again.
+func TestCompletesPieces(t *testing.T) {
+	c := busy(40)
+	c.mine(append(minted(8), created(token))...)
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	f := func(what, problem string, again bool, change func(p *piece) func(method string, o object) any) {
+		t.Helper()
+		p := &piece{from: 5, to: 40, read: l.readRangeOf(5, 40)}
+		n.answer = change(p)
+		fails(t, what, l.f.completePiece(t.Context(), p), problem)
+		n.answer = nil
+		if (p.span != nil) != (problem == "") || (p.read == nil) != again {
+			t.Errorf("%s: span %+v, to be read again: %t; want %t", what, p.span, p.read == nil, again)
+		}
+		if s := p.span; s != nil && (s.From != 5 || s.To != 40 || s.Parent != c.blocks[4].hash || s.Hash != c.head().hash ||
+			s.Time != c.head().time || len(s.Tokens) != 2 || !s.Blocks[len(s.Blocks)-1].Txs[0].GasKnown ||
+			s.Blocks[0].Time != c.blocks[7].time) {
+			t.Errorf("%s: %+v", what, s)
+		}
+		l.clock.advance(time.Minute)
+	}
+	refused := func(name string) func(*piece) func(string, object) any {
+		return func(*piece) func(string, object) any {
+			return func(method string, _ object) any {
+				if method == name {
+					return fail(-32000, "upstream is gone")
+				}
+				return nil
+			}
+		}
+	}
+
+	f("no headers", "cannot date blocks 5 to 40: ", false, refused("eth_getBlockByNumber"))
+	f("no gas", "cannot read receipts: ", false, func(*piece) func(string, object) any {
+		return func(method string, _ object) any {
+			if method == "eth_getTransactionReceipt" || method == "eth_getBlockReceipts" {
+				return null{}
+			}
+			return nil
+		}
+	})
+	f("no tokens", "(and no node answers eth_call: ", false, refused("eth_call"))
+	f("other blocks", "the chain changed", true, func(p *piece) func(string, object) any {
+		p.read.blocks[0].hash = word{1}
+		return nil
+	})
+	f("all", "", false, func(*piece) func(string, object) any {
+		return func(method string, _ object) any {
+			if method == "eth_call" {
+				return number(6).String()
+			}
+			return nil
+		}
+	})
+}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -35,6 +36,13 @@ func TestDistrustedTimes(t *testing.T) {
 		if good := s.goodTimes.Load(); good != 0 && distrusted || good != 1 && headers == 3 {
 			t.Errorf("%s: %d ranges were right", what, good)
 		}
+	}
+	l := follow(t, nil, n)
+	for range 2 {
+		l.f.distrustTimes(l.f.sources[0], l.readRangeOf(1, 60))
+	}
+	if got := strings.Count(l.log.String(), "dates logs otherwise"); got != 1 {
+		t.Errorf("a node whose times are wrong is warned of %d times; want once", got)
 	}
 	all := len(follow(t, nil, n).readRangeOf(1, 60).blocks)
 
