@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -254,28 +255,34 @@ func TestConfiguredEndpoints(t *testing.T) {
 	f("wss://127.0.0.1:1", 2, 1)
 }
 
+// connection counts itself while it is open.
+type connection struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+func (c *connection) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
+
 // Close frees the connections and ends what reads ahead.
 func TestClose(t *testing.T) {
-	c := busy(700)
-	n := newNode(t, c)
 	var open atomic.Int64
-	n.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		switch s {
-		case http.StateNew:
-			open.Add(1)
-		case http.StateClosed:
-			open.Add(-1)
-		}
-	}
+	way := &http.Transport{DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, to)
+		open.Add(1)
+		return &connection{Conn: c, open: &open}, err
+	}}
 
-	l := follow(t, nil, n)
+	l := follow(t, func(c *Config) { c.Endpoints[0].Transport = way }, newNode(t, busy(700)))
 	if err := l.next(); err != nil || l.f.ahead == nil || open.Load() == 0 {
 		t.Fatalf("%v, reads ahead %t, %d connections", err, l.f.ahead != nil, open.Load())
 	}
-
 	ahead := l.f.ahead
 	if err := l.f.Close(); err != nil || ahead.ctx.Err() == nil || l.f.ahead != nil {
-		t.Errorf("%v: what reads ahead goes on", err)
+		t.Errorf("%v: what reads ahead ends: %t", err, ahead.ctx.Err() != nil)
 	}
 	for end := time.Now().Add(5 * time.Second); open.Load() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
