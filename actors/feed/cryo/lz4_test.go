@@ -223,6 +223,19 @@ func TestPageHeaders(t *testing.T) {
 	}, "levels of -1 bytes")
 }
 
+// A page without a value has no bytes.
+func TestEmptyPage(t *testing.T) {
+	h := format.PageHeader{Type: format.DataPage}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, rest, err := unpackPage(new(bytes.Buffer), append(text, "next"...), format.Lz4Raw)
+	if err != nil || kind != format.DataPage || string(rest) != "next" {
+		t.Errorf("%s, %q is left, %v", kind, rest, err)
+	}
+}
+
 // What is left behind a column's last page is no page, however little it is.
 func TestBytesBehindPages(t *testing.T) {
 	_, packed := lz4Block(t, 500)

@@ -442,3 +442,122 @@ func TestParquetRows(t *testing.T) {
 	f([]column{{"part", false}}, "", "row 0: 0.5 is no exact whole number")
 	f([]column{{"flag", false}}, "", "row 0: a value is a BOOLEAN")
 }
+
+// edit changes the text of a file.
+func edit(t *testing.T, path string, change func(text string) string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(text))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rows need not say of which chain they are.
+func TestRowsWithoutChain(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 6 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		edit(t, name, func(text string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(text, `"chain_id":1,`, ""), `,"chain_id":1`, "")
+		})
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, tokens, _ := read(t, s); len(got) != len(x.blocks) || len(tokens) != 2 || len(s.Missing()) > 0 {
+		t.Errorf("%d blocks, %d tokens, missing are %q", len(got), len(tokens), s.Missing())
+	}
+}
+
+// Of metadata that two files have the later counts, by their names.
+func TestLaterMetadata(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	for i, name := range []string{"b", "a", "c"} {
+		x.tokens[0].Decimals = uint32(i + 10)
+		writeRows(t, dir, ".ndjson", nil, name+"__erc20_metadata__00000400_to_00000400", x.tokens)
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.tokens[tokenA].Decimals; got != 12 {
+		t.Errorf("%d decimals; want 12, of the last file", got)
+	}
+}
+
+// A file is read when its blocks are worked on, and not before: what precedes a broken one is
+// given.
+func TestFilesInTheirTurn(t *testing.T) {
+	f := func(broken string, spans int) {
+		t.Helper()
+		_, dir := split(t)
+		edit(t, filepath.Join(dir, broken), func(string) string { return "broken" })
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := 0
+		err = s.Each(t.Context(), func(*market.Span) error { given++; return nil })
+		if given != spans || err == nil || !strings.Contains(err.Error(), broken) {
+			t.Errorf("%s is broken: %d spans are given, %v; want %d", broken, given, err, spans)
+		}
+	}
+
+	f("ethereum__blocks__00000100_to_00000198.ndjson", 0)
+	f("ethereum__blocks__00000199_to_00000200.ndjson", 0)
+	f("ethereum__blocks__00000201_to_00000299.ndjson", 1)
+	f("ethereum__blocks__00000301_to_00000399.ndjson", 2)
+	f("ethereum__transactions__00000201_to_00000299.ndjson", 1)
+	f("ethereum__transactions__00000301_to_00000399.ndjson", 2)
+}
+
+// A block with more events than a span should have is given whole, also at the end.
+func TestFullBlock(t *testing.T) {
+	x := newFixture()
+	donate := encode(x.blocks[1].Logs[1].Event)
+	for i := range uint32(spanEvents + 10) {
+		x.log(399, 1000+i, keccak([]byte("many")), donate)
+	}
+
+	s, err := Open(x.write(t, ".ndjson", nil), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, head := read(t, s)
+	if last := got[len(got)-1]; last.Number != 399 || len(last.Logs) != spanEvents+10 || head.Number != 399 {
+		t.Errorf("the last block is %d with %d events; want 399 with %d", last.Number, len(last.Logs), spanEvents+10)
+	}
+}
+
+// A log whose bytes cannot be read is told with its block.
+func TestUnreadableLog(t *testing.T) {
+	f := func(field, want string) {
+		t.Helper()
+		dir := newFixture().write(t, ".ndjson", nil)
+		edit(t, filepath.Join(dir, "ethereum__logs__00000100_to_00000199.ndjson"), func(text string) string {
+			return strings.Replace(text, `"`+field+`":"0x`, `"`+field+`":"zz`, 1)
+		})
+		s, err := Open(dir, config)
+		if err == nil {
+			err = s.Each(t.Context(), func(*market.Span) error { return nil })
+		}
+		tell(t, field, err, want)
+	}
+
+	f("data", `row 1: log 0 of block 105: "zz`)
+	f("topic0", `row 1: "zz`)
+	f("topic1", `row 1: "zz`)
+	f("address", `row 1: "zz`)
+	f("transaction_hash", `row 1: "zz`)
+}

@@ -87,7 +87,10 @@ func (s *Source) Blocks() (from, to uint64) { return s.from, s.last }
 
 // readMetadata reads what is known of tokens, the newest file last.
 func (s *Source) readMetadata() error {
-	columns := []column{{"erc20", false}, {"name", false}, {"symbol", false}, {"decimals", false}, {"chain_id", true}}
+	columns := []column{
+		{name: "erc20"}, {name: "name"}, {name: "symbol"}, {name: "decimals"}, {name: "chain_id", optional: true},
+	}
+
 	for _, f := range s.files[metadata] {
 		err := eachRow(f.path, columns, func(c []cell) error {
 			var t market.TokenMeta
@@ -169,10 +172,10 @@ func (s *Source) Each(ctx context.Context, do func(*market.Span) error) error {
 // readLogs reads the logs of the contracts from a file.
 func (s *Source) readLogs(f file) (list []rawLog, err error) {
 	columns := []column{
-		{"block_number", false}, {"transaction_index", false}, {"log_index", false},
-		{"transaction_hash", false}, {"address", false},
-		{"topic0", false}, {"topic1", false}, {"topic2", false}, {"topic3", false}, {"data", false},
-		{"chain_id", true},
+		{name: "block_number"}, {name: "transaction_index"}, {name: "log_index"},
+		{name: "transaction_hash"}, {name: "address"},
+		{name: "topic0"}, {name: "topic1"}, {name: "topic2"}, {name: "topic3"}, {name: "data"},
+		{name: "chain_id", optional: true},
 	}
 	err = eachRow(f.path, columns, func(c []cell) error {
 		l := rawLog{block: c[0].num, tx: uint32(c[1].num), index: uint32(c[2].num)}
