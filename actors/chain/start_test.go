@@ -2,6 +2,8 @@ package chain
 
 import (
 	"errors"
+	"log/slog"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -9,8 +11,46 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"tidemark/actors/feed"
+	"tidemark/rankings/ledger"
+	"tidemark/rankings/market"
 	"tidemark/rankings/value"
+	"tidemark/storage"
 )
+
+// Keys of records of chain 1.
+var headKey, directoryKey = []byte{1, 1, 1}, []byte{1, 1, 2}
+
+// spoil damages a record of a store that is closed.
+func (s *stage) spoil(key []byte) {
+	s.t.Helper()
+	db, err := pebble.Open(s.dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quietPebble{}})
+	if err == nil {
+		err = errors.Join(db.Set(key, []byte("junk"), pebble.Sync), db.Close())
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A chain whose head cannot be read is not opened, neither to be written nor to be followed.
+func TestDamagedHead(t *testing.T) {
+	s := newStage(t)
+	s.publishAndClose()
+	s.spoil(headKey)
+	store, err := storage.Open(s.dir, storage.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store = store
+
+	var damage *storage.Damage
+	if c, err := Open(s.chain.Config, store, s.board); c != nil || !errors.As(err, &damage) {
+		t.Errorf("it is opened: %t, %v", c != nil, err)
+	}
+	if c, err := Follow(s.chain.Config, store, s.board); c != nil || !errors.As(err, &damage) {
+		t.Errorf("it is followed: %t, %v", c != nil, err)
+	}
+}
 
 // After a start the prices and the stats are those of the store, and no pool is valued again
 // before something changes.
@@ -105,16 +145,44 @@ func TestFollowerWithoutAGeneration(t *testing.T) {
 	if err := follower.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := pebble.Open(follower.dir, &pebble.Options{FormatMajorVersion: pebble.FormatNewest, Logger: quietPebble{}})
-	if err == nil {
-		err = errors.Join(db.Set([]byte{1, 1, 2}, []byte("junk"), pebble.Sync), db.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	follower.spoil(directoryKey)
 	follower.open()
 	follower.load()
 	if on, ok := follower.board.Load().Chain(1); follower.chain.view != nil || ok && on.View != nil {
 		t.Error("a damaged generation is shown")
 	}
+}
+
+// What followers cannot be told is not published.
+func TestNoteThatCannotBeTold(t *testing.T) {
+	_, writer, _ := newShared(t)
+	writer.follow()
+	writer.chain.External = func() []value.FeedPrice {
+		return []value.FeedPrice{{Token: market.Address{0x99}, Usd: math.Inf(1)}}
+	}
+	err := writer.chain.Refresh(time.Now, func() {})
+	if err == nil || writer.chain.view != nil || writer.chain.generation != 0 {
+		t.Errorf("%v, generation %d is published", err, writer.chain.generation)
+	}
+}
+
+// The record of an hour's price is the same if all of it is, also while no price is known.
+func TestSameRecord(t *testing.T) {
+	f := func(want bool, change func(r *ledger.HourPrice)) {
+		t.Helper()
+		for _, usd := range []float64{7, math.NaN()} {
+			a := ledger.HourPrice{Token: 3, Usd: usd}
+			b := a
+			change(&b)
+			if sameRecord(a, b) != want || sameRecord(b, a) != want {
+				t.Errorf("%+v and %+v: want them to be the same: %t", a, b, want)
+			}
+		}
+	}
+
+	f(true, func(*ledger.HourPrice) {})
+	f(false, func(r *ledger.HourPrice) { r.Usd = 8 })
+	f(false, func(r *ledger.HourPrice) { r.Token = 4 })
+	f(false, func(r *ledger.HourPrice) { r.PriceLostAt = 4 })
+	f(false, func(r *ledger.HourPrice) { r.TrustLostAt = 4 })
 }
