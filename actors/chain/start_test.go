@@ -186,3 +186,21 @@ func TestSameRecord(t *testing.T) {
 	f(false, func(r *ledger.HourPrice) { r.PriceLostAt = 4 })
 	f(false, func(r *ledger.HourPrice) { r.TrustLostAt = 4 })
 }
+
+// Whether the windows take a step or not: what is to be valued again stays so until it was.
+func TestStaleStaysStale(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	for _, wait := range []time.Duration{time.Minute, time.Hour} {
+		s.now = s.now.Add(wait)
+		s.follow()
+		c := s.chain
+		for i := range c.stale {
+			c.stale[i] = true
+		}
+		c.markStale(c.ledger.Freeze(), c.ledger.Changes(), func() {})
+		if slices.Contains(c.stale, false) {
+			t.Errorf("after %s the pools to be valued are %v; want all", wait, c.stale)
+		}
+	}
+}

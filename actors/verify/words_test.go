@@ -237,7 +237,8 @@ func TestBalanceCalls(t *testing.T) {
 	call := r.balanceCall(market.Address{7}, &result)
 	msg := call.Args[0].(map[string]string)
 	want := "0x70a08231" + strings.Repeat("0", 24) + testManager.String()[2:]
-	if call.Method != "eth_call" || msg["to"] != (market.Address{7}).String() || msg["data"] != want || call.Args[1] != "0xff" {
+	if to := (market.Address{7}).String(); call.Method != "eth_call" || msg["to"] != to || msg["data"] != want ||
+		call.Args[1] != "0xff" {
 		t.Errorf("%s %v; want %s", call.Method, call.Args, want)
 	}
 	call = r.balanceCall(market.Address{}, &result)
