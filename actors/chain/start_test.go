@@ -191,6 +191,7 @@ func TestSameRecord(t *testing.T) {
 func TestStaleStaysStale(t *testing.T) {
 	s := newStage(t)
 	s.publish()
+
 	for _, wait := range []time.Duration{time.Minute, time.Hour} {
 		s.now = s.now.Add(wait)
 		s.follow()

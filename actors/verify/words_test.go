@@ -241,6 +241,7 @@ func TestBalanceCalls(t *testing.T) {
 		call.Args[1] != "0xff" {
 		t.Errorf("%s %v; want %s", call.Method, call.Args, want)
 	}
+
 	call = r.balanceCall(market.Address{}, &result)
 	if call.Method != "eth_getBalance" || call.Args[0] != testManager.String() || call.Args[1] != "0xff" {
 		t.Errorf("%s %v", call.Method, call.Args)

@@ -184,6 +184,32 @@ func TestSplitFollows(t *testing.T) {
 	}
 }
 
+// A segment that says that it has more blocks than it has is found, with those that it lacks.
+func TestSegmentThatSaysTooMuch(t *testing.T) {
+	spans := line(100, 110)
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	w, err := newWriter(a.pathOf(100), fileHeader{identity, market.Head{Number: 99}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range spans {
+		if err := w.add(&spans[i], 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.seg.last.Number = 120
+	if _, err := w.finish(nil); err != nil {
+		t.Fatal(err)
+	}
+
+	findings := check(t, a.cfg.Dir)
+	want := "blocks 111 to 120: its blocks end with 110; it says 120"
+	if len(findings) != 1 || !strings.Contains(findings[0], want) {
+		t.Errorf("%q; want %q", findings, want)
+	}
+}
+
 // A hole is named with both of its ends.
 func TestEndsOfAHole(t *testing.T) {
 	spans := line(100, 130)

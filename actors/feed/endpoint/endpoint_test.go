@@ -182,13 +182,21 @@ func TestBatchesRefused(t *testing.T) {
 
 // A batch that is answered with a single object is no batch to the provider, and not sent again.
 func TestNoBatch(t *testing.T) {
-	p := newProvider(t)
-	p.most = 1
-	p.refuse = func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, errorBody(-32600, "no batches")); return true }
-	e := p.endpoint(t, nil)
-	if right, err := ask(t, e, 2, (*Endpoint).Ask); right != 2 || err != nil || p.requests != 3 || e.batch.get() != 1 {
-		t.Errorf("%d of 2 are answered after %d requests, %v; the next have %d calls", right, p.requests, err, e.batch.get())
+	f := func(answer string, requests int) {
+		t.Helper()
+		p := newProvider(t)
+		p.most = 1
+		p.refuse = func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, answer); return true }
+		e := p.endpoint(t, nil)
+		right, err := ask(t, e, 2, (*Endpoint).Ask)
+		if right != 2 || err != nil || p.requests != requests || e.batch.get() != 1 {
+			t.Errorf("%s: %d of 2 are answered after %d requests, %v; want %d; the next have %d calls", answer, right,
+				p.requests, err, requests, e.batch.get())
+		}
 	}
+
+	f(errorBody(-32600, "no batches"), 3)
+	f("[broken", 2+attempts)
 }
 
 // A batch grows after many that were answered, whatever the answers are.

@@ -164,7 +164,9 @@ func TestToldFailures(t *testing.T) {
 	for len(a.ended) > 0 {
 		<-a.ended
 	}
-	if _, err := a.first(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("given up: %v", err)
+	for _, waiting := range []*ahead{a, l.newAhead(market.Head{})} {
+		if _, err := waiting.first(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
 	}
 }

@@ -64,6 +64,7 @@ func TestLogReaderRefuses(t *testing.T) {
 	f(`[{"topics":["0x12"]}]`, "has 2 hex digits; want 64")
 	f(`[{"topics":null,"blockNumber":null}]`, "it lacks its place")
 	f(`[{"blockNumber":"0x1"`, "EOF")
+	f(`[{"topics":["0x1`, "EOF")
 	f(`[`+strings.Repeat(`{"removed":true},`, 3)+`{}]`, "it lacks its place")
 
 	// The first that is wrong is told, and nothing of the answer is kept.

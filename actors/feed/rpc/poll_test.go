@@ -163,6 +163,7 @@ func TestPollsThatAreGivenUp(t *testing.T) {
 	n := newNode(t, c)
 	l := follow(t, nil, n)
 	l.to(c, 10)
+	c.mine() // which is known when the poll is given up
 	c.mine(swapped(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	n.answer = func(method string, _ object) any {
