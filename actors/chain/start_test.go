@@ -205,3 +205,23 @@ func TestStaleStaysStale(t *testing.T) {
 		}
 	}
 }
+
+// Only what was published counts as taken back for those who were told of it.
+func TestRevertOfWhatWasPublished(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	c := s.chain
+	published := c.view.State.Head
+	s.now = s.now.Add(5 * time.Minute)
+	s.follow()
+	if c.ledger.Head() == published {
+		t.Fatal("there is no new block")
+	}
+
+	if err := c.revert(published); err != nil || c.reverted {
+		t.Errorf("back to the published block: %v, of it blocks are taken back: %t", err, c.reverted)
+	}
+	if err := c.revert(c.ledger.Anchors()[1]); err != nil || !c.reverted {
+		t.Errorf("back below it: %v, of it blocks are taken back: %t", err, c.reverted)
+	}
+}

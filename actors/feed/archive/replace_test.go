@@ -318,3 +318,41 @@ func TestReaderEndsAtTheNodes(t *testing.T) {
 		t.Errorf("on another branch the archive is still read, %v", err)
 	}
 }
+
+// Frames of a block each are superseded from the block on that the chain went back to, also after
+// a start, and damage in what is superseded is not met. Damage in a frame's header is of all blocks
+// from that frame on.
+func TestSupersededFrames(t *testing.T) {
+	spans := line(100, 110)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans)
+	old, _, err := a.segments[0].frames()
+	if err != nil || len(old) != 11 {
+		t.Fatalf("%d frames, %v", len(old), err)
+	}
+	if err := a.Revert(110, spans[5].Head()); err != nil {
+		t.Fatal(err)
+	}
+	a = hold(t, a, spans[:6])
+
+	other := line(106, 108)
+	for i := range other {
+		other[i].Hash[5] = 7
+	}
+	other[0].Parent, other[1].Parent, other[2].Parent = spans[5].Hash, other[0].Hash, other[1].Hash
+	appendAll(t, a, other)
+	a = hold(t, a, slices.Concat(spans[:6], other))
+	defer a.Close()
+	flip(t, a.segments[0].path, old[8].at+frameHead)
+	got, err := readAll(t, a, 99)
+	if err != nil {
+		t.Fatalf("with damage in what is superseded: %v", err)
+	}
+	sameSpans(t, slices.Concat(spans[:6], other), got)
+
+	flip(t, a.segments[0].path, old[3].at)
+	var damage *Damage
+	if got, err := readAll(t, a, 99); !errors.As(err, &damage) || len(got) != 3 || damage.From != 103 || damage.To != 108 {
+		t.Errorf("%d spans and %v; want three, and the damage of blocks 103 to 108", len(got), err)
+	}
+}
