@@ -80,8 +80,10 @@ func TestPricesAndStatsOfAStart(t *testing.T) {
 	}
 
 	st, pauses := *c.view.State, 0
-	if changed := c.valuePools(&st, func() { pauses++ }); len(changed) > 0 || pauses != 1 || slices.Contains(c.stale, true) {
-		t.Errorf("%d pools have other stats after %d pauses, stale are %v; want none after one", len(changed), pauses, c.stale)
+	changed := c.valuePools(&st, func() { pauses++ })
+	if len(changed) > 0 || pauses != 1 || slices.Contains(c.stale, true) {
+		t.Errorf("%d pools have other stats after %d pauses, stale are %v; want none after one",
+			len(changed), pauses, c.stale)
 	}
 	c.everything = true
 	if c.valuePools(&st, func() { pauses++ }); pauses != 2+int(st.Pools.Len())/strideValued || c.everything {

@@ -91,7 +91,8 @@ func TestRevertOfAll(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if st := a.Status(); st.Segments != 0 || st.Head != (market.Head{}) || st.Spans != 0 || a.active != nil || a.file != nil {
+	st := a.Status()
+	if st.Segments != 0 || st.Head != (market.Head{}) || st.Spans != 0 || a.active != nil || a.file != nil {
 		t.Errorf("%+v is left", st)
 	}
 	if files, err := os.ReadDir(a.cfg.Dir); err != nil || len(files) > 0 {
