@@ -270,3 +270,55 @@ func TestUnknownHeaderKeys(t *testing.T) {
 		t.Errorf("the header has %s; want %s", got, want)
 	}
 }
+
+// A HEADER whose checksum does not match tells nothing, and is written again from the keys. What
+// is whole is left as it is: opening a store is no change of what chains share.
+func TestHeaderFile(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	must(s.SetIdentity([]Pair{{"seed", "7"}}))
+	want := s.header
+	closeTest(t, s)
+	f := func(what string, content []byte) {
+		t.Helper()
+		if content != nil {
+			must(replaceFile(disk, "data/"+headerName, content))
+		}
+		s := openTest(t, disk)
+		if !sameHeader(&s.header, &want) {
+			t.Errorf("%s: the header is %+v; want %+v", what, s.header, want)
+		}
+		if file, err := s.readHeaderFile(); err != nil || file == nil || !sameHeader(file, &want) {
+			t.Errorf("%s: the file has %+v, %v; want %+v", what, file, err, want)
+		}
+		closeTest(t, s)
+	}
+
+	f("as it was", nil)
+	f("opened again", nil)
+	line := fmt.Sprintf(`{"Format":%d,"Update":999,"Identity":[{"Name":"seed","Value":"8"}]}`, Format)
+	f("another sum", []byte(line+"\n00000000\n"))
+	f("no sum", []byte(line))
+	f("no JSON", []byte("junk\n"))
+	f("an empty file", []byte{})
+}
+
+// Two headers are the same if all that chains share is.
+func TestSameHeader(t *testing.T) {
+	f := func(want bool, change func(h *header)) {
+		t.Helper()
+		a := &header{Format: 3, Update: 7, Identity: []Pair{{"seed", "7"}}, Offline: []market.ChainID{1, 10}}
+		b := &header{Format: 3, Update: 7, Identity: []Pair{{"seed", "7"}}, Offline: []market.ChainID{1, 10}}
+		if change(b); sameHeader(a, b) != want || sameHeader(b, a) != want {
+			t.Errorf("%+v and %+v: want them to be the same: %t", a, b, want)
+		}
+	}
+
+	f(true, func(*header) {})
+	f(false, func(h *header) { h.Format++ })
+	f(false, func(h *header) { h.Update++ })
+	f(false, func(h *header) { h.Identity[0].Value = "8" })
+	f(false, func(h *header) { h.Identity = nil })
+	f(false, func(h *header) { h.Offline[1] = 137 })
+	f(false, func(h *header) { h.Offline = h.Offline[:1] })
+}

@@ -555,7 +555,7 @@ func TestLostCommitsAreReadAgain(t *testing.T) {
 	s.now = s.now.Add(10 * time.Minute)
 	s.follow()
 	s.refresh()
-	if got := s.chain.Status(); got.Repair != "" || got.LastIndexed.Number < lost.Number {
+	if got := s.status(); got.Repair != "" || got.LastIndexed.Number < lost.Number {
 		t.Errorf("after the blocks were read again the status is %+v", got)
 	}
 	if got := s.chain.generation; got != generation+1 {

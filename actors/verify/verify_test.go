@@ -308,10 +308,39 @@ func TestWordsAreNamed(t *testing.T) {
 	f(position.plus(1), "position feeGrowthInside0LastX128")
 	f(position.plus(2), "position feeGrowthInside1LastX128")
 	f(bitmapSlot(pool, 0), "tick initialised")
+	first, _ := bitOf(clmath.MinTick, 60)
+	last, _ := bitOf(clmath.MaxTick, 60)
+	f(bitmapSlot(pool, first), "tick initialised")
+	f(bitmapSlot(pool, last), "tick initialised")
+	f(bitmapSlot(pool, first-1))
+	f(bitmapSlot(pool, last+1))
 
 	id = st.Pools.At(1).ID
-	f(poolSlot(id), "pool slot0")
-	f(bitmapSlot(poolSlot(id), 0), "tick initialised")
+	pool = poolSlot(id)
+	f(pool, "pool slot0")
+	f(pool.plus(1), "pool feeGrowthGlobal0X128")
+	f(pool.plus(2), "pool feeGrowthGlobal1X128")
+	f(pool.plus(3), "pool liquidity")
+	f(bitmapSlot(pool, 0), "tick initialised")
+	for _, ref := range st.TickLists.At(1).Refs {
+		tick := tickSlot(pool, ref.Tick)
+		f(tick, "tick liquidity")
+		f(tick.plus(1), "tick feeGrowthOutside0X128")
+		f(tick.plus(2), "tick feeGrowthOutside1X128")
+	}
+	shares := 0
+	for i := range st.Positions.Len() {
+		if p := st.Positions.At(i); p.Pool == 1 {
+			at := positionSlot(pool, script.Manager, p.TickLower, p.TickUpper, saltOf(p.ID))
+			f(at, "position liquidity")
+			f(at.plus(1), "position feeGrowthInside0LastX128")
+			f(at.plus(2), "position feeGrowthInside1LastX128")
+			shares++
+		}
+	}
+	if shares+len(st.TickLists.At(1).Refs) == 0 {
+		t.Error("the second pool has neither ticks nor positions")
+	}
 }
 
 // All differences are counted, and the first hundred are named.

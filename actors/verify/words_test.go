@@ -12,6 +12,7 @@ import (
 	"tidemark/actors/feed/endpoint"
 	"tidemark/rankings"
 	"tidemark/rankings/clmath"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/script"
 )
@@ -187,6 +188,105 @@ func TestMostMoved(t *testing.T) {
 	f(clmath.U256{}, clmath.U256{5})
 	f(most, clmath.U256{4, 1 << 63})
 	f(more, clmath.U256{5})
+}
+
+// Of many tokens that a pool manager has too little of, all are counted and a hundred are named.
+// Liquidity that is no NFT's may be taken out too.
+func TestManyShortfalls(t *testing.T) {
+	const pools = rankings.MaxDifferences/2 + 1
+	l, m := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager}), script.New()
+	var lines []string
+	for i := range pools {
+		lines = append(lines, fmt.Sprintf("token A%d 18", i), fmt.Sprintf("token B%d 18", i))
+	}
+	for i := range pools {
+		share := fmt.Sprintf("direct bob P%d -600 600 1e18", i)
+		if i%2 == 0 {
+			share = fmt.Sprintf("mint %d alice P%d -600 600 1e18", i/2+1, i)
+		}
+		lines = append(lines, fmt.Sprintf("pool P%d A%d B%d 3000 60", i, i, i), share)
+	}
+	for _, line := range lines {
+		known, err := m.Set(strings.Fields(line))
+		if !known {
+			var span *market.Span
+			if span, err = m.Span(l.Freeze(), line); err == nil {
+				_, err = l.Apply(span)
+			}
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+
+	c := deploy(l.Freeze())
+	for i := range c.st.Tokens.Len() {
+		c.balances[c.st.Tokens.At(i).Address] = clmath.U256{1}
+	}
+	v := compare(t, c, c.st, Config{})
+	if v.Different != 0 || v.Short != 2*pools || len(v.Shortfalls) != rankings.MaxDifferences {
+		t.Errorf("%d differences, %d tokens short, %d of them named; want 0, %d, %d", v.Different, v.Short,
+			len(v.Shortfalls), 2*pools, rankings.MaxDifferences)
+	}
+}
+
+// A token is asked for the pool manager's balance; the native one is no token.
+func TestBalanceCalls(t *testing.T) {
+	r := reader{manager: testManager, block: market.Head{Number: 255}}
+	var result string
+	call := r.balanceCall(market.Address{7}, &result)
+	msg := call.Args[0].(map[string]string)
+	want := "0x70a08231" + strings.Repeat("0", 24) + testManager.String()[2:]
+	if to := (market.Address{7}).String(); call.Method != "eth_call" || msg["to"] != to || msg["data"] != want ||
+		call.Args[1] != "0xff" {
+		t.Errorf("%s %v; want %s", call.Method, call.Args, want)
+	}
+
+	call = r.balanceCall(market.Address{}, &result)
+	if call.Method != "eth_getBalance" || call.Args[0] != testManager.String() || call.Args[1] != "0xff" {
+		t.Errorf("%s %v", call.Method, call.Args)
+	}
+}
+
+// headerless has no block.
+type headerless struct{}
+
+func (headerless) Ask(context.Context, []endpoint.Call) error { return nil }
+
+// A node that does not have the block cannot be compared with.
+func TestNoBlock(t *testing.T) {
+	r := reader{ask: headerless{}, block: market.Head{Number: 9, Hash: market.Hash{1}}}
+	if err := r.checkBlock(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "block 9 is not 0x01") {
+		t.Errorf("%v; want that the node does not have it", err)
+	}
+}
+
+// An NFT whose call reverts has no owner, whatever else is answered.
+func TestReadOwners(t *testing.T) {
+	owner := "0x" + strings.Repeat("00", 12) + strings.Repeat("07", 20)
+	f := func(text string, err error, want market.Address, problem string) {
+		t.Helper()
+		r := reader{ask: answering{text, err}}
+		owners, failed := r.readOwners(t.Context(), []uint64{1, 2})
+		if problem != "" {
+			if failed == nil || !strings.Contains(failed.Error(), problem) {
+				t.Errorf("%q, %v: %v; want %q", text, err, failed, problem)
+			}
+			return
+		}
+		if failed != nil || len(owners) != 2 || owners[0] != want || owners[1] != want {
+			t.Errorf("%q, %v: %v, %v; want %s", text, err, owners, failed, want)
+		}
+	}
+
+	seven := market.Address([]byte(strings.Repeat("\x07", 20)))
+	f(owner, nil, seven, "")
+	f(owner, &endpoint.Error{Kind: endpoint.Refused, Code: 3}, market.Address{}, "")
+	f(owner+"00", nil, market.Address{}, "")
+	f(owner[:64], nil, market.Address{}, "")
+	f("0x", nil, market.Address{}, "")
+	f(owner[:65]+"zz", nil, market.Address{}, "")
+	f(owner, &endpoint.Error{Kind: endpoint.ServerError, Text: "gone"}, market.Address{}, "ownerOf at block 0: ")
 }
 
 // Liquidity that is no NFT's is found by its ticks; without liquidity it has none.

@@ -127,7 +127,7 @@ type segment struct {
 	path    string
 	size    int64  // up to the end of the last whole frame
 	written uint64 // the last block of the newest frame
-	sealed  bool   // it has a footer, and is not written any more
+	sealed  bool   // it had a footer when it was opened
 }
 
 // placed is a frame and where it is in its file.

@@ -192,7 +192,6 @@ func (a *Archive) activate(s *segment) error {
 	if err := f.Truncate(s.size); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	s.sealed = false
 	a.active, a.file = s, f
 	return nil
 }
@@ -321,7 +320,6 @@ func (a *Archive) seal() error {
 	if err := a.file.Sync(); err != nil {
 		return err
 	}
-	a.active.sealed = true
 	return a.closeActive()
 }
 

@@ -89,7 +89,6 @@ func (w *writer) finish(failed error) (*segment, error) {
 		return nil, errors.Join(failed, os.Remove(w.file.Name()))
 	}
 
-	w.seg.sealed = true
 	if err := syncDir(filepath.Dir(w.seg.path)); err != nil {
 		return nil, fmt.Errorf("cannot keep %s: %w", w.seg.path, err)
 	}

@@ -413,6 +413,9 @@ func TestLongFile(t *testing.T) {
 			events := 0
 			for i := range span.Blocks {
 				events += len(span.Blocks[i].Logs)
+				if n := span.Blocks[i].Number; n < span.From || n > span.To {
+					t.Errorf("a span of blocks %d to %d has block %d", span.From, span.To, n)
+				}
 			}
 			if events > spanEvents+perBlock+3 {
 				t.Errorf("a span has %d events", events)

@@ -50,10 +50,10 @@ func eachObject(path string, columns []column, do func([]cell) error) error {
 			return err
 		}
 	}
-	if !isArray {
+	_, err = dec.Token() // the array's end, or the file's
+	if !isArray && errors.Is(err, io.EOF) {
 		return nil
 	}
-	_, err = dec.Token() // the array's end
 	return err
 }
 

@@ -19,7 +19,7 @@ type header struct {
 func (h *headers) load(s *Source, from, to uint64) error {
 	h.byNumber = make(map[uint64]header)
 	columns := []column{
-		{"block_number", false}, {"block_hash", false}, {"timestamp", false}, {"chain_id", true},
+		{name: "block_number"}, {name: "block_hash"}, {name: "timestamp"}, {name: "chain_id", optional: true},
 	}
 
 	for _, f := range s.files[blocks] {
@@ -87,7 +87,7 @@ func (t *gasTable) load(s *Source, list []rawLog, from, to uint64) error {
 		}
 	}
 	columns := []column{
-		{"transaction_hash", false}, {"gas_used", false}, {"gas_price", false}, {"chain_id", true},
+		{name: "transaction_hash"}, {name: "gas_used"}, {name: "gas_price"}, {name: "chain_id", optional: true},
 	}
 
 	for _, f := range s.files[transactions] {

@@ -113,6 +113,7 @@ func TestDecodeLZ4(t *testing.T) {
 	last, packedLast := []byte{9}, []byte{0x10, 9}
 	f("a last byte of its own", format.Lz4, append(framed(700, packedOne), framed(1, packedLast)...),
 		append(bytes.Clone(one), last...), 701)
+	f("a single byte", format.Lz4Raw, packedLast, last, 1)
 	f("nothing", format.Lz4Raw, nil, []byte{}, 0)
 	f("an empty part", format.Lz4, framed(700, nil, packedOne), one, 700)
 	f("an empty block", format.Lz4, append(framed(0), framed(700, packedOne)...), one, 700)
@@ -126,6 +127,10 @@ func TestDecodeLZ4(t *testing.T) {
 	f("more than the page", format.Lz4, append(framed(700, packedOne), 1), nil, 700)
 	f("a block larger than the page", format.Lz4, framed(701, packedOne), nil, 700)
 	f("the size of a part is cut", format.Lz4, framed(700, packedOne)[:7], nil, 700)
+	err := decodeLZ4(make([]byte, 700), packedOne[:100], format.Lz4Raw)
+	if err == nil || !strings.Contains(err.Error(), "a page is no LZ4_RAW: lz4: ") {
+		t.Errorf("cut: %v; want the reason", err)
+	}
 }
 
 // A damaged page is refused, and its file is named.
@@ -209,6 +214,7 @@ func TestPageHeaders(t *testing.T) {
 
 	f(func(*format.PageHeader) {}, "<nil>")
 	f(func(h *format.PageHeader) { h.CRC = 0 }, "<nil>")
+	f(func(h *format.PageHeader) { h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{}) }, "<nil>")
 	f(func(h *format.PageHeader) { h.CRC++ }, "not those that were written")
 	f(func(h *format.PageHeader) { h.CompressedPageSize = -1 }, "a page has -1 bytes")
 	f(func(h *format.PageHeader) { h.CompressedPageSize += 5 }, "a page has")
@@ -221,6 +227,88 @@ func TestPageHeaders(t *testing.T) {
 	f(func(h *format.PageHeader) {
 		h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{RepetitionLevelsByteLength: -1})
 	}, "levels of -1 bytes")
+}
+
+// A column is where its metadata says, also one without pages; a dictionary is before its pages.
+func TestPlacesOfColumns(t *testing.T) {
+	_, packed := lz4Block(t, 500)
+	h := format.PageHeader{Type: format.DataPage, UncompressedPageSize: 500, CompressedPageSize: int32(len(packed))}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk := append(text, packed...)
+	f := func(what, want string, meta format.ColumnMetaData) {
+		t.Helper()
+		meta.Codec = format.Lz4Raw
+		out := new(bytes.Buffer)
+		err := unpackChunk(out, bytes.NewReader(append([]byte("PAR1"), chunk...)), &meta)
+		if got := fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("%s: %s; want %s", what, got, want)
+		}
+		if err == nil && (out.Len() > 500) != (meta.TotalCompressedSize > 0) {
+			t.Errorf("%s: %d bytes are written, the metadata is %+v", what, out.Len(), meta)
+		}
+	}
+	size := int64(len(chunk))
+
+	f("a column", "<nil>", format.ColumnMetaData{DataPageOffset: 4, TotalCompressedSize: size})
+	f("with a dictionary behind", "<nil>",
+		format.ColumnMetaData{DataPageOffset: 4, DictionaryPageOffset: 99, TotalCompressedSize: size})
+	f("without pages", "<nil>", format.ColumnMetaData{DataPageOffset: 4})
+	f("beyond the file", "EOF", format.ColumnMetaData{DataPageOffset: 5, TotalCompressedSize: size})
+	f("before the file", "bytes from -1; at most", format.ColumnMetaData{DataPageOffset: -1, TotalCompressedSize: size})
+	f("of no size", "-1 bytes from 4; at most", format.ColumnMetaData{DataPageOffset: 4, TotalCompressedSize: -1})
+	f("too large", fmt.Sprintf("%d bytes from 4; at most", mostUnpacked+1),
+		format.ColumnMetaData{DataPageOffset: 4, TotalCompressedSize: mostUnpacked + 1})
+}
+
+// Columns of one file may be compressed otherwise, and pages of the second version not at all.
+func TestMixedCodecs(t *testing.T) {
+	type row struct {
+		A uint64 `parquet:"a,lz4"`
+		B uint64 `parquet:"b,zstd"`
+		C string `parquet:"c,uncompressed"`
+	}
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	rows := make([]row, 1000)
+	for i := range rows {
+		rows[i] = row{uint64(i), uint64(2 * i), fmt.Sprint("row ", i)}
+	}
+	if err := parquet.WriteFile(path, rows); err != nil {
+		t.Fatal(err)
+	}
+
+	n := 0
+	err := eachRow(path, []column{{name: "a"}, {name: "b"}, {name: "c"}}, func(c []cell) error {
+		if c[0].num != uint64(n) || c[1].num != uint64(2*n) || string(c[2].bytes) != fmt.Sprint("row ", n) {
+			return fmt.Errorf("%d, %d, %q", c[0].num, c[1].num, c[2].bytes)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != 1000 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+
+	h := &format.PageHeader{UncompressedPageSize: 3}
+	h.DataPageHeaderV2 = thrift.New(format.DataPageHeaderV2{IsCompressed: thrift.New(false)})
+	if plain, err := unpackBody(h, []byte("abc"), format.Lz4Raw); err != nil || string(plain) != "abc" {
+		t.Errorf("a page that is not compressed is %q, %v", plain, err)
+	}
+}
+
+// A page without a value has no bytes.
+func TestEmptyPage(t *testing.T) {
+	h := format.PageHeader{Type: format.DataPage}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), &h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, rest, err := unpackPage(new(bytes.Buffer), append(text, "next"...), format.Lz4Raw)
+	if err != nil || kind != format.DataPage || string(rest) != "next" {
+		t.Errorf("%s, %q is left, %v", kind, rest, err)
+	}
 }
 
 // What is left behind a column's last page is no page, however little it is.

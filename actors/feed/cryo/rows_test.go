@@ -2,6 +2,8 @@ package cryo
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
 	"tidemark/rankings/market"
@@ -102,7 +105,12 @@ func TestJSONRows(t *testing.T) {
 	f(`{"a":1}{"a":-1}`, "[false 1 ][true 0 ]", "row 1: column a: -1 is no whole number")
 	f(`{"a":1.5}`, "", "row 0: column a: 1.5 is no whole number")
 	f(`{"a":1}{"a":13}{"a":2}`, "[false 1 ][true 0 ] [false 13 ][true 0 ]", "row 2: 13 is refused")
-	f(`{"a":1}{`, "[false 1 ][true 0 ]", "row 1:")
+	f(`{"a":1}{`, "[false 1 ][true 0 ]", "row 1: unexpected EOF")
+	f(`[7]`, "", "row 0: json: cannot unmarshal number")
+	f(`{"a":1}}`+"\n"+`{"a":2}`, "[false 1 ][true 0 ]", "row 1: invalid character '}'")
+	if err := eachRow(t.TempDir(), columns, nil); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory has rows: %v", err)
+	}
 	if err := eachRow(filepath.Join(t.TempDir(), "none.json"), columns, nil); err == nil {
 		t.Error("a file that is not there has rows")
 	}
@@ -156,6 +164,7 @@ func TestFileNames(t *testing.T) {
 	f("ethereum__blocks__label__7_to_7.jsonl", blocks, 7, 7, "")
 	f("ethereum__erc20_metadata__latest.json", metadata, 0, 0, "")
 	f("ethereum__transactions__5_to_9.ndjson", transactions, 5, 9, "")
+	f("logs__00000100_to_00000199.parquet", logs, 100, 199, "")
 	f("ethereum__logs__00000100_to_00000199.csv", "", 0, 0, "")
 	f("ethereum__traces__1_to_2.parquet", "", 0, 0, "")
 	f("ethereum__logs__latest.parquet", "", 0, 0, "its name has no range of blocks, such as")
@@ -163,6 +172,22 @@ func TestFileNames(t *testing.T) {
 	f("ethereum__logs__1_to_99999999999999999999.parquet", "", 0, 0, "its name has no range of blocks")
 	if _, err := findFiles(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a directory that is not there has files")
+	}
+	_, err := Open(filepath.Join(t.TempDir(), "none"), config)
+	tell(t, "a directory that is not there", err, "cannot read ")
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "ethereum__logs__1_to_2.parquet"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := findFiles(dir); err != nil || len(found) > 0 {
+		t.Errorf("a directory is found as %+v, %v", found, err)
+	}
+	start := config
+	start.Start = 0
+	_, err = Open(dir, start)
+	tell(t, "no file", err, "missing are logs: there is no file; blocks: there is no file")
+	if strings.Contains(err.Error(), "0 to 0") {
+		t.Errorf("%v; want no blocks of a file that is not there", err)
 	}
 }
 
@@ -303,6 +328,13 @@ func TestEndsWithTheLastRow(t *testing.T) {
 	}
 	err = s.Each(t.Context(), func(*market.Span) error { return nil })
 	tell(t, "no rows at all", err, "blocks: 8 blocks from 105 to 188 have events and no row")
+
+	x.logs = nil
+	if s, err = Open(x.write(t, ".ndjson", nil), config); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Each(t.Context(), func(*market.Span) error { return nil })
+	tell(t, "nothing at all", err, "blocks: none of blocks 100 to 399 is there")
 }
 
 // A span is final when the ledger will not go back to it, and a file's rows are of its
@@ -374,8 +406,11 @@ func TestSingleBlock(t *testing.T) {
 	const blocks = "__00000110_to_00000110"
 	writeRows(t, dir, ".ndjson", nil, "ethereum__logs"+blocks, only(x.logs, func(r logRow) bool { return of(r.Block) }))
 	writeRows(t, dir, ".ndjson", nil, "ethereum__blocks"+blocks, only(x.heads, func(r blockRow) bool { return of(r.Block) }))
-	for field, known := range map[string]bool{"7": true, "null": false} {
-		text := fmt.Sprintf(`{"transaction_hash":"%s","gas_used":21110,"gas_price":%s}`, x.blocks[1].Txs[0].Hash, field)
+	for field, known := range map[string]bool{
+		`"gas_used":21110,"gas_price":7`: true, `"gas_used":21110,"gas_price":null`: false,
+		`"gas_used":null,"gas_price":7`: false,
+	} {
+		text := fmt.Sprintf(`{"transaction_hash":"%s",%s}`, x.blocks[1].Txs[0].Hash, field)
 		path := filepath.Join(dir, "ethereum__transactions"+blocks+".ndjson")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -391,7 +426,7 @@ func TestSingleBlock(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(got) != 1 || got[0].From != 110 || got[0].To != 110 || got[0].Blocks[0].Txs[0].GasKnown != known {
-			t.Errorf("a price of %s: %+v, %v; want one span, its gas known %t", field, got, err, known)
+			t.Errorf("gas of %s: %+v, %v; want one span, its gas known %t", field, got, err, known)
 		}
 	}
 }
@@ -441,4 +476,189 @@ func TestParquetRows(t *testing.T) {
 	f([]column{{"small", false}, {"lost", false}}, "", "row 0: it has no column lost")
 	f([]column{{"part", false}}, "", "row 0: 0.5 is no exact whole number")
 	f([]column{{"flag", false}}, "", "row 0: a value is a BOOLEAN")
+
+	stop := errors.New("enough")
+	rowsRead := 0
+	err := eachRow(path, []column{{"small", false}}, func([]cell) error { rowsRead++; return stop })
+	if !errors.Is(err, stop) || rowsRead != 1 {
+		t.Errorf("after %d rows: %v; want it to stop after the first", rowsRead, err)
+	}
+	edit(t, path, func(string) string { return "no such file" })
+	tell(t, "no Parquet", eachRow(path, []column{{"small", false}}, nil), "row 0: it is no Parquet file: ")
+}
+
+// edit changes the text of a file.
+func edit(t *testing.T, path string, change func(text string) string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(text))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rows need not say of which chain they are.
+func TestRowsWithoutChain(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 6 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		edit(t, name, func(text string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(text, `"chain_id":1,`, ""), `,"chain_id":1`, "")
+		})
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, tokens, _ := read(t, s); len(got) != len(x.blocks) || len(tokens) != 2 || len(s.Missing()) > 0 {
+		t.Errorf("%d blocks, %d tokens, missing are %q", len(got), len(tokens), s.Missing())
+	}
+}
+
+// Of metadata that two files have the later counts, by their names.
+func TestLaterMetadata(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	for i, name := range []string{"b", "a", "c"} {
+		x.tokens[0].Decimals = uint32(i + 10)
+		writeRows(t, dir, ".ndjson", nil, name+"__erc20_metadata__00000400_to_00000400", x.tokens)
+	}
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.tokens[tokenA].Decimals; got != 12 {
+		t.Errorf("%d decimals; want 12, of the last file", got)
+	}
+}
+
+// A file is read when its blocks are worked on, and not before: what precedes a broken one is
+// given.
+func TestFilesInTheirTurn(t *testing.T) {
+	f := func(broken string, spans int) {
+		t.Helper()
+		_, dir := split(t)
+		edit(t, filepath.Join(dir, broken), func(string) string { return "broken" })
+		s, err := Open(dir, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := 0
+		err = s.Each(t.Context(), func(*market.Span) error {
+			if given++; len(s.headers.byNumber) != 100 {
+				t.Errorf("span %d: %d headers are in memory; want 100", given, len(s.headers.byNumber))
+			}
+			return nil
+		})
+		if given != spans || err == nil || !strings.Contains(err.Error(), broken) {
+			t.Errorf("%s is broken: %d spans are given, %v; want %d", broken, given, err, spans)
+		}
+	}
+
+	f("ethereum__blocks__00000100_to_00000198.ndjson", 0)
+	f("ethereum__blocks__00000199_to_00000200.ndjson", 0)
+	f("ethereum__blocks__00000201_to_00000299.ndjson", 1)
+	f("ethereum__blocks__00000301_to_00000399.ndjson", 2)
+	f("ethereum__transactions__00000201_to_00000299.ndjson", 1)
+	f("ethereum__transactions__00000301_to_00000399.ndjson", 2)
+}
+
+// A block with more events than a span should have is given whole, also at the end.
+func TestFullBlock(t *testing.T) {
+	x := newFixture()
+	donate := encode(x.blocks[1].Logs[1].Event)
+	for i := range uint32(spanEvents + 10) {
+		x.log(398, 1000+i, keccak([]byte("many")), donate)
+	}
+
+	s, err := Open(x.write(t, ".ndjson", nil), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, head := read(t, s)
+	if len(s.files[logs]) != 3 || spansOf(t, s) != 3 {
+		t.Errorf("%d spans of %d files; want one of each", spansOf(t, s), len(s.files[logs]))
+	}
+	if last := got[len(got)-1]; last.Number != 398 || len(last.Logs) != spanEvents+10 || head.Number != 399 {
+		t.Errorf("the last block is %d with %d events; want 398 with %d", last.Number, len(last.Logs), spanEvents+10)
+	}
+}
+
+// spansOf counts the spans of a source.
+func spansOf(t *testing.T, s *Source) (n int) {
+	t.Helper()
+	if err := s.Each(t.Context(), func(*market.Span) error { n++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Files of logs may overlap: each log comes once, whichever of them has it. Files that were read
+// are not looked at again, and reading can be given up.
+func TestFilesThatOverlap(t *testing.T) {
+	x, dir := split(t)
+	within := func(first, last uint32) []logRow {
+		return only(x.logs, func(r logRow) bool { return r.Block >= first && r.Block <= last })
+	}
+	path := func(name string) string { return filepath.Join(dir, "ethereum__"+name+".ndjson") }
+	if err := os.Remove(path("logs__00000200_to_00000299")); err != nil {
+		t.Fatal(err)
+	}
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000150_to_00000260",
+		only(within(150, 260), func(r logRow) bool { return r.Block != 198 }))
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000190_to_00000299",
+		only(within(190, 299), func(r logRow) bool { return r.Block != 201 }))
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []market.Block
+	err = s.Each(t.Context(), func(span *market.Span) error {
+		got = append(got, span.Blocks...)
+		if span.To == 299 {
+			edit(t, path("blocks__00000100_to_00000198"), func(string) string { return "broken" })
+			edit(t, path("transactions__00000100_to_00000198"), func(string) string { return "broken" })
+		}
+		return nil
+	})
+	if d := cmp.Diff(x.blocks, got); err != nil || d != "" {
+		t.Errorf("%v, other blocks (-want +got):\n%s", err, d)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Each(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+}
+
+// A log whose bytes cannot be read is told with its block.
+func TestUnreadableLog(t *testing.T) {
+	f := func(field, want string) {
+		t.Helper()
+		dir := newFixture().write(t, ".ndjson", nil)
+		edit(t, filepath.Join(dir, "ethereum__logs__00000100_to_00000199.ndjson"), func(text string) string {
+			return strings.Replace(text, `"`+field+`":"0x`, `"`+field+`":"zz`, 1)
+		})
+		s, err := Open(dir, config)
+		if err == nil {
+			err = s.Each(t.Context(), func(*market.Span) error { return nil })
+		}
+		tell(t, field, err, want)
+	}
+
+	f("data", `row 1: log 0 of block 105: "zz`)
+	f("topic0", `row 1: "zz`)
+	f("topic1", `row 1: "zz`)
+	f("address", `row 1: "zz`)
+	f("transaction_hash", `row 1: "zz`)
 }

@@ -87,7 +87,10 @@ func (s *Source) Blocks() (from, to uint64) { return s.from, s.last }
 
 // readMetadata reads what is known of tokens, the newest file last.
 func (s *Source) readMetadata() error {
-	columns := []column{{"erc20", false}, {"name", false}, {"symbol", false}, {"decimals", false}, {"chain_id", true}}
+	columns := []column{
+		{name: "erc20"}, {name: "name"}, {name: "symbol"}, {name: "decimals"}, {name: "chain_id", optional: true},
+	}
+
 	for _, f := range s.files[metadata] {
 		err := eachRow(f.path, columns, func(c []cell) error {
 			var t market.TokenMeta
@@ -126,10 +129,10 @@ func (s *Source) checkChain(c *cell) error {
 
 // rawLog is a log of one of the contracts, and where it is.
 type rawLog struct {
-	block     uint64
-	tx, index uint32
-	hash      market.Hash // of the transaction
-	event     market.Event
+	block uint64
+	index uint32
+	hash  market.Hash // of the transaction
+	event market.Event
 }
 
 // Each calls do with every span in order. An error names the dataset and the blocks
@@ -169,15 +172,14 @@ func (s *Source) Each(ctx context.Context, do func(*market.Span) error) error {
 // readLogs reads the logs of the contracts from a file.
 func (s *Source) readLogs(f file) (list []rawLog, err error) {
 	columns := []column{
-		{"block_number", false}, {"transaction_index", false}, {"log_index", false},
-		{"transaction_hash", false}, {"address", false},
-		{"topic0", false}, {"topic1", false}, {"topic2", false}, {"topic3", false}, {"data", false},
-		{"chain_id", true},
+		{name: "block_number"}, {name: "log_index"}, {name: "transaction_hash"}, {name: "address"},
+		{name: "topic0"}, {name: "topic1"}, {name: "topic2"}, {name: "topic3"}, {name: "data"},
+		{name: "chain_id", optional: true},
 	}
 	err = eachRow(f.path, columns, func(c []cell) error {
-		l := rawLog{block: c[0].num, tx: uint32(c[1].num), index: uint32(c[2].num)}
+		l := rawLog{block: c[0].num, index: uint32(c[1].num)}
 		var address market.Address
-		err := errors.Join(c[3].fixed(l.hash[:]), c[4].fixed(address[:]), s.checkChain(&c[10]))
+		err := errors.Join(c[2].fixed(l.hash[:]), c[3].fixed(address[:]), s.checkChain(&c[9]))
 		switch {
 		case err != nil:
 			return err
@@ -186,7 +188,7 @@ func (s *Source) readLogs(f file) (list []rawLog, err error) {
 		}
 
 		var topics []market.Hash
-		for i := 5; i < 9 && !c[i].null; i++ {
+		for i := 4; i < 8 && !c[i].null; i++ {
 			var topic market.Hash
 			if err := c[i].fixed(topic[:]); err != nil {
 				return err
@@ -196,7 +198,7 @@ func (s *Source) readLogs(f file) (list []rawLog, err error) {
 		if len(topics) == 0 || !s.contracts.Reads(address, topics[0]) {
 			return nil
 		}
-		data, err := c[9].binary()
+		data, err := c[8].binary()
 		if err == nil {
 			l.event, err = s.contracts.Decode(address, topics, data)
 		}
@@ -206,9 +208,7 @@ func (s *Source) readLogs(f file) (list []rawLog, err error) {
 		if address == s.cfg.PositionManager {
 			s.nftLogs++
 		}
-		if l.block > s.end.Number { // not of a file before, which overlaps
-			list = append(list, l)
-		}
+		list = append(list, l)
 		return nil
 	})
 	return list, err

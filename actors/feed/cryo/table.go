@@ -175,6 +175,10 @@ func (r *columnReader) next() (parquet.Value, error) {
 }
 
 func cellOf(v parquet.Value, text bool) (c cell, err error) {
+	if v.IsNull() {
+		return cell{null: true}, nil
+	}
+
 	switch v.Kind() {
 	case parquet.ByteArray, parquet.FixedLenByteArray:
 		c.bytes, c.text = v.ByteArray(), text
@@ -185,14 +189,7 @@ func cellOf(v parquet.Value, text bool) (c cell, err error) {
 	case parquet.Double:
 		c.num, err = wholeNumber(v.Double())
 	default:
-		c.null = v.IsNull()
-		if !c.null {
-			err = fmt.Errorf("a value is a %s", v.Kind())
-		}
-	}
-
-	if v.IsNull() {
-		return cell{null: true}, nil
+		err = fmt.Errorf("a value is a %s", v.Kind())
 	}
 	return c, err
 }

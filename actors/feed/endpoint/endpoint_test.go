@@ -180,6 +180,59 @@ func TestBatchesRefused(t *testing.T) {
 	f("405", 20, status(405, ""))
 }
 
+// A batch that is answered with a single object is no batch to the provider, and not sent again.
+func TestNoBatch(t *testing.T) {
+	f := func(answer string, requests int) {
+		t.Helper()
+		p := newProvider(t)
+		p.most = 1
+		p.refuse = func(w http.ResponseWriter, _ int) bool { fmt.Fprint(w, answer); return true }
+		e := p.endpoint(t, nil)
+		right, err := ask(t, e, 2, (*Endpoint).Ask)
+		if right != 2 || err != nil || p.requests != requests || e.batch.get() != 1 {
+			t.Errorf("%s: %d of 2 are answered after %d requests, %v; want %d; the next have %d calls", answer, right,
+				p.requests, err, requests, e.batch.get())
+		}
+	}
+
+	f(errorBody(-32600, "no batches"), 3)
+	f("[broken", 2+attempts)
+}
+
+// A batch grows after many that were answered, whatever the answers are.
+func TestAnsweredBatches(t *testing.T) {
+	f := func(what string, perCall func(int) map[string]any) {
+		t.Helper()
+		p := newProvider(t)
+		p.perCall = perCall
+		e := p.endpoint(t, nil)
+		for i := range regrow {
+			if got := e.batch.get(); got != firstBatch {
+				t.Fatalf("%s: after %d answers a request has %d calls; want %d", what, i, got, firstBatch)
+			}
+			if _, err := ask(t, e, firstBatch, (*Endpoint).Ask); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := e.batch.get(); got != (firstBatch+mostBatch)/2 {
+			t.Errorf("%s: after %d answers a request has %d calls; want %d", what, regrow, got, (firstBatch+mostBatch)/2)
+		}
+	}
+
+	f("answers", nil)
+	f("refusals of every call", func(int) map[string]any {
+		return map[string]any{"code": 3, "message": "execution reverted"}
+	})
+}
+
+// Connections are kept for all that may be under way at once.
+func TestOwnTransport(t *testing.T) {
+	way, ok := ownTransport().(*http.Transport)
+	if !ok || way.MaxIdleConnsPerHost != mostInFlight+32 || way.ReadBufferSize != 64<<10 {
+		t.Errorf("%+v", way)
+	}
+}
+
 // A rate limit puts calls off; those that were answered are kept.
 func TestRateLimits(t *testing.T) {
 	f := func(name string, perSec float64, configured float64, perCall bool) {

@@ -171,7 +171,7 @@ func (p *pace) tick(now time.Time, calls int) {
 }
 
 func (p *pace) grown(level float64) float64 {
-	if p.last > 0 && level > nearLast*p.last {
+	if level > nearLast*p.last {
 		return creep * level
 	}
 	return growth * level
@@ -182,7 +182,7 @@ func (p *pace) refused(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if now.Sub(p.changed) < growEvery && !p.changed.IsZero() {
+	if now.Sub(p.changed) < growEvery {
 		return
 	}
 	p.changed = now

@@ -23,9 +23,11 @@ type line struct {
 	latency func(from uint64) time.Duration // of a request for logs; 0 for none
 	fault   func(from, to uint64) int       // a status instead of logs; 0: none
 
-	now, most int         // requests for logs at once
-	asked     [][2]uint64 // ranges of logs, as they were asked for
-	watch     func()      // at every request for logs
+	asks      int           // requests of any kind
+	now, most int           // requests for logs at once
+	asked     [][2]uint64   // ranges of logs, as they were asked for
+	watch     func()        // at every request for logs
+	late      time.Duration // how long a request that was given up still takes
 }
 
 func newLine(c *fakeChain) *line {
@@ -38,6 +40,9 @@ func newLine(c *fakeChain) *line {
 func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(r.Body)
 	from, to, logs := rangeAsked(body)
+	l.mu.Lock()
+	l.asks++
+	l.mu.Unlock()
 	if logs {
 		l.mu.Lock()
 		l.asked = append(l.asked, [2]uint64{from, to})
@@ -53,6 +58,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case <-time.After(l.latency(from)):
 	case <-r.Context().Done():
+		time.Sleep(l.late)
 		return nil, r.Context().Err()
 	}
 	w := httptest.NewRecorder()
@@ -183,6 +189,7 @@ func TestCancelWhileReadingAhead(t *testing.T) {
 		}
 		l.to(n.fakeChain, 200)
 
+		n.late = time.Second
 		again := overLine(t, n, nil)
 		_ = again.next()
 		_ = again.next()

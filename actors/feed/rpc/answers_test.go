@@ -204,7 +204,11 @@ func TestTakenReceipts(t *testing.T) {
 		l := follow(t, nil, n)
 		h := l.headersOf(n, 1)[0]
 		receipts := spoil(h, asWire[[]wireReceipt](t, c.head().receipts()))
-		fails(t, what, l.f.takeReceipts(h, receipts), problem)
+		err := l.f.takeReceipts(h, receipts)
+		fails(t, what, err, problem)
+		if missing := len(receipts) == 1; isAbsent(err) != missing {
+			t.Errorf("%s: something is merely not there yet: %t; want %t", what, isAbsent(err), missing)
+		}
 		if _, kept := l.f.proofs.blocks[h.Hash]; kept != (problem == "") {
 			t.Errorf("%s: its events are kept: %t", what, kept)
 		}
@@ -223,6 +227,8 @@ func TestTakenReceipts(t *testing.T) {
 		r[0].Block = nil
 		return r
 	})
+	f("not all of them", "the 1 receipts of block 5 are not those of its receiptsRoot",
+		func(_ *wireHeader, r []wireReceipt) []wireReceipt { return r[:1] })
 	f("one without a status", "receipts of block 5: ", func(_ *wireHeader, r []wireReceipt) []wireReceipt {
 		r[1].Status = nil
 		return r

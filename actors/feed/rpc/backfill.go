@@ -38,7 +38,7 @@ func (f *Feed) backfillRange(
 	}
 
 	read, span := p.read, p.span
-	if !at.Hash.IsZero() && read.from > 0 && read.before.Hash != at.Hash {
+	if !at.Hash.IsZero() && read.before.Hash != at.Hash {
 		f.dropAhead()
 		return step, movedError("block %d is %s, the ledger has %s", at.Number, read.before.Hash, at.Hash)
 	}

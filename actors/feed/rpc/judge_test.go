@@ -91,6 +91,12 @@ func TestRangeAnswers(t *testing.T) {
 	f("wrong logs", "wrong", func(a *answers) { a.logs.wrong = errors.New("wrong") })
 	f("as many logs as are cut", "10000 logs", func(a *answers) { a.count = maxLogs })
 	f("logs of another last block", "its logs are of", func(a *answers) { a.blocks = []rawBlock{at(20, 1)} })
+	f("the second block on another one", "block 1 follows another block than 0", func(a *answers) {
+		a.from, a.to, a.before, a.last = 1, 1, wireHeaderOf(0, 9, 8), wireHeaderOf(1, 1, 8)
+	})
+	f("the first block, whatever it names", "", func(a *answers) {
+		a.from, a.to, a.before, a.last = 0, 0, nil, wireHeaderOf(0, 1, 8)
+	})
 	f("one block on another one", "follows another block than 9", func(a *answers) {
 		a.to, a.last = 10, wireHeaderOf(10, 10, 8)
 	})
@@ -187,7 +193,7 @@ func TestSourcesThatRest(t *testing.T) {
 // seen again and again: one look at the ledger's own head, or at an older anchor, ends it.
 func TestDoubtsInARow(t *testing.T) {
 	c := newChain(20)
-	l := follow(t, nil, newNode(t, c))
+	l := follow(t, nil, newNode(t, c), newNode(t, c))
 	block := func(n uint64) market.Head { return market.Head{Number: n, Hash: c.blocks[n].hash} }
 	ours := []market.Head{block(18), block(15), block(10)}
 	others := []market.Head{{Number: 18, Hash: market.Hash{1}}, {Number: 15, Hash: market.Hash{2}}, {Number: 10, Hash: market.Hash{3}}}
@@ -222,6 +228,16 @@ func TestDoubtsInARow(t *testing.T) {
 		f(19, others, 0, "deeper than the kept history")
 		f(between, ours, 0, "")
 	}
+
+	// Where backends lag, a shorter chain is believed later.
+	l.f.sources[0].lagged = l.clock.read()
+	shorter(0, notKnownYet)
+	shorter(believeLaggard-1, notKnownYet)
+	shorter(1, 1)
+	l.f.sources[0].live = false
+	shorter(0, notKnownYet)
+	shorter(believeShorter, 1)
+	l.f.sources[0].live = true
 
 	// The start is on every chain.
 	start := append(others[:2:2], market.Head{Number: 10})

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -64,6 +65,9 @@ func TestSpeeds(t *testing.T) {
 	want("within the next", step(500, 10_000, 10, time.Second/2), 500, 210, 75, 95*time.Second)
 	want("after the next", step(600, 10_000, 40, time.Second/2), 600, 250, 70, 9400*time.Second/120)
 
+	if p := step(9_936, 10_000, 0, time.Second); p == nil || p.From != 101 {
+		t.Errorf("just behind: %+v", p)
+	}
 	if p := step(9_937, 10_000, 0, time.Second); p != nil {
 		t.Errorf("at the head: %+v", p)
 	}
@@ -78,13 +82,19 @@ func TestProgressLines(t *testing.T) {
 	f, now := still(t)
 	var log strings.Builder
 	f.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
-	for i := range uint64(25) {
+	for i := range uint64(32) {
 		s := &market.Span{From: 100*i + 1, To: 100*i + 100}
 		f.addProgress(&feed.Step{Span: s, Head: market.Head{Number: 100_000}})
 		*now = now.Add(time.Second)
 	}
-	if n := strings.Count(log.String(), "catching up"); n != 3 {
-		t.Errorf("%d lines in 24 seconds; want 3:\n%s", n, log.String())
+
+	if n := strings.Count(log.String(), "catching up"); n != 4 {
+		t.Errorf("%d lines in 31 seconds; want 4:\n%s", n, log.String())
+	}
+	for _, done := range []string{`block=200 head=100000 done="0.2 %"`, `block=1200 head=100000 done="1.2 %"`} {
+		if !strings.Contains(log.String(), done) {
+			t.Errorf("no %s in\n%s", done, log.String())
+		}
 	}
 }
 
@@ -311,6 +321,11 @@ func TestPlanLearns(t *testing.T) {
 			t.Errorf("after %d ranges: %d blocks; want %d", i, got, want)
 		}
 	}
+
+	p.density = 0.5
+	if p.learn(&rangeRead{from: 1, to: 1000, logs: 1500}); p.density != 0.8 {
+		t.Errorf("0.5 logs a block and then 1.5 are %g; want 0.8", p.density)
+	}
 }
 
 // Headers of a subscription are kept once each, and followed while they are fresh, of a
@@ -503,4 +518,6 @@ func TestContradictions(t *testing.T) {
 
 	f(true, c.blocks[19].hash)
 	f(false, market.Hash{1})
+	l.f.sources[1].Failed(endpoint.AsError(errors.New("broken")), 0)
+	f(false, c.blocks[19].hash) // it rests
 }

@@ -3,11 +3,13 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
 
 	"tidemark/actors/feed/endpoint"
+	"tidemark/rankings/market"
 )
 
 // readAnswer reads an answer as a request does.
@@ -62,7 +64,66 @@ func TestLogReaderRefuses(t *testing.T) {
 	f(`[{"topics":["0x12"]}]`, "has 2 hex digits; want 64")
 	f(`[{"topics":null,"blockNumber":null}]`, "it lacks its place")
 	f(`[{"blockNumber":"0x1"`, "EOF")
+	f(`[{"topics":["0x1`, "EOF")
 	f(`[`+strings.Repeat(`{"removed":true},`, 3)+`{}]`, "it lacks its place")
+
+	// The first that is wrong is told, and nothing of the answer is kept.
+	f(`[{"address":"0x12","topics":7}]`, "has 2 hex digits; want 40")
+	f(`[{"topics":["0x12"],"address":"0x12"}]`, "has 2 hex digits; want 64")
+	f(`[{"topics":["0x12","0x1"]}]`, "0x12")
+	f(`[{"topics":7,"data":"zz"}]`, "the topics of a log")
+	f(`[{"data":"zz"},7]`, "a log's field: ")
+	c := newChain(1)
+	c.mine(swapped(1), swapped(2), swapped(3))
+	text := func(change func(logs []object)) string {
+		var logs []object
+		for _, l := range c.blocks[1].logs {
+			logs = append(logs, maps.Clone(l))
+		}
+		change(logs)
+		b, _ := json.Marshal(logs)
+		return string(b)
+	}
+	f(text(func(logs []object) { logs[2]["removed"] = true }), "log 2 (block 1, index 6): it is marked as removed")
+	f(text(func(logs []object) { logs[1]["data"] = "zz" }), "a log's field: ")
+	f(text(func(logs []object) {
+		for range 4 {
+			logs[1]["topics"] = append(logs[1]["topics"].([]string), market.Hash{}.String())
+		}
+	}), "event has 5 topics and 192 bytes of data; want 3 and 192")
+	f(text(func(logs []object) { logs[1]["blockHash"] = nil }), "log 1 (block 1, index 3): it lacks its place")
+}
+
+// An answer as long as those that nodes cut is counted, and nothing of it is kept, except of a
+// single block. A reader that is used again begins anew.
+func TestCutLogs(t *testing.T) {
+	c := newChain(1)
+	c.mine(swapped(1))
+	of := func(count int) string {
+		l := maps.Clone(c.blocks[1].logs[0])
+		var list []string
+		for i := range count {
+			l["logIndex"] = hex(uint64(i))
+			b, _ := json.Marshal(l)
+			list = append(list, string(b))
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	}
+	f := func(r *logReader, count, blocks int, cut bool) {
+		t.Helper()
+		err := r.ReadJSON(endpoint.NewReader(strings.NewReader(of(count))))
+		if err != nil || r.wrong != nil || r.none || r.logs != count || len(r.blocks) != blocks || r.isCut() != cut {
+			t.Errorf("%d logs: %v, %v, %d are counted in %d blocks, cut %t; want %d blocks, %t", count, err, r.wrong, r.logs,
+				len(r.blocks), r.isCut(), blocks, cut)
+		}
+	}
+
+	r, _ := readAnswer(`[{"removed":true}]`, 0, 9)
+	f(r, maxLogs+2, 0, true)
+	f(r, maxLogs, 0, true)
+	f(r, maxLogs-1, 1, false)
+	r, _ = readAnswer(`null`, 1, 1)
+	f(r, maxLogs+2, 1, false)
 }
 
 // A log is read as encoding/json reads it.

@@ -159,6 +159,13 @@ func TestRequiredTokens(t *testing.T) {
 // A token that no node can be asked about, while they answer other calls, is noted as
 // missing after three tries; nothing is noted of a token while the node as such fails.
 func TestTokensThatNoNodeReads(t *testing.T) {
+	for _, probed := range []any{number(1).String(), fail(3, "execution reverted")} {
+		tokensThatNoNodeReads(t, probed)
+	}
+}
+
+func tokensThatNoNodeReads(t *testing.T, probed any) {
+	t.Helper()
 	c := newChain(5)
 	n := newNode(t, c)
 	c.mine(created(token))
@@ -167,7 +174,7 @@ func TestTokensThatNoNodeReads(t *testing.T) {
 			return nil
 		}
 		if strings.Contains(fmt.Sprintf("%s", o["params"]), nextTokenID) {
-			return number(1).String()
+			return probed
 		}
 		return fail(-32000, "upstream is gone")
 	}
@@ -194,5 +201,106 @@ func TestTokensThatNoNodeReads(t *testing.T) {
 	left, err := l.f.callTokens(t.Context(), l.f.sources[0], []market.Address{other})
 	if _, unread := l.f.tokens.find([]market.Address{other}); err == nil || len(left) != 1 || len(unread) != 1 {
 		t.Errorf("a node that fails: %v, left %v, unread %v", err, left, unread)
+	}
+}
+
+// Missing tokens are read again when they are due, sixteen at a time in order of their
+// addresses, and are put off at once.
+func TestDueTokens(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	k := tokens{missing: map[market.Address]*missingToken{}}
+	for i := range byte(20) {
+		k.missing[market.Address{i + 1}] = &missingToken{due: now}
+	}
+	k.missing[market.Address{0}] = &missingToken{due: now.Add(1)}
+
+	f := func(from, count byte, due time.Time) {
+		t.Helper()
+		list := k.takeDue(due)
+		if len(list) != int(count) {
+			t.Fatalf("%d are due; want %d", len(list), count)
+		}
+		for i, a := range list {
+			if a[0] != from+byte(i) || k.missing[a].due.Sub(due) != firstReread {
+				t.Errorf("number %d is %d, read again after %s", i, a[0], k.missing[a].due.Sub(due))
+			}
+		}
+	}
+	f(1, 16, now)
+	f(17, 4, now)
+	f(0, 0, now)
+	f(0, 1, now.Add(firstReread-1))
+	f(0, 16, now.Add(2*firstReread))
+}
+
+// Pauses before a missing token is read again grow tenfold up to a day. What is found is told
+// once, and again after the ledger took back a span.
+func TestRepairedTokens(t *testing.T) {
+	f, now := still(t)
+	f.cfg.Decimals = map[market.Address]uint8{{5}: 9}
+	bad := market.TokenMeta{Address: token, BadDecimals: true}
+	for _, want := range []time.Duration{1, 10, 100, 1000, 1440, 1440} {
+		f.keepToken(bad)
+		if got := f.tokens.missing[token].due.Sub(*now); got != want*time.Minute {
+			t.Errorf("it is read again after %s; want %s", got, want*time.Minute)
+		}
+	}
+	f.keepToken(market.TokenMeta{Address: market.Address{5}, BadDecimals: true})
+	if m := f.tokens.known[market.Address{5}]; m.BadDecimals || m.Decimals != 9 || len(f.tokens.missing) != 1 {
+		t.Errorf("a token with configured decimals is %s", show(m))
+	}
+
+	list := []market.Address{token, {5}, {6}}
+	told := func(what string, want ...market.Address) {
+		t.Helper()
+		var got []market.Address
+		for _, m := range f.tokens.takeRepaired() {
+			got = append(got, m.Address)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: told %v; want %v", what, got, want)
+		}
+	}
+	f.tokens.repair(list[:1])
+	told("while it is missing")
+	f.keepToken(market.TokenMeta{Address: token, Decimals: 6})
+	if found := f.tokens.repair(list); len(found) != 2 || len(f.tokens.missing) != 0 {
+		t.Errorf("found %v, %d are missing", found, len(f.tokens.missing))
+	}
+	told("once it is known", token, market.Address{5})
+	told("later")
+	f.tokens.repair(list[1:])
+	f.tokens.tellAgain()
+	told("after a span was taken back", token, market.Address{5}, market.Address{5})
+	f.tokens.tellAgain()
+	f.tokens.tellAgain()
+	told("after two were", token, market.Address{5}, market.Address{5})
+}
+
+// Hostile tokens cannot make much of what is missing, nor of failures that are counted.
+func TestMostMissingTokens(t *testing.T) {
+	f, _ := still(t)
+	for i := range maxMissing + 1 {
+		f.keepToken(market.TokenMeta{Address: market.Address{1, byte(i), byte(i >> 8)}, BadDecimals: true})
+	}
+	if got := len(f.tokens.missing); got != maxMissing {
+		t.Errorf("%d are kept to be read again; want %d", got, maxMissing)
+	}
+	f.keepToken(market.TokenMeta{Address: market.Address{1}, BadDecimals: true})
+	if m := f.tokens.missing[market.Address{1}]; m == nil || m.pause != 10*firstReread {
+		t.Errorf("one that is kept already is read again after %+v", m)
+	}
+
+	var list []market.Address
+	for i := range maxMissing + 1 {
+		list = append(list, market.Address{2, byte(i), byte(i >> 8)})
+	}
+	f.strikeTokens(list[:maxMissing])
+	if f.strikeTokens(list[:1]); f.tokens.strikes[list[0]] != 2 {
+		t.Errorf("%d failures of a token; want 2", f.tokens.strikes[list[0]])
+	}
+	f.strikeTokens(list[maxMissing:])
+	if f.strikeTokens(list[:1]); len(f.tokens.strikes) != 1 || f.tokens.strikes[list[0]] != 1 {
+		t.Errorf("of too many %d are kept; want them forgotten", len(f.tokens.strikes))
 	}
 }

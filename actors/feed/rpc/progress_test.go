@@ -63,9 +63,14 @@ func TestInWords(t *testing.T) {
 	}
 
 	f(0, "unknown")
-	f(59*time.Second, "less than a minute")
+	f(1, "less than a minute")
+	f(time.Minute-1, "less than a minute")
 	f(time.Minute, "about 1 minute")
+	f(90*time.Second, "about 2 minutes")
 	f(89*time.Minute, "about 89 minutes")
+	f(90*time.Minute, "about 2 hours")
+	f(47*time.Hour, "about 47 hours")
+	f(48*time.Hour, "about 2 days")
 	f(3*time.Hour, "about 3 hours")
 	f(72*time.Hour, "about 3 days")
 }

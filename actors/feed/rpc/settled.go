@@ -45,7 +45,7 @@ func (f *Feed) headFor(ctx context.Context, at market.Head) (*observedHead, erro
 		return nil, err
 	}
 	settled.head = h
-	if !settled.at.IsZero() && h.at.Sub(settled.at) < finalizedKept {
+	if h.at.Sub(settled.at) < finalizedKept {
 		return h, nil
 	}
 	return h, f.findSettled(ctx, h)

@@ -391,3 +391,194 @@ func TestFollowsShownHeaders(t *testing.T) {
 	f(10, true, false)
 	f(24, true, false)
 }
+
+// atShownHead is a ledger at the head of a fast chain, all of whose headers were shown.
+func atShownHead(t *testing.T) (*fakeNode, *follower) {
+	t.Helper()
+	c := &fakeChain{fast: true}
+	for range 60 {
+		c.mine()
+	}
+	c.mine(swapped(1))
+	n := newNode(t, c)
+	l := follow(t, nil, n)
+	l.start = 40
+	l.to(c, 10)
+
+	l.f.streams = append(l.f.streams, deadStream(t))
+	t.Cleanup(func() { l.f.streams = nil })
+	for _, h := range l.headersOf(n, 20) {
+		l.f.shown.add(h, l.clock.read())
+	}
+	l.f.due = time.Time{}
+	return n, l
+}
+
+// mineShown mines a block that the subscription shows at once.
+func (l *follower) mineShown(n *fakeNode, logs ...object) {
+	n.mine(logs...)
+	l.f.shown.add(l.headersOf(n, 1)[0], l.clock.read())
+	l.f.due = time.Time{}
+}
+
+// Beside a subscription to a fast chain the head is looked at every half a minute, and what was
+// shown counts no longer if another block is there.
+func TestLooksBesideASubscription(t *testing.T) {
+	n, l := atShownHead(t)
+	f := func(what string, wait time.Duration, looks int) {
+		t.Helper()
+		l.clock.advance(wait)
+		l.f.shown.at, l.f.due = l.clock.read(), time.Time{}
+		before := n.calls["eth_getBlockByNumber"]
+		if err := l.next(); err != nil || l.last.Confirmed.IsZero() || l.last.Head.Number != 60 || l.last.Finalized != 28 {
+			t.Errorf("%s: %+v, %v", what, l.last, err)
+		}
+		if got := n.calls["eth_getBlockByNumber"] - before; got != looks {
+			t.Errorf("%s: %d headers were read; want %d", what, got, looks)
+		}
+	}
+
+	f("a moment later", 0, 0)
+	f("just before it is due", lookEvery-1-l.clock.read().Sub(l.f.looked), 0)
+	f("when it is due", 1, 2) // with the finalized block
+	f("again", lookEvery-1, 0)
+
+	other := *l.f.shown.list[len(l.f.shown.list)-1]
+	other.Hash = word{9}
+	l.f.shown.list = append(l.f.shown.list, &other)
+	f("with another block", 1, 2)
+	if len(l.f.shown.list) != 0 {
+		t.Errorf("after a look that contradicts them %d headers are kept", len(l.f.shown.list))
+	}
+}
+
+// A ledger that refused a block, or whose logs were in doubt three times, does not follow what
+// was shown, nor one that does not know its head's hash.
+func TestFollowsShown(t *testing.T) {
+	_, l := atShownHead(t)
+	f := func(want bool, change func(c *feed.Cursor)) {
+		t.Helper()
+		c := &feed.Cursor{Anchors: l.anchors()}
+		change(c)
+		if got := l.f.followsShown(c); got != want {
+			t.Errorf("%+v with %d doubts: follows %t; want %t", c, l.f.doubts, got, want)
+		}
+		l.f.doubts = 0
+	}
+
+	f(true, func(*feed.Cursor) {})
+	f(false, func(c *feed.Cursor) { c.Refused = 1 })
+	f(false, func(c *feed.Cursor) { c.Anchors[0].Hash = market.Hash{} })
+	f(false, func(c *feed.Cursor) { c.Anchors[0].Hash = market.Hash{1} })
+	f(true, func(*feed.Cursor) { l.f.doubts = maxDoubts - 1 })
+	f(false, func(*feed.Cursor) { l.f.doubts = maxDoubts })
+	l.f.shown.list[0].Parent = word{}
+	f(false, func(c *feed.Cursor) { c.Anchors[0].Hash = market.Hash{} })
+	l.f.streams = nil
+	f(false, func(*feed.Cursor) {})
+}
+
+// Logs of shown blocks are asked for together, at most every two and a half seconds; blocks
+// without a hint before the first of them go out at once.
+func TestGathersLogs(t *testing.T) {
+	n, l := atShownHead(t)
+	f := func(what string, to uint64, logs int) {
+		t.Helper()
+		before := n.calls["eth_getLogs"]
+		if err := l.next(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if at := l.anchors()[0].Number; at != to || n.calls["eth_getLogs"]-before != logs {
+			t.Errorf("%s: at block %d after %d requests for logs; want block %d after %d", what, at,
+				n.calls["eth_getLogs"]-before, to, logs)
+		}
+	}
+
+	l.mineShown(n, swapped(1))
+	l.mineShown(n)
+	f("a block with events and one without", 62, 1)
+	due := l.clock.read().Add(gatherLogs)
+	if !l.f.logsDue.Equal(due) || l.f.highestHead != 62 || l.last.Head.Number != 62 {
+		t.Errorf("logs are due at %s; want %s; the head is %d", l.f.logsDue, due, l.f.highestHead)
+	}
+	l.mineShown(n)
+	l.mineShown(n, swapped(1))
+	l.mineShown(n)
+	f("one without events before the next", 63, 0)
+	f("before logs are due", 63, 0)
+	if l.f.highestHead != 65 || l.last.Head.Number != 65 || !l.last.SpanConfirmed.IsZero() {
+		t.Errorf("%+v, the highest head is %d; want 65", l.last, l.f.highestHead)
+	}
+	l.clock.advance(gatherLogs)
+	l.mineShown(n)
+	f("when they are due", 66, 1)
+	l.same(n.fakeChain)
+	if len(l.f.recheck) != 1 || l.f.recheck[0].from != 61 || l.f.recheck[0].to != 66 {
+		t.Errorf("to be read again are %+v; want one range of blocks 61 to 66", l.f.recheck)
+	}
+
+	n.answer = func(method string, _ object) any {
+		if method == "eth_getLogs" {
+			return []object{}
+		}
+		return nil
+	}
+	for i := range maxDoubts {
+		l.clock.advance(gatherLogs)
+		l.mineShown(n, swapped(1))
+		err := l.next()
+		fails(t, "logs that are missing", err, "block 67: the block may hold events")
+		if l.f.doubts != i+1 || l.last.Span != nil {
+			t.Errorf("%d doubts after %d answers, span %+v", l.f.doubts, i+1, l.last.Span)
+		}
+	}
+	l.f.due = time.Time{}
+	f("by receipts", 69, 0)
+	if l.f.doubts != 0 || !l.last.Proven {
+		t.Errorf("%d doubts, proven: %t", l.f.doubts, l.last.Proven)
+	}
+	l.same(n.fakeChain)
+}
+
+// What was missing in blocks that were taken from logs alone has the ledger go back.
+func TestShownBlocksThatLackEvents(t *testing.T) {
+	n, l := atShownHead(t)
+	l.mineShown(n, swapped(1))
+	if err := l.next(); err != nil || len(l.f.recheck) != 1 {
+		t.Fatalf("%v, to be read again are %+v", err, l.f.recheck)
+	}
+	l.f.recheck[0].digest, l.f.recheck[0].logs = 7, 0
+	l.f.sources[0].sawHead(61, l.clock.read())
+	l.clock.advance(firstAgain)
+	l.f.shown.at, l.f.due = l.clock.read(), time.Time{}
+
+	at := l.anchors()[1]
+	if err := l.next(); err != nil || l.reverts != 1 || *l.last.RevertTo != at || l.f.Status().ShortAnswers != 1 {
+		t.Errorf("%v, %+v; want it to go back to %+v", err, l.last, at)
+	}
+}
+
+// Logs of shown blocks come from a source that has them; null is no answer.
+func TestReadsShown(t *testing.T) {
+	n, l := atShownHead(t)
+	n.mine(swapped(1))
+	walk := l.headersOf(n, 1)
+	f := func(what, problem string, blocks int, answer any) {
+		t.Helper()
+		n.answer = func(method string, _ object) any {
+			if method == "eth_getLogs" {
+				return answer
+			}
+			return nil
+		}
+		got, known, err := l.f.readShown(t.Context(), walk)
+		fails(t, what, err, problem)
+		if len(got) != blocks || known != blocks {
+			t.Errorf("%s: %d blocks of %d", what, len(got), known)
+		}
+	}
+
+	f("the node's own", "", 1, nil)
+	f("null", "logs of blocks 61 to 61: the node does not have it", 0, null{})
+	f("refused", "eth_getLogs: ", 0, fail(-32000, "no"))
+}

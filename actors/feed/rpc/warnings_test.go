@@ -2,11 +2,14 @@ package rpc
 
 import (
 	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/feed/endpoint"
 )
 
 // A node that goes on failing is warned of once and then counted. Neither the log
@@ -61,4 +64,36 @@ func TestOneWarningThenACount(t *testing.T) {
 			t.Errorf("names the address: %s", text)
 		}
 	}
+}
+
+// A failure that goes on is counted every five minutes, and over when nothing was said of it
+// for as long. Failures of another kind are warned of on their own.
+func TestWarningsInTime(t *testing.T) {
+	l, now := still(t)
+	var log strings.Builder
+	l.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := l.sources[0]
+	f := func(wait time.Duration, want string, do func()) {
+		t.Helper()
+		*now = now.Add(wait)
+		log.Reset()
+		if do(); want == "" && log.Len() > 0 || !strings.Contains(log.String(), want) {
+			t.Errorf("%s later: %q; want %q", wait, log.String(), want)
+		}
+	}
+	fails := func() { l.warnOfFailure(s, &endpoint.Error{Kind: endpoint.ServerError, Text: "gone"}, 7, time.Second) }
+	answers := func() { l.noteRecovery(s) }
+
+	f(0, `msg="a node failed" chain=1 endpoint=rpc-1 kind=server_error error=gone rest=1s`, fails)
+	f(0, `kind=timeout`, func() { l.warnOfFailure(s, &endpoint.Error{Kind: endpoint.TimedOut}, 1, 0) })
+	f(warnAgain-1, "", fails)
+	f(1, `msg="a node goes on failing" chain=1 endpoint=rpc-1 kind=server_error error=gone failures=3 in_a_row=7`, fails)
+	f(warnAgain-1, "", fails)
+	f(0, `msg="a node answers again" chain=1 endpoint=rpc-1 kind=timeout failures=1`, answers)
+	if len(s.health.warned) != 1 {
+		t.Errorf("warned of %v; want the one that goes on", s.health.warned)
+	}
+	f(1, "failures=4", answers)
+	f(0, "", answers)
+	f(0, `msg="a node failed"`, fails)
 }
