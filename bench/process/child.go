@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -165,13 +166,24 @@ func (c *Child) Stop() error {
 	return c.err
 }
 
+// Spare ports are below those that systems hand out for connections and to listeners
+// without a port, so that nobody else gets one before it is used.
+const (
+	firstSparePort = 10_000
+	sparePorts     = 20_000
+	sparePortTries = 100
+)
+
 // SparePort returns a loopback address that nobody listens on now.
 func SparePort() (address string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a spare port: %w", err)
+	for range sparePortTries {
+		var l net.Listener
+		l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstSparePort+rand.IntN(sparePorts)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
 	}
-	return l.Addr().String(), l.Close()
+	return "", fmt.Errorf("cannot find a spare port: %w", err)
 }
 
 // Output collects what a process writes, for others to read meanwhile.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +28,10 @@ func TestOwnProcess(t *testing.T) {
 	if m := ReadMachine(); m.Busy <= 0 || m.Memory < m.Available || m.Available <= 0 || m.Kernel == "" {
 		t.Errorf("the machine is %+v", m)
 	}
-	if address, err := SparePort(); err != nil || !strings.HasPrefix(address, "127.0.0.1:") {
-		t.Errorf("a spare port is %q, %v", address, err)
+	for range 20 { // none is one that somebody is given who asks for any
+		if address, err := SparePort(); err != nil || !regexp.MustCompile(`^127\.0\.0\.1:[12]\d{4}$`).MatchString(address) {
+			t.Errorf("a spare port is %q, %v", address, err)
+		}
 	}
 }
 
