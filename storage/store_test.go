@@ -292,3 +292,26 @@ func TestTelemetry(t *testing.T) {
 		t.Errorf("a store that is closed was measured:\n%s", &out)
 	}
 }
+
+// The use of the disk tells flushes and compactions apart, and both from the log.
+func TestUsageOfTheDisk(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	defer closeTest(t, s)
+	g := newRig(31, 1)
+	g.commit(t, s, 20, true)
+	before := s.Usage()
+	if before.LogBytes == 0 || before.FlushBytes != 0 || before.CompactBytes != 0 {
+		t.Errorf("after a commit the usage is %+v; want a log alone", before)
+	}
+
+	must(s.db.Flush())
+	flushed := s.Usage()
+	if flushed.FlushBytes == 0 || flushed.CompactBytes != 0 {
+		t.Errorf("after a flush the usage is %+v", flushed)
+	}
+	g.commit(t, s, 20, true)
+	must(s.Compact())
+	if after := s.Usage(); after.CompactBytes == 0 || after.CompactBytes > 1<<30 || after.FlushBytes <= flushed.FlushBytes {
+		t.Errorf("after a compaction the usage is %+v", after)
+	}
+}
