@@ -150,7 +150,7 @@ func TestDamageIsRepairedBySnapshot(t *testing.T) {
 	before := b.reaches(1).Generation
 	refused := b.counts("snapshots_refused")
 	for i := 0; b.counts("snapshots_refused") == refused; i++ {
-		if i > 50 {
+		if i > 200 { // pauses between the attempts grow to seconds
 			t.Fatal("a damaged snapshot is not refused")
 		}
 		f.turn(a)
