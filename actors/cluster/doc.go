@@ -45,6 +45,6 @@
 // Between two cuts the writer tells its followers where it stands, by messages that are
 // not stored (beat.<chain>). They also wake who waits for a cut.
 // Nodes tell each other in the same way of walks (walk, package pages), which go on at any
-// of them, and which generations they have pinned (pin.<chain>),
-// so that the writer does not delete their leaves.
+// of them, and which generations they have pinned (pin.<chain>), so that the writer does
+// not delete their leaves.
 package cluster

@@ -119,16 +119,17 @@ func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) 
 // hourEnds reads the hours of a pool from a day on, led by the newest day before it. A
 // pool that was created on that day opened at the day's price.
 func (s *Pages) hourEnds(st *market.State, pool, from uint32, to *chart.Records) error {
-	newest, known, err := s.cfg.Store.PoolDayAt(st.Chain, pool, from) // known only if it can be read
-	if known && newest.Day == from {
-		to.Opening = value.Float(&newest.Open)
-		newest, known, err = s.cfg.Store.PoolDayAt(st.Chain, pool, from-1)
+	days := s.cfg.Store.PoolDaysFrom(st.Chain, pool, from, from)
+	defer days.Close()
+	for days.Next() {
+		if d := days.Entry(); d.Day == from {
+			to.Opening = value.Float(&d.Open)
+		} else {
+			to.Ends = append(to.Ends, chart.EndOfDay(d).LastHour())
+		}
 	}
-	if err != nil {
+	if err := days.Err(); err != nil {
 		return err
-	}
-	if known {
-		to.Ends = append(to.Ends, chart.EndOfDay(&newest).LastHour())
 	}
 
 	hours, err := s.cfg.Store.PoolHours(st.Chain, pool, from, market.DayOf(st.Now()))

@@ -97,9 +97,17 @@ func (p *pins) find(account uint64, chain market.ChainID, named []query.Generati
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.expire(now)
+	if c := p.cutOf(chain, named, now); c != nil {
+		return p.use(c, account, now)
+	}
+	return nil
+}
+
+// cutOf is find without a use.
+func (p *pins) cutOf(chain market.ChainID, named []query.Generation, now time.Time) *cut {
 	for _, c := range slices.Backward(p.cuts) {
 		if now.Before(c.end(p.limits.Load())) && areNamed(c.of(chain), named) {
-			return p.use(c, account, now)
+			return c
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/edge/query"
+	"tidemark/edge/render"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -172,22 +173,19 @@ func (p *pins) hear(w *Walk) {
 // follow makes the cut of a walk the pin of its accounts, if there is room for it. It
 // reports false if this node lacks a generation of it.
 func (p *pins) follow(w *Walk, now time.Time) bool {
-	isOf := func(c *cut) bool { return areNamed(c.views, w.Generations) }
-	i := slices.IndexFunc(p.cuts, isOf)
-	if i < 0 {
+	c := p.cutOf(0, w.Generations, now)
+	if c == nil {
 		views := p.viewsOf(w.Generations)
 		if views == nil {
 			return false
 		}
-		c, err := p.add(views, now, w.Accounts...)
-		if err != nil {
+		var err *render.Error
+		if c, err = p.add(views, now, w.Accounts...); err != nil {
 			return err != errReplaced
 		}
 		c.made = now.Add(-w.Age)
-		i = len(p.cuts) - 1
 	}
 
-	c := p.cuts[i]
 	for _, account := range w.Accounts {
 		p.give(c, account)
 	}

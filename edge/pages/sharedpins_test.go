@@ -48,6 +48,7 @@ func newSharing(t *testing.T, n int, delay time.Duration) []*sharingNode {
 		node.SetLimits(bounds)
 		node.pins = newPins(node.cfg, &node.limits, func() {})
 		nodes[i] = node
+		t.Cleanup(node.pins.close)
 	}
 
 	for i, node := range nodes {
@@ -119,9 +120,10 @@ func (n *sharingNode) told() []Walk {
 	return slices.Clone(n.walks)
 }
 
-func closeSharing(nodes []*sharingNode) {
+// publishAll shows generations at all nodes, at one after the other.
+func publishAll(nodes []*sharingNode, generations ...uint64) {
 	for _, n := range nodes {
-		n.pins.close()
+		n.publish(generations...)
 	}
 }
 
@@ -129,15 +131,10 @@ func closeSharing(nodes []*sharingNode) {
 func TestWalkOnOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 3, 2*time.Millisecond)
-		defer closeSharing(nodes)
-		for _, n := range nodes {
-			n.publish(1)
-		}
+		publishAll(nodes, 1)
 		nodes[0].begin(7, 1)
 		time.Sleep(2 * time.Millisecond)
-		for _, n := range nodes {
-			n.publish(2, 3, 4)
-		}
+		publishAll(nodes, 2, 3, 4)
 
 		for i, n := range nodes {
 			if !n.answers(7, 1) || n.answers(7, 2) {
@@ -166,14 +163,9 @@ func TestWalkOnOtherNodes(t *testing.T) {
 func TestIdleWalkEndsOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
-		for _, n := range nodes {
-			n.publish(1)
-		}
+		publishAll(nodes, 1)
 		nodes[0].begin(7, 1)
-		for _, n := range nodes {
-			n.publish(2, 3, 4)
-		}
+		publishAll(nodes, 2, 3, 4)
 
 		time.Sleep(time.Minute + tellEvery)
 		for i, n := range nodes {
@@ -193,10 +185,7 @@ func TestIdleWalkEndsOnAllNodes(t *testing.T) {
 func TestLongAnswerIsKeptOnOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
-		for _, n := range nodes {
-			n.publish(1)
-		}
+		publishAll(nodes, 1)
 		c, err := nodes[0].findCut(&Question{Account: 7, Options: query.Options{Cut: query.Cut{Pin: true}}}, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +212,6 @@ func TestLongAnswerIsKeptOnOtherNodes(t *testing.T) {
 func TestWalkOfTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 1, 0)
-		defer closeSharing(nodes)
 		n := nodes[0]
 		n.publish(1)
 		c, err := n.findCut(&Question{Account: 7, Options: query.Options{Cut: query.Cut{Pin: true}}}, 1)
@@ -251,7 +239,6 @@ func TestWalkOfTenMinutes(t *testing.T) {
 func TestWalkIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
 		nodes[1].publish(1)
 		nodes[0].publish(1)
 		time.Sleep(time.Minute) // nothing wakes the node
@@ -287,7 +274,6 @@ func TestWalkIsToldAgain(t *testing.T) {
 func TestWalkWaitsForTheFirstThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 1, 0)
-		defer closeSharing(nodes)
 		n := nodes[0]
 		for account := range uint64(2) {
 			n.publish(account + 1)
@@ -310,7 +296,6 @@ func TestWalkWaitsForTheFirstThatEnds(t *testing.T) {
 func TestWalkOnUnavailableChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 1, 0)
-		defer closeSharing(nodes)
 		n := nodes[0]
 		n.publish(1)
 		n.begin(7, 1)
@@ -353,7 +338,6 @@ func TestWalkOnUnequalNodes(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			nodes := newSharing(t, 2, delay)
-			defer closeSharing(nodes)
 			a, b := nodes[0], nodes[1]
 			b.publish(has...)
 			a.publish(5)
@@ -391,7 +375,6 @@ func TestWalkOnUnequalNodes(t *testing.T) {
 func TestUntoldWalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 1, 0)
-		defer closeSharing(nodes)
 		n := nodes[0]
 		n.publish(5, 6)
 		f := func(generation uint64, want bool) {
@@ -422,12 +405,9 @@ func TestUntoldWalk(t *testing.T) {
 func TestPinsOfAccountsOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
 		f := func(node int, account, generation uint64, want ...uint64) {
 			t.Helper()
-			for _, n := range nodes {
-				n.publish(generation)
-			}
+			publishAll(nodes, generation)
 			nodes[node].begin(account, generation)
 			time.Sleep(joinPin + time.Second)
 			for i, n := range nodes {
@@ -458,15 +438,10 @@ func TestPinsOfAccountsOnAllNodes(t *testing.T) {
 func TestJoinWalkOfOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
-		for _, n := range nodes {
-			n.publish(1)
-		}
+		publishAll(nodes, 1)
 		nodes[0].begin(7, 1)
 		time.Sleep(time.Millisecond)
-		for _, n := range nodes {
-			n.publish(2)
-		}
+		publishAll(nodes, 2)
 
 		nodes[1].begin(8, 1)
 		time.Sleep(joinPin + time.Second)
@@ -478,7 +453,6 @@ func TestJoinWalkOfOtherNode(t *testing.T) {
 func TestNoRoomForWalkOfOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := newSharing(t, 2, time.Millisecond)
-		defer closeSharing(nodes)
 		a, b := nodes[0], nodes[1]
 		b.hears = nil
 
