@@ -29,7 +29,7 @@ cluster: build $(NATS_SERVER) ## three NATS servers, three nodes and a balancer 
 test: ## the tests, under 3 minutes with a warm build cache
 	go test -p 3 -timeout 300s ./... # one package more than two cores, since some wait
 
-lint: ## formatting, vet, staticcheck and structure
+lint: ui-check ## formatting, vet, staticcheck, structure, and the committed pages
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -174,11 +175,20 @@ const (
 	sparePortTries = 100
 )
 
-// SparePort returns a loopback address that nobody listens on now.
+// sparePort counts the ports that were looked at. It starts anywhere, since processes look
+// at the same time.
+var sparePort = func() *atomic.Uint32 {
+	start := new(atomic.Uint32)
+	start.Store(rand.Uint32N(sparePorts))
+	return start
+}()
+
+// SparePort returns a loopback address that nobody listens on now. No two calls return the
+// same one: a caller names many before it uses any.
 func SparePort() (address string, err error) {
 	for range sparePortTries {
 		var l net.Listener
-		l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstSparePort+rand.IntN(sparePorts)))
+		l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstSparePort+sparePort.Add(1)%sparePorts))
 		if err == nil {
 			return l.Addr().String(), l.Close()
 		}

@@ -28,10 +28,17 @@ func TestOwnProcess(t *testing.T) {
 	if m := ReadMachine(); m.Busy <= 0 || m.Memory < m.Available || m.Available <= 0 || m.Kernel == "" {
 		t.Errorf("the machine is %+v", m)
 	}
-	for range 20 { // none is one that somebody is given who asks for any
-		if address, err := SparePort(); err != nil || !regexp.MustCompile(`^127\.0\.0\.1:[12]\d{4}$`).MatchString(address) {
-			t.Errorf("a spare port is %q, %v", address, err)
+}
+
+// A spare port is none that somebody is given who asks for any, and none that was named before.
+func TestSparePort(t *testing.T) {
+	named := map[string]bool{}
+	for range 500 {
+		address, err := SparePort()
+		if err != nil || !regexp.MustCompile(`^127\.0\.0\.1:[12]\d{4}$`).MatchString(address) || named[address] {
+			t.Fatalf("a spare port is %q, %v; named before: %t", address, err, named[address])
 		}
+		named[address] = true
 	}
 }
 

@@ -2,12 +2,14 @@ package natstest
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"net/url"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"tidemark/bench/process"
 )
 
 // startTimeout is what servers get to find each other on a busy machine.
@@ -19,22 +21,36 @@ type Servers struct {
 	options []*server.Options
 }
 
-// Start starts n servers on loopback, on ports that the system chooses. They end with the
-// test. sync says that they sync all that they acknowledge.
+// sparePort returns a port that stays with the server when it stops: none that the system
+// gives to a client that looks for it meanwhile.
+func sparePort(t testing.TB) int {
+	t.Helper()
+	address, err := process.SparePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(netip.MustParseAddrPort(address).Port())
+}
+
+// Start starts n servers on loopback, on spare ports. They end with the test. sync says that
+// they sync all that they acknowledge.
 func Start(t testing.TB, n int, sync bool) *Servers {
 	t.Helper()
 	s := &Servers{}
-	ports := freePorts(t, n)
+	var ports []int // for each other, named before any of them listens
+	var routes []*url.URL
+	for i := range n {
+		ports = append(ports, sparePort(t))
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", ports[i])})
+	}
+
 	for i := range n {
 		o := &server.Options{
-			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1,
+			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: sparePort(t), HTTPHost: "127.0.0.1", HTTPPort: -1,
 			JetStream: true, StoreDir: t.TempDir(), SyncAlways: sync, NoLog: true, NoSigs: true,
 		}
 		if n > 1 {
-			o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}
-			for _, port := range ports {
-				o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
-			}
+			o.Cluster, o.Routes = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[i]}, routes
 		}
 		s.start(t, o)
 	}
@@ -76,10 +92,8 @@ func StartLocked(t testing.TB) *Servers {
 
 // Stop stops a server.
 func (s *Servers) Stop(i int) {
-	one := s.All[i]
-	s.options[i].Port = one.Addr().(*net.TCPAddr).Port
-	one.Shutdown()
-	one.WaitForShutdown()
+	s.All[i].Shutdown()
+	s.All[i].WaitForShutdown()
 }
 
 // Again starts a server again that was stopped, on its port and with what it had stored.
@@ -91,21 +105,6 @@ func (s *Servers) Again(t testing.TB, i int) {
 	if !s.All[i].ReadyForConnections(startTimeout) {
 		t.Fatalf("the NATS server %s does not start again", s.All[i].Name())
 	}
-}
-
-// freePorts returns ports that nobody listens on. Servers of a cluster name each other's
-// before any of them listens.
-func freePorts(t testing.TB, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // URLs returns the addresses for clients.
