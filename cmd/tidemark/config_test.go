@@ -132,6 +132,9 @@ func TestConfigRefuses(t *testing.T) {
 	f("feed = \"rpc\"", "chain 1 is enabled and has no node to read from")
 	f("a = [", "tidemark.toml:1:")
 	f("[[chains]]\nslug = \"x\"", "tidemark.toml:1: an entry of [[chains]] has no id")
+	others := "[[chains]]\nid = 42161\nenabled = false\n[[chains]]\nid = 43114\nenabled = false\n"
+	f(others+"[[chains]]\nid = 1\nenabled = false",
+		"no chain is enabled; set enabled = true for one of [[chains]]")
 	f("[[chains]]\nid = 5", "chain 5 is not built in and has no slug")
 	f("[[chains]]\nid = 1\nstables = [\"0x12\"]", "tidemark.toml:3: chains[0].stables[0] is \"0x12\"")
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")

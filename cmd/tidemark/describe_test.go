@@ -111,3 +111,22 @@ func TestDescribeProgress(t *testing.T) {
 	at(3, 100, 60)
 	f("One 0 %, Two 50 %, Three 0 %; about 2 hours left")
 }
+
+// What is served is named by its chains; that it is simulated is said first.
+func TestDescribeMarket(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		l, err := loadText(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&node{loaded: l}).describeMarket(); got != want {
+			t.Errorf("%q serves %q; want %q", text, got, want)
+		}
+	}
+
+	others := "[[chains]]\nid = 42161\nenabled = false\n[[chains]]\nid = 43114\nenabled = false\n"
+	f("", "a simulated market of Ethereum, Arbitrum One, Avalanche C-Chain")
+	f(others, "a simulated market of Ethereum")
+	f("feed = \"rpc\"\n"+others+"[[chains]]\nid = 1\nrpc = [\"http://127.0.0.1:1\"]\n", "Ethereum")
+}

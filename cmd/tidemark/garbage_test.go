@@ -24,7 +24,7 @@ func TestPercentFor(t *testing.T) {
 	f(2<<30, 20)
 }
 
-// The percentage follows the heap from one collection to the next.
+// The percentage follows the heap from one collection to the next, until that is stopped.
 func TestGarbageIsLimited(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
@@ -49,4 +49,16 @@ func TestGarbageIsLimited(t *testing.T) {
 	reaches(gcPercent, gcPercent)
 	runtime.KeepAlive(used)
 	reaches(gcPercent+1, 1000)
+
+	g.stop()
+	runtime.GC()
+	time.Sleep(10 * time.Millisecond) // what a collection before the stop had begun
+	debug.SetGCPercent(77)
+	used = make([]byte, 6*minGarbage)
+	for range 10 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	reaches(77, 77)
+	runtime.KeepAlive(used)
 }

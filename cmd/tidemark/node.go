@@ -296,8 +296,7 @@ func (n *node) startServers() error {
 	var err error
 	n.api, err = edge.New(edge.Config{
 		Config: pages.Config{
-			Board: &n.board, Store: n.store, Chains: n.listedChains(), Plans: n.registry.Plans(),
-			Limits:  n.Limits.Limits,
+			Board: &n.board, Store: n.store, Chains: n.listedChains(), Limits: n.Limits.Limits,
 			Version: version, Prices: n.chainPrices, Metrics: n.set, NoPageCache: n.noPageCache,
 			Disk: n.watchdog.Disk, WallClock: n.watchdog.Clock, Membership: n.membership(),
 			TellWalk: n.tellWalk(),
@@ -320,7 +319,7 @@ func (n *node) startServers() error {
 		apiListener = n.certificate.listener(apiListener)
 		n.background("certificate", n.certificate.watch)
 	}
-	n.showSharedPlans()
+	n.showPlans()
 	n.ready.board, n.ready.bursts = &n.board, n.bursts
 	for _, c := range n.enabledChains() {
 		n.ready.chains = append(n.ready.chains, c.ID)

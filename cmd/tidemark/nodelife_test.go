@@ -50,7 +50,7 @@ func TestLifeOfANode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("[limits]\ntotal-cap = 50\n")
+	write("[limits]\ntotal-cap = 50\n[[plans]]\nid = \"free\"\nmonthly-units = 4711\n")
 	n, logs := smallNode(t, path)
 	banner, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestLifeOfANode(t *testing.T) {
 
 	saved := checkCommands(t, n)
 
-	write("[limits]\ntotal-cap = 60\n[metering]\nflush = \"3s\"\n")
+	write("[limits]\ntotal-cap = 60\n[[plans]]\nid = \"free\"\nmonthly-units = 4711\n[metering]\nflush = \"3s\"\n")
 	n.reloadConfig()
 	write("[limits]\ntotal-cap = 0\n")
 	n.reloadConfig()
@@ -191,6 +191,7 @@ func checkServes(t *testing.T, n *node) {
 	}
 	f(n.url+"/v1/positions?limit=1", key.Key, `{"positions":[{"rank":1,`)
 	f(n.url+"/health", "", `"chainId":43114`)
+	f(n.url+"/v1/plans", "", `4711`)
 	ops := urlOf(n.opsListener, false)
 	f(ops+"/ready", "", "ready")
 	f(ops+"/metrics", "", `tidemark_edge_units_charged_total{route="positions"} 1`)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,4 +129,34 @@ func TestReloadCertificate(t *testing.T) {
 	if got := presented(); got != "new.example" {
 		t.Errorf("after SIGHUP the certificate is of %s", got)
 	}
+}
+
+// A reload tells each change once: what is in force then is what the next is compared
+// with. What needs a restart is told every time.
+func TestChangesAreToldOnce(t *testing.T) {
+	var logs bytes.Buffer
+	n := &node{loaded: &loaded{}, log: slog.New(slog.NewTextHandler(&logs, nil))}
+	n.inForce = map[string]string{"drain": "5s", "plans": "a\n", "metering.flush": "1s", "chain 1": "b\n"}
+	f := func(fresh map[string]string, want ...string) {
+		t.Helper()
+		logs.Reset()
+		n.logChanges(fresh)
+		for _, text := range want {
+			if !strings.Contains(logs.String(), text) {
+				t.Errorf("%v: logged\n%s\nwant %q", fresh, &logs, text)
+			}
+		}
+		if got := strings.Count(logs.String(), "\n"); got != len(want) {
+			t.Errorf("%v: logged %d lines; want %d", fresh, got, len(want))
+		}
+	}
+
+	f(map[string]string{"drain": "5s", "plans": "a\n", "metering.flush": "1s", "chain 1": "b\n"}, "file=none changed=nothing")
+	fresh := map[string]string{"drain": "9s", "plans": "c\n", "metering.flush": "2s", "chain 1": "d\n"}
+	flush := "restart; the old value stays in force\" setting=metering.flush inForce=1s configured=2s"
+	chain := `setting="chain 1" inForce="a table" configured="a table"`
+	f(fresh, flush, chain, `changed="drain 9s (was 5s), plans"`)
+	f(fresh, flush, chain, "changed=nothing")
+	delete(fresh, "chain 1")
+	f(fresh, flush, `no longer configured runs until a restart" setting="chain 1"`, "changed=nothing")
 }

@@ -111,11 +111,11 @@ func (n *node) tellJoined(j *registry.Joined) {
 	}
 }
 
-// showSharedPlans lists the plans that another node has replaced.
-func (n *node) showSharedPlans() {
+// showPlans lists the plans, and those with which another node replaces them.
+func (n *node) showPlans() {
 	n.registry.OnPlans(func(plans []accounts.Plan) {
 		n.log.Info("another node has replaced the plans")
 		n.api.SetPlans(plans)
 	})
-	n.api.SetPlans(n.registry.Plans()) // they may have been replaced just before
+	n.api.SetPlans(n.registry.Plans()) // after that, so that none is missed
 }

@@ -30,9 +30,7 @@ func (n *node) notifyManager(ctx context.Context) {
 	if err != nil {
 		n.log.Warn("cannot read the watchdog interval of the service manager", "error", err)
 	}
-	if every == 0 {
-		return
-	}
+	// Without a watchdog the interval is 0, and no beat ever comes.
 	for beat := time.Tick(every / 2); ; {
 		select {
 		case <-ctx.Done():

@@ -83,6 +83,13 @@ func TestOpsServer(t *testing.T) {
 	f("/ready", 200, "ready")
 	f("/metrics", 200, "# TYPE process_cpu_seconds_total counter")
 	f("/debug/pprof/cmdline", 200, "")
+	mux := server.Handler.(*http.ServeMux)
+	for _, path := range []string{"", "cmdline", "profile", "symbol", "trace"} {
+		r := httptest.NewRequest(http.MethodGet, "/debug/pprof/"+path, nil)
+		if _, pattern := mux.Handler(r); pattern != "GET /debug/pprof/"+path {
+			t.Errorf("%s is answered by %q", r.URL, pattern)
+		}
+	}
 
 	ready = errors.New("chain 1 has no published generation yet")
 	f("/live", 200, "live")

@@ -158,4 +158,10 @@ func TestPace(t *testing.T) {
 	f(300, 500, 0, 0.5, 2*time.Second)
 	f(400, 500, 70, 0.75, 70*time.Second) // the feed's own word counts
 	f(500, 500, 0, 1, 0)
+
+	clear(p) // a chain whose head is where it was first looked at
+	f(100, 100, 0, 0, 0)
+	f(100, 100, 0, 0, 0)
+	f(100, 99, 30, 0, 30*time.Second)
+	f(150, 200, 0, 0.5, 3*time.Second)
 }
