@@ -37,17 +37,14 @@ func receiptsRoot(receipts []wireReceipt) (word, error) {
 }
 
 // encode returns the receipt as it stands in the trie: the byte of its type,
-// unless that is 0, before [status or root, gas, bloom, logs].
+// unless that is 0, before [status, gas, bloom, logs]. Before Byzantium a root stood in the
+// status's place: no chain has a pool manager that early.
 func (r *wireReceipt) encode() ([]byte, error) {
-	if r.CumulativeGas == nil || r.Bloom == nil || r.Logs == nil || r.Status == nil && r.Root == nil {
+	if r.CumulativeGas == nil || r.Bloom == nil || r.Logs == nil || r.Status == nil {
 		return nil, errBareReceipt
 	}
 	var fields, logs []byte
-	if r.Status != nil {
-		fields = rlpUint(fields, uint64(*r.Status))
-	} else {
-		fields = rlpString(fields, *r.Root)
-	}
+	fields = rlpUint(fields, uint64(*r.Status))
 	fields = rlpUint(fields, uint64(*r.CumulativeGas))
 	fields = rlpString(fields, *r.Bloom)
 	for i := range r.Logs {

@@ -37,7 +37,6 @@ type (
 	}
 	wireReceipt struct {
 		Type          *quantity `json:"type"`
-		Root          *hexBytes `json:"root"` // instead of a status, before Byzantium
 		Status        *quantity `json:"status"`
 		CumulativeGas *quantity `json:"cumulativeGasUsed"`
 		Bloom         *hexBytes `json:"logsBloom"`
