@@ -140,6 +140,7 @@ func TestConfigRefuses(t *testing.T) {
 	f("[[chains]]\nid = 1\ncolour = \"x\"", "tidemark.toml:3: unknown key chains[0].colour; known are id, enabled")
 	f("\nlimits = { total-cap = -1 }", "tidemark.toml:2: limits.total-cap is -1")
 	f("\nchains = [{ id = 1, colour = \"x\" }]", "tidemark.toml:2: unknown key chains[0].colour")
+	f("[[chains]]\nid = 1\nstables = []", "tidemark.toml:2: chain 1: cannot simulate 0 stable tokens")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")

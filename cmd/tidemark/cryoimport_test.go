@@ -107,5 +107,6 @@ func TestHasArchives(t *testing.T) {
 	f(func(_ *loaded, c *ChainConfig) { c.StartBlock = 101 }, 120, true)
 	f(func(_ *loaded, c *ChainConfig) { c.StartBlock = 99 }, 120, false)
 	f(func(_ *loaded, c *ChainConfig) { c.PoolManager[0]++ }, 120, false)
+	f(func(_ *loaded, c *ChainConfig) { c.PositionManager[0]++ }, 120, false)
 	f(func(l *loaded, _ *ChainConfig) { l.Chains[1].Enabled = true }, 120, false)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -155,6 +156,32 @@ func checkRestored(t *testing.T, saved string) {
 	if code, stdout, stderr := runCommand(t, "check", "--data", data); code != 0 || stdout != "no findings\n" {
 		t.Errorf("the check ended with %d: %s%s", code, stdout, stderr)
 	}
+
+	// What cannot be copied or is damaged is not taken for restored.
+	f := func(spoil func(dir string) error, want string) {
+		t.Helper()
+		spoiled, data := filepath.Join(t.TempDir(), "spoiled"), filepath.Join(t.TempDir(), "data")
+		if err := errors.Join(os.CopyFS(spoiled, os.DirFS(saved)), spoil(spoiled)); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := runCommand(t, "restore", spoiled, "--data", data)
+		if code != 1 || strings.Contains(stdout, "restored") || !strings.Contains(stderr, want) {
+			t.Errorf("the restore ended with %d: %s%s; want %q", code, stdout, stderr, want)
+		}
+	}
+	f(func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, marketDir, "pipe"), 0o600) }, "cannot copy ")
+	f(func(dir string) error { return spoilManifest(filepath.Join(dir, accountsDir)) }, accountsDir)
+	f(func(dir string) error { return spoilManifest(filepath.Join(dir, marketDir)) },
+		"1 findings in the restored data")
+}
+
+// spoilManifest makes a store unreadable as a whole.
+func spoilManifest(dir string) error {
+	manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+	for _, path := range manifests {
+		err = errors.Join(err, os.WriteFile(path, []byte("spoiled"), 0o600))
+	}
+	return err
 }
 
 // checkServes asks a node on each of its listeners.
