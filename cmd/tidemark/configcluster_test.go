@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark/actors/cluster"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -64,6 +66,23 @@ func TestClusterSettings(t *testing.T) {
 	writes(`writes = []`, false, false)
 	writes(`writes = "none"`, false, false)
 	writes("", false, true, "TIDEMARK_CLUSTER_WRITES=42161,43114")
+}
+
+// What is configured of a cluster is what this node joins it with.
+func TestClusterConfig(t *testing.T) {
+	n := emptyNode(t)
+	n.insecureCluster = true
+	n.Cluster = ClusterConfig{
+		NATS: []string{"nats://a:1"}, Name: "a", Credentials: "creds", TLSCa: "ca", TLSCert: "cert", TLSKey: "key",
+		Monitoring: []string{"http://a:2"},
+	}
+	want := cluster.Config{
+		Servers: []string{"nats://a:1"}, Name: "a", Credentials: "creds", TLSCa: "ca", TLSCert: "cert", TLSKey: "key",
+		Monitoring: []string{"http://a:2"}, Insecure: true, Metrics: n.set, Log: n.log,
+	}
+	if got := n.clusterConfig(); !reflect.DeepEqual(got, want) {
+		t.Errorf("it joins with %+v; want %+v", got, want)
+	}
 }
 
 // Nodes agree on the market that they share: the first one says it, and one with another

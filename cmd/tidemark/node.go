@@ -115,20 +115,14 @@ func (n *node) joinCluster() (err error) {
 	if !n.clustered() {
 		return nil
 	}
-
-	c := &n.Cluster
-	config := cluster.Config{
-		Servers: c.NATS, Name: c.Name, Credentials: c.Credentials,
-		TLSCa: c.TLSCa, TLSCert: c.TLSCert, TLSKey: c.TLSKey, Monitoring: c.Monitoring,
-		Insecure: n.insecureCluster, Metrics: n.set, Log: n.log,
-	}
-	n.cluster, err = cluster.Open(context.Background(), config)
+	n.cluster, err = cluster.Open(context.Background(), n.clusterConfig())
 	if errors.As(err, &n.unreached) {
-		n.cluster, err = cluster.OpenLater(config)
+		n.cluster, err = cluster.OpenLater(n.clusterConfig())
 	}
 	if err != nil {
 		return err
 	}
+
 	if n.unreached == nil {
 		n.history = n.cluster.History()
 	}
@@ -137,6 +131,15 @@ func (n *node) joinCluster() (err error) {
 		return nil
 	})
 	return nil
+}
+
+func (n *node) clusterConfig() cluster.Config {
+	c := &n.Cluster
+	return cluster.Config{
+		Servers: c.NATS, Name: c.Name, Credentials: c.Credentials,
+		TLSCa: c.TLSCa, TLSCert: c.TLSCert, TLSKey: c.TLSKey, Monitoring: c.Monitoring,
+		Insecure: n.insecureCluster, Metrics: n.set, Log: n.log,
+	}
 }
 
 // agreement is that of the cluster; nil without one.
