@@ -274,6 +274,9 @@ func TestExportQuota(t *testing.T) {
 		key := s.issueWith(quota)
 		a := s.get("/v1/"+list+"/export?"+query, gate.HeaderKey+": "+key)
 		e := a.lines(t)
+		if got := a.header.Get("X-Quota-Limit"); got != strconv.FormatInt(quota, 10) || a.header.Get("RateLimit") == "" {
+			t.Errorf("%d units: the headers say a quota of %q and %q", quota, got, a.header.Get("RateLimit"))
+		}
 		if len(e.rows) != rows || e.end["end"] != false || !strings.Contains(fmt.Sprint(e.end["error"]), "monthly quota exceeded") {
 			t.Errorf("%d units: %d rows, then %v; want %d", quota, len(e.rows), e.end, rows)
 		}

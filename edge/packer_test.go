@@ -77,6 +77,12 @@ func TestPackedExport(t *testing.T) {
 	f("/v1/positions/export?"+every+"&after=37", "zstd", "zstd")
 	f("/v1/positions/export?"+every, "br", "")
 	f("/v1/positions/export?"+every, "gzip;q=0, identity", "")
+	for waited := 0; s.server.packers.open.Load() != 0; waited++ { // an answer ends before its encoder
+		if waited > 1000 {
+			t.Fatalf("%d encoders are still taken after all answers", s.server.packers.open.Load())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // servePacked starts a server whose answers run writes in a coding.

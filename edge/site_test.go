@@ -113,6 +113,29 @@ func TestPreview(t *testing.T) {
 	f(false)
 }
 
+// Distances are those of the textbook, either way round.
+func TestEditDistance(t *testing.T) {
+	f := func(a, b string, want int) {
+		t.Helper()
+		if got, back := EditDistance(a, b), EditDistance(b, a); got != want || back != want {
+			t.Errorf("from %q to %q are %d edits, and back %d; want %d", a, b, got, back, want)
+		}
+	}
+
+	f("", "", 0)
+	f("", "abc", 3)
+	f("abc", "abc", 0)
+	f("abc", "bc", 1)
+	f("abc", "ab", 1)
+	f("abc", "xabc", 1)
+	f("abc", "axc", 1)
+	f("kitten", "sitting", 3)
+	f("flaw", "lawn", 2)
+	f("intention", "execution", 5)
+	f("/v1/pool", "/v1/pools", 1)
+	f("abcd", "dcba", 4)
+}
+
 // TestNearest checks that the 404 of an unknown route suggests the nearest one.
 func TestNearest(t *testing.T) {
 	s := serve(t, nil)
