@@ -310,24 +310,6 @@ func TestRecoverMissed(t *testing.T) {
 	f(0, 0, hashed(70), hashed(55))
 }
 
-// What is learnt first of how dense logs are counts whole, and later a third.
-func TestPlanLearns(t *testing.T) {
-	p := newPlan(1)
-	for i, want := range []uint64{2000, 1000, 1428} {
-		if i > 0 {
-			p.learn(&rangeRead{from: 1, to: 1000, logs: 4000 * (2 - i)})
-		}
-		if got := p.size(2000); got != want {
-			t.Errorf("after %d ranges: %d blocks; want %d", i, got, want)
-		}
-	}
-
-	p.density = 0.5
-	if p.learn(&rangeRead{from: 1, to: 1000, logs: 1500}); p.density != 0.8 {
-		t.Errorf("0.5 logs a block and then 1.5 are %g; want 0.8", p.density)
-	}
-}
-
 // Headers of a subscription are kept once each, and followed while they are fresh, of a
 // fast chain, and reach back to the ledger's head.
 func TestShownHeads(t *testing.T) {
