@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"tidemark/actors/cluster"
+	"tidemark/actors/cluster/quota"
 	"tidemark/rankings/market"
 	"tidemark/storage"
 )
@@ -85,6 +87,43 @@ func TestClusterConfig(t *testing.T) {
 	}
 }
 
+// What accounts may spend while the servers are out is what is configured.
+func TestQuotaConfig(t *testing.T) {
+	n := nodeWithAccounts(t)
+	n.Cluster.QuotaOnOutage = 70
+	want := quota.Config{Book: n.registry.Book(), OnOutage: 70, Metrics: n.set, Log: n.log}
+	if got := n.quotaConfig(); got != want {
+		t.Errorf("quotas are shared by %+v; want %+v", got, want)
+	}
+}
+
+// A node alone puts the plans of every reload in force, one of a cluster those that were
+// changed since its file was read.
+func TestReplacedPlans(t *testing.T) {
+	const head = "[[plans]]\nid = \"free\"\nmonthly-units = "
+	n := emptyNode(t)
+	f := func(text string, alone, clustered bool) {
+		t.Helper()
+		fresh, err := loadText(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			of   *cluster.Cluster
+			want bool
+		}{{nil, alone}, {new(cluster.Cluster), clustered}} {
+			if n.cluster = c.of; n.replacesPlans(fresh) != c.want {
+				t.Errorf("%q, in a cluster %t: plans are replaced %t", text, c.of != nil, !c.want)
+			}
+		}
+	}
+
+	n.inForce = n.values()
+	f("", true, false)
+	f("[limits]\ntotal-cap = 5\n", true, false)
+	f(head+"7\n", true, true)
+}
+
 // Nodes agree on the market that they share: the first one says it, and one with another
 // configuration is refused before it writes anything down.
 func TestClusterAgrees(t *testing.T) {
@@ -108,6 +147,19 @@ func TestClusterAgrees(t *testing.T) {
 	_, err = settleNew(t, agree, 0, func(c *Config) { c.Sim.Seed = 7 })
 	if err == nil || !strings.Contains(err.Error(), "with sim.seed 1; the configuration of this node says 7") {
 		t.Errorf("another seed is answered %v", err)
+	}
+
+	gone := errors.New("the servers are gone")
+	for _, lost := range []string{"sim.seed", "sim.genesis"} {
+		_, err := settleNew(t, func(name, value string) (string, error) {
+			if name == lost {
+				return "", gone
+			}
+			return agree(name, value)
+		}, 0, func(*Config) {})
+		if !errors.Is(err, gone) {
+			t.Errorf("without an answer about %s: %v", lost, err)
+		}
 	}
 }
 

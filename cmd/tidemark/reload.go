@@ -44,8 +44,7 @@ func (l *loaded) values() map[string]string {
 // while the node runs. A mistake anywhere changes nothing.
 func (n *node) reloadConfig() {
 	fresh, err := n.reload()
-	// In a cluster another node may have replaced the plans since this file was read.
-	if err == nil && (n.cluster == nil || fresh.values()["plans"] != n.inForce["plans"]) {
+	if err == nil && n.replacesPlans(fresh) {
 		err = n.registry.ReplacePlans(fresh.Plans)
 	}
 	if err != nil {
@@ -66,6 +65,13 @@ func (n *node) reloadConfig() {
 	}
 	n.metrics.reloaded.Inc()
 	n.logChanges(fresh.values())
+}
+
+// replacesPlans reports whether a reload puts its plans in force. In a cluster another node
+// may have replaced them since this one's file was read: plans that are as they were then
+// say nothing new.
+func (n *node) replacesPlans(fresh *loaded) bool {
+	return n.cluster == nil || fresh.values()["plans"] != n.inForce["plans"]
 }
 
 // logChanges tells what a reload has changed and what needs a restart, and notes

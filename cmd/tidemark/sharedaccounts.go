@@ -47,9 +47,7 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 	if n.cluster == nil {
 		return nil
 	}
-	ledger, err := quota.Open(context.Background(), n.cluster, quota.Config{
-		Book: n.registry.Book(), OnOutage: n.Cluster.QuotaOnOutage, Metrics: n.set, Log: n.log,
-	})
+	ledger, err := quota.Open(context.Background(), n.cluster, n.quotaConfig())
 	if err != nil {
 		return err
 	}
@@ -59,6 +57,12 @@ func (n *node) shareQuotas(meter *actors.Meter) error {
 	n.registry.ReportUsage()
 	n.background("shared quotas", ledger.Run)
 	return nil
+}
+
+func (n *node) quotaConfig() quota.Config {
+	return quota.Config{
+		Book: n.registry.Book(), OnOutage: n.Cluster.QuotaOnOutage, Metrics: n.set, Log: n.log,
+	}
 }
 
 // nodesName is how many nodes the cluster had.

@@ -115,6 +115,11 @@ func TestInheritedSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	file, err := socket.(*net.TCPListener).File()
 	if err != nil {
 		t.Fatal(err)
@@ -123,9 +128,9 @@ func TestInheritedSockets(t *testing.T) {
 
 	f := func(names string, count int, want string) {
 		t.Helper()
-		// The other address is taken, which ends the node once it has the sockets.
+		// Both addresses are taken, which ends the node once it has the sockets.
 		cmd := exec.Command("sh", "-c", "LISTEN_PID=$$ exec tidemark serve --data "+t.TempDir()+"/data"+
-			" --listen "+socket.Addr().String()+" --ops-listen "+socket.Addr().String())
+			" --listen "+socket.Addr().String()+" --ops-listen "+taken.Addr().String())
 		cmd.Env = append(os.Environ(), "LISTEN_FDNAMES="+names, fmt.Sprint("LISTEN_FDS=", count))
 		for range count {
 			cmd.ExtraFiles = append(cmd.ExtraFiles, file)
@@ -138,7 +143,7 @@ func TestInheritedSockets(t *testing.T) {
 	f("web", 1, `cannot listen: the service manager passed 1 sockets named "web"; allowed are one named api and one named ops`)
 	f("api:api", 2, `the service manager passed 2 sockets named "api"`)
 	f("ops:ops", 2, `the service manager passed 2 sockets named "ops"`)
-	f("api", 1, "cannot listen: listen tcp "+socket.Addr().String())
+	f("api", 1, "cannot listen: listen tcp "+taken.Addr().String())
 	f("ops", 1, "cannot listen: listen tcp "+socket.Addr().String())
 }
 

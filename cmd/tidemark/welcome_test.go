@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -164,4 +169,58 @@ func TestPace(t *testing.T) {
 	f(100, 100, 0, 0, 0)
 	f(100, 99, 30, 0, 30*time.Second)
 	f(150, 200, 0, 0.5, 3*time.Second)
+}
+
+// Until the first page the log of a node without a terminal says every ten seconds how far
+// its chains have come. Five seconds after that page the banner no longer waits for others.
+func TestWelcome(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	stdout := os.Stdout
+	os.Stdout = out
+	defer func() { os.Stdout = stdout }()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+
+	synctest.Test(t, func(t *testing.T) {
+		var logs bytes.Buffer
+		n := emptyNode(t)
+		n.log, n.screen, n.pace = slog.New(slog.NewTextHandler(&logs, nil)), newScreen(out), pace{}
+		n.opsListener, n.url = l, "http://node"
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := false
+		go func() {
+			n.welcomeUser(ctx)
+			ended = true
+		}()
+		f := func(after time.Duration, lines int, said string) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			text, err := os.ReadFile(out.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(logs.String(), "no page yet"); got != lines {
+				t.Errorf("after %s more there are %d lines; want %d", after, got, lines)
+			}
+			if said == "" && len(text) > 0 || !strings.Contains(string(text), said) || ended != (said != "") {
+				t.Errorf("after %s more it ended: %t, and says %q; want %q", after, ended, text, said)
+			}
+		}
+
+		f(9*time.Second, 0, "")
+		f(2*time.Second, 1, "")
+		f(10*time.Second, 2, "")
+		n.board.Publish(&rankings.View{State: &market.State{Chain: n.enabledChains()[0].ID}})
+		f(4*time.Second, 2, "")
+		f(2*time.Second, 2, "\n  not yet    Arbitrum One 0 %, Avalanche C-Chain 0 %\n")
+	})
 }
