@@ -267,6 +267,12 @@ func TestString(t *testing.T) {
 	f("\x0a\x0b\x0f\x10\x1a\x1f u001f")
 	f("a\xffb")
 	f("é😀\u2028")
+
+	// A terminal shows nothing for a control character, so that none stands in the bytes.
+	const want = `" ~\n\u0000\u001f\u007f\"\\"`
+	if got := string(String(nil, " ~\n\x00\x1f\x7f\"\\")); got != want {
+		t.Errorf("got %s; want %s", got, want)
+	}
 }
 
 func TestNumber(t *testing.T) {
