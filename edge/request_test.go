@@ -39,6 +39,9 @@ func TestAbsoluteTargets(t *testing.T) {
 func TestRequestIDs(t *testing.T) {
 	const requests = 500
 	ids := newRequestIDs()
+	if other := newRequestIDs(); other.seed == ids.seed {
+		t.Error("two servers give the same ids")
+	}
 	all, first, last := map[string]bool{}, map[byte]bool{}, map[byte]bool{}
 	for range requests {
 		ctx := new(fasthttp.RequestCtx)

@@ -127,6 +127,23 @@ func publishAll(nodes []*sharingNode, generations ...uint64) {
 	}
 }
 
+// A node alone has every generation that there is: one that it does not have is gone, at
+// once.
+func TestNodeAloneWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newSharing(t, 1, 0)[0]
+		n.cfg.TellWalk, n.cfg.Metrics = nil, metrics.NewSet()
+		n.pins = newPins(n.cfg, &n.limits, func() {})
+		t.Cleanup(n.pins.close)
+		n.publish(7)
+
+		began := time.Now()
+		if n.answers(1, 8) || time.Since(began) > 0 {
+			t.Errorf("the next generation is refused after %s", time.Since(began))
+		}
+	})
+}
+
 // A walk goes on at any node, as long as it goes on at one, and ends on all.
 func TestWalkOnOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
