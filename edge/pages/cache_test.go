@@ -384,3 +384,29 @@ func TestScopeKeys(t *testing.T) {
 		}
 	}
 }
+
+// A list that lacks a chain is not charged, and counted; a whole one is charged.
+func TestPartialListsAreFree(t *testing.T) {
+	f := func(chains []render.Chain, partial bool) {
+		t.Helper()
+		p := crowded(t, func(c *Config) { c.Chains = chains }, crowd(3, 1))
+		for n, route := range []accounts.Route{accounts.RouteTokens, accounts.RouteOwner} {
+			q := &Question{Route: route, Now: 1000, Owner: &market.Address{1}}
+			q.Tokens = rankings.DefaultTokenQuestion()
+			reply, err := p.Answer(q)
+			if err != nil {
+				t.Fatalf("%s: %+v", route.Path(), err)
+			}
+
+			flagged := bytes.Contains(reply.Page.Body, []byte(`"partial":true`))
+			counted := p.metrics.partial.Get() == uint64(n+1)
+			if reply.Free != partial || flagged != partial || counted != partial {
+				t.Errorf("%s: free %t, flagged %t, counted %t; want %t: %s",
+					route.Path(), reply.Free, flagged, counted, partial, reply.Page.Body)
+			}
+		}
+	}
+
+	f([]render.Chain{{ID: 1, Enabled: true}}, false)
+	f([]render.Chain{{ID: 1, Enabled: true}, {ID: 2, Enabled: true}}, true)
+}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -34,10 +35,16 @@ func TestRecentRanges(t *testing.T) {
 	f(1800, false)
 }
 
-// Readings of the blocks that are taken back are forgotten, and no others.
+// Readings of the blocks that are taken back are forgotten, and no others; so is what was
+// read ahead.
 func TestDroppedReadings(t *testing.T) {
 	f := &Feed{recheck: []reading{{from: 1, to: 9}, {from: 10, to: 10}, {from: 11, to: 11}, {from: 5, to: 20}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	f.ahead = &ahead{ctx: ctx, cancel: cancel}
 	f.dropReadings(10)
+	if f.ahead != nil || ctx.Err() == nil {
+		t.Error("what follows the blocks that are taken back is still read")
+	}
 	if len(f.recheck) != 2 || f.recheck[0].to != 9 || f.recheck[1].to != 10 {
 		t.Errorf("kept %+v; want the two up to block 10", f.recheck)
 	}

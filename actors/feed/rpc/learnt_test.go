@@ -500,6 +500,21 @@ func TestContradictions(t *testing.T) {
 
 	f(true, c.blocks[19].hash)
 	f(false, market.Hash{1})
+
+	// Without an anchor on the chain the error says why: the head is below all of them, or
+	// contradicts a source, whose name and blocks it has.
+	number := quantity(5)
+	head := &observedHead{source: l.f.sources[0]}
+	head.Number = &number
+	anchors := []market.Head{at(25, market.Hash{25}), at(19, c.blocks[19].hash)}
+	for replaced, want := range map[bool]string{
+		false: "the head is 5, below every anchor of a ledger at 25",
+		true:  l.f.sources[0].Name + ": its chain has none of the blocks 19 to 25 that " + l.f.sources[1].Name + " still shows",
+	} {
+		if err := l.f.noAnchor(t.Context(), head, anchors, replaced); err == nil || err.Error() != want {
+			t.Errorf("replaced %t: %v; want %s", replaced, err, want)
+		}
+	}
 	l.f.sources[1].Failed(endpoint.AsError(errors.New("broken")), 0)
 	f(false, c.blocks[19].hash) // it rests
 }
