@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/dgraph-io/ristretto/v2"
@@ -409,4 +411,23 @@ func TestPartialListsAreFree(t *testing.T) {
 
 	f([]render.Chain{{ID: 1, Enabled: true}}, false)
 	f([]render.Chain{{ID: 1, Enabled: true}, {ID: 2, Enabled: true}}, true)
+}
+
+// TestCloseEndsEverything checks that nothing of the pages runs when they are closed.
+func TestCloseEndsEverything(t *testing.T) {
+	before, running := runtime.NumGoroutine(), 0
+	t.Run("pages", func(t *testing.T) { // its end closes them
+		p := crowded(t, nil, crowd(3, 1))
+		if _, err := p.Answer(&Question{Route: accounts.RoutePool, Now: 1000, Chain: 1}); err != nil {
+			t.Fatal(err)
+		}
+		running = runtime.NumGoroutine()
+	})
+
+	for waited := 0; runtime.NumGoroutine() > before; waited++ {
+		if waited > 1000 {
+			t.Fatalf("%d goroutines of %d run after the close; %d did before", runtime.NumGoroutine(), running, before)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
