@@ -100,6 +100,9 @@ func TestPositionsRefused(t *testing.T) {
 	f("page=1%2", `malformed percent-encoding "%2"`)
 	f("page=1%", `malformed percent-encoding "%"`)
 	f("page=%1z", `malformed percent-encoding "%1z"`)
+	for _, c := range "/:@G`g" { // beside those of hex digits
+		f("page=%1"+string(c), `malformed percent-encoding "%1`+string(c)+`"`)
+	}
 	f("page=%z1", `malformed percent-encoding "%z1"`)
 	f("positionId=%ff", `parameter positionId: its value is not valid UTF-8`)
 	f("positionId=\xff", `not valid UTF-8`)
