@@ -189,6 +189,7 @@ func TestBatchGrowsOnceARefusalIsForgotten(t *testing.T) {
 			b.shrink()
 		}
 	}
+
 	if got := b.get(); got != 49 {
 		t.Errorf("%d calls go into a request before the refusal is forgotten; want 49", got)
 	}
