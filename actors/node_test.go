@@ -293,6 +293,42 @@ func TestFailingFeedIsKnown(t *testing.T) {
 	th.await(1, "working again", works)
 }
 
+// heldFeed tells of every call, which lasts until it is cancelled.
+type heldFeed struct {
+	feed.Feed
+	calls chan struct{}
+}
+
+func (f heldFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
+	f.calls <- struct{}{}
+	<-ctx.Done()
+	return feed.Step{}, ctx.Err()
+}
+
+// A chain that begins again ends the call of its feed that is under way: the feed is asked
+// from the new beginning.
+func TestResyncEndsTheCallOfAFeed(t *testing.T) {
+	held := map[market.ChainID]heldFeed{}
+	th := newTestNode(t, func(f feed.Feed) feed.Feed {
+		h := heldFeed{f, make(chan struct{}, 100)}
+		held[market.ChainID(len(held)+1)] = h
+		return h
+	})
+	for n := range 3 {
+		select {
+		case <-held[1].calls:
+		case <-time.After(15 * time.Second):
+			t.Fatalf("after %d resyncs the feed is not asked", n)
+		}
+		if err := th.node.Resync(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(held[2].calls); n > 1 {
+		t.Errorf("the feed of another chain was asked %d times; want once", n)
+	}
+}
+
 type tooDeepFeed struct{ feed.Feed }
 
 func (tooDeepFeed) Next(context.Context, feed.Cursor) (feed.Step, error) {

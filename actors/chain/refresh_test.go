@@ -75,6 +75,31 @@ func TestPoolsOfMovedPrices(t *testing.T) {
 	}
 }
 
+// A refresh pauses in every loop over rows, at every so many of them.
+func TestPauses(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	c, st := s.chain, *s.chain.view.State
+	f := func(what string, want int, do func(pause func())) {
+		t.Helper()
+		n := 0
+		if do(func() { n++ }); n != want {
+			t.Errorf("%s: %d pauses; want %d", what, n, want)
+		}
+	}
+
+	solved := 0
+	value.Prices(&st, &c.Prices, nil, func() { solved++ })
+	f("the prices, and the loops over tokens and pools", solved+2, func(pause func()) { c.solvePrices(&st, nil, pause) })
+	f("the windows stand", 0, func(pause func()) { c.markStale(&st, c.ledger.Changes(), pause) })
+	later := st
+	later.Head.Time += value.WindowStep
+	f("the windows move", 1, func(pause func()) { c.markStale(&later, c.ledger.Changes(), pause) })
+	f("the first row", 1, func(pause func()) { pauseAt(0, pause) })
+	f("the one before", 0, func(pause func()) { pauseAt(strideRows-1, pause) })
+	f("the next one", 1, func(pause func()) { pauseAt(strideRows, pause) })
+}
+
 // What a reorganisation has taken away has no price and no stats, and comes back with new ones.
 func TestTakenBackPools(t *testing.T) {
 	s := newStage(t)
