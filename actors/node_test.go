@@ -314,6 +314,7 @@ func TestResyncEndsTheCallOfAFeed(t *testing.T) {
 		held[market.ChainID(len(held)+1)] = h
 		return h
 	})
+
 	for n := range 3 {
 		select {
 		case <-held[1].calls:

@@ -314,6 +314,7 @@ func TestFailureOfAFeed(t *testing.T) {
 		quiet := a.log
 		a.log, a.warned = slog.New(slog.NewTextHandler(&log, nil)), time.Time{}
 		defer func() { a.log = quiet }()
+
 		a.beginEpoch()
 		a.cancelFetch = nil
 		a.handleStep(feed.Step{}, errors.New("gone"))

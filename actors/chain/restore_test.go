@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -83,6 +85,34 @@ func TestBeginsAnew(t *testing.T) {
 	}
 	if got := s.status(); !reflect.DeepEqual(got, want) {
 		t.Errorf("the board says %+v; want %+v", got, want)
+	}
+}
+
+// A chain whose data cannot be dropped goes on with it, or is opened again.
+func TestDropThatFails(t *testing.T) {
+	broken, fails := errors.New("broken"), false
+	s := (&stage{tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
+		if fails {
+			return nil, broken
+		}
+		return nil, nil
+	}}).start(t, days)
+	s.publish()
+	fails = true
+	if err := s.chain.Restart(); !errors.Is(err, broken) || s.chain.view == nil || s.chain.ledger.Head().Number < 100 {
+		t.Errorf("%v, and the ledger is at %+v", err, s.chain.ledger.Head())
+	}
+
+	k := openKept(t, t.TempDir())
+	defer k.store.Close()
+	spans := smallMarket(t)
+	k.take(&spans[0])
+	if err := errors.Join(k.archive.Close(), os.RemoveAll(filepath.Join(k.dir, "archive"))); err != nil {
+		t.Fatal(err)
+	}
+	err := k.chain.Resync()
+	if at := k.chain.ledger.Head(); err == nil || at != spans[0].Head() {
+		t.Errorf("an archive that cannot be dropped: %v, and the ledger is at %+v", err, at)
 	}
 }
 

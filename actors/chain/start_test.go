@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +18,11 @@ import (
 	"tidemark/storage"
 )
 
-// Keys of records of chain 1.
-var headKey, directoryKey = []byte{1, 1, 1}, []byte{1, 1, 2}
+// Keys of records of chain 1: undoKey is that of block 99.
+var (
+	headKey, directoryKey = []byte{1, 1, 1}, []byte{1, 1, 2}
+	undoKey               = []byte{1, 1, 0x30, 10: 99}
+)
 
 // spoil damages a record of a store that is closed.
 func (s *stage) spoil(key []byte) {
@@ -49,6 +53,19 @@ func TestDamagedHead(t *testing.T) {
 	}
 	if c, err := Follow(s.chain.Config, store, s.board); c != nil || !errors.As(err, &damage) {
 		t.Errorf("it is followed: %t, %v", c != nil, err)
+	}
+}
+
+// A chain whose history cannot be read is not loaded.
+func TestDamagedUndo(t *testing.T) {
+	s := newStage(t)
+	s.publishAndClose()
+	s.spoil(undoKey)
+	s.open()
+	var damage *storage.Damage
+	err := s.chain.Load(func() bool { return false })
+	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "undo of block 99") || s.chain.Loaded() {
+		t.Errorf("it is loaded: %t, %v", s.chain.Loaded(), err)
 	}
 }
 
