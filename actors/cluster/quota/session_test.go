@@ -177,6 +177,32 @@ func TestPartIsContinued(t *testing.T) {
 	}
 }
 
+// A record is written when this node's part of it is another one, or of another process.
+func TestWhatIsSent(t *testing.T) {
+	f := func(what string, had *part, asks, sent bool) {
+		t.Helper()
+		l, cell := alone(t, 0)
+		r := empty()
+		if had != nil {
+			had.Routes = map[string][2]int64{accounts.Route(0).Path(): {had.Billed, had.Billed}}
+			r.Nodes["a"] = had
+		}
+		s := l.session(cell, tallyOf(30, 30))
+		s.join(nil)
+		s.asks, s.joined = asks, had != nil && had.Process == "mine"
+		if granted, send := l.prepare(s, r); send != sent || (granted > 0) != asks {
+			t.Errorf("%s: sent %t, granted %d; want %t", what, send, granted, sent)
+		}
+	}
+
+	f("nothing is there", nil, false, true)
+	f("it is there", &part{Process: "mine", Billed: 30}, false, false)
+	f("it is there, and a lease is taken", &part{Process: "mine", Billed: 30}, true, true)
+	f("an earlier process wrote it", &part{Process: "before", Billed: 30}, false, true)
+	f("less was billed", &part{Process: "mine", Billed: 20, Lease: 10}, false, true)
+	f("more is leased", &part{Process: "mine", Billed: 30, Lease: 5}, false, true)
+}
+
 // The usage of an account lists what each node has billed, leased and lost.
 func TestUsageOf(t *testing.T) {
 	r := &record{Limit: 9, Nodes: map[string]*part{
