@@ -455,6 +455,16 @@ func TestOpenOverNATS(t *testing.T) {
 	if !l.reached.Load() || l.asking.Load() {
 		t.Errorf("the servers answer: %t, and are asked: %t", l.reached.Load(), l.asking.Load())
 	}
+
+	// One question at a time is enough.
+	l.reached.Store(false)
+	l.asking.Store(true)
+	l.askServers(t.Context())
+	if l.work.Wait(); l.reached.Load() {
+		t.Error("the servers are asked once more while they are asked")
+	}
+	l.asking.Store(false)
+	l.reached.Store(true)
 	l.shares.rest.held = 1
 	if l.tick(t.Context()); !l.ready.Load() || l.shares.reachedSince == 0 {
 		t.Error("a node with a part is not ready, or has not noted that the servers answer")
