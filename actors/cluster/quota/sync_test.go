@@ -86,6 +86,8 @@ func TestAnswersOfTheServers(t *testing.T) {
 		session{joined: true, allowed: 5, idle: true, changed: true, queued: true}, as)
 	f("no units", 0, session{asks: true, allowed: 5, size: 200}, session{joined: true, allowed: 5, refusedAt: later}, as)
 	f("a report", 0, session{changed: true, allowed: 5, size: 200}, session{joined: true, allowed: 5}, as)
+	f("a report after an earlier process", 0, session{changed: true, start: 4, base: 7, allowed: 5},
+		session{joined: true, start: 4, base: 7, allowed: 5}, as)
 	f("more was billed meanwhile", 0, session{allowed: 5}, session{joined: true, allowed: 5, changed: true, queued: true},
 		func(_ *Ledger, r *record) {
 			r.Nodes["a"].Routes = map[string][2]int64{accounts.Route(0).Path(): {1, 0}}
@@ -332,6 +334,7 @@ func TestUsageOverNATS(t *testing.T) {
 	elsewhere(testMonth, 190+70, 90+10)
 	elsewhere(testMonth-1, 0, 0)
 	elsewhere(testMonth+1, 0, 0)
+	elsewhere(testMonth+2, 0, 0)
 	a.session(cell, tallyOf(30, 30)).joined = false
 	elsewhere(testMonth, 190, 90)
 
