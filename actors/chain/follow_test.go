@@ -396,7 +396,7 @@ func TestAwait(t *testing.T) {
 	board := new(rankings.Board)
 	c := Await(follower.chain.Config, follower.store, board)
 	shown, ok := board.Load().Chain(1)
-	if !ok || !c.Following() || shown.View != nil || shown.Status.Role != rankings.Follower || !shown.Status.Stopped ||
+	if !ok || !c.Following() || c.Loaded() || shown.View != nil || shown.Status.Role != rankings.Follower || !shown.Status.Stopped ||
 		shown.Status.StopReason != "this node takes the chain from the cluster" || shown.Status.Offline {
 		t.Errorf("it shows %+v, following %t", shown, c.Following())
 	}

@@ -139,7 +139,10 @@ func TestTransactions(t *testing.T) {
 func TestLoadedOnce(t *testing.T) {
 	s := newStage(t)
 	s.publish()
-	before := s.chain.ledger
+	before, view := s.chain.ledger, s.chain.view
+	if s.chain.Complete(func() {}); s.chain.view != view {
+		t.Error("a view that is complete is made once more")
+	}
 	if err := s.chain.Load(func() bool { return true }); err != nil || s.chain.ledger != before {
 		t.Errorf("a second load: %v, another ledger: %t", err, s.chain.ledger != before)
 	}
