@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/actors/feed"
+	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
@@ -243,4 +245,69 @@ func TestRevertOfWhatWasPublished(t *testing.T) {
 	if err := c.revert(c.ledger.Anchors()[1]); err != nil || !c.reverted {
 		t.Errorf("back below it: %v, of it blocks are taken back: %t", err, c.reverted)
 	}
+}
+
+// A cut that cannot be stored, or whose generation cannot be read, is refused, and what was
+// shown before stays.
+func TestCutThatIsRefused(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	writer.turn(5 * time.Minute)
+	cut, shown := s.cuts[len(s.cuts)-1], follower.chain.view
+	f := func(what string, batch []byte) {
+		t.Helper()
+		c := follower.chain
+		if err := c.Take(batch, cut.note, cut.place, time.Now, func() {}); err == nil {
+			t.Errorf("%s: the cut is taken", what)
+		}
+		if on, ok := follower.board.Load().Chain(1); !ok || on.View == nil || on.View.Generation != shown.Generation {
+			t.Errorf("%s: the board has %+v; want generation %d", what, on, shown.Generation)
+		}
+	}
+	reopen := func(readOnly bool) {
+		t.Helper()
+		store, err := storage.Open(follower.dir, storage.Options{
+			Logger: slog.New(slog.DiscardHandler), ReadOnly: readOnly,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		follower.store, follower.board = store, new(rankings.Board)
+		if follower.chain, err = Follow(follower.chain.Config, store, follower.board); err != nil {
+			t.Fatal(err)
+		}
+		follower.load()
+	}
+
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	reopen(true)
+	f("a store without room", cut.batch)
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reopen(false)
+	f("a damaged directory", withJunk(t, cut.batch, directoryKey))
+}
+
+// withJunk returns a batch in which the value of a key is junk.
+func withJunk(t *testing.T, batch, key []byte) []byte {
+	t.Helper()
+	db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem(), Logger: quietPebble{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	b := db.NewBatch()
+	defer b.Close()
+	if err = b.SetRepr(slices.Clone(batch)); err == nil {
+		err = b.Set(key, []byte("junk"), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(b.Repr())
 }
