@@ -301,6 +301,7 @@ func withJunk(t *testing.T, batch, key []byte) []byte {
 		t.Fatal(err)
 	}
 	defer db.Close()
+
 	b := db.NewBatch()
 	defer b.Close()
 	if err = b.SetRepr(slices.Clone(batch)); err == nil {
