@@ -178,8 +178,8 @@ func TestSnapshotsAreBegun(t *testing.T) {
 // cannot be read is left out, and both go on to what comes next.
 func TestWhatIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var sent []any
-		a := &chainActor{readOnly: func() bool { return true }, send: func(m any) { sent = append(sent, m) }}
+		sent := make(chan any, 9)
+		a := &chainActor{readOnly: func() bool { return true }, send: func(m any) { sent <- m }}
 		m := heard{epoch: 3, event: cluster.Event{Cut: &cluster.Cut{}}}
 		a.handleHeard(m)
 		time.Sleep(watchEvery - 1)
@@ -189,8 +189,11 @@ func TestWhatIsHeard(t *testing.T) {
 		}
 		time.Sleep(1)
 		synctest.Wait()
-		if len(sent) != 1 || sent[0].(heard).event.Cut != m.event.Cut || sent[0].(heard).epoch != 3 {
-			t.Errorf("sent are %+v; want the cut again", sent)
+		if len(sent) != 1 {
+			t.Fatalf("%d messages are sent; want the cut again", len(sent))
+		}
+		if again := (<-sent).(heard); again.event.Cut != m.event.Cut || again.epoch != m.epoch {
+			t.Errorf("sent is %+v; want the cut again", again)
 		}
 	})
 
