@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -361,6 +362,16 @@ func (a *chainActor) scheduleTick(after time.Duration) {
 // resync drops the chain's data and its archive and starts again. It is an
 // operator's command.
 func (a *chainActor) resync() error { return a.restart((*chain.Chain).Resync) }
+
+// rebuild drops the chain's data but not its archive, and starts again. It is an
+// operator's command.
+func (a *chainActor) rebuild() error {
+	if id := a.config.Ledger.Chain; a.config.Archive == nil {
+		return fmt.Errorf("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
+			id, id)
+	}
+	return a.restart((*chain.Chain).Restart)
+}
 
 // restart drops data of the chain and goes on from what is left.
 func (a *chainActor) restart(drop func(*chain.Chain) error) error {

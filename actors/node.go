@@ -118,13 +118,7 @@ func (n *Node) SetOffline(id market.ChainID, offline bool) error {
 // Rebuild drops the data of a chain and indexes it from its archive of spans, and
 // what that lacks from its nodes.
 func (n *Node) Rebuild(id market.ChainID) error {
-	return n.command(id, func(a *chainActor) error {
-		if a.config.Archive == nil {
-			return fmt.Errorf("chain %d has no archive of spans; `tidemark chains resync %d` indexes it from its feed",
-				id, id)
-		}
-		return a.restart((*chain.Chain).Restart)
-	})
+	return n.command(id, (*chainActor).rebuild)
 }
 
 // Resync drops all data of a chain and indexes it from its start.

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/actors/chain"
 	"tidemark/actors/feed"
+	"tidemark/actors/feed/archive"
 	"tidemark/actors/feed/sim"
 	"tidemark/rankings"
 	"tidemark/rankings/ledger"
@@ -293,6 +294,43 @@ func TestFailingFeedIsKnown(t *testing.T) {
 	th.await(1, "working again", works)
 }
 
+// heldFeed tells of every call, which lasts until it is cancelled.
+type heldFeed struct {
+	feed.Feed
+	calls chan struct{}
+}
+
+func (f heldFeed) Next(ctx context.Context, _ feed.Cursor) (feed.Step, error) {
+	f.calls <- struct{}{}
+	<-ctx.Done()
+	return feed.Step{}, ctx.Err()
+}
+
+// A chain that begins again ends the call of its feed that is under way: the feed is asked
+// from the new beginning.
+func TestResyncEndsTheCallOfAFeed(t *testing.T) {
+	held := map[market.ChainID]heldFeed{}
+	th := newTestNode(t, func(f feed.Feed) feed.Feed {
+		h := heldFeed{f, make(chan struct{}, 100)}
+		held[market.ChainID(len(held)+1)] = h
+		return h
+	})
+
+	for n := range 3 {
+		select {
+		case <-held[1].calls:
+		case <-time.After(15 * time.Second):
+			t.Fatalf("after %d resyncs the feed is not asked", n)
+		}
+		if err := th.node.Resync(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(held[2].calls); n > 1 {
+		t.Errorf("the feed of another chain was asked %d times; want once", n)
+	}
+}
+
 type tooDeepFeed struct{ feed.Feed }
 
 func (tooDeepFeed) Next(context.Context, feed.Cursor) (feed.Step, error) {
@@ -329,6 +367,43 @@ func TestOperatorsOrders(t *testing.T) {
 
 	if err := th.node.SetOffline(9, true); err == nil {
 		t.Error("chain 9 was switched")
+	}
+}
+
+// A chain is rebuilt from its archive, if it has one, and only once it is loaded.
+func TestRebuild(t *testing.T) {
+	th := newTestNode(t, plain)
+	first := th.await(1, "served", served).View
+	f := func(what, want string, change func(a *chainActor) (back func())) {
+		t.Helper()
+		err := th.node.command(1, func(a *chainActor) error {
+			defer change(a)()
+			return a.rebuild()
+		})
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v; want %q", what, err, want)
+		}
+	}
+	kept := new(archive.Archive)
+
+	f("without an archive", "chain 1 has no archive of spans; `tidemark chains resync 1` indexes it from its feed",
+		func(*chainActor) func() { return func() {} })
+	f("while it loads", "the chain's records are still loading; try again in a few seconds", func(a *chainActor) func() {
+		opened := a.chain
+		a.chain, a.config.Archive = nil, kept
+		return func() { a.chain, a.config.Archive = opened, nil }
+	})
+	f("from its archive", "", func(a *chainActor) func() {
+		a.config.Archive = kept
+		return func() { a.config.Archive = nil }
+	})
+	again := th.await(1, "rebuilt", func(c *rankings.Chain) bool { return served(c) && c.View != first }).View
+	if again.Generation <= first.Generation || again.State.Head != first.State.Head {
+		t.Errorf("generation %d of %+v is rebuilt as %d of %+v", first.Generation, first.State.Head, again.Generation,
+			again.State.Head)
+	}
+	if err := th.node.Rebuild(9); err == nil || err.Error() != "chain 9 is not enabled on this node" {
+		t.Errorf("a chain that is not there: %v", err)
 	}
 }
 

@@ -304,3 +304,29 @@ func TestFeedWarnings(t *testing.T) {
 		t.Errorf("the log has\n%s", got)
 	}
 }
+
+// A feed that fails is told of, in the status and in the log, and asked again.
+func TestFailureOfAFeed(t *testing.T) {
+	th := newTestNode(t, plain)
+	th.await(1, "served", served)
+	err := th.node.command(1, func(a *chainActor) error {
+		var log bytes.Buffer
+		quiet := a.log
+		a.log, a.warned = slog.New(slog.NewTextHandler(&log, nil)), time.Time{}
+		defer func() { a.log = quiet }()
+
+		a.beginEpoch()
+		a.cancelFetch = nil
+		a.handleStep(feed.Step{}, errors.New("gone"))
+		if got := log.String(); !strings.Contains(got, `msg="feed failed; retrying" chain=1 error=gone failures=1`) {
+			t.Errorf("the log has %q", got)
+		}
+		if a.chain.Status().FailingSince == 0 || a.cancelFetch == nil {
+			t.Errorf("it fails since %d, and is asked again: %t", a.chain.Status().FailingSince, a.cancelFetch != nil)
+		}
+		return a.resync()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,14 +1,22 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
+	"tidemark/actors/cluster/natstest"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -185,4 +193,135 @@ func TestPaceFollowsTheWork(t *testing.T) {
 
 	f(100*time.Millisecond, 490*time.Millisecond, 5*time.Second)
 	f(hungCommit+10*time.Millisecond, 0, 4*time.Second)
+}
+
+// Whatever a chain does, its next tick is set, once.
+func TestTicksGoOn(t *testing.T) {
+	th := newTestNode(t, plain)
+	head := th.await(1, "served", served).View.State.Head
+	err := th.node.command(1, func(a *chainActor) error {
+		f := func(what string, do func()) {
+			t.Helper()
+			before := a.ticks
+			if do(); a.ticks != before+1 {
+				t.Errorf("%s: %d ticks are set; want 1", what, a.ticks-before)
+			}
+		}
+
+		f("a tick", a.handleTick)
+		a.readOnly = func() bool { return true }
+		f("a tick on a full disk", a.handleTick)
+		a.readOnly = func() bool { return false }
+		f("blocks that are read again", func() { a.mend(head.Number, head.Number) })
+		f("a resync", func() {
+			if err := a.resync(); err != nil {
+				t.Error(err)
+			}
+		})
+		f("a chain that is loaded", func() { a.finishLoading(nil) })
+		return a.resync()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.await(1, "served again", served)
+}
+
+// contextFeed keeps the contexts of its calls.
+type contextFeed struct {
+	feed.Feed
+	mu   sync.Mutex
+	list []context.Context
+}
+
+func (f *contextFeed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, ctx)
+	return f.Feed.Next(ctx, c)
+}
+
+// What a call of a feed has begun ends with the call, whatever comes of it.
+func TestCallsOfAFeedEnd(t *testing.T) {
+	var feeds []*contextFeed
+	th := newTestNode(t, func(f feed.Feed) feed.Feed {
+		feeds = append(feeds, &contextFeed{Feed: f})
+		return feeds[len(feeds)-1]
+	})
+	th.await(1, "served", served)
+	open := func() (n, all int) {
+		feeds[0].mu.Lock()
+		defer feeds[0].mu.Unlock()
+		for _, ctx := range feeds[0].list {
+			if ctx.Err() == nil {
+				n++
+			}
+		}
+		return n, len(feeds[0].list)
+	}
+
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		n, all := open()
+		if all > 2 && n <= 1 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("of %d calls %d have not ended", all, n)
+		}
+	}
+}
+
+// A command for the writer of a chain names the node that writes it, or says that none does.
+func TestCommandsForTheWriter(t *testing.T) {
+	servers := natstest.Start(t, 1, false)
+	c, err := cluster.Open(t.Context(), cluster.Config{
+		Servers: servers.URLs(), Name: "a", Insecure: true, Metrics: metrics.NewSet(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+
+	a := &chainActor{ctx: t.Context()}
+	a.config.Ledger.Chain = 7
+	if a.member, err = c.Chain(7, false); err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string) {
+		t.Helper()
+		want = "this node follows chain 7; run the command on the node that writes it: " + want
+		if err := a.errFollows(); err == nil || err.Error() != want {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+
+	f("none at the moment")
+	lead(t, servers.URLs()[0], "7", "b")
+	f("b")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.ctx = ended // no answer comes
+	f("none at the moment")
+}
+
+// lead notes at the servers that a node writes a chain.
+func lead(t *testing.T, url, chain, node string) {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaders, err := js.KeyValue(t.Context(), "TIDEMARK_LEADERS")
+	if err == nil {
+		_, err = leaders.PutString(t.Context(), chain, node)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

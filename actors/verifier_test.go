@@ -305,7 +305,7 @@ func TestVerifierRuns(t *testing.T) {
 			r.out.Reset()
 		}
 
-		f(time.Minute, 0, "")
+		f(50*time.Second, 0, "")
 		r.publish(1)
 		f(pollEvery, 1, "the ledger equals the contracts")
 		f(59*time.Minute, 1, "")

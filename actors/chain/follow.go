@@ -39,7 +39,7 @@ func (n note) encode(shared bool) ([]byte, error) {
 // Follow opens the chain as one that another node writes. It serves what the store has
 // at once, as Open does. Load and Complete come next, then Take for every cut.
 func Follow(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, error) {
-	c := &Chain{Config: cfg, store: store, board: board, everything: true, following: true}
+	c := &Chain{Config: cfg, store: store, board: board, following: true}
 	c.status.Role = rankings.Follower
 	if err := c.open(); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func Follow(cfg Config, store *storage.Store, board *rankings.Board) (*Chain, er
 // Await opens a chain of which the store has nothing that could be served: this node
 // takes it from the others of its cluster first.
 func Await(cfg Config, store *storage.Store, board *rankings.Board) *Chain {
-	c := &Chain{Config: cfg, store: store, board: board, everything: true, following: true}
+	c := &Chain{Config: cfg, store: store, board: board, following: true}
 	c.status.Role, c.status.Offline = rankings.Follower, store.Offline(c.ID())
 	c.beginAnew()
 	c.ledger = nil

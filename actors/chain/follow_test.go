@@ -148,6 +148,9 @@ func TestFollowerAnswersAsTheWriter(t *testing.T) {
 		s.catchUp(follower)
 		sameAnswers(t, writer, follower)
 	}
+	if n := len(follower.board.Load().Log.After(0)); n != 4 {
+		t.Errorf("the follower tells of the changes of %d generations; want 4", n)
+	}
 
 	if err := follower.store.Close(); err != nil {
 		t.Fatal(err)
@@ -396,8 +399,8 @@ func TestAwait(t *testing.T) {
 	board := new(rankings.Board)
 	c := Await(follower.chain.Config, follower.store, board)
 	shown, ok := board.Load().Chain(1)
-	if !ok || !c.Following() || shown.View != nil || shown.Status.Role != rankings.Follower || !shown.Status.Stopped ||
-		shown.Status.StopReason != "this node takes the chain from the cluster" || shown.Status.Offline {
+	if !ok || !c.Following() || c.Loaded() || shown.View != nil || shown.Status.Role != rankings.Follower ||
+		!shown.Status.Stopped || shown.Status.StopReason != "this node takes the chain from the cluster" || shown.Status.Offline {
 		t.Errorf("it shows %+v, following %t", shown, c.Following())
 	}
 }

@@ -67,7 +67,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	}
 
 	c.generation++
-	c.view, c.corrected, c.reverted = view, c.refused.to > 0, false
+	c.view, c.corrected, c.reverted = view, c.refused.to != 0, false
 	c.board.Publish(view)
 	c.endRepair()
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())

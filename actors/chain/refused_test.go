@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark/actors/feed"
+	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
 
@@ -61,6 +62,100 @@ func TestRefusedSpansAreReadAgain(t *testing.T) {
 	if s.chain.Refused(step, err) {
 		t.Error("goes on for ever")
 	}
+}
+
+// A span without proof is read again for a while, then with all that can be taken back,
+// and quarantined in the end. Where nothing can be taken back, a proven one is at once.
+func TestTriesOfASpan(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	mismatch := error(&ledger.Mismatch{})
+	c := s.chain
+	c.WantsState = false
+	f := func(what string, step feed.Step, goesOn, certain bool, to uint64) {
+		t.Helper()
+		if got := c.Refused(step, mismatch); got != goesOn || c.refused.certain != certain || c.refused.to != to {
+			t.Errorf("%s: goes on %t, certain %t, up to %d; want %t, %t, %d", what, got, c.refused.certain,
+				c.refused.to, goesOn, certain, to)
+		}
+	}
+	span := func(to uint64, proven bool) feed.Step {
+		return feed.Step{Span: &market.Span{From: to, To: to}, Proven: proven}
+	}
+
+	f("the first span of a chain", span(5, true), true, true, 5)
+	f("again", span(5, true), false, true, 5)
+	c.refused, c.WantsState = refusal{}, true
+	s.follow()
+	c.WantsState = false
+	head := c.ledger.Head()
+	at := head.Number + 9
+	for range maxUnproven {
+		f("without proof", span(at, false), true, false, at)
+	}
+	f("one that ends before it", span(at-1, true), true, false, at)
+	if to := c.ledger.Head(); to.Number >= head.Number || len(c.ledger.Anchors()) != 1 || !c.corrected {
+		t.Errorf("the ledger is at %d of %d; want it as far back as it can go", to.Number, head.Number)
+	}
+
+	// What was read again meanwhile is not taken back once more.
+	c.WantsState, s.now = true, s.now.Add(time.Minute)
+	at += 100
+	f("of a simulated market", span(at, false), false, false, at-100)
+	c.refused.to = at
+	s.follow()
+	c.WantsState, head = false, c.ledger.Head()
+	f("still without proof", span(at, false), true, true, at)
+	if c.ledger.Head() != head || len(c.ledger.Anchors()) == 1 {
+		t.Errorf("the ledger went back twice, to %+v", c.ledger.Head())
+	}
+	f("for ever", span(at, false), false, true, at)
+}
+
+// What is refused no more is forgotten once the ledger is at its end.
+func TestRefusalEnds(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	s.follow()
+	head := s.chain.ledger.Head()
+	f := func(to, want uint64) {
+		t.Helper()
+		s.chain.refused = refusal{to: to, tries: 3, deep: true, certain: true}
+		if err := s.chain.Advance(feed.Step{Head: head}, s.now); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.chain.Cursor().Refused; got != want || s.chain.refused.certain != (want > 0) {
+			t.Errorf("at block %d, refused up to %d: %+v; want %d", head.Number, to, s.chain.refused, want)
+		}
+	}
+
+	f(head.Number-1, 0)
+	f(head.Number, 0)
+	f(head.Number+1, head.Number+1)
+}
+
+// The ledger goes back to the last block that is known before the first that is read again.
+func TestRereadFrom(t *testing.T) {
+	f := func(after uint64, to int) {
+		t.Helper()
+		s := newStage(t)
+		s.load()
+		s.follow()
+		for range 4 {
+			s.now = s.now.Add(time.Minute)
+			s.follow()
+		}
+
+		anchors := s.chain.ledger.Anchors()
+		from, want := anchors[2].Number+after, anchors[to]
+		s.chain.refused = refusal{to: 1 << 40, tries: 7, certain: true}
+		if !s.chain.Reread(from, from+3) || s.chain.ledger.Head() != want || s.chain.refused != (refusal{to: from + 3}) {
+			t.Errorf("%d after a known block: at %+v with %+v; want %+v", after, s.chain.ledger.Head(), s.chain.refused, want)
+		}
+	}
+
+	f(1, 2)
+	f(0, 3)
 }
 
 // A difference that lies within what can be taken back is read again.

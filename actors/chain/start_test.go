@@ -5,20 +5,26 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/actors/feed"
+	"tidemark/rankings"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
 )
 
-// Keys of records of chain 1.
-var headKey, directoryKey = []byte{1, 1, 1}, []byte{1, 1, 2}
+// Keys of records of chain 1: undoKey is that of block 99.
+var (
+	headKey, directoryKey = []byte{1, 1, 1}, []byte{1, 1, 2}
+	undoKey               = []byte{1, 1, 0x30, 10: 99}
+)
 
 // spoil damages a record of a store that is closed.
 func (s *stage) spoil(key []byte) {
@@ -49,6 +55,19 @@ func TestDamagedHead(t *testing.T) {
 	}
 	if c, err := Follow(s.chain.Config, store, s.board); c != nil || !errors.As(err, &damage) {
 		t.Errorf("it is followed: %t, %v", c != nil, err)
+	}
+}
+
+// A chain whose history cannot be read is not loaded.
+func TestDamagedUndo(t *testing.T) {
+	s := newStage(t)
+	s.publishAndClose()
+	s.spoil(undoKey)
+	s.open()
+	var damage *storage.Damage
+	err := s.chain.Load(func() bool { return false })
+	if !errors.As(err, &damage) || !strings.Contains(err.Error(), "undo of block 99") || s.chain.Loaded() {
+		t.Errorf("it is loaded: %t, %v", s.chain.Loaded(), err)
 	}
 }
 
@@ -226,4 +245,70 @@ func TestRevertOfWhatWasPublished(t *testing.T) {
 	if err := c.revert(c.ledger.Anchors()[1]); err != nil || !c.reverted {
 		t.Errorf("back below it: %v, of it blocks are taken back: %t", err, c.reverted)
 	}
+}
+
+// A cut that cannot be stored, or whose generation cannot be read, is refused, and what was
+// shown before stays.
+func TestCutThatIsRefused(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	writer.turn(5 * time.Minute)
+	cut, shown := s.cuts[len(s.cuts)-1], follower.chain.view
+	f := func(what string, batch []byte) {
+		t.Helper()
+		c := follower.chain
+		if err := c.Take(batch, cut.note, cut.place, time.Now, func() {}); err == nil {
+			t.Errorf("%s: the cut is taken", what)
+		}
+		if on, ok := follower.board.Load().Chain(1); !ok || on.View == nil || on.View.Generation != shown.Generation {
+			t.Errorf("%s: the board has %+v; want generation %d", what, on, shown.Generation)
+		}
+	}
+	reopen := func(readOnly bool) {
+		t.Helper()
+		store, err := storage.Open(follower.dir, storage.Options{
+			Logger: slog.New(slog.DiscardHandler), ReadOnly: readOnly,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		follower.store, follower.board = store, new(rankings.Board)
+		if follower.chain, err = Follow(follower.chain.Config, store, follower.board); err != nil {
+			t.Fatal(err)
+		}
+		follower.load()
+	}
+
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	reopen(true)
+	f("a store without room", cut.batch)
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reopen(false)
+	f("a damaged directory", withJunk(t, cut.batch, directoryKey))
+}
+
+// withJunk returns a batch in which the value of a key is junk.
+func withJunk(t *testing.T, batch, key []byte) []byte {
+	t.Helper()
+	db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem(), Logger: quietPebble{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+
+	b := db.NewBatch()
+	defer b.Close()
+	if err = b.SetRepr(slices.Clone(batch)); err == nil {
+		err = b.Set(key, []byte("junk"), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(b.Repr())
 }

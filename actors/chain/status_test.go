@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -83,6 +84,26 @@ func TestStatusOfAStep(t *testing.T) {
 		}
 	}
 	f("the feed works again", feed.Step{Head: at}, func(*rankings.ChainStatus) {})
+}
+
+// The log says once that a chain is behind, and once that it has caught up.
+func TestFallingBehindIsTold(t *testing.T) {
+	var log strings.Builder
+	c := &Chain{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	f := func(syncing bool, want string) {
+		t.Helper()
+		log.Reset()
+		c.setSyncing(syncing, 90)
+		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) || c.status.Syncing != syncing {
+			t.Errorf("behind %t: the log has %q; want %q", syncing, log.String(), want)
+		}
+	}
+
+	f(false, "")
+	f(true, "chain is behind and catches up")
+	f(true, "")
+	f(false, "chain has caught up")
+	f(false, "")
 }
 
 // Only the head that was confirmed makes a view fresher.

@@ -254,6 +254,33 @@ func TestCutsMadeWrong(t *testing.T) {
 	f("cut 4 has 5 bytes; its note is longer", plain("\x00\x00\x00\x02n"))
 }
 
+// A message says which part of how many it is, and all of its head comes as it was.
+func TestHeads(t *testing.T) {
+	f := func(part, parts uint16, ok bool) {
+		t.Helper()
+		h := header{part: part, parts: parts, format: 3, number: 1 << 40, before: Hash{1}, hash: Hash{31: 2}}
+		message := h.append([]byte{})
+		got, body, err := decodeHeader(append(message, "body"...))
+		if ok && (err != nil || got != h || string(body) != "body") || !ok && !errors.Is(err, ErrBroken) {
+			t.Errorf("part %d of %d: %+v, %q, %v", part, parts, got, body, err)
+		}
+		if got, body, err := decodeHeader(message); ok && (err != nil || got != h || len(body) > 0) {
+			t.Errorf("part %d of %d, without a body: %+v, %q, %v", part, parts, got, body, err)
+		}
+		if _, _, err := decodeHeader(message[:len(message)-1]); !errors.Is(err, ErrBroken) {
+			t.Errorf("a head without its end: %v", err)
+		}
+	}
+
+	f(0, 1, true)
+	f(1, 1, false)
+	f(0, 0, false)
+	f(0, maxParts, true)
+	f(maxParts-1, maxParts, true)
+	f(maxParts, maxParts, false)
+	f(0, maxParts+1, false)
+}
+
 // What an object says of its snapshot is read whole, or refused by its name.
 func TestWhatObjectsSay(t *testing.T) {
 	at := Place{Sequence: 5, Number: 4, Hash: Hash{3}}

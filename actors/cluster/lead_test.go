@@ -50,6 +50,78 @@ func TestAnotherWrites(t *testing.T) {
 	ends(t, reader)
 }
 
+// A node leads when it is the first to say so, wakes who waits for it then, and goes on while
+// it says so again. While no answer comes it leads until its time is over.
+func TestCampaign(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, b := s.member("a", false), s.member("b", false)
+	f := func(what string, ch *Chain, ready, leads, wakes bool, writer string) {
+		t.Helper()
+		ch.lead.ready.Store(ready)
+		began := time.Now()
+		ch.campaignOnce(t.Context())
+		woken := len(ch.wake) > 0
+		if woken {
+			<-ch.wake
+		}
+		if ch.Leads() != leads || woken != wakes || leads != (ch.lead.revision > 0) {
+			t.Errorf("%s: it leads: %t, by change %d, and wakes: %t", what, ch.Leads(), ch.lead.revision, woken)
+		}
+		if until := time.Unix(0, ch.lead.until.Load()); leads && until.Before(began.Add(leadValid)) && writer != "" {
+			t.Errorf("%s: it leads for %s; want %s", what, until.Sub(began), leadValid)
+		}
+		if name, err := b.Writer(t.Context()); name != writer && writer != "" || err != nil {
+			t.Errorf("%s: the writer is %q, %v; want %q", what, name, err, writer)
+		}
+	}
+
+	f("not ready", a, false, false, false, "")
+	f("the first", a, true, true, true, "a")
+	f("beside another", b, true, false, false, "a")
+	f("again", a, true, true, false, "a")
+	a.lead.until.Store(1)
+	f("after its time", a, true, true, false, "a")
+	f("given back", a, false, false, false, "")
+	f("the other", b, true, true, true, "b")
+	f("beside the other", a, true, false, false, "b")
+	b.lead.revision--
+	f("it was replaced", b, true, false, false, "b")
+
+	f("it is given back by nobody", a, false, false, false, "b")
+	b.lead.revision = 5
+	b.lead.until.Store(time.Now().Add(time.Minute).UnixNano())
+	b.lead.ready.Store(true)
+	b.c.nc.Close()
+	if b.campaignOnce(t.Context()); !b.Leads() || b.lead.revision != 5 {
+		t.Errorf("without an answer it leads: %t, by change %d", b.Leads(), b.lead.revision)
+	}
+	if b.Resign(); b.Leads() || b.lead.ready.Load() {
+		t.Error("it has given the leadership back, and leads")
+	}
+}
+
+// What the writer tells wakes who waits for it.
+func TestNextIsWoken(t *testing.T) {
+	s := newServers(t, 1, false)
+	ch := s.member("a", false)
+	if cap(ch.wake) != 1 {
+		t.Fatalf("%d wakes are kept; want 1", cap(ch.wake))
+	}
+
+	for range 4 {
+		ends(t, ch)
+		go func() {
+			time.Sleep(20 * time.Millisecond)
+			ch.hear(beat("{}", "news"))
+		}()
+		began := time.Now()
+		e, err := ch.Next(t.Context())
+		if took := time.Since(began); err != nil || string(e.Beat) != "news" || took >= pollEvery {
+			t.Errorf("after %s it hears %+v, %v", took, e, err)
+		}
+	}
+}
+
 // A node that starts a chain again gives it to others until it has followed to the end.
 func TestStartGivesTheLeadBack(t *testing.T) {
 	s := newServers(t, 1, false)

@@ -3,6 +3,8 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A node takes cuts from the leader of the stream while the copy that it reads lacks them,
@@ -33,4 +35,38 @@ func TestCopyThatIsBehind(t *testing.T) {
 	b.lead.ready.Store(true)
 	at = appends(t, a, batches[1])
 	takes(t, b, batches[1], at)
+}
+
+// The leader is asked where the copy has nothing: if nothing was heard for a while, if the
+// writer told of more, and before this node writes.
+func TestLeaderIsAsked(t *testing.T) {
+	s := newServers(t, 1, false)
+	ch := s.member("a", false)
+	at := appends(t, ch, []byte("one"))
+	copied := ch.c.stream
+	f := func(what string, stream jetstream.Stream, told uint64, quiet, leads, finds bool) {
+		t.Helper()
+		ch.c.stream, ch.quiet = stream, quiet
+		ch.standing.Store(&standing{Cut: told})
+		ch.lead.until.Store(0)
+		if leads {
+			ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
+		}
+		m, err := ch.newestAfter(t.Context(), 0)
+		if err != nil || (m != nil) != finds || finds && m.Sequence != at.Sequence {
+			t.Errorf("%s: %+v, %v; want a cut: %t", what, m, err, finds)
+		}
+	}
+
+	f("the copy has it", copied, 0, false, false, true)
+	empty := ch.c.objects // stands for a copy that is behind
+	f("it does not", empty, 1, false, false, false)
+	f("nothing was heard", empty, 1, true, false, true)
+	f("the writer has more", empty, 2, false, false, true)
+	f("this node may write", empty, 1, false, true, true)
+	ch.standing.Store(nil)
+	ch.lead.until.Store(0)
+	if m, err := ch.newestAfter(t.Context(), 0); m != nil || err != nil {
+		t.Errorf("before the writer was heard: %+v, %v", m, err)
+	}
 }

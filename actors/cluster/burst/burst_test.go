@@ -377,3 +377,97 @@ func TestHearsOthers(t *testing.T) {
 		t.Errorf("%d failures, %d nodes after one that can", n, l.shares.Nodes())
 	}
 }
+
+// A node that opens its end has no part yet, hears the others, and has gauges of what it
+// knows of them.
+func TestOpenOverNATS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	servers, set := natstest.Start(t, 1, false), metrics.NewSet()
+	join := func(name string) *cluster.Cluster {
+		c, err := cluster.Open(t.Context(), cluster.Config{
+			Servers: servers.URLs(), Name: name, Insecure: true, Metrics: metrics.NewSet(), Log: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	_, n, _ := alone(t, medium)
+	l, err := Open(join("a"), Config{
+		Book: n.book, Clock: accounts.NewClock(time.Now()), Known: 3, Metrics: set, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(name string, want int) {
+		t.Helper()
+		var out strings.Builder
+		set.WritePrometheus(&out)
+		if line := fmt.Sprintf("tidemark_cluster_%s %d\n", name, want); !strings.Contains(out.String(), line) {
+			t.Errorf("%s is not among\n%s", line, &out)
+		}
+	}
+
+	if got := n.book.RestOfBurst(); got.Parts != 0 || l.Ready() || l.remembered != 3 {
+		t.Errorf("before it has listened it has %+v, and remembers %d nodes", got, l.remembered)
+	}
+	f("nodes", 3)
+	b := join("b")
+	for _, name := range []string{"b", "c", "d"} {
+		text, body := (&Announcement{Node: name, Process: "p", Number: 1, Nodes: 2}).encode()
+		if err := b.Tell(subject, header, text, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Tell(subject, header, "{", nil); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); l.failures.Get() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the others are not heard")
+		}
+	}
+	f("nodes", 4)
+	f("burst_failures_total", 1)
+
+	// What it knows of the servers is forgotten when it need not ask.
+	l.mu.Lock()
+	l.shares.listening, l.shares.known = false, 0
+	l.silent, l.shares.accounts = make([]string, 2), map[uint64]*share{1: {cell: n.cells[0], need: 1e6}}
+	l.mu.Unlock()
+	f("nodes_silent", 2)
+	f("burst_accounts", 1)
+	l.reached.Store(true)
+	l.cfg.Remember = func(int64) error { return nil }
+	if l.tick(t.Context()); l.reached.Load() || l.asking.Load() || l.shares.number != 1 {
+		t.Errorf("it believes that the servers answer: %t, and asks them: %t", l.reached.Load(), l.asking.Load())
+	}
+
+	// While a node is silent, they are asked.
+	l.shares.peers["b"].heardAt -= silentAfter
+	if l.tick(t.Context()); l.ready.Load() {
+		t.Error("a node without a part says that it is ready")
+	}
+	l.work.Wait()
+	if !l.reached.Load() || l.asking.Load() {
+		t.Errorf("the servers answer: %t, and are asked: %t", l.reached.Load(), l.asking.Load())
+	}
+
+	// One question at a time is enough.
+	l.reached.Store(false)
+	l.asking.Store(true)
+	l.askServers(t.Context())
+	if l.work.Wait(); l.reached.Load() {
+		t.Error("the servers are asked once more while they are asked")
+	}
+	l.asking.Store(false)
+	l.reached.Store(true)
+	l.shares.rest.held = 1
+	if l.tick(t.Context()); !l.ready.Load() || l.shares.reachedSince == 0 {
+		t.Error("a node with a part is not ready, or has not noted that the servers answer")
+	}
+	l.work.Wait()
+}

@@ -163,8 +163,8 @@ func (d *Directory) watchOnce(ctx context.Context, apply func([]registry.Change)
 			return err
 		}
 		select {
-		case e, open := <-w.Updates():
-			if !open || e == nil {
+		case e := <-w.Updates():
+			if e == nil {
 				return errors.New("the watch of the accounts has ended")
 			}
 			changes = changes[:0]

@@ -416,6 +416,8 @@ func TestForeignRecords(t *testing.T) {
 	f(put("key.7", `{`), "cannot read key.7")
 	f(put("account.2", `{`), "cannot read account.2")
 	f(put("plans", `{`), "cannot read plans")
+	late := strings.TrimSuffix(key("server", hash, prefix), "}") + `,"createdAt":"now"}`
+	f(put("key.7", late), "cannot read key.7 in the bucket of accounts: json: cannot unmarshal")
 	f(put("key.7", key("robot", hash, prefix)), "robot")
 	f(put("key.7", key("server", "zz", prefix)), "key 7 has the hash")
 	f(put("key.7", key("server", hash[2:], prefix)), "key 7 has the hash")

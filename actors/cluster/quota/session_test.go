@@ -177,6 +177,58 @@ func TestPartIsContinued(t *testing.T) {
 	}
 }
 
+// An account is told what the others have, with what this node had before this process, and
+// what of it is lost: never less than nothing.
+func TestShares(t *testing.T) {
+	r := empty()
+	r.Nodes["a"] = &part{Billed: 1000, Lease: 1000, Lost: 1000} // of this node
+	r.Nodes["b"] = &part{Billed: 5, Lease: 6, Lost: 2, Routes: map[string][2]int64{accounts.Route(1).Path(): {3, 5}}}
+	r.Nodes["c"] = &part{Lease: 4, Lost: 1}
+	f := func(s session, elsewhere, reserved int64) {
+		t.Helper()
+		s.month, s.allowed, s.syncedAt = testMonth, 77, time.Unix(9, 5)
+		s.carry[1] = accounts.Count{Requests: 10, Units: 20}
+		want := &accounts.Share{
+			Month: testMonth, Allowance: 77, AtNs: 9e9 + 5, Elsewhere: elsewhere, Reserved: reserved,
+		}
+		want.Routes[1] = accounts.Count{Requests: 13, Units: 25}
+		if got := s.share(r, "a"); !reflect.DeepEqual(got, want) {
+			t.Errorf("base %d, start %d, lost %d: told %+v; want %+v", s.base, s.start, s.lost, got, want)
+		}
+	}
+
+	f(session{}, 15, 3)
+	f(session{base: 9, start: 4}, 20, 0)
+	f(session{base: 9, start: 4, startCounts: tallyOf(3, 0).Routes, lost: 2}, 20, 4)
+	f(session{base: 9, start: 4, startCounts: tallyOf(5, 0).Routes, lost: 2}, 20, 5)
+}
+
+// A record is written when this node's part of it is another one, or of another process.
+func TestWhatIsSent(t *testing.T) {
+	f := func(what string, had *part, asks, sent bool) {
+		t.Helper()
+		l, cell := alone(t, 0)
+		r := empty()
+		if had != nil {
+			had.Routes = map[string][2]int64{accounts.Route(0).Path(): {had.Billed, had.Billed}}
+			r.Nodes["a"] = had
+		}
+		s := l.session(cell, tallyOf(30, 30))
+		s.join(nil)
+		s.asks, s.joined = asks, had != nil && had.Process == "mine"
+		if granted, send := l.prepare(s, r); send != sent || (granted > 0) != asks {
+			t.Errorf("%s: sent %t, granted %d; want %t", what, send, granted, sent)
+		}
+	}
+
+	f("nothing is there", nil, false, true)
+	f("it is there", &part{Process: "mine", Billed: 30}, false, false)
+	f("it is there, and a lease is taken", &part{Process: "mine", Billed: 30}, true, true)
+	f("an earlier process wrote it", &part{Process: "before", Billed: 30}, false, true)
+	f("less was billed", &part{Process: "mine", Billed: 20, Lease: 10}, false, true)
+	f("more is leased", &part{Process: "mine", Billed: 30, Lease: 5}, false, true)
+}
+
 // The usage of an account lists what each node has billed, leased and lost.
 func TestUsageOf(t *testing.T) {
 	r := &record{Limit: 9, Nodes: map[string]*part{

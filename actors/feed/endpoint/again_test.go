@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 )
@@ -45,4 +46,34 @@ func TestPlaces(t *testing.T) {
 	f("3", -1)
 	f("-1", -1)
 	f("null", -1)
+}
+
+// Calls that fail in passing are asked again, without those that were answered, as often as
+// a request is; of an endpoint that failed lately they are not.
+func TestCallsAskedAgain(t *testing.T) {
+	f := func(what string, calls, fails int, failed bool, right, requests int) {
+		t.Helper()
+		p := newProvider(t)
+		p.perCall = func(n int) map[string]any {
+			if n%2 == 0 && p.requests <= fails {
+				return map[string]any{"code": internalErrorCode, "message": "oops"}
+			}
+			return nil
+		}
+		e := p.endpoint(t, nil)
+		if failed {
+			e.Failed(errors.New("broken"), 0)
+		}
+		if got, err := ask(t, e, calls, (*Endpoint).Ask); got != right || err != nil || p.requests != requests {
+			t.Errorf("%s: %d of %d are answered by %d requests, %v; want %d by %d", what, got, calls, p.requests, err,
+				right, requests)
+		}
+	}
+
+	f("none", 10, 0, false, 10, 1)
+	f("once", 10, 1, false, 10, 2)
+	f("once, alone", 1, 1, false, 1, 2)
+	f("as often as it may", 1, attempts-1, false, 1, attempts)
+	f("too often", 1, attempts, false, 0, attempts)
+	f("after a failure", 10, 1, true, 5, 1)
 }

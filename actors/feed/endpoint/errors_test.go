@@ -148,6 +148,12 @@ func TestBrokenRequests(t *testing.T) {
 	f(io.EOF, "", Unreachable, 0, "the connection broke")
 	f(io.ErrUnexpectedEOF, "", Unreachable, 0, "the connection broke")
 	f(net.ErrClosed, "", Unreachable, 0, "the connection broke")
+	for _, broke := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		f(fmt.Errorf("reading: %w", broke), "", Unreachable, 0, "the connection broke")
+	}
+	f(fmt.Errorf("reading: %w", syscall.ECONNRESET), "", Unreachable, 0, "connection reset by peer")
+	f(fmt.Errorf("reading: %w", context.DeadlineExceeded), "", TimedOut, 0, "no answer in time")
+	f(fmt.Errorf("reading: %w", timeout(true)), "", TimedOut, 0, "no answer in time")
 	f(syscall.ECONNRESET, "", Unreachable, 0, "connection reset by peer")
 	f(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "", Unreachable, 0, "connection refused")
 	f(&net.DNSError{Name: "node"}, "", Unreachable, 0, "the host is not known")

@@ -81,10 +81,10 @@ func (s *HeadStream) subscribe(ctx context.Context) (heads int, err error) {
 		return 0, err
 	}
 	defer sub.Unsubscribe()
+
+	// Without an answer its headers are of no use, but there is a head whenever one comes.
 	var chain string
-	if err := client.CallContext(dialing, &chain, "eth_chainId"); err != nil {
-		chain = "" // its headers are of no use, but there is a head whenever one comes
-	}
+	_ = client.CallContext(dialing, &chain, "eth_chainId")
 
 	s.live.Store(true)
 	quiet := time.NewTimer(silent)

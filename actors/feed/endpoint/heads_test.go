@@ -2,6 +2,8 @@ package endpoint
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +21,7 @@ type headNode struct {
 	rpc     *geth.Server
 	handler http.Handler
 	tell    []func() error
+	chain   string // the answer to eth_chainId; empty: an error
 }
 
 func (n *headNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +58,14 @@ func (n *headNode) NewHeads(ctx context.Context) (*geth.Subscription, error) {
 		return notifier.Notify(sub.ID, map[string]string{"number": "0x1"})
 	})
 	return sub, nil
+}
+
+// ChainId is eth_chainId.
+func (n *headNode) ChainId() (string, error) {
+	if n.chain == "" {
+		return "", errors.New("not now")
+	}
+	return n.chain, nil
 }
 
 // head tells every subscriber of a head.
@@ -170,5 +181,105 @@ func TestHeadStreamRefused(t *testing.T) {
 		if _, err := NewHeadStream("heads", url, Clock{}, nil); err == nil {
 			t.Errorf("%s is taken", url)
 		}
+	}
+}
+
+// A head comes with the chain that the node names over the same connection, or without one.
+func TestHeadsNameTheirChain(t *testing.T) {
+	f := func(chain string) {
+		t.Helper()
+		n := newHeadNode(t)
+		n.chain = chain
+		told := make(chan string, 1)
+		s, err := NewHeadStream("heads", n.url(), Clock{}, func(chain string, header []byte) {
+			told <- fmt.Sprintf("%s %s", chain, header)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		work.Go(func() { s.Run(ctx, func() float64 { return 0 }, func(error) {}) })
+		await(t, "live", s.Live)
+		n.head()
+		if got, want := <-told, chain+` {"number":"0x1"}`; got != want {
+			t.Errorf("told of %s; want %s", got, want)
+		}
+		cancel()
+		work.Wait()
+	}
+
+	f("0xa4b1")
+	f("")
+}
+
+// blind is a node without subscriptions.
+type blind struct{}
+
+// BlockNumber is eth_blockNumber.
+func (blind) BlockNumber() string { return "0x1" }
+
+// The pauses between failures grow until a head comes. A node without heads is one that
+// fails, and between two connections nothing is live.
+func TestHeadStreamPauses(t *testing.T) {
+	n := newHeadNode(t)
+	good := n.handler
+	heads := make(chan struct{}, 1)
+	paused, goOn := make(chan time.Duration), make(chan struct{})
+	clock := Clock{Sleep: func(ctx context.Context, d time.Duration) error {
+		paused <- d
+		<-goOn
+		return ctx.Err()
+	}}
+	s, err := NewHeadStream("heads", n.url(), clock, func(string, []byte) { heads <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var failed []error
+	over := make(chan struct{})
+	f := func(failures int, use http.Handler, want string) {
+		t.Helper()
+		got := <-paused
+		last := failed[len(failed)-1].Error()
+		if got != Pause(failures, 0.5) || s.Live() || !strings.Contains(last, want) {
+			t.Errorf("after %d failures, the last %q, a pause of %s, live %t; want %q, %s", failures, last, got,
+				s.Live(), want, Pause(failures, 0.5))
+		}
+		n.mu.Lock()
+		n.handler = use
+		n.mu.Unlock()
+		goOn <- struct{}{}
+	}
+
+	n.handler = http.NotFoundHandler()
+	go func() {
+		defer close(over)
+		s.Run(ctx, func() float64 { return 0.5 }, func(err error) { failed = append(failed, err) })
+	}()
+	without := geth.NewServer()
+	defer without.Stop()
+	if err := without.RegisterName("eth", blind{}); err != nil {
+		t.Fatal(err)
+	}
+	f(1, n.handler, "bad handshake")
+	f(2, without.WebsocketHandler([]string{"*"}), "bad handshake")
+	f(3, good, `no "newHeads" subscription`)
+
+	await(t, "live", s.Live)
+	n.restart(t) // before any head
+	f(4, n.handler, "")
+	await(t, "live again", s.Live)
+	n.head()
+	<-heads
+	n.restart(t)
+	f(1, n.handler, "")
+
+	await(t, "live at last", s.Live)
+	cancel()
+	<-over
+	if len(failed) != 5 {
+		t.Errorf("%d failures are told; want 5, and none of the end", len(failed))
 	}
 }

@@ -178,3 +178,22 @@ func TestBatchShrinksAgain(t *testing.T) {
 		t.Errorf("%d calls after 25 were refused and 20 taken; want 20", got)
 	}
 }
+
+// A refusal is forgotten after so many requests, and a larger batch is tried at once.
+func TestBatchGrowsOnceARefusalIsForgotten(t *testing.T) {
+	b := newBatch()
+	b.refused(50)
+	const before = 5 // a rate limit makes it smaller in between
+	for n := range forget - 1 {
+		if b.answered(b.get()); n == before {
+			b.shrink()
+		}
+	}
+
+	if got := b.get(); got != 49 {
+		t.Errorf("%d calls go into a request before the refusal is forgotten; want 49", got)
+	}
+	if b.answered(49); b.get() != (49+mostBatch+1)/2 {
+		t.Errorf("%d calls go into a request then; want %d", b.get(), (49+mostBatch+1)/2)
+	}
+}

@@ -101,6 +101,32 @@ func TestReader(t *testing.T) {
 	f(`0xff`, `unexpected character '0' in JSON`)
 }
 
+// What was read makes room for what comes: only a value that is larger needs a larger buffer.
+func TestReaderKeepsItsBuffer(t *testing.T) {
+	f := func(element string, count, buffer int) {
+		t.Helper()
+		r := NewReader(strings.NewReader("[" + strings.Repeat(element+",", count) + element + "]"))
+		n := 0
+		err := r.Elements(func() error {
+			n++
+			value, err := r.Value()
+			if err == nil && string(value) != element {
+				t.Fatalf("element %d is %.100s", n, value)
+			}
+			return err
+		})
+		if err != nil || n != count+1 || len(r.buffer) != buffer {
+			t.Errorf("%d elements of %d bytes: %d are read, %v, with a buffer of %d bytes; want %d", count+1, len(element),
+				n, err, len(r.buffer), buffer)
+		}
+	}
+
+	f(`"0x77"`, 100_000, readerBuffer)
+	f(`["0x77",12]`, 50_000, readerBuffer)
+	f(`"`+strings.Repeat("7", readerBuffer-2)+`"`, 20, readerBuffer)
+	f(`"`+strings.Repeat("7", readerBuffer)+`"`, 20, 2*readerBuffer)
+}
+
 // A connection that breaks is not the end of an answer.
 func TestReaderBreaks(t *testing.T) {
 	broken := iotest.ErrReader(io.ErrClosedPipe)

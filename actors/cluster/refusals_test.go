@@ -1,0 +1,247 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// text is a log that several goroutines write.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *text) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(line)
+}
+
+func (l *text) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// The files that a node is given are used, and those that are not there refuse its start. One
+// that is not kept safely says so.
+func TestConnects(t *testing.T) {
+	s := newServers(t, 1, false)
+	missing := filepath.Join(t.TempDir(), "missing")
+	f := func(what string, change func(*Config), fits bool) {
+		t.Helper()
+		log := &text{}
+		config := s.config("a")
+		config.Log = slog.New(slog.NewTextHandler(log, nil))
+		change(&config)
+		c, err := Open(t.Context(), config)
+		if (err == nil) != fits || err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if warned := strings.Contains(log.String(), "--insecure-cluster: a cut may be lost"); warned != fits {
+			t.Errorf("%s: the log has %s", what, log)
+		}
+		if err != nil {
+			return
+		}
+		if c.Close(); c.ctx.Err() == nil || !c.nc.IsClosed() {
+			t.Error("a node that is closed has a connection")
+		}
+		if strings.Contains(log.String(), "is lost") {
+			t.Errorf("that it is closed is a fault: %s", log)
+		}
+	}
+
+	f("nothing", func(*Config) {}, true)
+	f("credentials", func(c *Config) { c.Credentials = missing }, false)
+	f("a certificate of servers", func(c *Config) { c.TLSCa = missing }, false)
+	f("a certificate", func(c *Config) { c.TLSCert, c.TLSKey = missing, missing }, false)
+
+	log, config := &text{}, s.config("b")
+	config.Log = slog.New(slog.NewTextHandler(log, nil))
+	c, err := OpenLater(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if !strings.Contains(log.String(), "--insecure-cluster") || c.Joined() == nil {
+		t.Errorf("a node that joins later has joined: %t, and says %s", c.Joined() == nil, log)
+	}
+}
+
+// What the servers refuse is not tried again; without an answer it is, until the time is over.
+func TestPublishIsRefused(t *testing.T) {
+	s := newServers(t, 1, false)
+	ch := s.member("a", false)
+	f := func(what, want string, outdated bool, options ...jetstream.PublishOpt) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*retryPause)
+		defer cancel()
+		n, err := ch.c.publish(ctx, &nats.Msg{Subject: ch.subject, Data: []byte("x")}, options...)
+		if n != 0 || err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOutdated) != outdated {
+			t.Errorf("%s: message %d, %v; want %q", what, n, err, want)
+		}
+		if over := ctx.Err() != nil; over != strings.Contains(want, "quorum") {
+			t.Errorf("%s: it was tried until the time was over: %t", what, over)
+		}
+	}
+
+	f("another stream", "expected stream does not match", false, jetstream.WithExpectStream("OTHER"))
+	f("after another message", ErrOutdated.Error(), true, jetstream.WithExpectLastSequencePerSubject(9))
+	if n, err := ch.c.publish(t.Context(), &nats.Msg{Subject: ch.subject}); n != 1 || err != nil {
+		t.Errorf("message %d, %v", n, err)
+	}
+	ch.c.nc.Close()
+	f("no connection", "no quorum of the NATS servers in time: ", false)
+
+	ch.Stop()
+	if _, err := ch.Append([]byte("one"), nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "cannot append cut 1 of chain 1: no quorum of the NATS servers in time: ") {
+		t.Errorf("an append of a chain that was stopped: %v", err)
+	}
+}
+
+// A bucket keeps the first value of a key, and others after the one that they follow. Before
+// the node has joined nothing is asked.
+func TestBuckets(t *testing.T) {
+	s := newServers(t, 1, false)
+	b, err := s.join("a").Bucket(t.Context(), "TEST")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Node != "a" {
+		t.Errorf("it is of node %q", b.Node)
+	}
+	f := func(what string, got uint64, err error, want uint64, fails error) {
+		t.Helper()
+		if (err == nil) != (fails == nil) || fails != nil && !errors.Is(err, fails) || err == nil && got != want {
+			t.Errorf("%s: change %d, %v; want %d, %v", what, got, err, want, fails)
+		}
+	}
+
+	n, err := b.Create(t.Context(), "key", []byte("one"))
+	f("the first", n, err, 1, nil)
+	n, err = b.Create(t.Context(), "key", []byte("two"))
+	f("another first", n, err, 0, jetstream.ErrKeyExists)
+	n, err = b.Update(t.Context(), "key", []byte("two"), 1)
+	f("the second", n, err, 2, nil)
+	n, err = b.Update(t.Context(), "key", []byte("another"), 1)
+	f("another second", n, err, 0, jetstream.ErrKeyExists)
+	n, err = b.PutLast(t.Context(), "other", []byte("three"), 2)
+	f("after all", n, err, 3, nil)
+	n, err = b.PutLast(t.Context(), "other", []byte("four"), 2)
+	f("after all but one", n, err, 0, ErrOutdated)
+	e, err := b.Get(t.Context(), "key")
+	if err != nil || string(e.Value()) != "two" {
+		t.Errorf("the value is %v, %v", e, err)
+	}
+
+	config := s.config("late")
+	c, err := OpenLater(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if b, err = c.Bucket(t.Context(), "TEST"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Create(t.Context(), "k", nil)
+	f("create", 0, err, 0, errNotJoined)
+	_, err = b.Update(t.Context(), "k", nil, 1)
+	f("update", 0, err, 0, errNotJoined)
+	_, err = b.WatchAll(t.Context())
+	f("watch", 0, err, 0, errNotJoined)
+}
+
+// A bucket that is kept on one server is refused, unless that is allowed.
+func TestUnsafeBucket(t *testing.T) {
+	c := newServers(t, 1, false).join("a")
+	if _, err := c.Bucket(t.Context(), "TEST"); err != nil {
+		t.Fatal(err)
+	}
+	c.cfg.Insecure = false
+	const want = "stream KV_TEST is kept on 1 servers"
+	if _, err := c.Bucket(t.Context(), "TEST"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
+// Objects of others are left out of the snapshots, which come with the newest cut first, and
+// of one cut with the one that was made last.
+func TestListedSnapshots(t *testing.T) {
+	s := newServers(t, 1, false)
+	ch := s.member("a", false)
+	put := func(number uint64, hash byte) {
+		t.Helper()
+		at := Place{Number: number, Hash: Hash{hash}}
+		if _, err := ch.PutSnapshot(t.Context(), at.Encode(), func(io.Writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []struct {
+		number uint64
+		hash   byte
+	}{{5, 1}, {9, 2}, {5, 3}, {7, 4}} {
+		put(p.number, p.hash)
+	}
+	for name, info := range map[string]string{
+		"junk": "{", "nobody's": `{"name":"x"}`, "without a place": `{"name":"1.5.00"}`,
+		"of another chain": `{"name":"2.5.00","metadata":{"place":"zz"}}`,
+	} {
+		if _, err := ch.c.js.Publish(t.Context(), infoSubject(name), []byte(info)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var got []string
+	for _, s := range lists(t, ch) {
+		got = append(got, fmt.Sprint(s.Place.Number, s.Place.Hash[0], s.whole))
+	}
+	if want := "9 2 true, 7 4 true, 5 3 true, 5 1 true"; strings.Join(got, ", ") != want {
+		t.Errorf("the snapshots are %s; want %s", strings.Join(got, ", "), want)
+	}
+	if _, err := ch.PutSnapshot(t.Context(), []byte("short"), nil); !errors.Is(err, ErrBroken) {
+		t.Errorf("a snapshot of no place: %v", err)
+	}
+}
+
+// Parts of an object that are missing end its reading, as servers do that do not answer.
+func TestChunksThatAreMissing(t *testing.T) {
+	s := newServers(t, 1, false)
+	ch := s.member("a", false)
+	appends(t, ch, []byte("one"))
+	puts(t, ch, noise(PartBytes+9))
+	snapshot := lists(t, ch)[0]
+	f := func(count uint32, want string) {
+		t.Helper()
+		r := &chunkReader{ctx: t.Context(), c: ch.c, subject: chunkSubjects + snapshot.nuid, count: count}
+		all, err := io.ReadAll(r)
+		if want == "" && (err != nil || uint64(len(all)) != snapshot.Bytes) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d parts: %d bytes, %v; want %q", count, len(all), err, want)
+		}
+	}
+
+	f(snapshot.chunks, "")
+	f(snapshot.chunks+1, io.ErrUnexpectedEOF.Error())
+	whole := *snapshot
+	whole.whole = false
+	_, err := ch.OpenSnapshot(t.Context(), &whole)
+	if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("a snapshot without all parts: %v", err)
+	}
+	ch.c.nc.Close()
+	f(snapshot.chunks, "cannot read part 0 of a snapshot: ")
+}

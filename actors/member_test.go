@@ -1,0 +1,242 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
+	"tidemark/rankings"
+	"tidemark/storage"
+	"tidemark/storage/accounts"
+)
+
+// lone is the actor of a chain that is shared, without a mailbox.
+type lone struct {
+	*chainActor
+	set  *metrics.Set
+	sent chan any
+	end  func() // closes its store
+}
+
+// lone makes the actor of a node on a directory.
+func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
+	f.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	l := &lone{set: metrics.NewSet(), sent: make(chan any, 100)}
+	joined, err := cluster.Open(f.t.Context(), cluster.Config{
+		Servers: f.servers.URLs(), Name: name, Insecure: true, Metrics: l.set, Log: quiet,
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(joined.Close)
+	store, err := storage.Open(dir, storage.Options{Logger: quiet, Tee: joined.Tee})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+
+	spec := f.spec(l.set, quiet)
+	ctx, cancel := context.WithCancel(f.t.Context())
+	l.chainActor = &chainActor{
+		config: spec.Config, store: store, board: new(rankings.Board), feed: spec.Feed, every: time.Hour,
+		clock: accounts.NewClock(time.Now()), slot: make(chan struct{}, 1), log: quiet, snapshotEvery: time.Hour,
+		ctx: ctx, cancel: cancel, readOnly: func() bool { return false }, send: func(m any) { l.sent <- m },
+	}
+	if l.member, err = joined.Chain(1, mayWrite); err != nil {
+		f.t.Fatal(err)
+	}
+	l.end = sync.OnceFunc(func() {
+		cancel()
+		l.work.Wait()
+		if err := errors.Join(spec.Feed.Close(), store.Close()); err != nil {
+			f.t.Error(err)
+		}
+	})
+	f.t.Cleanup(l.end)
+	return l
+}
+
+// What a node does that finds no sound snapshot depends on what it has, and on whether cuts
+// were removed.
+func TestJoinsWithoutSnapshot(t *testing.T) {
+	fleet := newFleet(t)
+	const waits = "waits for a snapshot of chain 1: there is none yet"
+	const again = "waits for another snapshot of chain 1: damaged"
+	const none, first, later = cluster.NoCuts, cluster.FirstCut, cluster.LaterCut
+	f := func(what, dir string, place, mayWrite bool, has stored, from cluster.Beginning, some bool, refused error,
+		want string, then stored,
+	) {
+		t.Helper()
+		l := fleet.lone("a", dir, mayWrite)
+		defer l.end()
+		if place {
+			if err := l.store.Follow(1, emptyBatch, cluster.Place{Sequence: 1, Number: 1}.Encode()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.findStored(); got != has || l.mustJoin() != (has != joinedStored) {
+			t.Errorf("%s: the node has %s, and must join: %t; want %s", what, got, l.mustJoin(), has)
+		}
+
+		err := l.joinWithout(from, some, refused)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", what, err, want)
+		}
+		if got := l.findStored(); got != then {
+			t.Errorf("%s: then the node has %s; want %s", what, got, then)
+		}
+		if l.drops = true; !l.mustJoin() {
+			t.Errorf("%s: data that is to be dropped is opened", what)
+		}
+	}
+	damaged := errors.New("damaged")
+
+	f("new, from the first cut", t.TempDir(), false, false, nothingStored, first, false, nil, "", nothingStored)
+	f("new, before any cut", t.TempDir(), false, false, nothingStored, none, false, nil, "", nothingStored)
+	f("new, cuts were removed", t.TempDir(), false, false, nothingStored, later, false, nil, waits, nothingStored)
+	f("new, all was removed", t.TempDir(), false, false, nothingStored, none, true, damaged, again, nothingStored)
+	f("away, before any cut", t.TempDir(), true, false, joinedStored, none, false, nil, "", joinedStored)
+	f("away, from the first cut", t.TempDir(), true, false, joinedStored, first, false, damaged, "", nothingStored)
+	own := fleet.aloneData()
+	f("own data, others have begun", own, false, true, ownStored, first, false, damaged, again, ownStored)
+	f("own data of a reader", own, false, false, ownStored, none, false, nil, waits, ownStored)
+	f("own data, the first", own, false, true, ownStored, none, false, nil, "", joinedStored)
+}
+
+// A snapshot is begun when it is due, or when another node wants a newer one and the last is
+// some time ago; one at a time. What came of it says when the next one is due.
+func TestSnapshotsAreBegun(t *testing.T) {
+	fleet := newFleet(t)
+	l, other := fleet.lone("a", t.TempDir(), false), fleet.lone("b", t.TempDir(), false)
+	f := func(what string, due, last time.Duration, newest uint64, running, begins bool) {
+		t.Helper()
+		now := time.Now()
+		l.snapshot = snapshotting{running: running, due: now.Add(due), last: now.Add(last), newest: newest}
+		l.snapshotIfDue()
+		if got := l.snapshot.running && l.snapshot.last.After(now); got != begins {
+			t.Errorf("%s: a snapshot is begun: %t; want %t", what, got, begins)
+		}
+		if l.work.Wait(); begins {
+			if m, ok := (<-l.sent).(snapshotted); !ok || m.err != nil {
+				t.Errorf("%s: it ends with %+v", what, m)
+			}
+		}
+		if len(l.sent) > 0 {
+			t.Errorf("%s: %d messages more", what, len(l.sent))
+		}
+	}
+
+	f("it is due", 0, -time.Hour, 0, false, true)
+	f("it is not due", time.Minute, -time.Hour, 0, false, false)
+	f("one is under way", 0, -time.Hour, 0, true, false)
+	if _, err := l.member.Append([]byte("cut"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); l.member.Wanted() != 1; time.Sleep(time.Millisecond) {
+		if other.member.Want(1); time.Now().After(end) {
+			t.Fatal("it is not heard what is wanted")
+		}
+	}
+	f("it is wanted", time.Minute, -snapshotRetry, 0, false, true)
+	f("it is wanted too soon", time.Minute, time.Second-snapshotRetry, 0, false, false)
+	f("it is there", time.Minute, -time.Hour, 1, false, false)
+	l.snapshotEvery = 10 * time.Second
+	f("it is wanted, of many", time.Minute, -10*time.Second, 0, false, true)
+	member := l.member
+	l.member = nil
+	f("the chain is not shared", 0, -time.Hour, 0, false, false)
+	l.member = member
+
+	failed := l.set.GetOrCreateCounter(`tidemark_cluster_snapshot_failures_total{chain="1"}`)
+	ends := func(m snapshotted, due time.Duration, newest, failures uint64) {
+		t.Helper()
+		l.snapshot = snapshotting{running: true, newest: 5}
+		l.handleSnapshotted(m)
+		if d := time.Until(l.snapshot.due); l.snapshot.running || d > due || d < due-5*time.Second ||
+			l.snapshot.newest != newest || failed.Get() != failures {
+			t.Errorf("%+v: the next is due in %s after cut %d; %d failures", m, d, l.snapshot.newest, failed.Get())
+		}
+	}
+	ends(snapshotted{newest: 7, due: time.Now().Add(time.Hour)}, time.Hour, 7, 0)
+	ends(snapshotted{err: errors.New("full")}, 10*time.Second, 5, 1)
+	l.snapshotEvery = time.Hour
+	ends(snapshotted{err: errors.New("full")}, snapshotRetry, 5, 2)
+	l.cancel()
+	ends(snapshotted{err: errors.New("stopped")}, snapshotRetry, 5, 2)
+}
+
+// What is heard of the writer is taken in turn: a cut waits for room on the disk, a beat that
+// cannot be read is left out, and both go on to what comes next.
+func TestWhatIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := make(chan any, 9)
+		a := &chainActor{readOnly: func() bool { return true }, send: func(m any) { sent <- m }}
+		m := heard{epoch: 3, event: cluster.Event{Cut: &cluster.Cut{}}}
+		a.handleHeard(m)
+		time.Sleep(watchEvery - 1)
+		synctest.Wait()
+		if len(sent) > 0 {
+			t.Errorf("a cut is tried again at once on a full disk")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if len(sent) != 1 {
+			t.Fatalf("%d messages are sent; want the cut again", len(sent))
+		}
+		if again := (<-sent).(heard); again.event.Cut != m.event.Cut || again.epoch != m.epoch {
+			t.Errorf("sent is %+v; want the cut again", again)
+		}
+	})
+
+	fleet := newFleet(t)
+	l := fleet.lone("a", t.TempDir(), false)
+	l.openStored()
+	if m, ok := (<-l.sent).(loaded); !ok || m.err != nil || !l.chain.Following() {
+		t.Fatalf("it is loaded: %+v", m)
+	}
+	l.finishLoading(nil)
+	for _, text := range []string{"{", `{"Stopped":true,"StopReason":"too deep"}`} {
+		l.cancelFetch()
+		l.work.Wait()
+		<-l.sent
+		l.handleHeard(heard{event: cluster.Event{Beat: []byte(text)}})
+		if stopped := l.chain.Status().Stopped; stopped != (text != "{") || l.cancelFetch == nil {
+			t.Errorf("after %s: stopped %t", text, stopped)
+		}
+	}
+	l.cancelFetch()
+	l.work.Wait()
+	if m, ok := (<-l.sent).(heard); !ok || !errors.Is(m.err, context.Canceled) {
+		t.Errorf("what comes next is not waited for: %+v", m)
+	}
+}
+
+// A snapshot that was taken ends the pauses; one that could not be is tried again later, and
+// the status says why.
+func TestWhatBecameOfJoining(t *testing.T) {
+	l := newFleet(t).lone("a", t.TempDir(), false)
+	l.chain = chain.Await(l.config, l.store, l.board)
+	l.drops, l.pause = true, 10*time.Second
+	epoch := l.epoch
+	l.handleJoined(joined{err: errors.New("no room")})
+	if s := l.chain.Status(); s.StopReason != "no room" || l.epoch != epoch+1 || l.pause != 20*time.Second || !l.drops {
+		t.Errorf("after a failure the status is %+v, the next attempt comes in %s", s, l.pause)
+	}
+
+	for _, took := range []bool{false, true} {
+		l.drops, l.pause = true, 10*time.Second
+		l.handleJoined(joined{took: took})
+		if m, ok := (<-l.sent).(loaded); !ok || m.err != nil || l.drops || (l.pause == 0) != took {
+			t.Errorf("with a snapshot %t: %+v, data is to be dropped: %t, pause %s", took, m, l.drops, l.pause)
+		}
+	}
+}
