@@ -84,6 +84,27 @@ func TestSorter(t *testing.T) {
 	f(20_000, func() uint64 { return math.MaxUint64 * (r.Uint64() & 1) })
 }
 
+// TestShortestList: of several lists of candidates the shortest is read, whichever comes first.
+func TestShortestList(t *testing.T) {
+	f := func(want []uint32, lists ...[]uint32) {
+		t.Helper()
+		var f filter
+		for _, rows := range lists {
+			f.limitTo(rows)
+		}
+		if f.listed != (len(lists) > 0) || !slices.Equal(f.candidates, want) {
+			t.Errorf("of the lists %d: %d, listed %t; want %d", lists, f.candidates, f.listed, want)
+		}
+	}
+
+	f(nil)
+	f([]uint32{4, 7}, []uint32{4, 7})
+	f([]uint32{9}, []uint32{4, 7}, []uint32{9})
+	f([]uint32{9}, []uint32{9}, []uint32{4, 7})
+	f(nil, []uint32{4, 7}, nil)
+	f(nil, nil, []uint32{4, 7})
+}
+
 func TestIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	ids := []int{}
