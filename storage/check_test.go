@@ -126,7 +126,7 @@ func TestCheckFinds(t *testing.T) {
 		v[len(v)-1] ^= 1 // of the checksum
 		return v
 	})
-	f("want an undo that leads back", appendNumber(nil, 1, kindUndo, head+1),
+	f(fmt.Sprintf("undo of block %d leads to block 0; want an undo that leads back from %d", head+1, head), appendNumber(nil, 1, kindUndo, head+1),
 		to(encode(nil, &ledger.Undo{Rows: make([]uint32, ledger.TableCount())}, plainUndo)))
 	f("part 2 of row 4 is missing", rowKey(1, "minutes", 4, 2), to(nil))
 	day := l.kept.Freeze().Days.At(0).Day
