@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -96,6 +97,53 @@ func TestShareOfNothing(t *testing.T) {
 
 	f(Plan{ID: "p", RequestsPerSecond: 10, Burst: 21}, 0, false)
 	f(Plan{ID: "p"}, 0, true)
+}
+
+// A bucket that was emptied stays empty for as long as before, also when the next one has less
+// room.
+func TestEmptyBucketOfManyNodes(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 10, Burst: 21}, 0)
+	now := testMonth.Start().UnixNano()
+	b.SetNoBurst()
+	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 1}, now-int64(time.Hour))
+	ticket := b.Admit(k, now)
+	for range 21 {
+		ticket.Take()
+	}
+
+	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 10}, now)
+	later := b.Admit(k, now)
+	if later.Take() || later.Burst.RetryNs != int64(time.Second) {
+		t.Errorf("a token comes after %s; want a second", time.Duration(later.Burst.RetryNs))
+	}
+}
+
+// However many requests ask at once, an account is listed once, and every one is counted.
+func TestAskedTogether(t *testing.T) {
+	const each, requesters = 5000, 4
+	b, k := one(t, Plan{ID: "p"}, 0)
+	var requests sync.WaitGroup
+	for range requesters {
+		requests.Go(func() {
+			for range each {
+				b.noteAsked(k.Cell)
+			}
+		})
+	}
+
+	total := int64(0)
+	for total < each*requesters {
+		asked := b.TakeAsked(nil)
+		if len(asked) > 1 {
+			t.Fatalf("one account is listed %d times", len(asked))
+		}
+		for _, a := range asked {
+			total += a.Times
+		}
+	}
+	if requests.Wait(); total != each*requesters || k.Cell.asked.Load() != 0 {
+		t.Errorf("%d requests were counted, and %d are left; want %d", total, k.Cell.asked.Load(), each*requesters)
+	}
 }
 
 // Requests count as asking only where a limit is shared.
