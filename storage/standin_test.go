@@ -190,11 +190,15 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 	s := openToRead(t, fs)
 	chains, err := s.Chains()
 	must(err)
-	text := strings.Join(s.listStandIns(chains), "\n")
+	findings := s.listStandIns(chains)
+	text := strings.Join(findings, "\n")
 	closeTest(t, s)
 
 	if after := listSorted(fs, "data"); !slices.Equal(after, before) {
 		t.Errorf("%s: the check leaves %v; before there was %v", name, after, before)
+	}
+	if len(findings) != 1 {
+		t.Errorf("%s: the check says %q; want one finding", name, findings)
 	}
 	for _, want := range []string{"file data/" + name + ", keys ", " to ", ": it is ", " when it starts"} {
 		if !strings.Contains(text, want) {
@@ -313,6 +317,104 @@ func TestStandInOnAFullDisk(t *testing.T) {
 			}
 			checkStandIn(t, disk, name, touched, map[market.ChainID]*snapshot{1: one, 42161: two})
 		}
+	}
+}
+
+// openFiles is a file system that counts the files that are open.
+type openFiles struct {
+	vfs.FS
+	open int
+}
+
+type openFile struct {
+	vfs.File
+	of *openFiles
+}
+
+func (f openFile) Close() error { f.of.open--; return f.File.Close() }
+
+func (o *openFiles) count(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	o.open++
+	return openFile{f, o}, nil
+}
+
+func (o *openFiles) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	return o.count(o.FS.Open(name, opts...))
+}
+
+func (o *openFiles) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return o.count(o.FS.Create(name, category))
+}
+
+// TestStandInFile: a stand-in has what there is of the table and zeros behind, is as long as it
+// should be, and leaves no file open.
+func TestStandInFile(t *testing.T) {
+	f := func(table string, there bool, size int, want string) {
+		t.Helper()
+		disk := &openFiles{FS: vfs.NewMem()}
+		s := &Store{fs: disk}
+		if there {
+			must(replaceFile(disk, "table", []byte(table)))
+		}
+		must(s.writeStandIn("table", "stand-in", int64(size)))
+		if disk.open != 0 {
+			t.Errorf("%q: %d files are open", table, disk.open)
+		}
+
+		file, err := disk.Open("stand-in")
+		must(err)
+		content, err := io.ReadAll(file)
+		must(errors.Join(err, file.Close()))
+		if string(content) != want {
+			t.Errorf("%q of %d bytes: the stand-in has %d bytes; want %d", table, size, len(content), len(want))
+		}
+	}
+
+	const page = 1 << 16
+	zeros := func(n int) string { return string(make([]byte, n)) }
+	f("", false, 0, "")
+	f("", false, 3, zeros(3))
+	f("", true, 3, zeros(3))
+	f("abc", true, 0, "")
+	f("abc", true, 2, "ab")
+	f("abc", true, 3, "abc")
+	f("abc", true, 5, "abc"+zeros(2))
+	f("abc", true, 3+page, "abc"+zeros(page))
+	f("abc", true, 4+page, "abc"+zeros(page+1))
+	f("abc", true, 3+2*page, "abc"+zeros(2*page))
+}
+
+// TestKeptAside: what is kept aside is durable, also where there is nothing to keep.
+func TestKeptAside(t *testing.T) {
+	broken := errors.New("broken")
+	f := func(there, fails bool) {
+		t.Helper()
+		disk := vfs.NewMem()
+		must(disk.MkdirAll("data", 0o700))
+		if there {
+			must(replaceFile(disk, "data/1.sst", []byte("abc")))
+		}
+		s := &Store{dir: "data", fs: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if fails && op.Kind == errorfs.OpFileSync && op.Path == "aside" {
+				return broken
+			}
+			return nil
+		}))}
+		err := s.keepAside("aside", "1.sst")
+		if fails != errors.Is(err, broken) || !fails && err != nil {
+			t.Errorf("there %t, the directory cannot be synced %t: %v", there, fails, err)
+		}
+		if _, err := disk.Stat("aside/1.sst"); there != (err == nil) {
+			t.Errorf("there %t: %v", there, err)
+		}
+	}
+
+	for _, there := range []bool{false, true} {
+		f(there, false)
+		f(there, true)
 	}
 }
 
