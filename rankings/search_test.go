@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tidemark/rankings"
@@ -313,4 +314,36 @@ func TestBudgets(t *testing.T) {
 	limit(uint64(total)-1, uint64(total), false)
 	limit(uint64(total)-70, uint64(total)-69, false)
 	limit(0, 1, false)
+}
+
+// TestTiesOverLeaves: rows of the same sort value fill several leaves. A search that was counted
+// finds every page of them, as one that reads from the front does.
+func TestTiesOverLeaves(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	for by := range rankings.PositionSort(8) {
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = by, rankings.AnyStatus, rankings.InRange, 0
+		s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.Page(w.shelf, 0, 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Count(10_000)
+		for !c.Step(5000) {
+		}
+		if n, known := c.Search().Total(); !known || int(n) != len(all.Rows) || n < 500 {
+			t.Fatalf("sort %d: %d rows are counted, %t; want %d", by, n, known, len(all.Rows))
+		}
+
+		for offset := 0; offset < len(all.Rows); offset += 97 {
+			page, err := c.Search().Page(w.shelf, uint64(offset), 3)
+			want := all.Rows[offset:min(offset+3, len(all.Rows))]
+			if err != nil || !slices.Equal(page.Rows, want) {
+				t.Fatalf("sort %d, from row %d on: %+v, %v; want %+v", by, offset, page.Rows, err, want)
+			}
+		}
+	}
 }
