@@ -210,6 +210,28 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 	}
 }
 
+// TestStandInsThatTouchNothing: a stand-in without keys of a chain is named all the same. What
+// Pebble finds by reading is told elsewhere.
+func TestStandInsThatTouchNothing(t *testing.T) {
+	s := &Store{dir: "data", fs: vfs.NewMem(), damages: newDamages(), standIns: []standIn{{5, "it is missing"}}}
+	file := func(lower, upper []byte, what string) {
+		s.damages.files = append(s.damages.files, &TableDamage{File: "data/000005.sst", Lower: lower, Upper: upper, What: what})
+	}
+	file([]byte{0, 1}, []byte{0, 2}, "it is missing")
+	file(appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
+	file(appendChain(nil, 1), appendChain(nil, 1), "a bad checksum")
+
+	want := []string{
+		"file data/000005.sst, keys 0001 to 0002: it is missing; no chain has keys there; a node goes on without it " +
+			"when it starts",
+		fmt.Sprintf("file data/000005.sst, keys %x to %x: it is missing; chains with keys there: [7]; a node builds those "+
+			"that it cannot read again from their feeds when it starts", appendChain(nil, 7), appendChainEnd(nil, 7)),
+	}
+	if got := s.listStandIns([]market.ChainID{1, 7}); !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
+	}
+}
+
 func listSorted(fs vfs.FS, dir string) []string {
 	names, err := fs.List(dir)
 	must(err)
