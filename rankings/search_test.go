@@ -320,6 +320,9 @@ func TestBudgets(t *testing.T) {
 // finds every page of them, as one that reads from the front does.
 func TestTiesOverLeaves(t *testing.T) {
 	w := newTestWorld(t, 9000)
+	if diff, err := rankings.LeafDiff(w.view, w.shelf); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
 	for by := range rankings.PositionSort(8) {
 		q := rankings.DefaultPositionQuestion()
 		q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = by, rankings.AnyStatus, rankings.InRange, 0
