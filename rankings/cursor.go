@@ -62,13 +62,14 @@ func (c *cursor) readNext(leaves LeafReader, budget *int) error {
 // scanLeaf looks for a matching row in the rest of the loaded leaf. A row that
 // is not in the table becomes the head too, for checkHead to refuse.
 func (c *cursor) scanLeaf(budget *int) {
-	for ; c.row < len(c.ids) && *budget > 0; *budget-- {
+	for c.row < len(c.ids) && *budget > 0 {
 		id := c.ids[c.row]
 		if c.run.direction == backward {
 			id = c.ids[len(c.ids)-1-c.row]
 		}
 
 		c.row++
+		*budget--
 		if id >= c.tableRows() {
 			c.head.row, c.hasHead = id, true
 			return

@@ -45,6 +45,26 @@ func Lookups(a, b *View) (shared []string) {
 	return shared
 }
 
+// LeafDiff describes the first row that a run places in another leaf than the one that has it;
+// it is empty if there is none.
+func LeafDiff(v *View, leaves LeafReader) (string, error) {
+	for id := range v.orders {
+		r := run{view: v, id: orderID(id), order: &v.orders[id]}
+		for i, number := range r.order.Numbers {
+			rows, err := leaves.Leaf(v.State.Chain, number)
+			if err != nil {
+				return "", err
+			}
+			for _, row := range rows {
+				if got := r.leafOf(row); got != i {
+					return fmt.Sprintf("order %d: row %d is in leaf %d; want %d", id, row, got, i), nil
+				}
+			}
+		}
+	}
+	return "", nil
+}
+
 // valueDiff compares two values, floats by their bits.
 func valueDiff(a, b reflect.Value) string {
 	switch a.Kind() {

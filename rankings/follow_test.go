@@ -1,6 +1,7 @@
 package rankings_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,30 @@ func TestFollowRefusals(t *testing.T) {
 	}
 	f("the default filters admit", d.Append(nil))
 
-	clear(w.shelf.leaves)
-	f("leaf", w.directory)
+	// A leaf with other rows, with one that is not in the table, and none.
+	key := shelfKey(1, o.Numbers[0])
+	kept := w.shelf.leaves[key]
+	ids, err := block.DecodeLeaf(kept, nil)
+	if err != nil || len(ids) < 3 {
+		t.Fatal(len(ids), err)
+	}
+	leaf := func(want string, ids ...uint32) {
+		t.Helper()
+		w.shelf.leaves[key] = block.AppendLeaf(nil, ids)
+		f(want, w.directory)
+	}
+	leaf(fmt.Sprintf("leaf 0 has %d rows from %d on; the directory has %d from %d on", len(ids)-1, ids[0], len(ids), ids[0]),
+		ids[:len(ids)-1]...)
+	swapped := slices.Clone(ids)
+	swapped[0], swapped[1] = ids[1], ids[0]
+	leaf(fmt.Sprintf("leaf 0 has %d rows from %d on; the directory has %d from %d on", len(ids), ids[1], len(ids), ids[0]),
+		swapped...)
+	rows := w.positions.Len()
+	leaf(fmt.Sprintf("leaf 0 has row %d; the table has %d rows", rows, rows), append(slices.Clone(ids[:len(ids)-1]), rows)...)
+	delete(w.shelf.leaves, key)
+	f(rankings.ErrLeafGone.Error(), w.directory)
+	w.shelf.leaves[key] = kept
+	if _, err := rankings.Follow(nil, w.state(), w.generation, w.directory, w.shelf, func() {}); err != nil {
+		t.Errorf("with all leaves: %v", err)
+	}
 }

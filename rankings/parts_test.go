@@ -84,6 +84,53 @@ func TestSorter(t *testing.T) {
 	f(20_000, func() uint64 { return math.MaxUint64 * (r.Uint64() & 1) })
 }
 
+// TestShortestList: of several lists of candidates the shortest is read, whichever comes first.
+func TestShortestList(t *testing.T) {
+	f := func(want []uint32, lists ...[]uint32) {
+		t.Helper()
+		var f filter
+		for _, rows := range lists {
+			f.limitTo(rows)
+		}
+		if f.listed != (len(lists) > 0) || !slices.Equal(f.candidates, want) {
+			t.Errorf("of the lists %d: %d, listed %t; want %d", lists, f.candidates, f.listed, want)
+		}
+	}
+
+	f(nil)
+	f([]uint32{4, 7}, []uint32{4, 7})
+	f([]uint32{9}, []uint32{4, 7}, []uint32{9})
+	f([]uint32{9}, []uint32{9}, []uint32{4, 7})
+	f(nil, []uint32{4, 7}, nil)
+	f(nil, nil, []uint32{4, 7})
+}
+
+// TestTokenPools: the TVL of a token's pools is the sum of those that are known, and unknown if
+// none is.
+func TestTokenPools(t *testing.T) {
+	f := func(want float64, tvl ...float64) {
+		t.Helper()
+		var got TokenPools
+		for _, usd := range tvl {
+			got.add(usd)
+		}
+		if got.Pools != uint32(len(tvl)) || got.TVLUsd != want && (market.Known(got.TVLUsd) || market.Known(want)) {
+			t.Errorf("pools with %v have %+v; want %v", tvl, got, want)
+		}
+	}
+
+	unknown := market.Unknown
+	f(0)
+	f(5, 5)
+	f(12, 5, 7)
+	f(unknown, unknown)
+	f(unknown, unknown, unknown)
+	f(5, unknown, 5)
+	f(5, 5, unknown)
+	f(12, unknown, 5, unknown, 7)
+	f(0, unknown, 0)
+}
+
 func TestIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	ids := []int{}

@@ -1,6 +1,7 @@
 package rankings
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
@@ -24,5 +25,11 @@ func TestHookTag(t *testing.T) {
 			t.Errorf("%s has the tag %d, as another", a, tag)
 		}
 		seen[tag] = true
+	}
+
+	zero := market.Address{16: 1}
+	binary.LittleEndian.PutUint32(zero[12:], -hookTag(&zero))
+	if got := hookTag(&zero); got != 1 {
+		t.Errorf("an address whose bytes mix to 0 has the tag %d; want 1", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tidemark/rankings"
@@ -243,5 +244,109 @@ func TestModel(t *testing.T) {
 
 	if asked < 10_000 && !testing.Short() {
 		t.Fatalf("asked %d questions; want at least 10000", asked)
+	}
+}
+
+// TestBudgets: a step reads about as many rows as it may, and gets on however few these are.
+// The question is one that bitmaps answer: 64 rows cost one more than match.
+func TestBudgets(t *testing.T) {
+	w := newWorld(1, 5, 20, 900, newShelf())
+	w.publish()
+	q := rankings.DefaultPositionQuestion()
+	q.Sort, q.Range, q.IncludeRisky, q.MinPoolTVLUsd = rankings.ByAge, rankings.InRange, true, 0
+	s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.Count(1000)
+	if s.Unread() != 900 || all.Step(0) || all.Rows() != 0 || !all.Step(10_000) {
+		t.Fatalf("%d rows are to be read; a step without a budget counts %d", s.Unread(), all.Rows())
+	}
+	total, words := int(all.Rows()), (900+63)/64
+	if total < 100 {
+		t.Fatalf("%d rows match; want more", total)
+	}
+
+	f := func(name string, budget, least, most int, step func(budget int) (bool, error)) {
+		t.Helper()
+		for steps := 1; ; steps++ {
+			done, err := step(budget)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case done && steps < least, !done && steps >= most:
+				t.Errorf("%s: %d steps of %d, done %t; want %d to %d", name, steps, budget, done, least, most)
+				return
+			case done:
+				return
+			}
+		}
+	}
+	for _, budget := range []int{1, 2, 7, 64, 200, 10_000} {
+		reads := words + 2*total // rows that match are placed too
+		c := s.Count(1000)
+		f("count", budget, reads/(budget+64), reads/budget+2, func(b int) (bool, error) { return c.Step(b), nil })
+		if n, known := c.Search().Total(); !known || n != uint64(total) || c.Rows() != n {
+			t.Errorf("steps of %d count %d rows; want %d", budget, n, total)
+		}
+
+		open := int(w.open)
+		walk := s.Walk(uint64(total), 1)
+		f("walk", budget, open/budget, open/budget+2, func(b int) (bool, error) { return walk.Step(w.shelf, b) })
+
+		sel, before := s.Select(), w.shelf.reads
+		f("selection", budget, (words+total)/(budget+64), words+total+2, func(b int) (bool, error) { return sel.Step(w.shelf, b) })
+		if leaves := w.shelf.reads - before; leaves == 0 || budget == 1 && leaves > open/256+1 {
+			t.Errorf("a selection reads %d leaves of %d rows", leaves, open)
+		}
+	}
+
+	limit := func(limit, rows uint64, known bool) {
+		t.Helper()
+		c := s.Count(limit)
+		for !c.Step(50) {
+		}
+		if _, ok := c.Search().Total(); ok != known || c.Rows() != rows {
+			t.Errorf("up to %d: %d rows, the total is known: %t; want %d, %t", limit, c.Rows(), ok, rows, known)
+		}
+	}
+	limit(uint64(total), uint64(total), true)
+	limit(uint64(total)-1, uint64(total), false)
+	limit(uint64(total)-70, uint64(total)-69, false)
+	limit(0, 1, false)
+}
+
+// TestTiesOverLeaves: rows of the same sort value fill several leaves. A search that was counted
+// finds every page of them, as one that reads from the front does.
+func TestTiesOverLeaves(t *testing.T) {
+	w := newTestWorld(t, 9000)
+	if diff, err := rankings.LeafDiff(w.view, w.shelf); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
+	for by := range rankings.PositionSort(8) {
+		q := rankings.DefaultPositionQuestion()
+		q.Sort, q.Status, q.Range, q.MinPoolTVLUsd = by, rankings.AnyStatus, rankings.InRange, 0
+		s, err := rankings.SearchPositions([]*rankings.View{w.view}, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.Page(w.shelf, 0, 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Count(10_000)
+		for !c.Step(5000) {
+		}
+		if n, known := c.Search().Total(); !known || int(n) != len(all.Rows) || n < 500 {
+			t.Fatalf("sort %d: %d rows are counted, %t; want %d", by, n, known, len(all.Rows))
+		}
+
+		for offset := 0; offset < len(all.Rows); offset += 97 {
+			page, err := c.Search().Page(w.shelf, uint64(offset), 3)
+			want := all.Rows[offset:min(offset+3, len(all.Rows))]
+			if err != nil || !slices.Equal(page.Rows, want) {
+				t.Fatalf("sort %d, from row %d on: %+v, %v; want %+v", by, offset, page.Rows, err, want)
+			}
+		}
 	}
 }

@@ -31,7 +31,7 @@ func TestPageTokens(t *testing.T) {
 			views = append(views, w.view)
 		}
 
-		for _, search := range []string{"", "0X", "e", "ab", "usd", "nothing at all"} {
+		for _, search := range []string{"", "0X", "e", "ab", "usd", "eth", "nothing at all"} {
 			want := sortedTokens(views, strings.ToLower(search))
 			for range 40 {
 				q := rankings.TokenQuestion{Page: 1 + r.Uint64N(12), Limit: 1 + r.Uint64N(9), Search: search}

@@ -310,7 +310,7 @@ func TestAccountsDamageIsFoundAtStart(t *testing.T) {
 
 			opened, err := OpenAccounts("accounts", quietAccounts(fs))
 			var damage *AccountsDamage
-			if !errors.As(err, &damage) {
+			if !errors.As(err, &damage) || damage.Dir != "accounts" || damage.Table == nil || damage.Table.File != path {
 				t.Errorf("%s of %d bytes, flipped at %d/16: opened with %v", path, info.Size(), part, err)
 			}
 			if err == nil {

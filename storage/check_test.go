@@ -126,7 +126,7 @@ func TestCheckFinds(t *testing.T) {
 		v[len(v)-1] ^= 1 // of the checksum
 		return v
 	})
-	f("want an undo that leads back", appendNumber(nil, 1, kindUndo, head+1),
+	f(fmt.Sprintf("undo of block %d leads to block 0; want an undo that leads back from %d", head+1, head), appendNumber(nil, 1, kindUndo, head+1),
 		to(encode(nil, &ledger.Undo{Rows: make([]uint32, ledger.TableCount())}, plainUndo)))
 	f("part 2 of row 4 is missing", rowKey(1, "minutes", 4, 2), to(nil))
 	day := l.kept.Freeze().Days.At(0).Day
@@ -136,6 +136,44 @@ func TestCheckFinds(t *testing.T) {
 		must(decode(v, &pool, codePool))
 		pool.Liquidity.Lo++
 		return encode(nil, &pool, codePool)
+	})
+}
+
+// TestCheckOfRunningDays: the newest day that the series has of a pool is its running day,
+// and the same record.
+func TestCheckOfRunningDays(t *testing.T) {
+	_, s := lifeStore(t)
+	defer closeTest(t, s)
+	r, err := s.Restore(1)
+	must(err)
+	day := *r.State.Days.At(0)
+	row, entry := rowKey(1, "days", 0, 0), dayKey(0, day.Day)
+	write(s, row, encode(nil, &dayRow{PoolDay: day}, codeDayRow)) // does not say that it is in the series
+	sound(t, s)
+
+	f := func(name string, key []byte, change func(value []byte) []byte) {
+		t.Helper()
+		was, _, err := s.get(key, nil)
+		must(err)
+		write(s, key, change(slices.Clone(was)))
+		findings, err := s.Check()
+		if err != nil || !strings.Contains(strings.Join(findings, "\n"), "pool 0: the newest day of the series is") {
+			t.Errorf("%s: findings %q, %v", name, findings, err)
+		}
+		if len(was) == 0 {
+			was = nil
+		}
+		write(s, key, was)
+		sound(t, s)
+	}
+
+	f("no day", entry, func([]byte) []byte { return nil })
+	f("a day that is too long", entry, func(v []byte) []byte { return append(v, 0) })
+	f("a later day", dayKey(0, day.Day+1), func([]byte) []byte { return encode(nil, &day, codePoolDay) })
+	f("another row", row, func([]byte) []byte {
+		other := day
+		other.Swaps++
+		return encode(nil, &dayRow{PoolDay: other}, codeDayRow)
 	})
 }
 

@@ -46,6 +46,26 @@ func TestFirstCommitOnDamage(t *testing.T) {
 	f("mark", appendKind(nil, 1, kindMark), []byte{0})
 }
 
+// Undos say what rows were before. Where a row that they follow from is damaged, the chain is.
+func TestUndosOfADamagedRow(t *testing.T) {
+	_, s := lifeStore(t)
+	defer closeTest(t, s)
+	undos, err := s.Undos(1)
+	if err != nil || len(undos) == 0 {
+		t.Fatalf("%d undos, %v", len(undos), err)
+	}
+	r, err := s.Restore(1)
+	must(err)
+	for i := range r.State.Pools.Len() {
+		write(s, rowKey(1, "pools", i, 0), []byte{1})
+	}
+
+	var damage *Damage
+	if undos, err := s.Undos(1); len(undos) > 0 || !errors.As(err, &damage) || damage.What != "table pools" {
+		t.Errorf("%d undos, %v; want the damage of table pools", len(undos), err)
+	}
+}
+
 // dayCut is a cut in which the running day of pool 0 changes to its present record
 // and which does something with the series of days.
 func (g *rig) dayCut(ops ...ledger.Op) *Cut {

@@ -267,11 +267,11 @@ func TestWarmStateNeedsNoStore(t *testing.T) {
 	}
 
 	asked := 0
-	if r.Warm(func() bool { asked++; return asked > 3 }) {
-		t.Error("warm although stopped")
+	if r.Warm(func() bool { asked++; return asked == 4 }) || r.lists.made != nil || asked != 4 {
+		t.Errorf("warm although stopped, or asked %d times", asked)
 	}
 
-	if !r.Current() || !r.Warm(func() bool { return false }) {
+	if !r.Current() || !r.Warm(func() bool { return false }) || r.lists.made == nil {
 		t.Error("not current, or not warm")
 	}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -181,6 +182,27 @@ func TestHeadsThatBeginAnew(t *testing.T) {
 	f(4)
 	f(10)
 	f(11)
+}
+
+// TestGapStays: a chain that lacks its first commits lacks them after the next ones too.
+func TestGapStays(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	g := newRig(28, 1)
+	for range 3 {
+		g.commit(t, s, 3, true)
+	}
+	write(s, appendNumber(nil, 1, kindMark, 0), nil)
+
+	for range 2 {
+		closeTest(t, s)
+		s = openTest(t, disk)
+		if d := s.Damaged(1); d == nil || !strings.Contains(d.Error(), "the first commits of") {
+			t.Errorf("the damage is %v; want that the first commits are missing", d)
+		}
+		g.commit(t, s, 3, true)
+	}
+	closeTest(t, s)
 }
 
 // The marks of a chain are those of its first commit and of its last; others show what is

@@ -17,8 +17,9 @@ import (
 )
 
 // Only data of an older format is dropped to be built again, and only by a node that
-// may write: the others are never asked for it.
+// may write: the others are never asked for it. A node that does not want it keeps it.
 func TestRebuildIsForOlderFormats(t *testing.T) {
+	answer := true
 	f := func(format string, readOnly, asked, kept bool, says string) {
 		t.Helper()
 		disk := vfs.NewMem()
@@ -30,7 +31,7 @@ func TestRebuildIsForOlderFormats(t *testing.T) {
 
 		o, questions := testOptions(disk), 0
 		o.ReadOnly = readOnly
-		o.Rebuild = func() bool { questions++; return true }
+		o.Rebuild = func() bool { questions++; return answer }
 		s, err := Open("data", o)
 		if asked != (questions > 0) || says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("format %s, read-only %t: asked %d times, %v; want %t, %q", format, readOnly, questions, err, asked, says)
@@ -56,6 +57,10 @@ func TestRebuildIsForOlderFormats(t *testing.T) {
 	f("1", true, false, true, `unknown format "1"; this program reads`)
 	f(next, false, false, true, `unknown format "`+next+`"; this program reads`)
 	f("0", false, false, true, `cannot read format of store data`)
+
+	answer = false
+	f(before, false, true, true, "")
+	f("1", false, true, true, `unknown format "1"; this program reads`)
 }
 
 // A store that has lost its first commits has no format, but its HEADER has: it is not

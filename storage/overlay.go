@@ -48,10 +48,7 @@ func (f *overlayFS) List(dir string) ([]string, error) {
 		return nil, err
 	}
 
-	added, err := f.memory.List(dir)
-	if err != nil {
-		return names, nil // a directory without new files
-	}
+	added, _ := f.memory.List(dir) // there is none of a directory without new files
 	names = append(names, added...)
 	slices.Sort(names)
 	return slices.Compact(names), nil

@@ -50,7 +50,7 @@ type writer struct {
 	// sequence is the number of the last commit.
 	sequence uint64
 	marked   bool // the first commit has its mark
-	placed   bool // the chain has a Place
+	placed   bool // the chain may have a Place
 	// lost is set when the chain's data was removed with that of another chain. It
 	// must be dropped before the next commit.
 	lost *Damage
@@ -131,11 +131,7 @@ func (w *writer) prepareBatch(s *Store) error {
 		return s.reportDamage(w.chain, "commits", err)
 	}
 	w.marked = len(marks) > 0
-	place, err := s.Place(w.chain)
-	if err != nil {
-		return err
-	}
-	w.placed = place != nil
+	w.placed = true // maybe by an earlier process
 
 	// After a rollback numbers go on from the acknowledged one.
 	acknowledged, _ := s.heads.get(w.chain)

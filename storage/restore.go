@@ -36,7 +36,7 @@ func (r *Restored) Current() bool {
 // Restore returns the last committed cut of a chain, nil if there is none.
 func (s *Store) Restore(chain market.ChainID) (*Restored, error) {
 	h, ok, err := s.readHead(chain)
-	if err != nil || !ok {
+	if !ok {
 		return nil, err
 	}
 
@@ -88,9 +88,7 @@ func (r *Restored) Warm(stop func() bool) bool {
 	for _, t := range tables {
 		t.warm(r.State, ask)
 	}
-	if !stopped {
-		r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now
-	}
+	r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now
 	return !stopped
 }
 

@@ -67,7 +67,7 @@ func rounds(n int) int {
 
 func newRig(seed uint64, chain market.ChainID) *rig {
 	r := rand.New(rand.NewPCG(seed, uint64(chain)))
-	g := &rig{st: market.State{Chain: chain}, now: snapshot{
+	g := &rig{st: market.State{Chain: chain, DaysFrom: 3, HoursFrom: 77}, now: snapshot{
 		leaves: map[uint64]string{}, undos: map[uint64]ledger.Undo{},
 		transactions: map[[3]uint64]market.Transaction{},
 		poolDays:     map[[2]uint32]market.PoolDay{},

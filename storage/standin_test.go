@@ -190,11 +190,15 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 	s := openToRead(t, fs)
 	chains, err := s.Chains()
 	must(err)
-	text := strings.Join(s.listStandIns(chains), "\n")
+	findings := s.listStandIns(chains)
+	text := strings.Join(findings, "\n")
 	closeTest(t, s)
 
 	if after := listSorted(fs, "data"); !slices.Equal(after, before) {
 		t.Errorf("%s: the check leaves %v; before there was %v", name, after, before)
+	}
+	if len(findings) != 1 {
+		t.Errorf("%s: the check says %q; want one finding", name, findings)
 	}
 	for _, want := range []string{"file data/" + name + ", keys ", " to ", ": it is ", " when it starts"} {
 		if !strings.Contains(text, want) {
@@ -203,6 +207,28 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 	}
 	if len(touched) > 0 && !strings.Contains(text, fmt.Sprintf("chains with keys there: %d;", touched)) {
 		t.Errorf("%s: the check says %q; want the chains %d", name, text, touched)
+	}
+}
+
+// TestStandInsThatTouchNothing: a stand-in without keys of a chain is named all the same. What
+// Pebble finds by reading is told elsewhere.
+func TestStandInsThatTouchNothing(t *testing.T) {
+	s := &Store{dir: "data", fs: vfs.NewMem(), damages: newDamages(), standIns: []standIn{{5, "it is missing"}}}
+	file := func(lower, upper []byte, what string) {
+		s.damages.files = append(s.damages.files, &TableDamage{File: "data/000005.sst", Lower: lower, Upper: upper, What: what})
+	}
+	file([]byte{0, 1}, []byte{0, 2}, "it is missing")
+	file(appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
+	file(appendChain(nil, 1), appendChain(nil, 1), "a bad checksum")
+
+	want := []string{
+		"file data/000005.sst, keys 0001 to 0002: it is missing; no chain has keys there; a node goes on without it " +
+			"when it starts",
+		fmt.Sprintf("file data/000005.sst, keys %x to %x: it is missing; chains with keys there: [7]; a node builds those "+
+			"that it cannot read again from their feeds when it starts", appendChain(nil, 7), appendChainEnd(nil, 7)),
+	}
+	if got := s.listStandIns([]market.ChainID{1, 7}); !slices.Equal(got, want) {
+		t.Errorf("got %q; want %q", got, want)
 	}
 }
 
@@ -316,6 +342,104 @@ func TestStandInOnAFullDisk(t *testing.T) {
 	}
 }
 
+// openFiles is a file system that counts the files that are open.
+type openFiles struct {
+	vfs.FS
+	open int
+}
+
+type openFile struct {
+	vfs.File
+	of *openFiles
+}
+
+func (f openFile) Close() error { f.of.open--; return f.File.Close() }
+
+func (o *openFiles) count(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	o.open++
+	return openFile{f, o}, nil
+}
+
+func (o *openFiles) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	return o.count(o.FS.Open(name, opts...))
+}
+
+func (o *openFiles) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return o.count(o.FS.Create(name, category))
+}
+
+// TestStandInFile: a stand-in has what there is of the table and zeros behind, is as long as it
+// should be, and leaves no file open.
+func TestStandInFile(t *testing.T) {
+	f := func(table string, there bool, size int, want string) {
+		t.Helper()
+		disk := &openFiles{FS: vfs.NewMem()}
+		s := &Store{fs: disk}
+		if there {
+			must(replaceFile(disk, "table", []byte(table)))
+		}
+		must(s.writeStandIn("table", "stand-in", int64(size)))
+		if disk.open != 0 {
+			t.Errorf("%q: %d files are open", table, disk.open)
+		}
+
+		file, err := disk.Open("stand-in")
+		must(err)
+		content, err := io.ReadAll(file)
+		must(errors.Join(err, file.Close()))
+		if string(content) != want {
+			t.Errorf("%q of %d bytes: the stand-in has %d bytes; want %d", table, size, len(content), len(want))
+		}
+	}
+
+	const page = 1 << 16
+	zeros := func(n int) string { return string(make([]byte, n)) }
+	f("", false, 0, "")
+	f("", false, 3, zeros(3))
+	f("", true, 3, zeros(3))
+	f("abc", true, 0, "")
+	f("abc", true, 2, "ab")
+	f("abc", true, 3, "abc")
+	f("abc", true, 5, "abc"+zeros(2))
+	f("abc", true, 3+page, "abc"+zeros(page))
+	f("abc", true, 4+page, "abc"+zeros(page+1))
+	f("abc", true, 3+2*page, "abc"+zeros(2*page))
+}
+
+// TestKeptAside: what is kept aside is durable, also where there is nothing to keep.
+func TestKeptAside(t *testing.T) {
+	broken := errors.New("broken")
+	f := func(there, fails bool) {
+		t.Helper()
+		disk := vfs.NewMem()
+		must(disk.MkdirAll("data", 0o700))
+		if there {
+			must(replaceFile(disk, "data/1.sst", []byte("abc")))
+		}
+		s := &Store{dir: "data", fs: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if fails && op.Kind == errorfs.OpFileSync && op.Path == "aside" {
+				return broken
+			}
+			return nil
+		}))}
+		err := s.keepAside("aside", "1.sst")
+		if fails != errors.Is(err, broken) || !fails && err != nil {
+			t.Errorf("there %t, the directory cannot be synced %t: %v", there, fails, err)
+		}
+		if _, err := disk.Stat("aside/1.sst"); there != (err == nil) {
+			t.Errorf("there %t: %v", there, err)
+		}
+	}
+
+	for _, there := range []bool{false, true} {
+		f(there, false)
+		f(there, true)
+	}
+}
+
 // TestOverlay: what is made is in memory and hides what is on the disk, and nothing on
 // the disk is changed.
 func TestOverlay(t *testing.T) {
@@ -337,15 +461,17 @@ func TestOverlay(t *testing.T) {
 	put(o, "data/new", "memory!")
 	must(o.Rename("data/new", "data/d"))
 
-	list := func(fs vfs.FS, dir, want string) {
+	list := func(dir, want string) {
 		t.Helper()
-		if names, err := fs.List(dir); err != nil || strings.Join(names, " ") != want {
+		if names, err := o.List(dir); err != nil || strings.Join(names, " ") != want {
 			t.Errorf("%s has %q, %v; want %q", dir, names, err, want)
 		}
 	}
-	list(o, "data", "b c d")
-	list(o, "other", "x")
-	list(disk, "data", "b d")
+	list("data", "b c d")
+	list("other", "x")
+	if names, err := disk.List("data"); err != nil || !slices.Equal(slices.Sorted(slices.Values(names)), []string{"b", "d"}) {
+		t.Errorf("the disk has %q, %v; want b and d", names, err)
+	}
 	if names, err := o.List("none"); err == nil {
 		t.Errorf("a directory that is not there has %q", names)
 	}

@@ -42,9 +42,7 @@ func makeTickLists(st *market.State) []market.TickList {
 	}
 	refs := make([]market.TickRef, total)
 	for i, n := range counts {
-		if n > 0 {
-			lists[i].Refs, refs = refs[:0:n], refs[n:]
-		}
+		lists[i].Refs, refs = refs[:0:n], refs[n:]
 	}
 
 	for i := range st.Ticks.Len() {

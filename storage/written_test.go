@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestKeysOfACommit(t *testing.T) {
 
 	closeTest(t, s)
 	s = openTest(t, disk)
-	f("the first of a process", nothing, commit(6)...)
+	f("the first of a process", nothing, append(commit(6), "delete place")...)
 
 	// With a Tee a commit has a place, without one it has none any more.
 	s.opts.Tee = func(market.ChainID, []byte, []byte) ([]byte, error) { return []byte("here"), nil }
@@ -69,6 +70,88 @@ func TestKeysOfACommit(t *testing.T) {
 	s.opts.Tee = nil
 	f("the first that they do not get", nothing, append(commit(8), "delete place")...)
 	f("the second", nothing, commit(9)...)
+}
+
+// TestRowsAreWrittenOnce: a row that is new and among the changed ones is one record of the batch.
+func TestRowsAreWrittenOnce(t *testing.T) {
+	x, g := newTeed(t, 1), newRig(27, 1)
+	for range 4 {
+		g.commit(t, x.s, 20, true)
+	}
+	rows := map[kind]bool{}
+	for _, table := range tables {
+		rows[table.about().kind] = true
+	}
+
+	for n, batch := range x.batches {
+		seen := map[string]bool{}
+		must(eachRecord(batch, func(op pebble.InternalKeyKind, key, _ []byte) error {
+			_, rest, _ := parseChain(key)
+			if k := kind(rest[0]); rows[k] && op == pebble.InternalKeyKindSet && seen[string(key)] {
+				t.Errorf("batch %d has %s %x twice", n, kinds[k].name, rest[1:])
+			}
+			seen[string(key)] = true
+			return nil
+		}))
+		if len(seen) < 100 {
+			t.Errorf("batch %d has %d keys", n, len(seen))
+		}
+	}
+}
+
+// TestRecordsOfABatch: a batch is read record by record, and one that ends within a record, or
+// has another number of them than it says, is refused.
+func TestRecordsOfABatch(t *testing.T) {
+	const remove, set, removeRange = byte(pebble.InternalKeyKindDelete), byte(pebble.InternalKeyKindSet),
+		byte(pebble.InternalKeyKindRangeDelete)
+	f := func(count byte, records []byte, want, fails string) {
+		t.Helper()
+		var got string
+		batch := append([]byte{0, 0, 0, 0, 0, 0, 0, 0, count, 0, 0, 0}, records...)
+		err := eachRecord(batch, func(op pebble.InternalKeyKind, key, value []byte) error {
+			got += fmt.Sprintf("%d %s=%s;", op, key, value)
+			if string(key) == "bad" {
+				return errors.New("why")
+			}
+			return nil
+		})
+		if got != want || (err == nil) != (fails == "") || err != nil && err.Error() != fails {
+			t.Errorf("%d records %x: %q, %v; want %q, %q", count, records, got, err, want, fails)
+		}
+	}
+
+	f(0, nil, "", "")
+	f(1, []byte{remove, 1, 'k'}, "0 k=;", "")
+	f(1, []byte{set, 1, 'k', 2, 'v', 'w'}, "1 k=vw;", "")
+	f(1, []byte{set, 1, 'k', 0}, "1 k=;", "")
+	f(1, []byte{remove, 0}, "0 =;", "")
+	f(1, []byte{removeRange, 1, 'k', 1, 'l'}, "15 k=l;", "")
+	f(2, []byte{remove, 1, 'k', set, 1, 'l', 1, 'v'}, "0 k=;1 l=v;", "")
+
+	f(1, nil, "", "batch header counts 1 records; there are 0")
+	f(0, []byte{remove, 1, 'k'}, "0 k=;", "batch header counts 0 records; there are 1")
+	f(1, []byte{remove}, "", "record 0 of 1 is truncated")
+	f(1, []byte{remove, 2, 'k'}, "", "record 0 of 1 is truncated")
+	f(1, []byte{set, 1, 'k'}, "", "record 0 of 1 is truncated")
+	f(1, []byte{set, 1, 'k', 2, 'v'}, "", "record 0 of 1 is truncated")
+	f(1, []byte{removeRange, 1, 'k'}, "", "record 0 of 1 is truncated")
+	f(2, []byte{remove, 1, 'k', remove}, "0 k=;", "record 1 of 2 is truncated")
+	f(1, []byte{2, 1, 'k'}, "", "record 0 of 1 has unknown operation 2")
+	f(2, []byte{remove, 3, 'b', 'a', 'd', remove, 1, 'k'}, "0 bad=;", "record 0 of 2, key 626164: why")
+	if err := eachRecord(make([]byte, 11), nil); err == nil || err.Error() != "batch too short: 11 bytes; want at least 12" {
+		t.Errorf("half a header: %v", err)
+	}
+}
+
+// TestMust: what cannot fail is our own mistake when it does.
+func TestMust(t *testing.T) {
+	defer func() {
+		if p := recover(); p != "BUG: why" {
+			t.Errorf("it panics with %v", p)
+		}
+	}()
+	must(nil)
+	must(errors.New("why"))
 }
 
 // keysOfBatch lists what a batch does.

@@ -97,6 +97,7 @@ func (d *damages) pools() {
 	edit("currency 0 unknown", func(p *market.Pool) { p.Currency0 = tokens })
 	edit("currency 1 unknown", func(p *market.Pool) { p.Currency1 = tokens })
 	edit("one currency", func(p *market.Pool) { p.Currency1 = p.Currency0 })
+	edit("one currency in quarantine", func(p *market.Pool) { p.Currency1, p.Quarantined = p.Currency0, true })
 	edit("spacing 0", func(p *market.Pool) { p.TickSpacing = 0 })
 	edit("one above the largest spacing", func(p *market.Pool) { p.TickSpacing = maxSpacing + 1 })
 	edit("the largest spacing", func(p *market.Pool) { p.TickSpacing = maxSpacing })

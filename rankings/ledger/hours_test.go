@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"math"
+	"math/bits"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/market"
@@ -50,6 +52,66 @@ func (s *shadow) compareBuckets(t *testing.T) (days int) {
 		}
 	}
 	return days
+}
+
+// TestSweptHours: when a day begins, the hours of the seven days before it stay. Of each day
+// before those, back to the oldest that a window has, one bucket is left, with the sums of all,
+// and what is older is gone. The records that are left over can be used again.
+func TestSweptHours(t *testing.T) {
+	const today = 100
+	const hourly, oldest = (today - 7) * 24, (today - 30) * 24
+	f := func(hours []uint32, want ...[2]uint32) {
+		t.Helper()
+		l := New(Config{Chain: 9, Start: 11})
+		l.day = today
+		pool := Pools.add(l, market.Pool{LastHour: market.NoIndex})
+		for n, hour := range hours {
+			last := Hours.add(l, market.HourBucket{
+				Pool: pool, Hour: hour, Prev: l.st.Pools.At(pool).LastHour, Close: float64(n),
+				Swaps: 1 << n, VolumeUsd: float64(uint32(1) << n), FeesUsd: 10 * float64(uint32(1)<<n),
+			})
+			Pools.edit(l, pool).LastHour = last
+		}
+
+		l.sweepPool(pool)
+		var got [][2]uint32 // of hours and swaps
+		for at := l.st.Pools.At(pool).LastHour; at != market.NoIndex; at = l.st.Hours.At(at).Prev {
+			b := l.st.Hours.At(at)
+			got = append(got, [2]uint32{b.Hour, b.Swaps})
+			newest := float64(bits.Len32(b.Swaps) - 1)
+			if b.VolumeUsd != float64(b.Swaps) || b.FeesUsd != 10*float64(b.Swaps) || b.Close != newest || b.Pool != pool {
+				t.Errorf("of hours %d one is left as %+v", hours, *b)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of hours %d there are %d left; want %d", hours, got, want)
+		}
+
+		free := len(hours) - len(got)
+		for slot, ok := l.freeHours.take(); ok; slot, ok = l.freeHours.take() {
+			if free--; l.st.Hours.At(slot).Pool != market.NoIndex {
+				t.Errorf("of hours %d record %d is free, and has a pool", hours, slot)
+			}
+		}
+		if free != 0 {
+			t.Errorf("of hours %d there are %d more records left over than free ones", hours, free)
+		}
+	}
+
+	f(nil)
+	f([]uint32{hourly, hourly + 1}, [2]uint32{hourly + 1, 2}, [2]uint32{hourly, 1})
+	f([]uint32{hourly - 1, hourly}, [2]uint32{hourly, 2}, [2]uint32{hourly - 24, 1})
+	f([]uint32{hourly - 24, hourly - 23, hourly - 1}, [2]uint32{hourly - 24, 7})
+	f([]uint32{hourly - 24, hourly - 23}, [2]uint32{hourly - 24, 3})
+	f([]uint32{hourly - 24}, [2]uint32{hourly - 24, 1})
+	f([]uint32{hourly - 23}, [2]uint32{hourly - 24, 1})
+	f([]uint32{hourly - 25, hourly - 24}, [2]uint32{hourly - 24, 2}, [2]uint32{hourly - 48, 1})
+	f([]uint32{hourly - 48, hourly - 30, hourly - 20, hourly - 2, hourly + 5},
+		[2]uint32{hourly + 5, 16}, [2]uint32{hourly - 24, 4 + 8}, [2]uint32{hourly - 48, 1 + 2})
+	f([]uint32{oldest, oldest + 23}, [2]uint32{oldest, 3})
+	f([]uint32{oldest - 1, oldest}, [2]uint32{oldest, 2})
+	f([]uint32{oldest - 2, oldest - 1, hourly}, [2]uint32{hourly, 4})
+	f([]uint32{5, oldest - 24, oldest - 1})
 }
 
 func isClose(a, b float64) bool {

@@ -118,6 +118,33 @@ func TestAnchorsAndForget(t *testing.T) {
 	}
 }
 
+// TestForgetBounds: an undo is kept while its span is above the finalized block, or less than 256
+// blocks deep.
+func TestForgetBounds(t *testing.T) {
+	f := func(head, finalized uint64, kept int) {
+		t.Helper()
+		l := chainOf(t, 20, 30, head)
+		l.Changes()
+		l.Forget(finalized)
+		if got := len(l.Anchors()) - 1; got != kept {
+			t.Errorf("at block %d, finalized %d: %d undos are kept; want %d", head, finalized, got, kept)
+		}
+		if c := l.Changes(); len(c.UndoDrop) != 3-kept {
+			t.Errorf("at block %d, finalized %d: the undos %d are dropped; want %d", head, finalized, c.UndoDrop, 3-kept)
+		}
+	}
+
+	f(400, 19, 3)
+	f(400, 20, 2)
+	f(400, 29, 2)
+	f(400, 30, 1)
+	f(400, 400, 1)
+	f(275, 400, 3)
+	f(276, 400, 2)
+	f(285, 400, 2)
+	f(286, 400, 1)
+}
+
 func TestTokensSurviveRevert(t *testing.T) {
 	l := chainOf(t, 20)
 	apply(t, l, &market.Span{From: 21, To: 21, Tokens: testTokens(), Time: 30})

@@ -107,6 +107,8 @@ func TestEvents(t *testing.T) {
 	f("donate P 5 1e2", market.Donate{Pool: Pool("P"), Amount0: clmath.U256{5}, Amount1: clmath.U256{100}})
 	f("protocol P 3 2", market.ProtocolFeeUpdated{Pool: Pool("P"), ProtocolFee: 3 | 2<<12})
 	f("crash P 99", market.Swap{Pool: Pool("P"), SqrtPriceX96: clmath.U256{99}, Fee: 3000})
+	f("")
+	f("collect 7;", change(7, clmath.I128{}))
 	f("donate P 1 2; block ; collect 7", market.Donate{Pool: Pool("P"), Amount0: clmath.U256{1}, Amount1: clmath.U256{2}},
 		change(7, clmath.I128{}))
 }
@@ -168,7 +170,7 @@ func TestBadLines(t *testing.T) {
 		"pool Q A B x 60", "pool Q A B 3000 x", "pool Q A B 3000 60 x", "pool Q A B 3000 60 @x", "pool Q A B 3000 60 0 xyz",
 		"mint x alice P -60 60 1e18", "mint 9 alice P x 60 1e18", "mint 9 alice P -60 x 1e18", "mint 9 alice P -60 60 x",
 		"mint 9 alice P @x 60 1e18", "mint 9 alice None min 60 1e18", "donate P x 1", "donate P 1 x",
-		"protocol-fee P x 1", "protocol-fee P 1 x", "crash P x", "sell0 P x", "sell0 None 1", "sell0 P 1 x",
+		"protocol P x 1", "protocol P 1 x", "crash P x", "sell0 P x", "sell0 None 1", "sell0 P 1 x",
 		"push P @x", "push None @1", "add x 1", "add 1 x", "nonsense", "mint 9",
 	} {
 		if span, err := m.Span(st, line); err == nil {
@@ -181,4 +183,38 @@ func TestBadLines(t *testing.T) {
 			t.Errorf("%q is taken", line)
 		}
 	}
+}
+
+// TestShortLines: an event with fewer words than it needs is refused with both numbers.
+func TestShortLines(t *testing.T) {
+	f := func(line string) {
+		t.Helper()
+		word := strings.Fields(line)
+		m, st := marketOfOne(t)
+		if _, err := m.Span(st, line); err != nil && strings.Contains(err.Error(), "needs at least") {
+			t.Errorf("%q: %v", line, err)
+		}
+		short := word[:len(word)-1]
+		want := fmt.Sprintf("%s has %d words; it needs at least %d", word[0], len(short), len(word))
+		if span, err := m.Span(st, strings.Join(short, " ")); err == nil || err.Error() != want {
+			t.Errorf("%q makes %+v, %v; want %q", short, span, err, want)
+		}
+	}
+
+	f("pool Q A B 500 10")
+	f("mint 9 bob P -60 120 1e3")
+	f("direct bob P -60 120 5")
+	f("donate P 5 6")
+	f("protocol P 3 2")
+	f("sell0 None 5")
+	f("sell1 None 5")
+	f("buy0 None 5")
+	f("buy1 None 5")
+	f("push None @1")
+	f("crash P 99")
+	f("add 7 50")
+	f("remove 7 50")
+	f("collect 7")
+	f("give 7 bob")
+	f("burn 7")
 }

@@ -225,9 +225,7 @@ func (s *solver) deepestQuotes(quotes []quote) []quote {
 		return cmp.Or(cmp.Compare(b.reach, a.reach), cmp.Compare(a.pool, b.pool))
 	})
 	asked = asked[:min(len(asked), max(s.p.NativePools, 1))]
-	slices.SortFunc(asked, func(a, b quote) int {
-		return cmp.Or(cmp.Compare(a.usd, b.usd), cmp.Compare(a.pool, b.pool))
-	})
+	slices.SortFunc(asked, func(a, b quote) int { return cmp.Compare(a.usd, b.usd) })
 	return asked
 }
 

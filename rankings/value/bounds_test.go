@@ -424,3 +424,32 @@ func TestChecksShowNumbers(t *testing.T) {
 	f(math.Inf(1), market.Unknown, false, false)
 	f(market.Unknown, market.Unknown, false, false)
 }
+
+// TestNearQuotes: a quote is near a price if it is off by no more than its outlier, in
+// percent and either way; one whose outlier is 0 always is. The order stays.
+func TestNearQuotes(t *testing.T) {
+	f := func(usd, outlier float64, near bool) {
+		t.Helper()
+		if got := len(keepNear([]quote{{usd: usd, outlier: outlier}}, 100)) == 1; got != near {
+			t.Errorf("%g with an outlier of %g %% is near 100: %t", usd, outlier, got)
+		}
+	}
+
+	f(100, 25, true)
+	f(75, 25, true)
+	f(74.99, 25, false)
+	f(125, 25, true)
+	f(125.01, 25, false)
+	f(101, 1, true)
+	f(102, 1, false)
+	f(98, 1, false)
+	f(100, 0, true)
+	f(1, 0, true)
+	f(1e6, 0, true)
+
+	quotes := []quote{{usd: 60, outlier: 50}, {usd: 70, outlier: 10}, {usd: 90}, {usd: 120, outlier: 50}}
+	kept := keepNear(quotes, 100)
+	if len(kept) != 3 || kept[0].usd != 60 || kept[1].usd != 90 || kept[2].usd != 120 {
+		t.Errorf("kept %+v", kept)
+	}
+}

@@ -192,11 +192,8 @@ func (s *solver) priceByFeedOnly() {
 func (s *solver) openSecondHop() {
 	for i := range s.prices {
 		s.pauseAt(i)
-		if p := &s.prices[i]; !p.Anchor && market.Known(p.Usd) {
-			s.rawUsd[i] = p.Usd / s.whole[i]
-			s.exit[i] = p.ExitUsd
-			s.trusted[i] = p.Corroborated
-		}
+		p := &s.prices[i]
+		s.rawUsd[i], s.exit[i], s.trusted[i] = p.Usd/s.whole[i], p.ExitUsd, p.Corroborated
 	}
 }
 

@@ -83,13 +83,10 @@ func (b *Book) SetRestOfBurst(cells iter.Seq[*Cell], to BurstShare, now int64) {
 }
 
 // keepTokens prepares a bucket for another share, so that it then has no more tokens than
-// now. Requests that still go by the earlier share find fewer.
+// now. Requests that still go by the earlier share find fewer. A share of nothing has room
+// for nothing.
 func (c *Cell) keepTokens(from, to BurstShare, now int64) {
 	t := c.Terms()
-	if t.interval == 0 || to.Parts == 0 {
-		return
-	}
-
 	_, had := t.pace(from)
 	_, room := t.pace(to)
 	for {
@@ -102,7 +99,7 @@ func (c *Cell) keepTokens(from, to BurstShare, now int64) {
 	}
 }
 
-// rescale returns v * by / over, but at most limit.
+// rescale returns v * by / over, but at most limit, which it is when over is 0.
 func rescale(v, by, over, limit int64) int64 {
 	hi, lo := bits.Mul64(uint64(v), uint64(by))
 	if hi >= uint64(over) {

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -67,6 +68,127 @@ func TestBurstShare(t *testing.T) {
 	if asked := b.TakeAsked(nil); len(asked) != 0 {
 		t.Errorf("asked are %+v again", asked)
 	}
+	takes(0)
+	if asked := b.TakeAsked(nil); len(asked) != 1 || asked[0].Times != 1 {
+		t.Errorf("asked are %+v; want the account once more", asked)
+	}
+}
+
+// A node that had no part of a limit for a while has no tokens when it gets one again, and an
+// account without a limit is admitted whatever its part.
+func TestShareOfNothing(t *testing.T) {
+	now := testMonth.Start().UnixNano()
+	f := func(plan Plan, left int64, admitted bool) {
+		t.Helper()
+		b, k := one(t, plan, 0)
+		all := BurstShare{Parts: WholeLimit, Nodes: 1}
+		b.SetNoBurst()
+		b.SetBurst(k.Cell, all, now-int64(time.Hour))
+		b.SetBurst(k.Cell, BurstShare{Nodes: 2}, now)
+		if ticket := b.Admit(k, now); ticket.Take() != admitted {
+			t.Errorf("plan %+v without a part: admitted %t", plan, !admitted)
+		}
+		b.SetBurst(k.Cell, all, now+1000)
+		ticket := b.Admit(k, now+1000)
+		if ticket.Look(); ticket.Burst.Left != left {
+			t.Errorf("plan %+v: %d tokens are left; want %d", plan, ticket.Burst.Left, left)
+		}
+	}
+
+	f(Plan{ID: "p", RequestsPerSecond: 10, Burst: 21}, 0, false)
+	f(Plan{ID: "p"}, 0, true)
+}
+
+// A bucket that was emptied stays empty for as long as before, also when the next one has less
+// room.
+func TestEmptyBucketOfManyNodes(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", RequestsPerSecond: 10, Burst: 21}, 0)
+	now := testMonth.Start().UnixNano()
+	b.SetNoBurst()
+	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 1}, now-int64(time.Hour))
+	ticket := b.Admit(k, now)
+	for range 21 {
+		ticket.Take()
+	}
+
+	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 10}, now)
+	later := b.Admit(k, now)
+	if later.Take() || later.Burst.RetryNs != int64(time.Second) {
+		t.Errorf("a token comes after %s; want a second", time.Duration(later.Burst.RetryNs))
+	}
+}
+
+// However many requests ask at once, an account is listed once, and every one is counted.
+func TestAskedTogether(t *testing.T) {
+	const each, requesters = 5000, 4
+	b, k := one(t, Plan{ID: "p"}, 0)
+	var requests sync.WaitGroup
+	for range requesters {
+		requests.Go(func() {
+			for range each {
+				b.noteAsked(k.Cell)
+			}
+		})
+	}
+
+	total := int64(0)
+	for total < each*requesters {
+		asked := b.TakeAsked(nil)
+		if len(asked) > 1 {
+			t.Fatalf("one account is listed %d times", len(asked))
+		}
+		for _, a := range asked {
+			total += a.Times
+		}
+	}
+	if requests.Wait(); total != each*requesters || k.Cell.asked.Load() != 0 {
+		t.Errorf("%d requests were counted, and %d are left; want %d", total, k.Cell.asked.Load(), each*requesters)
+	}
+}
+
+// Requests count as asking only where a limit is shared.
+func TestWhoAsks(t *testing.T) {
+	f := func(plan Plan, shared bool, want int) {
+		t.Helper()
+		b, k := one(t, plan, 0)
+		if shared {
+			b.SetNoBurst()
+		}
+		for range 3 {
+			ticket := b.Admit(k, testMonth.Start().UnixNano())
+			ticket.Take()
+		}
+		if asked := b.TakeAsked(nil); len(asked) != want {
+			t.Errorf("plan %+v, shared %t: %+v asked; want %d", plan, shared, asked, want)
+		}
+	}
+
+	paced := Plan{ID: "p", RequestsPerSecond: 10, Burst: 21}
+	f(paced, true, 1)
+	f(paced, false, 0)
+	f(Plan{ID: "p"}, true, 0)
+}
+
+// A bucket is rescaled in whole numbers, and never above what it has room for.
+func TestRescale(t *testing.T) {
+	f := func(v, by, over, limit, want int64) {
+		t.Helper()
+		if got := rescale(v, by, over, limit); got != want {
+			t.Errorf("%d * %d / %d, at most %d: %d; want %d", v, by, over, limit, got, want)
+		}
+	}
+
+	f(12, 3, 4, 100, 9)
+	f(12, 3, 4, 9, 9)
+	f(12, 3, 4, 8, 8)
+	f(11, 1, 4, 100, 2)
+	f(0, 3, 4, 100, 0)
+	f(12, 3, 0, 5, 5)
+	f(0, 3, 0, 5, 5)
+	f(1<<62, 1<<20, 1<<20, 1<<62, 1<<62)
+	f(1<<62, 4, 1, 77, 77) // 2^64
+	f(1<<62, 2, 1, 77, 77)
+	f(1<<62, 1<<10, 1<<8, 77, 77)
 }
 
 // More nodes than the burst has requests have one token each.

@@ -1,6 +1,9 @@
 package accounts
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // In a cluster a request waits for units that may come. It is refused when the quota is
 // used up by all nodes together, or when nobody can be asked and nothing is left.
@@ -9,7 +12,10 @@ func TestVerdictsInACluster(t *testing.T) {
 	f := func(lease int64, s *Share, cutOff bool, want Verdict) {
 		t.Helper()
 		b, k := one(t, plan, lease)
-		b.SetShared()
+		alone := !b.Shared()
+		if b.SetShared(); !alone || !b.Shared() {
+			t.Errorf("the book is shared: %t, then %t", !alone, b.Shared())
+		}
 		b.SetCutOff(cutOff)
 		if s != nil {
 			s.Month = testMonth
@@ -34,6 +40,8 @@ func TestVerdictsInACluster(t *testing.T) {
 	f(9, nil, true, Exhausted)
 	plan.MonthlyUnits = 0
 	f(0, nil, true, Granted)
+	plan.MonthlyUnits = 1
+	f(0, nil, false, OverQuota)
 
 	plan.MonthlyUnits = 100
 	b, k := one(t, plan, 50)
@@ -46,6 +54,89 @@ func TestVerdictsInACluster(t *testing.T) {
 	k.Cell.SetShare(&Share{Month: testMonth - 2, Elsewhere: 30})
 	if q := ticket.Quota(); q.Left != 90 {
 		t.Errorf("with a share of another month %+v; want 90 left", q)
+	}
+}
+
+// Nobody has to be asked for the units of an account without a quota: it waits for its month
+// alone, also when it cannot ask.
+func TestMonthThatHasNotBegun(t *testing.T) {
+	f := func(quota int64, cutOff bool, want Verdict) {
+		t.Helper()
+		now := testMonth.Start().UnixNano()
+		b := NewBook(NewTurner(now, 0).Step(now, now))
+		b.SetAlive(now)
+		b.SetShared()
+		b.SetCutOff(cutOff)
+		k := &Key{ID: 1, Prefix: "tm_srv_000000000", Cell: NewCell(1, "acme", 0, NewTerms(&Plan{ID: "p", MonthlyUnits: quota}, false))}
+		ticket := b.Admit(k, now)
+		if got := b.Reserve(&ticket, 1); got != want {
+			t.Errorf("a quota of %d, cut off %t: %d; want %d", quota, cutOff, got, want)
+		}
+	}
+
+	f(0, false, Unleased)
+	f(0, true, Unleased)
+	f(1, false, Unleased)
+	f(1, true, Exhausted)
+	f(100, true, Exhausted)
+}
+
+// A slot has the units of one month. Of the months before and after, which have the same slot,
+// nothing is known, and what comes late for them changes nothing.
+func TestUnitsAreOfTheirMonth(t *testing.T) {
+	b, k := one(t, Plan{ID: "p", MonthlyUnits: 100}, 50)
+	c := k.Cell
+	c.Restore(&Tally{Month: testMonth, Lease: 7})
+	c.Open(testMonth, 50)
+	ticket := b.Admit(k, testMonth.Start().UnixNano())
+	b.Reserve(&ticket, 10)
+	s := c.slot(testMonth)
+
+	if s.spent(testMonth) != 17 || c.Reserved(testMonth) != 7 {
+		t.Errorf("%d units are spent, %d reserved; want 17 and 7", s.spent(testMonth), c.Reserved(testMonth))
+	}
+	for _, other := range []Month{testMonth - 2, testMonth + 2} {
+		if tally, ok := c.Tally(other); ok || tally != (Tally{Month: other}) || s.spent(other) != 0 || c.Reserved(other) != 0 {
+			t.Errorf("%s has %+v, %d spent and %d reserved; want nothing", other, tally, s.spent(other), c.Reserved(other))
+		}
+		if v := s.reserve(other, 100, 1); v != Unleased {
+			t.Errorf("of %s a unit was asked for: %d; want %d", other, v, Unleased)
+		}
+		s.release(other, 5)
+		c.count(other, RoutePools, Count{1, 5})
+	}
+	if tally, ok := c.Tally(testMonth); !ok || tally.Billed() != 0 || tally.Lease != 17 {
+		t.Errorf("%+v is left, %t; want 17 units", tally, ok)
+	}
+}
+
+// The accounts that have keys are listed, one for each key, as far as somebody reads.
+func TestCells(t *testing.T) {
+	now := testMonth.Start().UnixNano()
+	b := NewBook(NewTurner(now, 0).Step(now, now))
+	for range b.Cells() {
+		t.Error("an empty book has accounts")
+	}
+
+	terms, times := NewTerms(&Plan{ID: "p"}, false), map[*Cell]int{}
+	one, two := NewCell(1, "one", 0, terms), NewCell(2, "two", 0, terms)
+	NewCell(3, "three", 0, terms) // without a key
+	for i, c := range []*Cell{one, two, one} {
+		b.Add(&Key{ID: uint64(i), Hash: Hash{byte(i)}, Prefix: fmt.Sprintf("tm_srv_%09d", i), Cell: c}, 0, 0)
+	}
+	for c := range b.Cells() {
+		times[c]++
+	}
+	if len(times) != 2 || times[one] != 2 || times[two] != 1 {
+		t.Errorf("%d accounts come, %d and %d times; want two, 2 and 1 times", len(times), times[one], times[two])
+	}
+	read := 0
+	for range b.Cells() {
+		read++
+		break
+	}
+	if read != 1 {
+		t.Errorf("%d accounts were read; want 1", read)
 	}
 }
 

@@ -101,7 +101,8 @@ func openTaken(
 		content = new(storage.AccountsContent)
 	}
 
-	// The store is brought up to date first: an account may have a plan that is gone.
+	// The accounts are brought up to date first: one may have a plan that is gone. Its keys
+	// follow with the rest.
 	if err := putNewer(store, content, changes); err != nil {
 		return nil, j, err
 	}
@@ -113,25 +114,11 @@ func openTaken(
 	return r, j, r.Apply(changes)
 }
 
-// putNewer writes what the cluster has changed to the store. Revoked keys stay revoked.
+// putNewer writes the accounts that the cluster has changed to the store.
 func putNewer(store *storage.Accounts, content *storage.AccountsContent, changes []Change) error {
-	revoked := map[uint64]bool{}
-	for i := range content.Keys {
-		revoked[content.Keys[i].ID] = content.Keys[i].RevokedAt != 0
-	}
-
-	var newer []Change
-	for _, c := range changes {
-		switch {
-		case c.Account != nil && !slices.Contains(content.Accounts, *c.Account):
-			newer = append(newer, c)
-		case c.Key != nil:
-			if was, known := revoked[c.Key.ID]; !known || c.Key.RevokedAt != 0 && !was {
-				newer = append(newer, c)
-			}
-		}
-	}
-	return putChanges(store, newer)
+	return putChanges(store, slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return c.Account == nil || slices.Contains(content.Accounts, *c.Account)
+	}))
 }
 
 // found shares what a node has as the first. parts are what an earlier attempt has

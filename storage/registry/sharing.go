@@ -77,7 +77,7 @@ func (r *Registry) ReportUsage() {
 	defer r.mu.Unlock()
 	month := r.book.Calendar().This.Month
 	for _, at := range r.ordered {
-		if t, ok := at.cell.Tally(month); ok && t.Lease > 0 {
+		if t, _ := at.cell.Tally(month); t.Lease > 0 {
 			r.book.RenewLease(at.cell)
 		}
 	}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -88,6 +89,42 @@ func TestCheckNamesAll(t *testing.T) {
 			t.Errorf("%q; want %q", findings[n], want)
 		}
 	}
+}
+
+// A scrub names the blocks of the frame whose checksum does not match. Where the header of a frame is
+// damaged, it does not know which blocks follow, and names those of the segment.
+func TestScrubNamesBlocks(t *testing.T) {
+	f := func(name string, at int64, what string, blocks func(s *segment, p *placed) (from, to uint64)) {
+		t.Helper()
+		a := openSized(t, t.TempDir(), 8_000)
+		defer a.Close()
+		appendAll(t, a, newMaker(13, 100).spans(90))
+		s := a.segments[1]
+		frames, _, err := s.frames()
+		if err != nil || len(frames) < 4 {
+			t.Fatal(len(frames), err)
+		}
+		flip(t, s.path, frames[2].at+at)
+		from, to := blocks(s, &frames[2])
+
+		var damage *Damage
+		for range a.Status().Segments + 1 {
+			if err := a.Scrub(); err != nil && !errors.As(err, &damage) {
+				t.Fatal(err)
+			}
+		}
+		if damage == nil || damage.File != filepath.Base(s.path) || damage.From != from || damage.To != to ||
+			damage.Err == nil || !strings.Contains(damage.Error(), what) {
+			t.Errorf("%s: %v; want blocks %d to %d, %q", name, damage, from, to, what)
+		}
+	}
+
+	f("what is packed", frameHead+5, "the checksum of blocks", func(_ *segment, p *placed) (from, to uint64) {
+		return p.first, p.last
+	})
+	f("a header", 10, "the checksum of a frame's header", func(s *segment, _ *placed) (from, to uint64) {
+		return s.base.Number + 1, s.last.Number
+	})
 }
 
 // Damage in the newest segment is told from a write that a kill cut short by what

@@ -44,6 +44,29 @@ func TestReplaceUpToTheEnd(t *testing.T) {
 	f(95)
 }
 
+// What replaced blocks can be taken back before it is written: the archive ends where it began
+// then, and goes on from there.
+func TestRevertOfReplacement(t *testing.T) {
+	spans := line(100, 120)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:13])
+	again := longer(spans[10:13])
+	again.Hash[5] = 7
+	appendSpan(t, a, &again)
+	if err := a.Revert(again.To, spans[9].Head()); err != nil {
+		t.Fatal(err)
+	}
+
+	if st := a.Status(); st.Head.Number != 109 || st.Head.Hash != spans[9].Hash {
+		t.Errorf("the archive ends with %+v; want block 109", st.Head)
+	}
+	appendAll(t, a, spans[10:15])
+	if st := a.Status(); st.Segments != 1 || len(st.Holes) > 0 {
+		t.Errorf("%d segments, %v are missing", st.Segments, st.Holes)
+	}
+	hold(t, a, spans[:15]).Close()
+}
+
 // A span of which a part was superseded cannot be given any more: its blocks are damage, and are
 // fetched again.
 func TestPartOfASpanIsSuperseded(t *testing.T) {
