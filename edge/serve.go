@@ -159,6 +159,7 @@ func (s *Server) serveFree(r *request) *render.Error {
 	}
 
 	if tag, ok := (*s.tags.Load())[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
+		setVary(r.ctx, len(reply.Body)) // a 304 has the Vary of its 200
 		return nil
 	}
 	s.sendReply(r, &reply)
