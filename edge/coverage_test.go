@@ -128,9 +128,8 @@ func startImpatient(t *testing.T) *front {
 // requiredStatuses are the statuses that the contract names for each kind of
 // route. The document must have them all.
 var requiredStatuses = map[access][]int{
-	free:   {200, 405},
-	keyed:  {200, 400, 401, 403, 405, 429},
-	priced: {200, 400, 401, 403, 405, 429, 503},
+	free:  {200, 405},
+	keyed: {200, 400, 401, 403, 405, 429},
 }
 
 // TestCoverage produces every documented status of every route, checks each answer
@@ -166,9 +165,13 @@ func checkNamed(t *testing.T, path, target string) {
 	place, _, _ := strings.Cut(target, "?")
 	to := matchRoute([]byte(place), nil)
 	want := slices.Clone(requiredStatuses[to.access])
-	if to.access == priced && len(to.id) > 0 && to.route != routeOwner {
+	if to.access == keyed && to.route != routeUsage {
+		want = append(want, 503)
+	}
+	if to.access == keyed && len(to.id) > 0 && to.route != routeOwner {
 		want = append(want, 404)
 	}
+
 	for _, code := range want {
 		if _, documented := answerSchema(path, code); !documented {
 			t.Errorf("%s: the contract names %d; the document does not", path, code)

@@ -472,13 +472,11 @@ func TestHeadersEverywhere(t *testing.T) {
 	f(403, "GET", path, "Origin: https://app.example.com")
 	f(404, "GET", "/v1/positions/1/swapdex-v4/999999")
 	f(404, "GET", "/v1/positions/nothing")
+	f(404, "GET", "/v1/usage/nothing")
 	f(405, "POST", path)
+	f(405, "POST", "/v1/usage")
+	f(204, "OPTIONS", "/v1/usage")
 	f(429, "GET", path, gate.HeaderKey+": "+empty)
-	for _, a := range []answer{s.ask("POST", "/v1/usage"), s.ask("OPTIONS", "/v1/usage")} {
-		if a.header.Get("X-Request-Id") == "" || a.header.Get("Vary") != "Origin" {
-			t.Errorf("usage, before its key is read: %d %v", a.code, a.header)
-		}
-	}
 }
 
 // TestUsageElsewhere checks that an account's usage has what other nodes of a cluster

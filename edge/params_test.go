@@ -214,7 +214,13 @@ func TestOrder(t *testing.T) {
 			f("GET", path+"?"+query, 400, none)
 		}
 	}
-	f("POST", "/v1/usage", 405, none)
+	f("POST", "/v1/usage", 401, none)
+	f("OPTIONS", "/v1/usage", 401, none)
+	f("GET", "/v1/usage/anything", 401, none)
+	f("POST", "/v1/usage", 403, origin)
+	f("GET", "/v1/usage/anything", 404)
+	f("POST", "/v1/usage", 405)
+	f("OPTIONS", "/v1/usage", 204)
 	f("GET", "/v1/usage", 401, none)
 	f("GET", "/v1/usage", 403, origin)
 	f("GET", "/v1/positionsx", 404, none)

@@ -47,14 +47,23 @@ func (s *Server) sendReply(r *request, p *pages.Reply) {
 // negotiate chooses the coding of a body of so many bytes, and sets the headers that tell
 // of it.
 func negotiate(ctx *fasthttp.RequestCtx, length int) pages.Coding {
-	if length <= packFrom {
+	if !setVary(ctx, length) {
 		return pages.Identity
 	}
 
-	gate.SetHeader(ctx, "Vary", "Origin, Accept-Encoding")
 	how := chooseCoding(ctx.Request.Header.PeekAll("Accept-Encoding"))
 	if how != pages.Identity {
 		gate.SetHeader(ctx, "Content-Encoding", how.String())
 	}
 	return how
+}
+
+// setVary says that a body of so many bytes depends on the codings that the client takes,
+// if it does.
+func setVary(ctx *fasthttp.RequestCtx, length int) bool {
+	if length <= packFrom {
+		return false
+	}
+	gate.SetHeader(ctx, "Vary", "Origin, Accept-Encoding")
+	return true
 }

@@ -48,9 +48,8 @@ const (
 type access uint8
 
 const (
-	free   access = iota // no key
-	keyed                // a key, checked after 404 and 405
-	priced               // a key, checked first
+	free  access = iota // no key
+	keyed               // a key, checked before everything else
 )
 
 // routes has, for each route, its name in metrics, its access and the route that
@@ -62,24 +61,24 @@ var routes = [numRoutes]struct {
 	path   string
 }{
 	routeNone:           {name: "none"},
-	routePositions:      {name: "positions", access: priced, meter: accounts.RoutePositions},
-	routePosition:       {name: "position", access: priced, meter: accounts.RoutePosition},
-	routePositionCharts: {name: "position_charts", access: priced, meter: accounts.RoutePositionCharts},
-	routeExplain:        {name: "explain", access: priced, meter: accounts.RouteExplain},
-	routePools:          {name: "pools", access: priced, meter: accounts.RoutePools},
-	routePool:           {name: "pool", access: priced, meter: accounts.RoutePool},
-	routePoolCharts:     {name: "pool_charts", access: priced, meter: accounts.RoutePoolCharts},
+	routePositions:      {name: "positions", access: keyed, meter: accounts.RoutePositions},
+	routePosition:       {name: "position", access: keyed, meter: accounts.RoutePosition},
+	routePositionCharts: {name: "position_charts", access: keyed, meter: accounts.RoutePositionCharts},
+	routeExplain:        {name: "explain", access: keyed, meter: accounts.RouteExplain},
+	routePools:          {name: "pools", access: keyed, meter: accounts.RoutePools},
+	routePool:           {name: "pool", access: keyed, meter: accounts.RoutePool},
+	routePoolCharts:     {name: "pool_charts", access: keyed, meter: accounts.RoutePoolCharts},
 	routeUsage:          {name: "usage", access: keyed, meter: accounts.RouteUsage},
-	routePositionBatch:  {name: "position_batch", access: priced, meter: accounts.RoutePositionBatch},
-	routePoolBatch:      {name: "pool_batch", access: priced, meter: accounts.RoutePoolBatch},
-	routePoolTicks:      {name: "pool_ticks", access: priced, meter: accounts.RoutePoolTicks},
-	routePoolEstimate:   {name: "pool_estimate", access: priced, meter: accounts.RoutePoolEstimate},
-	routeOwner:          {name: "owner", access: priced, meter: accounts.RouteOwner},
-	routePositionExport: {name: "position_export", access: priced, meter: accounts.RoutePositionExport},
-	routePoolExport:     {name: "pool_export", access: priced, meter: accounts.RoutePoolExport},
-	routeTokens:         {name: "tokens", access: priced, meter: accounts.RouteTokens},
-	routeToken:          {name: "token", access: priced, meter: accounts.RouteToken},
-	routeStream:         {name: "stream", access: priced, meter: accounts.RouteStream},
+	routePositionBatch:  {name: "position_batch", access: keyed, meter: accounts.RoutePositionBatch},
+	routePoolBatch:      {name: "pool_batch", access: keyed, meter: accounts.RoutePoolBatch},
+	routePoolTicks:      {name: "pool_ticks", access: keyed, meter: accounts.RoutePoolTicks},
+	routePoolEstimate:   {name: "pool_estimate", access: keyed, meter: accounts.RoutePoolEstimate},
+	routeOwner:          {name: "owner", access: keyed, meter: accounts.RouteOwner},
+	routePositionExport: {name: "position_export", access: keyed, meter: accounts.RoutePositionExport},
+	routePoolExport:     {name: "pool_export", access: keyed, meter: accounts.RoutePoolExport},
+	routeTokens:         {name: "tokens", access: keyed, meter: accounts.RouteTokens},
+	routeToken:          {name: "token", access: keyed, meter: accounts.RouteToken},
+	routeStream:         {name: "stream", access: keyed, meter: accounts.RouteStream},
 	routeChains:         {name: "chains", path: "/v1/chains"},
 	routeProtocols:      {name: "protocols", path: "/v1/protocols"},
 	routePlans:          {name: "plans", path: "/v1/plans"},
@@ -119,9 +118,9 @@ type pattern struct {
 	chain, protocol, id int      // the segments that are these; 0: none is
 }
 
-// pathPatterns has the routes by how many segments their paths have, and pricedWords
-// the words behind /v1 that the paths of priced routes begin with.
-var pathPatterns, pricedWords = splitPaths()
+// pathPatterns has the routes by how many segments their paths have, and keyedWords
+// the words behind /v1 that the paths of keyed routes begin with.
+var pathPatterns, keyedWords = splitPaths()
 
 func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
 	for r := range numRoutes {
@@ -135,7 +134,7 @@ func splitPaths() (by [maxSegments + 1][]pattern, words []string) {
 
 		p := newPattern(r, path)
 		by[len(p.words)] = append(by[len(p.words)], p)
-		if routes[r].access == priced && !slices.Contains(words, p.words[1]) {
+		if routes[r].access == keyed && !slices.Contains(words, p.words[1]) {
 			words = append(words, p.words[1])
 		}
 	}
@@ -194,9 +193,9 @@ func matchRoute(path, buf []byte) (t target) {
 	n, clean, malformed := splitPath(&parts, path, buf)
 	t.malformed = malformed
 
-	// Everything below a priced route needs a key, whether it is a route or not.
-	if n >= 2 && string(parts[0]) == "v1" && slices.Contains(pricedWords, string(parts[1])) {
-		t.access = priced
+	// Everything below a keyed route needs a key, whether it is a route or not.
+	if n >= 2 && string(parts[0]) == "v1" && slices.Contains(keyedWords, string(parts[1])) {
+		t.access = keyed
 	}
 	if !clean {
 		return t

@@ -58,15 +58,9 @@ func (s *Server) answer(r *request) *render.Error {
 		return s.serveFree(r)
 	}
 
-	// Check the key. Below /v1/positions and /v1/pools this comes before 404 and
-	// 405, so that a client without a key learns nothing about routes.
+	// Check the key. This comes before 404 and 405, so that a client without a key
+	// learns nothing about routes.
 	gate.SetPrivate(r.ctx)
-	if r.access == keyed {
-		if done, err := r.checkRoute(); done || err != nil {
-			return err
-		}
-	}
-
 	if r.ticket, err = s.gate.Admit(r.ctx, r.now); err != nil {
 		if err.Code != fasthttp.StatusUnauthorized {
 			s.setGenerations(r, "")
@@ -165,6 +159,7 @@ func (s *Server) serveFree(r *request) *render.Error {
 	}
 
 	if tag, ok := (*s.tags.Load())[reply.Page]; ok && answerNotModified(r.ctx, tag, documentCache) {
+		setVary(r.ctx, len(reply.Body)) // a 304 has the Vary of its 200
 		return nil
 	}
 	s.sendReply(r, &reply)

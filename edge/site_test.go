@@ -30,6 +30,9 @@ func TestSite(t *testing.T) {
 			if again.code != fasthttp.StatusNotModified || again.body != "" {
 				t.Errorf("%s: got %d with If-None-Match: %s; want 304", path, again.code, known)
 			}
+			if vary := again.header.Get("Vary"); vary != a.header.Get("Vary") {
+				t.Errorf("%s: the 304 varies by %q; want %q", path, vary, a.header.Get("Vary"))
+			}
 		}
 		if other := s.get(path, append(headers, `If-None-Match: "other"`)...); other.code != 200 {
 			t.Errorf("%s: got %d with another ETag; want 200", path, other.code)
@@ -48,6 +51,7 @@ func TestSite(t *testing.T) {
 
 	// The API stays what it is to a browser too.
 	f("/v1/chains", contentJSON, `[{"chainId":1`, browser)
+	f("/openapi.json", contentJSON, "{")
 	f("/health", contentJSON, `{"status"`, browser)
 	if a := s.get("/v1/pools", "KC-APIKey: ", browser); a.code != 401 || a.header.Get("Content-Type") != contentJSON {
 		t.Errorf("a page in place of the API: %d", a.code)
