@@ -25,12 +25,13 @@ type finder struct {
 	p        *pkg
 	file     int
 	function string
+	timeouts map[types.Object]bool // functions that end a context with a timeout
 	found    []*mistake
 }
 
 // findMistakes returns every mistake that could be made in a file.
 func findMistakes(t *tree, p *pkg, file int) []*mistake {
-	f := &finder{t: t, p: p, file: file}
+	f := &finder{t: t, p: p, file: file, timeouts: map[types.Object]bool{}}
 	for _, d := range p.files[file].Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Body == nil {
@@ -41,6 +42,7 @@ func findMistakes(t *tree, p *pkg, file int) []*mistake {
 		if fn.Recv != nil {
 			f.function = strings.TrimLeft(f.text(fn.Recv.List[0].Type), "*") + "." + f.function
 		}
+		ast.Inspect(fn.Body, f.noteTimeout)
 		ast.Inspect(fn.Body, f.visit)
 	}
 	return f.found
@@ -114,13 +116,16 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// call swaps arguments of one type, and leaves out what is appended to bytes.
+// call swaps arguments of one type, unless their order changes nothing, and leaves out what is appended to bytes.
 func (f *finder) call(n *ast.CallExpr) {
 	name := f.text(n.Fun)
-	if strings.HasPrefix(name, "fmt.") || name == "min" || name == "max" || strings.HasSuffix(name, "Equal") {
+	if strings.HasPrefix(name, "fmt.") {
 		return
 	}
-	f.swaps(n, n.Args)
+	if !f.commutes(n) {
+		f.swaps(n, n.Args)
+	}
+
 	if len(n.Args) < 2 || !strings.Contains(strings.ToLower(name), "append") {
 		return
 	}
@@ -128,6 +133,38 @@ func (f *finder) call(n *ast.CallExpr) {
 		dst := f.text(n.Args[0])
 		f.wrap(n, dst, n, "planted.Pick(@id, ", ", "+dst+")")
 	}
+}
+
+// commutes reports whether a call is the same with its arguments in another order: a sum,
+// a product, a comparison, the smallest or the largest.
+func (f *finder) commutes(n *ast.CallExpr) bool {
+	name := f.text(n.Fun)
+	switch name {
+	case "min", "max", "bits.Add64", "bits.Mul64", "errors.Join":
+		return true
+	}
+
+	sel, ok := n.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return strings.HasSuffix(name, "Equal")
+	}
+	switch sel.Sel.Name {
+	case "Add", "AddOverflow", "Mul", "MulOverflow":
+		return strings.HasSuffix(f.typeOf(sel.X), "/uint256.Int")
+	}
+	return strings.HasSuffix(name, "Equal")
+}
+
+// typeOf names the type of an expression, or of what it points to.
+func (f *finder) typeOf(x ast.Expr) string {
+	t := f.p.info.Types[x].Type
+	if t == nil {
+		return ""
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return types.Unalias(t).String()
 }
 
 // swaps exchanges neighbours of one type that are read without a call.

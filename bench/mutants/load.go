@@ -45,7 +45,7 @@ type tree struct {
 func loadTree() (*tree, error) {
 	out, err := exec.Command("go", "list", "-deps", "-export",
 		"-json=ImportPath,Dir,Export,GoFiles,Imports,TestGoFiles,XTestGoFiles,TestImports,XTestImports",
-		"./...").Output()
+		module+"...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot list packages: %w", err)
 	}
@@ -111,7 +111,10 @@ func (t *tree) check(p *pkg, texts ...[]byte) error {
 		p.files = append(p.files, file)
 	}
 
-	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	p.info = &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{},
+		Defs:  map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+	}
 	config := types.Config{Importer: t.imports}
 	checked, err := config.Check(p.ImportPath, t.set, p.files, p.info)
 	p.types = checked

@@ -8,6 +8,12 @@ import (
 
 const source = `package p
 
+import (
+	"context"
+	"errors"
+	"math/bits"
+)
+
 func f(a, b int, list []byte) (int, error) {
 	if a < b && b > 3 {
 		return a, nil
@@ -28,6 +34,15 @@ func f(a, b int, list []byte) (int, error) {
 func g(int, int) { _ = point{x: 1, y: 2} }
 
 type point struct{ x, y int }
+
+func h(a, b uint64, e, f error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 1)
+	defer cancel()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	_, a = bits.Add64(a, b, 0)
+	return errors.Join(e, f, ctx.Err())
+}
 `
 
 // parsed is the source as a package of the tree.
@@ -53,10 +68,15 @@ func TestFind(t *testing.T) {
 		"a < b && b > 3 -> false", "a < b && b > 3 -> true", "list = append(list, byte(a)) -> nothing",
 		"append(list, 1) -> list", "g(a, b) -> nothing", "g(a, b) -> g(b <-> a, b)", "a += 2 -> the other sign",
 		"err != nil -> false: the error is ignored", "a - b -> a + b", "x: 1 -> left out of point",
-		"a == 7 || b == 7 || a == b -> a == b",
+		"a == 7 || b == 7 || a == b -> a == b", "defer end() -> nothing",
 	} {
 		if !slices.ContainsFunc(found, func(m *mistake) bool { return m.was+" -> "+m.is == want }) {
 			t.Errorf("%s is not found", want)
+		}
+	}
+	for _, m := range found { // what changes nothing
+		if m.was == "defer cancel()" || strings.Contains(m.is, "bits.Add64(b <->") || strings.Contains(m.is, "errors.Join(f <->") {
+			t.Errorf("%s -> %s is found", m.was, m.is)
 		}
 	}
 
@@ -110,5 +130,29 @@ func TestEquivalents(t *testing.T) {
 		if _, err := readEquivalents(text); err == nil {
 			t.Errorf("%q was read", text)
 		}
+	}
+}
+
+// TestKnownCanBeMade checks that everything in equivalents.txt is still a mistake that
+// could be made: what it is about may have been changed since.
+func TestKnownCanBeMade(t *testing.T) {
+	tr, err := loadTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := findAll(tr, tr.measured(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := readEquivalents(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, m := range all {
+		delete(list, m.name())
+	}
+	for name := range list {
+		t.Errorf("no such mistake can be made: %s", name)
 	}
 }

@@ -17,10 +17,8 @@ import (
 // benchFiles are the command's part of the bench, which is no part of the product.
 const benchFiles = "cmd/tidemark/bench"
 
-// takeSample chooses mistakes that compile and do not overlap, the same for the
-// same seed and tree, and orders them by package, the packages as the seed has it.
-func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, error) {
-	var all []*mistake
+// findAll returns every mistake that could be made in packages.
+func findAll(t *tree, packages []*pkg) (all []*mistake, err error) {
 	for _, p := range packages {
 		if err := t.parse(p); err != nil {
 			return nil, fmt.Errorf("cannot check the types of %s: %w", p.name, err)
@@ -30,6 +28,16 @@ func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, er
 				all = append(all, findMistakes(t, p, i)...)
 			}
 		}
+	}
+	return all, nil
+}
+
+// takeSample chooses mistakes that compile and do not overlap, the same for the
+// same seed and tree, and orders them by package, the packages as the seed has it.
+func takeSample(t *tree, packages []*pkg, size int, seed string) ([]*mistake, error) {
+	all, err := findAll(t, packages)
+	if err != nil {
+		return nil, err
 	}
 
 	// By a hash of each, so that a change of the code moves few in or out, and the

@@ -24,7 +24,7 @@ func (f *finder) removals(list []ast.Stmt) {
 		switch s := s.(type) {
 		case *ast.ExprStmt:
 			call, ok := s.X.(*ast.CallExpr)
-			if !ok || f.logs(call) || f.text(call.Fun) == "panic" {
+			if !ok || f.logs(call) || f.text(call.Fun) == "panic" || f.endsTimeout(call) {
 				continue
 			}
 
@@ -36,12 +36,46 @@ func (f *finder) removals(list []ast.Stmt) {
 			if s.Tok != token.CONTINUE && s.Tok != token.BREAK {
 				continue
 			}
-		case *ast.IncDecStmt, *ast.DeferStmt, *ast.SendStmt, *ast.GoStmt:
+		case *ast.DeferStmt:
+			if f.endsTimeout(s.Call) {
+				continue
+			}
+		case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
 		default:
 			continue
 		}
 		f.wrap(s, "nothing", s, "if !planted.At(@id) { ", " }")
 	}
+}
+
+// noteTimeout notes what ends a context that ends by itself.
+func (f *finder) noteTimeout(n ast.Node) bool {
+	s, ok := n.(*ast.AssignStmt)
+	if !ok || len(s.Lhs) != 2 || len(s.Rhs) != 1 {
+		return true
+	}
+	if call := f.text(s.Rhs[0]); !strings.HasPrefix(call, "context.WithTimeout(") &&
+		!strings.HasPrefix(call, "context.WithDeadline(") {
+		return true
+	}
+	if end, ok := s.Lhs[1].(*ast.Ident); ok {
+		f.timeouts[f.objectOf(end)] = true
+	}
+	return true
+}
+
+// endsTimeout reports whether a call ends a context before its timeout does, which only
+// gives memory back sooner.
+func (f *finder) endsTimeout(n *ast.CallExpr) bool {
+	name, ok := n.Fun.(*ast.Ident)
+	return ok && f.timeouts[f.objectOf(name)]
+}
+
+func (f *finder) objectOf(name *ast.Ident) types.Object {
+	if o := f.p.info.Defs[name]; o != nil {
+		return o
+	}
+	return f.p.info.Uses[name]
 }
 
 // assign swaps values that are written together, and turns the sign of a sum.
