@@ -214,8 +214,8 @@ func TestMetricsOfAChain(t *testing.T) {
 func TestPinsAreTold(t *testing.T) {
 	s := newServers(t, 1, false)
 	a, b := s.member("a", false), s.member("b", false)
-	a.TellPinned([]uint64{7, 5})
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		a.TellPinned([]uint64{7, 5}) // again and again, since nobody may listen yet
 		if got := fmt.Sprint(b.PinnedElsewhere()); got == "[5 7]" {
 			break
 		} else if time.Now().After(end) {
