@@ -18,7 +18,7 @@ var clusterAddress = regexp.MustCompile(`(?:http|nats)://(127\.0\.0\.1:\d+)`)
 // cluster types `make cluster`. The rest of the document is about that cluster; then it
 // is ended as with Ctrl-C, and nothing of it may be left.
 func (g *guide) cluster(at, code string) {
-	balancer := freeAddress(g.t)
+	balancer := spareAddress(g.t)
 	var said process.Output
 	cmd := exec.Command("bash", "-c", "exec "+code)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = g.root, &said, &said

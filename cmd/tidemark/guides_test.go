@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,21 +70,20 @@ func TestGuides(t *testing.T) {
 }
 
 func newGuide(t *testing.T, dir, root string) *guide {
-	g := &guide{t: t, dir: dir, root: root, api: freeAddress(t), ops: freeAddress(t)}
+	g := &guide{t: t, dir: dir, root: root, api: spareAddress(t), ops: spareAddress(t)}
 	g.binary = filepath.Join(dir, "tidemark")
 	g.env = append(os.Environ(), smallMarket...)
 	g.env = append(g.env, "TIDEMARK_LISTEN="+g.api, "TIDEMARK_OPS_LISTEN="+g.ops, "BINARY="+g.binary)
 	return g
 }
 
-func freeAddress(t *testing.T) string {
+func spareAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := process.SparePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // run runs the blocks of one document.
