@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
 )
 
@@ -73,7 +74,9 @@ func TestSweptHours(t *testing.T) {
 			Pools.edit(l, pool).LastHour = last
 		}
 
+		l.Changes()
 		l.sweepPool(pool)
+		changed := len(Hours.Changed(l.Changes()))
 		var got [][2]uint32 // of hours and swaps
 		for at := l.st.Pools.At(pool).LastHour; at != market.NoIndex; at = l.st.Hours.At(at).Prev {
 			b := l.st.Hours.At(at)
@@ -85,6 +88,10 @@ func TestSweptHours(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("of hours %d there are %d left; want %d", hours, got, want)
+		}
+
+		if same := len(got) == len(hours) && (len(hours) == 0 || got[len(got)-1][0] == hours[0]); same != (changed == 0) {
+			t.Errorf("of hours %d %d are stored again, and %d are left", hours, changed, got)
 		}
 
 		free := len(hours) - len(got)
@@ -112,6 +119,55 @@ func TestSweptHours(t *testing.T) {
 	f([]uint32{oldest - 1, oldest}, [2]uint32{oldest, 2})
 	f([]uint32{oldest - 2, oldest - 1, hourly}, [2]uint32{hourly, 4})
 	f([]uint32{5, oldest - 24, oldest - 1})
+}
+
+// TestEndedTickHours: before a tick is written again, what was written of it in an earlier hour of
+// the day goes into the series, unless the hours of the day are not kept.
+func TestEndedTickHours(t *testing.T) {
+	const day, now = 100, 100*market.HoursOfDay + 7
+	f := func(last, hourDays uint32, final bool, puts, drops int) {
+		t.Helper()
+		l := New(Config{Chain: 9, Start: 11})
+		l.day, l.hourNow, l.final = day, now, final
+		l.SkipHours(hourDays)
+		tick := market.Tick{
+			Pool: 3, Tick: -60, LastHour: last,
+			FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+		}
+		l.endTickHour(&tick)
+		if len(l.ops) != puts || len(l.undoOps) != drops {
+			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, len(l.ops), len(l.undoOps), puts, drops)
+		}
+
+		key := market.TickHour{Pool: 3, Tick: -60, Day: day, Hour: last % market.HoursOfDay}
+		entry := key
+		entry.FeeGrowthOutside0X128, entry.FeeGrowthOutside1X128 = tick.FeeGrowthOutside0X128, tick.FeeGrowthOutside1X128
+		for _, op := range l.ops {
+			if e := TickHours.Entry(&op); op.Drop || e == nil || *e != entry {
+				t.Errorf("hour %d: put %+v; want %+v", last, e, entry)
+			}
+		}
+		for _, op := range l.undoOps {
+			if e := TickHours.Entry(&op); !op.Drop || e == nil || *e != key {
+				t.Errorf("hour %d: its undo is %+v of %+v; want that %+v is dropped", last, op, e, key)
+			}
+		}
+	}
+
+	f(now-1, 0, false, 1, 1)
+	f(now-1, 0, true, 1, 0)
+	f(now-7, 0, false, 1, 1)
+	f(now-8, 0, false, 0, 0)
+	f(now, 0, false, 0, 0)
+	f(now-1, day, false, 1, 1)
+	f(now-1, day+1, false, 0, 0)
+	f(0, 0, false, 0, 0)
+
+	want := market.TickDay{Pool: 3, Day: day, Tick: -60, Hour: 6, FeeGrowthOutside1X128: clmath.U256{6}}
+	tick := market.Tick{Pool: 3, Tick: -60, LastHour: day*market.HoursOfDay + 5, FeeGrowthOutside1X128: clmath.U256{6}}
+	if got := tickDay(&tick); got != want {
+		t.Errorf("the day of the tick is %+v; want %+v", got, want)
+	}
 }
 
 func isClose(a, b float64) bool {

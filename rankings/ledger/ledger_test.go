@@ -145,6 +145,47 @@ func TestForgetBounds(t *testing.T) {
 	f(286, 400, 1)
 }
 
+// TestTokenWithoutPrice: nothing is known of the price of a new token, and that of a stable is 1. A
+// revert of the hour that prices it leaves it with its names.
+func TestTokenWithoutPrice(t *testing.T) {
+	symbol, name := "ABC", "A token"
+	plain, stable := market.Address{19: 7}, market.Address{19: 8}
+	l := New(Config{Chain: 9, Start: 11, Stables: []market.Address{stable}})
+	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20), Tokens: []market.TokenMeta{
+		{Address: plain, Symbol: &symbol, Name: &name, Decimals: 6}, {Address: stable, Decimals: 18},
+	}})
+	hold := func(when string) {
+		t.Helper()
+		st := l.Freeze()
+		got := *st.Tokens.At(0)
+		if market.Known(got.HourUsd) {
+			t.Errorf("%s the price is %v; want none", when, got.HourUsd)
+		}
+		got.HourUsd = 0
+		want := market.Token{
+			Address: plain, Symbol: &symbol, Name: &name, Decimals: 6,
+			HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
+		}
+		if got != want {
+			t.Errorf("%s the token is %+v; want %+v", when, got, want)
+		}
+		if s := st.Tokens.At(1); s.HourUsd != 1 || s.HourSource != market.SourceAnchor || !s.HourCorroborated {
+			t.Errorf("%s the stable is %+v", when, *s)
+		}
+	}
+
+	hold("as it was added")
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 5, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 21, To: 30, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(30)})
+	if usd := l.Freeze().Tokens.At(0).HourUsd; usd != 5 {
+		t.Errorf("priced it is at %v; want 5", usd)
+	}
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	hold("after a revert")
+}
+
 func TestTokensSurviveRevert(t *testing.T) {
 	l := chainOf(t, 20)
 	apply(t, l, &market.Span{From: 21, To: 21, Tokens: testTokens(), Time: 30})
@@ -152,6 +193,9 @@ func TestTokensSurviveRevert(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if c := l.Changes(); c.Head != l.Head() || c.Head.Number != 20 {
+		t.Errorf("the changes lead to block %d; want %d", c.Head.Number, l.Head().Number)
+	}
 	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.st.Native != 0 {
 		t.Errorf("%d tokens are left, native is %d", n, l.st.Native)
 	}
