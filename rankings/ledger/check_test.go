@@ -129,6 +129,8 @@ func (d *damages) pools() {
 	edit("another open position", func(p *market.Pool) { p.OpenPositions++ })
 	edit("more liquidity", func(p *market.Pool) { p.Liquidity.Lo++ })
 	edit("no swaps", func(p *market.Pool) { p.Swaps = 0 })
+	edit("swapped in the first second", func(p *market.Pool) { p.Swaps, p.LastSwapAt = 1, 1 })
+	edit("swapped at no time", func(p *market.Pool) { p.Swaps, p.LastSwapAt = 1, 0 })
 	edit("the lowest tick", func(p *market.Pool) { p.Tick, p.SqrtPriceX96 = clmath.MinTick, clmath.MinSqrtPrice })
 	edit("below the lowest tick", func(p *market.Pool) { p.Tick = clmath.MinTick - 1 })
 	edit("the tick of the upper bound", func(p *market.Pool) { p.Tick = clmath.MaxTick })

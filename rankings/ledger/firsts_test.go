@@ -110,6 +110,9 @@ func TestGasOfAnEntry(t *testing.T) {
 	if !slices.Equal(unknown, []bool{true, false}) {
 		t.Errorf("the gas of the entries is unknown: %t; want that of the first", unknown)
 	}
+	if p := l.Freeze().Positions.At(0); !p.GasUnknown || market.Known(p.CostUsd) {
+		t.Errorf("the position is %+v; want that its gas and cost are unknown", *p)
+	}
 
 	// What only a false receipt can say stops at the largest sum.
 	s = strictSpan(l, moved(1e9))

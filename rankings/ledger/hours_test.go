@@ -163,8 +163,14 @@ func TestEndedTickHours(t *testing.T) {
 	f(now-1, day+1, false, 0, 0)
 	f(0, 0, false, 0, 0)
 
-	want := market.TickDay{Pool: 3, Day: day, Tick: -60, Hour: 6, FeeGrowthOutside1X128: clmath.U256{6}}
-	tick := market.Tick{Pool: 3, Tick: -60, LastHour: day*market.HoursOfDay + 5, FeeGrowthOutside1X128: clmath.U256{6}}
+	want := market.TickDay{
+		Pool: 3, Day: day, Tick: -60, Hour: 6,
+		FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+	}
+	tick := market.Tick{
+		Pool: 3, Tick: -60, LastHour: day*market.HoursOfDay + 5,
+		FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+	}
 	if got := tickDay(&tick); got != want {
 		t.Errorf("the day of the tick is %+v; want %+v", got, want)
 	}
