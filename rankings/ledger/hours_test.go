@@ -8,6 +8,7 @@ import (
 
 	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // compareBuckets holds the hour buckets of every pool against the series of its
@@ -174,6 +175,96 @@ func TestEndedTickHours(t *testing.T) {
 	if got := tickDay(&tick); got != want {
 		t.Errorf("the day of the tick is %+v; want %+v", got, want)
 	}
+}
+
+// TestTickHoursOfSwaps: when a swap crosses a tick again, or the tick is cleared, its earlier hour of
+// the day goes into the series, once.
+func TestTickHoursOfSwaps(t *testing.T) {
+	const day = 100
+	l := poolOfTwo(t, 3000)
+	at := func(hour int64, event market.Event) (put []market.TickHour) {
+		t.Helper()
+		s := strictSpan(l, event)
+		s.Time = day*market.Day + hour*market.Hour
+		s.Blocks[0].Time = s.Time
+		l.Changes()
+		apply(t, l, s)
+		for _, op := range l.Changes().Ops {
+			if e := TickHours.Entry(&op); e != nil && !op.Drop {
+				put = append(put, market.TickHour{Pool: e.Pool, Tick: e.Tick, Day: e.Day, Hour: e.Hour})
+				if e.FeeGrowthOutside0X128.IsZero() && e.FeeGrowthOutside1X128.IsZero() {
+					t.Errorf("hour %d of tick %d has no fee growth", e.Hour, e.Tick)
+				}
+			}
+		}
+		return put
+	}
+	swap := func(to int32) market.Event {
+		t.Helper()
+		st := l.Freeze()
+		limit := clmath.SqrtPriceAtTick(to)
+		e, ok := script.Trade(st, 0, script.Order{
+			Amount: clmath.U256{0, 1}, ExactIn: true, Limit: limit, Down: limit.Lt(&st.Pools.At(0).SqrtPriceX96),
+		})
+		if !ok {
+			t.Fatal("nothing is traded")
+		}
+		return e
+	}
+	f := func(what string, got []market.TickHour, want ...market.TickHour) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: hours %+v; want %+v", what, got, want)
+		}
+	}
+
+	ended := func(hour uint32) market.TickHour { return market.TickHour{Tick: -60, Day: day, Hour: hour} }
+	f("the first of the day", at(5, swap(-120)))
+	f("within the hour", at(5, swap(0)))
+	f("an hour later", at(6, swap(-120)), ended(5))
+	f("no tick", at(7, swap(-130)))
+	f("two hours later", at(8, swap(10)), ended(6))
+	f("the tick is cleared", at(9, market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: script.Person("x"), TickLower: -60, TickUpper: 60,
+		LiquidityDelta: clmath.I128{Lo: 1e15}.Neg(),
+	}), ended(8))
+}
+
+// TestEndedDays: when a day ends, its newest hour goes into the series with the sums of that hour,
+// and the pool's day forgets it. Without hours the series has none either.
+func TestEndedDays(t *testing.T) {
+	const day = 100
+	f := func(name string, hourDays, bucket uint32, want market.PoolDay) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		l.beginSpan()
+		l.day = day
+		l.SkipHours(hourDays)
+		slot := Hours.add(l, market.HourBucket{Hour: bucket, Prev: market.NoIndex, VolumeUsd: 40, FeesUsd: 4})
+		Pools.edit(l, 0).LastHour = slot
+		*Days.edit(l, 0) = market.PoolDay{Day: day, EventHour: 6, HourHigh: 3, HourLow: 2, Swaps: 9}
+		l.ops = nil
+		l.endDay()
+
+		got := PoolDays.Entry(&l.ops[len(l.ops)-1])
+		if len(l.ops) != 1 || got == nil || got.EventHour != want.EventHour || got.HourHigh != want.HourHigh ||
+			got.HourLow != want.HourLow || got.HourVolumeUsd != want.HourVolumeUsd || got.HourFeesUsd != want.HourFeesUsd ||
+			got.Swaps != 9 || got.Day != day {
+			t.Errorf("%s: %d operations, the day is put as %+v; want %+v", name, len(l.ops), got, want)
+		}
+		if d := l.st.Days.At(0); d.EventHour != 0 || d.HourHigh != 0 || d.HourLow != 0 || d.Swaps != 9 {
+			t.Errorf("%s: the pool's day is %+v", name, *d)
+		}
+		l.ops, l.day = nil, day+1
+		if l.endDay(); len(l.ops) != 0 {
+			t.Errorf("%s: a day is ended twice", name)
+		}
+	}
+
+	const hour = day*market.HoursOfDay + 5
+	f("with a swap in its hour", 0, hour, market.PoolDay{EventHour: 6, HourHigh: 3, HourLow: 2, HourVolumeUsd: 40, HourFeesUsd: 4})
+	f("the last swap is earlier", day, hour-1, market.PoolDay{EventHour: 6, HourHigh: 3, HourLow: 2})
+	f("without hours", day+1, hour, market.PoolDay{})
 }
 
 func isClose(a, b float64) bool {
