@@ -241,6 +241,7 @@ func (d *damages) positions() {
 	edit("no pool", func(p *market.Position) { p.Pool = st.Pools.Len() })
 	edit("no owner", func(p *market.Position) { p.Owner = st.Owners.Len() })
 	edit("no range", func(p *market.Position) { p.TickUpper = p.TickLower })
+	edit("a range upside down", func(p *market.Position) { p.TickLower, p.TickUpper = p.TickUpper, p.TickLower })
 	edit("no transactions", func(p *market.Position) { p.Entries = 0 })
 	edit("a lower tick past the records", func(p *market.Position) { p.LowerSlot = st.Ticks.Len() })
 	edit("an upper tick past the records", func(p *market.Position) { p.UpperSlot = st.Ticks.Len() })

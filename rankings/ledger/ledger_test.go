@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,15 +196,17 @@ func TestBetterMetadata(t *testing.T) {
 	l := New(Config{Chain: 9, Start: 11})
 	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20),
 		Tokens: []market.TokenMeta{{Address: address, BadDecimals: true}}})
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 4, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 21, To: 25, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(25)})
 	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 5, Source: market.SourcePool}}, nil)
-	apply(t, l, &market.Span{From: 21, To: 30, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(30),
+	apply(t, l, &market.Span{From: 26, To: 30, Time: market.Hour + 1, Parent: hashOf(25), Hash: hashOf(30),
 		Tokens: []market.TokenMeta{{Address: address, Symbol: &symbol, Name: &name, Decimals: 6}}})
 	other := "XYZ"
 	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 6, Source: market.SourcePool}}, nil)
 	apply(t, l, &market.Span{From: 31, To: 40, Time: market.Hour + 2, Parent: hashOf(30), Hash: hashOf(40),
 		Tokens: []market.TokenMeta{{Address: address, Symbol: &other, Name: &other, Decimals: 9}}})
 
-	for _, usd := range []float64{6, 5, market.Unknown} {
+	for _, usd := range []float64{6, 5, 4, market.Unknown} {
 		got := l.Freeze().Tokens.At(0)
 		if got.Symbol != &symbol || got.Name != &name || got.Decimals != 6 || got.BadDecimals {
 			t.Errorf("at block %d the token is %+v", l.Head().Number, *got)
@@ -237,6 +240,26 @@ func TestGasUsd(t *testing.T) {
 	for _, op := range l.Changes().Ops {
 		if e := Transactions.Entry(&op); e != nil && (e.NativeUsd != 2000 || e.GasWei.Lo != 1e15) {
 			t.Errorf("the transaction says that the native currency is worth %v, and that it cost %d wei", e.NativeUsd, e.GasWei.Lo)
+		}
+	}
+}
+
+// TestFindPosition: a position is found by its id, and no other is taken for it.
+func TestFindPosition(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	if i, ok := l.findPosition(5); ok {
+		t.Errorf("without positions 5 is row %d", i)
+	}
+	ids := []uint64{3, 4, 9}
+	for _, id := range ids {
+		change := moved(1e9)
+		change.Salt = script.Salt(id)
+		apply(t, l, strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: id}, change))
+	}
+	for id := range uint64(12) {
+		i, ok := l.findPosition(id)
+		if want := slices.Index(ids, id); ok != (want >= 0) || ok && int(i) != want {
+			t.Errorf("position %d is row %d, %t; want %d", id, i, ok, want)
 		}
 	}
 }
