@@ -229,6 +229,7 @@ func TestGasUsd(t *testing.T) {
 	if usd := l.gasUsd(clmath.U128{Lo: 1}); market.Known(usd) {
 		t.Errorf("without a price a wei costs %v", usd)
 	}
+
 	l.BeginHour(0, []HourPrice{{Token: l.st.Native, Usd: 2000, Source: market.SourceAnchor}}, nil)
 	s := strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9))
 	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 1e9, GasPrice: clmath.U128{Lo: 1e6}}
@@ -250,6 +251,7 @@ func TestFindPosition(t *testing.T) {
 	if i, ok := l.findPosition(5); ok {
 		t.Errorf("without positions 5 is row %d", i)
 	}
+
 	ids := []uint64{3, 4, 9}
 	for _, id := range ids {
 		change := moved(1e9)
@@ -311,6 +313,7 @@ func TestFreeHoursAfterRevert(t *testing.T) {
 	Hours.add(l, market.HourBucket{Pool: market.NoIndex})
 	l.freeHours.add(0)
 	l.freeHours.add(1)
+
 	u.Rows[Hours.index] = 1
 	l.undoHours(u)
 	if slot, ok := l.freeHours.take(); !ok || slot != 0 {

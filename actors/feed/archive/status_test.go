@@ -514,6 +514,7 @@ func TestFinalizedStays(t *testing.T) {
 	appendAll(t, a, spans[:5])
 	a.NoteFinalized(103)
 	appendAll(t, a, spans[5:])
+
 	for range 2 {
 		if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
 			t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
@@ -534,6 +535,7 @@ func TestReadWithinAFrame(t *testing.T) {
 	for i := range spans {
 		appendSpan(t, a, &spans[i])
 	}
+
 	for n := range spans {
 		got, err := readAll(t, a, spans[n].To)
 		if err != nil {
