@@ -55,6 +55,7 @@ func LeafDiff(v *View, leaves LeafReader) (string, error) {
 			if err != nil {
 				return "", err
 			}
+
 			for _, row := range rows {
 				if got := r.leafOf(row); got != i {
 					return fmt.Sprintf("order %d: row %d is in leaf %d; want %d", id, row, got, i), nil

@@ -105,6 +105,26 @@ func TestShortestList(t *testing.T) {
 	f(nil, nil, []uint32{4, 7})
 }
 
+// TestHoldingsAdd: what an owner has on two chains is the sum of both, part by part.
+func TestHoldingsAdd(t *testing.T) {
+	a, b := Holdings{Open: 1, Closed: 2, Unknown: 3}, Holdings{Open: 10, Closed: 20, Unknown: 30}
+	a.UnderlyingValueUsd.Add(4)
+	b.UnderlyingValueUsd.Add(40)
+	a.PendingFeesUsd.Add(market.Unknown)
+	b.PendingFeesUsd.Add(50)
+	a.PnlUsd.Add(market.Unknown)
+	b.PnlUsd.Add(market.Unknown)
+
+	a.Add(&b)
+	if a.Open != 11 || a.Closed != 22 || a.Unknown != 33 {
+		t.Errorf("%d open, %d closed and %d unknown positions; want 11, 22 and 33", a.Open, a.Closed, a.Unknown)
+	}
+	if a.UnderlyingValueUsd.Usd() != 44 || a.PendingFeesUsd.Usd() != 50 || market.Known(a.PnlUsd.Usd()) {
+		t.Errorf("worth %v, fees %v, gain %v; want 44, 50 and unknown",
+			a.UnderlyingValueUsd.Usd(), a.PendingFeesUsd.Usd(), a.PnlUsd.Usd())
+	}
+}
+
 // TestTokenPools: the TVL of a token's pools is the sum of those that are known, and unknown if
 // none is.
 func TestTokenPools(t *testing.T) {

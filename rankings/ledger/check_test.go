@@ -74,6 +74,30 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
+// TestManyFindings: a check ends its list somewhere.
+func TestManyFindings(t *testing.T) {
+	w := newWorld(4)
+	for range 20 {
+		if err := w.step().apply(w.Ledger); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(tokens, findings int) {
+		t.Helper()
+		l := From(w.cfg, w.Freeze(), nil, func() {})
+		for range tokens {
+			Tokens.in(l).Append(*l.st.Tokens.At(1))
+		}
+		if got := len(Check(l.Freeze())); got != findings {
+			t.Errorf("%d tokens that are there already lead to %d findings; want %d", tokens, got, findings)
+		}
+	}
+
+	f(maxFindings-1, maxFindings-1)
+	f(maxFindings, maxFindings)
+	f(maxFindings+1, maxFindings)
+}
+
 func (d *damages) tables() {
 	d.by("a tick list too many", func(l *Ledger) { l.tickRefs.add() })
 	d.by("a day too many", func(l *Ledger) { Days.in(l).Append(market.PoolDay{}) })
@@ -105,6 +129,8 @@ func (d *damages) pools() {
 	edit("another open position", func(p *market.Pool) { p.OpenPositions++ })
 	edit("more liquidity", func(p *market.Pool) { p.Liquidity.Lo++ })
 	edit("no swaps", func(p *market.Pool) { p.Swaps = 0 })
+	edit("swapped in the first second", func(p *market.Pool) { p.Swaps, p.LastSwapAt = 1, 1 })
+	edit("swapped at no time", func(p *market.Pool) { p.Swaps, p.LastSwapAt = 1, 0 })
 	edit("the lowest tick", func(p *market.Pool) { p.Tick, p.SqrtPriceX96 = clmath.MinTick, clmath.MinSqrtPrice })
 	edit("below the lowest tick", func(p *market.Pool) { p.Tick = clmath.MinTick - 1 })
 	edit("the tick of the upper bound", func(p *market.Pool) { p.Tick = clmath.MaxTick })
@@ -215,13 +241,29 @@ func (d *damages) positions() {
 	edit("no pool", func(p *market.Position) { p.Pool = st.Pools.Len() })
 	edit("no owner", func(p *market.Position) { p.Owner = st.Owners.Len() })
 	edit("no range", func(p *market.Position) { p.TickUpper = p.TickLower })
+	edit("a range upside down", func(p *market.Position) { p.TickLower, p.TickUpper = p.TickUpper, p.TickLower })
 	edit("no transactions", func(p *market.Position) { p.Entries = 0 })
 	edit("a lower tick past the records", func(p *market.Position) { p.LowerSlot = st.Ticks.Len() })
 	edit("an upper tick past the records", func(p *market.Position) { p.UpperSlot = st.Ticks.Len() })
 	edit("a tick of its own twice", func(p *market.Position) { p.UpperSlot = p.LowerSlot })
+	pool := d.w.st.Positions.At(at).Pool
+	for side, slot := range []uint32{d.w.st.Positions.At(at).LowerSlot, d.w.st.Positions.At(at).UpperSlot} {
+		d.by(fmt.Sprintf("position: tick %d of another pool", side), func(l *Ledger) {
+			tick := *l.st.Ticks.At(slot)
+			tick.Pool = (pool + 1) % l.st.Pools.Len()
+			other := Ticks.in(l).Append(tick)
+			if p := Positions.in(l).Mut(at); side == 0 {
+				p.LowerSlot = other
+			} else {
+				p.UpperSlot = other
+			}
+		})
+	}
 	edit("another lower tick", func(p *market.Position) { p.TickLower-- })
 	edit("another upper tick", func(p *market.Position) { p.TickUpper++ })
 	edit("no overflow", func(p *market.Position) { p.Overflow = st.Overflow.Len() })
+	d.by("the first two ids twice", func(l *Ledger) { Positions.in(l).Mut(1).ID = l.st.Positions.At(0).ID })
+	d.by("an id of 0", func(l *Ledger) { Positions.in(l).Mut(0).ID = 0 })
 	d.by("an id twice", func(l *Ledger) { Positions.in(l).Mut(at + 1).ID = l.st.Positions.At(at).ID })
 	d.by("an old id", func(l *Ledger) { Positions.in(l).Mut(l.st.Positions.Len() - 1).ID = 1 })
 

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -92,6 +93,25 @@ func TestGasOfAnEntry(t *testing.T) {
 	}
 	if len(used) != 2 || used[0] != 301 || used[1] != 0 {
 		t.Errorf("the entries used %v; want 301 and 0", used)
+	}
+
+	// Without a receipt nothing is known of the first, and the others have no part of it.
+	s = strictSpan(l, moved(1e9), moved(1e9))
+	s.Blocks[0].Txs[0] = market.Tx{GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
+	apply(t, l, s)
+	var unknown []bool
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil {
+			if unknown = append(unknown, e.GasUnknown); e.GasUsed != 0 || !e.GasPrice.IsZero() || !e.GasWei.IsZero() {
+				t.Errorf("entry %d has gas without a receipt: %+v", len(unknown), *e)
+			}
+		}
+	}
+	if !slices.Equal(unknown, []bool{true, false}) {
+		t.Errorf("the gas of the entries is unknown: %t; want that of the first", unknown)
+	}
+	if p := l.Freeze().Positions.At(0); !p.GasUnknown || market.Known(p.CostUsd) {
+		t.Errorf("the position is %+v; want that its gas and cost are unknown", *p)
 	}
 
 	// What only a false receipt can say stops at the largest sum.

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"tidemark/rankings/clmath"
 	"tidemark/rankings/market"
+	"tidemark/rankings/script"
 )
 
 // compareBuckets holds the hour buckets of every pool against the series of its
@@ -73,7 +75,9 @@ func TestSweptHours(t *testing.T) {
 			Pools.edit(l, pool).LastHour = last
 		}
 
+		l.Changes()
 		l.sweepPool(pool)
+		changed := len(Hours.Changed(l.Changes()))
 		var got [][2]uint32 // of hours and swaps
 		for at := l.st.Pools.At(pool).LastHour; at != market.NoIndex; at = l.st.Hours.At(at).Prev {
 			b := l.st.Hours.At(at)
@@ -85,6 +89,10 @@ func TestSweptHours(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("of hours %d there are %d left; want %d", hours, got, want)
+		}
+
+		if same := len(got) == len(hours) && (len(hours) == 0 || got[len(got)-1][0] == hours[0]); same != (changed == 0) {
+			t.Errorf("of hours %d %d are stored again, and %d are left", hours, changed, got)
 		}
 
 		free := len(hours) - len(got)
@@ -112,6 +120,151 @@ func TestSweptHours(t *testing.T) {
 	f([]uint32{oldest - 1, oldest}, [2]uint32{oldest, 2})
 	f([]uint32{oldest - 2, oldest - 1, hourly}, [2]uint32{hourly, 4})
 	f([]uint32{5, oldest - 24, oldest - 1})
+}
+
+// TestEndedTickHours: before a tick is written again, what was written of it in an earlier hour of
+// the day goes into the series, unless the hours of the day are not kept.
+func TestEndedTickHours(t *testing.T) {
+	const day, now = 100, 100*market.HoursOfDay + 7
+	f := func(last, hourDays uint32, final bool, puts, drops int) {
+		t.Helper()
+		l := New(Config{Chain: 9, Start: 11})
+		l.day, l.hourNow, l.final = day, now, final
+		l.SkipHours(hourDays)
+		tick := market.Tick{
+			Pool: 3, Tick: -60, LastHour: last,
+			FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+		}
+		l.endTickHour(&tick)
+		if len(l.ops) != puts || len(l.undoOps) != drops {
+			t.Fatalf("hour %d: %d operations, %d to undo them; want %d and %d", last, len(l.ops), len(l.undoOps), puts, drops)
+		}
+
+		key := market.TickHour{Pool: 3, Tick: -60, Day: day, Hour: last % market.HoursOfDay}
+		entry := key
+		entry.FeeGrowthOutside0X128, entry.FeeGrowthOutside1X128 = tick.FeeGrowthOutside0X128, tick.FeeGrowthOutside1X128
+		for _, op := range l.ops {
+			if e := TickHours.Entry(&op); op.Drop || e == nil || *e != entry {
+				t.Errorf("hour %d: put %+v; want %+v", last, e, entry)
+			}
+		}
+		for _, op := range l.undoOps {
+			if e := TickHours.Entry(&op); !op.Drop || e == nil || *e != key {
+				t.Errorf("hour %d: its undo is %+v of %+v; want that %+v is dropped", last, op, e, key)
+			}
+		}
+	}
+
+	f(now-1, 0, false, 1, 1)
+	f(now-1, 0, true, 1, 0)
+	f(now-7, 0, false, 1, 1)
+	f(now-8, 0, false, 0, 0)
+	f(now, 0, false, 0, 0)
+	f(now-1, day, false, 1, 1)
+	f(now-1, day+1, false, 0, 0)
+	f(0, 0, false, 0, 0)
+
+	want := market.TickDay{
+		Pool: 3, Day: day, Tick: -60, Hour: 6,
+		FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+	}
+	tick := market.Tick{
+		Pool: 3, Tick: -60, LastHour: day*market.HoursOfDay + 5,
+		FeeGrowthOutside0X128: clmath.U256{5}, FeeGrowthOutside1X128: clmath.U256{6},
+	}
+	if got := tickDay(&tick); got != want {
+		t.Errorf("the day of the tick is %+v; want %+v", got, want)
+	}
+}
+
+// TestTickHoursOfSwaps: when a swap crosses a tick again, or the tick is cleared, its earlier hour of
+// the day goes into the series, once.
+func TestTickHoursOfSwaps(t *testing.T) {
+	const day = 100
+	l := poolOfTwo(t, 3000)
+	at := func(hour int64, event market.Event) (put []market.TickHour) {
+		t.Helper()
+		s := strictSpan(l, event)
+		s.Time = day*market.Day + hour*market.Hour
+		s.Blocks[0].Time = s.Time
+		l.Changes()
+		apply(t, l, s)
+		for _, op := range l.Changes().Ops {
+			if e := TickHours.Entry(&op); e != nil && !op.Drop {
+				put = append(put, market.TickHour{Pool: e.Pool, Tick: e.Tick, Day: e.Day, Hour: e.Hour})
+				if e.FeeGrowthOutside0X128.IsZero() && e.FeeGrowthOutside1X128.IsZero() {
+					t.Errorf("hour %d of tick %d has no fee growth", e.Hour, e.Tick)
+				}
+			}
+		}
+		return put
+	}
+	swap := func(to int32) market.Event {
+		t.Helper()
+		st := l.Freeze()
+		limit := clmath.SqrtPriceAtTick(to)
+		e, ok := script.Trade(st, 0, script.Order{
+			Amount: clmath.U256{0, 1}, ExactIn: true, Limit: limit, Down: limit.Lt(&st.Pools.At(0).SqrtPriceX96),
+		})
+		if !ok {
+			t.Fatal("nothing is traded")
+		}
+		return e
+	}
+	f := func(what string, got []market.TickHour, want ...market.TickHour) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: hours %+v; want %+v", what, got, want)
+		}
+	}
+
+	ended := func(hour uint32) market.TickHour { return market.TickHour{Tick: -60, Day: day, Hour: hour} }
+	f("the first of the day", at(5, swap(-120)))
+	f("within the hour", at(5, swap(0)))
+	f("an hour later", at(6, swap(-120)), ended(5))
+	f("no tick", at(7, swap(-130)))
+	f("two hours later", at(8, swap(10)), ended(6))
+	f("the tick is cleared", at(9, market.ModifyLiquidity{
+		Pool: market.PoolID{1}, Sender: script.Person("x"), TickLower: -60, TickUpper: 60,
+		LiquidityDelta: clmath.I128{Lo: 1e15}.Neg(),
+	}), ended(8))
+}
+
+// TestEndedDays: when a day ends, its newest hour goes into the series with the sums of that hour,
+// and the pool's day forgets it. Without hours the series has none either.
+func TestEndedDays(t *testing.T) {
+	const day = 100
+	f := func(name string, hourDays, bucket uint32, want market.PoolDay) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		l.beginSpan()
+		l.day = day
+		l.SkipHours(hourDays)
+		slot := Hours.add(l, market.HourBucket{Hour: bucket, Prev: market.NoIndex, VolumeUsd: 40, FeesUsd: 4})
+		Pools.edit(l, 0).LastHour = slot
+		*Days.edit(l, 0) = market.PoolDay{Day: day, EventHour: 6, HourHigh: 3, HourLow: 2, Swaps: 9}
+		l.ops = nil
+		l.endDay()
+
+		got := PoolDays.Entry(&l.ops[len(l.ops)-1])
+		if len(l.ops) != 1 || got == nil || got.EventHour != want.EventHour || got.HourHigh != want.HourHigh ||
+			got.HourLow != want.HourLow || got.HourVolumeUsd != want.HourVolumeUsd || got.HourFeesUsd != want.HourFeesUsd ||
+			got.Swaps != 9 || got.Day != day {
+			t.Errorf("%s: %d operations, the day is put as %+v; want %+v", name, len(l.ops), got, want)
+		}
+		if d := l.st.Days.At(0); d.EventHour != 0 || d.HourHigh != 0 || d.HourLow != 0 || d.Swaps != 9 {
+			t.Errorf("%s: the pool's day is %+v", name, *d)
+		}
+		l.ops, l.day = nil, day+1
+		if l.endDay(); len(l.ops) != 0 {
+			t.Errorf("%s: a day is ended twice", name)
+		}
+	}
+
+	const hour = day*market.HoursOfDay + 5
+	f("with a swap in its hour", 0, hour, market.PoolDay{EventHour: 6, HourHigh: 3, HourLow: 2, HourVolumeUsd: 40, HourFeesUsd: 4})
+	f("the last swap is earlier", day, hour-1, market.PoolDay{EventHour: 6, HourHigh: 3, HourLow: 2})
+	f("without hours", day+1, hour, market.PoolDay{})
 }
 
 func isClose(a, b float64) bool {

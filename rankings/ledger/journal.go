@@ -122,7 +122,6 @@ func (j *journal[T]) restore(u *Undo, length uint32) {
 
 	j.Truncate(length)
 	*j.live = j.Frozen
-	j.stamps = j.stamps[:chunks(length)]
 }
 
 // drain moves the noted rows that still exist to c, ascending. The caller must

@@ -3,6 +3,8 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"tidemark/rankings/clmath"
@@ -145,6 +147,224 @@ func TestForgetBounds(t *testing.T) {
 	f(286, 400, 1)
 }
 
+// TestFirstBlocks: a new ledger begins before its first block, which is 1 where none is named, keeps
+// all days and hours, and can go back to where it began.
+func TestFirstBlocks(t *testing.T) {
+	f := func(start, before uint64) {
+		t.Helper()
+		l := New(Config{Chain: 9, Start: start})
+		st := l.Freeze()
+		if l.Head().Number != before || st.DaysFrom != 1 || st.HoursFrom != 1 || st.Native != market.NoIndex || st.Chain != 9 {
+			t.Errorf("from block %d: %+v", start, st)
+		}
+		for _, l := range []*Ledger{l, From(Config{Chain: 9, Start: start}, st, nil, func() {})} {
+			apply(t, l, &market.Span{From: before + 1, To: before + 5, Time: 60})
+			if heads := l.Anchors(); len(heads) != 2 || heads[1].Number != before {
+				t.Errorf("from block %d: the anchors are %+v; want %d too", start, heads, before)
+			}
+		}
+	}
+
+	f(0, 0)
+	f(1, 0)
+	f(11, 10)
+}
+
+// TestBlocksOutOfOrder: what is refused for its order says what it follows.
+func TestBlocksOutOfOrder(t *testing.T) {
+	f := func(want string, blocks ...market.Block) {
+		t.Helper()
+		l := chainOf(t, 20)
+		_, err := l.Apply(&market.Span{From: 21, To: 40, Time: 40, Blocks: blocks})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want %q", blocks, err, want)
+		}
+	}
+
+	f("block 20 of time 30 is out of order: after block 20 of time 20, up to 40", market.Block{Number: 20, Time: 30})
+	f("block 41 of time 30 is out of order: after block 20 of time 20, up to 40", market.Block{Number: 41, Time: 30})
+	f("block 25 of time 19 is out of order: after block 20 of time 20, up to 40", market.Block{Number: 25, Time: 19})
+	f("block 25 of time 29 is out of order: after block 24 of time 30, up to 40",
+		market.Block{Number: 24, Time: 30}, market.Block{Number: 25, Time: 29})
+	f("last block 40 of time 40 is before time 41", market.Block{Number: 24, Time: 41})
+}
+
+// TestBetterMetadata: decimals that are known at last replace bad ones, and stay when the spans
+// before are taken back. Good ones stay as they are.
+func TestBetterMetadata(t *testing.T) {
+	symbol, name, address := "ABC", "A token", market.Address{19: 7}
+	l := New(Config{Chain: 9, Start: 11})
+	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20),
+		Tokens: []market.TokenMeta{{Address: address, BadDecimals: true}}})
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 4, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 21, To: 25, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(25)})
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 5, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 26, To: 30, Time: market.Hour + 1, Parent: hashOf(25), Hash: hashOf(30),
+		Tokens: []market.TokenMeta{{Address: address, Symbol: &symbol, Name: &name, Decimals: 6}}})
+	other := "XYZ"
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 6, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 31, To: 40, Time: market.Hour + 2, Parent: hashOf(30), Hash: hashOf(40),
+		Tokens: []market.TokenMeta{{Address: address, Symbol: &other, Name: &other, Decimals: 9}}})
+
+	for _, usd := range []float64{6, 5, 4, market.Unknown} {
+		got := l.Freeze().Tokens.At(0)
+		if got.Symbol != &symbol || got.Name != &name || got.Decimals != 6 || got.BadDecimals {
+			t.Errorf("at block %d the token is %+v", l.Head().Number, *got)
+		}
+		if got.HourUsd != usd && (market.Known(got.HourUsd) || market.Known(usd)) {
+			t.Errorf("at block %d the price is %v; want %v", l.Head().Number, got.HourUsd, usd)
+		}
+		if err := l.Revert(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGasUsd: no gas costs nothing, and any other is unknown without a price of the native currency.
+func TestGasUsd(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	if usd := l.gasUsd(clmath.U128{}); usd != 0 {
+		t.Errorf("no gas costs %v", usd)
+	}
+	if usd := l.gasUsd(clmath.U128{Lo: 1}); market.Known(usd) {
+		t.Errorf("without a price a wei costs %v", usd)
+	}
+
+	l.BeginHour(0, []HourPrice{{Token: l.st.Native, Usd: 2000, Source: market.SourceAnchor}}, nil)
+	s := strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9))
+	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 1e9, GasPrice: clmath.U128{Lo: 1e6}}
+	l.Changes()
+	apply(t, l, s)
+	if usd := l.gasUsd(clmath.U128{Lo: 1e15}); usd != 2 {
+		t.Errorf("a thousandth costs %v; want 2", usd)
+	}
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil && (e.NativeUsd != 2000 || e.GasWei.Lo != 1e15) {
+			t.Errorf("the transaction says that the native currency is worth %v, and that it cost %d wei", e.NativeUsd, e.GasWei.Lo)
+		}
+	}
+}
+
+// TestFindPosition: a position is found by its id, and no other is taken for it.
+func TestFindPosition(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	if i, ok := l.findPosition(5); ok {
+		t.Errorf("without positions 5 is row %d", i)
+	}
+
+	ids := []uint64{3, 4, 9}
+	for _, id := range ids {
+		change := moved(1e9)
+		change.Salt = script.Salt(id)
+		apply(t, l, strictSpan(l, market.TransferNFT{To: script.Person("alice"), ID: id}, change))
+	}
+	for id := range uint64(12) {
+		i, ok := l.findPosition(id)
+		if want := slices.Index(ids, id); ok != (want >= 0) || ok && int(i) != want {
+			t.Errorf("position %d is row %d, %t; want %d", id, i, ok, want)
+		}
+	}
+}
+
+// TestNewPool: a pool knows the block that it was made in, and its time.
+func TestNewPool(t *testing.T) {
+	p := poolOfTwo(t, 3000).Freeze().Pools.At(0)
+	if p.CreatedBlock != 1 || p.CreatedAt != 12 || p.LastHour != market.NoIndex || p.LastFee != market.NoFee {
+		t.Errorf("the pool is %+v", *p)
+	}
+}
+
+// TestReasonOfAClose: a position that closes keeps why a price is not known.
+func TestReasonOfAClose(t *testing.T) {
+	f := func(price HourPrice, want market.ClosePrice) {
+		t.Helper()
+		l := poolOfTwo(t, 3000)
+		price.Token = 1
+		l.BeginHour(0, []HourPrice{price}, nil)
+		apply(t, l, strictSpan(l))
+		got := l.closePrice(1, 0)
+		if market.Known(got.Usd) != market.Known(want.Usd) || market.Known(got.Usd) && got.Usd != want.Usd {
+			t.Errorf("%+v closes at %v; want %v", price, got.Usd, want.Usd)
+		}
+		if got.Usd, want.Usd = 0, 0; got != want {
+			t.Errorf("%+v closes as %+v; want %+v", price, got, want)
+		}
+	}
+
+	unknown := market.Unknown
+	f(HourPrice{Usd: unknown, OnlyPool: market.NoIndex, Reason: market.ReasonThinMarket},
+		market.ClosePrice{Usd: unknown, Reason: market.ReasonThinMarket})
+	f(HourPrice{Usd: 3, AsOf: 7, OnlyPool: market.NoIndex, Markets: 2, Source: market.SourcePool},
+		market.ClosePrice{Usd: 3, AsOf: 7, Markets: 2, Source: market.SourcePool})
+	f(HourPrice{Usd: 3, AsOf: 7, Markets: 1, Source: market.SourcePool},
+		market.ClosePrice{Usd: unknown, Reason: market.ReasonOwnPoolOnly})
+	f(HourPrice{Usd: 3, AsOf: 7, Markets: 1, Source: market.SourcePool, Reason: market.ReasonUncorroborated},
+		market.ClosePrice{Usd: unknown, Reason: market.ReasonUncorroborated})
+	f(HourPrice{Usd: 3, AsOf: 7, Markets: 1, Source: market.SourcePool, Corroborated: true},
+		market.ClosePrice{Usd: 3, AsOf: 7, Markets: 1, Source: market.SourcePool, Corroborated: true})
+}
+
+// TestFreeHoursAfterRevert: the records of buckets that are gone are not taken again.
+func TestFreeHoursAfterRevert(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	l.beginSpan()
+	u := &Undo{Rows: make([]uint32, TableCount())}
+	Hours.add(l, market.HourBucket{Pool: market.NoIndex})
+	Hours.add(l, market.HourBucket{Pool: market.NoIndex})
+	l.freeHours.add(0)
+	l.freeHours.add(1)
+
+	u.Rows[Hours.index] = 1
+	l.undoHours(u)
+	if slot, ok := l.freeHours.take(); !ok || slot != 0 {
+		t.Errorf("record %d is free, %t; want that of the bucket that stays", slot, ok)
+	}
+	if slot, ok := l.freeHours.take(); ok {
+		t.Errorf("record %d is free, and is gone", slot)
+	}
+}
+
+// TestTokenWithoutPrice: nothing is known of the price of a new token, and that of a stable is 1. A
+// revert of the hour that prices it leaves it with its names.
+func TestTokenWithoutPrice(t *testing.T) {
+	symbol, name := "ABC", "A token"
+	plain, stable := market.Address{19: 7}, market.Address{19: 8}
+	l := New(Config{Chain: 9, Start: 11, Stables: []market.Address{stable}})
+	apply(t, l, &market.Span{From: 11, To: 20, Time: market.Hour, Hash: hashOf(20), Tokens: []market.TokenMeta{
+		{Address: plain, Symbol: &symbol, Name: &name, Decimals: 6}, {Address: stable, Decimals: 18},
+	}})
+	hold := func(when string) {
+		t.Helper()
+		st := l.Freeze()
+		got := *st.Tokens.At(0)
+		if market.Known(got.HourUsd) {
+			t.Errorf("%s the price is %v; want none", when, got.HourUsd)
+		}
+		got.HourUsd = 0
+		want := market.Token{
+			Address: plain, Symbol: &symbol, Name: &name, Decimals: 6,
+			HourOnlyPool: market.NoIndex, HourReason: market.ReasonNoMarket,
+		}
+		if got != want {
+			t.Errorf("%s the token is %+v; want %+v", when, got, want)
+		}
+		if s := st.Tokens.At(1); s.HourUsd != 1 || s.HourSource != market.SourceAnchor || !s.HourCorroborated {
+			t.Errorf("%s the stable is %+v", when, *s)
+		}
+	}
+
+	hold("as it was added")
+	l.BeginHour(1, []HourPrice{{Token: 0, Usd: 5, Source: market.SourcePool}}, nil)
+	apply(t, l, &market.Span{From: 21, To: 30, Time: market.Hour + 1, Parent: hashOf(20), Hash: hashOf(30)})
+	if usd := l.Freeze().Tokens.At(0).HourUsd; usd != 5 {
+		t.Errorf("priced it is at %v; want 5", usd)
+	}
+	if err := l.Revert(); err != nil {
+		t.Fatal(err)
+	}
+	hold("after a revert")
+}
+
 func TestTokensSurviveRevert(t *testing.T) {
 	l := chainOf(t, 20)
 	apply(t, l, &market.Span{From: 21, To: 21, Tokens: testTokens(), Time: 30})
@@ -152,6 +372,9 @@ func TestTokensSurviveRevert(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if c := l.Changes(); c.Head != l.Head() || c.Head.Number != 20 {
+		t.Errorf("the changes lead to block %d; want %d", c.Head.Number, l.Head().Number)
+	}
 	if n := l.Freeze().Tokens.Len(); n != uint32(len(testTokens())) || l.st.Native != 0 {
 		t.Errorf("%d tokens are left, native is %d", n, l.st.Native)
 	}

@@ -20,6 +20,38 @@ func (x *ownerLookup) all() map[market.Address]uint32 {
 	return rows
 }
 
+// TestOwnersOfOneSlot: owners whose searches begin in the same slot are found behind each other, up
+// to a table's end and from its beginning on, until it is as full as it may be.
+func TestOwnersOfOneSlot(t *testing.T) {
+	for _, slot := range []int{0, 3, minOwnerSlots - 1} {
+		var table market.Table[market.Address]
+		rows := new(market.Frozen[market.Address])
+		x := newOwnerLookup(rows)
+		for n := uint32(1); !isCrowded(table.Len()+1, minOwnerSlots); n++ {
+			var a market.Address
+			binary.BigEndian.PutUint32(a[16:], n)
+			if hash := x.hash(&a); x.table(hash) != &x.tables[7] || int(hash/ownerTables)&(minOwnerSlots-1) != slot {
+				continue
+			}
+			row := table.Append(a)
+			*rows = table.Frozen
+			x.add(row)
+		}
+		if len(x.tables[7].slots) != minOwnerSlots || rows.Len() < 5 {
+			t.Fatalf("%d owners take %d slots", rows.Len(), len(x.tables[7].slots))
+		}
+
+		for left := rows.Len(); left > 0; left-- {
+			for i := range rows.Len() {
+				if row, ok := x.find(rows.At(i)); ok != (i < left) || ok && row != i {
+					t.Errorf("of %d owners from slot %d on number %d is found: %t, row %d", left, slot, i, ok, row)
+				}
+			}
+			x.remove(left - 1)
+		}
+	}
+}
+
 // TestOwnerLookup compares the index with a map while rows come at the end and the newest
 // go, as spans and their undos have it. Most are of two tables, so that full runs of slots
 // form and break up.

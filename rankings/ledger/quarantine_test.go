@@ -41,6 +41,39 @@ func TestQuarantinedFees(t *testing.T) {
 	f(0, 0, maxSpacing+1, maxSpacing)
 }
 
+// TestQuarantinedCurrencies: a pool that begins with an event that cannot be has the currencies of
+// the event, also those of which the feed has told nothing.
+func TestQuarantinedCurrencies(t *testing.T) {
+	l := New(Config{Chain: 1, PositionManager: testManager})
+	known, one, two := market.Address{19: 1}, market.Address{18: 1}, market.Address{18: 2}
+	initialize := func(pool byte, currency0, currency1 market.Address) market.Initialize {
+		return market.Initialize{
+			Pool: market.PoolID{pool}, Currency0: currency0, Currency1: currency1, Fee: 3000, TickSpacing: 60, // no price
+		}
+	}
+	s := strictSpan(l, initialize(1, one, two), initialize(2, known, two), initialize(3, one, one))
+	s.Tokens, s.Strict = testTokens(), false
+	quarantined, err := l.Apply(s)
+	if err != nil || len(quarantined) != 3 || l.QuarantinedPools() != 3 {
+		t.Fatalf("%d pools are quarantined, %v; want three of one span", len(quarantined), err)
+	}
+
+	st := l.Freeze()
+	clean(t, st)
+	for i, want := range [][2]market.Address{{one, two}, {known, two}, {one, one}} {
+		p := st.Pools.At(uint32(i))
+		for side, token := range []uint32{p.Currency0, p.Currency1} {
+			at := st.Tokens.At(token)
+			if at.Address != want[side] || at.BadDecimals != (want[side] != known) {
+				t.Errorf("pool %d: currency %d is %s, bad decimals %t; want %s", i, side, at.Address, at.BadDecimals, want[side])
+			}
+		}
+	}
+	if n := st.Tokens.Len(); n != uint32(len(testTokens()))+2 {
+		t.Errorf("there are %d tokens; want two more than the feed has told of", n)
+	}
+}
+
 // TestQuarantinedPositions: in a quarantined pool ranges and liquidity are followed as far
 // as they can be, of the position manager's positions and nobody else's.
 func TestQuarantinedPositions(t *testing.T) {

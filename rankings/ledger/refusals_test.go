@@ -220,6 +220,34 @@ func TestHookDelta(t *testing.T) {
 	f(0b100, one.Neg(), false)
 }
 
+// TestHookDeltaIsNoted: of a position whose hook may have kept a part, that is known for good.
+func TestHookDeltaIsNoted(t *testing.T) {
+	f := func(hooks byte, added, removed bool) {
+		t.Helper()
+		l := New(Config{Chain: 1, PositionManager: testManager})
+		s := strictSpan(l,
+			market.Initialize{
+				Pool: market.PoolID{1}, Currency0: market.Address{19: 1}, Currency1: market.Address{19: 2},
+				Fee: 3000, TickSpacing: 60, SqrtPriceX96: clmath.SqrtPriceAtTick(0), Hooks: market.Address{19: hooks},
+			},
+			market.TransferNFT{To: script.Person("alice"), ID: 1}, moved(1e9),
+		)
+		s.Tokens = testTokens()
+		for _, want := range []bool{added, removed, removed} {
+			apply(t, l, s)
+			if got := l.Freeze().Positions.At(0).HookDelta; got != want {
+				t.Errorf("hooks %b, block %d: noted %t; want %t", hooks, l.Head().Number, got, want)
+			}
+			s = strictSpan(l, moved(-1e8))
+		}
+	}
+
+	f(0b00, false, false)
+	f(0b10, true, true)
+	f(0b01, false, true)
+	f(0b100, false, false)
+}
+
 // TestRefusedSpanForgetsTokens: a span that is refused leaves neither its tokens
 // nor the native currency, so that they can be in the next one.
 func TestRefusedSpanForgetsTokens(t *testing.T) {

@@ -31,6 +31,8 @@ func TestAmount(t *testing.T) {
 	f("e3", "")
 	f("", "")
 	f("1ex", "")
+	f("1e-1", "")
+	f("1e99999999999999999999", "")
 }
 
 func TestDuration(t *testing.T) {

@@ -91,6 +91,33 @@ func TestUsage(t *testing.T) {
 		`"unitsLimit":null,"resetsAt":"2026-12-01T00:00:00.000Z",`+rest("2026-11"))
 }
 
+// Usage has what was charged and is not in the store yet.
+func TestUsageBeforeTheStore(t *testing.T) {
+	r := newRegistry(t, vfs.NewMem())
+	if _, err := r.CreateAccount("acme", "starter"); err != nil {
+		t.Fatal(err)
+	}
+	key, err := r.IssueKey(KeyRequest{Account: "acme", Kind: "server"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	now, month := testStart.UnixNano(), accounts.MonthAt(testStart.UnixNano())
+	r.Book().SetAlive(now)
+	k, _ := r.Book().Resolve([]byte(key.Key))
+	k.Cell.Begin(month)
+	k.Cell.Open(month, 100)
+	ticket := r.Book().Admit(k, now)
+	if v := r.Book().Reserve(&ticket, 10); v != accounts.Granted {
+		t.Fatalf("the units are not granted: %d", v)
+	}
+	r.Book().Settle(&ticket, accounts.RoutePools, 2)
+
+	if u, err := r.Usage("acme", ""); err != nil || u.UnitsUsed != 2 || len(u.Routes) != 1 || u.Routes[0].Units != 2 {
+		t.Errorf("%+v, %v; want 2 units of one route", u, err)
+	}
+}
+
 // After a restart the quota counts from what may have been used, and an account's
 // origins are listed once, whatever was changed of it.
 func TestRestoredAccount(t *testing.T) {

@@ -82,11 +82,10 @@ func Open(c Config) (*Archive, error) {
 }
 
 func (a *Archive) openSegments() error {
-	names, err := filepath.Glob(filepath.Join(a.cfg.Dir, "*"+suffix))
+	names, err := segmentFiles(a.cfg.Dir)
 	if err != nil {
 		return err
 	}
-	slices.Sort(names)
 
 	for i, name := range names {
 		s, damage, err := openSegment(name)
@@ -118,6 +117,21 @@ func (a *Archive) openSegments() error {
 
 	a.clampSegments()
 	return nil
+}
+
+// segmentFiles lists the files of segments in a directory, ascending by their first blocks; none
+// if it is not there.
+func segmentFiles(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	return names, nil
 }
 
 // clampSegments drops what a segment has above the base of the next: after a kill

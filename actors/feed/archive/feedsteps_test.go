@@ -304,3 +304,29 @@ func TestDamageInReplay(t *testing.T) {
 		t.Errorf("a replay without nodes ends after block %d with %v; want the damage", at.Number, err)
 	}
 }
+
+// Without nodes a replay ends with the archive, and else says which blocks are in its way.
+func TestEndsOfAReplay(t *testing.T) {
+	spans := line(100, 140)
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	appendAll(t, a, spans[:10])
+	appendAll(t, a, spans[20:])
+	fd := NewFeed(a, nil)
+	f := func(at uint64, want string) {
+		t.Helper()
+		if err := fd.endError(market.Head{Number: at}); err.Error() != want {
+			t.Errorf("after block %d: %v; want %q", at, err, want)
+		}
+	}
+
+	f(98, "the archive lacks blocks 99 to 99")
+	f(50, "the archive lacks blocks 51 to 99")
+	f(109, "the archive lacks blocks 110 to 119")
+	f(118, "the archive lacks blocks 110 to 119")
+	f(119, "the archive has other blocks after 119 than the ledger at "+market.Hash{}.String())
+	f(108, "the archive has other blocks after 108 than the ledger at "+market.Hash{}.String())
+	f(139, "the archive has other blocks after 139 than the ledger at "+market.Hash{}.String())
+	f(140, ErrEnd.Error())
+	f(141, ErrEnd.Error())
+}

@@ -257,9 +257,6 @@ func walkFrames(f *os.File, from, size int64, visit func(at int64, h *frame) err
 
 		var h frame
 		if err := h.decode(b); err != nil {
-			if bytes.HasPrefix(b, []byte(footerMagic)) && int64(len(b)) >= min(size-at, footerLen) {
-				return at, nil, nil
-			}
 			return at, fmt.Errorf("offset %d: %w", at, err), nil
 		}
 		next := at + frameHead + int64(h.packed)

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -292,6 +293,10 @@ func TestReadOnly(t *testing.T) {
 	if st := b.Status(); st.Damages != 1 || len(st.Holes) != 1 {
 		t.Errorf("%+v; want one damage and its hole", st)
 	}
+	const reason = "the checksum of its header does not match"
+	if findings, err := b.Check(); err != nil || !strings.Contains(strings.Join(findings, "; "), reason) {
+		t.Errorf("the check says %q, %v; want %q", findings, err, reason)
+	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -441,5 +446,101 @@ func TestOpenTellsWhatIsLost(t *testing.T) {
 	}
 	if i := slices.IndexFunc(spans, func(s market.Span) bool { return s.To == b.Status().Head.Number }); i != 58 {
 		t.Errorf("the archive ends with span %d; want the one before the last", i)
+	}
+}
+
+// A directory is what its name says, whatever characters that has: it is not a pattern. What has
+// no segment in it is empty, and what is no directory cannot be read.
+func TestNamesOfDirectories(t *testing.T) {
+	dir, spans := t.TempDir(), line(100, 110)
+	for n, name := range []string{"x", "[x]", "*", "a[b", "?"} {
+		a := openAt(t, filepath.Join(dir, name))
+		if st := a.Status(); st.Segments != 0 {
+			t.Errorf("%s has %d segments before anything is in it", name, st.Segments)
+		}
+		appendAll(t, a, spans[:n+1])
+		hold(t, a, spans[:n+1]).Close()
+		if id, err := Find(filepath.Join(dir, name)); err != nil || id != identity {
+			t.Errorf("%s is of %+v, %v", name, id, err)
+		}
+	}
+
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(file); err == nil || errors.Is(err, ErrEmpty) {
+		t.Errorf("a file: %v", err)
+	}
+	if _, err := Open(Config{Identity: identity, Dir: file, ReadOnly: true}); err == nil {
+		t.Error("a file is opened to be read")
+	}
+	if _, err := Find(filepath.Join(dir, "none")); !errors.Is(err, ErrEmpty) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// A footer that is damaged is told and loses nothing: all frames before it are read.
+func TestDamagedFooter(t *testing.T) {
+	spans := newMaker(36, 100).spans(60)
+	a := openSized(t, t.TempDir(), 8_000)
+	a.NoteFinalized(123)
+	appendAll(t, a, spans)
+	first := *a.segments[0]
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for at := int64(0); at < footerLen; at += 5 {
+		flip(t, first.path, first.size+at)
+		b, err := Open(Config{Identity: identity, Dir: a.cfg.Dir, SegmentBytes: 8_000, ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := b.Status(); st.Damages != 1 || st.Spans != 60 || len(st.Holes) > 0 || b.segments[0].finalized != 123 {
+			t.Fatalf("byte %d of the footer: %+v, finalized %d; want one damage", at, st, b.segments[0].finalized)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		flip(t, first.path, first.size+at)
+	}
+}
+
+// What is finalized is known after a start, also of a segment that was not ended.
+func TestFinalizedStays(t *testing.T) {
+	spans := line(100, 110)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:5])
+	a.NoteFinalized(103)
+	appendAll(t, a, spans[5:])
+
+	for range 2 {
+		if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
+			t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a = openAt(t, a.cfg.Dir)
+	}
+	a.Close()
+}
+
+// Several spans of one frame are read from any of them on.
+func TestReadWithinAFrame(t *testing.T) {
+	spans := newMaker(37, 100).spans(12)
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	for i := range spans {
+		appendSpan(t, a, &spans[i])
+	}
+
+	for n := range spans {
+		got, err := readAll(t, a, spans[n].To)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameSpans(t, spans[n+1:], got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"tidemark/rankings/market"
 )
@@ -173,7 +172,7 @@ var ErrEmpty = errors.New("there is no archive")
 
 // Find returns of what the archive in a directory is.
 func Find(dir string) (id Identity, err error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	names, err := segmentFiles(dir)
 	if err != nil {
 		return id, err
 	}

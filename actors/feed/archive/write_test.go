@@ -138,3 +138,38 @@ func TestFailedWriteIsPending(t *testing.T) {
 		t.Errorf("the archive has %+v", st)
 	}
 }
+
+// A segment of which the end cannot be written or made durable is not ended.
+func TestSealsThatFail(t *testing.T) {
+	f := func(what, path string, flags int, act func(a *Archive) error) {
+		t.Helper()
+		a := openAt(t, t.TempDir())
+		appendAll(t, a, line(100, 105))
+		kept := a.file
+		if path == "" {
+			path = a.active.path
+		}
+		var err error
+		if a.file, err = os.OpenFile(path, flags, 0); err != nil {
+			t.Fatal(err)
+		}
+		a.cfg.SegmentBytes = 1
+		if err := act(a); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+		if a.active == nil {
+			t.Errorf("%s: the segment is ended", what)
+		} else {
+			a.file.Close()
+		}
+		a.file = kept
+		a.active = a.segments[0]
+		if err := a.Close(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		hold(t, openAt(t, a.cfg.Dir), line(100, 105)).Close()
+	}
+
+	f("a file that is only read", "", os.O_RDONLY, (*Archive).Sync)
+	f("a file that cannot be synced", os.DevNull, os.O_RDWR, (*Archive).seal)
+}
