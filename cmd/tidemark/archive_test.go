@@ -326,4 +326,14 @@ func TestCheckArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("an empty directory")
+
+	s.data = filepath.Join(t.TempDir(), "a[b") // a bad pattern
+	f("no archives")
+	if err := os.MkdirAll(filepath.Join(s.data, archiveDir, "1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.data, archiveDir, "1", filepath.Base(files[0])), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f("a directory that is named like a pattern", "archive/1: no segment in ")
 }

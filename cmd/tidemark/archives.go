@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -98,18 +100,18 @@ func (l *loaded) hasArchives() bool {
 
 // checkArchives returns what is wrong with the archives in a data directory.
 func checkArchives(data string) (findings []string, err error) {
-	dirs, err := filepath.Glob(filepath.Join(data, archiveDir, "*"))
-	if err != nil {
+	dirs, err := os.ReadDir(filepath.Join(data, archiveDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 
 	for _, dir := range dirs {
-		list, err := findingsOf(dir)
+		list, err := findingsOf(filepath.Join(data, archiveDir, dir.Name()))
 		if err != nil {
 			list = append(list, err.Error())
 		}
 		for _, line := range list {
-			findings = append(findings, fmt.Sprintf("%s: %s", filepath.Join(archiveDir, filepath.Base(dir)), line))
+			findings = append(findings, fmt.Sprintf("%s: %s", filepath.Join(archiveDir, dir.Name()), line))
 		}
 	}
 	return findings, nil
