@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 	l.end = sync.OnceFunc(func() {
 		cancel()
 		l.work.Wait()
-		if err := errors.Join(spec.Feed.Close(), store.Close()); err != nil {
+		if err := errors.Join(spec.Feed.Close(), l.store.Close()); err != nil {
 			f.t.Error(err)
 		}
 	})
@@ -110,6 +111,56 @@ func TestJoinsWithoutSnapshot(t *testing.T) {
 	f("own data, others have begun", own, false, true, ownStored, first, false, damaged, again, ownStored)
 	f("own data of a reader", own, false, false, ownStored, none, false, nil, waits, ownStored)
 	f("own data, the first", own, false, true, ownStored, none, false, nil, "", joinedStored)
+}
+
+// A snapshot that cannot be read is refused, and another one is tried. One that the disk has
+// no room for is waited for, and so is one that has the cut which the node needs.
+func TestJoinsBySnapshot(t *testing.T) {
+	fleet := newFleet(t)
+	dir := t.TempDir()
+	l, other := fleet.lone("a", dir, false), fleet.lone("b", t.TempDir(), false)
+	for range 2 {
+		at, err := other.member.Append([]byte("cut"), nil)
+		if err == nil {
+			_, err = other.member.PutSnapshot(t.Context(), at.Encode(), func(w io.Writer) error {
+				_, err := w.Write([]byte("no export"))
+				return err
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusals := l.set.GetOrCreateCounter(`tidemark_cluster_snapshots_refused_total{chain="1"}`)
+	f := func(what string, ctx context.Context, needs uint64, refused uint64, want error) {
+		t.Helper()
+		refusals.Set(0)
+		took, err := l.join(ctx, needs)
+		if took || !errors.Is(err, want) || refusals.Get() != refused {
+			t.Errorf("%s: took %t, %v after %d refusals; want %v after %d", what, took, err, refusals.Get(), want, refused)
+		}
+	}
+
+	f("any", t.Context(), 0, 2, nil)
+	f("with cut 2", t.Context(), 2, 1, nil)
+	f("with cut 3", t.Context(), 3, 0, nil)
+	for end := time.Now().Add(10 * time.Second); other.member.Wanted() != 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("a snapshot of cut %d is wanted; want 2, the last there is", other.member.Wanted())
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	f("at the end", ended, 0, 0, context.Canceled)
+
+	err := l.store.Close()
+	if err == nil {
+		l.store, err = storage.Open(dir, storage.Options{Logger: l.log, ReadOnly: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("on a full disk", t.Context(), 0, 1, storage.ErrReadOnly)
 }
 
 // A snapshot is begun when it is due, or when another node wants a newer one and the last is
