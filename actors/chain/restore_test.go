@@ -116,6 +116,50 @@ func TestDropThatFails(t *testing.T) {
 	}
 }
 
+// A stored generation that does not fit its records is no longer served once they are loaded,
+// by a writer or by a follower.
+func TestGenerationThatDoesNotFit(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, follows := range []bool{false, true} {
+		follower.follows = follows
+		follower.open()
+		c := follower.chain
+		kept := c.kept
+		if err := c.Load(func() bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+
+		other := *kept.State
+		if follows {
+			other = *c.replica.Cut().State
+		}
+		positions := market.Thaw(other.Positions)
+		first, last := positions.Mut(0), positions.Mut(other.Positions.Len()-1)
+		*first, *last = *last, *first
+		other.Positions = positions.Freeze()
+		view, err := rankings.Open(&other, kept.Generation, kept.Directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.view = view
+		follower.board.Publish(view)
+
+		c.Complete(func() {})
+		if on, ok := follower.board.Load().Chain(1); c.view != nil || ok && on.View != nil {
+			t.Errorf("follows %t: it is served", follows)
+		}
+		if err := follower.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follower.open() // for the end of the test
+}
+
 // What an operator says of a chain is shown once it is stored, and what a comparison found at
 // once.
 func TestSaidOfAChain(t *testing.T) {
