@@ -103,6 +103,10 @@ func TestStatusOfWhatWasHeard(t *testing.T) {
 		heard(0, 8)(ch)
 		ch.lead.until.Store(time.Now().Add(time.Hour).UnixNano())
 	})
+	f(rankings.Membership{Cut: 5, Snapshot: theirs, Writer: "b", LagCuts: 3}, func(ch *Chain) {
+		heard(0, 8)(ch)
+		ch.behindSince.Store(0) // it is not known yet since when
+	})
 	f(rankings.Membership{Cut: 5}, func(ch *Chain) { ch.newest.Store(nil) })
 
 	c := &Cluster{}

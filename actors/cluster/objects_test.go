@@ -62,7 +62,7 @@ func TestSnapshotsComeAsTheyWere(t *testing.T) {
 	if all := lists(t, b); len(all) > 0 {
 		t.Errorf("there are %d snapshots", len(all))
 	}
-	for i, size := range []int{0, 10, runBytes, 3*PartBytes + 7} {
+	for i, size := range []int{0, 1, 10, runBytes, 3*PartBytes + 7} {
 		appends(t, a, []byte("cut"))
 		export := noise(size)
 		put := puts(t, a, export)

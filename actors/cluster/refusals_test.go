@@ -12,9 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tidemark/actors/cluster/natstest"
 )
 
 // text is a log that several goroutines write.
@@ -171,11 +174,44 @@ func TestUnsafeBucket(t *testing.T) {
 	if _, err := c.Bucket(t.Context(), "TEST"); err != nil {
 		t.Fatal(err)
 	}
+
 	c.cfg.Insecure = false
-	const want = "stream KV_TEST is kept on 1 servers"
-	if _, err := c.Bucket(t.Context(), "TEST"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v; want %s", err, want)
+	f := func(name, want string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), startPause)
+		defer cancel()
+		if _, err := c.Bucket(ctx, name); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
+	f("TEST", "stream KV_TEST is kept on 1 servers; want 3")
+	f("no name", "cannot open bucket no name: ")
+}
+
+// A connection that is lost is made again, and the log says both.
+func TestLostConnection(t *testing.T) {
+	s, log := newServers(t, 1, false), &text{}
+	wire := natstest.NewProxy(t, s.URLs()[0])
+	config := s.config("a")
+	config.Servers, config.Log = []string{wire.URL()}, slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+
+	f := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), want); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the log has %s; want %s", log, want)
+			}
+		}
+	}
+	wire.Cut()
+	f("the connection to the NATS servers is lost; reconnecting")
+	wire.Heal()
+	f("connected to the NATS servers again")
 }
 
 // Objects of others are left out of the snapshots, which come with the newest cut first, and

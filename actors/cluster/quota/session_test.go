@@ -143,6 +143,10 @@ func TestUnitsOfAnOutage(t *testing.T) {
 		t.Error("what was spent in an outage is not reported, or no more is asked for")
 	}
 
+	l, cell = alone(t, 1)
+	l.setCutOff(true)
+	f(0, 1)
+
 	l, cell = alone(t, 0)
 	l.setCutOff(true)
 	if got, waits := l.Allow(cell, tallyOf(0, 0)); got != 0 || waits || cell.Share(testMonth) != nil {

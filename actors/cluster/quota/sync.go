@@ -143,7 +143,7 @@ func (l *Ledger) finish(s *session, r *record, granted int64) {
 
 	// The lease may come for a cell that has been shut meanwhile: then it is given back.
 	switch {
-	case granted > 0 && s.idle:
+	case s.idle:
 	case granted > 0:
 		s.allowed += granted
 		s.resize(now)
