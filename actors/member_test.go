@@ -291,3 +291,53 @@ func TestWhatBecameOfJoining(t *testing.T) {
 		}
 	}
 }
+
+// A node that is elected writes the chain: it asks the feed, tells the others, and finds out
+// when a snapshot is due. When another node may write, it follows again.
+func TestPromotion(t *testing.T) {
+	fleet := newFleet(t)
+	l, other := fleet.lone("a", t.TempDir(), false), fleet.lone("b", t.TempDir(), false)
+	l.openStored()
+	if m, ok := (<-l.sent).(loaded); !ok || m.err != nil {
+		t.Fatalf("it is loaded: %+v", m)
+	}
+	l.finishLoading(nil)
+	if err := l.resync(); err == nil || !strings.HasPrefix(err.Error(), "this node follows chain 1; ") || l.replaced() {
+		t.Errorf("a command for the writer: %v; replaced %t", err, l.replaced())
+	}
+
+	l.cancelFetch()
+	l.work.Wait()
+	<-l.sent
+	l.cancelFetch, l.pause, l.snapshot.due = nil, time.Minute, time.Now().Add(time.Hour)
+	ticks := l.ticks
+	l.promote()
+	if s := l.chain.Status(); l.chain.Following() || !l.chain.Loaded() || s.Role != rankings.Writer || l.pause != 0 {
+		t.Errorf("it follows: %t, its role is %s, the next restore comes in %s", l.chain.Following(), s.Role, l.pause)
+	}
+	if !l.snapshot.due.IsZero() || l.ticks != ticks+1 || l.cancelFetch == nil {
+		t.Errorf("a snapshot is due at %s, %d ticks are set", l.snapshot.due, l.ticks-ticks)
+	}
+	for end := time.Now().Add(10 * time.Second); other.member.Status().Writer != "a"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the others know of %+v", other.member.Status())
+		}
+	}
+	if m, ok := (<-l.sent).(fetched); !ok || m.err != nil {
+		t.Errorf("the feed answers %+v", m)
+	}
+
+	// It leads no longer.
+	epoch := l.epoch
+	if !l.replaced() {
+		t.Error("a node that does not lead is not replaced")
+	}
+	l.handleTick()
+	if l.epoch == epoch {
+		t.Error("a node that was replaced goes on")
+	}
+	l.work.Wait()
+	if !l.chain.Following() {
+		t.Error("a node that was replaced does not follow")
+	}
+}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +111,10 @@ func TestPublishIsRefused(t *testing.T) {
 	f("no connection", "no quorum of the NATS servers in time: ", false)
 
 	ch.Stop()
+	chunks := &chunkWriter{ctx: ch.ctx, c: ch.c, nuid: "n", sum: sha256.New()}
+	if n, err := chunks.Write([]byte("chunk")); n != 0 || err == nil || chunks.count != 0 {
+		t.Errorf("a part of a snapshot: %d bytes, %v, %d parts are stored", n, err, chunks.count)
+	}
 	if _, err := ch.Append([]byte("one"), nil); err == nil ||
 		!strings.HasPrefix(err.Error(), "cannot append cut 1 of chain 1: no quorum of the NATS servers in time: ") {
 		t.Errorf("an append of a chain that was stopped: %v", err)

@@ -433,6 +433,10 @@ func TestOpenOverNATS(t *testing.T) {
 	f("nodes", 4)
 	f("burst_failures_total", 1)
 
+	// What is too large to be told is counted.
+	l.tell(&Announcement{Node: "a", Nodes: 1, Accounts: make([]Claim, 1<<20)})
+	f("burst_failures_total", 2)
+
 	// What it knows of the servers is forgotten when it need not ask.
 	l.mu.Lock()
 	l.shares.listening, l.shares.known = false, 0
