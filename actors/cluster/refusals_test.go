@@ -286,3 +286,93 @@ func TestChunksThatAreMissing(t *testing.T) {
 	ch.c.nc.Close()
 	f(snapshot.chunks, "cannot read part 0 of a snapshot: ")
 }
+
+// unpurged is a stream of which nothing can be removed.
+type unpurged struct{ jetstream.Stream }
+
+func (unpurged) Purge(context.Context, ...jetstream.StreamPurgeOpt) error {
+	return errors.New("not now")
+}
+
+// What cannot be listed or removed ends the removal.
+func TestPruneThatFails(t *testing.T) {
+	s := newServers(t, 1, false)
+	a := s.member("a", false)
+	for range keptSnapshots + 1 {
+		appends(t, a, []byte("cut"))
+		puts(t, a, noise(10))
+	}
+	f := func(want string) {
+		t.Helper()
+		if err := a.Prune(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+
+	objects, stream := a.c.objects, a.c.stream
+	a.c.objects = unpurged{objects}
+	f("cannot delete a snapshot: not now")
+	a.c.objects, a.c.stream = objects, unpurged{stream}
+	f("cannot remove the cuts of chain 1 before cut 2: not now")
+	a.c.stream = stream
+	if err := a.Prune(t.Context()); err != nil || len(lists(t, a)) != keptSnapshots {
+		t.Errorf("in the end %v, %d snapshots", err, len(lists(t, a)))
+	}
+	a.c.nc.Close()
+	f("cannot list the snapshots: ")
+}
+
+// refusing are servers that refuse a stream or a bucket.
+type refusing struct {
+	jetstream.JetStream
+	name string
+}
+
+func (r refusing) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if name == r.name {
+		return nil, &jetstream.APIError{Code: 403, Description: "no"}
+	}
+	return r.JetStream.Stream(ctx, name)
+}
+
+func (r refusing) KeyValue(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	if name == r.name {
+		return nil, &jetstream.APIError{Code: 403, Description: "no"}
+	}
+	return r.JetStream.KeyValue(ctx, name)
+}
+
+// A node joins only if all that it needs can be opened. What comes after a refusal is not
+// asked for.
+func TestJoinThatIsRefused(t *testing.T) {
+	c := newServers(t, 1, false).join("a")
+	servers := c.js
+	f := func(name, want string, opened bool) {
+		t.Helper()
+		late := &Bucket{name: "LATE", c: c}
+		c.awaited, c.js = []*Bucket{late}, refusing{servers, name}
+		err := c.join(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) || (late.kv != nil) != opened {
+			t.Errorf("without %s: %v, the last bucket is opened: %t; want %q", name, err, late.kv != nil, want)
+		}
+	}
+
+	f(streamName, "cannot open stream "+streamName+": ", false)
+	f(leadsBucket, "cannot open the buckets of the cluster: ", false)
+	f(nodesBucket, "cannot open the buckets of the cluster: ", false)
+	f(snapshotsStream, "cannot open the buckets of the cluster: ", false)
+	f("LATE", "cannot open bucket LATE: ", false)
+	f("nothing", "", true)
+}
+
+// A cut may be empty.
+func TestEmptyCut(t *testing.T) {
+	messages, _, err := encodeCut(Place{}, nil, nil)
+	if err != nil || len(messages) != 1 {
+		t.Fatal(len(messages), err)
+	}
+	cut, err := new(assembly).add(1, messages[0])
+	if err != nil || cut == nil || len(cut.Batch) > 0 || len(cut.Note) > 0 || cut.Place.Number != 1 {
+		t.Errorf("%+v, %v", cut, err)
+	}
+}
