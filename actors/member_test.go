@@ -341,3 +341,19 @@ func TestPromotion(t *testing.T) {
 		t.Error("a node that was replaced does not follow")
 	}
 }
+
+// Data whose place in the cluster cannot be read is taken from the cluster again.
+func TestUnreadablePlace(t *testing.T) {
+	l := newFleet(t).lone("a", t.TempDir(), false)
+	if err := l.store.Follow(1, emptyBatch, []byte("short")); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := l.openMember(l.config); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {
+		t.Errorf("it is opened: %t, %v, to be dropped: %t", c != nil, err, l.drops)
+	}
+
+	l.drops = false
+	if l.openStored(); !l.drops || l.epoch != 1 || l.pause != firstPause || !l.mustJoin() {
+		t.Errorf("it is to be dropped: %t, and opened again in %s", l.drops, l.pause)
+	}
+}
