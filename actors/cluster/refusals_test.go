@@ -91,7 +91,11 @@ func TestPublishIsRefused(t *testing.T) {
 	ch := s.member("a", false)
 	f := func(what, want string, outdated bool, options ...jetstream.PublishOpt) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*retryPause)
+		limit := patience
+		if strings.Contains(want, "quorum") {
+			limit = 2 * retryPause
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		n, err := ch.c.publish(ctx, &nats.Msg{Subject: ch.subject, Data: []byte("x")}, options...)
 		if n != 0 || err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOutdated) != outdated {
@@ -181,16 +185,16 @@ func TestUnsafeBucket(t *testing.T) {
 	}
 
 	c.cfg.Insecure = false
-	f := func(name, want string) {
+	f := func(name string, limit time.Duration, want string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), startPause)
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		if _, err := c.Bucket(ctx, name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	f("TEST", "stream KV_TEST is kept on 1 servers; want 3")
-	f("no name", "cannot open bucket no name: ")
+	f("TEST", patience, "stream KV_TEST is kept on 1 servers; want 3")
+	f("no name", startPause, "cannot open bucket no name: ")
 }
 
 // A connection that is lost is made again, and the log says both.
