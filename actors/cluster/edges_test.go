@@ -118,6 +118,12 @@ func TestBeginnings(t *testing.T) {
 	f("the second part of it", LaterCut, part(1, Place{}))
 	f("the second cut", LaterCut, part(0, Place{Number: 1}))
 	f("a cut that follows data of a node", LaterCut, part(0, Found()))
+	f("a cut of no parts", LaterCut, func(ch *Chain) {
+		h := header{number: 1}
+		if _, err := ch.appendMessage(t.Context(), h.append(nil), "none"); err != nil {
+			t.Fatal(err)
+		}
+	})
 	f("no cut", LaterCut, func(ch *Chain) {
 		if _, err := ch.appendMessage(t.Context(), []byte("junk"), "junk"); err != nil {
 			t.Fatal(err)

@@ -369,6 +369,36 @@ func TestJoinThatIsRefused(t *testing.T) {
 	f("nothing", "", true)
 }
 
+// A part is taken if it follows those before it in all that its head says.
+func TestPartsThatFollow(t *testing.T) {
+	messages, _, err := encodeCut(Place{}, noise(2*PartBytes), nil)
+	if err != nil || len(messages) < 3 {
+		t.Fatal(len(messages), err)
+	}
+	f := func(what string, at int) {
+		t.Helper()
+		second := bytes.Clone(messages[1])
+		if at >= 0 {
+			second[at]++
+		}
+		a := new(assembly)
+		first, err := a.add(1, messages[0])
+		if first != nil || err != nil {
+			t.Fatal(first, err)
+		}
+		cut, err := a.add(2, second)
+		if refused := errors.Is(err, ErrBroken); cut != nil || refused != (at >= 0) {
+			t.Errorf("with another %s: %+v, %v", what, cut, err)
+		}
+	}
+
+	f("nothing", -1)
+	f("number of its part", len(magic)+1)
+	f("number of parts", len(magic)+3)
+	f("format", len(magic)+5)
+	f("hash", headerLen-1)
+}
+
 // A cut may be empty.
 func TestEmptyCut(t *testing.T) {
 	messages, _, err := encodeCut(Place{}, nil, nil)
