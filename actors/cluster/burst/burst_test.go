@@ -396,7 +396,8 @@ func TestOpenOverNATS(t *testing.T) {
 		return c
 	}
 	_, n, _ := alone(t, medium)
-	l, err := Open(join("a"), Config{
+	a := join("a")
+	l, err := Open(a, Config{
 		Book: n.book, Clock: accounts.NewClock(time.Now()), Known: 3, Metrics: set, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -474,4 +475,9 @@ func TestOpenOverNATS(t *testing.T) {
 		t.Error("a node with a part is not ready, or has not noted that the servers answer")
 	}
 	l.work.Wait()
+
+	// Without a connection nothing is told, which is no failure.
+	a.Close()
+	l.tell(l.shares.Leave())
+	f("burst_failures_total", 2)
 }

@@ -137,6 +137,9 @@ func TestUnitsOfAnOutage(t *testing.T) {
 		}
 	}
 	f(0, 20)
+	if len(l.queue) != 1 || len(l.wake) != 1 {
+		t.Error("units of an outage are not reported")
+	}
 	f(10, 20)
 	f(20, 20)
 	if s := l.session(cell, tallyOf(20, 20)); !s.asks || !s.changed {
