@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func (f *fleet) lone(name, dir string, mayWrite bool) *lone {
 	l.end = sync.OnceFunc(func() {
 		cancel()
 		l.work.Wait()
-		if err := errors.Join(spec.Feed.Close(), store.Close()); err != nil {
+		if err := errors.Join(spec.Feed.Close(), l.store.Close()); err != nil {
 			f.t.Error(err)
 		}
 	})
@@ -110,6 +111,56 @@ func TestJoinsWithoutSnapshot(t *testing.T) {
 	f("own data, others have begun", own, false, true, ownStored, first, false, damaged, again, ownStored)
 	f("own data of a reader", own, false, false, ownStored, none, false, nil, waits, ownStored)
 	f("own data, the first", own, false, true, ownStored, none, false, nil, "", joinedStored)
+}
+
+// A snapshot that cannot be read is refused, and another one is tried. One that the disk has
+// no room for is waited for, and so is one that has the cut which the node needs.
+func TestJoinsBySnapshot(t *testing.T) {
+	fleet := newFleet(t)
+	dir := t.TempDir()
+	l, other := fleet.lone("a", dir, false), fleet.lone("b", t.TempDir(), false)
+	for range 2 {
+		at, err := other.member.Append([]byte("cut"), nil)
+		if err == nil {
+			_, err = other.member.PutSnapshot(t.Context(), at.Encode(), func(w io.Writer) error {
+				_, err := w.Write([]byte("no export"))
+				return err
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusals := l.set.GetOrCreateCounter(`tidemark_cluster_snapshots_refused_total{chain="1"}`)
+	f := func(what string, ctx context.Context, needs uint64, refused uint64, want error) {
+		t.Helper()
+		refusals.Set(0)
+		took, err := l.join(ctx, needs)
+		if took || !errors.Is(err, want) || refusals.Get() != refused {
+			t.Errorf("%s: took %t, %v after %d refusals; want %v after %d", what, took, err, refusals.Get(), want, refused)
+		}
+	}
+
+	f("any", t.Context(), 0, 2, nil)
+	f("with cut 2", t.Context(), 2, 1, nil)
+	f("with cut 3", t.Context(), 3, 0, nil)
+	for end := time.Now().Add(10 * time.Second); other.member.Wanted() != 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("a snapshot of cut %d is wanted; want 2, the last there is", other.member.Wanted())
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	f("at the end", ended, 0, 0, context.Canceled)
+
+	err := l.store.Close()
+	if err == nil {
+		l.store, err = storage.Open(dir, storage.Options{Logger: l.log, ReadOnly: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("on a full disk", t.Context(), 0, 1, storage.ErrReadOnly)
 }
 
 // A snapshot is begun when it is due, or when another node wants a newer one and the last is
@@ -187,7 +238,7 @@ func TestWhatIsHeard(t *testing.T) {
 		if len(sent) > 0 {
 			t.Errorf("a cut is tried again at once on a full disk")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if len(sent) != 1 {
 			t.Fatalf("%d messages are sent; want the cut again", len(sent))
@@ -238,5 +289,71 @@ func TestWhatBecameOfJoining(t *testing.T) {
 		if m, ok := (<-l.sent).(loaded); !ok || m.err != nil || l.drops || (l.pause == 0) != took {
 			t.Errorf("with a snapshot %t: %+v, data is to be dropped: %t, pause %s", took, m, l.drops, l.pause)
 		}
+	}
+}
+
+// A node that is elected writes the chain: it asks the feed, tells the others, and finds out
+// when a snapshot is due. When another node may write, it follows again.
+func TestPromotion(t *testing.T) {
+	fleet := newFleet(t)
+	l, other := fleet.lone("a", t.TempDir(), false), fleet.lone("b", t.TempDir(), false)
+	l.openStored()
+	if m, ok := (<-l.sent).(loaded); !ok || m.err != nil {
+		t.Fatalf("it is loaded: %+v", m)
+	}
+	l.finishLoading(nil)
+	if err := l.resync(); err == nil || !strings.HasPrefix(err.Error(), "this node follows chain 1; ") || l.replaced() {
+		t.Errorf("a command for the writer: %v; replaced %t", err, l.replaced())
+	}
+
+	l.cancelFetch()
+	l.work.Wait()
+	<-l.sent
+	l.cancelFetch, l.pause, l.snapshot.due = nil, time.Minute, time.Now().Add(time.Hour)
+	ticks := l.ticks
+	l.promote()
+	if s := l.chain.Status(); l.chain.Following() || !l.chain.Loaded() || s.Role != rankings.Writer || l.pause != 0 {
+		t.Errorf("it follows: %t, its role is %s, the next restore comes in %s", l.chain.Following(), s.Role, l.pause)
+	}
+	if !l.snapshot.due.IsZero() || l.ticks != ticks+1 || l.cancelFetch == nil {
+		t.Errorf("a snapshot is due at %s, %d ticks are set", l.snapshot.due, l.ticks-ticks)
+	}
+	for end := time.Now().Add(10 * time.Second); other.member.Status().Writer != "a"; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the others know of %+v", other.member.Status())
+		}
+	}
+	if m, ok := (<-l.sent).(fetched); !ok || m.err != nil {
+		t.Errorf("the feed answers %+v", m)
+	}
+
+	// It leads no longer.
+	epoch := l.epoch
+	if !l.replaced() {
+		t.Error("a node that does not lead is not replaced")
+	}
+	l.handleTick()
+	if l.epoch == epoch {
+		t.Error("a node that was replaced goes on")
+	}
+	l.work.Wait()
+	if !l.chain.Following() {
+		t.Error("a node that was replaced does not follow")
+	}
+}
+
+// Data whose place in the cluster cannot be read is taken from the cluster again.
+func TestUnreadablePlace(t *testing.T) {
+	l := newFleet(t).lone("a", t.TempDir(), false)
+	if err := l.store.Follow(1, emptyBatch, []byte("short")); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := l.openMember(l.config); c != nil || !errors.Is(err, cluster.ErrBroken) || !l.drops {
+		t.Errorf("it is opened: %t, %v, to be dropped: %t", c != nil, err, l.drops)
+	}
+
+	l.drops = false
+	if l.openStored(); !l.drops || l.epoch != 1 || l.pause != firstPause || !l.mustJoin() {
+		t.Errorf("it is to be dropped: %t, and opened again in %s", l.drops, l.pause)
 	}
 }

@@ -46,12 +46,10 @@ func (a *chainActor) mend(from, to uint64) {
 		a.mended = reread
 		a.beginEpoch()
 		back := a.chain.Reread(from, to)
-		if back {
-			a.log.Warn("reading blocks again to correct a difference", "chain", id, "from", from, "to", to)
-		}
 		a.startFetch()
 		a.scheduleTick(a.every)
 		if back {
+			a.log.Warn("reading blocks again to correct a difference", "chain", id, "from", from, "to", to)
 			return
 		}
 	}

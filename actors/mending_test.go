@@ -59,6 +59,18 @@ func TestMending(t *testing.T) {
 	if got := tell(0); got != notMended {
 		t.Errorf("a comparison without a difference leads to step %d", got)
 	}
+
+	// Where nothing can be taken back, a small chain is indexed anew at once.
+	err := th.node.command(1, func(a *chainActor) error {
+		err := a.resync()
+		if a.mend(1, 1); a.mended != resynced {
+			t.Errorf("a chain that has only begun leads to step %d", a.mended)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A span that the ledger refuses is read again. If that is of no use, a small chain is

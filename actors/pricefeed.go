@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"os"
 	"strconv"
@@ -124,7 +123,7 @@ func parsePrices(text []byte, asOf int64) (map[market.ChainID][]value.FeedPrice,
 		if err != nil {
 			return nil, err
 		}
-		if usd < 0 || math.IsInf(usd, 0) {
+		if usd < 0 { // JSON has no infinity
 			return nil, fmt.Errorf("bad price of %q: %g; want 0 or more", key, usd)
 		}
 		prices[chain] = append(prices[chain], value.FeedPrice{Token: token, Usd: usd, AsOf: asOf})

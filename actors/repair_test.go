@@ -17,6 +17,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"tidemark/actors/chain"
+	"tidemark/actors/cluster"
 	"tidemark/actors/feed"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
@@ -233,7 +234,9 @@ func TestPauseAfterRefusedCommits(t *testing.T) {
 	}
 
 	f(storage.ErrReadOnly, firstPause)
+	f(fmt.Errorf("cannot commit: %w", storage.ErrReadOnly), firstPause)
 	f(errors.New("broken"), 20*time.Second)
+	f(fmt.Errorf("cannot append a cut: %w", cluster.ErrOutdated), 10*time.Second) // it follows at once
 }
 
 // Only damage that lasts takes the pages of a chain away. An error of the operating system

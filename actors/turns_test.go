@@ -227,6 +227,49 @@ func TestTicksGoOn(t *testing.T) {
 	th.await(1, "served again", served)
 }
 
+// A chain that has not reached its head yet commits now and then only, and at once when it
+// has.
+func TestCommitsWhileWaiting(t *testing.T) {
+	var commits atomic.Int32
+	store, err := storage.Open(t.TempDir(), storage.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Tee: func(id market.ChainID, _, _ []byte) ([]byte, error) {
+			if id == 1 {
+				commits.Add(1)
+			}
+			return nil, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := startTestNode(t, store, plain)
+	th.await(1, "served", served)
+
+	err = th.node.command(1, func(a *chainActor) error {
+		if err := a.resync(); err != nil {
+			return err
+		}
+		f := func(what string, head market.Head, want int32) {
+			t.Helper()
+			before := commits.Load()
+			a.handleStep(feed.Step{Head: head}, nil)
+			if got := commits.Load() - before; got != want || a.chain.Waiting() != (want == 0) {
+				t.Errorf("%s: %d commits, it waits: %t; want %d", what, got, a.chain.Waiting(), want)
+			}
+		}
+		f("far from the head", market.Head{Number: 1 << 30, Time: time.Now().Unix()}, 0)
+		f("nearer", market.Head{Number: 1 << 30, Time: time.Now().Unix() - market.Day}, 0)
+		f("no head is told", market.Head{}, 0)
+		f("one block behind", market.Head{Number: 1}, 1)
+		return a.resync()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.await(1, "served again", served)
+}
+
 // contextFeed keeps the contexts of its calls.
 type contextFeed struct {
 	feed.Feed

@@ -116,6 +116,102 @@ func TestDropThatFails(t *testing.T) {
 	}
 }
 
+// A stored generation that does not fit its records is no longer served once they are loaded,
+// by a writer or by a follower.
+func TestGenerationThatDoesNotFit(t *testing.T) {
+	s, writer, follower := newShared(t)
+	writer.turn(0)
+	s.catchUp(follower)
+	if err := follower.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, follows := range []bool{false, true} {
+		follower.follows = follows
+		follower.open()
+		c := follower.chain
+		kept := c.kept
+		if err := c.Load(func() bool { return false }); err != nil {
+			t.Fatal(err)
+		}
+
+		other := *kept.State
+		if follows {
+			other = *c.replica.Cut().State
+		}
+		positions := market.Thaw(other.Positions)
+		first, last := positions.Mut(0), positions.Mut(other.Positions.Len()-1)
+		*first, *last = *last, *first
+		other.Positions = positions.Freeze()
+		view, err := rankings.Open(&other, kept.Generation, kept.Directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.view = view
+		follower.board.Publish(view)
+
+		c.Complete(func() {})
+		if on, ok := follower.board.Load().Chain(1); c.view != nil || ok && on.View != nil {
+			t.Errorf("follows %t: it is served", follows)
+		}
+		if err := follower.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follower.open() // for the end of the test
+}
+
+// What an operator says of a chain is shown once it is stored, and what a comparison found at
+// once.
+func TestSaidOfAChain(t *testing.T) {
+	s := newStage(t)
+	s.publishAndClose()
+	for _, readOnly := range []bool{true, false} {
+		store, err := storage.Open(s.dir, storage.Options{Logger: slog.New(slog.DiscardHandler), ReadOnly: readOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.store, s.board = store, new(rankings.Board)
+		if s.chain, err = Open(s.chain.Config, store, s.board); err != nil {
+			t.Fatal(err)
+		}
+
+		err = s.chain.SetOffline(true)
+		if stored := store.Offline(1); (err != nil) != readOnly || s.status().Offline == readOnly || stored == readOnly {
+			t.Errorf("read only %t: %v, stored %t, shown %t", readOnly, err, stored, s.status().Offline)
+		}
+		found := &rankings.Verification{Block: 7}
+		if s.chain.SetVerified(found); s.status().Verified != found {
+			t.Errorf("read only %t: what was found is %+v", readOnly, s.status().Verified)
+		}
+		if !readOnly {
+			break // closed by the stage
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A chain that is rebuilt is empty, says why, and does so until its first generation.
+func TestRebuilt(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	last := s.chain.generation
+	c, err := Rebuild(s.chain.Config, s.store, s.board, errors.New("a damaged row"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.status(); got.Repair != "a damaged row" || got.LastIndexed.Number > 99 || c.view != nil {
+		t.Errorf("the board says %+v", got)
+	}
+
+	s.chain = c
+	s.publish()
+	if got := s.status(); got.Repair != "" || c.generation != last+1 {
+		t.Errorf("with generation %d the board says %+v", c.generation, got)
+	}
+}
+
 // The number of entries is that of the histories of all positions.
 func TestTransactions(t *testing.T) {
 	s := newStage(t)

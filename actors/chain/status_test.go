@@ -86,6 +86,44 @@ func TestStatusOfAStep(t *testing.T) {
 	f("the feed works again", feed.Step{Head: at}, func(*rankings.ChainStatus) {})
 }
 
+// The board says when the last span was indexed, and by which block it was confirmed.
+func TestIndexedAt(t *testing.T) {
+	s := newStage(t)
+	s.load()
+	f := func(what string, indexed, confirmed time.Time) {
+		t.Helper()
+		if got := s.status(); got.LastIndexedAt != indexed.UnixMilli() || got.ConfirmedAt != confirmed.UnixMilli() {
+			t.Errorf("%s: indexed at %d, confirmed at %d; want %d, %d", what, got.LastIndexedAt, got.ConfirmedAt,
+				indexed.UnixMilli(), confirmed.UnixMilli())
+		}
+	}
+
+	s.follow()
+	first := s.now
+	s.now = s.now.Add(time.Minute)
+	step, err := s.feed.Next(t.Context(), s.chain.Cursor())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, confirmed := s.chain.ledger.Head(), first.Add(5*time.Second)
+	if err := s.chain.Advance(feed.Step{Head: step.Head, Confirmed: confirmed}, s.now); err != nil {
+		t.Fatal(err)
+	}
+	f("no span", first, confirmed)
+	if s.chain.confirmed.head != before {
+		t.Errorf("confirmed is %+v; want %+v", s.chain.confirmed.head, before)
+	}
+
+	step.Confirmed, step.SpanConfirmed = confirmed, s.now.Add(3*time.Second)
+	if err := s.chain.Advance(step, s.now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	f("a span", s.now.Add(time.Second), step.SpanConfirmed)
+	if s.chain.confirmed.head != s.chain.ledger.Head() || s.chain.ledger.Head() == before {
+		t.Errorf("confirmed is %+v; want the end of the span", s.chain.confirmed.head)
+	}
+}
+
 // The log says once that a chain is behind, and once that it has caught up.
 func TestFallingBehindIsTold(t *testing.T) {
 	var log strings.Builder

@@ -118,6 +118,12 @@ func TestBeginnings(t *testing.T) {
 	f("the second part of it", LaterCut, part(1, Place{}))
 	f("the second cut", LaterCut, part(0, Place{Number: 1}))
 	f("a cut that follows data of a node", LaterCut, part(0, Found()))
+	f("a cut of no parts", LaterCut, func(ch *Chain) {
+		h := header{number: 1}
+		if _, err := ch.appendMessage(t.Context(), h.append(nil), "none"); err != nil {
+			t.Fatal(err)
+		}
+	})
 	f("no cut", LaterCut, func(ch *Chain) {
 		if _, err := ch.appendMessage(t.Context(), []byte("junk"), "junk"); err != nil {
 			t.Fatal(err)
@@ -282,6 +288,9 @@ func TestEndOfASnapshot(t *testing.T) {
 	f("the end comes with the last byte", iotest.DataErrReader(bytes.NewReader(whole.Bytes())), nil)
 	f("the connection ends there", io.MultiReader(bytes.NewReader(whole.Bytes()), iotest.ErrReader(broken)), broken)
 	f("it goes on", io.MultiReader(bytes.NewReader(whole.Bytes()), strings.NewReader("x")), ErrBroken)
+	for _, less := range []int{32, 32 + 4} { // without its hash, and without its end
+		f("it is cut off after a run", bytes.NewReader(whole.Bytes()[:whole.Len()-less]), ErrBroken)
+	}
 	cut := whole.Bytes()[:whole.Len()-1]
 	f("it is cut off in its hash", bytes.NewReader(cut), ErrBroken)
 	f("the connection ends in its hash", io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)), broken)

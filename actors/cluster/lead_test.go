@@ -67,16 +67,18 @@ func TestCampaign(t *testing.T) {
 		if ch.Leads() != leads || woken != wakes || leads != (ch.lead.revision > 0) {
 			t.Errorf("%s: it leads: %t, by change %d, and wakes: %t", what, ch.Leads(), ch.lead.revision, woken)
 		}
-		if until := time.Unix(0, ch.lead.until.Load()); leads && until.Before(began.Add(leadValid)) && writer != "" {
+		if until := time.Unix(0, ch.lead.until.Load()); leads && until.Before(began.Add(leadValid)) {
 			t.Errorf("%s: it leads for %s; want %s", what, until.Sub(began), leadValid)
 		}
-		if name, err := b.Writer(t.Context()); name != writer && writer != "" || err != nil {
+		if name, err := b.Writer(t.Context()); name != writer || err != nil {
 			t.Errorf("%s: the writer is %q, %v; want %q", what, name, err, writer)
 		}
 	}
 
 	f("not ready", a, false, false, false, "")
 	f("the first", a, true, true, true, "a")
+	f("given back at once", a, false, false, false, "")
+	f("the first again", a, true, true, true, "a")
 	f("beside another", b, true, false, false, "a")
 	f("again", a, true, true, false, "a")
 	a.lead.until.Store(1)
@@ -88,11 +90,11 @@ func TestCampaign(t *testing.T) {
 	f("it was replaced", b, true, false, false, "b")
 
 	f("it is given back by nobody", a, false, false, false, "b")
-	b.lead.revision = 5
+	b.lead.revision = 1
 	b.lead.until.Store(time.Now().Add(time.Minute).UnixNano())
 	b.lead.ready.Store(true)
 	b.c.nc.Close()
-	if b.campaignOnce(t.Context()); !b.Leads() || b.lead.revision != 5 {
+	if b.campaignOnce(t.Context()); !b.Leads() || b.lead.revision != 1 {
 		t.Errorf("without an answer it leads: %t, by change %d", b.Leads(), b.lead.revision)
 	}
 	if b.Resign(); b.Leads() || b.lead.ready.Load() {
@@ -114,10 +116,8 @@ func TestNextIsWoken(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			ch.hear(beat("{}", "news"))
 		}()
-		began := time.Now()
-		e, err := ch.Next(t.Context())
-		if took := time.Since(began); err != nil || string(e.Beat) != "news" || took >= pollEvery {
-			t.Errorf("after %s it hears %+v, %v", took, e, err)
+		if e, err := ch.Next(t.Context()); err != nil || string(e.Beat) != "news" {
+			t.Errorf("it hears %+v, %v", e, err)
 		}
 	}
 }

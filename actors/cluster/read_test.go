@@ -70,3 +70,12 @@ func TestLeaderIsAsked(t *testing.T) {
 		t.Errorf("before the writer was heard: %+v, %v", m, err)
 	}
 }
+
+// A node that hears nothing for a while asks the leader, although nobody told it of a cut.
+func TestQuietNodeAsksTheLeader(t *testing.T) {
+	s := newServers(t, 1, false)
+	a, b := s.member("a", false), s.member("b", false)
+	ends(t, b)
+	b.c.stream = b.c.objects // stands for a copy that is behind
+	takes(t, b, []byte("one"), appends(t, a, []byte("one")))
+}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +13,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tidemark/actors/cluster/natstest"
 )
 
 // text is a log that several goroutines write.
@@ -87,7 +91,11 @@ func TestPublishIsRefused(t *testing.T) {
 	ch := s.member("a", false)
 	f := func(what, want string, outdated bool, options ...jetstream.PublishOpt) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*retryPause)
+		limit := patience
+		if strings.Contains(want, "quorum") {
+			limit = 2 * retryPause
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		n, err := ch.c.publish(ctx, &nats.Msg{Subject: ch.subject, Data: []byte("x")}, options...)
 		if n != 0 || err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOutdated) != outdated {
@@ -107,6 +115,10 @@ func TestPublishIsRefused(t *testing.T) {
 	f("no connection", "no quorum of the NATS servers in time: ", false)
 
 	ch.Stop()
+	chunks := &chunkWriter{ctx: ch.ctx, c: ch.c, nuid: "n", sum: sha256.New()}
+	if n, err := chunks.Write([]byte("chunk")); n != 0 || err == nil || chunks.count != 0 {
+		t.Errorf("a part of a snapshot: %d bytes, %v, %d parts are stored", n, err, chunks.count)
+	}
 	if _, err := ch.Append([]byte("one"), nil); err == nil ||
 		!strings.HasPrefix(err.Error(), "cannot append cut 1 of chain 1: no quorum of the NATS servers in time: ") {
 		t.Errorf("an append of a chain that was stopped: %v", err)
@@ -171,11 +183,44 @@ func TestUnsafeBucket(t *testing.T) {
 	if _, err := c.Bucket(t.Context(), "TEST"); err != nil {
 		t.Fatal(err)
 	}
+
 	c.cfg.Insecure = false
-	const want = "stream KV_TEST is kept on 1 servers"
-	if _, err := c.Bucket(t.Context(), "TEST"); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v; want %s", err, want)
+	f := func(name string, limit time.Duration, want string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		if _, err := c.Bucket(ctx, name); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
+	f("TEST", patience, "stream KV_TEST is kept on 1 servers; want 3")
+	f("no name", startPause, "cannot open bucket no name: ")
+}
+
+// A connection that is lost is made again, and the log says both.
+func TestLostConnection(t *testing.T) {
+	s, log := newServers(t, 1, false), &text{}
+	wire := natstest.NewProxy(t, s.URLs()[0])
+	config := s.config("a")
+	config.Servers, config.Log = []string{wire.URL()}, slog.New(slog.NewTextHandler(log, nil))
+	c, err := Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+
+	f := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), want); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the log has %s; want %s", log, want)
+			}
+		}
+	}
+	wire.Cut()
+	f("the connection to the NATS servers is lost; reconnecting")
+	wire.Heal()
+	f("connected to the NATS servers again")
 }
 
 // Objects of others are left out of the snapshots, which come with the newest cut first, and
@@ -244,4 +289,124 @@ func TestChunksThatAreMissing(t *testing.T) {
 	}
 	ch.c.nc.Close()
 	f(snapshot.chunks, "cannot read part 0 of a snapshot: ")
+}
+
+// unpurged is a stream of which nothing can be removed.
+type unpurged struct{ jetstream.Stream }
+
+func (unpurged) Purge(context.Context, ...jetstream.StreamPurgeOpt) error {
+	return errors.New("not now")
+}
+
+// What cannot be listed or removed ends the removal.
+func TestPruneThatFails(t *testing.T) {
+	s := newServers(t, 1, false)
+	a := s.member("a", false)
+	for range keptSnapshots + 1 {
+		appends(t, a, []byte("cut"))
+		puts(t, a, noise(10))
+	}
+	f := func(want string) {
+		t.Helper()
+		if err := a.Prune(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+
+	objects, stream := a.c.objects, a.c.stream
+	a.c.objects = unpurged{objects}
+	f("cannot delete a snapshot: not now")
+	a.c.objects, a.c.stream = objects, unpurged{stream}
+	f("cannot remove the cuts of chain 1 before cut 2: not now")
+	a.c.stream = stream
+	if err := a.Prune(t.Context()); err != nil || len(lists(t, a)) != keptSnapshots {
+		t.Errorf("in the end %v, %d snapshots", err, len(lists(t, a)))
+	}
+	a.c.nc.Close()
+	f("cannot list the snapshots: ")
+}
+
+// refusing are servers that refuse a stream or a bucket.
+type refusing struct {
+	jetstream.JetStream
+	name string
+}
+
+func (r refusing) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if name == r.name {
+		return nil, &jetstream.APIError{Code: 403, Description: "no"}
+	}
+	return r.JetStream.Stream(ctx, name)
+}
+
+func (r refusing) KeyValue(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	if name == r.name {
+		return nil, &jetstream.APIError{Code: 403, Description: "no"}
+	}
+	return r.JetStream.KeyValue(ctx, name)
+}
+
+// A node joins only if all that it needs can be opened. What comes after a refusal is not
+// asked for.
+func TestJoinThatIsRefused(t *testing.T) {
+	c := newServers(t, 1, false).join("a")
+	servers := c.js
+	f := func(name, want string, opened bool) {
+		t.Helper()
+		late := &Bucket{name: "LATE", c: c}
+		c.awaited, c.js = []*Bucket{late}, refusing{servers, name}
+		err := c.join(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) || (late.kv != nil) != opened {
+			t.Errorf("without %s: %v, the last bucket is opened: %t; want %q", name, err, late.kv != nil, want)
+		}
+	}
+
+	f(streamName, "cannot open stream "+streamName+": ", false)
+	f(leadsBucket, "cannot open the buckets of the cluster: ", false)
+	f(nodesBucket, "cannot open the buckets of the cluster: ", false)
+	f(snapshotsStream, "cannot open the buckets of the cluster: ", false)
+	f("LATE", "cannot open bucket LATE: ", false)
+	f("nothing", "", true)
+}
+
+// A part is taken if it follows those before it in all that its head says.
+func TestPartsThatFollow(t *testing.T) {
+	messages, _, err := encodeCut(Place{}, noise(2*PartBytes), nil)
+	if err != nil || len(messages) < 3 {
+		t.Fatal(len(messages), err)
+	}
+	f := func(what string, at int) {
+		t.Helper()
+		second := bytes.Clone(messages[1])
+		if at >= 0 {
+			second[at]++
+		}
+		a := new(assembly)
+		first, err := a.add(1, messages[0])
+		if first != nil || err != nil {
+			t.Fatal(first, err)
+		}
+		cut, err := a.add(2, second)
+		if refused := errors.Is(err, ErrBroken); cut != nil || refused != (at >= 0) {
+			t.Errorf("with another %s: %+v, %v", what, cut, err)
+		}
+	}
+
+	f("nothing", -1)
+	f("number of its part", len(magic)+1)
+	f("number of parts", len(magic)+3)
+	f("format", len(magic)+5)
+	f("hash", headerLen-1)
+}
+
+// A cut may be empty.
+func TestEmptyCut(t *testing.T) {
+	messages, _, err := encodeCut(Place{}, nil, nil)
+	if err != nil || len(messages) != 1 {
+		t.Fatal(len(messages), err)
+	}
+	cut, err := new(assembly).add(1, messages[0])
+	if err != nil || cut == nil || len(cut.Batch) > 0 || len(cut.Note) > 0 || cut.Place.Number != 1 {
+		t.Errorf("%+v, %v", cut, err)
+	}
 }

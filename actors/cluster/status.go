@@ -43,7 +43,7 @@ func (ch *Chain) Status() rankings.Membership {
 		newest = &told.Snapshot
 	}
 
-	if since := ch.behindSince.Load(); since > 0 && m.LagCuts > 0 {
+	if since := ch.behindSince.Load(); since != 0 && m.LagCuts > 0 {
 		m.LagMillis = time.Since(time.Unix(0, since)).Milliseconds()
 	}
 	if newest != nil {

@@ -396,7 +396,8 @@ func TestOpenOverNATS(t *testing.T) {
 		return c
 	}
 	_, n, _ := alone(t, medium)
-	l, err := Open(join("a"), Config{
+	a := join("a")
+	l, err := Open(a, Config{
 		Book: n.book, Clock: accounts.NewClock(time.Now()), Known: 3, Metrics: set, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -432,6 +433,10 @@ func TestOpenOverNATS(t *testing.T) {
 	}
 	f("nodes", 4)
 	f("burst_failures_total", 1)
+
+	// What is too large to be told is counted.
+	l.tell(&Announcement{Node: "a", Nodes: 1, Accounts: make([]Claim, 1<<20)})
+	f("burst_failures_total", 2)
 
 	// What it knows of the servers is forgotten when it need not ask.
 	l.mu.Lock()
@@ -470,4 +475,9 @@ func TestOpenOverNATS(t *testing.T) {
 		t.Error("a node with a part is not ready, or has not noted that the servers answer")
 	}
 	l.work.Wait()
+
+	// Without a connection nothing is told, which is no failure.
+	a.Close()
+	l.tell(l.shares.Leave())
+	f("burst_failures_total", 2)
 }

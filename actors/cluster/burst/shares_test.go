@@ -103,6 +103,8 @@ func TestWhatOthersKnow(t *testing.T) {
 
 	f("after the start", false, Heard{"c", "r", 4, 3, 500}, nil)
 	f("without a number of nodes", true, Heard{"c", "r", 4, 0, 500}, nil)
+	one := &peer{node: "d", process: "r", nodes: 1, rest: whole, heardAt: now}
+	f("a node that was alone", true, Heard{"d", "r", 4, 1, 0}, one)
 	c := &peer{node: "c", process: "r", nodes: 3, rest: whole, heardAt: now - 500*int64(time.Millisecond)}
 	f("a silent node", true, Heard{"c", "r", 4, 3, 500}, c)
 	f("it is known", true, Heard{"c", "s", 5, 4, 100}, c)
@@ -485,7 +487,19 @@ func TestLimiterIsTold(t *testing.T) {
 	s.rest.held = whole / 4
 	s.applyRest(v)
 	f(c, accounts.BurstShare{Parts: whole / 4, Nodes: 3})
-	sh := &share{account: 1, cell: c, held: whole / 2}
+	clear(s.cells)
+	if s.applyRest(v); len(s.cells) > 0 {
+		t.Error("the limiter is told of a part that it knows")
+	}
+
+	// An account that has the part of all others goes on to have it when that changes.
+	sh := &share{account: 1, cell: c, held: whole / 4}
+	s.apply(sh, v)
+	s.rest.held = whole / 8
+	s.applyRest(v)
+	f(c, accounts.BurstShare{Parts: whole / 8, Nodes: 3})
+	s.rest.held, sh.held = whole/4, whole/2
+	s.applyRest(v)
 	s.apply(sh, v)
 	f(c, accounts.BurstShare{Parts: whole / 2, Nodes: 3})
 	f(other, accounts.BurstShare{Parts: whole / 4, Nodes: 3})

@@ -421,5 +421,6 @@ func TestForeignRecords(t *testing.T) {
 	f(put("key.7", key("robot", hash, prefix)), "robot")
 	f(put("key.7", key("server", "zz", prefix)), "key 7 has the hash")
 	f(put("key.7", key("server", hash[2:], prefix)), "key 7 has the hash")
+	f(put("key.7", key("server", hash+"a", prefix)), "key 7 has the hash")
 	f(put("key.7", key("server", hash, prefix[1:])), "and the prefix")
 }

@@ -137,11 +137,18 @@ func TestUnitsOfAnOutage(t *testing.T) {
 		}
 	}
 	f(0, 20)
+	if len(l.queue) != 1 || len(l.wake) != 1 {
+		t.Error("units of an outage are not reported")
+	}
 	f(10, 20)
 	f(20, 20)
 	if s := l.session(cell, tallyOf(20, 20)); !s.asks || !s.changed {
 		t.Error("what was spent in an outage is not reported, or no more is asked for")
 	}
+
+	l, cell = alone(t, 1)
+	l.setCutOff(true)
+	f(0, 1)
 
 	l, cell = alone(t, 0)
 	l.setCutOff(true)
@@ -359,6 +366,8 @@ func TestWantedLeases(t *testing.T) {
 		}
 	}
 
+	f(0, 0, 2, 0) // no quota
+	f(0, 50, 2, 0)
 	f(100_000, 0, 2, 900)
 	f(100_000, 97_000, 2, 750)
 	f(100_000, 97_000, 3, 500)

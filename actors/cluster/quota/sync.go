@@ -122,10 +122,8 @@ func (l *Ledger) prepare(s *session, r *record) (granted int64, send bool) {
 	}
 	r.Limit = s.cell.Terms().Plan.MonthlyUnits
 	r.Nodes[name] = s.part(l.process, 0)
-	if r.Limit > 0 {
-		granted = s.wanted(r.Limit, r.usedBut(""), len(r.Nodes))
-		r.Nodes[name] = s.part(l.process, granted)
-	}
+	granted = s.wanted(r.Limit, r.usedBut(""), len(r.Nodes)) // 0 without a quota
+	r.Nodes[name] = s.part(l.process, granted)
 	send = had == nil || had.Process != l.process || granted > 0 || had.used() != r.Nodes[name].used() ||
 		had.counts() != r.Nodes[name].counts()
 	return granted, send
@@ -143,7 +141,7 @@ func (l *Ledger) finish(s *session, r *record, granted int64) {
 
 	// The lease may come for a cell that has been shut meanwhile: then it is given back.
 	switch {
-	case granted > 0 && s.idle:
+	case s.idle:
 	case granted > 0:
 		s.allowed += granted
 		s.resize(now)

@@ -73,7 +73,7 @@ func TestAnswersOfTheServers(t *testing.T) {
 		if share := cell.Share(testMonth); share == nil || share.Allowance != want.allowed || l.dirty() != asked {
 			t.Errorf("%s: the account is told %+v", what, share)
 		}
-		if n := l.metrics.units.Get(); n != uint64(max(want.allowed-5, 0)) || l.metrics.leases.Get() != n/100 {
+		if n := l.metrics.units.Get(); n != uint64(max(want.allowed-5, 0)) || l.metrics.leases.Get() != min(n, 1) {
 			t.Errorf("%s: %d units in %d leases are counted", what, n, l.metrics.leases.Get())
 		}
 	}
@@ -84,6 +84,8 @@ func TestAnswersOfTheServers(t *testing.T) {
 		session{joined: true, allowed: 105, size: 400}, as)
 	f("a lease of an account that is idle now", 100, session{asks: true, allowed: 5, idle: true, size: 200},
 		session{joined: true, allowed: 5, idle: true, changed: true, queued: true}, as)
+	f("a lease of one unit", 1, session{asks: true, allowed: 5, size: 200, grantedAt: later},
+		session{joined: true, allowed: 6, size: 400}, as)
 	f("no units", 0, session{asks: true, allowed: 5, size: 200}, session{joined: true, allowed: 5, refusedAt: later}, as)
 	f("a report", 0, session{changed: true, allowed: 5, size: 200}, session{joined: true, allowed: 5}, as)
 	f("a report after an earlier process", 0, session{changed: true, start: 4, base: 7, allowed: 5},
@@ -134,6 +136,8 @@ func TestReportsOfUse(t *testing.T) {
 		false, session{spent: 30, allowed: 30, idle: true, changed: true})
 	f("it is idle, with nothing left", session{reported: billed.Routes, spent: 20, allowed: 30, syncedAt: now}, billed,
 		true, false, session{spent: 30, allowed: 30, idle: true})
+	f("it is idle, with one unit left", session{reported: billed.Routes, spent: 20, allowed: 31, syncedAt: now}, billed,
+		true, false, session{spent: 30, allowed: 30, idle: true, changed: true})
 	f("it was idle", session{reported: billed.Routes, spent: 20, allowed: 50, idle: true, syncedAt: now}, billed, true,
 		false, session{spent: 20, allowed: 50, idle: true})
 	f("it is idle while cut off", session{reported: billed.Routes, spent: 20, allowed: 50, asks: true, syncedAt: now},
@@ -299,8 +303,11 @@ func TestUsageOverNATS(t *testing.T) {
 	}
 	left := &record{Limit: 10_000, Nodes: map[string]*part{"a": {Process: "before", Billed: 40, Lease: 60,
 		Routes: map[string][2]int64{accounts.Route(0).Path(): {40, 40}}}}}
+	if n, err := a.bucket.Create(t.Context(), keyOf(7, testMonth), encode(t, left)); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
 	month := map[string]any{
-		keyOf(7, testMonth): left, keyOf(8, testMonth): empty(), keyOf(7, testMonth-1): left, "x." + testMonth.String(): 5,
+		keyOf(8, testMonth): empty(), keyOf(7, testMonth-1): left, "x." + testMonth.String(): 5,
 	}
 	for key, value := range month {
 		if _, err := a.bucket.Create(t.Context(), key, encode(t, value)); err != nil {
@@ -338,6 +345,15 @@ func TestUsageOverNATS(t *testing.T) {
 	a.session(cell, tallyOf(30, 30)).joined = false
 	elsewhere(testMonth, 190, 90)
 
+	// At the end of a node what is left is reported.
+	ended, end := context.WithCancel(t.Context())
+	end()
+	a.Report(cell, tallyOf(35, 35), false)
+	a.Run(ended)
+	if r, _, err := a.read(t.Context(), keyOf(7, testMonth)); err != nil || r.Nodes["a"].Billed != 45 {
+		t.Errorf("at the end %+v is reported, %v; want 45 units", r, err)
+	}
+
 	if _, err := a.bucket.Create(t.Context(), keyOf(9, testMonth), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +372,7 @@ func TestUsageOverNATS(t *testing.T) {
 	}
 	s := b.session(other, tallyOf(90, 90))
 	s.busy = true
-	ctx, cancel := context.WithTimeout(t.Context(), outagePause/2)
+	ctx, cancel := context.WithTimeout(t.Context(), outagePause-time.Millisecond)
 	defer cancel()
 	b.sync(ctx, s)
 	if !b.cutOff || s.busy || !s.queued || b.metrics.failures.Get() != 1 || b.metrics.conflicts.Get() != 0 {
@@ -365,4 +381,35 @@ func TestUsageOverNATS(t *testing.T) {
 	if err := b.syncOnce(t.Context(), s); err == nil || errors.Is(err, errConflict) {
 		t.Errorf("without servers: %v", err)
 	}
+}
+
+// What is there is not written again, and what cannot be written is not leased.
+func TestWhatIsWritten(t *testing.T) {
+	l, cell, _ := connected(t, natstest.Start(t, 1, false), "a")
+	f := func(what string, revision uint64, allowed int64, fails bool) {
+		t.Helper()
+		s := l.session(cell, tallyOf(0, 0))
+		err := l.syncOnce(t.Context(), s)
+		if (err != nil) != fails || errors.Is(err, errConflict) || s.allowed != allowed || s.joined == fails {
+			t.Errorf("%s: %v, %d units are allowed; want %d", what, err, s.allowed, allowed)
+		}
+		if _, n, err := l.read(t.Context(), keyOf(cell.ID, testMonth)); err != nil || n != revision {
+			t.Errorf("%s: change %d, %v; want %d", what, n, err, revision)
+		}
+	}
+
+	f("a first report", 1, 0, false)
+	f("nothing new", 1, 0, false)
+	l.Allow(cell, tallyOf(0, 0))
+	f("a lease", 2, 100, false)
+	f("nothing new again", 2, 100, false)
+
+	// With what this node adds, the record is larger than a message may be.
+	large := &record{Nodes: map[string]*part{"c": {Process: strings.Repeat("x", 1<<20-300)}}}
+	if _, err := l.bucket.Create(t.Context(), keyOf(8, testMonth), encode(t, large)); err != nil {
+		t.Fatal(err)
+	}
+	cell, l.process = accounts.NewCell(8, "large", 0, cell.Terms()), strings.Repeat("y", 500)
+	l.Allow(cell, tallyOf(0, 0))
+	f("a record that is too large", 3, 0, true)
 }

@@ -1,9 +1,12 @@
 package endpoint
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 )
 
 // What may succeed the next time is asked again, and nothing else.
@@ -76,4 +79,43 @@ func TestCallsAskedAgain(t *testing.T) {
 	f("as often as it may", 1, attempts-1, false, 1, attempts)
 	f("too often", 1, attempts, false, 0, attempts)
 	f("after a failure", 10, 1, true, 5, 1)
+}
+
+// A request that fails in passing is sent again after a pause that doubles; one that failed
+// lately, or whose caller has gone, is not.
+func TestPausesBetweenAttempts(t *testing.T) {
+	f := func(what string, status, fails int, failed bool, want ...time.Duration) {
+		t.Helper()
+		p := newProvider(t)
+		p.refuse = func(w http.ResponseWriter, _ int) bool {
+			w.WriteHeader(status)
+			return true
+		}
+		var pauses []time.Duration
+		e := p.endpoint(t, func(c *Config) {
+			c.Clock.Sleep = func(ctx context.Context, d time.Duration) error {
+				if d > 0 {
+					pauses = append(pauses, d)
+				}
+				if len(pauses) == fails {
+					p.refuse = nil
+				}
+				return ctx.Err()
+			}
+		})
+		if failed {
+			e.Failed(errors.New("broken"), 0)
+		}
+
+		right, err := ask(t, e, 1, (*Endpoint).Ask)
+		if !slices.Equal(pauses, want) || (right == 1) != (fails <= len(want)) || (err == nil) != (right == 1) {
+			t.Errorf("%s: answered %d, %v, after pauses of %v; want %v", what, right, err, pauses, want)
+		}
+	}
+
+	f("once", 502, 1, false, betweenAttempts)
+	f("twice", 502, 2, false, betweenAttempts, 2*betweenAttempts)
+	f("always", 502, attempts, false, betweenAttempts, 2*betweenAttempts)
+	f("for good", 501, 1, false)
+	f("it failed lately", 502, 1, true)
 }

@@ -136,6 +136,12 @@ func TestReaderBreaks(t *testing.T) {
 			t.Errorf("%s: %v; want %v", text, err, io.ErrClosedPipe)
 		}
 	}
+
+	// A body may say in more words that it has ended.
+	ended := iotest.ErrReader(fmt.Errorf("the body: %w", io.EOF))
+	if _, err := NewReader(io.MultiReader(strings.NewReader(`[1`), ended)).Value(); err != io.ErrUnexpectedEOF {
+		t.Errorf("a body that has ended: %v; want %v", err, io.ErrUnexpectedEOF)
+	}
 }
 
 // What encoding/json takes is taken alike, and reading ends whatever comes.
