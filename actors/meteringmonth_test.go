@@ -99,6 +99,28 @@ func TestStopGivesQuietLeasesBack(t *testing.T) {
 	}
 }
 
+// A stop begins the month that the clock has reached, unless the wall clock is of another
+// opinion.
+func TestStopInANewMonth(t *testing.T) {
+	f := func(wall time.Duration, want string) {
+		t.Helper()
+		r := newRig(t, vfs.NewCrashableMem(), time.Date(2026, 11, 30, 23, 50, 0, 0, time.UTC))
+		now := r.now + int64(11*time.Minute)
+		if err := r.meter.Close(now, now+int64(wall)); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.reg.Book().Calendar().This.Month.String(); got != want {
+			t.Errorf("with the wall clock %s off the month is %s; want %s", wall, got, want)
+		}
+	}
+
+	f(0, "2026-12")
+	f(4*time.Minute, "2026-12")
+	f(-4*time.Minute, "2026-12")
+	f(6*time.Minute, "2026-11")
+	f(-6*time.Minute, "2026-11")
+}
+
 // An account without a quota needs no lease: its next request after a pause is served
 // without a wait, and what it used is written by an orderly stop.
 func TestUnlimitedAccountNeverWaits(t *testing.T) {

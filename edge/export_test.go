@@ -300,6 +300,10 @@ func TestExportQuota(t *testing.T) {
 	if used, want := s.used(key), int64(len(e.rows)+19)/20; used != (accounts.Count{Requests: 1, Units: want}) {
 		t.Errorf("%d rows used %+v; want %d units and one request", len(e.rows), used, want)
 	}
+	all := fmt.Sprint(1 + 7 + 9 + 26 + (len(e.rows)+19)/20)
+	if got := s.metric(`tidemark_edge_units_charged_total{route="position_export"}`); got != all {
+		t.Errorf("%s units of exports of positions are counted; want %s", got, all)
+	}
 }
 
 // crawl begins an export and reads only its head and its first row. The rest does not

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -117,6 +119,29 @@ func filesOf(t *testing.T, fs vfs.FS) (paths []string) {
 	}
 
 	return append(paths, "accounts.proof")
+}
+
+// A proof is the hash that is documented: of the one before it, the number and the batch.
+// Everything before counts, so that the same batch after another one has another proof.
+func TestProofChain(t *testing.T) {
+	var p, other proof
+	for n, batch := range []string{"one", "two", "three"} {
+		sum := sha256.New()
+		sum.Write(p.chain[:])
+		sum.Write([]byte{0, 0, 0, 0, 0, 0, 0, byte(n + 1)})
+		sum.Write([]byte(batch))
+		p = p.next([]byte(batch))
+		if got := p.chain[:]; p.sequence != uint64(n+1) || !bytes.Equal(got, sum.Sum(nil)) {
+			t.Errorf("batch %d of %q: number %d, %x", n+1, batch, p.sequence, got)
+		}
+	}
+
+	for _, batch := range []string{"another", "two", "three"} {
+		other = other.next([]byte(batch))
+	}
+	if other.sequence != p.sequence || other.chain == p.chain {
+		t.Error("the first of three batches does not count")
+	}
 }
 
 // One slot of the proof file is enough, and so the file may end behind it; a file without

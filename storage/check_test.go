@@ -117,6 +117,7 @@ func TestCheckFinds(t *testing.T) {
 	f("does not list this leaf", appendNumber(nil, 1, kindLeaf, 1<<40), to(p.Leaves[0].Bytes))
 	f("row 3 is missing", rowKey(1, "positions", 3, 0), to(nil))
 	f("belongs to row", rowKey(1, "positions", 1<<20, 0), to([]byte{0}))
+	f("belongs to row", rowKey(1, "tokens", 1<<20, 0), to([]byte{0}))
 	f("unknown key", append(appendKind(nil, 1, 0x77), 1), to([]byte{0}))
 	f("entries; its row counts", entryKey(1, head, 9999),
 		to(encode(nil, &entry, codeTransaction)))
@@ -128,6 +129,9 @@ func TestCheckFinds(t *testing.T) {
 	})
 	f(fmt.Sprintf("undo of block %d leads to block 0; want an undo that leads back from %d", head+1, head), appendNumber(nil, 1, kindUndo, head+1),
 		to(encode(nil, &ledger.Undo{Rows: make([]uint32, ledger.TableCount())}, plainUndo)))
+	nowhere := ledger.Undo{Before: market.Head{Number: head}, Rows: make([]uint32, ledger.TableCount())}
+	f(fmt.Sprintf("undo of block %d leads to block %d", head, head), appendNumber(nil, 1, kindUndo, head),
+		to(encode(nil, &nowhere, plainUndo)))
 	f("part 2 of row 4 is missing", rowKey(1, "minutes", 4, 2), to(nil))
 	day := l.kept.Freeze().Days.At(0).Day
 	f("table days: row 0: day", dayKey(0, day), to(nil))

@@ -216,6 +216,17 @@ func TestTickHours(t *testing.T) {
 	if err := decode(b, &again, codeTick); err == nil {
 		t.Errorf("hour %d of a day is read as %d", market.HoursOfDay, again.LastHour)
 	}
+
+	// The last hour that there can be is in the middle of a day.
+	tick.LastHour = math.MaxUint32
+	b = encode(nil, &tick, codeTick)
+	if err := decode(b, &again, codeTick); err != nil || again.LastHour != tick.LastHour {
+		t.Errorf("the last hour of all is read as %d, %v", again.LastHour, err)
+	}
+	b[len(b)-1]++
+	if err := decode(b, &again, codeTick); err == nil {
+		t.Errorf("the hour after it is read as %d", again.LastHour)
+	}
 }
 
 // TestGoldenRecords holds the layout of every record to testdata/records.txt,

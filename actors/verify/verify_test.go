@@ -61,7 +61,11 @@ func deploy(st *market.State) *contracts {
 func (c *contracts) storePool(i uint32) {
 	p := c.st.Pools.At(i)
 	at := poolSlot(p.ID)
-	c.storage[at] = slot0(p)
+	first := slot0(p)
+	for b := range first { // no one knows what the contract has in the bits that it does not use
+		first[b] |= ^slot0Mask[b]
+	}
+	c.storage[at] = first
 	c.storage[at.plus(1)] = word256(&p.FeeGrowthGlobal0X128)
 	c.storage[at.plus(2)] = word256(&p.FeeGrowthGlobal1X128)
 	c.storage[at.plus(3)] = word128(p.Liquidity)

@@ -141,6 +141,11 @@ func TestConfigRefuses(t *testing.T) {
 	f("\nlimits = { total-cap = -1 }", "tidemark.toml:2: limits.total-cap is -1")
 	f("\nchains = [{ id = 1, colour = \"x\" }]", "tidemark.toml:2: unknown key chains[0].colour")
 	f("[[chains]]\nid = 1\nstables = []", "tidemark.toml:2: chain 1: cannot simulate 0 stable tokens")
+	f("[[chains]]\nid = 1\nstables = [5]", "tidemark.toml:3: chains[0].stables[0] is 5; allowed is")
+	f("[[chains]]\nid = 1\nendpoints = 5", "tidemark.toml:3: chains[0].endpoints is not an array of tables")
+	f("\n\nlimits . 'total-cap' = 0", "tidemark.toml:3: limits.total-cap is 0")
+	f("\n\n\"l\\u0069mits\".total-cap = 0", "tidemark.toml:1: limits.total-cap is 0") // where, it cannot tell
+	f("\n[limits.deep]\nx = 1", "tidemark.toml:2: unknown key limits.deep")
 	f("[[plans]]\nid = \"free\"\nburst = 0", "plan free: burst is 0")
 	f("", `environment TIDEMARK_SIM_DAYS: sim.days is "many"; allowed is a whole number`, "TIDEMARK_SIM_DAYS=many")
 	f("[prices]\nfile = \"a\"\nurl = \"b\"", "are both set")
@@ -383,6 +388,11 @@ func TestConfigPrintIsConfig(t *testing.T) {
 
 	var printed strings.Builder
 	l.printConfig(&printed)
+	for _, part := range []string{"\n\n[limits]\nfreshness = ", "\ntotal-cap = 7 ", "\n\n[[chains]]\nid = 1\n"} {
+		if !strings.Contains(printed.String(), part) {
+			t.Errorf("printed\n%s\nwant %q", printed.String(), part)
+		}
+	}
 	again, err := loadText(t, printed.String())
 	if err != nil {
 		t.Fatalf("%s in\n%s", err, printed.String())

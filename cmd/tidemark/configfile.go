@@ -195,6 +195,9 @@ func listSiblings(settings []setting, prefix string) string {
 	return strings.Join(names, ", ")
 }
 
+// bareKey takes away what may stand around the parts of a key.
+var bareKey = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "")
+
 // keyLines finds the line of every key of a file that parses: a key below
 // [table] is table.key, one below the n-th [[table]] is table[n].key, and one
 // below the m-th [[table.list]] of that is table[n].list[m].key.
@@ -222,7 +225,7 @@ func keyLines(text string) map[string]int {
 			lines[name], prefix = n+1, name+"."
 		default:
 			if key, _, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
-				key = strings.Trim(strings.TrimSpace(key), `"'`)
+				key = bareKey.Replace(key)
 				if _, seen := lines[prefix+key]; !seen {
 					lines[prefix+key] = n + 1
 				}

@@ -39,6 +39,10 @@ func TestTickAtSqrtPrice(t *testing.T) {
 			t.Fatalf("the price below tick %d is at tick %d", tick, got)
 		}
 	}
+
+	if got := TickAtSqrtPrice(&MaxSqrtPrice); got != MaxTick {
+		t.Errorf("the highest price is at tick %d; want %d", got, MaxTick)
+	}
 }
 
 func FuzzTickInverse(f *testing.F) {

@@ -256,7 +256,11 @@ func TestRevokedStaysRevoked(t *testing.T) {
 		if there {
 			record.RevokedAt = 99
 		}
-		if err := r.Apply([]Change{{Number: b.last + 1, Key: &record}}); err != nil {
+		change := []Change{{Number: b.last + 1, Key: &record}, {Number: b.last + 2, Account: &r.accounts["acme"].record}}
+		if news := r.different(change); len(news) > 0 != (there && !here) {
+			t.Errorf("revoked here %t, there %t: %d records are written", here, there, len(news))
+		}
+		if err := r.Apply(change); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.keys[2].RevokedAt() != 0; got != want {

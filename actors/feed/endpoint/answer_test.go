@@ -43,6 +43,10 @@ func TestReadAnswers(t *testing.T) {
 	f(`[{"id":0}]`, "false [] the answer has no result the answer to a batch lacks this call <nil>")
 	f(`[{"id":9,"result":7},{"id":0,"result":7}]`,
 		"true [] <nil> the answer to a batch lacks this call <nil>")
+	f(`[{"id":0,"result":7,!}]`,
+		"true [] <nil> the answer to a batch lacks this call unexpected character '!' in JSON")
+	f(`[{"result":7,"id":0,!}]`, "false [] the answer to a batch lacks this call "+
+		"the answer to a batch lacks this call unexpected character '!' in JSON")
 	f(`{"id":0,"result":7}`, "false [] the answer to a batch lacks this call "+
 		"the answer to a batch lacks this call a batch was answered with a single object")
 }

@@ -99,6 +99,12 @@ func TestReader(t *testing.T) {
 	f(`nil`, `unexpected character 'n' in JSON`)
 	f(`-`, `unexpected character '-' in JSON`)
 	f(`0xff`, `unexpected character '0' in JSON`)
+	for _, c := range "/:@`" { // beside digits and letters
+		f(`[9`+string(c)+`]`, `unexpected character '`+string(c)+`' in JSON`)
+	}
+	for _, c := range "aAzZ" { // part of the word that is no number
+		f(`[9`+string(c)+`]`, `unexpected character '9' in JSON`)
+	}
 }
 
 // What was read makes room for what comes: only a value that is larger needs a larger buffer.
