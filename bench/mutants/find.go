@@ -126,8 +126,8 @@ func (f *finder) call(n *ast.CallExpr) {
 		f.swaps(n, n.Args)
 	}
 
-	if len(n.Args) < 2 || !strings.Contains(strings.ToLower(name), "append") {
-		return
+	if len(n.Args) < 2 || !strings.Contains(strings.ToLower(name), "append") || calls(n.Args[0]) {
+		return // read once more, what is appended to would be written over
 	}
 	if t := f.p.info.Types[n].Type; t != nil && t.String() == "[]byte" {
 		dst := f.text(n.Args[0])

@@ -25,6 +25,7 @@ func f(a, b int, list []byte) (int, error) {
 	g(a, b)
 	a += 2
 	_, err := f(b, a, append(list, 1))
+	list = append(append(list, 2), 3)
 	if err != nil {
 		return 0, err
 	}
@@ -74,8 +75,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is not found", want)
 		}
 	}
-	for _, m := range found { // what changes nothing
-		if m.was == "defer cancel()" || strings.Contains(m.is, "bits.Add64(b <->") || strings.Contains(m.is, "errors.Join(f <->") {
+	for _, m := range found { // what changes nothing, or changes something without the mistake too
+		if m.was == "append(append(list, 2), 3)" || m.was == "defer cancel()" || strings.Contains(m.is, "bits.Add64(b <->") || strings.Contains(m.is, "errors.Join(f <->") {
 			t.Errorf("%s -> %s is found", m.was, m.is)
 		}
 	}
