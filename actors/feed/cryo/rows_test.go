@@ -616,6 +616,8 @@ func TestFilesThatOverlap(t *testing.T) {
 		only(within(150, 260), func(r logRow) bool { return r.Block != 198 }))
 	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000190_to_00000299",
 		only(within(190, 299), func(r logRow) bool { return r.Block != 201 }))
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000300_to_00000399", within(300, 398))
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000390_to_00000399", within(390, 399))
 
 	s, err := Open(dir, config)
 	if err != nil {

@@ -393,6 +393,7 @@ func TestAnswersThatAreWrong(t *testing.T) {
 	f("removed", set(1, "removed", true))
 	f("was not asked for", set(1, "address", market.Address{1}.String()))
 	f("were asked for", set(3, "blockNumber", "0x1000"))
+	f("were asked for", set(0, "blockNumber", "0x1"))
 	f("it follows log 3", set(2, "logIndex", "0x3"))
 	f("it follows log 3", set(2, "logIndex", "0x0"))
 	f("block hash", set(3, "blockHash", market.Hash{1}.String()))
