@@ -49,7 +49,7 @@ func findMistakes(t *tree, p *pkg, file int) []*mistake {
 }
 
 // visit notes the mistakes at a node, and reports whether to look inside it: not
-// in a line of the log, nor in a capacity, which changes nothing.
+// in a line of the log or in what decides on one, nor in a capacity, which changes nothing.
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -63,6 +63,9 @@ func (f *finder) visit(n ast.Node) bool {
 	case *ast.CompositeLit:
 		f.composite(n)
 	case *ast.IfStmt:
+		if f.decidesLog(n) {
+			return false
+		}
 		f.check(n)
 	case *ast.BlockStmt:
 		f.removals(n.List)
@@ -221,4 +224,18 @@ func (f *finder) logs(n *ast.CallExpr) bool {
 	}
 	t := f.p.info.Types[sel.X].Type
 	return t != nil && t.String() == "*log/slog.Logger" || f.text(sel.X) == "slog"
+}
+
+// decidesLog reports whether an if only writes the log.
+func (f *finder) decidesLog(n *ast.IfStmt) bool {
+	for _, s := range n.Body.List {
+		line, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return false
+		}
+		if call, ok := line.X.(*ast.CallExpr); !ok || !f.logs(call) {
+			return false
+		}
+	}
+	return n.Init == nil && n.Else == nil && !calls(n.Cond)
 }

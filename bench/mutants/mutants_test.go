@@ -11,6 +11,7 @@ const source = `package p
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/bits"
 )
 
@@ -42,6 +43,9 @@ func h(a, b uint64, e, f error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	_, a = bits.Add64(a, b, 0)
+	if e != nil && a > 5 {
+		slog.Info("five", "a", a)
+	}
 	return errors.Join(e, f, ctx.Err())
 }
 `
@@ -76,7 +80,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, m := range found { // what changes nothing, or changes something without the mistake too
-		if m.was == "append(append(list, 2), 3)" || m.was == "defer cancel()" || strings.Contains(m.is, "bits.Add64(b <->") || strings.Contains(m.is, "errors.Join(f <->") {
+		if m.was == "append(append(list, 2), 3)" || strings.Contains(m.was, "a > 5") || m.was == "defer cancel()" || strings.Contains(m.is, "bits.Add64(b <->") || strings.Contains(m.is, "errors.Join(f <->") {
 			t.Errorf("%s -> %s is found", m.was, m.is)
 		}
 	}
