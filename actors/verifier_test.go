@@ -170,6 +170,31 @@ func TestVerifierKeepsStates(t *testing.T) {
 	}
 }
 
+// impatient are contracts whose caller gives up while it asks.
+type impatient struct {
+	emptyContracts
+	giveUp func()
+	tries  int
+}
+
+func (c *impatient) Ask(ctx context.Context, _ []endpoint.Call) error {
+	c.tries++
+	c.giveUp()
+	return ctx.Err()
+}
+
+// A verification that is given up asks for nothing more.
+func TestVerificationIsGivenUp(t *testing.T) {
+	r := newVerifierRig()
+	r.publish(12)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &impatient{giveUp: cancel}
+	r.ask = c
+	if _, err := r.verify(ctx, 0); !errors.Is(err, context.Canceled) || c.tries != 1 {
+		t.Errorf("given up: %v after %d calls; want 1", err, c.tries)
+	}
+}
+
 // What was found goes to the chain and into the log. Only after a whole comparison
 // without a difference are later differences looked for behind its block.
 func TestVerifierReports(t *testing.T) {

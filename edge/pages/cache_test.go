@@ -413,6 +413,44 @@ func TestPartialListsAreFree(t *testing.T) {
 	f([]render.Chain{{ID: 1, Enabled: true}, {ID: 2, Enabled: true}}, true)
 }
 
+// A walk over a chain that is unavailable does not begin, and one that was named is refused
+// alike; the other chains are walked.
+func TestWalkOverMissingChain(t *testing.T) {
+	chains := []render.Chain{{ID: 1, Enabled: true}, {ID: 2, Enabled: true}}
+	p := crowded(t, func(c *Config) { c.Chains = chains }, crowd(3, 1))
+	f := func(chain market.ChainID, cut query.Cut, want string) {
+		t.Helper()
+		c, err := p.findCut(&Question{Now: 1000, Account: 1, Options: query.Options{Cut: cut}}, chain)
+		if c != nil {
+			p.pins.release(c)
+		}
+		if want == "" && err != nil || want != "" && (err == nil || err.Message != want) {
+			t.Errorf("chain %d, %+v: %+v; want %q", chain, cut, err, want)
+		}
+	}
+
+	const missing = "chain 2 is temporarily unavailable"
+	f(2, query.Cut{Pin: true}, missing)
+	f(2, query.Cut{Named: []query.Generation{{Chain: 2, Number: 7}}}, missing)
+	f(1, query.Cut{Pin: true}, "")
+	f(1, query.Cut{Named: []query.Generation{{Chain: 1, Number: 7}}}, "")
+}
+
+// TestBatchIsKept checks that the answer to a batch is rendered once.
+func TestBatchIsKept(t *testing.T) {
+	p := crowded(t, nil, crowd(3, 1))
+	q := &Question{Route: accounts.RoutePoolBatch, Now: 1000, Batch: []query.BatchID{{Chain: 1}}}
+	for range 2 {
+		if _, err := p.Answer(q); err != nil {
+			t.Fatal(err)
+		}
+		p.cache.pages.Wait()
+	}
+	if hits, misses := p.cache.hits.Get(), p.cache.misses.Get(); hits != 1 || misses != 1 {
+		t.Errorf("%d hits and %d misses; want one of each", hits, misses)
+	}
+}
+
 // TestCloseEndsEverything checks that nothing of the pages runs when they are closed.
 func TestCloseEndsEverything(t *testing.T) {
 	before, running := runtime.NumGoroutine(), 0
