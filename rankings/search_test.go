@@ -247,6 +247,53 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// losing is a shelf whose leaves are gone after some reads.
+type losing struct {
+	*shelf
+	left int
+}
+
+func (l *losing) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	if l.left--; l.left < 0 {
+		return nil, rankings.ErrLeafGone
+	}
+	return l.shelf.Leaf(chain, number)
+}
+
+// TestLostLeaves: whichever leaf of a page deep in three chains cannot be read, the page is an
+// error, with a filter and without.
+func TestLostLeaves(t *testing.T) {
+	s := newShelf()
+	var views []*rankings.View
+	for _, chain := range []market.ChainID{43114, 1, 42161} {
+		w := newWorld(chain, 3, 20, 3000, s)
+		w.publish()
+		views = append(views, w.view)
+	}
+
+	for _, q := range []rankings.PositionQuestion{
+		{Sort: rankings.ByPnl, IncludeRisky: true}, {Sort: rankings.ByAPR}, {Sort: rankings.ByAge, Range: rankings.InRange},
+	} {
+		for left := 0; ; left++ {
+			search, err := rankings.SearchPositions(views, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaves := &losing{s, left}
+			page, err := search.Page(leaves, 200, 20)
+			if err == nil && leaves.left >= 0 {
+				if left < 3 || len(page.Rows) != 20 {
+					t.Errorf("%+v: %d rows after %d leaves; want to read more", q, len(page.Rows), left)
+				}
+				break
+			}
+			if !errors.Is(err, rankings.ErrLeafGone) {
+				t.Fatalf("%+v: without leaf %d: %v", q, left+1, err)
+			}
+		}
+	}
+}
+
 // TestBudgets: a step reads about as many rows as it may, and gets on however few these are.
 // The question is one that bitmaps answer: 64 rows cost one more than match.
 func TestBudgets(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -141,6 +142,22 @@ func TestProofChain(t *testing.T) {
 	}
 	if other.sequence != p.sequence || other.chain == p.chain {
 		t.Error("the first of three batches does not count")
+	}
+}
+
+// unreadable is a disk on which no file can be opened.
+type unreadable struct{ vfs.FS }
+
+func (unreadable) Open(string, ...vfs.OpenOption) (vfs.File, error) { return nil, fs.ErrPermission }
+
+// A proof that is not there is none; one that cannot be opened is an error.
+func TestProofThatCannotBeOpened(t *testing.T) {
+	if p, err := readProof(vfs.NewMem(), "accounts.proof"); p != nil || err != nil {
+		t.Errorf("without a file: %+v, %v", p, err)
+	}
+	p, err := readProof(unreadable{vfs.NewMem()}, "accounts.proof")
+	if p != nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "cannot open accounts.proof") {
+		t.Errorf("a file that cannot be opened: %+v, %v", p, err)
 	}
 }
 

@@ -64,9 +64,15 @@ func TestImportReplacesAChain(t *testing.T) {
 	if err := errors.Join(e.Write(&sent, func() {}), e.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if err := fs.MkdirAll("data/incoming-1/earlier", 0o700); err != nil { // an attempt that was killed
+		t.Fatal(err)
+	}
 	in, err := s.Receive(1, &sent)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left, err := fs.List("data/incoming-1"); err != nil || slices.Contains(left, "earlier") {
+		t.Errorf("an import goes on with what an earlier one left: %q, %v", left, err)
 	}
 	if err := errors.Join(in.Install(), in.Close()); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,23 @@ func (f *follower) names(t *testing.T) string {
 	return strings.Join(list, ", ")
 }
 
+// TestChainsOfKeys checks that a stream waits for the chains of what it is about, each once;
+// an owner has positions on all.
+func TestChainsOfKeys(t *testing.T) {
+	f := func(want []market.ChainID, keys ...key) {
+		t.Helper()
+		if got := chainsOf(keys); !slices.Equal(got, want) {
+			t.Errorf("%v are of chains %v; want %v", keys, got, want)
+		}
+	}
+
+	f(nil)
+	pool := func(chain market.ChainID, id byte) key { return key{ofPool, chain, [32]byte{id}} }
+	f([]market.ChainID{1}, pool(1, 1))
+	f([]market.ChainID{5, 1}, pool(5, 1), pool(1, 1), pool(5, 2), pool(1, 3))
+	f(nil, pool(1, 1), key{kind: ofOwner})
+}
+
 // TestFirstEvents checks what a stream begins with: the newest generations, also those
 // that the hub has not looked at yet, or what it missed behind the event it names.
 func TestFirstEvents(t *testing.T) {
