@@ -1,11 +1,13 @@
 package rankings
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 )
 
@@ -180,6 +182,33 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// checkGroups checks that the candidates of a few groups have all their rows, each once, and
+// are refused where they are too many.
+func checkGroups(p *postings, col []uint32, groups uint32, r *rand.Rand) error {
+	some := block.NewBitmap(groups)
+	for range r.IntN(4) {
+		some.Set(r.Uint32N(groups))
+	}
+	among, few := p.candidatesOfGroups(some, len(col))
+	sorted := slices.Sorted(slices.Values(among))
+	if !few || len(slices.Compact(slices.Clone(sorted))) != len(sorted) {
+		return fmt.Errorf("of %d rows %v are candidates: %t", len(col), sorted, few)
+	}
+
+	rows := 0
+	for row, g := range col {
+		if _, ok := slices.BinarySearch(sorted, uint32(row)); some.Has(g) && !ok {
+			return fmt.Errorf("row %d of group %d is no candidate", row, g)
+		} else if some.Has(g) {
+			rows++
+		}
+	}
+	if _, few := p.candidatesOfGroups(some, rows-1); few && rows > 0 {
+		return fmt.Errorf("%d rows are at most %d", rows, rows-1)
+	}
+	return nil
+}
+
 // TestPostings moves rows between groups and back, adds and removes rows, and
 // compares the lists with the column.
 func TestPostings(t *testing.T) {
@@ -211,6 +240,10 @@ func TestPostings(t *testing.T) {
 				t.Fatalf("round %d: group %d has rows %v; want %v", round, g, rows, want)
 			}
 		}
+		if err := checkGroups(&p, col, groups, r); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+
 		old, col = col, slices.Clone(col)
 		for range 200 {
 			i := r.IntN(len(base))

@@ -118,7 +118,7 @@ func (f *Feed) archived(at market.Head) (*market.Span, error) {
 		if errors.As(err, &damage) {
 			err = f.archive.CutOut(damage)
 		}
-		if err != nil || span == nil {
+		if span == nil { // at the end, or after an error
 			f.closeReader()
 			return nil, err
 		}
