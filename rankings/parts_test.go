@@ -182,6 +182,37 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestScan reads the rows that match in steps, each of which ends with enough rows or with its
+// budget, from a list of candidates and from words of rows.
+func TestScan(t *testing.T) {
+	f := func(listed bool, steps ...[3]int) { // most, budget, and how many rows it finds
+		t.Helper()
+		filter := &filter{n: 640, tests: []func(uint32) bool{func(row uint32) bool { return row%2 == 0 }}}
+		if listed {
+			for row := range uint32(100) {
+				filter.candidates = append(filter.candidates, 3*row)
+			}
+			filter.listed = true
+		}
+
+		var s scanner
+		var found []uint32
+		for i, step := range steps {
+			before, budget, done := len(found), step[1], false
+			found, done = s.scan(filter, found, uint64(step[0]), &budget)
+			if len(found)-before != step[2] || done != (i == len(steps)-1) {
+				t.Errorf("listed %t, step %d of at most %d rows finds %d, done %t; want %d", listed, i, step[0], len(found)-before, done, step[2])
+			}
+		}
+		if !slices.IsSorted(found) || len(slices.Compact(slices.Clone(found))) != len(found) {
+			t.Errorf("listed %t: found %v", listed, found)
+		}
+	}
+
+	f(true, [3]int{10, 1000, 10}, [3]int{1000, 20, 10}, [3]int{7, 3, 1}, [3]int{1000, 1000, 29})
+	f(false, [3]int{10, 1000, 32}, [3]int{33, 1000, 64}, [3]int{1000, 66, 64}, [3]int{1000, 10_000, 160})
+}
+
 // checkGroups checks that the candidates of a few groups have all their rows, each once, and
 // are refused where they are too many.
 func checkGroups(p *postings, col []uint32, groups uint32, r *rand.Rand) error {

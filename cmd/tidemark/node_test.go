@@ -45,6 +45,23 @@ func nodeWithAccounts(t *testing.T) *node {
 	return n
 }
 
+// Where no key can be issued the banner says how to get one.
+func TestKeyAdvice(t *testing.T) {
+	n := nodeWithAccounts(t)
+	n.printsKey, n.url = true, "http://node"
+	if got := n.keyAdvice(); got != "\nTo get an API key: tidemark keys issue --account demo\n\n" {
+		t.Errorf("without the account it says %q", got)
+	}
+
+	if _, err := n.registry.CreateDemo(); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.keyAdvice(); !strings.Contains(got, "shown this once: tm_srv_") ||
+		!strings.Contains(got, `"http://node/v1/positions?limit=1"`) {
+		t.Errorf("with a key it says %q", got)
+	}
+}
+
 // A part in the background ends when the node stops, which waits for it.
 func TestBackgroundEnds(t *testing.T) {
 	n, ended := emptyNode(t), false
