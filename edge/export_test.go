@@ -321,6 +321,11 @@ func (f *front) crawl(key string) (net.Conn, *bufio.Reader) {
 
 	res, err := http.ReadResponse(bufio.NewReaderSize(c, 4<<10), nil)
 	must(err)
+	for _, name := range []string{trailerEnd, trailerUnits} {
+		if _, ok := res.Trailer[name]; !ok {
+			f.t.Errorf("the head of an export announces %v; want %s", res.Trailer, name)
+		}
+	}
 	in := bufio.NewReader(res.Body)
 	_, err = in.ReadString('\n')
 	must(err)

@@ -119,3 +119,23 @@ func TestPausesBetweenAttempts(t *testing.T) {
 	f("for good", 501, 1, false)
 	f("it failed lately", 502, 1, true)
 }
+
+// A limit that is met again, or by a whole request, halves the batches; one that some calls of
+// a request met once does not.
+func TestLimitsHalveBatches(t *testing.T) {
+	f := func(err error, stalled, want int) {
+		t.Helper()
+		e := newProvider(t).endpoint(t, nil)
+		part := make([]Call, 10)
+		for i := range part {
+			part[i].Error = &Error{Kind: Limited}
+		}
+		if failed := e.backOff(t.Context(), part, err, stalled, true); failed != nil || e.batch.get() != want {
+			t.Errorf("%v, stalled %d: %v, then %d calls a request; want %d", err, stalled, failed, e.batch.get(), want)
+		}
+	}
+
+	f(nil, 0, firstBatch)
+	f(nil, 1, firstBatch/2)
+	f(&Error{Kind: Limited}, 0, firstBatch/2)
+}
