@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -145,16 +146,52 @@ func TestProofChain(t *testing.T) {
 	}
 }
 
+// A month with a route that there is not is damaged, whatever follows.
+func TestUnknownRouteOfAMonth(t *testing.T) {
+	f := func(route uint64, want bool) {
+		t.Helper()
+		b := binary.AppendUvarint(nil, 7)                           // the lease
+		b = append(binary.AppendUvarint(append(b, 1), route), 1, 1) // the counts of a route
+		b = append(b, 3, 0)                                         // the newest day, and nothing before it
+		var m AccountMonth
+		if err := m.decode(b); (err == nil) != want || want && (m.Lease != 7 || m.Day != 3) {
+			t.Errorf("route %d of %d: %+v, %v", route, accounts.NumRoutes, m, err)
+		}
+	}
+
+	f(accounts.NumRoutes-1, true)
+	f(accounts.NumRoutes, false)
+}
+
+// Usage is loaded of the month that is asked for, and of none beside it.
+func TestLoadOfAMonth(t *testing.T) {
+	a := openAccounts(t, vfs.NewMem())
+	defer a.Close()
+	var flush AccountsFlush
+	for n := range 4 {
+		flush.Months = append(flush.Months, AccountMonth{
+			Account: 1, Tally: accounts.Tally{Month: november + accounts.Month(n), Lease: int64(n)},
+		})
+	}
+	if err := a.Flush(&flush); err != nil {
+		t.Fatal(err)
+	}
+
+	for n := range 4 {
+		c, err := a.Load(november + accounts.Month(n))
+		if err != nil || len(c.Months) != 1 || c.Months[0].Lease != int64(n) {
+			t.Errorf("month %d: %+v, %v", n, c.Months, err)
+		}
+	}
+}
+
 // unreadable is a disk on which no file can be opened.
 type unreadable struct{ vfs.FS }
 
 func (unreadable) Open(string, ...vfs.OpenOption) (vfs.File, error) { return nil, fs.ErrPermission }
 
-// A proof that is not there is none; one that cannot be opened is an error.
+// A proof that cannot be opened is an error, not one that is not there.
 func TestProofThatCannotBeOpened(t *testing.T) {
-	if p, err := readProof(vfs.NewMem(), "accounts.proof"); p != nil || err != nil {
-		t.Errorf("without a file: %+v, %v", p, err)
-	}
 	p, err := readProof(unreadable{vfs.NewMem()}, "accounts.proof")
 	if p != nil || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "cannot open accounts.proof") {
 		t.Errorf("a file that cannot be opened: %+v, %v", p, err)
