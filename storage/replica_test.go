@@ -402,3 +402,34 @@ func FuzzReplica(f *testing.F) {
 		}
 	})
 }
+
+// Rows that a batch wrote and then took back are not part of a replica, also when the first of
+// them is the one behind the last.
+func TestReplicaLeavesOutRows(t *testing.T) {
+	owners := tables[ledger.Owners.Index()].(*rows[market.Address])
+	f := func(written, rows uint32) {
+		t.Helper()
+		r := owners.replica(new(market.State)).(*replicaOf[market.Address])
+		for row := range written {
+			if err := r.setPart(nil, row, 0, encode(nil, &market.Address{byte(row)}, codeOwner)); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		h := noHead()
+		h.Rows[r.index] = rows
+		if err := r.finish(&h); err != nil || r.table.Len() != rows || len(r.last) != int(rows) {
+			t.Errorf("%d of %d rows: %d in the table, %d of this batch, %v", rows, written, r.table.Len(), len(r.last), err)
+		}
+		for row, parts := range r.parts {
+			if there := parts.there != 0; there != (uint32(row) < rows) {
+				t.Errorf("%d of %d rows: row %d is there: %t", rows, written, row, there)
+			}
+		}
+	}
+
+	f(5, 5)
+	f(5, 4)
+	f(5, 1)
+	f(5, 0)
+}
