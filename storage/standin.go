@@ -156,9 +156,10 @@ func (s *Store) writeStandIn(table, path string, size int64) error {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	zeros := make([]byte, 1<<16)
-	for left := size - copied; err == nil && left > 0; left -= int64(len(zeros)) {
-		_, err = to.Write(zeros[:min(left, int64(len(zeros)))])
+	page := make([]byte, 1<<16)
+	for left := size - copied; err == nil && left > 0; left -= int64(len(page)) {
+		_, err = to.Write(page[:min(left, int64(len(page)))])
+		clear(page) // a file may change what it is given
 	}
 	return errors.Join(err, to.Sync(), to.Close())
 }

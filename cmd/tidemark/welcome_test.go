@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tidemark/bench/process"
 	"tidemark/rankings"
 	"tidemark/rankings/market"
 )
@@ -189,16 +190,16 @@ func TestWelcome(t *testing.T) {
 	defer l.Close()
 
 	synctest.Test(t, func(t *testing.T) {
-		var logs bytes.Buffer
+		var logs process.Output
 		n := emptyNode(t)
 		n.log, n.screen, n.pace = slog.New(slog.NewTextHandler(&logs, nil)), newScreen(out), pace{}
 		n.opsListener, n.url = l, "http://node"
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		ended := false
+		var ended atomic.Bool
 		go func() {
 			n.welcomeUser(ctx)
-			ended = true
+			ended.Store(true)
 		}()
 		f := func(after time.Duration, lines int, said string) {
 			t.Helper()
@@ -211,8 +212,8 @@ func TestWelcome(t *testing.T) {
 			if got := strings.Count(logs.String(), "no page yet"); got != lines {
 				t.Errorf("after %s more there are %d lines; want %d", after, got, lines)
 			}
-			if said == "" && len(text) > 0 || !strings.Contains(string(text), said) || ended != (said != "") {
-				t.Errorf("after %s more it ended: %t, and says %q; want %q", after, ended, text, said)
+			if said == "" && len(text) > 0 || !strings.Contains(string(text), said) || ended.Load() != (said != "") {
+				t.Errorf("after %s more it ended: %t, and says %q; want %q", after, ended.Load(), text, said)
 			}
 		}
 
