@@ -55,6 +55,22 @@ func lifeStore(t *testing.T) (vfs.FS, *Store) {
 	return fs, s
 }
 
+// checkSpoiled returns what a check finds while a key has another value, or none.
+func checkSpoiled(t *testing.T, s *Store, key []byte, change func(value []byte) []byte) (findings []string, err error) {
+	t.Helper()
+	was, there, err := s.get(key, nil)
+	must(err)
+	write(s, key, change(slices.Clone(was)))
+	findings, err = s.Check()
+
+	if !there {
+		was = nil
+	}
+	write(s, key, was)
+	sound(t, s)
+	return findings, err
+}
+
 // TestCheckFinds damages a valid store in one place at a time.
 func TestCheckFinds(t *testing.T) {
 	fs := vfs.NewMem()
@@ -71,18 +87,10 @@ func TestCheckFinds(t *testing.T) {
 
 	f := func(finding string, key []byte, change func(value []byte) []byte) {
 		t.Helper()
-		was, there, err := s.get(key, nil)
-		must(err)
-		write(s, key, change(slices.Clone(was)))
-		findings, err := s.Check()
+		findings, err := checkSpoiled(t, s, key, change)
 		if !slices.ContainsFunc(findings, func(f string) bool { return strings.Contains(f, finding) }) {
 			t.Errorf("no finding has %q: %v, %v", finding, findings, err)
 		}
-		if !there {
-			was = nil
-		}
-		write(s, key, was)
-		sound(t, s)
 	}
 	to := func(b []byte) func([]byte) []byte { return func([]byte) []byte { return b } }
 	flip := func(v []byte) []byte { v[len(v)/2] ^= 1; return v }
@@ -157,18 +165,10 @@ func TestCheckOfRunningDays(t *testing.T) {
 
 	f := func(name string, key []byte, change func(value []byte) []byte) {
 		t.Helper()
-		was, _, err := s.get(key, nil)
-		must(err)
-		write(s, key, change(slices.Clone(was)))
-		findings, err := s.Check()
+		findings, err := checkSpoiled(t, s, key, change)
 		if err != nil || !strings.Contains(strings.Join(findings, "\n"), "pool 0: the newest day of the series is") {
 			t.Errorf("%s: findings %q, %v", name, findings, err)
 		}
-		if len(was) == 0 {
-			was = nil
-		}
-		write(s, key, was)
-		sound(t, s)
 	}
 
 	f("no day", entry, func([]byte) []byte { return nil })

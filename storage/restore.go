@@ -88,7 +88,7 @@ func (r *Restored) Warm(stop func() bool) bool {
 	for _, t := range tables {
 		t.warm(r.State, ask)
 	}
-	r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now
+	r.State.TickLists.Warm(ask) // built from the ticks, which are loaded by now; after a stop nothing is
 	return !stopped
 }
 

@@ -213,7 +213,9 @@ func (s *Store) listStandIns(chains []market.ChainID) (findings []string) {
 	defer s.damages.mu.Unlock()
 
 	for _, file := range s.damages.files {
-		isStandIn := func(t standIn) bool { return t.what == file.What } // Pebble says it otherwise
+		isStandIn := func(t standIn) bool { // what reading finds in its place is said otherwise
+			return s.fs.PathJoin(s.dir, t.name()) == file.File && t.what == file.What
+		}
 		if !slices.ContainsFunc(s.standIns, isStandIn) {
 			continue
 		}

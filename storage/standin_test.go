@@ -211,15 +211,16 @@ func checkReadOnly(t *testing.T, fs vfs.FS, name string, touched []market.ChainI
 }
 
 // TestStandInsThatTouchNothing: a stand-in without keys of a chain is named all the same. What
-// Pebble finds by reading is told elsewhere.
+// reading finds, in it or in another file, is told elsewhere.
 func TestStandInsThatTouchNothing(t *testing.T) {
 	s := &Store{dir: "data", fs: vfs.NewMem(), damages: newDamages(), standIns: []standIn{{5, "it is missing"}}}
-	file := func(lower, upper []byte, what string) {
-		s.damages.files = append(s.damages.files, &TableDamage{File: "data/000005.sst", Lower: lower, Upper: upper, What: what})
+	file := func(name string, lower, upper []byte, what string) {
+		s.damages.files = append(s.damages.files, &TableDamage{File: name, Lower: lower, Upper: upper, What: what})
 	}
-	file([]byte{0, 1}, []byte{0, 2}, "it is missing")
-	file(appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
-	file(appendChain(nil, 1), appendChain(nil, 1), "a bad checksum")
+	file("data/000005.sst", []byte{0, 1}, []byte{0, 2}, "it is missing")
+	file("data/000005.sst", appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
+	file("data/000005.sst", appendChain(nil, 1), appendChain(nil, 1), "a bad checksum")
+	file("data/000006.sst", appendChain(nil, 7), appendChainEnd(nil, 7), "it is missing")
 
 	want := []string{
 		"file data/000005.sst, keys 0001 to 0002: it is missing; no chain has keys there; a node goes on without it " +
