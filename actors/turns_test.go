@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/chain"
 	"tidemark/actors/cluster"
@@ -350,17 +348,7 @@ func TestCommandsForTheWriter(t *testing.T) {
 // lead notes at the servers that a node writes a chain.
 func lead(t *testing.T, url, chain, node string) {
 	t.Helper()
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaders, err := js.KeyValue(t.Context(), "TIDEMARK_LEADERS")
+	leaders, err := natstest.JetStream(t, url).KeyValue(t.Context(), "TIDEMARK_LEADERS")
 	if err == nil {
 		_, err = leaders.PutString(t.Context(), chain, node)
 	}

@@ -39,6 +39,11 @@ type stage struct {
 	follows bool // the chain is opened as one that another node writes
 }
 
+// failing is a tee that passes commits on until there is an error to refuse them with.
+func failing(with *error) func(market.ChainID, []byte, []byte) ([]byte, error) {
+	return func(market.ChainID, []byte, []byte) ([]byte, error) { return nil, *with }
+}
+
 var (
 	manager = market.Address{0xaa}
 	stables = []market.Address{{0x01, 1}, {0x01, 2}, {0x01, 3}}

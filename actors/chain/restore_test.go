@@ -90,15 +90,10 @@ func TestBeginsAnew(t *testing.T) {
 
 // A chain whose data cannot be dropped goes on with it, or is opened again.
 func TestDropThatFails(t *testing.T) {
-	broken, fails := errors.New("broken"), false
-	s := (&stage{tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
-		if fails {
-			return nil, broken
-		}
-		return nil, nil
-	}}).start(t, days)
+	var broken error
+	s := (&stage{tee: failing(&broken)}).start(t, days)
 	s.publish()
-	fails = true
+	broken = errors.New("broken")
 	if err := s.chain.Restart(); !errors.Is(err, broken) || s.chain.view == nil || s.chain.ledger.Head().Number < 100 {
 		t.Errorf("%v, and the ledger is at %+v", err, s.chain.ledger.Head())
 	}

@@ -288,20 +288,15 @@ func TestNothingIsCommittedWithoutTheArchive(t *testing.T) {
 
 // A commit that fails publishes nothing and keeps the backlog.
 func TestFailedCommitIsNotPublished(t *testing.T) {
-	broken, fails := errors.New("broken"), false
-	s := (&stage{tee: func(market.ChainID, []byte, []byte) ([]byte, error) {
-		if fails {
-			return nil, broken
-		}
-		return nil, nil
-	}}).start(t, days)
+	var broken error
+	s := (&stage{tee: failing(&broken)}).start(t, days)
 	s.publish()
 	before := s.chain.view
 	s.now = s.now.Add(time.Hour)
 	s.follow()
 	waiting := s.chain.Backlog()
 
-	fails = true
+	broken = errors.New("broken")
 	err := s.chain.Refresh(time.Now, func() {})
 	c, _ := s.board.Load().Chain(1)
 	if !errors.Is(err, broken) || c.View != before || s.chain.generation != before.Generation {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster"
@@ -322,17 +321,7 @@ func TestRevocationActsEverywhere(t *testing.T) {
 // loseWatches deletes the consumers of the bucket at the server, which tells nobody.
 func loseWatches(t *testing.T, url string) {
 	t.Helper()
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	stream, err := js.Stream(t.Context(), "KV_"+bucketName)
+	stream, err := natstest.JetStream(t, url).Stream(t.Context(), "KV_"+bucketName)
 	if err != nil {
 		t.Fatal(err)
 	}

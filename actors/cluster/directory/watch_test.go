@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster"
@@ -36,16 +35,7 @@ func connect(t *testing.T) (*Directory, jetstream.JetStream) {
 		t.Fatal(err)
 	}
 
-	nc, err := nats.Connect(s.URLs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, js
+	return d, natstest.JetStream(t, s.URLs()[0])
 }
 
 // account is a change that makes an account.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/bench/process"
 )
@@ -105,6 +107,21 @@ func (s *Servers) Again(t testing.TB, i int) {
 	if !s.All[i].ReadyForConnections(startTimeout) {
 		t.Fatalf("the NATS server %s does not start again", s.All[i].Name())
 	}
+}
+
+// JetStream connects to a server beside the nodes of a test, until its end.
+func JetStream(t testing.TB, url string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
 }
 
 // URLs returns the addresses for clients.

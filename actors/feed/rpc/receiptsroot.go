@@ -43,10 +43,10 @@ func (r *wireReceipt) encode() ([]byte, error) {
 	if r.CumulativeGas == nil || r.Bloom == nil || r.Logs == nil || r.Status == nil {
 		return nil, errBareReceipt
 	}
-	var fields, logs []byte
-	fields = rlpUint(fields, uint64(*r.Status))
+	fields := rlpUint(nil, uint64(*r.Status))
 	fields = rlpUint(fields, uint64(*r.CumulativeGas))
 	fields = rlpString(fields, *r.Bloom)
+	var logs []byte
 	for i := range r.Logs {
 		logs = rlpList(logs, r.Logs[i].encode())
 	}
