@@ -1,8 +1,6 @@
 package rankings
 
-import (
-	"tidemark/rankings/block"
-)
+import "tidemark/rankings/block"
 
 // filter is the condition for the rows of one run. It can test a single row, and
 // apply its masks to 64 rows at once.

@@ -119,7 +119,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// call swaps arguments of one type, unless their order changes nothing, and leaves out what is appended to bytes.
+// call swaps arguments of one type, unless their order changes nothing, and leaves out what is
+// appended to bytes.
 func (f *finder) call(n *ast.CallExpr) {
 	name := f.text(n.Fun)
 	if strings.HasPrefix(name, "fmt.") {
@@ -147,13 +148,11 @@ func (f *finder) commutes(n *ast.CallExpr) bool {
 		return true
 	}
 
-	sel, ok := n.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return strings.HasSuffix(name, "Equal")
-	}
-	switch sel.Sel.Name {
-	case "Add", "AddOverflow", "Mul", "MulOverflow":
-		return strings.HasSuffix(f.typeOf(sel.X), "/uint256.Int")
+	if sel, ok := n.Fun.(*ast.SelectorExpr); ok && strings.HasSuffix(f.typeOf(sel.X), "/uint256.Int") {
+		switch sel.Sel.Name {
+		case "Add", "AddOverflow", "Mul", "MulOverflow":
+			return true
+		}
 	}
 	return strings.HasSuffix(name, "Equal")
 }
@@ -219,11 +218,7 @@ func calls(x ast.Expr) (found bool) {
 // logs reports whether a call only writes the log.
 func (f *finder) logs(n *ast.CallExpr) bool {
 	sel, ok := n.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	t := f.p.info.Types[sel.X].Type
-	return t != nil && t.String() == "*log/slog.Logger" || f.text(sel.X) == "slog"
+	return ok && (f.typeOf(sel.X) == "log/slog.Logger" || f.text(sel.X) == "slog")
 }
 
 // decidesLog reports whether an if only writes the log.

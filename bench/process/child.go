@@ -175,20 +175,19 @@ const (
 	sparePortTries = 100
 )
 
-// sparePort counts the ports that were looked at. It starts anywhere, since processes look
-// at the same time.
-var sparePort = func() *atomic.Uint32 {
-	start := new(atomic.Uint32)
-	start.Store(rand.Uint32N(sparePorts))
-	return start
-}()
+// Ports are looked at in turn. Every process starts elsewhere, since several look at once.
+var (
+	sparePortStart = rand.Uint32N(sparePorts)
+	sparePortsSeen atomic.Uint32
+)
 
 // SparePort returns a loopback address that nobody listens on now. No two calls return the
 // same one: a caller names many before it uses any.
 func SparePort() (address string, err error) {
 	for range sparePortTries {
 		var l net.Listener
-		l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstSparePort+sparePort.Add(1)%sparePorts))
+		at := (sparePortStart + sparePortsSeen.Add(1)) % sparePorts
+		l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstSparePort+at))
 		if err == nil {
 			return l.Addr().String(), l.Close()
 		}

@@ -115,9 +115,10 @@ func (n *node) joinCluster() (err error) {
 	if !n.clustered() {
 		return nil
 	}
-	n.cluster, err = cluster.Open(context.Background(), n.clusterConfig())
+	config := n.clusterConfig()
+	n.cluster, err = cluster.Open(context.Background(), config)
 	if errors.As(err, &n.unreached) {
-		n.cluster, err = cluster.OpenLater(n.clusterConfig())
+		n.cluster, err = cluster.OpenLater(config)
 	}
 	if err != nil {
 		return err
