@@ -88,7 +88,8 @@ func (c *Cluster) Chain(id market.ChainID, mayWrite bool) (*Chain, error) {
 	return ch, nil
 }
 
-// ErrOutdated is the error of an append to a chain that another node has continued.
+// ErrOutdated is the error of an append to a chain that another node has continued, and of
+// a value of a bucket that another one came before.
 var ErrOutdated = errors.New("another node writes the chain")
 
 // Tee appends a cut of a chain that this node writes. It is the Tee of the store.
@@ -356,7 +357,7 @@ func (c *Cluster) publish(
 		switch {
 		case err == nil:
 			return ack.Sequence, nil
-		case errors.As(err, &refused) && isOutdated(refused):
+		case isOutdated(err):
 			return 0, ErrOutdated
 		case errors.As(err, &refused) && !passes(refused):
 			return 0, err
@@ -372,7 +373,8 @@ func (c *Cluster) publish(
 
 // isOutdated reports whether a message was refused because of one that is after the
 // expected last one.
-func isOutdated(err *jetstream.APIError) bool {
-	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
+func isOutdated(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }

@@ -56,20 +56,29 @@ func (b *Bucket) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 	return b.kv.Get(ctx, key)
 }
 
-// Create stores the first value of a key.
+// Create stores the first value of a key, and fails with ErrOutdated if it has one.
 func (b *Bucket) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	if err := b.c.Joined(); err != nil {
 		return 0, err
 	}
-	return b.kv.Create(ctx, key, value)
+	return checkOutdated(b.kv.Create(ctx, key, value))
 }
 
-// Update stores a value of a key after a certain one.
+// Update stores a value of a key after a certain one, and fails with ErrOutdated if that is
+// not the last.
 func (b *Bucket) Update(ctx context.Context, key string, value []byte, after uint64) (uint64, error) {
 	if err := b.c.Joined(); err != nil {
 		return 0, err
 	}
-	return b.kv.Update(ctx, key, value, after)
+	return checkOutdated(b.kv.Update(ctx, key, value, after))
+}
+
+// checkOutdated tells a value that another one came before from what is refused otherwise.
+func checkOutdated(number uint64, err error) (uint64, error) {
+	if isOutdated(err) {
+		return 0, ErrOutdated
+	}
+	return number, err
 }
 
 // WatchAll follows all keys.

@@ -146,11 +146,11 @@ func TestBuckets(t *testing.T) {
 	n, err := b.Create(t.Context(), "key", []byte("one"))
 	f("the first", n, err, 1, nil)
 	n, err = b.Create(t.Context(), "key", []byte("two"))
-	f("another first", n, err, 0, jetstream.ErrKeyExists)
+	f("another first", n, err, 0, ErrOutdated)
 	n, err = b.Update(t.Context(), "key", []byte("two"), 1)
 	f("the second", n, err, 2, nil)
 	n, err = b.Update(t.Context(), "key", []byte("another"), 1)
-	f("another second", n, err, 0, jetstream.ErrKeyExists)
+	f("another second", n, err, 0, ErrOutdated)
 	n, err = b.PutLast(t.Context(), "other", []byte("three"), 2)
 	f("after all", n, err, 3, nil)
 	n, err = b.PutLast(t.Context(), "other", []byte("four"), 2)
@@ -158,6 +158,15 @@ func TestBuckets(t *testing.T) {
 	e, err := b.Get(t.Context(), "key")
 	if err != nil || string(e.Value()) != "two" {
 		t.Errorf("the value is %v, %v", e, err)
+	}
+	large := make([]byte, 2<<20)
+	for what, write := range map[string]func() (uint64, error){
+		"a large first":  func() (uint64, error) { return b.Create(t.Context(), "large", large) },
+		"a large second": func() (uint64, error) { return b.Update(t.Context(), "key", large, 2) },
+	} {
+		if n, err := write(); n != 0 || !errors.Is(err, nats.ErrMaxPayload) {
+			t.Errorf("%s: change %d, %v", what, n, err)
+		}
 	}
 
 	config := s.config("late")

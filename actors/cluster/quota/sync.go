@@ -33,7 +33,7 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 		case err == nil:
 			l.setCutOff(false)
 			return
-		case errors.Is(err, errConflict):
+		case errors.Is(err, cluster.ErrOutdated):
 			l.metrics.conflicts.Inc()
 			cluster.Pause(ctx, time.Duration(rand.Int64N(int64(conflictPause))))
 		case ctx.Err() == nil:
@@ -48,8 +48,6 @@ func (l *Ledger) sync(ctx context.Context, s *session) {
 		}
 	}
 }
-
-var errConflict = errors.New("another node has changed the record")
 
 // syncOnce reads the record and writes it with this node's part, if nobody has changed it
 // since.
@@ -75,10 +73,6 @@ func (l *Ledger) syncOnce(ctx context.Context, s *session) error {
 		_, err = l.bucket.Create(ctx, key, value)
 	} else {
 		_, err = l.bucket.Update(ctx, key, value, revision)
-	}
-	var refused *jetstream.APIError
-	if errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &refused) && refused.Code < 500 {
-		return errConflict
 	}
 	if err == nil {
 		l.finish(s, r, granted)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"tidemark/actors/cluster"
 	"tidemark/actors/cluster/natstest"
@@ -378,8 +380,37 @@ func TestUsageOverNATS(t *testing.T) {
 	if !b.cutOff || s.busy || !s.queued || b.metrics.failures.Get() != 1 || b.metrics.conflicts.Get() != 0 {
 		t.Errorf("without servers: cut off %t, %+v, %d failures", b.cutOff, *s, b.metrics.failures.Get())
 	}
-	if err := b.syncOnce(t.Context(), s); err == nil || errors.Is(err, errConflict) {
+	if err := b.syncOnce(t.Context(), s); err == nil || errors.Is(err, cluster.ErrOutdated) {
 		t.Errorf("without servers: %v", err)
+	}
+}
+
+// Servers without room refuse a report. Another node was not first: it is not tried again at once.
+func TestServersWithoutRoom(t *testing.T) {
+	servers := natstest.Start(t, 1, false)
+	l, cell, _ := connected(t, servers, "a")
+	if _, err := l.bucket.Create(t.Context(), keyOf(8, testMonth), encode(t, empty())); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(bytes int64) {
+		t.Helper()
+		err := servers.All[0].GlobalAccount().UpdateJetStreamLimits(map[string]server.JetStreamAccountLimits{
+			"": {MaxMemory: -1, MaxStore: bytes, MaxStreams: -1, MaxConsumers: -1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	limit(1)
+	var refused *jetstream.APIError
+	err := l.syncOnce(t.Context(), l.session(cell, tallyOf(0, 0)))
+	if !errors.As(err, &refused) || errors.Is(err, cluster.ErrOutdated) {
+		t.Errorf("without room: %v", err)
+	}
+	limit(-1)
+	if err := l.syncOnce(t.Context(), l.session(cell, tallyOf(0, 0))); err != nil {
+		t.Errorf("with room: %v", err)
 	}
 }
 
@@ -390,7 +421,7 @@ func TestWhatIsWritten(t *testing.T) {
 		t.Helper()
 		s := l.session(cell, tallyOf(0, 0))
 		err := l.syncOnce(t.Context(), s)
-		if (err != nil) != fails || errors.Is(err, errConflict) || s.allowed != allowed || s.joined == fails {
+		if (err != nil) != fails || errors.Is(err, cluster.ErrOutdated) || s.allowed != allowed || s.joined == fails {
 			t.Errorf("%s: %v, %d units are allowed; want %d", what, err, s.allowed, allowed)
 		}
 		if _, n, err := l.read(t.Context(), keyOf(cell.ID, testMonth)); err != nil || n != revision {
