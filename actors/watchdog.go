@@ -104,16 +104,16 @@ func (w *Watchdog) checkAll(now time.Time) {
 }
 
 func (w *Watchdog) measureDisk(now time.Time) storage.Disk {
-	space, err := w.guard.Check()
+	free, err := w.guard.Check()
 	if err != nil {
 		w.log.Error("cannot measure the disk", "error", err)
 	}
 
-	disk := storage.Disk{Status: storage.DiskOK, FreeBytes: space.FreeBytes}
+	disk := storage.Disk{Status: storage.DiskOK, FreeBytes: free}
 	switch {
 	case errors.Is(w.accounts.CheckSpace(), storage.ErrNoSpace):
 		disk.Status = storage.DiskFull
-	case space.ReadOnly:
+	case w.guard.ReadOnly(): // as the last check found it that could measure
 		disk.Status = storage.DiskReadOnly
 	case w.metering.slow(w.clock.At(now)):
 		disk.Status = storage.DiskSlow

@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -55,6 +57,45 @@ func TestWatchdogChecksAgain(t *testing.T) {
 	f(1<<40, storage.DiskOK)
 	cancel()
 	<-done
+}
+
+// A disk with too little space for the market is read-only, also while it cannot be measured,
+// and a full one is that first.
+func TestWatchdogReadOnlyDisk(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	f := func(minFree, freeForAccounts uint64, status storage.DiskStatus) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "market")
+		store, err := storage.Open(dir, storage.Options{Logger: quiet, MinFreeBytes: minFree, BallastBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		disk := &smallDisk{FS: vfs.NewMem()}
+		disk.setFree(1 << 40)
+		r := newRigOn(t, disk, time.Now())
+		defer r.store.Close()
+		disk.setFree(freeForAccounts)
+
+		w := NewWatchdog(store, r.store, &Metering{meter: r.meter}, &rankings.Board{}, metrics.NewSet(), quiet)
+		if got := w.Disk(); got.Status != status || got.FreeBytes == 0 {
+			t.Errorf("with %d bytes to keep free: %+v; want %s", minFree, got, status)
+		}
+		if err := os.Rename(dir, dir+".away"); err != nil {
+			t.Fatal(err)
+		}
+		got := w.measureDisk(time.Now())
+		if err := os.Rename(dir+".away", dir); err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != status || got.FreeBytes != 0 {
+			t.Errorf("with %d bytes to keep free, not measured: %+v; want %s", minFree, got, status)
+		}
+	}
+
+	f(1, 1<<40, storage.DiskOK)
+	f(1<<60, 1<<40, storage.DiskReadOnly)
+	f(1<<60, 0, storage.DiskFull)
 }
 
 // A drain that takes more than two seconds makes the disk slow, while it runs and

@@ -239,7 +239,8 @@ func TestFindLoss(t *testing.T) {
 		t.Helper()
 		p := proof{sequence: acknowledged}
 		p.chain[0] = 1
-		err := a.findLoss(&storedProof{proof: proof{sequence: stored}}, &acknowledgement{proof: p})
+		// A mark that is left matters only where the store has the last batch.
+		err := a.findLoss(&storedProof{proof: proof{sequence: stored}}, &acknowledgement{proof: p}, []uint64{3})
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the store at %d, the proof at %d: %v; want %q", stored, acknowledged, err, says)
 		}
@@ -249,10 +250,20 @@ func TestFindLoss(t *testing.T) {
 	f(5, 6, "1 batches of accounts, keys and usage are missing")
 	f(6, 6, "does not continue batch 6")
 	f(8, 6, "batch 8 of the store does not continue batch 6")
-	if err := a.findLoss(&storedProof{}, nil); err != nil {
+	last := proof{sequence: 6}
+	whole := func(older ...uint64) error {
+		return a.findLoss(&storedProof{proof: last}, &acknowledgement{proof: last}, older)
+	}
+	if err := whole(); err != nil {
+		t.Errorf("a store with all batches: %v", err)
+	}
+	if err := whole(3); err == nil || !strings.Contains(err.Error(), "batches between 3 and 6") {
+		t.Errorf("a store with an older mark: %v", err)
+	}
+	if err := a.findLoss(&storedProof{}, nil, nil); err != nil {
 		t.Errorf("an empty store without a proof: %v", err)
 	}
-	if err := a.findLoss(&storedProof{proof: proof{sequence: 1}}, nil); err == nil ||
+	if err := a.findLoss(&storedProof{proof: proof{sequence: 1}}, nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "accounts.proof is gone") {
 		t.Errorf("a store without a proof: %v", err)
 	}

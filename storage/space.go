@@ -28,15 +28,6 @@ type Guard struct {
 	mu sync.Mutex // held around changes of the ballast file
 }
 
-// Space is the space on the disk of a store.
-type Space struct {
-	FreeBytes, TotalBytes uint64
-	// ReadOnly: the store accepts no writes until there is more space.
-	ReadOnly bool
-	// Ballast: the ballast file exists.
-	Ballast bool
-}
-
 // ballastName is the name of the ballast file.
 const ballastName = "BALLAST"
 
@@ -60,16 +51,17 @@ func WritableBytes() uint64 { return writableAt(defaultMinFreeBytes) }
 
 func writableAt(minFree uint64) uint64 { return minFree + minFree/4 }
 
-// Check measures the disk. The store turns read-only when less than
-// Options.MinFreeBytes is free, and writable again at a quarter more than that.
-// The ballast file is written again when there is space for two of it.
-func (g *Guard) Check() (Space, error) {
+// Check measures what is free on the disk, and gives 0 where the file system does not
+// tell. The store turns read-only when less than Options.MinFreeBytes is free, and
+// writable again at a quarter more than that. The ballast file is written again when
+// there is space for two of it.
+func (g *Guard) Check() (freeBytes uint64, err error) {
 	du, err := g.fs.GetDiskUsage(g.dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
-		return Space{}, nil
+		return 0, nil
 	}
 	if err != nil {
-		return Space{}, fmt.Errorf("cannot measure disk of %s: %w", g.dir, err)
+		return 0, fmt.Errorf("cannot measure disk of %s: %w", g.dir, err)
 	}
 
 	switch {
@@ -79,37 +71,31 @@ func (g *Guard) Check() (Space, error) {
 		g.full.Store(false)
 	}
 
-	there, err := g.keepBallast(du.AvailBytes)
-	return Space{
-		FreeBytes: du.AvailBytes, TotalBytes: du.TotalBytes,
-		ReadOnly: g.full.Load(), Ballast: there,
-	}, err
+	return du.AvailBytes, g.keepBallast(du.AvailBytes)
 }
 
 // ReadOnly reports whether the last Check found too little space for writes.
 func (g *Guard) ReadOnly() bool { return g.full.Load() }
 
 // keepBallast writes the ballast file if it is missing and there is space.
-func (g *Guard) keepBallast(free uint64) (there bool, err error) {
+func (g *Guard) keepBallast(free uint64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	info, err := g.fs.Stat(g.path)
 	switch {
 	case err == nil && info.Size() == g.ballast:
-		return true, nil
+		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("cannot stat ballast file %s: %w", g.path, err)
+		return fmt.Errorf("cannot stat ballast file %s: %w", g.path, err)
 	case g.ballast == 0 || g.full.Load() || free < g.min+2*uint64(g.ballast):
-		return false, nil
+		return nil
 	}
 
 	if err := g.writeBallast(); err != nil {
-		return false, fmt.Errorf("cannot write ballast file %s of %d bytes: %w",
-			g.path, g.ballast, err)
+		return fmt.Errorf("cannot write ballast file %s of %d bytes: %w", g.path, g.ballast, err)
 	}
-
-	return true, nil
+	return nil
 }
 
 // writeBallast makes the file of blocks that are its own: a sparse one would reserve no
