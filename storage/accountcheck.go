@@ -12,13 +12,11 @@ import (
 //   - names of accounts and hashes of keys are unique, keys have an account;
 //   - a browser key lists an origin, a server key none;
 //   - the units billed in a month are within its lease;
-//   - the days of a month add up to the month, for every route.
+//   - every day belongs to a month, and the days of a month add up to the month, for
+//     every route.
 //
 // It reads every record, and returns an AccountsDamage if one is damaged.
 func (a *Accounts) Check() (findings []string, err error) {
-	if err := a.forEach(nil, nil, func(_, _ []byte) error { return nil }); err != nil {
-		return nil, err
-	}
 	c := new(AccountsContent)
 	if err := a.loadAccounts(c); err != nil {
 		return nil, err
@@ -33,6 +31,11 @@ func (a *Accounts) Check() (findings []string, err error) {
 	known := checkNames(c.Accounts, report)
 	checkKeys(c.Keys, known, report)
 
+	type accountMonth struct {
+		account uint64
+		month   accounts.Month
+	}
+	months := make(map[accountMonth]bool)
 	err = a.forEach([]byte{monthPrefix}, []byte{monthPrefix + 1}, func(k, v []byte) error {
 		row := AccountMonth{}
 		var err error
@@ -45,7 +48,19 @@ func (a *Accounts) Check() (findings []string, err error) {
 		if !known[row.Account] {
 			report("month %s belongs to account %d, which does not exist", row.Month, row.Account)
 		}
+		months[accountMonth{row.Account, row.Month}] = true
 		return a.checkMonth(&row, report)
+	})
+	if err != nil {
+		return findings, err
+	}
+
+	err = a.forEach([]byte{accountDayMark}, []byte{accountDayMark + 1}, func(k, _ []byte) error {
+		account, day, err := parseAccountDayKey(k)
+		if err == nil && !months[accountMonth{account, day.Month()}] {
+			report("account %d was used on %s, and not in that month", account, day)
+		}
+		return err
 	})
 	return findings, err
 }

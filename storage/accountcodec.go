@@ -172,8 +172,8 @@ func appendCounts(dst []byte, routes *[accounts.NumRoutes]accounts.Count) []byte
 	return dst
 }
 
+// counts reads what appendCounts wrote into routes, which are empty.
 func (r *recordReader) counts(routes *[accounts.NumRoutes]accounts.Count) {
-	clear(routes[:])
 	for n := r.number(); n > 0 && !r.bad; n-- {
 		i := r.number()
 		c := accounts.Count{Requests: r.number(), Units: r.number()}

@@ -136,11 +136,8 @@ func (a *Accounts) makeDirectory(o *AccountsOptions) error {
 // database that should exist and does not is refused here.
 func (a *Accounts) findDatabase(o *AccountsOptions) (*acknowledgement, error) {
 	acknowledged, err := readProof(a.fs, a.proofPath)
-	if err != nil {
-		if !o.AcceptLost {
-			return nil, a.lossError("%v; it proves that the store is complete", err)
-		}
-		acknowledged = nil
+	if err != nil && !o.AcceptLost {
+		return nil, a.lossError("%v; it proves that the store is complete", err)
 	}
 	described, err := pebble.Peek(a.dir, a.fs)
 	if err != nil || described.Exists {
@@ -237,20 +234,17 @@ func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions)
 		return err
 	}
 
-	missing := a.findLoss(&stored, acknowledged)
 	marks, err := readMarks(a.db, batchMarks, batchMarksEnd)
 	if err != nil {
 		return err
 	}
 	// A build before marks leaves an old mark where it is.
-	marked := len(marks) > 0 && marks[len(marks)-1] == stored.sequence
-	if marked {
-		marks = marks[:len(marks)-1]
+	var older []uint64 // than the last batch, which has a mark
+	if n := len(marks); n > 0 && marks[n-1] == stored.sequence {
+		marks = marks[:n-1]
+		older = marks
 	}
-	if missing == nil && marked && len(marks) > 0 {
-		missing = a.lossError("batches between %d and %d of accounts, keys and usage are missing",
-			marks[0], stored.sequence)
-	}
+	missing := a.findLoss(&stored, acknowledged, older)
 	if missing != nil && !o.AcceptLost {
 		return missing
 	}
@@ -291,14 +285,20 @@ func (a *Accounts) deleteMarks(marks []uint64) error {
 	return a.commit(b)
 }
 
-// findLoss returns an AccountsLost if the store lacks acknowledged batches.
-func (a *Accounts) findLoss(stored *storedProof, acknowledged *acknowledgement) error {
+// findLoss returns an AccountsLost if the store lacks acknowledged batches. older are the
+// marks besides that of the last batch, which deletes the one before it.
+func (a *Accounts) findLoss(
+	stored *storedProof, acknowledged *acknowledgement, older []uint64,
+) error {
 	switch {
 	case acknowledged == nil && stored.sequence == 0:
 		return nil // an earlier build without proofs made it
 	case acknowledged == nil:
 		return a.lossError("the file %s is gone, which proves that the store, at batch %d, is complete",
 			a.proofPath, stored.sequence)
+	case stored.follows(acknowledged.proof) && len(older) > 0:
+		return a.lossError("batches between %d and %d of accounts, keys and usage are missing",
+			older[0], stored.sequence)
 	case stored.follows(acknowledged.proof):
 		return nil
 	case stored.sequence < acknowledged.sequence:

@@ -1,15 +1,19 @@
 package storage
 
 import (
+	"encoding/binary"
 	"errors"
+	"log/slog"
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"tidemark/storage/accounts"
 )
@@ -273,4 +277,97 @@ func TestNumbersOfRecords(t *testing.T) {
 	f("", 0, false)
 	f("\x80", 0, false)
 	f("\x01\x01", 0, false)
+}
+
+// TestTextsOfRecords: a text that is longer than what is left makes the record bad, also when what
+// is left would do for the fields behind it.
+func TestTextsOfRecords(t *testing.T) {
+	f := func(b string, want string, ok bool) {
+		t.Helper()
+		a := AccountRecord{}
+		if err := a.decode([]byte(b)); (err == nil) != ok || ok && a.Name != want {
+			t.Errorf("%x is read as %+v, %v; want the name %q, %t", b, a, err, want, ok)
+		}
+	}
+
+	f("\x02me\x04free\x00\x07", "me", true)
+	f("\x00\x04free\x00\x07", "", true)
+	f("\x08\x04free\x00\x07", "", false)
+	f("\x02me\x05free\x00\x07", "", false)
+}
+
+// TestNewestDay: the newest day of a month is one of an int32.
+func TestNewestDay(t *testing.T) {
+	f := func(day int64, ok bool) {
+		t.Helper()
+		record := appendCounts([]byte{0}, new([accounts.NumRoutes]accounts.Count))
+		record = appendCounts(binary.AppendUvarint(record, uint64(day)), new([accounts.NumRoutes]accounts.Count))
+		m := AccountMonth{}
+		if err := m.decode(record); (err == nil) != ok || ok && int64(m.Day) != day {
+			t.Errorf("day %d is read as %d, %v; want %t", day, m.Day, err, ok)
+		}
+	}
+
+	f(0, true)
+	f(math.MaxInt32, true)
+	f(math.MaxInt32+1, false)
+}
+
+// TestAccountsWhoseProofCannotBeWritten: after a batch whose proof could not be written no other
+// one is, so that the store is at most one ahead, which a start accepts.
+func TestAccountsWhoseProofCannotBeWritten(t *testing.T) {
+	disk, broken := vfs.NewMem(), errors.New("broken")
+	var failing atomic.Bool
+	a := openAccounts(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if failing.Load() && op.Kind == errorfs.OpFileWriteAt && strings.HasSuffix(op.Path, ".proof") {
+			return broken
+		}
+		return nil
+	})))
+	must(a.Put(sampleAccounts()))
+	written := a.head.sequence
+
+	failing.Store(true)
+	for range 3 {
+		if err := a.Flush(sampleFlush()); !errors.Is(err, broken) {
+			t.Fatalf("a flush without a proof: %v", err)
+		}
+	}
+	if a.head.sequence != written+1 {
+		t.Errorf("the store is at batch %d; the proof is at %d", a.head.sequence, written)
+	}
+	must(a.Close())
+	a = openAccounts(t, disk)
+	must(errors.Join(a.Flush(sampleFlush()), a.Close()))
+}
+
+// TestAccountsThatAreOnlyRead are not written, and say so.
+func TestAccountsThatAreOnlyRead(t *testing.T) {
+	disk := vfs.NewMem()
+	a := openAccounts(t, disk)
+	must(errors.Join(a.Put(sampleAccounts()), a.Close()))
+	o := quietAccounts(disk)
+	o.ReadOnly = true
+	a, err := OpenAccounts("accounts", o)
+	must(err)
+	defer a.Close()
+	if err := a.Put(sampleAccounts()); !errors.Is(err, pebble.ErrReadOnly) {
+		t.Errorf("accounts that are only read were written: %v", err)
+	}
+}
+
+// TestDamageIsToldOnce: Pebble reports a damaged table again with every compaction.
+func TestDamageIsToldOnce(t *testing.T) {
+	var out strings.Builder
+	l := (&damageLog{log: slog.New(slog.NewTextHandler(&out, nil))}).listener()
+	for range 3 {
+		l.DataCorruption(pebble.DataCorruptionInfo{Path: "accounts/000004.sst", Details: errors.New("a bad block")})
+	}
+	l.BackgroundError(pebble.ErrCorruption)
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "000004.sst") {
+		t.Errorf("damage is told as\n%s", got)
+	}
+	if l.BackgroundError(errors.New("no space")); !strings.Contains(out.String(), "no space") {
+		t.Errorf("work that failed is told as\n%s", out.String())
+	}
 }

@@ -132,6 +132,9 @@ func TestAccountsFindings(t *testing.T) {
 	}, AccountMonth{Account: 7, Tally: accounts.Tally{Month: november}})
 	last := accounts.DayAt(november.End().UnixNano(), november)
 	flush.Days = append(flush.Days, AccountDay{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
+
+	// Days of months without usage: the ones before and after.
+	flush.Days = append(flush.Days, AccountDay{1, last - 30, one}, AccountDay{2, last + 1, one})
 	if err := a.Flush(flush); err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +155,8 @@ func TestAccountsFindings(t *testing.T) {
 		`accounts: account 2, month 2026-11, /v1/positions: the days have {Requests:12 Units:9}, ` +
 			`the month {Requests:12 Units:10}`,
 		`accounts: month 2026-11 belongs to account 7, which does not exist`,
+		`accounts: account 1 was used on 2026-10-31, and not in that month`,
+		`accounts: account 2 was used on 2026-12-01, and not in that month`,
 	}
 
 	if diff := cmp.Diff(want, findings); diff != "" {

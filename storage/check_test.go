@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,6 +196,21 @@ func TestCheckKeepsToItsChain(t *testing.T) {
 	if err := c.checkChain(); err != nil || len(c.found) > 0 {
 		t.Errorf("beside chain 2 chain 1 has findings %v, %v", c.found, err)
 	}
+}
+
+// TestErrorsThatEndACheck: only damage is mended by building the chain again.
+func TestErrorsThatEndACheck(t *testing.T) {
+	f := func(err error, advised bool) {
+		t.Helper()
+		c := &checker{chain: 7}
+		c.reportError(err)
+		if len(c.found) != 1 || strings.Contains(c.found[0], "chains resync 7") != advised {
+			t.Errorf("%v is reported as %q; want the way out: %t", err, c.found, advised)
+		}
+	}
+
+	f(fmt.Errorf("cannot read: %w", &Damage{Err: errors.New("a bad sum")}), true)
+	f(errors.New("too many open files"), false)
 }
 
 // TestCheckOfDroppedChain checks that nothing but its place may be left of a chain that

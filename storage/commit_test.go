@@ -237,14 +237,14 @@ func TestBallastIsMade(t *testing.T) {
 		}
 
 		failing.Store(true)
-		space, err := s.Guard().Check()
+		_, err = s.Guard().Check()
 		if says == "" && err != nil || says != "" && (!errors.Is(err, broken) || !strings.Contains(err.Error(), says)) {
 			t.Errorf("a ballast of %d bytes, operation %d fails: %v; want %q", bytes, kind, err, says)
 		}
 		info, err := mem.Stat("data/" + ballastName)
 		made := err == nil && info.Size() == bytes
-		if want := says == "" && bytes > 0; made != want || space.Ballast != want {
-			t.Errorf("a ballast of %d bytes, operation %d fails: made %t, %+v; want %t", bytes, kind, made, space, want)
+		if want := says == "" && bytes > 0; made != want {
+			t.Errorf("a ballast of %d bytes, operation %d fails: made %t; want %t", bytes, kind, made, want)
 		}
 	}
 

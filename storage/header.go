@@ -188,9 +188,7 @@ func (s *Store) headerPath() string { return s.fs.PathJoin(s.dir, headerName) }
 
 func (s *Store) writeHeaderFile() error {
 	line, err := json.Marshal(&s.header)
-	if err != nil {
-		return err
-	}
+	must(err)
 	content := fmt.Appendf(line, "\n%08x\n", crc32.Checksum(line, castagnoli))
 	return replaceFile(s.fs, s.headerPath(), content)
 }

@@ -167,7 +167,7 @@ func (h *headFile) write(a acknowledgedHead) error {
 		slot = len(h.chains)
 	}
 	halves := []uint64{a.sequence % 2}
-	if last, ok := h.last[a.chain]; ok && a.sequence <= last.sequence {
+	if a.sequence <= h.last[a.chain].sequence {
 		halves = append(halves, 1-halves[0])
 	}
 

@@ -304,7 +304,7 @@ func dumpRecord[T any](out *bytes.Buffer, name string, record T, code func(*fiel
 	}
 }
 
-// dumpUndo is an undo of a span that moved a pool's price and tick.
+// dumpUndo is an undo of a span that moved a pool's price and tick, and those of others.
 func dumpUndo(out *bytes.Buffer, after market.Pool) {
 	before := after
 	before.SqrtPriceX96, before.Tick, before.Swaps = words(0, 1<<32), 0, after.Swaps-1
@@ -320,6 +320,22 @@ func dumpUndo(out *bytes.Buffer, after market.Pool) {
 
 	ledger.Pools.SetSaved(&u, []ledger.Saved[market.Pool]{{Index: 0, Row: before}})
 	dumpRecord(out, "undo", u, b.code)
+
+	// Of a day what its pool did not have at its end, here one more swap.
+	day := market.PoolDay{
+		Open: words(3), High: words(4), Low: words(2), Close: after.SqrtPriceX96, Tick: after.Tick,
+		FeeGrowthGlobal0X128: words(0, 1), FeeGrowthGlobal1X128: words(0, 2), Liquidity: clmath.U128{Lo: 1},
+		VolumeUsd: 7, FeesUsd: 1, Price0Usd: 3, Price1Usd: 1, Day: 19675, Swaps: 5,
+		EventHour: 9, HourHigh: 4, HourLow: 2,
+	}
+	days := new(market.Table[market.PoolDay])
+	days.Append(day)
+	b.reset(&market.State{Pools: pools.Freeze(), Days: days.Freeze()})
+	day.Close, day.Tick, day.Liquidity = before.SqrtPriceX96, before.Tick, before.Liquidity
+	day.FeeGrowthGlobal0X128, day.FeeGrowthGlobal1X128 = before.FeeGrowthGlobal0X128, before.FeeGrowthGlobal1X128
+	day.Swaps--
+	ledger.Days.SetSaved(&u, []ledger.Saved[market.PoolDay]{{Index: 0, Row: day}})
+	dumpRecord(out, "undo of a day", u, b.code)
 
 	// Of a token the price, and not what never changes.
 	priced := market.Token{Address: market.Address{7}, Symbol: new("A"), Name: new("Alpha"), Decimals: 6, HourUsd: 3}

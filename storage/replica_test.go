@@ -330,6 +330,14 @@ func TestReplicaRefuses(t *testing.T) {
 			return nil
 		}))
 	}))
+	f("does not contain the record of that day", with(func(b *pebble.Batch) {
+		must(eachRecord(whole, func(op pebble.InternalKeyKind, key, value []byte) error {
+			if op == pebble.InternalKeyKindSet && key[len(appendChain(nil, 1))] == byte(seriesFor(ledger.PoolDays).kind) {
+				must(b.Delete(key, nil))
+			}
+			return nil
+		}))
+	}))
 	f("bad field", set(appendKind(nil, 1, kindHead), []byte{1}))
 	f("undo of block", set(appendNumber(nil, 1, kindUndo, 9), []byte{1}))
 	f("unknown range deletion", with(func(b *pebble.Batch) {
@@ -337,6 +345,12 @@ func TestReplicaRefuses(t *testing.T) {
 	}))
 	f("unknown range deletion", with(func(b *pebble.Batch) {
 		must(b.DeleteRange(appendRow(nil, 1, kindHead, 0), appendRow(nil, 1, kindHead, 3), nil))
+	}))
+	f("unknown range deletion", with(func(b *pebble.Batch) { // not all of the chain
+		must(b.DeleteRange(appendKind(nil, 1, kindHead), appendChainEnd(nil, 1), nil))
+	}))
+	f("unknown range deletion", with(func(b *pebble.Batch) { // some leaves, not all before a generation
+		must(b.DeleteRange(appendNumber(nil, 1, kindLeaf, 1), appendKind(nil, 1, kindLeaf+1), nil))
 	}))
 	f("no head record", with(func(b *pebble.Batch) {
 		b.Reset()
@@ -404,16 +418,26 @@ func FuzzReplica(f *testing.F) {
 }
 
 // Rows that a batch wrote and then took back are not part of a replica, also when the first of
-// them is the one behind the last.
+// them is the one behind the last, and whatever the order in which the rows are written again.
 func TestReplicaLeavesOutRows(t *testing.T) {
 	owners := tables[ledger.Owners.Index()].(*rows[market.Address])
-	f := func(written, rows uint32) {
+	f := func(written, rows uint32, again ...uint32) {
 		t.Helper()
 		r := owners.replica(new(market.State)).(*replicaOf[market.Address])
-		for row := range written {
+		set := func(row uint32) {
+			t.Helper()
 			if err := r.setPart(nil, row, 0, encode(nil, &market.Address{byte(row)}, codeOwner)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		for row := range written {
+			set(row)
+		}
+		if again != nil {
+			r.restart()
+		}
+		for _, row := range again {
+			set(row)
 		}
 
 		h := noHead()
@@ -432,4 +456,5 @@ func TestReplicaLeavesOutRows(t *testing.T) {
 	f(5, 4)
 	f(5, 1)
 	f(5, 0)
+	f(5, 2, 4, 3, 1, 0)
 }

@@ -102,7 +102,7 @@ func (b *basisOf[T]) code(all *undoBasis, c *field.Coder, u *ledger.Undo) {
 			all.writeDifference(c, b.name)
 		} else {
 			raw, whole := all.readDifference(c, b.name)
-			if c.Failed() || !readRow(raw, &s.Row, b.rows.code) {
+			if !readRow(raw, &s.Row, b.rows.code) {
 				c.Fail(b.name)
 				return
 			}

@@ -59,7 +59,7 @@ func (b *undoBasis) readDifference(c *field.Coder, name string) (row []byte, who
 
 	fields := b.after.Fields()
 	mask := c.Take(name, (fields+7)/8)
-	if mask == nil && fields > 0 {
+	if mask == nil {
 		return nil, false
 	}
 

@@ -140,6 +140,23 @@ func TestTouch(t *testing.T) {
 	if got := b.DirtyKeys(nil); len(got) != 1 {
 		t.Errorf("keys used in the next minute = %v; want one", got)
 	}
+
+	// Two keys in turns for some minutes before anybody asks: each is there once.
+	other, _ := b.Resolve([]byte(keys[0]))
+	for minute := range int64(4) {
+		b.Admit(k, now+(5+minute)*minuteNs)
+		b.Admit(other, now+(5+minute)*minuteNs)
+	}
+	seen := map[*Key]int{}
+	for next := b.dirtyKeys.Load(); next != nil && seen[next] < 2; next = next.next {
+		seen[next]++
+	}
+	if seen[k] != 1 || seen[other] != 1 {
+		t.Fatalf("keys used for minutes are listed %v times; want each once", seen)
+	}
+	if got := b.DirtyKeys(nil); len(got) != 2 {
+		t.Errorf("keys used for minutes = %v; want two", got)
+	}
 }
 
 // The fields of a key and of a cell that every request uses are one cache line each:

@@ -300,9 +300,10 @@ func TestTurnerShowsMistrust(t *testing.T) {
 		{2 + clockTrust - 1, 0, true}, {2 + clockTrust, 0, false}, {2 + clockTrust, -clockSlack, false},
 		{2 + clockTrust, -clockSlack - 1, true},
 	} {
-		turner.Step(now+step.now, now+step.now+step.off)
-		if got := turner.Mistrusted(); got != step.want {
-			t.Errorf("after %d ns, the wall clock %d ns ahead: mistrusted %t; want %t", step.now, step.off, got, step.want)
+		c := turner.Step(now+step.now, now+step.now+step.off)
+		if got := turner.Mistrusted(); got != step.want || c.Turns == step.want {
+			t.Errorf("after %d ns, the wall clock %d ns ahead: mistrusted %t, the month may turn: %t; want mistrusted %t",
+				step.now, step.off, got, c.Turns, step.want)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package accounts
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -72,6 +74,13 @@ func TestBurstShare(t *testing.T) {
 	if asked := b.TakeAsked(nil); len(asked) != 1 || asked[0].Times != 1 {
 		t.Errorf("asked are %+v; want the account once more", asked)
 	}
+
+	// A larger part has room for more tokens, and no more of them.
+	b.SetBurst(k.Cell, half, now)
+	now += int64(time.Second)
+	left(5)
+	b.SetBurst(k.Cell, BurstShare{Parts: WholeLimit, Nodes: 1}, now)
+	left(5)
 }
 
 // A node that had no part of a limit for a while has no tokens when it gets one again, and an
@@ -144,6 +153,45 @@ func TestAskedTogether(t *testing.T) {
 	if requests.Wait(); total != each*requesters || k.Cell.asked.Load() != 0 {
 		t.Errorf("%d requests were counted, and %d are left; want %d", total, k.Cell.asked.Load(), each*requesters)
 	}
+}
+
+// An account that two requests note at the same moment is on a list once.
+func TestNotedOnce(t *testing.T) {
+	const rounds = 100_000
+	b, k := one(t, Plan{ID: "p"}, 0)
+	b.Dirty(nil)
+	f := func(note func(), listed func() int) {
+		t.Helper()
+		var begun, ended atomic.Int64
+		var other sync.WaitGroup
+		other.Go(func() {
+			for round := int64(1); round <= rounds; round++ {
+				for begun.Load() < round {
+					runtime.Gosched()
+				}
+				note()
+				ended.Store(round)
+			}
+		})
+
+		twice := 0
+		for round := int64(1); round <= rounds; round++ {
+			begun.Store(round)
+			note()
+			for ended.Load() < round {
+				runtime.Gosched()
+			}
+			if listed() != 1 {
+				twice++
+			}
+		}
+		if other.Wait(); twice > 0 {
+			t.Errorf("noted by two requests together %d times, it was not listed once %d times", rounds, twice)
+		}
+	}
+
+	f(func() { b.noteAsked(k.Cell) }, func() int { return len(b.TakeAsked(nil)) })
+	f(func() { b.markDirty(k.Cell) }, func() int { return len(b.Dirty(nil)) })
 }
 
 // Requests count as asking only where a limit is shared.

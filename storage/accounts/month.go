@@ -50,6 +50,9 @@ func DayAt(ns int64, m Month) Day {
 	return min(max(Day(ns/dayNs), first), last)
 }
 
+// Month is the month of the day.
+func (d Day) Month() Month { return MonthAt(int64(d) * dayNs) }
+
 // String is the day as 2026-11-21.
 func (d Day) String() string { return time.Unix(int64(d)*86_400, 0).UTC().Format(time.DateOnly) }
 

@@ -125,7 +125,7 @@ func plainHost(host string) bool {
 	}
 
 	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || len(label) > 63 || len(label) >= 4 && strings.EqualFold(label[:4], "xn--") {
+		if label == "" || len(label) > 63 || strings.EqualFold(label[:min(4, len(label))], "xn--") {
 			return false
 		}
 

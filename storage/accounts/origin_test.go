@@ -44,6 +44,7 @@ func TestRefusedOrigin(t *testing.T) {
 	const port, address = "is not 1 to 65535", "is not an IPv6 address"
 	f("", name)
 	f("null ", name)
+	f("https://a\u2135", name) // its canonical form is no name itself
 	f("https://", name)
 	f("https://app.example.com/", path)
 	f("https://app.example.com/path", path)

@@ -211,6 +211,45 @@ func TestFirstNodeGoesOn(t *testing.T) {
 	}
 }
 
+// overtaken is a bulletin on which another node shares all it has right before this one.
+type overtaken struct {
+	*bulletin
+	by func()
+}
+
+func (b *overtaken) Publish(c Change, after uint64) (uint64, error) {
+	if b.by != nil {
+		b.by()
+		b.by = nil
+	}
+	number, err := b.bulletin.Publish(c, after)
+	if err != nil {
+		err = fmt.Errorf("cannot publish: %w", err)
+	}
+	return number, err
+}
+
+// Of two nodes that begin to share at once, one is the first, and the other takes what that
+// has.
+func TestBothBeginToShare(t *testing.T) {
+	fs := vfs.NewMem()
+	filled(t, fs, "old", "new")
+	b := &overtaken{bulletin: &bulletin{changes: map[string]Change{}}}
+	b.by = func() {
+		if _, j := node(t, fs, b.bulletin, accounts.DefaultPlans()); !j.Founded {
+			t.Errorf("the other node is not the first: %+v", j)
+		}
+	}
+
+	r, j, err := OpenShared(openStore(t, vfs.NewMem()), accounts.DefaultPlans(), testStart, b)
+	if err != nil || j.Founded {
+		t.Fatalf("%+v, %v", j, err)
+	}
+	if n := len(r.AccountList()); n != 2 || b.last != 5 {
+		t.Errorf("it has %d accounts after %d changes; want 2 after 5", n, b.last)
+	}
+}
+
 // Only a node that has everything that was shared may go on as the first.
 func TestIsPartOf(t *testing.T) {
 	record := storage.AccountRecord{ID: 1, Name: "acme", CreatedAt: 9}
