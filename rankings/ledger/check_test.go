@@ -100,8 +100,11 @@ func TestManyFindings(t *testing.T) {
 
 func (d *damages) tables() {
 	d.by("a tick list too many", func(l *Ledger) { l.tickRefs.add() })
+	d.by("a tick list too few", func(l *Ledger) { l.tickRefs.truncate(l.st.Pools.Len() - 1) })
 	d.by("a day too many", func(l *Ledger) { Days.in(l).Append(market.PoolDay{}) })
+	d.by("a day too few", func(l *Ledger) { Days.in(l).Truncate(l.st.Pools.Len() - 1) })
 	d.by("a ring too many", func(l *Ledger) { Minutes.in(l).Append(market.Minutes{}) })
+
 	d.by("another native token", func(l *Ledger) { l.st.Native = 3 })
 	d.by("no native token", func(l *Ledger) { l.st.Native = market.NoIndex })
 	d.by("a token twice", func(l *Ledger) { Tokens.in(l).Mut(3).Address = l.st.Tokens.At(2).Address })
@@ -192,6 +195,12 @@ func (d *damages) ticks() {
 	list("none", func(l *Ledger, _ []market.TickRef) { l.tickRefs.edit(0).Refs = nil })
 	list("no multiple of the spacing", func(l *Ledger, refs []market.TickRef) {
 		Pools.in(l).Mut(0).TickSpacing = refs[0].Tick&0x3fff | 7
+	})
+	list("below zero on the way", func(l *Ledger, refs []market.TickRef) {
+		first, second := Ticks.in(l).Mut(refs[0].Slot), Ticks.in(l).Mut(refs[1].Slot)
+		all, _ := first.LiquidityNet.Add(second.LiquidityNet)
+		first.LiquidityNet = clmath.I128{Lo: 1}.Neg()
+		second.LiquidityNet, _ = all.Add(clmath.I128{Lo: 1})
 	})
 	list("in quarantine", func(l *Ledger, refs []market.TickRef) {
 		p := Pools.in(l).Mut(0)
@@ -300,6 +309,9 @@ func (d *damages) seconds() {
 		edit("closed for most of them", func(p *market.Position) { p.SecondsClosed += lived - in })
 		edit("closed for one more", func(p *market.Position) { p.SecondsClosed += lived - in + 1 })
 		edit("closed for longer than ever", func(p *market.Position) { p.SecondsClosed += 1 << 31 })
+		edit("closed for longer than ever, with no ticks", func(p *market.Position) {
+			p.SecondsClosed, p.LowerSlot, p.UpperSlot = p.SecondsClosed+1<<31, market.NoIndex, market.NoIndex
+		})
 		edit("more inside", func(p *market.Position) { p.SecondsInside++ })
 		edit("fewer inside", func(p *market.Position) { p.SecondsInside-- })
 	}

@@ -95,6 +95,18 @@ func TestGasOfAnEntry(t *testing.T) {
 		t.Errorf("the entries used %v; want 301 and 0", used)
 	}
 
+	// Liquidity of another sender has no part in it, whatever its salt.
+	others := moved(1e9)
+	others.Sender, others.Salt = script.Person("bob"), script.Salt(2)
+	s = strictSpan(l, others, moved(1e9))
+	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
+	apply(t, l, s)
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil && e.GasUsed != 301 {
+			t.Errorf("the only position of a transaction used %d of 301", e.GasUsed)
+		}
+	}
+
 	// Without a receipt nothing is known of the first, and the others have no part of it.
 	s = strictSpan(l, moved(1e9), moved(1e9))
 	s.Blocks[0].Txs[0] = market.Tx{GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}

@@ -39,10 +39,6 @@ func (l *Ledger) beginGas(b *market.Block, logs []market.Log) {
 		}
 	}
 
-	if len(l.gas.ids) == 0 {
-		return
-	}
-
 	slices.Sort(l.gas.ids)
 	l.gas.ids = slices.Compact(l.gas.ids)
 	l.gas.taken = slices.Grow(l.gas.taken[:0], len(l.gas.ids))[:len(l.gas.ids)]

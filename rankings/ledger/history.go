@@ -104,11 +104,10 @@ func (l *Ledger) mintNFT(e *market.TransferNFT) error {
 
 	i := Positions.add(l, market.Position{
 		ID: e.ID, Pool: market.NoIndex, Owner: l.ownerIndex(e.To),
-		LowerSlot: market.NoIndex, UpperSlot: market.NoIndex, Overflow: market.NoIndex,
-		MintedAt: l.clock(), Timed: true,
+		Overflow: market.NoIndex, MintedAt: l.clock(), Timed: true,
 	})
 
-	l.moves = append(l.moves, nftMove{moveMint, i, l.at, e.From, e.To})
+	l.moves = append(l.moves, nftMove{kind: moveMint, position: i, at: l.at, to: e.To})
 	return nil
 }
 

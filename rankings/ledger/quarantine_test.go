@@ -163,8 +163,8 @@ func TestQuarantinedPositions(t *testing.T) {
 	id++
 	apply(t, l, strictSpan(l, market.TransferNFT{To: alice, ID: id}, change(-60, 60, clmath.I128{})))
 	minted := uint32(l.Head().Time)
-	if p := l.Freeze().Positions.At(uint32(id - 1)); p.ClosedAt != minted {
-		t.Errorf("minted without liquidity at %d, it was closed at %d", minted, p.ClosedAt)
+	if p := l.Freeze().Positions.At(uint32(id - 1)); !p.Closed || p.ClosedAt != minted {
+		t.Errorf("minted without liquidity at %d, it was closed at %d: %t", minted, p.ClosedAt, p.Closed)
 	}
 
 	// One of another pool is not followed here.
@@ -181,6 +181,19 @@ func TestQuarantinedPositions(t *testing.T) {
 	clean(t, st)
 	if p := st.Positions.At(uint32(id - 1)); p.Liquidity().Lo != 7 {
 		t.Errorf("the liquidity of another pool's position is %s; want 7", unsigned(p.Liquidity()))
+	}
+
+	// Gas is divided over positions, to which a salt that is no id does not belong.
+	noID := change(-60, 60, clmath.I128{Lo: 5})
+	noID.Salt = script.Salt(1)
+	noID.Salt[0] = 1
+	s := strictSpan(l, noID, other)
+	s.Blocks[0].Txs[0] = market.Tx{GasKnown: true, GasUsed: 301, GasPrice: clmath.U128{Lo: 7}}
+	apply(t, l, s)
+	for _, op := range l.Changes().Ops {
+		if e := Transactions.Entry(&op); e != nil && e.Block == l.Head().Number && e.GasUsed != 301 {
+			t.Errorf("the only position of a transaction used %d of 301", e.GasUsed)
+		}
 	}
 }
 

@@ -108,6 +108,85 @@ func TestRefusedSwaps(t *testing.T) {
 	}})
 }
 
+// TestRefusedTickAtAPrice: a rising price that stops at an initialised tick is in that tick. The one
+// below has the same price at its end, so that only the replay can tell.
+func TestRefusedTickAtAPrice(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	good, ok := script.Trade(&l.st, 0, script.Order{
+		Amount: clmath.U256{1e15}, ExactIn: true, Fee: 3000, Limit: clmath.SqrtPriceAtTick(60),
+	})
+	if !ok || good.Tick != 60 || good.SqrtPriceX96 != clmath.SqrtPriceAtTick(60) {
+		t.Fatalf("the swap should stop at tick 60: %+v, %v", good, ok)
+	}
+
+	refused := func(what, got, want string, change func(e *market.Swap)) {
+		t.Helper()
+		bad := good
+		change(&bad)
+		var m *Mismatch
+		if _, err := l.Apply(strictSpan(l, bad)); !errors.As(err, &m) || m.What != what || m.Got != got || m.Want != want {
+			t.Errorf("got %v; want %s %s refused for %s", err, what, got, want)
+		}
+	}
+	refused("tick", "59", "60", func(e *market.Swap) { e.Tick = 59 })
+	refused("input", "-1", "enough to reach its price", func(e *market.Swap) { e.Amount1 = clmath.I128{Lo: 1}.Neg() })
+	inside := l.st.Pools.At(0).Liquidity
+	apply(t, l, strictSpan(l, good))
+
+	// A swap that moves nothing but the tick goes down: up there is no tick to leave.
+	apply(t, l, strictSpan(l, market.Swap{
+		Pool: good.Pool, SqrtPriceX96: good.SqrtPriceX96, Tick: 59, Liquidity: inside, Fee: 3997,
+	}))
+	if p := l.st.Pools.At(0); p.Tick != 59 || p.Liquidity != inside {
+		t.Errorf("back below the tick the pool is %+v", *p)
+	}
+}
+
+// TestMovesWaitForTheirOwnChange mints and burns two positions in one transaction, both NFTs before
+// the first change of liquidity: each change ends the move of its own position.
+func TestMovesWaitForTheirOwnChange(t *testing.T) {
+	l := poolOfTwo(t, 3000)
+	move := func(from, to string, id uint64) market.TransferNFT {
+		e := market.TransferNFT{ID: id}
+		if from != "" {
+			e.From = script.Person(from)
+		}
+		if to != "" {
+			e.To = script.Person(to)
+		}
+		return e
+	}
+	change := func(id uint64, delta clmath.I128) market.ModifyLiquidity {
+		return market.ModifyLiquidity{
+			Pool: market.PoolID{1}, Sender: testManager, TickLower: -120, TickUpper: 60 * int32(id),
+			LiquidityDelta: delta, Salt: script.Salt(id),
+		}
+	}
+	holds := func(id uint64, owner string, open, burned bool) {
+		t.Helper()
+		p := l.st.Positions.At(uint32(id - 1))
+		if *l.st.Owners.At(p.Owner) != script.Person(owner) || p.IsOpen() != open || p.Burned != burned ||
+			p.TickUpper != 60*int32(id) {
+			t.Errorf("position %d is %+v; want one of %s, open %t", id, p, owner, open)
+		}
+	}
+
+	some := clmath.I128{Lo: 1e9}
+	apply(t, l, strictSpan(l, move("", "a", 1), move("", "b", 2), change(2, some), change(1, some)))
+	holds(1, "a", true, false)
+	holds(2, "b", true, false)
+	apply(t, l, strictSpan(l, move("a", "", 1), move("b", "", 2), change(2, some.Neg()), change(1, some.Neg())))
+	holds(1, "a", false, true)
+	holds(2, "b", false, true)
+	clean(t, l.Freeze())
+
+	var mismatch *Mismatch
+	_, err := l.Apply(strictSpan(l, move("", "c", 3), change(2, some)))
+	if !errors.As(err, &mismatch) {
+		t.Errorf("a mint with a change of another position gives %v", err)
+	}
+}
+
 // TestRefusedRanges changes liquidity over ranges that the contracts do not accept.
 func TestRefusedRanges(t *testing.T) {
 	for _, spacing := range []int32{1, 60} {

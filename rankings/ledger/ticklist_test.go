@@ -104,3 +104,22 @@ func sameTickLists(t *testing.T, got *market.Frozen[market.TickList], want []map
 		}
 	}
 }
+
+// TestRemoveATickThatIsNotListed: only a mistake of the ledger can ask for it.
+func TestRemoveATickThatIsNotListed(t *testing.T) {
+	var lists tickLists
+	lists.open(new(market.Frozen[market.TickList]))
+	lists.add()
+	lists.insert(0, market.TickRef{Tick: 60, Slot: 1})
+
+	for _, tick := range []int32{59, 61, -60} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("tick %d was removed from a list that has only 60", tick)
+				}
+			}()
+			lists.remove(0, tick)
+		}()
+	}
+}
