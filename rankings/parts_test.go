@@ -182,6 +182,35 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestSameRows changes a row of a table: only the chunk with it is compared.
+func TestSameRows(t *testing.T) {
+	var table market.Table[int]
+	for i := range 3 * market.ChunkLen {
+		table.Append(i)
+	}
+	before := table.Freeze()
+	f := func(changed, n uint32, same bool, compared int) {
+		t.Helper()
+		thawed := market.Thaw(before)
+		*thawed.Mut(changed) = -1
+		after, calls := thawed.Freeze(), 0
+		got := sameRows(&before, &after, n, func(a, b *int) bool { calls++; return *a == *b }, func() {})
+		if got != same || calls != compared {
+			t.Errorf("with row %d changed, the first %d are the same: %t after %d comparisons; want %t after %d",
+				changed, n, got, calls, same, compared)
+		}
+	}
+
+	const chunk = market.ChunkLen
+	f(0, 3*chunk, false, 1)
+	f(chunk+2, 3*chunk, false, 3)
+	f(chunk+2, chunk+2, true, 2)
+	f(chunk+2, chunk, true, 0)
+	f(3*chunk-1, 2*chunk, true, 0)
+	f(3*chunk-1, 3*chunk, false, chunk)
+	f(0, 3*chunk+1, false, 0)
+}
+
 // TestScan reads the rows that match in steps, each of which ends with enough rows or with its
 // budget, from a list of candidates and from words of rows.
 func TestScan(t *testing.T) {
@@ -213,6 +242,47 @@ func TestScan(t *testing.T) {
 	f(false, [3]int{10, 1000, 32}, [3]int{33, 1000, 64}, [3]int{1000, 66, 64}, [3]int{1000, 10_000, 160})
 }
 
+// TestFewRows counts a search at once if its runs have few candidates together. Nothing is left
+// to be read then.
+func TestFewRows(t *testing.T) {
+	const unlisted = -1
+	f := func(known bool, candidates ...int) {
+		t.Helper()
+		s, unread := &Search{}, 0
+		for _, n := range candidates {
+			all := &filter{n: 1 << 20, listed: n != unlisted}
+			all.addTest(func(row uint32) bool { return false })
+			if all.listed {
+				all.candidates = make([]uint32, n)
+				unread += n
+			} else {
+				unread += 1 << 20
+			}
+			s.runs = append(s.runs, run{order: new(block.Order), filter: all})
+		}
+
+		if got := s.Unread(); got != unread {
+			t.Errorf("lists of %v rows: %d rows are to be read; want %d", candidates, got, unread)
+		}
+		counted := s.countFew()
+		if n, ok := counted.Total(); ok != known || n != 0 {
+			t.Errorf("lists of %v rows: the total is %d, known %t; want %t", candidates, n, ok, known)
+		}
+		if got := counted.Unread(); known && got != 0 || !known && got != unread {
+			t.Errorf("lists of %v rows: then %d rows are to be read", candidates, got)
+		}
+	}
+
+	f(true, 0)
+	f(true, fewRows)
+	f(false, fewRows+1)
+	f(true, fewRows-1, 1)
+	f(false, fewRows, 1)
+	f(false, unlisted)
+	f(false, unlisted, 0)
+	f(false, 0, unlisted)
+}
+
 // checkGroups checks that the candidates of a few groups have all their rows, each once, and
 // are refused where they are too many.
 func checkGroups(p *postings, col []uint32, groups uint32, r *rand.Rand) error {
@@ -240,6 +310,33 @@ func checkGroups(p *postings, col []uint32, groups uint32, r *rand.Rand) error {
 	return nil
 }
 
+// TestMostCandidates asks for groups of 3, 2 and 1 rows: all that they have, or none if that
+// is too many.
+func TestMostCandidates(t *testing.T) {
+	p := newPostings([]uint32{0, 0, 1, 0, 1, 200}, 201, func() {})
+	f := func(most, want int, groups ...uint32) {
+		t.Helper()
+		some := block.NewBitmap(201)
+		for _, g := range groups {
+			some.Set(g)
+		}
+		if rows, few := p.candidatesOfGroups(some, most); len(rows) != want || few != (want > 0) {
+			t.Errorf("groups %v have %d candidates, at most %d: %t; want %d", groups, len(rows), most, few, want)
+		}
+	}
+
+	f(3, 3, 0)
+	f(2, 0, 0)
+	f(5, 5, 0, 1)
+	f(4, 0, 0, 1)
+	f(3, 0, 0, 1)
+	f(2, 0, 0, 1)
+	f(6, 6, 0, 1, 200)
+	f(5, 0, 0, 1, 200)
+	f(3, 3, 1, 200)
+	f(2, 0, 1, 200)
+}
+
 // TestPostings moves rows between groups and back, adds and removes rows, and
 // compares the lists with the column.
 func TestPostings(t *testing.T) {
@@ -254,6 +351,9 @@ func TestPostings(t *testing.T) {
 	old, base := []uint32(nil), slices.Clone(col)
 	for round := range 40 {
 		p = p.extend(old, col, groups, func() {})
+		if len(p.recent) > postingsSlack {
+			t.Fatalf("round %d: %d rows are recent; want %d at most", round, len(p.recent), postingsSlack)
+		}
 		for g := range uint32(groups) {
 			rows := slices.Clone(p.candidates(g))
 			slices.Sort(rows)
@@ -269,6 +369,17 @@ func TestPostings(t *testing.T) {
 			}
 			if !slices.Equal(rows, want) {
 				t.Fatalf("round %d: group %d has rows %v; want %v", round, g, rows, want)
+			}
+			inTurn := []uint32{}
+			for next := p.rowsOf(col, g); ; {
+				row, ok := next.next()
+				if !ok {
+					break
+				}
+				inTurn = append(inTurn, row)
+			}
+			if !slices.Equal(inTurn, want) {
+				t.Fatalf("round %d: group %d has rows %v in turn; want %v", round, g, inTurn, want)
 			}
 		}
 		if err := checkGroups(&p, col, groups, r); err != nil {
