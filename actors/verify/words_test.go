@@ -61,6 +61,30 @@ func TestExtsload(t *testing.T) {
 	}
 }
 
+// An answer of words is taken as a whole: all that were asked for, and nothing behind them.
+func TestReadWords(t *testing.T) {
+	place, words := strings.Repeat("00", 31)+"20", strings.Repeat("aa", 32)+strings.Repeat("bb", 32)
+	count := func(n byte) string { return hex.EncodeToString(append(make([]byte, 31), n)) }
+	f := func(what, text string, ok bool) {
+		t.Helper()
+		r := reader{ask: answering{text: text}}
+		got, err := r.readWords(t.Context(), make([]slot, 2))
+		if (err == nil) != ok || ok && (len(got) != 2 || got[0][0] != 0xaa || got[1][31] != 0xbb) {
+			t.Errorf("%s: %x, %v", what, got, err)
+		}
+	}
+
+	f("two words", "0x"+place+count(2)+words, true)
+	f("half a byte behind them", "0x"+place+count(2)+words+"c", false)
+	f("what is no number behind them", "0x"+place+count(2)+words+"zz", false)
+	f("a word behind them", "0x"+place+count(2)+words+place, false)
+	f("one word", "0x"+place+count(1)+words[:64], false)
+	f("one word, by its count", "0x"+place+count(1)+words, false)
+	f("three words, by their count", "0x"+place+count(3)+words, false)
+	f("no words", "0x"+place+count(0), false)
+	f("nothing", "0x", false)
+}
+
 // A mapping's word is at the hash of its key and then its place, which is that of the pool
 // and a number.
 func TestPlaces(t *testing.T) {

@@ -62,12 +62,10 @@ func (h *headers) check(list []rawLog) error {
 	return nil
 }
 
-// newest returns the last block up to one that has a row; 0: none.
-func (h *headers) newest(until uint64) (last uint64) {
+// newest returns the last block that has a row; 0: none.
+func (h *headers) newest() (last uint64) {
 	for n := range h.byNumber {
-		if n <= until {
-			last = max(last, n)
-		}
+		last = max(last, n)
 	}
 	return last
 }

@@ -250,7 +250,7 @@ func (s *Source) cutSpans(list []rawLog, until uint64, do func(*market.Span) err
 		}
 		ready = ready[cut:]
 	}
-	if to := s.headers.newest(until); to > s.end.Number {
+	if to := s.headers.newest(); to > s.end.Number {
 		if err := s.giveSpan(ready, to, do); err != nil {
 			return nil, err
 		}
