@@ -225,6 +225,25 @@ func TestSnapshotsAreBegun(t *testing.T) {
 	ends(snapshotted{err: errors.New("stopped")}, snapshotRetry, 5, 2)
 }
 
+// A snapshot is not made where the others cannot be asked for theirs, and not counted where it
+// cannot be stored.
+func TestSnapshotsFail(t *testing.T) {
+	l := newFleet(t).lone("a", t.TempDir(), false)
+	if err := l.store.Follow(1, emptyBatch, []byte("short")); err != nil {
+		t.Fatal(err)
+	}
+	f := func(what string, want error) {
+		t.Helper()
+		if newest, _, err := l.makeSnapshot(true); newest != 0 || !errors.Is(err, want) {
+			t.Errorf("%s: the newest snapshot is of cut %d, %v; want %v", what, newest, err, want)
+		}
+	}
+
+	f("a place that cannot be read", cluster.ErrBroken)
+	l.cancel()
+	f("the list of the others", context.Canceled)
+}
+
 // What is heard of the writer is taken in turn: a cut waits for room on the disk, a beat that
 // cannot be read is left out, and both go on to what comes next.
 func TestWhatIsHeard(t *testing.T) {

@@ -97,10 +97,13 @@ func frozenChain(t *testing.T, id market.ChainID, set *metrics.Set, log *slog.Lo
 
 func plain(f feed.Feed) feed.Feed { return f }
 
+// patience is longer than the pause of a chain that could not be restored five times.
+const patience = 45 * time.Second
+
 // await waits until a chain of the board satisfies a condition.
 func (th *testNode) await(id market.ChainID, what string, ok func(*rankings.Chain) bool) *rankings.Chain {
 	th.t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if c, found := th.board.Load().Chain(id); found && ok(c) {
 			return c
 		}

@@ -333,3 +333,21 @@ func TestFailureOfAFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestGuarded: a panic of work outside the actors is its error, and damage stays what it is.
+func TestGuarded(t *testing.T) {
+	if err := guarded(func() error { panic("the sky falls") }); err == nil || !strings.Contains(err.Error(), "panic: the sky falls\n") {
+		t.Errorf("a panic became %v", err)
+	}
+
+	damage := &storage.Damage{Chain: 7}
+	if err := guarded(func() error { panic(damage) }); err != error(damage) {
+		t.Errorf("damage became %v", err)
+	}
+	if err := guarded(func() error { return damage }); err != error(damage) {
+		t.Errorf("an error became %v", err)
+	}
+	if err := guarded(func() error { return nil }); err != nil {
+		t.Errorf("success became %v", err)
+	}
+}

@@ -121,10 +121,10 @@ func (c *Chain) Take(batch, text, place []byte, clock func() time.Time, pause fu
 	}
 
 	leaves, err := c.store.BatchLeaves(batch)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.showCut(c.replica.Cut(), leaves, n, pause)
 	}
-	if err := c.showCut(c.replica.Cut(), leaves, n, pause); err != nil {
+	if err != nil {
 		return err
 	}
 	c.Metrics.follow.Update(clock().Sub(started).Seconds())
