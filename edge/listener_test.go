@@ -79,6 +79,30 @@ func (d *dialler) dial(addr string) (ours net.Conn, theirs net.Conn, refusal str
 	}
 }
 
+// Connections of an address and a network are counted until the last one is closed.
+func TestConnectionsAreCounted(t *testing.T) {
+	d := newDialler(t, Connections{Connections: 9, ConnectionsPerAddress: 9, ConnectionsPerSubnet: 9})
+	var open []net.Conn
+	for range 3 {
+		c, _, _ := d.dial("10.0.0.1")
+		open = append(open, c)
+	}
+
+	for i, c := range open {
+		c.Close()
+		left, counted := len(open)-i-1, 0
+		for _, n := range d.byAddress {
+			counted += n
+		}
+		for _, n := range d.bySubnet {
+			counted += n
+		}
+		if counted != 2*left || (len(d.byAddress) == 0) != (left == 0) || (len(d.bySubnet) == 0) != (left == 0) {
+			t.Errorf("with %d open there are %v by address and %v by network", left, d.byAddress, d.bySubnet)
+		}
+	}
+}
+
 func TestConnectionBounds(t *testing.T) {
 	d := newDialler(t, Connections{Connections: 100, ConnectionsPerAddress: 2, ConnectionsPerSubnet: 3})
 	f := func(addr, want string) net.Conn {

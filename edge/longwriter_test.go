@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -394,6 +395,48 @@ func TestStuckAnswers(t *testing.T) {
 	}
 	l.remove(w)
 	must(l.stop(context.Background()))
+}
+
+// TestChecksOfAnswers checks that open answers are looked at again, that nothing is when
+// none is open, and that the next one is looked at.
+func TestChecksOfAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLongAnswers(metrics.NewSet())
+		key := &accounts.Key{Cell: accounts.NewCell(1, "acme", 0, accounts.NewTerms(&accounts.DefaultPlans()[0], false))}
+		near, far := net.Pipe()
+		defer near.Close()
+		defer far.Close()
+		f := func(what string, want bool) {
+			t.Helper()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if got := l.timer != nil; got != want {
+				t.Errorf("%s: a check is due: %t; want %t", what, got, want)
+			}
+		}
+
+		f("at the start", false)
+		for range 2 {
+			w := newLongWriter(&conn{Conn: near}, key, time.Now().Add(5*longCheck/2), true)
+			l.add(w)
+			f("with an answer", true)
+			time.Sleep(2 * longCheck)
+			synctest.Wait()
+			if f("after two checks", true); w.Reason() != nil {
+				t.Errorf("the answer ends too soon: %v", w.Reason())
+			}
+
+			time.Sleep(longCheck)
+			synctest.Wait()
+			if w.Reason() != errTooLong {
+				t.Errorf("after its time an answer ends by %v; want %v", w.Reason(), errTooLong)
+			}
+			l.remove(w)
+			time.Sleep(longCheck)
+			synctest.Wait()
+			f("without answers", false)
+		}
+	})
 }
 
 // TestClientLeaves checks that an answer ends when its client closes the connection.

@@ -8,6 +8,7 @@ import (
 
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
+	"tidemark/edge/query"
 	"tidemark/storage/accounts"
 )
 
@@ -104,6 +105,34 @@ func TestPinRules(t *testing.T) {
 	rest := s.get("/v1/positions?"+allOf+"&generation="+named, keys["dave"])
 	if named != "1:3" || rest.body != partial.body || !strings.Contains(rest.body, `"missingChains":[42161]`) {
 		t.Errorf("a walk of %s without a chain goes on with %.200s", named, rest.body)
+	}
+}
+
+// TestWalkOfAnotherNode checks that a walk which began at another node of the cluster goes
+// on at this one, once that has told of it.
+func TestWalkOfAnotherNode(t *testing.T) {
+	n := newNode(t)
+	g := n.begin(small(1))
+	g.advance()
+	g.publish()
+	s := serve(t, func(c *Config) {
+		n.over(c)
+		c.TellWalk = func(*pages.Walk) {}
+	})
+
+	began := s.get("/v1/positions?chainId=1&" + allOf)
+	s.server.HearWalk(&pages.Walk{Generations: []query.Generation{{Chain: 1, Number: 1}}, Accounts: []uint64{7}})
+	for range 3 {
+		g.advance()
+		g.publish()
+	}
+
+	goesOn := s.get("/v1/positions?chainId=1&generation=1:1&" + allOf)
+	if goesOn.code != 200 || goesOn.header.Get("X-Generation") != "1:1" || goesOn.body != began.body {
+		t.Errorf("the walk goes on with %d %.200s; want %.200s", goesOn.code, goesOn.body, began.body)
+	}
+	if lost := s.get("/v1/positions?chainId=1&generation=1:2&" + allOf); lost.code != 410 {
+		t.Errorf("a generation that no walk keeps is answered %d %.200s", lost.code, lost.body)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"tidemark/storage/accounts"
 )
 
-// TestRaw sends malformed requests. Each gets one error in JSON, the connection is
-// closed, and nothing is logged.
+// TestRaw sends malformed requests. Each gets one error in JSON and an id, the connection
+// is closed, and nothing is logged.
 func TestRaw(t *testing.T) {
 	s := serve(t, nil)
 	const host = "Host: api.example.com\r\n"
@@ -23,7 +23,8 @@ func TestRaw(t *testing.T) {
 		t.Helper()
 		a, closed := s.sendRaw(request)
 		if a.code != code || !closed || !strings.Contains(a.body, want) ||
-			!strings.HasPrefix(a.body, `{"error":"`) || a.header.Get("Content-Type") != "application/json" {
+			!strings.HasPrefix(a.body, `{"error":"`) || a.header.Get("Content-Type") != "application/json" ||
+			a.header.Get("X-Request-Id") == "" {
 			t.Errorf("%.100q: got %d closed=%v %v %s; want %d %q", request, a.code, closed, a.header, a.body, code, want)
 		}
 	}

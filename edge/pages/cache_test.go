@@ -17,6 +17,7 @@ import (
 	"tidemark/edge/query"
 	"tidemark/edge/render"
 	"tidemark/rankings"
+	"tidemark/rankings/block"
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
@@ -255,8 +256,10 @@ func TestLeafCollision(t *testing.T) {
 	f(5, 1)
 }
 
-// TestKeptLeaves checks that a leaf is read from the store once.
-func TestKeptLeaves(t *testing.T) {
+// publishLeaves publishes a crowd of chain 1, whose first leaf may be changed before. It
+// returns a cache of the leaves, and that leaf's number.
+func publishLeaves(t *testing.T, change func(*block.NewLeaf)) (c *leafCache, first uint64) {
+	t.Helper()
 	store := newStore(t)
 	c, err := newLeafCache(store, metrics.NewSet())
 	if err != nil {
@@ -266,14 +269,39 @@ func TestKeptLeaves(t *testing.T) {
 
 	st := crowd(30, 1)
 	_, publication := rankings.Build(nil, st, 1)
+	change(&publication.Leaves[0])
 	if err := store.Commit(&storage.Cut{State: st, Publication: publication}); err != nil {
 		t.Fatal(err)
 	}
+	return c, publication.Leaves[0].Number
+}
+
+// TestKeptLeaves checks that a leaf is read from the store once, and takes room for its ids.
+func TestKeptLeaves(t *testing.T) {
+	c, first := publishLeaves(t, func(*block.NewLeaf) {})
 	for n := range uint64(3) {
-		ids, err := c.Leaf(1, publication.Leaves[0].Number)
+		ids, err := c.Leaf(1, first)
 		c.leaves.Wait()
 		if hits, misses := c.hits.Get(), c.misses.Get(); err != nil || len(ids) == 0 || hits != n || misses != 1 {
 			t.Errorf("read %d: %d rows, %v; %d hits and %d misses are counted", n+1, len(ids), err, hits, misses)
+		}
+		if room := leafCacheBytes - c.leaves.RemainingCost(); room < int64(4*len(ids)+128) {
+			t.Errorf("read %d: %d rows take %d bytes of the cache", n+1, len(ids), room)
+		}
+	}
+}
+
+// TestDamagedLeaf checks that a leaf which cannot be decoded is an error at every read,
+// and not a leaf without rows.
+func TestDamagedLeaf(t *testing.T) {
+	c, damaged := publishLeaves(t, func(l *block.NewLeaf) {
+		l.Bytes = slices.Clone(l.Bytes)
+		l.Bytes[len(l.Bytes)-1] ^= 1
+	})
+	for range 2 {
+		ids, err := c.Leaf(1, damaged)
+		if c.leaves.Wait(); err == nil || errors.Is(err, rankings.ErrLeafGone) {
+			t.Errorf("a damaged leaf has the rows %v, %v", ids, err)
 		}
 	}
 }

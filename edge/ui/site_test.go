@@ -135,6 +135,12 @@ func TestPacked(t *testing.T) {
 		}
 		zs.Close()
 	}
+
+	for size, packed := range map[int]bool{packFrom - 1: false, packFrom: true} {
+		if f := (&File{Body: make([]byte, size)}); (f.Packed(false) != nil) != packed || (f.Packed(true) != nil) != packed {
+			t.Errorf("a file of %d bytes is packed: %t; want %t", size, !packed, packed)
+		}
+	}
 }
 
 func TestETags(t *testing.T) {
