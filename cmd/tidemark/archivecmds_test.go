@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // The commands of archives and rebuilds say what they did, to people and to programs, and
@@ -44,6 +47,13 @@ func TestWhatArchiveCommandsSay(t *testing.T) {
 	}
 	f(0, fmt.Sprintf("chain 1: %d events of blocks %d to %d in ", result.Events, c.StartBlock, head.Number),
 		at(s, "chains", "rebuild", "1")...)
+
+	// A store of a format that cannot be read any more is begun anew.
+	db := s.database()
+	if err := errors.Join(db.Set([]byte("\x00format"), []byte("2"), pebble.Sync), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f(0, fmt.Sprintf("chain 1: %d events of blocks ", result.Events), at(s, "chains", "rebuild", "1")...)
 	f(1, filepath.Join(s.data, accountsDir)+" holds no accounts", "check", "--data", s.data)
 
 	file := filepath.Join(t.TempDir(), "chain1.spans")

@@ -106,6 +106,33 @@ name = "Own"
 	}
 }
 
+// A shown configuration has the endpoints of its chains, and may listen on a socket whose path has
+// colons.
+func TestShownEndpoints(t *testing.T) {
+	l, err := loadText(t, `listen = "unix:/run/a:b:c.sock"
+[[chains]]
+id = 1
+[[chains.endpoints]]
+url = "http://127.0.0.1:1"
+[[chains.endpoints]]
+url = "http://127.0.0.1:2"
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out strings.Builder
+	l.printConfig(&out)
+	for _, want := range []string{
+		"listen = \"unix:/run/a:b:c.sock\"", "\n[[chains.endpoints]]\nname = \"\"\nurl = \"http://127.0.0.1:1\"\n",
+		"\n[[chains.endpoints]]\nname = \"\"\nurl = \"http://127.0.0.1:2\"\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the shown configuration has no %q", want)
+		}
+	}
+}
+
 // checkRefused loads a file that must be refused with a message.
 func checkRefused(t *testing.T, text, want string, environ ...string) {
 	t.Helper()

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +13,8 @@ import (
 
 	"tidemark/actors/cluster/natstest"
 	"tidemark/bench/process"
+	"tidemark/edge"
+	"tidemark/edge/pages"
 	"tidemark/storage"
 	"tidemark/storage/registry"
 )
@@ -54,6 +59,31 @@ func (n *node) names() string {
 		list = append(list, a.Name)
 	}
 	return strings.Join(list, " ")
+}
+
+// serveAPI starts the API of a node whose accounts are open, and returns its URL.
+func (n *node) serveAPI(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.api, err = edge.New(edge.Config{
+		Config: pages.Config{Board: &n.board, Store: n.store, Limits: n.Limits.Limits, Metrics: n.set},
+		Book:   n.registry.Book(), Clock: n.registry.Clock(), Log: n.log, Connections: n.Limits.Connections,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	served := make(chan error, 1)
+	go func() { served <- n.api.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(n.api.Shutdown(context.Background()), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }
 
 // The first node of a cluster shares its accounts, and a later one has them. What that had
@@ -113,6 +143,26 @@ func TestAccountsOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "an account that another node has made", func() bool { return b.names() == "acme late" })
+
+	// Plans that one node replaces are listed by the others.
+	url := b.serveAPI(t)
+	listed := func(name string) bool {
+		code, text, err := request(url+"/v1/plans", "")
+		if err != nil || code != 200 {
+			t.Fatal(code, err)
+		}
+		return strings.Contains(text, name)
+	}
+	b.showPlans()
+	plans := slices.Clone(a.registry.Plans())
+	if !listed(plans[0].Name) {
+		t.Errorf("the plan %s is not listed", plans[0].Name)
+	}
+	plans[0].Name = "A new name"
+	if err := a.registry.ReplacePlans(plans); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the plans of another node", func() bool { return listed(plans[0].Name) })
 }
 
 // A node whose servers do not answer serves the accounts that it had, and joins the others

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,28 @@ func TestDamageAdvice(t *testing.T) {
 	f(adviseAccounts("data", lost), lost, "restore a backup", "tidemark serve --accept-lost-accounts")
 	var broken error = &storage.AccountsDamage{Err: other}
 	f(adviseAccounts("data", broken), broken, "restore a backup", "move data/"+accountsDir+" away", "--accept-lost-accounts")
+}
+
+// TestCheckFindsAccounts: the check of accounts tells what does not agree in them, and that they
+// cannot be opened.
+func TestCheckFindsAccounts(t *testing.T) {
+	data := t.TempDir()
+	if findings, err := checkAccounts(data); err == nil || len(findings) > 0 {
+		t.Errorf("without accounts there are the findings %q, %v; want an error", findings, err)
+	}
+
+	store, err := storage.OpenAccounts(filepath.Join(data, accountsDir), storage.AccountsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Put([]storage.AccountRecord{{ID: 1, Name: "twin"}, {ID: 2, Name: "twin"}}, nil)
+	if err := errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`accounts: accounts 1 and 2 are both named "twin"`}
+	if findings, err := checkAccounts(data); err != nil || !slices.Equal(findings, want) {
+		t.Errorf("the findings are %q, %v; want %q", findings, err, want)
+	}
 }
 
 // A report of answers that were compared has a line for every difference that is listed,
