@@ -59,20 +59,15 @@ func (b *builder) retireLeaves() {
 		return
 	}
 
+	b.view.keepPinned(b.prev)
+
 	// A generation reads the leaves that were written at it or before, and were
 	// last used at it or after. So a pinned one keeps its own leaves only.
-	var pinned []uint64
-	for _, l := range b.prev.older {
-		if l.pins.Load() > 0 {
-			b.view.older = append(b.view.older, l)
-			pinned = append(pinned, l.generation)
-		}
-	}
-
-	b.view.older = append(b.view.older, b.prev.shared)
+	pinned := b.view.older[:len(b.view.older)-1]
 	for _, r := range b.prev.retired {
 		written := block.LeafGeneration(r.Number)
-		if slices.ContainsFunc(pinned, func(g uint64) bool { return written <= g && g <= r.Last }) {
+		needs := func(l *viewState) bool { return written <= l.generation && l.generation <= r.Last }
+		if slices.ContainsFunc(pinned, needs) {
 			b.directory.Retired = append(b.directory.Retired, r)
 		} else {
 			b.publication.Dead = append(b.publication.Dead, r.Number)

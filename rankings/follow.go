@@ -21,7 +21,7 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		return nil, err
 	}
 	if prev != nil {
-		v.followPins(prev)
+		v.keepPinned(prev)
 	}
 
 	v.columns = buildColumns(prev, st, pause)
@@ -37,17 +37,6 @@ func Follow(prev *View, st *market.State, gen uint64, directory []byte, leaves L
 		v.columns.passingByRank[id] = f.passing
 	}
 	return v, nil
-}
-
-// followPins takes over the generations that may be pinned. If this node becomes the
-// writer, it keeps their leaves.
-func (v *View) followPins(prev *View) {
-	for _, older := range prev.older {
-		if older.pins.Load() > 0 {
-			v.older = append(v.older, older)
-		}
-	}
-	v.older = append(v.older, prev.shared)
 }
 
 // passFinder finds, by rank, the rows of an order that the default filters admit. A

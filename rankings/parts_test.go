@@ -398,3 +398,24 @@ func TestPostings(t *testing.T) {
 		}
 	}
 }
+
+// A stretch of leaves has at most so many rows, or is one leaf, and no longer one would do.
+func TestLastLeafWithin(t *testing.T) {
+	sums := []uint32{0, 3, 3, 7, 8, 12}
+	order := &block.Order{Keys: make([]uint64, len(sums)-1)}
+
+	for _, way := range []direction{forward, backward} {
+		r := &run{order: order, direction: way, sums: sums}
+		for from := range order.Leaves() {
+			for d := range uint64(14) {
+				want := from + 1
+				for want < order.Leaves() && uint64(r.rowsBefore(want+1)-r.rowsBefore(from)) <= d {
+					want++
+				}
+				if got := r.lastLeafWithin(from, d); got != want {
+					t.Errorf("direction %d: %d rows from leaf %d on end at leaf %d; want %d", way, d, from, got, want)
+				}
+			}
+		}
+	}
+}

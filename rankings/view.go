@@ -76,6 +76,17 @@ func (v *View) Unpin() { v.shared.pins.Add(-1) }
 // Pinned reports whether the view has a Pin.
 func (v *View) Pinned() bool { return v.shared.pins.Load() > 0 }
 
+// keepPinned notes the generations before that may be pinned: those of prev's that are
+// still, and prev's own.
+func (v *View) keepPinned(prev *View) {
+	for _, older := range prev.older {
+		if older.pins.Load() > 0 {
+			v.older = append(v.older, older)
+		}
+	}
+	v.older = append(v.older, prev.shared)
+}
+
 // hasQuarantined reports whether a pool of the view is quarantined. Before the
 // columns are there it looks at every pool.
 func (v *View) hasQuarantined() bool {
