@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -126,8 +127,15 @@ func TestOtherSources(t *testing.T) {
 	f("of the third", 2, 0, "", 50, 50, 50)
 	f("where the next lacks it", 0, 2, "", 50, 19, 20)
 	f("where the next's head is not known", 0, 1, "", 50, 0, 20)
+	f("where the next has but one block", 0, 2, "", 50, 1, 20)
 	f("where the others lack it", 0, 0, "", 20, 19, 19)
 	f("where all lack it", 0, 0, "rpc-2: block 20: the node does not have it; rpc-3: block 20", 19, 19, 19)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.f.askOther(ctx, &reading{from: 10, to: 19}); err != context.Canceled {
+		t.Errorf("given up: %v; want no other source to be asked", err)
+	}
 }
 
 // Blocks are gathered up to a minute after the first of them.
