@@ -46,19 +46,23 @@ func TestReadingsInTurn(t *testing.T) {
 	if got := l.f.Status().LastError; !strings.HasPrefix(got, "cannot read blocks 10 to 20 again: rpc-1: ") {
 		t.Errorf("the last error is %q", got)
 	}
-	n.answer = func(method string, o object) any {
+	short := func(method string, o object) any {
 		if logs, ok := o["result"].([]object); ok && method == "eth_getLogs" {
 			return logs[1:]
 		}
 		return nil
 	}
+	n.answer = short
 	f("an answer with less", firstAgain, true, 1, false, firstAgain)
 	n.answer = nil
 	f("the same answer", firstAgain, true, 1, true, lastAgain)
 	f("before the last time", lastAgain-1, false, 1, true, 1)
 	f("before its blocks are settled", 1, false, 1, true, 0)
 	l.f.settled.until = 20
-	f("the last time", 0, true, 0, false, 0)
+	n.answer = short
+	f("an answer with less, the last time", 0, true, 1, true, firstAgain)
+	n.answer = nil
+	f("the last time", firstAgain, true, 0, false, 0)
 	f("none is left", time.Hour, false, 0, false, 0)
 }
 
