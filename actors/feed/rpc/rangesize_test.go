@@ -152,6 +152,7 @@ func TestRangesGoBackToWhatWasAnswered(t *testing.T) {
 	n.maxRange = 11
 	l := follow(t, nil, n)
 	l.f.sources[0].ranges.size = 11
+
 	for _, from := range []uint64{10, 21} { // the second time 13 are asked for first
 		read, err := l.f.readRange(t.Context(), from, 59, new(int))
 		if err != nil || read.from != from || read.to != from+10 {
