@@ -159,28 +159,34 @@ func TestWhenNodesAreAsked(t *testing.T) {
 	}
 }
 
-// What the archive had when the feed began to read is not given once it is superseded.
+// What the archive had when the feed began to read is not given once it is superseded, and the
+// reader of it ends then. Until then one reader gives all.
 func TestSupersededIsNotGiven(t *testing.T) {
-	spans := line(100, 120)
-	a := openAt(t, t.TempDir())
-	defer a.Close()
-	appendAll(t, a, spans)
-	f := NewFeed(a, nil)
-	defer f.Close()
-	for i := range 5 {
-		next(t, f, after(market.Head{Number: 99 + uint64(i)}))
-	}
+	synctest.Test(t, func(t *testing.T) { // which notices a reader that does not end
+		spans := line(100, 120)
+		a := openAt(t, t.TempDir())
+		defer a.Close()
+		appendAll(t, a, spans)
+		f := NewFeed(a, nil)
+		defer f.Close()
+		next(t, f, after(market.Head{Number: 99}))
+		for reader, i := f.reader, uint64(100); i < 105; i++ {
+			if next(t, f, after(market.Head{Number: i})); f.reader != reader {
+				t.Errorf("after block %d another reader is made", i)
+			}
+		}
 
-	if err := a.Revert(120, spans[4].Head()); err != nil {
-		t.Fatal(err)
-	}
-	other := line(105, 106)
-	other[0].Parent, other[0].Hash = spans[4].Hash, market.Hash{0xee}
-	other[1].Parent = other[0].Hash
-	appendAll(t, a, other)
-	if step := next(t, f, after(spans[4].Head())); step.Span.Hash != other[0].Hash {
-		t.Errorf("after the revert block %d is %s; want the new one", step.Span.To, step.Span.Hash)
-	}
+		if err := a.Revert(120, spans[4].Head()); err != nil {
+			t.Fatal(err)
+		}
+		other := line(105, 106)
+		other[0].Parent, other[0].Hash = spans[4].Hash, market.Hash{0xee}
+		other[1].Parent = other[0].Hash
+		appendAll(t, a, other)
+		if step := next(t, f, after(spans[4].Head())); step.Span.Hash != other[0].Hash {
+			t.Errorf("after the revert block %d is %s; want the new one", step.Span.To, step.Span.Hash)
+		}
+	})
 }
 
 // What is missing is fetched while there is nothing else to do: at the head, and only
@@ -329,4 +335,19 @@ func TestEndsOfAReplay(t *testing.T) {
 	f(139, "the archive has other blocks after 139 than the ledger at "+market.Hash{}.String())
 	f(140, ErrEnd.Error())
 	f(141, ErrEnd.Error())
+
+	// What is appended after the end is given.
+	for i := 138; i <= 142; i++ {
+		step, err := fd.Next(t.Context(), after(line(100, 150)[i-100].Head()))
+		if i == 140 {
+			if !errors.Is(err, ErrEnd) {
+				t.Errorf("at the end: %v", err)
+			}
+			appendAll(t, a, line(100, 150)[41:])
+			step, err = fd.Next(t.Context(), after(line(100, 150)[40].Head()))
+		}
+		if err != nil || step.Span == nil || step.Span.From != uint64(i+1) {
+			t.Errorf("after block %d: %+v, %v", i, step.Span, err)
+		}
+	}
 }

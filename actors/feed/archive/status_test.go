@@ -507,24 +507,34 @@ func TestDamagedFooter(t *testing.T) {
 	}
 }
 
-// What is finalized is known after a start, also of a segment that was not ended.
+// What is finalized is known after a start, also of a segment that was not ended, and when
+// more is appended.
 func TestFinalizedStays(t *testing.T) {
-	spans := line(100, 110)
-	a := openAt(t, t.TempDir())
-	appendAll(t, a, spans[:5])
-	a.NoteFinalized(103)
-	appendAll(t, a, spans[5:])
+	spans := line(100, 112)
+	for _, segment := range []int64{0, 1} {
+		a := openSized(t, t.TempDir(), segment)
+		appendAll(t, a, spans[:5])
+		a.NoteFinalized(103)
+		appendAll(t, a, spans[5:11])
 
-	for range 2 {
-		if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
-			t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
+		hold := func() {
+			t.Helper()
+			if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
+				t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
+			}
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
+		hold()
+		for i := range 2 {
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a = openSized(t, a.cfg.Dir, segment)
+			hold()
+			appendAll(t, a, spans[11+i:12+i])
+			hold()
 		}
-		a = openAt(t, a.cfg.Dir)
+		a.Close()
 	}
-	a.Close()
 }
 
 // Several spans of one frame are read from any of them on.
