@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,6 +245,34 @@ func TestHoleParts(t *testing.T) {
 		}
 		hold(t, a, spans).Close()
 	})
+}
+
+// A hole that cannot be filled is an error that says why.
+func TestHoleThatCannotBeFilled(t *testing.T) {
+	spans := line(100, 140)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:10])
+	appendAll(t, a, spans[13:])
+	fd := NewFeed(a, &nodes{spans: spans})
+	f := func(what, want string) {
+		t.Helper()
+		err := fd.fillHole(t.Context(), a.firstHole())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", what, err, want)
+		}
+	}
+
+	path := a.segments[0].path
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	f("without the segment before it", "cannot archive blocks 110 to 110 of chain 1: ")
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	f("the first part", "")
+	a.file.Close()
+	f("a file that cannot be written", "cannot write the archive of chain 1: ")
 }
 
 // Closing the feed closes the nodes, and leaves the archive open.

@@ -132,7 +132,7 @@ type Reader struct {
 	stop    chan struct{}
 	work    sync.WaitGroup
 	spans   []market.Span
-	at      market.Head
+	at      market.Head // the last block that was given
 	version uint64
 }
 
@@ -165,7 +165,7 @@ func (a *Archive) ReadAfter(at market.Head) (*Reader, error) {
 	}
 
 	r := &Reader{
-		batches: make(chan batch, readAhead), stop: make(chan struct{}), at: at, version: a.version,
+		batches: make(chan batch, readAhead), stop: make(chan struct{}), version: a.version,
 	}
 	r.work.Go(func() {
 		defer close(r.batches)

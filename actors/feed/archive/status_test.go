@@ -271,7 +271,7 @@ func damagedArchive(t *testing.T, spans []market.Span) (dir, second string, newe
 // An archive that is only read is left as it is, whatever is wrong with it, and none is
 // made where there is none.
 func TestReadOnly(t *testing.T) {
-	dir, _, newest := damagedArchive(t, newMaker(26, 100).spans(60))
+	dir, second, newest := damagedArchive(t, newMaker(26, 100).spans(60))
 
 	names := func() string {
 		var list []string
@@ -293,7 +293,8 @@ func TestReadOnly(t *testing.T) {
 	if st := b.Status(); st.Damages != 1 || len(st.Holes) != 1 {
 		t.Errorf("%+v; want one damage and its hole", st)
 	}
-	const reason = "the checksum of its header does not match"
+	first := strings.TrimLeft(strings.TrimSuffix(filepath.Base(second), suffix), "0")
+	reason := "is damaged from block " + first + " on: "
 	if findings, err := b.Check(); err != nil || !strings.Contains(strings.Join(findings, "; "), reason) {
 		t.Errorf("the check says %q, %v; want %q", findings, err, reason)
 	}
@@ -375,6 +376,12 @@ func TestRevertOfPending(t *testing.T) {
 		appendSpan(t, a, &spans[i])
 	}
 	f(7)
+	if err := a.Revert(spans[6].To, spans[4].Head()); err != nil {
+		t.Fatal(err)
+	}
+	f(5)
+	appendSpan(t, a, &spans[5])
+	appendSpan(t, a, &spans[6])
 	hold(t, a, spans[:7]).Close()
 }
 

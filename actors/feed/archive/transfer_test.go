@@ -301,4 +301,8 @@ func TestGoneDirectory(t *testing.T) {
 		_, err := a.Import(t.Context(), path, nil)
 		return err
 	})
+
+	if err := syncDir(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the names of a directory that is gone: %v", err)
+	}
 }
