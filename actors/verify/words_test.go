@@ -441,8 +441,8 @@ func TestPartThatCannotBeRead(t *testing.T) {
 		(*comparison).compareBalances,
 	} {
 		const full = slotsAtOnce * callsAtOnce / 10
-		c := &comparison{st: st, reader: reader{ask: &flaky{contracts: deploy(st)}, block: st.Head},
-			slots: make([]slot, full), checks: make([]check, full)}
+		c := &comparison{st: st, slots: make([]slot, full), checks: make([]check, full)}
+		c.reader = reader{&flaky{contracts: deploy(st)}, testManager, script.Manager, st.Head}
 		if err := step(c, t.Context()); !errors.Is(err, errGone) {
 			t.Errorf("%v; want the reason", err)
 		}
