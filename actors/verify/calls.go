@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark/actors/feed/endpoint"
@@ -71,14 +72,12 @@ func (r *reader) ethCall(to market.Address, data []byte, result *string) endpoin
 // readSlots reads storage words of the pool manager.
 func (r *reader) readSlots(ctx context.Context, slots []slot) ([]word, error) {
 	out := make([]word, 0, len(slots))
-	for len(slots) > 0 {
-		n := min(len(slots), slotsAtOnce*callsAtOnce)
-		part, err := r.readWords(ctx, slots[:n])
+	for part := range slices.Chunk(slots, slotsAtOnce*callsAtOnce) {
+		words, err := r.readWords(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, part...)
-		slots = slots[n:]
+		out = append(out, words...)
 	}
 	return out, nil
 }
@@ -86,11 +85,11 @@ func (r *reader) readSlots(ctx context.Context, slots []slot) ([]word, error) {
 func (r *reader) readWords(ctx context.Context, slots []slot) ([]word, error) {
 	var calls []endpoint.Call
 	var counts []int
-	answers := make([]string, (len(slots)+slotsAtOnce-1)/slotsAtOnce)
-	for i := range answers {
-		part := slots[i*slotsAtOnce : min(len(slots), (i+1)*slotsAtOnce)]
-		calls = append(calls, r.ethCall(r.manager, extsload(part), &answers[i]))
-		counts = append(counts, len(part))
+	var answers []*string
+	for part := range slices.Chunk(slots, slotsAtOnce) {
+		answer := new(string)
+		calls = append(calls, r.ethCall(r.manager, extsload(part), answer))
+		answers, counts = append(answers, answer), append(counts, len(part))
 	}
 	if err := r.ask.Ask(ctx, calls); err != nil {
 		return nil, err
@@ -101,13 +100,13 @@ func (r *reader) readWords(ctx context.Context, slots []slot) ([]word, error) {
 
 	var out []word
 	for i, answer := range answers {
-		b, err := hex.DecodeString(strings.TrimPrefix(answer, "0x"))
+		b, err := hex.DecodeString(strings.TrimPrefix(*answer, "0x"))
 		if err != nil || len(b) != 64+32*counts[i] ||
 			binary.BigEndian.Uint64(b[56:64]) != uint64(counts[i]) {
 			return nil, fmt.Errorf("extsload of %d words gave %d bytes", counts[i], len(b))
 		}
-		for b = b[64:]; len(b) > 0; b = b[32:] {
-			out = append(out, word(b[:32]))
+		for k := range counts[i] {
+			out = append(out, word(b[64+32*k:]))
 		}
 	}
 	return out, nil
@@ -128,9 +127,8 @@ func extsload(slots []slot) []byte {
 
 // readOwners reads the owners of NFTs; the zero address stands for none.
 func (r *reader) readOwners(ctx context.Context, ids []uint64) ([]market.Address, error) {
-	out := make([]market.Address, len(ids))
-	for at := 0; at < len(ids); at += callsAtOnce {
-		part := ids[at:min(len(ids), at+callsAtOnce)]
+	out := make([]market.Address, 0, len(ids))
+	for part := range slices.Chunk(ids, callsAtOnce) {
 		answers := make([]string, len(part))
 		calls := make([]endpoint.Call, len(part))
 		for i, id := range part {
@@ -148,9 +146,11 @@ func (r *reader) readOwners(ctx context.Context, ids []uint64) ([]market.Address
 				return nil, fmt.Errorf("ownerOf at block %d: %w", r.block.Number, err)
 			}
 			b, bad := hex.DecodeString(strings.TrimPrefix(answers[i], "0x"))
+			var owner market.Address
 			if err == nil && bad == nil && len(b) == 32 {
-				out[at+i] = market.Address(b[12:])
+				owner = market.Address(b[12:])
 			}
+			out = append(out, owner)
 		}
 	}
 	return out, nil
@@ -179,9 +179,7 @@ func (r *reader) nextID(ctx context.Context) (uint64, error) {
 func (r *reader) readBalances(
 	ctx context.Context, currencies []market.Address,
 ) (held []clmath.U256, known []bool, err error) {
-	held, known = make([]clmath.U256, len(currencies)), make([]bool, len(currencies))
-	for at := 0; at < len(currencies); at += callsAtOnce {
-		part := currencies[at:min(len(currencies), at+callsAtOnce)]
+	for part := range slices.Chunk(currencies, callsAtOnce) {
 		answers := make([]string, len(part))
 		calls := make([]endpoint.Call, len(part))
 		for i, a := range part {
@@ -194,10 +192,12 @@ func (r *reader) readBalances(
 		for i := range part {
 			digits := strings.TrimPrefix(answers[i], "0x")
 			b, bad := hex.DecodeString(strings.Repeat("0", len(digits)%2) + digits)
-			if calls[i].Error == nil && bad == nil && len(b) > 0 && len(b) <= 32 {
-				held[at+i].SetBytes(b)
-				known[at+i] = true
+			var balance clmath.U256
+			tells := calls[i].Error == nil && bad == nil && len(b) > 0 && len(b) <= 32
+			if tells {
+				balance.SetBytes(b)
 			}
+			held, known = append(held, balance), append(known, tells)
 		}
 	}
 	return held, known, nil

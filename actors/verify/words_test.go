@@ -83,6 +83,11 @@ func TestReadWords(t *testing.T) {
 	f("three words, by their count", "0x"+place+count(3)+words, false)
 	f("no words", "0x"+place+count(0), false)
 	f("nothing", "0x", false)
+
+	r := reader{ask: answering{err: errors.New("pruned")}, block: market.Head{Number: 9}}
+	if _, err := r.readWords(t.Context(), make([]slot, 2)); err == nil || err.Error() != "extsload at block 9: eth_call: pruned" {
+		t.Errorf("refused: %v", err)
+	}
 }
 
 // A mapping's word is at the hash of its key and then its place, which is that of the pool
@@ -400,6 +405,47 @@ func TestWordsAreReadInParts(t *testing.T) {
 	}
 	if len(c.words) != 3 || c.words[0] < slotsAtOnce*callsAtOnce/10 || c.words[1] > 100 || c.words[2] != 3*(4+3) {
 		t.Errorf("words are read in parts of %v; want two of pools, the first of thousands, and one of 7 positions", c.words)
+	}
+}
+
+// Of positions, too, only a sample is compared: three words and the owner of each.
+func TestSampleOfPositions(t *testing.T) {
+	st := ledgerOf(t, "", "") // has four NFTs, three pools and three shares that are none
+	all, some := compare(t, deploy(st), st, Config{}), compare(t, deploy(st), st, Config{Sample: 2})
+	if all.Compared-some.Compared != 2*(3+1) {
+		t.Errorf("%d values are compared, %d of a sample without two positions", all.Compared, some.Compared)
+	}
+}
+
+// flaky fails once.
+type flaky struct {
+	*contracts
+	failed bool
+}
+
+var errGone = errors.New("the node is gone")
+
+func (f *flaky) Ask(ctx context.Context, calls []endpoint.Call) error {
+	if !f.failed {
+		f.failed = true
+		return errGone
+	}
+	return f.contracts.Ask(ctx, calls)
+}
+
+// A comparison ends with the first part that cannot be read.
+func TestPartThatCannotBeRead(t *testing.T) {
+	st := ledgerOf(t, "", "")
+	for _, step := range []func(*comparison, context.Context) error{
+		(*comparison).comparePools, (*comparison).comparePositions, (*comparison).compareCount,
+		(*comparison).compareBalances,
+	} {
+		const full = slotsAtOnce * callsAtOnce / 10
+		c := &comparison{st: st, slots: make([]slot, full), checks: make([]check, full)}
+		c.reader = reader{&flaky{contracts: deploy(st)}, testManager, script.Manager, st.Head}
+		if err := step(c, t.Context()); !errors.Is(err, errGone) {
+			t.Errorf("%v; want the reason", err)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func (f *Feed) archived(at market.Head) (*market.Span, error) {
 	if f.reader == nil || f.reader.version != f.archive.currentVersion() || f.position() != at.Number {
 		f.closeReader()
 		var err error
-		if f.reader, err = f.archive.ReadAfter(at); err != nil || f.reader == nil {
+		if f.reader, err = f.archive.ReadAfter(at); f.reader == nil {
 			return nil, err
 		}
 	}

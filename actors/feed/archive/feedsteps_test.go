@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,28 +160,34 @@ func TestWhenNodesAreAsked(t *testing.T) {
 	}
 }
 
-// What the archive had when the feed began to read is not given once it is superseded.
+// What the archive had when the feed began to read is not given once it is superseded, and the
+// reader of it ends then. Until then one reader gives all.
 func TestSupersededIsNotGiven(t *testing.T) {
-	spans := line(100, 120)
-	a := openAt(t, t.TempDir())
-	defer a.Close()
-	appendAll(t, a, spans)
-	f := NewFeed(a, nil)
-	defer f.Close()
-	for i := range 5 {
-		next(t, f, after(market.Head{Number: 99 + uint64(i)}))
-	}
+	synctest.Test(t, func(t *testing.T) { // which notices a reader that does not end
+		spans := line(100, 120)
+		a := openAt(t, t.TempDir())
+		defer a.Close()
+		appendAll(t, a, spans)
+		f := NewFeed(a, nil)
+		defer f.Close()
+		next(t, f, after(market.Head{Number: 99}))
+		for reader, i := f.reader, uint64(100); i < 105; i++ {
+			if next(t, f, after(market.Head{Number: i})); f.reader != reader {
+				t.Errorf("after block %d another reader is made", i)
+			}
+		}
 
-	if err := a.Revert(120, spans[4].Head()); err != nil {
-		t.Fatal(err)
-	}
-	other := line(105, 106)
-	other[0].Parent, other[0].Hash = spans[4].Hash, market.Hash{0xee}
-	other[1].Parent = other[0].Hash
-	appendAll(t, a, other)
-	if step := next(t, f, after(spans[4].Head())); step.Span.Hash != other[0].Hash {
-		t.Errorf("after the revert block %d is %s; want the new one", step.Span.To, step.Span.Hash)
-	}
+		if err := a.Revert(120, spans[4].Head()); err != nil {
+			t.Fatal(err)
+		}
+		other := line(105, 106)
+		other[0].Parent, other[0].Hash = spans[4].Hash, market.Hash{0xee}
+		other[1].Parent = other[0].Hash
+		appendAll(t, a, other)
+		if step := next(t, f, after(spans[4].Head())); step.Span.Hash != other[0].Hash {
+			t.Errorf("after the revert block %d is %s; want the new one", step.Span.To, step.Span.Hash)
+		}
+	})
 }
 
 // What is missing is fetched while there is nothing else to do: at the head, and only
@@ -238,6 +245,34 @@ func TestHoleParts(t *testing.T) {
 		}
 		hold(t, a, spans).Close()
 	})
+}
+
+// A hole that cannot be filled is an error that says why.
+func TestHoleThatCannotBeFilled(t *testing.T) {
+	spans := line(100, 140)
+	a := openAt(t, t.TempDir())
+	appendAll(t, a, spans[:10])
+	appendAll(t, a, spans[13:])
+	fd := NewFeed(a, &nodes{spans: spans})
+	f := func(what, want string) {
+		t.Helper()
+		err := fd.fillHole(t.Context(), a.firstHole())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", what, err, want)
+		}
+	}
+
+	path := a.segments[0].path
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	f("without the segment before it", "cannot archive blocks 110 to 110 of chain 1: ")
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	f("the first part", "")
+	a.file.Close()
+	f("a file that cannot be written", "cannot write the archive of chain 1: ")
 }
 
 // Closing the feed closes the nodes, and leaves the archive open.
@@ -329,4 +364,19 @@ func TestEndsOfAReplay(t *testing.T) {
 	f(139, "the archive has other blocks after 139 than the ledger at "+market.Hash{}.String())
 	f(140, ErrEnd.Error())
 	f(141, ErrEnd.Error())
+
+	// What is appended after the end is given.
+	for i := 138; i <= 142; i++ {
+		step, err := fd.Next(t.Context(), after(line(100, 150)[i-100].Head()))
+		if i == 140 {
+			if !errors.Is(err, ErrEnd) {
+				t.Errorf("at the end: %v", err)
+			}
+			appendAll(t, a, line(100, 150)[41:])
+			step, err = fd.Next(t.Context(), after(line(100, 150)[40].Head()))
+		}
+		if err != nil || step.Span == nil || step.Span.From != uint64(i+1) {
+			t.Errorf("after block %d: %+v, %v", i, step.Span, err)
+		}
+	}
 }

@@ -260,6 +260,23 @@ func TestBrokenFrames(t *testing.T) {
 
 	f("whole", whole, 5)
 	f("without frames", whole[:fileHead], 0)
+	for _, n := range []int{0, 1, fileHead - 1} {
+		name := filepath.Join(t.TempDir(), "short")
+		if err := os.WriteFile(name, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, damage, err := openSegment(name); s != nil || damage == nil || err != nil {
+			t.Errorf("%d bytes of a header: %+v, %v, %v; want damage", n, s, damage, err)
+		}
+	}
+	empty := content{last: spans[4].Head()}
+	name := filepath.Join(t.TempDir(), "sealed")
+	if err := os.WriteFile(name, empty.append(whole[:fileHead:fileHead]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, damage, err := openSegment(name); err != nil || damage != nil || !s.sealed || s.last != empty.last || s.size != fileHead {
+		t.Errorf("a footer without frames: %+v, %v, %v", s, damage, err)
+	}
 	f("a byte short", whole[:size-1], 4)
 	f("a header and no more", whole[:frames[4].at+frameHead], 4)
 	f("a byte of a header", whole[:frames[4].at+1], 4)

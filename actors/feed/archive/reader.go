@@ -88,12 +88,7 @@ func (r *segmentReader) next() ([]market.Span, error) {
 // keepLive drops the spans that were read already or are superseded, and holds that
 // the others follow one another.
 func (r *segmentReader) keepLive(spans []market.Span, until uint64) ([]market.Span, error) {
-	for len(spans) > 0 && spans[0].To <= r.at.Number {
-		spans = spans[1:]
-	}
-	for len(spans) > 0 && spans[len(spans)-1].To > until {
-		spans = spans[:len(spans)-1]
-	}
+	spans = slices.DeleteFunc(spans, func(s market.Span) bool { return s.To <= r.at.Number || s.To > until })
 	if len(spans) > 0 && spans[0].From <= r.at.Number {
 		trimFront(&spans[0], r.at.Number)
 	}
@@ -137,7 +132,7 @@ type Reader struct {
 	stop    chan struct{}
 	work    sync.WaitGroup
 	spans   []market.Span
-	at      market.Head
+	at      market.Head // the last block that was given
 	version uint64
 }
 
@@ -170,7 +165,7 @@ func (a *Archive) ReadAfter(at market.Head) (*Reader, error) {
 	}
 
 	r := &Reader{
-		batches: make(chan batch, readAhead), stop: make(chan struct{}), at: at, version: a.version,
+		batches: make(chan batch, readAhead), stop: make(chan struct{}), version: a.version,
 	}
 	r.work.Go(func() {
 		defer close(r.batches)

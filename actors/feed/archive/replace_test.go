@@ -282,6 +282,9 @@ func TestOpenSegments(t *testing.T) {
 	}
 
 	open(1)
+	again := longer(spans[40:42])
+	appendSpan(t, a, &again)
+	open(1)
 	if err := a.Revert(spans[59].To, spans[20].Head()); err != nil {
 		t.Fatal(err)
 	}

@@ -271,7 +271,7 @@ func damagedArchive(t *testing.T, spans []market.Span) (dir, second string, newe
 // An archive that is only read is left as it is, whatever is wrong with it, and none is
 // made where there is none.
 func TestReadOnly(t *testing.T) {
-	dir, _, newest := damagedArchive(t, newMaker(26, 100).spans(60))
+	dir, second, newest := damagedArchive(t, newMaker(26, 100).spans(60))
 
 	names := func() string {
 		var list []string
@@ -293,7 +293,8 @@ func TestReadOnly(t *testing.T) {
 	if st := b.Status(); st.Damages != 1 || len(st.Holes) != 1 {
 		t.Errorf("%+v; want one damage and its hole", st)
 	}
-	const reason = "the checksum of its header does not match"
+	first := strings.TrimLeft(strings.TrimSuffix(filepath.Base(second), suffix), "0")
+	reason := "is damaged from block " + first + " on: "
 	if findings, err := b.Check(); err != nil || !strings.Contains(strings.Join(findings, "; "), reason) {
 		t.Errorf("the check says %q, %v; want %q", findings, err, reason)
 	}
@@ -375,6 +376,12 @@ func TestRevertOfPending(t *testing.T) {
 		appendSpan(t, a, &spans[i])
 	}
 	f(7)
+	if err := a.Revert(spans[6].To, spans[4].Head()); err != nil {
+		t.Fatal(err)
+	}
+	f(5)
+	appendSpan(t, a, &spans[5])
+	appendSpan(t, a, &spans[6])
 	hold(t, a, spans[:7]).Close()
 }
 
@@ -507,24 +514,34 @@ func TestDamagedFooter(t *testing.T) {
 	}
 }
 
-// What is finalized is known after a start, also of a segment that was not ended.
+// What is finalized is known after a start, also of a segment that was not ended, and when
+// more is appended.
 func TestFinalizedStays(t *testing.T) {
-	spans := line(100, 110)
-	a := openAt(t, t.TempDir())
-	appendAll(t, a, spans[:5])
-	a.NoteFinalized(103)
-	appendAll(t, a, spans[5:])
+	spans := line(100, 112)
+	for _, segment := range []int64{0, 1} {
+		a := openSized(t, t.TempDir(), segment)
+		appendAll(t, a, spans[:5])
+		a.NoteFinalized(103)
+		appendAll(t, a, spans[5:11])
 
-	for range 2 {
-		if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
-			t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
+		hold := func() {
+			t.Helper()
+			if st := a.Status(); st.Finalized != 103 || a.tail().finalized != 103 {
+				t.Errorf("block %d and %d are finalized; want 103", st.Finalized, a.tail().finalized)
+			}
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
+		hold()
+		for i := range 2 {
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a = openSized(t, a.cfg.Dir, segment)
+			hold()
+			appendAll(t, a, spans[11+i:12+i])
+			hold()
 		}
-		a = openAt(t, a.cfg.Dir)
+		a.Close()
 	}
-	a.Close()
 }
 
 // Several spans of one frame are read from any of them on.

@@ -253,13 +253,13 @@ func TestFind(t *testing.T) {
 
 // An export counts the events that it has.
 func TestExportCountsEvents(t *testing.T) {
-	spans := newMaker(41, 100).spans(60)
+	spans := newMaker(41, 100).spans(400) // more than one frame
 	a := openAt(t, t.TempDir())
 	defer a.Close()
 	for i := range spans {
 		appendSpan(t, a, &spans[i])
 	}
-	a.NoteFinalized(spans[59].To)
+	a.NoteFinalized(spans[399].To)
 
 	st, err := a.Export(t.Context(), filepath.Join(t.TempDir(), "exported"))
 	if err != nil || st.Spans == 0 || st.Events != eventsOf(spans[:st.Spans]) || st.Head != spans[st.Spans-1].Head() {
@@ -301,4 +301,8 @@ func TestGoneDirectory(t *testing.T) {
 		_, err := a.Import(t.Context(), path, nil)
 		return err
 	})
+
+	if err := syncDir(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the names of a directory that is gone: %v", err)
+	}
 }

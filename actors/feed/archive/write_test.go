@@ -57,7 +57,12 @@ func TestFilesThatFail(t *testing.T) {
 	f("close of a closed file", false, func(a *Archive) error { a.file.Close(); return a.Close() },
 		"cannot close the archive of chain 1: ")
 	f("the next segment", true, func(a *Archive) error { obstruct(t, a.segments[len(a.segments)-1].path); return addNext(a) },
-		"cannot archive blocks ")
+		"is a directory")
+	f("another segment after a closed file", false, func(a *Archive) error {
+		a.file.Close()
+		far := market.Span{From: 1 << 30, To: 1 << 30}
+		return a.Append(market.Head{Number: 1<<30 - 1}, &far)
+	}, "cannot archive blocks ")
 	f("back in the newest segment", true, func(a *Archive) error {
 		obstruct(t, a.segments[len(a.segments)-1].path)
 		return a.Revert(last().Number, spans[n-2].Head())
@@ -101,7 +106,8 @@ func TestFilesThatFail(t *testing.T) {
 
 	a := openAt(t, t.TempDir())
 	obstruct(t, a.pathOf(100))
-	if err := a.Append(market.Head{Number: 99}, &spans[0]); err == nil || !strings.Contains(err.Error(), "cannot archive blocks 100 to ") {
+	err := a.Append(market.Head{Number: 99}, &spans[0])
+	if err == nil || !strings.Contains(err.Error(), "cannot archive blocks 100 to ") || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("the first segment: %v", err)
 	}
 }

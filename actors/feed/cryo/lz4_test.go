@@ -115,6 +115,8 @@ func TestDecodeLZ4(t *testing.T) {
 		append(bytes.Clone(one), last...), 701)
 	f("a single byte", format.Lz4Raw, packedLast, last, 1)
 	f("nothing", format.Lz4Raw, nil, []byte{}, 0)
+	f("nothing, as a block", format.Lz4Raw, []byte{0}, []byte{}, 0)
+	f("nothing, as an empty block of Hadoop", format.Lz4, framed(0), []byte{}, 0)
 	f("an empty part", format.Lz4, framed(700, nil, packedOne), one, 700)
 	f("an empty block", format.Lz4, append(framed(0), framed(700, packedOne)...), one, 700)
 
@@ -123,6 +125,7 @@ func TestDecodeLZ4(t *testing.T) {
 	f("cut", format.Lz4Raw, packedOne[:100], nil, 700)
 	f("framed, as the newer codec", format.Lz4Raw, framed(700, packedOne), nil, 700)
 	f("a part is missing", format.Lz4, framed(1000, packedOne), nil, 1000)
+	f("a part that is none", format.Lz4, framed(700, packedOne[:100], packedOne), nil, 700)
 	f("a block is missing", format.Lz4, framed(700, packedOne), nil, 1000)
 	f("more than the page", format.Lz4, append(framed(700, packedOne), 1), nil, 700)
 	f("a block larger than the page", format.Lz4, framed(701, packedOne), nil, 700)

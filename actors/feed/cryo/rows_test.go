@@ -337,6 +337,30 @@ func TestEndsWithTheLastRow(t *testing.T) {
 	tell(t, "nothing at all", err, "blocks: none of blocks 100 to 399 is there")
 }
 
+// A file of logs may lie within another one, also the last of them.
+func TestFileWithinAnother(t *testing.T) {
+	x := newFixture()
+	dir := x.write(t, ".ndjson", nil)
+	for _, name := range []string{"00000200_to_00000299", "00000300_to_00000399"} {
+		if err := os.Remove(filepath.Join(dir, "ethereum__logs__"+name+".ndjson")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000150_to_00000399",
+		slices.DeleteFunc(slices.Clone(x.logs), func(l logRow) bool { return l.Block < 150 }))
+	writeRows(t, dir, ".ndjson", nil, "ethereum__logs__00000200_to_00000249",
+		slices.DeleteFunc(slices.Clone(x.logs), func(l logRow) bool { return l.Block < 200 || l.Block > 249 }))
+
+	s, err := Open(dir, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, _, head := read(t, s)
+	if head.Number != 399 || len(blocks) != len(x.blocks) {
+		t.Errorf("%d blocks with events up to %d; want %d up to 399", len(blocks), head.Number, len(x.blocks))
+	}
+}
+
 // A span is final when the ledger will not go back to it, and a file's rows are of its
 // blocks.
 func TestSpansOfFiles(t *testing.T) {

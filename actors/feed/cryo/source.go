@@ -150,18 +150,14 @@ func (s *Source) Each(ctx context.Context, do func(*market.Span) error) error {
 		}
 		pending = append(pending, read...)
 
-		// The next file may begin within this one.
-		until := f.last
+		// The next file may begin within this one, and end there too.
+		until := s.last
 		if i+1 < len(s.files[logs]) {
 			until = min(until, s.files[logs][i+1].first-1)
 		}
 		if pending, err = s.cutSpans(pending, until, do); err != nil {
 			return err
 		}
-	}
-	if len(pending) > 0 {
-		return fmt.Errorf("blocks: none is known after block %d, and block %d has events",
-			s.end.Number, pending[0].block)
 	}
 	if s.end.Number < s.from {
 		return fmt.Errorf("blocks: none of blocks %d to %d is there", s.from, s.last)

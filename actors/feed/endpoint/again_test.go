@@ -139,3 +139,37 @@ func TestLimitsHalveBatches(t *testing.T) {
 	f(nil, 1, firstBatch/2)
 	f(&Error{Kind: Limited}, 0, firstBatch/2)
 }
+
+// A limit that goes on is waited for ever longer, up to a second, and as long as the provider
+// asks for, up to five. A single call is given up after some of them in a row.
+func TestPausesOfLimits(t *testing.T) {
+	f := func(what string, calls, stalled int, asks time.Duration, progress, failed bool, want time.Duration) {
+		t.Helper()
+		p := newProvider(t)
+		e := p.endpoint(t, nil)
+		if failed {
+			e.Failed(errors.New("broken"), 0)
+		}
+		limit := &Error{Kind: Limited, RetryAfter: asks}
+		before := p.clock.now
+		err := e.backOff(t.Context(), make([]Call, calls), limit, stalled, progress)
+		if got := p.clock.now.Sub(before); got != want || (err == nil) != (want > 0) || err != nil && err != error(limit) {
+			t.Errorf("%s: %v after %s; want a pause of %s", what, err, got, want)
+		}
+	}
+
+	for stalled, want := range []time.Duration{125, 250, 500, 1000, 1000} {
+		f("again", 2, stalled, 0, true, false, want*time.Millisecond)
+	}
+	f("as long as asked for", 2, 1, time.Second, true, false, time.Second)
+	f("the longest", 2, 1, maxLimitedPause, true, false, maxLimitedPause)
+	f("too long", 2, 1, maxLimitedPause+1, true, false, 0)
+
+	f("of a single call", 1, maxStalled, 0, true, false, time.Second)
+	f("of a single call, too often", 1, maxStalled+1, 0, true, false, 0)
+	f("before any answer", 1, firstStalled, 0, false, false, time.Second)
+	f("before any answer, too often", 1, firstStalled+1, 0, false, false, 0)
+	f("after a failure", 1, 0, 0, false, true, 125*time.Millisecond)
+	f("after a failure, again", 1, 1, 0, false, true, 0)
+	f("of many calls", 2, 99, 0, false, true, time.Second)
+}

@@ -3,6 +3,8 @@ package endpoint
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -104,4 +106,58 @@ func FuzzReadAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What cannot be written as JSON is not sent.
+func TestRequestThatCannotBe(t *testing.T) {
+	p := newProvider(t)
+	err := p.endpoint(t, nil).Call(t.Context(), nil, "echo", make(chan int))
+	if err == nil || !strings.Contains(err.Error(), "unsupported type: chan int") || p.requests > 0 {
+		t.Errorf("%v after %d requests", err, p.requests)
+	}
+}
+
+// transport answers every request with a status and a text.
+type transport struct {
+	status         int
+	text           string
+	asked          http.Header
+	opened, closed int
+	io.Reader
+}
+
+func (w *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.asked, w.Reader = r.Header, strings.NewReader(w.text)
+	w.opened++
+	return &http.Response{StatusCode: w.status, Header: http.Header{}, Body: w, Request: r}, nil
+}
+
+func (w *transport) Close() error {
+	w.closed++
+	return nil
+}
+
+// A request is of JSON and asks for it. Only an answer of success is one; all are closed.
+func TestRequestsAreJSON(t *testing.T) {
+	f := func(status int, text string, answered bool) {
+		t.Helper()
+		w := &transport{status: status, text: text}
+		e := newProvider(t).endpoint(t, func(c *Config) { c.Transport = w })
+		var got *int
+		err := e.Call(t.Context(), &got, "echo")
+		if (err == nil && *got == 7) != answered || w.opened == 0 || w.closed != w.opened {
+			t.Errorf("%d %s: %v, %d of %d answers were closed", status, text, err, w.closed, w.opened)
+		}
+		if w.asked.Get("Content-Type") != "application/json" || w.asked.Get("Accept") != "application/json" {
+			t.Errorf("asked with %v", w.asked)
+		}
+	}
+
+	const seven = `{"id":0,"result":7}`
+	f(200, seven, true)
+	f(299, seven, true)
+	f(199, seven, false)
+	f(300, seven, false)
+	f(500, seven, false)
+	f(200, `<html>`, false)
 }

@@ -181,5 +181,7 @@ func TestPaceOfAPlan(t *testing.T) {
 	}
 
 	f(240, 0, func(p *pace) *bucket { return &p.calls })
+	f(1, 0, func(p *pace) *bucket { return &p.calls })
+	f(0, 1, func(p *pace) *bucket { return &p.units })
 	f(0, 24_000, func(p *pace) *bucket { return &p.units })
 }

@@ -163,13 +163,17 @@ type statusError struct {
 
 func (e *statusError) Error() string { return http.StatusText(e.status) }
 
-// post sends one request and reads the answers into the calls.
-func (e *Endpoint) post(ctx context.Context, calls []Call) error {
+func (e *Endpoint) newRequest(ctx context.Context, calls []Call) (*http.Request, error) {
 	body, err := encodeRequest(calls)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	return http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+}
+
+// post sends one request and reads the answers into the calls.
+func (e *Endpoint) post(ctx context.Context, calls []Call) error {
+	req, err := e.newRequest(ctx, calls)
 	if err != nil {
 		return err
 	}
@@ -181,7 +185,7 @@ func (e *Endpoint) post(ctx context.Context, calls []Call) error {
 	}
 	defer resp.Body.Close()
 
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if resp.StatusCode/100 != 2 {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxHead))
 		return &statusError{resp.StatusCode, text}
 	}

@@ -37,7 +37,7 @@ func (f *Feed) findAnchor(
 	if !known {
 		return len(anchors) - 1, nil
 	}
-	if anchors[0].Hash == market.Hash(head.Hash) && anchors[0].Number == uint64(*head.Number) {
+	if anchors[0].Hash == market.Hash(head.Hash) {
 		f.shorter, f.offChain = time.Time{}, 0
 		return 0, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -174,13 +175,43 @@ func TestGasOfBlocks(t *testing.T) {
 		t.Errorf("%d receipts and those of %d blocks were asked for; want one of each", one, all)
 	}
 
+	// What was found by its hash is asked for no more, even without a price.
+	for _, price := range []any{"0x5", nil} {
+		blocks[0].Txs[0].GasKnown = false
+		n.answer = func(method string, o object) any {
+			r, ok := o["result"].(object)
+			if ok && method == "eth_getTransactionReceipt" {
+				r["effectiveGasPrice"] = price
+			}
+			return nil
+		}
+		err := l.f.fetchReceipts(t.Context(), blocks, 6, &absent)
+		if tx := blocks[0].Txs[0]; err != nil || tx.GasKnown != (price != nil) || n.calls["eth_getBlockReceipts"] != 1 {
+			t.Errorf("a receipt with the price %v: %v, %+v, asked for %d blocks; want none again", price, err, tx,
+				n.calls["eth_getBlockReceipts"]-1)
+		}
+	}
+
+	// Of two, what is known already is not asked for.
+	blocks[0].Txs[0].GasKnown = true
+	blocks[1].Txs[0].GasKnown, n.answer = false, nil
+	before := n.calls["eth_getTransactionReceipt"]
+	err := l.f.fetchGas(t.Context(), l.f.sources[0], []*rawBlock{&blocks[0], &blocks[1]},
+		[]*market.Tx{&blocks[0].Txs[0], &blocks[1].Txs[0]})
+	if asked := n.calls["eth_getTransactionReceipt"] - before; err != nil || asked != 1 || !blocks[1].Txs[0].GasKnown {
+		t.Errorf("%v, %d receipts were asked for, %+v; want one", err, asked, blocks[1].Txs[0])
+	}
+
+	var first any = null{}
 	f := func(what, problem string, answer any) {
 		t.Helper()
 		blocks[0].Txs[0].GasKnown = false
 		n.answer = func(method string, o object) any {
 			switch {
+			case method == "eth_getTransactionReceipt" && first == nil:
+				panic(http.ErrAbortHandler)
 			case method == "eth_getTransactionReceipt":
-				return null{}
+				return first
 			case method == "eth_getBlockReceipts":
 				return answer
 			}
@@ -192,6 +223,14 @@ func TestGasOfBlocks(t *testing.T) {
 	f("none of the transaction", "receipt of "+tx.Hash.String()+": the node does not have it", []object{})
 	f("an answer that is none", "not a hex string", []object{{"transactionHash": "x"}})
 	f("those of another block", "is in another block now", []object{{"transactionHash": tx.Hash.String(), "gasUsed": "0x1"}})
+
+	// What is wrong with the answer for the transaction counts, whatever its block has.
+	first = object{"transactionHash": tx.Hash.String(), "gasUsed": "full"}
+	f("a receipt that is none", `a receipt's gasUsed: "\"full\"" is not a hex string`, nil)
+	first = object{"transactionHash": tx.Hash.String(), "gasUsed": "0x1"}
+	f("one of another block", "is in another block now", nil)
+	first = nil
+	f("a connection that breaks", "the connection broke", nil)
 }
 
 // Receipts of other blocks, or of none, prove nothing, and what they hold must be events.

@@ -239,6 +239,13 @@ func TestBlocksWithoutReceipts(t *testing.T) {
 	n.receiptless = true
 	c.mine(swapped(1), swapped(2))
 	c.mine(swapped(3))
+	l.f.settled.until = 31
+	if err := l.next(); err != nil || l.last.Span == nil || l.last.Finalized != 29 {
+		t.Errorf("%v, %+v; want the ledger to be able to take back what is read again", err, l.last)
+	}
+	if len(l.f.proofs.agreed) != 0 {
+		t.Errorf("of blocks that the ledger has, %v is kept", l.f.proofs.agreed)
+	}
 	l.to(c, 4)
 	if last := l.spans[len(l.spans)-1]; last.From != 30 || last.To != 31 || l.proven[len(l.proven)-1] {
 		t.Errorf("blocks %d to %d are proven: %v", last.From, last.To, l.proven[len(l.proven)-1])

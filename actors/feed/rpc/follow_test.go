@@ -152,6 +152,9 @@ func (l *follower) same(c *fakeChain) {
 	l.t.Helper()
 	var got, want []string
 	for _, s := range l.spans {
+		if last := c.blocks[s.To]; s.Time != last.time {
+			l.t.Fatalf("a span to block %d has the time %d; want %d", s.To, s.Time, last.time)
+		}
 		for _, b := range s.Blocks {
 			for _, e := range b.Logs {
 				got = append(got, fmt.Sprintf("%d %d %d %s", b.Number, b.Time, e.Index,

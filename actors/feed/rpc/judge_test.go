@@ -193,7 +193,8 @@ func TestSourcesThatRest(t *testing.T) {
 // seen again and again: one look at the ledger's own head, or at an older anchor, ends it.
 func TestDoubtsInARow(t *testing.T) {
 	c := newChain(20)
-	l := follow(t, nil, newNode(t, c), newNode(t, c))
+	nodes := []*fakeNode{newNode(t, c), newNode(t, c)}
+	l := follow(t, nil, nodes...)
 	block := func(n uint64) market.Head { return market.Head{Number: n, Hash: c.blocks[n].hash} }
 	ours := []market.Head{block(18), block(15), block(10)}
 	others := []market.Head{{Number: 18, Hash: market.Hash{1}}, {Number: 15, Hash: market.Hash{2}}, {Number: 10, Hash: market.Hash{3}}}
@@ -245,6 +246,12 @@ func TestDoubtsInARow(t *testing.T) {
 	f(19, start, 0, "no anchor")
 	f(19, start, 2, "")
 	f(9, ours, 0, "below every anchor of a ledger at 18")
+
+	// What no node answers says nothing of the chain.
+	for _, n := range nodes {
+		n.answer = func(string, object) any { return fail(-32000, "not now") }
+	}
+	f(19, ours, 0, "eth_getBlockByNumber: not now")
 }
 
 // A source that likely has a block is asked before others: of two with one fault each,

@@ -513,6 +513,8 @@ func TestContradictions(t *testing.T) {
 	} {
 		if err := l.f.noAnchor(t.Context(), head, anchors, replaced); err == nil || err.Error() != want {
 			t.Errorf("replaced %t: %v; want %s", replaced, err, want)
+		} else if moved := endpoint.KindOf(err) == endpoint.Inconsistent; moved != replaced {
+			t.Errorf("replaced %t: the error is %q", replaced, endpoint.KindOf(err))
 		}
 	}
 	l.f.sources[1].Failed(endpoint.AsError(errors.New("broken")), 0)

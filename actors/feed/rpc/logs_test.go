@@ -176,4 +176,15 @@ func TestAssembledBlocks(t *testing.T) {
 	f(5, 6, "logs of block 5 after those of block 6", 2, 0, 1)
 	f(5, 6, "it follows log 3", 1, 0, 2)
 	f(5, 6, "it follows log 0", 0, 0, 2)
+
+	for i, lack := range []func(l *wireLog){
+		func(l *wireLog) { l.Block = nil }, func(l *wireLog) { l.Hash = nil }, func(l *wireLog) { l.TxHash = nil },
+		func(l *wireLog) { l.TxIndex = nil }, func(l *wireLog) { l.LogIndex = nil },
+	} {
+		l := logs[2]
+		lack(&l)
+		_, err := decoder().assembleBlocks([]wireLog{logs[0], l}, 5, 6)
+		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "log 1 (block ")
+		fails(t, fmt.Sprint("a log that lacks part ", i, " of its place"), err, "it lacks its place")
+	}
 }

@@ -66,6 +66,15 @@ func TestMissingTokensAreReadAgain(t *testing.T) {
 	if meta, times := l.told(); meta.BadDecimals || meta.Decimals != 8 || times != 2 {
 		t.Errorf("told %s, %d times", show(meta), times)
 	}
+
+	// What the ledger takes back with a span it is told again.
+	c.cut(1)
+	c.mine(swapped(2))
+	c.mine(swapped(3))
+	l.to(c, 8)
+	if meta, times := l.told(); meta.BadDecimals || meta.Decimals != 8 || times != 2 || l.reverts != 1 {
+		t.Errorf("after %d reverts: told %s, %d times", l.reverts, show(meta), times)
+	}
 }
 
 // After a restart the ledger names what is missing.

@@ -115,6 +115,12 @@ func TestPausesOfNext(t *testing.T) {
 			return nil
 		}
 	}, time.Second, pause(1), pause(2), pause(3), time.Second, time.Second, time.Second)
+	f("a chain without our blocks", func(c *fakeChain, _ *fakeNode) {
+		c.cut(30)
+		for range 40 {
+			c.mine()
+		}
+	}, time.Second, pause(1), pause(2), pause(3), pause(4), pause(5))
 	f("a provider that asks for it", func(_ *fakeChain, n *fakeNode) {
 		n.status, n.retryAfter = http.StatusTooManyRequests, "90"
 	}, time.Second, 90*time.Second)

@@ -25,6 +25,7 @@ func TestSuggestedRange(t *testing.T) {
 	f("query returned more than 10000 results. Try with this block range [0x2, 0x64].", 1, 2000, 0, false)
 	f("this block range should work: [0x64, 0x257]", 100, 501, 500, false)
 	f("this block range should work: [0x64, 0x257]", 100, 500, 0, false) // it was asked for
+	f("this block range should work: [0x64, 0x64]", 100, 500, 1, false)
 	f("this block range should work: [0x64, 0x63]", 100, 500, 0, false)
 	f("exceed maximum block range: 5000", 0, 20000, 5000, true)
 	f("eth_getLogs is limited to 0 - 10,000 blocks range", 0, 20000, 10000, true)
@@ -143,4 +144,22 @@ func TestRangeSizeGrows(t *testing.T) {
 		r.answered(10)
 	}
 	f("which stays", 10, 10)
+}
+
+// After a refusal as many blocks are asked for as were answered before.
+func TestRangesGoBackToWhatWasAnswered(t *testing.T) {
+	n := newNode(t, newChain(60))
+	n.maxRange = 11
+	l := follow(t, nil, n)
+	l.f.sources[0].ranges.size = 11
+
+	for _, from := range []uint64{10, 21} { // the second time 13 are asked for first
+		read, err := l.f.readRange(t.Context(), from, 59, new(int))
+		if err != nil || read.from != from || read.to != from+10 {
+			t.Errorf("from block %d: %v, %+v; want 11 blocks", from, err, read)
+		}
+	}
+	if asked := n.calls["eth_getLogs"]; asked != 3 {
+		t.Errorf("logs were asked for %d times; want 3", asked)
+	}
 }

@@ -138,15 +138,9 @@ func (f *Feed) readAgain(ctx context.Context, anchors []market.Head) int {
 // askOther reads a range from another source than before where there is one.
 func (f *Feed) askOther(ctx context.Context, r *reading) (read *rangeRead, err error) {
 	list := f.sourcesFor(Backfill)
-	slices.SortStableFunc(list, func(a, b *source) int {
-		switch {
-		case a == r.source && b != r.source:
-			return 1
-		case b == r.source && a != r.source:
-			return -1
-		}
-		return 0
-	})
+	if i := slices.Index(list, r.source); i >= 0 {
+		list = append(slices.Delete(list, i, i+1), r.source)
+	}
 
 	var failed joined
 	for _, s := range list {

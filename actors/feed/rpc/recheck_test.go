@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -45,19 +46,23 @@ func TestReadingsInTurn(t *testing.T) {
 	if got := l.f.Status().LastError; !strings.HasPrefix(got, "cannot read blocks 10 to 20 again: rpc-1: ") {
 		t.Errorf("the last error is %q", got)
 	}
-	n.answer = func(method string, o object) any {
+	short := func(method string, o object) any {
 		if logs, ok := o["result"].([]object); ok && method == "eth_getLogs" {
 			return logs[1:]
 		}
 		return nil
 	}
+	n.answer = short
 	f("an answer with less", firstAgain, true, 1, false, firstAgain)
 	n.answer = nil
 	f("the same answer", firstAgain, true, 1, true, lastAgain)
 	f("before the last time", lastAgain-1, false, 1, true, 1)
 	f("before its blocks are settled", 1, false, 1, true, 0)
 	l.f.settled.until = 20
-	f("the last time", 0, true, 0, false, 0)
+	n.answer = short
+	f("an answer with less, the last time", 0, true, 1, true, firstAgain)
+	n.answer = nil
+	f("the last time", firstAgain, true, 0, false, 0)
 	f("none is left", time.Hour, false, 0, false, 0)
 }
 
@@ -126,8 +131,15 @@ func TestOtherSources(t *testing.T) {
 	f("of the third", 2, 0, "", 50, 50, 50)
 	f("where the next lacks it", 0, 2, "", 50, 19, 20)
 	f("where the next's head is not known", 0, 1, "", 50, 0, 20)
+	f("where the next has but one block", 0, 2, "", 50, 1, 20)
 	f("where the others lack it", 0, 0, "", 20, 19, 19)
 	f("where all lack it", 0, 0, "rpc-2: block 20: the node does not have it; rpc-3: block 20", 19, 19, 19)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.f.askOther(ctx, &reading{from: 10, to: 19}); err != context.Canceled {
+		t.Errorf("given up: %v; want no other source to be asked", err)
+	}
 }
 
 // Blocks are gathered up to a minute after the first of them.

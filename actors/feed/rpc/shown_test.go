@@ -295,12 +295,21 @@ func TestMatchShown(t *testing.T) {
 		if len(made) != blocks || got != known {
 			t.Errorf("%s: %d blocks with events of %d; want %d of %d", what, len(made), got, blocks, known)
 		}
+		for i := range made {
+			if b := &made[i]; b.Time != c.blocks[b.Number].time || !b.dated {
+				t.Errorf("%s: block %d has the time %d, dated %t", what, b.Number, b.Time, b.dated)
+			}
+		}
 		if problem == "in doubt" && !errors.Is(err, errInDoubt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 
 	f("all", "", 2, 3, func(_ []*wireHeader, logs []wireLog) []wireLog { return logs })
+	f("without times", "", 2, 3, func(_ []*wireHeader, logs []wireLog) []wireLog {
+		logs[0].Time, logs[1].Time, logs[2].Time = nil, nil, nil
+		return logs
+	})
 	f("those of the last block are missing", "", 1, 2, func(_ []*wireHeader, logs []wireLog) []wireLog { return logs[:1] })
 	f("those of the first are missing", "block 5: the block may hold events", 0, 0, func(_ []*wireHeader, logs []wireLog) []wireLog {
 		return logs[1:]
@@ -361,6 +370,16 @@ func TestGivesShown(t *testing.T) {
 	step := give(walk[1], seen, blocks)
 	if len(l.f.recheck) != 1 || l.f.recheck[0].from != 5 || l.f.recheck[0].to != 5 || step.Finalized != 4 || !step.SpanConfirmed.IsZero() {
 		t.Errorf("a block with an event: %+v, to be read again %+v", step, l.f.recheck)
+	}
+	if events := l.f.Status().Events; events != 1 {
+		t.Errorf("%d events were counted; want 1", events)
+	}
+
+	blocks[0].needsGas[0], n.receiptless = true, true
+	step, err = l.f.giveShown(t.Context(), feed.Step{}, market.Head{Number: 4}, walk[:1], blocks, seen)
+	fails(t, "a block without its receipts", err, "blocks 5 to 5: cannot read receipts: ")
+	if step.Span != nil {
+		t.Errorf("a block without its receipts: %+v", step.Span)
 	}
 }
 

@@ -80,11 +80,11 @@ func (f *Feed) assemble(a *assembly, l *wireLog) error {
 		return fmt.Errorf("log %d (block %s, index %s): %w", i, l.Block, l.LogIndex, err)
 	}
 
-	n := uint64(*l.Block)
-	if k := len(a.blocks); k == 0 || a.blocks[k-1].Number != n {
-		if k > 0 && a.blocks[k-1].Number > n {
-			return fmt.Errorf("logs of block %d after those of block %d", n, a.blocks[k-1].Number)
-		}
+	n, k := uint64(*l.Block), len(a.blocks)
+	if k > 0 && a.blocks[k-1].Number > n {
+		return fmt.Errorf("logs of block %d after those of block %d", n, a.blocks[k-1].Number)
+	}
+	if k == 0 || a.blocks[k-1].Number < n {
 		b := rawBlock{Block: market.Block{Number: n}, hash: *l.Hash, dated: l.Time != nil}
 		if b.dated {
 			b.Time = int64(*l.Time)
