@@ -281,6 +281,10 @@ func TestEvictionOrder(t *testing.T) {
 		}
 	}
 
+	if got := d.evicted.Get(); got != evictBatch {
+		t.Errorf("%d are counted; want %d", got, evictBatch)
+	}
+
 	// Those that were closed are not counted off again when they end.
 	for _, c := range open {
 		must(c.Close())
