@@ -43,6 +43,15 @@ func TestBatch(t *testing.T) {
 	f("positions", "positionId", "&status=all&sort=pnl", "43114-999999")
 	f("positions", "positionId", "&status=inactive&sort=pnl", "1-none")
 	f("pools", "poolId", "", "42161-0x"+strings.ToUpper(noSuchPool))
+
+	// The id of a pool is that of no position, whoever asked for it before.
+	id := fmt.Sprintf("1-%s", stateOf(1).Pools.At(0).ID)
+	for list, missing := range map[string][]any{"pools": {}, "positions": {id}} {
+		m := s.get("/v1/" + list + "/batch?ids=" + id).decoded(t)
+		if rows, _ := m[list].([]any); len(rows)+len(missing) != 1 || !reflect.DeepEqual(m["missing"], missing) {
+			t.Errorf("%s of %s: %.300v", list, id, m)
+		}
+	}
 }
 
 // TestBatchCharges checks that a batch costs a price for every 20 ids begun,
@@ -70,6 +79,11 @@ func TestBatchCharges(t *testing.T) {
 	f(20, "1", "2")
 	f(21, "2", "4")
 	f(100, "5", "10")
+	for route, want := range map[string]string{"position_batch": "9", "pool_batch": "18"} {
+		if got := s.metric(`tidemark_edge_units_charged_total{route="` + route + `"}`); got != want {
+			t.Errorf("%s units of %s are counted; want %s", got, route, want)
+		}
+	}
 
 	units := s.get("/v1/pricing/units").body
 	if want := `"path":"/v1/pools/batch","units":2,"per":"20 ids begun"}`; !strings.Contains(units, want) {

@@ -87,6 +87,7 @@ func TestHourlyCharts(t *testing.T) {
 		volumes := seriesOf(t, m["poolSeries"].(map[string]any), "volumeUsd")
 		for d, day := range seriesOf(t, daily["poolSeries"].(map[string]any), "volumeUsd") {
 			candle, sum := candles[d].(map[string]any), 0.0
+			opening := hours[at-first].(map[string]any)["open"]
 			high, reaches, closing := 0.0, candle["high"] != nil, any(nil)
 			for ; at <= now && int64(at)*market.Hour < int64(candle["timestamp"].(float64))+market.Day; at++ {
 				hour := hours[at-first].(map[string]any)
@@ -104,9 +105,11 @@ func TestHourlyCharts(t *testing.T) {
 			}
 			want, known := day.(map[string]any)["value"].(float64)
 			top, _ := candle["high"].(float64)
-			if closing != candle["close"] || math.Abs(high-top) > 1e-12*top || known && math.Abs(sum-want) > 1e-9*want {
-				t.Errorf("%s: the hours of %v close at %v, reach %v, sum to %v; the day %v, %v, %v", path,
-					candle["timestamp"], closing, high, sum, candle["close"], candle["high"], want)
+			if opening != candle["open"] || closing != candle["close"] ||
+				math.Abs(high-top) > 1e-12*top || known && math.Abs(sum-want) > 1e-9*want {
+				t.Errorf("%s: the hours of %v open at %v, close at %v, reach %v, sum to %v; the day %v, %v, %v, %v",
+					path, candle["timestamp"], opening, closing, high, sum,
+					candle["open"], candle["close"], candle["high"], want)
 			}
 			days++
 		}

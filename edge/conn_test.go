@@ -95,12 +95,13 @@ func TestSilence(t *testing.T) {
 type sink struct {
 	net.Conn
 	reads, writes int
+	refuses       error // deadlines of writes
 }
 
 func (s *sink) Read(p []byte) (int, error)       { return 0, nil }
 func (s *sink) Write(p []byte) (int, error)      { return len(p), nil }
 func (s *sink) SetReadDeadline(time.Time) error  { s.reads++; return nil }
-func (s *sink) SetWriteDeadline(time.Time) error { s.writes++; return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { s.writes++; return s.refuses }
 
 // TestDeadlinesAreSetRarely checks that deadlines which hardly differ are set once,
 // and that only a long answer brings the write deadline forward.
@@ -128,4 +129,11 @@ func TestDeadlinesAreSetRarely(t *testing.T) {
 	f(100, 1, time.Hour)
 	f(longAnswer, 1, time.Hour)
 	f(longAnswer+1, 2, time.Minute)
+
+	// Nothing is written without a deadline, which would not end.
+	under.refuses = net.ErrClosed
+	must(c.SetDeadline(from.Add(2 * time.Hour)))
+	if n, err := c.Write([]byte{1}); n != 0 || err != net.ErrClosed {
+		t.Errorf("%d bytes are written without a deadline, %v", n, err)
+	}
 }

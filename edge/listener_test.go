@@ -280,6 +280,18 @@ func TestEvictionOrder(t *testing.T) {
 			t.Errorf("a connection that is idle since %s is kept: %t", idle, kept)
 		}
 	}
+
+	if got := d.evicted.Get(); got != evictBatch {
+		t.Errorf("%d are counted; want %d", got, evictBatch)
+	}
+
+	// Those that were closed are not counted off again when they end.
+	for _, c := range open {
+		must(c.Close())
+	}
+	if len(d.open) != 1 || len(d.byAddress) != 1 || len(d.bySubnet) != 1 {
+		t.Errorf("one connection is left; %d are open, from %v in %v", len(d.open), d.byAddress, d.bySubnet)
+	}
 }
 
 // TestReaderRate checks that clients must read as fast as the bounds say at the time at

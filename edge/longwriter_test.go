@@ -123,6 +123,10 @@ func TestLongAnswer(t *testing.T) {
 		must(f.wait())
 		c.Close()
 	}
+	must(f.server.long.stop(context.Background()))
+	if panics := f.metric("tidemark_edge_panics_total"); panics != "0" {
+		t.Errorf("%s panics are counted", panics)
+	}
 }
 
 // TestLongAnswerIsSentAtOnce checks that the head and what was flushed reach the

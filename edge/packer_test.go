@@ -137,6 +137,25 @@ func TestPackedAnswerIsSentAtOnce(t *testing.T) {
 	}
 }
 
+// TestPackedAnswerEnds checks that the last words of an answer come behind what was not
+// flushed before them.
+func TestPackedAnswerEnds(t *testing.T) {
+	for _, how := range codings {
+		f := servePacked(t, how, func(p *packer) error {
+			_, _ = p.Write([]byte("row\n"))
+			return p.End([]byte("last\n"), "X-End: all\r\n")
+		})
+
+		res, err := http.ReadResponse(bufio.NewReader(f.open()), nil)
+		must(err)
+		body, err := io.ReadAll(unpackStream(how, res.Body))
+		if string(body) != "row\nlast\n" || err != nil {
+			t.Errorf("%s: got %q, %v", how, body, err)
+		}
+		must(f.wait())
+	}
+}
+
 // TestPackedAnswersAreBounded checks what a compressed answer takes while its client
 // does not read, that no more than maxPackers are compressed, and that an encoder is
 // used again.

@@ -9,6 +9,7 @@ import (
 	"tidemark/edge/gate"
 	"tidemark/edge/pages"
 	"tidemark/edge/query"
+	"tidemark/rankings/market"
 	"tidemark/storage/accounts"
 )
 
@@ -94,6 +95,7 @@ func TestPinRules(t *testing.T) {
 	status.Offline = true
 	n.board.SetStatus(42161, status)
 	ask("alice", "generation=1:2,42161:2", 503, "chain 42161 is temporarily unavailable")
+	ask("alice", "chainId=42161&generation=42161:9", 503, "chain 42161 is temporarily unavailable")
 	ask("alice", "chainId=1&generation=1:2", 200, "1:2")
 
 	// A walk that began without a chain goes on without it.
@@ -106,6 +108,12 @@ func TestPinRules(t *testing.T) {
 	if named != "1:3" || rest.body != partial.body || !strings.Contains(rest.body, `"missingChains":[42161]`) {
 		t.Errorf("a walk of %s without a chain goes on with %.200s", named, rest.body)
 	}
+
+	status.Offline = true
+	for _, id := range []market.ChainID{1, 42161} {
+		n.board.SetStatus(id, status)
+	}
+	ask("alice", "generation=pin", 503, "every chain is temporarily unavailable")
 }
 
 // TestWalkOfAnotherNode checks that a walk which began at another node of the cluster goes

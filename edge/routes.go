@@ -171,18 +171,11 @@ func (p *pattern) matches(parts *[maxSegments][]byte) bool {
 	return true
 }
 
-// read notes what a path that has the pattern refers to. Segment 0 is always a word.
+// read notes what a path that has the pattern refers to. What its route does not have is
+// segment 0, which is always a word, and is not asked for.
 func (p *pattern) read(t *target, parts *[maxSegments][]byte) {
 	t.route = p.route
-	if p.chain > 0 {
-		t.chain = parts[p.chain]
-	}
-	if p.protocol > 0 {
-		t.protocol = parts[p.protocol]
-	}
-	if p.id > 0 {
-		t.id = parts[p.id]
-	}
+	t.chain, t.protocol, t.id = parts[p.chain], parts[p.protocol], parts[p.id]
 }
 
 // matchRoute finds the route of a path, which begins with a slash. A trailing

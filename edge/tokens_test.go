@@ -55,7 +55,7 @@ func TestTokenList(t *testing.T) {
 			}
 
 			p := m["pagination"].(map[string]any)
-			if p["total"] != float64(len(pools)) || p["hasMore"] != (page*limit < len(pools)) {
+			if p["page"] != float64(page) || p["total"] != float64(len(pools)) || p["hasMore"] != (page*limit < len(pools)) {
 				t.Fatalf("page %d: pagination %v of %d tokens", page, p, len(pools))
 			}
 		}

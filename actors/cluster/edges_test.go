@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -296,6 +297,65 @@ func TestEndOfASnapshot(t *testing.T) {
 	f("the connection ends in its hash", io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)), broken)
 	if uint64(whole.Len()) != w.bytes || w.unpacked != uint64(len("content")) {
 		t.Errorf("it has %d bytes of %d; it says %d of %d", whole.Len(), len("content"), w.bytes, w.unpacked)
+	}
+}
+
+// A snapshot does not depend on the parts in which its content is written.
+func TestRunsOfASnapshot(t *testing.T) {
+	content := bytes.Repeat([]byte("content "), runBytes/4) // two runs
+	f := func(part int) string {
+		t.Helper()
+		var whole bytes.Buffer
+		w, err := newSnapshotWriter(&whole, 7, Place{Sequence: 3, Number: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range slices.Chunk(content, part) {
+			if n, err := w.Write(p); n != len(p) || err != nil {
+				t.Fatalf("%d bytes of %d were written: %v", n, len(p), err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return whole.String()
+	}
+
+	want := f(len(content))
+	for _, part := range []int{1000, runBytes, runBytes + 1} {
+		if got := f(part); got != want {
+			t.Errorf("in parts of %d bytes a snapshot has %d bytes; want the same %d", part, len(got), len(want))
+		}
+	}
+}
+
+// failsOnce is where the bytes of a snapshot go. One write of them fails.
+type failsOnce struct{ after int }
+
+var errFull = errors.New("no room")
+
+func (f *failsOnce) Write(p []byte) (int, error) {
+	if f.after--; f.after == -1 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// A snapshot of which anything could not be written is not whole.
+func TestSnapshotThatCannotBeWritten(t *testing.T) {
+	content := make([]byte, 2*runBytes+1)
+	for failing := range 7 { // its head, three runs, its end and its hash
+		w, err := newSnapshotWriter(&failsOnce{after: failing}, 7, Place{Sequence: 3, Number: 2})
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+
+		if whole := failing == 6; whole != (err == nil) || !whole && !errors.Is(err, errFull) {
+			t.Errorf("write %d fails: %v", failing, err)
+		}
 	}
 }
 

@@ -258,3 +258,25 @@ func TestRefusedCommands(t *testing.T) {
 	f("verify --chain 1", 200, `{"compared": 5, "different": 2}`, 1, "tidemark: 2 values differ from the contracts\n")
 	f("unknown", 200, `{}`, 2, "tidemark: unexpected argument unknown")
 }
+
+// A node that breaks the connection off was reached, and the error does not say otherwise.
+func TestBrokenConnectionToTheNode(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, "admin.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_, _ = c.Read(make([]byte, 1)) // the rest stays unread: the connection is reset
+			_ = c.Close()
+		}
+	}()
+
+	_, err = adminClient(dir).do(http.MethodGet, "/chains", nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot ask the node on "+dir) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,6 +118,38 @@ func TestLifeOfANode(t *testing.T) {
 		}
 	}
 	checkRestored(t, saved)
+}
+
+// A node reads a price feed that is configured, from a file or an address, and looks for
+// renewed certificates.
+func TestPartsOfANode(t *testing.T) {
+	dir := t.TempDir()
+	files := TLSConfig{Cert: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key")}
+	writePair(t, files, "node.example")
+	path := filepath.Join(dir, "tidemark.toml")
+	f := func(text string, want ...string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, logs := smallNode(t, path)
+		n.log = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+
+		err := n.start()
+		if err = errors.Join(err, n.stop()); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{`part="price feed"`, `part=certificate`} {
+			if got := strings.Contains(logs.String(), part); got != slices.Contains(want, part) {
+				t.Errorf("%s\nit has %s: %t", text, part, got)
+			}
+		}
+	}
+
+	f("")
+	f("[prices]\nfile = \""+filepath.Join(dir, "prices.json")+"\"", `part="price feed"`)
+	f(fmt.Sprintf("[prices]\nurl = \"http://127.0.0.1:1\"\n[tls]\ncert = %q\nkey = %q\n", files.Cert, files.Key),
+		`part="price feed"`, `part=certificate`)
 }
 
 // checkCommands runs the commands that need a running node with a market, and returns the

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -128,6 +129,34 @@ func TestReloadCertificate(t *testing.T) {
 	n.await("the reload", func() bool { return strings.Contains(n.logs.String(), "configuration reloaded") })
 	if got := presented(); got != "new.example" {
 		t.Errorf("after SIGHUP the certificate is of %s", got)
+	}
+}
+
+// A changed chain is told as a change of that chain alone.
+func TestChangedChains(t *testing.T) {
+	load := func() *loaded {
+		t.Helper()
+		l, err := loadConfig("", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+
+	before := load().values()
+	for i := range load().Chains {
+		fresh := load()
+		fresh.Chains[i].Name = "another"
+		var changed []string
+		for name, after := range fresh.values() {
+			if before[name] != after {
+				changed = append(changed, name)
+			}
+		}
+
+		if want := fmt.Sprintf("chain %d", fresh.Chains[i].ID); !slices.Equal(changed, []string{want}) {
+			t.Errorf("after a change of %s alone, %q have changed", want, changed)
+		}
 	}
 }
 

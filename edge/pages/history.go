@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ type histories struct {
 }
 
 func newHistories() *histories { return &histories{loads: newRecent[*load](maxHistories)} }
+
+var errStopping = errors.New("the server stops")
 
 // load reads the history of a position, newest entries first. If there are more
 // than limits.transactions-max, it reads that many from the oldest on.
@@ -215,7 +218,11 @@ func (p *Pages) continueLoad(key string, l *load) {
 
 	begun := p.jobs.startJob(p.jobs.reading, func() {
 		pacer := pace.New(p.cfg.Board.Requests)
-		for !l.readEntries(historyStep) && !isClosed(p.jobs.stopping) {
+		for !l.readEntries(historyStep) {
+			if isClosed(p.jobs.stopping) {
+				l.err = errStopping // what waits for the load must not take it for whole
+				break
+			}
 			pacer.Pause()
 		}
 		l.finishLoad()

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -210,6 +211,11 @@ func TestHistoryFlags(t *testing.T) {
 	key, _ = p.historyKey(view, 0)
 	p.histories.loads.put(key, &load{done: make(chan struct{})}, nil)
 	f("while another request loads it", degraded, last, last-9, 10)
+	before, _ := p.histories.get(key)
+	p.continueLoad(key, p.newLoad(view, 0))
+	if now, _ := p.histories.get(key); now != before {
+		t.Error("a second load takes the place of one that others wait for")
+	}
 }
 
 // TestLongHistory checks that a history of several steps is complete, and each entry in its
@@ -249,6 +255,43 @@ func TestLongHistory(t *testing.T) {
 		f(wait, 1000, last, last-entries+1)
 		f(wait, historyStep+1, last-entries+1+historyStep, last-entries+1)
 		f(wait, historyStep, last-entries+historyStep, last-entries+1)
+	}
+}
+
+// TestStoppedHistory checks that a load ends after a step when the server stops, and that
+// what it has is not taken for the whole history.
+func TestStoppedHistory(t *testing.T) {
+	const entries = 3 * historyStep
+	store := newStore(t)
+	view := &rankings.View{State: longLived(t, store, entries)}
+	for _, stopping := range []bool{false, true} {
+		p := opened(t, func(c *Config) { c.Store = store }, crowd(1, 1))
+		for range cap(p.jobs.reading) {
+			p.jobs.reading <- struct{}{} // the load waits
+		}
+		l := p.newLoad(view, 0)
+		p.continueLoad("", l)
+		closed := make(chan error, 1)
+		end := func() { closed <- p.Close(context.Background()) }
+		if stopping {
+			go end()
+			<-p.jobs.stopping
+		}
+		for range cap(p.jobs.reading) {
+			<-p.jobs.reading
+		}
+
+		<-l.done
+		h, refused := l.result()
+		if (refused != nil) != stopping || !stopping && len(entered(t, h)) != entries {
+			t.Errorf("stopping is %t: %d bytes of a history, %+v", stopping, len(h.entries), refused)
+		}
+		if !stopping {
+			end()
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

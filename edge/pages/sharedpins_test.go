@@ -387,6 +387,26 @@ func TestWalkOnUnequalNodes(t *testing.T) {
 	f("after a gap", ms, []uint64{5, 7}, nil, 0, false)
 }
 
+// What a node that was behind pins once it has it stays, whatever follows it before the
+// walk goes on there.
+func TestWalkOnNodeThatWasBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newSharing(t, 2, time.Millisecond)
+		nodes[1].publish(4)
+		nodes[0].publish(5)
+		nodes[0].begin(7, 5)
+		time.Sleep(2 * time.Millisecond)
+		if _, awaited := nodes[1].kept(); awaited != 1 {
+			t.Errorf("%d walks are awaited; want 1", awaited)
+		}
+
+		nodes[1].publish(5, 6, 7, 8)
+		if kept, awaited := nodes[1].kept(); awaited != 0 || !nodes[1].answers(7, 5) {
+			t.Errorf("generations %d are kept, %d walks awaited; want 5, and none", kept, awaited)
+		}
+	})
+}
+
 // A walk that a node was not told of goes on there too while it has the generation: as
 // the newest, and for a moment after that.
 func TestUntoldWalk(t *testing.T) {
@@ -485,6 +505,18 @@ func TestNoRoomForWalkOfOtherNode(t *testing.T) {
 		b.publish(4, 5)
 		if kept, awaited := b.kept(); !slices.Equal(kept, []uint64{1, 2}) || awaited != 0 || b.answers(7, 3) {
 			t.Errorf("generations %d are kept, %d walks awaited; want 1 and 2, and none", kept, awaited)
+		}
+
+		// Walks that end at once make room at once.
+		bounds := *b.Limits()
+		bounds.Pin = time.Second
+		b.SetLimits(bounds)
+		time.Sleep(joinPin)
+		a.publish(4, 5)
+		a.begin(8, 5)
+		time.Sleep(2 * time.Millisecond)
+		if kept, _ := b.kept(); !slices.Equal(kept, []uint64{5}) {
+			t.Errorf("generations %d are kept after the others ended; want 5", kept)
 		}
 	})
 }

@@ -47,10 +47,7 @@ func (r *Registry) issueKey(q KeyRequest) (IssuedKey, error) {
 		return IssuedKey{}, err
 	}
 
-	key, record, err := r.generateKey(at.record.ID, kind, q.Label, origins)
-	if err != nil {
-		return IssuedKey{}, err
-	}
+	key, record := r.generateKey(at.record.ID, kind, q.Label, origins)
 	if err := r.write(Change{Key: &record}); err != nil {
 		return IssuedKey{}, err
 	}
@@ -108,14 +105,12 @@ func parseOrigins(kind accounts.Kind, origins []string) ([]string, error) {
 
 // generateKey makes a key and its record. The request must have been checked.
 func (r *Registry) generateKey(account uint64, kind accounts.Kind, label string, origins []string,
-) (key string, record storage.KeyRecord, err error) {
-	if key, err = accounts.NewKey(rand.Reader, kind); err != nil {
-		return "", record, err
-	}
+) (key string, record storage.KeyRecord) {
+	key, _ = accounts.NewKey(rand.Reader, kind) // the system's random numbers never fail
 	return key, storage.KeyRecord{
 		ID: r.lastKey + 1, Account: account, Hash: accounts.HashKey([]byte(key)), Kind: kind,
 		Origins: origins, Prefix: key[:accounts.PrefixLen], Label: label, CreatedAt: nowMs(),
-	}, nil
+	}
 }
 
 // addKey puts a key into the registry and the book.

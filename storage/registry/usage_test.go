@@ -404,11 +404,17 @@ func TestDamagedRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		r, err = openRegistry(t, disk, accounts.DefaultPlans())
+		store := openStore(t, disk)
+		r, err = Open(store, accounts.DefaultPlans(), testStart)
 		if (err == nil) != open {
 			t.Errorf("key %x: opened with %v; want an error: %t", key, err, !open)
 		}
 		if !open {
+			others := &bulletin{changes: map[string]Change{"plans": {Number: 1, Plans: accounts.DefaultPlans()}}}
+			_, j, err := OpenShared(store, accounts.DefaultPlans(), testStart, others)
+			if err == nil && len(j.Apart) == 0 {
+				t.Errorf("key %x: the node joins others as if it had no accounts", key)
+			}
 			return
 		}
 		if d, err := r.Account("acme"); (err == nil) != account {

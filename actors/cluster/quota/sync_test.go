@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -138,10 +139,18 @@ func TestReportsOfUse(t *testing.T) {
 		false, session{spent: 30, allowed: 30, idle: true, changed: true})
 	f("it is idle, with nothing left", session{reported: billed.Routes, spent: 20, allowed: 30, syncedAt: now}, billed,
 		true, false, session{spent: 30, allowed: 30, idle: true})
+	f("it is idle, and all of its lease was billed since", session{spent: 10, allowed: 30, syncedAt: now}, billed,
+		true, false, session{spent: 30, allowed: 30, idle: true, changed: true})
 	f("it is idle, with one unit left", session{reported: billed.Routes, spent: 20, allowed: 31, syncedAt: now}, billed,
 		true, false, session{spent: 30, allowed: 30, idle: true, changed: true})
 	f("it was idle", session{reported: billed.Routes, spent: 20, allowed: 50, idle: true, syncedAt: now}, billed, true,
 		false, session{spent: 20, allowed: 50, idle: true})
+	synctest.Test(t, func(*testing.T) { // whose time stands still
+		f("a report is due now", session{reported: billed.Routes, spent: 20, allowed: 50,
+			syncedAt: time.Now().Add(-reportEvery)}, billed, false, false, session{spent: 20, allowed: 50, changed: true})
+		f("a report is due soon", session{reported: billed.Routes, spent: 20, allowed: 50,
+			syncedAt: time.Now().Add(1 - reportEvery)}, billed, false, false, session{spent: 20, allowed: 50})
+	})
 	f("it is idle while cut off", session{reported: billed.Routes, spent: 20, allowed: 50, asks: true, syncedAt: now},
 		billed, true, true, session{spent: 20, allowed: 50, asks: true})
 }

@@ -116,6 +116,13 @@ func TestUnreadable(t *testing.T) {
 	if _, err := c.Stats(t.Context()); err == nil {
 		t.Error("a bad address is no error")
 	}
+	var refused error
+	for _, err := range c.Stream(t.Context(), StreamQuery{Owner: "0x1"}) {
+		refused = err
+	}
+	if refused == nil {
+		t.Error("a stream of a bad address is no error")
+	}
 }
 
 // broken is a body whose connection breaks after some bytes.
