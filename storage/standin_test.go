@@ -56,8 +56,28 @@ func resize(t *testing.T, fs vfs.FS, path string, to int64) {
 	must(errors.Join(err, w.Close()))
 }
 
-// splitMarket is a closed store of two chains, each with tables of its own.
+// splitMarket is a closed store of two chains, each with tables of its own. A compaction
+// that began before the store was closed may have merged them; then it is made again.
 func splitMarket(t *testing.T) (fs vfs.FS, one, two *snapshot) {
+	t.Helper()
+	for range 20 {
+		fs, one, two = makeSplitMarket(t)
+		own := make(map[market.ChainID]bool)
+		for _, touched := range closedTables(t, fs) {
+			if len(touched) == 1 {
+				own[touched[0]] = true
+			}
+		}
+		if len(own) == 2 {
+			return fs, one, two
+		}
+	}
+
+	t.Fatal("compactions always merge the tables of the two chains")
+	return nil, nil, nil
+}
+
+func makeSplitMarket(t *testing.T) (fs vfs.FS, one, two *snapshot) {
 	t.Helper()
 	fs = vfs.NewMem()
 	s := openTest(t, fs)
