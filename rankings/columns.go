@@ -13,7 +13,7 @@ import (
 // order, and hold no pointers.
 type columns struct {
 	// By position.
-	pool, owner      []uint32
+	pool, owner      steady
 	open             *block.Bitmap // it has liquidity
 	inRange          *block.Bitmap
 	valued           *block.Bitmap // open, with a value that is known and not 0
@@ -22,8 +22,8 @@ type columns struct {
 	// By place among the open positions.
 	apr, feeAPR, roi, pnl, value []float64
 	pendingFees                  []float64
-	claims                       []value.Claim
-	mintedAt                     []int64
+	mintedAt                     []uint32
+	claims                       []value.Claim // nil once the next generation has been made of them
 
 	// By place among the closed positions.
 	closedPnl []float64
@@ -79,14 +79,18 @@ type columnBuilder struct {
 // buildColumns computes the columns of st, calling pause between stretches of
 // work. prev is the generation before it, or nil.
 func buildColumns(prev *View, st *market.State, pause func()) *columns {
-	if prev != nil && prev.columns == nil {
+	if prev != nil && (prev.columns == nil || prev.columns.claims == nil) {
 		prev = nil // it has nothing to copy from
+	}
+	old := new(columns)
+	if prev != nil {
+		old = prev.columns
 	}
 
 	// Room for a million rows is a millisecond of clearing memory, hence the pauses
 	// here and below.
 	n := st.Positions.Len()
-	pool, owner := make([]uint32, n), make([]uint32, n)
+	pool, owner := continueSteady(&old.pool, n), continueSteady(&old.owner, n)
 	pause()
 
 	f := &columnBuilder{
@@ -180,7 +184,7 @@ func (f *columnBuilder) fillPositions() {
 		f.pause()
 	}
 
-	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]int64, 0, open)
+	f.claims, f.mintedAt = make([]value.Claim, 0, open), make([]uint32, 0, open)
 	f.pause()
 	f.closedPnl = make([]float64, 0, n-min(open, n))
 	f.closedAge = make([]uint32, 0, n-min(open, n))
@@ -211,7 +215,7 @@ func (f *columnBuilder) fillChunk(first, end uint32) {
 	for i := first; i < end; i++ {
 		wasOpen := known && f.prev.columns.open.Has(i)
 		f.fillPosition(i, known && !wasOpen)
-		if f.defaultPools.Has(f.pool[i]) {
+		if f.defaultPools.Has(f.pool.rows[i]) {
 			f.defaultPositions.Set(i)
 		}
 		if wasOpen {
@@ -222,13 +226,12 @@ func (f *columnBuilder) fillChunk(first, end uint32) {
 
 // fillShared fills the rows of a chunk that prev's State shares, which is one word of
 // each bitmap. Its closed rows are copied: of them only those are read whose pool has
-// another tick. Its open rows keep their claim unless their pool moved.
+// another tick. Its open rows keep their claim unless their pool moved, and all rows keep
+// their pool and owner.
 func (f *columnBuilder) fillShared(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
-	copy(f.pool[first:end], old.pool[first:end])
-	copy(f.owner[first:end], old.owner[first:end])
 	var moved, ticked, standard, rows uint64
-	for n, pool := range f.pool[first:end] {
+	for n, pool := range f.pool.rows[first:end] {
 		bit := uint64(1) << n
 		rows |= bit
 		if f.moved.Has(pool) {
@@ -252,7 +255,7 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 	f.inRange.Words()[w] = old.inRange.Words()[w] & closed &^ ticked
 	for rest := closed & ticked; rest != 0; rest &= rest - 1 {
 		i := first + uint32(bits.TrailingZeros64(rest))
-		if rangeHolds(f.st.Positions.At(i), f.tick[f.pool[i]]) {
+		if rangeHolds(f.st.Positions.At(i), f.tick[f.pool.rows[i]]) {
 			f.inRange.Set(i)
 		}
 	}
@@ -275,7 +278,8 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 // range holds the price can differ.
 func (f *columnBuilder) keepClosed(i uint32, p *market.Position) {
 	old := f.prev.columns
-	f.pool[i], f.owner[i] = p.Pool, p.Owner
+	f.pool.set(i, p.Pool)
+	f.owner.set(i, p.Owner)
 	f.closedPnl = append(f.closedPnl, old.closedPnl[i-f.prevOpen])
 	f.closedAge = append(f.closedAge, old.closedAge[i-f.prevOpen])
 
@@ -315,7 +319,7 @@ func (f *columnBuilder) fillOpen(i uint32) {
 	f.setShared(i)
 	f.open.Set(i)
 	f.claims = append(f.claims, m.Claim)
-	f.mintedAt = append(f.mintedAt, int64(f.st.Positions.At(i).MintedAt))
+	f.mintedAt = append(f.mintedAt, f.st.Positions.At(i).MintedAt)
 
 	f.apr = append(f.apr, m.APR)
 	f.feeAPR = append(f.feeAPR, m.FeeAPR)
@@ -332,7 +336,8 @@ func (f *columnBuilder) fillOpen(i uint32) {
 // setShared fills the columns that open and closed rows both have.
 func (f *columnBuilder) setShared(i uint32) {
 	p := f.st.Positions.At(i)
-	f.pool[i], f.owner[i] = p.Pool, p.Owner
+	f.pool.set(i, p.Pool)
+	f.owner.set(i, p.Owner)
 	if f.metrics.InRange {
 		f.inRange.Set(i)
 	}

@@ -77,6 +77,9 @@ func valueDiff(a, b reflect.Value) string {
 		return valueDiff(a.Elem(), b.Elem())
 	case reflect.Struct:
 		for i := range a.NumField() {
+			if a.Type() == reflect.TypeFor[steady]() && i > 0 {
+				break // how it is shared
+			}
 			if diff := valueDiff(a.Field(i), b.Field(i)); diff != "" {
 				return "." + a.Type().Field(i).Name + diff
 			}

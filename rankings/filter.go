@@ -179,7 +179,7 @@ func (q *PositionQuestion) filterPool(f *filter, v *View) {
 		return
 	}
 
-	f.groups, f.group = intersect(sets), c.pool
+	f.groups, f.group = intersect(sets), c.pool.rows
 	if rows, few := c.byPool.candidatesOfGroups(f.groups, maxListed(f.n)); few {
 		f.limitTo(rows)
 	}
@@ -231,7 +231,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	if q.Owner != nil {
 		if owner, found := v.owner(q.Owner); found {
 			f.limitTo(c.byOwner.candidates(owner))
-			f.addTest(func(row uint32) bool { return c.owner[row] == owner })
+			f.addTest(func(row uint32) bool { return c.owner.rows[row] == owner })
 		} else {
 			f.rejectAll()
 		}
@@ -240,7 +240,7 @@ func (q *PositionQuestion) filterLists(f *filter, v *View) {
 	if q.Pool != nil {
 		if pool, found := v.Pool(*q.Pool); found {
 			f.limitTo(c.byPool.candidates(pool))
-			f.addTest(func(row uint32) bool { return c.pool[row] == pool })
+			f.addTest(func(row uint32) bool { return c.pool.rows[row] == pool })
 		} else {
 			f.rejectAll()
 		}

@@ -24,11 +24,12 @@ func TestFollowedViewGoesOn(t *testing.T) {
 	for range 12 {
 		w.change()
 		w.publish()
-		before := w.shelf.reads
-		followed, err = rankings.Follow(followed, w.state(), w.generation, w.directory, w.shelf, func() {})
+		before, prev := w.shelf.reads, followed
+		followed, err = rankings.Follow(prev, w.state(), w.generation, w.directory, w.shelf, func() {})
 		if err != nil {
 			t.Fatal(err)
 		}
+		prev.Succeeded()
 		reads += w.shelf.reads - before
 		for by := range rankings.PositionSort(8) {
 			want, err := everything(w.view, w.shelf, by)

@@ -119,7 +119,7 @@ func (c *columns) sortKey(o orderID, place uint32, now int64) uint64 {
 	case openValue:
 		return descending(c.value[place])
 	case openAge:
-		return uint64(max(now-c.mintedAt[place], 0))
+		return uint64(max(now-int64(c.mintedAt[place]), 0))
 	case closedPnl:
 		return descending(c.closedPnl[place])
 	case closedAge:

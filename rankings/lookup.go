@@ -152,8 +152,8 @@ func (f *columnBuilder) fillLookups() {
 	}
 	f.owners = old.owners.extend(st.Owners.Len(), indexSlack, sameOwners, inTurns(compareOwners, f.pause))
 	f.pause()
-	f.byPool = old.byPool.extend(old.pool, f.pool, st.Pools.Len(), f.pause)
-	f.byOwner = old.byOwner.extend(old.owner, f.owner, st.Owners.Len(), f.pause)
+	f.byPool = old.byPool.extend(old.pool.rows, f.pool.rows, st.Pools.Len(), f.pause)
+	f.byOwner = old.byOwner.extend(old.owner.rows, f.owner.rows, st.Owners.Len(), f.pause)
 	f.byToken = old.byToken.extend(old.sides, f.sides, st.Tokens.Len(), f.pause)
 	f.symbols = old.symbols.extend(before, st, f.pause)
 	f.pause()

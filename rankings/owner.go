@@ -70,7 +70,7 @@ func (v *View) Holdings(owner *market.Address) (*OwnerWalk, error) {
 
 	w := &OwnerWalk{columns: v.columns}
 	if group, found := v.owner(owner); found {
-		w.rows = v.columns.byOwner.rowsOf(v.columns.owner, group)
+		w.rows = v.columns.byOwner.rowsOf(v.columns.owner.rows, group)
 	}
 	return w, nil
 }
@@ -105,7 +105,7 @@ func (w *OwnerWalk) add(row uint32) {
 	} else {
 		s.Closed++
 		pnl = c.closedPnl[row-place]
-		if c.someQuarantined && c.quarantined.Has(c.pool[row]) {
+		if c.someQuarantined && c.quarantined.Has(c.pool.rows[row]) {
 			value, fees = market.Unknown, market.Unknown
 		}
 	}

@@ -31,18 +31,11 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 	}
 
 	// A row that was recent once stays so: the lists have it in an older group.
-	recent := make([]uint32, 0, len(p.recent))
-	next := p.recent
-	inStrides(int(p.covered), pause, func(from, to int) {
-		for i := from; i < to; i++ {
-			if len(next) > 0 && next[0] == uint32(i) {
-				recent, next = append(recent, next[0]), next[1:]
-			} else if old[i] != col[i] {
-				recent = append(recent, uint32(i))
-			}
-		}
-	})
-
+	unsorted, _ := slices.BinarySearch(p.recent, p.covered)
+	recent := slices.Clone(p.recent[:unsorted])
+	if len(old) > 0 && &old[0] != &col[0] { // in the same memory no row has changed
+		recent = appendChanged(make([]uint32, 0, len(recent)), recent, old[:p.covered], col, pause)
+	}
 	if len(recent)+int(n-p.covered) > postingsSlack {
 		return newPostings(col, groups, pause)
 	}
@@ -52,6 +45,21 @@ func (p *postings) extend(old, col []uint32, groups uint32, pause func()) postin
 	}
 
 	return postings{starts: p.starts, rows: p.rows, covered: p.covered, recent: recent}
+}
+
+// appendChanged appends the rows of old that col has in another group, and those of recent,
+// which is ascending.
+func appendChanged(dst, recent, old, col []uint32, pause func()) []uint32 {
+	inStrides(len(old), pause, func(from, to int) {
+		for i := from; i < to; i++ {
+			if len(recent) > 0 && recent[0] == uint32(i) {
+				dst, recent = append(dst, recent[0]), recent[1:]
+			} else if old[i] != col[i] {
+				dst = append(dst, uint32(i))
+			}
+		}
+	})
+	return dst
 }
 
 // newPostings sorts the rows by group.

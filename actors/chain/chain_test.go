@@ -214,6 +214,23 @@ func TestHistoryIsPublished(t *testing.T) {
 	}
 }
 
+// What takes a span back is kept while a reorg may reach it, and not longer.
+func TestOldUndosAreDropped(t *testing.T) {
+	s := newStage(t)
+	s.publish()
+	const spans = 30
+	for range spans {
+		s.now = s.now.Add(5 * time.Minute) // 25 blocks
+		s.follow()
+		s.refresh()
+	}
+
+	undos, err := s.store.Undos(1)
+	if err != nil || len(undos) == 0 || len(undos) > spans/2 {
+		t.Errorf("%d undos are stored after %d spans, %v", len(undos), spans, err)
+	}
+}
+
 // A node that starts again serves the generation that it had, before and
 // after its records are loaded, and goes on from it.
 func TestReopenServesTheSame(t *testing.T) {

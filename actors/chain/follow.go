@@ -100,7 +100,8 @@ func (c *Chain) completeReplica(pause func()) {
 		c.board.Withdraw(c.ID())
 		return
 	}
-	c.showFollowed(view, c.believeStored(cut.Confirmed))
+	view.Confirm(c.believeStored(cut.Confirmed))
+	c.showNext(view)
 }
 
 // Take takes the next cut of the writer: into memory, which checks it, into the store
@@ -157,15 +158,9 @@ func (c *Chain) showCut(
 	}
 	view.FeedPrices = append([]value.FeedPrice{}, n.FeedPrices...)
 	view.Changes = view.ChangesSince(c.view, n.Reverted, n.At, pause)
-	c.showFollowed(view, cut.Confirmed)
+	view.Confirm(cut.Confirmed)
+	c.showNext(view)
 	return nil
-}
-
-func (c *Chain) showFollowed(view *rankings.View, confirmed int64) {
-	view.Confirm(confirmed)
-	c.view, c.generation = view, view.Generation
-	c.board.Publish(view)
-	c.endRepair()
 }
 
 // Promote makes this node the writer of the chain. It must have taken every cut of the
@@ -208,7 +203,6 @@ func (c *Chain) continueFrom(st *market.State, undos []*ledger.Undo, pause func(
 // beat is what the writer of a chain tells between two cuts.
 type beat struct {
 	Head          market.Head // of the chain, as its feed saw it
-	LastIndexed   market.Head // of the writer's ledger
 	LastIndexedAt int64
 	ConfirmedAt   int64
 	FailingSince  int64
@@ -227,8 +221,8 @@ type beat struct {
 func (c *Chain) Beat() ([]byte, error) {
 	s := &c.status
 	b := beat{
-		Head: s.ChainHead, LastIndexed: s.LastIndexed, LastIndexedAt: s.LastIndexedAt,
-		ConfirmedAt: s.ConfirmedAt, FailingSince: s.FailingSince, Syncing: s.Syncing,
+		Head: s.ChainHead, LastIndexedAt: s.LastIndexedAt, ConfirmedAt: s.ConfirmedAt,
+		FailingSince: s.FailingSince, Syncing: s.Syncing,
 		Stopped: s.Stopped, StopReason: s.StopReason, Quarantined: s.QuarantinedPools,
 		ETASeconds: s.ETASeconds, Progress: s.Progress, Verified: s.Verified,
 	}

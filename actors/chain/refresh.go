@@ -66,12 +66,20 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 		return err
 	}
 
-	c.generation++
-	c.view, c.corrected, c.reverted = view, c.refused.to != 0, false
-	c.board.Publish(view)
-	c.endRepair()
+	c.corrected, c.reverted = c.refused.to != 0, false
+	c.showNext(view)
 	c.Metrics.refresh.Update(clock().Sub(started).Seconds())
 	return nil
+}
+
+// showNext shows a view in place of the one before it, of which it was made.
+func (c *Chain) showNext(view *rankings.View) {
+	if c.view != nil && c.view != view {
+		c.view.Succeeded()
+	}
+	c.view, c.generation = view, view.Generation
+	c.board.Publish(view)
+	c.endRepair()
 }
 
 // Unpublished reports whether the ledger has something that the newest generation
