@@ -10,7 +10,7 @@ import (
 // gcPercent is how much garbage may stand beside a hundred parts in use. Most of what is
 // in use are records without pointers, which the collector passes over: to run it often
 // costs little, and memory is what a large market needs most.
-const gcPercent = 20
+const gcPercent = 8
 
 // minGarbage is how much may stand beside a heap of any size. A node that starts has a
 // small one, and would be collected many times a second.

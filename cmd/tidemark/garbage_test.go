@@ -20,8 +20,9 @@ func TestPercentFor(t *testing.T) {
 	f(1<<20, 1000)
 	f(32<<20, 200)
 	f(128<<20, 50)
-	f(320<<20, 20)
-	f(2<<30, 20)
+	f(512<<20, 12)
+	f(800<<20, 8)
+	f(2<<30, 8)
 }
 
 // The percentage follows the heap from one collection to the next, until that is stopped.
@@ -45,7 +46,7 @@ func TestGarbageIsLimited(t *testing.T) {
 		t.Errorf("the percentage is %d; want %d to %d", percent[0].Value.Uint64(), least, most)
 	}
 
-	used := make([]byte, 6*minGarbage)
+	used := make([]byte, 14*minGarbage)
 	reaches(gcPercent, gcPercent)
 	runtime.KeepAlive(used)
 	reaches(gcPercent+1, 1000)
