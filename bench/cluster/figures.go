@@ -332,10 +332,14 @@ func (f *figures) awaitQuiet(ctx context.Context, writer, other *process.Node) e
 	}
 }
 
+// lookEvery is the pause between two looks at the metrics of a node. Every look is work of
+// the node that counts for its refresh: at 20 a second they were a tenth of it.
+const lookEvery = 500 * time.Millisecond
+
 // awaitRefreshes waits for so many refreshes of a node.
 func awaitRefreshes(ctx context.Context, n *process.Node, count int) error {
 	before := process.Sum(n.Counters(), refreshSeconds+"_count")
-	return n.Await(ctx, process.PollEvery, func() error {
+	return n.Await(ctx, lookEvery, func() error {
 		if got := process.Sum(n.Counters(), refreshSeconds+"_count") - before; got < float64(count) {
 			return fmt.Errorf("%.0f refreshes of %d", got, count)
 		}
