@@ -19,10 +19,7 @@ func eachObject(path string, columns []column, do func([]cell) error) error {
 	defer f.Close()
 
 	r := bufio.NewReaderSize(f, 1<<20)
-	first, err := r.Peek(1)
-	if errors.Is(err, io.EOF) {
-		return nil // no rows
-	}
+	first, _ := r.Peek(1) // the decoder tells why there is nothing
 	dec := json.NewDecoder(r)
 	isArray := len(first) == 1 && first[0] == '['
 	if isArray {
