@@ -453,8 +453,8 @@ func openFlipped(fs vfs.FS) (outcome string, err error) {
 	switch {
 	case errors.As(err, &lost):
 		return "lost", nil
-	case errors.As(err, &damage) && damage.Err == nil:
-		return "damaged", fmt.Errorf("no cause is given: %w", damage)
+	case errors.As(err, &damage) && (damage.Err == nil || damage.Dir != "accounts"):
+		return "damaged", fmt.Errorf("no cause or no directory is given: %w", damage)
 	case errors.As(err, &damage):
 		return "damaged", nil
 	case err != nil:

@@ -287,6 +287,31 @@ func TestUnknownHeaderKeys(t *testing.T) {
 	}
 }
 
+// A chain is offline until it is set online, whatever the others are, also after a start.
+func TestOfflineChains(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTest(t, disk)
+	f := func(chain market.ChainID, offline bool, want ...bool) {
+		t.Helper()
+		must(s.SetOffline(chain, offline))
+		closeTest(t, s)
+		s = openTest(t, disk)
+		for i, id := range []market.ChainID{1, 42161} {
+			if got := s.Offline(id); got != want[i] {
+				t.Errorf("chain %d set to %t: %d is offline: %t; want %t", chain, offline, id, got, want[i])
+			}
+		}
+	}
+
+	f(42161, true, false, true)
+	f(1, true, true, true)
+	f(1, true, true, true)
+	f(42161, false, true, false)
+	f(42161, false, true, false)
+	f(1, false, false, false)
+	closeTest(t, s)
+}
+
 // A HEADER whose checksum does not match tells nothing, and is written again from the keys. What
 // is whole is left as it is: opening a store is no change of what chains share.
 func TestHeaderFile(t *testing.T) {

@@ -51,7 +51,8 @@ func TestConnects(t *testing.T) {
 		config.Log = slog.New(slog.NewTextHandler(log, nil))
 		change(&config)
 		c, err := Open(t.Context(), config)
-		if (err == nil) != fits || err != nil && !errors.Is(err, os.ErrNotExist) {
+		if (err == nil) != fits || err != nil && !errors.Is(err, os.ErrNotExist) ||
+			err != nil && !strings.Contains(err.Error(), missing+":") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if warned := strings.Contains(log.String(), "--insecure-cluster: a cut may be lost"); warned != fits {
@@ -71,7 +72,7 @@ func TestConnects(t *testing.T) {
 	f("nothing", func(*Config) {}, true)
 	f("credentials", func(c *Config) { c.Credentials = missing }, false)
 	f("a certificate of servers", func(c *Config) { c.TLSCa = missing }, false)
-	f("a certificate", func(c *Config) { c.TLSCert, c.TLSKey = missing, missing }, false)
+	f("a certificate", func(c *Config) { c.TLSCert, c.TLSKey = missing, missing+".key" }, false)
 
 	log, config := &text{}, s.config("b")
 	config.Log = slog.New(slog.NewTextHandler(log, nil))

@@ -100,6 +100,8 @@ name = "Own"
 	f("plans", len(l.Plans), 6)
 	f("free", l.Plans[0].MonthlyUnits, int64(9))
 	f("free name", l.Plans[0].Name, "Free")
+	f("own is public", l.Plans[5].Public, true)
+	f("own max-api-keys", int(l.Plans[5].MaxAPIKeys), 1)
 	f("days", l.originOf("sim.days"), "default")
 	if from := l.originOf("limits.freshness"); !strings.HasSuffix(from, "tidemark.toml:5") {
 		t.Errorf("limits.freshness is from %s; want line 5", from)

@@ -223,5 +223,10 @@ func TestWelcome(t *testing.T) {
 		n.board.Publish(&rankings.View{State: &market.State{Chain: n.enabledChains()[0].ID}})
 		f(4*time.Second, 2, "")
 		f(2*time.Second, 2, "\n  not yet    Arbitrum One 0 %, Avalanche C-Chain 0 %\n")
+
+		var all strings.Builder
+		if n.writeBanner(&all, nil); all.Len() == 0 || strings.Contains(all.String(), "not yet") {
+			t.Errorf("when all chains have pages it says %q", &all)
+		}
 	})
 }

@@ -378,6 +378,10 @@ func TestKeptParts(t *testing.T) {
 			t.Errorf("generation %d: a part is rendered again", v.Generation)
 		}
 	}
+	closed := m // it has the prices of its close
+	if closed.Open = false; c.partsOf(newer).share(0, &closed) != nil {
+		t.Error("a closed position shares parts with the open ones")
+	}
 	first, second := c.poolRow(older, 0), c.poolRow(older, 0)
 	if c.partsOf(older) != nil || c.partsOf(older).share(0, &m) != nil || first == second {
 		t.Error("parts of an older generation are kept")

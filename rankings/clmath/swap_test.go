@@ -5,6 +5,24 @@ import (
 	"testing"
 )
 
+// The fee on top of an input is rounded up, and is the input itself at 100 %.
+func TestFeeOnTop(t *testing.T) {
+	f := func(in uint64, fee uint32, want uint64) {
+		t.Helper()
+		if got := feeOnTop(&U256{in}, fee); got != (U256{want}) {
+			t.Errorf("a fee of %d on %d is %s; want %d", fee, in, &got, want)
+		}
+	}
+
+	f(0, 3000, 0)
+	f(1, 3000, 1)
+	f(997_000, 3000, 3000)
+	f(997_001, 3000, 3001)
+	f(5, Pips-1, 5*(Pips-1))
+	f(5, Pips, 5)
+	f(5, 0, 0)
+}
+
 // A swap that is computed step by step, and then replayed from its event alone,
 // gives exactly the same fee growth.
 func TestReplayExplainsForwardSwaps(t *testing.T) {

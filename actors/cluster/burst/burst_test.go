@@ -207,6 +207,7 @@ func TestAnnouncement(t *testing.T) {
 	f(text, []byte{1, 0, 0xff, 0xff, 0xff, 0x7f})
 	f("{", nil)
 	f(`{"Node": "a"}`, nil)
+	f(`{"Node": "a", "Nodes": 2, "Rest": -1}`, nil)
 	f(fmt.Sprintf(`{"Node": "a", "Nodes": 2, "Rest": %d}`, accounts.WholeLimit+1), nil)
 }
 
