@@ -158,13 +158,15 @@ func openSegment(path string) (s *segment, damage, err error) {
 	if err := s.fileHeader.decode(b); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err), nil
 	}
-
-	// What cannot be read is no footer; the scan says why.
-	end := make([]byte, footerLen)
-	_, _ = f.ReadAt(end, info.Size()-footerLen)
-	if s.sealed = s.content.decode(end); s.sealed {
-		s.size, s.written = info.Size()-footerLen, s.last.Number
-		return s, nil, nil
+	if info.Size() >= fileHead+footerLen {
+		end := make([]byte, footerLen)
+		if _, err := f.ReadAt(end, info.Size()-footerLen); err != nil {
+			return nil, nil, err
+		}
+		if s.sealed = s.content.decode(end); s.sealed {
+			s.size, s.written = info.Size()-footerLen, s.last.Number
+			return s, nil, nil
+		}
 	}
 	damage, err = s.scan(f, info.Size())
 	return s, damage, err
