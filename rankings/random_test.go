@@ -123,7 +123,8 @@ func randomPoolQuestion(t *table) rankings.PoolQuestion {
 		"İ", "SDİ", "BETA", "\u200b",
 		"eth/usdc", "USDC ETH", "eth-usdc", "usdi̇/e", "e/e", "a-b/eth", "eth / a-b", "ETH - USDC",
 		"a-b eth", "a-b-eth", "eth-a-b", "w%/a-b", "/", "eth/", " eth", "eth usdc w%", "b/", "a-b",
-	}[t.IntN(51)]
+		"eth w% usdc", "usdc/w%/eth",
+	}[t.IntN(53)]
 
 	return q
 }

@@ -467,8 +467,10 @@ func TestUsageElsewhere(t *testing.T) {
 		t.Errorf("the others cannot be asked: %v", err)
 	}
 
-	r.ReportUsage()
-	if cells := r.book.Dirty(nil); len(cells) != 1 || cells[0] != r.accounts["acme"].cell {
-		t.Errorf("metering looks at %d accounts; want acme", len(cells))
+	for range 2 {
+		r.ReportUsage()
+		if cells := r.book.Dirty(nil); len(cells) != 1 || cells[0] != r.accounts["acme"].cell {
+			t.Errorf("metering looks at %d accounts; want acme", len(cells))
+		}
 	}
 }

@@ -146,6 +146,15 @@ func TestUnitsOfAnOutage(t *testing.T) {
 		t.Error("what was spent in an outage is not reported, or no more is asked for")
 	}
 
+	l, cell = alone(t, 20)
+	l.setCutOff(true)
+	l.session(cell, tallyOf(0, 0)).allowed = accounts.MaxUnits // enough for any request
+	for spent, want := range []int64{accounts.MaxUnits, accounts.MaxUnits + 20} {
+		if got, _ := l.Allow(cell, tallyOf(int64(spent), int64(spent))); got != want {
+			t.Errorf("%d spent of a lease: %d units are allowed; want %d", spent, got, want)
+		}
+	}
+
 	l, cell = alone(t, 1)
 	l.setCutOff(true)
 	f(0, 1)
