@@ -227,7 +227,7 @@ func (a *Accounts) openDatabase(o *AccountsOptions) (err error) {
 func (a *Accounts) checkProof(acknowledged *acknowledgement, o *AccountsOptions) error {
 	stored := storedProof{}
 	value, found, err := a.get(accountsProofKey)
-	if err == nil && found {
+	if found {
 		err = stored.decode(value)
 	}
 	if err != nil {

@@ -112,7 +112,8 @@ func (a *Accounts) get(key []byte) (value []byte, ok bool, err error) {
 		return nil, false, fmt.Errorf("cannot read accounts %s key %x: %w", a.dir, key, a.asDamage(err))
 	}
 	value = append([]byte(nil), v...)
-	return value, true, closer.Close()
+	err = closer.Close()
+	return value, err == nil, err
 }
 
 // CheckSpace returns ErrNoSpace if the disk has too little space for a batch.
@@ -248,7 +249,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 func (a *Accounts) Month(account uint64, m accounts.Month) (AccountMonth, error) {
 	row := AccountMonth{Account: account, Tally: accounts.Tally{Month: m}}
 	value, ok, err := a.get(appendMonthKey(nil, m, account))
-	if err == nil && ok {
+	if ok {
 		err = row.decode(value)
 	}
 	if err != nil {

@@ -122,7 +122,7 @@ func text(answer *hexBytes) *string {
 
 // callReverted reports whether err is how a contract's own code ended.
 func callReverted(err error) bool {
-	if err == nil || !endpoint.IsAnswer(err) {
+	if !endpoint.IsAnswer(err) {
 		return false
 	}
 	e := endpoint.AsError(err)
