@@ -125,7 +125,8 @@ func TestCutsArePassedOn(t *testing.T) {
 	}
 }
 
-// A cut has no more parts than it needs, and none of them is empty.
+// A cut has no more parts than it needs, none of them is empty, and they have all of
+// its packed bytes.
 func TestParts(t *testing.T) {
 	exact, whole := false, noise(PartBytes)
 	for size := PartBytes - 48; size <= PartBytes; size++ {
@@ -141,6 +142,10 @@ func TestParts(t *testing.T) {
 				t.Errorf("a cut of %d bytes: part %d has %d", size, i, n)
 			}
 			sent += n
+		}
+		packed := encoder.EncodeAll(append(make([]byte, 4), whole[:size]...), nil) // without a note
+		if sent != len(packed) {
+			t.Errorf("a cut of %d bytes: %d of %d packed bytes are sent", size, sent, len(packed))
 		}
 		exact = exact || sent == PartBytes
 	}
