@@ -97,7 +97,11 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	for _, side := range []ast.Expr{n.X, n.Y} {
 		if lit, ok := side.(*ast.BasicLit); ok && lit.Kind == token.INT && len(lit.Value) <= nearDigits &&
 			n.Op != token.SHL && n.Op != token.SHR {
-			f.wrap(n, strings.TrimSpace(f.replaced(n, lit, lit.Value+"+1")), lit, "planted.Off(@id, ", ")")
+			more := lit.Value + "+1"
+			if n.Op == token.SUB && side == n.Y {
+				more = "(" + more + ")"
+			}
+			f.wrap(n, strings.TrimSpace(f.replaced(n, lit, more)), lit, "planted.Off(@id, ", ")")
 		}
 	}
 
