@@ -99,7 +99,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 	}))
 	defer server.Close()
 
-	seen := atomic.Int64{}
+	var seen, servedBefore atomic.Int64
 	r := mustRun(t, Config{
 		Addr: server.Listener.Addr().String(), Connections: 8, Workers: 2, Keys: []string{"k1", "k2"},
 		Mix: Mix{
@@ -112,6 +112,7 @@ func TestCountsAgreeWithServer(t *testing.T) {
 		Warmup: 50 * time.Millisecond, Length: 250 * time.Millisecond,
 		Check: func(_ int, _ string, body []byte) error {
 			seen.Add(int64(len(body)))
+			servedBefore.CompareAndSwap(0, served.Load())
 			return nil
 		},
 	})
@@ -132,6 +133,9 @@ func TestCountsAgreeWithServer(t *testing.T) {
 	}
 	if r.Checked == 0 || seen.Load() != int64(5000*r.Checked) {
 		t.Errorf("%d answers with %d bytes were looked at", r.Checked, seen.Load())
+	}
+	if servedBefore.Load() != served.Load() {
+		t.Errorf("answers were looked at after %d of %d", servedBefore.Load(), served.Load())
 	}
 	if r.Unanswered != 0 || r.Wrong != 0 {
 		t.Errorf("unanswered %d, wrong %d: %v", r.Unanswered, r.Wrong, r.Problems)

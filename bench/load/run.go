@@ -84,7 +84,6 @@ type run struct {
 	opening []byte        // of every request, after the path
 	end     time.Duration // of the measured time
 	start   time.Time
-	checks  chan answer
 }
 
 // answer is a response that is to be looked at.
@@ -99,8 +98,10 @@ func (r *run) now() time.Duration { return time.Since(r.start) }
 
 const (
 	checkEvery = 20 * time.Millisecond
-	// checkBacklog is how many answers may wait to be looked at; more are let go.
-	checkBacklog = 16
+	// maxChecked bounds what a worker keeps to be looked at, which is done when the run
+	// is over: to parse a large answer takes milliseconds, in which the worker would
+	// find others late.
+	maxChecked = 1000
 )
 
 // Run asks for Warmup and Length, or until ctx ends, and returns when every
@@ -118,7 +119,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	cfg.Workers = min(max(cfg.Workers, 1), cfg.Connections)
 
 	r := &run{
-		cfg: &cfg, ctx: ctx, checks: make(chan answer, checkBacklog), end: cfg.Warmup + cfg.Length,
+		cfg: &cfg, ctx: ctx, end: cfg.Warmup + cfg.Length,
 		opening: []byte(" HTTP/1.1\r\n" + cfg.Header + "Host: " + cfg.Addr),
 	}
 	for i := range cfg.Mix {
@@ -141,8 +142,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 // runAll runs the workers and reads clocks and CPU times around what is measured.
 func (r *run) runAll() (*Result, error) {
 	result := &Result{Counts: newCounts(r.cfg.Length)}
-	var working, checking sync.WaitGroup
-	checking.Go(func() { r.checkAnswers(result) })
+	var working sync.WaitGroup
 	r.start = time.Now()
 	for _, w := range r.workers {
 		working.Go(w.askUntilEnd)
@@ -156,11 +156,10 @@ func (r *run) runAll() (*Result, error) {
 	client, server = process.Own()-client, r.cfg.ServerCPU()-server
 
 	working.Wait()
-	close(r.checks)
-	checking.Wait()
 	err := r.ctx.Err()
 	for _, w := range r.workers {
 		result.addCounts(&w.Counts)
+		r.checkAnswers(w.checks, result)
 		err = errors.Join(err, w.err)
 	}
 	result.measure(len(r.workers), client, server)
@@ -175,9 +174,9 @@ func (r *run) waitFor(d time.Duration) {
 	}
 }
 
-// checkAnswers looks at the answers that the workers hand over.
-func (r *run) checkAnswers(result *Result) {
-	for a := range r.checks {
+// checkAnswers looks at the answers that a worker has kept.
+func (r *run) checkAnswers(kept []answer, result *Result) {
+	for _, a := range kept {
 		result.Checked++
 		if err := r.cfg.Check(a.status, a.path, a.body); err != nil {
 			result.Wrong++
