@@ -17,7 +17,8 @@ import (
 // Chained calls mark the exceptions: rows that are never edited, one row per
 // pool, rows stored in several parts, rows that an undo can predict.
 var tables = numberTables(
-	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity),
+	ledgerTable(0x10, "tokens", ledger.Tokens, codeToken, nil).predictedBy(tokenIdentity).
+		packedBy(packTokens, (*market.Token).ShareTexts),
 	ledgerTable(0x11, "owners", ledger.Owners, codeOwner, nil).neverEdited(),
 	ledgerTable(0x12, "pools", ledger.Pools, codePool, poolRefs),
 	ledgerTable(0x13, "days", ledger.Days, codeDay, nil).perPool().inForm(dayForm{}).predictedBy(dayOfPool),
@@ -62,6 +63,8 @@ type rows[T any] struct {
 	refers  func(h *head, row *T) bool // the rows it refers to exist; nil: it has no references
 	form    form[T]
 	predict predictor[T]
+	pack    func(rows []T)    // packs what rows of a chunk point to; nil: they point to nothing
+	share   func(row, now *T) // lets a row of an undo share what the row has now; nil: nothing
 }
 
 // source says where the rows of a table are.
@@ -142,6 +145,21 @@ func (t *rows[T]) inParts(n int, f form[T]) *rows[T] {
 }
 
 func (t *rows[T]) predictedBy(l predictor[T]) *rows[T] { t.predict = l; return t }
+
+// packedBy marks a table whose rows point to memory of their own.
+func (t *rows[T]) packedBy(pack func([]T), share func(row, now *T)) *rows[T] {
+	t.pack, t.share = pack, share
+	return t
+}
+
+// packTokens packs the texts of tokens.
+func packTokens(tokens []market.Token) {
+	texts := make([]**string, 0, 2*len(tokens))
+	for i := range tokens {
+		texts = append(texts, &tokens[i].Symbol, &tokens[i].Name)
+	}
+	market.PackTexts(texts)
+}
 
 // numberTables gives every table its index. A table of the ledger must have the
 // same index as in the ledger.
@@ -244,6 +262,9 @@ func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
 		if err := t.checkRow(f.head, row, current, &rows[i]); err != nil {
 			return err
 		}
+	}
+	if t.pack != nil {
+		t.pack(rows)
 	}
 	return it.Error()
 }

@@ -80,16 +80,16 @@ func (c *Coder) Bytes(name string, v *[]byte) {
 
 // Text is an optional string. present is its flag, which the caller codes.
 func (c *Coder) Text(name string, present bool, v **string) {
-	if !present {
-		return
+	switch {
+	case !present:
+	case c.Read:
+		text := string(c.Take(name, c.Count(name, 0)))
+		*v = &text
+	default:
+		c.Count(name, len(**v))
+		c.Buf = append(c.Buf, **v...)
+		c.end()
 	}
-	var b []byte
-	if !c.Read {
-		b = []byte(**v)
-	}
-	c.Bytes(name, &b)
-	s := string(b)
-	*v = &s
 }
 
 // Count is the number of elements that follow. Each takes at least one byte, so a

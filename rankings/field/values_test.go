@@ -133,3 +133,14 @@ func TestSplitFields(t *testing.T) {
 		}
 	}
 }
+
+// TestTextIsNotReplaced checks that encoding does not write to a row, which others may read.
+func TestTextIsNotReplaced(t *testing.T) {
+	s := "text"
+	v := &s
+	var c Coder
+	c.Text("x", true, &v)
+	if v != &s || string(c.Buf) != "\x04text" {
+		t.Errorf("encoded %q, and the text is another: %t", c.Buf, v != &s)
+	}
+}

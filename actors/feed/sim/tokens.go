@@ -160,6 +160,15 @@ func (l *listing) add(n namedToken, at market.Address, sign string) uint32 {
 	return uint32(len(l.tokens) - 1)
 }
 
+// packTexts packs the symbols and names of all tokens.
+func (l *listing) packTexts() {
+	texts := make([]**string, 0, 2*len(l.tokens))
+	for i := range l.tokens {
+		texts = append(texts, &l.tokens[i].meta.Symbol, &l.tokens[i].meta.Name)
+	}
+	market.PackTexts(texts)
+}
+
 // hasToken reports whether there is a token of the cast: the third stable coin is
 // missing on some chains.
 func (l *listing) hasToken(symbol string) bool { return symbol != "usd2" || len(l.cfg.Stables) > 2 }
