@@ -51,7 +51,7 @@ func (o AccountsOptions) withDefaults() AccountsOptions {
 		o.Exit = func() { os.Exit(1) }
 	}
 	if o.FS == nil {
-		o.FS = vfs.Default
+		o.FS = systemFS
 	}
 
 	return o

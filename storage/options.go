@@ -104,7 +104,7 @@ func (o Options) withDefaults() Options {
 	}
 
 	if o.fs == nil {
-		o.fs = vfs.Default
+		o.fs = systemFS
 	}
 	return o
 }

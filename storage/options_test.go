@@ -14,7 +14,7 @@ func TestDefaults(t *testing.T) {
 	if o.CacheBytes != 64<<20 || o.MemTableBytes != 64<<20 || o.BallastBytes != 64<<20 || o.MinFreeBytes != 512<<20 {
 		t.Errorf("the sizes are %+v", o)
 	}
-	if o.Logger != slog.Default() || o.Exit == nil || o.fs != vfs.Default || o.Requests() != 0 {
+	if o.Logger != slog.Default() || o.Exit == nil || o.fs != systemFS || o.Requests() != 0 {
 		t.Errorf("the defaults are %+v", o)
 	}
 
@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 	}
 
 	a := AccountsOptions{}.withDefaults()
-	if a.MinFreeBytes != 64<<20 || a.Logger != slog.Default() || a.Exit == nil || a.FS != vfs.Default || a.ReadOnly || a.AcceptLost {
+	if a.MinFreeBytes != 64<<20 || a.Logger != slog.Default() || a.Exit == nil || a.FS != systemFS || a.ReadOnly || a.AcceptLost {
 		t.Errorf("the defaults of accounts are %+v", a)
 	}
 	a = AccountsOptions{MinFreeBytes: 4, Logger: quiet, FS: disk, Exit: func() { ended++ }}.withDefaults()
@@ -57,5 +57,5 @@ func TestHangsAreDetected(t *testing.T) {
 	}
 
 	f(vfs.NewMem(), false)
-	f(vfs.Default, true)
+	f(systemFS, true)
 }

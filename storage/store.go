@@ -109,7 +109,7 @@ func (s *Store) databaseOptions(cache *pebble.Cache) *pebble.Options {
 	p := s.opts.pebble(cache)
 	p.Lock = s.lock
 	p.EventListener = s.listener(s.opts.Logger)
-	if s.fs == vfs.Default {
+	if s.fs == systemFS {
 		p.WithFSDefaults() // detects a disk that hangs
 	}
 	return p

@@ -80,7 +80,7 @@ func (c *Cores) TakeClient() error {
 			return fmt.Errorf("cannot choose cores of thread %s: %w", t.Name(), err)
 		}
 	}
-	runtime.GOMAXPROCS(max(2, len(c.client))) // one asks, one checks answers
+	runtime.GOMAXPROCS(max(2, len(c.client))) // one asks, one reads clocks
 	return nil
 }
 
@@ -108,8 +108,7 @@ func (c *Cores) OnServer(f func()) (cpu time.Duration, err error) {
 // process group of its own: an interrupt at a terminal is for us alone.
 func (c *Cores) start(cmd *exec.Cmd) (err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	// A server on one core runs on while a thread of it waits for a disk.
-	cmd.Env = append(cmd.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(2, len(c.server))))
+	cmd.Env = append(cmd.Environ(), fmt.Sprintf("GOMAXPROCS=%d", len(c.server)))
 
 	// A child inherits the cores of the thread that makes it.
 	_, pinned := c.OnServer(func() { err = cmd.Start() })

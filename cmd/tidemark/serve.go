@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"tidemark/storage"
 )
 
 // ServeCmd runs a node until it is told to stop.
@@ -60,8 +62,9 @@ func (c *ServeCmd) load() (*loaded, error) {
 
 // serve runs a node with a configuration.
 func (l *loaded) serve() (err error) {
-	// A synced write holds its thread: on one processor nothing else would run.
-	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	if !storage.SyncsAside() { // a sync would hold the only processor
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	}
 	if os.Getenv("GOGC") == "" {
 		defer limitGarbage().stop()
 	}
@@ -73,7 +76,7 @@ func (l *loaded) serve() (err error) {
 	defer signal.Stop(stop)
 	narrowFiles()
 
-	n := &node{loaded: l, screen: newScreen(os.Stderr), pace: pace{}, inForce: l.values()}
+	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)
 	n.logSources()
