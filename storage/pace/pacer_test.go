@@ -94,6 +94,37 @@ func TestPaceGetsOn(t *testing.T) {
 	}
 }
 
+// TestPaceWaitsForRequests checks that a pause goes on while requests come, for as long
+// as the work has to wait for its share of the time.
+func TestPaceWaitsForRequests(t *testing.T) {
+	looks := uint64(0)
+	f := func(busy uint64, wantLooks uint64) {
+		t.Helper()
+		looks = 0
+		p := New(func() uint64 { looks++; return min(looks, busy) })
+		p.last = time.Now().Add(-maxStride)
+		p.stride = maxStride
+		p.Pause()
+		if looks != wantLooks {
+			t.Errorf("requests at %d looks: %d looks; want %d", busy, looks, wantLooks)
+		}
+	}
+
+	// The first look is that of New, the second that at the beginning of the pause.
+	f(1, 3)
+	f(2, 3)
+	f(5, 6)
+	f(20, 21)
+
+	p := New(func() uint64 { looks++; return looks })
+	p.last = time.Now().Add(-maxStride)
+	began := time.Now()
+	p.Pause()
+	if took := time.Since(began); took < fairParts*busyStride || p.stride < busyStride {
+		t.Errorf("a pause of %s while requests come, then a stride of %s", took, p.stride)
+	}
+}
+
 // TestPaceStrides checks that strides are short while requests come only, and longer
 // when their answers take long.
 func TestPaceStrides(t *testing.T) {
