@@ -443,6 +443,30 @@ func TestManyAccounts(t *testing.T) {
 	r.check()
 }
 
+// TestDrainPauses checks that a drain of many accounts lets requests in all the time.
+func TestDrainPauses(t *testing.T) {
+	r := newRig(t, vfs.NewCrashableMem(), testStart)
+	pauses := 0
+	r.meter.Pause = func() { pauses++ }
+	const n = 10 * entriesAPause
+	var keys []*accounts.Key
+	for i := range n {
+		keys = append(keys, r.account(fmt.Sprintf("account%d", i), "free"))
+		r.spend(keys[i], 1, 1) // has a lease from now on
+	}
+	for _, k := range keys {
+		r.spend(k, 1, 1)
+	}
+
+	pauses = 0
+	r.pass(testFlush)
+	// In three loops over accounts, and while records are written.
+	if least := 3 * n / entriesAPause; pauses < least {
+		t.Errorf("a drain of %d accounts paused %d times; want at least %d", n, pauses, least)
+	}
+	r.check()
+}
+
 func TestLastUsed(t *testing.T) {
 	r := newRig(t, vfs.NewCrashableMem(), testStart)
 	k := r.account("acme", "free")

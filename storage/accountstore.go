@@ -210,6 +210,8 @@ type AccountsFlush struct {
 	Months []AccountMonth
 	Days   []AccountDay
 	Keys   []KeyUse
+	// Pause is called every few microseconds while the batch is made; nil: it is not.
+	Pause func()
 }
 
 // Empty reports whether there is nothing to write.
@@ -218,6 +220,12 @@ func (f *AccountsFlush) Empty() bool { return len(f.Months)+len(f.Days)+len(f.Ke
 // Reset empties it for the next flush.
 func (f *AccountsFlush) Reset() { f.Months, f.Days, f.Keys = f.Months[:0], f.Days[:0], f.Keys[:0] }
 
+func (f *AccountsFlush) pauseAt(i int) {
+	if i%recordsPerPause == 0 && f.Pause != nil {
+		f.Pause()
+	}
+}
+
 // Flush writes usage and leases in one synced batch.
 func (a *Accounts) Flush(f *AccountsFlush) error {
 	b := a.db.NewBatch()
@@ -225,18 +233,21 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 
 	var key, value []byte
 	for i := range f.Months {
+		f.pauseAt(i)
 		m := &f.Months[i]
 		key, value = appendMonthKey(key[:0], m.Month, m.Account), m.append(value[:0])
 		b.Set(key, value, nil)
 	}
 
 	for i := range f.Days {
+		f.pauseAt(i)
 		d := &f.Days[i]
 		key, value = appendAccountDayKey(key[:0], d.Account, d.Day), d.append(value[:0])
 		b.Set(key, value, nil)
 	}
 
-	for _, k := range f.Keys {
+	for i, k := range f.Keys {
+		f.pauseAt(i)
 		key = appendNumberedKey(key[:0], keyUsePrefix, k.Key)
 		value = binary.AppendUvarint(value[:0], uint64(k.Minute))
 		b.Set(key, value, nil)

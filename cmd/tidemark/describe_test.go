@@ -89,7 +89,7 @@ func TestFirstPages(t *testing.T) {
 // How far chains have come is said for each that is waited for, and how long the slowest
 // of them takes.
 func TestDescribeProgress(t *testing.T) {
-	n := &node{pace: pace{}}
+	n := &node{catchUp: catchUp{}}
 	f := func(want string) {
 		t.Helper()
 		waiting := []admin.Chain{{ID: 1, Name: "One"}, {ID: 2, Name: "Two"}, {ID: 3, Name: "Three"}}

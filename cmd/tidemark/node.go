@@ -24,6 +24,7 @@ import (
 	"tidemark/rankings/value"
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 	"tidemark/storage/registry"
 )
 
@@ -57,7 +58,7 @@ type node struct {
 
 	metrics   nodeMetrics
 	screen    *screen
-	pace      pace              // of the chains, for the line of progress
+	catchUp   catchUp           // of the chains, for the line of progress
 	printsKey bool              // the banner issues the first key
 	url       string            // of the API
 	inForce   map[string]string // values of the settings
@@ -249,7 +250,7 @@ func (n *node) startMetering() error {
 
 	n.registry.Book().SetWhenFull(accounts.WhenFull(n.Metering.OnFullDisk))
 	meter := actors.NewMeter(n.registry, n.books, n.Metering.Flush, n.set)
-
+	meter.Pause = pace.New(n.board.Requests).Pause
 	if err := n.shareBursts(); err != nil {
 		return err
 	}

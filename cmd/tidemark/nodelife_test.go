@@ -38,7 +38,7 @@ func smallNode(t *testing.T, path string) (*node, *process.Output) {
 	t.Cleanup(func() { quiet.Close() })
 
 	var logs process.Output
-	n := &node{loaded: l, screen: newScreen(quiet), pace: pace{}, inForce: l.values()}
+	n := &node{loaded: l, screen: newScreen(quiet), catchUp: catchUp{}, inForce: l.values()}
 	n.log = slog.New(slog.NewTextHandler(&logs, nil))
 	return n, &logs
 }

@@ -83,7 +83,7 @@ func (n *node) describeProgress(waiting []admin.Chain) string {
 			parts = append(parts, c.Name+" 0 %")
 			continue
 		}
-		share, left := n.pace.of(c.ID, &on.Status, time.Now())
+		share, left := n.catchUp.of(c.ID, &on.Status, time.Now())
 		parts = append(parts, fmt.Sprintf("%s %d %%", c.Name, int(100*share)))
 		longest = max(longest, left)
 	}
@@ -95,8 +95,8 @@ func (n *node) describeProgress(waiting []admin.Chain) string {
 	return text
 }
 
-// pace is how fast chains catch up, by the chain's own time.
-type pace map[market.ChainID]start
+// catchUp is how fast chains catch up, by the chain's own time.
+type catchUp map[market.ChainID]start
 
 // start is where a chain was when it was first looked at.
 type start struct {
@@ -106,7 +106,7 @@ type start struct {
 
 // of returns which share of its way a chain has come since it was first looked
 // at, and how long the rest takes; 0 when that is not known.
-func (p pace) of(id market.ChainID, s *rankings.ChainStatus, now time.Time) (share float64, left time.Duration) {
+func (p catchUp) of(id market.ChainID, s *rankings.ChainStatus, now time.Time) (share float64, left time.Duration) {
 	from, known := p[id]
 	indexed, head := s.LastIndexed.Time, s.ChainHead.Time
 	if !known && indexed > 0 {

@@ -146,7 +146,7 @@ func TestResyncAsks(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	p, now := pace{}, time.Unix(1000, 0)
+	p, now := catchUp{}, time.Unix(1000, 0)
 	f := func(indexed, head, eta int64, share float64, left time.Duration) {
 		t.Helper()
 		s := &rankings.ChainStatus{
@@ -192,7 +192,7 @@ func TestWelcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logs process.Output
 		n := emptyNode(t)
-		n.log, n.screen, n.pace = slog.New(slog.NewTextHandler(&logs, nil)), newScreen(out), pace{}
+		n.log, n.screen, n.catchUp = slog.New(slog.NewTextHandler(&logs, nil)), newScreen(out), catchUp{}
 		n.opsListener, n.url = l, "http://node"
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
