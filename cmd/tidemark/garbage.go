@@ -16,17 +16,23 @@ const gcPercent = 8
 // small one, and would be collected many times a second.
 const minGarbage = 64 << 20
 
+// loadingGarbage is that of a node whose records are not all loaded yet. Its heap grows to
+// what it will be, and by gcPercent would be collected sixty times on the way there.
+const loadingGarbage = 160 << 20
+
 // garbageLimit sets the percentage of the collector after every collection, until it is
 // stopped.
 type garbageLimit struct {
 	live    [1]metrics.Sample
+	loaded  func() bool // reports whether all records are; called by one goroutine at a time
 	percent int
 	stopped atomic.Bool
 }
 
-// limitGarbage bounds the garbage to gcPercent of what is in use, or minGarbage.
-func limitGarbage() *garbageLimit {
-	g := &garbageLimit{live: [1]metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
+// limitGarbage bounds the garbage to gcPercent of what is in use, or minGarbage, or
+// loadingGarbage until all records are loaded.
+func limitGarbage(loaded func() bool) *garbageLimit {
+	g := &garbageLimit{live: [1]metrics.Sample{{Name: "/gc/heap/live:bytes"}}, loaded: loaded}
 	g.adjust()
 	return g
 }
@@ -38,8 +44,13 @@ func (g *garbageLimit) adjust() {
 	if g.stopped.Load() {
 		return
 	}
+	least := uint64(loadingGarbage)
+	if g.loaded() {
+		least = minGarbage
+	}
+
 	metrics.Read(g.live[:])
-	if percent := percentFor(g.live[0].Value.Uint64()); percent != g.percent {
+	if percent := percentFor(g.live[0].Value.Uint64(), least); percent != g.percent {
 		g.percent = percent
 		debug.SetGCPercent(percent)
 	}
@@ -48,8 +59,9 @@ func (g *garbageLimit) adjust() {
 
 func (g *garbageLimit) stop() { g.stopped.Store(true) }
 
-// percentFor returns the percentage for so many bytes in use.
-func percentFor(live uint64) int {
+// percentFor returns the percentage for so many bytes in use, of which least may be garbage
+// beside them.
+func percentFor(live, least uint64) int {
 	const most = 1000 // nothing is in use before the first collection
-	return min(max(gcPercent, int(minGarbage*100/max(live, 1))), most)
+	return min(max(gcPercent, int(least*100/max(live, 1))), most)
 }

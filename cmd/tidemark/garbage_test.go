@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 func TestPercentFor(t *testing.T) {
 	f := func(live uint64, want int) {
 		t.Helper()
-		if got := percentFor(live); got != want {
+		if got := percentFor(live, minGarbage); got != want {
 			t.Errorf("%d bytes in use: %d %%; want %d", live, got, want)
 		}
 	}
@@ -23,13 +24,17 @@ func TestPercentFor(t *testing.T) {
 	f(512<<20, 12)
 	f(800<<20, 8)
 	f(2<<30, 8)
+	if got := percentFor(1<<30, loadingGarbage); got != 15 {
+		t.Errorf("1 GiB in use of a node that loads: %d %%; want 15", got)
+	}
 }
 
 // The percentage follows the heap from one collection to the next, until that is stopped.
 func TestGarbageIsLimited(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
-	g := limitGarbage()
+	var loaded atomic.Bool
+	g := limitGarbage(loaded.Load)
 	defer g.stop()
 
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
@@ -47,6 +52,8 @@ func TestGarbageIsLimited(t *testing.T) {
 	}
 
 	used := make([]byte, 14*minGarbage)
+	reaches(gcPercent+1, 2*gcPercent+2)
+	loaded.Store(true)
 	reaches(gcPercent, gcPercent)
 	runtime.KeepAlive(used)
 	reaches(gcPercent+1, 1000)

@@ -68,3 +68,16 @@ func (r *readiness) check() error {
 	}
 	return nil
 }
+
+// isLoaded reports whether every chain that is not offline has a generation, with all
+// records in memory.
+func (n *node) isLoaded() bool {
+	board := n.board.Load()
+	for _, c := range n.enabledChains() {
+		on, ok := board.Chain(c.ID)
+		if !ok || !on.Status.Offline && (on.View == nil || !on.View.Warm()) {
+			return false
+		}
+	}
+	return true
+}

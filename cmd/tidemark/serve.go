@@ -65,9 +65,6 @@ func (l *loaded) serve() (err error) {
 	if !storage.SyncsAside() { // a sync would hold the only processor
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	}
-	if os.Getenv("GOGC") == "" {
-		defer limitGarbage().stop()
-	}
 	// A terminal that is closed, or a manager that asks for a reload, must not
 	// end a node.
 	reload, stop := make(chan os.Signal, 1), make(chan os.Signal, 2)
@@ -77,6 +74,9 @@ func (l *loaded) serve() (err error) {
 	narrowFiles()
 
 	n := &node{loaded: l, screen: newScreen(os.Stderr), catchUp: catchUp{}, inForce: l.values()}
+	if os.Getenv("GOGC") == "" {
+		defer limitGarbage(n.isLoaded).stop()
+	}
 	setLevel(&n.level, l.Log.Level)
 	n.log = newLogger(n.screen, n.screen.isTerminal, &n.level)
 	n.logSources()
