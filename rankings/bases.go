@@ -78,12 +78,14 @@ func (f *baseFinder) readBase(i int) bool {
 	if err != nil || len(ids) != int(base.Rows) {
 		return false
 	}
+
 	for n, row := range ids {
 		if int(row) >= len(f.ranks) {
 			return false
 		}
 		f.ranks[row] = base.First + uint32(n) + 1
 	}
+
 	f.ranked = append(f.ranked, ids...)
 	f.read[i] = true
 	return true

@@ -113,6 +113,7 @@ func (b *LeafBuffer) base(chain market.ChainID, number uint64) (ids []uint32, er
 	if ids, err = block.DecodeLeaf(raw, nil, nil); err != nil {
 		return nil, err
 	}
+
 	if len(b.bases) == maxKeptBases {
 		clear(b.bases)
 	}

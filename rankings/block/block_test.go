@@ -180,6 +180,7 @@ func TestDirectoryWithoutBases(t *testing.T) {
 	rest := d.Append(nil)[8:]
 	take := func(n int) { old, rest = append(old, rest[:n]...), rest[n:] }
 	leave := func(n int) { rest = rest[n:] }
+
 	take(directoryHeader - 8 + 4)
 	leave(4) // how many bases
 	take(2 * entrySize)
@@ -187,6 +188,7 @@ func TestDirectoryWithoutBases(t *testing.T) {
 	take(4)
 	leave(4)
 	take(len(rest))
+
 	got, err := DecodeDirectory(seal(old))
 	if err != nil || !bytes.Equal(got.Append(nil), d.Append(nil)) {
 		t.Fatalf("%v; got %v; want %v", err, got, d)

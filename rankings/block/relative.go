@@ -156,6 +156,7 @@ func findBase(bases []Base, at int, rank uint32) int {
 func (r *Relative) findSteps(ids, ranks []uint32, bases []Base) {
 	r.steps = slices.Grow(r.steps[:0], len(ids))
 	at, expected := 0, int64(0)
+
 	for _, id := range ids {
 		s := step{size: noPlace}
 		if rank := ranks[id]; rank != 0 {
@@ -238,6 +239,7 @@ func readBases(b []byte, n int, dst []uint64) (bases []uint64, rest []byte, err 
 	if n > MaxBases {
 		return dst, b, fmt.Errorf("%d bases; at most %d", n, MaxBases)
 	}
+
 	last := uint64(0)
 	for i := range n {
 		v, size := binary.Uvarint(b)
@@ -349,6 +351,7 @@ func (p *placed) readRows(r *bitReader, dst []uint32, rows, k int, runs bool) ([
 func (r *bitReader) rice(k int, runs bool, expected int64) (place int64, id uint32, isPlace bool) {
 	word := r.peek()
 	q := bits.TrailingZeros64(^word)
+
 	switch {
 	case q < riceEscape:
 		size := uint64(q)<<k | word>>(q+1)&(1<<k-1)

@@ -163,6 +163,7 @@ func FuzzDecodeRelative(f *testing.F) {
 	leaf, b := sampleRelative()
 	f.Add(leaf)
 	f.Add([]byte{2, codeRuns, 3, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+
 	f.Fuzz(func(t *testing.T, leaf []byte) {
 		leaf = seal(bytes.Clone(leaf))
 		ids, err := DecodeLeaf(leaf, nil, b.read)
