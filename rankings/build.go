@@ -40,7 +40,12 @@ func BuildPaced(prev *View, st *market.State, gen uint64, leaves LeafReader, pau
 	defer o.release()
 	b.bases = &o.bases
 	b.bases.leaves, b.bases.chain = leaves, st.Chain
+	kept := compareOrders(prev, v, pause)
 	for id := range orderCount {
+		if kept.has(id) {
+			b.keepOrder(id)
+			continue
+		}
 		ids, key := o.build(id)
 		v.columns.passingByRank[id] = o.markPassing(id, ids)
 		b.addOrder(id, ids, key, pause)

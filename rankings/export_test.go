@@ -55,6 +55,16 @@ func Bases(v *View) (numbers []uint64) {
 	return numbers
 }
 
+// SharedOrders returns the orders that two views share.
+func SharedOrders(a, b *View) (shared []int) {
+	for id := range a.orders {
+		if x, y := a.orders[id].Numbers, b.orders[id].Numbers; len(x) > 0 && len(y) > 0 && &x[0] == &y[0] {
+			shared = append(shared, id)
+		}
+	}
+	return shared
+}
+
 // OrdersDiff describes the first leaf that has other rows or another key in two views; it
 // is empty if there is none.
 func OrdersDiff(a, b *View) string {
