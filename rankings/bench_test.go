@@ -38,7 +38,7 @@ func (d *decoded) put(chain market.ChainID, p *block.Publication) {
 		d.leaves[chain] = map[uint64][]uint32{}
 	}
 	for _, l := range p.Leaves {
-		d.leaves[chain][l.Number], _ = block.DecodeLeaf(l.Bytes, nil)
+		d.leaves[chain][l.Number], _ = block.DecodeLeaf(l.Bytes, nil, nil)
 	}
 }
 

@@ -247,7 +247,7 @@ func (w *world) state() *market.State {
 // publish builds the next generation and stores its leaves.
 func (w *world) publish() *block.Publication {
 	w.generation++
-	view, publication := rankings.Build(w.view, w.state(), w.generation)
+	view, publication := rankings.BuildPaced(w.view, w.state(), w.generation, w.shelf, func() {})
 	w.view, w.directory = view, publication.Directory
 	w.shelf.put(w.chain, publication)
 	return publication
@@ -281,5 +281,11 @@ func (s *shelf) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	if !there {
 		return nil, rankings.ErrLeafGone
 	}
-	return block.DecodeLeaf(b, nil)
+	return block.DecodeLeaf(b, nil, func(base uint64) ([]uint32, error) {
+		b, there := s.leaves[shelfKey(chain, base)]
+		if !there {
+			return nil, rankings.ErrLeafGone
+		}
+		return block.DecodeLeaf(b, nil, nil)
+	})
 }

@@ -45,6 +45,39 @@ func Lookups(a, b *View) (shared []string) {
 	return shared
 }
 
+// Bases returns the numbers of the leaves from which those of a view may be coded.
+func Bases(v *View) (numbers []uint64) {
+	for id := range v.orders {
+		for _, b := range v.orders[id].Bases {
+			numbers = append(numbers, b.Number)
+		}
+	}
+	return numbers
+}
+
+// SharedOrders returns the orders that two views share.
+func SharedOrders(a, b *View) (shared []int) {
+	for id := range a.orders {
+		if x, y := a.orders[id].Numbers, b.orders[id].Numbers; len(x) > 0 && len(y) > 0 && &x[0] == &y[0] {
+			shared = append(shared, id)
+		}
+	}
+	return shared
+}
+
+// OrdersDiff describes the first leaf that has other rows or another key in two views; it
+// is empty if there is none.
+func OrdersDiff(a, b *View) string {
+	for id := range a.orders {
+		x, y := a.orders[id], b.orders[id]
+		x.Numbers, x.Bases, y.Numbers, y.Bases = nil, nil, nil, nil
+		if diff := valueDiff(reflect.ValueOf(x), reflect.ValueOf(y)); diff != "" {
+			return fmt.Sprintf("order %d%s", id, diff)
+		}
+	}
+	return ""
+}
+
 // LeafDiff describes the first row that a run places in another leaf than the one that has it;
 // it is empty if there is none.
 func LeafDiff(v *View, leaves LeafReader) (string, error) {

@@ -87,6 +87,8 @@ func TestEveryRow(t *testing.T) {
 // last two generations and of a pinned one, and no others.
 func TestLeavesLiveTwoGenerations(t *testing.T) {
 	w := newTestWorld(t, 9000)
+	w.change()
+	w.publish() // the leaves of the generation before stay, as bases
 	first := w.view
 	want, err := everything(first, w.shelf, rankings.ByPnl)
 	if err != nil {
@@ -106,7 +108,7 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 		w.change()
 		w.publish()
 		if err := read(first); err != nil {
-			t.Fatalf("pinned generation 1 at generation %d: %v", w.generation, err)
+			t.Fatalf("pinned generation 2 at generation %d: %v", w.generation, err)
 		}
 	}
 
@@ -114,7 +116,7 @@ func TestLeavesLiveTwoGenerations(t *testing.T) {
 	w.change()
 	w.publish()
 	if err := read(first); !errors.Is(err, rankings.ErrLeafGone) {
-		t.Fatalf("generation 1, not pinned, at generation %d: got %v", w.generation, err)
+		t.Fatalf("generation 2, not pinned, at generation %d: got %v", w.generation, err)
 	}
 
 	before := w.view
@@ -149,10 +151,13 @@ func TestPinKeepsItsLeaves(t *testing.T) {
 	}
 }
 
-// usedLeaves reads everything of views and returns the leaves it took.
+// usedLeaves reads everything of views and returns the leaves it took, and their bases.
 func usedLeaves(t *testing.T, s *shelf, views ...*rankings.View) map[string]bool {
 	used := &recorder{s, map[string]bool{}}
 	for _, v := range views {
+		for _, number := range rankings.Bases(v) {
+			used.read[shelfKey(v.State.Chain, number)] = true
+		}
 		for by := range rankings.PositionSort(8) {
 			if _, err := everything(v, used, by); err != nil {
 				t.Fatal(err)
@@ -299,7 +304,7 @@ func TestDamagedLeaf(t *testing.T) {
 	other := newWorld(42161, 99, 20, 2000, w.shelf)
 	other.publish()
 	for key, b := range w.shelf.leaves {
-		ids, err := block.DecodeLeaf(b, nil)
+		ids, err := block.DecodeLeaf(b, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +355,7 @@ func TestDamagedLeaf(t *testing.T) {
 func TestPause(t *testing.T) {
 	w := newTestWorld(t, 9000)
 	pauses := 0
-	rankings.BuildPaced(w.view, w.state(), 2, func() { pauses++ })
+	rankings.BuildPaced(w.view, w.state(), 2, nil, func() { pauses++ })
 	if pauses < 9000/market.ChunkLen {
 		t.Fatalf("%d pauses", pauses)
 	}

@@ -17,6 +17,7 @@ type orderBuilder struct {
 	places   []uint32 // places that are in the order
 	ids      []uint32 // the finished order
 	byStatus []uint32 // rows, when they are of positions
+	bases    baseFinder
 }
 
 // spare is the builder that the last Build has left. Its buffers are large, and
@@ -36,6 +37,7 @@ func newOrderBuilder(v *View, pause func()) *orderBuilder {
 // release leaves the buffers to the next builder.
 func (o *orderBuilder) release() {
 	o.view, o.pause, o.rows = nil, nil, nil
+	o.bases.leaves, o.bases.bases = nil, nil
 	spare.Store(o)
 }
 

@@ -36,6 +36,7 @@ type View struct {
 
 	orders  []block.Order // by orderID
 	retired []block.Retired
+	costs   [orderCount]baseCost
 	columns *columns // nil until the records of a restarted chain are loaded
 	shared  *viewState
 	older   []*viewState // of earlier generations that may still be pinned

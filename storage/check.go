@@ -22,8 +22,8 @@ import (
 //   - entries of the series belong to existing rows, and positions have as many
 //     entries as they count;
 //   - undos lead from the head back without a gap;
-//   - every leaf of the directory exists and has the rows that the directory
-//     counts, and every other leaf is listed as retired;
+//   - every leaf of the directory and every base exists and has the rows that the
+//     directory counts, and every other leaf is listed as retired;
 //   - the State is consistent (ledger.Check).
 //
 // It returns an error if the store cannot be read at all.
@@ -79,6 +79,7 @@ type leafUse struct {
 	rows    int    // number of rows
 	first   uint32 // its first row
 	below   uint32 // every row is below this
+	base    bool   // only leaves that are coded from it use it
 	retired bool   // only an earlier generation uses it
 	seen    bool   // the store has it
 }
@@ -196,6 +197,13 @@ func (c *checker) collectLeaves(r *Restored) {
 			c.leaves[number] = leafUse{
 				rows: int(o.Rows[k+1] - o.Rows[k]), first: o.First[k],
 				below: max(d.Positions, d.Pools),
+			}
+		}
+	}
+	for i := range d.Orders {
+		for _, b := range d.Orders[i].Bases {
+			if _, isLeaf := c.leaves[b.Number]; !isLeaf {
+				c.leaves[b.Number] = leafUse{rows: int(b.Rows), base: true}
 			}
 		}
 	}

@@ -105,13 +105,13 @@ func TestCheckFinds(t *testing.T) {
 	last := p.Leaves[len(p.Leaves)-1].Bytes
 	f("the directory says", leaf, to(last))
 	f("; the table has", leaf, func(v []byte) []byte {
-		ids, err := block.DecodeLeaf(v, nil)
+		ids, err := block.DecodeLeaf(v, nil, nil)
 		must(err)
 		ids[len(ids)-1] = 1 << 30
 		return block.AppendLeaf(nil, ids)
 	})
 	f("the directory says", leaf, func(v []byte) []byte {
-		ids, err := block.DecodeLeaf(v, nil)
+		ids, err := block.DecodeLeaf(v, nil, nil)
 		must(err)
 		ids[0], ids[1] = ids[1], ids[0]
 		return block.AppendLeaf(nil, ids)
@@ -259,4 +259,59 @@ func write(s *Store, key, value []byte) {
 		return
 	}
 	must(s.db.Set(key, value, pebble.NoSync))
+}
+
+// TestCheckFindsBases damages what leaves are coded from. A leaf that is coded from a base
+// is read as the whole one was.
+func TestCheckFindsBases(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	defer closeTest(t, s)
+	l := newLife(t, 60, 8, 2)
+	for l.step(t) {
+	}
+	p := l.published(t, s)
+
+	d, err := block.DecodeDirectory(p.Directory)
+	must(err)
+	o := &d.Orders[5] // of all open positions
+	base, number := o.Numbers[0], block.LeafNumber(7, 500)
+	ids, err := s.Leaf(1, base)
+	must(err)
+	ranks := make([]uint32, d.Positions)
+	for i, id := range ids {
+		ranks[id] = uint32(i) + 1
+	}
+	var coder block.Relative
+	leaf := coder.Append(nil, ids, ranks, o.Bases)
+	if len(leaf) >= block.WholeSize(ids) {
+		t.Fatalf("%d rows in %d bytes; whole in %d", len(ids), len(leaf), block.WholeSize(ids))
+	}
+	o.Numbers[0] = number
+	directory := appendKind(nil, 1, kindDirectory)
+	write(s, directory, d.Append(nil))
+	write(s, appendNumber(nil, 1, kindLeaf, number), leaf)
+	sound(t, s)
+	if again, err := s.Leaf(1, number); err != nil || !slices.Equal(again, ids) {
+		t.Fatalf("%v; got %v; want %v", err, again, ids)
+	}
+	if again, err := s.Leaves().Leaf(1, number); err != nil || !slices.Equal(again, ids) {
+		t.Fatalf("in a buffer: %v; got %v; want %v", err, again, ids)
+	}
+
+	f := func(finding string, key []byte, change func([]byte) []byte) {
+		t.Helper()
+		findings, err := checkSpoiled(t, s, key, change)
+		if !slices.ContainsFunc(findings, func(f string) bool { return strings.Contains(f, finding) }) {
+			t.Errorf("no finding has %q: %v, %v", finding, findings, err)
+		}
+	}
+	baseKey := appendNumber(nil, 1, kindLeaf, base)
+	f("of the directory is missing", baseKey, func([]byte) []byte { return nil })
+	f("the directory says", baseKey, func([]byte) []byte { return block.AppendLeaf(nil, ids[1:]) })
+	f("a base must be whole", baseKey, func([]byte) []byte { return leaf })
+	f("the directory does not list it", directory, func([]byte) []byte {
+		o.Bases = nil
+		return d.Append(nil)
+	})
 }

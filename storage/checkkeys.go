@@ -73,9 +73,16 @@ func (c *checker) checkLeaf(number uint64, value []byte) error {
 
 	use.seen = true
 	c.leaves[number] = use
-	ids, err := block.DecodeLeaf(value, nil)
-	if err != nil || use.retired {
+	ids, err := block.DecodeLeaf(value, nil, func(base uint64) ([]uint32, error) {
+		return c.baseOf(&use, base)
+	})
+	switch {
+	case err != nil || use.retired:
 		return err
+	case use.base && len(ids) != use.rows:
+		return fmt.Errorf("base has %d rows; the directory says %d", len(ids), use.rows)
+	case use.base:
+		return nil
 	}
 	if len(ids) != use.rows || ids[0] != use.first {
 		return fmt.Errorf("leaf has %d rows from %d on; the directory says %d from %d on",
@@ -89,4 +96,16 @@ func (c *checker) checkLeaf(number uint64, value []byte) error {
 	}
 
 	return nil
+}
+
+// baseOf returns the ids of a base of a leaf, which must be kept as long as the leaf.
+func (c *checker) baseOf(use *leafUse, number uint64) ([]uint32, error) {
+	is, known := c.leaves[number]
+	switch {
+	case use.base:
+		return nil, errors.New("a base must be whole")
+	case !known || is.retired && !use.retired:
+		return nil, errors.New("the directory does not list it")
+	}
+	return c.s.readBase(c.chain, number)
 }

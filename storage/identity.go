@@ -29,8 +29,10 @@ import (
 //	   others do not have and programs that do not know it never read
 //	7  2026-11: the last hour of a day is in the days of pools and ticks; buckets have no
 //	   raw amounts. A store in format 3 to 6 opens; one in format 6 keeps its hours
+//	8  2026-11: leaves may be coded from others, their bases, which the directory lists. A
+//	   store in format 3 to 7 opens; all of its leaves are whole
 const (
-	Format       = 7
+	Format       = 8
 	OldestFormat = 3 // that this program reads
 )
 

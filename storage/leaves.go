@@ -21,30 +21,53 @@ func (s *Store) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeLeaf(chain, number, raw, nil)
+	return s.decodeLeaf(chain, number, raw, nil, func(base uint64) ([]uint32, error) {
+		return s.readBase(chain, base)
+	})
+}
+
+// readBase returns the ids of a leaf that must be whole.
+func (s *Store) readBase(chain market.ChainID, number uint64) ([]uint32, error) {
+	raw, err := s.leafBytes(chain, number, nil)
+	if err != nil {
+		return nil, err
+	}
+	return block.DecodeLeaf(raw, nil, nil)
 }
 
 // decodeLeaf appends the ids of a leaf to dst.
-func decodeLeaf(chain market.ChainID, number uint64, raw []byte, dst []uint32) ([]uint32, error) {
-	ids, err := block.DecodeLeaf(raw, dst)
+func (s *Store) decodeLeaf(
+	chain market.ChainID, number uint64, raw []byte, dst []uint32, bases block.BaseReader,
+) ([]uint32, error) {
+	ids, err := block.DecodeLeaf(raw, dst, bases)
 	if err != nil {
 		return nil, fmt.Errorf("cannot decode leaf %d of chain %d: %w", number, chain, err)
 	}
 	return ids, nil
 }
 
-// BatchLeaves are the leaves of a chain after a batch: those of the batch without a look
-// into the store.
-type BatchLeaves struct {
+// maxKeptBases is how many bases a LeafBuffer keeps decoded, 5 KB each: many more than
+// neighbours share.
+const maxKeptBases = 64
+
+// LeafBuffer reads leaves into memory that it uses again. It is for one goroutine.
+type LeafBuffer struct {
 	s     *Store
-	fresh map[uint64][]byte // by number; parts of the batch
-	ids   []uint32          // of the last leaf of the batch that was read
+	fresh map[uint64][]byte // by number; parts of a batch
+	raw   []byte
+	ids   []uint32            // of the last leaf
+	bases map[uint64][]uint32 // by number: those that leaves were coded from
 }
 
-// BatchLeaves returns the leaves after a batch, which Follow has committed and which must
-// not change as long as they are used.
-func (s *Store) BatchLeaves(batch []byte) (b *BatchLeaves, err error) {
-	b = &BatchLeaves{s: s, fresh: make(map[uint64][]byte)}
+// Leaves returns a buffer for the leaves of the store.
+func (s *Store) Leaves() *LeafBuffer { return &LeafBuffer{s: s, bases: make(map[uint64][]uint32)} }
+
+// BatchLeaves returns a buffer for the leaves after a batch, which Follow has committed
+// and which must not change as long as the buffer is used. Those of the batch are read
+// without a look into the store.
+func (s *Store) BatchLeaves(batch []byte) (b *LeafBuffer, err error) {
+	b = s.Leaves()
+	b.fresh = make(map[uint64][]byte)
 	err = eachRecord(batch, func(op pebble.InternalKeyKind, key, value []byte) error {
 		_, rest, ok := parseChain(key)
 		if ok && op == pebble.InternalKeyKindSet && kind(rest[0]) == kindLeaf {
@@ -56,12 +79,46 @@ func (s *Store) BatchLeaves(batch []byte) (b *BatchLeaves, err error) {
 }
 
 // Leaf returns the ids of a leaf, which are valid until the next call.
-func (b *BatchLeaves) Leaf(chain market.ChainID, number uint64) (ids []uint32, err error) {
-	if raw, fresh := b.fresh[number]; fresh {
-		b.ids, err = decodeLeaf(chain, number, raw, b.ids[:0])
-		return b.ids, err
+func (b *LeafBuffer) Leaf(chain market.ChainID, number uint64) (ids []uint32, err error) {
+	raw, err := b.read(chain, number)
+	if err != nil {
+		return nil, err
 	}
-	return b.s.Leaf(chain, number)
+	b.ids, err = b.s.decodeLeaf(chain, number, raw, b.ids[:0], func(base uint64) ([]uint32, error) {
+		return b.base(chain, base)
+	})
+	return b.ids, err
+}
+
+// read returns the bytes of a leaf, which are valid until the next call.
+func (b *LeafBuffer) read(chain market.ChainID, number uint64) (raw []byte, err error) {
+	if raw, fresh := b.fresh[number]; fresh {
+		return raw, nil
+	}
+	b.raw, err = b.s.leafBytes(chain, number, b.raw[:0])
+	return b.raw, err
+}
+
+// base returns the ids of a whole leaf. It keeps them: neighbours have the same bases.
+func (b *LeafBuffer) base(chain market.ChainID, number uint64) (ids []uint32, err error) {
+	if ids, known := b.bases[number]; known {
+		return ids, nil
+	}
+	raw, fresh := b.fresh[number]
+	if !fresh {
+		if raw, err = b.s.leafBytes(chain, number, nil); err != nil {
+			return nil, err
+		}
+	}
+	if ids, err = block.DecodeLeaf(raw, nil, nil); err != nil {
+		return nil, err
+	}
+
+	if len(b.bases) == maxKeptBases {
+		clear(b.bases)
+	}
+	b.bases[number] = ids
+	return ids, nil
 }
 
 // leafBytes appends the bytes of a leaf to dst. They contain a checksum that the

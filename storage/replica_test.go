@@ -239,7 +239,7 @@ func (l *life) publish(
 	st.Stats = stats.Freeze()
 
 	var publication *block.Publication
-	view, publication = rankings.Build(view, st, generation)
+	view, publication = rankings.BuildPaced(view, st, generation, s.Leaves(), func() {})
 	cut := &Cut{
 		State: st, Changes: changes, Prices: changedPrices, Stats: changedStats,
 		Publication: publication, Confirmed: st.Head.Time * 1000,

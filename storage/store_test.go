@@ -83,8 +83,8 @@ func TestOpenRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 
-	f("1", `unknown format "1"; this program reads 3 to 7`)
-	f("8", `unknown format "8"`)
+	f("1", `unknown format "1"; this program reads 3 to 8`)
+	f("9", `unknown format "9"`)
 	f("0", `unknown format "0"`)
 	f("one", `unknown format "one"`)
 }
@@ -108,8 +108,8 @@ func TestOpenRaisesTheFormat(t *testing.T) {
 			t.Errorf("nothing is lost; got %v", r)
 		}
 		holds(t, s, old)
-		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "7" {
-			t.Errorf("format = %q, %v; want 7", format, err)
+		if format, _, err := s.get(formatKey, nil); err != nil || string(format) != "8" {
+			t.Errorf("format = %q, %v; want 8", format, err)
 		}
 		closeTest(t, s)
 	}

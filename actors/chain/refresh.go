@@ -51,7 +51,7 @@ func (c *Chain) Refresh(clock func() time.Time, pause func()) error {
 	answers := c.external()
 	cut.Prices = c.solvePrices(st, answers, pause)
 	cut.Stats = c.valuePools(st, pause)
-	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, pause)
+	view, publication := rankings.BuildPaced(c.view, st, c.generation+1, c.store.Leaves(), pause)
 	cut.Publication = publication
 	cut.Confirmed = c.confirmedAt(st.Head, started)
 	view.FeedPrices = append([]value.FeedPrice{}, answers...)

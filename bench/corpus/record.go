@@ -30,6 +30,10 @@ const recordName = "corpus.json"
 // histories, 3 is compacted, 4 has the report's summary.
 const recordFormat = 4
 
+// oldestStore is the oldest format of the store whose corpora are used as they are: a
+// store in it has the same content, and is raised when a copy of it is opened.
+const oldestStore = 7
+
 // Errors of a directory without a corpus, and of one whose corpus another
 // build made, in another format.
 var (
@@ -55,7 +59,7 @@ func Read(dir string) (*Record, error) {
 	if err := json.Unmarshal(b, r); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
-	if r.Format != recordFormat || r.Store != storage.Format {
+	if r.Format != recordFormat || r.Store < oldestStore || r.Store > storage.Format {
 		return r, fmt.Errorf("%w in %s: its format is %d on a store of format %d, "+
 			"this build reads %d on %d; tidemark bench corpus --reuse --positions %d --out %s makes it anew",
 			ErrOld, dir, r.Format, r.Store, recordFormat, storage.Format, r.Spec.Positions, dir)

@@ -67,7 +67,7 @@ type published []block.NewLeaf
 func (p published) Leaf(_ market.ChainID, number uint64) ([]uint32, error) {
 	for _, l := range p {
 		if l.Number == number {
-			return block.DecodeLeaf(l.Bytes, nil)
+			return block.DecodeLeaf(l.Bytes, nil, nil)
 		}
 	}
 	return nil, rankings.ErrLeafGone

@@ -22,7 +22,7 @@ func readable(t *testing.T, change func(*Config), st *market.State) *Pages {
 	p := crowded(t, change, st)
 	_, publication := rankings.Build(nil, st, 7)
 	for _, l := range publication.Leaves {
-		ids, err := block.DecodeLeaf(l.Bytes, nil)
+		ids, err := block.DecodeLeaf(l.Bytes, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

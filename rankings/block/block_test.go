@@ -38,6 +38,8 @@ func sampleDirectory() *Directory {
 	first, second := NewOrder(2), NewOrder(0)
 	first.Add(0x40590000_00000000, 7, LeafNumber(3, 0), 0x1122334455667788, 300, 280)
 	first.Add(0x40690000_00000000, 9, LeafNumber(2, 5), 0x99aabbccddeeff00, 256, 0)
+	first.AddBase(LeafNumber(2, 5), 256)
+	first.AddBase(LeafNumber(2, 7), 299)
 	return &Directory{
 		Chain: 42161, Generation: 3, Positions: 900, Pools: 12, Orders: []Order{first, second},
 		Retired: []Retired{{LeafNumber(1, 4), 2}},
@@ -45,9 +47,11 @@ func sampleDirectory() *Directory {
 }
 
 func TestGolden(t *testing.T) {
-	golden(t, "leaf", DumpLeaf(AppendLeaf(nil, []uint32{1000, 1003, 1001, 1007, 1000, 1002})))
-	golden(t, "leaf-of-one", DumpLeaf(AppendLeaf(nil, []uint32{77})))
-	golden(t, "leaf-wide", DumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5})))
+	golden(t, "leaf", DumpLeaf(AppendLeaf(nil, []uint32{1000, 1003, 1001, 1007, 1000, 1002}), nil))
+	golden(t, "leaf-of-one", DumpLeaf(AppendLeaf(nil, []uint32{77}), nil))
+	golden(t, "leaf-wide", DumpLeaf(AppendLeaf(nil, []uint32{0, 1<<32 - 1, 5}), nil))
+	relative, b := sampleRelative()
+	golden(t, "leaf-relative", DumpLeaf(relative, b.read))
 	golden(t, "directory", DumpDirectory(sampleDirectory().Append(nil)))
 }
 
@@ -60,7 +64,7 @@ func TestLeafRoundTrip(t *testing.T) {
 			ids[i] = base + r.Uint32N(max(span, 1))
 		}
 		b := AppendLeaf([]byte("prefix"), ids)
-		got, err := DecodeLeaf(b[len("prefix"):], []uint32{42})
+		got, err := DecodeLeaf(b[len("prefix"):], []uint32{42}, nil)
 		if err != nil || string(b[:6]) != "prefix" || got[0] != 42 || !slices.Equal(got[1:], ids) {
 			t.Fatalf("%d rows from %d within %d: %v, %v", rows, base, span, err, got)
 		}
@@ -109,7 +113,7 @@ func TestDamage(t *testing.T) {
 	f("directory", sampleDirectory().Append(nil), decodeDirectory)
 }
 
-func decodeLeaf(b []byte) error      { _, err := DecodeLeaf(b, nil); return err }
+func decodeLeaf(b []byte) error      { _, err := DecodeLeaf(b, nil, nil); return err }
 func decodeDirectory(b []byte) error { _, err := DecodeDirectory(b); return err }
 
 // seal overwrites the last four bytes of b with the right checksum.
@@ -133,14 +137,14 @@ func TestRefusals(t *testing.T) {
 	}
 
 	leaf := AppendLeaf(nil, []uint32{9, 8, 7, 1000})
-	f("version 2", leaf, 0, 2, decodeLeaf)
+	f("version 3", leaf, 0, 3, decodeLeaf)
 	f("width 33", leaf, 1, 33, decodeLeaf)
 	f("bytes; want 24", leaf, 1, 32, decodeLeaf)
 	f("0 rows", leaf, 2, 0, decodeLeaf)
 	f("65284 rows", leaf, 3, 255, decodeLeaf)
 
 	directory := sampleDirectory().Append(nil)
-	entry := directoryHeader + 4
+	entry := directoryHeader + 8
 	f("format", directory, 7, 9, decodeDirectory)
 	f("order 2 of 3", directory, 32, 3, decodeDirectory)
 	f("2 retired", directory, 36, 2, decodeDirectory)
@@ -151,6 +155,10 @@ func TestRefusals(t *testing.T) {
 	f("536 of its 300 rows", directory, entry+31, 2, decodeDirectory)
 	f("after the directory's 3", directory, entry+10, 64, decodeDirectory)
 	f("below", directory, entry+7, 0x41, decodeDirectory)
+	base := entry + 2*entrySize
+	f("base 0 of 2: it has 0 rows", directory, base+9, 0, decodeDirectory)
+	f("base 1 of 2: its number", directory, base+baseSize+2, 64, decodeDirectory)
+	f("for 2 leaves and 200 bases", directory, directoryHeader+4, 200, decodeDirectory)
 }
 
 func TestDirectoryRoundTrip(t *testing.T) {
@@ -161,6 +169,29 @@ func TestDirectoryRoundTrip(t *testing.T) {
 	}
 	if again := got.Append([]byte("prefix")); !bytes.Equal(again, b) {
 		t.Fatalf("got %x; want %x", again, b)
+	}
+}
+
+// A directory of version 1 has no bases: all of its leaves were whole.
+func TestDirectoryWithoutBases(t *testing.T) {
+	d := sampleDirectory()
+	d.Orders[0].BaseOnItself()
+	old := binary.LittleEndian.AppendUint64(nil, magicWithout)
+	rest := d.Append(nil)[8:]
+	take := func(n int) { old, rest = append(old, rest[:n]...), rest[n:] }
+	leave := func(n int) { rest = rest[n:] }
+
+	take(directoryHeader - 8 + 4)
+	leave(4) // how many bases
+	take(2 * entrySize)
+	leave(2 * baseSize)
+	take(4)
+	leave(4)
+	take(len(rest))
+
+	got, err := DecodeDirectory(seal(old))
+	if err != nil || !bytes.Equal(got.Append(nil), d.Append(nil)) {
+		t.Fatalf("%v; got %v; want %v", err, got, d)
 	}
 }
 
@@ -267,14 +298,14 @@ func FuzzDecodeLeaf(f *testing.F) {
 	f.Add(AppendLeaf(nil, []uint32{5, 4, 5, 5, 4, 5, 4, 4, 5}))
 
 	f.Fuzz(func(t *testing.T, b []byte) {
-		ids, err := DecodeLeaf(seal(bytes.Clone(b)), nil)
+		ids, err := DecodeLeaf(seal(bytes.Clone(b)), nil, nil)
 		if err != nil {
 			return
 		}
-		if again, err := DecodeLeaf(AppendLeaf(nil, ids), nil); err != nil || !slices.Equal(again, ids) {
+		if again, err := DecodeLeaf(AppendLeaf(nil, ids), nil, nil); err != nil || !slices.Equal(again, ids) {
 			t.Fatalf("%x decodes to %v, which decodes to %v, %v", b, ids, again, err)
 		}
-		DumpLeaf(seal(bytes.Clone(b)))
+		DumpLeaf(seal(bytes.Clone(b)), nil)
 	})
 }
 
@@ -290,7 +321,15 @@ func FuzzDecodeDirectory(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := d.Append(nil); !bytes.Equal(again, b) {
+		again := d.Append(nil)
+		if binary.LittleEndian.Uint64(b) == magicWithout {
+			d, err = DecodeDirectory(again) // of all leaves as bases
+			if b = again; err != nil {
+				t.Fatal(err)
+			}
+			again = d.Append(nil)
+		}
+		if !bytes.Equal(again, b) {
 			t.Fatalf("%x encodes to %x", b, again)
 		}
 		DumpDirectory(b)
@@ -306,7 +345,7 @@ func BenchmarkDecodeLeaf(b *testing.B) {
 	b.SetBytes(int64(len(leaf)))
 	var dst []uint32
 	for b.Loop() {
-		dst, _ = DecodeLeaf(leaf, dst[:0])
+		dst, _ = DecodeLeaf(leaf, dst[:0], nil)
 	}
 }
 

@@ -16,6 +16,9 @@ type Directory struct {
 
 // Order lists the leaves of one order, by column. Keys, First, Numbers and Hashes
 // have one entry a leaf. Rows and Pass are running sums with one entry more.
+//
+// Bases are the whole leaves that the order had at an earlier generation, in its order
+// then. Its relative leaves are coded from these, and may have no other bases.
 type Order struct {
 	Keys    []uint64 // sort key of the leaf's first row; ascending
 	First   []uint32 // the leaf's first row
@@ -23,15 +26,19 @@ type Order struct {
 	Hashes  []uint64 // see CutLeaf
 	Rows    []uint32 // rows before the leaf; the last entry is the total
 	Pass    []uint32 // how many of those rows the default filters admit
+
+	Bases []Base
 }
 
 // Retired is a leaf that is no longer used; Last is the last generation that did.
 type Retired struct{ Number, Last uint64 }
 
 const (
-	directoryMagic  = 0x0131726964646974 // "tiddir1" and version 1
+	directoryMagic  = 0x0231726964646974 // "tiddir1" and version 2
+	magicWithout    = 0x0131726964646974 // version 1, which has no bases: all leaves are whole
 	directoryHeader = 40
 	entrySize       = 32
+	baseSize        = 10
 	retiredSize     = 16
 	leafIndexBits   = 20
 )
@@ -106,6 +113,7 @@ func (d *Directory) Append(dst []byte) []byte {
 func (o *Order) appendTo(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint32(dst, uint32(o.Leaves()))
+	dst = le.AppendUint32(dst, uint32(len(o.Bases)))
 	for i := range o.Keys {
 		dst = le.AppendUint64(dst, o.Keys[i])
 		dst = le.AppendUint64(dst, o.Numbers[i])
@@ -114,7 +122,29 @@ func (o *Order) appendTo(dst []byte) []byte {
 		dst = le.AppendUint16(dst, uint16(o.Rows[i+1]-o.Rows[i]))
 		dst = le.AppendUint16(dst, uint16(o.Pass[i+1]-o.Pass[i]))
 	}
+
+	for i := range o.Bases {
+		dst = le.AppendUint64(dst, o.Bases[i].Number)
+		dst = le.AppendUint16(dst, uint16(o.Bases[i].Rows))
+	}
 	return dst
+}
+
+// AddBase adds a base with a number of rows.
+func (o *Order) AddBase(number uint64, rows uint32) {
+	first := uint32(0)
+	if n := len(o.Bases); n > 0 {
+		first = o.Bases[n-1].First + o.Bases[n-1].Rows
+	}
+	o.Bases = append(o.Bases, Base{Number: number, First: first, Rows: rows})
+}
+
+// BaseOnItself makes the leaves, which must be whole, the bases.
+func (o *Order) BaseOnItself() {
+	o.Bases = make([]Base, 0, o.Leaves())
+	for i, number := range o.Numbers {
+		o.AddBase(number, o.Rows[i+1]-o.Rows[i])
+	}
 }
 
 // DecodeDirectory decodes a directory. It checks the checksum, every length, that
@@ -132,7 +162,8 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 	}
 
 	le := binary.LittleEndian
-	if m := le.Uint64(b); m != directoryMagic {
+	version := le.Uint64(b)
+	if m := version; m != directoryMagic && m != magicWithout {
 		return nil, fmt.Errorf("cannot decode directory of format %016x; supported is %016x",
 			m, uint64(directoryMagic))
 	}
@@ -145,7 +176,7 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 
 	rest := body[directoryHeader:]
 	for i := range orders {
-		o, n, err := decodeOrder(rest, d.Generation)
+		o, n, err := decodeOrder(rest, d.Generation, version == directoryMagic)
 		if err != nil {
 			return nil, fmt.Errorf("cannot decode order %d of %d: %w", i, orders, err)
 		}
@@ -164,27 +195,68 @@ func DecodeDirectory(b []byte) (*Directory, error) {
 }
 
 // decodeOrder decodes an order at the start of b and returns its size in bytes.
-func decodeOrder(b []byte, generation uint64) (Order, int, error) {
-	if len(b) < 4 {
-		return Order{}, 0, fmt.Errorf("%d bytes are left; need 4", len(b))
+func decodeOrder(b []byte, generation uint64, hasBases bool) (o Order, size int, err error) {
+	counts := 4
+	if hasBases {
+		counts = 8
+	}
+	if len(b) < counts {
+		return o, 0, fmt.Errorf("%d bytes are left; need %d", len(b), counts)
 	}
 
-	// The number of leaves is checked before memory is allocated for them.
-	leaves := binary.LittleEndian.Uint32(b)
-	size := 4 + uint64(leaves)*entrySize
-	if uint64(len(b)) < size {
-		return Order{}, 0, fmt.Errorf("%d bytes are left; need %d for %d leaves",
-			len(b), size, leaves)
+	// The counts are checked before memory is allocated for them.
+	leaves, bases := binary.LittleEndian.Uint32(b), uint32(0)
+	if hasBases {
+		bases = binary.LittleEndian.Uint32(b[4:])
+	}
+	entries := uint64(counts) + uint64(leaves)*entrySize
+	whole := entries + uint64(bases)*baseSize
+	if uint64(len(b)) < whole {
+		return o, 0, fmt.Errorf("%d bytes are left; need %d for %d leaves and %d bases",
+			len(b), whole, leaves, bases)
 	}
 
-	o := NewOrder(int(leaves))
-	for e := b[4:size]; len(e) > 0; e = e[entrySize:] {
+	o = NewOrder(int(leaves))
+	for e := b[counts:entries]; len(e) > 0; e = e[entrySize:] {
 		if err := o.decodeEntry(e, generation); err != nil {
-			return Order{}, 0, fmt.Errorf("cannot decode leaf %d of %d: %w", o.Leaves(), leaves, err)
+			return o, 0, fmt.Errorf("cannot decode leaf %d of %d: %w", o.Leaves(), leaves, err)
 		}
 	}
 
-	return o, int(size), nil
+	if !hasBases {
+		o.BaseOnItself()
+		return o, int(whole), nil
+	}
+	o.Bases = make([]Base, 0, bases)
+	for e := b[entries:whole]; len(e) > 0; e = e[baseSize:] {
+		if err := o.decodeBase(e, generation); err != nil {
+			return o, 0, fmt.Errorf("cannot decode base %d of %d: %w", len(o.Bases), bases, err)
+		}
+	}
+	return o, int(whole), nil
+}
+
+// decodeBase decodes the entry of one base and adds it.
+func (o *Order) decodeBase(e []byte, generation uint64) error {
+	le := binary.LittleEndian
+	number, rows := le.Uint64(e), uint32(le.Uint16(e[8:]))
+	last := Base{}
+	if n := len(o.Bases); n > 0 {
+		last = o.Bases[n-1]
+	}
+
+	switch {
+	case rows == 0 || rows > MaxLeafRows:
+		return fmt.Errorf("it has %d rows; allowed are 1 to %d", rows, MaxLeafRows)
+	case uint64(last.First)+uint64(last.Rows)+uint64(rows) > math.MaxUint32:
+		return fmt.Errorf("its %d rows and those before do not fit 32 bits", rows)
+	case LeafGeneration(number) > generation:
+		return fmt.Errorf("its number %d is of generation %d, after the directory's %d",
+			number, LeafGeneration(number), generation)
+	}
+
+	o.AddBase(number, rows)
+	return nil
 }
 
 // decodeEntry decodes the entry of one leaf and adds it.

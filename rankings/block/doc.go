@@ -2,7 +2,7 @@
 // row indexes in ranked order, and the directory, which lists the leaves of every
 // order. Both are little-endian and end with a CRC-32C of all bytes before it.
 //
-// A leaf:
+// A whole leaf (relative.go has the other kind, coded from earlier leaves):
 //
 //	+---------+-------+--------+--------+---------------------------+-------+
 //	| version | width | rows   | base   | (id - base) in width bits | crc   |
@@ -31,12 +31,15 @@
 //	| orders  | retired|                                     counts
 //	| u32     | u32    |
 //	+---------+--------+--------+--------+-------+-------+
-//	| leaves  |  once an order, before its entries
-//	| u32     |
+//	| leaves  | bases  |  once an order, before its entries
+//	| u32     | u32    |
 //	+---------+--------+--------+--------+-------+-------+
 //	| key     | number | hash   | first  | rows  | pass  |  once a leaf
 //	| u64     | u64    | u64    | u32    | u16   | u16   |
 //	+---------+--------+--------+--------+-------+-------+
+//	| number  | rows   |                                     once a base of the order
+//	| u64     | u16    |
+//	+---------+--------+
 //	| number  | last   |                                     once a retired leaf
 //	| u64     | u64    |
 //	+---------+--------+
@@ -47,6 +50,7 @@
 // key is the sort key of the leaf's first row, and first is that row. hash is
 // over the leaf's ids, so that the next generation recognises a leaf. pass is how
 // many of its rows the default filters admit: a node that has just started needs
-// it for pages and totals. A retired leaf is one that no order of this generation
-// uses; generation last was the last that did.
+// it for pages and totals. A base is a leaf from which those of the order may be coded.
+// A retired leaf is one that no order of this generation uses, as a leaf or as a base;
+// generation last was the last that did. Version 1 has no bases.
 package block

@@ -30,17 +30,20 @@ func (d *dumper) printField(n int, format string, args ...any) uint64 {
 
 // DumpLeaf returns an annotated dump of a leaf for people to read, or the error
 // if it does not decode.
-func DumpLeaf(b []byte) string {
-	ids, err := DecodeLeaf(b, nil)
+func DumpLeaf(b []byte, bases BaseReader) string {
+	ids, err := DecodeLeaf(b, nil, bases)
 	if err != nil {
 		return err.Error() + "\n"
 	}
 
 	d := &dumper{b: b}
-	d.printField(1, "version =")
-	d.printField(1, "width =")
-	d.printField(2, "rows =")
-	d.printField(4, "base =")
+	if d.printField(1, "version =") == relativeVersion {
+		d.printCode()
+	} else {
+		d.printField(1, "width =")
+		d.printField(2, "rows =")
+		d.printField(4, "base =")
+	}
 	for d.at < len(b)-checksumSize {
 		d.printField(min(8, len(b)-checksumSize-d.at), "ids")
 	}
@@ -48,6 +51,18 @@ func DumpLeaf(b []byte) string {
 	d.printField(checksumSize, "crc")
 	fmt.Fprintf(d, "ids %v\n", ids)
 	return d.String()
+}
+
+// printCode prints what a relative leaf has before its places.
+func (d *dumper) printCode() {
+	code := d.b[d.at]
+	d.printField(1, "code: %d low bits, runs %v", code&^codeRuns, code&codeRuns != 0)
+	d.printField(2, "rows =")
+
+	for range d.printField(1, "bases =") {
+		v, n := binary.Uvarint(d.b[d.at:])
+		d.printField(n, "  base %+d", unzigzag(v))
+	}
 }
 
 // DumpDirectory returns an annotated dump of a directory; see DumpLeaf.
@@ -58,7 +73,7 @@ func DumpDirectory(b []byte) string {
 	}
 
 	d := &dumper{b: b}
-	d.printField(8, "magic")
+	version := d.printField(8, "magic")
 	d.printField(8, "chain =")
 	d.printField(8, "generation =")
 	d.printField(4, "positions =")
@@ -67,9 +82,16 @@ func DumpDirectory(b []byte) string {
 	d.printField(4, "retired =")
 
 	for i := range directory.Orders {
-		leaves := d.printField(4, "order %d: leaves =", i)
+		leaves, bases := d.printField(4, "order %d: leaves =", i), uint64(0)
+		if version == directoryMagic {
+			bases = d.printField(4, "  bases =")
+		}
 		for range leaves {
 			d.printEntry()
+		}
+		for range bases {
+			d.printLeafNumber()
+			d.printField(2, "  base, rows =")
 		}
 	}
 	for range directory.Retired {

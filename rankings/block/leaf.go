@@ -45,19 +45,31 @@ func AppendLeaf(dst []byte, ids []uint32) []byte {
 		panic(fmt.Sprintf("BUG: leaf of %d rows; allowed are 1 to %d", len(ids), MaxLeafRows))
 	}
 
-	base, top := ids[0], ids[0]
-	for _, id := range ids {
-		base, top = min(base, id), max(top, id)
-	}
-	width := bits.Len32(top - base)
-
+	base, width := packing(ids)
 	start := len(dst)
-	dst = slices.Grow(dst, leafHeader+(len(ids)*width+7)/8+checksumSize)
+	dst = slices.Grow(dst, wholeSize(len(ids), width))
 	dst = append(dst, leafVersion, byte(width))
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(ids)))
 	dst = binary.LittleEndian.AppendUint32(dst, base)
 	dst = appendPacked(dst, ids, base, width)
 	return appendChecksum(dst, start)
+}
+
+// packing returns the least id, and the width of the ids less that one.
+func packing(ids []uint32) (base uint32, width int) {
+	base, top := ids[0], ids[0]
+	for _, id := range ids {
+		base, top = min(base, id), max(top, id)
+	}
+	return base, bits.Len32(top - base)
+}
+
+func wholeSize(rows, width int) int { return leafHeader + (rows*width+7)/8 + checksumSize }
+
+// WholeSize returns how many bytes AppendLeaf appends.
+func WholeSize(ids []uint32) int {
+	_, width := packing(ids)
+	return wholeSize(len(ids), width)
 }
 
 // appendPacked appends the ids less base in width bits each, low bit first.
@@ -79,9 +91,9 @@ func appendPacked(dst []byte, ids []uint32, base uint32, width int) []byte {
 	return dst
 }
 
-// DecodeLeaf appends the ids of an encoded leaf to dst. It checks all of b before
-// it uses any of it.
-func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
+// DecodeLeaf appends the ids of an encoded leaf to dst. bases reads those of a relative
+// leaf; with nil, only a whole leaf is decoded.
+func DecodeLeaf(b []byte, dst []uint32, bases BaseReader) ([]uint32, error) {
 	if len(b) < leafHeader+checksumSize {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes; it must have at least %d",
 			len(b), leafHeader+checksumSize)
@@ -90,6 +102,14 @@ func DecodeLeaf(b []byte, dst []uint32) ([]uint32, error) {
 	body, err := stripChecksum(b)
 	if err != nil {
 		return dst, fmt.Errorf("cannot decode leaf of %d bytes: %w", len(b), err)
+	}
+
+	if b[0] == relativeVersion {
+		n := len(dst)
+		if dst, err = decodeRelative(body, dst, bases); err != nil {
+			return dst[:n], fmt.Errorf("cannot decode relative leaf of %d bytes: %w", len(b), err)
+		}
+		return dst, nil
 	}
 
 	width, rows := int(b[1]), int(binary.LittleEndian.Uint16(b[2:]))
