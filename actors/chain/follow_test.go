@@ -38,6 +38,7 @@ func (s *shared) catchUp(on *stage) {
 	} else if place != nil {
 		fmt.Sscan(string(place), &at)
 	}
+
 	for _, cut := range s.cuts[at:] {
 		batch := slices.Clone(cut.batch)
 		if err := on.chain.Take(batch, cut.note, cut.place, time.Now, func() {}); err != nil {
