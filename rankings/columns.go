@@ -66,8 +66,7 @@ type columnBuilder struct {
 	st                *market.State
 	prev              *View         // nil, or with columns
 	tick              []int32       // by pool; dense, because records are far apart in memory
-	moved             *block.Bitmap // pools with another price or fee growth than in prev
-	ticked            *block.Bitmap // pools with another tick than in prev
+	marks             []poolMarks   // by pool
 	quarantineChanged *block.Bitmap // pools that entered or left quarantine since prev
 	someTurned        bool          // a pool did
 	prevOpen          uint32        // open positions of prev before the current row
@@ -75,6 +74,15 @@ type columnBuilder struct {
 	metrics           value.Figures
 	pause             func()
 }
+
+// poolMarks are what every row of a pool asks of it.
+type poolMarks uint8
+
+const (
+	movedPool    poolMarks = 1 << iota // another price or fee growth than in prev
+	tickedPool                         // another tick than in prev
+	standardPool                       // it passes the default filters
+)
 
 // buildColumns computes the columns of st, calling pause between stretches of
 // work. prev is the generation before it, or nil.
@@ -117,7 +125,7 @@ func (f *columnBuilder) fillPools() {
 	n := st.Pools.Len()
 	f.tvl, f.sides = make([]float64, n), make([]uint32, 0, 2*n)
 	f.safePools, f.defaultPools = block.NewBitmap(n), block.NewBitmap(n)
-	f.moved, f.ticked, f.quarantineChanged = block.NewBitmap(n), block.NewBitmap(n), block.NewBitmap(n)
+	f.marks, f.quarantineChanged = make([]poolMarks, n), block.NewBitmap(n)
 	f.quarantined, f.hooked = block.NewBitmap(n), block.NewBitmap(n)
 	f.fee, f.hookTag, f.tick = make([]uint32, n), make([]uint32, n), make([]int32, n)
 
@@ -138,6 +146,7 @@ func (f *columnBuilder) fillPools() {
 		}
 		if isStandard(st, i) {
 			f.defaultPools.Set(i)
+			f.marks[i] |= standardPool
 		}
 
 		f.comparePool(i, p)
@@ -153,17 +162,16 @@ func (f *columnBuilder) fillPools() {
 // comparePool marks what differs between pool i and the same pool in prev.
 func (f *columnBuilder) comparePool(i uint32, p *market.Pool) {
 	if f.prev == nil || i >= f.prev.State.Pools.Len() {
-		f.moved.Set(i)
-		f.ticked.Set(i)
+		f.marks[i] |= movedPool | tickedPool
 		return
 	}
 
 	was := f.prev.State.Pools.At(i)
 	if poolMoved(was, p) {
-		f.moved.Set(i)
+		f.marks[i] |= movedPool
 	}
 	if was.Tick != p.Tick {
-		f.ticked.Set(i)
+		f.marks[i] |= tickedPool
 	}
 	if was.Quarantined != p.Quarantined {
 		f.quarantineChanged.Set(i)
@@ -230,35 +238,16 @@ func (f *columnBuilder) fillChunk(first, end uint32) {
 // their pool and owner.
 func (f *columnBuilder) fillShared(first, end uint32) {
 	old, w := f.prev.columns, first/market.ChunkLen
-	var moved, ticked, standard, rows uint64
-	for n, pool := range f.pool.rows[first:end] {
-		bit := uint64(1) << n
-		rows |= bit
-		if f.moved.Has(pool) {
-			moved |= bit
-		}
-		if f.ticked.Has(pool) {
-			ticked |= bit
-		}
-		if f.defaultPools.Has(pool) {
-			standard |= bit
-		}
-	}
-	f.defaultPositions.Words()[w] = standard
+	moved, ticked := f.markRows(first, end)
 
+	rows := ^uint64(0) >> (market.ChunkLen - (end - first))
 	open := old.open.Words()[w] & rows
 	closed := rows &^ open
 	from := first - f.prevOpen
 	to := from + uint32(bits.OnesCount64(closed))
 	f.closedPnl = append(f.closedPnl, old.closedPnl[from:to]...)
 	f.closedAge = append(f.closedAge, old.closedAge[from:to]...)
-	f.inRange.Words()[w] = old.inRange.Words()[w] & closed &^ ticked
-	for rest := closed & ticked; rest != 0; rest &= rest - 1 {
-		i := first + uint32(bits.TrailingZeros64(rest))
-		if rangeHolds(f.st.Positions.At(i), f.tick[f.pool.rows[i]]) {
-			f.inRange.Set(i)
-		}
-	}
+	f.inRange.Words()[w] = old.inRange.Words()[w]&closed&^ticked | f.findInRange(first, closed&ticked)
 
 	f.ranker.ReadAhead(first, value.Rows(open), value.Rows(moved))
 	for rest := open; rest != 0; rest &= rest - 1 {
@@ -272,6 +261,36 @@ func (f *columnBuilder) fillShared(first, end uint32) {
 		f.fillOpen(first + n)
 		f.prevOpen++
 	}
+}
+
+// markRows marks the rows of a chunk by their pools: those whose pool moved or has another
+// tick, and in defaultPositions those that pass the default filters. It has no branches,
+// because which pool a row has cannot be predicted.
+func (f *columnBuilder) markRows(first, end uint32) (moved, ticked uint64) {
+	var standard uint64
+	for n, pool := range f.pool.rows[first:end] {
+		m := uint64(f.marks[pool])
+		moved |= m & 1 << n
+		ticked |= m >> 1 & 1 << n
+		standard |= m >> 2 & 1 << n
+	}
+	f.defaultPositions.Words()[first/market.ChunkLen] = standard
+	return moved, ticked
+}
+
+// findInRange returns those of some rows of a chunk whose range holds the tick of their
+// pool. It does not branch on them, so that the cache misses of all rows overlap.
+func (f *columnBuilder) findInRange(first uint32, rows uint64) (in uint64) {
+	chunk := f.st.Positions.Chunk(first)
+	for rest := rows; rest != 0; rest &= rest - 1 {
+		n := uint32(bits.TrailingZeros64(rest))
+		var bit uint64
+		if rangeHolds(&chunk[n], f.tick[f.pool.rows[first+n]]) {
+			bit = 1
+		}
+		in |= bit << n
+	}
+	return in
 }
 
 // keepClosed copies a closed row whose record p did not change. Only whether its
@@ -288,8 +307,9 @@ func (f *columnBuilder) keepClosed(i uint32, p *market.Position) {
 	}
 }
 
+// rangeHolds reports whether TickLower <= tick < TickUpper, by one comparison.
 func rangeHolds(p *market.Position, tick int32) bool {
-	return p.TickLower <= tick && tick < p.TickUpper
+	return uint32(tick-p.TickLower) < uint32(p.TickUpper-p.TickLower)
 }
 
 // fillPosition fills row i from its records. wasClosed reports that the row is

@@ -3,6 +3,7 @@ package rankings
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 
 	"tidemark/rankings/block"
@@ -149,11 +150,7 @@ func (f *passFinder) markLeaves(leaves LeafReader, pause func()) error {
 
 // copyLeaf marks the rows of a leaf as they were at another rank.
 func (f *passFinder) copyLeaf(at, first, end uint32) {
-	for rank := first; rank < end; rank++ {
-		if f.from.Has(at + rank - first) {
-			f.passing.Set(rank)
-		}
-	}
+	f.passing.CopyRange(first, f.from, at, end-first)
 }
 
 // readLeaf marks the rows of the i-th leaf from its ids.
@@ -168,13 +165,9 @@ func (f *passFinder) readLeaf(leaves LeafReader, i int) error {
 			i, len(ids), ids[0], end-first, f.order.First[i])
 	}
 
-	for n, id := range ids {
-		if id >= f.bound {
-			return fmt.Errorf("leaf %d has row %d; the table has %d rows", i, id, f.bound)
-		}
-		if f.standard.Has(id) {
-			f.passing.Set(first + uint32(n))
-		}
+	if top := slices.Max(ids); top >= f.bound {
+		return fmt.Errorf("leaf %d has row %d; the table has %d rows", i, top, f.bound)
 	}
+	f.passing.SetWhere(first, ids, f.standard)
 	return nil
 }

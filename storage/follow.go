@@ -2,7 +2,6 @@ package storage
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -66,12 +65,17 @@ func (s *Store) Follow(chain market.ChainID, batch, place []byte) error {
 
 	w.resetBatch(s)
 	defer w.releaseBatch(s)
-	if err := w.batch.SetRepr(slices.Clone(batch)); err != nil {
+	var whole pebble.Batch // of the caller's bytes, which Pebble would write to in a commit
+	err := whole.SetRepr(batch)
+	if err == nil {
+		err = w.batch.Apply(&whole, nil)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot follow chain %d: %w", chain, err)
 	}
 	w.setKey(appendKind(w.key[:0], w.chain, kindPlace), place)
 
-	err := s.db.Apply(w.batch, pebble.Sync)
+	err = s.db.Apply(w.batch, pebble.Sync)
 	w.known, w.state = false, nil // another node wrote the rows
 	if err == nil {
 		err = s.acknowledgeFollowed(w)

@@ -52,12 +52,19 @@ func (p *pairOfNodes) join() {
 	p.replica = newReplica(p.t, p.stores[1-p.writer], 1)
 }
 
-// pass gives a batch to the store that follows.
+// pass gives a batch to the store that follows. Nobody may change it, or keep it.
 func (p *pairOfNodes) pass(chain market.ChainID, batch, place []byte) error {
-	if err := p.replica.ApplyBatch(batch); err != nil {
-		return err
+	given := slices.Clone(batch)
+	err := p.replica.ApplyBatch(batch)
+	if err == nil {
+		err = p.stores[1-p.writer].Follow(chain, batch, place)
 	}
-	return p.stores[1-p.writer].Follow(chain, batch, place)
+
+	if !slices.Equal(batch, given) {
+		p.t.Error("the batch is another one than was passed on")
+	}
+	clear(batch)
+	return err
 }
 
 // keys returns everything that a store has of a chain.

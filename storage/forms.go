@@ -43,11 +43,10 @@ func (dayForm) write(t *rows[market.PoolDay], w *writer, cut *Cut, i uint32) {
 }
 
 func (dayForm) read(
-	_ *rows[market.PoolDay], in daySource, _ int, value []byte, day *market.PoolDay,
+	_ *rows[market.PoolDay], in daySource, c *field.Coder, _ int, day *market.PoolDay,
 ) (current bool, err error) {
 	var row dayRow
-	c := field.Reader(value)
-	codeDayRow(&c, &row)
+	codeDayRow(c, &row)
 	*day = row.PoolDay
 	if err := c.Done(); err != nil || !row.inSeries {
 		return true, err
@@ -171,11 +170,10 @@ func (ringForm) write(t *rows[market.Minutes], w *writer, cut *Cut, i uint32) {
 }
 
 func (ringForm) read(
-	_ *rows[market.Minutes], _ daySource, part int, value []byte, ring *market.Minutes,
+	_ *rows[market.Minutes], _ daySource, c *field.Coder, part int, ring *market.Minutes,
 ) (current bool, err error) {
 	var r ringPart
-	c := field.Reader(value)
-	codeRingPart(&c, &r)
+	codeRingPart(c, &r)
 	r.copyTo(ring, uint32(part))
 	return r.newest != 0, c.Done()
 }

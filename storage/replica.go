@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tidemark/rankings/field"
 	"tidemark/rankings/ledger"
 	"tidemark/rankings/market"
 )
@@ -119,6 +120,7 @@ type replicaOf[T any] struct {
 	table market.Table[T]
 	parts []rowParts // by row: of those set since restart
 	last  []uint32   // these rows; ascending after finish
+	coder field.Coder
 }
 
 // rowParts has a bit for each part of a row: it exists, it is the current one. Nothing
@@ -152,7 +154,8 @@ func (t *replicaOf[T]) setPart(in daySource, row uint32, part int, value []byte)
 		*p = rowParts{there: 1<<t.rows.parts - 1, current: 1 << t.form.current(t.table.At(row))}
 	}
 
-	current, err := t.form.read(t.rows, in, part, value, t.table.Mut(row))
+	t.coder = field.Reader(value)
+	current, err := t.form.read(t.rows, in, &t.coder, part, t.table.Mut(row))
 	p.there |= 1 << part
 	p.current &^= 1 << part
 	if current {

@@ -82,9 +82,9 @@ type predictor[T any] func(b *undoBasis, u *ledger.Undo, i uint32, after *T) T
 type form[T any] interface {
 	// write writes the parts of row i that differ from the previous cut.
 	write(t *rows[T], w *writer, cut *Cut, i uint32)
-	// read reads a part into its row. Exactly one part of every row must be
-	// current.
-	read(t *rows[T], in daySource, part int, value []byte, row *T) (current bool, err error)
+	// read reads a part, whose bytes c has, into its row. Exactly one part of every row
+	// must be current.
+	read(t *rows[T], in daySource, c *field.Coder, part int, row *T) (current bool, err error)
 	// current is the current part of a whole row.
 	current(row *T) int
 }
@@ -209,12 +209,11 @@ func (recordForm[T]) write(t *rows[T], w *writer, cut *Cut, i uint32) {
 }
 
 func (recordForm[T]) read(
-	t *rows[T], _ daySource, _ int, value []byte, row *T,
+	t *rows[T], _ daySource, c *field.Coder, _ int, row *T,
 ) (current bool, err error) {
 	var zero T
 	*row = zero
-	c := field.Reader(value)
-	t.code(&c, row)
+	t.code(c, row)
 	return true, c.Done()
 }
 
@@ -242,6 +241,7 @@ func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
 	it := iterate(f.s.db, appendRow(low[:0], f.chain, t.kind, first), upper)
 	defer func() { err = errors.Join(err, it.Close()) }()
 
+	var c field.Coder // of all rows, because each one would be on the heap
 	it.First()
 	for i := range rows {
 		row, current := first+uint32(i), 0
@@ -250,7 +250,8 @@ func (t *rows[T]) readChunk(f rowReader, first uint32, rows []T) (err error) {
 			if !it.Valid() || string(it.Key()) != string(key) {
 				return errors.Join(fmt.Errorf("%s is missing", t.nameOf(row, part)), it.Error())
 			}
-			is, err := t.form.read(t, f, part, it.Value(), &rows[i])
+			c = field.Reader(it.Value())
+			is, err := t.form.read(t, f, &c, part, &rows[i])
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.nameOf(row, part), err)
 			}

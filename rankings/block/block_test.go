@@ -368,3 +368,34 @@ func BenchmarkBitmap(b *testing.B) {
 		}
 	})
 }
+
+// SetWhere and CopyRange do to many bits what Set does to each, wherever they begin.
+func TestBitmapRanges(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		n := 1 + random.Uint32N(300)
+		members := NewBitmap(n)
+		for i := range n {
+			if random.Uint32N(2) == 0 {
+				members.Set(i)
+			}
+		}
+
+		first, count := random.Uint32N(200), random.Uint32N(n+1)
+		at := random.Uint32N(n - count + 1)
+		want, copied, where := NewBitmap(first+count), NewBitmap(first+count), NewBitmap(first+count)
+		ids := make([]uint32, count)
+		for i := range count {
+			if ids[i] = at + i; members.Has(at + i) {
+				want.Set(first + i)
+			}
+		}
+
+		copied.CopyRange(first, members, at, count)
+		where.SetWhere(first, ids, members)
+		if !slices.Equal(copied.Words(), want.Words()) || !slices.Equal(where.Words(), want.Words()) {
+			t.Fatalf("%d of %d bits from %d to %d: %x and %x; want %x", count, n, at, first, copied.Words(),
+				where.Words(), want.Words())
+		}
+	}
+}

@@ -159,14 +159,15 @@ func (k *Ranker) ReadAhead(i uint32, asked, ranked Rows) {
 		k.sink += readFlows(p)
 		if ranked.Has(uint32(n)) {
 			*s = surroundingsOf(k.st, p)
-			k.sink += readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
+			k.sink += p.FeeGrowthInside0LastX128[1] + readPool(s.pool) + readTick(s.lower) + readTick(s.upper)
 		}
 	}
 }
 
-// readFlows reads every cache line of an open position beside its first one.
+// readFlows reads every cache line of what Renew needs of an open position. Every other
+// record begins in the middle of a line, and its sums then take one more.
 func readFlows(p *market.Position) uint64 {
-	return p.FeeGrowthInside0LastX128[1] + p.Withdrawn0.Lo + uint64(p.MintedAt)
+	return uint64(p.MintedAt) + p.Deposited0.Lo + p.Withdrawn0.Lo + p.GasWei.Lo
 }
 
 // readPool and readTick read every cache line of what a row needs of them.
