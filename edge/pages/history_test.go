@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,6 +318,9 @@ func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
 	}
 
 	for _, line := range lines {
+		if set, err := m.Set(strings.Fields(line)); set || err != nil {
+			continue
+		}
 		span, err := m.Span(l.Freeze(), line)
 		if err == nil {
 			_, err = l.Apply(span)
