@@ -89,13 +89,14 @@ func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.T
 	st, step := v.State, c.Interval.Step()
 	from := step.First(st, pool, c.Range.Days())
 	var kept chart.Records
+	var err error
 
 	// The last day before the range carries its price into a gap at the start.
-	read := s.dayEnds
 	if step == chart.Hourly {
-		read = s.hourEnds
+		err = s.hourEnds(st, pool, market.DayOf(step.Start(from)), &kept)
+	} else {
+		kept.Ends, err = s.dayEnds(v, pool, from)
 	}
-	err := read(st, pool, market.DayOf(step.Start(from)), &kept)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +108,6 @@ func (s *Pages) timeline(v *rankings.View, pool uint32, c query.Chart) (*chart.T
 		}
 	}
 	return chart.NewTimeline(st, pool, step, from, &kept), nil
-}
-
-// dayEnds reads the days of a pool from one on, led by the newest before it.
-func (s *Pages) dayEnds(st *market.State, pool, from uint32, to *chart.Records) (err error) {
-	days := s.cfg.Store.PoolDaysFrom(st.Chain, pool, from, market.DayOf(st.Now()))
-	to.Ends, err = readSeries(days, chart.EndOfDay)
-	return err
 }
 
 // hourEnds reads the hours of a pool from a day on, led by the newest day before it. A
@@ -150,6 +144,11 @@ func (s *Pages) positionSeries(
 		return chart.PositionPoints{}, nil
 	}
 
+	begin, end := t.PositionPast(i)
+	if begin >= end && p.Entries > 0 {
+		return t.Position(i, &chart.PositionRecords{}), nil
+	}
+
 	kept := chart.PositionRecords{History: chart.NewHistory(p)}
 	it := s.transactions(st, i, storage.OldestFirst)
 	defer it.Close()
@@ -161,10 +160,10 @@ func (s *Pages) positionSeries(
 	}
 
 	var err error
-	if kept.Lower, err = s.outside(st, p.Pool, p.TickLower, step, t.From()); err != nil {
+	if kept.Lower, err = s.outside(st, p, p.TickLower, p.LowerSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
-	if kept.Upper, err = s.outside(st, p.Pool, p.TickUpper, step, t.From()); err != nil {
+	if kept.Upper, err = s.outside(st, p, p.TickUpper, p.UpperSlot, step, begin, end); err != nil {
 		return chart.PositionPoints{}, err
 	}
 	if kept.Native, err = s.quotes(v, st.Native, step, t.From()); err != nil {
@@ -173,25 +172,33 @@ func (s *Pages) positionSeries(
 	return t.Position(i, &kept), nil
 }
 
-// outside reads the fee growth outside a tick by the day or hour from an interval on,
-// led by the newest of the days before.
+// outside returns the fee growth outside a tick of a position by the day or hour from an
+// interval to another, led by the newest of the days before. The slot is that of the tick's
+// record, if the position is open.
 func (s *Pages) outside(
-	st *market.State, pool uint32, tick int32, step chart.Step, from uint32,
+	st *market.State, p *market.Position, tick int32, slot uint32, step chart.Step, from, to uint32,
 ) ([]chart.Outside, error) {
-	first, today := market.DayOf(step.Start(from)), market.DayOf(st.Now())
+	// What was written last before all of them is still in the record.
+	if p.IsOpen() {
+		if now := chart.OutsideNow(st.Ticks.At(slot), step); now.At <= from {
+			return []chart.Outside{now}, nil
+		}
+	}
+
+	first, last := market.DayOf(step.Start(from)), market.DayOf(step.Start(to))
 	if step == chart.Daily {
-		return readSeries(s.cfg.Store.TickDaysFrom(st.Chain, pool, tick, first, today), chart.OutsideOfDay)
+		return readSeries(s.cfg.Store.TickDaysFrom(st.Chain, p.Pool, tick, first, last), chart.OutsideOfDay)
 	}
 
 	var written []chart.Outside
-	before, known, err := s.cfg.Store.TickDayAt(st.Chain, pool, tick, first-1)
+	before, known, err := s.cfg.Store.TickDayAt(st.Chain, p.Pool, tick, first-1)
 	if err != nil {
 		return nil, err
 	}
 	if known {
 		written = append(written, chart.OutsideOfDay(&before).LastHour())
 	}
-	hours, err := s.cfg.Store.TickHours(st.Chain, pool, tick, first, today)
+	hours, err := s.cfg.Store.TickHours(st.Chain, p.Pool, tick, first, last)
 	for i := range hours {
 		written = append(written, chart.OutsideOfHour(&hours[i]))
 	}

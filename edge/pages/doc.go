@@ -12,7 +12,7 @@
 //	admission.go the queue in front of expensive work
 //	scope.go     the views that a question is answered from, and cache keys
 //	walk.go      the views of a pinned walk; pins.go keeps them, sharedpins.go on all nodes
-//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; quotes.go past prices
+//	cache.go     finished bodies; leaves.go decoded leaves; parts.go fragments; past.go days that are over
 //	sweep.go     drops what is kept of replaced generations when nobody asks
 //	meta.go      answers that need no ranking; health.go
 //

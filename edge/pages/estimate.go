@@ -79,11 +79,11 @@ func (s *Pages) beginEstimate(
 func (s *Pages) replay(
 	st *market.State, pool, first uint32, from int64,
 ) (*chart.Replay, error) {
-	var days chart.Records
-	if err := s.dayEnds(st, pool, first, &days); err != nil {
+	days, err := s.readDayEnds(st, pool, first, market.DayOf(st.Now()))
+	if err != nil {
 		return nil, err
 	}
-	kept := chart.ReplayRecords{Days: days.Ends}
+	kept := chart.ReplayRecords{Days: days}
 
 	switch {
 	case market.DayOf(st.Pools.At(pool).CreatedAt) == first:
@@ -95,10 +95,10 @@ func (s *Pages) replay(
 			return nil, err
 		}
 		kept.Begin = chart.CreatedEnd(&created)
-	case len(days.Ends) == 0 || days.Ends[0].At >= first:
+	case len(days) == 0 || days[0].At >= first:
 		return nil, fmt.Errorf("cannot find a day of pool %d before %d", pool, first)
 	default:
-		kept.Begin, kept.Days = days.Ends[0], days.Ends[1:]
+		kept.Begin, kept.Days = days[0], days[1:]
 	}
 
 	if hourly, today := max(first, chart.HourlyFrom(st)), market.DayOf(st.Now()); hourly <= today {

@@ -2,9 +2,9 @@ package pages
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,17 +51,20 @@ type load struct {
 // findHistory returns the transactions of position i as the view knows them.
 func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error) {
 	deadline := time.Now().Add(p.limits.Load().TransactionsWait)
-	key, err := p.historyKey(v, i)
-	if err != nil {
-		return history{}, errUnreadable(err)
-	}
 
-	// An earlier request may have started to load this history.
-	if l, ok := p.histories.get(key); ok {
-		if await(l.done, p.limits.Load().TransactionsWait) {
-			return l.result()
+	// An earlier request may have started to load this history. To know whether it is the
+	// same one, its last entry is read, which most requests need not do.
+	if p.histories.mayHave(historyLength(v, i)) {
+		key, err := p.historyKey(v, i)
+		if err != nil {
+			return history{}, errUnreadable(err)
 		}
-		return p.degradedHistory(v, i)
+		if l, ok := p.histories.get(key); ok {
+			if await(l.done, p.limits.Load().TransactionsWait) {
+				return l.result()
+			}
+			return p.degradedHistory(v, i)
+		}
 	}
 
 	l := p.newLoad(v, i)
@@ -75,19 +78,33 @@ func (p *Pages) findHistory(v *rankings.View, i uint32) (history, *render.Error)
 		}
 		pacer.Pause()
 	}
+
+	key, err := p.historyKey(v, i)
+	if err != nil {
+		l.it.Close()
+		return history{}, errUnreadable(err)
+	}
 	p.continueLoad(key, l)
 	return p.degradedHistory(v, i)
+}
+
+// historyLength is what the keys of a position's histories of the same length begin with.
+func historyLength(v *rankings.View, i uint32) string {
+	var buf [64]byte
+	key := strconv.AppendUint(buf[:0], uint64(v.State.Chain), 10)
+	key = strconv.AppendUint(append(key, ' '), uint64(i), 10)
+	key = strconv.AppendUint(append(key, ' '), uint64(v.State.Positions.At(i).Entries), 10)
+	return string(append(key, ' '))
 }
 
 // historyKey identifies a history by its length and its last entry. A later
 // generation finds a kept history as long as it has not grown, and never one
 // from before a reorganisation.
 func (p *Pages) historyKey(v *rankings.View, i uint32) (string, error) {
-	st := v.State
-	it := p.transactions(st, i, storage.NewestFirst)
+	it := p.transactions(v.State, i, storage.NewestFirst)
 	defer it.Close()
 
-	key := fmt.Appendf(nil, "%d %d %d ", st.Chain, i, st.Positions.At(i).Entries)
+	key := []byte(historyLength(v, i))
 	if it.Next() {
 		t := it.Entry()
 		key = strconv.AppendUint(t.TxHash.AppendHex(key), uint64(t.LogIndex), 10)
@@ -194,6 +211,18 @@ func (p *Pages) degradedHistory(v *rankings.View, i uint32) (history, *render.Er
 	}
 	entries := l.room.body
 	return history{entries, render.History{Degraded: true, Partial: len(entries) > 0}, l.room}, nil
+}
+
+// mayHave reports whether there is a load whose key begins with a prefix.
+func (h *histories) mayHave(prefix string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key := range h.loads.byKey {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *histories) get(key string) (*load, bool) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,6 +318,9 @@ func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
 	}
 
 	for _, line := range lines {
+		if set, err := m.Set(strings.Fields(line)); set || err != nil {
+			continue
+		}
 		span, err := m.Span(l.Freeze(), line)
 		if err == nil {
 			_, err = l.Apply(span)
@@ -330,4 +334,23 @@ func played(t *testing.T, store *storage.Store, lines ...string) *market.State {
 		t.Fatal(err)
 	}
 	return st
+}
+
+// TestHistoryLength: the key of a history begins with its length, which no other position's
+// and no other length's does.
+func TestHistoryLength(t *testing.T) {
+	store := newStore(t)
+	st := played(t, store, "pool P A B 3000 60", "mint 1 a P min max 1e18", "mint 2 b P min max 1e18", "add 2 5")
+	p, v := &Pages{cfg: &Config{Store: store}, histories: newHistories()}, &rankings.View{State: st}
+	if p.histories.mayHave(historyLength(v, 0)) {
+		t.Error("a history is loading before any was begun")
+	}
+
+	key, err := p.historyKey(v, 1)
+	if err != nil || !p.histories.loads.put(key, &load{}, func(*load) bool { return true }) {
+		t.Fatal(key, err)
+	}
+	if p.histories.mayHave(historyLength(v, 0)) || !p.histories.mayHave(historyLength(v, 1)) {
+		t.Errorf("%q begins with %q and not with %q", key, historyLength(v, 0), historyLength(v, 1))
+	}
 }

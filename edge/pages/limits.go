@@ -52,6 +52,10 @@ const (
 	// leafCacheBytes holds the decoded leaves of about 10 million rows.
 	leafCacheBytes = 64 << 20
 
+	// pastCacheBytes holds the past of some ten thousand pools and tokens: the 30 days of a
+	// chart are 5 KB of a pool that is traded daily, and 1 KB of a token.
+	pastCacheBytes = 32 << 20
+
 	// stepRows is how many rows a walk, count or selection processes before it may
 	// pause and checks whether to stop: 2 to 100 µs of work, since a row that is not
 	// in the processor's cache costs 50 to 100 ns.
@@ -109,9 +113,6 @@ const (
 	maxCopies = 256
 	// maxHistories bounds the histories that are loading or kept.
 	maxHistories = 64
-	// maxPastQuotes bounds the tokens of which past quotes are kept, by the day and by
-	// the hour. A year of days or 30 days of hours are 9 to 17 KB.
-	maxPastQuotes = 512
 	// historyStep is how many entries of a history are read before its load
 	// checks the time.
 	historyStep = 64

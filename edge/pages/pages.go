@@ -67,7 +67,7 @@ type Pages struct {
 	jobs      *jobs
 	pins      *pins
 	histories *histories
-	past      *sharedRecent[keptQuotes]
+	past      *pastCache
 	exports   exports
 	exporting slots // held while rows of an export are read and rendered, not while sent
 	sweeper   sweeper
@@ -89,7 +89,6 @@ func New(cfg *Config) (*Pages, error) {
 
 		cfg: cfg, metrics: newPageMetrics(cfg.Metrics),
 		copies: newSharedRecent[Reply](maxCopies), parts: newChainParts(cfg.Chains), histories: newHistories(),
-		past: newSharedRecent[keptQuotes](maxPastQuotes),
 	}
 	p.SetLimits(cfg.Limits)
 	p.SetPlans(cfg.Plans)
@@ -105,6 +104,9 @@ func New(cfg *Config) (*Pages, error) {
 		return nil, err
 	}
 	if p.leaves, err = newLeafCache(cfg.Store, cfg.Metrics); err != nil {
+		return nil, err
+	}
+	if p.past, err = newPastCache(); err != nil {
 		return nil, err
 	}
 	p.admission = newAdmission(cfg.Limits.Queue, cfg.Metrics)
@@ -140,6 +142,7 @@ func (p *Pages) Close(ctx context.Context) error {
 	p.pins.close()
 	p.cache.close()
 	p.leaves.close()
+	p.past.close()
 	return nil
 }
 

@@ -31,6 +31,7 @@ func Bins(st *market.State, pool uint32) []Bin {
 	first, last := standaloneBins(refs, p.Tick, intervals)
 	bins := make([]Bin, 0, min(intervals, MaxBins))
 	readTicks(st, refs)
+	price := priceOfTicks(st, p)
 	var merged merge
 	var liquidity clmath.U128
 	upper := st.Ticks.At(refs[0].Slot)
@@ -44,7 +45,7 @@ func Bins(st *market.State, pool uint32) []Bin {
 		if i < first || i >= last && i < intervals-1 {
 			continue
 		}
-		bins = append(bins, merged.take(st, p))
+		bins = append(bins, merged.take(price))
 	}
 
 	return bins
@@ -78,14 +79,15 @@ func standaloneBins(refs []market.TickRef, tick int32, intervals int) (first, la
 
 // merge gathers intervals into one bin.
 type merge struct {
-	bin   Bin
-	begun bool
-	sum   clmath.U256 // of liquidity times width
+	bin       Bin
+	intervals int
+	sum       clmath.U256 // of liquidity times width
 }
 
 func (m *merge) add(lower, upper int32, liquidity clmath.U128, amount0, amount1 *clmath.U256) {
-	if !m.begun {
-		m.begun, m.bin.TickLower = true, lower
+	m.intervals++
+	if m.intervals == 1 {
+		m.bin.TickLower, m.bin.Liquidity = lower, liquidity
 	}
 	m.bin.TickUpper = upper
 	m.bin.Amount0.Add(&m.bin.Amount0, amount0)
@@ -94,21 +96,24 @@ func (m *merge) add(lower, upper int32, liquidity clmath.U128, amount0, amount1 
 	m.sum.Add(&m.sum, l.Mul(&l, &wide))
 }
 
-func (m *merge) take(st *market.State, p *market.Pool) Bin {
-	width := clmath.U256{uint64(m.bin.TickUpper - m.bin.TickLower)}
-	mean := m.sum.Div(&m.sum, &width)
-	m.bin.Liquidity, _ = clmath.Narrow(mean)
-	m.bin.Price = tickPrice(st, p, float64(m.bin.TickLower+m.bin.TickUpper)/2)
+// take returns the bin, given the price of tick 0, and begins another.
+func (m *merge) take(price float64) Bin {
+	if m.intervals > 1 {
+		width := clmath.U256{uint64(m.bin.TickUpper - m.bin.TickLower)}
+		mean := m.sum.Div(&m.sum, &width)
+		m.bin.Liquidity, _ = clmath.Narrow(mean)
+	}
+	m.bin.Price = powerOfTick(float64(m.bin.TickLower+m.bin.TickUpper)/2) * price
 	bin := m.bin
 	*m = merge{}
 	return bin
 }
 
-// tickPrice is token1 per token0 in whole units at a tick.
-func tickPrice(st *market.State, p *market.Pool, tick float64) float64 {
+// priceOfTicks is token1 per token0 in whole units at tick 0.
+func priceOfTicks(st *market.State, p *market.Pool) float64 {
 	token0, token1 := st.Tokens.At(p.Currency0), st.Tokens.At(p.Currency1)
 	if token0.BadDecimals || token1.BadDecimals {
 		return market.Unknown
 	}
-	return math.Pow(1.0001, tick) * math.Pow10(int(token0.Decimals)-int(token1.Decimals))
+	return math.Pow10(int(token0.Decimals) - int(token1.Decimals))
 }

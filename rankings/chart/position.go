@@ -9,7 +9,7 @@ import (
 // PositionRecords are what is kept of a position's past beyond the State and
 // its pool's Timeline.
 type PositionRecords struct {
-	History *History
+	History *History // may be nil where PositionPast is empty
 	// Lower and Upper are the fee growth outside of the position's ticks at the end of
 	// the intervals in which it was written, ascending: those of the range, led by
 	// the newest one before it.
@@ -35,6 +35,12 @@ func OutsideOfHour(t *market.TickHour) Outside {
 	return Outside{at, t.FeeGrowthOutside0X128, t.FeeGrowthOutside1X128}
 }
 
+// OutsideNow returns what was last written to a tick, and in which interval.
+func OutsideNow(t *market.Tick, step Step) Outside {
+	at := step.Of(int64(t.LastHour) * market.Hour)
+	return Outside{at, t.FeeGrowthOutside0X128, t.FeeGrowthOutside1X128}
+}
+
 // LastHour makes of what was last written in a day that of its last hour.
 func (o Outside) LastHour() Outside {
 	o.At = o.At*market.HoursOfDay + market.HoursOfDay - 1
@@ -54,19 +60,30 @@ type PositionPoints struct {
 	Points []PositionPoint
 }
 
+// PositionPast returns from which interval on, and before which, the series of position i
+// has intervals that are over. Only these need records of the past. The one after them is
+// the row's: the position was closed in it, or it is running. If that comes before them,
+// nothing of the position is in the range.
+func (t *Timeline) PositionPast(i uint32) (begin, end uint32) {
+	p := t.st.Positions.At(i)
+	begin, end = max(t.first, t.step.Of(int64(p.MintedAt))), t.step.Of(t.st.Now())
+	if p.ClosedAt != 0 {
+		end = t.step.Of(int64(p.ClosedAt))
+	}
+	return begin, end
+}
+
 // Position returns the series of position i, which is of the Timeline's pool,
 // from its mint to now or its closing.
 func (t *Timeline) Position(i uint32, r *PositionRecords) PositionPoints {
 	p := t.st.Positions.At(i)
-	changes := r.History.changes
-	if len(changes) == 0 {
-		return PositionPoints{}
-	}
-	r.History.findInside()
-
-	begin, end := max(t.first, t.step.Of(int64(p.MintedAt))), t.step.Of(t.st.Now())
-	if p.ClosedAt != 0 {
-		end = t.step.Of(int64(p.ClosedAt))
+	begin, end := t.PositionPast(i)
+	var changes []change
+	if r.History != nil {
+		if changes = r.History.changes; len(changes) == 0 {
+			return PositionPoints{}
+		}
+		r.History.findInside()
 	}
 	out := PositionPoints{
 		Step: t.step, First: begin, Points: make([]PositionPoint, 0, max(end+1, begin)-begin),

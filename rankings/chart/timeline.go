@@ -46,11 +46,13 @@ func NewTimeline(st *market.State, pool uint32, step Step, from uint32, r *Recor
 	running := step.runningEnd(st, pool)
 	kept := step.endsUntil(running.At, st, pool, r.Ends)
 
+	var past End // a copy: the records are not changed, since others may read them
 	var at *End
 	opening := r.Opening
 	for number := from; number <= now; number++ {
 		for len(kept) > 0 && kept[0].At <= number {
-			at, kept = &kept[0], kept[1:]
+			past, kept = kept[0], kept[1:]
+			at = &past
 			opening = at.openAt(opening)
 		}
 		if running.At == number || at == nil && running.At <= number {

@@ -16,13 +16,18 @@ import (
 	"tidemark/storage"
 )
 
-// TestPastQuotes lets days go by in a market whose prices are recorded by the hour, some of
-// which are taken back by reorganisations, and checks that the quotes that are kept are
-// those that the store has, for old views too, and that they are not read again.
-func TestPastQuotes(t *testing.T) {
+// TestPast lets days go by in a market whose prices are recorded by the hour, some of which
+// are taken back by reorganisations, and checks that the quotes and the ends of days that
+// are kept are those that the store has, for old views too, and that they are not read again.
+func TestPast(t *testing.T) {
 	store := newStore(t)
 	board := new(rankings.Board)
-	p := &Pages{cfg: &Config{Store: store, Board: board}, past: newSharedRecent[keptQuotes](maxPastQuotes)}
+	past, err := newPastCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.close()
+	p := &Pages{cfg: &Config{Store: store, Board: board}, past: past}
 	l := ledger.New(ledger.Config{Chain: 1, PositionManager: script.Manager})
 	m, r := script.New(), rand.New(rand.NewPCG(1, 2))
 	apply := func(line string) {
@@ -74,9 +79,31 @@ func TestPastQuotes(t *testing.T) {
 			}
 
 			reads++
+			past.kept.Wait()
 			if again, _ := p.quotes(v, 0, step, from); &again[0] == &got[0] {
 				kept++
 			}
+		}
+	}
+
+	// checkDays does so for the ends of the pool's days, which are led by an older one.
+	daysKept := 0
+	checkDays := func(v *rankings.View) {
+		t.Helper()
+		now := chart.Daily.Of(v.State.Now())
+		from := now - uint32(r.IntN(20))
+		got, err := p.dayEnds(v, 0, from)
+		want, wantErr := p.readDayEnds(v.State, 0, from, now)
+		over := func(e chart.End) bool { return e.At >= now }
+		if got, want = slices.DeleteFunc(slices.Clone(got), over), slices.DeleteFunc(want, over); err != nil ||
+			wantErr != nil || !slices.Equal(got, want) {
+			t.Fatalf("generation %d from %d: %v, %v; the store has %v, %v", v.Generation, from, got, err, want, wantErr)
+		}
+
+		past.kept.Wait()
+		again, _ := p.dayEnds(v, 0, from)
+		if more, _ := p.dayEnds(v, 0, from); len(more) > 0 && &more[0] == &again[0] {
+			daysKept++
 		}
 	}
 
@@ -86,6 +113,7 @@ func TestPastQuotes(t *testing.T) {
 		}
 	}
 	apply("pool P A B 3000 60")
+	apply("mint 1 alice P min max 1e21")
 	publish(false)
 	for range 100 {
 		old, hours := view, 1+r.IntN(9)
@@ -94,8 +122,12 @@ func TestPastQuotes(t *testing.T) {
 			Token: 0, Usd: float64(1 + r.IntN(1000)), OnlyPool: market.NoIndex, Reason: market.ReasonNone,
 		}}, nil)
 		apply(fmt.Sprintf("wait +%dh", hours))
+		if r.IntN(2) == 0 {
+			apply("sell0 P 1e18")
+		}
 		publish(false)
 		check(view)
+		checkDays(view)
 
 		if r.IntN(3) == 0 {
 			before := view
@@ -104,9 +136,15 @@ func TestPastQuotes(t *testing.T) {
 			}
 			publish(true)
 			check(view)
+			checkDays(view)
 			check(before)
+			checkDays(before)
 		}
 		check(old)
+		checkDays(old)
+	}
+	if daysKept < reads/4 {
+		t.Errorf("the ends of days were kept %d times", daysKept)
 	}
 	if kept < reads/2 || kept == reads {
 		t.Errorf("%d of %d quotes were kept; want most, and not those of replaced blocks", kept, reads)
