@@ -14,6 +14,10 @@ const (
 	// part of the time for fairParts of its pauses. Requests are that much slower
 	// then, which their own number makes slow.
 	fairParts = 8
+	// calmLooks is how many looks at the network end a pause when no requests come. The
+	// work may be the first of what the scheduler finds at a look: the requests that were
+	// found with it run before the next one.
+	calmLooks = 2
 	// maxStride bounds what follows a pause in which the machine slept.
 	maxStride = 50 * time.Millisecond
 )
@@ -41,16 +45,11 @@ func (p *Pacer) Pause() {
 	}
 	began := time.Now()
 	asked := p.requestsCame()
-	for time.Since(began) < fairParts*p.stride {
-		// The work may be first among what the scheduler finds at a look at the network.
-		// The second look comes after the requests that the first one found.
+	for calm := 0; calm < calmLooks && time.Since(began) < fairParts*p.stride; calm++ {
 		giveWay()
-		giveWay()
-
-		if !p.requestsCame() {
-			break
+		if p.requestsCame() {
+			asked, calm = true, -1
 		}
-		asked = true
 	}
 
 	p.last = time.Now()

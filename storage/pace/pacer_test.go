@@ -111,10 +111,10 @@ func TestPaceWaitsForRequests(t *testing.T) {
 	}
 
 	// The first look is that of New, the second that at the beginning of the pause.
-	f(1, 3)
-	f(2, 3)
-	f(5, 6)
-	f(20, 21)
+	f(1, 4)
+	f(2, 4)
+	f(5, 7)
+	f(20, 22)
 
 	p := New(func() uint64 { looks++; return looks })
 	p.last = time.Now().Add(-maxStride)
