@@ -107,5 +107,5 @@ func (c *checker) baseOf(use *leafUse, number uint64) ([]uint32, error) {
 	case !known || is.retired && !use.retired:
 		return nil, errors.New("the directory does not list it")
 	}
-	return c.s.readBase(c.chain, number)
+	return c.s.WholeLeaf(c.chain, number)
 }

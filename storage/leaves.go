@@ -17,22 +17,30 @@ var ErrNoLeaf = errors.New("no such leaf")
 
 // Leaf returns the ids of a leaf.
 func (s *Store) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	raw, err := s.leafBytes(chain, number, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.decodeLeaf(chain, number, raw, nil, func(base uint64) ([]uint32, error) {
-		return s.readBase(chain, base)
+	return s.LeafFrom(chain, number, func(base uint64) ([]uint32, error) {
+		return s.WholeLeaf(chain, base)
 	})
 }
 
-// readBase returns the ids of a leaf that must be whole.
-func (s *Store) readBase(chain market.ChainID, number uint64) ([]uint32, error) {
+// LeafFrom returns the ids of a leaf. bases reads those of its bases, as WholeLeaf does; a
+// caller may keep them, since neighbours have the same ones.
+func (s *Store) LeafFrom(
+	chain market.ChainID, number uint64, bases block.BaseReader,
+) ([]uint32, error) {
 	raw, err := s.leafBytes(chain, number, nil)
 	if err != nil {
 		return nil, err
 	}
-	return block.DecodeLeaf(raw, nil, nil)
+	return s.decodeLeaf(chain, number, raw, nil, bases)
+}
+
+// WholeLeaf returns the ids of a leaf that must be whole, as all bases are.
+func (s *Store) WholeLeaf(chain market.ChainID, number uint64) ([]uint32, error) {
+	raw, err := s.leafBytes(chain, number, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.decodeLeaf(chain, number, raw, nil, nil)
 }
 
 // decodeLeaf appends the ids of a leaf to dst.

@@ -291,6 +291,38 @@ func TestKeptLeaves(t *testing.T) {
 	}
 }
 
+// TestKeptBases checks that the base of a leaf is kept as a leaf is.
+func TestKeptBases(t *testing.T) {
+	const coded = 1000
+	c, base := publishLeaves(t, func(*block.NewLeaf) {})
+	whole, err := c.store.WholeLeaf(1, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks := make([]uint32, slices.Max(whole)+1)
+	for i, id := range whole {
+		ranks[id] = uint32(i) + 1
+	}
+	var coder block.Relative
+	bases := []block.Base{{Number: base, Rows: uint32(len(whole))}}
+	leaf := block.NewLeaf{Number: coded, Bytes: coder.Append(nil, whole, ranks, bases)}
+	st := crowd(30, 1)
+	st.Head.Number++
+	publication := &block.Publication{Generation: 2, Leaves: []block.NewLeaf{leaf}}
+	if err := c.store.Commit(&storage.Cut{State: st, Publication: publication}); err != nil {
+		t.Fatal(err)
+	}
+
+	ids, err := c.Leaf(1, coded)
+	if err != nil || !slices.Equal(ids, whole) {
+		t.Fatalf("%v, %v; want %v", ids, err, whole)
+	}
+	c.leaves.Wait()
+	if kept := c.find(1, base); !slices.Equal(kept, whole) {
+		t.Errorf("of the base %v is kept; want %v", kept, whole)
+	}
+}
+
 // TestDamagedLeaf checks that a leaf which cannot be decoded is an error at every read,
 // and not a leaf without rows.
 func TestDamagedLeaf(t *testing.T) {

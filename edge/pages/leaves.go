@@ -49,26 +49,52 @@ func newLeafCache(store *storage.Store, set *metrics.Set) (*leafCache, error) {
 
 // Leaf returns the ids of a leaf. The slice is shared and must not be changed.
 func (c *leafCache) Leaf(chain market.ChainID, number uint64) ([]uint32, error) {
-	key := leafKey(chain, number)
-	if l, ok := c.leaves.Get(key); ok && l.chain == chain && l.number == number {
+	if ids := c.find(chain, number); ids != nil {
 		c.hits.Inc()
-		return l.ids, nil
+		return ids, nil
 	}
 
 	c.misses.Inc()
-	ids, err := c.store.Leaf(chain, number)
+	ids, err := c.store.LeafFrom(chain, number, func(base uint64) ([]uint32, error) {
+		return c.base(chain, base)
+	})
 	if errors.Is(err, storage.ErrNoLeaf) {
 		return nil, rankings.ErrLeafGone
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.leaves.Set(key, &leaf{chain, number, ids}, int64(4*cap(ids)+128))
+	c.keep(chain, number, ids)
 	return ids, nil
 }
 
+// base returns the ids of a leaf that others were coded from. Neighbours have the same
+// bases, so it is kept too.
+func (c *leafCache) base(chain market.ChainID, number uint64) ([]uint32, error) {
+	if ids := c.find(chain, number); ids != nil {
+		return ids, nil
+	}
+	ids, err := c.store.WholeLeaf(chain, number)
+	if err == nil {
+		c.keep(chain, number, ids)
+	}
+	return ids, err
+}
+
+// find returns the ids of a leaf that is kept, or nil.
+func (c *leafCache) find(chain market.ChainID, number uint64) []uint32 {
+	if l, ok := c.leaves.Get(leafKey(chain, number)); ok && l.chain == chain && l.number == number {
+		return l.ids
+	}
+	return nil
+}
+
+func (c *leafCache) keep(chain market.ChainID, number uint64, ids []uint32) {
+	c.leaves.Set(leafKey(chain, number), &leaf{chain, number, ids}, int64(4*cap(ids)+128))
+}
+
 // leafKey hashes a chain and a leaf's number. A collision costs a read of the
-// store but never a wrong answer: Leaf compares chain and number on a hit.
+// store but never a wrong answer: find compares chain and number on a hit.
 func leafKey(chain market.ChainID, number uint64) uint64 {
 	x := number ^ uint64(chain)*0x9e3779b97f4a7c15
 	x = (x ^ x>>32) * 0xd6e8feb86659fd93

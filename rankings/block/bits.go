@@ -13,7 +13,8 @@ type bitWriter struct {
 	held int // bits of word, fewer than 8 between calls
 }
 
-// put appends the low width bits of v, which has no others; width is at most maxPut.
+// put appends the low width bits of v, which has no others; width is at most 56, what fits
+// a word beside the bits that are held.
 func (w *bitWriter) put(v uint64, width int) {
 	w.word |= v << w.held
 	w.held += width
@@ -23,9 +24,6 @@ func (w *bitWriter) put(v uint64, width int) {
 	w.word >>= whole << 3
 	w.held &= 7
 }
-
-// maxPut is what fits a word beside the bits that are held.
-const maxPut = 56
 
 // gamma appends v, at least 1, in Elias's gamma code: as many zeros as v has bits after
 // its first, a one, and those bits.
