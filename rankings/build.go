@@ -134,10 +134,7 @@ func (b *builder) rowBound(id orderID) uint32 {
 
 // rowsWithoutBase counts the rows of the leaves of an order that are no bases of it.
 func rowsWithoutBase(o *block.Order) (rows int) {
-	bases := make(map[uint64]bool, len(o.Bases))
-	for i := range o.Bases {
-		bases[o.Bases[i].Number] = true
-	}
+	bases := basesOf(o)
 	for i, number := range o.Numbers {
 		if !bases[number] {
 			rows += int(o.Rows[i+1] - o.Rows[i])
@@ -149,12 +146,9 @@ func rowsWithoutBase(o *block.Order) (rows int) {
 // retireUnused retires the leaves and bases of the order before that an order has no
 // more.
 func (b *builder) retireUnused(was, is *block.Order) {
-	used := make(map[uint64]bool, is.Leaves()+len(is.Bases))
+	used := basesOf(is)
 	for _, number := range is.Numbers {
 		used[number] = true
-	}
-	for i := range is.Bases {
-		used[is.Bases[i].Number] = true
 	}
 
 	retire := func(number uint64) {
@@ -170,6 +164,15 @@ func (b *builder) retireUnused(was, is *block.Order) {
 	for i := range was.Bases {
 		retire(was.Bases[i].Number)
 	}
+}
+
+// basesOf returns the numbers of the bases of an order.
+func basesOf(o *block.Order) map[uint64]bool {
+	bases := make(map[uint64]bool, o.Leaves()+len(o.Bases))
+	for i := range o.Bases {
+		bases[o.Bases[i].Number] = true
+	}
+	return bases
 }
 
 // leafKey identifies a leaf by its content: leaves of one order with equal keys
@@ -196,10 +199,7 @@ func leavesOf(o *block.Order, basesOnly bool) map[leafKey]uint64 {
 		return leaves
 	}
 
-	bases := make(map[uint64]bool, len(o.Bases))
-	for i := range o.Bases {
-		bases[o.Bases[i].Number] = true
-	}
+	bases := basesOf(o)
 	maps.DeleteFunc(leaves, func(_ leafKey, number uint64) bool { return !bases[number] })
 	return leaves
 }
