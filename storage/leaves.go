@@ -112,13 +112,12 @@ func (b *LeafBuffer) base(chain market.ChainID, number uint64) (ids []uint32, er
 	if ids, known := b.bases[number]; known {
 		return ids, nil
 	}
-	raw, fresh := b.fresh[number]
-	if !fresh {
-		if raw, err = b.s.leafBytes(chain, number, nil); err != nil {
-			return nil, err
-		}
+	if raw, fresh := b.fresh[number]; fresh {
+		ids, err = block.DecodeLeaf(raw, nil, nil)
+	} else {
+		ids, err = b.s.WholeLeaf(chain, number)
 	}
-	if ids, err = block.DecodeLeaf(raw, nil, nil); err != nil {
+	if err != nil {
 		return nil, err
 	}
 

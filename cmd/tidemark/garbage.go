@@ -16,8 +16,8 @@ const gcPercent = 8
 // small one, and would be collected many times a second.
 const minGarbage = 64 << 20
 
-// loadingGarbage is that of a node whose records are not all loaded yet. Its heap grows to
-// what it will be, and by gcPercent would be collected sixty times on the way there.
+// loadingGarbage is minGarbage of a node whose records are not all loaded yet: by gcPercent
+// its heap would be collected sixty times while it grows.
 const loadingGarbage = 160 << 20
 
 // garbageLimit sets the percentage of the collector after every collection, until it is
@@ -59,8 +59,8 @@ func (g *garbageLimit) adjust() {
 
 func (g *garbageLimit) stop() { g.stopped.Store(true) }
 
-// percentFor returns the percentage for so many bytes in use, of which least may be garbage
-// beside them.
+// percentFor returns the percentage for so many bytes in use; least is how many bytes of
+// garbage may stand beside any heap.
 func percentFor(live, least uint64) int {
 	const most = 1000 // nothing is in use before the first collection
 	return min(max(gcPercent, int(least*100/max(live, 1))), most)
