@@ -231,7 +231,7 @@ func (m *Meter) stopSpending(full bool) {
 func (m *Meter) keepLeases() {
 	this := m.book.Calendar().This.Month
 	for _, e := range m.queue {
-		e.cell.Open(this, e.of(this).written.Lease)
+		e.cell.Open(this, e.of(this).written().Lease)
 	}
 }
 
@@ -267,7 +267,7 @@ func (m *Meter) openLeases() {
 		if e.idle {
 			e.leased = false
 		} else {
-			e.cell.Open(this, e.of(this).written.Lease)
+			e.cell.Open(this, e.of(this).written().Lease)
 		}
 		e.queued = false
 		if !e.waits {
@@ -296,9 +296,9 @@ func (m *Meter) report(e *entry, this accounts.Month) {
 
 	for _, month := range []accounts.Month{this - 1, this} {
 		em := e.of(month)
-		stored := &em.written
+		stored := em.written()
 		if em.staged {
-			stored = &em.next
+			stored = em.next()
 		}
 		if stored.Month == month && (month == this || em.staged || e.idle) {
 			m.Leases.Report(e.cell, &stored.Tally, e.idle)

@@ -84,7 +84,7 @@ func crashAccounts(t *testing.T, seed uint64) int {
 // chargedUnits is a flush with a number of units in all, and a lease of as many.
 func chargedUnits(n int64) *AccountsFlush {
 	flush := sampleFlush()
-	month := &flush.Months[1]
+	month := flush.Months[1]
 	month.Lease = 1000 + n
 	month.Routes[accounts.RoutePositions].Units = 10 + n
 	return flush
@@ -99,7 +99,7 @@ func (c *accountsCrash) check(t *testing.T) error {
 		return err
 	}
 	units := m.Lease - 1000
-	if units < c.units || m != chargedUnits(units).Months[1] {
+	if units < c.units || m != *chargedUnits(units).Months[1] {
 		return fmt.Errorf("the month is %+v; %d units were charged", m, c.units)
 	}
 

@@ -169,7 +169,7 @@ func TestLoadOfAMonth(t *testing.T) {
 	defer a.Close()
 	var flush AccountsFlush
 	for n := range 4 {
-		flush.Months = append(flush.Months, AccountMonth{
+		flush.Months = append(flush.Months, &AccountMonth{
 			Account: 1, Tally: accounts.Tally{Month: november + accounts.Month(n), Lease: int64(n)},
 		})
 	}
@@ -362,9 +362,9 @@ func TestAccountsCloseFlushes(t *testing.T) {
 func TestAccountsDamageIsFoundAtStart(t *testing.T) {
 	source := vfs.NewMem()
 	a := openAccounts(t, source)
-	var months []AccountMonth
+	var months []*AccountMonth
 	for id := range uint64(3000) {
-		months = append(months, AccountMonth{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
+		months = append(months, &AccountMonth{Account: id + 1, Tally: accounts.Tally{Month: 600, Lease: int64(id)}})
 	}
 	if err := errors.Join(a.Flush(&AccountsFlush{Months: months}), a.Close()); err != nil {
 		t.Fatal(err)

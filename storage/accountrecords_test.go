@@ -35,7 +35,7 @@ func TestAccountsRefuseBadRecords(t *testing.T) {
 		_, load := a.Load(november)
 		_, last := a.LastMonth()
 		_, month := a.Month(2, november)
-		_, days := a.Days(&sampleFlush().Months[1])
+		_, days := a.Days(sampleFlush().Months[1])
 		for name, err := range map[string]error{"load": load, "last": last, "month": month, "days": days} {
 			if want := strings.Contains(strings.Join(reads, " "), name); (err != nil) != want {
 				t.Errorf("%s: %s gave %v; want an error: %t", what, name, err, want)

@@ -207,7 +207,7 @@ type KeyUse struct {
 
 // AccountsFlush is one flush of metering: absolute totals.
 type AccountsFlush struct {
-	Months []AccountMonth
+	Months []*AccountMonth // the caller's, unchanged until it is written
 	Days   []AccountDay
 	Keys   []KeyUse
 	// Pause is called every few microseconds while the batch is made; nil: it is not.
@@ -234,7 +234,7 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 	var key, value []byte
 	for i := range f.Months {
 		f.pauseAt(i)
-		m := &f.Months[i]
+		m := f.Months[i]
 		key, value = appendMonthKey(key[:0], m.Month, m.Account), m.append(value[:0])
 		b.Set(key, value, nil)
 	}

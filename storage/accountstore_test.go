@@ -55,7 +55,7 @@ func sampleFlush() *AccountsFlush {
 	first[accounts.RoutePositions] = accounts.Count{Requests: 4, Units: 3}
 	day := accounts.DayAt(november.Start().UnixNano(), november)
 	return &AccountsFlush{
-		Months: []AccountMonth{
+		Months: []*AccountMonth{
 			{Account: 2, Tally: accounts.Tally{Month: november - 1, Lease: 77}},
 			{
 				Account: 2, Tally: accounts.Tally{Month: november, Lease: 150, Routes: routes},
@@ -84,7 +84,7 @@ func TestAccountsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &AccountsContent{Accounts: records, Keys: keys, Months: flush.Months[1:]}
+	want := &AccountsContent{Accounts: records, Keys: keys, Months: []AccountMonth{*flush.Months[1]}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
@@ -95,11 +95,11 @@ func TestAccountsReadBack(t *testing.T) {
 
 	newest := AccountDay{Account: 2, Day: flush.Days[0].Day + 5}
 	newest.Routes[accounts.RoutePositions] = accounts.Count{Requests: 8, Units: 7}
-	if days, err := a.Days(&flush.Months[1]); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
+	if days, err := a.Days(flush.Months[1]); err != nil || !slices.Equal(days, []AccountDay{flush.Days[0], newest}) {
 		t.Errorf("days = %+v, %v; want %+v and %+v", days, err, flush.Days, newest)
 	}
 
-	if m, err := a.Month(2, november-1); err != nil || m != flush.Months[0] {
+	if m, err := a.Month(2, november-1); err != nil || m != *flush.Months[0] {
 		t.Errorf("last month's row = %+v, %v; want %+v", m, err, flush.Months[0])
 	}
 	if m, err := a.Month(9, november); err != nil || m != (AccountMonth{Account: 9, Tally: accounts.Tally{Month: november}}) {
@@ -127,9 +127,9 @@ func TestAccountsFindings(t *testing.T) {
 
 	// A month without a newest day, and a day after it: the month's last.
 	one := [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 1}}
-	flush.Months = append(flush.Months, AccountMonth{
+	flush.Months = append(flush.Months, &AccountMonth{
 		Account: 1, Tally: accounts.Tally{Month: november, Lease: 1, Routes: one},
-	}, AccountMonth{Account: 7, Tally: accounts.Tally{Month: november}})
+	}, &AccountMonth{Account: 7, Tally: accounts.Tally{Month: november}})
 	last := accounts.DayAt(november.End().UnixNano(), november)
 	flush.Days = append(flush.Days, AccountDay{1, last, [accounts.NumRoutes]accounts.Count{{Requests: 1, Units: 2}}})
 
@@ -288,10 +288,11 @@ func BenchmarkAccountsFlush(b *testing.B) {
 	}
 	defer a.Close()
 
-	flush, row := new(AccountsFlush), sampleFlush()
+	flush, row := new(AccountsFlush), *sampleFlush().Months[1]
 	for i := range uint64(1000) {
-		row.Months[1].Account = i
-		flush.Months = append(flush.Months, row.Months[1])
+		month := row
+		month.Account = i
+		flush.Months = append(flush.Months, &month)
 	}
 
 	began := time.Now()

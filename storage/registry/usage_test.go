@@ -27,7 +27,7 @@ func used(account uint64, m accounts.Month, lease int64) *storage.AccountsFlush 
 	month.Routes = first.Routes
 	month.Routes[accounts.RoutePools] = accounts.Count{Requests: 7, Units: 7}
 	return &storage.AccountsFlush{
-		Months: []storage.AccountMonth{month}, Days: []storage.AccountDay{first},
+		Months: []*storage.AccountMonth{&month}, Days: []storage.AccountDay{first},
 	}
 }
 
