@@ -37,6 +37,7 @@ func (s *suite) runLoad(ctx context.Context, cfg load.Config) (*load.Result, err
 	cfg.Connections = cmp.Or(cfg.Connections, s.Connections)
 	cfg.Length = cmp.Or(cfg.Length, s.Length)
 	cfg.Workers = s.cores.Client()
+	cfg.Polls = s.URL == "" && s.cores.Apart(s.mode.cores) // a node of others may be on any core
 	cfg.Warmup, cfg.Seed = s.Length/warmPart, s.Seed
 	return load.Run(ctx, cfg)
 }

@@ -10,14 +10,16 @@
 // whether or not a connection was free: what a user would have waited.
 //
 // It sleeps. A timer that fires half a millisecond late is half a millisecond
-// of latency that no server caused. A worker owns its thread, its epoll and
-// its connections, sleeps only while the next request is at least 2 ms away,
-// and spins below.
+// of latency that no server caused, and to wake a client is work of the server's
+// kernel. A worker owns its thread, its epoll and its connections, sleeps only
+// while the next request is at least 2 ms away, and polls below. In a closed loop
+// it polls throughout if it has a core of its own (Config.Polls).
 //
 // It is the bottleneck. A worker reads with one buffer, parses only the head,
 // and counts the body; an answer is looked at by somebody else (Config.Check),
-// and only so many a second. The CPU of client and server stand next to every figure: a client at
-// its limit says nothing about the server.
+// and only so many a second. The CPU of client and server stand next to every
+// figure, without what was polled for nothing: a client at its limit says nothing
+// about the server.
 //
 // It averages. Latencies go to HDR histograms with three digits, from 1 µs to
 // a minute; nothing is thrown away.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"tidemark/bench/process"
 )
 
 // startConstant starts the yardstick.
@@ -177,6 +179,25 @@ func TestRate(t *testing.T) {
 	})
 	if n := r.Requests + r.Unsent; n < 900 || n > 1050 {
 		t.Errorf("%d requests in %s at 2000/s", n, r.Elapsed)
+	}
+}
+
+// A client that polls is not counted as busy while it waits.
+func TestPollingIsNotWork(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(10 * time.Millisecond)
+		w.Header().Set("Content-Length", "0")
+	}))
+	defer server.Close()
+
+	before := process.Own()
+	r := mustRun(t, Config{
+		Addr: server.Listener.Addr().String(), Connections: 1, Mix: onePath("/"), Polls: true,
+		Length: 300 * time.Millisecond,
+	})
+	if spent := process.Own() - before; spent < 100*time.Millisecond || r.ClientBusy > 0.3 {
+		t.Errorf("busy %.2f of the time with %s of CPU; want most of it spent on polling, and little counted",
+			r.ClientBusy, spent)
 	}
 }
 

@@ -30,6 +30,11 @@ type Config struct {
 	// Frugal leaves the processor to the server between two requests of an open loop,
 	// instead of spinning. They are sent, and counted, up to a millisecond late.
 	Frugal bool
+	// Polls looks for the answers of a closed loop again and again instead of sleeping,
+	// where no server needs the processor. To wake a client is work of the server's
+	// kernel, several percent of a request, which it has only beside a client on the same
+	// machine, and only beside one that finds the time to sleep.
+	Polls bool
 
 	// ServerCPU reads the CPU time of the server's process; nil: not known.
 	ServerCPU func() time.Duration
@@ -62,7 +67,7 @@ var percents = []float64{
 }
 
 // measure derives rates and latencies from what was counted, and from the CPU times
-// of so many threads that asked, and of the server.
+// of so many threads that asked, less what they polled for nothing, and of the server.
 func (r *Result) measure(workers int, client, server time.Duration) {
 	seconds, answers := r.Elapsed.Seconds(), float64(max(r.Requests+r.Refused, 1))
 	r.PerSecond, r.MBPerSecond = float64(r.Requests)/seconds, float64(r.bytes)/1e6/seconds
@@ -159,6 +164,7 @@ func (r *run) runAll() (*Result, error) {
 	err := r.ctx.Err()
 	for _, w := range r.workers {
 		result.addCounts(&w.Counts)
+		client -= w.polled
 		r.checkAnswers(w.checks, result)
 		err = errors.Join(err, w.err)
 	}

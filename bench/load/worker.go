@@ -21,7 +21,8 @@ type worker struct {
 	idle   []int
 	events []unix.EpollEvent
 	buf    []byte
-	checks []answer // to be looked at when the run is over
+	checks []answer      // to be looked at when the run is over
+	polled time.Duration // of the measured time, in which nothing was found
 	random *rand.Rand
 
 	pace     Pace
@@ -86,14 +87,19 @@ func (w *worker) askUntilEnd() {
 		if !asking && (w.inFlight == 0 || now > w.end+drainTime) {
 			break
 		}
+		sent := w.sent
 		if asking {
 			w.sendDue(now)
 		}
 
-		n, err := unix.EpollWait(w.epoll, w.events, w.waitMillis(asking))
+		wait := w.waitMillis(asking)
+		n, err := unix.EpollWait(w.epoll, w.events, wait)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			w.err = fmt.Errorf("cannot wait for answers: %w", err)
 			return
+		}
+		if n <= 0 && wait == 0 && w.sent == sent && now >= w.cfg.Warmup && now < w.end {
+			w.polled += w.now() - now
 		}
 		for _, e := range w.events[:max(n, 0)] {
 			w.readAnswer(int(e.Fd))
@@ -107,12 +113,16 @@ func (w *worker) askUntilEnd() {
 	}
 }
 
-// waitMillis returns how many milliseconds to wait for answers; 0 spins.
+// waitMillis returns how many milliseconds to wait for answers; 0 polls.
 func (w *worker) waitMillis(asking bool) int {
 	const look = 10 // to see the end of the time
-	if !asking || w.pace == 0 || len(w.idle) == 0 {
+	switch {
+	case asking && w.pace == 0 && w.cfg.Polls:
+		return 0
+	case !asking || w.pace == 0 || len(w.idle) == 0:
 		return look
 	}
+
 	wait := w.pace.At(w.sent) - w.now()
 	if w.cfg.Frugal {
 		return min(look, int(max(0, wait)/time.Millisecond)+1)

@@ -52,6 +52,14 @@ func (c *Cores) Only(n int) *Cores {
 	return &Cores{c.Text, first[:min(n, len(first))], c.client}
 }
 
+// Apart reports whether no core of the client serves, if n cores do; 0 are the server's
+// half.
+func (c *Cores) Apart(n int) bool {
+	return !slices.ContainsFunc(c.Only(n).server, func(core int) bool {
+		return slices.Contains(c.client, core)
+	})
+}
+
 // Client is how many cores ask.
 func (c *Cores) Client() int { return len(c.client) }
 

@@ -42,6 +42,24 @@ func TestSparePort(t *testing.T) {
 	}
 }
 
+// Cores are apart unless the server has some of the client's.
+func TestApart(t *testing.T) {
+	pinned := &Cores{server: []int{0, 1}, client: []int{2, 3}}
+	shared := &Cores{server: []int{0, 1}, client: []int{0, 1}}
+	f := func(c *Cores, n int, want bool) {
+		t.Helper()
+		if got := c.Apart(n); got != want {
+			t.Errorf("%d cores of %v beside %v: apart is %v", n, c.server, c.client, got)
+		}
+	}
+
+	f(pinned, 0, true)
+	f(pinned, 2, true)
+	f(pinned, 3, false)
+	f(shared, 0, false)
+	f(shared, 1, false)
+}
+
 // A child is counted, waited for, and stopped; one that ends says why.
 func TestChild(t *testing.T) {
 	cores, err := Split(true)
