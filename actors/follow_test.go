@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -268,9 +269,7 @@ func TestPinnedOnAFollower(t *testing.T) {
 	a.role(rankings.Writer)
 	b, c := f.join("b", t.TempDir(), false), f.join("c", t.TempDir(), true)
 	f.turn(a, b, c)
-	v := b.reaches(1)
-	v.Pin()
-	want, _ := pageOf(t, b, v)
+	v, want := b.pins(a, c)
 	for range 4 {
 		f.turn(a, b, c)
 	}
@@ -283,6 +282,47 @@ func TestPinnedOnAFollower(t *testing.T) {
 	if got, ok := pageOf(t, b, v); !ok || got != want {
 		t.Errorf("a pinned generation is there: %t, and the same: %t", ok, got == want)
 	}
+}
+
+// pins pins the generation that a node serves, which the others have heard then. The writer may
+// have deleted leaves of it before it heard that: then the next one is pinned.
+func (m *member) pins(others ...*member) (v *rankings.View, page string) {
+	m.t.Helper()
+	for range 20 {
+		v = m.reaches(1)
+		v.Pin()
+		for _, o := range others {
+			o.hears(v.Generation)
+		}
+
+		if page, ok := pageOf(m.t, m, v); ok {
+			return v, page
+		}
+		v.Unpin()
+	}
+
+	m.t.Fatal("no generation stays until it is known to be pinned")
+	return nil, ""
+}
+
+// hears waits until a node knows that another one has pinned a generation.
+func (m *member) hears(generation uint64) {
+	m.t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		known := false
+		err := m.node.command(1, func(x *chainActor) error {
+			known = slices.Contains(x.member.PinnedElsewhere(), generation)
+			return nil
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if known {
+			return
+		}
+	}
+
+	m.t.Fatalf("that generation %d is pinned is not heard", generation)
 }
 
 // checkStore runs the consistency check on a stopped node's store.

@@ -11,6 +11,7 @@ import (
 
 	"tidemark/storage"
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 	"tidemark/storage/registry"
 )
 
@@ -145,7 +146,7 @@ func (m *Meter) Close(now, wall int64) error {
 func (m *Meter) collectDirty(now int64) {
 	m.cells = m.book.Dirty(m.cells[:0])
 	for i, c := range m.cells {
-		m.pauseAt(i)
+		pace.Every(entriesAPause, i, m.Pause)
 		e := m.entries[c]
 		if e == nil {
 			e = &entry{cell: c}
@@ -173,16 +174,9 @@ func (m *Meter) queueIdle(now int64) {
 	}
 }
 
-// entriesAPause is some 20 µs of work.
+// entriesAPause is some 20 µs of work. With 10,000 busy accounts a drain is milliseconds
+// of work, ten times a second.
 const entriesAPause = 32
-
-// pauseAt pauses before every entriesAPause-th entry of a loop. With 10,000 busy accounts
-// a drain is milliseconds of work, ten times a second.
-func (m *Meter) pauseAt(i int) {
-	if i%entriesAPause == 0 && m.Pause != nil {
-		m.Pause()
-	}
-}
 
 func (m *Meter) enqueue(e *entry) {
 	if !e.queued {
@@ -245,7 +239,7 @@ func (m *Meter) makeBatch(now int64) error {
 	this := m.book.Calendar().This.Month
 	m.today, m.lastDay = accounts.DayAt(now, this), accounts.DayAt(now, this-1)
 	for i, e := range m.queue {
-		m.pauseAt(i)
+		pace.Every(entriesAPause, i, m.Pause)
 		if err := m.prepareEntry(e, this); err != nil {
 			return err
 		}
@@ -261,7 +255,7 @@ func (m *Meter) makeBatch(now int64) error {
 func (m *Meter) openLeases() {
 	this := m.book.Calendar().This.Month
 	for i, e := range m.queue {
-		m.pauseAt(i)
+		pace.Every(entriesAPause, i, m.Pause)
 		m.report(e, this)
 		e.markWritten()
 		if e.idle {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/storage/accounts"
+	"tidemark/storage/pace"
 )
 
 // Accounts stores accounts, keys and usage in a database of their own, so that
@@ -220,12 +221,6 @@ func (f *AccountsFlush) Empty() bool { return len(f.Months)+len(f.Days)+len(f.Ke
 // Reset empties it for the next flush.
 func (f *AccountsFlush) Reset() { f.Months, f.Days, f.Keys = f.Months[:0], f.Days[:0], f.Keys[:0] }
 
-func (f *AccountsFlush) pauseAt(i int) {
-	if i%recordsPerPause == 0 && f.Pause != nil {
-		f.Pause()
-	}
-}
-
 // Flush writes usage and leases in one synced batch.
 func (a *Accounts) Flush(f *AccountsFlush) error {
 	b := a.db.NewBatch()
@@ -233,21 +228,21 @@ func (a *Accounts) Flush(f *AccountsFlush) error {
 
 	var key, value []byte
 	for i := range f.Months {
-		f.pauseAt(i)
+		pace.Every(recordsPerPause, i, f.Pause)
 		m := f.Months[i]
 		key, value = appendMonthKey(key[:0], m.Month, m.Account), m.append(value[:0])
 		b.Set(key, value, nil)
 	}
 
 	for i := range f.Days {
-		f.pauseAt(i)
+		pace.Every(recordsPerPause, i, f.Pause)
 		d := &f.Days[i]
 		key, value = appendAccountDayKey(key[:0], d.Account, d.Day), d.append(value[:0])
 		b.Set(key, value, nil)
 	}
 
 	for i, k := range f.Keys {
-		f.pauseAt(i)
+		pace.Every(recordsPerPause, i, f.Pause)
 		key = appendNumberedKey(key[:0], keyUsePrefix, k.Key)
 		value = binary.AppendUvarint(value[:0], uint64(k.Minute))
 		b.Set(key, value, nil)

@@ -8,6 +8,7 @@ import (
 	"tidemark/rankings/market"
 	"tidemark/rankings/value"
 	"tidemark/storage"
+	"tidemark/storage/pace"
 )
 
 // Between two pauses at most so many pools are valued, which takes 15 µs each, and
@@ -17,13 +18,6 @@ const (
 	strideValued = 4
 	strideRows   = 512
 )
-
-// pauseAt pauses before every strideRows-th row of a loop.
-func pauseAt(i uint32, pause func()) {
-	if i%strideRows == 0 {
-		pause()
-	}
-}
 
 // Refresh publishes the ledger's state as the next generation, if there is a
 // new block or blocks were read again: solve prices, value pools, build orders,
@@ -127,7 +121,7 @@ func (c *Chain) solvePrices(
 	moved := make([]bool, st.Tokens.Len())
 	for i, p := range value.Prices(st, &c.Prices, answers, pause) {
 		i := uint32(i)
-		pauseAt(i, pause)
+		pace.Every(strideRows, int(i), pause)
 		if i < c.prices.Len() && samePrice(c.prices.At(i), &p) {
 			continue
 		}
@@ -138,7 +132,7 @@ func (c *Chain) solvePrices(
 
 	st.Prices = c.prices.Freeze()
 	for i := range st.Pools.Len() {
-		pauseAt(i, pause)
+		pace.Every(strideRows, int(i), pause)
 		if p := st.Pools.At(i); moved[p.Currency0] || moved[p.Currency1] {
 			c.stale[i] = true
 		}
@@ -158,7 +152,7 @@ func samePrice(a, b *market.Price) bool {
 func (c *Chain) valuePools(st *market.State, pause func()) (changed []uint32) {
 	valued := 0
 	for i := range st.Pools.Len() {
-		pauseAt(i, pause)
+		pace.Every(strideRows, int(i), pause)
 		if !c.stale[i] && !c.everything {
 			continue
 		}
@@ -213,7 +207,7 @@ func (c *Chain) markStale(st *market.State, changes *ledger.Changes, pause func(
 
 	if c.view == nil || c.view.State.Now()/value.WindowStep != st.Now()/value.WindowStep {
 		for i := range st.Pools.Len() {
-			pauseAt(i, pause)
+			pace.Every(strideRows, int(i), pause)
 			c.stale[i] = c.stale[i] || c.view == nil || value.WindowsMoved(st, i, c.view.State.Now())
 		}
 	}

@@ -95,9 +95,6 @@ func TestPauses(t *testing.T) {
 	later := st
 	later.Head.Time += value.WindowStep
 	f("the windows move", 1, func(pause func()) { c.markStale(&later, c.ledger.Changes(), pause) })
-	f("the first row", 1, func(pause func()) { pauseAt(0, pause) })
-	f("the one before", 0, func(pause func()) { pauseAt(strideRows-1, pause) })
-	f("the next one", 1, func(pause func()) { pauseAt(strideRows, pause) })
 }
 
 // What a reorganisation has taken away has no price and no stats, and comes back with new ones.

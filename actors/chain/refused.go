@@ -29,15 +29,14 @@ const maxUnproven = 20
 // the event that is missing may lie further back, with everything before it that
 // can be taken back. What is refused even so stops the chain.
 func (c *Chain) Refused(step feed.Step, err error) bool {
-	var mismatch *ledger.Mismatch
-	if !errors.As(err, &mismatch) || step.Span == nil || c.WantsState {
+	if !mayBeReadBetter(err) || step.Span == nil || c.WantsState {
 		return false
 	}
 
 	r := &c.refused
 	r.to = max(r.to, step.Span.To)
 	if r.tries++; r.tries == 1 {
-		c.Log.Warn("the ledger refuses an event; its blocks are read again", "chain", c.ID(),
+		c.Log.Warn("the ledger refuses a span; its blocks are read again", "chain", c.ID(),
 			"from", step.Span.From, "to", step.Span.To, "reason", err)
 	}
 	if !step.Proven && r.tries <= maxUnproven || c.goBack() {
@@ -46,6 +45,14 @@ func (c *Chain) Refused(step feed.Step, err error) bool {
 	again := !r.certain
 	r.certain = true
 	return again
+}
+
+// mayBeReadBetter reports whether what the ledger refused may have been read wrongly: an
+// event that contradicts those before it, or blocks that do not follow one another, as
+// when they were replaced meanwhile.
+func mayBeReadBetter(err error) bool {
+	var mismatch *ledger.Mismatch
+	return errors.As(err, &mismatch) || errors.Is(err, ledger.ErrOutOfOrder) || errors.Is(err, ledger.ErrNotNext)
 }
 
 // goBack takes back all that can be, once.

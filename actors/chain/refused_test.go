@@ -2,6 +2,7 @@ package chain
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -256,4 +257,8 @@ func TestOtherErrorsAreNotReadAgain(t *testing.T) {
 	f("a revert", feed.Step{RevertTo: &market.Head{}}, refused, false, false)
 	f("a simulated market", step, refused, true, false)
 	f("a wrong event", step, refused, false, true)
+	s.chain.refused = refusal{}
+	f("blocks of two branches", step, fmt.Errorf("block 3 is %w", ledger.ErrOutOfOrder), false, true)
+	s.chain.refused = refusal{}
+	f("another parent", step, fmt.Errorf("cannot apply: %w", ledger.ErrNotNext), false, true)
 }

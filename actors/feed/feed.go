@@ -36,6 +36,9 @@ type Cursor struct {
 	// the newest anchor; 0: none. A feed of real nodes reads up to it again, block
 	// by block, from every node that it needs to be sure.
 	Refused uint64
+	// Until is a block that a span should not reach beyond, because what follows it is
+	// known if the span ends with it; 0: none. A feed that cannot stop there may go on.
+	Until uint64
 	// MissingTokens are currencies of the ledger without decimals, to be read
 	// again.
 	MissingTokens []market.Address

@@ -19,9 +19,9 @@ func (l *Ledger) BeginHour(hour uint32, prices []HourPrice, pools []market.HeldP
 // quarantined, because events of them contradict the replay.
 //
 // On an error the ledger is unchanged. The error is ErrNotNext if the span does
-// not follow the head, and a *Mismatch if an event contradicts the replay and the
-// span is Strict or no pool can be blamed. A Final span keeps no undo, and drops
-// all older ones.
+// not follow the head, ErrOutOfOrder if its blocks do not follow one another, and a
+// *Mismatch if an event contradicts the replay and the span is Strict or no pool can be
+// blamed. A Final span keeps no undo, and drops all older ones.
 func (l *Ledger) Apply(s *market.Span) (quarantined []Quarantined, err error) {
 	hour := l.hour
 	l.hour = nil
@@ -101,8 +101,8 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		if b.Number < next || b.Number > s.To || b.Time < l.time {
-			return fmt.Errorf("block %d of time %d is out of order: after block %d of time %d, up to %d",
-				b.Number, b.Time, next-1, l.time, s.To)
+			return fmt.Errorf("block %d of time %d is %w: after block %d of time %d, up to %d",
+				b.Number, b.Time, ErrOutOfOrder, next-1, l.time, s.To)
 		}
 
 		next = b.Number + 1
@@ -113,7 +113,8 @@ func (l *Ledger) applyParts(s *market.Span, hour *hourRecord) error {
 	}
 
 	if s.Time < l.time {
-		return fmt.Errorf("last block %d of time %d is before time %d", s.To, s.Time, l.time)
+		return fmt.Errorf("last block %d of time %d is %w: before time %d",
+			s.To, s.Time, ErrOutOfOrder, l.time)
 	}
 
 	l.advanceClock(s.Time)

@@ -176,7 +176,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 		t.Helper()
 		l := chainOf(t, 20)
 		_, err := l.Apply(&market.Span{From: 21, To: 40, Time: 40, Blocks: blocks})
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, ErrOutOfOrder) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v; want %q", blocks, err, want)
 		}
 	}
@@ -186,7 +186,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 	f("block 25 of time 19 is out of order: after block 20 of time 20, up to 40", market.Block{Number: 25, Time: 19})
 	f("block 25 of time 29 is out of order: after block 24 of time 30, up to 40",
 		market.Block{Number: 24, Time: 30}, market.Block{Number: 25, Time: 29})
-	f("last block 40 of time 40 is before time 41", market.Block{Number: 24, Time: 41})
+	f("last block 40 of time 40 is out of order: before time 41", market.Block{Number: 24, Time: 41})
 }
 
 // TestBetterMetadata: decimals that are known at last replace bad ones, and stay when the spans

@@ -12,6 +12,9 @@ var (
 	// ErrNotNext reports a span that does not start after the head, or whose parent
 	// is not the head.
 	ErrNotNext = errors.New("the span does not follow the head")
+	// ErrOutOfOrder reports a block whose number or time does not follow the one before
+	// it, as where a span was read while its blocks were replaced.
+	ErrOutOfOrder = errors.New("out of order")
 	// ErrNoUndo reports a Revert of a span that has no undo.
 	ErrNoUndo = errors.New("no undo is kept for the newest span")
 )

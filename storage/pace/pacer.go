@@ -56,6 +56,14 @@ func (p *Pacer) Pause() {
 	p.stride = strideAfter(p.last.Sub(began), asked)
 }
 
+// Every pauses before each n-th step of a loop, of which i is the number from 0 on. A nil
+// pause is none.
+func Every(n, i int, pause func()) {
+	if i%n == 0 && pause != nil {
+		pause()
+	}
+}
+
 // requestsCame reports whether requests came since the last look.
 func (p *Pacer) requestsCame() bool {
 	came := p.requests()

@@ -52,7 +52,9 @@ func TestPaceLetsRequestsIn(t *testing.T) {
 }
 
 // TestPaceGetsOn checks that work ends although a server beside it has more requests
-// than it can answer: it has its part of the one processor.
+// than it can answer: it has its part of the one processor. The part of the requests is
+// counted by their answers, not by the clock, which also runs while another process has
+// the processor.
 func TestPaceGetsOn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const length, clients, answer = 30 * time.Millisecond, 16, 2 * time.Millisecond
@@ -78,19 +80,31 @@ func TestPaceGetsOn(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 
-	began, p := time.Now(), New(requests.Load)
+	before, p := requests.Load(), New(requests.Load)
 	for worked := time.Duration(0); worked < length; worked += busyStride {
 		work(busyStride)
 		p.Pause()
 	}
-	took := time.Since(began)
+	took := length + time.Duration(requests.Load()-before)*answer
 	enough.Store(true)
 	asking.Wait()
 
 	// Were each stride as short as beside few requests, that would be 6 seconds.
-	t.Logf("%s of work took %s: %.2f of the processor", length, took, float64(length)/float64(took))
+	t.Logf("%s of work of %s: %.2f of the processor", length, took, float64(length)/float64(took))
 	if most := 4 * (fairParts + 1) * length; took > most {
-		t.Errorf("%s of work took %s beside %d clients; want at most %s", length, took, clients, most)
+		t.Errorf("%s of work and the answers to %d clients took %s; want at most %s", length, clients, took, most)
+	}
+}
+
+// TestEvery checks at which steps of a loop there is a pause.
+func TestEvery(t *testing.T) {
+	var paused []int
+	for i := range 25 {
+		Every(10, i, func() { paused = append(paused, i) })
+		Every(10, i, nil)
+	}
+	if want := []int{0, 10, 20}; !slices.Equal(paused, want) {
+		t.Errorf("pauses before the steps %v; want %v", paused, want)
 	}
 }
 

@@ -383,7 +383,7 @@ func TestUsageOverNATS(t *testing.T) {
 	}
 	s := b.session(other, tallyOf(90, 90))
 	s.busy = true
-	ctx, cancel := context.WithTimeout(t.Context(), outagePause-time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), outagePause/2)
 	defer cancel()
 	b.sync(ctx, s)
 	if !b.cutOff || s.busy || !s.queued || b.metrics.failures.Get() != 1 || b.metrics.conflicts.Get() != 0 {

@@ -128,10 +128,10 @@ func TestAppendAndRead(t *testing.T) {
 		t.Errorf("%+v: want 300 spans in several segments", st)
 	}
 
-	// From the middle of a span only the rest of it is read.
+	// From the middle of a span on all of it is read.
 	mid := slices.IndexFunc(spans, func(s market.Span) bool { return s.From > 1000 && s.To > s.From+5 })
 	got, err := readAll(t, a, spans[mid].From+2)
-	if err != nil || len(got) != len(spans)-mid || got[0].From != spans[mid].From+3 || got[0].To != spans[mid].To {
+	if err != nil || len(got) != len(spans)-mid || got[0].From != spans[mid].From || got[0].To != spans[mid].To {
 		t.Fatalf("%d spans from the middle of span %d: %v", len(got), mid, err)
 	}
 }
@@ -451,7 +451,7 @@ func TestReplace(t *testing.T) {
 	want := slices.Concat(spans[:30], []market.Span{again}, spans[56:])
 	a = hold(t, a, want)
 
-	// Up to the middle of a span.
+	// Up to the middle of a span: the rest of it is missing, what follows stays.
 	cut := spans[70]
 	cut.To, cut.Hash = cut.From, market.Hash{0xee}
 	cut.Blocks = nil
@@ -460,16 +460,36 @@ func TestReplace(t *testing.T) {
 		t.Fatal("choose another span")
 	}
 	appendAll(t, a, []market.Span{cut})
-	got, err := readAll(t, a, 99)
-	if err != nil {
+	missing := Range{cut.To + 1, spans[70].To}
+	if holes := a.Status().Holes; !slices.Equal(holes, []Range{missing}) || a.Status().Head != spans[89].Head() {
+		t.Errorf("%v are missing; want %v", holes, missing)
+	}
+
+	// The rest of the branch that the middle is of ends with another block than what follows.
+	rest := market.Span{From: missing.From, To: missing.To, Parent: cut.Hash, Hash: market.Hash{0xef}, Time: cut.Time}
+	f := func(rest, next market.Span, want []market.Span) {
+		t.Helper()
+		b := copyOf(t, a)
+		appendAll(t, b, []market.Span{rest, next})
+		hold(t, b, want).Close()
+	}
+	next := market.Span{From: rest.To + 1, To: rest.To + 5, Parent: rest.Hash, Hash: market.Hash{0xf0}, Time: rest.Time}
+	low := slices.Concat(want[:slices.IndexFunc(want, func(s market.Span) bool { return s.From == cut.From })], []market.Span{cut})
+	f(rest, next, append(slices.Clone(low), rest, next))
+	rest.Hash = spans[70].Hash
+	next = spans[71]
+	f(rest, next, slices.Concat(low, []market.Span{rest}, spans[71:]))
+	a.Close()
+}
+
+// copyOf opens a copy of an archive that is synced.
+func copyOf(t *testing.T, a *Archive) *Archive {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(a.cfg.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(got, func(s market.Span) bool { return s.From == cut.From })
-	if got[i].To != cut.To || got[i+1].From != cut.To+1 || got[i+1].To != spans[70].To ||
-		got[len(got)-1].Hash != spans[89].Hash {
-		t.Errorf("after a cut span: %+v, %+v", got[i].Head(), got[i+1].Head())
-	}
-	a.Close()
+	return openSized(t, dir, a.cfg.SegmentBytes)
 }
 
 func TestRetention(t *testing.T) {
@@ -535,28 +555,6 @@ func TestFullDisk(t *testing.T) {
 	a.file = file
 	appendAll(t, a, spans[4:])
 	hold(t, a, spans).Close()
-}
-
-// Where segments meet, the part of a span that comes before has neither the blocks after
-// the cut nor a time before its own.
-func TestCutSpan(t *testing.T) {
-	span := market.Span{From: 10, To: 20, Time: 200, Blocks: []market.Block{
-		{Number: 11, Time: 110}, {Number: 15, Time: 150}, {Number: 16, Time: 160}, {Number: 20, Time: 200},
-	}}
-	f := func(at market.Head, blocks int, time int64) {
-		t.Helper()
-		cut := cutSpan(&span, at)
-		if cut.From != 10 || cut.To != at.Number || cut.Hash != at.Hash || cut.Time != time || len(cut.Blocks) != blocks {
-			t.Errorf("up to block %d: %+v; want %d blocks, time %d", at.Number, cut, blocks, time)
-		}
-	}
-
-	f(market.Head{Number: 10, Hash: market.Hash{1}, Time: 100}, 0, 100)
-	f(market.Head{Number: 15, Hash: market.Hash{2}}, 2, 150)
-	f(market.Head{Number: 16, Hash: market.Hash{3}, Time: 165}, 3, 165)
-	if len(span.Blocks) != 4 || span.To != 20 {
-		t.Errorf("the span itself became %+v", span)
-	}
 }
 
 // An export that is stopped leaves no file, and an import no open one.

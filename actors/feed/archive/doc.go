@@ -8,6 +8,13 @@
 // state after it is committed. So after a kill at any moment the archive is at or
 // ahead of the store. A Feed gives what it has ahead before it asks the nodes.
 //
+// It may also have another branch than the store, if blocks were replaced before the kill.
+// Only the ends of spans have hashes. So the ledger goes on with the archive only from a
+// block at which a span ends with the same hash; within a span, or from another block, the
+// nodes say where the chain goes. Likewise a span that replaces others keeps what lies
+// above it only where the hashes at the joint are the same, or after a hole: the nodes are
+// asked for the blocks of a hole up to its end, whose hash then shows whether it is joined.
+//
 // # Files
 //
 // A segment is a file of spans that follow one another, named by its first block. The

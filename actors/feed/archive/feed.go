@@ -34,9 +34,9 @@ type Feed struct {
 	live    feed.Feed // nil: none
 	log     *slog.Logger
 
-	reader *Reader
-	ahead  *market.Span // read and not given
-	head   market.Head  // of the chain, as live saw it
+	reader *Reader     // nil: none
+	given  market.Head // the last block that the reader gave
+	head   market.Head // of the chain, as live saw it
 
 	repaired, scrubbed time.Time
 }
@@ -63,7 +63,7 @@ func (f *Feed) Close() error {
 func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	at := c.Anchors[0]
 	if c.Refused <= at.Number {
-		span, err := f.archived(at)
+		span, err := f.archived(&c)
 		if span != nil || err != nil && f.live == nil {
 			return f.replayed(span), err
 		}
@@ -73,6 +73,7 @@ func (f *Feed) Next(ctx context.Context, c feed.Cursor) (feed.Step, error) {
 	}
 
 	f.closeReader()
+	c.Until = f.archive.baseAfter(at.Number)
 	step, err := f.live.Next(ctx, c)
 	if step.Head.Number > 0 {
 		f.head = step.Head
@@ -102,50 +103,46 @@ func (f *Feed) endError(at market.Head) error {
 	return fmt.Errorf("the archive has other blocks after %d than the ledger at %s", at.Number, at.Hash)
 }
 
-// archived returns the span of the archive that follows a block, nil when there is
-// none. Damage is cut out, so that the blocks are fetched.
-func (f *Feed) archived(at market.Head) (*market.Span, error) {
-	if f.reader == nil || f.reader.version != f.archive.currentVersion() || f.position() != at.Number {
+// archived returns the span of the archive that follows the ledger's head, nil when there
+// is none. Damage is cut out, so that the blocks are fetched.
+func (f *Feed) archived(c *feed.Cursor) (*market.Span, error) {
+	at := c.Anchors[0]
+	begins := f.reader == nil || f.reader.version != f.archive.currentVersion() || f.given != at
+	if begins {
 		f.closeReader()
 		var err error
 		if f.reader, err = f.archive.ReadAfter(at); f.reader == nil {
 			return nil, err
 		}
 	}
-	if f.ahead == nil {
-		span, err := f.reader.Next()
-		var damage *Damage
-		if errors.As(err, &damage) {
-			err = f.archive.CutOut(damage)
-		}
-		if span == nil { // at the end, or after an error
-			f.closeReader()
-			return nil, err
-		}
-		f.ahead = span
-	}
 
-	if err := checkFollows(at, f.ahead); err != nil {
-		return nil, nil // another branch: live says where the chain goes
+	span, err := f.reader.Next()
+	var damage *Damage
+	if errors.As(err, &damage) {
+		err = f.archive.CutOut(damage)
 	}
-	span := f.ahead
-	f.ahead = nil
+	if span == nil || begins && !goesOn(c, span) { // at the end, after an error, or on another branch
+		f.closeReader()
+		return nil, err
+	}
+	f.given = span.Head()
 	return span, nil
 }
 
-// position returns the last block that the reader gave.
-func (f *Feed) position() uint64 {
-	if f.ahead != nil {
-		return f.ahead.From - 1
-	}
-	return f.reader.at.Number
+// goesOn reports whether a span surely follows the ledger's head. The ledger may be on
+// another branch than the archive, as after a kill between the writes of the two: only
+// equal hashes show that it is not. A ledger without a block follows any.
+func goesOn(c *feed.Cursor, span *market.Span) bool {
+	at := c.Anchors[0]
+	empty := len(c.Anchors) == 1 && at.Hash.IsZero()
+	return checkFollows(at, span) == nil && (empty || !at.Hash.IsZero() && span.Parent == at.Hash)
 }
 
 func (f *Feed) closeReader() {
 	if f.reader != nil {
 		f.reader.Close()
 	}
-	f.reader, f.ahead = nil, nil
+	f.reader = nil
 }
 
 // replayed is the step of an archived span.
@@ -186,7 +183,7 @@ func (f *Feed) maintain(ctx context.Context) {
 
 // fillHole fetches the first part of a hole from live.
 func (f *Feed) fillHole(ctx context.Context, h *hole) error {
-	step, err := f.live.Next(ctx, feed.Cursor{Anchors: []market.Head{h.after}})
+	step, err := f.live.Next(ctx, feed.Cursor{Anchors: []market.Head{h.after}, Until: h.until})
 	switch {
 	case err != nil:
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -172,7 +173,7 @@ func TestSupersededIsNotGiven(t *testing.T) {
 		defer f.Close()
 		next(t, f, after(market.Head{Number: 99}))
 		for reader, i := f.reader, uint64(100); i < 105; i++ {
-			if next(t, f, after(market.Head{Number: i})); f.reader != reader {
+			if next(t, f, after(spans[i-100].Head())); f.reader != reader {
 				t.Errorf("after block %d another reader is made", i)
 			}
 		}
@@ -188,6 +189,58 @@ func TestSupersededIsNotGiven(t *testing.T) {
 			t.Errorf("after the revert block %d is %s; want the new one", step.Span.To, step.Span.Hash)
 		}
 	})
+}
+
+// The nodes are asked for blocks up to where the archive goes on, so that the hash there shows
+// whether it is of their branch.
+func TestUntilTheArchive(t *testing.T) {
+	spans := line(100, 140)
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	appendAll(t, a, spans[10:20])
+	appendAll(t, a, spans[30:])
+	live := &steps{}
+	fd := NewFeed(a, live)
+	f := func(at market.Head, want uint64) {
+		t.Helper()
+		live.asked = nil
+		next(t, fd, after(at))
+		if len(live.asked) != 1 || live.asked[0].Until != want {
+			t.Errorf("after block %d the nodes are asked %+v; want blocks up to %d", at.Number, live.asked, want)
+		}
+	}
+
+	f(market.Head{Number: 99}, 109)
+	f(spans[8].Head(), 109)
+	f(spans[19].Head(), 129)
+	f(spans[25].Head(), 129)
+	f(spans[40].Head(), 0)
+}
+
+// A ledger goes on with the archive only from a block that the archive has: not within a span,
+// nor from a block whose hash is not known while it has blocks.
+func TestWhereTheArchiveGoesOn(t *testing.T) {
+	spans := line(100, 140)
+	long := longer(spans[10:20])
+	a := openAt(t, t.TempDir())
+	defer a.Close()
+	appendAll(t, a, slices.Concat(spans[:10], []market.Span{long}, spans[20:]))
+	f := func(what string, archived bool, anchors ...market.Head) {
+		t.Helper()
+		fd := NewFeed(a, &steps{})
+		defer fd.Close()
+		if step := next(t, fd, feed.Cursor{Anchors: anchors}); step.Archived != archived {
+			t.Errorf("%s: archived %t", what, step.Archived)
+		}
+	}
+
+	f("its last block", true, spans[9].Head())
+	f("the end of a span of several blocks", true, spans[19].Head())
+	f("within it", false, spans[14].Head())
+	f("within it, no hash", false, market.Head{Number: 114})
+	f("nothing was applied", true, market.Head{Number: 99})
+	f("a cut at an hour", false, market.Head{Number: 109}, spans[5].Head())
+	f("another branch", false, market.Head{Number: 109, Hash: market.Hash{0xee}})
 }
 
 // What is missing is fetched while there is nothing else to do: at the head, and only

@@ -86,11 +86,12 @@ func (r *segmentReader) next() ([]market.Span, error) {
 }
 
 // keepLive drops the spans that were read already or are superseded, and holds that
-// the others follow one another.
+// the others follow one another. A span is never given in part: only its ends have
+// hashes, so that nothing would show which branch the rest of it follows.
 func (r *segmentReader) keepLive(spans []market.Span, until uint64) ([]market.Span, error) {
 	spans = slices.DeleteFunc(spans, func(s market.Span) bool { return s.To <= r.at.Number || s.To > until })
 	if len(spans) > 0 && spans[0].From <= r.at.Number {
-		trimFront(&spans[0], r.at.Number)
+		r.at = market.Head{Number: spans[0].From - 1}
 	}
 
 	for i := range spans {
@@ -101,14 +102,6 @@ func (r *segmentReader) keepLive(spans []market.Span, until uint64) ([]market.Sp
 		r.at = s.Head()
 	}
 	return spans, nil
-}
-
-// trimFront drops the blocks up to one from a span.
-func trimFront(s *market.Span, block uint64) {
-	s.From, s.Parent = block+1, market.Hash{}
-	for len(s.Blocks) > 0 && s.Blocks[0].Number <= block {
-		s.Blocks = s.Blocks[1:]
-	}
 }
 
 func checkFollows(at market.Head, s *market.Span) error {
@@ -132,7 +125,6 @@ type Reader struct {
 	stop    chan struct{}
 	work    sync.WaitGroup
 	spans   []market.Span
-	at      market.Head // the last block that was given
 	version uint64
 }
 
@@ -142,8 +134,9 @@ type batch struct {
 }
 
 // ReadAfter reads what follows a block, up to the first block that is missing. The
-// reader is nil if the archive does not have the block after it. Whether that follows
-// the block's hash is for the caller to say: another branch is no damage.
+// reader is nil if the archive does not have the block after it. Whether the first span
+// follows the block is for the caller to say: it may be of another branch, which is no
+// damage, or begin before the block.
 func (a *Archive) ReadAfter(at market.Head) (*Reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -220,7 +213,6 @@ func (r *Reader) Next() (*market.Span, error) {
 	}
 	s := &r.spans[0]
 	r.spans = r.spans[1:]
-	r.at = s.Head()
 	return s, nil
 }
 

@@ -183,10 +183,8 @@ func (r *segmentReader) split(
 			}
 			w = high
 		}
-		for i := range spans {
-			if err := w.add(&spans[i], r.of.finalized); err != nil {
-				return high, err
-			}
+		if err := w.addAll(spans, r.of.finalized); err != nil {
+			return high, err
 		}
 	}
 }

@@ -1,60 +1,89 @@
 package archive
 
 import (
+	"errors"
 	"slices"
 
 	"tidemark/rankings/market"
 )
 
-// makeRoom drops the blocks of a span from segment i on: what lies above it is moved
-// to a segment of its own first.
-func (a *Archive) makeRoom(i int, span *market.Span) error {
-	a.version++
-	low := a.segments[i]
-	for k := i; k < len(a.segments) && a.segments[k].base.Number < span.To; k++ {
-		s := a.segments[k]
-		if s.last.Number > span.To {
-			if err := a.moveAbove(s, span.Head()); err != nil {
+// makeRoom drops the blocks of a span, and what lies above it and is of another branch.
+// Spans above that may follow it are kept in a segment of their own, after a hole where
+// one of them began within the span: its rest cannot be told from another branch.
+func (a *Archive) makeRoom(span *market.Span) error {
+	same := true // what lies above may be of the span's branch
+	for i := 0; i < len(a.segments); i++ {
+		s := a.segments[i]
+		switch {
+		case s.last.Number < span.From && s.base.Number < span.From:
+			continue
+		case s.base.Number >= span.To:
+			if same = same && (s.base.Number > span.To || joins(span.Head(), s.base)); same {
+				return nil
+			}
+		case s.last.Number > span.To:
+			var err error
+			var damage *Damage
+			if same, err = a.keepAbove(s, span); errors.As(err, &damage) {
+				a.cfg.Log.Error("damaged blocks of the archive are replaced, with those that follow in their segment",
+					"chain", a.cfg.Chain, "segment", damage.File, "error", damage.Err)
+				same, err = true, nil
+			}
+			if err != nil {
 				return err
 			}
 		}
-		if k > i {
-			if err := a.remove(s); err != nil {
-				return err
-			}
-			k--
-		}
-	}
 
-	if err := a.activate(low); err != nil {
-		return err
+		a.version++
+		if s.base.Number < span.From {
+			s.last = market.Head{Number: span.From - 1, Hash: span.Parent}
+			continue
+		}
+		if err := a.remove(s); err != nil {
+			return err
+		}
+		i--
 	}
-	a.pending.head.first = span.From
-	low.last = market.Head{Number: span.From - 1, Hash: span.Parent}
 	return nil
 }
 
-// moveAbove writes the spans of a segment above a block into a segment of their own.
-// One that begins at or below it loses those blocks.
-func (a *Archive) moveAbove(s *segment, at market.Head) error {
-	w, err := newWriter(a.pathOf(at.Number+1), fileHeader{s.Identity, at})
+// keepAbove writes the spans of a segment above a span into a segment of their own. It
+// reports whether they may be of the span's branch; if not it keeps none of them.
+func (a *Archive) keepAbove(s *segment, span *market.Span) (same bool, err error) {
+	r, err := a.readSegment(s, span.Head())
+	if err != nil {
+		return false, err
+	}
+	defer r.close()
+
+	base := span.Head()
+	list, err := r.next()
+	for ; err == nil && len(list) > 0; list, err = r.next() {
+		if list[0].From == span.To+1 && list[0].Parent != span.Hash {
+			return false, nil
+		}
+		// The first to be kept follows a block whose hash is known.
+		for len(list) > 0 && (list[0].From <= span.To || base.Hash.IsZero()) {
+			base, list = list[0].Head(), list[1:]
+		}
+		if len(list) > 0 {
+			return true, a.keepRest(s, base, list, r)
+		}
+	}
+	return err == nil, err
+}
+
+// keepRest writes spans of a segment, and all that follow them in it, into a segment of
+// their own.
+func (a *Archive) keepRest(s *segment, base market.Head, list []market.Span, r *segmentReader) error {
+	w, err := newWriter(a.pathOf(base.Number+1), fileHeader{s.Identity, base})
 	if err != nil {
 		return err
 	}
-	spans, err := a.readSegment(s, at)
-	for spans != nil && err == nil {
-		var list []market.Span
-		if list, err = spans.next(); len(list) == 0 {
+	for ; err == nil && len(list) > 0; list, err = r.next() {
+		if err = w.addAll(list, s.finalized); err != nil {
 			break
 		}
-		for i := range list {
-			if err == nil {
-				err = w.add(&list[i], s.finalized)
-			}
-		}
-	}
-	if spans != nil {
-		spans.close()
 	}
 
 	made, err := w.finish(err)
@@ -63,4 +92,17 @@ func (a *Archive) moveAbove(s *segment, at market.Head) error {
 	}
 	a.segments = slices.Insert(a.segments, slices.Index(a.segments, s)+1, made)
 	return nil
+}
+
+// baseAfter returns the first block after one that a segment begins with as its base;
+// 0: there is none. A span that ends with it shows whether the segment follows it.
+func (a *Archive) baseAfter(number uint64) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.segments {
+		if s.base.Number > number {
+			return s.base.Number
+		}
+	}
+	return 0
 }

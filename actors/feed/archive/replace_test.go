@@ -246,15 +246,15 @@ func TestEndsOfAHole(t *testing.T) {
 	}
 }
 
-// What fills the blocks before the first segment ends where that begins.
+// What fills the blocks before the first segment and goes further replaces the blocks there.
 func TestLongSpanBeforeTheFirst(t *testing.T) {
 	spans := line(100, 130)
 	a := openAt(t, t.TempDir())
 	appendAll(t, a, spans[20:])
 	appendAll(t, a, []market.Span{longer(spans[:25])})
 	got, err := readAll(t, a, 99)
-	if err != nil || len(got) != 12 || got[0].To != 119 || got[1].From != 120 || got[11].To != 130 {
-		t.Errorf("%d spans, the first up to block %d, %v; want one up to 119 before the others", len(got), got[0].To, err)
+	if err != nil || len(got) != 7 || got[0].To != 124 || got[1].From != 125 || got[6].To != 130 {
+		t.Errorf("%d spans, the first up to block %d, %v; want one up to 124 before the others", len(got), got[0].To, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -381,5 +381,19 @@ func TestSupersededFrames(t *testing.T) {
 	var damage *Damage
 	if got, err := readAll(t, a, 99); !errors.As(err, &damage) || len(got) != 3 || damage.From != 103 || damage.To != 108 {
 		t.Errorf("%d spans and %v; want three, and the damage of blocks 103 to 108", len(got), err)
+	}
+}
+
+// Blocks that are replaced before damage take what follows in the segment with them, since it cannot
+// be read; it is missing then, and the segments after it stay.
+func TestReplaceBeforeDamage(t *testing.T) {
+	spans := newMaker(9, 100).spans(90)
+	a, _, _ := damaged(t, spans)
+	defer a.Close()
+	second, third := a.segments[1].base.Number, a.segments[2].base
+	i := slices.IndexFunc(spans, func(s market.Span) bool { return s.From == second+1 })
+	appendAll(t, a, spans[i:i+1])
+	if holes := a.Status().Holes; !slices.Equal(holes, []Range{{spans[i].To + 1, third.Number}}) {
+		t.Errorf("%v are missing; want what follows block %d up to %d", holes, spans[i].To, third.Number)
 	}
 }

@@ -31,7 +31,8 @@ func (p *pending) clear() {
 
 // Append adds a span that the ledger has applied after the block before. A span that
 // does not follow the end of the archive replaces its blocks there, or is the first
-// after a hole. What is added is in the file at the latest after Sync.
+// after a hole. What the archive has above it is kept if it may still be of the same
+// branch. What is added is in the file at the latest after Sync.
 func (a *Archive) Append(before market.Head, span *market.Span) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,9 +52,6 @@ func (a *Archive) add(before market.Head, span *market.Span) error {
 			return err
 		}
 	}
-	if next := a.after(a.active); next != nil && span.To > next.base.Number {
-		span = cutSpan(span, next.base)
-	}
 
 	p := &a.pending
 	if p.head.first == 0 {
@@ -70,28 +68,19 @@ func (a *Archive) add(before market.Head, span *market.Span) error {
 	return nil
 }
 
-// follows reports whether a span goes to the end of the active segment.
+// follows reports whether a span goes to the end of the active segment, and the next
+// segment stays as it is.
 func (a *Archive) follows(span *market.Span) bool {
 	if a.active == nil || span.From != a.tip().Number+1 {
 		return false
 	}
 	next := a.after(a.active)
-	return next == nil || span.From <= next.base.Number
+	return next == nil || span.To < next.base.Number || joins(span.Head(), next.base)
 }
 
-// cutSpan returns the part of a span up to one of its blocks.
-func cutSpan(span *market.Span, at market.Head) *market.Span {
-	cut := *span
-	cut.To, cut.Hash, cut.Time = at.Number, at.Hash, at.Time
-	cut.Blocks = slices.Clone(span.Blocks)
-	for len(cut.Blocks) > 0 && cut.Blocks[len(cut.Blocks)-1].Number > at.Number {
-		cut.Blocks = cut.Blocks[:len(cut.Blocks)-1]
-	}
-
-	if n := len(cut.Blocks); n > 0 {
-		cut.Time = max(cut.Time, cut.Blocks[n-1].Time) // that of the cut may be unknown
-	}
-	return &cut
+// joins reports whether the block at which something ends is the base of what follows.
+func joins(end, base market.Head) bool {
+	return end.Number == base.Number && end.Hash == base.Hash && !end.Hash.IsZero()
 }
 
 // tip returns the last block of the active segment, what is pending included.
@@ -115,6 +104,9 @@ func (a *Archive) moveTo(before market.Head, span *market.Span) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
+	if err := a.makeRoom(span); err != nil {
+		return err
+	}
 	i := len(a.segments) - 1
 	for i >= 0 && a.segments[i].base.Number >= span.From {
 		i--
@@ -124,13 +116,8 @@ func (a *Archive) moveTo(before market.Head, span *market.Span) error {
 	}
 
 	s := a.segments[i]
-	if s.last.Number < span.From && s.size >= a.cfg.SegmentBytes {
+	if s.written < span.From && s.size >= a.cfg.SegmentBytes {
 		return a.create(before)
-	}
-	if s.last.Number >= span.From {
-		if err := a.makeRoom(i, span); err != nil {
-			return err
-		}
 	}
 	return a.activate(s)
 }

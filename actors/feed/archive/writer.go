@@ -57,6 +57,15 @@ func (w *writer) add(s *market.Span, finalized uint64) error {
 	return w.flush()
 }
 
+func (w *writer) addAll(list []market.Span, finalized uint64) error {
+	for i := range list {
+		if err := w.add(&list[i], finalized); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *writer) flush() error {
 	if w.head.spans == 0 {
 		return nil

@@ -30,6 +30,7 @@ type ahead struct {
 	plan    plan
 	end     uint64 // the last block that may be read
 	seen    int64  // time of the chain's head, unix seconds
+	top     uint64 // number of that head
 	window  int    // pieces whose logs are read at once
 	reading int
 	second  int   // pieces in the second stage
@@ -67,7 +68,7 @@ func (f *Feed) dropAhead() {
 func (a *ahead) reach(end uint64, head *observedHead) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.end, a.seen = end, int64(*head.Time)
+	a.end, a.seen, a.top = end, int64(*head.Time), uint64(*head.Number)
 	if p := a.plan.first(); p != nil && p.state == hasFailed && p.told {
 		p.retry()
 	}
@@ -130,7 +131,7 @@ func (a *ahead) launch() {
 			return
 		}
 		a.bytes -= p.read.size()
-		p.state, p.seen = isRead, a.seen
+		p.state, p.seen, p.top = isRead, a.seen, a.top
 		a.reading++
 		a.f.work.Go(func() { a.run(p) })
 	}

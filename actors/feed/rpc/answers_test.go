@@ -363,7 +363,7 @@ func TestPollsToABlock(t *testing.T) {
 		}
 		at := c.blocks[after]
 		step, err := l.f.pollBlocks(t.Context(), feed.Step{Head: head.head()}, head,
-			market.Head{Number: at.number, Hash: at.hash, Time: at.time}, last)
+			market.Head{Number: at.number, Hash: at.hash, Time: at.time}, &feed.Cursor{Refused: last})
 		if err != nil || step.Span == nil || step.Span.From != at.number+1 || step.Span.To != want || len(l.f.recheck) != again {
 			t.Errorf("to %d: %v, %+v, to be read again are %+v; want block %d", last, err, step.Span, l.f.recheck, want)
 		}
@@ -458,7 +458,7 @@ func TestRangesFollowTheLedger(t *testing.T) {
 		if at.Hash == (market.Hash{1}) {
 			at.Hash = n.blocks[at.Number].hash
 		}
-		step, err := l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, at)
+		step, err := l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, at, new(feed.Cursor))
 		fails(t, fmt.Sprint("after block ", at.Number), err, problem)
 		if given := step.Span != nil; given != (problem == "") || given && (step.Span.From != at.Number+1 || step.Span.Parent != at.Hash) {
 			t.Errorf("after %+v: %+v", at, step.Span)

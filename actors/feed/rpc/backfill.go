@@ -19,19 +19,19 @@ func (f *Feed) isAhead(head *observedHead, at market.Head) bool {
 
 // backfillRange gives out the next range of settled blocks, which was read ahead.
 func (f *Feed) backfillRange(
-	ctx context.Context, step feed.Step, head *observedHead, at market.Head,
+	ctx context.Context, step feed.Step, head *observedHead, at market.Head, c *feed.Cursor,
 ) (feed.Step, error) {
 	from := at.Number + 1
 	f.probeBackends(ctx)
 	if !f.isFar(head, from) {
 		f.dropAhead()
-		return f.pollBlocks(ctx, step, head, at, 0)
+		return f.pollBlocks(ctx, step, head, at, c)
 	}
 	if f.ahead == nil || f.ahead.after != at {
 		f.dropAhead()
 		f.ahead = f.newAhead(at)
 	}
-	f.ahead.reach(f.rangesEnd(), head)
+	f.ahead.reach(min(f.rangesEnd(), lastWanted(c, from)), head)
 	p, err := f.ahead.first(ctx)
 	if err != nil {
 		return step, fmt.Errorf("blocks from %d: %w", from, err)

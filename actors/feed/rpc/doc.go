@@ -10,6 +10,9 @@
 //     events: some chains have hundreds of millions. A range that ends near the
 //     head is read again later, from another node where there is one, and never
 //     reaches beyond the lowest head that a backend of its URL showed lately.
+//   - A range that a reorganisation may still reach is read twice in a row, and taken if
+//     nothing changed: a node may answer the calls of one request before and after its
+//     blocks were replaced.
 //   - Above it a span is one poll: the head and the headers from the ledger's
 //     head up to it, linked by their parent hashes. A block whose bloom filter
 //     excludes our events has none. For the others the block's receipts are read

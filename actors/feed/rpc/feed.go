@@ -297,12 +297,10 @@ func (f *Feed) nextStep(ctx context.Context, c *feed.Cursor) (feed.Step, error) 
 		return step, nil
 	case from > uint64(*head.Number):
 		return step, nil
-	case c.Refused > 0 && from <= c.Refused:
-		return f.pollBlocks(ctx, step, head, at, c.Refused)
-	case f.isFar(head, from):
-		return f.backfillRange(ctx, step, head, at)
+	case f.isFar(head, from) && !isRefused(c, from):
+		return f.backfillRange(ctx, step, head, at, c)
 	default:
-		return f.pollBlocks(ctx, step, head, at, 0)
+		return f.pollBlocks(ctx, step, head, at, c)
 	}
 }
 

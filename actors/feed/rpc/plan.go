@@ -25,6 +25,7 @@ type piece struct {
 	read    *rangeRead   // its logs; nil: not read yet
 	span    *market.Span // of a ready one
 	seen    int64        // time of the chain's head when its logs were asked for
+	top     uint64       // number of that head
 	strikes int          // failures that may be due to its size
 	absent  int          // how often in a row receipts were not there
 }

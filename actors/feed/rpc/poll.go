@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"tidemark/actors/feed"
 	"tidemark/actors/feed/endpoint"
@@ -16,16 +17,14 @@ const (
 	leastWalk = 8
 )
 
-// pollBlocks reads the blocks after at, up to the head or to an earlier last block, as
-// one span: their headers from one source, and what they hold with proof.
+// pollBlocks reads the blocks after at, up to the head or where the cursor says that a
+// span ends, as one span: their headers from one source, and what they hold with proof.
 func (f *Feed) pollBlocks(
-	ctx context.Context, step feed.Step, head *observedHead, at market.Head, last uint64,
+	ctx context.Context, step feed.Step, head *observedHead, at market.Head, c *feed.Cursor,
 ) (feed.Step, error) {
-	from, to := at.Number+1, uint64(*head.Number)
-	if last > 0 {
-		to = min(to, last)
-	}
-	to = min(to, from+f.pollSize-1)
+	from := at.Number + 1
+	refused := isRefused(c, from)
+	to := min(lastWanted(c, from), uint64(*head.Number), from+f.pollSize-1)
 	f.pollSize = max(f.pollSize/2, leastWalk) // until this poll succeeded
 
 	var walk *headerWalk
@@ -60,16 +59,30 @@ func (f *Feed) pollBlocks(
 		return step, fmt.Errorf("blocks %d to %d: %w", from, to, err)
 	}
 
-	if !proven && last == 0 {
+	if !proven && !refused {
 		f.keepReading(from, to, blocks, walk.source)
 		step.Finalized = f.outOfReach()
 	}
 	f.handOver(span)
 	f.doubts = 0
-	f.proofs.forget(to, last > 0)
+	f.proofs.forget(to, refused)
 	f.pollSize = min(4*f.pollSize, maxWalk)
 	step.Span, step.Proven = span, proven
 	return step, nil
+}
+
+// isRefused reports whether the ledger refused a span that reaches a block.
+func isRefused(c *feed.Cursor, block uint64) bool { return c.Refused > 0 && block <= c.Refused }
+
+// lastWanted returns where a span ends at the latest that begins with a block.
+func lastWanted(c *feed.Cursor, from uint64) uint64 {
+	last := uint64(math.MaxUint64)
+	for _, end := range []uint64{c.Refused, c.Until} {
+		if end > 0 && end >= from {
+			last = min(last, end)
+		}
+	}
+	return last
 }
 
 // headerWalk is the headers of blocks in a row as one source showed them.

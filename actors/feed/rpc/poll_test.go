@@ -72,7 +72,7 @@ func TestSizesOfPolls(t *testing.T) {
 			return nil
 		}
 		head := &observedHead{wireHeader: *l.headersOf(n, 1)[0], source: l.f.sources[0]}
-		return l.f.pollBlocks(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Hash: c.blocks[0].hash}, 0)
+		return l.f.pollBlocks(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Hash: c.blocks[0].hash}, new(feed.Cursor))
 	}
 
 	for _, want := range []uint64{128, 64, 32, 16, 8, 8} {
@@ -143,7 +143,7 @@ func TestHeadsThatNobodyFollows(t *testing.T) {
 		head := &observedHead{wireHeader: *l.headersOf(list[0], 1)[0], source: l.f.sources[0]}
 		head.Hash = word{7}
 		at := c.blocks[15]
-		_, err := l.f.pollBlocks(t.Context(), feed.Step{}, head, market.Head{Number: 15, Hash: at.hash}, 0)
+		_, err := l.f.pollBlocks(t.Context(), feed.Step{}, head, market.Head{Number: 15, Hash: at.hash}, new(feed.Cursor))
 		fails(t, "the poll", err, "blocks 16 to 19: rpc-1: block 19 is ")
 		if got := l.f.sources[0].RestsUntil().After(l.clock.read()); got != rests {
 			t.Errorf("of %d, the one that showed it rests: %t; want %t", nodes, got, rests)

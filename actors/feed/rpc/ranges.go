@@ -32,10 +32,31 @@ func (f *Feed) readPiece(ctx context.Context, p *piece) (err error) {
 	if p.read != nil && f.cfg.Clock.Now().Sub(p.read.at) <= partialKept {
 		return nil
 	}
-	if p.read, err = f.readRange(ctx, p.from, p.to, &p.strikes); err != nil {
+	p.read, err = f.readRange(ctx, p.from, p.to, &p.strikes)
+	if err == nil && p.read.to+undoDepth > p.top {
+		err = f.confirmRange(ctx, p.read)
+	}
+	if err != nil {
 		p.read = nil
 	}
 	return err
+}
+
+// confirmRange reads a range once more that a reorganisation may reach. A node answers
+// the calls of a request one after the other, so that logs and headers of one answer may
+// be of two branches, and so may the logs of one call. Two readings in a row are the
+// same only if no block was replaced during the first.
+func (f *Feed) confirmRange(ctx context.Context, r *rangeRead) error {
+	again, err := f.askRange(ctx, r.source, r.from, r.to)
+	if err != nil {
+		return fmt.Errorf("blocks %d to %d, once more: %w", r.from, r.to, err)
+	}
+	_, first := digest(r.blocks)
+	_, second := digest(again.blocks)
+	if first != second || again.before != r.before || again.last.Hash != r.last.Hash {
+		return movedError("blocks %d to %d were replaced while they were read", r.from, r.to)
+	}
+	return nil
 }
 
 // completePiece makes the span of a piece whose logs were read: its times, its
@@ -54,6 +75,9 @@ func (f *Feed) completePiece(ctx context.Context, p *piece) error {
 	span.Tokens, described = f.fetchTokens(ctx, span)
 	work.Wait()
 
+	if dated == nil && !timesFit(read.blocks, read.before.Time, span.Time) {
+		dated = movedError("the times of blocks %d to %d fall", read.from, read.to)
+	}
 	switch {
 	case dated != nil:
 		if endpoint.KindOf(dated) == endpoint.Inconsistent {

@@ -255,7 +255,7 @@ func TestRangesThatABackendLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	step, err := l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Number: 9})
+	step, err := l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Number: 9}, new(feed.Cursor))
 	if err != nil || step.Span == nil || step.Span.From != 10 || step.Span.To != 9+maxWalk || n.calls["eth_getLogs"] != 0 {
 		t.Errorf("%+v, %v, logs were asked for %d times", step.Span, err, n.calls["eth_getLogs"])
 	}
@@ -268,7 +268,7 @@ func TestRangesThatABackendLacks(t *testing.T) {
 	}
 	l.clock.advance(probeEvery)
 	l.f.sources[0].lows = lowest{}
-	step, err = l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Number: 9})
+	step, err = l.f.backfillRange(t.Context(), feed.Step{Head: head.head()}, head, market.Head{Number: 9}, new(feed.Cursor))
 	if step.Span != nil || err == nil || !strings.HasPrefix(err.Error(), "blocks from 10: rpc-1: blocks 10 to 109: ") {
 		t.Errorf("%+v, %v", step.Span, err)
 	}
@@ -291,13 +291,16 @@ func TestReadsPieces(t *testing.T) {
 		}
 	}
 
-	p := &piece{from: 10, to: 300}
+	far := uint64(1000) // the chain's head
+	p := &piece{from: 10, to: 300, top: far}
 	f("a long range", "", p, 109, 1)
 	l.clock.advance(partialKept)
 	f("within a minute", "", p, 109, 0)
 	l.clock.advance(1)
 	f("after a minute", "", p, 109, 1)
-	f("a short range", "", &piece{from: 10, to: 10}, 10, 1)
+	f("a short range", "", &piece{from: 10, to: 10, top: far}, 10, 1)
+	f("the last range that cannot be replaced", "", &piece{from: 10, to: 12, top: 12 + undoDepth}, 12, 1)
+	f("one that can", "", &piece{from: 10, to: 12, top: 11 + undoDepth}, 12, 2)
 
 	n.answer = func(method string, _ object) any {
 		if method == "eth_getLogs" {

@@ -116,7 +116,7 @@ func (f *Feed) headShown(chain string, header []byte) {
 
 // followsShown reports whether the ledger's head is followed by shown headers alone.
 func (f *Feed) followsShown(c *feed.Cursor) bool {
-	if len(f.streams) == 0 || c.Refused > 0 || c.Anchors[0].Hash.IsZero() || f.doubts >= maxDoubts {
+	if len(f.streams) == 0 || c.Refused > 0 || c.Until > 0 || c.Anchors[0].Hash.IsZero() || f.doubts >= maxDoubts {
 		return false
 	}
 	now := f.cfg.Clock.Now()
